@@ -1,0 +1,1 @@
+//! Graph to file formats.

@@ -1,0 +1,1 @@
+//! The graph IR: ops, facts, inference, text form and rewriting.

@@ -1,0 +1,1 @@
+//! Graph to better graph: the canonical pipeline.

@@ -1,0 +1,1 @@
+//! Bytes to graph: OpenVINO IR and the other formats snick reads.

@@ -1,0 +1,1 @@
+//! Graph and inputs to outputs: the interpreter.

@@ -1,0 +1,1 @@
+//! Concrete data: element types, storage, strided tensors and the numeric kernels.

@@ -1,0 +1,1 @@
+//! Read, infer, canonicalise, run and emit OpenVINO IR models: the library facade and the command line.
