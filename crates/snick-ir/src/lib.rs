@@ -1,1 +1,36 @@
-//! The graph IR: ops, facts, inference, text form and rewriting.
+//! The graph IR of snick: the chapter to read first.
+//!
+//! A [`Graph`] holds [`Node`]s; a node applies an [`Op`] to the [`Value`]s wired to its inputs and has one
+//! [`Output`] a port. What is known of an output is its [`Fact`]: element type, shape and, for constants and
+//! small integer tensors, the elements themselves, as expressions over the sizes of the inputs.
+//!
+//! The way of the data, file by file:
+//!
+//! 1. a reader fills a [`RawNode`] a layer and [`Op::parse`] makes the op of it (`op.rs`, `attrs.rs`);
+//! 2. [`infer`] visits the nodes in topological order and asks each op for its facts (`infer.rs`, `fact.rs`);
+//! 3. rules replace nodes by better ones, each replacement checked, through a [`rewrite::Patch`] (`rewrite.rs`);
+//! 4. the text form prints a graph and reads it back (`text/`).
+//!
+//! An op is one file below `ops/` and is all there is to know of it; `ops/mod.rs` is the list.
+//! Ops know no places (files, lines, layer names): the drivers add them to an [`OpError`], once.
+
+mod attrs;
+mod error;
+mod fact;
+mod graph;
+mod infer;
+mod info;
+mod op;
+pub mod ops;
+pub mod rewrite;
+pub mod text;
+mod verify;
+
+pub use attrs::{AttrValue, Attrs};
+pub use error::{Located, OpError};
+pub use fact::{Fact, Facts, Known};
+pub use graph::{Declared, Graph, Loc, Node, NodeId, Output, PortIds, Value};
+pub use infer::{Infer, infer, normalize_axes, normalize_axis};
+pub use info::Info;
+pub use op::{Arity, Dialect, Op, OpDef, OpName, RawNode, Version};
+pub use verify::verify;

@@ -1,1 +1,61 @@
-//! Bytes to graph: OpenVINO IR and the other formats snick reads.
+//! Bytes to graph. One folder or file a format; every reader gives a [`snick_ir::Graph`] without facts: inference
+//! comes after.
+//!
+//! Readers keep everything a file says. They go on after a layer they cannot make an op of: it stays as an opaque
+//! layer, and the cause is in [`Read::errors`].
+
+pub mod openvino;
+
+mod error;
+
+use std::path::Path;
+
+use snick_ir::{Graph, Located};
+use snick_tensor::Storage;
+
+pub use error::ReadError;
+
+/// A graph as read, and what was wrong with it.
+#[derive(Debug)]
+pub struct Read {
+    /// The graph, not yet inferred.
+    pub graph: Graph,
+    /// Layers that could not be read as what they claim to be.
+    pub errors: Vec<Located>,
+    /// What the user should know once: absent weights.
+    pub notes: Vec<String>,
+}
+
+/// Reads a model file by its extension: `.xml` (OpenVINO IR) or `.snick` (text form). `weights` names the `.bin` in
+/// place of the one beside the model.
+pub fn read_file(path: &Path, weights: Option<&Path>) -> Result<Read, ReadError> {
+    let source = path.display().to_string();
+    let bytes = std::fs::read(path).map_err(|error| ReadError::io(path, error))?;
+    let bin = weights.map_or_else(|| path.with_extension("bin"), Path::to_path_buf);
+    let extension = path.extension().map(|e| e.to_ascii_lowercase());
+    match extension.as_deref().and_then(|e| e.to_str()) {
+        Some("xml") => {
+            let text = openvino::decode(&bytes)?;
+            let weights = openvino::Weights::open(&bin, weights.is_some())?;
+            openvino::read(text, &weights, &source)
+        }
+        Some("snick") => {
+            let text = std::str::from_utf8(&bytes).map_err(|_| ReadError::NotUtf8)?;
+            let storage = if bin.exists() || weights.is_some() {
+                Some(Storage::map(&bin).map_err(|error| ReadError::io(&bin, error))?)
+            } else {
+                None
+            };
+            read_text(text, storage.as_ref(), &source)
+        }
+        _ => Err(ReadError::Format { source_name: source }),
+    }
+}
+
+/// Reads the text form from memory; `weights` is the `.bin` beside it.
+pub fn read_text(text: &str, weights: Option<&Storage>, source: &str) -> Result<Read, ReadError> {
+    let mut graph = snick_ir::text::parse(text, weights)
+        .map_err(|error| ReadError::Text { source_name: source.to_string(), error })?;
+    graph.set_source(source);
+    Ok(Read { graph, errors: Vec::new(), notes: Vec::new() })
+}

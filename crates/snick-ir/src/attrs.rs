@@ -1,0 +1,316 @@
+//! Attributes of a layer, whatever format they come from.
+
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use snick_shape::ShapeSpec;
+use snick_tensor::{ElementType, Tensor};
+
+use crate::OpError;
+
+/// One attribute value. XML gives only [`AttrValue::Text`], which the typed getters of [`Attrs`] parse on demand;
+/// other formats and [`crate::OpDef::attrs`] give the typed variants.
+#[derive(Clone, PartialEq, Debug)]
+pub enum AttrValue<'a> {
+    /// Text, not yet parsed, or a name.
+    Text(Cow<'a, str>),
+    /// An integer.
+    Int(i64),
+    /// A real number.
+    Float(f64),
+    /// A truth value.
+    Bool(bool),
+    /// Integers.
+    Ints(SmallVec<[i64; 4]>),
+    /// Real numbers.
+    Floats(Vec<f64>),
+    /// Texts.
+    Texts(Vec<String>),
+    /// A constant tensor.
+    Tensor(Arc<Tensor>),
+}
+
+impl AttrValue<'_> {
+    /// The same value, borrowing nothing.
+    pub fn into_owned(self) -> AttrValue<'static> {
+        match self {
+            Self::Text(t) => AttrValue::Text(Cow::Owned(t.into_owned())),
+            Self::Int(v) => AttrValue::Int(v),
+            Self::Float(v) => AttrValue::Float(v),
+            Self::Bool(v) => AttrValue::Bool(v),
+            Self::Ints(v) => AttrValue::Ints(v),
+            Self::Floats(v) => AttrValue::Floats(v),
+            Self::Texts(v) => AttrValue::Texts(v),
+            Self::Tensor(v) => AttrValue::Tensor(v),
+        }
+    }
+}
+
+impl From<i64> for AttrValue<'_> {
+    fn from(v: i64) -> Self {
+        Self::Int(v)
+    }
+}
+impl From<bool> for AttrValue<'_> {
+    fn from(v: bool) -> Self {
+        Self::Bool(v)
+    }
+}
+impl From<f64> for AttrValue<'_> {
+    fn from(v: f64) -> Self {
+        Self::Float(v)
+    }
+}
+impl From<&'static str> for AttrValue<'_> {
+    fn from(v: &'static str) -> Self {
+        Self::Text(Cow::Borrowed(v))
+    }
+}
+impl From<String> for AttrValue<'_> {
+    fn from(v: String) -> Self {
+        Self::Text(Cow::Owned(v))
+    }
+}
+impl From<ElementType> for AttrValue<'_> {
+    fn from(v: ElementType) -> Self {
+        Self::Text(Cow::Borrowed(v.name()))
+    }
+}
+impl From<&[i64]> for AttrValue<'_> {
+    fn from(v: &[i64]) -> Self {
+        Self::Ints(v.into())
+    }
+}
+impl From<&[usize]> for AttrValue<'_> {
+    fn from(v: &[usize]) -> Self {
+        Self::Ints(v.iter().map(|&d| d as i64).collect())
+    }
+}
+
+/// Attributes in order. Every getter notes which attribute it was asked for, so that what an op does not know can
+/// be kept beside it ([`Attrs::unread`]).
+#[derive(Clone, Debug, Default)]
+pub struct Attrs<'a> {
+    items: SmallVec<[(Cow<'a, str>, AttrValue<'a>); 6]>,
+    read: Cell<u64>,
+}
+
+impl PartialEq for Attrs<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.items == other.items
+    }
+}
+
+/// What a getter returns: the value, `None` where the attribute is absent, or why it cannot be read.
+type Got<T> = Result<Option<T>, OpError>;
+
+impl<'a> Attrs<'a> {
+    /// No attributes.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// These attributes and one more.
+    pub fn with(mut self, name: &'static str, value: impl Into<AttrValue<'a>>) -> Self {
+        self.push(Cow::Borrowed(name), value.into());
+        self
+    }
+
+    /// Adds an attribute at the end.
+    pub fn push(&mut self, name: Cow<'a, str>, value: AttrValue<'a>) {
+        self.items.push((name, value));
+    }
+
+    /// The attributes in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &AttrValue<'a>)> {
+        self.items.iter().map(|(name, value)| (name.as_ref(), value))
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// Whether an attribute of this name was already added.
+    pub fn contains(&self, name: &str) -> bool {
+        self.items.iter().any(|(n, _)| n == name)
+    }
+
+    /// The attributes that no getter was asked for.
+    pub fn unread(&self) -> Attrs<'static> {
+        let read = self.read.get();
+        let unread = self.items.iter().enumerate().filter(|(i, _)| *i >= 64 || read & (1 << i) == 0);
+        Attrs {
+            items: unread.map(|(_, (n, v))| (Cow::Owned(n.to_string()), v.clone().into_owned())).collect(),
+            read: Cell::new(0),
+        }
+    }
+
+    /// Whether every attribute has been read.
+    pub fn all_read(&self) -> bool {
+        self.items.len() < 64 && self.read.get() == (1u64 << self.items.len()) - 1
+    }
+
+    /// The attribute as it is.
+    pub fn get(&self, name: &str) -> Option<&AttrValue<'a>> {
+        let i = self.items.iter().position(|(n, _)| n == name)?;
+        if i < 64 {
+            self.read.set(self.read.get() | 1 << i);
+        }
+        Some(&self.items[i].1)
+    }
+
+    /// An integer.
+    pub fn int(&self, name: &'static str) -> Got<i64> {
+        self.parsed(name, "an integer", |value| match value {
+            AttrValue::Int(v) => Some(*v),
+            AttrValue::Text(t) => t.trim().parse().ok(),
+            _ => None,
+        })
+    }
+
+    /// A real number.
+    pub fn float(&self, name: &'static str) -> Got<f64> {
+        self.parsed(name, "a number", |value| match value {
+            AttrValue::Float(v) => Some(*v),
+            AttrValue::Int(v) => Some(*v as f64),
+            AttrValue::Text(t) => t.trim().parse().ok(),
+            _ => None,
+        })
+    }
+
+    /// A truth value: `true`, `True`, `1`, `false`, ...
+    pub fn bool(&self, name: &'static str) -> Got<bool> {
+        self.parsed(name, "true or false", |value| match value {
+            AttrValue::Bool(v) => Some(*v),
+            AttrValue::Int(v @ 0..=1) => Some(*v == 1),
+            AttrValue::Text(t) => match t.trim() {
+                "true" | "True" | "TRUE" | "1" => Some(true),
+                "false" | "False" | "FALSE" | "0" => Some(false),
+                _ => None,
+            },
+            _ => None,
+        })
+    }
+
+    /// Integers, in XML separated by commas; `""` is the empty list.
+    pub fn ints(&self, name: &'static str) -> Got<SmallVec<[i64; 4]>> {
+        self.parsed(name, "integers separated by commas", |value| match value {
+            AttrValue::Ints(v) => Some(v.clone()),
+            AttrValue::Int(v) => Some(SmallVec::from_slice(&[*v])),
+            AttrValue::Text(t) => list(t).map(|item| item.parse().ok()).collect(),
+            _ => None,
+        })
+    }
+
+    /// Non-negative integers: strides, dilations, sizes.
+    pub fn sizes(&self, name: &'static str) -> Got<SmallVec<[usize; 4]>> {
+        let Some(ints) = self.ints(name)? else { return Ok(None) };
+        let sizes = ints.iter().map(|&v| usize::try_from(v).ok()).collect::<Option<_>>();
+        sizes.map(Some).ok_or_else(|| self.bad(name, "non-negative integers"))
+    }
+
+    /// Text.
+    pub fn text(&self, name: &'static str) -> Got<&str> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(AttrValue::Text(t)) => Ok(Some(t)),
+            Some(_) => Err(self.bad(name, "text")),
+        }
+    }
+
+    /// Texts.
+    pub fn texts(&self, name: &'static str) -> Got<Vec<String>> {
+        self.parsed(name, "texts", |value| match value {
+            AttrValue::Texts(v) => Some(v.clone()),
+            AttrValue::Ints(v) if v.is_empty() => Some(Vec::new()),
+            AttrValue::Text(t) => Some(list(t).map(str::to_string).collect()),
+            _ => None,
+        })
+    }
+
+    /// An element type by its OpenVINO name.
+    pub fn element_type(&self, name: &'static str) -> Got<ElementType> {
+        self.parsed(name, "an element type", |value| match value {
+            AttrValue::Text(t) => t.trim().parse().ok(),
+            _ => None,
+        })
+    }
+
+    /// A shape in the notation of a Parameter's `shape` attribute.
+    pub fn shape(&self, name: &'static str) -> Got<ShapeSpec> {
+        self.parsed(name, "a shape", |value| match value {
+            AttrValue::Text(t) => t.parse().ok(),
+            AttrValue::Ints(v) => {
+                let text: Vec<String> = v.iter().map(i64::to_string).collect();
+                text.join(",").parse().ok()
+            }
+            _ => None,
+        })
+    }
+
+    /// A name out of a closed list; the comparison ignores case, as OpenVINO's reader does.
+    pub fn choice<T: Copy>(&self, name: &'static str, choices: &'static [(&'static str, T)]) -> Got<T> {
+        let Some(text) = self.text(name)? else { return Ok(None) };
+        match choices.iter().find(|(word, _)| word.eq_ignore_ascii_case(text.trim())) {
+            Some(&(_, value)) => Ok(Some(value)),
+            None => {
+                let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
+                Err(self.bad(name, &format!("one of {}", words.join(", "))))
+            }
+        }
+    }
+
+    fn parsed<T>(&self, name: &'static str, expected: &str, parse: impl Fn(&AttrValue) -> Option<T>) -> Got<T> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(value) => parse(value).map(Some).ok_or_else(|| self.bad(name, expected)),
+        }
+    }
+
+    /// The error for an attribute that is there and cannot be read.
+    pub fn bad(&self, name: &'static str, expected: &str) -> OpError {
+        let value = match self.get(name) {
+            Some(AttrValue::Text(t)) => t.to_string(),
+            Some(other) => format!("{other:?}"),
+            None => String::new(),
+        };
+        OpError::BadAttribute { name, value, expected: expected.to_string() }
+    }
+}
+
+/// The error for an attribute that must be there: `attrs.int("axis")?.ok_or(missing("axis"))`.
+pub(crate) fn missing(name: &'static str) -> OpError {
+    OpError::MissingAttribute { name }
+}
+
+/// The items of a comma-separated list; none for blank text.
+fn list(text: &str) -> impl Iterator<Item = &str> {
+    let blank = text.trim().is_empty();
+    text.split(',').map(str::trim).filter(move |_| !blank)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_as_real_files_write_them() {
+        let attrs = Attrs::new().with("a", "1, 1").with("b", "").with("c", "1,x");
+        assert_eq!(attrs.ints("a").unwrap().unwrap().as_slice(), [1, 1]);
+        assert!(attrs.ints("b").unwrap().unwrap().is_empty());
+        assert!(attrs.ints("c").is_err());
+        assert!(attrs.ints("d").unwrap().is_none());
+    }
+
+    #[test]
+    fn what_was_not_read_is_kept() {
+        let attrs = Attrs::new().with("axis", "1").with("odd", "2");
+        attrs.int("axis").unwrap();
+        assert!(!attrs.all_read());
+        let unread = attrs.unread();
+        assert_eq!(unread.iter().map(|(n, _)| n).collect::<Vec<_>>(), ["odd"]);
+    }
+}

@@ -1,0 +1,121 @@
+//! What is known of a value before the graph runs.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use snick_shape::{Interval, Shape, SymExpr, Symbols};
+use snick_tensor::{ElementType, Tensor};
+
+/// Elements of tensors larger than this are not followed through shape arithmetic.
+pub const MAX_ELEMENTS: usize = 256;
+
+/// Facts of the outputs of one node, by port.
+pub type Facts = SmallVec<[Fact; 1]>;
+
+/// Element type, shape and, where they are known, elements of a value. Sound: it may say less than the truth,
+/// never anything else.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Fact {
+    /// `Dynamic` where unknown.
+    pub element_type: ElementType,
+    /// Shape; dims are expressions over the graph's symbols.
+    pub shape: Shape,
+    /// The elements, if known.
+    pub known: Option<Known>,
+}
+
+/// Elements of a value that are known before the graph runs.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Known {
+    /// All of them, as numbers: constants and what folds to a constant.
+    Tensor(Arc<Tensor>),
+    /// Of a small integer tensor of static shape, row-major: one expression an element. An element of which
+    /// nothing is known is a symbol of its own.
+    Elements(Arc<[SymExpr]>),
+}
+
+impl Fact {
+    /// Nothing is known.
+    pub fn unknown() -> Self {
+        Self { element_type: ElementType::Dynamic, shape: Shape::unranked(), known: None }
+    }
+
+    /// A type and a shape.
+    pub fn new(element_type: ElementType, shape: Shape) -> Self {
+        Self { element_type, shape, known: None }
+    }
+
+    /// Type, shape and elements of a constant.
+    pub fn constant(tensor: Arc<Tensor>) -> Self {
+        let shape = Shape::from_sizes(tensor.dims());
+        Self { element_type: tensor.element_type(), shape, known: Some(Known::Tensor(tensor)) }
+    }
+
+    /// This fact with known elements; ignored where their number does not fit the shape.
+    pub fn with_elements(mut self, elements: Option<Vec<SymExpr>>) -> Self {
+        if let (Some(elements), Some(dims)) = (elements, self.shape.as_static())
+            && dims.iter().product::<usize>() == elements.len()
+        {
+            self.known = Some(Known::Elements(elements.into()));
+        }
+        self
+    }
+
+    /// The constant, if all elements are known as numbers of a constant.
+    pub fn as_tensor(&self) -> Option<&Arc<Tensor>> {
+        match &self.known {
+            Some(Known::Tensor(tensor)) => Some(tensor),
+            _ => None,
+        }
+    }
+
+    /// The elements as integer expressions, row-major; `None` if unknown, not integer, or too many.
+    pub fn elements(&self) -> Option<SmallVec<[SymExpr; 4]>> {
+        match self.known.as_ref()? {
+            Known::Elements(elements) => Some(elements.iter().cloned().collect()),
+            Known::Tensor(tensor) => {
+                let integer = self.element_type.is_integer() || self.element_type == ElementType::Boolean;
+                if !integer || tensor.len() > MAX_ELEMENTS {
+                    return None;
+                }
+                Some(tensor.to_i64_vec().ok()?.into_iter().map(SymExpr::from).collect())
+            }
+        }
+    }
+
+    /// The elements as integers, if every one is a known number.
+    pub fn ints(&self) -> Option<SmallVec<[i64; 4]>> {
+        match self.known.as_ref()? {
+            Known::Elements(elements) => elements.iter().map(SymExpr::as_const).collect(),
+            Known::Tensor(tensor) => {
+                let integer = self.element_type.is_integer() || self.element_type == ElementType::Boolean;
+                if !integer || tensor.len() > MAX_ELEMENTS {
+                    return None;
+                }
+                Some(tensor.to_i64_vec().ok()?.into())
+            }
+        }
+    }
+
+    /// Whether this fact admits nothing that `other` excludes: same type or `other` has none, each dim's interval
+    /// inside the other's.
+    pub fn refines(&self, other: &Fact, symbols: &Symbols) -> bool {
+        if other.element_type != ElementType::Dynamic && self.element_type != other.element_type {
+            return false;
+        }
+        match (self.shape.dims(), other.shape.dims()) {
+            (_, None) => true,
+            (None, Some(_)) => false,
+            (Some(mine), Some(theirs)) => {
+                mine.len() == theirs.len()
+                    && mine.iter().zip(theirs).all(|(m, t)| {
+                        m == t || covers(symbols.interval(t), symbols.interval(m))
+                    })
+            }
+        }
+    }
+}
+
+fn covers(outer: Interval, inner: Interval) -> bool {
+    outer.covers(&inner)
+}

@@ -1,0 +1,432 @@
+//! Inference: facts for every output, in one walk over the graph in topological order.
+//!
+//! The driver gathers the facts of a node's inputs, asks the op, folds what is constant and stores the answer.
+//! An op that fails leaves its outputs unknown and the walk goes on; all root causes are returned.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use snick_shape::{Interval, Origin, Shape, SymExpr, Symbols};
+use snick_tensor::{ElementType, Tensor};
+
+use crate::fact::MAX_ELEMENTS;
+use crate::{Declared, Fact, Facts, Graph, Known, Located, NodeId, Op, OpError, Output};
+
+/// Ops on constants are evaluated during inference up to this many elements, inputs and outputs together.
+const MAX_FOLDED: usize = 4096;
+
+/// Infers the whole graph anew: element types, shapes and known values of every output, symbols included.
+/// Returns what is wrong, with places; affected outputs are unknown.
+pub fn infer(graph: &mut Graph) -> Vec<Located> {
+    graph.symbols = Symbols::default();
+    let order = match graph.order() {
+        Ok(order) => order,
+        Err(id) => {
+            let cycle = OpError::mismatch("the order of layers", "a cycle through this layer", "no cycle");
+            return vec![graph.located(id, cycle)];
+        }
+    };
+    let mut errors = Vec::new();
+    for id in order {
+        errors.extend(graph.infer_node(id).err());
+        for body in graph.nodes[id.petgraph()].op.bodies_mut() {
+            errors.extend(infer(body));
+        }
+    }
+    errors
+}
+
+impl Graph {
+    /// Infers one node from the facts of its inputs.
+    pub fn infer_node(&mut self, id: NodeId) -> Result<(), Located> {
+        match self.facts_of(id) {
+            Ok(facts) => {
+                let outs = &mut self.nodes[id.petgraph()].outs;
+                if outs.len() < facts.len() {
+                    outs.resize_with(facts.len(), Output::unknown);
+                }
+                for (out, fact) in outs.iter_mut().zip(facts) {
+                    out.fact = fact;
+                }
+                Ok(())
+            }
+            Err(error) => {
+                for out in &mut self.nodes[id.petgraph()].outs {
+                    out.fact = Fact::unknown();
+                }
+                Err(self.located(id, error))
+            }
+        }
+    }
+
+    fn facts_of(&mut self, id: NodeId) -> Result<Facts, OpError> {
+        let wires = self.inputs(id);
+        let mut inputs: SmallVec<[&Fact; 5]> = SmallVec::new();
+        for (port, wire) in wires.iter().enumerate() {
+            let fact = wire.and_then(|value| self.nodes[value.node.petgraph()].outs.get(value.port as usize));
+            inputs.push(&fact.ok_or(OpError::NotConnected { port })?.fact);
+        }
+        let node = &self.nodes[id.petgraph()];
+        node.op.arity().check(inputs.len())?;
+        let mut cx = Infer {
+            inputs: &inputs,
+            outs: &node.outs,
+            symbols: &mut self.symbols,
+            node: u32::try_from(id.index()).unwrap_or(u32::MAX),
+            fresh: 0,
+        };
+        let mut facts = node.op.infer(&mut cx)?;
+        fold(&node.op, &inputs, &mut facts);
+        Ok(facts)
+    }
+
+    /// An error with the place of a node.
+    pub fn located(&self, id: NodeId, error: OpError) -> Located {
+        let node = self.node(id);
+        Located {
+            source: self.source.clone(),
+            loc: node.loc,
+            layer: node.name.to_string(),
+            op: node.op.type_name().to_string(),
+            error,
+        }
+    }
+}
+
+/// Turns what is known completely into constants: elements that are all numbers, and small ops on constants.
+fn fold(op: &Op, inputs: &[&Fact], facts: &mut Facts) {
+    for fact in facts.iter_mut() {
+        if let Some(Known::Elements(elements)) = &fact.known
+            && let Some(numbers) = elements.iter().map(SymExpr::as_const).collect::<Option<Vec<i64>>>()
+            && let Some(dims) = fact.shape.as_static()
+        {
+            let tensor = Tensor::from_vec(&dims, numbers).and_then(|t| t.cast(fact.element_type));
+            fact.known = tensor.ok().map(|t| Known::Tensor(Arc::new(t)));
+        }
+    }
+    if inputs.is_empty() || facts.iter().any(|f| f.known.is_some()) || !op.is_foldable() {
+        return;
+    }
+    let sizes = facts.iter().map(|f| f.shape.as_static().map(|d| saturating_product(&d)));
+    let outputs = sizes.fold(Some(0usize), |sum, n| sum?.checked_add(n?));
+    let mut size = match outputs {
+        Some(size) if size <= MAX_FOLDED => size,
+        _ => return,
+    };
+    let mut tensors = Vec::with_capacity(inputs.len());
+    for input in inputs {
+        let Some(tensor) = input.as_tensor() else { return };
+        size = size.saturating_add(tensor.len());
+        if size > MAX_FOLDED {
+            return;
+        }
+        tensors.push(Tensor::clone(tensor));
+    }
+    // What cannot be evaluated stays unknown; running the graph will say why.
+    let Ok(values) = op.eval(&tensors) else { return };
+    for (fact, value) in facts.iter_mut().zip(values) {
+        let fits = fact.shape.as_static().is_some_and(|d| d.as_slice() == value.dims());
+        if fits && fact.element_type == value.element_type() {
+            fact.known = Some(Known::Tensor(Arc::new(value)));
+        }
+    }
+}
+
+fn saturating_product(dims: &[usize]) -> usize {
+    dims.iter().fold(1, |n: usize, &d| n.saturating_mul(d))
+}
+
+/// What an op sees while it infers: facts of its inputs, and the symbols of the graph.
+pub struct Infer<'a> {
+    inputs: &'a [&'a Fact],
+    outs: &'a [Output],
+    symbols: &'a mut Symbols,
+    node: u32,
+    fresh: u32,
+}
+
+impl<'a> Infer<'a> {
+    /// Number of inputs; within the op's arity.
+    pub fn len(&self) -> usize {
+        self.inputs.len()
+    }
+
+    /// Whether the op has no inputs.
+    pub fn is_empty(&self) -> bool {
+        self.inputs.is_empty()
+    }
+
+    /// The fact of input `i`; `i` is below the least arity.
+    pub fn input(&self, i: usize) -> &'a Fact {
+        self.inputs[i]
+    }
+
+    /// The fact of an optional input.
+    pub fn optional(&self, i: usize) -> Option<&'a Fact> {
+        self.inputs.get(i).copied()
+    }
+
+    /// All inputs.
+    pub fn inputs(&self) -> &'a [&'a Fact] {
+        self.inputs
+    }
+
+    /// Shape of input `i`.
+    pub fn shape(&self, i: usize) -> &'a Shape {
+        &self.inputs[i].shape
+    }
+
+    /// Element type of input `i`.
+    pub fn element_type(&self, i: usize) -> ElementType {
+        self.inputs[i].element_type
+    }
+
+    /// What the file declares of the outputs: for ops whose rule is not known.
+    pub fn declared(&self) -> impl Iterator<Item = Option<&'a Declared>> {
+        self.outs.iter().map(|o| o.declared.as_ref())
+    }
+
+    /// The symbols of the graph.
+    pub fn symbols(&mut self) -> &mut Symbols {
+        self.symbols
+    }
+
+    /// The interval of an expression.
+    pub fn interval(&self, expr: &SymExpr) -> Interval {
+        self.symbols.interval(expr)
+    }
+
+    /// A new symbol born here: an unknown of which only the interval is known.
+    pub fn unknown(&mut self, interval: Interval) -> SymExpr {
+        let origin = self.origin();
+        self.symbols.fresh(interval, origin)
+    }
+
+    /// The place of birth of the next symbol: this node, counted.
+    pub fn origin(&mut self) -> Origin {
+        let axis = self.fresh;
+        self.fresh += 1;
+        Origin { node: self.node, port: 0, axis }
+    }
+
+    /// An unknown element of an integer type.
+    pub fn unknown_element(&mut self, element_type: ElementType) -> SymExpr {
+        let range = element_type.integer_range().and_then(|(lo, hi)| Interval::new(lo, hi));
+        self.unknown(range.unwrap_or(Interval::ANY))
+    }
+
+    /// A shape of this rank with unknown dims.
+    pub fn unknown_dims(&mut self, rank: usize) -> Shape {
+        Shape::ranked((0..rank).map(|_| self.unknown(Interval::DIM)).collect::<SmallVec<[SymExpr; 4]>>())
+    }
+
+    /// `expr`, or an unknown of the interval where the expression could not be built.
+    fn or_unknown(&mut self, expr: Option<SymExpr>, interval: Interval) -> SymExpr {
+        match expr {
+            Some(expr) => expr,
+            None => self.unknown(interval),
+        }
+    }
+
+    /// `a + b`
+    pub fn add(&mut self, a: &SymExpr, b: &SymExpr) -> SymExpr {
+        let expr = self.symbols.add(a, b);
+        let interval = self.interval(a).add(self.interval(b));
+        self.or_unknown(expr, interval)
+    }
+
+    /// `a - b`
+    pub fn sub(&mut self, a: &SymExpr, b: &SymExpr) -> SymExpr {
+        let expr = self.symbols.sub(a, b);
+        let interval = self.interval(a).sub(self.interval(b));
+        self.or_unknown(expr, interval)
+    }
+
+    /// `a * b`
+    pub fn mul(&mut self, a: &SymExpr, b: &SymExpr) -> SymExpr {
+        let expr = self.symbols.mul(a, b);
+        let interval = self.interval(a).mul(self.interval(b));
+        self.or_unknown(expr, interval)
+    }
+
+    /// `floor(a / b)`
+    pub fn floor_div(&mut self, a: &SymExpr, b: &SymExpr) -> SymExpr {
+        let expr = self.symbols.floor_div(a, b);
+        let interval = self.interval(a).floor_div(self.interval(b));
+        self.or_unknown(expr, interval)
+    }
+
+    /// `ceil(a / b)`
+    pub fn ceil_div(&mut self, a: &SymExpr, b: &SymExpr) -> SymExpr {
+        let expr = self.symbols.ceil_div(a, b);
+        let interval = self.interval(a).neg().floor_div(self.interval(b)).neg();
+        self.or_unknown(expr, interval)
+    }
+
+    /// The smaller one.
+    pub fn min(&mut self, a: &SymExpr, b: &SymExpr) -> SymExpr {
+        let expr = self.symbols.min(a, b);
+        let interval = self.interval(a).min(self.interval(b));
+        self.or_unknown(expr, interval)
+    }
+
+    /// The larger one.
+    pub fn max(&mut self, a: &SymExpr, b: &SymExpr) -> SymExpr {
+        let expr = self.symbols.max(a, b);
+        let interval = self.interval(a).max(self.interval(b));
+        self.or_unknown(expr, interval)
+    }
+
+    /// The product of dims.
+    pub fn product<'d>(&mut self, dims: impl IntoIterator<Item = &'d SymExpr>) -> SymExpr {
+        dims.into_iter().fold(SymExpr::from(1), |product, dim| self.mul(&product, dim))
+    }
+
+    /// An expression as a dim: a negative constant is `None`; an expression that may be negative loses that part
+    /// of its interval, as a model that runs has no negative dims.
+    pub fn as_dim(&mut self, expr: &SymExpr) -> Option<SymExpr> {
+        let interval = self.interval(expr);
+        let dim = interval.meet(Interval::DIM)?;
+        if dim == interval { Some(expr.clone()) } else { Some(self.unknown(dim)) }
+    }
+
+    /// The one dim that two dims, equal in every run, are.
+    pub fn merge(&mut self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
+        if a == b {
+            return Some(a.clone());
+        }
+        let (ia, ib) = (self.interval(a), self.interval(b));
+        let both = ia.meet(ib)?;
+        Some(match both {
+            both if both == ia => a.clone(),
+            both if both == ib => b.clone(),
+            both => self.unknown(both),
+        })
+    }
+
+    /// The numpy broadcast of two dims: 1 stretches, everything else must be equal.
+    pub fn broadcast_dim(&mut self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
+        if a == b || b.as_const() == Some(1) {
+            return Some(a.clone());
+        }
+        if a.as_const() == Some(1) {
+            return Some(b.clone());
+        }
+        let (ia, ib) = (self.interval(a), self.interval(b));
+        match (ia.contains(1), ib.contains(1)) {
+            (false, false) => self.merge(a, b),
+            (true, false) => Some(b.clone()),
+            (false, true) => Some(a.clone()),
+            (true, true) if ia.lo() >= 1 && ib.lo() >= 1 => Some(self.max(a, b)),
+            // A dim of 0 against 1 gives 0: no expression of the two says that.
+            (true, true) => Some(self.unknown(ia.hull(ib))),
+        }
+    }
+
+    /// The numpy broadcast of two shapes, aligned at the last axis.
+    pub fn broadcast(&mut self, a: &Shape, b: &Shape) -> Result<Shape, OpError> {
+        let (Some(da), Some(db)) = (a.dims(), b.dims()) else { return Ok(Shape::unranked()) };
+        if da == db {
+            return Ok(a.clone());
+        }
+        let rank = da.len().max(db.len());
+        let one = SymExpr::from(1);
+        let mut dims: SmallVec<[SymExpr; 4]> = SmallVec::with_capacity(rank);
+        for axis in 0..rank {
+            let at = |dims: &'_ [SymExpr]| (axis + dims.len()).checked_sub(rank).map(|i| dims[i].clone());
+            let (x, y) = (at(da).unwrap_or_else(|| one.clone()), at(db).unwrap_or_else(|| one.clone()));
+            let dim = self.broadcast_dim(&x, &y);
+            dims.push(dim.ok_or_else(|| self.shapes_clash("broadcast", a, b))?);
+        }
+        Ok(Shape::ranked(dims))
+    }
+
+    /// Two shapes that must be equal in every run.
+    pub fn merge_shapes(&mut self, what: &str, a: &Shape, b: &Shape) -> Result<Shape, OpError> {
+        let (Some(da), Some(db)) = (a.dims(), b.dims()) else {
+            return Ok(if a.dims().is_some() { a.clone() } else { b.clone() });
+        };
+        let mut dims: SmallVec<[SymExpr; 4]> = SmallVec::with_capacity(da.len());
+        if da.len() == db.len() {
+            dims.extend(da.iter().zip(db).map_while(|(x, y)| self.merge(x, y)));
+        }
+        if dims.len() != da.len() || da.len() != db.len() {
+            return Err(self.shapes_clash(what, a, b));
+        }
+        Ok(Shape::ranked(dims))
+    }
+
+    /// The error for two shapes that contradict each other.
+    pub fn shapes_clash(&self, what: &str, a: &Shape, b: &Shape) -> OpError {
+        let text = |s: &Shape| s.display_symbolic(self.symbols).to_string();
+        OpError::clash(format!("shapes to {what}"), text(a), text(b))
+    }
+
+    /// The one element type that inputs share; `Dynamic` gives way.
+    pub fn common_type(&self, inputs: impl IntoIterator<Item = usize>) -> Result<ElementType, OpError> {
+        let mut common = ElementType::Dynamic;
+        for i in inputs {
+            let got = self.element_type(i);
+            if common == ElementType::Dynamic {
+                common = got;
+            } else if got != ElementType::Dynamic && got != common {
+                return Err(OpError::element_type(format!("input {i}"), got, format!("{common} as the others")));
+            }
+        }
+        Ok(common)
+    }
+
+    /// The rank of input `i`, if it is known, must be one that `fits`.
+    pub fn expect_rank(&self, i: usize, expected: &str, fits: impl Fn(usize) -> bool) -> Result<(), OpError> {
+        match self.shape(i).rank() {
+            Some(rank) if !fits(rank) => Err(OpError::rank(format!("input {i}"), rank, expected)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Input `i` must have an integer element type, if it is known.
+    pub fn expect_integer(&self, i: usize) -> Result<(), OpError> {
+        let got = self.element_type(i);
+        if got == ElementType::Dynamic || got.is_integer() {
+            return Ok(());
+        }
+        Err(OpError::element_type(format!("input {i}"), got, "an integer type"))
+    }
+
+    /// Elements of input `i` as expressions: known ones, else, where their number is known and small, an unknown
+    /// each.
+    pub fn elements_or_unknown(&mut self, i: usize) -> Option<SmallVec<[SymExpr; 4]>> {
+        let fact = self.inputs[i];
+        if let Some(elements) = fact.elements() {
+            return Some(elements);
+        }
+        let count = saturating_product(&fact.shape.as_static()?);
+        if count > MAX_ELEMENTS {
+            return None;
+        }
+        Some((0..count).map(|_| self.unknown_element(fact.element_type)).collect())
+    }
+}
+
+/// An axis counted from either end, as a position below `rank`.
+pub fn normalize_axis(axis: i64, rank: usize) -> Result<usize, OpError> {
+    let r = rank as i64;
+    let at = if axis < 0 { axis.checked_add(r) } else { Some(axis) };
+    match at {
+        Some(at) if (0..r).contains(&at) => Ok(at as usize),
+        _ => Err(OpError::out_of_range("axis", axis, format!("-{r}..{} for rank {rank}", r - 1))),
+    }
+}
+
+/// Axes as [`normalize_axis`], each at most once.
+pub fn normalize_axes(axes: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
+    let mut seen: SmallVec<[usize; 4]> = SmallVec::new();
+    for &axis in axes {
+        let at = normalize_axis(axis, rank)?;
+        if seen.contains(&at) {
+            return Err(OpError::out_of_range("axis", axis, "each axis at most once"));
+        }
+        seen.push(at);
+    }
+    Ok(seen)
+}

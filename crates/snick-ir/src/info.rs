@@ -1,0 +1,14 @@
+//! Metadata kept as it was written: the element trees of `rt_info` and `meta_data`.
+
+/// An XML-like element that snick carries along without reading meaning into it.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Info {
+    /// Element name.
+    pub name: String,
+    /// Attributes in file order, unescaped.
+    pub attrs: Vec<(String, String)>,
+    /// Child elements in file order.
+    pub children: Vec<Info>,
+    /// Character data directly below the element, white space at both ends removed.
+    pub text: String,
+}

@@ -1,0 +1,110 @@
+//! Const-1: a tensor that belongs to the model.
+
+use std::sync::Arc;
+
+use smallvec::{SmallVec, smallvec};
+use snick_shape::Shape;
+use snick_tensor::{ElementType, Tensor};
+
+use crate::attrs::missing;
+use crate::{Arity, AttrValue, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+
+/// A constant. Its bytes are shared with the file they came from, or absent where that file is.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Constant {
+    /// The tensor.
+    Here(Arc<Tensor>),
+    /// Weights that were not found; all else is known.
+    Absent(Box<Absent>),
+}
+
+/// A constant without its bytes.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Absent {
+    /// Element type.
+    pub element_type: ElementType,
+    /// Shape.
+    pub dims: SmallVec<[usize; 4]>,
+    /// Digest of the bytes, where a text form gave it.
+    pub digest: Option<u64>,
+}
+
+impl Constant {
+    /// A constant of this value.
+    pub fn new(tensor: Arc<Tensor>) -> Self {
+        Self::Here(tensor)
+    }
+
+    /// Element type.
+    pub fn element_type(&self) -> ElementType {
+        match self {
+            Self::Here(tensor) => tensor.element_type(),
+            Self::Absent(absent) => absent.element_type,
+        }
+    }
+
+    /// Shape.
+    pub fn dims(&self) -> &[usize] {
+        match self {
+            Self::Here(tensor) => tensor.dims(),
+            Self::Absent(absent) => &absent.dims,
+        }
+    }
+}
+
+impl OpDef for Constant {
+    const NAMES: &'static [OpName] = &[OpName::openvino("Const", &[1]), OpName::openvino("Constant", &[1])];
+    const ARITY: Arity = Arity::exactly(0);
+
+    /// `value`; or, for absent weights, `element_type`, `shape` and maybe `digest`.
+    fn parse(raw: &RawNode) -> Result<Self, OpError> {
+        let attrs = &raw.attrs;
+        if let Some(AttrValue::Tensor(tensor)) = attrs.get("value") {
+            return Ok(Self::new(tensor.clone()));
+        }
+        let digest = match attrs.text("digest")? {
+            Some(text) => Some(u64::from_str_radix(text, 16).map_err(|_| attrs.bad("digest", "16 hex digits"))?),
+            None => None,
+        };
+        Ok(Self::Absent(Box::new(Absent {
+            element_type: attrs.element_type("element_type")?.ok_or(missing("element_type"))?,
+            dims: attrs.sizes("shape")?.ok_or(missing("shape"))?,
+            digest,
+        })))
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        match self {
+            Self::Here(tensor) => {
+                let mut attrs = Attrs::new();
+                attrs.push("value".into(), AttrValue::Tensor(tensor.clone()));
+                attrs
+            }
+            Self::Absent(absent) => {
+                let attrs = Attrs::new().with("element_type", absent.element_type);
+                let attrs = attrs.with("shape", &absent.dims[..]);
+                match absent.digest {
+                    Some(digest) => attrs.with("digest", format!("{digest:016x}")),
+                    None => attrs,
+                }
+            }
+        }
+    }
+
+    fn infer(&self, _: &mut Infer) -> Result<Facts, OpError> {
+        Ok(smallvec![match self {
+            Self::Here(tensor) => Fact::constant(tensor.clone()),
+            Self::Absent(absent) => Fact::new(absent.element_type, Shape::from_sizes(&absent.dims)),
+        }])
+    }
+
+    fn eval(&self, _: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        match self {
+            Self::Here(tensor) => Ok(vec![Tensor::clone(tensor)]),
+            Self::Absent(_) => {
+                let why = "its weights were not found".into();
+                Err(OpError::NoValue { what: "the constant".into(), why })
+            }
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Parameter-1: an input of the model.
+
+use smallvec::smallvec;
+use snick_shape::{Shape, ShapeSpec};
+use snick_tensor::{ElementType, Tensor};
+
+use crate::attrs::missing;
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+
+/// An input of the model. Its `shape` says what may be given: dims, intervals, symbols.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Parameter {
+    /// Element type of what is given.
+    pub element_type: ElementType,
+    /// Shapes that may be given.
+    pub shape: ShapeSpec,
+}
+
+impl OpDef for Parameter {
+    const NAMES: &'static [OpName] = &[OpName::openvino("Parameter", &[1])];
+    const ARITY: Arity = Arity::exactly(0);
+
+    fn parse(raw: &RawNode) -> Result<Self, OpError> {
+        Ok(Self {
+            element_type: raw.attrs.element_type("element_type")?.ok_or(missing("element_type"))?,
+            shape: raw.attrs.shape("shape")?.ok_or(missing("shape"))?,
+        })
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        Attrs::new().with("element_type", self.element_type).with("shape", self.shape.to_string())
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        let ShapeSpec::Dims(specs) = &self.shape else {
+            return Ok(smallvec![Fact::new(self.element_type, Shape::unranked())]);
+        };
+        let mut dims = Vec::with_capacity(specs.len());
+        for spec in specs {
+            let origin = cx.origin();
+            dims.push(cx.symbols().declare(spec, origin)?);
+        }
+        Ok(smallvec![Fact::new(self.element_type, Shape::ranked(dims))])
+    }
+
+    fn eval(&self, _: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        Err(OpError::NoValue { what: "the input".into(), why: "it was not given".into() })
+    }
+}

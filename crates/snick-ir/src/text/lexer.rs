@@ -1,0 +1,187 @@
+//! Tokens of the text form.
+
+use super::parse::ParseError;
+use super::print::is_name_byte;
+use crate::Loc;
+
+/// One token.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Token {
+    /// `%name`, `%"name"~2:1`: the name with its count, and the output port.
+    Value { name: String, nth: usize, port: u32 },
+    /// A word of letters, digits and `_`.
+    Word(String),
+    /// A quoted text, unescaped.
+    Text(String),
+    /// Whatever begins with a digit or a minus sign.
+    Number(String),
+    /// `#` and what follows it.
+    Digest(String),
+    /// Any other character.
+    Mark(char),
+    /// The end of the text.
+    End,
+}
+
+pub(super) struct Lexer<'t> {
+    text: &'t str,
+    at: usize,
+    line: u32,
+    line_start: usize,
+}
+
+impl<'t> Lexer<'t> {
+    pub(super) fn new(text: &'t str) -> Self {
+        Self { text, at: 0, line: 1, line_start: 0 }
+    }
+
+    /// The place of the next token.
+    pub(super) fn loc(&mut self) -> Loc {
+        self.skip_blanks();
+        Loc { line: self.line, column: u32::try_from(self.at - self.line_start + 1).unwrap_or(u32::MAX) }
+    }
+
+    pub(super) fn error(&mut self, expected: &str) -> ParseError {
+        let loc = self.loc();
+        let found = match self.clone_state().next() {
+            Ok(Token::End) => "the end".to_string(),
+            Ok(token) => format!("{token:?}"),
+            Err(error) => return error,
+        };
+        ParseError { loc, message: format!("found {found}, expected {expected}") }
+    }
+
+    fn clone_state(&self) -> Lexer<'t> {
+        Lexer { text: self.text, at: self.at, line: self.line, line_start: self.line_start }
+    }
+
+    pub(super) fn peek(&mut self) -> Result<Token, ParseError> {
+        self.skip_blanks();
+        self.clone_state().next()
+    }
+
+    pub(super) fn next(&mut self) -> Result<Token, ParseError> {
+        self.skip_blanks();
+        let Some(first) = self.rest().chars().next() else { return Ok(Token::End) };
+        match first {
+            '%' => {
+                self.at += 1;
+                let name = match self.rest().starts_with('"') {
+                    true => self.quoted()?,
+                    false => self.take(|b, _| is_name_byte(b)),
+                };
+                let nth = if self.skip('~') { self.number()? } else { 1 };
+                let port = if self.skip(':') { self.number()? as u32 } else { 0 };
+                Ok(Token::Value { name, nth, port })
+            }
+            '"' => Ok(Token::Text(self.quoted()?)),
+            '#' => {
+                self.at += 1;
+                Ok(Token::Digest(self.take(|b, _| b.is_ascii_alphanumeric() || b == b'@')))
+            }
+            c if c.is_ascii_alphabetic() || c == '_' => {
+                Ok(Token::Word(self.take(|b, _| b.is_ascii_alphanumeric() || b == b'_')))
+            }
+            c if c.is_ascii_digit() || c == '-' => Ok(Token::Number(self.take(|b, before| {
+                b.is_ascii_alphanumeric()
+                    || matches!(b, b'.' | b'_')
+                    || (b == b'-' && matches!(before, None | Some(b'e')))
+                    || (b == b'+' && before == Some(b'e'))
+            }))),
+            c => {
+                self.at += c.len_utf8();
+                Ok(Token::Mark(c))
+            }
+        }
+    }
+
+    /// The text between `[` and the matching `]`.
+    pub(super) fn brackets(&mut self) -> Result<&'t str, ParseError> {
+        self.skip_blanks();
+        if !self.skip('[') {
+            return Err(self.error("`[`"));
+        }
+        let start = self.at;
+        match self.rest().find(']') {
+            Some(length) => {
+                self.at += length + 1;
+                Ok(&self.text[start..start + length])
+            }
+            None => Err(self.error("`]`")),
+        }
+    }
+
+    fn rest(&self) -> &'t str {
+        &self.text[self.at..]
+    }
+
+    fn skip(&mut self, c: char) -> bool {
+        let found = self.rest().starts_with(c);
+        self.at += if found { c.len_utf8() } else { 0 };
+        found
+    }
+
+    fn take(&mut self, goes_on: impl Fn(u8, Option<u8>) -> bool) -> String {
+        let bytes = self.rest().as_bytes();
+        let mut length = 0;
+        while length < bytes.len() && goes_on(bytes[length], length.checked_sub(1).map(|i| bytes[i])) {
+            length += 1;
+        }
+        let taken = self.rest()[..length].to_string();
+        self.at += length;
+        taken
+    }
+
+    fn number(&mut self) -> Result<usize, ParseError> {
+        let digits = self.take(|b, _| b.is_ascii_digit());
+        digits.parse().map_err(|_| self.error("a number"))
+    }
+
+    fn quoted(&mut self) -> Result<String, ParseError> {
+        let mut out = String::new();
+        let mut chars = self.rest().char_indices().skip(1);
+        while let Some((i, c)) = chars.next() {
+            match c {
+                '"' => {
+                    self.at += i + 1;
+                    return Ok(out);
+                }
+                '\\' => match chars.next().map(|(_, c)| c) {
+                    Some('n') => out.push('\n'),
+                    Some('r') => out.push('\r'),
+                    Some('t') => out.push('\t'),
+                    Some(c @ ('"' | '\\')) => out.push(c),
+                    Some('u') => {
+                        let hex: String =
+                            chars.by_ref().map(|(_, c)| c).skip(1).take_while(|&c| c != '}').collect();
+                        let c = u32::from_str_radix(&hex, 16).ok().and_then(char::from_u32);
+                        out.push(c.ok_or_else(|| self.error("a character code"))?);
+                    }
+                    _ => return Err(self.error("an escape: \\\" \\\\ \\n \\r \\t \\u{..}")),
+                },
+                // A line break inside quotes is escaped when printed, so here the closing quote is missing.
+                '\n' => break,
+                c => out.push(c),
+            }
+        }
+        let loc = self.loc();
+        Err(ParseError { loc, message: "a text without its closing quote".into() })
+    }
+
+    /// White space, and `//` comments.
+    fn skip_blanks(&mut self) {
+        loop {
+            let rest = self.rest();
+            match rest.as_bytes().first() {
+                Some(b'\n') => {
+                    self.at += 1;
+                    self.line = self.line.saturating_add(1);
+                    self.line_start = self.at;
+                }
+                Some(b' ' | b'\t' | b'\r') => self.at += 1,
+                Some(b'/') if rest.starts_with("//") => self.at += rest.find('\n').unwrap_or(rest.len()),
+                _ => return,
+            }
+        }
+    }
+}

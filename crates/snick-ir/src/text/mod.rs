@@ -1,0 +1,32 @@
+//! The text form: prints a graph and reads it back to the identical graph.
+//!
+//! ```text
+//! snick 1
+//! graph "crop" {
+//!   %x = Parameter-1 {element_type: f32, shape: "1,3,?,?"} : f32[1,3,?,?] "x"
+//!   %begin = Const-1 i64[4] <0, 0, 1, 1>
+//!   %w = Const-1 f32[64,3,3,3] #5f0a6c1d22e49b07@4096
+//!   %crop = StridedSlice-1(%x, %begin, %end) {begin_mask: [1,1,0,0], ...} : f32[1,3,?,?]
+//!   %y = Result-1(%crop) : f32[1,3,?,?]
+//! }
+//! ```
+//!
+//! A line is `%name = Type-opset(inputs) {attributes} : types "tensor names"`. `%split:1` is the second output.
+//! Names that are not plain words stand in quotes, the second node of a name is `%name~2`. Constants up to
+//! [`INLINE`] elements are written out; larger ones are a digest of their bytes and, in files, their place in the
+//! `.bin` beside the text. The types are what inference found; reading takes them as declared ports.
+
+mod lexer;
+mod literal;
+mod parse;
+mod print;
+
+pub use literal::digest;
+pub use parse::{ParseError, parse};
+pub use print::{PrintOptions, Weights, packed_weights, print};
+
+/// Constants of up to so many elements are written out.
+pub const INLINE: usize = 16;
+
+/// Bytes at which weights begin in the `.bin` beside a text.
+pub const ALIGNMENT: usize = 64;

@@ -1,0 +1,442 @@
+//! Text to graph: recursive descent over the tokens, one function a rule of the grammar.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use snick_tensor::{ElementType, Storage, Tensor};
+
+use super::lexer::{Lexer, Token};
+use super::literal;
+use crate::graph::Details;
+use crate::ops::constant::{Absent, Constant};
+use crate::ops::known_names;
+use crate::{
+    AttrValue, Attrs, Declared, Dialect, Graph, Info, Loc, Node, NodeId, Op, Output, PortIds, RawNode, Value, Version,
+};
+
+/// Bodies inside bodies, and elements inside `info`, up to this depth.
+const MAX_DEPTH: usize = 64;
+
+/// Why a text is not a graph.
+#[derive(thiserror::Error, Clone, PartialEq, Debug)]
+#[error("{loc}: {message}")]
+pub struct ParseError {
+    /// Where.
+    pub loc: Loc,
+    /// What was found, and what was expected.
+    pub message: String,
+}
+
+type Parsed<T> = Result<T, ParseError>;
+
+/// Reads the text form. `weights` is the `.bin` beside it; constants that would lie in it are absent without it.
+/// Facts are not inferred yet.
+pub fn parse(text: &str, weights: Option<&Storage>) -> Parsed<Graph> {
+    let mut parser = Parser { lexer: Lexer::new(text), weights, depth: 0 };
+    parser.word("snick")?;
+    match parser.lexer.next()? {
+        Token::Number(n) if n == "1" => {}
+        _ => return Err(parser.lexer.error("version 1 of the text form")),
+    }
+    let graph = parser.graph()?;
+    match parser.lexer.peek()? {
+        Token::End => Ok(graph),
+        _ => Err(parser.lexer.error("the end")),
+    }
+}
+
+struct Parser<'t> {
+    lexer: Lexer<'t>,
+    weights: Option<&'t Storage>,
+    depth: usize,
+}
+
+/// Nodes by name and count.
+type Scope = HashMap<(String, usize), NodeId>;
+
+impl<'t> Parser<'t> {
+    fn graph(&mut self) -> Parsed<Graph> {
+        self.nested(|parser| {
+            parser.word("graph")?;
+            let mut graph = Graph::new(parser.text()?);
+            parser.mark('{')?;
+            let mut scope = Scope::new();
+            loop {
+                match parser.lexer.peek()? {
+                    Token::Mark('}') => break,
+                    Token::Word(w) if w == "ir" => {
+                        parser.lexer.next()?;
+                        graph.ir_version = Some(parser.number()?);
+                    }
+                    Token::Word(w) if w == "info" => {
+                        parser.lexer.next()?;
+                        graph.info.push(parser.info()?);
+                    }
+                    _ => parser.node(&mut graph, &mut scope)?,
+                }
+            }
+            parser.mark('}')?;
+            Ok(graph)
+        })
+    }
+
+    /// `%name = Type-opset(inputs) {attributes} : types "names" ...`
+    fn node(&mut self, graph: &mut Graph, scope: &mut Scope) -> Parsed<()> {
+        let loc = self.lexer.loc();
+        let Token::Value { name, nth, .. } = self.lexer.next()? else { return Err(self.lexer.error("`%name = ...`")) };
+        self.mark('=')?;
+        let (op_type, dialect, version) = self.op_type()?;
+        let constant = dialect == Dialect::OpenVino && matches!(op_type.as_str(), "Const" | "Constant");
+        let (mut inputs, mut attrs) = (Vec::new(), Attrs::new());
+        let mut op = None;
+        if constant {
+            op = Some(Op::Const(self.constant()?));
+        } else {
+            if self.eat('(')? {
+                inputs = self.list(')', |parser| parser.value(scope))?;
+            }
+            attrs = self.attrs()?;
+        }
+        let mut outs = self.outputs()?;
+        let (mut details, mut output_ids) = (Details::default(), None);
+        loop {
+            match self.lexer.peek()? {
+                Token::Word(w) if w == "outputs" => {
+                    self.lexer.next()?;
+                    output_ids = Some(self.ids()?);
+                }
+                Token::Word(w) if w == "inputs" => {
+                    self.lexer.next()?;
+                    details.input_ids = Some(self.ids()?);
+                }
+                Token::Word(w) if w == "extra" => {
+                    self.lexer.next()?;
+                    details.extra = self.attrs()?;
+                }
+                Token::Word(w) if w == "info" => {
+                    self.lexer.next()?;
+                    details.rt_info = Some(self.info()?);
+                }
+                _ => break,
+            }
+        }
+        let mut bodies = Vec::new();
+        while let Token::Word(w) = self.lexer.peek()?
+            && w.ends_with("body")
+        {
+            self.lexer.next()?;
+            bodies.push(self.graph()?);
+        }
+        let op = match op {
+            Some(op) => op,
+            None => {
+                let mut raw = RawNode::openvino(&op_type, version.clone(), attrs, outs.len());
+                raw.dialect = dialect;
+                raw.bodies.set(bodies);
+                Op::parse(raw).map_err(|e| ParseError { loc, message: format!("{op_type}: {e}") })?
+            }
+        };
+        if outs.is_empty() && !matches!(op, Op::Opaque(_)) {
+            outs.push(Output::unknown());
+        }
+        let mut node = Node::new(name.as_str(), op);
+        (node.version, node.outs, node.output_ids, node.loc) = (version, outs.into(), output_ids, loc);
+        if details != Details::default() {
+            node.details = Some(Box::new(details));
+        }
+        let mut wired: Vec<(u32, Value)> = Vec::new();
+        for (port, input) in (0..).zip(inputs) {
+            wired.extend(input.map(|value| (port, value)));
+        }
+        let id = graph.add(node);
+        for (port, value) in wired {
+            graph.connect(value, id, port);
+        }
+        if scope.insert((name.clone(), nth), id).is_some() {
+            return Err(ParseError { loc, message: format!("the name %{name} is taken; write %{name}~2") });
+        }
+        Ok(())
+    }
+
+    fn op_type(&mut self) -> Parsed<(String, Dialect, Version)> {
+        let name = match self.lexer.next()? {
+            Token::Word(w) | Token::Text(w) => w,
+            _ => return Err(self.lexer.error("an operation type")),
+        };
+        let version = match self.lexer.peek()? {
+            Token::Number(n) => {
+                self.lexer.next()?;
+                let text = n.trim_start_matches('-');
+                match text.parse() {
+                    _ if text == "_" => Version::Unversioned,
+                    Ok(opset) => Version::Opset(opset),
+                    Err(_) if text.is_empty() => Version::Custom(self.text()?.into()),
+                    Err(_) => Version::Custom(text.into()),
+                }
+            }
+            _ => {
+                let snick = known_names().iter().any(|n| n.dialect == Dialect::Snick && n.name == name);
+                if !snick {
+                    return Err(self.lexer.error("`-` and the operation set"));
+                }
+                return Ok((name, Dialect::Snick, Version::Unversioned));
+            }
+        };
+        Ok((name, Dialect::OpenVino, version))
+    }
+
+    /// `i64[3] <0, 1, 2>`, `f32[64] #digest@offset`, `f32[64] #absent`
+    fn constant(&mut self) -> Parsed<Constant> {
+        let loc = self.lexer.loc();
+        let fail = |message: String| ParseError { loc, message };
+        let element_type = self.element_type()?;
+        let text = self.lexer.brackets()?;
+        let items = text.split(',').map(str::trim).filter(|t| !t.is_empty());
+        let dims: Option<SmallVec<[usize; 4]>> = items.map(|t| t.parse().ok()).collect();
+        let dims = dims.ok_or_else(|| fail(format!("`[{text}]` is not a static shape")))?;
+        if let Token::Digest(digest) = self.lexer.peek()? {
+            self.lexer.next()?;
+            let (hex, offset) = match digest.split_once('@') {
+                Some((hex, offset)) => (hex, offset.parse::<usize>().ok()),
+                None => (digest.as_str(), None),
+            };
+            let digest = u64::from_str_radix(hex, 16).ok();
+            if let (Some(weights), Some(offset), Some(digest)) = (self.weights, offset, digest) {
+                return self.weights_at(element_type, &dims, weights, offset, digest).map_err(fail);
+            }
+            return Ok(Constant::Absent(Box::new(Absent { element_type, dims, digest })));
+        }
+        self.mark('<')?;
+        let items = self.list('>', |parser| match parser.lexer.next()? {
+            Token::Text(text) | Token::Number(text) | Token::Word(text) => Ok(text),
+            _ => Err(parser.lexer.error("an element")),
+        })?;
+        match literal::parse(element_type, &dims, &items) {
+            Ok(Some(tensor)) => Ok(Constant::new(Arc::new(tensor))),
+            Ok(None) => Err(fail(format!("an element is not of type {element_type}"))),
+            Err(error) => Err(fail(error.to_string())),
+        }
+    }
+
+    /// The constant at `offset` of the `.bin`, which must be the one the text was written with.
+    fn weights_at(
+        &self,
+        element_type: ElementType,
+        dims: &[usize],
+        weights: &Storage,
+        offset: usize,
+        digest: u64,
+    ) -> Result<Constant, String> {
+        let count = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d));
+        let length = count.and_then(|n| element_type.byte_len(n)).ok_or("the constant is too large")?;
+        let window = weights.window(offset, length).map_err(|e| e.to_string())?;
+        if literal::digest(window.bytes()) != digest {
+            return Err(format!("the weights at {offset} do not have the digest {digest:016x}"));
+        }
+        let tensor = Tensor::new(element_type, dims, window).map_err(|e| e.to_string())?;
+        Ok(Constant::new(Arc::new(tensor)))
+    }
+
+    /// `: f32[1,2] "a" "b"`, or several in parentheses; `_` for a port without a declared type.
+    fn outputs(&mut self) -> Parsed<Vec<Output>> {
+        if !self.eat(':')? {
+            return Ok(Vec::new());
+        }
+        if self.eat('(')? {
+            return self.list(')', Self::output);
+        }
+        Ok(vec![self.output()?])
+    }
+
+    fn output(&mut self) -> Parsed<Output> {
+        let mut out = Output::unknown();
+        match self.lexer.peek()? {
+            Token::Word(w) if w == "_" => drop(self.lexer.next()?),
+            _ => {
+                let element_type = self.element_type()?;
+                let text = self.lexer.brackets()?.trim();
+                let dims = (text != "...").then(|| split_dims(text).map(|t| t.parse().unwrap_or(-1)).collect());
+                out.declared = Some(Declared { element_type, dims });
+            }
+        }
+        let mut names = Vec::new();
+        while let Token::Text(name) = self.lexer.peek()? {
+            self.lexer.next()?;
+            names.push(name);
+        }
+        out.names = (!names.is_empty()).then(|| names.into());
+        Ok(out)
+    }
+
+    fn element_type(&mut self) -> Parsed<ElementType> {
+        let loc = self.lexer.loc();
+        let Token::Word(w) = self.lexer.next()? else { return Err(self.lexer.error("an element type")) };
+        w.parse().map_err(|_| ParseError { loc, message: format!("`{w}` is not an element type") })
+    }
+
+    /// `{name: value, ...}`, or nothing.
+    fn attrs(&mut self) -> Parsed<Attrs<'static>> {
+        let mut attrs = Attrs::new();
+        if self.eat('{')? {
+            for (name, value) in self.list('}', |parser| {
+                let name = parser.text()?;
+                parser.mark(':')?;
+                Ok((name, parser.attr_value()?))
+            })? {
+                attrs.push(name.into(), value);
+            }
+        }
+        Ok(attrs)
+    }
+
+    fn attr_value(&mut self) -> Parsed<AttrValue<'static>> {
+        let loc = self.lexer.loc();
+        let fail = |message: &str| ParseError { loc, message: message.into() };
+        match self.lexer.next()? {
+            Token::Word(w) if w == "true" => Ok(AttrValue::Bool(true)),
+            Token::Word(w) if w == "false" => Ok(AttrValue::Bool(false)),
+            Token::Word(w) if matches!(w.as_str(), "inf" | "NaN") => number(&w).ok_or_else(|| fail("not a number")),
+            Token::Word(w) | Token::Text(w) => Ok(AttrValue::Text(w.into())),
+            Token::Number(n) => number(&n).ok_or_else(|| fail("not a number")),
+            Token::Mark('[') => {
+                let items = self.list(']', Self::attr_value)?;
+                let ints = items.iter().map(|item| match item {
+                    AttrValue::Int(v) => Some(*v),
+                    _ => None,
+                });
+                if let Some(ints) = ints.collect() {
+                    return Ok(AttrValue::Ints(ints));
+                }
+                let floats = items.iter().map(|item| match item {
+                    AttrValue::Float(v) => Some(*v),
+                    AttrValue::Int(v) => Some(*v as f64),
+                    _ => None,
+                });
+                if let Some(floats) = floats.collect() {
+                    return Ok(AttrValue::Floats(floats));
+                }
+                let texts = items.into_iter().map(|item| match item {
+                    AttrValue::Text(t) => Some(t.into_owned()),
+                    _ => None,
+                });
+                texts.collect::<Option<_>>().map(AttrValue::Texts).ok_or_else(|| fail("a list of mixed values"))
+            }
+            _ => Err(fail("an attribute value was expected")),
+        }
+    }
+
+    /// `name(a="1") "text" { children }`
+    fn info(&mut self) -> Parsed<Info> {
+        self.nested(|parser| {
+            let mut info = Info { name: parser.text()?, ..Info::default() };
+            if parser.eat('(')? {
+                info.attrs = parser.list(')', |parser| {
+                    let name = parser.text()?;
+                    parser.mark('=')?;
+                    Ok((name, parser.text()?))
+                })?;
+            }
+            if let Token::Text(text) = parser.lexer.peek()? {
+                parser.lexer.next()?;
+                info.text = text;
+            }
+            if parser.eat('{')? {
+                while !parser.eat('}')? {
+                    info.children.push(parser.info()?);
+                }
+            }
+            Ok(info)
+        })
+    }
+
+    fn ids(&mut self) -> Parsed<PortIds> {
+        let text = self.lexer.brackets()?;
+        let ids: Option<Vec<u32>> = split_dims(text).map(|t| t.parse().ok()).collect();
+        ids.map(|ids| PortIds::new(&ids)).ok_or_else(|| self.lexer.error("port numbers"))
+    }
+
+    /// `%name:port`, or `_` for an input without a wire.
+    fn value(&mut self, scope: &Scope) -> Parsed<Option<Value>> {
+        let loc = self.lexer.loc();
+        match self.lexer.next()? {
+            Token::Word(w) if w == "_" => Ok(None),
+            Token::Value { name, nth, port } => match scope.get(&(name.clone(), nth)) {
+                Some(&node) => Ok(Some(Value { node, port })),
+                None => Err(ParseError { loc, message: format!("%{name} is not defined above") }),
+            },
+            _ => Err(self.lexer.error("a value")),
+        }
+    }
+
+    /// Items separated by commas, up to `close`.
+    fn list<T>(&mut self, close: char, item: impl Fn(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
+        let mut items = Vec::new();
+        self.nested(|parser| {
+            while !parser.eat(close)? {
+                items.push(item(parser)?);
+                if parser.lexer.peek()? != Token::Mark(close) {
+                    parser.mark(',')?;
+                }
+            }
+            Ok(())
+        })?;
+        Ok(items)
+    }
+
+    fn nested<T>(&mut self, rule: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        if self.depth >= MAX_DEPTH {
+            return Err(self.lexer.error("less nesting"));
+        }
+        self.depth += 1;
+        let parsed = rule(self);
+        self.depth -= 1;
+        parsed
+    }
+
+    fn eat(&mut self, mark: char) -> Parsed<bool> {
+        let found = self.lexer.peek()? == Token::Mark(mark);
+        if found {
+            self.lexer.next()?;
+        }
+        Ok(found)
+    }
+
+    fn mark(&mut self, mark: char) -> Parsed<()> {
+        if self.eat(mark)? { Ok(()) } else { Err(self.lexer.error(&format!("`{mark}`"))) }
+    }
+
+    fn word(&mut self, word: &str) -> Parsed<()> {
+        match self.lexer.peek()? {
+            Token::Word(w) if w == word => self.lexer.next().map(drop),
+            _ => Err(self.lexer.error(&format!("`{word}`"))),
+        }
+    }
+
+    /// A word or a quoted text.
+    fn text(&mut self) -> Parsed<String> {
+        match self.lexer.peek()? {
+            Token::Word(text) | Token::Text(text) => self.lexer.next().map(|_| text),
+            _ => Err(self.lexer.error("a word or a quoted text")),
+        }
+    }
+
+    fn number(&mut self) -> Parsed<u32> {
+        match self.lexer.peek()? {
+            Token::Number(n) if n.parse::<u32>().is_ok() => {
+                self.lexer.next()?;
+                Ok(n.parse().unwrap_or_default())
+            }
+            _ => Err(self.lexer.error("a number")),
+        }
+    }
+}
+
+fn number(text: &str) -> Option<AttrValue<'static>> {
+    let int = text.parse().ok().map(AttrValue::Int);
+    int.or_else(|| text.parse().ok().map(AttrValue::Float))
+}
+
+fn split_dims(text: &str) -> impl Iterator<Item = &str> {
+    text.split(',').map(str::trim).filter(|t| !t.is_empty())
+}

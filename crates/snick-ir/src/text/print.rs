@@ -1,0 +1,327 @@
+//! A graph as text.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use snick_shape::Symbols;
+use snick_tensor::{ElementType, Tensor};
+
+use super::{ALIGNMENT, INLINE, literal};
+use crate::ops::constant::Constant;
+use crate::{AttrValue, Attrs, Dialect, Graph, Info, Node, NodeId, Op, Output, PortIds, Value, Version};
+
+/// How large constants are written.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub enum Weights {
+    /// A digest: for reading and snapshots.
+    #[default]
+    Digests,
+    /// A digest and the place in the `.bin` that [`packed_weights`] makes.
+    Packed,
+}
+
+/// How a graph is printed.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct PrintOptions {
+    /// How large constants are written.
+    pub weights: Weights,
+    /// Whether inferred types are shown. Declared ports of opaque layers always are.
+    pub types: bool,
+    /// Whether dims are shown as expressions rather than as intervals.
+    pub symbolic: bool,
+}
+
+impl Default for PrintOptions {
+    fn default() -> Self {
+        Self { weights: Weights::Digests, types: true, symbolic: false }
+    }
+}
+
+/// The graph as text: same graph, same bytes.
+pub fn print(graph: &Graph, options: PrintOptions) -> String {
+    let mut printer = Printer { out: String::from("snick 1\n"), options, packed: 0, places: HashMap::new() };
+    printer.graph(graph, 0);
+    printer.out
+}
+
+/// The bytes of all constants that [`print`] writes with a place, in that order, each distinct one once.
+pub fn packed_weights(graph: &Graph) -> Vec<u8> {
+    let options = PrintOptions { weights: Weights::Packed, ..PrintOptions::default() };
+    let mut printer = Printer { out: String::new(), options, packed: 0, places: HashMap::new() };
+    printer.graph(graph, 0);
+    let mut places: Vec<_> = printer.places.into_values().flatten().collect();
+    places.sort_by_key(|(offset, _)| *offset);
+    let mut bytes = Vec::with_capacity(printer.packed);
+    for (offset, tensor) in places {
+        bytes.resize(offset, 0);
+        bytes.extend_from_slice(&tensor.to_bytes());
+    }
+    bytes
+}
+
+struct Printer {
+    out: String,
+    options: PrintOptions,
+    /// Bytes of the `.bin` so far.
+    packed: usize,
+    /// By digest, the constants placed: digests can collide, so bytes are compared.
+    places: HashMap<u64, Vec<(usize, Arc<Tensor>)>>,
+}
+
+impl Printer {
+    fn graph(&mut self, graph: &Graph, depth: usize) {
+        let pad = "  ".repeat(depth + 1);
+        let _ = writeln!(self.out, "graph {} {{", quoted(&graph.name));
+        if let Some(version) = graph.ir_version {
+            let _ = writeln!(self.out, "{pad}ir {version}");
+        }
+        for info in &graph.info {
+            let _ = write!(self.out, "{pad}info ");
+            self.info(info, depth + 1);
+            self.out.push('\n');
+        }
+        // A graph with a cycle is printed in the order of its ids, so that it can be looked at.
+        let order = graph.order().unwrap_or_else(|_| graph.ids().collect());
+        let names = Names::new(graph, &order);
+        for id in order {
+            self.out.push_str(&pad);
+            self.node(graph, id, &names, depth);
+            self.out.push('\n');
+        }
+        let _ = writeln!(self.out, "{}}}", "  ".repeat(depth));
+    }
+
+    fn node(&mut self, graph: &Graph, id: NodeId, names: &Names, depth: usize) {
+        let node = graph.node(id);
+        let _ = write!(self.out, "{} = {}", names.node(id), op_text(node));
+        let inputs = graph.inputs(id);
+        if let Op::Const(constant) = &node.op {
+            self.constant(constant);
+        } else {
+            if !inputs.is_empty() {
+                let inputs: Vec<String> =
+                    inputs.iter().map(|v| v.map_or("_".into(), |v| names.value(v))).collect();
+                let _ = write!(self.out, "({})", inputs.join(", "));
+            }
+            self.attrs(" ", &node.op.attrs());
+        }
+        self.outputs(graph, node);
+        if let Some(ids) = &node.output_ids {
+            let _ = write!(self.out, " outputs {}", ids_text(ids, node.outs.len()));
+        }
+        if let Some(details) = &node.details {
+            if let Some(ids) = &details.input_ids {
+                let _ = write!(self.out, " inputs {}", ids_text(ids, inputs.len()));
+            }
+            self.attrs(" extra ", &details.extra);
+            if let Some(info) = &details.rt_info {
+                self.out.push_str(" info ");
+                self.info(info, depth + 1);
+            }
+        }
+        let pad = "  ".repeat(depth + 1);
+        for (role, body) in node.op.bodies() {
+            let _ = write!(self.out, "\n{pad}  {role} ");
+            self.graph(body, depth + 2);
+            self.out.pop();
+        }
+    }
+
+    /// ` : f32[1,2] "name"`, or all of them in parentheses.
+    fn outputs(&mut self, graph: &Graph, node: &Node) {
+        let is_const = matches!(node.op, Op::Const(_));
+        let shown = (self.options.types || node.op.is_opaque()) && !is_const;
+        let named = node.outs.iter().any(|o| !o.names().is_empty());
+        if node.outs.is_empty() || !(shown || named || node.outs.len() > 1) {
+            return;
+        }
+        let port = |out: &Output| {
+            let kind = if shown { type_text(out, graph.symbols(), self.options.symbolic) } else { "_".into() };
+            out.names().iter().fold(kind, |text, name| format!("{text} {}", quoted(name)))
+        };
+        let ports: Vec<String> = node.outs.iter().map(port).collect();
+        match ports.as_slice() {
+            [one] => drop(write!(self.out, " : {one}")),
+            many => drop(write!(self.out, " : ({})", many.join(", "))),
+        }
+    }
+
+    fn constant(&mut self, constant: &Constant) {
+        let dims: Vec<String> = constant.dims().iter().map(usize::to_string).collect();
+        let _ = write!(self.out, " {}[{}] ", constant.element_type(), dims.join(","));
+        match constant {
+            Constant::Here(tensor) if tensor.len() <= INLINE => {
+                let _ = write!(self.out, "<{}>", literal::print(tensor));
+            }
+            Constant::Here(tensor) => self.weights(tensor),
+            Constant::Absent(absent) => match absent.digest {
+                Some(digest) => drop(write!(self.out, "#{digest:016x}")),
+                None => self.out.push_str("#absent"),
+            },
+        }
+    }
+
+    fn weights(&mut self, tensor: &Arc<Tensor>) {
+        let bytes = tensor.to_bytes();
+        let digest = literal::digest(&bytes);
+        let _ = write!(self.out, "#{digest:016x}");
+        if self.options.weights == Weights::Digests {
+            return;
+        }
+        let same = self.places.entry(digest).or_default();
+        let known = same.iter().find(|(_, placed)| placed.to_bytes() == bytes).map(|(offset, _)| *offset);
+        let offset = known.unwrap_or_else(|| {
+            let offset = self.packed.next_multiple_of(ALIGNMENT);
+            self.packed = offset + bytes.len();
+            same.push((offset, tensor.clone()));
+            offset
+        });
+        let _ = write!(self.out, "@{offset}");
+    }
+
+    fn attrs(&mut self, before: &str, attrs: &Attrs) {
+        if attrs.is_empty() {
+            return;
+        }
+        let items: Vec<String> = attrs.iter().map(|(name, value)| format!("{}: {}", word(name), attr_text(value))).collect();
+        let _ = write!(self.out, "{before}{{{}}}", items.join(", "));
+    }
+
+    fn info(&mut self, info: &Info, depth: usize) {
+        self.out.push_str(&word(&info.name));
+        if !info.attrs.is_empty() {
+            let attrs: Vec<String> = info.attrs.iter().map(|(n, v)| format!("{}={}", word(n), quoted(v))).collect();
+            let _ = write!(self.out, "({})", attrs.join(", "));
+        }
+        if !info.text.is_empty() {
+            let _ = write!(self.out, " {}", quoted(&info.text));
+        }
+        if !info.children.is_empty() {
+            self.out.push_str(" {\n");
+            for child in &info.children {
+                self.out.push_str(&"  ".repeat(depth + 1));
+                self.info(child, depth + 1);
+                self.out.push('\n');
+            }
+            let _ = write!(self.out, "{}}}", "  ".repeat(depth));
+        }
+    }
+}
+
+/// How each node is called in the text.
+struct Names {
+    by_node: Vec<String>,
+}
+
+impl Names {
+    fn new(graph: &Graph, order: &[NodeId]) -> Self {
+        let mut by_node = vec![String::new(); graph.bound()];
+        let mut seen: HashMap<&str, usize> = HashMap::new();
+        for &id in order {
+            let name = &*graph.node(id).name;
+            let count = seen.entry(name).or_insert(0);
+            *count += 1;
+            let plain = !name.is_empty() && name.bytes().all(is_name_byte);
+            let mut text = if plain { format!("%{name}") } else { format!("%{}", quoted(name)) };
+            if *count > 1 {
+                let _ = write!(text, "~{count}");
+            }
+            by_node[id.index()] = text;
+        }
+        Self { by_node }
+    }
+
+    fn node(&self, id: NodeId) -> &str {
+        &self.by_node[id.index()]
+    }
+
+    fn value(&self, value: Value) -> String {
+        match value.port {
+            0 => self.node(value.node).to_string(),
+            port => format!("{}:{port}", self.node(value.node)),
+        }
+    }
+}
+
+/// Bytes of names that need no quotes.
+pub(super) fn is_name_byte(b: u8) -> bool {
+    b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'/' | b'-')
+}
+
+/// `StridedSlice-1`, `Foo-extension`, `slice`.
+fn op_text(node: &Node) -> String {
+    let name = match node.op.dialect() {
+        Dialect::Snick => return node.op.type_name().to_string(),
+        Dialect::OpenVino => word(node.op.type_name()),
+    };
+    match &node.version {
+        Version::Opset(n) => format!("{name}-{n}"),
+        Version::Custom(text) => format!("{name}-{}", word(text)),
+        Version::Unversioned => format!("{name}-_"),
+    }
+}
+
+fn type_text(out: &Output, symbols: &Symbols, symbolic: bool) -> String {
+    let fact = &out.fact;
+    let unknown = fact.element_type == ElementType::Dynamic && fact.shape.rank().is_none();
+    match &out.declared {
+        Some(declared) if unknown => match &declared.dims {
+            None => format!("{}[...]", declared.element_type),
+            Some(dims) => {
+                let dims: Vec<String> =
+                    dims.iter().map(|&d| if d < 0 { "?".into() } else { d.to_string() }).collect();
+                format!("{}[{}]", declared.element_type, dims.join(","))
+            }
+        },
+        _ if symbolic => format!("{}{}", fact.element_type, fact.shape.display_symbolic(symbols)),
+        _ => format!("{}{}", fact.element_type, fact.shape.display_intervals(symbols)),
+    }
+}
+
+fn ids_text(ids: &PortIds, count: usize) -> String {
+    let ids: Vec<String> = (0..count).map(|i| ids.id(i).to_string()).collect();
+    format!("[{}]", ids.join(","))
+}
+
+fn attr_text(value: &AttrValue) -> String {
+    let list = |items: Vec<String>| format!("[{}]", items.join(","));
+    match value {
+        AttrValue::Text(text) => word(text),
+        AttrValue::Int(v) => v.to_string(),
+        AttrValue::Float(v) => format!("{v:?}"),
+        AttrValue::Bool(v) => v.to_string(),
+        AttrValue::Ints(v) => list(v.iter().map(i64::to_string).collect()),
+        AttrValue::Floats(v) => list(v.iter().map(|x| format!("{x:?}")).collect()),
+        AttrValue::Texts(v) => list(v.iter().map(|text| quoted(text)).collect()),
+        // Only Const has one, and writes it its own way.
+        AttrValue::Tensor(tensor) => format!("<{}>", literal::print(tensor)),
+    }
+}
+
+/// The text itself where it is a word that cannot be taken for something else, else quoted.
+fn word(text: &str) -> String {
+    let mut bytes = text.bytes();
+    let starts = bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_');
+    let plain = starts && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    if plain && !matches!(text, "true" | "false" | "inf" | "NaN" | "_") { text.to_string() } else { quoted(text) }
+}
+
+/// In double quotes, with `\"`, `\\`, `\n`, `\t`, `\r` and `\u{..}` for control characters.
+pub(super) fn quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if c.is_control() => drop(write!(out, "\\u{{{:x}}}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}

@@ -1,0 +1,34 @@
+//! Why a file cannot be read at all.
+
+use std::path::{Path, PathBuf};
+
+use snick_ir::Loc;
+
+/// The file is unreadable or not what its name says. What is wrong with single layers is in [`crate::Read`].
+#[derive(thiserror::Error, Debug)]
+#[allow(missing_docs, reason = "the message of each variant says what its fields are")]
+pub enum ReadError {
+    #[error("{}: {error}", path.display())]
+    Io { path: PathBuf, error: std::io::Error },
+    #[error("the file is not UTF-8 text")]
+    NotUtf8,
+    #[error("{source_name}: snick reads .xml (OpenVINO IR) and .snick (text form)")]
+    Format { source_name: String },
+    #[error("{source_name}:{loc}: {message}")]
+    Xml { source_name: String, loc: Loc, message: String },
+    #[error(
+        "{source_name}: IR v{version} is not supported; re-export the model with OpenVINO 2022.1 or later (IR v11), \
+         or 2020.3 to 2021.4 (IR v10)"
+    )]
+    IrVersion { source_name: String, version: String },
+    #[error("{source_name}:{error}")]
+    Text { source_name: String, error: snick_ir::text::ParseError },
+    #[error("{}: this is a git-LFS pointer, not the weights; fetch them with `git lfs pull`", path.display())]
+    LfsPointer { path: PathBuf },
+}
+
+impl ReadError {
+    pub(crate) fn io(path: &Path, error: std::io::Error) -> Self {
+        Self::Io { path: path.to_path_buf(), error }
+    }
+}

@@ -1,0 +1,183 @@
+//! One `<layer>`: its ports, attributes and notes.
+
+use std::borrow::Cow;
+
+use smallvec::SmallVec;
+use snick_ir::{AttrValue, Attrs, Declared, Info, Loc, Output, PortIds, Version};
+use snick_tensor::ElementType;
+
+use super::body::Body;
+use super::net::{self, Context};
+use super::xml::{Cursor, Step};
+use crate::ReadError;
+
+/// A layer as the file has it.
+pub(super) struct Layer<'x> {
+    pub(super) id: u64,
+    pub(super) name: Cow<'x, str>,
+    pub(super) op_type: Cow<'x, str>,
+    pub(super) version: Version,
+    pub(super) loc: Loc,
+    pub(super) attrs: Attrs<'x>,
+    pub(super) input_ids: SmallVec<[u32; 5]>,
+    pub(super) output_ids: SmallVec<[u32; 1]>,
+    pub(super) outs: SmallVec<[Output; 1]>,
+    /// `rt_info`, unknown attributes and elements.
+    pub(super) info: Vec<Info>,
+    pub(super) body: Body<'x>,
+}
+
+/// Reads the layer whose start tag was just read.
+pub(super) fn read_layer<'x>(cursor: &mut Cursor<'x>, context: &mut Context) -> Result<Layer<'x>, ReadError> {
+    let loc = cursor.loc();
+    let mut layer = Layer {
+        id: cursor.number("id")?,
+        name: cursor.require("name")?,
+        op_type: cursor.require("type")?,
+        version: Version::from_ir(cursor.attr("version").map_or("", |v| v)),
+        loc,
+        attrs: Attrs::new(),
+        input_ids: SmallVec::new(),
+        output_ids: SmallVec::new(),
+        outs: SmallVec::new(),
+        info: Vec::new(),
+        body: Body::default(),
+    };
+    let known = ["id", "name", "type", "version"];
+    let extra = cursor.take_attrs().filter(|(name, _)| !known.contains(name));
+    let extra: Vec<_> = extra.map(|(name, value)| (name.to_string(), value.into_owned())).collect();
+    if !extra.is_empty() {
+        layer.info.push(Info { name: "layer".into(), attrs: extra, ..Info::default() });
+    }
+    loop {
+        match cursor.step()? {
+            Step::Open("data") => read_data(cursor, &mut layer)?,
+            Step::Open("input") => read_inputs(cursor, &mut layer)?,
+            Step::Open("output") => read_outputs(cursor, &mut layer)?,
+            Step::Open("body" | "then_body") => layer.body.nets[0] = Some(net::read_net(cursor, context)?),
+            Step::Open("else_body") => layer.body.nets[1] = Some(net::read_net(cursor, context)?),
+            Step::Open("port_map" | "then_port_map") => layer.body.read_port_map(cursor, 0)?,
+            Step::Open("else_port_map") => layer.body.read_port_map(cursor, 1)?,
+            Step::Open("back_edges") => layer.body.read_back_edges(cursor)?,
+            Step::Open(name) => layer.info.push(cursor.info(name)?),
+            Step::Text(_) => {}
+            Step::Close | Step::End => return Ok(layer),
+        }
+    }
+}
+
+fn read_data<'x>(cursor: &mut Cursor<'x>, layer: &mut Layer<'x>) -> Result<(), ReadError> {
+    for (name, value) in cursor.take_attrs() {
+        layer.attrs.push(Cow::Borrowed(name), AttrValue::Text(value));
+    }
+    loop {
+        match cursor.step()? {
+            Step::Open(name) => {
+                let info = cursor.info(name)?;
+                layer.info.push(Info { name: "data".into(), children: vec![info], ..Info::default() });
+            }
+            Step::Text(_) => {}
+            Step::Close | Step::End => return Ok(()),
+        }
+    }
+}
+
+/// Input ports: only their numbers say anything that the wires do not.
+fn read_inputs(cursor: &mut Cursor, layer: &mut Layer) -> Result<(), ReadError> {
+    loop {
+        match cursor.step()? {
+            Step::Open("port") => {
+                let id = cursor.number("id")?;
+                layer.input_ids.push(id);
+                loop {
+                    match cursor.step()? {
+                        Step::Open("dim") => drop(cursor.text()?),
+                        Step::Open(name) => {
+                            let info = cursor.info(name)?;
+                            layer.info.push(port_info("input", id, info));
+                        }
+                        Step::Text(_) => {}
+                        Step::Close | Step::End => break,
+                    }
+                }
+            }
+            Step::Open(name) => drop(cursor.info(name)?),
+            Step::Text(_) => {}
+            Step::Close | Step::End => return Ok(()),
+        }
+    }
+}
+
+fn read_outputs(cursor: &mut Cursor, layer: &mut Layer) -> Result<(), ReadError> {
+    loop {
+        match cursor.step()? {
+            Step::Open("port") => {
+                let id = cursor.number("id")?;
+                let precision = cursor.attr("precision").and_then(|p| ElementType::from_ir_precision(p));
+                let names = cursor.attr("names").map(|names| split_names(names));
+                let mut dims = SmallVec::new();
+                loop {
+                    match cursor.step()? {
+                        Step::Open("dim") => {
+                            let text = cursor.text()?;
+                            let dim = text.trim().parse::<i64>().ok().filter(|&d| d >= -1);
+                            dims.push(dim.ok_or_else(|| cursor.error(format!("dim \"{text}\" is not a size")))?);
+                        }
+                        Step::Open(name) => {
+                            let info = cursor.info(name)?;
+                            layer.info.push(port_info("output", id, info));
+                        }
+                        Step::Text(_) => {}
+                        Step::Close | Step::End => break,
+                    }
+                }
+                let declared = Declared { element_type: precision.unwrap_or(ElementType::Dynamic), dims: Some(dims) };
+                layer.output_ids.push(id);
+                let mut out = Output::unknown();
+                (out.names, out.declared) = (names.filter(|n| !n.is_empty()), Some(declared));
+                layer.outs.push(out);
+            }
+            Step::Open(name) => drop(cursor.info(name)?),
+            Step::Text(_) => {}
+            Step::Close | Step::End => return Ok(()),
+        }
+    }
+}
+
+fn port_info(side: &str, id: u32, info: Info) -> Info {
+    Info { name: side.into(), attrs: vec![("port".into(), id.to_string())], children: vec![info], ..Info::default() }
+}
+
+/// Tensor names are separated by commas; a comma inside a name is escaped by a backslash.
+fn split_names(text: &str) -> Box<[String]> {
+    let mut names = vec![String::new()];
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' if chars.peek() == Some(&',') => {
+                chars.next();
+                names[..].last_mut().map(|name| name.push(','));
+            }
+            ',' => names.push(String::new()),
+            c => drop(names.last_mut().map(|name| name.push(c))),
+        }
+    }
+    names.retain(|name| !name.is_empty());
+    names.into()
+}
+
+/// Port numbers as a node keeps them: nothing where they count from `first`.
+pub(super) fn port_ids(ids: &[u32], first: u32) -> Option<PortIds> {
+    let ids = PortIds::new(ids);
+    (ids != PortIds::From(first)).then_some(ids)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split_names;
+
+    #[test]
+    fn tensor_names_may_hold_commas() {
+        assert_eq!(&*split_names(r"a,b\,c,,d"), ["a", "b,c", "d"]);
+    }
+}

@@ -1,0 +1,29 @@
+//! OpenVINO IR v10 and v11: `.xml` and `.bin`.
+//!
+//! `xml.rs` walks the elements, `layer.rs` reads one layer, `net.rs` a network or body with its edges, `body.rs`
+//! the port maps of TensorIterator, Loop and If, `weights.rs` makes constants views of the `.bin`.
+
+mod body;
+mod layer;
+mod net;
+mod weights;
+mod xml;
+
+pub use weights::Weights;
+
+use crate::{Read, ReadError};
+
+/// Reads an IR from its text; constants become views of `weights`. `source` is the file's name for messages.
+pub fn read(text: &str, weights: &Weights, source: &str) -> Result<Read, ReadError> {
+    let mut cursor = xml::Cursor::new(text, source);
+    let mut context = net::Context { weights, source, errors: Vec::new() };
+    let graph = net::read_document(&mut cursor, &mut context)?;
+    let errors = context.errors;
+    Ok(Read { graph, errors, notes: weights.notes() })
+}
+
+/// The bytes of an `.xml` as text, a byte order mark removed.
+pub fn decode(bytes: &[u8]) -> Result<&str, ReadError> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    std::str::from_utf8(bytes).map_err(|_| ReadError::NotUtf8)
+}

@@ -1,0 +1,195 @@
+//! A walk over the elements of an XML text that borrows everything it can and knows its place.
+
+use std::borrow::Cow;
+
+use quick_xml::Reader;
+use quick_xml::events::{BytesStart, Event};
+use snick_ir::{Info, Loc};
+
+use crate::ReadError;
+
+/// Elements inside elements, up to this depth. Real files need about 6 a body level.
+const MAX_DEPTH: usize = 256;
+
+/// What comes next.
+#[derive(Debug)]
+pub(super) enum Step<'x> {
+    /// An element begins; its attributes are in the cursor until the next step.
+    Open(&'x str),
+    /// The innermost open element ends.
+    Close,
+    /// Character data.
+    Text(Cow<'x, str>),
+    /// The document ends.
+    End,
+}
+
+pub(super) struct Cursor<'x> {
+    text: &'x str,
+    source: &'x str,
+    reader: Reader<&'x [u8]>,
+    /// Attributes of the element that was opened last.
+    attrs: Vec<(&'x str, Cow<'x, str>)>,
+    depth: usize,
+    /// Where the last step began, in bytes.
+    at: usize,
+    /// A position whose line is known, to count on from.
+    mark: Mark,
+}
+
+#[derive(Copy, Clone)]
+struct Mark {
+    at: usize,
+    line: u32,
+    line_start: usize,
+}
+
+impl<'x> Cursor<'x> {
+    pub(super) fn new(text: &'x str, source: &'x str) -> Self {
+        let mut reader = Reader::from_str(text);
+        let config = reader.config_mut();
+        config.expand_empty_elements = true;
+        config.trim_text(true);
+        let mark = Mark { at: 0, line: 1, line_start: 0 };
+        Self { text, source, reader, attrs: Vec::new(), depth: 0, at: 0, mark }
+    }
+
+    /// The next element, end or text; comments, declarations and processing instructions are passed over.
+    pub(super) fn step(&mut self) -> Result<Step<'x>, ReadError> {
+        loop {
+            self.at = self.position();
+            let event = self.reader.read_event().map_err(|error| self.error(error.to_string()))?;
+            match event {
+                Event::Start(start) => return self.open(&start),
+                // Empty elements are expanded by the reader.
+                Event::Empty(start) => return self.open(&start),
+                Event::End(_) => {
+                    self.depth = self.depth.saturating_sub(1);
+                    return Ok(Step::Close);
+                }
+                Event::Text(text) => return Ok(Step::Text(text.into_inner())),
+                Event::CData(data) => return Ok(Step::Text(data.into_inner())),
+                Event::GeneralRef(name) => {
+                    let reference = format!("&{};", name.into_inner());
+                    let text = quick_xml::escape::unescape(&reference).map_err(|e| self.error(e.to_string()))?;
+                    return Ok(Step::Text(Cow::Owned(text.into_owned())));
+                }
+                Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => {}
+                Event::Eof if self.depth > 0 => {
+                    return Err(self.error("the file ends inside an element: it is truncated"));
+                }
+                Event::Eof => return Ok(Step::End),
+            }
+        }
+    }
+
+    fn position(&self) -> usize {
+        usize::try_from(self.reader.buffer_position()).unwrap_or(usize::MAX)
+    }
+
+    fn open(&mut self, start: &BytesStart) -> Result<Step<'x>, ReadError> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(self.error(format!("elements are nested deeper than {MAX_DEPTH}")));
+        }
+        self.attrs.clear();
+        for attr in start.attributes() {
+            let attr = attr.map_err(|error| self.error(error.to_string()))?;
+            let raw = self.borrow(&attr.value);
+            let value = quick_xml::escape::unescape(raw).map_err(|error| self.error(error.to_string()))?;
+            self.attrs.push((self.borrow(attr.key.into_inner()), value));
+        }
+        Ok(Step::Open(self.borrow(start.name().into_inner())))
+    }
+
+    /// The same text with the lifetime of the document: events borrow from it, but do not say so.
+    fn borrow(&self, part: &str) -> &'x str {
+        let start = (part.as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize);
+        let found = start.checked_add(part.len()).and_then(|end| self.text.get(start..end));
+        // The reader works on the text in place, so a part is always found in it.
+        found.unwrap_or_default()
+    }
+
+    /// An attribute of the element that was opened last.
+    pub(super) fn attr(&self, name: &str) -> Option<&Cow<'x, str>> {
+        self.attrs.iter().find(|(n, _)| *n == name).map(|(_, value)| value)
+    }
+
+    /// An attribute that must be there.
+    pub(super) fn require(&mut self, name: &str) -> Result<Cow<'x, str>, ReadError> {
+        match self.attr(name) {
+            Some(value) => Ok(value.clone()),
+            None => Err(self.error(format!("attribute `{name}` is missing"))),
+        }
+    }
+
+    /// A number that must be there.
+    pub(super) fn number<T: std::str::FromStr>(&mut self, name: &str) -> Result<T, ReadError> {
+        let Some(value) = self.attr(name) else {
+            return Err(self.error(format!("attribute `{name}` is missing")));
+        };
+        match value.trim().parse() {
+            Ok(number) => Ok(number),
+            Err(_) => {
+                let message = format!("attribute `{name}` is \"{value}\", expected a number");
+                Err(self.error(message))
+            }
+        }
+    }
+
+    /// The attributes of the element that was opened last, taken out.
+    pub(super) fn take_attrs(&mut self) -> impl Iterator<Item = (&'x str, Cow<'x, str>)> + '_ {
+        self.attrs.drain(..)
+    }
+
+    /// The text up to the end of the open element; elements inside are refused.
+    pub(super) fn text(&mut self) -> Result<Cow<'x, str>, ReadError> {
+        let mut all = Cow::Borrowed("");
+        loop {
+            match self.step()? {
+                Step::Text(text) if all.is_empty() => all = text,
+                Step::Text(text) => all.to_mut().push_str(&text),
+                Step::Close => return Ok(all),
+                Step::Open(name) => return Err(self.error(format!("element <{name}> inside text"))),
+                Step::End => return Ok(all),
+            }
+        }
+    }
+
+    /// The open element as it is, with everything inside.
+    pub(super) fn info(&mut self, name: &str) -> Result<Info, ReadError> {
+        let attrs = self.attrs.drain(..).map(|(n, v)| (n.to_string(), v.into_owned())).collect();
+        let mut info = Info { name: name.to_string(), attrs, ..Info::default() };
+        loop {
+            match self.step()? {
+                // Bounded by MAX_DEPTH.
+                Step::Open(name) => info.children.push(self.info(name)?),
+                Step::Text(text) => info.text.push_str(&text),
+                Step::Close | Step::End => return Ok(info),
+            }
+        }
+    }
+
+    /// Line and column of the last step. Counts on from the last call, so asking for each layer costs one pass.
+    pub(super) fn loc(&mut self) -> Loc {
+        let at = self.at.min(self.text.len());
+        let bytes = self.text.as_bytes();
+        if at < self.mark.at {
+            self.mark = Mark { at: 0, line: 1, line_start: 0 };
+        }
+        // Text before an element belongs to the step when it was trimmed away.
+        let at = at + bytes[at..].iter().take_while(|b| b.is_ascii_whitespace()).count();
+        let passed = &bytes[self.mark.at..at];
+        let lines = passed.iter().filter(|&&b| b == b'\n').count();
+        if let Some(last) = passed.iter().rposition(|&b| b == b'\n') {
+            self.mark.line_start = self.mark.at + last + 1;
+        }
+        self.mark.line = self.mark.line.saturating_add(u32::try_from(lines).unwrap_or(u32::MAX));
+        self.mark.at = at;
+        Loc { line: self.mark.line, column: u32::try_from(at - self.mark.line_start + 1).unwrap_or(u32::MAX) }
+    }
+
+    pub(super) fn error(&mut self, message: impl Into<String>) -> ReadError {
+        ReadError::Xml { source_name: self.source.to_string(), loc: self.loc(), message: message.into() }
+    }
+}
