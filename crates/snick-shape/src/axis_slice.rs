@@ -1,0 +1,122 @@
+//! Slicing one axis: the arithmetic every slice dialect shares.
+
+pub(crate) mod hull;
+pub(crate) mod symbolic;
+
+/// Why an axis cannot be sliced.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum SliceError {
+    /// A step of 0 never reaches its end.
+    #[error("the step of a slice must not be 0")]
+    ZeroStep,
+    /// An axis cannot have fewer than 0 elements.
+    #[error("cannot slice an axis of {0} elements")]
+    NegativeDim(i64),
+}
+
+/// One axis of the slice primitive: element `k` of the result is element
+/// `start + k * step` of the input.
+///
+/// Invariants of resolved slices: every index lies in `0..dim`; `step != 0`;
+/// `len <= 1` implies `step == 1`; `len == 0` implies `start == 0`. So two
+/// slices of an axis select the same elements if and only if they are equal.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub struct AxisSlice {
+    /// Index of the first element.
+    pub start: i64,
+    /// Number of elements.
+    pub len: i64,
+    /// Distance from one element to the next; negative walks backwards.
+    pub step: i64,
+}
+
+impl AxisSlice {
+    /// The slice that selects nothing.
+    pub const EMPTY: Self = Self { start: 0, len: 0, step: 1 };
+
+    /// The slice that selects all of an axis.
+    pub const fn whole(dim: i64) -> Self {
+        Self { start: 0, len: dim, step: 1 }
+    }
+
+    /// The elements that `start:stop:step` selects of an axis of `dim` elements,
+    /// by the rule OpenVINO Slice-8, OpenVINO StridedSlice-1 and ONNX Slice share.
+    /// `None` is a masked bound: the first or last element in the step's
+    /// direction is included.
+    ///
+    /// A negative bound counts from the end, once. The start is then clamped into
+    /// the axis **at both ends for either direction**, so that a negative step
+    /// from below the axis selects its first element (Python would select none).
+    ///
+    /// # Errors
+    /// [`SliceError::ZeroStep`]; [`SliceError::NegativeDim`].
+    pub fn resolve(dim: i64, start: Option<i64>, stop: Option<i64>, step: i64) -> Result<Self, SliceError> {
+        if step == 0 {
+            return Err(SliceError::ZeroStep);
+        }
+        if dim < 0 {
+            return Err(SliceError::NegativeDim(dim));
+        }
+        let wide = |bound: Option<i64>| bound.map(i128::from);
+        let (first, len) = select(i128::from(dim), wide(start), wide(stop), i128::from(step));
+        // Both lie within 0..=dim, so the conversions cannot fail.
+        let narrow = |value: i128| i64::try_from(value).unwrap_or(dim);
+        Ok(Self { start: narrow(first), len: narrow(len), step }.normalised())
+    }
+
+    fn normalised(self) -> Self {
+        match self.len {
+            ..=0 => Self::EMPTY,
+            1 => Self { step: 1, ..self },
+            _ => self,
+        }
+    }
+
+    /// Whether the slice selects every element of an axis of `dim` elements, in
+    /// order.
+    pub fn is_whole(&self, dim: i64) -> bool {
+        *self == Self::whole(dim).normalised()
+    }
+
+    /// The selected indices, in order.
+    pub fn indices(&self) -> impl Iterator<Item = i64> + use<> {
+        let Self { start, len, step } = *self;
+        (0..len).map(move |k| start.saturating_add(k.saturating_mul(step)))
+    }
+
+    /// The slice that selects at once what this slice and then `inner` (a slice
+    /// of this one's result) select.
+    pub fn then(&self, inner: &Self) -> Self {
+        let composed = Self {
+            start: self.start.saturating_add(inner.start.saturating_mul(self.step)),
+            len: inner.len,
+            step: self.step.saturating_mul(inner.step),
+        };
+        composed.normalised()
+    }
+}
+
+/// First index and length of a slice, in integers wide enough for every bound.
+/// `dim >= 0`, `step != 0`. The first index means nothing when the length is 0.
+pub(crate) fn select(dim: i128, start: Option<i128>, stop: Option<i128>, step: i128) -> (i128, i128) {
+    let from_end = |bound: i128| if bound < 0 { bound.saturating_add(dim) } else { bound };
+    // For an empty axis the upper clamp of a backward start is -1: applied last.
+    let (start, span) = if step > 0 {
+        let start = start.map_or(0, from_end).max(0).min(dim);
+        let stop = stop.map_or(dim, from_end).max(0).min(dim);
+        (start, stop - start)
+    } else {
+        let start = start.map_or(dim - 1, from_end).max(0).min(dim - 1);
+        let stop = stop.map_or(-1, from_end).max(-1).min(dim);
+        (start, start - stop)
+    };
+    if span <= 0 {
+        return (0, 0);
+    }
+    let size = step.saturating_abs();
+    (start, 1 + (span - 1) / size)
+}
+
+#[cfg(test)]
+#[path = "axis_slice/tests.rs"]
+mod tests;

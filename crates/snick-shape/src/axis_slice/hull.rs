@@ -1,0 +1,82 @@
+//! The length of a slice whose axis and bounds are known as intervals.
+//!
+//! For fixed bounds the length is piecewise monotone in the axis size, with
+//! breakpoints only around `|start|`, `|stop|` and their sum; for a fixed axis
+//! it is monotone in each bound on the negative and on the other values. So the
+//! extremes are found at a handful of candidates, and the hull is exact.
+
+use super::select;
+use crate::interval::Interval;
+
+/// Larger than every axis in this module's arithmetic.
+const INFINITY: i128 = 1 << 100;
+/// An axis beyond all breakpoints of finite bounds.
+const FAR: i128 = 1 << 80;
+/// Bounds of at least this size mean "to the end" where the axis is unbounded:
+/// exporters write 2^31-1 and no axis comes close to it.
+pub(crate) const SENTINEL: u64 = (1 << 31) - 1;
+
+/// The least interval that contains the length of `start:stop:step` for every
+/// axis size in `dim` and every bound in its interval, all independent. `None`
+/// is a masked bound. A `step` of 0 selects nothing.
+///
+/// The exact form of what OpenVINO's shape inference of Slice-8 and
+/// StridedSlice-1 approximates. On an unbounded axis a bound of 2^31-1 or more
+/// in size counts as infinite.
+pub fn length_interval(
+    dim: Interval,
+    start: Option<Interval>,
+    stop: Option<Interval>,
+    step: i64,
+) -> Interval {
+    let Some(dim) = dim.meet(Interval::DIM).filter(|_| step != 0) else {
+        return Interval::exact(0);
+    };
+    let mut hull: Option<Interval> = None;
+    for start in candidates(start, dim) {
+        for stop in candidates(stop, dim) {
+            let length = with_exact_bounds(dim, start, stop, i128::from(step));
+            hull = Some(hull.map_or(length, |known| known.hull(length)));
+        }
+    }
+    hull.unwrap_or(Interval::exact(0))
+}
+
+/// The values of a bound where the length may be extreme.
+fn candidates(bound: Option<Interval>, dim: Interval) -> Vec<Option<i128>> {
+    let Some(bound) = bound else { return vec![None] };
+    let mut values = vec![bound.lo(), bound.hi()];
+    values.extend([-1, 0].into_iter().filter(|value| bound.contains(*value)));
+    values.sort_unstable();
+    values.dedup();
+    let widen = |value: i64| {
+        let unlimited = !dim.has_upper() && value.unsigned_abs() >= SENTINEL;
+        if unlimited { INFINITY * i128::from(value.signum()) } else { i128::from(value) }
+    };
+    values.into_iter().map(|value| Some(widen(value))).collect()
+}
+
+/// The hull over the axis size alone.
+fn with_exact_bounds(dim: Interval, start: Option<i128>, stop: Option<i128>, step: i128) -> Interval {
+    let length = |dim: i128| select(dim, start, stop, step).1;
+    let lo = i128::from(dim.lo());
+    // An unbounded axis is examined up to where no bound is felt any more.
+    let hi = if dim.has_upper() { i128::from(dim.hi()) } else { FAR };
+    let size = |bound: Option<i128>| bound.unwrap_or(0).abs();
+    let (a, b) = (size(start), size(stop));
+    let breakpoints = [0, a, b, a + b].into_iter().flat_map(|at| at - 1..=at + 2);
+    let sizes = breakpoints.filter(|size| (lo..=hi).contains(size)).chain([lo, hi]);
+    let (mut least, mut most) = (length(lo), length(lo));
+    for value in sizes.map(length) {
+        (least, most) = (least.min(value), most.max(value));
+    }
+    // Steps as large as the sentinel exceed every axis: one element at most.
+    let grows = !dim.has_upper() && length(FAR + step.abs()) > length(FAR);
+    let most = match (grows, step.unsigned_abs() >= u128::from(SENTINEL)) {
+        (true, false) => i128::from(i64::MAX),
+        (true, true) => length(lo).max(1),
+        (false, _) => most,
+    };
+    let narrow = |value: i128| i64::try_from(value).unwrap_or(i64::MAX);
+    Interval::between(narrow(least), narrow(most))
+}

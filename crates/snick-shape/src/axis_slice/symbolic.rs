@@ -1,0 +1,226 @@
+//! The length of a slice as an expression of the axis and its bounds.
+
+use super::AxisSlice;
+use super::hull::{SENTINEL, length_interval};
+use crate::interval::Interval;
+use crate::sym_expr::SymExpr;
+use crate::symbols::{Origin, Symbols};
+
+/// What is known of a slice's start or stop.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Bound {
+    /// Left out or masked: the first or last element in the step's direction.
+    Masked,
+    /// The value of an expression.
+    At(SymExpr),
+    /// Nothing is known.
+    Unknown,
+}
+
+/// The length of `start:stop:step` on an axis of `dim` elements, as a dimension.
+///
+/// A constant where it is one; `dim` itself if and only if the slice provably
+/// keeps the size for every value; else the expression that is right for every
+/// value of its symbols, refined in `symbols` by [`length_interval`]; else a
+/// fresh symbol, born at `origin`, with that interval. `step` is `None` when it
+/// is unknown. The rule is that of [`AxisSlice::resolve`]; on an unbounded axis
+/// bounds of 2^31-1 or more in size count as infinite.
+pub fn length(
+    symbols: &mut Symbols,
+    dim: &SymExpr,
+    start: &Bound,
+    stop: &Bound,
+    step: Option<i64>,
+    origin: Origin,
+) -> SymExpr {
+    let sizes = symbols.interval(dim).meet(Interval::DIM).unwrap_or(Interval::DIM);
+    let Some(step) = step.filter(|step| *step != 0) else {
+        let upper = Interval::new(0, sizes.hi()).unwrap_or(Interval::DIM);
+        return symbols.fresh(upper, origin);
+    };
+    if let Some(constant) = constant_length(dim, start, stop, step) {
+        return SymExpr::Const(constant);
+    }
+    // An empty axis has nothing to select, whatever the bounds; so the bounds
+    // need only be understood where there is an element.
+    let Some(some) = sizes.meet(Interval::new(1, i64::MAX).unwrap_or(Interval::DIM)) else {
+        return SymExpr::Const(0);
+    };
+    let axis = Axis { symbols, dim, some, may_be_empty: sizes.contains(0) };
+    let hull = axis.hull(start, stop, step);
+    if let Some(constant) = hull.is_exact() {
+        return SymExpr::Const(constant);
+    }
+    let exact = axis.expression(start, stop, step);
+    let Some(exact) = exact else { return symbols.fresh(hull, origin) };
+    let known = symbols.interval(&exact).meet(hull).unwrap_or(hull);
+    if let Some(constant) = known.is_exact() {
+        return SymExpr::Const(constant);
+    }
+    if exact.as_symbol().is_none() {
+        symbols.refine(&exact, hull);
+    }
+    exact
+}
+
+/// The length when nothing is symbolic.
+fn constant_length(dim: &SymExpr, start: &Bound, stop: &Bound, step: i64) -> Option<i64> {
+    let value = |bound: &Bound| match bound {
+        Bound::Masked => Some(None),
+        Bound::At(expr) => expr.as_const().map(Some),
+        Bound::Unknown => None,
+    };
+    let slice = AxisSlice::resolve(dim.as_const()?, value(start)?, value(stop)?, step);
+    slice.ok().map(|slice| slice.len)
+}
+
+/// A bound by the case its value falls into, on an axis of at least 1 element.
+enum Place {
+    /// At or beyond the end of the axis.
+    AfterAll,
+    /// Before the beginning, however it is counted.
+    BeforeAll,
+    /// Counted from the beginning: at least 0.
+    FromStart(SymExpr),
+    /// Counted from the end: below 0.
+    FromEnd(SymExpr),
+}
+
+/// One axis and what is known of its size.
+struct Axis<'a> {
+    symbols: &'a Symbols,
+    dim: &'a SymExpr,
+    /// The sizes above 0.
+    some: Interval,
+    may_be_empty: bool,
+}
+
+impl Axis<'_> {
+    /// What a bound can be when the axis is not empty.
+    fn bound_interval(&self, expr: &SymExpr) -> Interval {
+        self.symbols.interval_given(expr, self.dim, self.some)
+    }
+
+    fn hull(&self, start: &Bound, stop: &Bound, step: i64) -> Interval {
+        let interval = |bound: &Bound| match bound {
+            Bound::Masked => None,
+            Bound::At(expr) => Some(self.bound_interval(expr)),
+            Bound::Unknown => Some(Interval::ANY),
+        };
+        let hull = length_interval(self.some, interval(start), interval(stop), step);
+        if self.may_be_empty { hull.hull(Interval::exact(0)) } else { hull }
+    }
+
+    /// `None` when the sign of the bound is not known.
+    fn place(&self, bound: &Bound, masked: Place) -> Option<Place> {
+        let expr = match bound {
+            Bound::Masked => return Some(masked),
+            Bound::Unknown => return None,
+            Bound::At(expr) => expr,
+        };
+        let interval = self.bound_interval(expr);
+        let unlimited = |value: i64| !self.some.has_upper() && value.unsigned_abs() >= SENTINEL;
+        let (lo, hi) = (interval.lo(), interval.hi());
+        if lo >= 0 {
+            let beyond = unlimited(lo) || (self.some.has_upper() && lo >= self.some.hi());
+            Some(if beyond { Place::AfterAll } else { Place::FromStart(expr.clone()) })
+        } else if hi < 0 {
+            let below = hi.checked_neg().is_none_or(|hi| hi > self.some.hi());
+            let beyond = unlimited(hi) || (self.some.has_upper() && below);
+            Some(if beyond { Place::BeforeAll } else { Place::FromEnd(expr.clone()) })
+        } else {
+            None
+        }
+    }
+
+    fn expression(&self, start: &Bound, stop: &Bound, step: i64) -> Option<SymExpr> {
+        let (first, last) = (Place::BeforeAll, Place::AfterAll);
+        let span = if step > 0 {
+            self.forward(self.place(start, first)?, self.place(stop, last)?)?
+        } else {
+            self.backward(self.place(start, last)?, self.place(stop, first)?)?
+        };
+        let span = if self.may_be_empty { self.symbols.min(&span, self.dim)? } else { span };
+        self.symbols.ceil_div(&span, &SymExpr::Const(step.checked_abs()?))
+    }
+
+    /// Elements from start to stop, walking forwards: both bounds are clamped
+    /// to `0..=d`.
+    fn forward(&self, start: Place, stop: Place) -> Option<SymExpr> {
+        use Place::{AfterAll, BeforeAll, FromEnd, FromStart};
+        let Self { symbols, dim: d, .. } = self;
+        match (start, stop) {
+            (AfterAll, _) | (_, BeforeAll) => Some(SymExpr::Const(0)),
+            (BeforeAll, AfterAll) => Some((*d).clone()),
+            (BeforeAll, FromStart(e)) => symbols.min(d, &e),
+            (BeforeAll, FromEnd(e)) => self.positive(&symbols.add(d, &e)?),
+            (FromStart(s), AfterAll) => self.positive(&symbols.sub(d, &s)?),
+            (FromStart(s), FromStart(e)) => {
+                let to_end = self.positive(&symbols.sub(d, &s)?)?;
+                symbols.min(&to_end, &self.positive(&symbols.sub(&e, &s)?)?)
+            }
+            (FromStart(s), FromEnd(e)) => self.positive(&symbols.sub(&symbols.add(d, &e)?, &s)?),
+            (FromEnd(s), AfterAll) => symbols.min(d, &symbols.neg(&s)?),
+            (FromEnd(s), FromEnd(e)) => {
+                let between = self.positive(&symbols.sub(&e, &s)?)?;
+                symbols.min(&between, &self.positive(&symbols.add(d, &e)?)?)
+            }
+            (FromEnd(s), FromStart(e)) => {
+                // min(e,d) - max(d+s,0)
+                let between = symbols.sub(&symbols.sub(&e, &s)?, d)?;
+                self.least(&[e, symbols.neg(&s)?, (*d).clone(), self.positive(&between)?])
+            }
+        }
+    }
+
+    /// Elements from start down to stop: the start is clamped to `0..=d-1`, the
+    /// stop to `-1..=d`, on an axis of at least 1 element.
+    fn backward(&self, start: Place, stop: Place) -> Option<SymExpr> {
+        use Place::{AfterAll, BeforeAll, FromEnd, FromStart};
+        let Self { symbols, dim: d, .. } = self;
+        let one = SymExpr::Const(1);
+        let below = |e: &SymExpr| symbols.sub(&SymExpr::Const(-1), e);
+        match (start, stop) {
+            (_, AfterAll) | (BeforeAll, FromStart(_)) => Some(SymExpr::Const(0)),
+            (AfterAll, BeforeAll) => Some((*d).clone()),
+            (AfterAll, FromStart(e)) => self.positive(&symbols.add(d, &below(&e)?)?),
+            (AfterAll, FromEnd(e)) => symbols.min(d, &below(&e)?),
+            (FromStart(s), BeforeAll) => symbols.min(d, &symbols.add(&s, &one)?),
+            (FromStart(s), FromStart(e)) => {
+                let between = self.positive(&symbols.sub(&s, &e)?)?;
+                let from_end = symbols.add(d, &below(&e)?)?;
+                symbols.min(&between, &self.positive(&from_end)?)
+            }
+            (FromStart(s), FromEnd(e)) => {
+                // min(s,d-1) - max(d+e,-1)
+                let between = symbols.sub(&symbols.sub(&s, &e)?, d)?;
+                let upto = symbols.add(&s, &one)?;
+                self.least(&[self.positive(&between)?, upto, below(&e)?, (*d).clone()])
+            }
+            (FromEnd(s), BeforeAll) => symbols.max(&one, &symbols.add(&symbols.add(d, &s)?, &one)?),
+            (FromEnd(s), FromStart(e)) => self.positive(&symbols.sub(&symbols.add(d, &s)?, &e)?),
+            (FromEnd(s), FromEnd(e)) => {
+                // max(d+s,0) - max(d+e,-1)
+                let from = self.positive(&symbols.add(d, &s)?)?;
+                let whole = symbols.add(&from, &one)?;
+                let part = symbols.sub(&from, &symbols.add(d, &e)?)?;
+                symbols.min(&whole, &self.positive(&part)?)
+            }
+            (BeforeAll, BeforeAll) => Some(one),
+            (BeforeAll, FromEnd(e)) => {
+                let part = self.positive(&symbols.neg(&symbols.add(d, &e)?)?)?;
+                symbols.min(&part, &one)
+            }
+        }
+    }
+
+    /// `max(expr, 0)`.
+    fn positive(&self, expr: &SymExpr) -> Option<SymExpr> {
+        self.symbols.max(expr, &SymExpr::Const(0))
+    }
+
+    fn least(&self, operands: &[SymExpr]) -> Option<SymExpr> {
+        let (first, rest) = operands.split_first()?;
+        rest.iter().try_fold(first.clone(), |least, next| self.symbols.min(&least, next))
+    }
+}

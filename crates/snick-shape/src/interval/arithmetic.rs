@@ -1,0 +1,169 @@
+//! Interval arithmetic: each result is the hull of all values the operation
+//! can take on independent operands, saturated into unboundedness.
+
+use super::Interval;
+
+/// Infinity inside a computation. Its quotient by any `i64` still exceeds every
+/// `i64`, and saturating `i128` arithmetic keeps it infinite.
+const INFINITY: i128 = 1 << 126;
+
+/// The lower end as a mathematical integer.
+fn low(interval: Interval) -> i128 {
+    if interval.lo == i64::MIN { -INFINITY } else { i128::from(interval.lo) }
+}
+
+/// The upper end as a mathematical integer.
+fn high(interval: Interval) -> i128 {
+    if interval.hi == i64::MAX { INFINITY } else { i128::from(interval.hi) }
+}
+
+/// The nearest `i64`; the extremes mean infinity.
+fn saturate(value: i128) -> i64 {
+    i64::try_from(value).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX })
+}
+
+/// The hull of two ends.
+fn span(lo: i128, hi: i128) -> Interval {
+    Interval::between(saturate(lo), saturate(hi))
+}
+
+/// Floor division in `i128`; `b` is not 0 and the operands are far from the
+/// extremes of `i128`.
+fn floor(a: i128, b: i128) -> i128 {
+    let quotient = a / b;
+    if a % b != 0 && (a < 0) != (b < 0) { quotient - 1 } else { quotient }
+}
+
+/// The hull of an operation that is monotone in each operand: its values at the
+/// four corners.
+fn corners(a: Interval, b: Interval, op: impl Fn(i128, i128) -> i128) -> Interval {
+    let ends = [(low(a), low(b)), (low(a), high(b)), (high(a), low(b)), (high(a), high(b))];
+    let values = ends.map(|(x, y)| op(x, y));
+    let lo = values.into_iter().fold(values[0], i128::min);
+    let hi = values.into_iter().fold(values[0], i128::max);
+    span(lo, hi)
+}
+
+/// The hull of an operation over the parts of the divisor that are not 0.
+fn over_nonzero(divisor: Interval, op: impl Fn(Interval) -> Interval) -> Interval {
+    let negative = Interval::new(divisor.lo, divisor.hi.min(-1)).map(&op);
+    let positive = Interval::new(divisor.lo.max(1), divisor.hi).map(&op);
+    match (negative, positive) {
+        (Some(a), Some(b)) => a.hull(b),
+        (Some(a), None) | (None, Some(a)) => a,
+        (None, None) => Interval::ANY,
+    }
+}
+
+// The operators are named methods and not `std::ops` traits: saturating into
+// unboundedness is not what a reader expects of `+`.
+#[allow(clippy::should_implement_trait)]
+impl Interval {
+    /// `-self`.
+    pub fn neg(self) -> Self {
+        span(-high(self), -low(self))
+    }
+
+    /// `self + other`.
+    pub fn add(self, other: Self) -> Self {
+        span(low(self).saturating_add(low(other)), high(self).saturating_add(high(other)))
+    }
+
+    /// `self - other`.
+    pub fn sub(self, other: Self) -> Self {
+        self.add(other.neg())
+    }
+
+    /// `self * other`.
+    pub fn mul(self, other: Self) -> Self {
+        corners(self, other, i128::saturating_mul)
+    }
+
+    /// `self / other` rounded down. A divisor of 0 yields no value; when that is
+    /// the only divisor, the result is [`Interval::ANY`].
+    pub fn floor_div(self, other: Self) -> Self {
+        over_nonzero(other, |divisor| corners(self, divisor, floor))
+    }
+
+    /// `self / other` rounded up; divisors of 0 as in [`Interval::floor_div`].
+    pub fn ceil_div(self, other: Self) -> Self {
+        self.neg().floor_div(other).neg()
+    }
+
+    /// `self / other` rounded towards 0; divisors of 0 as in
+    /// [`Interval::floor_div`].
+    pub fn trunc_div(self, other: Self) -> Self {
+        over_nonzero(other, |divisor| corners(self, divisor, |a, b| a / b))
+    }
+
+    /// The lesser of the two values.
+    pub fn min(self, other: Self) -> Self {
+        Self { lo: self.lo.min(other.lo), hi: self.hi.min(other.hi) }
+    }
+
+    /// The greater of the two values.
+    pub fn max(self, other: Self) -> Self {
+        Self { lo: self.lo.max(other.lo), hi: self.hi.max(other.hi) }
+    }
+
+    /// The absolute value.
+    pub fn abs(self) -> Self {
+        if self.lo >= 0 {
+            self
+        } else if self.hi <= 0 {
+            self.neg()
+        } else {
+            span(0, high(self).max(-low(self)))
+        }
+    }
+
+    /// The remainder of floor division, which has the sign of the divisor
+    /// (OpenVINO FloorMod-1); divisors of 0 as in [`Interval::floor_div`].
+    pub fn modulo(self, other: Self) -> Self {
+        over_nonzero(other, |divisor| {
+            if divisor.lo > 0 {
+                positive_modulo(self, divisor)
+            } else {
+                // a mod -b == -(-a mod b)
+                positive_modulo(self.neg(), divisor.neg()).neg()
+            }
+        })
+    }
+
+    /// The remainder of truncating division, which has the sign of the dividend
+    /// (OpenVINO Mod-1); divisors of 0 as in [`Interval::floor_div`].
+    pub fn trunc_mod(self, other: Self) -> Self {
+        over_nonzero(other, |divisor| {
+            let size = divisor.abs();
+            let below =
+                Self::new(self.lo, self.hi.min(-1)).map(|part| positive_modulo(part.neg(), size).neg());
+            let above = Self::new(self.lo.max(0), self.hi).map(|part| positive_modulo(part, size));
+            match (below, above) {
+                (Some(a), Some(b)) => a.hull(b),
+                (Some(a), None) | (None, Some(a)) => a,
+                (None, None) => Self::ANY,
+            }
+        })
+    }
+}
+
+/// `a mod b` for divisors of at least 1.
+fn positive_modulo(a: Interval, b: Interval) -> Interval {
+    // Within one block of an exact divisor the remainder is a plain shift.
+    if let Some(divisor) = b.is_exact().filter(|_| a.has_lower() && a.has_upper()) {
+        let (first, last) = (a.lo.div_euclid(divisor), a.hi.div_euclid(divisor));
+        if first == last {
+            return Interval::between(a.lo.rem_euclid(divisor), a.hi.rem_euclid(divisor));
+        }
+    }
+    if a.lo >= 0 && a.hi < b.lo {
+        return a;
+    }
+    let most = if b.has_upper() { b.hi.saturating_sub(1) } else { i64::MAX };
+    let most = if a.lo >= 0 { most.min(a.hi) } else { most };
+    Interval { lo: 0, hi: most }
+}
+
+#[cfg(test)]
+#[path = "arithmetic_tests.rs"]
+mod tests;

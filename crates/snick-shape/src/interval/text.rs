@@ -1,0 +1,94 @@
+//! Intervals as text: the spelling of one dimension in OpenVINO's PartialShape.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::Interval;
+
+/// Why a text is not an interval.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum IntervalError {
+    /// An end is neither a number nor absent, or exceeds 64 bits.
+    #[error("`{0}` is not a 64-bit integer")]
+    NotANumber(String),
+    /// The lower end exceeds the upper one.
+    #[error("`{0}` is empty: the lower end exceeds the upper one")]
+    Empty(String),
+}
+
+impl fmt::Display for Interval {
+    /// OpenVINO's text of a dimension: `?` for [`Interval::DIM`], `3`, `2..4`,
+    /// `5..` and, for an interval that starts at 0, `..7`. Intervals that reach
+    /// below 0 are no dimensions; they print both their ends (`-3..4`, `-3..`)
+    /// and an absent lower end as `-inf`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.lo, self.hi) {
+            (0, i64::MAX) => f.write_str("?"),
+            (lo, hi) if lo == hi => write!(f, "{lo}"),
+            (i64::MIN, i64::MAX) => f.write_str("-inf.."),
+            (i64::MIN, hi) => write!(f, "-inf..{hi}"),
+            (0, hi) => write!(f, "..{hi}"),
+            (lo, i64::MAX) => write!(f, "{lo}.."),
+            (lo, hi) => write!(f, "{lo}..{hi}"),
+        }
+    }
+}
+
+impl FromStr for Interval {
+    type Err = IntervalError;
+
+    /// Reads what `Display` prints. `-1` and `..` also mean `?`, an absent lower
+    /// end means 0, and spaces may stand around every part.
+    fn from_str(text: &str) -> Result<Self, IntervalError> {
+        let text = text.trim();
+        let number = |part: &str| part.parse::<i64>().map_err(|_| IntervalError::NotANumber(part.to_owned()));
+        let Some((lo, hi)) = text.split_once("..") else {
+            return Ok(match text {
+                "?" | "-1" => Self::DIM,
+                _ => Self::exact(number(text)?),
+            });
+        };
+        let lo = match lo.trim() {
+            "" => 0,
+            "-inf" => i64::MIN,
+            lo => number(lo)?,
+        };
+        let hi = match hi.trim() {
+            "" => i64::MAX,
+            hi => number(hi)?,
+        };
+        Self::new(lo, hi).ok_or_else(|| IntervalError::Empty(text.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Interval, IntervalError> {
+        text.parse()
+    }
+
+    #[test]
+    fn text_round_trips() {
+        for text in ["?", "3", "0", "2..4", "5..", "..7", "-3..4", "-3..", "-inf..4", "-inf.."] {
+            assert_eq!(parse(text).unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn lenient_spellings() {
+        assert_eq!(parse("-1"), Ok(Interval::DIM));
+        assert_eq!(parse(".."), Ok(Interval::DIM));
+        assert_eq!(parse(" 2 .. 4 "), parse("2..4"));
+        assert_eq!(parse("3..3").unwrap().to_string(), "3");
+    }
+
+    #[test]
+    fn faults_are_named() {
+        assert_eq!(parse("3..1"), Err(IntervalError::Empty("3..1".into())));
+        assert_eq!(parse("x"), Err(IntervalError::NotANumber("x".into())));
+        assert!(matches!(parse("99999999999999999999"), Err(IntervalError::NotANumber(_))));
+        assert!(parse("").is_err());
+    }
+}

@@ -1,0 +1,141 @@
+//! The shape of a tensor: unranked, or a list of symbolic dimensions.
+
+pub(crate) mod spec;
+
+use std::fmt;
+
+use smallvec::SmallVec;
+
+use crate::sym_expr::SymExpr;
+use crate::symbols::Symbols;
+
+/// What is known of a tensor's shape. Every dimension is an expression whose
+/// interval lies within `0..`.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Shape(Option<SmallVec<[SymExpr; 4]>>);
+
+impl Shape {
+    /// A shape of unknown rank, printed `[...]`.
+    pub const fn unranked() -> Self {
+        Self(None)
+    }
+
+    /// A shape with these dimensions; none of them make a scalar.
+    pub fn ranked(dims: impl IntoIterator<Item = SymExpr>) -> Self {
+        Self(Some(dims.into_iter().collect()))
+    }
+
+    /// The number of dimensions, when it is known.
+    pub fn rank(&self) -> Option<usize> {
+        self.dims().map(<[SymExpr]>::len)
+    }
+
+    /// The dimensions, when their number is known.
+    pub fn dims(&self) -> Option<&[SymExpr]> {
+        self.0.as_deref()
+    }
+
+    /// The dimensions as numbers, when all are known (and not negative).
+    pub fn as_static(&self) -> Option<SmallVec<[usize; 6]>> {
+        self.dims()?.iter().map(|dim| usize::try_from(dim.as_const()?).ok()).collect()
+    }
+
+    /// Whether rank and dimensions are all known numbers.
+    pub fn is_static(&self) -> bool {
+        self.dims().is_some_and(|dims| dims.iter().all(|dim| dim.as_const().is_some()))
+    }
+
+    /// OpenVINO's text of a PartialShape: `[?,3,1..10]`, `[]`, `[...]`.
+    pub fn display_intervals<'a>(&'a self, symbols: &'a Symbols) -> impl fmt::Display + 'a {
+        Printed { shape: self, symbols, symbolic: false }
+    }
+
+    /// The shape with its expressions: `[N,3,W-1]`. A bare symbol without a name
+    /// prints as its interval; inside expressions it prints as `s3`.
+    pub fn display_symbolic<'a>(&'a self, symbols: &'a Symbols) -> impl fmt::Display + 'a {
+        Printed { shape: self, symbols, symbolic: true }
+    }
+}
+
+impl From<&[i64]> for Shape {
+    fn from(dims: &[i64]) -> Self {
+        Self::ranked(dims.iter().map(|dim| SymExpr::Const(*dim)))
+    }
+}
+
+impl From<&[usize]> for Shape {
+    /// Dimensions beyond `i64` saturate; no tensor can have them.
+    fn from(dims: &[usize]) -> Self {
+        Self::ranked(dims.iter().map(|dim| SymExpr::Const(i64::try_from(*dim).unwrap_or(i64::MAX))))
+    }
+}
+
+impl<const N: usize> From<[i64; N]> for Shape {
+    fn from(dims: [i64; N]) -> Self {
+        Self::from(dims.as_slice())
+    }
+}
+
+impl FromIterator<SymExpr> for Shape {
+    fn from_iter<I: IntoIterator<Item = SymExpr>>(dims: I) -> Self {
+        Self::ranked(dims)
+    }
+}
+
+struct Printed<'a> {
+    shape: &'a Shape,
+    symbols: &'a Symbols,
+    symbolic: bool,
+}
+
+impl fmt::Display for Printed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(dims) = self.shape.dims() else { return f.write_str("[...]") };
+        f.write_str("[")?;
+        for (index, dim) in dims.iter().enumerate() {
+            if index > 0 {
+                f.write_str(",")?;
+            }
+            let anonymous = dim.as_symbol().is_some_and(|id| self.symbols.name(id).is_none());
+            if self.symbolic && !anonymous {
+                write!(f, "{}", self.symbols.display(dim))?;
+            } else {
+                write!(f, "{}", self.symbols.interval(dim))?;
+            }
+        }
+        f.write_str("]")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interval::Interval;
+    use crate::symbols::Origin;
+
+    #[test]
+    fn both_texts() {
+        let mut symbols = Symbols::default();
+        let origin = Origin::default();
+        let n = symbols.named("N", Interval::DIM, origin).unwrap();
+        let any = symbols.fresh(Interval::new(1, 10).unwrap(), origin);
+        let less = symbols.sub(&any, &SymExpr::from(1)).unwrap();
+        let shape = Shape::ranked([n, SymExpr::from(3), any, less]);
+        assert_eq!(shape.display_intervals(&symbols).to_string(), "[?,3,1..10,..9]");
+        assert_eq!(shape.display_symbolic(&symbols).to_string(), "[N,3,1..10,s1-1]");
+        assert_eq!(shape.rank(), Some(4));
+        assert!(!shape.is_static() && shape.as_static().is_none());
+        assert_eq!(Shape::unranked().display_symbolic(&symbols).to_string(), "[...]");
+        assert_eq!(Shape::from([]).display_intervals(&symbols).to_string(), "[]");
+    }
+
+    #[test]
+    fn static_shapes() {
+        let shape = Shape::from([2, 3]);
+        assert!(shape.is_static());
+        assert_eq!(shape.as_static().as_deref(), Some([2, 3].as_slice()));
+        assert_eq!(Shape::from([].as_slice() as &[i64]).rank(), Some(0));
+        assert_eq!(Shape::from([2_usize, 3].as_slice()), shape);
+        assert_eq!(Shape::unranked().as_static(), None);
+    }
+}

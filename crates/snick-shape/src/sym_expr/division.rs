@@ -1,0 +1,172 @@
+//! Normal form of floor divisions.
+
+use std::sync::Arc;
+
+use super::min_max::{Extremum, extremum};
+use super::normal_form::gcd;
+use super::{Atom, Monomial, Quotient, Sum, SymExpr, Term};
+use crate::interval::Interval;
+use crate::symbols::Symbols;
+
+/// `floor(dividend / divisor)`; `None` when the divisor may be 0, on overflow
+/// or when too large.
+pub(crate) fn floor_div(symbols: &Symbols, dividend: &Sum, divisor: &Sum) -> Option<SymExpr> {
+    let by = symbols.sum_interval(divisor);
+    if by.hi() < 0 {
+        return floor_div(symbols, &dividend.scaled(-1)?, &divisor.scaled(-1)?);
+    }
+    if by.lo() < 1 {
+        return None;
+    }
+    match by.is_exact() {
+        Some(divisor) => by_constant(symbols, dividend, divisor),
+        None => by_expression(symbols, dividend, divisor, by),
+    }
+}
+
+/// The quotient when the intervals leave only one.
+fn single_value(dividend: Interval, divisor: Interval) -> Option<i64> {
+    let finite = dividend.has_lower() && dividend.has_upper();
+    dividend.floor_div(divisor).is_exact().filter(|_| finite)
+}
+
+/// Division by a constant of at least 1.
+fn by_constant(symbols: &Symbols, dividend: &Sum, divisor: i64) -> Option<SymExpr> {
+    // Whole multiples of the divisor leave the division. Quotients truncate, so
+    // what stays keeps its sign and monotone expressions stay monotone.
+    let mut outside = Sum::default();
+    let mut inside = Sum::constant(dividend.constant);
+    for Term { monomial, coefficient } in &dividend.terms {
+        let of = |factor: i64| Sum::monomial(monomial.clone(), 1).scaled(factor);
+        outside = outside.plus_scaled(&of(coefficient.checked_div(divisor)?)?, 1)?;
+        inside = inside.plus_scaled(&of(coefficient.checked_rem(divisor)?)?, 1)?;
+    }
+    let negated = inside.leads_negative();
+    if negated {
+        // floor(-x / c) == -floor((x + c - 1) / c)
+        inside = inside.scaled(-1)?.shifted(divisor.checked_sub(1)?)?;
+    }
+    let sign = if negated { -1 } else { 1 };
+    let whole = inside.constant.div_euclid(divisor);
+    inside.constant = inside.constant.rem_euclid(divisor);
+    outside = outside.shifted(whole.checked_mul(sign)?)?;
+
+    let fraction = proper_fraction(symbols, inside, divisor)?;
+    outside.plus_scaled(&fraction.sum(), sign)?.finish()
+}
+
+/// Division where every coefficient is below the divisor in size, the first one
+/// is positive, and the constant lies in `0..divisor`.
+fn proper_fraction(symbols: &Symbols, mut inside: Sum, mut divisor: i64) -> Option<SymExpr> {
+    if inside.terms.is_empty() {
+        return Some(SymExpr::Const(0));
+    }
+    // floor((g*x + r) / (g*c)) == floor((x + floor(r/g)) / c)
+    let common = gcd(inside.content(), divisor.unsigned_abs());
+    let common = i64::try_from(common).ok()?;
+    if common > 1 {
+        let constant = inside.constant.div_euclid(common);
+        inside.constant = 0;
+        inside = inside.divided_exactly(common)?.shifted(constant)?;
+        divisor = divisor.checked_div(common)?;
+    }
+    if let Some(value) = single_value(symbols.sum_interval(&inside), Interval::exact(divisor)) {
+        return Some(SymExpr::Const(value));
+    }
+    if let [Term { monomial, coefficient }] = inside.terms.as_slice() {
+        match monomial.as_atom() {
+            // (x/a + r)/c == (x + a*r)/(a*c)
+            Some(Atom::FloorDiv(inner)) if *coefficient == 1 => {
+                if let Some(a) = inner.divisor.as_const() {
+                    let shift = inside.constant.checked_mul(a)?;
+                    let flat = inner.dividend.sum().into_owned().shifted(shift)?;
+                    return by_constant(symbols, &flat, divisor.checked_mul(a)?);
+                }
+            }
+            // Floor division is monotone: it passes through a minimum or maximum.
+            Some(Atom::Min(operands)) => {
+                return through(symbols, Extremum::Min, operands, &inside, *coefficient, divisor);
+            }
+            Some(Atom::Max(operands)) => {
+                return through(symbols, Extremum::Max, operands, &inside, *coefficient, divisor);
+            }
+            _ => {}
+        }
+    }
+    quotient(inside, Sum::constant(divisor))
+}
+
+/// `floor((coefficient * extremum + constant) / divisor)`, coefficient positive.
+fn through(
+    symbols: &Symbols,
+    kind: Extremum,
+    operands: &[SymExpr],
+    inside: &Sum,
+    coefficient: i64,
+    divisor: i64,
+) -> Option<SymExpr> {
+    let shift = Sum::constant(inside.constant);
+    let divided = operands.iter().map(|operand| {
+        let dividend = shift.plus_scaled(&operand.sum(), coefficient)?;
+        Some(by_constant(symbols, &dividend, divisor)?.sum().into_owned())
+    });
+    extremum(symbols, kind, &divided.collect::<Option<Vec<_>>>()?)
+}
+
+/// Division by an expression known to be at least 1.
+fn by_expression(symbols: &Symbols, dividend: &Sum, divisor: &Sum, by: Interval) -> Option<SymExpr> {
+    let (outside, inside) = long_division(dividend, divisor)?;
+    if single_value(symbols.sum_interval(&inside), by) == Some(0) {
+        return outside.finish();
+    }
+    if let Some(value) = single_value(symbols.sum_interval(dividend), by) {
+        return Some(SymExpr::Const(value));
+    }
+    // A remainder longer than the dividend explains nothing.
+    if inside.terms.len() < dividend.terms.len() {
+        outside.plus_scaled(&quotient(inside, divisor.clone())?.sum(), 1)?.finish()
+    } else {
+        quotient(dividend.clone(), divisor.clone())
+    }
+}
+
+/// Quotient and remainder of polynomial division by the divisor's first term.
+/// The remainder need not be small; the identity
+/// `dividend == quotient * divisor + remainder` always holds.
+fn long_division(dividend: &Sum, divisor: &Sum) -> Option<(Sum, Sum)> {
+    const MAX_STEPS: usize = 16;
+    let lead = divisor.terms.first()?;
+    let (mut quotient, mut rest) = (Sum::default(), dividend.clone());
+    for _ in 0..MAX_STEPS {
+        let Some(step) = rest.terms.iter().find_map(|term| term_quotient(term, lead)) else {
+            break;
+        };
+        quotient = quotient.plus_scaled(&step, 1)?;
+        rest = rest.plus_scaled(&step.times(divisor)?, -1)?;
+    }
+    Some((quotient, rest))
+}
+
+/// `a / b` when it is exact.
+fn term_quotient(a: &Term, b: &Term) -> Option<Sum> {
+    if a.coefficient.checked_rem(b.coefficient)? != 0 {
+        return None;
+    }
+    let coefficient = a.coefficient.checked_div(b.coefficient)?;
+    let mut atoms = a.monomial.0.clone();
+    for atom in &b.monomial.0 {
+        let index = atoms.iter().position(|candidate| candidate == atom)?;
+        atoms.remove(index);
+    }
+    Some(if atoms.is_empty() {
+        Sum::constant(coefficient)
+    } else {
+        Sum::monomial(Monomial(atoms), coefficient)
+    })
+}
+
+/// The division as an atom of its own.
+fn quotient(dividend: Sum, divisor: Sum) -> Option<SymExpr> {
+    let quotient = Quotient { dividend: dividend.finish()?, divisor: divisor.finish()? };
+    Sum::atom(Atom::FloorDiv(Arc::new(quotient))).finish()
+}

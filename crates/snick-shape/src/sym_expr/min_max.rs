@@ -1,0 +1,139 @@
+//! Normal form of minima and maxima.
+
+use std::sync::Arc;
+
+use super::normal_form::gcd;
+use super::{Atom, Sum, SymExpr, Term};
+use crate::symbols::Symbols;
+
+/// Most operands one minimum or maximum may have.
+const MAX_OPERANDS: usize = 8;
+
+/// Which end of the operands is taken.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Extremum {
+    Min,
+    Max,
+}
+
+impl Extremum {
+    fn opposite(self) -> Self {
+        match self {
+            Self::Min => Self::Max,
+            Self::Max => Self::Min,
+        }
+    }
+
+    fn atom(self, operands: Arc<[SymExpr]>) -> Atom {
+        match self {
+            Self::Min => Atom::Min(operands),
+            Self::Max => Atom::Max(operands),
+        }
+    }
+
+    /// The operands of a sum `k * extremum + c` that equals this extremum of
+    /// them (shifted and scaled); `None` when it has another form.
+    fn operands_of(self, sum: &Sum) -> Option<Vec<Sum>> {
+        let [Term { monomial, coefficient }] = sum.terms.as_slice() else { return None };
+        let (kind, operands) = match monomial.as_atom()? {
+            Atom::Min(operands) => (Self::Min, operands),
+            Atom::Max(operands) => (Self::Max, operands),
+            _ => return None,
+        };
+        // A negative factor turns a minimum into a maximum.
+        let effective = if *coefficient > 0 { kind } else { kind.opposite() };
+        if effective != self {
+            return None;
+        }
+        let shift = Sum::constant(sum.constant);
+        operands.iter().map(|operand| shift.plus_scaled(&operand.sum(), *coefficient)).collect()
+    }
+}
+
+/// The minimum or maximum of `operands`, normalised; `None` on overflow or when
+/// too large.
+pub(crate) fn extremum(symbols: &Symbols, kind: Extremum, operands: &[Sum]) -> Option<SymExpr> {
+    let mut flat = Vec::with_capacity(operands.len());
+    for operand in operands {
+        match kind.operands_of(operand) {
+            Some(inner) => flat.extend(inner),
+            None => flat.push(operand.clone()),
+        }
+    }
+    flat.sort_unstable();
+    flat.dedup();
+    if flat.len() > MAX_OPERANDS {
+        return None;
+    }
+    let kept = undominated(symbols, kind, flat);
+    if let [only] = kept.as_slice() {
+        return only.clone().finish();
+    }
+    let common = common_terms(&kept);
+    let mut rest = subtract(&kept, &common)?;
+    rest.sort_unstable();
+    let shift = Sum::constant(anchor(kind, &rest));
+    let rest = subtract(&rest, &shift)?;
+    let outside = common.plus_scaled(&shift, 1)?;
+
+    // -min(a, b) rather than max(-a, -b); a constant operand speaks for neither.
+    if rest.iter().all(Sum::leads_negative) {
+        let negated: Vec<Sum> = rest.iter().map(|sum| sum.scaled(-1)).collect::<Option<_>>()?;
+        let flipped = extremum(symbols, kind.opposite(), &negated)?;
+        return outside.plus_scaled(&flipped.sum(), -1)?.finish();
+    }
+
+    let common_factor =
+        rest.iter().fold(0, |common, sum| gcd(common, gcd(sum.content(), sum.constant.unsigned_abs())));
+    let factor = i64::try_from(common_factor).ok().filter(|factor| *factor > 1).unwrap_or(1);
+    let operands: Arc<[SymExpr]> =
+        rest.into_iter().map(|sum| sum.divided_exactly(factor)?.finish()).collect::<Option<_>>()?;
+    outside.plus_scaled(&Sum::atom(kind.atom(operands)), factor)?.finish()
+}
+
+/// Drops each operand that another one always beats or equals.
+fn undominated(symbols: &Symbols, kind: Extremum, operands: Vec<Sum>) -> Vec<Sum> {
+    let beats = |a: &Sum, b: &Sum| {
+        let Some(difference) = a.plus_scaled(b, -1) else { return false };
+        let interval = symbols.sum_interval(&difference);
+        match kind {
+            Extremum::Min => interval.hi() <= 0,
+            Extremum::Max => interval.lo() >= 0,
+        }
+    };
+    let mut kept: Vec<Sum> = Vec::with_capacity(operands.len());
+    for operand in operands {
+        if kept.iter().any(|other| beats(other, &operand)) {
+            continue;
+        }
+        kept.retain(|other| !beats(&operand, other));
+        kept.push(operand);
+    }
+    kept
+}
+
+/// The terms all operands share, coefficient included.
+fn common_terms(operands: &[Sum]) -> Sum {
+    let mut common = operands.first().cloned().unwrap_or_default();
+    common.constant = 0;
+    for operand in operands {
+        common.terms.retain(|term| operand.terms.binary_search(term).is_ok());
+    }
+    common
+}
+
+fn subtract(operands: &[Sum], shift: &Sum) -> Option<Vec<Sum>> {
+    operands.iter().map(|operand| operand.plus_scaled(shift, -1)).collect()
+}
+
+/// The constant to take out so that equal shapes meet in one form: a maximum is
+/// taken against 0 (`max(W-1,0)`), anything else starts at its first operand
+/// without constant (`min(W,5)`).
+fn anchor(kind: Extremum, operands: &[Sum]) -> i64 {
+    let constant = operands.iter().find(|sum| sum.terms.is_empty());
+    let varying = operands.iter().find(|sum| !sum.terms.is_empty());
+    match (kind, constant) {
+        (Extremum::Max, Some(sum)) => sum.constant,
+        _ => varying.map_or(0, |sum| sum.constant),
+    }
+}

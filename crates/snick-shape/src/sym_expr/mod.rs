@@ -1,0 +1,190 @@
+//! Symbolic integer expressions in normal form.
+//!
+//! An expression is a constant plus a sum of coefficient times *monomial*; a
+//! monomial is a product of *atoms*; an atom is a symbol, a floor division, a
+//! minimum or a maximum. Expressions are built only by the normalising
+//! constructors of [`Symbols`](crate::Symbols), so structural equality is a
+//! sound (and mostly complete) test for "the same function of the symbols".
+
+pub(crate) mod bounds;
+pub(crate) mod division;
+pub(crate) mod eval;
+pub(crate) mod min_max;
+pub(crate) mod normal_form;
+pub(crate) mod print;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use smallvec::{SmallVec, smallvec};
+
+pub(crate) use normal_form::Sum;
+
+/// A symbol of one [`Symbols`](crate::Symbols) table.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct SymbolId(pub(crate) u32);
+
+impl SymbolId {
+    /// The symbol's number: symbols count up from 0 in order of birth.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// An integer expression over symbols, in normal form.
+///
+/// 16 bytes; constants and bare symbols hold no allocation and clones of larger
+/// expressions share theirs.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum SymExpr {
+    /// A known number.
+    Const(i64),
+    /// A bare symbol.
+    Symbol(SymbolId),
+    /// Any other sum of terms.
+    Linear(Arc<Linear>),
+}
+
+/// A sum of terms that is neither a constant nor a bare symbol. Opaque: it is
+/// built and taken apart by the methods of [`Symbols`](crate::Symbols).
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Linear {
+    pub(crate) sum: Sum,
+    /// Number of nodes when written out as a tree: what bounds every recursion.
+    pub(crate) weight: u32,
+    /// Nesting of divisions, minima and maxima.
+    pub(crate) depth: u32,
+}
+
+/// `coefficient * monomial`; the coefficient is never 0.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct Term {
+    pub monomial: Monomial,
+    pub coefficient: i64,
+}
+
+/// A product of one or more atoms, in ascending order.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct Monomial(pub SmallVec<[Atom; 1]>);
+
+/// What cannot be taken apart by addition or multiplication.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) enum Atom {
+    Symbol(SymbolId),
+    FloorDiv(Arc<Quotient>),
+    Min(Arc<[SymExpr]>),
+    Max(Arc<[SymExpr]>),
+}
+
+/// `floor(dividend / divisor)`; the divisor is at least 1.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct Quotient {
+    pub dividend: SymExpr,
+    pub divisor: SymExpr,
+}
+
+impl Monomial {
+    pub(crate) fn of(atom: Atom) -> Self {
+        Self(smallvec![atom])
+    }
+
+    /// The atom, when there is only one.
+    pub(crate) fn as_atom(&self) -> Option<&Atom> {
+        match self.0.as_slice() {
+            [atom] => Some(atom),
+            _ => None,
+        }
+    }
+}
+
+impl SymExpr {
+    /// The value of a constant expression.
+    pub fn as_const(&self) -> Option<i64> {
+        match self {
+            Self::Const(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// The symbol of an expression that is one bare symbol.
+    pub fn as_symbol(&self) -> Option<SymbolId> {
+        match self {
+            Self::Symbol(id) => Some(*id),
+            _ => None,
+        }
+    }
+
+    /// Whether the expression depends on `symbol`.
+    pub fn mentions(&self, symbol: SymbolId) -> bool {
+        self.symbols().binary_search(&symbol).is_ok()
+    }
+
+    /// The symbols the expression depends on, ascending, each once.
+    pub fn symbols(&self) -> Vec<SymbolId> {
+        let mut found = Vec::new();
+        self.collect_symbols(&mut found);
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    fn collect_symbols(&self, into: &mut Vec<SymbolId>) {
+        match self {
+            Self::Const(_) => {}
+            Self::Symbol(id) => into.push(*id),
+            Self::Linear(linear) => {
+                for atom in linear.sum.terms.iter().flat_map(|term| &term.monomial.0) {
+                    match atom {
+                        Atom::Symbol(id) => into.push(*id),
+                        Atom::FloorDiv(quotient) => {
+                            quotient.dividend.collect_symbols(into);
+                            quotient.divisor.collect_symbols(into);
+                        }
+                        Atom::Min(operands) | Atom::Max(operands) => {
+                            operands.iter().for_each(|operand| operand.collect_symbols(into));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// The expression as a sum, borrowed where it is stored as one.
+    pub(crate) fn sum(&self) -> Cow<'_, Sum> {
+        match self {
+            Self::Const(value) => Cow::Owned(Sum::constant(*value)),
+            Self::Symbol(id) => Cow::Owned(Sum::atom(Atom::Symbol(*id))),
+            Self::Linear(linear) => Cow::Borrowed(&linear.sum),
+        }
+    }
+
+    pub(crate) fn weight(&self) -> u32 {
+        match self {
+            Self::Const(_) | Self::Symbol(_) => 1,
+            Self::Linear(linear) => linear.weight,
+        }
+    }
+
+    pub(crate) fn depth(&self) -> u32 {
+        match self {
+            Self::Const(_) | Self::Symbol(_) => 0,
+            Self::Linear(linear) => linear.depth,
+        }
+    }
+}
+
+impl From<i64> for SymExpr {
+    fn from(value: i64) -> Self {
+        Self::Const(value)
+    }
+}
+
+impl From<SymbolId> for SymExpr {
+    fn from(symbol: SymbolId) -> Self {
+        Self::Symbol(symbol)
+    }
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

@@ -1,0 +1,238 @@
+//! The table of symbols and the normalising constructors of expressions.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::interval::Interval;
+use crate::sym_expr::bounds::{Bounds, Fact};
+use crate::sym_expr::min_max::{Extremum, extremum};
+use crate::sym_expr::print::Printed;
+use crate::sym_expr::{Sum, SymExpr, SymbolId, Term, division, eval};
+
+/// Where a symbol was born. Opaque to this crate: the numbering is the caller's.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Origin {
+    /// The layer.
+    pub node: u32,
+    /// Its output port.
+    pub port: u32,
+    /// The axis of the port's shape, or the element of its value.
+    pub axis: u32,
+}
+
+/// Why a symbol cannot be made.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum SymbolError {
+    /// The name is used with intervals that have no value in common.
+    #[error("symbol `{name}` cannot lie both in `{known}` and in `{wanted}`")]
+    Disjoint {
+        /// The symbol's name.
+        name: String,
+        /// What was known of it.
+        known: Interval,
+        /// What was asked of it.
+        wanted: Interval,
+    },
+}
+
+/// All symbols of a graph and what is known of them and of expressions over them.
+///
+/// The constructors return `None` when a coefficient would overflow `i64` or
+/// the expression would exceed a size limit; the caller then makes a fresh
+/// unknown. Equality of their results is structural.
+#[derive(Clone, Default, Debug)]
+pub struct Symbols {
+    symbols: Vec<Symbol>,
+    names: BTreeMap<String, SymbolId>,
+    refinements: BTreeMap<Vec<Term>, Interval>,
+}
+
+#[derive(Clone, Debug)]
+struct Symbol {
+    name: Option<String>,
+    interval: Interval,
+    origin: Origin,
+}
+
+impl Symbols {
+    /// A new unknown in `interval`; an exact interval is a constant and makes no
+    /// symbol.
+    pub fn fresh(&mut self, interval: Interval, origin: Origin) -> SymExpr {
+        match interval.is_exact() {
+            Some(value) => SymExpr::Const(value),
+            None => SymExpr::Symbol(self.push(Symbol { name: None, interval, origin })),
+        }
+    }
+
+    /// The symbol called `name`, made on first use. Later uses narrow it to what
+    /// all uses agree on. Once one value is left, the result is that constant.
+    ///
+    /// # Errors
+    /// [`SymbolError::Disjoint`] when the uses agree on no value.
+    pub fn named(&mut self, name: &str, interval: Interval, origin: Origin) -> Result<SymExpr, SymbolError> {
+        let id = match self.names.get(name) {
+            Some(id) => *id,
+            None => {
+                let id = self.push(Symbol { name: Some(name.to_owned()), interval, origin });
+                self.names.insert(name.to_owned(), id);
+                id
+            }
+        };
+        let known = self.symbol_interval(id);
+        let met = known.meet(interval).ok_or_else(|| SymbolError::Disjoint {
+            name: name.to_owned(),
+            known,
+            wanted: interval,
+        })?;
+        self.narrow(id, met);
+        Ok(met.is_exact().map_or(SymExpr::Symbol(id), SymExpr::Const))
+    }
+
+    fn push(&mut self, symbol: Symbol) -> SymbolId {
+        // 2^32 symbols would need some 200 GB first.
+        let id = SymbolId(u32::try_from(self.symbols.len()).unwrap_or(u32::MAX));
+        self.symbols.push(symbol);
+        id
+    }
+
+    fn narrow(&mut self, id: SymbolId, interval: Interval) {
+        if let Some(symbol) = self.symbols.get_mut(id.index()) {
+            symbol.interval = interval;
+        }
+    }
+
+    /// The name of a symbol that has one.
+    pub fn name(&self, symbol: SymbolId) -> Option<&str> {
+        self.symbols.get(symbol.index())?.name.as_deref()
+    }
+
+    /// Where a symbol was born.
+    pub fn origin(&self, symbol: SymbolId) -> Origin {
+        self.symbols.get(symbol.index()).map(|symbol| symbol.origin).unwrap_or_default()
+    }
+
+    /// The number of symbols.
+    pub fn len(&self) -> usize {
+        self.symbols.len()
+    }
+
+    /// Whether there are no symbols.
+    pub fn is_empty(&self) -> bool {
+        self.symbols.is_empty()
+    }
+
+    pub(crate) fn symbol_interval(&self, id: SymbolId) -> Interval {
+        self.symbols.get(id.index()).map_or(Interval::ANY, |symbol| symbol.interval)
+    }
+
+    pub(crate) fn has_refinements(&self) -> bool {
+        !self.refinements.is_empty()
+    }
+
+    pub(crate) fn refinement(&self, direction: &[Term]) -> Option<Interval> {
+        self.refinements.get(direction).copied()
+    }
+
+    pub(crate) fn sum_interval(&self, sum: &Sum) -> Interval {
+        Bounds::new(self, None).of_sum(sum)
+    }
+
+    /// An interval that contains every value of the expression. Sound always,
+    /// tight for most shapes of expressions, at bounded cost.
+    pub fn interval(&self, expr: &SymExpr) -> Interval {
+        Bounds::new(self, None).of(expr)
+    }
+
+    /// [`Symbols::interval`] where `given` is known to lie in `within`.
+    pub fn interval_given(&self, expr: &SymExpr, given: &SymExpr, within: Interval) -> Interval {
+        let fact = Fact::new(given, within);
+        Bounds::new(self, fact.as_ref()).of(expr)
+    }
+
+    /// Records that the expression lies in `interval`, beyond what its parts say.
+    /// Shifts and multiples of the expression profit too; a bare symbol (or a
+    /// shift or multiple of one) is narrowed itself. Nothing happens for
+    /// constants or where the claim contradicts what is known.
+    pub fn refine(&mut self, expr: &SymExpr, interval: Interval) {
+        let Some(fact) = Fact::new(expr, interval) else { return };
+        if let [term] = fact.direction.as_slice()
+            && let Some(crate::sym_expr::Atom::Symbol(id)) = term.monomial.as_atom()
+        {
+            let id = *id;
+            if let Some(met) = self.symbol_interval(id).meet(fact.interval) {
+                self.narrow(id, met);
+            }
+            return;
+        }
+        if self.interval(expr).meet(interval).is_none() {
+            return;
+        }
+        let known = self.refinements.get(&fact.direction).copied().unwrap_or(Interval::ANY);
+        if let Some(met) = known.meet(fact.interval) {
+            self.refinements.insert(fact.direction, met);
+        }
+    }
+
+    /// `a + b`.
+    pub fn add(&self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
+        a.sum().plus_scaled(&b.sum(), 1)?.finish()
+    }
+
+    /// `a - b`.
+    pub fn sub(&self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
+        a.sum().plus_scaled(&b.sum(), -1)?.finish()
+    }
+
+    /// `a * b`.
+    pub fn mul(&self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
+        a.sum().times(&b.sum())?.finish()
+    }
+
+    /// `-a`.
+    pub fn neg(&self, a: &SymExpr) -> Option<SymExpr> {
+        a.sum().scaled(-1)?.finish()
+    }
+
+    /// `a / b` rounded down; `None` also when `b` may be 0.
+    pub fn floor_div(&self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
+        division::floor_div(self, &a.sum(), &b.sum())
+    }
+
+    /// `a / b` rounded up; `None` also when `b` may be 0.
+    pub fn ceil_div(&self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
+        if self.interval(b).hi() < 0 {
+            return self.ceil_div(&self.neg(a)?, &self.neg(b)?);
+        }
+        let numerator = a.sum().plus_scaled(&b.sum(), 1)?.shifted(-1)?;
+        division::floor_div(self, &numerator, &b.sum())
+    }
+
+    /// `a - b * floor(a / b)`, which has the sign of `b` (OpenVINO FloorMod-1);
+    /// `None` also when `b` may be 0.
+    pub fn modulo(&self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
+        let quotient = self.floor_div(a, b)?;
+        self.sub(a, &self.mul(b, &quotient)?)
+    }
+
+    /// The lesser of `a` and `b`.
+    pub fn min(&self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
+        extremum(self, Extremum::Min, &[a.sum().into_owned(), b.sum().into_owned()])
+    }
+
+    /// The greater of `a` and `b`.
+    pub fn max(&self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
+        extremum(self, Extremum::Max, &[a.sum().into_owned(), b.sum().into_owned()])
+    }
+
+    /// The expression's value where `value` gives each symbol's; `None` when a
+    /// symbol has no value, a result exceeds `i64` or a divisor is below 1.
+    pub fn eval(&self, expr: &SymExpr, value: &dyn Fn(SymbolId) -> Option<i64>) -> Option<i64> {
+        eval::eval(expr, value)
+    }
+
+    /// The expression as people write it: `W-1`, `max(W-1,0)`, `(H+1)/2` (a
+    /// floor division), `2*N*H`. Symbols without a name print as `s3`.
+    pub fn display<'a>(&'a self, expr: &'a SymExpr) -> impl fmt::Display + 'a {
+        Printed { symbols: self, expr }
+    }
+}
