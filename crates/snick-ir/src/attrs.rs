@@ -103,6 +103,12 @@ impl PartialEq for Attrs<'_> {
     }
 }
 
+impl<'a> FromIterator<(Cow<'a, str>, AttrValue<'a>)> for Attrs<'a> {
+    fn from_iter<I: IntoIterator<Item = (Cow<'a, str>, AttrValue<'a>)>>(items: I) -> Self {
+        Self { items: items.into_iter().collect(), read: Cell::new(0) }
+    }
+}
+
 /// What a getter returns: the value, `None` where the attribute is absent, or why it cannot be read.
 type Got<T> = Result<Option<T>, OpError>;
 
@@ -142,10 +148,13 @@ impl<'a> Attrs<'a> {
     pub fn unread(&self) -> Attrs<'static> {
         let read = self.read.get();
         let unread = self.items.iter().enumerate().filter(|(i, _)| *i >= 64 || read & (1 << i) == 0);
-        Attrs {
-            items: unread.map(|(_, (n, v))| (Cow::Owned(n.to_string()), v.clone().into_owned())).collect(),
-            read: Cell::new(0),
-        }
+        unread.map(|(_, item)| item.clone()).collect::<Attrs>().into_owned()
+    }
+
+    /// The same attributes, borrowing nothing.
+    pub fn into_owned(self) -> Attrs<'static> {
+        let owned = |(name, value): (Cow<str>, AttrValue)| (Cow::Owned(name.into_owned()), value.into_owned());
+        Attrs { items: self.items.into_iter().map(owned).collect(), read: Cell::new(0) }
     }
 
     /// Whether every attribute has been read.

@@ -33,6 +33,8 @@ pub enum OpError {
     #[error(transparent)]
     Tensor(#[from] TensorError),
     #[error(transparent)]
+    Symbol(#[from] snick_shape::SymbolError),
+    #[error(transparent)]
     Slice(#[from] snick_shape::SliceError),
 }
 

@@ -47,7 +47,7 @@ impl Fact {
 
     /// Type, shape and elements of a constant.
     pub fn constant(tensor: Arc<Tensor>) -> Self {
-        let shape = Shape::from_sizes(tensor.dims());
+        let shape = Shape::from(tensor.dims());
         Self { element_type: tensor.element_type(), shape, known: Some(Known::Tensor(tensor)) }
     }
 

@@ -130,8 +130,8 @@ pub struct Details {
     pub input_ids: Option<PortIds>,
     /// Attributes that the op does not know.
     pub extra: Attrs<'static>,
-    /// `rt_info` of the layer.
-    pub rt_info: Option<Info>,
+    /// `rt_info` of the layer and whatever else the file says of it.
+    pub info: Vec<Info>,
 }
 
 /// A layer: an op, its outputs, its name and place.
@@ -217,6 +217,14 @@ impl Graph {
     pub fn reserve(&mut self, nodes: usize, wires: usize) {
         self.nodes.reserve_nodes(nodes);
         self.nodes.reserve_edges(wires);
+    }
+
+    /// Names the file for messages, bodies included.
+    pub fn set_source(&mut self, source: &str) {
+        self.source = source.into();
+        for node in self.nodes.node_weights_mut() {
+            node.op.bodies_mut().iter_mut().for_each(|body| body.set_source(source));
+        }
     }
 
     /// Number of nodes.

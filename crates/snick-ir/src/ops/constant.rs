@@ -94,7 +94,7 @@ impl OpDef for Constant {
     fn infer(&self, _: &mut Infer) -> Result<Facts, OpError> {
         Ok(smallvec![match self {
             Self::Here(tensor) => Fact::constant(tensor.clone()),
-            Self::Absent(absent) => Fact::new(absent.element_type, Shape::from_sizes(&absent.dims)),
+            Self::Absent(absent) => Fact::new(absent.element_type, Shape::from(&absent.dims[..])),
         }])
     }
 

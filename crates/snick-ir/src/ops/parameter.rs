@@ -1,7 +1,7 @@
 //! Parameter-1: an input of the model.
 
 use smallvec::smallvec;
-use snick_shape::{Shape, ShapeSpec};
+use snick_shape::ShapeSpec;
 use snick_tensor::{ElementType, Tensor};
 
 use crate::attrs::missing;
@@ -32,15 +32,9 @@ impl OpDef for Parameter {
     }
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        let ShapeSpec::Dims(specs) = &self.shape else {
-            return Ok(smallvec![Fact::new(self.element_type, Shape::unranked())]);
-        };
-        let mut dims = Vec::with_capacity(specs.len());
-        for spec in specs {
-            let origin = cx.origin();
-            dims.push(cx.symbols().declare(spec, origin)?);
-        }
-        Ok(smallvec![Fact::new(self.element_type, Shape::ranked(dims))])
+        let origin = cx.origin();
+        let shape = self.shape.instantiate(cx.symbols(), origin)?;
+        Ok(smallvec![Fact::new(self.element_type, shape)])
     }
 
     fn eval(&self, _: &[Tensor]) -> Result<Vec<Tensor>, OpError> {

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use super::Op;
 use super::opaque::Opaque;
 use crate::op::{Dialect, OpName, RawNode, Version};
-use crate::{Graph, OpError};
+use crate::{Attrs, Graph, OpError};
 
 /// Makes the enum of all ops, its dispatch and its registry out of one list.
 macro_rules! ops {
@@ -112,17 +112,22 @@ pub fn known_names() -> Vec<&'static OpName> {
 
 impl Op {
     /// Makes the op of a layer. A type, or an operation set, that snick does not know gives an opaque layer.
-    pub fn parse(mut raw: RawNode) -> Result<Self, OpError> {
+    pub fn parse(raw: &mut RawNode) -> Result<Self, OpError> {
         let exact = EXACT.get(&(raw.dialect, raw.op_type)).copied();
         let entry = exact.or_else(|| REGISTRY.get(&(raw.dialect, raw.op_type.to_ascii_lowercase())));
         let since = entry.and_then(|e| defining_opset(e.name, &raw.version));
         match (entry, since) {
             (Some(entry), Some(since)) => {
                 raw.since = since;
-                (entry.parse)(&raw)
+                (entry.parse)(raw)
             }
-            _ => Ok(Self::Opaque(Opaque { op_type: raw.op_type.into(), attrs: raw.attrs.unread() })),
+            _ => Ok(Self::opaque(raw.op_type, std::mem::take(&mut raw.attrs).into_owned())),
         }
+    }
+
+    /// A layer kept whole.
+    pub fn opaque(op_type: &str, attrs: Attrs<'static>) -> Self {
+        Self::Opaque(Opaque { op_type: op_type.into(), attrs })
     }
 
     /// Operation type, as files write it.

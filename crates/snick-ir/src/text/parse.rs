@@ -116,7 +116,7 @@ impl<'t> Parser<'t> {
                 }
                 Token::Word(w) if w == "info" => {
                     self.lexer.next()?;
-                    details.rt_info = Some(self.info()?);
+                    details.info.push(self.info()?);
                 }
                 _ => break,
             }
@@ -134,7 +134,7 @@ impl<'t> Parser<'t> {
                 let mut raw = RawNode::openvino(&op_type, version.clone(), attrs, outs.len());
                 raw.dialect = dialect;
                 raw.bodies.set(bodies);
-                Op::parse(raw).map_err(|e| ParseError { loc, message: format!("{op_type}: {e}") })?
+                Op::parse(&mut raw).map_err(|e| ParseError { loc, message: format!("{op_type}: {e}") })?
             }
         };
         if outs.is_empty() && !matches!(op, Op::Opaque(_)) {

@@ -115,7 +115,7 @@ impl Printer {
                 let _ = write!(self.out, " inputs {}", ids_text(ids, inputs.len()));
             }
             self.attrs(" extra ", &details.extra);
-            if let Some(info) = &details.rt_info {
+            for info in &details.info {
                 self.out.push_str(" info ");
                 self.info(info, depth + 1);
             }

@@ -1,5 +1,6 @@
 //! The text of a shape: OpenVINO's PartialShape, extended by named symbols.
 
+use std::fmt;
 use std::str::FromStr;
 
 use crate::interval::{Interval, IntervalError};
@@ -71,6 +72,23 @@ impl ShapeSpec {
             }
         });
         Ok(Shape::ranked(dims.collect::<Result<Vec<SymExpr>, _>>()?))
+    }
+}
+
+/// As [`FromStr`] reads it, without brackets; a scalar is the empty text.
+impl fmt::Display for ShapeSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self::Dims(dims) = self else { return f.write_str("...") };
+        for (i, dim) in dims.iter().enumerate() {
+            let comma = if i > 0 { "," } else { "" };
+            match dim {
+                DimSpec::Interval(interval) => write!(f, "{comma}{interval}")?,
+                DimSpec::Symbol { name, interval } if *interval == Interval::DIM => write!(f, "{comma}{name}")?,
+                // `Display` of an interval leaves out a lower bound of 0; `H=..7` reads back just the same.
+                DimSpec::Symbol { name, interval } => write!(f, "{comma}{name}={interval}")?,
+            }
+        }
+        Ok(())
     }
 }
 

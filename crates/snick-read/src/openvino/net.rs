@@ -1,0 +1,203 @@
+//! A network or a body: its layers and the edges between them.
+
+use smallvec::SmallVec;
+use snick_ir::{Graph, Info, Located, Node, NodeId, Op, OpError, Output, PortIds, RawNode, Value};
+
+use super::Weights;
+use super::layer::{Layer, port_ids, read_layer};
+use super::xml::{Cursor, Step};
+use crate::ReadError;
+
+/// What every part of a document shares.
+pub(super) struct Context<'c> {
+    pub(super) weights: &'c Weights,
+    pub(super) source: &'c str,
+    /// Layers that could not be read as what they claim to be.
+    pub(super) errors: Vec<Located>,
+}
+
+/// A network with the ids its file gives the layers.
+pub(super) struct Net {
+    pub(super) graph: Graph,
+    layers: LayerIds,
+}
+
+/// Layers by id, ascending. Ids mostly count from 0 without gaps, so the id is nearly always the place.
+#[derive(Default)]
+struct LayerIds(Vec<LayerId>);
+
+struct LayerId {
+    id: u64,
+    node: NodeId,
+    /// The numbers of the input ports; the graph keeps them only where they are unusual.
+    inputs: PortIds,
+    outputs: PortIds,
+}
+
+impl LayerIds {
+    fn get(&self, id: u64) -> Option<&LayerId> {
+        let guess = usize::try_from(id).ok().and_then(|i| self.0.get(i)).filter(|layer| layer.id == id);
+        guess.or_else(|| self.0.binary_search_by_key(&id, |layer| layer.id).ok().map(|i| &self.0[i]))
+    }
+}
+
+impl Net {
+    /// The number of a body's Parameter or Result among its kind, from its layer's id.
+    pub(super) fn ordinal(&self, id: u64) -> Option<usize> {
+        let node = self.layers.get(id)?.node;
+        let parameter = self.graph.parameters().position(|n| n == node);
+        parameter.or_else(|| self.graph.results().position(|n| n == node))
+    }
+}
+
+/// Reads a document: one `<net>`.
+pub(super) fn read_document(cursor: &mut Cursor, context: &mut Context) -> Result<Graph, ReadError> {
+    loop {
+        match cursor.step()? {
+            Step::Open("net") => break,
+            Step::Open(name) => return Err(cursor.error(format!("element <{name}>, expected <net>"))),
+            Step::Text(_) | Step::Close => {}
+            Step::End => return Err(cursor.error("no <net> element: this is not an OpenVINO IR")),
+        }
+    }
+    let version = cursor.require("version")?;
+    let ir_version = match version.trim().parse::<u32>() {
+        Ok(number @ 10..=11) => number,
+        _ => {
+            let (source_name, version) = (context.source.to_string(), version.trim().to_string());
+            return Err(ReadError::IrVersion { source_name, version });
+        }
+    };
+    let name = cursor.attr("name").map(|name| name.to_string()).unwrap_or_default();
+    let attrs = cursor.take_attrs().filter(|(name, _)| !["name", "version"].contains(name));
+    let attrs: Vec<_> = attrs.map(|(name, value)| (name.to_string(), value.into_owned())).collect();
+    let mut graph = read_net(cursor, context)?.graph;
+    (graph.name, graph.ir_version) = (name, Some(ir_version));
+    if !attrs.is_empty() {
+        graph.info.insert(0, Info { name: "net".into(), attrs, ..Info::default() });
+    }
+    Ok(graph)
+}
+
+/// Reads the inside of `<net>`, `<body>`, `<then_body>` or `<else_body>`.
+pub(super) fn read_net(cursor: &mut Cursor, context: &mut Context) -> Result<Net, ReadError> {
+    let mut net = Net { graph: Graph::new(""), layers: LayerIds::default() };
+    net.graph.source = context.source.into();
+    // Attributes that bodies may have (`name`) say nothing that is needed.
+    loop {
+        match cursor.step()? {
+            Step::Open("layers") => read_layers(cursor, context, &mut net)?,
+            Step::Open("edges") => read_edges(cursor, &mut net)?,
+            Step::Open(name) => net.graph.info.push(cursor.info(name)?),
+            Step::Text(_) => {}
+            Step::Close | Step::End => return Ok(net),
+        }
+    }
+}
+
+fn read_layers(cursor: &mut Cursor, context: &mut Context, net: &mut Net) -> Result<(), ReadError> {
+    loop {
+        match cursor.step()? {
+            Step::Open("layer") => {
+                let layer = read_layer(cursor, context)?;
+                let id = add_layer(layer, context, &mut net.graph);
+                net.layers.0.push(id);
+            }
+            Step::Open(name) => drop(cursor.info(name)?),
+            Step::Text(_) => {}
+            Step::Close | Step::End => break,
+        }
+    }
+    let layers = &mut net.layers.0;
+    layers.sort_by_key(|layer| layer.id);
+    if let Some(pair) = layers.windows(2).find(|pair| pair[0].id == pair[1].id) {
+        let message = format!("layer id {} is used twice", pair[0].id);
+        return Err(cursor.error(message));
+    }
+    Ok(())
+}
+
+/// Makes a node of a layer. What cannot be made an op of stays opaque, with the cause noted.
+fn add_layer(layer: Layer, context: &mut Context, graph: &mut Graph) -> LayerId {
+    let inputs = PortIds::new(&layer.input_ids);
+    let outputs = PortIds::new(&layer.output_ids);
+    let first_output = u32::try_from(layer.input_ids.len()).unwrap_or(u32::MAX);
+    let mut wrong: SmallVec<[OpError; 1]> = SmallVec::new();
+    let mut raw = RawNode::openvino(&layer.op_type, layer.version.clone(), layer.attrs, layer.outs.len());
+    if matches!(&*layer.op_type, "Const" | "Constant") {
+        wrong.extend(context.weights.attach(&mut raw.attrs).err());
+    }
+    if !layer.body.is_empty() {
+        wrong.extend(layer.body.attach(&mut raw, &inputs, &outputs, layer.input_ids.len()).err());
+    }
+    let (op, extra) = match Op::parse(&mut raw) {
+        Ok(op) => {
+            let known = raw.attrs.all_read() || matches!(op, Op::Opaque(_));
+            (op, (!known).then(|| raw.attrs.unread()))
+        }
+        Err(error) => {
+            wrong.push(error);
+            (Op::opaque(&layer.op_type, raw.attrs.into_owned()), None)
+        }
+    };
+    let mut node = Node::new(&*layer.name, op);
+    node.version = layer.version;
+    node.outs = layer.outs;
+    node.loc = layer.loc;
+    node.output_ids = port_ids(&layer.output_ids, first_output).filter(|_| !layer.output_ids.is_empty());
+    if node.outs.is_empty() && matches!(node.op, Op::Result(_)) {
+        node.outs.push(Output::unknown());
+    }
+    let input_ids = port_ids(&layer.input_ids, 0);
+    if let Some(extra) = extra.filter(|e| !e.is_empty()) {
+        node.details_mut().extra = extra;
+    }
+    if !layer.info.is_empty() {
+        node.details_mut().info = layer.info;
+    }
+    if input_ids.is_some() {
+        node.details_mut().input_ids = input_ids;
+    }
+    let node = graph.add(node);
+    context.errors.extend(wrong.into_iter().map(|error| graph.located(node, error)));
+    LayerId { id: layer.id, node, inputs, outputs }
+}
+
+fn read_edges(cursor: &mut Cursor, net: &mut Net) -> Result<(), ReadError> {
+    loop {
+        match cursor.step()? {
+            Step::Open("edge") => {
+                read_edge(cursor, net)?;
+                while !matches!(cursor.step()?, Step::Close | Step::End) {}
+            }
+            Step::Open(name) => drop(cursor.info(name)?),
+            Step::Text(_) => {}
+            Step::Close | Step::End => return Ok(()),
+        }
+    }
+}
+
+fn read_edge(cursor: &mut Cursor, net: &mut Net) -> Result<(), ReadError> {
+    let (from, from_port): (u64, u32) = (cursor.number("from-layer")?, cursor.number("from-port")?);
+    let (to, to_port): (u64, u32) = (cursor.number("to-layer")?, cursor.number("to-port")?);
+    let find = |id: u64| net.layers.get(id).ok_or_else(|| format!("edge: there is no layer with id {id}"));
+    let wire = find(from).and_then(|source| {
+        let target = find(to)?;
+        let outs = net.graph.node(source.node).outs.len();
+        let port = source.outputs.position(from_port, outs);
+        let port = port.ok_or_else(|| format!("edge: layer {from} has no output port {from_port}"))?;
+        let input = target.inputs.position(to_port, MAX_INPUTS);
+        let input = input.ok_or_else(|| format!("edge: layer {to} has no input port {to_port}"))?;
+        Ok((Value { node: source.node, port: port as u32 }, target.node, input as u32))
+    });
+    match wire {
+        Ok((value, node, port)) => {
+            net.graph.connect(value, node, port);
+            Ok(())
+        }
+        Err(message) => Err(cursor.error(message)),
+    }
+}
+
+/// Input ports of one layer.
+const MAX_INPUTS: usize = 1 << 16;

@@ -1,0 +1,106 @@
+//! Constants as views of the mapped `.bin`: nothing is copied.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use snick_ir::{AttrValue, Attrs, OpError};
+use snick_tensor::{ElementType, Storage, Tensor};
+
+use crate::ReadError;
+
+/// The weights of a model, or the knowledge that they are not there.
+#[derive(Debug)]
+pub struct Weights {
+    path: PathBuf,
+    storage: Option<Storage>,
+    /// Whether some constant wanted them.
+    missed: std::cell::Cell<bool>,
+}
+
+impl Weights {
+    /// Maps the `.bin`. Absent weights are an error only where they were asked for by name.
+    pub fn open(path: &Path, required: bool) -> Result<Self, ReadError> {
+        let storage = match Storage::map(path) {
+            Ok(storage) => Some(storage),
+            Err(error) if required || error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(ReadError::io(path, error));
+            }
+            Err(_) => None,
+        };
+        if storage.as_ref().is_some_and(|s| s.bytes().starts_with(b"version https://git-lfs")) {
+            return Err(ReadError::LfsPointer { path: path.to_path_buf() });
+        }
+        Ok(Self { path: path.to_path_buf(), storage, missed: false.into() })
+    }
+
+    /// Weights in memory; `name` stands for the file in messages.
+    pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Self {
+        Self { path: name.into(), storage: Some(Storage::heap(bytes)), missed: false.into() }
+    }
+
+    /// What the user should know once.
+    pub(super) fn notes(&self) -> Vec<String> {
+        match self.missed.get() {
+            true => vec![format!("{}: not found; shapes are inferred without weights", self.path.display())],
+            false => Vec::new(),
+        }
+    }
+
+    /// Gives a Const layer its value: attribute `value` in place of `offset` and `size`. Without weights the layer
+    /// stays without a value.
+    pub(super) fn attach(&self, attrs: &mut Attrs) -> Result<(), OpError> {
+        let need = |name| OpError::MissingAttribute { name };
+        let element_type = attrs.element_type("element_type")?.ok_or(need("element_type"))?;
+        let dims = attrs.sizes("shape")?.ok_or(need("shape"))?;
+        let offset = attrs.sizes("offset")?.and_then(|v| v.first().copied()).ok_or(need("offset"))?;
+        let size = attrs.sizes("size")?.and_then(|v| v.first().copied()).ok_or(need("size"))?;
+        let Some(storage) = &self.storage else {
+            self.missed.set(true);
+            return Ok(());
+        };
+        let Ok(window) = storage.window(offset, size) else {
+            let what = format!("offset {offset} + size {size} in {}", self.path.display());
+            return Err(OpError::mismatch(what, "beyond the end", format!("at most {} bytes", storage.len())));
+        };
+        let tensor = match element_type {
+            ElementType::String => Tensor::strings(&dims, unpack_strings(window.bytes())?)?,
+            _ => Tensor::new(element_type, &dims, window)?,
+        };
+        attrs.push("value".into(), AttrValue::Tensor(Arc::new(tensor)));
+        Ok(())
+    }
+}
+
+/// The strings of a constant: their number, then where each begins and the last ends, each as i32, then the
+/// characters. As OpenVINO writes them.
+fn unpack_strings(bytes: &[u8]) -> Result<Vec<String>, OpError> {
+    let broken = || OpError::mismatch("the bytes of a string constant", "inconsistent", "count, offsets, text");
+    let word = |i: usize| -> Option<usize> {
+        let at = i.checked_mul(4)?;
+        let word: [u8; 4] = bytes.get(at..at.checked_add(4)?)?.try_into().ok()?;
+        usize::try_from(i32::from_le_bytes(word)).ok()
+    };
+    let count = word(0).ok_or_else(broken)?;
+    // A count beyond what the bytes can hold is refused before memory is taken.
+    let text_at = count.checked_add(2).and_then(|n| n.checked_mul(4)).filter(|&at| at <= bytes.len());
+    let text = &bytes[text_at.ok_or_else(broken)?..];
+    let string = |i: usize| -> Option<String> {
+        let part = text.get(word(i + 1)?..word(i + 2)?)?;
+        String::from_utf8(part.to_vec()).ok()
+    };
+    (0..count).map(|i| string(i).ok_or_else(broken)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unpack_strings;
+
+    #[test]
+    fn strings_are_packed_behind_their_offsets() {
+        let words = [2i32, 0, 2, 5].map(i32::to_le_bytes).concat();
+        let bytes = [words.as_slice(), b"ababc"].concat();
+        assert_eq!(unpack_strings(&bytes).unwrap(), ["ab", "abc"]);
+        assert!(unpack_strings(&bytes[..15]).is_err());
+        assert!(unpack_strings(&i32::MAX.to_le_bytes()).is_err());
+    }
+}
