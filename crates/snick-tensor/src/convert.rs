@@ -1,0 +1,259 @@
+//! From any numeric type to any other: OpenVINO's `Convert-1`.
+//!
+//! Elements go through one of three wide forms, each of which holds its types exactly.
+
+use std::ops::Range;
+
+use half::{bf16, f16};
+
+use crate::ElementType::{self, *};
+use crate::small_float;
+use crate::tensor::{filled, stored_bytes};
+use crate::{Tensor, TensorError, packing};
+
+/// Elements in a form wide enough to hold them exactly.
+pub(crate) enum Wide {
+    Signed(Vec<i64>),
+    Unsigned(Vec<u64>),
+    Float(Vec<f64>),
+}
+
+impl Wide {
+    /// The form for a type; `None` for strings.
+    pub fn for_type(et: ElementType) -> Option<Wide> {
+        match et {
+            Dynamic | String => None,
+            U64 => Some(Wide::Unsigned(Vec::new())),
+            _ if et.is_float() => Some(Wide::Float(Vec::new())),
+            _ => Some(Wide::Signed(Vec::new())),
+        }
+    }
+
+    fn clear(&mut self) {
+        match self {
+            Wide::Signed(v) => v.clear(),
+            Wide::Unsigned(v) => v.clear(),
+            Wide::Float(v) => v.clear(),
+        }
+    }
+}
+
+/// The elements `range` of packed `bytes`, appended to the form that [`Wide::for_type`] chose.
+pub(crate) fn decode(et: ElementType, bytes: &[u8], range: Range<usize>, wide: &mut Wide) {
+    macro_rules! each {
+        ($out:expr, $rust:ty, $size:literal, $x:ident => $value:expr) => {{
+            let (units, _) = bytes.as_chunks::<$size>();
+            $out.extend(units[range].iter().map(|unit| {
+                let $x = <$rust>::from_le_bytes(*unit);
+                $value
+            }))
+        }};
+    }
+    match wide {
+        Wide::Unsigned(out) => each!(out, u64, 8, x => x),
+        Wide::Signed(out) => match et {
+            Boolean => each!(out, u8, 1, x => i64::from(x != 0)),
+            U8 => each!(out, u8, 1, x => i64::from(x)),
+            U16 => each!(out, u16, 2, x => i64::from(x)),
+            U32 => each!(out, u32, 4, x => i64::from(x)),
+            I8 => each!(out, i8, 1, x => i64::from(x)),
+            I16 => each!(out, i16, 2, x => i64::from(x)),
+            I32 => each!(out, i32, 4, x => i64::from(x)),
+            I64 => each!(out, i64, 8, x => x),
+            I4 => out.extend(range.map(|i| {
+                let raw = packing::get(et, bytes, i) as i64;
+                if raw > 7 { raw - 16 } else { raw }
+            })),
+            _ => out.extend(range.map(|i| packing::get(et, bytes, i) as i64)),
+        },
+        Wide::Float(out) => match et {
+            F16 => each!(out, f16, 2, x => x.to_f64()),
+            BF16 => each!(out, bf16, 2, x => x.to_f64()),
+            F32 => each!(out, f32, 4, x => f64::from(x)),
+            F64 => each!(out, f64, 8, x => x),
+            NF4 | F4E2M1 => {
+                out.extend(range.map(|i| small_float::decode(et, packing::get(et, bytes, i))));
+            }
+            _ => out.extend(bytes[range].iter().map(|&b| small_float::decode(et, b))),
+        },
+    }
+}
+
+/// One wide value, on its way into a narrow type.
+trait Source: Copy {
+    fn is_zero(self) -> bool;
+    fn float(self) -> f64;
+    /// Rounded once.
+    fn float32(self) -> f32;
+    /// The low 64 bits of an integer; a float truncates and saturates to the range of `et`.
+    fn bits(self, et: ElementType) -> u64;
+}
+
+impl Source for i64 {
+    fn is_zero(self) -> bool {
+        self == 0
+    }
+    fn float(self) -> f64 {
+        self as f64
+    }
+    fn float32(self) -> f32 {
+        self as f32
+    }
+    fn bits(self, _: ElementType) -> u64 {
+        self as u64
+    }
+}
+
+impl Source for u64 {
+    fn is_zero(self) -> bool {
+        self == 0
+    }
+    fn float(self) -> f64 {
+        self as f64
+    }
+    fn float32(self) -> f32 {
+        self as f32
+    }
+    fn bits(self, _: ElementType) -> u64 {
+        self
+    }
+}
+
+impl Source for f64 {
+    fn is_zero(self) -> bool {
+        self == 0.0
+    }
+    fn float(self) -> f64 {
+        self
+    }
+    fn float32(self) -> f32 {
+        self as f32
+    }
+    fn bits(self, et: ElementType) -> u64 {
+        match et.integer_range() {
+            Some((low, high)) if et != U64 => (self as i64).clamp(low, high) as u64,
+            _ => self as u64,
+        }
+    }
+}
+
+/// Stores `values` as the elements from `first` on of packed `bytes`.
+fn encode<S: Source>(et: ElementType, values: &[S], first: usize, bytes: &mut [u8]) {
+    macro_rules! each {
+        ($size:literal, $x:ident => $value:expr) => {{
+            let (units, _) = bytes.as_chunks_mut::<$size>();
+            for (unit, &$x) in units[first..].iter_mut().zip(values) {
+                *unit = $value.to_le_bytes();
+            }
+        }};
+    }
+    match et {
+        Boolean => each!(1, x => u8::from(!x.is_zero())),
+        U8 | I8 => each!(1, x => (x.bits(et) as u8)),
+        U16 | I16 => each!(2, x => (x.bits(et) as u16)),
+        U32 | I32 => each!(4, x => (x.bits(et) as u32)),
+        U64 | I64 => each!(8, x => x.bits(et)),
+        F32 => each!(4, x => x.float32()),
+        F64 => each!(8, x => x.float()),
+        F16 => each!(2, x => f16::from_f64(x.float())),
+        BF16 => each!(2, x => bf16::from_f64(x.float())),
+        F8E4M3 | F8E5M2 | F8E8M0 => each!(1, x => small_float::encode(et, x.float())),
+        NF4 | F4E2M1 => {
+            for (i, x) in values.iter().enumerate() {
+                packing::set(et, bytes, first + i, small_float::encode(et, x.float()));
+            }
+        }
+        _ => {
+            for (i, x) in values.iter().enumerate() {
+                packing::set(et, bytes, first + i, x.bits(et) as u8);
+            }
+        }
+    }
+}
+
+impl Tensor {
+    /// `Convert-1`: integers narrow by wrapping; floats truncate to integers and saturate (`NaN`
+    /// is 0); to `boolean` is "not zero"; to a float rounds to nearest even, once.
+    ///
+    /// # Errors
+    /// [`TensorError::UnsupportedType`] to or from strings and `dynamic`.
+    pub fn cast(&self, et: ElementType) -> Result<Tensor, TensorError> {
+        if et == self.element_type() {
+            return Ok(self.clone());
+        }
+        let from = self.element_type();
+        let refuse = |element_type| TensorError::UnsupportedType { op: "Convert", element_type };
+        let mut wide = Wide::for_type(from).ok_or(refuse(from))?;
+        Wide::for_type(et).ok_or(refuse(et))?;
+
+        let source = self.to_units();
+        let mut bytes = filled(stored_bytes(et, self.dims())?, 0u8)?;
+        // In pieces, so that the wide form stays in the cache.
+        const PIECE: usize = 4096;
+        for first in (0..self.len()).step_by(PIECE) {
+            let end = (first + PIECE).min(self.len());
+            wide.clear();
+            decode(from, &source, first..end, &mut wide);
+            match &wide {
+                Wide::Signed(values) => encode(et, values, first, &mut bytes),
+                Wide::Unsigned(values) => encode(et, values, first, &mut bytes),
+                Wide::Float(values) => encode(et, values, first, &mut bytes),
+            }
+        }
+        Tensor::from_packed(et, self.dims(), bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cast(values: &[f32], et: ElementType) -> Tensor {
+        Tensor::from_vec(&[values.len()], values.to_vec()).unwrap().cast(et).unwrap()
+    }
+
+    #[test]
+    fn floats_truncate_and_saturate() {
+        let i = cast(&[1.9, -1.9, 300.0, f32::NAN], I8);
+        assert_eq!(i.values::<i8>().unwrap()[..], [1, -1, 127, 0]);
+        assert_eq!(cast(&[-0.0, 0.1, f32::NAN], Boolean).to_bools().unwrap(), [false, true, true]);
+        assert_eq!(cast(&[1.0, 15.0, 2.0], U4).to_bytes()[..], [0xf1, 0x02]);
+    }
+
+    #[test]
+    fn integers_wrap() {
+        let t = Tensor::from_vec(&[2], vec![257i64, -1]).unwrap();
+        assert_eq!(t.cast(U8).unwrap().values::<u8>().unwrap()[..], [1, 255]);
+        assert_eq!(t.cast(U64).unwrap().values::<u64>().unwrap()[..], [257, u64::MAX]);
+        assert_eq!(t.cast(I4).unwrap().to_i64_vec().unwrap(), [1, -1]);
+        assert_eq!(t.cast(U3).unwrap().to_i64_vec().unwrap(), [1, 7]);
+    }
+
+    #[test]
+    fn halves_round_to_even() {
+        // 2049 and 2051 lie halfway between the neighbours f16 has there.
+        let h = cast(&[2049.0, 2051.0, 65520.0], F16);
+        assert_eq!(h.to_f32_vec().unwrap(), [2048.0, 2052.0, f32::INFINITY]);
+    }
+
+    #[test]
+    fn strings_are_not_numbers() {
+        let s = Tensor::strings(&[1], vec!["1".to_owned()]).unwrap();
+        assert!(s.cast(F32).is_err());
+        assert!(Tensor::scalar(1.0f32).cast(String).is_err());
+        assert!(Tensor::scalar(1.0f32).cast(Dynamic).is_err());
+    }
+
+    #[test]
+    fn every_numeric_type_holds_one() {
+        for et in ElementType::ALL {
+            if matches!(et, Dynamic | String) {
+                continue;
+            }
+            let one = cast(&[1.0, 0.0, 1.0], et);
+            let back = one.to_f64_vec().unwrap();
+            assert_eq!((back[0], back[2]), (1.0, 1.0), "{et}");
+            assert_eq!(one.slice(0, 2, 3, -1).unwrap().contiguous(), one, "{et}");
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Packing a view: the copy that every materialised slice, transpose and broadcast runs on.
+
+use crate::layout::{Layout, for_each_index};
+use crate::{Tensor, packing};
+
+/// Side of the square blocks in which transposes go, so that both sides stay in the cache.
+const BLOCK: usize = 32;
+
+/// The elements of a view, packed row-major. Strings are their indices.
+pub(crate) fn pack(tensor: &Tensor) -> Vec<u8> {
+    let et = tensor.element_type();
+    let walk = tensor.layout().collapse();
+    let bytes = tensor.storage().bytes();
+    let mut packed = vec![0u8; et.stored_len(tensor.len()).unwrap_or(0)];
+    if packed.is_empty() {
+        return packed;
+    }
+    match et.unit_bytes() {
+        Some(1) => copy(&walk, bytes.as_chunks::<1>().0, packed.as_chunks_mut().0),
+        Some(2) => copy(&walk, bytes.as_chunks::<2>().0, packed.as_chunks_mut().0),
+        Some(4) => copy(&walk, bytes.as_chunks::<4>().0, packed.as_chunks_mut().0),
+        Some(_) => copy(&walk, bytes.as_chunks::<8>().0, packed.as_chunks_mut().0),
+        None => {
+            let mut next = 0;
+            walk.for_each_offset(|at| {
+                packing::set(et, &mut packed, next, packing::get(et, bytes, at));
+                next += 1;
+            });
+        }
+    }
+    packed
+}
+
+/// Copies the elements of `walk` (collapsed, not empty) from `source` to `packed`, in order.
+///
+/// An element is an array of bytes: weights in a mapped file have any alignment.
+fn copy<const N: usize>(walk: &Layout, source: &[[u8; N]], packed: &mut [[u8; N]]) {
+    let Some((&inner, outer)) = walk.dims.split_last() else {
+        packed[0] = source[walk.start];
+        return;
+    };
+    let last = outer.len();
+    let step = walk.strides[last];
+    // An outer axis that walks memory closer than the last one does: a transpose.
+    let near = (0..last)
+        .filter(|&axis| walk.strides[axis] != 0)
+        .min_by_key(|&axis| walk.strides[axis].unsigned_abs());
+    if let Some(near) = near
+        && walk.strides[near].unsigned_abs() < step.unsigned_abs()
+    {
+        return copy_blocks(walk, near, source, packed);
+    }
+    let mut rows = packed.chunks_exact_mut(inner);
+    for_each_index(outer, &walk.strides[..last], walk.start, |at| {
+        if let Some(row) = rows.next() {
+            copy_row(&source[span(at, inner, step)], step, row);
+        }
+    });
+}
+
+/// The stretch of memory that `len` elements from `at` on, `step` apart, touch.
+fn span(at: usize, len: usize, step: isize) -> std::ops::Range<usize> {
+    let other = at.wrapping_add_signed((len as isize - 1) * step);
+    at.min(other)..at.max(other) + 1
+}
+
+/// Copies one row out of exactly the stretch it touches.
+fn copy_row<const N: usize>(stretch: &[[u8; N]], step: isize, row: &mut [[u8; N]]) {
+    match step {
+        0 => row.fill(stretch[0]),
+        1 => row.copy_from_slice(stretch),
+        -1 => fill(row, stretch.iter().rev()),
+        2 => fill(row, stretch.iter().step_by(2)),
+        3.. => fill(row, stretch.iter().step_by(step.unsigned_abs())),
+        _ => fill(row, stretch.iter().rev().step_by(step.unsigned_abs())),
+    }
+}
+
+fn fill<'a, const N: usize>(row: &mut [[u8; N]], from: impl Iterator<Item = &'a [u8; N]>) {
+    for (to, &unit) in row.iter_mut().zip(from) {
+        *to = unit;
+    }
+}
+
+/// Copies with the axis `near`, which is closest in memory, and the last axis cut into blocks.
+fn copy_blocks<const N: usize>(walk: &Layout, near: usize, source: &[[u8; N]], packed: &mut [[u8; N]]) {
+    let last = walk.dims.len() - 1;
+    let (rows, columns) = (walk.dims[near], walk.dims[last]);
+    let (row_step, column_step) = (walk.strides[near], walk.strides[last]);
+    // How far apart in `packed` two neighbours on `near` are.
+    let row_size: usize = walk.dims[near + 1..].iter().product();
+
+    let mut rest = walk.clone();
+    rest.dims[near] = 1;
+    rest.dims[last] = 1;
+    let mut targets = Layout::packed(&walk.dims);
+    targets.dims.clone_from(&rest.dims);
+    let mut firsts = Vec::new();
+    targets.for_each_offset(|to| firsts.push(to));
+
+    let mut next = 0;
+    rest.for_each_offset(|from| {
+        let to = firsts[next];
+        next += 1;
+        for row in (0..rows).step_by(BLOCK) {
+            let row_end = (row + BLOCK).min(rows);
+            for column in (0..columns).step_by(BLOCK) {
+                let width = BLOCK.min(columns - column);
+                for r in row..row_end {
+                    let first = from
+                        .wrapping_add_signed(r as isize * row_step)
+                        .wrapping_add_signed(column as isize * column_step);
+                    let target = to + r * row_size + column;
+                    let stretch = &source[span(first, width, column_step)];
+                    copy_row(stretch, column_step, &mut packed[target..target + width]);
+                }
+            }
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ElementType;
+
+    /// Every view of a small tensor against the plain index loop.
+    fn check(view: &Tensor, all: &[i64]) {
+        let mut expected = Vec::new();
+        view.layout().for_each_offset(|at| expected.push(all[at]));
+        assert_eq!(view.contiguous().to_i64_vec().unwrap(), expected);
+    }
+
+    #[test]
+    fn any_view_of_any_width() {
+        let all: Vec<i64> = (0..2 * 3 * 40).map(|i| i % 8).collect();
+        let source = Tensor::from_vec(&[2, 3, 40], all.clone()).unwrap();
+        for et in ["i8", "i16", "f32", "i64", "u3", "u4"] {
+            let t = source.cast(et.parse().unwrap()).unwrap();
+            for step in [-3, -2, -1, 1, 2, 3] {
+                let start = if step < 0 { 39 } else { 0 };
+                let cut = t.slice(2, start, 13, step).unwrap();
+                check(&cut, &all);
+                check(&cut.permute(&[2, 0, 1]).unwrap(), &all);
+                check(&cut.permute(&[2, 1, 0]).unwrap(), &all);
+                check(&cut.permute(&[1, 0, 2]).unwrap(), &all);
+            }
+            check(&t.slice(2, 1, 1, 1).unwrap().broadcast_to(&[2, 2, 3, 5]).unwrap(), &all);
+        }
+    }
+
+    #[test]
+    fn a_large_transpose_goes_in_blocks() {
+        let all: Vec<i64> = (0..70 * 90).collect();
+        let t = Tensor::from_vec(&[70, 90], all.clone()).unwrap();
+        check(&t.transposed(), &all);
+        let scalar = Tensor::scalar(3u8).contiguous();
+        assert_eq!(scalar.element_type(), ElementType::U8);
+    }
+}

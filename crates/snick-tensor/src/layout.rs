@@ -1,0 +1,285 @@
+//! Where the elements of a tensor lie: dims, strides, start. Every view is made here.
+
+use smallvec::SmallVec;
+
+use crate::{Dims, TensorError};
+
+/// One distance, in elements, an axis.
+pub(crate) type Strides = SmallVec<[isize; 6]>;
+
+/// Element `[i, j, ..]` lies at `start + i * strides[0] + j * strides[1] + ..`.
+///
+/// Built only from a checked storage, so no sum over indices in range overflows.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Layout {
+    pub start: usize,
+    pub dims: Dims,
+    pub strides: Strides,
+}
+
+/// The product of dims, if it fits. A zero anywhere makes it zero, however large the others.
+pub(crate) fn checked_len(dims: &[usize]) -> Option<usize> {
+    if dims.contains(&0) {
+        return Some(0);
+    }
+    dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d))
+}
+
+impl Layout {
+    /// Packed row-major from element 0. The product of `dims` must fit (see [`checked_len`]).
+    pub fn packed(dims: &[usize]) -> Self {
+        let mut strides = Strides::from_elem(0, dims.len());
+        let mut next = 1isize;
+        if !dims.contains(&0) {
+            for (stride, &dim) in strides.iter_mut().zip(dims).rev() {
+                *stride = next;
+                next *= dim as isize;
+            }
+        }
+        Layout { start: 0, dims: Dims::from_slice(dims), strides }
+    }
+
+    pub fn len(&self) -> usize {
+        // It fit when the layout was made, and views only shrink it or are checked themselves.
+        checked_len(&self.dims).unwrap_or(usize::MAX)
+    }
+
+    /// Whether the elements follow each other in row-major order, wherever they start.
+    pub fn is_contiguous(&self) -> bool {
+        if self.len() == 0 {
+            return true;
+        }
+        let mut next = 1isize;
+        for (&dim, &stride) in self.dims.iter().zip(&self.strides).rev() {
+            match dim {
+                1 => continue,
+                _ if stride != next => return false,
+                _ => next *= dim as isize,
+            }
+        }
+        true
+    }
+
+    pub fn check_axis(&self, axis: usize) -> Result<(), TensorError> {
+        let rank = self.dims.len();
+        if axis < rank { Ok(()) } else { Err(TensorError::AxisOutOfRange { axis, rank }) }
+    }
+
+    pub fn slice(&self, axis: usize, start: usize, len: usize, step: isize) -> Result<Self, TensorError> {
+        self.check_axis(axis)?;
+        let dim = self.dims[axis];
+        let inside = match len {
+            0 => start <= dim,
+            _ => {
+                let last = start as i128 + (len as i128 - 1) * step as i128;
+                start < dim && (0..dim as i128).contains(&last) && (len == 1 || step != 0)
+            }
+        };
+        if !inside {
+            return Err(TensorError::SliceOutOfRange { axis, start, len, step, dim });
+        }
+        let mut view = self.clone();
+        view.dims[axis] = len;
+        // One index or none: the step is never taken, and might overflow.
+        if len > 1 {
+            view.strides[axis] *= step;
+        }
+        if view.len() > 0 {
+            view.start = self.offset_by(start as isize * self.strides[axis]);
+        }
+        Ok(view)
+    }
+
+    fn offset_by(&self, distance: isize) -> usize {
+        self.start.wrapping_add_signed(distance)
+    }
+
+    pub fn permute(&self, order: &[usize]) -> Result<Self, TensorError> {
+        let rank = self.dims.len();
+        let mut seen = SmallVec::<[bool; 8]>::from_elem(false, rank);
+        let valid = order.len() == rank
+            && order.iter().all(|&axis| axis < rank && !std::mem::replace(&mut seen[axis], true));
+        if !valid {
+            return Err(TensorError::BadPermutation { order: Dims::from_slice(order), rank });
+        }
+        Ok(Layout {
+            start: self.start,
+            dims: order.iter().map(|&axis| self.dims[axis]).collect(),
+            strides: order.iter().map(|&axis| self.strides[axis]).collect(),
+        })
+    }
+
+    pub fn broadcast_to(&self, dims: &[usize]) -> Result<Self, TensorError> {
+        let refuse = || TensorError::mismatch("Broadcast", &self.dims, dims);
+        let added = dims.len().checked_sub(self.dims.len()).ok_or_else(refuse)?;
+        let mut strides = Strides::from_elem(0, dims.len());
+        for (i, (&dim, &stride)) in self.dims.iter().zip(&self.strides).enumerate() {
+            let wanted = dims[added + i];
+            if wanted == dim {
+                strides[added + i] = stride;
+            } else if dim != 1 {
+                return Err(refuse());
+            }
+        }
+        Ok(Layout { start: self.start, dims: Dims::from_slice(dims), strides })
+    }
+
+    pub fn unsqueeze(&self, axis: usize) -> Result<Self, TensorError> {
+        let rank = self.dims.len() + 1;
+        if axis >= rank {
+            return Err(TensorError::AxisOutOfRange { axis, rank });
+        }
+        let mut view = self.clone();
+        view.dims.insert(axis, 1);
+        view.strides.insert(axis, 0);
+        Ok(view)
+    }
+
+    pub fn squeeze(&self, axis: usize) -> Result<Self, TensorError> {
+        self.check_axis(axis)?;
+        let mut view = self.clone();
+        view.dims.remove(axis);
+        view.strides.remove(axis);
+        if self.dims[axis] != 1 {
+            return Err(TensorError::mismatch("Squeeze", &self.dims, &view.dims));
+        }
+        Ok(view)
+    }
+
+    /// The same elements in the same order under other dims, if strides can say so.
+    /// The element counts must agree.
+    pub fn reshape(&self, dims: &[usize]) -> Option<Self> {
+        let mut new = Layout::packed(dims);
+        new.start = self.start;
+        if self.len() == 0 {
+            return Some(new);
+        }
+        let old = self.collapse();
+        // Each run of old axes that walk as one must be cut exactly by some new axes.
+        let mut fresh = dims.len();
+        for (&run, &stride) in old.dims.iter().zip(&old.strides).rev() {
+            let (mut covered, mut next) = (1usize, stride);
+            while covered < run {
+                fresh = fresh.checked_sub(1)?;
+                new.strides[fresh] = next;
+                covered *= dims[fresh];
+                next *= dims[fresh] as isize;
+            }
+            if covered != run {
+                return None;
+            }
+        }
+        Some(new)
+    }
+
+    /// The same walk with the fewest axes: axes of size 1 go, axes that walk as one merge.
+    pub fn collapse(&self) -> Self {
+        if self.len() == 0 {
+            return Layout::packed(&[0]);
+        }
+        let mut dims = Dims::new();
+        let mut strides = Strides::new();
+        for (&dim, &stride) in self.dims.iter().zip(&self.strides) {
+            if dim == 1 {
+                continue;
+            }
+            match (dims.last_mut(), strides.last_mut()) {
+                (Some(outer), Some(outer_stride)) if *outer_stride == stride * dim as isize => {
+                    *outer *= dim;
+                    *outer_stride = stride;
+                }
+                _ => {
+                    dims.push(dim);
+                    strides.push(stride);
+                }
+            }
+        }
+        Layout { start: self.start, dims, strides }
+    }
+
+    /// Calls `visit` with the offset of every element, in row-major order.
+    pub fn for_each_offset(&self, mut visit: impl FnMut(usize)) {
+        let Some((&inner, outer)) = self.dims.split_last() else {
+            return visit(self.start);
+        };
+        let step = self.strides[outer.len()];
+        for_each_index(outer, &self.strides[..outer.len()], self.start, |start| {
+            let mut at = start;
+            for _ in 0..inner {
+                visit(at);
+                at = at.wrapping_add_signed(step);
+            }
+        });
+    }
+}
+
+/// Calls `visit` with the offset of every index of `dims`, in row-major order.
+pub(crate) fn for_each_index(dims: &[usize], strides: &[isize], start: usize, mut visit: impl FnMut(usize)) {
+    if dims.contains(&0) {
+        return;
+    }
+    let mut index = Dims::from_elem(0, dims.len());
+    let mut at = start;
+    loop {
+        visit(at);
+        let mut axis = dims.len();
+        loop {
+            if axis == 0 {
+                return;
+            }
+            axis -= 1;
+            index[axis] += 1;
+            at = at.wrapping_add_signed(strides[axis]);
+            if index[axis] < dims[axis] {
+                break;
+            }
+            at = at.wrapping_add_signed(strides[axis].wrapping_mul(dims[axis] as isize).wrapping_neg());
+            index[axis] = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offsets(layout: &Layout) -> Vec<usize> {
+        let mut all = Vec::new();
+        layout.for_each_offset(|at| all.push(at));
+        all
+    }
+
+    #[test]
+    fn slices_of_slices_compose() {
+        let rows = Layout::packed(&[4, 3]);
+        let even = rows.slice(0, 0, 2, 2).unwrap();
+        let back = even.slice(1, 2, 3, -1).unwrap();
+        assert_eq!(offsets(&back), [2, 1, 0, 8, 7, 6]);
+        assert!(rows.slice(0, 3, 2, 1).is_err());
+        assert!(rows.slice(0, 0, 2, -1).is_err());
+        assert!(rows.slice(0, 0, 2, 0).is_err());
+        assert!(rows.slice(0, 0, 2, isize::MAX).is_err());
+        assert_eq!(rows.slice(0, 4, 0, 1).unwrap().len(), 0);
+    }
+
+    #[test]
+    fn reshape_is_a_view_when_runs_are_cut_exactly() {
+        let t = Layout::packed(&[2, 3, 4]);
+        assert!(t.reshape(&[6, 2, 2, 1]).unwrap().is_contiguous());
+        let cut = t.slice(2, 0, 2, 1).unwrap();
+        let view = cut.reshape(&[3, 2, 1, 2]).unwrap();
+        assert_eq!(offsets(&view), offsets(&cut));
+        assert!(cut.reshape(&[12]).is_none());
+        assert!(cut.reshape(&[2, 6]).is_none());
+        let wide = Layout::packed(&[1]).broadcast_to(&[4, 6]).unwrap();
+        assert_eq!(wide.reshape(&[3, 8]).unwrap().strides.as_slice(), [0, 0]);
+    }
+
+    #[test]
+    fn reversing_every_axis_collapses_to_one() {
+        let t = Layout::packed(&[2, 3]);
+        let reversed = t.slice(0, 1, 2, -1).unwrap().slice(1, 2, 3, -1).unwrap();
+        let flat = reversed.collapse();
+        assert_eq!((flat.start, &flat.dims[..], &flat.strides[..]), (5, &[6][..], &[-1][..]));
+    }
+}

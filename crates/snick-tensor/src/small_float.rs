@@ -1,0 +1,151 @@
+//! Floats of 8 and 4 bits: the OCP formats and `nf4`.
+
+use crate::ElementType::{self, *};
+
+/// The levels of `nf4`: quantiles of a normal distribution, scaled to -1..1 (QLoRA, appendix E).
+const NF4_LEVELS: [f32; 16] = [
+    -1.0,
+    -0.696_192_8,
+    -0.525_073_05,
+    -0.394_917_5,
+    -0.284_441_38,
+    -0.184_773_43,
+    -0.091_050_036,
+    0.0,
+    0.079_580_3,
+    0.160_930_2,
+    0.246_112_3,
+    0.337_915_24,
+    0.440_709_83,
+    0.562_617,
+    0.722_956_84,
+    1.0,
+];
+
+/// A format with a sign bit: exponent and mantissa bits, and the largest finite code.
+struct Format {
+    exponent: u32,
+    mantissa: u32,
+    largest: u8,
+    /// What lies above the largest value: itself if the format saturates.
+    overflow: u8,
+}
+
+impl Format {
+    const fn of(et: ElementType) -> Option<Format> {
+        Some(match et {
+            F8E4M3 => Format { exponent: 4, mantissa: 3, largest: 0x7e, overflow: 0x7f },
+            F8E5M2 => Format { exponent: 5, mantissa: 2, largest: 0x7b, overflow: 0x7c },
+            F4E2M1 => Format { exponent: 2, mantissa: 1, largest: 0x7, overflow: 0x7 },
+            _ => return None,
+        })
+    }
+
+    fn bias(&self) -> i32 {
+        (1 << (self.exponent - 1)) - 1
+    }
+
+    /// The value of a finite code without its sign.
+    fn magnitude(&self, code: u8) -> f64 {
+        let mantissa = f64::from(code & ((1 << self.mantissa) - 1));
+        let steps = f64::from(1 << self.mantissa);
+        match i32::from(code >> self.mantissa) {
+            0 => (mantissa / steps) * 2f64.powi(1 - self.bias()),
+            e => (1.0 + mantissa / steps) * 2f64.powi(e - self.bias()),
+        }
+    }
+
+    /// The code nearest to a magnitude; a tie goes to the even code.
+    fn nearest(&self, magnitude: f64) -> u8 {
+        // Codes ascend with their values: find the last one not above.
+        let (mut low, mut high) = (0u8, self.largest + 1);
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if self.magnitude(middle) <= magnitude {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        // The step after the largest code is as wide as the one before it.
+        let above = self.magnitude(low + 1);
+        let (down, up) = (magnitude - self.magnitude(low), above - magnitude);
+        let code = if down < up || (down == up && low % 2 == 0) { low } else { low + 1 };
+        if code > self.largest { self.overflow } else { code }
+    }
+}
+
+/// The value of a code.
+pub(crate) fn decode(et: ElementType, code: u8) -> f64 {
+    if let Some(format) = Format::of(et) {
+        let sign = 1 << (format.exponent + format.mantissa);
+        let code_magnitude = code & (sign - 1);
+        let magnitude = if code_magnitude <= format.largest {
+            format.magnitude(code_magnitude)
+        } else if et == F8E5M2 && code_magnitude == format.overflow {
+            f64::INFINITY
+        } else {
+            f64::NAN
+        };
+        return if code & sign != 0 { -magnitude } else { magnitude };
+    }
+    match (et, code) {
+        (NF4, _) => NF4_LEVELS[usize::from(code & 15)].into(),
+        (_, 0xff) => f64::NAN,
+        (_, exponent) => 2f64.powi(i32::from(exponent) - 127),
+    }
+}
+
+/// The code nearest to a value, ties to even. Above the largest value `f8e5m2` goes to infinity,
+/// `f8e4m3` to `NaN`, the others saturate.
+pub(crate) fn encode(et: ElementType, value: f64) -> u8 {
+    if let Some(format) = Format::of(et) {
+        let sign = 1u8 << (format.exponent + format.mantissa);
+        let magnitude =
+            if value.is_nan() { if et == F4E2M1 { 0 } else { 0x7f } } else { format.nearest(value.abs()) };
+        return if value.is_sign_negative() { sign | magnitude } else { magnitude };
+    }
+    match et {
+        NF4 => {
+            let value = value as f32;
+            // Levels ascend: count the midpoints that lie below.
+            NF4_LEVELS.windows(2).filter(|pair| value > (pair[0] + pair[1]) / 2.0).count() as u8
+        }
+        _ if value.is_nan() => 0xff,
+        _ => (0..=0xfe).find(|&code| value <= decode(et, code) * 1.5).unwrap_or(0xfe),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_comes_back() {
+        for et in [F8E4M3, F8E5M2, F8E8M0] {
+            for code in 0..=255u8 {
+                let value = decode(et, code);
+                if !value.is_nan() {
+                    assert_eq!(encode(et, value), code, "{et} {code:#x}");
+                }
+            }
+        }
+        for et in [F4E2M1, NF4] {
+            for code in 0..16u8 {
+                assert_eq!(encode(et, decode(et, code)), code, "{et} {code:#x}");
+            }
+        }
+    }
+
+    #[test]
+    fn known_values() {
+        assert_eq!(decode(F8E4M3, 0x7e), 448.0);
+        assert_eq!(decode(F8E5M2, 0x7b), 57344.0);
+        assert_eq!(decode(F4E2M1, 0x7), 6.0);
+        assert_eq!(decode(F4E2M1, 0x9), -0.5);
+        assert_eq!(decode(F8E8M0, 127), 1.0);
+        assert_eq!(encode(F8E4M3, 1.0625), 0x38); // halfway between 1 and 1.125: even
+        assert_eq!(encode(F4E2M1, 100.0), 0x7);
+        assert_eq!(encode(F8E5M2, 1e9), 0x7c);
+    }
+}

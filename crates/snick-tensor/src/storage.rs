@@ -1,0 +1,127 @@
+//! Shared, immutable bytes: on the heap or in a mapped file.
+
+mod map;
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use bytemuck::Pod;
+
+use crate::TensorError;
+
+/// Shared bytes with a window on them. Cloning bumps a reference count.
+#[derive(Clone)]
+pub struct Storage {
+    owner: Arc<dyn Owner>,
+    offset: usize,
+    len: usize,
+}
+
+/// Whoever keeps the bytes alive.
+trait Owner: Send + Sync {
+    fn bytes(&self) -> &[u8];
+}
+
+/// A vector keeps the alignment of its elements, so reading it back costs no copy.
+struct Heap<T>(Vec<T>);
+
+impl<T: Pod + Send + Sync> Owner for Heap<T> {
+    fn bytes(&self) -> &[u8] {
+        bytemuck::cast_slice(&self.0)
+    }
+}
+
+impl Owner for memmap2::Mmap {
+    fn bytes(&self) -> &[u8] {
+        self
+    }
+}
+
+impl Storage {
+    /// Storage on the heap.
+    pub fn heap(bytes: Vec<u8>) -> Self {
+        Self::from_vec(bytes)
+    }
+
+    /// Storage over the elements of a vector, which is taken as it is.
+    pub fn from_vec<T: Pod + Send + Sync>(values: Vec<T>) -> Self {
+        Self::whole(Arc::new(Heap(values)))
+    }
+
+    /// A read-only mapping of a whole file.
+    ///
+    /// # Errors
+    /// Whatever opening or mapping the file answers. The file must not shrink while mapped.
+    pub fn map(path: &Path) -> io::Result<Self> {
+        Ok(Self::whole(Arc::new(map::map(path)?)))
+    }
+
+    fn whole(owner: Arc<dyn Owner>) -> Self {
+        let len = owner.bytes().len();
+        Storage { owner, offset: 0, len }
+    }
+
+    /// The same bytes, seen through a smaller window: `len` bytes from `offset` of this one.
+    ///
+    /// # Errors
+    /// [`TensorError::WindowOutOfRange`].
+    pub fn window(&self, offset: usize, len: usize) -> Result<Self, TensorError> {
+        let fits = offset.checked_add(len).is_some_and(|end| end <= self.len);
+        if !fits {
+            return Err(TensorError::WindowOutOfRange { offset, len, found: self.len });
+        }
+        Ok(Storage { owner: self.owner.clone(), offset: self.offset + offset, len })
+    }
+
+    /// The bytes of the window.
+    pub fn bytes(&self) -> &[u8] {
+        &self.owner.bytes()[self.offset..self.offset + self.len]
+    }
+
+    /// Bytes in the window.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether the window is empty.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Whether both are windows on the same bytes, wherever the windows lie.
+    pub fn shares_with(&self, other: &Storage) -> bool {
+        Arc::ptr_eq(&self.owner, &other.owner)
+    }
+}
+
+impl fmt::Debug for Storage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Storage({} bytes)", self.len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_nest_and_refuse_to_leave() {
+        let all = Storage::heap(vec![1, 2, 3, 4]);
+        let tail = all.window(1, 3).unwrap();
+        assert_eq!(tail.window(1, 2).unwrap().bytes(), &[3, 4]);
+        assert!(tail.window(1, 3).is_err());
+        assert!(tail.window(usize::MAX, 2).is_err());
+        assert!(tail.shares_with(&all));
+    }
+
+    #[test]
+    fn a_mapped_file_reads_like_the_heap() {
+        let path = std::env::temp_dir().join(format!("snick-map-{}", std::process::id()));
+        std::fs::write(&path, [7, 8, 9]).unwrap();
+        assert_eq!(Storage::map(&path).unwrap().bytes(), &[7, 8, 9]);
+        std::fs::remove_file(&path).unwrap();
+        assert!(Storage::map(&path).is_err());
+    }
+}

@@ -1,0 +1,414 @@
+//! The tensor: elements of one type, laid out over shared bytes.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::kernels::strided_copy;
+use crate::layout::{Layout, checked_len};
+use crate::packing;
+use crate::{Dims, Element, ElementType, Storage, TensorError};
+
+/// The most bytes a tensor may take when packed, be it a view of far less: 64 GiB.
+///
+/// Models are foreign input. A `Broadcast` to a hostile shape is refused here, before memory is
+/// taken, and not by the kernel that later packs the view.
+pub const MAX_BYTES: usize = 1 << 36;
+
+/// Dims and strides (in elements) over a storage. A slice with any step is a view made in
+/// O(rank); a clone is O(rank) as well. Elements never change once made.
+///
+/// A string tensor stores 4-byte indices into a shared table of texts, so every kernel that only
+/// moves elements moves strings, too.
+#[derive(Clone)]
+pub struct Tensor {
+    element_type: ElementType,
+    layout: Layout,
+    storage: Storage,
+    texts: Option<Arc<[String]>>,
+}
+
+/// Bytes that a packed tensor takes in a storage, checked against [`MAX_BYTES`].
+pub(crate) fn stored_bytes(et: ElementType, dims: &[usize]) -> Result<usize, TensorError> {
+    if et == ElementType::Dynamic {
+        return Err(TensorError::UnsupportedType { op: "Tensor", element_type: et });
+    }
+    checked_len(dims)
+        .and_then(|len| et.stored_len(len))
+        .filter(|&bytes| bytes <= MAX_BYTES)
+        .ok_or_else(|| TensorError::TooLarge { element_type: et, dims: Dims::from_slice(dims) })
+}
+
+/// A vector of `len` equal elements; memory the allocator refuses is an error, not an abort.
+pub(crate) fn filled<T: Clone>(len: usize, value: T) -> Result<Vec<T>, TensorError> {
+    let mut all = Vec::new();
+    all.try_reserve_exact(len)
+        .map_err(|_| TensorError::OutOfMemory { bytes: len.saturating_mul(size_of::<T>()) })?;
+    all.resize(len, value);
+    Ok(all)
+}
+
+/// Making tensors.
+impl Tensor {
+    /// A packed row-major tensor over the first bytes of `storage`; further bytes are ignored.
+    /// For strings the storage holds OpenVINO's packed form: count, `count + 1` offsets (all
+    /// 32-bit little-endian), then the UTF-8 bytes.
+    ///
+    /// # Errors
+    /// [`TensorError::StorageTooShort`], [`TensorError::TooLarge`],
+    /// [`TensorError::MalformedStrings`], and `dynamic` is no type to store.
+    pub fn new(et: ElementType, dims: &[usize], storage: Storage) -> Result<Self, TensorError> {
+        let needed = stored_bytes(et, dims)?;
+        if et == ElementType::String {
+            return Self::strings(dims, crate::text::unpack(storage.bytes())?);
+        }
+        if storage.len() < needed {
+            return Err(TensorError::StorageTooShort { needed, found: storage.len() });
+        }
+        Ok(Tensor { element_type: et, layout: Layout::packed(dims), storage, texts: None })
+    }
+
+    /// A tensor that takes over the elements of `values`, in row-major order.
+    ///
+    /// # Errors
+    /// [`TensorError::ElementCount`], [`TensorError::TooLarge`].
+    pub fn from_vec<T: Element>(dims: &[usize], values: Vec<T>) -> Result<Self, TensorError> {
+        Self::from_units(T::TYPE, dims, values)
+    }
+
+    /// A tensor of rank 0.
+    pub fn scalar<T: Element>(value: T) -> Self {
+        Tensor {
+            element_type: T::TYPE,
+            layout: Layout::packed(&[]),
+            storage: Storage::from_vec(vec![value]),
+            texts: None,
+        }
+    }
+
+    /// A `boolean` tensor.
+    ///
+    /// # Errors
+    /// As [`Tensor::from_vec`].
+    pub fn from_bools(dims: &[usize], values: &[bool]) -> Result<Self, TensorError> {
+        let units: Vec<u8> = values.iter().map(|&b| b.into()).collect();
+        Self::from_units(ElementType::Boolean, dims, units)
+    }
+
+    /// A tensor of texts.
+    ///
+    /// # Errors
+    /// As [`Tensor::from_vec`]; more than `u32::MAX` texts are refused.
+    pub fn strings(dims: &[usize], values: Vec<String>) -> Result<Self, TensorError> {
+        let count = u32::try_from(values.len())
+            .map_err(|_| TensorError::MalformedStrings("more than u32::MAX texts"))?;
+        let mut tensor = Self::from_units(ElementType::String, dims, (0..count).collect())?;
+        tensor.texts = Some(values.into());
+        Ok(tensor)
+    }
+
+    /// A tensor of zeros: zero bits, so 0, `false`, and for strings the empty text.
+    ///
+    /// # Errors
+    /// [`TensorError::TooLarge`], [`TensorError::OutOfMemory`].
+    pub fn zeros(et: ElementType, dims: &[usize]) -> Result<Self, TensorError> {
+        let bytes = stored_bytes(et, dims)?;
+        Ok(Tensor {
+            element_type: et,
+            layout: Layout::packed(dims),
+            storage: Storage::heap(filled(bytes, 0)?),
+            texts: (et == ElementType::String).then(|| Arc::from([String::new()])),
+        })
+    }
+
+    /// A tensor of `dims` that repeats one element: a view, no memory is taken.
+    ///
+    /// # Errors
+    /// As [`Tensor::broadcast_to`].
+    pub fn full<T: Element>(dims: &[usize], value: T) -> Result<Self, TensorError> {
+        Self::scalar(value).broadcast_to(dims)
+    }
+
+    /// A tensor of whole-byte elements in row-major order.
+    pub(crate) fn from_units<T>(et: ElementType, dims: &[usize], values: Vec<T>) -> Result<Self, TensorError>
+    where
+        T: bytemuck::Pod + Send + Sync,
+    {
+        stored_bytes(et, dims)?;
+        if checked_len(dims) != Some(values.len()) {
+            return Err(TensorError::ElementCount { dims: Dims::from_slice(dims), found: values.len() });
+        }
+        Ok(Tensor {
+            element_type: et,
+            layout: Layout::packed(dims),
+            storage: Storage::from_vec(values),
+            texts: None,
+        })
+    }
+
+    /// A tensor over bytes that a kernel packed for it.
+    pub(crate) fn from_packed(et: ElementType, dims: &[usize], bytes: Vec<u8>) -> Result<Self, TensorError> {
+        let needed = stored_bytes(et, dims)?;
+        if bytes.len() < needed {
+            return Err(TensorError::StorageTooShort { needed, found: bytes.len() });
+        }
+        Ok(Tensor {
+            element_type: et,
+            layout: Layout::packed(dims),
+            storage: Storage::heap(bytes),
+            texts: None,
+        })
+    }
+
+    /// The same indices into another table of texts.
+    pub(crate) fn with_texts(self, texts: Option<Arc<[String]>>) -> Self {
+        Tensor { texts, ..self }
+    }
+
+    /// The same bytes under another type of the same width.
+    pub(crate) fn retyped(self, element_type: ElementType) -> Self {
+        Tensor { element_type, ..self }
+    }
+}
+
+/// Looking at tensors.
+impl Tensor {
+    /// The type of the elements.
+    pub fn element_type(&self) -> ElementType {
+        self.element_type
+    }
+
+    /// The size of each axis.
+    pub fn dims(&self) -> &[usize] {
+        &self.layout.dims
+    }
+
+    /// The distance between neighbours on each axis, in elements.
+    pub fn strides(&self) -> &[isize] {
+        &self.layout.strides
+    }
+
+    /// The number of axes.
+    pub fn rank(&self) -> usize {
+        self.layout.dims.len()
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.layout.len()
+    }
+
+    /// Whether there is no element.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether the elements follow each other in row-major order.
+    pub fn is_contiguous(&self) -> bool {
+        self.layout.is_contiguous()
+    }
+
+    /// The bytes under this view, with what lies around it.
+    pub fn storage(&self) -> &Storage {
+        &self.storage
+    }
+
+    pub(crate) fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    pub(crate) fn texts(&self) -> Option<&Arc<[String]>> {
+        self.texts.as_ref()
+    }
+
+    /// The packed elements where they lie, if they do lie packed and start on a byte.
+    pub(crate) fn packed_bytes(&self) -> Option<&[u8]> {
+        if !self.is_contiguous() {
+            return None;
+        }
+        let len = self.element_type.stored_len(self.len())?;
+        if len == 0 {
+            return Some(&[]);
+        }
+        let first = match self.element_type.unit_bytes() {
+            Some(unit) => self.layout.start * unit,
+            None => packing::first_byte(self.element_type, self.layout.start)?,
+        };
+        let bytes = self.storage.bytes().get(first..first + len)?;
+        packing::tail_is_clear(self.element_type, bytes, self.len()).then_some(bytes)
+    }
+}
+
+/// Views: other dims and strides over the same bytes.
+impl Tensor {
+    fn view(&self, layout: Layout) -> Self {
+        Tensor { layout, ..self.clone() }
+    }
+
+    /// `len` indices of one axis from `start`, `step` apart; `step` may be negative.
+    ///
+    /// # Errors
+    /// [`TensorError::AxisOutOfRange`], and [`TensorError::SliceOutOfRange`] if any index is
+    /// outside the axis: nothing is clamped here.
+    pub fn slice(&self, axis: usize, start: usize, len: usize, step: isize) -> Result<Self, TensorError> {
+        Ok(self.view(self.layout.slice(axis, start, len, step)?))
+    }
+
+    /// Axis `i` of the view is axis `order[i]` of this tensor.
+    ///
+    /// # Errors
+    /// [`TensorError::BadPermutation`].
+    pub fn permute(&self, order: &[usize]) -> Result<Self, TensorError> {
+        Ok(self.view(self.layout.permute(order)?))
+    }
+
+    /// The axes in reverse order.
+    pub fn transposed(&self) -> Self {
+        let mut layout = self.layout.clone();
+        layout.dims.reverse();
+        layout.strides.reverse();
+        self.view(layout)
+    }
+
+    /// Numpy's rule: dims align at the right, axes of size 1 and new axes repeat (stride 0).
+    ///
+    /// # Errors
+    /// [`TensorError::ShapeMismatch`]; [`TensorError::TooLarge`] if the packed result would be.
+    pub fn broadcast_to(&self, dims: &[usize]) -> Result<Self, TensorError> {
+        stored_bytes(self.element_type, dims)?;
+        Ok(self.view(self.layout.broadcast_to(dims)?))
+    }
+
+    /// A new axis of size 1 before `axis`.
+    ///
+    /// # Errors
+    /// [`TensorError::AxisOutOfRange`] if `axis` is above the rank.
+    pub fn unsqueeze(&self, axis: usize) -> Result<Self, TensorError> {
+        Ok(self.view(self.layout.unsqueeze(axis)?))
+    }
+
+    /// Without `axis`, which must have size 1.
+    ///
+    /// # Errors
+    /// [`TensorError::AxisOutOfRange`], [`TensorError::ShapeMismatch`].
+    pub fn squeeze(&self, axis: usize) -> Result<Self, TensorError> {
+        Ok(self.view(self.layout.squeeze(axis)?))
+    }
+
+    /// The same elements in row-major order under other dims: a view where strides can say so,
+    /// a copy otherwise.
+    ///
+    /// # Errors
+    /// [`TensorError::ShapeMismatch`] if the element counts differ.
+    pub fn reshape(&self, dims: &[usize]) -> Result<Self, TensorError> {
+        if checked_len(dims) != Some(self.len()) {
+            return Err(TensorError::mismatch("Reshape", self.dims(), dims));
+        }
+        match self.layout.reshape(dims) {
+            Some(layout) => Ok(self.view(layout)),
+            None => {
+                let packed = self.contiguous();
+                let layout = Layout::packed(dims);
+                Ok(Tensor { layout, ..packed })
+            }
+        }
+    }
+
+    /// Packed in row-major order: the strided copy, or a cheap clone if it is already.
+    pub fn contiguous(&self) -> Tensor {
+        if self.packed_bytes().is_some() {
+            return self.clone();
+        }
+        let bytes = strided_copy::pack(self);
+        Tensor {
+            element_type: self.element_type,
+            layout: Layout::packed(self.dims()),
+            storage: Storage::heap(bytes),
+            texts: self.texts.clone(),
+        }
+    }
+}
+
+impl PartialEq for Tensor {
+    /// Same type, dims and bits: `NaN` equals itself, 0.0 and -0.0 differ.
+    fn eq(&self, other: &Self) -> bool {
+        self.element_type == other.element_type
+            && self.dims() == other.dims()
+            && match self.element_type {
+                ElementType::String => self.as_strings() == other.as_strings(),
+                _ => self.to_bytes() == other.to_bytes(),
+            }
+    }
+}
+
+impl fmt::Debug for Tensor {
+    /// Type and dims, and the elements if they are few: `f32[2, 2] {0, 1, 2, 3}`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const SHOWN: usize = 8;
+        write!(f, "{}{:?}", self.element_type, self.dims())?;
+        if self.len() > SHOWN {
+            return Ok(());
+        }
+        let shown: Vec<String> = match (self.as_strings(), self.to_i64_vec(), self.to_f64_vec()) {
+            (Ok(texts), ..) => texts.iter().map(|t| format!("{t:?}")).collect(),
+            (_, Ok(ints), _) if !self.element_type.is_float() => ints.iter().map(i64::to_string).collect(),
+            (_, _, Ok(floats)) => floats.iter().map(f64::to_string).collect(),
+            _ => return Ok(()),
+        };
+        write!(f, " {{{}}}", shown.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hostile_dims_are_refused_before_memory_is_taken() {
+        let huge = [usize::MAX, 2];
+        assert!(Tensor::zeros(ElementType::F32, &huge).is_err());
+        assert!(Tensor::full(&[1 << 40], 1u8).is_err());
+        assert!(Tensor::new(ElementType::U8, &[3], Storage::heap(vec![0; 2])).is_err());
+        assert!(Tensor::from_vec(&[3], vec![0u8; 4]).is_err());
+        let none = Tensor::zeros(ElementType::F32, &[0, usize::MAX, usize::MAX]).unwrap();
+        assert_eq!(none.len(), 0);
+        assert_eq!(none.permute(&[2, 1, 0]).unwrap().contiguous().to_bytes().len(), 0);
+    }
+
+    #[test]
+    fn equality_is_of_bits() {
+        let nan = Tensor::scalar(f32::NAN);
+        assert_eq!(nan, nan.clone());
+        assert_ne!(Tensor::scalar(0.0f32), Tensor::scalar(-0.0f32));
+        assert_ne!(Tensor::scalar(0i32), Tensor::scalar(0u32));
+    }
+
+    #[test]
+    fn views_share_storage_and_reshape_copies_only_if_it_must() {
+        let t = Tensor::from_vec(&[2, 3], vec![1i32, 2, 3, 4, 5, 6]).unwrap();
+        let turned = t.transposed();
+        assert!(turned.storage().shares_with(t.storage()));
+        let flat = turned.reshape(&[6]).unwrap();
+        assert_eq!(flat.to_i64_vec().unwrap(), [1, 4, 2, 5, 3, 6]);
+        assert!(t.reshape(&[3, 2]).unwrap().storage().shares_with(t.storage()));
+        assert!(t.reshape(&[4]).is_err());
+        assert!(t.permute(&[0, 0]).is_err());
+        assert_eq!(t.unsqueeze(1).unwrap().squeeze(1).unwrap(), t);
+        assert!(t.squeeze(0).is_err());
+    }
+
+    #[test]
+    fn a_view_inside_a_byte_is_packed_anew() {
+        let t = Tensor::new(ElementType::U4, &[4], Storage::heap(vec![0x21, 0x43])).unwrap();
+        assert_eq!(t.slice(0, 1, 2, 1).unwrap().to_bytes()[..], [0x32]);
+        assert_eq!(t.slice(0, 0, 3, 1).unwrap().to_bytes()[..], [0x21, 0x03]);
+        assert_eq!(t.slice(0, 2, 2, 1).unwrap().to_bytes()[..], [0x43]);
+    }
+
+    #[test]
+    fn debug_is_short() {
+        let t = Tensor::from_vec(&[2], vec![1.5f32, 2.0]).unwrap();
+        assert_eq!(format!("{t:?}"), "f32[2] {1.5, 2}");
+        let wide = Tensor::full(&[1 << 20], 1u8).unwrap();
+        assert_eq!(format!("{wide:?}"), "u8[1048576]");
+    }
+}

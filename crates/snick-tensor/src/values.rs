@@ -1,0 +1,179 @@
+//! The elements of a tensor as Rust values.
+
+use std::borrow::Cow;
+
+use bytemuck::Pod;
+
+use crate::convert::{Wide, decode};
+use crate::kernels::strided_copy;
+use crate::{Element, ElementType, Tensor, TensorError};
+
+impl Tensor {
+    /// The packed little-endian bytes in row-major order, borrowed where they lie packed.
+    /// Strings are in the packed form that [`Tensor::new`] reads.
+    pub fn to_bytes(&self) -> Cow<'_, [u8]> {
+        if let Ok(texts) = self.as_strings() {
+            return Cow::Owned(crate::text::pack(&texts));
+        }
+        self.to_units()
+    }
+
+    /// As [`Tensor::to_bytes`], but strings are their indices.
+    pub(crate) fn to_units(&self) -> Cow<'_, [u8]> {
+        match self.packed_bytes() {
+            Some(bytes) => Cow::Borrowed(bytes),
+            None => Cow::Owned(strided_copy::pack(self)),
+        }
+    }
+
+    /// The elements in row-major order: borrowed when they lie packed and aligned.
+    ///
+    /// # Errors
+    /// [`TensorError::TypeMismatch`] unless the element type is exactly `T::TYPE`.
+    pub fn values<T: Element>(&self) -> Result<Cow<'_, [T]>, TensorError> {
+        self.expect(T::TYPE)?;
+        Ok(self.units())
+    }
+
+    /// The elements of a `boolean` tensor, 0 or not 0, as bytes.
+    ///
+    /// # Errors
+    /// [`TensorError::TypeMismatch`].
+    pub fn values_u8(&self) -> Result<Cow<'_, [u8]>, TensorError> {
+        self.expect(ElementType::Boolean)?;
+        Ok(self.to_units())
+    }
+
+    /// The elements of a `boolean` tensor.
+    ///
+    /// # Errors
+    /// [`TensorError::TypeMismatch`].
+    pub fn to_bools(&self) -> Result<Vec<bool>, TensorError> {
+        Ok(self.values_u8()?.iter().map(|&b| b != 0).collect())
+    }
+
+    /// The elements of a `string` tensor.
+    ///
+    /// # Errors
+    /// [`TensorError::TypeMismatch`].
+    pub fn as_strings(&self) -> Result<Vec<&str>, TensorError> {
+        self.expect(ElementType::String)?;
+        let texts = self.texts().map_or(&[][..], |table| &table[..]);
+        let indices = self.units::<u32>();
+        Ok(indices.iter().map(|&i| texts.get(i as usize).map_or("", String::as_str)).collect())
+    }
+
+    pub(crate) fn expect(&self, expected: ElementType) -> Result<(), TensorError> {
+        let found = self.element_type();
+        if found == expected { Ok(()) } else { Err(TensorError::TypeMismatch { expected, found }) }
+    }
+
+    /// The elements as any plain type of their size.
+    pub(crate) fn units<T: Pod>(&self) -> Cow<'_, [T]> {
+        match self.to_units() {
+            Cow::Borrowed(bytes) => match bytemuck::try_cast_slice(bytes) {
+                Ok(values) => Cow::Borrowed(values),
+                // Mapped weights may start anywhere.
+                Err(_) => Cow::Owned(bytemuck::pod_collect_to_vec(bytes)),
+            },
+            Cow::Owned(bytes) => match bytemuck::try_cast_vec(bytes) {
+                Ok(values) => Cow::Owned(values),
+                Err((_, bytes)) => Cow::Owned(bytemuck::pod_collect_to_vec(&bytes)),
+            },
+        }
+    }
+
+    fn wide(&self, kind: fn(ElementType) -> Option<Wide>) -> Result<Wide, TensorError> {
+        let et = self.element_type();
+        let mut wide = kind(et).ok_or(TensorError::UnsupportedType { op: "conversion", element_type: et })?;
+        decode(et, &self.to_units(), 0..self.len(), &mut wide);
+        Ok(wide)
+    }
+
+    /// The elements as `f64`, converting any numeric type; booleans are 0 and 1.
+    ///
+    /// # Errors
+    /// [`TensorError::UnsupportedType`] for strings.
+    pub fn to_f64_vec(&self) -> Result<Vec<f64>, TensorError> {
+        Ok(match self.wide(Wide::for_type)? {
+            Wide::Float(v) => v,
+            Wide::Signed(v) => v.into_iter().map(|x| x as f64).collect(),
+            Wide::Unsigned(v) => v.into_iter().map(|x| x as f64).collect(),
+        })
+    }
+
+    /// The elements as `f32`, rounded to nearest even once; booleans are 0 and 1.
+    ///
+    /// # Errors
+    /// [`TensorError::UnsupportedType`] for strings.
+    pub fn to_f32_vec(&self) -> Result<Vec<f32>, TensorError> {
+        if self.element_type() == ElementType::F32 {
+            return Ok(self.units::<f32>().into_owned());
+        }
+        Ok(match self.wide(Wide::for_type)? {
+            Wide::Float(v) => v.into_iter().map(|x| x as f32).collect(),
+            Wide::Signed(v) => v.into_iter().map(|x| x as f32).collect(),
+            Wide::Unsigned(v) => v.into_iter().map(|x| x as f32).collect(),
+        })
+    }
+
+    /// The elements as `i64`: floats truncate and saturate, `u64` saturates, `NaN` is 0.
+    ///
+    /// # Errors
+    /// [`TensorError::UnsupportedType`] for strings.
+    pub fn to_i64_vec(&self) -> Result<Vec<i64>, TensorError> {
+        Ok(match self.wide(Wide::for_type)? {
+            Wide::Float(v) => v.into_iter().map(|x| x as i64).collect(),
+            Wide::Signed(v) => v,
+            Wide::Unsigned(v) => v.into_iter().map(|x| i64::try_from(x).unwrap_or(i64::MAX)).collect(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Storage;
+
+    #[test]
+    fn unaligned_values_are_copied_and_aligned_ones_borrowed() {
+        let mut bytes = vec![0u8; 4];
+        bytes.extend(1.5f32.to_le_bytes());
+        bytes.extend([0; 3]);
+        let storage = Storage::heap(bytes);
+        for offset in [1, 2, 3] {
+            let mut raw = vec![0u8; offset];
+            raw.extend(1.5f32.to_le_bytes());
+            let window = Storage::heap(raw).window(offset, 4).unwrap();
+            let t = Tensor::new(ElementType::F32, &[1], window).unwrap();
+            assert_eq!(t.values::<f32>().unwrap()[..], [1.5]);
+        }
+        let t = Tensor::new(ElementType::F32, &[1], storage.window(4, 4).unwrap()).unwrap();
+        assert_eq!(t.values::<f32>().unwrap()[..], [1.5]);
+        assert!(t.values::<i32>().is_err());
+        let owned = Tensor::from_vec(&[2], vec![1i64, 2]).unwrap();
+        assert!(matches!(owned.values::<i64>().unwrap(), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn conversions_to_wide_types() {
+        let t = Tensor::from_vec(&[3], vec![-1.9f32, f32::NAN, 1e30]).unwrap();
+        assert_eq!(t.to_i64_vec().unwrap(), [-1, 0, i64::MAX]);
+        let b = Tensor::from_bools(&[2], &[true, false]).unwrap();
+        assert_eq!(b.to_f32_vec().unwrap(), [1.0, 0.0]);
+        let u = Tensor::scalar(u64::MAX);
+        assert_eq!(u.to_i64_vec().unwrap(), [i64::MAX]);
+        assert_eq!(u.to_f64_vec().unwrap(), [18446744073709551615.0]);
+    }
+
+    #[test]
+    fn strings_move_as_views() {
+        let t = Tensor::strings(&[2, 2], ["a", "b", "c", "d"].map(String::from).into()).unwrap();
+        let back = t.slice(1, 1, 2, -1).unwrap();
+        assert_eq!(back.as_strings().unwrap(), ["b", "a", "d", "c"]);
+        assert_eq!(back.contiguous(), back);
+        let bytes = back.to_bytes().into_owned();
+        let again = Tensor::new(ElementType::String, &[2, 2], Storage::heap(bytes)).unwrap();
+        assert_eq!(again, back);
+    }
+}
