@@ -93,7 +93,8 @@ impl From<&[usize]> for AttrValue<'_> {
 /// be kept beside it ([`Attrs::unread`]).
 #[derive(Clone, Debug, Default)]
 pub struct Attrs<'a> {
-    items: SmallVec<[(Cow<'a, str>, AttrValue<'a>); 6]>,
+    // A Vec and not a SmallVec, which would be invariant in 'a: owned and borrowed attributes must mix.
+    items: Vec<(Cow<'a, str>, AttrValue<'a>)>,
     read: Cell<u64>,
 }
 
@@ -153,7 +154,8 @@ impl<'a> Attrs<'a> {
 
     /// The same attributes, borrowing nothing.
     pub fn into_owned(self) -> Attrs<'static> {
-        let owned = |(name, value): (Cow<str>, AttrValue)| (Cow::Owned(name.into_owned()), value.into_owned());
+        let owned =
+            |(name, value): (Cow<str>, AttrValue)| (Cow::Owned(name.into_owned()), value.into_owned());
         Attrs { items: self.items.into_iter().map(owned).collect(), read: Cell::new(0) }
     }
 
@@ -272,7 +274,12 @@ impl<'a> Attrs<'a> {
         }
     }
 
-    fn parsed<T>(&self, name: &'static str, expected: &str, parse: impl Fn(&AttrValue) -> Option<T>) -> Got<T> {
+    fn parsed<T>(
+        &self,
+        name: &'static str,
+        expected: &str,
+        parse: impl Fn(&AttrValue) -> Option<T>,
+    ) -> Got<T> {
         match self.get(name) {
             None => Ok(None),
             Some(value) => parse(value).map(Some).ok_or_else(|| self.bad(name, expected)),

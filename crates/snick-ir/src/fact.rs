@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr, Symbols};
 use snick_tensor::{ElementType, Tensor};
 
-/// Elements of tensors larger than this are not followed through shape arithmetic.
+/// Elements of tensors with more than this many are not followed through shape arithmetic.
 pub const MAX_ELEMENTS: usize = 256;
 
 /// Facts of the outputs of one node, by port.
@@ -52,11 +52,12 @@ impl Fact {
     }
 
     /// This fact with known elements; ignored where their number does not fit the shape.
-    pub fn with_elements(mut self, elements: Option<Vec<SymExpr>>) -> Self {
-        if let (Some(elements), Some(dims)) = (elements, self.shape.as_static())
-            && dims.iter().product::<usize>() == elements.len()
-        {
-            self.known = Some(Known::Elements(elements.into()));
+    pub fn with_elements(mut self, elements: Option<impl Into<Arc<[SymExpr]>>>) -> Self {
+        if let (Some(elements), Some(dims)) = (elements, self.shape.as_static()) {
+            let elements = elements.into();
+            if elements.len() <= MAX_ELEMENTS && dims.iter().product::<usize>() == elements.len() {
+                self.known = Some(Known::Elements(elements));
+            }
         }
         self
     }
@@ -70,9 +71,9 @@ impl Fact {
     }
 
     /// The elements as integer expressions, row-major; `None` if unknown, not integer, or too many.
-    pub fn elements(&self) -> Option<SmallVec<[SymExpr; 4]>> {
+    pub fn elements(&self) -> Option<Vec<SymExpr>> {
         match self.known.as_ref()? {
-            Known::Elements(elements) => Some(elements.iter().cloned().collect()),
+            Known::Elements(elements) => Some(elements.to_vec()),
             Known::Tensor(tensor) => {
                 let integer = self.element_type.is_integer() || self.element_type == ElementType::Boolean;
                 if !integer || tensor.len() > MAX_ELEMENTS {
@@ -108,9 +109,10 @@ impl Fact {
             (None, Some(_)) => false,
             (Some(mine), Some(theirs)) => {
                 mine.len() == theirs.len()
-                    && mine.iter().zip(theirs).all(|(m, t)| {
-                        m == t || covers(symbols.interval(t), symbols.interval(m))
-                    })
+                    && mine
+                        .iter()
+                        .zip(theirs)
+                        .all(|(m, t)| m == t || covers(symbols.interval(t), symbols.interval(m)))
             }
         }
     }

@@ -424,7 +424,8 @@ impl PartialEq for Graph {
             let wired = |inputs: &Inputs, place: &[usize]| -> Vec<_> {
                 inputs.iter().map(|v| v.map(|v| (place[v.node.index()], v.port))).collect()
             };
-            let names = |n: &Node| -> Vec<Vec<String>> { n.outs.iter().map(|o| o.names().to_vec()).collect() };
+            let names =
+                |n: &Node| -> Vec<Vec<String>> { n.outs.iter().map(|o| o.names().to_vec()).collect() };
             x.name == y.name
                 && x.op == y.op
                 && x.version == y.version

@@ -370,7 +370,11 @@ impl<'a> Infer<'a> {
             if common == ElementType::Dynamic {
                 common = got;
             } else if got != ElementType::Dynamic && got != common {
-                return Err(OpError::element_type(format!("input {i}"), got, format!("{common} as the others")));
+                return Err(OpError::element_type(
+                    format!("input {i}"),
+                    got,
+                    format!("{common} as the others"),
+                ));
             }
         }
         Ok(common)
@@ -395,7 +399,7 @@ impl<'a> Infer<'a> {
 
     /// Elements of input `i` as expressions: known ones, else, where their number is known and small, an unknown
     /// each.
-    pub fn elements_or_unknown(&mut self, i: usize) -> Option<SmallVec<[SymExpr; 4]>> {
+    pub fn elements_or_unknown(&mut self, i: usize) -> Option<Vec<SymExpr>> {
         let fact = self.inputs[i];
         if let Some(elements) = fact.elements() {
             return Some(elements);

@@ -1,6 +1,6 @@
 //! What an op is: the trait each op file implements, and how a layer of a file becomes one.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::fmt;
 use std::sync::Arc;
 
@@ -133,13 +133,21 @@ pub struct RawNode<'a> {
     /// Number of outputs the file declares.
     pub outputs: usize,
     /// Sub-graph bodies in the order of the op's roles; taken by the op that owns them.
-    pub bodies: Cell<Vec<Graph>>,
+    pub bodies: RefCell<Vec<Graph>>,
 }
 
 impl<'a> RawNode<'a> {
     /// A layer of an OpenVINO IR.
     pub fn openvino(op_type: &'a str, version: Version, attrs: Attrs<'a>, outputs: usize) -> Self {
-        Self { dialect: Dialect::OpenVino, op_type, version, since: 0, attrs, outputs, bodies: Cell::default() }
+        Self {
+            dialect: Dialect::OpenVino,
+            op_type,
+            version,
+            since: 0,
+            attrs,
+            outputs,
+            bodies: RefCell::default(),
+        }
     }
 }
 

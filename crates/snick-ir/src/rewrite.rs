@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use snick_tensor::Tensor;
 
 use crate::op::Values;
-use crate::ops::constant::Constant;
+use crate::ops::source::constant::Constant;
 use crate::{Fact, Graph, Located, Node, NodeId, Op, OpError, Value};
 
 /// What a rule, or the lowering of an op, answers.
@@ -126,7 +126,9 @@ impl<'g> Patch<'g> {
             graph.replace_uses(old, new);
             let Some(out) = graph.nodes[root.petgraph()].outs.get_mut(port as usize) else { continue };
             let names = out.names.take();
-            if let (Some(names), Some(out)) = (names, graph.nodes[new.node.petgraph()].outs.get_mut(new.port as usize)) {
+            if let (Some(names), Some(out)) =
+                (names, graph.nodes[new.node.petgraph()].outs.get_mut(new.port as usize))
+            {
                 let mut all = out.names.take().map(Vec::from).unwrap_or_default();
                 all.extend(names);
                 out.names = Some(all.into());

@@ -1,26 +1,65 @@
 //! The ops: one file each, families with a table row an op. Registering one takes two lines here: a `mod` line and
-//! a line in the list of `ops!`, both in alphabetical order.
+//! a line in the list of `ops!`, each with its family.
 
 #[macro_use]
 mod registry;
 
-pub mod constant;
-pub mod opaque;
-pub mod parameter;
-pub mod result;
-pub mod subgraph;
+/// Where values come from and go to.
+pub mod source {
+    pub mod constant;
+    pub mod parameter;
+    pub mod result;
+}
 
-pub use registry::known_names;
-use registry::Entry;
+/// One element at a time.
+pub mod elementwise {
+    pub mod convert;
+}
 
-use self::opaque::Opaque;
-use crate::rewrite::{Lowered, Patch};
-use crate::{Arity, Attrs, Facts, Infer, OpDef, OpError, OpName, RawNode};
+/// Many elements to one.
+pub mod reduction {}
+
+/// Shapes as values, and values under other shapes.
+pub mod shape {
+    pub mod shape_of;
+}
+
+/// Elements to other places.
+pub mod movement {}
+
+/// The slice family: the primitive and what lowers to it.
+pub mod slice {}
+
+/// What neural networks are made of.
+pub mod nn {}
+
+/// Ops that own graphs, and layers of which only the ports are known.
+pub mod control {
+    pub mod opaque;
+    pub mod subgraph;
+}
+
 use snick_tensor::Tensor;
 
+use self::control::opaque::Opaque;
+use self::registry::Entry;
+pub use self::registry::known_names;
+use crate::rewrite::{Lowered, Patch};
+use crate::{Arity, Attrs, Facts, Infer, OpDef, OpError, OpName};
+
 ops! {
-    Const(constant::Constant),
-    Parameter(parameter::Parameter),
-    Result(result::GraphResult),
-    SubGraph(subgraph::SubGraph),
+    // source
+    Const(source::constant::Constant),
+    Parameter(source::parameter::Parameter),
+    Result(source::result::GraphResult),
+    // elementwise
+    Convert(elementwise::convert::Convert),
+    // reduction
+    // shape
+    ShapeOf(shape::shape_of::ShapeOf),
+    // movement
+    // slice
+    // nn
+    // control
+    SubGraph(control::subgraph::SubGraph),
 }

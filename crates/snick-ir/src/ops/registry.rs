@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::Op;
-use super::opaque::Opaque;
+use super::control::opaque::Opaque;
 use crate::op::{Dialect, OpName, RawNode, Version};
 use crate::{Attrs, Graph, OpError};
 

@@ -5,7 +5,9 @@ use snick_tensor::{ElementType, Storage, Tensor, TensorError};
 
 /// FNV-1a, 64 bits, of the bytes: names weights in text. Collisions are possible and checked for where it matters.
 pub fn digest(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &b| (hash ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3))
+    bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, &b| (hash ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
 /// The elements as text, `<...>` around them left to the caller. Numbers where they read back exactly, else the
@@ -16,17 +18,17 @@ pub fn print(tensor: &Tensor) -> String {
             let strings = tensor.as_strings().unwrap_or_default();
             return join(strings.iter().map(|s| super::print::quoted(s)));
         }
-        ElementType::F32 | ElementType::F16 | ElementType::BF16 => {
-            tensor.to_f32_vec().ok().filter(|v| v.iter().all(|x| !x.is_nan())).map(|v| join(v.iter().map(|x| format!("{x:?}"))))
-        }
+        ElementType::F32 | ElementType::F16 | ElementType::BF16 => tensor
+            .to_f32_vec()
+            .ok()
+            .filter(|v| v.iter().all(|x| !x.is_nan()))
+            .map(|v| join(v.iter().map(|x| format!("{x:?}")))),
         ElementType::F64 => tensor
             .to_f64_vec()
             .ok()
             .filter(|v| v.iter().all(|x| !x.is_nan()))
             .map(|v| join(v.iter().map(|x| format!("{x:?}")))),
-        ElementType::U64 => {
-            tensor.values::<u64>().ok().map(|v| join(v.iter().map(u64::to_string)))
-        }
+        ElementType::U64 => tensor.values::<u64>().ok().map(|v| join(v.iter().map(u64::to_string))),
         t if t == ElementType::Boolean || (t.is_integer() && t.bit_width() >= Some(8)) => {
             tensor.to_i64_vec().ok().map(|v| join(v.iter().map(i64::to_string)))
         }
@@ -43,13 +45,18 @@ fn join(items: impl Iterator<Item = String>) -> String {
 }
 
 /// Reads what [`print`] wrote: `items` are the elements as text, strings already unquoted.
-pub fn parse(element_type: ElementType, dims: &[usize], items: &[String]) -> Result<Option<Tensor>, TensorError> {
+pub fn parse(
+    element_type: ElementType,
+    dims: &[usize],
+    items: &[String],
+) -> Result<Option<Tensor>, TensorError> {
     if let [hex] = items
         && let Some(hex) = hex.strip_prefix("0x")
     {
-        let bytes = hex.as_bytes().chunks(2).map(|pair| {
-            std::str::from_utf8(pair).ok().and_then(|pair| u8::from_str_radix(pair, 16).ok())
-        });
+        let bytes = hex
+            .as_bytes()
+            .chunks(2)
+            .map(|pair| std::str::from_utf8(pair).ok().and_then(|pair| u8::from_str_radix(pair, 16).ok()));
         return match bytes.collect::<Option<Vec<u8>>>() {
             Some(bytes) => Tensor::new(element_type, dims, Storage::heap(bytes)).map(Some),
             None => Ok(None),

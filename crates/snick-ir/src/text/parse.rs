@@ -9,10 +9,11 @@ use snick_tensor::{ElementType, Storage, Tensor};
 use super::lexer::{Lexer, Token};
 use super::literal;
 use crate::graph::Details;
-use crate::ops::constant::{Absent, Constant};
 use crate::ops::known_names;
+use crate::ops::source::constant::{Absent, Constant};
 use crate::{
-    AttrValue, Attrs, Declared, Dialect, Graph, Info, Loc, Node, NodeId, Op, Output, PortIds, RawNode, Value, Version,
+    AttrValue, Attrs, Declared, Dialect, Graph, Info, Loc, Node, NodeId, Op, Output, PortIds, RawNode, Value,
+    Version,
 };
 
 /// Bodies inside bodies, and elements inside `info`, up to this depth.
@@ -84,11 +85,13 @@ impl<'t> Parser<'t> {
     /// `%name = Type-opset(inputs) {attributes} : types "names" ...`
     fn node(&mut self, graph: &mut Graph, scope: &mut Scope) -> Parsed<()> {
         let loc = self.lexer.loc();
-        let Token::Value { name, nth, .. } = self.lexer.next()? else { return Err(self.lexer.error("`%name = ...`")) };
+        let Token::Value { name, nth, .. } = self.lexer.next()? else {
+            return Err(self.lexer.error("`%name = ...`"));
+        };
         self.mark('=')?;
         let (op_type, dialect, version) = self.op_type()?;
         let constant = dialect == Dialect::OpenVino && matches!(op_type.as_str(), "Const" | "Constant");
-        let (mut inputs, mut attrs) = (Vec::new(), Attrs::new());
+        let (mut inputs, mut attrs): (Vec<Option<Value>>, Attrs<'static>) = (Vec::new(), Attrs::new());
         let mut op = None;
         if constant {
             op = Some(Op::Const(self.constant()?));
@@ -133,7 +136,7 @@ impl<'t> Parser<'t> {
             None => {
                 let mut raw = RawNode::openvino(&op_type, version.clone(), attrs, outs.len());
                 raw.dialect = dialect;
-                raw.bodies.set(bodies);
+                *raw.bodies.get_mut() = bodies;
                 Op::parse(&mut raw).map_err(|e| ParseError { loc, message: format!("{op_type}: {e}") })?
             }
         };
@@ -256,7 +259,8 @@ impl<'t> Parser<'t> {
             _ => {
                 let element_type = self.element_type()?;
                 let text = self.lexer.brackets()?.trim();
-                let dims = (text != "...").then(|| split_dims(text).map(|t| t.parse().unwrap_or(-1)).collect());
+                let dims =
+                    (text != "...").then(|| split_dims(text).map(|t| t.parse().unwrap_or(-1)).collect());
                 out.declared = Some(Declared { element_type, dims });
             }
         }
@@ -296,7 +300,9 @@ impl<'t> Parser<'t> {
         match self.lexer.next()? {
             Token::Word(w) if w == "true" => Ok(AttrValue::Bool(true)),
             Token::Word(w) if w == "false" => Ok(AttrValue::Bool(false)),
-            Token::Word(w) if matches!(w.as_str(), "inf" | "NaN") => number(&w).ok_or_else(|| fail("not a number")),
+            Token::Word(w) if matches!(w.as_str(), "inf" | "NaN") => {
+                number(&w).ok_or_else(|| fail("not a number"))
+            }
             Token::Word(w) | Token::Text(w) => Ok(AttrValue::Text(w.into())),
             Token::Number(n) => number(&n).ok_or_else(|| fail("not a number")),
             Token::Mark('[') => {
@@ -320,7 +326,10 @@ impl<'t> Parser<'t> {
                     AttrValue::Text(t) => Some(t.into_owned()),
                     _ => None,
                 });
-                texts.collect::<Option<_>>().map(AttrValue::Texts).ok_or_else(|| fail("a list of mixed values"))
+                texts
+                    .collect::<Option<_>>()
+                    .map(AttrValue::Texts)
+                    .ok_or_else(|| fail("a list of mixed values"))
             }
             _ => Err(fail("an attribute value was expected")),
         }

@@ -8,7 +8,7 @@ use snick_shape::Symbols;
 use snick_tensor::{ElementType, Tensor};
 
 use super::{ALIGNMENT, INLINE, literal};
-use crate::ops::constant::Constant;
+use crate::ops::source::constant::Constant;
 use crate::{AttrValue, Attrs, Dialect, Graph, Info, Node, NodeId, Op, Output, PortIds, Value, Version};
 
 /// How large constants are written.
@@ -137,7 +137,8 @@ impl Printer {
             return;
         }
         let port = |out: &Output| {
-            let kind = if shown { type_text(out, graph.symbols(), self.options.symbolic) } else { "_".into() };
+            let kind =
+                if shown { type_text(out, graph.symbols(), self.options.symbolic) } else { "_".into() };
             out.names().iter().fold(kind, |text, name| format!("{text} {}", quoted(name)))
         };
         let ports: Vec<String> = node.outs.iter().map(port).collect();
@@ -184,14 +185,16 @@ impl Printer {
         if attrs.is_empty() {
             return;
         }
-        let items: Vec<String> = attrs.iter().map(|(name, value)| format!("{}: {}", word(name), attr_text(value))).collect();
+        let items: Vec<String> =
+            attrs.iter().map(|(name, value)| format!("{}: {}", word(name), attr_text(value))).collect();
         let _ = write!(self.out, "{before}{{{}}}", items.join(", "));
     }
 
     fn info(&mut self, info: &Info, depth: usize) {
         self.out.push_str(&word(&info.name));
         if !info.attrs.is_empty() {
-            let attrs: Vec<String> = info.attrs.iter().map(|(n, v)| format!("{}={}", word(n), quoted(v))).collect();
+            let attrs: Vec<String> =
+                info.attrs.iter().map(|(n, v)| format!("{}={}", word(n), quoted(v))).collect();
             let _ = write!(self.out, "({})", attrs.join(", "));
         }
         if !info.text.is_empty() {
@@ -304,7 +307,11 @@ fn word(text: &str) -> String {
     let mut bytes = text.bytes();
     let starts = bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_');
     let plain = starts && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_');
-    if plain && !matches!(text, "true" | "false" | "inf" | "NaN" | "_") { text.to_string() } else { quoted(text) }
+    if plain && !matches!(text, "true" | "false" | "inf" | "NaN" | "_") {
+        text.to_string()
+    } else {
+        quoted(text)
+    }
 }
 
 /// In double quotes, with `\"`, `\\`, `\n`, `\t`, `\r` and `\u{..}` for control characters.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use snick_ir::ops::subgraph::{LINK_NOTES, PortLink};
+use snick_ir::ops::control::subgraph::{LINK_NOTES, PortLink};
 use snick_ir::{AttrValue, OpError, PortIds, RawNode};
 
 use super::net::Net;
@@ -85,18 +85,20 @@ impl<'x> Body<'x> {
             }
             if bodies.is_empty() {
                 let pairs = self.back_edges.iter().flat_map(|&(from, to)| [from, to]);
-                let ordinals = pairs.map(|id| ordinal(&net, id).map(|n| n as i64)).collect::<Result<_, _>>()?;
+                let ordinals =
+                    pairs.map(|id| ordinal(&net, id).map(|n| n as i64)).collect::<Result<_, _>>()?;
                 raw.attrs.push("back_edges".into(), AttrValue::Ints(ordinals));
             }
             bodies.push(net.graph);
         }
-        raw.bodies.set(bodies);
+        *raw.bodies.get_mut() = bodies;
         Ok(())
     }
 }
 
 fn ordinal(net: &Net, id: u64) -> Result<usize, OpError> {
-    let missing = || OpError::mismatch("the port map", format!("layer {id}"), "a Parameter or Result of the body");
+    let missing =
+        || OpError::mismatch("the port map", format!("layer {id}"), "a Parameter or Result of the body");
     net.ordinal(id).ok_or_else(missing)
 }
 
@@ -115,7 +117,8 @@ fn link(entry: &Entry, net: &Net, ids: &PortIds, count: usize) -> Result<PortLin
         }
         None => return Err(bad("external_port_id")),
     };
-    let internal = find("internal_layer_id").and_then(|id| id.parse().ok()).ok_or_else(|| bad("internal_layer_id"))?;
+    let internal =
+        find("internal_layer_id").and_then(|id| id.parse().ok()).ok_or_else(|| bad("internal_layer_id"))?;
     let notes = LINK_NOTES.iter().filter_map(|&name| Some((name.to_string(), find(name)?.to_string())));
     Ok(PortLink { external, internal: ordinal(net, internal)?, notes: notes.collect() })
 }

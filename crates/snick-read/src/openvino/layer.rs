@@ -121,7 +121,9 @@ fn read_outputs(cursor: &mut Cursor, layer: &mut Layer) -> Result<(), ReadError>
                         Step::Open("dim") => {
                             let text = cursor.text()?;
                             let dim = text.trim().parse::<i64>().ok().filter(|&d| d >= -1);
-                            dims.push(dim.ok_or_else(|| cursor.error(format!("dim \"{text}\" is not a size")))?);
+                            dims.push(
+                                dim.ok_or_else(|| cursor.error(format!("dim \"{text}\" is not a size")))?,
+                            );
                         }
                         Step::Open(name) => {
                             let info = cursor.info(name)?;
@@ -131,7 +133,8 @@ fn read_outputs(cursor: &mut Cursor, layer: &mut Layer) -> Result<(), ReadError>
                         Step::Close | Step::End => break,
                     }
                 }
-                let declared = Declared { element_type: precision.unwrap_or(ElementType::Dynamic), dims: Some(dims) };
+                let declared =
+                    Declared { element_type: precision.unwrap_or(ElementType::Dynamic), dims: Some(dims) };
                 layer.output_ids.push(id);
                 let mut out = Output::unknown();
                 (out.names, out.declared) = (names.filter(|n| !n.is_empty()), Some(declared));
@@ -145,7 +148,12 @@ fn read_outputs(cursor: &mut Cursor, layer: &mut Layer) -> Result<(), ReadError>
 }
 
 fn port_info(side: &str, id: u32, info: Info) -> Info {
-    Info { name: side.into(), attrs: vec![("port".into(), id.to_string())], children: vec![info], ..Info::default() }
+    Info {
+        name: side.into(),
+        attrs: vec![("port".into(), id.to_string())],
+        children: vec![info],
+        ..Info::default()
+    }
 }
 
 /// Tensor names are separated by commas; a comma inside a name is escaped by a backslash.

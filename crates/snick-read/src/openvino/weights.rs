@@ -60,7 +60,11 @@ impl Weights {
         };
         let Ok(window) = storage.window(offset, size) else {
             let what = format!("offset {offset} + size {size} in {}", self.path.display());
-            return Err(OpError::mismatch(what, "beyond the end", format!("at most {} bytes", storage.len())));
+            return Err(OpError::mismatch(
+                what,
+                "beyond the end",
+                format!("at most {} bytes", storage.len()),
+            ));
         };
         let tensor = match element_type {
             ElementType::String => Tensor::strings(&dims, unpack_strings(window.bytes())?)?,
@@ -74,7 +78,8 @@ impl Weights {
 /// The strings of a constant: their number, then where each begins and the last ends, each as i32, then the
 /// characters. As OpenVINO writes them.
 fn unpack_strings(bytes: &[u8]) -> Result<Vec<String>, OpError> {
-    let broken = || OpError::mismatch("the bytes of a string constant", "inconsistent", "count, offsets, text");
+    let broken =
+        || OpError::mismatch("the bytes of a string constant", "inconsistent", "count, offsets, text");
     let word = |i: usize| -> Option<usize> {
         let at = i.checked_mul(4)?;
         let word: [u8; 4] = bytes.get(at..at.checked_add(4)?)?.try_into().ok()?;

@@ -71,7 +71,8 @@ impl<'x> Cursor<'x> {
                 Event::CData(data) => return Ok(Step::Text(data.into_inner())),
                 Event::GeneralRef(name) => {
                     let reference = format!("&{};", name.into_inner());
-                    let text = quick_xml::escape::unescape(&reference).map_err(|e| self.error(e.to_string()))?;
+                    let text =
+                        quick_xml::escape::unescape(&reference).map_err(|e| self.error(e.to_string()))?;
                     return Ok(Step::Text(Cow::Owned(text.into_owned())));
                 }
                 Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => {}

@@ -83,7 +83,9 @@ impl fmt::Display for ShapeSpec {
             let comma = if i > 0 { "," } else { "" };
             match dim {
                 DimSpec::Interval(interval) => write!(f, "{comma}{interval}")?,
-                DimSpec::Symbol { name, interval } if *interval == Interval::DIM => write!(f, "{comma}{name}")?,
+                DimSpec::Symbol { name, interval } if *interval == Interval::DIM => {
+                    write!(f, "{comma}{name}")?
+                }
                 // `Display` of an interval leaves out a lower bound of 0; `H=..7` reads back just the same.
                 DimSpec::Symbol { name, interval } => write!(f, "{comma}{name}={interval}")?,
             }

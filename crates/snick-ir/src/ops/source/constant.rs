@@ -63,7 +63,9 @@ impl OpDef for Constant {
             return Ok(Self::new(tensor.clone()));
         }
         let digest = match attrs.text("digest")? {
-            Some(text) => Some(u64::from_str_radix(text, 16).map_err(|_| attrs.bad("digest", "16 hex digits"))?),
+            Some(text) => {
+                Some(u64::from_str_radix(text, 16).map_err(|_| attrs.bad("digest", "16 hex digits"))?)
+            }
             None => None,
         };
         Ok(Self::Absent(Box::new(Absent {
