@@ -13,11 +13,22 @@ pub mod source {
 
 /// One element at a time.
 pub mod elementwise {
+    pub mod arithmetic;
+    pub mod auto_broadcast;
+    pub mod compare;
     pub mod convert;
+    pub mod domain;
+    pub mod known_elements;
+    pub mod logical;
+    pub mod logical_not;
+    pub mod select;
+    pub mod unary;
 }
 
 /// Many elements to one.
-pub mod reduction {}
+pub mod reduction {
+    pub mod reduce;
+}
 
 /// Shapes as values, and values under other shapes.
 pub mod shape {
@@ -53,8 +64,15 @@ ops! {
     Parameter(source::parameter::Parameter),
     Result(source::result::GraphResult),
     // elementwise
+    Arithmetic(elementwise::arithmetic::Arithmetic),
+    Compare(elementwise::compare::Compare),
     Convert(elementwise::convert::Convert),
+    Logical(elementwise::logical::Logical),
+    LogicalNot(elementwise::logical_not::LogicalNot),
+    Select(elementwise::select::Select),
+    Unary(elementwise::unary::Unary),
     // reduction
+    Reduce(reduction::reduce::Reduce),
     // shape
     ShapeOf(shape::shape_of::ShapeOf),
     // movement
