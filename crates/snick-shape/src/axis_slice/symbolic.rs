@@ -140,7 +140,8 @@ impl Axis<'_> {
         } else {
             self.backward(self.place(start, last)?, self.place(stop, first)?)?
         };
-        let span = if self.may_be_empty { self.symbols.min(&span, self.dim)? } else { span };
+        // On an empty axis the cases above say nothing: the cap makes it 0.
+        let span = if self.may_be_empty { self.symbols.min(&self.positive(&span)?, self.dim)? } else { span };
         self.symbols.ceil_div(&span, &SymExpr::Const(step.checked_abs()?))
     }
 
