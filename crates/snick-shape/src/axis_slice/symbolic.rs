@@ -202,10 +202,19 @@ impl Axis<'_> {
             (FromEnd(s), FromStart(e)) => self.positive(&symbols.sub(&symbols.add(d, &s)?, &e)?),
             (FromEnd(s), FromEnd(e)) => {
                 // max(d+s,0) - max(d+e,-1)
-                let from = self.positive(&symbols.add(d, &s)?)?;
-                let whole = symbols.add(&from, &one)?;
-                let part = symbols.sub(&from, &symbols.add(d, &e)?)?;
-                symbols.min(&whole, &self.positive(&part)?)
+                let between = symbols.sub(&s, &e)?;
+                let order = self.bound_interval(&between);
+                let before_end = self.positive(&symbols.neg(&symbols.add(d, &e)?)?)?;
+                let upto = symbols.add(&symbols.add(d, &s)?, &one)?;
+                if order.hi() <= 0 {
+                    // Only the first element, and only where both fall short of it.
+                    symbols.min(&before_end, &one)
+                } else if order.lo() > 0 {
+                    symbols.min(&between, &symbols.max(&upto, &one)?)
+                } else {
+                    let part = symbols.max(&between, &before_end)?;
+                    symbols.min(&self.positive(&part)?, &symbols.max(&upto, &one)?)
+                }
             }
             (BeforeAll, BeforeAll) => Some(one),
             (BeforeAll, FromEnd(e)) => {

@@ -7,6 +7,7 @@
 //! sound (and mostly complete) test for "the same function of the symbols".
 
 pub(crate) mod bounds;
+mod collapse;
 pub(crate) mod division;
 pub(crate) mod eval;
 pub(crate) mod min_max;

@@ -86,6 +86,26 @@ fn maxima_and_minima_have_one_form() {
 }
 
 #[test]
+fn pieces_of_an_axis_add_up() {
+    let (s, [n, h, w]) = table(Interval::DIM, Interval::DIM, Interval::DIM);
+    let over = |k: i64| s.max(&s.sub(&w, &c(k)).unwrap(), &c(0)).unwrap();
+    let head = s.min(&w, &c(2)).unwrap();
+    let middle = s.min(&over(2), &c(3)).unwrap();
+    let both = s.add(&head, &over(2)).unwrap();
+    assert_eq!(both, w);
+    let all = s.add(&s.add(&head, &middle).unwrap(), &over(5)).unwrap();
+    assert_eq!(all, w);
+    assert_eq!(s.sub(&w, &head), Some(over(2)));
+    assert_eq!(s.sub(&w, &over(2)), Some(head.clone()));
+    let short = s.max(&s.sub(&c(2), &w).unwrap(), &c(0)).unwrap();
+    assert_eq!(s.add(&short, &head), Some(c(2)));
+    let area = s.add(&s.mul(&n, &head).unwrap(), &s.mul(&n, &over(2)).unwrap()).unwrap();
+    assert_eq!(area, s.mul(&n, &w).unwrap());
+    let total = s.add(&s.min(&n, &h).unwrap(), &s.max(&n, &h).unwrap()).unwrap();
+    assert_eq!(total, s.add(&n, &h).unwrap());
+}
+
+#[test]
 fn divisions_have_one_form() {
     let (s, [n, h, w]) = dims();
     let twice = s.mul(&w, &c(2)).unwrap();
