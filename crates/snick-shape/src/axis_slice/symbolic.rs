@@ -23,7 +23,7 @@ pub enum Bound {
 /// keeps the size for every value; else the expression that is right for every
 /// value of its symbols, refined in `symbols` by [`length_interval`]; else a
 /// fresh symbol, born at `origin`, with that interval. `step` is `None` when it
-/// is unknown. The rule is that of [`AxisSlice::resolve`]; on an unbounded axis
+/// is unknown, as a step of 0 then is too. The rule is that of [`AxisSlice::resolve`]; on an unbounded axis
 /// bounds of 2^31-1 or more in size count as infinite.
 pub fn length(
     symbols: &mut Symbols,
@@ -53,11 +53,11 @@ pub fn length(
     }
     let exact = axis.expression(start, stop, step);
     let Some(exact) = exact else { return symbols.fresh(hull, origin) };
-    let known = symbols.interval(&exact).meet(hull).unwrap_or(hull);
-    if let Some(constant) = known.is_exact() {
+    let interval = symbols.interval(&exact);
+    if let Some(constant) = interval.meet(hull).unwrap_or(hull).is_exact() {
         return SymExpr::Const(constant);
     }
-    if exact.as_symbol().is_none() {
+    if exact.as_symbol().is_none() && !hull.covers(&interval) {
         symbols.refine(&exact, hull);
     }
     exact

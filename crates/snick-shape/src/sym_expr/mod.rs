@@ -13,6 +13,7 @@ pub(crate) mod eval;
 pub(crate) mod min_max;
 pub(crate) mod normal_form;
 pub(crate) mod print;
+pub(crate) mod substitute;
 
 use std::borrow::Cow;
 use std::sync::Arc;

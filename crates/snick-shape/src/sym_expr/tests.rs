@@ -193,6 +193,25 @@ fn named_symbols_are_shared_and_exact_ones_are_constants() {
 }
 
 #[test]
+fn substitution_normalises_anew() {
+    let (s, [n, h, w]) = dims();
+    let over = s.max(&s.sub(&w, &n).unwrap(), &c(0)).unwrap();
+    let expr = s.add(&s.floor_div(&over, &h).unwrap(), &s.mul(&n, &w).unwrap()).unwrap();
+    let binding = |id: SymbolId| match s.name(id) {
+        Some("W") => s.add(&n, &c(5)),
+        Some("H") => Some(c(2)),
+        _ => None,
+    };
+    let bound = s.substitute(&expr, &binding).unwrap();
+    assert_eq!(s.display(&bound).to_string(), "5*N+N*N+2");
+    assert_eq!(s.substitute(&expr, &|_| None), Some(expr.clone()));
+    assert_eq!(s.substitute(&expr, &|_| Some(c(3))), Some(c(9)));
+    assert_eq!(s.substitute(&expr, &|_| Some(c(0))), None);
+    assert_eq!(s.find("H").map(SymExpr::from), Some(h));
+    assert_eq!(s.ids().count(), s.len());
+}
+
+#[test]
 fn overflow_and_size_are_refused() {
     let (s, [n, h, w]) = dims();
     assert_eq!(s.add(&c(i64::MAX), &c(1)), None);
