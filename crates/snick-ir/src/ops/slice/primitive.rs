@@ -50,7 +50,9 @@ impl Axis {
     /// The slice, if all of it is static.
     pub fn as_static(&self) -> Option<AxisSlice> {
         match self.parts() {
-            [Part::Static(start), Part::Static(len), Part::Static(step)] => Some(AxisSlice { start, len, step }),
+            [Part::Static(start), Part::Static(len), Part::Static(step)] => {
+                Some(AxisSlice { start, len, step })
+            }
             _ => None,
         }
     }
@@ -58,7 +60,8 @@ impl Axis {
 
 impl From<(usize, AxisSlice)> for Axis {
     fn from((axis, slice): (usize, AxisSlice)) -> Self {
-        let (start, len, step) = (Part::Static(slice.start), Part::Static(slice.len), Part::Static(slice.step));
+        let (start, len, step) =
+            (Part::Static(slice.start), Part::Static(slice.len), Part::Static(slice.step));
         Self { axis, start, len, step }
     }
 }
@@ -91,7 +94,9 @@ impl OpDef for Slice {
                 Some(_) => None,
                 None => return Err(missing(name)),
             };
-            parts.filter(|p| p.len() == axes.len()).ok_or_else(|| raw.attrs.bad(name, "a number or `in ..` an axis"))
+            parts
+                .filter(|p| p.len() == axes.len())
+                .ok_or_else(|| raw.attrs.bad(name, "a number or `in ..` an axis"))
         };
         let (starts, lens, steps) = (parts("start")?, parts("len")?, parts("step")?);
         let mut op = Self { axes: SmallVec::new() };
@@ -145,7 +150,11 @@ impl OpDef for Slice {
         let mut operand = 1;
         for axis in &self.axes {
             let Some(dim) = dims.get(axis.axis).cloned() else {
-                return Err(OpError::out_of_range("axis", axis.axis as i64, format!("below rank {}", dims.len())));
+                return Err(OpError::out_of_range(
+                    "axis",
+                    axis.axis as i64,
+                    format!("below rank {}", dims.len()),
+                ));
             };
             let mut parts = [SymExpr::from(0), SymExpr::from(0), SymExpr::from(0)];
             for (part, expr) in axis.parts().iter().zip(&mut parts) {
@@ -199,7 +208,12 @@ impl OpDef for Slice {
             let slice = AxisSlice { start, len, step };
             check_range(axis.axis, slice, dim as i64)?;
             // In range, so all three fit.
-            data = data.slice(axis.axis, start as usize, len as usize, if len == 1 { 1 } else { step as isize })?;
+            data = data.slice(
+                axis.axis,
+                start as usize,
+                len as usize,
+                if len == 1 { 1 } else { step as isize },
+            )?;
         }
         Ok(vec![data])
     }
@@ -237,7 +251,11 @@ fn operand_value(cx: &mut Infer, input: usize, interval: Interval) -> Result<Sym
         return Ok(known);
     }
     let Some(both) = range.meet(interval) else {
-        return Err(OpError::clash(format!("operand {input} and its interval"), range.to_string(), interval.to_string()));
+        return Err(OpError::clash(
+            format!("operand {input} and its interval"),
+            range.to_string(),
+            interval.to_string(),
+        ));
     };
     if known.as_symbol().is_some() {
         // A symbol stands for itself elsewhere too: what this slice says must not leak there.
@@ -252,13 +270,21 @@ fn check_range(axis: usize, slice: AxisSlice, dim: i64) -> Result<(), OpError> {
     if slice.len <= 0 {
         return Ok(());
     }
-    let last = slice.len.checked_sub(1).and_then(|n| n.checked_mul(slice.step)).and_then(|n| n.checked_add(slice.start));
+    let last = slice
+        .len
+        .checked_sub(1)
+        .and_then(|n| n.checked_mul(slice.step))
+        .and_then(|n| n.checked_add(slice.start));
     let fits = |index: i64| index >= 0 && index < dim;
     match last {
         Some(last) if fits(slice.start) && fits(last) => Ok(()),
         last => {
             let value = if fits(slice.start) { last.unwrap_or(i64::MAX) } else { slice.start };
-            Err(OpError::out_of_range(format!("index on axis {axis}"), value, format!("0..{}", dim.max(1) - 1)))
+            Err(OpError::out_of_range(
+                format!("index on axis {axis}"),
+                value,
+                format!("0..{}", dim.max(1) - 1),
+            ))
         }
     }
 }

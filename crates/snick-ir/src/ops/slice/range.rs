@@ -43,7 +43,12 @@ pub(super) struct Range {
 
 impl Index {
     /// Entry `at` of an index input.
-    pub(super) fn entry(input: usize, at: usize, elements: Option<&[SymExpr]>, element_type: ElementType) -> Self {
+    pub(super) fn entry(
+        input: usize,
+        at: usize,
+        elements: Option<&[SymExpr]>,
+        element_type: ElementType,
+    ) -> Self {
         Self::Entry { input, at, known: elements.and_then(|e| e.get(at)).cloned(), element_type }
     }
 
@@ -105,7 +110,12 @@ impl Range {
     }
 
     /// How many elements the range selects of an axis, as a dim.
-    pub(super) fn length(&self, symbols: &mut Symbols, dim: &SymExpr, mut origin: impl FnMut() -> Origin) -> SymExpr {
+    pub(super) fn length(
+        &self,
+        symbols: &mut Symbols,
+        dim: &SymExpr,
+        mut origin: impl FnMut() -> Origin,
+    ) -> SymExpr {
         if self.single {
             return SymExpr::from(1);
         }
@@ -167,4 +177,14 @@ pub(super) fn select(data: &Tensor, ranges: &[Range]) -> Result<Tensor, OpError>
         view = view.slice(range.axis, slice.start as usize, slice.len as usize, slice.step as isize)?;
     }
     Ok(view)
+}
+
+impl crate::Infer<'_> {
+    /// [`Range::length`], with unknowns born at this node.
+    pub(super) fn range_length(&mut self, range: &Range, dim: &SymExpr) -> SymExpr {
+        let origins = [self.origin(), self.origin(), self.origin()];
+        let mut origins = origins.into_iter();
+        let last = self.origin();
+        range.length(self.symbols(), dim, || origins.next().unwrap_or(last))
+    }
 }

@@ -37,7 +37,11 @@ impl Slice8 {
             return Err(OpError::rank("the data", 0, "1 or more"));
         }
         if let Some(count) = count.filter(|&count| count > rank) {
-            return Err(OpError::out_of_range("the number of sliced axes", count as i64, format!("at most {rank}")));
+            return Err(OpError::out_of_range(
+                "the number of sliced axes",
+                count as i64,
+                format!("at most {rank}"),
+            ));
         }
         let axes: SmallVec<[usize; 4]> = match (inputs.get(4), count) {
             (None, Some(count)) => (0..count).collect(),
@@ -48,7 +52,8 @@ impl Slice8 {
             (_, None) => return Ok(Ranges::Unknown),
         };
         let known: SmallVec<[Option<Vec<SymExpr>>; 3]> = inputs[1..4].iter().map(|f| f.elements()).collect();
-        let entry = |i: usize, at: usize| Index::entry(i + 1, at, known[i].as_deref(), inputs[i + 1].element_type);
+        let entry =
+            |i: usize, at: usize| Index::entry(i + 1, at, known[i].as_deref(), inputs[i + 1].element_type);
         let ranges = axes.into_iter().enumerate().map(|(at, axis)| Range {
             axis,
             start: entry(0, at),
@@ -105,7 +110,9 @@ impl OpDef for Slice8 {
         let facts = facts_of(inputs);
         match self.ranges(&facts.iter().collect::<SmallVec<[&Fact; 5]>>())? {
             Ranges::Known(ranges) => Ok(vec![select(&inputs[0], &ranges)?]),
-            Ranges::Unknown => Err(OpError::NoValue { what: "`axes`".into(), why: "it is not integer".into() }),
+            Ranges::Unknown => {
+                Err(OpError::NoValue { what: "`axes`".into(), why: "it is not integer".into() })
+            }
         }
     }
 

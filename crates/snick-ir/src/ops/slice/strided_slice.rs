@@ -81,7 +81,9 @@ impl StridedSlice {
         for (fact, name) in inputs[1..].iter().zip(["begin", "end", "stride"]) {
             counts.extend(entry_count(fact, name)?.map(|count| (count, name)));
         }
-        let (Some(count), Some(rank)) = (common_count(&counts)?, inputs[0].shape.rank()) else { return Ok(None) };
+        let (Some(count), Some(rank)) = (common_count(&counts)?, inputs[0].shape.rank()) else {
+            return Ok(None);
+        };
         if count > MAX_ENTRIES {
             return Err(OpError::out_of_range("the number of entries", count as i64, "at most 64"));
         }
@@ -90,10 +92,15 @@ impl StridedSlice {
         let taken = (0..count).filter(|&i| !is_ellipsis(i) && !is_new(i)).count();
         if taken > rank {
             let expected = format!("at most {rank}, the rank of the data");
-            return Err(OpError::out_of_range("the number of entries that take an axis", taken as i64, expected));
+            return Err(OpError::out_of_range(
+                "the number of entries that take an axis",
+                taken as i64,
+                expected,
+            ));
         }
         let known: SmallVec<[Option<Vec<SymExpr>>; 3]> = inputs[1..].iter().map(|f| f.elements()).collect();
-        let entry = |i: usize, at: usize| Index::entry(i + 1, at, known[i].as_deref(), inputs[i + 1].element_type);
+        let entry =
+            |i: usize, at: usize| Index::entry(i + 1, at, known[i].as_deref(), inputs[i + 1].element_type);
         let mut plan = Plan { ranges: SmallVec::new(), outs: SmallVec::new() };
         let mut axis = 0;
         for at in 0..count {
@@ -108,7 +115,8 @@ impl StridedSlice {
                 continue;
             }
             let single = self.shrink_axis_mask.get(at);
-            let masked = |mask: Mask, index: Index| if mask.get(at) && !single { Index::Masked } else { index };
+            let masked =
+                |mask: Mask, index: Index| if mask.get(at) && !single { Index::Masked } else { index };
             plan.ranges.push(Range {
                 axis,
                 start: masked(self.begin_mask, entry(0, at)),
@@ -196,7 +204,10 @@ impl OpDef for StridedSlice {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let facts = facts_of(inputs);
         let Some(plan) = self.plan(&facts.iter().collect::<SmallVec<[&Fact; 5]>>())? else {
-            return Err(OpError::NoValue { what: "the number of entries".into(), why: "no index input".into() });
+            return Err(OpError::NoValue {
+                what: "the number of entries".into(),
+                why: "no index input".into(),
+            });
         };
         let mut view = select(&inputs[0], &plan.ranges)?;
         // From behind, so that positions before stay what they are.
@@ -212,7 +223,11 @@ impl OpDef for StridedSlice {
     fn lower(&self, cx: &mut Patch) -> Result<Lowered, OpError> {
         let facts = cx.input_facts()?;
         let Some(plan) = self.plan(&facts.iter().collect::<SmallVec<[&Fact; 5]>>())? else {
-            let what = if facts[0].shape.rank().is_none() { "the rank of the data" } else { "the number of entries" };
+            let what = if facts[0].shape.rank().is_none() {
+                "the rank of the data"
+            } else {
+                "the number of entries"
+            };
             return Ok(Lowered::Stay(format!("{what} is unknown")));
         };
         let data = cx.input(0)?;
@@ -220,13 +235,13 @@ impl OpDef for StridedSlice {
         let dropped: Vec<i64> = plan.ranges.iter().filter(|r| r.single).map(|r| r.axis as i64).collect();
         if !dropped.is_empty() {
             let axes = cx.ints(&[dropped.len()], &dropped)?;
-            value = cx.add(crate::ops::shape::squeeze::Squeeze::default(), &[value, axes])?;
+            value = cx.make("Squeeze", Attrs::new(), &[value, axes])?;
         }
         let made = plan.outs.iter().enumerate().filter(|(_, out)| **out == Out::New);
         let made: Vec<i64> = made.map(|(at, _)| at as i64).collect();
         if !made.is_empty() {
             let axes = cx.ints(&[made.len()], &made)?;
-            value = cx.add(crate::ops::shape::unsqueeze::Unsqueeze, &[value, axes])?;
+            value = cx.make("Unsqueeze", Attrs::new(), &[value, axes])?;
         }
         Ok(Lowered::one(value))
     }
