@@ -30,6 +30,7 @@ pub mod movement {}
 /// The slice family: the primitive and what lowers to it.
 pub mod slice {
     mod clamp;
+    mod notation;
     pub mod primitive;
     mod range;
     mod scalar;
@@ -37,6 +38,8 @@ pub mod slice {
     pub mod split;
     pub mod strided_slice;
     pub mod variadic_split;
+
+    pub use self::notation::notation;
 }
 
 /// What neural networks are made of.
