@@ -1,0 +1,6 @@
+//! What the verbs share: options, the console, JSON, models and their inputs.
+
+pub mod console;
+pub mod json;
+pub mod model;
+pub mod options;

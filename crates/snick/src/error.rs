@@ -1,0 +1,28 @@
+//! What stops a call of the facade. What is wrong with single layers is a [`snick_ir::Located`] in a list.
+
+use std::path::{Path, PathBuf};
+
+/// A call that could not do its work.
+#[derive(thiserror::Error, Debug)]
+#[allow(missing_docs, reason = "the message of each variant says what its fields are")]
+pub enum Error {
+    #[error(transparent)]
+    Read(#[from] snick_read::ReadError),
+    #[error("{}: {error}", path.display())]
+    Io { path: PathBuf, error: std::io::Error },
+    #[error("`{spec}`: {message}")]
+    Shape { spec: String, message: String },
+    #[error("there is no input `{name}`; {hint}")]
+    NoInput { name: String, hint: String },
+}
+
+impl Error {
+    /// A file that cannot be read or written.
+    pub fn io(path: &Path, error: std::io::Error) -> Self {
+        Self::Io { path: path.to_path_buf(), error }
+    }
+
+    pub(crate) fn shape(spec: &str, message: impl ToString) -> Self {
+        Self::Shape { spec: spec.to_string(), message: message.to_string() }
+    }
+}
