@@ -21,8 +21,9 @@ mod range;
 mod reduce;
 mod roll;
 mod rows;
+pub mod runs;
 mod softmax;
-pub(crate) mod strided_copy;
+pub mod strided_copy;
 mod tile;
 mod window;
 

@@ -32,11 +32,26 @@ pub mod reduction {
 
 /// Shapes as values, and values under other shapes.
 pub mod shape {
+    pub mod broadcast;
+    pub mod range;
+    pub mod reshape;
     pub mod shape_of;
+    pub mod squeeze;
+    pub mod unsqueeze;
 }
 
 /// Elements to other places.
-pub mod movement {}
+pub mod movement {
+    pub mod concat;
+    pub(crate) mod follow;
+    pub mod gather;
+    pub mod identity;
+    pub(crate) mod indices;
+    pub mod pad;
+    pub mod roll;
+    pub mod tile;
+    pub mod transpose;
+}
 
 /// The slice family: the primitive and what lowers to it.
 pub mod slice {
@@ -86,8 +101,20 @@ ops! {
     // reduction
     Reduce(reduction::reduce::Reduce),
     // shape
+    Broadcast(shape::broadcast::Broadcast),
+    Range(shape::range::Range),
+    Reshape(shape::reshape::Reshape),
     ShapeOf(shape::shape_of::ShapeOf),
+    Squeeze(shape::squeeze::Squeeze),
+    Unsqueeze(shape::unsqueeze::Unsqueeze),
     // movement
+    Concat(movement::concat::Concat),
+    Gather(movement::gather::Gather),
+    Identity(movement::identity::Identity),
+    Pad(movement::pad::Pad),
+    Roll(movement::roll::Roll),
+    Tile(movement::tile::Tile),
+    Transpose(movement::transpose::Transpose),
     // slice
     Slice(slice::primitive::Slice),
     Slice8(slice::slice8::Slice8),
