@@ -182,5 +182,5 @@ pub trait OpDef: Clone + PartialEq + fmt::Debug {
     }
 }
 
-/// Replacement values by output port.
-pub type Values = smallvec::SmallVec<[Value; 1]>;
+/// Replacement values by output port; `None` for an output that nobody reads.
+pub type Values = smallvec::SmallVec<[Option<Value>; 1]>;

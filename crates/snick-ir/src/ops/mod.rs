@@ -28,7 +28,16 @@ pub mod shape {
 pub mod movement {}
 
 /// The slice family: the primitive and what lowers to it.
-pub mod slice {}
+pub mod slice {
+    mod clamp;
+    pub mod primitive;
+    mod range;
+    mod scalar;
+    pub mod slice8;
+    pub mod split;
+    pub mod strided_slice;
+    pub mod variadic_split;
+}
 
 /// What neural networks are made of.
 pub mod nn {}
@@ -59,6 +68,11 @@ ops! {
     ShapeOf(shape::shape_of::ShapeOf),
     // movement
     // slice
+    Slice(slice::primitive::Slice),
+    Slice8(slice::slice8::Slice8),
+    Split(slice::split::Split),
+    StridedSlice(slice::strided_slice::StridedSlice),
+    VariadicSplit(slice::variadic_split::VariadicSplit),
     // nn
     // control
     SubGraph(control::subgraph::SubGraph),
