@@ -81,7 +81,17 @@ pub mod slice {
 }
 
 /// What neural networks are made of.
-pub mod nn {}
+pub mod nn {
+    pub mod attention;
+    pub mod convolution;
+    pub mod interpolate;
+    pub mod matmul;
+    pub mod mvn;
+    pub mod pool;
+    pub mod scale;
+    pub mod softmax;
+    pub mod window;
+}
 
 /// Ops that own graphs, and layers of which only the ports are known.
 pub mod control {
@@ -148,6 +158,13 @@ ops! {
     StridedSlice(slice::strided_slice::StridedSlice),
     VariadicSplit(slice::variadic_split::VariadicSplit),
     // nn
+    Convolution(nn::convolution::Convolution),
+    Interpolate(nn::interpolate::Interpolate),
+    MatMul(nn::matmul::MatMul),
+    Mvn(nn::mvn::Mvn),
+    Pool(nn::pool::Pool),
+    ScaledDotProductAttention(nn::attention::ScaledDotProductAttention),
+    Softmax(nn::softmax::Softmax),
     // control
     SubGraph(control::subgraph::SubGraph),
 }
