@@ -13,23 +13,50 @@ pub mod source {
 
 /// One element at a time.
 pub mod elementwise {
+    pub mod arithmetic;
+    pub mod auto_broadcast;
+    pub mod compare;
     pub mod convert;
+    pub mod domain;
+    pub mod known_elements;
+    pub mod logical;
+    pub mod logical_not;
+    pub mod select;
+    pub mod unary;
 }
 
 /// Many elements to one.
-pub mod reduction {}
+pub mod reduction {
+    pub mod reduce;
+}
 
 /// Shapes as values, and values under other shapes.
 pub mod shape {
+    pub mod broadcast;
+    pub mod range;
+    pub mod reshape;
     pub mod shape_of;
+    pub mod squeeze;
+    pub mod unsqueeze;
 }
 
 /// Elements to other places.
-pub mod movement {}
+pub mod movement {
+    pub mod concat;
+    pub(crate) mod follow;
+    pub mod gather;
+    pub mod identity;
+    pub(crate) mod indices;
+    pub mod pad;
+    pub mod roll;
+    pub mod tile;
+    pub mod transpose;
+}
 
 /// The slice family: the primitive and what lowers to it.
 pub mod slice {
     mod clamp;
+    mod notation;
     pub mod primitive;
     mod range;
     mod scalar;
@@ -37,6 +64,8 @@ pub mod slice {
     pub mod split;
     pub mod strided_slice;
     pub mod variadic_split;
+
+    pub use self::notation::notation;
 }
 
 /// What neural networks are made of.
@@ -62,11 +91,30 @@ ops! {
     Parameter(source::parameter::Parameter),
     Result(source::result::GraphResult),
     // elementwise
+    Arithmetic(elementwise::arithmetic::Arithmetic),
+    Compare(elementwise::compare::Compare),
     Convert(elementwise::convert::Convert),
+    Logical(elementwise::logical::Logical),
+    LogicalNot(elementwise::logical_not::LogicalNot),
+    Select(elementwise::select::Select),
+    Unary(elementwise::unary::Unary),
     // reduction
+    Reduce(reduction::reduce::Reduce),
     // shape
+    Broadcast(shape::broadcast::Broadcast),
+    Range(shape::range::Range),
+    Reshape(shape::reshape::Reshape),
     ShapeOf(shape::shape_of::ShapeOf),
+    Squeeze(shape::squeeze::Squeeze),
+    Unsqueeze(shape::unsqueeze::Unsqueeze),
     // movement
+    Concat(movement::concat::Concat),
+    Gather(movement::gather::Gather),
+    Identity(movement::identity::Identity),
+    Pad(movement::pad::Pad),
+    Roll(movement::roll::Roll),
+    Tile(movement::tile::Tile),
+    Transpose(movement::transpose::Transpose),
     // slice
     Slice(slice::primitive::Slice),
     Slice8(slice::slice8::Slice8),

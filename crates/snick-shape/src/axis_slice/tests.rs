@@ -1,3 +1,5 @@
+//! Slices of one axis against loops over their indices.
+
 use super::hull::length_interval;
 use super::symbolic::{Bound, length};
 use super::*;

@@ -1,3 +1,5 @@
+//! Simplification never changes a function: enumerated and random expressions against their values.
+
 use super::*;
 use crate::interval::Interval;
 use crate::symbols::{Origin, Symbols};

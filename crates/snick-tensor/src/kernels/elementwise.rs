@@ -1,0 +1,11 @@
+//! One element out for one element, or one of each input, in.
+
+mod binary;
+mod compare;
+mod select;
+mod unary;
+
+pub use binary::BinaryOp;
+pub use compare::{CompareOp, LogicalOp, logical_not};
+pub use select::select;
+pub use unary::{TestOp, UnaryOp};
