@@ -2,12 +2,20 @@
 
 use std::path::{Path, PathBuf};
 
+use snick_ir::Located;
+
+use crate::npz::NpzError;
+
 /// A call that could not do its work.
 #[derive(thiserror::Error, Debug)]
 #[allow(missing_docs, reason = "the message of each variant says what its fields are")]
 pub enum Error {
     #[error(transparent)]
     Read(#[from] snick_read::ReadError),
+    #[error(transparent)]
+    Run(#[from] Located),
+    #[error("{}{}: {error}", path.display(), if array.is_empty() { String::new() } else { format!(": array `{array}`") })]
+    Npz { path: PathBuf, array: String, error: NpzError },
     #[error("{}: {error}", path.display())]
     Io { path: PathBuf, error: std::io::Error },
     #[error("`{spec}`: {message}")]
@@ -20,6 +28,10 @@ impl Error {
     /// A file that cannot be read or written.
     pub fn io(path: &Path, error: std::io::Error) -> Self {
         Self::Io { path: path.to_path_buf(), error }
+    }
+
+    pub(crate) fn npz(path: &Path, array: &str, error: NpzError) -> Self {
+        Self::Npz { path: path.to_path_buf(), array: array.to_string(), error }
     }
 
     pub(crate) fn shape(spec: &str, message: impl ToString) -> Self {

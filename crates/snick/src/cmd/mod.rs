@@ -2,6 +2,7 @@
 
 mod bench;
 mod infer;
+mod run;
 
 use clap::Subcommand;
 
@@ -13,6 +14,8 @@ use crate::cli::options::Common;
 pub enum Verb {
     /// Shapes and element types of every output of every layer
     Infer(infer::Options),
+    /// Executes the model; inputs not given are drawn from the seed
+    Run(run::Options),
     /// Time per stage, inside one process
     Bench(bench::Options),
 }
@@ -21,6 +24,7 @@ pub enum Verb {
 pub fn run(verb: Verb, common: &Common, console: &Console) -> Result<Outcome, Failure> {
     match verb {
         Verb::Infer(options) => infer::run(&options, common, console),
+        Verb::Run(options) => run::run(&options, common, console),
         Verb::Bench(options) => bench::run(&options, common, console),
     }
 }
