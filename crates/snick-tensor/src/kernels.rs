@@ -2,4 +2,6 @@
 //! what it is given, and answers the same bits every time.
 
 pub mod runs;
+pub mod scatter_reduce;
 pub mod strided_copy;
+pub mod top_k;
