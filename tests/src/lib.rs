@@ -1,1 +1,9 @@
-//! The integration tests of the workspace.
+//! The integration tests of the workspace: one binary, a module a stage.
+//!
+//! Inputs are files in `cases/<stage>/` and the models in `models/`; outputs are snapshots. A new case is a new file.
+#![cfg(test)]
+
+mod corpus;
+mod files;
+mod stages;
+mod tidy;

@@ -222,8 +222,13 @@ impl Graph {
     /// Names the file for messages, bodies included.
     pub fn set_source(&mut self, source: &str) {
         self.source = source.into();
+        self.for_each_body(|body| body.set_source(source));
+    }
+
+    /// Visits the bodies that ops of this graph own.
+    pub fn for_each_body(&mut self, mut visit: impl FnMut(&mut Graph)) {
         for node in self.nodes.node_weights_mut() {
-            node.op.bodies_mut().iter_mut().for_each(|body| body.set_source(source));
+            node.op.bodies_mut().iter_mut().for_each(&mut visit);
         }
     }
 

@@ -282,12 +282,13 @@ impl<'a> Infer<'a> {
         dims.into_iter().fold(SymExpr::from(1), |product, dim| self.mul(&product, dim))
     }
 
-    /// An expression as a dim: a negative constant is `None`; an expression that may be negative loses that part
-    /// of its interval, as a model that runs has no negative dims.
+    /// An expression as a dim. `None` if it is negative for certain; one that may be negative is not in any run that
+    /// gets this far, so `max(expr, 0)` is as good. Not for numbers in which -1 means something.
     pub fn as_dim(&mut self, expr: &SymExpr) -> Option<SymExpr> {
         let interval = self.interval(expr);
-        let dim = interval.meet(Interval::DIM)?;
-        if dim == interval { Some(expr.clone()) } else { Some(self.unknown(dim)) }
+        interval.meet(Interval::DIM)?;
+        // Not refined to be positive: that would say something of its symbols, which stand elsewhere too.
+        Some(if interval.lo() >= 0 { expr.clone() } else { self.max(expr, &SymExpr::from(0)) })
     }
 
     /// The one dim that two dims, equal in every run, are.

@@ -149,6 +149,11 @@ impl<'a> RawNode<'a> {
             bodies: RefCell::default(),
         }
     }
+
+    /// Which of the names of a family this layer has: its row in the family's table.
+    pub fn row(&self, names: &[OpName]) -> usize {
+        names.iter().position(|name| name.name.eq_ignore_ascii_case(self.op_type)).unwrap_or(0)
+    }
 }
 
 /// An op: everything there is to know of it. One file implements it.
@@ -182,5 +187,5 @@ pub trait OpDef: Clone + PartialEq + fmt::Debug {
     }
 }
 
-/// Replacement values by output port.
-pub type Values = smallvec::SmallVec<[Value; 1]>;
+/// Replacement values by output port; `None` for an output that nobody reads.
+pub type Values = smallvec::SmallVec<[Option<Value>; 1]>;

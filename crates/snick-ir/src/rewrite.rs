@@ -7,11 +7,12 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
+use snick_shape::{Origin, SymExpr, Symbols};
 use snick_tensor::Tensor;
 
 use crate::op::Values;
 use crate::ops::source::constant::Constant;
-use crate::{Fact, Graph, Located, Node, NodeId, Op, OpError, Value};
+use crate::{Attrs, Fact, Facts, Graph, Located, Node, NodeId, Op, OpError, RawNode, Value, Version};
 
 /// What a rule, or the lowering of an op, answers.
 #[derive(Clone, PartialEq, Debug)]
@@ -27,7 +28,7 @@ pub enum Lowered {
 impl Lowered {
     /// One value replaces the only output.
     pub fn one(value: Value) -> Self {
-        Self::Replace(smallvec::smallvec![value])
+        Self::Replace(smallvec::smallvec![Some(value)])
     }
 }
 
@@ -55,6 +56,16 @@ impl<'g> Patch<'g> {
     /// The graph as it stands.
     pub fn graph(&self) -> &Graph {
         self.graph
+    }
+
+    /// The symbols of the graph, to build expressions.
+    pub fn symbols(&mut self) -> &mut Symbols {
+        &mut self.graph.symbols
+    }
+
+    /// The place of birth of a symbol that the rule makes.
+    pub fn origin(&self) -> Origin {
+        Origin { node: u32::try_from(self.root.index()).unwrap_or(u32::MAX), port: 0, axis: 0 }
     }
 
     /// The node the rule looks at.
@@ -99,6 +110,31 @@ impl<'g> Patch<'g> {
         Ok(Value { node: id, port: 0 })
     }
 
+    /// Adds a node by its OpenVINO operation type; returns its first output.
+    pub fn make(&mut self, op_type: &str, attrs: Attrs, inputs: &[Value]) -> Result<Value, OpError> {
+        let op = Op::parse(&mut RawNode::openvino(op_type, Version::Unversioned, attrs, 1))?;
+        if op.is_opaque() {
+            return Err(OpError::unsupported(format!("operation type `{op_type}`")));
+        }
+        self.add(op, inputs)
+    }
+
+    /// Facts of all inputs of the node.
+    pub fn input_facts(&self) -> Result<Facts, OpError> {
+        let inputs = self.graph.inputs(self.root);
+        let fact = |(port, value): (usize, &Option<Value>)| {
+            value.and_then(|value| self.graph.fact(value)).cloned().ok_or(OpError::NotConnected { port })
+        };
+        inputs.iter().enumerate().map(fact).collect()
+    }
+
+    /// A dim of an output of the node, as inferred.
+    pub fn output_dim(&self, port: u32, axis: usize) -> Result<SymExpr, OpError> {
+        let dims = self.fact(self.output(port))?.shape.dims();
+        let dim = dims.and_then(|dims| dims.get(axis)).cloned();
+        dim.ok_or_else(|| OpError::out_of_range("axis", axis as i64, "an axis of the output"))
+    }
+
     /// Adds an i64 constant.
     pub fn ints(&mut self, dims: &[usize], values: &[i64]) -> Result<Value, OpError> {
         let tensor = Tensor::from_vec(dims, values.to_vec())?;
@@ -118,10 +154,11 @@ impl<'g> Patch<'g> {
     }
 
     /// Puts `values` in place of the outputs of the node.
-    fn land(self, values: &[Value]) {
+    fn land(self, values: &[Option<Value>]) {
         let Self { graph, root, added } = self;
         let (name, several) = (graph.node(root).name.clone(), values.len() > 1);
         for (port, &new) in (0..).zip(values) {
+            let Some(new) = new else { continue };
             let old = Value { node: root, port };
             graph.replace_uses(old, new);
             let Some(out) = graph.nodes[root.petgraph()].outs.get_mut(port as usize) else { continue };
@@ -220,9 +257,10 @@ pub fn apply(graph: &mut Graph, rules: &[Rule], stop_after: Option<usize>) -> Tr
 }
 
 /// Why a replacement must not land: some new fact does not refine the old one.
-fn refused(patch: &Patch, values: &[Value]) -> Option<OpError> {
+fn refused(patch: &Patch, values: &[Option<Value>]) -> Option<OpError> {
     let symbols = patch.graph.symbols();
     for (port, &value) in (0..).zip(values) {
+        let Some(value) = value else { continue };
         let old = patch.graph.fact(patch.output(port))?;
         let new = patch.graph.fact(value);
         if !new.is_some_and(|new| new.refines(old, symbols)) {

@@ -7,7 +7,7 @@ use crate::interval::Interval;
 use crate::sym_expr::bounds::{Bounds, Fact};
 use crate::sym_expr::min_max::{Extremum, extremum};
 use crate::sym_expr::print::Printed;
-use crate::sym_expr::{Sum, SymExpr, SymbolId, Term, division, eval};
+use crate::sym_expr::{Atom, Sum, SymExpr, SymbolId, Term, division, eval, substitute};
 
 /// Where a symbol was born. Opaque to this crate: the numbering is the caller's.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -101,6 +101,16 @@ impl Symbols {
         }
     }
 
+    /// The symbol of this name.
+    pub fn find(&self, name: &str) -> Option<SymbolId> {
+        self.names.get(name).copied()
+    }
+
+    /// All symbols, in order of birth.
+    pub fn ids(&self) -> impl Iterator<Item = SymbolId> + use<> {
+        (0_u32..).take(self.symbols.len()).map(SymbolId)
+    }
+
     /// The name of a symbol that has one.
     pub fn name(&self, symbol: SymbolId) -> Option<&str> {
         self.symbols.get(symbol.index())?.name.as_deref()
@@ -150,18 +160,15 @@ impl Symbols {
     }
 
     /// Records that the expression lies in `interval`, beyond what its parts say.
-    /// Shifts and multiples of the expression profit too; a bare symbol (or a
-    /// shift or multiple of one) is narrowed itself. Nothing happens for
-    /// constants or where the claim contradicts what is known.
+    /// Shifts and multiples of the expression profit too. Nothing happens for
+    /// constants, where the claim contradicts what is known, and for a bare symbol
+    /// (or a shift or multiple of one): that stands for itself in other places,
+    /// which must not learn of a claim made here.
     pub fn refine(&mut self, expr: &SymExpr, interval: Interval) {
         let Some(fact) = Fact::new(expr, interval) else { return };
         if let [term] = fact.direction.as_slice()
-            && let Some(crate::sym_expr::Atom::Symbol(id)) = term.monomial.as_atom()
+            && matches!(term.monomial.as_atom(), Some(Atom::Symbol(_)))
         {
-            let id = *id;
-            if let Some(met) = self.symbol_interval(id).meet(fact.interval) {
-                self.narrow(id, met);
-            }
             return;
         }
         if self.interval(expr).meet(interval).is_none() {
@@ -230,8 +237,20 @@ impl Symbols {
         eval::eval(expr, value)
     }
 
+    /// The expression with each symbol replaced by what `replacement` gives for it
+    /// (itself, where that is nothing), normalised anew. Both the replacements
+    /// and the result are expressions over this table. `None` as for the
+    /// constructors, also when a divisor may now be 0.
+    pub fn substitute(
+        &self,
+        expr: &SymExpr,
+        replacement: &dyn Fn(SymbolId) -> Option<SymExpr>,
+    ) -> Option<SymExpr> {
+        substitute::substitute(self, expr, replacement)
+    }
+
     /// The expression as people write it: `W-1`, `max(W-1,0)`, `(H+1)/2` (a
-    /// floor division), `2*N*H`. Symbols without a name print as `s3`.
+    /// floor division), `W%2`, `2*N*H`. Symbols without a name print as `s3`.
     pub fn display<'a>(&'a self, expr: &'a SymExpr) -> impl fmt::Display + 'a {
         Printed { symbols: self, expr }
     }

@@ -1,1 +1,29 @@
-//! Read, infer, canonicalise, run and emit OpenVINO IR models: the library facade and the command line.
+//! Read, infer, canonicalise, run and emit OpenVINO IR models: the facade other programs use, and the command line.
+//!
+//! ```
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/slice8_01_basic/model.xml");
+//! let mut model = snick::load(path)?;
+//! assert!(model.infer().is_empty());
+//! let x = model.graph.parameters().next().unwrap();
+//! println!("{}", model.graph.node(x).outs[0].fact.shape.display_intervals(model.graph.symbols()));
+//! # Ok::<(), snick::Error>(())
+//! ```
+//!
+//! The crates below are there for more: `snick_ir` (graph, ops, inference, text form, rewriting), `snick_shape`
+//! (symbolic shapes), `snick_tensor` (data).
+
+pub mod npz;
+
+mod draw;
+mod error;
+mod files;
+mod inputs;
+mod model;
+mod outputs;
+
+pub use draw::{Dims, draw_inputs};
+pub use error::Error;
+pub use files::write_file;
+pub use inputs::{by_parameter, find_input};
+pub use model::{Model, load, load_with, parse};
+pub use outputs::{named_outputs, output_names};

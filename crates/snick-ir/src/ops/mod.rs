@@ -13,11 +13,34 @@ pub mod source {
 
 /// One element at a time.
 pub mod elementwise {
+    pub mod arithmetic;
+    pub mod auto_broadcast;
+    pub mod bitwise;
+    pub mod bitwise_not;
+    pub mod clamp;
+    pub mod compare;
     pub mod convert;
+    pub mod convert_like;
+    pub mod domain;
+    pub mod elu;
+    pub mod fake_quantize;
+    pub mod float_tests;
+    pub mod gelu;
+    pub mod known_elements;
+    pub mod logical;
+    pub mod logical_not;
+    pub mod prelu;
+    pub mod round;
+    pub mod scalar_parameters;
+    pub mod select;
+    pub mod unary;
 }
 
 /// Many elements to one.
-pub mod reduction {}
+pub mod reduction {
+    pub mod cum_sum;
+    pub mod reduce;
+}
 
 /// Shapes as values, and values under other shapes.
 pub mod shape {
@@ -56,10 +79,32 @@ pub mod movement {
 }
 
 /// The slice family: the primitive and what lowers to it.
-pub mod slice {}
+pub mod slice {
+    mod clamp;
+    mod notation;
+    pub mod primitive;
+    mod range;
+    mod scalar;
+    pub mod slice8;
+    pub mod split;
+    pub mod strided_slice;
+    pub mod variadic_split;
+
+    pub use self::notation::notation;
+}
 
 /// What neural networks are made of.
-pub mod nn {}
+pub mod nn {
+    pub mod attention;
+    pub mod convolution;
+    pub mod interpolate;
+    pub mod matmul;
+    pub mod mvn;
+    pub mod pool;
+    pub mod scale;
+    pub mod softmax;
+    pub mod window;
+}
 
 /// Ops that own graphs, and layers of which only the ports are known.
 pub mod control {
@@ -81,8 +126,29 @@ ops! {
     Parameter(source::parameter::Parameter),
     Result(source::result::GraphResult),
     // elementwise
+    Arithmetic(elementwise::arithmetic::Arithmetic),
+    Bitwise(elementwise::bitwise::Bitwise),
+    BitwiseNot(elementwise::bitwise_not::BitwiseNot),
+    Clamp(elementwise::clamp::Clamp),
+    Compare(elementwise::compare::Compare),
     Convert(elementwise::convert::Convert),
+    ConvertLike(elementwise::convert_like::ConvertLike),
+    Elu(elementwise::elu::Elu),
+    FakeQuantize(elementwise::fake_quantize::FakeQuantize),
+    FloatTest(elementwise::float_tests::FloatTest),
+    Gelu(elementwise::gelu::Gelu),
+    HardSigmoid(elementwise::scalar_parameters::HardSigmoid),
+    Logical(elementwise::logical::Logical),
+    LogicalNot(elementwise::logical_not::LogicalNot),
+    PRelu(elementwise::prelu::PRelu),
+    Round(elementwise::round::Round),
+    Select(elementwise::select::Select),
+    Selu(elementwise::scalar_parameters::Selu),
+    Swish(elementwise::scalar_parameters::Swish),
+    Unary(elementwise::unary::Unary),
     // reduction
+    CumSum(reduction::cum_sum::CumSum),
+    Reduce(reduction::reduce::Reduce),
     // shape
     Broadcast(shape::broadcast::Broadcast),
     Eye(shape::eye::Eye),
@@ -111,7 +177,19 @@ ops! {
     TopK(movement::top_k::TopK),
     Transpose(movement::transpose::Transpose),
     // slice
+    Slice(slice::primitive::Slice),
+    Slice8(slice::slice8::Slice8),
+    Split(slice::split::Split),
+    StridedSlice(slice::strided_slice::StridedSlice),
+    VariadicSplit(slice::variadic_split::VariadicSplit),
     // nn
+    Convolution(nn::convolution::Convolution),
+    Interpolate(nn::interpolate::Interpolate),
+    MatMul(nn::matmul::MatMul),
+    Mvn(nn::mvn::Mvn),
+    Pool(nn::pool::Pool),
+    ScaledDotProductAttention(nn::attention::ScaledDotProductAttention),
+    Softmax(nn::softmax::Softmax),
     // control
     SubGraph(control::subgraph::SubGraph),
 }

@@ -23,7 +23,7 @@ pub enum Bound {
 /// keeps the size for every value; else the expression that is right for every
 /// value of its symbols, refined in `symbols` by [`length_interval`]; else a
 /// fresh symbol, born at `origin`, with that interval. `step` is `None` when it
-/// is unknown. The rule is that of [`AxisSlice::resolve`]; on an unbounded axis
+/// is unknown, as a step of 0 then is too. The rule is that of [`AxisSlice::resolve`]; on an unbounded axis
 /// bounds of 2^31-1 or more in size count as infinite.
 pub fn length(
     symbols: &mut Symbols,
@@ -53,11 +53,11 @@ pub fn length(
     }
     let exact = axis.expression(start, stop, step);
     let Some(exact) = exact else { return symbols.fresh(hull, origin) };
-    let known = symbols.interval(&exact).meet(hull).unwrap_or(hull);
-    if let Some(constant) = known.is_exact() {
+    let interval = symbols.interval(&exact);
+    if let Some(constant) = interval.meet(hull).unwrap_or(hull).is_exact() {
         return SymExpr::Const(constant);
     }
-    if exact.as_symbol().is_none() {
+    if exact.as_symbol().is_none() && !hull.covers(&interval) {
         symbols.refine(&exact, hull);
     }
     exact
@@ -140,7 +140,8 @@ impl Axis<'_> {
         } else {
             self.backward(self.place(start, last)?, self.place(stop, first)?)?
         };
-        let span = if self.may_be_empty { self.symbols.min(&span, self.dim)? } else { span };
+        // On an empty axis the cases above say nothing: the cap makes it 0.
+        let span = if self.may_be_empty { self.symbols.min(&self.positive(&span)?, self.dim)? } else { span };
         self.symbols.ceil_div(&span, &SymExpr::Const(step.checked_abs()?))
     }
 
@@ -201,10 +202,19 @@ impl Axis<'_> {
             (FromEnd(s), FromStart(e)) => self.positive(&symbols.sub(&symbols.add(d, &s)?, &e)?),
             (FromEnd(s), FromEnd(e)) => {
                 // max(d+s,0) - max(d+e,-1)
-                let from = self.positive(&symbols.add(d, &s)?)?;
-                let whole = symbols.add(&from, &one)?;
-                let part = symbols.sub(&from, &symbols.add(d, &e)?)?;
-                symbols.min(&whole, &self.positive(&part)?)
+                let between = symbols.sub(&s, &e)?;
+                let order = self.bound_interval(&between);
+                let before_end = self.positive(&symbols.neg(&symbols.add(d, &e)?)?)?;
+                let upto = symbols.add(&symbols.add(d, &s)?, &one)?;
+                if order.hi() <= 0 {
+                    // Only the first element, and only where both fall short of it.
+                    symbols.min(&before_end, &one)
+                } else if order.lo() > 0 {
+                    symbols.min(&between, &symbols.max(&upto, &one)?)
+                } else {
+                    let part = symbols.max(&between, &before_end)?;
+                    symbols.min(&self.positive(&part)?, &symbols.max(&upto, &one)?)
+                }
             }
             (BeforeAll, BeforeAll) => Some(one),
             (BeforeAll, FromEnd(e)) => {

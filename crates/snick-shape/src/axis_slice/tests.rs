@@ -1,1 +1,361 @@
+//! Slices of one axis against loops over their indices.
 
+use super::hull::length_interval;
+use super::symbolic::{Bound, length};
+use super::*;
+use crate::interval::Interval;
+use crate::sym_expr::{SymExpr, SymbolId};
+use crate::symbols::{Origin, Symbols};
+
+const EXTREMES: [i64; 8] = [
+    i64::MIN,
+    i64::MIN + 1,
+    i32::MIN as i64,
+    -(i32::MAX as i64),
+    i32::MAX as i64,
+    u32::MAX as i64,
+    i64::MAX - 1,
+    i64::MAX,
+];
+
+fn bounds() -> Vec<Option<i64>> {
+    (-9..=9).chain(EXTREMES).map(Some).chain([None]).collect()
+}
+
+/// The rule, walked index by index.
+fn naive(dim: i64, start: Option<i64>, stop: Option<i64>, step: i64) -> Vec<i64> {
+    let d = i128::from(dim);
+    let from_end = |v: i64| if v < 0 { i128::from(v) + d } else { i128::from(v) };
+    let forward = step > 0;
+    let mut at = match start {
+        None if forward => 0,
+        None => d - 1,
+        Some(v) => from_end(v),
+    };
+    let stop = match stop {
+        None if forward => d,
+        None => -1,
+        Some(v) => from_end(v).max(-1),
+    };
+    at = at.max(0);
+    if !forward {
+        at = at.min(d - 1);
+    }
+    let mut indices = Vec::new();
+    while if forward { at < stop && at < d } else { at > stop && at >= 0 } {
+        indices.push(at as i64);
+        at += i128::from(step);
+    }
+    indices
+}
+
+#[test]
+fn resolve_walks_the_same_indices_as_the_rule() {
+    let steps: Vec<i64> = (-4..=4).chain(EXTREMES).filter(|step| *step != 0).collect();
+    for dim in 0..=6 {
+        for start in bounds() {
+            for stop in bounds() {
+                for &step in &steps {
+                    let slice = AxisSlice::resolve(dim, start, stop, step).unwrap();
+                    let indices: Vec<i64> = slice.indices().collect();
+                    let case = format!("{dim} {start:?}:{stop:?}:{step}");
+                    assert_eq!(indices, naive(dim, start, stop, step), "{case}");
+                    assert!(slice.step != 0, "{case}");
+                    assert!(slice.len > 1 || slice.step == 1, "{case}");
+                    assert!(slice.len > 0 || slice.start == 0, "{case}");
+                    let all = indices.iter().copied().eq(0..dim);
+                    assert_eq!(slice.is_whole(dim), all, "{case}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn resolve_survives_every_extreme() {
+    for dim in [0, 1, i64::MAX - 1, i64::MAX] {
+        for start in bounds() {
+            for stop in bounds() {
+                for step in EXTREMES.into_iter().chain([-1, 1]) {
+                    let slice = AxisSlice::resolve(dim, start, stop, step).unwrap();
+                    assert!((0..=dim).contains(&slice.len) && slice.start >= 0);
+                }
+            }
+        }
+    }
+    assert_eq!(AxisSlice::resolve(3, None, None, 0), Err(SliceError::ZeroStep));
+    assert_eq!(AxisSlice::resolve(-1, None, None, 1), Err(SliceError::NegativeDim(-1)));
+}
+
+#[test]
+fn start_below_the_axis_selects_its_first_element_backwards() {
+    let slice = AxisSlice::resolve(10, Some(-11), Some(-100), -1).unwrap();
+    assert_eq!(slice, AxisSlice { start: 0, len: 1, step: 1 });
+}
+
+#[test]
+fn composition_selects_what_both_select() {
+    let slices = |dim: i64| {
+        (-4..=4).filter(|step| *step != 0).flat_map(move |step| {
+            let bounds = [None, Some(-2), Some(-1), Some(0), Some(1), Some(3)];
+            bounds
+                .into_iter()
+                .flat_map(move |start| bounds.map(|stop| AxisSlice::resolve(dim, start, stop, step).unwrap()))
+        })
+    };
+    for outer in slices(6) {
+        let picked: Vec<i64> = outer.indices().collect();
+        for inner in slices(outer.len) {
+            let both = outer.then(&inner);
+            let expected = inner.indices().map(|k| picked[k as usize]);
+            assert!(both.indices().eq(expected), "{outer:?} {inner:?}");
+            assert!(both.len > 1 || both.step == 1);
+        }
+    }
+}
+
+fn len(dim: i64, start: Option<i64>, stop: Option<i64>, step: i64) -> i64 {
+    AxisSlice::resolve(dim, start, stop, step).unwrap().len
+}
+
+fn of(lo: i64, hi: i64) -> Interval {
+    Interval::new(lo, hi).unwrap()
+}
+
+fn values(bound: Option<Interval>) -> Vec<Option<i64>> {
+    bound.map_or(vec![None], |bound| (bound.lo()..=bound.hi()).map(Some).collect())
+}
+
+fn brute(dim: Interval, start: Option<Interval>, stop: Option<Interval>, step: i64) -> Interval {
+    let mut hull: Option<Interval> = None;
+    for dim in dim.lo()..=dim.hi() {
+        for start in values(start) {
+            for stop in values(stop) {
+                let length = Interval::exact(len(dim, start, stop, step));
+                hull = Some(hull.map_or(length, |known| known.hull(length)));
+            }
+        }
+    }
+    hull.unwrap()
+}
+
+#[test]
+fn length_interval_is_the_exact_hull() {
+    let dims = [of(0, 0), of(0, 3), of(1, 6), of(2, 4), of(3, 10), of(0, 12), of(5, 5)];
+    let mut ranges = vec![None];
+    for lo in -7..=7 {
+        for width in [0, 1, 3, 9] {
+            ranges.push(Some(of(lo, lo + width)));
+        }
+    }
+    for dim in dims {
+        for &start in &ranges {
+            for &stop in &ranges {
+                for step in [-3, -2, -1, 1, 2, 3] {
+                    let hull = length_interval(dim, start, stop, step);
+                    let expected = brute(dim, start, stop, step);
+                    assert_eq!(hull, expected, "{dim} {start:?} {stop:?} {step}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn length_interval_on_unbounded_axes() {
+    let at = |v: i64| Some(Interval::exact(v));
+    let from = |lo| of(lo, i64::MAX);
+    let cases = [
+        (from(2), at(-5), at(2), 1, of(0, 2)),
+        (from(2), at(3), at(-3), -1, of(0, 2)),
+        (from(0), at(-4), at(-4), -1, of(0, 1)),
+        (from(0), at(-1), at(3), 1, of(0, 1)),
+        (from(2), at(-8), at(7), 1, of(0, 7)),
+        (from(0), at(-5), None, -1, from(0)),
+        (from(0), None, at(-5), -1, of(0, 4)),
+        (from(10), at(-3), at(i64::MIN), -1, from(8)),
+        (from(2), at(0), at(i32::MAX as i64), 1, from(2)),
+        (from(2), at(-2), at(i32::MAX as i64), 1, of(2, 2)),
+        (from(1), None, None, 2, from(1)),
+        (from(0), at(0), at(i64::MAX), i64::MAX, of(0, 1)),
+        (from(0), Some(Interval::ANY), None, 1, from(0)),
+        (of(0, 8), Some(Interval::ANY), Some(Interval::ANY), 2, of(0, 4)),
+    ];
+    for (dim, start, stop, step, expected) in cases {
+        assert_eq!(length_interval(dim, start, stop, step), expected, "{dim} {start:?} {stop:?}");
+    }
+}
+
+#[test]
+fn length_interval_survives_every_extreme() {
+    let mut dims = vec![Interval::DIM, Interval::ANY, Interval::exact(i64::MAX)];
+    dims.push(of(i64::MAX - 1, i64::MAX));
+    for dim in dims {
+        for start in bounds() {
+            for stop in bounds() {
+                for step in EXTREMES.into_iter().chain([-1, 1]) {
+                    let exact = |bound: Option<i64>| bound.map(Interval::exact);
+                    let hull = length_interval(dim, exact(start), exact(stop), step);
+                    assert!(hull.lo() >= 0);
+                }
+            }
+        }
+    }
+}
+
+/// A dimension `scale * symbol + shift` with the symbol in an interval.
+fn affine(symbols: &mut Symbols, interval: Interval, scale: i64, shift: i64) -> SymExpr {
+    let symbol = symbols.named("D", interval, Origin::default()).unwrap();
+    let scaled = symbols.mul(&symbol, &SymExpr::Const(scale)).unwrap();
+    symbols.add(&scaled, &SymExpr::Const(shift)).unwrap()
+}
+
+#[test]
+fn symbolic_length_is_right_everywhere_for_constant_bounds() {
+    let axes = [(of(0, 9), 1, 0), (of(2, 9), 1, 0), (of(1, 7), 1, -1), (of(0, 5), 2, 1)];
+    for (interval, scale, shift) in axes {
+        for start in (-6..=6).map(Some).chain([None, Some(i64::MIN), Some(i64::MAX)]) {
+            for stop in (-6..=6).map(Some).chain([None, Some(i64::MIN), Some(i64::MAX)]) {
+                for step in [-3, -2, -1, 1, 2, 3] {
+                    let mut symbols = Symbols::default();
+                    let dim = affine(&mut symbols, interval, scale, shift);
+                    let bound = |b: Option<i64>| b.map_or(Bound::Masked, |v| Bound::At(v.into()));
+                    let (a, b) = (bound(start), bound(stop));
+                    let known = symbols.len();
+                    let result = length(&mut symbols, &dim, &a, &b, Some(step), Origin::default());
+                    let case = format!("{interval} {scale} {shift} {start:?}:{stop:?}:{step}");
+                    assert_eq!(symbols.len(), known, "a constant bound needs no unknown: {case}");
+                    let claimed = symbols.interval(&result);
+                    let mut keeps = true;
+                    let mut hull: Option<Interval> = None;
+                    for v in interval.lo()..=interval.hi() {
+                        let size = scale * v + shift;
+                        let expected = len(size, start, stop, step);
+                        let got = symbols.eval(&result, &|_| Some(v));
+                        let shown = symbols.display(&result).to_string();
+                        assert_eq!(got, Some(expected), "{case} = {shown} at {v}");
+                        assert!(claimed.contains(expected), "{case} = {shown} in {claimed}");
+                        keeps &= expected == size;
+                        let exact = Interval::exact(expected);
+                        hull = Some(hull.map_or(exact, |hull| hull.hull(exact)));
+                    }
+                    let tight = hull.unwrap();
+                    if scale == 1 {
+                        assert_eq!(claimed, tight, "{case}");
+                        assert_eq!(result == dim, keeps, "{case}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn symbolic_length_is_right_everywhere_for_symbolic_bounds() {
+    type Make = fn(&Symbols, &SymExpr, &SymExpr) -> Option<SymExpr>;
+    let bounds: [Make; 10] = [
+        |_, _, n| Some(n.clone()),
+        |s, _, n| s.neg(n),
+        |_, d, _| Some(d.clone()),
+        |s, d, _| s.sub(d, &1.into()),
+        |s, d, _| s.sub(&2.into(), d),
+        |s, d, _| s.floor_div(d, &2.into()),
+        |s, d, n| s.sub(d, n),
+        |s, d, n| s.min(d, n),
+        |s, _, n| s.sub(&(-1).into(), n),
+        |s, d, _| s.neg(d),
+    ];
+    for sizes in [of(0, 6), of(1, 6), of(3, 5)] {
+        for others in [of(0, 4), of(1, 3)] {
+            for start in bounds {
+                for stop in bounds {
+                    for step in [-2, -1, 1, 2] {
+                        check_symbolic(sizes, others, start, stop, step);
+                    }
+                }
+            }
+        }
+    }
+
+    fn check_symbolic(sizes: Interval, others: Interval, start: Make, stop: Make, step: i64) {
+        let mut symbols = Symbols::default();
+        let d = symbols.named("D", sizes, Origin::default()).unwrap();
+        let n = symbols.named("N", others, Origin::default()).unwrap();
+        let start = start(&symbols, &d, &n).unwrap();
+        let stop = stop(&symbols, &d, &n).unwrap();
+        let (a, b) = (Bound::At(start.clone()), Bound::At(stop.clone()));
+        let result = length(&mut symbols, &d, &a, &b, Some(step), Origin::default());
+        let shown = |e| symbols.display(e).to_string();
+        let case = format!("{}:{}:{step} = {}", shown(&start), shown(&stop), shown(&result));
+        let fresh = result.as_symbol().is_some_and(|id| id.index() >= 2);
+        for dv in sizes.lo()..=sizes.hi() {
+            for nv in others.lo()..=others.hi() {
+                let at = |id: SymbolId| Some(if id.index() == 0 { dv } else { nv });
+                let value = |e| symbols.eval(e, &at).unwrap();
+                let expected = len(dv, Some(value(&start)), Some(value(&stop)), step);
+                assert!(symbols.interval(&result).contains(expected), "{case} at {dv},{nv}");
+                assert!(fresh || value(&result) == expected, "{case} at {dv},{nv}");
+            }
+        }
+    }
+}
+
+#[test]
+fn lengths_read_well() {
+    let shown = |interval: Interval, start: Option<i64>, stop: Option<i64>, step: i64| {
+        let mut symbols = Symbols::default();
+        let dim = symbols.named("W", interval, Origin::default()).unwrap();
+        let bound = |b: Option<i64>| b.map_or(Bound::Masked, |v| Bound::At(v.into()));
+        let origin = Origin::default();
+        let length = length(&mut symbols, &dim, &bound(start), &bound(stop), Some(step), origin);
+        symbols.display(&length).to_string()
+    };
+    let (any, some) = (Interval::DIM, of(1, i64::MAX));
+    assert_eq!(shown(any, None, None, 1), "W");
+    assert_eq!(shown(any, None, None, -1), "W");
+    assert_eq!(shown(any, Some(0), Some(i32::MAX as i64), 1), "W");
+    assert_eq!(shown(any, Some(-1), Some(i64::MIN), -1), "W");
+    assert_eq!(shown(any, Some(1), None, 1), "max(W-1,0)");
+    assert_eq!(shown(some, Some(1), None, 1), "W-1");
+    assert_eq!(shown(some, None, Some(-1), 1), "W-1");
+    assert_eq!(shown(any, None, Some(5), 1), "min(W,5)");
+    assert_eq!(shown(any, Some(-2), None, 1), "min(W,2)");
+    assert_eq!(shown(any, None, None, 2), "(W+1)/2");
+    assert_eq!(shown(any, Some(1), None, 2), "W/2");
+    assert_eq!(shown(any, None, None, -2), "(W+1)/2");
+    assert_eq!(shown(of(4, 9), Some(1), Some(3), 1), "2");
+    assert_eq!(shown(of(0, 9), Some(1), Some(3), 1), "min(max(W-1,0),2)");
+}
+
+#[test]
+fn bounds_that_share_the_axis_are_exact() {
+    let mut symbols = Symbols::default();
+    let origin = Origin::default();
+    let dim = symbols.named("W", Interval::DIM, origin).unwrap();
+    let less = symbols.sub(&dim, &1.into()).unwrap();
+    let half = symbols.floor_div(&dim, &2.into()).unwrap();
+    let mut slice = |start: &Bound, stop: &Bound| {
+        let length = length(&mut symbols, &dim, start, stop, Some(1), origin);
+        symbols.display(&length).to_string()
+    };
+    assert_eq!(slice(&Bound::Masked, &Bound::At(dim.clone())), "W");
+    assert_eq!(slice(&Bound::Masked, &Bound::At(less.clone())), "max(W-1,0)");
+    assert_eq!(slice(&Bound::At(half.clone()), &Bound::Masked), "W-W/2");
+    assert_eq!(slice(&Bound::Masked, &Bound::At(half)), "W/2");
+    assert_eq!(slice(&Bound::At(less), &Bound::Masked), "min(W,1)");
+}
+
+#[test]
+fn unknown_bounds_and_steps_give_a_fresh_unknown() {
+    let mut symbols = Symbols::default();
+    let origin = Origin { node: 7, port: 0, axis: 2 };
+    let dim = symbols.named("W", of(2, 9), Origin::default()).unwrap();
+    let unknown = Bound::Unknown;
+    let part = length(&mut symbols, &dim, &unknown, &unknown, Some(2), origin);
+    assert_eq!(symbols.interval(&part), of(0, 5));
+    assert_eq!(symbols.origin(part.as_symbol().unwrap()), origin);
+    let part = length(&mut symbols, &dim, &Bound::Masked, &Bound::Masked, None, origin);
+    assert_eq!(symbols.interval(&part), of(0, 9));
+    let none = length(&mut symbols, &0.into(), &unknown, &unknown, Some(1), origin);
+    assert_eq!(none, SymExpr::Const(0));
+}

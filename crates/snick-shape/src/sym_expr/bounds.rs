@@ -113,6 +113,10 @@ impl<'a> Bounds<'a> {
             .map(|atom| self.of_atom(atom))
             .reduce(Interval::mul)
             .unwrap_or(Interval::exact(1));
+        // A bare symbol keeps what is recorded of it in its own interval.
+        if self.assumed.is_none() && matches!(monomial.as_atom(), Some(Atom::Symbol(_))) {
+            return product;
+        }
         let term = Term { monomial: monomial.clone(), coefficient: 1 };
         self.recorded(&[term]).map_or(product, |recorded| both(product, recorded))
     }

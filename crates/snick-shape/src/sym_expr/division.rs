@@ -115,9 +115,10 @@ fn through(
 
 /// Division by an expression known to be at least 1.
 fn by_expression(symbols: &Symbols, dividend: &Sum, divisor: &Sum, by: Interval) -> Option<SymExpr> {
-    let (outside, inside) = long_division(dividend, divisor)?;
-    if single_value(symbols.sum_interval(&inside), by) == Some(0) {
-        return outside.finish();
+    let (outside, inside) =
+        long_division(dividend, divisor).unwrap_or_else(|| (Sum::default(), dividend.clone()));
+    if let Some(value) = single_value(symbols.sum_interval(&inside), by) {
+        return outside.shifted(value)?.finish();
     }
     if let Some(value) = single_value(symbols.sum_interval(dividend), by) {
         return Some(SymExpr::Const(value));
@@ -130,12 +131,12 @@ fn by_expression(symbols: &Symbols, dividend: &Sum, divisor: &Sum, by: Interval)
     }
 }
 
-/// Quotient and remainder of polynomial division by the divisor's first term.
-/// The remainder need not be small; the identity
-/// `dividend == quotient * divisor + remainder` always holds.
+/// Quotient and remainder of polynomial division by the divisor's leading term,
+/// the greatest of highest degree: each step then leaves only lesser terms. The
+/// remainder need not be small, but `dividend == quotient * divisor + remainder`.
 fn long_division(dividend: &Sum, divisor: &Sum) -> Option<(Sum, Sum)> {
     const MAX_STEPS: usize = 16;
-    let lead = divisor.terms.first()?;
+    let lead = divisor.terms.iter().max_by_key(|term| (term.monomial.0.len(), &term.monomial))?;
     let (mut quotient, mut rest) = (Sum::default(), dividend.clone());
     for _ in 0..MAX_STEPS {
         let Some(step) = rest.terms.iter().find_map(|term| term_quotient(term, lead)) else {

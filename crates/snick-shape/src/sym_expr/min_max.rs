@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::normal_form::gcd;
 use super::{Atom, Sum, SymExpr, Term};
+use crate::interval::Interval;
 use crate::symbols::Symbols;
 
 /// Most operands one minimum or maximum may have.
@@ -17,7 +18,7 @@ pub(crate) enum Extremum {
 }
 
 impl Extremum {
-    fn opposite(self) -> Self {
+    pub(crate) fn opposite(self) -> Self {
         match self {
             Self::Min => Self::Max,
             Self::Max => Self::Min,
@@ -53,6 +54,22 @@ impl Extremum {
 /// The minimum or maximum of `operands`, normalised; `None` on overflow or when
 /// too large.
 pub(crate) fn extremum(symbols: &Symbols, kind: Extremum, operands: &[Sum]) -> Option<SymExpr> {
+    normalised(&|difference| symbols.sum_interval(difference), kind, operands)?.finish()
+}
+
+/// [`extremum`] where only constant differences are understood, as a sum.
+pub(crate) fn structural(kind: Extremum, operands: &[Sum]) -> Option<Sum> {
+    let interval = |difference: &Sum| match difference.terms.as_slice() {
+        [] => Interval::exact(difference.constant),
+        _ => Interval::ANY,
+    };
+    normalised(&interval, kind, operands)
+}
+
+/// What is known of the difference of two operands.
+type Differences<'a> = &'a dyn Fn(&Sum) -> Interval;
+
+fn normalised(differences: Differences<'_>, kind: Extremum, operands: &[Sum]) -> Option<Sum> {
     let mut flat = Vec::with_capacity(operands.len());
     for operand in operands {
         match kind.operands_of(operand) {
@@ -65,9 +82,9 @@ pub(crate) fn extremum(symbols: &Symbols, kind: Extremum, operands: &[Sum]) -> O
     if flat.len() > MAX_OPERANDS {
         return None;
     }
-    let kept = undominated(symbols, kind, flat);
+    let kept = undominated(differences, kind, flat);
     if let [only] = kept.as_slice() {
-        return only.clone().finish();
+        return Some(only.clone());
     }
     let common = common_terms(&kept);
     let mut rest = subtract(&kept, &common)?;
@@ -76,11 +93,14 @@ pub(crate) fn extremum(symbols: &Symbols, kind: Extremum, operands: &[Sum]) -> O
     let rest = subtract(&rest, &shift)?;
     let outside = common.plus_scaled(&shift, 1)?;
 
-    // -min(a, b) rather than max(-a, -b); a constant operand speaks for neither.
-    if rest.iter().all(Sum::leads_negative) {
+    // -min(a,b) rather than max(-a,-b), and -max(a,5) rather than min(-a,-5); but
+    // max(5-W,0) reads better than 5-min(W,5).
+    let mut varying = rest.iter().filter(|sum| !sum.terms.is_empty());
+    let has_constant = rest.iter().any(|sum| sum.terms.is_empty());
+    if varying.all(Sum::leads_negative) && !(kind == Extremum::Max && has_constant) {
         let negated: Vec<Sum> = rest.iter().map(|sum| sum.scaled(-1)).collect::<Option<_>>()?;
-        let flipped = extremum(symbols, kind.opposite(), &negated)?;
-        return outside.plus_scaled(&flipped.sum(), -1)?.finish();
+        let flipped = normalised(differences, kind.opposite(), &negated)?;
+        return outside.plus_scaled(&flipped, -1);
     }
 
     let common_factor =
@@ -88,14 +108,14 @@ pub(crate) fn extremum(symbols: &Symbols, kind: Extremum, operands: &[Sum]) -> O
     let factor = i64::try_from(common_factor).ok().filter(|factor| *factor > 1).unwrap_or(1);
     let operands: Arc<[SymExpr]> =
         rest.into_iter().map(|sum| sum.divided_exactly(factor)?.finish()).collect::<Option<_>>()?;
-    outside.plus_scaled(&Sum::atom(kind.atom(operands)), factor)?.finish()
+    outside.plus_scaled(&Sum::atom(kind.atom(operands)), factor)
 }
 
 /// Drops each operand that another one always beats or equals.
-fn undominated(symbols: &Symbols, kind: Extremum, operands: Vec<Sum>) -> Vec<Sum> {
+fn undominated(differences: Differences<'_>, kind: Extremum, operands: Vec<Sum>) -> Vec<Sum> {
     let beats = |a: &Sum, b: &Sum| {
         let Some(difference) = a.plus_scaled(b, -1) else { return false };
-        let interval = symbols.sum_interval(&difference);
+        let interval = differences(&difference);
         match kind {
             Extremum::Min => interval.hi() <= 0,
             Extremum::Max => interval.lo() >= 0,
@@ -127,13 +147,15 @@ fn subtract(operands: &[Sum], shift: &Sum) -> Option<Vec<Sum>> {
 }
 
 /// The constant to take out so that equal shapes meet in one form: a maximum is
-/// taken against 0 (`max(W-1,0)`), anything else starts at its first operand
-/// without constant (`min(W,5)`).
+/// taken against 0 (`max(W-1,0)`), anything else has an operand without constant
+/// (`min(W,5)`).
 fn anchor(kind: Extremum, operands: &[Sum]) -> i64 {
     let constant = operands.iter().find(|sum| sum.terms.is_empty());
-    let varying = operands.iter().find(|sum| !sum.terms.is_empty());
+    let mut varying = operands.iter().filter(|sum| !sum.terms.is_empty());
+    let first = varying.clone().next();
     match (kind, constant) {
         (Extremum::Max, Some(sum)) => sum.constant,
-        _ => varying.map_or(0, |sum| sum.constant),
+        // The choice looks at terms alone: it must not depend on the shift.
+        _ => varying.find(|sum| !sum.leads_negative()).or(first).map_or(0, |sum| sum.constant),
     }
 }

@@ -7,11 +7,13 @@
 //! sound (and mostly complete) test for "the same function of the symbols".
 
 pub(crate) mod bounds;
+mod collapse;
 pub(crate) mod division;
 pub(crate) mod eval;
 pub(crate) mod min_max;
 pub(crate) mod normal_form;
 pub(crate) mod print;
+pub(crate) mod substitute;
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -129,6 +129,10 @@ impl Sum {
 
     /// The expression of this sum; `None` when it exceeds the size limits.
     pub(crate) fn finish(self) -> Option<SymExpr> {
+        self.collapsed().pack()
+    }
+
+    fn pack(self) -> Option<SymExpr> {
         match self.terms.as_slice() {
             [] => return Some(SymExpr::Const(self.constant)),
             [Term { monomial, coefficient: 1 }] if self.constant == 0 => {

@@ -1,5 +1,6 @@
 //! Expressions as people write them: `max(W-1,0)`, `(H+1)/2`, `2*N*H`.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use super::{Atom, Monomial, Sum, SymExpr, SymbolId, Term};
@@ -21,12 +22,42 @@ fn write_expr(f: &mut fmt::Formatter<'_>, symbols: &Symbols, expr: &SymExpr) -> 
     write_sum(f, symbols, &expr.sum())
 }
 
+/// Remainders lead (`W%2+H`), then come the other terms.
+fn write_sum(f: &mut fmt::Formatter<'_>, symbols: &Symbols, sum: &Sum) -> fmt::Result {
+    let mut rest = Cow::Borrowed(sum);
+    let mut first = true;
+    while let Some((index, shorter)) = remainder(&rest) {
+        let term = rest.terms.get(index);
+        if let Some(Atom::FloorDiv(quotient)) = term.and_then(|term| term.monomial.as_atom()) {
+            f.write_str(if first { "" } else { "+" })?;
+            write_operand(f, symbols, &quotient.dividend)?;
+            f.write_str("%")?;
+            write_operand(f, symbols, &quotient.divisor)?;
+        }
+        first = false;
+        rest = Cow::Owned(shorter);
+    }
+    write_terms(f, symbols, &rest, first)
+}
+
+/// Finds a remainder by its normal form, `x - c*(x/c)`: the place of the division
+/// and the sum without the remainder.
+fn remainder(sum: &Sum) -> Option<(usize, Sum)> {
+    sum.terms.iter().enumerate().find_map(|(index, term)| {
+        let Some(Atom::FloorDiv(quotient)) = term.monomial.as_atom() else { return None };
+        let divisor = quotient.divisor.as_const()?;
+        let rest = sum.without(index).plus_scaled(&quotient.dividend.sum(), -1)?;
+        let shorter = rest.terms.len() + 1 < sum.terms.len();
+        (term.coefficient.checked_neg() == Some(divisor) && shorter).then_some((index, rest))
+    })
+}
+
 /// Positive terms, then negative ones, the constant last; a positive constant
 /// leads when it would otherwise follow a minus (`5-W`).
-fn write_sum(f: &mut fmt::Formatter<'_>, symbols: &Symbols, sum: &Sum) -> fmt::Result {
-    let constant_leads = sum.constant > 0 && sum.terms.iter().all(|term| term.coefficient < 0);
-    let mut first = true;
-    if constant_leads || sum.terms.is_empty() {
+fn write_terms(f: &mut fmt::Formatter<'_>, symbols: &Symbols, sum: &Sum, mut first: bool) -> fmt::Result {
+    let negative_only = sum.terms.iter().all(|term| term.coefficient < 0);
+    let constant_leads = first && negative_only && (sum.constant > 0 || sum.terms.is_empty());
+    if constant_leads {
         write!(f, "{}", sum.constant)?;
         first = false;
     }
@@ -36,7 +67,7 @@ fn write_sum(f: &mut fmt::Formatter<'_>, symbols: &Symbols, sum: &Sum) -> fmt::R
         write_term(f, symbols, term, first)?;
         first = false;
     }
-    if sum.constant != 0 && !constant_leads && !sum.terms.is_empty() {
+    if sum.constant != 0 && !constant_leads {
         write!(f, "{:+}", sum.constant)?;
     }
     Ok(())

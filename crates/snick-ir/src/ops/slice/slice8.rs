@@ -1,0 +1,152 @@
+//! Slice-8: `data[start:stop:step]` on listed axes.
+
+use smallvec::{SmallVec, smallvec};
+use snick_shape::{Interval, Shape, SymExpr};
+use snick_tensor::Tensor;
+
+use super::clamp::lower_ranges;
+use super::primitive::select_elements;
+use super::range::{Index, Range, common_count, entry_count, facts_of, select};
+use crate::rewrite::{Lowered, Patch};
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axes};
+
+/// OpenVINO Slice-8. Inputs: data, start, stop, step, and maybe axes; without axes the first ones are sliced. The
+/// indices are vectors of one length and of any integer type each.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Slice8;
+
+const INDEX_NAMES: [&str; 4] = ["start", "stop", "step", "axes"];
+
+/// What is known of which axes are sliced.
+enum Ranges {
+    /// These.
+    Known(SmallVec<[Range; 4]>),
+    /// Not which ones.
+    Unknown,
+}
+
+impl Slice8 {
+    fn ranges(&self, inputs: &[&Fact]) -> Result<Ranges, OpError> {
+        let mut counts: SmallVec<[(usize, &str); 4]> = SmallVec::new();
+        for (fact, name) in inputs[1..].iter().zip(INDEX_NAMES) {
+            counts.extend(entry_count(fact, name)?.map(|count| (count, name)));
+        }
+        let count = common_count(&counts)?;
+        let Some(rank) = inputs[0].shape.rank() else { return Ok(Ranges::Unknown) };
+        if rank == 0 {
+            return Err(OpError::rank("the data", 0, "1 or more"));
+        }
+        if let Some(count) = count.filter(|&count| count > rank) {
+            return Err(OpError::out_of_range(
+                "the number of sliced axes",
+                count as i64,
+                format!("at most {rank}"),
+            ));
+        }
+        let axes: SmallVec<[usize; 4]> = match (inputs.get(4), count) {
+            (None, Some(count)) => (0..count).collect(),
+            (Some(axes), Some(_)) => match axes.ints() {
+                Some(axes) => normalize_axes(&axes, rank)?,
+                None => return Ok(Ranges::Unknown),
+            },
+            (_, None) => return Ok(Ranges::Unknown),
+        };
+        let known: SmallVec<[Option<Vec<SymExpr>>; 3]> = inputs[1..4].iter().map(|f| f.elements()).collect();
+        let entry =
+            |i: usize, at: usize| Index::entry(i + 1, at, known[i].as_deref(), inputs[i + 1].element_type);
+        let ranges = axes.into_iter().enumerate().map(|(at, axis)| Range {
+            axis,
+            start: entry(0, at),
+            stop: entry(1, at),
+            step: entry(2, at),
+            single: false,
+        });
+        let ranges: SmallVec<[Range; 4]> = ranges.collect();
+        ranges.iter().try_for_each(|range| range.check_step("step"))?;
+        Ok(Ranges::Known(ranges))
+    }
+}
+
+impl Slice8 {
+    /// The ranges, where axes are known.
+    pub(super) fn known_ranges(&self, inputs: &[&Fact]) -> Option<SmallVec<[Range; 4]>> {
+        match self.ranges(inputs).ok()? {
+            Ranges::Known(ranges) => Some(ranges),
+            Ranges::Unknown => None,
+        }
+    }
+}
+
+impl OpDef for Slice8 {
+    const NAMES: &'static [OpName] = &[OpName::openvino("Slice", &[8])];
+    const ARITY: Arity = Arity::between(4, 5);
+
+    fn parse(_: &RawNode) -> Result<Self, OpError> {
+        Ok(Self)
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        Attrs::new()
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        let element_type = cx.element_type(0);
+        let ranges = self.ranges(cx.inputs())?;
+        let Some(dims) = cx.shape(0).dims() else {
+            return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
+        };
+        let mut dims: SmallVec<[SymExpr; 4]> = dims.iter().cloned().collect();
+        match ranges {
+            Ranges::Unknown => {
+                // Any axis may be cut to any size.
+                for dim in &mut dims {
+                    let cut = Interval::new(0, cx.interval(dim).hi()).unwrap_or(Interval::DIM);
+                    *dim = cx.unknown(cut);
+                }
+                Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
+            }
+            Ranges::Known(ranges) => {
+                for range in &ranges {
+                    dims[range.axis] = cx.range_length(range, &dims[range.axis]);
+                }
+                let slices = static_slices(cx.input(0), &ranges);
+                let elements = slices.and_then(|slices| select_elements(cx.input(0), &slices));
+                Ok(smallvec![Fact::new(element_type, Shape::ranked(dims)).with_elements(elements)])
+            }
+        }
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let facts = facts_of(inputs);
+        match self.ranges(&facts.iter().collect::<SmallVec<[&Fact; 5]>>())? {
+            Ranges::Known(ranges) => Ok(vec![select(&inputs[0], &ranges)?]),
+            Ranges::Unknown => {
+                Err(OpError::NoValue { what: "`axes`".into(), why: "it is not integer".into() })
+            }
+        }
+    }
+
+    fn lower(&self, cx: &mut Patch) -> Result<Lowered, OpError> {
+        let facts = cx.input_facts()?;
+        if facts[0].shape.rank().is_none() {
+            return Ok(Lowered::Stay("the rank of the data is unknown".into()));
+        }
+        match self.ranges(&facts.iter().collect::<SmallVec<[&Fact; 5]>>())? {
+            Ranges::Known(ranges) => {
+                let data = cx.input(0)?;
+                let sliced = lower_ranges(cx, data, &ranges)?;
+                Ok(Lowered::one(sliced))
+            }
+            Ranges::Unknown => Ok(Lowered::Stay("which axes are sliced is known only at run time".into())),
+        }
+    }
+}
+
+/// The ranges as slices, if all of them are known in numbers.
+pub(super) fn static_slices(
+    data: &Fact,
+    ranges: &[Range],
+) -> Option<SmallVec<[(usize, snick_shape::AxisSlice); 4]>> {
+    let dims = data.shape.as_static()?;
+    ranges.iter().map(|range| Some((range.axis, range.resolve(dims[range.axis] as i64)?.ok()?))).collect()
+}

@@ -1,0 +1,176 @@
+//! Split-1: equal parts along an axis.
+
+use smallvec::SmallVec;
+use snick_shape::{AxisSlice, Interval, Shape, SymExpr};
+use snick_tensor::Tensor;
+
+use super::clamp::{Parts, slice_of, to_axis};
+use super::primitive::{Slice, select_elements};
+use super::scalar::Scalar;
+use crate::attrs::missing;
+use crate::op::Values;
+use crate::rewrite::{Lowered, Patch};
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
+
+/// OpenVINO Split-1. Inputs: data and axis, a scalar.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Split {
+    /// Number of parts.
+    pub num_splits: usize,
+}
+
+/// More outputs than any model has.
+const MAX_SPLITS: usize = 1 << 16;
+
+/// The axis input of Split and VariadicSplit, if it is known.
+pub(super) fn known_axis(axis: &Fact, rank: usize) -> Result<Option<usize>, OpError> {
+    if axis.shape.as_static().is_some_and(|dims| dims.iter().product::<usize>() != 1) {
+        return Err(OpError::mismatch("`axis`", "a tensor", "one number"));
+    }
+    match axis.ints().as_deref() {
+        Some(&[axis]) => normalize_axis(axis, rank).map(Some),
+        _ => Ok(None),
+    }
+}
+
+impl Split {
+    /// Size of each part of an axis.
+    fn part(&self, cx: &mut Infer, dim: &SymExpr) -> Result<SymExpr, OpError> {
+        let count = self.num_splits as i64;
+        let sizes = cx.interval(dim);
+        let indivisible = || OpError::mismatch("the axis to split", sizes, format!("a multiple of {count}"));
+        // Only sizes that divide can occur.
+        let least = sizes.lo().max(0).checked_add(count - 1).unwrap_or(i64::MAX) / count;
+        let most = if sizes.has_upper() { sizes.hi() / count } else { i64::MAX };
+        let parts = Interval::new(least, most).ok_or_else(indivisible)?;
+        if let Some(dim) = dim.as_const() {
+            return if dim % count == 0 { Ok(SymExpr::from(dim / count)) } else { Err(indivisible()) };
+        }
+        if let Some(part) = parts.is_exact() {
+            return Ok(SymExpr::from(part));
+        }
+        let part = cx.floor_div(dim, &SymExpr::from(count));
+        if part.as_symbol().is_none() {
+            cx.symbols().refine(&part, parts);
+        }
+        Ok(part)
+    }
+}
+
+impl OpDef for Split {
+    const NAMES: &'static [OpName] = &[OpName::openvino("Split", &[1])];
+    const ARITY: Arity = Arity::exactly(2);
+
+    fn parse(raw: &RawNode) -> Result<Self, OpError> {
+        let count = raw.attrs.int("num_splits")?.ok_or(missing("num_splits"))?;
+        match usize::try_from(count) {
+            Ok(num_splits @ 1..=MAX_SPLITS) => Ok(Self { num_splits }),
+            _ => Err(raw.attrs.bad("num_splits", "1 to 65536")),
+        }
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        Attrs::new().with("num_splits", self.num_splits as i64)
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        cx.expect_integer(1)?;
+        let element_type = cx.element_type(0);
+        let Some(dims) = cx.shape(0).dims() else {
+            return Ok((0..self.num_splits).map(|_| Fact::new(element_type, Shape::unranked())).collect());
+        };
+        let Some(axis) = known_axis(cx.input(1), dims.len())? else {
+            // Any one axis may shrink.
+            let shape = cx.any_smaller(dims);
+            return Ok((0..self.num_splits).map(|_| Fact::new(element_type, shape.clone())).collect());
+        };
+        let mut parts = dims.to_vec();
+        parts[axis] = self.part(cx, &dims[axis])?;
+        let part = parts[axis].as_const();
+        let shape = Shape::ranked(parts);
+        let fact = |k: usize| {
+            let slice =
+                part.and_then(|len| Some(AxisSlice { start: len.checked_mul(k as i64)?, len, step: 1 }));
+            let elements = slice.and_then(|slice| select_elements(cx.input(0), &[(axis, slice)]));
+            Fact::new(element_type, shape.clone()).with_elements(elements)
+        };
+        Ok((0..self.num_splits).map(fact).collect())
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let data = &inputs[0];
+        let axis = eval_axis(&inputs[1], data.rank())?;
+        let size = data.dims()[axis];
+        if size % self.num_splits != 0 {
+            let expected = format!("a multiple of {}", self.num_splits);
+            return Err(OpError::mismatch("the axis to split", size, expected));
+        }
+        let len = size / self.num_splits;
+        (0..self.num_splits).map(|k| Ok(data.slice(axis, k * len, len, 1)?)).collect()
+    }
+
+    fn lower(&self, cx: &mut Patch) -> Result<Lowered, OpError> {
+        let facts = cx.input_facts()?;
+        let Some(dims) = facts[0].shape.dims() else {
+            return Ok(Lowered::Stay("the rank of the data is unknown".into()));
+        };
+        let Some(axis) = known_axis(&facts[1], dims.len())? else {
+            return Ok(Lowered::Stay("which axis is split is known only at run time".into()));
+        };
+        let data = cx.input(0)?;
+        if self.num_splits == 1 {
+            return Ok(Lowered::one(data));
+        }
+        let part = cx.output_dim(0, axis)?;
+        let mut values = Values::new();
+        for k in 0..self.num_splits {
+            if !cx.is_used(k as u32) {
+                values.push(None);
+                continue;
+            }
+            let value = match part.as_const() {
+                Some(len) => {
+                    let start =
+                        len.checked_mul(k as i64).ok_or_else(|| OpError::unsupported("so long an axis"))?;
+                    let slice = AxisSlice { start: if len == 0 { 0 } else { start }, len, step: 1 };
+                    cx.add(Slice::fixed([(axis, slice)]), &[data])?
+                }
+                None => {
+                    let size = Scalar::dim(cx, data, axis)?;
+                    let len = size.div(cx, Scalar::Number(self.num_splits as i64))?;
+                    let start = len.mul(cx, Scalar::Number(k as i64))?;
+                    let lens = cx.graph().symbols().interval(&part);
+                    let start_within = if k == 0 { Interval::exact(0) } else { Interval::DIM };
+                    let step = (Scalar::Number(1), Interval::exact(1));
+                    let parts = Parts { start: (start, start_within), len: (len, lens), step };
+                    let sliced = to_axis(axis, parts);
+                    slice_of(cx, data, smallvec::smallvec![sliced])?
+                }
+            };
+            values.push(Some(value));
+        }
+        Ok(Lowered::Replace(values))
+    }
+}
+
+/// The axis input when the graph runs.
+pub(super) fn eval_axis(axis: &Tensor, rank: usize) -> Result<usize, OpError> {
+    match axis.to_i64_vec()?.as_slice() {
+        &[axis] => normalize_axis(axis, rank),
+        other => Err(OpError::mismatch("`axis`", format!("{} numbers", other.len()), "one")),
+    }
+}
+
+impl Infer<'_> {
+    /// Dims each of which may be anything up to what it is: for cuts along an unknown axis.
+    pub(super) fn any_smaller(&mut self, dims: &[SymExpr]) -> Shape {
+        let cut: SmallVec<[SymExpr; 4]> = dims
+            .iter()
+            .map(|dim| {
+                let cut = Interval::new(0, self.interval(dim).hi()).unwrap_or(Interval::DIM);
+                self.unknown(cut)
+            })
+            .collect();
+        Shape::ranked(cut)
+    }
+}

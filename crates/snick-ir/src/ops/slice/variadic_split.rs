@@ -1,0 +1,255 @@
+//! VariadicSplit-1: parts of given lengths along an axis.
+
+use snick_shape::{AxisSlice, Interval, Shape, SymExpr};
+use snick_tensor::Tensor;
+
+use super::clamp::{Parts, slice_of, to_axis};
+use super::primitive::select_elements;
+use super::range::entry_count;
+use super::scalar::Scalar;
+use super::split::{eval_axis, known_axis};
+use crate::op::Values;
+use crate::rewrite::{Lowered, Patch};
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+
+/// OpenVINO VariadicSplit-1. Inputs: data, axis, and the lengths of the parts, of which one may be -1: the rest.
+#[derive(Clone, PartialEq, Debug)]
+pub struct VariadicSplit;
+
+/// The lengths in expressions, -1 resolved; with the places where the parts begin.
+struct Parting {
+    lens: Vec<SymExpr>,
+    starts: Vec<SymExpr>,
+}
+
+impl VariadicSplit {
+    fn parting(cx: &mut Infer, lengths: &[SymExpr], dim: &SymExpr) -> Result<Parting, OpError> {
+        let sizes = cx.interval(dim);
+        let rest = lengths.iter().position(|len| len.as_const() == Some(-1));
+        for (i, len) in lengths.iter().enumerate() {
+            let value = len.as_const().unwrap_or(0);
+            if value < 0 && Some(i) != rest {
+                let expected = "0 or more, or -1 once";
+                return Err(OpError::out_of_range(format!("split_lengths[{i}]"), value, expected));
+            }
+        }
+        let known = lengths.iter().enumerate().filter(|(i, _)| Some(*i) != rest);
+        let sum = known.fold(SymExpr::from(0), |sum, (_, len)| cx.add(&sum, len));
+        let sums = cx.interval(&sum);
+        let clash = || OpError::clash("the split lengths and the axis", sums.to_string(), sizes.to_string());
+        let mut lens = lengths.to_vec();
+        // A length that may be -1 when the graph runs says nothing of itself.
+        let open = lengths.iter().enumerate().any(|(i, len)| Some(i) != rest && cx.interval(len).lo() < 0);
+        for (i, len) in lens.iter_mut().enumerate() {
+            if Some(i) == rest && !open {
+                if sums.lo() > sizes.hi() {
+                    return Err(clash());
+                }
+                let left = cx.sub(dim, &sum);
+                *len = cx.as_dim(&left).ok_or_else(clash)?;
+            } else if cx.interval(len).lo() < 0 {
+                *len = cx.unknown(Interval::new(0, sizes.hi()).unwrap_or(Interval::DIM));
+            }
+        }
+        if rest.is_none() && !open && sums.meet(sizes).is_none() {
+            return Err(clash());
+        }
+        let mut starts = Vec::with_capacity(lens.len());
+        let mut start = SymExpr::from(0);
+        for len in &lens {
+            starts.push(start.clone());
+            start = cx.add(&start, len);
+        }
+        Ok(Parting { lens, starts })
+    }
+}
+
+impl OpDef for VariadicSplit {
+    const NAMES: &'static [OpName] = &[OpName::openvino("VariadicSplit", &[1])];
+    const ARITY: Arity = Arity::exactly(3);
+
+    fn parse(_: &RawNode) -> Result<Self, OpError> {
+        Ok(Self)
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        Attrs::new()
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        cx.expect_integer(1)?;
+        let element_type = cx.element_type(0);
+        let declared = cx.declared().count();
+        let count = entry_count(cx.input(2), "split_lengths")?.unwrap_or(declared);
+        let Some(dims) = cx.shape(0).dims() else {
+            return Ok((0..count).map(|_| Fact::new(element_type, Shape::unranked())).collect());
+        };
+        let Some(axis) = known_axis(cx.input(1), dims.len())? else {
+            return Ok((0..count).map(|_| Fact::new(element_type, cx.any_smaller(dims))).collect());
+        };
+        let dim = &dims[axis];
+        let Some(lengths) = cx.elements_or_unknown(2) else {
+            let cut = Interval::new(0, cx.interval(dim).hi()).unwrap_or(Interval::DIM);
+            let part = |_| {
+                let mut part = dims.to_vec();
+                part[axis] = cx.unknown(cut);
+                Fact::new(element_type, Shape::ranked(part))
+            };
+            return Ok((0..count).map(part).collect());
+        };
+        let parting = Self::parting(cx, &lengths, dim)?;
+        let mut facts = Facts::new();
+        for (len, start) in parting.lens.iter().zip(&parting.starts) {
+            let mut part = dims.to_vec();
+            part[axis] = len.clone();
+            let slice =
+                start.as_const().zip(len.as_const()).map(|(start, len)| AxisSlice { start, len, step: 1 });
+            let elements = slice.and_then(|slice| select_elements(cx.input(0), &[(axis, slice)]));
+            facts.push(Fact::new(element_type, Shape::ranked(part)).with_elements(elements));
+        }
+        Ok(facts)
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let data = &inputs[0];
+        let axis = eval_axis(&inputs[1], data.rank())?;
+        let size = data.dims()[axis];
+        let lengths = inputs[2].to_i64_vec()?;
+        let known = lengths.iter().filter(|&&len| len >= 0);
+        let sum =
+            known.fold(0usize, |sum, &len| sum.saturating_add(usize::try_from(len).unwrap_or(usize::MAX)));
+        let clash =
+            || OpError::clash("the split lengths and the axis", format!("{lengths:?}"), size.to_string());
+        let open = lengths.iter().filter(|&&len| len < 0).count();
+        if lengths.iter().any(|&len| len < -1) || open > 1 || sum > size || (open == 0 && sum != size) {
+            return Err(clash());
+        }
+        let mut start = 0;
+        let mut parts = Vec::with_capacity(lengths.len());
+        for &len in &lengths {
+            let len = usize::try_from(len).unwrap_or(size - sum);
+            parts.push(data.slice(axis, start, len, 1)?);
+            start += len;
+        }
+        Ok(parts)
+    }
+
+    fn lower(&self, cx: &mut Patch) -> Result<Lowered, OpError> {
+        let facts = cx.input_facts()?;
+        let Some(dims) = facts[0].shape.dims() else {
+            return Ok(Lowered::Stay("the rank of the data is unknown".into()));
+        };
+        let Some(axis) = known_axis(&facts[1], dims.len())? else {
+            return Ok(Lowered::Stay("which axis is split is known only at run time".into()));
+        };
+        let Some(lengths) = facts[2].elements() else {
+            return lower_unknown(cx, axis, &dims[axis]);
+        };
+        let lengths: Vec<Option<i64>> = lengths.iter().map(SymExpr::as_const).collect();
+        if lengths.contains(&None) {
+            return lower_unknown(cx, axis, &dims[axis]);
+        }
+        let lengths: Vec<i64> = lengths.into_iter().flatten().collect();
+        let rest = lengths.iter().position(|&len| len == -1);
+        let sum = |part: &[i64]| part.iter().fold(0i64, |sum, &len| sum.saturating_add(len.max(0)));
+        let mut parts = Vec::with_capacity(lengths.len());
+        for k in 0..lengths.len() {
+            let len = match (rest == Some(k), cx.output_dim(k as u32, axis)?.as_const()) {
+                (false, _) => Scalar::Number(lengths[k]),
+                (true, Some(len)) => Scalar::Number(len),
+                (true, None) if cx.is_used(k as u32) => {
+                    let data = cx.input(0)?;
+                    Scalar::dim(cx, data, axis)?.sub(cx, Scalar::Number(sum(&lengths)))?
+                }
+                // Nobody reads it.
+                (true, None) => Scalar::Number(0),
+            };
+            let start = match rest {
+                // Behind the open part, places count from the end.
+                Some(rest) if k > rest => {
+                    let behind = Scalar::Number(sum(&lengths[k..]));
+                    match dims[axis].as_const() {
+                        Some(size) => Scalar::Number(size).sub(cx, behind)?,
+                        None if cx.is_used(k as u32) => {
+                            let data = cx.input(0)?;
+                            Scalar::dim(cx, data, axis)?.sub(cx, behind)?
+                        }
+                        None => Scalar::Number(0),
+                    }
+                }
+                _ => Scalar::Number(sum(&lengths[..k])),
+            };
+            parts.push((start, len));
+        }
+        replace(cx, axis, &dims[axis], parts)
+    }
+}
+
+/// Lengths that are known only at run time: a -1 among them is resolved then.
+fn lower_unknown(cx: &mut Patch, axis: usize, dim: &SymExpr) -> Result<Lowered, OpError> {
+    let count = cx.node().outs.len();
+    let (data, lengths) = (cx.input(0)?, cx.input(2)?);
+    let size = match dim.as_const() {
+        Some(size) => Scalar::Number(size),
+        None => Scalar::dim(cx, data, axis)?,
+    };
+    let mut raw = Vec::with_capacity(count);
+    for k in 0..count {
+        raw.push(Scalar::element(cx, lengths, k)?);
+    }
+    let mut sum = Scalar::Number(0);
+    for len in &raw {
+        let len = len.max(cx, Scalar::Number(0))?;
+        sum = sum.add(cx, len)?;
+    }
+    let left = size.sub(cx, sum)?;
+    let mut start = Scalar::Number(0);
+    let mut parts = Vec::with_capacity(count);
+    for len in raw {
+        let open = len.less(cx, Scalar::Number(0))?;
+        let len = open.select(cx, left, len)?;
+        parts.push((start, len));
+        start = start.add(cx, len)?;
+    }
+    replace(cx, axis, dim, parts)
+}
+
+/// A slice for each output that is read.
+fn replace(
+    cx: &mut Patch,
+    axis: usize,
+    dim: &SymExpr,
+    parts: Vec<(Scalar, Scalar)>,
+) -> Result<Lowered, OpError> {
+    let data = cx.input(0)?;
+    let sizes = cx.graph().symbols().interval(dim);
+    let mut values = Values::new();
+    for (k, (start, len)) in parts.into_iter().enumerate() {
+        if !cx.is_used(k as u32) {
+            values.push(None);
+            continue;
+        }
+        let out = cx.output_dim(k as u32, axis)?;
+        let number = |scalar: Scalar, within: Interval| match scalar {
+            Scalar::Number(number) => (scalar, Interval::exact(number)),
+            Scalar::Value(_) => (scalar, within),
+        };
+        let lens = cx.graph().symbols().interval(&out);
+        let starts = Interval::new(0, sizes.hi()).unwrap_or(Interval::DIM);
+        let whole = out == *dim && start == Scalar::Number(0);
+        let parts = Parts {
+            start: number(start, starts),
+            len: number(len, lens),
+            step: number(Scalar::Number(1), lens),
+        };
+        let value = match whole {
+            true => data,
+            false => {
+                let sliced = to_axis(axis, parts);
+                slice_of(cx, data, smallvec::smallvec![sliced])?
+            }
+        };
+        values.push(Some(value));
+    }
+    Ok(Lowered::Replace(values))
+}

@@ -1,0 +1,76 @@
+//! Sums in which minima and maxima complement each other.
+//!
+//! `min(a,b) + max(a,b) == a + b` and `min(a,b) == -max(-a,-b)`, so each has
+//! several spellings. Choosing the one that leaves the shortest sum makes the
+//! pieces of an axis add up: `min(W,2) + max(W-2,0)` is `W`, and `W - min(W,2)`
+//! is `max(W-2,0)`.
+
+use super::min_max::{Extremum, structural};
+use super::{Atom, Monomial, Sum, SymExpr, Term};
+
+impl Sum {
+    /// The sum with minima and maxima respelled as long as that shortens it.
+    pub(super) fn collapsed(mut self) -> Self {
+        // A lone term cannot get shorter.
+        while self.terms.len() > 1 {
+            let shorter = (0..self.terms.len())
+                .flat_map(|index| self.respelled(index))
+                .find(|other| other.length() < self.length());
+            match shorter {
+                Some(other) => self = other,
+                None => break,
+            }
+        }
+        self
+    }
+
+    /// What collapsing reduces: first the terms with a minimum or maximum, then
+    /// all terms. It strictly decreases, so collapsing ends.
+    fn length(&self) -> (usize, usize) {
+        let extrema = self.terms.iter().filter(|term| pair(&term.monomial).is_some()).count();
+        (extrema, self.terms.len())
+    }
+
+    /// The sum with each other spelling of the minimum or maximum in the term at
+    /// `index`.
+    fn respelled(&self, index: usize) -> Vec<Self> {
+        let spellings = self.terms.get(index).and_then(|term| {
+            let (position, kind, [a, b]) = pair(&term.monomial)?;
+            let (a, b) = (a.sum().into_owned(), b.sum().into_owned());
+            let total = a.plus_scaled(&b, 1)?;
+            let negated = [a.scaled(-1)?, b.scaled(-1)?];
+            let complement = total.plus_scaled(&structural(kind.opposite(), &[a, b])?, -1)?;
+            let mirrored = structural(kind.opposite(), &negated)?.scaled(-1)?;
+            let both = total.plus_scaled(&structural(kind, &negated)?, 1)?;
+            Some((term, position, [complement, mirrored, both]))
+        });
+        let Some((term, position, spellings)) = spellings else { return Vec::new() };
+        let rest = self.without(index);
+        let replaced = spellings.into_iter().filter_map(|spelling| {
+            rest.plus_scaled(&with_factor(term, position, spelling)?, term.coefficient)
+        });
+        replaced.collect()
+    }
+}
+
+/// The monomial of `term` with `spelling` for its factor at `position`.
+fn with_factor(term: &Term, position: usize, spelling: Sum) -> Option<Sum> {
+    let mut cofactor = term.monomial.0.clone();
+    cofactor.remove(position);
+    if cofactor.is_empty() {
+        return Some(spelling);
+    }
+    Sum::monomial(Monomial(cofactor), 1).times(&spelling)
+}
+
+/// The first factor that is a minimum or maximum of two operands.
+fn pair(monomial: &Monomial) -> Option<(usize, Extremum, &[SymExpr; 2])> {
+    monomial.0.iter().enumerate().find_map(|(position, atom)| {
+        let (kind, operands) = match atom {
+            Atom::Min(operands) => (Extremum::Min, operands),
+            Atom::Max(operands) => (Extremum::Max, operands),
+            _ => return None,
+        };
+        Some((position, kind, operands.as_ref().try_into().ok()?))
+    })
+}

@@ -1,0 +1,47 @@
+//! Replacing symbols by expressions.
+
+use super::{Atom, SymExpr, SymbolId};
+use crate::symbols::Symbols;
+
+/// `expr` with each symbol replaced by what `replacement` gives for it (itself,
+/// where that is nothing), normalised anew by what `symbols` knows.
+pub(crate) fn substitute(
+    symbols: &Symbols,
+    expr: &SymExpr,
+    replacement: &dyn Fn(SymbolId) -> Option<SymExpr>,
+) -> Option<SymExpr> {
+    let linear = match expr {
+        SymExpr::Const(_) => return Some(expr.clone()),
+        SymExpr::Symbol(id) => return Some(replacement(*id).unwrap_or(SymExpr::Symbol(*id))),
+        SymExpr::Linear(linear) => linear,
+    };
+    let mut total = SymExpr::Const(linear.sum.constant);
+    for term in &linear.sum.terms {
+        let mut product = SymExpr::Const(term.coefficient);
+        for factor in &term.monomial.0 {
+            product = symbols.mul(&product, &atom(symbols, factor, replacement)?)?;
+        }
+        total = symbols.add(&total, &product)?;
+    }
+    Some(total)
+}
+
+fn atom(
+    symbols: &Symbols,
+    atom: &Atom,
+    replacement: &dyn Fn(SymbolId) -> Option<SymExpr>,
+) -> Option<SymExpr> {
+    let inside = |expr: &SymExpr| substitute(symbols, expr, replacement);
+    let fold = |operands: &[SymExpr], op: fn(&Symbols, &SymExpr, &SymExpr) -> Option<SymExpr>| {
+        let (first, rest) = operands.split_first()?;
+        rest.iter().try_fold(inside(first)?, |so_far, next| op(symbols, &so_far, &inside(next)?))
+    };
+    match atom {
+        Atom::Symbol(id) => Some(replacement(*id).unwrap_or(SymExpr::Symbol(*id))),
+        Atom::FloorDiv(quotient) => {
+            symbols.floor_div(&inside(&quotient.dividend)?, &inside(&quotient.divisor)?)
+        }
+        Atom::Min(operands) => fold(operands, Symbols::min),
+        Atom::Max(operands) => fold(operands, Symbols::max),
+    }
+}

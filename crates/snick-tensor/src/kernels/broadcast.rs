@@ -1,0 +1,198 @@
+//! Several tensors walked together under numpy's broadcasting rule.
+
+use std::borrow::Cow;
+
+use bytemuck::Pod;
+
+use crate::layout::{Layout, Strides, for_each_index};
+use crate::tensor::{filled, stored_bytes};
+use crate::{Dims, ElementType, Tensor, TensorError};
+
+/// The dims that two broadcast to: aligned at the right, 1 gives way, a missing axis is 1.
+///
+/// # Errors
+/// [`TensorError::ShapeMismatch`], naming `op`.
+pub fn broadcast_dims(op: &'static str, a: &[usize], b: &[usize]) -> Result<Dims, TensorError> {
+    let rank = a.len().max(b.len());
+    let at = |dims: &[usize], i: usize| (i + dims.len()).checked_sub(rank).map_or(1, |i| dims[i]);
+    (0..rank)
+        .map(|i| match (at(a, i), at(b, i)) {
+            (x, y) if x == y => Ok(x),
+            (1, y) => Ok(y),
+            (x, 1) => Ok(x),
+            _ => Err(TensorError::mismatch(op, a, b)),
+        })
+        .collect()
+}
+
+/// Elements where they lie, and how to walk them. Unaligned ones are packed first.
+pub(crate) struct Strided<'a, T: Pod> {
+    pub data: Cow<'a, [T]>,
+    pub layout: Layout,
+}
+
+impl<'a, T: Pod> Strided<'a, T> {
+    /// The elements of `tensor`, whose type has the width of `T`.
+    pub fn new(tensor: &'a Tensor) -> Self {
+        let bytes = tensor.storage().bytes();
+        let whole = &bytes[..bytes.len() - bytes.len() % size_of::<T>()];
+        match bytemuck::try_cast_slice(whole) {
+            Ok(data) => Strided { data: Cow::Borrowed(data), layout: tensor.layout().clone() },
+            Err(_) => Strided { data: tensor.units(), layout: Layout::packed(tensor.dims()) },
+        }
+    }
+
+    /// Walked as `dims`.
+    pub fn broadcast(tensor: &'a Tensor, dims: &[usize]) -> Result<Self, TensorError> {
+        let own = Self::new(tensor);
+        Ok(Strided { layout: own.layout.broadcast_to(dims)?, ..own })
+    }
+
+    /// `len` elements from `at` on, `step` apart.
+    pub fn run(&self, at: usize, step: isize) -> Run<'_, T> {
+        Run { data: &self.data, at, step }
+    }
+}
+
+/// A run of elements at a constant distance.
+pub(crate) struct Run<'a, T> {
+    data: &'a [T],
+    at: usize,
+    step: isize,
+}
+
+impl<'a, T: Copy> Run<'a, T> {
+    /// The next `len` elements, if they are neighbours.
+    pub fn slice(&self, len: usize) -> Option<&'a [T]> {
+        (self.step == 1).then(|| &self.data[self.at..self.at + len])
+    }
+
+    /// The element that repeats, if one does.
+    pub fn constant(&self) -> Option<T> {
+        (self.step == 0).then(|| self.data[self.at])
+    }
+
+    pub fn get(&self, i: usize) -> T {
+        self.data[self.at.wrapping_add_signed(i as isize * self.step)]
+    }
+}
+
+/// Walks layouts of equal dims together, in row-major order, in the longest runs that all of them
+/// take at a constant distance: `visit(starts, steps, len)`.
+pub(crate) fn for_each_run<const N: usize>(
+    layouts: [&Layout; N],
+    mut visit: impl FnMut([usize; N], [isize; N], usize),
+) {
+    let all = &layouts[0].dims;
+    if layouts[0].len() == 0 {
+        return;
+    }
+    // Axes merge only if they merge for every one.
+    let mut dims = Dims::new();
+    let mut strides: [Strides; N] = std::array::from_fn(|_| Strides::new());
+    for (axis, &dim) in all.iter().enumerate() {
+        if dim == 1 {
+            continue;
+        }
+        let own = |n: usize| layouts[n].strides[axis];
+        let merges = (0..N).all(|n| strides[n].last() == Some(&(own(n) * dim as isize)));
+        if merges {
+            if let Some(outer) = dims.last_mut() {
+                *outer *= dim;
+            }
+            strides.iter_mut().for_each(|s| s.truncate(s.len() - 1));
+        } else {
+            dims.push(dim);
+        }
+        for (n, s) in strides.iter_mut().enumerate() {
+            s.push(own(n));
+        }
+    }
+    let len = dims.pop().unwrap_or(1);
+    let steps = std::array::from_fn(|n| strides[n].pop().unwrap_or(0));
+    let zero = Strides::from_elem(0, dims.len());
+    let mut index = Dims::from_elem(0, dims.len());
+    for_each_index(&dims, &zero, 0, |_| {
+        let starts = std::array::from_fn(|n| {
+            let offset: isize = index.iter().zip(&strides[n]).map(|(&i, s)| i as isize * s).sum();
+            layouts[n].start.wrapping_add_signed(offset)
+        });
+        visit(starts, steps, len);
+        for (i, &dim) in index.iter_mut().zip(&dims).rev() {
+            *i += 1;
+            if *i < dim {
+                break;
+            }
+            *i = 0;
+        }
+    });
+}
+
+/// `f` of every pair of elements, broadcast, as a tensor of type `et`.
+pub(crate) fn zip<A: Pod, R: Pod + Send + Sync>(
+    op: &'static str,
+    et: ElementType,
+    a: &Tensor,
+    b: &Tensor,
+    f: impl Fn(A, A) -> R,
+) -> Result<Tensor, TensorError> {
+    let dims = broadcast_dims(op, a.dims(), b.dims())?;
+    stored_bytes(et, &dims)?;
+    let a = Strided::<A>::broadcast(a, &dims)?;
+    let b = Strided::<A>::broadcast(b, &dims)?;
+    let mut out = filled(a.layout.len(), R::zeroed())?;
+    let mut rest = &mut out[..];
+    for_each_run([&a.layout, &b.layout], |[i, j], [p, q], len| {
+        let (row, tail) = std::mem::take(&mut rest).split_at_mut(len);
+        rest = tail;
+        let (x, y) = (a.run(i, p), b.run(j, q));
+        match (x.slice(len), y.slice(len), x.constant(), y.constant()) {
+            (Some(x), Some(y), ..) => {
+                for ((to, &x), &y) in row.iter_mut().zip(x).zip(y) {
+                    *to = f(x, y);
+                }
+            }
+            (Some(x), _, _, Some(y)) => {
+                for (to, &x) in row.iter_mut().zip(x) {
+                    *to = f(x, y);
+                }
+            }
+            (_, Some(y), Some(x), _) => {
+                for (to, &y) in row.iter_mut().zip(y) {
+                    *to = f(x, y);
+                }
+            }
+            _ => {
+                for (n, to) in row.iter_mut().enumerate() {
+                    *to = f(x.get(n), y.get(n));
+                }
+            }
+        }
+    });
+    Tensor::from_units(et, &dims, out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dims_align_at_the_right() {
+        assert_eq!(broadcast_dims("t", &[2, 1, 3], &[4, 1]).unwrap()[..], [2, 4, 3]);
+        assert_eq!(broadcast_dims("t", &[], &[0, 1]).unwrap()[..], [0, 1]);
+        assert!(broadcast_dims("t", &[2], &[3]).is_err());
+    }
+
+    #[test]
+    fn runs_merge_as_far_as_all_allow() {
+        let full = Layout::packed(&[2, 3, 4]);
+        let row = Layout::packed(&[4]).broadcast_to(&[2, 3, 4]).unwrap();
+        let mut runs = Vec::new();
+        for_each_run([&full, &row], |starts, steps, len| runs.push((starts, steps, len)));
+        assert_eq!(runs.len(), 6);
+        assert_eq!(runs[5], ([20, 0], [1, 1], 4));
+        let mut runs = 0;
+        for_each_run([&full, &full], |_, _, len| runs += len);
+        assert_eq!(runs, 24);
+    }
+}

@@ -1,0 +1,79 @@
+//! Tensors end to end.
+
+use crate::kernels::dispatch::moving;
+use crate::tensor::{filled, stored_bytes};
+use crate::{Dims, Tensor, TensorError};
+
+const NAME: &str = "Concat";
+
+/// The inputs, one after the other along `axis`; all other dims must agree.
+///
+/// # Errors
+/// [`TensorError::Argument`] without inputs, [`TensorError::AxisOutOfRange`],
+/// [`TensorError::TypeMismatch`], [`TensorError::ShapeMismatch`], [`TensorError::TooLarge`].
+pub fn concat(inputs: &[&Tensor], axis: usize) -> Result<Tensor, TensorError> {
+    let Some(first) = inputs.first() else {
+        return Err(TensorError::argument(NAME, "at least one input is needed"));
+    };
+    first.layout().check_axis(axis)?;
+    let mut dims = Dims::from_slice(first.dims());
+    dims[axis] = 0;
+    for input in inputs {
+        let fits = input.rank() == first.rank()
+            && (0..first.rank()).all(|i| i == axis || input.dims()[i] == first.dims()[i]);
+        let size = dims[axis].checked_add(input.dims().get(axis).copied().unwrap_or(0));
+        dims[axis] =
+            size.filter(|_| fits).ok_or_else(|| TensorError::mismatch(NAME, first.dims(), input.dims()))?;
+    }
+    moving(inputs, |units| join(units, axis, &dims))
+}
+
+/// The inputs are of one whole-byte type, and `dims` is right.
+fn join(units: &[Tensor], axis: usize, dims: &[usize]) -> Result<Tensor, TensorError> {
+    let et = units[0].element_type();
+    let mut out = filled(stored_bytes(et, dims)?, 0u8)?;
+    if !out.is_empty() {
+        let outer: usize = dims[..axis].iter().product();
+        let pitch = out.len() / outer;
+        let mut first = 0;
+        for input in units {
+            let bytes = input.to_units();
+            let width = bytes.len() / outer;
+            if width > 0 {
+                for (to, from) in out.chunks_exact_mut(pitch).zip(bytes.chunks_exact(width)) {
+                    to[first..first + width].copy_from_slice(from);
+                }
+            }
+            first += width;
+        }
+    }
+    Tensor::from_packed(et, dims, out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn along_either_axis_and_any_type() {
+        let a = Tensor::from_vec(&[2, 2], vec![1u8, 2, 3, 4]).unwrap();
+        let b = Tensor::from_vec(&[2, 1], vec![5u8, 6]).unwrap();
+        for et in ["u8", "i64", "u4", "f16"] {
+            let [a, b] = [&a, &b].map(|t| t.cast(et.parse().unwrap()).unwrap());
+            assert_eq!(concat(&[&a, &b], 1).unwrap().to_i64_vec().unwrap(), [1, 2, 5, 3, 4, 6]);
+            let turned = concat(&[&b.transposed(), &a], 0).unwrap();
+            assert_eq!(turned.to_i64_vec().unwrap(), [5, 6, 1, 2, 3, 4]);
+        }
+        assert!(concat(&[&a, &b], 0).is_err());
+        assert!(concat(&[&a, &b.reshape(&[2]).unwrap()], 1).is_err());
+        assert!(concat(&[], 0).is_err());
+    }
+
+    #[test]
+    fn strings_join() {
+        let a = Tensor::strings(&[1], vec!["a".to_owned()]).unwrap();
+        let b = Tensor::strings(&[1], vec!["b".to_owned()]).unwrap();
+        let joined = concat(&[&a, &b, &a], 0).unwrap();
+        assert_eq!(joined.as_strings().unwrap(), ["a", "b", "a"]);
+    }
+}

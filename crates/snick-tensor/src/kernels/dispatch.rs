@@ -1,0 +1,144 @@
+//! From an element type to the Rust type a kernel is compiled for.
+
+use std::sync::Arc;
+
+use crate::ElementType::{self, *};
+use crate::tensor::{filled, stored_bytes};
+use crate::{Tensor, TensorError, packing};
+
+/// Runs `$body`, a `Result`, with `$T` standing for the Rust type of `$et`, one of those listed.
+macro_rules! with_type {
+    ([$($variant:ident = $rust:ty),*], $op:expr, $et:expr, $T:ident => $body:expr) => {
+        match $et {
+            $($crate::ElementType::$variant => { type $T = $rust; $body })*
+            element_type => Err($crate::TensorError::UnsupportedType { op: $op, element_type }),
+        }
+    };
+}
+
+/// [`with_type`] for the types arithmetic is done in.
+macro_rules! with_number {
+    ($op:expr, $et:expr, $T:ident => $body:expr) => {
+        $crate::kernels::dispatch::with_type!(
+            [F32 = f32, F64 = f64, I8 = i8, I16 = i16, I32 = i32, I64 = i64,
+             U8 = u8, U16 = u16, U32 = u32, U64 = u64],
+            $op, $et, $T => $body)
+    };
+}
+
+/// [`with_type`] for `f32` and `f64`.
+macro_rules! with_real {
+    ($op:expr, $et:expr, $T:ident => $body:expr) => {
+        $crate::kernels::dispatch::with_type!([F32 = f32, F64 = f64], $op, $et, $T => $body)
+    };
+}
+
+/// [`with_type`] for elements that are only moved: see [`moving`].
+macro_rules! with_unit {
+    ($op:expr, $et:expr, $T:ident => $body:expr) => {
+        $crate::kernels::dispatch::with_type!(
+            [U8 = u8, U16 = u16, U32 = u32, U64 = u64], $op, $et, $T => $body)
+    };
+}
+
+pub(crate) use {with_number, with_real, with_type, with_unit};
+
+/// The type in which elements of `et` are computed.
+fn compute_type(et: ElementType) -> ElementType {
+    match et {
+        F16 | BF16 | NF4 | F8E4M3 | F8E5M2 | F8E8M0 | F4E2M1 => F32,
+        U1 | U2 | U3 | U4 | U6 | I4 => I32,
+        _ => et,
+    }
+}
+
+/// All inputs, which must have one type, in the type they are computed in.
+pub(crate) fn widen<const N: usize>(inputs: [&Tensor; N]) -> Result<[Tensor; N], TensorError> {
+    let mut wide = inputs.map(Tensor::clone);
+    let et = wide.first().map_or(Dynamic, Tensor::element_type);
+    for tensor in &mut wide {
+        tensor.expect(et)?;
+        *tensor = tensor.cast(compute_type(et))?;
+    }
+    Ok(wide)
+}
+
+/// As [`widen`], but integers become `f64`: for kernels that have no integer form.
+pub(crate) fn widen_real<const N: usize>(inputs: [&Tensor; N]) -> Result<[Tensor; N], TensorError> {
+    let mut wide = widen(inputs)?;
+    for tensor in &mut wide {
+        if tensor.element_type().is_integer() {
+            *tensor = tensor.cast(F64)?;
+        }
+    }
+    Ok(wide)
+}
+
+/// Runs a kernel that only moves elements, on unsigned integers of their width: strings move as
+/// their indices into one joined table, elements smaller than a byte as bytes.
+///
+/// # Errors
+/// [`TensorError::TypeMismatch`] if the inputs differ in type, or what the kernel answers.
+pub(crate) fn moving<K>(inputs: &[&Tensor], kernel: K) -> Result<Tensor, TensorError>
+where
+    K: FnOnce(&[Tensor]) -> Result<Tensor, TensorError>,
+{
+    let Some(et) = inputs.first().map(|t| t.element_type()) else {
+        return kernel(&[]);
+    };
+    inputs.iter().try_for_each(|t| t.expect(et))?;
+    if et == String {
+        return moving_texts(inputs, kernel);
+    }
+    let unit = match et.unit_bytes() {
+        Some(2) => U16,
+        Some(4) => U32,
+        Some(8) => U64,
+        _ => U8,
+    };
+    if et.unit_bytes().is_some() {
+        let units: Vec<Tensor> = inputs.iter().map(|&t| t.clone().retyped(unit)).collect();
+        return Ok(kernel(&units)?.retyped(et));
+    }
+    let spread = |t: &&Tensor| {
+        let bytes = t.to_units();
+        let units = (0..t.len()).map(|i| packing::get(et, &bytes, i)).collect();
+        Tensor::from_units(U8, t.dims(), units)
+    };
+    let units = inputs.iter().map(spread).collect::<Result<Vec<_>, _>>()?;
+    let moved = kernel(&units)?;
+    let mut bytes = filled(stored_bytes(et, moved.dims())?, 0u8)?;
+    for (i, &value) in moved.units::<u8>().iter().enumerate() {
+        packing::set(et, &mut bytes, i, value);
+    }
+    Tensor::from_packed(et, moved.dims(), bytes)
+}
+
+fn moving_texts<K>(inputs: &[&Tensor], kernel: K) -> Result<Tensor, TensorError>
+where
+    K: FnOnce(&[Tensor]) -> Result<Tensor, TensorError>,
+{
+    // One table that all share is kept; different ones are joined, and indices shifted.
+    let mut tables: Vec<&Arc<[std::string::String]>> = Vec::new();
+    let mut units = Vec::with_capacity(inputs.len());
+    for input in inputs {
+        let shift = match tables.iter().position(|t| input.texts().is_some_and(|own| Arc::ptr_eq(t, own))) {
+            Some(known) => tables[..known].iter().map(|t| t.len()).sum(),
+            None => {
+                let shift: usize = tables.iter().map(|t| t.len()).sum();
+                tables.extend(input.texts());
+                shift
+            }
+        };
+        let shift =
+            u32::try_from(shift).map_err(|_| TensorError::MalformedStrings("more than u32::MAX texts"))?;
+        let indices = input.units::<u32>();
+        let shifted = indices.iter().map(|&i| i.wrapping_add(shift)).collect();
+        units.push(Tensor::from_units(U32, input.dims(), shifted)?);
+    }
+    let texts = match tables[..] {
+        [only] => only.clone(),
+        _ => tables.iter().flat_map(|t| t.iter().cloned()).collect(),
+    };
+    Ok(kernel(&units)?.retyped(String).with_texts(Some(texts)))
+}

@@ -1,0 +1,229 @@
+//! Functions of two elements, with numpy broadcasting.
+
+use crate::kernels::broadcast::zip;
+use crate::kernels::dispatch::{widen, with_number};
+use crate::{Element, Tensor, TensorError};
+
+/// A function of two numbers of one type.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub enum BinaryOp {
+    /// `a + b`.
+    Add,
+    /// `a - b`.
+    Sub,
+    /// `a * b`.
+    Mul,
+    /// `a / b`; integers truncate.
+    Div,
+    /// `a / b`; integers round down.
+    FloorDiv,
+    /// The lesser.
+    Min,
+    /// The greater.
+    Max,
+    /// `a` to the power of `b`.
+    Pow,
+    /// `(a - b)^2`.
+    SquaredDifference,
+    /// The remainder with the sign of `a`.
+    Mod,
+    /// The remainder with the sign of `b`.
+    FloorMod,
+    /// `a`, or `a * b` if `a` is below zero.
+    PRelu,
+}
+
+use BinaryOp::*;
+
+impl BinaryOp {
+    /// The function of every pair, broadcast.
+    ///
+    /// # Errors
+    /// [`TensorError::TypeMismatch`] if the types differ, [`TensorError::UnsupportedType`] for
+    /// booleans and strings, [`TensorError::ShapeMismatch`], and
+    /// [`TensorError::DivisionByZero`] if an integer is divided by a zero in `b`.
+    pub fn apply(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, TensorError> {
+        let et = a.element_type();
+        let [a, b] = widen([a, b])?;
+        with_number!(self.name(), a.element_type(), T => self.run::<T>(&a, &b))?.cast(et)
+    }
+
+    /// The name of the OpenVINO operation.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Add => "Add",
+            Sub => "Subtract",
+            Mul => "Multiply",
+            Div | FloorDiv => "Divide",
+            Min => "Minimum",
+            Max => "Maximum",
+            Pow => "Power",
+            SquaredDifference => "SquaredDifference",
+            Mod => "Mod",
+            FloorMod => "FloorMod",
+            PRelu => "PRelu",
+        }
+    }
+
+    fn run<T: Arithmetic>(self, a: &Tensor, b: &Tensor) -> Result<Tensor, TensorError> {
+        let divides = matches!(self, Div | FloorDiv | Mod | FloorMod);
+        if divides && !T::TYPE.is_float() && !a.is_empty() && b.units::<T>().contains(&T::default()) {
+            return Err(TensorError::DivisionByZero { op: self.name() });
+        }
+        let over = |f: fn(T, T) -> T| zip::<T, T>(self.name(), T::TYPE, a, b, f);
+        // The commonest are compiled into their own loops.
+        match self {
+            Add => zip(self.name(), T::TYPE, a, b, T::add),
+            Sub => zip(self.name(), T::TYPE, a, b, T::sub),
+            Mul => zip(self.name(), T::TYPE, a, b, T::mul),
+            Div => zip(self.name(), T::TYPE, a, b, T::div),
+            Min => over(|x, y| if y < x { y } else { x }),
+            Max => over(|x, y| if x < y { y } else { x }),
+            FloorDiv => over(T::floor_div),
+            Pow => over(T::pow),
+            SquaredDifference => over(|x, y| T::mul(T::sub(x, y), T::sub(x, y))),
+            Mod => over(T::modulo),
+            FloorMod => over(T::floor_mod),
+            PRelu => over(|x, y| if x < T::default() { T::mul(x, y) } else { x }),
+        }
+    }
+}
+
+/// Arithmetic that never panics: integers wrap, and a divisor of zero has been refused.
+trait Arithmetic: Element {
+    fn add(self, other: Self) -> Self;
+    fn sub(self, other: Self) -> Self;
+    fn mul(self, other: Self) -> Self;
+    fn div(self, other: Self) -> Self;
+    fn floor_div(self, other: Self) -> Self;
+    fn modulo(self, other: Self) -> Self;
+    fn floor_mod(self, other: Self) -> Self;
+    fn pow(self, other: Self) -> Self;
+}
+
+macro_rules! real {
+    ($($t:ident)*) => {$(
+        impl Arithmetic for $t {
+            fn add(self, other: Self) -> Self { self + other }
+            fn sub(self, other: Self) -> Self { self - other }
+            fn mul(self, other: Self) -> Self { self * other }
+            fn div(self, other: Self) -> Self { self / other }
+            fn floor_div(self, other: Self) -> Self { self / other }
+            fn modulo(self, other: Self) -> Self { self % other }
+            fn floor_mod(self, other: Self) -> Self {
+                let rest = self % other;
+                if rest != 0.0 && (rest < 0.0) != (other < 0.0) { rest + other } else { rest }
+            }
+            fn pow(self, other: Self) -> Self { self.powf(other) }
+        }
+    )*};
+}
+
+real!(f32 f64);
+
+macro_rules! integer {
+    ($($t:ident: $negative:expr),* $(,)?) => {$(
+        impl Arithmetic for $t {
+            fn add(self, other: Self) -> Self { self.wrapping_add(other) }
+            fn sub(self, other: Self) -> Self { self.wrapping_sub(other) }
+            fn mul(self, other: Self) -> Self { self.wrapping_mul(other) }
+            fn div(self, other: Self) -> Self { self.wrapping_div(other) }
+            fn floor_div(self, other: Self) -> Self {
+                let exact = self.wrapping_rem(other) == 0;
+                let down = !exact && $negative(self) != $negative(other);
+                self.wrapping_div(other).wrapping_sub(down.into())
+            }
+            fn modulo(self, other: Self) -> Self { self.wrapping_rem(other) }
+            fn floor_mod(self, other: Self) -> Self {
+                let rest = self.wrapping_rem(other);
+                if rest != 0 && $negative(rest) != $negative(other) {
+                    rest.wrapping_add(other)
+                } else {
+                    rest
+                }
+            }
+            fn pow(self, other: Self) -> Self {
+                if $negative(other) {
+                    // 1 / x^n, truncated: nothing is left but for 1 and -1.
+                    return match self {
+                        1 => 1,
+                        _ if self.wrapping_add(1) == 0 => {
+                            if other & 1 == 0 { 1 } else { self }
+                        }
+                        _ => 0,
+                    };
+                }
+                let (mut power, mut base, mut left) = (1 as $t, self, other);
+                while left != 0 {
+                    if left & 1 == 1 {
+                        power = power.wrapping_mul(base);
+                    }
+                    base = base.wrapping_mul(base);
+                    left >>= 1;
+                }
+                power
+            }
+        }
+    )*};
+}
+
+integer! {
+    i8: i8::is_negative, i16: i16::is_negative, i32: i32::is_negative, i64: i64::is_negative,
+    u8: |_: u8| false, u16: |_: u16| false, u32: |_: u32| false, u64: |_: u64| false,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ints(op: BinaryOp, a: i32, b: i32) -> i64 {
+        op.apply(&Tensor::scalar(a), &Tensor::scalar(b)).unwrap().to_i64_vec().unwrap()[0]
+    }
+
+    #[test]
+    fn remainders_and_quotients_of_every_sign() {
+        for (a, b, div, floor_div, rem, floor_mod) in
+            [(7, 2, 3, 3, 1, 1), (-7, 2, -3, -4, -1, 1), (7, -2, -3, -4, 1, -1), (-7, -2, 3, 3, -1, -1)]
+        {
+            assert_eq!(ints(Div, a, b), div);
+            assert_eq!(ints(FloorDiv, a, b), floor_div);
+            assert_eq!(ints(Mod, a, b), rem);
+            assert_eq!(ints(FloorMod, a, b), floor_mod);
+            let f = |op: BinaryOp| {
+                let [x, y] = [a, b].map(|v| Tensor::scalar(v as f32));
+                op.apply(&x, &y).unwrap().to_i64_vec().unwrap()[0]
+            };
+            assert_eq!((f(Mod), f(FloorMod)), (rem, floor_mod));
+        }
+        assert_eq!(ints(Div, i32::MIN, -1), i32::MIN.into());
+        assert_eq!((ints(Pow, -3, 3), ints(Pow, -1, -3), ints(Pow, 5, -1)), (-27, -1, 0));
+    }
+
+    #[test]
+    fn an_integer_zero_divides_nothing() {
+        let (one, zero) = (Tensor::scalar(1i32), Tensor::scalar(0i32));
+        assert_eq!(Mod.apply(&one, &zero), Err(TensorError::DivisionByZero { op: "Mod" }));
+        assert!(Div.apply(&Tensor::scalar(1.0f32), &Tensor::scalar(0.0f32)).is_ok());
+        assert!(Add.apply(&one, &Tensor::scalar(1i64)).is_err());
+    }
+
+    #[test]
+    fn rows_columns_and_views_broadcast() {
+        let column = Tensor::from_vec(&[2, 1], vec![10i16, 20]).unwrap();
+        let row = Tensor::from_vec(&[3], vec![1i16, 2, 3]).unwrap();
+        let sum = Add.apply(&column, &row).unwrap();
+        assert_eq!(sum.dims(), [2, 3]);
+        assert_eq!(sum.to_i64_vec().unwrap(), [11, 12, 13, 21, 22, 23]);
+        let back = row.slice(0, 2, 3, -1).unwrap();
+        assert_eq!(Sub.apply(&row, &back).unwrap().to_i64_vec().unwrap(), [-2, 0, 2]);
+        let turned = sum.transposed();
+        assert_eq!(Sub.apply(&turned, &turned).unwrap().to_i64_vec().unwrap(), [0; 6]);
+    }
+
+    #[test]
+    fn halves_are_rounded_once() {
+        let a = Tensor::from_vec(&[1], vec![half::f16::from_f32(2048.0)]).unwrap();
+        let b = Tensor::from_vec(&[1], vec![half::f16::from_f32(3.0)]).unwrap();
+        assert_eq!(Add.apply(&a, &b).unwrap().to_f32_vec().unwrap(), [2052.0]);
+    }
+}

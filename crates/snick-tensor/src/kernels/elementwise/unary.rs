@@ -1,0 +1,305 @@
+//! Functions of one element.
+
+use crate::kernels::dispatch::{widen, with_number, with_real};
+use crate::{ElementType, Tensor, TensorError};
+
+/// A function of one number. The formulas are those of the OpenVINO operation set.
+#[derive(Copy, Clone, PartialEq, Debug)]
+#[allow(missing_docs)] // The names are the functions.
+pub enum UnaryOp {
+    Abs,
+    Acos,
+    Acosh,
+    Asin,
+    Asinh,
+    Atan,
+    Atanh,
+    Ceiling,
+    Cos,
+    Cosh,
+    Erf,
+    Exp,
+    Floor,
+    Log,
+    Negative,
+    Relu,
+    Sigmoid,
+    /// -1, 0 or 1; `NaN` stays.
+    Sign,
+    Sin,
+    Sinh,
+    /// `ln(1 + e^x)`.
+    SoftPlus,
+    /// `x / (1 + |x|)`.
+    SoftSign,
+    Sqrt,
+    Tan,
+    Tanh,
+    /// `min(max(x + 3, 0), 6) / 6`.
+    HSigmoid,
+    /// `x * HSigmoid(x)`.
+    HSwish,
+    /// `x * tanh(SoftPlus(x))`.
+    Mish,
+    /// Halves go to the even neighbour.
+    RoundHalfToEven,
+    /// Halves go away from zero.
+    RoundHalfAwayFromZero,
+    /// `x / 2 * (1 + erf(x / sqrt 2))`.
+    GeluErf,
+    /// Gelu with the tanh approximation of erf.
+    GeluTanh,
+    /// `x / (1 + e^(-beta x))`.
+    Swish {
+        beta: f64,
+    },
+    /// `alpha (e^x - 1)` below zero.
+    Elu {
+        alpha: f64,
+    },
+    /// `lambda x`, or `lambda alpha (e^x - 1)` below zero.
+    Selu {
+        alpha: f64,
+        lambda: f64,
+    },
+    /// `alpha x + beta`, kept within 0..1.
+    HardSigmoid {
+        alpha: f64,
+        beta: f64,
+    },
+    /// Kept within the bounds. Integers take the bounds rounded inwards.
+    Clamp {
+        min: f64,
+        max: f64,
+    },
+}
+
+use UnaryOp::*;
+
+impl UnaryOp {
+    /// The function of every element; the result has the type and dims of the input.
+    ///
+    /// Integers have an exact path where the function is one of integers; other functions go
+    /// through `f64` and round.
+    ///
+    /// # Errors
+    /// [`TensorError::UnsupportedType`] for booleans and strings.
+    pub fn apply(&self, input: &Tensor) -> Result<Tensor, TensorError> {
+        let et = input.element_type();
+        let [wide] = widen([input])?;
+        let values = with_number!("unary", wide.element_type(), T => {
+            let out = T::unary(*self, &wide.units::<T>());
+            Tensor::from_vec(input.dims(), out)
+        })?;
+        values.cast(et)
+    }
+}
+
+/// Numbers with the unary functions.
+trait Unary: Sized {
+    fn unary(op: UnaryOp, values: &[Self]) -> Vec<Self>;
+}
+
+fn map<T: Copy>(values: &[T], f: impl Fn(T) -> T) -> Vec<T> {
+    values.iter().map(|&x| f(x)).collect()
+}
+
+macro_rules! real {
+    ($t:ident, $erf:path) => {
+        impl Unary for $t {
+            fn unary(op: UnaryOp, v: &[$t]) -> Vec<$t> {
+                use std::$t::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, SQRT_2};
+                let sigmoid = |x: $t| 1.0 / (1.0 + (-x).exp());
+                // The exponent is never positive, so nothing overflows.
+                let soft_plus = |x: $t| x.max(0.0) + (-x.abs()).exp().ln_1p();
+                let hard = |x: $t| (x + 3.0).clamp(0.0, 6.0) / 6.0;
+                match op {
+                    Abs => map(v, $t::abs),
+                    Acos => map(v, $t::acos),
+                    Acosh => map(v, $t::acosh),
+                    Asin => map(v, $t::asin),
+                    Asinh => map(v, $t::asinh),
+                    Atan => map(v, $t::atan),
+                    Atanh => map(v, $t::atanh),
+                    Ceiling => map(v, $t::ceil),
+                    Cos => map(v, $t::cos),
+                    Cosh => map(v, $t::cosh),
+                    Erf => map(v, $erf),
+                    Exp => map(v, $t::exp),
+                    Floor => map(v, $t::floor),
+                    Log => map(v, $t::ln),
+                    Negative => map(v, |x| -x),
+                    Relu => map(v, |x| if x > 0.0 { x } else { 0.0 }),
+                    Sigmoid => map(v, sigmoid),
+                    Sign => map(v, |x| match x {
+                        _ if x > 0.0 => 1.0,
+                        _ if x < 0.0 => -1.0,
+                        _ if x == 0.0 => 0.0,
+                        _ => x,
+                    }),
+                    Sin => map(v, $t::sin),
+                    Sinh => map(v, $t::sinh),
+                    SoftPlus => map(v, soft_plus),
+                    SoftSign => map(v, |x| x / (1.0 + x.abs())),
+                    Sqrt => map(v, $t::sqrt),
+                    Tan => map(v, $t::tan),
+                    Tanh => map(v, $t::tanh),
+                    HSigmoid => map(v, hard),
+                    HSwish => map(v, |x| x * hard(x)),
+                    Mish => map(v, |x| x * soft_plus(x).tanh()),
+                    RoundHalfToEven => map(v, $t::round_ties_even),
+                    RoundHalfAwayFromZero => map(v, $t::round),
+                    GeluErf => map(v, |x| 0.5 * x * (1.0 + $erf(x * FRAC_1_SQRT_2))),
+                    GeluTanh => {
+                        // sqrt(2 / pi)
+                        let k = FRAC_2_SQRT_PI / SQRT_2;
+                        map(v, |x| 0.5 * x * (1.0 + (k * (x + 0.044715 * x * x * x)).tanh()))
+                    }
+                    Swish { beta } => map(v, |x| x / (1.0 + (-(beta as $t) * x).exp())),
+                    Elu { alpha } => map(v, |x| if x < 0.0 { alpha as $t * x.exp_m1() } else { x }),
+                    Selu { alpha, lambda } => {
+                        let (alpha, lambda) = (alpha as $t, lambda as $t);
+                        map(v, |x| lambda * if x > 0.0 { x } else { alpha * x.exp_m1() })
+                    }
+                    HardSigmoid { alpha, beta } => {
+                        let (alpha, beta) = (alpha as $t, beta as $t);
+                        map(v, |x| (alpha * x + beta).max(0.0).min(1.0))
+                    }
+                    Clamp { min, max } => map(v, |x| x.max(min as $t).min(max as $t)),
+                }
+            }
+        }
+    };
+}
+
+real!(f32, libm::erff);
+real!(f64, libm::erf);
+
+macro_rules! integer {
+    ($($t:ident: $negate:expr, $abs:expr);* $(;)?) => {$(
+        impl Unary for $t {
+            fn unary(op: UnaryOp, v: &[$t]) -> Vec<$t> {
+                match op {
+                    Abs => map(v, $abs),
+                    Negative => map(v, $negate),
+                    Relu => map(v, |x| x.max(0)),
+                    // Below zero: 0 - 1, which no unsigned number comes to.
+                    Sign => map(v, |x| (x > 0) as $t - (x < <$t>::default()) as $t),
+                    Ceiling | Floor | RoundHalfToEven | RoundHalfAwayFromZero => v.to_vec(),
+                    Clamp { min, max } => {
+                        let (min, max) = (min.ceil() as $t, max.floor() as $t);
+                        map(v, |x| x.max(min).min(max))
+                    }
+                    _ => {
+                        let wide: Vec<f64> = v.iter().map(|&x| x as f64).collect();
+                        f64::unary(op, &wide).into_iter().map(|y| y.round() as $t).collect()
+                    }
+                }
+            }
+        }
+    )*};
+}
+
+integer! {
+    i8: i8::wrapping_neg, i8::wrapping_abs;
+    i16: i16::wrapping_neg, i16::wrapping_abs;
+    i32: i32::wrapping_neg, i32::wrapping_abs;
+    i64: i64::wrapping_neg, i64::wrapping_abs;
+    u8: u8::wrapping_neg, |x| x;
+    u16: u16::wrapping_neg, |x| x;
+    u32: u32::wrapping_neg, |x| x;
+    u64: u64::wrapping_neg, |x| x;
+}
+
+/// A question about one float.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum TestOp {
+    /// Neither infinite nor `NaN`.
+    IsFinite,
+    /// Infinite, of a sign that is asked for.
+    IsInf {
+        /// Whether minus infinity counts.
+        negative: bool,
+        /// Whether infinity counts.
+        positive: bool,
+    },
+    /// Not a number.
+    IsNaN,
+}
+
+impl TestOp {
+    /// The answer for every element, as a boolean tensor.
+    ///
+    /// # Errors
+    /// [`TensorError::UnsupportedType`] unless the input is of a float type.
+    pub fn apply(&self, input: &Tensor) -> Result<Tensor, TensorError> {
+        let [wide] = widen([input])?;
+        with_real!("IsFinite, IsInf, IsNaN", wide.element_type(), T => {
+            let test = |&x: &T| match *self {
+                TestOp::IsFinite => x.is_finite(),
+                TestOp::IsNaN => x.is_nan(),
+                TestOp::IsInf { negative, positive } => {
+                    x.is_infinite() && if x > 0.0 { positive } else { negative }
+                }
+            };
+            let answers = wide.units::<T>().iter().map(|x| u8::from(test(x))).collect();
+            Tensor::from_units(ElementType::Boolean, input.dims(), answers)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn f(op: UnaryOp, x: f32) -> f32 {
+        op.apply(&Tensor::scalar(x)).unwrap().to_f32_vec().unwrap()[0]
+    }
+
+    fn near(found: f32, expected: f32) {
+        assert!((found - expected).abs() <= 1e-6, "{found} is not {expected}");
+    }
+
+    #[test]
+    fn formulas_at_points_known_by_hand() {
+        near(f(Erf, 1.0), 0.842_700_8);
+        near(f(Erf, -0.5), -0.520_499_9);
+        near(f(Sigmoid, 0.0), 0.5);
+        near(f(SoftPlus, 0.0), std::f32::consts::LN_2);
+        near(f(SoftPlus, 200.0), 200.0);
+        near(f(SoftSign, -1.0), -0.5);
+        near(f(HSigmoid, 1.5), 0.75);
+        near(f(HSwish, 1.0), 2.0 / 3.0);
+        near(f(Mish, 1.0), 0.865_098_4);
+        near(f(GeluErf, 1.0), 0.841_344_7);
+        near(f(GeluTanh, 1.0), 0.841_192);
+        near(f(Swish { beta: 1.0 }, 1.0), 0.731_058_6);
+        near(f(Elu { alpha: 2.0 }, -1.0), -1.264_241);
+        near(f(HardSigmoid { alpha: 0.2, beta: 0.5 }, 1.0), 0.7);
+        assert_eq!(f(RoundHalfToEven, 2.5), 2.0);
+        assert_eq!(f(RoundHalfAwayFromZero, -2.5), -3.0);
+        assert!(f(Sign, f32::NAN).is_nan());
+        assert_eq!(f(Clamp { min: -1.0, max: 2.0 }, 5.0), 2.0);
+    }
+
+    #[test]
+    fn integers_stay_exact() {
+        let t = Tensor::from_vec(&[3], vec![i8::MIN, -3, 5]).unwrap();
+        let of = |op: UnaryOp| op.apply(&t).unwrap().to_i64_vec().unwrap();
+        assert_eq!(of(Abs), [-128, 3, 5]);
+        assert_eq!(of(Sign), [-1, -1, 1]);
+        assert_eq!(of(Relu), [0, 0, 5]);
+        assert_eq!(of(Clamp { min: -2.5, max: 3.5 }), [-2, -2, 3]);
+        let wide = Tensor::scalar(i64::MAX);
+        assert_eq!(Abs.apply(&wide).unwrap(), wide);
+        assert!(Abs.apply(&Tensor::from_bools(&[], &[true]).unwrap()).is_err());
+    }
+
+    #[test]
+    fn infinities_are_told_apart() {
+        let t = Tensor::from_vec(&[3], vec![f32::NEG_INFINITY, f32::NAN, f32::INFINITY]).unwrap();
+        let op = TestOp::IsInf { negative: false, positive: true };
+        assert_eq!(op.apply(&t).unwrap().to_bools().unwrap(), [false, false, true]);
+        assert_eq!(TestOp::IsNaN.apply(&t).unwrap().to_bools().unwrap(), [false, true, false]);
+    }
+}

@@ -1,0 +1,121 @@
+//! Slices picked by index: OpenVINO's `Gather`.
+
+use bytemuck::Pod;
+
+use crate::kernels::dispatch::{moving, with_unit};
+use crate::tensor::{filled, stored_bytes};
+use crate::{Dims, Tensor, TensorError};
+
+const NAME: &str = "Gather";
+
+/// `data[.., index, ..]` along `axis` for every index: the dims are those of `data` before
+/// `axis`, of `indices` after the first `batch_dims`, and of `data` after `axis`. The first
+/// `batch_dims` axes of both are the same and walked together. With `wrap_negative` (Gather-8)
+/// -1 is the last index.
+///
+/// # Errors
+/// [`TensorError::IndexOutOfRange`], [`TensorError::AxisOutOfRange`],
+/// [`TensorError::ShapeMismatch`] if batch dims differ, [`TensorError::Argument`] unless
+/// `batch_dims` is at most `axis`, [`TensorError::UnsupportedType`] unless indices are integers.
+pub fn gather(
+    data: &Tensor,
+    indices: &Tensor,
+    axis: usize,
+    batch_dims: usize,
+    wrap_negative: bool,
+) -> Result<Tensor, TensorError> {
+    data.layout().check_axis(axis)?;
+    if batch_dims > axis || batch_dims > indices.rank() {
+        return Err(TensorError::argument(NAME, "batch_dims is above the axis or the rank of the indices"));
+    }
+    if data.dims()[..batch_dims] != indices.dims()[..batch_dims] {
+        return Err(TensorError::mismatch(NAME, data.dims(), indices.dims()));
+    }
+    if !indices.element_type().is_integer() {
+        return Err(TensorError::UnsupportedType { op: NAME, element_type: indices.element_type() });
+    }
+    let size = data.dims()[axis];
+    let picks = indices
+        .to_i64_vec()?
+        .into_iter()
+        .map(|index| {
+            let wrapped = if index < 0 && wrap_negative {
+                index.checked_add_unsigned(size as u64)
+            } else {
+                Some(index)
+            };
+            wrapped
+                .and_then(|i| usize::try_from(i).ok())
+                .filter(|&i| i < size)
+                .ok_or(TensorError::IndexOutOfRange { index, dim: size })
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    let mut dims = Dims::from_slice(&data.dims()[..axis]);
+    dims.extend_from_slice(&indices.dims()[batch_dims..]);
+    dims.extend_from_slice(&data.dims()[axis + 1..]);
+    stored_bytes(data.element_type(), &dims)?;
+    moving(&[data], |units| match units {
+        [units] => with_unit!(NAME, units.element_type(), T => {
+            pick::<T>(units, &picks, axis, batch_dims, &dims)
+        }),
+        _ => Err(TensorError::argument(NAME, "one input is needed")),
+    })
+}
+
+/// All indices are in range.
+fn pick<T: Pod + Send + Sync>(
+    data: &Tensor,
+    picks: &[usize],
+    axis: usize,
+    batch_dims: usize,
+    dims: &[usize],
+) -> Result<Tensor, TensorError> {
+    let values = data.units::<T>();
+    let product = |dims: &[usize]| dims.iter().product::<usize>();
+    let len = crate::layout::checked_len(dims).unwrap_or(0);
+    let mut out = filled(len, T::zeroed())?;
+    if len > 0 {
+        let (batches, outer) = (product(&dims[..batch_dims]), product(&dims[batch_dims..axis]));
+        let (size, inner) = (data.dims()[axis], product(&data.dims()[axis + 1..]));
+        let per_batch = picks.len() / batches;
+        let mut to = out.chunks_exact_mut(inner);
+        for batch in 0..batches {
+            let picks = &picks[batch * per_batch..][..per_batch];
+            for slab in (0..outer).map(|o| (batch * outer + o) * size) {
+                for (&pick, to) in picks.iter().zip(&mut to) {
+                    to.copy_from_slice(&values[(slab + pick) * inner..][..inner]);
+                }
+            }
+        }
+    }
+    Tensor::from_units(data.element_type(), dims, out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_columns_and_scalars() {
+        let t = Tensor::from_vec(&[3, 2], vec![0i16, 1, 10, 11, 20, 21]).unwrap();
+        let indices = Tensor::from_vec(&[2], vec![-1i64, 0]).unwrap();
+        let rows = gather(&t, &indices, 0, 0, true).unwrap();
+        assert_eq!(rows.to_i64_vec().unwrap(), [20, 21, 0, 1]);
+        assert!(gather(&t, &indices, 0, 0, false).is_err());
+        let column = gather(&t, &Tensor::scalar(1i32), 1, 0, true).unwrap();
+        assert_eq!((column.dims(), column.to_i64_vec().unwrap()), (&[3][..], vec![1, 11, 21]));
+        assert!(gather(&t, &Tensor::scalar(2i32), 1, 0, true).is_err());
+        let small = t.cast(crate::ElementType::U4).unwrap();
+        let found = gather(&small, &indices, 0, 0, true).unwrap();
+        assert_eq!(found.to_i64_vec().unwrap(), [4, 5, 0, 1]);
+    }
+
+    #[test]
+    fn batches_are_walked_together() {
+        let t = Tensor::from_vec(&[2, 1, 3], (0..6).collect::<Vec<i32>>()).unwrap();
+        let indices = Tensor::from_vec(&[2, 2], vec![2i32, 0, 1, 1]).unwrap();
+        let found = gather(&t, &indices, 2, 1, false).unwrap();
+        assert_eq!(found.dims(), [2, 1, 2]);
+        assert_eq!(found.to_i64_vec().unwrap(), [2, 0, 4, 4]);
+    }
+}

@@ -1,0 +1,344 @@
+//! Resampling along axes: OpenVINO's `Interpolate-4` and `Interpolate-11`.
+//!
+//! Every mode is separable: along one axis, each output element is a weighted sum of a few input
+//! elements, its taps. Nearest is a gather.
+
+use crate::kernels::dispatch::{widen, with_real};
+use crate::kernels::gather::gather;
+use crate::tensor::{filled, stored_bytes};
+use crate::{Dims, ElementType, Tensor, TensorError};
+
+const NAME: &str = "Interpolate";
+
+/// How elements between the input's elements come about.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub enum InterpolateMode {
+    /// The closest one.
+    Nearest,
+    /// Between the two neighbours, as ONNX does it.
+    LinearOnnx,
+    /// A triangle filter; with `antialias` as wide as the step when shrinking.
+    Linear,
+    /// Four neighbours, weighted by cubics.
+    Cubic,
+    /// The triangle filter of the Pillow library.
+    BilinearPillow,
+    /// The cubic filter of the Pillow library.
+    BicubicPillow,
+}
+
+/// Which element is the closest one.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Nearest {
+    /// Rounded, halves down.
+    RoundPreferFloor,
+    /// Rounded, halves up.
+    RoundPreferCeil,
+    /// Rounded down.
+    Floor,
+    /// Rounded up.
+    Ceil,
+    /// Rounded up when shrinking, truncated otherwise.
+    Simple,
+}
+
+/// Where in the input an output index lies.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Coordinates {
+    /// `(x + 0.5) / scale - 0.5`.
+    HalfPixel,
+    /// As `HalfPixel`, but 0 if the output has one element.
+    PytorchHalfPixel,
+    /// `x / scale`.
+    Asymmetric,
+    /// `(x + 0.5) / scale`.
+    TfHalfPixelForNn,
+    /// `x * (in - 1) / (out - 1)`: first and last elements coincide.
+    AlignCorners,
+}
+
+/// The attributes of an interpolation.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub struct Interpolate {
+    /// How elements come about.
+    pub mode: InterpolateMode,
+    /// For [`InterpolateMode::Nearest`].
+    pub nearest: Nearest,
+    /// Not heeded by the Pillow modes.
+    pub coordinates: Coordinates,
+    /// For [`InterpolateMode::Linear`].
+    pub antialias: bool,
+    /// `a` of the cubic modes, usually -0.75 or -0.5.
+    pub cube_coeff: f64,
+}
+
+impl Coordinates {
+    fn source(self, x: usize, scale: f32, input: usize, output: usize) -> f32 {
+        let at = x as f32;
+        match self {
+            Coordinates::PytorchHalfPixel if output <= 1 => 0.0,
+            Coordinates::HalfPixel | Coordinates::PytorchHalfPixel => (at + 0.5) / scale - 0.5,
+            Coordinates::Asymmetric => at / scale,
+            Coordinates::TfHalfPixelForNn => (at + 0.5) / scale,
+            Coordinates::AlignCorners if output <= 1 => 0.0,
+            Coordinates::AlignCorners => at * (input - 1) as f32 / (output - 1) as f32,
+        }
+    }
+}
+
+impl Nearest {
+    fn round(self, x: f32, scale: f32) -> f32 {
+        match self {
+            Nearest::RoundPreferFloor if x == x.trunc() + 0.5 => x.floor(),
+            Nearest::RoundPreferFloor | Nearest::RoundPreferCeil => x.round(),
+            Nearest::Floor => x.floor(),
+            Nearest::Ceil => x.ceil(),
+            Nearest::Simple if scale < 1.0 => x.ceil(),
+            Nearest::Simple => x.trunc(),
+        }
+    }
+}
+
+/// Resizes `axes` to `sizes`. `scales` place the elements, and need not be `sizes` over input
+/// sizes: OpenVINO keeps the scale it was given. Padding is the caller's.
+///
+/// Integers are computed in `f32` and truncated.
+///
+/// # Errors
+/// [`TensorError::AxisOutOfRange`], [`TensorError::Argument`] if entries are missing, an input
+/// axis is empty or a scale is not positive, [`TensorError::UnsupportedType`] for booleans and
+/// strings (nearest takes any type).
+pub fn interpolate(
+    input: &Tensor,
+    axes: &[usize],
+    sizes: &[usize],
+    scales: &[f32],
+    how: &Interpolate,
+) -> Result<Tensor, TensorError> {
+    if axes.len() != sizes.len() || axes.len() != scales.len() {
+        return Err(TensorError::argument(NAME, "a size and a scale for every axis are needed"));
+    }
+    let mut dims = Dims::from_slice(input.dims());
+    for ((&axis, &size), &scale) in axes.iter().zip(sizes).zip(scales) {
+        input.layout().check_axis(axis)?;
+        if dims[axis] == 0 || !(scale.is_finite() && scale > 0.0) {
+            return Err(TensorError::argument(NAME, "an axis is empty or a scale is not positive"));
+        }
+        dims[axis] = size;
+    }
+    stored_bytes(input.element_type(), &dims)?;
+    let et = input.element_type();
+    let nearest = how.mode == InterpolateMode::Nearest;
+    let mut resized = match nearest {
+        true => input.clone(),
+        false if et.is_integer() => input.cast(ElementType::F32)?,
+        false => {
+            let [wide] = widen([input])?;
+            wide
+        }
+    };
+    for ((&axis, &output), &scale) in axes.iter().zip(sizes).zip(scales) {
+        let line = Line { input: resized.dims()[axis], output, scale };
+        resized = if nearest {
+            let picks = (0..output).map(|x| line.nearest(x, how)).collect();
+            gather(&resized, &Tensor::from_vec(&[output], picks)?, axis, 0, false)?
+        } else {
+            resample(&resized, axis, &line, how)?
+        };
+    }
+    resized.cast(et)
+}
+
+/// One axis of an interpolation.
+struct Line {
+    input: usize,
+    output: usize,
+    scale: f32,
+}
+
+/// Input elements and their weights.
+type Taps = Vec<(usize, f32)>;
+
+impl Line {
+    fn source(&self, x: usize, how: &Interpolate) -> f32 {
+        how.coordinates.source(x, self.scale, self.input, self.output)
+    }
+
+    fn clamp(&self, index: i64) -> usize {
+        // Not negative, and below `input`: the cast is exact.
+        index.clamp(0, self.input as i64 - 1) as usize
+    }
+
+    fn nearest(&self, x: usize, how: &Interpolate) -> i64 {
+        self.clamp(how.nearest.round(self.source(x, how), self.scale) as i64) as i64
+    }
+
+    fn taps(&self, x: usize, how: &Interpolate) -> Taps {
+        let a = how.cube_coeff as f32;
+        match how.mode {
+            InterpolateMode::Nearest => vec![(self.nearest(x, how) as usize, 1.0)],
+            InterpolateMode::LinearOnnx => {
+                let at = self.source(x, how).clamp(0.0, (self.input - 1) as f32);
+                let low = self.clamp(at as i64);
+                let part = at - low as f32;
+                vec![(low, 1.0 - part), (self.clamp(low as i64 + 1), part)]
+            }
+            InterpolateMode::Cubic => {
+                let at = self.source(x, how);
+                let first = at.floor() as i64 - 1;
+                let part = at - at.floor();
+                (0..4).map(|i| (self.clamp(first + i), cubic(part + 1.0 - i as f32, a))).collect()
+            }
+            InterpolateMode::Linear => self.triangle(x, how),
+            InterpolateMode::BilinearPillow => self.pillow(x, 1.0, |d| (1.0 - d.abs()).max(0.0)),
+            InterpolateMode::BicubicPillow => self.pillow(x, 2.0, |d| cubic(d, a)),
+        }
+    }
+
+    fn triangle(&self, x: usize, how: &Interpolate) -> Taps {
+        let shrinks = self.scale < 1.0;
+        let narrow = if how.antialias && shrinks { self.scale } else { 1.0 };
+        let reach = if self.scale > 1.0 { 2 } else { (2.0 / narrow).ceil() as i64 };
+        let at = self.source(x, how);
+        let middle = at.round() as i64;
+        let low = middle.saturating_sub(reach).max(0);
+        let high = middle.saturating_add(reach).min(self.input as i64 - 1);
+        let weigh = |i: i64| (self.clamp(i), narrow * (1.0 - (narrow * (at - i as f32)).abs()).max(0.0));
+        normalized((low..=high).map(weigh).filter(|tap| tap.1 != 0.0).collect())
+    }
+
+    /// The filter is stretched over as many elements as one output element stands for.
+    fn pillow(&self, x: usize, support: f32, filter: impl Fn(f32) -> f32) -> Taps {
+        let step = self.input as f32 / self.output as f32;
+        let stretch = step.max(1.0);
+        let center = (x as f32 + 0.5) * step;
+        let low = ((center - support * stretch + 0.5) as i64).max(0);
+        let high = ((center + support * stretch + 0.5) as i64).min(self.input as i64);
+        let weigh = |i: i64| (self.clamp(i), filter((i as f32 - center + 0.5) / stretch));
+        normalized((low..high).map(weigh).collect())
+    }
+}
+
+/// Weights that sum to 1, unless all are 0.
+fn normalized(mut taps: Taps) -> Taps {
+    let sum: f32 = taps.iter().map(|tap| tap.1).sum();
+    if sum != 0.0 {
+        taps.iter_mut().for_each(|tap| tap.1 /= sum);
+    }
+    taps
+}
+
+/// The cubic convolution kernel (Keys 1981) at distance `d`, with slope `a` at distance 1.
+fn cubic(d: f32, a: f32) -> f32 {
+    let d = d.abs();
+    if d < 1.0 {
+        ((a + 2.0) * d - (a + 3.0)) * d * d + 1.0
+    } else if d < 2.0 {
+        ((a * d - 5.0 * a) * d + 8.0 * a) * d - 4.0 * a
+    } else {
+        0.0
+    }
+}
+
+/// The input is `f32` or `f64`, its axis not empty.
+fn resample(input: &Tensor, axis: usize, line: &Line, how: &Interpolate) -> Result<Tensor, TensorError> {
+    let mut dims = Dims::from_slice(input.dims());
+    dims[axis] = line.output;
+    // Axes resized earlier may make it larger for now than the end result is.
+    stored_bytes(input.element_type(), &dims)?;
+    let inner: usize = dims[axis + 1..].iter().product();
+    with_real!(NAME, input.element_type(), T => {
+        let values = input.units::<T>();
+        let mut out = filled(dims.iter().product(), T::default())?;
+        if !out.is_empty() {
+            let slabs = values.chunks_exact(line.input * inner);
+            let taps: Vec<Taps> = (0..line.output).map(|x| line.taps(x, how)).collect();
+            for (slab, out) in slabs.zip(out.chunks_exact_mut(line.output * inner)) {
+                for (row, taps) in out.chunks_exact_mut(inner).zip(&taps) {
+                    for &(from, weight) in taps {
+                        let weight = T::from(weight);
+                        let source = &slab[from * inner..][..inner];
+                        row.iter_mut().zip(source).for_each(|(to, &x)| *to += weight * x);
+                    }
+                }
+            }
+        }
+        Tensor::from_vec(&dims, out)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAIN: Interpolate = Interpolate {
+        mode: InterpolateMode::Nearest,
+        nearest: Nearest::RoundPreferFloor,
+        coordinates: Coordinates::HalfPixel,
+        antialias: false,
+        cube_coeff: -0.75,
+    };
+
+    fn resize(values: &[f32], size: usize, how: Interpolate) -> Vec<f32> {
+        let t = Tensor::from_vec(&[1, values.len()], values.to_vec()).unwrap();
+        let scale = size as f32 / values.len() as f32;
+        interpolate(&t, &[1], &[size], &[scale], &how).unwrap().to_f32_vec().unwrap()
+    }
+
+    #[test]
+    fn nearest_by_each_rule() {
+        // Asymmetric to three halves: sources 0, 2/3, 4/3; to a half: 0, 2.
+        let of = |nearest, coordinates, size| {
+            resize(&[0.0, 1.0, 2.0, 3.0], size, Interpolate { nearest, coordinates, ..PLAIN })
+        };
+        assert_eq!(of(Nearest::Floor, Coordinates::Asymmetric, 6), [0.0, 0.0, 1.0, 2.0, 2.0, 3.0]);
+        assert_eq!(of(Nearest::Ceil, Coordinates::Asymmetric, 6), [0.0, 1.0, 2.0, 2.0, 3.0, 3.0]);
+        // Half pixel to a half: sources 0.5, 2.5.
+        assert_eq!(of(Nearest::RoundPreferFloor, Coordinates::HalfPixel, 2), [0.0, 2.0]);
+        assert_eq!(of(Nearest::RoundPreferCeil, Coordinates::HalfPixel, 2), [1.0, 3.0]);
+        assert_eq!(of(Nearest::Simple, Coordinates::HalfPixel, 2), [1.0, 3.0]);
+        assert_eq!(
+            of(Nearest::Simple, Coordinates::TfHalfPixelForNn, 8),
+            [0.0, 0.0, 1.0, 1.0, 2.0, 2.0, 3.0, 3.0]
+        );
+        assert_eq!(of(Nearest::Floor, Coordinates::AlignCorners, 2), [0.0, 3.0]);
+        assert_eq!(of(Nearest::Floor, Coordinates::PytorchHalfPixel, 1), [0.0]);
+    }
+
+    #[test]
+    fn linear_between_neighbours() {
+        let onnx = Interpolate { mode: InterpolateMode::LinearOnnx, ..PLAIN };
+        assert_eq!(resize(&[0.0, 4.0], 4, onnx), [0.0, 1.0, 3.0, 4.0]);
+        let corners = Interpolate { coordinates: Coordinates::AlignCorners, ..onnx };
+        assert_eq!(resize(&[0.0, 4.0], 3, corners), [0.0, 2.0, 4.0]);
+        let linear = Interpolate { mode: InterpolateMode::Linear, ..PLAIN };
+        assert_eq!(resize(&[0.0, 4.0], 4, linear), [0.0, 1.0, 3.0, 4.0]);
+        // Antialiased to a half at source 0.5: weights 1 - |d| / 2 for d = -0.5, 0.5, 1.5.
+        let soft = Interpolate { antialias: true, ..linear };
+        let found = resize(&[0.0, 0.0, 7.0, 0.0], 2, soft);
+        assert!((found[0] - 7.0 * 0.25 / 1.75).abs() < 1e-6, "{found:?}");
+    }
+
+    #[test]
+    fn cubics() {
+        let cubic =
+            Interpolate { mode: InterpolateMode::Cubic, coordinates: Coordinates::Asymmetric, ..PLAIN };
+        // Halfway, a = -0.75: -0.09375, 0.59375, 0.59375, -0.09375.
+        let found = resize(&[1.0, 2.0, 3.0, 5.0], 8, cubic);
+        assert_eq!(found[2], 2.0);
+        assert_eq!(found[3], 0.59375 * 5.0 - 0.09375 * 6.0);
+        let pillow = Interpolate { mode: InterpolateMode::BilinearPillow, ..PLAIN };
+        // To one element: weights 0.5, 1, 0.5 over centre 1.5 of three, stretched by three.
+        let found = resize(&[3.0, 6.0, 3.0], 1, pillow);
+        let (edge, middle) = (2.0 / 3.0, 1.0);
+        assert!((found[0] - (6.0 * edge + 6.0 * middle) / (2.0 * edge + middle)).abs() < 1e-6);
+    }
+
+    #[test]
+    fn hostile_arguments_are_refused() {
+        let t = Tensor::scalar(1.0f32).reshape(&[1]).unwrap();
+        assert!(interpolate(&t, &[0], &[2], &[0.0], &PLAIN).is_err());
+        assert!(interpolate(&t, &[0], &[usize::MAX], &[1.0], &PLAIN).is_err());
+        assert!(interpolate(&t, &[0], &[2], &[], &PLAIN).is_err());
+    }
+}

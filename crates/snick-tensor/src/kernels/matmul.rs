@@ -1,0 +1,210 @@
+//! Products of matrices: OpenVINO's `MatMul-1`.
+
+use crate::kernels::broadcast::{Strided, broadcast_dims};
+use crate::kernels::dispatch::{widen, with_type};
+use crate::kernels::gemm::{Gemm, Matrix};
+use crate::layout::for_each_index;
+use crate::tensor::{filled, stored_bytes};
+use crate::{Dims, Element, Tensor, TensorError};
+
+const NAME: &str = "MatMul";
+
+/// The product of the last two axes; the axes before them broadcast. A 1-D `a` is a row, a 1-D
+/// `b` a column, whatever the transpose flags say, and its axis is dropped from the result.
+///
+/// A transposed view, or flag, costs nothing. Integers wrap.
+///
+/// # Errors
+/// [`TensorError::TypeMismatch`], [`TensorError::UnsupportedType`], and
+/// [`TensorError::ShapeMismatch`] (scalars have no product).
+pub fn matmul(a: &Tensor, b: &Tensor, transpose_a: bool, transpose_b: bool) -> Result<Tensor, TensorError> {
+    let et = a.element_type();
+    let refuse = || TensorError::mismatch(NAME, a.dims(), b.dims());
+    if a.rank() == 0 || b.rank() == 0 {
+        return Err(refuse());
+    }
+    let left = if a.rank() == 1 { a.unsqueeze(0)? } else { turned(a, transpose_a)? };
+    let right = if b.rank() == 1 { b.unsqueeze(1)? } else { turned(b, transpose_b)? };
+    let ((batch_a, m, k), (batch_b, depth, n)) = (split(&left), split(&right));
+    if k != depth {
+        return Err(refuse());
+    }
+    let mut dims = broadcast_dims(NAME, batch_a, batch_b)?;
+    dims.extend([m, n]);
+    let [left, right] = widen([&left, &right])?;
+    let product = match left.element_type() {
+        et if et.is_float() => with_type!([F32 = f32, F64 = f64], NAME, et, T => {
+            floats::<T>(&left, &right, &dims)
+        }),
+        et => with_type!(
+            [I8 = i8, I16 = i16, I32 = i32, I64 = i64, U8 = u8, U16 = u16, U32 = u32, U64 = u64],
+            NAME, et, T => integers::<T>(&left, &right, &dims)),
+    }?;
+    let product = if b.rank() == 1 { product.squeeze(product.rank() - 1)? } else { product };
+    let product = if a.rank() == 1 {
+        product.squeeze(product.rank() - if b.rank() == 1 { 1 } else { 2 })?
+    } else {
+        product
+    };
+    product.cast(et)
+}
+
+/// The last two axes exchanged, if asked for.
+fn turned(t: &Tensor, transpose: bool) -> Result<Tensor, TensorError> {
+    let mut order: Dims = (0..t.rank()).collect();
+    if transpose {
+        order.swap(t.rank() - 2, t.rank() - 1);
+    }
+    t.permute(&order)
+}
+
+/// Batch dims, rows, columns. The rank is at least 2.
+fn split(t: &Tensor) -> (&[usize], usize, usize) {
+    let (batch, matrix) = t.dims().split_at(t.rank() - 2);
+    (batch, matrix[0], matrix[1])
+}
+
+/// An operand with its batch axes broadcast, and the offset of each of its matrices.
+fn batches<'a, T: Element>(
+    t: &'a Tensor,
+    dims: &[usize],
+) -> Result<(Strided<'a, T>, Vec<usize>), TensorError> {
+    let (_, rows, columns) = split(t);
+    let batch = &dims[..dims.len() - 2];
+    let mut wanted = Dims::from_slice(batch);
+    wanted.extend([rows, columns]);
+    let own = Strided::<T>::broadcast(t, &wanted)?;
+    let mut starts = Vec::new();
+    for_each_index(batch, &own.layout.strides[..batch.len()], own.layout.start, |at| starts.push(at));
+    Ok((own, starts))
+}
+
+/// The matrix of `rows` and `columns` that starts at `start`.
+fn matrix<'a, T: Element>(t: &'a Strided<'_, T>, start: usize) -> Matrix<'a, T> {
+    let rank = t.layout.dims.len();
+    Matrix {
+        data: &t.data,
+        start,
+        rows: t.layout.dims[rank - 2],
+        columns: t.layout.dims[rank - 1],
+        row_step: t.layout.strides[rank - 2],
+        column_step: t.layout.strides[rank - 1],
+    }
+}
+
+fn floats<T: Gemm>(a: &Tensor, b: &Tensor, dims: &[usize]) -> Result<Tensor, TensorError> {
+    stored_bytes(T::TYPE, dims)?;
+    let (_, rows, depth) = split(a);
+    let (batch_b, ..) = split(b);
+    // One matrix on the right: all the rows on the left are one matrix, too.
+    if a.rank() > 2 && a.is_contiguous() && batch_b.iter().all(|&d| d == 1) && dims.len() == a.rank() {
+        let all = a.len().checked_div(depth).unwrap_or(0);
+        if depth > 0 && rows > 0 {
+            let flat_b = b.reshape(&b.dims()[b.rank() - 2..])?;
+            let flat = floats::<T>(&a.reshape(&[all, depth])?, &flat_b, &[all, dims[dims.len() - 1]])?;
+            return flat.reshape(dims);
+        }
+    }
+    let mut out = filled(crate::layout::checked_len(dims).unwrap_or(0), T::default())?;
+    let columns = dims[dims.len() - 1];
+    let (a, starts_a) = batches::<T>(a, dims)?;
+    let (b, starts_b) = batches::<T>(b, dims)?;
+    let size = (rows * columns).max(1);
+    for ((out, i), j) in out.chunks_exact_mut(size).zip(starts_a).zip(starts_b) {
+        T::gemm(&matrix(&a, i), &matrix(&b, j), out, columns)?;
+    }
+    Tensor::from_vec(dims, out)
+}
+
+/// Integers, wrapping.
+trait Wrapping: Element {
+    fn multiply_add(self, a: Self, b: Self) -> Self;
+}
+
+macro_rules! wrapping {
+    ($($t:ident)*) => {$(
+        impl Wrapping for $t {
+            fn multiply_add(self, a: Self, b: Self) -> Self {
+                self.wrapping_add(a.wrapping_mul(b))
+            }
+        }
+    )*};
+}
+
+wrapping!(i8 i16 i32 i64 u8 u16 u32 u64);
+
+fn integers<T: Wrapping>(a: &Tensor, b: &Tensor, dims: &[usize]) -> Result<Tensor, TensorError> {
+    stored_bytes(T::TYPE, dims)?;
+    let (a, b) = (a.contiguous(), b.contiguous());
+    let (_, rows, depth) = split(&a);
+    let columns = dims[dims.len() - 1];
+    let mut out = filled(crate::layout::checked_len(dims).unwrap_or(0), T::default())?;
+    let (a, starts_a) = batches::<T>(&a, dims)?;
+    let (b, starts_b) = batches::<T>(&b, dims)?;
+    let size = (rows * columns).max(1);
+    for ((out, i), j) in out.chunks_exact_mut(size).zip(starts_a).zip(starts_b) {
+        for (r, row) in out.chunks_exact_mut(columns).enumerate() {
+            for d in 0..depth {
+                let factor = a.data[i + r * depth + d];
+                let line = &b.data[j + d * columns..][..columns];
+                for (to, &x) in row.iter_mut().zip(line) {
+                    *to = to.multiply_add(factor, x);
+                }
+            }
+        }
+    }
+    Tensor::from_vec(dims, out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn t(dims: &[usize]) -> Tensor {
+        let len: usize = dims.iter().product();
+        Tensor::from_vec(dims, (0..len).map(|x| x as f32).collect()).unwrap()
+    }
+
+    #[test]
+    fn flags_and_views_agree() {
+        let (a, b) = (t(&[2, 3]), t(&[3, 2]));
+        let product = matmul(&a, &b, false, false).unwrap();
+        assert_eq!(product.to_f32_vec().unwrap(), [10.0, 13.0, 28.0, 40.0]);
+        assert_eq!(matmul(&a.transposed(), &b.transposed(), true, true).unwrap(), product);
+        let ints = matmul(
+            &a.cast(crate::ElementType::I32).unwrap(),
+            &b.cast(crate::ElementType::I32).unwrap(),
+            false,
+            false,
+        )
+        .unwrap();
+        assert_eq!(ints.to_i64_vec().unwrap(), [10, 13, 28, 40]);
+        let halves = [&a, &b].map(|x| x.cast(crate::ElementType::F16).unwrap());
+        assert_eq!(matmul(&halves[0], &halves[1], false, false).unwrap().to_f32_vec().unwrap()[3], 40.0);
+    }
+
+    #[test]
+    fn vectors_lose_their_axis() {
+        let (v, m) = (t(&[3]), t(&[3, 2]));
+        assert_eq!(matmul(&v, &m, true, false).unwrap().to_f32_vec().unwrap(), [10.0, 13.0]);
+        assert_eq!(matmul(&v, &v, false, true).unwrap(), Tensor::scalar(5.0f32));
+        let product = matmul(&t(&[4, 2, 3]), &v, false, false).unwrap();
+        assert_eq!(product.dims(), [4, 2]);
+        assert!(matmul(&v, &Tensor::scalar(1.0f32), false, false).is_err());
+        assert!(matmul(&v, &m, false, true).is_err());
+    }
+
+    #[test]
+    fn batches_broadcast() {
+        let (a, b) = (t(&[2, 1, 2, 3]), t(&[3, 3, 1]));
+        let product = matmul(&a, &b, false, false).unwrap();
+        assert_eq!(product.dims(), [2, 3, 2, 1]);
+        // Row [3, 4, 5] of the first matrix by column [6, 7, 8] of the last.
+        assert_eq!(product.to_f32_vec().unwrap()[5], 86.0);
+        let flat = matmul(&t(&[2, 2, 3]), &t(&[1, 3, 1]), false, false).unwrap();
+        assert_eq!(flat.to_f32_vec().unwrap(), [5.0, 14.0, 23.0, 32.0]);
+        let none = matmul(&t(&[2, 0]), &t(&[0, 2]), false, false).unwrap();
+        assert_eq!(none.to_f32_vec().unwrap(), [0.0; 4]);
+        assert_eq!(matmul(&t(&[2, 0, 3]), &t(&[3, 2]), false, false).unwrap().dims(), [2, 0, 2]);
+    }
+}

@@ -1,0 +1,233 @@
+//! The greatest or the mean of each window: OpenVINO's `MaxPool-1/8/14` and `AvgPool-1/14`.
+
+use crate::kernels::dispatch::{widen, widen_real, with_number, with_real};
+use crate::kernels::window::{Window, WindowAxis};
+use crate::layout::checked_len;
+use crate::tensor::{filled, stored_bytes};
+use crate::{Dims, Tensor, TensorError};
+
+/// The greatest element of each window of `input` `[N, C, spatial..]`; padding never wins.
+///
+/// `outputs`, the windows an axis, is the caller's: it says how to round.
+///
+/// # Errors
+/// [`TensorError::ShapeMismatch`], [`TensorError::Argument`], [`TensorError::UnsupportedType`].
+pub fn max_pool(
+    input: &Tensor,
+    kernel: &[usize],
+    window: &Window,
+    outputs: &[usize],
+) -> Result<Tensor, TensorError> {
+    Ok(max_pool_indices(input, kernel, window, outputs, 0)?.0)
+}
+
+/// As [`max_pool`], and where each was found: an `i64` index into the input flattened from `axis`
+/// on. The first of equals is taken.
+///
+/// # Errors
+/// As [`max_pool`], and [`TensorError::AxisOutOfRange`].
+pub fn max_pool_indices(
+    input: &Tensor,
+    kernel: &[usize],
+    window: &Window,
+    outputs: &[usize],
+    axis: usize,
+) -> Result<(Tensor, Tensor), TensorError> {
+    const NAME: &str = "MaxPool";
+    input.layout().check_axis(axis)?;
+    let walk = Walk::new(NAME, input, kernel, window, outputs)?;
+    stored_bytes(crate::ElementType::I64, &walk.dims)?;
+    let flat = checked_len(&input.dims()[axis..]).unwrap_or(0).max(1);
+    let et = input.element_type();
+    let [wide] = widen([input])?;
+    let (values, indices) = with_number!(NAME, wide.element_type(), T => {
+        let x = wide.units::<T>();
+        let mut values = filled(walk.len(), T::MIN)?;
+        let mut indices = filled(walk.len(), 0i64)?;
+        walk.each(|to, first, inside, _| {
+            let mut best: Option<(usize, T)> = None;
+            inside.each(|i| {
+                let value = x[first + i];
+                if best.is_none_or(|(_, known)| known < value) {
+                    best = Some((first + i, value));
+                }
+            });
+            if let Some((at, value)) = best {
+                values[to] = value;
+                indices[to] = (at % flat) as i64;
+            }
+        });
+        Ok((Tensor::from_vec(&walk.dims, values)?, Tensor::from_vec(&walk.dims, indices)?))
+    })?;
+    Ok((values.cast(et)?, indices))
+}
+
+/// The mean of each window. With `exclude_pad` over the elements inside; otherwise padding counts
+/// as zeros, but what lies beyond the padding (a last window of `ceil` rounding) does not count.
+///
+/// # Errors
+/// As [`max_pool`].
+pub fn avg_pool(
+    input: &Tensor,
+    kernel: &[usize],
+    window: &Window,
+    outputs: &[usize],
+    exclude_pad: bool,
+) -> Result<Tensor, TensorError> {
+    const NAME: &str = "AvgPool";
+    let walk = Walk::new(NAME, input, kernel, window, outputs)?;
+    let et = input.element_type();
+    let [wide] = widen_real([input])?;
+    with_real!(NAME, wide.element_type(), T => {
+        let x = wide.units::<T>();
+        let mut values = filled(walk.len(), T::default())?;
+        walk.each(|to, first, inside, padded| {
+            let mut sum: T = 0.0;
+            inside.each(|i| sum += x[first + i]);
+            let count = if exclude_pad { inside.count() } else { padded };
+            if count > 0 {
+                values[to] = sum / count as T;
+            }
+        });
+        Tensor::from_vec(&walk.dims, values)
+    })?
+    .cast(et)
+}
+
+/// All the windows over an input.
+struct Walk {
+    /// The dims of the result.
+    dims: Dims,
+    axes: [WindowAxis; 3],
+    out: [usize; 3],
+    channels: usize,
+}
+
+/// The elements of one window that lie inside one channel.
+struct Inside {
+    /// First index, distance and count on each axis.
+    runs: [(usize, usize, usize); 3],
+    sizes: [usize; 3],
+}
+
+impl Inside {
+    fn count(&self) -> usize {
+        self.runs.iter().map(|run| run.2).product()
+    }
+
+    /// Calls `visit` with the index of each in its channel, in order.
+    fn each(&self, mut visit: impl FnMut(usize)) {
+        let [z, y, x] = self.runs;
+        for d in 0..z.2 {
+            for h in 0..y.2 {
+                let row = ((z.0 + d * z.1) * self.sizes[1] + y.0 + h * y.1) * self.sizes[2];
+                for w in 0..x.2 {
+                    visit(row + x.0 + w * x.1);
+                }
+            }
+        }
+    }
+}
+
+impl Walk {
+    fn new(
+        op: &'static str,
+        input: &Tensor,
+        kernel: &[usize],
+        window: &Window,
+        outputs: &[usize],
+    ) -> Result<Self, TensorError> {
+        let [batch, channels, spatial @ ..] = input.dims() else {
+            return Err(TensorError::mismatch(op, input.dims(), outputs));
+        };
+        if outputs.len() != spatial.len() {
+            return Err(TensorError::mismatch(op, spatial, outputs));
+        }
+        let axes = WindowAxis::three(&window.axes(op, spatial, kernel)?);
+        let mut dims = Dims::from_slice(&[*batch, *channels]);
+        dims.extend_from_slice(outputs);
+        stored_bytes(input.element_type(), &dims)?;
+        let mut out = [1; 3];
+        out[3 - outputs.len()..].copy_from_slice(outputs);
+        Ok(Walk { dims, axes, out, channels: batch * channels })
+    }
+
+    fn len(&self) -> usize {
+        checked_len(&self.dims).unwrap_or(0)
+    }
+
+    /// `visit(output, first element of the channel, elements inside, elements inside the padding)`.
+    fn each(&self, mut visit: impl FnMut(usize, usize, &Inside, usize)) {
+        let sizes = self.axes.map(|axis| axis.size);
+        let area: usize = sizes.iter().product();
+        let windows: usize = self.out.iter().product();
+        if self.channels == 0 {
+            return;
+        }
+        for at in 0..windows {
+            let place = [at / (self.out[1] * self.out[2]), at / self.out[2] % self.out[1], at % self.out[2]];
+            let mut padded = 1;
+            let mut runs = [(0, 1, 0); 3];
+            for ((axis, &o), run) in self.axes.iter().zip(&place).zip(&mut runs) {
+                let (taps, counted) = taps(axis, o);
+                *run = (axis.inside(o, taps.start).unwrap_or(0), axis.dilation, taps.len());
+                padded *= counted;
+            }
+            let inside = Inside { runs, sizes };
+            for channel in 0..self.channels {
+                visit(channel * windows + at, channel * area, &inside, padded);
+            }
+        }
+    }
+}
+
+/// The taps of window `output` inside the input, and how many lie inside the padding.
+fn taps(axis: &WindowAxis, output: usize) -> (std::ops::Range<usize>, usize) {
+    let first = axis.input(output, 0);
+    // How many taps lie before `end`.
+    let before = |end: isize| match usize::try_from(end - first) {
+        Ok(room) => room.div_ceil(axis.dilation).min(axis.kernel),
+        Err(_) => 0,
+    };
+    let (low, high) = (before(0), before(axis.size as isize));
+    let padded = before(axis.size as isize + axis.after).max(high) - before(-axis.before).min(low);
+    (low..high, padded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use smallvec::smallvec;
+
+    fn ramp(dims: &[usize]) -> Tensor {
+        let len: usize = dims.iter().product();
+        Tensor::from_vec(dims, (0..len).map(|x| x as f32).collect()).unwrap()
+    }
+
+    #[test]
+    fn greatest_and_where() {
+        let window = Window { strides: smallvec![2, 2], ..Window::dense(2) };
+        let (values, indices) = max_pool_indices(&ramp(&[1, 2, 4, 4]), &[2, 2], &window, &[2, 2], 2).unwrap();
+        assert_eq!(values.to_f32_vec().unwrap(), [5.0, 7.0, 13.0, 15.0, 21.0, 23.0, 29.0, 31.0]);
+        assert_eq!(indices.to_i64_vec().unwrap(), [5, 7, 13, 15, 5, 7, 13, 15]);
+        let apart = Window { dilations: smallvec![3], ..Window::dense(1) };
+        let down = ramp(&[1, 1, 5]).slice(2, 4, 5, -1).unwrap();
+        assert_eq!(max_pool(&down, &[2], &apart, &[2]).unwrap().to_f32_vec().unwrap(), [4.0, 3.0]);
+    }
+
+    #[test]
+    fn padding_counts_or_not() {
+        let window = Window {
+            strides: smallvec![2],
+            pads_begin: smallvec![1],
+            pads_end: smallvec![1],
+            ..Window::dense(1)
+        };
+        let x = ramp(&[1, 1, 4]);
+        let of = |exclude| avg_pool(&x, &[3], &window, &[3], exclude).unwrap().to_f32_vec().unwrap();
+        // Windows: [pad 0 1] [1 2 3] [3 pad beyond].
+        assert_eq!(of(true), [0.5, 2.0, 3.0]);
+        assert_eq!(of(false), [1.0 / 3.0, 2.0, 1.5]);
+        assert_eq!(max_pool(&x, &[3], &window, &[3]).unwrap().to_f32_vec().unwrap(), [1.0, 3.0, 3.0]);
+    }
+}

@@ -1,0 +1,43 @@
+//! Rotation along axes: OpenVINO's `Roll-7`.
+
+use crate::kernels::concat::concat;
+use crate::{Tensor, TensorError};
+
+/// Moves every element `shift` places up each of `axes`, the last ones around to the front.
+/// Negative shifts move down; shifts on the same axis add up.
+///
+/// # Errors
+/// [`TensorError::AxisOutOfRange`].
+pub fn roll(input: &Tensor, shifts: &[i64], axes: &[usize]) -> Result<Tensor, TensorError> {
+    if shifts.len() != axes.len() {
+        return Err(TensorError::argument("Roll", "a shift for every axis is needed"));
+    }
+    let mut rolled = input.clone();
+    for (&shift, &axis) in shifts.iter().zip(axes) {
+        rolled.layout().check_axis(axis)?;
+        let size = rolled.dims()[axis];
+        if size == 0 {
+            continue;
+        }
+        let front = shift.rem_euclid(size as i64) as usize;
+        if front > 0 {
+            let tail = rolled.slice(axis, size - front, front, 1)?;
+            let head = rolled.slice(axis, 0, size - front, 1)?;
+            rolled = concat(&[&tail, &head], axis)?;
+        }
+    }
+    Ok(rolled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn around_both_ends() {
+        let t = Tensor::from_vec(&[2, 3], vec![0i32, 1, 2, 3, 4, 5]).unwrap();
+        assert_eq!(roll(&t, &[1], &[1]).unwrap().to_i64_vec().unwrap(), [2, 0, 1, 5, 3, 4]);
+        assert_eq!(roll(&t, &[-4, 3], &[1, 0]).unwrap().to_i64_vec().unwrap(), [4, 5, 3, 1, 2, 0]);
+        assert!(roll(&t, &[1], &[2]).is_err());
+    }
+}

@@ -1,0 +1,143 @@
+//! Standard output for results, standard error for diagnostics, and how a verb ends.
+
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+
+use snick_ir::Located;
+
+use super::json::Json;
+use super::options::{Color, Common, ErrorFormat};
+
+/// How a verb ends that did its work.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// Exit code 0.
+    Fine,
+    /// Something was found that should be known: exit code 1.
+    Finding,
+}
+
+impl Outcome {
+    /// A finding where `found`.
+    pub fn finding(found: bool) -> Self {
+        if found { Self::Finding } else { Self::Fine }
+    }
+}
+
+/// Why a verb could not do its work.
+#[derive(thiserror::Error, Debug)]
+pub enum Failure {
+    /// Wrong usage or unreadable input: exit code 2.
+    #[error("{0}")]
+    Usage(String),
+    /// Nobody reads standard output any more: not an error.
+    #[error("standard output is closed")]
+    Closed,
+}
+
+impl Failure {
+    /// Wrong usage or unreadable input.
+    pub fn usage(message: impl ToString) -> Self {
+        Self::Usage(message.to_string())
+    }
+}
+
+impl From<snick::Error> for Failure {
+    fn from(error: snick::Error) -> Self {
+        Self::usage(error)
+    }
+}
+
+/// Where a verb writes.
+pub struct Console {
+    error_format: ErrorFormat,
+    colored: bool,
+    quiet: bool,
+}
+
+impl Console {
+    /// The console the options ask for.
+    pub fn new(common: &Common) -> Self {
+        let no_color = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
+        let colored = match common.color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => !no_color && io::stderr().is_terminal(),
+        };
+        Self { error_format: common.error_format, colored, quiet: common.quiet }
+    }
+
+    /// Writes a result.
+    pub fn print(&self, text: &str) -> Result<(), Failure> {
+        let mut out = io::stdout().lock();
+        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+            Ok(()) => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Failure::Closed),
+            Err(error) => Err(Failure::usage(format!("standard output: {error}"))),
+        }
+    }
+
+    /// Tells what is wrong with a layer.
+    pub fn located(&self, error: &Located) {
+        if self.error_format == ErrorFormat::Json {
+            let mut json = Json::default();
+            json.object(|json| {
+                json.key("severity").string("error");
+                json.key("file").string(&error.source);
+                json.key("line").plain(error.loc.line);
+                json.key("column").plain(error.loc.column);
+                json.key("layer").string(&error.layer);
+                json.key("op").string(&error.op);
+                json.key("message").string(&error.error.to_string());
+            });
+            return self.diagnose(&json.finish());
+        }
+        // It begins with its place, so that editors and terminals can jump there.
+        self.diagnose(&format!("{}\n", self.paint("31", &error.to_string())));
+    }
+
+    /// Tells what is wrong as a whole.
+    pub fn error(&self, message: &str) {
+        self.say("error", "31;1", message);
+    }
+
+    /// Tells what the user should know.
+    pub fn note(&self, message: &str) {
+        if !self.quiet {
+            self.say("note", "36;1", message);
+        }
+    }
+
+    fn say(&self, severity: &str, color: &str, message: &str) {
+        if self.error_format == ErrorFormat::Json {
+            let mut json = Json::default();
+            json.object(|json| {
+                json.key("severity").string(severity);
+                json.key("message").string(message);
+            });
+            return self.diagnose(&json.finish());
+        }
+        self.diagnose(&format!("{}{message}\n", self.paint(color, &format!("{severity}: "))));
+    }
+
+    fn paint(&self, color: &str, text: &str) -> String {
+        if self.colored { format!("\u{1b}[{color}m{text}\u{1b}[0m") } else { text.to_string() }
+    }
+
+    /// Where diagnostics cannot be written there is nobody to tell.
+    fn diagnose(&self, text: &str) {
+        let _ = io::stderr().lock().write_all(text.as_bytes());
+    }
+}
+
+/// The exit code of a verb; failures are told first.
+pub fn exit_code(console: &Console, result: Result<Outcome, Failure>) -> ExitCode {
+    match result {
+        Ok(Outcome::Fine) | Err(Failure::Closed) => ExitCode::SUCCESS,
+        Ok(Outcome::Finding) => ExitCode::from(1),
+        Err(failure) => {
+            console.error(&failure.to_string());
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! JSON as text, written front to back: answers of 200 000 layers are built without a tree in memory.
+
+use std::fmt::{Display, Write as _};
+
+use snick_ir::Located;
+
+/// A JSON text in the making. Commas come by themselves.
+#[derive(Default)]
+pub struct Json {
+    out: String,
+}
+
+impl Json {
+    /// What was written, and a line break.
+    pub fn finish(mut self) -> String {
+        self.out.push('\n');
+        self.out
+    }
+
+    fn comma(&mut self) {
+        if !matches!(self.out.as_bytes().last(), None | Some(b'{' | b'[' | b':' | b'\n')) {
+            self.out.push(',');
+        }
+    }
+
+    /// Starts the next value on a line of its own.
+    pub fn line(&mut self) -> &mut Self {
+        self.comma();
+        self.out.push('\n');
+        self
+    }
+
+    /// `{`, what `fill` writes, `}`.
+    pub fn object(&mut self, fill: impl FnOnce(&mut Self)) {
+        self.comma();
+        self.out.push('{');
+        fill(self);
+        self.out.push('}');
+    }
+
+    /// `[`, what `fill` writes, `]`.
+    pub fn array(&mut self, fill: impl FnOnce(&mut Self)) {
+        self.comma();
+        self.out.push('[');
+        fill(self);
+        self.out.push(']');
+    }
+
+    /// The key of the next value.
+    pub fn key(&mut self, key: &str) -> &mut Self {
+        self.string(key);
+        self.out.push(':');
+        self
+    }
+
+    /// A string.
+    pub fn string(&mut self, text: &str) {
+        self.comma();
+        self.out.push('"');
+        for c in text.chars() {
+            match c {
+                '"' => self.out.push_str("\\\""),
+                '\\' => self.out.push_str("\\\\"),
+                '\n' => self.out.push_str("\\n"),
+                '\r' => self.out.push_str("\\r"),
+                '\t' => self.out.push_str("\\t"),
+                c if c < ' ' => drop(write!(self.out, "\\u{:04x}", u32::from(c))),
+                c => self.out.push(c),
+            }
+        }
+        self.out.push('"');
+    }
+
+    /// A number, `true`, `false` or `null`: text that is JSON as it stands.
+    pub fn plain(&mut self, value: impl Display) {
+        self.comma();
+        let _ = write!(self.out, "{value}");
+    }
+
+    /// A real number; infinities and NaN, which JSON does not have, are `null`.
+    pub fn float(&mut self, value: f64) {
+        if value.is_finite() { self.plain(value) } else { self.plain("null") }
+    }
+
+    /// What is wrong with a layer, on a line of its own.
+    pub fn located(&mut self, error: &Located) {
+        self.line().object(|json| {
+            json.key("name").string(&error.layer);
+            json.key("op").string(&error.op);
+            if error.loc.line > 0 {
+                json.key("loc").string(&error.loc.to_string());
+            }
+            json.key("message").string(&error.error.to_string());
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Json;
+
+    #[test]
+    fn commas_and_escapes() {
+        let mut json = Json::default();
+        json.object(|json| {
+            json.key("a\n\"").string("\u{1}é");
+            json.key("b").array(|json| {
+                json.line().plain(1);
+                json.line().float(f64::NAN);
+                json.object(|_| {});
+            });
+        });
+        assert_eq!(json.finish(), "{\"a\\n\\\"\":\"\\u0001é\",\"b\":[\n1,\nnull,{}]}\n");
+    }
+}

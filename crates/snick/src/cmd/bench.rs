@@ -1,0 +1,140 @@
+//! `snick bench`: time per stage, inside one process.
+
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+use clap::{Args, ValueEnum};
+
+use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::json::Json;
+use crate::cli::model;
+use crate::cli::options::{Common, Format, ModelOptions};
+
+/// Options of the verb.
+#[derive(Args)]
+pub struct Options {
+    #[command(flatten)]
+    model: ModelOptions,
+    /// Stages to time
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "read,infer")]
+    stage: Vec<Stage>,
+    /// Repetitions, each on a fresh graph
+    #[arg(short = 'n', value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    runs: u32,
+    /// Threads; everything runs on one so far
+    #[arg(long, value_name = "T", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    threads: u32,
+}
+
+/// What can be timed, in order of execution.
+#[derive(ValueEnum, Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Stage {
+    /// Opening and reading the files
+    Read,
+    /// Inference
+    Infer,
+}
+
+/// Times each stage and prints a table.
+pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
+    let mut times = Times::new(&options.stage);
+    let mut found = false;
+    for _ in 0..options.runs {
+        found |= repetition(options, &mut times)?;
+    }
+    if options.threads > 1 {
+        console.note("one thread is used");
+    }
+    console.print(&match common.format {
+        Format::Text => times.as_text(),
+        Format::Json => times.as_json(),
+    })?;
+    Ok(Outcome::finding(found))
+}
+
+/// One repetition on a graph of its own, which is dropped when no clock runs. Whether something is wrong with the
+/// model.
+fn repetition(options: &Options, times: &mut Times) -> Result<bool, Failure> {
+    let ModelOptions { model: path, weights, .. } = &options.model;
+    let mut model = times.stage(Stage::Read, || model::read(path, weights.as_deref()))?;
+    model::reshape(&mut model, &options.model)?;
+    let errors = times.stage(Stage::Infer, || snick_ir::infer(&mut model.graph));
+    Ok(!errors.is_empty() || !model.errors.is_empty())
+}
+
+/// Times of every repetition by stage.
+struct Times {
+    stages: Vec<(Stage, Vec<Duration>)>,
+}
+
+impl Times {
+    fn new(wanted: &[Stage]) -> Self {
+        let mut stages = wanted.to_vec();
+        stages.sort();
+        stages.dedup();
+        Self { stages: stages.into_iter().map(|stage| (stage, Vec::new())).collect() }
+    }
+
+    /// Does the work of a stage and notes its time, if that is wanted.
+    fn stage<T>(&mut self, stage: Stage, work: impl FnOnce() -> T) -> T {
+        let start = Instant::now();
+        let done = work();
+        let time = start.elapsed();
+        if let Some((_, times)) = self.stages.iter_mut().find(|(s, _)| *s == stage) {
+            times.push(time);
+        }
+        done
+    }
+
+    /// Name, least and median time in ms, repetitions.
+    fn rows(&self) -> impl Iterator<Item = (String, f64, f64, usize)> {
+        self.stages.iter().map(|(stage, times)| {
+            let mut ms: Vec<f64> = times.iter().map(|t| t.as_secs_f64() * 1e3).collect();
+            ms.sort_by(f64::total_cmp);
+            let least = ms.first().copied().unwrap_or_default();
+            let (low, high) = (ms.len().saturating_sub(1) / 2, ms.len() / 2);
+            let median = ms.get(low).zip(ms.get(high)).map_or(0.0, |(a, b)| (a + b) / 2.0);
+            (format!("{stage:?}").to_lowercase(), least, median, ms.len())
+        })
+    }
+
+    fn as_text(&self) -> String {
+        let mut text = format!("{:8}{:>12}{:>12}{:>6}\n", "stage", "min ms", "median ms", "runs");
+        for (name, least, median, runs) in self.rows() {
+            let _ = writeln!(text, "{name:8}{least:12.3}{median:12.3}{runs:6}");
+        }
+        if let Some(mb) = peak_rss_mb() {
+            let _ = writeln!(text, "peak memory {mb:.1} MB");
+        }
+        text
+    }
+
+    fn as_json(&self) -> String {
+        let mut json = Json::default();
+        json.object(|json| {
+            json.key("schema").string("snick.bench/1");
+            json.key("threads").plain(1);
+            json.key("stages").object(|json| {
+                for (name, least, median, runs) in self.rows() {
+                    json.key(&name).object(|json| {
+                        json.key("min_ms").float(least);
+                        json.key("median_ms").float(median);
+                        json.key("runs").plain(runs);
+                    });
+                }
+            });
+            if let Some(mb) = peak_rss_mb() {
+                json.key("peak_rss_mb").float(mb);
+            }
+        });
+        json.finish()
+    }
+}
+
+/// The most memory the process ever held, where the system tells.
+fn peak_rss_mb() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kb: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kb / 1024.0)
+}

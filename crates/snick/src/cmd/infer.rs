@@ -1,0 +1,127 @@
+//! `snick infer`: shapes and element types of every output of every layer.
+
+use std::fmt::Write as _;
+
+use clap::Args;
+use snick_ir::{Graph, Located, NodeId, Output};
+
+use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::json::Json;
+use crate::cli::model;
+use crate::cli::options::{Common, Format, ModelOptions};
+
+/// Options of the verb.
+#[derive(Args)]
+pub struct Options {
+    #[command(flatten)]
+    model: ModelOptions,
+}
+
+/// Infers and prints.
+pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
+    let mut model = model::load(&options.model, console)?;
+    let errors = model.infer();
+    errors.iter().for_each(|error| console.located(error));
+    console.print(&match common.format {
+        Format::Text => as_text(&model.graph),
+        Format::Json => as_json(&model.graph, &errors),
+    })?;
+    let found = Outcome::finding(!errors.is_empty());
+    // The process ends here: unmapping and freeing a large model piece by piece would only take time.
+    std::mem::forget(model);
+    Ok(found)
+}
+
+fn as_json(graph: &Graph, errors: &[Located]) -> String {
+    let mut json = Json::default();
+    json.object(|json| {
+        json.key("schema").string("snick.infer/1");
+        json.line().key("inputs").array(|json| graph.parameters().for_each(|id| signature(json, graph, id)));
+        json.line().key("outputs").array(|json| graph.results().for_each(|id| signature(json, graph, id)));
+        json.line().key("nodes").array(|json| nodes(json, graph));
+        json.line().key("errors").array(|json| errors.iter().for_each(|error| json.located(error)));
+    });
+    json.finish()
+}
+
+/// An input or output of the model.
+fn signature(json: &mut Json, graph: &Graph, id: NodeId) {
+    let node = graph.node(id);
+    json.object(|json| {
+        json.key("name").string(&node.name);
+        if let Some(out) = node.outs.first() {
+            fact(json, graph, out);
+        }
+    });
+}
+
+fn fact(json: &mut Json, graph: &Graph, out: &Output) {
+    let (shape, symbols) = (&out.fact.shape, graph.symbols());
+    let intervals = shape.display_intervals(symbols).to_string();
+    json.key("element_type").string(out.fact.element_type.name());
+    json.key("shape").string(&intervals);
+    if !shape.is_static() {
+        let symbolic = shape.display_symbolic(symbols).to_string();
+        if symbolic != intervals {
+            json.key("symbolic").string(&symbolic);
+        }
+    }
+}
+
+fn nodes(json: &mut Json, graph: &Graph) {
+    for id in graph.ids() {
+        let node = graph.node(id);
+        let inputs = graph.inputs(id).len();
+        json.line().object(|json| {
+            json.key("name").string(&node.name);
+            json.key("op").string(node.op.type_name());
+            json.key("version").string(&node.version.to_string());
+            if node.loc.line > 0 {
+                json.key("loc").string(&node.loc.to_string());
+            }
+            json.key("outputs").array(|json| {
+                for (i, out) in node.outs.iter().enumerate() {
+                    json.object(|json| {
+                        json.key("port").plain(node.output_id(i, inputs));
+                        fact(json, graph, out);
+                    });
+                }
+            });
+            if node.op.is_opaque() {
+                json.key("opaque").plain(true);
+            }
+            if node.op.bodies().next().is_some() {
+                json.key("bodies").array(|json| {
+                    for (role, body) in node.op.bodies() {
+                        json.object(|json| {
+                            json.key("name").string(role);
+                            json.key("nodes").array(|json| nodes(json, body));
+                        });
+                    }
+                });
+            }
+        });
+    }
+}
+
+fn as_text(graph: &Graph) -> String {
+    let mut text = String::new();
+    table(&mut text, graph, "");
+    text
+}
+
+/// A line a layer: types, then operation and name; bodies indented below.
+fn table(text: &mut String, graph: &Graph, indent: &str) {
+    let types = |out: &Output| {
+        format!("{}{}", out.fact.element_type, out.fact.shape.display_symbolic(graph.symbols()))
+    };
+    for id in graph.ids() {
+        let node = graph.node(id);
+        let outs: Vec<String> = node.outs.iter().map(types).collect();
+        let _ = writeln!(text, "{indent}{:24} {:32} {}", node.op.type_name(), outs.join(" "), node.name);
+        for (role, body) in node.op.bodies() {
+            let _ = writeln!(text, "{indent}  {role}");
+            table(text, body, &format!("{indent}    "));
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! What stops a call of the facade. What is wrong with single layers is a [`snick_ir::Located`] in a list.
+
+use std::path::{Path, PathBuf};
+
+use snick_ir::Located;
+
+use crate::npz::NpzError;
+
+/// A call that could not do its work.
+#[derive(thiserror::Error, Debug)]
+#[allow(missing_docs, reason = "the message of each variant says what its fields are")]
+pub enum Error {
+    #[error(transparent)]
+    Read(#[from] snick_read::ReadError),
+    #[error(transparent)]
+    Run(#[from] Located),
+    #[error("{}{}: {error}", path.display(), if array.is_empty() { String::new() } else { format!(": array `{array}`") })]
+    Npz { path: PathBuf, array: String, error: NpzError },
+    #[error("{}: {error}", path.display())]
+    Io { path: PathBuf, error: std::io::Error },
+    #[error("`{spec}`: {message}")]
+    Shape { spec: String, message: String },
+    #[error("there is no input `{name}`; {hint}")]
+    NoInput { name: String, hint: String },
+}
+
+impl Error {
+    /// A file that cannot be read or written.
+    pub fn io(path: &Path, error: std::io::Error) -> Self {
+        Self::Io { path: path.to_path_buf(), error }
+    }
+
+    pub(crate) fn npz(path: &Path, array: &str, error: NpzError) -> Self {
+        Self::Npz { path: path.to_path_buf(), array: array.to_string(), error }
+    }
+
+    pub(crate) fn shape(spec: &str, message: impl ToString) -> Self {
+        Self::Shape { spec: spec.to_string(), message: message.to_string() }
+    }
+}

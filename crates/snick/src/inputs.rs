@@ -1,0 +1,157 @@
+//! The inputs of a model by name, and the shapes a user asks them to have.
+
+use snick_ir::{Graph, Located, NodeId, Op, OpError};
+use snick_shape::ShapeSpec;
+use snick_tensor::Tensor;
+
+use crate::Error;
+use crate::npz::fit;
+
+/// The Parameter a name means: a layer name, one of its tensor names, or its number among the inputs.
+///
+/// # Errors
+/// [`Error::NoInput`], with the inputs there are.
+pub fn find_input(graph: &Graph, name: &str) -> Result<NodeId, Error> {
+    let by_layer = graph.parameters().find(|&id| &*graph.node(id).name == name);
+    let by_tensor = || graph.parameters().find(|&id| has_tensor_name(graph, id, name));
+    let by_number = || name.parse().ok().and_then(|n| graph.parameters().nth(n));
+    let found = by_layer.or_else(by_tensor).or_else(by_number);
+    found.ok_or_else(|| Error::NoInput { name: name.to_string(), hint: hint(graph, name) })
+}
+
+fn has_tensor_name(graph: &Graph, id: NodeId, name: &str) -> bool {
+    graph.node(id).outs.iter().any(|out| out.names().iter().any(|n| n == name))
+}
+
+/// What may have been meant: near names, else all of them.
+fn hint(graph: &Graph, name: &str) -> String {
+    let layers = graph.parameters().map(|id| &*graph.node(id).name);
+    let tensors = graph.parameters().flat_map(|id| graph.node(id).outs.iter().flat_map(|o| o.names()));
+    let mut names: Vec<&str> = layers.chain(tensors.map(String::as_str)).collect();
+    names.sort_unstable();
+    names.dedup();
+    if names.is_empty() {
+        return "the model has no inputs".into();
+    }
+    let near: Vec<&str> = names.iter().copied().filter(|n| distance(n, name) <= n.len().max(3) / 3).collect();
+    let (lead, shown) = if near.is_empty() { ("its inputs are", names) } else { ("did you mean", near) };
+    let list: Vec<String> = shown.iter().take(8).map(|n| format!("`{n}`")).collect();
+    let more = if shown.len() > 8 { ", ..." } else { "" };
+    format!("{lead} {}{more}", list.join(", "))
+}
+
+/// Letters to change, add or remove to get from one name to the other, upper and lower case alike.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b) = (a.to_lowercase(), b.to_lowercase());
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, &y) in b.iter().enumerate() {
+            let change = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// Tensors by the number of their Parameter, bits of types that files cannot hold brought back.
+///
+/// # Errors
+/// [`Error::NoInput`]; [`Error::Run`] where the element type is another one: nothing is converted.
+pub fn by_parameter<'n>(
+    graph: &Graph,
+    given: impl IntoIterator<Item = (&'n str, Tensor)>,
+) -> Result<Vec<Option<Tensor>>, Error> {
+    let parameters: Vec<NodeId> = graph.parameters().collect();
+    let mut inputs = vec![None; parameters.len()];
+    for (name, tensor) in given {
+        let id = find_input(graph, name)?;
+        let at = parameters.iter().position(|&p| p == id);
+        if let Some(slot) = at.and_then(|at| inputs.get_mut(at)) {
+            *slot = Some(as_input(graph, id, tensor)?);
+        }
+    }
+    Ok(inputs)
+}
+
+/// A tensor as the element type of a Parameter.
+fn as_input(graph: &Graph, id: NodeId, tensor: Tensor) -> Result<Tensor, Located> {
+    let node = graph.node(id);
+    let Op::Parameter(parameter) = &node.op else { return Ok(tensor) };
+    let dims = node.outs.first().and_then(|out| out.fact.shape.as_static());
+    let (got, expected) = (tensor.element_type(), parameter.element_type);
+    fit(tensor, expected, dims.as_deref())
+        .ok_or_else(|| graph.located(id, OpError::element_type("the given tensor", got, expected.name())))
+}
+
+/// The error for an input that was not given.
+pub(crate) fn not_given(graph: &Graph, id: NodeId) -> Located {
+    graph.located(id, OpError::NoValue { what: "the input".into(), why: "it was not given".into() })
+}
+
+/// Gives inputs the shapes of a specification, `x[1,3,H=32..512],mask[1,?]`, or `[1,3]` for a single input.
+pub(crate) fn reshape(graph: &mut Graph, spec: &str) -> Result<(), Error> {
+    for item in items(spec) {
+        let Some((name, _)) = item.rsplit_once('[').filter(|_| item.ends_with(']')) else {
+            return Err(Error::shape(item, "expected NAME[DIMS] or [DIMS]"));
+        };
+        let shape: ShapeSpec = item[name.len()..].parse().map_err(|error| Error::shape(item, error))?;
+        let id = match name.trim() {
+            "" => the_only_input(graph, item)?,
+            name => find_input(graph, name)?,
+        };
+        if let Op::Parameter(parameter) = &mut graph.node_mut(id).op {
+            parameter.shape = shape;
+        }
+    }
+    Ok(())
+}
+
+fn the_only_input(graph: &Graph, item: &str) -> Result<NodeId, Error> {
+    let mut inputs = graph.parameters();
+    match (inputs.next(), inputs.next()) {
+        (Some(id), None) => Ok(id),
+        (None, _) => Err(Error::shape(item, "the model has no inputs")),
+        (Some(_), Some(_)) => {
+            let count = graph.parameters().count();
+            Err(Error::shape(item, format!("the model has {count} inputs: say which, as in NAME{item}")))
+        }
+    }
+}
+
+/// The items of a specification: each ends at a `]` before a comma or the end, so that names may hold commas and
+/// brackets.
+fn items(spec: &str) -> Vec<&str> {
+    let mut items = Vec::new();
+    let mut rest = spec.trim();
+    while !rest.is_empty() {
+        let ends = rest.match_indices(']').map(|(at, _)| at + 1);
+        let end =
+            ends.into_iter().find(|&end| matches!(rest[end..].trim_start().chars().next(), None | Some(',')));
+        let (item, after) = rest.split_at(end.unwrap_or(rest.len()));
+        items.push(item.trim());
+        rest = after.trim_start().trim_start_matches(',').trim_start();
+    }
+    items
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_may_hold_commas_and_brackets() {
+        assert_eq!(items("x[1,3], mask[1,?]"), ["x[1,3]", "mask[1,?]"]);
+        assert_eq!(items("[N,H=1..2]"), ["[N,H=1..2]"]);
+        assert_eq!(items("a,b[0][1],c[]"), ["a,b[0][1]", "c[]"]);
+        assert_eq!(items("x"), ["x"]);
+    }
+
+    #[test]
+    fn distances() {
+        assert_eq!(distance("Input", "inptu"), 2);
+        assert_eq!(distance("", "abc"), 3);
+    }
+}

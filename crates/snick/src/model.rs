@@ -1,0 +1,140 @@
+//! A model and what can be done with it.
+
+use std::path::Path;
+
+use snick_ir::text::{PrintOptions, print};
+use snick_ir::{Graph, Located};
+use snick_pass::{Options, Report};
+use snick_read::Read;
+use snick_run::Session;
+use snick_tensor::Tensor;
+
+use crate::outputs::named_outputs;
+use crate::{Error, inputs};
+
+/// A model as read, and what was found wrong with it.
+#[derive(Debug)]
+pub struct Model {
+    /// The graph; facts are unknown until [`Model::infer`].
+    pub graph: Graph,
+    /// Layers that could not be read as what they claim to be: they stay as opaque layers.
+    pub errors: Vec<Located>,
+    /// What the user should know once, as that the weights were not found.
+    pub notes: Vec<String>,
+}
+
+/// Reads a model by its extension: `.xml` (OpenVINO IR, its weights in the `.bin` beside it) or `.snick` (text form).
+///
+/// ```
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/slice8_01_basic/model.xml");
+/// let model = snick::load(path)?;
+/// assert_eq!(model.graph.parameters().count(), 1);
+/// # Ok::<(), snick::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Read`] for a file that is unreadable or not what its name says.
+pub fn load(path: impl AsRef<Path>) -> Result<Model, Error> {
+    load_with(path.as_ref(), None)
+}
+
+/// As [`load`], with the weights in a file of any name.
+///
+/// # Errors
+/// As [`load`], and where the weights cannot be read.
+pub fn load_with(path: &Path, weights: Option<&Path>) -> Result<Model, Error> {
+    Ok(snick_read::read_file(path, weights)?.into())
+}
+
+/// Reads the text form from memory.
+///
+/// # Errors
+/// [`Error::Read`] with line and column.
+pub fn parse(text: &str) -> Result<Model, Error> {
+    Ok(snick_read::read_text(text, None, "<text>")?.into())
+}
+
+impl From<Read> for Model {
+    fn from(Read { graph, errors, notes }: Read) -> Self {
+        Self { graph, errors, notes }
+    }
+}
+
+impl Model {
+    /// Sets input shapes: `x[1,3,H=32..512],mask[1,?]`, or `[1,3]` for a single input. Inference comes after.
+    ///
+    /// # Errors
+    /// [`Error::NoInput`], [`Error::Shape`].
+    pub fn reshape(&mut self, spec: &str) -> Result<(), Error> {
+        inputs::reshape(&mut self.graph, spec)
+    }
+
+    /// Infers element types, shapes and known values of every output; returns what is wrong, reading included.
+    ///
+    /// ```
+    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/slice8_01_basic/model.xml");
+    /// let mut model = snick::load(path)?;
+    /// model.reshape("[W]")?;
+    /// assert!(model.infer().is_empty());
+    /// let y = model.graph.results().next().unwrap();
+    /// let shape = &model.graph.node(y).outs[0].fact.shape;
+    /// println!("{}", shape.display_symbolic(model.graph.symbols()));
+    /// # Ok::<(), snick::Error>(())
+    /// ```
+    pub fn infer(&mut self) -> Vec<Located> {
+        let mut errors = self.errors.clone();
+        errors.extend(snick_ir::infer(&mut self.graph));
+        errors
+    }
+
+    /// Brings the inferred graph into canonical form: of all slice-like layers only `slice` is left, but for those
+    /// that the report lists with reasons.
+    ///
+    /// ```
+    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/slice8_01_basic/model.xml");
+    /// let mut model = snick::load(path)?;
+    /// model.infer();
+    /// let report = model.canonicalise();
+    /// assert_eq!(report.slice_like_before, 1);
+    /// # Ok::<(), snick::Error>(())
+    /// ```
+    pub fn canonicalise(&mut self) -> Report {
+        // Naming no passes names none wrongly.
+        snick_pass::canonicalise(&mut self.graph, &Options::default()).unwrap_or_default()
+    }
+
+    /// Runs the inferred graph on inputs by name; returns the outputs by the names of their Result layers and tensors.
+    ///
+    /// ```
+    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/slice8_01_basic/model.xml");
+    /// let mut model = snick::load(path)?;
+    /// model.infer();
+    /// let (_, x) = snick::npz::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/slice8_01_basic/expect/io.npz").as_ref())?.remove(0);
+    /// let outputs = model.run([("0", x)])?;
+    /// println!("{} = {:?}", outputs[0].0, outputs[0].1);
+    /// # Ok::<(), snick::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NoInput`]; [`Error::Run`] for the layer that failed, an input that was not given included.
+    pub fn run<'n>(
+        &self,
+        given: impl IntoIterator<Item = (&'n str, Tensor)>,
+    ) -> Result<Vec<(String, Tensor)>, Error> {
+        let session = Session::new(&self.graph)?;
+        let inputs = inputs::by_parameter(&self.graph, given)?;
+        let missing = self.graph.parameters().zip(&inputs).find(|(_, input)| input.is_none());
+        if let Some((id, _)) = missing {
+            return Err(inputs::not_given(&self.graph, id).into());
+        }
+        let inputs: Vec<Tensor> = inputs.into_iter().flatten().collect();
+        let values = session.run(&inputs, snick_run::Options::default()).complete()?;
+        let named = named_outputs(&self.graph, &values);
+        Ok(named.into_iter().map(|(name, value)| (name.to_string(), value.clone())).collect())
+    }
+
+    /// The text form: for snapshots and for reading. Weights are digests.
+    pub fn to_text(&self) -> String {
+        print(&self.graph, PrintOptions::default())
+    }
+}
