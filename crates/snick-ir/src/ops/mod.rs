@@ -15,18 +15,30 @@ pub mod source {
 pub mod elementwise {
     pub mod arithmetic;
     pub mod auto_broadcast;
+    pub mod bitwise;
+    pub mod bitwise_not;
+    pub mod clamp;
     pub mod compare;
     pub mod convert;
+    pub mod convert_like;
     pub mod domain;
+    pub mod elu;
+    pub mod fake_quantize;
+    pub mod float_tests;
+    pub mod gelu;
     pub mod known_elements;
     pub mod logical;
     pub mod logical_not;
+    pub mod prelu;
+    pub mod round;
+    pub mod scalar_parameters;
     pub mod select;
     pub mod unary;
 }
 
 /// Many elements to one.
 pub mod reduction {
+    pub mod cum_sum;
     pub mod reduce;
 }
 
@@ -69,7 +81,17 @@ pub mod slice {
 }
 
 /// What neural networks are made of.
-pub mod nn {}
+pub mod nn {
+    pub mod attention;
+    pub mod convolution;
+    pub mod interpolate;
+    pub mod matmul;
+    pub mod mvn;
+    pub mod pool;
+    pub mod scale;
+    pub mod softmax;
+    pub mod window;
+}
 
 /// Ops that own graphs, and layers of which only the ports are known.
 pub mod control {
@@ -92,13 +114,27 @@ ops! {
     Result(source::result::GraphResult),
     // elementwise
     Arithmetic(elementwise::arithmetic::Arithmetic),
+    Bitwise(elementwise::bitwise::Bitwise),
+    BitwiseNot(elementwise::bitwise_not::BitwiseNot),
+    Clamp(elementwise::clamp::Clamp),
     Compare(elementwise::compare::Compare),
     Convert(elementwise::convert::Convert),
+    ConvertLike(elementwise::convert_like::ConvertLike),
+    Elu(elementwise::elu::Elu),
+    FakeQuantize(elementwise::fake_quantize::FakeQuantize),
+    FloatTest(elementwise::float_tests::FloatTest),
+    Gelu(elementwise::gelu::Gelu),
+    HardSigmoid(elementwise::scalar_parameters::HardSigmoid),
     Logical(elementwise::logical::Logical),
     LogicalNot(elementwise::logical_not::LogicalNot),
+    PRelu(elementwise::prelu::PRelu),
+    Round(elementwise::round::Round),
     Select(elementwise::select::Select),
+    Selu(elementwise::scalar_parameters::Selu),
+    Swish(elementwise::scalar_parameters::Swish),
     Unary(elementwise::unary::Unary),
     // reduction
+    CumSum(reduction::cum_sum::CumSum),
     Reduce(reduction::reduce::Reduce),
     // shape
     Broadcast(shape::broadcast::Broadcast),
@@ -122,6 +158,13 @@ ops! {
     StridedSlice(slice::strided_slice::StridedSlice),
     VariadicSplit(slice::variadic_split::VariadicSplit),
     // nn
+    Convolution(nn::convolution::Convolution),
+    Interpolate(nn::interpolate::Interpolate),
+    MatMul(nn::matmul::MatMul),
+    Mvn(nn::mvn::Mvn),
+    Pool(nn::pool::Pool),
+    ScaledDotProductAttention(nn::attention::ScaledDotProductAttention),
+    Softmax(nn::softmax::Softmax),
     // control
     SubGraph(control::subgraph::SubGraph),
 }

@@ -66,6 +66,18 @@ pub fn map(cx: &mut Infer, f: impl FnMut(&mut Infer, &SymExpr) -> SymExpr) -> Op
     Some(elements.iter().map(|e| f(cx, e)).collect())
 }
 
+/// The elements of input 0 in another type; those that may wrap are unknown within its range.
+pub fn converted(cx: &mut Infer, to: ElementType) -> Option<Vec<SymExpr>> {
+    let from = cx.element_type(0);
+    if !(to.is_integer() || to == from) {
+        return None;
+    }
+    map(cx, |cx, element| {
+        let interval = element_interval(cx, element, from);
+        unwrapped(cx, to, interval, &[interval], |_| element.clone())
+    })
+}
+
 /// The elements of inputs `i` and `j`, paired as `broadcast` wants it, each pair through `f`; `None` where nothing
 /// is gained: both are constants (they fold), or nothing is known of either.
 pub fn zip(

@@ -1,0 +1,165 @@
+//! ScaledDotProductAttention-13: `softmax(query * key^T * scale + mask) * value`.
+
+use smallvec::{SmallVec, smallvec};
+use snick_shape::{Shape, SymExpr};
+use snick_tensor::kernels::{self, BinaryOp};
+use snick_tensor::{ElementType, Tensor};
+
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+
+/// Inputs query `[N.., L, E]`, key `[N.., S, E]`, value `[N.., S, V]`, optionally a mask that broadcasts to
+/// `[N.., L, S]` (boolean: what takes part; real: what is added) and a scale; output `[N.., L, V]`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ScaledDotProductAttention {
+    /// Whether query `i` sees keys up to `i` only; the mask is not heeded then.
+    pub causal: bool,
+}
+
+impl OpDef for ScaledDotProductAttention {
+    const NAMES: &'static [OpName] = &[OpName::openvino("ScaledDotProductAttention", &[13])];
+    const ARITY: Arity = Arity::between(3, 5);
+
+    fn parse(raw: &RawNode) -> Result<Self, OpError> {
+        Ok(Self { causal: raw.attrs.bool("causal")?.unwrap_or(false) })
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        Attrs::new().with("causal", self.causal)
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        let element_type = operand_type(cx)?;
+        for i in 0..3 {
+            cx.expect_rank(i, "3 or more", |rank| rank >= 3)?;
+        }
+        if let Some(scale) = cx.optional(4) {
+            let one = scale.shape.dims().is_none_or(|dims| match dims {
+                [] => true,
+                [only] => cx.interval(only).contains(1),
+                _ => false,
+            });
+            if !one {
+                return Err(OpError::mismatch("the shape of the scale", "not one element", "one element"));
+            }
+        }
+        let (Some(query), Some(key), Some(value)) =
+            (split(cx.shape(0)), split(cx.shape(1)), split(cx.shape(2)))
+        else {
+            return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
+        };
+        for (i, other) in [(1, &key), (2, &value)] {
+            if other.batch.len() != query.batch.len() {
+                let expected = format!("{}, as the query", query.batch.len() + 2);
+                return Err(OpError::rank(format!("input {i}"), other.batch.len() + 2, expected));
+            }
+        }
+        if cx.merge(query.last, key.last).is_none() {
+            return Err(cx.shapes_clash("attend with", cx.shape(0), cx.shape(1)));
+        }
+        if cx.merge(key.rows, value.rows).is_none() {
+            return Err(cx.shapes_clash("look up in", cx.shape(1), cx.shape(2)));
+        }
+        let shape = |dims: &[SymExpr]| Shape::ranked(dims.iter().cloned());
+        let mut batch = cx.broadcast(&shape(query.batch), &shape(key.batch))?;
+        batch = cx.broadcast(&batch, &shape(value.batch))?;
+        match cx.optional(3).filter(|_| !self.causal).map(|mask| &mask.shape) {
+            None => (),
+            Some(mask) if mask.rank() == Some(0) => (),
+            Some(mask) if mask.rank() == Some(1) => {
+                return Err(OpError::rank("input 3", 1, "0, or 2 or more"));
+            }
+            Some(mask) => {
+                let Some(mask) = split(mask) else {
+                    // The mask may have more axes than the query.
+                    return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
+                };
+                for (size, mine) in [(query.rows, mask.rows), (key.rows, mask.last)] {
+                    if cx.broadcast_dim(size, mine).is_none() {
+                        let texts = [size, mine].map(|dim| cx.interval(dim).to_string());
+                        let [left, right] = texts;
+                        return Err(OpError::clash("scores and mask", left, right));
+                    }
+                }
+                batch = cx.broadcast(&batch, &shape(mask.batch))?;
+            }
+        }
+        let mut dims: SmallVec<[SymExpr; 4]> = batch.dims().unwrap_or_default().into();
+        dims.extend([query.rows.clone(), value.last.clone()]);
+        Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let [query, key, value, rest @ ..] = inputs else { return Ok(Vec::new()) };
+        let element_type = query.element_type();
+        let wide = if element_type == ElementType::F64 { ElementType::F64 } else { ElementType::F32 };
+        let (query, key, value) = (query.cast(wide)?, key.cast(wide)?, value.cast(wide)?);
+        let depth = query.dims().last().copied().unwrap_or(1);
+        let scale = match rest.get(1) {
+            Some(scale) => scale.cast(wide)?.reshape(&[])?,
+            None => Tensor::scalar(1.0 / (depth.max(1) as f64).sqrt()).cast(wide)?,
+        };
+        let scores = kernels::matmul(&BinaryOp::Mul.apply(&query, &scale)?, &key, false, true)?;
+        let [.., rows, keys] = scores.dims() else {
+            return Err(OpError::rank("query", query.rank(), "3 or more"));
+        };
+        let (rows, keys) = (*rows, *keys);
+        let mask = if self.causal {
+            // Lower left: i sees j if j <= i.
+            let seen: Vec<bool> = (0..rows).flat_map(|i| (0..keys).map(move |j| j <= i)).collect();
+            Some(Tensor::from_bools(&[rows, keys], &seen)?)
+        } else {
+            // A scalar mask of 0 is how models leave it out.
+            rest.first()
+                .filter(|mask| mask.rank() > 0 || mask.element_type() == ElementType::Boolean)
+                .cloned()
+        };
+        let scores = match mask {
+            None => scores,
+            Some(mask) => {
+                fits_scores(&mask, rows, keys)?;
+                let added = if mask.element_type() == ElementType::Boolean {
+                    let none = Tensor::scalar(f64::NEG_INFINITY).cast(wide)?;
+                    kernels::select(&mask, &Tensor::scalar(0.0).cast(wide)?, &none)?
+                } else {
+                    mask.cast(wide)?
+                };
+                BinaryOp::Add.apply(&scores, &added)?
+            }
+        };
+        let weights = kernels::softmax(&scores, scores.rank().saturating_sub(1))?;
+        Ok(vec![kernels::matmul(&weights, &value, false, false)?.cast(element_type)?])
+    }
+}
+
+/// The last axes of a mask are those of the scores, or 1.
+fn fits_scores(mask: &Tensor, rows: usize, keys: usize) -> Result<(), OpError> {
+    let ends = mask.dims().iter().rev();
+    if ends.zip([keys, rows]).all(|(&dim, size)| dim == 1 || dim == size) {
+        return Ok(());
+    }
+    Err(OpError::clash("scores and mask", format!("[.., {rows}, {keys}]"), format!("{:?}", mask.dims())))
+}
+
+/// A stack of matrices.
+struct Matrices<'a> {
+    batch: &'a [SymExpr],
+    rows: &'a SymExpr,
+    last: &'a SymExpr,
+}
+
+fn split(shape: &Shape) -> Option<Matrices<'_>> {
+    match shape.dims()? {
+        [batch @ .., rows, last] => Some(Matrices { batch, rows, last }),
+        _ => None,
+    }
+}
+
+/// The real type that all inputs share; a mask may be boolean instead.
+fn operand_type(cx: &Infer) -> Result<ElementType, OpError> {
+    let boolean_mask = cx.optional(3).is_some_and(|mask| mask.element_type == ElementType::Boolean);
+    let element_type = cx.common_type((0..cx.len()).filter(|&i| i != 3 || !boolean_mask))?;
+    if element_type == ElementType::Dynamic || element_type.is_float() {
+        return Ok(element_type);
+    }
+    Err(OpError::element_type("the inputs", element_type, "a floating-point type"))
+}

@@ -1,0 +1,331 @@
+//! Interpolate-1, -4 and -11: resizes axes of a tensor.
+//!
+//! - 1: inputs data and sizes; the axes are an attribute, sorted; no choice of coordinates beyond `align_corners`.
+//! - 4: inputs data, sizes, scales and, optionally, axes; `shape_calculation_mode` says which of the two counts.
+//! - 11: inputs data, sizes or scales and, optionally, axes; two modes of the Pillow library more.
+
+use smallvec::{SmallVec, smallvec};
+use snick_shape::{Interval, Shape, SymExpr};
+use snick_tensor::kernels::{self, Coordinates, InterpolateMode, Nearest, PadMode};
+use snick_tensor::{ElementType, Tensor};
+
+use super::scale::Scale;
+use super::window::Numbers;
+use crate::attrs::{AttrValue, missing};
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axes};
+
+/// Resizes axes, after padding with zeros.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Interpolate {
+    /// How elements between elements come about.
+    pub mode: Mode,
+    /// Whether a filter widens when shrinking.
+    pub antialias: bool,
+    /// Zeros before each axis of data; missing entries are 0.
+    pub pads_begin: Numbers,
+    /// Zeros after each axis of data; missing entries are 0.
+    pub pads_end: Numbers,
+    /// What the definitions differ in.
+    pub form: Form,
+}
+
+/// How elements between elements come about.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub enum Mode {
+    /// As the kernel does it.
+    Known(InterpolateMode),
+    /// Means over areas, of the first definition only: known by name, not run.
+    Area,
+}
+
+/// What the definitions differ in.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Form {
+    /// The first definition.
+    Attributes {
+        /// The resized axes, ascending.
+        axes: Numbers,
+        /// Whether first and last elements coincide.
+        align_corners: bool,
+    },
+    /// The later definitions.
+    Inputs {
+        /// Whether sizes and scales are two inputs, as in operation set 4.
+        both: bool,
+        /// Whether the scales count, not the sizes.
+        by_scales: bool,
+        /// Where in the input an output element lies.
+        coordinates: Coordinates,
+        /// Which element is the closest.
+        nearest: Nearest,
+        /// The slope of the cubic modes.
+        cube_coeff: f64,
+    },
+}
+
+const MODES: &[(&str, Mode)] = &[
+    ("nearest", Mode::Known(InterpolateMode::Nearest)),
+    ("linear", Mode::Known(InterpolateMode::Linear)),
+    ("linear_onnx", Mode::Known(InterpolateMode::LinearOnnx)),
+    ("cubic", Mode::Known(InterpolateMode::Cubic)),
+    ("bilinear_pillow", Mode::Known(InterpolateMode::BilinearPillow)),
+    ("bicubic_pillow", Mode::Known(InterpolateMode::BicubicPillow)),
+    ("area", Mode::Area),
+];
+
+const COORDINATES: &[(&str, Coordinates)] = &[
+    ("half_pixel", Coordinates::HalfPixel),
+    ("pytorch_half_pixel", Coordinates::PytorchHalfPixel),
+    ("asymmetric", Coordinates::Asymmetric),
+    ("tf_half_pixel_for_nn", Coordinates::TfHalfPixelForNn),
+    ("align_corners", Coordinates::AlignCorners),
+];
+
+const NEARESTS: &[(&str, Nearest)] = &[
+    ("round_prefer_floor", Nearest::RoundPreferFloor),
+    ("round_prefer_ceil", Nearest::RoundPreferCeil),
+    ("floor", Nearest::Floor),
+    ("ceil", Nearest::Ceil),
+    ("simple", Nearest::Simple),
+];
+
+const CALCULATIONS: &[(&str, bool)] = &[("sizes", false), ("scales", true)];
+
+/// The word for a value of a closed list.
+fn word<T: PartialEq>(choices: &'static [(&'static str, T)], value: T) -> &'static str {
+    choices.iter().find(|(_, v)| *v == value).map_or("", |(word, _)| word)
+}
+
+impl OpDef for Interpolate {
+    const NAMES: &'static [OpName] = &[OpName::openvino("Interpolate", &[1, 4, 11])];
+    const ARITY: Arity = Arity::between(2, 4);
+
+    fn parse(raw: &RawNode) -> Result<Self, OpError> {
+        let attrs = &raw.attrs;
+        let form = match raw.since {
+            1 => {
+                let mut axes = attrs.ints("axes")?.ok_or(missing("axes"))?;
+                axes.sort_unstable();
+                axes.dedup();
+                Form::Attributes { axes, align_corners: attrs.bool("align_corners")?.unwrap_or(true) }
+            }
+            since => Form::Inputs {
+                both: since < 11,
+                by_scales: attrs.choice("shape_calculation_mode", CALCULATIONS)?.unwrap_or(false),
+                coordinates: attrs
+                    .choice("coordinate_transformation_mode", COORDINATES)?
+                    .unwrap_or(Coordinates::HalfPixel),
+                nearest: attrs.choice("nearest_mode", NEARESTS)?.unwrap_or(Nearest::RoundPreferFloor),
+                cube_coeff: attrs.float("cube_coeff")?.unwrap_or(-0.75),
+            },
+        };
+        let nearest = Mode::Known(InterpolateMode::Nearest);
+        Ok(Self {
+            mode: attrs.choice("mode", MODES)?.unwrap_or(nearest),
+            antialias: attrs.bool("antialias")?.unwrap_or(false),
+            pads_begin: attrs.ints("pads_begin")?.unwrap_or_default(),
+            pads_end: attrs.ints("pads_end")?.unwrap_or_default(),
+            form,
+        })
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        let attrs = Attrs::new()
+            .with("mode", word(MODES, self.mode))
+            .with("antialias", self.antialias)
+            .with("pads_begin", AttrValue::Ints(self.pads_begin.clone()))
+            .with("pads_end", AttrValue::Ints(self.pads_end.clone()));
+        match &self.form {
+            Form::Attributes { axes, align_corners } => {
+                attrs.with("axes", AttrValue::Ints(axes.clone())).with("align_corners", *align_corners)
+            }
+            Form::Inputs { by_scales, coordinates, nearest, cube_coeff, .. } => attrs
+                .with("shape_calculation_mode", word(CALCULATIONS, *by_scales))
+                .with("coordinate_transformation_mode", word(COORDINATES, *coordinates))
+                .with("nearest_mode", word(NEARESTS, *nearest))
+                .with("cube_coeff", *cube_coeff),
+        }
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        self.arity().check(cx.len())?;
+        let element_type = self.data_type(cx)?;
+        let (target, axes_input) = self.ports();
+        cx.expect_rank(target, "1 or 0", |rank| rank <= 1)?;
+        if !self.by_scales() {
+            cx.expect_integer(target)?;
+        }
+        let Some(dims) = cx.shape(0).dims() else {
+            return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
+        };
+        let rank = dims.len();
+        let axes = match (&self.form, axes_input.and_then(|port| cx.optional(port))) {
+            (Form::Attributes { axes, .. }, _) => Some(normalize_axes(axes, rank)?),
+            (_, None) => Some((0..rank).collect()),
+            (_, Some(axes)) => axes.ints().map(|axes| normalize_axes(&axes, rank)).transpose()?,
+        };
+        let Some(axes) = axes else {
+            return Ok(smallvec![Fact::new(element_type, cx.unknown_dims(rank))]);
+        };
+        self.check_count(cx, target, axes.len())?;
+        let mut resized: SmallVec<[SymExpr; 4]> = SmallVec::with_capacity(rank);
+        for (axis, dim) in dims.iter().enumerate() {
+            let pads = pad_of(&self.pads_begin, axis)?.saturating_add(pad_of(&self.pads_end, axis)?);
+            resized.push(cx.add(dim, &pads.into()));
+        }
+        if self.by_scales() {
+            let scales = cx.input(target).as_tensor().filter(|scales| scales.len() == axes.len());
+            let scales = scales.map(|scales| scales.to_f32_vec()).transpose()?;
+            for (i, &axis) in axes.iter().enumerate() {
+                let Some(slot) = resized.get_mut(axis) else { continue };
+                *slot = match scales.as_ref().and_then(|scales| scales.get(i)) {
+                    Some(&scale) => Scale::new(scale).of_dim(cx, slot),
+                    None => cx.unknown(Interval::DIM),
+                };
+            }
+        } else {
+            let sizes = cx.elements_or_unknown(target).filter(|sizes| sizes.len() == axes.len());
+            for (i, &axis) in axes.iter().enumerate() {
+                let Some(slot) = resized.get_mut(axis) else { continue };
+                *slot = match sizes.as_ref().and_then(|sizes| sizes.get(i)) {
+                    Some(size) => cx.as_dim(size).ok_or_else(|| {
+                        OpError::out_of_range("a size", cx.interval(size).hi(), "0 or more")
+                    })?,
+                    None => cx.unknown(Interval::DIM),
+                };
+            }
+        }
+        Ok(smallvec![Fact::new(element_type, Shape::ranked(resized))])
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        self.arity().check(inputs.len())?;
+        let (target, axes_input) = self.ports();
+        let (Some(data), Some(target)) = (inputs.first(), inputs.get(target)) else { return Ok(Vec::new()) };
+        let data = self.padded(data)?;
+        let axes = match (&self.form, axes_input.and_then(|port| inputs.get(port))) {
+            (Form::Attributes { axes, .. }, _) => normalize_axes(axes, data.rank())?,
+            (_, None) => (0..data.rank()).collect(),
+            (_, Some(axes)) => normalize_axes(&axes.to_i64_vec()?, data.rank())?,
+        };
+        if target.len() != axes.len() {
+            return Err(OpError::mismatch("the number of sizes or scales", target.len(), axes.len()));
+        }
+        let inputs_sizes: SmallVec<[usize; 4]> =
+            axes.iter().filter_map(|&a| data.dims().get(a).copied()).collect();
+        let mut sizes: SmallVec<[usize; 4]> = SmallVec::new();
+        let mut scales: SmallVec<[f32; 4]> = SmallVec::new();
+        if self.by_scales() {
+            for (scale, &size) in target.to_f32_vec()?.into_iter().zip(&inputs_sizes) {
+                let to = Scale::new(scale).of_size(i64::try_from(size).unwrap_or(i64::MAX));
+                sizes.push(usize::try_from(to).unwrap_or(0));
+                scales.push(scale);
+            }
+        } else {
+            for (to, &size) in target.to_i64_vec()?.into_iter().zip(&inputs_sizes) {
+                sizes
+                    .push(usize::try_from(to).map_err(|_| OpError::out_of_range("a size", to, "0 or more"))?);
+                scales.push(to as f32 / size as f32);
+            }
+        }
+        let how = self.kernel(data.rank(), axes.len())?;
+        Ok(vec![kernels::interpolate(&data, &axes, &sizes, &scales, &how)?])
+    }
+}
+
+impl Interpolate {
+    fn arity(&self) -> Arity {
+        match self.form {
+            Form::Attributes { .. } => Arity::exactly(2),
+            Form::Inputs { both: true, .. } => Arity::between(3, 4),
+            Form::Inputs { both: false, .. } => Arity::between(2, 3),
+        }
+    }
+
+    fn by_scales(&self) -> bool {
+        matches!(self.form, Form::Inputs { by_scales: true, .. })
+    }
+
+    /// The input with sizes or scales, and the optional one with axes.
+    fn ports(&self) -> (usize, Option<usize>) {
+        match self.form {
+            Form::Attributes { .. } => (1, None),
+            Form::Inputs { both: true, by_scales, .. } => (if by_scales { 2 } else { 1 }, Some(3)),
+            Form::Inputs { both: false, .. } => (1, Some(2)),
+        }
+    }
+
+    fn data_type(&self, cx: &Infer) -> Result<ElementType, OpError> {
+        use ElementType::{BF16, Dynamic, F16, F32, F64, I8, I32, I64, U8};
+        let element_type = cx.element_type(0);
+        let fits = matches!(element_type, Dynamic | F32 | F16 | BF16 | F64 | I8 | U8 | I32 | I64);
+        if fits || matches!(self.form, Form::Attributes { .. }) {
+            return Ok(element_type);
+        }
+        Err(OpError::element_type("data", element_type, "f32, f16, bf16, f64, i8, u8, i32 or i64"))
+    }
+
+    /// As many sizes or scales as axes, if their number is known.
+    fn check_count(&self, cx: &Infer, target: usize, axes: usize) -> Result<(), OpError> {
+        let count = cx.shape(target).dims().and_then(|dims| dims.first().map_or(Some(1), SymExpr::as_const));
+        match count {
+            Some(count) if i64::try_from(axes) != Ok(count) => {
+                Err(OpError::mismatch("the number of sizes or scales", count, format!("{axes}, one an axis")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn padded(&self, data: &Tensor) -> Result<Tensor, OpError> {
+        let ends = [&self.pads_begin, &self.pads_end];
+        if ends.iter().all(|pads| pads.iter().all(|&pad| pad == 0)) {
+            return Ok(data.clone());
+        }
+        let counts = |pads: &Numbers| -> Result<SmallVec<[isize; 4]>, OpError> {
+            let count = |axis| {
+                let pad = pad_of(pads, axis)?;
+                isize::try_from(pad).map_err(|_| OpError::out_of_range("a pad", pad, "what fits in memory"))
+            };
+            (0..data.rank()).map(count).collect()
+        };
+        let (begin, end) = (counts(&self.pads_begin)?, counts(&self.pads_end)?);
+        Ok(kernels::pad(data, &begin, &end, PadMode::Constant, None)?)
+    }
+
+    /// The kernel's attributes. The first definition is one of the later ones with fixed choices.
+    fn kernel(&self, rank: usize, axes: usize) -> Result<kernels::Interpolate, OpError> {
+        let Mode::Known(mode) = self.mode else {
+            return Err(OpError::unsupported("interpolation by area"));
+        };
+        Ok(match &self.form {
+            Form::Inputs { coordinates, nearest, cube_coeff, .. } => kernels::Interpolate {
+                mode,
+                nearest: *nearest,
+                coordinates: *coordinates,
+                antialias: self.antialias,
+                cube_coeff: *cube_coeff,
+            },
+            Form::Attributes { align_corners, .. } => {
+                let onnx = mode == InterpolateMode::Linear && rank < 5 && axes == 2;
+                kernels::Interpolate {
+                    mode: if onnx { InterpolateMode::LinearOnnx } else { mode },
+                    nearest: Nearest::Simple,
+                    coordinates: match align_corners {
+                        true => Coordinates::AlignCorners,
+                        false => Coordinates::Asymmetric,
+                    },
+                    antialias: self.antialias,
+                    cube_coeff: -0.75,
+                }
+            }
+        })
+    }
+}
+
+/// The padding of an axis; lists may be shorter than the rank.
+fn pad_of(pads: &Numbers, axis: usize) -> Result<i64, OpError> {
+    match pads.get(axis).copied().unwrap_or(0) {
+        pad @ 0.. => Ok(pad),
+        pad => Err(OpError::out_of_range("a pad", pad, "0 or more")),
+    }
+}
