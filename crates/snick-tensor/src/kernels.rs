@@ -24,9 +24,11 @@ mod roll;
 mod rows;
 mod running_sum;
 pub mod runs;
+pub mod scatter_reduce;
 mod softmax;
 pub mod strided_copy;
 mod tile;
+pub mod top_k;
 mod window;
 
 pub use broadcast::broadcast_dims;

@@ -45,6 +45,7 @@ pub mod reduction {
 /// Shapes as values, and values under other shapes.
 pub mod shape {
     pub mod broadcast;
+    pub mod eye;
     pub mod range;
     pub mod reshape;
     pub mod shape_of;
@@ -57,11 +58,23 @@ pub mod movement {
     pub mod concat;
     pub(crate) mod follow;
     pub mod gather;
+    pub mod gather_elements;
+    pub mod gather_nd;
+    pub mod gather_tree;
     pub mod identity;
     pub(crate) mod indices;
+    pub mod non_zero;
+    pub mod one_hot;
     pub mod pad;
+    pub mod reduction;
+    pub mod reverse;
+    pub mod reverse_sequence;
     pub mod roll;
+    pub mod scatter_elements_update;
+    pub mod scatter_nd_update;
+    pub mod scatter_update;
     pub mod tile;
+    pub mod top_k;
     pub mod transpose;
 }
 
@@ -138,6 +151,7 @@ ops! {
     Reduce(reduction::reduce::Reduce),
     // shape
     Broadcast(shape::broadcast::Broadcast),
+    Eye(shape::eye::Eye),
     Range(shape::range::Range),
     Reshape(shape::reshape::Reshape),
     ShapeOf(shape::shape_of::ShapeOf),
@@ -146,10 +160,21 @@ ops! {
     // movement
     Concat(movement::concat::Concat),
     Gather(movement::gather::Gather),
+    GatherElements(movement::gather_elements::GatherElements),
+    GatherNd(movement::gather_nd::GatherNd),
+    GatherTree(movement::gather_tree::GatherTree),
     Identity(movement::identity::Identity),
+    NonZero(movement::non_zero::NonZero),
+    OneHot(movement::one_hot::OneHot),
     Pad(movement::pad::Pad),
+    Reverse(movement::reverse::Reverse),
+    ReverseSequence(movement::reverse_sequence::ReverseSequence),
     Roll(movement::roll::Roll),
+    ScatterElementsUpdate(movement::scatter_elements_update::ScatterElementsUpdate),
+    ScatterNdUpdate(movement::scatter_nd_update::ScatterNdUpdate),
+    ScatterUpdate(movement::scatter_update::ScatterUpdate),
     Tile(movement::tile::Tile),
+    TopK(movement::top_k::TopK),
     Transpose(movement::transpose::Transpose),
     // slice
     Slice(slice::primitive::Slice),

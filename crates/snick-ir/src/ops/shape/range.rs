@@ -2,7 +2,7 @@
 
 use smallvec::smallvec;
 use snick_shape::{Interval, Shape, SymExpr};
-use snick_tensor::{ElementType, Tensor};
+use snick_tensor::{ElementType, Tensor, kernels};
 
 use crate::fact::MAX_ELEMENTS;
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
@@ -86,20 +86,10 @@ impl OpDef for Range {
             *bound = number(INPUTS[i], &inputs[i])?;
         }
         let count = count(element_type, bounds)?;
-        // Takes the memory only if it may.
-        Tensor::zeros(element_type, &[])?.broadcast_to(&[usize::try_from(count).unwrap_or(usize::MAX)])?;
-        let out = match bounds.map(|bound| bound.to(element_type)) {
-            [Number::Int(start), _, Number::Int(step)] => {
-                let values: Vec<i64> = (0..count).map(|i| start.wrapping_add(i.wrapping_mul(step))).collect();
-                Tensor::from_vec(&[values.len()], values)?
-            }
-            [start, _, step] => {
-                let (start, step) = (start.float(), step.float());
-                let values: Vec<f64> = (0..count).map(|i| start + i as f64 * step).collect();
-                Tensor::from_vec(&[values.len()], values)?
-            }
-        };
-        Ok(vec![out.cast(element_type)?])
+        Ok(vec![match count {
+            0 => Tensor::zeros(element_type, &[0])?,
+            _ => kernels::range(&inputs[0], &inputs[1], &inputs[2], element_type)?,
+        }])
     }
 }
 
