@@ -17,7 +17,7 @@ pub enum InterpolateMode {
     Nearest,
     /// Between the two neighbours, as ONNX does it.
     LinearOnnx,
-    /// A triangle filter; with `antialias` as wide as the step when shrinking.
+    /// A triangle filter; with `antialias`, if any axis shrinks, as wide as each axis' step.
     Linear,
     /// Four neighbours, weighted by cubics.
     Cubic,
@@ -137,6 +137,9 @@ pub fn interpolate(
             wide
         }
     };
+    // One axis that shrinks turns the filter on for all of them.
+    let antialias = how.antialias && scales.iter().any(|&scale| scale < 1.0);
+    let how = &Interpolate { antialias, ..*how };
     for ((&axis, &output), &scale) in axes.iter().zip(sizes).zip(scales) {
         let line = Line { input: resized.dims()[axis], output, scale };
         resized = if nearest {
@@ -196,8 +199,7 @@ impl Line {
     }
 
     fn triangle(&self, x: usize, how: &Interpolate) -> Taps {
-        let shrinks = self.scale < 1.0;
-        let narrow = if how.antialias && shrinks { self.scale } else { 1.0 };
+        let narrow = if how.antialias { self.scale } else { 1.0 };
         let reach = if self.scale > 1.0 { 2 } else { (2.0 / narrow).ceil() as i64 };
         let at = self.source(x, how);
         let middle = at.round() as i64;

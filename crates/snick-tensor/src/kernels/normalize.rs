@@ -76,7 +76,7 @@ fn rowwise(
         let mut values = rows.tensor.units::<T>().into_owned();
         let mut wide = vec![0f64; rows.width()];
         for row in values.chunks_exact_mut(rows.width().max(1)) {
-            wide.iter_mut().zip(&*row).for_each(|(to, &x)| *to = x.into());
+            wide.iter_mut().zip(&*row).for_each(|(to, &x)| *to = f64::from(x));
             change(&mut wide);
             row.iter_mut().zip(&wide).for_each(|(to, &x)| *to = x as T);
         }
