@@ -5,6 +5,7 @@
 
 use crate::kernels::dispatch::{widen, with_real};
 use crate::kernels::gather::gather;
+use crate::layout::checked_len;
 use crate::tensor::{filled, stored_bytes};
 use crate::{Dims, ElementType, Tensor, TensorError};
 
@@ -248,11 +249,11 @@ fn resample(input: &Tensor, axis: usize, line: &Line, how: &Interpolate) -> Resu
     dims[axis] = line.output;
     // Axes resized earlier may make it larger for now than the end result is.
     stored_bytes(input.element_type(), &dims)?;
-    let inner: usize = dims[axis + 1..].iter().product();
     with_real!(NAME, input.element_type(), T => {
         let values = input.units::<T>();
-        let mut out = filled(dims.iter().product(), T::default())?;
+        let mut out = filled(checked_len(&dims).unwrap_or(0), T::default())?;
         if !out.is_empty() {
+            let inner: usize = dims[axis + 1..].iter().product();
             let slabs = values.chunks_exact(line.input * inner);
             let taps: Vec<Taps> = (0..line.output).map(|x| line.taps(x, how)).collect();
             for (slab, out) in slabs.zip(out.chunks_exact_mut(line.output * inner)) {

@@ -93,7 +93,7 @@ mod tests {
         let halves = range(&Tensor::scalar(0.0f32), &Tensor::scalar(1.2f32), &Tensor::scalar(0.5f32), F32);
         assert_eq!(halves.unwrap().to_f32_vec().unwrap(), [0.0, 0.5, 1.0]);
         let tenths = range(&Tensor::scalar(0.0f32), &Tensor::scalar(1.0f32), &Tensor::scalar(0.1f32), F32);
-        assert_eq!(tenths.unwrap().to_f32_vec().unwrap()[7..9], [0.70000005, 0.80000007]);
+        assert_eq!(tenths.unwrap().to_f32_vec().unwrap()[7..9], [0.700_000_05, 0.800_000_1]);
         let far = range(&Tensor::scalar(0i64), &Tensor::scalar(i64::MAX), &Tensor::scalar(1i64), I32);
         assert!(far.is_err());
     }

@@ -3,6 +3,7 @@
 use crate::ElementType::Boolean;
 use crate::kernels::dispatch::{widen, with_number};
 use crate::kernels::rows::Rows;
+use crate::layout::checked_len;
 use crate::tensor::stored_bytes;
 use crate::{Element, Tensor, TensorError};
 
@@ -67,7 +68,7 @@ impl ReduceOp {
         let values = rows.tensor.units::<T>();
         // An axis of size 0 may have been all that kept the other dims small.
         stored_bytes(input.element_type(), &dims)?;
-        let count = dims.iter().product();
+        let count = checked_len(&dims).unwrap_or(0);
         let out = match rows.width() {
             0 => crate::tensor::filled(count, reduce(&[]))?,
             width => values.chunks_exact(width).map(reduce).collect(),
