@@ -65,7 +65,7 @@ pub fn gather_runs(
         at += run;
     }
     if at != count {
-        return Err(TensorError::ElementCount { dims: Dims::from_slice(dims), found: at });
+        return Err(TensorError::ElementCount { dims: dims.into(), found: at });
     }
     Ok(Tensor::from_packed(et, dims, bytes)?.with_texts(source.texts().cloned()))
 }
