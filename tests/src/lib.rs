@@ -5,3 +5,5 @@
 
 mod corpus;
 mod files;
+mod stages;
+mod tidy;

@@ -30,6 +30,8 @@ pub enum OpError {
     Unsupported { what: String },
     #[error("the value of {what} is needed and not there: {why}")]
     NoValue { what: String, why: String },
+    #[error("{error} (inputs: {inputs})")]
+    Given { error: Box<OpError>, inputs: String },
     #[error(transparent)]
     Tensor(#[from] TensorError),
     #[error(transparent)]

@@ -74,13 +74,7 @@ impl Fact {
     pub fn elements(&self) -> Option<Vec<SymExpr>> {
         match self.known.as_ref()? {
             Known::Elements(elements) => Some(elements.to_vec()),
-            Known::Tensor(tensor) => {
-                let integer = self.element_type.is_integer() || self.element_type == ElementType::Boolean;
-                if !integer || tensor.len() > MAX_ELEMENTS {
-                    return None;
-                }
-                Some(tensor.to_i64_vec().ok()?.into_iter().map(SymExpr::from).collect())
-            }
+            Known::Tensor(tensor) => Some(integers(tensor)?.into_iter().map(SymExpr::from).collect()),
         }
     }
 
@@ -88,13 +82,7 @@ impl Fact {
     pub fn ints(&self) -> Option<SmallVec<[i64; 4]>> {
         match self.known.as_ref()? {
             Known::Elements(elements) => elements.iter().map(SymExpr::as_const).collect(),
-            Known::Tensor(tensor) => {
-                let integer = self.element_type.is_integer() || self.element_type == ElementType::Boolean;
-                if !integer || tensor.len() > MAX_ELEMENTS {
-                    return None;
-                }
-                Some(tensor.to_i64_vec().ok()?.into())
-            }
+            Known::Tensor(tensor) => Some(integers(tensor)?.into()),
         }
     }
 
@@ -116,6 +104,17 @@ impl Fact {
             }
         }
     }
+}
+
+/// The elements of a small integer or boolean tensor, if all of them are within `i64`.
+fn integers(tensor: &Tensor) -> Option<Vec<i64>> {
+    let et = tensor.element_type();
+    if !(et.is_integer() || et == ElementType::Boolean) || tensor.len() > MAX_ELEMENTS {
+        return None;
+    }
+    let values = tensor.to_i64_vec().ok()?;
+    // The conversion saturates.
+    (et != ElementType::U64 || !values.contains(&i64::MAX)).then_some(values)
 }
 
 fn covers(outer: Interval, inner: Interval) -> bool {

@@ -283,19 +283,12 @@ impl<'a> Infer<'a> {
     }
 
     /// An expression as a dim. `None` if it is negative for certain; one that may be negative is not in any run that
-    /// gets this far, so that part of its interval goes. Not for numbers in which -1 means something.
+    /// gets this far, so `max(expr, 0)` is as good. Not for numbers in which -1 means something.
     pub fn as_dim(&mut self, expr: &SymExpr) -> Option<SymExpr> {
         let interval = self.interval(expr);
-        let dim = interval.meet(Interval::DIM)?;
-        if dim == interval {
-            return Some(expr.clone());
-        }
-        if expr.as_symbol().is_some() {
-            // A symbol stands for itself elsewhere too: what is asked of it here must not leak there.
-            return Some(self.unknown(dim));
-        }
-        self.symbols.refine(expr, dim);
-        Some(expr.clone())
+        interval.meet(Interval::DIM)?;
+        // Not refined to be positive: that would say something of its symbols, which stand elsewhere too.
+        Some(if interval.lo() >= 0 { expr.clone() } else { self.max(expr, &SymExpr::from(0)) })
     }
 
     /// The one dim that two dims, equal in every run, are.

@@ -149,6 +149,11 @@ impl<'a> RawNode<'a> {
             bodies: RefCell::default(),
         }
     }
+
+    /// Which of the names of a family this layer has: its row in the family's table.
+    pub fn row(&self, names: &[OpName]) -> usize {
+        names.iter().position(|name| name.name.eq_ignore_ascii_case(self.op_type)).unwrap_or(0)
+    }
 }
 
 /// An op: everything there is to know of it. One file implements it.

@@ -113,6 +113,9 @@ impl<'g> Patch<'g> {
     /// Adds a node by its OpenVINO operation type; returns its first output.
     pub fn make(&mut self, op_type: &str, attrs: Attrs, inputs: &[Value]) -> Result<Value, OpError> {
         let op = Op::parse(&mut RawNode::openvino(op_type, Version::Unversioned, attrs, 1))?;
+        if op.is_opaque() {
+            return Err(OpError::unsupported(format!("operation type `{op_type}`")));
+        }
         self.add(op, inputs)
     }
 

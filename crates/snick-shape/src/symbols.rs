@@ -160,18 +160,15 @@ impl Symbols {
     }
 
     /// Records that the expression lies in `interval`, beyond what its parts say.
-    /// Shifts and multiples of the expression profit too; a bare symbol (or a
-    /// shift or multiple of one) is narrowed itself. Nothing happens for
-    /// constants or where the claim contradicts what is known.
+    /// Shifts and multiples of the expression profit too. Nothing happens for
+    /// constants, where the claim contradicts what is known, and for a bare symbol
+    /// (or a shift or multiple of one): that stands for itself in other places,
+    /// which must not learn of a claim made here.
     pub fn refine(&mut self, expr: &SymExpr, interval: Interval) {
         let Some(fact) = Fact::new(expr, interval) else { return };
         if let [term] = fact.direction.as_slice()
-            && let Some(Atom::Symbol(id)) = term.monomial.as_atom()
+            && matches!(term.monomial.as_atom(), Some(Atom::Symbol(_)))
         {
-            let id = *id;
-            if let Some(met) = self.symbol_interval(id).meet(fact.interval) {
-                self.narrow(id, met);
-            }
             return;
         }
         if self.interval(expr).meet(interval).is_none() {

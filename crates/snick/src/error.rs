@@ -2,14 +2,24 @@
 
 use std::path::{Path, PathBuf};
 
+use snick_ir::Located;
+
+use crate::npz::NpzError;
+
 /// A call that could not do its work.
 #[derive(thiserror::Error, Debug)]
 #[allow(missing_docs, reason = "the message of each variant says what its fields are")]
 pub enum Error {
     #[error(transparent)]
     Read(#[from] snick_read::ReadError),
+    #[error(transparent)]
+    Layer(#[from] Located),
+    #[error("{}{}: {error}", path.display(), if array.is_empty() { String::new() } else { format!(": array `{array}`") })]
+    Npz { path: PathBuf, array: String, error: NpzError },
     #[error("{}: {error}", path.display())]
     Io { path: PathBuf, error: std::io::Error },
+    #[error("{}: snick writes .xml (OpenVINO IR), .snick (text form) and .dot (Graphviz)", path.display())]
+    Target { path: PathBuf },
     #[error("`{spec}`: {message}")]
     Shape { spec: String, message: String },
     #[error("there is no input `{name}`; {hint}")]
@@ -20,6 +30,10 @@ impl Error {
     /// A file that cannot be read or written.
     pub fn io(path: &Path, error: std::io::Error) -> Self {
         Self::Io { path: path.to_path_buf(), error }
+    }
+
+    pub(crate) fn npz(path: &Path, array: &str, error: NpzError) -> Self {
+        Self::Npz { path: path.to_path_buf(), array: array.to_string(), error }
     }
 
     pub(crate) fn shape(spec: &str, message: impl ToString) -> Self {

@@ -1,9 +1,11 @@
 //! The inputs of a model by name, and the shapes a user asks them to have.
 
-use snick_ir::{Graph, NodeId, Op};
+use snick_ir::{Graph, Located, NodeId, Op, OpError};
 use snick_shape::ShapeSpec;
+use snick_tensor::Tensor;
 
 use crate::Error;
+use crate::npz::fit;
 
 /// The Parameter a name means: a layer name, one of its tensor names, or its number among the inputs.
 ///
@@ -52,6 +54,41 @@ fn distance(a: &str, b: &str) -> usize {
         }
     }
     row[b.len()]
+}
+
+/// Tensors by the number of their Parameter, bits of types that files cannot hold brought back.
+///
+/// # Errors
+/// [`Error::NoInput`]; [`Error::Layer`] where the element type is another one: nothing is converted.
+pub fn by_parameter<'n>(
+    graph: &Graph,
+    given: impl IntoIterator<Item = (&'n str, Tensor)>,
+) -> Result<Vec<Option<Tensor>>, Error> {
+    let parameters: Vec<NodeId> = graph.parameters().collect();
+    let mut inputs = vec![None; parameters.len()];
+    for (name, tensor) in given {
+        let id = find_input(graph, name)?;
+        let at = parameters.iter().position(|&p| p == id);
+        if let Some(slot) = at.and_then(|at| inputs.get_mut(at)) {
+            *slot = Some(as_input(graph, id, tensor)?);
+        }
+    }
+    Ok(inputs)
+}
+
+/// A tensor as the element type of a Parameter.
+fn as_input(graph: &Graph, id: NodeId, tensor: Tensor) -> Result<Tensor, Located> {
+    let node = graph.node(id);
+    let Op::Parameter(parameter) = &node.op else { return Ok(tensor) };
+    let dims = node.outs.first().and_then(|out| out.fact.shape.as_static());
+    let (got, expected) = (tensor.element_type(), parameter.element_type);
+    fit(tensor, expected, dims.as_deref())
+        .ok_or_else(|| graph.located(id, OpError::element_type("the given tensor", got, expected.name())))
+}
+
+/// The error for an input that was not given.
+pub(crate) fn not_given(graph: &Graph, id: NodeId) -> Located {
+    graph.located(id, OpError::NoValue { what: "the input".into(), why: "it was not given".into() })
 }
 
 /// Gives inputs the shapes of a specification, `x[1,3,H=32..512],mask[1,?]`, or `[1,3]` for a single input.

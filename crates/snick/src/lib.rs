@@ -12,10 +12,19 @@
 //! The crates below are there for more: `snick_ir` (graph, ops, inference, text form, rewriting), `snick_shape`
 //! (symbolic shapes), `snick_tensor` (data).
 
+pub mod npz;
+
+mod draw;
 mod error;
+mod files;
 mod inputs;
 mod model;
+mod outputs;
+mod save;
 
+pub use draw::{Dims, draw_inputs};
 pub use error::Error;
-pub use inputs::find_input;
+pub use files::write_file;
+pub use inputs::{by_parameter, find_input};
 pub use model::{Model, load, load_with, parse};
+pub use outputs::{named_outputs, output_names};

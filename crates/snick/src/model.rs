@@ -2,9 +2,15 @@
 
 use std::path::Path;
 
+use snick_ir::text::{PrintOptions, print};
 use snick_ir::{Graph, Located};
+use snick_pass::{Options, Report};
 use snick_read::Read;
+use snick_run::Session;
+use snick_tensor::Tensor;
 
+use crate::outputs::named_outputs;
+use crate::save::save;
 use crate::{Error, inputs};
 
 /// A model as read, and what was found wrong with it.
@@ -43,13 +49,6 @@ pub fn load_with(path: &Path, weights: Option<&Path>) -> Result<Model, Error> {
 
 /// Reads the text form from memory.
 ///
-/// ```
-/// let mut model = snick::parse("snick 1\ngraph \"twice\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,3\"}
-///   %y = Result-1(%x)\n}\n")?;
-/// assert!(model.infer().is_empty());
-/// # Ok::<(), snick::Error>(())
-/// ```
-///
 /// # Errors
 /// [`Error::Read`] with line and column.
 pub fn parse(text: &str) -> Result<Model, Error> {
@@ -72,9 +71,91 @@ impl Model {
     }
 
     /// Infers element types, shapes and known values of every output; returns what is wrong, reading included.
+    ///
+    /// ```
+    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/slice8_01_basic/model.xml");
+    /// let mut model = snick::load(path)?;
+    /// model.reshape("[W]")?;
+    /// assert!(model.infer().is_empty());
+    /// let y = model.graph.results().next().unwrap();
+    /// let shape = &model.graph.node(y).outs[0].fact.shape;
+    /// println!("{}", shape.display_symbolic(model.graph.symbols()));
+    /// # Ok::<(), snick::Error>(())
+    /// ```
     pub fn infer(&mut self) -> Vec<Located> {
         let mut errors = self.errors.clone();
         errors.extend(snick_ir::infer(&mut self.graph));
         errors
+    }
+
+    /// Brings the inferred graph into canonical form: of all slice-like layers only `slice` is left, but for those
+    /// that the report lists with reasons.
+    ///
+    /// ```
+    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/slice8_01_basic/model.xml");
+    /// let mut model = snick::load(path)?;
+    /// model.infer();
+    /// let report = model.canonicalise();
+    /// assert_eq!(report.slice_like_before, 1);
+    /// # Ok::<(), snick::Error>(())
+    /// ```
+    pub fn canonicalise(&mut self) -> Report {
+        // Naming no passes names none wrongly.
+        snick_pass::canonicalise(&mut self.graph, &Options::default()).unwrap_or_default()
+    }
+
+    /// Runs the inferred graph on inputs by name; returns the outputs by the names of their Result layers and tensors.
+    ///
+    /// ```
+    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/slice8_01_basic/model.xml");
+    /// let mut model = snick::load(path)?;
+    /// model.infer();
+    /// let x = snick_tensor::Tensor::from_vec(&[10], (0..10u8).map(f32::from).collect())?;
+    /// let outputs = model.run([("data", x)])?;
+    /// assert_eq!(outputs[0].1.to_i64_vec()?, [1, 2, 3, 4, 5, 6, 7]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NoInput`]; [`Error::Layer`] for the layer that failed, an input that was not given included.
+    pub fn run<'n>(
+        &self,
+        given: impl IntoIterator<Item = (&'n str, Tensor)>,
+    ) -> Result<Vec<(String, Tensor)>, Error> {
+        let session = Session::new(&self.graph)?;
+        let inputs = inputs::by_parameter(&self.graph, given)?;
+        let missing = self.graph.parameters().zip(&inputs).find(|(_, input)| input.is_none());
+        if let Some((id, _)) = missing {
+            return Err(inputs::not_given(&self.graph, id).into());
+        }
+        let inputs: Vec<Tensor> = inputs.into_iter().flatten().collect();
+        let values = session.run(&inputs, snick_run::Options::default()).complete()?;
+        let named = named_outputs(&self.graph, &values);
+        Ok(named.into_iter().map(|(name, value)| (name.to_string(), value.clone())).collect())
+    }
+
+    /// Writes the inferred model in the format its file name ends in: `.xml` (OpenVINO IR), `.snick` (text form), both
+    /// with large constants in a `.bin` beside, or `.dot` (Graphviz).
+    ///
+    /// ```
+    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/slice8_01_basic/model.xml");
+    /// let mut model = snick::load(path)?;
+    /// model.infer();
+    /// # let out = std::env::temp_dir().join(format!("snick-doctest-{}.xml", std::process::id()));
+    /// model.save(&out)?;
+    /// assert_eq!(snick::load(&out)?.graph, model.graph);
+    /// # std::fs::remove_file(&out).and_then(|()| std::fs::remove_file(out.with_extension("bin"))).unwrap();
+    /// # Ok::<(), snick::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Layer`] for what the format cannot say, [`Error::Target`] for a format there is not, [`Error::Io`].
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
+        save(&self.graph, path.as_ref())
+    }
+
+    /// The text form: for snapshots and for reading. Weights are digests.
+    pub fn to_text(&self) -> String {
+        print(&self.graph, PrintOptions::default())
     }
 }

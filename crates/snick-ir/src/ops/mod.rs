@@ -13,23 +13,75 @@ pub mod source {
 
 /// One element at a time.
 pub mod elementwise {
+    pub mod arithmetic;
+    pub mod auto_broadcast;
+    pub mod bitwise;
+    pub mod bitwise_not;
+    pub mod clamp;
+    pub mod compare;
     pub mod convert;
+    pub mod convert_like;
+    pub mod domain;
+    pub mod elu;
+    pub mod fake_quantize;
+    pub mod float_tests;
+    pub mod gelu;
+    pub mod known_elements;
+    pub mod logical;
+    pub mod logical_not;
+    pub mod prelu;
+    pub mod round;
+    pub mod scalar_parameters;
+    pub mod select;
+    pub mod unary;
 }
 
 /// Many elements to one.
-pub mod reduction {}
+pub mod reduction {
+    pub mod cum_sum;
+    pub mod reduce;
+}
 
 /// Shapes as values, and values under other shapes.
 pub mod shape {
+    pub mod broadcast;
+    pub mod eye;
+    pub mod range;
+    pub mod reshape;
     pub mod shape_of;
+    pub mod squeeze;
+    pub mod unsqueeze;
 }
 
 /// Elements to other places.
-pub mod movement {}
+pub mod movement {
+    pub mod concat;
+    pub(crate) mod follow;
+    pub mod gather;
+    pub mod gather_elements;
+    pub mod gather_nd;
+    pub mod gather_tree;
+    pub mod identity;
+    pub(crate) mod indices;
+    pub mod non_zero;
+    pub mod one_hot;
+    pub mod pad;
+    pub mod reduction;
+    pub mod reverse;
+    pub mod reverse_sequence;
+    pub mod roll;
+    pub mod scatter_elements_update;
+    pub mod scatter_nd_update;
+    pub mod scatter_update;
+    pub mod tile;
+    pub mod top_k;
+    pub mod transpose;
+}
 
 /// The slice family: the primitive and what lowers to it.
 pub mod slice {
     mod clamp;
+    mod notation;
     pub mod primitive;
     mod range;
     mod scalar;
@@ -37,6 +89,8 @@ pub mod slice {
     pub mod split;
     pub mod strided_slice;
     pub mod variadic_split;
+
+    pub use self::notation::notation;
 }
 
 /// What neural networks are made of.
@@ -81,11 +135,56 @@ ops! {
     Parameter(source::parameter::Parameter),
     Result(source::result::GraphResult),
     // elementwise
+    Arithmetic(elementwise::arithmetic::Arithmetic),
+    Bitwise(elementwise::bitwise::Bitwise),
+    BitwiseNot(elementwise::bitwise_not::BitwiseNot),
+    Clamp(elementwise::clamp::Clamp),
+    Compare(elementwise::compare::Compare),
     Convert(elementwise::convert::Convert),
+    ConvertLike(elementwise::convert_like::ConvertLike),
+    Elu(elementwise::elu::Elu),
+    FakeQuantize(elementwise::fake_quantize::FakeQuantize),
+    FloatTest(elementwise::float_tests::FloatTest),
+    Gelu(elementwise::gelu::Gelu),
+    HardSigmoid(elementwise::scalar_parameters::HardSigmoid),
+    Logical(elementwise::logical::Logical),
+    LogicalNot(elementwise::logical_not::LogicalNot),
+    PRelu(elementwise::prelu::PRelu),
+    Round(elementwise::round::Round),
+    Select(elementwise::select::Select),
+    Selu(elementwise::scalar_parameters::Selu),
+    Swish(elementwise::scalar_parameters::Swish),
+    Unary(elementwise::unary::Unary),
     // reduction
+    CumSum(reduction::cum_sum::CumSum),
+    Reduce(reduction::reduce::Reduce),
     // shape
+    Broadcast(shape::broadcast::Broadcast),
+    Eye(shape::eye::Eye),
+    Range(shape::range::Range),
+    Reshape(shape::reshape::Reshape),
     ShapeOf(shape::shape_of::ShapeOf),
+    Squeeze(shape::squeeze::Squeeze),
+    Unsqueeze(shape::unsqueeze::Unsqueeze),
     // movement
+    Concat(movement::concat::Concat),
+    Gather(movement::gather::Gather),
+    GatherElements(movement::gather_elements::GatherElements),
+    GatherNd(movement::gather_nd::GatherNd),
+    GatherTree(movement::gather_tree::GatherTree),
+    Identity(movement::identity::Identity),
+    NonZero(movement::non_zero::NonZero),
+    OneHot(movement::one_hot::OneHot),
+    Pad(movement::pad::Pad),
+    Reverse(movement::reverse::Reverse),
+    ReverseSequence(movement::reverse_sequence::ReverseSequence),
+    Roll(movement::roll::Roll),
+    ScatterElementsUpdate(movement::scatter_elements_update::ScatterElementsUpdate),
+    ScatterNdUpdate(movement::scatter_nd_update::ScatterNdUpdate),
+    ScatterUpdate(movement::scatter_update::ScatterUpdate),
+    Tile(movement::tile::Tile),
+    TopK(movement::top_k::TopK),
+    Transpose(movement::transpose::Transpose),
     // slice
     Slice(slice::primitive::Slice),
     Slice8(slice::slice8::Slice8),

@@ -115,7 +115,7 @@ fn read_outputs(cursor: &mut Cursor, layer: &mut Layer) -> Result<(), ReadError>
                 let id = cursor.number("id")?;
                 let precision = cursor.attr("precision").and_then(|p| ElementType::from_ir_precision(p));
                 let names = cursor.attr("names").map(|names| split_names(names));
-                let mut dims = SmallVec::new();
+                let mut dims: SmallVec<[i64; 4]> = SmallVec::new();
                 loop {
                     match cursor.step()? {
                         Step::Open("dim") => {

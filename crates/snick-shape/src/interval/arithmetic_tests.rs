@@ -1,3 +1,5 @@
+//! Interval arithmetic against the numbers in the intervals.
+
 use super::*;
 
 /// Every interval with ends in `-r..=r`.

@@ -1,11 +1,13 @@
 //! One element out for one element, or one of each input, in.
 
 mod binary;
+mod bitwise;
 mod compare;
 mod select;
 mod unary;
 
 pub use binary::BinaryOp;
+pub use bitwise::{BitwiseOp, bitwise_not};
 pub use compare::{CompareOp, LogicalOp, logical_not};
 pub use select::select;
 pub use unary::{TestOp, UnaryOp};

@@ -2,6 +2,8 @@
 
 use std::fmt::{Display, Write as _};
 
+use snick_ir::Located;
+
 /// A JSON text in the making. Commas come by themselves.
 #[derive(Default)]
 pub struct Json {
@@ -78,6 +80,18 @@ impl Json {
     /// A real number; infinities and NaN, which JSON does not have, are `null`.
     pub fn float(&mut self, value: f64) {
         if value.is_finite() { self.plain(value) } else { self.plain("null") }
+    }
+
+    /// What is wrong with a layer, on a line of its own.
+    pub fn located(&mut self, error: &Located) {
+        self.line().object(|json| {
+            json.key("name").string(&error.layer);
+            json.key("op").string(&error.op);
+            if error.loc.line > 0 {
+                json.key("loc").string(&error.loc.to_string());
+            }
+            json.key("message").string(&error.error.to_string());
+        });
     }
 }
 

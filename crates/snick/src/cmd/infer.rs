@@ -39,7 +39,7 @@ fn as_json(graph: &Graph, errors: &[Located]) -> String {
         json.line().key("inputs").array(|json| graph.parameters().for_each(|id| signature(json, graph, id)));
         json.line().key("outputs").array(|json| graph.results().for_each(|id| signature(json, graph, id)));
         json.line().key("nodes").array(|json| nodes(json, graph));
-        json.line().key("errors").array(|json| errors.iter().for_each(|error| located(json, error)));
+        json.line().key("errors").array(|json| errors.iter().for_each(|error| json.located(error)));
     });
     json.finish()
 }
@@ -102,17 +102,6 @@ fn nodes(json: &mut Json, graph: &Graph) {
             }
         });
     }
-}
-
-fn located(json: &mut Json, error: &Located) {
-    json.line().object(|json| {
-        json.key("name").string(&error.layer);
-        json.key("op").string(&error.op);
-        if error.loc.line > 0 {
-            json.key("loc").string(&error.loc.to_string());
-        }
-        json.key("message").string(&error.error.to_string());
-    });
 }
 
 fn as_text(graph: &Graph) -> String {

@@ -3,6 +3,7 @@
 use smallvec::smallvec;
 use snick_tensor::{ElementType, Tensor};
 
+use super::known_elements::converted;
 use crate::attrs::missing;
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
@@ -29,13 +30,7 @@ impl OpDef for Convert {
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let fact = Fact::new(self.destination_type, cx.shape(0).clone());
-        let elements = cx.input(0).elements().filter(|elements| {
-            // An element that may not fit would wrap.
-            let range = self.destination_type.integer_range();
-            range.is_some_and(|(lo, hi)| {
-                elements.iter().all(|e| cx.interval(e).lo() >= lo && cx.interval(e).hi() <= hi)
-            })
-        });
+        let elements = converted(cx, self.destination_type);
         Ok(smallvec![fact.with_elements(elements)])
     }
 

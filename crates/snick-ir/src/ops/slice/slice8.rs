@@ -67,6 +67,16 @@ impl Slice8 {
     }
 }
 
+impl Slice8 {
+    /// The ranges, where axes are known.
+    pub(super) fn known_ranges(&self, inputs: &[&Fact]) -> Option<SmallVec<[Range; 4]>> {
+        match self.ranges(inputs).ok()? {
+            Ranges::Known(ranges) => Some(ranges),
+            Ranges::Unknown => None,
+        }
+    }
+}
+
 impl OpDef for Slice8 {
     const NAMES: &'static [OpName] = &[OpName::openvino("Slice", &[8])];
     const ARITY: Arity = Arity::between(4, 5);

@@ -1,10 +1,11 @@
 //! StridedSlice-1: `data[begin:end:stride]`, with masks for what numpy writes as `:`, `...`, `None` and `i`.
 
 use smallvec::{SmallVec, smallvec};
-use snick_shape::{Shape, SymExpr};
+use snick_shape::{Shape, SymExpr, Symbols};
 use snick_tensor::Tensor;
 
 use super::clamp::lower_ranges;
+use super::notation::range_text;
 use super::primitive::select_elements;
 use super::range::{Index, Range, common_count, entry_count, facts_of, select};
 use super::slice8::static_slices;
@@ -132,6 +133,31 @@ impl StridedSlice {
         plan.outs.extend((axis..rank).map(Out::Axis));
         plan.ranges.iter().try_for_each(|range| range.check_step("stride"))?;
         Ok(Some(plan))
+    }
+}
+
+impl StridedSlice {
+    /// The entries as numpy writes them, one an axis that is taken or made.
+    pub(super) fn entries(&self, inputs: &[&Fact], symbols: &Symbols) -> Option<Vec<String>> {
+        let plan = self.plan(inputs).ok()??;
+        let rank = inputs[0].shape.rank()?;
+        let of_axis = |axis: usize| {
+            let range = plan.ranges.iter().find(|range| range.axis == axis);
+            range.map_or(":".to_string(), |range| range_text(range, symbols))
+        };
+        let mut next = 0;
+        let mut entries = Vec::new();
+        for out in &plan.outs {
+            match *out {
+                Out::New => entries.push("None".to_string()),
+                Out::Axis(axis) => {
+                    entries.extend((next..=axis).map(of_axis));
+                    next = axis + 1;
+                }
+            }
+        }
+        entries.extend((next..rank).map(of_axis));
+        Some(entries)
     }
 }
 

@@ -1,0 +1,124 @@
+//! The attribute `auto_broadcast`: how two shapes become one.
+
+use smallvec::SmallVec;
+use snick_shape::{Shape, SymExpr};
+use snick_tensor::{Dims, Tensor};
+
+use crate::{Attrs, Infer, OpError, RawNode};
+
+/// How the shapes of two inputs are brought together.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub enum AutoBroadcast {
+    /// They must be equal.
+    None,
+    /// Aligned at the last axis; 1 stretches on either side.
+    #[default]
+    Numpy,
+    /// The second is laid over the first from an axis on, and only the second stretches; -1 aligns the last axes.
+    Pdpd {
+        /// The axis of the first input where the second begins.
+        axis: i64,
+    },
+}
+
+const AXIS: &str = "auto_broadcast.auto_broadcast_axis";
+
+impl AutoBroadcast {
+    /// From the attributes of a layer.
+    pub fn parse(raw: &RawNode) -> Result<Self, OpError> {
+        let axis = raw.attrs.int(AXIS)?.unwrap_or(0);
+        let choices = &[
+            ("numpy", Self::Numpy),
+            ("none", Self::None),
+            ("explicit", Self::None),
+            ("pdpd", Self::Pdpd { axis: 0 }),
+        ];
+        Ok(match raw.attrs.choice("auto_broadcast", choices)?.unwrap_or_default() {
+            Self::Pdpd { .. } => Self::Pdpd { axis },
+            other => other,
+        })
+    }
+
+    /// Appends the attributes.
+    pub fn write(self, attrs: Attrs<'static>) -> Attrs<'static> {
+        match self {
+            Self::None => attrs.with("auto_broadcast", "none"),
+            Self::Numpy => attrs.with("auto_broadcast", "numpy"),
+            Self::Pdpd { axis } => attrs.with("auto_broadcast", "pdpd").with(AXIS, axis),
+        }
+    }
+
+    /// The shape of both together.
+    pub fn infer(self, cx: &mut Infer, a: &Shape, b: &Shape) -> Result<Shape, OpError> {
+        match self {
+            Self::None => cx.merge_shapes("be equal", a, b),
+            Self::Numpy => cx.broadcast(a, b),
+            Self::Pdpd { axis } => {
+                let (Some(over), Some(under)) = (a.dims(), b.dims()) else { return Ok(Shape::unranked()) };
+                let first = pdpd_axis(axis, over.len(), under.len())?;
+                let mut dims: SmallVec<[SymExpr; 4]> = over.into();
+                for (dim, other) in dims.iter_mut().skip(first).zip(under) {
+                    if !cx.interval(other).contains(1) {
+                        *dim = cx.merge(dim, other).ok_or_else(|| cx.shapes_clash("broadcast", a, b))?;
+                    }
+                }
+                Ok(Shape::ranked(dims))
+            }
+        }
+    }
+
+    /// The dims of the second input as numpy's rule has to see them, for a first input of this rank.
+    pub fn aligned(self, rank: usize, dims: &[usize]) -> Result<Dims, OpError> {
+        let mut dims = Dims::from_slice(dims);
+        if let Self::Pdpd { axis } = self {
+            let first = pdpd_axis(axis, rank, dims.len())?;
+            dims.resize(rank.saturating_sub(first), 1);
+        }
+        Ok(dims)
+    }
+
+    /// Two tensors that numpy's rule brings together as this attribute wants it.
+    pub fn operands(self, a: &Tensor, b: &Tensor) -> Result<(Tensor, Tensor), OpError> {
+        let clash =
+            || OpError::clash("shapes to broadcast", format!("{:?}", a.dims()), format!("{:?}", b.dims()));
+        let b = match self {
+            Self::None if a.dims() != b.dims() => return Err(clash()),
+            Self::None | Self::Numpy => b.clone(),
+            Self::Pdpd { .. } => {
+                let aligned = b.reshape(&self.aligned(a.rank(), b.dims())?)?;
+                // Only the second may stretch.
+                aligned.broadcast_to(a.dims()).map_err(|_| clash())?
+            }
+        };
+        Ok((a.clone(), b))
+    }
+}
+
+/// The axis of the first input where the second begins.
+fn pdpd_axis(axis: i64, rank: usize, other: usize) -> Result<usize, OpError> {
+    let room = rank.checked_sub(other);
+    let first = match axis {
+        -1 => room,
+        _ => usize::try_from(axis).ok().filter(|&first| room.is_some_and(|room| first <= room)),
+    };
+    let expected = || format!("an axis from which {other} axes fit into {rank}");
+    first.ok_or_else(|| OpError::out_of_range(AXIS, axis, expected()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pdpd_lays_the_second_over_the_first() {
+        let pdpd = AutoBroadcast::Pdpd { axis: 1 };
+        assert_eq!(pdpd.aligned(4, &[3]).unwrap()[..], [3, 1, 1]);
+        assert_eq!(AutoBroadcast::Pdpd { axis: -1 }.aligned(4, &[3]).unwrap()[..], [3]);
+        assert!(pdpd.aligned(2, &[3, 4]).is_err());
+        let a = Tensor::full(&[2, 3], 1f32).unwrap();
+        let b = Tensor::full(&[2], 1f32).unwrap();
+        assert_eq!(AutoBroadcast::Pdpd { axis: 0 }.operands(&a, &b).unwrap().1.dims(), [2, 3]);
+        assert!(pdpd.operands(&a, &b).is_err());
+        assert!(AutoBroadcast::None.operands(&a, &b).is_err());
+    }
+}

@@ -1,0 +1,34 @@
+//! ConvertLike-1: the same numbers in the element type of another input.
+
+use smallvec::smallvec;
+use snick_tensor::Tensor;
+
+use super::known_elements::converted;
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+
+/// Converts input 0 to the element type of input 1, as Convert does.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ConvertLike;
+
+impl OpDef for ConvertLike {
+    const NAMES: &'static [OpName] = &[OpName::openvino("ConvertLike", &[1])];
+    const ARITY: Arity = Arity::exactly(2);
+
+    fn parse(_: &RawNode) -> Result<Self, OpError> {
+        Ok(Self)
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        Attrs::new()
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        let et = cx.element_type(1);
+        let elements = converted(cx, et);
+        Ok(smallvec![Fact::new(et, cx.shape(0).clone()).with_elements(elements)])
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        Ok(vec![inputs[0].cast(inputs[1].element_type())?])
+    }
+}

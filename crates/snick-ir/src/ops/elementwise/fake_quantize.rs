@@ -1,0 +1,62 @@
+//! FakeQuantize-1: reals forced onto a number of levels, still as reals.
+
+use smallvec::smallvec;
+use snick_shape::Shape;
+use snick_tensor::{Tensor, kernels};
+
+use super::auto_broadcast::AutoBroadcast;
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+
+/// Inputs: data, input low, input high, output low, output high. The type and the shape of the data stay.
+#[derive(Clone, PartialEq, Debug)]
+pub struct FakeQuantize {
+    /// How many different values there are in the output; 0 if the file does not say.
+    pub levels: usize,
+    /// How the ranges are stretched over the data.
+    pub broadcast: AutoBroadcast,
+}
+
+impl OpDef for FakeQuantize {
+    const NAMES: &'static [OpName] = &[OpName::openvino("FakeQuantize", &[1])];
+    const ARITY: Arity = Arity::exactly(5);
+
+    fn parse(raw: &RawNode) -> Result<Self, OpError> {
+        let levels = raw.attrs.int("levels")?.unwrap_or(0);
+        let levels = usize::try_from(levels).map_err(|_| raw.attrs.bad("levels", "a number of levels"))?;
+        Ok(Self { levels, broadcast: AutoBroadcast::parse(raw)? })
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        let levels = i64::try_from(self.levels).unwrap_or(i64::MAX);
+        self.broadcast.write(Attrs::new().with("levels", levels))
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        let mut all: Shape = cx.shape(0).clone();
+        for i in 1..5 {
+            all = self.broadcast.infer(cx, &all, cx.shape(i))?;
+        }
+        // What the ranges would stretch the data to is refused when the model runs.
+        Ok(smallvec![Fact::new(cx.element_type(0), cx.shape(0).clone())])
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let [data, ranges @ ..] = inputs else { return Ok(Vec::new()) };
+        let mut stretched = Vec::with_capacity(ranges.len());
+        for range in ranges {
+            let range = self.broadcast.operands(data, range)?.1;
+            stretched.push(without_leading_ones(range, data.rank())?.cast(data.element_type())?);
+        }
+        let [a, b, c, d] = stretched.as_slice() else { return Ok(Vec::new()) };
+        Ok(vec![kernels::fake_quantize(data, [a, b, c, d], self.levels)?])
+    }
+}
+
+/// A range of more axes than the data, as far as these have size 1.
+fn without_leading_ones(range: Tensor, rank: usize) -> Result<Tensor, OpError> {
+    let mut range = range;
+    while range.rank() > rank {
+        range = range.squeeze(0)?;
+    }
+    Ok(range)
+}

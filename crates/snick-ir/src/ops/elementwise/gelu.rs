@@ -1,0 +1,60 @@
+//! Gelu-2 and Gelu-7: the Gaussian error linear unit. Gelu-7 may approximate it by tanh.
+
+use smallvec::smallvec;
+use snick_tensor::Tensor;
+use snick_tensor::kernels::UnaryOp;
+
+use super::domain::Domain;
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+
+/// How Gelu is computed.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Approximation {
+    /// By the error function.
+    Erf,
+    /// By tanh.
+    Tanh,
+}
+
+/// `x / 2 (1 + erf(x / sqrt 2))`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Gelu {
+    /// How it is computed; Gelu-2 has no choice.
+    pub approximation_mode: Option<Approximation>,
+}
+
+const MODES: &[(&str, Approximation)] = &[("ERF", Approximation::Erf), ("TANH", Approximation::Tanh)];
+
+impl OpDef for Gelu {
+    const NAMES: &'static [OpName] = &[OpName::openvino("Gelu", &[2, 7])];
+    const ARITY: Arity = Arity::exactly(1);
+
+    fn parse(raw: &RawNode) -> Result<Self, OpError> {
+        let approximation_mode = match raw.since {
+            2 => None,
+            _ => Some(raw.attrs.choice("approximation_mode", MODES)?.unwrap_or(Approximation::Erf)),
+        };
+        Ok(Self { approximation_mode })
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        match self.approximation_mode {
+            None => Attrs::new(),
+            Some(Approximation::Erf) => Attrs::new().with("approximation_mode", "ERF"),
+            Some(Approximation::Tanh) => Attrs::new().with("approximation_mode", "TANH"),
+        }
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        let et = Domain::Real.check("the input", cx.element_type(0))?;
+        Ok(smallvec![Fact::new(et, cx.shape(0).clone())])
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let function = match self.approximation_mode {
+            Some(Approximation::Tanh) => UnaryOp::GeluTanh,
+            _ => UnaryOp::GeluErf,
+        };
+        Ok(vec![function.apply(&inputs[0])?])
+    }
+}

@@ -1,0 +1,167 @@
+//! Known elements through element-wise ops: expressions that stay within the element type.
+//!
+//! Expressions are mathematical integers, elements wrap. An expression stands for an element only if its interval
+//! shows that it does not wrap; otherwise the element is an unknown within the range of its type.
+
+use snick_shape::{Interval, Shape, SymExpr};
+use snick_tensor::{ElementType, kernels};
+
+use super::auto_broadcast::AutoBroadcast;
+use crate::{Fact, Infer};
+
+/// More elements than this are not followed.
+const MAX: usize = 256;
+
+/// All values of an integer or boolean type.
+pub fn type_range(et: ElementType) -> Interval {
+    let range = match et {
+        ElementType::Boolean => Some((0, 1)),
+        _ => et.integer_range(),
+    };
+    range.and_then(|(lo, hi)| Interval::new(lo, hi)).unwrap_or(Interval::ANY)
+}
+
+/// Whether sizes are counted in this type: then a size without a known bound is taken to fit it, and no bound comes
+/// from the type.
+fn counts_sizes(et: ElementType) -> bool {
+    matches!(et, ElementType::I32 | ElementType::I64 | ElementType::U32 | ElementType::U64)
+}
+
+/// What an element can be: its expression's interval, inside its type.
+pub fn element_interval(cx: &Infer, element: &SymExpr, et: ElementType) -> Interval {
+    let interval = cx.interval(element);
+    let range = if counts_sizes(et) && !interval.has_upper() { Interval::ANY } else { type_range(et) };
+    interval.meet(range).unwrap_or(interval)
+}
+
+/// Whether a result of finite arithmetic on `operands` stays within the type. The result may be unbounded only where
+/// an operand is: sizes without a known bound do not reach the end of the type they are counted in.
+pub fn fits(et: ElementType, result: Interval, operands: &[Interval]) -> bool {
+    let wide = operands.iter().any(|i| !i.has_lower() || !i.has_upper());
+    let somewhere = result.lo() < i64::MAX && result.hi() > i64::MIN;
+    let range = type_range(et);
+    let open = wide && counts_sizes(et);
+    let low = result.lo() >= range.lo() && result.has_lower() || open && !result.has_lower();
+    let high = result.hi() <= range.hi() && result.has_upper() || open && !result.has_upper();
+    low && high && somewhere
+}
+
+/// `expr` if its interval, computed from those of its operands, shows that it does not wrap.
+pub fn unwrapped(
+    cx: &mut Infer,
+    et: ElementType,
+    result: Interval,
+    operands: &[Interval],
+    expr: impl FnOnce(&mut Infer) -> SymExpr,
+) -> SymExpr {
+    if !fits(et, result, operands) {
+        return cx.unknown(type_range(et));
+    }
+    let expr = expr(cx);
+    let known = cx.interval(&expr);
+    if !result.covers(&known) {
+        cx.symbols().refine(&expr, result);
+    }
+    expr
+}
+
+/// The elements of input 0, each through `f`; `None` where nothing is gained.
+pub fn map(cx: &mut Infer, f: impl FnMut(&mut Infer, &SymExpr) -> SymExpr) -> Option<Vec<SymExpr>> {
+    let mut f = f;
+    let input = cx.input(0);
+    if input.as_tensor().is_some() {
+        return None;
+    }
+    let elements = input.elements()?;
+    Some(elements.iter().map(|e| f(cx, e)).collect())
+}
+
+/// The elements of input 0 in another type; those that may wrap are unknown within its range.
+pub fn converted(cx: &mut Infer, to: ElementType) -> Option<Vec<SymExpr>> {
+    let from = cx.element_type(0);
+    if !(to.is_integer() || to == from) {
+        return None;
+    }
+    map(cx, |cx, element| {
+        let interval = element_interval(cx, element, from);
+        unwrapped(cx, to, interval, &[interval], |_| element.clone())
+    })
+}
+
+/// The elements of inputs `i` and `j`, paired as `broadcast` wants it, each pair through `f`; `None` where nothing
+/// is gained: both are constants (they fold), or nothing is known of either.
+pub fn zip(
+    cx: &mut Infer,
+    broadcast: AutoBroadcast,
+    out: &Shape,
+    (i, j): (usize, usize),
+    f: impl FnMut(&mut Infer, &SymExpr, &SymExpr) -> SymExpr,
+) -> Option<Vec<SymExpr>> {
+    let mut f = f;
+    let (a, b) = (cx.input(i), cx.input(j));
+    let constant = a.as_tensor().is_some() && b.as_tensor().is_some();
+    if constant || (a.known.is_none() && b.known.is_none()) || !followed(a) || !followed(b) {
+        return None;
+    }
+    let out = out.as_static()?;
+    let (da, db) = (a.shape.as_static()?, b.shape.as_static()?);
+    let db = broadcast.aligned(da.len(), &db).ok()?;
+    let (ia, ib) = (positions(&da, &out)?, positions(&db, &out)?);
+    let (ea, eb) = (cx.elements_or_unknown(i)?, cx.elements_or_unknown(j)?);
+    ia.into_iter().zip(ib).map(|(x, y)| Some(f(cx, ea.get(x)?, eb.get(y)?))).collect()
+}
+
+/// Whether elements of this type can be known.
+fn followed(fact: &Fact) -> bool {
+    fact.element_type.is_integer() || fact.element_type == ElementType::Boolean
+}
+
+/// For every element of a tensor of dims `out`, the element of one of dims `dims` that is stretched to it.
+pub fn positions(dims: &[usize], out: &[usize]) -> Option<Vec<usize>> {
+    let total = out.iter().try_fold(1usize, |n, &d| n.checked_mul(d))?;
+    let agrees = kernels::broadcast_dims("broadcast", dims, out).ok()?.as_slice() == out;
+    if total > MAX || !agrees {
+        return None;
+    }
+    let position = |mut index: usize| {
+        let (mut at, mut stride) = (0, 1);
+        for (axis, &size) in out.iter().enumerate().rev() {
+            let coordinate = index % size;
+            index /= size;
+            if let Some(own) = (axis + dims.len()).checked_sub(out.len()) {
+                if dims[own] != 1 {
+                    at += coordinate * stride;
+                }
+                stride *= dims[own];
+            }
+        }
+        at
+    };
+    Some((0..total).map(position).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_stretch() {
+        assert_eq!(positions(&[2, 1], &[2, 3]).unwrap(), [0, 0, 0, 1, 1, 1]);
+        assert_eq!(positions(&[3], &[2, 3]).unwrap(), [0, 1, 2, 0, 1, 2]);
+        assert_eq!(positions(&[], &[2]).unwrap(), [0, 0]);
+        assert!(positions(&[2], &[3]).is_none());
+        assert!(positions(&[1], &[257]).is_none());
+        assert_eq!(positions(&[1], &[0]).unwrap(), [0usize; 0]);
+    }
+
+    #[test]
+    fn what_may_wrap_does_not_fit() {
+        let i = |lo, hi| Interval::new(lo, hi).unwrap();
+        assert!(fits(ElementType::I32, i(0, 100), &[i(0, 50)]));
+        assert!(!fits(ElementType::I32, i(0, 1 << 40), &[i(0, 1 << 20)]));
+        assert!(!fits(ElementType::U8, i(-1, 3), &[i(0, 3)]));
+        assert!(fits(ElementType::I64, Interval::DIM, &[Interval::DIM]));
+        assert!(!fits(ElementType::I64, i(4, i64::MAX), &[i(1, 1 << 62), i(4, 4)]));
+        assert!(!fits(ElementType::I64, i(i64::MAX, i64::MAX), &[Interval::DIM]));
+    }
+}

@@ -1,0 +1,58 @@
+//! PReLU-1: elements below zero times a slope.
+
+use smallvec::smallvec;
+use snick_tensor::kernels::BinaryOp;
+use snick_tensor::{Dims, Tensor};
+
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+
+/// Input 1 is the slope: a list of one slope a channel (axis 1), or anything that stretches to input 0. The type and
+/// the shape of input 0 stay.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PRelu;
+
+impl OpDef for PRelu {
+    const NAMES: &'static [OpName] = &[OpName::openvino("PReLU", &[1])];
+    const ARITY: Arity = Arity::exactly(2);
+
+    fn parse(_: &RawNode) -> Result<Self, OpError> {
+        Ok(Self)
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        Attrs::new()
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        Ok(smallvec![Fact::new(cx.element_type(0), cx.shape(0).clone())])
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let (data, slope) = (&inputs[0], &inputs[1]);
+        let slope = match (slope.dims(), data.dims()) {
+            ([count], [_, channels, rest @ ..]) if count == channels => {
+                let mut dims = Dims::from_elem(1, rest.len() + 1);
+                dims[0] = *count;
+                slope.reshape(&dims)?
+            }
+            _ => slope.clone(),
+        };
+        let slope = slope.cast(data.element_type())?.broadcast_to(data.dims())?;
+        Ok(vec![BinaryOp::PRelu.apply(data, &slope)?])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_slope_a_channel() {
+        let data = Tensor::full(&[1, 2, 2], -1f32).unwrap();
+        let slope = Tensor::from_vec(&[2], vec![2f32, 3.0]).unwrap();
+        let out = PRelu.eval(&[data.clone(), slope]).unwrap();
+        assert_eq!(out[0].to_f32_vec().unwrap(), [-2.0, -2.0, -3.0, -3.0]);
+        let wrong = Tensor::full(&[3], 1f32).unwrap();
+        assert!(PRelu.eval(&[data, wrong]).is_err());
+    }
+}

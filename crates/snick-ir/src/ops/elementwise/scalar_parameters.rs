@@ -1,0 +1,78 @@
+//! Functions of one real number whose parameters are inputs of one element.
+//!
+//! HardSigmoid-1 (`alpha`, `beta`: scalars), Selu-1 (`alpha`, `lambda`), Swish-4 (`beta`: a scalar, 1 if it is not
+//! there). The type and the shape of input 0 stay.
+
+use smallvec::smallvec;
+use snick_tensor::Tensor;
+use snick_tensor::kernels::UnaryOp;
+
+use super::domain::Domain;
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+
+macro_rules! op {
+    ($(#[$doc:meta])* $op:ident, $since:literal, $arity:expr, $domain:expr, scalars: $scalars:literal,
+     |$parameters:ident| $function:expr) => {
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Debug)]
+        pub struct $op;
+
+        impl OpDef for $op {
+            const NAMES: &'static [OpName] = &[OpName::openvino(stringify!($op), &[$since])];
+            const ARITY: Arity = $arity;
+
+            fn parse(_: &RawNode) -> Result<Self, OpError> {
+                Ok(Self)
+            }
+
+            fn attrs(&self) -> Attrs<'static> {
+                Attrs::new()
+            }
+
+            fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+                let et = $domain.check("the inputs", cx.common_type(0..cx.len())?)?;
+                if $scalars {
+                    for i in 1..cx.len() {
+                        cx.expect_rank(i, "0", |rank| rank == 0)?;
+                    }
+                }
+                Ok(smallvec![Fact::new(et, cx.shape(0).clone())])
+            }
+
+            fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+                let mut $parameters = Vec::with_capacity(inputs.len());
+                for input in &inputs[1..] {
+                    $parameters.push(number(input)?);
+                }
+                let function: UnaryOp = $function;
+                Ok(vec![function.apply(&inputs[0])?])
+            }
+        }
+    };
+}
+
+op! {
+    /// `alpha x + beta`, kept within 0..1.
+    HardSigmoid, 1, Arity::exactly(3), Domain::Any, scalars: true,
+    |p| UnaryOp::HardSigmoid { alpha: p[0], beta: p[1] }
+}
+
+op! {
+    /// `lambda x`, or `lambda alpha (e^x - 1)` below zero.
+    Selu, 1, Arity::exactly(3), Domain::Real, scalars: false,
+    |p| UnaryOp::Selu { alpha: p[0], lambda: p[1] }
+}
+
+op! {
+    /// `x / (1 + e^(-beta x))`.
+    Swish, 4, Arity::between(1, 2), Domain::Real, scalars: true,
+    |p| UnaryOp::Swish { beta: p.first().copied().unwrap_or(1.0) }
+}
+
+/// The only element.
+fn number(input: &Tensor) -> Result<f64, OpError> {
+    match input.to_f64_vec()?.as_slice() {
+        [number] => Ok(*number),
+        all => Err(OpError::mismatch("the number of elements of a parameter", all.len(), 1)),
+    }
+}

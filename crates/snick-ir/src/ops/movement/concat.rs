@@ -1,0 +1,100 @@
+//! Concat-1: tensors one after the other along an axis.
+
+use smallvec::{SmallVec, smallvec};
+use snick_shape::{Interval, Shape, SymExpr};
+use snick_tensor::{ElementType, Tensor, kernels};
+
+use crate::ops::movement::follow::follow;
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
+
+/// Joins its inputs along `axis`; on all other axes they agree.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Concat {
+    /// The axis; negative ones count from the end.
+    pub axis: i64,
+}
+
+impl OpDef for Concat {
+    const NAMES: &'static [OpName] = &[OpName::openvino("Concat", &[1])];
+    const ARITY: Arity = Arity::at_least(1);
+
+    fn parse(raw: &RawNode) -> Result<Self, OpError> {
+        Ok(Self { axis: raw.attrs.int("axis")?.unwrap_or(0) })
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        Attrs::new().with("axis", self.axis)
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        let element_type = cx.common_type(0..cx.len())?;
+        let shape = self.shape(cx)?;
+        let elements = if element_type == ElementType::Dynamic || shape.rank() == Some(0) {
+            None
+        } else {
+            let all: Vec<usize> = (0..cx.len()).collect();
+            follow(self, cx, &all, &shape)
+        };
+        Ok(smallvec![Fact::new(element_type, shape).with_elements(elements)])
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let axis = normalize_axis(self.axis, inputs[0].rank())?;
+        if let [input] = inputs {
+            return Ok(vec![input.clone()]);
+        }
+        Ok(vec![kernels::concat(&inputs.iter().collect::<Vec<_>>(), axis)?])
+    }
+}
+
+impl Concat {
+    fn shape(&self, cx: &mut Infer) -> Result<Shape, OpError> {
+        let inputs = cx.inputs();
+        let Some(first) = inputs.iter().position(|fact| fact.shape.rank().is_some()) else {
+            return Ok(Shape::unranked());
+        };
+        let Some(dims) = cx.shape(first).dims() else { return Ok(Shape::unranked()) };
+        let axis = normalize_axis(self.axis, dims.len())?;
+        let mut out: SmallVec<[SymExpr; 4]> = dims.into();
+        let mut sum = SymExpr::from(0);
+        for (i, fact) in inputs.iter().enumerate() {
+            let Some(dims) = fact.shape.dims() else {
+                let dim = cx.unknown(Interval::DIM);
+                sum = cx.add(&sum, &dim);
+                continue;
+            };
+            let clash = |cx: &Infer| {
+                let what = format!("concatenate at axis {axis} (inputs {first} and {i})");
+                cx.shapes_clash(&what, cx.shape(first), &fact.shape)
+            };
+            if dims.len() != out.len() {
+                return Err(clash(cx));
+            }
+            for (at, dim) in dims.iter().enumerate() {
+                if at == axis {
+                    sum = cx.add(&sum, dim);
+                } else {
+                    let merged = cx.merge(&out[at], dim);
+                    out[at] = merged.ok_or_else(|| clash(cx))?;
+                }
+            }
+        }
+        out[axis] = sum;
+        Ok(Shape::ranked(out))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn along_the_last_axis() {
+        let t = Tensor::from_vec(&[2, 1], vec![1i32, 2]).unwrap();
+        let out = Concat { axis: -1 }.eval(&[t.clone(), t.clone()]).unwrap();
+        assert_eq!(out[0].dims(), [2, 2]);
+        assert_eq!(out[0].to_i64_vec().unwrap(), [1, 1, 2, 2]);
+        assert!(Concat { axis: 2 }.eval(&[t.clone(), t]).is_err());
+        assert!(Concat { axis: 0 }.eval(&[Tensor::scalar(1u8)]).is_err());
+    }
+}

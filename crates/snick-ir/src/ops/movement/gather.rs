@@ -1,0 +1,169 @@
+//! Gather-1, Gather-7 and Gather-8: slices of one axis by index.
+
+use smallvec::{SmallVec, smallvec};
+use snick_shape::{Shape, SymExpr};
+use snick_tensor::{Dims, Tensor, kernels};
+
+use super::follow::follow;
+use super::indices::{expect_position, scalar};
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
+
+/// Puts in place of one axis of input 0 the axes of the indices (input 1); input 2 is the axis. The first
+/// `batch_dims` axes are common to both.
+///
+/// Gather-7 brings `batch_dims`; Gather-8 negative indices, which count from the end. Before, an index outside the
+/// axis gives zeros.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Gather {
+    /// Number of leading axes that data and indices share; negative ones count from the rank of the indices.
+    pub batch_dims: i64,
+    /// The operation set that defines it.
+    pub since: u8,
+}
+
+impl OpDef for Gather {
+    const NAMES: &'static [OpName] = &[OpName::openvino("Gather", &[1, 7, 8])];
+    const ARITY: Arity = Arity::exactly(3);
+
+    fn parse(raw: &RawNode) -> Result<Self, OpError> {
+        let batch_dims = match raw.since {
+            1 => 0,
+            _ => raw.attrs.int("batch_dims")?.unwrap_or(0),
+        };
+        Ok(Self { batch_dims, since: raw.since })
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        match self.since {
+            1 => Attrs::new(),
+            _ => Attrs::new().with("batch_dims", self.batch_dims),
+        }
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        cx.expect_integer(1)?;
+        cx.expect_integer(2)?;
+        cx.expect_rank(2, "0 or 1", |rank| rank <= 1)?;
+        let shape = self.shape(cx)?;
+        let elements = follow(self, cx, &[0], &shape);
+        Ok(smallvec![Fact::new(cx.element_type(0), shape).with_elements(elements)])
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let (data, indices) = (&inputs[0], &inputs[1]);
+        let axis = normalize_axis(scalar("axis", &inputs[2])?, data.rank())?;
+        let batch = self.batch(indices.rank(), axis)?;
+        if let ([], 8..) = (indices.dims(), self.since) {
+            // One index: a view.
+            let at = expect_position(scalar("index", indices)?, data.dims()[axis])?;
+            return Ok(vec![data.slice(axis, at, 1, 1)?.squeeze(axis)?]);
+        }
+        let size = data.dims()[axis];
+        let outside = |index: &i64| usize::try_from(*index).map_or(true, |at| at >= size);
+        if self.since < 8 && indices.element_type().is_integer() {
+            let mut values = indices.to_i64_vec()?;
+            if values.iter().any(outside) {
+                // Zeros stand behind the data for all that lies outside.
+                let mut dims = Dims::from_slice(data.dims());
+                dims[axis] = 1;
+                let zeros = Tensor::zeros(data.element_type(), &dims)?;
+                let nowhere = i64::try_from(size).unwrap_or(i64::MAX);
+                values.iter_mut().filter(|index| outside(index)).for_each(|index| *index = nowhere);
+                let indices = Tensor::from_vec(indices.dims(), values)?;
+                let data = kernels::concat(&[data, &zeros], axis)?;
+                return Ok(vec![kernels::gather(&data, &indices, axis, batch, false)?]);
+            }
+        }
+        Ok(vec![kernels::gather(data, indices, axis, batch, self.since >= 8)?])
+    }
+}
+
+impl Gather {
+    /// `batch_dims` as a number of axes.
+    fn batch(&self, indices_rank: usize, axis: usize) -> Result<usize, OpError> {
+        let from_end = if self.batch_dims < 0 { indices_rank as i64 } else { 0 };
+        let batch = self.batch_dims.checked_add(from_end).and_then(|batch| usize::try_from(batch).ok());
+        match batch {
+            Some(batch) if batch <= indices_rank && batch <= axis => Ok(batch),
+            _ => Err(OpError::out_of_range(
+                "batch_dims",
+                self.batch_dims,
+                format!("at most the axis {axis} and the rank {indices_rank} of the indices"),
+            )),
+        }
+    }
+
+    fn shape(&self, cx: &mut Infer) -> Result<Shape, OpError> {
+        let axis = match cx.input(2).ints() {
+            Some(axis) => match axis.as_slice() {
+                [axis] => Some(*axis),
+                other => {
+                    return Err(OpError::mismatch(
+                        "axis",
+                        format!("{} elements", other.len()),
+                        "one element",
+                    ));
+                }
+            },
+            None => None,
+        };
+        if let Some([dim]) = cx.shape(2).dims()
+            && !cx.interval(dim).contains(1)
+        {
+            return Err(OpError::mismatch("axis", "more than one element", "one element"));
+        }
+        let (data, indices) = (cx.shape(0).dims(), cx.shape(1).dims());
+        let axis = match (axis, data) {
+            (Some(axis), Some(data)) => Some(normalize_axis(axis, data.len())?),
+            _ => None,
+        };
+        let (Some(data), Some(indices)) = (data, indices) else { return Ok(Shape::unranked()) };
+        let Some(axis) = axis else {
+            if data.is_empty() {
+                return Err(OpError::rank("input 0", 0, "1 or more"));
+            }
+            let batch = self.batch(indices.len(), data.len() - 1)?;
+            return Ok(cx.unknown_dims(data.len() - 1 + indices.len() - batch));
+        };
+        let batch = self.batch(indices.len(), axis)?;
+        let mut dims: SmallVec<[SymExpr; 4]> = SmallVec::new();
+        for (a, b) in data.iter().zip(indices).take(batch) {
+            let merged = cx.merge(a, b);
+            dims.push(merged.ok_or_else(|| cx.shapes_clash("share batch dims", cx.shape(0), cx.shape(1)))?);
+        }
+        let kept = [&data[batch..axis], &indices[batch..], &data[axis + 1..]];
+        dims.extend(kept.into_iter().flatten().cloned());
+        Ok(Shape::ranked(dims))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(
+        since: u8,
+        batch_dims: i64,
+        data: &Tensor,
+        indices: &Tensor,
+        axis: i64,
+    ) -> Option<(Vec<usize>, Vec<i64>)> {
+        let gather = Gather { batch_dims, since };
+        let out = gather.eval(&[data.clone(), indices.clone(), Tensor::scalar(axis)]).ok()?;
+        Some((out[0].dims().to_vec(), out[0].to_i64_vec().unwrap()))
+    }
+
+    #[test]
+    fn by_index_and_batch() {
+        let t = Tensor::from_vec(&[2, 3], vec![1i64, 2, 3, 4, 5, 6]).unwrap();
+        let list = |v: &[i64]| Tensor::from_vec(&[v.len()], v.to_vec()).unwrap();
+        assert_eq!(run(8, 0, &t, &list(&[2, -3]), 1), Some((vec![2, 2], vec![3, 1, 6, 4])));
+        assert_eq!(run(8, 0, &t, &Tensor::scalar(-1i64), 0), Some((vec![3], vec![4, 5, 6])));
+        assert_eq!(run(7, 0, &t, &list(&[0, 7]), 0), Some((vec![2, 3], vec![1, 2, 3, 0, 0, 0])));
+        assert_eq!(run(8, 1, &t, &list(&[0, 2]), 1), Some((vec![2], vec![1, 6])));
+        assert_eq!(run(8, 0, &t, &list(&[3]), 1), None);
+        assert_eq!(run(8, 1, &t, &list(&[0]), 1), None);
+        assert_eq!(run(8, 0, &t, &list(&[0]), 2), None);
+        assert_eq!(run(8, 0, &t, &list(&[]), 0), Some((vec![0, 3], vec![])));
+    }
+}

@@ -1,0 +1,158 @@
+//! Pad-1 and Pad-12: more elements, or fewer, at both ends of each axis.
+
+use smallvec::{SmallVec, smallvec};
+use snick_shape::{Interval, Shape, SymExpr};
+use snick_tensor::Tensor;
+use snick_tensor::kernels::{self, PadMode};
+
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+
+const MODES: &[(&str, PadMode)] = &[
+    ("constant", PadMode::Constant),
+    ("edge", PadMode::Edge),
+    ("reflect", PadMode::Reflect),
+    ("symmetric", PadMode::Symmetric),
+];
+
+/// Adds `pads_begin` elements (input 1) before and `pads_end` elements (input 2) after each axis of input 0. Pads
+/// may be negative, which removes elements: by definition since Pad-12, and Pad-1 takes them, too.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Pad {
+    /// What the new elements are.
+    pub pad_mode: PadMode,
+}
+
+impl OpDef for Pad {
+    const NAMES: &'static [OpName] = &[OpName::openvino("Pad", &[1, 12])];
+    const ARITY: Arity = Arity::between(3, 4);
+
+    fn parse(raw: &RawNode) -> Result<Self, OpError> {
+        Ok(Self { pad_mode: raw.attrs.choice("pad_mode", MODES)?.unwrap_or(PadMode::Constant) })
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        let name = MODES.iter().find(|(_, mode)| *mode == self.pad_mode).map(|(name, _)| *name);
+        Attrs::new().with("pad_mode", name.unwrap_or("constant"))
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        for i in 1..3 {
+            cx.expect_integer(i)?;
+            cx.expect_rank(i, "1", |rank| rank == 1)?;
+        }
+        let mut element_type = cx.element_type(0);
+        if self.pad_mode == PadMode::Constant && cx.len() > 3 {
+            element_type = cx.common_type([0, 3])?;
+            cx.expect_rank(3, "0", |rank| rank == 0)?;
+        }
+        let begin = self.pads(cx, 1)?;
+        let end = self.pads(cx, 2)?;
+        let Some(dims) = cx.shape(0).dims() else {
+            return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
+        };
+        let mut out: SmallVec<[SymExpr; 4]> = SmallVec::new();
+        for (axis, dim) in dims.iter().enumerate() {
+            let pad = |pads: &Option<Vec<SymExpr>>| pads.as_ref().and_then(|pads| pads.get(axis).cloned());
+            out.push(match (pad(&begin), pad(&end)) {
+                (Some(begin), Some(end)) => self.size(cx, dim, &begin, &end)?,
+                _ => cx.unknown(Interval::DIM),
+            });
+        }
+        Ok(smallvec![Fact::new(element_type, Shape::ranked(out))])
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let pads = |i: usize| -> Result<Vec<isize>, OpError> {
+            let pads = inputs[i].to_i64_vec()?;
+            let narrow = |pad: i64| {
+                isize::try_from(pad).map_err(|_| OpError::out_of_range("pad", pad, "a number of elements"))
+            };
+            pads.into_iter().map(narrow).collect()
+        };
+        let value = inputs.get(3).filter(|_| self.pad_mode == PadMode::Constant);
+        Ok(vec![kernels::pad(&inputs[0], &pads(1)?, &pads(2)?, self.pad_mode, value)?])
+    }
+}
+
+impl Pad {
+    /// The pads of input `i`: one an axis.
+    fn pads(&self, cx: &mut Infer, i: usize) -> Result<Option<Vec<SymExpr>>, OpError> {
+        let pads = cx.elements_or_unknown(i);
+        match (&pads, cx.shape(0).rank()) {
+            (Some(pads), Some(rank)) if pads.len() != rank => Err(OpError::mismatch(
+                format!("the length of input {i}"),
+                pads.len(),
+                format!("the rank {rank}"),
+            )),
+            _ => Ok(pads),
+        }
+    }
+
+    fn size(
+        &self,
+        cx: &mut Infer,
+        dim: &SymExpr,
+        begin: &SymExpr,
+        end: &SymExpr,
+    ) -> Result<SymExpr, OpError> {
+        let most = self.most(cx.interval(dim).hi());
+        for pad in [begin, end] {
+            if let (Some(most), Some(pad)) = (most, pad.as_const())
+                && pad > 0
+                && pad > most
+            {
+                return Err(OpError::out_of_range("pad", pad, format!("at most {most} in this mode")));
+            }
+        }
+        let sum = cx.add(dim, begin);
+        let size = cx.add(&sum, end);
+        match cx.as_dim(&size) {
+            Some(size) => Ok(size),
+            // Every run would be refused.
+            None => Ok(cx.unknown(Interval::DIM)),
+        }
+    }
+
+    /// How many elements the mode finds beyond each end of an axis; `None` for any number.
+    fn most(&self, dim: i64) -> Option<i64> {
+        match self.pad_mode {
+            PadMode::Constant => None,
+            _ if dim == i64::MAX => None,
+            PadMode::Edge => (dim == 0).then_some(0),
+            PadMode::Reflect => Some((dim - 1).max(0)),
+            PadMode::Symmetric => Some(dim),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(pad_mode: PadMode, begin: i64, end: i64) -> Option<Vec<i64>> {
+        let t = Tensor::from_vec(&[3], vec![1i32, 2, 3]).unwrap();
+        let list = |v: i64| Tensor::from_vec(&[1], vec![v]).unwrap();
+        let out = Pad { pad_mode }.eval(&[t, list(begin), list(end), Tensor::scalar(9i32)]).ok()?;
+        Some(out[0].to_i64_vec().unwrap())
+    }
+
+    #[test]
+    fn every_mode() {
+        assert_eq!(run(PadMode::Constant, 1, 2), Some(vec![9, 1, 2, 3, 9, 9]));
+        assert_eq!(run(PadMode::Edge, 1, 2), Some(vec![1, 1, 2, 3, 3, 3]));
+        assert_eq!(run(PadMode::Reflect, 2, 1), Some(vec![3, 2, 1, 2, 3, 2]));
+        assert_eq!(run(PadMode::Symmetric, 2, 3), Some(vec![2, 1, 1, 2, 3, 3, 2, 1]));
+        assert_eq!(run(PadMode::Reflect, 3, 0), None);
+        assert_eq!(run(PadMode::Symmetric, 4, 0), None);
+    }
+
+    #[test]
+    fn negative_pads_remove() {
+        assert_eq!(run(PadMode::Constant, -1, -1), Some(vec![2]));
+        assert_eq!(run(PadMode::Constant, -3, 2), Some(vec![9, 9]));
+        assert_eq!(run(PadMode::Edge, -1, 2), Some(vec![2, 3, 3, 3]));
+        assert_eq!(run(PadMode::Reflect, -1, 2), Some(vec![2, 3, 2, 1]));
+        assert_eq!(run(PadMode::Symmetric, -2, 2), Some(vec![3, 3, 2]));
+        assert_eq!(run(PadMode::Constant, -2, -2), None);
+    }
+}

@@ -1,0 +1,83 @@
+//! Roll-7: elements shifted along axes, those that leave at one end coming in at the other.
+
+use smallvec::{SmallVec, smallvec};
+use snick_tensor::{Tensor, kernels};
+
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
+
+/// Shifts input 0 by input 1 along the axes of input 2; one shift may serve all axes, and an axis listed twice is
+/// shifted twice.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Roll;
+
+impl OpDef for Roll {
+    const NAMES: &'static [OpName] = &[OpName::openvino("Roll", &[7])];
+    const ARITY: Arity = Arity::exactly(3);
+
+    fn parse(_: &RawNode) -> Result<Self, OpError> {
+        Ok(Self)
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        Attrs::new()
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        for i in 1..3 {
+            cx.expect_integer(i)?;
+            cx.expect_rank(i, "0 or 1", |rank| rank <= 1)?;
+        }
+        if let Some([shifts]) = cx.shape(1).dims() {
+            let (a, shape) = (cx.interval(shifts), cx.shape(2));
+            let fits = match shape.dims() {
+                Some([axes]) => a.meet(cx.interval(axes)).is_some(),
+                Some([]) => a.contains(1),
+                _ => true,
+            };
+            if !fits {
+                return Err(cx.shapes_clash("roll by shifts along axes", cx.shape(1), shape));
+            }
+        }
+        if let (Some(rank), Some(axes)) = (cx.shape(0).rank(), cx.input(2).ints()) {
+            for &axis in &axes {
+                normalize_axis(axis, rank)?;
+            }
+        }
+        Ok(smallvec![Fact::new(cx.element_type(0), cx.shape(0).clone())])
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let (shifts, axes) = (inputs[1].to_i64_vec()?, inputs[2].to_i64_vec()?);
+        let scalar = inputs[1].rank() == 0;
+        if !scalar && shifts.len() != axes.len() {
+            return Err(OpError::mismatch("the number of shifts", shifts.len(), axes.len()));
+        }
+        let rank = inputs[0].rank();
+        let at: SmallVec<[usize; 4]> =
+            axes.iter().map(|&axis| normalize_axis(axis, rank)).collect::<Result<_, _>>()?;
+        let shifts: Vec<i64> = match shifts.as_slice() {
+            [shift] if scalar => vec![*shift; at.len()],
+            _ => shifts,
+        };
+        Ok(vec![kernels::roll(&inputs[0], &shifts, &at)?])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shifts_wrap() {
+        let t = Tensor::from_vec(&[2, 3], vec![1i32, 2, 3, 4, 5, 6]).unwrap();
+        let run = |shift: Tensor, axes: &[i64]| {
+            let axes = Tensor::from_vec(&[axes.len()], axes.to_vec()).unwrap();
+            Some(Roll.eval(&[t.clone(), shift, axes]).ok()?[0].to_i64_vec().unwrap())
+        };
+        assert_eq!(run(Tensor::scalar(1i64), &[1]), Some(vec![3, 1, 2, 6, 4, 5]));
+        assert_eq!(run(Tensor::scalar(-4i64), &[-1]), Some(vec![2, 3, 1, 5, 6, 4]));
+        assert_eq!(run(Tensor::scalar(1i64), &[0, 1]), Some(vec![6, 4, 5, 3, 1, 2]));
+        assert_eq!(run(Tensor::from_vec(&[1], vec![1i64]).unwrap(), &[0, 1]), None);
+        assert_eq!(run(Tensor::scalar(1i64), &[2]), None);
+    }
+}

@@ -1,0 +1,78 @@
+//! Tile-1: the whole tensor repeated along its axes.
+
+use smallvec::{SmallVec, smallvec};
+use snick_shape::{Shape, SymExpr};
+use snick_tensor::{Dims, Tensor, kernels};
+
+use super::follow::follow;
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+
+/// Repeats axis `i` as often as input 1 says at `i`; the shorter of shape and repeats is filled up with ones in
+/// front. A negative number of repeats is 0.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Tile;
+
+impl OpDef for Tile {
+    const NAMES: &'static [OpName] = &[OpName::openvino("Tile", &[1])];
+    const ARITY: Arity = Arity::exactly(2);
+
+    fn parse(_: &RawNode) -> Result<Self, OpError> {
+        Ok(Self)
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        Attrs::new()
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        cx.expect_integer(1)?;
+        cx.expect_rank(1, "1", |rank| rank == 1)?;
+        let shape = match (cx.shape(0).dims(), cx.elements_or_unknown(1)) {
+            (Some(dims), Some(repeats)) => {
+                let rank = dims.len().max(repeats.len());
+                let (one, zero) = (SymExpr::from(1), SymExpr::from(0));
+                let mut out: SmallVec<[SymExpr; 4]> = SmallVec::new();
+                for axis in 0..rank {
+                    let at = |list: &[SymExpr]| {
+                        let i = (axis + list.len()).checked_sub(rank)?;
+                        list.get(i).cloned()
+                    };
+                    let (dim, times) = (at(dims), at(&repeats));
+                    let times = times.map_or_else(|| one.clone(), |times| cx.max(&times, &zero));
+                    out.push(cx.mul(&dim.unwrap_or_else(|| one.clone()), &times));
+                }
+                Shape::ranked(out)
+            }
+            _ => Shape::unranked(),
+        };
+        let elements = follow(self, cx, &[0], &shape);
+        Ok(smallvec![Fact::new(cx.element_type(0), shape).with_elements(elements)])
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let repeats = inputs[1].to_i64_vec()?;
+        let repeats: Dims =
+            repeats.into_iter().map(|n| usize::try_from(n.max(0)).unwrap_or(usize::MAX)).collect();
+        Ok(vec![kernels::tile(&inputs[0], &repeats)?])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repeats() {
+        let t = Tensor::from_vec(&[2, 1], vec![1i32, 2]).unwrap();
+        let run = |repeats: &[i64]| {
+            let repeats = Tensor::from_vec(&[repeats.len()], repeats.to_vec()).unwrap();
+            let out = Tile.eval(&[t.clone(), repeats]).ok()?;
+            Some((out[0].dims().to_vec(), out[0].to_i64_vec().unwrap()))
+        };
+        assert_eq!(run(&[2]), Some((vec![2, 2], vec![1, 1, 2, 2])));
+        assert_eq!(run(&[2, 2, 1]), Some((vec![2, 4, 1], vec![1, 2, 1, 2, 1, 2, 1, 2])));
+        assert_eq!(run(&[]), Some((vec![2, 1], vec![1, 2])));
+        assert_eq!(run(&[-1, 1]), Some((vec![0, 1], vec![])));
+        assert_eq!(run(&[i64::MAX, i64::MAX]), None);
+    }
+}

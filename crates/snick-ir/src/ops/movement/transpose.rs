@@ -1,0 +1,108 @@
+//! Transpose-1: the axes in another order.
+
+use smallvec::{SmallVec, smallvec};
+use snick_shape::{Interval, Shape, SymExpr};
+use snick_tensor::Tensor;
+
+use crate::ops::movement::follow::follow;
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+
+/// Axis `i` of the output is axis `order[i]` of the input; an empty order reverses the axes.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Transpose;
+
+impl OpDef for Transpose {
+    const NAMES: &'static [OpName] = &[OpName::openvino("Transpose", &[1])];
+    const ARITY: Arity = Arity::between(1, 2);
+
+    fn parse(_: &RawNode) -> Result<Self, OpError> {
+        Ok(Self)
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        Attrs::new()
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        if cx.len() > 1 {
+            cx.expect_integer(1)?;
+            cx.expect_rank(1, "1", |rank| rank == 1)?;
+        }
+        let order = match cx.optional(1) {
+            Some(fact) => fact.ints(),
+            None => Some(SmallVec::new()),
+        };
+        let listed = cx.optional(1).and_then(|fact| fact.shape.as_static()?.first().copied());
+        let shape = match (cx.shape(0).dims(), order) {
+            (Some(dims), Some(order)) => {
+                Shape::ranked(axes(&order, dims.len())?.into_iter().map(|axis| dims[axis].clone()))
+            }
+            (None, Some(order)) if !order.is_empty() => {
+                axes(&order, order.len())?;
+                cx.unknown_dims(order.len())
+            }
+            (None, _) => match listed.filter(|&n| n > 0 && n <= MAX_RANK) {
+                Some(rank) => cx.unknown_dims(rank),
+                None => Shape::unranked(),
+            },
+            (Some(dims), None) => {
+                if let Some(n) = listed.filter(|&n| n > 0 && n != dims.len()) {
+                    return Err(OpError::mismatch("the length of the order", n, dims.len()));
+                }
+                any_order(cx, dims)
+            }
+        };
+        let elements = follow(self, cx, &[0], &shape);
+        Ok(smallvec![Fact::new(cx.element_type(0), shape).with_elements(elements)])
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let order = inputs.get(1).map(Tensor::to_i64_vec).transpose()?.unwrap_or_default();
+        Ok(vec![inputs[0].permute(&axes(&order, inputs[0].rank())?)?])
+    }
+}
+
+/// Ranks above this are not taken from the length of an order.
+const MAX_RANK: usize = 64;
+
+/// The order as axes below `rank`, each once.
+fn axes(order: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
+    if order.is_empty() {
+        return Ok((0..rank).rev().collect());
+    }
+    if order.len() != rank {
+        return Err(OpError::mismatch("the length of the order", order.len(), rank));
+    }
+    let mut axes = SmallVec::new();
+    for &axis in order {
+        let at = usize::try_from(axis).ok().filter(|at| *at < rank && !axes.contains(at));
+        axes.push(at.ok_or_else(|| {
+            OpError::mismatch("the order", format!("{order:?}"), format!("each axis below {rank} once"))
+        })?);
+    }
+    Ok(axes)
+}
+
+/// The dims in an order that is not known.
+fn any_order(cx: &mut Infer, dims: &[SymExpr]) -> Shape {
+    let Some(first) = dims.first() else { return Shape::from([]) };
+    if dims.iter().all(|dim| dim == first) {
+        return Shape::ranked(dims.iter().cloned());
+    }
+    let all = dims.iter().map(|dim| cx.interval(dim)).reduce(|a, b| a.hull(b)).unwrap_or(Interval::DIM);
+    Shape::ranked(dims.iter().map(|_| cx.unknown(all)).collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn orders() {
+        assert_eq!(axes(&[], 3).unwrap().as_slice(), [2, 1, 0]);
+        assert_eq!(axes(&[1, 0], 2).unwrap().as_slice(), [1, 0]);
+        assert!(axes(&[0, 0], 2).is_err());
+        assert!(axes(&[-1, 0], 2).is_err());
+        assert!(axes(&[0], 2).is_err());
+    }
+}

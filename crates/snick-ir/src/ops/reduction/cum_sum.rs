@@ -1,0 +1,79 @@
+//! CumSum-3: sums along an axis, each element taking in those before it.
+
+use smallvec::smallvec;
+use snick_shape::SymExpr;
+use snick_tensor::{ElementType, Tensor, kernels};
+
+use crate::ops::elementwise::known_elements::{element_interval, unwrapped};
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
+
+/// Running sums along the axis that input 1 holds; the type and the shape stay.
+#[derive(Clone, PartialEq, Debug)]
+pub struct CumSum {
+    /// An element does not count itself.
+    pub exclusive: bool,
+    /// From the end.
+    pub reverse: bool,
+}
+
+impl OpDef for CumSum {
+    const NAMES: &'static [OpName] = &[OpName::openvino("CumSum", &[3])];
+    const ARITY: Arity = Arity::exactly(2);
+
+    fn parse(raw: &RawNode) -> Result<Self, OpError> {
+        let flag = |name| Ok::<_, OpError>(raw.attrs.bool(name)?.unwrap_or(false));
+        Ok(Self { exclusive: flag("exclusive")?, reverse: flag("reverse")? })
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        Attrs::new().with("exclusive", self.exclusive).with("reverse", self.reverse)
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        let axis = cx.element_type(1);
+        if !matches!(axis, ElementType::I32 | ElementType::I64 | ElementType::Dynamic) {
+            return Err(OpError::element_type("the axis", axis, "i32 or i64"));
+        }
+        if let (Some(rank), Some([axis])) = (cx.shape(0).rank(), cx.input(1).ints().as_deref()) {
+            normalize_axis(*axis, rank)?;
+        }
+        let fact = Fact::new(cx.element_type(0), cx.shape(0).clone());
+        let elements = self.elements(cx);
+        Ok(smallvec![fact.with_elements(elements)])
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let axes = inputs[1].to_i64_vec()?;
+        let [axis] = axes.as_slice() else {
+            return Err(OpError::mismatch("the number of axes", axes.len(), 1));
+        };
+        let axis = normalize_axis(*axis, inputs[0].rank())?;
+        Ok(vec![kernels::running_sum(&inputs[0], axis, self.exclusive, self.reverse)?])
+    }
+}
+
+impl CumSum {
+    /// Running sums of a known list.
+    fn elements(&self, cx: &mut Infer) -> Option<Vec<SymExpr>> {
+        let (input, et) = (cx.input(0), cx.element_type(0));
+        if input.as_tensor().is_some() || input.shape.rank() != Some(1) || !et.is_integer() {
+            return None;
+        }
+        let mut list = input.elements()?;
+        if self.reverse {
+            list.reverse();
+        }
+        let mut sum = SymExpr::from(0);
+        let mut sums = Vec::with_capacity(list.len());
+        for element in &list {
+            let pair = [element_interval(cx, &sum, et), element_interval(cx, element, et)];
+            let next = unwrapped(cx, et, pair[0].add(pair[1]), &pair, |cx| cx.add(&sum, element));
+            sums.push(if self.exclusive { sum } else { next.clone() });
+            sum = next;
+        }
+        if self.reverse {
+            sums.reverse();
+        }
+        Some(sums)
+    }
+}

@@ -1,0 +1,243 @@
+//! Range-1 and Range-4: numbers that count from a start to a stop.
+
+use smallvec::smallvec;
+use snick_shape::{Interval, Shape, SymExpr};
+use snick_tensor::{ElementType, Tensor, kernels};
+
+use crate::fact::MAX_ELEMENTS;
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+
+/// `start`, `start + step`, ... up to but without `stop`. Range-1 gives the type of its inputs; Range-4 converts
+/// them to `output_type` first.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Range {
+    /// Type of the output; `None` in Range-1.
+    pub output_type: Option<ElementType>,
+}
+
+const INPUTS: [&str; 3] = ["start", "stop", "step"];
+
+impl OpDef for Range {
+    const NAMES: &'static [OpName] = &[OpName::openvino("Range", &[1, 4])];
+    const ARITY: Arity = Arity::exactly(3);
+
+    fn parse(raw: &RawNode) -> Result<Self, OpError> {
+        let output_type = match raw.since {
+            1 => None,
+            _ => Some(raw.attrs.element_type("output_type")?.unwrap_or(ElementType::Dynamic)),
+        };
+        Ok(Self { output_type })
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        match self.output_type {
+            Some(output_type) => Attrs::new().with("output_type", output_type),
+            None => Attrs::new(),
+        }
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        let element_type = match self.output_type {
+            Some(output_type) => output_type,
+            None => cx.common_type(0..3)?,
+        };
+        for (i, what) in INPUTS.into_iter().enumerate() {
+            let got = cx.element_type(i);
+            if matches!(got, ElementType::Boolean | ElementType::String) {
+                return Err(OpError::element_type(what, got, "a numeric type"));
+            }
+            let one = |dim: &SymExpr| cx.interval(dim).contains(1);
+            match cx.shape(i).dims() {
+                None | Some([]) => {}
+                Some([dim]) if one(dim) => {}
+                Some([_]) => return Err(OpError::clash(what, "more than one element", "a scalar")),
+                Some(dims) => return Err(OpError::rank(what, dims.len(), "0")),
+            }
+        }
+        if let Some(bounds) = self.constants(cx) {
+            let count = count(element_type, bounds)?;
+            return Ok(smallvec![Fact::new(element_type, Shape::from([count]))]);
+        }
+        let Some([start, stop, step]) = self.integers(cx, element_type) else {
+            let dim = cx.unknown(Interval::DIM);
+            return Ok(smallvec![Fact::new(element_type, Shape::ranked([dim]))]);
+        };
+        let length = self.length(cx, &start, &stop, &step)?;
+        let count = length.as_const().and_then(|n| usize::try_from(n).ok()).filter(|&n| n <= MAX_ELEMENTS);
+        let elements = count.map(|count| {
+            let mut elements = Vec::with_capacity(count);
+            let mut element = start;
+            for _ in 0..count {
+                elements.push(element.clone());
+                element = cx.add(&element, &step);
+            }
+            elements
+        });
+        Ok(smallvec![Fact::new(element_type, Shape::ranked([length])).with_elements(elements)])
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let element_type = match self.output_type {
+            Some(ElementType::Dynamic) | None => inputs[0].element_type(),
+            Some(output_type) => output_type,
+        };
+        let mut bounds = [Number::Int(0); 3];
+        for (i, bound) in bounds.iter_mut().enumerate() {
+            *bound = number(INPUTS[i], &inputs[i])?;
+        }
+        let count = count(element_type, bounds)?;
+        Ok(vec![match count {
+            0 => Tensor::zeros(element_type, &[0])?,
+            _ => kernels::range(&inputs[0], &inputs[1], &inputs[2], element_type)?,
+        }])
+    }
+}
+
+/// One of the three inputs.
+#[derive(Copy, Clone, PartialEq, Debug)]
+enum Number {
+    Int(i64),
+    Real(f64),
+}
+
+impl Number {
+    fn float(self) -> f64 {
+        match self {
+            Self::Int(value) => value as f64,
+            Self::Real(value) => value,
+        }
+    }
+
+    /// As the type of the output holds it.
+    fn to(self, element_type: ElementType) -> Self {
+        match (self, element_type.is_integer()) {
+            (Self::Real(value), true) => Self::Int(value as i64),
+            (Self::Int(value), false) => Self::Real(value as f64),
+            _ => self,
+        }
+    }
+}
+
+fn number(what: &str, tensor: &Tensor) -> Result<Number, OpError> {
+    if tensor.len() != 1 {
+        return Err(OpError::mismatch(what, format!("{} elements", tensor.len()), "one element"));
+    }
+    let number = if tensor.element_type().is_float() {
+        tensor.to_f64_vec()?.first().copied().map(Number::Real)
+    } else {
+        tensor.to_i64_vec()?.first().copied().map(Number::Int)
+    };
+    number.ok_or_else(|| OpError::mismatch(what, "no element", "one element"))
+}
+
+/// How many numbers there are.
+fn count(element_type: ElementType, bounds: [Number; 3]) -> Result<i64, OpError> {
+    let bad = |what: &str, value: f64| OpError::mismatch(what, value, "a finite number, and the step not 0");
+    for (number, what) in bounds.iter().zip(INPUTS) {
+        let value = number.float();
+        if !value.is_finite() || (what == "step" && value == 0.0) {
+            return Err(bad(what, value));
+        }
+    }
+    let too_many = || bad("the number of elements", f64::INFINITY);
+    match bounds.map(|bound| bound.to(element_type)) {
+        // A step between 0 and 1 that is cut to 0.
+        [_, _, Number::Int(0)] => Ok(0),
+        [Number::Int(start), Number::Int(stop), Number::Int(step)] => {
+            let (span, step) = (i128::from(stop) - i128::from(start), i128::from(step));
+            let count =
+                if (span > 0) == (step > 0) { span.unsigned_abs().div_ceil(step.unsigned_abs()) } else { 0 };
+            i64::try_from(count).map_err(|_| too_many())
+        }
+        [start, stop, step] => {
+            let count = ((stop.float() - start.float()) / step.float()).ceil().max(0.0);
+            if count < 9.0e18 { Ok(count as i64) } else { Err(too_many()) }
+        }
+    }
+}
+
+impl Range {
+    /// The inputs, if all are constants.
+    fn constants(&self, cx: &Infer) -> Option<[Number; 3]> {
+        let at = |i: usize| cx.optional(i)?.as_tensor().and_then(|t| number(INPUTS[i], t).ok());
+        Some([at(0)?, at(1)?, at(2)?])
+    }
+
+    /// The inputs as expressions, if the type of the output holds each of them.
+    fn integers(&self, cx: &mut Infer, element_type: ElementType) -> Option<[SymExpr; 3]> {
+        let (lo, hi) = element_type.integer_range()?;
+        let mut at = |i: usize| {
+            let fact = cx.optional(i)?;
+            let whole = fact.as_tensor().filter(|t| t.element_type().is_float());
+            let value = match whole {
+                Some(tensor) => match number(INPUTS[i], tensor).ok()?.to(element_type) {
+                    Number::Int(value) => SymExpr::from(value),
+                    Number::Real(_) => return None,
+                },
+                None if fact.element_type.is_integer() && fact.shape.rank() == Some(0) => {
+                    cx.elements_or_unknown(i)?.first()?.clone()
+                }
+                None => fact.elements()?.first()?.clone(),
+            };
+            let interval = cx.interval(&value);
+            (interval.lo() >= lo && interval.hi() <= hi).then_some(value)
+        };
+        Some([at(0)?, at(1)?, at(2)?])
+    }
+
+    fn length(
+        &self,
+        cx: &mut Infer,
+        start: &SymExpr,
+        stop: &SymExpr,
+        step: &SymExpr,
+    ) -> Result<SymExpr, OpError> {
+        let zero = SymExpr::from(0);
+        let by = cx.interval(step);
+        if by.is_exact() == Some(0) {
+            return Err(OpError::out_of_range("step", 0, "not 0"));
+        }
+        // Counted downwards where the step is negative.
+        let (from, to, step) = if by.hi() < 0 {
+            (stop, start, cx.sub(&zero, step))
+        } else if by.lo() > 0 {
+            (start, stop, step.clone())
+        } else {
+            return Ok(cx.unknown(Interval::DIM));
+        };
+        let span = cx.sub(to, from);
+        let count = cx.ceil_div(&span, &step);
+        let length = cx.max(&count, &zero);
+        // An unbounded difference may have lost its lower end.
+        Ok(cx.as_dim(&length).unwrap_or(zero))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts() {
+        let ints = |a, b, c| count(ElementType::I64, [Number::Int(a), Number::Int(b), Number::Int(c)]).ok();
+        assert_eq!(ints(0, 5, 2), Some(3));
+        assert_eq!(ints(5, 0, -2), Some(3));
+        assert_eq!(ints(5, 0, 2), Some(0));
+        assert_eq!(ints(0, 0, -1), Some(0));
+        assert_eq!(ints(0, 5, 0), None);
+        assert_eq!(ints(i64::MIN, i64::MAX, 1), None);
+        let reals = |et, a, b, c| count(et, [Number::Real(a), Number::Real(b), Number::Real(c)]).ok();
+        assert_eq!(reals(ElementType::F32, 0.5, 2.6, 0.5), Some(5));
+        assert_eq!(reals(ElementType::I64, 0.5, 2.4, 0.5), Some(0));
+        assert_eq!(reals(ElementType::F32, 0.0, f64::INFINITY, 0.5), None);
+    }
+
+    #[test]
+    fn values() {
+        let scalar = |v: f32| Tensor::scalar(v);
+        let range = Range { output_type: Some(ElementType::I32) };
+        let out = range.eval(&[scalar(1.0), scalar(6.0), scalar(2.0)]).unwrap();
+        assert_eq!(out[0].to_i64_vec().unwrap(), [1, 3, 5]);
+        assert_eq!(out[0].element_type(), ElementType::I32);
+    }
+}

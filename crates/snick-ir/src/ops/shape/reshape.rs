@@ -1,0 +1,286 @@
+//! Reshape-1: the same elements, in row-major order, under another shape.
+
+use smallvec::{SmallVec, smallvec};
+use snick_shape::{Interval, Shape, SymExpr};
+use snick_tensor::{Dims, Tensor};
+
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+
+/// Gives the elements of input 0 the sizes that input 1 lists. One of them may be -1: what the others leave. With
+/// `special_zero` a 0 copies the size of the same axis.
+///
+/// A -1 beside a size of 0 that is not copied says nothing, and is refused when it is met in a run.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Reshape {
+    /// Whether a 0 copies the size of the same axis.
+    pub special_zero: bool,
+}
+
+const TARGET: &str = "the target shape";
+
+impl OpDef for Reshape {
+    const NAMES: &'static [OpName] = &[OpName::openvino("Reshape", &[1])];
+    const ARITY: Arity = Arity::exactly(2);
+
+    fn parse(raw: &RawNode) -> Result<Self, OpError> {
+        Ok(Self { special_zero: raw.attrs.bool("special_zero")?.unwrap_or(false) })
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        Attrs::new().with("special_zero", self.special_zero)
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        cx.expect_integer(1)?;
+        cx.expect_rank(1, "0 or 1", |rank| rank <= 1)?;
+        let shape = match cx.elements_or_unknown(1) {
+            Some(target) => self.output_shape(cx, &target)?,
+            None => Shape::unranked(),
+        };
+        let fact = Fact::new(cx.element_type(0), shape);
+        Ok(smallvec![fact.with_elements(cx.input(0).elements())])
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let target = inputs[1].to_i64_vec()?;
+        let dims = self.resolve(inputs[0].dims(), &target)?;
+        Ok(vec![inputs[0].reshape(&dims)?])
+    }
+}
+
+/// One size of the output, before -1 is resolved.
+enum Size {
+    /// The size of the same axis of the input.
+    Copied(SymExpr),
+    /// The size the target says.
+    Given(SymExpr),
+    /// -1.
+    Rest,
+}
+
+impl Reshape {
+    /// The sizes for a concrete shape.
+    fn resolve(&self, dims: &[usize], target: &[i64]) -> Result<Dims, OpError> {
+        let mut sizes = Dims::new();
+        let mut rest = None;
+        // Sizes that -1 is worked out from: all but the copied ones.
+        let (mut given, mut left): (Option<usize>, Option<usize>) = (Some(1), Some(1));
+        let mut copied: SmallVec<[usize; 6]> = SmallVec::new();
+        for (axis, &size) in target.iter().enumerate() {
+            match usize::try_from(size) {
+                Ok(0) if self.special_zero => {
+                    let size = dims.get(axis).ok_or_else(|| beyond(axis, dims.len()))?;
+                    copied.push(axis);
+                    sizes.push(*size);
+                }
+                Ok(size) => {
+                    given = given.and_then(|n| n.checked_mul(size));
+                    sizes.push(size);
+                }
+                Err(_) if size == -1 && rest.is_none() => {
+                    rest = Some(axis);
+                    sizes.push(0);
+                }
+                Err(_) if size == -1 => return Err(OpError::out_of_range(TARGET, size, "at most one -1")),
+                Err(_) => return Err(OpError::out_of_range(TARGET, size, "-1 or more")),
+            }
+        }
+        for (axis, &size) in dims.iter().enumerate().filter(|(axis, _)| !copied.contains(axis)) {
+            let _ = axis;
+            left = left.and_then(|n| n.checked_mul(size));
+        }
+        if let Some(axis) = rest {
+            let clash =
+                || OpError::clash("the elements to reshape", format!("{dims:?}"), format!("{target:?}"));
+            let (given, left) = (given.ok_or_else(clash)?, left.ok_or_else(clash)?);
+            sizes[axis] = left.checked_div(given).filter(|n| n * given == left).ok_or_else(clash)?;
+        }
+        Ok(sizes)
+    }
+
+    fn output_shape(&self, cx: &mut Infer, target: &[SymExpr]) -> Result<Shape, OpError> {
+        let data = cx.shape(0).dims();
+        let rests = target.iter().filter(|e| e.as_const() == Some(-1)).count();
+        if rests > 1 {
+            return Err(OpError::out_of_range(TARGET, -1, "at most one -1"));
+        }
+        if let ([size], Some(data)) = (target, data)
+            && size.as_const().is_none_or(|n| n < 0 || (n == 0 && self.special_zero))
+        {
+            return self.vector(cx, size, data);
+        }
+        let mut sizes: SmallVec<[Size; 4]> = SmallVec::new();
+        for (axis, size) in target.iter().enumerate() {
+            sizes.push(self.size(cx, axis, size, rests == 0)?);
+        }
+        let mut dims: SmallVec<[SymExpr; 4]> = SmallVec::new();
+        for size in &sizes {
+            dims.push(match size {
+                Size::Copied(dim) | Size::Given(dim) => dim.clone(),
+                Size::Rest => match data {
+                    Some(data) => self.rest(cx, data, &sizes)?,
+                    None => cx.unknown(Interval::DIM),
+                },
+            });
+        }
+        let shape = Shape::ranked(dims);
+        if let (Some(data), Some(dims)) = (data, shape.dims()) {
+            let (before, after) = (count(cx, data), count(cx, dims));
+            if before.meet(after).is_none() {
+                return Err(cx.shapes_clash("reshape", cx.shape(0), &shape));
+            }
+        }
+        Ok(shape)
+    }
+
+    /// One size of the target; `lone` if no other size is -1.
+    fn size(&self, cx: &mut Infer, axis: usize, size: &SymExpr, lone: bool) -> Result<Size, OpError> {
+        let data = cx.shape(0).dims();
+        let interval = cx.interval(size);
+        if size.as_const() == Some(-1) {
+            return Ok(Size::Rest);
+        }
+        let Some(as_dim) = cx.as_dim(size) else {
+            return match interval.contains(-1) && lone {
+                true => Ok(Size::Given(cx.unknown(Interval::DIM))),
+                false => Err(OpError::out_of_range(TARGET, interval.hi(), "-1 or more")),
+            };
+        };
+        if interval.lo() < 0 && lone {
+            return Ok(Size::Given(cx.unknown(Interval::DIM)));
+        }
+        if !self.special_zero || !interval.contains(0) {
+            return Ok(Size::Given(as_dim));
+        }
+        let zero = interval.is_exact() == Some(0);
+        match data {
+            None if zero => Ok(Size::Copied(cx.unknown(Interval::DIM))),
+            None => Ok(Size::Given(cx.unknown(Interval::DIM))),
+            Some(data) => match data.get(axis) {
+                Some(dim) if zero || dim == size => Ok(Size::Copied(dim.clone())),
+                // A 0 here would be refused.
+                None if zero => Err(beyond(axis, data.len())),
+                None => Ok(Size::Given(as_dim)),
+                // Where the target is 0 it says 0 even if it copies.
+                Some(dim) if is_zero_with(cx, dim, size) => Ok(Size::Given(as_dim)),
+                Some(dim) => {
+                    let either = cx.interval(&as_dim).hull(cx.interval(dim));
+                    Ok(Size::Given(cx.unknown(either)))
+                }
+            },
+        }
+    }
+
+    /// What -1 stands for: the elements that the other sizes leave.
+    fn rest(&self, cx: &mut Infer, data: &[SymExpr], sizes: &[Size]) -> Result<SymExpr, OpError> {
+        let mut left: Vec<SymExpr> = Vec::with_capacity(data.len());
+        for (axis, dim) in data.iter().enumerate() {
+            if !matches!(sizes.get(axis), Some(Size::Copied(_))) {
+                left.push(dim.clone());
+            }
+        }
+        let mut given: Vec<SymExpr> = Vec::new();
+        for size in sizes {
+            let Size::Given(size) = size else { continue };
+            // With `special_zero` a size of 0 would copy and count for nothing: no quotient says that.
+            let may_copy = self.special_zero && cx.interval(size).contains(0);
+            if may_copy {
+                return Ok(cx.unknown(Interval::DIM));
+            }
+            match size.as_const().is_none().then(|| find(cx, &left, size)).flatten() {
+                Some(range) => drop(left.drain(range)),
+                None => given.push(size.clone()),
+            }
+        }
+        let (left, given) = (cx.product(&left), cx.product(&given));
+        let (from, by) = (cx.interval(&left), cx.interval(&given));
+        let clash = |cx: &Infer| {
+            let of = |dims: &[SymExpr]| Shape::ranked(dims.iter().cloned());
+            let given = sizes.iter().map(|size| match size {
+                Size::Copied(dim) | Size::Given(dim) => dim.clone(),
+                Size::Rest => SymExpr::from(-1),
+            });
+            cx.shapes_clash("reshape", &of(data), &Shape::ranked(given))
+        };
+        match (left.as_const(), given.as_const()) {
+            // Nothing can be told, and a run is refused.
+            (_, Some(0)) if from.contains(0) => Ok(cx.unknown(Interval::DIM)),
+            (_, Some(0)) => Err(clash(cx)),
+            (Some(n), Some(by)) if n.checked_rem(by) != Some(0) => Err(clash(cx)),
+            _ if by.lo() >= 1 => {
+                let quotient = cx.floor_div(&left, &given);
+                cx.as_dim(&quotient).ok_or_else(|| clash(cx))
+            }
+            _ => {
+                let by = by.meet(Interval::new(1, i64::MAX).unwrap_or(by)).unwrap_or(by);
+                let quotient = from.floor_div(by).meet(Interval::DIM).unwrap_or(Interval::DIM);
+                Ok(cx.unknown(quotient))
+            }
+        }
+    }
+
+    /// One axis holds all elements, whatever the target says of it.
+    fn vector(&self, cx: &mut Infer, size: &SymExpr, data: &[SymExpr]) -> Result<Shape, OpError> {
+        let interval = cx.interval(size);
+        if interval.hi() < -1 {
+            return Err(OpError::out_of_range(TARGET, interval.hi(), "-1 or more"));
+        }
+        if data.is_empty() && size.as_const() == Some(0) {
+            return Err(beyond(0, 0));
+        }
+        let all = cx.product(data);
+        let free = interval.lo() < 0 || (self.special_zero && interval.contains(0));
+        let dim = if free { Some(all) } else { cx.merge(&all, size) };
+        let clash = || cx.shapes_clash("reshape", cx.shape(0), &Shape::ranked([size.clone()]));
+        Ok(Shape::ranked([dim.ok_or_else(clash)?]))
+    }
+}
+
+fn beyond(axis: usize, rank: usize) -> OpError {
+    OpError::mismatch("the target shape", format!("0 at axis {axis}"), format!("0 below rank {rank} only"))
+}
+
+/// The number of elements.
+fn count(cx: &mut Infer, dims: &[SymExpr]) -> Interval {
+    dims.iter().fold(Interval::exact(1), |n, dim| n.mul(cx.interval(dim)))
+}
+
+/// Whether `dim` is 0 wherever `size` is.
+fn is_zero_with(cx: &mut Infer, dim: &SymExpr, size: &SymExpr) -> bool {
+    cx.symbols().interval_given(dim, size, Interval::exact(0)).is_exact() == Some(0)
+}
+
+/// Neighbouring factors whose product is `size`.
+fn find(cx: &mut Infer, factors: &[SymExpr], size: &SymExpr) -> Option<std::ops::Range<usize>> {
+    for first in 0..factors.len() {
+        let mut product = SymExpr::from(1);
+        for (i, factor) in factors.iter().enumerate().skip(first) {
+            product = cx.symbols().mul(&product, factor)?;
+            if product == *size {
+                return Some(first..i + 1);
+            }
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_of_concrete_shapes() {
+        let of = |special_zero, dims: &[usize], target: &[i64]| {
+            Reshape { special_zero }.resolve(dims, target).ok().map(|dims| dims.to_vec())
+        };
+        assert_eq!(of(true, &[2, 3, 4], &[0, -1]), Some(vec![2, 12]));
+        assert_eq!(of(true, &[0, 3, 4], &[0, 3, -1]), Some(vec![0, 3, 4]));
+        assert_eq!(of(true, &[0, 3], &[-1, 3]), Some(vec![0, 3]));
+        assert_eq!(of(false, &[0, 3], &[0, -1]), None);
+        assert_eq!(of(false, &[2, 3], &[-1, 4]), None);
+        assert_eq!(of(false, &[2, 3], &[-1, -1]), None);
+        assert_eq!(of(true, &[2], &[1, 0]), None);
+        assert_eq!(of(false, &[2, 3], &[-2, 3]), None);
+        assert_eq!(of(false, &[1], &[]), Some(vec![]));
+    }
+}

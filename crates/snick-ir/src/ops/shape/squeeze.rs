@@ -1,0 +1,114 @@
+//! Squeeze-1 and Squeeze-15: without axes of size 1.
+
+use smallvec::{SmallVec, smallvec};
+use snick_shape::{Shape, SymExpr};
+use snick_tensor::Tensor;
+
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
+
+/// Removes the axes that input 1 lists, or, without it or where it is empty, every axis of size 1.
+///
+/// A listed axis whose size is known not to be 1 stays. One of unknown size is taken to be 1, unless Squeeze-15
+/// says `allow_axis_skip`: then the rank is unknown.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Squeeze {
+    /// Whether listed axes of other sizes may stay; `None` in Squeeze-1, which does not say.
+    pub allow_axis_skip: Option<bool>,
+}
+
+impl OpDef for Squeeze {
+    const NAMES: &'static [OpName] = &[OpName::openvino("Squeeze", &[1, 15])];
+    const ARITY: Arity = Arity::between(1, 2);
+
+    fn parse(raw: &RawNode) -> Result<Self, OpError> {
+        let allow_axis_skip = match raw.since {
+            1 => None,
+            _ => Some(raw.attrs.bool("allow_axis_skip")?.unwrap_or(false)),
+        };
+        Ok(Self { allow_axis_skip })
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        match self.allow_axis_skip {
+            Some(skip) => Attrs::new().with("allow_axis_skip", skip),
+            None => Attrs::new(),
+        }
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        if cx.len() > 1 {
+            cx.expect_integer(1)?;
+            cx.expect_rank(1, "0 or 1", |rank| rank <= 1)?;
+        }
+        let fact = Fact::new(cx.element_type(0), self.shape(cx)?);
+        Ok(smallvec![fact.with_elements(cx.input(0).elements())])
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let dims = inputs[0].dims();
+        let listed = match inputs.get(1) {
+            Some(axes) => listed(&axes.to_i64_vec()?, dims.len())?,
+            None => SmallVec::new(),
+        };
+        let mut tensor = inputs[0].clone();
+        for (axis, &dim) in dims.iter().enumerate().rev() {
+            if dim != 1 && listed.contains(&axis) && self.allow_axis_skip != Some(true) {
+                return Err(OpError::mismatch(format!("the size of axis {axis}"), dim, 1));
+            }
+            if dim == 1 && (listed.is_empty() || listed.contains(&axis)) {
+                tensor = tensor.squeeze(axis)?;
+            }
+        }
+        Ok(vec![tensor])
+    }
+}
+
+impl Squeeze {
+    fn shape(&self, cx: &Infer) -> Result<Shape, OpError> {
+        let Some(dims) = cx.shape(0).dims() else { return Ok(Shape::unranked()) };
+        let axes = cx.optional(1).map(|fact| fact.ints());
+        let may_be_one = |dim: &SymExpr| cx.interval(dim).contains(1);
+        let listed = match axes {
+            // Whatever axes they are, none of them can go.
+            Some(None) if !dims.iter().any(may_be_one) => return Ok(cx.shape(0).clone()),
+            Some(None) => return Ok(Shape::unranked()),
+            Some(Some(axes)) => listed(&axes, dims.len())?,
+            None => SmallVec::new(),
+        };
+        let takes_one = !listed.is_empty() && self.allow_axis_skip != Some(true);
+        let mut out: SmallVec<[SymExpr; 4]> = SmallVec::new();
+        for (axis, dim) in dims.iter().enumerate() {
+            let goes = listed.is_empty() || listed.contains(&axis);
+            match dim.as_const() {
+                Some(1) if goes => {}
+                _ if !goes || !may_be_one(dim) => out.push(dim.clone()),
+                _ if takes_one => {}
+                _ => return Ok(Shape::unranked()),
+            }
+        }
+        Ok(Shape::ranked(out))
+    }
+}
+
+fn listed(axes: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
+    axes.iter().map(|&axis| normalize_axis(axis, rank)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_ones_go() {
+        let t = Tensor::from_vec(&[1, 3, 1], vec![1u8, 2, 3]).unwrap();
+        let axes = |axes: &[i64]| Tensor::from_vec(&[axes.len()], axes.to_vec()).unwrap();
+        let run = |inputs: &[Tensor]| {
+            Squeeze { allow_axis_skip: None }.eval(inputs).ok().map(|out| out[0].dims().to_vec())
+        };
+        assert_eq!(run(&[t.clone()]), Some(vec![3]));
+        assert_eq!(run(&[t.clone(), axes(&[])]), Some(vec![3]));
+        assert_eq!(run(&[t.clone(), axes(&[-1])]), Some(vec![1, 3]));
+        assert_eq!(run(&[t.clone(), axes(&[0, 1])]), None);
+        assert_eq!(run(&[t, axes(&[3])]), None);
+    }
+}

@@ -1,0 +1,87 @@
+//! Unsqueeze-1: new axes of size 1.
+
+use smallvec::{SmallVec, smallvec};
+use snick_shape::{Shape, SymExpr};
+use snick_tensor::Tensor;
+
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
+
+/// Inserts an axis of size 1 at each position that input 1 lists. Positions are those of the output and may count
+/// from its end; one that is listed twice counts once.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Unsqueeze;
+
+impl OpDef for Unsqueeze {
+    const NAMES: &'static [OpName] = &[OpName::openvino("Unsqueeze", &[1])];
+    const ARITY: Arity = Arity::exactly(2);
+
+    fn parse(_: &RawNode) -> Result<Self, OpError> {
+        Ok(Self)
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        Attrs::new()
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        cx.expect_integer(1)?;
+        cx.expect_rank(1, "0 or 1", |rank| rank <= 1)?;
+        let shape = match (cx.shape(0).dims(), cx.input(1).ints()) {
+            (Some(dims), Some(axes)) => {
+                let mut out: SmallVec<[SymExpr; 4]> = dims.into();
+                for at in places(&axes, dims.len())? {
+                    out.insert(at, SymExpr::from(1));
+                }
+                Shape::ranked(out)
+            }
+            // One position cannot be listed twice.
+            (Some(dims), None) if cx.shape(1).rank() == Some(0) => cx.unknown_dims(dims.len() + 1),
+            _ => Shape::unranked(),
+        };
+        let fact = Fact::new(cx.element_type(0), shape);
+        Ok(smallvec![fact.with_elements(cx.input(0).elements())])
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let mut tensor = inputs[0].clone();
+        for at in places(&inputs[1].to_i64_vec()?, inputs[0].rank())? {
+            tensor = tensor.unsqueeze(at)?;
+        }
+        Ok(vec![tensor])
+    }
+}
+
+/// Positions in the output, ascending, each once.
+fn places(axes: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
+    if axes.is_empty() {
+        return Err(OpError::mismatch("the list of axes", "empty", "one axis or more"));
+    }
+    let mut places = SmallVec::new();
+    for &axis in axes {
+        places.push(normalize_axis(axis, rank + axes.len())?);
+    }
+    places.sort_unstable();
+    places.dedup();
+    // A position counted twice leaves fewer axes than the others were counted against.
+    match places.last() {
+        Some(&last) if last >= rank + places.len() => {
+            Err(OpError::out_of_range("axis", last as i64, format!("below rank {}", rank + places.len())))
+        }
+        _ => Ok(places),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_are_those_of_the_output() {
+        assert_eq!(places(&[0, 2], 1).unwrap().as_slice(), [0, 2]);
+        assert_eq!(places(&[-1, 0], 2).unwrap().as_slice(), [0, 3]);
+        assert_eq!(places(&[0, 0], 2).unwrap().as_slice(), [0]);
+        assert!(places(&[5], 1).is_err());
+        assert!(places(&[], 1).is_err());
+        assert!(places(&[1, 3, 3], 1).is_err());
+    }
+}

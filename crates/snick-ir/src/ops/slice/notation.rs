@@ -1,0 +1,106 @@
+//! Slice-like layers in numpy notation: what people can read.
+
+use smallvec::SmallVec;
+use snick_shape::{SymExpr, Symbols};
+
+use super::primitive::{Part, Slice};
+use super::range::{Index, Range};
+use super::split::known_axis;
+use crate::{Fact, Graph, NodeId, Op};
+
+/// How each output of a slice-like layer would be written in numpy: `[:, ::-1, None]`. `None` for other layers, and
+/// where ranks or axes are unknown. Unknown numbers are `?`.
+pub fn notation(graph: &Graph, id: NodeId) -> Option<Vec<String>> {
+    let inputs = graph.inputs(id);
+    let facts: SmallVec<[&Fact; 5]> = inputs.iter().map(|v| graph.fact((*v)?)).collect::<Option<_>>()?;
+    let rank = facts.first()?.shape.rank()?;
+    let symbols = graph.symbols();
+    match &graph.node(id).op {
+        Op::Slice(slice) => Some(vec![of_primitive(slice, rank)]),
+        Op::Slice8(slice) => Some(vec![of_ranges(&slice.known_ranges(&facts)?, rank, symbols)]),
+        Op::StridedSlice(slice) => Some(vec![brackets(slice.entries(&facts, symbols)?)]),
+        Op::Split(_) | Op::VariadicSplit(_) => of_parts(graph, id, known_axis(facts[1], rank).ok()??),
+        _ => None,
+    }
+}
+
+fn of_primitive(slice: &Slice, rank: usize) -> String {
+    let part = |part: Part| match part {
+        Part::Static(number) => number.to_string(),
+        Part::Operand(_) => "?".into(),
+    };
+    let mut entries = vec![":".to_string(); rank];
+    for axis in &slice.axes {
+        let text = match axis.as_static() {
+            Some(s) => {
+                let stop = s.len.checked_mul(s.step).and_then(|span| span.checked_add(s.start));
+                // Behind the first element going backwards numpy has no number for the end.
+                let stop = stop.filter(|&stop| stop >= 0).map(|stop| stop.to_string()).unwrap_or_default();
+                let step = if s.step == 1 { String::new() } else { format!(":{}", s.step) };
+                format!("{}:{stop}{step}", s.start)
+            }
+            None => format!("{}:+{}:{}", part(axis.start), part(axis.len), part(axis.step)),
+        };
+        if let Some(entry) = entries.get_mut(axis.axis) {
+            *entry = text;
+        }
+    }
+    brackets(entries)
+}
+
+fn of_ranges(ranges: &[Range], rank: usize, symbols: &Symbols) -> String {
+    let mut entries = vec![":".to_string(); rank];
+    for range in ranges {
+        entries[range.axis] = range_text(range, symbols);
+    }
+    brackets(entries)
+}
+
+/// The parts of a split, from the sizes that inference found.
+fn of_parts(graph: &Graph, id: NodeId, axis: usize) -> Option<Vec<String>> {
+    let mut start = SymExpr::from(0);
+    let mut parts = Vec::new();
+    for out in &graph.node(id).outs {
+        let symbols = graph.symbols();
+        let stop = symbols.add(&start, out.fact.shape.dims()?.get(axis)?)?;
+        let mut entries = vec![":".to_string(); axis];
+        entries.push(format!("{}:{}", symbols.display(&start), symbols.display(&stop)));
+        parts.push(brackets(entries));
+        start = stop;
+    }
+    Some(parts)
+}
+
+/// `start:stop:step` as numpy writes it.
+pub(super) fn range_text(range: &Range, symbols: &Symbols) -> String {
+    let text = |index: &Index| match index {
+        Index::Masked => String::new(),
+        Index::Fixed(number) => number.to_string(),
+        Index::Entry { known: Some(known), .. } => symbols.display(known).to_string(),
+        Index::Entry { known: None, .. } => "?".into(),
+    };
+    if range.single {
+        return text(&range.start);
+    }
+    let mut start = text(&range.start);
+    let mut stop = text(&range.stop);
+    let step = range.step.as_const();
+    if step > Some(0) && start == "0" {
+        start.clear();
+    }
+    if step > Some(0) && range.stop.as_const().is_some_and(|stop| stop >= i64::from(i32::MAX)) {
+        stop.clear();
+    }
+    match step {
+        Some(1) => format!("{start}:{stop}"),
+        _ => format!("{start}:{stop}:{}", text(&range.step)),
+    }
+}
+
+/// In brackets, whole axes at the end left out.
+fn brackets(mut entries: Vec<String>) -> String {
+    while entries.last().is_some_and(|entry| entry == ":") {
+        entries.pop();
+    }
+    if entries.is_empty() { "[...]".into() } else { format!("[{}]", entries.join(", ")) }
+}

@@ -1,0 +1,83 @@
+//! Whether tensors are what inference said they would be.
+
+use std::collections::HashMap;
+
+use snick_ir::{Fact, Graph, Known, NodeId, OpError};
+use snick_shape::{SymExpr, SymbolId};
+use snick_tensor::{ElementType, Tensor};
+
+/// The values that symbols take in one run: learned from the dims of the inputs, held against everything computed.
+#[derive(Default)]
+pub(crate) struct Witness(HashMap<SymbolId, i64>);
+
+impl Witness {
+    /// Checks what is given for a Parameter and learns its symbols. Unnamed symbols stand for nothing but their dim.
+    pub(crate) fn learn(&mut self, graph: &Graph, fact: &Fact, given: &Tensor) -> Result<(), OpError> {
+        check_intervals(graph, "the input", fact, given)?;
+        for (dim, &size) in fact.shape.dims().unwrap_or_default().iter().zip(given.dims()) {
+            let Some(symbol) = dim.as_symbol() else { continue };
+            let known = *self.0.entry(symbol).or_insert(size_of_dim(size));
+            if known != size_of_dim(size) {
+                let what = format!("symbol `{}` of the input", graph.symbols().display(dim));
+                return Err(OpError::mismatch(what, size, format!("{known} as elsewhere")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks the outputs of a node against its facts: intervals, expressions of learned symbols, known elements.
+    pub(crate) fn check(&self, graph: &Graph, node: NodeId, values: &[Tensor]) -> Result<(), OpError> {
+        for (port, (out, value)) in graph.node(node).outs.iter().zip(values).enumerate() {
+            let what = format!("output {port}, against what was inferred,");
+            check_intervals(graph, &what, &out.fact, value)?;
+            for (dim, &size) in out.fact.shape.dims().unwrap_or_default().iter().zip(value.dims()) {
+                self.expect(graph, &what, dim, size_of_dim(size))?;
+            }
+            match &out.fact.known {
+                Some(Known::Tensor(known)) if **known != *value => {
+                    return Err(OpError::mismatch(what, format!("{value:?}"), format!("{known:?}")));
+                }
+                Some(Known::Elements(elements)) => {
+                    for (element, value) in elements.iter().zip(value.to_i64_vec()?) {
+                        self.expect(graph, &what, element, value)?;
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn expect(&self, graph: &Graph, what: &str, expr: &SymExpr, got: i64) -> Result<(), OpError> {
+        match graph.symbols().eval(expr, &|symbol| self.0.get(&symbol).copied()) {
+            Some(expected) if expected != got => {
+                Err(OpError::mismatch(what, got, format!("{} = {expected}", graph.symbols().display(expr))))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn size_of_dim(size: usize) -> i64 {
+    i64::try_from(size).unwrap_or(i64::MAX)
+}
+
+/// A tensor as people read it: `f32[1,3]`.
+pub(crate) fn describe(tensor: &Tensor) -> String {
+    let dims: Vec<String> = tensor.dims().iter().map(usize::to_string).collect();
+    format!("{}[{}]", tensor.element_type(), dims.join(","))
+}
+
+/// Checks type and dims against a fact.
+fn check_intervals(graph: &Graph, what: &str, fact: &Fact, tensor: &Tensor) -> Result<(), OpError> {
+    let any_type = fact.element_type == ElementType::Dynamic;
+    let dims_fit = fact.shape.dims().is_none_or(|dims| {
+        let fits = |dim, &size| graph.symbols().interval(dim).contains(size_of_dim(size));
+        dims.len() == tensor.rank() && dims.iter().zip(tensor.dims()).all(|(dim, size)| fits(dim, size))
+    });
+    if dims_fit && (any_type || fact.element_type == tensor.element_type()) {
+        return Ok(());
+    }
+    let expected = format!("{}{}", fact.element_type, fact.shape.display_intervals(graph.symbols()));
+    Err(OpError::mismatch(what, describe(tensor), expected))
+}

@@ -1,0 +1,75 @@
+//! The plan: what to evaluate in which order, and when values die.
+
+use snick_ir::{Graph, Located, NodeId, OpError, Value};
+
+/// One node.
+pub(crate) struct Step {
+    pub(crate) node: NodeId,
+    /// What it reads, by port.
+    pub(crate) operands: Box<[Operand]>,
+    /// Slot of its first output; the others follow.
+    pub(crate) first: usize,
+    /// Number of outputs.
+    pub(crate) outs: usize,
+}
+
+/// An input of a step.
+#[derive(Copy, Clone)]
+pub(crate) enum Operand {
+    /// Nothing is wired to the port.
+    Missing,
+    /// The value in a slot; `last` where nobody reads it afterwards.
+    Slot { slot: usize, last: bool },
+}
+
+/// Steps in order, and the number of slots.
+pub(crate) struct Plan {
+    pub(crate) steps: Vec<Step>,
+    pub(crate) slots: usize,
+    /// By slot: whether anybody reads it.
+    pub(crate) is_read: Vec<bool>,
+}
+
+impl Plan {
+    /// Plans all nodes of a graph.
+    pub(crate) fn new(graph: &Graph) -> Result<Self, Located> {
+        let order = graph.order().map_err(|id| {
+            graph.located(
+                id,
+                OpError::mismatch("the order of layers", "a cycle through this layer", "no cycle"),
+            )
+        })?;
+        let mut first = vec![0; graph.bound()];
+        let mut slots = 0;
+        for &id in &order {
+            first[id.index()] = slots;
+            slots += graph.node(id).outs.len().max(1);
+        }
+        let slot_of = |value: Option<Value>| {
+            let value = value.filter(|&value| graph.output(value).is_some())?;
+            Some(first[value.node.index()] + value.port as usize)
+        };
+        let steps = order.iter().map(|&node| {
+            let operand = |value| match slot_of(value) {
+                Some(slot) => Operand::Slot { slot, last: false },
+                None => Operand::Missing,
+            };
+            let operands = graph.inputs(node).into_iter().map(operand).collect();
+            Step { node, operands, first: first[node.index()], outs: graph.node(node).outs.len() }
+        });
+        let mut plan = Self { steps: steps.collect(), slots, is_read: vec![false; slots] };
+        plan.mark_last_uses();
+        Ok(plan)
+    }
+
+    /// Walked from the end, the first use met of a value is its last.
+    fn mark_last_uses(&mut self) {
+        for step in self.steps.iter_mut().rev() {
+            for operand in step.operands.iter_mut().rev() {
+                if let Operand::Slot { slot, last } = operand {
+                    *last = !std::mem::replace(&mut self.is_read[*slot], true);
+                }
+            }
+        }
+    }
+}

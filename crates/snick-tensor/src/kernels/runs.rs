@@ -1,0 +1,159 @@
+//! Moving runs of elements: what gathers and scatters are made of.
+//!
+//! A *run* is a number of elements that follow each other in row-major order. Elements move as bits, so every type
+//! does, texts and types below a byte too.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::layout::checked_len;
+use crate::tensor::{filled, stored_bytes};
+use crate::{Dims, ElementType, Tensor, TensorError, packing};
+
+/// Copies `len` elements from `from_at` of `from` to `to_at` of `to`; `None` if either lies outside.
+fn copy(et: ElementType, from: &[u8], from_at: usize, to: &mut [u8], to_at: usize, len: usize) -> Option<()> {
+    match et.unit_bytes() {
+        Some(unit) => {
+            let bytes = len.checked_mul(unit)?;
+            let from_at = from_at.checked_mul(unit)?;
+            let to_at = to_at.checked_mul(unit)?;
+            let from = from.get(from_at..from_at.checked_add(bytes)?)?;
+            to.get_mut(to_at..to_at.checked_add(bytes)?)?.copy_from_slice(from);
+        }
+        None => {
+            let inside = |bytes: usize, at: usize| {
+                at.checked_add(len).and_then(|n| et.stored_len(n)).is_some_and(|n| n <= bytes)
+            };
+            if !inside(from.len(), from_at) || !inside(to.len(), to_at) {
+                return None;
+            }
+            for i in 0..len {
+                packing::set(et, to, to_at + i, packing::get(et, from, from_at + i));
+            }
+        }
+    }
+    Some(())
+}
+
+fn outside(op: &'static str) -> TensorError {
+    TensorError::argument(op, "a run lies outside its tensor")
+}
+
+/// The tensor of `dims` whose elements are runs of `run` elements of `source`, one after the other: the runs that
+/// start at the row-major positions `starts`.
+///
+/// # Errors
+/// [`TensorError::TooLarge`]; [`TensorError::Argument`] if the runs do not fill `dims` or lie outside `source`.
+pub fn gather_runs(
+    source: &Tensor,
+    dims: &[usize],
+    run: usize,
+    starts: impl IntoIterator<Item = usize>,
+) -> Result<Tensor, TensorError> {
+    let et = source.element_type();
+    let mut bytes = filled(stored_bytes(et, dims)?, 0u8)?;
+    let from = source.to_units();
+    let (count, size) = (checked_len(dims).unwrap_or(0), source.len());
+    let mut at = 0usize;
+    for start in starts {
+        let inside = start.checked_add(run).is_some_and(|end| end <= size);
+        let fits = at.checked_add(run).is_some_and(|end| end <= count);
+        if !inside || !fits {
+            return Err(outside("gather"));
+        }
+        copy(et, &from, start, &mut bytes, at, run).ok_or_else(|| outside("gather"))?;
+        at += run;
+    }
+    if at != count {
+        return Err(TensorError::ElementCount { dims: Dims::from_slice(dims), found: at });
+    }
+    Ok(Tensor::from_packed(et, dims, bytes)?.with_texts(source.texts().cloned()))
+}
+
+/// `base` with runs of `run` elements replaced: the one at row-major position `starts[i]` by the `i`-th run of
+/// `updates`. Where runs overlap the last one stays.
+///
+/// # Errors
+/// [`TensorError::TypeMismatch`]; [`TensorError::Argument`] if a run lies outside a tensor.
+pub fn scatter_runs(
+    base: &Tensor,
+    run: usize,
+    starts: impl IntoIterator<Item = usize>,
+    updates: &Tensor,
+) -> Result<Tensor, TensorError> {
+    let et = base.element_type();
+    updates.expect(et)?;
+    let (both, texts) = one_table(&[base, updates]);
+    let [base, updates] = both.as_slice() else { return Err(outside("scatter")) };
+    let mut bytes = base.to_units().into_owned();
+    let from = updates.to_units();
+    let (size, found) = (base.len(), updates.len());
+    let mut at = 0usize;
+    for start in starts {
+        let inside = start.checked_add(run).is_some_and(|end| end <= size);
+        let fits = at.checked_add(run).is_some_and(|end| end <= found);
+        if !inside || !fits {
+            return Err(outside("scatter"));
+        }
+        copy(et, &from, at, &mut bytes, start, run).ok_or_else(|| outside("scatter"))?;
+        at += run;
+    }
+    Ok(Tensor::from_packed(et, base.dims(), bytes)?.with_texts(texts))
+}
+
+/// The tensors with their texts in one table; as they are if they have none.
+fn one_table<'a>(inputs: &[&'a Tensor]) -> (Vec<Cow<'a, Tensor>>, Option<Arc<[String]>>) {
+    let strings = inputs.iter().all(|t| t.element_type() == ElementType::String);
+    if !strings {
+        return (inputs.iter().map(|t| Cow::Borrowed(*t)).collect(), None);
+    }
+    let mut table: Vec<String> = Vec::new();
+    let mut all = Vec::with_capacity(inputs.len());
+    for input in inputs {
+        let base = u32::try_from(table.len()).unwrap_or(u32::MAX);
+        table.extend(input.texts().iter().flat_map(|texts| texts.iter().cloned()));
+        let indices: Vec<u32> = input.units::<u32>().iter().map(|i| i.saturating_add(base)).collect();
+        match Tensor::from_units(ElementType::String, input.dims(), indices) {
+            Ok(moved) => all.push(Cow::Owned(moved)),
+            Err(_) => all.push(Cow::Borrowed(*input)),
+        }
+    }
+    (all, Some(table.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_of_any_type() {
+        for et in ["i8", "i64", "f16", "u4", "u3", "u1"] {
+            let t = Tensor::from_vec(&[2, 3], vec![0i32, 1, 0, 1, 1, 0])
+                .unwrap()
+                .cast(et.parse().unwrap())
+                .unwrap();
+            let rows = gather_runs(&t, &[3, 3], 3, [3, 0, 3]).unwrap();
+            assert_eq!(rows.to_i64_vec().unwrap(), [1, 1, 0, 0, 1, 0, 1, 1, 0], "{et}");
+            let row = gather_runs(&t, &[3], 3, [0]).unwrap();
+            assert_eq!(scatter_runs(&t, 3, [3], &row).unwrap().to_i64_vec().unwrap(), [0, 1, 0, 0, 1, 0]);
+            assert!(scatter_runs(&t, 3, [4], &row).is_err());
+            assert!(scatter_runs(&t, 2, [0, 0], &row).is_err());
+        }
+    }
+
+    #[test]
+    fn texts_keep_their_table() {
+        let a = Tensor::strings(&[2], vec!["a".into(), "b".into()]).unwrap();
+        let c = Tensor::strings(&[1], vec!["c".into()]).unwrap();
+        assert_eq!(scatter_runs(&a, 1, [0], &c).unwrap().as_strings().unwrap(), ["c", "b"]);
+        assert_eq!(gather_runs(&a, &[3], 1, [1, 0, 1]).unwrap().as_strings().unwrap(), ["b", "a", "b"]);
+    }
+
+    #[test]
+    fn what_lies_outside_is_refused() {
+        let t = Tensor::from_vec(&[2, 2], vec![1u8, 2, 3, 4]).unwrap();
+        assert!(gather_runs(&t, &[2], 2, [3]).is_err());
+        assert!(gather_runs(&t, &[3], 2, [0]).is_err());
+        assert!(gather_runs(&t, &[0, 2], 2, []).unwrap().is_empty());
+    }
+}

@@ -1,0 +1,175 @@
+//! Inputs that nobody gave, drawn from a seed: the same seed and model, the same tensors on every machine.
+//!
+//! The generator is splitmix64 (Steele, Lea and Flood, 2014), one stream an input.
+
+use std::collections::HashMap;
+
+use half::{bf16, f16};
+use snick_ir::{Graph, Located, NodeId, Op, OpError};
+use snick_shape::{Interval, SymbolId};
+use snick_tensor::{ElementType, Tensor, TensorError};
+
+/// How dims are chosen that the model leaves open.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Dims {
+    /// The smallest allowed, but at least 1.
+    Smallest,
+    /// Drawn from the seed, near the smallest allowed.
+    Drawn,
+}
+
+/// Dims drawn exceed the smallest allowed by at most so much.
+const SPREAD: u64 = 12;
+
+/// Elements of one drawn tensor.
+const MAX_ELEMENTS: usize = 1 << 28;
+
+/// Completes the inputs of an inferred graph: those of `given` that are `None` are drawn. Floats lie in [-1, 1),
+/// integers are 0 to 3. A symbol has one value in all inputs, that of the given ones where they say it.
+///
+/// # Errors
+/// A tensor that would be too large.
+pub fn draw_inputs(
+    graph: &Graph,
+    given: Vec<Option<Tensor>>,
+    seed: u64,
+    dims: Dims,
+) -> Result<Vec<Tensor>, Located> {
+    let parameters: Vec<NodeId> = graph.parameters().collect();
+    let mut symbols = HashMap::new();
+    for (&id, tensor) in parameters.iter().zip(&given) {
+        let known = graph.node(id).outs.first().and_then(|out| out.fact.shape.dims());
+        if let (Some(known), Some(tensor)) = (known, tensor) {
+            let pairs = known.iter().zip(tensor.dims());
+            symbols.extend(pairs.filter_map(|(dim, &size)| Some((dim.as_symbol()?, size))));
+        }
+    }
+    let mut given = given.into_iter();
+    let inputs = (0u64..).zip(parameters).map(|(i, id)| match given.next().flatten() {
+        Some(tensor) => Ok(tensor),
+        None => {
+            let mut random = SplitMix::new(seed ^ i.wrapping_mul(0xd134_2543_de82_ef95));
+            let sizes = sizes(graph, id, dims, &mut random, &mut symbols);
+            let tensor = tensor(element_type(graph, id), &sizes, &mut random);
+            tensor.map_err(|error| graph.located(id, OpError::from(error)))
+        }
+    });
+    inputs.collect()
+}
+
+fn element_type(graph: &Graph, id: NodeId) -> ElementType {
+    match &graph.node(id).op {
+        Op::Parameter(parameter) if parameter.element_type != ElementType::Dynamic => parameter.element_type,
+        _ => ElementType::F32,
+    }
+}
+
+/// Dims of one input. An input of unknown rank gets four axes.
+fn sizes(
+    graph: &Graph,
+    id: NodeId,
+    dims: Dims,
+    random: &mut SplitMix,
+    symbols: &mut HashMap<SymbolId, usize>,
+) -> Vec<usize> {
+    let mut choose = |interval: Interval| {
+        let least = interval.lo().max(1).min(interval.hi());
+        let room = interval.hi().abs_diff(least).min(SPREAD);
+        let more = if dims == Dims::Drawn { random.below(room + 1) } else { 0 };
+        usize::try_from(least).unwrap_or(0).saturating_add(more as usize)
+    };
+    let shape = graph.node(id).outs.first().and_then(|out| out.fact.shape.dims());
+    let Some(shape) = shape else { return vec![choose(Interval::DIM); 4] };
+    let size = |dim| {
+        let interval = graph.symbols().interval(dim);
+        match dim.as_symbol() {
+            Some(symbol) => *symbols.entry(symbol).or_insert_with(|| choose(interval)),
+            None => choose(interval),
+        }
+    };
+    shape.iter().map(size).collect()
+}
+
+/// A tensor of drawn elements.
+fn tensor(element_type: ElementType, dims: &[usize], random: &mut SplitMix) -> Result<Tensor, TensorError> {
+    use ElementType::*;
+    let count = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d));
+    let Some(count) = count.filter(|&n| n <= MAX_ELEMENTS) else {
+        return Err(TensorError::TooLarge { element_type, dims: dims.into() });
+    };
+    let each = 0..count;
+    match element_type {
+        F32 => Tensor::from_vec(dims, each.map(|_| random.unit() as f32).collect()),
+        F64 => Tensor::from_vec(dims, each.map(|_| random.unit()).collect()),
+        F16 => Tensor::from_vec(dims, each.map(|_| f16::from_f64(random.unit())).collect()),
+        BF16 => Tensor::from_vec(dims, each.map(|_| bf16::from_f64(random.unit())).collect()),
+        Boolean => Tensor::from_bools(dims, &each.map(|_| random.below(2) == 1).collect::<Vec<_>>()),
+        String => Tensor::strings(dims, each.map(|_| format!("text {}", random.below(4))).collect()),
+        _ if element_type.is_float() => {
+            Tensor::from_vec(dims, each.map(|_| random.unit() as f32).collect())?.cast(element_type)
+        }
+        _ => {
+            let most = element_type.integer_range().map_or(3, |(_, high)| high.clamp(0, 3) as u64);
+            Tensor::from_vec(dims, each.map(|_| random.below(most + 1) as u8).collect())?.cast(element_type)
+        }
+    }
+}
+
+/// The splitmix64 generator.
+struct SplitMix(u64);
+
+impl SplitMix {
+    fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `n`, which is small.
+    fn below(&mut self, n: u64) -> u64 {
+        (self.next() >> 32) % n.max(1)
+    }
+
+    /// A number in [-1, 1) that f32 holds exactly.
+    fn unit(&mut self) -> f64 {
+        (self.next() >> 40) as f64 / f64::from(1 << 23) - 1.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_generator_is_splitmix64() {
+        let mut random = SplitMix::new(1_234_567);
+        assert_eq!(random.next(), 6_457_827_717_110_365_317);
+        assert_eq!(random.next(), 3_203_168_211_198_807_973);
+    }
+
+    #[test]
+    fn drawn_inputs_share_symbols() {
+        let text = "snick 1\ngraph \"g\" {\n  %a = Parameter-1 {element_type: f32, shape: \"N,2..9,?\"}\n  \
+                    %b = Parameter-1 {element_type: u1, shape: \"N=3..8\"}\n}\n";
+        let mut graph = snick_ir::text::parse(text, None).unwrap();
+        assert!(snick_ir::infer(&mut graph).is_empty());
+        let draw = |dims| draw_inputs(&graph, vec![None, None], 7, dims).unwrap();
+        assert_eq!(draw(Dims::Smallest)[0].dims(), [3, 2, 1]);
+        let drawn = draw(Dims::Drawn);
+        assert_eq!(drawn[0].dims()[0], drawn[1].dims()[0]);
+        assert_eq!(drawn, draw(Dims::Drawn));
+        let given = draw_inputs(
+            &graph,
+            vec![Some(Tensor::zeros(ElementType::F32, &[5, 2, 2]).unwrap())],
+            7,
+            Dims::Smallest,
+        );
+        assert_eq!(given.unwrap()[1].dims(), [5]);
+    }
+}

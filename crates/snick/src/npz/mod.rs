@@ -1,0 +1,105 @@
+//! Tensors in files: numpy's `.npy`, and `.npz`, a zip of them.
+//!
+//! Types that numpy does not have are stored as their bits: bf16 as uint16 under its own dims, 8-bit floats and types
+//! below a byte as their packed bytes in one dimension. [`fit`] brings them back.
+
+mod npy;
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use snick_tensor::{ElementType, Storage, Tensor};
+use zip::result::ZipError;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipArchive, ZipWriter};
+
+use crate::Error;
+use crate::files::write_file;
+
+/// A file that is no array, or none of these.
+#[derive(thiserror::Error, Debug)]
+#[allow(missing_docs, reason = "the message of each variant says what its fields are")]
+pub enum NpzError {
+    #[error("not an .npy array: {0}")]
+    Header(&'static str),
+    #[error("arrays of type `{0}` are not supported")]
+    Type(String),
+    #[error("{needed} bytes of elements are announced, {found} are there")]
+    Short { needed: usize, found: usize },
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    #[error(transparent)]
+    Zip(#[from] ZipError),
+    #[error(transparent)]
+    Tensor(#[from] snick_tensor::TensorError),
+}
+
+/// The array of an `.npy` file.
+///
+/// # Errors
+/// [`Error::Npz`] with the file's name.
+pub fn read_npy(path: &Path) -> Result<Tensor, Error> {
+    let file = File::open(path).map_err(|error| Error::io(path, error))?;
+    npy::read(&mut BufReader::new(file)).map_err(|error| Error::npz(path, "", error))
+}
+
+/// The arrays of an `.npz` file with their names, in its order.
+///
+/// # Errors
+/// [`Error::Npz`] with the names of the file and the array.
+pub fn read(path: &Path) -> Result<Vec<(String, Tensor)>, Error> {
+    let file = File::open(path).map_err(|error| Error::io(path, error))?;
+    let wrong = |error: ZipError| Error::npz(path, "", error.into());
+    let mut archive = ZipArchive::new(BufReader::new(file)).map_err(wrong)?;
+    let mut arrays = Vec::with_capacity(archive.len().min(1 << 16));
+    for i in 0..archive.len() {
+        let mut entry = archive.by_index(i).map_err(wrong)?;
+        let name = entry.name().map_err(wrong)?;
+        let name = name.strip_suffix(".npy").unwrap_or(&name).to_string();
+        let array = npy::read(&mut entry).map_err(|error| Error::npz(path, &name, error))?;
+        arrays.push((name, array));
+    }
+    Ok(arrays)
+}
+
+/// Writes arrays under their names, uncompressed. Names must differ.
+///
+/// # Errors
+/// [`Error::Io`].
+pub fn write<'a>(path: &Path, arrays: impl IntoIterator<Item = (&'a str, &'a Tensor)>) -> Result<(), Error> {
+    write_file(path, |file| {
+        let mut archive = ZipWriter::new(file);
+        for (name, tensor) in arrays {
+            let bytes = npy::write(tensor);
+            let options = SimpleFileOptions::default()
+                .compression_method(CompressionMethod::Stored)
+                .large_file(bytes.len() >= u32::MAX as usize);
+            archive.start_file(format!("{name}.npy"), options)?;
+            std::io::Write::write_all(&mut archive, &bytes)?;
+        }
+        archive.finish()?;
+        Ok(())
+    })
+}
+
+/// A stored array as the element type it stands for: itself, or the bits of a type that numpy does not have. `dims`
+/// are those of a packed array, where they are known.
+pub fn fit(array: Tensor, element_type: ElementType, dims: Option<&[usize]>) -> Option<Tensor> {
+    let stored = array.element_type();
+    if stored == element_type || element_type == ElementType::Dynamic {
+        return Some(array);
+    }
+    let bytes = || Storage::heap(array.to_bytes().into_owned());
+    match (stored, element_type) {
+        (ElementType::U16, ElementType::BF16) => Tensor::new(element_type, array.dims(), bytes()).ok(),
+        (ElementType::U8, _) if npy::is_packed(element_type) => {
+            let whole_bytes = element_type.bit_width() == Some(8);
+            let dims = dims.unwrap_or_else(|| if whole_bytes { array.dims() } else { &[] });
+            let count = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d))?;
+            let fits = element_type.byte_len(count) == Some(array.len());
+            fits.then(|| Tensor::new(element_type, dims, bytes()).ok()).flatten()
+        }
+        _ => None,
+    }
+}
