@@ -1,1 +1,8 @@
-//! Graph to file formats.
+//! Graph to file formats. One file or folder a format; each matches the ops it can say and answers a named error for
+//! the others. Same graph, same bytes.
+
+pub mod openvino;
+
+mod dot;
+
+pub use dot::dot;

@@ -13,11 +13,13 @@ pub enum Error {
     #[error(transparent)]
     Read(#[from] snick_read::ReadError),
     #[error(transparent)]
-    Run(#[from] Located),
+    Layer(#[from] Located),
     #[error("{}{}: {error}", path.display(), if array.is_empty() { String::new() } else { format!(": array `{array}`") })]
     Npz { path: PathBuf, array: String, error: NpzError },
     #[error("{}: {error}", path.display())]
     Io { path: PathBuf, error: std::io::Error },
+    #[error("{}: snick writes .xml (OpenVINO IR), .snick (text form) and .dot (Graphviz)", path.display())]
+    Target { path: PathBuf },
     #[error("`{spec}`: {message}")]
     Shape { spec: String, message: String },
     #[error("there is no input `{name}`; {hint}")]

@@ -59,7 +59,7 @@ fn distance(a: &str, b: &str) -> usize {
 /// Tensors by the number of their Parameter, bits of types that files cannot hold brought back.
 ///
 /// # Errors
-/// [`Error::NoInput`]; [`Error::Run`] where the element type is another one: nothing is converted.
+/// [`Error::NoInput`]; [`Error::Layer`] where the element type is another one: nothing is converted.
 pub fn by_parameter<'n>(
     graph: &Graph,
     given: impl IntoIterator<Item = (&'n str, Tensor)>,

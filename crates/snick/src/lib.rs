@@ -20,6 +20,7 @@ mod files;
 mod inputs;
 mod model;
 mod outputs;
+mod save;
 
 pub use draw::{Dims, draw_inputs};
 pub use error::Error;

@@ -10,6 +10,7 @@ use snick_run::Session;
 use snick_tensor::Tensor;
 
 use crate::outputs::named_outputs;
+use crate::save::save;
 use crate::{Error, inputs};
 
 /// A model as read, and what was found wrong with it.
@@ -109,14 +110,14 @@ impl Model {
     /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/slice8_01_basic/model.xml");
     /// let mut model = snick::load(path)?;
     /// model.infer();
-    /// let (_, x) = snick::npz::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/slice8_01_basic/expect/io.npz").as_ref())?.remove(0);
-    /// let outputs = model.run([("0", x)])?;
-    /// println!("{} = {:?}", outputs[0].0, outputs[0].1);
-    /// # Ok::<(), snick::Error>(())
+    /// let x = snick_tensor::Tensor::from_vec(&[10], (0..10u8).map(f32::from).collect())?;
+    /// let outputs = model.run([("data", x)])?;
+    /// assert_eq!(outputs[0].1.to_i64_vec()?, [1, 2, 3, 4, 5, 6, 7]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
-    /// [`Error::NoInput`]; [`Error::Run`] for the layer that failed, an input that was not given included.
+    /// [`Error::NoInput`]; [`Error::Layer`] for the layer that failed, an input that was not given included.
     pub fn run<'n>(
         &self,
         given: impl IntoIterator<Item = (&'n str, Tensor)>,
@@ -131,6 +132,26 @@ impl Model {
         let values = session.run(&inputs, snick_run::Options::default()).complete()?;
         let named = named_outputs(&self.graph, &values);
         Ok(named.into_iter().map(|(name, value)| (name.to_string(), value.clone())).collect())
+    }
+
+    /// Writes the inferred model in the format its file name ends in: `.xml` (OpenVINO IR), `.snick` (text form), both
+    /// with large constants in a `.bin` beside, or `.dot` (Graphviz).
+    ///
+    /// ```
+    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/slice8_01_basic/model.xml");
+    /// let mut model = snick::load(path)?;
+    /// model.infer();
+    /// # let out = std::env::temp_dir().join(format!("snick-doctest-{}.xml", std::process::id()));
+    /// model.save(&out)?;
+    /// assert_eq!(snick::load(&out)?.graph, model.graph);
+    /// # std::fs::remove_file(&out).and_then(|()| std::fs::remove_file(out.with_extension("bin"))).unwrap();
+    /// # Ok::<(), snick::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Layer`] for what the format cannot say, [`Error::Target`] for a format there is not, [`Error::Io`].
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
+        save(&self.graph, path.as_ref())
     }
 
     /// The text form: for snapshots and for reading. Weights are digests.

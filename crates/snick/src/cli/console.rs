@@ -30,6 +30,9 @@ pub enum Failure {
     /// Wrong usage or unreadable input: exit code 2.
     #[error("{0}")]
     Usage(String),
+    /// A layer that the verb cannot do its work on: exit code 1.
+    #[error("{0}")]
+    Layer(Located),
     /// Nobody reads standard output any more: not an error.
     #[error("standard output is closed")]
     Closed,
@@ -44,7 +47,10 @@ impl Failure {
 
 impl From<snick::Error> for Failure {
     fn from(error: snick::Error) -> Self {
-        Self::usage(error)
+        match error {
+            snick::Error::Layer(located) => Self::Layer(located),
+            error => Self::usage(error),
+        }
     }
 }
 
@@ -135,6 +141,10 @@ pub fn exit_code(console: &Console, result: Result<Outcome, Failure>) -> ExitCod
     match result {
         Ok(Outcome::Fine) | Err(Failure::Closed) => ExitCode::SUCCESS,
         Ok(Outcome::Finding) => ExitCode::from(1),
+        Err(Failure::Layer(error)) => {
+            console.located(&error);
+            ExitCode::from(1)
+        }
         Err(failure) => {
             console.error(&failure.to_string());
             ExitCode::from(2)

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use snick::{Dims, by_parameter, draw_inputs, find_input, npz};
+use snick::{Dims, by_parameter, draw_inputs, find_input, npz, output_names};
 use snick_ir::Graph;
 use snick_tensor::Tensor;
 
@@ -56,7 +56,7 @@ impl FeedOptions {
     }
 }
 
-/// The arrays of a file that are inputs of the model; of others the user is told.
+/// The arrays of a file that are inputs of the model. Of others, but for recorded outputs, the user is told.
 fn known(
     graph: &Graph,
     arrays: Vec<(String, Tensor)>,
@@ -66,7 +66,10 @@ fn known(
     let mut arrays = arrays;
     arrays.retain(|(name, _)| {
         let found = find_input(graph, name);
-        if let Err(error) = &found {
+        let is_output = || graph.results().any(|id| output_names(graph, id).contains(&name.as_str()));
+        if let Err(error) = &found
+            && !is_output()
+        {
             console.note(&format!("{}: {error}", path.display()));
         }
         found.is_ok()

@@ -6,3 +6,5 @@ pub mod feed;
 pub mod json;
 pub mod model;
 pub mod options;
+pub mod target;
+pub mod verify;

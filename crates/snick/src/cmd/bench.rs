@@ -4,6 +4,9 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
+use snick::{Dims, draw_inputs};
+use snick_run::Session;
+use snick_tensor::Tensor;
 
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::json::Json;
@@ -16,11 +19,14 @@ pub struct Options {
     #[command(flatten)]
     model: ModelOptions,
     /// Stages to time
-    #[arg(long, value_enum, value_delimiter = ',', default_value = "read,infer")]
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "read,infer,canon,run")]
     stage: Vec<Stage>,
     /// Repetitions, each on a fresh graph
     #[arg(short = 'n', value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
+    /// Run the canonical form
+    #[arg(long)]
+    canon: bool,
     /// Threads; everything runs on one so far
     #[arg(long, value_name = "T", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     threads: u32,
@@ -33,14 +39,22 @@ enum Stage {
     Read,
     /// Inference
     Infer,
+    /// Canonicalisation
+    Canon,
+    /// Execution on inputs drawn from a seed, outputs written out in full
+    Run,
 }
 
 /// Times each stage and prints a table.
 pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
     let mut times = Times::new(&options.stage);
-    let mut found = false;
-    for _ in 0..options.runs {
-        found |= repetition(options, &mut times)?;
+    if !times.wants_only(Stage::Run) {
+        for _ in 0..options.runs {
+            read_to_canon(options, &mut times)?;
+        }
+    }
+    if times.wants(Stage::Run) {
+        execute(options, &mut times, console)?;
     }
     if options.threads > 1 {
         console.note("one thread is used");
@@ -49,17 +63,43 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
         Format::Text => times.as_text(),
         Format::Json => times.as_json(),
     })?;
-    Ok(Outcome::finding(found))
+    Ok(Outcome::Fine)
 }
 
-/// One repetition on a graph of its own, which is dropped when no clock runs. Whether something is wrong with the
-/// model.
-fn repetition(options: &Options, times: &mut Times) -> Result<bool, Failure> {
+/// One repetition on a graph of its own, which is dropped when no clock runs. What is wrong with the model is for
+/// other verbs to say.
+fn read_to_canon(options: &Options, times: &mut Times) -> Result<(), Failure> {
     let ModelOptions { model: path, weights, .. } = &options.model;
     let mut model = times.stage(Stage::Read, || model::read(path, weights.as_deref()))?;
     model::reshape(&mut model, &options.model)?;
-    let errors = times.stage(Stage::Infer, || snick_ir::infer(&mut model.graph));
-    Ok(!errors.is_empty() || !model.errors.is_empty())
+    let _errors = times.stage(Stage::Infer, || snick_ir::infer(&mut model.graph));
+    if times.wants(Stage::Canon) {
+        let _report = times.stage(Stage::Canon, || model.canonicalise());
+    }
+    Ok(())
+}
+
+/// Runs one session again and again; values are dropped when no clock runs.
+fn execute(options: &Options, times: &mut Times, console: &Console) -> Result<(), Failure> {
+    let mut model = model::load(&options.model, console)?;
+    if let Some(error) = model.infer().into_iter().next() {
+        return Err(Failure::Layer(error));
+    }
+    if options.canon {
+        model.canonicalise();
+    }
+    let graph = &model.graph;
+    let none = vec![None; graph.parameters().count()];
+    let inputs = draw_inputs(graph, none, 0, Dims::Smallest).map_err(Failure::Layer)?;
+    let session = Session::new(graph).map_err(Failure::Layer)?;
+    for _ in 0..options.runs {
+        let outputs = times.stage(Stage::Run, || {
+            let outputs = session.run(&inputs, snick_run::Options::default()).complete()?;
+            Ok(outputs.iter().map(Tensor::contiguous).collect::<Vec<_>>())
+        });
+        outputs.map_err(Failure::Layer)?;
+    }
+    Ok(())
 }
 
 /// Times of every repetition by stage.
@@ -73,6 +113,14 @@ impl Times {
         stages.sort();
         stages.dedup();
         Self { stages: stages.into_iter().map(|stage| (stage, Vec::new())).collect() }
+    }
+
+    fn wants(&self, stage: Stage) -> bool {
+        self.stages.iter().any(|(wanted, _)| *wanted == stage)
+    }
+
+    fn wants_only(&self, stage: Stage) -> bool {
+        self.stages.iter().all(|(wanted, _)| *wanted == stage)
     }
 
     /// Does the work of a stage and notes its time, if that is wanted.

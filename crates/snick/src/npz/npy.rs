@@ -164,7 +164,9 @@ pub(super) fn write(tensor: &Tensor) -> Vec<u8> {
         }
     };
     let mut shape = std::string::String::new();
-    dims.iter().for_each(|dim| drop(write!(shape, "{dim}, ")));
+    for dim in dims {
+        let _ = write!(shape, "{dim}, ");
+    }
     let shape = if dims.len() == 1 { shape.trim_end() } else { shape.trim_end_matches(", ") };
     let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({shape}), }}");
     // Elements begin at a multiple of 64 bytes; a line feed ends the header.

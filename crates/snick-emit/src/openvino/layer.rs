@@ -1,0 +1,254 @@
+//! One layer: its attributes, ports, notes and bodies.
+
+use std::fmt::Write as _;
+
+use snick_ir::ops::control::subgraph::{PortLink, PortMap};
+use snick_ir::ops::source::constant::Constant;
+use snick_ir::{AttrValue, Attrs, Dialect, Graph, Info, Located, Node, NodeId, Op, OpError, Output};
+use snick_tensor::ElementType;
+
+use super::{LayerIds, Writer};
+
+/// Notes of a layer that name a part of it, and not an element of their own.
+const PARTS: [&str; 4] = ["layer", "data", "input", "output"];
+
+impl Writer {
+    pub(super) fn layer(&mut self, graph: &Graph, id: NodeId, number: usize) -> Result<(), Box<Located>> {
+        let node = graph.node(id);
+        if node.op.dialect() == Dialect::Snick {
+            let error = OpError::unsupported(format!("`{}` in an OpenVINO IR", node.op.type_name()));
+            return Err(graph.located(id, error).into());
+        }
+        let infos = node.details.as_ref().map(|details| details.info.as_slice()).unwrap_or_default();
+        self.xml.open("layer");
+        self.xml.attr("id", number);
+        self.xml.attr("name", &node.name);
+        self.xml.attr("type", node.op.type_name());
+        let version = node.version.to_string();
+        if !version.is_empty() {
+            self.xml.attr("version", version);
+        }
+        part(infos, "layer")
+            .flat_map(|info| &info.attrs)
+            .for_each(|(name, value)| self.xml.attr(name, value));
+        self.data(node, infos).map_err(|error| graph.located(id, error))?;
+        self.inputs(graph, id, infos);
+        self.outputs(graph, id, infos);
+        self.infos(infos.iter().filter(|info| !PARTS.contains(&info.name.as_str())));
+        if let Op::SubGraph(op) = &node.op {
+            let prefixes = op.roles().iter().map(|role| role.strip_suffix("body").unwrap_or(role));
+            for ((role, body), (prefix, map)) in node.op.bodies().zip(prefixes.zip(&op.maps)) {
+                self.xml.open(role);
+                let ids = self.net(body)?;
+                self.xml.close(role);
+                self.port_map(graph, id, prefix, map, body, &ids);
+            }
+        }
+        self.xml.close("layer");
+        Ok(())
+    }
+
+    fn data(&mut self, node: &Node, infos: &[Info]) -> Result<(), OpError> {
+        let attrs = match &node.op {
+            Op::Const(constant) => self.constant(constant)?,
+            // Their maps are elements of their own.
+            Op::SubGraph(_) => Attrs::new(),
+            op => op.attrs(),
+        };
+        let extra = node.details.as_ref().map(|details| &details.extra);
+        let is_known = |name: &str| attrs.contains(name);
+        let extra = extra.iter().flat_map(|extra| extra.iter()).filter(|(name, _)| !is_known(name));
+        let all: Vec<_> = attrs.iter().chain(extra).collect();
+        let mut inside = part(infos, "data").flat_map(|info| &info.children).peekable();
+        if all.is_empty() && inside.peek().is_none() {
+            return Ok(());
+        }
+        self.xml.open("data");
+        all.into_iter().for_each(|(name, value)| self.xml.attr(name, attr_text(value)));
+        self.infos(inside);
+        self.xml.close("data");
+        Ok(())
+    }
+
+    fn constant(&mut self, constant: &Constant) -> Result<Attrs<'static>, OpError> {
+        let Constant::Here(tensor) = constant else {
+            let why = "its weights were not found".to_string();
+            return Err(OpError::NoValue { what: "the constant".into(), why });
+        };
+        let bytes = tensor.to_bytes();
+        let offset = self.weights.place(&bytes);
+        let attrs = Attrs::new().with("element_type", tensor.element_type()).with("shape", tensor.dims());
+        Ok(attrs.with("offset", offset as i64).with("size", bytes.len() as i64))
+    }
+
+    fn inputs(&mut self, graph: &Graph, id: NodeId, infos: &[Info]) {
+        let inputs = graph.inputs(id);
+        if inputs.is_empty() {
+            return;
+        }
+        self.xml.open("input");
+        for (i, value) in inputs.into_iter().enumerate() {
+            let Some(value) = value else { continue };
+            let number = input_id(graph.node(id), i);
+            self.xml.open("port");
+            self.xml.attr("id", number);
+            if let Some(out) = graph.output(value) {
+                self.port(out, &[]);
+            }
+            self.infos(port_part(infos, "input", number));
+            self.xml.close("port");
+        }
+        self.xml.close("input");
+    }
+
+    fn outputs(&mut self, graph: &Graph, id: NodeId, infos: &[Info]) {
+        let node = graph.node(id);
+        // What a Result hands out leaves the model: it has no port.
+        if node.outs.is_empty() || matches!(node.op, Op::Result(_)) {
+            return;
+        }
+        let inputs = graph.inputs(id).len();
+        self.xml.open("output");
+        for (i, out) in node.outs.iter().enumerate() {
+            let number = node.output_id(i, inputs);
+            self.xml.open("port");
+            self.xml.attr("id", number);
+            self.port(out, out.names());
+            self.infos(port_part(infos, "output", number));
+            self.xml.close("port");
+        }
+        self.xml.close("output");
+    }
+
+    /// Precision, names and dims of the port just begun. Dims that are no numbers are -1.
+    fn port(&mut self, out: &Output, names: &[String]) {
+        let declared = out.declared.as_ref();
+        let element_type = match (out.fact.element_type, declared) {
+            (ElementType::Dynamic, Some(declared)) => declared.element_type,
+            (element_type, _) => element_type,
+        };
+        self.xml.attr("precision", element_type.ir_precision());
+        let names: Vec<String> = names.iter().map(|n| n.replace(',', "\\,")).collect();
+        if !names.is_empty() {
+            self.xml.attr("names", names.join(","));
+        }
+        let known =
+            out.fact.shape.dims().map(|dims| dims.iter().map(|d| d.as_const().unwrap_or(-1)).collect());
+        let dims: Option<Vec<i64>> = known.or_else(|| Some(declared?.dims.as_ref()?.to_vec()));
+        for dim in dims.unwrap_or_default() {
+            self.xml.open("dim");
+            self.xml.text(&dim.to_string());
+            self.xml.close("dim");
+        }
+    }
+
+    /// `port_map` and `back_edges` of a body, whose layers have these numbers.
+    fn port_map(
+        &mut self,
+        graph: &Graph,
+        id: NodeId,
+        prefix: &str,
+        map: &PortMap,
+        body: &Graph,
+        ids: &LayerIds,
+    ) {
+        let node = graph.node(id);
+        let inputs = graph.inputs(id).len();
+        let layers = |nodes: &mut dyn Iterator<Item = NodeId>| -> Vec<usize> {
+            nodes.map(|id| ids.get(id.index()).copied().unwrap_or_default()).collect()
+        };
+        let parameters = layers(&mut body.parameters());
+        let results = layers(&mut body.results());
+        let name = format!("{prefix}port_map");
+        self.xml.open(&name);
+        for link in &map.inputs {
+            let external = link.external.map(|port| input_id(node, port));
+            self.link("input", link, external, &parameters);
+        }
+        for link in &map.outputs {
+            let external = link.external.map(|port| node.output_id(port, inputs));
+            self.link("output", link, external, &results);
+        }
+        self.xml.close(&name);
+        if !map.back_edges.is_empty() {
+            self.xml.open("back_edges");
+            for &(from, to) in &map.back_edges {
+                self.xml.open("edge");
+                self.xml.attr("from-layer", results.get(from).copied().unwrap_or_default());
+                self.xml.attr("to-layer", parameters.get(to).copied().unwrap_or_default());
+                self.xml.close("edge");
+            }
+            self.xml.close("back_edges");
+        }
+    }
+
+    fn link(&mut self, side: &str, link: &PortLink, external: Option<u32>, layers: &[usize]) {
+        self.xml.open(side);
+        match external {
+            Some(port) => self.xml.attr("external_port_id", port),
+            None => self.xml.attr("external_port_id", -1),
+        }
+        self.xml.attr("internal_layer_id", layers.get(link.internal).copied().unwrap_or_default());
+        link.notes.iter().for_each(|(name, value)| self.xml.attr(name, value));
+        self.xml.close(side);
+    }
+}
+
+/// The number of an input port.
+pub(super) fn input_id(node: &Node, port: usize) -> u32 {
+    let ids = node.details.as_ref().and_then(|details| details.input_ids.as_ref());
+    ids.map_or(u32::try_from(port).unwrap_or(u32::MAX), |ids| ids.id(port))
+}
+
+/// Notes of one part of a layer.
+fn part<'i>(infos: &'i [Info], name: &'static str) -> impl Iterator<Item = &'i Info> {
+    infos.iter().filter(move |info| info.name == name)
+}
+
+/// Elements inside a port.
+fn port_part<'i>(infos: &'i [Info], side: &'static str, number: u32) -> impl Iterator<Item = &'i Info> {
+    let number = number.to_string();
+    let of_port =
+        move |info: &&Info| info.attrs.iter().any(|(name, value)| name == "port" && *value == number);
+    part(infos, side).filter(of_port).flat_map(|info| &info.children)
+}
+
+/// A value as an IR writes it: lists by commas.
+fn attr_text(value: &AttrValue) -> String {
+    fn list(items: impl Iterator<Item = String>) -> String {
+        items.fold(String::new(), |mut text, item| {
+            let comma = if text.is_empty() { "" } else { "," };
+            let _ = write!(text, "{comma}{item}");
+            text
+        })
+    }
+    match value {
+        AttrValue::Text(text) => text.to_string(),
+        AttrValue::Int(v) => v.to_string(),
+        AttrValue::Float(v) => float_text(*v),
+        AttrValue::Bool(v) => v.to_string(),
+        AttrValue::Ints(v) => list(v.iter().map(i64::to_string)),
+        AttrValue::Floats(v) => list(v.iter().map(|&v| float_text(v))),
+        AttrValue::Texts(v) => list(v.iter().cloned()),
+        // Only Const has one, and writes it as weights.
+        AttrValue::Tensor(_) => String::new(),
+    }
+}
+
+/// The shortest decimal that reads back, with an exponent where zeros would fill the line.
+fn float_text(v: f64) -> String {
+    if v == 0.0 || (1e-5..1e16).contains(&v.abs()) { v.to_string() } else { format!("{v:e}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values() {
+        let text = |value: AttrValue| attr_text(&value);
+        assert_eq!(text(AttrValue::from(&[1i64, -2][..])), "1,-2");
+        assert_eq!(text(AttrValue::Floats(vec![1.0, 0.5, 1e-7])), "1,0.5,1e-7");
+        assert_eq!(text(AttrValue::Bool(true)), "true");
+    }
+}

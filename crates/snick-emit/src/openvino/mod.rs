@@ -1,0 +1,138 @@
+//! OpenVINO IR: `.xml` and `.bin`.
+//!
+//! `layer.rs` writes a layer with its ports and bodies, `xml.rs` knows elements and escapes, `weights.rs` packs the
+//! constants, `slices.rs` says the `slice` primitive in ops that the format has.
+
+mod layer;
+mod slices;
+mod weights;
+mod xml;
+
+use snick_ir::{Graph, Info, Located, NodeId, OpError};
+
+use self::weights::Weights;
+use self::xml::Xml;
+
+/// IR version of graphs that come from no IR.
+const IR_VERSION: u32 = 11;
+
+/// The two files of an IR.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Files {
+    /// The `.xml`.
+    pub xml: String,
+    /// The `.bin`.
+    pub bin: Vec<u8>,
+}
+
+/// Writes an inferred graph as an IR.
+///
+/// # Errors
+/// The layer that the format cannot say: constants without weights, primitives without counterpart.
+pub fn openvino(graph: &Graph) -> Result<Files, Box<Located>> {
+    let graph = slices::legalise(graph)?;
+    let mut writer = Writer::default();
+    let attrs = graph.info.iter().filter(|info| info.name == "net").flat_map(|info| &info.attrs);
+    writer.xml.declaration();
+    writer.xml.open("net");
+    writer.xml.attr("name", &graph.name);
+    writer.xml.attr("version", graph.ir_version.unwrap_or(IR_VERSION));
+    attrs.for_each(|(name, value)| writer.xml.attr(name, value));
+    writer.net(&graph)?;
+    writer.xml.close("net");
+    Ok(Files { xml: writer.xml.finish(), bin: writer.weights.finish() })
+}
+
+#[derive(Default)]
+struct Writer {
+    xml: Xml,
+    weights: Weights,
+}
+
+/// A layer's number by [`NodeId::index`].
+type LayerIds = Vec<usize>;
+
+impl Writer {
+    /// The inside of `<net>` or of a body; returns the numbers of the layers.
+    fn net(&mut self, graph: &Graph) -> Result<LayerIds, Box<Located>> {
+        let order = graph.order().map_err(|id| {
+            let cycle = OpError::mismatch("the order of layers", "a cycle through this layer", "no cycle");
+            graph.located(id, cycle)
+        })?;
+        let mut ids = vec![0; graph.bound()];
+        order.iter().enumerate().for_each(|(number, id)| ids[id.index()] = number);
+        self.xml.open("layers");
+        for &id in &order {
+            self.layer(graph, id, ids[id.index()])?;
+        }
+        self.xml.close("layers");
+        self.xml.open("edges");
+        order.iter().for_each(|&id| self.edges(graph, id, &ids));
+        self.xml.close("edges");
+        self.infos(graph.info.iter().filter(|info| info.name != "net"));
+        Ok(ids)
+    }
+
+    fn edges(&mut self, graph: &Graph, id: NodeId, ids: &LayerIds) {
+        for (port, value) in graph.inputs(id).into_iter().enumerate() {
+            let Some(value) = value else { continue };
+            let source = graph.node(value.node);
+            self.xml.open("edge");
+            self.xml.attr("from-layer", ids[value.node.index()]);
+            self.xml.attr("from-port", source.output_id(value.port as usize, graph.inputs(value.node).len()));
+            self.xml.attr("to-layer", ids[id.index()]);
+            self.xml.attr("to-port", layer::input_id(graph.node(id), port));
+            self.xml.close("edge");
+        }
+    }
+
+    fn infos<'i>(&mut self, infos: impl IntoIterator<Item = &'i Info>) {
+        for info in infos {
+            self.xml.open(&info.name);
+            info.attrs.iter().for_each(|(name, value)| self.xml.attr(name, value));
+            self.xml.text(&info.text);
+            self.infos(&info.children);
+            self.xml.close(&info.name);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use snick_ir::{infer, text};
+
+    use super::*;
+
+    fn emitted(text: &str) -> Result<Files, Box<Located>> {
+        let mut graph = text::parse(text, None).unwrap();
+        assert_eq!(infer(&mut graph), []);
+        openvino(&graph)
+    }
+
+    #[test]
+    fn a_small_graph() {
+        let files = emitted(
+            "snick 1\ngraph \"a<b\" {\n  %x = Parameter-1 {element_type: f32, shape: \"1..2,?\"} : f32[1..2,?] \"x,y\"\n  \
+             %c = Const-1 i64[1] <7>\n  %d = Const-1 i64[1] <7>\n  %y = Result-1(%x)\n  %z = Result-1(%c)\n  \
+             %w = Result-1(%d)\n}\n",
+        )
+        .unwrap();
+        assert_eq!(files.bin, [7, 0, 0, 0, 0, 0, 0, 0]);
+        for part in [
+            "<net name=\"a&lt;b\" version=\"11\">",
+            "<data element_type=\"f32\" shape=\"1..2,?\"/>",
+            "<port id=\"0\" precision=\"FP32\" names=\"x\\,y\">",
+            "<dim>-1</dim>",
+            "<data element_type=\"i64\" shape=\"1\" offset=\"0\" size=\"8\"/>",
+            "<edge from-layer=\"2\" from-port=\"0\" to-layer=\"5\" to-port=\"0\"/>",
+        ] {
+            assert!(files.xml.contains(part), "{part} in {}", files.xml);
+        }
+    }
+
+    #[test]
+    fn absent_weights_are_named() {
+        let text = "snick 1\ngraph \"g\" {\n  %c = Const-1 f32[100] #absent\n  %y = Result-1(%c)\n}\n";
+        assert!(emitted(text).unwrap_err().to_string().contains("layer `c` (Const)"));
+    }
+}

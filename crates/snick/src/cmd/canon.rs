@@ -1,0 +1,107 @@
+//! `snick canon`: the canonical form, in which only `slice` is left of the slice family.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use clap::Args;
+use snick::Model;
+use snick_pass::Report;
+
+use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::feed::FeedOptions;
+use crate::cli::json::Json;
+use crate::cli::options::{Common, Format, ModelOptions};
+use crate::cli::verify::{Verdict, verify};
+use crate::cli::{model, target};
+
+/// Options of the verb.
+#[derive(Args)]
+pub struct Options {
+    #[command(flatten)]
+    model: ModelOptions,
+    #[command(flatten)]
+    feed: FeedOptions,
+    /// Write the canonical form: .snick, .xml, .dot
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<PathBuf>,
+    /// Run the model before and after and compare the bytes of all outputs
+    #[arg(long)]
+    verify: bool,
+    /// Stop after so many rewrites
+    #[arg(long, value_name = "N")]
+    stop_after: Option<usize>,
+    /// Only these passes, in this order
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    passes: Vec<String>,
+}
+
+/// Canonicalises, verifies, writes or prints.
+pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
+    if let Some(output) = &options.output {
+        target::check(&options.model, output)?;
+    }
+    let mut model = model::load(&options.model, console)?;
+    let mut errors = model.infer();
+    let before = options.verify.then(|| model.graph.clone());
+    let how = snick_pass::Options { stop_after: options.stop_after, passes: options.passes.clone() };
+    let report = snick_pass::canonicalise(&mut model.graph, &how).map_err(Failure::usage)?;
+    errors.extend(report.errors.iter().cloned());
+    errors.iter().for_each(|error| console.located(error));
+    let verdict = match &before {
+        Some(before) => Some(verify(before, &model.graph, &options.feed, console)?),
+        None => None,
+    };
+    if let Some(output) = &options.output {
+        model.save(output)?;
+    }
+    console.print(&match common.format {
+        Format::Text => as_text(&model, &report, verdict, options.output.is_none()),
+        Format::Json => as_json(&report, verdict, &errors),
+    })?;
+    Ok(Outcome::finding(!errors.is_empty() || verdict.is_some_and(|verdict| verdict != Verdict::Equal)))
+}
+
+/// The graph, unless it was written to a file, and a table: in comments behind the graph, so that all of it is text
+/// form.
+fn as_text(model: &Model, report: &Report, verdict: Option<Verdict>, with_graph: bool) -> String {
+    let (mut text, lead) = if with_graph { (model.to_text(), "// ") } else { (String::new(), "") };
+    for applied in &report.applied {
+        let _ = writeln!(text, "{lead}{:16} {:16} {}", applied.rule, applied.op, applied.layer);
+    }
+    for left in &report.left {
+        let _ = writeln!(text, "{lead}{:16} {:16} {}: {}", "left", left.op, left.layer, left.reason);
+    }
+    let (before, after) = (report.slice_like_before, report.slice_after);
+    let _ =
+        writeln!(text, "{lead}{before} slice-like before, {after} slice after, {} left", report.left.len());
+    if let Some(verdict) = verdict {
+        let _ = writeln!(text, "{lead}{verdict}");
+    }
+    text
+}
+
+fn as_json(report: &Report, verdict: Option<Verdict>, errors: &[snick_ir::Located]) -> String {
+    let mut json = Json::default();
+    json.object(|json| {
+        json.key("schema").string("snick.canon/1");
+        json.key("slice_like_before").plain(report.slice_like_before);
+        json.key("slice_after").plain(report.slice_after);
+        json.key("rewrites").plain(report.applied.len());
+        json.line().key("left").array(|json| {
+            for left in &report.left {
+                json.line().object(|json| {
+                    json.key("name").string(&left.layer);
+                    json.key("op").string(&left.op);
+                    json.key("reason").string(&left.reason);
+                });
+            }
+        });
+        match verdict {
+            Some(Verdict::Equal) => json.line().key("verified").plain(true),
+            Some(Verdict::Different) => json.line().key("verified").plain(false),
+            Some(Verdict::NotRun) | None => json.line().key("verified").plain("null"),
+        }
+        json.line().key("errors").array(|json| errors.iter().for_each(|error| json.located(error)));
+    });
+    json.finish()
+}

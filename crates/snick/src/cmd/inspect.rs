@@ -1,0 +1,210 @@
+//! `snick inspect`: what a model is, at a glance.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write as _;
+
+use clap::Args;
+use snick_ir::ops::slice::notation;
+use snick_ir::{Dialect, Graph, NodeId, Op};
+use snick_pass::is_slice_like;
+
+use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::json::Json;
+use crate::cli::model;
+use crate::cli::options::{Common, Format, ModelOptions};
+
+/// Options of the verb.
+#[derive(Args)]
+pub struct Options {
+    #[command(flatten)]
+    model: ModelOptions,
+}
+
+/// What is told of a model.
+#[derive(Default)]
+struct Summary {
+    name: String,
+    ir_version: Option<u32>,
+    inputs: Vec<Port>,
+    outputs: Vec<Port>,
+    layers: usize,
+    wires: usize,
+    weights_bytes: usize,
+    ops: BTreeMap<String, usize>,
+    opaque: usize,
+    slices: Vec<SliceRow>,
+}
+
+/// An input or output.
+struct Port {
+    name: String,
+    kind: String,
+}
+
+/// A slice-like layer.
+struct SliceRow {
+    layer: String,
+    op: String,
+    numpy: Vec<String>,
+    primitives: Vec<String>,
+}
+
+/// Reads, infers, prints.
+pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
+    let mut model = model::load(&options.model, console)?;
+    let errors = model.infer();
+    errors.iter().for_each(|error| console.located(error));
+    let graph = &model.graph;
+    let mut summary =
+        Summary { name: graph.name.clone(), ir_version: graph.ir_version, ..Summary::default() };
+    summary.inputs = graph.parameters().map(|id| port(graph, id)).collect();
+    summary.outputs = graph.results().map(|id| port(graph, id)).collect();
+    summary.count(graph);
+    let mut canonical = graph.clone();
+    // Naming no passes names none wrongly.
+    let _ = snick_pass::canonicalise(&mut canonical, &snick_pass::Options::default());
+    summary.add_slices(graph, &canonical);
+    console.print(&match common.format {
+        Format::Text => summary.as_text(),
+        Format::Json => summary.as_json(),
+    })?;
+    Ok(Outcome::finding(!errors.is_empty()))
+}
+
+fn port(graph: &Graph, id: NodeId) -> Port {
+    let node = graph.node(id);
+    let kind = node
+        .outs
+        .first()
+        .map(|out| format!("{}{}", out.fact.element_type, out.fact.shape.display_symbolic(graph.symbols())));
+    Port { name: node.name.to_string(), kind: kind.unwrap_or_default() }
+}
+
+impl Summary {
+    /// Counts layers, wires and weights, bodies included.
+    fn count(&mut self, graph: &Graph) {
+        for id in graph.ids() {
+            let node = graph.node(id);
+            self.layers += 1;
+            self.wires += graph.inputs(id).iter().flatten().count();
+            self.opaque += usize::from(matches!(node.op, Op::Opaque(_)));
+            *self.ops.entry(node.op.type_name().to_string()).or_default() += 1;
+            if let Op::Const(constant) = &node.op {
+                let count = constant.dims().iter().fold(1usize, |n, &d| n.saturating_mul(d));
+                let bytes = constant.element_type().byte_len(count).unwrap_or_default();
+                self.weights_bytes = self.weights_bytes.saturating_add(bytes);
+            }
+            node.op.bodies().for_each(|(_, body)| self.count(body));
+        }
+    }
+
+    /// Slice-like layers with what they become. Primitives keep the name of the layer, alone or before `/` or `.`.
+    fn add_slices(&mut self, graph: &Graph, canonical: &Graph) {
+        let mut primitives: HashMap<&str, Vec<String>> = HashMap::new();
+        for id in canonical.ids() {
+            let node = canonical.node(id);
+            if matches!(node.op, Op::Slice(_)) && node.op.dialect() == Dialect::Snick {
+                let text = notation(canonical, id).unwrap_or_default().join(" ");
+                let ends = node.name.match_indices(['/', '.']).map(|(at, _)| at);
+                let names = ends.map(|end| &node.name[..end]).chain([&*node.name]);
+                names.for_each(|name| primitives.entry(name).or_default().push(text.clone()));
+            }
+        }
+        let mut bodies: Vec<(&Graph, &Graph)> = Vec::new();
+        for id in graph.ids() {
+            let node = graph.node(id);
+            if is_slice_like(&node.op) {
+                self.slices.push(SliceRow {
+                    layer: node.name.to_string(),
+                    op: node.op.type_name().to_string(),
+                    numpy: notation(graph, id).unwrap_or_default(),
+                    primitives: primitives.get(&*node.name).cloned().unwrap_or_default(),
+                });
+            }
+            if node.op.bodies().next().is_some()
+                && let Some(same) = canonical.ids().find(|&other| canonical.node(other).name == node.name)
+            {
+                let theirs = canonical.node(same).op.bodies().map(|(_, body)| body);
+                bodies.extend(node.op.bodies().map(|(_, body)| body).zip(theirs));
+            }
+        }
+        bodies.into_iter().for_each(|(body, canonical)| self.add_slices(body, canonical));
+    }
+
+    fn as_text(&self) -> String {
+        let mut text = format!("model    {}\n", self.name);
+        if let Some(version) = self.ir_version {
+            let _ = writeln!(text, "format   OpenVINO IR v{version}");
+        }
+        let _ = writeln!(text, "layers   {} ({} wires, {} unknown)", self.layers, self.wires, self.opaque);
+        let _ = writeln!(text, "weights  {}", bytes_text(self.weights_bytes));
+        for (title, ports) in [("inputs", &self.inputs), ("outputs", &self.outputs)] {
+            let _ = writeln!(text, "\n{title}");
+            let width = ports.iter().map(|port| port.name.chars().count()).max().unwrap_or_default().min(48);
+            for port in ports {
+                let _ = writeln!(text, "  {:width$}  {}", port.name, port.kind);
+            }
+        }
+        let _ = writeln!(text, "\nops");
+        let mut ops: Vec<_> = self.ops.iter().collect();
+        ops.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+        for (op, count) in ops {
+            let _ = writeln!(text, "  {count:6}  {op}");
+        }
+        if !self.slices.is_empty() {
+            let _ = writeln!(text, "\nslices");
+            for row in &self.slices {
+                let becomes = match row.primitives.as_slice() {
+                    [] => "no primitive".to_string(),
+                    primitives => format!("slice{}", primitives.join(" slice")),
+                };
+                let numpy = if row.numpy.is_empty() { "?".into() } else { row.numpy.join(" ") };
+                let _ = writeln!(text, "  {:14} {}  {numpy}  ->  {becomes}", row.op, row.layer);
+            }
+        }
+        text
+    }
+
+    fn as_json(&self) -> String {
+        let mut json = Json::default();
+        json.object(|json| {
+            json.key("schema").string("snick.inspect/1");
+            json.key("name").string(&self.name);
+            json.key("layers").plain(self.layers);
+            json.key("wires").plain(self.wires);
+            json.key("opaque").plain(self.opaque);
+            json.key("weights_bytes").plain(self.weights_bytes);
+            for (key, ports) in [("inputs", &self.inputs), ("outputs", &self.outputs)] {
+                json.line().key(key).array(|json| {
+                    for port in ports {
+                        json.object(|json| {
+                            json.key("name").string(&port.name);
+                            json.key("type").string(&port.kind);
+                        });
+                    }
+                });
+            }
+            json.line().key("ops").object(|json| self.ops.iter().for_each(|(op, n)| json.key(op).plain(n)));
+            json.line().key("slices").array(|json| {
+                for row in &self.slices {
+                    json.line().object(|json| {
+                        json.key("name").string(&row.layer);
+                        json.key("op").string(&row.op);
+                        json.key("numpy").array(|json| row.numpy.iter().for_each(|text| json.string(text)));
+                        json.key("slice")
+                            .array(|json| row.primitives.iter().for_each(|text| json.string(text)));
+                    });
+                }
+            });
+        });
+        json.finish()
+    }
+}
+
+fn bytes_text(bytes: usize) -> String {
+    match bytes {
+        0..10_000 => format!("{bytes} bytes"),
+        10_000..10_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
+        _ => format!("{:.1} MB", bytes as f64 / 1e6),
+    }
+}

@@ -1,0 +1,38 @@
+//! Writing a model to a file.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use snick_emit::openvino;
+use snick_ir::Graph;
+use snick_ir::text::{PrintOptions, Weights, packed_weights, print};
+
+use crate::Error;
+use crate::files::write_file;
+
+/// Writes the graph in the format that the name of the file ends in.
+pub(crate) fn save(graph: &Graph, path: &Path) -> Result<(), Error> {
+    let extension = path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
+    match extension.as_deref() {
+        Some("xml") => {
+            let files = openvino::openvino(graph).map_err(|error| Error::Layer(*error))?;
+            // The weights first: whoever sees the model finds them.
+            write_bytes(&path.with_extension("bin"), &files.bin)?;
+            write_bytes(path, files.xml.as_bytes())
+        }
+        Some("snick") => {
+            let weights = packed_weights(graph);
+            if !weights.is_empty() {
+                write_bytes(&path.with_extension("bin"), &weights)?;
+            }
+            let options = PrintOptions { weights: Weights::Packed, ..PrintOptions::default() };
+            write_bytes(path, print(graph, options).as_bytes())
+        }
+        Some("dot") => write_bytes(path, snick_emit::dot(graph).as_bytes()),
+        _ => Err(Error::Target { path: path.to_path_buf() }),
+    }
+}
+
+fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    write_file(path, |file| file.write_all(bytes))
+}
