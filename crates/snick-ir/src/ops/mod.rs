@@ -95,13 +95,22 @@ pub mod slice {
 
 /// What neural networks are made of.
 pub mod nn {
+    pub mod adaptive_pool;
     pub mod attention;
+    pub mod batch_norm;
     pub mod convolution;
+    pub mod convolution_backprop;
+    pub mod depth_space;
+    pub mod group_normalization;
     pub mod interpolate;
+    pub mod lrn;
     pub mod matmul;
     pub mod mvn;
+    pub mod normalize_l2;
     pub mod pool;
+    pub mod real;
     pub mod scale;
+    pub mod shuffle_channels;
     pub mod softmax;
     pub mod window;
 }
@@ -183,12 +192,20 @@ ops! {
     StridedSlice(slice::strided_slice::StridedSlice),
     VariadicSplit(slice::variadic_split::VariadicSplit),
     // nn
+    AdaptivePool(nn::adaptive_pool::AdaptivePool),
+    BatchNormInference(nn::batch_norm::BatchNormInference),
     Convolution(nn::convolution::Convolution),
+    ConvolutionBackpropData(nn::convolution_backprop::ConvolutionBackpropData),
+    DepthSpace(nn::depth_space::DepthSpace),
+    GroupNormalization(nn::group_normalization::GroupNormalization),
     Interpolate(nn::interpolate::Interpolate),
+    Lrn(nn::lrn::Lrn),
     MatMul(nn::matmul::MatMul),
     Mvn(nn::mvn::Mvn),
+    NormalizeL2(nn::normalize_l2::NormalizeL2),
     Pool(nn::pool::Pool),
     ScaledDotProductAttention(nn::attention::ScaledDotProductAttention),
+    ShuffleChannels(nn::shuffle_channels::ShuffleChannels),
     Softmax(nn::softmax::Softmax),
     // control
     SubGraph(control::subgraph::SubGraph),
