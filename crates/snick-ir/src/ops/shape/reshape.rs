@@ -85,9 +85,10 @@ impl Reshape {
                 Err(_) => return Err(OpError::out_of_range(TARGET, size, "-1 or more")),
             }
         }
-        for (axis, &size) in dims.iter().enumerate().filter(|(axis, _)| !copied.contains(axis)) {
-            let _ = axis;
-            left = left.and_then(|n| n.checked_mul(size));
+        for (axis, &size) in dims.iter().enumerate() {
+            if !copied.contains(&axis) {
+                left = left.and_then(|n| n.checked_mul(size));
+            }
         }
         if let Some(axis) = rest {
             let clash =
