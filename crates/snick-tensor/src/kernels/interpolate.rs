@@ -75,6 +75,9 @@ pub struct Interpolate {
 impl Coordinates {
     fn source(self, x: usize, scale: f32, input: usize, output: usize) -> f32 {
         let at = x as f32;
+        if scale == 1.0 || input == output {
+            return at;
+        }
         match self {
             Coordinates::PytorchHalfPixel if output <= 1 => 0.0,
             Coordinates::HalfPixel | Coordinates::PytorchHalfPixel => (at + 0.5) / scale - 0.5,
@@ -102,7 +105,8 @@ impl Nearest {
 /// Resizes `axes` to `sizes`. `scales` place the elements, and need not be `sizes` over input
 /// sizes: OpenVINO keeps the scale it was given. Padding is the caller's.
 ///
-/// Integers are computed in `f32` and truncated.
+/// An axis whose size or scale says that nothing changes is left alone, whatever the coordinates.
+/// Integers are computed in `f32` and rounded.
 ///
 /// # Errors
 /// [`TensorError::AxisOutOfRange`], [`TensorError::Argument`] if entries are missing, an input
@@ -145,6 +149,10 @@ pub fn interpolate(
         } else {
             resample(&resized, axis, &line, how)?
         };
+    }
+    if et.is_integer() && !nearest {
+        let rounded = resized.to_f32_vec()?.into_iter().map(f32::round).collect();
+        resized = Tensor::from_vec(&dims, rounded)?;
     }
     resized.cast(et)
 }

@@ -11,7 +11,7 @@ use snick_tensor::{ElementType, Tensor};
 
 use super::scale::Scale;
 use super::window::Numbers;
-use crate::attrs::{AttrValue, missing};
+use crate::attrs::AttrValue;
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axes};
 
 /// Resizes axes, after padding with zeros.
@@ -104,7 +104,7 @@ impl OpDef for Interpolate {
         let attrs = &raw.attrs;
         let form = match raw.since {
             1 => {
-                let mut axes = attrs.ints("axes")?.ok_or(missing("axes"))?;
+                let mut axes = attrs.ints("axes")?.unwrap_or_default();
                 axes.sort_unstable();
                 axes.dedup();
                 Form::Attributes { axes, align_corners: attrs.bool("align_corners")?.unwrap_or(true) }
