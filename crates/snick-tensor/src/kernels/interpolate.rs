@@ -141,7 +141,13 @@ pub fn interpolate(
             wide
         }
     };
-    for ((&axis, &output), &scale) in axes.iter().zip(sizes).zip(scales) {
+    let pillow = matches!(how.mode, InterpolateMode::BilinearPillow | InterpolateMode::BicubicPillow);
+    let mut lines: Vec<_> = axes.iter().zip(sizes).zip(scales).collect();
+    if pillow {
+        // That library goes along the last axis first, and stores integers in between.
+        lines.reverse();
+    }
+    for ((&axis, &output), &scale) in lines {
         let line = Line { input: resized.dims()[axis], output, scale };
         resized = if nearest {
             let picks = (0..output).map(|x| line.nearest(x, how)).collect();
@@ -149,12 +155,21 @@ pub fn interpolate(
         } else {
             resample(&resized, axis, &line, how)?
         };
+        if pillow {
+            resized = stored(resized, et)?;
+        }
     }
-    if et.is_integer() && !nearest {
-        let rounded = resized.to_f32_vec()?.into_iter().map(f32::round).collect();
-        resized = Tensor::from_vec(&dims, rounded)?;
+    if !nearest {
+        resized = stored(resized, et)?;
     }
     resized.cast(et)
+}
+
+/// Integers as they are stored, still in `f32`: rounded, and within the range of their type.
+fn stored(values: Tensor, et: ElementType) -> Result<Tensor, TensorError> {
+    let Some((lo, hi)) = et.integer_range() else { return Ok(values) };
+    let store = |x: f32| x.round().clamp(lo as f32, hi as f32);
+    Tensor::from_vec(values.dims(), values.to_f32_vec()?.into_iter().map(store).collect())
 }
 
 /// One axis of an interpolation.
