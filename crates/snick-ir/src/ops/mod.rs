@@ -45,6 +45,7 @@ pub mod reduction {
 /// Shapes as values, and values under other shapes.
 pub mod shape {
     pub mod broadcast;
+    pub mod eye;
     pub mod range;
     pub mod reshape;
     pub mod shape_of;
@@ -57,11 +58,23 @@ pub mod movement {
     pub mod concat;
     pub(crate) mod follow;
     pub mod gather;
+    pub mod gather_elements;
+    pub mod gather_nd;
+    pub mod gather_tree;
     pub mod identity;
     pub(crate) mod indices;
+    pub mod non_zero;
+    pub mod one_hot;
     pub mod pad;
+    pub mod reduction;
+    pub mod reverse;
+    pub mod reverse_sequence;
     pub mod roll;
+    pub mod scatter_elements_update;
+    pub mod scatter_nd_update;
+    pub mod scatter_update;
     pub mod tile;
+    pub mod top_k;
     pub mod transpose;
 }
 
@@ -82,13 +95,22 @@ pub mod slice {
 
 /// What neural networks are made of.
 pub mod nn {
+    pub mod adaptive_pool;
     pub mod attention;
+    pub mod batch_norm;
     pub mod convolution;
+    pub mod convolution_backprop;
+    pub mod depth_space;
+    pub mod group_normalization;
     pub mod interpolate;
+    pub mod lrn;
     pub mod matmul;
     pub mod mvn;
+    pub mod normalize_l2;
     pub mod pool;
+    pub mod real;
     pub mod scale;
+    pub mod shuffle_channels;
     pub mod softmax;
     pub mod window;
 }
@@ -138,6 +160,7 @@ ops! {
     Reduce(reduction::reduce::Reduce),
     // shape
     Broadcast(shape::broadcast::Broadcast),
+    Eye(shape::eye::Eye),
     Range(shape::range::Range),
     Reshape(shape::reshape::Reshape),
     ShapeOf(shape::shape_of::ShapeOf),
@@ -146,10 +169,21 @@ ops! {
     // movement
     Concat(movement::concat::Concat),
     Gather(movement::gather::Gather),
+    GatherElements(movement::gather_elements::GatherElements),
+    GatherNd(movement::gather_nd::GatherNd),
+    GatherTree(movement::gather_tree::GatherTree),
     Identity(movement::identity::Identity),
+    NonZero(movement::non_zero::NonZero),
+    OneHot(movement::one_hot::OneHot),
     Pad(movement::pad::Pad),
+    Reverse(movement::reverse::Reverse),
+    ReverseSequence(movement::reverse_sequence::ReverseSequence),
     Roll(movement::roll::Roll),
+    ScatterElementsUpdate(movement::scatter_elements_update::ScatterElementsUpdate),
+    ScatterNdUpdate(movement::scatter_nd_update::ScatterNdUpdate),
+    ScatterUpdate(movement::scatter_update::ScatterUpdate),
     Tile(movement::tile::Tile),
+    TopK(movement::top_k::TopK),
     Transpose(movement::transpose::Transpose),
     // slice
     Slice(slice::primitive::Slice),
@@ -158,12 +192,20 @@ ops! {
     StridedSlice(slice::strided_slice::StridedSlice),
     VariadicSplit(slice::variadic_split::VariadicSplit),
     // nn
+    AdaptivePool(nn::adaptive_pool::AdaptivePool),
+    BatchNormInference(nn::batch_norm::BatchNormInference),
     Convolution(nn::convolution::Convolution),
+    ConvolutionBackpropData(nn::convolution_backprop::ConvolutionBackpropData),
+    DepthSpace(nn::depth_space::DepthSpace),
+    GroupNormalization(nn::group_normalization::GroupNormalization),
     Interpolate(nn::interpolate::Interpolate),
+    Lrn(nn::lrn::Lrn),
     MatMul(nn::matmul::MatMul),
     Mvn(nn::mvn::Mvn),
+    NormalizeL2(nn::normalize_l2::NormalizeL2),
     Pool(nn::pool::Pool),
     ScaledDotProductAttention(nn::attention::ScaledDotProductAttention),
+    ShuffleChannels(nn::shuffle_channels::ShuffleChannels),
     Softmax(nn::softmax::Softmax),
     // control
     SubGraph(control::subgraph::SubGraph),

@@ -12,17 +12,32 @@ use crate::interval::Interval;
 const INFINITY: i128 = 1 << 100;
 /// An axis beyond all breakpoints of finite bounds.
 const FAR: i128 = 1 << 80;
-/// Bounds of at least this size mean "to the end" where the axis is unbounded:
-/// exporters write 2^31-1 and no axis comes close to it.
-pub(crate) const SENTINEL: u64 = (1 << 31) - 1;
+/// Bounds of at least this size mean "to the end", though they are numbers:
+/// exporters write 2^31-1.
+const SENTINEL: u64 = (1 << 31) - 1;
+/// Bounds of at least this size are beyond every axis.
+const BEYOND: u64 = 1 << 62;
+
+/// The axis sizes to reckon with for these bounds. An unbounded axis under a
+/// bound of 2^31-1 is one whose size its writer could not tell from 2^31-1: it is
+/// taken to be no longer than what that bound reaches.
+pub(crate) fn capped(dim: Interval, bounds: [Option<Interval>; 2], step: i64) -> Interval {
+    let is_sentinel = |bound: Interval| {
+        let size = bound.is_exact().map_or(0, i64::unsigned_abs);
+        (SENTINEL..BEYOND).contains(&size)
+    };
+    let cap = (1 << 31) - i64::from(step > 0);
+    let applies = !dim.has_upper() && dim.lo() <= cap && bounds.into_iter().flatten().any(is_sentinel);
+    if applies { Interval::between(dim.lo(), cap) } else { dim }
+}
 
 /// The least interval that contains the length of `start:stop:step` for every
 /// axis size in `dim` and every bound in its interval, all independent. `None`
 /// is a masked bound. A `step` of 0 selects nothing.
 ///
 /// The exact form of what OpenVINO's shape inference of Slice-8 and
-/// StridedSlice-1 approximates. On an unbounded axis a bound of 2^31-1 or more
-/// in size counts as infinite.
+/// StridedSlice-1 approximates. For an unbounded axis under a bound of 2^31-1 see
+/// [`capped`]; bounds of 2^62 or more are beyond every axis.
 pub fn length_interval(
     dim: Interval,
     start: Option<Interval>,
@@ -32,6 +47,7 @@ pub fn length_interval(
     let Some(dim) = dim.meet(Interval::DIM).filter(|_| step != 0) else {
         return Interval::exact(0);
     };
+    let dim = capped(dim, [start, stop], step);
     let mut hull: Option<Interval> = None;
     for start in candidates(start, dim) {
         for stop in candidates(stop, dim) {
@@ -50,7 +66,7 @@ fn candidates(bound: Option<Interval>, dim: Interval) -> Vec<Option<i128>> {
     values.sort_unstable();
     values.dedup();
     let widen = |value: i64| {
-        let unlimited = !dim.has_upper() && value.unsigned_abs() >= SENTINEL;
+        let unlimited = !dim.has_upper() && value.unsigned_abs() >= BEYOND;
         if unlimited { INFINITY * i128::from(value.signum()) } else { i128::from(value) }
     };
     values.into_iter().map(|value| Some(widen(value))).collect()

@@ -1,7 +1,7 @@
 //! The length of a slice as an expression of the axis and its bounds.
 
 use super::AxisSlice;
-use super::hull::{SENTINEL, length_interval};
+use super::hull::{capped, length_interval};
 use crate::interval::Interval;
 use crate::sym_expr::SymExpr;
 use crate::symbols::{Origin, Symbols};
@@ -23,8 +23,8 @@ pub enum Bound {
 /// keeps the size for every value; else the expression that is right for every
 /// value of its symbols, refined in `symbols` by [`length_interval`]; else a
 /// fresh symbol, born at `origin`, with that interval. `step` is `None` when it
-/// is unknown, as a step of 0 then is too. The rule is that of [`AxisSlice::resolve`]; on an unbounded axis
-/// bounds of 2^31-1 or more in size count as infinite.
+/// is unknown, as a step of 0 then is too. The rule is that of [`AxisSlice::resolve`];
+/// what a bound of 2^31-1 says of an unbounded axis, [`capped`] tells.
 pub fn length(
     symbols: &mut Symbols,
     dim: &SymExpr,
@@ -46,7 +46,12 @@ pub fn length(
     let Some(some) = sizes.meet(Interval::new(1, i64::MAX).unwrap_or(Interval::DIM)) else {
         return SymExpr::Const(0);
     };
-    let axis = Axis { symbols, dim, some, may_be_empty: sizes.contains(0) };
+    let bounds = [start, stop].map(|bound| match bound {
+        Bound::At(expr) => Some(symbols.interval(expr)),
+        Bound::Masked | Bound::Unknown => None,
+    });
+    let reach = capped(some, bounds, step);
+    let axis = Axis { symbols, dim, some: reach, may_be_empty: sizes.contains(0) };
     let hull = axis.hull(start, stop, step);
     if let Some(constant) = hull.is_exact() {
         return SymExpr::Const(constant);
@@ -57,9 +62,15 @@ pub fn length(
     if let Some(constant) = interval.meet(hull).unwrap_or(hull).is_exact() {
         return SymExpr::Const(constant);
     }
-    if exact.as_symbol().is_none() && !hull.covers(&interval) {
-        symbols.refine(&exact, hull);
+    if hull.covers(&interval) {
+        return exact;
     }
+    if reach != some {
+        // The cap holds for this slice only, so it is part of the expression and no refinement.
+        let most = SymExpr::Const(hull.hi());
+        return symbols.min(&exact, &most).unwrap_or_else(|| symbols.fresh(hull, origin));
+    }
+    symbols.refine(&exact, hull);
     exact
 }
 
@@ -119,7 +130,7 @@ impl Axis<'_> {
             Bound::At(expr) => expr,
         };
         let interval = self.bound_interval(expr);
-        let unlimited = |value: i64| !self.some.has_upper() && value.unsigned_abs() >= SENTINEL;
+        let unlimited = |value: i64| !self.some.has_upper() && value.unsigned_abs() >= 1 << 62;
         let (lo, hi) = (interval.lo(), interval.hi());
         if lo >= 0 {
             let beyond = unlimited(lo) || (self.some.has_upper() && lo >= self.some.hi());

@@ -174,7 +174,8 @@ fn length_interval_on_unbounded_axes() {
         (from(0), at(-5), None, -1, from(0)),
         (from(0), None, at(-5), -1, of(0, 4)),
         (from(10), at(-3), at(i64::MIN), -1, from(8)),
-        (from(2), at(0), at(i32::MAX as i64), 1, from(2)),
+        (from(2), at(0), at(i32::MAX as i64), 1, of(2, i32::MAX as i64)),
+        (from(2), at(0), at(i64::MAX), 1, from(2)),
         (from(2), at(-2), at(i32::MAX as i64), 1, of(2, 2)),
         (from(1), None, None, 2, from(1)),
         (from(0), at(0), at(i64::MAX), i64::MAX, of(0, 1)),
@@ -313,7 +314,10 @@ fn lengths_read_well() {
     let (any, some) = (Interval::DIM, of(1, i64::MAX));
     assert_eq!(shown(any, None, None, 1), "W");
     assert_eq!(shown(any, None, None, -1), "W");
-    assert_eq!(shown(any, Some(0), Some(i32::MAX as i64), 1), "W");
+    assert_eq!(shown(any, Some(0), Some(i64::MAX), 1), "W");
+    assert_eq!(shown(any, Some(0), Some(i32::MAX as i64), 1), "min(W,2147483647)");
+    assert_eq!(shown(any, Some(-2), Some(i32::MAX as i64), 1), "min(W,2)");
+    assert_eq!(shown(of(0, 900), Some(0), Some(i32::MAX as i64), 1), "W");
     assert_eq!(shown(any, Some(-1), Some(i64::MIN), -1), "W");
     assert_eq!(shown(any, Some(1), None, 1), "max(W-1,0)");
     assert_eq!(shown(some, Some(1), None, 1), "W-1");

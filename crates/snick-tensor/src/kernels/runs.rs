@@ -1,4 +1,4 @@
-//! Moving runs of elements: what gathers, scatters, pads and concatenations are made of.
+//! Moving runs of elements: what gathers and scatters are made of.
 //!
 //! A *run* is a number of elements that follow each other in row-major order. Elements move as bits, so every type
 //! does, texts and types below a byte too.
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::layout::checked_len;
 use crate::tensor::{filled, stored_bytes};
-use crate::{Dims, ElementType, Tensor, TensorError, packing};
+use crate::{ElementType, Tensor, TensorError, packing};
 
 /// Copies `len` elements from `from_at` of `from` to `to_at` of `to`; `None` if either lies outside.
 fn copy(et: ElementType, from: &[u8], from_at: usize, to: &mut [u8], to_at: usize, len: usize) -> Option<()> {
@@ -65,7 +65,7 @@ pub fn gather_runs(
         at += run;
     }
     if at != count {
-        return Err(TensorError::ElementCount { dims: Dims::from_slice(dims), found: at });
+        return Err(TensorError::ElementCount { dims: dims.into(), found: at });
     }
     Ok(Tensor::from_packed(et, dims, bytes)?.with_texts(source.texts().cloned()))
 }
@@ -101,75 +101,6 @@ pub fn scatter_runs(
     Ok(Tensor::from_packed(et, base.dims(), bytes)?.with_texts(texts))
 }
 
-/// Tensors that agree in all but one axis, one after the other along that axis.
-///
-/// # Errors
-/// [`TensorError::AxisOutOfRange`], [`TensorError::ShapeMismatch`], [`TensorError::TypeMismatch`],
-/// [`TensorError::TooLarge`]; no inputs at all are an [`TensorError::Argument`].
-pub fn concat(inputs: &[&Tensor], axis: usize) -> Result<Tensor, TensorError> {
-    let first = inputs.first().ok_or_else(|| TensorError::argument("concat", "no inputs"))?;
-    let et = first.element_type();
-    let rank = first.rank();
-    if axis >= rank {
-        return Err(TensorError::AxisOutOfRange { axis, rank });
-    }
-    let mut dims = Dims::from_slice(first.dims());
-    dims[axis] = 0;
-    for input in inputs {
-        input.expect(et)?;
-        let same = input.rank() == rank && (0..rank).all(|i| i == axis || input.dims()[i] == dims[i]);
-        let sum = if same { dims[axis].checked_add(input.dims()[axis]) } else { None };
-        dims[axis] = sum.ok_or_else(|| TensorError::mismatch("concat", first.dims(), input.dims()))?;
-    }
-    let mut bytes = filled(stored_bytes(et, &dims)?, 0u8)?;
-    if checked_len(&dims) != Some(0) {
-        let (all, texts) = one_table(inputs);
-        let outer: usize = dims[..axis].iter().product();
-        let inner: usize = dims[axis + 1..].iter().product();
-        let row = dims[axis] * inner;
-        let mut first_of_row = 0;
-        for input in &all {
-            let run = input.dims()[axis] * inner;
-            let from = input.to_units();
-            for i in 0..outer {
-                copy(et, &from, i * run, &mut bytes, i * row + first_of_row, run)
-                    .ok_or_else(|| outside("concat"))?;
-            }
-            first_of_row += run;
-        }
-        return Ok(Tensor::from_packed(et, &dims, bytes)?.with_texts(texts));
-    }
-    Ok(Tensor::from_packed(et, &dims, bytes)?.with_texts(first.texts().cloned()))
-}
-
-/// The indices `indices` of one axis, in that order.
-///
-/// # Errors
-/// [`TensorError::AxisOutOfRange`], [`TensorError::IndexOutOfRange`], [`TensorError::TooLarge`].
-pub fn take(source: &Tensor, axis: usize, indices: &[usize]) -> Result<Tensor, TensorError> {
-    let rank = source.rank();
-    let Some(&size) = source.dims().get(axis) else {
-        return Err(TensorError::AxisOutOfRange { axis, rank });
-    };
-    if let Some(&index) = indices.iter().find(|&&i| i >= size) {
-        return Err(TensorError::IndexOutOfRange {
-            index: i64::try_from(index).unwrap_or(i64::MAX),
-            dim: size,
-        });
-    }
-    let mut dims = Dims::from_slice(source.dims());
-    dims[axis] = indices.len();
-    // Checks the size before the products below are taken.
-    stored_bytes(source.element_type(), &dims)?;
-    if checked_len(&dims) == Some(0) {
-        return gather_runs(source, &dims, 0, []);
-    }
-    let outer: usize = dims[..axis].iter().product();
-    let inner: usize = dims[axis + 1..].iter().product();
-    let starts = (0..outer).flat_map(|o| indices.iter().map(move |i| (o * size + i) * inner));
-    gather_runs(source, &dims, inner, starts)
-}
-
 /// The tensors with their texts in one table; as they are if they have none.
 fn one_table<'a>(inputs: &[&'a Tensor]) -> (Vec<Cow<'a, Tensor>>, Option<Arc<[String]>>) {
     let strings = inputs.iter().all(|t| t.element_type() == ElementType::String);
@@ -201,18 +132,12 @@ mod tests {
                 .unwrap()
                 .cast(et.parse().unwrap())
                 .unwrap();
-            let rows = take(&t, 0, &[1, 0, 1]).unwrap();
+            let rows = gather_runs(&t, &[3, 3], 3, [3, 0, 3]).unwrap();
             assert_eq!(rows.to_i64_vec().unwrap(), [1, 1, 0, 0, 1, 0, 1, 1, 0], "{et}");
-            let both = concat(&[&t, &rows], 0).unwrap();
-            assert_eq!(both.dims(), [5, 3]);
-            assert_eq!(
-                concat(&[&t, &t], 1).unwrap().to_i64_vec().unwrap(),
-                [0, 1, 0, 0, 1, 0, 1, 1, 0, 1, 1, 0]
-            );
-            let put = scatter_runs(&t, 2, [3, 0], &take(&t, 0, &[0]).unwrap().slice(1, 0, 2, 1).unwrap());
-            assert!(put.is_err());
-            let put = scatter_runs(&t, 3, [3], &take(&t, 0, &[0]).unwrap()).unwrap();
-            assert_eq!(put.to_i64_vec().unwrap(), [0, 1, 0, 0, 1, 0]);
+            let row = gather_runs(&t, &[3], 3, [0]).unwrap();
+            assert_eq!(scatter_runs(&t, 3, [3], &row).unwrap().to_i64_vec().unwrap(), [0, 1, 0, 0, 1, 0]);
+            assert!(scatter_runs(&t, 3, [4], &row).is_err());
+            assert!(scatter_runs(&t, 2, [0, 0], &row).is_err());
         }
     }
 
@@ -220,20 +145,15 @@ mod tests {
     fn texts_keep_their_table() {
         let a = Tensor::strings(&[2], vec!["a".into(), "b".into()]).unwrap();
         let c = Tensor::strings(&[1], vec!["c".into()]).unwrap();
-        let all = concat(&[&a, &c], 0).unwrap();
-        assert_eq!(all.as_strings().unwrap(), ["a", "b", "c"]);
         assert_eq!(scatter_runs(&a, 1, [0], &c).unwrap().as_strings().unwrap(), ["c", "b"]);
-        assert_eq!(take(&all, 0, &[2, 2]).unwrap().as_strings().unwrap(), ["c", "c"]);
+        assert_eq!(gather_runs(&a, &[3], 1, [1, 0, 1]).unwrap().as_strings().unwrap(), ["b", "a", "b"]);
     }
 
     #[test]
     fn what_lies_outside_is_refused() {
         let t = Tensor::from_vec(&[2, 2], vec![1u8, 2, 3, 4]).unwrap();
-        assert!(take(&t, 2, &[0]).is_err());
-        assert!(take(&t, 0, &[2]).is_err());
         assert!(gather_runs(&t, &[2], 2, [3]).is_err());
         assert!(gather_runs(&t, &[3], 2, [0]).is_err());
-        assert!(concat(&[&t, &t.slice(1, 0, 1, 1).unwrap()], 0).is_err());
-        assert!(take(&t, 0, &[]).unwrap().is_empty());
+        assert!(gather_runs(&t, &[0, 2], 2, []).unwrap().is_empty());
     }
 }

@@ -21,19 +21,29 @@ pub fn type_range(et: ElementType) -> Interval {
     range.and_then(|(lo, hi)| Interval::new(lo, hi)).unwrap_or(Interval::ANY)
 }
 
+/// Whether sizes are counted in this type: then a size without a known bound is taken to fit it, and no bound comes
+/// from the type.
+fn counts_sizes(et: ElementType) -> bool {
+    matches!(et, ElementType::I32 | ElementType::I64 | ElementType::U32 | ElementType::U64)
+}
+
 /// What an element can be: its expression's interval, inside its type.
 pub fn element_interval(cx: &Infer, element: &SymExpr, et: ElementType) -> Interval {
     let interval = cx.interval(element);
-    interval.meet(type_range(et)).unwrap_or(interval)
+    let range = if counts_sizes(et) && !interval.has_upper() { Interval::ANY } else { type_range(et) };
+    interval.meet(range).unwrap_or(interval)
 }
 
-/// Whether a result of finite arithmetic on `operands` stays within the type. 64-bit results may be unbounded only
-/// where an operand is: sizes without a known bound do not reach 2^63.
+/// Whether a result of finite arithmetic on `operands` stays within the type. The result may be unbounded only where
+/// an operand is: sizes without a known bound do not reach the end of the type they are counted in.
 pub fn fits(et: ElementType, result: Interval, operands: &[Interval]) -> bool {
     let wide = operands.iter().any(|i| !i.has_lower() || !i.has_upper());
-    let bounded = wide || (result.has_lower() && result.has_upper());
     let somewhere = result.lo() < i64::MAX && result.hi() > i64::MIN;
-    type_range(et).covers(&result) && bounded && somewhere
+    let range = type_range(et);
+    let open = wide && counts_sizes(et);
+    let low = result.lo() >= range.lo() && result.has_lower() || open && !result.has_lower();
+    let high = result.hi() <= range.hi() && result.has_upper() || open && !result.has_upper();
+    low && high && somewhere
 }
 
 /// `expr` if its interval, computed from those of its operands, shows that it does not wrap.

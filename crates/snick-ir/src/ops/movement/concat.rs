@@ -2,8 +2,7 @@
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr};
-use snick_tensor::kernels::runs;
-use snick_tensor::{ElementType, Tensor};
+use snick_tensor::{ElementType, Tensor, kernels};
 
 use crate::ops::movement::follow::follow;
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
@@ -44,7 +43,7 @@ impl OpDef for Concat {
         if let [input] = inputs {
             return Ok(vec![input.clone()]);
         }
-        Ok(vec![runs::concat(&inputs.iter().collect::<Vec<_>>(), axis)?])
+        Ok(vec![kernels::concat(&inputs.iter().collect::<Vec<_>>(), axis)?])
     }
 }
 

@@ -2,11 +2,10 @@
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr};
-use snick_tensor::kernels::runs;
-use snick_tensor::{Dims, Tensor};
+use snick_tensor::{Dims, Tensor, kernels};
 
 use super::follow::follow;
-use super::indices::{count, expect_position, position, scalar};
+use super::indices::{expect_position, scalar};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
 
 /// Puts in place of one axis of input 0 the axes of the indices (input 1); input 2 is the axis. The first
@@ -54,58 +53,28 @@ impl OpDef for Gather {
         let (data, indices) = (&inputs[0], &inputs[1]);
         let axis = normalize_axis(scalar("axis", &inputs[2])?, data.rank())?;
         let batch = self.batch(indices.rank(), axis)?;
-        let (of, at) = (data.dims(), indices.dims());
-        if of[..batch] != at[..batch] {
-            return Err(OpError::clash("batch dims", format!("{of:?}"), format!("{at:?}")));
-        }
-        let mut dims = Dims::from_slice(&of[..axis]);
-        dims.extend_from_slice(&at[batch..]);
-        dims.extend_from_slice(&of[axis + 1..]);
-        let size = of[axis];
-        let (batches, outer, inner) = (count(&of[..batch]), count(&of[batch..axis]), count(&of[axis + 1..]));
-        let each = count(&at[batch..]);
-        let mut positions = Vec::with_capacity(indices.len());
-        let mut outside = false;
-        for index in indices.to_i64_vec()? {
-            let index = match index {
-                ..0 if self.since < 8 => None,
-                index => position(index, size),
-            };
-            outside |= index.is_none();
-            positions.push(index);
-        }
-        if outside && self.since >= 8 {
-            for &index in &indices.to_i64_vec()? {
-                expect_position(index, size)?;
-            }
-        }
-        if !outside && batches == 1 && each == 1 && indices.rank() == batch {
+        if let ([], 8..) = (indices.dims(), self.since) {
             // One index: a view.
-            if let [Some(position)] = positions.as_slice() {
-                return Ok(vec![data.slice(axis, *position, 1, 1)?.squeeze(axis)?]);
+            let at = expect_position(scalar("index", indices)?, data.dims()[axis])?;
+            return Ok(vec![data.slice(axis, at, 1, 1)?.squeeze(axis)?]);
+        }
+        let size = data.dims()[axis];
+        let outside = |index: &i64| usize::try_from(*index).map_or(true, |at| at >= size);
+        if self.since < 8 && indices.element_type().is_integer() {
+            let mut values = indices.to_i64_vec()?;
+            if values.iter().any(outside) {
+                // Zeros stand behind the data for all that lies outside.
+                let mut dims = Dims::from_slice(data.dims());
+                dims[axis] = 1;
+                let zeros = Tensor::zeros(data.element_type(), &dims)?;
+                let nowhere = i64::try_from(size).unwrap_or(i64::MAX);
+                values.iter_mut().filter(|index| outside(index)).for_each(|index| *index = nowhere);
+                let indices = Tensor::from_vec(indices.dims(), values)?;
+                let data = kernels::concat(&[data, &zeros], axis)?;
+                return Ok(vec![kernels::gather(&data, &indices, axis, batch, false)?]);
             }
         }
-        // Zeros stand behind the data where an index may lie outside.
-        let source = match outside {
-            true => {
-                let zeros = Tensor::zeros(data.element_type(), &[inner])?;
-                runs::concat(&[&data.reshape(&[data.len()])?, &zeros], 0)?
-            }
-            false => data.clone(),
-        };
-        let (positions, nowhere) = (&positions, data.len());
-        let starts = (0..batches).flat_map(|b| {
-            (0..outer).flat_map(move |o| {
-                positions[b * each..(b + 1) * each]
-                    .iter()
-                    .map(move |at| at.map_or(nowhere, |at| ((b * outer + o) * size + at) * inner))
-            })
-        });
-        Tensor::zeros(data.element_type(), &[])?.broadcast_to(&dims)?;
-        if dims.contains(&0) {
-            return Ok(vec![Tensor::zeros(data.element_type(), &dims)?]);
-        }
-        Ok(vec![runs::gather_runs(&source, &dims, inner, starts)?])
+        Ok(vec![kernels::gather(data, indices, axis, batch, self.since >= 8)?])
     }
 }
 

@@ -3,28 +3,15 @@
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::Tensor;
-use snick_tensor::kernels::runs;
+use snick_tensor::kernels::{self, PadMode};
 
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
-/// What the new elements are.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Mode {
-    /// Input 3, or 0.
-    Constant,
-    /// The outermost element.
-    Edge,
-    /// The elements mirrored at the outermost one, which is not repeated.
-    Reflect,
-    /// The elements mirrored at the edge, the outermost one repeated.
-    Symmetric,
-}
-
-const MODES: &[(&str, Mode)] = &[
-    ("constant", Mode::Constant),
-    ("edge", Mode::Edge),
-    ("reflect", Mode::Reflect),
-    ("symmetric", Mode::Symmetric),
+const MODES: &[(&str, PadMode)] = &[
+    ("constant", PadMode::Constant),
+    ("edge", PadMode::Edge),
+    ("reflect", PadMode::Reflect),
+    ("symmetric", PadMode::Symmetric),
 ];
 
 /// Adds `pads_begin` elements (input 1) before and `pads_end` elements (input 2) after each axis of input 0. Pads
@@ -32,7 +19,7 @@ const MODES: &[(&str, Mode)] = &[
 #[derive(Clone, PartialEq, Debug)]
 pub struct Pad {
     /// What the new elements are.
-    pub pad_mode: Mode,
+    pub pad_mode: PadMode,
 }
 
 impl OpDef for Pad {
@@ -40,7 +27,7 @@ impl OpDef for Pad {
     const ARITY: Arity = Arity::between(3, 4);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        Ok(Self { pad_mode: raw.attrs.choice("pad_mode", MODES)?.unwrap_or(Mode::Constant) })
+        Ok(Self { pad_mode: raw.attrs.choice("pad_mode", MODES)?.unwrap_or(PadMode::Constant) })
     }
 
     fn attrs(&self) -> Attrs<'static> {
@@ -54,7 +41,7 @@ impl OpDef for Pad {
             cx.expect_rank(i, "1", |rank| rank == 1)?;
         }
         let mut element_type = cx.element_type(0);
-        if self.pad_mode == Mode::Constant && cx.len() > 3 {
+        if self.pad_mode == PadMode::Constant && cx.len() > 3 {
             element_type = cx.common_type([0, 3])?;
             cx.expect_rank(3, "0", |rank| rank == 0)?;
         }
@@ -75,25 +62,15 @@ impl OpDef for Pad {
     }
 
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let (begin, end) = (inputs[1].to_i64_vec()?, inputs[2].to_i64_vec()?);
-        let rank = inputs[0].rank();
-        for pads in [&begin, &end] {
-            if pads.len() != rank {
-                return Err(OpError::mismatch("the number of pads", pads.len(), rank));
-            }
-        }
-        let mut tensor = inputs[0].clone();
-        for (axis, (&begin, &end)) in begin.iter().zip(&end).enumerate() {
-            if (begin, end) == (0, 0) {
-                continue;
-            }
-            let value = match inputs.get(3).filter(|_| self.pad_mode == Mode::Constant) {
-                Some(value) => value.reshape(&[])?,
-                None => Tensor::zeros(tensor.element_type(), &[])?,
+        let pads = |i: usize| -> Result<Vec<isize>, OpError> {
+            let pads = inputs[i].to_i64_vec()?;
+            let narrow = |pad: i64| {
+                isize::try_from(pad).map_err(|_| OpError::out_of_range("pad", pad, "a number of elements"))
             };
-            tensor = self.pad(&tensor, axis, begin, end, &value)?;
-        }
-        Ok(vec![tensor])
+            pads.into_iter().map(narrow).collect()
+        };
+        let value = inputs.get(3).filter(|_| self.pad_mode == PadMode::Constant);
+        Ok(vec![kernels::pad(&inputs[0], &pads(1)?, &pads(2)?, self.pad_mode, value)?])
     }
 }
 
@@ -139,62 +116,12 @@ impl Pad {
     /// How many elements the mode finds beyond each end of an axis; `None` for any number.
     fn most(&self, dim: i64) -> Option<i64> {
         match self.pad_mode {
-            Mode::Constant => None,
+            PadMode::Constant => None,
             _ if dim == i64::MAX => None,
-            Mode::Edge => (dim == 0).then_some(0),
-            Mode::Reflect => Some((dim - 1).max(0)),
-            Mode::Symmetric => Some(dim),
+            PadMode::Edge => (dim == 0).then_some(0),
+            PadMode::Reflect => Some((dim - 1).max(0)),
+            PadMode::Symmetric => Some(dim),
         }
-    }
-
-    fn pad(
-        &self,
-        tensor: &Tensor,
-        axis: usize,
-        begin: i64,
-        end: i64,
-        value: &Tensor,
-    ) -> Result<Tensor, OpError> {
-        let dim = tensor.dims()[axis] as i64;
-        let size = dim.checked_add(begin).and_then(|n| n.checked_add(end)).filter(|&n| n >= 0);
-        let size = size.ok_or_else(|| {
-            OpError::mismatch("the padded size", format!("{dim} + {begin} + {end}"), "not negative")
-        })?;
-        let most = self.most(dim);
-        if let Some(most) = most.filter(|&most| begin.max(end).max(0) > most) {
-            return Err(OpError::out_of_range("pad", begin.max(end), format!("at most {most} in this mode")));
-        }
-        // What is left of the input: indices `first..last`.
-        let first = (-begin).clamp(0, dim);
-        let last = dim.saturating_add(end).clamp(first, dim);
-        let mut dims = snick_tensor::Dims::from_slice(tensor.dims());
-        dims[axis] = usize::try_from(size).unwrap_or(usize::MAX);
-        // Refuses what is too large before memory is taken.
-        let whole = value.broadcast_to(&dims)?;
-        if self.pad_mode == Mode::Constant {
-            let len = |n: i64| usize::try_from(n.max(0)).unwrap_or(0);
-            let before = begin.max(0).min(size);
-            let kept = (last - first).min(size - before);
-            let parts = [
-                whole.slice(axis, 0, len(before), 1)?,
-                tensor.slice(axis, len(first), len(kept), 1)?,
-                whole.slice(axis, 0, len(size - before - kept), 1)?,
-            ];
-            return Ok(runs::concat(&parts.iter().collect::<Vec<_>>(), axis)?);
-        }
-        let source = |at: i64| {
-            let at = at - begin;
-            let at = match self.pad_mode {
-                Mode::Edge => at.clamp(0, (dim - 1).max(0)),
-                Mode::Reflect if at < 0 => -at,
-                Mode::Reflect if at >= dim => 2 * (dim - 1) - at,
-                Mode::Symmetric if at < 0 => -at - 1,
-                Mode::Symmetric if at >= dim => 2 * dim - 1 - at,
-                _ => at,
-            };
-            usize::try_from(at).unwrap_or(usize::MAX)
-        };
-        Ok(runs::take(tensor, axis, &(0..size).map(source).collect::<Vec<_>>())?)
     }
 }
 
@@ -202,7 +129,7 @@ impl Pad {
 mod tests {
     use super::*;
 
-    fn run(pad_mode: Mode, begin: i64, end: i64) -> Option<Vec<i64>> {
+    fn run(pad_mode: PadMode, begin: i64, end: i64) -> Option<Vec<i64>> {
         let t = Tensor::from_vec(&[3], vec![1i32, 2, 3]).unwrap();
         let list = |v: i64| Tensor::from_vec(&[1], vec![v]).unwrap();
         let out = Pad { pad_mode }.eval(&[t, list(begin), list(end), Tensor::scalar(9i32)]).ok()?;
@@ -211,21 +138,21 @@ mod tests {
 
     #[test]
     fn every_mode() {
-        assert_eq!(run(Mode::Constant, 1, 2), Some(vec![9, 1, 2, 3, 9, 9]));
-        assert_eq!(run(Mode::Edge, 1, 2), Some(vec![1, 1, 2, 3, 3, 3]));
-        assert_eq!(run(Mode::Reflect, 2, 1), Some(vec![3, 2, 1, 2, 3, 2]));
-        assert_eq!(run(Mode::Symmetric, 2, 3), Some(vec![2, 1, 1, 2, 3, 3, 2, 1]));
-        assert_eq!(run(Mode::Reflect, 3, 0), None);
-        assert_eq!(run(Mode::Symmetric, 4, 0), None);
+        assert_eq!(run(PadMode::Constant, 1, 2), Some(vec![9, 1, 2, 3, 9, 9]));
+        assert_eq!(run(PadMode::Edge, 1, 2), Some(vec![1, 1, 2, 3, 3, 3]));
+        assert_eq!(run(PadMode::Reflect, 2, 1), Some(vec![3, 2, 1, 2, 3, 2]));
+        assert_eq!(run(PadMode::Symmetric, 2, 3), Some(vec![2, 1, 1, 2, 3, 3, 2, 1]));
+        assert_eq!(run(PadMode::Reflect, 3, 0), None);
+        assert_eq!(run(PadMode::Symmetric, 4, 0), None);
     }
 
     #[test]
     fn negative_pads_remove() {
-        assert_eq!(run(Mode::Constant, -1, -1), Some(vec![2]));
-        assert_eq!(run(Mode::Constant, -3, 2), Some(vec![9, 9]));
-        assert_eq!(run(Mode::Edge, -1, 2), Some(vec![2, 3, 3, 3]));
-        assert_eq!(run(Mode::Reflect, -1, 2), Some(vec![2, 3, 2, 1]));
-        assert_eq!(run(Mode::Symmetric, -2, 2), Some(vec![3, 3, 2]));
-        assert_eq!(run(Mode::Constant, -2, -2), None);
+        assert_eq!(run(PadMode::Constant, -1, -1), Some(vec![2]));
+        assert_eq!(run(PadMode::Constant, -3, 2), Some(vec![9, 9]));
+        assert_eq!(run(PadMode::Edge, -1, 2), Some(vec![2, 3, 3, 3]));
+        assert_eq!(run(PadMode::Reflect, -1, 2), Some(vec![2, 3, 2, 1]));
+        assert_eq!(run(PadMode::Symmetric, -2, 2), Some(vec![3, 3, 2]));
+        assert_eq!(run(PadMode::Constant, -2, -2), None);
     }
 }

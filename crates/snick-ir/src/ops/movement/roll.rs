@@ -1,8 +1,7 @@
 //! Roll-7: elements shifted along axes, those that leave at one end coming in at the other.
 
-use smallvec::smallvec;
-use snick_tensor::Tensor;
-use snick_tensor::kernels::runs;
+use smallvec::{SmallVec, smallvec};
+use snick_tensor::{Tensor, kernels};
 
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
 
@@ -53,25 +52,15 @@ impl OpDef for Roll {
         if !scalar && shifts.len() != axes.len() {
             return Err(OpError::mismatch("the number of shifts", shifts.len(), axes.len()));
         }
-        let mut tensor = inputs[0].clone();
-        for (i, &axis) in axes.iter().enumerate() {
-            let shift = if scalar { shifts.first() } else { shifts.get(i) };
-            tensor = roll(&tensor, normalize_axis(axis, tensor.rank())?, shift.copied().unwrap_or(0))?;
-        }
-        Ok(vec![tensor])
+        let rank = inputs[0].rank();
+        let at: SmallVec<[usize; 4]> =
+            axes.iter().map(|&axis| normalize_axis(axis, rank)).collect::<Result<_, _>>()?;
+        let shifts: Vec<i64> = match shifts.as_slice() {
+            [shift] if scalar => vec![*shift; at.len()],
+            _ => shifts,
+        };
+        Ok(vec![kernels::roll(&inputs[0], &shifts, &at)?])
     }
-}
-
-fn roll(tensor: &Tensor, axis: usize, shift: i64) -> Result<Tensor, OpError> {
-    let dim = tensor.dims()[axis];
-    let by = i64::try_from(dim).ok().and_then(|dim| shift.checked_rem_euclid(dim)).unwrap_or(0);
-    let by = usize::try_from(by).unwrap_or(0);
-    if by == 0 {
-        return Ok(tensor.clone());
-    }
-    let back = tensor.slice(axis, dim - by, by, 1)?;
-    let front = tensor.slice(axis, 0, dim - by, 1)?;
-    Ok(runs::concat(&[&back, &front], axis)?)
 }
 
 #[cfg(test)]

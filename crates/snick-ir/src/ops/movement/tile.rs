@@ -2,7 +2,7 @@
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr};
-use snick_tensor::{Dims, Tensor, TensorError};
+use snick_tensor::{Dims, Tensor, kernels};
 
 use super::follow::follow;
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
@@ -51,22 +51,9 @@ impl OpDef for Tile {
 
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let repeats = inputs[1].to_i64_vec()?;
-        let data = inputs[0].dims();
-        let rank = data.len().max(repeats.len());
-        let (mut dims, mut split, mut spread) = (Dims::new(), Dims::new(), Dims::new());
-        for axis in 0..rank {
-            let dim = (axis + data.len()).checked_sub(rank).map_or(1, |i| data[i]);
-            let times = (axis + repeats.len()).checked_sub(rank).map_or(1, |i| repeats[i]);
-            let times = usize::try_from(times.max(0)).unwrap_or(usize::MAX);
-            let too_large = || TensorError::TooLarge {
-                element_type: inputs[0].element_type(),
-                dims: Dims::from_slice(&[dim, times]),
-            };
-            dims.push(dim.checked_mul(times).ok_or_else(too_large)?);
-            split.extend_from_slice(&[1, dim]);
-            spread.extend_from_slice(&[times, dim]);
-        }
-        Ok(vec![inputs[0].reshape(&split)?.broadcast_to(&spread)?.reshape(&dims)?])
+        let repeats: Dims =
+            repeats.into_iter().map(|n| usize::try_from(n.max(0)).unwrap_or(usize::MAX)).collect();
+        Ok(vec![kernels::tile(&inputs[0], &repeats)?])
     }
 }
 

@@ -52,6 +52,9 @@ impl OpDef for Squeeze {
         };
         let mut tensor = inputs[0].clone();
         for (axis, &dim) in dims.iter().enumerate().rev() {
+            if dim != 1 && listed.contains(&axis) && self.allow_axis_skip != Some(true) {
+                return Err(OpError::mismatch(format!("the size of axis {axis}"), dim, 1));
+            }
             if dim == 1 && (listed.is_empty() || listed.contains(&axis)) {
                 tensor = tensor.squeeze(axis)?;
             }
@@ -105,7 +108,7 @@ mod tests {
         assert_eq!(run(&[t.clone()]), Some(vec![3]));
         assert_eq!(run(&[t.clone(), axes(&[])]), Some(vec![3]));
         assert_eq!(run(&[t.clone(), axes(&[-1])]), Some(vec![1, 3]));
-        assert_eq!(run(&[t.clone(), axes(&[0, 1])]), Some(vec![3, 1]));
+        assert_eq!(run(&[t.clone(), axes(&[0, 1])]), None);
         assert_eq!(run(&[t, axes(&[3])]), None);
     }
 }

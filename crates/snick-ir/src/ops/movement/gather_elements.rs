@@ -1,0 +1,126 @@
+//! GatherElements-6: one element for every index.
+
+use smallvec::{SmallVec, smallvec};
+use snick_shape::{Shape, SymExpr};
+use snick_tensor::kernels::runs;
+use snick_tensor::{ElementType, Tensor};
+
+use super::follow::follow;
+use super::indices::{count, expect_position};
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
+
+/// The output has the shape of the indices (input 1): at each place the element of input 0 whose position is that
+/// place, but along `axis` the index there. Negative indices count from the end.
+#[derive(Clone, PartialEq, Debug)]
+pub struct GatherElements {
+    /// The axis; negative ones count from the end.
+    pub axis: i64,
+}
+
+impl OpDef for GatherElements {
+    const NAMES: &'static [OpName] = &[OpName::openvino("GatherElements", &[6])];
+    const ARITY: Arity = Arity::exactly(2);
+
+    fn parse(raw: &RawNode) -> Result<Self, OpError> {
+        Ok(Self { axis: raw.attrs.int("axis")?.unwrap_or(0) })
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        Attrs::new().with("axis", self.axis)
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        let got = cx.element_type(1);
+        if !matches!(got, ElementType::I32 | ElementType::I64 | ElementType::Dynamic) {
+            return Err(OpError::element_type("input 1", got, "i32 or i64"));
+        }
+        let shape = match (cx.shape(0).dims(), cx.shape(1).dims()) {
+            (Some(data), None) => {
+                let axis = normalize_axis(self.axis, data.len())?;
+                let Some(mut dims) = cx.unknown_dims(data.len()).dims().map(SmallVec::<[SymExpr; 4]>::from)
+                else {
+                    return Ok(smallvec![Fact::unknown()]);
+                };
+                for (at, dim) in data.iter().enumerate().filter(|(at, _)| *at != axis) {
+                    dims[at] = dim.clone();
+                }
+                Shape::ranked(dims)
+            }
+            (None, indices) => {
+                if let Some(indices) = indices {
+                    normalize_axis(self.axis, indices.len())?;
+                }
+                cx.shape(1).clone()
+            }
+            (Some(data), Some(indices)) => {
+                let axis = normalize_axis(self.axis, data.len())?;
+                let clash = |cx: &Infer| cx.shapes_clash("gather elements of", cx.shape(0), cx.shape(1));
+                if data.len() != indices.len() {
+                    return Err(clash(cx));
+                }
+                let mut dims: SmallVec<[SymExpr; 4]> = indices.into();
+                for (at, dim) in data.iter().enumerate().filter(|(at, _)| *at != axis) {
+                    let merged = cx.merge(dim, &dims[at]);
+                    dims[at] = merged.ok_or_else(|| clash(cx))?;
+                }
+                Shape::ranked(dims)
+            }
+        };
+        let elements = follow(self, cx, &[0], &shape);
+        Ok(smallvec![Fact::new(cx.element_type(0), shape).with_elements(elements)])
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let starts = starts(inputs[0].dims(), &inputs[1], self.axis)?;
+        Ok(vec![runs::gather_runs(&inputs[0], inputs[1].dims(), 1, starts)?])
+    }
+}
+
+/// The row-major position in `dims` of the element each index means. Off the axis no size of the indices may
+/// exceed that of the data.
+pub(crate) fn starts(dims: &[usize], indices: &Tensor, axis: i64) -> Result<Vec<usize>, OpError> {
+    let axis = normalize_axis(axis, dims.len())?;
+    let at = indices.dims();
+    if at.len() != dims.len() || (0..dims.len()).any(|i| i != axis && at[i] > dims[i]) {
+        return Err(OpError::clash("data and indices", format!("{dims:?}"), format!("{at:?}")));
+    }
+    let strides: SmallVec<[usize; 6]> = (0..dims.len()).map(|i| count(&dims[i + 1..])).collect();
+    let values = indices.to_i64_vec()?;
+    let mut place: SmallVec<[usize; 6]> = SmallVec::from_elem(0, dims.len());
+    let mut starts = Vec::with_capacity(values.len());
+    for index in values {
+        let mut start = 0;
+        for (i, stride) in strides.iter().enumerate() {
+            let position = if i == axis { expect_position(index, dims[i])? } else { place[i] };
+            start += position * stride;
+        }
+        starts.push(start);
+        for i in (0..place.len()).rev() {
+            place[i] += 1;
+            if place[i] < at[i] {
+                break;
+            }
+            place[i] = 0;
+        }
+    }
+    Ok(starts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn along_either_axis() {
+        let t = Tensor::from_vec(&[2, 2], vec![1i32, 2, 3, 4]).unwrap();
+        let run = |axis, dims: &[usize], indices: &[i64]| {
+            let indices = Tensor::from_vec(dims, indices.to_vec()).unwrap();
+            Some(GatherElements { axis }.eval(&[t.clone(), indices]).ok()?[0].to_i64_vec().unwrap())
+        };
+        assert_eq!(run(1, &[2, 2], &[0, 0, 1, 0]), Some(vec![1, 1, 4, 3]));
+        assert_eq!(run(0, &[1, 2], &[-1, 0]), Some(vec![3, 2]));
+        assert_eq!(run(0, &[1, 2], &[2, 0]), None);
+        assert_eq!(run(0, &[2], &[0, 0]), None);
+        assert_eq!(run(0, &[1, 3], &[0, 0, 0]), None);
+    }
+}

@@ -1,0 +1,103 @@
+//! GatherTree-1: beams followed back from their last step.
+
+use smallvec::smallvec;
+use snick_shape::Shape;
+use snick_tensor::Tensor;
+
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+
+/// For each batch and beam the ids (input 0, `[step, batch, beam]`) along the way that the parents (input 1) tell,
+/// up to the number of steps of the batch (input 2); what follows the first `end_token` (input 3) is `end_token`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct GatherTree;
+
+impl OpDef for GatherTree {
+    const NAMES: &'static [OpName] = &[OpName::openvino("GatherTree", &[1])];
+    const ARITY: Arity = Arity::exactly(4);
+
+    fn parse(_: &RawNode) -> Result<Self, OpError> {
+        Ok(Self)
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        Attrs::new()
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        let element_type = cx.common_type(0..4)?;
+        cx.expect_rank(0, "3", |rank| rank == 3)?;
+        cx.expect_rank(1, "3", |rank| rank == 3)?;
+        cx.expect_rank(2, "1", |rank| rank == 1)?;
+        cx.expect_rank(3, "0", |rank| rank == 0)?;
+        let mut shape = cx.merge_shapes("follow parents", cx.shape(0), cx.shape(1))?;
+        if let (Some([steps, batch, beams]), Some([lengths])) = (shape.dims(), cx.shape(2).dims()) {
+            let merged = cx.merge(batch, lengths);
+            let clash = || cx.shapes_clash("follow parents by batch", &shape, cx.shape(2));
+            shape = Shape::ranked([steps.clone(), merged.ok_or_else(clash)?, beams.clone()]);
+        }
+        Ok(smallvec![Fact::new(element_type, shape)])
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let dims = inputs[0].dims();
+        let clash = || {
+            let right = format!("{:?} and {:?}", inputs[1].dims(), inputs[2].dims());
+            OpError::clash("ids, parents and lengths", format!("{dims:?}"), right)
+        };
+        let &[steps, batches, beams] = dims else { return Err(clash()) };
+        if inputs[1].dims() != dims || inputs[2].dims() != [batches] || inputs[3].len() != 1 {
+            return Err(clash());
+        }
+        let (ids, parents) = (inputs[0].to_f64_vec()?, inputs[1].to_i64_vec()?);
+        let lengths = inputs[2].to_i64_vec()?;
+        let end = inputs[3].to_f64_vec()?.first().copied().unwrap_or(0.0);
+        let mut out = inputs[3].reshape(&[])?.broadcast_to(dims)?.to_f64_vec()?;
+        let at = |step: usize, batch: usize, beam: usize| (step * batches + batch) * beams + beam;
+        for (batch, &length) in lengths.iter().enumerate() {
+            let length = usize::try_from(length).unwrap_or(0).min(steps);
+            for beam in 0..beams {
+                let mut from = beam;
+                for step in (0..length).rev() {
+                    out[at(step, batch, beam)] = ids[at(step, batch, from)];
+                    let parent = parents[at(step, batch, from)];
+                    from =
+                        usize::try_from(parent).ok().filter(|&parent| parent < beams).ok_or_else(|| {
+                            OpError::out_of_range(
+                                "parent",
+                                parent,
+                                format!("below {beams}, the number of beams"),
+                            )
+                        })?;
+                }
+                let mut ended = false;
+                for step in 0..length {
+                    let id = &mut out[at(step, batch, beam)];
+                    if ended {
+                        *id = end;
+                    }
+                    ended |= *id == end;
+                }
+            }
+        }
+        Ok(vec![Tensor::from_vec(dims, out)?.cast(inputs[0].element_type())?])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn beams_are_followed_back() {
+        let ids = vec![1i32, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 10];
+        let parents = vec![0i32, 0, 0, 0, 1, 1, 2, 1, 2, 1, 0, 1];
+        let of = |v: Vec<i32>| Tensor::from_vec(&[4, 1, 3], v).unwrap();
+        let run = |length: i32, end: i32| {
+            let length = Tensor::from_vec(&[1], vec![length]).unwrap();
+            let out = GatherTree.eval(&[of(ids.clone()), of(parents.clone()), length, Tensor::scalar(end)]);
+            out.unwrap()[0].to_i64_vec().unwrap()
+        };
+        assert_eq!(run(3, 10), [2, 2, 2, 6, 5, 6, 7, 8, 9, 10, 10, 10]);
+        assert_eq!(run(4, 8), [2, 2, 2, 5, 6, 5, 8, 7, 8, 8, 2, 8]);
+    }
+}

@@ -1,0 +1,93 @@
+//! NonZero-3: the places of the elements that are not zero.
+
+use smallvec::{SmallVec, smallvec};
+use snick_shape::{Interval, Shape, SymExpr};
+use snick_tensor::{ElementType, Tensor};
+
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+
+/// A row for each axis, a column for each element that is not zero, in row-major order: its index on that axis. A
+/// scalar counts as a vector of one element.
+#[derive(Clone, PartialEq, Debug)]
+pub struct NonZero {
+    /// Type of the indices.
+    pub output_type: ElementType,
+}
+
+const TYPES: &[(&str, ElementType)] = &[("i64", ElementType::I64), ("i32", ElementType::I32)];
+
+impl OpDef for NonZero {
+    const NAMES: &'static [OpName] = &[OpName::openvino("NonZero", &[3])];
+    const ARITY: Arity = Arity::exactly(1);
+
+    fn parse(raw: &RawNode) -> Result<Self, OpError> {
+        Ok(Self { output_type: raw.attrs.choice("output_type", TYPES)?.unwrap_or(ElementType::I64) })
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        Attrs::new().with("output_type", self.output_type)
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        if cx.element_type(0) == ElementType::String {
+            return Err(OpError::element_type("input 0", ElementType::String, "a numeric type or boolean"));
+        }
+        let (rows, most) = match cx.shape(0).dims() {
+            Some(dims) => {
+                let all = dims.iter().fold(Interval::exact(1), |n, dim| n.mul(cx.interval(dim)));
+                (SymExpr::from(dims.len().max(1) as i64), all.hi())
+            }
+            None => (cx.unknown(Interval::DIM), i64::MAX),
+        };
+        let columns = cx.unknown(Interval::new(0, most).unwrap_or(Interval::DIM));
+        let count = cx.input(0).as_tensor().filter(|t| t.len() <= MAX_COUNTED).and_then(|t| places(t).ok());
+        let columns = count.map_or(columns, |places| SymExpr::from(places.len() as i64));
+        Ok(smallvec![Fact::new(self.output_type, Shape::ranked([rows, columns]))])
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let places = places(&inputs[0])?;
+        let dims: SmallVec<[usize; 6]> = match inputs[0].dims() {
+            [] => smallvec![1],
+            dims => dims.into(),
+        };
+        let mut out = Vec::with_capacity(dims.len() * places.len());
+        let mut stride: usize = dims.iter().product();
+        for dim in &dims {
+            stride = stride.checked_div(*dim).unwrap_or(0);
+            out.extend(places.iter().map(|place| (place / stride.max(1) % dim) as i64));
+        }
+        Ok(vec![Tensor::from_vec(&[dims.len(), places.len()], out)?.cast(self.output_type)?])
+    }
+}
+
+/// Constants up to this many elements are counted during inference.
+const MAX_COUNTED: usize = 4096;
+
+/// Row-major positions of the elements that are not zero.
+fn places(tensor: &Tensor) -> Result<Vec<usize>, OpError> {
+    let places = |zeros: &mut dyn Iterator<Item = bool>| -> Vec<usize> {
+        zeros.enumerate().filter(|(_, zero)| !zero).map(|(at, _)| at).collect()
+    };
+    Ok(match tensor.element_type().is_float() {
+        true => places(&mut tensor.to_f64_vec()?.into_iter().map(|x| x == 0.0)),
+        false => places(&mut tensor.to_i64_vec()?.into_iter().map(|x| x == 0)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_by_axis() {
+        let op = NonZero { output_type: ElementType::I64 };
+        let t = Tensor::from_vec(&[2, 2], vec![0.0f32, 1.0, -2.0, 0.5]).unwrap();
+        let out = op.eval(&[t]).unwrap();
+        assert_eq!(out[0].dims(), [2, 3]);
+        assert_eq!(out[0].to_i64_vec().unwrap(), [0, 1, 1, 1, 0, 1]);
+        assert_eq!(op.eval(&[Tensor::scalar(3i32)]).unwrap()[0].dims(), [1, 1]);
+        assert_eq!(op.eval(&[Tensor::scalar(0i32)]).unwrap()[0].dims(), [1, 0]);
+        assert_eq!(op.eval(&[Tensor::zeros(ElementType::I8, &[0, 3]).unwrap()]).unwrap()[0].dims(), [2, 0]);
+    }
+}

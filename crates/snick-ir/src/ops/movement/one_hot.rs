@@ -1,0 +1,109 @@
+//! OneHot-1 and OneHot-16: indices as vectors with one element set.
+
+use smallvec::{SmallVec, smallvec};
+use snick_shape::{Interval, Shape, SymExpr};
+use snick_tensor::kernels::runs;
+use snick_tensor::{Dims, Tensor};
+
+use super::indices::{count, position, scalar};
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
+
+/// A new axis of size `depth` (input 1) that holds `on` (input 2) at the index (input 0) and `off` (input 3)
+/// elsewhere. OneHot-16 may count negative indices from the end; otherwise they set nothing.
+#[derive(Clone, PartialEq, Debug)]
+pub struct OneHot {
+    /// Position of the new axis in the output; negative ones count from the end.
+    pub axis: i64,
+    /// Whether negative indices count from the end; `None` in OneHot-1, where they do not.
+    pub normalizes: Option<bool>,
+}
+
+const MODES: &[(&str, bool)] = &[("ignore_negative", false), ("normalize", true)];
+
+impl OpDef for OneHot {
+    const NAMES: &'static [OpName] = &[OpName::openvino("OneHot", &[1, 16])];
+    const ARITY: Arity = Arity::exactly(4);
+
+    fn parse(raw: &RawNode) -> Result<Self, OpError> {
+        let normalizes = match raw.since {
+            1 => None,
+            _ => Some(raw.attrs.choice("negative_indices_mode", MODES)?.unwrap_or(false)),
+        };
+        Ok(Self { axis: raw.attrs.int("axis")?.unwrap_or(0), normalizes })
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        let attrs = Attrs::new().with("axis", self.axis);
+        match self.normalizes {
+            Some(true) => attrs.with("negative_indices_mode", "normalize"),
+            Some(false) => attrs.with("negative_indices_mode", "ignore_negative"),
+            None => attrs,
+        }
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        cx.expect_integer(0)?;
+        cx.expect_integer(1)?;
+        for i in 1..4 {
+            cx.expect_rank(i, "0", |rank| rank == 0)?;
+        }
+        let element_type = cx.common_type([2, 3])?;
+        let depth = cx.elements_or_unknown(1).and_then(|elements| elements.first().cloned());
+        let depth = match depth {
+            Some(depth) => cx
+                .as_dim(&depth)
+                .ok_or_else(|| OpError::out_of_range("depth", cx.interval(&depth).hi(), "0 or more"))?,
+            None => cx.unknown(Interval::DIM),
+        };
+        let shape = match cx.shape(0).dims() {
+            Some(dims) => {
+                let axis = normalize_axis(self.axis, dims.len() + 1)?;
+                let mut out: SmallVec<[SymExpr; 4]> = dims.into();
+                out.insert(axis, depth);
+                Shape::ranked(out)
+            }
+            None => Shape::unranked(),
+        };
+        Ok(smallvec![Fact::new(element_type, shape)])
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let indices = &inputs[0];
+        let depth = scalar("depth", &inputs[1])?;
+        let depth = usize::try_from(depth).map_err(|_| OpError::out_of_range("depth", depth, "0 or more"))?;
+        let axis = normalize_axis(self.axis, indices.rank() + 1)?;
+        let (on, off) = (inputs[2].reshape(&[1])?, inputs[3].reshape(&[1])?);
+        let mut dims = Dims::from_slice(indices.dims());
+        dims.insert(axis, depth);
+        let base = off.broadcast_to(&dims)?;
+        let (values, inner) = (indices.to_i64_vec()?, count(&indices.dims()[axis..]));
+        let mut starts = Vec::with_capacity(values.len());
+        for (place, index) in values.into_iter().enumerate() {
+            if (index >= 0 || self.normalizes == Some(true))
+                && let Some(at) = position(index, depth)
+            {
+                starts.push((place / inner * depth + at) * inner + place % inner);
+            }
+        }
+        let updates = on.broadcast_to(&[starts.len()])?;
+        Ok(vec![runs::scatter_runs(&base, 1, starts, &updates)?])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_one_of_each() {
+        let indices = Tensor::from_vec(&[3], vec![1i64, -1, 2]).unwrap();
+        let run = |axis, normalizes| {
+            let inputs = [indices.clone(), Tensor::scalar(2i64), Tensor::scalar(5i32), Tensor::scalar(0i32)];
+            let out = OneHot { axis, normalizes }.eval(&inputs).ok()?;
+            Some((out[0].dims().to_vec(), out[0].to_i64_vec().unwrap()))
+        };
+        assert_eq!(run(-1, None), Some((vec![3, 2], vec![0, 5, 0, 0, 0, 0])));
+        assert_eq!(run(0, Some(true)), Some((vec![2, 3], vec![0, 0, 0, 5, 5, 0])));
+        assert_eq!(run(2, None), None);
+    }
+}

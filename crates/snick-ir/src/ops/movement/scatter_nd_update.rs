@@ -1,0 +1,133 @@
+//! ScatterNDUpdate-4 and ScatterNDUpdate-15: slices replaced or combined by tuples of indices.
+
+use smallvec::smallvec;
+use snick_shape::{Shape, SymExpr};
+use snick_tensor::kernels::runs;
+use snick_tensor::kernels::scatter_reduce::{self, scatter_reduce};
+use snick_tensor::{ElementType, Tensor};
+
+use super::follow::follow;
+use super::indices::{count, expect_position};
+use super::reduction::{Reduction, reduction_name};
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+
+/// Input 0 with the slices that the tuples in the last axis of input 1 name replaced by those of the updates
+/// (input 2). ScatterNDUpdate-15 may combine what meets at a place.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ScatterNdUpdate {
+    /// How updates are combined; `None` in the first version, which replaces.
+    pub reduction: Option<Reduction>,
+}
+
+const REDUCTIONS: &[(&str, Reduction)] = &[
+    ("none", None),
+    ("sum", Some(scatter_reduce::Reduction::Sum)),
+    ("sub", Some(scatter_reduce::Reduction::Sub)),
+    ("prod", Some(scatter_reduce::Reduction::Prod)),
+    ("min", Some(scatter_reduce::Reduction::Min)),
+    ("max", Some(scatter_reduce::Reduction::Max)),
+];
+
+impl OpDef for ScatterNdUpdate {
+    const NAMES: &'static [OpName] = &[OpName::openvino("ScatterNDUpdate", &[4, 15])];
+    const ARITY: Arity = Arity::exactly(3);
+
+    fn parse(raw: &RawNode) -> Result<Self, OpError> {
+        if raw.since < 15 {
+            return Ok(Self { reduction: None });
+        }
+        Ok(Self { reduction: Some(raw.attrs.choice("reduction", REDUCTIONS)?.unwrap_or(None)) })
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        match self.reduction {
+            Some(reduction) => Attrs::new().with("reduction", reduction_name(REDUCTIONS, reduction)),
+            None => Attrs::new(),
+        }
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        let got = cx.element_type(1);
+        if !matches!(got, ElementType::I32 | ElementType::I64 | ElementType::Dynamic) {
+            return Err(OpError::element_type("input 1", got, "i32 or i64"));
+        }
+        let element_type = cx.common_type([0, 2])?;
+        cx.expect_rank(0, "1 or more", |rank| rank > 0)?;
+        cx.expect_rank(1, "1 or more", |rank| rank > 0)?;
+        check_updates(cx)?;
+        let shape = cx.shape(0).clone();
+        let elements = match self.reduction.flatten() {
+            None => follow(self, cx, &[0, 2], &shape),
+            Some(_) => None,
+        };
+        Ok(smallvec![Fact::new(element_type, shape).with_elements(elements)])
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let (data, indices, updates) = (&inputs[0], &inputs[1], &inputs[2]);
+        let dims = data.dims();
+        let clash = || {
+            let right = format!("{:?} and {:?}", indices.dims(), updates.dims());
+            OpError::clash("data, indices and updates", format!("{dims:?}"), right)
+        };
+        let (&tuple, places) = indices.dims().split_last().ok_or_else(clash)?;
+        if tuple > dims.len() || !places.iter().chain(&dims[tuple..]).eq(updates.dims()) {
+            return Err(clash());
+        }
+        if updates.is_empty() {
+            return Ok(vec![data.clone()]);
+        }
+        let run = count(&dims[tuple..]);
+        let values = indices.to_i64_vec()?;
+        let mut starts = Vec::with_capacity(count(places));
+        for place in 0..count(places) {
+            let mut slice = 0;
+            for (i, &dim) in dims[..tuple].iter().enumerate() {
+                let index = values.get(place * tuple + i).copied().unwrap_or(0);
+                slice = slice * dim + expect_position(index, dim)?;
+            }
+            starts.push(slice * run);
+        }
+        Ok(vec![match self.reduction.flatten() {
+            None => runs::scatter_runs(data, run, starts, updates)?,
+            Some(reduction) => {
+                let each: Vec<usize> = starts.iter().flat_map(|&at| at..at + run).collect();
+                scatter_reduce(data, &each, updates, reduction, true)?
+            }
+        }])
+    }
+}
+
+/// Ranks and sizes of the updates, as far as they are known.
+fn check_updates(cx: &mut Infer) -> Result<(), OpError> {
+    let (Some(data), Some(indices)) = (cx.shape(0).dims(), cx.shape(1).dims()) else { return Ok(()) };
+    let Some((tuple, places)) = indices.split_last() else { return Ok(()) };
+    if cx.interval(tuple).lo() > data.len() as i64 {
+        return Err(cx.shapes_clash("scatter into by indices", cx.shape(0), cx.shape(1)));
+    }
+    let Some(tuple) = tuple.as_const().and_then(|n| usize::try_from(n).ok()) else { return Ok(()) };
+    let expected: Vec<SymExpr> = places.iter().chain(&data[tuple..]).cloned().collect();
+    cx.merge_shapes("update", &Shape::ranked(expected), cx.shape(2)).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tuples_name_slices() {
+        let data = Tensor::from_vec(&[2, 2], vec![1i32, 2, 3, 4]).unwrap();
+        let run = |reduction, at: &[usize], indices: &[i64], dims: &[usize], updates: &[i32]| {
+            let indices = Tensor::from_vec(at, indices.to_vec()).unwrap();
+            let updates = Tensor::from_vec(dims, updates.to_vec()).unwrap();
+            let out = ScatterNdUpdate { reduction: Some(reduction) }.eval(&[data.clone(), indices, updates]);
+            Some(out.ok()?[0].to_i64_vec().unwrap())
+        };
+        assert_eq!(run(None, &[1, 1], &[1], &[1, 2], &[8, 9]), Some(vec![1, 2, 8, 9]));
+        assert_eq!(run(None, &[1, 2], &[0, -1], &[1], &[8]), Some(vec![1, 8, 3, 4]));
+        let sub = Some(scatter_reduce::Reduction::Sub);
+        assert_eq!(run(sub, &[2, 1], &[0, 0], &[2, 2], &[1, 1, 1, 1]), Some(vec![-1, 0, 3, 4]));
+        assert_eq!(run(None, &[1, 3], &[0, 0, 0], &[1], &[8]), None);
+        assert_eq!(run(None, &[1, 1], &[2], &[1, 2], &[8, 9]), None);
+    }
+}

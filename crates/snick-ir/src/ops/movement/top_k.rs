@@ -1,0 +1,150 @@
+//! TopK-1, TopK-3 and TopK-11: the greatest or least elements along an axis, and where they are.
+
+use smallvec::{SmallVec, smallvec};
+use snick_shape::{Interval, Shape, SymExpr};
+use snick_tensor::kernels::runs;
+use snick_tensor::kernels::top_k::{Order, top_k_indices};
+use snick_tensor::{ElementType, Tensor};
+
+use super::gather_elements::starts;
+use super::indices::scalar;
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
+
+/// The `k` (input 1) best elements of each line along `axis` (output 0) and their indices (output 1). Of equal
+/// elements the first counts.
+///
+/// TopK-1 takes `k` as i8, i32 or i64; TopK-11 can promise `stable`, which snick always is.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TopK {
+    /// The axis; negative ones count from the end.
+    pub axis: i64,
+    /// Whether the greatest elements are the best.
+    pub greatest: bool,
+    /// How the selected elements are sorted.
+    pub sort: Sort,
+    /// Type of output 1.
+    pub index_element_type: ElementType,
+    /// Only in TopK-11.
+    pub stable: Option<bool>,
+    /// Whether this is TopK-1.
+    pub first_version: bool,
+}
+
+/// How the selected elements are sorted.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Sort {
+    /// Not: any order will do; snick gives that of their values.
+    None,
+    /// By index, ascending.
+    Index,
+    /// By value, best first.
+    Value,
+}
+
+const MODES: &[(&str, bool)] = &[("max", true), ("min", false)];
+const SORTS: &[(&str, Sort)] = &[("none", Sort::None), ("index", Sort::Index), ("value", Sort::Value)];
+const TYPES: &[(&str, ElementType)] = &[("i32", ElementType::I32), ("i64", ElementType::I64)];
+
+impl OpDef for TopK {
+    const NAMES: &'static [OpName] = &[OpName::openvino("TopK", &[1, 3, 11])];
+    const ARITY: Arity = Arity::exactly(2);
+
+    fn parse(raw: &RawNode) -> Result<Self, OpError> {
+        let attrs = &raw.attrs;
+        Ok(Self {
+            axis: attrs.int("axis")?.unwrap_or(0),
+            greatest: attrs.choice("mode", MODES)?.unwrap_or(true),
+            sort: attrs.choice("sort", SORTS)?.unwrap_or(Sort::None),
+            index_element_type: attrs.choice("index_element_type", TYPES)?.unwrap_or(ElementType::I32),
+            stable: match raw.since {
+                11.. => Some(attrs.bool("stable")?.unwrap_or(false)),
+                _ => None,
+            },
+            first_version: raw.since < 3,
+        })
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        let sort = SORTS.iter().find(|(_, sort)| *sort == self.sort).map_or("none", |(name, _)| name);
+        let attrs = Attrs::new()
+            .with("axis", self.axis)
+            .with("mode", if self.greatest { "max" } else { "min" })
+            .with("sort", sort)
+            .with("index_element_type", self.index_element_type);
+        match self.stable {
+            Some(stable) => attrs.with("stable", stable),
+            None => attrs,
+        }
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        cx.expect_integer(1)?;
+        let got = cx.element_type(1);
+        let narrow =
+            matches!(got, ElementType::I8 | ElementType::I32 | ElementType::I64 | ElementType::Dynamic);
+        if self.first_version && !narrow {
+            return Err(OpError::element_type("input 1", got, "i8, i32 or i64"));
+        }
+        cx.expect_rank(1, "0", |rank| rank == 0)?;
+        let k = cx.elements_or_unknown(1).and_then(|elements| elements.first().cloned());
+        let k = match k {
+            Some(k) => {
+                cx.as_dim(&k).ok_or_else(|| OpError::out_of_range("k", cx.interval(&k).hi(), "0 or more"))?
+            }
+            None => cx.unknown(Interval::DIM),
+        };
+        let shape = match cx.shape(0).dims() {
+            Some(dims) => {
+                let axis = normalize_axis(self.axis, dims.len())?;
+                let mut out: SmallVec<[SymExpr; 4]> = dims.into();
+                // A k above the size is refused when it is met.
+                out[axis] =
+                    match cx.interval(&k).hi() > cx.interval(&dims[axis]).hi() && k.as_const().is_none() {
+                        true => cx.min(&k, &dims[axis]),
+                        false => k,
+                    };
+                Shape::ranked(out)
+            }
+            None => Shape::unranked(),
+        };
+        Ok(
+            smallvec![
+                Fact::new(cx.element_type(0), shape.clone()),
+                Fact::new(self.index_element_type, shape),
+            ],
+        )
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let data = &inputs[0];
+        let axis = normalize_axis(self.axis, data.rank())?;
+        let k = scalar("k", &inputs[1])?;
+        let k = usize::try_from(k).map_err(|_| OpError::out_of_range("k", k, "0 or more"))?;
+        let order = if self.sort == Sort::Index { Order::Index } else { Order::Value };
+        let indices = top_k_indices(data, axis, k, self.greatest, order)?;
+        let starts = starts(data.dims(), &indices, self.axis)?;
+        let values = runs::gather_runs(data, indices.dims(), 1, starts)?;
+        Ok(vec![values, indices.cast(self.index_element_type)?])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_and_places() {
+        let t = Tensor::from_vec(&[5], vec![3i32, 1, 2, 5, 4]).unwrap();
+        let run = |greatest, sort, k: i64| {
+            let index_element_type = ElementType::I32;
+            let op =
+                TopK { axis: -1, greatest, sort, index_element_type, stable: None, first_version: false };
+            let out = op.eval(&[t.clone(), Tensor::scalar(k)]).ok()?;
+            Some((out[0].to_i64_vec().unwrap(), out[1].to_i64_vec().unwrap()))
+        };
+        assert_eq!(run(true, Sort::Value, 2), Some((vec![5, 4], vec![3, 4])));
+        assert_eq!(run(false, Sort::Index, 3), Some((vec![3, 1, 2], vec![0, 1, 2])));
+        assert_eq!(run(true, Sort::Value, 6), None);
+        assert_eq!(run(true, Sort::Value, -1), None);
+    }
+}

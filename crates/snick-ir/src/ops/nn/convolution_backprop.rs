@@ -1,0 +1,234 @@
+//! ConvolutionBackpropData-1 and GroupConvolutionBackpropData-1: transposed convolution.
+
+use smallvec::{SmallVec, smallvec};
+use snick_shape::{Interval, Shape, SymExpr};
+use snick_tensor::kernels::{self, PadMode, Window};
+use snick_tensor::{Dims, Tensor};
+
+use super::convolution::{operand_type, spatial_rank};
+use super::window::{AutoPad, Numbers, Sliding, at_least, reach, spatial_dims};
+use crate::attrs::AttrValue;
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+
+/// Data `[N, C, spatial..]` by filters `[C, O, kernel..]`, or, grouped, data `[N, G * C, spatial..]` by filters
+/// `[G, C, O, kernel..]`: `[N, O or G * O, larger spatial..]`. An optional third input has the spatial sizes of the
+/// output; otherwise they are `stride * (size - 1) + reach - pads + output_padding`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ConvolutionBackpropData {
+    /// Whether the filters have an axis of groups in front.
+    pub grouped: bool,
+    /// The convolution this is the transpose of.
+    pub sliding: Sliding,
+    /// Elements more at the end of each axis.
+    pub output_padding: Numbers,
+}
+
+const NAMES: [OpName; 2] = [
+    OpName::openvino("ConvolutionBackpropData", &[1]),
+    OpName::openvino("GroupConvolutionBackpropData", &[1]),
+];
+
+impl OpDef for ConvolutionBackpropData {
+    const NAMES: &'static [OpName] = &NAMES;
+    const ARITY: Arity = Arity::between(2, 3);
+
+    fn parse(raw: &RawNode) -> Result<Self, OpError> {
+        Ok(Self {
+            grouped: raw.op_type.eq_ignore_ascii_case(NAMES[1].name),
+            sliding: Sliding::parse(&raw.attrs)?,
+            output_padding: raw.attrs.ints("output_padding")?.unwrap_or_default(),
+        })
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        self.sliding.attrs().with("output_padding", AttrValue::Ints(self.output_padding.clone()))
+    }
+
+    fn name(&self) -> &'static OpName {
+        &Self::NAMES[usize::from(self.grouped)]
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        let element_type = operand_type(cx)?;
+        let groups = usize::from(self.grouped);
+        if cx.optional(2).is_some() {
+            cx.expect_rank(2, "1", |rank| rank == 1)?;
+            cx.expect_integer(2)?;
+        }
+        let count = cx.optional(2).and_then(|sizes| sizes.shape.dims()?.first()?.as_const());
+        let count = count.and_then(|count| usize::try_from(count).ok());
+        let Some(spatial) = spatial_rank(cx, &self.sliding, groups)?.or(count) else {
+            return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
+        };
+        self.check(spatial)?;
+        if let Some(count) = count.filter(|&count| count != spatial) {
+            return Err(OpError::mismatch("the number of sizes of the output", count, spatial));
+        }
+        let (data, filters) = (cx.shape(0), cx.shape(1));
+        let filter = |axis: usize| filters.dims().and_then(|dims| dims.get(axis).cloned());
+        let channels = data.dims().and_then(|dims| dims.get(1));
+        let wanted = match (self.grouped, filter(0), filter(groups)) {
+            (true, Some(group), Some(per_group)) => Some(cx.mul(&group, &per_group)),
+            (false, _, per_group) => per_group,
+            _ => None,
+        };
+        if let (Some(channels), Some(wanted)) = (channels, &wanted)
+            && cx.merge(channels, wanted).is_none()
+        {
+            return Err(OpError::clash(
+                "channels of data and filters",
+                cx.interval(channels).to_string(),
+                cx.interval(wanted).to_string(),
+            ));
+        }
+        let mut dims: SmallVec<[SymExpr; 4]> = SmallVec::new();
+        let batch = data.dims().and_then(|dims| dims.first().cloned());
+        dims.push(batch.unwrap_or_else(|| cx.unknown(Interval::DIM)));
+        dims.push(match (self.grouped, filter(0), filter(groups + 1)) {
+            (true, Some(group), Some(outs)) => cx.mul(&group, &outs),
+            (false, _, Some(outs)) => outs,
+            _ => cx.unknown(Interval::DIM),
+        });
+        if cx.optional(2).is_some() {
+            let sizes = cx.elements_or_unknown(2).filter(|sizes| sizes.len() == spatial);
+            for i in 0..spatial {
+                dims.push(match sizes.as_ref().and_then(|sizes| sizes.get(i)) {
+                    Some(size) => cx.as_dim(size).ok_or_else(|| {
+                        OpError::out_of_range("a size of the output", cx.interval(size).hi(), "0 or more")
+                    })?,
+                    None => cx.unknown(Interval::DIM),
+                });
+            }
+        } else {
+            let sizes = spatial_dims(cx, data, 2, spatial);
+            let kernels = spatial_dims(cx, filters, groups + 2, spatial);
+            for (i, (size, kernel)) in sizes.iter().zip(&kernels).enumerate() {
+                let size = self.size(cx, i, size, kernel)?;
+                dims.push(size);
+            }
+        }
+        Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let [data, filters, sizes @ ..] = inputs else { return Ok(Vec::new()) };
+        let filters = if self.grouped { filters.clone() } else { filters.unsqueeze(0)? };
+        let (Some(spatial), Some(kernel)) = (data.dims().get(2..), filters.dims().get(3..)) else {
+            return Err(OpError::rank("data or filters", data.rank().min(filters.rank()), "3 or more"));
+        };
+        if spatial.len() != kernel.len() || spatial.contains(&0) {
+            let text = |dims: &[usize]| format!("{dims:?}");
+            return Err(OpError::clash("data and filters", text(data.dims()), text(filters.dims())));
+        }
+        self.check(spatial.len())?;
+        let sizes = sizes.first().map(Tensor::to_i64_vec).transpose()?;
+        let window = self.transposed(spatial, kernel, sizes.as_deref())?;
+        // Filters `[G, O, C, kernel..]`, turned round, over data with zeros between its elements.
+        let mut order: Dims = (0..filters.rank()).collect();
+        order.swap(1, 2);
+        let mut turned = filters.permute(&order)?;
+        for (i, &size) in kernel.iter().enumerate() {
+            if size > 0 {
+                turned = turned.slice(i + 3, size - 1, size, -1)?;
+            }
+        }
+        let mut spread = data.clone();
+        for i in 0..spatial.len() {
+            spread = spread_axis(&spread, i + 2, self.sliding.axis(i).stride)?;
+        }
+        Ok(vec![kernels::group_convolution(&spread, &turned, &window)?])
+    }
+}
+
+impl ConvolutionBackpropData {
+    fn check(&self, spatial: usize) -> Result<(), OpError> {
+        self.sliding.check(spatial)?;
+        let count = self.output_padding.len();
+        if count != 0 && count != spatial {
+            return Err(OpError::mismatch("the number of entries of `output_padding`", count, spatial));
+        }
+        Ok(())
+    }
+
+    fn output_padding(&self, i: usize) -> i64 {
+        self.output_padding.get(i).copied().unwrap_or(0)
+    }
+
+    /// The size of spatial axis `i` of the output. An axis without elements cannot be transposed.
+    fn size(&self, cx: &mut Infer, i: usize, size: &SymExpr, kernel: &SymExpr) -> Result<SymExpr, OpError> {
+        let axis = self.sliding.axis(i);
+        let size = at_least(cx, size, 1);
+        let gaps = cx.sub(&size, &1.into());
+        let gaps = cx.mul(&gaps, &axis.stride.into());
+        let reach = reach(cx, kernel, axis.dilation);
+        let full = cx.add(&gaps, &reach);
+        let more = self.output_padding(i).saturating_sub(axis.begin).saturating_sub(axis.end);
+        let size = cx.add(&full, &more.into());
+        cx.as_dim(&size).ok_or_else(|| {
+            OpError::out_of_range("a size of the output", cx.interval(&size).hi(), "0 or more")
+        })
+    }
+
+    /// The dense window that does the same over data with zeros between its elements.
+    fn transposed(
+        &self,
+        spatial: &[usize],
+        kernel: &[usize],
+        sizes: Option<&[i64]>,
+    ) -> Result<Window, OpError> {
+        let too_large = || OpError::unsupported("a window of this size");
+        let mut window = Window::dense(spatial.len());
+        for (i, (&size, &kernel)) in spatial.iter().zip(kernel).enumerate() {
+            let axis = self.sliding.axis(i);
+            let reach = (kernel as i128 - 1).max(0) * i128::from(axis.dilation) + 1;
+            let more = i128::from(self.output_padding(i));
+            let full = i128::from(axis.stride) * (size as i128 - 1) + reach;
+            let (begin, end) = match sizes {
+                None => (i128::from(axis.begin), i128::from(axis.end) - more),
+                Some(sizes) => {
+                    let wanted = sizes.get(i).copied().ok_or_else(|| {
+                        OpError::mismatch("the number of sizes of the output", sizes.len(), spatial.len())
+                    })?;
+                    let excess = full + more - i128::from(wanted);
+                    let total = excess.max(0);
+                    let begin = match self.sliding.auto_pad {
+                        AutoPad::Explicit | AutoPad::Valid => i128::from(axis.begin),
+                        AutoPad::SameUpper => total / 2,
+                        AutoPad::SameLower => total - total / 2,
+                    };
+                    (begin, full - i128::from(wanted) - begin)
+                }
+            };
+            let pad = |crop: i128| isize::try_from(reach - 1 - crop).map_err(|_| too_large());
+            let slots =
+                (window.pads_begin.get_mut(i), window.pads_end.get_mut(i), window.dilations.get_mut(i));
+            if let (Some(before), Some(after), Some(dilation)) = slots {
+                (*before, *after) = (pad(begin)?, pad(end)?);
+                *dilation = usize::try_from(axis.dilation).map_err(|_| too_large())?;
+            }
+        }
+        Ok(window)
+    }
+}
+
+/// `stride - 1` zeros between neighbouring elements of an axis that is not empty.
+fn spread_axis(tensor: &Tensor, axis: usize, stride: i64) -> Result<Tensor, OpError> {
+    let size = tensor.dims().get(axis).copied().unwrap_or(1);
+    let too_large = || OpError::unsupported("a stride of this size");
+    let stride = usize::try_from(stride).map_err(|_| too_large())?;
+    if stride == 1 || size <= 1 {
+        return Ok(tensor.clone());
+    }
+    let rank = tensor.rank() + 1;
+    let mut end: SmallVec<[isize; 6]> = smallvec![0; rank];
+    if let Some(slot) = end.get_mut(axis + 1) {
+        *slot = isize::try_from(stride - 1).map_err(|_| too_large())?;
+    }
+    let begin: SmallVec<[isize; 6]> = smallvec![0; rank];
+    let padded = kernels::pad(&tensor.unsqueeze(axis + 1)?, &begin, &end, PadMode::Constant, None)?;
+    let mut dims = Dims::from_slice(tensor.dims());
+    if let Some(slot) = dims.get_mut(axis) {
+        *slot = size.checked_mul(stride).ok_or_else(too_large)?;
+    }
+    Ok(padded.reshape(&dims)?.slice(axis, 0, (size - 1) * stride + 1, 1)?)
+}

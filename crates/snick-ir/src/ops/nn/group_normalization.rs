@@ -1,0 +1,81 @@
+//! GroupNormalization-12: each group of channels to mean 0 and variance 1, then a scale and a bias a channel.
+
+use smallvec::smallvec;
+use snick_tensor::kernels::{self, EpsMode};
+use snick_tensor::{ElementType, Tensor};
+
+use super::real::Real;
+use crate::attrs::missing;
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+
+/// Data `[N, C, ..]`, scale `[C]` and bias `[C]`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct GroupNormalization {
+    /// Number of groups; divides the channels.
+    pub num_groups: i64,
+    /// Added to the variance.
+    pub epsilon: f64,
+}
+
+impl OpDef for GroupNormalization {
+    const NAMES: &'static [OpName] = &[OpName::openvino("GroupNormalization", &[12])];
+    const ARITY: Arity = Arity::exactly(3);
+
+    fn parse(raw: &RawNode) -> Result<Self, OpError> {
+        Ok(Self {
+            num_groups: raw.attrs.int("num_groups")?.ok_or(missing("num_groups"))?,
+            epsilon: raw.attrs.float("epsilon")?.ok_or(missing("epsilon"))?,
+        })
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        Attrs::new().with("num_groups", self.num_groups).with("epsilon", self.epsilon)
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        let element_type = cx.common_type(0..3)?;
+        if self.num_groups < 1 {
+            return Err(OpError::out_of_range("`num_groups`", self.num_groups, "1 or more"));
+        }
+        cx.expect_rank(0, "2 or more", |rank| rank >= 2)?;
+        let mut channels = cx.shape(0).dims().and_then(|dims| dims.get(1)).cloned();
+        for i in 1..3 {
+            cx.expect_rank(i, "1", |rank| rank == 1)?;
+            let Some(own) = cx.shape(i).dims().and_then(|dims| dims.first()) else { continue };
+            channels = Some(match channels {
+                None => own.clone(),
+                Some(all) => cx.merge(&all, own).ok_or_else(|| {
+                    OpError::clash("channels", cx.interval(&all).to_string(), cx.interval(own).to_string())
+                })?,
+            });
+        }
+        if let Some(channels) = channels.and_then(|channels| channels.as_const())
+            && channels % self.num_groups != 0
+        {
+            let expected = format!("a multiple of {}", self.num_groups);
+            return Err(OpError::mismatch("the number of channels", channels, expected));
+        }
+        Ok(smallvec![Fact::new(element_type, cx.shape(0).clone())])
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let [data, scale, bias] = inputs else { return Ok(Vec::new()) };
+        let [batch, channels, ..] = *data.dims() else {
+            return Err(OpError::rank("data", data.rank(), "2 or more"));
+        };
+        let groups = usize::try_from(self.num_groups).unwrap_or(0);
+        if groups == 0 || channels % groups != 0 || scale.dims() != [channels] || bias.dims() != [channels] {
+            let expected = format!("a multiple of {groups}, as scale and bias have");
+            return Err(OpError::mismatch("the number of channels", channels, expected));
+        }
+        let element_type = data.element_type();
+        let compute = if element_type == ElementType::F64 { element_type } else { ElementType::F32 };
+        let width = data.len().checked_div(batch * groups).unwrap_or(0);
+        let grouped = data.cast(compute)?.reshape(&[batch, groups, width])?;
+        let normal = kernels::mvn(&grouped, &[2], true, self.epsilon, EpsMode::InsideSqrt)?;
+        let normal = Real::new(&normal.reshape(data.dims())?)?;
+        let scaled = normal.times(&Real::per_channel(scale, data.rank())?)?;
+        let result = scaled.plus(&Real::per_channel(bias, data.rank())?)?;
+        Ok(vec![result.rounded(element_type)?])
+    }
+}

@@ -1,0 +1,93 @@
+//! LRN-1: local response normalisation.
+
+use smallvec::{SmallVec, smallvec};
+use snick_tensor::Tensor;
+use snick_tensor::kernels::{self, PadMode};
+
+use super::normalize_l2::positions;
+use super::real::Real;
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+
+/// `x / (bias + alpha / size^axes * sum(x^2))^beta`, the sum over the neighbours of x, as many on either side, that
+/// are within `size` along every axis of the second input.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Lrn {
+    /// Weight of the squares.
+    pub alpha: f64,
+    /// Exponent of the divisor.
+    pub beta: f64,
+    /// Added to the sum.
+    pub bias: f64,
+    /// Length of a neighbourhood.
+    pub size: i64,
+}
+
+impl OpDef for Lrn {
+    const NAMES: &'static [OpName] = &[OpName::openvino("LRN", &[1])];
+    const ARITY: Arity = Arity::exactly(2);
+
+    fn parse(raw: &RawNode) -> Result<Self, OpError> {
+        Ok(Self {
+            alpha: raw.attrs.float("alpha")?.unwrap_or(0.0),
+            beta: raw.attrs.float("beta")?.unwrap_or(0.0),
+            bias: raw.attrs.float("bias")?.unwrap_or(0.0),
+            size: raw.attrs.int("size")?.unwrap_or(0),
+        })
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        Attrs::new()
+            .with("alpha", self.alpha)
+            .with("beta", self.beta)
+            .with("bias", self.bias)
+            .with("size", self.size)
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        cx.expect_rank(1, "1", |rank| rank == 1)?;
+        cx.expect_integer(1)?;
+        if let (Some(rank), Some(axes)) = (cx.shape(0).rank(), cx.input(1).ints()) {
+            positions(&axes, rank)?;
+        }
+        Ok(smallvec![Fact::new(cx.element_type(0), cx.shape(0).clone())])
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let [data, axes] = inputs else { return Ok(Vec::new()) };
+        let axes = positions(&axes.to_i64_vec()?, data.rank())?;
+        let x = Real::new(data)?;
+        let mut sums = x.times(&x)?;
+        let mut weight = self.alpha;
+        for &axis in &axes {
+            sums = sum_neighbours(&sums, axis, self.size)?;
+            weight /= self.size as f64;
+        }
+        let divisor = sums.times_number(weight)?.plus_number(self.bias)?.power(self.beta)?;
+        Ok(vec![x.over(&divisor)?.rounded(data.element_type())?])
+    }
+}
+
+/// Each element with its neighbours along one axis.
+fn sum_neighbours(values: &Real, axis: usize, size: i64) -> Result<Real, OpError> {
+    let tensor = values.tensor();
+    let dim = tensor.dims().get(axis).copied().unwrap_or(1);
+    let side = usize::try_from((size - 1).max(0) / 2).unwrap_or(usize::MAX).min(dim.saturating_sub(1));
+    let mut sum = values.clone();
+    for distance in 1..=side {
+        let rest = dim - distance;
+        let shifts = [(0, distance), (distance, 0)];
+        for (from, before) in shifts {
+            let part = tensor.slice(axis, from, rest, 1)?;
+            let mut pads: [SmallVec<[isize; 6]>; 2] =
+                [smallvec![0; tensor.rank()], smallvec![0; tensor.rank()]];
+            let [begin, end] = &mut pads;
+            if let (Some(begin), Some(end)) = (begin.get_mut(axis), end.get_mut(axis)) {
+                // At most the size of an axis that is in memory.
+                (*begin, *end) = (before as isize, (distance - before) as isize);
+            }
+            let [begin, end] = &pads;
+            sum = sum.plus(&Real::new(&kernels::pad(&part, begin, end, PadMode::Constant, None)?)?)?;
+        }
+    }
+    Ok(sum)
+}

@@ -1,0 +1,88 @@
+//! Real arithmetic on whole tensors, in f32 or f64: what the normalisations are written in.
+
+use snick_tensor::kernels::{BinaryOp, UnaryOp};
+use snick_tensor::{Dims, ElementType, Tensor};
+
+use crate::OpError;
+
+/// A tensor of f32 or f64 and the type its result will have.
+#[derive(Clone, Debug)]
+pub struct Real(Tensor);
+
+impl Real {
+    /// Widened to f32, or to f64 if it is that already.
+    pub fn new(tensor: &Tensor) -> Result<Self, OpError> {
+        Ok(Self(tensor.cast(wide(tensor.element_type()))?))
+    }
+
+    /// One entry a channel: shaped to stand beside data of `rank` whose axis 1 has the channels.
+    pub fn per_channel(tensor: &Tensor, rank: usize) -> Result<Self, OpError> {
+        let mut dims = Dims::from_elem(1, rank.saturating_sub(1));
+        if let Some(first) = dims.first_mut() {
+            *first = tensor.len();
+        }
+        Self::new(&tensor.reshape(&dims)?)
+    }
+
+    fn with(&self, op: BinaryOp, other: &Tensor) -> Result<Self, OpError> {
+        Ok(Self(op.apply(&self.0, other)?))
+    }
+
+    fn with_number(&self, op: BinaryOp, number: f64) -> Result<Self, OpError> {
+        self.with(op, &Tensor::scalar(number).cast(self.0.element_type())?)
+    }
+
+    /// `self + other`
+    pub fn plus(&self, other: &Self) -> Result<Self, OpError> {
+        self.with(BinaryOp::Add, &other.0)
+    }
+
+    /// `self - other`
+    pub fn minus(&self, other: &Self) -> Result<Self, OpError> {
+        self.with(BinaryOp::Sub, &other.0)
+    }
+
+    /// `self * other`
+    pub fn times(&self, other: &Self) -> Result<Self, OpError> {
+        self.with(BinaryOp::Mul, &other.0)
+    }
+
+    /// `self / other`
+    pub fn over(&self, other: &Self) -> Result<Self, OpError> {
+        self.with(BinaryOp::Div, &other.0)
+    }
+
+    /// `self + number`
+    pub fn plus_number(&self, number: f64) -> Result<Self, OpError> {
+        self.with_number(BinaryOp::Add, number)
+    }
+
+    /// `self * number`
+    pub fn times_number(&self, number: f64) -> Result<Self, OpError> {
+        self.with_number(BinaryOp::Mul, number)
+    }
+
+    /// `self ^ number`
+    pub fn power(&self, number: f64) -> Result<Self, OpError> {
+        self.with_number(BinaryOp::Pow, number)
+    }
+
+    /// The square root.
+    pub fn root(&self) -> Result<Self, OpError> {
+        Ok(Self(UnaryOp::Sqrt.apply(&self.0)?))
+    }
+
+    /// The tensor as it is.
+    pub fn tensor(&self) -> &Tensor {
+        &self.0
+    }
+
+    /// The tensor, rounded to a type.
+    pub fn rounded(&self, element_type: ElementType) -> Result<Tensor, OpError> {
+        Ok(self.0.cast(element_type)?)
+    }
+}
+
+fn wide(element_type: ElementType) -> ElementType {
+    if element_type == ElementType::F64 { ElementType::F64 } else { ElementType::F32 }
+}

@@ -1,0 +1,111 @@
+//! Eye-9: ones on a diagonal.
+
+use smallvec::{SmallVec, smallvec};
+use snick_shape::{Interval, Shape, SymExpr};
+use snick_tensor::kernels::runs;
+use snick_tensor::{Dims, ElementType, Tensor};
+
+use crate::ops::movement::indices::scalar;
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+
+/// A matrix of `rows` (input 0) by `columns` (input 1) of zeros with ones on the diagonal that input 2 numbers:
+/// positive ones lie above the main one. Input 3, if there, is the shape of a batch of equal matrices.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Eye {
+    /// Type of the output; `Dynamic` where the file names none.
+    pub output_type: ElementType,
+}
+
+impl OpDef for Eye {
+    const NAMES: &'static [OpName] = &[OpName::openvino("Eye", &[9])];
+    const ARITY: Arity = Arity::between(3, 4);
+
+    fn parse(raw: &RawNode) -> Result<Self, OpError> {
+        Ok(Self { output_type: raw.attrs.element_type("output_type")?.unwrap_or(ElementType::Dynamic) })
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        Attrs::new().with("output_type", self.output_type)
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        for i in 0..3 {
+            cx.expect_integer(i)?;
+            cx.expect_rank(i, "0 or 1", |rank| rank <= 1)?;
+        }
+        let mut dims: SmallVec<[SymExpr; 4]> = SmallVec::new();
+        let mut ranked = true;
+        if cx.len() > 3 {
+            cx.expect_integer(3)?;
+            cx.expect_rank(3, "1", |rank| rank == 1)?;
+            match cx.elements_or_unknown(3) {
+                Some(batch) => {
+                    for size in &batch {
+                        dims.push(size_of(cx, "batch size", size)?);
+                    }
+                }
+                None => ranked = false,
+            }
+        }
+        for (i, what) in ["rows", "columns"].into_iter().enumerate() {
+            let size = cx.elements_or_unknown(i).and_then(|elements| elements.first().cloned());
+            dims.push(match size {
+                Some(size) => size_of(cx, what, &size)?,
+                None => cx.unknown(Interval::DIM),
+            });
+        }
+        let shape = if ranked { Shape::ranked(dims) } else { Shape::unranked() };
+        Ok(smallvec![Fact::new(self.output_type, shape)])
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let size = |what: &str, value: i64| {
+            usize::try_from(value).map_err(|_| OpError::out_of_range(what, value, "0 or more"))
+        };
+        let rows = size("rows", scalar("rows", &inputs[0])?)?;
+        let columns = size("columns", scalar("columns", &inputs[1])?)?;
+        let diagonal = scalar("diagonal_index", &inputs[2])?;
+        let zeros = Tensor::zeros(self.output_type, &[rows, columns])?;
+        let one = Tensor::scalar(1i64).cast(self.output_type)?;
+        let down = usize::try_from(diagonal.min(0).unsigned_abs()).unwrap_or(usize::MAX);
+        let right = usize::try_from(diagonal.max(0)).unwrap_or(usize::MAX);
+        let length = rows.saturating_sub(down).min(columns.saturating_sub(right));
+        let starts = (0..length).map(|i| (down + i) * columns + right + i);
+        let matrix = runs::scatter_runs(&zeros, 1, starts, &one.broadcast_to(&[length])?)?;
+        let mut dims = Dims::new();
+        if let Some(batch) = inputs.get(3) {
+            for value in batch.to_i64_vec()? {
+                dims.push(size("batch size", value)?);
+            }
+        }
+        dims.extend_from_slice(&[rows, columns]);
+        Ok(vec![matrix.broadcast_to(&dims)?])
+    }
+}
+
+/// A number of rows, columns or matrices.
+fn size_of(cx: &mut Infer, what: &str, size: &SymExpr) -> Result<SymExpr, OpError> {
+    cx.as_dim(size).ok_or_else(|| OpError::out_of_range(what, cx.interval(size).hi(), "0 or more"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn diagonals() {
+        let run = |rows: i64, columns: i64, diagonal: i64| {
+            let inputs = [rows, columns, diagonal].map(Tensor::scalar);
+            Some(Eye { output_type: ElementType::F32 }.eval(&inputs).ok()?[0].to_i64_vec().unwrap())
+        };
+        assert_eq!(run(2, 3, 0), Some(vec![1, 0, 0, 0, 1, 0]));
+        assert_eq!(run(2, 3, 2), Some(vec![0, 0, 1, 0, 0, 0]));
+        assert_eq!(run(3, 2, -1), Some(vec![0, 0, 1, 0, 0, 1]));
+        assert_eq!(run(2, 2, 5), Some(vec![0; 4]));
+        assert_eq!(run(-1, 2, 0), None);
+        let batch = Tensor::from_vec(&[1], vec![2i64]).unwrap();
+        let one = Tensor::scalar(1i64);
+        let inputs = [one.clone(), one, Tensor::scalar(0i64), batch];
+        assert_eq!(Eye { output_type: ElementType::U8 }.eval(&inputs).unwrap()[0].dims(), [2, 1, 1]);
+    }
+}

@@ -1,0 +1,183 @@
+//! Scattering with a reduction: updates that meet at one place are combined there.
+
+use crate::{ElementType, Tensor, TensorError};
+
+/// How an update and what is at its place become one.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Reduction {
+    /// Sum.
+    Sum,
+    /// What is there minus the update.
+    Sub,
+    /// Product.
+    Prod,
+    /// The lesser.
+    Min,
+    /// The greater.
+    Max,
+    /// The mean of all updates of the place and, with the initial value, of what was there; integers round down.
+    Mean,
+}
+
+/// `base` with every element `updates[i]` combined into the element at row-major position `starts[i]`. Without
+/// `use_init` what was at a place that is updated does not take part.
+///
+/// # Errors
+/// [`TensorError::TypeMismatch`], [`TensorError::UnsupportedType`] for strings, [`TensorError::Argument`] for
+/// positions outside `base` or not as many as there are updates.
+pub fn scatter_reduce(
+    base: &Tensor,
+    starts: &[usize],
+    updates: &Tensor,
+    reduction: Reduction,
+    use_init: bool,
+) -> Result<Tensor, TensorError> {
+    let et = base.element_type();
+    updates.expect(et)?;
+    let len = base.len();
+    if starts.len() != updates.len() || starts.iter().any(|&at| at >= len) {
+        return Err(TensorError::argument("scatter", "positions do not fit"));
+    }
+    let out = if et.is_float() {
+        let mut all = base.to_f64_vec()?;
+        let round = |x: f64| match et {
+            ElementType::F32 => f64::from(x as f32),
+            _ => x,
+        };
+        combine(
+            &mut all,
+            starts,
+            &updates.to_f64_vec()?,
+            use_init,
+            |a, b| {
+                round(match reduction {
+                    Reduction::Sum | Reduction::Mean => a + b,
+                    Reduction::Sub => a - b,
+                    Reduction::Prod => a * b,
+                    Reduction::Min => {
+                        if b < a {
+                            b
+                        } else {
+                            a
+                        }
+                    }
+                    Reduction::Max => {
+                        if b > a {
+                            b
+                        } else {
+                            a
+                        }
+                    }
+                })
+            },
+            first_float(reduction),
+        );
+        if reduction == Reduction::Mean {
+            divide(&mut all, starts, use_init, |sum, n| sum / n as f64);
+        }
+        Tensor::from_vec(base.dims(), all)?
+    } else {
+        let mut all = wide(base)?;
+        combine(
+            &mut all,
+            starts,
+            &wide(updates)?,
+            use_init,
+            |a, b| match reduction {
+                Reduction::Sum | Reduction::Mean => a.wrapping_add(b),
+                Reduction::Sub => a.wrapping_sub(b),
+                Reduction::Prod => a.wrapping_mul(b),
+                Reduction::Min => a.min(b),
+                Reduction::Max => a.max(b),
+            },
+            first_int(reduction),
+        );
+        if reduction == Reduction::Mean {
+            divide(&mut all, starts, use_init, |sum, n| sum.div_euclid(n as i128));
+        }
+        if et == ElementType::U64 {
+            Tensor::from_vec(base.dims(), all.into_iter().map(|x| x as u64).collect())?
+        } else {
+            Tensor::from_vec(base.dims(), all.into_iter().map(|x| x as i64).collect())?
+        }
+    };
+    out.cast(et)
+}
+
+/// Integers of any type, exactly.
+fn wide(tensor: &Tensor) -> Result<Vec<i128>, TensorError> {
+    if tensor.element_type() == ElementType::U64 {
+        return Ok(tensor.values::<u64>()?.iter().map(|&x| x.into()).collect());
+    }
+    Ok(tensor.to_i64_vec()?.into_iter().map(Into::into).collect())
+}
+
+/// What a place holds before its first update where the initial value takes no part; `None`: the first update.
+fn first_float(reduction: Reduction) -> Option<f64> {
+    match reduction {
+        Reduction::Sub => Some(0.0),
+        _ => None,
+    }
+}
+
+fn first_int(reduction: Reduction) -> Option<i128> {
+    match reduction {
+        Reduction::Sub => Some(0),
+        _ => None,
+    }
+}
+
+fn combine<T: Copy>(
+    all: &mut [T],
+    starts: &[usize],
+    updates: &[T],
+    use_init: bool,
+    op: impl Fn(T, T) -> T,
+    first: Option<T>,
+) {
+    let mut met = vec![use_init; if use_init { 0 } else { all.len() }];
+    for (&at, &update) in starts.iter().zip(updates) {
+        let fresh = !use_init && !std::mem::replace(&mut met[at], true);
+        all[at] = match first {
+            _ if !fresh => op(all[at], update),
+            Some(first) => op(first, update),
+            None => update,
+        };
+    }
+}
+
+fn divide<T: Copy>(all: &mut [T], starts: &[usize], use_init: bool, mean: impl Fn(T, usize) -> T) {
+    let mut counts = vec![0usize; all.len()];
+    for &at in starts {
+        counts[at] += 1;
+    }
+    for (sum, &count) in all.iter_mut().zip(&counts) {
+        if count > 0 {
+            *sum = mean(*sum, count + usize::from(use_init));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reduction() {
+        let base = Tensor::from_vec(&[4], vec![5i32, 7, -3, 2]).unwrap();
+        let updates = Tensor::from_vec(&[4], vec![2i32, -4, 4, -8]).unwrap();
+        let run = |reduction, use_init| {
+            let out = scatter_reduce(&base, &[0, 0, 2, 2], &updates, reduction, use_init).unwrap();
+            out.to_i64_vec().unwrap()
+        };
+        assert_eq!(run(Reduction::Sum, true), [3, 7, -7, 2]);
+        assert_eq!(run(Reduction::Sum, false), [-2, 7, -4, 2]);
+        assert_eq!(run(Reduction::Mean, true), [1, 7, -3, 2]);
+        assert_eq!(run(Reduction::Mean, false), [-1, 7, -2, 2]);
+        assert_eq!(run(Reduction::Prod, true), [-40, 7, 96, 2]);
+        assert_eq!(run(Reduction::Min, true), [-4, 7, -8, 2]);
+        assert_eq!(run(Reduction::Max, false), [2, 7, 4, 2]);
+        assert_eq!(run(Reduction::Sub, true), [7, 7, 1, 2]);
+        assert!(scatter_reduce(&base, &[4, 0, 0, 0], &updates, Reduction::Sum, true).is_err());
+    }
+}

@@ -1,0 +1,119 @@
+//! The greatest or least elements along an axis.
+
+use std::cmp::Ordering;
+
+use crate::{Dims, Tensor, TensorError};
+
+/// In which order the selected elements stand.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Order {
+    /// By value, best first.
+    Value,
+    /// By index, ascending.
+    Index,
+}
+
+/// For each line along `axis` the indices of its `k` greatest (or least) elements, as i64. Of equal elements the one
+/// of the lower index comes first; NaN comes last.
+///
+/// # Errors
+/// [`TensorError::AxisOutOfRange`], [`TensorError::UnsupportedType`], [`TensorError::Argument`] if the axis has fewer
+/// than `k` elements.
+pub fn top_k_indices(
+    tensor: &Tensor,
+    axis: usize,
+    k: usize,
+    greatest: bool,
+    order: Order,
+) -> Result<Tensor, TensorError> {
+    let rank = tensor.rank();
+    let Some(&size) = tensor.dims().get(axis) else {
+        return Err(TensorError::AxisOutOfRange { axis, rank });
+    };
+    if k > size {
+        return Err(TensorError::argument("top_k", format!("{k} elements of an axis of size {size}")));
+    }
+    let mut dims = Dims::from_slice(tensor.dims());
+    dims[axis] = k;
+    let integers = !tensor.element_type().is_float();
+    // u64 above i64::MAX keeps its order: both ends of the range map monotonically.
+    let indices = if integers && tensor.element_type() != crate::ElementType::U64 {
+        select(
+            tensor.dims(),
+            axis,
+            k,
+            &tensor.to_i64_vec()?,
+            |a, b| if greatest { b.cmp(a) } else { a.cmp(b) },
+            order,
+        )
+    } else if integers {
+        let values = tensor.values::<u64>()?;
+        select(tensor.dims(), axis, k, &values, |a, b| if greatest { b.cmp(a) } else { a.cmp(b) }, order)
+    } else {
+        let better = |a: &f64, b: &f64| match (a.is_nan(), b.is_nan()) {
+            (false, false) if greatest => b.partial_cmp(a).unwrap_or(Ordering::Equal),
+            (false, false) => a.partial_cmp(b).unwrap_or(Ordering::Equal),
+            (a, b) => a.cmp(&b),
+        };
+        select(tensor.dims(), axis, k, &tensor.to_f64_vec()?, better, order)
+    };
+    Tensor::from_vec(&dims, indices)
+}
+
+fn select<T>(
+    dims: &[usize],
+    axis: usize,
+    k: usize,
+    values: &[T],
+    better: impl Fn(&T, &T) -> Ordering,
+    order: Order,
+) -> Vec<i64> {
+    let size = dims[axis];
+    if dims.contains(&0) || k == 0 {
+        return Vec::new();
+    }
+    let outer: usize = dims[..axis].iter().product();
+    let inner: usize = dims[axis + 1..].iter().product();
+    let mut out = vec![0i64; outer * k * inner];
+    let mut line: Vec<usize> = Vec::with_capacity(size);
+    for o in 0..outer {
+        for i in 0..inner {
+            let at = |index: usize| &values[(o * size + index) * inner + i];
+            line.clear();
+            line.extend(0..size);
+            let compare = |a: &usize, b: &usize| better(at(*a), at(*b)).then(a.cmp(b));
+            if k < size {
+                line.select_nth_unstable_by(k - 1, compare);
+                line.truncate(k);
+            }
+            match order {
+                Order::Value => line.sort_unstable_by(compare),
+                Order::Index => line.sort_unstable(),
+            }
+            for (j, &index) in line.iter().enumerate() {
+                out[(o * k + j) * inner + i] = index as i64;
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn orders_and_ties() {
+        let t = Tensor::from_vec(&[5], vec![1.0f32, f32::NAN, 2.0, 2.0, 1.0]).unwrap();
+        let run =
+            |k, greatest, order| top_k_indices(&t, 0, k, greatest, order).unwrap().to_i64_vec().unwrap();
+        assert_eq!(run(3, true, Order::Value), [2, 3, 0]);
+        assert_eq!(run(3, false, Order::Value), [0, 4, 2]);
+        assert_eq!(run(3, true, Order::Index), [0, 2, 3]);
+        assert_eq!(run(5, true, Order::Value), [2, 3, 0, 4, 1]);
+        assert!(run(0, true, Order::Value).is_empty());
+        assert!(top_k_indices(&t, 0, 6, true, Order::Value).is_err());
+        let columns = Tensor::from_vec(&[2, 2], vec![1u64, u64::MAX, 3, 0]).unwrap();
+        assert_eq!(top_k_indices(&columns, 0, 1, true, Order::Value).unwrap().to_i64_vec().unwrap(), [1, 0]);
+    }
+}
