@@ -151,11 +151,12 @@ impl<'g> Session<'g> {
 
     /// Keeps what somebody will read.
     fn store(&self, step: &Step, values: Option<Vec<Tensor>>, slots: &mut [Slot]) {
-        let mut values = values.map(Vec::into_iter);
-        for slot in step.first..step.first + step.outs {
-            let value = values.as_mut().map(|values| values.next());
-            if self.plan.is_read[slot] {
-                slots[slot] = value.flatten().map_or(Slot::Lost, Slot::Full);
+        let outs = step.first..step.first + step.outs;
+        let mut values = values.into_iter().flatten();
+        for (slot, &is_read) in slots[outs.clone()].iter_mut().zip(&self.plan.is_read[outs]) {
+            let value = values.next();
+            if is_read {
+                *slot = value.map_or(Slot::Lost, Slot::Full);
             }
         }
     }
@@ -197,7 +198,7 @@ mod tests {
         let graph = graph(TWO);
         let session = Session::new(&graph).unwrap();
         let x = Tensor::from_vec(&[1, 2], vec![1.5f32, -2.5]).unwrap();
-        let first = session.run(&[x.clone()], Options::default());
+        let first = session.run(std::slice::from_ref(&x), Options::default());
         assert!(first.errors[0].to_string().contains("inputs: f32[1,2]"), "{}", first.errors[0]);
         assert_eq!(first.values, [None, None]);
         let all = session.run(&[x], Options { keep_going: true, check_facts: true });

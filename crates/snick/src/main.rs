@@ -6,7 +6,8 @@ mod cmd;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use clap::Parser;
+use clap::error::{ContextKind, ContextValue};
 
 use cli::console::{Console, exit_code};
 
@@ -21,7 +22,12 @@ struct Snick {
 }
 
 fn main() -> ExitCode {
-    match Snick::try_parse_from(with_verb(std::env::args_os().collect())) {
+    let args: Vec<OsString> = std::env::args_os().collect();
+    let parsed = Snick::try_parse_from(&args).or_else(|error| match with_verb(args, &error) {
+        Some(args) => Snick::try_parse_from(args),
+        None => Err(error),
+    });
+    match parsed {
         Ok(snick) => {
             let console = Console::new(&snick.common);
             exit_code(&console, cmd::run(snick.verb, &snick.common, &console))
@@ -34,14 +40,11 @@ fn main() -> ExitCode {
     }
 }
 
-/// `snick MODEL` is `snick inspect MODEL`.
-fn with_verb(mut args: Vec<OsString>) -> Vec<OsString> {
-    let is_model = args.get(1).and_then(|arg| arg.to_str()).is_some_and(|arg| {
-        let verb = Snick::command().get_subcommands().any(|verb| verb.get_name() == arg);
-        !verb && (arg == "-" || (!arg.starts_with('-') && (arg.contains('.') || arg.contains('/'))))
-    });
-    if is_model {
-        args.insert(1, "inspect".into());
-    }
-    args
+/// `snick MODEL` is `snick inspect MODEL`: the arguments with the verb, if what stands in its place is a model.
+fn with_verb(mut args: Vec<OsString>, error: &clap::Error) -> Option<Vec<OsString>> {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return None };
+    let is_model = word == "-" || word.contains(['.', '/', '\\']);
+    let at = args.iter().position(|arg| arg == word.as_str()).filter(|_| is_model)?;
+    args.insert(at, "inspect".into());
+    Some(args)
 }

@@ -50,7 +50,7 @@ impl FeedOptions {
             let given =
                 by_parameter(graph, given.iter().map(|(name, tensor)| (name.as_str(), tensor.clone())))?;
             let seed = self.seed.wrapping_add((round << 32).wrapping_add(k as u64).wrapping_mul(0x9e37_79b9));
-            steps.push(draw_inputs(graph, given, seed, dims).map_err(Failure::usage)?);
+            steps.push(draw_inputs(graph, given, seed, dims).map_err(Failure::Layer)?);
         }
         Ok(steps)
     }

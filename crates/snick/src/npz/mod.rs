@@ -1,7 +1,7 @@
 //! Tensors in files: numpy's `.npy`, and `.npz`, a zip of them.
 //!
 //! Types that numpy does not have are stored as their bits: bf16 as uint16 under its own dims, 8-bit floats and types
-//! below a byte as their packed bytes in one dimension. [`fit`] brings them back.
+//! below a byte as their packed bytes in one dimension. [`fit`] brings them back, and takes bytes for truth values.
 
 mod npy;
 
@@ -92,7 +92,9 @@ pub fn fit(array: Tensor, element_type: ElementType, dims: Option<&[usize]>) -> 
     }
     let bytes = || Storage::heap(array.to_bytes().into_owned());
     match (stored, element_type) {
-        (ElementType::U16, ElementType::BF16) => Tensor::new(element_type, array.dims(), bytes()).ok(),
+        (ElementType::U16, ElementType::BF16) | (ElementType::U8, ElementType::Boolean) => {
+            Tensor::new(element_type, array.dims(), bytes()).ok()
+        }
         (ElementType::U8, _) if npy::is_packed(element_type) => {
             let whole_bytes = element_type.bit_width() == Some(8);
             let dims = dims.unwrap_or_else(|| if whole_bytes { array.dims() } else { &[] });

@@ -203,7 +203,7 @@ mod tests {
     fn arrays_come_back() {
         let scalar = Tensor::scalar(1.5f32);
         let row = Tensor::from_vec(&[3], vec![1i64, -2, 3]).unwrap();
-        let texts = Tensor::strings(&[2, 1], vec!["ü".into(), String::new()]).unwrap();
+        let texts = Tensor::strings(&[2, 1], ["ü", ""].map(Into::into).into()).unwrap();
         let flags = Tensor::from_bools(&[2], &[true, false]).unwrap();
         let back = row.slice(0, 2, 3, -1).unwrap();
         for tensor in [scalar, row, texts, flags, back, Tensor::zeros(F16, &[0, 2]).unwrap()] {
