@@ -145,7 +145,6 @@ pub fn interpolate(
     // One axis that shrinks turns the filter on for all of them.
     let antialias = how.antialias && scales.iter().any(|&scale| scale < 1.0);
     let how = &Interpolate { antialias, ..*how };
-    for ((&axis, &output), &scale) in axes.iter().zip(sizes).zip(scales) {
     let pillow = matches!(how.mode, InterpolateMode::BilinearPillow | InterpolateMode::BicubicPillow);
     let mut lines: Vec<_> = axes.iter().zip(sizes).zip(scales).collect();
     if pillow {
