@@ -86,13 +86,8 @@ fn with_exact_bounds(dim: Interval, start: Option<i128>, stop: Option<i128>, ste
     for value in sizes.map(length) {
         (least, most) = (least.min(value), most.max(value));
     }
-    // Steps as large as the sentinel exceed every axis: one element at most.
     let grows = !dim.has_upper() && length(FAR + step.abs()) > length(FAR);
-    let most = match (grows, step.unsigned_abs() >= u128::from(SENTINEL)) {
-        (true, false) => i128::from(i64::MAX),
-        (true, true) => length(lo).max(1),
-        (false, _) => most,
-    };
+    let most = if grows { i128::from(i64::MAX) } else { most };
     let narrow = |value: i128| i64::try_from(value).unwrap_or(i64::MAX);
     Interval::between(narrow(least), narrow(most))
 }

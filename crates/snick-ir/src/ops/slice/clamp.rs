@@ -5,7 +5,6 @@
 
 use smallvec::SmallVec;
 use snick_shape::{Interval, SymExpr};
-use snick_tensor::ElementType;
 
 use super::primitive::{Axis, Part, Slice};
 use super::range::{Index, Range};
@@ -87,30 +86,45 @@ fn lower_range(cx: &mut Patch, data: Value, dim: &SymExpr, range: &Range) -> Res
         let parts = Parts { start: number(slice.start), len: number(slice.len), step: number(slice.step) };
         return Ok((!slice.is_whole(dim)).then_some(parts));
     }
-    let sizes = cx.graph().symbols().interval(dim);
-    let last = Interval::new(0, sizes.hi().saturating_sub(1).max(0)).unwrap_or(Interval::DIM);
-    let size = match dim.as_const() {
-        Some(size) => Scalar::Number(size),
-        None => Scalar::dim(cx, data, range.axis)?,
-    };
     if range.single {
+        let sizes = cx.graph().symbols().interval(dim);
+        let last = Interval::new(0, sizes.hi().saturating_sub(1).max(0)).unwrap_or(Interval::DIM);
+        let size = dim_scalar(cx, data, range.axis, dim)?;
         // Left unclamped: an index out of range must fail when the graph runs.
         let index = index_scalar(cx, &range.start)?;
         let start = from_end(cx, index, size)?;
-        let within = match start {
-            Scalar::Number(start) => Interval::exact(start),
-            Scalar::Value(_) => last,
+        let (start, within) = match start {
+            Scalar::Number(n) if (0..sizes.hi()).contains(&n) => (start, Interval::exact(n)),
+            // Never there, but that is for the run to say: it may not come to this layer.
+            Scalar::Number(n) => (Scalar::Value(cx.int(n)?), Interval::ANY),
+            Scalar::Value(_) => (start, last),
         };
         return Ok(Some(Parts { start: (start, within), len: number(1), step: number(1) }));
     }
     let origin = cx.origin();
     let len = range.length(cx.symbols(), dim, || origin);
+    clamped(cx, data, dim, range, len)
+}
+
+/// The parts of a range whose clamping is left to the run, `len` being what is known of its length.
+pub(super) fn clamped(
+    cx: &mut Patch,
+    data: Value,
+    dim: &SymExpr,
+    range: &Range,
+    len: SymExpr,
+) -> Result<Option<Parts>, OpError> {
+    let number = |value: i64| (Scalar::Number(value), Interval::exact(value));
+    let sizes = cx.graph().symbols().interval(dim);
+    let size = dim_scalar(cx, data, range.axis, dim)?;
     let lens = cx.graph().symbols().interval(&len);
     let step = range.step.as_const();
     if step == Some(1) && len == *dim {
         return Ok(None);
     }
-    if lens.is_exact() == Some(0) {
+    // An unknown step must be looked at even if there is nothing to select: it may be 0.
+    let checked = step.is_none();
+    if lens.is_exact() == Some(0) && !checked {
         return Ok(Some(Parts { start: number(0), len: number(0), step: number(1) }));
     }
     let step = match step {
@@ -132,8 +146,8 @@ fn lower_range(cx: &mut Patch, data: Value, dim: &SymExpr, range: &Range) -> Res
         }
     };
     let len = match lens.is_exact() {
-        Some(len) => number(len),
-        None => (run_len, lens),
+        Some(len) if !checked => number(len),
+        _ => (run_len, lens),
     };
     let start_within = match start {
         Scalar::Number(start) => Interval::exact(start),
@@ -145,6 +159,11 @@ fn lower_range(cx: &mut Patch, data: Value, dim: &SymExpr, range: &Range) -> Res
         Scalar::Value(_) => Interval::ANY,
     };
     Ok(Some(Parts { start: (start, start_within), len, step: (step, step_within) }))
+}
+
+/// The size of an axis.
+fn dim_scalar(cx: &mut Patch, data: Value, axis: usize, dim: &SymExpr) -> Result<Scalar, OpError> {
+    dim.as_const().map_or_else(|| Scalar::dim(cx, data, axis), |size| Ok(Scalar::Number(size)))
 }
 
 /// Start and length for a step of known direction.
@@ -197,7 +216,7 @@ fn clamp_toward(
 }
 
 /// `index + size` where the index is negative.
-fn from_end(cx: &mut Patch, index: Scalar, size: Scalar) -> Result<Scalar, OpError> {
+pub(super) fn from_end(cx: &mut Patch, index: Scalar, size: Scalar) -> Result<Scalar, OpError> {
     match index {
         Scalar::Number(n) if n >= 0 => Ok(index),
         Scalar::Number(_) => index.add(cx, size),
@@ -220,7 +239,7 @@ fn from_end(cx: &mut Patch, index: Scalar, size: Scalar) -> Result<Scalar, OpErr
 }
 
 /// An entry as a number, or as a scalar read when the graph runs.
-fn index_scalar(cx: &mut Patch, index: &Index) -> Result<Scalar, OpError> {
+pub(super) fn index_scalar(cx: &mut Patch, index: &Index) -> Result<Scalar, OpError> {
     match index {
         Index::Masked => Ok(Scalar::Number(0)),
         Index::Fixed(value) => Ok(Scalar::Number(*value)),
@@ -228,12 +247,9 @@ fn index_scalar(cx: &mut Patch, index: &Index) -> Result<Scalar, OpError> {
             if let Some(value) = known.as_ref().and_then(SymExpr::as_const) {
                 return Ok(Scalar::Number(value));
             }
-            let mut entries = cx.input(*input)?;
-            if *element_type == ElementType::U64 {
-                // Above what i64 holds an index means the end, not a negative one.
-                entries = Scalar::saturate_u64(cx, entries)?;
-            }
-            Scalar::element(cx, entries, *at)
+            let entries = Scalar::entries(cx, *input, *element_type)?;
+            Scalar::pick(cx, entries, *at)
         }
+        Index::Computed(scalar) => Ok(*scalar),
     }
 }
