@@ -93,11 +93,16 @@ fn lower_range(cx: &mut Patch, data: Value, dim: &SymExpr, range: &Range) -> Res
         // Left unclamped: an index out of range must fail when the graph runs.
         let index = index_scalar(cx, &range.start)?;
         let start = from_end(cx, index, size)?;
+        let known = match start {
+            Scalar::Number(n) => Interval::exact(n),
+            Scalar::Value(value) => known_interval(cx, value)?,
+        };
         let (start, within) = match start {
             Scalar::Number(n) if (0..sizes.hi()).contains(&n) => (start, Interval::exact(n)),
             // Never there, but that is for the run to say: it may not come to this layer.
             Scalar::Number(n) => (Scalar::Value(cx.int(n)?), Interval::ANY),
-            Scalar::Value(_) => (start, last),
+            Scalar::Value(_) if known.meet(last).is_some() => (start, last),
+            Scalar::Value(_) => (start, Interval::ANY),
         };
         return Ok(Some(Parts { start: (start, within), len: number(1), step: number(1) }));
     }
@@ -215,14 +220,19 @@ fn clamp_toward(
     Ok((start, padded.div(cx, width)?))
 }
 
+/// What is known of a scalar.
+fn known_interval(cx: &Patch, value: Value) -> Result<Interval, OpError> {
+    let known = cx.fact(value)?.elements().and_then(|e| e.into_iter().next());
+    Ok(known.map_or(Interval::ANY, |e| cx.graph().symbols().interval(&e)))
+}
+
 /// `index + size` where the index is negative.
 pub(super) fn from_end(cx: &mut Patch, index: Scalar, size: Scalar) -> Result<Scalar, OpError> {
     match index {
         Scalar::Number(n) if n >= 0 => Ok(index),
         Scalar::Number(_) => index.add(cx, size),
         Scalar::Value(value) => {
-            let known = cx.fact(value)?.elements().and_then(|e| e.into_iter().next());
-            let range = known.map_or(Interval::ANY, |e| cx.graph().symbols().interval(&e));
+            let range = known_interval(cx, value)?;
             let moved = |cx: &mut Patch| index.add(cx, size);
             match (range.lo() >= 0, range.hi() < 0) {
                 (true, _) => Ok(index),

@@ -65,6 +65,19 @@ impl Index {
         }
     }
 
+    /// What the number can be.
+    fn interval(&self, symbols: &Symbols) -> Interval {
+        match self {
+            Self::Fixed(value) | Self::Computed(Scalar::Number(value)) => Interval::exact(*value),
+            Self::Entry { known: Some(known), .. } => symbols.interval(known),
+            Self::Entry { known: None, element_type, .. } => {
+                let range = element_type.integer_range().and_then(|(lo, hi)| Interval::new(lo, hi));
+                range.unwrap_or(Interval::ANY)
+            }
+            Self::Masked | Self::Computed(Scalar::Value(_)) => Interval::ANY,
+        }
+    }
+
     /// As a bound of [`length`]. An unknown entry is a symbol of its element type's range where that says
     /// something an axis could feel.
     fn bound(&self, symbols: &mut Symbols, origin: Origin) -> Bound {
@@ -126,7 +139,25 @@ impl Range {
         }
         let start = self.start.bound(symbols, origin());
         let stop = self.stop.bound(symbols, origin());
-        length(symbols, dim, &start, &stop, self.step.as_const(), origin())
+        let origin = origin();
+        if let Some(step) = self.step.as_const() {
+            return length(symbols, dim, &start, &stop, Some(step), origin);
+        }
+        // Of the steps in one direction the least selects most, the largest least.
+        let within = self.step.interval(symbols);
+        let extremes = [within.lo(), -1, 1, within.hi()];
+        let extremes = extremes.into_iter().filter(|&step| step != 0 && within.contains(step));
+        let mut hull: Option<Interval> = None;
+        for step in extremes {
+            let length = length(symbols, dim, &start, &stop, Some(step), origin);
+            let length = symbols.interval(&length);
+            hull = Some(hull.map_or(length, |hull| hull.hull(length)));
+        }
+        match hull {
+            Some(hull) if hull.is_exact().is_none() => symbols.fresh(hull, origin),
+            Some(hull) => SymExpr::from(hull.lo()),
+            None => length(symbols, dim, &start, &stop, None, origin),
+        }
     }
 
     /// A step of 0 is an error wherever it is known, used or not at run time.
