@@ -6,5 +6,6 @@
 mod corpus;
 mod files;
 mod ops;
+mod slices;
 mod stages;
 mod tidy;
