@@ -44,6 +44,12 @@ impl Slice8 {
                 format!("at most {rank}"),
             ));
         }
+        // On whichever axis: a step of 0 is wrong on all.
+        for (at, step) in entries_of(inputs[3]).iter().flatten().enumerate() {
+            if step.as_const() == Some(0) {
+                return Err(OpError::out_of_range(format!("step[{at}]"), 0, "any step but 0"));
+            }
+        }
         let axes: SmallVec<[usize; 4]> = match (inputs.get(4), count) {
             (None, Some(count)) => (0..count).collect(),
             (Some(axes), Some(_)) => match known_axes(axes) {
@@ -63,7 +69,6 @@ impl Slice8 {
             single: false,
         });
         let ranges: SmallVec<[Range; 4]> = ranges.collect();
-        ranges.iter().try_for_each(|range| range.check_step("step"))?;
         Ok(Ranges::Known(ranges))
     }
 }
