@@ -85,7 +85,8 @@ trait Source: Copy {
     fn float(self) -> f64;
     /// Rounded once.
     fn float32(self) -> f32;
-    /// The low 64 bits of an integer; a float truncates and saturates to the range of `et`.
+    /// The low 64 bits of an integer; a float truncates, and saturates to the types of
+    /// 32 and 64 bits; narrower ones wrap, as they do in OpenVINO.
     fn bits(self, et: ElementType) -> u64;
 }
 
@@ -130,9 +131,11 @@ impl Source for f64 {
         self as f32
     }
     fn bits(self, et: ElementType) -> u64 {
-        match et.integer_range() {
-            Some((low, high)) if et != U64 => (self as i64).clamp(low, high) as u64,
-            _ => self as u64,
+        match et {
+            U64 => self as u64,
+            U32 => (self as u32).into(),
+            I32 => self as i32 as u64,
+            _ => self as i64 as u64,
         }
     }
 }
@@ -172,8 +175,8 @@ fn encode<S: Source>(et: ElementType, values: &[S], first: usize, bytes: &mut [u
 }
 
 impl Tensor {
-    /// `Convert-1`: integers narrow by wrapping; floats truncate to integers and saturate (`NaN`
-    /// is 0); to `boolean` is "not zero"; to a float rounds to nearest even, once.
+    /// `Convert-1`: integers narrow by wrapping; floats truncate to integers (`NaN` is 0), saturate
+    /// to those of 32 and 64 bits and wrap to narrower ones; to `boolean` is "not zero"; to a float rounds to nearest even, once.
     ///
     /// # Errors
     /// [`TensorError::UnsupportedType`] to or from strings and `dynamic`.
@@ -213,9 +216,11 @@ mod tests {
     }
 
     #[test]
-    fn floats_truncate_and_saturate() {
+    fn floats_truncate_then_saturate_or_wrap() {
         let i = cast(&[1.9, -1.9, 300.0, f32::NAN], I8);
-        assert_eq!(i.values::<i8>().unwrap()[..], [1, -1, 127, 0]);
+        assert_eq!(i.values::<i8>().unwrap()[..], [1, -1, 44, 0]);
+        let wide = cast(&[3e9, -3e9], I32);
+        assert_eq!(wide.to_i64_vec().unwrap(), [i32::MAX.into(), i32::MIN.into()]);
         assert_eq!(cast(&[-0.0, 0.1, f32::NAN], Boolean).to_bools().unwrap(), [false, true, true]);
         assert_eq!(cast(&[1.0, 15.0, 2.0], U4).to_bytes()[..], [0xf1, 0x02]);
     }

@@ -15,11 +15,11 @@ pub enum ElementType {
     U1,
     /// Two bits, low bits of a byte first.
     U2,
-    /// Three bits, split: eight elements in three bytes (see [`crate::packing`]).
+    /// Three bits, split: eight elements in three bytes, two with the low bits and one with the high.
     U3,
     /// Four bits, low nibble first.
     U4,
-    /// Six bits, split: four elements in three bytes (see [`crate::packing`]).
+    /// Six bits, split: four elements in three bytes, two with the low bits and one with the high.
     U6,
     /// Unsigned, 8 bits.
     U8,

@@ -1,6 +1,6 @@
 //! What can go wrong with concrete data.
 
-use crate::{Dims, ElementType};
+use crate::ElementType;
 
 /// A refused tensor operation. It knows no place: the caller adds the layer.
 #[derive(thiserror::Error, Debug, Clone, PartialEq)]
@@ -27,7 +27,7 @@ pub enum TensorError {
         /// The type of the elements.
         element_type: ElementType,
         /// The dims asked for.
-        dims: Dims,
+        dims: Box<[usize]>,
     },
     /// The allocator refused.
     #[error("out of memory: {bytes} bytes")]
@@ -57,7 +57,7 @@ pub enum TensorError {
     #[error("{found} elements do not fill dims {dims:?}")]
     ElementCount {
         /// The dims asked for.
-        dims: Dims,
+        dims: Box<[usize]>,
         /// Elements given.
         found: usize,
     },
@@ -87,7 +87,7 @@ pub enum TensorError {
     #[error("{order:?} is no permutation of {rank} axes")]
     BadPermutation {
         /// The order given.
-        order: Dims,
+        order: Box<[usize]>,
         /// The rank.
         rank: usize,
     },
@@ -97,9 +97,9 @@ pub enum TensorError {
         /// The kernel.
         op: &'static str,
         /// Dims of one side.
-        left: Dims,
+        left: Box<[usize]>,
         /// Dims of the other side.
-        right: Dims,
+        right: Box<[usize]>,
     },
     /// An integer was divided by zero.
     #[error("{op}: integer division by zero")]
@@ -136,6 +136,6 @@ impl TensorError {
 
     /// A [`TensorError::ShapeMismatch`].
     pub(crate) fn mismatch(op: &'static str, left: &[usize], right: &[usize]) -> Self {
-        TensorError::ShapeMismatch { op, left: Dims::from_slice(left), right: Dims::from_slice(right) }
+        TensorError::ShapeMismatch { op, left: left.into(), right: right.into() }
     }
 }

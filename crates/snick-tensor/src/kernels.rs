@@ -51,3 +51,39 @@ pub use running_sum::running_sum;
 pub use softmax::{log_softmax, softmax};
 pub use tile::tile;
 pub use window::Window;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ElementType, Tensor};
+
+    /// Empty tensors may have dims whose products overflow, and cost nothing to make.
+    #[test]
+    fn huge_dims_around_nothing_are_harmless() {
+        let big = 1usize << 39;
+        let none = Tensor::zeros(ElementType::F32, &[big, big, big, 0]).unwrap();
+        let swapped = none.permute(&[3, 0, 1, 2]).unwrap();
+        for t in [&none, &swapped] {
+            assert!(BinaryOp::Add.apply(t, t).unwrap().is_empty());
+            assert!(UnaryOp::Abs.apply(t).unwrap().is_empty());
+            assert!(matmul(t, t, false, true).map_or(true, |p| p.is_empty()));
+            assert!(concat(&[t, t], 1).unwrap().is_empty());
+            assert!(tile(t, &[big; 4]).map_or(true, |p| p.is_empty()));
+            assert!(roll(t, &[i64::MIN], &[1]).unwrap().is_empty());
+            assert!(softmax(t, 1).unwrap().is_empty());
+            assert!(mvn(t, &[1, 2], true, 1e-5, EpsMode::InsideSqrt).unwrap().is_empty());
+            assert!(gather(t, &Tensor::scalar(0i64), 1, 0, true).unwrap_or(none.clone()).is_empty());
+            assert!(pad(t, &[isize::MIN; 4], &[isize::MIN; 4], PadMode::Edge, None).is_err());
+            for axis in 0..4 {
+                assert!(ReduceOp::Sum.apply(t, &[axis], true).map_or(true, |r| r.len() < 2));
+            }
+            assert!(t.cast(ElementType::U4).unwrap().contiguous().is_empty());
+            let window = Window::dense(2);
+            assert!(avg_pool(t, &[1, 1], &window, &[1, 1], true).is_err() || t.dims()[0] == 0);
+            assert!(convolution(t, t, &window).map_or(true, |c| c.is_empty()));
+        }
+        let deep = Tensor::full(&[1, 1, 4, 4], 1.0f32).unwrap();
+        assert!(max_pool(&deep, &[big, big], &Window::dense(2), &[1, big]).is_err());
+        assert_eq!(avg_pool(&deep, &[big, big], &Window::dense(2), &[1, 1], false).unwrap().len(), 1);
+    }
+}

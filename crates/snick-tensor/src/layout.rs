@@ -100,7 +100,7 @@ impl Layout {
         let valid = order.len() == rank
             && order.iter().all(|&axis| axis < rank && !std::mem::replace(&mut seen[axis], true));
         if !valid {
-            return Err(TensorError::BadPermutation { order: Dims::from_slice(order), rank });
+            return Err(TensorError::BadPermutation { order: order.into(), rank });
         }
         Ok(Layout {
             start: self.start,

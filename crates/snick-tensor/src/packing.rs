@@ -88,7 +88,7 @@ fn group(et: ElementType) -> (usize, usize) {
 /// The byte at which element `index` starts, if it is the first of its group.
 pub(crate) fn first_byte(et: ElementType, index: usize) -> Option<usize> {
     let (elements, bytes) = group(et);
-    (index % elements == 0).then_some(index / elements * bytes)
+    index.is_multiple_of(elements).then_some(index / elements * bytes)
 }
 
 /// Whether the bits behind the last of `len` elements are zero, as packing leaves them. A view

@@ -99,6 +99,8 @@ pub(crate) fn decode(et: ElementType, code: u8) -> f64 {
 /// The code nearest to a value, ties to even. Above the largest value `f8e5m2` goes to infinity,
 /// `f8e4m3` to `NaN`, the others saturate.
 pub(crate) fn encode(et: ElementType, value: f64) -> u8 {
+    // OpenVINO makes an f8e5m2 out of an f16, which rounds once more.
+    let value = if et == F8E5M2 { half::f16::from_f64(value).to_f64() } else { value };
     if let Some(format) = Format::of(et) {
         let sign = 1u8 << (format.exponent + format.mantissa);
         let magnitude =
@@ -112,7 +114,12 @@ pub(crate) fn encode(et: ElementType, value: f64) -> u8 {
             NF4_LEVELS.windows(2).filter(|pair| value > (pair[0] + pair[1]) / 2.0).count() as u8
         }
         _ if value.is_nan() => 0xff,
-        _ => (0..=0xfe).find(|&code| value <= decode(et, code) * 1.5).unwrap_or(0xfe),
+        _ => (0..0xfe)
+            .find(|&code| {
+                let tie = decode(et, code) * 1.5;
+                value < tie || (value == tie && code % 2 == 0)
+            })
+            .unwrap_or(0xfe),
     }
 }
 
@@ -147,5 +154,7 @@ mod tests {
         assert_eq!(encode(F8E4M3, 1.0625), 0x38); // halfway between 1 and 1.125: even
         assert_eq!(encode(F4E2M1, 100.0), 0x7);
         assert_eq!(encode(F8E5M2, 1e9), 0x7c);
+        assert_eq!(encode(F8E5M2, 61439.0), 0x7c);
+        assert_eq!([0.75, 1.5, 3.0, 6.0].map(|x| decode(F8E8M0, encode(F8E8M0, x))), [0.5, 2.0, 2.0, 8.0]);
     }
 }

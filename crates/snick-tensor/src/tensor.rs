@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::kernels::strided_copy;
 use crate::layout::{Layout, checked_len};
 use crate::packing;
-use crate::{Dims, Element, ElementType, Storage, TensorError};
+use crate::{Element, ElementType, Storage, TensorError};
 
 /// The most bytes a tensor may take when packed, be it a view of far less: 64 GiB.
 ///
@@ -35,7 +35,7 @@ pub(crate) fn stored_bytes(et: ElementType, dims: &[usize]) -> Result<usize, Ten
     checked_len(dims)
         .and_then(|len| et.stored_len(len))
         .filter(|&bytes| bytes <= MAX_BYTES)
-        .ok_or_else(|| TensorError::TooLarge { element_type: et, dims: Dims::from_slice(dims) })
+        .ok_or_else(|| TensorError::TooLarge { element_type: et, dims: dims.into() })
 }
 
 /// A vector of `len` equal elements; memory the allocator refuses is an error, not an abort.
@@ -135,7 +135,7 @@ impl Tensor {
     {
         stored_bytes(et, dims)?;
         if checked_len(dims) != Some(values.len()) {
-            return Err(TensorError::ElementCount { dims: Dims::from_slice(dims), found: values.len() });
+            return Err(TensorError::ElementCount { dims: dims.into(), found: values.len() });
         }
         Ok(Tensor {
             element_type: et,

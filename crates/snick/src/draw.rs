@@ -16,6 +16,8 @@ pub enum Dims {
     Smallest,
     /// Drawn from the seed, near the smallest allowed.
     Drawn,
+    /// The smallest allowed multiple of this number that is not 0; where there is none, the smallest allowed.
+    MultipleOf(usize),
 }
 
 /// Dims drawn exceed the smallest allowed by at most so much.
@@ -75,8 +77,15 @@ fn sizes(
     let mut choose = |interval: Interval| {
         let least = interval.lo().max(1).min(interval.hi());
         let room = interval.hi().abs_diff(least).min(SPREAD);
-        let more = if dims == Dims::Drawn { random.below(room + 1) } else { 0 };
-        usize::try_from(least).unwrap_or(0).saturating_add(more as usize)
+        let size = usize::try_from(least).unwrap_or(0);
+        match dims {
+            Dims::Smallest => size,
+            Dims::Drawn => size.saturating_add(random.below(room + 1) as usize),
+            Dims::MultipleOf(n) => {
+                let multiple = size.checked_next_multiple_of(n).and_then(|m| i64::try_from(m).ok());
+                multiple.filter(|&m| interval.contains(m)).map_or(size, |m| m as usize)
+            }
+        }
     };
     let shape = graph.node(id).outs.first().and_then(|out| out.fact.shape.dims());
     let Some(shape) = shape else { return vec![choose(Interval::DIM); 4] };

@@ -5,6 +5,7 @@
 
 use crate::kernels::dispatch::{widen, with_real};
 use crate::kernels::gather::gather;
+use crate::layout::checked_len;
 use crate::tensor::{filled, stored_bytes};
 use crate::{Dims, ElementType, Tensor, TensorError};
 
@@ -17,7 +18,7 @@ pub enum InterpolateMode {
     Nearest,
     /// Between the two neighbours, as ONNX does it.
     LinearOnnx,
-    /// A triangle filter; with `antialias` as wide as the step when shrinking.
+    /// A triangle filter; with `antialias`, if any axis shrinks, as wide as each axis' step.
     Linear,
     /// Four neighbours, weighted by cubics.
     Cubic,
@@ -141,6 +142,9 @@ pub fn interpolate(
             wide
         }
     };
+    // One axis that shrinks turns the filter on for all of them.
+    let antialias = how.antialias && scales.iter().any(|&scale| scale < 1.0);
+    let how = &Interpolate { antialias, ..*how };
     let pillow = matches!(how.mode, InterpolateMode::BilinearPillow | InterpolateMode::BicubicPillow);
     let mut lines: Vec<_> = axes.iter().zip(sizes).zip(scales).collect();
     if pillow {
@@ -219,8 +223,7 @@ impl Line {
     }
 
     fn triangle(&self, x: usize, how: &Interpolate) -> Taps {
-        let shrinks = self.scale < 1.0;
-        let narrow = if how.antialias && shrinks { self.scale } else { 1.0 };
+        let narrow = if how.antialias { self.scale } else { 1.0 };
         let reach = if self.scale > 1.0 { 2 } else { (2.0 / narrow).ceil() as i64 };
         let at = self.source(x, how);
         let middle = at.round() as i64;
@@ -269,11 +272,11 @@ fn resample(input: &Tensor, axis: usize, line: &Line, how: &Interpolate) -> Resu
     dims[axis] = line.output;
     // Axes resized earlier may make it larger for now than the end result is.
     stored_bytes(input.element_type(), &dims)?;
-    let inner: usize = dims[axis + 1..].iter().product();
     with_real!(NAME, input.element_type(), T => {
         let values = input.units::<T>();
-        let mut out = filled(dims.iter().product(), T::default())?;
+        let mut out = filled(checked_len(&dims).unwrap_or(0), T::default())?;
         if !out.is_empty() {
+            let inner: usize = dims[axis + 1..].iter().product();
             let slabs = values.chunks_exact(line.input * inner);
             let taps: Vec<Taps> = (0..line.output).map(|x| line.taps(x, how)).collect();
             for (slab, out) in slabs.zip(out.chunks_exact_mut(line.output * inner)) {

@@ -3,7 +3,7 @@
 use crate::kernels::broadcast::{Strided, broadcast_dims};
 use crate::kernels::dispatch::{widen, with_type};
 use crate::kernels::gemm::{Gemm, Matrix};
-use crate::layout::for_each_index;
+use crate::layout::{checked_len, for_each_index};
 use crate::tensor::{filled, stored_bytes};
 use crate::{Dims, Element, Tensor, TensorError};
 
@@ -33,6 +33,8 @@ pub fn matmul(a: &Tensor, b: &Tensor, transpose_a: bool, transpose_b: bool) -> R
     dims.extend([m, n]);
     let [left, right] = widen([&left, &right])?;
     let product = match left.element_type() {
+        // Also spares a walk over batches of nothing, however many.
+        et if dims.contains(&0) => Tensor::zeros(et, &dims),
         et if et.is_float() => with_type!([F32 = f32, F64 = f64], NAME, et, T => {
             floats::<T>(&left, &right, &dims)
         }),
@@ -105,11 +107,11 @@ fn floats<T: Gemm>(a: &Tensor, b: &Tensor, dims: &[usize]) -> Result<Tensor, Ten
             return flat.reshape(dims);
         }
     }
-    let mut out = filled(crate::layout::checked_len(dims).unwrap_or(0), T::default())?;
+    let mut out = filled(checked_len(dims).unwrap_or(0), T::default())?;
     let columns = dims[dims.len() - 1];
     let (a, starts_a) = batches::<T>(a, dims)?;
     let (b, starts_b) = batches::<T>(b, dims)?;
-    let size = (rows * columns).max(1);
+    let size = rows * columns;
     for ((out, i), j) in out.chunks_exact_mut(size).zip(starts_a).zip(starts_b) {
         T::gemm(&matrix(&a, i), &matrix(&b, j), out, columns)?;
     }
@@ -138,10 +140,10 @@ fn integers<T: Wrapping>(a: &Tensor, b: &Tensor, dims: &[usize]) -> Result<Tenso
     let (a, b) = (a.contiguous(), b.contiguous());
     let (_, rows, depth) = split(&a);
     let columns = dims[dims.len() - 1];
-    let mut out = filled(crate::layout::checked_len(dims).unwrap_or(0), T::default())?;
+    let mut out = filled(checked_len(dims).unwrap_or(0), T::default())?;
     let (a, starts_a) = batches::<T>(&a, dims)?;
     let (b, starts_b) = batches::<T>(&b, dims)?;
-    let size = (rows * columns).max(1);
+    let size = rows * columns;
     for ((out, i), j) in out.chunks_exact_mut(size).zip(starts_a).zip(starts_b) {
         for (r, row) in out.chunks_exact_mut(columns).enumerate() {
             for d in 0..depth {

@@ -1,8 +1,7 @@
 //! Normalisation along axes: OpenVINO's `MVN-6` and `NormalizeL2-1`.
 
-use crate::kernels::dispatch::{widen, with_real};
 use crate::kernels::rows::Rows;
-use crate::{Tensor, TensorError};
+use crate::{ElementType, Tensor, TensorError};
 
 /// Where the small number goes that keeps a divisor from being zero.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -70,19 +69,13 @@ fn rowwise(
     change: impl Fn(&mut [f64]),
 ) -> Result<Tensor, TensorError> {
     let et = input.element_type();
-    let [wide] = widen([input])?;
-    let rows = Rows::new(&wide, axes)?;
-    with_real!(op, wide.element_type(), T => {
-        let mut values = rows.tensor.units::<T>().into_owned();
-        let mut wide = vec![0f64; rows.width()];
-        for row in values.chunks_exact_mut(rows.width().max(1)) {
-            wide.iter_mut().zip(&*row).for_each(|(to, &x)| *to = x.into());
-            change(&mut wide);
-            row.iter_mut().zip(&wide).for_each(|(to, &x)| *to = x as T);
-        }
-        rows.restore(&Tensor::from_vec(rows.tensor.dims(), values)?)
-    })?
-    .cast(et)
+    if !et.is_float() {
+        return Err(TensorError::UnsupportedType { op, element_type: et });
+    }
+    let rows = Rows::new(&input.cast(ElementType::F64)?, axes)?;
+    let mut values = rows.tensor.units::<f64>().into_owned();
+    values.chunks_exact_mut(rows.width().max(1)).for_each(change);
+    rows.restore(&Tensor::from_vec(rows.tensor.dims(), values)?)?.cast(et)
 }
 
 #[cfg(test)]

@@ -71,7 +71,7 @@ fn pad_axis(
     let (low, high) = (crop(before), crop(after));
     // One side may crop into what the other side adds.
     let (front, back) = (added(before), added(after));
-    if low + high > size {
+    if low.saturating_add(high) > size {
         let whole = pad_axis(input, axis, before.max(0), after.max(0), mode, fill)?;
         return whole.slice(axis, low, size + front + back - low - high, 1);
     }

@@ -112,7 +112,7 @@ struct Inside {
 
 impl Inside {
     fn count(&self) -> usize {
-        self.runs.iter().map(|run| run.2).product()
+        checked_len(&self.runs.map(|run| run.2)).unwrap_or(usize::MAX)
     }
 
     /// Calls `visit` with the index of each in its channel, in order.
@@ -147,9 +147,17 @@ impl Walk {
         let mut dims = Dims::from_slice(&[*batch, *channels]);
         dims.extend_from_slice(outputs);
         stored_bytes(input.element_type(), &dims)?;
+        // Only windows that start before the padding ends; the bound keeps the index sums small.
+        let starts_inside = |(axis, &count): (&WindowAxis, &usize)| {
+            let last = (count as i128 - 1) * axis.stride as i128 - axis.before as i128;
+            count == 0 || last < axis.size as i128 + axis.after.max(0) as i128
+        };
+        if !axes[3 - outputs.len()..].iter().zip(outputs).all(starts_inside) {
+            return Err(TensorError::argument(op, "more windows than start inside the padded input"));
+        }
         let mut out = [1; 3];
         out[3 - outputs.len()..].copy_from_slice(outputs);
-        Ok(Walk { dims, axes, out, channels: batch * channels })
+        Ok(Walk { channels: checked_len(&dims[..2]).unwrap_or(0), dims, axes, out })
     }
 
     fn len(&self) -> usize {
@@ -159,11 +167,11 @@ impl Walk {
     /// `visit(output, first element of the channel, elements inside, elements inside the padding)`.
     fn each(&self, mut visit: impl FnMut(usize, usize, &Inside, usize)) {
         let sizes = self.axes.map(|axis| axis.size);
-        let area: usize = sizes.iter().product();
-        let windows: usize = self.out.iter().product();
-        if self.channels == 0 {
+        let area = checked_len(&sizes).unwrap_or(0);
+        if self.len() == 0 {
             return;
         }
+        let windows: usize = self.out.iter().product();
         for at in 0..windows {
             let place = [at / (self.out[1] * self.out[2]), at / self.out[2] % self.out[1], at % self.out[2]];
             let mut padded = 1;
@@ -171,7 +179,7 @@ impl Walk {
             for ((axis, &o), run) in self.axes.iter().zip(&place).zip(&mut runs) {
                 let (taps, counted) = taps(axis, o);
                 *run = (axis.inside(o, taps.start).unwrap_or(0), axis.dilation, taps.len());
-                padded *= counted;
+                padded = counted.saturating_mul(padded);
             }
             let inside = Inside { runs, sizes };
             for channel in 0..self.channels {

@@ -1,14 +1,15 @@
 //! Arithmetic sequences: OpenVINO's `Range-4`.
 
 use crate::tensor::{filled, stored_bytes};
-use crate::{Dims, ElementType, Tensor, TensorError};
+use crate::{ElementType, Tensor, TensorError};
 
 const NAME: &str = "Range";
 
 /// `start, start + step, ..` up to but not including `stop`, as elements of type `et`. The three
 /// are scalars of any numeric type; if `et` is an integer type they are truncated first.
 ///
-/// Element `i` is `start + i * step`, computed in `i64` or `f64` and converted once.
+/// Floats are converted to `et` first and each element is the one before plus the step, rounded
+/// to `et`: as OpenVINO accumulates them.
 ///
 /// # Errors
 /// [`TensorError::Argument`] unless all are single finite numbers and the step is not 0;
@@ -38,7 +39,8 @@ pub fn range(start: &Tensor, stop: &Tensor, step: &Tensor, et: ElementType) -> R
         }
         return Tensor::from_vec(&[len], values)?.cast(et);
     }
-    let [start, stop, step] = [start.to_f64_vec()?[0], stop.to_f64_vec()?[0], step.to_f64_vec()?[0]];
+    let own = |t: &Tensor| t.cast(et)?.to_f64_vec().map(|v| v[0]);
+    let [start, stop, step] = [own(start)?, own(stop)?, own(step)?];
     if step == 0.0 {
         return Err(zero_step());
     }
@@ -49,8 +51,16 @@ pub fn range(start: &Tensor, stop: &Tensor, step: &Tensor, et: ElementType) -> R
     // Beyond 2^53 the cast saturates or loses what no tensor could hold.
     let len = checked(et, Some(count as usize))?;
     let mut values = filled(len, start)?;
-    for (i, value) in values.iter_mut().enumerate() {
-        *value = start + i as f64 * step;
+    let round: fn(f64) -> f64 = match et {
+        ElementType::F32 => |x| f64::from(x as f32),
+        ElementType::F16 => |x| half::f16::from_f64(x).to_f64(),
+        ElementType::BF16 => |x| half::bf16::from_f64(x).to_f64(),
+        _ => |x| x,
+    };
+    let mut next = start;
+    for value in &mut values {
+        *value = next;
+        next = round(next + step);
     }
     Tensor::from_vec(&[len], values)?.cast(et)
 }
@@ -60,7 +70,7 @@ fn checked(et: ElementType, len: Option<usize>) -> Result<usize, TensorError> {
     let len = len.unwrap_or(usize::MAX);
     stored_bytes(et, &[len])?;
     stored_bytes(ElementType::I64, &[len])
-        .map_err(|_| TensorError::TooLarge { element_type: et, dims: Dims::from_slice(&[len]) })?;
+        .map_err(|_| TensorError::TooLarge { element_type: et, dims: [len].into() })?;
     Ok(len)
 }
 
@@ -82,6 +92,8 @@ mod tests {
         assert!(of(0, 1, 0).is_err());
         let halves = range(&Tensor::scalar(0.0f32), &Tensor::scalar(1.2f32), &Tensor::scalar(0.5f32), F32);
         assert_eq!(halves.unwrap().to_f32_vec().unwrap(), [0.0, 0.5, 1.0]);
+        let tenths = range(&Tensor::scalar(0.0f32), &Tensor::scalar(1.0f32), &Tensor::scalar(0.1f32), F32);
+        assert_eq!(tenths.unwrap().to_f32_vec().unwrap()[7..9], [0.700_000_05, 0.800_000_1]);
         let far = range(&Tensor::scalar(0i64), &Tensor::scalar(i64::MAX), &Tensor::scalar(1i64), I32);
         assert!(far.is_err());
     }

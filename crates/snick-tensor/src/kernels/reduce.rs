@@ -3,6 +3,7 @@
 use crate::ElementType::Boolean;
 use crate::kernels::dispatch::{widen, with_number};
 use crate::kernels::rows::Rows;
+use crate::layout::checked_len;
 use crate::tensor::stored_bytes;
 use crate::{Element, Tensor, TensorError};
 
@@ -11,13 +12,13 @@ use crate::{Element, Tensor, TensorError};
 pub enum ReduceOp {
     /// Their sum; of none, 0.
     Sum,
-    /// Their mean; of none, `NaN`. Integers truncate.
+    /// Their mean; of none, 0. Integers truncate.
     Mean,
     /// Their product; of none, 1.
     Prod,
-    /// The greatest; of none, the least value of the type.
+    /// The greatest; of none, the least finite value of the type.
     Max,
-    /// The least; of none, the greatest value of the type.
+    /// The least; of none, infinity or the greatest integer.
     Min,
     /// The sum of magnitudes.
     L1,
@@ -38,8 +39,7 @@ impl ReduceOp {
     /// their own type.
     ///
     /// # Errors
-    /// [`TensorError::AxisOutOfRange`], [`TensorError::UnsupportedType`], and
-    /// [`TensorError::DivisionByZero`] for the mean of no integers.
+    /// [`TensorError::AxisOutOfRange`], [`TensorError::UnsupportedType`].
     pub fn apply(&self, input: &Tensor, axes: &[usize], keep_dims: bool) -> Result<Tensor, TensorError> {
         let et = input.element_type();
         if matches!(self, LogicalAnd | LogicalOr) {
@@ -51,10 +51,6 @@ impl ReduceOp {
         }
         let [wide] = widen([input])?;
         with_number!("reduction", wide.element_type(), T => {
-            let empty = || Rows::new(&wide, axes).map(|rows| rows.width() == 0);
-            if *self == Mean && !T::TYPE.is_float() && empty()? {
-                return Err(TensorError::DivisionByZero { op: "ReduceMean" });
-            }
             self.over_rows(&wide, axes, keep_dims, |row: &[T]| T::reduce(*self, row))
         })?
         .cast(et)
@@ -72,13 +68,21 @@ impl ReduceOp {
         let values = rows.tensor.units::<T>();
         // An axis of size 0 may have been all that kept the other dims small.
         stored_bytes(input.element_type(), &dims)?;
-        let count = dims.iter().product();
+        let count = checked_len(&dims).unwrap_or(0);
         let out = match rows.width() {
             0 => crate::tensor::filled(count, reduce(&[]))?,
             width => values.chunks_exact(width).map(reduce).collect(),
         };
         Tensor::from_units(input.element_type(), &dims, out)
     }
+}
+
+fn greatest<T: Element>(row: &[T]) -> Option<T> {
+    row.iter().copied().reduce(|m, x| if m < x { x } else { m })
+}
+
+fn least<T: Element>(row: &[T]) -> Option<T> {
+    row.iter().copied().reduce(|m, x| if x < m { x } else { m })
 }
 
 trait Reduce: Element {
@@ -91,10 +95,10 @@ macro_rules! real {
             fn reduce(op: ReduceOp, row: &[$t]) -> $t {
                 let wide = || row.iter().map(|&x| f64::from(x));
                 match op {
-                    Mean => (wide().sum::<f64>() / row.len() as f64) as $t,
+                    Mean => (wide().sum::<f64>() / row.len().max(1) as f64) as $t,
                     Prod => wide().product::<f64>() as $t,
-                    Max => row.iter().fold($t::NEG_INFINITY, |m, &x| if m < x { x } else { m }),
-                    Min => row.iter().fold($t::INFINITY, |m, &x| if x < m { x } else { m }),
+                    Max => greatest(row).unwrap_or($t::MIN),
+                    Min => least(row).unwrap_or($t::INFINITY),
                     L1 => wide().map(f64::abs).sum::<f64>() as $t,
                     L2 => wide().map(|x| x * x).sum::<f64>().sqrt() as $t,
                     // The sum of no floats would be -0.
@@ -162,7 +166,7 @@ mod tests {
         assert_eq!(of(Prod, &none, &[1]), [1.0, 1.0]);
         assert_eq!(of(Max, &none, &[1])[0], i32::MIN.into());
         assert!(of(Sum, &none, &[0]).is_empty());
-        assert!(Mean.apply(&none, &[1], false).is_err());
+        assert_eq!(of(Mean, &none, &[1]), [0.0, 0.0]);
     }
 
     #[test]

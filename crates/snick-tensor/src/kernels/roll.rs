@@ -13,12 +13,13 @@ pub fn roll(input: &Tensor, shifts: &[i64], axes: &[usize]) -> Result<Tensor, Te
         return Err(TensorError::argument("Roll", "a shift for every axis is needed"));
     }
     let mut rolled = input.clone();
+    if input.is_empty() {
+        axes.iter().try_for_each(|&axis| input.layout().check_axis(axis))?;
+        return Ok(rolled);
+    }
     for (&shift, &axis) in shifts.iter().zip(axes) {
         rolled.layout().check_axis(axis)?;
         let size = rolled.dims()[axis];
-        if size == 0 {
-            continue;
-        }
         let front = shift.rem_euclid(size as i64) as usize;
         if front > 0 {
             let tail = rolled.slice(axis, size - front, front, 1)?;

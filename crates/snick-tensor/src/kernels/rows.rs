@@ -1,5 +1,6 @@
 //! A tensor as rows along a set of axes.
 
+use crate::layout::checked_len;
 use crate::{Dims, Tensor, TensorError};
 
 /// The other axes first, in order, then the chosen ones: packed, each row is what a reduction or
@@ -25,9 +26,9 @@ impl Rows {
         Ok(Rows { tensor: tensor.permute(&order)?.contiguous(), order, kept: kept.len() })
     }
 
-    /// Elements in a row.
+    /// Elements in a row. Only a tensor without rows has rows too wide to count.
     pub fn width(&self) -> usize {
-        self.tensor.dims()[self.kept..].iter().product()
+        checked_len(&self.tensor.dims()[self.kept..]).unwrap_or(usize::MAX)
     }
 
     /// The dims of one element a row: without the chosen axes, or with size 1 for them.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::layout::checked_len;
 use crate::tensor::{filled, stored_bytes};
-use crate::{Dims, ElementType, Tensor, TensorError, packing};
+use crate::{ElementType, Tensor, TensorError, packing};
 
 /// Copies `len` elements from `from_at` of `from` to `to_at` of `to`; `None` if either lies outside.
 fn copy(et: ElementType, from: &[u8], from_at: usize, to: &mut [u8], to_at: usize, len: usize) -> Option<()> {
@@ -65,7 +65,7 @@ pub fn gather_runs(
         at += run;
     }
     if at != count {
-        return Err(TensorError::ElementCount { dims: Dims::from_slice(dims), found: at });
+        return Err(TensorError::ElementCount { dims: dims.into(), found: at });
     }
     Ok(Tensor::from_packed(et, dims, bytes)?.with_texts(source.texts().cloned()))
 }

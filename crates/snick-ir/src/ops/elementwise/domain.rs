@@ -11,28 +11,28 @@ pub enum Domain {
     Any,
     /// Integers and reals.
     Number,
-    /// Reals.
+    /// Reals; `nf4` counts as an integer.
     Real,
     /// `boolean` only.
     Boolean,
-    /// `boolean`, integers, and `string`, which counts as one.
+    /// `boolean`, integers, and `string` and `nf4`, which count as such.
     Integral,
-    /// Integers, and `string`, which counts as one.
+    /// Integers, and `string` and `nf4`, which count as such.
     IntegralNumber,
 }
 
 impl Domain {
     /// Whether elements of this type are in the class.
     pub fn contains(self, et: ElementType) -> bool {
-        let text = et == ElementType::String;
+        let index = matches!(et, ElementType::String | ElementType::NF4);
         match self {
             _ if et == ElementType::Dynamic => true,
             Self::Any => true,
             Self::Number => et.is_integer() || et.is_float(),
-            Self::Real => et.is_float(),
+            Self::Real => et.is_float() && !index,
             Self::Boolean => et == ElementType::Boolean,
-            Self::Integral => et.is_integer() || et == ElementType::Boolean || text,
-            Self::IntegralNumber => et.is_integer() || text,
+            Self::Integral => et.is_integer() || et == ElementType::Boolean || index,
+            Self::IntegralNumber => et.is_integer() || index,
         }
     }
 

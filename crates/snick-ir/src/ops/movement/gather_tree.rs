@@ -1,6 +1,7 @@
 //! GatherTree-1: beams followed back from their last step.
 
 use smallvec::smallvec;
+use snick_shape::Shape;
 use snick_tensor::Tensor;
 
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
@@ -28,11 +29,11 @@ impl OpDef for GatherTree {
         cx.expect_rank(1, "3", |rank| rank == 3)?;
         cx.expect_rank(2, "1", |rank| rank == 1)?;
         cx.expect_rank(3, "0", |rank| rank == 0)?;
-        let shape = cx.merge_shapes("follow parents", cx.shape(0), cx.shape(1))?;
-        if let (Some([_, batch, _]), Some([lengths])) = (shape.dims(), cx.shape(2).dims())
-            && cx.merge(batch, lengths).is_none()
-        {
-            return Err(cx.shapes_clash("follow parents by batch", &shape, cx.shape(2)));
+        let mut shape = cx.merge_shapes("follow parents", cx.shape(0), cx.shape(1))?;
+        if let (Some([steps, batch, beams]), Some([lengths])) = (shape.dims(), cx.shape(2).dims()) {
+            let merged = cx.merge(batch, lengths);
+            let clash = || cx.shapes_clash("follow parents by batch", &shape, cx.shape(2));
+            shape = Shape::ranked([steps.clone(), merged.ok_or_else(clash)?, beams.clone()]);
         }
         Ok(smallvec![Fact::new(element_type, shape)])
     }

@@ -13,7 +13,7 @@ pub struct Transpose;
 
 impl OpDef for Transpose {
     const NAMES: &'static [OpName] = &[OpName::openvino("Transpose", &[1])];
-    const ARITY: Arity = Arity::between(1, 2);
+    const ARITY: Arity = Arity::exactly(2);
 
     fn parse(_: &RawNode) -> Result<Self, OpError> {
         Ok(Self)
@@ -24,15 +24,10 @@ impl OpDef for Transpose {
     }
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        if cx.len() > 1 {
-            cx.expect_integer(1)?;
-            cx.expect_rank(1, "1", |rank| rank == 1)?;
-        }
-        let order = match cx.optional(1) {
-            Some(fact) => fact.ints(),
-            None => Some(SmallVec::new()),
-        };
-        let listed = cx.optional(1).and_then(|fact| fact.shape.as_static()?.first().copied());
+        cx.expect_integer(1)?;
+        cx.expect_rank(1, "1", |rank| rank == 1)?;
+        let order = cx.input(1).ints();
+        let listed = cx.shape(1).as_static().and_then(|dims| dims.first().copied());
         let shape = match (cx.shape(0).dims(), order) {
             (Some(dims), Some(order)) => {
                 Shape::ranked(axes(&order, dims.len())?.into_iter().map(|axis| dims[axis].clone()))
@@ -57,8 +52,8 @@ impl OpDef for Transpose {
     }
 
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let order = inputs.get(1).map(Tensor::to_i64_vec).transpose()?.unwrap_or_default();
-        Ok(vec![inputs[0].permute(&axes(&order, inputs[0].rank())?)?])
+        let order = axes(&inputs[1].to_i64_vec()?, inputs[0].rank())?;
+        Ok(vec![inputs[0].permute(&order)?])
     }
 }
 

@@ -5,7 +5,6 @@ use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::kernels::runs;
 use snick_tensor::{Dims, ElementType, Tensor};
 
-use crate::attrs::missing;
 use crate::ops::movement::indices::scalar;
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
@@ -13,7 +12,7 @@ use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 /// positive ones lie above the main one. Input 3, if there, is the shape of a batch of equal matrices.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Eye {
-    /// Type of the output.
+    /// Type of the output; `Dynamic` where the file names none.
     pub output_type: ElementType,
 }
 
@@ -22,7 +21,7 @@ impl OpDef for Eye {
     const ARITY: Arity = Arity::between(3, 4);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        Ok(Self { output_type: raw.attrs.element_type("output_type")?.ok_or(missing("output_type"))? })
+        Ok(Self { output_type: raw.attrs.element_type("output_type")?.unwrap_or(ElementType::Dynamic) })
     }
 
     fn attrs(&self) -> Attrs<'static> {

@@ -63,7 +63,8 @@ impl OpDef for Range {
             return Ok(smallvec![Fact::new(element_type, Shape::ranked([dim]))]);
         };
         let length = self.length(cx, &start, &stop, &step)?;
-        let count = length.as_const().and_then(|n| usize::try_from(n).ok()).filter(|&n| n <= MAX_ELEMENTS);
+        let count = length.as_const().filter(|_| element_type.is_integer());
+        let count = count.and_then(|n| usize::try_from(n).ok()).filter(|&n| n <= MAX_ELEMENTS);
         let elements = count.map(|count| {
             let mut elements = Vec::with_capacity(count);
             let mut element = start;
@@ -163,26 +164,37 @@ impl Range {
         Some([at(0)?, at(1)?, at(2)?])
     }
 
-    /// The inputs as expressions, if the type of the output holds each of them.
+    /// The inputs as expressions, if counting with them is exact in the type of the output.
     fn integers(&self, cx: &mut Infer, element_type: ElementType) -> Option<[SymExpr; 3]> {
-        let (lo, hi) = element_type.integer_range()?;
-        let mut at = |i: usize| {
-            let fact = cx.optional(i)?;
-            let whole = fact.as_tensor().filter(|t| t.element_type().is_float());
-            let value = match whole {
-                Some(tensor) => match number(INPUTS[i], tensor).ok()?.to(element_type) {
-                    Number::Int(value) => SymExpr::from(value),
-                    Number::Real(_) => return None,
-                },
-                None if fact.element_type.is_integer() && fact.shape.rank() == Some(0) => {
-                    cx.elements_or_unknown(i)?.first()?.clone()
-                }
-                None => fact.elements()?.first()?.clone(),
-            };
-            let interval = cx.interval(&value);
-            (interval.lo() >= lo && interval.hi() <= hi).then_some(value)
-        };
-        Some([at(0)?, at(1)?, at(2)?])
+        let [start, stop, step] = [self.integer(cx, 0)?, self.integer(cx, 1)?, self.integer(cx, 2)?];
+        match element_type.integer_range() {
+            Some((lo, hi)) => {
+                let range = Interval::new(lo, hi)?;
+                let holds = |value| range.covers(&cx.interval(value));
+                (holds(&start) && holds(&stop) && holds(&step)).then_some([start, stop, step])
+            }
+            // Where reals could miscount, the count is beyond any tensor.
+            None => {
+                let below =
+                    |value: &SymExpr, most: u64| value.as_const().is_some_and(|n| n.unsigned_abs() <= most);
+                let exact = element_type.is_float() && below(&start, 1 << 53) && below(&step, 1 << 16);
+                exact.then_some([start, stop, step])
+            }
+        }
+    }
+
+    /// An input as an expression, if it is a whole number.
+    fn integer(&self, cx: &mut Infer, i: usize) -> Option<SymExpr> {
+        let fact = cx.optional(i)?;
+        if let Some(tensor) = fact.as_tensor().filter(|t| t.element_type().is_float()) {
+            let value = number(INPUTS.get(i)?, tensor).ok()?.float();
+            let cuts = self.output_type.is_some_and(ElementType::is_integer);
+            return (cuts || value.fract() == 0.0).then_some(SymExpr::from(value as i64));
+        }
+        if fact.element_type.is_integer() && fact.shape.rank() == Some(0) {
+            return cx.elements_or_unknown(i)?.first().cloned();
+        }
+        fact.elements()?.first().cloned()
     }
 
     fn length(

@@ -80,7 +80,7 @@ impl UnaryOp {
     /// The function of every element; the result has the type and dims of the input.
     ///
     /// Integers have an exact path where the function is one of integers; other functions go
-    /// through `f64` and round.
+    /// through `f64` and round, but `Exp`, `Log` and `Sin` truncate: so OpenVINO's reference does.
     ///
     /// # Errors
     /// [`TensorError::UnsupportedType`] for booleans and strings.
@@ -129,7 +129,7 @@ macro_rules! real {
                     Floor => map(v, $t::floor),
                     Log => map(v, $t::ln),
                     Negative => map(v, |x| -x),
-                    Relu => map(v, |x| if x > 0.0 { x } else { 0.0 }),
+                    Relu => map(v, |x| if x < 0.0 { 0.0 } else { x }),
                     Sigmoid => map(v, sigmoid),
                     Sign => map(v, |x| match x {
                         _ if x > 0.0 => 1.0,
@@ -192,7 +192,12 @@ macro_rules! integer {
                     }
                     _ => {
                         let wide: Vec<f64> = v.iter().map(|&x| x as f64).collect();
-                        f64::unary(op, &wide).into_iter().map(|y| y.round() as $t).collect()
+                        // What runs models rounds to even, and gives unsigned types what is below zero wrapped.
+                        let whole = |y: f64| match y.round_ties_even() {
+                            y if y < 0.0 && <$t>::MIN == 0 => (y as i64) as $t,
+                            y => y as $t,
+                        };
+                        f64::unary(op, &wide).into_iter().map(whole).collect()
                     }
                 }
             }
@@ -290,6 +295,9 @@ mod tests {
         assert_eq!(of(Sign), [-1, -1, 1]);
         assert_eq!(of(Relu), [0, 0, 5]);
         assert_eq!(of(Clamp { min: -2.5, max: 3.5 }), [-2, -2, 3]);
+        let one = Tensor::scalar(1i32);
+        let whole = |op: UnaryOp| op.apply(&one).unwrap().to_i64_vec().unwrap()[0];
+        assert_eq!((whole(Sin), whole(Tanh), whole(Exp), whole(Cosh)), (0, 1, 2, 2));
         let wide = Tensor::scalar(i64::MAX);
         assert_eq!(Abs.apply(&wide).unwrap(), wide);
         assert!(Abs.apply(&Tensor::from_bools(&[], &[true]).unwrap()).is_err());
