@@ -5,5 +5,6 @@
 
 mod corpus;
 mod files;
+mod ops;
 mod stages;
 mod tidy;

@@ -211,7 +211,7 @@ impl<'a> Attrs<'a> {
         self.parsed(name, "integers separated by commas", |value| match value {
             AttrValue::Ints(v) => Some(v.clone()),
             AttrValue::Int(v) => Some(SmallVec::from_slice(&[*v])),
-            AttrValue::Text(t) => list(t).map(|item| item.parse().ok()).collect(),
+            AttrValue::Text(t) => list(t).map(whole_number).collect(),
             _ => None,
         })
     }
@@ -300,6 +300,13 @@ impl<'a> Attrs<'a> {
 /// The error for an attribute that must be there: `attrs.int("axis")?.ok_or(missing("axis"))`.
 pub(crate) fn missing(name: &'static str) -> OpError {
     OpError::MissingAttribute { name }
+}
+
+/// An integer, also where a converter wrote it as `1.0`.
+fn whole_number(text: &str) -> Option<i64> {
+    let integer = text.parse().ok();
+    integer
+        .or_else(|| text.parse::<f64>().ok().filter(|v| v.fract() == 0.0 && v.abs() < 1e15).map(|v| v as i64))
 }
 
 /// The items of a comma-separated list; none for blank text.

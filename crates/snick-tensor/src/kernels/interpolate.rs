@@ -76,6 +76,9 @@ pub struct Interpolate {
 impl Coordinates {
     fn source(self, x: usize, scale: f32, input: usize, output: usize) -> f32 {
         let at = x as f32;
+        if scale == 1.0 || input == output {
+            return at;
+        }
         match self {
             Coordinates::PytorchHalfPixel if output <= 1 => 0.0,
             Coordinates::HalfPixel | Coordinates::PytorchHalfPixel => (at + 0.5) / scale - 0.5,
@@ -103,7 +106,8 @@ impl Nearest {
 /// Resizes `axes` to `sizes`. `scales` place the elements, and need not be `sizes` over input
 /// sizes: OpenVINO keeps the scale it was given. Padding is the caller's.
 ///
-/// Integers are computed in `f32` and truncated.
+/// An axis whose size or scale says that nothing changes is left alone, whatever the coordinates.
+/// Integers are computed in `f32` and rounded.
 ///
 /// # Errors
 /// [`TensorError::AxisOutOfRange`], [`TensorError::Argument`] if entries are missing, an input
@@ -141,7 +145,13 @@ pub fn interpolate(
     // One axis that shrinks turns the filter on for all of them.
     let antialias = how.antialias && scales.iter().any(|&scale| scale < 1.0);
     let how = &Interpolate { antialias, ..*how };
-    for ((&axis, &output), &scale) in axes.iter().zip(sizes).zip(scales) {
+    let pillow = matches!(how.mode, InterpolateMode::BilinearPillow | InterpolateMode::BicubicPillow);
+    let mut lines: Vec<_> = axes.iter().zip(sizes).zip(scales).collect();
+    if pillow {
+        // That library goes along the last axis first, and stores integers in between.
+        lines.reverse();
+    }
+    for ((&axis, &output), &scale) in lines {
         let line = Line { input: resized.dims()[axis], output, scale };
         resized = if nearest {
             let picks = (0..output).map(|x| line.nearest(x, how)).collect();
@@ -149,8 +159,21 @@ pub fn interpolate(
         } else {
             resample(&resized, axis, &line, how)?
         };
+        if pillow {
+            resized = stored(resized, et)?;
+        }
+    }
+    if !nearest {
+        resized = stored(resized, et)?;
     }
     resized.cast(et)
+}
+
+/// Integers as they are stored, still in `f32`: rounded, and within the range of their type.
+fn stored(values: Tensor, et: ElementType) -> Result<Tensor, TensorError> {
+    let Some((lo, hi)) = et.integer_range() else { return Ok(values) };
+    let store = |x: f32| x.round().clamp(lo as f32, hi as f32);
+    Tensor::from_vec(values.dims(), values.to_f32_vec()?.into_iter().map(store).collect())
 }
 
 /// One axis of an interpolation.

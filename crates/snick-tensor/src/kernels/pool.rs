@@ -46,6 +46,7 @@ pub fn max_pool_indices(
         let mut indices = filled(walk.len(), 0i64)?;
         walk.each(|to, first, inside, _| {
             let mut best: Option<(usize, T)> = None;
+            indices[to] = (first % flat) as i64;
             inside.each(|i| {
                 let value = x[first + i];
                 if best.is_none_or(|(_, known)| known < value) {
@@ -63,7 +64,8 @@ pub fn max_pool_indices(
 }
 
 /// The mean of each window. With `exclude_pad` over the elements inside; otherwise padding counts
-/// as zeros, but what lies beyond the padding (a last window of `ceil` rounding) does not count.
+/// as zeros, but what lies beyond the padding (a last window of `ceil` rounding) does not count. The mean of
+/// nothing is `NaN`.
 ///
 /// # Errors
 /// As [`max_pool`].
@@ -85,9 +87,7 @@ pub fn avg_pool(
             let mut sum: T = 0.0;
             inside.each(|i| sum += x[first + i]);
             let count = if exclude_pad { inside.count() } else { padded };
-            if count > 0 {
-                values[to] = sum / count as T;
-            }
+            values[to] = sum / count as T;
         });
         Tensor::from_vec(&walk.dims, values)
     })?

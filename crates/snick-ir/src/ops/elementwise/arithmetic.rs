@@ -163,3 +163,69 @@ fn power(cx: &mut Infer, a: &SymExpr, ia: Interval, b: &SymExpr, et: ElementType
     }
     expr
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{infer, text};
+
+    /// What inference says of `function` on an element of `a..` and one of `b..`, converted to `et` first.
+    fn inferred(name: &str, a: (i64, i64), b: (i64, i64), et: ElementType) -> Interval {
+        // A size of 0..=n, moved to where the range begins.
+        let element = |name: &str, (lo, hi): (i64, i64)| {
+            format!(
+                "  %{name} = Parameter-1 {{element_type: f32, shape: \"0..{}\"}}
+  %{name}s = ShapeOf-3(%{name}) {{output_type: i64}}
+  %{name}k = Const-1 i64[1] <{lo}>
+  %{name}m = Add-1(%{name}s, %{name}k) {{auto_broadcast: numpy}}
+  %{name}e = Convert-1(%{name}m) {{destination_type: {et}}}
+",
+                hi - lo
+            )
+        };
+        let (a, b) = (element("a", a), element("b", b));
+        let text = format!("snick 1\ngraph \"t\" {{\n{a}{b}  %out = {name}(%ae, %be)\n}}\n");
+        let mut graph = text::parse(&text, None).unwrap();
+        assert_eq!(infer(&mut graph), []);
+        let out = graph.ids().find(|&id| &*graph.node(id).name == "out").unwrap();
+        let fact = &graph.node(out).outs[0].fact;
+        assert_eq!(fact.element_type, et);
+        match fact.elements() {
+            Some(elements) => graph.symbols.interval(&elements[0]),
+            None => type_range(et),
+        }
+    }
+
+    #[test]
+    fn no_result_lies_outside_what_inference_says() {
+        let ranges = [(-5, -2), (-3, 2), (0, 4), (1, 3), (3, 9), (2, 2), (90, 100)];
+        for (row, function) in FUNCTIONS.into_iter().chain([BinaryOp::FloorDiv]).enumerate() {
+            let name = match Arithmetic::NAMES.get(row) {
+                Some(name) => format!("{}-1", name.name),
+                None => "Divide-1".to_string(),
+            };
+            for et in [ElementType::I64, ElementType::I8] {
+                for (a, b) in ranges.into_iter().flat_map(|a| ranges.map(|b| (a, b))) {
+                    let said = inferred(&name, a, b, et);
+                    for (x, y) in (a.0..=a.1).flat_map(|x| (b.0..=b.1).map(move |y| (x, y))) {
+                        let [x, y] = [x, y].map(|v| Tensor::scalar(v).cast(et).unwrap());
+                        let Ok(out) = function.apply(&x, &y) else { continue };
+                        let value = out.to_i64_vec().unwrap()[0];
+                        assert!(said.contains(value), "{name} {et} {a:?} {b:?}: {value} is not in {said}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn tight_where_ends_alone_would_be_wrong() {
+        let i = |lo, hi| Interval::new(lo, hi).unwrap();
+        let et = ElementType::I64;
+        assert_eq!(inferred("FloorMod-1", (2, 5), (3, 3), et), i(0, 2));
+        assert_eq!(inferred("Mod-1", (-5, 1), (3, 3), et), i(-2, 1));
+        assert_eq!(inferred("Divide-1", (7, 9), (2, 2), et), i(3, 4));
+        assert_eq!(inferred("SquaredDifference-1", (0, 4), (1, 1), et), i(0, 9));
+        assert_eq!(inferred("Multiply-1", (0, 100), (2, 2), ElementType::I8), i(-128, 127));
+    }
+}

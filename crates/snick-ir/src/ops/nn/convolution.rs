@@ -92,12 +92,10 @@ fn ranks_clash(data: usize, filters: usize) -> OpError {
 /// The element type that data and filters share: a number.
 pub(super) fn operand_type(cx: &Infer) -> Result<ElementType, OpError> {
     let element_type = cx.common_type([0, 1])?;
-    match element_type {
-        ElementType::Boolean | ElementType::String => {
-            Err(OpError::element_type("data", element_type, "a number"))
-        }
-        _ => Ok(element_type),
+    if element_type == ElementType::Boolean {
+        return Err(OpError::element_type("data", element_type, "a number"));
     }
+    Ok(element_type)
 }
 
 /// The number of spatial axes, from data, filters (which have `groups` axes more) and attributes; all must agree.

@@ -11,7 +11,7 @@ use snick_tensor::{ElementType, Tensor};
 
 use super::scale::Scale;
 use super::window::Numbers;
-use crate::attrs::{AttrValue, missing};
+use crate::attrs::AttrValue;
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axes};
 
 /// Resizes axes, after padding with zeros.
@@ -104,7 +104,7 @@ impl OpDef for Interpolate {
         let attrs = &raw.attrs;
         let form = match raw.since {
             1 => {
-                let mut axes = attrs.ints("axes")?.ok_or(missing("axes"))?;
+                let mut axes = attrs.ints("axes")?.unwrap_or_default();
                 axes.sort_unstable();
                 axes.dedup();
                 Form::Attributes { axes, align_corners: attrs.bool("align_corners")?.unwrap_or(true) }
@@ -184,7 +184,7 @@ impl OpDef for Interpolate {
                 };
             }
         } else {
-            let sizes = cx.elements_or_unknown(target).filter(|sizes| sizes.len() == axes.len());
+            let sizes = cx.elements_or_unknown(target);
             for (i, &axis) in axes.iter().enumerate() {
                 let Some(slot) = resized.get_mut(axis) else { continue };
                 *slot = match sizes.as_ref().and_then(|sizes| sizes.get(i)) {
@@ -208,7 +208,8 @@ impl OpDef for Interpolate {
             (_, None) => (0..data.rank()).collect(),
             (_, Some(axes)) => normalize_axes(&axes.to_i64_vec()?, data.rank())?,
         };
-        if target.len() != axes.len() {
+        let spare = matches!(self.form, Form::Attributes { .. }) && target.len() > axes.len();
+        if target.len() != axes.len() && !spare {
             return Err(OpError::mismatch("the number of sizes or scales", target.len(), axes.len()));
         }
         let inputs_sizes: SmallVec<[usize; 4]> =
@@ -269,6 +270,8 @@ impl Interpolate {
     fn check_count(&self, cx: &Infer, target: usize, axes: usize) -> Result<(), OpError> {
         let count = cx.shape(target).dims().and_then(|dims| dims.first().map_or(Some(1), SymExpr::as_const));
         match count {
+            // The first definition leaves sizes too many alone.
+            Some(count) if matches!(self.form, Form::Attributes { .. }) && count >= axes as i64 => Ok(()),
             Some(count) if i64::try_from(axes) != Ok(count) => {
                 Err(OpError::mismatch("the number of sizes or scales", count, format!("{axes}, one an axis")))
             }

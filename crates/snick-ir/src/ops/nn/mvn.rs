@@ -8,7 +8,7 @@ use snick_tensor::kernels::EpsMode;
 use snick_tensor::{Tensor, kernels};
 
 use super::window::Numbers;
-use crate::attrs::{AttrValue, missing};
+use crate::attrs::AttrValue;
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axes};
 
 /// Mean-variance normalisation.
@@ -47,7 +47,7 @@ impl OpDef for Mvn {
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         let attrs = &raw.attrs;
         let normalize_variance = attrs.bool("normalize_variance")?;
-        let eps = attrs.float("eps")?.ok_or(missing("eps"))?;
+        let eps = attrs.float("eps")?.unwrap_or(0.0);
         if raw.since == 1 {
             let axes = MvnAxes::Attributes {
                 across_channels: attrs.bool("across_channels")?.unwrap_or(false),

@@ -5,7 +5,8 @@
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr};
-use snick_tensor::{ElementType, Tensor, kernels};
+use snick_tensor::kernels::{self, Window};
+use snick_tensor::{ElementType, Tensor};
 
 use super::window::{Numbers, Rounding, Sliding, expect_spatial, spatial_dims};
 use crate::attrs::{AttrValue, missing};
@@ -160,7 +161,7 @@ impl OpDef for Pool {
         if spatial.is_empty() || spatial.len() != kernel.len() {
             return Err(OpError::rank("data", data.rank(), format!("{}", self.kernel.len() + 2)));
         }
-        let (window, outputs) = self.sliding.concrete(spatial, &kernel, self.rounding)?;
+        let (mut window, outputs) = self.sliding.concrete(spatial, &kernel, self.rounding)?;
         Ok(match &self.kind {
             PoolKind::Max { indices: None } => {
                 vec![kernels::max_pool(data, &kernel, &window, &outputs)?]
@@ -171,9 +172,27 @@ impl OpDef for Pool {
                 vec![values, places.cast(indices.element_type)?]
             }
             PoolKind::Avg { exclude_pad, .. } => {
-                vec![kernels::avg_pool(data, &kernel, &window, &outputs, *exclude_pad)?]
+                let padded = window.pads_begin.iter().chain(&window.pads_end).any(|&pad| pad != 0);
+                let exclude_pad = *exclude_pad || !padded;
+                if !exclude_pad && self.rounding == Rounding::Ceil {
+                    pad_all(&mut window, spatial, &kernel, &outputs);
+                }
+                vec![kernels::avg_pool(data, &kernel, &window, &outputs, exclude_pad)?]
             }
         })
+    }
+}
+
+/// Padding to the end of the last window: what it has beyond the padding counts as zeros, too.
+fn pad_all(window: &mut Window, spatial: &[usize], kernel: &[usize], outputs: &[usize]) {
+    let steps = window.strides.iter().zip(&window.dilations);
+    let sizes = spatial.iter().zip(kernel).zip(outputs);
+    let pads = window.pads_begin.iter().zip(window.pads_end.iter_mut());
+    for (((&stride, &dilation), ((&size, &kernel), &count)), (&begin, end)) in steps.zip(sizes).zip(pads) {
+        let last = (count as i128 - 1) * stride as i128 + (kernel as i128 - 1) * dilation as i128 + 1;
+        if let Ok(beyond) = isize::try_from(last - size as i128 - begin as i128) {
+            *end = beyond.max(*end);
+        }
     }
 }
 

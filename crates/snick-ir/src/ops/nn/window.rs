@@ -296,3 +296,60 @@ pub fn expect_spatial(cx: &Infer, i: usize, others: usize) -> Result<(), OpError
     let expected = format!("{} to {}", others + 1, others + 3);
     cx.expect_rank(i, &expected, |rank| (others + 1..=others + 3).contains(&rank))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text;
+
+    /// The interval of the only spatial axis of a pool over `1..9` elements; `None` if it is refused.
+    fn inferred(attrs: &str) -> Option<(i64, i64)> {
+        let source = format!(
+            "snick 1\ngraph \"t\" {{\n  %x = Parameter-1 {{element_type: f32, shape: \"1,1,1..9\"}}\n  \
+             %y = MaxPool-14(%x) {{{attrs}, index_element_type: i64, axis: 0}}\n  %r = Result-1(%y)\n}}\n"
+        );
+        let mut graph = text::parse(&source, None).unwrap();
+        if !crate::infer(&mut graph).is_empty() {
+            return None;
+        }
+        let order = graph.order().unwrap();
+        let pool = order.iter().find(|&&id| graph.node(id).op.type_name() == "MaxPool").unwrap();
+        let dims = graph.node(*pool).outs[0].fact.shape.dims().unwrap().to_vec();
+        let interval = graph.symbols.interval(&dims[2]);
+        Some((interval.lo(), interval.hi()))
+    }
+
+    #[test]
+    fn what_is_inferred_is_the_hull_of_what_runs() {
+        let roundings =
+            [("floor", Rounding::Floor), ("ceil", Rounding::Ceil), ("ceil_torch", Rounding::CeilTorch)];
+        for (pad_name, auto_pad) in AUTO_PADS {
+            for (name, rounding) in roundings {
+                for code in 0..3 * 3 * 2 * 2 * 2 {
+                    let (kernel, stride, dilation) = (1 + code % 3, 1 + code / 3 % 3, 1 + code / 9 % 2);
+                    let (begin, end) = (code / 18 % 2, 2 * (code / 36 % 2));
+                    let sliding = Sliding {
+                        strides: smallvec::smallvec![stride],
+                        dilations: smallvec::smallvec![dilation],
+                        pads_begin: smallvec::smallvec![begin],
+                        pads_end: smallvec::smallvec![end],
+                        auto_pad: *auto_pad,
+                    };
+                    let run = |size| sliding.concrete(&[size], &[kernel as usize], rounding).ok();
+                    let counts: Vec<i64> =
+                        (1..=9).filter_map(run).map(|(_, outputs)| outputs[0] as i64).collect();
+                    let hull = (counts.iter().min().copied(), counts.iter().max().copied());
+                    let attrs = format!(
+                        "kernel: [{kernel}], strides: [{stride}], dilations: [{dilation}], pads_begin: [{begin}], \
+                         pads_end: [{end}], auto_pad: {pad_name}, rounding_type: {name}"
+                    );
+                    let (lo, hi) = inferred(&attrs).unwrap();
+                    assert!(Some(lo) <= hull.0 && hull.1 <= Some(hi), "{attrs}: {lo}..{hi}, runs {hull:?}");
+                    if rounding != Rounding::CeilTorch {
+                        assert_eq!((Some(lo), Some(hi)), hull, "{attrs}");
+                    }
+                }
+            }
+        }
+    }
+}

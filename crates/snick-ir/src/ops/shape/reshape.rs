@@ -85,9 +85,10 @@ impl Reshape {
                 Err(_) => return Err(OpError::out_of_range(TARGET, size, "-1 or more")),
             }
         }
-        for (axis, &size) in dims.iter().enumerate().filter(|(axis, _)| !copied.contains(axis)) {
-            let _ = axis;
-            left = left.and_then(|n| n.checked_mul(size));
+        for (axis, &size) in dims.iter().enumerate() {
+            if !copied.contains(&axis) {
+                left = left.and_then(|n| n.checked_mul(size));
+            }
         }
         if let Some(axis) = rest {
             let clash =
@@ -282,5 +283,48 @@ mod tests {
         assert_eq!(of(true, &[2], &[1, 0]), None);
         assert_eq!(of(false, &[2, 3], &[-2, 3]), None);
         assert_eq!(of(false, &[1], &[]), Some(vec![]));
+    }
+
+    /// The shape of the last layer, with its expressions, and the number of errors.
+    fn inferred(layers: &str) -> (String, usize) {
+        let text = format!("snick 1\ngraph \"reshape\" {{\n{layers}\n}}\n");
+        let mut graph = crate::text::parse(&text, None).unwrap();
+        let errors = crate::infer(&mut graph).len();
+        let last = graph.ids().last().unwrap();
+        (graph.node(last).outs[0].fact.shape.display_symbolic(graph.symbols()).to_string(), errors)
+    }
+
+    #[test]
+    fn symbols_are_kept() {
+        let to = |shape: &str, special_zero, target: &str| {
+            let count = target.split(',').count();
+            inferred(&format!(
+                "%x = Parameter-1 {{element_type: f32, shape: \"{shape}\"}}
+                 %t = Const-1 i64[{count}] <{target}>
+                 %y = Reshape-1(%x, %t) {{special_zero: {special_zero}}}"
+            ))
+        };
+        assert_eq!(to("?,3,?,?", true, "0, 0, -1"), ("[?,3,s1*s2]".into(), 0));
+        assert_eq!(to("?,3,?,?", true, "0, -1"), ("[?,3*s1*s2]".into(), 0));
+        assert_eq!(to("?,4", false, "-1, 2"), ("[2*s0,2]".into(), 0));
+        assert_eq!(to("4..8,3", false, "-1, 2"), ("[s0+s0/2,2]".into(), 0));
+        assert_eq!(to("?,?", true, "0, 5, 0").1, 1);
+        assert_eq!(to("2,3", false, "-1, 4").1, 1);
+        assert_eq!(to("2..3,3", false, "5, 2").1, 1);
+    }
+
+    #[test]
+    fn a_shape_that_was_taken_apart_is_put_together() {
+        let layers = "%x = Parameter-1 {element_type: f32, shape: \"1..,2,?,3\"}
+            %s = ShapeOf-3(%x) {output_type: i64}
+            %0 = Const-1 i64[1] <0>
+            %2 = Const-1 i64[1] <2>
+            %axis = Const-1 i64[] <0>
+            %n = Gather-8(%s, %0, %axis) {batch_dims: 0}
+            %h = Gather-8(%s, %2, %axis) {batch_dims: 0}
+            %rest = Const-1 i64[1] <-1>
+            %t = Concat-1(%n, %h, %rest) {axis: 0}
+            %y = Reshape-1(%x, %t) {special_zero: false}";
+        assert_eq!(inferred(layers), ("[1..,?,6]".into(), 0));
     }
 }

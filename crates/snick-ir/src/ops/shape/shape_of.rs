@@ -9,8 +9,8 @@ use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 /// The sizes of all axes. ShapeOf-1 always gives i64; ShapeOf-3 gives i64 or i32.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ShapeOf {
-    /// Element type of the sizes.
-    pub output_type: ElementType,
+    /// Element type of the sizes; ShapeOf-1 says none.
+    pub output_type: Option<ElementType>,
 }
 
 impl OpDef for ShapeOf {
@@ -20,26 +20,36 @@ impl OpDef for ShapeOf {
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         let output_type = match raw.since {
             1 => None,
-            _ => raw.attrs.choice("output_type", &[("i64", ElementType::I64), ("i32", ElementType::I32)])?,
+            _ => {
+                let choices = &[("i64", ElementType::I64), ("i32", ElementType::I32)];
+                Some(raw.attrs.choice("output_type", choices)?.unwrap_or(ElementType::I64))
+            }
         };
-        Ok(Self { output_type: output_type.unwrap_or(ElementType::I64) })
+        Ok(Self { output_type })
     }
 
     fn attrs(&self) -> Attrs<'static> {
-        Attrs::new().with("output_type", self.output_type)
+        match self.output_type {
+            Some(output_type) => Attrs::new().with("output_type", output_type),
+            None => Attrs::new(),
+        }
     }
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        let output_type = self.output_type.unwrap_or(ElementType::I64);
         let Some(dims) = cx.shape(0).dims() else {
             let rank = cx.unknown(Interval::DIM);
-            return Ok(smallvec![Fact::new(self.output_type, Shape::ranked([rank]))]);
+            return Ok(smallvec![Fact::new(output_type, Shape::ranked([rank]))]);
         };
-        let fact = Fact::new(self.output_type, Shape::from([dims.len() as i64]));
+        let fact = Fact::new(output_type, Shape::from([dims.len() as i64]));
         Ok(smallvec![fact.with_elements(Some(dims))])
     }
 
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let sizes = inputs[0].dims().iter().map(|&d| d as i64).collect();
-        Ok(vec![Tensor::from_vec(&[inputs[0].rank()], sizes)?.cast(self.output_type)?])
+        Ok(vec![
+            Tensor::from_vec(&[inputs[0].rank()], sizes)?
+                .cast(self.output_type.unwrap_or(ElementType::I64))?,
+        ])
     }
 }
