@@ -30,17 +30,18 @@ pub struct Read {
 /// place of the one beside the model.
 pub fn read_file(path: &Path, weights: Option<&Path>) -> Result<Read, ReadError> {
     let source = path.display().to_string();
-    let bytes = std::fs::read(path).map_err(|error| ReadError::io(path, error))?;
+    let file = Storage::map(path).map_err(|error| ReadError::io(path, error))?;
+    let bytes = file.bytes();
     let bin = weights.map_or_else(|| path.with_extension("bin"), Path::to_path_buf);
     let extension = path.extension().map(|e| e.to_ascii_lowercase());
     match extension.as_deref().and_then(|e| e.to_str()) {
         Some("xml") => {
-            let text = openvino::decode(&bytes)?;
+            let text = openvino::decode(bytes)?;
             let weights = openvino::Weights::open(&bin, weights.is_some())?;
             openvino::read(text, &weights, &source)
         }
         Some("snick") => {
-            let text = std::str::from_utf8(&bytes).map_err(|_| ReadError::NotUtf8)?;
+            let text = std::str::from_utf8(bytes).map_err(|_| ReadError::NotUtf8)?;
             let storage = if bin.exists() || weights.is_some() {
                 Some(Storage::map(&bin).map_err(|error| ReadError::io(&bin, error))?)
             } else {
