@@ -83,6 +83,7 @@ pub mod movement {
 pub mod slice {
     mod clamp;
     mod notation;
+    mod open_axes;
     pub mod primitive;
     mod range;
     mod scalar;

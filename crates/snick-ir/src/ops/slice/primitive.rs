@@ -251,6 +251,9 @@ fn operand_value(cx: &mut Infer, input: usize, interval: Interval) -> Result<Sym
     cx.expect_integer(input)?;
     cx.expect_rank(input, "0", |rank| rank == 0)?;
     let known = cx.input(input).elements().and_then(|elements| elements.into_iter().next());
+    if let (Some(exact), None) = (interval.is_exact(), known.as_ref().and_then(SymExpr::as_const)) {
+        return Ok(SymExpr::from(exact));
+    }
     let Some(known) = known else { return Ok(cx.unknown(interval)) };
     let range = cx.interval(&known);
     if interval.covers(&range) {
