@@ -13,7 +13,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("snick-ir", &["snick-tensor", "snick-shape"]),
     ("snick-read", &["snick-tensor", "snick-shape", "snick-ir"]),
     ("snick-pass", &["snick-tensor", "snick-shape", "snick-ir"]),
-    ("snick-run", &["snick-tensor", "snick-ir"]),
+    ("snick-run", &["snick-tensor", "snick-shape", "snick-ir"]),
     ("snick-emit", &["snick-tensor", "snick-shape", "snick-ir"]),
     (
         "snick",

@@ -91,7 +91,8 @@ impl Writer {
             let sizes = axes.iter().map(pick);
             sizes.map(|size| u32::try_from(size).map(i64::from).map_err(|_| too_large(what, size))).collect()
         };
-        let (input, output) = (sizes(|axis| axis.0, "a dimension")?, sizes(|axis| axis.1.len, "a dimension")?);
+        let (input, output) =
+            (sizes(|axis| axis.0, "a dimension")?, sizes(|axis| axis.1.len, "a dimension")?);
         let backward = axes.iter().any(|(_, slice)| slice.step < 0);
         if backward && !self.level.has_slice1() {
             let (level, since) = (self.level, FeatureLevel::V2_1);
@@ -111,7 +112,8 @@ impl Writer {
                 ("Strides", sizes(|axis| axis.1.step, "a stride")?),
             ]
         };
-        if let Some(&stride) = fields[2].1.iter().find(|&&stride| backward && i32::try_from(stride).is_err()) {
+        if let Some(&stride) = fields[2].1.iter().find(|&&stride| backward && i32::try_from(stride).is_err())
+        {
             return Err(too_large("a stride", stride));
         }
         let tensors = [(data, input), (Value { node: id, port: 0 }, output)];
@@ -119,7 +121,8 @@ impl Writer {
             let name = quoted(self.names.of(graph, value));
             format!("{{\"name\":{name},\"DataType\":\"{data_type}\",\"Sizes\":{}}}", listed(&sizes))
         });
-        let mut text = format!("{{\"type\":\"DML_OPERATOR_SLICE{}\",\"desc\":{{", if backward { "1" } else { "" });
+        let mut text =
+            format!("{{\"type\":\"DML_OPERATOR_SLICE{}\",\"desc\":{{", if backward { "1" } else { "" });
         let [input, output] = tensors;
         let count = axes.len();
         let _ = write!(text, "\"InputTensor\":{input},\"OutputTensor\":{output},\"DimensionCount\":{count}");

@@ -91,7 +91,9 @@ impl<'d> Operator<'d> {
         let kind = match name.strip_prefix("DML_OPERATOR_").unwrap_or(&name) {
             "SLICE" => Kind::Slice,
             "SLICE1" => Kind::Slice1,
-            _ => return Err(place.error(format!("operator `{name}` is not supported, only SLICE and SLICE1"))),
+            _ => {
+                return Err(place.error(format!("operator `{name}` is not supported, only SLICE and SLICE1")));
+            }
         };
         let desc = object.require("desc")?.object()?;
         let known = ["InputTensor", "OutputTensor", "DimensionCount"];
@@ -103,11 +105,7 @@ impl<'d> Operator<'d> {
             input: Tensor::read(desc.require("InputTensor")?)?,
             output: Tensor::read(desc.require("OutputTensor")?)?,
             dimensions: desc.require("DimensionCount")?.int()?,
-            lists: [
-                desc.require(start)?.ints()?,
-                desc.require(extent)?.ints()?,
-                desc.require(step)?.ints()?,
-            ],
+            lists: [desc.require(start)?.ints()?, desc.require(extent)?.ints()?, desc.require(step)?.ints()?],
         })
     }
 
@@ -227,8 +225,7 @@ impl Tensor {
         let element_type = element_type(&name)
             .ok_or_else(|| data_type.error(format!("data type `{name}` is not supported by slices")))?;
         let name = object.require("name")?;
-        let tensor =
-            Self { name: name.text()?, element_type, sizes: object.require("Sizes")?.ints()? };
+        let tensor = Self { name: name.text()?, element_type, sizes: object.require("Sizes")?.ints()? };
         if tensor.name.is_empty() {
             return Err(name.error("the name of a tensor is empty"));
         }
@@ -314,7 +311,8 @@ impl Builder {
                 self.layer(name, op, loc, &[data])
             }
             Err(error) => {
-                let value = self.layer(name, Op::opaque(operator.kind.name(), operator.attrs()), loc, &[data]);
+                let value =
+                    self.layer(name, Op::opaque(operator.kind.name(), operator.attrs()), loc, &[data]);
                 self.errors.push(self.graph.located(value.node, error));
                 value
             }
@@ -346,6 +344,8 @@ impl Builder {
 impl Operator<'_> {
     fn attrs(&self) -> Attrs<'static> {
         let fields = self.kind.fields().into_iter().zip(&self.lists);
-        fields.fold(Attrs::new(), |attrs, (name, list)| attrs.with(name, snick_ir::AttrValue::Ints(list.as_slice().into())))
+        fields.fold(Attrs::new(), |attrs, (name, list)| {
+            attrs.with(name, snick_ir::AttrValue::Ints(list.as_slice().into()))
+        })
     }
 }

@@ -94,11 +94,6 @@ impl<'d> Json<'d> {
         self.parse("a text")
     }
 
-    /// An array of texts.
-    pub(crate) fn texts(self) -> Result<Vec<String>, ReadError> {
-        self.parse("an array of texts")
-    }
-
     /// An integer.
     pub(crate) fn int(self) -> Result<i64, ReadError> {
         self.parse("an integer of 64 bits")
@@ -138,7 +133,10 @@ impl<'d> Json<'d> {
         let at = self.raw.as_ptr().addr().saturating_sub(self.document.text.as_ptr().addr());
         let line = self.document.lines.partition_point(|&start| start <= at).saturating_sub(1);
         let start = self.document.lines.get(line).copied().unwrap_or_default();
-        Loc { line: narrow(line.saturating_add(1)), column: narrow(at.saturating_sub(start).saturating_add(1)) }
+        Loc {
+            line: narrow(line.saturating_add(1)),
+            column: narrow(at.saturating_sub(start).saturating_add(1)),
+        }
     }
 
     /// An error at this value.

@@ -61,7 +61,11 @@ fn all<T: Element + FromStr>(dims: &[usize], texts: &[String]) -> Result<Tensor,
             number => number,
         };
         known.trim().parse::<T>().map_err(|_| {
-            OpError::mismatch("an element of `value`", format!("`{text}`"), format!("a number of {}", T::TYPE))
+            OpError::mismatch(
+                "an element of `value`",
+                format!("`{text}`"),
+                format!("a number of {}", T::TYPE),
+            )
         })
     });
     let values = values.collect::<Result<Vec<T>, _>>()?;

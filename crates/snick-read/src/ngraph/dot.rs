@@ -17,10 +17,11 @@ pub(super) fn dot(site: &mut Site) -> Result<Value, OpError> {
     let Some((rank_a, rank_b)) = ranks else {
         return Err(OpError::unsupported("a Dot of inputs of unknown rank"));
     };
-    let count = usize::try_from(count).ok().filter(|&count| count <= rank_a.min(rank_b)).ok_or_else(|| {
-        let expected = format!("0 to {}, the ranks of the inputs", rank_a.min(rank_b));
-        OpError::out_of_range("reduction_axes_count", count, expected)
-    })?;
+    let count =
+        usize::try_from(count).ok().filter(|&count| count <= rank_a.min(rank_b)).ok_or_else(|| {
+            let expected = format!("0 to {}, the ranks of the inputs", rank_a.min(rank_b));
+            OpError::out_of_range("reduction_axes_count", count, expected)
+        })?;
     match (count, rank_a, rank_b) {
         (0, 0, _) | (0, _, 0) => {
             site.add("Multiply", 1, Attrs::new().with("auto_broadcast", "numpy"), &[a, b])

@@ -51,7 +51,11 @@ fn ranges(site: &Site, data: Value) -> Result<Vec<Range>, OpError> {
         let dim = dims.as_ref().and_then(|dims| dims.get(axis).copied().flatten());
         if lower > upper {
             let what = format!("lower_bounds[{axis}]");
-            return Err(OpError::out_of_range(what, lower, format!("at most upper_bounds[{axis}] = {upper}")));
+            return Err(OpError::out_of_range(
+                what,
+                lower,
+                format!("at most upper_bounds[{axis}] = {upper}"),
+            ));
         }
         if let Some(dim) = dim.filter(|&dim| upper > dim) {
             let what = format!("upper_bounds[{axis}]");

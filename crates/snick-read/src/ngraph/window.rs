@@ -14,12 +14,7 @@ fn numbers(site: &Site, name: &'static str) -> Result<Numbers, OpError> {
 }
 
 /// Numbers that older files leave out: `default` for each.
-fn numbers_or(
-    site: &Site,
-    name: &'static str,
-    count: usize,
-    default: i64,
-) -> Result<Numbers, OpError> {
+fn numbers_or(site: &Site, name: &'static str, count: usize, default: i64) -> Result<Numbers, OpError> {
     let numbers = site.node.attrs.ints(name)?.filter(|numbers| !numbers.is_empty());
     Ok(numbers.unwrap_or_else(|| SmallVec::from_elem(default, count)))
 }

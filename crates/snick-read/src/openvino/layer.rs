@@ -164,10 +164,16 @@ fn split_names(text: &str) -> Box<[String]> {
         match c {
             '\\' if chars.peek() == Some(&',') => {
                 chars.next();
-                names[..].last_mut().map(|name| name.push(','));
+                if let Some(name) = names.last_mut() {
+                    name.push(',');
+                }
             }
             ',' => names.push(String::new()),
-            c => drop(names.last_mut().map(|name| name.push(c))),
+            c => {
+                if let Some(name) = names.last_mut() {
+                    name.push(c);
+                }
+            }
         }
     }
     names.retain(|name| !name.is_empty());
