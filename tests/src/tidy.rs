@@ -15,8 +15,6 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("snick-read", &["snick-tensor", "snick-shape", "snick-ir", "snick-onnx"]),
     ("snick-pass", &["snick-tensor", "snick-shape", "snick-ir"]),
     ("snick-run", &["snick-tensor", "snick-shape", "snick-ir"]),
-    ("snick-emit", &["snick-tensor", "snick-shape", "snick-ir"]),
-    ("snick-run", &["snick-tensor", "snick-ir"]),
     ("snick-emit", &["snick-tensor", "snick-shape", "snick-ir", "snick-onnx"]),
     (
         "snick",

@@ -12,8 +12,9 @@ pub enum ReadError {
     Io { path: PathBuf, error: std::io::Error },
     #[error("the file is not UTF-8 text")]
     NotUtf8,
-    #[error("{source_name}: snick reads .xml (OpenVINO IR), .json (nGraph, DirectML) and .snick (text form)")]
-    #[error("{source_name}: snick reads .xml (OpenVINO IR), .onnx and .snick (text form)")]
+    #[error(
+        "{source_name}: snick reads .xml (OpenVINO IR), .onnx, .json (nGraph, DirectML) and .snick (text form)"
+    )]
     Format { source_name: String },
     #[error("{source_name}:{loc}: {message}")]
     Xml { source_name: String, loc: Loc, message: String },

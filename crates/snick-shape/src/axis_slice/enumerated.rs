@@ -15,7 +15,12 @@ const MAX_POINTS: usize = 1024;
 /// The least interval that contains the length for every value of the symbols
 /// in `dim` and the bounds; `None` where nothing is gained by trying (no bound is
 /// an expression of a symbol), or there are too many values.
-pub(super) fn enumerated(symbols: &Symbols, dim: &SymExpr, bounds: [&Bound; 2], step: i64) -> Option<Interval> {
+pub(super) fn enumerated(
+    symbols: &Symbols,
+    dim: &SymExpr,
+    bounds: [&Bound; 2],
+    step: i64,
+) -> Option<Interval> {
     let exprs = bounds.map(|bound| match bound {
         Bound::At(expr) => Some(expr),
         Bound::Masked | Bound::Unknown => None,

@@ -3,8 +3,6 @@
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::Tensor;
-use snick_shape::{Interval, Shape, SymExpr};
-use snick_tensor::{ElementType, Tensor};
 
 use super::clamp::lower_ranges;
 use super::open_axes::OpenAxes;
@@ -140,32 +138,12 @@ impl OpDef for Slice8 {
                 Ok(Lowered::one(sliced))
             }
             Ranges::Unknown(count) => OpenAxes { rank, count, inputs: &facts }.lower(cx),
-            Ranges::Unknown => spread(cx, &facts),
         }
     }
 }
 
 fn known_axes(axes: &Fact) -> Option<SmallVec<[i64; 4]>> {
     entries_of(axes)?.iter().map(SymExpr::as_const).collect()
-/// Which axes are sliced is known only at run time: the indices are written to vectors of one entry an axis, whole
-/// where nothing is written, and those slice all axes in order.
-fn spread(cx: &mut Patch, facts: &[Fact]) -> Result<Lowered, OpError> {
-    let Some(rank) = facts[0].shape.rank().filter(|_| facts.len() == 5) else {
-        return Ok(Lowered::Stay("how many axes are sliced is known only at run time".into()));
-    };
-    if facts[1..4].iter().any(|fact| fact.element_type == ElementType::U64) {
-        return Ok(Lowered::Stay("which axes are sliced is known only at run time, by u64 indices".into()));
-    }
-    let (axes, zero) = (cx.input(4)?, cx.int(0)?);
-    let mut inputs = vec![cx.input(0)?];
-    for (port, whole) in [(1, 0), (2, i64::MAX), (3, 1)] {
-        let index = cx.input(port)?;
-        let attrs = Attrs::new().with("destination_type", ElementType::I64);
-        let index = cx.make("Convert", attrs, &[index])?;
-        let whole = cx.ints(&[rank], &vec![whole; rank])?;
-        inputs.push(cx.make("ScatterElementsUpdate", Attrs::new(), &[whole, axes, index, zero])?);
-    }
-    Ok(Lowered::one(cx.add(Slice8, &inputs)?))
 }
 
 /// The ranges as slices, if all of them are known in numbers.
