@@ -4,6 +4,7 @@
 #![cfg(test)]
 
 mod corpus;
+mod expect;
 mod files;
 mod ops;
 mod slices;

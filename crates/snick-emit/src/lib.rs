@@ -3,6 +3,8 @@
 
 pub mod openvino;
 
+mod directml;
 mod dot;
 
+pub use directml::directml;
 pub use dot::dot;

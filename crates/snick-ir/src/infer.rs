@@ -108,7 +108,7 @@ fn fold(op: &Op, inputs: &[&Fact], facts: &mut Facts) {
         return;
     }
     let sizes = facts.iter().map(|f| f.shape.as_static().map(|d| saturating_product(&d)));
-    let outputs = sizes.fold(Some(0usize), |sum, n| sum?.checked_add(n?));
+    let outputs = { sizes }.try_fold(0usize, |sum, n| sum.checked_add(n?));
     let mut size = match outputs {
         Some(size) if size <= MAX_FOLDED => size,
         _ => return,
