@@ -68,8 +68,7 @@ impl Slice8 {
             step: entry(2, at),
             single: false,
         });
-        let ranges: SmallVec<[Range; 4]> = ranges.collect();
-        Ok(Ranges::Known(ranges))
+        Ok(Ranges::Known(ranges.collect()))
     }
 }
 
