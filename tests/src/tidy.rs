@@ -11,10 +11,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("snick-tensor", &[]),
     ("snick-shape", &[]),
     ("snick-ir", &["snick-tensor", "snick-shape"]),
-    ("snick-read", &["snick-tensor", "snick-shape", "snick-ir"]),
+    ("snick-onnx", &["snick-tensor"]),
+    ("snick-read", &["snick-tensor", "snick-shape", "snick-ir", "snick-onnx"]),
     ("snick-pass", &["snick-tensor", "snick-shape", "snick-ir"]),
     ("snick-run", &["snick-tensor", "snick-shape", "snick-ir"]),
-    ("snick-emit", &["snick-tensor", "snick-shape", "snick-ir"]),
+    ("snick-emit", &["snick-tensor", "snick-shape", "snick-ir", "snick-onnx"]),
     (
         "snick",
         &["snick-tensor", "snick-shape", "snick-ir", "snick-read", "snick-pass", "snick-run", "snick-emit"],

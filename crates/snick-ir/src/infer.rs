@@ -405,6 +405,9 @@ impl<'a> Infer<'a> {
         if let Some(elements) = fact.elements() {
             return Some(elements);
         }
+        if !fact.element_type.is_integer() && fact.element_type != ElementType::Boolean {
+            return None; // what is not known may be no integer
+        }
         let count = saturating_product(&fact.shape.as_static()?);
         if count > MAX_ELEMENTS {
             return None;

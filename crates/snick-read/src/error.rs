@@ -12,7 +12,9 @@ pub enum ReadError {
     Io { path: PathBuf, error: std::io::Error },
     #[error("the file is not UTF-8 text")]
     NotUtf8,
-    #[error("{source_name}: snick reads .xml (OpenVINO IR), .json (nGraph, DirectML) and .snick (text form)")]
+    #[error(
+        "{source_name}: snick reads .xml (OpenVINO IR), .onnx, .json (nGraph, DirectML) and .snick (text form)"
+    )]
     Format { source_name: String },
     #[error("{source_name}:{loc}: {message}")]
     Xml { source_name: String, loc: Loc, message: String },
@@ -23,6 +25,8 @@ pub enum ReadError {
          or 2020.3 to 2021.4 (IR v10)"
     )]
     IrVersion { source_name: String, version: String },
+    #[error("{source_name}: {message}")]
+    Onnx { source_name: String, message: String },
     #[error("{source_name}:{error}")]
     Text { source_name: String, error: snick_ir::text::ParseError },
     #[error("{}: this is a git-LFS pointer, not the weights; fetch them with `git lfs pull`", path.display())]

@@ -4,6 +4,7 @@
 //! Readers keep everything a file says. They go on after a layer they cannot make an op of: it stays as an opaque
 //! layer, and the cause is in [`Read::errors`].
 
+pub mod onnx;
 pub mod openvino;
 
 mod directml;
@@ -29,25 +30,31 @@ pub struct Read {
     pub notes: Vec<String>,
 }
 
-/// Reads a model file by its extension: `.xml` (OpenVINO IR), `.json` (nGraph functions or a DirectML description) or
-/// `.snick` (text form). `weights` names the `.bin` in place of the one beside the model.
+/// Reads a model file by its extension: `.xml` (OpenVINO IR), `.onnx`, `.json` (nGraph functions or a DirectML
+/// description) or `.snick` (text form). `weights` names the `.bin` in place of the one beside the model.
 pub fn read_file(path: &Path, weights: Option<&Path>) -> Result<Read, ReadError> {
     let source = path.display().to_string();
-    let bytes = std::fs::read(path).map_err(|error| ReadError::io(path, error))?;
+    let file = Storage::map(path).map_err(|error| ReadError::io(path, error))?;
+    let bytes = file.bytes();
     let bin = weights.map_or_else(|| path.with_extension("bin"), Path::to_path_buf);
     let extension = path.extension().map(|e| e.to_ascii_lowercase());
     match extension.as_deref().and_then(|e| e.to_str()) {
         Some("xml") => {
-            let text = openvino::decode(&bytes)?;
+            let text = openvino::decode(bytes)?;
             let weights = openvino::Weights::open(&bin, weights.is_some())?;
             openvino::read(text, &weights, &source)
         }
+        Some("onnx") => {
+            // A bare file name has the empty text for a folder.
+            let folder = path.parent().map(|p| if p.as_os_str().is_empty() { Path::new(".") } else { p });
+            onnx::read(&file, folder, &source)
+        }
         Some("json") => {
-            let text = std::str::from_utf8(&bytes).map_err(|_| ReadError::NotUtf8)?;
+            let text = std::str::from_utf8(bytes).map_err(|_| ReadError::NotUtf8)?;
             read_json(text.strip_prefix('\u{feff}').unwrap_or(text), &source)
         }
         Some("snick") => {
-            let text = std::str::from_utf8(&bytes).map_err(|_| ReadError::NotUtf8)?;
+            let text = std::str::from_utf8(bytes).map_err(|_| ReadError::NotUtf8)?;
             let storage = if bin.exists() || weights.is_some() {
                 Some(Storage::map(&bin).map_err(|error| ReadError::io(&bin, error))?)
             } else {

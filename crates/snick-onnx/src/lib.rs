@@ -1,0 +1,51 @@
+//! The ONNX wire format: the messages of a model file and the numbers of its element types.
+//!
+//! Reader and writer share it. Nothing here knows what an operator means.
+
+mod element_type;
+mod message;
+
+use bytes::{Buf, Bytes};
+use prost::Message;
+
+pub use element_type::{from_number, to_number};
+pub use message::*;
+
+/// The bytes are no ONNX model.
+#[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
+#[error("byte {offset}: {message}")]
+pub struct WireError {
+    /// How far the bytes could be read.
+    pub offset: usize,
+    /// What is wrong there.
+    pub message: String,
+}
+
+/// Reads a model. Raw tensor data are views of `bytes`.
+///
+/// # Errors
+/// [`WireError`] with the byte at which the message breaks.
+pub fn decode(bytes: Bytes) -> Result<Model, WireError> {
+    let (mut rest, total) = (bytes.clone(), bytes.len());
+    let model = Model::decode(&mut rest);
+    model.map_err(|error| WireError { offset: total - rest.remaining(), message: error.to_string() })
+}
+
+/// Writes a model; equal models give equal bytes.
+pub fn encode(model: &Model) -> Vec<u8> {
+    model.encode_to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_broken_message_has_a_place() {
+        let model = Model { producer_name: "abc".into(), ..Model::default() };
+        let bytes = encode(&model);
+        assert_eq!(decode(bytes.clone().into()), Ok(model));
+        let error = decode(Bytes::from(bytes[..3].to_vec())).unwrap_err();
+        assert!(error.to_string().starts_with("byte 2: "), "{error}");
+    }
+}

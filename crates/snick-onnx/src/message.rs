@@ -1,0 +1,301 @@
+//! The messages of a model file, with the fields that snick reads or writes.
+//!
+//! Fields are optional where writing a default and leaving it out are not the same.
+
+use bytes::Bytes;
+use prost::{Message, Oneof};
+
+/// A model file.
+#[derive(Clone, PartialEq, Message)]
+pub struct Model {
+    /// Version of the file format.
+    #[prost(int64, optional, tag = "1")]
+    pub ir_version: Option<i64>,
+    /// Who wrote the file.
+    #[prost(string, tag = "2")]
+    pub producer_name: String,
+    /// The main graph.
+    #[prost(message, optional, tag = "7")]
+    pub graph: Option<Graph>,
+    /// Operator sets in use.
+    #[prost(message, repeated, tag = "8")]
+    pub opset_import: Vec<OperatorSet>,
+    /// Functions that nodes may call.
+    #[prost(message, repeated, tag = "25")]
+    pub functions: Vec<Function>,
+}
+
+/// An operator set by domain and version.
+#[derive(Clone, PartialEq, Message)]
+pub struct OperatorSet {
+    /// Empty for the operators of ONNX itself.
+    #[prost(string, tag = "1")]
+    pub domain: String,
+    /// Version.
+    #[prost(int64, optional, tag = "2")]
+    pub version: Option<i64>,
+}
+
+/// A graph.
+#[derive(Clone, PartialEq, Message)]
+pub struct Graph {
+    /// Nodes; inputs before their readers.
+    #[prost(message, repeated, tag = "1")]
+    pub node: Vec<Node>,
+    /// Name.
+    #[prost(string, tag = "2")]
+    pub name: String,
+    /// Constants.
+    #[prost(message, repeated, tag = "5")]
+    pub initializer: Vec<Tensor>,
+    /// Inputs; with the name of a constant: one that may be overridden.
+    #[prost(message, repeated, tag = "11")]
+    pub input: Vec<ValueInfo>,
+    /// Outputs.
+    #[prost(message, repeated, tag = "12")]
+    pub output: Vec<ValueInfo>,
+    /// What is said of values between nodes.
+    #[prost(message, repeated, tag = "13")]
+    pub value_info: Vec<ValueInfo>,
+    /// Constants most of whose elements are zero.
+    #[prost(message, repeated, tag = "15")]
+    pub sparse_initializer: Vec<SparseTensor>,
+}
+
+/// A node: an operator on named values.
+#[derive(Clone, PartialEq, Message)]
+pub struct Node {
+    /// Names of inputs; empty for one left out.
+    #[prost(string, repeated, tag = "1")]
+    pub input: Vec<String>,
+    /// Names of outputs; empty for one nobody wants.
+    #[prost(string, repeated, tag = "2")]
+    pub output: Vec<String>,
+    /// Name, often empty.
+    #[prost(string, tag = "3")]
+    pub name: String,
+    /// Operator.
+    #[prost(string, tag = "4")]
+    pub op_type: String,
+    /// Attributes.
+    #[prost(message, repeated, tag = "5")]
+    pub attribute: Vec<Attribute>,
+    /// Whose operator.
+    #[prost(string, tag = "7")]
+    pub domain: String,
+    /// Which of the functions of one name.
+    #[prost(string, tag = "8")]
+    pub overload: String,
+}
+
+/// An attribute: one of its value fields is set.
+#[derive(Clone, PartialEq, Message)]
+pub struct Attribute {
+    /// Name.
+    #[prost(string, tag = "1")]
+    pub name: String,
+    /// A real number.
+    #[prost(float, optional, tag = "2")]
+    pub f: Option<f32>,
+    /// An integer.
+    #[prost(int64, optional, tag = "3")]
+    pub i: Option<i64>,
+    /// Text.
+    #[prost(bytes = "bytes", optional, tag = "4")]
+    pub s: Option<Bytes>,
+    /// A tensor.
+    #[prost(message, optional, tag = "5")]
+    pub t: Option<Tensor>,
+    /// A graph.
+    #[prost(message, optional, boxed, tag = "6")]
+    pub g: Option<Box<Graph>>,
+    /// Real numbers.
+    #[prost(float, repeated, tag = "7")]
+    pub floats: Vec<f32>,
+    /// Integers.
+    #[prost(int64, repeated, tag = "8")]
+    pub ints: Vec<i64>,
+    /// Texts.
+    #[prost(bytes = "bytes", repeated, tag = "9")]
+    pub strings: Vec<Bytes>,
+    /// Graphs.
+    #[prost(message, repeated, tag = "11")]
+    pub graphs: Vec<Graph>,
+    /// Which field is set: see [`kind`].
+    #[prost(int32, optional, tag = "20")]
+    pub kind: Option<i32>,
+    /// Inside of functions: the attribute of the call that gives the value.
+    #[prost(string, tag = "21")]
+    pub ref_attr_name: String,
+}
+
+/// Numbers of [`Attribute::kind`].
+pub mod kind {
+    /// A real number.
+    pub const FLOAT: i32 = 1;
+    /// An integer.
+    pub const INT: i32 = 2;
+    /// Text.
+    pub const STRING: i32 = 3;
+    /// A tensor.
+    pub const TENSOR: i32 = 4;
+    /// A graph.
+    pub const GRAPH: i32 = 5;
+    /// Real numbers.
+    pub const FLOATS: i32 = 6;
+    /// Integers.
+    pub const INTS: i32 = 7;
+    /// Texts.
+    pub const STRINGS: i32 = 8;
+    /// Graphs.
+    pub const GRAPHS: i32 = 10;
+}
+
+/// A constant.
+#[derive(Clone, PartialEq, Message)]
+pub struct Tensor {
+    /// Sizes.
+    #[prost(int64, repeated, tag = "1")]
+    pub dims: Vec<i64>,
+    /// Number of the element type.
+    #[prost(int32, optional, tag = "2")]
+    pub data_type: Option<i32>,
+    /// Elements of f32.
+    #[prost(float, repeated, tag = "4")]
+    pub float_data: Vec<f32>,
+    /// Elements, or bits, of types up to 32 bits that have no field of their own.
+    #[prost(int32, repeated, tag = "5")]
+    pub int32_data: Vec<i32>,
+    /// Texts.
+    #[prost(bytes = "bytes", repeated, tag = "6")]
+    pub string_data: Vec<Bytes>,
+    /// Elements of i64.
+    #[prost(int64, repeated, tag = "7")]
+    pub int64_data: Vec<i64>,
+    /// Name.
+    #[prost(string, tag = "8")]
+    pub name: String,
+    /// Elements as little-endian bytes.
+    #[prost(bytes = "bytes", optional, tag = "9")]
+    pub raw_data: Option<Bytes>,
+    /// Elements of f64.
+    #[prost(double, repeated, tag = "10")]
+    pub double_data: Vec<f64>,
+    /// Elements of u32 and u64.
+    #[prost(uint64, repeated, tag = "11")]
+    pub uint64_data: Vec<u64>,
+    /// Where the bytes are, if in another file: `location`, `offset`, `length`.
+    #[prost(message, repeated, tag = "13")]
+    pub external_data: Vec<Entry>,
+    /// 1 if the bytes are in another file.
+    #[prost(int32, optional, tag = "14")]
+    pub data_location: Option<i32>,
+}
+
+/// A constant by its elements that are not zero.
+#[derive(Clone, PartialEq, Message)]
+pub struct SparseTensor {
+    /// The elements; their name is the constant's.
+    #[prost(message, optional, tag = "1")]
+    pub values: Option<Tensor>,
+}
+
+/// A key and its value.
+#[derive(Clone, PartialEq, Message)]
+pub struct Entry {
+    /// Key.
+    #[prost(string, tag = "1")]
+    pub key: String,
+    /// Value.
+    #[prost(string, tag = "2")]
+    pub value: String,
+}
+
+/// Name and type of a value.
+#[derive(Clone, PartialEq, Message)]
+pub struct ValueInfo {
+    /// Name.
+    #[prost(string, tag = "1")]
+    pub name: String,
+    /// Type.
+    #[prost(message, optional, tag = "2")]
+    pub ty: Option<Type>,
+}
+
+/// The type of a value; of kinds that are not tensors only that they are none.
+#[derive(Clone, PartialEq, Message)]
+pub struct Type {
+    /// A tensor.
+    #[prost(message, optional, tag = "1")]
+    pub tensor: Option<TensorType>,
+}
+
+/// Element type and shape.
+#[derive(Clone, PartialEq, Message)]
+pub struct TensorType {
+    /// Number of the element type.
+    #[prost(int32, tag = "1")]
+    pub elem_type: i32,
+    /// Shape; absent where the rank is unknown.
+    #[prost(message, optional, tag = "2")]
+    pub shape: Option<Shape>,
+}
+
+/// A shape.
+#[derive(Clone, PartialEq, Message)]
+pub struct Shape {
+    /// Dims.
+    #[prost(message, repeated, tag = "1")]
+    pub dim: Vec<Dim>,
+}
+
+/// A dim.
+#[derive(Clone, PartialEq, Message)]
+pub struct Dim {
+    /// A size or a name; neither where it is unknown.
+    #[prost(oneof = "DimValue", tags = "1, 2")]
+    pub value: Option<DimValue>,
+}
+
+/// What is known of a dim.
+#[derive(Clone, PartialEq, Oneof)]
+pub enum DimValue {
+    /// Its size.
+    #[prost(int64, tag = "1")]
+    Value(i64),
+    /// A name for its size.
+    #[prost(string, tag = "2")]
+    Param(String),
+}
+
+/// A function that nodes may call as an operator.
+#[derive(Clone, PartialEq, Message)]
+pub struct Function {
+    /// Name.
+    #[prost(string, tag = "1")]
+    pub name: String,
+    /// Names of the values it takes.
+    #[prost(string, repeated, tag = "4")]
+    pub input: Vec<String>,
+    /// Names of the values it returns.
+    #[prost(string, repeated, tag = "5")]
+    pub output: Vec<String>,
+    /// Attributes without a default.
+    #[prost(string, repeated, tag = "6")]
+    pub attribute: Vec<String>,
+    /// Its body.
+    #[prost(message, repeated, tag = "7")]
+    pub node: Vec<Node>,
+    /// Operator sets of its body.
+    #[prost(message, repeated, tag = "9")]
+    pub opset_import: Vec<OperatorSet>,
+    /// Whose function.
+    #[prost(string, tag = "10")]
+    pub domain: String,
+    /// Attributes with a default.
+    #[prost(message, repeated, tag = "11")]
+    pub attribute_proto: Vec<Attribute>,
+    /// Which of the functions of one name.
+    #[prost(string, tag = "13")]
+    pub overload: String,
+}

@@ -1,0 +1,72 @@
+//! Attributes of a node as the typed list that ops read.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use snick_ir::{AttrValue, Attrs, OpError};
+use snick_onnx::{Attribute, kind};
+
+use super::tensor::Tensors;
+
+/// The attributes of a node; graphs are left out. `given` are those of the call, where the node is in a function.
+pub(super) fn attributes(
+    attributes: &[Attribute],
+    given: &[Attribute],
+    tensors: &Tensors,
+) -> Result<Attrs<'static>, OpError> {
+    let mut attrs = Attrs::new();
+    for attribute in resolved(attributes, given) {
+        if let Some(value) = value(attribute.1, tensors)? {
+            attrs.push(Cow::Owned(attribute.0.to_string()), value);
+        }
+    }
+    Ok(attrs)
+}
+
+/// Attributes by name; one that refers to the call has the call's value, or is absent.
+pub(super) fn resolved<'a>(
+    attributes: &'a [Attribute],
+    given: &'a [Attribute],
+) -> impl Iterator<Item = (&'a str, &'a Attribute)> {
+    attributes.iter().filter_map(|attribute| {
+        let source = match attribute.ref_attr_name.as_str() {
+            "" => Some(attribute),
+            name => given.iter().find(|g| g.name == name),
+        };
+        Some((attribute.name.as_str(), source?))
+    })
+}
+
+/// The value that the attribute's kind says; files of the first format version say none.
+fn value(attribute: &Attribute, tensors: &Tensors) -> Result<Option<AttrValue<'static>>, OpError> {
+    let a = attribute;
+    let text = |bytes: &bytes::Bytes| String::from_utf8_lossy(bytes).into_owned();
+    let float = || Some(AttrValue::Float(decimal(a.f.unwrap_or_default())));
+    let int = || Some(AttrValue::Int(a.i.unwrap_or_default()));
+    let string = || Some(AttrValue::Text(Cow::Owned(a.s.as_ref().map(text).unwrap_or_default())));
+    let floats = || Some(AttrValue::Floats(a.floats.iter().map(|&v| decimal(v)).collect()));
+    let ints = || Some(AttrValue::Ints(a.ints.as_slice().into()));
+    Ok(match a.kind.unwrap_or_default() {
+        kind::FLOAT => float(),
+        kind::INT => int(),
+        kind::STRING => string(),
+        kind::FLOATS => floats(),
+        kind::INTS => ints(),
+        kind::STRINGS => Some(AttrValue::Texts(a.strings.iter().map(text).collect())),
+        kind::TENSOR => match &a.t {
+            Some(tensor) => Some(AttrValue::Tensor(Arc::new(tensors.tensor(tensor)?))),
+            None => None,
+        },
+        0 if a.i.is_some() => int(),
+        0 if a.f.is_some() => float(),
+        0 if a.s.is_some() => string(),
+        0 if !a.floats.is_empty() => floats(),
+        0 if !a.ints.is_empty() => ints(),
+        _ => None,
+    })
+}
+
+/// The shortest decimal number that is this one in single precision: `0.01`, not `0.009999999776482582`.
+fn decimal(value: f32) -> f64 {
+    value.to_string().parse().unwrap_or(f64::from(value))
+}

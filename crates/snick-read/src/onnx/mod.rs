@@ -1,0 +1,17 @@
+//! ONNX models: protobuf messages to a graph of IR ops.
+//!
+//! `model.rs` opens the file, `network.rs` walks its graph, `function.rs` inlines the functions it brings along,
+//! `tensor.rs` views its constants. One node becomes IR nodes by a row of the table in `ops/`, which builds them
+//! with a `Builder` (`builder.rs`). A node without a row, or whose row refuses it, stays as an opaque layer with the
+//! types that the file declares for its outputs.
+
+mod attribute;
+mod builder;
+mod function;
+mod model;
+mod network;
+mod ops;
+mod tensor;
+mod types;
+
+pub use model::read;

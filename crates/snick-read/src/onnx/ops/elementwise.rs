@@ -1,0 +1,128 @@
+//! Operators on one element at a time that have no parameters.
+
+use snick_ir::{Attrs, OpError, Value};
+
+use super::{Row, one, same};
+use crate::onnx::builder::{Builder, Built};
+
+pub(super) const ROWS: &[Row] = &[
+    same("Abs", &[6, 13], "Abs"),
+    same("Acos", &[7, 22], "Acos"),
+    same("Acosh", &[9, 22], "Acosh"),
+    same("Add", &[7, 13, 14], "Add"),
+    same("And", &[7], "LogicalAnd"),
+    same("Asin", &[7, 22], "Asin"),
+    same("Asinh", &[9, 22], "Asinh"),
+    same("Atan", &[7, 22], "Atan"),
+    same("Atanh", &[9, 22], "Atanh"),
+    same("BitwiseAnd", &[18], "BitwiseAnd"),
+    same("BitwiseNot", &[18], "BitwiseNot"),
+    same("BitwiseOr", &[18], "BitwiseOr"),
+    same("BitwiseXor", &[18], "BitwiseXor"),
+    same("Ceil", &[6, 13], "Ceiling"),
+    same("Cos", &[7, 22], "Cos"),
+    same("Cosh", &[9, 22], "Cosh"),
+    same("Equal", &[7, 11, 13, 19], "Equal"),
+    same("Erf", &[9, 13], "Erf"),
+    same("Exp", &[6, 13], "Exp"),
+    same("Floor", &[6, 13], "Floor"),
+    same("Greater", &[7, 9, 13], "Greater"),
+    same("GreaterOrEqual", &[12, 16], "GreaterEqual"),
+    same("HardSwish", &[14, 22], "HSwish"),
+    same("IsNaN", &[9, 13, 20], "IsNaN"),
+    same("Less", &[7, 9, 13], "Less"),
+    same("LessOrEqual", &[12, 16], "LessEqual"),
+    same("Log", &[6, 13], "Log"),
+    same("Mish", &[18, 22], "Mish"),
+    same("Mul", &[7, 13, 14], "Multiply"),
+    same("Neg", &[6, 13], "Negative"),
+    same("Not", &[1], "LogicalNot"),
+    same("Or", &[7], "LogicalOr"),
+    same("Relu", &[6, 13, 14], "ReLU"),
+    same("Sigmoid", &[6, 13], "Sigmoid"),
+    same("Sign", &[9, 13], "Sign"),
+    same("Sin", &[7, 22], "Sin"),
+    same("Sinh", &[9, 22], "Sinh"),
+    same("Softplus", &[1, 22], "SoftPlus"),
+    same("Softsign", &[1, 22], "SoftSign"),
+    same("Sqrt", &[6, 13], "Sqrt"),
+    same("Sub", &[7, 13, 14], "Subtract"),
+    same("Tan", &[7, 22], "Tan"),
+    same("Tanh", &[6, 13], "Tanh"),
+    same("Where", &[9, 16], "Select"),
+    same("Xor", &[7], "LogicalXor"),
+    one("BitShift", &[11], bit_shift),
+    one("Div", &[7, 13, 14], |b| {
+        let (x, y) = (b.input(0)?, b.input(1)?);
+        divide(b, x, y)
+    }),
+    one("Max", &[6, 8, 12, 13], |b| folded(b, "Maximum")),
+    one("Mean", &[6, 8, 13], mean),
+    one("Min", &[6, 8, 12, 13], |b| folded(b, "Minimum")),
+    one("Mod", &[10, 13], modulo),
+    one("Pow", &[7, 12, 13, 15], power),
+    one("Reciprocal", &[6, 13], reciprocal),
+    one("Round", &[11, 22], |b| {
+        let x = b.input(0)?;
+        b.make("Round", Attrs::new().with("mode", "half_to_even"), &[x])
+    }),
+    one("Sum", &[6, 8, 13], |b| folded(b, "Add")),
+];
+
+/// Integers are divided towards zero.
+pub(super) fn divide(b: &mut Builder, x: Value, y: Value) -> Built {
+    b.make("Divide", Attrs::new().with("m_pythondiv", false), &[x, y])
+}
+
+/// Any number of inputs, two at a time.
+fn folded(b: &mut Builder, op_type: &str) -> Built {
+    let inputs = b.all()?;
+    let mut inputs = inputs.into_iter();
+    let first = inputs.next().ok_or(OpError::NotConnected { port: 0 })?;
+    inputs.try_fold(first, |sum, next| b.plain(op_type, &[sum, next]))
+}
+
+fn mean(b: &mut Builder) -> Built {
+    let sum = folded(b, "Add")?;
+    let count = b.number_like(sum, b.inputs.len() as f64)?;
+    divide(b, sum, count)
+}
+
+fn bit_shift(b: &mut Builder) -> Built {
+    let op_type = match b.text("direction", "")? {
+        "LEFT" => "BitwiseLeftShift",
+        "RIGHT" => "BitwiseRightShift",
+        _ => return Err(b.attrs.bad("direction", "LEFT or RIGHT")),
+    };
+    let inputs = b.all()?;
+    b.plain(op_type, &inputs)
+}
+
+/// The sign is that of the divisor, or with `fmod` that of the dividend.
+fn modulo(b: &mut Builder) -> Built {
+    let op_type = if b.flag("fmod", false)? { "Mod" } else { "FloorMod" };
+    let inputs = b.all()?;
+    b.plain(op_type, &inputs)
+}
+
+/// The exponent may have a type of its own; the result has that of the base.
+fn power(b: &mut Builder) -> Built {
+    let (base, exponent) = (b.input(0)?, b.input(1)?);
+    let (result, other) = (b.element_type(base)?, b.element_type(exponent)?);
+    if result == other {
+        return b.plain("Power", &[base, exponent]);
+    }
+    let common = match (result.is_float(), other.is_float()) {
+        (false, true) => other,
+        _ => result,
+    };
+    let (base, exponent) = (b.convert(base, common)?, b.convert(exponent, common)?);
+    let power = b.plain("Power", &[base, exponent])?;
+    b.convert(power, result)
+}
+
+fn reciprocal(b: &mut Builder) -> Built {
+    let x = b.input(0)?;
+    let unit = b.number_like(x, 1.0)?;
+    divide(b, unit, x)
+}

@@ -1,0 +1,99 @@
+//! The table of operators: a row each, with the operator sets that changed it, in files by family.
+
+mod constant;
+mod elementwise;
+mod linear;
+mod movement;
+mod normalization;
+mod parametric;
+mod quantize;
+mod reduction;
+mod resize;
+mod shape;
+mod slice;
+mod window;
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use snick_ir::{OpError, Value};
+
+use super::builder::{Builder, Built};
+
+/// One operator.
+pub(super) struct Row {
+    /// Its name.
+    name: &'static str,
+    /// The operator sets that define it, ascending: a node of operator set N means the last of them not above N.
+    since: &'static [i64],
+    form: Form,
+}
+
+/// What its node becomes.
+enum Form {
+    /// The IR op of this type, with the same inputs and no attributes.
+    Same(&'static str),
+    /// Nodes that give one output.
+    One(fn(&mut Builder) -> Built),
+    /// Nodes that give several.
+    Many(fn(&mut Builder) -> Result<Vec<Value>, OpError>),
+}
+
+const fn same(name: &'static str, since: &'static [i64], op_type: &'static str) -> Row {
+    Row { name, since, form: Form::Same(op_type) }
+}
+
+const fn one(name: &'static str, since: &'static [i64], build: fn(&mut Builder) -> Built) -> Row {
+    Row { name, since, form: Form::One(build) }
+}
+
+const fn many(
+    name: &'static str,
+    since: &'static [i64],
+    build: fn(&mut Builder) -> Result<Vec<Value>, OpError>,
+) -> Row {
+    Row { name, since, form: Form::Many(build) }
+}
+
+static TABLE: LazyLock<HashMap<&'static str, &'static Row>> = LazyLock::new(|| {
+    let families = [
+        constant::ROWS,
+        elementwise::ROWS,
+        linear::ROWS,
+        movement::ROWS,
+        normalization::ROWS,
+        parametric::ROWS,
+        quantize::ROWS,
+        reduction::ROWS,
+        resize::ROWS,
+        shape::ROWS,
+        slice::ROWS,
+        window::ROWS,
+    ];
+    families.into_iter().flatten().map(|row| (row.name, row)).collect()
+});
+
+/// The row of an operator and the operator set that defines it for a node of `opset`.
+pub(super) fn find(domain: &str, op_type: &str, opset: i64) -> Option<(&'static Row, i64)> {
+    let row = *TABLE.get(op_type).filter(|_| domain.is_empty())?;
+    let since = row.since.iter().rev().find(|&&since| since <= opset)?;
+    Some((row, *since))
+}
+
+impl Row {
+    /// Builds what a node becomes; gives its outputs.
+    pub(super) fn build(&self, b: &mut Builder) -> Result<Vec<Value>, OpError> {
+        match self.form {
+            Form::Same(op_type) => {
+                let inputs = b.all()?;
+                b.outputs_below(1)?;
+                Ok(vec![b.plain(op_type, &inputs)?])
+            }
+            Form::One(build) => {
+                b.outputs_below(1)?;
+                Ok(vec![build(b)?])
+            }
+            Form::Many(build) => build(b),
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Operators that slide a window: convolutions and pools.
+
+use snick_ir::{Attrs, OpError, Value};
+use snick_tensor::ElementType;
+
+use super::normalization::along_channels;
+use super::{Row, many, one};
+use crate::onnx::builder::{Builder, Built, list};
+
+pub(super) const ROWS: &[Row] = &[
+    one("AveragePool", &[7, 10, 11, 19, 22], average_pool),
+    one("Conv", &[1, 11, 22], convolution),
+    one("ConvTranspose", &[1, 11, 22], transposed_convolution),
+    one("GlobalAveragePool", &[1, 22], |b| global(b, "ReduceMean")),
+    one("GlobalMaxPool", &[1, 22], |b| global(b, "ReduceMax")),
+    many("MaxPool", &[1, 8, 10, 11, 12, 22], max_pool),
+];
+
+/// How a window slides.
+struct Sliding {
+    strides: Vec<i64>,
+    dilations: Vec<i64>,
+    begin: Vec<i64>,
+    end: Vec<i64>,
+    auto_pad: &'static str,
+}
+
+impl Sliding {
+    fn read(b: &Builder, spatial: usize) -> Result<Self, OpError> {
+        let auto_pad = match b.text("auto_pad", "NOTSET")? {
+            "NOTSET" | "" => "explicit",
+            "VALID" => "valid",
+            "SAME_UPPER" => "same_upper",
+            "SAME_LOWER" => "same_lower",
+            _ => return Err(b.attrs.bad("auto_pad", "NOTSET, VALID, SAME_UPPER or SAME_LOWER")),
+        };
+        let numbers = |name: &'static str, default: i64, count: usize| match b.ints(name)? {
+            None => Ok(vec![default; count]),
+            Some(list) if list.len() == count => Ok(list),
+            Some(_) => Err(b.attrs.bad(name, &format!("{count} numbers"))),
+        };
+        let mut begin = match auto_pad {
+            "explicit" => numbers("pads", 0, 2 * spatial)?,
+            _ => vec![0; 2 * spatial],
+        };
+        let end = begin.split_off(spatial);
+        let (strides, dilations) = (numbers("strides", 1, spatial)?, numbers("dilations", 1, spatial)?);
+        Ok(Self { strides, dilations, begin, end, auto_pad })
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        let attrs =
+            Attrs::new().with("strides", list(&self.strides)).with("dilations", list(&self.dilations));
+        let attrs = attrs.with("pads_begin", list(&self.begin)).with("pads_end", list(&self.end));
+        attrs.with("auto_pad", self.auto_pad)
+    }
+}
+
+/// Number of spatial axes, of the data or of the filters.
+fn spatial(b: &Builder) -> Result<usize, OpError> {
+    let (x, w) = (b.input(0)?, b.input(1)?);
+    let rank = b.rank(x).or_else(|_| b.rank(w))?;
+    rank.checked_sub(2).ok_or_else(|| OpError::rank("the data", rank, "3 or more"))
+}
+
+/// Filters with an axis of groups in front: the groups lie one after the other on the first axis.
+fn grouped(b: &mut Builder, filters: Value, groups: i64) -> Built {
+    let dims = b.dims(filters).ok_or_else(|| OpError::unsupported("filters of unknown size in groups"))?;
+    let sizes: Option<Vec<i64>> = dims.iter().map(|&dim| i64::try_from(dim).ok()).collect();
+    let mut sizes = sizes.unwrap_or_default();
+    match sizes.first_mut() {
+        Some(first) if groups > 0 && *first % groups == 0 => *first /= groups,
+        _ => return Err(b.attrs.bad("group", "a divisor of the number of filters")),
+    }
+    sizes.insert(0, groups);
+    b.reshape(filters, &sizes)
+}
+
+fn with_bias(b: &mut Builder, y: Value, rank: usize) -> Built {
+    let Some(bias) = b.optional(2) else { return Ok(y) };
+    let bias = along_channels(b, bias, rank)?;
+    b.plain("Add", &[y, bias])
+}
+
+fn convolution(b: &mut Builder) -> Built {
+    let spatial = spatial(b)?;
+    let attrs = Sliding::read(b, spatial)?.attrs();
+    let (x, filters) = (b.input(0)?, b.input(1)?);
+    let y = match b.int("group", 1)? {
+        1 => b.make("Convolution", attrs, &[x, filters])?,
+        groups => {
+            let filters = grouped(b, filters, groups)?;
+            b.make("GroupConvolution", attrs, &[x, filters])?
+        }
+    };
+    with_bias(b, y, spatial + 2)
+}
+
+fn transposed_convolution(b: &mut Builder) -> Built {
+    let spatial = spatial(b)?;
+    let mut sliding = Sliding::read(b, spatial)?;
+    let (x, filters) = (b.input(0)?, b.input(1)?);
+    let extra = b.ints("output_padding")?.unwrap_or_else(|| vec![0; spatial]);
+    let sizes = match b.ints("output_shape")? {
+        // It may have batch and channels in front.
+        Some(sizes) if sizes.len() >= spatial => Some(sizes[sizes.len() - spatial..].to_vec()),
+        Some(_) => return Err(b.attrs.bad("output_shape", &format!("{spatial} sizes"))),
+        None => None,
+    };
+    if sizes.is_some() {
+        // Of an odd number of elements to cut, one more is cut at the beginning, unless the node says otherwise.
+        sliding.auto_pad = if sliding.auto_pad == "same_upper" { "same_upper" } else { "same_lower" };
+    } else if sliding.auto_pad.starts_with("same") {
+        same_pads(b, filters, &mut sliding, &extra)?;
+    }
+    let attrs = sliding.attrs().with("output_padding", list(&extra));
+    let mut inputs = vec![x];
+    let op_type = match b.int("group", 1)? {
+        1 => {
+            inputs.push(filters);
+            "ConvolutionBackpropData"
+        }
+        groups => {
+            inputs.push(grouped(b, filters, groups)?);
+            "GroupConvolutionBackpropData"
+        }
+    };
+    if let Some(sizes) = sizes {
+        inputs.push(b.vector(&sizes)?);
+    }
+    let y = b.make(op_type, attrs, &inputs)?;
+    with_bias(b, y, spatial + 2)
+}
+
+/// Pads that make the output `stride` times as large as the input; they do not depend on its size.
+fn same_pads(b: &Builder, filters: Value, sliding: &mut Sliding, extra: &[i64]) -> Result<(), OpError> {
+    let unknown = || OpError::unsupported("padding to the same size by filters of unknown size");
+    let dims = b.dims(filters).ok_or_else(unknown)?;
+    for (axis, &kernel) in dims.iter().skip(2).enumerate() {
+        let (stride, dilation) = (sliding.strides[axis], sliding.dilations[axis]);
+        let kernel = i64::try_from(kernel).unwrap_or(i64::MAX);
+        let reach = kernel.saturating_sub(1).saturating_mul(dilation).saturating_add(1);
+        let extra = extra.get(axis).copied().unwrap_or(0);
+        let total = reach.saturating_add(extra).saturating_sub(stride);
+        if total < 0 {
+            return Err(OpError::unsupported("a stride beyond the reach of the filters, to the same size"));
+        }
+        let (less, more) = (total / 2, total - total / 2);
+        let upper = sliding.auto_pad == "same_upper";
+        (sliding.begin[axis], sliding.end[axis]) = if upper { (less, more) } else { (more, less) };
+    }
+    sliding.auto_pad = "explicit";
+    Ok(())
+}
+
+/// Attributes that pools share.
+fn pool_attrs(b: &Builder) -> Result<Attrs<'static>, OpError> {
+    let kernel = b.ints("kernel_shape")?.ok_or(OpError::MissingAttribute { name: "kernel_shape" })?;
+    let sliding = Sliding::read(b, kernel.len())?;
+    let rounding = if b.flag("ceil_mode", false)? { "ceil_torch" } else { "floor" };
+    Ok(sliding.attrs().with("kernel", list(&kernel)).with("rounding_type", rounding))
+}
+
+fn average_pool(b: &mut Builder) -> Built {
+    let x = b.input(0)?;
+    let exclude = !b.flag("count_include_pad", false)?;
+    let attrs = pool_attrs(b)?.with("exclude-pad", exclude);
+    b.make("AvgPool", attrs, &[x])
+}
+
+/// The second output counts positions through the whole tensor.
+fn max_pool(b: &mut Builder) -> Result<Vec<Value>, OpError> {
+    let x = b.input(0)?;
+    if b.wants(1) && b.flag("storage_order", false)? {
+        return Err(OpError::unsupported("positions in column-major order"));
+    }
+    let attrs = pool_attrs(b)?.with("index_element_type", ElementType::I64).with("axis", 0);
+    b.many("MaxPool", attrs, &[x], 2)
+}
+
+fn global(b: &mut Builder, op_type: &str) -> Built {
+    let x = b.input(0)?;
+    let axes: Vec<i64> = (2..b.rank(x)? as i64).collect();
+    let axes = b.vector(&axes)?;
+    b.make(op_type, Attrs::new().with("keep_dims", true), &[x, axes])
+}

@@ -1,0 +1,66 @@
+//! Types of values as a file declares them.
+
+use std::collections::HashMap;
+
+use smallvec::SmallVec;
+use snick_ir::Declared;
+use snick_onnx::{DimValue, ValueInfo, from_number};
+use snick_shape::{DimSpec, Interval, ShapeSpec};
+use snick_tensor::ElementType;
+
+/// Names of dims as symbols: a file may use any text, a symbol is one word.
+#[derive(Default)]
+pub(super) struct DimNames {
+    symbols: HashMap<String, String>,
+}
+
+impl DimNames {
+    /// The symbol of a name: the same for the same name, different for different ones.
+    fn symbol(&mut self, name: &str) -> String {
+        if let Some(symbol) = self.symbols.get(name) {
+            return symbol.clone();
+        }
+        let mut word: String =
+            name.chars().map(|c| if c.is_alphanumeric() || c == '_' { c } else { '_' }).collect();
+        if !word.starts_with(|c: char| c.is_alphabetic() || c == '_') {
+            word.insert(0, '_');
+        }
+        while self.symbols.values().any(|taken| *taken == word) {
+            word.push('_');
+        }
+        self.symbols.insert(name.to_string(), word.clone());
+        word
+    }
+
+    /// Element type and shape of an input; `None` for what is no tensor.
+    pub(super) fn input(&mut self, info: &ValueInfo) -> Option<(ElementType, ShapeSpec)> {
+        let tensor = info.ty.as_ref()?.tensor.as_ref()?;
+        let element_type = from_number(tensor.elem_type)?;
+        let Some(shape) = &tensor.shape else { return Some((element_type, ShapeSpec::Unranked)) };
+        let dims = shape.dim.iter().map(|dim| match &dim.value {
+            Some(DimValue::Value(size)) => {
+                let exact = Interval::new(*size, *size).filter(|_| *size >= 0);
+                DimSpec::Interval(exact.unwrap_or(Interval::DIM))
+            }
+            Some(DimValue::Param(name)) if !name.is_empty() => {
+                DimSpec::Symbol { name: self.symbol(name), interval: Interval::DIM }
+            }
+            _ => DimSpec::Interval(Interval::DIM),
+        });
+        Some((element_type, ShapeSpec::Dims(dims.collect())))
+    }
+}
+
+/// What is said of a value between nodes.
+pub(super) fn declared(info: &ValueInfo) -> Option<Declared> {
+    let tensor = info.ty.as_ref()?.tensor.as_ref()?;
+    let element_type = from_number(tensor.elem_type).unwrap_or(ElementType::Dynamic);
+    let dims = tensor.shape.as_ref().map(|shape| {
+        let size = |dim: &snick_onnx::Dim| match dim.value {
+            Some(DimValue::Value(size)) => size.max(-1),
+            _ => -1,
+        };
+        shape.dim.iter().map(size).collect::<SmallVec<_>>()
+    });
+    Some(Declared { element_type, dims })
+}
