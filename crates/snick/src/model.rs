@@ -24,7 +24,8 @@ pub struct Model {
     pub notes: Vec<String>,
 }
 
-/// Reads a model by its extension: `.xml` (OpenVINO IR, its weights in the `.bin` beside it) or `.snick` (text form).
+/// Reads a model by its extension: `.xml` (OpenVINO IR, its weights in the `.bin` beside it), `.onnx` or `.snick` (text
+/// form).
 ///
 /// ```
 /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/slice8_01_basic/model.xml");
@@ -135,7 +136,7 @@ impl Model {
     }
 
     /// Writes the inferred model in the format its file name ends in: `.xml` (OpenVINO IR), `.snick` (text form), both
-    /// with large constants in a `.bin` beside, or `.dot` (Graphviz).
+    /// with large constants in a `.bin` beside, `.onnx` or `.dot` (Graphviz).
     ///
     /// ```
     /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/slice8_01_basic/model.xml");

@@ -20,6 +20,10 @@ pub(crate) fn save(graph: &Graph, path: &Path) -> Result<(), Error> {
             write_bytes(&path.with_extension("bin"), &files.bin)?;
             write_bytes(path, files.xml.as_bytes())
         }
+        Some("onnx") => {
+            let bytes = snick_emit::onnx::onnx(graph).map_err(|error| Error::Layer(*error))?;
+            write_bytes(path, &bytes)
+        }
         Some("snick") => {
             let weights = packed_weights(graph);
             if !weights.is_empty() {

@@ -97,7 +97,8 @@ impl Builder<'_> {
 
     /// The element type of a value, which must be known.
     pub(super) fn element_type(&self, value: Value) -> Result<ElementType, OpError> {
-        let et = self.graph.fact(value).map(|fact| fact.element_type).filter(|&et| et != ElementType::Dynamic);
+        let et =
+            self.graph.fact(value).map(|fact| fact.element_type).filter(|&et| et != ElementType::Dynamic);
         et.ok_or_else(|| OpError::unsupported("an input of unknown element type"))
     }
 

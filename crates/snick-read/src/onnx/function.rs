@@ -41,7 +41,8 @@ impl<'m> Network<'m> {
             .map(|(name, attribute)| onnx::Attribute { name: name.to_string(), ..attribute.clone() })
             .collect();
         let defaults = function.attribute_proto.iter();
-        let defaults: Vec<_> = defaults.filter(|d| !given.iter().any(|g| g.name == d.name)).cloned().collect();
+        let defaults: Vec<_> =
+            defaults.filter(|d| !given.iter().any(|g| g.name == d.name)).cloned().collect();
         given.extend(defaults);
         let own = opsets(&function.opset_import).map_err(|e| format!("function `{}`: {e}", function.name))?;
         let opsets = if own.is_empty() { place.opsets } else { &own };

@@ -35,7 +35,8 @@ impl AsRef<[u8]> for View {
 /// [`ReadError::Onnx`] where the bytes are no model of a supported operator set, or its values are not wired.
 pub fn read(file: &Storage, folder: Option<&Path>, source: &str) -> Result<Read, ReadError> {
     let error = |message: String| ReadError::Onnx { source_name: source.to_string(), message };
-    let model = snick_onnx::decode(Bytes::from_owner(View(file.clone()))).map_err(|e| error(e.to_string()))?;
+    let model =
+        snick_onnx::decode(Bytes::from_owner(View(file.clone()))).map_err(|e| error(e.to_string()))?;
     let Some(main) = &model.graph else {
         return Err(error("the file has no graph: this is not an ONNX model".into()));
     };

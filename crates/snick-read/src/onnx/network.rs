@@ -233,7 +233,8 @@ impl<'m> Network<'m> {
         };
         if resolved(&node.attribute, place.given).any(|(_, a)| a.g.is_some() || !a.graphs.is_empty()) {
             let op = &node.op_type;
-            self.notes.push(format!("layer `{name}` ({op}): its sub-graphs are not read, the layer stays opaque"));
+            self.notes
+                .push(format!("layer `{name}` ({op}): its sub-graphs are not read, the layer stays opaque"));
         }
         let version = Version::Custom(qualified(domain, &opset.to_string()).into());
         let (id, values) = self.opaque(node, name, version, attrs, &inputs);

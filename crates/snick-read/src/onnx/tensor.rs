@@ -88,10 +88,15 @@ impl<'m> Tensors<'m> {
     /// The file beside the model that has this name: nothing outside of its folder is ever opened.
     fn open(&self, location: &str) -> Result<Storage, OpError> {
         let outside = || {
-            OpError::mismatch("the location of external data", format!("`{location}`"), "a file beside the model")
+            OpError::mismatch(
+                "the location of external data",
+                format!("`{location}`"),
+                "a file beside the model",
+            )
         };
         let folder = self.folder.as_ref().ok_or_else(outside)?;
-        let inside = Path::new(location).components().all(|c| matches!(c, Component::Normal(_) | Component::CurDir));
+        let inside =
+            Path::new(location).components().all(|c| matches!(c, Component::Normal(_) | Component::CurDir));
         if !inside || location.is_empty() {
             return Err(outside());
         }

@@ -13,7 +13,7 @@ use crate::cli::{model, target};
 pub struct Options {
     #[command(flatten)]
     model: ModelOptions,
-    /// The file to write; its extension says the format: .xml, .snick, .dot
+    /// The file to write; its extension says the format: .xml, .onnx, .snick, .dot
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
 }

@@ -142,4 +142,3 @@ fn reciprocal(b: &mut Builder) -> Built {
     let unit = b.number_like(x, 1.0)?;
     divide(b, unit, x)
 }
-

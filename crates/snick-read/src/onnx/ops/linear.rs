@@ -5,8 +5,7 @@ use snick_ir::Attrs;
 use super::{Row, one, same};
 use crate::onnx::builder::{Builder, Built};
 
-pub(super) const ROWS: &[Row] =
-    &[one("Gemm", &[7, 9, 11, 13], gemm), same("MatMul", &[1, 9, 13], "MatMul")];
+pub(super) const ROWS: &[Row] = &[one("Gemm", &[7, 9, 11, 13], gemm), same("MatMul", &[1, 9, 13], "MatMul")];
 
 /// `alpha A B + beta C`.
 fn gemm(b: &mut Builder) -> Built {

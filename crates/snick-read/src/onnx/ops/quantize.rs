@@ -39,7 +39,8 @@ fn quantize(b: &mut Builder) -> Built {
         (None, Some(element_type)) => element_type,
         (None, None) => ElementType::U8,
     };
-    let Some((low, high)) = target.integer_range().filter(|_| target.bit_width().is_some_and(|w| w <= 16)) else {
+    let Some((low, high)) = target.integer_range().filter(|_| target.bit_width().is_some_and(|w| w <= 16))
+    else {
         return Err(OpError::unsupported(format!("quantizing to {target}")));
     };
     let real = b.element_type(x)?;

@@ -6,10 +6,8 @@ use snick_tensor::ElementType;
 use super::{Row, one};
 use crate::onnx::builder::{Builder, Built};
 
-pub(super) const ROWS: &[Row] = &[
-    one("Resize", &[10, 11, 13, 18, 19], resize),
-    one("Upsample", &[7, 9], upsample),
-];
+pub(super) const ROWS: &[Row] =
+    &[one("Resize", &[10, 11, 13, 18, 19], resize), one("Upsample", &[7, 9], upsample)];
 
 fn mode(b: &Builder) -> Result<&'static str, OpError> {
     match b.text("mode", "nearest")? {
@@ -77,7 +75,8 @@ fn resize(b: &mut Builder) -> Built {
         (None, Some(sizes)) => (attrs.with("shape_calculation_mode", "sizes"), sizes),
         _ => return Err(OpError::mismatch("the inputs", "both or none of scales and sizes", "one of them")),
     };
-    let target = if b.element_type(target)?.is_integer() { b.convert(target, ElementType::I64)? } else { target };
+    let target =
+        if b.element_type(target)?.is_integer() { b.convert(target, ElementType::I64)? } else { target };
     let mut inputs = vec![x, target];
     if let Some(axes) = b.ints("axes")? {
         inputs.push(b.vector(&axes)?);

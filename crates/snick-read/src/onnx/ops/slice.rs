@@ -6,10 +6,8 @@ use super::elementwise::divide;
 use super::{Row, many, one};
 use crate::onnx::builder::{Builder, Built};
 
-pub(super) const ROWS: &[Row] = &[
-    one("Slice", &[1, 10, 11, 13], slice),
-    many("Split", &[2, 11, 13, 18], split),
-];
+pub(super) const ROWS: &[Row] =
+    &[one("Slice", &[1, 10, 11, 13], slice), many("Split", &[2, 11, 13, 18], split)];
 
 /// The first version has attributes; later ones have inputs, in the order starts, ends, axes, steps.
 fn slice(b: &mut Builder) -> Built {

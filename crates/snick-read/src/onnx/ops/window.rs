@@ -49,7 +49,8 @@ impl Sliding {
     }
 
     fn attrs(&self) -> Attrs<'static> {
-        let attrs = Attrs::new().with("strides", list(&self.strides)).with("dilations", list(&self.dilations));
+        let attrs =
+            Attrs::new().with("strides", list(&self.strides)).with("dilations", list(&self.dilations));
         let attrs = attrs.with("pads_begin", list(&self.begin)).with("pads_end", list(&self.end));
         attrs.with("auto_pad", self.auto_pad)
     }
