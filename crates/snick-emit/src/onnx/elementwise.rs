@@ -155,9 +155,16 @@ fn floor_mod(e: &mut Emitter) -> Written {
     if !e.element_type(0)?.is_float() {
         return e.last("Mod", &[x, y], vec![int("fmod", 0)]);
     }
+    // The remainder with the sign of the dividend is moved by one divisor where the signs differ.
     let remainder = e.node("Mod", &[&x, &y], vec![int("fmod", 1)]);
-    let shifted = e.node("Add", &[&remainder, &y], vec![]);
-    e.last("Mod", &[shifted, y], vec![int("fmod", 1)])
+    let zero = e.number(e.element_type(0)?, 0.0)?;
+    let [below, divisor_below] = [&remainder, &y].map(|value| e.node("Less", &[value, &zero], vec![]));
+    let differ = e.node("Xor", &[below, divisor_below], vec![]);
+    let exact = e.node("Equal", &[&remainder, &zero], vec![]);
+    let inexact = e.node("Not", &[exact], vec![]);
+    let moves = e.node("And", &[differ, inexact], vec![]);
+    let moved = e.node("Add", &[&remainder, &y], vec![]);
+    e.last("Where", &[moves, moved, remainder], vec![])
 }
 
 fn with_alpha(e: &mut Emitter, op: &str) -> Written {

@@ -1,4 +1,4 @@
-//! ONNX models of operator set 21.
+//! ONNX models of operator set 22.
 //!
 //! `prepare.rs` says the slice family in ops that ONNX has, `names.rs` gives values names, `writer.rs` holds the
 //! messages, and a row of the table in `table.rs` writes one op with an `Emitter` (`emitter.rs`). Files by family

@@ -8,26 +8,31 @@ use snick_ir::{Graph, NodeId, Op, Value};
 pub(super) struct Names {
     by_value: HashMap<Value, String>,
     taken: HashSet<String>,
+    nodes: HashSet<String>,
 }
 
 impl Names {
     /// Names all outputs. What users know comes first: inputs and outputs keep their names.
     pub(super) fn new(graph: &Graph, order: &[NodeId]) -> Self {
-        let mut names = Self { by_value: HashMap::new(), taken: HashSet::new() };
-        let mut first: Vec<Value> = graph.parameters().map(|node| Value { node, port: 0 }).collect();
+        let mut names = Self { by_value: HashMap::new(), taken: HashSet::new(), nodes: HashSet::new() };
+        let parameters: Vec<Value> = graph.parameters().map(|node| Value { node, port: 0 }).collect();
         let results: Vec<(NodeId, Value)> = graph
             .results()
             .filter_map(|id| Some((id, graph.inputs(id).first().copied().flatten()?)))
             .collect();
-        for &value in &first {
+        for &value in &parameters {
             names.give(value, own_name(graph, value));
         }
         for &(id, value) in &results {
-            let nameless = graph.output(value).is_none_or(|out| out.names().is_empty());
-            let name = if nameless { graph.node(id).name.to_string() } else { own_name(graph, value) };
+            // Of several tensor names the one that the Result has, too.
+            let names_of_value = graph.output(value).map(|out| out.names()).unwrap_or_default();
+            let layer = graph.node(id).name.to_string();
+            let name = match names_of_value.first() {
+                Some(first) if !names_of_value.contains(&layer) => first.clone(),
+                _ => layer,
+            };
             if !names.by_value.contains_key(&value) {
                 names.give(value, name);
-                first.push(value);
             }
         }
         for &id in order.iter().filter(|&&id| !matches!(graph.node(id).op, Op::Result(_))) {
@@ -46,22 +51,31 @@ impl Names {
         self.by_value.insert(value, name);
     }
 
-    /// The name, or the name with a number behind it.
+    /// The name for a value, or the name with a number behind it.
     pub(super) fn fresh(&mut self, name: &str) -> String {
-        let name = if name.is_empty() { "value" } else { name };
-        let mut found = name.to_string();
-        let mut number = 1;
-        while !self.taken.insert(found.clone()) {
-            number += 1;
-            found = format!("{name}~{number}");
-        }
-        found
+        unlike(&mut self.taken, if name.is_empty() { "value" } else { name })
+    }
+
+    /// The name for a node, or the name with a number behind it.
+    pub(super) fn node(&mut self, name: &str) -> String {
+        unlike(&mut self.nodes, name)
     }
 
     /// The name of a value.
     pub(super) fn of(&self, value: Value) -> String {
         self.by_value.get(&value).cloned().unwrap_or_default()
     }
+}
+
+/// The name, or the name with a number behind it that makes it unlike all others.
+fn unlike(taken: &mut HashSet<String>, name: &str) -> String {
+    let mut found = name.to_string();
+    let mut number = 1;
+    while !taken.insert(found.clone()) {
+        number += 1;
+        found = format!("{name}~{number}");
+    }
+    found
 }
 
 /// The first tensor name, or the layer's name with the port.

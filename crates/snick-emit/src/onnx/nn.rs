@@ -21,7 +21,7 @@ pub(super) const ROWS: &[(&str, Form)] = &[
     ("MVN", By(mvn)),
     ("MatMul", By(matmul)),
     ("MaxPool", By(max_pool)),
-    ("Softmax", By(|e| softmax(e, "Softmax"))),
+    ("SoftMax", By(|e| softmax(e, "Softmax"))),
 ];
 
 fn softmax(e: &mut Emitter, op: &str) -> Written {

@@ -14,8 +14,8 @@ pub(super) const ROWS: &[(&str, Form)] = &[
     ("Range", By(range)),
     ("ReduceL1", By(|e| reduce(e, "ReduceL1"))),
     ("ReduceL2", By(|e| reduce(e, "ReduceL2"))),
-    ("ReduceLogicalAnd", By(|e| reduce_booleans(e, "ReduceMin"))),
-    ("ReduceLogicalOr", By(|e| reduce_booleans(e, "ReduceMax"))),
+    ("ReduceLogicalAnd", By(|e| reduce_booleans(e, true))),
+    ("ReduceLogicalOr", By(|e| reduce_booleans(e, false))),
     ("ReduceMax", By(|e| reduce(e, "ReduceMax"))),
     ("ReduceMean", By(|e| reduce(e, "ReduceMean"))),
     ("ReduceMin", By(|e| reduce(e, "ReduceMin"))),
@@ -76,12 +76,20 @@ fn reduce(e: &mut Emitter, op: &str) -> Written {
     e.last(op, &inputs, attrs)
 }
 
-/// ONNX reduces booleans as numbers.
-fn reduce_booleans(e: &mut Emitter, op: &str) -> Written {
+/// Booleans are counted: some are true if their number is not 0, all if none is false.
+fn reduce_booleans(e: &mut Emitter, all: bool) -> Written {
     let (mut inputs, attrs) = reduction_operands(e)?;
-    inputs[0] = e.cast(inputs[0].clone(), ElementType::Boolean, ElementType::I32)?;
-    let reduced = e.node(op, &inputs, attrs);
-    e.last("Cast", &[reduced], vec![int("to", number_of(ElementType::Boolean)?.into())])
+    if all {
+        inputs[0] = e.node("Not", &[&inputs[0]], vec![]);
+    }
+    inputs[0] = e.cast(inputs[0].clone(), ElementType::Boolean, ElementType::I64)?;
+    let count = e.node("ReduceSum", &inputs, attrs);
+    let to_boolean = vec![int("to", number_of(ElementType::Boolean)?.into())];
+    if !all {
+        return e.last("Cast", &[count], to_boolean);
+    }
+    let some = e.node("Cast", &[count], to_boolean);
+    e.last("Not", &[some], vec![])
 }
 
 /// A 0 copies the size of the same axis, or is a size: for ONNX an attribute says which.

@@ -11,7 +11,7 @@ use snick_tensor::{ElementType, Tensor};
 use super::names::Names;
 
 /// The operator set that all nodes belong to.
-const OPSET: i64 = 21;
+const OPSET: i64 = 22;
 
 /// The file format of that operator set.
 const IR_VERSION: i64 = 10;
@@ -103,7 +103,9 @@ impl Writer {
         Ok(())
     }
 
-    pub(super) fn node(&mut self, node: onnx::Node) {
+    /// Adds a node, under a name that no other has.
+    pub(super) fn node(&mut self, mut node: onnx::Node) {
+        node.name = self.names.node(&node.name);
         self.graph.node.push(node);
     }
 
