@@ -6,6 +6,7 @@
 mod corpus;
 mod expect;
 mod files;
+mod json;
 mod ops;
 mod slices;
 mod stages;

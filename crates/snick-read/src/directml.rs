@@ -278,7 +278,7 @@ impl Builder {
             }
         }
         for (name, value, loc) in results {
-            self.layer(&format!("{name}/Result"), Op::from(GraphResult), loc, &[value]);
+            self.layer(name, Op::from(GraphResult), loc, &[value]);
         }
         Ok(())
     }

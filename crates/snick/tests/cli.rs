@@ -1,4 +1,5 @@
 //! The program as other programs see it: exit codes, streams, JSON, and the recorded answers of `models/*/expect`.
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -9,7 +9,7 @@ use snick_ir::ops::source::parameter::Parameter;
 use snick_ir::ops::source::result::GraphResult;
 use snick_ir::{Attrs, Declared, Graph, Loc, Located, NodeId, Op, OpError, Output, RawNode, Value, Version};
 use snick_shape::ShapeSpec;
-use snick_tensor::Tensor;
+use snick_tensor::{ElementType, Tensor};
 
 use super::node::{Node, Source};
 use super::{constant, ops, value_type};
@@ -62,14 +62,10 @@ impl Builder {
             "GetOutputElement" => return self.alias(node, declared),
             _ => ops::lower(&mut site),
         };
-        let value = match lowered {
-            Ok(Some(value)) => value,
-            Ok(None) => site.opaque(declared.as_ref()),
-            Err(error) => {
-                let value = site.opaque(declared.as_ref());
-                self.errors.push(self.graph.located(value.node, error));
-                value
-            }
+        let (value, wrong) = match lowered {
+            Ok(Some(value)) => (value, None),
+            Ok(None) => (site.opaque(declared.as_ref()), None),
+            Err(error) => (site.opaque(declared.as_ref()), Some(error)),
         };
         let layer = self.graph.node_mut(value.node);
         layer.name = node.name.as_str().into();
@@ -82,6 +78,7 @@ impl Builder {
         }
         // What does not infer is told by inference, which comes after.
         let _ = self.graph.infer_node(value.node);
+        self.errors.extend(wrong.map(|error| self.graph.located(value.node, error)));
         self.named.insert(node.name.clone(), Named::Layer(value.node));
         Ok(())
     }
@@ -219,8 +216,8 @@ impl Site<'_, '_> {
     }
 
     /// What is inferred of a value's element type.
-    pub(super) fn element_type(&self, value: Value) -> snick_tensor::ElementType {
-        self.builder.graph.fact(value).map_or(snick_tensor::ElementType::Dynamic, |fact| fact.element_type)
+    pub(super) fn element_type(&self, value: Value) -> ElementType {
+        self.builder.graph.fact(value).map_or(ElementType::Dynamic, |fact| fact.element_type)
     }
 
     fn parameter(&mut self) -> Result<Value, ReadError> {
@@ -240,11 +237,21 @@ impl Site<'_, '_> {
         let mut layer = self.layer(Op::opaque(&self.node.op, self.node.attrs.clone()));
         let outputs = self.node.outputs.len().clamp(1, MAX_OUTPUTS);
         layer.outs.resize_with(outputs, Output::unknown);
-        if let (Some(declared), [out]) = (declared, layer.outs.as_mut_slice()) {
-            out.declared = Some(declared.clone());
+        if let (declared @ Some(_), [out]) =
+            (declared.cloned().or_else(|| self.told()), layer.outs.as_mut_slice())
+        {
+            out.declared = declared;
         }
         let inputs = self.inputs.clone();
         self.wire(layer, &inputs)
+    }
+
+    /// What the attributes of gradients say of their output.
+    fn told(&self) -> Option<Declared> {
+        let names = ["data_batch_shape", "filters_shape", "forward_arg_shape"];
+        let sizes = names.into_iter().find_map(|name| self.node.attrs.sizes(name).ok().flatten())?;
+        let dims = sizes.iter().map(|&size| i64::try_from(size).ok()).collect::<Option<_>>()?;
+        Some(Declared { element_type: self.element_type(*self.inputs.first()?), dims: Some(dims) })
     }
 
     fn layer(&self, op: Op) -> snick_ir::Node {

@@ -104,9 +104,11 @@ impl<'d> Source<'d> {
     }
 }
 
-/// The items of an array that may be absent or null: writers of some age leave empty ones out.
+/// The items of an array that may be absent or null, as writers of some age leave empty ones out; of one item also
+/// without the array.
 pub(super) fn list<'d>(object: &Object<'d>, name: &str) -> Result<Vec<Json<'d>>, ReadError> {
     match object.get(name) {
+        Some(json) if json.is_text() => Ok(vec![json]),
         Some(json) if !json.is_null() => json.array(),
         _ => Ok(Vec::new()),
     }

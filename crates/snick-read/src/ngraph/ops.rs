@@ -1,6 +1,7 @@
 //! Which op a node becomes: a row for each that has a counterpart of the same meaning, a function for the others.
 
 use snick_ir::{Attrs, OpError, Value};
+use snick_tensor::Tensor;
 
 use super::build::Site;
 use super::{dot, slice, value_type, window};
@@ -102,6 +103,7 @@ pub(super) fn lower(site: &mut Site) -> Result<Option<Value>, OpError> {
         ("Dot", 0) => dot::dot(site),
         ("MaxPool", 0) => window::max_pool(site),
         ("OneHot", 0) => one_hot(site),
+        ("Pad", 0) => pad(site),
         ("ReluBackprop", 0) => relu_backprop(site),
         ("ReplaceSlice", 0) => slice::replace_slice(site),
         ("Reshape", 0) => reshape(site),
@@ -241,10 +243,25 @@ fn one_hot(site: &mut Site) -> Result<Value, OpError> {
     let depth = site.int(depth)?;
     let mut levels = [depth; 2];
     for (level, number) in levels.iter_mut().zip([1i64, 0]) {
-        *level = site.tensor(snick_tensor::Tensor::scalar(number).cast(element_type)?)?;
+        *level = site.tensor(Tensor::scalar(number).cast(element_type)?)?;
     }
     let [on, off] = levels;
     site.add("OneHot", 1, Attrs::new().with("axis", axis), &[data, depth, on, off])
+}
+
+/// Padding by the second input; never between elements.
+fn pad(site: &mut Site) -> Result<Value, OpError> {
+    let attrs = &site.node.attrs;
+    let inside = attrs.ints("padding_interior")?.unwrap_or_default();
+    let mode = attrs.int("pad_mode")?.unwrap_or(0);
+    if mode != 0 || inside.iter().any(|&count| count != 0) {
+        return Err(OpError::unsupported(format!("pad_mode {mode} with {inside:?} between elements")));
+    }
+    let list = |name| attrs.ints(name)?.ok_or(OpError::MissingAttribute { name });
+    let (below, above) = (list("padding_below")?, list("padding_above")?);
+    let (data, value) = (site.input(0)?, site.input(1)?);
+    let (below, above) = (site.ints(&below)?, site.ints(&above)?);
+    site.add("Pad", 12, Attrs::new().with("pad_mode", "constant"), &[data, below, above, value])
 }
 
 fn reverse(site: &mut Site) -> Result<Value, OpError> {
@@ -265,7 +282,7 @@ fn softmax(site: &mut Site) -> Result<Value, OpError> {
 /// The gradient passes where the argument is positive.
 fn relu_backprop(site: &mut Site) -> Result<Value, OpError> {
     let (argument, delta) = (site.input(0)?, site.input(1)?);
-    let zero = snick_tensor::Tensor::scalar(0i64).cast(site.element_type(delta))?;
+    let zero = Tensor::scalar(0i64).cast(site.element_type(delta))?;
     let zero = site.tensor(zero)?;
     let numpy = || Attrs::new().with("auto_broadcast", "numpy");
     let positive = site.add("Greater", 1, numpy(), &[argument, zero])?;

@@ -21,7 +21,7 @@ const INDEX_NAMES: [&str; 4] = ["start", "stop", "step", "axes"];
 /// What is known of which axes are sliced.
 enum Ranges {
     /// These.
-    Known(SmallVec<[Range; 4]>),
+    Known(Vec<Range>),
     /// Not which ones, but maybe how many.
     Unknown(Option<usize>),
 }
@@ -74,7 +74,7 @@ impl Slice8 {
 
 impl Slice8 {
     /// The ranges, where axes are known.
-    pub(super) fn known_ranges(&self, inputs: &[&Fact]) -> Option<SmallVec<[Range; 4]>> {
+    pub(super) fn known_ranges(&self, inputs: &[&Fact]) -> Option<Vec<Range>> {
         match self.ranges(inputs).ok()? {
             Ranges::Known(ranges) => Some(ranges),
             Ranges::Unknown(_) => None,

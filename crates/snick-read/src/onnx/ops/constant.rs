@@ -17,7 +17,12 @@ pub(super) const ROWS: &[Row] = &[
 
 /// The value is in the one attribute that is there.
 fn constant(b: &mut Builder) -> Built {
-    let tensor = match b.attrs.iter().next() {
+    let given = b.attrs.iter().next().map(|(name, value)| {
+        // Asked for by its name, it counts as understood.
+        b.attrs.get(name);
+        (name, value)
+    });
+    let tensor = match given {
         Some(("value", AttrValue::Tensor(tensor))) => tensor.clone(),
         Some(("value_int", AttrValue::Int(v))) => Arc::new(Tensor::scalar(*v)),
         Some(("value_float", AttrValue::Float(v))) => Arc::new(Tensor::scalar(*v as f32)),

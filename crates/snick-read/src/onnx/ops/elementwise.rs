@@ -51,7 +51,7 @@ pub(super) const ROWS: &[Row] = &[
     same("Tanh", &[6, 13], "Tanh"),
     same("Where", &[9, 16], "Select"),
     same("Xor", &[7], "LogicalXor"),
-    one("BitShift", &[11], bit_shift),
+    one("BitShift", &[11, 28], bit_shift),
     one("Div", &[7, 13, 14], |b| {
         let (x, y) = (b.input(0)?, b.input(1)?);
         divide(b, x, y)
@@ -88,14 +88,30 @@ fn mean(b: &mut Builder) -> Built {
     divide(b, sum, count)
 }
 
+/// Amounts below 0 or beyond the bits leave what the sign fills in: nothing was said of them before operator set 28.
 fn bit_shift(b: &mut Builder) -> Built {
-    let op_type = match b.text("direction", "")? {
-        "LEFT" => "BitwiseLeftShift",
-        "RIGHT" => "BitwiseRightShift",
+    let (x, amount) = (b.input(0)?, b.input(1)?);
+    let right = match b.text("direction", "")? {
+        "LEFT" => false,
+        "RIGHT" => true,
         _ => return Err(b.attrs.bad("direction", "LEFT or RIGHT")),
     };
-    let inputs = b.all()?;
-    b.plain(op_type, &inputs)
+    let element_type = b.element_type(x)?;
+    let bits = b.number(element_type, f64::from(element_type.bit_width().unwrap_or(0)))?;
+    let zero = b.number(element_type, 0.0)?;
+    let beyond = b.plain("GreaterEqual", &[amount, bits])?;
+    let (mut far, mut fill) = (beyond, zero);
+    if element_type.is_signed() {
+        let below = b.plain("Less", &[amount, zero])?;
+        far = b.plain("LogicalOr", &[beyond, below])?;
+        if right {
+            let (negative, ones) = (b.plain("Less", &[x, zero])?, b.number(element_type, -1.0)?);
+            fill = b.plain("Select", &[negative, ones, zero])?;
+        }
+    }
+    let amount = b.plain("Select", &[far, zero, amount])?;
+    let shifted = b.plain(if right { "BitwiseRightShift" } else { "BitwiseLeftShift" }, &[x, amount])?;
+    b.plain("Select", &[far, fill, shifted])
 }
 
 /// The sign is that of the divisor, or with `fmod` that of the dividend.

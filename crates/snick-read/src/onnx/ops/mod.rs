@@ -55,6 +55,28 @@ const fn many(
     Row { name, since, form: Form::Many(build) }
 }
 
+/// Attributes that change nothing where rows do not ask for them: what concerns training, what follows from the
+/// inputs, precision inside, and values for cases that are not the node's.
+const WITHOUT_EFFECT: &[&str] = &[
+    "axis",
+    "beta",
+    "consumed_inputs",
+    "extrapolation_value",
+    "is_test",
+    "kernel_shape",
+    "momentum",
+    "nearest_mode",
+    "pads",
+    "precision",
+    "ratio",
+    "round_mode",
+    "saturate",
+    "seed",
+    "stash_type",
+    "storage_order",
+    "value",
+];
+
 static TABLE: LazyLock<HashMap<&'static str, &'static Row>> = LazyLock::new(|| {
     let families = [
         constant::ROWS,
@@ -81,19 +103,24 @@ pub(super) fn find(domain: &str, op_type: &str, opset: i64) -> Option<(&'static 
 }
 
 impl Row {
-    /// Builds what a node becomes; gives its outputs.
+    /// Builds what a node becomes; gives its outputs. An attribute that the row does not know would change the
+    /// meaning unseen, so it is refused.
     pub(super) fn build(&self, b: &mut Builder) -> Result<Vec<Value>, OpError> {
-        match self.form {
+        let outputs = match self.form {
             Form::Same(op_type) => {
                 let inputs = b.all()?;
                 b.outputs_below(1)?;
-                Ok(vec![b.plain(op_type, &inputs)?])
+                vec![b.plain(op_type, &inputs)?]
             }
             Form::One(build) => {
                 b.outputs_below(1)?;
-                Ok(vec![build(b)?])
+                vec![build(b)?]
             }
-            Form::Many(build) => build(b),
+            Form::Many(build) => build(b)?,
+        };
+        match b.attrs.unread().iter().find(|(name, _)| !WITHOUT_EFFECT.contains(name)) {
+            Some((name, _)) => Err(OpError::unsupported(format!("attribute `{name}`"))),
+            None => Ok(outputs),
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::onnx::builder::{Builder, Built};
 
 pub(super) const ROWS: &[Row] = &[
     one("Concat", &[4, 11, 13], concat),
-    one("DepthToSpace", &[1, 11, 13], depth_to_space),
+    one("DepthToSpace", &[1, 11, 13, 28], |b| blocks(b, "DepthToSpace")),
     one("Gather", &[1, 11, 13], gather),
     one("GatherElements", &[11, 13], gather_elements),
     one("GatherND", &[11, 12, 13], gather_nd),
@@ -19,7 +19,7 @@ pub(super) const ROWS: &[Row] = &[
     one("Scatter", &[9, 11], scatter_elements),
     one("ScatterElements", &[11, 13, 16, 18], scatter_elements),
     one("ScatterND", &[11, 13, 16, 18], scatter_nd),
-    one("SpaceToDepth", &[1, 13], space_to_depth),
+    one("SpaceToDepth", &[1, 13, 28], |b| blocks(b, "SpaceToDepth")),
     one("Tile", &[6, 13], |b| {
         let inputs = b.all()?;
         b.plain("Tile", &inputs)
@@ -34,21 +34,13 @@ fn concat(b: &mut Builder) -> Built {
     b.make("Concat", Attrs::new().with("axis", axis), &inputs)
 }
 
-fn depth_to_space(b: &mut Builder) -> Built {
+fn blocks(b: &mut Builder, op_type: &str) -> Built {
+    let x = b.input(0)?;
     let mode = match b.text("mode", "DCR")? {
         "DCR" => "blocks_first",
         "CRD" => "depth_first",
         _ => return Err(b.attrs.bad("mode", "DCR or CRD")),
     };
-    blocks(b, "DepthToSpace", mode)
-}
-
-fn space_to_depth(b: &mut Builder) -> Built {
-    blocks(b, "SpaceToDepth", "blocks_first")
-}
-
-fn blocks(b: &mut Builder, op_type: &str, mode: &'static str) -> Built {
-    let x = b.input(0)?;
     let size = b.attrs.int("blocksize")?.ok_or(OpError::MissingAttribute { name: "blocksize" })?;
     b.make(op_type, Attrs::new().with("mode", mode).with("block_size", size), &[x])
 }

@@ -31,6 +31,7 @@ pub(super) const ROWS: &[Row] = &[
 
 /// The axes: an attribute or input 1; without any all, or none where the node says so.
 fn axes(b: &mut Builder, data: Value) -> Built {
+    let none_means_none = b.flag("noop_with_empty_axes", false)?;
     let axes = match b.ints("axes")? {
         Some(axes) => Some(b.vector(&axes)?),
         None => b.optional(1),
@@ -42,7 +43,7 @@ fn axes(b: &mut Builder, data: Value) -> Built {
             None => return Err(OpError::unsupported("axes of which the number is unknown")),
         }
     }
-    if b.flag("noop_with_empty_axes", false)? {
+    if none_means_none {
         return b.vector(&[]);
     }
     let all: Vec<i64> = (0..).take(b.rank(data)?).collect();
