@@ -77,7 +77,7 @@ impl Slicing {
             return Err(Refused::Infer);
         }
         let (mut walks, mut outs, mut axis) = (Vec::new(), Vec::new(), 0);
-        for i in 0..count {
+        for (i, &step) in step.iter().enumerate() {
             if self.bit(4, i) {
                 outs.extend((axis..axis + rank - taken).map(Some));
                 axis += rank - taken;
@@ -88,12 +88,12 @@ impl Slicing {
                 continue;
             }
             let single = self.bit(3, i);
-            if !single && step[i] == 0 {
+            if !single && step == 0 {
                 return Err(Refused::Infer);
             }
             let start = (single || !self.bit(0, i)).then_some(self.start[i]);
             let stop = (!self.bit(1, i)).then_some(self.stop[i]);
-            walks.push(Walk { axis, start, stop, step: step[i], single });
+            walks.push(Walk { axis, start, stop, step, single });
             outs.extend((!single).then_some(Some(axis)));
             axis += 1;
         }
