@@ -4,7 +4,9 @@
 #![cfg(test)]
 
 mod corpus;
+mod expect;
 mod files;
+mod json;
 mod ops;
 mod stages;
 mod tidy;

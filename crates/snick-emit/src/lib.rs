@@ -4,6 +4,8 @@
 pub mod onnx;
 pub mod openvino;
 
+mod directml;
 mod dot;
 
+pub use directml::directml;
 pub use dot::dot;

@@ -127,6 +127,9 @@ impl<'a> Attrs<'a> {
 
     /// Adds an attribute at the end.
     pub fn push(&mut self, name: Cow<'a, str>, value: AttrValue<'a>) {
+        if self.items.is_empty() {
+            self.items.reserve(6);
+        }
         self.items.push((name, value));
     }
 

@@ -406,8 +406,12 @@ impl Graph {
             }
             todo.extend(self.nodes.neighbors_directed(id.0, Incoming).map(NodeId));
         }
-        // In bulk: removing one by one walks the edge lists of hub nodes again and again.
-        self.nodes.retain_nodes(|_, n| alive[n.index()]);
+        if alive.iter().filter(|&&alive| alive).count() == self.len() {
+            return;
+        }
+        // Rebuilt in one go, ids kept: removing one by one walks the edge lists of hub nodes again and again.
+        let nodes = std::mem::take(&mut self.nodes);
+        self.nodes = nodes.filter_map_owned(|n, node| alive[n.index()].then_some(node), |_, wire| Some(wire));
     }
 }
 

@@ -108,7 +108,7 @@ fn fold(op: &Op, inputs: &[&Fact], facts: &mut Facts) {
         return;
     }
     let sizes = facts.iter().map(|f| f.shape.as_static().map(|d| saturating_product(&d)));
-    let outputs = sizes.fold(Some(0usize), |sum, n| sum?.checked_add(n?));
+    let outputs = { sizes }.try_fold(0usize, |sum, n| sum.checked_add(n?));
     let mut size = match outputs {
         Some(size) if size <= MAX_FOLDED => size,
         _ => return,
@@ -404,6 +404,9 @@ impl<'a> Infer<'a> {
         let fact = self.inputs[i];
         if let Some(elements) = fact.elements() {
             return Some(elements);
+        }
+        if !fact.element_type.is_integer() && fact.element_type != ElementType::Boolean {
+            return None; // what is not known may be no integer
         }
         let count = saturating_product(&fact.shape.as_static()?);
         if count > MAX_ELEMENTS {

@@ -15,6 +15,7 @@
 //! Ops know no places (files, lines, layer names): the drivers add them to an [`OpError`], once.
 
 mod attrs;
+pub mod directml;
 mod error;
 mod fact;
 mod graph;

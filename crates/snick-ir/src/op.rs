@@ -187,5 +187,35 @@ pub trait OpDef: Clone + PartialEq + fmt::Debug {
     }
 }
 
+/// A large op, boxed so that the enum of all ops stays small.
+impl<T: OpDef> OpDef for Box<T> {
+    const NAMES: &'static [OpName] = T::NAMES;
+    const ARITY: Arity = T::ARITY;
+
+    fn parse(raw: &RawNode) -> Result<Self, OpError> {
+        T::parse(raw).map(Box::new)
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        T::attrs(self)
+    }
+
+    fn name(&self) -> &'static OpName {
+        T::name(self)
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        T::infer(self, cx)
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        T::eval(self, inputs)
+    }
+
+    fn lower(&self, cx: &mut Patch) -> Result<Lowered, OpError> {
+        T::lower(self, cx)
+    }
+}
+
 /// Replacement values by output port; `None` for an output that nobody reads.
 pub type Values = smallvec::SmallVec<[Option<Value>; 1]>;

@@ -12,10 +12,14 @@ pub enum ReadError {
     Io { path: PathBuf, error: std::io::Error },
     #[error("the file is not UTF-8 text")]
     NotUtf8,
-    #[error("{source_name}: snick reads .xml (OpenVINO IR), .onnx and .snick (text form)")]
+    #[error(
+        "{source_name}: snick reads .xml (OpenVINO IR), .onnx, .json (nGraph, DirectML) and .snick (text form)"
+    )]
     Format { source_name: String },
     #[error("{source_name}:{loc}: {message}")]
     Xml { source_name: String, loc: Loc, message: String },
+    #[error("{source_name}:{loc}: {message}")]
+    Json { source_name: String, loc: Loc, message: String },
     #[error(
         "{source_name}: IR v{version} is not supported; re-export the model with OpenVINO 2022.1 or later (IR v11), \
          or 2020.3 to 2021.4 (IR v10)"

@@ -7,7 +7,10 @@
 pub mod onnx;
 pub mod openvino;
 
+mod directml;
 mod error;
+mod json;
+mod ngraph;
 
 use std::path::Path;
 
@@ -27,29 +30,31 @@ pub struct Read {
     pub notes: Vec<String>,
 }
 
-/// Reads a model file by its extension: `.xml` (OpenVINO IR), `.onnx` or `.snick` (text form). `weights` names
-/// the `.bin` in place of the one beside the model.
+/// Reads a model file by its extension: `.xml` (OpenVINO IR), `.onnx`, `.json` (nGraph functions or a DirectML
+/// description) or `.snick` (text form). `weights` names the `.bin` in place of the one beside the model.
 pub fn read_file(path: &Path, weights: Option<&Path>) -> Result<Read, ReadError> {
     let source = path.display().to_string();
-    let bytes = || std::fs::read(path).map_err(|error| ReadError::io(path, error));
+    let file = Storage::map(path).map_err(|error| ReadError::io(path, error))?;
+    let bytes = file.bytes();
     let bin = weights.map_or_else(|| path.with_extension("bin"), Path::to_path_buf);
     let extension = path.extension().map(|e| e.to_ascii_lowercase());
     match extension.as_deref().and_then(|e| e.to_str()) {
         Some("xml") => {
-            let text = bytes()?;
-            let text = openvino::decode(&text)?;
+            let text = openvino::decode(bytes)?;
             let weights = openvino::Weights::open(&bin, weights.is_some())?;
             openvino::read(text, &weights, &source)
         }
         Some("onnx") => {
-            let file = Storage::map(path).map_err(|error| ReadError::io(path, error))?;
             // A bare file name has the empty text for a folder.
             let folder = path.parent().map(|p| if p.as_os_str().is_empty() { Path::new(".") } else { p });
             onnx::read(&file, folder, &source)
         }
+        Some("json") => {
+            let text = std::str::from_utf8(bytes).map_err(|_| ReadError::NotUtf8)?;
+            read_json(text.strip_prefix('\u{feff}').unwrap_or(text), &source)
+        }
         Some("snick") => {
-            let bytes = bytes()?;
-            let text = std::str::from_utf8(&bytes).map_err(|_| ReadError::NotUtf8)?;
+            let text = std::str::from_utf8(bytes).map_err(|_| ReadError::NotUtf8)?;
             let storage = if bin.exists() || weights.is_some() {
                 Some(Storage::map(&bin).map_err(|error| ReadError::io(&bin, error))?)
             } else {
@@ -58,6 +63,20 @@ pub fn read_file(path: &Path, weights: Option<&Path>) -> Result<Read, ReadError>
             read_text(text, storage.as_ref(), &source)
         }
         _ => Err(ReadError::Format { source_name: source }),
+    }
+}
+
+/// Reads JSON from memory: an array is serialised nGraph functions, an object with a field `directml` a DirectML
+/// description.
+pub fn read_json(text: &str, source: &str) -> Result<Read, ReadError> {
+    let document = json::Document::new(text, source);
+    let root = document.root()?;
+    if root.is_array() {
+        return ngraph::read(root, source);
+    }
+    match root.is_object().then(|| root.object()).transpose()? {
+        Some(object) if object.get("directml").is_some() => directml::read(&object, source),
+        _ => Err(root.error("neither an array of nGraph functions nor an object with a field `directml`")),
     }
 }
 

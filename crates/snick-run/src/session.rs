@@ -219,4 +219,22 @@ mod tests {
             fails(&[Tensor::zeros(snick_tensor::ElementType::I32, &[1, 2]).unwrap()]).contains("i32[1,2]")
         );
     }
+
+    #[test]
+    fn what_contradicts_inference_is_an_error() {
+        let mut graph = graph(
+            "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,2\"}\n  \
+             %c = Convert-1(%x) {destination_type: i32}\n  %y = Result-1(%c)\n}\n",
+        );
+        let x = Tensor::zeros(snick_tensor::ElementType::F32, &[3, 2]).unwrap();
+        let checked = Options { check_facts: true, ..Options::default() };
+        let errors =
+            |graph: &Graph| Session::new(graph).unwrap().run(std::slice::from_ref(&x), checked).errors;
+        assert_eq!(errors(&graph), []);
+        let (param, convert) = (graph.ids().next().unwrap(), graph.ids().nth(1).unwrap());
+        let n = graph.node(param).outs[0].fact.shape.dims().unwrap()[0].clone();
+        let shape = snick_shape::Shape::ranked([snick_shape::SymExpr::from(3), n]);
+        graph.node_mut(convert).outs[0].fact.shape = shape;
+        assert!(errors(&graph)[0].to_string().contains("is 2, expected N = 3"), "{:?}", errors(&graph));
+    }
 }

@@ -10,7 +10,7 @@ use snick_run::Session;
 use snick_tensor::Tensor;
 
 use crate::outputs::named_outputs;
-use crate::save::save;
+use crate::save::{SaveOptions, save};
 use crate::{Error, inputs};
 
 /// A model as read, and what was found wrong with it.
@@ -24,8 +24,8 @@ pub struct Model {
     pub notes: Vec<String>,
 }
 
-/// Reads a model by its extension: `.xml` (OpenVINO IR, its weights in the `.bin` beside it), `.onnx` or `.snick` (text
-/// form).
+/// Reads a model by its extension: `.xml` (OpenVINO IR, its weights in the `.bin` beside it), `.onnx`, `.json`
+/// (serialised nGraph functions, or a DirectML description) or `.snick` (text form).
 ///
 /// ```
 /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/slice8_01_basic/model.xml");
@@ -136,7 +136,8 @@ impl Model {
     }
 
     /// Writes the inferred model in the format its file name ends in: `.xml` (OpenVINO IR), `.snick` (text form), both
-    /// with large constants in a `.bin` beside, `.onnx` or `.dot` (Graphviz).
+    /// with large constants in a `.bin` beside, `.onnx`, `.json` (the slices of a canonical model as a DirectML
+    /// description), or `.dot` (Graphviz).
     ///
     /// ```
     /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/slice8_01_basic/model.xml");
@@ -152,7 +153,15 @@ impl Model {
     /// # Errors
     /// [`Error::Layer`] for what the format cannot say, [`Error::Target`] for a format there is not, [`Error::Io`].
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
-        save(&self.graph, path.as_ref())
+        self.save_with(path, SaveOptions::default())
+    }
+
+    /// As [`Model::save`], with a choice where the format leaves one.
+    ///
+    /// # Errors
+    /// As [`Model::save`].
+    pub fn save_with(&self, path: impl AsRef<Path>, options: SaveOptions) -> Result<(), Error> {
+        save(&self.graph, path.as_ref(), options)
     }
 
     /// The text form: for snapshots and for reading. Weights are digests.

@@ -5,13 +5,28 @@ use std::path::Path;
 
 use snick_emit::openvino;
 use snick_ir::Graph;
+use snick_ir::directml::FeatureLevel;
 use snick_ir::text::{PrintOptions, Weights, packed_weights, print};
 
 use crate::Error;
 use crate::files::write_file;
 
+/// How to write a model, where a format leaves a choice.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct SaveOptions {
+    /// The feature level of a DirectML description.
+    pub feature_level: FeatureLevel,
+}
+
+impl Default for SaveOptions {
+    /// The lowest level that slices every type it knows as it is.
+    fn default() -> Self {
+        Self { feature_level: FeatureLevel::V4_1 }
+    }
+}
+
 /// Writes the graph in the format that the name of the file ends in.
-pub(crate) fn save(graph: &Graph, path: &Path) -> Result<(), Error> {
+pub(crate) fn save(graph: &Graph, path: &Path, options: SaveOptions) -> Result<(), Error> {
     let extension = path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
     match extension.as_deref() {
         Some("xml") => {
@@ -24,13 +39,17 @@ pub(crate) fn save(graph: &Graph, path: &Path) -> Result<(), Error> {
             let bytes = snick_emit::onnx::onnx(graph).map_err(|error| Error::Layer(*error))?;
             write_bytes(path, &bytes)
         }
+        Some("json") => {
+            let text = snick_emit::directml(graph, options.feature_level);
+            write_bytes(path, text.map_err(|error| Error::Layer(*error))?.as_bytes())
+        }
         Some("snick") => {
             let weights = packed_weights(graph);
             if !weights.is_empty() {
                 write_bytes(&path.with_extension("bin"), &weights)?;
             }
-            let options = PrintOptions { weights: Weights::Packed, ..PrintOptions::default() };
-            write_bytes(path, print(graph, options).as_bytes())
+            let how = PrintOptions { weights: Weights::Packed, ..PrintOptions::default() };
+            write_bytes(path, print(graph, how).as_bytes())
         }
         Some("dot") => write_bytes(path, snick_emit::dot(graph).as_bytes()),
         _ => Err(Error::Target { path: path.to_path_buf() }),

@@ -28,7 +28,7 @@ fn replace_all(graph: &mut Graph) -> Result<(), Box<Located>> {
     let primitives: Vec<(NodeId, Slice)> = graph
         .ids()
         .filter_map(|id| match &graph.node(id).op {
-            Op::Slice(slice) => Some((id, slice.clone())),
+            Op::Slice(slice) => Some((id, (**slice).clone())),
             _ => None,
         })
         .collect();

@@ -1,5 +1,6 @@
 //! The ops: one file each, families with a table row an op. Registering one takes two lines here: a `mod` line and
-//! a line in the list of `ops!`, each with its family.
+//! a line in the list of `ops!`, each with its family. Ops of more than about 100 bytes are boxed, so that nodes stay
+//! small.
 
 #[macro_use]
 mod registry;
@@ -82,6 +83,7 @@ pub mod movement {
 pub mod slice {
     mod clamp;
     mod notation;
+    mod open_axes;
     pub mod primitive;
     mod range;
     mod scalar;
@@ -186,7 +188,7 @@ ops! {
     TopK(movement::top_k::TopK),
     Transpose(movement::transpose::Transpose),
     // slice
-    Slice(slice::primitive::Slice),
+    Slice(Box<slice::primitive::Slice>),
     Slice8(slice::slice8::Slice8),
     Split(slice::split::Split),
     StridedSlice(slice::strided_slice::StridedSlice),
@@ -194,16 +196,16 @@ ops! {
     // nn
     AdaptivePool(nn::adaptive_pool::AdaptivePool),
     BatchNormInference(nn::batch_norm::BatchNormInference),
-    Convolution(nn::convolution::Convolution),
-    ConvolutionBackpropData(nn::convolution_backprop::ConvolutionBackpropData),
+    Convolution(Box<nn::convolution::Convolution>),
+    ConvolutionBackpropData(Box<nn::convolution_backprop::ConvolutionBackpropData>),
     DepthSpace(nn::depth_space::DepthSpace),
     GroupNormalization(nn::group_normalization::GroupNormalization),
-    Interpolate(nn::interpolate::Interpolate),
+    Interpolate(Box<nn::interpolate::Interpolate>),
     Lrn(nn::lrn::Lrn),
     MatMul(nn::matmul::MatMul),
     Mvn(nn::mvn::Mvn),
     NormalizeL2(nn::normalize_l2::NormalizeL2),
-    Pool(nn::pool::Pool),
+    Pool(Box<nn::pool::Pool>),
     ScaledDotProductAttention(nn::attention::ScaledDotProductAttention),
     ShuffleChannels(nn::shuffle_channels::ShuffleChannels),
     Softmax(nn::softmax::Softmax),

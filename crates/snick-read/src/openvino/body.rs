@@ -27,10 +27,6 @@ struct Map<'x> {
 type Entry<'x> = Vec<(&'x str, Cow<'x, str>)>;
 
 impl<'x> Body<'x> {
-    pub(super) fn is_empty(&self) -> bool {
-        self.nets.iter().all(Option::is_none)
-    }
-
     pub(super) fn read_port_map(&mut self, cursor: &mut Cursor<'x>, body: usize) -> Result<(), ReadError> {
         loop {
             match cursor.step()? {

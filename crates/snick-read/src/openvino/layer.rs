@@ -24,7 +24,8 @@ pub(super) struct Layer<'x> {
     pub(super) outs: SmallVec<[Output; 1]>,
     /// `rt_info`, unknown attributes and elements.
     pub(super) info: Vec<Info>,
-    pub(super) body: Body<'x>,
+    /// Boxed: few layers have bodies, and every layer is moved.
+    pub(super) body: Option<Box<Body<'x>>>,
 }
 
 /// Reads the layer whose start tag was just read.
@@ -41,7 +42,7 @@ pub(super) fn read_layer<'x>(cursor: &mut Cursor<'x>, context: &mut Context) -> 
         output_ids: SmallVec::new(),
         outs: SmallVec::new(),
         info: Vec::new(),
-        body: Body::default(),
+        body: None,
     };
     let known = ["id", "name", "type", "version"];
     let extra = cursor.take_attrs().filter(|(name, _)| !known.contains(name));
@@ -54,16 +55,22 @@ pub(super) fn read_layer<'x>(cursor: &mut Cursor<'x>, context: &mut Context) -> 
             Step::Open("data") => read_data(cursor, &mut layer)?,
             Step::Open("input") => read_inputs(cursor, &mut layer)?,
             Step::Open("output") => read_outputs(cursor, &mut layer)?,
-            Step::Open("body" | "then_body") => layer.body.nets[0] = Some(net::read_net(cursor, context)?),
-            Step::Open("else_body") => layer.body.nets[1] = Some(net::read_net(cursor, context)?),
-            Step::Open("port_map" | "then_port_map") => layer.body.read_port_map(cursor, 0)?,
-            Step::Open("else_port_map") => layer.body.read_port_map(cursor, 1)?,
-            Step::Open("back_edges") => layer.body.read_back_edges(cursor)?,
+            Step::Open("body" | "then_body") => {
+                body(&mut layer).nets[0] = Some(net::read_net(cursor, context)?)
+            }
+            Step::Open("else_body") => body(&mut layer).nets[1] = Some(net::read_net(cursor, context)?),
+            Step::Open("port_map" | "then_port_map") => body(&mut layer).read_port_map(cursor, 0)?,
+            Step::Open("else_port_map") => body(&mut layer).read_port_map(cursor, 1)?,
+            Step::Open("back_edges") => body(&mut layer).read_back_edges(cursor)?,
             Step::Open(name) => layer.info.push(cursor.info(name)?),
             Step::Text(_) => {}
             Step::Close | Step::End => return Ok(layer),
         }
     }
+}
+
+fn body<'l, 'x>(layer: &'l mut Layer<'x>) -> &'l mut Body<'x> {
+    layer.body.get_or_insert_with(Box::default)
 }
 
 fn read_data<'x>(cursor: &mut Cursor<'x>, layer: &mut Layer<'x>) -> Result<(), ReadError> {
@@ -89,6 +96,7 @@ fn read_inputs(cursor: &mut Cursor, layer: &mut Layer) -> Result<(), ReadError> 
             Step::Open("port") => {
                 let id = cursor.number("id")?;
                 layer.input_ids.push(id);
+                while cursor.dim().is_some() {}
                 loop {
                     match cursor.step()? {
                         Step::Open("dim") => drop(cursor.text()?),
@@ -116,14 +124,14 @@ fn read_outputs(cursor: &mut Cursor, layer: &mut Layer) -> Result<(), ReadError>
                 let precision = cursor.attr("precision").and_then(|p| ElementType::from_ir_precision(p));
                 let names = cursor.attr("names").map(|names| split_names(names));
                 let mut dims: SmallVec<[i64; 4]> = SmallVec::new();
+                while let Some(text) = cursor.dim() {
+                    dims.push(size(cursor, text)?);
+                }
                 loop {
                     match cursor.step()? {
                         Step::Open("dim") => {
                             let text = cursor.text()?;
-                            let dim = text.trim().parse::<i64>().ok().filter(|&d| d >= -1);
-                            dims.push(
-                                dim.ok_or_else(|| cursor.error(format!("dim \"{text}\" is not a size")))?,
-                            );
+                            dims.push(size(cursor, &text)?);
                         }
                         Step::Open(name) => {
                             let info = cursor.info(name)?;
@@ -147,6 +155,12 @@ fn read_outputs(cursor: &mut Cursor, layer: &mut Layer) -> Result<(), ReadError>
     }
 }
 
+/// A dim as ports write it: a size, or -1 for any.
+fn size(cursor: &mut Cursor, text: &str) -> Result<i64, ReadError> {
+    let size = text.trim().parse::<i64>().ok().filter(|&d| d >= -1);
+    size.ok_or_else(|| cursor.error(format!("dim \"{text}\" is not a size")))
+}
+
 fn port_info(side: &str, id: u32, info: Info) -> Info {
     Info {
         name: side.into(),
@@ -164,10 +178,16 @@ fn split_names(text: &str) -> Box<[String]> {
         match c {
             '\\' if chars.peek() == Some(&',') => {
                 chars.next();
-                names[..].last_mut().map(|name| name.push(','));
+                if let Some(name) = names.last_mut() {
+                    name.push(',');
+                }
             }
             ',' => names.push(String::new()),
-            c => drop(names.last_mut().map(|name| name.push(c))),
+            c => {
+                if let Some(name) = names.last_mut() {
+                    name.push(c);
+                }
+            }
         }
     }
     names.retain(|name| !name.is_empty());

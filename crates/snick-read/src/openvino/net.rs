@@ -127,8 +127,8 @@ fn add_layer(layer: Layer, context: &mut Context, graph: &mut Graph) -> LayerId 
     if matches!(&*layer.op_type, "Const" | "Constant") {
         wrong.extend(context.weights.attach(&mut raw.attrs).err());
     }
-    if !layer.body.is_empty() {
-        wrong.extend(layer.body.attach(&mut raw, &inputs, &outputs, layer.input_ids.len()).err());
+    if let Some(body) = layer.body {
+        wrong.extend(body.attach(&mut raw, &inputs, &outputs, layer.input_ids.len()).err());
     }
     let (op, extra) = match Op::parse(&mut raw) {
         Ok(op) => {

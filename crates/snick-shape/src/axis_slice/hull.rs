@@ -12,23 +12,21 @@ use crate::interval::Interval;
 const INFINITY: i128 = 1 << 100;
 /// An axis beyond all breakpoints of finite bounds.
 const FAR: i128 = 1 << 80;
-/// Bounds of at least this size mean "to the end", though they are numbers:
-/// exporters write 2^31-1.
-const SENTINEL: u64 = (1 << 31) - 1;
+/// Bounds that mean "to the end", though they are numbers: exporters write them.
+const SENTINELS: [i64; 2] = [i32::MAX as i64, i32::MIN as i64];
 /// Bounds of at least this size are beyond every axis.
 const BEYOND: u64 = 1 << 62;
 
 /// The axis sizes to reckon with for these bounds. An unbounded axis under a
-/// bound of 2^31-1 is one whose size its writer could not tell from 2^31-1: it is
-/// taken to be no longer than what that bound reaches.
+/// bound of 2^31-1 (or -2^31) is one whose size its writer could not tell from
+/// 2^31-1: it is taken to be no longer than what that bound reaches. Where both
+/// bounds are such, they are read as the numbers they are.
 pub(crate) fn capped(dim: Interval, bounds: [Option<Interval>; 2], step: i64) -> Interval {
-    let is_sentinel = |bound: Interval| {
-        let size = bound.is_exact().map_or(0, i64::unsigned_abs);
-        (SENTINEL..BEYOND).contains(&size)
-    };
-    let cap = (1 << 31) - i64::from(step > 0);
-    let applies = !dim.has_upper() && dim.lo() <= cap && bounds.into_iter().flatten().any(is_sentinel);
-    if applies { Interval::between(dim.lo(), cap) } else { dim }
+    let is_sentinel = |bound: &Interval| bound.is_exact().is_some_and(|value| SENTINELS.contains(&value));
+    let mut sentinels = bounds.into_iter().flatten().filter(is_sentinel);
+    let (Some(bound), None) = (sentinels.next(), sentinels.next()) else { return dim };
+    let cap = (1 << 31) - i64::from(step > 0 && bound.lo() > 0);
+    if dim.has_upper() || dim.lo() > cap { dim } else { Interval::between(dim.lo(), cap) }
 }
 
 /// The least interval that contains the length of `start:stop:step` for every
@@ -86,13 +84,8 @@ fn with_exact_bounds(dim: Interval, start: Option<i128>, stop: Option<i128>, ste
     for value in sizes.map(length) {
         (least, most) = (least.min(value), most.max(value));
     }
-    // Steps as large as the sentinel exceed every axis: one element at most.
     let grows = !dim.has_upper() && length(FAR + step.abs()) > length(FAR);
-    let most = match (grows, step.unsigned_abs() >= u128::from(SENTINEL)) {
-        (true, false) => i128::from(i64::MAX),
-        (true, true) => length(lo).max(1),
-        (false, _) => most,
-    };
+    let most = if grows { i128::from(i64::MAX) } else { most };
     let narrow = |value: i128| i64::try_from(value).unwrap_or(i64::MAX);
     Interval::between(narrow(least), narrow(most))
 }

@@ -1,6 +1,7 @@
 //! The length of a slice as an expression of the axis and its bounds.
 
 use super::AxisSlice;
+use super::enumerated::enumerated;
 use super::hull::{capped, length_interval};
 use crate::interval::Interval;
 use crate::sym_expr::SymExpr;
@@ -53,6 +54,10 @@ pub fn length(
     let reach = capped(some, bounds, step);
     let axis = Axis { symbols, dim, some: reach, may_be_empty: sizes.contains(0) };
     let hull = axis.hull(start, stop, step);
+    let hull = match enumerated(axis.symbols, dim, [start, stop], step) {
+        Some(tried) => tried.meet(hull).unwrap_or(hull),
+        None => hull,
+    };
     if let Some(constant) = hull.is_exact() {
         return SymExpr::Const(constant);
     }

@@ -53,7 +53,7 @@ pub enum ErrorFormat {
 /// A model and how to look at it.
 #[derive(Args, Clone, Debug)]
 pub struct ModelOptions {
-    /// The model: x.xml, x.snick, or - for text form on standard input
+    /// The model: x.xml, x.json, x.snick, or - for text form on standard input
     pub model: PathBuf,
     /// The weights, in place of the .bin beside the model
     #[arg(long, value_name = "FILE")]

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use snick::{FeatureLevel, SaveOptions};
 
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::options::ModelOptions;
@@ -13,17 +14,25 @@ use crate::cli::{model, target};
 pub struct Options {
     #[command(flatten)]
     model: ModelOptions,
-    /// The file to write; its extension says the format: .xml, .onnx, .snick, .dot
+    /// The file to write; its extension says the format: .xml, .onnx, .json (DirectML: the slices in canonical form),
+    /// .snick, .dot
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
+    /// The feature level of a DirectML description
+    #[arg(long, value_name = "LEVEL", default_value_t = SaveOptions::default().feature_level)]
+    feature_level: FeatureLevel,
 }
 
 /// Reads, infers, writes.
 pub fn run(options: &Options, console: &Console) -> Result<Outcome, Failure> {
     target::check(&options.model, &options.output)?;
     let mut model = model::load(&options.model, console)?;
-    let errors = model.infer();
+    let mut errors = model.infer();
+    // DirectML has nothing but slices, so all that is one should be.
+    if options.output.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json")) {
+        errors.extend(model.canonicalise().errors);
+    }
     errors.iter().for_each(|error| console.located(error));
-    model.save(&options.output)?;
+    model.save_with(&options.output, SaveOptions { feature_level: options.feature_level })?;
     Ok(Outcome::finding(!errors.is_empty()))
 }

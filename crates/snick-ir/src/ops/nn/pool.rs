@@ -162,6 +162,10 @@ impl OpDef for Pool {
             return Err(OpError::rank("data", data.rank(), format!("{}", self.kernel.len() + 2)));
         }
         let (mut window, outputs) = self.sliding.concrete(spatial, &kernel, self.rounding)?;
+        let padded = window.pads_begin.iter().chain(&window.pads_end).any(|&pad| pad != 0);
+        if self.rounding == Rounding::Ceil {
+            pad_all(&mut window, spatial, &kernel, &outputs);
+        }
         Ok(match &self.kind {
             PoolKind::Max { indices: None } => {
                 vec![kernels::max_pool(data, &kernel, &window, &outputs)?]
@@ -172,12 +176,7 @@ impl OpDef for Pool {
                 vec![values, places.cast(indices.element_type)?]
             }
             PoolKind::Avg { exclude_pad, .. } => {
-                let padded = window.pads_begin.iter().chain(&window.pads_end).any(|&pad| pad != 0);
-                let exclude_pad = *exclude_pad || !padded;
-                if !exclude_pad && self.rounding == Rounding::Ceil {
-                    pad_all(&mut window, spatial, &kernel, &outputs);
-                }
-                vec![kernels::avg_pool(data, &kernel, &window, &outputs, exclude_pad)?]
+                vec![kernels::avg_pool(data, &kernel, &window, &outputs, *exclude_pad || !padded)?]
             }
         })
     }

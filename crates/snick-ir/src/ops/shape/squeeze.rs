@@ -105,7 +105,7 @@ mod tests {
         let run = |inputs: &[Tensor]| {
             Squeeze { allow_axis_skip: None }.eval(inputs).ok().map(|out| out[0].dims().to_vec())
         };
-        assert_eq!(run(&[t.clone()]), Some(vec![3]));
+        assert_eq!(run(std::slice::from_ref(&t)), Some(vec![3]));
         assert_eq!(run(&[t.clone(), axes(&[])]), Some(vec![3]));
         assert_eq!(run(&[t.clone(), axes(&[-1])]), Some(vec![1, 3]));
         assert_eq!(run(&[t.clone(), axes(&[0, 1])]), None);

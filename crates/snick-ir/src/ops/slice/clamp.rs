@@ -5,7 +5,6 @@
 
 use smallvec::SmallVec;
 use snick_shape::{Interval, SymExpr};
-use snick_tensor::ElementType;
 
 use super::primitive::{Axis, Part, Slice};
 use super::range::{Index, Range};
@@ -87,30 +86,50 @@ fn lower_range(cx: &mut Patch, data: Value, dim: &SymExpr, range: &Range) -> Res
         let parts = Parts { start: number(slice.start), len: number(slice.len), step: number(slice.step) };
         return Ok((!slice.is_whole(dim)).then_some(parts));
     }
-    let sizes = cx.graph().symbols().interval(dim);
-    let last = Interval::new(0, sizes.hi().saturating_sub(1).max(0)).unwrap_or(Interval::DIM);
-    let size = match dim.as_const() {
-        Some(size) => Scalar::Number(size),
-        None => Scalar::dim(cx, data, range.axis)?,
-    };
     if range.single {
+        let sizes = cx.graph().symbols().interval(dim);
+        let last = Interval::new(0, sizes.hi().saturating_sub(1).max(0)).unwrap_or(Interval::DIM);
+        let size = dim_scalar(cx, data, range.axis, dim)?;
         // Left unclamped: an index out of range must fail when the graph runs.
         let index = index_scalar(cx, &range.start)?;
         let start = from_end(cx, index, size)?;
-        let within = match start {
-            Scalar::Number(start) => Interval::exact(start),
-            Scalar::Value(_) => last,
+        let known = match start {
+            Scalar::Number(n) => Interval::exact(n),
+            Scalar::Value(value) => known_interval(cx, value)?,
+        };
+        let (start, within) = match start {
+            Scalar::Number(n) if (0..sizes.hi()).contains(&n) => (start, Interval::exact(n)),
+            // Never there, but that is for the run to say: it may not come to this layer.
+            Scalar::Number(n) => (Scalar::Value(cx.int(n)?), Interval::ANY),
+            Scalar::Value(_) if known.meet(last).is_some() => (start, last),
+            Scalar::Value(_) => (start, Interval::ANY),
         };
         return Ok(Some(Parts { start: (start, within), len: number(1), step: number(1) }));
     }
     let origin = cx.origin();
     let len = range.length(cx.symbols(), dim, || origin);
+    clamped(cx, data, dim, range, len)
+}
+
+/// The parts of a range whose clamping is left to the run, `len` being what is known of its length.
+pub(super) fn clamped(
+    cx: &mut Patch,
+    data: Value,
+    dim: &SymExpr,
+    range: &Range,
+    len: SymExpr,
+) -> Result<Option<Parts>, OpError> {
+    let number = |value: i64| (Scalar::Number(value), Interval::exact(value));
+    let sizes = cx.graph().symbols().interval(dim);
+    let size = dim_scalar(cx, data, range.axis, dim)?;
     let lens = cx.graph().symbols().interval(&len);
     let step = range.step.as_const();
     if step == Some(1) && len == *dim {
         return Ok(None);
     }
-    if lens.is_exact() == Some(0) {
+    // An unknown step must be looked at even if there is nothing to select: it may be 0.
+    let checked = step.is_none();
+    if lens.is_exact() == Some(0) && !checked {
         return Ok(Some(Parts { start: number(0), len: number(0), step: number(1) }));
     }
     let step = match step {
@@ -132,8 +151,8 @@ fn lower_range(cx: &mut Patch, data: Value, dim: &SymExpr, range: &Range) -> Res
         }
     };
     let len = match lens.is_exact() {
-        Some(len) => number(len),
-        None => (run_len, lens),
+        Some(len) if !checked => number(len),
+        _ => (run_len, lens),
     };
     let start_within = match start {
         Scalar::Number(start) => Interval::exact(start),
@@ -145,6 +164,11 @@ fn lower_range(cx: &mut Patch, data: Value, dim: &SymExpr, range: &Range) -> Res
         Scalar::Value(_) => Interval::ANY,
     };
     Ok(Some(Parts { start: (start, start_within), len, step: (step, step_within) }))
+}
+
+/// The size of an axis.
+fn dim_scalar(cx: &mut Patch, data: Value, axis: usize, dim: &SymExpr) -> Result<Scalar, OpError> {
+    dim.as_const().map_or_else(|| Scalar::dim(cx, data, axis), |size| Ok(Scalar::Number(size)))
 }
 
 /// Start and length for a step of known direction.
@@ -196,14 +220,19 @@ fn clamp_toward(
     Ok((start, padded.div(cx, width)?))
 }
 
+/// What is known of a scalar.
+fn known_interval(cx: &Patch, value: Value) -> Result<Interval, OpError> {
+    let known = cx.fact(value)?.elements().and_then(|e| e.into_iter().next());
+    Ok(known.map_or(Interval::ANY, |e| cx.graph().symbols().interval(&e)))
+}
+
 /// `index + size` where the index is negative.
-fn from_end(cx: &mut Patch, index: Scalar, size: Scalar) -> Result<Scalar, OpError> {
+pub(super) fn from_end(cx: &mut Patch, index: Scalar, size: Scalar) -> Result<Scalar, OpError> {
     match index {
         Scalar::Number(n) if n >= 0 => Ok(index),
         Scalar::Number(_) => index.add(cx, size),
         Scalar::Value(value) => {
-            let known = cx.fact(value)?.elements().and_then(|e| e.into_iter().next());
-            let range = known.map_or(Interval::ANY, |e| cx.graph().symbols().interval(&e));
+            let range = known_interval(cx, value)?;
             let moved = |cx: &mut Patch| index.add(cx, size);
             match (range.lo() >= 0, range.hi() < 0) {
                 (true, _) => Ok(index),
@@ -220,7 +249,7 @@ fn from_end(cx: &mut Patch, index: Scalar, size: Scalar) -> Result<Scalar, OpErr
 }
 
 /// An entry as a number, or as a scalar read when the graph runs.
-fn index_scalar(cx: &mut Patch, index: &Index) -> Result<Scalar, OpError> {
+pub(super) fn index_scalar(cx: &mut Patch, index: &Index) -> Result<Scalar, OpError> {
     match index {
         Index::Masked => Ok(Scalar::Number(0)),
         Index::Fixed(value) => Ok(Scalar::Number(*value)),
@@ -228,12 +257,9 @@ fn index_scalar(cx: &mut Patch, index: &Index) -> Result<Scalar, OpError> {
             if let Some(value) = known.as_ref().and_then(SymExpr::as_const) {
                 return Ok(Scalar::Number(value));
             }
-            let mut entries = cx.input(*input)?;
-            if *element_type == ElementType::U64 {
-                // Above what i64 holds an index means the end, not a negative one.
-                entries = Scalar::saturate_u64(cx, entries)?;
-            }
-            Scalar::element(cx, entries, *at)
+            let entries = Scalar::entries(cx, *input, *element_type)?;
+            Scalar::pick(cx, entries, *at)
         }
+        Index::Computed(scalar) => Ok(*scalar),
     }
 }

@@ -5,6 +5,7 @@ use snick_shape::{SymExpr, Symbols};
 
 use super::primitive::{Part, Slice};
 use super::range::{Index, Range};
+use super::scalar::Scalar;
 use super::split::known_axis;
 use crate::{Fact, Graph, NodeId, Op};
 
@@ -75,9 +76,9 @@ fn of_parts(graph: &Graph, id: NodeId, axis: usize) -> Option<Vec<String>> {
 pub(super) fn range_text(range: &Range, symbols: &Symbols) -> String {
     let text = |index: &Index| match index {
         Index::Masked => String::new(),
-        Index::Fixed(number) => number.to_string(),
+        Index::Fixed(number) | Index::Computed(Scalar::Number(number)) => number.to_string(),
         Index::Entry { known: Some(known), .. } => symbols.display(known).to_string(),
-        Index::Entry { known: None, .. } => "?".into(),
+        Index::Entry { known: None, .. } | Index::Computed(Scalar::Value(_)) => "?".into(),
     };
     if range.single {
         return text(&range.start);

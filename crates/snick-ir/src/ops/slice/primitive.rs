@@ -8,7 +8,7 @@ use snick_shape::{AxisSlice, Interval, Shape, SymExpr};
 use snick_tensor::Tensor;
 
 use crate::attrs::missing;
-use crate::{Arity, AttrValue, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, AttrValue, Attrs, Fact, Facts, Infer, Op, OpDef, OpError, OpName, RawNode};
 
 /// A number of a slice: written in it, or read from an operand, a scalar integer input.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -78,6 +78,12 @@ impl Slice {
 
     fn check_operands(&self, inputs: usize) -> Result<(), OpError> {
         Arity::exactly(1 + self.operands()).check(inputs)
+    }
+}
+
+impl From<Slice> for Op {
+    fn from(slice: Slice) -> Self {
+        Self::Slice(Box::new(slice))
     }
 }
 
@@ -245,6 +251,9 @@ fn operand_value(cx: &mut Infer, input: usize, interval: Interval) -> Result<Sym
     cx.expect_integer(input)?;
     cx.expect_rank(input, "0", |rank| rank == 0)?;
     let known = cx.input(input).elements().and_then(|elements| elements.into_iter().next());
+    if let (Some(exact), None) = (interval.is_exact(), known.as_ref().and_then(SymExpr::as_const)) {
+        return Ok(SymExpr::from(exact));
+    }
     let Some(known) = known else { return Ok(cx.unknown(interval)) };
     let range = cx.interval(&known);
     if interval.covers(&range) {

@@ -8,6 +8,8 @@ use smallvec::SmallVec;
 use snick_shape::{AxisSlice, Bound, Interval, Origin, SymExpr, Symbols, length};
 use snick_tensor::{ElementType, Tensor};
 
+use super::scalar::Scalar;
+use crate::fact::MAX_ELEMENTS;
 use crate::{Fact, OpError};
 
 /// One entry of an index input, for one axis.
@@ -28,6 +30,8 @@ pub(super) enum Index {
         /// Element type of the input.
         element_type: ElementType,
     },
+    /// Computed by the graph under construction.
+    Computed(Scalar),
 }
 
 /// `start:stop:step` on one axis.
@@ -55,9 +59,22 @@ impl Index {
     /// The number, if it is known as one.
     pub(super) fn as_const(&self) -> Option<i64> {
         match self {
-            Self::Fixed(value) => Some(*value),
+            Self::Fixed(value) | Self::Computed(Scalar::Number(value)) => Some(*value),
             Self::Entry { known: Some(known), .. } => known.as_const(),
             _ => None,
+        }
+    }
+
+    /// What the number can be.
+    fn interval(&self, symbols: &Symbols) -> Interval {
+        match self {
+            Self::Fixed(value) | Self::Computed(Scalar::Number(value)) => Interval::exact(*value),
+            Self::Entry { known: Some(known), .. } => symbols.interval(known),
+            Self::Entry { known: None, element_type, .. } => {
+                let range = element_type.integer_range().and_then(|(lo, hi)| Interval::new(lo, hi));
+                range.unwrap_or(Interval::ANY)
+            }
+            Self::Masked | Self::Computed(Scalar::Value(_)) => Interval::ANY,
         }
     }
 
@@ -66,7 +83,8 @@ impl Index {
     fn bound(&self, symbols: &mut Symbols, origin: Origin) -> Bound {
         match self {
             Self::Masked => Bound::Masked,
-            Self::Fixed(value) => Bound::At(SymExpr::from(*value)),
+            Self::Fixed(value) | Self::Computed(Scalar::Number(value)) => Bound::At(SymExpr::from(*value)),
+            Self::Computed(Scalar::Value(_)) => Bound::Unknown,
             Self::Entry { known: Some(known), .. } => Bound::At(known.clone()),
             Self::Entry { known: None, element_type, .. } => {
                 let range = element_type.integer_range().and_then(|(lo, hi)| Interval::new(lo, hi));
@@ -121,7 +139,25 @@ impl Range {
         }
         let start = self.start.bound(symbols, origin());
         let stop = self.stop.bound(symbols, origin());
-        length(symbols, dim, &start, &stop, self.step.as_const(), origin())
+        let origin = origin();
+        if let Some(step) = self.step.as_const() {
+            return length(symbols, dim, &start, &stop, Some(step), origin);
+        }
+        // Of the steps in one direction the least selects most, the largest least.
+        let within = self.step.interval(symbols);
+        let extremes = [within.lo(), -1, 1, within.hi()];
+        let extremes = extremes.into_iter().filter(|&step| step != 0 && within.contains(step));
+        let mut hull: Option<Interval> = None;
+        for step in extremes {
+            let length = length(symbols, dim, &start, &stop, Some(step), origin);
+            let length = symbols.interval(&length);
+            hull = Some(hull.map_or(length, |hull| hull.hull(length)));
+        }
+        match hull {
+            Some(hull) if hull.is_exact().is_none() => symbols.fresh(hull, origin),
+            Some(hull) => SymExpr::from(hull.lo()),
+            None => length(symbols, dim, &start, &stop, None, origin),
+        }
     }
 
     /// A step of 0 is an error wherever it is known, used or not at run time.
@@ -132,6 +168,16 @@ impl Range {
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// The entries of an index input, as far as they are known. Above what i64 holds an index means the end.
+pub(super) fn entries_of(fact: &Fact) -> Option<Vec<SymExpr>> {
+    match fact.as_tensor() {
+        Some(tensor) if tensor.element_type() == ElementType::U64 && tensor.len() <= MAX_ELEMENTS => {
+            Some(tensor.to_i64_vec().ok()?.into_iter().map(SymExpr::from).collect())
+        }
+        _ => fact.elements(),
     }
 }
 

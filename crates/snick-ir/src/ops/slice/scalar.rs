@@ -1,5 +1,7 @@
 //! i64 scalars of a graph under construction: numbers as long as they are known, values from then on.
 
+use snick_tensor::ElementType;
+
 use crate::rewrite::Patch;
 use crate::{Attrs, OpError, Value};
 
@@ -19,17 +21,32 @@ impl Scalar {
 
     /// Element `at` of an index input, as i64.
     pub(super) fn element(cx: &mut Patch, entries: Value, at: usize) -> Result<Self, OpError> {
-        let wide = cx.make("Convert", Attrs::new().with("destination_type", "i64"), &[entries])?;
+        let wide = Self::widened(cx, entries)?;
         Self::pick(cx, wide, at)
     }
 
-    fn pick(cx: &mut Patch, vector: Value, at: usize) -> Result<Self, OpError> {
+    /// All elements of an index input, as i64.
+    pub(super) fn entries(cx: &mut Patch, input: usize, element_type: ElementType) -> Result<Value, OpError> {
+        let mut entries = cx.input(input)?;
+        if element_type == ElementType::U64 {
+            // Above what i64 holds an index means the end, not a negative one.
+            entries = Self::saturate_u64(cx, entries)?;
+        }
+        Self::widened(cx, entries)
+    }
+
+    fn widened(cx: &mut Patch, entries: Value) -> Result<Value, OpError> {
+        cx.make("Convert", Attrs::new().with("destination_type", "i64"), &[entries])
+    }
+
+    /// Element `at` of an i64 vector.
+    pub(super) fn pick(cx: &mut Patch, vector: Value, at: usize) -> Result<Self, OpError> {
         let (at, axis) = (cx.int(at as i64)?, cx.int(0)?);
         cx.make("Gather", Attrs::new(), &[vector, at, axis]).map(Self::Value)
     }
 
     /// u64 entries, those that i64 cannot hold replaced by the largest it can.
-    pub(super) fn saturate_u64(cx: &mut Patch, entries: Value) -> Result<Value, OpError> {
+    fn saturate_u64(cx: &mut Patch, entries: Value) -> Result<Value, OpError> {
         let most = cx.int(i64::MAX)?;
         let most = cx.make("Convert", Attrs::new().with("destination_type", "u64"), &[most])?;
         cx.make("Minimum", Attrs::new(), &[entries, most])
@@ -65,10 +82,16 @@ impl Scalar {
         self.binary(cx, "Less", other, |a, b| Some(i64::from(a < b)))
     }
 
+    /// Whether this is the other; a condition for [`Scalar::select`].
+    pub(super) fn equals(self, cx: &mut Patch, other: Self) -> Result<Self, OpError> {
+        self.binary(cx, "Equal", other, |a, b| Some(i64::from(a == b)))
+    }
+
     /// `then` where this condition holds, else `other`.
     pub(super) fn select(self, cx: &mut Patch, then: Self, other: Self) -> Result<Self, OpError> {
         match self {
             Self::Number(condition) => Ok(if condition != 0 { then } else { other }),
+            Self::Value(_) if then == other => Ok(then),
             Self::Value(condition) => {
                 let (then, other) = (then.value(cx)?, other.value(cx)?);
                 cx.make("Select", Attrs::new(), &[condition, then, other]).map(Self::Value)
@@ -104,6 +127,6 @@ impl Scalar {
         let made = cx.make(op, Attrs::new(), &[a, b])?;
         // What inference knows to be a number needs no reading at run time.
         let known = cx.fact(made)?.ints().and_then(|v| v.first().copied());
-        Ok(known.filter(|_| op != "Less").map_or(Self::Value(made), Self::Number))
+        Ok(known.filter(|_| !matches!(op, "Less" | "Equal")).map_or(Self::Value(made), Self::Number))
     }
 }

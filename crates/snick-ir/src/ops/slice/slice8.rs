@@ -1,12 +1,13 @@
 //! Slice-8: `data[start:stop:step]` on listed axes.
 
 use smallvec::{SmallVec, smallvec};
-use snick_shape::{Interval, Shape, SymExpr};
-use snick_tensor::{ElementType, Tensor};
+use snick_shape::{Shape, SymExpr};
+use snick_tensor::Tensor;
 
 use super::clamp::lower_ranges;
+use super::open_axes::OpenAxes;
 use super::primitive::select_elements;
-use super::range::{Index, Range, common_count, entry_count, facts_of, select};
+use super::range::{Index, Range, common_count, entries_of, entry_count, facts_of, select};
 use crate::rewrite::{Lowered, Patch};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axes};
 
@@ -20,9 +21,9 @@ const INDEX_NAMES: [&str; 4] = ["start", "stop", "step", "axes"];
 /// What is known of which axes are sliced.
 enum Ranges {
     /// These.
-    Known(SmallVec<[Range; 4]>),
-    /// Not which ones.
-    Unknown,
+    Known(Vec<Range>),
+    /// Not which ones, but maybe how many.
+    Unknown(Option<usize>),
 }
 
 impl Slice8 {
@@ -32,7 +33,7 @@ impl Slice8 {
             counts.extend(entry_count(fact, name)?.map(|count| (count, name)));
         }
         let count = common_count(&counts)?;
-        let Some(rank) = inputs[0].shape.rank() else { return Ok(Ranges::Unknown) };
+        let Some(rank) = inputs[0].shape.rank() else { return Ok(Ranges::Unknown(count)) };
         if rank == 0 {
             return Err(OpError::rank("the data", 0, "1 or more"));
         }
@@ -45,13 +46,13 @@ impl Slice8 {
         }
         let axes: SmallVec<[usize; 4]> = match (inputs.get(4), count) {
             (None, Some(count)) => (0..count).collect(),
-            (Some(axes), Some(_)) => match axes.ints() {
+            (Some(axes), Some(_)) => match known_axes(axes) {
                 Some(axes) => normalize_axes(&axes, rank)?,
-                None => return Ok(Ranges::Unknown),
+                None => return Ok(Ranges::Unknown(count)),
             },
-            (_, None) => return Ok(Ranges::Unknown),
+            (_, None) => return Ok(Ranges::Unknown(None)),
         };
-        let known: SmallVec<[Option<Vec<SymExpr>>; 3]> = inputs[1..4].iter().map(|f| f.elements()).collect();
+        let known: SmallVec<[Option<Vec<SymExpr>>; 3]> = inputs[1..4].iter().map(|f| entries_of(f)).collect();
         let entry =
             |i: usize, at: usize| Index::entry(i + 1, at, known[i].as_deref(), inputs[i + 1].element_type);
         let ranges = axes.into_iter().enumerate().map(|(at, axis)| Range {
@@ -61,7 +62,7 @@ impl Slice8 {
             step: entry(2, at),
             single: false,
         });
-        let ranges: SmallVec<[Range; 4]> = ranges.collect();
+        let ranges: Vec<Range> = ranges.collect();
         ranges.iter().try_for_each(|range| range.check_step("step"))?;
         Ok(Ranges::Known(ranges))
     }
@@ -69,10 +70,10 @@ impl Slice8 {
 
 impl Slice8 {
     /// The ranges, where axes are known.
-    pub(super) fn known_ranges(&self, inputs: &[&Fact]) -> Option<SmallVec<[Range; 4]>> {
+    pub(super) fn known_ranges(&self, inputs: &[&Fact]) -> Option<Vec<Range>> {
         match self.ranges(inputs).ok()? {
             Ranges::Known(ranges) => Some(ranges),
-            Ranges::Unknown => None,
+            Ranges::Unknown(_) => None,
         }
     }
 }
@@ -97,13 +98,11 @@ impl OpDef for Slice8 {
         };
         let mut dims: SmallVec<[SymExpr; 4]> = dims.iter().cloned().collect();
         match ranges {
-            Ranges::Unknown => {
-                // Any axis may be cut to any size.
-                for dim in &mut dims {
-                    let cut = Interval::new(0, cx.interval(dim).hi()).unwrap_or(Interval::DIM);
-                    *dim = cx.unknown(cut);
-                }
-                Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
+            Ranges::Unknown(count) => {
+                let inputs: SmallVec<[Fact; 5]> = cx.inputs().iter().map(|&fact| fact.clone()).collect();
+                let inputs: SmallVec<[&Fact; 5]> = inputs.iter().collect();
+                let open = OpenAxes { rank: dims.len(), count, inputs: &inputs };
+                Ok(smallvec![Fact::new(element_type, Shape::ranked(open.infer(cx, &dims)))])
             }
             Ranges::Known(ranges) => {
                 for range in &ranges {
@@ -120,7 +119,7 @@ impl OpDef for Slice8 {
         let facts = facts_of(inputs);
         match self.ranges(&facts.iter().collect::<SmallVec<[&Fact; 5]>>())? {
             Ranges::Known(ranges) => Ok(vec![select(&inputs[0], &ranges)?]),
-            Ranges::Unknown => {
+            Ranges::Unknown(_) => {
                 Err(OpError::NoValue { what: "`axes`".into(), why: "it is not integer".into() })
             }
         }
@@ -128,39 +127,23 @@ impl OpDef for Slice8 {
 
     fn lower(&self, cx: &mut Patch) -> Result<Lowered, OpError> {
         let facts = cx.input_facts()?;
-        if facts[0].shape.rank().is_none() {
+        let Some(rank) = facts[0].shape.rank() else {
             return Ok(Lowered::Stay("the rank of the data is unknown".into()));
-        }
-        match self.ranges(&facts.iter().collect::<SmallVec<[&Fact; 5]>>())? {
+        };
+        let facts: SmallVec<[&Fact; 5]> = facts.iter().collect();
+        match self.ranges(&facts)? {
             Ranges::Known(ranges) => {
                 let data = cx.input(0)?;
                 let sliced = lower_ranges(cx, data, &ranges)?;
                 Ok(Lowered::one(sliced))
             }
-            Ranges::Unknown => spread(cx, &facts),
+            Ranges::Unknown(count) => OpenAxes { rank, count, inputs: &facts }.lower(cx),
         }
     }
 }
 
-/// Which axes are sliced is known only at run time: the indices are written to vectors of one entry an axis, whole
-/// where nothing is written, and those slice all axes in order.
-fn spread(cx: &mut Patch, facts: &[Fact]) -> Result<Lowered, OpError> {
-    let Some(rank) = facts[0].shape.rank().filter(|_| facts.len() == 5) else {
-        return Ok(Lowered::Stay("how many axes are sliced is known only at run time".into()));
-    };
-    if facts[1..4].iter().any(|fact| fact.element_type == ElementType::U64) {
-        return Ok(Lowered::Stay("which axes are sliced is known only at run time, by u64 indices".into()));
-    }
-    let (axes, zero) = (cx.input(4)?, cx.int(0)?);
-    let mut inputs = vec![cx.input(0)?];
-    for (port, whole) in [(1, 0), (2, i64::MAX), (3, 1)] {
-        let index = cx.input(port)?;
-        let attrs = Attrs::new().with("destination_type", ElementType::I64);
-        let index = cx.make("Convert", attrs, &[index])?;
-        let whole = cx.ints(&[rank], &vec![whole; rank])?;
-        inputs.push(cx.make("ScatterElementsUpdate", Attrs::new(), &[whole, axes, index, zero])?);
-    }
-    Ok(Lowered::one(cx.add(Slice8, &inputs)?))
+fn known_axes(axes: &Fact) -> Option<SmallVec<[i64; 4]>> {
+    entries_of(axes)?.iter().map(SymExpr::as_const).collect()
 }
 
 /// The ranges as slices, if all of them are known in numbers.

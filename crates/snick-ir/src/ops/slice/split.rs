@@ -101,7 +101,7 @@ impl OpDef for Split {
         let data = &inputs[0];
         let axis = eval_axis(&inputs[1], data.rank())?;
         let size = data.dims()[axis];
-        if size % self.num_splits != 0 {
+        if !size.is_multiple_of(self.num_splits) {
             let expected = format!("a multiple of {}", self.num_splits);
             return Err(OpError::mismatch("the axis to split", size, expected));
         }

@@ -7,7 +7,7 @@ use snick_tensor::Tensor;
 use super::clamp::lower_ranges;
 use super::notation::range_text;
 use super::primitive::select_elements;
-use super::range::{Index, Range, common_count, entry_count, facts_of, select};
+use super::range::{Index, Range, common_count, entries_of, entry_count, facts_of, select};
 use super::slice8::static_slices;
 use crate::rewrite::{Lowered, Patch};
 use crate::{Arity, AttrValue, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
@@ -99,7 +99,7 @@ impl StridedSlice {
                 expected,
             ));
         }
-        let known: SmallVec<[Option<Vec<SymExpr>>; 3]> = inputs[1..].iter().map(|f| f.elements()).collect();
+        let known: SmallVec<[Option<Vec<SymExpr>>; 3]> = inputs[1..].iter().map(|f| entries_of(f)).collect();
         let entry =
             |i: usize, at: usize| Index::entry(i + 1, at, known[i].as_deref(), inputs[i + 1].element_type);
         let mut plan = Plan { ranges: SmallVec::new(), outs: SmallVec::new() };

@@ -85,10 +85,7 @@ fn with_axes(b: &mut Builder, op_type: &str) -> Built {
 /// By default the axes are reversed, which the IR says by an empty list.
 fn transpose(b: &mut Builder) -> Built {
     let x = b.input(0)?;
-    let order = match b.ints("perm")? {
-        Some(order) => order,
-        None => Vec::new(),
-    };
+    let order = b.ints("perm")?.unwrap_or_default();
     let order = b.vector(&order)?;
     b.plain("Transpose", &[x, order])
 }

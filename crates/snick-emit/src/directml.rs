@@ -1,0 +1,292 @@
+//! DirectML descriptions: every `slice` of a canonical graph as `DML_OPERATOR_SLICE`, or as `DML_OPERATOR_SLICE1`
+//! where it walks backwards.
+//!
+//! DirectML knows fewer types and ranks than OpenVINO. What copies the same bits is said in the types there are:
+//! truth values as bytes, bf16 as 16-bit integers, 64-bit elements as pairs of 32-bit ones along an axis more; tensors
+//! of too few dimensions get leading ones.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write as _;
+
+use snick_ir::directml::{FeatureLevel, data_type};
+use snick_ir::ops::slice::primitive::Slice;
+use snick_ir::{Graph, Located, NodeId, Op, OpError, Value};
+use snick_shape::AxisSlice;
+use snick_tensor::ElementType;
+
+/// Writes the slices of an inferred, canonical graph, those of its bodies included.
+///
+/// # Errors
+/// The layer that the format cannot say at this feature level: slices of unknown size or of nothing, of types that it
+/// has not, or that are not in canonical form.
+pub fn directml(graph: &Graph, level: FeatureLevel) -> Result<String, Box<Located>> {
+    let mut writer = Writer { level, names: Names::default(), operators: Vec::new() };
+    writer.graph(graph)?;
+    let list: Vec<String> = writer.operators.iter().map(|operator| format!("\n  {operator}")).collect();
+    let end = if list.is_empty() { "" } else { "\n" };
+    Ok(format!("{{\"directml\":1,\"feature_level\":\"{level}\",\"ops\":[{}{end}]}}\n", list.join(",")))
+}
+
+struct Writer {
+    level: FeatureLevel,
+    names: Names,
+    operators: Vec<String>,
+}
+
+impl Writer {
+    fn graph(&mut self, graph: &Graph) -> Result<(), Box<Located>> {
+        let order = graph.order().map_err(|id| {
+            let cycle = OpError::mismatch("the order of layers", "a cycle through this layer", "no cycle");
+            graph.located(id, cycle)
+        })?;
+        self.names.enter();
+        for id in order {
+            match &graph.node(id).op {
+                Op::Slice(slice) => {
+                    let operator = self.operator(graph, id, slice);
+                    self.operators.push(operator.map_err(|error| graph.located(id, error))?);
+                }
+                Op::Slice8(_) | Op::StridedSlice(_) | Op::Split(_) | Op::VariadicSplit(_) => {
+                    let what = "a slice that is not in canonical form, in a DirectML description,";
+                    return Err(graph.located(id, OpError::unsupported(what)).into());
+                }
+                op => {
+                    for (_, body) in op.bodies() {
+                        // As deep as the reader let bodies nest.
+                        self.graph(body)?;
+                        self.names.enter();
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn operator(&mut self, graph: &Graph, id: NodeId, slice: &Slice) -> Result<String, OpError> {
+        let data = graph.inputs(id).first().copied().flatten().ok_or(OpError::NotConnected { port: 0 })?;
+        let fact = graph.fact(data).ok_or(OpError::NotConnected { port: 0 })?;
+        let dims = fact.shape.as_static().ok_or_else(|| {
+            let shape = fact.shape.display_intervals(graph.symbols());
+            OpError::unsupported(format!("a slice of shape {shape}, not static, in a DirectML description,"))
+        })?;
+        let mut axes: Vec<(i64, AxisSlice)> = Vec::new();
+        for dim in dims {
+            let dim = i64::try_from(dim).map_err(|_| too_large("a dimension", i64::MAX))?;
+            axes.push((dim, AxisSlice::whole(dim)));
+        }
+        for axis in &slice.axes {
+            let fixed = axis.as_static().ok_or_else(|| {
+                OpError::unsupported("a slice of numbers known at run time only, in a DirectML description,")
+            })?;
+            let rank = axes.len();
+            let place = axes.get_mut(axis.axis);
+            let expected = || OpError::out_of_range("axis", axis.axis as i64, format!("below rank {rank}"));
+            place.ok_or_else(expected)?.1 = fixed;
+        }
+        if axes.iter().any(|(_, slice)| slice.len == 0) {
+            return Err(OpError::unsupported("an empty output, in a DirectML description,"));
+        }
+        let data_type = self.fit(fact.element_type, &mut axes)?;
+        let sizes = |pick: fn(&(i64, AxisSlice)) -> i64, what: &str| -> Result<Vec<i64>, OpError> {
+            let sizes = axes.iter().map(pick);
+            sizes.map(|size| u32::try_from(size).map(i64::from).map_err(|_| too_large(what, size))).collect()
+        };
+        let (input, output) =
+            (sizes(|axis| axis.0, "a dimension")?, sizes(|axis| axis.1.len, "a dimension")?);
+        let backward = axes.iter().any(|(_, slice)| slice.step < 0);
+        if backward && !self.level.has_slice1() {
+            let (level, since) = (self.level, FeatureLevel::V2_1);
+            let what = format!("a slice backwards at feature level {level} of DirectML (since {since})");
+            return Err(OpError::unsupported(what));
+        }
+        let fields: [(&str, Vec<i64>); 3] = if backward {
+            [
+                ("InputWindowOffsets", sizes(|axis| window(axis.1).0, "an offset")?),
+                ("InputWindowSizes", sizes(|axis| window(axis.1).1, "a window")?),
+                ("InputWindowStrides", axes.iter().map(|axis| axis.1.step).collect()),
+            ]
+        } else {
+            [
+                ("Offsets", sizes(|axis| axis.1.start, "an offset")?),
+                ("Sizes", output.clone()),
+                ("Strides", sizes(|axis| axis.1.step, "a stride")?),
+            ]
+        };
+        if let Some(&stride) = fields[2].1.iter().find(|&&stride| backward && i32::try_from(stride).is_err())
+        {
+            return Err(too_large("a stride", stride));
+        }
+        let tensors = [(data, input), (Value { node: id, port: 0 }, output)];
+        let tensors = tensors.map(|(value, sizes)| {
+            let name = quoted(self.names.of(graph, value));
+            format!("{{\"name\":{name},\"DataType\":\"{data_type}\",\"Sizes\":{}}}", listed(&sizes))
+        });
+        let mut text =
+            format!("{{\"type\":\"DML_OPERATOR_SLICE{}\",\"desc\":{{", if backward { "1" } else { "" });
+        let [input, output] = tensors;
+        let count = axes.len();
+        let _ = write!(text, "\"InputTensor\":{input},\"OutputTensor\":{output},\"DimensionCount\":{count}");
+        for (name, list) in &fields {
+            let _ = write!(text, ",\"{name}\":{}", listed(list));
+        }
+        text.push_str("}}");
+        Ok(text)
+    }
+
+    /// The data type that copies the same bits; the axes change with it, and to a number that the level has.
+    fn fit(
+        &self,
+        element_type: ElementType,
+        axes: &mut Vec<(i64, AxisSlice)>,
+    ) -> Result<&'static str, OpError> {
+        let rank = axes.len();
+        let copied = match element_type {
+            ElementType::Boolean => ElementType::U8,
+            ElementType::BF16 => ElementType::U16,
+            ElementType::F64 | ElementType::I64 | ElementType::U64 if !self.level.slices(element_type) => {
+                axes.push((2, AxisSlice::whole(2)));
+                ElementType::U32
+            }
+            other => other,
+        };
+        let name = data_type(copied).filter(|_| self.level.slices(copied)).ok_or_else(|| {
+            let level = self.level;
+            OpError::unsupported(format!("a slice of {element_type} at feature level {level} of DirectML"))
+        })?;
+        let counts = self.level.dimension_counts();
+        if axes.len() > *counts.end() {
+            let pairs = if axes.len() > rank { ", one for the halves of elements" } else { "" };
+            let (count, level) = (axes.len(), self.level);
+            let what = format!("a slice of {count} dimensions{pairs}, at feature level {level} of DirectML");
+            return Err(OpError::unsupported(what));
+        }
+        let missing = counts.start().saturating_sub(axes.len());
+        axes.splice(0..0, std::iter::repeat_n((1, AxisSlice::whole(1)), missing));
+        Ok(name)
+    }
+}
+
+/// Offset and size of the smallest window that holds a slice; one that walks backwards begins at its end.
+fn window(slice: AxisSlice) -> (i64, i64) {
+    let reach = (slice.len - 1).saturating_mul(slice.step);
+    (slice.start.saturating_add(reach.min(0)), reach.saturating_abs().saturating_add(1))
+}
+
+fn too_large(what: &str, value: i64) -> OpError {
+    OpError::out_of_range(what, value, "a number of 32 bits, as DirectML has it")
+}
+
+/// The names of tensors: one a value, and no two the same.
+#[derive(Default)]
+struct Names {
+    /// Of the graph that is being written.
+    by_value: HashMap<Value, String>,
+    taken: HashSet<String>,
+}
+
+impl Names {
+    /// Another graph, whose values have names of their own.
+    fn enter(&mut self) {
+        self.by_value.clear();
+    }
+
+    /// The first tensor name of a value, or its layer's name; numbered where that is taken.
+    fn of(&mut self, graph: &Graph, value: Value) -> &str {
+        let taken = &mut self.taken;
+        self.by_value.entry(value).or_insert_with(|| {
+            let node = graph.node(value.node);
+            let tensor = graph.output(value).and_then(|out| out.names().first()).cloned();
+            let wanted = tensor.unwrap_or_else(|| match value.port {
+                0 => node.name.to_string(),
+                port => format!("{}:{port}", node.name),
+            });
+            let numbered = (2u64..).map(|number| format!("{wanted}#{number}"));
+            let free = std::iter::once(wanted.clone()).chain(numbered).find(|name| !taken.contains(name));
+            let name = free.unwrap_or(wanted);
+            taken.insert(name.clone());
+            name
+        })
+    }
+}
+
+fn listed(numbers: &[i64]) -> String {
+    let numbers: Vec<String> = numbers.iter().map(i64::to_string).collect();
+    format!("[{}]", numbers.join(","))
+}
+
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            c if c < ' ' => {
+                let _ = write!(quoted, "\\u{:04x}", c as u32);
+            }
+            c => quoted.push(c),
+        }
+    }
+    quoted + "\""
+}
+
+#[cfg(test)]
+mod tests {
+    use snick_ir::{infer, text};
+
+    use super::*;
+
+    /// The description of one slice of a parameter.
+    fn described(parameter: &str, slice: &str, level: &str) -> Result<String, String> {
+        let (et, shape) = parameter.split_once('[').unwrap();
+        let shape = shape.trim_end_matches(']');
+        let text = format!(
+            "snick 1\ngraph \"g\" {{\n  %x = Parameter-1 {{element_type: {et}, shape: \"{shape}\"}}\n  \
+             %y = slice(%x) {{{slice}}}\n  %r = Result-1(%y)\n}}\n"
+        );
+        let mut graph = text::parse(&text, None).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(infer(&mut graph), []);
+        directml(&graph, level.parse().unwrap()).map_err(|error| error.to_string())
+    }
+
+    const FORWARD: &str = "axes: [0], start: [1], len: [2], step: [3]";
+    const BACKWARD: &str = "axes: [0], start: [7], len: [3], step: [-3]";
+
+    #[test]
+    fn forward_and_backward() {
+        let forward = described("f32[5,2]", FORWARD, "3.0").unwrap();
+        assert_eq!(
+            forward,
+            "{\"directml\":1,\"feature_level\":\"3.0\",\"ops\":[\n  {\"type\":\"DML_OPERATOR_SLICE\",\"desc\":{\
+             \"InputTensor\":{\"name\":\"x\",\"DataType\":\"FLOAT32\",\"Sizes\":[5,2]},\
+             \"OutputTensor\":{\"name\":\"y\",\"DataType\":\"FLOAT32\",\"Sizes\":[2,2]},\"DimensionCount\":2,\
+             \"Offsets\":[1,0],\"Sizes\":[2,2],\"Strides\":[3,1]}}\n]}\n"
+        );
+        let backward = described("f32[9]", BACKWARD, "3.0").unwrap();
+        let window = "\"InputWindowOffsets\":[1],\"InputWindowSizes\":[7],\"InputWindowStrides\":[-3]";
+        assert!(backward.contains("DML_OPERATOR_SLICE1") && backward.contains(window), "{backward}");
+        assert!(described("f32[9]", BACKWARD, "2.0").unwrap_err().contains("backwards at feature level 2.0"));
+    }
+
+    #[test]
+    fn types_and_ranks_that_the_level_has() {
+        let padded = described("boolean[5]", FORWARD, "2.1").unwrap();
+        assert!(padded.contains("\"DataType\":\"UINT8\",\"Sizes\":[1,1,1,5]"), "{padded}");
+        let halves = described("i64[5]", FORWARD, "2.1").unwrap();
+        assert!(halves.contains("\"DataType\":\"UINT32\",\"Sizes\":[1,1,5,2]"), "{halves}");
+        assert!(halves.contains("\"Offsets\":[0,0,1,0]"), "{halves}");
+        assert!(described("i64[5]", FORWARD, "4.1").unwrap().contains("\"INT64\",\"Sizes\":[5]"));
+        assert!(described("bf16[5]", FORWARD, "2.1").unwrap().contains("UINT16"));
+        for (parameter, level, what) in [
+            ("i8[5]", "2.0", "a slice of i8 at feature level 2.0"),
+            ("f8e4m3[5]", "6.4", "a slice of f8e4m3"),
+            ("i64[5,1,1,1,1]", "2.1", "6 dimensions, one for the halves"),
+            ("f32[5,1,1,1,1,1,1,1,1]", "6.4", "9 dimensions"),
+            ("f32[5..7]", "6.4", "not static"),
+            ("f32[5,4294967296]", "6.4", "a number of 32 bits"),
+        ] {
+            let error = described(parameter, FORWARD, level).unwrap_err();
+            assert!(error.contains("layer `y` (slice)") && error.contains(what), "{error}");
+        }
+        let empty = described("f32[5]", "axes: [0], start: [0], len: [0], step: [1]", "6.4").unwrap_err();
+        assert!(empty.contains("an empty output"), "{empty}");
+    }
+}

@@ -1,0 +1,63 @@
+//! Dot: the last axes of the first input against the first axes of the second.
+
+use snick_ir::{Attrs, OpError, Value};
+
+use super::build::Site;
+
+/// A matrix product, between reshapes where the axes are not those of matrices.
+pub(super) fn dot(site: &mut Site) -> Result<Value, OpError> {
+    let (a, b) = (site.input(0)?, site.input(1)?);
+    let ranks = site.dims(a).zip(site.dims(b)).map(|(a, b)| (a.len(), b.len()));
+    let count = match (site.node.attrs.int("reduction_axes_count")?, ranks) {
+        (Some(count), _) => count,
+        // Old files leave it out: one axis, but for scalars, which have none.
+        (None, Some((a, b))) => i64::from(a > 0 && b > 0),
+        (None, None) => return Err(OpError::MissingAttribute { name: "reduction_axes_count" }),
+    };
+    let Some((rank_a, rank_b)) = ranks else {
+        return Err(OpError::unsupported("a Dot of inputs of unknown rank"));
+    };
+    let count =
+        usize::try_from(count).ok().filter(|&count| count <= rank_a.min(rank_b)).ok_or_else(|| {
+            let expected = format!("0 to {}, the ranks of the inputs", rank_a.min(rank_b));
+            OpError::out_of_range("reduction_axes_count", count, expected)
+        })?;
+    match (count, rank_a, rank_b) {
+        (0, 0, _) | (0, _, 0) => {
+            site.add("Multiply", 1, Attrs::new().with("auto_broadcast", "numpy"), &[a, b])
+        }
+        (1, 1.., 1 | 2) => matmul(site, a, b),
+        _ => by_matrices(site, a, b, count),
+    }
+}
+
+fn matmul(site: &mut Site, a: Value, b: Value) -> Result<Value, OpError> {
+    let attrs = Attrs::new().with("transpose_a", false).with("transpose_b", false);
+    site.add("MatMul", 1, attrs, &[a, b])
+}
+
+fn by_matrices(site: &mut Site, a: Value, b: Value, count: usize) -> Result<Value, OpError> {
+    let (Some(dims_a), Some(dims_b)) = (site.sizes(a), site.sizes(b)) else {
+        return Err(OpError::unsupported("a Dot over several axes of unknown size"));
+    };
+    let (rows, inner) = dims_a.split_at(dims_a.len() - count);
+    let (against, columns) = dims_b.split_at(count);
+    if inner != against {
+        return Err(OpError::clash("the reduced axes", format!("{inner:?}"), format!("{against:?}")));
+    }
+    let reduced = product(inner)?;
+    let left = reshape(site, a, &[product(rows)?, reduced])?;
+    let right = reshape(site, b, &[reduced, product(columns)?])?;
+    let matrix = matmul(site, left, right)?;
+    reshape(site, matrix, &[rows, columns].concat())
+}
+
+fn reshape(site: &mut Site, value: Value, shape: &[i64]) -> Result<Value, OpError> {
+    let shape = site.ints(shape)?;
+    site.add("Reshape", 1, Attrs::new().with("special_zero", false), &[value, shape])
+}
+
+fn product(sizes: &[i64]) -> Result<i64, OpError> {
+    let product = sizes.iter().try_fold(1i64, |product, &size| product.checked_mul(size));
+    product.ok_or_else(|| OpError::unsupported("a Dot of more elements than 64 bits count"))
+}

@@ -1,0 +1,149 @@
+//! One node: what every op has in common, through all the forms of the format.
+
+use std::borrow::Cow;
+
+use snick_ir::{AttrValue, Attrs};
+
+use crate::ReadError;
+use crate::json::{Json, Object};
+
+/// A node as the file has it.
+pub(super) struct Node<'d> {
+    /// Unique in its function.
+    pub(super) name: String,
+    /// Operation type.
+    pub(super) op: String,
+    /// Version of the operation: 0 where the file says none.
+    pub(super) version: i64,
+    /// Where its inputs come from.
+    pub(super) inputs: Vec<Source<'d>>,
+    /// The names of its output tensors, if the file gives any.
+    pub(super) outputs: Vec<String>,
+    /// The attributes of its operation.
+    pub(super) attrs: Attrs<'static>,
+    /// All of it.
+    pub(super) object: Object<'d>,
+}
+
+/// What an input names.
+pub(super) struct Source<'d> {
+    /// A node.
+    pub(super) name: String,
+    /// Which of its outputs, where the file says so.
+    pub(super) index: Option<i64>,
+    /// The input, for its place.
+    pub(super) json: Json<'d>,
+}
+
+/// Fields of a node that are no attributes of its operation.
+const COMMON: &[&str] = &[
+    "name",
+    "op",
+    "op_version",
+    "friendly_name",
+    "type_info",
+    "inputs",
+    "outputs",
+    "control_deps",
+    "provenance_tags",
+    "attribute_visitor",
+    "value_type",
+    "output_type",
+    "output_shapes",
+];
+
+impl<'d> Node<'d> {
+    pub(super) fn read(json: Json<'d>) -> Result<Self, ReadError> {
+        let object = json.object()?;
+        let version = match object.get("op_version") {
+            Some(version) => version.int()?,
+            None => type_info_version(&object)?,
+        };
+        Ok(Self {
+            name: object.require("name")?.text()?,
+            op: object.require("op")?.text()?,
+            version,
+            inputs: list(&object, "inputs")?.into_iter().map(Source::read).collect::<Result<_, _>>()?,
+            outputs: list(&object, "outputs")?.into_iter().map(tensor_name).collect::<Result<_, _>>()?,
+            attrs: attrs(&object),
+            object,
+        })
+    }
+
+    /// Whether the writer named the attributes as the op itself does.
+    pub(super) fn attrs_are_visited(&self) -> bool {
+        self.object.get("attribute_visitor").is_some_and(|flag| flag.raw() == "true")
+    }
+
+    /// The names of output tensor `port`: of the first, also those of the node.
+    pub(super) fn tensor_names(&self, port: usize) -> Result<Vec<String>, ReadError> {
+        let mut names: Vec<String> = self.outputs.get(port).cloned().into_iter().collect();
+        if port == 0 {
+            names.insert(0, self.name.clone());
+            names.extend(self.object.get("friendly_name").map(Json::text).transpose()?);
+        }
+        names.retain(|name| !name.is_empty());
+        let mut unique: Vec<String> = Vec::new();
+        for name in names {
+            if !unique.contains(&name) {
+                unique.push(name);
+            }
+        }
+        Ok(unique)
+    }
+}
+
+impl<'d> Source<'d> {
+    fn read(json: Json<'d>) -> Result<Self, ReadError> {
+        if json.is_text() {
+            return Ok(Self { name: json.text()?, index: None, json });
+        }
+        let object = json.object()?;
+        let index = Some(object.require("index")?.int()?);
+        Ok(Self { name: object.require("node")?.text()?, index, json })
+    }
+}
+
+/// The items of an array that may be absent or null, as writers of some age leave empty ones out; of one item also
+/// without the array.
+pub(super) fn list<'d>(object: &Object<'d>, name: &str) -> Result<Vec<Json<'d>>, ReadError> {
+    match object.get(name) {
+        Some(json) if json.is_text() => Ok(vec![json]),
+        Some(json) if !json.is_null() => json.array(),
+        _ => Ok(Vec::new()),
+    }
+}
+
+fn type_info_version(object: &Object) -> Result<i64, ReadError> {
+    let Some(info) = object.get("type_info").filter(|info| info.is_object()) else { return Ok(0) };
+    info.object()?.get("version").map_or(Ok(0), Json::int)
+}
+
+/// An output is its name, or an object that has one.
+fn tensor_name(json: Json) -> Result<String, ReadError> {
+    if json.is_object() {
+        return json.object()?.get("name").map_or(Ok(String::new()), Json::text);
+    }
+    json.text()
+}
+
+/// The other fields, by the type their text has; what fits none is kept as JSON text.
+fn attrs(object: &Object) -> Attrs<'static> {
+    let own = object.iter().filter(|(name, json)| !COMMON.contains(name) && !json.is_null());
+    own.map(|(name, json)| (Cow::Owned(name.to_string()), attr(json))).collect()
+}
+
+fn attr(json: Json) -> AttrValue<'static> {
+    let value = match json.raw().as_bytes().first() {
+        Some(b'"') => json.try_as::<String>().map(|text| AttrValue::Text(text.into())),
+        Some(b't' | b'f') => json.try_as().map(AttrValue::Bool),
+        Some(b'[') => json
+            .try_as::<Vec<i64>>()
+            .map(|ints| AttrValue::Ints(ints.into()))
+            .or_else(|| json.try_as().map(AttrValue::Floats))
+            .or_else(|| json.try_as().map(AttrValue::Texts)),
+        Some(b'{') => None,
+        _ => json.try_as().map(AttrValue::Int).or_else(|| json.try_as().map(AttrValue::Float)),
+    };
+    value.unwrap_or_else(|| AttrValue::Text(json.raw().to_string().into()))
+}

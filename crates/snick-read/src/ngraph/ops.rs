@@ -1,0 +1,311 @@
+//! Which op a node becomes: a row for each that has a counterpart of the same meaning, a function for the others.
+
+use snick_ir::{Attrs, OpError, Value};
+use snick_tensor::Tensor;
+
+use super::build::Site;
+use super::{dot, slice, value_type, window};
+
+/// A node of nGraph that one layer says, and its name in OpenVINO with the operation set.
+struct Row(&'static str, &'static str, u8);
+
+/// One element to one element.
+const UNARY: &[Row] = &[
+    Row("Abs", "Abs", 1),
+    Row("Acos", "Acos", 1),
+    Row("Acosh", "Acosh", 4),
+    Row("Asin", "Asin", 1),
+    Row("Asinh", "Asinh", 4),
+    Row("Atan", "Atan", 1),
+    Row("Atanh", "Atanh", 4),
+    Row("Ceiling", "Ceiling", 1),
+    Row("Cos", "Cos", 1),
+    Row("Cosh", "Cosh", 1),
+    Row("Erf", "Erf", 1),
+    Row("Exp", "Exp", 1),
+    Row("Floor", "Floor", 1),
+    Row("Log", "Log", 1),
+    Row("LogicalNot", "LogicalNot", 1),
+    Row("Negative", "Negative", 1),
+    Row("Not", "LogicalNot", 1),
+    Row("Relu", "Relu", 1),
+    Row("Sigmoid", "Sigmoid", 1),
+    Row("Sign", "Sign", 1),
+    Row("Sin", "Sin", 1),
+    Row("Sinh", "Sinh", 1),
+    Row("Sqrt", "Sqrt", 1),
+    Row("Tan", "Tan", 1),
+    Row("Tanh", "Tanh", 1),
+];
+
+/// Elements of several tensors to one; all broadcast by `auto_broadcast`.
+const BROADCASTING: &[Row] = &[
+    Row("Add", "Add", 1),
+    Row("And", "LogicalAnd", 1),
+    Row("Divide", "Divide", 1),
+    Row("Equal", "Equal", 1),
+    Row("FloorMod", "FloorMod", 1),
+    Row("Greater", "Greater", 1),
+    Row("GreaterEq", "GreaterEqual", 1),
+    Row("GreaterEqual", "GreaterEqual", 1),
+    Row("Less", "Less", 1),
+    Row("LessEq", "LessEqual", 1),
+    Row("LessEqual", "LessEqual", 1),
+    Row("LogicalAnd", "LogicalAnd", 1),
+    Row("LogicalOr", "LogicalOr", 1),
+    Row("LogicalXor", "LogicalXor", 1),
+    Row("Maximum", "Maximum", 1),
+    Row("Minimum", "Minimum", 1),
+    Row("Mod", "Mod", 1),
+    Row("Multiply", "Multiply", 1),
+    Row("NotEqual", "NotEqual", 1),
+    Row("Or", "LogicalOr", 1),
+    Row("Power", "Power", 1),
+    Row("Select", "Select", 1),
+    Row("SquaredDifference", "SquaredDifference", 1),
+    Row("Subtract", "Subtract", 1),
+    Row("Xor", "LogicalXor", 1),
+];
+
+/// Many elements to one; `reduction_axes` fall away.
+const REDUCTIONS: &[Row] = &[
+    Row("All", "ReduceLogicalAnd", 1),
+    Row("Any", "ReduceLogicalOr", 1),
+    Row("Max", "ReduceMax", 1),
+    Row("Min", "ReduceMin", 1),
+    Row("Product", "ReduceProd", 1),
+    Row("Sum", "ReduceSum", 1),
+];
+
+/// The layers of a node; `None` for an op that is not known.
+pub(super) fn lower(site: &mut Site) -> Result<Option<Value>, OpError> {
+    let (op, version) = (site.node.op.as_str(), site.node.version);
+    let find = |rows: &'static [Row]| rows.iter().find(|row| row.0 == op);
+    if let Some(row) = find(UNARY) {
+        return unary(site, row).map(Some);
+    }
+    if let Some(row) = find(BROADCASTING) {
+        return broadcasting(site, row).map(Some);
+    }
+    if version == 0
+        && let Some(row) = find(REDUCTIONS)
+    {
+        return reduction(site, row).map(Some);
+    }
+    let lowered = match (op, version) {
+        ("BatchNormInference", 0) => batch_norm(site),
+        ("Broadcast", 0) => broadcast(site),
+        ("Concat", 0) => concat(site),
+        ("Convert", 0) => convert(site),
+        ("Convolution", 0) => window::convolution(site),
+        ("ConvolutionBackpropData", 0) => window::convolution_backprop_data(site),
+        ("AvgPool", 0) => window::avg_pool(site),
+        ("Dot", 0) => dot::dot(site),
+        ("MaxPool", 0) => window::max_pool(site),
+        ("OneHot", 0) => one_hot(site),
+        ("Pad", 0) => pad(site),
+        ("ReluBackprop", 0) => relu_backprop(site),
+        ("ReplaceSlice", 0) => slice::replace_slice(site),
+        ("Reshape", 0) => reshape(site),
+        ("Reverse", 0) => reverse(site),
+        ("Slice", 0) => slice::slice(site),
+        ("Softmax", 0) => softmax(site),
+        (_, 1..) if site.node.attrs_are_visited() => return same_as_openvino(site, version),
+        _ => return Ok(None),
+    };
+    lowered.map(Some)
+}
+
+/// The inputs, as many as there are; the op itself refuses too few.
+fn all_inputs(site: &Site) -> Vec<Value> {
+    site.inputs.to_vec()
+}
+
+fn unary(site: &mut Site, row: &Row) -> Result<Value, OpError> {
+    let inputs = all_inputs(site);
+    site.add(row.1, row.2, Attrs::new(), &inputs)
+}
+
+fn broadcasting(site: &mut Site, row: &Row) -> Result<Value, OpError> {
+    let mut attrs = auto_broadcast(site)?;
+    if row.0 == "Divide" {
+        let python = site.node.attrs.bool("pythondiv")?.or(site.node.attrs.bool("m_pythondiv")?);
+        attrs = attrs.with("m_pythondiv", python.unwrap_or(true));
+    }
+    let inputs = all_inputs(site);
+    site.add(row.1, row.2, attrs, &inputs)
+}
+
+/// What there is of broadcasting: a name, or an object with a number and an axis. Where the file says nothing, none in
+/// the first version of an op, numpy's in later ones.
+fn auto_broadcast(site: &Site) -> Result<Attrs<'static>, OpError> {
+    let numpy = Attrs::new().with("auto_broadcast", "numpy");
+    let none = Attrs::new().with("auto_broadcast", "none");
+    let field = site.node.object.get("auto_broadcast").or_else(|| site.node.object.get("autob"));
+    let Some(json) = field.filter(|json| !json.is_null()) else {
+        return Ok(if site.node.version == 0 { none } else { numpy });
+    };
+    let object = if json.is_object() { json.object().ok() } else { None };
+    let kind = object.as_ref().map_or(Some(json), |object| object.get("type"));
+    let kind = kind.map(|kind| kind.raw().trim_matches('"').to_ascii_lowercase()).unwrap_or_default();
+    let axis = object.and_then(|object| object.get("axis")?.int().ok());
+    match kind.as_str() {
+        "0" | "none" | "explicit" => Ok(none),
+        "1" | "numpy" => Ok(numpy),
+        "2" | "pdpd" => Ok(Attrs::new().with("auto_broadcast", "pdpd").with("axis", axis.unwrap_or(-1))),
+        _ => Err(OpError::mismatch("auto_broadcast", json.raw(), "none, numpy or pdpd")),
+    }
+}
+
+/// Late files have the axes as a second input, and an empty list of them.
+fn reduction(site: &mut Site, row: &Row) -> Result<Value, OpError> {
+    let axes = site.node.attrs.sizes("reduction_axes")?.unwrap_or_default();
+    let axes = match site.inputs.get(1) {
+        Some(&input) if axes.is_empty() => input,
+        _ => site.ints(&as_ints(&axes))?,
+    };
+    let data = site.input(0)?;
+    site.add(row.1, row.2, Attrs::new().with("keep_dims", false), &[data, axes])
+}
+
+/// Transposes, then takes another shape for the same elements.
+fn reshape(site: &mut Site) -> Result<Value, OpError> {
+    let order = sizes(site, "input_order")?;
+    let shape = sizes(site, "output_shape")?;
+    let mut data = site.input(0)?;
+    if !order.iter().copied().eq(0..order.len() as i64) {
+        let order = site.ints(&order)?;
+        data = site.add("Transpose", 1, Attrs::new(), &[data, order])?;
+    } else if let Some(rank) = site.dims(data).map(|dims| dims.len()).filter(|&rank| rank != order.len()) {
+        return Err(OpError::mismatch("the length of `input_order`", order.len(), format!("rank {rank}")));
+    }
+    let shape = site.ints(&shape)?;
+    site.add("Reshape", 1, Attrs::new().with("special_zero", false), &[data, shape])
+}
+
+/// `axes` of the output are new; the others are those of the input, in order.
+fn broadcast(site: &mut Site) -> Result<Value, OpError> {
+    let shape = sizes(site, "shape")?;
+    let axes = sizes(site, "axes")?;
+    let rank = shape.len() as i64;
+    if let Some(&axis) = axes.iter().find(|&&axis| axis >= rank) {
+        return Err(OpError::out_of_range("a broadcast axis", axis, format!("below rank {rank}")));
+    }
+    let kept: Vec<i64> = (0..rank).filter(|axis| !axes.contains(axis)).collect();
+    let data = site.input(0)?;
+    // The input has the output's sizes along the kept axes: an axis of one element is not repeated.
+    for (dim, &axis) in site.dims(data).unwrap_or_default().into_iter().zip(&kept) {
+        let want = usize::try_from(axis).ok().and_then(|axis| shape.get(axis)).copied();
+        if dim.is_some() && dim != want {
+            let (got, want) = (dim.unwrap_or(0), want.unwrap_or(0));
+            return Err(OpError::mismatch(format!("the size that becomes axis {axis}"), got, want));
+        }
+    }
+    let (shape, kept) = (site.ints(&shape)?, site.ints(&kept)?);
+    site.add("Broadcast", 3, Attrs::new().with("mode", "explicit"), &[data, shape, kept])
+}
+
+fn concat(site: &mut Site) -> Result<Value, OpError> {
+    let axis = site.node.attrs.int("axis")?.ok_or(OpError::MissingAttribute { name: "axis" })?;
+    let inputs = all_inputs(site);
+    site.add("Concat", 1, Attrs::new().with("axis", axis), &inputs)
+}
+
+fn convert(site: &mut Site) -> Result<Value, OpError> {
+    let target = site.node.object.get("target_type");
+    let target = target.ok_or(OpError::MissingAttribute { name: "target_type" })?;
+    let element_type = value_type::element_type(target).map_err(|_| OpError::BadAttribute {
+        name: "target_type",
+        value: target.raw().into(),
+        expected: "an element type".into(),
+    })?;
+    let data = site.input(0)?;
+    site.add("Convert", 1, Attrs::new().with("destination_type", element_type), &[data])
+}
+
+fn batch_norm(site: &mut Site) -> Result<Value, OpError> {
+    let epsilon = site.node.attrs.float("eps")?.or(site.node.attrs.float("epsilon")?);
+    let epsilon = epsilon.ok_or(OpError::MissingAttribute { name: "eps" })?;
+    let inputs = all_inputs(site);
+    // The first definition has the order of inputs that nGraph has: gamma, beta, data, mean, variance.
+    site.add("BatchNormInference", 1, Attrs::new().with("epsilon", epsilon), &inputs)
+}
+
+fn one_hot(site: &mut Site) -> Result<Value, OpError> {
+    let shape = sizes(site, "shape")?;
+    let axis = site.node.attrs.int("one_hot_axis")?;
+    let axis = axis.ok_or(OpError::MissingAttribute { name: "one_hot_axis" })?;
+    let depth = usize::try_from(axis).ok().and_then(|axis| shape.get(axis)).copied();
+    let depth = depth
+        .ok_or_else(|| OpError::out_of_range("one_hot_axis", axis, format!("below rank {}", shape.len())))?;
+    let data = site.input(0)?;
+    let element_type = site.element_type(data);
+    let depth = site.int(depth)?;
+    let mut levels = [depth; 2];
+    for (level, number) in levels.iter_mut().zip([1i64, 0]) {
+        *level = site.tensor(Tensor::scalar(number).cast(element_type)?)?;
+    }
+    let [on, off] = levels;
+    site.add("OneHot", 1, Attrs::new().with("axis", axis), &[data, depth, on, off])
+}
+
+/// Padding by the second input; never between elements.
+fn pad(site: &mut Site) -> Result<Value, OpError> {
+    let attrs = &site.node.attrs;
+    let inside = attrs.ints("padding_interior")?.unwrap_or_default();
+    let mode = attrs.int("pad_mode")?.unwrap_or(0);
+    if mode != 0 || inside.iter().any(|&count| count != 0) {
+        return Err(OpError::unsupported(format!("pad_mode {mode} with {inside:?} between elements")));
+    }
+    let list = |name| attrs.ints(name)?.ok_or(OpError::MissingAttribute { name });
+    let (below, above) = (list("padding_below")?, list("padding_above")?);
+    let (data, value) = (site.input(0)?, site.input(1)?);
+    let (below, above) = (site.ints(&below)?, site.ints(&above)?);
+    site.add("Pad", 12, Attrs::new().with("pad_mode", "constant"), &[data, below, above, value])
+}
+
+fn reverse(site: &mut Site) -> Result<Value, OpError> {
+    let axes = sizes(site, "reversed_axes")?;
+    let (data, axes) = (site.input(0)?, site.ints(&axes)?);
+    site.add("Reverse", 1, Attrs::new().with("mode", "index"), &[data, axes])
+}
+
+fn softmax(site: &mut Site) -> Result<Value, OpError> {
+    let axes = sizes(site, "softmax_axes")?;
+    let [axis] = axes.as_slice() else {
+        return Err(OpError::unsupported(format!("a Softmax over {} axes at once", axes.len())));
+    };
+    let data = site.input(0)?;
+    site.add("Softmax", 1, Attrs::new().with("axis", *axis), &[data])
+}
+
+/// The gradient passes where the argument is positive.
+fn relu_backprop(site: &mut Site) -> Result<Value, OpError> {
+    let (argument, delta) = (site.input(0)?, site.input(1)?);
+    let zero = Tensor::scalar(0i64).cast(site.element_type(delta))?;
+    let zero = site.tensor(zero)?;
+    let numpy = || Attrs::new().with("auto_broadcast", "numpy");
+    let positive = site.add("Greater", 1, numpy(), &[argument, zero])?;
+    site.add("Select", 1, numpy(), &[positive, delta, zero])
+}
+
+/// Late writers name the attributes of late ops as OpenVINO does, which has the same ops.
+fn same_as_openvino(site: &mut Site, version: i64) -> Result<Option<Value>, OpError> {
+    let Ok(opset) = u8::try_from(version) else { return Ok(None) };
+    let (attrs, inputs) = (site.node.attrs.clone(), all_inputs(site));
+    match site.add(&site.node.op, opset, attrs, &inputs) {
+        Err(OpError::Unsupported { .. }) => Ok(None),
+        added => added.map(Some),
+    }
+}
+
+/// A list of sizes or axes that must be there.
+pub(super) fn sizes(site: &Site, name: &'static str) -> Result<Vec<i64>, OpError> {
+    let list = site.node.attrs.sizes(name)?.ok_or(OpError::MissingAttribute { name })?;
+    Ok(as_ints(&list))
+}
+
+fn as_ints(sizes: &[usize]) -> Vec<i64> {
+    // They were integers of 64 bits in the file.
+    sizes.iter().map(|&size| i64::try_from(size).unwrap_or(i64::MAX)).collect()
+}

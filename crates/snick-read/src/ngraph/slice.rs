@@ -1,0 +1,164 @@
+//! Slice and ReplaceSlice: `lower_bounds:upper_bounds:strides` on every axis, with nothing to clamp.
+
+use snick_ir::ops::movement::identity::Identity;
+use snick_ir::ops::slice::primitive;
+use snick_ir::{Attrs, OpError, Value};
+use snick_shape::AxisSlice;
+
+use super::build::Site;
+use super::ops::sizes;
+
+/// The range of one axis.
+#[derive(Copy, Clone)]
+struct Range {
+    axis: usize,
+    lower: i64,
+    upper: i64,
+    stride: i64,
+    /// Size of the axis, if known.
+    dim: Option<i64>,
+}
+
+impl Range {
+    /// The elements; within bounds, so the size of the axis does not matter.
+    fn slice(self) -> Result<AxisSlice, OpError> {
+        Ok(AxisSlice::resolve(self.upper, Some(self.lower), Some(self.upper), self.stride)?)
+    }
+
+    /// Whether all of the axis is known to be taken.
+    fn is_whole(self) -> bool {
+        self.dim == Some(self.upper) && self.lower == 0 && (self.stride == 1 || self.upper == 1)
+    }
+}
+
+/// What is taken of the data, checked by the rules of the format.
+fn ranges(site: &Site, data: Value) -> Result<Vec<Range>, OpError> {
+    let (lower, upper) = (sizes(site, "lower_bounds")?, sizes(site, "upper_bounds")?);
+    let mut strides = sizes(site, "strides")?;
+    if strides.is_empty() {
+        strides = vec![1; lower.len()];
+    }
+    let dims = site.dims(data);
+    let rank = dims.as_ref().map_or(lower.len(), Vec::len);
+    for (name, list) in [("lower_bounds", &lower), ("upper_bounds", &upper), ("strides", &strides)] {
+        if list.len() != rank {
+            let expected = format!("{rank}, one an axis");
+            return Err(OpError::mismatch(format!("the length of `{name}`"), list.len(), expected));
+        }
+    }
+    let bounds = lower.into_iter().zip(upper).zip(strides).enumerate();
+    let range = |(axis, ((lower, upper), stride))| {
+        let dim = dims.as_ref().and_then(|dims| dims.get(axis).copied().flatten());
+        if lower > upper {
+            let what = format!("lower_bounds[{axis}]");
+            return Err(OpError::out_of_range(
+                what,
+                lower,
+                format!("at most upper_bounds[{axis}] = {upper}"),
+            ));
+        }
+        if let Some(dim) = dim.filter(|&dim| upper > dim) {
+            let what = format!("upper_bounds[{axis}]");
+            return Err(OpError::out_of_range(what, upper, format!("at most the size of the axis, {dim}")));
+        }
+        if stride == 0 {
+            return Err(OpError::out_of_range(format!("strides[{axis}]"), stride, "1 or more"));
+        }
+        Ok(Range { axis, lower, upper, stride, dim })
+    };
+    bounds.map(range).collect()
+}
+
+/// Slice-8 where all sizes are known; otherwise the primitive, which clamps as little as nGraph does.
+pub(super) fn slice(site: &mut Site) -> Result<Value, OpError> {
+    let data = site.input(0)?;
+    let ranges = ranges(site, data)?;
+    if ranges.is_empty() {
+        return Ok(site.add_op(Identity, &[data]));
+    }
+    if ranges.iter().any(|range| range.dim.is_none()) {
+        return cut(site, data, &ranges);
+    }
+    let mut inputs = vec![data];
+    for part in [|r: &Range| r.lower, |r: &Range| r.upper, |r: &Range| r.stride] {
+        let values: Vec<i64> = ranges.iter().map(part).collect();
+        inputs.push(site.ints(&values)?);
+    }
+    site.add("Slice", 8, Attrs::new(), &inputs)
+}
+
+/// The primitive.
+fn cut(site: &mut Site, data: Value, ranges: &[Range]) -> Result<Value, OpError> {
+    let partial = ranges.iter().filter(|range| !range.is_whole());
+    let axes = partial.map(|range| Ok((range.axis, range.slice()?)));
+    let axes = axes.collect::<Result<Vec<_>, OpError>>()?;
+    Ok(site.add_op(primitive::Slice::fixed(axes), &[data]))
+}
+
+/// The data with the elements of a slice replaced by those of the second input: axis by axis, what lies outside the
+/// range stays, and inside it the other axes are replaced.
+pub(super) fn replace_slice(site: &mut Site) -> Result<Value, OpError> {
+    let (data, patch) = (site.input(0)?, site.input(1)?);
+    let ranges = ranges(site, data)?;
+    let sizes = ranges.iter().map(|range| Ok(range.slice()?.len)).collect::<Result<Vec<i64>, OpError>>()?;
+    if let Some(dims) = site.dims(patch) {
+        let fits = dims.len() == sizes.len()
+            && dims.iter().zip(&sizes).all(|(dim, size)| dim.is_none_or(|dim| dim == *size));
+        if !fits {
+            return Err(OpError::clash("the slice and its replacement", shown(&sizes), show(&dims)));
+        }
+    }
+    if sizes.contains(&0) {
+        return Ok(site.add_op(Identity, &[data]));
+    }
+    let partial: Vec<Range> = ranges.into_iter().filter(|range| !range.is_whole()).collect();
+    let mut inside = vec![data];
+    for range in partial.iter().take(partial.len().saturating_sub(1)) {
+        let outer = inside.last().copied().unwrap_or(data);
+        inside.push(cut(site, outer, &[*range])?);
+    }
+    let mut result = patch;
+    for (range, &outer) in partial.iter().zip(&inside).rev() {
+        result = replace_along(site, outer, *range, result)?;
+    }
+    Ok(if partial.is_empty() { site.add_op(Identity, &[patch]) } else { result })
+}
+
+/// `data` with `patch` in its range along one axis.
+fn replace_along(site: &mut Site, data: Value, range: Range, patch: Value) -> Result<Value, OpError> {
+    let len = range.slice()?.len;
+    let axis = i64::try_from(range.axis).unwrap_or(i64::MAX);
+    let fits = site.dims(patch).and_then(|dims| dims.get(range.axis).copied().flatten()) == Some(len);
+    match range.dim.filter(|_| fits && (range.stride == 1 || len == 1)) {
+        // Without gaps: what is before, the patch, what is behind.
+        Some(dim) => {
+            let mut pieces = Vec::new();
+            let end = range.lower.saturating_add(len);
+            if range.lower > 0 {
+                pieces.push(cut(site, data, &[Range { lower: 0, upper: range.lower, stride: 1, ..range }])?);
+            }
+            pieces.push(patch);
+            if end < dim {
+                pieces.push(cut(site, data, &[Range { lower: end, upper: dim, stride: 1, ..range }])?);
+            }
+            site.add("Concat", 1, Attrs::new().with("axis", axis), &pieces)
+        }
+        None => {
+            let (start, stop, step) =
+                (site.int(range.lower)?, site.int(range.upper)?, site.int(range.stride)?);
+            let attrs = Attrs::new().with("output_type", "i64");
+            let indices = site.add("Range", 4, attrs, &[start, stop, step])?;
+            let axis = site.int(axis)?;
+            site.add("ScatterUpdate", 3, Attrs::new(), &[data, indices, patch, axis])
+        }
+    }
+}
+
+fn shown(sizes: &[i64]) -> String {
+    show(&sizes.iter().map(|&size| Some(size)).collect::<Vec<_>>())
+}
+
+fn show(dims: &[Option<i64>]) -> String {
+    let dims: Vec<String> = dims.iter().map(|dim| dim.map_or("?".into(), |dim| dim.to_string())).collect();
+    format!("[{}]", dims.join(","))
+}

@@ -1,0 +1,102 @@
+//! The length of a slice whose axis and bounds depend on the same few values:
+//! tried for all of them.
+
+use smallvec::SmallVec;
+
+use super::hull::length_interval;
+use super::symbolic::Bound;
+use crate::interval::Interval;
+use crate::sym_expr::{SymExpr, SymbolId};
+use crate::symbols::Symbols;
+
+/// No more combinations of values than this are tried.
+const MAX_POINTS: usize = 1024;
+
+/// The least interval that contains the length for every value of the symbols
+/// in `dim` and the bounds; `None` where nothing is gained by trying (no bound is
+/// an expression of a symbol), or there are too many values.
+pub(super) fn enumerated(
+    symbols: &Symbols,
+    dim: &SymExpr,
+    bounds: [&Bound; 2],
+    step: i64,
+) -> Option<Interval> {
+    let exprs = bounds.map(|bound| match bound {
+        Bound::At(expr) => Some(expr),
+        Bound::Masked | Bound::Unknown => None,
+    });
+    // A symbol that is only here, and whole, is known by its interval.
+    let is_alone = |i: usize, expr: &SymExpr| {
+        let elsewhere = |id| dim.mentions(id) || exprs[1 - i].is_some_and(|other| other.mentions(id));
+        expr.as_symbol().is_some_and(|id| !elsewhere(id))
+    };
+    let depends = |i: usize| exprs[i].filter(|expr| expr.as_const().is_none() && !is_alone(i, expr));
+    let dependent = [depends(0), depends(1)];
+    if dependent == [None, None] {
+        return None;
+    }
+    let points = Points::new(symbols, dependent.into_iter().flatten().chain([dim]))?;
+    let mut hull: Option<Interval> = None;
+    for point in points {
+        let value = |id: SymbolId| point.iter().find(|(symbol, _)| *symbol == id).map(|(_, value)| *value);
+        let size = symbols.eval(dim, &value)?;
+        if size < 0 {
+            continue; // no dim is negative, so the symbols never take these values
+        }
+        let mut at = [None, None];
+        for (i, at) in at.iter_mut().enumerate() {
+            *at = match (bounds[i], dependent[i]) {
+                (Bound::Masked, _) => None,
+                (Bound::Unknown, _) => Some(Interval::ANY),
+                (Bound::At(_), Some(expr)) => Some(Interval::exact(symbols.eval(expr, &value)?)),
+                (Bound::At(expr), None) => Some(symbols.interval(expr)),
+            };
+        }
+        let length = length_interval(Interval::exact(size), at[0], at[1], step);
+        hull = Some(hull.map_or(length, |hull| hull.hull(length)));
+    }
+    hull
+}
+
+/// Every combination of values of some symbols.
+struct Points {
+    symbols: SmallVec<[(SymbolId, Interval); 4]>,
+    next: Option<SmallVec<[(SymbolId, i64); 4]>>,
+}
+
+impl Points {
+    /// `None` if there are too many.
+    fn new<'a>(symbols: &Symbols, exprs: impl Iterator<Item = &'a SymExpr>) -> Option<Self> {
+        let mut ids: Vec<SymbolId> = exprs.flat_map(SymExpr::symbols).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let mut count = 1usize;
+        let mut within = SmallVec::new();
+        for id in ids {
+            let interval = symbols.symbol_interval(id);
+            let width = interval.hi().checked_sub(interval.lo())?.checked_add(1)?;
+            count = count.checked_mul(usize::try_from(width).ok()?).filter(|count| *count <= MAX_POINTS)?;
+            within.push((id, interval));
+        }
+        let first = within.iter().map(|(id, interval): &(SymbolId, Interval)| (*id, interval.lo())).collect();
+        Some(Self { symbols: within, next: Some(first) })
+    }
+}
+
+impl Iterator for Points {
+    type Item = SmallVec<[(SymbolId, i64); 4]>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let point = self.next.take()?;
+        let mut after = point.clone();
+        for ((_, value), (_, interval)) in after.iter_mut().zip(&self.symbols) {
+            if *value < interval.hi() {
+                *value += 1;
+                self.next = Some(after);
+                break;
+            }
+            *value = interval.lo();
+        }
+        Some(point)
+    }
+}

@@ -1,0 +1,158 @@
+//! nGraph functions and DirectML descriptions: what is read of the files in `cases/ngraph` and `cases/directml`, what
+//! is said of broken ones, and what is written.
+
+use std::path::{Path, PathBuf};
+
+use snick::{Dims, FeatureLevel, draw_inputs};
+use snick_ir::text::{PrintOptions, print};
+use snick_ir::{Graph, Located};
+use snick_run::{Options, Session};
+use snick_tensor::Tensor;
+
+use crate::files;
+
+/// The inferred, canonical graph of a JSON text, and all that is wrong with it; or why it cannot be read.
+fn canonical(text: &str) -> Result<(Graph, Vec<Located>), String> {
+    let mut read = snick_read::read_json(text, "case.json").map_err(|error| error.to_string())?;
+    let mut errors = read.errors;
+    errors.extend(snick_ir::infer(&mut read.graph));
+    let report = snick_pass::canonicalise(&mut read.graph, &snick_pass::Options::default()).unwrap();
+    errors.extend(report.errors);
+    assert!(report.left.is_empty(), "{:?}", report.left);
+    Ok((read.graph, errors))
+}
+
+fn text_of(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap()
+}
+
+fn shown(text: &str) -> String {
+    match canonical(text) {
+        Err(error) => error + "\n",
+        Ok((graph, errors)) => {
+            let errors: String = errors.iter().map(|error| format!("{error}\n")).collect();
+            errors + &print(&graph, PrintOptions { symbolic: true, ..PrintOptions::default() })
+        }
+    }
+}
+
+fn snapshot(stage: &str, text: String) {
+    insta::with_settings!({ snapshot_path => "../snapshots", prepend_module_to_snapshot => false, omit_expression => true }, {
+        insta::assert_snapshot!(stage, text);
+    });
+}
+
+#[test]
+fn ngraph_functions() {
+    insta::glob!("../cases/ngraph", "*.json", |path| snapshot("ngraph", shown(&text_of(path))));
+}
+
+#[test]
+fn directml_descriptions() {
+    insta::glob!("../cases/directml", "*.json", |path| snapshot("directml", shown(&text_of(path))));
+}
+
+fn cases(folder: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(files::root().join("tests/cases").join(folder)).unwrap();
+    let mut cases: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    cases.sort();
+    cases
+}
+
+/// Every way of cutting a file short, and of putting something else in place of a byte, is read or refused.
+#[test]
+fn broken_files_are_refused() {
+    for folder in ["ngraph", "directml"] {
+        for path in cases(folder) {
+            let text = text_of(&path);
+            let step = 1 + text.len() / 700;
+            for at in (0..text.len()).step_by(step) {
+                assert!(
+                    snick_read::read_json(&text[..at], "case.json").is_err() || text[at..].trim().is_empty()
+                );
+                for byte in ["", "9", "-", "\"", "null", "[]"] {
+                    let broken = format!("{}{byte}{}", &text[..at], &text[at + 1..]);
+                    if let Ok(mut read) = snick_read::read_json(&broken, "case.json") {
+                        snick_ir::infer(&mut read.graph);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The outputs of a case for inputs that count up from 0, but for those of opaque layers.
+fn run(case: &str) -> Vec<Tensor> {
+    let (graph, errors) = canonical(&text_of(&files::root().join("tests/cases").join(case))).unwrap();
+    assert!(errors.is_empty(), "{errors:?}");
+    let inputs = graph.parameters().map(|id| {
+        let fact = &graph.node(id).outs[0].fact;
+        let dims = fact.shape.as_static().unwrap();
+        let count = dims.iter().product::<usize>() as i64;
+        Tensor::from_vec(&dims, (0..count).collect()).unwrap().cast(fact.element_type).unwrap()
+    });
+    let inputs: Vec<Tensor> = inputs.collect();
+    let how = Options { keep_going: true, ..Options::default() };
+    Session::new(&graph).unwrap().run(&inputs, how).values.into_iter().flatten().collect()
+}
+
+#[test]
+fn slices_are_replaced() {
+    let outputs = run("ngraph/replace_slice.json");
+    let mut dense: Vec<i64> = (0..30).collect();
+    let mut strided = dense.clone();
+    for k in 0..6 {
+        dense[(1 + k / 3) * 6 + 2 + k % 3] = k as i64;
+    }
+    for k in 0..4 {
+        strided[(1 + 3 * (k / 2)) * 6 + 4 * (k % 2)] = k as i64;
+    }
+    let outputs: Vec<Vec<i64>> = outputs.iter().map(|output| output.to_i64_vec().unwrap()).collect();
+    assert_eq!(outputs, [dense, strided, (0..4).collect()]);
+}
+
+#[test]
+fn dots_reduce_the_axes_between() {
+    let outputs = run("ngraph/dot.json");
+    let outputs: Vec<Vec<i64>> = outputs.iter().map(|output| output.to_i64_vec().unwrap()).collect();
+    let sum = |terms: &dyn Fn(i64) -> i64, count: i64| (0..count).map(terms).sum::<i64>();
+    let both = (0..10).map(|at| sum(&|k| (at / 5 * 12 + k) * (k * 5 + at % 5), 12)).collect();
+    let last = (0..6).map(|at| sum(&|k| (at * 4 + k) * k, 4)).collect();
+    let outer = (0..16).map(|at| (at / 4) * (at % 4)).collect();
+    // The scalar counts up from 0, too.
+    assert_eq!(outputs, [both, vec![0; 24], last, outer, vec![14]]);
+}
+
+/// What a convolution makes of its data, its gradient takes back: `<conv(x, w), d> = <x, gradient(w, d)>`.
+#[test]
+fn gradients_are_adjoint() {
+    let outputs = run("ngraph/gradient.json");
+    let sums: Vec<f64> = outputs[..2].iter().flat_map(|output| output.to_f64_vec().unwrap()).collect();
+    assert_eq!(sums[0], sums[1]);
+    assert!(sums[0] > 0.0);
+    assert_eq!(outputs.len(), 4);
+}
+
+/// A description of all slices of a canonical model reads back, computes, and is written the same.
+#[test]
+fn descriptions_read_back() {
+    let mut operators = 0;
+    for path in files::models() {
+        let mut graph = snick_read::read_file(&path, None).unwrap().graph;
+        snick_ir::infer(&mut graph);
+        snick_pass::canonicalise(&mut graph, &snick_pass::Options::default()).unwrap();
+        for level in ["2.0", "2.1", "3.0", "4.1", "6.4"] {
+            let level: FeatureLevel = level.parse().unwrap();
+            // What the format cannot say is tested where it is written.
+            let Ok(text) = snick_emit::directml(&graph, level) else { continue };
+            let (again, errors) = canonical(&text).unwrap();
+            assert!(errors.is_empty(), "{}: {errors:?}", path.display());
+            assert_eq!(snick_emit::directml(&again, level).unwrap(), text);
+            let drawn =
+                draw_inputs(&again, vec![None; again.parameters().count()], 1, Dims::Smallest).unwrap();
+            Session::new(&again).unwrap().run(&drawn, Options::default()).complete().unwrap();
+            operators += text.matches("\"type\"").count();
+        }
+    }
+    assert!(operators > 20, "{operators}");
+}
