@@ -26,6 +26,8 @@ pub struct Model {
 
 /// Reads a model by its extension: `.xml` (OpenVINO IR, its weights in the `.bin` beside it), `.onnx`, `.json` (serialised
 /// nGraph functions, or a DirectML description) or `.snick` (text form).
+/// Reads a model by its extension: `.xml` (OpenVINO IR, its weights in the `.bin` beside it), `.onnx`, `.json`
+/// (serialised nGraph functions, or a DirectML description) or `.snick` (text form).
 ///
 /// ```
 /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/slice8_01_basic/model.xml");

@@ -13,6 +13,10 @@ pub fn check(options: &ModelOptions, target: &Path) -> Result<(), Failure> {
     // Graphviz, DirectML and ONNX have no weights beside them.
     let bin = target.with_extension("bin");
     let has_weights = target.extension().is_some_and(|e| e != "dot" && e != "json" && e != "onnx");
+    // Some formats have no weights beside them.
+    let bin = target.with_extension("bin");
+    let alone = ["dot", "json", "onnx"];
+    let has_weights = target.extension().is_some_and(|extension| !alone.iter().any(|&e| extension == e));
     let targets = [Some(target), has_weights.then_some(bin.as_path())];
     match targets.into_iter().flatten().find(|path| real(path).is_some_and(|path| sources.contains(&path))) {
         Some(path) => Err(Failure::usage(format!("{}: this would overwrite the input", path.display()))),
