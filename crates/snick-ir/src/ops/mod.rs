@@ -22,6 +22,7 @@ pub mod elementwise {
     pub mod compare;
     pub mod convert;
     pub mod convert_like;
+    pub mod convert_promote_types;
     pub mod domain;
     pub mod elu;
     pub mod fake_quantize;
@@ -57,6 +58,7 @@ pub mod shape {
 /// Elements to other places.
 pub mod movement {
     pub mod concat;
+    pub mod einsum;
     pub(crate) mod follow;
     pub mod gather;
     pub mod gather_elements;
@@ -74,6 +76,7 @@ pub mod movement {
     pub mod scatter_elements_update;
     pub mod scatter_nd_update;
     pub mod scatter_update;
+    pub mod space_batch;
     pub mod tile;
     pub mod top_k;
     pub mod transpose;
@@ -103,6 +106,7 @@ pub mod nn {
     pub mod convolution;
     pub mod convolution_backprop;
     pub mod depth_space;
+    pub mod grn;
     pub mod group_normalization;
     pub mod interpolate;
     pub mod lrn;
@@ -158,6 +162,7 @@ ops! {
     Parameter(source::parameter::Parameter),
     Result(source::result::GraphResult),
     // elementwise
+    ConvertPromoteTypes(elementwise::convert_promote_types::ConvertPromoteTypes),
     Arithmetic(elementwise::arithmetic::Arithmetic),
     Bitwise(elementwise::bitwise::Bitwise),
     BitwiseNot(elementwise::bitwise_not::BitwiseNot),
@@ -190,6 +195,8 @@ ops! {
     Squeeze(shape::squeeze::Squeeze),
     Unsqueeze(shape::unsqueeze::Unsqueeze),
     // movement
+    SpaceBatch(movement::space_batch::SpaceBatch),
+    Einsum(Box<movement::einsum::Einsum>),
     Concat(movement::concat::Concat),
     Gather(movement::gather::Gather),
     GatherElements(movement::gather_elements::GatherElements),
@@ -215,6 +222,7 @@ ops! {
     StridedSlice(slice::strided_slice::StridedSlice),
     VariadicSplit(slice::variadic_split::VariadicSplit),
     // nn
+    Grn(nn::grn::Grn),
     AdaptivePool(nn::adaptive_pool::AdaptivePool),
     BatchNormInference(nn::batch_norm::BatchNormInference),
     Convolution(Box<nn::convolution::Convolution>),
