@@ -173,8 +173,8 @@ fn length_interval_is_the_exact_hull_of_the_whole_space() {
                 let exact = |bound: Option<i64>| bound.map(Interval::exact);
                 for lo in 0..=7 {
                     let (mut least, mut most) = (lengths[lo], lengths[lo]);
-                    for hi in lo..=7 {
-                        (least, most) = (least.min(lengths[hi]), most.max(lengths[hi]));
+                    for (hi, &at_hi) in lengths.iter().enumerate().skip(lo) {
+                        (least, most) = (least.min(at_hi), most.max(at_hi));
                         let dim = of(lo as i64, hi as i64);
                         let hull = length_interval(dim, exact(start), exact(stop), step);
                         assert_eq!(hull, of(least, most), "{dim} {start:?}:{stop:?}:{step}");
