@@ -22,6 +22,7 @@ pub mod elementwise {
     pub mod compare;
     pub mod convert;
     pub mod convert_like;
+    pub mod convert_promote_types;
     pub mod domain;
     pub mod elu;
     pub mod fake_quantize;
@@ -57,6 +58,7 @@ pub mod shape {
 /// Elements to other places.
 pub mod movement {
     pub mod concat;
+    pub mod einsum;
     pub(crate) mod follow;
     pub mod gather;
     pub mod gather_elements;
@@ -74,6 +76,7 @@ pub mod movement {
     pub mod scatter_elements_update;
     pub mod scatter_nd_update;
     pub mod scatter_update;
+    pub mod space_batch;
     pub mod tile;
     pub mod top_k;
     pub mod transpose;
@@ -103,6 +106,7 @@ pub mod nn {
     pub mod convolution;
     pub mod convolution_backprop;
     pub mod depth_space;
+    pub mod grn;
     pub mod group_normalization;
     pub mod interpolate;
     pub mod lrn;
@@ -115,6 +119,27 @@ pub mod nn {
     pub mod shuffle_channels;
     pub mod softmax;
     pub mod window;
+}
+
+/// Networks with a memory, a step or a whole sequence at a time.
+pub mod recurrent {
+    pub mod cell;
+    pub mod recurrent_cell;
+    pub mod recurrent_sequence;
+    pub mod shapes;
+    pub mod unroll;
+}
+
+/// Variables, which outlive a run.
+pub mod state {
+    pub mod assign;
+    pub mod read_value;
+
+    /// The variable that a layer reads or assigns.
+    fn variable_id(raw: &crate::RawNode) -> Result<String, crate::OpError> {
+        let id = raw.attrs.text("variable_id")?.ok_or(crate::attrs::missing("variable_id"))?;
+        Ok(id.to_string())
+    }
 }
 
 /// Ops that own graphs, and layers of which only the ports are known.
@@ -137,6 +162,7 @@ ops! {
     Parameter(source::parameter::Parameter),
     Result(source::result::GraphResult),
     // elementwise
+    ConvertPromoteTypes(elementwise::convert_promote_types::ConvertPromoteTypes),
     Arithmetic(elementwise::arithmetic::Arithmetic),
     Bitwise(elementwise::bitwise::Bitwise),
     BitwiseNot(elementwise::bitwise_not::BitwiseNot),
@@ -169,6 +195,8 @@ ops! {
     Squeeze(shape::squeeze::Squeeze),
     Unsqueeze(shape::unsqueeze::Unsqueeze),
     // movement
+    SpaceBatch(movement::space_batch::SpaceBatch),
+    Einsum(Box<movement::einsum::Einsum>),
     Concat(movement::concat::Concat),
     Gather(movement::gather::Gather),
     GatherElements(movement::gather_elements::GatherElements),
@@ -194,6 +222,7 @@ ops! {
     StridedSlice(slice::strided_slice::StridedSlice),
     VariadicSplit(slice::variadic_split::VariadicSplit),
     // nn
+    Grn(nn::grn::Grn),
     AdaptivePool(nn::adaptive_pool::AdaptivePool),
     BatchNormInference(nn::batch_norm::BatchNormInference),
     Convolution(Box<nn::convolution::Convolution>),
@@ -209,6 +238,12 @@ ops! {
     ScaledDotProductAttention(nn::attention::ScaledDotProductAttention),
     ShuffleChannels(nn::shuffle_channels::ShuffleChannels),
     Softmax(nn::softmax::Softmax),
+    // recurrent
+    RecurrentCell(Box<recurrent::recurrent_cell::RecurrentCell>),
+    RecurrentSequence(Box<recurrent::recurrent_sequence::RecurrentSequence>),
+    // state
+    Assign(state::assign::Assign),
+    ReadValue(Box<state::read_value::ReadValue>),
     // control
     SubGraph(control::subgraph::SubGraph),
 }

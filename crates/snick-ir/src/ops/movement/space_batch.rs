@@ -1,0 +1,196 @@
+//! SpaceToBatch-2 and BatchToSpace-2: blocks of space to the batch, and back.
+
+use smallvec::{SmallVec, smallvec};
+use snick_shape::{Interval, Shape, SymExpr};
+use snick_tensor::kernels::{PadMode, pad};
+use snick_tensor::{Dims, Tensor};
+
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+
+/// Data, a block size an axis, and what is padded (SpaceToBatch) or cropped (BatchToSpace) at the begin and the
+/// end of each axis. Axis 0 is the batch: its block is 1.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SpaceBatch {
+    /// Whether blocks become batch.
+    pub to_batch: bool,
+}
+
+const NAMES: [OpName; 2] = [OpName::openvino("SpaceToBatch", &[2]), OpName::openvino("BatchToSpace", &[2])];
+
+impl OpDef for SpaceBatch {
+    const NAMES: &'static [OpName] = &NAMES;
+    const ARITY: Arity = Arity::exactly(4);
+
+    fn parse(raw: &RawNode) -> Result<Self, OpError> {
+        Ok(Self { to_batch: raw.row(&NAMES) == 0 })
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        Attrs::new()
+    }
+
+    fn name(&self) -> &'static OpName {
+        &Self::NAMES[usize::from(!self.to_batch)]
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        let mut rank = cx.shape(0).rank();
+        for i in 1..4 {
+            cx.expect_integer(i)?;
+            cx.expect_rank(i, "1", |rank| rank == 1)?;
+            let Some([count]) = cx.shape(i).dims() else { continue };
+            let interval = cx.interval(count);
+            match (rank, interval.is_exact()) {
+                (None, Some(n)) => rank = usize::try_from(n).ok(),
+                (Some(rank), _) if !interval.contains(rank as i64) => {
+                    return Err(OpError::mismatch(format!("the size of input {i}"), interval, rank));
+                }
+                _ => {}
+            }
+        }
+        cx.common_type(1..4)?;
+        let element_type = cx.element_type(0);
+        let Some(rank) = rank.filter(|_| cx.shape(0).rank().is_some()) else {
+            return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
+        };
+        if rank < 1 {
+            return Err(OpError::rank("input 0", rank, "1 or more"));
+        }
+        let data = cx.shape(0).dims().unwrap_or_default();
+        let blocks = numbers(cx, 1, rank, 1)?;
+        let begins = numbers(cx, 2, rank, 0)?;
+        let ends = numbers(cx, 3, rank, 0)?;
+        let volume = cx.product(&blocks);
+        let mut dims: SmallVec<[SymExpr; 4]> = SmallVec::new();
+        for (axis, (((dim, block), begin), end)) in
+            data.iter().zip(&blocks).zip(&begins).zip(&ends).enumerate()
+        {
+            let edges = cx.add(begin, end);
+            dims.push(match (axis, self.to_batch) {
+                (0, true) => cx.mul(dim, &volume),
+                (0, false) => divided(cx, dim, &volume)?,
+                (_, true) => {
+                    let padded = cx.add(dim, &edges);
+                    divided(cx, &padded, block)?
+                }
+                (_, false) => {
+                    let whole = cx.mul(dim, block);
+                    let cropped = cx.sub(&whole, &edges);
+                    let interval = cx.interval(&cropped);
+                    let dim = cx.as_dim(&cropped);
+                    dim.ok_or_else(|| OpError::mismatch("a cropped size", interval, "0 or more"))?
+                }
+            });
+        }
+        Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let [data, blocks, begins, ends] = inputs else { return Ok(Vec::new()) };
+        let rank = data.rank();
+        let read = |what: &str, tensor: &Tensor, least: i64| -> Result<Dims, OpError> {
+            let values = tensor.to_i64_vec()?;
+            if values.len() != rank {
+                return Err(OpError::mismatch(format!("the number of {what}"), values.len(), rank));
+            }
+            let small = |v: &i64| (least..1 << 31).contains(v).then_some(*v as usize);
+            let values = values.iter().map(small).collect::<Option<Dims>>();
+            values.ok_or_else(|| OpError::mismatch(what, "an entry out of range", format!("{least} or more")))
+        };
+        let blocks = read("blocks", blocks, 1)?;
+        let (begins, ends) = (read("begins", begins, 0)?, read("ends", ends, 0)?);
+        let volume = blocks.iter().try_fold(1usize, |n, &b| n.checked_mul(b));
+        let too_large = || OpError::unsupported("a block of this size");
+        let volume = volume.ok_or_else(too_large)?;
+        if rank < 1 {
+            return Err(OpError::rank("data", rank, "1 or more"));
+        }
+        let whole = |dim: usize, block: usize| match dim % block {
+            0 => Ok(dim / block),
+            _ => Err(OpError::mismatch("a size", dim, format!("a multiple of {block}"))),
+        };
+        if self.to_batch {
+            let signed = |counts: &Dims| counts.iter().map(|&n| n as isize).collect::<SmallVec<[isize; 6]>>();
+            let padded = pad(data, &signed(&begins), &signed(&ends), PadMode::Constant, None)?;
+            // [D0, b0, D1, b1, ..] to [b.., D..].
+            let mut split = Dims::new();
+            let mut dims = Dims::new();
+            for (&dim, &block) in padded.dims().iter().zip(&blocks) {
+                split.extend([whole(dim, block)?, block]);
+                dims.push(dim / block);
+            }
+            dims[0] = dims[0].checked_mul(volume).ok_or_else(too_large)?;
+            let order: Dims = (0..rank).map(|i| 2 * i + 1).chain((0..rank).map(|i| 2 * i)).collect();
+            return Ok(vec![padded.reshape(&split)?.permute(&order)?.reshape(&dims)?]);
+        }
+        // [b.., D0/volume, D..] to [D0, b0, D1, b1, ..].
+        let mut split: Dims = blocks.clone();
+        split.push(whole(data.dims()[0], volume)?);
+        split.extend(data.dims()[1..].iter().copied());
+        let order: Dims = (0..rank).flat_map(|i| [rank + i, i]).collect();
+        let mut dims = Dims::new();
+        for (i, &block) in blocks.iter().enumerate() {
+            dims.push(split[rank + i].checked_mul(block).ok_or_else(too_large)?);
+        }
+        let mut out = data.reshape(&split)?.permute(&order)?.reshape(&dims)?;
+        for (axis, (&begin, &end)) in begins.iter().zip(&ends).enumerate() {
+            let len = dims[axis].checked_sub(begin).and_then(|n| n.checked_sub(end));
+            let len =
+                len.ok_or_else(|| OpError::mismatch("crops", begin + end, format!("up to {}", dims[axis])))?;
+            if len != dims[axis] {
+                out = out.slice(axis, begin, len, 1)?;
+            }
+        }
+        Ok(vec![out])
+    }
+}
+
+/// The `rank` elements of input `i`; an unknown one is `least` or more, as every known one must be.
+fn numbers(cx: &mut Infer, i: usize, rank: usize, least: i64) -> Result<Vec<SymExpr>, OpError> {
+    let range = Interval::new(least, i64::MAX).unwrap_or(Interval::DIM);
+    let Some(elements) = cx.input(i).elements().filter(|e| e.len() == rank) else {
+        return Ok((0..rank).map(|_| cx.unknown(range)).collect());
+    };
+    let mut numbers = Vec::with_capacity(rank);
+    for element in elements {
+        let interval = cx.interval(&element);
+        let Some(both) = interval.meet(range) else {
+            return Err(OpError::mismatch(
+                format!("an element of input {i}"),
+                interval,
+                format!("{least} or more"),
+            ));
+        };
+        numbers.push(if both == interval { element } else { cx.unknown(both) });
+    }
+    Ok(numbers)
+}
+
+/// A dim that every run divides without rest; the divisor is 1 or more.
+fn divided(cx: &mut Infer, dim: &SymExpr, divisor: &SymExpr) -> Result<SymExpr, OpError> {
+    if let (Some(dim), Some(by)) = (dim.as_const(), divisor.as_const())
+        && dim % by.max(1) != 0
+    {
+        return Err(OpError::mismatch("a size", dim, format!("a multiple of {by}")));
+    }
+    let parts = cx.floor_div(dim, divisor);
+    Ok(cx.as_dim(&parts).unwrap_or(parts))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_and_back() {
+        let data = Tensor::from_vec(&[1, 4], vec![1i32, 2, 3, 4]).unwrap();
+        let v = |values: [i64; 2]| Tensor::from_vec(&[2], values.to_vec()).unwrap();
+        let batch = SpaceBatch { to_batch: true };
+        let space = SpaceBatch { to_batch: false };
+        let out = batch.eval(&[data.clone(), v([1, 3]), v([0, 1]), v([0, 1])]).unwrap();
+        assert_eq!((out[0].dims(), out[0].to_i64_vec().unwrap()), (&[3, 2][..], vec![0, 3, 1, 4, 2, 0]));
+        let back = space.eval(&[out[0].clone(), v([1, 3]), v([0, 1]), v([0, 1])]).unwrap();
+        assert_eq!(back[0].to_i64_vec().unwrap(), [1, 2, 3, 4]);
+        assert!(space.eval(&[data, v([1, 3]), v([0, 0]), v([0, 0])]).is_err());
+    }
+}

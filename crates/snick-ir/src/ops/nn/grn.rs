@@ -1,0 +1,56 @@
+//! GRN-1: each position divided by the length of its channels.
+
+use smallvec::smallvec;
+use snick_tensor::Tensor;
+use snick_tensor::kernels::ReduceOp;
+
+use super::real::Real;
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+
+/// `x / sqrt(sum over axis 1 of x^2 + bias)`
+#[derive(Clone, PartialEq, Debug)]
+pub struct Grn {
+    /// What keeps the divisor from 0.
+    pub bias: f64,
+}
+
+impl OpDef for Grn {
+    const NAMES: &'static [OpName] = &[OpName::openvino("GRN", &[1])];
+    const ARITY: Arity = Arity::exactly(1);
+
+    fn parse(raw: &RawNode) -> Result<Self, OpError> {
+        Ok(Self { bias: raw.attrs.float("bias")?.unwrap_or(1.0) })
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        Attrs::new().with("bias", self.bias)
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        cx.expect_rank(0, "2 to 4", |rank| (2..=4).contains(&rank))?;
+        Ok(smallvec![Fact::new(cx.element_type(0), cx.shape(0).clone())])
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let [data] = inputs else { return Ok(Vec::new()) };
+        if data.rank() < 2 {
+            return Err(OpError::rank("data", data.rank(), "2 to 4"));
+        }
+        let x = Real::new(data)?;
+        let sum = ReduceOp::Sum.apply(x.times(&x)?.tensor(), &[1], true)?;
+        let length = Real::new(&sum)?.plus_number(self.bias)?.root()?;
+        Ok(vec![x.over(&length)?.rounded(data.element_type())?])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths() {
+        let x = Tensor::from_vec(&[1, 2], vec![3f32, 4.]).unwrap();
+        let out = Grn { bias: 0. }.eval(&[x]).unwrap();
+        assert_eq!(out[0].to_f32_vec().unwrap(), [0.6, 0.8]);
+    }
+}
