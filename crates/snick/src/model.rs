@@ -24,8 +24,6 @@ pub struct Model {
     pub notes: Vec<String>,
 }
 
-/// Reads a model by its extension: `.xml` (OpenVINO IR, its weights in the `.bin` beside it), `.onnx`, `.json` (serialised
-/// nGraph functions, or a DirectML description) or `.snick` (text form).
 /// Reads a model by its extension: `.xml` (OpenVINO IR, its weights in the `.bin` beside it), `.onnx`, `.json`
 /// (serialised nGraph functions, or a DirectML description) or `.snick` (text form).
 ///

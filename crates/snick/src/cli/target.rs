@@ -10,9 +10,6 @@ pub fn check(options: &ModelOptions, target: &Path) -> Result<(), Failure> {
     let weights = options.weights.clone().unwrap_or_else(|| options.model.with_extension("bin"));
     let real = |path: &Path| path.canonicalize().ok();
     let sources: Vec<PathBuf> = [options.model.as_path(), &weights].into_iter().filter_map(real).collect();
-    // Graphviz, DirectML and ONNX have no weights beside them.
-    let bin = target.with_extension("bin");
-    let has_weights = target.extension().is_some_and(|e| e != "dot" && e != "json" && e != "onnx");
     // Some formats have no weights beside them.
     let bin = target.with_extension("bin");
     let alone = ["dot", "json", "onnx"];
