@@ -121,6 +121,19 @@ pub mod nn {
     pub mod window;
 }
 
+/// Boxes out of feature maps, and sequences out of scores.
+pub mod detection {
+    pub mod ctc_greedy_decoder;
+    pub mod detection_output;
+    pub mod non_max_suppression;
+    pub mod prior_box;
+    pub mod proposal;
+    pub mod region_yolo;
+    pub mod reorg_yolo;
+    pub mod roi_pool;
+    pub mod settings;
+}
+
 /// Ops that own graphs, and layers of which only the ports are known.
 pub mod control {
     pub mod opaque;
@@ -217,6 +230,15 @@ ops! {
     ScaledDotProductAttention(nn::attention::ScaledDotProductAttention),
     ShuffleChannels(nn::shuffle_channels::ShuffleChannels),
     Softmax(nn::softmax::Softmax),
+    // detection
+    CtcGreedyDecoder(detection::ctc_greedy_decoder::CtcGreedyDecoder),
+    DetectionOutput(detection::detection_output::DetectionOutput),
+    NonMaxSuppression(detection::non_max_suppression::NonMaxSuppression),
+    PriorBox(detection::prior_box::PriorBox),
+    Proposal(detection::proposal::Proposal),
+    RegionYolo(detection::region_yolo::RegionYolo),
+    ReorgYolo(detection::reorg_yolo::ReorgYolo),
+    RoiPool(detection::roi_pool::RoiPool),
     // control
     SubGraph(control::subgraph::SubGraph),
 }
