@@ -8,5 +8,6 @@ mod expect;
 mod files;
 mod json;
 mod ops;
+mod slices;
 mod stages;
 mod tidy;

@@ -219,6 +219,18 @@ impl<'a> Attrs<'a> {
         })
     }
 
+    /// Real numbers, in XML separated by commas; `""` is the empty list.
+    pub fn floats(&self, name: &'static str) -> Got<Vec<f64>> {
+        self.parsed(name, "numbers separated by commas", |value| match value {
+            AttrValue::Floats(v) => Some(v.clone()),
+            AttrValue::Float(v) => Some(vec![*v]),
+            AttrValue::Ints(v) => Some(v.iter().map(|&i| i as f64).collect()),
+            AttrValue::Int(v) => Some(vec![*v as f64]),
+            AttrValue::Text(t) => list(t).map(|item| item.parse().ok()).collect(),
+            _ => None,
+        })
+    }
+
     /// Non-negative integers: strides, dilations, sizes.
     pub fn sizes(&self, name: &'static str) -> Got<SmallVec<[usize; 4]>> {
         let Some(ints) = self.ints(name)? else { return Ok(None) };

@@ -24,6 +24,8 @@ pub enum OpError {
     Clash { what: String, left: String, right: String },
     #[error("{what} = {value} is out of range, expected {expected}")]
     OutOfRange { what: String, value: i64, expected: String },
+    #[error("{entry} = {value} is out of range for axis {axis} of size {size} ({why})")]
+    NoSuchIndex { entry: String, value: i64, axis: usize, size: i64, why: &'static str },
     #[error("{what} is {got}, expected {expected}")]
     Mismatch { what: String, got: String, expected: String },
     #[error("{what} is not supported")]

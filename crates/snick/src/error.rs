@@ -18,7 +18,10 @@ pub enum Error {
     Npz { path: PathBuf, array: String, error: NpzError },
     #[error("{}: {error}", path.display())]
     Io { path: PathBuf, error: std::io::Error },
-    #[error("{}: snick writes .xml (OpenVINO IR), .json (DirectML), .snick (text form) and .dot (Graphviz)", path.display())]
+    #[error(
+        "{}: snick writes .xml (OpenVINO IR), .onnx, .json (DirectML), .snick (text form) and .dot (Graphviz)",
+        path.display()
+    )]
     Target { path: PathBuf },
     #[error("`{spec}`: {message}")]
     Shape { spec: String, message: String },

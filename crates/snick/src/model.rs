@@ -24,8 +24,8 @@ pub struct Model {
     pub notes: Vec<String>,
 }
 
-/// Reads a model by its extension: `.xml` (OpenVINO IR, its weights in the `.bin` beside it), `.json` (serialised nGraph
-/// functions, or a DirectML description) or `.snick` (text form).
+/// Reads a model by its extension: `.xml` (OpenVINO IR, its weights in the `.bin` beside it), `.onnx`, `.json`
+/// (serialised nGraph functions, or a DirectML description) or `.snick` (text form).
 ///
 /// ```
 /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/slice8_01_basic/model.xml");
@@ -136,8 +136,8 @@ impl Model {
     }
 
     /// Writes the inferred model in the format its file name ends in: `.xml` (OpenVINO IR), `.snick` (text form), both
-    /// with large constants in a `.bin` beside, `.json` (the slices of a canonical model as a DirectML description), or
-    /// `.dot` (Graphviz).
+    /// with large constants in a `.bin` beside, `.onnx`, `.json` (the slices of a canonical model as a DirectML
+    /// description), or `.dot` (Graphviz).
     ///
     /// ```
     /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/slice8_01_basic/model.xml");

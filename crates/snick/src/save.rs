@@ -35,6 +35,10 @@ pub(crate) fn save(graph: &Graph, path: &Path, options: SaveOptions) -> Result<(
             write_bytes(&path.with_extension("bin"), &files.bin)?;
             write_bytes(path, files.xml.as_bytes())
         }
+        Some("onnx") => {
+            let bytes = snick_emit::onnx::onnx(graph).map_err(|error| Error::Layer(*error))?;
+            write_bytes(path, &bytes)
+        }
         Some("json") => {
             let text = snick_emit::directml(graph, options.feature_level);
             write_bytes(path, text.map_err(|error| Error::Layer(*error))?.as_bytes())

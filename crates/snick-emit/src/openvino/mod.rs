@@ -10,6 +10,7 @@ mod xml;
 
 use snick_ir::{Graph, Info, Located, NodeId, OpError};
 
+pub(crate) use self::slices::legalise;
 use self::weights::Weights;
 use self::xml::Xml;
 
@@ -30,7 +31,7 @@ pub struct Files {
 /// # Errors
 /// The layer that the format cannot say: constants without weights, primitives without counterpart.
 pub fn openvino(graph: &Graph) -> Result<Files, Box<Located>> {
-    let graph = slices::legalise(graph)?;
+    let graph = legalise(graph)?;
     let mut writer = Writer::default();
     let attrs = graph.info.iter().filter(|info| info.name == "net").flat_map(|info| &info.attrs);
     writer.xml.declaration();

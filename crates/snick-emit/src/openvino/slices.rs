@@ -11,7 +11,7 @@ use snick_ir::{Attrs, Graph, Located, Node, NodeId, Op, OpError, RawNode, Value,
 use snick_tensor::Tensor;
 
 /// The graph with every primitive replaced, bodies included.
-pub(super) fn legalise(graph: &Graph) -> Result<Graph, Box<Located>> {
+pub(crate) fn legalise(graph: &Graph) -> Result<Graph, Box<Located>> {
     let mut graph = graph.clone();
     replace_all(&mut graph)?;
     Ok(graph)

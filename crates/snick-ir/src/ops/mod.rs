@@ -140,6 +140,27 @@ pub mod detection {
     pub mod settings;
 }
 
+/// Networks with a memory, a step or a whole sequence at a time.
+pub mod recurrent {
+    pub mod cell;
+    pub mod recurrent_cell;
+    pub mod recurrent_sequence;
+    pub mod shapes;
+    pub mod unroll;
+}
+
+/// Variables, which outlive a run.
+pub mod state {
+    pub mod assign;
+    pub mod read_value;
+
+    /// The variable that a layer reads or assigns.
+    fn variable_id(raw: &crate::RawNode) -> Result<String, crate::OpError> {
+        let id = raw.attrs.text("variable_id")?.ok_or(crate::attrs::missing("variable_id"))?;
+        Ok(id.to_string())
+    }
+}
+
 /// Ops that own graphs, and layers of which only the ports are known.
 pub mod control {
     pub mod opaque;
@@ -251,6 +272,12 @@ ops! {
     RegionYolo(detection::region_yolo::RegionYolo),
     ReorgYolo(detection::reorg_yolo::ReorgYolo),
     RoiPool(detection::roi_pool::RoiPool),
+    // recurrent
+    RecurrentCell(Box<recurrent::recurrent_cell::RecurrentCell>),
+    RecurrentSequence(Box<recurrent::recurrent_sequence::RecurrentSequence>),
+    // state
+    Assign(state::assign::Assign),
+    ReadValue(Box<state::read_value::ReadValue>),
     // control
     SubGraph(control::subgraph::SubGraph),
 }

@@ -159,12 +159,15 @@ impl Op {
 
     /// Whether the node stays though nobody reads it.
     pub fn is_root(&self) -> bool {
-        matches!(self, Self::Parameter(_) | Self::Result(_) | Self::Opaque(_) | Self::SubGraph(_))
+        matches!(
+            self,
+            Self::Parameter(_) | Self::Result(_) | Self::Opaque(_) | Self::SubGraph(_) | Self::Assign(_)
+        )
     }
 
     /// Whether equal constant inputs always give equal outputs.
     pub fn is_foldable(&self) -> bool {
-        !self.is_opaque()
+        !self.is_opaque() && !matches!(self, Self::Assign(_) | Self::ReadValue(_))
     }
 
     /// The bodies with their roles.

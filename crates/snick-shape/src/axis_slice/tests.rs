@@ -161,6 +161,114 @@ fn length_interval_is_the_exact_hull() {
     }
 }
 
+/// Every interval within 0..7, every bound from -9 to 9 or masked, every step from -4 to 4.
+#[test]
+fn length_interval_is_the_exact_hull_of_the_whole_space() {
+    let starts: Vec<Option<i64>> = (-9..=9).map(Some).chain([None]).collect();
+    let steps = [-4, -3, -2, -1, 1, 2, 3, 4];
+    for &start in &starts {
+        for &stop in &starts {
+            for step in steps {
+                let lengths: Vec<i64> = (0..=7).map(|dim| len(dim, start, stop, step)).collect();
+                let exact = |bound: Option<i64>| bound.map(Interval::exact);
+                for lo in 0..=7 {
+                    let (mut least, mut most) = (lengths[lo], lengths[lo]);
+                    for (hi, &at_hi) in lengths.iter().enumerate().skip(lo) {
+                        (least, most) = (least.min(at_hi), most.max(at_hi));
+                        let dim = of(lo as i64, hi as i64);
+                        let hull = length_interval(dim, exact(start), exact(stop), step);
+                        assert_eq!(hull, of(least, most), "{dim} {start:?}:{stop:?}:{step}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The same space as expressions: right at every value, as tight, and the symbol stays exactly if the size does.
+#[test]
+fn symbolic_length_is_right_over_the_whole_space() {
+    let starts: Vec<Option<i64>> = (-9..=9).map(Some).chain([None]).collect();
+    let bound = |b: Option<i64>| b.map_or(Bound::Masked, |v| Bound::At(v.into()));
+    for interval in [of(0, 7), of(1, 7), of(2, 5), of(0, 3), of(4, 7)] {
+        for &start in &starts {
+            for &stop in &starts {
+                for step in [-4, -3, -2, -1, 1, 2, 3, 4] {
+                    let mut symbols = Symbols::default();
+                    let dim = symbols.named("D", interval, Origin::default()).unwrap();
+                    let (a, b) = (bound(start), bound(stop));
+                    let result = length(&mut symbols, &dim, &a, &b, Some(step), Origin::default());
+                    let (mut keeps, mut hull) = (true, None::<Interval>);
+                    for v in interval.lo()..=interval.hi() {
+                        let expected = len(v, start, stop, step);
+                        let case = format!("{interval} {start:?}:{stop:?}:{step} at {v}");
+                        assert_eq!(symbols.eval(&result, &|_| Some(v)), Some(expected), "{case}");
+                        keeps &= expected == v;
+                        hull = Some(
+                            hull.map_or(Interval::exact(expected), |h| h.hull(Interval::exact(expected))),
+                        );
+                    }
+                    let case = format!("{interval} {start:?}:{stop:?}:{step}");
+                    assert_eq!(Some(symbols.interval(&result)), hull, "{case}");
+                    assert_eq!(result == dim, keeps, "{case}");
+                }
+            }
+        }
+    }
+}
+
+/// Where bounds follow the axis, the interval is the hull of what there can be.
+#[test]
+fn bounds_that_follow_the_axis_give_the_exact_hull() {
+    let make: [fn(&Symbols, &SymExpr) -> Option<SymExpr>; 5] = [
+        |s, d| s.sub(d, &3.into()),
+        |s, d| s.sub(&2.into(), d),
+        |s, d| s.floor_div(d, &2.into()),
+        |s, d| s.sub(d, &d.clone()),
+        |s, d| s.min(d, &4.into()),
+    ];
+    for sizes in [of(0, 6), of(2, 8)] {
+        for start in make {
+            for stop in make {
+                for step in [-2, -1, 1, 2] {
+                    let mut symbols = Symbols::default();
+                    let dim = symbols.named("D", sizes, Origin::default()).unwrap();
+                    let (start, stop) = (start(&symbols, &dim).unwrap(), stop(&symbols, &dim).unwrap());
+                    let (a, b) = (Bound::At(start.clone()), Bound::At(stop.clone()));
+                    let result = length(&mut symbols, &dim, &a, &b, Some(step), Origin::default());
+                    let lengths = (sizes.lo()..=sizes.hi()).map(|d| {
+                        let value = |e| symbols.eval(e, &|_| Some(d)).unwrap();
+                        Interval::exact(len(d, Some(value(&start)), Some(value(&stop)), step))
+                    });
+                    let hull = lengths.reduce(|a, b| a.hull(b)).unwrap();
+                    let shown = |e| symbols.display(e).to_string();
+                    let case = format!("{sizes} {}:{}:{step}", shown(&start), shown(&stop));
+                    assert_eq!(symbols.interval(&result), hull, "{case}");
+                }
+            }
+        }
+    }
+}
+
+/// Exporters write 2^31-1 for the end: the axis is no longer than that. Other large numbers are what they are.
+#[test]
+fn large_bounds_on_unbounded_axes() {
+    let at = |v: i64| Some(Interval::exact(v));
+    let (end, first) = (i64::from(i32::MAX), i64::from(i32::MIN));
+    let from = |lo| of(lo, i64::MAX);
+    let cases = [
+        (from(2), at(-2), at(end), 1, of(2, 2)),
+        (from(10), at(first), at(-1), 3, of(3, 715_827_883)),
+        (from(10), at(4_294_967_295), at(9), -3, of(0, 1_431_655_762)),
+        (from(10), at(first + 1), at(4), -3, from(0)),
+        (from(0), at(first), at(end), 1, of(0, end)),
+        (from(0), at(0), at(i64::MAX), end, from(0)),
+    ];
+    for (dim, start, stop, step, expected) in cases {
+        assert_eq!(length_interval(dim, start, stop, step), expected, "{dim} {start:?} {stop:?} {step}");
+    }
+}
+
 #[test]
 fn length_interval_on_unbounded_axes() {
     let at = |v: i64| Some(Interval::exact(v));

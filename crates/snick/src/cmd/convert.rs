@@ -14,7 +14,8 @@ use crate::cli::{model, target};
 pub struct Options {
     #[command(flatten)]
     model: ModelOptions,
-    /// The file to write; its extension says the format: .xml, .json (DirectML: the slices in canonical form), .snick, .dot
+    /// The file to write; its extension says the format: .xml, .onnx, .json (DirectML: the slices in canonical form),
+    /// .snick, .dot
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
     /// The feature level of a DirectML description

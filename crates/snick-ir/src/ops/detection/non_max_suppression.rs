@@ -215,7 +215,7 @@ impl Rule {
             for &(other, _) in picked.iter().skip(next.compared).rev() {
                 let (Some(a), Some(b)) = (boxes.get(next.box_index), boxes.get(other)) else { continue };
                 let overlap = a.overlap(b);
-                covered = overlap > self.overlap || (scale != 0.0 && overlap >= self.overlap);
+                covered = overlap >= self.overlap;
                 if covered {
                     break;
                 }

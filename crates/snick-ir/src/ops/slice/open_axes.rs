@@ -118,10 +118,10 @@ impl OpenAxes<'_> {
             let len = cx.output_dim(0, axis)?;
             axes.push((axis, clamped(cx, data, dim, &range, len)?));
         }
-        // Entries that name no axis of their own.
-        let mut wrong = columns.count.sub(cx, named)?;
-        for other in &columns.other_counts {
-            let (above, below) = (other.sub(cx, columns.count)?, columns.count.sub(cx, *other)?);
+        // 0 if every entry names an axis of its own, and the lists are of one length.
+        let mut wrong = Scalar::Number(0);
+        for &other in columns.other_counts.iter().chain([&named]) {
+            let (above, below) = (other.sub(cx, columns.count)?, columns.count.sub(cx, other)?);
             let apart = above.max(cx, below)?;
             wrong = wrong.add(cx, apart)?;
         }

@@ -307,7 +307,11 @@ fn print_part(part: Part) -> String {
 
 fn parse_part(text: &str) -> Option<Part> {
     match text.strip_prefix("in ") {
-        Some(interval) => interval.parse().ok().map(Part::Operand),
+        Some(interval) => {
+            // In a shape -1 stands for any size; here it is a number.
+            let exact = interval.parse().ok().map(Interval::exact);
+            exact.or_else(|| interval.parse().ok()).map(Part::Operand)
+        }
         None => text.parse().ok().map(Part::Static),
     }
 }

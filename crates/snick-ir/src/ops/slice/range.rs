@@ -119,12 +119,12 @@ impl Range {
         if (0..dim).contains(&start) {
             return Ok(AxisSlice { start, len: 1, step: 1 });
         }
-        let what = match &self.start {
+        let entry = match &self.start {
             Index::Entry { at, .. } => format!("begin[{at}]"),
             _ => "begin".to_string(),
         };
-        let axis = format!("-{dim}..{} for axis {} of size {dim} (shrink_axis_mask)", dim - 1, self.axis);
-        Err(OpError::out_of_range(what, index, axis))
+        let (axis, why) = (self.axis, "shrink_axis_mask");
+        Err(OpError::NoSuchIndex { entry, value: index, axis, size: dim, why })
     }
 
     /// How many elements the range selects of an axis, as a dim.

@@ -9,7 +9,7 @@ use super::open_axes::OpenAxes;
 use super::primitive::select_elements;
 use super::range::{Index, Range, common_count, entries_of, entry_count, facts_of, select};
 use crate::rewrite::{Lowered, Patch};
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axes};
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
 
 /// OpenVINO Slice-8. Inputs: data, start, stop, step, and maybe axes; without axes the first ones are sliced. The
 /// indices are vectors of one length and of any integer type each.
@@ -44,10 +44,16 @@ impl Slice8 {
                 format!("at most {rank}"),
             ));
         }
+        // On whichever axis: a step of 0 is wrong on all.
+        for (at, step) in entries_of(inputs[3]).iter().flatten().enumerate() {
+            if step.as_const() == Some(0) {
+                return Err(OpError::out_of_range(format!("step[{at}]"), 0, "any step but 0"));
+            }
+        }
         let axes: SmallVec<[usize; 4]> = match (inputs.get(4), count) {
             (None, Some(count)) => (0..count).collect(),
             (Some(axes), Some(_)) => match known_axes(axes) {
-                Some(axes) => normalize_axes(&axes, rank)?,
+                Some(axes) => named_axes(&axes, rank)?,
                 None => return Ok(Ranges::Unknown(count)),
             },
             (_, None) => return Ok(Ranges::Unknown(None)),
@@ -62,9 +68,7 @@ impl Slice8 {
             step: entry(2, at),
             single: false,
         });
-        let ranges: Vec<Range> = ranges.collect();
-        ranges.iter().try_for_each(|range| range.check_step("step"))?;
-        Ok(Ranges::Known(ranges))
+        Ok(Ranges::Known(ranges.collect()))
     }
 }
 
@@ -140,6 +144,22 @@ impl OpDef for Slice8 {
             Ranges::Unknown(count) => OpenAxes { rank, count, inputs: &facts }.lower(cx),
         }
     }
+}
+
+/// The axes counted from the first. A clash is told with the entry that makes it.
+fn named_axes(axes: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
+    let mut named: SmallVec<[usize; 4]> = SmallVec::new();
+    for (at, &axis) in axes.iter().enumerate() {
+        let entry = || format!("axes[{at}]");
+        let normal = normalize_axis(axis, rank).map_err(|_| {
+            OpError::out_of_range(entry(), axis, format!("-{rank}..{} for rank {rank}", rank as i64 - 1))
+        })?;
+        if named.contains(&normal) {
+            return Err(OpError::out_of_range(entry(), axis, "no axis twice"));
+        }
+        named.push(normal);
+    }
+    Ok(named)
 }
 
 fn known_axes(axes: &Fact) -> Option<SmallVec<[i64; 4]>> {

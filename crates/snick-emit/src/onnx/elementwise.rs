@@ -1,0 +1,252 @@
+//! Ops on one element at a time, and conversions.
+
+use snick_ir::OpError;
+use snick_tensor::ElementType;
+
+use super::emitter::{Emitter, Written, float, int, text};
+use super::table::Form::{self, By, Numpy, Real, Same};
+use super::writer::number_of;
+
+pub(super) const ROWS: &[(&str, Form)] = &[
+    ("Abs", Same("Abs")),
+    ("Acos", Real("Acos")),
+    ("Acosh", Real("Acosh")),
+    ("Add", Numpy("Add")),
+    ("Asin", Real("Asin")),
+    ("Asinh", Real("Asinh")),
+    ("Atan", Real("Atan")),
+    ("Atanh", Real("Atanh")),
+    ("BitwiseAnd", By(|e| bitwise(e, "BitwiseAnd", "And"))),
+    ("BitwiseLeftShift", By(|e| shift(e, "LEFT"))),
+    ("BitwiseNot", By(|e| bitwise(e, "BitwiseNot", "Not"))),
+    ("BitwiseOr", By(|e| bitwise(e, "BitwiseOr", "Or"))),
+    ("BitwiseRightShift", By(|e| shift(e, "RIGHT"))),
+    ("BitwiseXor", By(|e| bitwise(e, "BitwiseXor", "Xor"))),
+    ("Ceiling", Real("Ceil")),
+    ("Clamp", By(clamp)),
+    ("Convert", By(convert)),
+    ("ConvertLike", Same("CastLike")),
+    ("Cos", Real("Cos")),
+    ("Cosh", Real("Cosh")),
+    ("Divide", By(divide)),
+    ("Elu", By(|e| with_alpha(e, "Elu"))),
+    ("Equal", Numpy("Equal")),
+    ("Erf", Same("Erf")),
+    ("Exp", Real("Exp")),
+    ("Floor", Real("Floor")),
+    ("FloorMod", By(floor_mod)),
+    ("Gelu", By(gelu)),
+    ("Greater", Numpy("Greater")),
+    ("GreaterEqual", Numpy("GreaterOrEqual")),
+    (
+        "HSigmoid",
+        By(|e| e.last("HardSigmoid", &e.inputs(), vec![float("alpha", 1.0 / 6.0), float("beta", 0.5)])),
+    ),
+    ("HSwish", Real("HardSwish")),
+    ("HardSigmoid", By(hard_sigmoid)),
+    ("IsFinite", By(is_finite)),
+    ("IsInf", By(is_inf)),
+    ("IsNaN", Real("IsNaN")),
+    ("Less", Numpy("Less")),
+    ("LessEqual", Numpy("LessOrEqual")),
+    ("Log", Real("Log")),
+    ("LogicalAnd", Numpy("And")),
+    ("LogicalNot", Same("Not")),
+    ("LogicalOr", Numpy("Or")),
+    ("LogicalXor", Numpy("Xor")),
+    ("Maximum", Numpy("Max")),
+    ("Minimum", Numpy("Min")),
+    ("Mish", Real("Mish")),
+    (
+        "Mod",
+        By(|e| {
+            expect_numpy(e)?;
+            e.last("Mod", &e.inputs(), vec![int("fmod", 1)])
+        }),
+    ),
+    ("Multiply", Numpy("Mul")),
+    ("Negative", Same("Neg")),
+    ("NotEqual", By(not_equal)),
+    ("PReLU", By(prelu)),
+    ("Power", Numpy("Pow")),
+    ("ReLU", Same("Relu")),
+    ("Round", By(round)),
+    ("Select", Numpy("Where")),
+    ("Selu", By(selu)),
+    ("Sigmoid", Real("Sigmoid")),
+    ("Sign", Same("Sign")),
+    ("Sin", Real("Sin")),
+    ("Sinh", Real("Sinh")),
+    ("SoftPlus", Real("Softplus")),
+    ("SoftSign", Real("Softsign")),
+    ("Sqrt", Real("Sqrt")),
+    ("SquaredDifference", By(squared_difference)),
+    ("Subtract", Numpy("Sub")),
+    ("Swish", By(swish)),
+    ("Tan", Real("Tan")),
+    ("Tanh", Real("Tanh")),
+    ("Xor", Numpy("Xor")),
+];
+
+/// ONNX brings shapes together in one way only.
+pub(super) fn expect_numpy(e: &Emitter) -> Written {
+    match e.word("auto_broadcast")?.as_str() {
+        "" | "numpy" | "none" => Ok(()),
+        other => Err(OpError::unsupported(format!("auto_broadcast `{other}` in ONNX"))),
+    }
+}
+
+/// Booleans have operators of their own.
+fn bitwise(e: &mut Emitter, op: &str, of_booleans: &str) -> Written {
+    expect_numpy(e)?;
+    let boolean = e.element_type(0)? == ElementType::Boolean;
+    e.last(if boolean { of_booleans } else { op }, &e.inputs(), vec![])
+}
+
+fn shift(e: &mut Emitter, direction: &str) -> Written {
+    expect_numpy(e)?;
+    let element_type = e.element_type(0)?;
+    if element_type.is_signed() {
+        return Err(OpError::unsupported(format!("shifts of {element_type} in ONNX")));
+    }
+    e.last("BitShift", &e.inputs(), vec![text("direction", direction)])
+}
+
+fn clamp(e: &mut Emitter) -> Written {
+    let element_type = e.element_type(0)?;
+    let mut inputs = vec![e.input(0)?];
+    for name in ["min", "max"] {
+        let bound = e.attrs.float(name)?.ok_or(OpError::MissingAttribute { name })?;
+        // Bounds of integers are rounded inwards.
+        let bound = match (element_type.is_float(), name) {
+            (true, _) => bound,
+            (false, "min") => bound.ceil(),
+            (false, _) => bound.floor(),
+        };
+        inputs.push(e.number(element_type, bound)?);
+    }
+    e.last("Clip", &inputs, vec![])
+}
+
+fn convert(e: &mut Emitter) -> Written {
+    let name = "destination_type";
+    let to = e.attrs.element_type(name)?.ok_or(OpError::MissingAttribute { name })?;
+    e.last("Cast", &e.inputs(), vec![int("to", number_of(to)?.into())])
+}
+
+/// ONNX divides integers towards zero; where the layer rounds down, the remainder is taken away first.
+fn divide(e: &mut Emitter) -> Written {
+    expect_numpy(e)?;
+    let (x, y) = (e.input(0)?, e.input(1)?);
+    let element_type = e.element_type(0)?;
+    let rounds_down = e.attrs.bool("m_pythondiv")?.unwrap_or(true);
+    if element_type.is_float() || !element_type.is_signed() || !rounds_down {
+        return e.last("Div", &[x, y], vec![]);
+    }
+    let remainder = e.node("Mod", &[&x, &y], vec![int("fmod", 0)]);
+    let whole = e.node("Sub", &[x, remainder], vec![]);
+    e.last("Div", &[whole, y], vec![])
+}
+
+/// ONNX has the remainder with the sign of the divisor for integers only.
+fn floor_mod(e: &mut Emitter) -> Written {
+    expect_numpy(e)?;
+    let (x, y) = (e.input(0)?, e.input(1)?);
+    if !e.element_type(0)?.is_float() {
+        return e.last("Mod", &[x, y], vec![int("fmod", 0)]);
+    }
+    // The remainder with the sign of the dividend is moved by one divisor where the signs differ.
+    let remainder = e.node("Mod", &[&x, &y], vec![int("fmod", 1)]);
+    let zero = e.number(e.element_type(0)?, 0.0)?;
+    let [below, divisor_below] = [&remainder, &y].map(|value| e.node("Less", &[value, &zero], vec![]));
+    let differ = e.node("Xor", &[below, divisor_below], vec![]);
+    let exact = e.node("Equal", &[&remainder, &zero], vec![]);
+    let inexact = e.node("Not", &[exact], vec![]);
+    let moves = e.node("And", &[differ, inexact], vec![]);
+    let moved = e.node("Add", &[&remainder, &y], vec![]);
+    e.last("Where", &[moves, moved, remainder], vec![])
+}
+
+fn with_alpha(e: &mut Emitter, op: &str) -> Written {
+    let alpha = e.attrs.float("alpha")?.unwrap_or(1.0);
+    e.last(op, &e.inputs(), vec![float("alpha", alpha)])
+}
+
+fn gelu(e: &mut Emitter) -> Written {
+    let mode = if e.word("approximation_mode")? == "tanh" { "tanh" } else { "none" };
+    e.last("Gelu", &e.inputs(), vec![text("approximate", mode)])
+}
+
+fn hard_sigmoid(e: &mut Emitter) -> Written {
+    let (alpha, beta) = (e.fixed_float(1, "alpha")?, e.fixed_float(2, "beta")?);
+    let x = e.input(0)?;
+    e.last("HardSigmoid", &[x], vec![float("alpha", alpha), float("beta", beta)])
+}
+
+fn selu(e: &mut Emitter) -> Written {
+    let (alpha, gamma) = (e.fixed_float(1, "alpha")?, e.fixed_float(2, "lambda")?);
+    let x = e.input(0)?;
+    e.last("Selu", &[x], vec![float("alpha", alpha), float("gamma", gamma)])
+}
+
+fn is_finite(e: &mut Emitter) -> Written {
+    let x = e.input(0)?;
+    let (infinite, nan) = (e.node("IsInf", &[&x], vec![]), e.node("IsNaN", &[&x], vec![]));
+    let either = e.node("Or", &[infinite, nan], vec![]);
+    e.last("Not", &[either], vec![])
+}
+
+fn is_inf(e: &mut Emitter) -> Written {
+    let flag = |name| Ok::<_, OpError>(i64::from(e.attrs.bool(name)?.unwrap_or(true)));
+    let (negative, positive) = (flag("detect_negative")?, flag("detect_positive")?);
+    let attrs = vec![int("detect_negative", negative), int("detect_positive", positive)];
+    e.last("IsInf", &e.inputs(), attrs)
+}
+
+fn not_equal(e: &mut Emitter) -> Written {
+    expect_numpy(e)?;
+    let equal = e.node("Equal", &e.inputs(), vec![]);
+    e.last("Not", &[equal], vec![])
+}
+
+/// A slope of one axis belongs to the channels; ONNX would lay it along the last axis.
+fn prelu(e: &mut Emitter) -> Written {
+    let (x, mut slope) = (e.input(0)?, e.input(1)?);
+    let single = e.fact(1)?.shape.as_static().is_some_and(|dims| dims.iter().all(|&dim| dim == 1));
+    let (rank, slopes) = (e.rank(0)?, e.rank(1)?);
+    if slopes == 1 && rank > 2 && !single {
+        let mut sizes = vec![1; rank - 1];
+        sizes[0] = -1;
+        let sizes = e.vector(&sizes)?;
+        slope = e.node("Reshape", &[slope, sizes], vec![]);
+    } else if slopes > rank || (slopes == 1 && rank < 2 && !single) {
+        return Err(OpError::unsupported("a slope of more axes than the data in ONNX"));
+    }
+    e.last("PRelu", &[x, slope], vec![])
+}
+
+/// Halves away from zero: `sign(x) * floor(|x| + 1/2)`.
+fn round(e: &mut Emitter) -> Written {
+    let (x, element_type) = (e.input(0)?, e.element_type(0)?);
+    if e.word("mode")? != "half_away_from_zero" {
+        return e.last("Round", &[x], vec![]);
+    }
+    let half = e.number(element_type, 0.5)?;
+    let (size, sign) = (e.node("Abs", &[&x], vec![]), e.node("Sign", &[&x], vec![]));
+    let above = e.node("Add", &[size, half], vec![]);
+    let whole = e.node("Floor", &[above], vec![]);
+    e.last("Mul", &[sign, whole], vec![])
+}
+
+fn squared_difference(e: &mut Emitter) -> Written {
+    expect_numpy(e)?;
+    let difference = e.node("Sub", &e.inputs(), vec![]);
+    e.last("Mul", &[&difference, &difference], vec![])
+}
+
+fn swish(e: &mut Emitter) -> Written {
+    let x = e.input(0)?;
+    let scaled = if e.len() > 1 { e.node("Mul", &e.inputs(), vec![]) } else { x.clone() };
+    let gate = e.node("Sigmoid", &[scaled], vec![]);
+    e.last("Mul", &[x, gate], vec![])
+}

@@ -1,0 +1,90 @@
+//! A name for every value: its tensor name, or that of its layer; no two alike.
+
+use std::collections::{HashMap, HashSet};
+
+use snick_ir::{Graph, NodeId, Op, Value};
+
+/// Names of values.
+pub(super) struct Names {
+    by_value: HashMap<Value, String>,
+    taken: HashSet<String>,
+    nodes: HashSet<String>,
+}
+
+impl Names {
+    /// Names all outputs. What users know comes first: inputs and outputs keep their names.
+    pub(super) fn new(graph: &Graph, order: &[NodeId]) -> Self {
+        let mut names = Self { by_value: HashMap::new(), taken: HashSet::new(), nodes: HashSet::new() };
+        let parameters: Vec<Value> = graph.parameters().map(|node| Value { node, port: 0 }).collect();
+        let results: Vec<(NodeId, Value)> = graph
+            .results()
+            .filter_map(|id| Some((id, graph.inputs(id).first().copied().flatten()?)))
+            .collect();
+        for &value in &parameters {
+            names.give(value, own_name(graph, value));
+        }
+        for &(id, value) in &results {
+            // Of several tensor names the one that the Result has, too.
+            let names_of_value = graph.output(value).map(|out| out.names()).unwrap_or_default();
+            let layer = graph.node(id).name.to_string();
+            let name = match names_of_value.first() {
+                Some(first) if !names_of_value.contains(&layer) => first.clone(),
+                _ => layer,
+            };
+            if !names.by_value.contains_key(&value) {
+                names.give(value, name);
+            }
+        }
+        for &id in order.iter().filter(|&&id| !matches!(graph.node(id).op, Op::Result(_))) {
+            for (port, _) in (0..).zip(&graph.node(id).outs) {
+                let value = Value { node: id, port };
+                if !names.by_value.contains_key(&value) {
+                    names.give(value, own_name(graph, value));
+                }
+            }
+        }
+        names
+    }
+
+    fn give(&mut self, value: Value, name: String) {
+        let name = self.fresh(&name);
+        self.by_value.insert(value, name);
+    }
+
+    /// The name for a value, or the name with a number behind it.
+    pub(super) fn fresh(&mut self, name: &str) -> String {
+        unlike(&mut self.taken, if name.is_empty() { "value" } else { name })
+    }
+
+    /// The name for a node, or the name with a number behind it.
+    pub(super) fn node(&mut self, name: &str) -> String {
+        unlike(&mut self.nodes, name)
+    }
+
+    /// The name of a value.
+    pub(super) fn of(&self, value: Value) -> String {
+        self.by_value.get(&value).cloned().unwrap_or_default()
+    }
+}
+
+/// The name, or the name with a number behind it that makes it unlike all others.
+fn unlike(taken: &mut HashSet<String>, name: &str) -> String {
+    let mut found = name.to_string();
+    let mut number = 1;
+    while !taken.insert(found.clone()) {
+        number += 1;
+        found = format!("{name}~{number}");
+    }
+    found
+}
+
+/// The first tensor name, or the layer's name with the port.
+fn own_name(graph: &Graph, value: Value) -> String {
+    let node = graph.node(value.node);
+    let tensor_name = graph.output(value).and_then(|out| out.names().first());
+    match (tensor_name, value.port) {
+        (Some(name), _) => name.clone(),
+        (None, 0) => node.name.to_string(),
+        (None, port) => format!("{}:{port}", node.name),
+    }
+}

@@ -1,0 +1,137 @@
+//! Ops on shapes, and reductions.
+
+use snick_ir::OpError;
+use snick_tensor::ElementType;
+
+use super::emitter::{Emitter, Written, int};
+use super::table::Form::{self, By, Same};
+use super::writer::number_of;
+
+pub(super) const ROWS: &[(&str, Form)] = &[
+    ("Broadcast", By(broadcast)),
+    ("CumSum", By(cum_sum)),
+    ("Identity", Same("Identity")),
+    ("Range", By(range)),
+    ("ReduceL1", By(|e| reduce(e, "ReduceL1"))),
+    ("ReduceL2", By(|e| reduce(e, "ReduceL2"))),
+    ("ReduceLogicalAnd", By(|e| reduce_booleans(e, true))),
+    ("ReduceLogicalOr", By(|e| reduce_booleans(e, false))),
+    ("ReduceMax", By(|e| reduce(e, "ReduceMax"))),
+    ("ReduceMean", By(|e| reduce(e, "ReduceMean"))),
+    ("ReduceMin", By(|e| reduce(e, "ReduceMin"))),
+    ("ReduceProd", By(|e| reduce(e, "ReduceProd"))),
+    ("ReduceSum", By(|e| reduce(e, "ReduceSum"))),
+    ("Reshape", By(reshape)),
+    ("ShapeOf", By(shape_of)),
+    ("Squeeze", By(squeeze)),
+    ("Unsqueeze", By(unsqueeze)),
+];
+
+fn broadcast(e: &mut Emitter) -> Written {
+    match e.word("mode")?.as_str() {
+        "numpy" | "bidirectional" if e.len() == 2 => {
+            let (x, shape) = (e.input(0)?, e.input_i64(1)?);
+            e.last("Expand", &[x, shape], vec![])
+        }
+        mode => Err(OpError::unsupported(format!("mode `{mode}` in ONNX"))),
+    }
+}
+
+fn cum_sum(e: &mut Emitter) -> Written {
+    let attrs =
+        vec![int("exclusive", e.flag("exclusive")?.into()), int("reverse", e.flag("reverse")?.into())];
+    let (x, axis) = (e.input(0)?, e.input_i64(1)?);
+    e.last("CumSum", &[x, axis], attrs)
+}
+
+/// All three numbers have the type of the result.
+fn range(e: &mut Emitter) -> Written {
+    let target = match e.attrs.element_type("output_type")? {
+        Some(element_type) if element_type != ElementType::Dynamic => element_type,
+        _ => e.element_type(0)?,
+    };
+    let mut inputs = Vec::new();
+    for i in 0..e.len() {
+        let from = e.element_type(i)?;
+        if from.is_float() && !target.is_float() {
+            return Err(OpError::unsupported(format!("a range of {target} by {from} in ONNX")));
+        }
+        inputs.push(e.cast(e.input(i)?, from, target)?);
+    }
+    e.last("Range", &inputs, vec![])
+}
+
+fn reduction_operands(e: &mut Emitter) -> Result<(Vec<String>, Vec<snick_onnx::Attribute>), OpError> {
+    let axes = match e.rank(1)? {
+        0 => e.input_as_vector(1)?,
+        _ => e.input_i64(1)?,
+    };
+    // Without axes the layer does nothing, where ONNX by itself would take all.
+    let attrs = vec![int("keepdims", e.flag("keep_dims")?.into()), int("noop_with_empty_axes", 1)];
+    Ok((vec![e.input(0)?, axes], attrs))
+}
+
+fn reduce(e: &mut Emitter, op: &str) -> Written {
+    let (inputs, attrs) = reduction_operands(e)?;
+    e.last(op, &inputs, attrs)
+}
+
+/// Booleans are counted: some are true if their number is not 0, all if none is false.
+fn reduce_booleans(e: &mut Emitter, all: bool) -> Written {
+    let (mut inputs, attrs) = reduction_operands(e)?;
+    if all {
+        inputs[0] = e.node("Not", &[&inputs[0]], vec![]);
+    }
+    inputs[0] = e.cast(inputs[0].clone(), ElementType::Boolean, ElementType::I64)?;
+    let count = e.node("ReduceSum", &inputs, attrs);
+    let to_boolean = vec![int("to", number_of(ElementType::Boolean)?.into())];
+    if !all {
+        return e.last("Cast", &[count], to_boolean);
+    }
+    let some = e.node("Cast", &[count], to_boolean);
+    e.last("Not", &[some], vec![])
+}
+
+/// A 0 copies the size of the same axis, or is a size: for ONNX an attribute says which.
+fn reshape(e: &mut Emitter) -> Written {
+    let copies = e.flag("special_zero")?;
+    let zeros = e.known(1).is_none_or(|sizes| sizes.contains(&0));
+    let (x, sizes) = (e.input(0)?, e.input_i64(1)?);
+    let attrs = if copies || !zeros { vec![] } else { vec![int("allowzero", 1)] };
+    e.last("Reshape", &[x, sizes], attrs)
+}
+
+fn shape_of(e: &mut Emitter) -> Written {
+    let x = e.input(0)?;
+    match e.word("output_type")?.as_str() {
+        "i32" => {
+            let shape = e.node("Shape", &[x], vec![]);
+            e.last("Cast", &[shape], vec![int("to", number_of(ElementType::I32)?.into())])
+        }
+        _ => e.last("Shape", &[x], vec![]),
+    }
+}
+
+fn squeeze(e: &mut Emitter) -> Written {
+    if e.flag("allow_axis_skip")? {
+        return Err(OpError::unsupported("allow_axis_skip in ONNX"));
+    }
+    let mut inputs = vec![e.input(0)?];
+    // Without axes all of size 1 go, also where a list of axes is there and empty.
+    if e.len() > 1 && e.known(1).is_none_or(|axes| !axes.is_empty()) {
+        inputs.push(axes(e)?);
+    }
+    e.last("Squeeze", &inputs, vec![])
+}
+
+fn unsqueeze(e: &mut Emitter) -> Written {
+    let (x, axes) = (e.input(0)?, axes(e)?);
+    e.last("Unsqueeze", &[x, axes], vec![])
+}
+
+fn axes(e: &mut Emitter) -> Result<String, OpError> {
+    match e.rank(1)? {
+        0 => e.input_as_vector(1),
+        _ => e.input_i64(1),
+    }
+}

@@ -1,0 +1,50 @@
+//! The table of ops: what ONNX calls each, and the functions for those that are more than a name.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use snick_ir::OpError;
+
+use super::emitter::{Emitter, Written};
+use super::{elementwise, movement, nn, shape, slices};
+
+/// How an op is written.
+#[derive(Copy, Clone)]
+pub(super) enum Form {
+    /// The operator of this name, with the same inputs and no attributes.
+    Same(&'static str),
+    /// The same, of real numbers only.
+    Real(&'static str),
+    /// The same, where shapes are brought together as numpy does it.
+    Numpy(&'static str),
+    /// Whatever the function writes.
+    By(fn(&mut Emitter) -> Written),
+}
+
+static TABLE: LazyLock<HashMap<&'static str, Form>> = LazyLock::new(|| {
+    let families = [elementwise::ROWS, movement::ROWS, nn::ROWS, shape::ROWS, slices::ROWS];
+    families.into_iter().flatten().copied().collect()
+});
+
+/// Writes a layer, or answers that ONNX cannot say it.
+pub(super) fn emit(e: &mut Emitter) -> Written {
+    let name = e.node.op.type_name();
+    let form = TABLE.get(name).copied().filter(|_| !e.node.op.is_opaque());
+    let inputs = e.inputs();
+    match form {
+        Some(Form::Same(op)) => e.last(op, &inputs, vec![]),
+        Some(Form::Real(op)) => {
+            let element_type = e.element_type(0)?;
+            if !element_type.is_float() {
+                return Err(OpError::unsupported(format!("`{name}` of {element_type} in ONNX")));
+            }
+            e.last(op, &inputs, vec![])
+        }
+        Some(Form::Numpy(op)) => {
+            elementwise::expect_numpy(e)?;
+            e.last(op, &inputs, vec![])
+        }
+        Some(Form::By(write)) => write(e),
+        None => Err(OpError::unsupported(format!("`{name}` in ONNX"))),
+    }
+}

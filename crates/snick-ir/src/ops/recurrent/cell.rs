@@ -1,0 +1,150 @@
+//! What the recurrent ops share: which cell, its attributes, how its gates lie in the weights.
+
+use crate::attrs::{AttrValue, missing};
+use crate::{Arity, Attrs, OpError, RawNode};
+
+/// Which cell.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// Long short-term memory: states H and C, gates f, i, c, o.
+    Lstm(Option<Legacy>),
+    /// Gated recurrent unit: gates z, r, h.
+    Gru {
+        /// Whether the reset gate is applied after the product with R; the bias of that product stands apart then.
+        linear_before_reset: bool,
+    },
+    /// One gate.
+    Rnn,
+}
+
+/// What LSTMs of opset1 also say.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Legacy {
+    /// Order of the gates in the weights, a letter each.
+    pub weights_format: &'static str,
+    /// Whether the forget gate is `1 - i`.
+    pub input_forget: bool,
+}
+
+const WEIGHTS_FORMATS: &[(&str, &str)] =
+    &[("fico", "fico"), ("icof", "icof"), ("ifco", "ifco"), ("ifoc", "ifoc"), ("iofc", "iofc")];
+
+impl Kind {
+    /// States that go from step to step.
+    pub fn states(self) -> usize {
+        if matches!(self, Self::Lstm(_)) { 2 } else { 1 }
+    }
+
+    /// Blocks of rows in W and R.
+    pub fn gates(self) -> usize {
+        match self {
+            Self::Lstm(_) => 4,
+            Self::Gru { .. } => 3,
+            Self::Rnn => 1,
+        }
+    }
+
+    /// Blocks of the bias.
+    pub fn biases(self) -> usize {
+        match self {
+            Self::Gru { linear_before_reset: true } => 4,
+            _ => self.gates(),
+        }
+    }
+
+    /// Number of inputs, of which `more` are not those of a cell.
+    pub fn arity(self, more: usize) -> Arity {
+        let least = 4 + self.states() + more;
+        match self {
+            Self::Lstm(Some(_)) => Arity::between(least, least + 1),
+            _ => Arity::exactly(least),
+        }
+    }
+
+    fn default_activations(self) -> &'static [&'static str] {
+        match self {
+            Self::Lstm(_) => &["sigmoid", "tanh", "tanh"],
+            Self::Gru { .. } => &["sigmoid", "tanh"],
+            Self::Rnn => &["tanh"],
+        }
+    }
+}
+
+/// A cell and its attributes. Sizes come from the weights: `hidden_size` is written down and not heeded, as in
+/// OpenVINO.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Cell {
+    /// Which cell.
+    pub kind: Kind,
+    /// Size of a state, as the file says it.
+    pub hidden_size: i64,
+    /// Functions by name: of the gates, of the new content, of C on its way to H.
+    pub activations: Vec<String>,
+    /// First parameters of the functions.
+    pub activations_alpha: Vec<f64>,
+    /// Second parameters of the functions.
+    pub activations_beta: Vec<f64>,
+    /// What goes into a function is kept within `-clip..clip`, if that is positive.
+    pub clip: f64,
+}
+
+impl Cell {
+    /// The attributes that a cell and its sequence share; the first letter of the type tells which it is.
+    pub fn parse(raw: &RawNode) -> Result<Self, OpError> {
+        let attrs = &raw.attrs;
+        let kind = match raw.op_type.as_bytes().first().map(u8::to_ascii_lowercase) {
+            Some(b'l') if raw.since == 1 => Kind::Lstm(Some(Legacy {
+                weights_format: attrs.choice("weights_format", WEIGHTS_FORMATS)?.unwrap_or("ifco"),
+                input_forget: attrs.bool("input_forget")?.unwrap_or(false),
+            })),
+            Some(b'l') => Kind::Lstm(None),
+            Some(b'g') => {
+                Kind::Gru { linear_before_reset: attrs.bool("linear_before_reset")?.unwrap_or(false) }
+            }
+            _ => Kind::Rnn,
+        };
+        let activations = attrs.texts("activations")?.filter(|names| !names.is_empty());
+        let default = || kind.default_activations().iter().map(|name| name.to_string()).collect();
+        Ok(Self {
+            kind,
+            hidden_size: attrs.int("hidden_size")?.ok_or(missing("hidden_size"))?,
+            activations: activations.unwrap_or_else(default),
+            activations_alpha: attrs.floats("activations_alpha")?.unwrap_or_default(),
+            activations_beta: attrs.floats("activations_beta")?.unwrap_or_default(),
+            clip: attrs.float("clip")?.unwrap_or(0.0),
+        })
+    }
+
+    /// The attributes.
+    pub fn attrs(&self) -> Attrs<'static> {
+        let mut attrs = Attrs::new().with("hidden_size", self.hidden_size);
+        attrs.push("activations".into(), AttrValue::Texts(self.activations.clone()));
+        attrs.push("activations_alpha".into(), AttrValue::Floats(self.activations_alpha.clone()));
+        attrs.push("activations_beta".into(), AttrValue::Floats(self.activations_beta.clone()));
+        let attrs = attrs.with("clip", self.clip);
+        match self.kind {
+            Kind::Lstm(Some(Legacy { weights_format, input_forget })) => {
+                attrs.with("input_forget", input_forget).with("weights_format", weights_format)
+            }
+            Kind::Gru { linear_before_reset } => attrs.with("linear_before_reset", linear_before_reset),
+            _ => attrs,
+        }
+    }
+
+    /// The function at a place of `activations`, what goes into it clipped if `clipped`.
+    pub fn function(&self, place: usize, clipped: bool) -> Result<impl Fn(f32) -> f32 + use<>, OpError> {
+        let named = self.activations.get(place).map(String::as_str);
+        let name = named.or_else(|| self.kind.default_activations().get(place).copied()).unwrap_or("tanh");
+        let parameter = |list: &[f64], default: f32| list.get(place).map_or(default, |&v| v as f32);
+        let (alpha, beta) = (parameter(&self.activations_alpha, 0.2), parameter(&self.activations_beta, 0.5));
+        let function: fn(f32, f32, f32) -> f32 = match name.to_ascii_lowercase().as_str() {
+            "sigmoid" => |x, _, _| 1.0 / (1.0 + (-x).exp()),
+            "tanh" => |x, _, _| x.tanh(),
+            "relu" => |x, _, _| x.max(0.0),
+            "hardsigmoid" => |x, alpha, beta| (alpha * x + beta).clamp(0.0, 1.0),
+            _ => return Err(OpError::unsupported(format!("activation {name}"))),
+        };
+        let clip = Some(self.clip as f32).filter(|&clip| clipped && clip > 0.0);
+        Ok(move |x: f32| function(clip.map_or(x, |clip| x.clamp(-clip, clip)), alpha, beta))
+    }
+}

@@ -1,0 +1,68 @@
+//! LSTMCell-1, LSTMCell-4, GRUCell-3, RNNCell-1: one step of a recurrent network.
+
+use smallvec::smallvec;
+use snick_shape::Shape;
+use snick_tensor::Tensor;
+
+use super::cell::{Cell, Kind};
+use super::shapes::sizes;
+use super::unroll::{Unroll, unroll};
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+
+/// Inputs X `[batch, input]`, the states `[batch, hidden]` (H; an LSTM has C too), W `[gates * hidden, input]`, R
+/// `[gates * hidden, hidden]` and B `[gates * hidden]`; outputs the next states. The gates of LSTMCell-4 stand in the
+/// order f, i, c, o; LSTMCell-1 says their order, can couple the forget gate, and may have peepholes as a seventh input.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RecurrentCell {
+    /// Which, and its attributes.
+    pub cell: Cell,
+}
+
+impl OpDef for RecurrentCell {
+    const NAMES: &'static [OpName] = &[
+        OpName::openvino("LSTMCell", &[1, 4]),
+        OpName::openvino("GRUCell", &[3]),
+        OpName::openvino("RNNCell", &[1]),
+    ];
+    const ARITY: Arity = Arity::between(5, 7);
+
+    fn parse(raw: &RawNode) -> Result<Self, OpError> {
+        Ok(Self { cell: Cell::parse(raw)? })
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        self.cell.attrs()
+    }
+
+    fn name(&self) -> &'static OpName {
+        match self.cell.kind {
+            Kind::Lstm(_) => &Self::NAMES[0],
+            Kind::Gru { .. } => &Self::NAMES[1],
+            Kind::Rnn => &Self::NAMES[2],
+        }
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        let sizes = sizes(cx, self.cell.kind, None)?;
+        let state = Fact::new(sizes.element_type, Shape::ranked([sizes.batch, sizes.hidden]));
+        Ok(smallvec![state; self.cell.kind.states()])
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        self.cell.kind.arity(0).check(inputs.len())?;
+        let (data, weights) = inputs.split_at(1 + self.cell.kind.states());
+        // A sequence of one step in one direction.
+        let at = |tensors: &[Tensor], axis: usize| {
+            let with_axis = |t: &Tensor| match t.rank() {
+                0 => Err(OpError::rank("an input", 0, "1 or 2")),
+                _ => Ok(t.unsqueeze(axis)?),
+            };
+            tensors.iter().map(with_axis).collect::<Result<Vec<_>, _>>()
+        };
+        let (data, weights) = (at(data, 1)?, at(weights, 0)?);
+        let [x, states @ ..] = data.as_slice() else { return Ok(Vec::new()) };
+        let given = Unroll { x, states, lengths: None, weights: &weights, reversed: &[false] };
+        let outputs = unroll(&self.cell, &given)?;
+        outputs.iter().skip(1).map(|state| Ok(state.squeeze(1)?)).collect()
+    }
+}

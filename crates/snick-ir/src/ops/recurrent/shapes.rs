@@ -1,0 +1,131 @@
+//! Sizes of the recurrent ops: what all inputs together say of batch, directions and hidden size.
+
+use snick_shape::{Interval, SymExpr};
+use snick_tensor::ElementType;
+
+use super::cell::Kind;
+use crate::{Infer, OpError};
+
+/// What the outputs are made of.
+pub struct Sizes {
+    /// The type that all real inputs share.
+    pub element_type: ElementType,
+    /// Sequences at once.
+    pub batch: SymExpr,
+    /// Steps of a sequence; 1 for a cell.
+    pub steps: SymExpr,
+    /// Size of a state.
+    pub hidden: SymExpr,
+}
+
+/// Where the inputs are, and with which axes.
+struct Layout {
+    kind: Kind,
+    /// Directions of a sequence; `None` for a cell.
+    directions: Option<usize>,
+}
+
+impl Layout {
+    /// Place of W; R, B and P follow.
+    fn weights(&self) -> usize {
+        1 + self.kind.states() + usize::from(self.directions.is_some())
+    }
+
+    fn lengths(&self) -> Option<usize> {
+        self.directions.map(|_| 1 + self.kind.states())
+    }
+
+    fn states(&self) -> impl Iterator<Item = usize> + use<> {
+        1..=self.kind.states()
+    }
+}
+
+/// Checks ranks, types and sizes. `directions` is `None` for a cell.
+pub fn sizes(cx: &mut Infer, kind: Kind, directions: Option<usize>) -> Result<Sizes, OpError> {
+    let layout = Layout { kind, directions };
+    kind.arity(usize::from(directions.is_some())).check(cx.len())?;
+    let lengths = layout.lengths();
+    let element_type = cx.common_type((0..cx.len()).filter(|&i| Some(i) != lengths))?;
+    if element_type == ElementType::String {
+        return Err(OpError::element_type("the inputs", element_type, "numbers"));
+    }
+    if let Some(lengths) = lengths {
+        cx.expect_integer(lengths)?;
+    }
+    let extra = usize::from(directions.is_some());
+    let weights = layout.weights();
+    for i in 0..cx.len() {
+        let rank = match i {
+            i if Some(i) == lengths => 1,
+            i if i >= weights + 2 => 1 + extra,
+            _ => 2 + extra,
+        };
+        cx.expect_rank(i, &rank.to_string(), |got| got == rank)?;
+    }
+    if let Some(directions) = directions {
+        let expected = SymExpr::from(directions as i64);
+        let axes = layout.states().map(|i| (i, 1)).chain((weights..cx.len()).map(|i| (i, 0)));
+        for (i, axis) in axes {
+            if let Some(got) = dim(cx, i, axis) {
+                agreed(cx, "directions", &expected, &got)?;
+            }
+        }
+    }
+    let mut batch = None;
+    for i in std::iter::once(0).chain(layout.states()).chain(lengths) {
+        take(cx, "batch sizes", &mut batch, i, 0)?;
+    }
+    let mut hidden = None;
+    for i in layout.states().chain([weights + 1]) {
+        take(cx, "hidden sizes", &mut hidden, i, 1 + extra)?;
+    }
+    let blocks = [(weights, kind.gates()), (weights + 1, kind.gates()), (weights + 2, kind.biases())];
+    for (i, count) in blocks.into_iter().chain((weights + 3 < cx.len()).then_some((weights + 3, 3))) {
+        let Some(rows) = dim(cx, i, extra) else { continue };
+        let size = block_size(cx, &rows, count)?;
+        hidden = Some(match hidden {
+            Some(hidden) => agreed(cx, "hidden sizes", &hidden, &size)?,
+            None => size,
+        });
+    }
+    let steps = if directions.is_some() { dim(cx, 0, 1) } else { Some(SymExpr::from(1)) };
+    let mut or_unknown = |size: Option<SymExpr>| size.unwrap_or_else(|| cx.unknown(Interval::DIM));
+    Ok(Sizes { element_type, batch: or_unknown(batch), steps: or_unknown(steps), hidden: or_unknown(hidden) })
+}
+
+fn dim(cx: &Infer, i: usize, axis: usize) -> Option<SymExpr> {
+    cx.optional(i)?.shape.dims()?.get(axis).cloned()
+}
+
+/// Merges the dim of an input into what is known of a size.
+fn take(
+    cx: &mut Infer,
+    what: &str,
+    size: &mut Option<SymExpr>,
+    i: usize,
+    axis: usize,
+) -> Result<(), OpError> {
+    if let Some(got) = dim(cx, i, axis) {
+        *size = Some(match size.take() {
+            Some(size) => agreed(cx, what, &size, &got)?,
+            None => got,
+        });
+    }
+    Ok(())
+}
+
+fn agreed(cx: &mut Infer, what: &str, a: &SymExpr, b: &SymExpr) -> Result<SymExpr, OpError> {
+    let merged = cx.merge(a, b);
+    merged.ok_or_else(|| OpError::clash(what, cx.interval(a).to_string(), cx.interval(b).to_string()))
+}
+
+/// The size of one of `count` equal blocks.
+fn block_size(cx: &mut Infer, rows: &SymExpr, count: usize) -> Result<SymExpr, OpError> {
+    let count = count as i64;
+    if let Some(rows) = rows.as_const()
+        && rows % count != 0
+    {
+        return Err(OpError::out_of_range("rows of weights", rows, format!("a multiple of {count}")));
+    }
+    Ok(cx.floor_div(rows, &SymExpr::from(count)))
+}

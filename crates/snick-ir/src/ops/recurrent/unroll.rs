@@ -1,0 +1,269 @@
+//! The arithmetic of the recurrent ops, in f32: all products with W at once, then step after step.
+
+use snick_tensor::kernels::matmul;
+use snick_tensor::{ElementType, Tensor};
+
+use super::cell::{Cell, Kind, Legacy};
+use crate::OpError;
+
+/// Inputs of a sequence, with the axis of directions.
+pub struct Unroll<'a> {
+    /// `[batch, steps, input]`
+    pub x: &'a Tensor,
+    /// H and C, `[batch, directions, hidden]`
+    pub states: &'a [Tensor],
+    /// Steps of each sequence; all of them without.
+    pub lengths: Option<&'a Tensor>,
+    /// W, R, B and peepholes.
+    pub weights: &'a [Tensor],
+    /// For each direction, whether it starts at the end.
+    pub reversed: &'a [bool],
+}
+
+/// H of every step `[batch, directions, steps, hidden]` and the last states `[batch, directions, hidden]`.
+pub fn unroll(cell: &Cell, given: &Unroll) -> Result<Vec<Tensor>, OpError> {
+    let element_type = given.x.element_type();
+    let (&[batch, steps, input], [w, r, b, peepholes @ ..]) = (given.x.dims(), given.weights) else {
+        return Err(OpError::rank("X", given.x.rank(), "3"));
+    };
+    let hidden = r.dims().last().copied().unwrap_or(0);
+    let directions = given.reversed.len();
+    let block = |count: usize| {
+        let rows = hidden.checked_mul(count);
+        rows.ok_or_else(|| OpError::mismatch("the hidden size", hidden, "a smaller size"))
+    };
+    let (rows, biases) = (block(cell.kind.gates())?, block(cell.kind.biases())?);
+    for state in given.states {
+        expect("a state", state, &[batch, directions, hidden])?;
+    }
+    expect("W", w, &[directions, rows, input])?;
+    expect("R", r, &[directions, rows, hidden])?;
+    expect("B", b, &[directions, biases])?;
+    refuse_unsupported(cell, peepholes)?;
+    let lengths = match given.lengths {
+        None => vec![steps; batch],
+        Some(lengths) => {
+            expect("lengths", lengths, &[batch])?;
+            checked_lengths(&lengths.to_i64_vec()?, steps)?
+        }
+    };
+    let every_step = Tensor::zeros(ElementType::F32, &[batch, directions, steps, hidden])?;
+    let mut every_step = every_step.values::<f32>()?.into_owned();
+    let x = given.x.cast(ElementType::F32)?;
+    let mut states = Vec::with_capacity(given.states.len());
+    for state in given.states {
+        states.push(state.to_f32_vec()?);
+    }
+    for (direction, &reversed) in given.reversed.iter().enumerate() {
+        let of = |t: &Tensor| -> Result<Tensor, OpError> {
+            Ok(t.slice(0, direction, 1, 1)?.squeeze(0)?.cast(ElementType::F32)?)
+        };
+        let w = of(w)?;
+        let products = matmul(&x, &w, false, true)?.to_f32_vec()?;
+        let mut stepper = Stepper::new(cell, hidden, of(r)?, of(b)?.to_f32_vec()?)?;
+        // States of this direction, `[batch, hidden]`, cut out of those of all.
+        let mine = |n: usize| (n * directions + direction) * hidden;
+        let cut = |all: &Vec<f32>| -> Vec<f32> {
+            (0..batch).flat_map(|n| all.iter().skip(mine(n)).take(hidden).copied()).collect()
+        };
+        let mut current: Vec<Vec<f32>> = states.iter().map(cut).collect();
+        let longest = lengths.iter().copied().max().unwrap_or(0);
+        let nothing = batch == 0 || hidden == 0;
+        for step in 0..if nothing { 0 } else { longest } {
+            // Which step of each sequence: past its length there is none.
+            let at = |n: usize| match lengths.get(n) {
+                Some(&length) if step < length => Some(if reversed { length - 1 - step } else { step }),
+                _ => None,
+            };
+            let places: Vec<Option<usize>> = (0..batch).map(at).collect();
+            let product = |n: usize| {
+                let t = places.get(n).copied().flatten()?;
+                products.get((n * steps + t) * rows..)?.get(..rows)
+            };
+            stepper.step(product, &mut current)?;
+            let h = current.first().map(Vec::as_slice).unwrap_or_default();
+            for (n, (place, row)) in places.iter().zip(h.chunks(hidden)).enumerate() {
+                let Some(t) = place else { continue };
+                let start = ((n * directions + direction) * steps + t) * hidden;
+                if let Some(target) = every_step.get_mut(start..start + hidden) {
+                    target.copy_from_slice(row);
+                }
+            }
+        }
+        for (all, state) in states.iter_mut().zip(&current) {
+            for (n, row) in state.chunks(hidden.max(1)).enumerate() {
+                if let Some(target) = all.get_mut(mine(n)..mine(n) + row.len()) {
+                    target.copy_from_slice(row);
+                }
+            }
+        }
+    }
+    let mut outputs = Vec::with_capacity(1 + states.len());
+    outputs.push(Tensor::from_vec(&[batch, directions, steps, hidden], every_step)?.cast(element_type)?);
+    for state in states {
+        outputs.push(Tensor::from_vec(&[batch, directions, hidden], state)?.cast(element_type)?);
+    }
+    Ok(outputs)
+}
+
+fn expect(what: &str, tensor: &Tensor, dims: &[usize]) -> Result<(), OpError> {
+    if tensor.dims() == dims {
+        return Ok(());
+    }
+    Err(OpError::mismatch(
+        format!("the shape of {what}"),
+        format!("{:?}", tensor.dims()),
+        format!("{dims:?}"),
+    ))
+}
+
+fn checked_lengths(lengths: &[i64], steps: usize) -> Result<Vec<usize>, OpError> {
+    let checked = |&length: &i64| match usize::try_from(length) {
+        Ok(fits) if fits <= steps => Ok(fits),
+        _ => Err(OpError::out_of_range("length of a sequence", length, format!("0..{steps}"))),
+    };
+    lengths.iter().map(checked).collect()
+}
+
+fn refuse_unsupported(cell: &Cell, peepholes: &[Tensor]) -> Result<(), OpError> {
+    if matches!(cell.kind, Kind::Lstm(Some(Legacy { input_forget: true, .. }))) {
+        return Err(OpError::unsupported("input_forget"));
+    }
+    for peephole in peepholes {
+        if peephole.to_f32_vec()?.iter().any(|&v| v != 0.0) {
+            return Err(OpError::unsupported("an LSTM with peepholes"));
+        }
+    }
+    Ok(())
+}
+
+/// One direction of a cell, ready to step.
+struct Stepper<'a> {
+    cell: &'a Cell,
+    hidden: usize,
+    r: Tensor,
+    /// What is added to the products with W, gate by gate.
+    bias: Vec<f32>,
+    /// What is added to the product of the last gate with R: linear_before_reset.
+    inner_bias: Vec<f32>,
+    /// Scratch.
+    sums: Vec<f32>,
+}
+
+impl<'a> Stepper<'a> {
+    fn new(cell: &'a Cell, hidden: usize, r: Tensor, mut bias: Vec<f32>) -> Result<Self, OpError> {
+        let inner_bias = bias.split_off((hidden * cell.kind.gates()).min(bias.len()));
+        Ok(Self { cell, hidden, r, bias, inner_bias, sums: Vec::new() })
+    }
+
+    /// `state * R^T` for some rows of R.
+    fn recurrent(&self, state: &[f32], start: usize, rows: usize) -> Result<Vec<f32>, OpError> {
+        let batch = state.len() / self.hidden.max(1);
+        let state = Tensor::from_vec(&[batch, self.hidden], state.to_vec())?;
+        Ok(matmul(&state, &self.r.slice(0, start, rows, 1)?, false, true)?.to_f32_vec()?)
+    }
+
+    /// The next states, in place. `product` gives X W of a sequence, `None` for one that has ended.
+    fn step<'p>(
+        &mut self,
+        product: impl Fn(usize) -> Option<&'p [f32]>,
+        states: &mut [Vec<f32>],
+    ) -> Result<(), OpError> {
+        match (self.cell.kind, states) {
+            (Kind::Lstm(legacy), [h, c]) => {
+                self.lstm(product, legacy.map_or("fico", |legacy| legacy.weights_format), h, c)
+            }
+            (Kind::Gru { linear_before_reset }, [h]) => self.gru(product, linear_before_reset, h),
+            (Kind::Rnn, [h]) => self.rnn(product, h),
+            _ => Err(OpError::mismatch("the number of states", "another one", self.cell.kind.states())),
+        }
+    }
+
+    /// `X W + B` and, for the first `gates`, `H R` into `self.sums` for one sequence.
+    fn sum(&mut self, product: &[f32], recurrent: &[f32]) {
+        self.sums.clear();
+        self.sums.extend(product.iter().zip(&self.bias).map(|(p, b)| p + b));
+        self.sums.iter_mut().zip(recurrent).for_each(|(sum, r)| *sum += r);
+    }
+
+    fn rnn<'p>(
+        &mut self,
+        product: impl Fn(usize) -> Option<&'p [f32]>,
+        h: &mut [f32],
+    ) -> Result<(), OpError> {
+        let f = self.cell.function(0, true)?;
+        let size = self.hidden;
+        let recurrent = self.recurrent(h, 0, size)?;
+        for (n, (h, r)) in h.chunks_mut(size).zip(recurrent.chunks(size)).enumerate() {
+            let Some(product) = product(n) else { continue };
+            self.sum(product, r);
+            h.iter_mut().zip(&self.sums).for_each(|(h, &sum)| *h = f(sum));
+        }
+        Ok(())
+    }
+
+    fn lstm<'p>(
+        &mut self,
+        product: impl Fn(usize) -> Option<&'p [f32]>,
+        order: &str,
+        h: &mut [f32],
+        c: &mut [f32],
+    ) -> Result<(), OpError> {
+        let (f, g) = (self.cell.function(0, true)?, self.cell.function(1, true)?);
+        let last = self.cell.function(2, false)?;
+        let size = self.hidden;
+        let recurrent = self.recurrent(h, 0, 4 * size)?;
+        let place = |gate: char| order.find(gate).unwrap_or(0) * size;
+        let [forget, input, content, output] = ['f', 'i', 'c', 'o'].map(place);
+        let rows = h.chunks_mut(size).zip(c.chunks_mut(size)).zip(recurrent.chunks(4 * size));
+        for (n, ((h, c), r)) in rows.enumerate() {
+            let Some(product) = product(n) else { continue };
+            self.sum(product, r);
+            let at = |i: usize| self.sums.get(i).copied().unwrap_or(0.0);
+            for (k, (h, c)) in h.iter_mut().zip(c.iter_mut()).enumerate() {
+                *c = f(at(forget + k)) * *c + f(at(input + k)) * g(at(content + k));
+                *h = f(at(output + k)) * last(*c);
+            }
+        }
+        Ok(())
+    }
+
+    fn gru<'p>(
+        &mut self,
+        product: impl Fn(usize) -> Option<&'p [f32]>,
+        linear_before_reset: bool,
+        h: &mut [f32],
+    ) -> Result<(), OpError> {
+        let (f, g) = (self.cell.function(0, true)?, self.cell.function(1, true)?);
+        let size = self.hidden;
+        let gates = self.recurrent(h, 0, 2 * size)?;
+        let mut update = vec![0.0; h.len()];
+        let mut reset = vec![0.0; h.len()];
+        let rows = update.chunks_mut(size).zip(reset.chunks_mut(size)).zip(gates.chunks(2 * size));
+        for (n, ((z, r), gates)) in rows.enumerate() {
+            let Some(product) = product(n) else { continue };
+            self.sum(product, gates);
+            z.iter_mut().zip(&self.sums).for_each(|(z, &sum)| *z = f(sum));
+            r.iter_mut().zip(self.sums.iter().skip(size)).for_each(|(r, &sum)| *r = f(sum));
+        }
+        let content = if linear_before_reset {
+            let mut content = self.recurrent(h, 2 * size, size)?;
+            for (row, r) in content.chunks_mut(size).zip(reset.chunks(size)) {
+                row.iter_mut().zip(r).zip(&self.inner_bias).for_each(|((v, r), b)| *v = (*v + b) * r);
+            }
+            content
+        } else {
+            let kept: Vec<f32> = reset.iter().zip(h.iter()).map(|(r, h)| r * h).collect();
+            self.recurrent(&kept, 2 * size, size)?
+        };
+        let rows = h.chunks_mut(size).zip(update.chunks(size)).zip(content.chunks(size));
+        for (n, ((h, z), content)) in rows.enumerate() {
+            let Some(product) = product(n) else { continue };
+            let inner = product.iter().zip(&self.bias).skip(2 * size).map(|(p, b)| p + b);
+            for (((h, z), content), inner) in h.iter_mut().zip(z).zip(content).zip(inner) {
+                *h = (1.0 - z) * g(inner + content) + z * *h;
+            }
+        }
+        Ok(())
+    }
+}

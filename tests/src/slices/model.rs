@@ -1,0 +1,126 @@
+//! Small graphs of one slice, written as text, and what snick makes of them.
+
+use snick_ir::Graph;
+use snick_ir::text::{PrintOptions, print};
+use snick_run::{Options, Session};
+use snick_tensor::{ElementType, Tensor};
+
+use super::rule::{MASKS, Slicing};
+
+/// Where an index input comes from.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Source {
+    /// Written in the model.
+    Constant,
+    /// Given when it runs.
+    Given,
+    /// As `Given`, and not even its length is known before.
+    GivenAnyLength,
+    /// Computed from the sizes of the data: of this axis, and what has to be added.
+    Computed,
+}
+
+/// The slice as text IR. `dims` are the sizes that computed entries are right for.
+pub fn text(
+    slicing: &Slicing,
+    shape: &str,
+    et: ElementType,
+    index_type: &str,
+    sources: [Source; 4],
+    dims: &[usize],
+) -> String {
+    let mut lines = vec![format!("%x = Parameter-1 {{element_type: {et}, shape: \"{shape}\"}}")];
+    let mut inputs = vec!["%x".to_string()];
+    let lists = [Some(&slicing.start), Some(&slicing.stop), slicing.step.as_ref(), slicing.axes.as_ref()];
+    for ((name, list), source) in ["start", "stop", "step", "axes"].into_iter().zip(lists).zip(sources) {
+        let Some(list) = list else { continue };
+        inputs.push(format!("%{name}"));
+        let count = list.len();
+        let values = |list: &[i64]| list.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
+        match source {
+            // Sums that could leave i64 are no case: of an unknown size nobody can say whether they do.
+            Source::Computed
+                if !dims.is_empty() && count > 0 && list.iter().all(|v| v.unsigned_abs() < 1 << 50) =>
+            {
+                let own: Vec<i64> = (0..count as i64).map(|i| i % dims.len() as i64).collect();
+                let rest: Vec<i64> =
+                    list.iter().zip(&own).map(|(&value, &axis)| value - dims[axis as usize] as i64).collect();
+                lines.push(format!("%{name}.shape = ShapeOf-3(%x) {{output_type: i64}}"));
+                lines.push(format!("%{name}.axes = Const-1 i64[{count}] <{}>", values(&own)));
+                lines.push(format!("%{name}.along = Const-1 i64[] <0>"));
+                lines.push(format!(
+                    "%{name}.sizes = Gather-8(%{name}.shape, %{name}.axes, %{name}.along) {{batch_dims: 0}}"
+                ));
+                lines.push(format!("%{name}.rest = Const-1 i64[{count}] <{}>", values(&rest)));
+                lines.push(format!("%{name} = Add-1(%{name}.sizes, %{name}.rest)"));
+            }
+            Source::Constant | Source::Computed => {
+                lines.push(format!("%{name} = Const-1 {index_type}[{count}] <{}>", values(list)));
+            }
+            Source::Given | Source::GivenAnyLength => {
+                let length = if source == Source::Given { count.to_string() } else { "?".into() };
+                lines.push(format!(
+                    "%{name} = Parameter-1 {{element_type: {index_type}, shape: \"{length}\"}}"
+                ));
+            }
+        }
+    }
+    let call = inputs.join(", ");
+    lines.push(match &slicing.masks {
+        None => format!("%y = Slice-8({call})"),
+        Some(masks) => {
+            let attrs = MASKS.iter().zip(masks).map(|(name, mask)| format!("{name}: {mask:?}"));
+            format!("%y = StridedSlice-1({call}) {{{}}}", attrs.collect::<Vec<_>>().join(", "))
+        }
+    });
+    lines.push("%r = Result-1(%y)".into());
+    format!("snick 1\ngraph \"slice\" {{\n  {}\n}}\n", lines.join("\n  "))
+}
+
+/// Reads and infers.
+pub fn load(text: &str) -> Result<Graph, String> {
+    let mut graph = snick_ir::text::parse(text, None).map_err(|e| e.to_string())?;
+    match snick_ir::infer(&mut graph).first() {
+        Some(error) => Err(error.to_string()),
+        None => Ok(graph),
+    }
+}
+
+/// The canonical form; nothing may be left or refused.
+pub fn canonical(graph: &Graph) -> Graph {
+    let mut graph = graph.clone();
+    let report = snick_pass::canonicalise(&mut graph, &snick_pass::Options::default()).unwrap();
+    let text = printed(&graph);
+    assert!(report.errors.is_empty(), "{}\n{text}", report.errors[0]);
+    assert!(report.left.is_empty(), "{}\n{text}", report.left[0].reason);
+    let wrong = snick_ir::verify(&graph);
+    assert!(wrong.is_empty(), "{}\n{text}", wrong[0]);
+    graph
+}
+
+/// Runs; what comes out is held against what was inferred.
+pub fn run(graph: &Graph, inputs: &[Tensor]) -> Result<Tensor, String> {
+    let session = Session::new(graph).map_err(|e| e.to_string())?;
+    let outputs = session.run(inputs, Options { keep_going: false, check_facts: true });
+    let error = outputs.errors.first().map(ToString::to_string);
+    assert!(!error.as_ref().is_some_and(|e| e.contains("against what was inferred")), "{}", error.unwrap());
+    Ok(outputs.complete().map_err(|e| e.to_string())?.remove(0))
+}
+
+/// As text, with facts as expressions.
+pub fn printed(graph: &Graph) -> String {
+    print(graph, PrintOptions { symbolic: true, ..PrintOptions::default() })
+}
+
+/// The elements `0, 1, 2, ..` in these dims.
+pub fn counting(dims: &[usize]) -> Tensor {
+    Tensor::from_vec(dims, (0..dims.iter().product::<usize>() as i32).collect()).unwrap()
+}
+
+/// The tensors that the given index inputs of a slice take, after the data.
+pub fn given(slicing: &Slicing, sources: [Source; 4]) -> Vec<Tensor> {
+    let lists = [Some(&slicing.start), Some(&slicing.stop), slicing.step.as_ref(), slicing.axes.as_ref()];
+    let pairs = lists.into_iter().zip(sources);
+    let given = pairs.filter(|(_, source)| matches!(source, Source::Given | Source::GivenAnyLength));
+    given.filter_map(|(list, _)| Some(Tensor::from_vec(&[list?.len()], list?.clone()).unwrap())).collect()
+}
