@@ -50,7 +50,8 @@ impl OpDef for DetectionOutput {
         if cx.len() == 4 {
             return Err(OpError::Arity { expected: "3 or 5".into(), got: 4 });
         }
-        let element_type = cx.common_type(0..cx.len())?;
+        // Models in f16 keep their priors in f32.
+        let element_type = cx.common_type((0..cx.len()).filter(|&i| i != 2))?;
         cx.expect_rank(0, "2", |rank| rank == 2)?;
         cx.expect_rank(1, "2", |rank| rank == 2)?;
         cx.expect_rank(2, "3", |rank| rank == 3)?;

@@ -49,8 +49,10 @@ pub fn sizes(cx: &mut Infer, kind: Kind, directions: Option<usize>) -> Result<Si
     if element_type == ElementType::String {
         return Err(OpError::element_type("the inputs", element_type, "numbers"));
     }
-    if let Some(lengths) = lengths {
-        cx.expect_integer(lengths)?;
+    // Lengths are whole numbers, but converters wrote them in real types, too.
+    let counts = lengths.map(|lengths| cx.element_type(lengths));
+    if let Some(counts @ (ElementType::String | ElementType::Boolean)) = counts {
+        return Err(OpError::element_type("the sequence lengths", counts, "numbers"));
     }
     let extra = usize::from(directions.is_some());
     let weights = layout.weights();
