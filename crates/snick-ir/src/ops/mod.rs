@@ -48,6 +48,7 @@ pub mod reduction {
 pub mod shape {
     pub mod broadcast;
     pub mod eye;
+    pub mod random_uniform;
     pub mod range;
     pub mod reshape;
     pub mod shape_of;
@@ -57,8 +58,10 @@ pub mod shape {
 
 /// Elements to other places.
 pub mod movement {
+    pub mod bucketize;
     pub mod concat;
     pub mod einsum;
+    pub mod embedding_bag;
     pub(crate) mod follow;
     pub mod gather;
     pub mod gather_elements;
@@ -106,6 +109,8 @@ pub mod nn {
     pub mod convolution;
     pub mod convolution_backprop;
     pub mod depth_space;
+    pub mod dft;
+    pub mod grid_sample;
     pub mod grn;
     pub mod group_normalization;
     pub mod interpolate;
@@ -118,7 +123,21 @@ pub mod nn {
     pub mod scale;
     pub mod shuffle_channels;
     pub mod softmax;
+    pub mod stft;
     pub mod window;
+}
+
+/// Boxes out of feature maps, and sequences out of scores.
+pub mod detection {
+    pub mod ctc_greedy_decoder;
+    pub mod detection_output;
+    pub mod non_max_suppression;
+    pub mod prior_box;
+    pub mod proposal;
+    pub mod region_yolo;
+    pub mod reorg_yolo;
+    pub mod roi_pool;
+    pub mod settings;
 }
 
 /// Networks with a memory, a step or a whole sequence at a time.
@@ -162,7 +181,6 @@ ops! {
     Parameter(source::parameter::Parameter),
     Result(source::result::GraphResult),
     // elementwise
-    ConvertPromoteTypes(elementwise::convert_promote_types::ConvertPromoteTypes),
     Arithmetic(elementwise::arithmetic::Arithmetic),
     Bitwise(elementwise::bitwise::Bitwise),
     BitwiseNot(elementwise::bitwise_not::BitwiseNot),
@@ -170,6 +188,7 @@ ops! {
     Compare(elementwise::compare::Compare),
     Convert(elementwise::convert::Convert),
     ConvertLike(elementwise::convert_like::ConvertLike),
+    ConvertPromoteTypes(elementwise::convert_promote_types::ConvertPromoteTypes),
     Elu(elementwise::elu::Elu),
     FakeQuantize(elementwise::fake_quantize::FakeQuantize),
     FloatTest(elementwise::float_tests::FloatTest),
@@ -189,15 +208,17 @@ ops! {
     // shape
     Broadcast(shape::broadcast::Broadcast),
     Eye(shape::eye::Eye),
+    RandomUniform(shape::random_uniform::RandomUniform),
     Range(shape::range::Range),
     Reshape(shape::reshape::Reshape),
     ShapeOf(shape::shape_of::ShapeOf),
     Squeeze(shape::squeeze::Squeeze),
     Unsqueeze(shape::unsqueeze::Unsqueeze),
     // movement
-    SpaceBatch(movement::space_batch::SpaceBatch),
-    Einsum(Box<movement::einsum::Einsum>),
+    Bucketize(movement::bucketize::Bucketize),
     Concat(movement::concat::Concat),
+    Einsum(Box<movement::einsum::Einsum>),
+    EmbeddingBag(movement::embedding_bag::EmbeddingBag),
     Gather(movement::gather::Gather),
     GatherElements(movement::gather_elements::GatherElements),
     GatherNd(movement::gather_nd::GatherNd),
@@ -212,6 +233,7 @@ ops! {
     ScatterElementsUpdate(movement::scatter_elements_update::ScatterElementsUpdate),
     ScatterNdUpdate(movement::scatter_nd_update::ScatterNdUpdate),
     ScatterUpdate(movement::scatter_update::ScatterUpdate),
+    SpaceBatch(movement::space_batch::SpaceBatch),
     Tile(movement::tile::Tile),
     TopK(movement::top_k::TopK),
     Transpose(movement::transpose::Transpose),
@@ -222,12 +244,14 @@ ops! {
     StridedSlice(slice::strided_slice::StridedSlice),
     VariadicSplit(slice::variadic_split::VariadicSplit),
     // nn
-    Grn(nn::grn::Grn),
     AdaptivePool(nn::adaptive_pool::AdaptivePool),
     BatchNormInference(nn::batch_norm::BatchNormInference),
     Convolution(Box<nn::convolution::Convolution>),
     ConvolutionBackpropData(Box<nn::convolution_backprop::ConvolutionBackpropData>),
     DepthSpace(nn::depth_space::DepthSpace),
+    Dft(nn::dft::Dft),
+    GridSample(nn::grid_sample::GridSample),
+    Grn(nn::grn::Grn),
     GroupNormalization(nn::group_normalization::GroupNormalization),
     Interpolate(Box<nn::interpolate::Interpolate>),
     Lrn(nn::lrn::Lrn),
@@ -238,6 +262,16 @@ ops! {
     ScaledDotProductAttention(nn::attention::ScaledDotProductAttention),
     ShuffleChannels(nn::shuffle_channels::ShuffleChannels),
     Softmax(nn::softmax::Softmax),
+    Stft(nn::stft::Stft),
+    // detection
+    CtcGreedyDecoder(detection::ctc_greedy_decoder::CtcGreedyDecoder),
+    DetectionOutput(detection::detection_output::DetectionOutput),
+    NonMaxSuppression(detection::non_max_suppression::NonMaxSuppression),
+    PriorBox(detection::prior_box::PriorBox),
+    Proposal(detection::proposal::Proposal),
+    RegionYolo(detection::region_yolo::RegionYolo),
+    ReorgYolo(detection::reorg_yolo::ReorgYolo),
+    RoiPool(detection::roi_pool::RoiPool),
     // recurrent
     RecurrentCell(Box<recurrent::recurrent_cell::RecurrentCell>),
     RecurrentSequence(Box<recurrent::recurrent_sequence::RecurrentSequence>),

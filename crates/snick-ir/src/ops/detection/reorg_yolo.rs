@@ -1,0 +1,83 @@
+//! ReorgYolo-2: blocks of space to channels, as Darknet orders them. Opset 1 has it too.
+
+use smallvec::{SmallVec, smallvec};
+use snick_shape::{Shape, SymExpr};
+use snick_tensor::Tensor;
+
+use crate::attrs::missing;
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+
+/// `[N, C, H, W]` to `[N, C * stride^2, H / stride, W / stride]`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ReorgYolo {
+    /// The size of a block.
+    pub stride: i64,
+}
+
+impl OpDef for ReorgYolo {
+    const NAMES: &'static [OpName] = &[OpName::openvino("ReorgYolo", &[1, 2])];
+    const ARITY: Arity = Arity::exactly(1);
+
+    fn parse(raw: &RawNode) -> Result<Self, OpError> {
+        let strides = raw.attrs.ints("stride")?.ok_or(missing("stride"))?;
+        match strides.first() {
+            Some(&stride) if stride >= 1 => Ok(Self { stride }),
+            _ => Err(raw.attrs.bad("stride", "1 or more")),
+        }
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        Attrs::new().with("stride", self.stride)
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        cx.expect_rank(0, "4", |rank| rank == 4)?;
+        let element_type = cx.element_type(0);
+        let Some([batch, channels, height, width]) = cx.shape(0).dims() else {
+            return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
+        };
+        let area = self.stride.checked_mul(self.stride);
+        let area = area.ok_or_else(|| OpError::out_of_range("`stride`", self.stride, "a small number"))?;
+        if cx.interval(channels).hi() < area {
+            return Err(OpError::mismatch(
+                "the number of channels",
+                cx.interval(channels),
+                format!("{area} or more"),
+            ));
+        }
+        for dim in [height, width] {
+            if dim.as_const().is_some_and(|dim| dim % self.stride != 0) {
+                return Err(OpError::mismatch(
+                    "a size",
+                    cx.interval(dim),
+                    format!("a multiple of {}", self.stride),
+                ));
+            }
+        }
+        let stride = SymExpr::from(self.stride);
+        let dims: SmallVec<[SymExpr; 4]> = smallvec![
+            batch.clone(),
+            cx.mul(channels, &area.into()),
+            cx.floor_div(height, &stride),
+            cx.floor_div(width, &stride),
+        ];
+        Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let [data] = inputs else { return Ok(Vec::new()) };
+        let &[n, c, h, w] = data.dims() else {
+            return Err(OpError::rank("data", data.rank(), "4"));
+        };
+        let s = usize::try_from(self.stride).unwrap_or(1);
+        let area = s.saturating_mul(s);
+        if c < area || c % area != 0 || h % s != 0 || w % s != 0 {
+            let expected = format!("multiples of {area} channels and {s} places");
+            return Err(OpError::mismatch("the shape of data", format!("{:?}", data.dims()), expected));
+        }
+        // Darknet reads the data as if it had C / stride^2 channels of stride times the height and width.
+        let split = [n, c / area, h, s, w, s];
+        let image = data.reshape(&split)?.permute(&[0, 3, 5, 1, 2, 4])?;
+        Ok(vec![image.reshape(&[n, c * area, h / s, w / s])?])
+    }
+}

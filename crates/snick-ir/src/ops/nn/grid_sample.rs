@@ -1,0 +1,206 @@
+//! GridSample-9: an image read at places between its pixels.
+
+use smallvec::{SmallVec, smallvec};
+use snick_shape::{Shape, SymExpr};
+use snick_tensor::Tensor;
+
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+
+/// Data `[N, C, H, W]` at the places (x, y) of a grid `[N, H', W', 2]`, from -1 to 1 along each axis.
+#[derive(Clone, PartialEq, Debug)]
+pub struct GridSample {
+    /// Whether -1 and 1 are centres of pixels, not their outer edges.
+    pub align_corners: bool,
+    /// How pixels mix.
+    pub mode: Mode,
+    /// What stands outside.
+    pub padding_mode: Padding,
+}
+
+/// How pixels mix.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Mode {
+    /// The four around.
+    Bilinear,
+    /// The sixteen around.
+    Bicubic,
+    /// The nearest one.
+    Nearest,
+}
+
+/// What stands outside of the data.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Padding {
+    /// Zeros.
+    Zeros,
+    /// The pixel at the edge.
+    Border,
+    /// The mirrored image.
+    Reflection,
+}
+
+const MODES: &[(&str, Mode)] =
+    &[("bilinear", Mode::Bilinear), ("bicubic", Mode::Bicubic), ("nearest", Mode::Nearest)];
+const PADDINGS: &[(&str, Padding)] =
+    &[("zeros", Padding::Zeros), ("border", Padding::Border), ("reflection", Padding::Reflection)];
+
+impl OpDef for GridSample {
+    const NAMES: &'static [OpName] = &[OpName::openvino("GridSample", &[9])];
+    const ARITY: Arity = Arity::exactly(2);
+
+    fn parse(raw: &RawNode) -> Result<Self, OpError> {
+        Ok(Self {
+            align_corners: raw.attrs.bool("align_corners")?.unwrap_or(false),
+            mode: raw.attrs.choice("mode", MODES)?.unwrap_or(Mode::Bilinear),
+            padding_mode: raw.attrs.choice("padding_mode", PADDINGS)?.unwrap_or(Padding::Zeros),
+        })
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        let mode = MODES.iter().find(|(_, mode)| *mode == self.mode).map_or("", |(name, _)| name);
+        let padding = PADDINGS.iter().find(|(_, p)| *p == self.padding_mode).map_or("", |(name, _)| name);
+        Attrs::new()
+            .with("align_corners", self.align_corners)
+            .with("mode", mode)
+            .with("padding_mode", padding)
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        cx.expect_rank(0, "4", |rank| rank == 4)?;
+        cx.expect_rank(1, "4", |rank| rank == 4)?;
+        let grid_type = cx.element_type(1);
+        if grid_type != snick_tensor::ElementType::Dynamic && !grid_type.is_float() {
+            return Err(OpError::element_type("input 1", grid_type, "a real type"));
+        }
+        let mut dims: SmallVec<[SymExpr; 4]> =
+            cx.unknown_dims(4).dims().map(|dims| dims.iter().cloned().collect()).unwrap_or_default();
+        if let Some([n, c, ..]) = cx.shape(0).dims() {
+            dims[0] = n.clone();
+            dims[1] = c.clone();
+        }
+        if let Some([n, height, width, pair]) = cx.shape(1).dims() {
+            if !cx.interval(pair).contains(2) {
+                return Err(OpError::mismatch("the last size of the grid", cx.interval(pair), 2));
+            }
+            let both = cx.merge(&dims[0], n);
+            dims[0] = both.ok_or_else(|| cx.shapes_clash("sample", cx.shape(0), cx.shape(1)))?;
+            dims[2] = height.clone();
+            dims[3] = width.clone();
+        }
+        Ok(smallvec![Fact::new(cx.element_type(0), Shape::ranked(dims))])
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let [data, grid] = inputs else { return Ok(Vec::new()) };
+        let (&[n, c, h, w], &[m, rows, columns, 2]) = (data.dims(), grid.dims()) else {
+            return Err(OpError::clash(
+                "data and grid",
+                format!("{:?}", data.dims()),
+                format!("{:?}", grid.dims()),
+            ));
+        };
+        if n != m {
+            return Err(OpError::clash("images of data and grid", n.to_string(), m.to_string()));
+        }
+        let cells = rows * columns;
+        let total = n.checked_mul(c).and_then(|k| k.checked_mul(cells)).filter(|&k| k < 1 << 32);
+        let total = total.ok_or_else(|| OpError::unsupported("an output of this size"))?;
+        let mut out = vec![0f32; total];
+        if total > 0 && h * w > 0 {
+            let (values, places) = (data.to_f32_vec()?, grid.to_f32_vec()?);
+            for image in 0..n {
+                for cell in 0..cells {
+                    let at = 2 * (image * cells + cell);
+                    let x = self.taps(self.place(places[at], w), w);
+                    let y = self.taps(self.place(places[at + 1], h), h);
+                    for channel in 0..c {
+                        let plane = (image * c + channel) * h * w;
+                        let mut sum = 0.0;
+                        for &(row, a) in &y {
+                            let of_row = |&(column, b): &(Option<usize>, f32)| match (row, column) {
+                                (Some(row), Some(column)) => b * values[plane + row * w + column],
+                                _ => 0.0,
+                            };
+                            sum += a * x.iter().map(of_row).sum::<f32>();
+                        }
+                        out[(image * c + channel) * cells + cell] = sum;
+                    }
+                }
+            }
+        }
+        Ok(vec![Tensor::from_vec(&[n, c, rows, columns], out)?.cast(data.element_type())?])
+    }
+}
+
+/// The pixels along one axis that a place mixes, and how much of each; `None` is outside.
+type Taps = SmallVec<[(Option<usize>, f32); 4]>;
+
+impl GridSample {
+    /// From -1..1 to pixels.
+    fn place(&self, at: f32, size: usize) -> f32 {
+        let size = size as f32;
+        match self.align_corners {
+            true => (at + 1.0) / 2.0 * (size - 1.0),
+            false => ((at + 1.0) * size - 1.0) / 2.0,
+        }
+    }
+
+    fn taps(&self, at: f32, size: usize) -> Taps {
+        let below = at.floor();
+        let part = at - below;
+        let first = below as i64;
+        match self.mode {
+            Mode::Nearest => smallvec![(self.pixel(at.round_ties_even() as i64, size), 1.0)],
+            Mode::Bilinear => {
+                smallvec![(self.pixel(first, size), 1.0 - part), (self.pixel(first + 1, size), part)]
+            }
+            Mode::Bicubic => {
+                const A: f32 = -0.75;
+                let near = |x: f32| ((A + 2.0) * x - (A + 3.0)) * x * x + 1.0;
+                let far = |x: f32| ((A * x - 5.0 * A) * x + 8.0 * A) * x - 4.0 * A;
+                smallvec![
+                    (self.pixel(first - 1, size), far(part + 1.0)),
+                    (self.pixel(first, size), near(part)),
+                    (self.pixel(first + 1, size), near(1.0 - part)),
+                    (self.pixel(first + 2, size), far(2.0 - part)),
+                ]
+            }
+        }
+    }
+
+    /// The pixel at an index that may be outside.
+    fn pixel(&self, at: i64, size: usize) -> Option<usize> {
+        let last = size as i64 - 1;
+        let at = match self.padding_mode {
+            Padding::Zeros => at,
+            Padding::Border => at.clamp(0, last),
+            Padding::Reflection if self.align_corners && size > 1 => {
+                let at = at.rem_euclid(2 * last);
+                if at > last { 2 * last - at } else { at }
+            }
+            Padding::Reflection if self.align_corners => 0,
+            Padding::Reflection => {
+                let at = at.rem_euclid(2 * (last + 1));
+                if at > last { 2 * last + 1 - at } else { at }
+            }
+        };
+        usize::try_from(at).ok().filter(|&at| at < size)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn between_pixels() {
+        let data = Tensor::from_vec(&[1, 1, 2, 2], vec![1f32, 2., 3., 4.]).unwrap();
+        let grid = Tensor::from_vec(&[1, 1, 3, 2], vec![0f32, 0., -1., -1., 3., 1.]).unwrap();
+        let run = |padding_mode| {
+            let op = GridSample { align_corners: true, mode: Mode::Bilinear, padding_mode };
+            op.eval(&[data.clone(), grid.clone()]).unwrap()[0].to_f32_vec().unwrap()
+        };
+        assert_eq!(run(Padding::Zeros), [2.5, 1., 0.]);
+        assert_eq!(run(Padding::Border), [2.5, 1., 4.]);
+    }
+}
