@@ -1,6 +1,6 @@
 //! What the recurrent ops share: which cell, its attributes, how its gates lie in the weights.
 
-use crate::attrs::{AttrValue, missing};
+use crate::attrs::AttrValue;
 use crate::{Arity, Attrs, OpError, RawNode};
 
 /// Which cell.
@@ -20,7 +20,7 @@ pub enum Kind {
 /// What LSTMs of opset1 also say.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Legacy {
-    /// Order of the gates in the weights, a letter each.
+    /// Order of the gates in the weights as the file says it; OpenVINO reads f, i, c, o whatever it is.
     pub weights_format: &'static str,
     /// Whether the forget gate is `1 - i`.
     pub input_forget: bool,
@@ -107,7 +107,7 @@ impl Cell {
         let default = || kind.default_activations().iter().map(|name| name.to_string()).collect();
         Ok(Self {
             kind,
-            hidden_size: attrs.int("hidden_size")?.ok_or(missing("hidden_size"))?,
+            hidden_size: attrs.int("hidden_size")?.unwrap_or(0),
             activations: activations.unwrap_or_else(default),
             activations_alpha: attrs.floats("activations_alpha")?.unwrap_or_default(),
             activations_beta: attrs.floats("activations_beta")?.unwrap_or_default(),

@@ -10,8 +10,8 @@ use super::unroll::{Unroll, unroll};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// Inputs X `[batch, input]`, the states `[batch, hidden]` (H; an LSTM has C too), W `[gates * hidden, input]`, R
-/// `[gates * hidden, hidden]` and B `[gates * hidden]`; outputs the next states. The gates of LSTMCell-4 stand in the
-/// order f, i, c, o; LSTMCell-1 says their order, can couple the forget gate, and may have peepholes as a seventh input.
+/// `[gates * hidden, hidden]` and B `[gates * hidden]`; outputs the next states. The gates of an LSTM stand in the
+/// order f, i, c, o; LSTMCell-1 names another and is read so all the same, can couple the forget gate, and may have peepholes as a seventh input.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RecurrentCell {
     /// Which, and its attributes.

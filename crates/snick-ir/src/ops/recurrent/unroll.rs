@@ -170,9 +170,7 @@ impl<'a> Stepper<'a> {
         states: &mut [Vec<f32>],
     ) -> Result<(), OpError> {
         match (self.cell.kind, states) {
-            (Kind::Lstm(legacy), [h, c]) => {
-                self.lstm(product, legacy.map_or("fico", |legacy| legacy.weights_format), h, c)
-            }
+            (Kind::Lstm(_), [h, c]) => self.lstm(product, h, c),
             (Kind::Gru { linear_before_reset }, [h]) => self.gru(product, linear_before_reset, h),
             (Kind::Rnn, [h]) => self.rnn(product, h),
             _ => Err(OpError::mismatch("the number of states", "another one", self.cell.kind.states())),
@@ -205,7 +203,6 @@ impl<'a> Stepper<'a> {
     fn lstm<'p>(
         &mut self,
         product: impl Fn(usize) -> Option<&'p [f32]>,
-        order: &str,
         h: &mut [f32],
         c: &mut [f32],
     ) -> Result<(), OpError> {
@@ -213,8 +210,7 @@ impl<'a> Stepper<'a> {
         let last = self.cell.function(2, false)?;
         let size = self.hidden;
         let recurrent = self.recurrent(h, 0, 4 * size)?;
-        let place = |gate: char| order.find(gate).unwrap_or(0) * size;
-        let [forget, input, content, output] = ['f', 'i', 'c', 'o'].map(place);
+        let [forget, input, content, output] = [0, size, 2 * size, 3 * size];
         let rows = h.chunks_mut(size).zip(c.chunks_mut(size)).zip(recurrent.chunks(4 * size));
         for (n, ((h, c), r)) in rows.enumerate() {
             let Some(product) = product(n) else { continue };
