@@ -15,3 +15,6 @@ mod tensor;
 mod types;
 
 pub use model::read;
+
+#[cfg(test)]
+mod tests;

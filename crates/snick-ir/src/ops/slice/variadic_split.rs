@@ -16,6 +16,9 @@ use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 #[derive(Clone, PartialEq, Debug)]
 pub struct VariadicSplit;
 
+/// More parts than this no file has outputs for; a declared length alone could claim any number.
+const MAX_PARTS: usize = 1 << 16;
+
 /// The lengths in expressions, -1 resolved; with the places where the parts begin.
 struct Parting {
     lens: Vec<SymExpr>,
@@ -81,6 +84,10 @@ impl OpDef for VariadicSplit {
         let element_type = cx.element_type(0);
         let declared = cx.declared().count();
         let count = entry_count(cx.input(2), "split_lengths")?.unwrap_or(declared);
+        if count > MAX_PARTS {
+            let expected = format!("at most {MAX_PARTS}");
+            return Err(OpError::out_of_range("the number of parts", count as i64, expected));
+        }
         let Some(dims) = cx.shape(0).dims() else {
             return Ok((0..count).map(|_| Fact::new(element_type, Shape::unranked())).collect());
         };

@@ -1,0 +1,150 @@
+//! Models built message by message.
+
+use bytes::Bytes;
+use snick_ir::Op;
+use snick_onnx as onnx;
+use snick_tensor::Storage;
+
+use crate::{Read, ReadError};
+
+fn value(name: &str, dims: &[&str]) -> onnx::ValueInfo {
+    let dim = |text: &&str| {
+        let value = match text.parse() {
+            Ok(size) => onnx::DimValue::Value(size),
+            Err(_) => onnx::DimValue::Param(text.to_string()),
+        };
+        onnx::Dim { value: Some(value) }
+    };
+    let shape = Some(onnx::Shape { dim: dims.iter().map(dim).collect() });
+    let tensor = Some(onnx::TensorType { elem_type: 1, shape });
+    onnx::ValueInfo { name: name.into(), ty: Some(onnx::Type { tensor }) }
+}
+
+fn node(op: &str, inputs: &[&str], outputs: &[&str]) -> onnx::Node {
+    let list = |names: &[&str]| names.iter().map(ToString::to_string).collect();
+    onnx::Node { op_type: op.into(), input: list(inputs), output: list(outputs), ..onnx::Node::default() }
+}
+
+fn vector(name: &str, values: &[i64]) -> onnx::Tensor {
+    let (dims, int64_data) = (vec![values.len() as i64], values.to_vec());
+    onnx::Tensor { name: name.into(), dims, int64_data, data_type: Some(7), ..onnx::Tensor::default() }
+}
+
+fn model(node: Vec<onnx::Node>, initializer: Vec<onnx::Tensor>) -> onnx::Model {
+    let (input, output) = (vec![value("x", &["batch size", "10"])], vec![value("y", &[])]);
+    let graph = onnx::Graph { node, initializer, input, output, ..onnx::Graph::default() };
+    let opset = onnx::OperatorSet { domain: String::new(), version: Some(17) };
+    onnx::Model { graph: Some(graph), opset_import: vec![opset], ..onnx::Model::default() }
+}
+
+fn read(model: &onnx::Model) -> Result<Read, ReadError> {
+    let folder = std::env::temp_dir();
+    super::read(&Storage::heap(onnx::encode(model)), Some(&folder), "m.onnx")
+}
+
+fn shape_of_output(model: &onnx::Model) -> String {
+    let mut read = read(model).unwrap();
+    assert!(read.errors.is_empty(), "{:?}", read.errors);
+    assert_eq!(snick_ir::infer(&mut read.graph), []);
+    let result = read.graph.results().next().unwrap();
+    let shape = &read.graph.node(result).outs[0].fact.shape;
+    shape.display_symbolic(read.graph.symbols()).to_string()
+}
+
+fn refusal(model: &onnx::Model) -> String {
+    match read(model) {
+        Err(error) => error.to_string(),
+        Ok(read) => read.errors.first().map(ToString::to_string).unwrap_or_default(),
+    }
+}
+
+#[test]
+fn slices_have_axes_before_steps() {
+    let constants = vec![vector("s", &[1]), vector("e", &[i64::MAX]), vector("a", &[1]), vector("k", &[3])];
+    let slice = node("Slice", &["x", "s", "e", "a", "k"], &["y"]);
+    assert_eq!(shape_of_output(&model(vec![slice], constants.clone())), "[batch_size,3]");
+    let skipped = node("Slice", &["x", "s", "e", "", "s"], &["y"]);
+    assert_eq!(shape_of_output(&model(vec![skipped], constants)), "[max(batch_size-1,0),10]");
+}
+
+#[test]
+fn nodes_may_come_in_any_order() {
+    let nodes = vec![node("Neg", &["a"], &["y"]), node("Abs", &["x"], &["a"])];
+    assert_eq!(shape_of_output(&model(nodes, vec![])), "[batch_size,10]");
+}
+
+#[test]
+fn functions_become_their_nodes() {
+    let mut call = node("Twice", &["x"], &["y"]);
+    call.domain = "mine".into();
+    let mut model = model(vec![call.clone()], vec![]);
+    let function = |node| onnx::Function {
+        name: "Twice".into(),
+        domain: "mine".into(),
+        input: vec!["v".into(), "left_out".into()],
+        output: vec!["w".into()],
+        node,
+        ..onnx::Function::default()
+    };
+    model.functions = vec![function(vec![node("Add", &["v", "v"], &["w"])])];
+    let read = read(&model).unwrap();
+    assert!(read.graph.ids().any(|id| matches!(read.graph.node(id).op, Op::Arithmetic(_))));
+    (call.input, call.output) = (vec!["v".into()], vec!["w".into()]);
+    model.functions = vec![function(vec![call])];
+    assert!(refusal(&model).contains("nested deeper than"));
+}
+
+#[test]
+fn wrong_wires_are_named() {
+    let text = |nodes| refusal(&model(nodes, vec![]));
+    assert_eq!(
+        text(vec![node("Abs", &["nobody"], &["y"])]),
+        "m.onnx: node `y`: no node makes its input `nobody`"
+    );
+    let cycle = vec![node("Abs", &["b"], &["a"]), node("Neg", &["a"], &["b"]), node("Abs", &["x"], &["y"])];
+    assert!(text(cycle).contains("node `a`: it reads, in a cycle"));
+    let twice = vec![node("Abs", &["x"], &["y"]), node("Neg", &["x"], &["y"])];
+    assert_eq!(text(twice), "m.onnx: value `y` is defined twice");
+}
+
+#[test]
+fn data_are_checked_against_their_sizes() {
+    let mut short = vector("s", &[1, 2]);
+    short.dims = vec![3];
+    let slice = node("Slice", &["x", "s", "s"], &["y"]);
+    assert!(refusal(&model(vec![slice.clone()], vec![short])).contains("layer `s` (Const)"));
+    for location in ["../secret", "/etc/passwd", "a/../../b", ""] {
+        let entry = onnx::Entry { key: "location".into(), value: location.into() };
+        let mut outside = vector("s", &[]);
+        (outside.dims, outside.data_location, outside.external_data) = (vec![1], Some(1), vec![entry]);
+        assert!(refusal(&model(vec![slice.clone()], vec![outside])).contains("a file beside the model"));
+    }
+    let bytes = onnx::encode(&model(vec![slice], vec![]));
+    let cut = Storage::heap(bytes[..bytes.len() - 3].to_vec());
+    assert!(super::read(&cut, None, "m").unwrap_err().to_string().starts_with("m: byte "));
+}
+
+#[test]
+fn raw_data_are_views_of_the_file() {
+    let mut constant = vector("s", &[]);
+    (constant.dims, constant.raw_data) = (vec![1], Some(Bytes::from_static(&[1, 0, 0, 0, 0, 0, 0, 0])));
+    let model = model(vec![node("Slice", &["x", "s", "s"], &["y"])], vec![constant]);
+    let file = Storage::heap(onnx::encode(&model));
+    let read = super::read(&file, None, "m").unwrap();
+    let shared = read.graph.ids().any(|id| match &read.graph.node(id).op {
+        Op::Const(snick_ir::ops::source::constant::Constant::Here(tensor)) => {
+            tensor.storage().shares_with(&file)
+        }
+        _ => false,
+    });
+    assert!(shared);
+}
+
+#[test]
+fn unknown_operators_and_attributes_stay_opaque() {
+    let read_model = read(&model(vec![node("Sausage", &["x"], &["y"])], vec![])).unwrap();
+    assert_eq!(read_model.notes, ["ONNX operator `ai.onnx.Sausage` is not known: 1 layer stays opaque"]);
+    let mut odd = node("Softmax", &["x"], &["y"]);
+    odd.attribute = vec![onnx::Attribute { name: "new".into(), i: Some(1), ..onnx::Attribute::default() }];
+    assert!(refusal(&model(vec![odd], vec![])).contains("attribute `new` is not supported"));
+}
