@@ -76,11 +76,12 @@ impl OpDef for RegionYolo {
         if used != Some(channels) {
             return Err(OpError::mismatch("the number of channels", channels, format!("{used:?}")));
         }
-        let cells = height * width;
+        // Nothing to activate; and sizes beside a 0 may be any.
+        let entry = if data.is_empty() { 0 } else { coords + 1 + classes };
+        let cells = if data.is_empty() { 0 } else { height * width };
         let mut values = data.to_f32_vec()?;
-        let entry = coords + 1 + classes;
         let squash = |v: &mut f32| *v = 1.0 / (1.0 + (-*v).exp());
-        for group in values.chunks_exact_mut((entry * cells).max(1)).take(images * boxes) {
+        for group in values.chunks_exact_mut((entry * cells).max(1)).take(images.saturating_mul(boxes)) {
             let (place, rest) = group.split_at_mut(coords * cells);
             place.iter_mut().take(2 * cells).for_each(squash);
             if !softmax {

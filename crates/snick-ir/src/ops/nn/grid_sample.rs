@@ -146,6 +146,7 @@ impl GridSample {
     }
 
     fn taps(&self, at: f32, size: usize) -> Taps {
+        let at = at.clamp(-1e9, 1e9);
         let below = at.floor();
         let part = at - below;
         let first = below as i64;
