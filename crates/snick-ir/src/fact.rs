@@ -1,5 +1,6 @@
 //! What is known of a value before the graph runs.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -74,7 +75,7 @@ impl Fact {
     pub fn elements(&self) -> Option<Vec<SymExpr>> {
         match self.known.as_ref()? {
             Known::Elements(elements) => Some(elements.to_vec()),
-            Known::Tensor(tensor) => Some(integers(tensor)?.into_iter().map(SymExpr::from).collect()),
+            Known::Tensor(tensor) => Some(integers(tensor)?.iter().map(|&v| SymExpr::from(v)).collect()),
         }
     }
 
@@ -82,7 +83,7 @@ impl Fact {
     pub fn ints(&self) -> Option<SmallVec<[i64; 4]>> {
         match self.known.as_ref()? {
             Known::Elements(elements) => elements.iter().map(SymExpr::as_const).collect(),
-            Known::Tensor(tensor) => Some(integers(tensor)?.into()),
+            Known::Tensor(tensor) => Some(SmallVec::from_slice(&integers(tensor)?)),
         }
     }
 
@@ -107,14 +108,18 @@ impl Fact {
 }
 
 /// The elements of a small integer or boolean tensor, if all of them are within `i64`.
-fn integers(tensor: &Tensor) -> Option<Vec<i64>> {
+fn integers(tensor: &Tensor) -> Option<Cow<'_, [i64]>> {
     let et = tensor.element_type();
     if !(et.is_integer() || et == ElementType::Boolean) || tensor.len() > MAX_ELEMENTS {
         return None;
     }
+    if et == ElementType::I64 {
+        // Nearly all index constants are these, and aligned: nothing is copied.
+        return tensor.values().ok();
+    }
     let values = tensor.to_i64_vec().ok()?;
     // The conversion saturates.
-    (et != ElementType::U64 || !values.contains(&i64::MAX)).then_some(values)
+    (et != ElementType::U64 || !values.contains(&i64::MAX)).then_some(Cow::Owned(values))
 }
 
 fn covers(outer: Interval, inner: Interval) -> bool {

@@ -25,5 +25,5 @@ pub fn read(text: &str, weights: &Weights, source: &str) -> Result<Read, ReadErr
 /// The bytes of an `.xml` as text, a byte order mark removed.
 pub fn decode(bytes: &[u8]) -> Result<&str, ReadError> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    std::str::from_utf8(bytes).map_err(|_| ReadError::NotUtf8)
+    simdutf8::basic::from_utf8(bytes).map_err(|_| ReadError::NotUtf8)
 }
