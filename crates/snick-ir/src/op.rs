@@ -166,8 +166,10 @@ pub trait OpDef: Clone + PartialEq + fmt::Debug {
     /// Reads the attributes.
     fn parse(raw: &RawNode) -> Result<Self, OpError>;
 
-    /// Writes the attributes: `parse(attrs(op)) == op`.
-    fn attrs(&self) -> Attrs<'static>;
+    /// Writes the attributes: `parse(attrs(op)) == op`. None, unless the op says otherwise.
+    fn attrs(&self) -> Attrs<'static> {
+        Attrs::new()
+    }
 
     /// Its operation type. Families, whose file has several names, say which.
     fn name(&self) -> &'static OpName {

@@ -4,7 +4,7 @@ use smallvec::smallvec;
 use snick_tensor::Tensor;
 
 use super::known_elements::converted;
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// Converts input 0 to the element type of input 1, as Convert does.
 #[derive(Clone, PartialEq, Debug)]
@@ -16,10 +16,6 @@ impl OpDef for ConvertLike {
 
     fn parse(_: &RawNode) -> Result<Self, OpError> {
         Ok(Self)
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new()
     }
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {

@@ -5,7 +5,7 @@ use snick_shape::SymExpr;
 use snick_tensor::{ElementType, Tensor, kernels};
 
 use super::known_elements::{map, type_range};
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// True where the input is false.
 #[derive(Clone, PartialEq, Debug)]
@@ -17,10 +17,6 @@ impl OpDef for LogicalNot {
 
     fn parse(_: &RawNode) -> Result<Self, OpError> {
         Ok(Self)
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new()
     }
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {

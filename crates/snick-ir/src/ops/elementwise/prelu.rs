@@ -4,7 +4,7 @@ use smallvec::smallvec;
 use snick_tensor::kernels::BinaryOp;
 use snick_tensor::{Dims, Tensor};
 
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// Input 1 is the slope: a list of one slope a channel (axis 1), or anything that stretches to input 0. The type and
 /// the shape of input 0 stay.
@@ -17,10 +17,6 @@ impl OpDef for PRelu {
 
     fn parse(_: &RawNode) -> Result<Self, OpError> {
         Ok(Self)
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new()
     }
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {

@@ -11,7 +11,7 @@ use snick_tensor::{ElementType, Tensor};
 
 use super::domain::Domain;
 use super::known_elements::{element_interval, map, unwrapped};
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// One function.
 struct Row {
@@ -84,10 +84,6 @@ impl OpDef for Unary {
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         Ok(Self { function: ROWS[raw.row(Self::NAMES)].function })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new()
     }
 
     fn name(&self) -> &'static OpName {

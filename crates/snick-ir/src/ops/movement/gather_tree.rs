@@ -4,7 +4,7 @@ use smallvec::smallvec;
 use snick_shape::Shape;
 use snick_tensor::Tensor;
 
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// For each batch and beam the ids (input 0, `[step, batch, beam]`) along the way that the parents (input 1) tell,
 /// up to the number of steps of the batch (input 2); what follows the first `end_token` (input 3) is `end_token`.
@@ -17,10 +17,6 @@ impl OpDef for GatherTree {
 
     fn parse(_: &RawNode) -> Result<Self, OpError> {
         Ok(Self)
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new()
     }
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {

@@ -3,7 +3,7 @@
 use smallvec::smallvec;
 use snick_tensor::Tensor;
 
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// Gives its input back.
 #[derive(Clone, PartialEq, Debug)]
@@ -15,10 +15,6 @@ impl OpDef for Identity {
 
     fn parse(_: &RawNode) -> Result<Self, OpError> {
         Ok(Self)
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new()
     }
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {

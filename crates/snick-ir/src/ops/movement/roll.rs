@@ -3,7 +3,7 @@
 use smallvec::{SmallVec, smallvec};
 use snick_tensor::{Tensor, kernels};
 
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
+use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
 
 /// Shifts input 0 by input 1 along the axes of input 2; one shift may serve all axes, and an axis listed twice is
 /// shifted twice.
@@ -16,10 +16,6 @@ impl OpDef for Roll {
 
     fn parse(_: &RawNode) -> Result<Self, OpError> {
         Ok(Self)
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new()
     }
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {

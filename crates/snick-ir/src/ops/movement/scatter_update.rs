@@ -7,7 +7,7 @@ use snick_tensor::kernels::runs;
 
 use super::follow::follow;
 use super::indices::{count, expect_position, scalar};
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
+use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
 
 /// Input 0 with the slices of the axis (input 3) that the indices (input 1) name replaced by those of the updates
 /// (input 2), whose shape has the axes of the indices in place of the axis. The last of equal indices wins.
@@ -20,10 +20,6 @@ impl OpDef for ScatterUpdate {
 
     fn parse(_: &RawNode) -> Result<Self, OpError> {
         Ok(Self)
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new()
     }
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {

@@ -5,7 +5,7 @@ use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::kernels::{PadMode, pad};
 use snick_tensor::{Dims, Tensor};
 
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// Data, a block size an axis, and what is padded (SpaceToBatch) or cropped (BatchToSpace) at the begin and the
 /// end of each axis. Axis 0 is the batch: its block is 1.
@@ -23,10 +23,6 @@ impl OpDef for SpaceBatch {
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         Ok(Self { to_batch: raw.row(&NAMES) == 0 })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new()
     }
 
     fn name(&self) -> &'static OpName {

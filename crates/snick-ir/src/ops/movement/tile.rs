@@ -5,7 +5,7 @@ use snick_shape::{Shape, SymExpr};
 use snick_tensor::{Dims, Tensor, kernels};
 
 use super::follow::follow;
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// Repeats axis `i` as often as input 1 says at `i`; the shorter of shape and repeats is filled up with ones in
 /// front. A negative number of repeats is 0.
@@ -18,10 +18,6 @@ impl OpDef for Tile {
 
     fn parse(_: &RawNode) -> Result<Self, OpError> {
         Ok(Self)
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new()
     }
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {

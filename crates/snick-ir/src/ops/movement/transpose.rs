@@ -5,7 +5,7 @@ use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::Tensor;
 
 use crate::ops::movement::follow::follow;
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// Axis `i` of the output is axis `order[i]` of the input; an empty order reverses the axes.
 #[derive(Clone, PartialEq, Debug)]
@@ -17,10 +17,6 @@ impl OpDef for Transpose {
 
     fn parse(_: &RawNode) -> Result<Self, OpError> {
         Ok(Self)
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new()
     }
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {

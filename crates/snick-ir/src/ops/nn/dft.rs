@@ -4,7 +4,7 @@ use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::Tensor;
 
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// Data `[.., 2]` of real and imaginary parts, axes, and maybe the size of the signal along each of them, to which
 /// the data is cut or padded; -1 is the size it has.
@@ -22,10 +22,6 @@ impl OpDef for Dft {
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         Ok(Self { inverse: raw.row(&NAMES) == 1 })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new()
     }
 
     fn name(&self) -> &'static OpName {

@@ -9,7 +9,7 @@ use super::open_axes::OpenAxes;
 use super::primitive::select_elements;
 use super::range::{Index, Range, common_count, entries_of, entry_count, facts_of, select};
 use crate::rewrite::{Lowered, Patch};
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
+use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
 
 /// OpenVINO Slice-8. Inputs: data, start, stop, step, and maybe axes; without axes the first ones are sliced. The
 /// indices are vectors of one length and of any integer type each.
@@ -88,10 +88,6 @@ impl OpDef for Slice8 {
 
     fn parse(_: &RawNode) -> Result<Self, OpError> {
         Ok(Self)
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new()
     }
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {

@@ -10,7 +10,7 @@ use super::scalar::Scalar;
 use super::split::{eval_axis, known_axis};
 use crate::op::Values;
 use crate::rewrite::{Lowered, Patch};
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// OpenVINO VariadicSplit-1. Inputs: data, axis, and the lengths of the parts, of which one may be -1: the rest.
 #[derive(Clone, PartialEq, Debug)]
@@ -73,10 +73,6 @@ impl OpDef for VariadicSplit {
 
     fn parse(_: &RawNode) -> Result<Self, OpError> {
         Ok(Self)
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new()
     }
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {

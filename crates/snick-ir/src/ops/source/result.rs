@@ -3,7 +3,7 @@
 use smallvec::smallvec;
 use snick_tensor::Tensor;
 
-use crate::{Arity, Attrs, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// An output of the model: hands its input out unchanged.
 #[derive(Clone, PartialEq, Debug)]
@@ -15,10 +15,6 @@ impl OpDef for GraphResult {
 
     fn parse(_: &RawNode) -> Result<Self, OpError> {
         Ok(Self)
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new()
     }
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
