@@ -18,13 +18,18 @@ pub(super) fn slice(site: &mut Site) -> Result<Value, OpError> {
         ("shrink_axis_mask", "shrink_axis"),
         ("ellipsis_mask", "ellipsis_mask"),
     ];
+    let sets = masks.map(|(_, set)| site.node.attrs.sizes(set));
+    let mut count = 0;
+    for set in &sets {
+        let last = set.as_ref().ok().and_then(|set| set.as_ref()?.iter().max().copied());
+        count = count.max(last.map_or(0, |axis| axis.saturating_add(1)));
+    }
+    if count > MAX_MASKED_AXIS {
+        return Err(OpError::unsupported(format!("a mask for axis {}", count - 1)));
+    }
     let mut attrs = Attrs::new();
-    for (name, set) in masks {
-        let set = site.node.attrs.sizes(set)?.unwrap_or_default();
-        let count = set.iter().max().map_or(0, |&axis| axis.saturating_add(1));
-        if count > MAX_MASKED_AXIS {
-            return Err(OpError::unsupported(format!("`{name}` for axis {}", count - 1)));
-        }
+    for ((name, _), set) in masks.into_iter().zip(sets) {
+        let set = set?.unwrap_or_default();
         let mask = (0..count).map(|axis| i64::from(set.contains(&axis))).collect();
         attrs = attrs.with(name, AttrValue::Ints(mask));
     }
