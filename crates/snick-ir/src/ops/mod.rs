@@ -4,6 +4,7 @@
 
 #[macro_use]
 mod registry;
+mod opsets;
 
 /// Where values come from and go to.
 pub mod source {

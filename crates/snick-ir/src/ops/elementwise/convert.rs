@@ -4,13 +4,12 @@ use smallvec::smallvec;
 use snick_tensor::{ElementType, Tensor};
 
 use super::known_elements::converted;
-use crate::attrs::missing;
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// Converts every element to another type, as OpenVINO's Convert-1 does: reals are cut to integers, integers wrap.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Convert {
-    /// The type of the output.
+    /// The type of the output; `Dynamic` if the file does not say, which can be inferred and not run.
     pub destination_type: ElementType,
 }
 
@@ -19,9 +18,8 @@ impl OpDef for Convert {
     const ARITY: Arity = Arity::exactly(1);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        let destination_type =
-            raw.attrs.element_type("destination_type")?.ok_or(missing("destination_type"))?;
-        Ok(Self { destination_type })
+        let destination_type = raw.attrs.element_type("destination_type")?;
+        Ok(Self { destination_type: destination_type.unwrap_or(ElementType::Dynamic) })
     }
 
     fn attrs(&self) -> Attrs<'static> {
