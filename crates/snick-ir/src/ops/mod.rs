@@ -30,6 +30,7 @@ pub mod elementwise {
     pub mod float_tests;
     pub mod gelu;
     pub mod known_elements;
+    pub mod known_reals;
     pub mod logical;
     pub mod logical_not;
     pub mod prelu;

@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(run(false, &sorted, &values), Some(vec![1, 0, 4, 0]));
         assert_eq!(run(true, &sorted, &values), Some(vec![3, 0, 4, 0]));
         let lines = sorted.reshape(&[2, 2]).unwrap();
-        assert_eq!(run(false, &lines, &values), Some(vec![2, 0, 2, 0]));
+        assert_eq!(run(false, &lines, &values), Some(vec![1, 0, 2, 0]));
         assert_eq!(run(false, &lines, &sorted), None);
         let big = Tensor::from_vec(&[2], vec![1u64, u64::MAX]).unwrap();
         assert_eq!(run(true, &big, &Tensor::scalar(u64::MAX - 1)), Some(vec![1]));
