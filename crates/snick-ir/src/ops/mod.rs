@@ -4,6 +4,7 @@
 
 #[macro_use]
 mod registry;
+mod opsets;
 
 /// Where values come from and go to.
 pub mod source {
@@ -29,6 +30,7 @@ pub mod elementwise {
     pub mod float_tests;
     pub mod gelu;
     pub mod known_elements;
+    pub mod known_reals;
     pub mod logical;
     pub mod logical_not;
     pub mod prelu;
@@ -42,13 +44,13 @@ pub mod elementwise {
 pub mod reduction {
     pub mod cum_sum;
     pub mod reduce;
+    pub mod segment_max;
 }
 
 /// Shapes as values, and values under other shapes.
 pub mod shape {
     pub mod broadcast;
     pub mod eye;
-    pub mod random_uniform;
     pub mod range;
     pub mod reshape;
     pub mod shape_of;
@@ -79,10 +81,13 @@ pub mod movement {
     pub mod scatter_elements_update;
     pub mod scatter_nd_update;
     pub mod scatter_update;
+    pub mod search_sorted;
     pub mod space_batch;
+    pub mod sparse_fill_empty_rows;
     pub mod tile;
     pub mod top_k;
     pub mod transpose;
+    pub mod unique;
 }
 
 /// The slice family: the primitive and what lowers to it.
@@ -94,6 +99,7 @@ pub mod slice {
     mod range;
     mod scalar;
     pub mod slice8;
+    pub mod slice_scatter;
     pub mod split;
     pub mod strided_slice;
     pub mod variadic_split;
@@ -138,6 +144,18 @@ pub mod detection {
     pub mod reorg_yolo;
     pub mod roi_pool;
     pub mod settings;
+}
+
+/// Numbers drawn by chance, the same in every run.
+pub mod random {
+    pub mod multinomial;
+    pub mod random_uniform;
+}
+
+/// Texts.
+pub mod strings {
+    pub mod string_tensor_pack;
+    pub mod string_tensor_unpack;
 }
 
 /// Networks with a memory, a step or a whole sequence at a time.
@@ -205,10 +223,10 @@ ops! {
     // reduction
     CumSum(reduction::cum_sum::CumSum),
     Reduce(reduction::reduce::Reduce),
+    SegmentMax(reduction::segment_max::SegmentMax),
     // shape
     Broadcast(shape::broadcast::Broadcast),
     Eye(shape::eye::Eye),
-    RandomUniform(shape::random_uniform::RandomUniform),
     Range(shape::range::Range),
     Reshape(shape::reshape::Reshape),
     ShapeOf(shape::shape_of::ShapeOf),
@@ -233,13 +251,17 @@ ops! {
     ScatterElementsUpdate(movement::scatter_elements_update::ScatterElementsUpdate),
     ScatterNdUpdate(movement::scatter_nd_update::ScatterNdUpdate),
     ScatterUpdate(movement::scatter_update::ScatterUpdate),
+    SearchSorted(movement::search_sorted::SearchSorted),
     SpaceBatch(movement::space_batch::SpaceBatch),
+    SparseFillEmptyRows(movement::sparse_fill_empty_rows::SparseFillEmptyRows),
     Tile(movement::tile::Tile),
     TopK(movement::top_k::TopK),
     Transpose(movement::transpose::Transpose),
+    Unique(movement::unique::Unique),
     // slice
     Slice(Box<slice::primitive::Slice>),
     Slice8(slice::slice8::Slice8),
+    SliceScatter(slice::slice_scatter::SliceScatter),
     Split(slice::split::Split),
     StridedSlice(slice::strided_slice::StridedSlice),
     VariadicSplit(slice::variadic_split::VariadicSplit),
@@ -272,6 +294,12 @@ ops! {
     RegionYolo(detection::region_yolo::RegionYolo),
     ReorgYolo(detection::reorg_yolo::ReorgYolo),
     RoiPool(detection::roi_pool::RoiPool),
+    // random
+    Multinomial(random::multinomial::Multinomial),
+    RandomUniform(random::random_uniform::RandomUniform),
+    // strings
+    StringTensorPack(strings::string_tensor_pack::StringTensorPack),
+    StringTensorUnpack(strings::string_tensor_unpack::StringTensorUnpack),
     // recurrent
     RecurrentCell(Box<recurrent::recurrent_cell::RecurrentCell>),
     RecurrentSequence(Box<recurrent::recurrent_sequence::RecurrentSequence>),
