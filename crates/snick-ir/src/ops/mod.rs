@@ -141,6 +141,7 @@ pub mod detection {
     pub mod multiclass_nms;
     pub mod nms_rotated;
     pub mod non_max_suppression;
+    mod partial_sort;
     pub mod prior_box;
     pub mod prior_grid_generator;
     pub mod proposal;

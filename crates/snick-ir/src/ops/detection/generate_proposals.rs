@@ -5,7 +5,8 @@ use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::{ElementType, Tensor};
 
-use super::corners::{Corners, best_first, uncovered};
+use super::corners::{Corners, uncovered};
+use super::partial_sort::keep_first;
 use super::settings::{Kind, Settings, Table};
 use super::signature::{
     check_dims, common_dim, common_float, dim, expect_index_type, expect_rank, expect_size, padded,
@@ -83,10 +84,10 @@ impl OpDef for GenerateProposals {
     }
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        let element_type = common_float(cx, 0..4)?;
         match self.counts {
-            Some(counts) => self.infer_batch(cx, element_type, counts),
-            None => self.infer_single(cx, element_type),
+            // Here element types are not looked at before the run.
+            Some(counts) => self.infer_batch(cx, counts),
+            None => self.infer_single(cx),
         }
     }
 
@@ -142,12 +143,8 @@ impl OpDef for GenerateProposals {
 }
 
 impl GenerateProposals {
-    fn infer_batch(
-        &self,
-        cx: &mut Infer,
-        element_type: ElementType,
-        counts: ElementType,
-    ) -> Result<Facts, OpError> {
+    fn infer_batch(&self, cx: &mut Infer, counts: ElementType) -> Result<Facts, OpError> {
+        let element_type = cx.element_type(0);
         expect_rank(cx, 0, 2)?;
         (1..4).try_for_each(|port| expect_rank(cx, port, 4))?;
         if expect_size(cx, 0, 1, 3).is_err() {
@@ -169,7 +166,8 @@ impl GenerateProposals {
         ])
     }
 
-    fn infer_single(&self, cx: &mut Infer, element_type: ElementType) -> Result<Facts, OpError> {
+    fn infer_single(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        let element_type = common_float(cx, 0..4)?;
         for (port, rank) in [1, 2, 3, 3].into_iter().enumerate() {
             expect_rank(cx, port, rank)?;
         }
@@ -214,21 +212,26 @@ impl GenerateProposals {
             _ => (0.0, 0.0, [0.0, 0.0]),
         };
         let batch = self.counts.is_some();
-        let unit = if batch && !self.settings.bool("normalized", true) { 1.0 } else { 0.0 };
+        let unit = if batch && self.settings.bool("normalized", true) { 0.0 } else { 1.0 };
         let least = self.settings.float("min_size", 0.0) as f32;
         let least = if batch { scales.map(|scale| least * scale) } else { [least, least] };
+        let large = |corners: &Corners| {
+            let [width, height] = corners.size(unit);
+            least[0] <= height && least[1] <= width
+        };
         let mut boxes: Vec<(Corners, f32)> = candidates
             .map(|(anchor, by, score)| {
                 let refined = anchor.refined(by, unit, GROWTH.ln()).inclusive(unit);
-                (refined.clipped(width - unit, height - unit), score)
+                let corners = refined.clipped(width - unit, height - unit);
+                // Boxes that are too small come last in a single image; in a batch they go, but take up a place.
+                (corners, if batch || large(&corners) { score } else { 0.0 * score })
             })
             .collect();
-        boxes.sort_by(|a, b| best_first(a.1, b.1));
-        boxes.truncate(usize::try_from(self.settings.int("pre_nms_count", 0)).unwrap_or(0));
-        boxes.retain(|(corners, _)| {
-            let [width, height] = corners.size(unit);
-            least[0] <= height && least[1] <= width
-        });
+        let most = usize::try_from(self.settings.int("pre_nms_count", 0)).unwrap_or(0);
+        keep_first(&mut boxes, most, |a, b| a.1 > b.1);
+        if batch {
+            boxes.retain(|(corners, _)| large(corners));
+        }
         let corners: Vec<Corners> = boxes.iter().map(|(corners, _)| *corners).collect();
         let threshold = self.settings.float("nms_threshold", 0.0) as f32;
         let kept = uncovered(&corners, unit, threshold, self.most().unwrap_or(0));

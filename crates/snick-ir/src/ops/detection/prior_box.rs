@@ -68,7 +68,9 @@ impl OpDef for PriorBox {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let two = SymExpr::from(2);
         for i in 0..2 {
-            cx.expect_integer(i)?;
+            if !self.clustered {
+                cx.expect_integer(i)?;
+            }
             cx.expect_rank(i, "1", |rank| rank == 1)?;
             if let Some([size]) = cx.shape(i).dims()
                 && cx.merge(size, &two).is_none()
@@ -76,7 +78,6 @@ impl OpDef for PriorBox {
                 return Err(OpError::mismatch(format!("the size of input {i}"), cx.interval(size), 2));
             }
         }
-        cx.common_type(0..2)?;
         let priors = self.priors()?;
         let columns = match cx.input(0).elements().as_deref() {
             Some([height, width]) => {
@@ -114,17 +115,14 @@ impl OpDef for PriorBox {
         for row in 0..height {
             for column in 0..width {
                 let cell = Cell { at: [row, column], cells, image };
-                let first = boxes.len();
                 match self.clustered {
                     true => self.clustered_boxes(&cell, &mut boxes),
                     false => self.boxes(&cell, &mut boxes)?,
                 }
-                if boxes.len() - first != priors * 4 {
-                    let found = (boxes.len() - first) / 4;
-                    return Err(OpError::mismatch("the boxes of a cell", found, priors));
-                }
             }
         }
+        // Fixed ratios may make more boxes, or fewer, than they count for.
+        boxes.resize(columns, 0.0);
         if self.settings.bool("clip", self.clustered) {
             boxes.iter_mut().for_each(|side: &mut f32| *side = side.clamp(0.0, 1.0));
         }

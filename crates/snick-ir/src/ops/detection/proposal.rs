@@ -4,7 +4,8 @@ use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::Tensor;
 
-use super::corners::{Corners, best_first, uncovered};
+use super::corners::{Corners, uncovered};
+use super::partial_sort::keep_first;
 use super::settings::{Kind, Settings, Table};
 use super::signature::{check_dims, common_dim, dim, expect_float, expect_rank, padded, room};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
@@ -87,15 +88,16 @@ impl OpDef for Proposal {
         };
         let anchors = self.anchors();
         let kinds = anchors.len();
-        if channels != 2 * kinds {
+        // Without any anchor there are no boxes, whatever the channels.
+        if kinds > 0 && channels != 2 * kinds {
             return Err(OpError::mismatch("the channels of the scores", channels, 2 * kinds));
         }
-        check_dims("the offsets", offsets, &[images, 4 * kinds, height, width])?;
+        check_dims("the offsets", offsets, &[images, channels.saturating_mul(2), height, width])?;
         let image = Image::new(&size.to_f32_vec()?, &self.settings)?;
         // Places lie outermost; the scores of objects are the second half of the channels.
-        let scores = scores.slice(1, kinds, kinds, 1)?.permute(&[0, 2, 3, 1])?.to_f32_vec()?;
-        let offsets = offsets.reshape(&[images, kinds, 4, height, width])?.permute(&[0, 3, 4, 1, 2])?;
-        let offsets = offsets.to_f32_vec()?;
+        let scores = scores.slice(1, channels - kinds, kinds, 1)?.permute(&[0, 2, 3, 1])?.to_f32_vec()?;
+        let offsets = offsets.slice(1, 0, 4 * kinds, 1)?.reshape(&[images, kinds, 4, height, width])?;
+        let offsets = offsets.permute(&[0, 3, 4, 1, 2])?.to_f32_vec()?;
         let each = height.saturating_mul(width).saturating_mul(kinds);
         let most = self.rows()?;
         let all =
@@ -233,8 +235,8 @@ impl Proposal {
 
     /// The best boxes that do not cover each other.
     fn choose(&self, mut boxes: Vec<(Corners, f32)>) -> Vec<(Corners, f32)> {
-        boxes.sort_by(|a, b| best_first(a.1, b.1));
-        boxes.truncate(usize::try_from(self.settings.int("pre_nms_topn", 0)).unwrap_or(0));
+        let most = usize::try_from(self.settings.int("pre_nms_topn", 0)).unwrap_or(0);
+        keep_first(&mut boxes, most, |a, b| a.1 > b.1);
         let corners: Vec<Corners> = boxes.iter().map(|(corners, _)| *corners).collect();
         let threshold = self.settings.float("nms_thresh", 0.0) as f32;
         let kept = uncovered(&corners, self.unit(), threshold, self.rows().unwrap_or(0));
