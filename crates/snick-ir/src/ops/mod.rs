@@ -135,15 +135,34 @@ pub mod nn {
 
 /// Boxes out of feature maps, and sequences out of scores.
 pub mod detection {
+    mod class_rows;
+    mod corners;
     pub mod ctc_greedy_decoder;
+    pub mod ctc_loss;
     pub mod detection_output;
+    mod detections;
+    pub mod detectron_detection_output;
+    pub mod generate_proposals;
+    pub mod matrix_nms;
+    pub mod multiclass_nms;
+    pub mod nms_rotated;
     pub mod non_max_suppression;
+    mod partial_sort;
     pub mod prior_box;
+    pub mod prior_grid_generator;
     pub mod proposal;
+    pub mod psroi_pooling;
     pub mod region_yolo;
     pub mod reorg_yolo;
-    pub mod roi_pool;
+    pub mod roi_align;
+    pub mod roi_feature_extractor;
+    pub mod roi_pooling;
+    mod rotated_box;
+    mod sampling;
     pub mod settings;
+    mod signature;
+    mod suppression;
+    pub mod top_k_rois;
 }
 
 /// Numbers drawn by chance, the same in every run.
@@ -287,13 +306,24 @@ ops! {
     Stft(nn::stft::Stft),
     // detection
     CtcGreedyDecoder(detection::ctc_greedy_decoder::CtcGreedyDecoder),
+    CtcLoss(detection::ctc_loss::CtcLoss),
     DetectionOutput(detection::detection_output::DetectionOutput),
+    DetectronDetectionOutput(detection::detectron_detection_output::DetectronDetectionOutput),
+    GenerateProposals(detection::generate_proposals::GenerateProposals),
+    MatrixNms(detection::matrix_nms::MatrixNms),
+    MulticlassNms(detection::multiclass_nms::MulticlassNms),
+    NmsRotated(detection::nms_rotated::NmsRotated),
     NonMaxSuppression(detection::non_max_suppression::NonMaxSuppression),
     PriorBox(detection::prior_box::PriorBox),
+    PriorGridGenerator(detection::prior_grid_generator::PriorGridGenerator),
     Proposal(detection::proposal::Proposal),
+    PsRoiPooling(detection::psroi_pooling::PsRoiPooling),
     RegionYolo(detection::region_yolo::RegionYolo),
     ReorgYolo(detection::reorg_yolo::ReorgYolo),
-    RoiPool(detection::roi_pool::RoiPool),
+    RoiAlign(detection::roi_align::RoiAlign),
+    RoiFeatureExtractor(detection::roi_feature_extractor::RoiFeatureExtractor),
+    RoiPooling(detection::roi_pooling::RoiPooling),
+    TopKRois(detection::top_k_rois::TopKRois),
     // random
     Multinomial(random::multinomial::Multinomial),
     RandomUniform(random::random_uniform::RandomUniform),

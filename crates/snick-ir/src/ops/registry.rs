@@ -200,9 +200,10 @@ fn defining_opset(name: &OpName, declared: &Version) -> Option<u8> {
     match declared {
         Version::Opset(declared) => name.since.iter().rev().find(|since| *since <= declared).copied(),
         Version::Unversioned => Some(name.since.last().copied().unwrap_or(0)),
-        // Cells that files of before opset3 already had.
+        // Ops that files had before an operation set took them in, opset6 at last.
         Version::Custom(text) if matches!(&**text, "experimental" | "extension") => {
-            let old = ["GRUCell", "RNNCell"].contains(&name.name);
+            let old = ["GRUCell", "RNNCell", "Proposal"].contains(&name.name)
+                || name.name.starts_with("ExperimentalDetectron");
             name.since.iter().rev().find(|since| old && **since <= 6).copied()
         }
         Version::Custom(_) => None,
