@@ -8,7 +8,7 @@ use snick_tensor::{ElementType, Tensor};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// Data, a scale, and maybe a shift of the same shape, which stretch to the data: `data * scale - shift` is rounded,
-/// and scale and shift are taken back. What is too large becomes the largest value.
+/// and scale and shift are taken back. What is too large becomes the largest value; f16 is rounded to on the way.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FakeConvert {
     /// The type of eight bits.
@@ -60,7 +60,7 @@ impl OpDef for FakeConvert {
             value = BinaryOp::Sub.apply(&value, shift)?;
         }
         let clamped = UnaryOp::Clamp { min: -largest, max: largest }.apply(&value)?;
-        let mut rounded = wide(&clamped.cast(self.destination_type)?)?;
+        let mut rounded = wide(&clamped.cast(ElementType::F16)?.cast(self.destination_type)?)?;
         if let Some(shift) = &shift {
             rounded = BinaryOp::Add.apply(&rounded, shift)?;
         }

@@ -1,4 +1,7 @@
 //! BinaryConvolution-1: convolution of signs.
+//!
+//! Files pack the bits of filters from the least significant bit of a byte on, other than tensors of u1 are packed, and
+//! what runs models reads them so.
 
 use smallvec::smallvec;
 use snick_tensor::kernels::{self, PadMode};
@@ -58,31 +61,45 @@ impl OpDef for BinaryConvolution {
         let [begin, end]: &mut [Vec<isize>; 2] = &mut pads;
         window.pads_begin.fill(0);
         window.pads_end.fill(0);
-        let around = Tensor::scalar(if self.pad_value == 0.0 { 0.0 } else { sign(self.pad_value as f32) });
+        let around = Tensor::scalar(match self.pad_value {
+            0.0 => 0.0,
+            1.0.. => 1.0,
+            _ => -1f32,
+        });
         let data_signs = kernels::pad(&signs(data)?, begin, end, PadMode::Constant, Some(&around))?;
-        let sums = kernels::convolution(&data_signs, &signs(filters)?, &window)?;
+        let sums = kernels::convolution(&data_signs, &filter_signs(filters)?, &window)?;
         Ok(vec![sums.cast(data.element_type())?])
     }
 }
 
-fn sign(value: f32) -> f32 {
-    if value > 0.0 { 1.0 } else { -1.0 }
+fn sign(positive: bool) -> f32 {
+    if positive { 1.0 } else { -1.0 }
 }
 
 fn signs(tensor: &Tensor) -> Result<Tensor, OpError> {
-    let signs = tensor.to_f32_vec()?.into_iter().map(sign).collect();
+    let signs = tensor.to_f32_vec()?.into_iter().map(|value| sign(value > 0.0)).collect();
     Ok(Tensor::from_vec(tensor.dims(), signs)?)
+}
+
+fn filter_signs(filters: &Tensor) -> Result<Tensor, OpError> {
+    if filters.element_type() != ElementType::U1 {
+        return signs(filters);
+    }
+    let bytes = filters.to_bytes();
+    let bit = |i: usize| sign(bytes.get(i / 8).is_some_and(|byte| byte >> (i % 8) & 1 == 1));
+    Ok(Tensor::from_vec(filters.dims(), (0..filters.len()).map(bit).collect())?)
 }
 
 #[cfg(test)]
 mod tests {
+    use snick_tensor::Storage;
+
     use super::*;
 
     #[test]
     fn equal_pairs_less_different_ones() {
         let data = Tensor::from_vec(&[1, 1, 2, 2], vec![0.5f32, -3.0, 0.0, 2.0]).unwrap();
-        let filters = Tensor::from_vec(&[1, 1, 2, 2], vec![1f32, 0.0, 1.0, 1.0]).unwrap();
-        let filters = filters.cast(ElementType::U1).unwrap();
+        let filters = Tensor::new(ElementType::U1, &[1, 1, 2, 2], Storage::heap(vec![0b1101])).unwrap();
         let run = |pad: i64, pad_value| {
             let pads = smallvec![pad, 0];
             let sliding = Sliding { pads_begin: pads, ..Sliding::default() };

