@@ -19,6 +19,7 @@ mod interpolate;
 mod matmul;
 mod normalize;
 mod pad;
+mod philox;
 mod pool;
 mod range;
 mod reduce;
@@ -47,6 +48,7 @@ pub use interpolate::{Coordinates, Interpolate, InterpolateMode, Nearest, interp
 pub use matmul::matmul;
 pub use normalize::{EpsMode, mvn, normalize_l2};
 pub use pad::{PadMode, pad};
+pub use philox::philox;
 pub use pool::{avg_pool, max_pool, max_pool_indices};
 pub use range::range;
 pub use reduce::ReduceOp;

@@ -167,7 +167,7 @@ impl Op {
 
     /// Whether equal constant inputs always give equal outputs.
     pub fn is_foldable(&self) -> bool {
-        !self.is_opaque() && !matches!(self, Self::Assign(_) | Self::ReadValue(_))
+        !self.is_opaque() && !matches!(self, Self::Assign(_) | Self::ReadValue(_) | Self::RandomUniform(_))
     }
 
     /// The bodies with their roles.

@@ -138,7 +138,7 @@ fn integer(function: UnaryOp, cx: &mut Infer, element: &SymExpr, et: ElementType
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Op, Version};
+    use crate::{Attrs, Op, Version};
 
     #[test]
     fn every_row_is_found_by_its_name_and_opset() {

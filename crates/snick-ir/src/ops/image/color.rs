@@ -31,8 +31,8 @@ pub(super) fn half(cx: &mut Infer, dim: &SymExpr) -> Result<SymExpr, OpError> {
     divided(cx, dim, 2)
 }
 
-/// A value of a channel: within 0..255, and for integers the nearest one, halves away from zero.
-pub(super) fn channel(value: f32, element_type: ElementType) -> f32 {
-    let value = if element_type == ElementType::U8 { value.round() } else { value };
+/// A value of a channel: within 0..255, and for integers rounded.
+pub(super) fn channel(value: f32, element_type: ElementType, round: fn(f32) -> f32) -> f32 {
+    let value = if element_type == ElementType::U8 { round(value) } else { value };
     value.clamp(0.0, 255.0)
 }

@@ -66,7 +66,7 @@ impl OpDef for RgbToNv12 {
         let mut planes = [Vec::with_capacity(values.len() / 3), Vec::with_capacity(values.len() / 6)];
         for image in values.chunks_exact((height * width * 3).max(1)) {
             let pixels: Vec<[f32; 3]> = image.chunks_exact(3).map(|p| self.pixel(p)).collect();
-            let rounded = |value| channel(value, element_type);
+            let rounded = |value| channel(value, element_type, f32::round);
             let pixels: Vec<[f32; 3]> = pixels.into_iter().map(|yuv| yuv.map(rounded)).collect();
             planes[0].extend(pixels.iter().map(|yuv| yuv[0]));
             for cell in 0..height / 2 * (width / 2) {
@@ -108,7 +108,8 @@ mod tests {
     fn color_is_the_mean_of_four_pixels() {
         let pixels = vec![255u8, 0, 0, 0, 255, 0, 0, 0, 255, 255, 255, 255];
         let image = Tensor::from_vec(&[1, 2, 2, 3], pixels).unwrap();
-        let run = |bgr, single_plane| RgbToNv12 { bgr, single_plane }.eval(&[image.clone()]).unwrap();
+        let run =
+            |bgr, single_plane| RgbToNv12 { bgr, single_plane }.eval(std::slice::from_ref(&image)).unwrap();
         let planes: Vec<_> = run(false, false).iter().map(|t| t.to_i64_vec().unwrap()).collect();
         assert_eq!(planes[0], [82, 145, 41, 235]);
         // U: 90, 54, 240, 128; V: 240, 34, 110, 128.

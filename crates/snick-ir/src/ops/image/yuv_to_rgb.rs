@@ -101,7 +101,8 @@ impl OpDef for YuvToRgb {
                     true => (color[cell], color[quarter + cell]),
                     false => (color[2 * cell], color[2 * cell + 1]),
                 };
-                let [r, g, b] = to_rgb(y, u, v).map(|value| channel(value, element_type));
+                let [r, g, b] =
+                    to_rgb(y, u, v).map(|value| channel(value, element_type, f32::round_ties_even));
                 out.extend(if self.bgr { [b, g, r] } else { [r, g, b] });
             }
         }

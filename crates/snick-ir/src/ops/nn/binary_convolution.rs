@@ -9,7 +9,6 @@ use snick_tensor::{ElementType, Tensor};
 
 use super::convolution::infer_shape;
 use super::window::{Rounding, Sliding};
-use crate::attrs::missing;
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// Data `[N, C, H, W]` by filters `[O, C, H', W']` of bits. Elements above zero stand for 1, all others for -1, as the
@@ -29,8 +28,8 @@ impl OpDef for BinaryConvolution {
     const ARITY: Arity = Arity::exactly(2);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        raw.attrs.choice("mode", MODES)?.ok_or(missing("mode"))?;
-        let pad_value = raw.attrs.float("pad_value")?.ok_or(missing("pad_value"))?;
+        raw.attrs.choice("mode", MODES)?;
+        let pad_value = raw.attrs.float("pad_value")?.unwrap_or(0.0);
         Ok(Self { sliding: Sliding::parse(&raw.attrs)?, pad_value })
     }
 

@@ -120,7 +120,8 @@ mod tests {
     #[test]
     fn each_matrix_and_its_transpose() {
         let data = Tensor::from_vec(&[2, 2, 2], vec![0f32, 2., 3., 4., 1., 0., 1., 1.]).unwrap();
-        let run = |adjoint| Inverse { adjoint }.eval(&[data.clone()]).unwrap()[0].to_f64_vec().unwrap();
+        let run =
+            |adjoint| Inverse { adjoint }.eval(std::slice::from_ref(&data)).unwrap()[0].to_f64_vec().unwrap();
         let near = |a: Vec<f64>, b: [f64; 8]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-6);
         assert!(near(run(false), [-2. / 3., 1. / 3., 0.5, 0., 1., 0., -1., 1.]));
         assert!(near(run(true), [-2. / 3., 0.5, 1. / 3., 0., 1., -1., 0., 1.]));

@@ -60,7 +60,15 @@ impl OpDef for Istft {
                 let gaps = cx.sub(count, &1.into());
                 let gaps = cx.max(&gaps, &0.into());
                 let length = cx.mul(&gaps, step);
-                if self.center { length } else { cx.add(&length, size) }
+                let rest = if self.center {
+                    // Half a frame is left out at either end; an odd size leaves one element.
+                    let half = cx.floor_div(size, &2.into());
+                    let halves = cx.mul(&half, &2.into());
+                    cx.sub(size, &halves)
+                } else {
+                    size.clone()
+                };
+                cx.add(&length, &rest)
             }
             _ => cx.unknown(Interval::DIM),
         };
@@ -87,8 +95,7 @@ impl OpDef for Istft {
         let margin = if self.center { size / 2 } else { 0 };
         let length = match length.first() {
             Some(length) => frames::number("the length", length)?,
-            None if self.center => covered - size,
-            None => covered,
+            None => covered - 2 * margin,
         };
         let total = batch.checked_mul(length).filter(|&n| n <= MAX_LENGTH).ok_or_else(too_large)?;
 

@@ -1,11 +1,12 @@
 //! STFT-15: the Fourier transform of overlapping frames of a signal.
 
 use smallvec::{SmallVec, smallvec};
-use snick_shape::{Interval, Shape, SymExpr};
+use snick_shape::{Shape, SymExpr};
 use snick_tensor::kernels::{self, BinaryOp};
 use snick_tensor::{ElementType, Tensor};
 
 use super::{dft, frames};
+use crate::ops::nn::window::at_least;
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// A signal `[batch, length]` or `[length]`, a window, the size of a frame and the step from one to the next; to
@@ -53,11 +54,11 @@ impl OpDef for Stft {
                 let room = cx.sub(length, size);
                 let steps = cx.floor_div(&room, step);
                 let count = cx.add(&steps, &1.into());
-                cx.as_dim(&count)
+                // A signal shorter than a frame is in no run.
+                at_least(cx, &count, 1)
             }
-            _ => None,
+            _ => frames::positive(cx),
         };
-        let count = count.unwrap_or_else(|| cx.unknown(Interval::DIM));
         let mut dims: SmallVec<[SymExpr; 4]> = batch.iter().cloned().collect();
         dims.extend(if self.transpose_frames { [frequencies, count] } else { [count, frequencies] });
         dims.push(2.into());
