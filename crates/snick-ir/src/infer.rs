@@ -407,6 +407,23 @@ impl<'a> Infer<'a> {
         Err(OpError::element_type(format!("input {i}"), got, "an integer type"))
     }
 
+    /// Input `i` must have the element type i32 or i64, if it is known.
+    pub fn expect_index(&self, i: usize) -> Result<(), OpError> {
+        match self.element_type(i) {
+            ElementType::Dynamic | ElementType::I32 | ElementType::I64 => Ok(()),
+            got => Err(OpError::element_type(format!("input {i}"), got, "i32 or i64")),
+        }
+    }
+
+    /// Input `i` must have a real element type, if it is known.
+    pub fn expect_real(&self, i: usize) -> Result<(), OpError> {
+        match self.element_type(i) {
+            ElementType::Dynamic => Ok(()),
+            got if got.is_float() && got != ElementType::NF4 => Ok(()),
+            got => Err(OpError::element_type(format!("input {i}"), got, "a real type")),
+        }
+    }
+
     /// Elements of input `i` as expressions: known ones, else, where their number is known and small, an unknown
     /// each.
     pub fn elements_or_unknown(&mut self, i: usize) -> Option<Vec<SymExpr>> {

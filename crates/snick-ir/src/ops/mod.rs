@@ -26,6 +26,7 @@ pub mod elementwise {
     pub mod convert_promote_types;
     pub mod domain;
     pub mod elu;
+    pub mod fake_convert;
     pub mod fake_quantize;
     pub mod float_tests;
     pub mod gelu;
@@ -112,14 +113,17 @@ pub mod nn {
     pub mod adaptive_pool;
     pub mod attention;
     pub mod batch_norm;
+    pub mod binary_convolution;
     pub mod convolution;
     pub mod convolution_backprop;
+    pub mod deformable_convolution;
     pub mod depth_space;
-    pub mod dft;
     pub mod grid_sample;
     pub mod grn;
     pub mod group_normalization;
+    pub mod grouped_matmul;
     pub mod interpolate;
+    pub mod inverse;
     pub mod lrn;
     pub mod matmul;
     pub mod mvn;
@@ -129,8 +133,24 @@ pub mod nn {
     pub mod scale;
     pub mod shuffle_channels;
     pub mod softmax;
-    pub mod stft;
     pub mod window;
+}
+
+/// Waves and their frequencies.
+pub mod signal {
+    pub mod dft;
+    mod frames;
+    pub mod istft;
+    pub mod stft;
+}
+
+/// Pixels and patches.
+pub mod image {
+    pub mod col2im;
+    mod color;
+    pub mod extract_image_patches;
+    pub mod rgb_to_nv12;
+    pub mod yuv_to_rgb;
 }
 
 /// Boxes out of feature maps, and sequences out of scores.
@@ -227,6 +247,7 @@ ops! {
     ConvertLike(elementwise::convert_like::ConvertLike),
     ConvertPromoteTypes(elementwise::convert_promote_types::ConvertPromoteTypes),
     Elu(elementwise::elu::Elu),
+    FakeConvert(elementwise::fake_convert::FakeConvert),
     FakeQuantize(elementwise::fake_quantize::FakeQuantize),
     FloatTest(elementwise::float_tests::FloatTest),
     Gelu(elementwise::gelu::Gelu),
@@ -287,14 +308,17 @@ ops! {
     // nn
     AdaptivePool(nn::adaptive_pool::AdaptivePool),
     BatchNormInference(nn::batch_norm::BatchNormInference),
+    BinaryConvolution(Box<nn::binary_convolution::BinaryConvolution>),
     Convolution(Box<nn::convolution::Convolution>),
     ConvolutionBackpropData(Box<nn::convolution_backprop::ConvolutionBackpropData>),
+    DeformableConvolution(Box<nn::deformable_convolution::DeformableConvolution>),
     DepthSpace(nn::depth_space::DepthSpace),
-    Dft(nn::dft::Dft),
     GridSample(nn::grid_sample::GridSample),
     Grn(nn::grn::Grn),
     GroupNormalization(nn::group_normalization::GroupNormalization),
+    GroupedMatMul(nn::grouped_matmul::GroupedMatMul),
     Interpolate(Box<nn::interpolate::Interpolate>),
+    Inverse(nn::inverse::Inverse),
     Lrn(nn::lrn::Lrn),
     MatMul(nn::matmul::MatMul),
     Mvn(nn::mvn::Mvn),
@@ -303,7 +327,15 @@ ops! {
     ScaledDotProductAttention(nn::attention::ScaledDotProductAttention),
     ShuffleChannels(nn::shuffle_channels::ShuffleChannels),
     Softmax(nn::softmax::Softmax),
-    Stft(nn::stft::Stft),
+    // signal
+    Dft(signal::dft::Dft),
+    Istft(signal::istft::Istft),
+    Stft(signal::stft::Stft),
+    // image
+    Col2Im(Box<image::col2im::Col2Im>),
+    ExtractImagePatches(image::extract_image_patches::ExtractImagePatches),
+    RgbToNv12(image::rgb_to_nv12::RgbToNv12),
+    YuvToRgb(image::yuv_to_rgb::YuvToRgb),
     // detection
     CtcGreedyDecoder(detection::ctc_greedy_decoder::CtcGreedyDecoder),
     CtcLoss(detection::ctc_loss::CtcLoss),
