@@ -34,6 +34,8 @@ pub enum OpError {
     NoValue { what: String, why: String },
     #[error("{error} (inputs: {inputs})")]
     Given { error: Box<OpError>, inputs: String },
+    #[error("in the body: {0}")]
+    Inside(Box<Located>),
     #[error(transparent)]
     Tensor(#[from] TensorError),
     #[error(transparent)]

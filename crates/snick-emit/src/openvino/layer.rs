@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use snick_ir::ops::control::subgraph::{PortLink, PortMap};
+use snick_ir::ops::control::port_map::{PortLink, PortMap};
 use snick_ir::ops::source::constant::Constant;
 use snick_ir::{AttrValue, Attrs, Dialect, Graph, Info, Located, Node, NodeId, Op, OpError, Output};
 use snick_tensor::ElementType;
@@ -189,7 +189,7 @@ impl Writer {
             None => self.xml.attr("external_port_id", -1),
         }
         self.xml.attr("internal_layer_id", layers.get(link.internal).copied().unwrap_or_default());
-        link.notes.iter().for_each(|(name, value)| self.xml.attr(name, value));
+        link.notes().for_each(|(name, value)| self.xml.attr(name, value));
         self.xml.close(side);
     }
 }
