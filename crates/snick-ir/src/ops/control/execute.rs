@@ -165,12 +165,10 @@ fn complete(arguments: Vec<Option<Tensor>>) -> Result<Vec<Tensor>, OpError> {
     (0..arguments.len()).map(|number| argument(&arguments, number)).collect()
 }
 
-/// A number or truth value: the one element of a tensor.
+/// A number or truth value: the first element of a tensor, which mostly is the only one.
 fn number(what: &str, tensor: &Tensor) -> Result<i64, OpError> {
-    match (tensor.len(), tensor.to_i64_vec()?.first()) {
-        (1, Some(&value)) => Ok(value),
-        (len, _) => Err(OpError::mismatch(format!("the number of elements of {what}"), len, 1)),
-    }
+    let empty = || OpError::mismatch(format!("the number of elements of {what}"), 0, "1");
+    tensor.to_i64_vec()?.first().copied().ok_or_else(empty)
 }
 
 /// The number of the iteration as the body's Parameter declares it: a scalar, or a vector of one element.
@@ -192,7 +190,7 @@ fn parts_of(cut: Cut, size: usize) -> Result<(usize, usize), OpError> {
     let (start, end) = (border(cut.start).ok_or_else(wrong)?, border(cut.end).ok_or_else(wrong)?);
     let (first, last) = if cut.stride < 0 { (end, start) } else { (start, end) };
     let step = cut.stride.unsigned_abs();
-    let fits = 0 <= first && first <= last && last < behind && cut.part_size.unsigned_abs() == step;
+    let fits = 0 <= first && first < last && last < behind && cut.part_size.unsigned_abs() == step;
     let length = last.abs_diff(first);
     if !fits || step == 0 || length % step != 0 {
         return Err(wrong());

@@ -10,7 +10,7 @@ use crate::infer::{Work, normalize_axis};
 use crate::{Fact, Facts, Graph, Infer, Op, OpError};
 
 /// Rounds in which assumptions about states may fail one by one; then all that are left are given up.
-const MAX_ROUNDS: usize = 6;
+const MAX_ROUNDS: usize = 8;
 
 /// Facts of the outputs; sets those inside the body.
 pub(super) fn infer(
@@ -47,7 +47,7 @@ pub(super) fn infer(
             let what = format!("Parameter {parameter} of a back edge");
             return Err(OpError::mismatch(what, "not fed", "an initial value"));
         };
-        states.push(State::new(parameter, result, initial.clone()));
+        states.push(State::new(kind, parameter, result, initial.clone()));
     }
     let results = settle(&mut states, &mut given, &iteration, &passage, body, work);
     let trips = match parts {
@@ -58,7 +58,7 @@ pub(super) fn infer(
         let last = cx.sub(&trips, &SymExpr::from(1));
         passage.means(iteration, last);
     }
-    let outcome = Outcome { map, states: &states, results: &results, trips: &trips, body };
+    let outcome = Outcome { kind, map, states: &states, results: &results, trips: &trips, body };
     outcome.outputs(&mut passage, cx)
 }
 
@@ -219,12 +219,13 @@ fn most_iterations(cx: &Infer) -> Result<i64, OpError> {
     })
 }
 
-/// A number or truth value: a scalar, or a vector of one element.
+/// A number or truth value: a scalar, or the first element of a vector; a known vector has no other.
 pub(super) fn is_single(what: &str, fact: &Fact) -> Result<(), OpError> {
     match fact.shape.dims() {
-        None | Some([]) => Ok(()),
-        Some([size]) if size.as_const().is_none_or(|size| size == 1) => Ok(()),
-        Some([size]) => Err(OpError::mismatch(format!("the size of {what}"), format!("{size:?}"), 1)),
+        Some([size]) if fact.known.is_some() && size.as_const().is_some_and(|size| size != 1) => {
+            Err(OpError::mismatch(format!("the size of {what}"), fact.elements().map_or(0, |e| e.len()), 1))
+        }
+        None | Some([] | [_]) => Ok(()),
         Some(dims) => Err(OpError::rank(what, dims.len(), "0 or 1")),
     }
 }
@@ -264,6 +265,7 @@ fn iterations(map: &PortMap, results: &Facts, cx: &mut Infer) -> Result<SymExpr,
 
 /// What all iterations gave.
 struct Outcome<'a> {
+    kind: Kind,
     map: &'a PortMap,
     states: &'a [State],
     /// Facts of the Results in the last iteration.
@@ -296,7 +298,8 @@ impl Outcome<'_> {
             return passage.leave(last, &self.body.symbols, cx);
         };
         let after = passage.leave(&state.after(last), &self.body.symbols, cx);
-        if !cx.interval(self.trips).contains(0) {
+        // A TensorIterator without iterations is refused when run.
+        if self.kind == Kind::TensorIterator || !cx.interval(self.trips).contains(0) {
             return after;
         }
         let initial = passage.leave(state.initial(), &self.body.symbols, cx);

@@ -2,8 +2,9 @@
 //!
 //! A state begins as its initial value, and an iteration makes the next one of it. Every dim, and every known element,
 //! is looked at on its own. First it is assumed to stay what it is initially, and the body is inferred. What turns out
-//! to change is made a free symbol, and the body inferred again, until the assumptions hold; each time at least one
-//! is given up, so this ends. Then each free symbol `p`, of which the body makes `f(p)`, is solved:
+//! to change is made a free symbol, first within the hull of the initial value and the next, and the body inferred
+//! again; an end of the interval that does not hold is given up, until the assumptions hold. Each time at least one is
+//! given up, so this ends. Then each free symbol `p`, of which the body makes `f(p)`, is solved:
 //!
 //! - `f(p) - p` is the same number `d` in every iteration: in iteration `i` it is `initial + i * d`;
 //! - otherwise it is the initial value or some `f(p)`: within the hull of both.
@@ -12,6 +13,7 @@ use snick_shape::{Interval, Origin, Shape, SymExpr, SymbolId, Symbols};
 use snick_tensor::ElementType;
 
 use super::passage::{Passage, join};
+use super::subgraph::Kind;
 use crate::{Fact, Infer};
 
 /// One state.
@@ -29,6 +31,8 @@ pub(super) struct State {
     elements: Option<Vec<Slot>>,
     /// Whether a constant that is not followed element by element stays the same.
     keeps_constant: bool,
+    /// Whether sizes are told by the number of the iteration, or only their range.
+    counts_sizes: bool,
 }
 
 /// A dim or an element.
@@ -36,7 +40,7 @@ pub(super) struct State {
 enum Slot {
     /// As initially, in every iteration.
     Stays,
-    /// Anything, standing for itself.
+    /// Anything within the interval of a symbol, which stands for it.
     Free(SymbolId),
     /// The same more each iteration: before it, and after it.
     Grows { before: SymExpr, after: SymExpr },
@@ -46,12 +50,16 @@ enum Slot {
 
 impl State {
     /// All stays as it is initially.
-    pub(super) fn new(parameter: usize, result: usize, initial: Fact) -> Self {
+    ///
+    /// Sizes of a TensorIterator's states are told by their range alone. Where they are static, the OpenVINO runtime
+    /// executes all iterations with those of the first: what that gives lies within the range, too.
+    pub(super) fn new(kind: Kind, parameter: usize, result: usize, initial: Fact) -> Self {
         let dims = initial.shape.dims().map(|dims| vec![Slot::Stays; dims.len()]);
         let elements = initial.elements().map(|elements| vec![Slot::Stays; elements.len()]);
         let keeps_constant = elements.is_none() && initial.known.is_some();
         let element_type = initial.element_type;
-        Self { parameter, result, initial, element_type, dims, elements, keeps_constant }
+        let counts_sizes = kind != Kind::TensorIterator;
+        Self { parameter, result, initial, element_type, dims, elements, keeps_constant, counts_sizes }
     }
 
     /// The initial value, in the symbols of the body.
@@ -89,7 +97,7 @@ impl State {
         }
         match (&mut self.dims, assumed.shape.dims(), next.shape.dims()) {
             (Some(slots), Some(before), Some(after)) if before.len() == after.len() => {
-                changed |= free_changed(slots, before, after, Interval::DIM, symbols);
+                changed |= widen(slots, before, after, Interval::DIM, symbols);
             }
             (dims @ Some(_), _, _) => {
                 *dims = None;
@@ -97,12 +105,12 @@ impl State {
             }
             (None, _, _) => {}
         }
-        let range = self.element_type.integer_range().and_then(|(lo, hi)| Interval::new(lo, hi));
+        let range = self.element_range();
         match (&mut self.elements, assumed.elements(), next.elements()) {
             (Some(slots), Some(before), Some(after))
                 if before.len() == after.len() && self.dims.is_some() =>
             {
-                changed |= free_changed(slots, &before, &after, range.unwrap_or(Interval::ANY), symbols);
+                changed |= widen(slots, &before, &after, range, symbols);
             }
             (elements @ Some(_), _, _) => {
                 *elements = None;
@@ -115,6 +123,12 @@ impl State {
             changed = true;
         }
         changed
+    }
+
+    /// What an element may be.
+    fn element_range(&self) -> Interval {
+        let range = self.element_type.integer_range().and_then(|(lo, hi)| Interval::new(lo, hi));
+        range.unwrap_or(Interval::ANY)
     }
 
     /// Gives up everything.
@@ -131,7 +145,7 @@ impl State {
         passage: &Passage,
         symbols: &mut Symbols,
     ) {
-        let range = self.element_type.integer_range().and_then(|(lo, hi)| Interval::new(lo, hi));
+        let range = self.element_range();
         let mut solve = |slots: &mut Option<Vec<Slot>>, initial: &[SymExpr], after: &[SymExpr], within| {
             for ((slot, initial), after) in slots.iter_mut().flatten().zip(initial).zip(after) {
                 if let Slot::Free(symbol) = *slot {
@@ -144,7 +158,14 @@ impl State {
         solve(&mut self.dims, initial.unwrap_or_default(), after.unwrap_or_default(), Interval::DIM);
         let (initial, after) = (self.initial.elements(), next.elements());
         let (initial, after) = (initial.unwrap_or_default(), after.unwrap_or_default());
-        solve(&mut self.elements, &initial, &after, range.unwrap_or(Interval::ANY));
+        solve(&mut self.elements, &initial, &after, range);
+        if !self.counts_sizes {
+            for slot in self.dims.iter_mut().flatten() {
+                if let Slot::Grows { before, .. } = slot {
+                    *slot = Slot::Within(symbols.fresh(symbols.interval(before), Origin::default()));
+                }
+            }
+        }
     }
 
     /// What leaves after the last iteration, of which `last` is inferred: in the symbols of the body.
@@ -212,8 +233,8 @@ impl Slot {
     }
 }
 
-/// Frees the slots whose expression is another one after an iteration.
-fn free_changed(
+/// Gives up what an iteration, after which a slot is another expression, shows not to hold. Whether there was any.
+fn widen(
     slots: &mut [Slot],
     before: &[SymExpr],
     after: &[SymExpr],
@@ -222,11 +243,21 @@ fn free_changed(
 ) -> bool {
     let mut changed = false;
     for ((slot, before), after) in slots.iter_mut().zip(before).zip(after) {
-        if matches!(slot, Slot::Stays) && before != after {
-            changed = true;
-            if let Some(symbol) = symbols.fresh(within, Origin::default()).as_symbol() {
-                *slot = Slot::Free(symbol);
+        let (was, is) = (symbols.interval(before), symbols.interval(after));
+        let wider = match slot {
+            Slot::Stays if before != after => was.hull(is).meet(within).unwrap_or(within),
+            Slot::Free(_) if was != within && !was.covers(&is) => {
+                let lo = if is.lo() < was.lo() { within.lo() } else { was.lo() };
+                let hi = if is.hi() > was.hi() { within.hi() } else { was.hi() };
+                Interval::new(lo, hi).unwrap_or(within)
             }
+            _ => continue,
+        };
+        // One value alone would be no symbol.
+        let wider = if wider.is_exact().is_some() { within } else { wider };
+        if let Some(symbol) = symbols.fresh(wider, Origin::default()).as_symbol() {
+            *slot = Slot::Free(symbol);
+            changed = true;
         }
     }
     changed
