@@ -1,6 +1,7 @@
 //! Inference: facts for every output, in one walk over the graph in topological order (`infer/walk.rs`). Here is what
 //! an op sees of it: [`Infer`], with the facts of its inputs and the arithmetic of dims.
 
+mod variables;
 mod walk;
 
 use smallvec::SmallVec;

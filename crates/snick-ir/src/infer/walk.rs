@@ -9,7 +9,7 @@ use smallvec::{SmallVec, smallvec};
 use snick_shape::{SymExpr, Symbols};
 use snick_tensor::Tensor;
 
-use super::{Infer, saturating_product};
+use super::{Infer, saturating_product, variables};
 use crate::{Fact, Facts, Graph, Known, Located, NodeId, Op, OpError, Output};
 
 /// Ops on constants are evaluated during inference up to this many elements, inputs and outputs together.
@@ -21,6 +21,7 @@ pub fn infer(graph: &mut Graph) -> Vec<Located> {
     graph.symbols = Symbols::default();
     let mut work = Work::default();
     graph.infer_body(&[], &mut work);
+    work.errors.extend(variables::check(graph));
     work.errors
 }
 

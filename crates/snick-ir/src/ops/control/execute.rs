@@ -2,6 +2,8 @@
 //!
 //! Who runs bodies is the caller's business: a [`RunBody`] gives the Results of a body for its Parameters.
 
+use std::collections::HashMap;
+
 use snick_shape::ShapeSpec;
 use snick_tensor::kernels::concat;
 use snick_tensor::{ElementType, Tensor};
@@ -113,7 +115,13 @@ impl SubGraph {
         let values = map.outputs.iter().zip(made).filter(|(link, _)| link.external.is_some());
         self.collect(values.map(|(link, parts)| {
             let value = match link.cut {
-                Some(cut) if parts.is_empty() => nothing(body, link.internal, cut),
+                Some(cut) if parts.is_empty() => {
+                    let fed = map.inputs.iter().filter_map(|link| {
+                        let outer = link.external.and_then(|port| inputs.get(port));
+                        Some((link.internal, outer?.dims()))
+                    });
+                    nothing(body, link.internal, cut, fed)
+                }
                 Some(cut) => join(parts, cut),
                 None => last(link.internal),
             };
@@ -252,8 +260,14 @@ fn join(mut parts: Vec<Tensor>, cut: Cut) -> Result<Tensor, OpError> {
     Ok(concat(&parts.iter().collect::<Vec<_>>(), axis)?)
 }
 
-/// An output made of no parts: what is known of a part, with size 0 along the axis.
-fn nothing(body: &Graph, number: usize, cut: Cut) -> Result<Tensor, OpError> {
+/// An output made of no parts: what is known of a part, with size 0 along the axis. `fed` are the dims of the inputs
+/// by the Parameters that they enter: they tell the symbols of the body.
+fn nothing<'t>(
+    body: &Graph,
+    number: usize,
+    cut: Cut,
+    fed: impl Iterator<Item = (usize, &'t [usize])>,
+) -> Result<Tensor, OpError> {
     let out = body.results().nth(number).and_then(|id| body.node(id).outs.first());
     let fact = out.map(|out| &out.fact);
     let known = fact.and_then(|fact| fact.shape.dims().filter(|_| fact.element_type != ElementType::Dynamic));
@@ -261,8 +275,19 @@ fn nothing(body: &Graph, number: usize, cut: Cut) -> Result<Tensor, OpError> {
         let (what, why) = (format!("Result {number} of the body"), "there was no iteration".to_string());
         return Err(OpError::NoValue { what, why });
     };
-    let least = |dim| usize::try_from(body.symbols().interval(dim).lo()).unwrap_or(0);
-    let mut dims: Vec<usize> = known.iter().map(least).collect();
+    let mut sizes = HashMap::new();
+    for (parameter, dims) in fed {
+        let out = body.parameters().nth(parameter).and_then(|id| body.node(id).outs.first());
+        let names = out.and_then(|out| out.fact.shape.dims()).unwrap_or_default();
+        sizes.extend(
+            names.iter().zip(dims).filter_map(|(name, &size)| Some((name.as_symbol()?, size as i64))),
+        );
+    }
+    let size = |dim| {
+        let told = body.symbols().eval(dim, &|symbol| sizes.get(&symbol).copied());
+        usize::try_from(told.unwrap_or_else(|| body.symbols().interval(dim).lo())).unwrap_or(0)
+    };
+    let mut dims: Vec<usize> = known.iter().map(size).collect();
     if dims.is_empty() {
         dims.push(0);
     }
