@@ -40,6 +40,21 @@ const MAP_NAMES: [[&str; 3]; 2] =
     [["inputs", "outputs", "back_edges"], ["else_inputs", "else_outputs", "else_back_edges"]];
 
 impl SubGraph {
+    /// The op of these bodies and maps, of which there are as many as [`SubGraph::roles`].
+    ///
+    /// # Errors
+    /// A map that names Parameters or Results that are not there, or leaves an output out.
+    pub fn new(kind: Kind, bodies: Vec<Graph>, maps: Vec<PortMap>) -> Result<Self, OpError> {
+        let op = Self { kind, bodies, maps };
+        for count in [op.bodies.len(), op.maps.len()] {
+            if count != op.roles().len() {
+                return Err(OpError::mismatch("the number of bodies", count, op.roles().len()));
+            }
+        }
+        op.check()?;
+        Ok(op)
+    }
+
     /// Names of the bodies, in order.
     pub fn roles(&self) -> &'static [&'static str] {
         match self.kind {
@@ -71,9 +86,9 @@ impl SubGraph {
     }
 
     /// Every link and back edge names Parameters and Results that are there, and every output has its link.
-    fn check(&self, outputs: usize) -> Result<(), OpError> {
-        // Hostile numbers of ports: nothing is sized by them before this.
-        let most = outputs.max(self.maps.iter().map(|map| map.outputs.len()).sum());
+    fn check(&self) -> Result<(), OpError> {
+        // A number of a port sizes nothing before it is known to be small.
+        let most = self.maps.iter().map(|map| map.outputs.len()).sum::<usize>();
         for (body, map) in self.bodies.iter().zip(&self.maps) {
             let (parameters, results) = (body.parameters().count(), body.results().count());
             let below = |what: &str, number: usize, count: usize| match number < count {
@@ -128,25 +143,22 @@ impl OpDef for SubGraph {
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         let kind = [Kind::TensorIterator, Kind::Loop, Kind::If][raw.row(Self::NAMES).min(2)];
-        let mut op = Self { kind, bodies: raw.bodies.take(), maps: Vec::new() };
-        if op.bodies.len() != op.roles().len() {
-            return Err(OpError::mismatch("the number of bodies", op.bodies.len(), op.roles().len()));
-        }
-        for names in &MAP_NAMES[..op.bodies.len()] {
+        let bodies = raw.bodies.take();
+        let mut maps = Vec::new();
+        for names in MAP_NAMES.iter().take(bodies.len()) {
             let links = |name| -> Result<Vec<PortLink>, OpError> {
                 let texts = raw.attrs.texts(name)?.unwrap_or_default();
                 let links = texts.iter().map(|text| PortLink::parse(text)).collect::<Option<_>>();
                 links.ok_or_else(|| raw.attrs.bad(name, "external -> internal note=value ..."))
             };
             let back = raw.attrs.sizes(names[2])?.unwrap_or_default();
-            op.maps.push(PortMap {
+            maps.push(PortMap {
                 inputs: links(names[0])?,
                 outputs: links(names[1])?,
                 back_edges: back.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect(),
             });
         }
-        op.check(raw.outputs)?;
-        Ok(op)
+        Self::new(kind, bodies, maps)
     }
 
     fn attrs(&self) -> Attrs<'static> {
