@@ -27,7 +27,7 @@ fn sub_graph<'g>(e: &Emitter<'g>) -> Result<&'g SubGraph, OpError> {
 fn branches(e: &mut Emitter) -> Written {
     let op = sub_graph(e)?;
     let outer = e.inputs();
-    let condition = e.cast(e.input(0)?, e.element_type(0)?, ElementType::Boolean)?;
+    let condition = truth(e, e.input(0)?, e.fact(0)?)?;
     let mut graphs = Vec::new();
     for ((name, body), map) in ["then_branch", "else_branch"].into_iter().zip(&op.bodies).zip(&op.maps) {
         let around = e.writer.enter(body, &order(body)?);
@@ -38,7 +38,7 @@ fn branches(e: &mut Emitter) -> Written {
         for port in 0..op.outputs() {
             let link = map.outputs.iter().find(|link| link.external == Some(port));
             let link = link.ok_or_else(|| OpError::mismatch("the port map", port, "every output"))?;
-            give(e, body, link.internal, None)?;
+            give(e, body, link.internal)?;
         }
         graphs.push(graph_attribute(name, e.writer.leave(around)));
     }
@@ -52,7 +52,7 @@ fn iterated(e: &mut Emitter) -> Written {
     };
     let outer = e.inputs();
     let (trips, starts) = match op.kind {
-        Kind::Loop => (limit(e)?, e.cast(e.input(1)?, e.element_type(1)?, ElementType::Boolean)?),
+        Kind::Loop => (limit(e)?, truth(e, e.input(1)?, e.fact(1)?)?),
         _ => (parts(e, map)?, String::new()),
     };
     let states = states(map);
@@ -96,8 +96,8 @@ fn loop_body(
     let around = e.writer.enter(body, &order(body)?);
     let (iteration, condition) = (e.fresh("iteration"), e.fresh("condition"));
     e.writer.formal(iteration.clone(), &Fact::new(ElementType::I64, [].into()), body.symbols())?;
-    let any = Fact::new(ElementType::Boolean, snick_shape::Shape::unranked());
-    e.writer.formal(condition.clone(), &any, body.symbols())?;
+    let scalar = Fact::new(ElementType::Boolean, [].into());
+    e.writer.formal(condition.clone(), &scalar, body.symbols())?;
     let parameters: Vec<NodeId> = body.parameters().collect();
     for state in states {
         let name = e.fresh("state");
@@ -125,17 +125,22 @@ fn loop_body(
     }
     inside(e, body)?;
     match map.outputs.iter().find(|link| link.purpose == Some(Purpose::ExecutionCondition)) {
-        Some(link) => give(e, body, link.internal, Some(ElementType::Boolean))?,
+        Some(link) => {
+            let returned = returned(body, link.internal).ok_or(OpError::NotConnected { port: 0 })?;
+            let goes_on = truth(e, e.writer.names.of(returned), &fact(body, Some(returned)))?;
+            let name = e.node("Identity", &[goes_on], vec![]);
+            e.writer.output(name, &scalar, body.symbols())?;
+        }
         None => {
             let name = e.node("Identity", &[condition], vec![]);
-            e.writer.output(name, &any, body.symbols())?;
+            e.writer.output(name, &scalar, body.symbols())?;
         }
     }
     for state in states {
-        give(e, body, state.result, None)?;
+        give(e, body, state.result)?;
     }
     for link in map.outputs.iter().filter(|link| link.cut.is_some()) {
-        give(e, body, link.internal, None)?;
+        give(e, body, link.internal)?;
     }
     Ok(e.writer.leave(around))
 }
@@ -211,14 +216,20 @@ fn inside(e: &mut Emitter, body: &Graph) -> Written {
 }
 
 /// An output of the graph being written: what a Result returns, under a name of its own.
-fn give(e: &mut Emitter, body: &Graph, result: usize, element_type: Option<ElementType>) -> Written {
+fn give(e: &mut Emitter, body: &Graph, result: usize) -> Written {
     let returned = returned(body, result).ok_or(OpError::NotConnected { port: 0 })?;
-    let mut fact = fact(body, Some(returned));
-    let wanted = element_type.unwrap_or(fact.element_type);
-    let name = e.cast(e.writer.names.of(returned), fact.element_type, wanted)?;
-    fact.element_type = wanted;
-    let name = e.node("Identity", &[name], vec![]);
-    e.writer.output(name, &fact, body.symbols())
+    let name = e.node("Identity", &[e.writer.names.of(returned)], vec![]);
+    e.writer.output(name, &fact(body, Some(returned)), body.symbols())
+}
+
+/// A condition as a scalar.
+fn truth(e: &mut Emitter, name: String, fact: &Fact) -> Named {
+    let truth = e.cast(name, fact.element_type, ElementType::Boolean)?;
+    if fact.shape.rank() == Some(0) {
+        return Ok(truth);
+    }
+    let shape = e.vector(&[])?;
+    Ok(e.node("Reshape", &[truth, shape], vec![]))
 }
 
 fn graph_attribute(name: &str, graph: onnx::Graph) -> onnx::Attribute {
