@@ -34,7 +34,7 @@ pub(crate) struct Work {
 }
 
 /// Visits in further rounds, in one inference: rounds of bodies inside bodies multiply.
-const MAX_VISITS: usize = 1 << 21;
+const MAX_VISITS: usize = 1 << 17;
 
 impl Default for Work {
     fn default() -> Self {
