@@ -74,7 +74,7 @@ struct Done {
 type Emit = fn(&Graph) -> bool;
 
 const TARGETS: [(&str, Emit); 2] = [
-    ("openvino", |graph| snick_emit::openvino::openvino(graph).is_ok()),
+    ("openvino", |graph| snick_emit::openvino::openvino(graph, Default::default()).is_ok()),
     ("onnx", |graph| snick_emit::onnx::onnx(graph).is_ok()),
 ];
 
