@@ -143,6 +143,25 @@ impl<'a> Infer<'a> {
         self.or_unknown(expr, interval)
     }
 
+    /// `a / b` where every run divides without rest, `b` being 1 or more: only quotients that are whole can occur.
+    /// `None` if none can.
+    pub fn divided(&mut self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
+        let (from, by) = (self.interval(a), self.interval(b));
+        if let (Some(a), Some(b)) = (a.as_const(), b.as_const())
+            && a.checked_rem(b) != Some(0)
+        {
+            return None;
+        }
+        let parts = Interval::new(from.ceil_div(by).lo(), from.floor_div(by).hi())?;
+        let quotient = self.floor_div(a, b);
+        match parts.is_exact() {
+            Some(part) => return Some(SymExpr::from(part)),
+            None if quotient.as_symbol().is_some() => {}
+            None => self.symbols.refine(&quotient, parts),
+        }
+        Some(quotient)
+    }
+
     /// `ceil(a / b)`
     pub fn ceil_div(&mut self, a: &SymExpr, b: &SymExpr) -> SymExpr {
         let expr = self.symbols.ceil_div(a, b);

@@ -209,8 +209,8 @@ impl Reshape {
             (_, Some(0)) => Err(clash(cx)),
             (Some(n), Some(by)) if n.checked_rem(by) != Some(0) => Err(clash(cx)),
             _ if by.lo() >= 1 => {
-                let quotient = cx.floor_div(&left, &given);
-                cx.as_dim(&quotient).ok_or_else(|| clash(cx))
+                let quotient = cx.divided(&left, &given).and_then(|quotient| cx.as_dim(&quotient));
+                quotient.ok_or_else(|| clash(cx))
             }
             _ => {
                 let by = by.meet(Interval::new(1, i64::MAX).unwrap_or(by)).unwrap_or(by);
