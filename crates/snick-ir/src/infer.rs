@@ -51,6 +51,7 @@ impl Graph {
                 Ok(())
             }
             Err(error) => {
+                let error = self.with_origins(id, error);
                 for out in &mut self.nodes[id.petgraph()].outs {
                     out.fact = Fact::unknown();
                 }

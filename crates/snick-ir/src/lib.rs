@@ -23,6 +23,7 @@ mod infer;
 mod info;
 mod op;
 pub mod ops;
+mod origin;
 mod real;
 pub mod rewrite;
 pub mod text;
