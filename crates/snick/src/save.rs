@@ -53,6 +53,10 @@ pub(crate) fn save(graph: &Graph, path: &Path, options: SaveOptions) -> Result<(
             let how = PrintOptions { weights: Weights::Packed, ..PrintOptions::default() };
             write_bytes(path, print(graph, how).as_bytes())
         }
+        Some("mlir") => {
+            let text = snick_emit::stablehlo(graph).map_err(|error| Error::Layer(*error))?;
+            write_bytes(path, text.as_bytes())
+        }
         Some("dot") => write_bytes(path, snick_emit::dot(graph).as_bytes()),
         _ => Err(Error::Target { path: path.to_path_buf() }),
     }

@@ -45,7 +45,7 @@ pub fn check(options: &ModelOptions, target: &Path) -> Result<(), Failure> {
     let sources: Vec<PathBuf> = [options.model.as_path(), &weights].into_iter().filter_map(real).collect();
     // Some formats have no weights beside them.
     let bin = target.with_extension("bin");
-    let alone = ["dot", "json", "onnx"];
+    let alone = ["dot", "json", "mlir", "onnx"];
     let has_weights = target.extension().is_some_and(|extension| !alone.iter().any(|&e| extension == e));
     let targets = [Some(target), has_weights.then_some(bin.as_path())];
     match targets.into_iter().flatten().find(|path| real(path).is_some_and(|path| sources.contains(&path))) {
