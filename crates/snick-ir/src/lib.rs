@@ -23,6 +23,7 @@ mod infer;
 mod info;
 mod op;
 pub mod ops;
+mod origin;
 pub mod rewrite;
 pub mod text;
 mod verify;

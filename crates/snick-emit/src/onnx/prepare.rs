@@ -3,7 +3,7 @@
 use snick_ir::rewrite::{self, Lowered, Patch, Rule};
 use snick_ir::{Graph, Located, Op, OpError};
 
-use crate::openvino::legalise;
+use crate::openvino::{SliceAs, legalise};
 
 /// StridedSlice with bounds known only at run time: ONNX has no masks to go with them.
 const RULE: Rule = Rule { name: "bounds-at-run-time", apply: lower };
@@ -12,7 +12,7 @@ const RULE: Rule = Rule { name: "bounds-at-run-time", apply: lower };
 pub(super) fn prepare(graph: &Graph) -> Result<Graph, Box<Located>> {
     let mut graph = graph.clone();
     lower_all(&mut graph)?;
-    legalise(&graph)
+    legalise(&graph, SliceAs::Slice)
 }
 
 fn lower_all(graph: &mut Graph) -> Result<(), Box<Located>> {

@@ -95,6 +95,7 @@ impl Graph {
         match facts {
             Ok(facts) => self.set_facts(id, facts),
             Err(error) => {
+                let error = self.with_origins(id, error);
                 for out in &mut self.nodes[id.petgraph()].outs {
                     out.fact = Fact::unknown();
                 }

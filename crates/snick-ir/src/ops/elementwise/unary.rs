@@ -137,6 +137,7 @@ fn integer(function: UnaryOp, cx: &mut Infer, element: &SymExpr, et: ElementType
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Attrs;
     use crate::{Op, Version};
 
     #[test]
