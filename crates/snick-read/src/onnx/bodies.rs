@@ -22,9 +22,6 @@ use super::model::normal_domain;
 use super::network::{Network, Place, Scope, define};
 use super::types::declared;
 
-/// Graphs inside graphs, up to this depth.
-const MAX_DEPTH: usize = 32;
-
 /// Why a node does not become what it should: its file is wrong, or only the node is, and stays opaque.
 pub(super) enum Refusal {
     File(String),
@@ -92,7 +89,8 @@ struct Body {
 }
 
 impl<'m> Network<'m> {
-    /// Reads a node with bodies; gives its outputs.
+    /// Reads a node with bodies; gives its outputs. How deep graphs may be nested is the decoder's limit, and that of
+    /// calls inside of them counts both.
     pub(super) fn with_bodies(
         &mut self,
         node: &'m onnx::Node,
@@ -101,9 +99,6 @@ impl<'m> Network<'m> {
         scope: &Scope,
         place: &Place,
     ) -> Result<Vec<Value>, Refusal> {
-        if place.depth >= MAX_DEPTH {
-            return Err(Refusal::File(format!("node `{name}`: graphs are nested deeper than {MAX_DEPTH}")));
-        }
         let prefix = format!("{name}/");
         let inside = Place { prefix: &prefix, depth: place.depth + 1, ..*place };
         let mut reading = Reading { network: self, node, name, inputs, scope, place: &inside };
