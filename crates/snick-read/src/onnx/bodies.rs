@@ -164,12 +164,10 @@ impl<'m> Reading<'_, 'm, '_> {
         };
         map.inputs.extend((2..states + 2).map(|i| PortLink::whole(i, i)));
         map.inputs.extend(enter(&mut inputs, body.captured.iter().copied(), states + 2));
-        for i in 1..graph.output.len() {
-            map.outputs.push(match made[i] {
-                Some(axis) => PortLink::each(i - 1, i, axis),
-                None => PortLink::whole(i - 1, i),
-            });
-        }
+        map.outputs.extend(made.iter().enumerate().skip(1).map(|(i, axis)| match axis {
+            Some(axis) => PortLink::each(i - 1, i, *axis),
+            None => PortLink::whole(i - 1, i),
+        }));
         self.finish(Kind::Loop, vec![body.graph], vec![map], &inputs)
     }
 
@@ -334,10 +332,7 @@ impl<'m> Reading<'_, 'm, '_> {
                 let message = format!("node `{}`: its graph reads `{name}`, which no node makes", self.name);
                 return Err(Refusal::File(message));
             };
-            let inside = match value {
-                Some(value) => Some(self.capture(name, value, outer, &mut captured)),
-                None => None,
-            };
+            let inside = value.map(|value| self.capture(name, value, outer, &mut captured));
             scope.insert(name.to_string(), inside);
         }
         self.network.constants(graph, &mut scope)?;

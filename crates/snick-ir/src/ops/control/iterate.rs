@@ -119,8 +119,8 @@ fn settle(
         body.infer_body(given, work)
     };
     let unknown = Fact::unknown();
-    let mut changed = false;
-    for round in 0.. {
+    let (mut changed, mut round) = (false, 0);
+    loop {
         if !states.is_empty() && !work.affords(round, body) {
             states.iter_mut().for_each(State::forget);
             return pass(states, given, body, work);
@@ -150,8 +150,8 @@ fn settle(
         if round >= MAX_ROUNDS {
             states.iter_mut().for_each(State::forget);
         }
+        round += 1;
     }
-    Facts::new()
 }
 
 /// An end of a cut on an axis of this size: 0 is before the first element, -1 behind the last.
