@@ -5,6 +5,7 @@
 
 mod bodies;
 mod corpus;
+mod coverage;
 mod expect;
 mod files;
 mod json;

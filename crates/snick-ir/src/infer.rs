@@ -133,6 +133,13 @@ impl<'a> Infer<'a> {
     pub fn mul(&mut self, a: &SymExpr, b: &SymExpr) -> SymExpr {
         let expr = self.symbols.mul(a, b);
         let interval = self.interval(a).mul(self.interval(b));
+        if let Some(expr) = &expr
+            && a.as_const().is_none()
+            && b.as_const().is_none()
+        {
+            // Multiplied out, a sum may have lost what its factors say.
+            self.symbols.refine(expr, interval);
+        }
         self.or_unknown(expr, interval)
     }
 
@@ -141,6 +148,25 @@ impl<'a> Infer<'a> {
         let expr = self.symbols.floor_div(a, b);
         let interval = self.interval(a).floor_div(self.interval(b));
         self.or_unknown(expr, interval)
+    }
+
+    /// `a / b` where every run divides without rest, `b` being 1 or more: only quotients that are whole can occur.
+    /// `None` if none can.
+    pub fn divided(&mut self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
+        let (from, by) = (self.interval(a), self.interval(b));
+        if let (Some(a), Some(b)) = (a.as_const(), b.as_const())
+            && a.checked_rem(b) != Some(0)
+        {
+            return None;
+        }
+        let parts = Interval::new(from.ceil_div(by).lo(), from.floor_div(by).hi())?;
+        let quotient = self.floor_div(a, b);
+        match parts.is_exact() {
+            Some(part) => return Some(SymExpr::from(part)),
+            None if quotient.as_symbol().is_some() => {}
+            None => self.symbols.refine(&quotient, parts),
+        }
+        Some(quotient)
     }
 
     /// `ceil(a / b)`
@@ -206,9 +232,17 @@ impl<'a> Infer<'a> {
             (true, false) => Some(b.clone()),
             (false, true) => Some(a.clone()),
             (true, true) if ia.lo() >= 1 && ib.lo() >= 1 => Some(self.max(a, b)),
+            (true, true) if self.is_one_with(a, b) => Some(b.clone()),
+            (true, true) if self.is_one_with(b, a) => Some(a.clone()),
             // A dim of 0 against 1 gives 0: no expression of the two says that.
             (true, true) => Some(self.unknown(ia.hull(ib))),
         }
+    }
+
+    /// Whether `a` is 1 wherever `b` is: stretching `a` to `b` then always gives `b`.
+    fn is_one_with(&self, a: &SymExpr, b: &SymExpr) -> bool {
+        let one = Interval::exact(1);
+        self.symbols.interval_given(a, b, one) == one
     }
 
     /// The numpy broadcast of two shapes, aligned at the last axis.
@@ -285,6 +319,23 @@ impl<'a> Infer<'a> {
         Err(OpError::element_type(format!("input {i}"), got, "an integer type"))
     }
 
+    /// Input `i` must have the element type i32 or i64, if it is known.
+    pub fn expect_index(&self, i: usize) -> Result<(), OpError> {
+        match self.element_type(i) {
+            ElementType::Dynamic | ElementType::I32 | ElementType::I64 => Ok(()),
+            got => Err(OpError::element_type(format!("input {i}"), got, "i32 or i64")),
+        }
+    }
+
+    /// Input `i` must have a real element type, if it is known.
+    pub fn expect_real(&self, i: usize) -> Result<(), OpError> {
+        match self.element_type(i) {
+            ElementType::Dynamic => Ok(()),
+            got if got.is_float() && got != ElementType::NF4 => Ok(()),
+            got => Err(OpError::element_type(format!("input {i}"), got, "a real type")),
+        }
+    }
+
     /// Elements of input `i` as expressions: known ones, else, where their number is known and small, an unknown
     /// each.
     pub fn elements_or_unknown(&mut self, i: usize) -> Option<Vec<SymExpr>> {
@@ -324,4 +375,32 @@ pub fn normalize_axes(axes: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>,
         seen.push(at);
     }
     Ok(seen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_one_with_the_other_stretches_to_it() {
+        let mut symbols = Symbols::default();
+        let mut cx = Infer { inputs: &[], outs: &[], symbols: &mut symbols, node: 0, fresh: 0 };
+        let [length, other] = [0, 1].map(|_| cx.unknown(Interval::DIM));
+        let cut = cx.min(&length, &64.into());
+        assert_eq!(cx.broadcast_dim(&cut, &length), Some(length.clone()));
+        assert_eq!(cx.broadcast_dim(&length, &cut), Some(length.clone()));
+        let both = cx.broadcast_dim(&length, &other);
+        assert!(both.is_some() && both != Some(length) && both != Some(other));
+    }
+
+    #[test]
+    fn a_product_knows_what_its_factors_say() {
+        let mut symbols = Symbols::default();
+        let mut cx = Infer { inputs: &[], outs: &[], symbols: &mut symbols, node: 0, fresh: 0 };
+        let size = cx.unknown(Interval::new(6, 10).unwrap());
+        let twice = cx.mul(&size, &2.into());
+        let odd = cx.sub(&twice, &1.into());
+        let product = cx.mul(&size, &odd);
+        assert_eq!(cx.interval(&product), Interval::new(66, 190).unwrap());
+    }
 }
