@@ -31,7 +31,8 @@ pub(super) fn infer(
         None => most_iterations(cx)?,
     };
     // At least two values, so that it is a symbol: what is said of it is read again with the number of iterations.
-    let within = Interval::new(0, most.saturating_sub(1).max(1)).unwrap_or(Interval::DIM);
+    let last = if most == i64::MAX { most } else { most.saturating_sub(1).max(1) };
+    let within = Interval::new(0, last).unwrap_or(Interval::DIM);
     let iteration = body.symbols.fresh(within, Origin::default());
     let mut given = vec![None; body.parameters().count()];
     for link in &map.inputs {
