@@ -19,6 +19,10 @@ const DIFFERENT: &[(&str, &str, usize, &str, &str, &str)] = &[
     ("shape_subgraph", "tail_flat", 0, "[2..10,?,?]", "[2..10,?,24..48]", "its Result"),
     ("split_family", "variadic_moving", 2, "[?,?,3]", "[1..9,?,3]", "4..12 less the other parts, 1 and 2"),
     ("split_family", "rest_at_the_end_2", 0, "[?,?,3]", "[1..9,?,3]", "its Result"),
+    ("subgraphs_if", "branch", 0, "[2,?]", "[2,2..5]", "one branch gives the first half, the other all"),
+    ("subgraphs_if", "out", 0, "[2,?]", "[2,2..5]", "its Result"),
+    ("subgraphs_tensor_iterator", "iterate", 1, "[2,?,5]", "[2,3..8,5]", "one iteration an index of 3..8"),
+    ("subgraphs_tensor_iterator", "every", 0, "[2,?,5]", "[2,3..8,5]", "its Result"),
 ];
 
 #[test]

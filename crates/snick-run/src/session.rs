@@ -270,4 +270,53 @@ mod tests {
         graph.node_mut(convert).outs[0].fact.shape = shape;
         assert!(errors(&graph)[0].to_string().contains("is 2, expected N = 3"), "{:?}", errors(&graph));
     }
+
+    #[test]
+    fn variables_outlive_runs_of_one_model() {
+        let graph = graph(
+            "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: i32, shape: \"1\"}\n  \
+             %v = ReadValue-6 {variable_id: v, variable_type: i32, variable_shape: \"1\"}\n  \
+             %sum = Add-1(%v, %x)\n  %keep = Assign-6(%sum) {variable_id: v}\n  %old = Result-1(%v)\n}\n",
+        );
+        let session = Session::new(&graph).unwrap();
+        let x = [Tensor::from_vec(&[1], vec![5i32]).unwrap()];
+        let mut variables = Variables::default();
+        let mut step = || {
+            let outputs = session.run_with(&x, Options::default(), &mut variables).complete().unwrap();
+            outputs[0].to_i64_vec().unwrap()[0]
+        };
+        assert_eq!([step(), step(), step()], [0, 5, 10]);
+        assert_eq!(variables.get("v").unwrap().to_i64_vec().unwrap(), [15]);
+        variables.set("v", Tensor::from_vec(&[1], vec![7i32]).unwrap());
+        let outputs = session.run_with(&x, Options::default(), &mut variables).complete().unwrap();
+        assert_eq!(outputs[0].to_i64_vec().unwrap(), [7]);
+        assert_eq!(session.run(&x, Options::default()).complete().unwrap()[0].to_i64_vec().unwrap(), [0]);
+    }
+
+    #[test]
+    fn a_failure_in_a_body_names_the_layer_and_assigns_nothing() {
+        let graph = graph(
+            "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"?,?\"}\n  \
+             %v = ReadValue-3(%x) {variable_id: v}\n  %keep = Assign-3(%x) {variable_id: v}\n  \
+             %t = TensorIterator-1(%v) {inputs: [\"0 -> 0 axis=0\"], outputs: [\"0 -> 0 axis=0\"], back_edges: []}\n    \
+             body graph \"\" {\n      %row = Parameter-1 {element_type: f32, shape: \"1,?\"}\n      \
+             %three = Const-1 i64[2] <1, 3>\n      %three_of = Reshape-1(%row, %three) {special_zero: false}\n      \
+             %r = Result-1(%three_of)\n    }\n  %y = Result-1(%t)\n}\n",
+        );
+        let session = Session::new(&graph).unwrap();
+        let mut variables = Variables::default();
+        let mut run = |dims: &[usize]| {
+            let x = Tensor::zeros(snick_tensor::ElementType::F32, dims).unwrap();
+            session.run_with(&[x], Options::default(), &mut variables)
+        };
+        let fails = run(&[2, 4]).errors[0].to_string();
+        for part in
+            ["layer `t` (TensorIterator): in the body:", "layer `three_of` (Reshape)", "inputs: f32[1,4]"]
+        {
+            assert!(fails.contains(part), "{fails}");
+        }
+        let fails = run(&[0, 3]).errors[0].to_string();
+        assert!(fails.contains("parts that fill an axis of size 0"), "{fails}");
+        assert_eq!(run(&[4, 3]).complete().unwrap()[0].dims(), [4, 3]);
+    }
 }

@@ -7,9 +7,10 @@ use snick_tensor::ElementType;
 
 use crate::{Fact, Graph, Located, NodeId, Op, OpError};
 
-/// What is read of a variable: element type, and by axis the sizes it may have; `None` for any shape.
+/// What is read of a variable.
 struct Read {
     element_type: ElementType,
+    /// By axis, the sizes that the ReadValue declares; `None` where it leaves the shape open.
     dims: Option<Vec<Interval>>,
 }
 
@@ -26,7 +27,8 @@ fn collect<'g>(graph: &'g Graph, reads: &mut BTreeMap<&'g str, Vec<Read>>) {
     for id in graph.ids() {
         let node = graph.node(id);
         if let (Op::ReadValue(op), Some(out)) = (&node.op, node.outs.first()) {
-            let dims = intervals(&out.fact.shape, graph.symbols());
+            let declared = op.variable_shape.as_ref();
+            let dims = declared.and_then(|_| intervals(&out.fact.shape, graph.symbols()));
             let read = Read { element_type: out.fact.element_type, dims };
             reads.entry(&op.variable_id).or_default().push(read);
         }

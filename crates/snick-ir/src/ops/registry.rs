@@ -165,10 +165,11 @@ impl Op {
 
     /// Whether the node stays though nobody reads it.
     pub fn is_root(&self) -> bool {
-        matches!(
-            self,
-            Self::Parameter(_) | Self::Result(_) | Self::Opaque(_) | Self::SubGraph(_) | Self::Assign(_)
-        )
+        match self {
+            Self::Parameter(_) | Self::Result(_) | Self::Opaque(_) | Self::Assign(_) => true,
+            Self::SubGraph(op) => op.assigns(),
+            _ => false,
+        }
     }
 
     /// Whether equal constant inputs always give equal outputs, whoever runs it.

@@ -22,9 +22,6 @@ use super::model::normal_domain;
 use super::network::{Network, Place, Scope, define};
 use super::types::declared;
 
-/// Graphs inside graphs, up to this depth.
-const MAX_DEPTH: usize = 32;
-
 /// Why a node does not become what it should: its file is wrong, or only the node is, and stays opaque.
 pub(super) enum Refusal {
     File(String),
@@ -92,7 +89,8 @@ struct Body {
 }
 
 impl<'m> Network<'m> {
-    /// Reads a node with bodies; gives its outputs.
+    /// Reads a node with bodies; gives its outputs. How deep graphs may be nested is the decoder's limit, and that of
+    /// calls inside of them counts both.
     pub(super) fn with_bodies(
         &mut self,
         node: &'m onnx::Node,
@@ -101,9 +99,6 @@ impl<'m> Network<'m> {
         scope: &Scope,
         place: &Place,
     ) -> Result<Vec<Value>, Refusal> {
-        if place.depth >= MAX_DEPTH {
-            return Err(Refusal::File(format!("node `{name}`: graphs are nested deeper than {MAX_DEPTH}")));
-        }
         let prefix = format!("{name}/");
         let inside = Place { prefix: &prefix, depth: place.depth + 1, ..*place };
         let mut reading = Reading { network: self, node, name, inputs, scope, place: &inside };
@@ -169,12 +164,10 @@ impl<'m> Reading<'_, 'm, '_> {
         };
         map.inputs.extend((2..states + 2).map(|i| PortLink::whole(i, i)));
         map.inputs.extend(enter(&mut inputs, body.captured.iter().copied(), states + 2));
-        for i in 1..graph.output.len() {
-            map.outputs.push(match made[i] {
-                Some(axis) => PortLink::each(i - 1, i, axis),
-                None => PortLink::whole(i - 1, i),
-            });
-        }
+        map.outputs.extend(made.iter().enumerate().skip(1).map(|(i, axis)| match axis {
+            Some(axis) => PortLink::each(i - 1, i, *axis),
+            None => PortLink::whole(i - 1, i),
+        }));
         self.finish(Kind::Loop, vec![body.graph], vec![map], &inputs)
     }
 
@@ -339,10 +332,7 @@ impl<'m> Reading<'_, 'm, '_> {
                 let message = format!("node `{}`: its graph reads `{name}`, which no node makes", self.name);
                 return Err(Refusal::File(message));
             };
-            let inside = match value {
-                Some(value) => Some(self.capture(name, value, outer, &mut captured)),
-                None => None,
-            };
+            let inside = value.map(|value| self.capture(name, value, outer, &mut captured));
             scope.insert(name.to_string(), inside);
         }
         self.network.constants(graph, &mut scope)?;

@@ -148,3 +148,131 @@ fn unknown_operators_and_attributes_stay_opaque() {
     odd.attribute = vec![onnx::Attribute { name: "new".into(), i: Some(1), ..onnx::Attribute::default() }];
     assert!(refusal(&model(vec![odd], vec![])).contains("attribute `new` is not supported"));
 }
+
+/// A graph of a node, without types.
+fn inner(node: Vec<onnx::Node>, inputs: &[&str], outputs: &[&str]) -> onnx::Graph {
+    let infos = |names: &[&str]| {
+        names.iter().map(|name| onnx::ValueInfo { name: name.to_string(), ty: None }).collect()
+    };
+    onnx::Graph { node, input: infos(inputs), output: infos(outputs), ..onnx::Graph::default() }
+}
+
+fn with_graphs(mut node: onnx::Node, graphs: Vec<(&str, onnx::Graph)>) -> onnx::Node {
+    let attribute = |(name, graph): (&str, onnx::Graph)| onnx::Attribute {
+        name: name.into(),
+        g: Some(Box::new(graph)),
+        kind: Some(onnx::kind::GRAPH),
+        ..onnx::Attribute::default()
+    };
+    node.attribute.extend(graphs.into_iter().map(attribute));
+    node
+}
+
+fn integer(name: &str, value: i64) -> onnx::Attribute {
+    onnx::Attribute {
+        name: name.into(),
+        i: Some(value),
+        kind: Some(onnx::kind::INT),
+        ..onnx::Attribute::default()
+    }
+}
+
+#[test]
+fn graphs_inside_read_names_around_them() {
+    // The nodes stand in another order than they run: the loop reads `a`, though it is no input of it.
+    let step = vec![
+        node("Concat", &["s", "a", "ones"], &["t"]),
+        node("Identity", &["go"], &["on"]),
+        node("Identity", &["a"], &["u"]),
+    ];
+    let mut step = inner(step, &["i", "go", "s"], &["on", "t", "u"]);
+    step.node[0].attribute.push(integer("axis", 0));
+    let constants = || {
+        vec![
+            vector("trips", &[3]),
+            onnx::Tensor {
+                name: "ones".into(),
+                dims: vec![2, 10],
+                float_data: vec![1.0; 20],
+                data_type: Some(1),
+                ..onnx::Tensor::default()
+            },
+        ]
+    };
+    let repeated = with_graphs(node("Loop", &["trips", "", "x"], &["y", "stack"]), vec![("body", step)]);
+    let nodes = vec![repeated, node("Abs", &["x"], &["a"])];
+    assert_eq!(shape_of_output(&model(nodes.clone(), constants())), "[4*batch_size+6,10]");
+    let mut stacked = nodes;
+    stacked[0].output = vec![String::new(), "y".into()];
+    assert_eq!(shape_of_output(&model(stacked, constants())), "[3,batch_size,10]");
+}
+
+#[test]
+fn branches_become_one_op() {
+    let then = inner(vec![node("Abs", &["x"], &["p"])], &[], &["p"]);
+    let mut otherwise = inner(vec![node("Concat", &["x", "x"], &["q"])], &[], &["q"]);
+    otherwise.node[0].attribute.push(integer("axis", 1));
+    let nodes = |condition: &str| {
+        let branches = vec![("then_branch", then.clone()), ("else_branch", otherwise.clone())];
+        vec![node("Less", &["k", "k"], &["less"]), with_graphs(node("If", &[condition], &["y"]), branches)]
+    };
+    assert_eq!(shape_of_output(&model(nodes("less"), vec![vector("k", &[1])])), "[batch_size,20]");
+}
+
+#[test]
+fn scans_take_slices_apart_and_put_them_together() {
+    let step =
+        inner(vec![node("Add", &["s", "e"], &["t"]), node("Neg", &["e"], &["r"])], &["s", "e"], &["t", "r"]);
+    let mut scan = with_graphs(node("Scan", &["first", "x"], &["last", "y"]), vec![("body", step)]);
+    scan.attribute.push(integer("num_scan_inputs", 1));
+    scan.attribute.push(onnx::Attribute {
+        name: "scan_output_axes".into(),
+        ints: vec![-1],
+        kind: Some(onnx::kind::INTS),
+        ..onnx::Attribute::default()
+    });
+    let first = || onnx::Tensor {
+        name: "first".into(),
+        dims: vec![10],
+        float_data: vec![0.0; 10],
+        data_type: Some(1),
+        ..onnx::Tensor::default()
+    };
+    assert_eq!(shape_of_output(&model(vec![scan.clone()], vec![first()])), "[10,batch_size]");
+    scan.attribute[1] = integer("num_scan_inputs", 5);
+    assert!(refusal(&model(vec![scan], vec![first()])).contains("num_scan_inputs"));
+}
+
+#[test]
+fn what_is_wrong_with_graphs_inside_is_told() {
+    let body = |nodes| inner(nodes, &["i", "go", "s"], &["go", "t"]);
+    let text = |graph: Option<onnx::Graph>| {
+        let graphs = graph.map(|graph| ("body", graph)).into_iter().collect();
+        refusal(&model(vec![with_graphs(node("Loop", &["", "", "x"], &["y"]), graphs)], vec![]))
+    };
+    assert_eq!(text(Some(body(vec![node("Abs", &["s"], &["t"])]))), "");
+    let unknown = text(Some(body(vec![node("Add", &["s", "nobody"], &["t"])])));
+    assert!(unknown.contains("its graph reads `nobody`, which no node makes"), "{unknown}");
+    assert!(text(None).contains("the graph `body`"));
+    assert!(text(Some(inner(vec![], &["i"], &["i"]))).contains("of other inputs or outputs than the node"));
+    let mut deep = body(vec![node("Abs", &["s"], &["t"])]);
+    for _ in 0..40 {
+        deep = body(vec![with_graphs(node("Loop", &["", "", "s"], &["t"]), vec![("body", deep)])]);
+    }
+    assert!(text(Some(deep)).contains("recursion limit"));
+    // A function whose loop calls the function.
+    let mut call = node("Again", &["s"], &["t"]);
+    call.domain = "mine".into();
+    let graphs = vec![("body", body(vec![call.clone()]))];
+    let function = onnx::Function {
+        name: "Again".into(),
+        domain: "mine".into(),
+        input: vec!["v".into()],
+        output: vec!["w".into()],
+        node: vec![with_graphs(node("Loop", &["", "", "v"], &["w"]), graphs)],
+        ..onnx::Function::default()
+    };
+    (call.input, call.output) = (vec!["x".into()], vec!["y".into()]);
+    let model = onnx::Model { functions: vec![function], ..model(vec![call], vec![]) };
+    assert!(refusal(&model).contains("nested deeper than"));
+}

@@ -63,3 +63,48 @@ fn branch(map: &PortMap, body: &mut Graph, cx: &mut Infer, work: &mut Work) -> R
     }
     Ok(facts)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{infer, text};
+
+    fn outcome(condition: &str, then: &str, otherwise: &str) -> String {
+        let text = format!(
+            "snick 1\ngraph \"g\" {{\n  %x = Parameter-1 {{element_type: f32, shape: \"N,3\"}}\n  \
+             %p = Parameter-1 {{element_type: boolean, shape: \"\"}}\n  %t = Const-1 boolean[] <1>\n  \
+             %if = If-8(%{condition}, %x) {{inputs: [\"1 -> 0\"], outputs: [\"0 -> 0\"], back_edges: [], \
+             else_inputs: [\"1 -> 0\"], else_outputs: [\"0 -> 0\"], else_back_edges: []}}\n    \
+             then_body graph \"\" {{\n %x = Parameter-1 {{element_type: f32, shape: \"?,?\"}}\n {then}\n \
+             %r = Result-1(%y)\n }}\n    \
+             else_body graph \"\" {{\n %x = Parameter-1 {{element_type: f32, shape: \"?,?\"}}\n {otherwise}\n \
+             %r = Result-1(%y)\n }}\n  %y = Result-1(%if)\n}}\n"
+        );
+        let mut graph = text::parse(&text, None).unwrap_or_else(|e| panic!("{e}"));
+        if let Some(error) = infer(&mut graph).first() {
+            return error.to_string();
+        }
+        let id = graph.results().next().unwrap();
+        graph.node(id).outs[0].fact.shape.display_symbolic(graph.symbols()).to_string()
+    }
+
+    const SAME: &str = "%y = ReLU-1(%x)";
+    const WIDER: &str = "%y = Concat-1(%x, %x) {axis: 1}";
+    const BAD: &str = "%w = Const-1 f32[2] <1, 2>\n %y = Add-1(%x, %w)";
+
+    #[test]
+    fn both_branches_or_the_one_that_is_taken() {
+        assert_eq!(outcome("p", SAME, WIDER), "[N,3..6]");
+        assert_eq!(outcome("t", SAME, WIDER), "[N,3]");
+        let scalar = "%a = Const-1 i64[2] <0, 1>\n %y = ReduceSum-1(%x, %a) {keep_dims: false}";
+        assert_eq!(outcome("p", SAME, scalar), "[...]");
+    }
+
+    #[test]
+    fn a_branch_that_is_never_taken_may_be_wrong() {
+        assert_eq!(outcome("t", SAME, BAD), "[N,3]");
+        assert!(outcome("t", BAD, SAME).contains("layer `y` (Add)"));
+        assert!(outcome("p", SAME, BAD).contains("layer `y` (Add)"));
+        let integer = "%y = Convert-1(%x) {destination_type: i32}";
+        assert!(outcome("p", SAME, integer).contains("f32 as of the then-body"));
+    }
+}

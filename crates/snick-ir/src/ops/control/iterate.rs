@@ -30,7 +30,9 @@ pub(super) fn infer(
         Some(count) => cx.interval(count).hi(),
         None => most_iterations(cx)?,
     };
-    let within = Interval::new(0, most.saturating_sub(1).max(0)).unwrap_or(Interval::DIM);
+    // At least two values, so that it is a symbol: what is said of it is read again with the number of iterations.
+    let last = if most == i64::MAX { most } else { most.saturating_sub(1).max(1) };
+    let within = Interval::new(0, last).unwrap_or(Interval::DIM);
     let iteration = body.symbols.fresh(within, Origin::default());
     let mut given = vec![None; body.parameters().count()];
     for link in &map.inputs {
@@ -118,8 +120,8 @@ fn settle(
         body.infer_body(given, work)
     };
     let unknown = Fact::unknown();
-    let mut changed = false;
-    for round in 0.. {
+    let (mut changed, mut round) = (false, 0);
+    loop {
         if !states.is_empty() && !work.affords(round, body) {
             states.iter_mut().for_each(State::forget);
             return pass(states, given, body, work);
@@ -149,8 +151,8 @@ fn settle(
         if round >= MAX_ROUNDS {
             states.iter_mut().for_each(State::forget);
         }
+        round += 1;
     }
-    Facts::new()
 }
 
 /// An end of a cut on an axis of this size: 0 is before the first element, -1 behind the last.
@@ -332,5 +334,105 @@ impl Outcome<'_> {
         let dims = outside.shape.dims().unwrap_or_default().iter().enumerate();
         let dims = dims.map(|(i, dim)| if i == axis { whole.clone() } else { dim.clone() });
         made(Shape::ranked(dims.collect::<Vec<_>>()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Graph, infer, text};
+
+    /// A Loop over `body`, whose Parameter `s` is the state and `i` the iteration.
+    fn looped(trips: &str, x: &str, body: &str) -> Graph {
+        let text = format!(
+            "snick 1\ngraph \"g\" {{\n  %x = Parameter-1 {{element_type: f32, shape: \"{x}\"}}\n  \
+             %n = Parameter-1 {{element_type: i64, shape: \"\"}}\n  %trips = Const-1 i64[] <{trips}>\n  \
+             %starts = Const-1 boolean[] <1>\n  \
+             %loop = Loop-5(%trips, %starts, %x) {{inputs: [\"_ -> 0 purpose=current_iteration\", \"2 -> 1\"], \
+             outputs: [\"_ -> 0 purpose=execution_condition\", \"0 -> 1\"], back_edges: [1,1]}}\n    \
+             body graph \"\" {{\n      %i = Parameter-1 {{element_type: i64, shape: \"\"}}\n      \
+             %s = Parameter-1 {{element_type: f32, shape: \"...\"}}\n      %true = Const-1 boolean[] <1>\n      \
+             {body}\n      %r0 = Result-1(%true)\n      %r1 = Result-1(%next)\n    }}\n  %y = Result-1(%loop)\n}}\n"
+        );
+        text::parse(&text, None).unwrap_or_else(|e| panic!("{e}"))
+    }
+
+    fn shape(graph: &mut Graph) -> String {
+        let errors = infer(graph);
+        assert!(errors.is_empty(), "{}", errors[0]);
+        let id = graph.results().next().unwrap();
+        graph.node(id).outs[0].fact.shape.display_symbolic(graph.symbols()).to_string()
+    }
+
+    fn ranges(graph: &mut Graph) -> String {
+        shape(graph);
+        let id = graph.results().next().unwrap();
+        graph.node(id).outs[0].fact.shape.display_intervals(graph.symbols()).to_string()
+    }
+
+    #[test]
+    fn what_grows_evenly_is_known_after_any_number_of_iterations() {
+        let grow = "%next = Concat-1(%s, %s, %one) {axis: 0}\n".replace("%s, %s", "%s");
+        let body = format!("%one = Const-1 f32[2] <1, 2>\n      {grow}");
+        assert_eq!(shape(&mut looped("5", "N", &body)), "[N+10]");
+        assert_eq!(shape(&mut looped("0", "N", &body)), "[N]");
+        assert_eq!(shape(&mut looped("1000000", "3..4", &body)), "[s0+2000000]");
+    }
+
+    #[test]
+    fn what_grows_in_another_way_has_an_interval() {
+        let body = "%next = Concat-1(%s, %s) {axis: 0}";
+        assert_eq!(ranges(&mut looped("5", "3..4,N", body)), "[6..,?]");
+        let body = "%zero = Const-1 i64[] <0>\n      %next = Unsqueeze-1(%s, %zero)";
+        assert_eq!(shape(&mut looped("5", "3", body)), "[...]");
+        // What stays within an interval keeps it: a slice of at most 3.
+        let body = "%a = Const-1 i64[1] <0>\n      %b = Const-1 i64[1] <3>\n      %c = Const-1 i64[1] <1>\n      \
+                    %next = Slice-8(%s, %a, %b, %c, %a)";
+        assert_eq!(ranges(&mut looped("5", "2..9", body)), "[2..3]");
+    }
+
+    #[test]
+    fn rounds_over_nested_bodies_do_not_multiply_without_bound() {
+        let mut body = "%next = Concat-1(%s, %s) {axis: 0}".to_string();
+        for _ in 0..40 {
+            body = format!(
+                "%t = Const-1 i64[] <3>\n %in = Loop-5(%t, %true, %s) {{inputs: [\"2 -> 0\"], \
+                 outputs: [\"_ -> 0 purpose=execution_condition\", \"0 -> 1\"], back_edges: [1,0]}}\n body graph \"\" {{\n \
+                 %s = Parameter-1 {{element_type: f32, shape: \"?\"}}\n %true = Const-1 boolean[] <1>\n {body}\n \
+                 %r0 = Result-1(%true)\n %r1 = Result-1(%next)\n }}\n %next = Concat-1(%in, %s) {{axis: 0}}"
+            );
+        }
+        let mut graph = looped("3", "1", &body);
+        assert!(infer(&mut graph).is_empty());
+    }
+
+    #[test]
+    fn what_fails_inside_is_told_once_with_its_layer() {
+        let body = "%w = Const-1 f32[3] <1, 2, 3>\n      %bad = Add-1(%s, %w)\n      \
+                    %next = Concat-1(%bad, %w) {axis: 0}";
+        let errors = infer(&mut looped("5", "2", body));
+        assert_eq!(errors.iter().map(|e| e.layer.as_str()).collect::<Vec<_>>(), ["bad"]);
+    }
+
+    #[test]
+    fn maps_that_name_what_is_not_there_are_refused() {
+        let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"2\"}\n  \
+                    %t = TensorIterator-1(%x) {inputs: [MAP], outputs: [\"0 -> 0\"], back_edges: [EDGE]}\n    \
+                    body graph \"\" {\n      %p = Parameter-1 {element_type: f32, shape: \"?\"}\n      \
+                    %r = Result-1(%p)\n    }\n  %y = Result-1(%t)\n}\n";
+        let parse =
+            |map: &str, edge: &str| text::parse(&text.replace("MAP", map).replace("EDGE", edge), None);
+        assert!(parse("\"0 -> 0 axis=0\"", "0,0").is_ok());
+        for (map, edge) in [
+            ("\"0 -> 1\"", ""),
+            ("\"0 -> 0\"", "1,0"),
+            ("\"0 -> 0\"", "0,1"),
+            ("\"0 -> 0 axis=0 stride=0\"", ""),
+            ("\"0 -> 0 axis=0 part_size=0\"", ""),
+            ("\"0 -> 0 purpose=current_iteration\"", ""),
+        ] {
+            assert!(parse(map, edge).is_err(), "{map} {edge}");
+        }
+        let mut graph = parse("\"7 -> 0\"", "").unwrap();
+        assert!(infer(&mut graph)[0].to_string().contains("input 7 is not connected"));
     }
 }

@@ -74,10 +74,7 @@ impl Passage {
     /// An expression of the body, in the symbols of the outer graph.
     pub(super) fn leave_expr(&mut self, expr: &SymExpr, body: &Symbols, cx: &mut Infer) -> SymExpr {
         for symbol in expr.symbols() {
-            if !self.left.contains_key(&symbol) {
-                let outside = cx.unknown(body.interval(&symbol.into()));
-                self.left.insert(symbol, outside);
-            }
+            self.left.entry(symbol).or_insert_with(|| cx.unknown(body.interval(&symbol.into())));
         }
         // What the body knows of the expression beyond its symbols is not told outside: the body need not have run.
         let outside = cx.symbols().substitute(expr, &|symbol| self.left.get(&symbol).cloned());

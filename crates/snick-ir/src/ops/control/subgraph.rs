@@ -10,7 +10,7 @@ use super::branch;
 use super::iterate;
 use super::port_map::{PortLink, PortMap, Purpose};
 use crate::infer::Work;
-use crate::{Arity, AttrValue, Attrs, Facts, Graph, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, AttrValue, Attrs, Facts, Graph, Infer, Op, OpDef, OpError, OpName, RawNode};
 
 /// Which op it is.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -67,6 +67,12 @@ impl SubGraph {
     pub fn outputs(&self) -> usize {
         let ports = self.maps.iter().flat_map(|map| &map.outputs).filter_map(|link| link.external);
         ports.max().map_or(0, |port| port.saturating_add(1))
+    }
+
+    /// Whether running it does more than giving its outputs: something inside assigns a variable, or may.
+    pub(crate) fn assigns(&self) -> bool {
+        let mut ops = self.bodies.iter().flat_map(|body| body.ids().map(|id| &body.node(id).op));
+        ops.any(|op| !matches!(op, Op::Parameter(_) | Op::Result(_)) && op.is_root())
     }
 
     /// Facts of the outputs; the facts inside `bodies`, which are those of this op, are set on the way.
