@@ -91,8 +91,8 @@ impl OpDef for PsRoiPooling {
         }
         let layout = self.layout()?;
         if !self.deformable {
-            if !(self.settings.float("spatial_scale", 0.0) > 0.0) {
-                let scale = self.settings.float("spatial_scale", 0.0);
+            let scale = self.settings.float("spatial_scale", 0.0);
+            if scale.is_nan() || scale <= 0.0 {
                 return Err(OpError::mismatch("`spatial_scale`", scale, "a positive number"));
             }
             expect_size(cx, 0, 1, layout.channels()?)?;
@@ -325,8 +325,8 @@ impl Offsets {
             [count, twice, height, width]
                 if count == regions
                     && twice >= 2
-                    && twice % 2 == 0
-                    && layout.depth % (twice / 2) == 0
+                    && twice.is_multiple_of(2)
+                    && layout.depth.is_multiple_of(twice / 2)
                     && size >= 1
                     && height == size
                     && width == size =>
