@@ -11,6 +11,7 @@ use snick_tensor::{ElementType, Tensor};
 
 use super::domain::Domain;
 use super::known_elements::{element_interval, map, unwrapped};
+use super::known_reals;
 use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// One function.
@@ -99,7 +100,8 @@ impl OpDef for Unary {
         } else {
             None
         };
-        Ok(smallvec![fact.with_elements(elements)])
+        let reals = known_reals::map(cx, |cx, real| known_reals::unary(self.function, cx, real, et));
+        Ok(smallvec![fact.with_reals(reals).with_elements(elements)])
     }
 
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
@@ -150,7 +152,7 @@ mod tests {
             assert_eq!(op.type_name(), row.name.name);
         }
         let mut early = RawNode::openvino("Mish", Version::Opset(3), Attrs::new(), 1);
-        assert!(matches!(Op::parse(&mut early).unwrap(), Op::Opaque(_)));
+        assert!(Op::parse(&mut early).is_err());
         let mut other = RawNode::openvino("relu", Version::Opset(1), Attrs::new(), 1);
         assert_eq!(Op::parse(&mut other).unwrap().type_name(), "ReLU");
     }
