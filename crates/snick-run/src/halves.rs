@@ -15,6 +15,25 @@ fn is_half(element_type: ElementType) -> bool {
     matches!(element_type, ElementType::F16 | ElementType::BF16)
 }
 
+/// Whether an op does nothing with the elements of its one value but move them.
+fn moves(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Slice(_)
+            | Op::Slice8(_)
+            | Op::StridedSlice(_)
+            | Op::Split(_)
+            | Op::VariadicSplit(_)
+            | Op::Gather(_)
+            | Op::Reshape(_)
+            | Op::Squeeze(_)
+            | Op::Unsqueeze(_)
+            | Op::Transpose(_)
+            | Op::Broadcast(_)
+            | Op::Tile(_)
+    )
+}
+
 impl Halves {
     /// Looks at all facts of a graph.
     pub(crate) fn of(graph: &Graph, plan: &Plan) -> Self {
@@ -36,9 +55,13 @@ impl Halves {
     }
 
     /// What an op reads of a slot: halves as f32. An op that hands values on, to bodies, to variables or out of the
-    /// run, reads them as they are declared.
+    /// run, reads them as they are declared; one that moves the elements of one value, as they come: what is a view
+    /// stays one.
     pub(crate) fn read(&self, op: &Op, slot: usize, tensor: Tensor) -> Result<Tensor, OpError> {
         let Some(declared) = self.declared(slot) else { return Ok(tensor) };
+        if moves(op) {
+            return Ok(tensor);
+        }
         let hands_on = matches!(op, Op::Result(_) | Op::SubGraph(_) | Op::ReadValue(_) | Op::Assign(_));
         Ok(tensor.cast(if hands_on { declared } else { ElementType::F32 })?)
     }
