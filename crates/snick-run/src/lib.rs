@@ -9,6 +9,7 @@
 
 mod bodies;
 mod facts;
+mod halves;
 mod plan;
 mod session;
 mod variables;

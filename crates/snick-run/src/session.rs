@@ -5,6 +5,7 @@ use snick_tensor::Tensor;
 
 use crate::bodies::Bodies;
 use crate::facts::{Witness, describe};
+use crate::halves::Halves;
 use crate::plan::{Operand, Plan, Step};
 use crate::variables::Variables;
 
@@ -43,6 +44,7 @@ impl Outputs {
 pub struct Session<'g> {
     graph: &'g Graph,
     plan: Plan,
+    halves: Halves,
     bodies: Bodies<'g>,
 }
 
@@ -62,7 +64,8 @@ impl<'g> Session<'g> {
     /// # Errors
     /// A graph with a cycle has no order.
     pub fn new(graph: &'g Graph) -> Result<Self, Located> {
-        Ok(Self { graph, plan: Plan::new(graph)?, bodies: Bodies::new(graph)? })
+        let plan = Plan::new(graph)?;
+        Ok(Self { graph, halves: Halves::of(graph, &plan), plan, bodies: Bodies::new(graph)? })
     }
 
     /// Runs the graph on one tensor a Parameter, in their order; its variables are as before a first run.
@@ -96,8 +99,9 @@ impl<'g> Session<'g> {
             };
             let checked = values.and_then(|values| match &values {
                 Some(values) if options.check_facts => {
-                    witness
-                        .check(self.graph, step.node, values)
+                    let rounded = self.halves.rounded(step, values);
+                    rounded
+                        .and_then(|rounded| witness.check(self.graph, step.node, &rounded))
                         .map_err(|error| self.located(step, error))?;
                     Ok(Some(values.clone()))
                 }
@@ -148,6 +152,7 @@ impl<'g> Session<'g> {
         options: Options,
         variables: &mut Variables,
     ) -> Result<Option<Vec<Tensor>>, Located> {
+        let node = self.graph.node(step.node);
         let mut inputs = Vec::with_capacity(step.operands.len());
         let mut lost = false;
         for (port, operand) in step.operands.iter().enumerate() {
@@ -157,19 +162,21 @@ impl<'g> Session<'g> {
             let value =
                 if last { std::mem::replace(&mut slots[slot], Slot::Empty) } else { slots[slot].clone() };
             match value {
-                Slot::Full(tensor) => inputs.push(tensor),
+                Slot::Full(tensor) => {
+                    let tensor = self.halves.read(&node.op, slot, tensor);
+                    inputs.push(tensor.map_err(|error| self.located(step, error))?);
+                }
                 Slot::Empty | Slot::Lost => lost = true,
             }
         }
         if lost {
             return Ok(None);
         }
-        let node = self.graph.node(step.node);
         let values = match &node.op {
             Op::SubGraph(op) => self.bodies.execute(step.node, op, &inputs, options, variables),
             Op::ReadValue(op) => variables.read(op, node, self.graph.symbols(), &inputs),
             Op::Assign(op) => Ok(variables.assign(op, &inputs)),
-            op => op.eval(&inputs),
+            op => self.halves.evaluate(op, &inputs),
         };
         let values = values.and_then(|values| match values.len() {
             n if n >= step.outs => Ok(values),
@@ -237,6 +244,20 @@ mod tests {
         let all = session.run(&[x], Options { keep_going: true, check_facts: true });
         assert_eq!(all.errors.len(), 1);
         assert_eq!(all.values[1].as_ref().unwrap().to_i64_vec().unwrap(), [1, -2]);
+    }
+
+    #[test]
+    fn nothing_is_lost_between_halves() {
+        let graph = graph(
+            "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f16, shape: \"1\"}\n  \
+             %big = Const-1 f16[1] <2048>\n  %a = Add-1(%x, %big) {auto_broadcast: numpy}\n  \
+             %b = Subtract-1(%a, %big) {auto_broadcast: numpy}\n  %y = Result-1(%b)\n}\n",
+        );
+        let one = Tensor::from_vec(&[1], vec![1f32]).unwrap().cast(snick_tensor::ElementType::F16).unwrap();
+        let checked = Options { check_facts: true, ..Options::default() };
+        let outputs =
+            Session::new(&graph).unwrap().run(std::slice::from_ref(&one), checked).complete().unwrap();
+        assert_eq!(outputs, [one]);
     }
 
     #[test]
