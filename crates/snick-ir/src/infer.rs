@@ -10,7 +10,7 @@ use snick_shape::{Interval, Origin, Shape, SymExpr, Symbols};
 use snick_tensor::{ElementType, Tensor};
 
 use crate::fact::MAX_ELEMENTS;
-use crate::{Declared, Fact, Facts, Graph, Known, Located, NodeId, Op, OpError, Output};
+use crate::{Declared, Fact, Facts, Graph, Known, Located, NodeId, Op, OpError, Output, Value};
 
 /// Ops on constants are evaluated during inference up to this many elements, inputs and outputs together.
 const MAX_FOLDED: usize = 4096;
@@ -78,6 +78,16 @@ impl Graph {
         };
         let mut facts = node.op.infer(&mut cx)?;
         fold(&node.op, &inputs, &mut facts);
+        for port in facts.len()..self.nodes[id.petgraph()].outs.len() {
+            let value = Value { node: id, port: u32::try_from(port).unwrap_or(u32::MAX) };
+            if !self.uses(value).is_empty() {
+                return Err(OpError::mismatch(
+                    "an output that is read",
+                    port,
+                    format!("below {}", facts.len()),
+                ));
+            }
+        }
         Ok(facts)
     }
 
@@ -412,6 +422,14 @@ impl<'a> Infer<'a> {
             return Ok(());
         }
         Err(OpError::element_type(format!("input {i}"), got, "an integer type"))
+    }
+
+    /// Input `i` must be i32 or i64, if its type is known.
+    pub fn expect_index(&self, i: usize) -> Result<(), OpError> {
+        match self.element_type(i) {
+            ElementType::I32 | ElementType::I64 | ElementType::Dynamic => Ok(()),
+            got => Err(OpError::element_type(format!("input {i}"), got, "i32 or i64")),
+        }
     }
 
     /// Elements of input `i` as expressions: known ones, else, where their number is known and small, an unknown

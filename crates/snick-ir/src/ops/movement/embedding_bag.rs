@@ -76,13 +76,14 @@ impl OpDef for EmbeddingBag {
         let indices = if bags == Bags::Packed { 2 } else { 1 };
         cx.expect_rank(1, &indices.to_string(), |rank| rank == indices)?;
         for i in 1..cx.len().min(weights) {
-            cx.expect_integer(i)?;
+            cx.expect_index(i)?;
         }
+        cx.common_type(1..cx.len().min(weights))?;
         if bags != Bags::Packed {
             cx.expect_rank(2, "1", |rank| rank == 1)?;
         }
         for i in 3..cx.len().min(weights) {
-            cx.expect_rank(i, "0", |rank| rank == 0 || rank == 1)?;
+            cx.expect_rank(i, "0", |rank| rank == 0)?;
         }
         let mut element_type = cx.element_type(0);
         if cx.len() > weights {
