@@ -6,11 +6,13 @@
 //! once at the end; integers wrap.
 
 mod broadcast;
+mod col2im;
 mod concat;
 mod conv;
 mod dispatch;
 pub mod elementwise;
 mod fake_quantize;
+mod fourier;
 mod gather;
 mod gemm;
 mod interpolate;
@@ -33,12 +35,14 @@ pub mod top_k;
 mod window;
 
 pub use broadcast::broadcast_dims;
+pub use col2im::col2im;
 pub use concat::concat;
 pub use conv::{convolution, group_convolution};
 pub use elementwise::{
     BinaryOp, BitwiseOp, CompareOp, LogicalOp, TestOp, UnaryOp, bitwise_not, logical_not, select,
 };
 pub use fake_quantize::fake_quantize;
+pub use fourier::fourier;
 pub use gather::gather;
 pub use interpolate::{Coordinates, Interpolate, InterpolateMode, Nearest, interpolate};
 pub use matmul::matmul;

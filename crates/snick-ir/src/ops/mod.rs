@@ -26,6 +26,7 @@ pub mod elementwise {
     pub mod convert_promote_types;
     pub mod domain;
     pub mod elu;
+    pub mod fake_convert;
     pub mod fake_quantize;
     pub mod float_tests;
     pub mod gelu;
@@ -112,14 +113,17 @@ pub mod nn {
     pub mod adaptive_pool;
     pub mod attention;
     pub mod batch_norm;
+    pub mod binary_convolution;
     pub mod convolution;
     pub mod convolution_backprop;
+    pub mod deformable_convolution;
     pub mod depth_space;
-    pub mod dft;
     pub mod grid_sample;
     pub mod grn;
     pub mod group_normalization;
+    pub mod grouped_matmul;
     pub mod interpolate;
+    pub mod inverse;
     pub mod lrn;
     pub mod matmul;
     pub mod mvn;
@@ -129,21 +133,56 @@ pub mod nn {
     pub mod scale;
     pub mod shuffle_channels;
     pub mod softmax;
-    pub mod stft;
     pub mod window;
+}
+
+/// Waves and their frequencies.
+pub mod signal {
+    pub mod dft;
+    mod frames;
+    pub mod istft;
+    pub mod stft;
+}
+
+/// Pixels and patches.
+pub mod image {
+    pub mod col2im;
+    mod color;
+    pub mod extract_image_patches;
+    pub mod rgb_to_nv12;
+    pub mod yuv_to_rgb;
 }
 
 /// Boxes out of feature maps, and sequences out of scores.
 pub mod detection {
+    mod class_rows;
+    mod corners;
     pub mod ctc_greedy_decoder;
+    pub mod ctc_loss;
     pub mod detection_output;
+    mod detections;
+    pub mod detectron_detection_output;
+    pub mod generate_proposals;
+    pub mod matrix_nms;
+    pub mod multiclass_nms;
+    pub mod nms_rotated;
     pub mod non_max_suppression;
+    mod partial_sort;
     pub mod prior_box;
+    pub mod prior_grid_generator;
     pub mod proposal;
+    pub mod psroi_pooling;
     pub mod region_yolo;
     pub mod reorg_yolo;
-    pub mod roi_pool;
+    pub mod roi_align;
+    pub mod roi_feature_extractor;
+    pub mod roi_pooling;
+    mod rotated_box;
+    mod sampling;
     pub mod settings;
+    mod signature;
+    mod suppression;
+    pub mod top_k_rois;
 }
 
 /// Numbers drawn by chance, the same in every run.
@@ -181,7 +220,13 @@ pub mod state {
 
 /// Ops that own graphs, and layers of which only the ports are known.
 pub mod control {
+    mod branch;
+    mod execute;
+    mod iterate;
     pub mod opaque;
+    mod passage;
+    pub mod port_map;
+    mod states;
     pub mod subgraph;
 }
 
@@ -208,6 +253,7 @@ ops! {
     ConvertLike(elementwise::convert_like::ConvertLike),
     ConvertPromoteTypes(elementwise::convert_promote_types::ConvertPromoteTypes),
     Elu(elementwise::elu::Elu),
+    FakeConvert(elementwise::fake_convert::FakeConvert),
     FakeQuantize(elementwise::fake_quantize::FakeQuantize),
     FloatTest(elementwise::float_tests::FloatTest),
     Gelu(elementwise::gelu::Gelu),
@@ -268,14 +314,17 @@ ops! {
     // nn
     AdaptivePool(nn::adaptive_pool::AdaptivePool),
     BatchNormInference(nn::batch_norm::BatchNormInference),
+    BinaryConvolution(Box<nn::binary_convolution::BinaryConvolution>),
     Convolution(Box<nn::convolution::Convolution>),
     ConvolutionBackpropData(Box<nn::convolution_backprop::ConvolutionBackpropData>),
+    DeformableConvolution(Box<nn::deformable_convolution::DeformableConvolution>),
     DepthSpace(nn::depth_space::DepthSpace),
-    Dft(nn::dft::Dft),
     GridSample(nn::grid_sample::GridSample),
     Grn(nn::grn::Grn),
     GroupNormalization(nn::group_normalization::GroupNormalization),
+    GroupedMatMul(nn::grouped_matmul::GroupedMatMul),
     Interpolate(Box<nn::interpolate::Interpolate>),
+    Inverse(nn::inverse::Inverse),
     Lrn(nn::lrn::Lrn),
     MatMul(nn::matmul::MatMul),
     Mvn(nn::mvn::Mvn),
@@ -284,16 +333,35 @@ ops! {
     ScaledDotProductAttention(nn::attention::ScaledDotProductAttention),
     ShuffleChannels(nn::shuffle_channels::ShuffleChannels),
     Softmax(nn::softmax::Softmax),
-    Stft(nn::stft::Stft),
+    // signal
+    Dft(signal::dft::Dft),
+    Istft(signal::istft::Istft),
+    Stft(signal::stft::Stft),
+    // image
+    Col2Im(Box<image::col2im::Col2Im>),
+    ExtractImagePatches(image::extract_image_patches::ExtractImagePatches),
+    RgbToNv12(image::rgb_to_nv12::RgbToNv12),
+    YuvToRgb(image::yuv_to_rgb::YuvToRgb),
     // detection
     CtcGreedyDecoder(detection::ctc_greedy_decoder::CtcGreedyDecoder),
+    CtcLoss(detection::ctc_loss::CtcLoss),
     DetectionOutput(detection::detection_output::DetectionOutput),
+    DetectronDetectionOutput(detection::detectron_detection_output::DetectronDetectionOutput),
+    GenerateProposals(detection::generate_proposals::GenerateProposals),
+    MatrixNms(detection::matrix_nms::MatrixNms),
+    MulticlassNms(detection::multiclass_nms::MulticlassNms),
+    NmsRotated(detection::nms_rotated::NmsRotated),
     NonMaxSuppression(detection::non_max_suppression::NonMaxSuppression),
     PriorBox(detection::prior_box::PriorBox),
+    PriorGridGenerator(detection::prior_grid_generator::PriorGridGenerator),
     Proposal(detection::proposal::Proposal),
+    PsRoiPooling(detection::psroi_pooling::PsRoiPooling),
     RegionYolo(detection::region_yolo::RegionYolo),
     ReorgYolo(detection::reorg_yolo::ReorgYolo),
-    RoiPool(detection::roi_pool::RoiPool),
+    RoiAlign(detection::roi_align::RoiAlign),
+    RoiFeatureExtractor(detection::roi_feature_extractor::RoiFeatureExtractor),
+    RoiPooling(detection::roi_pooling::RoiPooling),
+    TopKRois(detection::top_k_rois::TopKRois),
     // random
     Multinomial(random::multinomial::Multinomial),
     RandomUniform(random::random_uniform::RandomUniform),

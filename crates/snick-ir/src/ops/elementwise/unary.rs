@@ -1,7 +1,7 @@
 //! Functions of one number without attributes: a row of the table each.
 //!
-//! Abs-1, Acos-1, Acosh-4, Asin-1, Asinh-4, Atan-1, Atanh-4, Ceiling-1, Cos-1, Cosh-1, Erf-1, Exp-1, Floor-1,
-//! HSigmoid-5, HSwish-4, Log-1, Mish-4, Negative-1, ReLU-1, Sigmoid-1, Sign-1, Sin-1, Sinh-1, SoftPlus-4,
+//! Abs-1, Acos-1, Acosh-4, Asin-1, Asinh-4, Atan-1, Atanh-4, Ceiling-1, Cos-1, Cosh-1, Erf-1, ErfInv-17,
+//! Exp-1, Floor-1, HSigmoid-5, HSwish-4, Log-1, Mish-4, Negative-1, ReLU-1, Sigmoid-1, Sign-1, Sin-1, Sinh-1, SoftPlus-4,
 //! SoftSign-9, Sqrt-1, Tan-1, Tanh-1. The type and the shape stay.
 
 use smallvec::smallvec;
@@ -25,7 +25,7 @@ const fn row(name: &'static str, since: &'static [u8], domain: Domain, function:
     Row { name: OpName::openvino(name, since), domain, function }
 }
 
-const ROWS: [Row; 28] = [
+const ROWS: [Row; 29] = [
     row("Abs", &[1], Domain::Number, UnaryOp::Abs),
     row("Acos", &[1], Domain::Number, UnaryOp::Acos),
     row("Acosh", &[4], Domain::Number, UnaryOp::Acosh),
@@ -37,6 +37,7 @@ const ROWS: [Row; 28] = [
     row("Cos", &[1], Domain::Number, UnaryOp::Cos),
     row("Cosh", &[1], Domain::Number, UnaryOp::Cosh),
     row("Erf", &[1], Domain::Number, UnaryOp::Erf),
+    row("ErfInv", &[17], Domain::Real, UnaryOp::ErfInv),
     row("Exp", &[1], Domain::Number, UnaryOp::Exp),
     row("Floor", &[1], Domain::Number, UnaryOp::Floor),
     row("HSigmoid", &[5], Domain::Number, UnaryOp::HSigmoid),
