@@ -85,18 +85,18 @@ impl OpDef for EmbeddingBag {
         for i in 3..cx.len().min(weights) {
             cx.expect_rank(i, "0", |rank| rank == 0)?;
         }
-        let mut element_type = cx.element_type(0);
+        let (mut element_type, mut indices) = (cx.element_type(0), cx.shape(1).clone());
         if cx.len() > weights {
             element_type = cx.common_type([0, weights])?;
-            cx.merge_shapes("weigh indices", cx.shape(1), cx.shape(weights))?;
+            indices = cx.merge_shapes("weigh indices", cx.shape(1), cx.shape(weights))?;
         }
         if bags == Bags::Segments {
             cx.merge_shapes("put into bags", cx.shape(1), cx.shape(2))?;
         }
-        let first = |i: usize| cx.shape(i).dims().and_then(|dims| dims.first()).cloned();
+        let first = |shape: &Shape| shape.dims().and_then(|dims| dims.first()).cloned();
         let count = match bags {
-            Bags::Offsets => first(2),
-            Bags::Packed => first(1),
+            Bags::Offsets => first(cx.shape(2)),
+            Bags::Packed => first(&indices),
             Bags::Segments => match cx.input(3).elements().as_deref() {
                 Some([count]) => {
                     let interval = cx.interval(count);
