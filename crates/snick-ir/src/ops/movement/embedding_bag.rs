@@ -73,8 +73,8 @@ impl OpDef for EmbeddingBag {
         let (bags, least, most, weights) = ROWS[self.row];
         Arity::between(least, most).check(cx.len())?;
         cx.expect_rank(0, "1 or more", |rank| rank >= 1)?;
-        let indices = if bags == Bags::Packed { 2 } else { 1 };
-        cx.expect_rank(1, &indices.to_string(), |rank| rank == indices)?;
+        let index_rank = if bags == Bags::Packed { 2 } else { 1 };
+        cx.expect_rank(1, &index_rank.to_string(), |rank| rank == index_rank)?;
         for i in 1..cx.len().min(weights) {
             cx.expect_index(i)?;
         }
