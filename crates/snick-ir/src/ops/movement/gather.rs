@@ -1,7 +1,7 @@
 //! Gather-1, Gather-7 and Gather-8: slices of one axis by index.
 
 use smallvec::{SmallVec, smallvec};
-use snick_shape::{Shape, SymExpr};
+use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{Dims, Tensor, kernels};
 
 use super::follow::follow;
@@ -123,18 +123,22 @@ impl Gather {
                 return Err(OpError::rank("input 0", 0, "1 or more"));
             }
             let batch = self.batch(indices.len(), data.len() - 1)?;
-            return Ok(cx.unknown_dims(data.len() - 1 + indices.len() - batch));
+            let mut dims = shared(cx, &data[..batch], &indices[..batch])?;
+            dims.resize_with(data.len() - 1 + indices.len() - batch, || cx.unknown(Interval::DIM));
+            return Ok(Shape::ranked(dims));
         };
         let batch = self.batch(indices.len(), axis)?;
-        let mut dims: SmallVec<[SymExpr; 4]> = SmallVec::new();
-        for (a, b) in data.iter().zip(indices).take(batch) {
-            let merged = cx.merge(a, b);
-            dims.push(merged.ok_or_else(|| cx.shapes_clash("share batch dims", cx.shape(0), cx.shape(1)))?);
-        }
+        let mut dims = shared(cx, &data[..batch], &indices[..batch])?;
         let kept = [&data[batch..axis], &indices[batch..], &data[axis + 1..]];
         dims.extend(kept.into_iter().flatten().cloned());
         Ok(Shape::ranked(dims))
     }
+}
+
+/// The batch dims, which data and indices share.
+fn shared(cx: &mut Infer, data: &[SymExpr], indices: &[SymExpr]) -> Result<SmallVec<[SymExpr; 4]>, OpError> {
+    let dims: Option<_> = data.iter().zip(indices).map(|(a, b)| cx.merge(a, b)).collect();
+    dims.ok_or_else(|| cx.shapes_clash("share batch dims", cx.shape(0), cx.shape(1)))
 }
 
 #[cfg(test)]

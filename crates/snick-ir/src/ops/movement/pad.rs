@@ -2,8 +2,8 @@
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr};
-use snick_tensor::Tensor;
 use snick_tensor::kernels::{self, PadMode};
+use snick_tensor::{ElementType, Tensor};
 
 use super::follow::follow;
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
@@ -45,6 +45,13 @@ impl OpDef for Pad {
         if self.pad_mode == PadMode::Constant && cx.len() > 3 {
             element_type = cx.common_type([0, 3])?;
             cx.expect_rank(3, "0", |rank| rank == 0)?;
+        }
+        if element_type == ElementType::String && self.pad_mode != PadMode::Constant {
+            return Err(OpError::element_type(
+                "input 0",
+                element_type,
+                "a type other than string in this mode",
+            ));
         }
         let begin = self.pads(cx, 1)?;
         let end = self.pads(cx, 2)?;
