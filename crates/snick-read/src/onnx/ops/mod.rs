@@ -1,16 +1,24 @@
 //! The table of operators: a row each, with the operator sets that changed it, in files by family.
 
+mod attention;
 mod constant;
 mod elementwise;
 mod linear;
+mod loss;
+mod microsoft;
 mod movement;
 mod normalization;
 mod parametric;
 mod quantize;
+mod random;
+mod recurrent;
 mod reduction;
 mod resize;
+mod selection;
 mod shape;
+mod signal;
 mod slice;
+mod vision;
 mod window;
 
 use std::collections::HashMap;
@@ -77,27 +85,37 @@ const WITHOUT_EFFECT: &[&str] = &[
     "value",
 ];
 
-static TABLE: LazyLock<HashMap<&'static str, &'static Row>> = LazyLock::new(|| {
-    let families = [
+/// Rows by domain and name.
+static TABLE: LazyLock<HashMap<(&'static str, &'static str), &'static Row>> = LazyLock::new(|| {
+    let standard = [
+        attention::ROWS,
         constant::ROWS,
         elementwise::ROWS,
         linear::ROWS,
+        loss::ROWS,
         movement::ROWS,
         normalization::ROWS,
         parametric::ROWS,
         quantize::ROWS,
+        random::ROWS,
+        recurrent::ROWS,
         reduction::ROWS,
         resize::ROWS,
+        selection::ROWS,
         shape::ROWS,
+        signal::ROWS,
         slice::ROWS,
+        vision::ROWS,
         window::ROWS,
     ];
-    families.into_iter().flatten().map(|row| (row.name, row)).collect()
+    let standard = standard.into_iter().flatten().map(|row| (("", row.name), row));
+    let microsoft = microsoft::ROWS.iter().map(|row| ((microsoft::DOMAIN, row.name), row));
+    standard.chain(microsoft).collect()
 });
 
 /// The row of an operator and the operator set that defines it for a node of `opset`.
 pub(super) fn find(domain: &str, op_type: &str, opset: i64) -> Option<(&'static Row, i64)> {
-    let row = *TABLE.get(op_type).filter(|_| domain.is_empty())?;
+    let row = *TABLE.get(&(domain, op_type))?;
     let since = row.since.iter().rev().find(|&&since| since <= opset)?;
     Some((row, *since))
 }

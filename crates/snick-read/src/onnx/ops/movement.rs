@@ -88,6 +88,7 @@ fn pad(b: &mut Builder) -> Built {
         "constant" => "constant",
         "edge" => "edge",
         "reflect" => "reflect",
+        "wrap" => return wrapped(b, data),
         other => return Err(OpError::unsupported(format!("padding mode `{other}`"))),
     };
     let (pads, value) = if b.since < 11 {
@@ -124,6 +125,30 @@ fn pad(b: &mut Builder) -> Built {
         }
     }
     b.make("Pad", Attrs::new().with("pad_mode", mode), &[data, halves[0], halves[1], value])
+}
+
+/// Pads with what lies at the other end: indices count on around each axis.
+fn wrapped(b: &mut Builder, data: Value) -> Built {
+    let (pads, rank) = (b.input(1)?, b.rank(data)?);
+    let axes: Vec<i64> = match b.optional(3) {
+        None => (0..).take(rank).collect(),
+        Some(axes) => {
+            b.known_ints(axes).ok_or_else(|| OpError::unsupported("wrapping axes known only at run time"))?
+        }
+    };
+    let mut y = data;
+    let count = axes.len() as i64;
+    for (i, axis) in (0..).zip(axes) {
+        let (size, zero) = (b.size(y, axis)?, b.vector(&[0])?);
+        let (before, after) = (b.part(pads, i, i + 1)?, b.part(pads, count + i, count + i + 1)?);
+        let start = b.plain("Subtract", &[zero, before])?;
+        let stop = b.plain("Add", &[size, after])?;
+        let bounds = [b.scalar(start)?, b.scalar(stop)?, b.index(1)?];
+        let places = b.make("Range", Attrs::new().with("output_type", ElementType::I64), &bounds)?;
+        let places = b.plain("FloorMod", &[places, size])?;
+        y = b.gather(y, places, axis)?;
+    }
+    Ok(y)
 }
 
 fn reverse_sequence(b: &mut Builder) -> Built {
