@@ -279,52 +279,55 @@ fn causal_convolution(b: &mut Builder) -> Result<Vec<Value>, OpError> {
 /// Pairs of elements turned by angles whose cosines and sines are given, by position if there are positions.
 fn rotary_embedding(b: &mut Builder) -> Built {
     let x = b.input(0)?;
-    let (cos, sin, positions) = (b.input(1)?, b.input(2)?, b.optional(3));
-    rotated(b, x, [cos, sin], positions)
-}
-
-/// The same with the tables and positions where other operators have them.
-pub(super) fn rotated(b: &mut Builder, x: Value, tables: [Value; 2], positions: Option<Value>) -> Built {
-    let flat = b.rank(x)? == 3;
-    let heads = b.int("num_heads", 0)?;
-    let input = x;
-    let x = match flat {
-        true if heads > 0 => heads_apart(b, x, heads)?,
-        true => return Err(OpError::MissingAttribute { name: "num_heads" }),
-        false => x,
-    };
-    let turned = b.int("rotary_embedding_dim", 0)?;
-    let parts = match turned {
-        0 => vec![x],
-        _ => vec![b.range_of(x, -1, 0, turned)?, b.range_of(x, -1, turned, i64::MAX)?],
-    };
-    let interleaved = b.flag("interleaved", false)?;
-    let mut tables = tables;
-    for table in &mut tables {
-        if let Some(positions) = positions {
+    let (mut tables, positions) = ([b.input(1)?, b.input(2)?], b.optional(3));
+    if let Some(positions) = positions {
+        for table in &mut tables {
             *table = b.gather(*table, positions, 0)?;
         }
-        // [batch, length, half] beside the heads.
-        *table = b.unsqueeze(*table, &[1])?;
     }
-    let [cos, sin] = tables;
+    let (turned, interleaved) = (b.int("rotary_embedding_dim", 0)?, b.flag("interleaved", false)?);
+    let heads = b.int("num_heads", 0)?;
+    match b.rank(x)? {
+        3 if heads > 0 => {
+            let apart = heads_apart(b, x, heads)?;
+            let y = rotated(b, apart, tables, turned, interleaved)?;
+            heads_together(b, y)
+        }
+        3 => Err(OpError::MissingAttribute { name: "num_heads" }),
+        _ => rotated(b, x, tables, turned, interleaved),
+    }
+}
+
+/// The first `turned` elements of the last of four axes, all if that is 0, turned by angles
+/// `[batch, length, pairs]`. Pairs stand together, or one half behind the other.
+pub(super) fn rotated(
+    b: &mut Builder,
+    x: Value,
+    tables: [Value; 2],
+    turned: i64,
+    interleaved: bool,
+) -> Built {
+    let (part, rest) = match turned {
+        0 => (x, None),
+        _ => (b.range_of(x, -1, 0, turned)?, Some(b.range_of(x, -1, turned, i64::MAX)?)),
+    };
+    // Beside the heads.
+    let (cos, sin) = (b.unsqueeze(tables[0], &[1])?, b.unsqueeze(tables[1], &[1])?);
     let pairs = if interleaved {
         let sizes = b.vector(&[0, 0, 0, -1, 2])?;
-        let apart = b.reshape_to(parts[0], sizes)?;
+        let apart = b.reshape_to(part, sizes)?;
         let halves = b.parts(apart, -1, 2)?;
         [b.squeeze(halves[0], &[-1])?, b.squeeze(halves[1], &[-1])?]
     } else {
-        let halves = b.parts(parts[0], -1, 2)?;
+        let halves = b.parts(part, -1, 2)?;
         [halves[0], halves[1]]
     };
     let mut product = |x: Value, y: Value| b.plain("Multiply", &[x, y]);
-    let products = [
-        [product(pairs[0], cos)?, product(pairs[1], sin)?],
-        [product(pairs[0], sin)?, product(pairs[1], cos)?],
-    ];
-    let real = b.plain("Subtract", &products[0])?;
-    let imaginary = b.plain("Add", &products[1])?;
-    let mut y = if interleaved {
+    let of_real = [product(pairs[0], cos)?, product(pairs[1], sin)?];
+    let of_imaginary = [product(pairs[0], sin)?, product(pairs[1], cos)?];
+    let real = b.plain("Subtract", &of_real)?;
+    let imaginary = b.plain("Add", &of_imaginary)?;
+    let y = if interleaved {
         let pair = [b.unsqueeze(real, &[-1])?, b.unsqueeze(imaginary, &[-1])?];
         let pair = b.concat(-1, &pair)?;
         let sizes = b.vector(&[0, 0, 0, -1])?;
@@ -332,13 +335,8 @@ pub(super) fn rotated(b: &mut Builder, x: Value, tables: [Value; 2], positions: 
     } else {
         b.concat(-1, &[real, imaginary])?
     };
-    if let Some(&rest) = parts.get(1) {
-        y = b.concat(-1, &[y, rest])?;
+    match rest {
+        Some(rest) => b.concat(-1, &[y, rest]),
+        None => Ok(y),
     }
-    if flat {
-        y = b.transposed(y, &[0, 2, 1, 3])?;
-        let shape = b.shape_of(input)?;
-        y = b.make("Reshape", Attrs::new().with("special_zero", false), &[y, shape])?;
-    }
-    Ok(y)
 }

@@ -21,7 +21,7 @@ fn einsum(b: &mut Builder) -> Built {
 }
 
 /// `alpha A B + beta C`.
-fn gemm(b: &mut Builder) -> Built {
+pub(super) fn gemm(b: &mut Builder) -> Built {
     let (a, other) = (b.input(0)?, b.input(1)?);
     let attrs = Attrs::new().with("transpose_a", b.flag("transA", false)?);
     let attrs = attrs.with("transpose_b", b.flag("transB", false)?);

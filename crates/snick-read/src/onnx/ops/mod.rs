@@ -109,7 +109,8 @@ static TABLE: LazyLock<HashMap<(&'static str, &'static str), &'static Row>> = La
         window::ROWS,
     ];
     let standard = standard.into_iter().flatten().map(|row| (("", row.name), row));
-    let microsoft = microsoft::ROWS.iter().map(|row| ((microsoft::DOMAIN, row.name), row));
+    let microsoft = microsoft::FAMILIES.iter().copied().flatten();
+    let microsoft = microsoft.map(|row| ((microsoft::DOMAIN, row.name), row));
     standard.chain(microsoft).collect()
 });
 

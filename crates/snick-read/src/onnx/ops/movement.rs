@@ -82,7 +82,7 @@ fn one_hot(b: &mut Builder) -> Built {
 }
 
 /// Pads are one vector: all beginnings, then all ends; for all axes, or for those listed.
-fn pad(b: &mut Builder) -> Built {
+pub(super) fn pad(b: &mut Builder) -> Built {
     let data = b.input(0)?;
     let mode = match b.text("mode", "constant")? {
         "constant" => "constant",
@@ -203,7 +203,7 @@ fn top_k(b: &mut Builder) -> Result<Vec<Value>, OpError> {
 }
 
 /// Keeps what lies on one side of a diagonal of the last two axes.
-fn trilu(b: &mut Builder) -> Built {
+pub(super) fn trilu(b: &mut Builder) -> Built {
     let x = b.input(0)?;
     let k = match b.optional(1) {
         Some(k) => b.scalar(k)?,

@@ -149,22 +149,32 @@ fn trailing(b: &Builder, x: Value) -> Result<Vec<i64>, OpError> {
 
 /// The normalised value and, if asked for, the mean and the inverse of the deviation.
 fn layer_normalization(b: &mut Builder) -> Result<Vec<Value>, OpError> {
-    let (x, scale) = (b.input(0)?, b.input(1)?);
+    let (x, scale, bias) = (b.input(0)?, b.input(1)?, b.optional(2));
     let axes = trailing(b, x)?;
     let epsilon = b.float("epsilon", 1e-5)?;
-    let mut y = standardized(b, x, &axes, epsilon)?;
+    layer_norm(b, x, scale, bias, &axes, epsilon)
+}
+
+/// The same over axes; mean and inverse of the deviation are there if the node wants them.
+pub(super) fn layer_norm(
+    b: &mut Builder,
+    x: Value,
+    scale: Value,
+    bias: Option<Value>,
+    axes: &[i64],
+    epsilon: f64,
+) -> Result<Vec<Value>, OpError> {
+    let mut y = standardized(b, x, axes, epsilon)?;
     y = b.plain("Multiply", &[y, scale])?;
-    if let Some(bias) = b.optional(2) {
+    if let Some(bias) = bias {
         y = b.plain("Add", &[y, bias])?;
     }
     if !b.wants(1) && !b.wants(2) {
         return Ok(vec![y]);
     }
-    let over = b.vector(&axes)?;
-    let keep = || Attrs::new().with("keep_dims", true);
-    let mean = b.make("ReduceMean", keep(), &[x, over])?;
+    let mean = b.reduced("ReduceMean", x, axes, true)?;
     let square = b.plain("SquaredDifference", &[x, mean])?;
-    let variance = b.make("ReduceMean", keep(), &[square, over])?;
+    let variance = b.reduced("ReduceMean", square, axes, true)?;
     let epsilon = b.number_like(x, epsilon)?;
     let variance = b.plain("Add", &[variance, epsilon])?;
     let deviation = b.plain("Sqrt", &[variance])?;
@@ -175,10 +185,14 @@ fn layer_normalization(b: &mut Builder) -> Result<Vec<Value>, OpError> {
 fn rms_normalization(b: &mut Builder) -> Built {
     let (x, scale) = (b.input(0)?, b.input(1)?);
     let axes = trailing(b, x)?;
-    let over = b.vector(&axes)?;
-    let square = b.plain("Multiply", &[x, x])?;
-    let mean = b.make("ReduceMean", Attrs::new().with("keep_dims", true), &[square, over])?;
     let epsilon = b.float("epsilon", 1e-5)?;
+    rms_norm(b, x, scale, &axes, epsilon)
+}
+
+/// Divided by the root of the mean of squares over axes.
+pub(super) fn rms_norm(b: &mut Builder, x: Value, scale: Value, axes: &[i64], epsilon: f64) -> Built {
+    let square = b.plain("Multiply", &[x, x])?;
+    let mean = b.reduced("ReduceMean", square, axes, true)?;
     let epsilon = b.number_like(x, epsilon)?;
     let mean = b.plain("Add", &[mean, epsilon])?;
     let root = b.plain("Sqrt", &[mean])?;

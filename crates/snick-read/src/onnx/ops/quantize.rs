@@ -91,7 +91,7 @@ pub(super) fn saturated(b: &mut Builder, x: Value, target: ElementType) -> Built
     b.convert(kept, target)
 }
 
-fn dequantize(b: &mut Builder) -> Built {
+pub(super) fn dequantize(b: &mut Builder) -> Built {
     let x = b.input(0)?;
     let code = Code::read(b, 1, 2)?.laid(b, x)?;
     let y = code.decode(b, x)?;
@@ -101,7 +101,7 @@ fn dequantize(b: &mut Builder) -> Built {
     }
 }
 
-fn quantize(b: &mut Builder) -> Built {
+pub(super) fn quantize(b: &mut Builder) -> Built {
     let x = b.input(0)?;
     let target = match (b.optional(2), b.type_attr("output_dtype")?) {
         (Some(zero_point), _) => b.element_type(zero_point)?,

@@ -55,7 +55,7 @@ fn keeps(b: &Builder) -> Result<bool, OpError> {
     b.flag("keepdims", true)
 }
 
-fn reduce_value(b: &mut Builder, op_type: &str, x: Value, keep_dims: bool) -> Built {
+pub(super) fn reduce_value(b: &mut Builder, op_type: &str, x: Value, keep_dims: bool) -> Built {
     let axes = axes(b, x)?;
     b.make(op_type, Attrs::new().with("keep_dims", keep_dims), &[x, axes])
 }

@@ -171,6 +171,11 @@ fn pool_attrs(b: &Builder) -> Result<Attrs<'static>, OpError> {
 
 fn average_pool(b: &mut Builder) -> Built {
     let x = b.input(0)?;
+    average_pool_of(b, x)
+}
+
+/// Means of windows, with the attributes of the node.
+pub(super) fn average_pool_of(b: &mut Builder, x: Value) -> Built {
     let exclude = !b.flag("count_include_pad", false)?;
     let attrs = pool_attrs(b)?.with("exclude-pad", exclude);
     b.make("AvgPool", attrs, &[x])
@@ -240,6 +245,11 @@ fn global_norm_pool(b: &mut Builder) -> Built {
 fn global(b: &mut Builder, op_type: &str) -> Built {
     let x = b.input(0)?;
     let axes: Vec<i64> = (2..b.rank(x)? as i64).collect();
-    let axes = b.vector(&axes)?;
-    b.make(op_type, Attrs::new().with("keep_dims", true), &[x, axes])
+    b.reduced(op_type, x, &axes, true)
+}
+
+/// The mean of each channel.
+pub(super) fn global_mean(b: &mut Builder, x: Value) -> Built {
+    let axes: Vec<i64> = (2..b.rank(x)? as i64).collect();
+    b.reduced("ReduceMean", x, &axes, true)
 }
