@@ -3,7 +3,7 @@
 use snick_ir::rewrite::{self, Lowered, Patch, Rule};
 use snick_ir::{Graph, Located, Op, OpError};
 
-use crate::openvino::legalise;
+use crate::openvino::{SliceAs, legalise};
 
 /// StridedSlice with bounds known only at run time: ONNX has no masks to go with them.
 const RULE: Rule = Rule { name: "bounds-at-run-time", apply: lower };
@@ -18,7 +18,7 @@ pub(super) fn prepare(graph: &Graph) -> Result<Graph, Box<Located>> {
     if !trace.applied.is_empty() {
         graph.sweep();
     }
-    legalise(&graph)
+    legalise(&graph, SliceAs::Slice)
 }
 
 fn lower(cx: &mut Patch) -> Result<Lowered, OpError> {
