@@ -4,7 +4,7 @@ use snick_ir::OpError;
 use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Written, float, int, text};
-use super::table::Form::{self, By, Numpy, Real, Same};
+use super::table::Form::{self, By, Numpy, Real, Same, Whole};
 use super::writer::number_of;
 
 pub(super) const ROWS: &[(&str, Form)] = &[
@@ -22,7 +22,7 @@ pub(super) const ROWS: &[(&str, Form)] = &[
     ("BitwiseOr", By(|e| bitwise(e, "BitwiseOr", "Or"))),
     ("BitwiseRightShift", By(|e| shift(e, "RIGHT"))),
     ("BitwiseXor", By(|e| bitwise(e, "BitwiseXor", "Xor"))),
-    ("Ceiling", Real("Ceil")),
+    ("Ceiling", Whole("Ceil")),
     ("Clamp", By(clamp)),
     ("Convert", By(convert)),
     ("ConvertLike", Same("CastLike")),
@@ -33,7 +33,7 @@ pub(super) const ROWS: &[(&str, Form)] = &[
     ("Equal", Numpy("Equal")),
     ("Erf", Same("Erf")),
     ("Exp", Real("Exp")),
-    ("Floor", Real("Floor")),
+    ("Floor", Whole("Floor")),
     ("FloorMod", By(floor_mod)),
     ("Gelu", By(gelu)),
     ("Greater", Numpy("Greater")),
@@ -211,7 +211,9 @@ fn not_equal(e: &mut Emitter) -> Written {
 
 /// A slope of one axis belongs to the channels; ONNX would lay it along the last axis.
 fn prelu(e: &mut Emitter) -> Written {
-    let (x, mut slope) = (e.input(0)?, e.input(1)?);
+    let (x, slope) = (e.input(0)?, e.input(1)?);
+    // Old files mix types.
+    let mut slope = e.cast(slope, e.element_type(1)?, e.element_type(0)?)?;
     let single = e.fact(1)?.shape.as_static().is_some_and(|dims| dims.iter().all(|&dim| dim == 1));
     let (rank, slopes) = (e.rank(0)?, e.rank(1)?);
     if slopes == 1 && rank > 2 && !single {
@@ -228,6 +230,9 @@ fn prelu(e: &mut Emitter) -> Written {
 /// Halves away from zero: `sign(x) * floor(|x| + 1/2)`.
 fn round(e: &mut Emitter) -> Written {
     let (x, element_type) = (e.input(0)?, e.element_type(0)?);
+    if !element_type.is_float() {
+        return e.last("Identity", &[x], vec![]);
+    }
     if e.word("mode")? != "half_away_from_zero" {
         return e.last("Round", &[x], vec![]);
     }

@@ -6,7 +6,9 @@ use std::sync::LazyLock;
 use snick_ir::OpError;
 
 use super::emitter::{Emitter, Written};
-use super::{elementwise, movement, nn, shape, slices};
+use super::{
+    attention, detection, elementwise, movement, nn, normalize, quantize, recurrent, shape, signal, slices,
+};
 
 /// How an op is written.
 #[derive(Copy, Clone)]
@@ -15,6 +17,8 @@ pub(super) enum Form {
     Same(&'static str),
     /// The same, of real numbers only.
     Real(&'static str),
+    /// The same, of real numbers; integers stay as they are.
+    Whole(&'static str),
     /// The same, where shapes are brought together as numpy does it.
     Numpy(&'static str),
     /// Whatever the function writes.
@@ -22,7 +26,19 @@ pub(super) enum Form {
 }
 
 static TABLE: LazyLock<HashMap<&'static str, Form>> = LazyLock::new(|| {
-    let families = [elementwise::ROWS, movement::ROWS, nn::ROWS, shape::ROWS, slices::ROWS];
+    let families = [
+        attention::ROWS,
+        detection::ROWS,
+        elementwise::ROWS,
+        movement::ROWS,
+        nn::ROWS,
+        normalize::ROWS,
+        quantize::ROWS,
+        recurrent::ROWS,
+        shape::ROWS,
+        signal::ROWS,
+        slices::ROWS,
+    ];
     families.into_iter().flatten().copied().collect()
 });
 
@@ -40,6 +56,8 @@ pub(super) fn emit(e: &mut Emitter) -> Written {
             }
             e.last(op, &inputs, vec![])
         }
+        Some(Form::Whole(_)) if !e.element_type(0)?.is_float() => e.last("Identity", &inputs, vec![]),
+        Some(Form::Whole(op)) => e.last(op, &inputs, vec![]),
         Some(Form::Numpy(op)) => {
             elementwise::expect_numpy(e)?;
             e.last(op, &inputs, vec![])

@@ -118,6 +118,12 @@ impl Builder<'_> {
         self.graph.fact(value)?.shape.dims()?.get(axis)?.as_const()
     }
 
+    /// Whether two values are known to have the same size along an axis.
+    pub(super) fn same_size(&self, x: Value, y: Value, axis: usize) -> bool {
+        let size = |value| self.graph.fact(value)?.shape.dims()?.get(axis).cloned();
+        size(x).is_some_and(|x| Some(x) == size(y))
+    }
+
     /// An axis counted from 0.
     pub(super) fn axis(&self, axis: i64, rank: usize) -> Result<usize, OpError> {
         snick_ir::normalize_axis(axis, rank)

@@ -51,8 +51,19 @@ fn gather(b: &mut Builder) -> Built {
     b.make("Gather", Attrs::new().with("batch_dims", 0), &[data, indices, axis])
 }
 
+/// Along the other axes there may be fewer indices than elements, which the IR does not allow.
 fn gather_elements(b: &mut Builder) -> Built {
-    let (data, indices, axis) = (b.input(0)?, b.input(1)?, b.int("axis", 0)?);
+    let (mut data, indices, axis) = (b.input(0)?, b.input(1)?, b.int("axis", 0)?);
+    let rank = b.rank(data)?;
+    let along = b.axis(axis, rank)?;
+    let others: Vec<i64> = (0..rank).filter(|&other| other != along).map(|other| other as i64).collect();
+    if !others.iter().all(|&other| b.same_size(data, indices, other as usize)) {
+        let shape = b.shape_of(indices)?;
+        let axes = b.vector(&others)?;
+        let (starts, stops) = (b.vector(&vec![0; others.len()])?, b.gather(shape, axes, 0)?);
+        let steps = b.vector(&vec![1; others.len()])?;
+        data = b.plain("Slice", &[data, starts, stops, steps, axes])?;
+    }
     b.make("GatherElements", Attrs::new().with("axis", axis), &[data, indices])
 }
 

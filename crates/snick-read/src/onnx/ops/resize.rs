@@ -1,8 +1,9 @@
 //! Resize and Upsample.
 
-use snick_ir::{Attrs, OpError};
+use snick_ir::{Attrs, OpError, Value};
 use snick_tensor::ElementType;
 
+use super::elementwise::divide;
 use super::{Row, one};
 use crate::onnx::builder::{Builder, Built};
 
@@ -58,15 +59,17 @@ fn resize(b: &mut Builder) -> Built {
         "ceil" => "ceil",
         _ => return Err(b.attrs.bad("nearest_mode", "round_prefer_floor, round_prefer_ceil, floor or ceil")),
     };
-    for name in ["antialias", "exclude_outside"] {
-        if b.flag(name, false)? {
-            return Err(OpError::unsupported(name));
-        }
+    if b.flag("exclude_outside", false)? {
+        return Err(OpError::unsupported("exclude_outside"));
     }
-    if b.text("keep_aspect_ratio_policy", "stretch")? != "stretch" {
-        return Err(OpError::unsupported("keep_aspect_ratio_policy"));
-    }
-    let attrs = Attrs::new().with("mode", mode(b)?).with("coordinate_transformation_mode", coordinates);
+    let antialias = b.flag("antialias", false)?;
+    let mode = match (mode(b)?, antialias) {
+        // Wider filters where there are fewer pixels are what Pillow has.
+        ("linear_onnx", true) => "bilinear_pillow",
+        ("cubic", true) => "bicubic_pillow",
+        (mode, _) => mode,
+    };
+    let attrs = Attrs::new().with("mode", mode).with("coordinate_transformation_mode", coordinates);
     let attrs = attrs.with("nearest_mode", nearest).with("cube_coeff", b.float("cubic_coeff_a", -0.75)?);
     // An empty constant stands for an input left out, too.
     let given = |i: usize| b.optional(i).filter(|&v| b.dims(v).is_none_or(|dims| !dims.contains(&0)));
@@ -75,11 +78,42 @@ fn resize(b: &mut Builder) -> Built {
         (None, Some(sizes)) => (attrs.with("shape_calculation_mode", "sizes"), sizes),
         _ => return Err(OpError::mismatch("the inputs", "both or none of scales and sizes", "one of them")),
     };
-    let target =
+    let mut target =
         if b.element_type(target)?.is_integer() { b.convert(target, ElementType::I64)? } else { target };
+    let mut axes = b.ints("axes")?;
+    if antialias && axes.is_none() {
+        // Only the axes of an image are filtered; the others keep their size.
+        if b.rank(x)? != 4 {
+            return Err(OpError::unsupported("antialias of what is no image"));
+        }
+        target = b.part(target, 2, 4)?;
+        axes = Some(vec![2, 3]);
+    }
+    match b.text("keep_aspect_ratio_policy", "stretch")? {
+        "stretch" => {}
+        "not_larger" => target = kept_in_proportion(b, x, target, axes.as_deref(), "ReduceMin")?,
+        "not_smaller" => target = kept_in_proportion(b, x, target, axes.as_deref(), "ReduceMax")?,
+        _ => return Err(b.attrs.bad("keep_aspect_ratio_policy", "stretch, not_larger or not_smaller")),
+    }
     let mut inputs = vec![x, target];
-    if let Some(axes) = b.ints("axes")? {
+    if let Some(axes) = axes {
         inputs.push(b.vector(&axes)?);
     }
     b.make("Interpolate", attrs, &inputs)
+}
+
+/// Sizes that all have the ratio to those of the data which one of the sizes asked for has.
+fn kept_in_proportion(b: &mut Builder, x: Value, sizes: Value, axes: Option<&[i64]>, pick: &str) -> Built {
+    let mut have = b.shape_of(x)?;
+    if let Some(axes) = axes {
+        let axes = b.vector(axes)?;
+        have = b.gather(have, axes, 0)?;
+    }
+    let (sizes, have) = (b.convert(sizes, ElementType::F32)?, b.convert(have, ElementType::F32)?);
+    let ratios = divide(b, sizes, have)?;
+    let ratio = b.reduced(pick, ratios, &[0], true)?;
+    let (exact, half) = (b.plain("Multiply", &[have, ratio])?, b.number(ElementType::F32, 0.5)?);
+    let rounded = b.plain("Add", &[exact, half])?;
+    let rounded = b.plain("Floor", &[rounded])?;
+    b.convert(rounded, ElementType::I64)
 }
