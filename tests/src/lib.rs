@@ -7,6 +7,8 @@ mod corpus;
 mod expect;
 mod files;
 mod json;
+mod malformed;
+mod onnx;
 mod ops;
 mod slices;
 mod stages;

@@ -1,4 +1,4 @@
-//! ONNX models of operator set 22.
+//! ONNX models of operator set 21.
 //!
 //! `prepare.rs` says the slice family in ops that ONNX has, `names.rs` gives values names, `writer.rs` holds the
 //! messages, and a row of the table in `table.rs` writes one op with an `Emitter` (`emitter.rs`). Files by family
@@ -27,6 +27,7 @@ use self::emitter::Emitter;
 use self::names::Names;
 use self::writer::{MAX_EMBEDDED, Writer};
 
+pub use self::table::written_ops;
 pub use self::writer::ExternalData;
 
 /// A model, and what lies in the file beside it.

@@ -42,6 +42,13 @@ static TABLE: LazyLock<HashMap<&'static str, Form>> = LazyLock::new(|| {
     families.into_iter().flatten().copied().collect()
 });
 
+/// The types of ops that ONNX can say, at least in part, sorted. Sources and results of the graph are not among them.
+pub fn written_ops() -> Vec<&'static str> {
+    let mut names: Vec<&str> = TABLE.keys().copied().collect();
+    names.sort_unstable();
+    names
+}
+
 /// Writes a layer, or answers that ONNX cannot say it.
 pub(super) fn emit(e: &mut Emitter) -> Written {
     let name = e.node.op.type_name();

@@ -11,7 +11,7 @@ use snick_tensor::{ElementType, Tensor};
 use super::names::Names;
 
 /// The operator set that all nodes belong to.
-const OPSET: i64 = 22;
+const OPSET: i64 = 21;
 
 /// The file format of that operator set.
 const IR_VERSION: i64 = 10;

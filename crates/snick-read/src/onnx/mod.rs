@@ -15,6 +15,7 @@ mod tensor;
 mod types;
 
 pub use model::read;
+pub use ops::{Operator, operators};
 
 #[cfg(test)]
 mod tests;

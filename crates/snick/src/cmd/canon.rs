@@ -13,7 +13,7 @@ use crate::cli::json::Json;
 use crate::cli::options::{Common, Format, ModelOptions};
 use crate::cli::target::TargetOptions;
 use crate::cli::verify::{Verdict, verify};
-use crate::cli::{model, target};
+use crate::cli::model;
 
 /// Options of the verb.
 #[derive(Args)]
@@ -41,7 +41,7 @@ pub struct Options {
 /// Canonicalises, verifies, writes or prints.
 pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
     if let Some(output) = &options.output {
-        target::check(&options.model, output)?;
+        options.target.check(&options.model, output)?;
     }
     let mut model = model::load(&options.model, console)?;
     let mut errors = model.infer();

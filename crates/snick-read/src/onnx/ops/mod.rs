@@ -114,6 +114,29 @@ static TABLE: LazyLock<HashMap<(&'static str, &'static str), &'static Row>> = La
     standard.chain(microsoft).collect()
 });
 
+/// An operator that the reader knows.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Operator {
+    /// Whose it is; empty for those of ONNX itself.
+    pub domain: &'static str,
+    /// Its name.
+    pub name: &'static str,
+    /// The operator sets that define it, as far as they are told apart.
+    pub since: &'static [i64],
+}
+
+/// All operators that the reader knows, by domain and name.
+pub fn operators() -> Vec<Operator> {
+    let row = |(&(domain, name), row): (&(&'static str, &'static str), &&'static Row)| Operator {
+        domain,
+        name,
+        since: row.since,
+    };
+    let mut operators: Vec<Operator> = TABLE.iter().map(row).collect();
+    operators.sort();
+    operators
+}
+
 /// The row of an operator and the operator set that defines it for a node of `opset`.
 pub(super) fn find(domain: &str, op_type: &str, opset: i64) -> Option<(&'static Row, i64)> {
     let row = *TABLE.get(&(domain, op_type))?;
