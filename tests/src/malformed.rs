@@ -14,9 +14,9 @@ fn model(name: &str) -> snick_ir::Graph {
     read.graph
 }
 
-/// Bytes changed one at a time, at about 400 places.
+/// Bytes changed one at a time, at about 150 places.
 fn changed(bytes: &[u8]) -> impl Iterator<Item = Vec<u8>> {
-    let step = 1 + bytes.len() / 400;
+    let step = 1 + bytes.len() / 150;
     (0..bytes.len()).step_by(step).flat_map(move |at| {
         [0x00, 0x7f, 0xff, bytes[at].wrapping_add(1), bytes[at] ^ 0x80].map(|byte| {
             let mut broken = bytes.to_vec();
@@ -27,7 +27,7 @@ fn changed(bytes: &[u8]) -> impl Iterator<Item = Vec<u8>> {
 }
 
 fn prefixes(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
-    (0..bytes.len()).step_by(1 + bytes.len() / 400).map(|at| &bytes[..at])
+    (0..bytes.len()).step_by(1 + bytes.len() / 150).map(|at| &bytes[..at])
 }
 
 #[test]
@@ -39,7 +39,10 @@ fn onnx_models() {
         for cut in prefixes(&files.model) {
             // A file that ends between two fields lacks a graph, an operator set or the end of one.
             let error = read(cut).map(|read| read.errors);
-            assert!(error.as_ref().is_err_and(|error| error.to_string().starts_with("m.onnx: ")), "{error:?}");
+            assert!(
+                error.as_ref().is_err_and(|error| error.to_string().starts_with("m.onnx: ")),
+                "{error:?}"
+            );
         }
         for bytes in changed(&files.model) {
             if let Ok(mut read) = read(&bytes) {

@@ -79,7 +79,7 @@ fn roi_align(e: &mut Emitter) -> Written {
     };
     let aligned = match e.word("aligned_mode")?.as_str() {
         "" | "asymmetric" => "output_half_pixel",
-        "half_pixel" => "half_pixel",
+        "half_pixel_for_nn" => "half_pixel",
         other => return Err(OpError::unsupported(format!("aligned_mode `{other}` in ONNX"))),
     };
     let attrs = vec![

@@ -138,6 +138,7 @@ fn pad(e: &mut Emitter) -> Written {
         "constant" => "constant",
         "edge" => "edge",
         "reflect" => "reflect",
+        "symmetric" => return mirrored(e),
         other => return Err(OpError::unsupported(format!("pad_mode `{other}` in ONNX"))),
     };
     let (data, begin, end) = (e.input(0)?, e.input_i64(1)?, e.input_i64(2)?);
@@ -150,6 +151,33 @@ fn pad(e: &mut Emitter) -> Written {
         inputs.push(e.input(3)?);
     }
     e.last("Pad", &inputs, vec![text("mode", mode)])
+}
+
+/// What lies at an edge repeated backwards, the edge included.
+fn mirrored(e: &mut Emitter) -> Written {
+    let (begin, end) = (e.fixed(1, "pads")?, e.fixed(2, "pads")?);
+    if begin.iter().chain(&end).any(|&pad| pad < 0) {
+        return Err(OpError::unsupported("negative pads of mode `symmetric` in ONNX"));
+    }
+    let mut value = e.input(0)?;
+    for (axis, (before, after)) in (0..).zip(begin.into_iter().zip(end)) {
+        let mut parts = vec![value.clone()];
+        if before > 0 {
+            let front = e.cut(&value, axis, 0, before)?;
+            parts.insert(0, backwards(e, &front, axis)?);
+        }
+        if after > 0 {
+            let back = e.cut(&value, axis, -after, i64::MAX)?;
+            parts.push(backwards(e, &back, axis)?);
+        }
+        value = e.joined(&parts, axis);
+    }
+    e.last("Identity", &[value], vec![])
+}
+
+fn backwards(e: &mut Emitter, value: &str, axis: i64) -> Result<String, OpError> {
+    let bounds = [e.vector(&[-1])?, e.vector(&[i64::MIN])?, e.vector(&[axis])?, e.vector(&[-1])?];
+    Ok(e.node("Slice", &[value, &bounds[0], &bounds[1], &bounds[2], &bounds[3]], vec![]))
 }
 
 /// Axes beyond the second go to the front and back.
@@ -295,8 +323,7 @@ fn blocks(e: &mut Emitter, into_batch: bool) -> Written {
     let blocks = rank as i64 - 1;
     let pairs = (0..blocks).flat_map(|i| [blocks + 1 + i, i]);
     let turned = e.transposed(&apart, &[blocks].into_iter().chain(pairs).collect::<Vec<i64>>());
-    let whole: Vec<i64> =
-        [rest].into_iter().chain(axes.map(|i| dims[i].saturating_mul(sizes[i]))).collect();
+    let whole: Vec<i64> = [rest].into_iter().chain(axes.map(|i| dims[i].saturating_mul(sizes[i]))).collect();
     let joined = e.reshaped(&turned, &whole)?;
     let stops: Vec<i64> = whole.iter().zip(&end).map(|(&size, &end)| size.saturating_sub(end)).collect();
     let (starts, stops) = (e.vector(&begin)?, e.vector(&stops)?);
@@ -350,17 +377,23 @@ fn tile(e: &mut Emitter) -> Written {
 }
 
 fn top_k(e: &mut Emitter) -> Written {
-    let sorted = match e.word("sort")?.as_str() {
-        "index" => return Err(OpError::unsupported("sorting by index in ONNX")),
-        "none" => 0,
-        _ => 1,
-    };
-    let attrs = vec![
-        int("axis", e.int("axis")?),
-        int("largest", i64::from(e.word("mode")? != "min")),
-        int("sorted", sorted),
-    ];
+    let axis = int("axis", e.int("axis")?);
     let (x, k) = (e.input(0)?, e.input_as_vector(1)?);
+    let largest = int("largest", i64::from(e.word("mode")? != "min"));
+    if e.word("sort")? == "index" {
+        // The best, then their places from small to large.
+        let best = e.nodes("TopK", &[&x, &k], 2, vec![axis.clone(), largest]);
+        let attrs = vec![axis.clone(), int("largest", 0)];
+        let places = e.nodes("TopK", &[&best[1], &k], 2, attrs);
+        if e.outputs().len() > 1 {
+            let target =
+                if e.word("index_element_type")? == "i64" { ElementType::I64 } else { ElementType::I32 };
+            e.last_port(1, "Cast", &[&places[0]], Emitter::to(target)?)?;
+        }
+        return e.last_of(1, "GatherElements", &[&x, &places[0]], vec![axis]);
+    }
+    let sorted = int("sorted", i64::from(e.word("sort")? != "none"));
+    let attrs = vec![axis, largest, sorted];
     if e.word("index_element_type")? == "i64" {
         return e.last("TopK", &[x, k], attrs);
     }

@@ -57,8 +57,7 @@ fn steps(e: &Emitter, spatial: usize) -> Result<Vec<Attribute>, OpError> {
 fn sized(e: &Emitter, spatial: usize, grouped: bool) -> Result<Vec<Attribute>, OpError> {
     let (data, filters, sizes) = (e.dims(0)?, e.dims(1)?, e.fixed(2, "sizes of the output")?);
     let (strides, dilations) = (numbers(e, "strides", 1, spatial)?, numbers(e, "dilations", 1, spatial)?);
-    let (begins, extra) =
-        (numbers(e, "pads_begin", 0, spatial)?, numbers(e, "output_padding", 0, spatial)?);
+    let (begins, extra) = (numbers(e, "pads_begin", 0, spatial)?, numbers(e, "output_padding", 0, spatial)?);
     let auto_pad = e.word("auto_pad")?;
     let [mut begin, mut end, mut padding] = [(); 3].map(|()| Vec::new());
     for i in 0..spatial {
@@ -85,8 +84,15 @@ fn sliding(e: &Emitter, spatial: usize) -> Result<Vec<Attribute>, OpError> {
     let mut attrs = steps(e, spatial)?;
     match e.word("auto_pad")?.as_str() {
         "valid" => attrs.push(text("auto_pad", "VALID")),
-        "same_upper" => attrs.push(text("auto_pad", "SAME_UPPER")),
-        "same_lower" => attrs.push(text("auto_pad", "SAME_LOWER")),
+        same @ ("same_upper" | "same_lower") => {
+            let dilated = numbers(e, "dilations", 1, spatial)?.iter().any(|&dilation| dilation != 1);
+            let upper = same == "same_upper";
+            attrs.push(match dilated {
+                // Runtimes refuse both together.
+                true => ints("pads", same_pads(e, spatial, upper)?),
+                false => text("auto_pad", if upper { "SAME_UPPER" } else { "SAME_LOWER" }),
+            });
+        }
         _ => {
             let pads = [numbers(e, "pads_begin", 0, spatial)?, numbers(e, "pads_end", 0, spatial)?].concat();
             if pads.iter().any(|&pad| pad < 0) {
@@ -100,6 +106,34 @@ fn sliding(e: &Emitter, spatial: usize) -> Result<Vec<Attribute>, OpError> {
 
 /// Adaptive pooling to more windows than this along an axis would be a node each.
 const MAX_WINDOWS: i64 = 1024;
+
+/// Pads of a dilated window that make the output as large as the data, divided by the strides.
+fn same_pads(e: &Emitter, spatial: usize, upper: bool) -> Result<Vec<i64>, OpError> {
+    let (strides, dilations) = (numbers(e, "strides", 1, spatial)?, numbers(e, "dilations", 1, spatial)?);
+    let kernel = match e.ints("kernel")? {
+        kernel if kernel.is_empty() => e.dims(1)?,
+        kernel => kernel,
+    };
+    let last =
+        |list: &[i64], i: usize| list.len().checked_sub(spatial - i).and_then(|at| list.get(at).copied());
+    let size = |i: usize| e.fact(0).ok()?.shape.dims()?.get(i + 2)?.as_const();
+    let (mut begin, mut end) = (Vec::new(), Vec::new());
+    for i in 0..spatial {
+        let reach = (last(&kernel, i).unwrap_or(1) - 1).saturating_mul(dilations[i]) + 1;
+        let whole = match (strides[i], size(i)) {
+            (1, _) => reach - 1,
+            (stride, Some(size)) => {
+                let steps = size.saturating_add(stride - 1).checked_div(stride).unwrap_or(0);
+                (steps - 1).saturating_mul(stride).saturating_add(reach).saturating_sub(size).max(0)
+            }
+            _ => return Err(OpError::unsupported("padding of data of unknown size in ONNX")),
+        };
+        let (less, more) = (whole / 2, whole - whole / 2);
+        begin.push(if upper { less } else { more });
+        end.push(if upper { more } else { less });
+    }
+    Ok([begin, end].concat())
+}
 
 fn spatial(e: &Emitter, filters_extra: usize) -> Result<usize, OpError> {
     let rank = e.rank(0).or_else(|_| Ok::<_, OpError>(e.rank(1)?.saturating_sub(filters_extra)))?;
@@ -157,20 +191,40 @@ fn transposed_convolution(e: &mut Emitter, grouped: bool) -> Written {
 /// Kernel, sliding and rounding of a pool.
 fn pool(e: &Emitter) -> Result<Vec<Attribute>, OpError> {
     let kernel = e.ints("kernel")?;
-    let mut attrs = sliding(e, kernel.len())?;
     let strides = e.ints("strides")?;
     let padded = [e.ints("pads_begin")?, e.ints("pads_end")?].concat().iter().any(|&pad| pad != 0);
-    let ceil = match e.word("rounding_type")?.as_str() {
-        "ceil_torch" => 1,
+    let (sliding, ceil) = match e.word("rounding_type")?.as_str() {
+        "ceil_torch" => (sliding(e, kernel.len())?, 1),
         // A window that starts in the padding counts here, and not in ONNX.
         "ceil" if padded || strides.iter().zip(&kernel).any(|(stride, size)| stride > size) => {
-            return Err(OpError::unsupported("rounding_type `ceil` with padding in ONNX"));
+            (padded_up(e, &kernel)?, 0)
         }
-        "ceil" => 1,
-        _ => 0,
+        "ceil" => (sliding(e, kernel.len())?, 1),
+        _ => (sliding(e, kernel.len())?, 0),
     };
-    attrs.extend([ints("kernel_shape", kernel), int("ceil_mode", ceil)]);
-    Ok(attrs)
+    Ok([sliding, vec![ints("kernel_shape", kernel), int("ceil_mode", ceil)]].concat())
+}
+
+/// As much padding behind the data as the last window reaches, where padding does not count.
+fn padded_up(e: &Emitter, kernel: &[i64]) -> Result<Vec<Attribute>, OpError> {
+    let spatial = kernel.len();
+    let counts = e.node.op.type_name() == "AvgPool" && !e.attrs.bool("exclude-pad")?.unwrap_or(false);
+    let refused = || OpError::unsupported("rounding_type `ceil` with padding that counts in ONNX");
+    let (strides, dilations) = (numbers(e, "strides", 1, spatial)?, numbers(e, "dilations", 1, spatial)?);
+    let (begin, mut end) = (numbers(e, "pads_begin", 0, spatial)?, numbers(e, "pads_end", 0, spatial)?);
+    let outs = e.node.outs.first().and_then(|out| out.fact.shape.as_static());
+    let (data, outs) = (e.dims(0)?, outs.ok_or_else(refused)?);
+    for i in 0..spatial {
+        let windows = outs.get(i + 2).map_or(0, |&size| size as i64);
+        let reach = (kernel[i] - 1).saturating_mul(dilations[i]).saturating_add(1);
+        let wanted = (windows - 1).saturating_mul(strides[i]).saturating_add(reach);
+        let have = data.get(i + 2).copied().unwrap_or(0).saturating_add(begin[i]);
+        end[i] = end[i].max(wanted.saturating_sub(have));
+        if counts || end[i] >= kernel[i] {
+            return Err(refused());
+        }
+    }
+    Ok([steps(e, spatial)?, vec![ints("pads", [begin, end].concat())]].concat())
 }
 
 fn average_pool(e: &mut Emitter) -> Written {

@@ -42,7 +42,8 @@ fn lrn(e: &mut Emitter) -> Written {
     let (x, axes) = (e.input(0)?, e.fixed(1, "the axes")?);
     match axes.as_slice() {
         [1] => {
-            let attrs = vec![float("alpha", alpha), float("beta", beta), float("bias", bias), int("size", size)];
+            let attrs =
+                vec![float("alpha", alpha), float("beta", beta), float("bias", bias), int("size", size)];
             e.last("LRN", &[x], attrs)
         }
         [2, 3] if e.rank(0)? == 4 && size % 2 == 1 => {

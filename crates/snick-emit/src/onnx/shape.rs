@@ -148,7 +148,24 @@ fn shape_of(e: &mut Emitter) -> Written {
 
 fn squeeze(e: &mut Emitter) -> Written {
     if e.flag("allow_axis_skip")? {
-        return Err(OpError::unsupported("allow_axis_skip in ONNX"));
+        // Only axes of size 1 go, which must be known to be so or not.
+        let axes = e.fixed(1, "the axes")?;
+        let dims = e.fact(0)?.shape.dims().map(<[_]>::to_vec).unwrap_or_default();
+        let mut kept = Vec::new();
+        for axis in axes {
+            let at = snick_ir::normalize_axis(axis, e.rank(0)?)?;
+            match dims.get(at).and_then(|dim| dim.as_const()) {
+                Some(1) => kept.push(axis),
+                Some(_) => {}
+                None => return Err(OpError::unsupported("allow_axis_skip of an unknown size in ONNX")),
+            }
+        }
+        let x = e.input(0)?;
+        if kept.is_empty() {
+            return e.last("Identity", &[x], vec![]);
+        }
+        let axes = e.vector(&kept)?;
+        return e.last("Squeeze", &[x, axes], vec![]);
     }
     let mut inputs = vec![e.input(0)?];
     // Without axes all of size 1 go, also where a list of axes is there and empty.

@@ -46,7 +46,8 @@ impl Writer {
     /// `max_embedded` bytes.
     pub(super) fn finish(mut self, data_name: &str, max_embedded: usize) -> (onnx::Model, ExternalData) {
         let mut external = ExternalData::default();
-        let total = self.elements.iter().fold(0usize, |sum, (_, tensor)| sum.saturating_add(bytes_of(tensor)));
+        let total =
+            self.elements.iter().fold(0usize, |sum, (_, tensor)| sum.saturating_add(bytes_of(tensor)));
         for (at, tensor) in std::mem::take(&mut self.elements) {
             let Some(message) = self.graph.initializer.get_mut(at) else { continue };
             if total <= max_embedded || bytes_of(&tensor) < MIN_EXTERNAL {

@@ -249,3 +249,43 @@ fn files_beside_the_model_are_checked() {
     }
     std::fs::remove_dir_all(folder).unwrap();
 }
+
+fn scalar(name: &str, value: i64) -> onnx::Tensor {
+    onnx::Tensor { dims: vec![], ..vector(name, &[value]) }
+}
+
+#[test]
+fn sequences_are_resolved() {
+    let int = |name: &str, value| onnx::Attribute {
+        name: name.into(),
+        i: Some(value),
+        kind: Some(onnx::kind::INT),
+        ..onnx::Attribute::default()
+    };
+    let with = |mut node: onnx::Node, attribute| {
+        node.attribute = vec![attribute];
+        node
+    };
+    // Columns 0..4, 4..8, 8..10; the second goes, the last comes first, all are joined.
+    let nodes = vec![
+        with(node("SplitToSequence", &["x", "four"], &["s"]), int("axis", 1)),
+        node("SequenceErase", &["s", "one"], &["t"]),
+        node("SequenceAt", &["t", "last"], &["e"]),
+        node("SequenceInsert", &["t", "e", "zero"], &["u"]),
+        node("Identity", &["u"], &["v"]),
+        with(node("ConcatFromSequence", &["v"], &["y"]), int("axis", 1)),
+    ];
+    let constants = vec![scalar("four", 4), scalar("one", 1), scalar("last", -1), scalar("zero", 0)];
+    assert_eq!(shape_of_output(&model(nodes.clone(), constants.clone())), "[batch_size,8]");
+    let far = [constants, vec![scalar("far", 7)]].concat();
+    let mut wrong = nodes;
+    wrong[2].input[1] = "far".into();
+    assert!(refusal(&model(wrong, far)).contains("layer `e` (SequenceAt): a place in a sequence"));
+    let dynamic = vec![
+        node("SplitToSequence", &["x"], &["s"]),
+        with(node("ConcatFromSequence", &["s"], &["y"]), int("axis", 1)),
+    ];
+    assert!(refusal(&model(dynamic, vec![])).contains("an unknown number of parts"));
+    let empty = vec![node("SequenceEmpty", &[], &["s"]), node("SequenceLength", &["s"], &["y"])];
+    assert_eq!(shape_of_output(&model(empty, vec![])), "[]");
+}

@@ -10,10 +10,10 @@ use snick_pass::Report;
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::feed::FeedOptions;
 use crate::cli::json::Json;
+use crate::cli::model;
 use crate::cli::options::{Common, Format, ModelOptions};
 use crate::cli::target::TargetOptions;
 use crate::cli::verify::{Verdict, verify};
-use crate::cli::model;
 
 /// Options of the verb.
 #[derive(Args)]

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::cli::console::{Console, Failure, Outcome};
-use crate::cli::options::ModelOptions;
 use crate::cli::model;
+use crate::cli::options::ModelOptions;
 use crate::cli::target::TargetOptions;
 
 /// Options of the verb.

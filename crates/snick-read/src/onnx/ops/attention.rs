@@ -114,7 +114,12 @@ pub(super) struct Window {
 
 impl Window {
     /// Which of so many keys each of so many queries sees; `None` for all.
-    pub(super) fn seen(&self, b: &mut Builder, queries: Value, keys: Value) -> Result<Option<Value>, OpError> {
+    pub(super) fn seen(
+        &self,
+        b: &mut Builder,
+        queries: Value,
+        keys: Value,
+    ) -> Result<Option<Value>, OpError> {
         if self.left.is_none() && self.right.is_none() {
             return Ok(None);
         }

@@ -99,7 +99,8 @@ fn batch_statistics(b: &mut Builder, x: Value, inputs: &[Value]) -> Result<Vec<V
     let momentum = b.float("momentum", 0.9)?;
     let (old, new) = (b.number_like(x, momentum)?, b.number_like(x, 1.0 - momentum)?);
     let mut moved = |running: Value, current: Value| {
-        let (running, current) = (b.plain("Multiply", &[running, old])?, b.plain("Multiply", &[current, new])?);
+        let (running, current) =
+            (b.plain("Multiply", &[running, old])?, b.plain("Multiply", &[current, new])?);
         b.plain("Add", &[running, current])
     };
     Ok(vec![moved(*running_mean, mean)?, moved(*running_variance, variance)?, mean, variance])

@@ -11,7 +11,11 @@ use crate::onnx::builder::{Builder, Built};
 pub(super) const ROWS: &[Row] = &[
     one("ConvInteger", &[10], convolution_of_integers),
     one("DequantizeLinear", &[10, 13, 19, 21, 23, 24, 25], dequantize),
-    many("DynamicQuantizeLinear", &[11], dynamic_quantize),
+    many("DynamicQuantizeLinear", &[11], |b| {
+        let x = b.input(0)?;
+        let (y, Code { scale, zero_point }) = dynamically(b, x)?;
+        Ok([Some(y), Some(scale), zero_point].into_iter().flatten().collect())
+    }),
     one("MatMulInteger", &[10], |b| {
         let (x, y) = (b.input(0)?, b.input(1)?);
         let zeros = [b.optional(2), b.optional(3)];
@@ -141,9 +145,8 @@ fn along_axis(b: &mut Builder, parameter: Value, x: Value) -> Built {
     }
 }
 
-/// All of 0 and the data lie in the range of u8; its ends give scale and zero point.
-fn dynamic_quantize(b: &mut Builder) -> Result<Vec<Value>, OpError> {
-    let x = b.input(0)?;
+/// Real numbers as u8, of which the range holds all of them and 0.
+pub(super) fn dynamically(b: &mut Builder, x: Value) -> Result<(Value, Code), OpError> {
     let real = b.element_type(x)?;
     let all: Vec<i64> = (0..).take(b.rank(x)?).collect();
     let zero = b.number(real, 0.0)?;
@@ -160,7 +163,7 @@ fn dynamic_quantize(b: &mut Builder) -> Result<Vec<Value>, OpError> {
     let below = b.plain("Negative", &[low])?;
     let zero_point = Code { scale, zero_point: None }.encode(b, below, ElementType::U8)?;
     let code = Code { scale, zero_point: Some(zero_point) };
-    Ok(vec![code.encode(b, x, ElementType::U8)?, scale, zero_point])
+    Ok((code.encode(b, x, ElementType::U8)?, code))
 }
 
 /// Integers less their zero point, as i32.

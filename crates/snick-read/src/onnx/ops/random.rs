@@ -51,8 +51,10 @@ fn uniform(b: &mut Builder, form: Form) -> Built {
 fn normal(b: &mut Builder, form: Form) -> Built {
     let (sizes, real) = form(b)?;
     let least = f64::from(f32::MIN_POSITIVE);
-    let (first, second) =
-        (drawn(b, sizes, ElementType::F32, [least, 1.0], 1)?, drawn(b, sizes, ElementType::F32, [0.0, TAU], 2)?);
+    let (first, second) = (
+        drawn(b, sizes, ElementType::F32, [least, 1.0], 1)?,
+        drawn(b, sizes, ElementType::F32, [0.0, TAU], 2)?,
+    );
     let logarithm = b.plain("Log", &[first])?;
     let factor = b.number(ElementType::F32, -2.0)?;
     let square = b.plain("Multiply", &[logarithm, factor])?;

@@ -13,7 +13,7 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 /// A cell in words of both sides.
-struct Cell {
+pub(super) struct Cell {
     /// The IR op.
     op_type: &'static str,
     /// Where ONNX has the gates that the IR lists.
@@ -28,7 +28,7 @@ const GRU: Cell =
     Cell { op_type: "GRUSequence", gates: &[0, 1, 2], states: 1, activations: &["sigmoid", "tanh"] };
 
 /// ONNX has input, output, forget and cell; the IR has forget, input, cell and output.
-const LSTM: Cell = Cell {
+pub(super) const LSTM: Cell = Cell {
     op_type: "LSTMSequence",
     gates: &[2, 0, 3, 1],
     states: 2,
@@ -55,7 +55,7 @@ struct Inputs {
 }
 
 /// Inputs X, W, R, B, lengths, first states, peepholes; outputs H of every step, and the last states.
-fn recurrent(b: &mut Builder, cell: &Cell) -> Result<Vec<Value>, OpError> {
+pub(super) fn recurrent(b: &mut Builder, cell: &Cell) -> Result<Vec<Value>, OpError> {
     let directions: &[&str] = match b.text("direction", "forward")? {
         "forward" => &["forward"],
         "reverse" => &["reverse"],

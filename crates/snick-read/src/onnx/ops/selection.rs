@@ -40,7 +40,9 @@ fn max_unpool(b: &mut Builder) -> Built {
     };
     let (strides, pads) = (numbers("strides", 1, spatial)?, numbers("pads", 0, 2 * spatial)?);
     let more: Vec<i64> = (0..spatial)
-        .map(|i| kernel[i].saturating_sub(strides[i]).saturating_sub(pads[i]).saturating_sub(pads[spatial + i]))
+        .map(|i| {
+            kernel[i].saturating_sub(strides[i]).saturating_sub(pads[i]).saturating_sub(pads[spatial + i])
+        })
         .collect();
     let shape = b.shape_of(x)?;
     let (front, sizes) = (b.part(shape, 0, 2)?, b.part(shape, 2, i64::MAX)?);
@@ -100,6 +102,7 @@ fn unique(b: &mut Builder) -> Result<Vec<Value>, OpError> {
         inputs.push(b.index(axis)?);
     }
     let attrs = Attrs::new().with("sorted", b.flag("sorted", true)?);
-    let attrs = attrs.with("index_element_type", ElementType::I64).with("count_element_type", ElementType::I64);
+    let attrs =
+        attrs.with("index_element_type", ElementType::I64).with("count_element_type", ElementType::I64);
     b.many("Unique", attrs, &inputs, 4)
 }

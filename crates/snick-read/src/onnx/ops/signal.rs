@@ -31,7 +31,8 @@ fn window(b: &mut Builder, terms: &[f64]) -> Built {
     };
     let mut sum = None;
     for (k, &term) in terms.iter().enumerate() {
-        let (turns, weight) = (b.number(ElementType::F32, TAU * k as f64)?, b.number(ElementType::F32, term)?);
+        let (turns, weight) =
+            (b.number(ElementType::F32, TAU * k as f64)?, b.number(ElementType::F32, term)?);
         let angle = b.plain("Multiply", &[count, turns])?;
         let angle = divide(b, angle, period)?;
         let cosine = b.plain("Cos", &[angle])?;

@@ -157,7 +157,8 @@ fn max_roi_pool(b: &mut Builder) -> Built {
 /// Rows of batch, class and box. Without a least score every box counts.
 fn non_max_suppression(b: &mut Builder) -> Built {
     let mut inputs = vec![b.input(0)?, b.input(1)?];
-    let defaults = [(ElementType::I64, 0.0), (ElementType::F32, 0.0), (ElementType::F32, f64::from(f32::MIN))];
+    let defaults =
+        [(ElementType::I64, 0.0), (ElementType::F32, 0.0), (ElementType::F32, f64::from(f32::MIN))];
     for (i, (element_type, default)) in defaults.into_iter().enumerate() {
         inputs.push(match b.optional(2 + i) {
             Some(value) => b.scalar(value)?,
@@ -174,7 +175,7 @@ fn roi_align(b: &mut Builder) -> Built {
     let inputs = b.all()?;
     let aligned = match b.text("coordinate_transformation_mode", "half_pixel")? {
         _ if b.since < 16 => "asymmetric",
-        "half_pixel" => "half_pixel",
+        "half_pixel" => "half_pixel_for_nn",
         "output_half_pixel" => "asymmetric",
         _ => return Err(b.attrs.bad("coordinate_transformation_mode", "half_pixel or output_half_pixel")),
     };

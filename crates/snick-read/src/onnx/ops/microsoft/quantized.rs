@@ -7,18 +7,21 @@ use snick_ir::{Attrs, Op, OpError, Value};
 use snick_tensor::{ElementType, Tensor};
 
 use crate::onnx::builder::{Builder, Built};
-use crate::onnx::ops::quantize::{Code, dequantize, product_of_integers, quantize};
+use crate::onnx::ops::quantize::{Code, dequantize, dynamically, product_of_integers, quantize};
+use crate::onnx::ops::recurrent::{LSTM, recurrent};
 use crate::onnx::ops::reduction::reduce_value;
 use crate::onnx::ops::window::{average_pool_of, global_mean};
-use crate::onnx::ops::{Row, one};
+use crate::onnx::ops::{Row, many, one};
 
 pub(super) const ROWS: &[Row] = &[
     one("DequantizeLinear", &[1], dequantize),
+    many("DynamicQuantizeLSTM", &[1], quantized_lstm),
     one("DynamicQuantizeMatMul", &[1], |b| {
         let (x, y) = (b.input(0)?, b.input(1)?);
-        let code = Code::read(b, 2, 3)?;
-        let decoded = code.decode(b, y)?;
-        let product = b.plain("MatMul", &[x, decoded])?;
+        let (x, code) = dynamically(b, x)?;
+        let zeros = [code.zero_point, b.optional(3)];
+        let scales = [code.scale, b.input(2)?];
+        let product = scaled_product(b, [x, y], zeros, scales)?;
         with_bias(b, product, 4)
     }),
     one("MatMulIntegerToFloat", &[1], product_to_real),
@@ -141,14 +144,46 @@ fn quantized_gemm(b: &mut Builder) -> Built {
 
 fn product_to_real(b: &mut Builder) -> Built {
     let factors = [b.input(0)?, b.input(1)?];
-    let zeros = [b.optional(4), b.optional(5)];
+    let (zeros, scales) = ([b.optional(4), b.optional(5)], [b.input(2)?, b.input(3)?]);
+    let product = scaled_product(b, factors, zeros, scales)?;
+    with_bias(b, product, 6)
+}
+
+/// The real numbers that the product of integers stands for.
+fn scaled_product(
+    b: &mut Builder,
+    factors: [Value; 2],
+    zeros: [Option<Value>; 2],
+    scales: [Value; 2],
+) -> Built {
     let product = product_of_integers(b, factors, zeros)?;
-    let scales = [b.input(2)?, b.input(3)?];
     let real = b.element_type(scales[0])?;
     let scale = b.plain("Multiply", &scales)?;
     let product = b.convert(product, real)?;
-    let product = b.plain("Multiply", &[product, scale])?;
-    with_bias(b, product, 6)
+    b.plain("Multiply", &[product, scale])
+}
+
+/// An LSTM on the real numbers that its weights stand for, which lie transposed. Runtimes round the data to 8 bits on
+/// the way; that is not done here.
+fn quantized_lstm(b: &mut Builder) -> Result<Vec<Value>, OpError> {
+    for (weights, scale) in [(1, 8), (2, 10)] {
+        let code = Code::read(b, scale, scale + 1)?;
+        // One number for a direction, or one for each of its columns.
+        let lay = |b: &mut Builder, value: Value| match b.rank(value)? {
+            1 => b.unsqueeze(value, &[1, 2]),
+            _ => b.unsqueeze(value, &[1]),
+        };
+        let zero_point = match code.zero_point {
+            Some(zero_point) => Some(lay(b, zero_point)?),
+            None => None,
+        };
+        let code = Code { scale: lay(b, code.scale)?, zero_point };
+        let value = b.input(weights)?;
+        let real = code.decode(b, value)?;
+        b.inputs[weights] = Some(b.transposed(real, &[0, 2, 1])?);
+    }
+    b.inputs.truncate(8);
+    recurrent(b, &LSTM)
 }
 
 /// A constant of bytes as integers of so few bits, several to a byte, the lowest first.
@@ -176,7 +211,10 @@ fn product_of_few_bits(b: &mut Builder) -> Built {
     }
     let size = |b: &Builder, name: &'static str| {
         let size = b.attrs.int(name)?.ok_or(OpError::MissingAttribute { name })?;
-        usize::try_from(size).ok().filter(|&size| size > 0).ok_or_else(|| b.attrs.bad(name, "a positive size"))
+        usize::try_from(size)
+            .ok()
+            .filter(|&size| size > 0)
+            .ok_or_else(|| b.attrs.bad(name, "a positive size"))
     };
     let (n, k, block) = (size(b, "N")?, size(b, "K")?, size(b, "block_size")?);
     let (bits, blocks) = (b.int("bits", 4)?, k.div_ceil(block));
