@@ -59,17 +59,12 @@ fn resize(b: &mut Builder) -> Built {
         "ceil" => "ceil",
         _ => return Err(b.attrs.bad("nearest_mode", "round_prefer_floor, round_prefer_ceil, floor or ceil")),
     };
-    if b.flag("exclude_outside", false)? {
-        return Err(OpError::unsupported("exclude_outside"));
+    for name in ["antialias", "exclude_outside"] {
+        if b.flag(name, false)? {
+            return Err(OpError::unsupported(name));
+        }
     }
-    let antialias = b.flag("antialias", false)?;
-    let mode = match (mode(b)?, antialias) {
-        // Wider filters where there are fewer pixels are what Pillow has.
-        ("linear_onnx", true) => "bilinear_pillow",
-        ("cubic", true) => "bicubic_pillow",
-        (mode, _) => mode,
-    };
-    let attrs = Attrs::new().with("mode", mode).with("coordinate_transformation_mode", coordinates);
+    let attrs = Attrs::new().with("mode", mode(b)?).with("coordinate_transformation_mode", coordinates);
     let attrs = attrs.with("nearest_mode", nearest).with("cube_coeff", b.float("cubic_coeff_a", -0.75)?);
     // An empty constant stands for an input left out, too.
     let given = |i: usize| b.optional(i).filter(|&v| b.dims(v).is_none_or(|dims| !dims.contains(&0)));
@@ -80,15 +75,7 @@ fn resize(b: &mut Builder) -> Built {
     };
     let mut target =
         if b.element_type(target)?.is_integer() { b.convert(target, ElementType::I64)? } else { target };
-    let mut axes = b.ints("axes")?;
-    if antialias && axes.is_none() {
-        // Only the axes of an image are filtered; the others keep their size.
-        if b.rank(x)? != 4 {
-            return Err(OpError::unsupported("antialias of what is no image"));
-        }
-        target = b.part(target, 2, 4)?;
-        axes = Some(vec![2, 3]);
-    }
+    let axes = b.ints("axes")?;
     match b.text("keep_aspect_ratio_policy", "stretch")? {
         "stretch" => {}
         "not_larger" => target = kept_in_proportion(b, x, target, axes.as_deref(), "ReduceMin")?,

@@ -165,6 +165,13 @@ fn non_max_suppression(b: &mut Builder) -> Built {
             None => b.number(element_type, default)?,
         });
     }
+    // A box goes if it overlaps by more than the limit, in the IR also if by just as much: the next number is meant.
+    let (up, least) = (
+        b.number(ElementType::F32, 1.0 + f64::from(f32::EPSILON))?,
+        b.number(ElementType::F32, f64::from(f32::MIN_POSITIVE))?,
+    );
+    let limit = b.plain("Multiply", &[inputs[3], up])?;
+    inputs[3] = b.plain("Add", &[limit, least])?;
     let encoding = if b.flag("center_point_box", false)? { "center" } else { "corner" };
     let attrs = Attrs::new().with("box_encoding", encoding).with("sort_result_descending", false);
     let values = b.many("NonMaxSuppression", attrs.with("output_type", ElementType::I64), &inputs, 3)?;
