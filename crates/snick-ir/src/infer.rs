@@ -51,6 +51,7 @@ impl Graph {
                 Ok(())
             }
             Err(error) => {
+                let error = self.with_origins(id, error);
                 for out in &mut self.nodes[id.petgraph()].outs {
                     out.fact = Fact::unknown();
                 }
@@ -319,9 +320,17 @@ impl<'a> Infer<'a> {
             (true, false) => Some(b.clone()),
             (false, true) => Some(a.clone()),
             (true, true) if ia.lo() >= 1 && ib.lo() >= 1 => Some(self.max(a, b)),
+            (true, true) if self.is_one_with(a, b) => Some(b.clone()),
+            (true, true) if self.is_one_with(b, a) => Some(a.clone()),
             // A dim of 0 against 1 gives 0: no expression of the two says that.
             (true, true) => Some(self.unknown(ia.hull(ib))),
         }
+    }
+
+    /// Whether `a` is 1 wherever `b` is: stretching `a` to `b` then always gives `b`.
+    fn is_one_with(&self, a: &SymExpr, b: &SymExpr) -> bool {
+        let one = Interval::exact(1);
+        self.symbols.interval_given(a, b, one) == one
     }
 
     /// The numpy broadcast of two shapes, aligned at the last axis.
@@ -398,6 +407,23 @@ impl<'a> Infer<'a> {
         Err(OpError::element_type(format!("input {i}"), got, "an integer type"))
     }
 
+    /// Input `i` must have the element type i32 or i64, if it is known.
+    pub fn expect_index(&self, i: usize) -> Result<(), OpError> {
+        match self.element_type(i) {
+            ElementType::Dynamic | ElementType::I32 | ElementType::I64 => Ok(()),
+            got => Err(OpError::element_type(format!("input {i}"), got, "i32 or i64")),
+        }
+    }
+
+    /// Input `i` must have a real element type, if it is known.
+    pub fn expect_real(&self, i: usize) -> Result<(), OpError> {
+        match self.element_type(i) {
+            ElementType::Dynamic => Ok(()),
+            got if got.is_float() && got != ElementType::NF4 => Ok(()),
+            got => Err(OpError::element_type(format!("input {i}"), got, "a real type")),
+        }
+    }
+
     /// Elements of input `i` as expressions: known ones, else, where their number is known and small, an unknown
     /// each.
     pub fn elements_or_unknown(&mut self, i: usize) -> Option<Vec<SymExpr>> {
@@ -437,4 +463,21 @@ pub fn normalize_axes(axes: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>,
         seen.push(at);
     }
     Ok(seen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_one_with_the_other_stretches_to_it() {
+        let mut symbols = Symbols::default();
+        let mut cx = Infer { inputs: &[], outs: &[], symbols: &mut symbols, node: 0, fresh: 0 };
+        let [length, other] = [0, 1].map(|_| cx.unknown(Interval::DIM));
+        let cut = cx.min(&length, &64.into());
+        assert_eq!(cx.broadcast_dim(&cut, &length), Some(length.clone()));
+        assert_eq!(cx.broadcast_dim(&length, &cut), Some(length.clone()));
+        let both = cx.broadcast_dim(&length, &other);
+        assert!(both.is_some() && both != Some(length) && both != Some(other));
+    }
 }

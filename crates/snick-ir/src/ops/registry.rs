@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::Op;
 use super::control::opaque::Opaque;
+use super::{Op, opsets};
 use crate::op::{Dialect, OpName, RawNode, Version};
 use crate::{Attrs, Graph, OpError};
 
@@ -111,10 +111,16 @@ pub fn known_names() -> Vec<&'static OpName> {
 }
 
 impl Op {
-    /// Makes the op of a layer. A type, or an operation set, that snick does not know gives an opaque layer.
+    /// Makes the op of a layer. A type that snick does not know, or knows not of this origin, gives an opaque layer.
+    ///
+    /// # Errors
+    /// An operation set that does not contain the op, and what the op says of its attributes.
     pub fn parse(raw: &mut RawNode) -> Result<Self, OpError> {
         let exact = EXACT.get(&(raw.dialect, raw.op_type)).copied();
         let entry = exact.or_else(|| REGISTRY.get(&(raw.dialect, raw.op_type.to_ascii_lowercase())));
+        if let Some(entry) = entry {
+            opsets::check(entry.name, &raw.version)?;
+        }
         let since = entry.and_then(|e| defining_opset(e.name, &raw.version));
         match (entry, since) {
             (Some(entry), Some(since)) => {
@@ -165,9 +171,10 @@ impl Op {
         )
     }
 
-    /// Whether equal constant inputs always give equal outputs.
+    /// Whether equal constant inputs always give equal outputs, whoever runs it.
     pub fn is_foldable(&self) -> bool {
-        !self.is_opaque() && !matches!(self, Self::Assign(_) | Self::ReadValue(_))
+        let by_chance = matches!(self, Self::Multinomial(_) | Self::RandomUniform(_));
+        !self.is_opaque() && !by_chance && !matches!(self, Self::Assign(_) | Self::ReadValue(_))
     }
 
     /// The bodies with their roles.
@@ -193,9 +200,10 @@ fn defining_opset(name: &OpName, declared: &Version) -> Option<u8> {
     match declared {
         Version::Opset(declared) => name.since.iter().rev().find(|since| *since <= declared).copied(),
         Version::Unversioned => Some(name.since.last().copied().unwrap_or(0)),
-        // Cells that files of before opset3 already had.
+        // Ops that files had before an operation set took them in, opset6 at last.
         Version::Custom(text) if matches!(&**text, "experimental" | "extension") => {
-            let old = ["GRUCell", "RNNCell"].contains(&name.name);
+            let old = ["GRUCell", "RNNCell", "Proposal"].contains(&name.name)
+                || name.name.starts_with("ExperimentalDetectron");
             name.since.iter().rev().find(|since| old && **since <= 6).copied()
         }
         Version::Custom(_) => None,
