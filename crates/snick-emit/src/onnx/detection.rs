@@ -7,6 +7,8 @@ use super::emitter::{Emitter, Written, float, int, ints, text};
 use super::table::Form::{self, By};
 
 pub(super) const ROWS: &[(&str, Form)] = &[
+    ("Col2Im", By(columns_to_image)),
+    ("DeformableConvolution", By(deformable_convolution)),
     ("GridSample", By(grid_sample)),
     ("NonMaxSuppression", By(non_max_suppression)),
     ("ROIAlign", By(roi_align)),
@@ -102,4 +104,41 @@ fn roi_pooling(e: &mut Emitter) -> Written {
     let pooled = vec![size("output_size_h", "pooled_h")?, size("output_size_w", "pooled_w")?];
     let scale = e.attrs.float("spatial_scale")?.unwrap_or(1.0);
     e.last("MaxRoiPool", &e.inputs(), vec![ints("pooled_shape", pooled), float("spatial_scale", scale)])
+}
+
+/// Strides, dilations and pads of two axes.
+fn window(e: &Emitter) -> Result<Vec<snick_onnx::Attribute>, OpError> {
+    let list = |name: &'static str, default: i64| {
+        Ok::<_, OpError>(match e.ints(name)? {
+            list if list.is_empty() => vec![default; 2],
+            list => list,
+        })
+    };
+    let pads = [list("pads_begin", 0)?, list("pads_end", 0)?].concat();
+    Ok(vec![
+        ints("strides", list("strides", 1)?),
+        ints("dilations", list("dilations", 1)?),
+        ints("pads", pads),
+    ])
+}
+
+fn columns_to_image(e: &mut Emitter) -> Written {
+    let attrs = window(e)?;
+    let inputs = [e.input(0)?, e.input_i64(1)?, e.input_i64(2)?];
+    e.last("Col2Im", &inputs, attrs)
+}
+
+/// ONNX fades out at the edges, as the later definition may.
+fn deformable_convolution(e: &mut Emitter) -> Written {
+    if !e.flag("bilinear_interpolation_pad")? || e.word("auto_pad")?.starts_with("same") {
+        return Err(OpError::unsupported("edges cut off, or padding to the same size, in ONNX"));
+    }
+    let mut attrs = window(e)?;
+    attrs.push(int("group", e.attrs.int("group")?.unwrap_or(1)));
+    attrs.push(int("offset_group", e.attrs.int("deformable_group")?.unwrap_or(1)));
+    let mut inputs = vec![e.input(0)?, e.input(2)?, e.input(1)?];
+    if e.len() > 3 {
+        inputs.extend([String::new(), e.input(3)?]);
+    }
+    e.last("DeformConv", &inputs, attrs)
 }

@@ -178,6 +178,24 @@ impl<'g> Emitter<'g> {
         Ok(())
     }
 
+    /// The outputs of the layer, if all of its inputs are known.
+    pub(super) fn evaluated(&self) -> Option<Vec<Tensor>> {
+        if self.values.is_empty() || !self.node.op.is_foldable() {
+            return None;
+        }
+        let inputs: Option<Vec<Tensor>> =
+            (0..self.len()).map(|i| Some(Tensor::clone(self.fact(i).ok()?.as_tensor()?))).collect();
+        self.node.op.eval(&inputs?).ok()
+    }
+
+    /// A constant that is output `port` of the layer.
+    pub(super) fn last_constant(&mut self, port: usize, value: &Tensor) -> Written {
+        match self.outputs.get(port).cloned() {
+            Some(name) => self.writer.tensor(name, value),
+            None => Ok(()),
+        }
+    }
+
     /// A node of several outputs, which are values on the way.
     pub(super) fn nodes<S: AsRef<str>>(
         &mut self,

@@ -7,6 +7,7 @@
 mod attention;
 mod detection;
 mod elementwise;
+mod embedding;
 mod emitter;
 mod movement;
 mod names;

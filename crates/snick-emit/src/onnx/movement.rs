@@ -36,12 +36,14 @@ pub(super) const ROWS: &[(&str, Form)] = &[
     ("ScatterElementsUpdate", By(scatter_elements)),
     ("ScatterNDUpdate", By(scatter_nd)),
     ("ScatterUpdate", By(scatter)),
+    ("SearchSorted", By(search_sorted)),
     ("ShuffleChannels", By(shuffle_channels)),
     ("SpaceToBatch", By(|e| blocks(e, true))),
     ("SpaceToDepth", By(space_to_depth)),
     ("Tile", By(tile)),
     ("TopK", By(top_k)),
     ("Transpose", By(transpose)),
+    ("Unique", By(unique)),
 ];
 
 fn depth_to_space(e: &mut Emitter) -> Written {
@@ -411,4 +413,35 @@ fn transpose(e: &mut Emitter) -> Written {
     let x = e.input(0)?;
     let attrs = if order.is_empty() { vec![] } else { vec![ints("perm", order)] };
     e.last("Transpose", &[x], attrs)
+}
+
+/// How many elements of a sorted line lie below each value, or not above it.
+fn search_sorted(e: &mut Emitter) -> Written {
+    let (sorted, values) = (e.input(0)?, e.input(1)?);
+    let values = e.unsqueezed(&values, &[-1])?;
+    let sorted = if e.rank(0)? > 1 { e.unsqueezed(&sorted, &[-2])? } else { sorted };
+    let op = if e.flag("right_mode")? { "LessOrEqual" } else { "Less" };
+    let below = e.node(op, &[sorted, values], vec![]);
+    let ones = e.node("Cast", &[below], Emitter::to(ElementType::I64)?);
+    let axes = e.vector(&[-1])?;
+    let count = e.node("ReduceSum", &[ones, axes], vec![int("keepdims", 0)]);
+    let target = e.attrs.element_type("output_type")?.unwrap_or(ElementType::I64);
+    e.last("Cast", &[count], Emitter::to(target)?)
+}
+
+/// Places and counts have types of their own.
+fn unique(e: &mut Emitter) -> Written {
+    let mut attrs = vec![int("sorted", i64::from(e.attrs.bool("sorted")?.unwrap_or(true)))];
+    if e.len() > 1 {
+        attrs.push(int("axis", e.fixed_one(1, "the axis")?));
+    }
+    let of_places = e.attrs.element_type("index_element_type")?.unwrap_or(ElementType::I64);
+    let of_counts = e.attrs.element_type("count_element_type")?.unwrap_or(ElementType::I64);
+    let x = e.input(0)?;
+    let outputs = e.nodes("Unique", &[x], 4, attrs);
+    e.last_port(0, "Identity", &outputs[..1], vec![])?;
+    for (port, element_type) in [(1, of_places), (2, of_places), (3, of_counts)] {
+        e.last_port(port, "Cast", &outputs[port..=port], Emitter::to(element_type)?)?;
+    }
+    Ok(())
 }

@@ -315,7 +315,10 @@ fn adaptive_pool(e: &mut Emitter, op: &str) -> Written {
         }
         let mut windows = Vec::new();
         for i in 0..target {
-            let (start, stop) = (i * size / target, ((i + 1) * size + target - 1) / target);
+            let (start, stop) = (
+                i.saturating_mul(size) / target,
+                (i + 1).saturating_mul(size).saturating_add(target - 1) / target,
+            );
             let (part, axes) = (e.cut(&value, axis as i64, start, stop)?, e.vector(&[axis as i64])?);
             windows.push(e.node(op, &[part, axes], vec![int("keepdims", 1)]));
         }

@@ -9,9 +9,26 @@ use super::writer::number_of;
 pub(super) const ROWS: &[(&str, Form)] = &[
     ("DFT", By(|e| dft(e, 0))),
     ("IDFT", By(|e| dft(e, 1))),
+    ("RDFT", By(rdft)),
     ("RandomUniform", By(random_uniform)),
     ("STFT", By(stft)),
 ];
+
+/// Of real numbers: the last of the axes gives one side of a spectrum, the others go on from there.
+fn rdft(e: &mut Emitter) -> Written {
+    let (axes, rank) = (e.fixed(1, "the axes")?, e.rank(0)?);
+    if e.len() > 2 {
+        return Err(OpError::unsupported("sizes of a real signal in ONNX"));
+    }
+    let x = e.input(0)?;
+    let mut value = e.unsqueezed(&x, &[-1])?;
+    for (i, axis) in axes.iter().rev().enumerate() {
+        let axis = e.index(snick_ir::normalize_axis(*axis, rank)? as i64)?;
+        let onesided = vec![int("onesided", i64::from(i == 0))];
+        value = e.node("DFT", &[value, String::new(), axis], onesided);
+    }
+    e.last("Identity", &[value], vec![])
+}
 
 /// One axis after the other; the last one of the data has real and imaginary part.
 fn dft(e: &mut Emitter, inverse: i64) -> Written {

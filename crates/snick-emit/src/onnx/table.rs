@@ -7,7 +7,8 @@ use snick_ir::OpError;
 
 use super::emitter::{Emitter, Written};
 use super::{
-    attention, detection, elementwise, movement, nn, normalize, quantize, recurrent, shape, signal, slices,
+    attention, detection, elementwise, embedding, movement, nn, normalize, quantize, recurrent, shape,
+    signal, slices,
 };
 
 /// How an op is written.
@@ -30,6 +31,7 @@ static TABLE: LazyLock<HashMap<&'static str, Form>> = LazyLock::new(|| {
         attention::ROWS,
         detection::ROWS,
         elementwise::ROWS,
+        embedding::ROWS,
         movement::ROWS,
         nn::ROWS,
         normalize::ROWS,
@@ -70,6 +72,12 @@ pub(super) fn emit(e: &mut Emitter) -> Written {
             e.last(op, &inputs, vec![])
         }
         Some(Form::By(write)) => write(e),
-        None => Err(OpError::unsupported(format!("`{name}` in ONNX"))),
+        // What depends on nothing but constants is one.
+        None => match e.evaluated() {
+            Some(values) => {
+                values.iter().enumerate().try_for_each(|(port, value)| e.last_constant(port, value))
+            }
+            None => Err(OpError::unsupported(format!("`{name}` in ONNX"))),
+        },
     }
 }

@@ -272,6 +272,11 @@ mod tests {
         says("20..39", "  %r = Multiply-1(%f, %tenth) {auto_broadcast: numpy}", "[2..3]", "[2..3]");
         says("3..5", "  %r = Clamp-1(%f) {min: 3.5, max: 4.5}", "[3..4]", "[min(s0,4)]");
         // Nothing is divided by what may be 0.
-        says("0..5", "  %r = Divide-1(%four, %f) {auto_broadcast: numpy, m_pythondiv: true}", "[?]", "[max(s1,0)]");
+        says(
+            "0..5",
+            "  %r = Divide-1(%four, %f) {auto_broadcast: numpy, m_pythondiv: true}",
+            "[?]",
+            "[max(s1,0)]",
+        );
     }
 }

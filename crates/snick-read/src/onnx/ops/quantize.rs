@@ -91,7 +91,11 @@ pub(super) fn saturated(b: &mut Builder, x: Value, target: ElementType) -> Built
         ElementType::F4E2M1 => 6.0,
         other => return Err(OpError::unsupported(format!("quantizing to {other}"))),
     };
-    let kept = b.make("Clamp", Attrs::new().with("min", -greatest).with("max", greatest), &[x])?;
+    // What is no number stays so.
+    let (high, low) = (b.number_like(x, greatest)?, b.number_like(x, -greatest)?);
+    let (above, below) = (b.plain("Greater", &[x, high])?, b.plain("Less", &[x, low])?);
+    let kept = b.plain("Select", &[above, high, x])?;
+    let kept = b.plain("Select", &[below, low, kept])?;
     b.convert(kept, target)
 }
 

@@ -10,6 +10,7 @@ use crate::onnx::builder::{Builder, Built};
 
 pub(super) const ROWS: &[Row] = &[
     one("Bernoulli", &[15, 22], bernoulli),
+    one("Multinomial", &[7, 22], multinomial),
     one("RandomNormal", &[1, 22], |b| normal(b, shape_attr)),
     one("RandomNormalLike", &[1, 22], |b| normal(b, shape_of_input)),
     one("RandomUniform", &[1, 22], |b| uniform(b, shape_attr)),
@@ -36,8 +37,8 @@ fn shape_of_input(b: &mut Builder) -> Result<(Value, ElementType), OpError> {
 /// Numbers of a range; the seed of the node is the seed of the layer.
 fn drawn(b: &mut Builder, sizes: Value, real: ElementType, [low, high]: [f64; 2], stream: i64) -> Built {
     let bounds = [b.number(real, low)?, b.number(real, high)?];
-    let seed = b.float("seed", 0.0)?.to_bits() as i64 >> 32;
-    let attrs = Attrs::new().with("output_type", real).with("op_seed", seed.saturating_add(stream));
+    let seed = seed(b)?.saturating_add(stream);
+    let attrs = Attrs::new().with("output_type", real).with("op_seed", seed);
     b.make("RandomUniform", attrs.with("global_seed", 0), &[sizes, bounds[0], bounds[1]])
 }
 
@@ -75,4 +76,20 @@ fn bernoulli(b: &mut Builder) -> Built {
     let drawn = drawn(b, sizes, real, [0.0, 1.0], 0)?;
     let hit = b.plain("Less", &[drawn, x])?;
     b.convert(hit, target)
+}
+
+/// Classes drawn by the logarithms of their probabilities.
+fn multinomial(b: &mut Builder) -> Built {
+    let x = b.input(0)?;
+    let count = b.int("sample_size", 1)?;
+    let count = b.vector(&[count])?;
+    let target = b.type_attr("dtype")?.unwrap_or(ElementType::I32);
+    let attrs = Attrs::new().with("convert_type", target).with("with_replacement", true);
+    let attrs = attrs.with("log_probs", true).with("global_seed", 0).with("op_seed", seed(b)?);
+    b.make("Multinomial", attrs, &[x, count])
+}
+
+/// The seed of the node as an integer.
+fn seed(b: &Builder) -> Result<i64, OpError> {
+    Ok(i64::from((b.float("seed", 0.0)? as f32).to_bits()))
 }

@@ -64,9 +64,6 @@ fn dft(b: &mut Builder) -> Built {
     let x = b.input(0)?;
     let rank = i64::try_from(b.rank(x)?).unwrap_or(i64::MAX);
     let (inverse, onesided) = (b.flag("inverse", false)?, b.flag("onesided", false)?);
-    if inverse && onesided {
-        return Err(OpError::unsupported("back from one side of a spectrum"));
-    }
     let axis = match b.optional(2).filter(|_| b.since >= 20) {
         Some(axis) => {
             let (axis, zero, rank) = (b.scalar(axis)?, b.index(0)?, b.index(rank)?);
@@ -86,6 +83,11 @@ fn dft(b: &mut Builder) -> Built {
     if let Some(length) = b.optional(1) {
         let length = b.convert(length, ElementType::I64)?;
         inputs.push(b.reshape(length, &[1])?);
+    }
+    if inverse && onesided {
+        // Back from one side of a spectrum come real numbers, which have an axis of their own in ONNX.
+        let y = b.plain("IRDFT", &inputs)?;
+        return b.unsqueeze(y, &[-1]);
     }
     let y = b.plain(if inverse { "IDFT" } else { "DFT" }, &inputs)?;
     if onesided { one_side(b, y, axis) } else { Ok(y) }

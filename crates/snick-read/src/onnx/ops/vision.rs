@@ -186,10 +186,10 @@ fn roi_align(b: &mut Builder) -> Built {
         "output_half_pixel" => "asymmetric",
         _ => return Err(b.attrs.bad("coordinate_transformation_mode", "half_pixel or output_half_pixel")),
     };
+    // By `max` ONNX means the greatest weighted pixel, the IR the greatest point between pixels.
     let mode = match b.text("mode", "avg")? {
         "avg" => "avg",
-        "max" => "max",
-        _ => return Err(b.attrs.bad("mode", "avg or max")),
+        other => return Err(OpError::unsupported(format!("mode `{other}`"))),
     };
     let attrs = Attrs::new().with("pooled_h", b.int("output_height", 1)?);
     let attrs = attrs.with("pooled_w", b.int("output_width", 1)?);

@@ -30,7 +30,7 @@ pub(super) const ROWS: &[Row] = &[
     one("QLinearAdd", &[1], |b| pairwise(b, "Add")),
     one("QLinearAveragePool", &[1], |b| {
         expect_channels_first(b)?;
-        single(b, |b, x| average_pool_of(b, x))
+        single(b, average_pool_of)
     }),
     one("QLinearConcat", &[1], concat),
     one("QLinearGlobalAveragePool", &[1], |b| {
