@@ -38,9 +38,9 @@ fn expect_sums(e: &Emitter) -> Written {
 
 /// A row of indices for each bag.
 fn packed(e: &mut Emitter) -> Written {
-    expect_sums(e)?;
+    let op = if e.word("reduction")? == "mean" { "ReduceMean" } else { "ReduceSum" };
     let (rows, axes) = (rows(e, 2, 2)?, e.vector(&[1])?);
-    e.last("ReduceSum", &[rows, axes], vec![int("keepdims", 0)])
+    e.last(op, &[rows, axes], vec![int("keepdims", 0)])
 }
 
 /// Where each bag begins: an index belongs to the last bag that begins at or before it.

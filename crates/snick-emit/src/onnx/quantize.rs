@@ -1,4 +1,4 @@
-//! FakeQuantize: as QuantizeLinear and DequantizeLinear where these say the same, else by arithmetic.
+//! FakeConvert, and FakeQuantize: as QuantizeLinear and DequantizeLinear where these say the same, else by arithmetic.
 
 use snick_ir::OpError;
 use snick_tensor::{ElementType, Tensor};
@@ -6,7 +6,36 @@ use snick_tensor::{ElementType, Tensor};
 use super::emitter::{Emitter, Written};
 use super::table::Form::{self, By};
 
-pub(super) const ROWS: &[(&str, Form)] = &[("FakeQuantize", By(fake_quantize))];
+pub(super) const ROWS: &[(&str, Form)] =
+    &[("FakeConvert", By(fake_convert)), ("FakeQuantize", By(fake_quantize))];
+
+/// Scaled, shifted, kept within a small float type and brought to it and back.
+fn fake_convert(e: &mut Emitter) -> Written {
+    let name = "destination_type";
+    let target = e.attrs.element_type(name)?.ok_or(OpError::MissingAttribute { name })?;
+    let greatest = if target == ElementType::F8E5M2 { 57344.0 } else { 448.0 };
+    let real = e.element_type(0)?;
+    let mut inputs = Vec::new();
+    for i in 0..e.len() {
+        inputs.push(e.cast(e.input(i)?, e.element_type(i)?, ElementType::F32)?);
+    }
+    let (x, scale) = (&inputs[0], &inputs[1]);
+    let mut value = e.node("Mul", &[x, scale], vec![]);
+    if let Some(shift) = inputs.get(2) {
+        value = e.node("Sub", &[&value, shift], vec![]);
+    }
+    let bounds = [e.number(ElementType::F32, -greatest)?, e.number(ElementType::F32, greatest)?];
+    value = e.node("Clip", &[&value, &bounds[0], &bounds[1]], vec![]);
+    // By way of half floats, as the layer does it.
+    for element_type in [ElementType::F16, target, ElementType::F32] {
+        value = e.node("Cast", &[&value], Emitter::to(element_type)?);
+    }
+    if let Some(shift) = inputs.get(2) {
+        value = e.node("Add", &[&value, shift], vec![]);
+    }
+    let y = e.node("Div", &[&value, scale], vec![]);
+    e.last("Cast", &[y], Emitter::to(real)?)
+}
 
 fn fake_quantize(e: &mut Emitter) -> Written {
     super::elementwise::expect_numpy(e)?;

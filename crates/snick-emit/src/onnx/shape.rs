@@ -65,7 +65,12 @@ fn range(e: &mut Emitter) -> Written {
     for i in 0..e.len() {
         let from = e.element_type(i)?;
         if from.is_float() && !target.is_float() {
-            return Err(OpError::unsupported(format!("a range of {target} by {from} in ONNX")));
+            let bound = e.fixed_float(i, "a real bound of integers")?;
+            if bound.fract() != 0.0 {
+                return Err(OpError::unsupported(format!("a range of {target} by {bound} in ONNX")));
+            }
+            inputs.push(e.number(target, bound)?);
+            continue;
         }
         // Half floats are not among the types.
         inputs.push(e.cast(e.input(i)?, from, if half { ElementType::F32 } else { target })?);
