@@ -34,6 +34,8 @@ pub enum OpError {
     NoValue { what: String, why: String },
     #[error("{error} (inputs: {inputs})")]
     Given { error: Box<OpError>, inputs: String },
+    #[error("in the body: {0}")]
+    Inside(Box<Located>),
     #[error(transparent)]
     Tensor(#[from] TensorError),
     #[error(transparent)]
@@ -61,6 +63,7 @@ impl OpError {
             | Self::Unsupported { .. }
             | Self::NoValue { .. }
             | Self::Given { .. }
+            | Self::Inside(_)
             | Self::Tensor(_) => false,
         }
     }

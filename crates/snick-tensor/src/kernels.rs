@@ -19,7 +19,6 @@ mod interpolate;
 mod matmul;
 mod normalize;
 mod pad;
-mod philox;
 mod pool;
 mod random;
 mod range;
@@ -49,7 +48,6 @@ pub use interpolate::{Coordinates, Interpolate, InterpolateMode, Nearest, interp
 pub use matmul::matmul;
 pub use normalize::{EpsMode, mvn, normalize_l2};
 pub use pad::{PadMode, pad};
-pub use philox::philox;
 pub use pool::{avg_pool, max_pool, max_pool_indices};
 pub use random::random_uniform;
 pub use range::range;

@@ -5,6 +5,7 @@
 //! have the functions of rows that are more than a new name.
 
 mod attention;
+mod bodies;
 mod detection;
 mod elementwise;
 mod embedding;
@@ -22,7 +23,7 @@ mod slices;
 mod table;
 mod writer;
 
-use snick_ir::{Graph, Located, Op, OpError};
+use snick_ir::{Graph, Located, NodeId, Op, OpError};
 
 use self::emitter::Emitter;
 use self::names::Names;
@@ -60,14 +61,21 @@ fn files(graph: &Graph, data_name: &str, max_embedded: usize) -> Result<OnnxFile
         let error = |error: OpError| Box::new(graph.located(id, error));
         match &graph.node(id).op {
             Op::Parameter(parameter) => writer.parameter(&graph, id, parameter),
-            Op::Const(constant) => writer.constant(id, constant),
             Op::Result(_) => writer.result(&graph, id),
-            _ => Emitter::new(&graph, id, &mut writer).and_then(|mut emitter| table::emit(&mut emitter)),
+            _ => layer(&graph, id, &mut writer),
         }
         .map_err(error)?;
     }
     let (model, data) = writer.finish(data_name, max_embedded);
     Ok(OnnxFiles { model: snick_onnx::encode(&model), data })
+}
+
+/// Writes a layer of the model or of a body that is neither input nor output.
+fn layer(graph: &Graph, id: NodeId, writer: &mut Writer) -> Result<(), OpError> {
+    match &graph.node(id).op {
+        Op::Const(constant) => writer.constant(id, constant),
+        _ => table::emit(&mut Emitter::new(graph, id, writer)?),
+    }
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ use snick_ir::OpError;
 
 use super::emitter::{Emitter, Written};
 use super::{
-    attention, detection, elementwise, embedding, movement, nn, normalize, quantize, recurrent, shape,
-    signal, slices,
+    attention, bodies, detection, elementwise, embedding, movement, nn, normalize, quantize, recurrent,
+    shape, signal, slices,
 };
 
 /// How an op is written.
@@ -29,6 +29,7 @@ pub(super) enum Form {
 static TABLE: LazyLock<HashMap<&'static str, Form>> = LazyLock::new(|| {
     let families = [
         attention::ROWS,
+        bodies::ROWS,
         detection::ROWS,
         elementwise::ROWS,
         embedding::ROWS,

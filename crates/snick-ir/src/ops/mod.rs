@@ -220,7 +220,13 @@ pub mod state {
 
 /// Ops that own graphs, and layers of which only the ports are known.
 pub mod control {
+    mod branch;
+    mod execute;
+    mod iterate;
     pub mod opaque;
+    mod passage;
+    pub mod port_map;
+    mod states;
     pub mod subgraph;
 }
 

@@ -160,7 +160,7 @@ impl Op {
 
     /// Whether the declared ports are all that is known of the outputs.
     pub fn is_opaque(&self) -> bool {
-        matches!(self, Self::Opaque(_) | Self::SubGraph(_))
+        matches!(self, Self::Opaque(_))
     }
 
     /// Whether the node stays though nobody reads it.
@@ -174,7 +174,8 @@ impl Op {
     /// Whether equal constant inputs always give equal outputs, whoever runs it.
     pub fn is_foldable(&self) -> bool {
         let by_chance = matches!(self, Self::Multinomial(_) | Self::RandomUniform(_));
-        !self.is_opaque() && !by_chance && !matches!(self, Self::Assign(_) | Self::ReadValue(_))
+        !by_chance
+            && !matches!(self, Self::Opaque(_) | Self::SubGraph(_) | Self::Assign(_) | Self::ReadValue(_))
     }
 
     /// The bodies with their roles.
@@ -186,11 +187,26 @@ impl Op {
         roles.iter().copied().zip(bodies)
     }
 
-    /// The bodies, to infer them.
+    /// The bodies, to change them.
     pub fn bodies_mut(&mut self) -> &mut [Graph] {
         match self {
             Self::SubGraph(op) => &mut op.bodies,
             _ => &mut [],
+        }
+    }
+
+    /// Takes the bodies out, while the op is looked at together with the graph it stands in.
+    pub(crate) fn take_bodies(&mut self) -> Vec<Graph> {
+        match self {
+            Self::SubGraph(op) => std::mem::take(&mut op.bodies),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Puts back what [`Op::take_bodies`] took.
+    pub(crate) fn put_bodies(&mut self, bodies: Vec<Graph>) {
+        if let Self::SubGraph(op) = self {
+            op.bodies = bodies;
         }
     }
 }
