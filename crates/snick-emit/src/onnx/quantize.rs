@@ -96,11 +96,16 @@ fn arithmetic(e: &mut Emitter) -> Written {
         return Err(OpError::unsupported(format!("`FakeQuantize` of {real} in ONNX")));
     }
     let steps = e.int("levels")?.saturating_sub(1);
-    let names: Vec<String> = e.inputs();
+    // Half floats could not tell the levels apart.
+    let wide = if real == ElementType::F64 { real } else { ElementType::F32 };
+    let mut names = Vec::new();
+    for i in 0..e.len() {
+        names.push(e.cast(e.input(i)?, e.element_type(i)?, wide)?);
+    }
     let [x, low, high, out_low, out_high] = names.as_slice() else {
         return Err(OpError::NotConnected { port: 4 });
     };
-    let steps = e.number(real, steps as f64)?;
+    let steps = e.number(wide, steps as f64)?;
     let width = e.node("Sub", &[high, low], vec![]);
     let out_width = e.node("Sub", &[out_high, out_low], vec![]);
     let from_low = e.node("Sub", &[x, low], vec![]);
@@ -114,5 +119,9 @@ fn arithmetic(e: &mut Emitter) -> Written {
     let below = e.node("LessOrEqual", &[x, &least], vec![]);
     let above = e.node("Greater", &[x, &greatest], vec![]);
     let upper = e.node("Where", &[&above, out_high, &inside], vec![]);
-    e.last("Where", &[&below, out_low, &upper], vec![])
+    if real == wide {
+        return e.last("Where", &[&below, out_low, &upper], vec![]);
+    }
+    let y = e.node("Where", &[&below, out_low, &upper], vec![]);
+    e.last("Cast", &[y], Emitter::to(real)?)
 }
