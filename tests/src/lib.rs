@@ -9,6 +9,8 @@ mod coverage;
 mod expect;
 mod files;
 mod json;
+mod malformed;
+mod onnx;
 mod ops;
 mod slices;
 mod stages;

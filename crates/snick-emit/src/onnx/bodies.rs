@@ -79,7 +79,7 @@ fn iterated(e: &mut Emitter) -> Written {
             Some(cut) => assembled(e, found, cut, body, link.internal)?,
             None => found,
         };
-        e.last_port(port, "Identity", &whole, vec![])?;
+        e.last_port(port, "Identity", &[whole], vec![])?;
     }
     Ok(())
 }

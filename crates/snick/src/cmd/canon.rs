@@ -10,10 +10,10 @@ use snick_pass::Report;
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::feed::FeedOptions;
 use crate::cli::json::Json;
+use crate::cli::model;
 use crate::cli::options::{Common, Format, ModelOptions};
 use crate::cli::target::TargetOptions;
 use crate::cli::verify::{Verdict, verify};
-use crate::cli::{model, target};
 
 /// Options of the verb.
 #[derive(Args)]
@@ -41,7 +41,7 @@ pub struct Options {
 /// Canonicalises, verifies, writes or prints.
 pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
     if let Some(output) = &options.output {
-        target::check(&options.model, output)?;
+        options.target.check(&options.model, output)?;
     }
     let mut model = model::load(&options.model, console)?;
     let mut errors = model.infer();

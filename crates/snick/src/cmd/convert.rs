@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::model;
 use crate::cli::options::ModelOptions;
 use crate::cli::target::TargetOptions;
-use crate::cli::{model, target};
 
 /// Options of the verb.
 #[derive(Args)]
@@ -24,7 +24,7 @@ pub struct Options {
 
 /// Reads, infers, writes.
 pub fn run(options: &Options, console: &Console) -> Result<Outcome, Failure> {
-    target::check(&options.model, &options.output)?;
+    options.target.check(&options.model, &options.output)?;
     let mut model = model::load(&options.model, console)?;
     let mut errors = model.infer();
     // DirectML has nothing but slices, so all that is one should be.
