@@ -29,6 +29,7 @@ mod softmax;
 pub mod strided_copy;
 mod tile;
 pub mod top_k;
+mod vectors;
 mod window;
 
 pub use broadcast::broadcast_dims;

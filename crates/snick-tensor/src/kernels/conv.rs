@@ -1,15 +1,20 @@
 //! Convolution over one to three spatial axes: OpenVINO's `Convolution-1` and
 //! `GroupConvolution-1`.
 
+mod planes;
+
+use rayon::prelude::*;
+
+use self::planes::{Grid, Planes};
+use crate::buffer::Buffer;
 use crate::kernels::dispatch::{widen_real, with_real};
-use crate::kernels::gemm::{Gemm, Matrix};
+use crate::kernels::gemm::{Gemm, Left, Matrix, NARROW, Right, is_shared, narrow, product};
+use crate::kernels::vectors::Isa;
 use crate::kernels::window::{Window, WindowAxis};
 use crate::layout::checked_len;
+use crate::memo::Purpose;
 use crate::tensor::{filled, stored_bytes};
-use crate::{Dims, Tensor, TensorError};
-
-/// Elements of unrolled input held at a time.
-const UNROLLED: usize = 1 << 20;
+use crate::{Dims, Element, Tensor, TensorError};
 
 /// `input` `[N, C, spatial..]` by `filters` `[O, C, kernel..]`: `[N, O, windows..]`.
 ///
@@ -49,120 +54,80 @@ pub fn group_convolution(input: &Tensor, filters: &Tensor, window: &Window) -> R
     let axes = WindowAxis::three(&window.axes(NAME, spatial, kernel)?);
     let mut out = [1; 3];
     out[3 - windows.len()..].copy_from_slice(&windows);
-    let plan = Plan { depth: *depth, outputs: *outputs, axes, out };
+    let grid = Grid { axes, out };
     with_real!(NAME, input.element_type(), T => {
-        let (x, w) = (input.units::<T>(), filters.units::<T>());
-        let mut values = filled(checked_len(&dims).unwrap_or(0), T::default())?;
-        let sizes = [plan.depth * plan.area(), plan.outputs * plan.taps() * plan.depth, plan.outputs * plan.windows()];
-        if sizes.iter().all(|&size| size > 0) {
-            let images = x.chunks_exact(sizes[0]).zip(values.chunks_exact_mut(sizes[2]));
-            for ((image, out), w) in images.zip(w.chunks_exact(sizes[1]).cycle()) {
-                plan.run::<T>(image, w, out)?;
-            }
+        let x = input.units::<T>();
+        let filters = filters.memoised(Purpose::Filters, || Filters::<T>::new(&filters))?;
+        let mut values = Buffer::any(checked_len(&dims).unwrap_or(0))?;
+        let (image, result) = (x.len() / batch, values.len() / batch);
+        for (image, out) in x.chunks_exact(image).zip(values.chunks_exact_mut(result)) {
+            filters.slide(&grid, image, out)?;
         }
-        Tensor::from_vec(&dims, values)
+        Tensor::from_buffer(T::TYPE, &dims, values)
     })?
     .cast(et)
 }
 
-/// The convolution of the channels of one group of one image.
-struct Plan {
-    /// Input channels.
+/// Filters of all groups, as the left sides of products with what lies under them.
+struct Filters<T> {
+    /// Input channels of a group.
     depth: usize,
-    /// Output channels.
-    outputs: usize,
-    axes: [WindowAxis; 3],
-    /// Windows an axis.
-    out: [usize; 3],
+    groups: Vec<Left<T>>,
+    /// The filters, one a row, for images that they fit only a few times.
+    rows: Vec<T>,
 }
 
-impl Plan {
-    fn area(&self) -> usize {
-        self.axes.iter().map(|a| a.size).product()
+impl<T: Gemm> Filters<T> {
+    /// Of `[groups, outputs, depth, kernel..]`, none of which is 0.
+    fn new(filters: &Tensor) -> Result<Self, TensorError> {
+        let [groups, outputs, depth, ..] = *filters.dims() else {
+            return Err(TensorError::mismatch("Convolution", filters.dims(), &[]));
+        };
+        let rows = filters.units::<T>().into_owned();
+        let length = rows.len() / (groups * outputs);
+        let isa = Isa::best();
+        let group = |rows| Left::pack(isa, &Matrix::packed(rows, outputs, length));
+        Ok(Filters { depth, groups: rows.chunks_exact(outputs * length).map(group).collect(), rows })
     }
 
-    fn taps(&self) -> usize {
-        self.axes.iter().map(|a| a.kernel).product()
-    }
-
-    fn windows(&self) -> usize {
-        self.out.iter().product()
-    }
-
-    fn run<T: Real>(&self, image: &[T], filters: &[T], out: &mut [T]) -> Result<(), TensorError> {
-        let plain = self.axes.iter().all(|a| a.kernel == 1 && a.stride == 1 && a.before == 0 && a.after == 0);
-        if plain {
-            let a = Matrix::packed(filters, self.outputs, self.depth);
-            return T::gemm(&a, &Matrix::packed(image, self.depth, self.area()), out, self.windows());
+    /// The convolution of one image.
+    fn slide(&self, grid: &Grid, image: &[T], out: &mut [T]) -> Result<(), TensorError> {
+        if grid.windows() <= NARROW {
+            return self.patches(grid, image, out);
         }
-        if self.depth == 1 {
-            self.depthwise(image, filters, out);
-            return Ok(());
+        let planes = Planes::new(grid, image)?;
+        let isa = Isa::best();
+        let result = out.len() / self.groups.len();
+        let group = |(g, (left, out)): (usize, (&Left<T>, &mut [T]))| {
+            let channels = g * self.depth..(g + 1) * self.depth;
+            let right = Right::of_runs(isa, planes.data(), planes.starts(channels), planes.positions());
+            product(left, &right, out, grid.windows(), |row, _, first, values| planes.place(row, first, values));
+        };
+        if is_shared() && self.groups.len() > 1 {
+            self.groups.par_iter().zip(out.par_chunks_exact_mut(result)).enumerate().for_each(group);
+        } else {
+            self.groups.iter().zip(out.chunks_exact_mut(result)).enumerate().for_each(group);
         }
-        self.unrolled(image, filters, out)
+        Ok(())
     }
 
-    /// One input channel: each tap is added where it lies, row by row.
-    fn depthwise<T: Real>(&self, image: &[T], filters: &[T], out: &mut [T]) {
-        for (taps, out) in filters.chunks_exact(self.taps()).zip(out.chunks_exact_mut(self.windows())) {
-            for (line, row) in out.chunks_exact_mut(self.out[2]).enumerate() {
-                for (tap, &weight) in taps.iter().enumerate() {
-                    if let Some((start, inside)) = self.line(line, tap) {
-                        let stretch = &image[start..];
-                        let steps = stretch.iter().step_by(self.axes[2].stride);
-                        for (to, &x) in row[inside].iter_mut().zip(steps) {
-                            *to = *to + weight * x;
-                        }
-                    }
-                }
+    /// The convolution of an image that has few windows: what lies under each is one column.
+    fn patches(&self, grid: &Grid, image: &[T], out: &mut [T]) -> Result<(), TensorError> {
+        let (windows, length) = (grid.windows(), self.depth * grid.taps());
+        let outputs = self.rows.len() / length / self.groups.len();
+        let mut patches = filled(windows * length, T::default())?;
+        let filters = self.rows.chunks_exact(outputs * length);
+        for (g, (filters, out)) in filters.zip(out.chunks_exact_mut(outputs * windows)).enumerate() {
+            for (window, patch) in patches.chunks_exact_mut(length).enumerate() {
+                grid.under(window, &image[g * self.depth * grid.area()..], patch);
             }
-        }
-    }
-
-    /// For a line of windows and a tap: where in a channel the first input inside lies, and for
-    /// which windows of the line the tap lies inside.
-    fn line(&self, line: usize, tap: usize) -> Option<(usize, std::ops::Range<usize>)> {
-        let [d, h, w] = &self.axes;
-        let z = d.inside(line / self.out[1], tap / (h.kernel * w.kernel))?;
-        let y = h.inside(line % self.out[1], tap / w.kernel % h.kernel)?;
-        let inside = w.outputs_inside(tap % w.kernel, self.out[2]);
-        let x = w.inside(inside.start, tap % w.kernel).filter(|_| !inside.is_empty())?;
-        Some(((z * h.size + y) * w.size + x, inside))
-    }
-
-    /// Unrolls the input, some lines of windows at a time, to a matrix with a row for each tap of
-    /// each channel.
-    fn unrolled<T: Real>(&self, image: &[T], filters: &[T], out: &mut [T]) -> Result<(), TensorError> {
-        let lines = self.out[0] * self.out[1];
-        let rows = self.depth * self.taps();
-        let width = self.out[2];
-        let at_once = (UNROLLED / (rows * width).max(1)).clamp(1, lines.max(1));
-        let mut matrix = filled(rows * at_once * width, T::default())?;
-        for first in (0..lines).step_by(at_once) {
-            let count = at_once.min(lines - first);
-            let columns = count * width;
-            let matrix = &mut matrix[..rows * columns];
-            for (r, row) in matrix.chunks_exact_mut(columns).enumerate() {
-                let channel = &image[r / self.taps() * self.area()..];
-                for (i, part) in row.chunks_exact_mut(width).enumerate() {
-                    part.fill(T::default());
-                    if let Some((start, inside)) = self.line(first + i, r % self.taps()) {
-                        let steps = channel[start..].iter().step_by(self.axes[2].stride);
-                        part[inside].iter_mut().zip(steps).for_each(|(to, &x)| *to = x);
-                    }
-                }
-            }
-            let a = Matrix::packed(filters, self.outputs, rows);
-            let b = Matrix::packed(matrix, rows, columns);
-            T::gemm(&a, &b, &mut out[first * width..], self.windows())?;
+            let columns = Matrix::packed(&patches, windows, length).turned();
+            let fits = narrow(&Matrix::packed(filters, outputs, length), &columns, out);
+            debug_assert!(fits);
         }
         Ok(())
     }
 }
-
-trait Real: Gemm + std::ops::Add<Output = Self> + std::ops::Mul<Output = Self> {}
-impl Real for f32 {}
-impl Real for f64 {}
 
 #[cfg(test)]
 mod tests {
