@@ -1,6 +1,7 @@
 //! The plan: what to evaluate in which order, and when values die.
 
 use snick_ir::{Graph, Located, NodeId, OpError, Value};
+use snick_tensor::Tensor;
 
 /// One node.
 pub(crate) struct Step {
@@ -18,6 +19,8 @@ pub(crate) struct Step {
 pub(crate) enum Operand {
     /// Nothing is wired to the port.
     Missing,
+    /// A constant of the plan.
+    Constant(usize),
     /// The value in a slot; `last` where nobody reads it afterwards.
     Slot { slot: usize, last: bool },
 }
@@ -28,6 +31,8 @@ pub(crate) struct Plan {
     pub(crate) slots: usize,
     /// By slot: whether anybody reads it.
     pub(crate) is_read: Vec<bool>,
+    /// What is the same in every run.
+    pub(crate) constants: Vec<Tensor>,
 }
 
 impl Plan {
@@ -57,13 +62,14 @@ impl Plan {
             let operands = graph.inputs(node).into_iter().map(operand).collect();
             Step { node, operands, first: first[node.index()], outs: graph.node(node).outs.len() }
         });
-        let mut plan = Self { steps: steps.collect(), slots, is_read: vec![false; slots] };
+        let mut plan = Self { steps: steps.collect(), slots, is_read: Vec::new(), constants: Vec::new() };
         plan.mark_last_uses();
         Ok(plan)
     }
 
     /// Walked from the end, the first use met of a value is its last.
-    fn mark_last_uses(&mut self) {
+    pub(crate) fn mark_last_uses(&mut self) {
+        self.is_read = vec![false; self.slots];
         for step in self.steps.iter_mut().rev() {
             for operand in step.operands.iter_mut().rev() {
                 if let Operand::Slot { slot, last } = operand {

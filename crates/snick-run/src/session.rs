@@ -1,9 +1,13 @@
 //! Running a plan.
 
-use snick_ir::{Graph, Located, Op, OpError};
-use snick_tensor::Tensor;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use snick_ir::{Graph, Located, NodeId, Op, OpError};
+use snick_tensor::{Pool, Tensor};
 
 use crate::facts::{Witness, describe};
+use crate::fold::fold;
 use crate::plan::{Operand, Plan, Step};
 
 /// How to run.
@@ -13,6 +17,21 @@ pub struct Options {
     pub keep_going: bool,
     /// Everything computed is held against what inference said of it: element types, shapes, known elements.
     pub check_facts: bool,
+    /// Outputs are packed in row-major order; otherwise they may be views.
+    pub pack_outputs: bool,
+}
+
+/// A layer that a run has come to the end of.
+#[derive(Copy, Clone, Debug)]
+pub struct Progress<'a> {
+    /// Layers done, this one included.
+    pub done: usize,
+    /// Layers there are to do.
+    pub layers: usize,
+    /// The layer.
+    pub node: NodeId,
+    /// Its outputs; none if it failed, or misses what a failed layer would have given.
+    pub values: &'a [Tensor],
 }
 
 /// What a run gave.
@@ -37,10 +56,15 @@ impl Outputs {
     }
 }
 
-/// A graph made ready to run any number of times.
+/// A graph made ready to run any number of times, also from several threads at once.
+///
+/// What does not depend on the inputs is computed when the session is made. The memory of values is kept for the next
+/// run, and so is that of outputs once they are dropped.
 pub struct Session<'g> {
     graph: &'g Graph,
     plan: Plan,
+    pool: Arc<Pool>,
+    threads: Option<rayon::ThreadPool>,
 }
 
 /// A value on its way.
@@ -54,43 +78,104 @@ enum Slot {
 }
 
 impl<'g> Session<'g> {
-    /// Plans an inferred graph.
+    /// Plans an inferred graph, and computes what is the same in every run.
     ///
     /// # Errors
     /// A graph with a cycle has no order.
     pub fn new(graph: &'g Graph) -> Result<Self, Located> {
-        Ok(Self { graph, plan: Plan::new(graph)? })
+        Ok(Self { plan: fold(Plan::new(graph)?, graph), ..Self::unfolded(graph)? })
+    }
+
+    /// A session that computes every layer in every run, for those who want to see inner values.
+    ///
+    /// # Errors
+    /// As [`Session::new`].
+    pub fn unfolded(graph: &'g Graph) -> Result<Self, Located> {
+        Ok(Self { graph, plan: Plan::new(graph)?, pool: Arc::default(), threads: None })
+    }
+
+    /// Runs on so many threads; on that of the caller, unless this is called. The outputs are the same, bit by bit.
+    ///
+    /// # Errors
+    /// The system may refuse to start threads.
+    pub fn with_threads(self, count: usize) -> Result<Self, OpError> {
+        let threads = match count {
+            0 | 1 => None,
+            _ => {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(count).build();
+                Some(pool.map_err(|error| OpError::unsupported(format!("{count} threads: {error}")))?)
+            }
+        };
+        Ok(Self { threads, ..self })
     }
 
     /// Runs the graph on one tensor a Parameter, in their order.
     pub fn run(&self, inputs: &[Tensor], options: Options) -> Outputs {
+        self.watch(inputs, options, |_| ControlFlow::Continue(()))
+    }
+
+    /// As [`Session::run`]; `watch` is shown each layer as it is done, and may break the run off, which is told as an
+    /// error of the layer that would have been next.
+    pub fn watch(
+        &self,
+        inputs: &[Tensor],
+        options: Options,
+        watch: impl FnMut(Progress) -> ControlFlow<()> + Send,
+    ) -> Outputs {
+        let run = || self.pool.scope(|| self.walk(inputs, options, watch));
+        match &self.threads {
+            Some(threads) => threads.install(run),
+            None => run(),
+        }
+    }
+
+    fn walk(
+        &self,
+        inputs: &[Tensor],
+        options: Options,
+        mut watch: impl FnMut(Progress) -> ControlFlow<()>,
+    ) -> Outputs {
         let mut slots = vec![Slot::Empty; self.plan.slots];
         let mut given = inputs.iter();
         let mut witness = Witness::default();
         let mut outputs = Outputs::default();
-        for step in &self.plan.steps {
-            let values = match &self.graph.node(step.node).op {
+        let mut operands = Vec::new();
+        let mut goes_on = ControlFlow::Continue(());
+        for (i, step) in self.plan.steps.iter().enumerate() {
+            if goes_on.is_break() {
+                let why = "the run was broken off".into();
+                let error = OpError::NoValue { what: "the layer".into(), why };
+                outputs.errors.push(self.located(step, error));
+                break;
+            }
+            let op = &self.graph.node(step.node).op;
+            let values = match op {
                 Op::Parameter(_) => self.input(step, given.next(), &mut witness).map(Some),
-                _ => self.evaluate(step, &mut slots),
+                _ => self.evaluate(step, &mut slots, &mut operands),
             };
-            let checked = values.and_then(|values| match &values {
-                Some(values) if options.check_facts => {
-                    witness
-                        .check(self.graph, step.node, values)
-                        .map_err(|error| self.located(step, error))?;
-                    Ok(Some(values.clone()))
+            let values = values.and_then(|values| {
+                if let Some(values) = values.as_ref().filter(|_| options.check_facts) {
+                    let checked = witness.check(self.graph, step.node, values);
+                    checked.map_err(|error| self.located(step, error))?;
                 }
-                _ => Ok(values),
+                Ok(values)
             });
-            let values = checked.unwrap_or_else(|error| {
+            let values = values.unwrap_or_else(|error| {
                 outputs.errors.push(error);
                 None
+            });
+            goes_on = watch(Progress {
+                done: i + 1,
+                layers: self.plan.steps.len(),
+                node: step.node,
+                values: values.as_deref().unwrap_or_default(),
             });
             if !outputs.errors.is_empty() && !options.keep_going {
                 break;
             }
-            if matches!(self.graph.node(step.node).op, Op::Result(_)) {
-                outputs.values.push(values.and_then(|values| values.into_iter().next()));
+            if matches!(op, Op::Result(_)) {
+                let value = values.and_then(|values| values.into_iter().next());
+                outputs.values.push(value.map(|v| if options.pack_outputs { v.contiguous() } else { v }));
             } else {
                 self.store(step, values, &mut slots);
             }
@@ -119,16 +204,22 @@ impl<'g> Session<'g> {
         checked.map_err(|error| self.located(step, error))
     }
 
-    /// The outputs of a node; `None` where an input is lost.
-    fn evaluate(&self, step: &Step, slots: &mut [Slot]) -> Result<Option<Vec<Tensor>>, Located> {
-        let mut inputs = Vec::with_capacity(step.operands.len());
+    /// The outputs of a node; `None` where an input is lost. `inputs` is room for the inputs, empty at the end.
+    fn evaluate(
+        &self,
+        step: &Step,
+        slots: &mut [Slot],
+        inputs: &mut Vec<Tensor>,
+    ) -> Result<Option<Vec<Tensor>>, Located> {
+        inputs.clear();
         let mut lost = false;
         for (port, operand) in step.operands.iter().enumerate() {
-            let Operand::Slot { slot, last } = *operand else {
-                return Err(self.located(step, OpError::NotConnected { port }));
+            let value = match *operand {
+                Operand::Missing => return Err(self.located(step, OpError::NotConnected { port })),
+                Operand::Constant(number) => Slot::Full(self.plan.constants[number].clone()),
+                Operand::Slot { slot, last: true } => std::mem::replace(&mut slots[slot], Slot::Empty),
+                Operand::Slot { slot, last: false } => slots[slot].clone(),
             };
-            let value =
-                if last { std::mem::replace(&mut slots[slot], Slot::Empty) } else { slots[slot].clone() };
             match value {
                 Slot::Full(tensor) => inputs.push(tensor),
                 Slot::Empty | Slot::Lost => lost = true,
@@ -138,15 +229,17 @@ impl<'g> Session<'g> {
             return Ok(None);
         }
         let node = self.graph.node(step.node);
-        let values = node.op.eval(&inputs).and_then(|values| match values.len() {
+        let values = node.op.eval(inputs).and_then(|values| match values.len() {
             n if n >= step.outs => Ok(values),
             n => Err(OpError::mismatch("the number of values computed", n, step.outs)),
         });
-        values.map(Some).map_err(|error| {
+        let values = values.map(Some).map_err(|error| {
             let inputs: Vec<String> = inputs.iter().map(describe).collect();
             let given = OpError::Given { error: Box::new(error), inputs: inputs.join(", ") };
             self.located(step, given)
-        })
+        });
+        inputs.clear();
+        values
     }
 
     /// Keeps what somebody will read.
@@ -201,7 +294,7 @@ mod tests {
         let first = session.run(std::slice::from_ref(&x), Options::default());
         assert!(first.errors[0].to_string().contains("inputs: f32[1,2]"), "{}", first.errors[0]);
         assert_eq!(first.values, [None, None]);
-        let all = session.run(&[x], Options { keep_going: true, check_facts: true });
+        let all = session.run(&[x], Options { keep_going: true, check_facts: true, ..Options::default() });
         assert_eq!(all.errors.len(), 1);
         assert_eq!(all.values[1].as_ref().unwrap().to_i64_vec().unwrap(), [1, -2]);
     }

@@ -14,6 +14,7 @@ mod fake_quantize;
 mod gather;
 mod gemm;
 mod interpolate;
+mod math;
 mod matmul;
 mod normalize;
 mod pad;

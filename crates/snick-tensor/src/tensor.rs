@@ -258,6 +258,11 @@ impl Tensor {
         self.len() == 0
     }
 
+    /// Bytes that the elements take when packed; of strings, their indices.
+    pub fn size_in_bytes(&self) -> usize {
+        self.element_type.stored_len(self.len()).unwrap_or(usize::MAX)
+    }
+
     /// Whether the elements follow each other in row-major order.
     pub fn is_contiguous(&self) -> bool {
         self.layout.is_contiguous()

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use self::planes::{Grid, Planes};
 use crate::buffer::Buffer;
 use crate::kernels::dispatch::{widen_real, with_real};
-use crate::kernels::gemm::{Gemm, Left, Matrix, NARROW, Right, is_shared, narrow, product};
+use crate::kernels::gemm::{Gemm, Left, Matrix, Right, is_narrow, is_shared, narrow, product};
 use crate::kernels::vectors::Isa;
 use crate::kernels::window::{Window, WindowAxis};
 use crate::layout::checked_len;
@@ -92,7 +92,7 @@ impl<T: Gemm> Filters<T> {
 
     /// The convolution of one image.
     fn slide(&self, grid: &Grid, image: &[T], out: &mut [T]) -> Result<(), TensorError> {
-        if grid.windows() <= NARROW {
+        if is_narrow(grid.windows(), self.depth * grid.taps()) {
             return self.patches(grid, image, out);
         }
         let planes = Planes::new(grid, image)?;
@@ -122,8 +122,8 @@ impl<T: Gemm> Filters<T> {
                 grid.under(window, &image[g * self.depth * grid.area()..], patch);
             }
             let columns = Matrix::packed(&patches, windows, length).turned();
-            let fits = narrow(&Matrix::packed(filters, outputs, length), &columns, out);
-            debug_assert!(fits);
+            let is_done = narrow(&Matrix::packed(filters, outputs, length), &columns, out);
+            debug_assert!(is_done, "packed rows and few columns");
         }
         Ok(())
     }

@@ -5,6 +5,7 @@ mod bitwise;
 mod compare;
 mod select;
 mod unary;
+mod vector_unary;
 
 pub use binary::BinaryOp;
 pub use bitwise::{BitwiseOp, bitwise_not};

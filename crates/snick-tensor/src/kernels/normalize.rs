@@ -1,7 +1,9 @@
 //! Normalisation along axes: OpenVINO's `MVN-6` and `NormalizeL2-1`.
 
-use crate::kernels::rows::Rows;
-use crate::{ElementType, Tensor, TensorError};
+use crate::buffer::Buffer;
+use crate::kernels::dispatch::{widen, with_real};
+use crate::kernels::rows::Blocks;
+use crate::{Element, Tensor, TensorError};
 
 /// Where the small number goes that keeps a divisor from being zero.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -36,15 +38,18 @@ pub fn mvn(
     eps: f64,
     mode: EpsMode,
 ) -> Result<Tensor, TensorError> {
-    rowwise("MVN", input, axes, |row| {
-        let count = row.len() as f64;
-        let mean = row.iter().sum::<f64>() / count;
-        row.iter_mut().for_each(|x| *x -= mean);
+    by_columns("MVN", input, axes, |block, inner| {
+        let count = (block.len() / inner) as f64;
+        let mut means = vec![0.0; inner];
+        add_up(block, &mut means, |_, x| x);
+        means.iter_mut().for_each(|mean| *mean /= count);
+        let mut factors = vec![1.0; inner];
         if normalize_variance {
-            let variance = row.iter().map(|x| x * x).sum::<f64>() / count;
-            let divisor = mode.root(variance, eps);
-            row.iter_mut().for_each(|x| *x /= divisor);
+            factors.fill(0.0);
+            add_up(block, &mut factors, |column, x| (x - means[column]) * (x - means[column]));
+            factors.iter_mut().for_each(|sum| *sum = 1.0 / mode.root(*sum / count, eps));
         }
+        (means, factors)
     })
 }
 
@@ -55,27 +60,65 @@ pub fn mvn(
 /// # Errors
 /// As [`mvn`].
 pub fn normalize_l2(input: &Tensor, axes: &[usize], eps: f64, mode: EpsMode) -> Result<Tensor, TensorError> {
-    rowwise("NormalizeL2", input, axes, |row| {
-        let divisor = mode.root(row.iter().map(|x| x * x).sum(), eps);
-        row.iter_mut().for_each(|x| *x /= divisor);
+    by_columns("NormalizeL2", input, axes, |block, inner| {
+        let mut factors = vec![0.0; inner];
+        add_up(block, &mut factors, |_, x| x * x);
+        factors.iter_mut().for_each(|sum| *sum = 1.0 / mode.root(*sum, eps));
+        (vec![0.0; inner], factors)
     })
 }
 
-/// Changes every row along `axes`, in `f64`.
-fn rowwise(
+/// Adds `f(column, x)` of every element to the sum of its column. A single column is summed in several parts.
+fn add_up(block: &[f64], sums: &mut [f64], f: impl Fn(usize, f64) -> f64) {
+    const PARTS: usize = 16;
+    if let [sum] = sums {
+        let mut parts = [0.0; PARTS];
+        for line in block.chunks(PARTS) {
+            for (part, &x) in parts.iter_mut().zip(line) {
+                *part += f(0, x);
+            }
+        }
+        *sum += parts.iter().sum::<f64>();
+        return;
+    }
+    for line in block.chunks_exact(sums.len().max(1)) {
+        for ((column, sum), &x) in sums.iter_mut().enumerate().zip(line) {
+            *sum += f(column, x);
+        }
+    }
+}
+
+/// `(x - mean) * factor` of every element. `statistics` says the means and factors of the columns of a block, whose
+/// lines are `inner` long.
+fn by_columns(
     op: &'static str,
     input: &Tensor,
     axes: &[usize],
-    change: impl Fn(&mut [f64]),
+    statistics: impl Fn(&[f64], usize) -> (Vec<f64>, Vec<f64>),
 ) -> Result<Tensor, TensorError> {
     let et = input.element_type();
     if !et.is_float() {
         return Err(TensorError::UnsupportedType { op, element_type: et });
     }
-    let rows = Rows::new(&input.cast(ElementType::F64)?, axes)?;
-    let mut values = rows.tensor.units::<f64>().into_owned();
-    values.chunks_exact_mut(rows.width().max(1)).for_each(change);
-    rows.restore(&Tensor::from_vec(rows.tensor.dims(), values)?)?.cast(et)
+    let [wide] = widen([input])?;
+    let blocks = Blocks::new(&wide, axes)?;
+    with_real!(op, wide.element_type(), T => {
+        let from = blocks.tensor.units::<T>();
+        let mut to = Buffer::any(from.len())?;
+        let mut wide = Vec::new();
+        for (from, to) in from.chunks_exact(blocks.size()).zip(to.chunks_exact_mut(blocks.size())) {
+            wide.clear();
+            wide.extend(from.iter().map(|&x| f64::from(x)));
+            let (means, factors) = statistics(&wide, blocks.inner);
+            for (from, to) in wide.chunks_exact(blocks.inner).zip(to.chunks_exact_mut(blocks.inner)) {
+                for (((to, &x), mean), factor) in to.iter_mut().zip(from).zip(&means).zip(&factors) {
+                    *to = ((x - mean) * factor) as T;
+                }
+            }
+        }
+        blocks.restore(Tensor::from_buffer(T::TYPE, blocks.tensor.dims(), to)?)
+    })?
+    .cast(et)
 }
 
 #[cfg(test)]

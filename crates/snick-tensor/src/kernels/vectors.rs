@@ -37,15 +37,88 @@ impl Isa {
 
 /// An instruction set as a type, for loops that are compiled for it.
 pub(crate) trait Instructions {
+    /// A vector of `f32`.
+    type F32: Vector<f32>;
+    /// A vector of `f64`.
+    type F64: Vector<f64>;
     /// Which.
     const ISA: Isa;
     /// Whether [`f32::mul_add`] is one instruction.
     const FUSED: bool;
 }
 
+/// A vector register. The compiler makes vector code of plain loops, too, but not dependably of one that keeps two
+/// dozen sums in registers.
+pub(crate) trait Vector<T>: Copy {
+    /// Elements.
+    const LANES: usize;
+
+    /// The same element in all lanes.
+    fn splat(x: T) -> Self;
+
+    /// The first elements of `from`; zeros if there are fewer than lanes.
+    fn load(from: &[T]) -> Self;
+
+    /// Writes all lanes to the beginning of `to`, if there is room for them.
+    fn store(self, to: &mut [T]);
+
+    /// `self * b + c`.
+    fn multiply_add(self, b: Self, c: Self) -> Self;
+
+    /// `self + b`.
+    fn plus(self, b: Self) -> Self;
+}
+
+/// A vector for machines about which nothing is known.
+#[derive(Copy, Clone)]
+pub(crate) struct Plain<T, const N: usize>([T; N]);
+
+macro_rules! plain {
+    ($($t:ident: $lanes:literal),*) => {$(
+        impl Vector<$t> for Plain<$t, $lanes> {
+            const LANES: usize = $lanes;
+
+            #[inline(always)]
+            fn splat(x: $t) -> Self {
+                Plain([x; $lanes])
+            }
+
+            #[inline(always)]
+            fn load(from: &[$t]) -> Self {
+                Plain(from.first_chunk().copied().unwrap_or_default())
+            }
+
+            #[inline(always)]
+            fn store(self, to: &mut [$t]) {
+                if let Some(to) = to.first_chunk_mut() {
+                    *to = self.0;
+                }
+            }
+
+            #[inline(always)]
+            fn multiply_add(self, b: Self, c: Self) -> Self {
+                let one = |i: usize| match Base::FUSED {
+                    true => self.0[i].mul_add(b.0[i], c.0[i]),
+                    false => self.0[i] * b.0[i] + c.0[i],
+                };
+                Plain(std::array::from_fn(one))
+            }
+
+            #[inline(always)]
+            fn plus(self, b: Self) -> Self {
+                Plain(std::array::from_fn(|i| self.0[i] + b.0[i]))
+            }
+        }
+    )*};
+}
+
+plain!(f32: 4, f64: 2);
+
 struct Base;
 
 impl Instructions for Base {
+    type F32 = Plain<f32, 4>;
+    type F64 = Plain<f64, 2>;
     const ISA: Isa = Isa::Base;
     // Elsewhere every machine has the instruction.
     const FUSED: bool = cfg!(target_arch = "aarch64");
@@ -84,15 +157,66 @@ pub(crate) fn on<W: Vectorised>(isa: Isa, work: W) -> W::Output {
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{Instructions, Isa, Vectorised};
+    use std::arch::x86_64::*;
+
+    use super::{Instructions, Isa, Vector, Vectorised};
+
+    macro_rules! vector {
+        ($register:ident of $lanes:literal $t:ident: $splat:ident $load:ident $store:ident $fma:ident $add:ident) => {
+            // SAFETY, of all of these: the instructions are there, as these types are named only by the
+            // instruction sets below, and those only by what `Isa::best` has chosen; what is read and written lies
+            // in the chunk.
+            impl Vector<$t> for $register {
+                const LANES: usize = $lanes;
+
+                #[inline(always)]
+                fn splat(x: $t) -> Self {
+                    unsafe { $splat(x) }
+                }
+
+                #[inline(always)]
+                fn load(from: &[$t]) -> Self {
+                    match from.first_chunk::<$lanes>() {
+                        Some(chunk) => unsafe { $load(chunk.as_ptr()) },
+                        None => Self::splat(0.0),
+                    }
+                }
+
+                #[inline(always)]
+                fn store(self, to: &mut [$t]) {
+                    if let Some(chunk) = to.first_chunk_mut::<$lanes>() {
+                        unsafe { $store(chunk.as_mut_ptr(), self) }
+                    }
+                }
+
+                #[inline(always)]
+                fn multiply_add(self, b: Self, c: Self) -> Self {
+                    unsafe { $fma(self, b, c) }
+                }
+
+                #[inline(always)]
+                fn plus(self, b: Self) -> Self {
+                    unsafe { $add(self, b) }
+                }
+            }
+        };
+    }
+
+    vector!(__m512 of 16 f32: _mm512_set1_ps _mm512_loadu_ps _mm512_storeu_ps _mm512_fmadd_ps _mm512_add_ps);
+    vector!(__m512d of 8 f64: _mm512_set1_pd _mm512_loadu_pd _mm512_storeu_pd _mm512_fmadd_pd _mm512_add_pd);
+    vector!(__m256 of 8 f32: _mm256_set1_ps _mm256_loadu_ps _mm256_storeu_ps _mm256_fmadd_ps _mm256_add_ps);
+    vector!(__m256d of 4 f64: _mm256_set1_pd _mm256_loadu_pd _mm256_storeu_pd _mm256_fmadd_pd _mm256_add_pd);
 
     struct Avx512;
 
     impl Instructions for Avx512 {
+        type F32 = __m512;
+        type F64 = __m512d;
         const ISA: Isa = Isa::Avx512;
         const FUSED: bool = true;
     }
 
+    #[inline(never)]
     #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")]
     pub(super) fn avx512<W: Vectorised>(work: W) -> W::Output {
         work.run::<Avx512>()
@@ -101,10 +225,13 @@ mod x86 {
     struct Avx2;
 
     impl Instructions for Avx2 {
+        type F32 = __m256;
+        type F64 = __m256d;
         const ISA: Isa = Isa::Avx2;
         const FUSED: bool = true;
     }
 
+    #[inline(never)]
     #[target_feature(enable = "avx2,fma")]
     pub(super) fn avx2<W: Vectorised>(work: W) -> W::Output {
         work.run::<Avx2>()

@@ -87,7 +87,11 @@ fn execute(model: &Model, options: &Options, console: &Console, ran: &mut Ran) -
             return Ok(());
         }
     };
-    let how = snick_run::Options { keep_going: options.keep_going, check_facts: options.check_facts };
+    let how = snick_run::Options {
+        keep_going: options.keep_going,
+        check_facts: options.check_facts,
+        pack_outputs: false,
+    };
     for (k, inputs) in options.feed.steps(graph, Dims::Smallest, 0, console)?.into_iter().enumerate() {
         let outputs = session.run(&inputs, how);
         ran.steps += 1;

@@ -3,6 +3,35 @@
 use super::{Gemm, Matrix, tile_rows};
 use crate::kernels::vectors::Isa;
 
+/// Writes `count` runs of `from` to the columns of `to`, whose rows are `width` long. `run` says where a run begins and
+/// how far apart its elements lie.
+pub(super) fn turn<T: Copy>(
+    to: &mut [T],
+    width: usize,
+    count: usize,
+    run: impl Fn(usize) -> (usize, isize),
+    from: &[T],
+) {
+    // Some rows at a time: a row is touched once for every run, and should be in the cache then.
+    const ROWS: usize = 16;
+    for (block, rows) in to.chunks_mut(ROWS * width).enumerate() {
+        for column in 0..count {
+            let (start, step) = run(column);
+            let start = start.wrapping_add_signed((block * ROWS) as isize * step);
+            if step == 1 {
+                let run = &from[start..];
+                for (row, &x) in rows.chunks_exact_mut(width).zip(run) {
+                    row[column] = x;
+                }
+            } else {
+                for (i, row) in rows.chunks_exact_mut(width).enumerate() {
+                    row[column] = from[start.wrapping_add_signed(i as isize * step)];
+                }
+            }
+        }
+    }
+}
+
 /// Rows in tiles; within a tile column after column. Rows that fill the last tile up are zeros.
 pub(crate) struct Left<T> {
     isa: Isa,
@@ -19,13 +48,8 @@ impl<T: Gemm> Left<T> {
         let mut data = vec![T::default(); rows.div_ceil(height) * height * depth];
         if depth > 0 {
             for (i, tile) in data.chunks_exact_mut(height * depth).enumerate() {
-                for r in 0..height.min(rows - i * height) {
-                    let mut at = matrix.at(i * height + r, 0);
-                    for column in tile.chunks_exact_mut(height) {
-                        column[r] = matrix.data[at];
-                        at = at.wrapping_add_signed(matrix.column_step);
-                    }
-                }
+                let rows = height.min(rows - i * height);
+                turn(tile, height, rows, |r| (matrix.at(i * height + r, 0), matrix.column_step), matrix.data);
             }
         }
         Left { isa, rows, depth, data }

@@ -1,21 +1,29 @@
 //! Products with few rows or few columns: sums along memory, without packing the large matrix.
 
 use super::{Gemm, Matrix};
-use crate::kernels::vectors::{Instructions, Vectorised, widest};
+use crate::kernels::vectors::{Instructions, Vector, Vectorised, widest};
 
-/// Up to so many rows or columns a product is narrow.
-pub(crate) const NARROW: usize = 8;
+/// Whether a product with `few` rows, or columns, is narrow. Each element costs some time of its own, which only long
+/// sums are worth.
+pub(crate) fn is_narrow(few: usize, depth: usize) -> bool {
+    few <= 2 || (few <= 8 && depth >= 256)
+}
 
-/// Writes `a * b` into `out`, row after row, if one of the two is narrow and the other has the summed axis along
-/// memory; otherwise nothing is done and the answer is `false`.
+/// Up to so many rows the rows of the right matrix are better added up one by one: it is read once, in order.
+const FEW_ROWS: usize = 3;
+
+/// Writes `a * b` into `out`, row after row, if one of the two is narrow and the other lies in memory as that needs
+/// it; otherwise nothing is done and the answer is `false`.
 pub(crate) fn narrow<T: Gemm>(a: &Matrix<T>, b: &Matrix<T>, out: &mut [T]) -> bool {
     let (columns, depth) = (b.columns, b.rows);
-    if columns <= NARROW && a.column_step == 1 {
+    if is_narrow(columns, depth) && a.column_step == 1 {
         let few = packed(&b.turned());
         widest(Dots { long: a, few: &few, depth, place: |i, j, sum| out[i * columns + j] = sum });
-    } else if a.rows <= NARROW && b.row_step == 1 {
+    } else if is_narrow(a.rows, depth) && b.row_step == 1 {
         let few = packed(a);
         widest(Dots { long: &b.turned(), few: &few, depth, place: |j, i, sum| out[i * columns + j] = sum });
+    } else if a.rows <= FEW_ROWS && b.column_step == 1 {
+        widest(Axpy { a, b, out });
     } else {
         return false;
     }
@@ -52,26 +60,67 @@ impl<T: Gemm, P: FnMut(usize, usize, T)> Vectorised for Dots<'_, T, P> {
     }
 }
 
+/// The rows of `b`, times the elements of each row of `a`, added up.
+struct Axpy<'a, 'b, T> {
+    a: &'a Matrix<'b, T>,
+    b: &'a Matrix<'b, T>,
+    out: &'a mut [T],
+}
+
+impl<T: Gemm> Vectorised for Axpy<'_, '_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Instructions>(self) {
+        /// Rows of `b` added at a time.
+        const ROWS: usize = 4;
+        let Self { a, b, out } = self;
+        out.fill(T::default());
+        let row = |k: usize| &b.data[b.at(k, 0)..][..b.columns];
+        let whole = b.rows - b.rows % ROWS;
+        for first in (0..whole).step_by(ROWS) {
+            let rows: [&[T]; ROWS] = std::array::from_fn(|k| row(first + k));
+            for (i, out) in out.chunks_exact_mut(b.columns).enumerate() {
+                let [p, q, r, s]: [T; ROWS] = std::array::from_fn(|k| a.data[a.at(i, first + k)]);
+                let lines = rows[0].iter().zip(rows[1]).zip(rows[2]).zip(rows[3]);
+                for (to, (((&w, &x), &y), &z)) in out.iter_mut().zip(lines) {
+                    let sum = q.multiply_add::<I>(x, p.multiply_add::<I>(w, *to));
+                    *to = s.multiply_add::<I>(z, r.multiply_add::<I>(y, sum));
+                }
+            }
+        }
+        for k in whole..b.rows {
+            for (i, out) in out.chunks_exact_mut(b.columns).enumerate() {
+                let factor = a.data[a.at(i, k)];
+                for (to, &x) in out.iter_mut().zip(row(k)) {
+                    *to = factor.multiply_add::<I>(x, *to);
+                }
+            }
+        }
+    }
+}
+
 /// The sum of products of two rows, in several sums that are added up at the end.
 #[inline(always)]
 fn dot<I: Instructions, T: Gemm>(a: &[T], b: &[T]) -> T {
-    const LANES: usize = 32;
-    let mut sums = [T::default(); LANES];
-    let ((a, rest_a), (b, rest_b)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
-    for (a, b) in a.iter().zip(b) {
-        for ((sum, &x), &y) in sums.iter_mut().zip(a).zip(b) {
-            *sum = x.multiply_add::<I>(y, *sum);
+    const SUMS: usize = 4;
+    let lanes = T::Vector::<I>::LANES;
+    let mut sums = [T::Vector::<I>::splat(T::default()); SUMS];
+    let (mut blocks_a, mut blocks_b) = (a.chunks_exact(SUMS * lanes), b.chunks_exact(SUMS * lanes));
+    for (a, b) in (&mut blocks_a).zip(&mut blocks_b) {
+        for (i, sum) in sums.iter_mut().enumerate() {
+            let load = |from: &[T]| T::Vector::<I>::load(&from[i * lanes..]);
+            *sum = load(a).multiply_add(load(b), *sum);
         }
     }
-    for ((sum, &x), &y) in sums.iter_mut().zip(rest_a).zip(rest_b) {
-        *sum = x.multiply_add::<I>(y, *sum);
-    }
-    let mut width = LANES / 2;
-    while width > 0 {
+    let [p, q, r, s] = sums;
+    let mut all = [T::default(); 16];
+    p.plus(q).plus(r.plus(s)).store(&mut all);
+    for width in [8, 4, 2, 1] {
         for i in 0..width {
-            sums[i] = sums[i] + sums[i + width];
+            all[i] = all[i] + all[i + width];
         }
-        width /= 2;
     }
-    sums[0]
+    let rest = blocks_a.remainder().iter().zip(blocks_b.remainder());
+    rest.fold(all[0], |sum, (&x, &y)| x.multiply_add::<I>(y, sum))
 }

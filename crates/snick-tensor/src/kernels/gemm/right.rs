@@ -1,5 +1,6 @@
 //! The right matrix of a product, read in panels.
 
+use super::left::turn;
 use super::{Gemm, Matrix, panel_columns};
 use crate::kernels::vectors::Isa;
 
@@ -37,13 +38,8 @@ impl<'a, T: Gemm> Right<'a, T> {
         let mut packed = vec![T::default(); panels * width * matrix.rows];
         if matrix.rows > 0 {
             for (i, panel) in packed.chunks_exact_mut(width * matrix.rows).enumerate() {
-                for c in 0..width.min(matrix.columns - i * width) {
-                    let mut at = matrix.at(0, i * width + c);
-                    for row in panel.chunks_exact_mut(width) {
-                        row[c] = matrix.data[at];
-                        at = at.wrapping_add_signed(matrix.row_step);
-                    }
-                }
+                let count = width.min(matrix.columns - i * width);
+                turn(panel, width, count, |c| (matrix.at(0, i * width + c), matrix.row_step), matrix.data);
             }
         }
         Right {

@@ -2,7 +2,7 @@
 
 use super::right::Panel;
 use super::{Gemm, Left, Right, panel_columns, tile_rows};
-use crate::kernels::vectors::{Instructions, Isa, Vectorised};
+use crate::kernels::vectors::{Instructions, Isa, Vector, Vectorised};
 
 /// After so many terms a partial sum is put aside: long sums of floats lose less in two steps.
 const PARTIAL: usize = 1024;
@@ -24,102 +24,110 @@ impl<T: Gemm, P: Fn(&mut [T], usize, usize, &[T])> Vectorised for Tiles<'_, '_, 
 
     #[inline(always)]
     fn run<I: Instructions>(self) {
-        // As high as `tile_rows` says, and two vectors of so many lanes wide.
-        match (I::ISA, size_of::<T>()) {
+        // As high as `tile_rows` says.
+        match I::ISA {
             #[cfg(target_arch = "x86_64")]
-            (Isa::Avx512, 4) => self.walk::<I, 12, 16>(),
+            Isa::Avx512 => self.walk::<I, 12>(),
             #[cfg(target_arch = "x86_64")]
-            (Isa::Avx512, _) => self.walk::<I, 12, 8>(),
-            #[cfg(target_arch = "x86_64")]
-            (Isa::Avx2, 4) => self.walk::<I, 6, 8>(),
-            #[cfg(target_arch = "x86_64")]
-            (Isa::Avx2, _) => self.walk::<I, 6, 4>(),
-            (Isa::Base, 4) => self.walk::<I, 4, 4>(),
-            (Isa::Base, _) => self.walk::<I, 4, 2>(),
+            Isa::Avx2 => self.walk::<I, 6>(),
+            Isa::Base => self.walk::<I, 4>(),
         }
     }
 }
 
 impl<T: Gemm, P: Fn(&mut [T], usize, usize, &[T])> Tiles<'_, '_, T, P> {
-    /// Tile by tile, each over all panels: the panels together are mostly the smaller matrix.
+    /// Some panels at a time, as many as stay in the cache, tile by tile.
     #[inline(always)]
-    fn walk<I: Instructions, const ROWS: usize, const LANES: usize>(self) {
-        debug_assert!(tile_rows(I::ISA) == ROWS && panel_columns::<T>(I::ISA) == 2 * LANES);
+    fn walk<I: Instructions, const ROWS: usize>(self) {
+        let width = 2 * T::Vector::<I>::LANES;
+        debug_assert!(tile_rows(I::ISA) == ROWS && panel_columns::<T>(I::ISA) == width);
         let Self { left, right, first, out, row_len, place } = self;
-        for (i, out) in out.chunks_mut(ROWS * row_len).enumerate() {
-            let row = first + i * ROWS;
-            let tile = left.tile::<ROWS>(row);
-            let rows = ROWS.min(left.rows() - row);
-            for p in 0..right.columns().div_ceil(2 * LANES) {
-                let panel = right.panel(p, left.depth());
-                let mut sums = [[[T::default(); LANES]; 2]; ROWS];
-                // The least height that is compiled and holds the rows there are.
-                match rows {
-                    0..=1 => multiply::<I, T, 1, ROWS, LANES>(tile, panel, &mut sums),
-                    2 => multiply::<I, T, 2, ROWS, LANES>(tile, panel, &mut sums),
-                    3..=4 => multiply::<I, T, 4, ROWS, LANES>(tile, panel, &mut sums),
-                    5..=6 if ROWS >= 6 => multiply::<I, T, 6, ROWS, LANES>(tile, panel, &mut sums),
-                    7..=8 if ROWS >= 8 => multiply::<I, T, 8, ROWS, LANES>(tile, panel, &mut sums),
-                    _ => multiply::<I, T, ROWS, ROWS, LANES>(tile, panel, &mut sums),
-                }
-                for (r, (out, sums)) in out.chunks_mut(row_len).zip(&sums).take(rows).enumerate() {
-                    place(out, row + r, p * 2 * LANES, sums.as_flattened());
+        let mut sums = [[T::default(); MOST_COLUMNS]; ROWS];
+        let panels = right.columns().div_ceil(width);
+        let at_once = (CACHED / (width * left.depth() * size_of::<T>()).max(1)).max(1);
+        for group in (0..panels).step_by(at_once) {
+            for (i, out) in out.chunks_mut(ROWS * row_len).enumerate() {
+                let row = first + i * ROWS;
+                let tile = left.tile::<ROWS>(row);
+                let rows = ROWS.min(left.rows() - row);
+                for p in group..panels.min(group + at_once) {
+                    let panel = right.panel(p, left.depth());
+                    // The least height that is compiled and holds the rows there are.
+                    match rows {
+                        0..=1 => multiply::<I, T, 1, ROWS>(tile, panel, &mut sums),
+                        2 => multiply::<I, T, 2, ROWS>(tile, panel, &mut sums),
+                        3..=4 => multiply::<I, T, 4, ROWS>(tile, panel, &mut sums),
+                        5..=6 if ROWS >= 6 => multiply::<I, T, 6, ROWS>(tile, panel, &mut sums),
+                        7..=8 if ROWS >= 8 => multiply::<I, T, 8, ROWS>(tile, panel, &mut sums),
+                        _ => multiply::<I, T, ROWS, ROWS>(tile, panel, &mut sums),
+                    }
+                    for (r, (out, sums)) in out.chunks_mut(row_len).zip(&sums).take(rows).enumerate() {
+                        place(out, row + r, p * width, &sums[..width]);
+                    }
                 }
             }
         }
     }
 }
 
-/// One row of a panel.
-type Line<T, const LANES: usize> = [[T; LANES]; 2];
+/// Bytes of panels that are used while they are in the cache.
+const CACHED: usize = 1 << 20;
 
-/// Adds the first `SOME` rows of a tile times a panel to `sums`.
+/// Columns of the widest panel.
+const MOST_COLUMNS: usize = 32;
+
+/// The first `SOME` rows of a tile times a panel.
 #[inline(always)]
-fn multiply<I: Instructions, T: Gemm, const SOME: usize, const ROWS: usize, const LANES: usize>(
+fn multiply<I: Instructions, T: Gemm, const SOME: usize, const ROWS: usize>(
     tile: &[[T; ROWS]],
     panel: Panel<T>,
-    sums: &mut [Line<T, LANES>; ROWS],
+    sums: &mut [[T; MOST_COLUMNS]; ROWS],
 ) {
+    let lanes = T::Vector::<I>::LANES;
+    let mut total = [[T::Vector::<I>::splat(T::default()); 2]; SOME];
     match panel {
         Panel::Packed(packed) => {
-            let lines = packed.as_chunks::<LANES>().0.as_chunks::<2>().0;
-            for (tile, lines) in tile.chunks(PARTIAL).zip(lines.chunks(PARTIAL)) {
-                accumulate::<I, T, SOME, ROWS, LANES>(tile, lines.iter(), sums);
-            }
+            let lines = packed.chunks_exact(2 * lanes);
+            accumulate::<I, T, SOME, ROWS>(tile, lines, &mut total);
         }
         Panel::Direct { data, starts, shift } => {
             let Some(data) = data.get(shift..) else { return };
-            for (tile, starts) in tile.chunks(PARTIAL).zip(starts.chunks(PARTIAL)) {
-                // A panel is direct only where all of it lies in the data.
-                let line = |&start: &usize| data.get(start..)?.as_chunks::<LANES>().0.first_chunk::<2>();
-                accumulate::<I, T, SOME, ROWS, LANES>(tile, starts.iter().map_while(line), sums);
-            }
+            // A panel is direct only where all of it lies in the data.
+            let line = |&start: &usize| data.get(start..start + 2 * lanes);
+            accumulate::<I, T, SOME, ROWS>(tile, starts.iter().map_while(line), &mut total);
         }
+    }
+    for (sums, [low, high]) in sums.iter_mut().zip(total) {
+        low.store(sums);
+        high.store(&mut sums[lanes..]);
     }
 }
 
-/// The sums are counted by index: iterators over them are unrolled too late for the sums to stay in registers.
-#[allow(clippy::needless_range_loop)]
+/// Adds the products of each column of a tile with a line of a panel.
+#[allow(clippy::needless_range_loop, reason = "only loops over indices are unrolled in time")]
 #[inline(always)]
-fn accumulate<'a, I: Instructions, T: Gemm, const SOME: usize, const ROWS: usize, const LANES: usize>(
+fn accumulate<'a, I: Instructions, T: Gemm, const SOME: usize, const ROWS: usize>(
     tile: &[[T; ROWS]],
-    lines: impl Iterator<Item = &'a Line<T, LANES>>,
-    sums: &mut [Line<T, LANES>; ROWS],
+    mut lines: impl Iterator<Item = &'a [T]>,
+    total: &mut [[T::Vector<I>; 2]; SOME],
 ) {
-    let mut partial = [[[T::default(); LANES]; 2]; SOME];
-    for (column, line) in tile.iter().zip(lines) {
-        for r in 0..SOME {
-            for v in 0..2 {
-                for l in 0..LANES {
-                    partial[r][v][l] = column[r].multiply_add::<I>(line[v][l], partial[r][v][l]);
+    let lanes = T::Vector::<I>::LANES;
+    for tile in tile.chunks(PARTIAL) {
+        // A variable of its own, which never leaves the registers.
+        let mut sums = [[T::Vector::<I>::splat(T::default()); 2]; SOME];
+        for (column, line) in tile.iter().zip(&mut lines) {
+            let (low, high) = line.split_at(lanes);
+            let line = [T::Vector::<I>::load(low), T::Vector::<I>::load(high)];
+            for r in 0..SOME {
+                let factor = T::Vector::<I>::splat(column[r]);
+                for v in 0..2 {
+                    sums[r][v] = factor.multiply_add(line[v], sums[r][v]);
                 }
             }
         }
-    }
-    for r in 0..SOME {
-        for v in 0..2 {
-            for l in 0..LANES {
-                sums[r][v][l] = sums[r][v][l] + partial[r][v][l];
+        for r in 0..SOME {
+            for v in 0..2 {
+                total[r][v] = total[r][v].plus(sums[r][v]);
             }
         }
     }
