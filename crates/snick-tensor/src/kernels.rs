@@ -30,7 +30,7 @@ mod softmax;
 pub mod strided_copy;
 mod tile;
 pub mod top_k;
-mod vectors;
+pub(crate) mod vectors;
 mod window;
 
 pub use broadcast::broadcast_dims;

@@ -15,6 +15,8 @@ pub(crate) enum Purpose {
     Right,
     /// The filters of a convolution.
     Filters,
+    /// The type that kernels compute in.
+    Wide,
 }
 
 /// A constant is used in one way or two; more would only take memory.

@@ -212,6 +212,11 @@ impl Tensor {
         Tensor { storage, ..packed }
     }
 
+    /// Whether this is a view of a [`Tensor::kept`] tensor.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.storage.memo().is_some()
+    }
+
     /// What `make` gives, remembered if this tensor is [`Tensor::kept`]: `make` is called once a view, then.
     /// `purpose` tells apart what different kernels make.
     pub(crate) fn memoised<T: Send + Sync + 'static>(

@@ -92,10 +92,14 @@ impl<T: Gemm> Filters<T> {
 
     /// The convolution of one image.
     fn slide(&self, grid: &Grid, image: &[T], out: &mut [T]) -> Result<(), TensorError> {
-        if is_narrow(grid.windows(), self.depth * grid.taps()) {
-            return self.patches(grid, image, out);
+        let length = self.depth * grid.taps();
+        if is_narrow(grid.windows(), length) {
+            return self.patches(grid, grid.windows(), image, out);
         }
-        let planes = Planes::new(grid, image)?;
+        let Some(planes) = Planes::new(grid, image)? else {
+            // A few windows at a time are always narrow.
+            return self.patches(grid, 2, image, out);
+        };
         let isa = Isa::best();
         let result = out.len() / self.groups.len();
         let group = |(g, (left, out)): (usize, (&Left<T>, &mut [T]))| {
@@ -111,19 +115,35 @@ impl<T: Gemm> Filters<T> {
         Ok(())
     }
 
-    /// The convolution of an image that has few windows: what lies under each is one column.
-    fn patches(&self, grid: &Grid, image: &[T], out: &mut [T]) -> Result<(), TensorError> {
+    /// The convolution of some windows at a time: what lies under each is one column.
+    fn patches(
+        &self,
+        grid: &Grid,
+        at_once: usize,
+        image: &[T],
+        out: &mut [T],
+    ) -> Result<(), TensorError> {
         let (windows, length) = (grid.windows(), self.depth * grid.taps());
         let outputs = self.rows.len() / length / self.groups.len();
-        let mut patches = filled(windows * length, T::default())?;
+        let mut patches = filled(at_once * length, T::default())?;
+        let mut part = filled(at_once * outputs, T::default())?;
         let filters = self.rows.chunks_exact(outputs * length);
         for (g, (filters, out)) in filters.zip(out.chunks_exact_mut(outputs * windows)).enumerate() {
-            for (window, patch) in patches.chunks_exact_mut(length).enumerate() {
-                grid.under(window, &image[g * self.depth * grid.area()..], patch);
+            let image = &image[g * self.depth * grid.area()..];
+            for first in (0..windows).step_by(at_once) {
+                let count = at_once.min(windows - first);
+                let patches = &mut patches[..count * length];
+                for (i, patch) in patches.chunks_exact_mut(length).enumerate() {
+                    grid.under(first + i, image, patch);
+                }
+                let columns = Matrix::packed(patches, count, length).turned();
+                let part = &mut part[..count * outputs];
+                let is_done = narrow(&Matrix::packed(filters, outputs, length), &columns, part);
+                debug_assert!(is_done, "packed rows and few columns");
+                for (out, part) in out.chunks_exact_mut(windows).zip(part.chunks_exact(count)) {
+                    out[first..first + count].copy_from_slice(part);
+                }
             }
-            let columns = Matrix::packed(&patches, windows, length).turned();
-            let is_done = narrow(&Matrix::packed(filters, outputs, length), &columns, out);
-            debug_assert!(is_done, "packed rows and few columns");
         }
         Ok(())
     }
@@ -137,6 +157,11 @@ mod tests {
     fn t(dims: &[usize]) -> Tensor {
         let len: usize = dims.iter().product();
         Tensor::from_vec(dims, (0..len).map(|x| (x % 7) as f32 - 2.0).collect()).unwrap()
+    }
+
+    fn padded(pad: isize, dilation: usize) -> Window {
+        let (pads, dilations) = (smallvec![pad; 2], smallvec![dilation; 2]);
+        Window { dilations, pads_begin: pads, pads_end: smallvec![pad; 2], ..Window::dense(2) }
     }
 
     /// The definition, index by index.
@@ -189,6 +214,9 @@ mod tests {
             (t(&[2, 4, 5, 6]), t(&[2, 3, 2, 2, 2]), wide),
             (t(&[1, 3, 4]), t(&[1, 2, 3, 1]), Window::dense(1)),
             (t(&[1, 2, 3, 4, 5]), t(&[1, 2, 2, 2, 2, 3]), Window::dense(3)),
+            (t(&[2, 64, 3, 3]), t(&[1, 3, 64, 2, 2]), Window::dense(2)),
+            (t(&[1, 3, 40, 41]), t(&[1, 14, 3, 3, 3]), padded(1, 1)),
+            (t(&[1, 3, 9, 40]), t(&[1, 5, 3, 3, 3]), padded(700, 700)),
         ];
         for (input, filters, window) in cases {
             let found = group_convolution(&input, &filters, &window).unwrap();

@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn nothing_reduces_to_the_neutral_element() {
-        let none = Tensor::zeros(crate::ElementType::I32, &[2, 0]).unwrap();
+        let none = Tensor::zeros(ElementType::I32, &[2, 0]).unwrap();
         assert_eq!(of(Sum, &none, &[1]), [0.0, 0.0]);
         assert_eq!(of(Prod, &none, &[1]), [1.0, 1.0]);
         assert_eq!(of(Max, &none, &[1])[0], i32::MIN.into());

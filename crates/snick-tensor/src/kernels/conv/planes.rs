@@ -14,6 +14,10 @@ use crate::kernels::window::WindowAxis;
 /// Elements to read beyond the last one, so that a panel may begin anywhere: no vector pair is longer.
 const SLACK: usize = 32;
 
+/// How many times as large as image and result the planes may be: a small image with ordinary padding needs about so
+/// much.
+const MOST_ZEROS: usize = 8;
+
 /// How windows lie on an image.
 pub(super) struct Grid {
     pub axes: [WindowAxis; 3],
@@ -116,22 +120,27 @@ enum PlaneData<'a, T> {
 }
 
 impl<'a, T: Gemm> Planes<'a, T> {
-    /// Cuts an image of whole channels.
-    pub fn new(grid: &Grid, image: &'a [T]) -> Result<Self, TensorError> {
+    /// Cuts an image of whole channels. `None` if the planes would be mostly zeros: where filters reach far beyond the
+    /// image.
+    pub fn new(grid: &Grid, image: &'a [T]) -> Result<Option<Self>, TensorError> {
         let [d, h, w] = grid.axes;
         let cuts = [Cut::new(d, grid.out[0]), Cut::new(h, grid.out[1]), Cut::new(w, grid.out[2])];
         if cuts.iter().all(Cut::is_whole) {
-            return Ok(Planes { cuts, out: grid.out, data: PlaneData::Image(image) });
+            return Ok(Some(Planes { cuts, out: grid.out, data: PlaneData::Image(image) }));
         }
         let channels = image.len() / grid.area();
-        let planes: usize = cuts.iter().map(|cut| cut.remainders.len() * cut.len).product();
+        let planes = cuts.iter().try_fold(1usize, |size, cut| {
+            size.checked_mul(cut.remainders.len())?.checked_mul(cut.len)
+        });
+        let most = MOST_ZEROS * (grid.area() + grid.windows());
+        let Some(planes) = planes.filter(|&planes| planes <= most) else { return Ok(None) };
         let mut data = Buffer::any(channels * planes + SLACK)?;
         let (all, slack) = data.split_at_mut(channels * planes);
         slack.fill(T::default());
         for (channel, planes) in image.chunks_exact(grid.area()).zip(all.chunks_exact_mut(planes)) {
             cut(&cuts, channel, planes);
         }
-        Ok(Planes { cuts, out: grid.out, data: PlaneData::Cut(data) })
+        Ok(Some(Planes { cuts, out: grid.out, data: PlaneData::Cut(data) }))
     }
 
     pub fn data(&self) -> &[T] {
