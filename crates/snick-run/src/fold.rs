@@ -35,6 +35,7 @@ pub(crate) fn fold(mut plan: Plan, graph: &Graph) -> Plan {
         }
     }
     plan.mark_last_uses();
+    plan.trim(graph);
     plan
 }
 

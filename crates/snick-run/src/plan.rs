@@ -1,11 +1,13 @@
 //! The plan: what to evaluate in which order, and when values die.
 
-use snick_ir::{Graph, Located, NodeId, OpError, Value};
+use snick_ir::{Graph, Located, NodeId, Op, OpError, Value};
 use snick_tensor::Tensor;
 
 /// One node.
 pub(crate) struct Step {
     pub(crate) node: NodeId,
+    /// What is evaluated in place of the op of the node, if anything.
+    pub(crate) op: Option<Op>,
     /// What it reads, by port.
     pub(crate) operands: Box<[Operand]>,
     /// Slot of its first output; the others follow.
@@ -60,11 +62,22 @@ impl Plan {
                 None => Operand::Missing,
             };
             let operands = graph.inputs(node).into_iter().map(operand).collect();
-            Step { node, operands, first: first[node.index()], outs: graph.node(node).outs.len() }
+            Step { node, op: None, operands, first: first[node.index()], outs: graph.node(node).outs.len() }
         });
         let mut plan = Self { steps: steps.collect(), slots, is_read: Vec::new(), constants: Vec::new() };
         plan.mark_last_uses();
         Ok(plan)
+    }
+
+    /// Leaves out outputs that nobody reads, where that saves work.
+    pub(crate) fn trim(&mut self, graph: &Graph) {
+        for step in &mut self.steps {
+            let outs = step.first..step.first + step.outs;
+            step.op = graph.node(step.node).op.trimmed(&self.is_read[outs.clone()]);
+            if step.op.is_some() {
+                step.outs = self.is_read[outs].iter().rposition(|&read| read).map_or(1, |last| last + 1);
+            }
+        }
     }
 
     /// Walked from the end, the first use met of a value is its last.

@@ -229,7 +229,7 @@ impl<'g> Session<'g> {
             return Ok(None);
         }
         let node = self.graph.node(step.node);
-        let values = node.op.eval(inputs).and_then(|values| match values.len() {
+        let values = step.op.as_ref().unwrap_or(&node.op).eval(inputs).and_then(|values| match values.len() {
             n if n >= step.outs => Ok(values),
             n => Err(OpError::mismatch("the number of values computed", n, step.outs)),
         });

@@ -171,6 +171,20 @@ impl Tensor {
         })
     }
 
+    /// A tensor over the packed bytes of its elements, which a kernel moved.
+    pub(crate) fn from_buffer_bytes(
+        et: ElementType,
+        dims: &[usize],
+        bytes: Buffer<u8>,
+    ) -> Result<Self, TensorError> {
+        let needed = stored_bytes(et, dims)?;
+        if bytes.len() < needed {
+            return Err(TensorError::StorageTooShort { needed, found: bytes.len() });
+        }
+        let storage = Storage::from_buffer(bytes);
+        Ok(Tensor { element_type: et, layout: Layout::packed(dims), storage, texts: None })
+    }
+
     /// A tensor over bytes that a kernel packed for it.
     pub(crate) fn from_packed(et: ElementType, dims: &[usize], bytes: Vec<u8>) -> Result<Self, TensorError> {
         let needed = stored_bytes(et, dims)?;

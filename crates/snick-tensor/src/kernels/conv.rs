@@ -133,8 +133,12 @@ impl<T: Gemm> Filters<T> {
             for first in (0..windows).step_by(at_once) {
                 let count = at_once.min(windows - first);
                 let patches = &mut patches[..count * length];
-                for (i, patch) in patches.chunks_exact_mut(length).enumerate() {
-                    grid.under(first + i, image, patch);
+                if grid.is_image() {
+                    patches.copy_from_slice(&image[..length]);
+                } else {
+                    for (i, patch) in patches.chunks_exact_mut(length).enumerate() {
+                        grid.under(first + i, image, patch);
+                    }
                 }
                 let columns = Matrix::packed(patches, count, length).turned();
                 let part = &mut part[..count * outputs];

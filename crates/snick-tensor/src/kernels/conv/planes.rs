@@ -45,21 +45,40 @@ impl Grid {
         let [d, h, w] = &self.axes;
         let [_, rows, columns] = self.out;
         let place = [window / (rows * columns), window / columns % rows, window % columns];
-        let mut to = patch.iter_mut();
+        // The taps of a line that lie inside, and where the first of them does.
+        let first = w.input(place[2], 0);
+        let before = |end: isize| usize::try_from(end - first).map_or(0, |room| room.div_ceil(w.dilation));
+        let (low, high) = (before(0).min(w.kernel), before(w.size as isize).min(w.kernel));
+        let at = w.inside(place[2], low).unwrap_or(0);
+        let mut lines = patch.chunks_exact_mut(w.kernel);
         for channel in image.chunks_exact(self.area()) {
             for tap in 0..d.kernel {
-                for tap_h in 0..h.kernel {
-                    let line = d.inside(place[0], tap).zip(h.inside(place[1], tap_h));
-                    for tap_w in 0..w.kernel {
-                        let Some(to) = to.next() else { return };
-                        *to = match line.zip(w.inside(place[2], tap_w)) {
-                            Some(((z, y), x)) => channel[(z * h.size + y) * w.size + x],
-                            None => T::default(),
-                        };
+                let z = d.inside(place[0], tap);
+                for tap in 0..h.kernel {
+                    let Some(line) = lines.next() else { return };
+                    let Some((z, y)) = z.zip(h.inside(place[1], tap)).filter(|_| low < high) else {
+                        line.fill(T::default());
+                        continue;
+                    };
+                    let from = &channel[(z * h.size + y) * w.size + at..];
+                    line[..low].fill(T::default());
+                    line[high..].fill(T::default());
+                    let inside = &mut line[low..high];
+                    if w.dilation == 1 {
+                        inside.copy_from_slice(&from[..high - low]);
+                    } else {
+                        let from = from.iter().step_by(w.dilation);
+                        inside.iter_mut().zip(from).for_each(|(to, &x)| *to = x);
                     }
                 }
             }
         }
+    }
+
+    /// Whether the one window covers the image, element by element.
+    pub fn is_image(&self) -> bool {
+        self.windows() == 1
+            && self.axes.iter().all(|a| a.kernel == a.size && a.before == 0 && (a.dilation == 1 || a.kernel == 1))
     }
 }
 

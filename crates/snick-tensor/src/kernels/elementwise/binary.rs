@@ -108,9 +108,13 @@ trait Arithmetic: Element {
 macro_rules! real {
     ($($t:ident)*) => {$(
         impl Arithmetic for $t {
+            #[inline(always)]
             fn add(self, other: Self) -> Self { self + other }
+            #[inline(always)]
             fn sub(self, other: Self) -> Self { self - other }
+            #[inline(always)]
             fn mul(self, other: Self) -> Self { self * other }
+            #[inline(always)]
             fn div(self, other: Self) -> Self { self / other }
             fn floor_div(self, other: Self) -> Self { self / other }
             fn modulo(self, other: Self) -> Self { self % other }
@@ -128,9 +132,13 @@ real!(f32 f64);
 macro_rules! integer {
     ($($t:ident: $negative:expr),* $(,)?) => {$(
         impl Arithmetic for $t {
+            #[inline(always)]
             fn add(self, other: Self) -> Self { self.wrapping_add(other) }
+            #[inline(always)]
             fn sub(self, other: Self) -> Self { self.wrapping_sub(other) }
+            #[inline(always)]
             fn mul(self, other: Self) -> Self { self.wrapping_mul(other) }
+            #[inline(always)]
             fn div(self, other: Self) -> Self { self.wrapping_div(other) }
             fn floor_div(self, other: Self) -> Self {
                 let exact = self.wrapping_rem(other) == 0;
