@@ -7,9 +7,12 @@
 //! The graph must be inferred: what is given is checked against the facts of the Parameters, and with
 //! [`Options::check_facts`] everything computed against what inference said of it.
 
+mod bodies;
 mod facts;
 mod fold;
 mod plan;
 mod session;
+mod variables;
 
 pub use session::{Options, Outputs, Progress, Session};
+pub use variables::Variables;

@@ -6,9 +6,11 @@ use std::sync::Arc;
 use snick_ir::{Graph, Located, NodeId, Op, OpError};
 use snick_tensor::{Pool, Tensor};
 
+use crate::bodies::Bodies;
 use crate::facts::{Witness, describe};
 use crate::fold::fold;
 use crate::plan::{Operand, Plan, Step};
+use crate::variables::Variables;
 
 /// How to run.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
@@ -21,16 +23,16 @@ pub struct Options {
     pub pack_outputs: bool,
 }
 
-/// A layer that a run has come to the end of.
+/// A layer that a run has come to the end of, or that has gone a step further with its bodies.
 #[derive(Copy, Clone, Debug)]
 pub struct Progress<'a> {
-    /// Layers done, this one included.
+    /// Layers done.
     pub done: usize,
     /// Layers there are to do.
     pub layers: usize,
     /// The layer.
     pub node: NodeId,
-    /// Its outputs; none if it failed, or misses what a failed layer would have given.
+    /// Its outputs; none if it is not done, failed, or misses what a failed layer would have given.
     pub values: &'a [Tensor],
 }
 
@@ -63,6 +65,7 @@ impl Outputs {
 pub struct Session<'g> {
     graph: &'g Graph,
     plan: Plan,
+    bodies: Bodies<'g>,
     pool: Arc<Pool>,
     threads: Option<rayon::ThreadPool>,
 }
@@ -77,13 +80,17 @@ enum Slot {
     Full(Tensor),
 }
 
+/// Shown each layer as it is done; may break the run off.
+pub(crate) type Watch<'a> = dyn FnMut(Progress) -> ControlFlow<()> + Send + 'a;
+
 impl<'g> Session<'g> {
-    /// Plans an inferred graph, and computes what is the same in every run.
+    /// Plans an inferred graph and the bodies in it, and computes what is the same in every run.
     ///
     /// # Errors
     /// A graph with a cycle has no order.
     pub fn new(graph: &'g Graph) -> Result<Self, Located> {
-        Ok(Self { plan: fold(Plan::new(graph)?, graph), ..Self::unfolded(graph)? })
+        let bodies = Bodies::new(graph, Self::new)?;
+        Ok(Self { graph, plan: fold(Plan::new(graph)?, graph), bodies, pool: Arc::default(), threads: None })
     }
 
     /// A session that computes every layer in every run, for those who want to see inner values.
@@ -91,7 +98,8 @@ impl<'g> Session<'g> {
     /// # Errors
     /// As [`Session::new`].
     pub fn unfolded(graph: &'g Graph) -> Result<Self, Located> {
-        Ok(Self { graph, plan: Plan::new(graph)?, pool: Arc::default(), threads: None })
+        let bodies = Bodies::new(graph, Self::unfolded)?;
+        Ok(Self { graph, plan: Plan::new(graph)?, bodies, pool: Arc::default(), threads: None })
     }
 
     /// Runs on so many threads; on that of the caller, unless this is called. The outputs are the same, bit by bit.
@@ -109,37 +117,49 @@ impl<'g> Session<'g> {
         Ok(Self { threads, ..self })
     }
 
-    /// Runs the graph on one tensor a Parameter, in their order.
+    /// Runs the graph on one tensor a Parameter, in their order; its variables are as before a first run.
     pub fn run(&self, inputs: &[Tensor], options: Options) -> Outputs {
-        self.watch(inputs, options, |_| ControlFlow::Continue(()))
+        self.run_with(inputs, options, &mut Variables::default())
     }
 
-    /// As [`Session::run`]; `watch` is shown each layer as it is done, and may break the run off, which is told as an
-    /// error of the layer that would have been next.
+    /// As [`Session::run`], with variables that were assigned in runs before; afterwards they hold what was assigned
+    /// in this one. A run that fails assigns nothing.
+    pub fn run_with(&self, inputs: &[Tensor], options: Options, variables: &mut Variables) -> Outputs {
+        self.watch(inputs, options, variables, |_| ControlFlow::Continue(()))
+    }
+
+    /// As [`Session::run_with`]; `watch` is shown each layer as it is done, and may break the run off, which is told
+    /// as an error of the layer that would have been next.
     pub fn watch(
         &self,
         inputs: &[Tensor],
         options: Options,
-        watch: impl FnMut(Progress) -> ControlFlow<()> + Send,
+        variables: &mut Variables,
+        mut watch: impl FnMut(Progress) -> ControlFlow<()> + Send,
     ) -> Outputs {
-        let run = || self.pool.scope(|| self.walk(inputs, options, watch));
-        match &self.threads {
+        let mut run = || self.pool.scope(|| self.run_inside(inputs, options, variables, &mut watch));
+        let outputs = match &self.threads {
             Some(threads) => threads.install(run),
             None => run(),
-        }
+        };
+        variables.finish(outputs.errors.is_empty() || options.keep_going);
+        outputs
     }
 
-    fn walk(
+    /// A run of the graph as a part of another run: nothing assigned is seen yet.
+    pub(crate) fn run_inside(
         &self,
         inputs: &[Tensor],
         options: Options,
-        mut watch: impl FnMut(Progress) -> ControlFlow<()>,
+        variables: &mut Variables,
+        watch: &mut Watch,
     ) -> Outputs {
         let mut slots = vec![Slot::Empty; self.plan.slots];
         let mut given = inputs.iter();
         let mut witness = Witness::default();
         let mut outputs = Outputs::default();
         let mut operands = Vec::new();
+        let layers = self.plan.steps.len();
         let mut goes_on = ControlFlow::Continue(());
         for (i, step) in self.plan.steps.iter().enumerate() {
             if goes_on.is_break() {
@@ -151,8 +171,17 @@ impl<'g> Session<'g> {
             let op = &self.graph.node(step.node).op;
             let values = match op {
                 Op::Parameter(_) => self.input(step, given.next(), &mut witness).map(Some),
-                _ => self.evaluate(step, &mut slots, &mut operands),
+                _ => match self.gather(step, &mut slots, &mut operands) {
+                    Ok(true) => {
+                        let node = step.node;
+                        let mut inside = |_: Progress| watch(Progress { done: i, layers, node, values: &[] });
+                        self.evaluate(step, &operands, options, variables, &mut inside).map(Some)
+                    }
+                    Ok(false) => Ok(None),
+                    Err(error) => Err(error),
+                },
             };
+            operands.clear();
             let values = values.and_then(|values| {
                 if let Some(values) = values.as_ref().filter(|_| options.check_facts) {
                     let checked = witness.check(self.graph, step.node, values);
@@ -166,7 +195,7 @@ impl<'g> Session<'g> {
             });
             goes_on = watch(Progress {
                 done: i + 1,
-                layers: self.plan.steps.len(),
+                layers,
                 node: step.node,
                 values: values.as_deref().unwrap_or_default(),
             });
@@ -204,15 +233,9 @@ impl<'g> Session<'g> {
         checked.map_err(|error| self.located(step, error))
     }
 
-    /// The outputs of a node; `None` where an input is lost. `inputs` is room for the inputs, empty at the end.
-    fn evaluate(
-        &self,
-        step: &Step,
-        slots: &mut [Slot],
-        inputs: &mut Vec<Tensor>,
-    ) -> Result<Option<Vec<Tensor>>, Located> {
-        inputs.clear();
-        let mut lost = false;
+    /// Takes the inputs of a node out of the slots; whether none is lost.
+    fn gather(&self, step: &Step, slots: &mut [Slot], inputs: &mut Vec<Tensor>) -> Result<bool, Located> {
+        let mut complete = true;
         for (port, operand) in step.operands.iter().enumerate() {
             let value = match *operand {
                 Operand::Missing => return Err(self.located(step, OpError::NotConnected { port })),
@@ -222,24 +245,37 @@ impl<'g> Session<'g> {
             };
             match value {
                 Slot::Full(tensor) => inputs.push(tensor),
-                Slot::Empty | Slot::Lost => lost = true,
+                Slot::Empty | Slot::Lost => complete = false,
             }
         }
-        if lost {
-            return Ok(None);
-        }
+        Ok(complete)
+    }
+
+    /// The outputs of a node.
+    fn evaluate(
+        &self,
+        step: &Step,
+        inputs: &[Tensor],
+        options: Options,
+        variables: &mut Variables,
+        watch: &mut Watch,
+    ) -> Result<Vec<Tensor>, Located> {
         let node = self.graph.node(step.node);
-        let values = step.op.as_ref().unwrap_or(&node.op).eval(inputs).and_then(|values| match values.len() {
+        let values = match step.op.as_ref().unwrap_or(&node.op) {
+            Op::SubGraph(op) => self.bodies.execute(step.node, op, inputs, options, variables, watch),
+            Op::ReadValue(op) => variables.read(op, node, self.graph.symbols(), inputs),
+            Op::Assign(op) => Ok(variables.assign(op, inputs)),
+            op => op.eval(inputs),
+        };
+        let values = values.and_then(|values| match values.len() {
             n if n >= step.outs => Ok(values),
             n => Err(OpError::mismatch("the number of values computed", n, step.outs)),
         });
-        let values = values.map(Some).map_err(|error| {
+        values.map_err(|error| {
             let inputs: Vec<String> = inputs.iter().map(describe).collect();
             let given = OpError::Given { error: Box::new(error), inputs: inputs.join(", ") };
             self.located(step, given)
-        });
-        inputs.clear();
-        values
+        })
     }
 
     /// Keeps what somebody will read.

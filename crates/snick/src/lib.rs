@@ -29,4 +29,5 @@ pub use inputs::{by_parameter, find_input};
 pub use model::{Model, load, load_with, parse};
 pub use outputs::{named_outputs, output_names};
 pub use save::SaveOptions;
+pub use snick_emit::openvino::SliceAs;
 pub use snick_ir::directml::FeatureLevel;

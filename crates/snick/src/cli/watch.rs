@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use snick::npz;
 use snick_ir::{Graph, Located, Value};
-use snick_run::{Options, Progress, Session};
+use snick_run::{Options, Progress, Session, Variables};
 use snick_tensor::Tensor;
 
 use super::compare::{Tolerance, compare};
@@ -125,12 +125,12 @@ pub fn first_difference(
 ) -> Result<Option<String>, Located> {
     let mut known: HashMap<String, Vec<Tensor>> = HashMap::new();
     let how = Options { keep_going: true, ..Options::default() };
-    Session::unfolded(before)?.watch(inputs, how, |progress| {
+    Session::unfolded(before)?.watch(inputs, how, &mut Variables::default(), |progress| {
         known.insert(before.node(progress.node).name.to_string(), progress.values.to_vec());
         ControlFlow::Continue(())
     });
     let mut first = None;
-    Session::unfolded(after)?.watch(inputs, how, |progress| {
+    Session::unfolded(after)?.watch(inputs, how, &mut Variables::default(), |progress| {
         let name = &*after.node(progress.node).name;
         let values = known.get(name).filter(|values| values.len() == progress.values.len());
         let mut pairs = values.into_iter().flatten().zip(progress.values);

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use clap::Args;
 use snick::{Dims, Model, named_outputs, npz, output_names};
 use snick_ir::Located;
-use snick_run::Session;
+use snick_run::{Session, Variables};
 use snick_tensor::Tensor;
 
 use crate::cli::compare::{Comparison, Tolerance, compare};
@@ -121,9 +121,10 @@ fn execute(model: &Model, options: &Options, console: &Console, ran: &mut Ran) -
         check_facts: options.check_facts,
         pack_outputs: false,
     };
+    let mut variables = Variables::default();
     for (k, inputs) in options.feed.steps(graph, Dims::Smallest, 0, console)?.into_iter().enumerate() {
         let mut bar = ProgressBar::new(console);
-        let outputs = session.watch(&inputs, how, |progress| {
+        let outputs = session.watch(&inputs, how, &mut variables, |progress| {
             bar.advance(&progress);
             if k == 0 {
                 inner.take(&progress);

@@ -1,5 +1,6 @@
 //! Functions of one element.
 
+use super::erf_inv::erf_inv;
 use super::vector_unary;
 use crate::buffer::Buffer;
 use crate::kernels::dispatch::{widen, with_number, with_real};
@@ -20,6 +21,7 @@ pub enum UnaryOp {
     Cos,
     Cosh,
     Erf,
+    ErfInv,
     Exp,
     Floor,
     Log,
@@ -134,6 +136,7 @@ macro_rules! real {
                     Cos => map(v, $t::cos),
                     Cosh => map(v, $t::cosh),
                     Erf => map(v, $erf),
+                    ErfInv => map(v, |x| erf_inv(f64::from(x)) as $t),
                     Exp => map(v, $t::exp),
                     Floor => map(v, $t::floor),
                     Log => map(v, $t::ln),
