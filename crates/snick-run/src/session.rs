@@ -349,6 +349,54 @@ mod tests {
         );
     }
 
+    const FOLDS: &str = "snick 1\ngraph \"folds\" {\n  %x = Parameter-1 {element_type: f32, shape: \"2,3\"}\n  \
+                         %s = ShapeOf-3(%x) {output_type: i64}\n  %w = Const-1 f32[3] <1, 2, 3>\n  \
+                         %n = Negative-1(%w)\n  %b = Broadcast-3(%n, %s) {mode: numpy}\n  \
+                         %y = Add-1(%x, %b) {auto_broadcast: numpy}\n  %r = Result-1(%y)\n}\n";
+
+    fn ones() -> Tensor {
+        Tensor::full(&[2, 3], 1.0f32).unwrap()
+    }
+
+    #[test]
+    fn what_is_the_same_in_every_run_is_computed_once() {
+        let graph = graph(FOLDS);
+        let (folded, whole) = (Session::new(&graph).unwrap(), Session::unfolded(&graph).unwrap());
+        assert_eq!((folded.plan.steps.len(), whole.plan.steps.len()), (3, 7));
+        let checked = Options { check_facts: true, ..Options::default() };
+        let expected = whole.run(&[ones()], checked).complete().unwrap();
+        for _ in 0..2 {
+            assert_eq!(folded.run(&[ones()], checked).complete().unwrap(), expected);
+        }
+        assert_eq!(expected[0].to_i64_vec().unwrap(), [0, -1, -2, 0, -1, -2]);
+    }
+
+    #[test]
+    fn a_watched_run_shows_every_layer_and_can_be_broken_off() {
+        let graph = graph(FOLDS);
+        let session = Session::unfolded(&graph).unwrap();
+        let mut seen = Vec::new();
+        let outputs = session.watch(&[ones()], Options::default(), &mut Variables::default(), |progress| {
+            assert_eq!(progress.layers, 7);
+            seen.push((progress.done, graph.node(progress.node).name.to_string()));
+            if progress.done == 4 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        assert_eq!(seen.last().unwrap().0, 4);
+        assert!(outputs.errors[0].to_string().contains("the run was broken off"), "{}", outputs.errors[0]);
+        assert_eq!(outputs.values, [None]);
+    }
+
+    #[test]
+    fn one_session_serves_several_threads() {
+        let graph = graph(FOLDS);
+        let session = Session::new(&graph).unwrap().with_threads(2).unwrap();
+        let run = || session.run(&[ones()], Options::default()).complete().unwrap();
+        std::thread::scope(|scope| {
+            let others: Vec<_> = (0..4).map(|_| scope.spawn(run)).collect();
+            others.into_iter().for_each(|other| assert_eq!(other.join().unwrap(), run()));
+        });
+    }
+
     #[test]
     fn what_contradicts_inference_is_an_error() {
         let mut graph = graph(

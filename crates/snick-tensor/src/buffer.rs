@@ -52,9 +52,8 @@ impl Pool {
     /// The smallest buffer of at least `words`, unless it is far larger.
     fn take(&self, words: usize) -> Option<Vec<u64>> {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let fits = |(_, buffer): &(usize, &Vec<u64>)| {
-            buffer.len() >= words && buffer.len() / LEAST_SHARE <= words
-        };
+        let fits =
+            |(_, buffer): &(usize, &Vec<u64>)| buffer.len() >= words && buffer.len() / LEAST_SHARE <= words;
         let best = free.iter().enumerate().filter(fits).min_by_key(|(_, buffer)| buffer.len());
         if let Some((i, _)) = best {
             return Some(free.swap_remove(i));

@@ -272,7 +272,11 @@ mod tests {
                 let expected = Tensor::from_packed(to, &[values.len()], bytes).unwrap();
                 let same = |a: f64, b: f64| a == b || (a.is_nan() && b.is_nan());
                 let pairs = found.to_f64_vec().unwrap().into_iter().zip(expected.to_f64_vec().unwrap());
-                assert!(pairs.clone().all(|(a, b)| same(a, b)), "{from} to {to}: {:?}", pairs.collect::<Vec<_>>());
+                assert!(
+                    pairs.clone().all(|(a, b)| same(a, b)),
+                    "{from} to {to}: {:?}",
+                    pairs.collect::<Vec<_>>()
+                );
             }
         }
     }

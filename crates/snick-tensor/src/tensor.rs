@@ -155,7 +155,11 @@ impl Tensor {
     }
 
     /// A tensor of elements that a kernel computed, in row-major order.
-    pub(crate) fn from_buffer<T>(et: ElementType, dims: &[usize], values: Buffer<T>) -> Result<Self, TensorError>
+    pub(crate) fn from_buffer<T>(
+        et: ElementType,
+        dims: &[usize],
+        values: Buffer<T>,
+    ) -> Result<Self, TensorError>
     where
         T: bytemuck::Pod + Send + Sync,
     {
@@ -219,7 +223,11 @@ impl Tensor {
         let unit = self.element_type.unit_bytes().unwrap_or(1);
         let storage = match packed.packed_bytes() {
             Some(bytes) if !(bytes.as_ptr() as usize).is_multiple_of(unit) => {
-                return Tensor { layout: Layout::packed(self.dims()), storage: realigned(bytes).kept(), ..packed };
+                return Tensor {
+                    layout: Layout::packed(self.dims()),
+                    storage: realigned(bytes).kept(),
+                    ..packed
+                };
             }
             _ => packed.storage.clone().kept(),
         };

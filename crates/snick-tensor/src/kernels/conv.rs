@@ -105,7 +105,9 @@ impl<T: Gemm> Filters<T> {
         let group = |(g, (left, out)): (usize, (&Left<T>, &mut [T]))| {
             let channels = g * self.depth..(g + 1) * self.depth;
             let right = Right::of_runs(isa, planes.data(), planes.starts(channels), planes.positions());
-            product(left, &right, out, grid.windows(), |row, _, first, values| planes.place(row, first, values));
+            product(left, &right, out, grid.windows(), |row, _, first, values| {
+                planes.place(row, first, values)
+            });
         };
         if is_shared() && self.groups.len() > 1 {
             self.groups.par_iter().zip(out.par_chunks_exact_mut(result)).enumerate().for_each(group);
@@ -116,13 +118,7 @@ impl<T: Gemm> Filters<T> {
     }
 
     /// The convolution of some windows at a time: what lies under each is one column.
-    fn patches(
-        &self,
-        grid: &Grid,
-        at_once: usize,
-        image: &[T],
-        out: &mut [T],
-    ) -> Result<(), TensorError> {
+    fn patches(&self, grid: &Grid, at_once: usize, image: &[T], out: &mut [T]) -> Result<(), TensorError> {
         let (windows, length) = (grid.windows(), self.depth * grid.taps());
         let outputs = self.rows.len() / length / self.groups.len();
         let mut patches = filled(at_once * length, T::default())?;

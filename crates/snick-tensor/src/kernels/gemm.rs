@@ -162,7 +162,17 @@ mod tests {
 
     #[test]
     fn all_sizes_around_a_tile_and_all_layouts() {
-        for (m, k, n) in [(1, 1, 1), (1, 5, 40), (5, 3, 31), (12, 7, 32), (13, 2, 33), (30, 9, 70), (3, 0, 4), (7, 300, 2), (2, 300, 7)] {
+        for (m, k, n) in [
+            (1, 1, 1),
+            (1, 5, 40),
+            (5, 3, 31),
+            (12, 7, 32),
+            (13, 2, 33),
+            (30, 9, 70),
+            (3, 0, 4),
+            (7, 300, 2),
+            (2, 300, 7),
+        ] {
             let (x, y) = (numbers(m * k), numbers(k * n));
             let a = Matrix::packed(&x, m, k);
             let turned_a = Matrix { row_step: 1, column_step: m as isize, ..a };

@@ -7,8 +7,8 @@ use crate::buffer::Buffer;
 use crate::kernels::dispatch::{widen, with_real};
 use crate::kernels::gather::gather;
 use crate::kernels::gemm::Gemm;
-use crate::layout::checked_len;
 use crate::kernels::vectors::{Instructions, Vectorised, widest};
+use crate::layout::checked_len;
 use crate::tensor::stored_bytes;
 use crate::{Dims, Element, ElementType, Tensor, TensorError};
 

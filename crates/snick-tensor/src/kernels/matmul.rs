@@ -7,8 +7,8 @@ use crate::kernels::broadcast::{Strided, broadcast_dims};
 use crate::kernels::dispatch::{widen, with_type};
 use crate::kernels::gemm::{Gemm, Left, Matrix, Right, gemm, narrow};
 use crate::kernels::vectors::Isa;
-use crate::memo::Purpose;
 use crate::layout::{checked_len, for_each_index};
+use crate::memo::Purpose;
 use crate::tensor::{filled, stored_bytes};
 use crate::{Dims, Element, Tensor, TensorError};
 

@@ -2,9 +2,9 @@
 
 use crate::buffer::Buffer;
 use crate::kernels::dispatch::{widen, widen_real, with_number, with_real};
+use crate::kernels::vectors::{Instructions, Vectorised, widest};
 use crate::kernels::window::{Window, WindowAxis};
 use crate::layout::checked_len;
-use crate::kernels::vectors::{Instructions, Vectorised, widest};
 use crate::tensor::{filled, stored_bytes};
 use crate::{Dims, ElementType, Tensor, TensorError};
 

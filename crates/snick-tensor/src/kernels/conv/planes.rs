@@ -78,7 +78,10 @@ impl Grid {
     /// Whether the one window covers the image, element by element.
     pub fn is_image(&self) -> bool {
         self.windows() == 1
-            && self.axes.iter().all(|a| a.kernel == a.size && a.before == 0 && (a.dilation == 1 || a.kernel == 1))
+            && self
+                .axes
+                .iter()
+                .all(|a| a.kernel == a.size && a.before == 0 && (a.dilation == 1 || a.kernel == 1))
     }
 }
 
@@ -148,9 +151,9 @@ impl<'a, T: Gemm> Planes<'a, T> {
             return Ok(Some(Planes { cuts, out: grid.out, data: PlaneData::Image(image) }));
         }
         let channels = image.len() / grid.area();
-        let planes = cuts.iter().try_fold(1usize, |size, cut| {
-            size.checked_mul(cut.remainders.len())?.checked_mul(cut.len)
-        });
+        let planes = cuts
+            .iter()
+            .try_fold(1usize, |size, cut| size.checked_mul(cut.remainders.len())?.checked_mul(cut.len));
         let most = MOST_ZEROS * (grid.area() + grid.windows());
         let Some(planes) = planes.filter(|&planes| planes <= most) else { return Ok(None) };
         let mut data = Buffer::any(channels * planes + SLACK)?;

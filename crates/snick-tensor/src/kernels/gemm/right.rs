@@ -42,14 +42,7 @@ impl<'a, T: Gemm> Right<'a, T> {
                 turn(panel, width, count, |c| (matrix.at(0, i * width + c), matrix.row_step), matrix.data);
             }
         }
-        Right {
-            data: &[],
-            starts: Vec::new(),
-            columns: matrix.columns,
-            width,
-            direct: 0,
-            packed,
-        }
+        Right { data: &[], starts: Vec::new(), columns: matrix.columns, width, direct: 0, packed }
     }
 
     /// Each row a run of `columns` elements of `data`, beginning anywhere: rows may overlap.
@@ -88,14 +81,7 @@ impl<'a, T: Gemm> Right<'a, T> {
             packed.extend_from_slice(&self.packed);
             packed
         };
-        Right {
-            data: &[],
-            starts: Vec::new(),
-            columns: self.columns,
-            width,
-            direct: 0,
-            packed,
-        }
+        Right { data: &[], starts: Vec::new(), columns: self.columns, width, direct: 0, packed }
     }
 
     pub fn columns(&self) -> usize {

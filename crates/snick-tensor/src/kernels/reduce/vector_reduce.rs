@@ -48,7 +48,14 @@ impl Vectorised for Block<'_> {
             Min => fold(from, to, f32::INFINITY, less, less, |m| m),
             Mean => fold(from, to, 0.0, |sum, x| sum + f64::from(x), add, |sum| (sum / count) as f32),
             L1 => fold(from, to, 0.0, |sum, x| sum + f64::from(x.abs()), add, |sum| sum as f32),
-            L2 => fold(from, to, 0.0, |sum, x| sum + f64::from(x) * f64::from(x), add, |sum: f64| sum.sqrt() as f32),
+            L2 => fold(
+                from,
+                to,
+                0.0,
+                |sum, x| sum + f64::from(x) * f64::from(x),
+                add,
+                |sum: f64| sum.sqrt() as f32,
+            ),
             _ => fold(from, to, 0.0, |sum, x| sum + f64::from(x), add, |sum| sum as f32),
         }
     }
