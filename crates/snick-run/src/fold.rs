@@ -43,7 +43,8 @@ pub(crate) fn fold(mut plan: Plan, graph: &Graph) -> Plan {
 fn fixed(graph: &Graph, step: &Step, known: &[Option<Tensor>]) -> Option<Vec<Tensor>> {
     let op = &graph.node(step.node).op;
     let values = match op {
-        Op::Const(_) => op.eval(&[]).ok()?,
+        // As large as all weights together, and what it was inferred from.
+        Op::Const(_) => return op.eval(&[]).ok(),
         Op::Parameter(_) | Op::Result(_) => return None,
         Op::ShapeOf(_) => static_shape(graph, step.node)?,
         _ if op.is_foldable() && !step.operands.is_empty() => {

@@ -3,6 +3,9 @@
 
 mod planes;
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
 use self::planes::{Grid, Planes};
@@ -57,83 +60,100 @@ pub fn group_convolution(input: &Tensor, filters: &Tensor, window: &Window) -> R
     let grid = Grid { axes, out };
     with_real!(NAME, input.element_type(), T => {
         let x = input.units::<T>();
-        let filters = filters.memoised(Purpose::Filters, || Filters::<T>::new(&filters))?;
         let mut values = Buffer::any(checked_len(&dims).unwrap_or(0))?;
         let (image, result) = (x.len() / batch, values.len() / batch);
+        let mut slide = Slide::<T> { grid, filters: &filters, rows: filters.units(), packed: None };
         for (image, out) in x.chunks_exact(image).zip(values.chunks_exact_mut(result)) {
-            filters.slide(&grid, image, out)?;
+            slide.over(image, out)?;
         }
         Tensor::from_buffer(T::TYPE, &dims, values)
     })?
     .cast(et)
 }
 
-/// Filters of all groups, as the left sides of products with what lies under them.
-struct Filters<T> {
-    /// Input channels of a group.
-    depth: usize,
-    groups: Vec<Left<T>>,
-    /// The filters, one a row, for images that they fit only a few times.
-    rows: Vec<T>,
+/// Filters `[groups, outputs, depth, kernel..]`, none of which is 0, on their way over images.
+struct Slide<'a, T: Gemm> {
+    grid: Grid,
+    filters: &'a Tensor,
+    /// The filters, one a row.
+    rows: Cow<'a, [T]>,
+    /// The filters of each group as the left side of a product with what lies under them, once they are needed.
+    packed: Option<Arc<Vec<Left<T>>>>,
 }
 
-impl<T: Gemm> Filters<T> {
-    /// Of `[groups, outputs, depth, kernel..]`, none of which is 0.
-    fn new(filters: &Tensor) -> Result<Self, TensorError> {
-        let [groups, outputs, depth, ..] = *filters.dims() else {
-            return Err(TensorError::mismatch("Convolution", filters.dims(), &[]));
-        };
-        let rows = filters.units::<T>().into_owned();
-        let length = rows.len() / (groups * outputs);
-        let isa = Isa::best();
-        let group = |rows| Left::pack(isa, &Matrix::packed(rows, outputs, length));
-        Ok(Filters { depth, groups: rows.chunks_exact(outputs * length).map(group).collect(), rows })
+impl<T: Gemm> Slide<'_, T> {
+    fn groups(&self) -> usize {
+        self.filters.dims()[0]
+    }
+
+    /// Filters of a group.
+    fn outputs(&self) -> usize {
+        self.filters.dims()[1]
+    }
+
+    /// Input channels of a group.
+    fn depth(&self) -> usize {
+        self.filters.dims()[2]
+    }
+
+    /// Elements of a filter.
+    fn length(&self) -> usize {
+        self.depth() * self.grid.taps()
     }
 
     /// The convolution of one image.
-    fn slide(&self, grid: &Grid, image: &[T], out: &mut [T]) -> Result<(), TensorError> {
-        let length = self.depth * grid.taps();
-        if is_narrow(grid.windows(), length) {
-            return self.patches(grid, grid.windows(), image, out);
+    fn over(&mut self, image: &[T], out: &mut [T]) -> Result<(), TensorError> {
+        let windows = self.grid.windows();
+        if is_narrow(windows, self.length()) {
+            return self.patches(windows, image, out);
         }
-        let Some(planes) = Planes::new(grid, image)? else {
+        let Some(planes) = Planes::new(&self.grid, image)? else {
             // A few windows at a time are always narrow.
-            return self.patches(grid, 2, image, out);
+            return self.patches(2, image, out);
         };
+        let filters = self.packed()?;
         let isa = Isa::best();
-        let result = out.len() / self.groups.len();
+        let result = out.len() / self.groups();
         let group = |(g, (left, out)): (usize, (&Left<T>, &mut [T]))| {
-            let channels = g * self.depth..(g + 1) * self.depth;
+            let channels = g * self.depth()..(g + 1) * self.depth();
             let right = Right::of_runs(isa, planes.data(), planes.starts(channels), planes.positions());
-            product(left, &right, out, grid.windows(), |row, _, first, values| {
-                planes.place(row, first, values)
-            });
+            product(left, &right, out, windows, |row, _, first, values| planes.place(row, first, values));
         };
-        if is_shared() && self.groups.len() > 1 {
-            self.groups.par_iter().zip(out.par_chunks_exact_mut(result)).enumerate().for_each(group);
+        if is_shared() && filters.len() > 1 {
+            filters.par_iter().zip(out.par_chunks_exact_mut(result)).enumerate().for_each(group);
         } else {
-            self.groups.iter().zip(out.chunks_exact_mut(result)).enumerate().for_each(group);
+            filters.iter().zip(out.chunks_exact_mut(result)).enumerate().for_each(group);
         }
         Ok(())
     }
 
+    fn packed(&mut self) -> Result<Arc<Vec<Left<T>>>, TensorError> {
+        if let Some(packed) = &self.packed {
+            return Ok(packed.clone());
+        }
+        let (outputs, length) = (self.outputs(), self.length());
+        let group = |rows| Left::pack(Isa::best(), &Matrix::packed(rows, outputs, length));
+        let pack = || Ok(self.rows.chunks_exact(outputs * length).map(group).collect());
+        let packed = self.filters.memoised(Purpose::Filters, pack)?;
+        Ok(self.packed.insert(packed).clone())
+    }
+
     /// The convolution of some windows at a time: what lies under each is one column.
-    fn patches(&self, grid: &Grid, at_once: usize, image: &[T], out: &mut [T]) -> Result<(), TensorError> {
-        let (windows, length) = (grid.windows(), self.depth * grid.taps());
-        let outputs = self.rows.len() / length / self.groups.len();
+    fn patches(&self, at_once: usize, image: &[T], out: &mut [T]) -> Result<(), TensorError> {
+        let (windows, length, outputs) = (self.grid.windows(), self.length(), self.outputs());
         let mut patches = filled(at_once * length, T::default())?;
         let mut part = filled(at_once * outputs, T::default())?;
         let filters = self.rows.chunks_exact(outputs * length);
         for (g, (filters, out)) in filters.zip(out.chunks_exact_mut(outputs * windows)).enumerate() {
-            let image = &image[g * self.depth * grid.area()..];
+            let image = &image[g * self.depth() * self.grid.area()..];
             for first in (0..windows).step_by(at_once) {
                 let count = at_once.min(windows - first);
                 let patches = &mut patches[..count * length];
-                if grid.is_image() {
+                if self.grid.is_image() {
                     patches.copy_from_slice(&image[..length]);
                 } else {
                     for (i, patch) in patches.chunks_exact_mut(length).enumerate() {
-                        grid.under(first + i, image, patch);
+                        self.grid.under(first + i, image, patch);
                     }
                 }
                 let columns = Matrix::packed(patches, count, length).turned();

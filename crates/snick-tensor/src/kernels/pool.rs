@@ -21,12 +21,13 @@ pub fn max_pool(
     outputs: &[usize],
 ) -> Result<Tensor, TensorError> {
     let walk = Walk::new("MaxPool", input, kernel, window, outputs)?;
-    if input.element_type() == ElementType::F32 && walk.has_small_windows() {
+    let [wide] = widen([input])?;
+    if wide.element_type() == ElementType::F32 && walk.has_small_windows() {
         let greater = |m: f32, x: f32| if m < x { x } else { m };
-        let values = walk.by_lines(&input.units::<f32>(), f32::NEG_INFINITY, greater)?;
+        let values = walk.by_lines(&wide.units::<f32>(), f32::NEG_INFINITY, greater)?;
         // A window without elements, and one of infinities, are told apart below.
         if !values.contains(&f32::NEG_INFINITY) {
-            return Tensor::from_buffer(ElementType::F32, &walk.dims, values);
+            return Tensor::from_buffer(ElementType::F32, &walk.dims, values)?.cast(input.element_type());
         }
     }
     Ok(max_pool_indices(input, kernel, window, outputs, 0)?.0)

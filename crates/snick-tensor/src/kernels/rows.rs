@@ -69,7 +69,8 @@ impl Blocks {
         let chosen: Dims = (0..dims.len()).filter(matters).collect();
         let (first, end) = match (chosen.first(), chosen.last()) {
             (Some(&first), Some(&last)) => (first, last + 1),
-            _ => (dims.len(), dims.len()),
+            // Every element is alone: all of them are one line.
+            _ => (0, 0),
         };
         let together = (first..end).all(|axis| dims[axis] == 1 || axes.contains(&axis));
         if !together || tensor.is_empty() {
