@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use self::planes::{Grid, Planes};
 use crate::buffer::Buffer;
 use crate::kernels::dispatch::{widen_real, with_real};
-use crate::kernels::gemm::{Gemm, Left, Matrix, Right, is_narrow, is_shared, narrow, product};
+use crate::kernels::gemm::{Gemm, Left, Matrix, Right, gemm, is_shared, narrow, product};
 use crate::kernels::vectors::Isa;
 use crate::kernels::window::{Window, WindowAxis};
 use crate::layout::checked_len;
@@ -61,15 +61,17 @@ pub fn group_convolution(input: &Tensor, filters: &Tensor, window: &Window) -> R
     with_real!(NAME, input.element_type(), T => {
         let x = input.units::<T>();
         let mut values = Buffer::any(checked_len(&dims).unwrap_or(0))?;
-        let (image, result) = (x.len() / batch, values.len() / batch);
-        let mut slide = Slide::<T> { grid, filters: &filters, rows: filters.units(), packed: None };
-        for (image, out) in x.chunks_exact(image).zip(values.chunks_exact_mut(result)) {
-            slide.over(image, out)?;
-        }
+        Slide::<T> { grid, filters: &filters, rows: filters.units(), packed: None }.over(&x, &mut values)?;
         Tensor::from_buffer(T::TYPE, &dims, values)
     })?
     .cast(et)
 }
+
+/// Up to so many windows what lies under each is gathered; the runs of memory that planes give are too short then.
+const FEW_WINDOWS: usize = 8;
+
+/// Windows gathered at a time.
+const AT_ONCE: usize = 64;
 
 /// Filters `[groups, outputs, depth, kernel..]`, none of which is 0, on their way over images.
 struct Slide<'a, T: Gemm> {
@@ -101,18 +103,28 @@ impl<T: Gemm> Slide<'_, T> {
         self.depth() * self.grid.taps()
     }
 
-    /// The convolution of one image.
-    fn over(&mut self, image: &[T], out: &mut [T]) -> Result<(), TensorError> {
+    /// The convolution of all images.
+    fn over(&mut self, images: &[T], out: &mut [T]) -> Result<(), TensorError> {
         let windows = self.grid.windows();
-        if is_narrow(windows, self.length()) {
-            return self.patches(windows, image, out);
+        if windows <= FEW_WINDOWS {
+            return self.patches(images, out);
         }
-        let Some(planes) = Planes::new(&self.grid, image)? else {
-            // A few windows at a time are always narrow.
-            return self.patches(2, image, out);
-        };
+        let image = self.groups() * self.depth() * self.grid.area();
+        let result = self.groups() * self.outputs() * windows;
+        for (image, out) in images.chunks_exact(image).zip(out.chunks_exact_mut(result)) {
+            let Some(planes) = Planes::new(&self.grid, image)? else {
+                // What is said of the one image is said of all.
+                return self.patches(images, out);
+            };
+            self.planes(&planes, out)?;
+        }
+        Ok(())
+    }
+
+    /// The convolution of an image that is cut into planes.
+    fn planes(&mut self, planes: &Planes<T>, out: &mut [T]) -> Result<(), TensorError> {
         let filters = self.packed()?;
-        let isa = Isa::best();
+        let (isa, windows) = (Isa::best(), self.grid.windows());
         let result = out.len() / self.groups();
         let group = |(g, (left, out)): (usize, (&Left<T>, &mut [T]))| {
             let channels = g * self.depth()..(g + 1) * self.depth();
@@ -138,30 +150,36 @@ impl<T: Gemm> Slide<'_, T> {
         Ok(self.packed.insert(packed).clone())
     }
 
-    /// The convolution of some windows at a time: what lies under each is one column.
-    fn patches(&self, at_once: usize, image: &[T], out: &mut [T]) -> Result<(), TensorError> {
+    /// The convolution of some windows at a time, of one image or of several: what lies under each is one column.
+    fn patches(&mut self, images: &[T], out: &mut [T]) -> Result<(), TensorError> {
         let (windows, length, outputs) = (self.grid.windows(), self.length(), self.outputs());
-        let mut patches = filled(at_once * length, T::default())?;
-        let mut part = filled(at_once * outputs, T::default())?;
-        let filters = self.rows.chunks_exact(outputs * length);
-        for (g, (filters, out)) in filters.zip(out.chunks_exact_mut(outputs * windows)).enumerate() {
-            let image = &image[g * self.depth() * self.grid.area()..];
-            for first in (0..windows).step_by(at_once) {
-                let count = at_once.min(windows - first);
+        let channels = self.depth() * self.grid.area();
+        let all = out.len() / (self.groups() * outputs);
+        let mut patches = filled(AT_ONCE.min(all) * length, T::default())?;
+        let mut part = filled(AT_ONCE.min(all) * outputs, T::default())?;
+        for g in 0..self.groups() {
+            for first in (0..all).step_by(AT_ONCE) {
+                let count = AT_ONCE.min(all - first);
                 let patches = &mut patches[..count * length];
-                if self.grid.is_image() {
-                    patches.copy_from_slice(&image[..length]);
-                } else {
-                    for (i, patch) in patches.chunks_exact_mut(length).enumerate() {
-                        self.grid.under(first + i, image, patch);
+                for (i, patch) in patches.chunks_exact_mut(length).enumerate() {
+                    let (n, window) = ((first + i) / windows, (first + i) % windows);
+                    let image = &images[(n * self.groups() + g) * channels..][..channels];
+                    match self.grid.is_image() {
+                        true => patch.copy_from_slice(image),
+                        false => self.grid.under(window, image, patch),
                     }
                 }
                 let columns = Matrix::packed(patches, count, length).turned();
+                let filters = &self.rows[g * outputs * length..][..outputs * length];
                 let part = &mut part[..count * outputs];
-                let is_done = narrow(&Matrix::packed(filters, outputs, length), &columns, part);
-                debug_assert!(is_done, "packed rows and few columns");
-                for (out, part) in out.chunks_exact_mut(windows).zip(part.chunks_exact(count)) {
-                    out[first..first + count].copy_from_slice(part);
+                if !narrow(&Matrix::packed(filters, outputs, length), &columns, part) {
+                    gemm(&self.packed()?[g], &Right::new(Isa::best(), &columns), part);
+                }
+                for (o, part) in part.chunks_exact(count).enumerate() {
+                    for (i, &x) in part.iter().enumerate() {
+                        let (n, window) = ((first + i) / windows, (first + i) % windows);
+                        out[((n * self.groups() + g) * outputs + o) * windows + window] = x;
+                    }
                 }
             }
         }

@@ -11,7 +11,7 @@ mod right;
 mod tile;
 
 pub(crate) use left::Left;
-pub(crate) use narrow::{is_narrow, narrow};
+pub(crate) use narrow::narrow;
 pub(crate) use right::Right;
 
 use rayon::prelude::*;
@@ -178,7 +178,7 @@ mod tests {
             let turned_a = Matrix { row_step: 1, column_step: m as isize, ..a };
             let b = Matrix::packed(&y, k, n);
             let turned_b = Matrix { row_step: 1, column_step: k as isize, ..b };
-            let back = (k * n).checked_sub(1).unwrap_or(0);
+            let back = (k * n).saturating_sub(1);
             let reversed = Matrix { start: back, row_step: -(n as isize), column_step: -1, ..b };
             for a in [a, turned_a] {
                 for b in [b, turned_b, reversed] {

@@ -53,7 +53,7 @@ pub(crate) fn tanh<I: Instructions>(x: f32) -> f32 {
     let size = x.abs();
     let limit = 1.0 - 2.0 / (exp::<I>(2.0 * size) + 1.0);
     let square = x * x;
-    let series = [-0.333_332_82, 0.133_314_42, -5.373_971_6e-2, 2.063_908_9e-2, -5.704_988_7e-3];
+    let series = [-0.333_332_8, 0.133_314_42, -0.053_739_715, 0.020_639_09, -0.005_704_988_7];
     let series = polynomial::<I, 5>(square, series) * square;
     if size < SERIES_BELOW { multiply_add::<I>(series, x, x) } else { limit.copysign(x) }
 }
@@ -74,8 +74,15 @@ pub(crate) fn erf<I: Instructions>(x: f32) -> f32 {
     const LIMIT: f32 = 4.0;
     let size = x.abs();
     let square = x * x;
-    let series =
-        [1.128_379_2, -0.376_126_35, 0.112_837, -2.685_964_7e-2, 5.201_591_6e-3, -8.148_506e-4, 8.392_696e-5];
+    let series = [
+        std::f32::consts::FRAC_2_SQRT_PI,
+        -0.376_126_35,
+        0.112_837,
+        -2.685_964_7e-2,
+        5.201_591_6e-3,
+        -8.148_506e-4,
+        8.392_696e-5,
+    ];
     let series = polynomial::<I, 7>(square, series);
     // The logarithm of what is missing to 1.
     let missing = [
@@ -85,7 +92,7 @@ pub(crate) fn erf<I: Instructions>(x: f32) -> f32 {
         0.109_974_05,
         -2.636_238e-2,
         4.739_417_5e-3,
-        -5.926_017_2e-4,
+        -5.926_017e-4,
         4.557_118_5e-5,
         -1.613_102e-6,
     ];

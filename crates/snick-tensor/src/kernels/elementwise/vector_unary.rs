@@ -19,6 +19,7 @@ struct Apply<'a> {
 impl Vectorised for Apply<'_> {
     type Output = bool;
 
+    #[allow(clippy::manual_clamp, reason = "`clamp` keeps what is not a number, `max` does not")]
     #[inline(always)]
     fn run<I: Instructions>(self) -> bool {
         let Self { op, from, to } = self;

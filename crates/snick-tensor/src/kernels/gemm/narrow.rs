@@ -5,7 +5,7 @@ use crate::kernels::vectors::{Instructions, Vector, Vectorised, widest};
 
 /// Whether a product with `few` rows, or columns, is narrow. Each element costs some time of its own, which only long
 /// sums are worth.
-pub(crate) fn is_narrow(few: usize, depth: usize) -> bool {
+fn is_narrow(few: usize, depth: usize) -> bool {
     few <= 2 || (few <= 8 && depth >= 256)
 }
 
