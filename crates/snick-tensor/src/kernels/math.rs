@@ -53,7 +53,7 @@ pub(crate) fn tanh<I: Instructions>(x: f32) -> f32 {
     let size = x.abs();
     let limit = 1.0 - 2.0 / (exp::<I>(2.0 * size) + 1.0);
     let square = x * x;
-    let series = [-0.333_332_8, 0.133_314_42, -0.053_739_715, 0.020_639_09, -0.005_704_988_7];
+    let series = [-0.333_332_8, 0.133_314_42, -0.053_739_715, 0.020_639_088, -0.005_704_988_7];
     let series = polynomial::<I, 5>(square, series) * square;
     if size < SERIES_BELOW { multiply_add::<I>(series, x, x) } else { limit.copysign(x) }
 }
