@@ -7,9 +7,14 @@ use snick_tensor::{ElementType, Tensor};
 
 use crate::plan::{Plan, Step};
 
-/// The declared type of every slot that holds a half; empty for a graph without halves, or of which some types are
-/// not known.
-pub(crate) struct Halves(Vec<Option<ElementType>>);
+/// What is a half in a run; nothing for a graph without halves, or of which some types are not known.
+#[derive(Default)]
+pub(crate) struct Halves {
+    /// The declared type of every slot that holds a half.
+    declared: Vec<Option<ElementType>>,
+    /// Constants of halves as f32, by their number.
+    widened: Vec<Option<Tensor>>,
+}
 
 fn is_half(element_type: ElementType) -> bool {
     matches!(element_type, ElementType::F16 | ElementType::BF16)
@@ -34,6 +39,11 @@ fn moves(op: &Op) -> bool {
     )
 }
 
+/// Whether an op hands values on, to bodies, to variables or out of the run.
+fn hands_on(op: &Op) -> bool {
+    matches!(op, Op::Result(_) | Op::SubGraph(_) | Op::ReadValue(_) | Op::Assign(_))
+}
+
 impl Halves {
     /// Looks at all facts of a graph.
     pub(crate) fn of(graph: &Graph, plan: &Plan) -> Self {
@@ -42,16 +52,30 @@ impl Halves {
             let outs = &graph.node(step.node).outs;
             for (slot, out) in declared.iter_mut().skip(step.first).zip(outs) {
                 match out.fact.element_type {
-                    ElementType::Dynamic => return Self(Vec::new()),
+                    ElementType::Dynamic => return Self::default(),
                     element_type => *slot = Some(element_type).filter(|&et| is_half(et)),
                 }
             }
         }
-        Self(if declared.iter().any(Option::is_some) { declared } else { Vec::new() })
+        let widen = |constant: &Tensor| {
+            let wide = is_half(constant.element_type()).then(|| constant.cast(ElementType::F32));
+            wide.and_then(Result::ok)
+        };
+        let widened: Vec<Option<Tensor>> = plan.constants.iter().map(widen).collect();
+        match declared.iter().any(Option::is_some) || widened.iter().any(Option::is_some) {
+            true => Self { declared, widened },
+            false => Self::default(),
+        }
     }
 
     fn declared(&self, slot: usize) -> Option<ElementType> {
-        self.0.get(slot).copied().flatten()
+        self.declared.get(slot).copied().flatten()
+    }
+
+    /// What an op reads of a constant, as of a slot.
+    pub(crate) fn constant(&self, op: &Op, number: usize, plan: &Plan) -> Tensor {
+        let widened = self.widened.get(number).and_then(Option::as_ref);
+        widened.filter(|_| !hands_on(op)).unwrap_or(&plan.constants[number]).clone()
     }
 
     /// What an op reads of a slot: halves as f32. An op that hands values on, to bodies, to variables or out of the
@@ -62,15 +86,14 @@ impl Halves {
         if moves(op) {
             return Ok(tensor);
         }
-        let hands_on = matches!(op, Op::Result(_) | Op::SubGraph(_) | Op::ReadValue(_) | Op::Assign(_));
-        Ok(tensor.cast(if hands_on { declared } else { ElementType::F32 })?)
+        Ok(tensor.cast(if hands_on(op) { declared } else { ElementType::F32 })?)
     }
 
     /// What an op computes of what it reads. One that would only round to halves does not.
     pub(crate) fn evaluate(&self, op: &Op, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         match (op, inputs) {
             (Op::Convert(Convert { destination_type }), [input])
-                if is_half(*destination_type) && !self.0.is_empty() =>
+                if is_half(*destination_type) && !self.declared.is_empty() =>
             {
                 Ok(vec![input.cast(ElementType::F32)?])
             }

@@ -227,3 +227,26 @@ fn nothing_half_written_is_left() {
     }
     std::fs::remove_dir_all(folder).unwrap();
 }
+
+#[test]
+fn inner_values_are_written_and_compared() {
+    let folder = scratch("dump");
+    let run = |args: &[&str]| {
+        let path = model("slice8_01_basic");
+        let args = [&["run", path.as_str()], args].concat();
+        let program = env!("CARGO_BIN_EXE_snick");
+        Command::new(program).args(args).current_dir(&folder).env("NO_COLOR", "1").output().unwrap()
+    };
+    let layers = text(&snick(&["infer", &model("slice8_01_basic"), "--format", "json"]).stdout);
+    assert!(layers.contains("\"data\""), "{layers}");
+    let one = run(&["--dump", "data", "-o", "one.npz"]);
+    assert_eq!(one.status.code(), Some(0), "{}", text(&one.stderr));
+    assert!(folder.join("data.npy").exists());
+    let two = run(&["--threads", "2", "--compare", "one.npz", "--rtol", "0", "--atol", "0"]);
+    assert_eq!(two.status.code(), Some(0), "{}{}", text(&two.stdout), text(&two.stderr));
+    let missing = run(&["--dump", "nothing"]);
+    assert_eq!(missing.status.code(), Some(2));
+    assert!(text(&missing.stderr).contains("there is no such layer"));
+    let other = run(&["--seed", "7", "--compare", "one.npz"]);
+    assert_eq!(other.status.code(), Some(1), "{}", text(&other.stdout));
+}

@@ -3,11 +3,14 @@
 //! Every mode is separable: along one axis, each output element is a weighted sum of a few input
 //! elements, its taps. Nearest is a gather.
 
+use crate::buffer::Buffer;
 use crate::kernels::dispatch::{widen, with_real};
 use crate::kernels::gather::gather;
+use crate::kernels::gemm::Gemm;
+use crate::kernels::vectors::{Instructions, Vectorised, widest};
 use crate::layout::checked_len;
-use crate::tensor::{filled, stored_bytes};
-use crate::{Dims, ElementType, Tensor, TensorError};
+use crate::tensor::stored_bytes;
+use crate::{Dims, Element, ElementType, Tensor, TensorError};
 
 const NAME: &str = "Interpolate";
 
@@ -282,23 +285,50 @@ fn resample(input: &Tensor, axis: usize, line: &Line, how: &Interpolate) -> Resu
     stored_bytes(input.element_type(), &dims)?;
     with_real!(NAME, input.element_type(), T => {
         let values = input.units::<T>();
-        let mut out = filled(checked_len(&dims).unwrap_or(0), T::default())?;
+        let mut out = Buffer::any(checked_len(&dims).unwrap_or(0))?;
         if !out.is_empty() {
             let inner: usize = dims[axis + 1..].iter().product();
-            let slabs = values.chunks_exact(line.input * inner);
             let taps: Vec<Taps> = (0..line.output).map(|x| line.taps(x, how)).collect();
-            for (slab, out) in slabs.zip(out.chunks_exact_mut(line.output * inner)) {
-                for (row, taps) in out.chunks_exact_mut(inner).zip(&taps) {
-                    for &(from, weight) in taps {
-                        let weight = T::from(weight);
-                        let source = &slab[from * inner..][..inner];
-                        row.iter_mut().zip(source).for_each(|(to, &x)| *to += weight * x);
-                    }
+            widest(Resample { values: &values, line: line.input * inner, inner, taps: &taps, out: &mut out });
+        }
+        Tensor::from_buffer(T::TYPE, &dims, out)
+    })
+}
+
+/// One axis of all lines.
+struct Resample<'a, T> {
+    values: &'a [T],
+    /// Elements of a slab of the input.
+    line: usize,
+    inner: usize,
+    taps: &'a [Taps],
+    out: &'a mut [T],
+}
+
+impl<T: Gemm + From<f32>> Vectorised for Resample<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Instructions>(self) {
+        let Self { values, line, inner, taps, out } = self;
+        for (slab, out) in values.chunks_exact(line).zip(out.chunks_exact_mut(taps.len() * inner)) {
+            if inner == 1 {
+                for (to, taps) in out.iter_mut().zip(taps) {
+                    let products = taps.iter().map(|&(from, weight)| T::from(weight) * slab[from]);
+                    *to = products.fold(T::default(), |sum, x| sum + x);
+                }
+                continue;
+            }
+            for (row, taps) in out.chunks_exact_mut(inner).zip(taps) {
+                row.fill(T::default());
+                for &(from, weight) in taps {
+                    let weight = T::from(weight);
+                    let source = &slab[from * inner..][..inner];
+                    row.iter_mut().zip(source).for_each(|(to, &x)| *to = *to + weight * x);
                 }
             }
         }
-        Tensor::from_vec(&dims, out)
-    })
+    }
 }
 
 #[cfg(test)]

@@ -59,7 +59,7 @@ pub fn verify(
 ) -> Result<Verdict, Failure> {
     let (old, new) =
         (Session::new(before).map_err(Failure::Layer)?, Session::new(after).map_err(Failure::Layer)?);
-    let how = Options { keep_going: true, check_facts: false };
+    let how = Options { keep_going: true, ..Options::default() };
     let tried = if has_open_dims(before) { &TRIED[..] } else { &TRIED[..1] };
     let mut compared = vec![false; before.results().count()];
     let mut causes = Vec::new();

@@ -187,6 +187,15 @@ impl OpDef for Pool {
             }
         })
     }
+
+    fn trimmed(&self, is_read: &[bool]) -> Option<Self> {
+        match (&self.kind, is_read) {
+            (PoolKind::Max { indices: Some(_) }, [_, false]) => {
+                Some(Self { kind: PoolKind::Max { indices: None }, ..self.clone() })
+            }
+            _ => None,
+        }
+    }
 }
 
 /// Padding to the end of the last window: what it has beyond the padding counts as zeros, too.
