@@ -43,12 +43,18 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     let mut model = model::load(&options.model, console)?;
     let mut errors = model.infer();
     let before = options.verify.then(|| model.graph.clone());
-    let how = snick_pass::Options { stop_after: options.stop_after, passes: options.passes.clone() };
+    let how = snick_pass::Options {
+        stop_after: options.stop_after,
+        passes: options.passes.clone(),
+        check: options.verify.then_some(0),
+    };
     let report = snick_pass::canonicalise(&mut model.graph, &how).map_err(Failure::usage)?;
     errors.extend(report.errors.iter().cloned());
     errors.iter().for_each(|error| console.located(error));
+    report.refuted.iter().for_each(|refuted| console.note(&refuted.report));
     let verdict = match &before {
-        Some(before) => Some(verify(before, &model.graph, &options.feed, console)?),
+        Some(_) if !report.refuted.is_empty() => Some(Verdict::Different),
+        Some(before) => Some(verify(before, &model.graph, report.may_round(), &options.feed, console)?),
         None => None,
     };
     if let Some(output) = &options.output {

@@ -11,7 +11,7 @@ use crate::attrs::missing;
 use crate::{Arity, AttrValue, Attrs, Fact, Facts, Infer, Op, OpDef, OpError, OpName, RawNode};
 
 /// A number of a slice: written in it, or read from an operand, a scalar integer input.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Part {
     /// The number.
     Static(i64),
@@ -20,7 +20,7 @@ pub enum Part {
 }
 
 /// One sliced axis.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Axis {
     /// Which axis.
     pub axis: usize,
@@ -36,7 +36,7 @@ pub struct Axis {
 /// `len`, `step`.
 ///
 /// Axes ascend and none is known to be whole. Static parts are normal: `len <= 1` has step 1, `len = 0` start 0.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Slice {
     /// The sliced axes, ascending.
     pub axes: SmallVec<[Axis; 2]>,

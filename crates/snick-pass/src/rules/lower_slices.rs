@@ -3,8 +3,8 @@
 use snick_ir::rewrite::{Lowered, Patch, Rule};
 use snick_ir::{Op, OpError};
 
-/// The one rule of the pass.
-pub const LOWER_SLICES: Rule = Rule { name: "lower-slices", apply };
+/// Asks the op how it lowers.
+pub(crate) const RULE: Rule = Rule::exact("lower-slices", apply);
 
 /// Whether the op only selects elements by position, in a way that the primitive can say.
 pub fn is_slice_like(op: &Op) -> bool {
