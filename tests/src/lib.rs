@@ -8,6 +8,7 @@ mod expect;
 mod files;
 mod json;
 mod ops;
+mod random_graphs;
 mod slices;
 mod stages;
 mod tidy;

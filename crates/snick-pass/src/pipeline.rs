@@ -101,7 +101,7 @@ impl Options {
 /// What canonicalisation did.
 #[derive(Clone, Default, Debug)]
 pub struct Report {
-    /// Slice-like layers as read.
+    /// Slice-like layers as read: those of the slice family, and others that turned out to be slices.
     pub slice_like_before: usize,
     /// `slice` primitives now.
     pub slice_after: usize,
@@ -128,7 +128,7 @@ impl Report {
 
     fn add(&mut self, trace: Trace) {
         self.applied.extend(trace.applied);
-        self.left.extend(trace.left);
+        self.left.extend(trace.left.into_iter().filter(|left| left.rule == lower_slices::RULE.name));
         self.errors.extend(trace.errors);
         self.refuted.extend(trace.refuted);
     }
@@ -160,6 +160,9 @@ pub fn canonicalise(graph: &mut Graph, options: &Options) -> Result<Report, Unkn
     let mut report = Report { slice_like_before: count(graph, &is_slice_like), ..Report::default() };
     let mut checker = options.check.map(Checker::new);
     canonicalise_graph(graph, &passes, rounds, options.stop_after, &mut checker, &mut report);
+    let others =
+        |applied: &&Applied| applied.rule == lower_slices::RULE.name && !lower_slices::is_family(&applied.op);
+    report.slice_like_before += report.applied.iter().filter(others).count();
     report.slice_after = count(graph, &|op| matches!(op, Op::Slice(_)) && op.dialect() == Dialect::Snick);
     if let Some(checker) = checker {
         (report.checked, report.unchecked) = (checker.checked(), checker.unchecked());

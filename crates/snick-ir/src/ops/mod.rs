@@ -87,11 +87,12 @@ pub mod movement {
 
 /// The slice family: the primitive and what lowers to it.
 pub mod slice {
-    mod clamp;
+    pub(crate) mod clamp;
     mod notation;
     mod open_axes;
+    pub(crate) mod picks;
     pub mod primitive;
-    mod range;
+    pub(crate) mod range;
     mod scalar;
     pub mod slice8;
     pub mod split;

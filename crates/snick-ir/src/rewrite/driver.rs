@@ -20,6 +20,8 @@ pub struct Applied {
 /// A layer that a rule had to leave.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Left {
+    /// The rule.
+    pub rule: &'static str,
     /// The layer.
     pub layer: Arc<str>,
     /// Its operation type.
@@ -134,7 +136,10 @@ pub fn apply(graph: &mut Graph, rules: &[Rule], mut how: How) -> Trace {
                 }
                 Verdict::Stay(reason) => {
                     patch.undo();
-                    left.insert(id, Left { layer: applied.layer, op: applied.op, reason });
+                    left.insert(
+                        id,
+                        Left { rule: applied.rule, layer: applied.layer, op: applied.op, reason },
+                    );
                 }
                 Verdict::Fail(error) => {
                     patch.undo();
@@ -216,8 +221,8 @@ fn judge(
         Ok(Lowered::Keep) => return Verdict::Stay(String::new()),
         Err(error) => return Verdict::Fail(error),
     };
-    if let Some(error) = refused(patch, &values) {
-        return Verdict::Fail(error);
+    if let Some((error, is_wrong)) = refused(patch, &values) {
+        return if is_wrong { Verdict::Fail(error) } else { Verdict::Stay(error.to_string()) };
     }
     let proposal =
         Proposal { graph: patch.graph, rule, root: patch.root, values: &values, added: &patch.added };
@@ -227,8 +232,9 @@ fn judge(
     }
 }
 
-/// Why a replacement must not land: some new fact does not refine the old one.
-fn refused(patch: &Patch, values: &[Option<Value>]) -> Option<OpError> {
+/// Why a replacement must not land: some new fact does not refine the old one. It may say less, which is no mistake of
+/// the rule, or something else, which is.
+fn refused(patch: &Patch, values: &[Option<Value>]) -> Option<(OpError, bool)> {
     let symbols = patch.graph.symbols();
     for (port, &value) in (0..).zip(values) {
         let Some(value) = value else { continue };
@@ -237,7 +243,8 @@ fn refused(patch: &Patch, values: &[Option<Value>]) -> Option<OpError> {
         if !new.is_some_and(|new| new.refines(old, symbols)) {
             let text = |f: &Fact| format!("{}{}", f.element_type, f.shape.display_symbolic(symbols));
             let got = new.map_or("nothing".to_string(), text);
-            return Some(OpError::mismatch(format!("the replacement of output {port}"), got, text(old)));
+            let error = OpError::mismatch(format!("the replacement of output {port}"), got, text(old));
+            return Some((error, !new.is_some_and(|new| new.agrees(old, symbols))));
         }
     }
     None

@@ -19,8 +19,9 @@ pub(super) struct Region {
 }
 
 impl Region {
-    /// The region of a replacement; `None` where old and new meet only beyond [`MAX_NODES`].
-    pub(super) fn of(proposal: &Proposal) -> Option<Self> {
+    /// The region of a replacement; `None` where old and new meet only beyond [`MAX_NODES`]. Values that are given to
+    /// it may follow one from the other; in the `wide` region that is not so, as far as it can be seen.
+    pub(super) fn of(proposal: &Proposal, wide: bool) -> Option<Self> {
         let graph = proposal.graph;
         let replaced = (0..).zip(proposal.values).filter(|(_, new)| new.is_some());
         let old: Vec<Value> = replaced.map(|(port, _)| Value { node: proposal.root, port }).collect();
@@ -37,7 +38,14 @@ impl Region {
             let needs_more = !strange.is_empty();
             strange.retain(|&value| can_open(graph, value));
             if !needs_more || (strange.is_empty() && missing.is_empty()) {
-                let leaves = before.union(&after).copied().collect();
+                let leaves: Vec<Value> = before.union(&after).copied().collect();
+                let follows = |&value: &Value| can_open(graph, value) && follows_from(graph, value, &leaves);
+                let inner: Vec<NodeId> =
+                    leaves.iter().filter(|value| wide && follows(value)).map(|value| value.node).collect();
+                if !inner.is_empty() {
+                    nodes.extend(inner);
+                    continue;
+                }
                 let old = in_order(graph, &nodes, proposal.root);
                 return Some(Self { nodes, leaves, old });
             }
@@ -65,6 +73,21 @@ fn leaves(graph: &Graph, nodes: &BTreeSet<NodeId>, values: &[Value]) -> BTreeSet
         }
     }
     leaves
+}
+
+/// Whether a value is computed from one of the others, as far as [`MAX_NODES`] layers show.
+fn follows_from(graph: &Graph, value: Value, others: &[Value]) -> bool {
+    let mut seen = BTreeSet::new();
+    let mut todo = vec![value];
+    while let Some(next) = todo.pop() {
+        if next != value && others.contains(&next) {
+            return true;
+        }
+        if seen.len() < MAX_NODES && seen.insert(next.node) {
+            todo.extend(graph.inputs(next.node).into_iter().flatten());
+        }
+    }
+    false
 }
 
 /// Whether the elements of a value follow from sizes.

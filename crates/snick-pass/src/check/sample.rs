@@ -77,7 +77,12 @@ impl<'a> Samples<'a> {
 
     /// A tensor as the fact says; `None` where that cannot be with these sizes, or is too large.
     fn tensor(&mut self, fact: &Fact, symbols: &HashMap<SymbolId, i64>, room: usize) -> Option<Tensor> {
-        let value = |expr: &SymExpr| self.graph.symbols().eval(expr, &|symbol| symbols.get(&symbol).copied());
+        // Sizes that inference excludes, by what layers further on demand, are no case to try.
+        let table = self.graph.symbols();
+        let value = |expr: &SymExpr| {
+            let value = table.eval(expr, &|symbol| symbols.get(&symbol).copied());
+            value.filter(|&value| table.interval(expr).contains(value))
+        };
         let dims = fact.shape.dims()?.iter().map(|dim| usize::try_from(value(dim)?).ok());
         let dims = dims.collect::<Option<Vec<usize>>>()?;
         let count = dims.iter().try_fold(1usize, |count, &dim| count.checked_mul(dim))?;

@@ -12,6 +12,8 @@ pub(crate) const RULE: Rule = Rule::exact("drop-identities", apply);
 fn apply(patch: &mut Patch) -> Result<Lowered, OpError> {
     let is_identity = match &patch.node().op {
         Op::Identity(_) => true,
+        Op::DepthSpace(op) => op.block_size == 1,
+        Op::ShuffleChannels(op) => op.group == 1,
         Op::Concat(_) => patch.optional(1).is_none(),
         Op::Slice(slice) => match Selection::of(&patch.node().op) {
             Some(selection) if slice.axes.is_empty() || same_shape(patch)? => {
