@@ -8,6 +8,9 @@ use snick_ir::{Graph, NodeId, Op, Value};
 /// So many layers are opened at most.
 const MAX_NODES: usize = 96;
 
+/// So many layers before are added to a wide region.
+const MORE: usize = 2;
+
 /// Old and new layers, and the values that they read.
 pub(super) struct Region {
     /// The layers to execute.
@@ -20,7 +23,8 @@ pub(super) struct Region {
 
 impl Region {
     /// The region of a replacement; `None` where old and new meet only beyond [`MAX_NODES`]. Values that are given to
-    /// it may follow one from the other; in the `wide` region that is not so, as far as it can be seen.
+    /// it may follow one from the other, or have more in common than their facts say; the `wide` region holds some more
+    /// layers before, and everything that leads from one such value to another, as far as it can be seen.
     pub(super) fn of(proposal: &Proposal, wide: bool) -> Option<Self> {
         let graph = proposal.graph;
         let replaced = (0..).zip(proposal.values).filter(|(_, new)| new.is_some());
@@ -28,6 +32,7 @@ impl Region {
         let new: Vec<Value> = proposal.values.iter().flatten().copied().collect();
         let mut nodes: BTreeSet<NodeId> = proposal.added.iter().copied().collect();
         nodes.insert(proposal.root);
+        let mut more = if wide { MORE } else { 0 };
         loop {
             let before = leaves(graph, &nodes, &old);
             let after = leaves(graph, &nodes, &new);
@@ -40,10 +45,14 @@ impl Region {
             if !needs_more || (strange.is_empty() && missing.is_empty()) {
                 let leaves: Vec<Value> = before.union(&after).copied().collect();
                 let follows = |&value: &Value| can_open(graph, value) && follows_from(graph, value, &leaves);
-                let inner: Vec<NodeId> =
-                    leaves.iter().filter(|value| wide && follows(value)).map(|value| value.node).collect();
-                if !inner.is_empty() {
-                    nodes.extend(inner);
+                let opened: Vec<NodeId> = leaves
+                    .iter()
+                    .filter(|value| wide && if more > 0 { can_open(graph, **value) } else { follows(value) })
+                    .map(|value| value.node)
+                    .collect();
+                more -= more.min(1);
+                if !opened.is_empty() && nodes.len() + opened.len() <= MAX_NODES + proposal.added.len() {
+                    nodes.extend(opened);
                     continue;
                 }
                 let old = in_order(graph, &nodes, proposal.root);
