@@ -5,10 +5,10 @@ use snick_examples::RELU_ONCE;
 
 snick_testing::check_files!(rewrites, "tests/rewrites", RELU_ONCE);
 
-/// A convolutional network that begins with the slices of a focus layer: what moving slices up makes of it.
+/// A rotary embedding, which takes halves of tensors: what all passes make of it.
 #[test]
 fn a_real_model() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../models/focus_cnn/model.xml");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../models/rotary_embedding/model.xml");
     let mut model = snick::load(path).unwrap();
     assert!(model.infer().is_empty());
     let passes: Vec<_> = snick_pass::PASSES.iter().copied().chain([RELU_ONCE]).collect();

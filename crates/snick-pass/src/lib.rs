@@ -30,6 +30,7 @@
 //! ```
 
 mod check;
+mod cost;
 mod layout;
 mod pipeline;
 mod rules;
@@ -38,6 +39,7 @@ mod selection;
 mod testing;
 
 pub use check::Checker;
+pub use cost::Cost;
 pub use pipeline::{Options, PASSES, Pass, Report, UnknownPass, Work, canonicalise, run};
 pub use rules::lower_slices::is_slice_like;
 pub use snick_ir::rewrite::Rule;

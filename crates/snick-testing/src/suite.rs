@@ -104,7 +104,8 @@ impl Suite {
         if !errors.is_empty() {
             return Err(CheckError::Infer(errors.join("\n")));
         }
-        let trace = if read.rewrites { rewrite(&mut graph, &read).map_err(failed)? } else { Trace::default() };
+        let trace =
+            if read.rewrites { rewrite(&mut graph, &read).map_err(failed)? } else { Trace::default() };
         if let Some(refuted) = trace.refuted.first() {
             return Err(failed(refuted.report.clone()));
         }
@@ -197,9 +198,13 @@ mod tests {
     fn commands_run_and_outputs_are_checked() {
         let merged = "// CHECK: slice(%x) {axes: [0], start: [3], len: [3]\n// CHECK-NOT: slice(";
         assert_eq!(outcome(&format!("# RUN: snick canon --passes merge-slices --verify\n{merged}")), Ok(()));
-        assert_eq!(outcome(&format!("// RUN: snick canon\n{merged}\n// CHECK: merge-slices slice b")), Ok(()));
+        assert_eq!(
+            outcome(&format!("// RUN: snick canon\n{merged}\n// CHECK: merge-slices slice b")),
+            Ok(())
+        );
         assert_eq!(outcome("// RUN: snick infer\n// CHECK: %b = slice(%a)"), Ok(()));
-        let untouched = outcome(&format!("// RUN: snick canon --passes merge-slices --stop-after 0\n{merged}"));
+        let untouched =
+            outcome(&format!("// RUN: snick canon --passes merge-slices --stop-after 0\n{merged}"));
         assert!(untouched.unwrap_err().starts_with("line 2:"));
     }
 
