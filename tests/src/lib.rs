@@ -4,6 +4,7 @@
 #![cfg(test)]
 
 mod corpus;
+mod coverage;
 mod expect;
 mod files;
 mod json;

@@ -34,6 +34,8 @@ pub enum OpError {
     NoValue { what: String, why: String },
     #[error("{error} (inputs: {inputs})")]
     Given { error: Box<OpError>, inputs: String },
+    #[error("in the body: {0}")]
+    Inside(Box<Located>),
     #[error(transparent)]
     Tensor(#[from] TensorError),
     #[error(transparent)]
@@ -43,6 +45,29 @@ pub enum OpError {
 }
 
 impl OpError {
+    /// Whether facts of inputs are to blame, and not the layer alone.
+    pub(crate) fn is_about_inputs(&self) -> bool {
+        match self {
+            Self::ElementType { .. }
+            | Self::Rank { .. }
+            | Self::Clash { .. }
+            | Self::OutOfRange { .. }
+            | Self::NoSuchIndex { .. }
+            | Self::Mismatch { .. }
+            | Self::Symbol(_)
+            | Self::Slice(_) => true,
+            Self::MissingAttribute { .. }
+            | Self::BadAttribute { .. }
+            | Self::Arity { .. }
+            | Self::NotConnected { .. }
+            | Self::Unsupported { .. }
+            | Self::NoValue { .. }
+            | Self::Given { .. }
+            | Self::Inside(_)
+            | Self::Tensor(_) => false,
+        }
+    }
+
     /// An element type that does not fit.
     pub fn element_type(what: impl Into<String>, got: ElementType, expected: impl Into<String>) -> Self {
         Self::ElementType { what: what.into(), got, expected: expected.into() }

@@ -7,6 +7,8 @@ use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr, Symbols};
 use snick_tensor::{ElementType, Tensor};
 
+use crate::Real;
+
 /// Elements of tensors with more than this many are not followed through shape arithmetic.
 pub const MAX_ELEMENTS: usize = 256;
 
@@ -33,6 +35,8 @@ pub enum Known {
     /// Of a small integer tensor of static shape, row-major: one expression an element. An element of which
     /// nothing is known is a symbol of its own.
     Elements(Arc<[SymExpr]>),
+    /// Of a small floating-point tensor of static shape, row-major, where not all of them are integers.
+    Reals(Arc<[Real]>),
 }
 
 impl Fact {
@@ -76,6 +80,7 @@ impl Fact {
         match self.known.as_ref()? {
             Known::Elements(elements) => Some(elements.to_vec()),
             Known::Tensor(tensor) => Some(integers(tensor)?.iter().map(|&v| SymExpr::from(v)).collect()),
+            Known::Reals(_) => None,
         }
     }
 
@@ -84,6 +89,7 @@ impl Fact {
         match self.known.as_ref()? {
             Known::Elements(elements) => elements.iter().map(SymExpr::as_const).collect(),
             Known::Tensor(tensor) => Some(SmallVec::from_slice(&integers(tensor)?)),
+            Known::Reals(_) => None,
         }
     }
 

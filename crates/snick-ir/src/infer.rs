@@ -1,136 +1,18 @@
-//! Inference: facts for every output, in one walk over the graph in topological order.
-//!
-//! The driver gathers the facts of a node's inputs, asks the op, folds what is constant and stores the answer.
-//! An op that fails leaves its outputs unknown and the walk goes on; all root causes are returned.
+//! Inference: facts for every output, in one walk over the graph in topological order (`infer/walk.rs`). Here is what
+//! an op sees of it: [`Infer`], with the facts of its inputs and the arithmetic of dims.
 
-use std::sync::Arc;
+mod variables;
+mod walk;
 
 use smallvec::SmallVec;
 use snick_shape::{Interval, Origin, Shape, SymExpr, Symbols};
-use snick_tensor::{ElementType, Tensor};
+use snick_tensor::ElementType;
 
 use crate::fact::MAX_ELEMENTS;
-use crate::{Declared, Fact, Facts, Graph, Known, Located, NodeId, Op, OpError, Output};
+use crate::{Declared, Fact, OpError, Output};
 
-/// Ops on constants are evaluated during inference up to this many elements, inputs and outputs together.
-const MAX_FOLDED: usize = 4096;
-
-/// Infers the whole graph anew: element types, shapes and known values of every output, symbols included.
-/// Returns what is wrong, with places; affected outputs are unknown.
-pub fn infer(graph: &mut Graph) -> Vec<Located> {
-    graph.symbols = Symbols::default();
-    let order = match graph.order() {
-        Ok(order) => order,
-        Err(id) => {
-            let cycle = OpError::mismatch("the order of layers", "a cycle through this layer", "no cycle");
-            return vec![graph.located(id, cycle)];
-        }
-    };
-    let mut errors = Vec::new();
-    for id in order {
-        errors.extend(graph.infer_node(id).err());
-        for body in graph.nodes[id.petgraph()].op.bodies_mut() {
-            errors.extend(infer(body));
-        }
-    }
-    errors
-}
-
-impl Graph {
-    /// Infers one node from the facts of its inputs.
-    pub fn infer_node(&mut self, id: NodeId) -> Result<(), Located> {
-        match self.facts_of(id) {
-            Ok(facts) => {
-                let outs = &mut self.nodes[id.petgraph()].outs;
-                if outs.len() < facts.len() {
-                    outs.resize_with(facts.len(), Output::unknown);
-                }
-                for (out, fact) in outs.iter_mut().zip(facts) {
-                    out.fact = fact;
-                }
-                Ok(())
-            }
-            Err(error) => {
-                for out in &mut self.nodes[id.petgraph()].outs {
-                    out.fact = Fact::unknown();
-                }
-                Err(self.located(id, error))
-            }
-        }
-    }
-
-    fn facts_of(&mut self, id: NodeId) -> Result<Facts, OpError> {
-        let wires = self.inputs(id);
-        let mut inputs: SmallVec<[&Fact; 5]> = SmallVec::new();
-        for (port, wire) in wires.iter().enumerate() {
-            let fact = wire.and_then(|value| self.nodes[value.node.petgraph()].outs.get(value.port as usize));
-            inputs.push(&fact.ok_or(OpError::NotConnected { port })?.fact);
-        }
-        let node = &self.nodes[id.petgraph()];
-        node.op.arity().check(inputs.len())?;
-        let mut cx = Infer {
-            inputs: &inputs,
-            outs: &node.outs,
-            symbols: &mut self.symbols,
-            node: u32::try_from(id.index()).unwrap_or(u32::MAX),
-            fresh: 0,
-        };
-        let mut facts = node.op.infer(&mut cx)?;
-        fold(&node.op, &inputs, &mut facts);
-        Ok(facts)
-    }
-
-    /// An error with the place of a node.
-    pub fn located(&self, id: NodeId, error: OpError) -> Located {
-        let node = self.node(id);
-        Located {
-            source: self.source.clone(),
-            loc: node.loc,
-            layer: node.name.to_string(),
-            op: node.op.type_name().to_string(),
-            error,
-        }
-    }
-}
-
-/// Turns what is known completely into constants: elements that are all numbers, and small ops on constants.
-fn fold(op: &Op, inputs: &[&Fact], facts: &mut Facts) {
-    for fact in facts.iter_mut() {
-        if let Some(Known::Elements(elements)) = &fact.known
-            && let Some(numbers) = elements.iter().map(SymExpr::as_const).collect::<Option<Vec<i64>>>()
-            && let Some(dims) = fact.shape.as_static()
-        {
-            let tensor = Tensor::from_vec(&dims, numbers).and_then(|t| t.cast(fact.element_type));
-            fact.known = tensor.ok().map(|t| Known::Tensor(Arc::new(t)));
-        }
-    }
-    if inputs.is_empty() || facts.iter().any(|f| f.known.is_some()) || !op.is_foldable() {
-        return;
-    }
-    let sizes = facts.iter().map(|f| f.shape.as_static().map(|d| saturating_product(&d)));
-    let outputs = { sizes }.try_fold(0usize, |sum, n| sum.checked_add(n?));
-    let mut size = match outputs {
-        Some(size) if size <= MAX_FOLDED => size,
-        _ => return,
-    };
-    let mut tensors = Vec::with_capacity(inputs.len());
-    for input in inputs {
-        let Some(tensor) = input.as_tensor() else { return };
-        size = size.saturating_add(tensor.len());
-        if size > MAX_FOLDED {
-            return;
-        }
-        tensors.push(Tensor::clone(tensor));
-    }
-    // What cannot be evaluated stays unknown; running the graph will say why.
-    let Ok(values) = op.eval(&tensors) else { return };
-    for (fact, value) in facts.iter_mut().zip(values) {
-        let fits = fact.shape.as_static().is_some_and(|d| d.as_slice() == value.dims());
-        if fits && fact.element_type == value.element_type() {
-            fact.known = Some(Known::Tensor(Arc::new(value)));
-        }
-    }
-}
+pub(crate) use walk::Work;
+pub use walk::infer;
 
 fn saturating_product(dims: &[usize]) -> usize {
     dims.iter().fold(1, |n: usize, &d| n.saturating_mul(d))
@@ -188,6 +70,11 @@ impl<'a> Infer<'a> {
 
     /// The symbols of the graph.
     pub fn symbols(&mut self) -> &mut Symbols {
+        self.symbols
+    }
+
+    /// The symbols of the graph, to look at.
+    pub(crate) fn known_symbols(&self) -> &Symbols {
         self.symbols
     }
 
@@ -319,9 +206,17 @@ impl<'a> Infer<'a> {
             (true, false) => Some(b.clone()),
             (false, true) => Some(a.clone()),
             (true, true) if ia.lo() >= 1 && ib.lo() >= 1 => Some(self.max(a, b)),
+            (true, true) if self.is_one_with(a, b) => Some(b.clone()),
+            (true, true) if self.is_one_with(b, a) => Some(a.clone()),
             // A dim of 0 against 1 gives 0: no expression of the two says that.
             (true, true) => Some(self.unknown(ia.hull(ib))),
         }
+    }
+
+    /// Whether `a` is 1 wherever `b` is: stretching `a` to `b` then always gives `b`.
+    fn is_one_with(&self, a: &SymExpr, b: &SymExpr) -> bool {
+        let one = Interval::exact(1);
+        self.symbols.interval_given(a, b, one) == one
     }
 
     /// The numpy broadcast of two shapes, aligned at the last axis.
@@ -398,6 +293,23 @@ impl<'a> Infer<'a> {
         Err(OpError::element_type(format!("input {i}"), got, "an integer type"))
     }
 
+    /// Input `i` must have the element type i32 or i64, if it is known.
+    pub fn expect_index(&self, i: usize) -> Result<(), OpError> {
+        match self.element_type(i) {
+            ElementType::Dynamic | ElementType::I32 | ElementType::I64 => Ok(()),
+            got => Err(OpError::element_type(format!("input {i}"), got, "i32 or i64")),
+        }
+    }
+
+    /// Input `i` must have a real element type, if it is known.
+    pub fn expect_real(&self, i: usize) -> Result<(), OpError> {
+        match self.element_type(i) {
+            ElementType::Dynamic => Ok(()),
+            got if got.is_float() && got != ElementType::NF4 => Ok(()),
+            got => Err(OpError::element_type(format!("input {i}"), got, "a real type")),
+        }
+    }
+
     /// Elements of input `i` as expressions: known ones, else, where their number is known and small, an unknown
     /// each.
     pub fn elements_or_unknown(&mut self, i: usize) -> Option<Vec<SymExpr>> {
@@ -437,4 +349,21 @@ pub fn normalize_axes(axes: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>,
         seen.push(at);
     }
     Ok(seen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_one_with_the_other_stretches_to_it() {
+        let mut symbols = Symbols::default();
+        let mut cx = Infer { inputs: &[], outs: &[], symbols: &mut symbols, node: 0, fresh: 0 };
+        let [length, other] = [0, 1].map(|_| cx.unknown(Interval::DIM));
+        let cut = cx.min(&length, &64.into());
+        assert_eq!(cx.broadcast_dim(&cut, &length), Some(length.clone()));
+        assert_eq!(cx.broadcast_dim(&length, &cut), Some(length.clone()));
+        let both = cx.broadcast_dim(&length, &other);
+        assert!(both.is_some() && both != Some(length) && both != Some(other));
+    }
 }

@@ -42,6 +42,14 @@ impl Witness {
                         self.expect(graph, &what, element, value)?;
                     }
                 }
+                Some(Known::Reals(reals)) => {
+                    for (real, value) in reals.iter().zip(value.to_f64_vec()?) {
+                        if real.is_bounded() && !(real.lo..=real.hi).contains(&value) {
+                            let bounds = format!("{} to {}", real.lo, real.hi);
+                            return Err(OpError::mismatch(what, value, bounds));
+                        }
+                    }
+                }
                 _ => {}
             }
         }

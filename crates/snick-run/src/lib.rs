@@ -7,8 +7,11 @@
 //! The graph must be inferred: what is given is checked against the facts of the Parameters, and with
 //! [`Options::check_facts`] everything computed against what inference said of it.
 
+mod bodies;
 mod facts;
 mod plan;
 mod session;
+mod variables;
 
 pub use session::{Options, Outputs, Session};
+pub use variables::Variables;

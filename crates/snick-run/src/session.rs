@@ -3,8 +3,10 @@
 use snick_ir::{Graph, Located, Op, OpError};
 use snick_tensor::Tensor;
 
+use crate::bodies::Bodies;
 use crate::facts::{Witness, describe};
 use crate::plan::{Operand, Plan, Step};
+use crate::variables::Variables;
 
 /// How to run.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
@@ -41,6 +43,7 @@ impl Outputs {
 pub struct Session<'g> {
     graph: &'g Graph,
     plan: Plan,
+    bodies: Bodies<'g>,
 }
 
 /// A value on its way.
@@ -54,16 +57,34 @@ enum Slot {
 }
 
 impl<'g> Session<'g> {
-    /// Plans an inferred graph.
+    /// Plans an inferred graph, and the bodies in it.
     ///
     /// # Errors
     /// A graph with a cycle has no order.
     pub fn new(graph: &'g Graph) -> Result<Self, Located> {
-        Ok(Self { graph, plan: Plan::new(graph)? })
+        Ok(Self { graph, plan: Plan::new(graph)?, bodies: Bodies::new(graph)? })
     }
 
-    /// Runs the graph on one tensor a Parameter, in their order.
+    /// Runs the graph on one tensor a Parameter, in their order; its variables are as before a first run.
     pub fn run(&self, inputs: &[Tensor], options: Options) -> Outputs {
+        self.run_with(inputs, options, &mut Variables::default())
+    }
+
+    /// As [`Session::run`], with variables that were assigned in runs before; afterwards they hold what was assigned
+    /// in this one. A run that fails assigns nothing.
+    pub fn run_with(&self, inputs: &[Tensor], options: Options, variables: &mut Variables) -> Outputs {
+        let outputs = self.run_inside(inputs, options, variables);
+        variables.finish(outputs.errors.is_empty() || options.keep_going);
+        outputs
+    }
+
+    /// A run of the graph as a part of another run: nothing assigned is seen yet.
+    pub(crate) fn run_inside(
+        &self,
+        inputs: &[Tensor],
+        options: Options,
+        variables: &mut Variables,
+    ) -> Outputs {
         let mut slots = vec![Slot::Empty; self.plan.slots];
         let mut given = inputs.iter();
         let mut witness = Witness::default();
@@ -71,7 +92,7 @@ impl<'g> Session<'g> {
         for step in &self.plan.steps {
             let values = match &self.graph.node(step.node).op {
                 Op::Parameter(_) => self.input(step, given.next(), &mut witness).map(Some),
-                _ => self.evaluate(step, &mut slots),
+                _ => self.evaluate(step, &mut slots, options, variables),
             };
             let checked = values.and_then(|values| match &values {
                 Some(values) if options.check_facts => {
@@ -120,7 +141,13 @@ impl<'g> Session<'g> {
     }
 
     /// The outputs of a node; `None` where an input is lost.
-    fn evaluate(&self, step: &Step, slots: &mut [Slot]) -> Result<Option<Vec<Tensor>>, Located> {
+    fn evaluate(
+        &self,
+        step: &Step,
+        slots: &mut [Slot],
+        options: Options,
+        variables: &mut Variables,
+    ) -> Result<Option<Vec<Tensor>>, Located> {
         let mut inputs = Vec::with_capacity(step.operands.len());
         let mut lost = false;
         for (port, operand) in step.operands.iter().enumerate() {
@@ -138,7 +165,13 @@ impl<'g> Session<'g> {
             return Ok(None);
         }
         let node = self.graph.node(step.node);
-        let values = node.op.eval(&inputs).and_then(|values| match values.len() {
+        let values = match &node.op {
+            Op::SubGraph(op) => self.bodies.execute(step.node, op, &inputs, options, variables),
+            Op::ReadValue(op) => variables.read(op, node, self.graph.symbols(), &inputs),
+            Op::Assign(op) => Ok(variables.assign(op, &inputs)),
+            op => op.eval(&inputs),
+        };
+        let values = values.and_then(|values| match values.len() {
             n if n >= step.outs => Ok(values),
             n => Err(OpError::mismatch("the number of values computed", n, step.outs)),
         });

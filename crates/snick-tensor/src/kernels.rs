@@ -6,11 +6,13 @@
 //! once at the end; integers wrap.
 
 mod broadcast;
+mod col2im;
 mod concat;
 mod conv;
 mod dispatch;
 pub mod elementwise;
 mod fake_quantize;
+mod fourier;
 mod gather;
 mod gemm;
 mod interpolate;
@@ -18,6 +20,7 @@ mod matmul;
 mod normalize;
 mod pad;
 mod pool;
+mod random;
 mod range;
 mod reduce;
 mod roll;
@@ -32,18 +35,21 @@ pub mod top_k;
 mod window;
 
 pub use broadcast::broadcast_dims;
+pub use col2im::col2im;
 pub use concat::concat;
 pub use conv::{convolution, group_convolution};
 pub use elementwise::{
     BinaryOp, BitwiseOp, CompareOp, LogicalOp, TestOp, UnaryOp, bitwise_not, logical_not, select,
 };
 pub use fake_quantize::fake_quantize;
+pub use fourier::fourier;
 pub use gather::gather;
 pub use interpolate::{Coordinates, Interpolate, InterpolateMode, Nearest, interpolate};
 pub use matmul::matmul;
 pub use normalize::{EpsMode, mvn, normalize_l2};
 pub use pad::{PadMode, pad};
 pub use pool::{avg_pool, max_pool, max_pool_indices};
+pub use random::random_uniform;
 pub use range::range;
 pub use reduce::ReduceOp;
 pub use roll::roll;

@@ -31,4 +31,5 @@ pub use model::{Model, load, load_with, parse};
 pub use outputs::{named_outputs, output_names};
 pub use reduce::reduce;
 pub use save::SaveOptions;
+pub use snick_emit::openvino::SliceAs;
 pub use snick_ir::directml::FeatureLevel;

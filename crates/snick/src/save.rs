@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use snick_emit::openvino;
+use snick_emit::openvino::{self, SliceAs};
 use snick_ir::Graph;
 use snick_ir::directml::FeatureLevel;
 use snick_ir::text::{PrintOptions, Weights, packed_weights, print};
@@ -16,12 +16,14 @@ use crate::files::write_file;
 pub struct SaveOptions {
     /// The feature level of a DirectML description.
     pub feature_level: FeatureLevel,
+    /// What the `slice` primitive becomes in an OpenVINO IR.
+    pub slice_as: SliceAs,
 }
 
 impl Default for SaveOptions {
-    /// The lowest level that slices every type it knows as it is.
+    /// Slice-8, and the lowest feature level that slices every type it knows as it is.
     fn default() -> Self {
-        Self { feature_level: FeatureLevel::V4_1 }
+        Self { feature_level: FeatureLevel::V4_1, slice_as: SliceAs::default() }
     }
 }
 
@@ -30,7 +32,7 @@ pub(crate) fn save(graph: &Graph, path: &Path, options: SaveOptions) -> Result<(
     let extension = path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
     match extension.as_deref() {
         Some("xml") => {
-            let files = openvino::openvino(graph).map_err(|error| Error::Layer(*error))?;
+            let files = openvino::openvino(graph, options.slice_as).map_err(|error| Error::Layer(*error))?;
             // The weights first: whoever sees the model finds them.
             write_bytes(&path.with_extension("bin"), &files.bin)?;
             write_bytes(path, files.xml.as_bytes())

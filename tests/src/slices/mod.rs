@@ -8,3 +8,4 @@ mod model;
 mod properties;
 mod rule;
 mod table;
+mod written;

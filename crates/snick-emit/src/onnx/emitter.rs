@@ -16,7 +16,8 @@ pub(super) struct Emitter<'g> {
     pub(super) attrs: Attrs<'static>,
     values: Vec<Value>,
     outputs: Vec<String>,
-    writer: &'g mut Writer,
+    /// The file.
+    pub(super) writer: &'g mut Writer,
 }
 
 /// What a row answers.

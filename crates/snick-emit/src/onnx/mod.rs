@@ -4,6 +4,7 @@
 //! messages, and a row of the table in `table.rs` writes one op with an `Emitter` (`emitter.rs`). Files by family
 //! have the functions of rows that are more than a new name.
 
+mod bodies;
 mod elementwise;
 mod emitter;
 mod movement;
@@ -15,7 +16,7 @@ mod slices;
 mod table;
 mod writer;
 
-use snick_ir::{Graph, Located, Op, OpError};
+use snick_ir::{Graph, Located, NodeId, Op, OpError};
 
 use self::emitter::Emitter;
 use self::names::Names;
@@ -37,11 +38,18 @@ pub fn onnx(graph: &Graph) -> Result<Vec<u8>, Box<Located>> {
         let error = |error: OpError| Box::new(graph.located(id, error));
         match &graph.node(id).op {
             Op::Parameter(parameter) => writer.parameter(&graph, id, parameter),
-            Op::Const(constant) => writer.constant(id, constant),
             Op::Result(_) => writer.result(&graph, id),
-            _ => Emitter::new(&graph, id, &mut writer).and_then(|mut emitter| table::emit(&mut emitter)),
+            _ => layer(&graph, id, &mut writer),
         }
         .map_err(error)?;
     }
     Ok(snick_onnx::encode(&writer.finish()))
+}
+
+/// Writes a layer of the model or of a body that is neither input nor output.
+fn layer(graph: &Graph, id: NodeId, writer: &mut Writer) -> Result<(), OpError> {
+    match &graph.node(id).op {
+        Op::Const(constant) => writer.constant(id, constant),
+        _ => table::emit(&mut Emitter::new(graph, id, writer)?),
+    }
 }

@@ -46,6 +46,30 @@ impl Names {
         names
     }
 
+    /// Names for the values of a body, in place of those of the graph around it, which are returned. Its Parameters
+    /// are named with [`Names::set`].
+    pub(super) fn enter(&mut self, body: &Graph, order: &[NodeId]) -> HashMap<Value, String> {
+        let around = std::mem::take(&mut self.by_value);
+        let has_name = |id: &&NodeId| !matches!(body.node(**id).op, Op::Parameter(_) | Op::Result(_));
+        for &id in order.iter().filter(has_name) {
+            for (port, _) in (0..).zip(&body.node(id).outs) {
+                let value = Value { node: id, port };
+                self.give(value, own_name(body, value));
+            }
+        }
+        around
+    }
+
+    /// Back to the names of the graph around a body.
+    pub(super) fn leave(&mut self, around: HashMap<Value, String>) {
+        self.by_value = around;
+    }
+
+    /// A value of a body that has this name.
+    pub(super) fn set(&mut self, value: Value, name: String) {
+        self.by_value.insert(value, name);
+    }
+
     fn give(&mut self, value: Value, name: String) {
         let name = self.fresh(&name);
         self.by_value.insert(value, name);

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use snick_ir::OpError;
 
 use super::emitter::{Emitter, Written};
-use super::{elementwise, movement, nn, shape, slices};
+use super::{bodies, elementwise, movement, nn, shape, slices};
 
 /// How an op is written.
 #[derive(Copy, Clone)]
@@ -22,7 +22,7 @@ pub(super) enum Form {
 }
 
 static TABLE: LazyLock<HashMap<&'static str, Form>> = LazyLock::new(|| {
-    let families = [elementwise::ROWS, movement::ROWS, nn::ROWS, shape::ROWS, slices::ROWS];
+    let families = [bodies::ROWS, elementwise::ROWS, movement::ROWS, nn::ROWS, shape::ROWS, slices::ROWS];
     families.into_iter().flatten().copied().collect()
 });
 

@@ -1,5 +1,7 @@
 //! The model being written.
 
+use std::collections::HashMap;
+
 use bytes::Bytes;
 use snick_ir::ops::source::constant::Constant;
 use snick_ir::ops::source::parameter::Parameter;
@@ -128,6 +130,42 @@ impl Writer {
         let fact = graph.fact(value).cloned().unwrap_or_else(Fact::unknown);
         let ty = type_of(&fact, graph.symbols(), fact.element_type)?;
         self.outputs.push(name.clone());
+        self.graph.output.push(onnx::ValueInfo { name, ty: Some(ty) });
+        Ok(())
+    }
+}
+
+/// The graph around a body that is being written.
+pub(super) struct Around {
+    graph: onnx::Graph,
+    names: HashMap<Value, String>,
+}
+
+/// Bodies: what is written between entering and leaving goes to their graphs.
+impl Writer {
+    pub(super) fn enter(&mut self, body: &Graph, order: &[NodeId]) -> Around {
+        let names = self.names.enter(body, order);
+        let name = if body.name.is_empty() { "body" } else { &body.name };
+        let graph = onnx::Graph { name: name.into(), ..onnx::Graph::default() };
+        Around { graph: std::mem::replace(&mut self.graph, graph), names }
+    }
+
+    /// Back to the graph around; gives that of the body.
+    pub(super) fn leave(&mut self, around: Around) -> onnx::Graph {
+        self.names.leave(around.names);
+        std::mem::replace(&mut self.graph, around.graph)
+    }
+
+    /// A formal input of a body.
+    pub(super) fn formal(&mut self, name: String, fact: &Fact, symbols: &Symbols) -> Result<(), OpError> {
+        let ty = type_of(fact, symbols, fact.element_type)?;
+        self.graph.input.push(onnx::ValueInfo { name, ty: Some(ty) });
+        Ok(())
+    }
+
+    /// An output of a body.
+    pub(super) fn output(&mut self, name: String, fact: &Fact, symbols: &Symbols) -> Result<(), OpError> {
+        let ty = type_of(fact, symbols, fact.element_type)?;
         self.graph.output.push(onnx::ValueInfo { name, ty: Some(ty) });
         Ok(())
     }

@@ -2,9 +2,11 @@
 
 use std::fmt::Write as _;
 
-use snick_ir::ops::control::subgraph::{PortLink, PortMap};
+use snick_ir::ops::control::port_map::{PortLink, PortMap};
 use snick_ir::ops::source::constant::Constant;
-use snick_ir::{AttrValue, Attrs, Dialect, Graph, Info, Located, Node, NodeId, Op, OpError, Output};
+use snick_ir::ops::source::parameter::Parameter;
+use snick_ir::{AttrValue, Attrs, Dialect, Graph, Info, Located, Node, NodeId, Op, OpDef, OpError, Output};
+use snick_shape::{DimSpec, ShapeSpec};
 use snick_tensor::ElementType;
 
 use super::{LayerIds, Writer};
@@ -53,6 +55,7 @@ impl Writer {
             Op::Const(constant) => self.constant(constant)?,
             // Their maps are elements of their own.
             Op::SubGraph(_) => Attrs::new(),
+            Op::Parameter(parameter) => nameless(parameter).attrs(),
             op => op.attrs(),
         };
         let extra = node.details.as_ref().map(|details| &details.extra);
@@ -189,9 +192,22 @@ impl Writer {
             None => self.xml.attr("external_port_id", -1),
         }
         self.xml.attr("internal_layer_id", layers.get(link.internal).copied().unwrap_or_default());
-        link.notes.iter().for_each(|(name, value)| self.xml.attr(name, value));
+        link.notes().for_each(|(name, value)| self.xml.attr(name, value));
         self.xml.close(side);
     }
+}
+
+/// The Parameter with dims that the format has: a symbol is its interval.
+fn nameless(parameter: &Parameter) -> Parameter {
+    let mut parameter = parameter.clone();
+    if let ShapeSpec::Dims(dims) = &mut parameter.shape {
+        for dim in dims {
+            if let DimSpec::Symbol { interval, .. } = dim {
+                *dim = DimSpec::Interval(*interval);
+            }
+        }
+    }
+    parameter
 }
 
 /// The number of an input port.

@@ -10,6 +10,7 @@ mod xml;
 
 use snick_ir::{Graph, Info, Located, NodeId, OpError};
 
+pub use self::slices::SliceAs;
 pub(crate) use self::slices::legalise;
 use self::weights::Weights;
 use self::xml::Xml;
@@ -26,12 +27,12 @@ pub struct Files {
     pub bin: Vec<u8>,
 }
 
-/// Writes an inferred graph as an IR.
+/// Writes an inferred graph as an IR; `slice_as` is what becomes of the `slice` primitive.
 ///
 /// # Errors
 /// The layer that the format cannot say: constants without weights, primitives without counterpart.
-pub fn openvino(graph: &Graph) -> Result<Files, Box<Located>> {
-    let graph = legalise(graph)?;
+pub fn openvino(graph: &Graph, slice_as: SliceAs) -> Result<Files, Box<Located>> {
+    let graph = legalise(graph, slice_as)?;
     let mut writer = Writer::default();
     let attrs = graph.info.iter().filter(|info| info.name == "net").flat_map(|info| &info.attrs);
     writer.xml.declaration();
@@ -107,7 +108,7 @@ mod tests {
     fn emitted(text: &str) -> Result<Files, Box<Located>> {
         let mut graph = text::parse(text, None).unwrap();
         assert_eq!(infer(&mut graph), []);
-        openvino(&graph)
+        openvino(&graph, SliceAs::default())
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 #[macro_use]
 mod registry;
+mod opsets;
 
 /// Where values come from and go to.
 pub mod source {
@@ -25,10 +26,12 @@ pub mod elementwise {
     pub mod convert_promote_types;
     pub mod domain;
     pub mod elu;
+    pub mod fake_convert;
     pub mod fake_quantize;
     pub mod float_tests;
     pub mod gelu;
     pub mod known_elements;
+    pub mod known_reals;
     pub mod logical;
     pub mod logical_not;
     pub mod prelu;
@@ -42,13 +45,13 @@ pub mod elementwise {
 pub mod reduction {
     pub mod cum_sum;
     pub mod reduce;
+    pub mod segment_max;
 }
 
 /// Shapes as values, and values under other shapes.
 pub mod shape {
     pub mod broadcast;
     pub mod eye;
-    pub mod random_uniform;
     pub mod range;
     pub mod reshape;
     pub mod shape_of;
@@ -79,10 +82,13 @@ pub mod movement {
     pub mod scatter_elements_update;
     pub mod scatter_nd_update;
     pub mod scatter_update;
+    pub mod search_sorted;
     pub mod space_batch;
+    pub mod sparse_fill_empty_rows;
     pub mod tile;
     pub mod top_k;
     pub mod transpose;
+    pub mod unique;
 }
 
 /// The slice family: the primitive and what lowers to it.
@@ -95,6 +101,7 @@ pub mod slice {
     pub(crate) mod range;
     mod scalar;
     pub mod slice8;
+    pub mod slice_scatter;
     pub mod split;
     pub mod strided_slice;
     pub mod variadic_split;
@@ -107,14 +114,17 @@ pub mod nn {
     pub mod adaptive_pool;
     pub mod attention;
     pub mod batch_norm;
+    pub mod binary_convolution;
     pub mod convolution;
     pub mod convolution_backprop;
+    pub mod deformable_convolution;
     pub mod depth_space;
-    pub mod dft;
     pub mod grid_sample;
     pub mod grn;
     pub mod group_normalization;
+    pub mod grouped_matmul;
     pub mod interpolate;
+    pub mod inverse;
     pub mod lrn;
     pub mod matmul;
     pub mod mvn;
@@ -124,21 +134,68 @@ pub mod nn {
     pub mod scale;
     pub mod shuffle_channels;
     pub mod softmax;
-    pub mod stft;
     pub mod window;
+}
+
+/// Waves and their frequencies.
+pub mod signal {
+    pub mod dft;
+    mod frames;
+    pub mod istft;
+    pub mod stft;
+}
+
+/// Pixels and patches.
+pub mod image {
+    pub mod col2im;
+    mod color;
+    pub mod extract_image_patches;
+    pub mod rgb_to_nv12;
+    pub mod yuv_to_rgb;
 }
 
 /// Boxes out of feature maps, and sequences out of scores.
 pub mod detection {
+    mod class_rows;
+    mod corners;
     pub mod ctc_greedy_decoder;
+    pub mod ctc_loss;
     pub mod detection_output;
+    mod detections;
+    pub mod detectron_detection_output;
+    pub mod generate_proposals;
+    pub mod matrix_nms;
+    pub mod multiclass_nms;
+    pub mod nms_rotated;
     pub mod non_max_suppression;
+    mod partial_sort;
     pub mod prior_box;
+    pub mod prior_grid_generator;
     pub mod proposal;
+    pub mod psroi_pooling;
     pub mod region_yolo;
     pub mod reorg_yolo;
-    pub mod roi_pool;
+    pub mod roi_align;
+    pub mod roi_feature_extractor;
+    pub mod roi_pooling;
+    mod rotated_box;
+    mod sampling;
     pub mod settings;
+    mod signature;
+    mod suppression;
+    pub mod top_k_rois;
+}
+
+/// Numbers drawn by chance, the same in every run.
+pub mod random {
+    pub mod multinomial;
+    pub mod random_uniform;
+}
+
+/// Texts.
+pub mod strings {
+    pub mod string_tensor_pack;
+    pub mod string_tensor_unpack;
 }
 
 /// Networks with a memory, a step or a whole sequence at a time.
@@ -164,7 +221,13 @@ pub mod state {
 
 /// Ops that own graphs, and layers of which only the ports are known.
 pub mod control {
+    mod branch;
+    mod execute;
+    mod iterate;
     pub mod opaque;
+    mod passage;
+    pub mod port_map;
+    mod states;
     pub mod subgraph;
 }
 
@@ -191,6 +254,7 @@ ops! {
     ConvertLike(elementwise::convert_like::ConvertLike),
     ConvertPromoteTypes(elementwise::convert_promote_types::ConvertPromoteTypes),
     Elu(elementwise::elu::Elu),
+    FakeConvert(elementwise::fake_convert::FakeConvert),
     FakeQuantize(elementwise::fake_quantize::FakeQuantize),
     FloatTest(elementwise::float_tests::FloatTest),
     Gelu(elementwise::gelu::Gelu),
@@ -206,10 +270,10 @@ ops! {
     // reduction
     CumSum(reduction::cum_sum::CumSum),
     Reduce(reduction::reduce::Reduce),
+    SegmentMax(reduction::segment_max::SegmentMax),
     // shape
     Broadcast(shape::broadcast::Broadcast),
     Eye(shape::eye::Eye),
-    RandomUniform(shape::random_uniform::RandomUniform),
     Range(shape::range::Range),
     Reshape(shape::reshape::Reshape),
     ShapeOf(shape::shape_of::ShapeOf),
@@ -234,27 +298,34 @@ ops! {
     ScatterElementsUpdate(movement::scatter_elements_update::ScatterElementsUpdate),
     ScatterNdUpdate(movement::scatter_nd_update::ScatterNdUpdate),
     ScatterUpdate(movement::scatter_update::ScatterUpdate),
+    SearchSorted(movement::search_sorted::SearchSorted),
     SpaceBatch(movement::space_batch::SpaceBatch),
+    SparseFillEmptyRows(movement::sparse_fill_empty_rows::SparseFillEmptyRows),
     Tile(movement::tile::Tile),
     TopK(movement::top_k::TopK),
     Transpose(movement::transpose::Transpose),
+    Unique(movement::unique::Unique),
     // slice
     Slice(Box<slice::primitive::Slice>),
     Slice8(slice::slice8::Slice8),
+    SliceScatter(slice::slice_scatter::SliceScatter),
     Split(slice::split::Split),
     StridedSlice(slice::strided_slice::StridedSlice),
     VariadicSplit(slice::variadic_split::VariadicSplit),
     // nn
     AdaptivePool(nn::adaptive_pool::AdaptivePool),
     BatchNormInference(nn::batch_norm::BatchNormInference),
+    BinaryConvolution(Box<nn::binary_convolution::BinaryConvolution>),
     Convolution(Box<nn::convolution::Convolution>),
     ConvolutionBackpropData(Box<nn::convolution_backprop::ConvolutionBackpropData>),
+    DeformableConvolution(Box<nn::deformable_convolution::DeformableConvolution>),
     DepthSpace(nn::depth_space::DepthSpace),
-    Dft(nn::dft::Dft),
     GridSample(nn::grid_sample::GridSample),
     Grn(nn::grn::Grn),
     GroupNormalization(nn::group_normalization::GroupNormalization),
+    GroupedMatMul(nn::grouped_matmul::GroupedMatMul),
     Interpolate(Box<nn::interpolate::Interpolate>),
+    Inverse(nn::inverse::Inverse),
     Lrn(nn::lrn::Lrn),
     MatMul(nn::matmul::MatMul),
     Mvn(nn::mvn::Mvn),
@@ -263,16 +334,41 @@ ops! {
     ScaledDotProductAttention(nn::attention::ScaledDotProductAttention),
     ShuffleChannels(nn::shuffle_channels::ShuffleChannels),
     Softmax(nn::softmax::Softmax),
-    Stft(nn::stft::Stft),
+    // signal
+    Dft(signal::dft::Dft),
+    Istft(signal::istft::Istft),
+    Stft(signal::stft::Stft),
+    // image
+    Col2Im(Box<image::col2im::Col2Im>),
+    ExtractImagePatches(image::extract_image_patches::ExtractImagePatches),
+    RgbToNv12(image::rgb_to_nv12::RgbToNv12),
+    YuvToRgb(image::yuv_to_rgb::YuvToRgb),
     // detection
     CtcGreedyDecoder(detection::ctc_greedy_decoder::CtcGreedyDecoder),
+    CtcLoss(detection::ctc_loss::CtcLoss),
     DetectionOutput(detection::detection_output::DetectionOutput),
+    DetectronDetectionOutput(detection::detectron_detection_output::DetectronDetectionOutput),
+    GenerateProposals(detection::generate_proposals::GenerateProposals),
+    MatrixNms(detection::matrix_nms::MatrixNms),
+    MulticlassNms(detection::multiclass_nms::MulticlassNms),
+    NmsRotated(detection::nms_rotated::NmsRotated),
     NonMaxSuppression(detection::non_max_suppression::NonMaxSuppression),
     PriorBox(detection::prior_box::PriorBox),
+    PriorGridGenerator(detection::prior_grid_generator::PriorGridGenerator),
     Proposal(detection::proposal::Proposal),
+    PsRoiPooling(detection::psroi_pooling::PsRoiPooling),
     RegionYolo(detection::region_yolo::RegionYolo),
     ReorgYolo(detection::reorg_yolo::ReorgYolo),
-    RoiPool(detection::roi_pool::RoiPool),
+    RoiAlign(detection::roi_align::RoiAlign),
+    RoiFeatureExtractor(detection::roi_feature_extractor::RoiFeatureExtractor),
+    RoiPooling(detection::roi_pooling::RoiPooling),
+    TopKRois(detection::top_k_rois::TopKRois),
+    // random
+    Multinomial(random::multinomial::Multinomial),
+    RandomUniform(random::random_uniform::RandomUniform),
+    // strings
+    StringTensorPack(strings::string_tensor_pack::StringTensorPack),
+    StringTensorUnpack(strings::string_tensor_unpack::StringTensorUnpack),
     // recurrent
     RecurrentCell(Box<recurrent::recurrent_cell::RecurrentCell>),
     RecurrentSequence(Box<recurrent::recurrent_sequence::RecurrentSequence>),

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::Op;
 use super::control::opaque::Opaque;
+use super::{Op, opsets};
 use crate::op::{Dialect, OpName, RawNode, Version};
 use crate::{Attrs, Graph, OpError};
 
@@ -111,10 +111,16 @@ pub fn known_names() -> Vec<&'static OpName> {
 }
 
 impl Op {
-    /// Makes the op of a layer. A type, or an operation set, that snick does not know gives an opaque layer.
+    /// Makes the op of a layer. A type that snick does not know, or knows not of this origin, gives an opaque layer.
+    ///
+    /// # Errors
+    /// An operation set that does not contain the op, and what the op says of its attributes.
     pub fn parse(raw: &mut RawNode) -> Result<Self, OpError> {
         let exact = EXACT.get(&(raw.dialect, raw.op_type)).copied();
         let entry = exact.or_else(|| REGISTRY.get(&(raw.dialect, raw.op_type.to_ascii_lowercase())));
+        if let Some(entry) = entry {
+            opsets::check(entry.name, &raw.version)?;
+        }
         let since = entry.and_then(|e| defining_opset(e.name, &raw.version));
         match (entry, since) {
             (Some(entry), Some(since)) => {
@@ -154,7 +160,7 @@ impl Op {
 
     /// Whether the declared ports are all that is known of the outputs.
     pub fn is_opaque(&self) -> bool {
-        matches!(self, Self::Opaque(_) | Self::SubGraph(_))
+        matches!(self, Self::Opaque(_))
     }
 
     /// Whether the node stays though nobody reads it.
@@ -165,9 +171,11 @@ impl Op {
         )
     }
 
-    /// Whether equal constant inputs always give equal outputs.
+    /// Whether equal constant inputs always give equal outputs, whoever runs it.
     pub fn is_foldable(&self) -> bool {
-        !self.is_opaque() && !matches!(self, Self::Assign(_) | Self::ReadValue(_))
+        let by_chance = matches!(self, Self::Multinomial(_) | Self::RandomUniform(_));
+        !by_chance
+            && !matches!(self, Self::Opaque(_) | Self::SubGraph(_) | Self::Assign(_) | Self::ReadValue(_))
     }
 
     /// The bodies with their roles.
@@ -179,11 +187,26 @@ impl Op {
         roles.iter().copied().zip(bodies)
     }
 
-    /// The bodies, to infer them.
+    /// The bodies, to change them.
     pub fn bodies_mut(&mut self) -> &mut [Graph] {
         match self {
             Self::SubGraph(op) => &mut op.bodies,
             _ => &mut [],
+        }
+    }
+
+    /// Takes the bodies out, while the op is looked at together with the graph it stands in.
+    pub(crate) fn take_bodies(&mut self) -> Vec<Graph> {
+        match self {
+            Self::SubGraph(op) => std::mem::take(&mut op.bodies),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Puts back what [`Op::take_bodies`] took.
+    pub(crate) fn put_bodies(&mut self, bodies: Vec<Graph>) {
+        if let Self::SubGraph(op) = self {
+            op.bodies = bodies;
         }
     }
 }
@@ -193,9 +216,10 @@ fn defining_opset(name: &OpName, declared: &Version) -> Option<u8> {
     match declared {
         Version::Opset(declared) => name.since.iter().rev().find(|since| *since <= declared).copied(),
         Version::Unversioned => Some(name.since.last().copied().unwrap_or(0)),
-        // Cells that files of before opset3 already had.
+        // Ops that files had before an operation set took them in, opset6 at last.
         Version::Custom(text) if matches!(&**text, "experimental" | "extension") => {
-            let old = ["GRUCell", "RNNCell"].contains(&name.name);
+            let old = ["GRUCell", "RNNCell", "Proposal"].contains(&name.name)
+                || name.name.starts_with("ExperimentalDetectron");
             name.since.iter().rev().find(|since| old && **since <= 6).copied()
         }
         Version::Custom(_) => None,

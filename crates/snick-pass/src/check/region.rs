@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use snick_ir::rewrite::Proposal;
-use snick_ir::{Graph, NodeId, Op, Value};
+use snick_ir::{Graph, Known, NodeId, Op, Value};
 
 /// So many layers are opened at most.
 const MAX_NODES: usize = 96;
@@ -101,7 +101,10 @@ fn follows_from(graph: &Graph, value: Value, others: &[Value]) -> bool {
 
 /// Whether the elements of a value follow from sizes.
 fn is_known(graph: &Graph, value: Value) -> bool {
-    graph.fact(value).is_some_and(|fact| fact.known.is_some())
+    matches!(
+        graph.fact(value).and_then(|fact| fact.known.as_ref()),
+        Some(Known::Tensor(_) | Known::Elements(_))
+    )
 }
 
 /// Whether to look at what computes a value. Not where its elements are known, or cannot be computed.

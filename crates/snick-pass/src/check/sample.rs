@@ -92,9 +92,11 @@ impl<'a> Samples<'a> {
                 let elements = elements.iter().map(value).collect::<Option<Vec<i64>>>()?;
                 Tensor::from_vec(&dims, elements).ok()?.cast(fact.element_type).ok()
             }
-            None if count > room => None,
-            // First every element is another one, so that none can stand in for another.
-            None => drawn(fact.element_type, &dims, count, self.made == 0, &mut self.random),
+            _ if count > room => None,
+            // What is known of real numbers is left to what computes them; and first every element is another one, so that none can stand in for another.
+            Some(Known::Reals(_)) | None => {
+                drawn(fact.element_type, &dims, count, self.made == 0, &mut self.random)
+            }
         }
     }
 }

@@ -1,11 +1,13 @@
 //! ONNX models: protobuf messages to a graph of IR ops.
 //!
 //! `model.rs` opens the file, `network.rs` walks its graph, `function.rs` inlines the functions it brings along,
+//! `bodies.rs` reads the graphs inside of nodes,
 //! `tensor.rs` views its constants. One node becomes IR nodes by a row of the table in `ops/`, which builds them
 //! with a `Builder` (`builder.rs`). A node without a row, or whose row refuses it, stays as an opaque layer with the
 //! types that the file declares for its outputs.
 
 mod attribute;
+mod bodies;
 mod builder;
 mod function;
 mod model;

@@ -13,6 +13,7 @@ use snick_tensor::ElementType;
 use std::sync::Arc;
 
 use super::attribute::{attributes, resolved};
+use super::bodies::{Refusal, free_names, has_bodies};
 use super::builder::Builder;
 use super::model::{Functions, Opsets, normal_domain};
 use super::ops;
@@ -27,12 +28,13 @@ pub(super) type Scope = HashMap<String, Option<Value>>;
 pub(super) struct Network<'m> {
     tensors: &'m Tensors<'m>,
     pub(super) functions: Functions<'m>,
-    graph: Graph,
+    /// The main graph, or the body being read.
+    pub(super) graph: Graph,
     errors: Vec<Located>,
     notes: Vec<String>,
     dims: DimNames,
     /// What the file says of values.
-    declared: HashMap<String, Declared>,
+    pub(super) declared: HashMap<String, Declared>,
     /// Layers of each operator that has no row.
     unknown: BTreeMap<String, usize>,
     /// Nodes that came of functions.
@@ -80,15 +82,7 @@ impl<'m> Network<'m> {
             let value = self.parameter(info);
             define(&mut scope, &info.name, value)?;
         }
-        for message in &main.initializer {
-            let value = self.constant(message);
-            define(&mut scope, &message.name, value)?;
-        }
-        for values in main.sparse_initializer.iter().filter_map(|sparse| sparse.values.as_ref()) {
-            let error = OpError::unsupported("a sparse constant");
-            let value = self.broken(&values.name, "Const", error);
-            define(&mut scope, &values.name, value)?;
-        }
+        self.constants(main, &mut scope)?;
         self.nodes(&main.node, &mut scope, &Place { opsets, given: &[], prefix: "", depth: 0 })?;
         for info in &main.output {
             let value = scope.get(&info.name).copied().flatten();
@@ -96,6 +90,20 @@ impl<'m> Network<'m> {
             let mut node = Node::new(info.name.as_str(), GraphResult.into());
             node.outs.push(Output::unknown());
             self.graph.add_wired(node, &[value]);
+        }
+        Ok(())
+    }
+
+    /// Reads the constants of a graph.
+    pub(super) fn constants(&mut self, graph: &'m onnx::Graph, scope: &mut Scope) -> Result<(), String> {
+        for message in &graph.initializer {
+            let value = self.constant(message);
+            define(scope, &message.name, value)?;
+        }
+        for values in graph.sparse_initializer.iter().filter_map(|sparse| sparse.values.as_ref()) {
+            let error = OpError::unsupported("a sparse constant");
+            let value = self.broken(&values.name, "Const", error);
+            define(scope, &values.name, value)?;
         }
         Ok(())
     }
@@ -139,7 +147,7 @@ impl<'m> Network<'m> {
     }
 
     /// A layer without inputs, whose value has its name.
-    fn source(&mut self, name: &str, op: Op) -> Value {
+    pub(super) fn source(&mut self, name: &str, op: Op) -> Value {
         let mut node = Node::new(name, op);
         let mut out = Output::unknown();
         out.names = Some([name.to_string()].into());
@@ -165,6 +173,7 @@ impl<'m> Network<'m> {
             let key = (normal_domain(&node.domain), node.op_type.as_str(), node.overload.as_str());
             let outputs = match self.functions.get(&key).copied() {
                 Some(function) => self.call(function, node, &name, inputs, place)?,
+                None if has_bodies(node) => self.control(node, &name, inputs, scope, place)?,
                 None => self.node(node, &name, inputs, place)?.into_iter().map(Some).collect(),
             };
             for (output, value) in node.output.iter().zip(outputs) {
@@ -184,6 +193,29 @@ impl<'m> Network<'m> {
             names.push(name.to_string());
             out.names = Some(names.into());
         }
+    }
+
+    /// A node with bodies, or opaque.
+    fn control(
+        &mut self,
+        node: &'m onnx::Node,
+        name: &str,
+        inputs: Vec<Option<Value>>,
+        scope: &Scope,
+        place: &Place,
+    ) -> Result<Vec<Option<Value>>, String> {
+        let values = match self.with_bodies(node, name, &inputs, scope, place) {
+            Ok(values) => values,
+            Err(Refusal::File(message)) => return Err(message),
+            Err(Refusal::Node(error)) => {
+                let opset = place.opsets.get("").copied().unwrap_or_default();
+                let version = Version::Custom(qualified("", &opset.to_string()).into());
+                let (id, values) = self.opaque(node, name, version, Attrs::new(), &inputs);
+                self.errors.push(self.graph.located(id, error));
+                values
+            }
+        };
+        Ok(values.into_iter().map(Some).collect())
     }
 
     /// One node by its row, or opaque.
@@ -293,7 +325,7 @@ fn label(node: &onnx::Node) -> &str {
 }
 
 /// A name stands for one value only.
-fn define(scope: &mut Scope, name: &str, value: Value) -> Result<(), String> {
+pub(super) fn define(scope: &mut Scope, name: &str, value: Value) -> Result<(), String> {
     match scope.insert(name.to_string(), Some(value)) {
         None => Ok(()),
         Some(_) => Err(format!("value `{name}` is defined twice")),
@@ -314,6 +346,11 @@ fn order(nodes: &[onnx::Node], scope: &Scope) -> Result<Vec<usize>, String> {
                 return Err(format!("node `{}`: no node makes its input `{input}`", label(node)));
             };
             readers[maker].push(i);
+            missing[i] += 1;
+        }
+        // What graphs inside read and nobody makes is told when they are read.
+        for maker in free_names(node).into_iter().filter_map(|name| makers.get(name)) {
+            readers[*maker].push(i);
             missing[i] += 1;
         }
     }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use snick_ir::ops::control::subgraph::{LINK_NOTES, PortLink};
+use snick_ir::ops::control::port_map::PortLink;
 use snick_ir::{AttrValue, OpError, PortIds, RawNode};
 
 use super::net::Net;
@@ -115,6 +115,10 @@ fn link(entry: &Entry, net: &Net, ids: &PortIds, count: usize) -> Result<PortLin
     };
     let internal =
         find("internal_layer_id").and_then(|id| id.parse().ok()).ok_or_else(|| bad("internal_layer_id"))?;
-    let notes = LINK_NOTES.iter().filter_map(|&name| Some((name.to_string(), find(name)?.to_string())));
-    Ok(PortLink { external, internal: ordinal(net, internal)?, notes: notes.collect() })
+    let link = PortLink::with_notes(external, ordinal(net, internal)?, find);
+    link.map_err(|name| OpError::BadAttribute {
+        name,
+        value: find(name).unwrap_or_default().to_string(),
+        expected: "a note of a port map".into(),
+    })
 }

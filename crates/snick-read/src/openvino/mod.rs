@@ -1,11 +1,13 @@
 //! OpenVINO IR v10 and v11: `.xml` and `.bin`.
 //!
-//! `xml.rs` walks the elements, `layer.rs` reads one layer, `net.rs` a network or body with its edges, `body.rs`
-//! the port maps of TensorIterator, Loop and If, `weights.rs` makes constants views of the `.bin`.
+//! `xml.rs` walks the elements (`plain.rs` those that are written plainly), `layer.rs` reads one layer, `net.rs` a
+//! network or body with its edges, `body.rs` the port maps of TensorIterator, Loop and If, `weights.rs` makes constants
+//! views of the `.bin`.
 
 mod body;
 mod layer;
 mod net;
+mod plain;
 mod weights;
 mod xml;
 

@@ -7,6 +7,7 @@ use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 use snick_ir::{Info, Loc};
 
+use super::plain::{self, Attributes};
 use crate::ReadError;
 
 /// Elements inside elements, up to this depth. Real files need about 6 a body level.
@@ -30,11 +31,13 @@ pub(super) struct Cursor<'x> {
     source: &'x str,
     reader: Reader<&'x [u8]>,
     /// Attributes of the element that was opened last.
-    attrs: Vec<(&'x str, Cow<'x, str>)>,
+    attrs: Attributes<'x>,
     /// Names of the elements that are open.
     open: Vec<&'x str>,
     /// The innermost open element was written `<a/>`: its end comes next.
     empty: bool,
+    /// The reader stands behind character data, and waits for markup.
+    behind_text: bool,
     /// Where the last step began, in bytes.
     at: usize,
     /// A position whose line is known, to count on from.
@@ -55,8 +58,20 @@ impl<'x> Cursor<'x> {
         config.trim_text(true);
         // Checked here, against names that are borrowed and not copied.
         config.check_end_names = false;
+        // The reader does not see the elements that are read past it.
+        config.allow_unmatched_ends = true;
         let mark = Mark { at: 0, line: 1, line_start: 0 };
-        Self { text, source, reader, attrs: Vec::new(), open: Vec::new(), empty: false, at: 0, mark }
+        Self {
+            text,
+            source,
+            reader,
+            attrs: Vec::new(),
+            open: Vec::new(),
+            empty: false,
+            behind_text: false,
+            at: 0,
+            mark,
+        }
     }
 
     /// The next element, end or text; comments, declarations and processing instructions are passed over.
@@ -65,9 +80,13 @@ impl<'x> Cursor<'x> {
             self.open.pop();
             return Ok(Step::Close);
         }
+        if let Some(step) = self.plain_step() {
+            return step;
+        }
         loop {
             self.at = self.position();
             let event = self.reader.read_event().map_err(|error| self.error(error.to_string()))?;
+            self.behind_text = matches!(event, Event::Text(_) | Event::GeneralRef(_));
             match event {
                 Event::Start(start) => return self.open(&start),
                 Event::Empty(start) => {
@@ -76,11 +95,7 @@ impl<'x> Cursor<'x> {
                 }
                 Event::End(end) => {
                     let name = end.name().into_inner().trim_end();
-                    return match self.open.pop() {
-                        Some(open) if open == name => Ok(Step::Close),
-                        Some(open) => Err(self.error(format!("</{name}> ends <{open}>"))),
-                        None => Err(self.error(format!("</{name}> ends nothing"))),
-                    };
+                    return self.leave(name).map(|()| Step::Close);
                 }
                 Event::Text(text) => return Ok(Step::Text(text.into_inner())),
                 Event::CData(data) => return Ok(Step::Text(data.into_inner())),
@@ -105,10 +120,7 @@ impl<'x> Cursor<'x> {
 
     fn open(&mut self, start: &BytesStart) -> Result<Step<'x>, ReadError> {
         let element = self.borrow(start.name().into_inner());
-        self.open.push(element);
-        if self.open.len() > MAX_DEPTH {
-            return Err(self.error(format!("elements are nested deeper than {MAX_DEPTH}")));
-        }
+        self.enter(element)?;
         self.attrs.clear();
         // Duplicates are found below without the list of names that the iterator would allocate for it.
         for attr in start.attributes().with_checks(false) {
@@ -124,6 +136,53 @@ impl<'x> Cursor<'x> {
             self.attrs.push((name, value));
         }
         Ok(Step::Open(element))
+    }
+
+    fn enter(&mut self, element: &'x str) -> Result<(), ReadError> {
+        self.open.push(element);
+        match self.open.len() {
+            ..=MAX_DEPTH => Ok(()),
+            _ => Err(self.error(format!("elements are nested deeper than {MAX_DEPTH}"))),
+        }
+    }
+
+    fn leave(&mut self, element: &str) -> Result<(), ReadError> {
+        match self.open.pop() {
+            Some(open) if open == element => Ok(()),
+            Some(open) => Err(self.error(format!("</{element}> ends <{open}>"))),
+            None => Err(self.error(format!("</{element}> ends nothing"))),
+        }
+    }
+
+    /// The text from the next markup on, if the reader stands before it: inside the root, and not behind a piece of
+    /// text, after which the reader waits for the markup itself.
+    fn markup(&self) -> Option<&'x str> {
+        if self.empty || self.behind_text || self.open.is_empty() {
+            return None;
+        }
+        Some(self.text.get(self.position()..)?.trim_ascii_start())
+    }
+
+    /// The next element or end, if it is written plainly.
+    fn plain_step(&mut self) -> Option<Result<Step<'x>, ReadError>> {
+        let markup = self.markup()?;
+        let at = self.text.len() - markup.len();
+        if let Some((name, behind)) = plain::end_tag(markup) {
+            self.at = at;
+            self.pass_to(behind);
+            return Some(self.leave(name).map(|()| Step::Close));
+        }
+        let tag = plain::start_tag(markup, &mut self.attrs)?;
+        self.at = at;
+        self.pass_to(tag.behind);
+        self.empty = tag.empty;
+        Some(self.enter(tag.name).map(|()| Step::Open(tag.name)))
+    }
+
+    /// Has the reader go on at `rest`, the end of the text.
+    fn pass_to(&mut self, rest: &str) {
+        let passed = (self.text.len() - rest.len()).saturating_sub(self.position());
+        self.reader.stream().consume(passed);
     }
 
     /// The same text with the lifetime of the document: events borrow from it, but do not say so.
@@ -180,20 +239,10 @@ impl<'x> Cursor<'x> {
         }
     }
 
-    /// The text of the next `<dim>` element, if that is what comes next in the open element. Read straight from the
-    /// text: dims are nearly half of the elements of a file, and three events each would cost a third of the time.
-    /// Anything unusual (attributes, entities, comments) is left to the events.
+    /// The text of the next `<dim>` element, if that is what comes next in the open element and it is written plainly.
     pub(super) fn dim(&mut self) -> Option<&'x str> {
-        if self.empty {
-            return None;
-        }
-        let rest = self.text.get(self.position()..)?;
-        let element = rest.trim_ascii_start();
-        let inside = element.strip_prefix("<dim>")?;
-        let end = memchr::memchr2(b'<', b'&', inside.as_bytes())?;
-        let (dim, behind) = inside.split_at(end);
-        let behind = behind.strip_prefix("</dim>")?;
-        self.reader.stream().consume(rest.len() - behind.len());
+        let (dim, behind) = plain::dim(self.markup()?)?;
+        self.pass_to(behind);
         Some(dim)
     }
 

@@ -3,6 +3,7 @@
 mod binary;
 mod bitwise;
 mod compare;
+mod erf_inv;
 mod select;
 mod unary;
 

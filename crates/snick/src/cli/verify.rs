@@ -4,7 +4,7 @@ use std::fmt;
 
 use snick::Dims;
 use snick_ir::{Graph, Op};
-use snick_run::{Options, Session};
+use snick_run::{Options, Session, Variables};
 use snick_shape::DimSpec;
 use snick_tensor::Tensor;
 
@@ -74,8 +74,10 @@ pub fn verify(
         if round >= ALWAYS as u64 && !compared.contains(&false) {
             break;
         }
+        let (mut old_state, mut new_state) = (Variables::default(), Variables::default());
         for inputs in feed.steps(before, dims, round, console)? {
-            let (old, new) = (old.run(&inputs, how), new.run(&inputs, how));
+            let old = old.run_with(&inputs, how, &mut old_state);
+            let new = new.run_with(&inputs, how, &mut new_state);
             for (i, value) in old.values.iter().enumerate() {
                 let Some(value) = value else { continue };
                 let got = new.values.get(i).and_then(Option::as_ref);

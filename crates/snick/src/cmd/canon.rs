@@ -12,6 +12,7 @@ use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::feed::FeedOptions;
 use crate::cli::json::Json;
 use crate::cli::options::{Common, Format, ModelOptions};
+use crate::cli::target::TargetOptions;
 use crate::cli::verify::{Verdict, verify};
 use crate::cli::{model, target};
 
@@ -22,9 +23,11 @@ pub struct Options {
     model: ModelOptions,
     #[command(flatten)]
     feed: FeedOptions,
-    /// Write the canonical form: .snick, .xml, .dot
+    /// Write the canonical form: .snick, .xml, .onnx, .json (DirectML), .dot
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    target: TargetOptions,
     /// Run the model before and after and compare the bytes of all outputs
     #[arg(long)]
     verify: bool,
@@ -60,7 +63,7 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
         None => None,
     };
     if let Some(output) = &options.output {
-        model.save(output)?;
+        model.save_with(output, options.target.save())?;
     }
     console.print(&match common.format {
         Format::Text => as_text(&model, &report, lowered, verdict, options.output.is_none()),

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use snick::{FeatureLevel, SaveOptions};
 
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::options::ModelOptions;
+use crate::cli::target::TargetOptions;
 use crate::cli::{model, target};
 
 /// Options of the verb.
@@ -18,9 +18,8 @@ pub struct Options {
     /// .snick, .dot
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
-    /// The feature level of a DirectML description
-    #[arg(long, value_name = "LEVEL", default_value_t = SaveOptions::default().feature_level)]
-    feature_level: FeatureLevel,
+    #[command(flatten)]
+    target: TargetOptions,
 }
 
 /// Reads, infers, writes.
@@ -34,6 +33,6 @@ pub fn run(options: &Options, console: &Console) -> Result<Outcome, Failure> {
         errors.extend(lowered.map_err(Failure::usage)?.errors);
     }
     errors.iter().for_each(|error| console.located(error));
-    model.save_with(&options.output, SaveOptions { feature_level: options.feature_level })?;
+    model.save_with(&options.output, options.target.save())?;
     Ok(Outcome::finding(!errors.is_empty()))
 }

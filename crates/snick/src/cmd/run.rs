@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use snick::{Dims, Model, named_outputs, npz};
 use snick_ir::Located;
-use snick_run::Session;
+use snick_run::{Session, Variables};
 use snick_tensor::Tensor;
 
 use crate::cli::compare::{Comparison, Tolerance, compare};
@@ -88,8 +88,9 @@ fn execute(model: &Model, options: &Options, console: &Console, ran: &mut Ran) -
         }
     };
     let how = snick_run::Options { keep_going: options.keep_going, check_facts: options.check_facts };
+    let mut variables = Variables::default();
     for (k, inputs) in options.feed.steps(graph, Dims::Smallest, 0, console)?.into_iter().enumerate() {
-        let outputs = session.run(&inputs, how);
+        let outputs = session.run_with(&inputs, how, &mut variables);
         ran.steps += 1;
         ran.errors.extend(outputs.errors);
         for (name, value) in named_outputs(graph, &outputs.values) {

@@ -29,7 +29,7 @@ const MAGIC: &[u8] = b"\x93NUMPY";
 /// Headers beyond this are no headers.
 const MAX_HEADER: usize = 1 << 20;
 
-/// Whether elements are stored as packed bytes in one dimension.
+/// Whether elements are stored as bytes: those below a byte packed, in one dimension.
 pub(super) fn is_packed(element_type: ElementType) -> bool {
     !matches!(element_type, Dynamic | String | BF16) && CODES.iter().all(|(_, et)| *et != element_type)
 }
@@ -157,7 +157,9 @@ pub(super) fn write(tensor: &Tensor) -> Vec<u8> {
             (format!("<U{width}"), tensor.dims(), bytes.into())
         }
         BF16 => ("<u2".to_string(), tensor.dims(), bytes),
-        _ if is_packed(element_type) => ("|u1".to_string(), &packed_dims[..], bytes),
+        _ if is_packed(element_type) && element_type.bit_width() != Some(8) => {
+            ("|u1".to_string(), &packed_dims[..], bytes)
+        }
         _ => {
             let order = if element_type.bit_width() == Some(8) { '|' } else { '<' };
             (format!("{order}{}", code(element_type)), tensor.dims(), bytes)

@@ -1,23 +1,30 @@
-//! TensorIterator-1, Loop-5 and If-8: ops that own bodies, and the maps between their ports and the bodies'.
+//! TensorIterator-1, Loop-5 and If-8: ops that own bodies.
+//!
+//! What a body sees and gives is said by its [`PortMap`]. `iterate.rs` infers the two that iterate, `branch.rs` infers
+//! If, `execute.rs` runs all three.
 
 use smallvec::SmallVec;
 use snick_tensor::Tensor;
 
-use super::opaque::declared_facts;
+use super::branch;
+use super::iterate;
+use super::port_map::{PortLink, PortMap, Purpose};
+use crate::infer::Work;
 use crate::{Arity, AttrValue, Attrs, Facts, Graph, Infer, OpDef, OpError, OpName, RawNode};
 
 /// Which op it is.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// Iterates over slices of its inputs.
+    /// Iterates over parts of its inputs.
     TensorIterator,
-    /// Iterates while a condition holds.
+    /// Iterates while a condition holds. Input 0 is the number of iterations, below 0 for any number; input 1 says
+    /// whether there is a first one.
     Loop,
-    /// Runs one of two bodies.
+    /// Runs one of two bodies, by its input 0.
     If,
 }
 
-/// An op with bodies. Until its rule is known to inference, the declared ports are its facts.
+/// An op with bodies. The bodies have symbols of their own; their facts hold for what the op feeds them.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SubGraph {
     /// Which op it is.
@@ -28,42 +35,101 @@ pub struct SubGraph {
     pub maps: Vec<PortMap>,
 }
 
-/// How the ports of the op and the Parameters and Results of a body hang together.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct PortMap {
-    /// Into the body.
-    pub inputs: Vec<PortLink>,
-    /// Out of the body.
-    pub outputs: Vec<PortLink>,
-    /// From a Result to a Parameter of the next iteration, each by its number among its kind.
-    pub back_edges: Vec<(usize, usize)>,
-}
-
-/// One entry of a port map.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct PortLink {
-    /// Number of the op's input or output; `None` for what never leaves the op.
-    pub external: Option<usize>,
-    /// Number of the body's Parameter or Result.
-    pub internal: usize,
-    /// `axis`, `start`, `end`, `stride`, `part_size`, `purpose`: as the file gives them, in this order.
-    pub notes: Vec<(String, String)>,
-}
-
-/// The notes of a [`PortLink`] that are read.
-pub const LINK_NOTES: [&str; 6] = ["axis", "start", "end", "stride", "part_size", "purpose"];
-
 /// Attribute names by body: inputs, outputs, back edges.
 const MAP_NAMES: [[&str; 3]; 2] =
     [["inputs", "outputs", "back_edges"], ["else_inputs", "else_outputs", "else_back_edges"]];
 
 impl SubGraph {
+    /// The op of these bodies and maps, of which there are as many as [`SubGraph::roles`].
+    ///
+    /// # Errors
+    /// A map that names Parameters or Results that are not there, or leaves an output out.
+    pub fn new(kind: Kind, bodies: Vec<Graph>, maps: Vec<PortMap>) -> Result<Self, OpError> {
+        let op = Self { kind, bodies, maps };
+        for count in [op.bodies.len(), op.maps.len()] {
+            if count != op.roles().len() {
+                return Err(OpError::mismatch("the number of bodies", count, op.roles().len()));
+            }
+        }
+        op.check()?;
+        Ok(op)
+    }
+
     /// Names of the bodies, in order.
     pub fn roles(&self) -> &'static [&'static str] {
         match self.kind {
             Kind::TensorIterator | Kind::Loop => &["body"],
             Kind::If => &["then_body", "else_body"],
         }
+    }
+
+    /// Number of outputs: as many as the port maps name.
+    pub fn outputs(&self) -> usize {
+        let ports = self.maps.iter().flat_map(|map| &map.outputs).filter_map(|link| link.external);
+        ports.max().map_or(0, |port| port.saturating_add(1))
+    }
+
+    /// Facts of the outputs; the facts inside `bodies`, which are those of this op, are set on the way.
+    pub(crate) fn infer_bodies(
+        &self,
+        cx: &mut Infer,
+        bodies: &mut [Graph],
+        work: &mut Work,
+    ) -> Result<Facts, OpError> {
+        match (bodies, self.maps.as_slice()) {
+            ([body], [map]) => iterate::infer(self.kind, map, body, cx, work),
+            ([then_body, else_body], [then_map, else_map]) => {
+                branch::infer([then_map, else_map], [then_body, else_body], cx, work)
+            }
+            (bodies, _) => Err(OpError::mismatch("the number of bodies", bodies.len(), self.roles().len())),
+        }
+    }
+
+    /// Every link and back edge names Parameters and Results that are there, and every output has its link.
+    fn check(&self) -> Result<(), OpError> {
+        // A number of a port sizes nothing before it is known to be small.
+        let most = self.maps.iter().map(|map| map.outputs.len()).sum::<usize>();
+        for (body, map) in self.bodies.iter().zip(&self.maps) {
+            let (parameters, results) = (body.parameters().count(), body.results().count());
+            let below = |what: &str, number: usize, count: usize| match number < count {
+                true => Ok(()),
+                false => Err(OpError::mismatch(what, number, format!("a number below {count}"))),
+            };
+            for link in &map.inputs {
+                below("a Parameter in the port map", link.internal, parameters)?;
+            }
+            for link in &map.outputs {
+                below("a Result in the port map", link.internal, results)?;
+                below("an output in the port map", link.external.unwrap_or(0), most.max(1))?;
+            }
+            for &(from, to) in &map.back_edges {
+                below("a Result of a back edge", from, results)?;
+                below("a Parameter of a back edge", to, parameters)?;
+            }
+            for port in 0..self.outputs() {
+                if !map.outputs.iter().any(|link| link.external == Some(port)) {
+                    let what = format!("output {port}");
+                    return Err(OpError::mismatch(what, "in no port map", "one entry in each"));
+                }
+            }
+            for link in map.inputs.iter().chain(&map.outputs) {
+                if link.cut.is_some_and(|cut| cut.stride == 0 || cut.part_size < 1) {
+                    let expected = "a stride that is not 0, a part_size above 0";
+                    return Err(OpError::mismatch("the port map", format!("\"{link}\""), expected));
+                }
+                if self.kind != Kind::Loop && link.purpose.is_some() {
+                    return Err(OpError::mismatch("the port map", format!("\"{link}\""), "no purpose"));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl PortMap {
+    /// The link of this purpose.
+    pub(super) fn with_purpose(&self, purpose: Purpose) -> Option<&PortLink> {
+        self.inputs.iter().chain(&self.outputs).find(|link| link.purpose == Some(purpose))
     }
 }
 
@@ -73,32 +139,26 @@ impl OpDef for SubGraph {
         OpName::openvino("Loop", &[5]),
         OpName::openvino("If", &[8]),
     ];
-    const ARITY: Arity = Arity::at_least(0);
+    const ARITY: Arity = Arity::at_least(1);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        let kind = match raw.op_type.to_ascii_lowercase().as_str() {
-            "tensoriterator" => Kind::TensorIterator,
-            "loop" => Kind::Loop,
-            _ => Kind::If,
-        };
-        let mut op = Self { kind, bodies: raw.bodies.take(), maps: Vec::new() };
-        if op.bodies.len() != op.roles().len() {
-            return Err(OpError::mismatch("the number of bodies", op.bodies.len(), op.roles().len()));
-        }
-        for names in &MAP_NAMES[..op.bodies.len()] {
+        let kind = [Kind::TensorIterator, Kind::Loop, Kind::If][raw.row(Self::NAMES).min(2)];
+        let bodies = raw.bodies.take();
+        let mut maps = Vec::new();
+        for names in MAP_NAMES.iter().take(bodies.len()) {
             let links = |name| -> Result<Vec<PortLink>, OpError> {
                 let texts = raw.attrs.texts(name)?.unwrap_or_default();
                 let links = texts.iter().map(|text| PortLink::parse(text)).collect::<Option<_>>();
                 links.ok_or_else(|| raw.attrs.bad(name, "external -> internal note=value ..."))
             };
-            let back = raw.attrs.ints(names[2])?.unwrap_or_default();
-            op.maps.push(PortMap {
+            let back = raw.attrs.sizes(names[2])?.unwrap_or_default();
+            maps.push(PortMap {
                 inputs: links(names[0])?,
                 outputs: links(names[1])?,
-                back_edges: back.chunks_exact(2).map(|pair| (pair[0] as usize, pair[1] as usize)).collect(),
+                back_edges: back.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect(),
             });
         }
-        Ok(op)
+        Self::new(kind, bodies, maps)
     }
 
     fn attrs(&self) -> Attrs<'static> {
@@ -118,33 +178,13 @@ impl OpDef for SubGraph {
         &Self::NAMES[self.kind as usize]
     }
 
-    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        Ok(declared_facts(cx))
+    /// Never asked: the driver hands over the bodies, through [`SubGraph::infer_bodies`].
+    fn infer(&self, _: &mut Infer) -> Result<Facts, OpError> {
+        Err(OpError::unsupported(format!("inference of {} without its bodies", self.name().name)))
     }
 
+    /// Never asked: who runs the op runs its bodies, through [`SubGraph::execute`].
     fn eval(&self, _: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        Err(OpError::unsupported(format!("executing {}", self.name().name)))
-    }
-}
-
-/// `0 -> 1 axis=1 start=-1`; an entry without external port begins with `_`.
-impl std::fmt::Display for PortLink {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.external {
-            Some(port) => write!(f, "{port} -> {}", self.internal)?,
-            None => write!(f, "_ -> {}", self.internal)?,
-        }
-        self.notes.iter().try_for_each(|(name, value)| write!(f, " {name}={value}"))
-    }
-}
-
-impl PortLink {
-    fn parse(text: &str) -> Option<Self> {
-        let (external, rest) = text.split_once(" -> ")?;
-        let external = if external == "_" { None } else { Some(external.parse().ok()?) };
-        let mut words = rest.split(' ');
-        let internal = words.next()?.parse().ok()?;
-        let notes = words.map(|word| word.split_once('=').map(|(n, v)| (n.to_string(), v.to_string())));
-        Some(Self { external, internal, notes: notes.collect::<Option<_>>()? })
+        Err(OpError::unsupported(format!("executing {} without a session", self.name().name)))
     }
 }

@@ -1,14 +1,17 @@
 //! Proposal-1 and -4: the best boxes an image, decoded from anchors. Version 4 has a second output, their scores.
 
 use smallvec::{SmallVec, smallvec};
-use snick_shape::{Interval, Shape, SymExpr};
+use snick_shape::{Shape, SymExpr};
 use snick_tensor::Tensor;
 
+use super::corners::{Corners, uncovered};
+use super::partial_sort::keep_first;
 use super::settings::{Kind, Settings, Table};
+use super::signature::{check_dims, common_dim, dim, expect_float, expect_rank, padded, room};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// Class scores `[N, 2 * anchors, H, W]`, box offsets `[N, 4 * anchors, H, W]` and the size of the image to
-/// `post_nms_topn` rows of image and box for each of the N.
+/// `post_nms_topn` rows of image and box for each of the N. The first row not used has image -1; zeros follow.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Proposal {
     /// Whether there is a second output.
@@ -46,31 +49,31 @@ impl OpDef for Proposal {
     }
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        let element_type = cx.common_type(0..3)?;
-        cx.expect_rank(0, "4", |rank| rank == 4)?;
-        cx.expect_rank(1, "4", |rank| rank == 4)?;
-        cx.expect_rank(2, "1", |rank| rank == 1)?;
-        if let Some([size]) = cx.shape(2).dims() {
-            let interval = cx.interval(size);
+        (0..3).try_for_each(|port| expect_float(cx, port))?;
+        for (port, rank) in [4, 4, 1].into_iter().enumerate() {
+            expect_rank(cx, port, rank)?;
+        }
+        if let Some(size) = dim(cx, 2, 0) {
+            let interval = cx.interval(&size);
             if !interval.contains(3) && !interval.contains(4) {
                 return Err(OpError::mismatch("the size of input 2", interval, "3 or 4"));
             }
         }
-        let first = |i: usize| cx.shape(i).dims().and_then(|dims| dims.first()).cloned();
-        let batch = match (first(0), first(1)) {
-            (Some(a), Some(b)) => {
-                let both = cx.merge(&a, &b);
-                both.ok_or_else(|| cx.shapes_clash("decode by images", cx.shape(0), cx.shape(1)))?
+        let batch = common_dim(cx, "decode by images", &[(0, 0), (1, 0)])?;
+        if let (Some(scores), Some(offsets)) = (dim(cx, 0, 1), dim(cx, 1, 1)) {
+            let twice = cx.mul(&scores, &2.into());
+            if cx.merge(&twice, &offsets).is_none() {
+                let (scores, offsets) = (cx.interval(&scores), cx.interval(&offsets));
+                return Err(OpError::mismatch(
+                    "the channels of the offsets",
+                    offsets,
+                    format!("2 x {scores}"),
+                ));
             }
-            (Some(one), None) | (None, Some(one)) => one,
-            (None, None) => cx.unknown(Interval::DIM),
-        };
-        let most = self.settings.int("post_nms_topn", 0);
-        if most < 0 {
-            return Err(OpError::out_of_range("`post_nms_topn`", most, "0 or more"));
         }
-        let rows = cx.mul(&batch, &most.into());
+        let rows = cx.mul(&batch, &(self.rows()? as i64).into());
         let dims: SmallVec<[SymExpr; 4]> = smallvec![rows.clone(), 5.into()];
+        let element_type = cx.element_type(0);
         let mut facts: Facts = smallvec![Fact::new(element_type, Shape::ranked(dims))];
         if self.scores {
             facts.push(Fact::new(element_type, Shape::ranked([rows])));
@@ -78,7 +81,179 @@ impl OpDef for Proposal {
         Ok(facts)
     }
 
-    fn eval(&self, _: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        Err(OpError::unsupported("running Proposal"))
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let [scores, offsets, size] = inputs else { return Ok(Vec::new()) };
+        let &[images, channels, height, width] = scores.dims() else {
+            return Err(OpError::rank("the scores", scores.rank(), "4"));
+        };
+        let anchors = self.anchors();
+        let kinds = anchors.len();
+        // Without any anchor there are no boxes, whatever the channels.
+        if kinds > 0 && channels != 2 * kinds {
+            return Err(OpError::mismatch("the channels of the scores", channels, 2 * kinds));
+        }
+        check_dims("the offsets", offsets, &[images, channels.saturating_mul(2), height, width])?;
+        let image = Image::new(&size.to_f32_vec()?, &self.settings)?;
+        // Places lie outermost; the scores of objects are the second half of the channels.
+        let scores = scores.slice(1, channels - kinds, kinds, 1)?.permute(&[0, 2, 3, 1])?.to_f32_vec()?;
+        let offsets = offsets.slice(1, 0, 4 * kinds, 1)?.reshape(&[images, kinds, 4, height, width])?;
+        let offsets = offsets.permute(&[0, 3, 4, 1, 2])?.to_f32_vec()?;
+        let each = height.saturating_mul(width).saturating_mul(kinds);
+        let most = self.rows()?;
+        let all =
+            images.checked_mul(most).ok_or_else(|| OpError::unsupported("an output of that many rows"))?;
+        let mut rows: Vec<f32> = room(&[all, 5])?;
+        let mut values: Vec<f32> = room(&[all])?;
+        for index in 0..images {
+            let offsets = offsets.as_chunks::<4>().0.iter().skip(index * each);
+            let scores = scores.iter().skip(index * each).take(each);
+            let candidates = scores.zip(offsets).enumerate().map(|(i, (&score, &by))| {
+                let cell = i / kinds;
+                let anchor = anchors.get(i % kinds).copied().unwrap_or_default();
+                self.decode(anchor, [cell / width, cell % width], by, score, &image)
+            });
+            let chosen = self.choose(candidates.collect());
+            let missing = most - chosen.len();
+            for (corners, score) in chosen {
+                rows.push(index as f32);
+                rows.extend(self.placed(corners, &image).sides());
+                values.push(score);
+            }
+            if missing > 0 {
+                rows.push(-1.0);
+            }
+            rows.resize((index + 1) * most * 5, 0.0);
+            values.resize((index + 1) * most, 0.0);
+        }
+        let et = inputs[0].element_type();
+        let mut outputs = vec![padded(&[all, 5], rows)?.cast(et)?];
+        if self.scores {
+            outputs.push(padded(&[all], values)?.cast(et)?);
+        }
+        Ok(outputs)
+    }
+}
+
+/// The image that boxes are cut to.
+struct Image {
+    /// As the boxes count it: the TensorFlow way exchanges the axes.
+    width: f32,
+    height: f32,
+    /// The least width and height of a box.
+    least: [f32; 2],
+}
+
+impl Image {
+    fn new(size: &[f32], settings: &Settings) -> Result<Self, OpError> {
+        let (height, width, scales) = match *size {
+            [height, width, scale] => (height, width, [scale, scale]),
+            [height, width, y, x] => (height, width, [x, y]),
+            _ => return Err(OpError::mismatch("the numbers of the image's size", size.len(), "3 or 4")),
+        };
+        let positive = height.is_normal() && width.is_normal() && height > 0.0 && width > 0.0;
+        if !positive || scales.iter().any(|scale| !(scale.is_finite() && *scale >= 0.0)) {
+            return Err(OpError::mismatch("the image's size", format!("{size:?}"), "positive numbers"));
+        }
+        let least = settings.int("min_size", 1) as f32;
+        let least = scales.map(|scale| least * scale);
+        match tensorflow(settings) {
+            true => Ok(Self { width: height, height: width, least }),
+            false => Ok(Self { width, height, least }),
+        }
+    }
+}
+
+/// Whether boxes count as TensorFlow does: corners between pixels, anchors around 0, axes exchanged.
+fn tensorflow(settings: &Settings) -> bool {
+    settings.text("framework").eq_ignore_ascii_case("tensorflow")
+}
+
+impl Proposal {
+    /// Rows of an image.
+    fn rows(&self) -> Result<usize, OpError> {
+        let most = self.settings.int("post_nms_topn", 0);
+        usize::try_from(most).map_err(|_| OpError::out_of_range("`post_nms_topn`", most, "0 or more"))
+    }
+
+    /// What is added to a length: 1 where corners are pixels.
+    fn unit(&self) -> f32 {
+        if tensorflow(&self.settings) { 0.0 } else { 1.0 }
+    }
+
+    /// The boxes around a cell, by ratio and then by scale.
+    fn anchors(&self) -> Vec<Corners> {
+        let base = self.settings.int("base_size", 0) as f32;
+        let unit = self.unit();
+        let shift = if tensorflow(&self.settings) { base * 0.5 } else { 0.0 };
+        let center = 0.5 * (base - unit);
+        let scales = self.settings.floats("scale");
+        let mut anchors = Vec::new();
+        for ratio in self.settings.floats("ratio") {
+            let ratio = ratio as f32;
+            let width = (base * base / ratio).sqrt();
+            let (width, height) = match tensorflow(&self.settings) {
+                true => (width, width * ratio),
+                false => (width.round(), (width.round() * ratio).round()),
+            };
+            anchors.extend(scales.iter().map(|&scale| {
+                let [x, y] = [width, height].map(|size| 0.5 * (size * scale as f32 - unit));
+                Corners::from([center - x, center - y, center + x, center + y].map(|side| side - shift))
+            }));
+        }
+        anchors
+    }
+
+    /// The box of an anchor at a cell, row and column, with its score: 0 where it is too small.
+    fn decode(
+        &self,
+        anchor: Corners,
+        cell: [usize; 2],
+        by: [f32; 4],
+        score: f32,
+        image: &Image,
+    ) -> (Corners, f32) {
+        let stride = self.settings.int("feat_stride", 1) as f32;
+        let [y, x] = cell.map(|place| place as f32 * stride);
+        let (x, y) = if tensorflow(&self.settings) { (y, x) } else { (x, y) };
+        let [left, top, right, bottom] = anchor.sides();
+        let mut corners = Corners::from([left + x, top + y, right + x, bottom + y]);
+        if tensorflow(&self.settings) {
+            corners = corners.clipped(image.width, image.height);
+        }
+        let place = self.settings.float("box_coordinate_scale", 1.0) as f32;
+        let size = self.settings.float("box_size_scale", 1.0) as f32;
+        let [dx, dy, dw, dh] = by;
+        let unit = self.unit();
+        corners = corners.refined([dx / place, dy / place, dw / size, dh / size], unit, f32::INFINITY);
+        if self.settings.bool("clip_before_nms", true) {
+            corners = corners.clipped(image.width - unit, image.height - unit);
+        }
+        let [width, height] = corners.size(unit);
+        let large = image.least[0] <= width && image.least[1] <= height;
+        (corners, if large { score } else { 0.0 * score })
+    }
+
+    /// The best boxes that do not cover each other.
+    fn choose(&self, mut boxes: Vec<(Corners, f32)>) -> Vec<(Corners, f32)> {
+        let most = usize::try_from(self.settings.int("pre_nms_topn", 0)).unwrap_or(0);
+        keep_first(&mut boxes, most, |a, b| a.1 > b.1);
+        let corners: Vec<Corners> = boxes.iter().map(|(corners, _)| *corners).collect();
+        let threshold = self.settings.float("nms_thresh", 0.0) as f32;
+        let kept = uncovered(&corners, self.unit(), threshold, self.rows().unwrap_or(0));
+        kept.into_iter().filter_map(|i| boxes.get(i).copied()).collect()
+    }
+
+    /// A box as the output has it.
+    fn placed(&self, corners: Corners, image: &Image) -> Corners {
+        let (width, height) = (image.width, image.height);
+        let clip = self.settings.bool("clip_after_nms", false);
+        let corners = if clip { corners.clipped(width, height) } else { corners };
+        match self.settings.bool("normalize", false) {
+            true => {
+                let [left, top, right, bottom] = corners.sides();
+                Corners::from([left / width, top / height, right / width, bottom / height])
+            }
+            false => corners,
+        }
     }
 }

@@ -5,6 +5,7 @@ use snick_shape::{Shape, SymExpr};
 use snick_tensor::Tensor;
 
 use super::settings::{Kind, Settings, Table};
+use super::signature::expect_float;
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
 
 /// `[N, boxes * (coords + 1 + classes), H, W]` with activations applied; with a softmax over the classes of all
@@ -39,6 +40,7 @@ impl OpDef for RegionYolo {
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         cx.expect_rank(0, "4", |rank| rank == 4)?;
+        expect_float(cx, 0)?;
         let element_type = cx.element_type(0);
         let Some(data) = cx.shape(0).dims() else {
             return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);

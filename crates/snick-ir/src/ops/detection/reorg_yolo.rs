@@ -2,7 +2,7 @@
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr};
-use snick_tensor::Tensor;
+use snick_tensor::{Tensor, kernels};
 
 use crate::attrs::missing;
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
@@ -71,11 +71,24 @@ impl OpDef for ReorgYolo {
         };
         let s = usize::try_from(self.stride).unwrap_or(1);
         let area = s.saturating_mul(s);
-        if c < area || c % area != 0 || h % s != 0 || w % s != 0 {
-            let expected = format!("multiples of {area} channels and {s} places");
+        if c < area || h % s != 0 || w % s != 0 {
+            let expected = format!("{area} channels or more and multiples of {s} places");
             return Err(OpError::mismatch("the shape of data", format!("{:?}", data.dims()), expected));
         }
         // Darknet reads the data as if it had C / stride^2 channels of stride times the height and width.
+        if c % area != 0 {
+            // It counts on through the elements where channels do not divide.
+            let (channels, width) = (c / area, w * s);
+            let source = |i: usize| {
+                let (channel, y, x) = (i / (h * w), i / w % h, i % w);
+                let block = channel / channels;
+                let line = channel % channels * h * s + y * s + block / s;
+                (line * width + x * s + block % s) as i64
+            };
+            let places = Tensor::from_vec(&[c * h * w], (0..c * h * w).map(source).collect::<Vec<_>>())?;
+            let counted = kernels::gather(&data.reshape(&[n, c * h * w])?, &places, 1, 0, false)?;
+            return Ok(vec![counted.reshape(&[n, c * area, h / s, w / s])?]);
+        }
         let split = [n, c / area, h, s, w, s];
         let image = data.reshape(&split)?.permute(&[0, 3, 5, 1, 2, 4])?;
         Ok(vec![image.reshape(&[n, c * area, h / s, w / s])?])

@@ -74,6 +74,11 @@ impl Settings {
         self.0.text(name).ok().flatten().unwrap_or_default().to_string()
     }
 
+    /// What a name of a closed list stands for; `None` where absent.
+    pub fn choice<T: Copy>(&self, name: &'static str, choices: &'static [(&'static str, T)]) -> Option<T> {
+        self.0.choice(name, choices).ok().flatten()
+    }
+
     /// Integers; none where absent.
     pub fn ints(&self, name: &'static str) -> Vec<i64> {
         self.0.ints(name).ok().flatten().map(|v| v.to_vec()).unwrap_or_default()

@@ -11,6 +11,7 @@ use snick_tensor::{ElementType, Tensor};
 use super::auto_broadcast::AutoBroadcast;
 use super::domain::Domain;
 use super::known_elements::{element_interval, type_range, unwrapped, zip};
+use super::known_reals;
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// Powers above this are not written as products.
@@ -81,7 +82,9 @@ impl OpDef for Arithmetic {
         let shape = self.broadcast.infer(cx, cx.shape(0), cx.shape(1))?;
         let elements =
             zip(cx, self.broadcast, &shape, (0, 1), |cx, a, b| element(self.function, cx, a, b, et));
-        Ok(smallvec![Fact::new(et, shape).with_elements(elements)])
+        let function = if self.function == BinaryOp::FloorDiv { BinaryOp::Div } else { self.function };
+        let reals = known_reals::zip(cx, self.broadcast, &shape, function, et);
+        Ok(smallvec![Fact::new(et, shape).with_elements(elements).with_reals(reals)])
     }
 
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
@@ -91,7 +94,13 @@ impl OpDef for Arithmetic {
 }
 
 /// The function of two integers of one type.
-fn element(function: BinaryOp, cx: &mut Infer, a: &SymExpr, b: &SymExpr, et: ElementType) -> SymExpr {
+pub(crate) fn element(
+    function: BinaryOp,
+    cx: &mut Infer,
+    a: &SymExpr,
+    b: &SymExpr,
+    et: ElementType,
+) -> SymExpr {
     let (ia, ib) = (element_interval(cx, a, et), element_interval(cx, b, et));
     let both = [ia, ib];
     let unknown = |cx: &mut Infer| cx.unknown(type_range(et));

@@ -2,11 +2,13 @@
 
 use smallvec::smallvec;
 use snick_shape::SymExpr;
-use snick_tensor::kernels::UnaryOp;
+use snick_tensor::kernels::{BinaryOp, UnaryOp};
 use snick_tensor::{ElementType, Tensor};
 
 use super::domain::Domain;
 use super::known_elements::{map, type_range};
+use super::known_reals;
+use crate::real::{Real, round};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// Keeps elements between `min` and `max`; a bound the file leaves out is 0.
@@ -42,7 +44,8 @@ impl OpDef for Clamp {
         }
         let fact = Fact::new(et, cx.shape(0).clone());
         if !et.is_integer() {
-            return Ok(smallvec![fact]);
+            let reals = known_reals::map(cx, |cx, real| self.real(cx, real, et));
+            return Ok(smallvec![fact.with_reals(reals)]);
         }
         let range = type_range(et);
         let within = |bound: f64| SymExpr::from((bound as i64).clamp(range.lo(), range.hi()));
@@ -56,5 +59,17 @@ impl OpDef for Clamp {
 
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         Ok(vec![UnaryOp::Clamp { min: self.min, max: self.max }.apply(&inputs[0])?])
+    }
+}
+
+impl Clamp {
+    /// A real number kept between the bounds.
+    fn real(&self, cx: &mut Infer, real: &Real, et: ElementType) -> Real {
+        if !real.is_bounded() {
+            return Real::unknown(); // and maybe NaN
+        }
+        let [min, max] = [self.min, self.max].map(|bound| Real::constant(et, round(et, bound)));
+        let raised = known_reals::binary(BinaryOp::Max, cx, real, &min, et);
+        known_reals::binary(BinaryOp::Min, cx, &raised, &max, et)
     }
 }

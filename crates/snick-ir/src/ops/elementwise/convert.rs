@@ -1,16 +1,18 @@
 //! Convert-1: the same numbers in another element type.
 
 use smallvec::smallvec;
+use snick_shape::{Interval, SymExpr};
 use snick_tensor::{ElementType, Tensor};
 
-use super::known_elements::converted;
-use crate::attrs::missing;
+use super::known_elements::{element_interval, map, type_range, unwrapped};
+use super::known_reals;
+use crate::real::{Ratio, Real, round};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// Converts every element to another type, as OpenVINO's Convert-1 does: reals are cut to integers, integers wrap.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Convert {
-    /// The type of the output.
+    /// The type of the output; `Dynamic` if the file does not say, which can be inferred and not run.
     pub destination_type: ElementType,
 }
 
@@ -19,9 +21,8 @@ impl OpDef for Convert {
     const ARITY: Arity = Arity::exactly(1);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        let destination_type =
-            raw.attrs.element_type("destination_type")?.ok_or(missing("destination_type"))?;
-        Ok(Self { destination_type })
+        let destination_type = raw.attrs.element_type("destination_type")?;
+        Ok(Self { destination_type: destination_type.unwrap_or(ElementType::Dynamic) })
     }
 
     fn attrs(&self) -> Attrs<'static> {
@@ -30,11 +31,67 @@ impl OpDef for Convert {
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let fact = Fact::new(self.destination_type, cx.shape(0).clone());
-        let elements = converted(cx, self.destination_type);
-        Ok(smallvec![fact.with_elements(elements)])
+        Ok(smallvec![converted(cx, fact)])
     }
 
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         Ok(vec![inputs[0].cast(self.destination_type)?])
+    }
+}
+
+/// The output of a conversion of input 0 with what is known of its elements. Integers that may wrap are unknown within
+/// their type; what may be lost in rounding is known within bounds.
+pub(super) fn converted(cx: &mut Infer, fact: Fact) -> Fact {
+    let (from, to) = (cx.element_type(0), fact.element_type);
+    if cx.input(0).as_tensor().is_some() {
+        return fact; // folds
+    }
+    let whole = |et: ElementType| et.is_integer() || et == ElementType::Boolean;
+    if whole(from) && to.is_float() {
+        let elements = cx.input(0).elements();
+        let reals = elements.map(|elements| known_reals::integers(cx, from, to, &elements));
+        return fact.with_reals(reals);
+    }
+    if whole(from) && whole(to) {
+        let elements = map(cx, |cx, element| {
+            let interval = element_interval(cx, element, from);
+            integer(cx, element, interval, to)
+        });
+        return fact.with_elements(elements);
+    }
+    let Some(reals) = known_reals::reals(cx, 0) else { return fact };
+    if whole(to) {
+        let elements: Vec<SymExpr> = reals.iter().map(|real| whole_part(cx, real, from, to)).collect();
+        return fact.with_elements(Some(elements));
+    }
+    let reals = reals.into_iter().map(|real| {
+        let exact = real.ratio.filter(Ratio::is_exact);
+        let ratio = exact.and_then(|ratio| Ratio::new(cx, to, Some(ratio.num), Some(ratio.den)));
+        Real::within(round(to, real.lo), round(to, real.hi)).with(ratio)
+    });
+    let reals: Vec<Real> = reals.collect();
+    if to.is_float() { fact.with_reals(Some(reals)) } else { fact }
+}
+
+/// An integer within `interval` in another type.
+fn integer(cx: &mut Infer, element: &SymExpr, interval: Interval, to: ElementType) -> SymExpr {
+    match to {
+        ElementType::Boolean if !interval.contains(0) => 1.into(),
+        ElementType::Boolean if interval.is_exact() == Some(0) => 0.into(),
+        ElementType::Boolean if type_range(to).covers(&interval) => element.clone(),
+        ElementType::Boolean => cx.unknown(type_range(to)),
+        _ => unwrapped(cx, to, interval, &[interval], |_| element.clone()),
+    }
+}
+
+/// A real number in an integer type: its fraction is cut off. Of booleans only 0 is false.
+fn whole_part(cx: &mut Infer, real: &Real, from: ElementType, to: ElementType) -> SymExpr {
+    if to == ElementType::Boolean {
+        let nonzero = real.lo > 0.0 || real.hi < 0.0;
+        return if nonzero { 1.into() } else { cx.unknown(type_range(to)) };
+    }
+    match known_reals::cut(cx, real, from) {
+        Some((element, interval)) => unwrapped(cx, to, interval, &[interval], |_| element),
+        None => cx.unknown(type_range(to)),
     }
 }

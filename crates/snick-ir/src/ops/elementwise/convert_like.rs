@@ -3,7 +3,7 @@
 use smallvec::smallvec;
 use snick_tensor::Tensor;
 
-use super::known_elements::converted;
+use super::convert::converted;
 use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// Converts input 0 to the element type of input 1, as Convert does.
@@ -20,8 +20,8 @@ impl OpDef for ConvertLike {
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let et = cx.element_type(1);
-        let elements = converted(cx, et);
-        Ok(smallvec![Fact::new(et, cx.shape(0).clone()).with_elements(elements)])
+        let fact = Fact::new(et, cx.shape(0).clone());
+        Ok(smallvec![converted(cx, fact)])
     }
 
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {

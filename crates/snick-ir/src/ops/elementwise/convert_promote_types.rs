@@ -65,13 +65,13 @@ impl ConvertPromoteTypes {
     /// The common type; `Dynamic` where it hangs on what is not known.
     fn common(&self, types: [ElementType; 2], scalars: [Option<bool>; 2]) -> Result<ElementType, OpError> {
         let [a, b] = types;
+        for (i, et) in types.into_iter().enumerate() {
+            if category(et).is_none() && et != ElementType::Dynamic {
+                return Err(OpError::element_type(format!("input {i}"), et, "a type that is promoted"));
+            }
+        }
         if a == b || a == ElementType::Dynamic || b == ElementType::Dynamic {
             return Ok(if a == b { a } else { ElementType::Dynamic });
-        }
-        for (i, et) in types.into_iter().enumerate() {
-            if category(et).is_none() {
-                return Err(OpError::element_type(format!("input {i}"), et, "a number or boolean"));
-            }
         }
         let plain = self.by_types(a, b);
         if !self.pytorch_scalar_promotion {
@@ -103,7 +103,16 @@ impl ConvertPromoteTypes {
         }
     }
 
+    /// The common type, which must be one of the two and hold the other, unless more is allowed.
     fn checked(&self, types: [ElementType; 2], common: ElementType) -> Result<ElementType, OpError> {
+        if !self.promote_unsafe && !types.contains(&common) {
+            let [a, b] = types;
+            return Err(OpError::mismatch(
+                "the common type",
+                common,
+                format!("{a} or {b}, or `promote_unsafe`"),
+            ));
+        }
         match types.into_iter().find(|&et| !self.promote_unsafe && !widens(et, common)) {
             Some(et) => Err(OpError::mismatch(
                 "the common type",
@@ -150,9 +159,11 @@ impl ConvertPromoteTypes {
     }
 }
 
-/// Truth values, integers, real numbers.
+/// Truth values, integers, real numbers; `None` for types that are not promoted.
 fn category(et: ElementType) -> Option<u8> {
+    use ElementType::{F4E2M1, F8E8M0, NF4, U2, U3, U6};
     match et {
+        U2 | U3 | U6 | NF4 | F4E2M1 | F8E8M0 => None,
         ElementType::Boolean => Some(0),
         et if et.is_integer() => Some(1),
         et if et.is_float() => Some(2),
@@ -197,5 +208,12 @@ mod tests {
         assert_eq!(of(I64, U8, [true, false]), U8);
         assert_eq!(of(F32, U8, [true, false]), F32);
         assert_eq!(of(Boolean, U8, [false, false]), U8);
+        let safe = ConvertPromoteTypes { promote_unsafe: false, ..op };
+        let of = |a, b| safe.common([a, b], [Some(false); 2]).ok();
+        assert_eq!(of(U8, I16), Some(I16));
+        assert_eq!(of(F16, F32), Some(F32));
+        assert_eq!(of(F16, BF16), None);
+        assert_eq!(of(U8, I8), None);
+        assert_eq!(of(U2, U8), None);
     }
 }

@@ -10,7 +10,7 @@ use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 /// Inputs: data, input low, input high, output low, output high. The type and the shape of the data stay.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FakeQuantize {
-    /// How many different values there are in the output; 0 if the file does not say.
+    /// How many different values there are in the output; 0, if the file does not say: as many as there can be.
     pub levels: usize,
     /// How the ranges are stretched over the data.
     pub broadcast: AutoBroadcast,
@@ -48,7 +48,8 @@ impl OpDef for FakeQuantize {
             stretched.push(without_leading_ones(range, data.rank())?.cast(data.element_type())?);
         }
         let [a, b, c, d] = stretched.as_slice() else { return Ok(Vec::new()) };
-        Ok(vec![kernels::fake_quantize(data, [a, b, c, d], self.levels)?])
+        let levels = if self.levels == 0 { usize::MAX } else { self.levels };
+        Ok(vec![kernels::fake_quantize(data, [a, b, c, d], levels)?])
     }
 }
 

@@ -76,35 +76,6 @@ pub fn map(cx: &mut Infer, f: impl FnMut(&mut Infer, &SymExpr) -> SymExpr) -> Op
     Some(elements.iter().map(|e| f(cx, e)).collect())
 }
 
-/// The elements of input 0 in another type; those that may wrap are unknown within its range.
-pub fn converted(cx: &mut Infer, to: ElementType) -> Option<Vec<SymExpr>> {
-    let from = cx.element_type(0);
-    if let Some(exact) = exact_integers(to) {
-        let elements = map(cx, |_, element| element.clone())?;
-        let all_exact = elements.iter().all(|element| exact.covers(&element_interval(cx, element, from)));
-        return all_exact.then_some(elements);
-    }
-    if !(to.is_integer() || to == from) {
-        return None;
-    }
-    map(cx, |cx, element| {
-        let interval = element_interval(cx, element, from);
-        unwrapped(cx, to, interval, &[interval], |_| element.clone())
-    })
-}
-
-/// The integers around 0 that a float type holds, all of them.
-fn exact_integers(et: ElementType) -> Option<Interval> {
-    let bits = match et {
-        ElementType::F64 => 53,
-        ElementType::F32 => 24,
-        ElementType::F16 => 11,
-        ElementType::BF16 => 8,
-        _ => return None,
-    };
-    Interval::new(-(1 << bits), 1 << bits)
-}
-
 /// The elements of inputs `i` and `j`, paired as `broadcast` wants it, each pair through `f`; `None` where nothing
 /// is gained: both are constants (they fold), or nothing is known of either.
 pub fn zip(

@@ -5,6 +5,7 @@ use snick_tensor::Tensor;
 use snick_tensor::kernels::UnaryOp;
 
 use super::known_elements::map;
+use super::known_reals;
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// The nearest integer; any element type passes inference.
@@ -31,17 +32,24 @@ impl OpDef for Round {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let fact = Fact::new(cx.element_type(0), cx.shape(0).clone());
         let elements = map(cx, |_, element| element.clone());
-        Ok(smallvec![fact.with_elements(elements)])
+        let et = cx.element_type(0);
+        let reals = known_reals::map(cx, |cx, real| known_reals::unary(self.function(), cx, real, et));
+        Ok(smallvec![fact.with_reals(reals).with_elements(elements)])
     }
 
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let function = match self.half_away_from_zero {
+        match inputs[0].element_type().is_float() {
+            true => Ok(vec![self.function().apply(&inputs[0])?]),
+            false => Ok(vec![inputs[0].clone()]),
+        }
+    }
+}
+
+impl Round {
+    fn function(&self) -> UnaryOp {
+        match self.half_away_from_zero {
             true => UnaryOp::RoundHalfAwayFromZero,
             false => UnaryOp::RoundHalfToEven,
-        };
-        match inputs[0].element_type().is_float() {
-            true => Ok(vec![function.apply(&inputs[0])?]),
-            false => Ok(vec![inputs[0].clone()]),
         }
     }
 }

@@ -5,6 +5,7 @@ use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::Tensor;
 use snick_tensor::kernels::{self, PadMode};
 
+use super::follow::follow;
 use crate::ops::slice::clamp::lower_ranges;
 use crate::ops::slice::range::{Index, Range};
 use crate::rewrite::{Lowered, Patch};
@@ -61,7 +62,11 @@ impl OpDef for Pad {
                 _ => cx.unknown(Interval::DIM),
             });
         }
-        Ok(smallvec![Fact::new(element_type, Shape::ranked(out))])
+        let shape = Shape::ranked(out);
+        // Without a pad value there is no element to follow into the padding.
+        let whole = cx.len() == 4 || self.pad_mode != PadMode::Constant;
+        let elements = if whole { follow(self, cx, &[0, 3], &shape) } else { None };
+        Ok(smallvec![Fact::new(element_type, shape).with_elements(elements)])
     }
 
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {

@@ -1,14 +1,16 @@
 //! ScatterElementsUpdate-3 and ScatterElementsUpdate-12: single elements replaced or combined.
 
 use smallvec::smallvec;
+use snick_shape::SymExpr;
 use snick_tensor::Tensor;
-use snick_tensor::kernels::runs;
 use snick_tensor::kernels::scatter_reduce::{self, scatter_reduce};
+use snick_tensor::kernels::{BinaryOp, runs};
 
 use super::follow::follow;
 use super::gather_elements::starts;
 use super::indices::scalar;
 use super::reduction::{Reduction, reduction_name};
+use crate::ops::elementwise::arithmetic::element;
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
 
 /// Input 0 with each update (input 2) at its own place, but along the axis (input 3) at the index of the same place
@@ -67,7 +69,7 @@ impl OpDef for ScatterElementsUpdate {
         let shape = cx.shape(0).clone();
         let elements = match self.reduction.flatten() {
             None => follow(self, cx, &[0, 2], &shape),
-            Some(_) => None,
+            Some(reduction) => self.combined(cx, reduction),
         };
         Ok(smallvec![Fact::new(element_type, shape).with_elements(elements)])
     }
@@ -83,6 +85,38 @@ impl OpDef for ScatterElementsUpdate {
             None => runs::scatter_runs(data, 1, starts, updates)?,
             Some(reduction) => scatter_reduce(data, &starts, updates, reduction, self.use_init_val)?,
         }])
+    }
+}
+
+impl ScatterElementsUpdate {
+    /// The elements with known updates combined into them, each at a known place.
+    fn combined(&self, cx: &mut Infer, reduction: scatter_reduce::Reduction) -> Option<Vec<SymExpr>> {
+        let et = cx.element_type(0);
+        if !et.is_integer() || cx.inputs().iter().all(|fact| fact.as_tensor().is_some()) {
+            return None; // folds
+        }
+        let function = match reduction {
+            scatter_reduce::Reduction::Sum => Some(BinaryOp::Add),
+            scatter_reduce::Reduction::Prod => Some(BinaryOp::Mul),
+            scatter_reduce::Reduction::Min => Some(BinaryOp::Min),
+            scatter_reduce::Reduction::Max => Some(BinaryOp::Max),
+            scatter_reduce::Reduction::Sub | scatter_reduce::Reduction::Mean => None,
+        };
+        let dims = cx.shape(0).as_static()?;
+        let [axis] = cx.input(3).ints()?.as_slice().try_into().ok()?;
+        let starts = starts(&dims, cx.input(1).as_tensor()?, axis).ok()?;
+        let (mut elements, updates) = (cx.elements_or_unknown(0)?, cx.elements_or_unknown(2)?);
+        let mut met = vec![self.use_init_val; elements.len()];
+        for (start, update) in starts.into_iter().zip(&updates) {
+            let (place, met) = (elements.get_mut(start)?, met.get_mut(start)?);
+            *place = match function {
+                Some(function) if *met => element(function, cx, place, update, et),
+                Some(_) => update.clone(),
+                None => cx.unknown_element(et),
+            };
+            *met = true;
+        }
+        Some(elements)
     }
 }
 

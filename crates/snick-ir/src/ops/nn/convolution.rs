@@ -39,32 +39,8 @@ impl OpDef for Convolution {
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let element_type = operand_type(cx)?;
-        let groups = usize::from(self.grouped);
-        let spatial = spatial_rank(cx, &self.sliding, groups)?;
-        let Some(spatial) = spatial else {
-            return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
-        };
-        self.sliding.check(spatial)?;
-        let (data, filters) = (cx.shape(0), cx.shape(1));
-        let batch = data.dims().and_then(|dims| dims.first().cloned());
-        let channels = data.dims().and_then(|dims| dims.get(1).cloned());
-        let filter = |axis: usize| filters.dims().and_then(|dims| dims.get(axis).cloned());
-        let (outs, per_group) = (filter(groups), filter(groups + 1));
-        let group = if self.grouped { filter(0) } else { Some(1.into()) };
-        let group = known_group(cx, group, channels.as_ref(), per_group.as_ref())?;
-
-        let mut dims: SmallVec<[SymExpr; 4]> = SmallVec::new();
-        dims.push(batch.unwrap_or_else(|| cx.unknown(Interval::DIM)));
-        dims.push(match (&group, &outs) {
-            (Some(group), Some(outs)) => cx.mul(group, outs),
-            _ => cx.unknown(Interval::DIM),
-        });
-        let sizes = spatial_dims(cx, data, 2, spatial);
-        let kernels = spatial_dims(cx, filters, groups + 2, spatial);
-        for (i, (size, kernel)) in sizes.iter().zip(&kernels).enumerate() {
-            dims.push(self.sliding.windows(cx, i, size, kernel, Rounding::Floor)?);
-        }
-        Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
+        let shape = infer_shape(cx, &self.sliding, self.grouped)?;
+        Ok(smallvec![Fact::new(element_type, shape)])
     }
 
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
@@ -83,6 +59,33 @@ impl OpDef for Convolution {
             kernels::convolution(data, filters, &window)?
         }])
     }
+}
+
+/// The shape of the output: data is input 0 and filters are input 1, with an axis of groups in front or not.
+pub(super) fn infer_shape(cx: &mut Infer, sliding: &Sliding, grouped: bool) -> Result<Shape, OpError> {
+    let groups = usize::from(grouped);
+    let Some(spatial) = spatial_rank(cx, sliding, groups)? else { return Ok(Shape::unranked()) };
+    sliding.check(spatial)?;
+    let (data, filters) = (cx.shape(0), cx.shape(1));
+    let batch = data.dims().and_then(|dims| dims.first().cloned());
+    let channels = data.dims().and_then(|dims| dims.get(1).cloned());
+    let filter = |axis: usize| filters.dims().and_then(|dims| dims.get(axis).cloned());
+    let (outs, per_group) = (filter(groups), filter(groups + 1));
+    let group = if grouped { filter(0) } else { Some(1.into()) };
+    let group = known_group(cx, group, channels.as_ref(), per_group.as_ref())?;
+
+    let mut dims: SmallVec<[SymExpr; 4]> = SmallVec::new();
+    dims.push(batch.unwrap_or_else(|| cx.unknown(Interval::DIM)));
+    dims.push(match (&group, &outs) {
+        (Some(group), Some(outs)) => cx.mul(group, outs),
+        _ => cx.unknown(Interval::DIM),
+    });
+    let sizes = spatial_dims(cx, data, 2, spatial);
+    let kernels = spatial_dims(cx, filters, groups + 2, spatial);
+    for (i, (size, kernel)) in sizes.iter().zip(&kernels).enumerate() {
+        dims.push(sliding.windows(cx, i, size, kernel, Rounding::Floor)?);
+    }
+    Ok(Shape::ranked(dims))
 }
 
 fn ranks_clash(data: usize, filters: usize) -> OpError {

@@ -138,7 +138,7 @@ impl DepthSpace {
 }
 
 /// A dim that every run divides without rest.
-fn divided(cx: &mut Infer, dim: &SymExpr, divisor: i64) -> Result<SymExpr, OpError> {
+pub(in crate::ops) fn divided(cx: &mut Infer, dim: &SymExpr, divisor: i64) -> Result<SymExpr, OpError> {
     let interval = cx.interval(dim);
     let least = interval.ceil_div(divisor.into()).lo();
     if least > interval.floor_div(divisor.into()).hi() {

@@ -1,6 +1,6 @@
 //! MVN-1 and MVN-6: the mean taken away along some axes and, if asked, the deviation divided out.
 //!
-//! The first definition names the axes by attributes and adds epsilon outside of the root; from operation set 6 on
+//! The first definition names the axes by attributes and adds epsilon inside of the root; from operation set 6 on
 //! the axes are an input and an attribute says where epsilon goes.
 
 use smallvec::{SmallVec, smallvec};
@@ -9,7 +9,9 @@ use snick_tensor::{Tensor, kernels};
 
 use super::window::Numbers;
 use crate::attrs::AttrValue;
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axes};
+use crate::{
+    Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axes, normalize_axis,
+};
 
 /// Mean-variance normalisation.
 #[derive(Clone, PartialEq, Debug)]
@@ -54,7 +56,7 @@ impl OpDef for Mvn {
                 reduction_axes: attrs.ints("reduction_axes")?.unwrap_or_default(),
             };
             let normalize_variance = normalize_variance.unwrap_or(false);
-            return Ok(Self { axes, normalize_variance, eps, eps_inside: false });
+            return Ok(Self { axes, normalize_variance, eps, eps_inside: true });
         }
         Ok(Self {
             axes: MvnAxes::Input,
@@ -97,7 +99,12 @@ impl OpDef for Mvn {
         let Some(data) = inputs.first() else { return Ok(Vec::new()) };
         let rank = data.rank();
         let axes: SmallVec<[usize; 4]> = match (&self.axes, inputs.get(1)) {
-            (MvnAxes::Input, Some(axes)) => normalize_axes(&axes.to_i64_vec()?, rank)?,
+            // An axis named twice is an axis.
+            (MvnAxes::Input, Some(axes)) => axes
+                .to_i64_vec()?
+                .into_iter()
+                .map(|axis| normalize_axis(axis, rank))
+                .collect::<Result<_, _>>()?,
             (MvnAxes::Attributes { across_channels, reduction_axes }, _) if reduction_axes.is_empty() => {
                 (if *across_channels { 1 } else { 2 }..rank).collect()
             }

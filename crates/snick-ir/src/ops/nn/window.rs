@@ -35,6 +35,11 @@ const AUTO_PADS: &[(&str, AutoPad)] = &[
 ];
 
 impl AutoPad {
+    /// Reads `auto_pad`.
+    pub fn parse(attrs: &Attrs) -> Result<Option<Self>, OpError> {
+        attrs.choice("auto_pad", AUTO_PADS)
+    }
+
     /// The word that files use.
     pub fn name(self) -> &'static str {
         AUTO_PADS.iter().find(|(_, pad)| *pad == self).map_or("", |(name, _)| name)
@@ -89,18 +94,33 @@ pub struct Axis {
 impl Sliding {
     /// Reads `strides`, `dilations`, `pads_begin`, `pads_end` and `auto_pad`; what is left out has its default.
     pub fn parse(attrs: &Attrs) -> Result<Self, OpError> {
+        let auto_pad = AutoPad::parse(attrs)?.unwrap_or_default();
+        Ok(Self { auto_pad, ..Self::parse_explicit(attrs)? })
+    }
+
+    /// The same for ops that have no `auto_pad`.
+    pub fn parse_explicit(attrs: &Attrs) -> Result<Self, OpError> {
         Ok(Self {
             strides: attrs.ints("strides")?.unwrap_or_default(),
             dilations: attrs.ints("dilations")?.unwrap_or_default(),
             pads_begin: attrs.ints("pads_begin")?.unwrap_or_default(),
             pads_end: attrs.ints("pads_end")?.unwrap_or_default(),
-            auto_pad: attrs.choice("auto_pad", AUTO_PADS)?.unwrap_or_default(),
+            auto_pad: AutoPad::Explicit,
         })
     }
 
     /// Writes them.
     pub fn attrs(&self) -> Attrs<'static> {
         self.attrs_undilated(Attrs::new()).with("dilations", AttrValue::Ints(self.dilations.clone()))
+    }
+
+    /// Writes all but `auto_pad`, for ops that have none.
+    pub fn attrs_explicit(&self) -> Attrs<'static> {
+        Attrs::new()
+            .with("strides", AttrValue::Ints(self.strides.clone()))
+            .with("dilations", AttrValue::Ints(self.dilations.clone()))
+            .with("pads_begin", AttrValue::Ints(self.pads_begin.clone()))
+            .with("pads_end", AttrValue::Ints(self.pads_end.clone()))
     }
 
     /// Writes all but `dilations`, for ops that have none.

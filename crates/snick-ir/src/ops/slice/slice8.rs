@@ -19,63 +19,62 @@ pub struct Slice8;
 const INDEX_NAMES: [&str; 4] = ["start", "stop", "step", "axes"];
 
 /// What is known of which axes are sliced.
-enum Ranges {
+pub(super) enum Ranges {
     /// These.
     Known(Vec<Range>),
     /// Not which ones, but maybe how many.
     Unknown(Option<usize>),
 }
 
-impl Slice8 {
-    fn ranges(&self, inputs: &[&Fact]) -> Result<Ranges, OpError> {
-        let mut counts: SmallVec<[(usize, &str); 4]> = SmallVec::new();
-        for (fact, name) in inputs[1..].iter().zip(INDEX_NAMES) {
-            counts.extend(entry_count(fact, name)?.map(|count| (count, name)));
-        }
-        let count = common_count(&counts)?;
-        let Some(rank) = inputs[0].shape.rank() else { return Ok(Ranges::Unknown(count)) };
-        if rank == 0 {
-            return Err(OpError::rank("the data", 0, "1 or more"));
-        }
-        if let Some(count) = count.filter(|&count| count > rank) {
-            return Err(OpError::out_of_range(
-                "the number of sliced axes",
-                count as i64,
-                format!("at most {rank}"),
-            ));
-        }
-        // On whichever axis: a step of 0 is wrong on all.
-        for (at, step) in entries_of(inputs[3]).iter().flatten().enumerate() {
-            if step.as_const() == Some(0) {
-                return Err(OpError::out_of_range(format!("step[{at}]"), 0, "any step but 0"));
-            }
-        }
-        let axes: SmallVec<[usize; 4]> = match (inputs.get(4), count) {
-            (None, Some(count)) => (0..count).collect(),
-            (Some(axes), Some(_)) => match known_axes(axes) {
-                Some(axes) => named_axes(&axes, rank)?,
-                None => return Ok(Ranges::Unknown(count)),
-            },
-            (_, None) => return Ok(Ranges::Unknown(None)),
-        };
-        let known: SmallVec<[Option<Vec<SymExpr>>; 3]> = inputs[1..4].iter().map(|f| entries_of(f)).collect();
-        let entry =
-            |i: usize, at: usize| Index::entry(i + 1, at, known[i].as_deref(), inputs[i + 1].element_type);
-        let ranges = axes.into_iter().enumerate().map(|(at, axis)| Range {
-            axis,
-            start: entry(0, at),
-            stop: entry(1, at),
-            step: entry(2, at),
-            single: false,
-        });
-        Ok(Ranges::Known(ranges.collect()))
+/// The ranges that data, start, stop, step and maybe axes mean.
+pub(super) fn ranges(inputs: &[&Fact]) -> Result<Ranges, OpError> {
+    let mut counts: SmallVec<[(usize, &str); 4]> = SmallVec::new();
+    for (fact, name) in inputs[1..].iter().zip(INDEX_NAMES) {
+        counts.extend(entry_count(fact, name)?.map(|count| (count, name)));
     }
+    let count = common_count(&counts)?;
+    let Some(rank) = inputs[0].shape.rank() else { return Ok(Ranges::Unknown(count)) };
+    if rank == 0 {
+        return Err(OpError::rank("the data", 0, "1 or more"));
+    }
+    if let Some(count) = count.filter(|&count| count > rank) {
+        return Err(OpError::out_of_range(
+            "the number of sliced axes",
+            count as i64,
+            format!("at most {rank}"),
+        ));
+    }
+    // On whichever axis: a step of 0 is wrong on all.
+    for (at, step) in entries_of(inputs[3]).iter().flatten().enumerate() {
+        if step.as_const() == Some(0) {
+            return Err(OpError::out_of_range(format!("step[{at}]"), 0, "any step but 0"));
+        }
+    }
+    let axes: SmallVec<[usize; 4]> = match (inputs.get(4), count) {
+        (None, Some(count)) => (0..count).collect(),
+        (Some(axes), Some(_)) => match known_axes(axes) {
+            Some(axes) => named_axes(&axes, rank)?,
+            None => return Ok(Ranges::Unknown(count)),
+        },
+        (_, None) => return Ok(Ranges::Unknown(None)),
+    };
+    let known: SmallVec<[Option<Vec<SymExpr>>; 3]> = inputs[1..4].iter().map(|f| entries_of(f)).collect();
+    let entry =
+        |i: usize, at: usize| Index::entry(i + 1, at, known[i].as_deref(), inputs[i + 1].element_type);
+    let ranges = axes.into_iter().enumerate().map(|(at, axis)| Range {
+        axis,
+        start: entry(0, at),
+        stop: entry(1, at),
+        step: entry(2, at),
+        single: false,
+    });
+    Ok(Ranges::Known(ranges.collect()))
 }
 
 impl Slice8 {
     /// The ranges, where axes are known.
     pub(super) fn known_ranges(&self, inputs: &[&Fact]) -> Option<Vec<Range>> {
-        match self.ranges(inputs).ok()? {
+        match ranges(inputs).ok()? {
             Ranges::Known(ranges) => Some(ranges),
             Ranges::Unknown(_) => None,
         }
@@ -92,7 +91,7 @@ impl OpDef for Slice8 {
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let element_type = cx.element_type(0);
-        let ranges = self.ranges(cx.inputs())?;
+        let ranges = ranges(cx.inputs())?;
         let Some(dims) = cx.shape(0).dims() else {
             return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
         };
@@ -117,7 +116,7 @@ impl OpDef for Slice8 {
 
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let facts = facts_of(inputs);
-        match self.ranges(&facts.iter().collect::<SmallVec<[&Fact; 5]>>())? {
+        match ranges(&facts.iter().collect::<SmallVec<[&Fact; 5]>>())? {
             Ranges::Known(ranges) => Ok(vec![select(&inputs[0], &ranges)?]),
             Ranges::Unknown(_) => {
                 Err(OpError::NoValue { what: "`axes`".into(), why: "it is not integer".into() })
@@ -131,7 +130,7 @@ impl OpDef for Slice8 {
             return Ok(Lowered::Stay("the rank of the data is unknown".into()));
         };
         let facts: SmallVec<[&Fact; 5]> = facts.iter().collect();
-        match self.ranges(&facts)? {
+        match ranges(&facts)? {
             Ranges::Known(ranges) => {
                 let data = cx.input(0)?;
                 let sliced = lower_ranges(cx, data, &ranges)?;

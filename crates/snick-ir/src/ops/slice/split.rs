@@ -46,8 +46,11 @@ impl Split {
         if let Some(dim) = dim.as_const() {
             return if dim % count == 0 { Ok(SymExpr::from(dim / count)) } else { Err(indivisible()) };
         }
-        if let Some(part) = parts.is_exact() {
-            return Ok(SymExpr::from(part));
+        // Of an axis shorter than the parts only an empty one could be split: the runtime refuses it.
+        match parts.is_exact() {
+            Some(0) => return Err(indivisible()),
+            Some(part) => return Ok(SymExpr::from(part)),
+            None => {}
         }
         let part = cx.floor_div(dim, &SymExpr::from(count));
         if part.as_symbol().is_none() {

@@ -1,5 +1,6 @@
 //! Functions of one element.
 
+use super::erf_inv::erf_inv;
 use crate::kernels::dispatch::{widen, with_number, with_real};
 use crate::{ElementType, Tensor, TensorError};
 
@@ -18,6 +19,7 @@ pub enum UnaryOp {
     Cos,
     Cosh,
     Erf,
+    ErfInv,
     Exp,
     Floor,
     Log,
@@ -125,6 +127,7 @@ macro_rules! real {
                     Cos => map(v, $t::cos),
                     Cosh => map(v, $t::cosh),
                     Erf => map(v, $erf),
+                    ErfInv => map(v, |x| erf_inv(f64::from(x)) as $t),
                     Exp => map(v, $t::exp),
                     Floor => map(v, $t::floor),
                     Log => map(v, $t::ln),

@@ -1,8 +1,9 @@
 //! RandomUniform-8: random numbers of a range.
 
 use smallvec::{SmallVec, smallvec};
-use snick_shape::{Interval, Shape, SymExpr};
-use snick_tensor::{ElementType, Tensor};
+use snick_shape::{Shape, SymExpr};
+use snick_tensor::kernels::random_uniform;
+use snick_tensor::{Dims, ElementType, Tensor};
 
 use crate::attrs::missing;
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
@@ -48,7 +49,7 @@ impl OpDef for RandomUniform {
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         cx.expect_integer(0)?;
-        cx.expect_rank(0, "0 or 1", |rank| rank <= 1)?;
+        cx.expect_rank(0, "1", |rank| rank == 1)?;
         for i in 1..3 {
             cx.expect_rank(i, "0 or 1", |rank| rank <= 1)?;
             let got = cx.element_type(i);
@@ -67,7 +68,6 @@ impl OpDef for RandomUniform {
                 Shape::ranked(dims)
             }
             None => match cx.shape(0).dims() {
-                Some([]) => Shape::ranked([cx.unknown(Interval::DIM)]),
                 Some([count]) => match count.as_const().and_then(|n| usize::try_from(n).ok()) {
                     Some(rank) if rank <= 64 => cx.unknown_dims(rank),
                     _ => Shape::unranked(),
@@ -78,7 +78,16 @@ impl OpDef for RandomUniform {
         Ok(smallvec![Fact::new(self.output_type, shape)])
     }
 
-    fn eval(&self, _: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        Err(OpError::unsupported("running RandomUniform"))
+    /// The numbers of the seeds, always from the start of their sequence: two runs give the same.
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        if self.alignment == Some(true) {
+            return Err(OpError::unsupported("running RandomUniform with the numbers of PyTorch"));
+        }
+        let [sizes, min, max] = inputs else { return Ok(Vec::new()) };
+        let size =
+            |size: i64| usize::try_from(size).map_err(|_| OpError::out_of_range("a size", size, "0 or more"));
+        let dims = sizes.to_i64_vec()?.into_iter().map(size).collect::<Result<Dims, _>>()?;
+        let (global_seed, op_seed) = (self.global_seed as u64, self.op_seed as u64);
+        Ok(vec![random_uniform(&dims, min, max, global_seed, op_seed)?])
     }
 }

@@ -1,9 +1,12 @@
 //! STFT-15: the Fourier transform of overlapping frames of a signal.
 
 use smallvec::{SmallVec, smallvec};
-use snick_shape::{Interval, Shape, SymExpr};
-use snick_tensor::Tensor;
+use snick_shape::{Shape, SymExpr};
+use snick_tensor::kernels::{self, BinaryOp};
+use snick_tensor::{ElementType, Tensor};
 
+use super::{dft, frames};
+use crate::ops::nn::window::at_least;
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// A signal `[batch, length]` or `[length]`, a window, the size of a frame and the step from one to the next; to
@@ -29,33 +32,14 @@ impl OpDef for Stft {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let element_type = cx.common_type(0..2)?;
         cx.expect_rank(0, "1 or 2", |rank| rank == 1 || rank == 2)?;
-        cx.expect_rank(1, "1", |rank| rank == 1)?;
-        let mut numbers = [None, None];
-        for (i, number) in (2..4).zip(&mut numbers) {
-            cx.expect_integer(i)?;
-            cx.expect_rank(i, "0", |rank| rank == 0)?;
-            if let Some([element]) = cx.input(i).elements().as_deref() {
-                let interval = cx.interval(element);
-                if interval.hi() < 1 {
-                    return Err(OpError::mismatch(format!("input {i}"), interval, "1 or more"));
-                }
-                *number = Some(element.clone()).filter(|_| interval.lo() >= 1);
-            }
-        }
+        let [size, step] = frames::infer(cx)?;
         let Some([batch @ .., length]) = cx.shape(0).dims() else {
             return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
         };
-        let [size, step] = numbers;
-        let positive = Interval::new(1, i64::MAX).unwrap_or(Interval::DIM);
         if let Some(size) = &size {
             let (size, length) = (cx.interval(size), cx.interval(length));
             if size.lo() > length.hi() {
                 return Err(OpError::mismatch("the size of a frame", size, format!("up to {length}")));
-            }
-            if let Some([window]) = cx.shape(1).dims()
-                && cx.interval(window).lo() > size.hi()
-            {
-                return Err(OpError::mismatch("the size of the window", cx.interval(window), size));
             }
         }
         let frequencies = match &size {
@@ -63,25 +47,46 @@ impl OpDef for Stft {
                 let half = cx.floor_div(size, &2.into());
                 cx.add(&half, &1.into())
             }
-            None => cx.unknown(positive),
+            None => frames::positive(cx),
         };
-        let frames = match (&size, &step) {
+        let count = match (&size, &step) {
             (Some(size), Some(step)) => {
                 let room = cx.sub(length, size);
                 let steps = cx.floor_div(&room, step);
-                let frames = cx.add(&steps, &1.into());
-                cx.as_dim(&frames)
+                let count = cx.add(&steps, &1.into());
+                // A signal shorter than a frame is in no run.
+                at_least(cx, &count, 1)
             }
-            _ => None,
+            _ => frames::positive(cx),
         };
-        let frames = frames.unwrap_or_else(|| cx.unknown(Interval::DIM));
         let mut dims: SmallVec<[SymExpr; 4]> = batch.iter().cloned().collect();
-        dims.extend(if self.transpose_frames { [frequencies, frames] } else { [frames, frequencies] });
+        dims.extend(if self.transpose_frames { [frequencies, count] } else { [count, frequencies] });
         dims.push(2.into());
         Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
     }
 
-    fn eval(&self, _: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        Err(OpError::unsupported("running STFT"))
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let [signal, window, size, step] = inputs else { return Ok(Vec::new()) };
+        let size = frames::number("the size of a frame", size)?;
+        let step = frames::number("the step between frames", step)?;
+        let batched = match signal.rank() {
+            1 => signal.unsqueeze(0)?,
+            2 => signal.clone(),
+            rank => return Err(OpError::rank("the signal", rank, "1 or 2")),
+        };
+        let length = batched.dims()[1];
+        if size > length {
+            return Err(OpError::mismatch("the size of a frame", size, format!("up to {length}")));
+        }
+        let wide = ElementType::F32;
+        let batched = batched.cast(wide)?.unsqueeze(1)?;
+        let starts = (0..=length - size).step_by(step);
+        let cut = starts.map(|start| batched.slice(2, start, size, 1)).collect::<Result<Vec<_>, _>>()?;
+        let framed = kernels::concat(&cut.iter().collect::<Vec<_>>(), 1)?;
+        let window = frames::window(&window.cast(wide)?, size)?;
+        let spectra = dft::half_spectrum(&BinaryOp::Mul.apply(&framed, &window)?, &[2])?;
+        let spectra = if self.transpose_frames { spectra.permute(&[0, 2, 1, 3])? } else { spectra };
+        let spectra = if signal.rank() == 1 { spectra.squeeze(0)? } else { spectra };
+        Ok(vec![spectra.cast(signal.element_type())?])
     }
 }

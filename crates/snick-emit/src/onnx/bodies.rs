@@ -1,0 +1,345 @@
+//! If, Loop and TensorIterator: an If or a Loop of ONNX, whose graphs read names of the graphs around them.
+//!
+//! What is the same in every iteration is read by its name. An input that is cut is gathered inside by the number of
+//! the iteration; an output put together is stacked by the Loop, and brought under its axis behind it. Where an output
+//! is what the last iteration gave of a value that is no state, it is made one.
+
+use snick_ir::ops::control::port_map::{Cut, PortLink, PortMap, Purpose};
+use snick_ir::ops::control::subgraph::{Kind, SubGraph};
+use snick_ir::{Fact, Graph, NodeId, Op, OpError, Value, normalize_axis};
+use snick_onnx as onnx;
+use snick_tensor::{ElementType, Tensor};
+
+use super::emitter::{Emitter, Named, Written, ints};
+use super::layer;
+use super::table::Form;
+
+pub(super) const ROWS: &[(&str, Form)] =
+    &[("If", Form::By(branches)), ("Loop", Form::By(iterated)), ("TensorIterator", Form::By(iterated))];
+
+fn sub_graph<'g>(e: &Emitter<'g>) -> Result<&'g SubGraph, OpError> {
+    match &e.node.op {
+        Op::SubGraph(op) => Ok(op),
+        op => Err(OpError::unsupported(format!("`{}` without bodies in ONNX", op.type_name()))),
+    }
+}
+
+fn branches(e: &mut Emitter) -> Written {
+    let op = sub_graph(e)?;
+    let outer = e.inputs();
+    let condition = truth(e, e.input(0)?, e.fact(0)?)?;
+    let mut graphs = Vec::new();
+    for ((name, body), map) in ["then_branch", "else_branch"].into_iter().zip(&op.bodies).zip(&op.maps) {
+        let around = e.writer.enter(body, &order(body)?);
+        for (number, id) in body.parameters().enumerate() {
+            e.writer.names.set(value(id), fed(map, number, &outer)?);
+        }
+        inside(e, body)?;
+        for port in 0..op.outputs() {
+            let link = map.outputs.iter().find(|link| link.external == Some(port));
+            let link = link.ok_or_else(|| OpError::mismatch("the port map", port, "every output"))?;
+            give(e, body, link.internal)?;
+        }
+        graphs.push(graph_attribute(name, e.writer.leave(around)));
+    }
+    e.last("If", &[condition], graphs)
+}
+
+fn iterated(e: &mut Emitter) -> Written {
+    let op = sub_graph(e)?;
+    let ([body], [map]) = (op.bodies.as_slice(), op.maps.as_slice()) else {
+        return Err(OpError::mismatch("the number of bodies", op.bodies.len(), 1));
+    };
+    let outer = e.inputs();
+    let (trips, starts) = match op.kind {
+        Kind::Loop => (limit(e)?, truth(e, e.input(1)?, e.fact(1)?)?),
+        _ => (parts(e, map)?, String::new()),
+    };
+    let states = states(map);
+    let mut inputs = vec![trips, starts];
+    for state in &states {
+        inputs.push(match state.parameter {
+            Some(parameter) => fed(map, parameter, &outer)?,
+            None => placeholder(e, body, state.result)?,
+        });
+    }
+    let graph = loop_body(e, body, map, &states, &outer)?;
+    let made: Vec<&PortLink> = map.outputs.iter().filter(|link| link.cut.is_some()).collect();
+    let outputs: Vec<String> = (0..states.len() + made.len()).map(|_| e.fresh("Loop")).collect();
+    let name = e.node.name.to_string();
+    e.push("Loop", name, &inputs, outputs.clone(), vec![graph_attribute("body", graph)]);
+    for link in &map.outputs {
+        let Some(port) = link.external else { continue };
+        let found = match link.cut {
+            Some(_) => made.iter().position(|made| *made == link).map(|i| states.len() + i),
+            None => states.iter().position(|state| state.result == link.internal),
+        };
+        let found = found.and_then(|i| outputs.get(i)).cloned().unwrap_or_default();
+        let whole = match link.cut {
+            Some(cut) => assembled(e, found, cut, body, link.internal)?,
+            None => found,
+        };
+        e.last_port(port, "Identity", &whole, vec![])?;
+    }
+    Ok(())
+}
+
+/// The graph of a Loop: takes the number of the iteration, a condition and the states; gives a condition, the states
+/// and parts of outputs.
+fn loop_body(
+    e: &mut Emitter,
+    body: &Graph,
+    map: &PortMap,
+    states: &[State],
+    outer: &[String],
+) -> Result<onnx::Graph, OpError> {
+    let around = e.writer.enter(body, &order(body)?);
+    let (iteration, condition) = (e.fresh("iteration"), e.fresh("condition"));
+    e.writer.formal(iteration.clone(), &Fact::new(ElementType::I64, [].into()), body.symbols())?;
+    let scalar = Fact::new(ElementType::Boolean, [].into());
+    e.writer.formal(condition.clone(), &scalar, body.symbols())?;
+    let parameters: Vec<NodeId> = body.parameters().collect();
+    for state in states {
+        let name = e.fresh("state");
+        e.writer.formal(name.clone(), &fact(body, state.fact_of(&parameters, body)), body.symbols())?;
+        if let Some(&id) = state.parameter.and_then(|number| parameters.get(number)) {
+            e.writer.names.set(value(id), name);
+        }
+    }
+    for (number, &id) in parameters.iter().enumerate() {
+        if states.iter().any(|state| state.parameter == Some(number)) {
+            continue;
+        }
+        let link = map.inputs.iter().find(|link| link.internal == number);
+        let name = match link {
+            Some(PortLink { purpose: Some(Purpose::CurrentIteration), .. }) => {
+                counter(e, &iteration, &fact(body, Some(value(id))))?
+            }
+            Some(PortLink { cut: Some(cut), external: Some(port), .. }) => {
+                let whole = outer.get(*port).ok_or(OpError::NotConnected { port: *port })?;
+                part(e, whole, *cut, &iteration)?
+            }
+            _ => fed(map, number, outer)?,
+        };
+        e.writer.names.set(value(id), name);
+    }
+    inside(e, body)?;
+    match map.outputs.iter().find(|link| link.purpose == Some(Purpose::ExecutionCondition)) {
+        Some(link) => {
+            let returned = returned(body, link.internal).ok_or(OpError::NotConnected { port: 0 })?;
+            let goes_on = truth(e, e.writer.names.of(returned), &fact(body, Some(returned)))?;
+            let name = e.node("Identity", &[goes_on], vec![]);
+            e.writer.output(name, &scalar, body.symbols())?;
+        }
+        None => {
+            let name = e.node("Identity", &[condition], vec![]);
+            e.writer.output(name, &scalar, body.symbols())?;
+        }
+    }
+    for state in states {
+        give(e, body, state.result)?;
+    }
+    for link in map.outputs.iter().filter(|link| link.cut.is_some()) {
+        give(e, body, link.internal)?;
+    }
+    Ok(e.writer.leave(around))
+}
+
+/// A value that goes from iteration to iteration.
+struct State {
+    /// The Parameter that takes it; `None` where only the last one is wanted.
+    parameter: Option<usize>,
+    /// The Result that gives the next one.
+    result: usize,
+}
+
+impl State {
+    /// The value in the body that has its type.
+    fn fact_of(&self, parameters: &[NodeId], body: &Graph) -> Option<Value> {
+        match self.parameter {
+            Some(number) => parameters.get(number).map(|&id| value(id)),
+            None => returned(body, self.result),
+        }
+    }
+}
+
+/// The back edges, and what else is wanted of the last iteration.
+fn states(map: &PortMap) -> Vec<State> {
+    let edges = map.back_edges.iter();
+    let mut states: Vec<State> =
+        edges.map(|&(result, parameter)| State { parameter: Some(parameter), result }).collect();
+    for link in map.outputs.iter().filter(|link| link.cut.is_none() && link.external.is_some()) {
+        if !states.iter().any(|state| state.result == link.internal) {
+            states.push(State { parameter: None, result: link.internal });
+        }
+    }
+    states
+}
+
+fn order(body: &Graph) -> Result<Vec<NodeId>, OpError> {
+    let cycle = || OpError::mismatch("the order of layers in the body", "a cycle", "no cycle");
+    body.order().map_err(|_| cycle())
+}
+
+fn value(node: NodeId) -> Value {
+    Value { node, port: 0 }
+}
+
+/// What a Result of the body returns.
+fn returned(body: &Graph, result: usize) -> Option<Value> {
+    body.results().nth(result).and_then(|id| body.inputs(id).first().copied().flatten())
+}
+
+fn fact(body: &Graph, value: Option<Value>) -> Fact {
+    value.and_then(|value| body.fact(value)).cloned().unwrap_or_else(Fact::unknown)
+}
+
+/// The name of what enters a Parameter as a whole.
+fn fed(map: &PortMap, parameter: usize, outer: &[String]) -> Named {
+    let link = map.inputs.iter().find(|link| link.internal == parameter && link.cut.is_none());
+    let name = link.and_then(|link| outer.get(link.external?));
+    name.cloned().ok_or_else(|| {
+        let what = format!("Parameter {parameter} of the body");
+        OpError::NoValue { what, why: "the port map does not feed it".into() }
+    })
+}
+
+/// Writes the layers of the body.
+fn inside(e: &mut Emitter, body: &Graph) -> Written {
+    for id in order(body)? {
+        if matches!(body.node(id).op, Op::Parameter(_) | Op::Result(_)) {
+            continue;
+        }
+        layer(body, id, e.writer).map_err(|error| OpError::Inside(Box::new(body.located(id, error))))?;
+    }
+    Ok(())
+}
+
+/// An output of the graph being written: what a Result returns, under a name of its own.
+fn give(e: &mut Emitter, body: &Graph, result: usize) -> Written {
+    let returned = returned(body, result).ok_or(OpError::NotConnected { port: 0 })?;
+    let name = e.node("Identity", &[e.writer.names.of(returned)], vec![]);
+    e.writer.output(name, &fact(body, Some(returned)), body.symbols())
+}
+
+/// A condition as a scalar.
+fn truth(e: &mut Emitter, name: String, fact: &Fact) -> Named {
+    let truth = e.cast(name, fact.element_type, ElementType::Boolean)?;
+    if fact.shape.rank() == Some(0) {
+        return Ok(truth);
+    }
+    let shape = e.vector(&[])?;
+    Ok(e.node("Reshape", &[truth, shape], vec![]))
+}
+
+fn graph_attribute(name: &str, graph: onnx::Graph) -> onnx::Attribute {
+    onnx::Attribute {
+        name: name.into(),
+        g: Some(Box::new(graph)),
+        kind: Some(onnx::kind::GRAPH),
+        ..onnx::Attribute::default()
+    }
+}
+
+/// How often a Loop runs at most; nothing where there is no limit, which is what a number below 0 means.
+fn limit(e: &mut Emitter) -> Named {
+    let known = e.known(0).and_then(|known| known.first().copied());
+    if known.is_some_and(|known| known < 0) {
+        return Ok(String::new());
+    }
+    let trips = e.input_i64(0)?;
+    if known.is_some() {
+        return Ok(trips);
+    }
+    let (zero, most) = (e.number(ElementType::I64, 0.0)?, e.tensor(&Tensor::scalar(i64::MAX))?);
+    let unlimited = e.node("Less", &[&trips, &zero], vec![]);
+    Ok(e.node("Where", &[unlimited, most, trips], vec![]))
+}
+
+/// How often a TensorIterator runs: the number of parts of an input that is cut.
+fn parts(e: &mut Emitter, map: &PortMap) -> Named {
+    let cut = map.inputs.iter().find_map(|link| Some((link.external?, link.cut?)));
+    let (port, cut) = cut.ok_or_else(|| OpError::unsupported("no input that is cut, in ONNX,"))?;
+    let axis = normalize_axis(cut.axis, e.rank(port)?)?;
+    let (first, last) = if cut.stride < 0 { (cut.end, cut.start) } else { (cut.start, cut.end) };
+    // Each end is a number, or counts from one behind the size.
+    let behind = |at: i64| if at < 0 { (1, at.saturating_add(1)) } else { (0, at) };
+    let ((first_sizes, first), (last_sizes, last)) = (behind(first), behind(last));
+    let shape = e.node("Shape", &[e.input(port)?], vec![]);
+    let index = e.number(ElementType::I64, axis as f64)?;
+    let size = e.node("Gather", &[shape, index], vec![]);
+    let sizes = e.tensor(&Tensor::scalar(i64::from(last_sizes - first_sizes)))?;
+    let more = e.tensor(&Tensor::scalar(last.saturating_sub(first)))?;
+    let step = e.tensor(&Tensor::scalar(cut.stride.saturating_abs()))?;
+    let size = e.node("Mul", &[size, sizes], vec![]);
+    let length = e.node("Add", &[size, more], vec![]);
+    Ok(e.node("Div", &[length, step], vec![]))
+}
+
+/// Something for a state to begin with whose first value nobody reads.
+fn placeholder(e: &mut Emitter, body: &Graph, result: usize) -> Named {
+    let fact = fact(body, returned(body, result));
+    let rank = fact.shape.rank().ok_or_else(|| OpError::unsupported("an output of unknown rank in ONNX"))?;
+    e.tensor(&Tensor::zeros(fact.element_type, &vec![1; rank])?)
+}
+
+/// The number of the iteration, as the body wants it.
+fn counter(e: &mut Emitter, iteration: &str, fact: &Fact) -> Named {
+    let number = e.cast(iteration.to_string(), ElementType::I64, fact.element_type)?;
+    if fact.shape.rank() == Some(0) {
+        return Ok(number);
+    }
+    let shape = e.vector(&[1])?;
+    Ok(e.node("Reshape", &[number, shape], vec![]))
+}
+
+/// The part of an iteration. Indices below 0 count from the end, as those of Gather do.
+fn part(e: &mut Emitter, whole: &str, cut: Cut, iteration: &str) -> Named {
+    let border = if cut.start < 0 { cut.start.saturating_add(1) } else { cut.start };
+    let first = if cut.stride < 0 { border.saturating_sub(cut.part_size) } else { border };
+    let size = usize::try_from(cut.part_size).ok().filter(|&size| size <= MAX_PART);
+    let size =
+        size.ok_or_else(|| OpError::out_of_range("part_size", cut.part_size, format!("1 to {MAX_PART}")))?;
+    let offsets: Vec<i64> = (0..size as i64).map(|i| first.saturating_add(i)).collect();
+    let (offsets, stride) = (e.vector(&offsets)?, e.tensor(&Tensor::scalar(cut.stride))?);
+    let shift = e.node("Mul", &[iteration, &stride], vec![]);
+    let indices = e.node("Add", &[shift, offsets], vec![]);
+    Ok(e.node("Gather", &[whole, &indices], vec![super::emitter::int("axis", cut.axis)]))
+}
+
+/// Elements of one part along its axis: each has an index.
+const MAX_PART: usize = 1 << 16;
+
+/// Parts, stacked along a new first axis, brought together along theirs.
+fn assembled(e: &mut Emitter, stacked: String, cut: Cut, body: &Graph, result: usize) -> Named {
+    let rank = fact(body, returned(body, result)).shape.rank();
+    let rank = rank.ok_or_else(|| OpError::unsupported("parts of unknown rank in ONNX"))?;
+    let mut whole = stacked;
+    if cut.stride < 0 {
+        let bounds = [e.vector(&[-1])?, e.vector(&[i64::MIN])?, e.vector(&[0])?, e.vector(&[-1])?];
+        let [start, end, axes, step] = bounds;
+        whole = e.node("Slice", &[whole, start, end, axes, step], vec![]);
+    }
+    if rank == 0 {
+        return Ok(whole);
+    }
+    let axis = normalize_axis(cut.axis, rank)?;
+    if axis > 0 {
+        let order = (1..=axis).chain([0]).chain(axis + 1..=rank).map(|i| i as i64).collect();
+        whole = e.node("Transpose", &[whole], vec![ints("perm", order)]);
+    }
+    if cut.part_size == 1 {
+        let single = e.vector(&[axis as i64 + 1])?;
+        return Ok(e.node("Squeeze", &[whole, single], vec![]));
+    }
+    // The stack and the axis become one: the sizes before and behind stay.
+    let shape = e.node("Shape", &[&whole], vec![]);
+    let zero = e.vector(&[0])?;
+    let (at, behind, last) =
+        (e.vector(&[axis as i64])?, e.vector(&[axis as i64 + 2])?, e.vector(&[i64::MAX])?);
+    let before = e.node("Slice", &[&shape, &zero, &at], vec![]);
+    let after = e.node("Slice", &[&shape, &behind, &last], vec![]);
+    let joined = e.vector(&[-1])?;
+    let sizes = e.node("Concat", &[before, joined, after], vec![super::emitter::int("axis", 0)]);
+    Ok(e.node("Reshape", &[whole, sizes], vec![]))
+}

@@ -1,0 +1,85 @@
+//! Variables: what is assigned to one must fit what is read of it.
+
+use std::collections::BTreeMap;
+
+use snick_shape::{Interval, Shape, Symbols};
+use snick_tensor::ElementType;
+
+use crate::{Fact, Graph, Located, NodeId, Op, OpError};
+
+/// What is read of a variable: element type, and by axis the sizes it may have; `None` for any shape.
+struct Read {
+    element_type: ElementType,
+    dims: Option<Vec<Interval>>,
+}
+
+/// Every Assign, in the inferred graph and in its bodies, against the ReadValues of its variable, of which there must
+/// be one. Returns what is wrong.
+pub(super) fn check(graph: &Graph) -> Vec<Located> {
+    let (mut reads, mut wrong) = (BTreeMap::new(), Vec::new());
+    collect(graph, &mut reads);
+    compare(graph, &reads, &mut wrong);
+    wrong
+}
+
+fn collect<'g>(graph: &'g Graph, reads: &mut BTreeMap<&'g str, Vec<Read>>) {
+    for id in graph.ids() {
+        let node = graph.node(id);
+        if let (Op::ReadValue(op), Some(out)) = (&node.op, node.outs.first()) {
+            let dims = intervals(&out.fact.shape, graph.symbols());
+            let read = Read { element_type: out.fact.element_type, dims };
+            reads.entry(&op.variable_id).or_default().push(read);
+        }
+        node.op.bodies().for_each(|(_, body)| collect(body, reads));
+    }
+}
+
+fn compare(graph: &Graph, reads: &BTreeMap<&str, Vec<Read>>, wrong: &mut Vec<Located>) {
+    for id in graph.ids() {
+        let node = graph.node(id);
+        if let Op::Assign(op) = &node.op {
+            let reads = reads.get(op.variable_id.as_str()).map(Vec::as_slice).unwrap_or_default();
+            let error = match reads {
+                [] => Some(OpError::NoValue {
+                    what: format!("variable `{}`", op.variable_id),
+                    why: "no ReadValue reads it".into(),
+                }),
+                reads => {
+                    assigned(graph, id).and_then(|fact| clash(&op.variable_id, fact, reads, graph.symbols()))
+                }
+            };
+            wrong.extend(error.map(|error| graph.located(id, error)));
+        }
+        node.op.bodies().for_each(|(_, body)| compare(body, reads, wrong));
+    }
+}
+
+/// The fact of what a node assigns.
+fn assigned(graph: &Graph, id: NodeId) -> Option<&Fact> {
+    graph.fact(graph.inputs(id).first().copied().flatten()?)
+}
+
+/// Why a value can never be what the variable is read as.
+fn clash(variable_id: &str, fact: &Fact, reads: &[Read], symbols: &Symbols) -> Option<OpError> {
+    let what = format!("what is assigned to variable `{variable_id}`");
+    for read in reads {
+        let types = [fact.element_type, read.element_type];
+        if types[0] != types[1] && !types.contains(&ElementType::Dynamic) {
+            return Some(OpError::element_type(what, types[0], format!("{} as it is read", types[1])));
+        }
+        let (Some(mine), Some(theirs)) = (intervals(&fact.shape, symbols), &read.dims) else { continue };
+        if mine.len() != theirs.len() {
+            return Some(OpError::rank(what, mine.len(), format!("{} as it is read", theirs.len())));
+        }
+        if let Some((mine, theirs)) =
+            mine.iter().zip(theirs).find(|(mine, theirs)| mine.meet(**theirs).is_none())
+        {
+            return Some(OpError::clash(what, mine.to_string(), theirs.to_string()));
+        }
+    }
+    None
+}
+
+fn intervals(shape: &Shape, symbols: &Symbols) -> Option<Vec<Interval>> {
+    Some(shape.dims()?.iter().map(|dim| symbols.interval(dim)).collect())
+}

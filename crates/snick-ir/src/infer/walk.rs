@@ -1,0 +1,191 @@
+//! The walk: gathers the facts of a node's inputs, asks the op, folds what is constant and stores the answer.
+//!
+//! An op that fails leaves its outputs unknown and the walk goes on; all root causes are returned. Bodies are walked by
+//! the ops that own them, with what these feed them.
+
+use std::sync::Arc;
+
+use smallvec::{SmallVec, smallvec};
+use snick_shape::{SymExpr, Symbols};
+use snick_tensor::Tensor;
+
+use super::{Infer, saturating_product, variables};
+use crate::{Fact, Facts, Graph, Known, Located, NodeId, Op, OpError, Output};
+
+/// Ops on constants are evaluated during inference up to this many elements, inputs and outputs together.
+const MAX_FOLDED: usize = 4096;
+
+/// Infers the whole graph anew: element types, shapes and known values of every output, symbols included, and those
+/// in the bodies of its ops. Returns what is wrong, with places; affected outputs are unknown.
+pub fn infer(graph: &mut Graph) -> Vec<Located> {
+    graph.symbols = Symbols::default();
+    let mut work = Work::default();
+    graph.infer_body(&[], &mut work);
+    work.errors.extend(variables::check(graph));
+    work.errors
+}
+
+/// What inference of a model, bodies included, shares.
+pub(crate) struct Work {
+    /// What is wrong, so far.
+    pub(crate) errors: Vec<Located>,
+    /// Nodes that may still be visited in further rounds over bodies.
+    visits: usize,
+}
+
+/// Visits in further rounds, in one inference: rounds of bodies inside bodies multiply.
+const MAX_VISITS: usize = 1 << 17;
+
+impl Default for Work {
+    fn default() -> Self {
+        Self { errors: Vec::new(), visits: MAX_VISITS }
+    }
+}
+
+impl Work {
+    /// Whether the body may be visited in this round; the first one is always allowed.
+    pub(crate) fn affords(&mut self, round: usize, body: &Graph) -> bool {
+        if round == 0 {
+            return self.visits > 0;
+        }
+        let left = self.visits.checked_sub(body.len());
+        self.visits = left.unwrap_or(0);
+        left.is_some()
+    }
+}
+
+impl Graph {
+    /// Infers all nodes; Parameters have the facts `given`, in their order, or what they declare. Returns the facts of
+    /// the Results.
+    pub(crate) fn infer_body(&mut self, given: &[Option<Fact>], work: &mut Work) -> Facts {
+        let order = match self.order() {
+            Ok(order) => order,
+            Err(id) => {
+                let cycle =
+                    OpError::mismatch("the order of layers", "a cycle through this layer", "no cycle");
+                work.errors.push(self.located(id, cycle));
+                return Facts::new();
+            }
+        };
+        let mut given = given.iter().peekable();
+        for &id in &order {
+            let is_parameter = matches!(self.node(id).op, Op::Parameter(_));
+            match given.next_if(|_| is_parameter).and_then(Option::as_ref) {
+                Some(fact) => self.set_facts(id, smallvec![fact.clone()]),
+                None => self.visit(id, work),
+            }
+        }
+        let results = order.iter().filter(|&&id| matches!(self.node(id).op, Op::Result(_)));
+        results
+            .map(|&id| self.node(id).outs.first().map_or_else(Fact::unknown, |out| out.fact.clone()))
+            .collect()
+    }
+
+    /// Infers one node from the facts of its inputs.
+    pub fn infer_node(&mut self, id: NodeId) -> Result<(), Located> {
+        let mut work = Work::default();
+        self.visit(id, &mut work);
+        work.errors.into_iter().next().map_or(Ok(()), Err)
+    }
+
+    fn visit(&mut self, id: NodeId, work: &mut Work) {
+        let mut bodies = self.nodes[id.petgraph()].op.take_bodies();
+        let facts = self.facts_of(id, &mut bodies, work);
+        self.nodes[id.petgraph()].op.put_bodies(bodies);
+        match facts {
+            Ok(facts) => self.set_facts(id, facts),
+            Err(error) => {
+                let error = self.with_origins(id, error);
+                for out in &mut self.nodes[id.petgraph()].outs {
+                    out.fact = Fact::unknown();
+                }
+                work.errors.push(self.located(id, error));
+            }
+        }
+    }
+
+    fn set_facts(&mut self, id: NodeId, facts: Facts) {
+        let outs = &mut self.nodes[id.petgraph()].outs;
+        if outs.len() < facts.len() {
+            outs.resize_with(facts.len(), Output::unknown);
+        }
+        for (out, fact) in outs.iter_mut().zip(facts) {
+            out.fact = fact;
+        }
+    }
+
+    fn facts_of(&mut self, id: NodeId, bodies: &mut [Graph], work: &mut Work) -> Result<Facts, OpError> {
+        let wires = self.inputs(id);
+        let mut inputs: SmallVec<[&Fact; 5]> = SmallVec::new();
+        for (port, wire) in wires.iter().enumerate() {
+            let fact = wire.and_then(|value| self.nodes[value.node.petgraph()].outs.get(value.port as usize));
+            inputs.push(&fact.ok_or(OpError::NotConnected { port })?.fact);
+        }
+        let node = &self.nodes[id.petgraph()];
+        node.op.arity().check(inputs.len())?;
+        let mut cx = Infer {
+            inputs: &inputs,
+            outs: &node.outs,
+            symbols: &mut self.symbols,
+            node: u32::try_from(id.index()).unwrap_or(u32::MAX),
+            fresh: 0,
+        };
+        let mut facts = match &node.op {
+            Op::SubGraph(op) => op.infer_bodies(&mut cx, bodies, work)?,
+            op => op.infer(&mut cx)?,
+        };
+        fold(&node.op, &inputs, &mut facts);
+        Ok(facts)
+    }
+
+    /// An error with the place of a node.
+    pub fn located(&self, id: NodeId, error: OpError) -> Located {
+        let node = self.node(id);
+        Located {
+            source: self.source.clone(),
+            loc: node.loc,
+            layer: node.name.to_string(),
+            op: node.op.type_name().to_string(),
+            error,
+        }
+    }
+}
+
+/// Turns what is known completely into constants: elements that are all numbers, and small ops on constants.
+fn fold(op: &Op, inputs: &[&Fact], facts: &mut Facts) {
+    for fact in facts.iter_mut() {
+        if let Some(Known::Elements(elements)) = &fact.known
+            && let Some(numbers) = elements.iter().map(SymExpr::as_const).collect::<Option<Vec<i64>>>()
+            && let Some(dims) = fact.shape.as_static()
+        {
+            let tensor = Tensor::from_vec(&dims, numbers).and_then(|t| t.cast(fact.element_type));
+            fact.known = tensor.ok().map(|t| Known::Tensor(Arc::new(t)));
+        }
+    }
+    if inputs.is_empty() || facts.iter().any(|f| f.known.is_some()) || !op.is_foldable() {
+        return;
+    }
+    let sizes = facts.iter().map(|f| f.shape.as_static().map(|d| saturating_product(&d)));
+    let outputs = { sizes }.try_fold(0usize, |sum, n| sum.checked_add(n?));
+    let mut size = match outputs {
+        Some(size) if size <= MAX_FOLDED => size,
+        _ => return,
+    };
+    let mut tensors = Vec::with_capacity(inputs.len());
+    for input in inputs {
+        let Some(tensor) = input.as_tensor() else { return };
+        size = size.saturating_add(tensor.len());
+        if size > MAX_FOLDED {
+            return;
+        }
+        tensors.push(Tensor::clone(tensor));
+    }
+    // What cannot be evaluated stays unknown; running the graph will say why.
+    let Ok(values) = op.eval(&tensors) else { return };
+    for (fact, value) in facts.iter_mut().zip(values) {
+        let fits = fact.shape.as_static().is_some_and(|d| d.as_slice() == value.dims());
+        if fits && fact.element_type == value.element_type() {
+            fact.known = Some(Known::Tensor(Arc::new(value)));
+        }
+    }
+}

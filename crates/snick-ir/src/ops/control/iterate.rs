@@ -1,0 +1,336 @@
+//! Inference of TensorIterator and Loop: the body over all iterations, and how many there are.
+
+use snick_shape::{Interval, Origin, Shape, SymExpr};
+
+use super::passage::Passage;
+use super::port_map::{Cut, PortMap, Purpose};
+use super::states::State;
+use super::subgraph::Kind;
+use crate::infer::{Work, normalize_axis};
+use crate::{Fact, Facts, Graph, Infer, Op, OpError};
+
+/// Rounds in which assumptions about states may fail one by one; then all that are left are given up.
+const MAX_ROUNDS: usize = 8;
+
+/// Facts of the outputs; sets those inside the body.
+pub(super) fn infer(
+    kind: Kind,
+    map: &PortMap,
+    body: &mut Graph,
+    cx: &mut Infer,
+    work: &mut Work,
+) -> Result<Facts, OpError> {
+    body.symbols = Default::default();
+    let mut passage = Passage::default();
+    let parts = match kind {
+        Kind::Loop => None,
+        _ => Some(parts(map, cx)?),
+    };
+    let most = match &parts {
+        Some(count) => cx.interval(count).hi(),
+        None => most_iterations(cx)?,
+    };
+    let within = Interval::new(0, most.saturating_sub(1).max(0)).unwrap_or(Interval::DIM);
+    let iteration = body.symbols.fresh(within, Origin::default());
+    let mut given = vec![None; body.parameters().count()];
+    for link in &map.inputs {
+        let Some(slot) = given.get_mut(link.internal) else { continue };
+        *slot = match (link.external, link.purpose) {
+            (Some(port), _) => Some(entering(port, link.cut, body, cx, &mut passage)?),
+            (None, Some(Purpose::CurrentIteration)) => Some(counter(body, link.internal, &iteration)?),
+            (None, _) => None,
+        };
+    }
+    let mut states = Vec::new();
+    for &(result, parameter) in &map.back_edges {
+        let Some(Some(initial)) = given.get(parameter) else {
+            let what = format!("Parameter {parameter} of a back edge");
+            return Err(OpError::mismatch(what, "not fed", "an initial value"));
+        };
+        states.push(State::new(kind, parameter, result, initial.clone()));
+    }
+    let results = settle(&mut states, &mut given, &iteration, &passage, body, work);
+    let trips = match parts {
+        Some(parts) => parts,
+        None => iterations(map, &results, cx)?,
+    };
+    if let Some(iteration) = iteration.as_symbol() {
+        let last = cx.sub(&trips, &SymExpr::from(1));
+        passage.means(iteration, last);
+    }
+    let outcome = Outcome { kind, map, states: &states, results: &results, trips: &trips, body };
+    outcome.outputs(&mut passage, cx)
+}
+
+/// What an input is to the body: the whole of it, or one part.
+fn entering(
+    port: usize,
+    cut: Option<Cut>,
+    body: &mut Graph,
+    cx: &Infer,
+    passage: &mut Passage,
+) -> Result<Fact, OpError> {
+    let outer = cx.optional(port).ok_or(OpError::NotConnected { port })?;
+    let fact = passage.enter(outer, cx.known_symbols(), &mut body.symbols);
+    let Some(cut) = cut else { return Ok(fact) };
+    let Some(dims) = fact.shape.dims() else { return Ok(Fact::new(fact.element_type, Shape::unranked())) };
+    let axis = normalize_axis(cut.axis, dims.len())?;
+    let part = |(i, dim): (usize, &SymExpr)| if i == axis { cut.part_size.into() } else { dim.clone() };
+    Ok(Fact::new(fact.element_type, Shape::ranked(dims.iter().enumerate().map(part).collect::<Vec<_>>())))
+}
+
+/// The number of the iteration, of the type and shape that its Parameter declares.
+fn counter(body: &mut Graph, parameter: usize, iteration: &SymExpr) -> Result<Fact, OpError> {
+    let declared = body.parameters().nth(parameter).map(|id| &body.node(id).op);
+    let Some(Op::Parameter(declared)) = declared else {
+        return Err(OpError::mismatch("the number of the iteration", "not a Parameter", "a Parameter"));
+    };
+    let (element_type, shape) = (declared.element_type, declared.shape.clone());
+    let shape = shape.instantiate(&mut body.symbols, Origin::default())?;
+    match shape.rank() {
+        None | Some(0 | 1) => {}
+        Some(rank) => return Err(OpError::rank("the number of the iteration", rank, "0 or 1")),
+    }
+    // A vector of it has one element, whatever the file says.
+    let shape = match shape.rank() {
+        Some(1) => Shape::from([1]),
+        _ => shape,
+    };
+    let is_integer = element_type.is_integer();
+    Ok(Fact::new(element_type, shape).with_elements(is_integer.then(|| vec![iteration.clone()])))
+}
+
+/// Infers the body until what is assumed of the states holds; facts of its Results.
+fn settle(
+    states: &mut [State],
+    given: &mut [Option<Fact>],
+    iteration: &SymExpr,
+    passage: &Passage,
+    body: &mut Graph,
+    work: &mut Work,
+) -> Facts {
+    let mark = work.errors.len();
+    let pass = |states: &[State], given: &mut [Option<Fact>], body: &mut Graph, work: &mut Work| {
+        for state in states {
+            given[state.parameter] = Some(state.fact());
+        }
+        work.errors.truncate(mark);
+        body.infer_body(given, work)
+    };
+    let unknown = Fact::unknown();
+    let mut changed = false;
+    for round in 0.. {
+        if !states.is_empty() && !work.affords(round, body) {
+            states.iter_mut().for_each(State::forget);
+            return pass(states, given, body, work);
+        }
+        let results = pass(states, given, body, work);
+        // What fails in the first iteration fails whatever becomes of the states, and nothing comes out.
+        if round == 0 && work.errors.len() > mark {
+            return Facts::new();
+        }
+        let mut fails = false;
+        for state in states.iter_mut() {
+            let assumed = given[state.parameter].as_ref().unwrap_or(&unknown);
+            let next = results.get(state.result).unwrap_or(&unknown);
+            fails |= state.give_up(assumed, next, &mut body.symbols);
+        }
+        changed |= fails;
+        if !fails && !changed {
+            return results;
+        }
+        if !fails {
+            for state in states.iter_mut() {
+                let next = results.get(state.result).unwrap_or(&unknown);
+                state.solve(next, iteration, passage, &mut body.symbols);
+            }
+            return pass(states, given, body, work);
+        }
+        if round >= MAX_ROUNDS {
+            states.iter_mut().for_each(State::forget);
+        }
+    }
+    Facts::new()
+}
+
+/// An end of a cut on an axis of this size: 0 is before the first element, -1 behind the last.
+fn border(at: i64, size: &SymExpr, cx: &mut Infer) -> SymExpr {
+    let at = SymExpr::from(at);
+    match at.as_const() {
+        Some(0..) => at,
+        _ => {
+            let behind = cx.add(size, &SymExpr::from(1));
+            cx.add(&behind, &at)
+        }
+    }
+}
+
+/// The number of iterations of a TensorIterator: of parts in the inputs that are cut, which all have as many;
+/// without such an input, of parts that make an output.
+fn parts(map: &PortMap, cx: &mut Infer) -> Result<SymExpr, OpError> {
+    let mut count: Option<SymExpr> = None;
+    let mut is_cut = false;
+    for link in &map.inputs {
+        let (Some(port), Some(cut)) = (link.external, link.cut) else { continue };
+        is_cut = true;
+        let outer = cx.optional(port).ok_or(OpError::NotConnected { port })?;
+        let Some(dims) = outer.shape.dims() else { continue };
+        let axis = normalize_axis(cut.axis, dims.len())?;
+        let (start, end) = (border(cut.start, &dims[axis], cx), border(cut.end, &dims[axis], cx));
+        let (first, last) = if cut.stride < 0 { (end, start) } else { (start, end) };
+        let length = cx.sub(&last, &first);
+        let step = SymExpr::from(i64::try_from(cut.stride.unsigned_abs()).unwrap_or(i64::MAX));
+        let whole = cx.floor_div(&length, &step);
+        let found = cx.as_dim(&whole).unwrap_or(SymExpr::from(0));
+        count = match count {
+            None => Some(found),
+            Some(known) => Some(cx.merge(&known, &found).ok_or_else(|| {
+                let text = |expr: &SymExpr| cx.known_symbols().display(expr).to_string();
+                OpError::clash("numbers of iterations", text(&known), text(&found))
+            })?),
+        };
+    }
+    if let Some(count) = count {
+        return Ok(count);
+    }
+    if is_cut {
+        return Ok(cx.unknown(Interval::DIM));
+    }
+    let made = map.outputs.iter().find_map(|link| link.cut);
+    Ok(SymExpr::from(made.map_or(1, |cut| output_parts(&cut))))
+}
+
+/// How many parts make an output, where no input is cut.
+pub(super) fn output_parts(cut: &Cut) -> i64 {
+    let length = i64::try_from(cut.end.abs_diff(cut.start)).unwrap_or(i64::MAX);
+    length / cut.part_size.max(1)
+}
+
+/// The least number that input 0 of a Loop lets the iterations not exceed.
+fn most_iterations(cx: &Infer) -> Result<i64, OpError> {
+    for (port, what) in [(0, "the number of iterations"), (1, "the condition")] {
+        let fact = cx.optional(port).ok_or(OpError::NotConnected { port })?;
+        is_single(what, fact)?;
+    }
+    let count = cx.input(0).elements().and_then(|elements| Some(cx.interval(elements.first()?)));
+    Ok(match count {
+        Some(count) if count.lo() >= 0 => count.hi(),
+        _ => i64::MAX,
+    })
+}
+
+/// A number or truth value: a scalar, or the first element of a vector; a known vector has no other.
+pub(super) fn is_single(what: &str, fact: &Fact) -> Result<(), OpError> {
+    match fact.shape.dims() {
+        Some([size]) if fact.known.is_some() && size.as_const().is_some_and(|size| size != 1) => {
+            Err(OpError::mismatch(format!("the size of {what}"), fact.elements().map_or(0, |e| e.len()), 1))
+        }
+        None | Some([] | [_]) => Ok(()),
+        Some(dims) => Err(OpError::rank(what, dims.len(), "0 or 1")),
+    }
+}
+
+/// Whether it holds, if that is known.
+pub(super) fn truth(fact: &Fact) -> Option<bool> {
+    fact.ints()?.first().map(|&value| value != 0)
+}
+
+/// The number of iterations of a Loop.
+fn iterations(map: &PortMap, results: &Facts, cx: &mut Infer) -> Result<SymExpr, OpError> {
+    let starts = truth(cx.input(1));
+    let goes_on = match map.with_purpose(Purpose::ExecutionCondition) {
+        Some(link) => {
+            let fact = results.get(link.internal);
+            if let Some(fact) = fact {
+                is_single("the condition of the body", fact)?;
+            }
+            fact.and_then(truth)
+        }
+        None => Some(true),
+    };
+    let limit = cx.input(0).elements().and_then(|elements| elements.first().cloned());
+    let interval = limit.as_ref().map_or(Interval::ANY, |limit| cx.interval(limit));
+    let least = i64::from(starts == Some(true) && !interval.contains(0));
+    let most = if interval.lo() >= 0 { interval.hi() } else { i64::MAX };
+    Ok(match (starts, goes_on, limit) {
+        (Some(false), _, _) => SymExpr::from(0),
+        // A limit below 0 is none: the loop would never end, so what ends has another one.
+        (Some(true), Some(true), Some(limit)) if interval.hi() >= 0 => {
+            cx.as_dim(&limit).unwrap_or(SymExpr::from(0))
+        }
+        (_, Some(false), _) => cx.unknown(Interval::new(least, most.min(1)).unwrap_or(Interval::DIM)),
+        _ => cx.unknown(Interval::new(least, most).unwrap_or(Interval::DIM)),
+    })
+}
+
+/// What all iterations gave.
+struct Outcome<'a> {
+    kind: Kind,
+    map: &'a PortMap,
+    states: &'a [State],
+    /// Facts of the Results in the last iteration.
+    results: &'a Facts,
+    /// How many iterations there were.
+    trips: &'a SymExpr,
+    body: &'a Graph,
+}
+
+impl Outcome<'_> {
+    /// Facts of the outputs of the op.
+    fn outputs(&self, passage: &mut Passage, cx: &mut Infer) -> Result<Facts, OpError> {
+        let unknown = Fact::unknown();
+        let ports = self.map.outputs.iter().filter_map(|link| link.external);
+        let mut facts: Facts = (0..ports.max().map_or(0, |port| port + 1)).map(|_| Fact::unknown()).collect();
+        for link in &self.map.outputs {
+            let Some(out) = link.external.and_then(|port| facts.get_mut(port)) else { continue };
+            let last = self.results.get(link.internal).unwrap_or(&unknown);
+            *out = match link.cut {
+                Some(cut) => self.assembled(cut, last, passage, cx)?,
+                None => self.last(link.internal, last, passage, cx),
+            };
+        }
+        Ok(facts)
+    }
+
+    /// An output that is what the last iteration gave; the initial value, where there was none.
+    fn last(&self, result: usize, last: &Fact, passage: &mut Passage, cx: &mut Infer) -> Fact {
+        let Some(state) = self.states.iter().find(|state| state.result == result) else {
+            return passage.leave(last, &self.body.symbols, cx);
+        };
+        let after = passage.leave(&state.after(last), &self.body.symbols, cx);
+        // A TensorIterator without iterations is refused when run.
+        if self.kind == Kind::TensorIterator || !cx.interval(self.trips).contains(0) {
+            return after;
+        }
+        let initial = passage.leave(state.initial(), &self.body.symbols, cx);
+        state.or_initial(&after, &initial, cx)
+    }
+
+    /// An output made of one part each iteration.
+    fn assembled(
+        &self,
+        cut: Cut,
+        part: &Fact,
+        passage: &mut Passage,
+        cx: &mut Infer,
+    ) -> Result<Fact, OpError> {
+        let made = |shape| Ok(Fact::new(part.element_type, shape));
+        let Some(dims) = part.shape.dims() else { return made(Shape::unranked()) };
+        if dims.is_empty() {
+            return match cut.axis {
+                0 => made(Shape::ranked([self.trips.clone()])),
+                axis => Err(OpError::out_of_range("the axis of scalars put together", axis, "0")),
+            };
+        }
+        let axis = normalize_axis(cut.axis, dims.len())?;
+        // Every part has the size of a step, or running fails.
+        let step = i64::try_from(cut.stride.unsigned_abs()).unwrap_or(i64::MAX);
+        let size = SymExpr::from(dims[axis].as_const().unwrap_or(step));
+        let outside =
+            passage.leave(&Fact::new(part.element_type, part.shape.clone()), &self.body.symbols, cx);
+        let whole = cx.mul(self.trips, &size);
+        let dims = outside.shape.dims().unwrap_or_default().iter().enumerate();
+        let dims = dims.map(|(i, dim)| if i == axis { whole.clone() } else { dim.clone() });
+        made(Shape::ranked(dims.collect::<Vec<_>>()))
+    }
+}

@@ -1,0 +1,129 @@
+//! Facts on their way into a body and out of it: each graph has symbols of its own.
+
+use std::collections::HashMap;
+
+use snick_shape::{Interval, Shape, SymExpr, SymbolId, Symbols};
+
+use crate::{Fact, Infer, Known};
+
+/// Which symbols of the outer graph and of the body stand for the same number.
+#[derive(Default)]
+pub(super) struct Passage {
+    entered: HashMap<SymbolId, SymExpr>,
+    left: HashMap<SymbolId, SymExpr>,
+}
+
+impl Passage {
+    /// A fact of the outer graph, in the symbols of the body. A symbol that enters keeps its name and interval.
+    pub(super) fn enter(&mut self, fact: &Fact, outer: &Symbols, body: &mut Symbols) -> Fact {
+        carried(fact, |expr| self.enter_expr(expr, outer, body))
+    }
+
+    fn enter_expr(&mut self, expr: &SymExpr, outer: &Symbols, body: &mut Symbols) -> SymExpr {
+        for symbol in expr.symbols() {
+            if self.entered.contains_key(&symbol) {
+                continue;
+            }
+            let (interval, origin) = (outer.interval(&symbol.into()), outer.origin(symbol));
+            let named = outer.name(symbol).and_then(|name| body.named(name, interval, origin).ok());
+            let inside = named.unwrap_or_else(|| body.fresh(interval, origin));
+            self.left.extend(inside.as_symbol().map(|inside| (inside, SymExpr::from(symbol))));
+            self.entered.insert(symbol, inside);
+        }
+        let interval = outer.interval(expr);
+        let inside = body.substitute(expr, &|symbol| self.entered.get(&symbol).cloned());
+        match inside {
+            Some(inside) => {
+                body.refine(&inside, interval);
+                inside
+            }
+            None => body.fresh(interval, snick_shape::Origin::default()),
+        }
+    }
+
+    /// Makes a symbol of the body stand for an expression of the outer graph.
+    pub(super) fn means(&mut self, inside: SymbolId, outside: SymExpr) {
+        self.left.insert(inside, outside);
+    }
+
+    /// Whether the expression of the body has the same value in every iteration: its symbols came from outside.
+    pub(super) fn is_invariant(&self, expr: &SymExpr) -> bool {
+        expr.symbols().iter().all(|symbol| self.left.contains_key(symbol))
+    }
+
+    /// A fact of the body, in the symbols of the outer graph. Symbols born in the body become unknowns outside, one
+    /// each.
+    pub(super) fn leave(&mut self, fact: &Fact, body: &Symbols, cx: &mut Infer) -> Fact {
+        let shape = fact.shape.dims().map(|dims| {
+            let dims = dims.iter().map(|dim| {
+                let outside = self.leave_expr(dim, body, cx);
+                let within = body.interval(dim).meet(Interval::DIM).unwrap_or(Interval::DIM);
+                cx.as_dim(&outside).unwrap_or_else(|| cx.unknown(within))
+            });
+            Shape::ranked(dims.collect::<Vec<_>>())
+        });
+        let known = match &fact.known {
+            Some(Known::Elements(elements)) => {
+                Some(Known::Elements(elements.iter().map(|e| self.leave_expr(e, body, cx)).collect()))
+            }
+            known => known.clone(),
+        };
+        Fact { element_type: fact.element_type, shape: shape.unwrap_or(Shape::unranked()), known }
+    }
+
+    /// An expression of the body, in the symbols of the outer graph.
+    pub(super) fn leave_expr(&mut self, expr: &SymExpr, body: &Symbols, cx: &mut Infer) -> SymExpr {
+        for symbol in expr.symbols() {
+            if !self.left.contains_key(&symbol) {
+                let outside = cx.unknown(body.interval(&symbol.into()));
+                self.left.insert(symbol, outside);
+            }
+        }
+        // What the body knows of the expression beyond its symbols is not told outside: the body need not have run.
+        let outside = cx.symbols().substitute(expr, &|symbol| self.left.get(&symbol).cloned());
+        outside.unwrap_or_else(|| cx.unknown(body.interval(expr)))
+    }
+}
+
+/// The fact with every expression in it replaced.
+pub(super) fn carried(fact: &Fact, mut carry: impl FnMut(&SymExpr) -> SymExpr) -> Fact {
+    let shape = match fact.shape.dims() {
+        Some(dims) => Shape::ranked(dims.iter().map(&mut carry).collect::<Vec<_>>()),
+        None => Shape::unranked(),
+    };
+    let known = match &fact.known {
+        Some(Known::Elements(elements)) => Some(Known::Elements(elements.iter().map(carry).collect())),
+        known => known.clone(),
+    };
+    Fact { element_type: fact.element_type, shape, known }
+}
+
+/// What holds for a value that is one of two: their types are equal or one is unknown.
+pub(super) fn join(a: &Fact, b: &Fact, cx: &mut Infer) -> Fact {
+    let mut either = |a: &SymExpr, b: &SymExpr| match a == b {
+        true => a.clone(),
+        false => {
+            let hull = cx.interval(a).hull(cx.interval(b));
+            cx.unknown(hull)
+        }
+    };
+    let element_type =
+        if a.element_type == b.element_type { a.element_type } else { snick_tensor::ElementType::Dynamic };
+    let shape = match (a.shape.dims(), b.shape.dims()) {
+        (Some(x), Some(y)) if x.len() == y.len() => {
+            Shape::ranked(x.iter().zip(y).map(|(x, y)| either(x, y)).collect::<Vec<_>>())
+        }
+        _ => Shape::unranked(),
+    };
+    let fact = Fact::new(element_type, shape);
+    if a.known.is_some() && a.known == b.known && a.shape == b.shape {
+        return Fact { known: a.known.clone(), ..fact };
+    }
+    match (a.elements(), b.elements()) {
+        (Some(x), Some(y)) if a.shape == b.shape && x.len() == y.len() => {
+            let elements: Vec<_> = x.iter().zip(&y).map(|(x, y)| either(x, y)).collect();
+            fact.with_elements(Some(elements))
+        }
+        _ => fact,
+    }
+}

@@ -1,0 +1,172 @@
+//! Port maps: how the ports of an op with bodies and the Parameters and Results of a body hang together.
+
+use std::fmt;
+
+/// The links of one body.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct PortMap {
+    /// Into the body.
+    pub inputs: Vec<PortLink>,
+    /// Out of the body.
+    pub outputs: Vec<PortLink>,
+    /// From a Result to a Parameter of the next iteration, each by its number among its kind.
+    pub back_edges: Vec<(usize, usize)>,
+}
+
+/// One entry of a port map.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PortLink {
+    /// Number of the op's input or output; `None` for what never leaves the op.
+    pub external: Option<usize>,
+    /// Number of the body's Parameter or Result.
+    pub internal: usize,
+    /// A part each iteration; `None` for the whole value.
+    pub cut: Option<Cut>,
+    /// What only a Loop has.
+    pub purpose: Option<Purpose>,
+}
+
+/// How a value is cut into the parts of the iterations, or put together from them.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Cut {
+    /// Along which axis.
+    pub axis: i64,
+    /// From which position: 0 is before the first element, -1 behind the last.
+    pub start: i64,
+    /// To which position, counted likewise.
+    pub end: i64,
+    /// From one part to the next; below 0 the parts are taken from the end.
+    pub stride: i64,
+    /// Elements of one part along the axis.
+    pub part_size: i64,
+}
+
+/// Values that a Loop itself reads or makes.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Purpose {
+    /// A Parameter: the number of the iteration, from 0.
+    CurrentIteration,
+    /// A Result: whether there is a next iteration.
+    ExecutionCondition,
+}
+
+impl Purpose {
+    const ALL: [(&'static str, Self); 2] =
+        [("current_iteration", Self::CurrentIteration), ("execution_condition", Self::ExecutionCondition)];
+
+    /// As files write it.
+    pub fn name(self) -> &'static str {
+        Self::ALL[self as usize].0
+    }
+}
+
+impl Cut {
+    /// All of an axis, one element a part.
+    pub fn each(axis: i64) -> Self {
+        Self { axis, start: 0, end: -1, stride: 1, part_size: 1 }
+    }
+}
+
+impl PortLink {
+    /// A whole value.
+    pub fn whole(external: usize, internal: usize) -> Self {
+        Self { external: Some(external), internal, cut: None, purpose: None }
+    }
+
+    /// One element of an axis each iteration.
+    pub fn each(external: usize, internal: usize, axis: i64) -> Self {
+        Self { cut: Some(Cut::each(axis)), ..Self::whole(external, internal) }
+    }
+
+    /// What never leaves the op.
+    pub fn inner(internal: usize, purpose: Purpose) -> Self {
+        Self { external: None, internal, cut: None, purpose: Some(purpose) }
+    }
+
+    /// The link with these notes: `axis`, `start`, `end`, `stride`, `part_size`, `purpose`, by what `find` gives for
+    /// a name. Without an axis the value is whole.
+    ///
+    /// # Errors
+    /// The note that cannot be read.
+    pub fn with_notes<'t>(
+        external: Option<usize>,
+        internal: usize,
+        find: impl Fn(&str) -> Option<&'t str>,
+    ) -> Result<Self, &'static str> {
+        let number = |name: &'static str, default: i64| match find(name) {
+            Some(text) => text.trim().parse().map_err(|_| name),
+            None => Ok(default),
+        };
+        let cut = match find("axis") {
+            Some(_) => Some(Cut {
+                axis: number("axis", 0)?,
+                start: number("start", 0)?,
+                end: number("end", -1)?,
+                stride: number("stride", 1)?,
+                part_size: number("part_size", 1)?,
+            }),
+            None => None,
+        };
+        let purpose = match find("purpose").map(str::trim).filter(|text| !text.is_empty()) {
+            Some(text) => {
+                let known = Purpose::ALL.iter().find(|(name, _)| *name == text);
+                Some(known.ok_or("purpose")?.1)
+            }
+            None => None,
+        };
+        Ok(Self { external, internal, cut, purpose })
+    }
+
+    /// The notes, as files write them.
+    pub fn notes(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let cut = self.cut.into_iter().flat_map(|cut| {
+            let Cut { axis, start, end, stride, part_size } = cut;
+            [("axis", axis), ("start", start), ("end", end), ("stride", stride), ("part_size", part_size)]
+        });
+        let purpose = self.purpose.map(|purpose| ("purpose", purpose.name().to_string()));
+        cut.map(|(name, value)| (name, value.to_string())).chain(purpose)
+    }
+
+    /// Reads what [`PortLink`] prints.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (external, rest) = text.split_once(" -> ")?;
+        let external = if external == "_" { None } else { Some(external.parse().ok()?) };
+        let mut words = rest.split(' ');
+        let internal = words.next()?.parse().ok()?;
+        let notes: Vec<(&str, &str)> = words.map(|word| word.split_once('=')).collect::<Option<_>>()?;
+        let find = |name: &str| notes.iter().find(|(n, _)| *n == name).map(|(_, value)| *value);
+        Self::with_notes(external, internal, find).ok()
+    }
+}
+
+/// `0 -> 1 axis=1 start=-1 ...`; an entry without external port begins with `_`.
+impl fmt::Display for PortLink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.external {
+            Some(port) => write!(f, "{port} -> {}", self.internal)?,
+            None => write!(f, "_ -> {}", self.internal)?,
+        }
+        self.notes().try_for_each(|(name, value)| write!(f, " {name}={value}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_print_and_read_back() {
+        for text in [
+            "0 -> 1",
+            "2 -> 0 axis=1 start=-1 end=0 stride=-2 part_size=2",
+            "_ -> 3 purpose=current_iteration",
+            "_ -> 0 purpose=execution_condition",
+        ] {
+            assert_eq!(PortLink::parse(text).unwrap().to_string(), text);
+        }
+        assert_eq!(PortLink::parse("1 -> 0 axis=2"), Some(PortLink::each(1, 0, 2)));
+        for wrong in ["", "1", "1 -> x", "1 -> 0 axis", "1 -> 0 axis=y", "1 -> 0 purpose=fun"] {
+            assert_eq!(PortLink::parse(wrong), None, "{wrong}");
+        }
+    }
+}

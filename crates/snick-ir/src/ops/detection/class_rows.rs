@@ -1,0 +1,141 @@
+//! Rows of class, score and box: what MatrixNms and MulticlassNms share, which is all but their choice of boxes.
+
+use std::cmp::Ordering;
+
+use smallvec::SmallVec;
+use snick_shape::{Interval, Shape, SymExpr};
+use snick_tensor::{ElementType, Tensor};
+
+use super::corners::best_first;
+use super::settings::Settings;
+use super::signature::{expect_index_type, rows_up_to};
+use crate::{Attrs, Fact, Facts, Infer, OpError};
+
+/// By what rows are sorted in the end.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub enum SortBy {
+    /// As each image has them: the best first.
+    None,
+    /// Score.
+    Score,
+    /// Class, then score.
+    Class,
+}
+
+/// The names of the orders.
+pub const ORDERS: &[(&str, SortBy)] =
+    &[("none", SortBy::None), ("score", SortBy::Score), ("classid", SortBy::Class)];
+
+/// One selected box.
+#[derive(Copy, Clone, Debug)]
+pub struct Row {
+    /// The image it is in.
+    pub image: usize,
+    /// Its class.
+    pub class: usize,
+    /// Which box of the inputs it is, as the output says it.
+    pub index: usize,
+    /// Its place among the boxes of its image and class.
+    pub place: usize,
+    /// Its score.
+    pub score: f32,
+    /// Its elements in the input.
+    pub sides: [f32; 4],
+}
+
+impl Row {
+    /// The order by score, then class and place, within an image.
+    pub fn by_score(a: &Self, b: &Self) -> Ordering {
+        best_first(a.score, b.score).then((a.class, a.place).cmp(&(b.class, b.place)))
+    }
+
+    /// The order by class, then score and place, within an image.
+    pub fn by_class(a: &Self, b: &Self) -> Ordering {
+        a.class.cmp(&b.class).then(best_first(a.score, b.score)).then(a.place.cmp(&b.place))
+    }
+}
+
+/// Checks the attributes that the ops share and reads the type of indices.
+pub fn output_type(attrs: &Attrs, settings: &Settings) -> Result<ElementType, OpError> {
+    attrs.choice("sort_result_type", ORDERS)?;
+    for name in ["nms_top_k", "keep_top_k", "background_class"] {
+        let value = settings.int(name, -1);
+        if value < -1 {
+            return Err(OpError::out_of_range(format!("`{name}`"), value, "-1 or more"));
+        }
+    }
+    let output_type = attrs.element_type("output_type")?.unwrap_or(ElementType::I64);
+    expect_index_type("output_type", output_type)?;
+    Ok(output_type)
+}
+
+/// A number that -1 lifts.
+pub fn limit(settings: &Settings, name: &'static str) -> usize {
+    usize::try_from(settings.int(name, -1)).unwrap_or(usize::MAX)
+}
+
+/// Facts of the rows `[rows, 6]`, the indices `[rows, 1]` and the number of rows of each image.
+pub fn facts(
+    cx: &mut Infer,
+    settings: &Settings,
+    index: ElementType,
+    images: SymExpr,
+    classes: &SymExpr,
+    boxes: &SymExpr,
+) -> Facts {
+    let up_to = |most: i64| Interval::new(0, if most < 0 { i64::MAX } else { most }).unwrap_or(Interval::DIM);
+    let boxes = cx.interval(boxes).min(up_to(settings.int("nms_top_k", -1)));
+    let mut classes = cx.interval(classes);
+    let background = settings.int("background_class", -1);
+    if background >= 0 && background < classes.lo() {
+        classes = classes.sub(1.into());
+    }
+    let each = boxes.mul(classes).min(up_to(settings.int("keep_top_k", -1)));
+    let rows = rows_up_to(cx, &[each, cx.interval(&images)]);
+    let table = |columns: i64| -> Shape {
+        Shape::ranked(SmallVec::<[SymExpr; 4]>::from_iter([rows.clone(), columns.into()]))
+    };
+    Facts::from_iter([
+        Fact::new(cx.element_type(0), table(6)),
+        Fact::new(index, table(1)),
+        Fact::new(index, Shape::ranked([images])),
+    ])
+}
+
+/// The outputs for the rows of all images, each image's in a run, sorted and cut by [`Row::by_score`].
+pub fn outputs(
+    settings: &Settings,
+    mut rows: Vec<Row>,
+    images: usize,
+    index: ElementType,
+    element_type: ElementType,
+) -> Result<Vec<Tensor>, OpError> {
+    let mut counts = vec![0i64; images];
+    for row in &rows {
+        if let Some(count) = counts.get_mut(row.image) {
+            *count += 1;
+        }
+    }
+    if settings.bool("sort_result_across_batch", false) {
+        match settings.choice("sort_result_type", ORDERS).unwrap_or(SortBy::None) {
+            SortBy::None => {}
+            SortBy::Score => rows.sort_by(|a, b| {
+                best_first(a.score, b.score).then(a.image.cmp(&b.image)).then_with(|| Row::by_score(a, b))
+            }),
+            SortBy::Class => rows.sort_by(|a, b| {
+                a.class.cmp(&b.class).then(a.image.cmp(&b.image)).then_with(|| Row::by_class(a, b))
+            }),
+        }
+    }
+    let numbers = |row: &Row| {
+        let [a, b, c, d] = row.sides;
+        [row.class as f32, row.score, a, b, c, d]
+    };
+    let table = Tensor::from_vec::<f32>(&[rows.len(), 6], rows.iter().flat_map(numbers).collect())?;
+    let indices = rows.iter().map(|row| row.index as i64).collect();
+    Ok(vec![
+        table.cast(element_type)?,
+        Tensor::from_vec::<i64>(&[rows.len(), 1], indices)?.cast(index)?,
+        Tensor::from_vec(&[images], counts)?.cast(index)?,
+    ])
+}

@@ -1,0 +1,191 @@
+//! CTCLoss-4: how unlikely a label sequence is, over all ways to spread it over time.
+
+use smallvec::smallvec;
+use snick_shape::Shape;
+use snick_tensor::Tensor;
+
+use super::signature::{check_dims, common_dim, expect_float, expect_rank};
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+
+/// Class scores `[N, T, C]`, how many times count `[N]`, labels `[N, T]`, how many labels count `[N]`, and maybe the
+/// class that stands for none, else the last, to `[N]`: minus the logarithm of the probability.
+#[derive(Clone, PartialEq, Debug)]
+pub struct CtcLoss {
+    /// Whether equal neighbours among the labels count once.
+    pub preprocess_collapse_repeated: bool,
+    /// Whether equal neighbours in time count once.
+    pub ctc_merge_repeated: bool,
+    /// Whether each label counts once.
+    pub unique: bool,
+}
+
+impl OpDef for CtcLoss {
+    const NAMES: &'static [OpName] = &[OpName::openvino("CTCLoss", &[4])];
+    const ARITY: Arity = Arity::between(4, 5);
+
+    fn parse(raw: &RawNode) -> Result<Self, OpError> {
+        Ok(Self {
+            preprocess_collapse_repeated: raw.attrs.bool("preprocess_collapse_repeated")?.unwrap_or(false),
+            ctc_merge_repeated: raw.attrs.bool("ctc_merge_repeated")?.unwrap_or(false),
+            unique: raw.attrs.bool("unique")?.unwrap_or(false),
+        })
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        Attrs::new()
+            .with("preprocess_collapse_repeated", self.preprocess_collapse_repeated)
+            .with("ctc_merge_repeated", self.ctc_merge_repeated)
+            .with("unique", self.unique)
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        expect_float(cx, 0)?;
+        (1..cx.len()).try_for_each(|port| cx.expect_integer(port))?;
+        for (port, rank) in [3, 1, 2, 1, 0].into_iter().enumerate().take(cx.len()) {
+            expect_rank(cx, port, rank)?;
+        }
+        common_dim(cx, "label times", &[(0, 1), (2, 1)])?;
+        let batch = common_dim(cx, "label sequences", &[(0, 0), (1, 0), (2, 0), (3, 0)])?;
+        Ok(smallvec![Fact::new(cx.element_type(0), Shape::ranked([batch]))])
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let [scores, times, labels, counts, blank @ ..] = inputs else { return Ok(Vec::new()) };
+        let &[batch, most, classes] = scores.dims() else {
+            return Err(OpError::rank("the scores", scores.rank(), "3"));
+        };
+        check_dims("the lengths", times, &[batch])?;
+        check_dims("the labels", labels, &[batch, most])?;
+        check_dims("the label lengths", counts, &[batch])?;
+        let blank = match blank.first() {
+            Some(blank) => blank.to_i64_vec()?.first().copied().unwrap_or(0),
+            None => classes as i64 - 1,
+        };
+        let values = scores.to_f32_vec()?;
+        let (times, labels, counts) = (times.to_i64_vec()?, labels.to_i64_vec()?, counts.to_i64_vec()?);
+        let mut losses = Vec::with_capacity(batch);
+        for (i, (&time, &count)) in times.iter().zip(&counts).enumerate() {
+            let length = |value: i64, most: usize| usize::try_from(value).ok().filter(|&value| value <= most);
+            let fits = length(time, most).and_then(|time| Some((time, length(count, time)?)));
+            let Some((time, count)) = fits else {
+                let found = format!("{count} labels in {time} times");
+                return Err(OpError::mismatch(
+                    "a sequence",
+                    found,
+                    format!("labels within times within {most}"),
+                ));
+            };
+            let labels = labels.iter().skip(i * most).take(count).copied();
+            let target = self.target(labels, blank, classes)?;
+            let rows = values.chunks_exact(classes.max(1)).skip(i * most).take(time);
+            let likely: Vec<Vec<f32>> = rows.map(|row| log_likely(row, &target)).collect();
+            losses.push(-self.log_probability(&target, &likely));
+        }
+        Ok(vec![Tensor::from_vec(&[batch], losses)?.cast(scores.element_type())?])
+    }
+}
+
+/// A class of the target, and whether it stands for none.
+#[derive(Copy, Clone, PartialEq)]
+struct Symbol {
+    class: usize,
+    blank: bool,
+}
+
+impl CtcLoss {
+    /// The labels that count, with a blank before each and one behind all.
+    fn target(
+        &self,
+        labels: impl Iterator<Item = i64>,
+        blank: i64,
+        classes: usize,
+    ) -> Result<Vec<Symbol>, OpError> {
+        let symbol = |label: i64| {
+            let class = usize::try_from(label).ok().filter(|&class| class < classes);
+            let class =
+                class.ok_or_else(|| OpError::out_of_range("a label", label, format!("below {classes}")))?;
+            Ok::<_, OpError>(Symbol { class, blank: label == blank })
+        };
+        let mut kept: Vec<i64> = Vec::new();
+        for label in labels {
+            let dropped = match (self.unique, self.preprocess_collapse_repeated) {
+                (true, _) => kept.contains(&label),
+                (false, true) => kept.last() == Some(&label),
+                (false, false) => false,
+            };
+            if !dropped {
+                kept.push(label);
+            }
+        }
+        let mut target = Vec::with_capacity(2 * kept.len() + 1);
+        for label in kept {
+            target.push(symbol(blank)?);
+            target.push(symbol(label)?);
+        }
+        target.push(symbol(blank)?);
+        Ok(target)
+    }
+
+    /// The logarithm of the probability that the times spell the target: a sum over all paths, from the end.
+    /// `likely` has the logarithm of each symbol's probability at each time.
+    fn log_probability(&self, target: &[Symbol], likely: &[Vec<f32>]) -> f32 {
+        let at = |values: &[f32], i: usize| values.get(i).copied().unwrap_or(f32::NEG_INFINITY);
+        // What follows the last time: nothing, after the last label or the blank behind it.
+        let mut rest: Vec<f32> = vec![f32::NEG_INFINITY; target.len()];
+        rest.iter_mut().rev().take(2).for_each(|value| *value = 0.0);
+        for likely in likely.iter().skip(1).rev() {
+            let stay = |s: usize| at(&rest, s) + at(likely, s);
+            rest = (0..target.len())
+                .map(|s| {
+                    let symbol = target.get(s);
+                    let blank = symbol.is_some_and(|symbol| symbol.blank);
+                    let mut sum = stay(s + 1);
+                    if self.ctc_merge_repeated || blank {
+                        sum = log_add(stay(s), sum);
+                    }
+                    // A label may follow another without a blank between them, unless the two would merge.
+                    if !blank && !(self.ctc_merge_repeated && target.get(s + 2) == symbol) {
+                        sum = log_add(sum, stay(s + 2));
+                    }
+                    sum
+                })
+                .collect();
+        }
+        let Some(first) = likely.first() else { return at(&rest, 0) };
+        log_add(at(&rest, 0) + at(first, 0), at(&rest, 1) + at(first, 1))
+    }
+}
+
+/// The logarithm of the probability of each symbol, by the softmax over the classes.
+fn log_likely(scores: &[f32], target: &[Symbol]) -> Vec<f32> {
+    let greatest = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let sum: f64 = scores.iter().map(|score| f64::from(score - greatest).exp()).sum();
+    let total = greatest + sum.ln() as f32;
+    target.iter().map(|symbol| scores.get(symbol.class).map_or(f32::NEG_INFINITY, |v| v - total)).collect()
+}
+
+/// `ln(exp(a) + exp(b))`
+fn log_add(a: f32, b: f32) -> f32 {
+    let (less, more) = if a < b { (a, b) } else { (b, a) };
+    if less == f32::NEG_INFINITY { more } else { more + (less - more).exp().ln_1p() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_label_in_two_times() {
+        let op = CtcLoss { preprocess_collapse_repeated: false, ctc_merge_repeated: true, unique: false };
+        // Two classes, equally likely: the label, and none. Three of the four paths spell the label.
+        let scores = Tensor::from_vec(&[1, 2, 2], vec![0f32; 4]).unwrap();
+        let two = Tensor::from_vec(&[1], vec![2i32]).unwrap();
+        let labels = Tensor::from_vec(&[1, 2], vec![0i32, 0]).unwrap();
+        let one = Tensor::from_vec(&[1], vec![1i32]).unwrap();
+        let loss = op.eval(&[scores.clone(), two.clone(), labels.clone(), one]).unwrap();
+        assert!((loss[0].to_f32_vec().unwrap()[0] + 0.75f32.ln()).abs() < 1e-6);
+        // Twice the same label needs a blank between, and there is no time for it.
+        let loss = op.eval(&[scores, two.clone(), labels, two]).unwrap();
+        assert_eq!(loss[0].to_f32_vec().unwrap(), [f32::INFINITY]);
+    }
+}

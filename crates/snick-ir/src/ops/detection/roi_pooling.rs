@@ -1,0 +1,166 @@
+//! ROIPooling-2: the maximum of each bin of a region, or one bilinear sample of it. Opset 1 has it too.
+
+use smallvec::{SmallVec, smallvec};
+use snick_shape::{Shape, SymExpr};
+use snick_tensor::Tensor;
+
+use super::sampling::{Maps, Plane};
+use super::settings::{Kind, Settings, Table};
+use super::signature::{common_dim, common_float, expect_rank, expect_size, padded, room};
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+
+/// A map `[N, C, H, W]` and regions `[rois, 5]`, each an image and corners x, y, x, y, to
+/// `[rois, C, pooled height, pooled width]`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RoiPooling {
+    settings: Settings,
+}
+
+const TABLE: Table = &[
+    ("output_size", Kind::Ints),
+    ("output_roi", Kind::Ints),
+    ("pooled_h", Kind::Int),
+    ("pooled_w", Kind::Int),
+    ("spatial_scale", Kind::Float),
+    ("method", Kind::Text),
+];
+
+/// Whether a bin is one bilinear sample.
+const METHODS: &[(&str, bool)] = &[("max", false), ("bilinear", true)];
+
+impl OpDef for RoiPooling {
+    const NAMES: &'static [OpName] = &[OpName::openvino("ROIPooling", &[1, 2])];
+    const ARITY: Arity = Arity::exactly(2);
+
+    fn parse(raw: &RawNode) -> Result<Self, OpError> {
+        raw.attrs.choice("method", METHODS)?;
+        Ok(Self { settings: Settings::parse(&raw.attrs, TABLE)? })
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        self.settings.attrs()
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        let element_type = common_float(cx, 0..2)?;
+        expect_rank(cx, 0, 4)?;
+        expect_rank(cx, 1, 2)?;
+        expect_size(cx, 1, 1, 5)?;
+        let regions = common_dim(cx, "pool by regions", &[(1, 0)])?;
+        let channels = common_dim(cx, "pool", &[(0, 1)])?;
+        let [height, width] = self.pooled()?.map(|size| SymExpr::from(size as i64));
+        self.scale()?;
+        let dims: SmallVec<[SymExpr; 4]> = smallvec![regions, channels, height, width];
+        Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let [data, regions] = inputs else { return Ok(Vec::new()) };
+        let maps = Maps::new(data)?;
+        let &[count, 5] = regions.dims() else {
+            return Err(OpError::mismatch("the regions", format!("{:?}", regions.dims()), "[rois, 5]"));
+        };
+        let pooled = self.pooled()?;
+        let scale = self.scale()?;
+        let bilinear = self.settings.choice("method", METHODS).unwrap_or(false);
+        let [_, channels, height, width] = maps.dims();
+        let dims = [count, channels, pooled[0], pooled[1]];
+        let mut out = room(&dims)?;
+        for region in regions.to_f32_vec()?.as_chunks::<5>().0 {
+            let &[image, x0, y0, x1, y1] = region;
+            // The first region of image -1 ends the list: it and what follows are off.
+            if image as i64 == -1 {
+                break;
+            }
+            let image = maps.image(image as i64)?;
+            for channel in 0..channels {
+                let plane = maps.plane(image, channel);
+                for row in 0..pooled[0] {
+                    for column in 0..pooled[1] {
+                        let value = if bilinear {
+                            let y = sample_place([y0, y1], row, pooled[0], height);
+                            let x = sample_place([x0, x1], column, pooled[1], width);
+                            plane.sample(y, x).unwrap_or(0.0)
+                        } else {
+                            let rows = bin([y0, y1].map(|v| v * scale), row, pooled[0], height);
+                            let columns = bin([x0, x1].map(|v| v * scale), column, pooled[1], width);
+                            greatest(plane, rows, columns)
+                        };
+                        out.push(value);
+                    }
+                }
+            }
+        }
+        Ok(vec![padded(&dims, out)?.cast(data.element_type())?])
+    }
+}
+
+impl RoiPooling {
+    /// Height and width of the output.
+    fn pooled(&self) -> Result<[usize; 2], OpError> {
+        let sizes = ["output_roi", "output_size"].map(|name| self.settings.ints(name));
+        let sizes = sizes.iter().find(|sizes| sizes.iter().any(|&n| n > 0));
+        let [height, width] = match sizes.map(Vec::as_slice) {
+            None => [self.settings.int("pooled_h", 0), self.settings.int("pooled_w", 0)],
+            Some(&[height, width]) => [height, width],
+            Some(sizes) => return Err(OpError::mismatch("`output_roi`", format!("{sizes:?}"), "two sizes")),
+        };
+        let size = |size: i64| match usize::try_from(size) {
+            Ok(size) if size > 0 => Ok(size),
+            _ => Err(OpError::out_of_range("the pooled size", size, "1 or more")),
+        };
+        Ok([size(height)?, size(width)?])
+    }
+
+    fn scale(&self) -> Result<f32, OpError> {
+        let scale = self.settings.float("spatial_scale", 0.0);
+        if scale > 0.0 {
+            return Ok(scale as f32);
+        }
+        Err(OpError::mismatch("`spatial_scale`", scale, "a positive number"))
+    }
+}
+
+/// The places of a bin along one axis: the region's first and last place divided by `bins`, cut to the map.
+fn bin(ends: [f32; 2], index: usize, bins: usize, size: usize) -> std::ops::Range<usize> {
+    // Places of f32 beyond 2^53 have no neighbours: the bound keeps the products below exact.
+    let [first, last] = ends.map(|end| (end.round() as i64).clamp(-(1 << 40), 1 << 40));
+    let (bins, index) = (bins as i128, index as i128);
+    let length = i128::from((last - first + 1).max(1));
+    let on_map = |place: i128| (place + i128::from(first)).clamp(0, size as i128) as usize;
+    on_map(index * length / bins)..on_map(((index + 1) * length + bins - 1) / bins)
+}
+
+/// The greatest element of some rows and columns; 0 where there is none.
+fn greatest(plane: Plane, rows: std::ops::Range<usize>, columns: std::ops::Range<usize>) -> f32 {
+    if rows.is_empty() || columns.is_empty() {
+        return 0.0;
+    }
+    let row = |y| columns.clone().map(move |x| plane.at(y, x));
+    rows.flat_map(row).fold(f32::MIN, f32::max)
+}
+
+/// Where on an axis of `size` places the sample of a bin lies, for ends in parts of the axis.
+fn sample_place(ends: [f32; 2], index: usize, bins: usize, size: usize) -> f32 {
+    let ([first, last], end) = (ends, size as f32 - 1.0);
+    match bins {
+        1 => 0.5 * (first + last) * end,
+        // Exactly the end, whatever rounding says: beyond it there is nothing.
+        _ if index + 1 == bins => last * end,
+        _ => index as f32 * ((last - first) * end / (bins as f32 - 1.0)) + first * end,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bins_share_places_and_stay_on_the_map() {
+        assert_eq!(bin([0.0, 4.0], 0, 2, 5), 0..3);
+        assert_eq!(bin([0.0, 4.0], 1, 2, 5), 2..5);
+        assert_eq!(bin([3.0, 1.0], 0, 1, 5), 3..4);
+        assert!(bin([-9.0, -8.0], 0, 1, 5).is_empty());
+        assert_eq!(bin([f32::NEG_INFINITY, f32::INFINITY], 0, 1, 5), 0..5);
+    }
+}

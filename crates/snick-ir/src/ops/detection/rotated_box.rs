@@ -1,0 +1,85 @@
+//! Rectangles turned around their centre, and how much two of them share.
+
+/// A rectangle that may be turned.
+#[derive(Copy, Clone, Debug)]
+pub struct RotatedBox {
+    /// The corners in order around the box.
+    corners: [Point; 4],
+    area: f32,
+}
+
+/// x and y.
+type Point = [f32; 2];
+
+impl RotatedBox {
+    /// From centre x, y, width, height and an angle in radians, `turn` times.
+    pub fn new([x, y, width, height, angle]: [f32; 5], turn: f32) -> Self {
+        let (sin, cos) = (turn * angle).sin_cos();
+        let corner = |dx: f32, dy: f32| {
+            let (dx, dy) = (dx * width, dy * height);
+            [x + dx * cos - dy * sin, y + dx * sin + dy * cos]
+        };
+        let corners = [corner(-0.5, -0.5), corner(0.5, -0.5), corner(0.5, 0.5), corner(-0.5, 0.5)];
+        Self { corners, area: width * height }
+    }
+
+    /// The shared area over the area of both together.
+    pub fn overlap(&self, other: &Self) -> f32 {
+        if !(self.area > 0.0 && other.area > 0.0) {
+            return 0.0;
+        }
+        let shared = self.shared(other);
+        shared / (self.area + other.area - shared)
+    }
+
+    /// The area of what two boxes share: one box cut along each side of the other.
+    fn shared(&self, other: &Self) -> f32 {
+        let mut shape: Vec<Point> = self.corners.to_vec();
+        for (from, to) in sides(&other.corners) {
+            let inside = |point: Point| cross(from, to, point);
+            let mut cut = Vec::with_capacity(shape.len() + 1);
+            for (a, b) in sides(&shape) {
+                let (at_a, at_b) = (inside(a), inside(b));
+                if at_a >= 0.0 {
+                    cut.push(a);
+                }
+                if (at_a > 0.0 && at_b < 0.0) || (at_a < 0.0 && at_b > 0.0) {
+                    let part = at_a / (at_a - at_b);
+                    cut.push([a[0] + part * (b[0] - a[0]), a[1] + part * (b[1] - a[1])]);
+                }
+            }
+            shape = cut;
+        }
+        let Some(&first) = shape.first() else { return 0.0 };
+        0.5 * sides(&shape).map(|(a, b)| cross(first, a, b)).sum::<f32>()
+    }
+}
+
+/// The sides of a closed line through some points.
+fn sides(points: &[Point]) -> impl Iterator<Item = (Point, Point)> + '_ {
+    points.iter().copied().zip(points.iter().copied().cycle().skip(1))
+}
+
+/// Twice the area of a triangle; positive where the points turn from x to y.
+fn cross(a: Point, b: Point, c: Point) -> f32 {
+    (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn boxes_share_what_both_cover() {
+        let a = RotatedBox::new([0.0, 0.0, 2.0, 2.0, 0.0], 1.0);
+        let b = RotatedBox::new([1.0, 0.0, 2.0, 2.0, 0.0], 1.0);
+        assert_eq!(a.shared(&b), 2.0);
+        assert_eq!(a.overlap(&a), 1.0);
+        // A square on its corner leaves the four corners of the other outside.
+        let diamond = RotatedBox::new([0.0, 0.0, 2.0, 2.0, std::f32::consts::FRAC_PI_4], 1.0);
+        let octagon = 8.0 * (2f32.sqrt() - 1.0);
+        assert!((a.shared(&diamond) - octagon).abs() < 1e-5);
+        let far = RotatedBox::new([9.0, 0.0, 1.0, 1.0, 0.3], -1.0);
+        assert_eq!(a.overlap(&far), 0.0);
+    }
+}

@@ -1,0 +1,220 @@
+//! Feature maps read between their places: bilinear samples, and the means and maxima of samples over the bins of
+//! a region.
+
+use snick_tensor::Tensor;
+
+use crate::OpError;
+
+/// The most samples of one bin: more come from hostile regions, and would take for ever.
+const MAX_SAMPLES: usize = 1 << 24;
+
+/// Feature maps `[N, C, H, W]`.
+pub struct Maps {
+    values: Vec<f32>,
+    dims: [usize; 4],
+}
+
+impl Maps {
+    /// The maps of a tensor of rank 4.
+    pub fn new(tensor: &Tensor) -> Result<Self, OpError> {
+        let &[n, c, h, w] = tensor.dims() else {
+            return Err(OpError::rank("the feature maps", tensor.rank(), "4"));
+        };
+        Ok(Self { values: tensor.to_f32_vec()?, dims: [n, c, h, w] })
+    }
+
+    /// Images, channels, height, width.
+    pub fn dims(&self) -> [usize; 4] {
+        self.dims
+    }
+
+    /// The image that a region names; not one of the maps is an error.
+    pub fn image(&self, index: i64) -> Result<usize, OpError> {
+        match usize::try_from(index) {
+            Ok(image) if image < self.dims[0] => Ok(image),
+            _ => Err(OpError::out_of_range(
+                "the image of a region",
+                index,
+                format!("0 or more, below {}", self.dims[0]),
+            )),
+        }
+    }
+
+    /// One channel of one image.
+    pub fn plane(&self, image: usize, channel: usize) -> Plane<'_> {
+        let [_, channels, height, width] = self.dims;
+        let area = height.saturating_mul(width);
+        let first = image.saturating_mul(channels).saturating_add(channel).saturating_mul(area);
+        let values = self.values.get(first..first.saturating_add(area)).unwrap_or_default();
+        Plane { values, height, width }
+    }
+}
+
+/// One channel of one image, row by row.
+#[derive(Copy, Clone)]
+pub struct Plane<'a> {
+    values: &'a [f32],
+    height: usize,
+    width: usize,
+}
+
+impl Plane<'_> {
+    /// The element at a place; nothing where there is none.
+    pub fn at(&self, y: usize, x: usize) -> f32 {
+        self.values.get(y * self.width + x).copied().unwrap_or(0.0)
+    }
+
+    /// The bilinear sample at a place within the map; `None` outside.
+    pub fn sample(&self, y: f32, x: f32) -> Option<f32> {
+        let (bottom, right) = (self.height.checked_sub(1)?, self.width.checked_sub(1)?);
+        if !(0.0..=bottom as f32).contains(&y) || !(0.0..=right as f32).contains(&x) {
+            return None;
+        }
+        let (top, left) = (y.floor(), x.floor());
+        let (y0, x0) = (top as usize, left as usize);
+        let (y1, x1) = ((y.ceil() as usize).min(bottom), (x.ceil() as usize).min(right));
+        let upper = self.at(y0, x0) + (self.at(y0, x1) - self.at(y0, x0)) * (x - left);
+        let lower = self.at(y1, x0) + (self.at(y1, x1) - self.at(y1, x0)) * (x - left);
+        Some(upper + (lower - upper) * (y - top))
+    }
+}
+
+/// A region on the maps, its sides along the axes of some plane.
+#[derive(Copy, Clone, Debug)]
+pub struct Region {
+    /// Lower y and lower x.
+    pub start: [f32; 2],
+    /// Height and width.
+    pub size: [f32; 2],
+}
+
+/// How a region becomes a small map.
+#[derive(Copy, Clone, Debug)]
+pub struct Bins {
+    /// Height and width of the small map.
+    pub counts: [usize; 2],
+    /// Samples of a bin along each axis; 0 for about one a place.
+    pub samples: usize,
+    /// Whether the greatest sample above 0 counts, not the mean.
+    pub max: bool,
+}
+
+impl Bins {
+    /// Appends the small maps of all channels of a region. `place` says where a point `[y, x]` of the region's
+    /// plane lies on the maps.
+    pub fn pool(
+        &self,
+        maps: &Maps,
+        image: usize,
+        region: &Region,
+        place: impl Fn([f32; 2]) -> [f32; 2],
+        out: &mut Vec<f32>,
+    ) -> Result<(), OpError> {
+        let [rows, columns] = self.counts;
+        let [_, channels, height, width] = maps.dims();
+        let cells = rows.saturating_mul(columns);
+        if cells == 0 {
+            return Ok(());
+        }
+        let bin = [region.size[0] / rows as f32, region.size[1] / columns as f32];
+        let count =
+            bin.map(|size| if self.samples > 0 { self.samples } else { size.ceil().max(0.0) as usize });
+        let all = count[0].checked_mul(count[1]).filter(|&all| all <= MAX_SAMPLES);
+        let all = all.ok_or_else(|| {
+            OpError::mismatch("the samples of a bin", format!("{} x {}", count[0], count[1]), "fewer")
+        })?;
+        let distance = [bin[0] / count[0] as f32, bin[1] / count[1] as f32];
+        let first = out.len();
+        out.resize(first + channels.saturating_mul(cells), 0.0);
+        let mut taps: Vec<[Tap; 4]> = Vec::new();
+        for cell in 0..cells {
+            let at = [(cell / columns) as f32, (cell % columns) as f32];
+            let sample = |axis: usize, i: usize| {
+                region.start[axis] + at[axis] * bin[axis] + distance[axis] * (i as f32 + 0.5)
+            };
+            taps.clear();
+            for y in 0..count[0] {
+                for x in 0..count[1] {
+                    let [y, x] = place([sample(0, y), sample(1, x)]);
+                    taps.extend(around(y, x, height, width));
+                }
+            }
+            let cells_of_channels = out.iter_mut().skip(first + cell).step_by(cells);
+            for (channel, cell) in cells_of_channels.enumerate() {
+                let plane = maps.plane(image, channel);
+                let read = |tap: &Tap| tap.weight * plane.values.get(tap.index).copied().unwrap_or(0.0);
+                let samples = taps.iter().map(|taps| taps.iter().map(read).sum::<f32>());
+                *cell = match self.max {
+                    true => samples.fold(0.0, f32::max),
+                    false if all == 0 => 0.0,
+                    false => samples.sum::<f32>() / all as f32,
+                };
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An element and what it adds to a sample.
+#[derive(Copy, Clone)]
+struct Tap {
+    index: usize,
+    weight: f32,
+}
+
+/// The four elements around a place; `None` more than one place outside the map, where a sample is 0.
+fn around(y: f32, x: f32, height: usize, width: usize) -> Option<[Tap; 4]> {
+    let (bottom, right) = (height.checked_sub(1)?, width.checked_sub(1)?);
+    if !(-1.0..=height as f32).contains(&y) || !(-1.0..=width as f32).contains(&x) {
+        return None;
+    }
+    // Beyond the last place the last one counts whole.
+    let along = |at: f32, last: usize| {
+        let low = at.max(0.0) as usize;
+        if low >= last { (last, last, 0.0) } else { (low, low + 1, at.max(0.0) - low as f32) }
+    };
+    let ((y0, y1, dy), (x0, x1, dx)) = (along(y, bottom), along(x, right));
+    Some([
+        Tap { index: y0 * width + x0, weight: (1.0 - dy) * (1.0 - dx) },
+        Tap { index: y0 * width + x1, weight: (1.0 - dy) * dx },
+        Tap { index: y1 * width + x0, weight: dy * (1.0 - dx) },
+        Tap { index: y1 * width + x1, weight: dy * dx },
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ramp() -> Maps {
+        Maps::new(&Tensor::from_vec(&[1, 1, 2, 3], vec![0f32, 1., 2., 3., 4., 5.]).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn samples_lie_between_places() {
+        let maps = ramp();
+        let plane = maps.plane(0, 0);
+        assert_eq!(plane.sample(0.5, 0.5), Some(2.0));
+        assert_eq!(plane.sample(1.0, 2.0), Some(5.0));
+        assert_eq!(plane.sample(1.1, 0.0), None);
+    }
+
+    #[test]
+    fn bins_take_means_or_maxima() {
+        let maps = ramp();
+        let region = Region { start: [0.0, 0.0], size: [1.0, 2.0] };
+        let mut out = Vec::new();
+        let mean = Bins { counts: [1, 2], samples: 1, max: false };
+        mean.pool(&maps, 0, &region, |at| at, &mut out).unwrap();
+        assert_eq!(out, [2.0, 3.0]);
+        Bins { max: true, ..mean }.pool(&maps, 0, &region, |at| at, &mut out).unwrap();
+        assert_eq!(out[2..], [2.0, 3.0]);
+    }
+
+    #[test]
+    fn absurd_regions_are_refused() {
+        let region = Region { start: [0.0, 0.0], size: [f32::INFINITY, 1e30] };
+        let bins = Bins { counts: [1, 1], samples: 0, max: false };
+        assert!(bins.pool(&ramp(), 0, &region, |at| at, &mut Vec::new()).is_err());
+    }
+}

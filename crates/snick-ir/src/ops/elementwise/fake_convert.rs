@@ -1,0 +1,104 @@
+//! FakeConvert-13: reals rounded to those that a float of eight bits has, still as wide ones.
+
+use smallvec::smallvec;
+use snick_shape::Shape;
+use snick_tensor::kernels::{BinaryOp, UnaryOp};
+use snick_tensor::{ElementType, Tensor};
+
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+
+/// Data, a scale, and maybe a shift of the same shape, which stretch to the data: `data * scale - shift` is rounded,
+/// and scale and shift are taken back. What is too large becomes the largest value; f16 is rounded to on the way.
+#[derive(Clone, PartialEq, Debug)]
+pub struct FakeConvert {
+    /// The type of eight bits.
+    pub destination_type: ElementType,
+}
+
+/// The types and their largest values.
+const DESTINATIONS: &[(&str, (ElementType, f64))] =
+    &[("f8e4m3", (ElementType::F8E4M3, 448.0)), ("f8e5m2", (ElementType::F8E5M2, 57344.0))];
+
+impl OpDef for FakeConvert {
+    const NAMES: &'static [OpName] = &[OpName::openvino("FakeConvert", &[13])];
+    const ARITY: Arity = Arity::between(2, 3);
+
+    fn parse(raw: &RawNode) -> Result<Self, OpError> {
+        let destination = raw.attrs.choice("destination_type", DESTINATIONS)?;
+        Ok(Self {
+            destination_type: destination.map_or(ElementType::F8E4M3, |(element_type, _)| element_type),
+        })
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        Attrs::new().with("destination_type", self.destination_type)
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        use ElementType::{BF16, Dynamic, F16, F32};
+        let element_type = cx.common_type(0..cx.len())?;
+        if !matches!(element_type, BF16 | F16 | F32 | Dynamic) {
+            return Err(OpError::element_type("data", element_type, "bf16, f16 or f32"));
+        }
+        let scale = match cx.optional(2) {
+            Some(shift) => cx.merge_shapes("scale and shift by", cx.shape(1), &shift.shape)?,
+            None => cx.shape(1).clone(),
+        };
+        let shape = stretched(cx, &scale)?;
+        Ok(smallvec![Fact::new(element_type, shape)])
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let [data, scale, shift @ ..] = inputs else { return Ok(Vec::new()) };
+        let largest = DESTINATIONS.iter().find(|(_, (et, _))| *et == self.destination_type);
+        let largest = largest.map_or(448.0, |(_, (_, largest))| *largest);
+        let wide = |tensor: &Tensor| tensor.cast(ElementType::F32);
+        let scale = wide(scale)?.broadcast_to(data.dims())?;
+        let mut value = BinaryOp::Mul.apply(&wide(data)?, &scale)?;
+        let shift = shift.first().map(|shift| wide(shift)?.broadcast_to(data.dims())).transpose()?;
+        if let Some(shift) = &shift {
+            value = BinaryOp::Sub.apply(&value, shift)?;
+        }
+        let clamped = UnaryOp::Clamp { min: -largest, max: largest }.apply(&value)?;
+        let mut rounded = wide(&clamped.cast(ElementType::F16)?.cast(self.destination_type)?)?;
+        if let Some(shift) = &shift {
+            rounded = BinaryOp::Add.apply(&rounded, shift)?;
+        }
+        Ok(vec![BinaryOp::Div.apply(&rounded, &scale)?.cast(data.element_type())?])
+    }
+}
+
+/// The shape of the data, to which `scale` must stretch.
+fn stretched(cx: &mut Infer, scale: &Shape) -> Result<Shape, OpError> {
+    let (Some(data), Some(scale_dims)) = (cx.shape(0).dims(), scale.dims()) else {
+        return Ok(cx.shape(0).clone());
+    };
+    let clash = |cx: &Infer| cx.shapes_clash("scale", cx.shape(0), scale);
+    let mut dims = data.to_vec();
+    let first = dims.len().checked_sub(scale_dims.len()).ok_or_else(|| clash(cx))?;
+    for (dim, scale) in dims[first..].iter_mut().zip(scale_dims) {
+        if !cx.interval(scale).contains(1) {
+            let both = cx.merge(dim, scale);
+            *dim = both.ok_or_else(|| clash(cx))?;
+        }
+    }
+    Ok(Shape::ranked(dims))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scaled_rounded_and_back() {
+        let data = Tensor::from_vec(&[4], vec![1.0f32, 1.07, 1000.0, -1000.0]).unwrap();
+        let run = |destination_type, numbers: &[f32]| {
+            let numbers = numbers.iter().map(|&number| Tensor::scalar(number));
+            let inputs: Vec<_> = std::iter::once(data.clone()).chain(numbers).collect();
+            FakeConvert { destination_type }.eval(&inputs).unwrap()[0].to_f32_vec().unwrap()
+        };
+        assert_eq!(run(ElementType::F8E4M3, &[1.0]), [1.0, 1.125, 448.0, -448.0]);
+        assert_eq!(run(ElementType::F8E5M2, &[1.0]), [1.0, 1.0, 1024.0, -1024.0]);
+        assert_eq!(run(ElementType::F8E4M3, &[0.25, 0.25]), [1.0, 1.0625, 961.0, -1023.0]);
+    }
+}

@@ -1,0 +1,104 @@
+//! Col2Im-15: an image put together from what a window saw at each of its places.
+
+use smallvec::{SmallVec, smallvec};
+use snick_shape::{Interval, Shape, SymExpr};
+use snick_tensor::{Tensor, kernels};
+
+use crate::ops::nn::depth_space::divided;
+use crate::ops::nn::window::{Rounding, Sliding};
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+
+/// Columns `[N, C * kernel.., windows]` or `[C * kernel.., windows]`, the size of the image and the size of the kernel;
+/// to `[N, C, size..]` or `[C, size..]`. Elements that overlap are added.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Col2Im {
+    /// How the window slid; its padding is explicit.
+    pub sliding: Sliding,
+}
+
+impl OpDef for Col2Im {
+    const NAMES: &'static [OpName] = &[OpName::openvino("Col2Im", &[15])];
+    const ARITY: Arity = Arity::exactly(3);
+
+    fn parse(raw: &RawNode) -> Result<Self, OpError> {
+        let sliding = Sliding::parse_explicit(&raw.attrs)?;
+        sliding.check(2)?;
+        Ok(Self { sliding })
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        self.sliding.attrs_explicit()
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        cx.expect_rank(0, "2 or 3", |rank| rank == 2 || rank == 3)?;
+        let two = Shape::ranked([SymExpr::from(2)]);
+        for i in 1..3 {
+            cx.expect_index(i)?;
+            cx.merge_shapes("be two sizes", cx.shape(i), &two)?;
+        }
+        let element_type = cx.element_type(0);
+        let Some([batch @ .., stacked, windows]) = cx.shape(0).dims() else {
+            return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
+        };
+        let kernel = cx.input(2).ints().filter(|kernel| kernel.len() == 2);
+        let area = kernel.as_ref().and_then(|kernel| kernel[0].checked_mul(kernel[1]));
+        let channels = match area {
+            Some(area) if area > 0 => divided(cx, stacked, area)?,
+            Some(area) => return Err(OpError::out_of_range("the area of the kernel", area, "1 or more")),
+            None => {
+                let most = cx.interval(stacked).hi();
+                cx.unknown(Interval::new(0, most).unwrap_or(Interval::DIM))
+            }
+        };
+        let mut dims: SmallVec<[SymExpr; 4]> = batch.iter().cloned().collect();
+        dims.push(channels);
+        let sizes = cx.input(1).elements().filter(|sizes| sizes.len() == 2);
+        let mut count = Some(SymExpr::from(1));
+        for i in 0..2 {
+            let Some(size) = sizes.as_ref().map(|sizes| &sizes[i]) else {
+                dims.push(cx.unknown(Interval::DIM));
+                count = None;
+                continue;
+            };
+            let dim = cx
+                .as_dim(size)
+                .ok_or_else(|| OpError::mismatch("a size of the image", cx.interval(size), "0 or more"))?;
+            if let (Some(kernel), Some(all)) = (&kernel, &count) {
+                let along = self.sliding.windows(cx, i, &dim, &kernel[i].into(), Rounding::Floor)?;
+                count = Some(cx.mul(all, &along));
+            }
+            dims.push(dim);
+        }
+        if let (Some(count), Some(_)) = (&count, &kernel)
+            && cx.merge(count, windows).is_none()
+        {
+            let [count, windows] = [count, windows].map(|count| cx.interval(count).to_string());
+            return Err(OpError::clash("the number of windows", count, windows));
+        }
+        Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let [columns, sizes, kernel] = inputs else { return Ok(Vec::new()) };
+        let batched = match columns.rank() {
+            2 => columns.unsqueeze(0)?,
+            3 => columns.clone(),
+            rank => return Err(OpError::rank("columns", rank, "2 or 3")),
+        };
+        let (size, kernel) = (pair("a size of the image", sizes)?, pair("a size of the kernel", kernel)?);
+        let (window, _) = self.sliding.concrete(&size, &kernel, Rounding::Floor)?;
+        let images = kernels::col2im(&batched, size, kernel, &window)?;
+        Ok(vec![if columns.rank() == 2 { images.squeeze(0)? } else { images }])
+    }
+}
+
+/// Two sizes.
+fn pair(what: &str, tensor: &Tensor) -> Result<[usize; 2], OpError> {
+    let &[rows, columns] = tensor.to_i64_vec()?.as_slice() else {
+        return Err(OpError::mismatch(format!("the number of {what}"), tensor.len(), 2));
+    };
+    let size =
+        |value: i64| usize::try_from(value).map_err(|_| OpError::out_of_range(what, value, "0 or more"));
+    Ok([size(rows)?, size(columns)?])
+}

@@ -1,0 +1,38 @@
+//! What the conversions between RGB and YUV images share.
+
+use snick_shape::SymExpr;
+use snick_tensor::ElementType;
+
+use crate::ops::nn::depth_space::divided;
+use crate::{Infer, OpError};
+
+/// The type that all planes share: u8 or reals.
+pub(super) fn infer_type(cx: &Infer) -> Result<ElementType, OpError> {
+    let element_type = cx.common_type(0..cx.len())?;
+    if element_type != ElementType::U8 && element_type != ElementType::Dynamic && !element_type.is_float() {
+        return Err(OpError::element_type("the image", element_type, "u8 or a real type"));
+    }
+    Ok(element_type)
+}
+
+/// Batch, height and width of input `i`, whose images have `channels`; `None` where its rank is not known.
+pub(super) fn infer_plane(cx: &Infer, i: usize, channels: i64) -> Result<Option<[SymExpr; 3]>, OpError> {
+    cx.expect_rank(i, "4", |rank| rank == 4)?;
+    let Some([batch, height, width, last]) = cx.shape(i).dims() else { return Ok(None) };
+    if !cx.interval(last).contains(channels) {
+        let what = format!("the number of channels of input {i}");
+        return Err(OpError::mismatch(what, cx.interval(last), channels));
+    }
+    Ok(Some([batch.clone(), height.clone(), width.clone()]))
+}
+
+/// Half of a dim that must be even.
+pub(super) fn half(cx: &mut Infer, dim: &SymExpr) -> Result<SymExpr, OpError> {
+    divided(cx, dim, 2)
+}
+
+/// A value of a channel: within 0..255, and for integers rounded.
+pub(super) fn channel(value: f32, element_type: ElementType, round: fn(f32) -> f32) -> f32 {
+    let value = if element_type == ElementType::U8 { round(value) } else { value };
+    value.clamp(0.0, 255.0)
+}

@@ -1,0 +1,149 @@
+//! ExtractImagePatches-3: what a window sees at each of its places, stacked on the channels.
+
+use smallvec::smallvec;
+use snick_shape::{Shape, SymExpr};
+use snick_tensor::Tensor;
+use snick_tensor::kernels::{self, PadMode};
+
+use crate::attrs::{AttrValue, missing};
+use crate::ops::nn::window::{AutoPad, reach};
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+
+/// Images `[N, C, H, W]` to `[N, rows * columns of a patch * C, patches down, patches along]`. A patch that does not
+/// fit is left out, unless the padding makes every element start a stride; what is outside is zero.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ExtractImagePatches {
+    /// Rows and columns of a patch.
+    pub sizes: [i64; 2],
+    /// Distances between patches.
+    pub strides: [i64; 2],
+    /// Distances between the elements of a patch.
+    pub rates: [i64; 2],
+    /// Never explicit.
+    pub auto_pad: AutoPad,
+}
+
+impl OpDef for ExtractImagePatches {
+    const NAMES: &'static [OpName] = &[OpName::openvino("ExtractImagePatches", &[3])];
+    const ARITY: Arity = Arity::exactly(1);
+
+    fn parse(raw: &RawNode) -> Result<Self, OpError> {
+        let pair = |name: &'static str| -> Result<[i64; 2], OpError> {
+            let list = raw.attrs.ints(name)?.ok_or(missing(name))?;
+            match list.as_slice() {
+                &[rows, columns] if rows > 0 && columns > 0 => Ok([rows, columns]),
+                _ => Err(raw.attrs.bad(name, "two positive integers")),
+            }
+        };
+        let auto_pad = AutoPad::parse(&raw.attrs)?.ok_or(missing("auto_pad"))?;
+        if auto_pad == AutoPad::Explicit {
+            return Err(raw.attrs.bad("auto_pad", "one of valid, same_upper, same_lower"));
+        }
+        let [sizes, strides, rates] = ["sizes", "strides", "rates"].map(pair);
+        Ok(Self { sizes: sizes?, strides: strides?, rates: rates?, auto_pad })
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        let list = |pair: [i64; 2]| AttrValue::Ints(pair.into_iter().collect());
+        Attrs::new()
+            .with("sizes", list(self.sizes))
+            .with("strides", list(self.strides))
+            .with("rates", list(self.rates))
+            .with("auto_pad", self.auto_pad.name())
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        cx.expect_rank(0, "4", |rank| rank == 4)?;
+        let element_type = cx.element_type(0);
+        let Some([batch, channels, space @ ..]) = cx.shape(0).dims() else {
+            let dims = cx.unknown_dims(4);
+            return Ok(smallvec![Fact::new(element_type, dims)]);
+        };
+        let area = cx.mul(&self.sizes[0].into(), &self.sizes[1].into());
+        let mut dims = [batch.clone(), cx.mul(channels, &area), 0.into(), 0.into()];
+        for (i, size) in space.iter().enumerate().take(2) {
+            dims[2 + i] = self.patches(cx, i, size);
+        }
+        Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let [data] = inputs else { return Ok(Vec::new()) };
+        let &[batch, channels, height, width] = data.dims() else {
+            return Err(OpError::rank("the image", data.rank(), "4"));
+        };
+        let too_large = || OpError::unsupported("patches of this size");
+        let mut axes = Vec::with_capacity(2);
+        for (i, size) in [height, width].into_iter().enumerate() {
+            axes.push(self.axis(i, size).ok_or_else(too_large)?);
+        }
+        let &[down, along] = axes.as_slice() else { return Ok(Vec::new()) };
+        let stacked = down.size.checked_mul(along.size).and_then(|area| area.checked_mul(channels));
+        let dims = [batch, stacked.ok_or_else(too_large)?, down.count, along.count];
+        if dims.contains(&0) {
+            return Ok(vec![Tensor::zeros(data.element_type(), &dims)?]);
+        }
+        // A view as large as the result: that the result is not too large is known before it is made.
+        Tensor::zeros(data.element_type(), &[1, 1, 1, 1])?.broadcast_to(&dims)?;
+        let begin = [0, 0, down.before, along.before];
+        let end = [0, 0, down.after, along.after];
+        let padded = kernels::pad(data, &begin, &end, PadMode::Constant, None)?;
+        let mut seen = Vec::with_capacity(down.size * along.size);
+        for row in 0..down.size {
+            let lines = padded.slice(2, row * down.rate, down.count, down.stride)?;
+            for column in 0..along.size {
+                seen.push(lines.slice(3, column * along.rate, along.count, along.stride)?);
+            }
+        }
+        Ok(vec![kernels::concat(&seen.iter().collect::<Vec<_>>(), 1)?])
+    }
+}
+
+/// Patches along an axis of concrete size.
+#[derive(Copy, Clone)]
+struct Axis {
+    size: usize,
+    rate: usize,
+    stride: isize,
+    count: usize,
+    before: isize,
+    after: isize,
+}
+
+impl ExtractImagePatches {
+    /// The number of patches along spatial axis `i`.
+    fn patches(&self, cx: &mut Infer, i: usize, size: &SymExpr) -> SymExpr {
+        let stride = SymExpr::from(self.strides[i]);
+        if self.auto_pad.is_same() {
+            return cx.ceil_div(size, &stride);
+        }
+        let reach = reach(cx, &self.sizes[i].into(), self.rates[i]);
+        let room = cx.sub(size, &reach);
+        let steps = cx.floor_div(&room, &stride);
+        let count = cx.add(&steps, &1.into());
+        cx.max(&count, &0.into())
+    }
+
+    /// The same for a concrete size, and the padding; `None` where numbers overflow.
+    fn axis(&self, i: usize, image: usize) -> Option<Axis> {
+        let [size, rate, stride] = [self.sizes[i], self.rates[i], self.strides[i]].map(i128::from);
+        let image = i128::try_from(image).ok()?;
+        let reach = (size - 1) * rate + 1;
+        let (count, before) = if self.auto_pad.is_same() {
+            let count = (image + stride - 1) / stride;
+            let padding = ((count - 1) * stride + reach - image).max(0);
+            (count, if self.auto_pad == AutoPad::SameUpper { padding / 2 } else { padding - padding / 2 })
+        } else {
+            ((image - reach).div_euclid(stride).saturating_add(1).max(0), 0)
+        };
+        let after = (count - 1) * stride + reach - image - before;
+        Some(Axis {
+            size: size.try_into().ok()?,
+            rate: rate.try_into().ok()?,
+            stride: stride.try_into().ok()?,
+            count: count.try_into().ok()?,
+            before: before.try_into().ok()?,
+            after: after.try_into().ok()?,
+        })
+    }
+}

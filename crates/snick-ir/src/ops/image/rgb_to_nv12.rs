@@ -1,0 +1,125 @@
+//! RGBtoNV12-17 and BGRtoNV12-17: images as networks give them to images as encoders take them.
+
+use smallvec::smallvec;
+use snick_shape::{Interval, Shape};
+use snick_tensor::Tensor;
+
+use super::color::{channel, half, infer_plane, infer_type};
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+
+/// `[N, H, W, 3]` to the brightness Y `[N, H, W, 1]` and the colour, one U and V for four pixels, `[N, H/2, W/2, 2]`;
+/// or to both in one output `[N, 3H/2, W, 1]`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RgbToNv12 {
+    /// Blue before green before red.
+    pub bgr: bool,
+    /// One output.
+    pub single_plane: bool,
+}
+
+const NAMES: [OpName; 2] = [OpName::openvino("RGBtoNV12", &[17]), OpName::openvino("BGRtoNV12", &[17])];
+
+impl OpDef for RgbToNv12 {
+    const NAMES: &'static [OpName] = &NAMES;
+    const ARITY: Arity = Arity::exactly(1);
+
+    fn parse(raw: &RawNode) -> Result<Self, OpError> {
+        let single_plane = raw.attrs.bool("single_plane")?.unwrap_or(true);
+        Ok(Self { bgr: raw.row(&NAMES) == 1, single_plane })
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        Attrs::new().with("single_plane", self.single_plane)
+    }
+
+    fn name(&self) -> &'static OpName {
+        &Self::NAMES[usize::from(self.bgr)]
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        let element_type = infer_type(cx)?;
+        let image = infer_plane(cx, 0, 3)?;
+        let [batch, height, width] = image.unwrap_or_else(|| [(); 3].map(|()| cx.unknown(Interval::DIM)));
+        let (rows, columns) = (half(cx, &height)?, half(cx, &width)?);
+        let fact = |dims: [_; 4]| Fact::new(element_type, Shape::ranked(dims));
+        if self.single_plane {
+            let height = cx.mul(&rows, &3.into());
+            return Ok(smallvec![fact([batch, height, width, 1.into()])]);
+        }
+        let color = fact([batch.clone(), rows, columns, 2.into()]);
+        Ok(smallvec![fact([batch, height, width, 1.into()]), color])
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let [image] = inputs else { return Ok(Vec::new()) };
+        let &[batch, height, width, 3] = image.dims() else {
+            return Err(OpError::mismatch(
+                "dims of the image",
+                format!("{:?}", image.dims()),
+                "[N, H, W, 3]",
+            ));
+        };
+        if height % 2 != 0 || width % 2 != 0 {
+            return Err(OpError::mismatch("dims of the image", format!("{height} x {width}"), "even ones"));
+        }
+        let (element_type, values) = (image.element_type(), image.to_f32_vec()?);
+        let mut planes = [Vec::with_capacity(values.len() / 3), Vec::with_capacity(values.len() / 6)];
+        for image in values.chunks_exact((height * width * 3).max(1)) {
+            let pixels: Vec<[f32; 3]> = image.chunks_exact(3).map(|p| self.pixel(p)).collect();
+            let rounded = |value| channel(value, element_type, f32::round);
+            let pixels: Vec<[f32; 3]> = pixels.into_iter().map(|yuv| yuv.map(rounded)).collect();
+            planes[0].extend(pixels.iter().map(|yuv| yuv[0]));
+            for cell in 0..height / 2 * (width / 2) {
+                let at = cell / (width / 2) * 2 * width + cell % (width / 2) * 2;
+                let four = [at, at + 1, at + width, at + width + 1];
+                let mean = |part: usize| four.iter().map(|&at| pixels[at][part]).sum::<f32>() / 4.0;
+                planes[1].extend([1, 2].map(|part| rounded(mean(part))));
+            }
+        }
+        let [brightness, color] = planes;
+        let brightness = Tensor::from_vec(&[batch, height, width, 1], brightness)?.cast(element_type)?;
+        let color = Tensor::from_vec(&[batch, height / 2, width / 2, 2], color)?.cast(element_type)?;
+        if self.single_plane {
+            let color = color.reshape(&[batch, height / 2, width, 1])?;
+            return Ok(vec![snick_tensor::kernels::concat(&[&brightness, &color], 1)?]);
+        }
+        Ok(vec![brightness, color])
+    }
+}
+
+impl RgbToNv12 {
+    /// Y, U and V of a pixel (BT.601, limited range).
+    fn pixel(&self, pixel: &[f32]) -> [f32; 3] {
+        let &[first, g, last] = pixel else { return [0.0; 3] };
+        let (r, b) = if self.bgr { (last, first) } else { (first, last) };
+        [
+            0.257 * r + 0.504 * g + 0.098 * b + 16.0,
+            -0.148 * r - 0.291 * g + 0.439 * b + 128.0,
+            0.439 * r - 0.368 * g - 0.071 * b + 128.0,
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn color_is_the_mean_of_four_pixels() {
+        let pixels = vec![255u8, 0, 0, 0, 255, 0, 0, 0, 255, 255, 255, 255];
+        let image = Tensor::from_vec(&[1, 2, 2, 3], pixels).unwrap();
+        let run =
+            |bgr, single_plane| RgbToNv12 { bgr, single_plane }.eval(std::slice::from_ref(&image)).unwrap();
+        let planes: Vec<_> = run(false, false).iter().map(|t| t.to_i64_vec().unwrap()).collect();
+        assert_eq!(planes[0], [82, 145, 41, 235]);
+        // U: 90, 54, 240, 128; V: 240, 34, 110, 128.
+        assert_eq!(planes[1], [128, 128]);
+        let together = run(false, true);
+        assert_eq!(together[0].dims(), [1, 3, 2, 1]);
+        assert_eq!(together[0].to_i64_vec().unwrap(), [82, 145, 41, 235, 128, 128]);
+        assert_ne!(run(true, false)[0], run(false, false)[0]);
+        assert!(
+            RgbToNv12 { bgr: false, single_plane: true }.eval(&[image.slice(1, 0, 1, 1).unwrap()]).is_err()
+        );
+    }
+}

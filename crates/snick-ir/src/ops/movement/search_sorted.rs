@@ -1,0 +1,122 @@
+//! SearchSorted-15: where values belong in sorted sequences.
+
+use smallvec::{SmallVec, smallvec};
+use snick_shape::{Interval, Shape, SymExpr};
+use snick_tensor::{ElementType, Tensor};
+
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+
+/// For each element of input 1 the place in input 0 before which it may be inserted: one ascending sequence for all, or
+/// with equal leading axes one for each line of values. NaN belongs at the front.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SearchSorted {
+    /// Whether the place is behind elements equal to the value, not before them.
+    pub right_mode: bool,
+    /// I32 or i64.
+    pub output_type: ElementType,
+}
+
+const TYPES: &[(&str, ElementType)] = &[("i64", ElementType::I64), ("i32", ElementType::I32)];
+
+impl OpDef for SearchSorted {
+    const NAMES: &'static [OpName] = &[OpName::openvino("SearchSorted", &[15])];
+    const ARITY: Arity = Arity::exactly(2);
+
+    fn parse(raw: &RawNode) -> Result<Self, OpError> {
+        Ok(Self {
+            right_mode: raw.attrs.bool("right_mode")?.unwrap_or(false),
+            output_type: raw.attrs.choice("output_type", TYPES)?.unwrap_or(ElementType::I64),
+        })
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        Attrs::new().with("right_mode", self.right_mode).with("output_type", self.output_type)
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        cx.common_type([0, 1])?;
+        cx.expect_rank(0, "1 or more", |rank| rank >= 1)?;
+        let clash = |cx: &Infer| cx.shapes_clash("search", cx.shape(0), cx.shape(1));
+        let shape = match (cx.shape(0).dims(), cx.shape(1).dims()) {
+            // One sequence for all, or not known to be more.
+            (Some([_]) | None, _) => cx.shape(1).clone(),
+            (Some([lead @ .., _]), None) => {
+                let mut dims: SmallVec<[SymExpr; 4]> = lead.into();
+                dims.push(cx.unknown(Interval::DIM));
+                Shape::ranked(dims)
+            }
+            (Some([lead @ .., _]), Some([places @ .., count])) if lead.len() == places.len() => {
+                let mut dims: SmallVec<[SymExpr; 4]> = SmallVec::new();
+                for (a, b) in lead.iter().zip(places) {
+                    dims.push(cx.merge(a, b).ok_or_else(|| clash(cx))?);
+                }
+                dims.push(count.clone());
+                Shape::ranked(dims)
+            }
+            _ => return Err(clash(cx)),
+        };
+        Ok(smallvec![Fact::new(self.output_type, shape)])
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let [sorted, values] = inputs else { return Ok(Vec::new()) };
+        let Some((&length, lead)) = sorted.dims().split_last() else {
+            return Err(OpError::rank("the sequence", 0, "1 or more"));
+        };
+        // Elements in a line of values: all of them where there is one sequence.
+        let line = match values.dims().split_last() {
+            _ if lead.is_empty() => values.len(),
+            Some((&count, places)) if places == lead => count,
+            _ => {
+                let (sorted, values) = (format!("{:?}", sorted.dims()), format!("{:?}", values.dims()));
+                return Err(OpError::clash("sequences and values", sorted, values));
+            }
+        };
+        let whole = |t: &Tensor| !t.element_type().is_float() && t.element_type() != ElementType::U64;
+        let places = if whole(sorted) && whole(values) {
+            self.places(&sorted.to_i64_vec()?, length, &values.to_i64_vec()?, line)
+        } else if let (Ok(sorted), Ok(values)) = (sorted.values::<u64>(), values.values::<u64>()) {
+            self.places(&sorted, length, &values, line)
+        } else {
+            self.places(&sorted.to_f64_vec()?, length, &values.to_f64_vec()?, line)
+        };
+        Ok(vec![Tensor::from_vec(values.dims(), places)?.cast(self.output_type)?])
+    }
+}
+
+impl SearchSorted {
+    /// The places of all values, `line` of them in each sequence of `length` elements.
+    fn places<T: PartialOrd>(&self, sorted: &[T], length: usize, values: &[T], line: usize) -> Vec<i64> {
+        let place = |(at, value): (usize, &T)| {
+            let first = at / line.max(1) * length;
+            let sequence = sorted.get(first..first + length).unwrap_or_default();
+            match self.right_mode {
+                true => sequence.partition_point(|x| x <= value) as i64,
+                false => sequence.partition_point(|x| x < value) as i64,
+            }
+        };
+        values.iter().enumerate().map(place).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_before_or_behind_equals() {
+        let run = |right_mode, sorted: &Tensor, values: &Tensor| {
+            let op = SearchSorted { right_mode, output_type: ElementType::I64 };
+            Some(op.eval(&[sorted.clone(), values.clone()]).ok()?[0].to_i64_vec().unwrap())
+        };
+        let sorted = Tensor::from_vec(&[4], vec![1.0f32, 2.0, 2.0, 3.0]).unwrap();
+        let values = Tensor::from_vec(&[2, 2], vec![2.0f32, 0.0, 5.0, f32::NAN]).unwrap();
+        assert_eq!(run(false, &sorted, &values), Some(vec![1, 0, 4, 0]));
+        assert_eq!(run(true, &sorted, &values), Some(vec![3, 0, 4, 0]));
+        let lines = sorted.reshape(&[2, 2]).unwrap();
+        assert_eq!(run(false, &lines, &values), Some(vec![1, 0, 2, 0]));
+        assert_eq!(run(false, &lines, &sorted), None);
+        let big = Tensor::from_vec(&[2], vec![1u64, u64::MAX]).unwrap();
+        assert_eq!(run(true, &big, &Tensor::scalar(u64::MAX - 1)), Some(vec![1]));
+    }
+}

@@ -1,0 +1,226 @@
+//! Unique-10: each different element, or slice, once.
+
+use std::cmp::Ordering;
+
+use smallvec::{SmallVec, smallvec};
+use snick_shape::{Interval, Shape, SymExpr};
+use snick_tensor::kernels::runs;
+use snick_tensor::{Dims, ElementType, Tensor};
+
+use super::indices::{count, scalar};
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
+
+/// The different elements of input 0, or with an axis (input 1) its different slices there. Gives them, the first index
+/// of each, which of them stands at each index, and how often each occurs. NaN differs from everything.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Unique {
+    /// Whether they are sorted, NaN last; otherwise they stand in the order in which they first occur.
+    pub sorted: bool,
+    /// Type of the indices: i32 or i64.
+    pub index_type: ElementType,
+    /// Type of the counts: i32 or i64.
+    pub count_type: ElementType,
+}
+
+const TYPES: &[(&str, ElementType)] = &[("i64", ElementType::I64), ("i32", ElementType::I32)];
+
+/// Constants up to this many elements are looked through during inference.
+const MAX_LOOKED_THROUGH: usize = 4096;
+
+impl OpDef for Unique {
+    const NAMES: &'static [OpName] = &[OpName::openvino("Unique", &[10])];
+    const ARITY: Arity = Arity::between(1, 2);
+
+    fn parse(raw: &RawNode) -> Result<Self, OpError> {
+        Ok(Self {
+            sorted: raw.attrs.bool("sorted")?.unwrap_or(true),
+            index_type: raw.attrs.choice("index_element_type", TYPES)?.unwrap_or(ElementType::I64),
+            count_type: raw.attrs.choice("count_element_type", TYPES)?.unwrap_or(ElementType::I64),
+        })
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        Attrs::new()
+            .with("sorted", self.sorted)
+            .with("index_element_type", self.index_type)
+            .with("count_element_type", self.count_type)
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        let axis = match cx.optional(1) {
+            Some(axis) => Some(known_axis(cx, axis)?),
+            None => None,
+        };
+        if let Some(constants) = constants(cx) {
+            let facts = self.eval(&constants)?.into_iter().map(|t| Fact::constant(t.into()));
+            return Ok(facts.collect());
+        }
+        let element_type = cx.element_type(0);
+        // The size of what is looked through, and the shape of what is found there.
+        let (size, shape) = match (cx.shape(0).dims(), axis) {
+            (None, _) => (cx.unknown(Interval::DIM), None),
+            (Some(dims), None) => (cx.product(dims), Some(SmallVec::<[SymExpr; 4]>::new())),
+            (Some(dims), Some(axis)) => {
+                let mut dims: SmallVec<[SymExpr; 4]> = dims.into();
+                let size = dims.remove(normalize_axis(axis, dims.len())?);
+                (size, Some(dims))
+            }
+        };
+        let of = cx.interval(&size);
+        let found = match of.hi() {
+            // Nothing, or one of one.
+            0 | 1 => size.clone(),
+            hi => cx.unknown(Interval::new(of.lo().min(1), hi).unwrap_or(Interval::DIM)),
+        };
+        let shape = match (shape, axis) {
+            (Some(mut dims), Some(axis)) => {
+                let axis = normalize_axis(axis, dims.len() + 1)?;
+                dims.insert(axis, found.clone());
+                Shape::ranked(dims)
+            }
+            (None, Some(_)) => Shape::unranked(),
+            (_, None) => Shape::ranked([found.clone()]),
+        };
+        Ok(smallvec![
+            Fact::new(element_type, shape),
+            Fact::new(self.index_type, Shape::ranked([found.clone()])),
+            Fact::new(self.index_type, Shape::ranked([size])),
+            Fact::new(self.count_type, Shape::ranked([found])),
+        ])
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let data = match inputs.get(1) {
+            Some(_) => inputs[0].clone(),
+            None => inputs[0].reshape(&[inputs[0].len()])?,
+        };
+        let axis = inputs.get(1).map_or(Ok(0), |axis| scalar("axis", axis))?;
+        let axis = normalize_axis(axis, data.rank())?;
+        let (before, size, after) = (&data.dims()[..axis], data.dims()[axis], &data.dims()[axis + 1..]);
+        let lines = Lines { outer: count(before), size, inner: count(after) };
+        let groups = match data.element_type() {
+            ElementType::String => lines.groups(&data.as_strings()?, self.sorted),
+            ElementType::U64 => lines.groups(&data.values::<u64>()?, self.sorted),
+            et if et.is_float() => lines.groups(&data.to_f64_vec()?, self.sorted),
+            _ => lines.groups(&data.to_i64_vec()?, self.sorted),
+        };
+        let mut dims = Dims::from_slice(data.dims());
+        dims[axis] = groups.len();
+        let firsts: Vec<usize> = groups.iter().filter_map(|members| members.first().copied()).collect();
+        let starts =
+            (0..lines.outer).flat_map(|o| firsts.iter().map(move |&at| (o * size + at) * lines.inner));
+        let found = runs::gather_runs(&data, &dims, lines.inner, starts)?;
+        let mut group_of = vec![0i64; size];
+        for (group, &member) in groups.iter().enumerate().flat_map(|(g, of)| of.iter().map(move |m| (g, m))) {
+            group_of[member] = group as i64;
+        }
+        let vector = |values: Vec<i64>, et| Tensor::from_vec(&[values.len()], values)?.cast(et);
+        Ok(vec![
+            found,
+            vector(firsts.iter().map(|&at| at as i64).collect(), self.index_type)?,
+            vector(group_of, self.index_type)?,
+            vector(groups.iter().map(|members| members.len() as i64).collect(), self.count_type)?,
+        ])
+    }
+}
+
+/// The axis, which must be a constant.
+fn known_axis(cx: &Infer, axis: &Fact) -> Result<i64, OpError> {
+    if !matches!(axis.element_type, ElementType::I32 | ElementType::I64 | ElementType::Dynamic) {
+        return Err(OpError::element_type("input 1", axis.element_type, "i32 or i64"));
+    }
+    cx.expect_rank(1, "0 or 1", |rank| rank <= 1)?;
+    match axis.ints().as_deref() {
+        Some([axis]) => Ok(*axis),
+        Some(axes) => Err(OpError::mismatch("the number of axes", axes.len(), 1)),
+        None => Err(OpError::NoValue { what: "the axis".into(), why: "it is not constant".into() }),
+    }
+}
+
+/// All inputs, if they are constants that are quickly looked through.
+fn constants(cx: &Infer) -> Option<Vec<Tensor>> {
+    let tensors = cx.inputs().iter().map(|fact| fact.as_tensor().map(|t| Tensor::clone(t)));
+    let tensors: Vec<Tensor> = tensors.collect::<Option<_>>()?;
+    (tensors.first()?.len() <= MAX_LOOKED_THROUGH).then_some(tensors)
+}
+
+/// Row-major elements as `size` slices, each `outer` runs of `inner` elements.
+#[derive(Copy, Clone)]
+struct Lines {
+    outer: usize,
+    size: usize,
+    inner: usize,
+}
+
+impl Lines {
+    /// Equal slices together, each group in ascending order of indices.
+    fn groups<T: PartialOrd>(self, values: &[T], sorted: bool) -> Vec<Vec<usize>> {
+        let slice = |at: usize| {
+            let runs = (0..self.outer).map(move |o| (o * self.size + at) * self.inner);
+            runs.flat_map(|start| values.get(start..start + self.inner).unwrap_or_default())
+        };
+        let mut order: Vec<usize> = (0..self.size).collect();
+        order.sort_by(|&a, &b| {
+            let mut orders = slice(a).zip(slice(b)).map(|(a, b)| total(a, b));
+            orders.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+        });
+        let mut groups: Vec<Vec<usize>> = Vec::new();
+        for at in order {
+            match groups
+                .last_mut()
+                .filter(|group| group.last().is_some_and(|&last| slice(last).eq(slice(at))))
+            {
+                Some(group) => group.push(at),
+                None => groups.push(vec![at]),
+            }
+        }
+        if !sorted {
+            groups.sort_unstable_by_key(|members| members.first().copied());
+        }
+        groups
+    }
+}
+
+/// What has no order, NaN, comes last.
+fn total<T: PartialOrd>(a: &T, b: &T) -> Ordering {
+    let unordered = |x: &T| x.partial_cmp(x).is_none();
+    a.partial_cmp(b).unwrap_or_else(|| unordered(a).cmp(&unordered(b)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(sorted: bool, data: Tensor, axis: Option<i64>) -> Option<Vec<Vec<i64>>> {
+        let op = Unique { sorted, index_type: ElementType::I64, count_type: ElementType::I32 };
+        let inputs: Vec<Tensor> = [data].into_iter().chain(axis.map(Tensor::scalar)).collect();
+        Some(op.eval(&inputs).ok()?.iter().map(|t| t.to_i64_vec().unwrap()).collect())
+    }
+
+    #[test]
+    fn elements() {
+        let data = Tensor::from_vec(&[2, 3], vec![3i32, 1, 3, 2, 1, 1]).unwrap();
+        let sorted = [vec![1, 2, 3], vec![1, 3, 0], vec![2, 0, 2, 1, 0, 0], vec![3, 1, 2]];
+        assert_eq!(run(true, data.clone(), None).unwrap(), sorted);
+        let met = [vec![3, 1, 2], vec![0, 1, 3], vec![0, 1, 0, 2, 1, 1], vec![2, 3, 1]];
+        assert_eq!(run(false, data, None).unwrap(), met);
+        assert_eq!(run(true, Tensor::scalar(7i32), None).unwrap(), [[7], [0], [0], [1]]);
+        let nans = Tensor::from_vec(&[5], vec![3.0f32, f32::NAN, 0.0, f32::NAN, -0.0]).unwrap();
+        assert_eq!(
+            run(true, nans, None).unwrap()[1..],
+            [vec![2, 0, 1, 3], vec![1, 2, 0, 3, 0], vec![2, 1, 1, 1]]
+        );
+    }
+
+    #[test]
+    fn slices() {
+        let data = Tensor::from_vec(&[2, 3], vec![2i32, 1, 2, 5, 4, 5]).unwrap();
+        let columns = [vec![1, 2, 4, 5], vec![1, 0], vec![1, 0, 1], vec![1, 2]];
+        assert_eq!(run(true, data.clone(), Some(-1)).unwrap(), columns);
+        assert_eq!(run(true, data.clone(), Some(0)).unwrap()[3], [1, 1]);
+        assert_eq!(run(true, data, Some(2)), None);
+        let empty = Tensor::zeros(ElementType::F32, &[0, 3]).unwrap();
+        assert_eq!(run(true, empty.clone(), Some(1)).unwrap()[3], [3]);
+        assert_eq!(run(true, empty, Some(0)).unwrap()[3], [] as [i64; 0]);
+    }
+}

@@ -1,0 +1,113 @@
+//! BinaryConvolution-1: convolution of signs.
+//!
+//! Files pack the bits of filters from the least significant bit of a byte on, other than tensors of u1 are packed, and
+//! what runs models reads them so.
+
+use smallvec::smallvec;
+use snick_tensor::kernels::{self, PadMode};
+use snick_tensor::{ElementType, Tensor};
+
+use super::convolution::infer_shape;
+use super::window::{Rounding, Sliding};
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+
+/// Data `[N, C, H, W]` by filters `[O, C, H', W']` of bits. Elements above zero stand for 1, all others for -1, as the
+/// bits of the filters do; so each output is the number of equal pairs less the number of different ones.
+#[derive(Clone, PartialEq, Debug)]
+pub struct BinaryConvolution {
+    /// How the filters slide.
+    pub sliding: Sliding,
+    /// What is around the data; with 0 it counts for nothing.
+    pub pad_value: f64,
+}
+
+const MODES: &[(&str, ())] = &[("xnor-popcount", ())];
+
+impl OpDef for BinaryConvolution {
+    const NAMES: &'static [OpName] = &[OpName::openvino("BinaryConvolution", &[1])];
+    const ARITY: Arity = Arity::exactly(2);
+
+    fn parse(raw: &RawNode) -> Result<Self, OpError> {
+        raw.attrs.choice("mode", MODES)?;
+        let pad_value = raw.attrs.float("pad_value")?.unwrap_or(0.0);
+        Ok(Self { sliding: Sliding::parse(&raw.attrs)?, pad_value })
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        self.sliding.attrs().with("mode", MODES[0].0).with("pad_value", self.pad_value)
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        let element_type = cx.element_type(0);
+        if element_type == ElementType::Boolean {
+            return Err(OpError::element_type("data", element_type, "a number"));
+        }
+        for i in 0..2 {
+            cx.expect_rank(i, "4", |rank| rank == 4)?;
+        }
+        let shape = infer_shape(cx, &self.sliding, false)?;
+        Ok(smallvec![Fact::new(element_type, shape)])
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let [data, filters] = inputs else { return Ok(Vec::new()) };
+        let (&[_, _, ref spatial @ ..], &[_, _, ref kernel @ ..]) = (data.dims(), filters.dims()) else {
+            return Err(OpError::rank("data or filters", data.rank().min(filters.rank()), "4"));
+        };
+        let (mut window, _) = self.sliding.concrete(spatial, kernel, Rounding::Floor)?;
+        let mut pads =
+            [&window.pads_begin, &window.pads_end].map(|pads| [0, 0].iter().chain(pads).copied().collect());
+        let [begin, end]: &mut [Vec<isize>; 2] = &mut pads;
+        window.pads_begin.fill(0);
+        window.pads_end.fill(0);
+        let around = Tensor::scalar(match self.pad_value {
+            0.0 => 0.0,
+            1.0.. => 1.0,
+            _ => -1f32,
+        });
+        let data_signs = kernels::pad(&signs(data)?, begin, end, PadMode::Constant, Some(&around))?;
+        let sums = kernels::convolution(&data_signs, &filter_signs(filters)?, &window)?;
+        Ok(vec![sums.cast(data.element_type())?])
+    }
+}
+
+fn sign(positive: bool) -> f32 {
+    if positive { 1.0 } else { -1.0 }
+}
+
+fn signs(tensor: &Tensor) -> Result<Tensor, OpError> {
+    let signs = tensor.to_f32_vec()?.into_iter().map(|value| sign(value > 0.0)).collect();
+    Ok(Tensor::from_vec(tensor.dims(), signs)?)
+}
+
+fn filter_signs(filters: &Tensor) -> Result<Tensor, OpError> {
+    if filters.element_type() != ElementType::U1 {
+        return signs(filters);
+    }
+    let bytes = filters.to_bytes();
+    let bit = |i: usize| sign(bytes.get(i / 8).is_some_and(|byte| byte >> (i % 8) & 1 == 1));
+    Ok(Tensor::from_vec(filters.dims(), (0..filters.len()).map(bit).collect())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use snick_tensor::Storage;
+
+    use super::*;
+
+    #[test]
+    fn equal_pairs_less_different_ones() {
+        let data = Tensor::from_vec(&[1, 1, 2, 2], vec![0.5f32, -3.0, 0.0, 2.0]).unwrap();
+        let filters = Tensor::new(ElementType::U1, &[1, 1, 2, 2], Storage::heap(vec![0b1101])).unwrap();
+        let run = |pad: i64, pad_value| {
+            let pads = smallvec![pad, 0];
+            let sliding = Sliding { pads_begin: pads, ..Sliding::default() };
+            let op = BinaryConvolution { sliding, pad_value };
+            op.eval(&[data.clone(), filters.clone()]).unwrap()[0].to_f32_vec().unwrap()
+        };
+        assert_eq!(run(0, 0.0), [2.0]);
+        assert_eq!(run(1, 0.0), [0.0, 2.0]);
+        assert_eq!(run(1, 1.0), [0.0, 2.0]);
+        assert_eq!(run(1, -1.0), [0.0, 2.0]);
+    }
+}

@@ -1,0 +1,159 @@
+//! SegmentMax-16: the greatest elements of each segment of an axis.
+
+use smallvec::{SmallVec, smallvec};
+use snick_shape::{Interval, Shape, SymExpr};
+use snick_tensor::kernels::scatter_reduce::{Reduction, scatter_reduce};
+use snick_tensor::{Dims, ElementType, Tensor};
+
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+
+/// Row `i` of the output is the element-wise maximum of those rows of input 0 whose segment, the ascending numbers of
+/// input 1, is `i`. Input 2 says how many rows there are and drops segments above; without it there is one for each
+/// segment up to the last.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SegmentMax {
+    /// Whether rows without a segment hold the lowest number of the type, not 0.
+    pub fill_lowest: bool,
+}
+
+const FILL_MODES: &[(&str, bool)] = &[("zero", false), ("lowest", true)];
+
+impl OpDef for SegmentMax {
+    const NAMES: &'static [OpName] = &[OpName::openvino("SegmentMax", &[16])];
+    const ARITY: Arity = Arity::between(2, 3);
+
+    fn parse(raw: &RawNode) -> Result<Self, OpError> {
+        Ok(Self { fill_lowest: raw.attrs.choice("fill_mode", FILL_MODES)?.unwrap_or(false) })
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        Attrs::new().with("fill_mode", FILL_MODES[usize::from(self.fill_lowest)].0)
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        cx.expect_rank(0, "1 or more", |rank| rank >= 1)?;
+        cx.expect_rank(1, "1", |rank| rank == 1)?;
+        for i in 1..cx.len() {
+            let got = cx.element_type(i);
+            if !matches!(got, ElementType::I32 | ElementType::I64 | ElementType::Dynamic) {
+                return Err(OpError::element_type(format!("input {i}"), got, "i32 or i64"));
+            }
+        }
+        if let (Some([rows, ..]), Some([segments])) = (cx.shape(0).dims(), cx.shape(1).dims())
+            && cx.merge(rows, segments).is_none()
+        {
+            return Err(cx.shapes_clash("put into segments", cx.shape(0), cx.shape(1)));
+        }
+        let segments = cx.input(1).ints();
+        if let Some(segments) = &segments {
+            check(segments)?;
+        }
+        let count =
+            match cx.optional(2) {
+                Some(count) => {
+                    cx.expect_rank(2, "0", |rank| rank == 0)?;
+                    match count.elements().as_deref() {
+                        Some([count]) => {
+                            let dim = cx.as_dim(count);
+                            let range = cx.interval(count);
+                            Some(dim.ok_or_else(|| {
+                                OpError::mismatch("the number of segments", range, "0 or more")
+                            })?)
+                        }
+                        _ => None,
+                    }
+                }
+                None => segments
+                    .map(|segments| SymExpr::from(segments.last().map_or(0, |last| last.saturating_add(1)))),
+            };
+        let shape = match cx.shape(0).dims() {
+            Some([_, rest @ ..]) => {
+                let mut dims: SmallVec<[SymExpr; 4]> =
+                    smallvec![count.unwrap_or_else(|| cx.unknown(Interval::DIM))];
+                dims.extend(rest.iter().cloned());
+                Shape::ranked(dims)
+            }
+            _ => Shape::unranked(),
+        };
+        Ok(smallvec![Fact::new(cx.element_type(0), shape)])
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let (data, segments) = (&inputs[0], inputs[1].to_i64_vec()?);
+        let Some((&rows, rest)) = data.dims().split_first() else {
+            return Err(OpError::rank("the data", 0, "1 or more"));
+        };
+        if segments.len() != rows {
+            return Err(OpError::mismatch("the number of segment numbers", segments.len(), rows));
+        }
+        check(&segments)?;
+        let last = segments.last().map_or(0, |last| last.saturating_add(1));
+        let count = match inputs.get(2) {
+            Some(count) => count.to_i64_vec()?.first().copied().unwrap_or(0),
+            None => last,
+        };
+        let count =
+            usize::try_from(count).map_err(|_| OpError::out_of_range("segments", count, "0 or more"))?;
+        let dims: Dims = [count].iter().chain(rest).copied().collect();
+        let fill = match self.fill_lowest {
+            true => lowest(data.element_type())?,
+            false => Tensor::zeros(data.element_type(), &[])?,
+        };
+        let width: usize = rest.iter().product();
+        let kept = segments.partition_point(|&segment| segment < count as i64);
+        let starts: Vec<usize> =
+            segments[..kept].iter().flat_map(|&s| (0..width).map(move |i| s as usize * width + i)).collect();
+        let updates = data.slice(0, 0, kept, 1)?;
+        let base = fill.broadcast_to(&dims)?;
+        Ok(vec![scatter_reduce(&base, &starts, &updates, Reduction::Max, false)?])
+    }
+}
+
+/// Segment numbers ascend from 0 or above.
+fn check(segments: &[i64]) -> Result<(), OpError> {
+    if let Some(&first) = segments.first().filter(|first| **first < 0) {
+        return Err(OpError::out_of_range("a segment", first, "0 or more"));
+    }
+    match segments.windows(2).find(|pair| pair[0] > pair[1]) {
+        Some(pair) => Err(OpError::clash("ascending segments", pair[0].to_string(), pair[1].to_string())),
+        None => Ok(()),
+    }
+}
+
+/// The lowest finite number of a type.
+fn lowest(et: ElementType) -> Result<Tensor, OpError> {
+    let tensor = match et.integer_range() {
+        Some((lo, _)) => Tensor::scalar(lo),
+        // Rounded towards zero, so that it stays finite in the narrower type.
+        None => match et {
+            ElementType::F64 => Tensor::scalar(f64::MIN),
+            ElementType::F32 => Tensor::scalar(f32::MIN),
+            ElementType::BF16 => Tensor::scalar(f32::from_bits(0xff7f_0000)),
+            ElementType::F16 => Tensor::scalar(-65504.0f32),
+            other => return Err(OpError::unsupported(format!("filling with the lowest {other}"))),
+        },
+    };
+    Ok(tensor.cast(et)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gaps_are_filled() {
+        let data = Tensor::from_vec(&[4, 1], vec![-1i32, -2, -3, -4]).unwrap();
+        let run = |segments: &[i64], count: Option<i64>, fill_lowest| {
+            let mut inputs =
+                vec![data.clone(), Tensor::from_vec(&[segments.len()], segments.to_vec()).unwrap()];
+            inputs.extend(count.map(Tensor::scalar));
+            Some(SegmentMax { fill_lowest }.eval(&inputs).ok()?[0].to_i64_vec().unwrap())
+        };
+        assert_eq!(run(&[0, 0, 2, 5], None, false), Some(vec![-1, 0, -3, 0, 0, -4]));
+        assert_eq!(run(&[0, 0, 2, 5], Some(3), true), Some(vec![-1, i32::MIN.into(), -3]));
+        assert_eq!(run(&[0, 0, 2, 5], Some(0), true), Some(vec![]));
+        assert_eq!(run(&[0, 2, 1, 5], None, false), None);
+        assert_eq!(run(&[-1, 2, 2, 5], None, false), None);
+        assert_eq!(run(&[0, 0, 2], None, false), None);
+    }
+}

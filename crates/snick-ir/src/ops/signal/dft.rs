@@ -1,0 +1,261 @@
+//! DFT-7, IDFT-7, RDFT-9 and IRDFT-9: the discrete Fourier transform, its inverse, and both for signals that are real.
+//!
+//! The spectrum of a real signal is symmetric, so only the first half of its last axis is kept.
+
+use smallvec::{SmallVec, smallvec};
+use snick_shape::{Interval, Shape, SymExpr};
+use snick_tensor::kernels::{self, BinaryOp, PadMode};
+use snick_tensor::{Dims, ElementType, Tensor};
+
+use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axes};
+
+/// Data, axes, and maybe the size of the signal along each of them, to which the data is cut or padded; -1 is the size
+/// it has. Complex data is `[.., 2]`: real and imaginary parts, an axis that does not count.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Dft {
+    /// Back to the signal.
+    pub inverse: bool,
+    /// The signal is real: it has no axis of parts, and its spectrum half the size along the last of the axes.
+    pub real: bool,
+}
+
+const NAMES: [OpName; 4] = [
+    OpName::openvino("DFT", &[7]),
+    OpName::openvino("IDFT", &[7]),
+    OpName::openvino("RDFT", &[9]),
+    OpName::openvino("IRDFT", &[9]),
+];
+
+impl OpDef for Dft {
+    const NAMES: &'static [OpName] = &NAMES;
+    const ARITY: Arity = Arity::between(2, 3);
+
+    fn parse(raw: &RawNode) -> Result<Self, OpError> {
+        let row = raw.row(&NAMES);
+        Ok(Self { inverse: row % 2 == 1, real: row >= 2 })
+    }
+
+    fn name(&self) -> &'static OpName {
+        &Self::NAMES[usize::from(self.inverse) + 2 * usize::from(self.real)]
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        let element_type = cx.element_type(0);
+        if !matches!(
+            element_type,
+            ElementType::F32 | ElementType::F16 | ElementType::BF16 | ElementType::Dynamic
+        ) {
+            return Err(OpError::element_type("input 0", element_type, "f32, f16 or bf16"));
+        }
+        let least = if self.takes_parts() { 2 } else { 1 };
+        cx.expect_rank(0, &format!("{least} or more"), |rank| rank >= least)?;
+        for i in 1..cx.len() {
+            cx.expect_index(i)?;
+            cx.expect_rank(i, "1", |rank| rank == 1)?;
+        }
+        if cx.len() > 2 {
+            cx.merge_shapes("transform along axes", cx.shape(1), cx.shape(2))?;
+        }
+        let Some(dims) = cx.shape(0).dims() else {
+            return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
+        };
+        let mut dims: SmallVec<[SymExpr; 4]> = dims.iter().cloned().collect();
+        let mut parts = SymExpr::from(2);
+        if self.takes_parts() {
+            parts = dims.pop().unwrap_or(parts);
+            if !cx.interval(&parts).contains(2) {
+                return Err(OpError::mismatch("the last size", cx.interval(&parts), 2));
+            }
+        }
+        self.infer_signal(cx, &mut dims)?;
+        if !(self.real && self.inverse) {
+            dims.push(parts);
+        }
+        Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let [data, axes, sizes @ ..] = inputs else { return Ok(Vec::new()) };
+        let rank = data.rank().checked_sub(usize::from(self.takes_parts()));
+        let rank = rank.ok_or_else(|| OpError::rank("input 0", data.rank(), "1 or more"))?;
+        let axes = normalize_axes(&axes.to_i64_vec()?, rank)?;
+        let mut signal: Dims = axes.iter().map(|&axis| data.dims()[axis]).collect();
+        let last = signal.len().checked_sub(1);
+        if let (true, true, Some(size)) = (self.real, self.inverse, signal.last_mut()) {
+            *size = 2 * size.saturating_sub(1);
+        }
+        if let [sizes] = sizes {
+            let sizes = sizes.to_i64_vec()?;
+            if sizes.len() != signal.len() {
+                return Err(OpError::mismatch("the number of sizes", sizes.len(), signal.len()));
+            }
+            for (to, &size) in signal.iter_mut().zip(&sizes) {
+                if size != -1 {
+                    let refuse = |_| OpError::out_of_range("a size of the signal", size, "-1 or more");
+                    *to = usize::try_from(size).map_err(refuse)?;
+                }
+            }
+        }
+        if self.real && last.is_none() {
+            return Err(OpError::mismatch("the number of axes", 0, "1 or more"));
+        }
+        let real = ElementType::F32;
+        let wide = data.cast(real)?;
+        let result = match (self.real, self.inverse) {
+            (false, inverse) => kernels::fourier(&resized(&wide, &axes, &signal)?, &axes, inverse)?,
+            (true, false) => half_spectrum(&resized(&wide, &axes, &signal)?, &axes)?,
+            (true, true) => signal_of_half(&wide, &axes, &signal)?,
+        };
+        Ok(vec![result.cast(data.element_type())?])
+    }
+}
+
+impl Dft {
+    /// Whether the data is complex.
+    fn takes_parts(&self) -> bool {
+        !self.real || self.inverse
+    }
+
+    /// The dims of the data, without its parts, to those of the result.
+    fn infer_signal(&self, cx: &mut Infer, dims: &mut [SymExpr]) -> Result<(), OpError> {
+        let Some(axes) = cx.input(1).ints() else {
+            let resized = cx.len() > 2;
+            for dim in dims {
+                if resized {
+                    *dim = cx.unknown(Interval::DIM);
+                } else if self.real {
+                    // The axis that is halved or doubled may be any.
+                    let changed = self.real_size(cx, dim);
+                    let hull = cx.interval(&changed).hull(cx.interval(dim));
+                    *dim = cx.unknown(hull);
+                }
+            }
+            return Ok(());
+        };
+        let axes = normalize_axes(&axes, dims.len())?;
+        let sizes = cx.optional(2).map(Fact::elements);
+        for (i, &axis) in axes.iter().enumerate() {
+            let last = self.real && i + 1 == axes.len();
+            let Some(slot) = dims.get_mut(axis) else { continue };
+            let own = if last && self.inverse { self.real_size(cx, slot) } else { slot.clone() };
+            let size = match &sizes {
+                None => own,
+                Some(sizes) => resized_dim(cx, &own, sizes.as_ref().and_then(|sizes| sizes.get(i)))?,
+            };
+            *slot = if last && !self.inverse { self.real_size(cx, &size) } else { size };
+        }
+        Ok(())
+    }
+
+    /// What becomes of the last axis of a real signal of `size`, or of its spectrum.
+    fn real_size(&self, cx: &mut Infer, size: &SymExpr) -> SymExpr {
+        if self.inverse {
+            let steps = cx.sub(size, &1.into());
+            let steps = cx.max(&steps, &0.into());
+            return cx.mul(&steps, &2.into());
+        }
+        let half = cx.floor_div(size, &2.into());
+        let kept = cx.add(&half, &1.into());
+        // Of nothing, nothing is kept.
+        if cx.interval(size).lo() >= 1 { kept } else { cx.min(&kept, size) }
+    }
+}
+
+/// The size of the signal along an axis: `size`, or `own` where it is -1.
+fn resized_dim(cx: &mut Infer, own: &SymExpr, size: Option<&SymExpr>) -> Result<SymExpr, OpError> {
+    let Some(size) = size else { return Ok(cx.unknown(Interval::DIM)) };
+    let interval = cx.interval(size);
+    if interval.lo() >= 0 {
+        return Ok(size.clone());
+    }
+    let positive = interval.meet(Interval::DIM);
+    match (interval.contains(-1), positive) {
+        (true, None) => Ok(own.clone()),
+        (true, Some(positive)) => {
+            let hull = positive.hull(cx.interval(own));
+            Ok(cx.unknown(hull))
+        }
+        (false, Some(positive)) => Ok(cx.unknown(positive)),
+        (false, None) => Err(OpError::mismatch("a size of the signal", interval, "-1 or more")),
+    }
+}
+
+/// `data` cut, or padded with zeros at the end, to `sizes` along `axes`.
+fn resized(data: &Tensor, axes: &[usize], sizes: &[usize]) -> Result<Tensor, OpError> {
+    let too_large = || OpError::unsupported("a signal of this size");
+    let none: SmallVec<[isize; 6]> = SmallVec::from_elem(0, data.rank());
+    let mut end = none.clone();
+    for (&axis, &size) in axes.iter().zip(sizes) {
+        let added = isize::try_from(size).ok().and_then(|size| size.checked_sub_unsigned(data.dims()[axis]));
+        end[axis] = added.ok_or_else(too_large)?;
+    }
+    Ok(kernels::pad(data, &none, &end, PadMode::Constant, None)?)
+}
+
+/// The spectrum of a real signal, the last of `axes` cut after the middle. There is an axis at least.
+pub(super) fn half_spectrum(signal: &Tensor, axes: &[usize]) -> Result<Tensor, OpError> {
+    let parts = signal.rank();
+    let complex = resized(&signal.unsqueeze(parts)?, &[parts], &[2])?;
+    let Some((&last, others)) = axes.split_last() else { return Ok(complex) };
+    let size = signal.dims()[last];
+    let spectrum = kernels::fourier(&complex, &[last], false)?;
+    let half = spectrum.slice(last, 0, size.min(size / 2 + 1), 1)?;
+    Ok(kernels::fourier(&half, others, false)?)
+}
+
+/// The real signal of `sizes` along `axes`, of which `half` is the spectrum with the last of `axes` cut after the
+/// middle. There is an axis at least.
+pub(super) fn signal_of_half(half: &Tensor, axes: &[usize], sizes: &[usize]) -> Result<Tensor, OpError> {
+    let (Some((&last, others)), Some((&size, other_sizes))) = (axes.split_last(), sizes.split_last()) else {
+        return Ok(half.clone());
+    };
+    let outer = kernels::fourier(&resized(half, others, other_sizes)?, others, true)?;
+    // What is missing mirrors what is there, conjugated: index n - j has what index j has.
+    let middle = size.min(size / 2 + 1);
+    let kept = resized(&outer, &[last], &[middle])?;
+    let spectrum = match size - middle {
+        0 => kept,
+        mirrored => {
+            let conjugate = Tensor::from_vec(&[2], vec![1f32, -1.0])?.cast(kept.element_type())?;
+            let tail = BinaryOp::Mul.apply(&kept.slice(last, mirrored, mirrored, -1)?, &conjugate)?;
+            kernels::concat(&[&kept, &tail], last)?
+        }
+    };
+    let signal = kernels::fourier(&spectrum, &[last], true)?;
+    let parts = signal.rank() - 1;
+    Ok(signal.slice(parts, 0, 1, 1)?.squeeze(parts)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn eval(name: usize, data: &Tensor, axes: &[i64], sizes: &[i64]) -> Tensor {
+        let index = |values: &[i64]| Tensor::from_vec(&[values.len()], values.to_vec()).unwrap();
+        let op = Dft { inverse: name % 2 == 1, real: name >= 2 };
+        op.eval(&[data.clone(), index(axes), index(sizes)]).unwrap().remove(0)
+    }
+
+    #[test]
+    fn half_a_spectrum_gives_the_signal_back() {
+        for (rows, columns) in [(3, 4), (2, 5), (1, 1), (4, 2)] {
+            let values: Vec<f32> = (0..rows * columns).map(|i| (i * 5 % 7) as f32 - 2.0).collect();
+            let signal = Tensor::from_vec(&[rows, columns], values.clone()).unwrap();
+            let spectrum = eval(2, &signal, &[0, 1], &[-1, -1]);
+            assert_eq!(spectrum.dims(), [rows, columns / 2 + 1, 2]);
+            let back = eval(3, &spectrum, &[0, 1], &[-1, columns as i64]);
+            assert!(back.to_f32_vec().unwrap().iter().zip(&values).all(|(a, b)| (a - b).abs() < 1e-5));
+        }
+    }
+
+    #[test]
+    fn half_a_spectrum_is_half_of_the_whole() {
+        let signal = Tensor::from_vec(&[5], vec![1f32, 4., -2., 0., 3.]).unwrap();
+        let complex = resized(&signal.unsqueeze(1).unwrap(), &[1], &[2]).unwrap();
+        for size in [3, 5, 8] {
+            let (half, whole) = (eval(2, &signal, &[0], &[size]), eval(0, &complex, &[0], &[size]));
+            let (half, whole) = (half.to_f32_vec().unwrap(), whole.to_f32_vec().unwrap());
+            assert!(half.iter().zip(&whole).all(|(a, b)| (a - b).abs() < 1e-5));
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! SliceScatter-15: a slice of the data replaced.
+
+use smallvec::{SmallVec, smallvec};
+use snick_shape::{Shape, SymExpr};
+use snick_tensor::Tensor;
+use snick_tensor::kernels::runs;
+
+use super::range::{Range, facts_of, select};
+use super::slice8::{Ranges, ranges};
+use crate::ops::movement::follow::follow;
+use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+
+/// Input 0 with the elements that `data[start:stop:step]` selects (inputs 2 to 4, and axes as input 5, read as Slice-8
+/// reads them) replaced by those of input 1, which has the shape of the slice.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SliceScatter;
+
+impl OpDef for SliceScatter {
+    const NAMES: &'static [OpName] = &[OpName::openvino("SliceScatter", &[15])];
+    const ARITY: Arity = Arity::between(5, 6);
+
+    fn parse(_: &RawNode) -> Result<Self, OpError> {
+        Ok(Self)
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        let element_type = cx.common_type([0, 1])?;
+        for i in 0..2 {
+            cx.expect_rank(i, "1 or more", |rank| rank >= 1)?;
+        }
+        let ranges = ranges(&without_updates(cx.inputs()))?;
+        let shape = match (cx.shape(0).dims(), cx.shape(1).dims()) {
+            (Some(data), updates) => {
+                let updates: SmallVec<[SymExpr; 4]> = match updates {
+                    Some(updates) if updates.len() == data.len() => updates.into(),
+                    Some(_) => return Err(cx.shapes_clash("scatter", cx.shape(0), cx.shape(1))),
+                    None => return Ok(smallvec![Fact::new(element_type, cx.shape(0).clone())]),
+                };
+                self.check_updates(cx, &ranges, data, &updates)?
+            }
+            (None, Some(updates)) => cx.unknown_dims(updates.len()),
+            (None, None) => Shape::unranked(),
+        };
+        let elements = follow(self, cx, &[0, 1], &shape);
+        Ok(smallvec![Fact::new(element_type, shape).with_elements(elements)])
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let [data, updates, indices @ ..] = inputs else { return Ok(Vec::new()) };
+        let count = i64::try_from(data.len()).unwrap_or(i64::MAX);
+        // A slice of the positions is where the updates go.
+        let mut sliced = vec![Tensor::from_vec(data.dims(), (0..count).collect())?];
+        sliced.extend(indices.iter().cloned());
+        let facts = facts_of(&sliced);
+        let Ranges::Known(ranges) = ranges(&facts.iter().collect::<SmallVec<[&Fact; 5]>>())? else {
+            return Err(OpError::NoValue { what: "`axes`".into(), why: "it is not integer".into() });
+        };
+        let places = select(&sliced[0], &ranges)?;
+        if places.dims() != updates.dims() {
+            let (slice, updates) = (format!("{:?}", places.dims()), format!("{:?}", updates.dims()));
+            return Err(OpError::clash("the slice and its updates", slice, updates));
+        }
+        let starts = places.to_i64_vec()?.into_iter().map(|at| at as usize);
+        Ok(vec![runs::scatter_runs(data, 1, starts, updates)?])
+    }
+}
+
+/// The inputs of the Slice-8 that reads what this op writes.
+fn without_updates<'f>(inputs: &[&'f Fact]) -> SmallVec<[&'f Fact; 5]> {
+    inputs.iter().enumerate().filter(|(i, _)| *i != 1).map(|(_, fact)| *fact).collect()
+}
+
+impl SliceScatter {
+    /// The shape of the data, made more precise by the updates: an axis that is not sliced has one size in both.
+    fn check_updates(
+        &self,
+        cx: &mut Infer,
+        ranges: &Ranges,
+        data: &[SymExpr],
+        updates: &[SymExpr],
+    ) -> Result<Shape, OpError> {
+        let mut dims: SmallVec<[SymExpr; 4]> = data.into();
+        let clash = |cx: &Infer| Err(cx.shapes_clash("scatter", cx.shape(0), cx.shape(1)));
+        for (axis, (dim, update)) in dims.iter_mut().zip(updates).enumerate() {
+            let range: Option<Option<&Range>> = match ranges {
+                Ranges::Known(ranges) => Some(ranges.iter().find(|range| range.axis == axis)),
+                Ranges::Unknown(_) => None,
+            };
+            match range {
+                Some(None) => match cx.merge(dim, update) {
+                    Some(merged) => *dim = merged,
+                    None => return clash(cx),
+                },
+                Some(Some(range)) => {
+                    let length = cx.range_length(range, dim);
+                    if cx.interval(&length).meet(cx.interval(update)).is_none() {
+                        return clash(cx);
+                    }
+                }
+                None if cx.interval(update).lo() > cx.interval(dim).hi() => return clash(cx),
+                None => {}
+            }
+        }
+        Ok(Shape::ranked(dims))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writes_what_a_slice_reads() {
+        let data = Tensor::from_vec(&[2, 4], (0..8i32).collect()).unwrap();
+        let vector = |v: &[i64]| Tensor::from_vec(&[v.len()], v.to_vec()).unwrap();
+        let run = |updates: Tensor, indices: [&[i64]; 4]| {
+            let mut inputs = vec![data.clone(), updates];
+            inputs.extend(indices.map(vector));
+            Some(SliceScatter.eval(&inputs).ok()?[0].to_i64_vec().unwrap())
+        };
+        let two = |v: [i32; 4]| Tensor::from_vec(&[2, 2], v.to_vec()).unwrap();
+        let back = run(two([10, 20, 30, 40]), [&[-1], &[0], &[-2], &[1]]);
+        assert_eq!(back, Some(vec![0, 20, 2, 10, 4, 40, 6, 30]));
+        assert_eq!(run(two([0; 4]), [&[0], &[9], &[1], &[1]]), None);
+        assert_eq!(run(two([0; 4]), [&[0], &[2], &[1], &[2]]), None);
+    }
+}

@@ -1,0 +1,67 @@
+//! StringTensorUnpack-15: texts as one run of bytes.
+
+use smallvec::smallvec;
+use snick_shape::{Interval, Shape};
+use snick_tensor::{ElementType, Tensor};
+
+use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+
+/// Texts to where each begins and ends in the bytes of all, and these bytes.
+#[derive(Clone, PartialEq, Debug)]
+pub struct StringTensorUnpack;
+
+impl OpDef for StringTensorUnpack {
+    const NAMES: &'static [OpName] = &[OpName::openvino("StringTensorUnpack", &[15])];
+    const ARITY: Arity = Arity::exactly(1);
+
+    fn parse(_: &RawNode) -> Result<Self, OpError> {
+        Ok(Self)
+    }
+
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        let got = cx.element_type(0);
+        if !matches!(got, ElementType::String | ElementType::Dynamic) {
+            return Err(OpError::element_type("input 0", got, "string"));
+        }
+        let texts = cx.input(0).as_tensor().and_then(|texts| texts.as_strings().ok());
+        let length = match texts {
+            Some(texts) => texts.iter().map(|text| text.len() as i64).sum::<i64>().into(),
+            None => {
+                let count = cx.shape(0).dims().map(|dims| cx.product(dims));
+                let none = count.is_some_and(|count| count.as_const() == Some(0));
+                if none { 0.into() } else { cx.unknown(Interval::DIM) }
+            }
+        };
+        let places = Fact::new(ElementType::I32, cx.shape(0).clone());
+        Ok(smallvec![places.clone(), places, Fact::new(ElementType::U8, Shape::ranked([length]))])
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let texts = inputs[0].as_strings()?;
+        let mut bytes: Vec<u8> = Vec::new();
+        let (mut begins, mut ends) = (Vec::with_capacity(texts.len()), Vec::with_capacity(texts.len()));
+        let place = |at: usize| i32::try_from(at).map_err(|_| OpError::unsupported("2 GiB of texts"));
+        for text in texts {
+            begins.push(place(bytes.len())?);
+            bytes.extend_from_slice(text.as_bytes());
+            ends.push(place(bytes.len())?);
+        }
+        let dims = inputs[0].dims();
+        let bytes = Tensor::from_vec(&[bytes.len()], bytes)?;
+        Ok(vec![Tensor::from_vec(dims, begins)?, Tensor::from_vec(dims, ends)?, bytes])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_counted() {
+        let texts = Tensor::strings(&[3], ["aü", "", "b"].map(String::from).into()).unwrap();
+        let out = StringTensorUnpack.eval(&[texts]).unwrap();
+        assert_eq!(out[0].to_i64_vec().unwrap(), [0, 3, 3]);
+        assert_eq!(out[1].to_i64_vec().unwrap(), [3, 3, 4]);
+        assert_eq!(out[2].values::<u8>().unwrap()[..], *"aüb".as_bytes());
+    }
+}

@@ -1,0 +1,92 @@
+//! Where the facts that a layer cannot use come from: an error names both sides of a clash and the layers they stem
+//! from.
+
+use snick_shape::Shape;
+
+use crate::{Fact, Graph, Loc, Node, NodeId, OpError, Value};
+
+/// Layers to go back through, at most, in search of the one where a shape was made.
+const MAX_STEPS: usize = 64;
+
+/// Elements of a known input that are shown, at most.
+const MAX_SHOWN: usize = 8;
+
+impl Graph {
+    /// The error with what is known of the inputs of a node, and where each shape was made, if the error is about
+    /// them.
+    pub(crate) fn with_origins(&self, id: NodeId, error: OpError) -> OpError {
+        if !error.is_about_inputs() {
+            return error;
+        }
+        let inputs: Vec<String> =
+            self.inputs(id).into_iter().flatten().map(|value| self.origin(value)).collect();
+        match inputs.is_empty() {
+            true => error,
+            false => OpError::Given { error: Box::new(error), inputs: inputs.join(", ") },
+        }
+    }
+
+    /// ``f32[2,3] of `a` (Parameter, 3:3)``
+    fn origin(&self, value: Value) -> String {
+        let Some(fact) = self.fact(value) else { return String::new() };
+        let node = self.node(self.made(value).node);
+        let shape = fact.shape.display_intervals(self.symbols());
+        let numbers = fact.ints().filter(|numbers| numbers.len() <= MAX_SHOWN);
+        let numbers = numbers.map(|numbers| format!(" <{}>", join(&numbers))).unwrap_or_default();
+        format!(
+            "{}{shape}{numbers} of `{}` ({}{})",
+            fact.element_type,
+            node.name,
+            node.op.type_name(),
+            place(node)
+        )
+    }
+
+    /// The value where the shape of `value` was made: back through layers that hand it on from one input.
+    fn made(&self, mut value: Value) -> Value {
+        let shape = |value: Value| -> Option<&Shape> { self.fact(value).map(|fact: &Fact| &fact.shape) };
+        for _ in 0..MAX_STEPS {
+            let inputs = self.inputs(value.node);
+            let mut same = inputs.into_iter().flatten().filter(|&input| {
+                shape(input) == shape(value) && shape(input).is_some_and(|shape| shape.rank() > Some(0))
+            });
+            match (same.next(), same.next()) {
+                (Some(input), None) => value = input,
+                _ => break,
+            }
+        }
+        value
+    }
+}
+
+fn place(node: &Node) -> String {
+    match node.loc {
+        Loc { line: 0, .. } => String::new(),
+        loc => format!(", {loc}"),
+    }
+}
+
+fn join(numbers: &[i64]) -> String {
+    numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{infer, text};
+
+    #[test]
+    fn a_clash_names_both_sides_and_their_origins() {
+        let text = "snick 1\ngraph \"g\" {\n  %a = Parameter-1 {element_type: f32, shape: \"2,3\"}\n  \
+                    %b = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  %c = Relu-1(%a)\n  %d = Exp-1(%c)\n  \
+                    %e = Add-1(%d, %b) {auto_broadcast: \"numpy\"}\n  %f = Relu-1(%e)\n  %r = Result-1(%f)\n}\n";
+        let errors = infer(&mut text::parse(text, None).unwrap());
+        let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            errors,
+            [
+                "7:3: layer `e` (Add): shapes to broadcast: [2,3] and [N,4] do not fit (inputs: f32[2,3] of `a` \
+              (Parameter, 3:3), f32[?,4] of `b` (Parameter, 4:3))"
+            ]
+        );
+    }
+}

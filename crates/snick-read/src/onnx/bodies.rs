@@ -1,0 +1,429 @@
+//! If, Loop and Scan: nodes with graphs of their own, which become If, Loop and TensorIterator.
+//!
+//! A graph inside reads names of the graphs around it. Here these become inputs of the node and Parameters of the body;
+//! constants are repeated in the body, so that its nodes see them as constants.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use snick_ir::ops::control::port_map::{Cut, PortLink, PortMap, Purpose};
+use snick_ir::ops::control::subgraph::{Kind, SubGraph};
+use snick_ir::ops::source::constant::Constant;
+use snick_ir::ops::source::parameter::Parameter;
+use snick_ir::ops::source::result::GraphResult;
+use snick_ir::{Attrs, Graph, Node, Op, OpError, Output, Value};
+use snick_onnx as onnx;
+use snick_shape::{DimSpec, Interval, ShapeSpec};
+use snick_tensor::{ElementType, Tensor};
+
+use super::attribute::resolved;
+use super::builder::Builder;
+use super::model::normal_domain;
+use super::network::{Network, Place, Scope, define};
+use super::types::declared;
+
+/// Graphs inside graphs, up to this depth.
+const MAX_DEPTH: usize = 32;
+
+/// Why a node does not become what it should: its file is wrong, or only the node is, and stays opaque.
+pub(super) enum Refusal {
+    File(String),
+    Node(OpError),
+}
+
+impl From<String> for Refusal {
+    fn from(message: String) -> Self {
+        Self::File(message)
+    }
+}
+
+impl From<OpError> for Refusal {
+    fn from(error: OpError) -> Self {
+        Self::Node(error)
+    }
+}
+
+/// Whether the node has graphs that are read here.
+pub(super) fn has_bodies(node: &onnx::Node) -> bool {
+    normal_domain(&node.domain).is_empty() && matches!(node.op_type.as_str(), "If" | "Loop" | "Scan")
+}
+
+/// Names that the graphs of a node read from around them, in the order of their first use.
+pub(super) fn free_names(node: &onnx::Node) -> Vec<&str> {
+    let mut free = Vec::new();
+    let graphs = node
+        .attribute
+        .iter()
+        .flat_map(|attribute| attribute.g.as_deref().into_iter().chain(&attribute.graphs));
+    for graph in graphs {
+        free.extend(free_names_of(graph));
+    }
+    free
+}
+
+fn free_names_of(graph: &onnx::Graph) -> Vec<&str> {
+    let mut own: HashSet<&str> = graph.input.iter().map(|input| input.name.as_str()).collect();
+    own.extend(graph.initializer.iter().map(|tensor| tensor.name.as_str()));
+    own.extend(graph.node.iter().flat_map(|node| &node.output).map(String::as_str));
+    let mut free = Vec::new();
+    let mut seen = HashSet::new();
+    let read = |name: &str| !name.is_empty() && !own.contains(name);
+    for node in &graph.node {
+        free.extend(node.input.iter().map(String::as_str).filter(|name| read(name)));
+        free.extend(free_names(node).into_iter().filter(|name| read(name)));
+    }
+    free.extend(graph.output.iter().map(|output| output.name.as_str()).filter(|name| read(name)));
+    free.retain(|name| seen.insert(*name));
+    free
+}
+
+/// A formal input of a body: what it is fed with.
+struct Fed {
+    element_type: ElementType,
+    rank: Option<usize>,
+    /// It is one index of this axis, which the body does not see.
+    axis: Option<i64>,
+}
+
+/// A body, with the values around it that it reads: they enter as Parameters behind its own inputs.
+struct Body {
+    graph: Graph,
+    captured: Vec<Value>,
+}
+
+impl<'m> Network<'m> {
+    /// Reads a node with bodies; gives its outputs.
+    pub(super) fn with_bodies(
+        &mut self,
+        node: &'m onnx::Node,
+        name: &str,
+        inputs: &[Option<Value>],
+        scope: &Scope,
+        place: &Place,
+    ) -> Result<Vec<Value>, Refusal> {
+        if place.depth >= MAX_DEPTH {
+            return Err(Refusal::File(format!("node `{name}`: graphs are nested deeper than {MAX_DEPTH}")));
+        }
+        let prefix = format!("{name}/");
+        let inside = Place { prefix: &prefix, depth: place.depth + 1, ..*place };
+        let mut reading = Reading { network: self, node, name, inputs, scope, place: &inside };
+        match node.op_type.as_str() {
+            "If" => reading.branches(),
+            "Loop" => reading.repeated(),
+            _ => reading.scanned(),
+        }
+    }
+}
+
+/// One node being read.
+struct Reading<'n, 'm, 'a> {
+    network: &'n mut Network<'m>,
+    node: &'m onnx::Node,
+    name: &'a str,
+    inputs: &'a [Option<Value>],
+    scope: &'a Scope,
+    /// Where the nodes of the bodies stand.
+    place: &'a Place<'a>,
+}
+
+impl<'m> Reading<'_, 'm, '_> {
+    fn branches(&mut self) -> Result<Vec<Value>, Refusal> {
+        let mut inputs = vec![self.input(0)?];
+        let (mut bodies, mut maps) = (Vec::new(), Vec::new());
+        for attribute in ["then_branch", "else_branch"] {
+            let graph = self.graph(attribute)?;
+            let body = self.body(graph, &[], &[])?;
+            let outputs = (0..graph.output.len()).map(|i| PortLink::whole(i, i)).collect();
+            let entries = enter(&mut inputs, body.captured.iter().copied(), 0);
+            maps.push(PortMap { inputs: entries, outputs, back_edges: Vec::new() });
+            bodies.push(body.graph);
+        }
+        self.finish(Kind::If, bodies, maps, &inputs)
+    }
+
+    /// A Loop. Its body takes the number of the iteration, the condition and the states, and gives the condition, the
+    /// states, and parts of outputs.
+    fn repeated(&mut self) -> Result<Vec<Value>, Refusal> {
+        let graph = self.graph("body")?;
+        let trips = self.optional(0);
+        let trips = trips.map_or_else(|| self.build(|b| b.index(-1)), Ok)?;
+        let truth = || Tensor::from_bools(&[], &[true]).map_err(OpError::from);
+        let starts = self.optional(1);
+        let starts = starts.map_or_else(|| self.build(|b| b.constant(truth()?)), Ok)?;
+        let mut inputs = vec![trips, starts];
+        for i in 2..self.inputs.len() {
+            inputs.push(self.input(i)?);
+        }
+        let states = inputs.len() - 2;
+        self.expect(graph.input.len() == states + 2 && graph.output.len() > states, "body")?;
+        let scalar = |element_type| Fed { element_type, rank: Some(0), axis: None };
+        let mut fed = vec![scalar(ElementType::I64), scalar(ElementType::Boolean)];
+        fed.extend(inputs[2..].iter().map(|&value| self.fed(value)));
+        let made: Vec<Option<i64>> = (0..graph.output.len()).map(|i| (i > states).then_some(0)).collect();
+        let body = self.body(graph, &fed, &made)?;
+        let mut map = PortMap {
+            inputs: vec![PortLink::inner(0, Purpose::CurrentIteration), PortLink::whole(1, 1)],
+            outputs: vec![PortLink::inner(0, Purpose::ExecutionCondition)],
+            // The condition and the states: the Results stand one before the Parameters.
+            back_edges: (0..=states).map(|i| (i, i + 1)).collect(),
+        };
+        map.inputs.extend((2..states + 2).map(|i| PortLink::whole(i, i)));
+        map.inputs.extend(enter(&mut inputs, body.captured.iter().copied(), states + 2));
+        for i in 1..graph.output.len() {
+            map.outputs.push(match made[i] {
+                Some(axis) => PortLink::each(i - 1, i, axis),
+                None => PortLink::whole(i - 1, i),
+            });
+        }
+        self.finish(Kind::Loop, vec![body.graph], vec![map], &inputs)
+    }
+
+    /// A Scan of operator set 9 or later. Its body takes the states and one index of each scanned input, and gives the
+    /// states and parts of outputs.
+    fn scanned(&mut self) -> Result<Vec<Value>, Refusal> {
+        if self.place.opsets.get("").is_some_and(|&opset| opset < 9) {
+            return Err(OpError::unsupported("Scan with a batch, of operator set 8,").into());
+        }
+        let graph = self.graph("body")?;
+        let mut inputs = Vec::new();
+        for i in 0..self.inputs.len() {
+            inputs.push(self.input(i)?);
+        }
+        let scanned = usize::try_from(self.int("num_scan_inputs").unwrap_or(0)).unwrap_or(usize::MAX);
+        let states = inputs.len().checked_sub(scanned).filter(|_| scanned > 0);
+        let states =
+            states.ok_or_else(|| OpError::out_of_range("num_scan_inputs", scanned as i64, "1 to all"))?;
+        self.expect(graph.input.len() == inputs.len() && graph.output.len() >= states, "body")?;
+        let made = graph.output.len() - states;
+        let cuts = self.cuts("scan_input_axes", "scan_input_directions", scanned)?;
+        let joins = self.cuts("scan_output_axes", "scan_output_directions", made)?;
+        let mut fed: Vec<Fed> = inputs[..states].iter().map(|&value| self.fed(value)).collect();
+        for (&value, cut) in inputs[states..].iter().zip(&cuts) {
+            fed.push(Fed { axis: Some(cut.axis), ..self.fed(value) });
+        }
+        let axes: Vec<Option<i64>> =
+            std::iter::repeat_n(None, states).chain(joins.iter().map(|cut| Some(cut.axis))).collect();
+        let body = self.body(graph, &fed, &axes)?;
+        let cut = |i: usize, cut: Option<&Cut>| PortLink { cut: cut.copied(), ..PortLink::whole(i, i) };
+        let mut map = PortMap {
+            inputs: (0..inputs.len())
+                .map(|i| cut(i, i.checked_sub(states).and_then(|i| cuts.get(i))))
+                .collect(),
+            outputs: (0..graph.output.len())
+                .map(|i| cut(i, i.checked_sub(states).and_then(|i| joins.get(i))))
+                .collect(),
+            back_edges: (0..states).map(|i| (i, i)).collect(),
+        };
+        let own = inputs.len();
+        map.inputs.extend(enter(&mut inputs, body.captured.iter().copied(), own));
+        self.finish(Kind::TensorIterator, vec![body.graph], vec![map], &inputs)
+    }
+
+    /// One index of an axis each iteration, forward or, where the direction is 1, backward.
+    fn cuts(&self, axes: &str, directions: &str, count: usize) -> Result<Vec<Cut>, OpError> {
+        let (axes, directions) = (self.ints(axes), self.ints(directions));
+        let fits = |list: &[i64]| list.is_empty() || list.len() == count;
+        if !fits(axes) || !fits(directions) {
+            return Err(OpError::mismatch("the number of axes or directions", axes.len(), count));
+        }
+        let cut = |i: usize| {
+            let cut = Cut::each(axes.get(i).copied().unwrap_or(0));
+            match directions.get(i).copied().unwrap_or(0) {
+                0 => Ok(cut),
+                1 => Ok(Cut { start: -1, end: 0, stride: -1, ..cut }),
+                other => Err(OpError::out_of_range("a direction", other, "0 or 1")),
+            }
+        };
+        (0..count).map(cut).collect()
+    }
+
+    fn expect(&self, fits: bool, attribute: &str) -> Result<(), OpError> {
+        match fits {
+            true => Ok(()),
+            false => Err(OpError::mismatch(
+                format!("the graph `{attribute}`"),
+                "of other inputs or outputs than the node",
+                "as many as the operator says",
+            )),
+        }
+    }
+
+    fn optional(&self, i: usize) -> Option<Value> {
+        self.inputs.get(i).copied().flatten()
+    }
+
+    fn input(&self, i: usize) -> Result<Value, OpError> {
+        self.optional(i).ok_or(OpError::NotConnected { port: i })
+    }
+
+    fn attribute(&self, name: &str) -> Option<&'m onnx::Attribute> {
+        // Attributes of graphs and of iterations are never those of a call of a function.
+        resolved(&self.node.attribute, &[]).find(|(found, _)| *found == name).map(|(_, attribute)| attribute)
+    }
+
+    fn graph(&self, name: &str) -> Result<&'m onnx::Graph, OpError> {
+        let graph = self.attribute(name).and_then(|attribute| attribute.g.as_deref());
+        graph.ok_or_else(|| OpError::NoValue {
+            what: format!("the graph `{name}`"),
+            why: "it is absent".into(),
+        })
+    }
+
+    fn int(&self, name: &str) -> Option<i64> {
+        self.attribute(name)?.i
+    }
+
+    fn ints(&self, name: &str) -> &'m [i64] {
+        self.attribute(name).map(|attribute| attribute.ints.as_slice()).unwrap_or_default()
+    }
+
+    fn fed(&self, value: Value) -> Fed {
+        let fact = self.network.graph.fact(value);
+        Fed {
+            element_type: fact.map_or(ElementType::Dynamic, |fact| fact.element_type),
+            rank: fact.and_then(|fact| fact.shape.rank()),
+            axis: None,
+        }
+    }
+
+    /// Adds to the graph under construction: that of the node, or a body.
+    fn build<T>(&mut self, build: impl FnOnce(&mut Builder) -> Result<T, OpError>) -> Result<T, OpError> {
+        build(&mut Builder {
+            graph: &mut self.network.graph,
+            name: self.name,
+            since: 0,
+            inputs: Vec::new(),
+            wanted: Vec::new(),
+            attrs: Attrs::new(),
+            added: Vec::new(),
+        })
+    }
+
+    /// Reads a graph; `made` has, by output, the axis of an output of the node that it is one index of.
+    fn body(&mut self, graph: &'m onnx::Graph, fed: &[Fed], made: &[Option<i64>]) -> Result<Body, Refusal> {
+        let mut inner = Graph::new(graph.name.clone());
+        inner.source = self.network.graph.source.clone();
+        let outer = std::mem::replace(&mut self.network.graph, inner);
+        let captured = self.fill(graph, fed, made, &outer);
+        let mut graph = std::mem::replace(&mut self.network.graph, outer);
+        graph.sweep();
+        Ok(Body { graph, captured: captured? })
+    }
+
+    /// Fills the body; gives the values of the outer graph that it reads.
+    fn fill(
+        &mut self,
+        graph: &'m onnx::Graph,
+        fed: &[Fed],
+        made: &[Option<i64>],
+        outer: &Graph,
+    ) -> Result<Vec<Value>, Refusal> {
+        let infos = graph.value_info.iter().chain(&graph.output);
+        let infos = infos.filter_map(|info| Some((info.name.clone(), declared(info)?)));
+        self.network.declared.extend(infos.collect::<BTreeMap<_, _>>());
+        let mut scope = Scope::new();
+        for (info, fed) in graph.input.iter().zip(fed) {
+            let value = self.parameter(&info.name, fed);
+            let value = match fed.axis {
+                Some(axis) => self.build(|b| {
+                    let axis = b.vector(&[axis])?;
+                    b.plain("Squeeze", &[value, axis])
+                })?,
+                None => value,
+            };
+            define(&mut scope, &info.name, value)?;
+        }
+        let mut captured = Vec::new();
+        for name in free_names_of(graph) {
+            let Some(&value) = self.scope.get(name) else {
+                let message = format!("node `{}`: its graph reads `{name}`, which no node makes", self.name);
+                return Err(Refusal::File(message));
+            };
+            let inside = match value {
+                Some(value) => Some(self.capture(name, value, outer, &mut captured)),
+                None => None,
+            };
+            scope.insert(name.to_string(), inside);
+        }
+        self.network.constants(graph, &mut scope)?;
+        self.network.nodes(&graph.node, &mut scope, self.place)?;
+        for (i, info) in graph.output.iter().enumerate() {
+            let value = scope.get(&info.name).copied().flatten();
+            let value =
+                value.ok_or_else(|| format!("output `{}` of a graph: no node makes it", info.name))?;
+            let value = match made.get(i).copied().flatten() {
+                Some(axis) => self.build(|b| {
+                    let axis = b.vector(&[axis])?;
+                    b.plain("Unsqueeze", &[value, axis])
+                })?,
+                None => value,
+            };
+            let mut result = Node::new(format!("{}{}", self.place.prefix, info.name), GraphResult.into());
+            result.outs.push(Output::unknown());
+            self.network.graph.add_wired(result, &[value]);
+        }
+        Ok(captured)
+    }
+
+    /// A value of the outer graph inside the body: a constant again, or a Parameter.
+    fn capture(&mut self, name: &str, value: Value, outer: &Graph, captured: &mut Vec<Value>) -> Value {
+        if let Op::Const(Constant::Here(tensor)) = &outer.node(value.node).op {
+            let constant = Constant::new(Arc::clone(tensor)).into();
+            return self.network.source(&format!("{}{name}", self.place.prefix), constant);
+        }
+        captured.push(value);
+        let fact = outer.fact(value);
+        let fed = Fed {
+            element_type: fact.map_or(ElementType::Dynamic, |fact| fact.element_type),
+            rank: fact.and_then(|fact| fact.shape.rank()),
+            axis: None,
+        };
+        self.parameter(name, &fed)
+    }
+
+    /// A Parameter of the body. Of its shape only the rank is said: sizes follow from what is fed.
+    fn parameter(&mut self, name: &str, fed: &Fed) -> Value {
+        let shape = match fed.rank {
+            Some(rank) => ShapeSpec::Dims(vec![DimSpec::Interval(Interval::DIM); rank]),
+            None => ShapeSpec::Unranked,
+        };
+        let parameter = Parameter { element_type: fed.element_type, shape };
+        self.network.source(&format!("{}{name}", self.place.prefix), parameter.into())
+    }
+
+    /// Puts the op in the place of the node.
+    fn finish(
+        &mut self,
+        kind: Kind,
+        bodies: Vec<Graph>,
+        maps: Vec<PortMap>,
+        inputs: &[Value],
+    ) -> Result<Vec<Value>, Refusal> {
+        let op = SubGraph::new(kind, bodies, maps)?;
+        let outputs = op.outputs();
+        if outputs < self.node.output.len() {
+            let got = self.node.output.len();
+            return Err(OpError::mismatch("the number of outputs", got, format!("at most {outputs}")).into());
+        }
+        let mut node = Node::new(self.name, op.into());
+        node.outs.resize_with(outputs, Output::unknown);
+        let id = self.network.graph.add_wired(node, inputs);
+        // What does not fit is told by the inference of the whole graph, with its place.
+        let _ = self.network.graph.infer_node(id);
+        Ok((0..).zip(0..outputs).map(|(port, _)| Value { node: id, port }).collect())
+    }
+}
+
+/// Feeds captured values to the Parameters from `first` on; those that are inputs already enter from there.
+fn enter(inputs: &mut Vec<Value>, captured: impl Iterator<Item = Value>, first: usize) -> Vec<PortLink> {
+    let entry = |(i, value): (usize, Value)| {
+        // The first inputs have meanings of their own, and one that a Loop or Scan changes is another value inside.
+        let port = inputs.iter().position(|&input| input == value).filter(|&port| port >= first.max(1));
+        let port = port.unwrap_or_else(|| {
+            inputs.push(value);
+            inputs.len() - 1
+        });
+        PortLink::whole(port, first + i)
+    };
+    captured.enumerate().map(entry).collect()
+}

@@ -1,0 +1,124 @@
+//! Elements written the plain way, read straight from the text.
+//!
+//! Nearly all markup of an IR is `<name attribute="value" ..>`, `</name>` and `<dim>7</dim>`. Reading that through
+//! the events of the XML reader takes twice the time of what is here; whatever is written in another way (other
+//! quotes, entities, comments, mistakes) is left to the reader, which knows all of XML and says what is wrong.
+
+use std::borrow::Cow;
+
+/// The attributes of an element, in the order of the file.
+pub(super) type Attributes<'x> = Vec<(&'x str, Cow<'x, str>)>;
+
+/// A start tag.
+pub(super) struct StartTag<'x> {
+    pub(super) name: &'x str,
+    /// Written `<name/>`.
+    pub(super) empty: bool,
+    /// The text behind it.
+    pub(super) behind: &'x str,
+}
+
+/// The start tag that `text` begins with, its attributes in `attributes`. `None` leaves them in any state.
+pub(super) fn start_tag<'x>(text: &'x str, attributes: &mut Attributes<'x>) -> Option<StartTag<'x>> {
+    let (name, mut rest) = name(text.strip_prefix('<')?)?;
+    attributes.clear();
+    loop {
+        let next = rest.trim_ascii_start();
+        if let Some(behind) = next.strip_prefix('>') {
+            return Some(StartTag { name, empty: false, behind });
+        }
+        if let Some(behind) = next.strip_prefix("/>") {
+            return Some(StartTag { name, empty: true, behind });
+        }
+        if next.len() == rest.len() {
+            return None; // attributes that touch
+        }
+        let (name, value) = self::name(next)?;
+        let value = value.strip_prefix("=\"")?;
+        let end = memchr::memchr3(b'"', b'&', b'<', value.as_bytes())?;
+        let (value, behind) = value.split_at(end);
+        rest = behind.strip_prefix('"')?;
+        if attributes.iter().any(|&(other, _)| other == name) {
+            return None;
+        }
+        attributes.push((name, Cow::Borrowed(value)));
+    }
+}
+
+/// The end tag that `text` begins with, and the text behind it.
+pub(super) fn end_tag(text: &str) -> Option<(&str, &str)> {
+    let (name, behind) = name(text.strip_prefix("</")?)?;
+    Some((name, behind.strip_prefix('>')?))
+}
+
+/// The text inside the `<dim>` element that `text` begins with, and the text behind the element.
+pub(super) fn dim(text: &str) -> Option<(&str, &str)> {
+    let inside = text.strip_prefix("<dim>")?;
+    let end = memchr::memchr2(b'<', b'&', inside.as_bytes())?;
+    let (dim, behind) = inside.split_at(end);
+    Some((dim, behind.strip_prefix("</dim>")?))
+}
+
+/// A name in ASCII, and what follows it.
+fn name(text: &str) -> Option<(&str, &str)> {
+    let is_part = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b':');
+    let end = text.as_bytes().iter().position(|b| !is_part(b))?;
+    let starts = text.as_bytes().first().is_some_and(|b| b.is_ascii_alphabetic() || *b == b'_');
+    starts.then(|| text.split_at(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Option<(&str, Vec<(&str, String)>, bool, &str)> {
+        let mut attributes = Vec::new();
+        let tag = start_tag(text, &mut attributes)?;
+        let attributes = attributes.into_iter().map(|(name, value)| (name, value.into_owned())).collect();
+        Some((tag.name, attributes, tag.empty, tag.behind))
+    }
+
+    #[test]
+    fn start_tags() {
+        let attributes = vec![("id", "7".to_string()), ("type", "é >".to_string())];
+        assert_eq!(read("<port id=\"7\"\n type=\"é >\" >\n"), Some(("port", attributes, false, "\n")));
+        assert_eq!(read("<a/><b>"), Some(("a", vec![], true, "<b>")));
+        assert_eq!(read("<a></a>"), Some(("a", vec![], false, "</a>")));
+    }
+
+    #[test]
+    fn anything_else_is_left_to_the_reader() {
+        for text in [
+            "",
+            "<",
+            "<a",
+            "< a>",
+            "text<a>",
+            "<!-- -->",
+            "<?pi?>",
+            "<a b>",
+            "<a b=>",
+            "<a b='1'>",
+            "<a b=\"1>",
+            "<a b=\"&lt;\">",
+            "<a b=\"<\">",
+            "<a b=\"1\"c=\"2\">",
+            "<a b=\"1\" b=\"2\">",
+            "<a b = \"1\">",
+            "<a /",
+            "<a / >",
+            "<é>",
+        ] {
+            assert_eq!(read(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn end_tags_and_dims() {
+        assert_eq!(end_tag("</a>b"), Some(("a", "b")));
+        assert_eq!(end_tag("</a >b"), None);
+        assert_eq!(dim("<dim>-1</dim>\n"), Some(("-1", "\n")));
+        assert_eq!(dim("<dim>1<!-- --></dim>"), None);
+        assert_eq!(dim("<dim>&#49;</dim>"), None);
+    }
+}

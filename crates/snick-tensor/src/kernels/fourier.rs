@@ -1,0 +1,87 @@
+//! The discrete Fourier transform of complex data, along any axes.
+
+use rustfft::num_complex::Complex;
+use rustfft::{FftDirection, FftNum, FftPlanner};
+
+use crate::kernels::dispatch::{widen, with_real};
+use crate::kernels::rows::Rows;
+use crate::{Element, Tensor, TensorError};
+
+const NAME: &str = "Fourier transform";
+
+/// `data` `[.., 2]` of real and imaginary parts, transformed along each of `axes`, none of them the last. The inverse
+/// divides by the size of each.
+///
+/// # Errors
+/// [`TensorError::Argument`] if the last axis has not two parts or is to be transformed,
+/// [`TensorError::AxisOutOfRange`], [`TensorError::UnsupportedType`] for anything but reals.
+pub fn fourier(data: &Tensor, axes: &[usize], inverse: bool) -> Result<Tensor, TensorError> {
+    let parts = data.rank().checked_sub(1).filter(|&last| data.dims().get(last) == Some(&2));
+    let Some(parts) = parts.filter(|parts| !axes.contains(parts)) else {
+        return Err(TensorError::argument(NAME, "the last axis must hold two parts, and stay"));
+    };
+    let [mut wide] = widen([data])?;
+    for &axis in axes {
+        wide = with_real!(NAME, wide.element_type(), T => along::<T>(&wide, axis, parts, inverse))?;
+    }
+    wide.cast(data.element_type())
+}
+
+/// The transform along one axis; `parts` is the last axis.
+fn along<T: FftNum + Element>(
+    data: &Tensor,
+    axis: usize,
+    parts: usize,
+    inverse: bool,
+) -> Result<Tensor, TensorError> {
+    data.layout().check_axis(axis)?;
+    if data.is_empty() {
+        return Ok(data.clone());
+    }
+    let rows = Rows::new(data, &[axis, parts])?;
+    let numbers = rows.tensor.units::<T>();
+    let mut signals: Vec<Complex<T>> =
+        numbers.chunks_exact(2).map(|pair| Complex::new(pair[0], pair[1])).collect();
+    let size = data.dims()[axis];
+    let direction = if inverse { FftDirection::Inverse } else { FftDirection::Forward };
+    FftPlanner::new().plan_fft(size, direction).process(&mut signals);
+    let divisor = T::from_usize(size).filter(|_| inverse).unwrap_or_else(T::one);
+    let numbers = signals.iter().flat_map(|z| [z.re / divisor, z.im / divisor]).collect();
+    rows.restore(&Tensor::from_vec(rows.tensor.dims(), numbers)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_and_back() {
+        let values: Vec<f32> = (0..2 * 3 * 5 * 2).map(|i| (i * 7 % 11) as f32).collect();
+        let data = Tensor::from_vec(&[2, 3, 5, 2], values.clone()).unwrap();
+        let spectrum = fourier(&data, &[2, 0], false).unwrap();
+        // The element of no frequency is the sum along both axes.
+        let sum: f32 =
+            (0..2).flat_map(|i| (0..5).map(move |j| (i, j))).map(|(i, j)| values[(i * 15 + j) * 2]).sum();
+        assert!((spectrum.to_f32_vec().unwrap()[0] - sum).abs() < 1e-4);
+        let back = fourier(&spectrum, &[0, 2], true).unwrap().to_f32_vec().unwrap();
+        assert!(back.iter().zip(&values).all(|(a, b)| (a - b).abs() < 1e-4));
+    }
+
+    #[test]
+    fn a_wave_is_one_frequency() {
+        let wave = Tensor::from_vec(&[4, 2], vec![1f64, 0., 0., 1., -1., 0., 0., -1.]).unwrap();
+        let spectrum = fourier(&wave, &[0], false).unwrap().to_f64_vec().unwrap();
+        let expected = [0., 0., 4., 0., 0., 0., 0., 0.];
+        assert!(spectrum.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12));
+    }
+
+    #[test]
+    fn what_is_not_complex_is_refused() {
+        let data = Tensor::from_vec(&[2, 3], vec![0f32; 6]).unwrap();
+        assert!(fourier(&data, &[0], false).is_err());
+        let complex = data.reshape(&[3, 2]).unwrap();
+        assert!(fourier(&complex, &[1], false).is_err());
+        assert!(fourier(&complex, &[2], false).is_err());
+        assert!(fourier(&complex, &[0], false).is_ok());
+    }
+}
