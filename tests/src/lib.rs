@@ -3,6 +3,7 @@
 //! Inputs are files in `cases/<stage>/` and the models in `models/`; outputs are snapshots. A new case is a new file.
 #![cfg(test)]
 
+mod canonical_table;
 mod corpus;
 mod coverage;
 mod expect;
