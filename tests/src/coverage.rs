@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use snick::{Dims, draw_inputs};
+use snick_emit::openvino::SliceAs;
 use snick_ir::{Attrs, Dialect, Graph, Node, NodeId, Op, OpError, RawNode, Value, Version};
 use snick_run::{Options, Session};
 
@@ -74,7 +75,7 @@ struct Done {
 type Emit = fn(&Graph) -> bool;
 
 const TARGETS: [(&str, Emit); 2] = [
-    ("openvino", |graph| snick_emit::openvino::openvino(graph, Default::default()).is_ok()),
+    ("openvino", |graph| snick_emit::openvino::openvino(graph, SliceAs::default()).is_ok()),
     ("onnx", |graph| snick_emit::onnx::onnx(graph).is_ok()),
 ];
 

@@ -130,7 +130,56 @@ fn gradients_are_adjoint() {
     let sums: Vec<f64> = outputs[..2].iter().flat_map(|output| output.to_f64_vec().unwrap()).collect();
     assert_eq!(sums[0], sums[1]);
     assert!(sums[0] > 0.0);
-    assert_eq!(outputs.len(), 4);
+    assert_eq!(outputs.len(), 5);
+}
+
+/// The same for all windows, as they move, with what is padded, cut off or set apart: outputs come in pairs.
+#[test]
+fn windows_take_back_what_they_give() {
+    let outputs = run("ngraph/adjoint.json");
+    let sums: Vec<f64> = outputs.iter().flat_map(|output| output.to_f64_vec().unwrap()).collect();
+    assert_eq!(sums.len(), 14);
+    for pair in sums.chunks(2) {
+        assert!(pair[0] > 0.0 && (pair[0] - pair[1]).abs() <= 1e-12 * pair[0], "{sums:?}");
+    }
+}
+
+/// Normalised data has the mean beta and the deviation gamma, and gradients are what small steps show: here of the sum
+/// of the normalised data, each element as often as the square of its number.
+#[test]
+fn batches_are_normalised() {
+    let outputs = run("ngraph/batch_norm.json");
+    let outputs: Vec<Vec<f64>> = outputs.iter().map(|output| output.to_f64_vec().unwrap()).collect();
+    let [value, mean, variance, by_data, by_gamma, by_beta] = outputs.as_slice() else {
+        panic!("{outputs:?}")
+    };
+    let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-9, "{a} {b}");
+    for channel in 0..2 {
+        let places = || (0..12).map(|at| at / 4 * 8 + channel * 4 + at % 4);
+        let mean_of = |of: &dyn Fn(usize) -> f64| places().map(of).sum::<f64>() / 12.0;
+        // Parameters count up from 0.
+        let data = |at: usize| at as f64;
+        let centre = mean_of(&data);
+        let spread = mean_of(&|at| (data(at) - centre).powi(2));
+        close(mean[channel], centre);
+        close(variance[channel], spread);
+        let (gamma, beta) = (channel as f64, channel as f64);
+        let normal = |at: usize| (data(at) - centre) / spread.sqrt();
+        places().for_each(|at| close(value[at], normal(at) * gamma + beta));
+        let delta = |at: usize| data(at) * data(at);
+        close(by_beta[channel], mean_of(&delta) * 12.0);
+        close(by_gamma[channel], mean_of(&|at| delta(at) * normal(at)) * 12.0);
+        for at in places() {
+            let loss = |step: f64| {
+                let data = |other: usize| data(other) + if other == at { step } else { 0.0 };
+                let centre = mean_of(&data);
+                let spread = mean_of(&|at| (data(at) - centre).powi(2));
+                mean_of(&|at| delta(at) * gamma * (data(at) - centre) / spread.sqrt()) * 12.0
+            };
+            let slope = (loss(1e-4) - loss(-1e-4)) / 2e-4;
+            assert!((by_data[at] - slope).abs() < 1e-5, "{} {slope}", by_data[at]);
+        }
+    }
 }
 
 /// A description of all slices of a canonical model reads back, computes, and is written the same.

@@ -133,6 +133,13 @@ impl<'a> Infer<'a> {
     pub fn mul(&mut self, a: &SymExpr, b: &SymExpr) -> SymExpr {
         let expr = self.symbols.mul(a, b);
         let interval = self.interval(a).mul(self.interval(b));
+        if let Some(expr) = &expr
+            && a.as_const().is_none()
+            && b.as_const().is_none()
+        {
+            // Multiplied out, a sum may have lost what its factors say.
+            self.symbols.refine(expr, interval);
+        }
         self.or_unknown(expr, interval)
     }
 
@@ -141,6 +148,25 @@ impl<'a> Infer<'a> {
         let expr = self.symbols.floor_div(a, b);
         let interval = self.interval(a).floor_div(self.interval(b));
         self.or_unknown(expr, interval)
+    }
+
+    /// `a / b` where every run divides without rest, `b` being 1 or more: only quotients that are whole can occur.
+    /// `None` if none can.
+    pub fn divided(&mut self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
+        let (from, by) = (self.interval(a), self.interval(b));
+        if let (Some(a), Some(b)) = (a.as_const(), b.as_const())
+            && a.checked_rem(b) != Some(0)
+        {
+            return None;
+        }
+        let parts = Interval::new(from.ceil_div(by).lo(), from.floor_div(by).hi())?;
+        let quotient = self.floor_div(a, b);
+        match parts.is_exact() {
+            Some(part) => return Some(SymExpr::from(part)),
+            None if quotient.as_symbol().is_some() => {}
+            None => self.symbols.refine(&quotient, parts),
+        }
+        Some(quotient)
     }
 
     /// `ceil(a / b)`
@@ -365,5 +391,16 @@ mod tests {
         assert_eq!(cx.broadcast_dim(&length, &cut), Some(length.clone()));
         let both = cx.broadcast_dim(&length, &other);
         assert!(both.is_some() && both != Some(length) && both != Some(other));
+    }
+
+    #[test]
+    fn a_product_knows_what_its_factors_say() {
+        let mut symbols = Symbols::default();
+        let mut cx = Infer { inputs: &[], outs: &[], symbols: &mut symbols, node: 0, fresh: 0 };
+        let size = cx.unknown(Interval::new(6, 10).unwrap());
+        let twice = cx.mul(&size, &2.into());
+        let odd = cx.sub(&twice, &1.into());
+        let product = cx.mul(&size, &odd);
+        assert_eq!(cx.interval(&product), Interval::new(66, 190).unwrap());
     }
 }

@@ -11,6 +11,7 @@ use snick_ir::{Attrs, Declared, Graph, Loc, Located, NodeId, Op, OpError, Output
 use snick_shape::ShapeSpec;
 use snick_tensor::{ElementType, Tensor};
 
+use super::function::Functions;
 use super::node::{Node, Source};
 use super::{constant, ops, value_type};
 use crate::json::Json;
@@ -20,26 +21,28 @@ use crate::{Read, ReadError};
 const MAX_OUTPUTS: usize = 1 << 16;
 
 /// The graph so far.
-pub(super) struct Builder {
+pub(super) struct Builder<'f> {
     graph: Graph,
+    functions: &'f Functions,
     errors: Vec<Located>,
     named: HashMap<String, Named>,
 }
 
 /// What a name stands for.
-#[derive(Copy, Clone)]
 enum Named {
     Layer(NodeId),
     /// One output of a node, taken out under a name of its own.
     Alias(Value),
+    /// The outputs of a node that several layers say, or the members of a tuple.
+    Several(SmallVec<[Value; 4]>),
 }
 
-impl Builder {
-    pub(super) fn new(name: String, source: &str, nodes: usize) -> Self {
+impl<'f> Builder<'f> {
+    pub(super) fn new(name: String, source: &str, nodes: usize, functions: &'f Functions) -> Self {
         let mut graph = Graph::new(name);
         graph.set_source(source);
         graph.reserve(nodes, 2 * nodes);
-        Self { graph, errors: Vec::new(), named: HashMap::with_capacity(nodes) }
+        Self { graph, functions, errors: Vec::new(), named: HashMap::with_capacity(nodes) }
     }
 
     pub(super) fn finish(self) -> Read {
@@ -54,32 +57,52 @@ impl Builder {
     /// Adds any node but a Result. What cannot be made an op of stays opaque, with the cause noted.
     pub(super) fn node(&mut self, node: &Node) -> Result<(), ReadError> {
         let inputs = node.inputs.iter().map(|source| self.value(source, None)).collect::<Result<_, _>>()?;
+        if node.op == "XLATuple" {
+            self.named.insert(node.name.clone(), Named::Several(inputs));
+            return Ok(());
+        }
         let declared = value_type::declared(&node.object)?;
-        let mut site = Site { builder: self, node, inputs, loc: node.object.json().loc() };
+        let loc = node.object.json().loc();
+        let mut site = Site { builder: self, node, inputs, further: SmallVec::new(), loc };
         let lowered = match node.op.as_str() {
             "Parameter" => site.parameter().map(Some).map(Ok)?,
             "Constant" => constant::tensor(node)?.and_then(|tensor| site.tensor(tensor)).map(Some),
             "GetOutputElement" => return self.alias(node, declared),
             _ => ops::lower(&mut site),
         };
-        let (value, wrong) = match lowered {
-            Ok(Some(value)) => (value, None),
-            Ok(None) => (site.opaque(declared.as_ref()), None),
-            Err(error) => (site.opaque(declared.as_ref()), Some(error)),
+        let further = std::mem::take(&mut site.further);
+        let (value, further, wrong) = match lowered {
+            Ok(Some(value)) => (value, further, None),
+            Ok(None) => (site.opaque(declared.as_ref()), SmallVec::new(), None),
+            Err(error) => (site.opaque(declared.as_ref()), SmallVec::new(), Some(error)),
         };
         let layer = self.graph.node_mut(value.node);
         layer.name = node.name.as_str().into();
-        if let (Some(declared), Some(out)) = (declared, layer.outs.first_mut()) {
+        if let (Some(declared), Some(out)) = (declared, layer.outs.get_mut(value.port as usize)) {
             out.declared = Some(declared);
         }
-        for (port, out) in layer.outs.iter_mut().enumerate() {
+        let outputs = layer.outs.len();
+        // Outputs of one layer are in its order, those of several are listed.
+        let plain = (0..outputs).map(|port| Value { node: value.node, port: port as u32 });
+        let outputs: SmallVec<[Value; 4]> = match further.is_empty() && value.port == 0 {
+            true => plain.collect(),
+            false => std::iter::once(value).chain(further.iter().copied()).collect(),
+        };
+        for (port, output) in outputs.iter().enumerate() {
             let names = node.tensor_names(port)?;
-            out.names = (!names.is_empty()).then(|| names.into());
+            if let Some(out) = self.graph.node_mut(output.node).outs.get_mut(output.port as usize) {
+                out.names = (!names.is_empty()).then(|| names.into());
+            }
         }
         // What does not infer is told by inference, which comes after.
         let _ = self.graph.infer_node(value.node);
         self.errors.extend(wrong.map(|error| self.graph.located(value.node, error)));
-        self.named.insert(node.name.clone(), Named::Layer(value.node));
+        let named = if further.is_empty() && value.port == 0 {
+            Named::Layer(value.node)
+        } else {
+            Named::Several(std::iter::once(value).chain(further).collect())
+        };
+        self.named.insert(node.name.clone(), named);
         Ok(())
     }
 
@@ -110,7 +133,16 @@ impl Builder {
     }
 
     /// Makes a Result of a node that the function returns as it is.
+    /// Of a tuple, of each member.
     pub(super) fn return_value(&mut self, name: &str, place: Json) -> Result<(), ReadError> {
+        if let Some(Named::Several(values)) = self.named.get(name)
+            && values.len() != 1
+        {
+            for (index, value) in values.clone().into_iter().enumerate() {
+                self.add_result(&format!("{name}/Result.{index}"), value, place.loc());
+            }
+            return Ok(());
+        }
         let source = Source { name: name.to_string(), index: None, json: place };
         let value = self.value(&source, None)?;
         self.add_result(&format!("{name}/Result"), value, place.loc());
@@ -126,15 +158,19 @@ impl Builder {
 
     /// The value that an input names; `index` where it does not say which output.
     fn value(&mut self, source: &Source, index: Option<i64>) -> Result<Value, ReadError> {
-        let Some(&named) = self.named.get(&source.name) else {
+        let Some(named) = self.named.get(&source.name) else {
             return Err(source.json.error(format!("there is no node `{}` before this one", source.name)));
-        };
-        let node = match named {
-            Named::Alias(value) => return Ok(value),
-            Named::Layer(node) => node,
         };
         let index = source.index.or(index).unwrap_or(0);
         let wrong = || source.json.error(format!("node `{}` has no output {index}", source.name));
+        let node = match named {
+            Named::Alias(value) => return Ok(*value),
+            Named::Several(values) => {
+                let value = usize::try_from(index).ok().and_then(|index| values.get(index));
+                return value.copied().ok_or_else(wrong);
+            }
+            Named::Layer(node) => *node,
+        };
         let port = usize::try_from(index).ok().filter(|&port| port < MAX_OUTPUTS).ok_or_else(wrong)?;
         let layer = self.graph.node_mut(node);
         if port >= layer.outs.len() {
@@ -149,16 +185,23 @@ impl Builder {
 }
 
 /// Where one node becomes one layer or several.
-pub(super) struct Site<'b, 'd> {
-    builder: &'b mut Builder,
+pub(super) struct Site<'b, 'f, 'd> {
+    builder: &'b mut Builder<'f>,
     /// The node.
     pub(super) node: &'b Node<'d>,
     /// The values at its inputs.
     pub(super) inputs: SmallVec<[Value; 4]>,
+    /// The values at its outputs behind the first, where several layers say them.
+    pub(super) further: SmallVec<[Value; 4]>,
     loc: Loc,
 }
 
-impl Site<'_, '_> {
+impl Site<'_, '_, '_> {
+    /// The other functions of the file.
+    pub(super) fn functions(&self) -> &Functions {
+        self.builder.functions
+    }
+
     /// The value at input `port`.
     pub(super) fn input(&self, port: usize) -> Result<Value, OpError> {
         self.inputs.get(port).copied().ok_or(OpError::NotConnected { port })
@@ -172,8 +215,20 @@ impl Site<'_, '_> {
         attrs: Attrs,
         inputs: &[Value],
     ) -> Result<Value, OpError> {
+        self.add_many(op_type, opset, attrs, inputs, 1)
+    }
+
+    /// Adds a layer of an op of OpenVINO with several outputs, and gives the first.
+    pub(super) fn add_many(
+        &mut self,
+        op_type: &str,
+        opset: u8,
+        attrs: Attrs,
+        inputs: &[Value],
+        outputs: usize,
+    ) -> Result<Value, OpError> {
         let version = Version::Opset(opset);
-        let op = Op::parse(&mut RawNode::openvino(op_type, version.clone(), attrs, 1))?;
+        let op = Op::parse(&mut RawNode::openvino(op_type, version.clone(), attrs, outputs))?;
         if op.is_opaque() {
             return Err(OpError::unsupported(format!("operation type `{op_type}`")));
         }
@@ -215,6 +270,11 @@ impl Site<'_, '_> {
         Some(dims.iter().map(|dim| dim.as_const()).collect())
     }
 
+    /// The integers that a value is known to hold.
+    pub(super) fn known(&self, value: Value) -> Option<SmallVec<[i64; 4]>> {
+        self.builder.graph.fact(value)?.ints()
+    }
+
     /// What is inferred of a value's element type.
     pub(super) fn element_type(&self, value: Value) -> ElementType {
         self.builder.graph.fact(value).map_or(ElementType::Dynamic, |fact| fact.element_type)
@@ -248,7 +308,7 @@ impl Site<'_, '_> {
 
     /// What the attributes of gradients say of their output.
     fn told(&self) -> Option<Declared> {
-        let names = ["data_batch_shape", "filters_shape", "forward_arg_shape"];
+        let names = ["data_batch_shape", "filters_shape", "forward_arg_shape", "output_shape"];
         let sizes = names.into_iter().find_map(|name| self.node.attrs.sizes(name).ok().flatten())?;
         let dims = sizes.iter().map(|&size| i64::try_from(size).ok()).collect::<Option<_>>()?;
         Some(Declared { element_type: self.element_type(*self.inputs.first()?), dims: Some(dims) })

@@ -2,13 +2,18 @@
 //!
 //! `node.rs` reads what every node says, in all forms the format has had; `value_type.rs` its types and shapes,
 //! `constant.rs` its values; `build.rs` makes the graph; `ops.rs` says which op a node becomes, and the files beside
-//! it how, where that takes more than a table row. An op that is not known stays an opaque layer.
+//! it how, where that takes more than a table row; `function.rs` knows what the other functions compute. An op that is not known stays an opaque layer.
 
 mod build;
 mod constant;
 mod dot;
+mod dynamic;
+mod function;
+mod gradient;
 mod node;
+mod normalize;
 mod ops;
+mod reduce_window;
 mod slice;
 mod value_type;
 mod window;
@@ -16,6 +21,7 @@ mod window;
 use std::collections::HashMap;
 
 use self::build::Builder;
+use self::function::Functions;
 use self::node::{Node, list};
 use crate::json::Json;
 use crate::{Read, ReadError};
@@ -35,7 +41,9 @@ pub(crate) fn read(root: Json, source: &str) -> Result<Read, ReadError> {
             return Err(node.object.json().error(format!("node `{}` comes twice", node.name)));
         }
     }
-    let mut builder = Builder::new(name, source, nodes.len());
+    let others = functions.get(..functions.len() - 1).unwrap_or_default();
+    let functions = Functions::read(others)?;
+    let mut builder = Builder::new(name, source, nodes.len(), &functions);
     // The order of parameters and results is the function's, not that of its nodes.
     for parameter in list(&function, "parameters")? {
         let name = parameter.text()?;

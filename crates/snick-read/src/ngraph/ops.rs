@@ -1,10 +1,11 @@
 //! Which op a node becomes: a row for each that has a counterpart of the same meaning, a function for the others.
 
+use snick_ir::ops::movement::identity::Identity;
 use snick_ir::{Attrs, OpError, Value};
-use snick_tensor::Tensor;
+use snick_tensor::{ElementType, Tensor};
 
 use super::build::Site;
-use super::{dot, slice, value_type, window};
+use super::{dot, dynamic, gradient, normalize, reduce_window, slice, value_type, window};
 
 /// A node of nGraph that one layer says, and its name in OpenVINO with the operation set.
 struct Row(&'static str, &'static str, u8);
@@ -29,6 +30,7 @@ const UNARY: &[Row] = &[
     Row("Negative", "Negative", 1),
     Row("Not", "LogicalNot", 1),
     Row("Relu", "Relu", 1),
+    Row("Round", "Round", 5),
     Row("Sigmoid", "Sigmoid", 1),
     Row("Sign", "Sign", 1),
     Row("Sin", "Sin", 1),
@@ -77,6 +79,64 @@ const REDUCTIONS: &[Row] = &[
     Row("Sum", "ReduceSum", 1),
 ];
 
+/// A node that one layer with the same inputs says, the names of its attributes there and here, and what is always
+/// so.
+struct Same {
+    op: &'static str,
+    row: (&'static str, u8),
+    attrs: &'static [(&'static str, &'static str)],
+    fixed: &'static [(&'static str, &'static str)],
+}
+
+const fn same(op: &'static str, name: &'static str, opset: u8) -> Same {
+    Same { op, row: (name, opset), attrs: &[], fixed: &[] }
+}
+
+/// First versions of ops that have kept their inputs.
+const SAME: &[Same] = &[
+    same("BatchMatMul", "MatMul", 1),
+    Same {
+        attrs: &[("transpose_a", "transpose_0"), ("transpose_b", "transpose_1")],
+        ..same("BatchMatMulTranspose", "MatMul", 1)
+    },
+    Same { attrs: &[("min", "min"), ("max", "max")], ..same("Clamp", "Clamp", 1) },
+    Same { attrs: &[("exclusive", "exclusive"), ("reverse", "reverse")], ..same("CumSum", "CumSum", 3) },
+    Same { attrs: &[("special_zero", "zero_flag")], ..same("DynReshape", "Reshape", 1) },
+    Same { attrs: &[("alpha", "alpha")], ..same("Elu", "Elu", 1) },
+    Same {
+        attrs: &[("levels", "levels")],
+        fixed: &[("auto_broadcast", "numpy")],
+        ..same("FakeQuantize", "FakeQuantize", 1)
+    },
+    same("GatherND", "GatherND", 5),
+    same("Gelu", "Gelu", 2),
+    Same { attrs: &[("bias", "bias")], ..same("GRN", "GRN", 1) },
+    same("HardSigmoid", "HardSigmoid", 1),
+    Same {
+        attrs: &[("alpha", "alpha"), ("beta", "beta"), ("bias", "bias"), ("size", "nsize")],
+        ..same("LRN", "LRN", 1)
+    },
+    Same {
+        attrs: &[("transpose_a", "transpose_a"), ("transpose_b", "transpose_b")],
+        ..same("MatMul", "MatMul", 1)
+    },
+    same("PRelu", "PRelu", 1),
+    same("Range", "Range", 1),
+    Same {
+        attrs: &[("batch_axis", "batch_axis"), ("seq_axis", "sequence_axis")],
+        ..same("ReverseSequence", "ReverseSequence", 1)
+    },
+    same("ScatterND", "ScatterNDUpdate", 3),
+    Same { fixed: &[("reduction", "sum")], ..same("ScatterNDAdd", "ScatterNDUpdate", 15) },
+    same("Selu", "Selu", 1),
+    same("ShapeOf", "ShapeOf", 1),
+    Same { attrs: &[("axis", "axis"), ("group", "group")], ..same("ShuffleChannels", "ShuffleChannels", 1) },
+    same("Squeeze", "Squeeze", 1),
+    same("Tile", "Tile", 1),
+    same("Transpose", "Transpose", 1),
+    same("Unsqueeze", "Unsqueeze", 1),
+];
+
 /// The layers of a node; `None` for an op that is not known.
 pub(super) fn lower(site: &mut Site) -> Result<Option<Value>, OpError> {
     let (op, version) = (site.node.op.as_str(), site.node.version);
@@ -92,24 +152,52 @@ pub(super) fn lower(site: &mut Site) -> Result<Option<Value>, OpError> {
     {
         return reduction(site, row).map(Some);
     }
+    if version == 0
+        && let Some(row) = SAME.iter().find(|row| row.op == op)
+    {
+        return with_same_inputs(site, row).map(Some);
+    }
     let lowered = match (op, version) {
-        ("BatchNormInference", 0) => batch_norm(site),
+        ("ArgMax", 0) => dynamic::arg(site, "max"),
+        ("ArgMin", 0) => dynamic::arg(site, "min"),
+        ("AvgPoolBackprop", 0) => gradient::avg_pool(site),
+        // Once one op for both: it is given the mean and the variance, or finds them.
+        ("BatchNorm", 0) if site.inputs.len() == 3 => normalize::batch_norm_training(site),
+        ("BatchNorm" | "BatchNormInference", 0) => normalize::batch_norm(site),
+        ("BatchNormTraining", 0) => normalize::batch_norm_training(site),
+        ("BatchNormTrainingBackprop", 0) => normalize::batch_norm_training_backprop(site),
         ("Broadcast", 0) => broadcast(site),
         ("Concat", 0) => concat(site),
         ("Convert", 0) => convert(site),
         ("Convolution", 0) => window::convolution(site),
-        ("ConvolutionBackpropData", 0) => window::convolution_backprop_data(site),
+        ("ConvolutionBackpropData", 0) => gradient::convolution_data(site),
+        ("ConvolutionBackpropFilters", 0) => gradient::convolution_filters(site),
+        ("Dequantize", 0) => normalize::dequantize(site),
+        ("DynBroadcast", 0) => dynamic::broadcast(site),
+        ("DynSlice", 0) => dynamic::slice(site),
+        ("Gather", 0) => dynamic::gather(site),
+        ("GroupConvolution", 0) => window::group_convolution(site),
         ("AvgPool", 0) => window::avg_pool(site),
         ("Dot", 0) => dot::dot(site),
         ("MaxPool", 0) => window::max_pool(site),
+        ("MaxPoolBackprop", 0) => gradient::max_pool(site),
         ("OneHot", 0) => one_hot(site),
         ("Pad", 0) => pad(site),
+        ("Quantize", 0) => normalize::quantize(site),
+        ("Reduce", 0) => reduce_window::reduce(site),
+        ("ReduceWindow", 0) => reduce_window::reduce_window(site),
         ("ReluBackprop", 0) => relu_backprop(site),
         ("ReplaceSlice", 0) => slice::replace_slice(site),
         ("Reshape", 0) => reshape(site),
         ("Reverse", 0) => reverse(site),
+        ("ScatterAdd", 0) => dynamic::scatter_add(site),
+        ("SelectAndScatter", 0) => reduce_window::select_and_scatter(site),
+        ("SigmoidBackprop", 0) => sigmoid_backprop(site),
         ("Slice", 0) => slice::slice(site),
         ("Softmax", 0) => softmax(site),
+        ("Split", 0) => dynamic::split(site),
+        ("StopGradient", 0) => Ok(site.input(0).map(|data| site.add_op(Identity, &[data]))?),
+        ("TopK", 0) => dynamic::top_k(site),
         (_, 1..) if site.node.attrs_are_visited() => return same_as_openvino(site, version),
         _ => return Ok(None),
     };
@@ -119,6 +207,14 @@ pub(super) fn lower(site: &mut Site) -> Result<Option<Value>, OpError> {
 /// The inputs, as many as there are; the op itself refuses too few.
 fn all_inputs(site: &Site) -> Vec<Value> {
     site.inputs.to_vec()
+}
+
+fn with_same_inputs(site: &mut Site, same: &Same) -> Result<Value, OpError> {
+    let given = same.attrs.iter().filter_map(|&(there, here)| Some((there, site.node.attrs.get(here)?)));
+    let attrs = given.fold(Attrs::new(), |attrs, (name, value)| attrs.with(name, value.clone()));
+    let attrs = same.fixed.iter().fold(attrs, |attrs, &(name, value)| attrs.with(name, value));
+    let inputs = all_inputs(site);
+    site.add(same.row.0, same.row.1, attrs, &inputs)
 }
 
 fn unary(site: &mut Site, row: &Row) -> Result<Value, OpError> {
@@ -212,23 +308,19 @@ fn concat(site: &mut Site) -> Result<Value, OpError> {
 }
 
 fn convert(site: &mut Site) -> Result<Value, OpError> {
-    let target = site.node.object.get("target_type");
-    let target = target.ok_or(OpError::MissingAttribute { name: "target_type" })?;
-    let element_type = value_type::element_type(target).map_err(|_| OpError::BadAttribute {
-        name: "target_type",
-        value: target.raw().into(),
-        expected: "an element type".into(),
-    })?;
+    let element_type = element_type(site, "target_type")?;
     let data = site.input(0)?;
     site.add("Convert", 1, Attrs::new().with("destination_type", element_type), &[data])
 }
 
-fn batch_norm(site: &mut Site) -> Result<Value, OpError> {
-    let epsilon = site.node.attrs.float("eps")?.or(site.node.attrs.float("epsilon")?);
-    let epsilon = epsilon.ok_or(OpError::MissingAttribute { name: "eps" })?;
-    let inputs = all_inputs(site);
-    // The first definition has the order of inputs that nGraph has: gamma, beta, data, mean, variance.
-    site.add("BatchNormInference", 1, Attrs::new().with("epsilon", epsilon), &inputs)
+/// The element type that a field of the node names.
+pub(super) fn element_type(site: &Site, name: &'static str) -> Result<ElementType, OpError> {
+    let json = site.node.object.get(name).ok_or(OpError::MissingAttribute { name })?;
+    value_type::element_type(json).map_err(|_| OpError::BadAttribute {
+        name,
+        value: json.raw().into(),
+        expected: "an element type".into(),
+    })
 }
 
 fn one_hot(site: &mut Site) -> Result<Value, OpError> {
@@ -270,13 +362,39 @@ fn reverse(site: &mut Site) -> Result<Value, OpError> {
     site.add("Reverse", 1, Attrs::new().with("mode", "index"), &[data, axes])
 }
 
+/// Over several axes at once, too: exponentials of what is below the greatest, by their sum.
 fn softmax(site: &mut Site) -> Result<Value, OpError> {
-    let axes = sizes(site, "softmax_axes")?;
-    let [axis] = axes.as_slice() else {
-        return Err(OpError::unsupported(format!("a Softmax over {} axes at once", axes.len())));
-    };
     let data = site.input(0)?;
-    site.add("Softmax", 1, Attrs::new().with("axis", *axis), &[data])
+    let axes = match (site.node.attrs.sizes("softmax_axes")?, site.inputs.get(1)) {
+        (Some(axes), _) => as_ints(&axes),
+        (None, Some(&input)) => {
+            let known = site.known(input).map(|axes| axes.to_vec());
+            known.ok_or_else(|| OpError::unsupported("a Softmax over axes that are not known"))?
+        }
+        (None, None) => return Err(OpError::MissingAttribute { name: "softmax_axes" }),
+    };
+    if let [axis] = axes.as_slice() {
+        return site.add("Softmax", 1, Attrs::new().with("axis", *axis), &[data]);
+    }
+    let axes = site.ints(&axes)?;
+    let kept = || Attrs::new().with("keep_dims", true);
+    let numpy = || Attrs::new().with("auto_broadcast", "numpy");
+    let greatest = site.add("ReduceMax", 1, kept(), &[data, axes])?;
+    let below = site.add("Subtract", 1, numpy(), &[data, greatest])?;
+    let exp = site.add("Exp", 1, Attrs::new(), &[below])?;
+    let sum = site.add("ReduceSum", 1, kept(), &[exp, axes])?;
+    site.add("Divide", 1, numpy(), &[exp, sum])
+}
+
+/// The derivative at the argument, s * (1 - s), times the gradient.
+fn sigmoid_backprop(site: &mut Site) -> Result<Value, OpError> {
+    let (argument, delta) = (site.input(0)?, site.input(1)?);
+    let one = gradient::number(site, 1.0, argument)?;
+    let numpy = || Attrs::new().with("auto_broadcast", "numpy");
+    let sigmoid = site.add("Sigmoid", 1, Attrs::new(), &[argument])?;
+    let rest = site.add("Subtract", 1, numpy(), &[one, sigmoid])?;
+    let slope = site.add("Multiply", 1, numpy(), &[sigmoid, rest])?;
+    site.add("Multiply", 1, numpy(), &[slope, delta])
 }
 
 /// The gradient passes where the argument is positive.
@@ -297,6 +415,11 @@ fn same_as_openvino(site: &mut Site, version: i64) -> Result<Option<Value>, OpEr
         Err(OpError::Unsupported { .. }) => Ok(None),
         added => added.map(Some),
     }
+}
+
+/// A choice: by name or by number.
+pub(super) fn word(site: &Site, name: &str) -> Option<String> {
+    Some(site.node.object.get(name)?.raw().trim_matches('"').to_string())
 }
 
 /// A list of sizes or axes that must be there.

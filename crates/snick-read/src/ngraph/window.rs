@@ -4,17 +4,22 @@ use smallvec::SmallVec;
 use snick_ir::{AttrValue, Attrs, OpError, Value};
 
 use super::build::Site;
-use super::ops::sizes;
+use super::gradient;
 
 type Numbers = SmallVec<[i64; 4]>;
 
 /// Numbers that must be there.
-fn numbers(site: &Site, name: &'static str) -> Result<Numbers, OpError> {
+pub(super) fn numbers(site: &Site, name: &'static str) -> Result<Numbers, OpError> {
     site.node.attrs.ints(name)?.ok_or(OpError::MissingAttribute { name })
 }
 
 /// Numbers that older files leave out: `default` for each.
-fn numbers_or(site: &Site, name: &'static str, count: usize, default: i64) -> Result<Numbers, OpError> {
+pub(super) fn numbers_or(
+    site: &Site,
+    name: &'static str,
+    count: usize,
+    default: i64,
+) -> Result<Numbers, OpError> {
     let numbers = site.node.attrs.ints(name)?.filter(|numbers| !numbers.is_empty());
     Ok(numbers.unwrap_or_else(|| SmallVec::from_elem(default, count)))
 }
@@ -27,66 +32,84 @@ fn expect_explicit_padding(site: &Site) -> Result<(), OpError> {
     }
 }
 
-/// Data with holes between its elements is not known.
-fn expect_no_dilated_data(site: &Site, name: &'static str) -> Result<(), OpError> {
-    let old = site.node.attrs.ints("image_dilation_strides")?;
-    let dilations = site.node.attrs.ints(name)?.or(old).unwrap_or_default();
-    match dilations.iter().find(|&&dilation| dilation != 1) {
-        None => Ok(()),
-        Some(dilation) => Err(OpError::unsupported(format!("data dilation by {dilation}"))),
+/// Data with `holes[axis] - 1` zeros between the elements of each spatial axis.
+pub(super) fn dilated(site: &mut Site, data: Value, holes: &[i64]) -> Result<Value, OpError> {
+    if holes.iter().all(|&hole| hole == 1) {
+        return Ok(data);
     }
+    let dims = gradient::known_sizes(site, data)?;
+    if dims.len() != holes.len() + 2 || holes.iter().any(|&hole| hole < 1) {
+        let expected = format!("1 or more for each of {} axes", dims.len().saturating_sub(2));
+        return Err(OpError::mismatch("the data dilation", format!("{holes:?}"), expected));
+    }
+    // Each element gets an axis of its own, is padded there, and what is behind the last one falls off.
+    let (batch, spatial) = dims.split_at(2);
+    let axes = || spatial.iter().zip(holes);
+    let apart: Vec<i64> = batch.iter().copied().chain(axes().flat_map(|(&dim, _)| [dim, 1])).collect();
+    let above: Vec<i64> = [0, 0].into_iter().chain(axes().flat_map(|(_, &hole)| [0, hole - 1])).collect();
+    let wide = axes().map(|(&dim, &hole)| dim.checked_mul(hole));
+    let wide = batch.iter().map(|&dim| Some(dim)).chain(wide).collect::<Option<Vec<i64>>>();
+    let wide =
+        wide.ok_or_else(|| OpError::unsupported("a dilated axis of more elements than 64 bits count"))?;
+    let behind: Vec<i64> =
+        [0, 0].into_iter().chain(axes().map(|(&dim, &hole)| if dim > 0 { 1 - hole } else { 0 })).collect();
+    let value = gradient::reshaped(site, data, &apart)?;
+    let value = gradient::padded(site, value, &vec![0; above.len()], &above)?;
+    let value = gradient::reshaped(site, value, &wide)?;
+    gradient::padded(site, value, &vec![0; behind.len()], &behind)
+}
+
+/// The data of a convolution as OpenVINO takes it, and the padding that is left to say: dilated, and padded where
+/// numbers are negative.
+fn prepared(site: &mut Site) -> Result<(Value, Numbers, Numbers), OpError> {
+    expect_explicit_padding(site)?;
+    let (below, above) = (numbers(site, "padding_below")?, numbers(site, "padding_above")?);
+    let old = site.node.attrs.ints("image_dilation_strides")?;
+    let holes = site.node.attrs.ints("data_dilation_strides")?.or(old).unwrap_or_default();
+    let data = site.input(0)?;
+    let data = dilated(site, data, &holes)?;
+    if below.iter().chain(&above).all(|&pad| pad >= 0) {
+        return Ok((data, below, above));
+    }
+    let whole = |pads: &Numbers| -> Vec<i64> { [0, 0].iter().chain(pads).copied().collect() };
+    let data = gradient::padded(site, data, &whole(&below), &whole(&above))?;
+    let none = |pads: Numbers| SmallVec::from_elem(0, pads.len());
+    Ok((data, none(below), none(above)))
+}
+
+fn convolution_attrs(site: &Site, below: Numbers, above: Numbers) -> Result<Attrs<'static>, OpError> {
+    Ok(Attrs::new()
+        .with("strides", AttrValue::Ints(numbers(site, "window_movement_strides")?))
+        .with("dilations", AttrValue::Ints(numbers(site, "window_dilation_strides")?))
+        .with("pads_begin", AttrValue::Ints(below))
+        .with("pads_end", AttrValue::Ints(above))
+        .with("auto_pad", "explicit"))
 }
 
 pub(super) fn convolution(site: &mut Site) -> Result<Value, OpError> {
-    expect_explicit_padding(site)?;
-    expect_no_dilated_data(site, "data_dilation_strides")?;
-    let attrs = Attrs::new()
-        .with("strides", AttrValue::Ints(numbers(site, "window_movement_strides")?))
-        .with("dilations", AttrValue::Ints(numbers(site, "window_dilation_strides")?))
-        .with("pads_begin", AttrValue::Ints(numbers(site, "padding_below")?))
-        .with("pads_end", AttrValue::Ints(numbers(site, "padding_above")?))
-        .with("auto_pad", "explicit");
-    let (data, filters) = (site.input(0)?, site.input(1)?);
+    let filters = site.input(1)?;
+    let (data, below, above) = prepared(site)?;
+    let attrs = convolution_attrs(site, below, above)?;
     site.add("Convolution", 1, attrs, &[data, filters])
 }
 
-/// The gradient of a convolution by its data: the attributes are those of the convolution, and the size of the data
-/// says how much of it no window reached.
-pub(super) fn convolution_backprop_data(site: &mut Site) -> Result<Value, OpError> {
-    expect_no_dilated_data(site, "data_dilation_strides_forward")?;
-    let shape = sizes(site, "data_batch_shape")?;
-    let strides = numbers(site, "window_movement_strides_forward")?;
-    let dilations = numbers(site, "window_dilation_strides_forward")?;
-    let below = numbers(site, "padding_below_forward")?;
-    let above = numbers(site, "padding_above_forward")?;
-    let (filters, delta) = (site.input(0)?, site.input(1)?);
-    let (Some(kernel), Some(windows)) = (site.sizes(filters), site.sizes(delta)) else {
-        return Err(OpError::unsupported("a ConvolutionBackpropData of inputs of unknown size"));
-    };
-    let spatial = shape.len().saturating_sub(2);
-    let lists = [strides.len(), dilations.len(), below.len(), above.len()];
-    if shape.len() != kernel.len() || shape.len() != windows.len() || lists != [spatial; 4] {
-        let got = format!("{lists:?} numbers for ranks {} and {}", kernel.len(), windows.len());
-        return Err(OpError::mismatch("the window", got, format!("{spatial} for rank {}", shape.len())));
+/// A convolution with the filters of all groups one behind the other.
+pub(super) fn group_convolution(site: &mut Site) -> Result<Value, OpError> {
+    let mut filters = site.input(1)?;
+    if let Some(groups) = site.node.attrs.int("groups")? {
+        let dims = gradient::known_sizes(site, filters)?;
+        let (Some((&outputs, rest)), 1..) = (dims.split_first(), groups) else {
+            return Err(OpError::out_of_range("groups", groups, "1 or more, of filters of rank 3 or more"));
+        };
+        if outputs % groups != 0 {
+            return Err(OpError::out_of_range("groups", groups, format!("a divisor of {outputs} filters")));
+        }
+        let apart: Vec<i64> = [groups, outputs / groups].iter().chain(rest).copied().collect();
+        filters = gradient::reshaped(site, filters, &apart)?;
     }
-    let unreached = |i: usize| {
-        let reach = windows[i + 2].checked_sub(1)?.checked_mul(strides[i])?;
-        let window = kernel[i + 2].checked_sub(1)?.checked_mul(dilations[i])?.checked_add(1)?;
-        let reached = reach.checked_add(window)?.checked_sub(below[i])?.checked_sub(above[i])?;
-        shape[i + 2].checked_sub(reached).filter(|&rest| rest >= 0)
-    };
-    let rest: Option<Numbers> = (0..spatial).map(unreached).collect();
-    let rest = rest.ok_or_else(|| {
-        OpError::mismatch("`data_batch_shape`", format!("{shape:?}"), "the data of such a convolution")
-    })?;
-    let attrs = Attrs::new()
-        .with("strides", AttrValue::Ints(strides))
-        .with("dilations", AttrValue::Ints(dilations))
-        .with("pads_begin", AttrValue::Ints(below))
-        .with("pads_end", AttrValue::Ints(above))
-        .with("output_padding", AttrValue::Ints(rest))
-        .with("auto_pad", "explicit");
-    site.add("ConvolutionBackpropData", 1, attrs, &[delta, filters])
+    let (data, below, above) = prepared(site)?;
+    let attrs = convolution_attrs(site, below, above)?;
+    site.add("GroupConvolution", 1, attrs, &[data, filters])
 }
 
 pub(super) fn max_pool(site: &mut Site) -> Result<Value, OpError> {

@@ -45,22 +45,13 @@ impl OpDef for ReorgYolo {
                 format!("{area} or more"),
             ));
         }
-        for dim in [height, width] {
-            if dim.as_const().is_some_and(|dim| dim % self.stride != 0) {
-                return Err(OpError::mismatch(
-                    "a size",
-                    cx.interval(dim),
-                    format!("a multiple of {}", self.stride),
-                ));
-            }
-        }
-        let stride = SymExpr::from(self.stride);
-        let dims: SmallVec<[SymExpr; 4]> = smallvec![
-            batch.clone(),
-            cx.mul(channels, &area.into()),
-            cx.floor_div(height, &stride),
-            cx.floor_div(width, &stride),
-        ];
+        let [height, width] = [height, width].map(|dim| {
+            let part = cx.divided(dim, &self.stride.into());
+            let expected = || format!("a multiple of {}", self.stride);
+            part.ok_or_else(|| OpError::mismatch("a size", cx.interval(dim), expected()))
+        });
+        let dims: SmallVec<[SymExpr; 4]> =
+            smallvec![batch.clone(), cx.mul(channels, &area.into()), height?, width?,];
         Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
     }
 

@@ -164,13 +164,9 @@ fn numbers(cx: &mut Infer, i: usize, rank: usize, least: i64) -> Result<Vec<SymE
 
 /// A dim that every run divides without rest; the divisor is 1 or more.
 fn divided(cx: &mut Infer, dim: &SymExpr, divisor: &SymExpr) -> Result<SymExpr, OpError> {
-    if let (Some(dim), Some(by)) = (dim.as_const(), divisor.as_const())
-        && dim % by.max(1) != 0
-    {
-        return Err(OpError::mismatch("a size", dim, format!("a multiple of {by}")));
-    }
-    let parts = cx.floor_div(dim, divisor);
-    Ok(cx.as_dim(&parts).unwrap_or(parts))
+    let parts = cx.divided(dim, divisor).and_then(|parts| cx.as_dim(&parts));
+    let by = cx.interval(divisor);
+    parts.ok_or_else(|| OpError::mismatch("a size", cx.interval(dim), format!("a multiple of {by}")))
 }
 
 #[cfg(test)]

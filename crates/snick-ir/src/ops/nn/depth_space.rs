@@ -4,7 +4,6 @@ use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::{Dims, Tensor};
 
-use super::window::at_least;
 use crate::attrs::missing;
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
@@ -139,11 +138,6 @@ impl DepthSpace {
 
 /// A dim that every run divides without rest.
 pub(in crate::ops) fn divided(cx: &mut Infer, dim: &SymExpr, divisor: i64) -> Result<SymExpr, OpError> {
-    let interval = cx.interval(dim);
-    let least = interval.ceil_div(divisor.into()).lo();
-    if least > interval.floor_div(divisor.into()).hi() {
-        return Err(OpError::mismatch("a size", interval, format!("a multiple of {divisor}")));
-    }
-    let part = cx.floor_div(dim, &divisor.into());
-    Ok(at_least(cx, &part, least))
+    let part = cx.divided(dim, &divisor.into());
+    part.ok_or_else(|| OpError::mismatch("a size", cx.interval(dim), format!("a multiple of {divisor}")))
 }

@@ -39,22 +39,11 @@ impl Split {
         let count = self.num_splits as i64;
         let sizes = cx.interval(dim);
         let indivisible = || OpError::mismatch("the axis to split", sizes, format!("a multiple of {count}"));
-        // Only sizes that divide can occur.
-        let least = sizes.lo().max(0).checked_add(count - 1).unwrap_or(i64::MAX) / count;
-        let most = if sizes.has_upper() { sizes.hi() / count } else { i64::MAX };
-        let parts = Interval::new(least, most).ok_or_else(indivisible)?;
-        if let Some(dim) = dim.as_const() {
-            return if dim % count == 0 { Ok(SymExpr::from(dim / count)) } else { Err(indivisible()) };
-        }
-        // Of an axis shorter than the parts only an empty one could be split: the runtime refuses it.
-        match parts.is_exact() {
-            Some(0) => return Err(indivisible()),
-            Some(part) => return Ok(SymExpr::from(part)),
-            None => {}
-        }
-        let part = cx.floor_div(dim, &SymExpr::from(count));
-        if part.as_symbol().is_none() {
-            cx.symbols().refine(&part, parts);
+        let part = cx.divided(dim, &SymExpr::from(count)).ok_or_else(indivisible)?;
+        // Of an axis shorter than the parts only an empty one could be split: the runtime refuses it, unless it is
+        // known to be empty.
+        if part.as_const() == Some(0) && dim.as_const() != Some(0) {
+            return Err(indivisible());
         }
         Ok(part)
     }

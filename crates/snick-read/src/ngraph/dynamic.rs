@@ -1,0 +1,144 @@
+//! Ops whose bounds, sizes or positions are inputs, and those that find positions.
+
+use snick_ir::{AttrValue, Attrs, OpError, Value};
+use snick_tensor::ElementType;
+
+use super::build::Site;
+use super::ops::{element_type, sizes, word};
+
+/// Axes that a mask may name: the list that OpenVINO writes has a number for each one before.
+const MAX_MASKED_AXIS: usize = 256;
+
+/// A strided slice by inputs; the sets of axes are masks.
+pub(super) fn slice(site: &mut Site) -> Result<Value, OpError> {
+    let masks = [
+        ("begin_mask", "lower_bounds_mask"),
+        ("end_mask", "upper_bounds_mask"),
+        ("new_axis_mask", "new_axis"),
+        ("shrink_axis_mask", "shrink_axis"),
+        ("ellipsis_mask", "ellipsis_mask"),
+    ];
+    let sets = masks.map(|(_, set)| site.node.attrs.sizes(set));
+    let mut count = 0;
+    for set in &sets {
+        let last = set.as_ref().ok().and_then(|set| set.as_ref()?.iter().max().copied());
+        count = count.max(last.map_or(0, |axis| axis.saturating_add(1)));
+    }
+    if count > MAX_MASKED_AXIS {
+        return Err(OpError::unsupported(format!("a mask for axis {}", count - 1)));
+    }
+    let mut attrs = Attrs::new();
+    for ((name, _), set) in masks.into_iter().zip(sets) {
+        let set = set?.unwrap_or_default();
+        let mask = (0..count).map(|axis| i64::from(set.contains(&axis))).collect();
+        attrs = attrs.with(name, AttrValue::Ints(mask));
+    }
+    let inputs = site.inputs.to_vec();
+    site.add("StridedSlice", 1, attrs, &inputs)
+}
+
+/// The third input lists the axes that are new; the others are those of the data.
+pub(super) fn broadcast(site: &mut Site) -> Result<Value, OpError> {
+    let (data, shape, axes) = (site.input(0)?, site.input(1)?, site.input(2)?);
+    let rank = site.sizes(shape).and_then(|sizes| sizes.first().copied());
+    let (Some(rank @ 0..), Some(axes)) = (rank, site.known(axes)) else {
+        return Err(OpError::unsupported("a DynBroadcast along axes that are not known"));
+    };
+    if rank > MAX_MASKED_AXIS as i64 {
+        return Err(OpError::out_of_range("the rank", rank, format!("at most {MAX_MASKED_AXIS}")));
+    }
+    let kept: Vec<i64> = (0..rank).filter(|axis| !axes.contains(axis)).collect();
+    let kept = site.ints(&kept)?;
+    site.add("Broadcast", 3, Attrs::new().with("mode", "explicit"), &[data, shape, kept])
+}
+
+pub(super) fn gather(site: &mut Site) -> Result<Value, OpError> {
+    let (data, indices) = (site.input(0)?, site.input(1)?);
+    let axis = site.node.attrs.int("axis")?.unwrap_or(0);
+    let axis = site.int(axis)?;
+    site.add("Gather", 1, Attrs::new(), &[data, indices, axis])
+}
+
+/// Updates are added at the indices of the first axis, as often as they come.
+pub(super) fn scatter_add(site: &mut Site) -> Result<Value, OpError> {
+    let (data, indices, updates) = (site.input(0)?, site.input(1)?, site.input(2)?);
+    let last = site.int(-1)?;
+    let indices = site.add("Unsqueeze", 1, Attrs::new(), &[indices, last])?;
+    let attrs = Attrs::new().with("reduction", "sum");
+    site.add("ScatterNDUpdate", 15, attrs, &[data, indices, updates])
+}
+
+/// The pieces of an axis, of the sizes listed: the axis is the second input.
+pub(super) fn split(site: &mut Site) -> Result<Value, OpError> {
+    let (data, axis) = (site.input(0)?, site.input(1)?);
+    let pieces = sizes(site, "splits")?;
+    let count = pieces.len();
+    let pieces = site.ints(&pieces)?;
+    let first = site.add_many("VariadicSplit", 1, Attrs::new(), &[data, axis, pieces], count)?;
+    site.further.extend((1..count).map(|port| Value { port: port as u32, ..first }));
+    Ok(first)
+}
+
+/// Type of the indices of what is found.
+fn index_type(site: &Site) -> Result<ElementType, OpError> {
+    match element_type(site, "index_element_type")? {
+        known @ (ElementType::I32 | ElementType::I64) => Ok(known),
+        other => Err(OpError::unsupported(format!("indices of type {other}"))),
+    }
+}
+
+/// The index of the least or greatest element along an axis.
+pub(super) fn arg(site: &mut Site, mode: &'static str) -> Result<Value, OpError> {
+    let data = site.input(0)?;
+    let axis = site.node.attrs.int("axis")?.ok_or(OpError::MissingAttribute { name: "axis" })?;
+    let attrs = Attrs::new()
+        .with("axis", axis)
+        .with("mode", mode)
+        .with("sort", "value")
+        .with("index_element_type", index_type(site)?);
+    let one = site.int(1)?;
+    let found = site.add_many("TopK", 3, attrs, &[data, one], 2)?;
+    let axis = site.int(axis)?;
+    site.add("Squeeze", 1, Attrs::new(), &[Value { port: 1, ..found }, axis])
+}
+
+/// Indices first, then values. A `k` of 0 takes all of the axis.
+pub(super) fn top_k(site: &mut Site) -> Result<Value, OpError> {
+    let data = site.input(0)?;
+    let known = |site: &Site, port: usize, what: &str| {
+        let known = site.known(site.input(port)?).and_then(|known| known.first().copied());
+        known.ok_or_else(|| OpError::unsupported(format!("a TopK of {what} that is not known")))
+    };
+    let attrs = &site.node.attrs;
+    let axis = match (attrs.int("top_k_axis")?, attrs.int("axis")?) {
+        (Some(axis), _) => axis,
+        (None, _) if site.inputs.len() > 2 => known(site, 2, "an axis")?,
+        (None, Some(axis)) => axis,
+        (None, None) => return Err(OpError::MissingAttribute { name: "top_k_axis" }),
+    };
+    let k = match attrs.int("k")? {
+        Some(k) => k,
+        None => known(site, 1, "a number")?,
+    };
+    let size = || site.dims(data)?.get(usize::try_from(axis).ok()?).copied().flatten();
+    let k = match k {
+        0 => size().ok_or_else(|| OpError::unsupported("a TopK of an axis of unknown size"))?,
+        k => k,
+    };
+    let sort = match word(site, "sort").as_deref() {
+        None | Some("2" | "SORT_VALUES" | "value") => "value",
+        Some("1" | "SORT_INDICES" | "index") => "index",
+        Some("0" | "NONE" | "none") => "none",
+        Some(other) => return Err(OpError::unsupported(format!("sort `{other}`"))),
+    };
+    let greatest = attrs.bool("compute_max")?.unwrap_or(true);
+    let attrs = Attrs::new()
+        .with("axis", axis)
+        .with("mode", if greatest { "max" } else { "min" })
+        .with("sort", sort)
+        .with("index_element_type", index_type(site)?);
+    let k = site.int(k)?;
+    let values = site.add_many("TopK", 3, attrs, &[data, k], 2)?;
+    site.further.push(values);
+    Ok(Value { port: 1, ..values })
+}

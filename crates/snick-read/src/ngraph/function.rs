@@ -1,0 +1,66 @@
+//! The functions before the entry: what nodes that are given one by name do with two elements.
+
+use std::collections::HashMap;
+
+use snick_ir::OpError;
+
+use super::node::{Node, list};
+use crate::ReadError;
+use crate::json::Json;
+
+/// A function of two elements that is one op of its parameters.
+#[derive(Clone)]
+pub(super) struct Binary {
+    /// Type of the op.
+    pub(super) op: String,
+    /// Whether its inputs are the parameters in the order of the function.
+    pub(super) in_order: bool,
+}
+
+/// What is known of each function by name: `None` for one that is not one op of two parameters.
+pub(super) struct Functions(HashMap<String, Option<Binary>>);
+
+impl Functions {
+    pub(super) fn read(functions: &[Json]) -> Result<Self, ReadError> {
+        let mut known = HashMap::with_capacity(functions.len());
+        for &json in functions {
+            let function = json.object()?;
+            let name = function.require("name")?;
+            let parameters = texts(list(&function, "parameters")?)?;
+            let nodes = list(&function, "ops")?.into_iter().map(Node::read).collect::<Result<Vec<_>, _>>()?;
+            let results = texts(list(&function, "result")?)?;
+            if known.insert(name.text()?, binary(&parameters, &nodes, &results)).is_some() {
+                return Err(name.error(format!("function `{}` comes twice", name.text()?)));
+            }
+        }
+        Ok(Self(known))
+    }
+
+    /// The function of this name.
+    pub(super) fn binary(&self, name: &str) -> Result<&Binary, OpError> {
+        match self.0.get(name) {
+            Some(Some(binary)) => Ok(binary),
+            Some(None) => Err(OpError::unsupported(format!("function `{name}`, which is not one op of two"))),
+            None => {
+                Err(OpError::mismatch("the function", format!("`{name}`"), "one before this in the file"))
+            }
+        }
+    }
+}
+
+fn texts(list: Vec<Json>) -> Result<Vec<String>, ReadError> {
+    list.into_iter().map(Json::text).collect()
+}
+
+fn binary(parameters: &[String], nodes: &[Node], results: &[String]) -> Option<Binary> {
+    let find = |name: &str| nodes.iter().find(|node| node.name == name);
+    let ([first, second], [result]) = (parameters, results) else { return None };
+    let mut node = find(result)?;
+    if node.op == "Result" {
+        node = find(&node.inputs.first()?.name)?;
+    }
+    let [a, b] = node.inputs.as_slice() else { return None };
+    let in_order = (&a.name, &b.name) == (first, second);
+    let swapped = (&a.name, &b.name) == (second, first);
+    (in_order || swapped).then(|| Binary { op: node.op.clone(), in_order })
+}

@@ -1,0 +1,297 @@
+//! Gradients of pools and convolutions, said with the ops of the forward pass.
+
+use snick_ir::{AttrValue, Attrs, OpError, Value};
+use snick_tensor::Tensor;
+
+use super::build::Site;
+use super::ops::sizes;
+use super::window::{dilated, numbers, numbers_or};
+
+/// Windows of which the greatest element counts, the first of equal ones.
+pub(super) struct Maxima {
+    pub(super) kernel: Vec<i64>,
+    pub(super) strides: Vec<i64>,
+    pub(super) below: Vec<i64>,
+    pub(super) above: Vec<i64>,
+}
+
+impl Maxima {
+    /// `initial` everywhere, plus, at the greatest element of each window of `data`, the element of `delta` for it.
+    pub(super) fn scatter(
+        self,
+        site: &mut Site,
+        data: Value,
+        delta: Value,
+        initial: Value,
+    ) -> Result<Value, OpError> {
+        let dims = known_sizes(site, data)?;
+        let attrs = Attrs::new()
+            .with("kernel", AttrValue::Ints(self.kernel.into()))
+            .with("strides", AttrValue::Ints(self.strides.into()))
+            .with("pads_begin", AttrValue::Ints(self.below.into()))
+            .with("pads_end", AttrValue::Ints(self.above.into()))
+            .with("rounding_type", "floor")
+            .with("auto_pad", "explicit")
+            .with("axis", 0);
+        let pool = site.add_many("MaxPool", 8, attrs, &[data], 2)?;
+        // The second output counts positions in all of the data, as if it were flat.
+        let positions = Value { port: 1, ..pool };
+        let flat = |site: &mut Site, value| reshaped(site, value, &[-1]);
+        let (positions, delta) = (flat(site, positions)?, flat(site, delta)?);
+        let total = site.ints(&[product(&dims)?])?;
+        let attrs = Attrs::new().with("mode", "numpy");
+        let base = site.add("Broadcast", 3, attrs, &[initial, total])?;
+        let axis = site.int(0)?;
+        let attrs = Attrs::new().with("reduction", "sum").with("use_init_val", true);
+        let sum = site.add("ScatterElementsUpdate", 12, attrs, &[base, positions, delta, axis])?;
+        reshaped(site, sum, &dims)
+    }
+}
+
+/// Each element of the second input goes to the greatest element of its window of the first.
+pub(super) fn max_pool(site: &mut Site) -> Result<Value, OpError> {
+    let kernel = numbers(site, "window_shape")?.to_vec();
+    let count = kernel.len();
+    let maxima = Maxima {
+        kernel,
+        strides: numbers_or(site, "window_movement_strides", count, 1)?.to_vec(),
+        below: numbers_or(site, "padding_below", count, 0)?.to_vec(),
+        above: numbers_or(site, "padding_above", count, 0)?.to_vec(),
+    };
+    let (data, delta) = (site.input(0)?, site.input(1)?);
+    let zero = number(site, 0.0, delta)?;
+    maxima.scatter(site, data, delta, zero)
+}
+
+/// Each element goes in equal parts to the elements of its window.
+pub(super) fn avg_pool(site: &mut Site) -> Result<Value, OpError> {
+    let shape = sizes(site, "forward_arg_shape")?;
+    let kernel = numbers(site, "window_shape")?;
+    let count = kernel.len();
+    let strides = numbers_or(site, "window_movement_strides", count, 1)?;
+    let below = numbers_or(site, "padding_below", count, 0)?;
+    let above = numbers_or(site, "padding_above", count, 0)?;
+    let with_padding = site.node.attrs.bool("include_padding_in_avg_computation")?.unwrap_or(false);
+    let mut delta = site.input(0)?;
+    let windows = known_sizes(site, delta)?;
+    let lists = [strides.len(), below.len(), above.len()];
+    if lists != [count; 3] || shape.len() != count + 2 || windows.len() != count + 2 {
+        let got = format!("{lists:?} numbers for a window of {count} axes");
+        return Err(OpError::mismatch("the window", got, format!("rank {} less 2", shape.len())));
+    }
+    for axis in 0..count {
+        let (dim, window, stride) = (shape[axis + 2], kernel[axis], strides[axis]);
+        let elements = |at: i64| {
+            let start = at.checked_mul(stride)?.checked_sub(below[axis])?;
+            let end = start.checked_add(window)?;
+            Some(if with_padding { window } else { end.min(dim) - start.max(0) }.max(1))
+        };
+        if windows[axis + 2] > MAX_LISTED {
+            return Err(OpError::unsupported(format!("{} windows along an axis", windows[axis + 2])));
+        }
+        let counts = (0..windows[axis + 2]).map(elements).collect::<Option<Vec<i64>>>();
+        let counts = counts.ok_or_else(|| OpError::out_of_range("a window", window, "64 bits"))?;
+        let mut like = vec![1usize; count - axis];
+        like[0] = counts.len();
+        let counts = Tensor::from_vec(&like, counts)?.cast(site.element_type(delta))?;
+        let counts = site.tensor(counts)?;
+        delta = site.add("Divide", 1, Attrs::new().with("auto_broadcast", "numpy"), &[delta, counts])?;
+    }
+    let planes = product(&shape[..2])?;
+    let plane = |sizes: &[i64]| -> Vec<i64> { [planes, 1].iter().chain(&sizes[2..]).copied().collect() };
+    let delta = reshaped(site, delta, &plane(&windows))?;
+    let one = number(site, 1.0, delta)?;
+    let like: Vec<i64> = [1, 1].into_iter().chain(kernel.iter().copied()).collect();
+    let like = site.ints(&like)?;
+    let ones = site.add("Broadcast", 3, Attrs::new().with("mode", "numpy"), &[one, like])?;
+    let window = Window {
+        strides: strides.to_vec(),
+        dilations: vec![1; count],
+        below: below.to_vec(),
+        above: above.to_vec(),
+    };
+    let value = window.transposed(site, ones, delta, &plane(&shape))?;
+    reshaped(site, value, &shape)
+}
+
+/// Windows along one axis that may be counted one by one.
+const MAX_LISTED: i64 = 1 << 24;
+
+/// How the filters of a convolution move.
+pub(super) struct Window {
+    strides: Vec<i64>,
+    dilations: Vec<i64>,
+    below: Vec<i64>,
+    above: Vec<i64>,
+}
+
+impl Window {
+    /// The window of the forward pass, for data of `spatial` axes.
+    fn forward(site: &Site, spatial: usize) -> Result<Self, OpError> {
+        let list = |name| Ok::<_, OpError>(numbers(site, name)?.to_vec());
+        let window = Self {
+            strides: list("window_movement_strides_forward")?,
+            dilations: list("window_dilation_strides_forward")?,
+            below: list("padding_below_forward")?,
+            above: list("padding_above_forward")?,
+        };
+        let lists = [window.strides.len(), window.dilations.len(), window.below.len(), window.above.len()];
+        if lists != [spatial; 4] {
+            let got = format!("{lists:?} numbers");
+            return Err(OpError::mismatch("the window", got, format!("{spatial} spatial axes")));
+        }
+        Ok(window)
+    }
+
+    /// Data of shape `dims` whose convolution by `filters` has the gradient `delta`.
+    fn transposed(
+        &self,
+        site: &mut Site,
+        filters: Value,
+        delta: Value,
+        dims: &[i64],
+    ) -> Result<Value, OpError> {
+        let (kernel, windows) = (known_sizes(site, filters)?, known_sizes(site, delta)?);
+        if dims.len() != kernel.len() || dims.len() != windows.len() || dims.len() < 3 {
+            let got = format!("ranks {} and {}", kernel.len(), windows.len());
+            return Err(OpError::mismatch("the inputs", got, format!("rank {}, 3 or more", dims.len())));
+        }
+        // Data that negative padding cut off has no gradient: it is put back as zeros.
+        let cut = self.below.iter().chain(&self.above).any(|&pad| pad < 0);
+        let (below, above) = if cut {
+            (vec![0; self.below.len()], vec![0; self.above.len()])
+        } else {
+            (self.below.clone(), self.above.clone())
+        };
+        let unreached = |i: usize| {
+            let shrunk = |pad: i64, whole: i64| pad.checked_sub(whole);
+            let inside = dims[i + 2]
+                .checked_add(shrunk(self.below[i], below[i])?)?
+                .checked_add(shrunk(self.above[i], above[i])?)?;
+            let reach = windows[i + 2].checked_sub(1)?.checked_mul(self.strides[i])?;
+            let window = kernel[i + 2].checked_sub(1)?.checked_mul(self.dilations[i])?.checked_add(1)?;
+            let reached = reach.checked_add(window)?.checked_sub(below[i])?.checked_sub(above[i])?;
+            inside.checked_sub(reached).filter(|&rest| rest >= 0)
+        };
+        let rest: Option<Vec<i64>> = (0..dims.len() - 2).map(unreached).collect();
+        let rest = rest.ok_or_else(|| {
+            OpError::mismatch("the shape of the data", format!("{dims:?}"), "that of such a convolution")
+        })?;
+        let attrs = Attrs::new()
+            .with("strides", AttrValue::Ints(self.strides.clone().into()))
+            .with("dilations", AttrValue::Ints(self.dilations.clone().into()))
+            .with("pads_begin", AttrValue::Ints(below.into()))
+            .with("pads_end", AttrValue::Ints(above.into()))
+            .with("output_padding", AttrValue::Ints(rest.into()))
+            .with("auto_pad", "explicit");
+        let value = site.add("ConvolutionBackpropData", 1, attrs, &[delta, filters])?;
+        if !cut {
+            return Ok(value);
+        }
+        let back = |pads: &[i64]| -> Vec<i64> {
+            [0, 0].into_iter().chain(pads.iter().map(|pad| pad.saturating_neg())).collect()
+        };
+        padded(site, value, &back(&self.below), &back(&self.above))
+    }
+}
+
+/// The gradient of a convolution by its data. Of data with zeros between its elements, that of the elements.
+pub(super) fn convolution_data(site: &mut Site) -> Result<Value, OpError> {
+    let shape = sizes(site, "data_batch_shape")?;
+    let spatial = shape.len().saturating_sub(2);
+    let window = Window::forward(site, spatial)?;
+    let holes = numbers_or(site, "data_dilation_strides_forward", spatial, 1)?;
+    let (filters, delta) = (site.input(0)?, site.input(1)?);
+    if holes.iter().all(|&hole| hole == 1) {
+        return window.transposed(site, filters, delta, &shape);
+    }
+    if holes.len() != spatial || holes.iter().any(|&hole| hole < 1) {
+        return Err(OpError::mismatch("the data dilation", format!("{holes:?}"), "1 or more for each axis"));
+    }
+    let steps: Vec<i64> = [1, 1].into_iter().chain(holes).collect();
+    let wide = |(&dim, &step): (&i64, &i64)| (dim - 1).max(0).checked_mul(step)?.checked_add(dim.min(1));
+    let wide = shape.iter().zip(&steps).map(wide).collect::<Option<Vec<i64>>>();
+    let wide =
+        wide.ok_or_else(|| OpError::unsupported("a dilated axis of more elements than 64 bits count"))?;
+    let value = window.transposed(site, filters, delta, &wide)?;
+    let (start, stop, step) = (site.ints(&vec![0; shape.len()])?, site.ints(&wide)?, site.ints(&steps)?);
+    site.add("Slice", 8, Attrs::new(), &[value, start, stop, step])
+}
+
+/// The gradient of a convolution by its filters: the convolution of the data by the gradient of the output, with batch
+/// and channels changing places and strides and dilations, too.
+pub(super) fn convolution_filters(site: &mut Site) -> Result<Value, OpError> {
+    let filters = sizes(site, "filters_shape")?;
+    let spatial = filters.len().saturating_sub(2);
+    let window = Window::forward(site, spatial)?;
+    let holes = numbers_or(site, "data_dilation_strides_forward", spatial, 1)?;
+    let (data, delta) = (site.input(0)?, site.input(1)?);
+    let data = dilated(site, data, &holes)?;
+    let (dims, windows) = (known_sizes(site, data)?, known_sizes(site, delta)?);
+    if spatial < 1 || dims.len() != filters.len() || windows.len() != filters.len() {
+        let got = format!("ranks {} and {}", dims.len(), windows.len());
+        return Err(OpError::mismatch("the inputs", got, format!("rank {}, 3 or more", filters.len())));
+    }
+    // Behind, there is just as much as the filters reach.
+    let behind = |i: usize| {
+        let kernel = filters[i + 2].checked_sub(1)?.checked_mul(window.dilations[i])?;
+        let reach = windows[i + 2].checked_sub(1)?.checked_mul(window.strides[i])?.checked_add(1)?;
+        kernel.checked_add(reach)?.checked_sub(dims[i + 2])?.checked_sub(window.below[i])
+    };
+    let behind: Option<Vec<i64>> = (0..spatial).map(behind).collect();
+    let behind =
+        behind.ok_or_else(|| OpError::unsupported("the padding of more elements than 64 bits count"))?;
+    let whole = |pads: &[i64]| -> Vec<i64> { [0, 0].iter().chain(pads).copied().collect() };
+    let data = padded(site, data, &whole(&window.below), &whole(&behind))?;
+    let order: Vec<i64> = [1, 0].into_iter().chain(2..filters.len() as i64).collect();
+    let (data, delta) = (transposed(site, data, &order)?, transposed(site, delta, &order)?);
+    let attrs = Attrs::new()
+        .with("strides", AttrValue::Ints(window.dilations.into()))
+        .with("dilations", AttrValue::Ints(window.strides.into()))
+        .with("pads_begin", AttrValue::Ints(vec![0; spatial].into()))
+        .with("pads_end", AttrValue::Ints(vec![0; spatial].into()))
+        .with("auto_pad", "explicit");
+    let value = site.add("Convolution", 1, attrs, &[data, delta])?;
+    transposed(site, value, &order)
+}
+
+/// The sizes of a value that an expansion needs.
+pub(super) fn known_sizes(site: &Site, value: Value) -> Result<Vec<i64>, OpError> {
+    site.sizes(value).ok_or_else(|| OpError::unsupported(format!("a {} of unknown sizes", site.node.op)))
+}
+
+/// A scalar of the element type of `like`.
+pub(super) fn number(site: &mut Site, number: f64, like: Value) -> Result<Value, OpError> {
+    site.tensor(Tensor::scalar(number).cast(site.element_type(like))?)
+}
+
+/// `value` under another shape.
+pub(super) fn reshaped(site: &mut Site, value: Value, shape: &[i64]) -> Result<Value, OpError> {
+    let shape = site.ints(shape)?;
+    site.add("Reshape", 1, Attrs::new().with("special_zero", false), &[value, shape])
+}
+
+/// `value` with its axes in another order.
+pub(super) fn transposed(site: &mut Site, value: Value, order: &[i64]) -> Result<Value, OpError> {
+    if order.iter().copied().eq(0..order.len() as i64) {
+        return Ok(value);
+    }
+    let order = site.ints(order)?;
+    site.add("Transpose", 1, Attrs::new(), &[value, order])
+}
+
+/// `value` between zeros; negative numbers cut off.
+pub(super) fn padded(site: &mut Site, value: Value, below: &[i64], above: &[i64]) -> Result<Value, OpError> {
+    if below.iter().chain(above).all(|&pad| pad == 0) {
+        return Ok(value);
+    }
+    let zero = number(site, 0.0, value)?;
+    let (below, above) = (site.ints(below)?, site.ints(above)?);
+    site.add("Pad", 12, Attrs::new().with("pad_mode", "constant"), &[value, below, above, zero])
+}
+
+/// How many elements there are in a shape.
+pub(super) fn product(sizes: &[i64]) -> Result<i64, OpError> {
+    let product = sizes.iter().try_fold(1i64, |product, &size| product.checked_mul(size));
+    product.ok_or_else(|| OpError::unsupported("more elements than 64 bits count"))
+}

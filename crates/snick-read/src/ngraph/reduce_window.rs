@@ -1,0 +1,191 @@
+//! Reductions by a function of the file: over whole axes, over windows, and back to the element a window selects.
+
+use snick_ir::{Attrs, OpError, Value};
+use snick_tensor::Tensor;
+
+use super::build::Site;
+use super::gradient::{self, Maxima};
+use super::ops::sizes;
+
+/// Positions that the windows of one axis may list.
+const MAX_POSITIONS: i64 = 1 << 24;
+
+/// What a function of two elements does with many: its op, the reduction, and the op by which one more joins.
+const REDUCTIONS: &[(&str, &str, &str)] = &[
+    ("Add", "ReduceSum", "Add"),
+    ("And", "ReduceLogicalAnd", "LogicalAnd"),
+    ("LogicalAnd", "ReduceLogicalAnd", "LogicalAnd"),
+    ("LogicalOr", "ReduceLogicalOr", "LogicalOr"),
+    ("Maximum", "ReduceMax", "Maximum"),
+    ("Minimum", "ReduceMin", "Minimum"),
+    ("Multiply", "ReduceProd", "Multiply"),
+    ("Or", "ReduceLogicalOr", "LogicalOr"),
+];
+
+/// The op of the function that attribute `name` gives, and the order of its inputs.
+fn function(site: &Site, name: &'static str) -> Result<(String, bool), OpError> {
+    let function = site.node.attrs.text(name)?.ok_or(OpError::MissingAttribute { name })?;
+    let binary = site.functions().binary(function)?;
+    Ok((binary.op.clone(), binary.in_order))
+}
+
+fn reduction(site: &Site) -> Result<(&'static str, &'static str), OpError> {
+    let (op, _) = function(site, "function")?;
+    let row = REDUCTIONS.iter().find(|row| row.0 == op);
+    row.map(|row| (row.1, row.2)).ok_or_else(|| OpError::unsupported(format!("a reduction by `{op}`")))
+}
+
+fn joined(site: &mut Site, join: &str, value: Value, initial: Value) -> Result<Value, OpError> {
+    site.add(join, 1, Attrs::new().with("auto_broadcast", "numpy"), &[value, initial])
+}
+
+/// The elements along `reduction_axes` and the second input, joined by a function.
+pub(super) fn reduce(site: &mut Site) -> Result<Value, OpError> {
+    let (reduce, join) = reduction(site)?;
+    let axes = sizes(site, "reduction_axes")?;
+    let (data, initial) = (site.input(0)?, site.input(1)?);
+    let axes = site.ints(&axes)?;
+    let value = site.add(reduce, 1, Attrs::new().with("keep_dims", false), &[data, axes])?;
+    joined(site, join, value, initial)
+}
+
+/// The elements of each window and the second input, joined by a function: axis by axis, as the functions allow.
+pub(super) fn reduce_window(site: &mut Site) -> Result<Value, OpError> {
+    let (reduce, join) = reduction(site)?;
+    let windows = windows(site)?;
+    let (mut value, initial) = (site.input(0)?, site.input(1)?);
+    for (axis, window) in windows.into_iter().enumerate().filter(|(_, window)| !window.is_whole()) {
+        let Window { size, stride, count, .. } = window;
+        if count.checked_mul(size).is_none_or(|positions| positions > MAX_POSITIONS) {
+            return Err(OpError::unsupported(format!("{count} windows of {size} elements")));
+        }
+        let positions: Vec<i64> =
+            (0..count).flat_map(|at| (0..size).map(move |inside| at * stride + inside)).collect();
+        let positions = Tensor::from_vec(&[count as usize, size as usize], positions)?;
+        let positions = site.tensor(positions)?;
+        let along = site.int(axis as i64)?;
+        let listed = site.add("Gather", 1, Attrs::new(), &[value, positions, along])?;
+        let inside = site.ints(&[axis as i64 + 1])?;
+        value = site.add(reduce, 1, Attrs::new().with("keep_dims", false), &[listed, inside])?;
+    }
+    joined(site, join, value, initial)
+}
+
+/// The windows along one axis.
+#[derive(Copy, Clone)]
+struct Window {
+    dim: i64,
+    size: i64,
+    stride: i64,
+    /// How many there are.
+    count: i64,
+}
+
+impl Window {
+    /// Whether each element is a window.
+    fn is_whole(self) -> bool {
+        self.size == 1 && (self.stride == 1 || self.dim == 1)
+    }
+}
+
+/// The windows of every axis of the first input.
+fn windows(site: &Site) -> Result<Vec<Window>, OpError> {
+    let (shape, strides) = (sizes(site, "window_shape")?, sizes(site, "window_movement_strides")?);
+    let dims = site.sizes(site.input(0)?);
+    let dims = dims.ok_or_else(|| OpError::unsupported("windows over axes of unknown size"))?;
+    if shape.len() != dims.len() || strides.len() != dims.len() {
+        let got = format!("{shape:?} by {strides:?}");
+        return Err(OpError::mismatch("the window", got, format!("{} numbers each", dims.len())));
+    }
+    let axes = dims.into_iter().zip(shape).zip(strides).enumerate();
+    let window = |(axis, ((dim, size), stride))| {
+        if size < 1 || size > dim {
+            let what = format!("window_shape[{axis}]");
+            return Err(OpError::out_of_range(what, size, format!("1 to the size of the axis, {dim}")));
+        }
+        if stride < 1 {
+            return Err(OpError::out_of_range(
+                format!("window_movement_strides[{axis}]"),
+                stride,
+                "1 or more",
+            ));
+        }
+        Ok(Window { dim, size, stride, count: (dim - size) / stride + 1 })
+    };
+    axes.map(window).collect()
+}
+
+/// The third input everywhere, joined at the greatest element of each window of the first input with the element of
+/// the second that stands for the window. `GreaterEq` selects the last of equal elements: the first, seen from behind.
+pub(super) fn select_and_scatter(site: &mut Site) -> Result<Value, OpError> {
+    let last = match function(site, "selection_function")? {
+        (op, true) if op == "Greater" => false,
+        (op, true) if op == "GreaterEq" || op == "GreaterEqual" => true,
+        (op, _) => return Err(OpError::unsupported(format!("a selection by `{op}`"))),
+    };
+    match function(site, "scatter_function")? {
+        (op, _) if op == "Add" => {}
+        (op, _) => return Err(OpError::unsupported(format!("a scatter by `{op}`"))),
+    }
+    let windows = windows(site)?;
+    let (mut data, mut source, initial) = (site.input(0)?, site.input(1)?, site.input(2)?);
+    let rank = windows.len();
+    // Windows slide over at most three axes of a pool: these go last, the others are its batch.
+    let (slides, rests): (Vec<usize>, Vec<usize>) = (0..rank).partition(|&axis| !windows[axis].is_whole());
+    if slides.len() > 3 {
+        return Err(OpError::unsupported(format!("windows that slide over {} axes", slides.len())));
+    }
+    let of = |axes: &[usize], part: fn(&Window) -> i64| -> Vec<i64> {
+        axes.iter().filter_map(|&axis| windows.get(axis)).map(part).collect()
+    };
+    let reached = |window: &Window| (window.count - 1) * window.stride + window.size;
+    let all: Vec<usize> = (0..rank).collect();
+    let unreached: Vec<i64> = windows.iter().map(|window| window.dim - reached(window)).collect();
+    if last {
+        // Seen from behind, the first window begins where the last one ends.
+        let crop: Vec<i64> = unreached.iter().map(|rest| -rest).collect();
+        data = gradient::padded(site, data, &vec![0; rank], &crop)?;
+        data = reversed(site, data, &slides)?;
+        source = reversed(site, source, &slides)?;
+    }
+    let dims = if last { windows.iter().map(reached).collect() } else { of(&all, |window| window.dim) };
+    let order: Vec<i64> = rests.iter().chain(&slides).map(|&axis| axis as i64).collect();
+    let front = |value: &[i64]| -> Vec<i64> { order.iter().map(|&axis| value[axis as usize]).collect() };
+    let batch = gradient::product(&of(&rests, |window| window.dim))?;
+    let pooled = |sizes: Vec<i64>| -> Vec<i64> {
+        let sizes = if sizes.is_empty() { vec![1] } else { sizes };
+        [batch, 1].into_iter().chain(sizes).collect()
+    };
+    let transposed = gradient::transposed(site, data, &order)?;
+    let inner: Vec<i64> = slides.iter().map(|&axis| dims[axis]).collect();
+    let flat = gradient::reshaped(site, transposed, &pooled(inner))?;
+    let source = gradient::transposed(site, source, &order)?;
+    let delta = gradient::reshaped(site, source, &pooled(of(&slides, |window| window.count)))?;
+    let or_one = |list: Vec<i64>| if list.is_empty() { vec![1] } else { list };
+    let spatial = slides.len().max(1);
+    let maxima = Maxima {
+        kernel: or_one(of(&slides, |window| window.size)),
+        strides: or_one(of(&slides, |window| window.stride)),
+        below: vec![0; spatial],
+        above: vec![0; spatial],
+    };
+    let zero = gradient::number(site, 0.0, flat)?;
+    let scattered = maxima.scatter(site, flat, delta, zero)?;
+    let scattered = gradient::reshaped(site, scattered, &front(&dims))?;
+    let mut back = vec![0; rank];
+    for (place, &axis) in order.iter().enumerate() {
+        back[axis as usize] = place as i64;
+    }
+    let mut value = gradient::transposed(site, scattered, &back)?;
+    if last {
+        value = reversed(site, value, &slides)?;
+        value = gradient::padded(site, value, &vec![0; rank], &unreached)?;
+    }
+    joined(site, "Add", value, initial)
+}
+
+fn reversed(site: &mut Site, value: Value, axes: &[usize]) -> Result<Value, OpError> {
+    let axes: Vec<i64> = axes.iter().map(|&axis| axis as i64).collect();
+    let axes = site.ints(&axes)?;
+    site.add("Reverse", 1, Attrs::new().with("mode", "index"), &[value, axes])
+}
