@@ -94,6 +94,7 @@ pub mod movement {
 /// The slice family: the primitive and what lowers to it.
 pub mod slice {
     pub(crate) mod clamp;
+    pub mod crop;
     mod notation;
     mod open_axes;
     pub(crate) mod picks;
@@ -306,6 +307,7 @@ ops! {
     Transpose(movement::transpose::Transpose),
     Unique(movement::unique::Unique),
     // slice
+    Crop(Box<slice::crop::Crop>),
     Slice(Box<slice::primitive::Slice>),
     Slice8(slice::slice8::Slice8),
     SliceScatter(slice::slice_scatter::SliceScatter),

@@ -8,12 +8,20 @@ pub(crate) const RULE: Rule = Rule::exact("lower-slices", apply);
 
 /// Whether the op only selects elements by position, in a way that the primitive can say.
 pub fn is_slice_like(op: &Op) -> bool {
-    matches!(op, Op::Slice8(_) | Op::StridedSlice(_) | Op::Split(_) | Op::VariadicSplit(_) | Op::Reverse(_))
+    matches!(
+        op,
+        Op::Slice8(_)
+            | Op::StridedSlice(_)
+            | Op::Split(_)
+            | Op::VariadicSplit(_)
+            | Op::Reverse(_)
+            | Op::Crop(_)
+    )
 }
 
 /// [`is_slice_like`] by the name of the operation type.
 pub(crate) fn is_family(op_type: &str) -> bool {
-    ["Slice", "StridedSlice", "Split", "VariadicSplit", "Reverse"].contains(&op_type)
+    ["Slice", "StridedSlice", "Split", "VariadicSplit", "Reverse", "Crop"].contains(&op_type)
 }
 
 /// Whether the op selects elements so only for some constants among its inputs.

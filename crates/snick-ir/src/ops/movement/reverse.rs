@@ -83,7 +83,8 @@ impl OpDef for Reverse {
 }
 
 impl Reverse {
-    fn axes(&self, named: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
+    /// The axes that the elements of input 1 name, for data of this rank.
+    pub(crate) fn axes(&self, named: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
         let mut axes: SmallVec<[usize; 4]> = SmallVec::new();
         match self.mode {
             Mode::Mask if named.len() != rank => {
