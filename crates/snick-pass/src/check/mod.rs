@@ -74,9 +74,11 @@ impl Checker {
 
 impl Check for Checker {
     fn check(&mut self, proposal: &Proposal) -> Result<(), String> {
-        // What is given to the region was drawn as if nothing followed from anything else: the last word has the
-        // region in which nothing does.
-        let agreed = self.try_samples(proposal, false).or_else(|_| self.try_samples(proposal, true))?;
+        // What is given to the region was drawn as if nothing followed from anything else. The last word has the
+        // region in which less is given; if that fails, too, the smaller one is told.
+        let agreed = self
+            .try_samples(proposal, false)
+            .or_else(|report| self.try_samples(proposal, true).map_err(|_| report))?;
         match agreed {
             0 => self.unchecked += 1,
             _ => self.checked += 1,

@@ -61,7 +61,7 @@ mod tests {
              %b = slice(%a) {axes: [0], start: [7], len: [4], step: [-2]}
              %y = Result-1(%b)",
         );
-        let merged = "slice(%x, %n) {axes: [0,1], start: [8,0], len: [\"4\", \"in ..4\"], step: [-2,1]}";
+        let merged = "slice(%x, %n) {axes: [0,1], start: [8,0], len: [\"4\",\"in ..4\"], step: [-2,1]}";
         assert!(text.contains(merged), "{text}");
     }
 
