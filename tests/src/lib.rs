@@ -4,6 +4,7 @@
 #![cfg(test)]
 
 mod bodies;
+mod canonical_table;
 mod corpus;
 mod coverage;
 mod expect;
@@ -12,6 +13,7 @@ mod json;
 mod malformed;
 mod onnx;
 mod ops;
+mod random_graphs;
 mod slices;
 mod stages;
 mod tidy;

@@ -14,6 +14,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("snick-onnx", &["snick-tensor"]),
     ("snick-read", &["snick-tensor", "snick-shape", "snick-ir", "snick-onnx"]),
     ("snick-pass", &["snick-tensor", "snick-shape", "snick-ir"]),
+    ("snick-testing", &["snick-ir", "snick-pass"]),
     ("snick-run", &["snick-tensor", "snick-shape", "snick-ir"]),
     ("snick-emit", &["snick-tensor", "snick-shape", "snick-ir", "snick-onnx"]),
     (

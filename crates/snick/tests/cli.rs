@@ -250,3 +250,33 @@ fn inner_values_are_written_and_compared() {
     let other = run(&["--seed", "7", "--compare", "one.npz"]);
     assert_eq!(other.status.code(), Some(1), "{}", text(&other.stdout));
 }
+
+#[test]
+fn a_model_is_reduced_to_what_fails() {
+    let folder = scratch("reduce");
+    let out = folder.join("small.snick").display().to_string();
+    let snick_path = env!("CARGO_BIN_EXE_snick");
+    let command = format!("! {snick_path} infer {{}} | grep -q '^Interpolate'");
+    let reduced = snick(&["reduce", &model("focus_cnn"), "--test", &command, "-o", &out]);
+    assert_eq!(reduced.status.code(), Some(0), "{}", text(&reduced.stderr));
+    let small = std::fs::read_to_string(&out).unwrap();
+    assert!(small.starts_with("// RUN: ! ") && small.contains("Interpolate-11("), "{small}");
+    assert!(!small.contains("StridedSlice") && small.lines().count() < 16, "{small}");
+    let fine = snick(&["reduce", &model("focus_cnn"), "--test", "true", "-o", &out]);
+    assert_eq!(fine.status.code(), Some(2));
+    assert!(text(&fine.stderr).contains("ends with 0 on the model itself"), "{}", text(&fine.stderr));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn canon_checks_every_rewrite() {
+    let out = snick(&["canon", &model("rotary_embedding"), "--verify", "--format", "json"]);
+    let json = text(&out.stdout);
+    assert_eq!(out.status.code(), Some(0), "{json}");
+    for part in ["\"verified\":true", "\"unchecked\":0", "\"refuted\":[]"] {
+        assert!(json.contains(part), "{part}\n{json}");
+    }
+    let unknown = snick(&["canon", &model("rotary_embedding"), "--passes", "no-such"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(text(&unknown.stderr).contains("merge-slices"), "{}", text(&unknown.stderr));
+}

@@ -29,7 +29,8 @@ pub fn run(options: &Options, console: &Console) -> Result<Outcome, Failure> {
     let mut errors = model.infer();
     // DirectML has nothing but slices, so all that is one should be.
     if options.output.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json")) {
-        errors.extend(model.canonicalise().errors);
+        let lowered = model.canonicalise_with(&snick_pass::Options::lower_only());
+        errors.extend(lowered.map_err(Failure::usage)?.errors);
     }
     errors.iter().for_each(|error| console.located(error));
     model.save_with(&options.output, options.target.save())?;

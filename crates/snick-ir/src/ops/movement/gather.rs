@@ -6,6 +6,10 @@ use snick_tensor::{Dims, Tensor, kernels};
 
 use super::follow::follow;
 use super::indices::{expect_position, scalar};
+use crate::ops::slice::clamp::lower_ranges;
+use crate::ops::slice::picks::{as_output, constant_indices, run_of, slice_axes, squeeze};
+use crate::ops::slice::range::{Index, Range};
+use crate::rewrite::{Lowered, Patch};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
 
 /// Puts in place of one axis of input 0 the axes of the indices (input 1); input 2 is the axis. The first
@@ -75,6 +79,47 @@ impl OpDef for Gather {
             }
         }
         Ok(vec![kernels::gather(data, indices, axis, batch, self.since >= 8)?])
+    }
+
+    /// One index, or indices that go along the axis in equal steps, are a slice. One element of a vector, which shape
+    /// arithmetic is full of, stays a Gather: it selects no part of a tensor.
+    fn lower(&self, cx: &mut Patch) -> Result<Lowered, OpError> {
+        let facts = cx.input_facts()?;
+        let [data, indices, axis] = facts.as_slice() else { return Ok(Lowered::Keep) };
+        let (Some(dims), Some(places), Some(axis)) =
+            (data.shape.dims(), indices.shape.as_static(), axis.ints())
+        else {
+            return Ok(Lowered::Keep);
+        };
+        let (Some(&axis), Some(numbers)) = (axis.first(), constant_indices(indices)) else {
+            return Ok(Lowered::Keep);
+        };
+        let axis = normalize_axis(axis, dims.len())?;
+        if self.batch(places.len(), axis)? != 0 {
+            return Ok(Lowered::Keep);
+        }
+        let sizes = cx.graph().symbols().interval(&dims[axis]);
+        let wraps = self.since >= 8;
+        let value = cx.input(0)?;
+        match (places.as_slice(), numbers.as_slice()) {
+            ([], _) if dims.len() < 2 => Ok(Lowered::Keep),
+            ([], &[index]) if wraps => {
+                let [stop, step] = [Index::Masked, Index::Fixed(1)];
+                let range = Range { axis, start: Index::Fixed(index), stop, step, single: true };
+                let value = lower_ranges(cx, value, &[range])?;
+                squeeze(cx, value, &[axis as i64]).map(Lowered::one)
+            }
+            (_, numbers) => {
+                let Some(slice) = run_of(numbers, sizes, wraps) else { return Ok(Lowered::Keep) };
+                let value = slice_axes(cx, value, &[(axis, slice)])?;
+                let value = match places.len() {
+                    0 => Some(squeeze(cx, value, &[axis as i64])?),
+                    1 => Some(value),
+                    _ => as_output(cx, value)?,
+                };
+                Ok(value.map_or(Lowered::Keep, Lowered::one))
+            }
+        }
     }
 }
 
