@@ -10,8 +10,9 @@ use snick_ir::Graph;
 use snick_ir::text::{PrintOptions, Weights, packed_weights, print};
 
 use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::model;
 use crate::cli::options::ModelOptions;
-use crate::cli::{model, target};
+use crate::cli::target::TargetOptions;
 
 /// Options of the verb.
 #[derive(Args)]
@@ -24,6 +25,8 @@ pub struct Options {
     /// Where the smallest model goes: .snick, a test in text form, or any other format
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
+    #[command(flatten)]
+    target: TargetOptions,
     /// Run the command at most so many times
     #[arg(long, value_name = "N", default_value_t = 2000)]
     most: usize,
@@ -31,7 +34,7 @@ pub struct Options {
 
 /// Tries smaller models until nothing more can go.
 pub fn run(options: &Options, console: &Console) -> Result<Outcome, Failure> {
-    target::check(&options.model, &options.output)?;
+    options.target.check(&options.model, &options.output)?;
     let mut model = model::load(&options.model, console)?;
     model.infer();
     let folder = Folder::new()?;
@@ -64,7 +67,7 @@ pub fn run(options: &Options, console: &Console) -> Result<Outcome, Failure> {
 /// Writes the result; as text form with the command in a comment.
 fn write(options: &Options, small: Graph, mut model: Model) -> Result<(), Failure> {
     model.graph = small;
-    model.save(&options.output)?;
+    model.save_with(&options.output, options.target.save())?;
     if options.output.extension().is_some_and(|extension| extension == "snick") {
         let text = std::fs::read_to_string(&options.output).map_err(Failure::usage)?;
         let command = options.test.replace("{}", "-").replace('\n', " ");
