@@ -76,7 +76,7 @@ type Emit = fn(&Graph) -> bool;
 
 const TARGETS: [(&str, Emit); 2] = [
     ("openvino", |graph| snick_emit::openvino::openvino(graph, SliceAs::default()).is_ok()),
-    ("onnx", |graph| snick_emit::onnx::onnx(graph).is_ok()),
+    ("onnx", |graph| snick_emit::onnx::onnx(graph, "m.onnx.data").is_ok()),
 ];
 
 #[test]

@@ -16,7 +16,7 @@ fn canonical(text: &str) -> Result<(Graph, Vec<Located>), String> {
     let mut read = snick_read::read_json(text, "case.json").map_err(|error| error.to_string())?;
     let mut errors = read.errors;
     errors.extend(snick_ir::infer(&mut read.graph));
-    let report = snick_pass::canonicalise(&mut read.graph, &snick_pass::Options::default()).unwrap();
+    let report = snick_pass::canonicalise(&mut read.graph, &snick_pass::Options::lower_only()).unwrap();
     errors.extend(report.errors);
     assert!(report.left.is_empty(), "{:?}", report.left);
     Ok((read.graph, errors))
@@ -189,7 +189,7 @@ fn descriptions_read_back() {
     for path in files::models() {
         let mut graph = snick_read::read_file(&path, None).unwrap().graph;
         snick_ir::infer(&mut graph);
-        snick_pass::canonicalise(&mut graph, &snick_pass::Options::default()).unwrap();
+        snick_pass::canonicalise(&mut graph, &snick_pass::Options::lower_only()).unwrap();
         for level in ["2.0", "2.1", "3.0", "4.1", "6.4"] {
             let level: FeatureLevel = level.parse().unwrap();
             // What the format cannot say is tested where it is written.

@@ -4,12 +4,16 @@
 #![cfg(test)]
 
 mod bodies;
+mod canonical_table;
 mod corpus;
 mod coverage;
 mod expect;
 mod files;
 mod json;
+mod malformed;
+mod onnx;
 mod ops;
+mod random_graphs;
 mod slices;
 mod stages;
 mod tidy;

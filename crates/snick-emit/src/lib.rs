@@ -6,6 +6,8 @@ pub mod openvino;
 
 mod directml;
 mod dot;
+mod stablehlo;
 
 pub use directml::directml;
 pub use dot::dot;
+pub use stablehlo::stablehlo;

@@ -1,8 +1,8 @@
 //! Attributes of a layer, whatever format they come from.
 
 use std::borrow::Cow;
-use std::cell::Cell;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use smallvec::SmallVec;
 use snick_shape::ShapeSpec;
@@ -95,7 +95,28 @@ impl From<&[usize]> for AttrValue<'_> {
 pub struct Attrs<'a> {
     // A Vec and not a SmallVec, which would be invariant in 'a: owned and borrowed attributes must mix.
     items: Vec<(Cow<'a, str>, AttrValue<'a>)>,
-    read: Cell<u64>,
+    read: ReadMarks,
+}
+
+/// One bit an attribute, of the first 64: whether it was asked for. Getters only look, so it is atomic: graphs are
+/// shared between threads. One thread parses a layer, so no mark is lost.
+#[derive(Debug, Default)]
+struct ReadMarks(AtomicU64);
+
+impl ReadMarks {
+    fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn set(&self, i: usize) {
+        self.0.store(self.get() | 1 << i, Ordering::Relaxed);
+    }
+}
+
+impl Clone for ReadMarks {
+    fn clone(&self) -> Self {
+        Self(AtomicU64::new(self.get()))
+    }
 }
 
 impl PartialEq for Attrs<'_> {
@@ -106,7 +127,7 @@ impl PartialEq for Attrs<'_> {
 
 impl<'a> FromIterator<(Cow<'a, str>, AttrValue<'a>)> for Attrs<'a> {
     fn from_iter<I: IntoIterator<Item = (Cow<'a, str>, AttrValue<'a>)>>(items: I) -> Self {
-        Self { items: items.into_iter().collect(), read: Cell::new(0) }
+        Self { items: items.into_iter().collect(), read: ReadMarks::default() }
     }
 }
 
@@ -159,7 +180,7 @@ impl<'a> Attrs<'a> {
     pub fn into_owned(self) -> Attrs<'static> {
         let owned =
             |(name, value): (Cow<str>, AttrValue)| (Cow::Owned(name.into_owned()), value.into_owned());
-        Attrs { items: self.items.into_iter().map(owned).collect(), read: Cell::new(0) }
+        Attrs { items: self.items.into_iter().map(owned).collect(), read: ReadMarks::default() }
     }
 
     /// Whether every attribute has been read.
@@ -171,7 +192,7 @@ impl<'a> Attrs<'a> {
     pub fn get(&self, name: &str) -> Option<&AttrValue<'a>> {
         let i = self.items.iter().position(|(n, _)| n == name)?;
         if i < 64 {
-            self.read.set(self.read.get() | 1 << i);
+            self.read.set(i);
         }
         Some(&self.items[i].1)
     }

@@ -93,6 +93,17 @@ impl Fact {
         }
     }
 
+    /// Whether some value has both facts, as far as types and intervals of dims say.
+    pub fn agrees(&self, other: &Fact, symbols: &Symbols) -> bool {
+        let types = [self.element_type, other.element_type];
+        if types[0] != types[1] && !types.contains(&ElementType::Dynamic) {
+            return false;
+        }
+        let (Some(mine), Some(theirs)) = (self.shape.dims(), other.shape.dims()) else { return true };
+        let meet = |m: &SymExpr, t: &SymExpr| symbols.interval(m).meet(symbols.interval(t)).is_some();
+        mine.len() == theirs.len() && mine.iter().zip(theirs).all(|(m, t)| meet(m, t))
+    }
+
     /// Whether this fact admits nothing that `other` excludes: same type or `other` has none, each dim's interval
     /// inside the other's.
     pub fn refines(&self, other: &Fact, symbols: &Symbols) -> bool {

@@ -31,6 +31,12 @@ impl NodeId {
     }
 }
 
+impl From<NodeIndex> for NodeId {
+    fn from(index: NodeIndex) -> Self {
+        Self(index)
+    }
+}
+
 /// An output port of a node: what wires carry.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Value {
@@ -331,15 +337,33 @@ impl Graph {
 
     /// Makes every reader of `old` read `new`.
     pub fn replace_uses(&mut self, old: Value, new: Value) {
+        self.move_uses(old, new);
+    }
+
+    /// [`Graph::replace_uses`], and hands the tensor names on. Returns the reader of every wire that moved.
+    pub fn forward(&mut self, old: Value, new: Value) -> SmallVec<[NodeId; 4]> {
+        let names = self.nodes[old.node.0].outs.get_mut(old.port as usize).and_then(|out| out.names.take());
+        if let (Some(names), Some(out)) = (names, self.nodes[new.node.0].outs.get_mut(new.port as usize)) {
+            let mut all = out.names.take().map(Vec::from).unwrap_or_default();
+            all.extend(names);
+            out.names = Some(all.into());
+        }
+        self.move_uses(old, new)
+    }
+
+    /// [`Graph::replace_uses`]; returns the reader of every wire that moved.
+    fn move_uses(&mut self, old: Value, new: Value) -> SmallVec<[NodeId; 4]> {
         let edges = self.nodes.edges_directed(old.node.0, Outgoing);
         let moved: SmallVec<[_; 4]> = edges
             .filter(|e| e.weight().from == old.port)
             .map(|e| (e.id(), e.target(), e.weight().to))
             .collect();
-        for (edge, target, to) in moved {
+        let wire = |(edge, target, to)| {
             self.nodes.remove_edge(edge);
             self.nodes.add_edge(new.node.0, target, Wire { from: new.port, to });
-        }
+            NodeId(target)
+        };
+        moved.into_iter().map(wire).collect()
     }
 
     /// Parameters in order of their ids: the model's inputs in file order.

@@ -136,6 +136,7 @@ impl<'a> Infer<'a> {
         if let Some(expr) = &expr
             && a.as_const().is_none()
             && b.as_const().is_none()
+            && !interval.covers(&self.interval(expr))
         {
             // Multiplied out, a sum may have lost what its factors say.
             self.symbols.refine(expr, interval);

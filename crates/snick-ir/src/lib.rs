@@ -35,6 +35,6 @@ pub use fact::{Fact, Facts, Known};
 pub use graph::{Declared, Graph, Loc, Node, NodeId, Output, PortIds, Value};
 pub use infer::{Infer, infer, normalize_axes, normalize_axis};
 pub use info::Info;
-pub use op::{Arity, Dialect, Op, OpDef, OpName, RawNode, Version};
+pub use op::{Arity, Dialect, Op, OpDef, OpName, RawNode, Values, Version};
 pub use real::{Ratio, Real};
 pub use verify::verify;

@@ -182,6 +182,13 @@ pub trait OpDef: Clone + PartialEq + fmt::Debug {
     /// The outputs for concrete inputs: the reference implementation.
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError>;
 
+    /// The op that computes only outputs that are read, where leaving out the others saves work: its outputs are the
+    /// first ones of this op. `is_read` has an entry an output.
+    fn trimmed(&self, is_read: &[bool]) -> Option<Self> {
+        let _ = is_read;
+        None
+    }
+
     /// Rewrites a slice-like op to the primitive; others stay as they are.
     fn lower(&self, cx: &mut Patch) -> Result<Lowered, OpError> {
         let _ = cx;
@@ -212,6 +219,10 @@ impl<T: OpDef> OpDef for Box<T> {
 
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         T::eval(self, inputs)
+    }
+
+    fn trimmed(&self, is_read: &[bool]) -> Option<Self> {
+        T::trimmed(self, is_read).map(Box::new)
     }
 
     fn lower(&self, cx: &mut Patch) -> Result<Lowered, OpError> {

@@ -1,9 +1,41 @@
 //! Rewriting: rules look at a node and build a replacement through a [`Patch`]; the driver checks it and puts it in.
 //!
+//! A rule is a plain function in about 12 lines:
+//!
+//! ```
+//! use snick_ir::rewrite::{self, How, Lowered, Patch, Rule};
+//! use snick_ir::{Op, OpError};
+//!
+//! /// `-(-x)` is `x`.
+//! const TWICE: Rule = Rule::exact("negative-of-negative", apply);
+//!
+//! fn apply(patch: &mut Patch) -> Result<Lowered, OpError> {
+//!     if patch.node().op.type_name() != "Negative" {
+//!         return Ok(Lowered::Keep);
+//!     }
+//!     let inner = patch.input(0)?;
+//!     match patch.op_of(inner).type_name() {
+//!         "Negative" => Ok(Lowered::one(patch.input_of(inner, 0)?)),
+//!         _ => Ok(Lowered::Keep),
+//!     }
+//! }
+//!
+//! let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n  \
+//!             %a = Negative-1(%x)\n  %b = Negative-1(%a)\n  %y = Result-1(%b)\n}\n";
+//! let mut graph = snick_ir::text::parse(text, None)?;
+//! snick_ir::infer(&mut graph);
+//! let trace = rewrite::apply(&mut graph, &[TWICE], How::default());
+//! graph.sweep();
+//! assert_eq!((trace.applied.len(), graph.len()), (1, 2));
+//! # Ok::<(), snick_ir::text::ParseError>(())
+//! ```
+//!
 //! A replacement lands only if what is inferred of it refines what was known of the replaced outputs. It inherits
 //! the layer's name, tensor names and place. Nothing is removed until [`Graph::sweep`].
 
-use std::collections::VecDeque;
+mod driver;
+mod liveness;
+
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -12,7 +44,10 @@ use snick_tensor::Tensor;
 
 use crate::op::Values;
 use crate::ops::source::constant::Constant;
-use crate::{Attrs, Fact, Facts, Graph, Located, Node, NodeId, Op, OpError, RawNode, Value, Version};
+use crate::{Attrs, Fact, Facts, Graph, Node, NodeId, Op, OpError, RawNode, Value, Version};
+
+pub use self::driver::{Applied, Check, How, Left, Proposal, Refuted, Trace, apply};
+use self::liveness::Liveness;
 
 /// What a rule, or the lowering of an op, answers.
 #[derive(Clone, PartialEq, Debug)]
@@ -39,6 +74,20 @@ pub struct Rule {
     pub name: &'static str,
     /// Looks at [`Patch::node`] and builds the replacement.
     pub apply: fn(&mut Patch) -> Result<Lowered, OpError>,
+    /// Whether the replacement computes the same bytes; otherwise it may round differently.
+    pub exact: bool,
+}
+
+impl Rule {
+    /// A rule whose replacements compute the same bytes.
+    pub const fn exact(name: &'static str, apply: fn(&mut Patch) -> Result<Lowered, OpError>) -> Self {
+        Self { name, apply, exact: true }
+    }
+
+    /// A rule whose replacements may round differently.
+    pub const fn rounding(name: &'static str, apply: fn(&mut Patch) -> Result<Lowered, OpError>) -> Self {
+        Self { name, apply, exact: false }
+    }
 }
 
 /// A rule at work on one node: reads the graph, adds nodes, changes nothing else.
@@ -46,11 +95,12 @@ pub struct Patch<'g> {
     graph: &'g mut Graph,
     root: NodeId,
     added: SmallVec<[NodeId; 8]>,
+    liveness: &'g Liveness,
 }
 
 impl<'g> Patch<'g> {
-    fn new(graph: &'g mut Graph, root: NodeId) -> Self {
-        Self { graph, root, added: SmallVec::new() }
+    fn new(graph: &'g mut Graph, root: NodeId, liveness: &'g Liveness) -> Self {
+        Self { graph, root, added: SmallVec::new(), liveness }
     }
 
     /// The graph as it stands.
@@ -93,6 +143,29 @@ impl<'g> Patch<'g> {
         !self.graph.uses(self.output(port)).is_empty()
     }
 
+    /// The op that computes a value.
+    pub fn op_of(&self, value: Value) -> &Op {
+        &self.graph.node(value.node).op
+    }
+
+    /// The value at input `i` of the node that computes `value`.
+    pub fn input_of(&self, value: Value, i: usize) -> Result<Value, OpError> {
+        self.inputs_of(value)?.get(i).copied().ok_or(OpError::NotConnected { port: i })
+    }
+
+    /// All inputs of the node that computes `value`.
+    pub fn inputs_of(&self, value: Value) -> Result<SmallVec<[Value; 5]>, OpError> {
+        let inputs = self.graph.inputs(value.node);
+        let connected = |(port, input): (usize, &Option<Value>)| input.ok_or(OpError::NotConnected { port });
+        inputs.iter().enumerate().map(connected).collect()
+    }
+
+    /// Whether the outputs of the node that computes `value` have one reader in all, so that this reader may take
+    /// less of it without anything being computed twice.
+    pub fn is_read_once(&self, value: Value) -> bool {
+        self.liveness.readers(value.node) == 1
+    }
+
     /// What is known of a value.
     pub fn fact(&self, value: Value) -> Result<&Fact, OpError> {
         self.graph.fact(value).ok_or(OpError::NotConnected { port: value.port as usize })
@@ -102,7 +175,7 @@ impl<'g> Patch<'g> {
     pub fn add(&mut self, op: impl Into<Op>, inputs: &[Value]) -> Result<Value, OpError> {
         let op = op.into();
         let root = self.graph.node(self.root);
-        let mut node = Node::new(format!("{}/{}", root.name, op.type_name()), op);
+        let mut node = Node::new(root.name.clone(), op);
         node.loc = root.loc;
         let id = self.graph.add_wired(node, inputs);
         self.added.push(id);
@@ -135,6 +208,11 @@ impl<'g> Patch<'g> {
         dim.ok_or_else(|| OpError::out_of_range("axis", axis as i64, "an axis of the output"))
     }
 
+    /// Dims of a value; `None` where even their number is unknown.
+    pub fn dims(&self, value: Value) -> Result<Option<SmallVec<[SymExpr; 4]>>, OpError> {
+        Ok(self.fact(value)?.shape.dims().map(SmallVec::from))
+    }
+
     /// Adds an i64 constant.
     pub fn ints(&mut self, dims: &[usize], values: &[i64]) -> Result<Value, OpError> {
         let tensor = Tensor::from_vec(dims, values.to_vec())?;
@@ -153,121 +231,34 @@ impl<'g> Patch<'g> {
         }
     }
 
-    /// Puts `values` in place of the outputs of the node.
-    fn land(self, values: &[Option<Value>]) {
-        let Self { graph, root, added } = self;
-        let (name, several) = (graph.node(root).name.clone(), values.len() > 1);
+    /// Puts `values` in place of the outputs of the node, named as the node.
+    fn land(self, values: &[Option<Value>]) -> Landed {
+        let Self { graph, root, added, .. } = self;
+        let several = values.len() > 1;
+        let mut moved = SmallVec::new();
         for (port, &new) in (0..).zip(values) {
             let Some(new) = new else { continue };
             let old = Value { node: root, port };
-            graph.replace_uses(old, new);
-            let Some(out) = graph.nodes[root.petgraph()].outs.get_mut(port as usize) else { continue };
-            let names = out.names.take();
-            if let (Some(names), Some(out)) =
-                (names, graph.nodes[new.node.petgraph()].outs.get_mut(new.port as usize))
-            {
-                let mut all = out.names.take().map(Vec::from).unwrap_or_default();
-                all.extend(names);
-                out.names = Some(all.into());
-            }
-            if added.contains(&new.node) {
-                let name = if several { format!("{name}.{port}").into() } else { name.clone() };
-                graph.nodes[new.node.petgraph()].name = name;
+            moved.extend(graph.forward(old, new).into_iter().map(|reader| (reader, new.node)));
+            if several && added.contains(&new.node) {
+                let name = format!("{}.{port}", graph.node(root).name);
+                graph.nodes[new.node.petgraph()].name = name.into();
             }
         }
+        for &id in &added {
+            if !values.iter().flatten().any(|value| value.node == id) {
+                let name = format!("{}/{}", graph.node(id).name, graph.node(id).op.type_name());
+                graph.nodes[id.petgraph()].name = name.into();
+            }
+        }
+        Landed { added, moved }
     }
 }
 
-/// One rule that fired.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Applied {
-    /// The rule.
-    pub rule: &'static str,
-    /// The layer it replaced.
-    pub layer: Arc<str>,
-    /// The layer's operation type.
-    pub op: String,
-}
-
-/// A layer that a rule had to leave.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Left {
-    /// The layer.
-    pub layer: Arc<str>,
-    /// Its operation type.
-    pub op: String,
-    /// Why it stays.
-    pub reason: String,
-}
-
-/// What the driver did.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Trace {
-    /// Rules that fired, in order.
-    pub applied: Vec<Applied>,
-    /// Layers left, with reasons.
-    pub left: Vec<Left>,
-    /// Rules that failed or whose replacement was refused.
-    pub errors: Vec<Located>,
-}
-
-/// Applies `rules` to every node, and to what they put in, until nothing changes; at most `stop_after` times.
-/// Replaced nodes stay behind, unread: sweep the graph afterwards.
-pub fn apply(graph: &mut Graph, rules: &[Rule], stop_after: Option<usize>) -> Trace {
-    let mut trace = Trace::default();
-    let Ok(order) = graph.order() else { return trace };
-    // A rule set that feeds itself must end: no sound one needs more than a few replacements a layer.
-    let limit = stop_after.unwrap_or(64 + 16 * order.len());
-    let mut todo = VecDeque::from(order);
-    while let Some(id) = todo.pop_front() {
-        for rule in rules {
-            if trace.applied.len() >= limit {
-                return trace;
-            }
-            let layer = graph.node(id).name.clone();
-            let op = graph.node(id).op.type_name().to_string();
-            let mut patch = Patch::new(graph, id);
-            match (rule.apply)(&mut patch) {
-                Ok(Lowered::Keep) => patch.undo(),
-                Ok(Lowered::Stay(reason)) => {
-                    patch.undo();
-                    trace.left.push(Left { layer, op, reason });
-                }
-                Ok(Lowered::Replace(values)) => match refused(&patch, &values) {
-                    Some(error) => {
-                        patch.undo();
-                        trace.errors.push(graph.located(id, error));
-                    }
-                    None => {
-                        let added = patch.added.clone();
-                        patch.land(&values);
-                        trace.applied.push(Applied { rule: rule.name, layer, op });
-                        added.iter().rev().for_each(|&id| todo.push_front(id));
-                        break;
-                    }
-                },
-                Err(error) => {
-                    patch.undo();
-                    trace.errors.push(graph.located(id, error));
-                }
-            }
-        }
-    }
-    trace
-}
-
-/// Why a replacement must not land: some new fact does not refine the old one.
-fn refused(patch: &Patch, values: &[Option<Value>]) -> Option<OpError> {
-    let symbols = patch.graph.symbols();
-    for (port, &value) in (0..).zip(values) {
-        let Some(value) = value else { continue };
-        let old = patch.graph.fact(patch.output(port))?;
-        let new = patch.graph.fact(value);
-        if !new.is_some_and(|new| new.refines(old, symbols)) {
-            let text = |f: &Fact| format!("{}{}", f.element_type, f.shape.display_symbolic(symbols));
-            let got = new.map_or("nothing".to_string(), text);
-            return Some(OpError::mismatch(format!("the replacement of output {port}"), got, text(old)));
-        }
-    }
-    None
+/// What a replacement changed.
+struct Landed {
+    /// Nodes that it added.
+    added: SmallVec<[NodeId; 8]>,
+    /// Wires that it moved: who reads, and of which node now.
+    moved: SmallVec<[(NodeId, NodeId); 8]>,
 }

@@ -6,19 +6,22 @@ use snick_ir::ops::control::subgraph::SubGraph;
 use snick_ir::{Graph, Located, NodeId, Op, OpError};
 use snick_tensor::Tensor;
 
-use crate::session::{Options, Session};
+use crate::session::{Options, Session, Watch};
 use crate::variables::Variables;
 
 /// Sessions of the bodies of every op that has some.
 pub(crate) struct Bodies<'g>(BTreeMap<NodeId, Vec<Session<'g>>>);
 
 impl<'g> Bodies<'g> {
-    /// Plans all bodies of a graph, and those inside them.
-    pub(crate) fn new(graph: &'g Graph) -> Result<Self, Located> {
+    /// Plans all bodies of a graph, and those inside them, as `plan` does it.
+    pub(crate) fn new(
+        graph: &'g Graph,
+        plan: fn(&'g Graph) -> Result<Session<'g>, Located>,
+    ) -> Result<Self, Located> {
         let mut bodies = BTreeMap::new();
         for id in graph.ids() {
             if let Op::SubGraph(op) = &graph.node(id).op {
-                bodies.insert(id, op.bodies.iter().map(Session::new).collect::<Result<_, _>>()?);
+                bodies.insert(id, op.bodies.iter().map(plan).collect::<Result<_, _>>()?);
             }
         }
         Ok(Self(bodies))
@@ -32,12 +35,13 @@ impl<'g> Bodies<'g> {
         inputs: &[Tensor],
         options: Options,
         variables: &mut Variables,
+        watch: &mut Watch,
     ) -> Result<Vec<Tensor>, OpError> {
         let sessions = self.0.get(&id).map(Vec::as_slice).unwrap_or_default();
         let options = Options { keep_going: false, ..options };
         op.execute(inputs, &mut |body, arguments| match sessions.get(body) {
             Some(session) => {
-                let outputs = session.run_inside(arguments, options, variables);
+                let outputs = session.run_inside(arguments, options, variables, watch);
                 outputs.complete().map_err(|error| OpError::Inside(Box::new(error)))
             }
             None => Err(OpError::mismatch("the number of bodies", sessions.len(), body + 1)),

@@ -1,7 +1,7 @@
 //! Graph and inputs to outputs: the interpreter.
 //!
-//! [`Session::new`] plans a graph once: topological order, a slot a value, and after which step a value is not needed
-//! any more. [`Session::run`] walks the plan, asking each op to evaluate itself, and drops values as early as
+//! [`Session::new`] plans a graph once: topological order, a slot a value, after which step a value is not needed any
+//! more, and what is the same in every run. [`Session::run`] walks the plan, asking each op to evaluate itself, and drops values as early as
 //! that allows. Values are views: handing them on copies no elements.
 //!
 //! The graph must be inferred: what is given is checked against the facts of the Parameters, and with
@@ -9,9 +9,11 @@
 
 mod bodies;
 mod facts;
+mod fold;
+mod halves;
 mod plan;
 mod session;
 mod variables;
 
-pub use session::{Options, Outputs, Session};
+pub use session::{Options, Outputs, Progress, Session};
 pub use variables::Variables;

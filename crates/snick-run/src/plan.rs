@@ -1,10 +1,13 @@
 //! The plan: what to evaluate in which order, and when values die.
 
-use snick_ir::{Graph, Located, NodeId, OpError, Value};
+use snick_ir::{Graph, Located, NodeId, Op, OpError, Value};
+use snick_tensor::Tensor;
 
 /// One node.
 pub(crate) struct Step {
     pub(crate) node: NodeId,
+    /// What is evaluated in place of the op of the node, if anything.
+    pub(crate) op: Option<Op>,
     /// What it reads, by port.
     pub(crate) operands: Box<[Operand]>,
     /// Slot of its first output; the others follow.
@@ -18,6 +21,8 @@ pub(crate) struct Step {
 pub(crate) enum Operand {
     /// Nothing is wired to the port.
     Missing,
+    /// A constant of the plan.
+    Constant(usize),
     /// The value in a slot; `last` where nobody reads it afterwards.
     Slot { slot: usize, last: bool },
 }
@@ -28,6 +33,8 @@ pub(crate) struct Plan {
     pub(crate) slots: usize,
     /// By slot: whether anybody reads it.
     pub(crate) is_read: Vec<bool>,
+    /// What is the same in every run.
+    pub(crate) constants: Vec<Tensor>,
 }
 
 impl Plan {
@@ -55,15 +62,27 @@ impl Plan {
                 None => Operand::Missing,
             };
             let operands = graph.inputs(node).into_iter().map(operand).collect();
-            Step { node, operands, first: first[node.index()], outs: graph.node(node).outs.len() }
+            Step { node, op: None, operands, first: first[node.index()], outs: graph.node(node).outs.len() }
         });
-        let mut plan = Self { steps: steps.collect(), slots, is_read: vec![false; slots] };
+        let mut plan = Self { steps: steps.collect(), slots, is_read: Vec::new(), constants: Vec::new() };
         plan.mark_last_uses();
         Ok(plan)
     }
 
+    /// Leaves out outputs that nobody reads, where that saves work.
+    pub(crate) fn trim(&mut self, graph: &Graph) {
+        for step in &mut self.steps {
+            let outs = step.first..step.first + step.outs;
+            step.op = graph.node(step.node).op.trimmed(&self.is_read[outs.clone()]);
+            if step.op.is_some() {
+                step.outs = self.is_read[outs].iter().rposition(|&read| read).map_or(1, |last| last + 1);
+            }
+        }
+    }
+
     /// Walked from the end, the first use met of a value is its last.
-    fn mark_last_uses(&mut self) {
+    pub(crate) fn mark_last_uses(&mut self) {
+        self.is_read = vec![false; self.slots];
         for step in self.steps.iter_mut().rev() {
             for operand in step.operands.iter_mut().rev() {
                 if let Operand::Slot { slot, last } = operand {

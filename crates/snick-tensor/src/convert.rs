@@ -2,6 +2,8 @@
 //!
 //! Elements go through one of three wide forms, each of which holds its types exactly.
 
+mod direct;
+
 use std::ops::Range;
 
 use half::{bf16, f16};
@@ -189,6 +191,9 @@ impl Tensor {
         let mut wide = Wide::for_type(from).ok_or(refuse(from))?;
         Wide::for_type(et).ok_or(refuse(et))?;
 
+        if let Some(converted) = direct::convert(self, et)? {
+            return Ok(converted);
+        }
         let source = self.to_units();
         let mut bytes = filled(stored_bytes(et, self.dims())?, 0u8)?;
         // In pieces, so that the wide form stays in the cache.
@@ -247,6 +252,33 @@ mod tests {
         assert!(s.cast(F32).is_err());
         assert!(Tensor::scalar(1.0f32).cast(String).is_err());
         assert!(Tensor::scalar(1.0f32).cast(Dynamic).is_err());
+    }
+
+    #[test]
+    fn the_straight_way_is_the_long_way() {
+        let values = [0.0, -1.5, 1.5, 300.25, -7e9, 3e38, 1e-7, 65519.9, f32::INFINITY, f32::NAN];
+        for from in [Boolean, U8, I8, I32, I64, F32, F64, F16, BF16] {
+            let source = cast(&values, from);
+            for to in [F32, F64, F16, BF16, I32, I64] {
+                let Some(found) = direct::convert(&source, to).unwrap() else { continue };
+                let mut wide = Wide::for_type(from).unwrap();
+                decode(from, &source.to_bytes(), 0..values.len(), &mut wide);
+                let mut bytes = vec![0; to.byte_len(values.len()).unwrap()];
+                match &wide {
+                    Wide::Signed(v) => encode(to, v, 0, &mut bytes),
+                    Wide::Unsigned(v) => encode(to, v, 0, &mut bytes),
+                    Wide::Float(v) => encode(to, v, 0, &mut bytes),
+                }
+                let expected = Tensor::from_packed(to, &[values.len()], bytes).unwrap();
+                let same = |a: f64, b: f64| a == b || (a.is_nan() && b.is_nan());
+                let pairs = found.to_f64_vec().unwrap().into_iter().zip(expected.to_f64_vec().unwrap());
+                assert!(
+                    pairs.clone().all(|(a, b)| same(a, b)),
+                    "{from} to {to}: {:?}",
+                    pairs.collect::<Vec<_>>()
+                );
+            }
+        }
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod fourier;
 mod gather;
 mod gemm;
 mod interpolate;
+mod math;
 mod matmul;
 mod normalize;
 mod pad;
@@ -32,6 +33,7 @@ mod softmax;
 pub mod strided_copy;
 mod tile;
 pub mod top_k;
+pub(crate) mod vectors;
 mod window;
 
 pub use broadcast::broadcast_dims;

@@ -8,12 +8,14 @@
 #[cfg(target_endian = "big")]
 compile_error!("tensors are little-endian bytes, and read as such without conversion");
 
+mod buffer;
 mod convert;
 mod element;
 mod element_type;
 mod error;
 pub mod kernels;
 mod layout;
+mod memo;
 mod packing;
 mod small_float;
 mod storage;
@@ -21,6 +23,7 @@ mod tensor;
 mod text;
 mod values;
 
+pub use buffer::Pool;
 pub use element::Element;
 pub use element_type::{ElementType, UnknownElementType};
 pub use error::TensorError;

@@ -10,6 +10,8 @@ use std::sync::Arc;
 use bytemuck::Pod;
 
 use crate::TensorError;
+use crate::buffer::Buffer;
+use crate::memo::Memo;
 
 /// Shared bytes with a window on them. Cloning bumps a reference count.
 #[derive(Clone)]
@@ -22,6 +24,11 @@ pub struct Storage {
 /// Whoever keeps the bytes alive.
 trait Owner: Send + Sync {
     fn bytes(&self) -> &[u8];
+
+    /// What kernels made of these bytes before.
+    fn memo(&self) -> Option<&Memo> {
+        None
+    }
 }
 
 /// A vector keeps the alignment of its elements, so reading it back costs no copy.
@@ -30,6 +37,28 @@ struct Heap<T>(Vec<T>);
 impl<T: Pod + Send + Sync> Owner for Heap<T> {
     fn bytes(&self) -> &[u8] {
         bytemuck::cast_slice(&self.0)
+    }
+}
+
+impl<T: Pod + Send + Sync> Owner for Buffer<T> {
+    fn bytes(&self) -> &[u8] {
+        Buffer::bytes(self)
+    }
+}
+
+/// Bytes that kernels will meet again and again.
+struct Kept {
+    bytes: Storage,
+    memo: Memo,
+}
+
+impl Owner for Kept {
+    fn bytes(&self) -> &[u8] {
+        self.bytes.bytes()
+    }
+
+    fn memo(&self) -> Option<&Memo> {
+        Some(&self.memo)
     }
 }
 
@@ -48,6 +77,20 @@ impl Storage {
     /// Storage over the elements of a vector, which is taken as it is.
     pub fn from_vec<T: Pod + Send + Sync>(values: Vec<T>) -> Self {
         Self::whole(Arc::new(Heap(values)))
+    }
+
+    /// Storage over what a kernel computed.
+    pub(crate) fn from_buffer<T: Pod + Send + Sync>(values: Buffer<T>) -> Self {
+        Self::whole(Arc::new(values))
+    }
+
+    /// The same bytes, with a memory for what kernels make of them.
+    pub(crate) fn kept(self) -> Self {
+        Self::whole(Arc::new(Kept { bytes: self, memo: Memo::default() }))
+    }
+
+    pub(crate) fn memo(&self) -> Option<&Memo> {
+        self.owner.memo()
     }
 
     /// A read-only mapping of a whole file.

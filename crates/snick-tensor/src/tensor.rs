@@ -3,8 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::buffer::Buffer;
 use crate::kernels::strided_copy;
 use crate::layout::{Layout, checked_len};
+use crate::memo;
 use crate::packing;
 use crate::{Element, ElementType, Storage, TensorError};
 
@@ -45,6 +47,13 @@ pub(crate) fn filled<T: Clone>(len: usize, value: T) -> Result<Vec<T>, TensorErr
         .map_err(|_| TensorError::OutOfMemory { bytes: len.saturating_mul(size_of::<T>()) })?;
     all.resize(len, value);
     Ok(all)
+}
+
+/// Bytes moved to where any element may begin.
+fn realigned(bytes: &[u8]) -> Storage {
+    let mut words = vec![0u64; bytes.len().div_ceil(size_of::<u64>())];
+    bytemuck::cast_slice_mut(&mut words)[..bytes.len()].copy_from_slice(bytes);
+    Storage::from_vec(words)
 }
 
 /// Making tensors.
@@ -145,6 +154,41 @@ impl Tensor {
         })
     }
 
+    /// A tensor of elements that a kernel computed, in row-major order.
+    pub(crate) fn from_buffer<T>(
+        et: ElementType,
+        dims: &[usize],
+        values: Buffer<T>,
+    ) -> Result<Self, TensorError>
+    where
+        T: bytemuck::Pod + Send + Sync,
+    {
+        stored_bytes(et, dims)?;
+        if checked_len(dims) != Some(values.len()) {
+            return Err(TensorError::ElementCount { dims: dims.into(), found: values.len() });
+        }
+        Ok(Tensor {
+            element_type: et,
+            layout: Layout::packed(dims),
+            storage: Storage::from_buffer(values),
+            texts: None,
+        })
+    }
+
+    /// A tensor over the packed bytes of its elements, which a kernel moved.
+    pub(crate) fn from_buffer_bytes(
+        et: ElementType,
+        dims: &[usize],
+        bytes: Buffer<u8>,
+    ) -> Result<Self, TensorError> {
+        let needed = stored_bytes(et, dims)?;
+        if bytes.len() < needed {
+            return Err(TensorError::StorageTooShort { needed, found: bytes.len() });
+        }
+        let storage = Storage::from_buffer(bytes);
+        Ok(Tensor { element_type: et, layout: Layout::packed(dims), storage, texts: None })
+    }
+
     /// A tensor over bytes that a kernel packed for it.
     pub(crate) fn from_packed(et: ElementType, dims: &[usize], bytes: Vec<u8>) -> Result<Self, TensorError> {
         let needed = stored_bytes(et, dims)?;
@@ -167,6 +211,45 @@ impl Tensor {
     /// The same bytes under another type of the same width.
     pub(crate) fn retyped(self, element_type: ElementType) -> Self {
         Tensor { element_type, ..self }
+    }
+}
+
+/// Constants, which kernels meet again and again.
+impl Tensor {
+    /// The same tensor, packed and aligned to its elements, with a memory: what a kernel derives from it (weights
+    /// in the order a matrix product reads them) is made once. For tensors that live as long as a model does.
+    pub fn kept(&self) -> Self {
+        let packed = self.contiguous();
+        let unit = self.element_type.unit_bytes().unwrap_or(1);
+        let storage = match packed.packed_bytes() {
+            Some(bytes) if !(bytes.as_ptr() as usize).is_multiple_of(unit) => {
+                return Tensor {
+                    layout: Layout::packed(self.dims()),
+                    storage: realigned(bytes).kept(),
+                    ..packed
+                };
+            }
+            _ => packed.storage.clone().kept(),
+        };
+        Tensor { storage, ..packed }
+    }
+
+    /// Whether this is a view of a [`Tensor::kept`] tensor.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.storage.memo().is_some()
+    }
+
+    /// What `make` gives, remembered if this tensor is [`Tensor::kept`]: `make` is called once a view, then.
+    /// `purpose` tells apart what different kernels make.
+    pub(crate) fn memoised<T: Send + Sync + 'static>(
+        &self,
+        purpose: memo::Purpose,
+        make: impl FnOnce() -> Result<T, TensorError>,
+    ) -> Result<Arc<T>, TensorError> {
+        match self.storage.memo() {
+            Some(memo) => memo.get(purpose, &self.layout, make),
+            None => make().map(Arc::new),
+        }
     }
 }
 
@@ -200,6 +283,11 @@ impl Tensor {
     /// Whether there is no element.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Bytes that the elements take when packed; of strings, their indices.
+    pub fn size_in_bytes(&self) -> usize {
+        self.element_type.stored_len(self.len()).unwrap_or(usize::MAX)
     }
 
     /// Whether the elements follow each other in row-major order.
@@ -318,11 +406,12 @@ impl Tensor {
         if self.packed_bytes().is_some() {
             return self.clone();
         }
-        let bytes = strided_copy::pack(self);
+        let mut bytes = Buffer::any_or_abort(self.element_type.stored_len(self.len()).unwrap_or(0));
+        strided_copy::pack(self, &mut bytes);
         Tensor {
             element_type: self.element_type,
             layout: Layout::packed(self.dims()),
-            storage: Storage::heap(bytes),
+            storage: Storage::from_buffer(bytes),
             texts: self.texts.clone(),
         }
     }

@@ -22,7 +22,11 @@ impl Tensor {
     pub(crate) fn to_units(&self) -> Cow<'_, [u8]> {
         match self.packed_bytes() {
             Some(bytes) => Cow::Borrowed(bytes),
-            None => Cow::Owned(strided_copy::pack(self)),
+            None => {
+                let mut bytes = vec![0; self.element_type().stored_len(self.len()).unwrap_or(0)];
+                strided_copy::pack(self, &mut bytes);
+                Cow::Owned(bytes)
+            }
         }
     }
 

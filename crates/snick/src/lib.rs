@@ -20,6 +20,7 @@ mod files;
 mod inputs;
 mod model;
 mod outputs;
+mod reduce;
 mod save;
 
 pub use draw::{Dims, draw_inputs};
@@ -28,6 +29,7 @@ pub use files::write_file;
 pub use inputs::{by_parameter, find_input};
 pub use model::{Model, load, load_with, parse};
 pub use outputs::{named_outputs, output_names};
+pub use reduce::reduce;
 pub use save::SaveOptions;
 pub use snick_emit::openvino::SliceAs;
 pub use snick_ir::directml::FeatureLevel;

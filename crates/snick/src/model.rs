@@ -4,7 +4,7 @@ use std::path::Path;
 
 use snick_ir::text::{PrintOptions, print};
 use snick_ir::{Graph, Located};
-use snick_pass::{Options, Report};
+use snick_pass::{Options, Report, UnknownPass};
 use snick_read::Read;
 use snick_run::Session;
 use snick_tensor::Tensor;
@@ -102,7 +102,15 @@ impl Model {
     /// ```
     pub fn canonicalise(&mut self) -> Report {
         // Naming no passes names none wrongly.
-        snick_pass::canonicalise(&mut self.graph, &Options::default()).unwrap_or_default()
+        self.canonicalise_with(&Options::default()).unwrap_or_default()
+    }
+
+    /// [`Model::canonicalise`] with passes by name, at most so many rewrites, or every rewrite checked.
+    ///
+    /// # Errors
+    /// A pass of this name is not there.
+    pub fn canonicalise_with(&mut self, options: &Options) -> Result<Report, UnknownPass> {
+        snick_pass::canonicalise(&mut self.graph, options)
     }
 
     /// Runs the inferred graph on inputs by name; returns the outputs by the names of their Result layers and tensors.

@@ -38,8 +38,13 @@ pub(crate) fn save(graph: &Graph, path: &Path, options: SaveOptions) -> Result<(
             write_bytes(path, files.xml.as_bytes())
         }
         Some("onnx") => {
-            let bytes = snick_emit::onnx::onnx(graph).map_err(|error| Error::Layer(*error))?;
-            write_bytes(path, &bytes)
+            let data = path.with_extension("onnx.data");
+            let name = data.file_name().unwrap_or_default().to_string_lossy();
+            let files = snick_emit::onnx::onnx(graph, &name).map_err(|error| Error::Layer(*error))?;
+            if !files.data.is_empty() {
+                write_file(&data, |file| files.data.write(file))?;
+            }
+            write_bytes(path, &files.model)
         }
         Some("json") => {
             let text = snick_emit::directml(graph, options.feature_level);
@@ -52,6 +57,10 @@ pub(crate) fn save(graph: &Graph, path: &Path, options: SaveOptions) -> Result<(
             }
             let how = PrintOptions { weights: Weights::Packed, ..PrintOptions::default() };
             write_bytes(path, print(graph, how).as_bytes())
+        }
+        Some("mlir") => {
+            let text = snick_emit::stablehlo(graph).map_err(|error| Error::Layer(*error))?;
+            write_bytes(path, text.as_bytes())
         }
         Some("dot") => write_bytes(path, snick_emit::dot(graph).as_bytes()),
         _ => Err(Error::Target { path: path.to_path_buf() }),

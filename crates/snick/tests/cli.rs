@@ -163,3 +163,120 @@ fn weights_may_be_missing_for_shapes() {
     assert!(text(&out.stderr).contains("weights were not found"));
     std::fs::remove_dir_all(folder).unwrap();
 }
+
+const TARGETS: [&str; 6] = ["xml", "onnx", "json", "snick", "dot", "mlir"];
+
+fn names_in(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn the_input_is_overwritten_only_when_forced() {
+    let folder = scratch("overwrite");
+    for extension in ["xml", "onnx", "snick", "json"] {
+        let path = folder.join(format!("m.{extension}"));
+        let name = path.to_str().unwrap();
+        let source = model("slice8_01_basic");
+        assert_eq!(snick(&["convert", &source, "-o", name]).status.code(), Some(0), "{extension}");
+        let before = std::fs::read(&path).unwrap();
+        // Under another name of the same file, too.
+        let roundabout = folder.join(".").join(format!("m.{extension}"));
+        for target in [name, roundabout.to_str().unwrap()] {
+            let out = snick(&["convert", name, "-o", target]);
+            assert_eq!(out.status.code(), Some(2), "{extension}");
+            assert!(text(&out.stderr).contains("this would overwrite the input"), "{extension}");
+        }
+        assert_eq!(std::fs::read(&path).unwrap(), before);
+        let out = snick(&["convert", name, "-o", name, "--force"]);
+        assert_eq!(out.status.code(), Some(0), "{extension}: {}", text(&out.stderr));
+        assert_eq!(snick(&["infer", name]).status.code(), Some(0), "{extension}");
+    }
+    // The weights of the input are part of it.
+    let beside = folder.join("m.snick");
+    let out = snick(&["convert", folder.join("m.xml").to_str().unwrap(), "-o", beside.to_str().unwrap()]);
+    assert_eq!(out.status.code(), Some(2), "{}", text(&out.stderr));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn nothing_half_written_is_left() {
+    let folder = scratch("half");
+    for extension in TARGETS {
+        // A folder stands where the file should: the last step fails.
+        let taken = folder.join(format!("taken.{extension}"));
+        std::fs::create_dir(&taken).unwrap();
+        let before = names_in(&folder);
+        let out = snick(&["convert", &model("slice8_01_basic"), "-o", taken.to_str().unwrap()]);
+        assert_ne!(out.status.code(), Some(0), "{extension}");
+        let left: Vec<String> = names_in(&folder).into_iter().filter(|name| !before.contains(name)).collect();
+        // The weights of an IR are complete before the model is begun.
+        assert!(left.iter().all(|name| name == "taken.bin"), "{extension}: {left:?}");
+    }
+    // What a target cannot say leaves the old file as it was.
+    for (name, extension) in [("v10_no_precision", "onnx"), ("focus_cnn", "json")] {
+        let old = folder.join(format!("old.{extension}"));
+        std::fs::write(&old, "old").unwrap();
+        let out = snick(&["convert", &model(name), "-o", old.to_str().unwrap()]);
+        assert_ne!(out.status.code(), Some(0), "{extension}");
+        assert_eq!(std::fs::read(&old).unwrap(), b"old", "{extension}");
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn inner_values_are_written_and_compared() {
+    let folder = scratch("dump");
+    let run = |args: &[&str]| {
+        let path = model("slice8_01_basic");
+        let args = [&["run", path.as_str()], args].concat();
+        let program = env!("CARGO_BIN_EXE_snick");
+        Command::new(program).args(args).current_dir(&folder).env("NO_COLOR", "1").output().unwrap()
+    };
+    let layers = text(&snick(&["infer", &model("slice8_01_basic"), "--format", "json"]).stdout);
+    assert!(layers.contains("\"data\""), "{layers}");
+    let one = run(&["--dump", "data", "-o", "one.npz"]);
+    assert_eq!(one.status.code(), Some(0), "{}", text(&one.stderr));
+    assert!(folder.join("data.npy").exists());
+    let two = run(&["--threads", "2", "--compare", "one.npz", "--rtol", "0", "--atol", "0"]);
+    assert_eq!(two.status.code(), Some(0), "{}{}", text(&two.stdout), text(&two.stderr));
+    let missing = run(&["--dump", "nothing"]);
+    assert_eq!(missing.status.code(), Some(2));
+    assert!(text(&missing.stderr).contains("there is no such layer"));
+    let other = run(&["--seed", "7", "--compare", "one.npz"]);
+    assert_eq!(other.status.code(), Some(1), "{}", text(&other.stdout));
+}
+
+#[test]
+fn a_model_is_reduced_to_what_fails() {
+    let folder = scratch("reduce");
+    let out = folder.join("small.snick").display().to_string();
+    let snick_path = env!("CARGO_BIN_EXE_snick");
+    let command = format!("! {snick_path} infer {{}} | grep -q '^Interpolate'");
+    let reduced = snick(&["reduce", &model("focus_cnn"), "--test", &command, "-o", &out]);
+    assert_eq!(reduced.status.code(), Some(0), "{}", text(&reduced.stderr));
+    let small = std::fs::read_to_string(&out).unwrap();
+    assert!(small.starts_with("// RUN: ! ") && small.contains("Interpolate-11("), "{small}");
+    assert!(!small.contains("StridedSlice") && small.lines().count() < 16, "{small}");
+    let fine = snick(&["reduce", &model("focus_cnn"), "--test", "true", "-o", &out]);
+    assert_eq!(fine.status.code(), Some(2));
+    assert!(text(&fine.stderr).contains("ends with 0 on the model itself"), "{}", text(&fine.stderr));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn canon_checks_every_rewrite() {
+    let out = snick(&["canon", &model("rotary_embedding"), "--verify", "--format", "json"]);
+    let json = text(&out.stdout);
+    assert_eq!(out.status.code(), Some(0), "{json}");
+    for part in ["\"verified\":true", "\"unchecked\":0", "\"refuted\":[]"] {
+        assert!(json.contains(part), "{part}\n{json}");
+    }
+    let unknown = snick(&["canon", &model("rotary_embedding"), "--passes", "no-such"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(text(&unknown.stderr).contains("merge-slices"), "{}", text(&unknown.stderr));
+}

@@ -4,7 +4,7 @@ use snick_ir::OpError;
 use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Written, float, int, text};
-use super::table::Form::{self, By, Numpy, Real, Same};
+use super::table::Form::{self, By, Numpy, Real, Same, Whole};
 use super::writer::number_of;
 
 pub(super) const ROWS: &[(&str, Form)] = &[
@@ -22,10 +22,12 @@ pub(super) const ROWS: &[(&str, Form)] = &[
     ("BitwiseOr", By(|e| bitwise(e, "BitwiseOr", "Or"))),
     ("BitwiseRightShift", By(|e| shift(e, "RIGHT"))),
     ("BitwiseXor", By(|e| bitwise(e, "BitwiseXor", "Xor"))),
-    ("Ceiling", Real("Ceil")),
+    ("Ceiling", Whole("Ceil")),
+    ("Bucketize", By(bucketize)),
     ("Clamp", By(clamp)),
     ("Convert", By(convert)),
     ("ConvertLike", Same("CastLike")),
+    ("ConvertPromoteTypes", By(promote)),
     ("Cos", Real("Cos")),
     ("Cosh", Real("Cosh")),
     ("Divide", By(divide)),
@@ -33,7 +35,7 @@ pub(super) const ROWS: &[(&str, Form)] = &[
     ("Equal", Numpy("Equal")),
     ("Erf", Same("Erf")),
     ("Exp", Real("Exp")),
-    ("Floor", Real("Floor")),
+    ("Floor", Whole("Floor")),
     ("FloorMod", By(floor_mod)),
     ("Gelu", By(gelu)),
     ("Greater", Numpy("Greater")),
@@ -69,7 +71,7 @@ pub(super) const ROWS: &[(&str, Form)] = &[
     ("NotEqual", By(not_equal)),
     ("PReLU", By(prelu)),
     ("Power", Numpy("Pow")),
-    ("ReLU", Same("Relu")),
+    ("ReLU", By(relu)),
     ("Round", By(round)),
     ("Select", Numpy("Where")),
     ("Selu", By(selu)),
@@ -132,6 +134,44 @@ fn convert(e: &mut Emitter) -> Written {
     let name = "destination_type";
     let to = e.attrs.element_type(name)?.ok_or(OpError::MissingAttribute { name })?;
     e.last("Cast", &e.inputs(), vec![int("to", number_of(to)?.into())])
+}
+
+/// Both values in the type that both have in the end.
+fn promote(e: &mut Emitter) -> Written {
+    let types: Vec<ElementType> = e.node.outs.iter().map(|out| out.fact.element_type).collect();
+    for (port, element_type) in types.into_iter().enumerate().take(e.len()) {
+        let value = e.input(port)?;
+        e.last_port(port, "Cast", &[value], Emitter::to(element_type)?)?;
+    }
+    Ok(())
+}
+
+/// Runtimes have no Relu of integers.
+fn relu(e: &mut Emitter) -> Written {
+    let (x, element_type) = (e.input(0)?, e.element_type(0)?);
+    if element_type.is_float() {
+        return e.last("Relu", &[x], vec![]);
+    }
+    let zero = e.number(element_type, 0.0)?;
+    e.last("Max", &[x, zero], vec![])
+}
+
+/// How many bounds lie below each element, or not above it where they belong to the bucket on their right.
+fn bucketize(e: &mut Emitter) -> Written {
+    let common = match (e.element_type(0)?.is_float(), e.element_type(1)?.is_float()) {
+        (false, false) => ElementType::I64,
+        _ => ElementType::F32,
+    };
+    let x = e.cast(e.input(0)?, e.element_type(0)?, common)?;
+    let x = e.unsqueezed(&x, &[-1])?;
+    let bounds = e.cast(e.input(1)?, e.element_type(1)?, common)?;
+    let right = e.attrs.bool("with_right_bound")?.unwrap_or(true);
+    let below = e.node(if right { "Less" } else { "LessOrEqual" }, &[bounds, x], vec![]);
+    let ones = e.node("Cast", &[below], Emitter::to(ElementType::I64)?);
+    let axes = e.vector(&[-1])?;
+    let count = e.node("ReduceSum", &[ones, axes], vec![int("keepdims", 0)]);
+    let target = e.attrs.element_type("output_type")?.unwrap_or(ElementType::I64);
+    e.last("Cast", &[count], Emitter::to(target)?)
 }
 
 /// ONNX divides integers towards zero; where the layer rounds down, the remainder is taken away first.
@@ -211,7 +251,9 @@ fn not_equal(e: &mut Emitter) -> Written {
 
 /// A slope of one axis belongs to the channels; ONNX would lay it along the last axis.
 fn prelu(e: &mut Emitter) -> Written {
-    let (x, mut slope) = (e.input(0)?, e.input(1)?);
+    let (x, slope) = (e.input(0)?, e.input(1)?);
+    // Old files mix types.
+    let mut slope = e.cast(slope, e.element_type(1)?, e.element_type(0)?)?;
     let single = e.fact(1)?.shape.as_static().is_some_and(|dims| dims.iter().all(|&dim| dim == 1));
     let (rank, slopes) = (e.rank(0)?, e.rank(1)?);
     if slopes == 1 && rank > 2 && !single {
@@ -228,6 +270,9 @@ fn prelu(e: &mut Emitter) -> Written {
 /// Halves away from zero: `sign(x) * floor(|x| + 1/2)`.
 fn round(e: &mut Emitter) -> Written {
     let (x, element_type) = (e.input(0)?, e.element_type(0)?);
+    if !element_type.is_float() {
+        return e.last("Identity", &[x], vec![]);
+    }
     if e.word("mode")? != "half_away_from_zero" {
         return e.last("Round", &[x], vec![]);
     }

@@ -77,6 +77,14 @@ impl<'g> Emitter<'g> {
         Ok(dims.iter().map(|&dim| dim as i64).collect())
     }
 
+    /// How many elements input `i`, a vector, has.
+    pub(super) fn fixed_len(&self, i: usize) -> Result<i64, OpError> {
+        match self.dims(i)?.as_slice() {
+            &[len] => Ok(len),
+            dims => Err(OpError::rank(format!("input {i}"), dims.len(), "1")),
+        }
+    }
+
     /// The integers of input `i`, if they are known.
     pub(super) fn known(&self, i: usize) -> Option<Vec<i64>> {
         self.fact(i).ok()?.ints().map(|v| v.to_vec())
@@ -159,16 +167,48 @@ impl<'g> Emitter<'g> {
     }
 
     /// A node that gives output `port` of the layer.
-    pub(super) fn last_port(
+    pub(super) fn last_port<S: AsRef<str>>(
         &mut self,
         port: usize,
         op: &str,
-        input: &str,
+        inputs: &[S],
         attrs: Vec<onnx::Attribute>,
     ) -> Written {
         let output = self.outputs.get(port).cloned().unwrap_or_default();
-        self.push(op, format!("{}.{port}", self.node.name), &[input], vec![output], attrs);
+        self.push(op, format!("{}.{port}", self.node.name), inputs, vec![output], attrs);
         Ok(())
+    }
+
+    /// The outputs of the layer, if all of its inputs are known.
+    pub(super) fn evaluated(&self) -> Option<Vec<Tensor>> {
+        if self.values.is_empty() || !self.node.op.is_foldable() {
+            return None;
+        }
+        let inputs: Option<Vec<Tensor>> =
+            (0..self.len()).map(|i| Some(Tensor::clone(self.fact(i).ok()?.as_tensor()?))).collect();
+        self.node.op.eval(&inputs?).ok()
+    }
+
+    /// A constant that is output `port` of the layer.
+    pub(super) fn last_constant(&mut self, port: usize, value: &Tensor) -> Written {
+        match self.outputs.get(port).cloned() {
+            Some(name) => self.writer.tensor(name, value),
+            None => Ok(()),
+        }
+    }
+
+    /// A node of several outputs, which are values on the way.
+    pub(super) fn nodes<S: AsRef<str>>(
+        &mut self,
+        op: &str,
+        inputs: &[S],
+        outputs: usize,
+        attrs: Vec<onnx::Attribute>,
+    ) -> Vec<String> {
+        let name = self.fresh(op);
+        let outputs: Vec<String> = (0..outputs).map(|i| self.fresh(&format!("{op}.{i}"))).collect();
+        self.push(op, name, inputs, outputs.clone(), attrs);
+        outputs
     }
 
     /// A node with outputs named by the caller.
@@ -190,9 +230,9 @@ impl<'g> Emitter<'g> {
         &self.outputs
     }
 
-    /// Whether somebody reads the second output.
-    pub(super) fn second_is_used(&self) -> bool {
-        !self.graph.uses(Value { node: self.id, port: 1 }).is_empty()
+    /// Whether somebody reads output `port`.
+    pub(super) fn is_used(&self, port: u32) -> bool {
+        !self.graph.uses(Value { node: self.id, port }).is_empty()
     }
 
     /// A name for a value on the way.
@@ -224,6 +264,58 @@ impl<'g> Emitter<'g> {
         }
         let to = int("to", number_of(to)?.into());
         Ok(self.node("Cast", &[value], vec![to]))
+    }
+
+    /// A scalar of i64.
+    pub(super) fn index(&mut self, value: i64) -> Named {
+        self.tensor(&Tensor::scalar(value))
+    }
+
+    /// The sizes of a value.
+    pub(super) fn shape(&mut self, value: &str) -> String {
+        self.node("Shape", &[value], vec![])
+    }
+
+    /// The size of a value along an axis, as a vector of one.
+    pub(super) fn size(&mut self, value: &str, axis: i64) -> Named {
+        let (shape, axis) = (self.shape(value), self.vector(&[axis])?);
+        Ok(self.node("Gather", &[shape, axis], vec![]))
+    }
+
+    /// A value under other sizes: a 0 copies, one may be -1.
+    pub(super) fn reshaped(&mut self, value: &str, sizes: &[i64]) -> Named {
+        let sizes = self.vector(sizes)?;
+        Ok(self.node("Reshape", &[value, &sizes], vec![]))
+    }
+
+    /// A value with its axes in another order.
+    pub(super) fn transposed(&mut self, value: &str, order: &[i64]) -> String {
+        self.node("Transpose", &[value], vec![ints("perm", order.to_vec())])
+    }
+
+    /// A value with axes of size 1 put in.
+    pub(super) fn unsqueezed(&mut self, value: &str, axes: &[i64]) -> Named {
+        let axes = self.vector(axes)?;
+        Ok(self.node("Unsqueeze", &[value, &axes], vec![]))
+    }
+
+    /// Elements `start..stop` along an axis.
+    pub(super) fn cut(&mut self, value: &str, axis: i64, start: i64, stop: i64) -> Named {
+        let bounds = [self.vector(&[start])?, self.vector(&[stop])?, self.vector(&[axis])?];
+        Ok(self.node("Slice", &[value, &bounds[0], &bounds[1], &bounds[2]], vec![]))
+    }
+
+    /// Values one after the other along an axis.
+    pub(super) fn joined<S: AsRef<str>>(&mut self, values: &[S], axis: i64) -> String {
+        match values {
+            [single] => single.as_ref().to_string(),
+            _ => self.node("Concat", values, vec![int("axis", axis)]),
+        }
+    }
+
+    /// The attribute for a conversion to an element type.
+    pub(super) fn to(element_type: ElementType) -> Result<Vec<onnx::Attribute>, OpError> {
+        Ok(vec![int("to", number_of(element_type)?.into())])
     }
 
     /// Input `i` as i64.
@@ -267,4 +359,16 @@ pub(super) fn ints(name: &str, ints: Vec<i64>) -> onnx::Attribute {
 pub(super) fn text(name: &str, value: &str) -> onnx::Attribute {
     let s = Some(bytes::Bytes::copy_from_slice(value.as_bytes()));
     onnx::Attribute { name: name.into(), s, kind: Some(kind::STRING), ..onnx::Attribute::default() }
+}
+
+/// A list of real numbers.
+pub(super) fn floats(name: &str, values: &[f64]) -> onnx::Attribute {
+    let floats = values.iter().map(|&v| v as f32).collect();
+    onnx::Attribute { name: name.into(), floats, kind: Some(kind::FLOATS), ..onnx::Attribute::default() }
+}
+
+/// A list of words.
+pub(super) fn texts(name: &str, values: &[&str]) -> onnx::Attribute {
+    let strings = values.iter().map(|v| bytes::Bytes::copy_from_slice(v.as_bytes())).collect();
+    onnx::Attribute { name: name.into(), strings, kind: Some(kind::STRINGS), ..onnx::Attribute::default() }
 }

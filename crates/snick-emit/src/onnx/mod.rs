@@ -1,17 +1,24 @@
-//! ONNX models of operator set 22.
+//! ONNX models of operator set 21.
 //!
 //! `prepare.rs` says the slice family in ops that ONNX has, `names.rs` gives values names, `writer.rs` holds the
 //! messages, and a row of the table in `table.rs` writes one op with an `Emitter` (`emitter.rs`). Files by family
 //! have the functions of rows that are more than a new name.
 
+mod attention;
 mod bodies;
+mod detection;
 mod elementwise;
+mod embedding;
 mod emitter;
 mod movement;
 mod names;
 mod nn;
+mod normalize;
 mod prepare;
+mod quantize;
+mod recurrent;
 mod shape;
+mod signal;
 mod slices;
 mod table;
 mod writer;
@@ -20,13 +27,29 @@ use snick_ir::{Graph, Located, NodeId, Op, OpError};
 
 use self::emitter::Emitter;
 use self::names::Names;
-use self::writer::Writer;
+use self::writer::{MAX_EMBEDDED, Writer};
 
-/// Writes an inferred graph as the bytes of an ONNX model.
+pub use self::table::written_ops;
+pub use self::writer::ExternalData;
+
+/// A model, and what lies in the file beside it.
+#[derive(Debug)]
+pub struct OnnxFiles {
+    /// The bytes of the model.
+    pub model: Vec<u8>,
+    /// Constants of a model that would be too large for one file.
+    pub data: ExternalData,
+}
+
+/// Writes an inferred graph as an ONNX model. Constants that do not fit go to a file named `data_name` beside it.
 ///
 /// # Errors
 /// The layer that ONNX cannot say.
-pub fn onnx(graph: &Graph) -> Result<Vec<u8>, Box<Located>> {
+pub fn onnx(graph: &Graph, data_name: &str) -> Result<OnnxFiles, Box<Located>> {
+    files(graph, data_name, MAX_EMBEDDED)
+}
+
+fn files(graph: &Graph, data_name: &str, max_embedded: usize) -> Result<OnnxFiles, Box<Located>> {
     let graph = prepare::prepare(graph)?;
     let order = graph.order().map_err(|id| {
         let cycle = OpError::mismatch("the order of layers", "a cycle through this layer", "no cycle");
@@ -43,7 +66,8 @@ pub fn onnx(graph: &Graph) -> Result<Vec<u8>, Box<Located>> {
         }
         .map_err(error)?;
     }
-    Ok(snick_onnx::encode(&writer.finish()))
+    let (model, data) = writer.finish(data_name, max_embedded);
+    Ok(OnnxFiles { model: snick_onnx::encode(&model), data })
 }
 
 /// Writes a layer of the model or of a body that is neither input nor output.
@@ -53,3 +77,6 @@ fn layer(graph: &Graph, id: NodeId, writer: &mut Writer) -> Result<(), OpError> 
         _ => table::emit(&mut Emitter::new(graph, id, writer)?),
     }
 }
+
+#[cfg(test)]
+mod tests;

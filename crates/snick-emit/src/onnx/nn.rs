@@ -1,6 +1,6 @@
 //! What neural networks are made of.
 
-use snick_ir::{Op, OpError};
+use snick_ir::OpError;
 use snick_onnx::Attribute;
 use snick_tensor::ElementType;
 
@@ -8,26 +8,18 @@ use super::emitter::{Emitter, Written, float, int, ints, text};
 use super::table::Form::{self, By};
 
 pub(super) const ROWS: &[(&str, Form)] = &[
+    ("AdaptiveAvgPool", By(|e| adaptive_pool(e, "ReduceMean"))),
+    ("AdaptiveMaxPool", By(|e| adaptive_pool(e, "ReduceMax"))),
     ("AvgPool", By(average_pool)),
-    ("BatchNormInference", By(batch_norm)),
     ("Convolution", By(|e| convolution(e, false))),
     ("ConvolutionBackpropData", By(|e| transposed_convolution(e, false))),
+    ("Einsum", By(einsum)),
     ("GroupConvolution", By(|e| convolution(e, true))),
     ("GroupConvolutionBackpropData", By(|e| transposed_convolution(e, true))),
-    ("GroupNormalization", By(group_normalization)),
     ("Interpolate", By(interpolate)),
-    ("LRN", By(lrn)),
-    ("LogSoftmax", By(|e| softmax(e, "LogSoftmax"))),
-    ("MVN", By(mvn)),
     ("MatMul", By(matmul)),
     ("MaxPool", By(max_pool)),
-    ("SoftMax", By(|e| softmax(e, "Softmax"))),
 ];
-
-fn softmax(e: &mut Emitter, op: &str) -> Written {
-    let axis = e.int("axis")?;
-    e.last(op, &e.inputs(), vec![int("axis", axis)])
-}
 
 /// Transposed operands are written as such, but for vectors, which have nothing to transpose.
 fn matmul(e: &mut Emitter) -> Written {
@@ -46,20 +38,63 @@ fn matmul(e: &mut Emitter) -> Written {
     e.last("MatMul", &inputs, vec![])
 }
 
+/// A list of the layer with a number for each axis.
+fn numbers(e: &Emitter, name: &'static str, default: i64, spatial: usize) -> Result<Vec<i64>, OpError> {
+    let list = e.ints(name)?;
+    match list.len() {
+        0 => Ok(vec![default; spatial]),
+        len if len == spatial => Ok(list),
+        len => Err(OpError::mismatch(format!("the number of entries of `{name}`"), len, spatial)),
+    }
+}
+
+fn steps(e: &Emitter, spatial: usize) -> Result<Vec<Attribute>, OpError> {
+    let (strides, dilations) = (numbers(e, "strides", 1, spatial)?, numbers(e, "dilations", 1, spatial)?);
+    Ok(vec![ints("strides", strides), ints("dilations", dilations)])
+}
+
+/// Sizes of the output that an input gives, as the pads or the output padding that lead to them.
+fn sized(e: &Emitter, spatial: usize, grouped: bool) -> Result<Vec<Attribute>, OpError> {
+    let (data, filters, sizes) = (e.dims(0)?, e.dims(1)?, e.fixed(2, "sizes of the output")?);
+    let (strides, dilations) = (numbers(e, "strides", 1, spatial)?, numbers(e, "dilations", 1, spatial)?);
+    let (begins, extra) = (numbers(e, "pads_begin", 0, spatial)?, numbers(e, "output_padding", 0, spatial)?);
+    let auto_pad = e.word("auto_pad")?;
+    let [mut begin, mut end, mut padding] = [(); 3].map(|()| Vec::new());
+    for i in 0..spatial {
+        let at = |list: &[i64], i: usize| list.get(i).copied().unwrap_or(1);
+        let reach = (at(&filters, i + 2 + usize::from(grouped)) - 1).saturating_mul(dilations[i]) + 1;
+        let full = strides[i].saturating_mul(at(&data, i + 2) - 1).saturating_add(reach);
+        let more = full.saturating_sub(at(&sizes, i));
+        let total = more.saturating_add(extra[i]).max(0);
+        let first = match auto_pad.as_str() {
+            "same_upper" => total / 2,
+            "same_lower" => total - total / 2,
+            _ => begins[i],
+        };
+        begin.push(first);
+        end.push(more.saturating_sub(first).max(0));
+        padding.push(first.saturating_sub(more).max(0));
+    }
+    let attrs = vec![ints("pads", [begin, end].concat()), ints("output_padding", padding)];
+    Ok([steps(e, spatial)?, attrs].concat())
+}
+
 /// How the window slides, over so many axes.
 fn sliding(e: &Emitter, spatial: usize) -> Result<Vec<Attribute>, OpError> {
-    let numbers = |name: &'static str, default: i64| -> Result<Vec<i64>, OpError> {
-        let list = e.ints(name)?;
-        Ok(if list.is_empty() { vec![default; spatial] } else { list })
-    };
-    let mut attrs =
-        vec![ints("strides", numbers("strides", 1)?), ints("dilations", numbers("dilations", 1)?)];
+    let mut attrs = steps(e, spatial)?;
     match e.word("auto_pad")?.as_str() {
         "valid" => attrs.push(text("auto_pad", "VALID")),
-        "same_upper" => attrs.push(text("auto_pad", "SAME_UPPER")),
-        "same_lower" => attrs.push(text("auto_pad", "SAME_LOWER")),
+        same @ ("same_upper" | "same_lower") => {
+            let dilated = numbers(e, "dilations", 1, spatial)?.iter().any(|&dilation| dilation != 1);
+            let upper = same == "same_upper";
+            attrs.push(match dilated {
+                // Runtimes refuse both together.
+                true => ints("pads", same_pads(e, spatial, upper)?),
+                false => text("auto_pad", if upper { "SAME_UPPER" } else { "SAME_LOWER" }),
+            });
+        }
         _ => {
-            let pads = [numbers("pads_begin", 0)?, numbers("pads_end", 0)?].concat();
+            let pads = [numbers(e, "pads_begin", 0, spatial)?, numbers(e, "pads_end", 0, spatial)?].concat();
             if pads.iter().any(|&pad| pad < 0) {
                 return Err(OpError::unsupported("negative pads in ONNX"));
             }
@@ -67,6 +102,37 @@ fn sliding(e: &Emitter, spatial: usize) -> Result<Vec<Attribute>, OpError> {
         }
     }
     Ok(attrs)
+}
+
+/// Adaptive pooling to more windows than this along an axis would be a node each.
+const MAX_WINDOWS: i64 = 1024;
+
+/// Pads of a dilated window that make the output as large as the data, divided by the strides.
+fn same_pads(e: &Emitter, spatial: usize, upper: bool) -> Result<Vec<i64>, OpError> {
+    let (strides, dilations) = (numbers(e, "strides", 1, spatial)?, numbers(e, "dilations", 1, spatial)?);
+    let kernel = match e.ints("kernel")? {
+        kernel if kernel.is_empty() => e.dims(1)?,
+        kernel => kernel,
+    };
+    let last =
+        |list: &[i64], i: usize| list.len().checked_sub(spatial - i).and_then(|at| list.get(at).copied());
+    let size = |i: usize| e.fact(0).ok()?.shape.dims()?.get(i + 2)?.as_const();
+    let (mut begin, mut end) = (Vec::new(), Vec::new());
+    for i in 0..spatial {
+        let reach = (last(&kernel, i).unwrap_or(1) - 1).saturating_mul(dilations[i]) + 1;
+        let whole = match (strides[i], size(i)) {
+            (1, _) => reach - 1,
+            (stride, Some(size)) => {
+                let steps = size.saturating_add(stride - 1).checked_div(stride).unwrap_or(0);
+                (steps - 1).saturating_mul(stride).saturating_add(reach).saturating_sub(size).max(0)
+            }
+            _ => return Err(OpError::unsupported("padding of data of unknown size in ONNX")),
+        };
+        let (less, more) = (whole / 2, whole - whole / 2);
+        begin.push(if upper { less } else { more });
+        end.push(if upper { more } else { less });
+    }
+    Ok([begin, end].concat())
 }
 
 fn spatial(e: &Emitter, filters_extra: usize) -> Result<usize, OpError> {
@@ -101,18 +167,15 @@ fn convolution(e: &mut Emitter, grouped: bool) -> Written {
 }
 
 fn transposed_convolution(e: &mut Emitter, grouped: bool) -> Written {
-    if e.len() > 2 {
-        return Err(OpError::unsupported("sizes of the output as an input in ONNX"));
-    }
-    if e.word("auto_pad")?.starts_with("same") {
-        return Err(OpError::unsupported("padding to the same size of a transposed convolution in ONNX"));
-    }
     let spatial = spatial(e, usize::from(grouped))?;
-    let mut attrs = sliding(e, spatial)?;
-    let extra = e.ints("output_padding")?;
-    if !extra.is_empty() {
-        attrs.push(ints("output_padding", extra));
-    }
+    let mut attrs = if e.len() > 2 {
+        sized(e, spatial, grouped)?
+    } else if e.word("auto_pad")?.starts_with("same") {
+        return Err(OpError::unsupported("padding to the same size of a transposed convolution in ONNX"));
+    } else {
+        let extra = numbers(e, "output_padding", 0, spatial)?;
+        [sliding(e, spatial)?, vec![ints("output_padding", extra)]].concat()
+    };
     let x = e.input(0)?;
     let filters = match grouped {
         true => {
@@ -128,20 +191,40 @@ fn transposed_convolution(e: &mut Emitter, grouped: bool) -> Written {
 /// Kernel, sliding and rounding of a pool.
 fn pool(e: &Emitter) -> Result<Vec<Attribute>, OpError> {
     let kernel = e.ints("kernel")?;
-    let mut attrs = sliding(e, kernel.len())?;
     let strides = e.ints("strides")?;
     let padded = [e.ints("pads_begin")?, e.ints("pads_end")?].concat().iter().any(|&pad| pad != 0);
-    let ceil = match e.word("rounding_type")?.as_str() {
-        "ceil_torch" => 1,
+    let (sliding, ceil) = match e.word("rounding_type")?.as_str() {
+        "ceil_torch" => (sliding(e, kernel.len())?, 1),
         // A window that starts in the padding counts here, and not in ONNX.
         "ceil" if padded || strides.iter().zip(&kernel).any(|(stride, size)| stride > size) => {
-            return Err(OpError::unsupported("rounding_type `ceil` with padding in ONNX"));
+            (padded_up(e, &kernel)?, 0)
         }
-        "ceil" => 1,
-        _ => 0,
+        "ceil" => (sliding(e, kernel.len())?, 1),
+        _ => (sliding(e, kernel.len())?, 0),
     };
-    attrs.extend([ints("kernel_shape", kernel), int("ceil_mode", ceil)]);
-    Ok(attrs)
+    Ok([sliding, vec![ints("kernel_shape", kernel), int("ceil_mode", ceil)]].concat())
+}
+
+/// As much padding behind the data as the last window reaches, where padding does not count.
+fn padded_up(e: &Emitter, kernel: &[i64]) -> Result<Vec<Attribute>, OpError> {
+    let spatial = kernel.len();
+    let counts = e.node.op.type_name() == "AvgPool" && !e.attrs.bool("exclude-pad")?.unwrap_or(false);
+    let refused = || OpError::unsupported("rounding_type `ceil` with padding that counts in ONNX");
+    let (strides, dilations) = (numbers(e, "strides", 1, spatial)?, numbers(e, "dilations", 1, spatial)?);
+    let (begin, mut end) = (numbers(e, "pads_begin", 0, spatial)?, numbers(e, "pads_end", 0, spatial)?);
+    let outs = e.node.outs.first().and_then(|out| out.fact.shape.as_static());
+    let (data, outs) = (e.dims(0)?, outs.ok_or_else(refused)?);
+    for i in 0..spatial {
+        let windows = outs.get(i + 2).map_or(0, |&size| size as i64);
+        let reach = (kernel[i] - 1).saturating_mul(dilations[i]).saturating_add(1);
+        let wanted = (windows - 1).saturating_mul(strides[i]).saturating_add(reach);
+        let have = data.get(i + 2).copied().unwrap_or(0).saturating_add(begin[i]);
+        end[i] = end[i].max(wanted.saturating_sub(have));
+        if counts || end[i] >= kernel[i] {
+            return Err(refused());
+        }
+    }
+    Ok([steps(e, spatial)?, vec![ints("pads", [begin, end].concat())]].concat())
 }
 
 fn average_pool(e: &mut Emitter) -> Written {
@@ -153,61 +236,11 @@ fn average_pool(e: &mut Emitter) -> Written {
 
 fn max_pool(e: &mut Emitter) -> Written {
     let attrs = pool(e)?;
-    let second = e.outputs().len() > 1 && e.second_is_used();
+    let second = e.outputs().len() > 1 && e.is_used(1);
     if second && (e.int("axis")? != 0 || e.word("index_element_type")? == "i32") {
         return Err(OpError::unsupported("positions counted from a later axis, or of i32, in ONNX"));
     }
     e.last_of(1 + usize::from(second), "MaxPool", &e.inputs(), attrs)
-}
-
-fn batch_norm(e: &mut Emitter) -> Written {
-    let Op::BatchNormInference(op) = &e.node.op else { return Err(OpError::unsupported("this layer")) };
-    let order = if op.data_first { [0, 1, 2, 3, 4] } else { [2, 0, 1, 3, 4] };
-    let inputs = order.map(|i| e.input(i)).into_iter().collect::<Result<Vec<_>, _>>()?;
-    e.last("BatchNormalization", &inputs, vec![float("epsilon", op.epsilon)])
-}
-
-fn group_normalization(e: &mut Emitter) -> Written {
-    let epsilon = e.attrs.float("epsilon")?.unwrap_or(1e-5);
-    let groups = e.int("num_groups")?;
-    e.last("GroupNormalization", &e.inputs(), vec![int("num_groups", groups), float("epsilon", epsilon)])
-}
-
-/// ONNX sums over channels only, and its bias cannot be left out.
-fn lrn(e: &mut Emitter) -> Written {
-    if e.fixed(1, "the axes")? != [1] {
-        return Err(OpError::unsupported("axes other than the channels in ONNX"));
-    }
-    let real = |name| e.attrs.float(name).map(|v| float(name, v.unwrap_or_default()));
-    let attrs = vec![real("alpha")?, real("beta")?, real("bias")?, int("size", e.int("size")?)];
-    let x = e.input(0)?;
-    e.last("LRN", &[x], attrs)
-}
-
-/// `(x - mean) / sqrt(variance + eps)`, or `(x - mean) / (sqrt(variance) + eps)`.
-fn mvn(e: &mut Emitter) -> Written {
-    if e.len() < 2 {
-        return Err(OpError::unsupported("axes by attributes in ONNX"));
-    }
-    let (x, axes, element_type) = (e.input(0)?, e.input_i64(1)?, e.element_type(0)?);
-    let keep = || vec![int("keepdims", 1), int("noop_with_empty_axes", 1)];
-    let mean = e.node("ReduceMean", &[&x, &axes], keep());
-    if !e.flag("normalize_variance")? {
-        return e.last("Sub", &[x, mean], vec![]);
-    }
-    let centred = e.node("Sub", &[x, mean], vec![]);
-    let square = e.node("Mul", &[&centred, &centred], vec![]);
-    let variance = e.node("ReduceMean", &[square, axes], keep());
-    let eps = e.attrs.float("eps")?.unwrap_or_default();
-    let eps = e.number(element_type, eps)?;
-    let deviation = if e.word("eps_mode")? == "outside_sqrt" {
-        let root = e.node("Sqrt", &[variance], vec![]);
-        e.node("Add", &[root, eps], vec![])
-    } else {
-        let raised = e.node("Add", &[variance, eps], vec![]);
-        e.node("Sqrt", &[raised], vec![])
-    };
-    e.last("Div", &[centred, deviation], vec![])
 }
 
 /// Sizes or scales of all axes, or of those listed.
@@ -259,4 +292,37 @@ fn interpolate(e: &mut Emitter) -> Written {
         false => vec![x, String::new(), String::new(), e.input_i64(target)?],
     };
     e.last("Resize", &inputs, attrs)
+}
+
+fn einsum(e: &mut Emitter) -> Written {
+    let name = "equation";
+    let equation = e.attrs.text(name)?.ok_or(OpError::MissingAttribute { name })?.to_string();
+    e.last("Einsum", &e.inputs(), vec![text(name, &equation)])
+}
+
+/// Windows that cover each axis without rest, axis by axis: the extreme or mean of a box is that of its sides.
+fn adaptive_pool(e: &mut Emitter, op: &str) -> Written {
+    if op == "ReduceMax" && e.outputs().len() > 1 && e.is_used(1) {
+        return Err(OpError::unsupported("positions of adaptive pooling in ONNX"));
+    }
+    let (mut value, dims) = (e.input(0)?, e.fact(0)?.shape.dims().map(<[_]>::to_vec).unwrap_or_default());
+    let targets = e.fixed(1, "the sizes of the output")?;
+    for (axis, target) in (2..).zip(targets) {
+        let size = dims.get(axis).and_then(|dim| dim.as_const());
+        let size = size.ok_or_else(|| OpError::unsupported("data of unknown size in ONNX"))?;
+        if !(0..=MAX_WINDOWS).contains(&target) || target == 0 {
+            return Err(OpError::unsupported(format!("{target} windows in ONNX")));
+        }
+        let mut windows = Vec::new();
+        for i in 0..target {
+            let (start, stop) = (
+                i.saturating_mul(size) / target,
+                (i + 1).saturating_mul(size).saturating_add(target - 1) / target,
+            );
+            let (part, axes) = (e.cut(&value, axis as i64, start, stop)?, e.vector(&[axis as i64])?);
+            windows.push(e.node(op, &[part, axes], vec![int("keepdims", 1)]));
+        }
+        value = e.joined(&windows, axis as i64);
+    }
+    e.last_of(1, "Identity", &[value], vec![])
 }

@@ -1,12 +1,12 @@
 //! Slices that ONNX cannot say as they are, said by the primitive, and that by Slice-8.
 
-use snick_ir::rewrite::{self, Lowered, Patch, Rule};
+use snick_ir::rewrite::{self, How, Lowered, Patch, Rule};
 use snick_ir::{Graph, Located, Op, OpError};
 
 use crate::openvino::{SliceAs, legalise};
 
 /// StridedSlice with bounds known only at run time: ONNX has no masks to go with them.
-const RULE: Rule = Rule { name: "bounds-at-run-time", apply: lower };
+const RULE: Rule = Rule::exact("bounds-at-run-time", lower);
 
 /// A copy of the graph without them, bodies included.
 pub(super) fn prepare(graph: &Graph) -> Result<Graph, Box<Located>> {
@@ -16,7 +16,7 @@ pub(super) fn prepare(graph: &Graph) -> Result<Graph, Box<Located>> {
 }
 
 fn lower_all(graph: &mut Graph) -> Result<(), Box<Located>> {
-    let trace = rewrite::apply(graph, &[RULE], None);
+    let trace = rewrite::apply(graph, &[RULE], How::default());
     if let Some(error) = trace.errors.into_iter().next() {
         return Err(error.into());
     }

@@ -10,6 +10,7 @@ use super::writer::number_of;
 pub(super) const ROWS: &[(&str, Form)] = &[
     ("Broadcast", By(broadcast)),
     ("CumSum", By(cum_sum)),
+    ("Eye", By(eye)),
     ("Identity", Same("Identity")),
     ("Range", By(range)),
     ("ReduceL1", By(|e| reduce(e, "ReduceL1"))),
@@ -33,6 +34,15 @@ fn broadcast(e: &mut Emitter) -> Written {
             let (x, shape) = (e.input(0)?, e.input_i64(1)?);
             e.last("Expand", &[x, shape], vec![])
         }
+        "explicit" | "none" | "" if e.len() == 3 => {
+            // Axes of the data stand where the mapping says, the others have size 1.
+            let places = e.fixed(2, "the mapping of axes")?;
+            let rank = e.fixed_len(1)?;
+            let others: Vec<i64> = (0..rank).filter(|axis| !places.contains(axis)).collect();
+            let (x, shape) = (e.input(0)?, e.input_i64(1)?);
+            let x = if others.is_empty() { x } else { e.unsqueezed(&x, &others)? };
+            e.last("Expand", &[x, shape], vec![])
+        }
         mode => Err(OpError::unsupported(format!("mode `{mode}` in ONNX"))),
     }
 }
@@ -50,15 +60,44 @@ fn range(e: &mut Emitter) -> Written {
         Some(element_type) if element_type != ElementType::Dynamic => element_type,
         _ => e.element_type(0)?,
     };
+    let half = matches!(target, ElementType::F16 | ElementType::BF16);
     let mut inputs = Vec::new();
     for i in 0..e.len() {
         let from = e.element_type(i)?;
         if from.is_float() && !target.is_float() {
-            return Err(OpError::unsupported(format!("a range of {target} by {from} in ONNX")));
+            let bound = e.fixed_float(i, "a real bound of integers")?;
+            if bound.fract() != 0.0 {
+                return Err(OpError::unsupported(format!("a range of {target} by {bound} in ONNX")));
+            }
+            inputs.push(e.number(target, bound)?);
+            continue;
         }
-        inputs.push(e.cast(e.input(i)?, from, target)?);
+        // Half floats are not among the types.
+        inputs.push(e.cast(e.input(i)?, from, if half { ElementType::F32 } else { target })?);
     }
-    e.last("Range", &inputs, vec![])
+    if !half {
+        return e.last("Range", &inputs, vec![]);
+    }
+    let wide = e.node("Range", &inputs, vec![]);
+    e.last("Cast", &[wide], Emitter::to(target)?)
+}
+
+/// Ones on a diagonal of a matrix, or of a batch of them.
+fn eye(e: &mut Emitter) -> Written {
+    let diagonal = e.fixed_one(2, "the diagonal")?;
+    let target = e.attrs.element_type("output_type")?.unwrap_or(ElementType::F32);
+    let sizes = [e.input_as_vector(0)?, e.input_as_vector(1)?];
+    let sizes = e.joined(&sizes, 0);
+    let zeros = e.node("ConstantOfShape", &[&sizes], vec![]);
+    let attrs = vec![int("k", diagonal), int("dtype", number_of(ElementType::F32)?.into())];
+    let ones = e.node("EyeLike", &[zeros], attrs);
+    let ones = e.node("Cast", &[ones], Emitter::to(target)?);
+    if e.len() < 4 {
+        return e.last("Identity", &[ones], vec![]);
+    }
+    let batch = e.input_i64(3)?;
+    let whole = e.joined(&[batch, sizes], 0);
+    e.last("Expand", &[ones, whole], vec![])
 }
 
 fn reduction_operands(e: &mut Emitter) -> Result<(Vec<String>, Vec<snick_onnx::Attribute>), OpError> {
@@ -114,7 +153,24 @@ fn shape_of(e: &mut Emitter) -> Written {
 
 fn squeeze(e: &mut Emitter) -> Written {
     if e.flag("allow_axis_skip")? {
-        return Err(OpError::unsupported("allow_axis_skip in ONNX"));
+        // Only axes of size 1 go, which must be known to be so or not.
+        let axes = e.fixed(1, "the axes")?;
+        let dims = e.fact(0)?.shape.dims().map(<[_]>::to_vec).unwrap_or_default();
+        let mut kept = Vec::new();
+        for axis in axes {
+            let at = snick_ir::normalize_axis(axis, e.rank(0)?)?;
+            match dims.get(at).and_then(|dim| dim.as_const()) {
+                Some(1) => kept.push(axis),
+                Some(_) => {}
+                None => return Err(OpError::unsupported("allow_axis_skip of an unknown size in ONNX")),
+            }
+        }
+        let x = e.input(0)?;
+        if kept.is_empty() {
+            return e.last("Identity", &[x], vec![]);
+        }
+        let axes = e.vector(&kept)?;
+        return e.last("Squeeze", &[x, axes], vec![]);
     }
     let mut inputs = vec![e.input(0)?];
     // Without axes all of size 1 go, also where a list of axes is there and empty.

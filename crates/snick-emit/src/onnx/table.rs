@@ -6,7 +6,10 @@ use std::sync::LazyLock;
 use snick_ir::OpError;
 
 use super::emitter::{Emitter, Written};
-use super::{bodies, elementwise, movement, nn, shape, slices};
+use super::{
+    attention, bodies, detection, elementwise, embedding, movement, nn, normalize, quantize, recurrent,
+    shape, signal, slices,
+};
 
 /// How an op is written.
 #[derive(Copy, Clone)]
@@ -15,6 +18,8 @@ pub(super) enum Form {
     Same(&'static str),
     /// The same, of real numbers only.
     Real(&'static str),
+    /// The same, of real numbers; integers stay as they are.
+    Whole(&'static str),
     /// The same, where shapes are brought together as numpy does it.
     Numpy(&'static str),
     /// Whatever the function writes.
@@ -22,9 +27,30 @@ pub(super) enum Form {
 }
 
 static TABLE: LazyLock<HashMap<&'static str, Form>> = LazyLock::new(|| {
-    let families = [bodies::ROWS, elementwise::ROWS, movement::ROWS, nn::ROWS, shape::ROWS, slices::ROWS];
+    let families = [
+        attention::ROWS,
+        bodies::ROWS,
+        detection::ROWS,
+        elementwise::ROWS,
+        embedding::ROWS,
+        movement::ROWS,
+        nn::ROWS,
+        normalize::ROWS,
+        quantize::ROWS,
+        recurrent::ROWS,
+        shape::ROWS,
+        signal::ROWS,
+        slices::ROWS,
+    ];
     families.into_iter().flatten().copied().collect()
 });
+
+/// The types of ops that ONNX can say, at least in part, sorted. Sources and results of the graph are not among them.
+pub fn written_ops() -> Vec<&'static str> {
+    let mut names: Vec<&str> = TABLE.keys().copied().collect();
+    names.sort_unstable();
+    names
+}
 
 /// Writes a layer, or answers that ONNX cannot say it.
 pub(super) fn emit(e: &mut Emitter) -> Written {
@@ -40,11 +66,19 @@ pub(super) fn emit(e: &mut Emitter) -> Written {
             }
             e.last(op, &inputs, vec![])
         }
+        Some(Form::Whole(_)) if !e.element_type(0)?.is_float() => e.last("Identity", &inputs, vec![]),
+        Some(Form::Whole(op)) => e.last(op, &inputs, vec![]),
         Some(Form::Numpy(op)) => {
             elementwise::expect_numpy(e)?;
             e.last(op, &inputs, vec![])
         }
         Some(Form::By(write)) => write(e),
-        None => Err(OpError::unsupported(format!("`{name}` in ONNX"))),
+        // What depends on nothing but constants is one.
+        None => match e.evaluated() {
+            Some(values) => {
+                values.iter().enumerate().try_for_each(|(port, value)| e.last_constant(port, value))
+            }
+            None => Err(OpError::unsupported(format!("`{name}` in ONNX"))),
+        },
     }
 }

@@ -13,20 +13,26 @@ use snick_tensor::{ElementType, Tensor};
 use super::names::Names;
 
 /// The operator set that all nodes belong to.
-const OPSET: i64 = 22;
+const OPSET: i64 = 21;
 
 /// The file format of that operator set.
 const IR_VERSION: i64 = 10;
 
-/// A protobuf message cannot be larger.
-const MAX_BYTES: usize = i32::MAX as usize;
+/// A protobuf message cannot be larger; names and nodes have the rest.
+pub(super) const MAX_EMBEDDED: usize = i32::MAX as usize - (64 << 20);
+
+/// Constants of less stay in the model, so that shapes can be told without the other file.
+const MIN_EXTERNAL: usize = 1 << 10;
+
+/// Constants in the other file begin at multiples of this.
+const ALIGNMENT: usize = 64;
 
 /// Collects inputs, constants, nodes and outputs.
 pub(super) struct Writer {
     pub(super) names: Names,
     graph: onnx::Graph,
-    /// Bytes of constants so far.
-    bytes: usize,
+    /// The elements of initializers, by their number.
+    elements: Vec<(usize, Tensor)>,
     /// Outputs of the model by name.
     outputs: Vec<String>,
 }
@@ -35,10 +41,34 @@ impl Writer {
     pub(super) fn new(name: &str, names: Names) -> Self {
         let name = if name.is_empty() { "model" } else { name };
         let graph = onnx::Graph { name: name.into(), ..onnx::Graph::default() };
-        Self { names, graph, bytes: 0, outputs: Vec::new() }
+        Self { names, graph, elements: Vec::new(), outputs: Vec::new() }
     }
 
-    pub(super) fn finish(self) -> onnx::Model {
+    /// The model, and the constants that go to the file `data_name` beside it because all together have more than
+    /// `max_embedded` bytes.
+    pub(super) fn finish(mut self, data_name: &str, max_embedded: usize) -> (onnx::Model, ExternalData) {
+        let mut external = ExternalData::default();
+        let total =
+            self.elements.iter().fold(0usize, |sum, (_, tensor)| sum.saturating_add(bytes_of(tensor)));
+        for (at, tensor) in std::mem::take(&mut self.elements) {
+            let Some(message) = self.graph.initializer.get_mut(at) else { continue };
+            if total <= max_embedded || bytes_of(&tensor) < MIN_EXTERNAL {
+                message.raw_data = Some(Bytes::from(tensor.to_bytes().to_vec()));
+                continue;
+            }
+            let entry = |key: &str, value: String| onnx::Entry { key: key.into(), value };
+            let (offset, length) = external.push(tensor);
+            message.data_location = Some(1);
+            message.external_data = vec![
+                entry("location", data_name.to_string()),
+                entry("offset", offset.to_string()),
+                entry("length", length.to_string()),
+            ];
+        }
+        (self.model(), external)
+    }
+
+    fn model(self) -> onnx::Model {
         onnx::Model {
             ir_version: Some(IR_VERSION),
             producer_name: "snick".into(),
@@ -93,14 +123,12 @@ impl Writer {
             ..onnx::Tensor::default()
         };
         if element_type == ElementType::String {
-            return Err(OpError::unsupported("a constant of texts in ONNX"));
+            let texts = tensor.as_strings()?;
+            message.string_data = texts.iter().map(|text| Bytes::copy_from_slice(text.as_bytes())).collect();
+            self.graph.initializer.push(message);
+            return Ok(());
         }
-        let bytes = tensor.to_bytes().to_vec();
-        self.bytes = self.bytes.saturating_add(bytes.len());
-        if self.bytes > MAX_BYTES {
-            return Err(OpError::unsupported("an ONNX file of more than 2 GiB"));
-        }
-        message.raw_data = Some(Bytes::from(bytes));
+        self.elements.push((self.graph.initializer.len(), tensor.clone()));
         self.graph.initializer.push(message);
         Ok(())
     }
@@ -135,9 +163,51 @@ impl Writer {
     }
 }
 
+fn bytes_of(tensor: &Tensor) -> usize {
+    tensor.element_type().byte_len(tensor.len()).unwrap_or(usize::MAX)
+}
+
+/// Constants of a model that lie in a file beside it.
+#[derive(Default, Debug)]
+pub struct ExternalData {
+    tensors: Vec<(usize, Tensor)>,
+    len: usize,
+}
+
+impl ExternalData {
+    /// Adds a constant; returns its place and length in bytes.
+    fn push(&mut self, tensor: Tensor) -> (usize, usize) {
+        let (offset, length) = (self.len.next_multiple_of(ALIGNMENT), bytes_of(&tensor));
+        self.len = offset.saturating_add(length);
+        self.tensors.push((offset, tensor));
+        (offset, length)
+    }
+
+    /// Whether there is nothing for the file.
+    pub fn is_empty(&self) -> bool {
+        self.tensors.is_empty()
+    }
+
+    /// Writes the file.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn write(&self, mut to: impl std::io::Write) -> std::io::Result<()> {
+        let mut at = 0;
+        for (offset, tensor) in &self.tensors {
+            let bytes = tensor.to_bytes();
+            to.write_all(&vec![0; offset.saturating_sub(at)])?;
+            to.write_all(&bytes)?;
+            at = offset.saturating_add(bytes.len());
+        }
+        Ok(())
+    }
+}
+
 /// The graph around a body that is being written.
 pub(super) struct Around {
     graph: onnx::Graph,
+    elements: Vec<(usize, Tensor)>,
     names: HashMap<Value, String>,
 }
 
@@ -147,12 +217,19 @@ impl Writer {
         let names = self.names.enter(body, order);
         let name = if body.name.is_empty() { "body" } else { &body.name };
         let graph = onnx::Graph { name: name.into(), ..onnx::Graph::default() };
-        Around { graph: std::mem::replace(&mut self.graph, graph), names }
+        let elements = std::mem::take(&mut self.elements);
+        Around { graph: std::mem::replace(&mut self.graph, graph), elements, names }
     }
 
     /// Back to the graph around; gives that of the body.
     pub(super) fn leave(&mut self, around: Around) -> onnx::Graph {
         self.names.leave(around.names);
+        // Constants of bodies stay in the model.
+        for (at, tensor) in std::mem::replace(&mut self.elements, around.elements) {
+            if let Some(message) = self.graph.initializer.get_mut(at) {
+                message.raw_data = Some(Bytes::from(tensor.to_bytes().to_vec()));
+            }
+        }
         std::mem::replace(&mut self.graph, around.graph)
     }
 

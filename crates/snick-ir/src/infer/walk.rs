@@ -10,7 +10,7 @@ use snick_shape::{SymExpr, Symbols};
 use snick_tensor::Tensor;
 
 use super::{Infer, saturating_product, variables};
-use crate::{Fact, Facts, Graph, Known, Located, NodeId, Op, OpError, Output};
+use crate::{Fact, Facts, Graph, Known, Located, NodeId, Op, OpError, Output, Value};
 
 /// Ops on constants are evaluated during inference up to this many elements, inputs and outputs together.
 const MAX_FOLDED: usize = 4096;
@@ -135,7 +135,19 @@ impl Graph {
             op => op.infer(&mut cx)?,
         };
         fold(&node.op, &inputs, &mut facts);
+        self.expect_outputs(id, facts.len())?;
         Ok(facts)
+    }
+
+    /// Nobody may read more outputs than the op has; a file may well declare more.
+    fn expect_outputs(&self, id: NodeId, count: usize) -> Result<(), OpError> {
+        for port in count..self.node(id).outs.len() {
+            let value = Value { node: id, port: u32::try_from(port).unwrap_or(u32::MAX) };
+            if !self.uses(value).is_empty() {
+                return Err(OpError::mismatch("an output that is read", port, format!("below {count}")));
+            }
+        }
+        Ok(())
     }
 
     /// An error with the place of a node.

@@ -93,11 +93,13 @@ pub mod movement {
 
 /// The slice family: the primitive and what lowers to it.
 pub mod slice {
-    mod clamp;
+    pub(crate) mod clamp;
+    pub mod crop;
     mod notation;
     mod open_axes;
+    pub(crate) mod picks;
     pub mod primitive;
-    mod range;
+    pub(crate) mod range;
     mod scalar;
     pub mod slice8;
     pub mod slice_scatter;
@@ -305,6 +307,7 @@ ops! {
     Transpose(movement::transpose::Transpose),
     Unique(movement::unique::Unique),
     // slice
+    Crop(Box<slice::crop::Crop>),
     Slice(Box<slice::primitive::Slice>),
     Slice8(slice::slice8::Slice8),
     SliceScatter(slice::slice_scatter::SliceScatter),

@@ -67,6 +67,14 @@ macro_rules! ops {
                 }
             }
 
+            /// The op without outputs at its end that nobody reads, where that saves work.
+            pub fn trimmed(&self, is_read: &[bool]) -> Option<Self> {
+                match self {
+                    $(Self::$variant(op) => op.trimmed(is_read).map(Self::$variant),)*
+                    Self::Opaque(_) => None,
+                }
+            }
+
             /// The rewrite to the primitive, if the op is slice-like.
             pub fn lower(&self, cx: &mut Patch) -> Result<Lowered, OpError> {
                 match self {

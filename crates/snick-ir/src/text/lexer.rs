@@ -168,7 +168,7 @@ impl<'t> Lexer<'t> {
         Err(ParseError { loc, message: "a text without its closing quote".into() })
     }
 
-    /// White space, and `//` comments.
+    /// White space, and comments: from `//`, or from a `#` that begins no digest, to the end of the line.
     fn skip_blanks(&mut self) {
         loop {
             let rest = self.rest();
@@ -180,6 +180,9 @@ impl<'t> Lexer<'t> {
                 }
                 Some(b' ' | b'\t' | b'\r') => self.at += 1,
                 Some(b'/') if rest.starts_with("//") => self.at += rest.find('\n').unwrap_or(rest.len()),
+                Some(b'#') if !rest.as_bytes().get(1).is_some_and(u8::is_ascii_alphanumeric) => {
+                    self.at += rest.find('\n').unwrap_or(rest.len());
+                }
                 _ => return,
             }
         }

@@ -297,7 +297,10 @@ impl<'m> Reading<'_, 'm, '_> {
         let mut inner = Graph::new(graph.name.clone());
         inner.source = self.network.graph.source.clone();
         let outer = std::mem::replace(&mut self.network.graph, inner);
+        // Elements of sequences outside are values of the outer graph.
+        let sequences = std::mem::take(&mut self.network.sequences);
         let captured = self.fill(graph, fed, made, &outer);
+        self.network.sequences = sequences;
         let mut graph = std::mem::replace(&mut self.network.graph, outer);
         graph.sweep();
         Ok(Body { graph, captured: captured? })

@@ -113,12 +113,23 @@ impl Builder<'_> {
         self.graph.fact(value)?.shape.as_static().map(|dims| dims.to_vec())
     }
 
+    /// The size of a value along an axis, if it is known.
+    pub(super) fn fixed_size(&self, value: Value, axis: usize) -> Option<i64> {
+        self.graph.fact(value)?.shape.dims()?.get(axis)?.as_const()
+    }
+
+    /// Whether two values are known to have the same size along an axis.
+    pub(super) fn same_size(&self, x: Value, y: Value, axis: usize) -> bool {
+        let size = |value| self.graph.fact(value)?.shape.dims()?.get(axis).cloned();
+        size(x).is_some_and(|x| Some(x) == size(y))
+    }
+
     /// An axis counted from 0.
     pub(super) fn axis(&self, axis: i64, rank: usize) -> Result<usize, OpError> {
         snick_ir::normalize_axis(axis, rank)
     }
 
-    /// An IR node of several outputs.
+    /// An IR node of several outputs, of the newest definition.
     pub(super) fn many(
         &mut self,
         op_type: &str,
@@ -126,11 +137,26 @@ impl Builder<'_> {
         inputs: &[Value],
         outputs: usize,
     ) -> Result<Vec<Value>, OpError> {
-        let op = Op::parse(&mut RawNode::openvino(op_type, Version::Unversioned, attrs, outputs))?;
+        self.many_of(op_type, Version::Unversioned, attrs, inputs, outputs)
+    }
+
+    /// An IR node of several outputs, as an operation set defines it.
+    pub(super) fn many_of(
+        &mut self,
+        op_type: &str,
+        version: Version,
+        attrs: Attrs,
+        inputs: &[Value],
+        outputs: usize,
+    ) -> Result<Vec<Value>, OpError> {
+        let op = Op::parse(&mut RawNode::openvino(op_type, version.clone(), attrs, outputs))?;
         if op.is_opaque() {
             return Err(OpError::unsupported(format!("operation type `{op_type}`")));
         }
         let node = self.add(op, inputs, outputs)?;
+        if version != Version::Unversioned {
+            self.graph.node_mut(node).version = version;
+        }
         Ok((0..outputs).map(|port| Value { node, port: u32::try_from(port).unwrap_or(u32::MAX) }).collect())
     }
 
@@ -213,6 +239,79 @@ impl Builder<'_> {
     pub(super) fn part(&mut self, vector: Value, start: i64, stop: i64) -> Built {
         let bounds = [self.vector(&[start])?, self.vector(&[stop])?, self.vector(&[1])?];
         self.plain("Slice", &[vector, bounds[0], bounds[1], bounds[2]])
+    }
+
+    /// Elements `start..stop` along an axis.
+    pub(super) fn range_of(&mut self, value: Value, axis: i64, start: i64, stop: i64) -> Built {
+        let bounds =
+            [self.vector(&[start])?, self.vector(&[stop])?, self.vector(&[1])?, self.vector(&[axis])?];
+        self.plain("Slice", &[value, bounds[0], bounds[1], bounds[2], bounds[3]])
+    }
+
+    /// Equal parts along an axis.
+    pub(super) fn parts(&mut self, value: Value, axis: i64, parts: usize) -> Result<Vec<Value>, OpError> {
+        let axis = self.index(axis)?;
+        self.many("Split", Attrs::new().with("num_splits", parts as i64), &[value, axis], parts)
+    }
+
+    /// Values one after the other along an axis.
+    pub(super) fn concat(&mut self, axis: i64, values: &[Value]) -> Built {
+        match values {
+            [single] => Ok(*single),
+            _ => self.make("Concat", Attrs::new().with("axis", axis), values),
+        }
+    }
+
+    /// The axes in another order.
+    pub(super) fn transposed(&mut self, value: Value, order: &[i64]) -> Built {
+        let order = self.vector(order)?;
+        self.plain("Transpose", &[value, order])
+    }
+
+    /// The value with axes of size 1 put in.
+    pub(super) fn unsqueeze(&mut self, value: Value, axes: &[i64]) -> Built {
+        let axes = self.vector(axes)?;
+        self.plain("Unsqueeze", &[value, axes])
+    }
+
+    /// The value without these axes, which have size 1.
+    pub(super) fn squeeze(&mut self, value: Value, axes: &[i64]) -> Built {
+        let axes = self.vector(axes)?;
+        self.plain("Squeeze", &[value, axes])
+    }
+
+    /// Elements along an axis at the indices.
+    pub(super) fn gather(&mut self, value: Value, indices: Value, axis: i64) -> Built {
+        let axis = self.index(axis)?;
+        self.make("Gather", Attrs::new().with("batch_dims", 0), &[value, indices, axis])
+    }
+
+    /// The size of a value along an axis, as a vector of one.
+    pub(super) fn size(&mut self, value: Value, axis: i64) -> Built {
+        let (shape, axis) = (self.shape_of(value)?, self.vector(&[axis])?);
+        self.gather(shape, axis, 0)
+    }
+
+    /// The same elements under sizes known only at run time; a 0 copies the size of the same axis.
+    pub(super) fn reshape_to(&mut self, value: Value, sizes: Value) -> Built {
+        self.make("Reshape", Attrs::new().with("special_zero", true), &[value, sizes])
+    }
+
+    /// A scalar repeated over sizes.
+    pub(super) fn filled(&mut self, scalar: Value, sizes: Value) -> Built {
+        self.make("Broadcast", Attrs::new().with("mode", "numpy"), &[scalar, sizes])
+    }
+
+    /// `0, 1, ..` up to a scalar, of i64.
+    pub(super) fn count_to(&mut self, stop: Value) -> Built {
+        let bounds = [self.index(0)?, self.scalar(stop)?, self.index(1)?];
+        self.make("Range", Attrs::new().with("output_type", ElementType::I64), &bounds)
+    }
+
+    /// A reduction over axes.
+    pub(super) fn reduced(&mut self, op_type: &str, value: Value, axes: &[i64], keep_dims: bool) -> Built {
+        let axes = self.vector(axes)?;
+        self.make(op_type, Attrs::new().with("keep_dims", keep_dims), &[value, axes])
     }
 
     /// Vectors one after the other.

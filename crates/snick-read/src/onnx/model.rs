@@ -12,7 +12,7 @@ use super::tensor::Tensors;
 use crate::{Read, ReadError};
 
 /// Operator sets of ONNX that the table of ops is written for.
-const OPSETS: std::ops::RangeInclusive<i64> = 7..=28;
+const OPSETS: std::ops::RangeInclusive<i64> = 1..=28;
 
 /// Operator set versions by domain; that of ONNX itself is the empty one.
 pub(super) type Opsets = HashMap<String, i64>;

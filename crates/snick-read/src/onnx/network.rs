@@ -26,10 +26,12 @@ pub(super) type Scope = HashMap<String, Option<Value>>;
 
 /// A graph on its way from names to wires.
 pub(super) struct Network<'m> {
-    tensors: &'m Tensors<'m>,
+    pub(super) tensors: &'m Tensors<'m>,
     pub(super) functions: Functions<'m>,
     /// The main graph, or the body being read.
     pub(super) graph: Graph,
+    /// Elements of sequences by name, that of the call in front.
+    pub(super) sequences: HashMap<String, Vec<Value>>,
     errors: Vec<Located>,
     notes: Vec<String>,
     dims: DimNames,
@@ -61,6 +63,7 @@ impl<'m> Network<'m> {
             tensors,
             functions,
             graph,
+            sequences: HashMap::new(),
             errors: Vec::new(),
             notes: Vec::new(),
             dims: DimNames::default(),
@@ -85,7 +88,10 @@ impl<'m> Network<'m> {
         self.constants(main, &mut scope)?;
         self.nodes(&main.node, &mut scope, &Place { opsets, given: &[], prefix: "", depth: 0 })?;
         for info in &main.output {
-            let value = scope.get(&info.name).copied().flatten();
+            let value = match self.sequences.get(&info.name).cloned() {
+                Some(elements) => Some(self.whole(&info.name, &elements)),
+                None => scope.get(&info.name).copied().flatten(),
+            };
             let value = value.ok_or_else(|| format!("output `{}`: no node makes it", info.name))?;
             let mut node = Node::new(info.name.as_str(), GraphResult.into());
             node.outs.push(Output::unknown());
@@ -168,13 +174,19 @@ impl<'m> Network<'m> {
         for i in order(nodes, scope)? {
             let node = &nodes[i];
             let name = format!("{}{}", place.prefix, label(node));
+            let mut wrong = None;
+            match self.sequence(node, &name, scope, place) {
+                Ok(true) => continue,
+                Ok(false) => {}
+                Err(error) => wrong = Some(error),
+            }
             let inputs: Vec<Option<Value>> =
                 node.input.iter().map(|input| scope.get(input).copied().flatten()).collect();
             let key = (normal_domain(&node.domain), node.op_type.as_str(), node.overload.as_str());
             let outputs = match self.functions.get(&key).copied() {
                 Some(function) => self.call(function, node, &name, inputs, place)?,
                 None if has_bodies(node) => self.control(node, &name, inputs, scope, place)?,
-                None => self.node(node, &name, inputs, place)?.into_iter().map(Some).collect(),
+                None => self.node(node, &name, inputs, place, wrong)?.into_iter().map(Some).collect(),
             };
             for (output, value) in node.output.iter().zip(outputs) {
                 let Some(value) = value.filter(|_| !output.is_empty()) else { continue };
@@ -187,7 +199,7 @@ impl<'m> Network<'m> {
         Ok(())
     }
 
-    fn name_value(&mut self, value: Value, name: &str) {
+    pub(super) fn name_value(&mut self, value: Value, name: &str) {
         if let Some(out) = self.graph.node_mut(value.node).outs.get_mut(value.port as usize) {
             let mut names = out.names.take().map(Vec::from).unwrap_or_default();
             names.push(name.to_string());
@@ -225,6 +237,7 @@ impl<'m> Network<'m> {
         name: &str,
         inputs: Vec<Option<Value>>,
         place: &Place,
+        mut wrong: Option<OpError>,
     ) -> Result<Vec<Value>, String> {
         let domain = normal_domain(&node.domain);
         let opset = match place.opsets.get(domain) {
@@ -233,8 +246,7 @@ impl<'m> Network<'m> {
             None => 1,
         };
         let attrs = attributes(&node.attribute, place.given, self.tensors);
-        let row = ops::find(domain, &node.op_type, opset);
-        let mut wrong = None;
+        let row = ops::find(domain, &node.op_type, opset).filter(|_| wrong.is_none());
         let attrs = match (attrs, row) {
             (Ok(attrs), Some((row, since))) => {
                 let wanted = node.output.iter().map(|output| !output.is_empty()).collect();
@@ -254,6 +266,7 @@ impl<'m> Network<'m> {
                     }
                 }
             }
+            (Ok(attrs), None) if wrong.is_some() => attrs,
             (Ok(attrs), None) => {
                 *self.unknown.entry(qualified(domain, &node.op_type)).or_default() += 1;
                 attrs
@@ -272,6 +285,17 @@ impl<'m> Network<'m> {
         let (id, values) = self.opaque(node, name, version, attrs, &inputs);
         self.errors.extend(wrong.map(|error| self.graph.located(id, error)));
         Ok(values)
+    }
+
+    /// A sequence that leaves the graph: a layer that nobody knows how to run.
+    fn whole(&mut self, name: &str, elements: &[Value]) -> Value {
+        let mut layer = Node::new(name, Op::opaque("SequenceConstruct", Attrs::new()));
+        layer.outs.push(Output::unknown());
+        let node = self.graph.add_wired(layer, elements);
+        let _ = self.graph.infer_node(node);
+        self.notes
+            .push(format!("output `{name}` is a sequence: its elements are there, the sequence is not"));
+        Value { node, port: 0 }
     }
 
     /// Layers that give the outputs have the name of the node.

@@ -149,6 +149,147 @@ fn unknown_operators_and_attributes_stay_opaque() {
     assert!(refusal(&model(vec![odd], vec![])).contains("attribute `new` is not supported"));
 }
 
+fn bytes_refused(bytes: &[u8]) -> String {
+    super::read(&Storage::heap(bytes.to_vec()), None, "m").err().map(|e| e.to_string()).unwrap_or_default()
+}
+
+/// A length-delimited field.
+fn field(tag: u8, content: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![tag << 3 | 2];
+    let mut length = content.len();
+    while length > 0x7f {
+        bytes.push(length as u8 | 0x80);
+        length >>= 7;
+    }
+    bytes.push(length as u8);
+    bytes.extend_from_slice(content);
+    bytes
+}
+
+#[test]
+fn bytes_that_are_no_model_have_a_place() {
+    assert!(bytes_refused(b"").contains("no graph"));
+    // A graph that is a number, a length beyond the end, a group that is never closed.
+    assert!(bytes_refused(&[7 << 3, 1]).starts_with("m: byte "));
+    assert!(bytes_refused(&[7 << 3 | 2, 0xff, 0xff, 0xff, 0x7f]).starts_with("m: byte "));
+    assert!(bytes_refused(&[7 << 3 | 3]).starts_with("m: byte "));
+    assert!(bytes_refused(&[0xff; 40]).starts_with("m: byte "));
+}
+
+/// Graphs in attributes of nodes of graphs, and so on: deeper than a stack may hold.
+#[test]
+fn nesting_is_bounded() {
+    let mut graph = field(2, b"g");
+    for _ in 0..10_000 {
+        graph = field(1, &field(5, &field(6, &graph)));
+    }
+    assert!(bytes_refused(&field(7, &graph)).starts_with("m: byte "));
+}
+
+#[test]
+fn absurd_sizes_are_refused() {
+    let slice = node("Slice", &["x", "s", "s"], &["y"]);
+    for dims in [vec![i64::MAX], vec![i64::MAX, i64::MAX], vec![-1], vec![1 << 40, 1 << 40]] {
+        let mut huge = vector("s", &[]);
+        huge.dims = dims;
+        assert!(refusal(&model(vec![slice.clone()], vec![huge])).contains("layer `s` (Const)"));
+    }
+    let unknown = onnx::Tensor { data_type: Some(99), ..vector("s", &[1]) };
+    assert!(refusal(&model(vec![slice], vec![unknown])).contains("ONNX data type 99"));
+}
+
+#[test]
+fn wrong_counts_are_named() {
+    let text = |node| refusal(&model(vec![node], vec![]));
+    assert!(text(node("Slice", &["x"], &["y"])).contains("layer `y` (Slice): input 1"));
+    assert!(text(node("Abs", &["x"], &["y", "z"])).contains("layer `y` (Abs): output 1"));
+    let mut split = node("Split", &["x"], &["y"]);
+    split.attribute =
+        vec![onnx::Attribute { name: "num_outputs".into(), i: Some(i64::MAX), ..onnx::Attribute::default() }];
+    assert!(text(split).contains("layer `y` (Split)"));
+    let nothing = model(vec![], vec![]);
+    assert_eq!(refusal(&nothing), "m.onnx: output `y`: no node makes it");
+    let mut old = model(vec![node("Abs", &["x"], &["y"])], vec![]);
+    old.opset_import[0].version = Some(10_000);
+    assert!(refusal(&old).contains("operator set 10000 is not supported"));
+}
+
+#[test]
+fn files_beside_the_model_are_checked() {
+    let folder = std::env::temp_dir().join(format!("snick-onnx-beside-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("data"), [1u8; 16]).unwrap();
+    let slice = node("Slice", &["x", "s", "s"], &["y"]);
+    let outside = |entries: &[(&str, &str)]| {
+        let entry =
+            |&(key, value): &(&str, &str)| onnx::Entry { key: key.to_string(), value: value.to_string() };
+        let external_data = entries.iter().map(entry).collect();
+        let constant = onnx::Tensor {
+            dims: vec![1],
+            data_location: Some(1),
+            external_data,
+            int64_data: vec![],
+            ..vector("s", &[])
+        };
+        let bytes = onnx::encode(&model(vec![slice.clone()], vec![constant]));
+        let read = super::read(&Storage::heap(bytes), Some(&folder), "m").unwrap();
+        read.errors.first().map(ToString::to_string).unwrap_or_default()
+    };
+    assert_eq!(outside(&[("location", "data"), ("offset", "8"), ("length", "8")]), "");
+    assert!(outside(&[]).contains("`location`"));
+    assert!(outside(&[("location", "data"), ("offset", "9")]).contains("beyond the end"));
+    assert!(outside(&[("location", "data"), ("offset", "18446744073709551615")]).contains("beyond the end"));
+    assert!(outside(&[("location", "data"), ("length", "4")]).contains("number of bytes"));
+    assert!(outside(&[("location", "data"), ("offset", "-1")]).contains("a number of bytes"));
+    assert!(outside(&[("location", "nowhere")]).contains("its file `nowhere`"));
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("/etc/passwd", folder.join("link")).unwrap();
+        assert!(outside(&[("location", "link")]).contains("a file beside the model"));
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+fn scalar(name: &str, value: i64) -> onnx::Tensor {
+    onnx::Tensor { dims: vec![], ..vector(name, &[value]) }
+}
+
+#[test]
+fn sequences_are_resolved() {
+    let int = |name: &str, value| onnx::Attribute {
+        name: name.into(),
+        i: Some(value),
+        kind: Some(onnx::kind::INT),
+        ..onnx::Attribute::default()
+    };
+    let with = |mut node: onnx::Node, attribute| {
+        node.attribute = vec![attribute];
+        node
+    };
+    // Columns 0..4, 4..8, 8..10; the second goes, the last comes first, all are joined.
+    let nodes = vec![
+        with(node("SplitToSequence", &["x", "four"], &["s"]), int("axis", 1)),
+        node("SequenceErase", &["s", "one"], &["t"]),
+        node("SequenceAt", &["t", "last"], &["e"]),
+        node("SequenceInsert", &["t", "e", "zero"], &["u"]),
+        node("Identity", &["u"], &["v"]),
+        with(node("ConcatFromSequence", &["v"], &["y"]), int("axis", 1)),
+    ];
+    let constants = vec![scalar("four", 4), scalar("one", 1), scalar("last", -1), scalar("zero", 0)];
+    assert_eq!(shape_of_output(&model(nodes.clone(), constants.clone())), "[batch_size,8]");
+    let far = [constants, vec![scalar("far", 7)]].concat();
+    let mut wrong = nodes;
+    wrong[2].input[1] = "far".into();
+    assert!(refusal(&model(wrong, far)).contains("layer `e` (SequenceAt): a place in a sequence"));
+    let dynamic = vec![
+        node("SplitToSequence", &["x"], &["s"]),
+        with(node("ConcatFromSequence", &["s"], &["y"]), int("axis", 1)),
+    ];
+    assert!(refusal(&model(dynamic, vec![])).contains("an unknown number of parts"));
+    let empty = vec![node("SequenceEmpty", &[], &["s"]), node("SequenceLength", &["s"], &["y"])];
+    assert_eq!(shape_of_output(&model(empty, vec![])), "[]");
+}
+
 /// A graph of a node, without types.
 fn inner(node: Vec<onnx::Node>, inputs: &[&str], outputs: &[&str]) -> onnx::Graph {
     let infos = |names: &[&str]| {

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 
 use bytemuck::Pod;
 
+use crate::buffer::Buffer;
 use crate::layout::{Layout, Strides, for_each_index};
-use crate::tensor::{filled, stored_bytes};
+use crate::tensor::stored_bytes;
 use crate::{Dims, ElementType, Tensor, TensorError};
 
 /// The dims that two broadcast to: aligned at the right, 1 gives way, a missing axis is 1.
@@ -140,7 +141,7 @@ pub(crate) fn zip<A: Pod, R: Pod + Send + Sync>(
     stored_bytes(et, &dims)?;
     let a = Strided::<A>::broadcast(a, &dims)?;
     let b = Strided::<A>::broadcast(b, &dims)?;
-    let mut out = filled(a.layout.len(), R::zeroed())?;
+    let mut out = Buffer::<R>::any(a.layout.len())?;
     let mut rest = &mut out[..];
     for_each_run([&a.layout, &b.layout], |[i, j], [p, q], len| {
         let (row, tail) = std::mem::take(&mut rest).split_at_mut(len);
@@ -169,7 +170,7 @@ pub(crate) fn zip<A: Pod, R: Pod + Send + Sync>(
             }
         }
     });
-    Tensor::from_units(et, &dims, out)
+    Tensor::from_buffer(et, &dims, out)
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Tensors end to end.
 
+use crate::buffer::Buffer;
 use crate::kernels::dispatch::moving;
-use crate::tensor::{filled, stored_bytes};
+use crate::tensor::stored_bytes;
 use crate::{Dims, Tensor, TensorError};
 
 const NAME: &str = "Concat";
@@ -31,7 +32,7 @@ pub fn concat(inputs: &[&Tensor], axis: usize) -> Result<Tensor, TensorError> {
 /// The inputs are of one whole-byte type, and `dims` is right.
 fn join(units: &[Tensor], axis: usize, dims: &[usize]) -> Result<Tensor, TensorError> {
     let et = units[0].element_type();
-    let mut out = filled(stored_bytes(et, dims)?, 0u8)?;
+    let mut out = Buffer::<u8>::any(stored_bytes(et, dims)?)?;
     if !out.is_empty() {
         let outer: usize = dims[..axis].iter().product();
         let pitch = out.len() / outer;
@@ -47,7 +48,7 @@ fn join(units: &[Tensor], axis: usize, dims: &[usize]) -> Result<Tensor, TensorE
             first += width;
         }
     }
-    Tensor::from_packed(et, dims, out)
+    Tensor::from_buffer_bytes(et, dims, out)
 }
 
 #[cfg(test)]

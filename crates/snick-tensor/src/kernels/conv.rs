@@ -1,15 +1,23 @@
 //! Convolution over one to three spatial axes: OpenVINO's `Convolution-1` and
 //! `GroupConvolution-1`.
 
+mod planes;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use self::planes::{Grid, Planes};
+use crate::buffer::Buffer;
 use crate::kernels::dispatch::{widen_real, with_real};
-use crate::kernels::gemm::{Gemm, Matrix};
+use crate::kernels::gemm::{Gemm, Left, Matrix, Right, gemm, is_shared, narrow, product};
+use crate::kernels::vectors::Isa;
 use crate::kernels::window::{Window, WindowAxis};
 use crate::layout::checked_len;
+use crate::memo::Purpose;
 use crate::tensor::{filled, stored_bytes};
-use crate::{Dims, Tensor, TensorError};
-
-/// Elements of unrolled input held at a time.
-const UNROLLED: usize = 1 << 20;
+use crate::{Dims, Element, Tensor, TensorError};
 
 /// `input` `[N, C, spatial..]` by `filters` `[O, C, kernel..]`: `[N, O, windows..]`.
 ///
@@ -49,120 +57,135 @@ pub fn group_convolution(input: &Tensor, filters: &Tensor, window: &Window) -> R
     let axes = WindowAxis::three(&window.axes(NAME, spatial, kernel)?);
     let mut out = [1; 3];
     out[3 - windows.len()..].copy_from_slice(&windows);
-    let plan = Plan { depth: *depth, outputs: *outputs, axes, out };
+    let grid = Grid { axes, out };
     with_real!(NAME, input.element_type(), T => {
-        let (x, w) = (input.units::<T>(), filters.units::<T>());
-        let mut values = filled(checked_len(&dims).unwrap_or(0), T::default())?;
-        let sizes = [plan.depth * plan.area(), plan.outputs * plan.taps() * plan.depth, plan.outputs * plan.windows()];
-        if sizes.iter().all(|&size| size > 0) {
-            let images = x.chunks_exact(sizes[0]).zip(values.chunks_exact_mut(sizes[2]));
-            for ((image, out), w) in images.zip(w.chunks_exact(sizes[1]).cycle()) {
-                plan.run::<T>(image, w, out)?;
-            }
-        }
-        Tensor::from_vec(&dims, values)
+        let x = input.units::<T>();
+        let mut values = Buffer::any(checked_len(&dims).unwrap_or(0))?;
+        Slide::<T> { grid, filters: &filters, rows: filters.units(), packed: None }.over(&x, &mut values)?;
+        Tensor::from_buffer(T::TYPE, &dims, values)
     })?
     .cast(et)
 }
 
-/// The convolution of the channels of one group of one image.
-struct Plan {
-    /// Input channels.
-    depth: usize,
-    /// Output channels.
-    outputs: usize,
-    axes: [WindowAxis; 3],
-    /// Windows an axis.
-    out: [usize; 3],
+/// Up to so many windows what lies under each is gathered; the runs of memory that planes give are too short then.
+const FEW_WINDOWS: usize = 8;
+
+/// Windows gathered at a time.
+const AT_ONCE: usize = 64;
+
+/// Filters `[groups, outputs, depth, kernel..]`, none of which is 0, on their way over images.
+struct Slide<'a, T: Gemm> {
+    grid: Grid,
+    filters: &'a Tensor,
+    /// The filters, one a row.
+    rows: Cow<'a, [T]>,
+    /// The filters of each group as the left side of a product with what lies under them, once they are needed.
+    packed: Option<Arc<Vec<Left<T>>>>,
 }
 
-impl Plan {
-    fn area(&self) -> usize {
-        self.axes.iter().map(|a| a.size).product()
+impl<T: Gemm> Slide<'_, T> {
+    fn groups(&self) -> usize {
+        self.filters.dims()[0]
     }
 
-    fn taps(&self) -> usize {
-        self.axes.iter().map(|a| a.kernel).product()
+    /// Filters of a group.
+    fn outputs(&self) -> usize {
+        self.filters.dims()[1]
     }
 
-    fn windows(&self) -> usize {
-        self.out.iter().product()
+    /// Input channels of a group.
+    fn depth(&self) -> usize {
+        self.filters.dims()[2]
     }
 
-    fn run<T: Real>(&self, image: &[T], filters: &[T], out: &mut [T]) -> Result<(), TensorError> {
-        let plain = self.axes.iter().all(|a| a.kernel == 1 && a.stride == 1 && a.before == 0 && a.after == 0);
-        if plain {
-            let a = Matrix::packed(filters, self.outputs, self.depth);
-            return T::gemm(&a, &Matrix::packed(image, self.depth, self.area()), out, self.windows());
+    /// Elements of a filter.
+    fn length(&self) -> usize {
+        self.depth() * self.grid.taps()
+    }
+
+    /// The convolution of all images.
+    fn over(&mut self, images: &[T], out: &mut [T]) -> Result<(), TensorError> {
+        let windows = self.grid.windows();
+        if windows <= FEW_WINDOWS {
+            return self.patches(images, out);
         }
-        if self.depth == 1 {
-            self.depthwise(image, filters, out);
-            return Ok(());
+        let image = self.groups() * self.depth() * self.grid.area();
+        let result = self.groups() * self.outputs() * windows;
+        for (image, out) in images.chunks_exact(image).zip(out.chunks_exact_mut(result)) {
+            let Some(planes) = Planes::new(&self.grid, image)? else {
+                // What is said of the one image is said of all.
+                return self.patches(images, out);
+            };
+            self.planes(&planes, out)?;
         }
-        self.unrolled(image, filters, out)
+        Ok(())
     }
 
-    /// One input channel: each tap is added where it lies, row by row.
-    fn depthwise<T: Real>(&self, image: &[T], filters: &[T], out: &mut [T]) {
-        for (taps, out) in filters.chunks_exact(self.taps()).zip(out.chunks_exact_mut(self.windows())) {
-            for (line, row) in out.chunks_exact_mut(self.out[2]).enumerate() {
-                for (tap, &weight) in taps.iter().enumerate() {
-                    if let Some((start, inside)) = self.line(line, tap) {
-                        let stretch = &image[start..];
-                        let steps = stretch.iter().step_by(self.axes[2].stride);
-                        for (to, &x) in row[inside].iter_mut().zip(steps) {
-                            *to = *to + weight * x;
-                        }
+    /// The convolution of an image that is cut into planes.
+    fn planes(&mut self, planes: &Planes<T>, out: &mut [T]) -> Result<(), TensorError> {
+        let filters = self.packed()?;
+        let (isa, windows) = (Isa::best(), self.grid.windows());
+        let result = out.len() / self.groups();
+        let group = |(g, (left, out)): (usize, (&Left<T>, &mut [T]))| {
+            let channels = g * self.depth()..(g + 1) * self.depth();
+            let right = Right::of_runs(isa, planes.data(), planes.starts(channels), planes.positions());
+            product(left, &right, out, windows, |row, _, first, values| planes.place(row, first, values));
+        };
+        if is_shared() && filters.len() > 1 {
+            filters.par_iter().zip(out.par_chunks_exact_mut(result)).enumerate().for_each(group);
+        } else {
+            filters.iter().zip(out.chunks_exact_mut(result)).enumerate().for_each(group);
+        }
+        Ok(())
+    }
+
+    fn packed(&mut self) -> Result<Arc<Vec<Left<T>>>, TensorError> {
+        if let Some(packed) = &self.packed {
+            return Ok(packed.clone());
+        }
+        let (outputs, length) = (self.outputs(), self.length());
+        let group = |rows| Left::pack(Isa::best(), &Matrix::packed(rows, outputs, length));
+        let pack = || Ok(self.rows.chunks_exact(outputs * length).map(group).collect());
+        let packed = self.filters.memoised(Purpose::Filters, pack)?;
+        Ok(self.packed.insert(packed).clone())
+    }
+
+    /// The convolution of some windows at a time, of one image or of several: what lies under each is one column.
+    fn patches(&mut self, images: &[T], out: &mut [T]) -> Result<(), TensorError> {
+        let (windows, length, outputs) = (self.grid.windows(), self.length(), self.outputs());
+        let channels = self.depth() * self.grid.area();
+        let all = out.len() / (self.groups() * outputs);
+        let mut patches = filled(AT_ONCE.min(all) * length, T::default())?;
+        let mut part = filled(AT_ONCE.min(all) * outputs, T::default())?;
+        for g in 0..self.groups() {
+            for first in (0..all).step_by(AT_ONCE) {
+                let count = AT_ONCE.min(all - first);
+                let patches = &mut patches[..count * length];
+                for (i, patch) in patches.chunks_exact_mut(length).enumerate() {
+                    let (n, window) = ((first + i) / windows, (first + i) % windows);
+                    let image = &images[(n * self.groups() + g) * channels..][..channels];
+                    match self.grid.is_image() {
+                        true => patch.copy_from_slice(image),
+                        false => self.grid.under(window, image, patch),
+                    }
+                }
+                let columns = Matrix::packed(patches, count, length).turned();
+                let filters = &self.rows[g * outputs * length..][..outputs * length];
+                let part = &mut part[..count * outputs];
+                if !narrow(&Matrix::packed(filters, outputs, length), &columns, part) {
+                    gemm(&self.packed()?[g], &Right::new(Isa::best(), &columns), part);
+                }
+                for (o, part) in part.chunks_exact(count).enumerate() {
+                    for (i, &x) in part.iter().enumerate() {
+                        let (n, window) = ((first + i) / windows, (first + i) % windows);
+                        out[((n * self.groups() + g) * outputs + o) * windows + window] = x;
                     }
                 }
             }
-        }
-    }
-
-    /// For a line of windows and a tap: where in a channel the first input inside lies, and for
-    /// which windows of the line the tap lies inside.
-    fn line(&self, line: usize, tap: usize) -> Option<(usize, std::ops::Range<usize>)> {
-        let [d, h, w] = &self.axes;
-        let z = d.inside(line / self.out[1], tap / (h.kernel * w.kernel))?;
-        let y = h.inside(line % self.out[1], tap / w.kernel % h.kernel)?;
-        let inside = w.outputs_inside(tap % w.kernel, self.out[2]);
-        let x = w.inside(inside.start, tap % w.kernel).filter(|_| !inside.is_empty())?;
-        Some(((z * h.size + y) * w.size + x, inside))
-    }
-
-    /// Unrolls the input, some lines of windows at a time, to a matrix with a row for each tap of
-    /// each channel.
-    fn unrolled<T: Real>(&self, image: &[T], filters: &[T], out: &mut [T]) -> Result<(), TensorError> {
-        let lines = self.out[0] * self.out[1];
-        let rows = self.depth * self.taps();
-        let width = self.out[2];
-        let at_once = (UNROLLED / (rows * width).max(1)).clamp(1, lines.max(1));
-        let mut matrix = filled(rows * at_once * width, T::default())?;
-        for first in (0..lines).step_by(at_once) {
-            let count = at_once.min(lines - first);
-            let columns = count * width;
-            let matrix = &mut matrix[..rows * columns];
-            for (r, row) in matrix.chunks_exact_mut(columns).enumerate() {
-                let channel = &image[r / self.taps() * self.area()..];
-                for (i, part) in row.chunks_exact_mut(width).enumerate() {
-                    part.fill(T::default());
-                    if let Some((start, inside)) = self.line(first + i, r % self.taps()) {
-                        let steps = channel[start..].iter().step_by(self.axes[2].stride);
-                        part[inside].iter_mut().zip(steps).for_each(|(to, &x)| *to = x);
-                    }
-                }
-            }
-            let a = Matrix::packed(filters, self.outputs, rows);
-            let b = Matrix::packed(matrix, rows, columns);
-            T::gemm(&a, &b, &mut out[first * width..], self.windows())?;
         }
         Ok(())
     }
 }
-
-trait Real: Gemm + std::ops::Add<Output = Self> + std::ops::Mul<Output = Self> {}
-impl Real for f32 {}
-impl Real for f64 {}
 
 #[cfg(test)]
 mod tests {
@@ -172,6 +195,11 @@ mod tests {
     fn t(dims: &[usize]) -> Tensor {
         let len: usize = dims.iter().product();
         Tensor::from_vec(dims, (0..len).map(|x| (x % 7) as f32 - 2.0).collect()).unwrap()
+    }
+
+    fn padded(pad: isize, dilation: usize) -> Window {
+        let (pads, dilations) = (smallvec![pad; 2], smallvec![dilation; 2]);
+        Window { dilations, pads_begin: pads, pads_end: smallvec![pad; 2], ..Window::dense(2) }
     }
 
     /// The definition, index by index.
@@ -224,6 +252,9 @@ mod tests {
             (t(&[2, 4, 5, 6]), t(&[2, 3, 2, 2, 2]), wide),
             (t(&[1, 3, 4]), t(&[1, 2, 3, 1]), Window::dense(1)),
             (t(&[1, 2, 3, 4, 5]), t(&[1, 2, 2, 2, 2, 3]), Window::dense(3)),
+            (t(&[2, 64, 3, 3]), t(&[1, 3, 64, 2, 2]), Window::dense(2)),
+            (t(&[1, 3, 40, 41]), t(&[1, 14, 3, 3, 3]), padded(1, 1)),
+            (t(&[1, 3, 9, 40]), t(&[1, 5, 3, 3, 3]), padded(700, 700)),
         ];
         for (input, filters, window) in cases {
             let found = group_convolution(&input, &filters, &window).unwrap();

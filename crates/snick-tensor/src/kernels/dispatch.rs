@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::ElementType::{self, *};
+use crate::memo::Purpose;
 use crate::tensor::{filled, stored_bytes};
 use crate::{Tensor, TensorError, packing};
 
@@ -58,9 +59,20 @@ pub(crate) fn widen<const N: usize>(inputs: [&Tensor; N]) -> Result<[Tensor; N],
     let et = wide.first().map_or(Dynamic, Tensor::element_type);
     for tensor in &mut wide {
         tensor.expect(et)?;
-        *tensor = tensor.cast(compute_type(et))?;
+        *tensor = converted(tensor, compute_type(et))?;
     }
     Ok(wide)
+}
+
+/// The tensor in another type: of a constant, remembered.
+fn converted(tensor: &Tensor, et: ElementType) -> Result<Tensor, TensorError> {
+    if tensor.element_type() == et {
+        return Ok(tensor.clone());
+    }
+    if !tensor.is_kept() {
+        return tensor.cast(et);
+    }
+    Ok(Tensor::clone(&*tensor.memoised(Purpose::Wide, || Ok(tensor.cast(et)?.kept()))?))
 }
 
 /// As [`widen`], but integers become `f64`: for kernels that have no integer form.
@@ -68,7 +80,7 @@ pub(crate) fn widen_real<const N: usize>(inputs: [&Tensor; N]) -> Result<[Tensor
     let mut wide = widen(inputs)?;
     for tensor in &mut wide {
         if tensor.element_type().is_integer() {
-            *tensor = tensor.cast(F64)?;
+            *tensor = converted(tensor, F64)?;
         }
     }
     Ok(wide)

@@ -6,6 +6,7 @@ mod compare;
 mod erf_inv;
 mod select;
 mod unary;
+mod vector_unary;
 
 pub use binary::BinaryOp;
 pub use bitwise::{BitwiseOp, bitwise_not};

@@ -1,7 +1,9 @@
 //! Reals forced onto a few levels, still as reals.
 
+use crate::buffer::Buffer;
 use crate::kernels::broadcast::{Strided, for_each_run};
-use crate::tensor::{filled, stored_bytes};
+use crate::kernels::vectors::{Instructions, Vectorised, widest};
+use crate::tensor::stored_bytes;
 use crate::{Element, ElementType, Tensor, TensorError};
 
 /// The nearest of `levels` equidistant values between `input_low` and `input_high`, moved to between `output_low`
@@ -38,21 +40,41 @@ pub fn fake_quantize(data: &Tensor, ranges: [&Tensor; 4], levels: usize) -> Resu
 
 macro_rules! one {
     ($name:ident, $t:ty) => {
+        #[inline(always)]
         fn $name(x: $t, [input_low, input_high, output_low, output_high]: [$t; 4], steps: $t) -> $t {
-            if x <= input_low.min(input_high) {
-                return output_low;
-            }
-            if x > input_low.max(input_high) {
-                return output_high;
-            }
             let level = ((x - input_low) / (input_high - input_low) * steps).round_ties_even();
-            level / steps * (output_high - output_low) + output_low
+            let inside = level / steps * (output_high - output_low) + output_low;
+            if x <= input_low.min(input_high) {
+                output_low
+            } else if x > input_low.max(input_high) {
+                output_high
+            } else {
+                inside
+            }
         }
     };
 }
 
 one!(one_f32, f32);
 one!(one_f64, f64);
+
+/// The elements of a run that have one range.
+struct Run<'a, T, F> {
+    x: &'a [T],
+    to: &'a mut [T],
+    f: F,
+}
+
+impl<T: Copy, F: Fn(T) -> T> Vectorised for Run<'_, T, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Instructions>(self) {
+        for (to, &x) in self.to.iter_mut().zip(self.x) {
+            *to = (self.f)(x);
+        }
+    }
+}
 
 fn run<T: Element>(
     data: &Tensor,
@@ -66,7 +88,7 @@ fn run<T: Element>(
     for range in ranges {
         stretched.push(Strided::<T>::broadcast(range, dims)?);
     }
-    let mut out = filled(data.len(), T::default())?;
+    let mut out = Buffer::any(data.len())?;
     let mut next = 0;
     let [a, b, c, d] = stretched.as_slice() else {
         return Err(TensorError::argument("FakeQuantize", "four ranges are needed"));
@@ -76,12 +98,22 @@ fn run<T: Element>(
         let x = x.run(at[0], steps[0]);
         let (a, b) = (a.run(at[1], steps[1]), b.run(at[2], steps[2]));
         let (c, d) = (c.run(at[3], steps[3]), d.run(at[4], steps[4]));
-        for (i, to) in out[next..next + len].iter_mut().enumerate() {
-            *to = f(x.get(i), [a.get(i), b.get(i), c.get(i), d.get(i)]);
-        }
+        let to = &mut out[next..next + len];
         next += len;
+        // One range for the whole run: as a rule, and in vectors.
+        let ranges = [a.constant(), b.constant(), c.constant(), d.constant()];
+        match (x.slice(len), ranges) {
+            (Some(x), [Some(a), Some(b), Some(c), Some(d)]) => {
+                widest(Run { x, to, f: |x| f(x, [a, b, c, d]) });
+            }
+            _ => {
+                for (i, to) in to.iter_mut().enumerate() {
+                    *to = f(x.get(i), [a.get(i), b.get(i), c.get(i), d.get(i)]);
+                }
+            }
+        }
     });
-    Tensor::from_vec(dims, out)
+    Tensor::from_buffer(T::TYPE, dims, out)
 }
 
 #[cfg(test)]

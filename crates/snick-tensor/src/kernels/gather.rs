@@ -2,8 +2,9 @@
 
 use bytemuck::Pod;
 
+use crate::buffer::Buffer;
 use crate::kernels::dispatch::{moving, with_unit};
-use crate::tensor::{filled, stored_bytes};
+use crate::tensor::stored_bytes;
 use crate::{Dims, Tensor, TensorError};
 
 const NAME: &str = "Gather";
@@ -73,7 +74,7 @@ fn pick<T: Pod + Send + Sync>(
     let values = data.units::<T>();
     let product = |dims: &[usize]| dims.iter().product::<usize>();
     let len = crate::layout::checked_len(dims).unwrap_or(0);
-    let mut out = filled(len, T::zeroed())?;
+    let mut out = Buffer::<T>::any(len)?;
     if len > 0 {
         let (batches, outer) = (product(&dims[..batch_dims]), product(&dims[batch_dims..axis]));
         let (size, inner) = (data.dims()[axis], product(&data.dims()[axis + 1..]));
@@ -82,13 +83,18 @@ fn pick<T: Pod + Send + Sync>(
         for batch in 0..batches {
             let picks = &picks[batch * per_batch..][..per_batch];
             for slab in (0..outer).map(|o| (batch * outer + o) * size) {
+                if inner == 1 {
+                    let from = &values[slab..slab + size];
+                    picks.iter().zip(&mut to).for_each(|(&pick, to)| to.fill(from[pick]));
+                    continue;
+                }
                 for (&pick, to) in picks.iter().zip(&mut to) {
                     to.copy_from_slice(&values[(slab + pick) * inner..][..inner]);
                 }
             }
         }
     }
-    Tensor::from_units(data.element_type(), dims, out)
+    Tensor::from_buffer(data.element_type(), dims, out)
 }
 
 #[cfg(test)]

@@ -1,12 +1,26 @@
-//! The product of two matrices of floats, checked before it is handed to `matrixmultiply`.
+//! The product of two matrices of floats.
 //!
-//! That crate takes raw pointers only, so this file is, with the file mapping, the other one that
-//! may be unsafe.
-#![allow(unsafe_code)]
+//! The left matrix is packed into tiles of a few rows, the right one is read in panels of a few vectors: where it
+//! lies if its rows are long enough, packed if not. A tile times a panel is kept in registers and walks the whole
+//! summed axis, so each element of the result is summed in one order, whatever lies around it and however many
+//! threads there are.
 
-use crate::{Element, TensorError};
+mod left;
+mod narrow;
+mod right;
+mod tile;
+
+pub(crate) use left::Left;
+pub(crate) use narrow::narrow;
+pub(crate) use right::Right;
+
+use rayon::prelude::*;
+
+use crate::Element;
+use crate::kernels::vectors::{Instructions, Isa, Vector, on};
 
 /// A matrix in memory: any start, any distances, negative and 0 too.
+#[derive(Copy, Clone)]
 pub(crate) struct Matrix<'a, T> {
     pub data: &'a [T],
     pub start: usize,
@@ -16,89 +30,186 @@ pub(crate) struct Matrix<'a, T> {
     pub column_step: isize,
 }
 
-impl<'a, T> Matrix<'a, T> {
+impl<'a, T: Copy> Matrix<'a, T> {
     /// Packed, row after row.
     pub fn packed(data: &'a [T], rows: usize, columns: usize) -> Self {
         Matrix { data, start: 0, rows, columns, row_step: columns as isize, column_step: 1 }
     }
 
-    /// Whether every element lies in `data`. Needs at least one row and one column.
-    fn fits(&self) -> bool {
-        let reach = |count: usize, step: isize| (count as i128 - 1) * step as i128;
-        let (down, along) = (reach(self.rows, self.row_step), reach(self.columns, self.column_step));
-        let start = self.start as i128;
-        start + down.min(0) + along.min(0) >= 0
-            && start + down.max(0) + along.max(0) < self.data.len() as i128
+    /// Rows for columns.
+    pub fn turned(&self) -> Self {
+        Matrix {
+            rows: self.columns,
+            columns: self.rows,
+            row_step: self.column_step,
+            column_step: self.row_step,
+            ..*self
+        }
+    }
+
+    /// Where an element lies.
+    fn at(&self, row: usize, column: usize) -> usize {
+        let offset = row as isize * self.row_step + column as isize * self.column_step;
+        self.start.wrapping_add_signed(offset)
     }
 }
 
-/// Floats that have a fast product of matrices.
-pub(crate) trait Gemm: Element {
-    /// Writes `a * b` into `out`, whose rows start `row_step` apart.
-    ///
-    /// # Errors
-    /// [`TensorError::Argument`] if a matrix leaves its data: a slip of the calling kernel.
-    fn gemm(a: &Matrix<Self>, b: &Matrix<Self>, out: &mut [Self], row_step: usize)
-    -> Result<(), TensorError>;
+/// Floats that have a product of matrices.
+pub(crate) trait Gemm: Element + std::ops::Add<Output = Self> + std::ops::Mul<Output = Self> {
+    /// A register of them.
+    type Vector<I: Instructions>: Vector<Self>;
+
+    /// `self * b + c`, in one rounding where that is one instruction.
+    fn multiply_add<I: Instructions>(self, b: Self, c: Self) -> Self;
 }
 
 macro_rules! gemm {
-    ($($t:ident: $gemm:path),*) => {$(
+    ($($t:ident: $vector:ident),*) => {$(
         impl Gemm for $t {
-            fn gemm(
-                a: &Matrix<$t>,
-                b: &Matrix<$t>,
-                out: &mut [$t],
-                row_step: usize,
-            ) -> Result<(), TensorError> {
-                let (m, k, n) = (a.rows, a.columns, b.columns);
-                if m == 0 || n == 0 {
-                    return Ok(());
-                }
-                let end = (m - 1).checked_mul(row_step).and_then(|last| last.checked_add(n));
-                let out_fits = end.is_some_and(|end| end <= out.len()) && (m == 1 || row_step >= n);
-                if b.rows != k || !out_fits || (k > 0 && !(a.fits() && b.fits())) {
-                    return Err(TensorError::argument("MatMul", "a matrix leaves its data"));
-                }
-                if k == 0 {
-                    out.chunks_mut(row_step.max(1)).take(m).for_each(|row| row[..n].fill(0.0));
-                    return Ok(());
-                }
-                // SAFETY: all elements of `a` and `b` lie in their slices (`fits`), all of the
-                // result in `out`, whose rows do not overlap; `out` is borrowed for us alone.
-                unsafe {
-                    $gemm(
-                        m, k, n, 1.0,
-                        a.data.as_ptr().add(a.start), a.row_step, a.column_step,
-                        b.data.as_ptr().add(b.start), b.row_step, b.column_step,
-                        0.0,
-                        out.as_mut_ptr(), row_step as isize, 1,
-                    );
-                }
-                Ok(())
+            type Vector<I: Instructions> = I::$vector;
+
+            #[inline(always)]
+            fn multiply_add<I: Instructions>(self, b: $t, c: $t) -> $t {
+                if I::FUSED { self.mul_add(b, c) } else { self * b + c }
             }
         }
     )*};
 }
 
-gemm!(f32: matrixmultiply::sgemm, f64: matrixmultiply::dgemm);
+gemm!(f32: F32, f64: F64);
+
+/// Rows of a tile on each instruction set: as many as leave registers for the panel.
+pub(crate) const fn tile_rows(isa: Isa) -> usize {
+    match isa {
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 => 12,
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => 6,
+        Isa::Base => 4,
+    }
+}
+
+/// Columns of a panel: two vectors.
+pub(crate) const fn panel_columns<T>(isa: Isa) -> usize {
+    let bytes = match isa {
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 => 128,
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => 64,
+        Isa::Base => 32,
+    };
+    bytes / size_of::<T>()
+}
+
+/// Work below this many multiplications is not shared out to threads.
+const SHARED: usize = 1 << 18;
+
+/// Computes `left * right` and gives every row of the product, some columns at a time, to
+/// `place(row of the output, row, first column, values)`.
+///
+/// The output is cut into rows of `row_len`, one a row of the product. Within a pool of several threads the rows are
+/// computed by all of them.
+pub(crate) fn product<T: Gemm>(
+    left: &Left<T>,
+    right: &Right<T>,
+    out: &mut [T],
+    row_len: usize,
+    place: impl Fn(&mut [T], usize, usize, &[T]) + Sync,
+) {
+    let isa = left.isa();
+    let rows = tile_rows(isa);
+    if left.rows() == 0 || right.columns() == 0 || row_len == 0 {
+        return;
+    }
+    let chunk = |(tile, out): (usize, &mut [T])| {
+        on(isa, tile::Tiles { left, right, first: tile * rows, out, row_len, place: &place });
+    };
+    let size = left.rows().saturating_mul(right.columns()).saturating_mul(left.depth());
+    if is_shared() && size >= SHARED && left.rows() > rows {
+        out.par_chunks_mut(rows * row_len).enumerate().for_each(chunk);
+    } else {
+        on(isa, tile::Tiles { left, right, first: 0, out, row_len, place: &place });
+    }
+}
+
+/// Whether this thread belongs to a pool of several.
+pub(crate) fn is_shared() -> bool {
+    rayon::current_thread_index().is_some() && rayon::current_num_threads() > 1
+}
+
+/// Writes `a * b` into `out`, row after row.
+pub(crate) fn gemm<T: Gemm>(left: &Left<T>, right: &Right<T>, out: &mut [T]) {
+    let columns = right.columns();
+    product(left, right, out, columns, |row, _, first, values| {
+        let len = values.len().min(columns - first);
+        row[first..first + len].copy_from_slice(&values[..len]);
+    });
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Small integers: every order of summing gives the same.
+    fn numbers(len: usize) -> Vec<f32> {
+        (0..len).map(|i| (i * 7 % 11) as f32 - 5.0).collect()
+    }
+
+    fn naive(a: &Matrix<f32>, b: &Matrix<f32>) -> Vec<f32> {
+        let element = |i, j| (0..a.columns).map(|d| a.data[a.at(i, d)] * b.data[b.at(d, j)]).sum();
+        (0..a.rows).flat_map(|i| (0..b.columns).map(move |j| (i, j))).map(|(i, j)| element(i, j)).collect()
+    }
+
     #[test]
-    fn a_matrix_must_stay_in_its_data() {
-        let (data, mut out) = ([1.0f32, 2.0, 3.0, 4.0], [0.0; 4]);
-        let a = Matrix::packed(&data, 2, 2);
-        f32::gemm(&a, &a, &mut out, 2).unwrap();
-        assert_eq!(out, [7.0, 10.0, 15.0, 22.0]);
-        let reversed = Matrix { start: 3, row_step: -2, column_step: -1, ..Matrix::packed(&data, 2, 2) };
-        f32::gemm(&reversed, &a, &mut out, 2).unwrap();
-        assert_eq!(out, [13.0, 20.0, 5.0, 8.0]);
-        let outside = Matrix { start: 1, ..Matrix::packed(&data, 2, 2) };
-        assert!(f32::gemm(&outside, &a, &mut out, 2).is_err());
-        assert!(f32::gemm(&a, &a, &mut out[..3], 2).is_err());
-        assert!(f32::gemm(&a, &a, &mut out, 1).is_err());
+    fn all_sizes_around_a_tile_and_all_layouts() {
+        for (m, k, n) in [
+            (1, 1, 1),
+            (1, 5, 40),
+            (5, 3, 31),
+            (12, 7, 32),
+            (13, 2, 33),
+            (30, 9, 70),
+            (3, 0, 4),
+            (7, 300, 2),
+            (2, 300, 7),
+        ] {
+            let (x, y) = (numbers(m * k), numbers(k * n));
+            let a = Matrix::packed(&x, m, k);
+            let turned_a = Matrix { row_step: 1, column_step: m as isize, ..a };
+            let b = Matrix::packed(&y, k, n);
+            let turned_b = Matrix { row_step: 1, column_step: k as isize, ..b };
+            let back = (k * n).saturating_sub(1);
+            let reversed = Matrix { start: back, row_step: -(n as isize), column_step: -1, ..b };
+            for a in [a, turned_a] {
+                for b in [b, turned_b, reversed] {
+                    let expected = naive(&a, &b);
+                    for isa in [Isa::best(), Isa::Base] {
+                        let mut out = vec![f32::NAN; m * n];
+                        gemm(&Left::pack(isa, &a), &Right::new(isa, &b), &mut out);
+                        assert_eq!(out, expected, "{m} {k} {n} {isa:?}");
+                    }
+                    let mut out = vec![f32::NAN; m * n];
+                    if narrow(&a, &b, &mut out) {
+                        assert_eq!(out, expected, "{m} {k} {n}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn threads_change_no_bit() {
+        let (m, k, n) = (70, 90, 110);
+        let x: Vec<f32> = (0..m * k).map(|i| (i as f32 * 0.37).sin()).collect();
+        let y: Vec<f32> = (0..k * n).map(|i| (i as f32 * 0.11).cos()).collect();
+        let isa = Isa::best();
+        let left = Left::pack(isa, &Matrix::packed(&x, m, k));
+        let b = Matrix::packed(&y, k, n);
+        let right = Right::new(isa, &b);
+        let (mut one, mut two) = (vec![0.0; m * n], vec![0.0; m * n]);
+        gemm(&left, &right, &mut one);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        pool.install(|| gemm(&left, &right, &mut two));
+        assert_eq!(one, two);
     }
 }

@@ -3,11 +3,14 @@
 //! Every mode is separable: along one axis, each output element is a weighted sum of a few input
 //! elements, its taps. Nearest is a gather.
 
+use crate::buffer::Buffer;
 use crate::kernels::dispatch::{widen, with_real};
 use crate::kernels::gather::gather;
+use crate::kernels::gemm::Gemm;
+use crate::kernels::vectors::{Instructions, Vectorised, widest};
 use crate::layout::checked_len;
-use crate::tensor::{filled, stored_bytes};
-use crate::{Dims, ElementType, Tensor, TensorError};
+use crate::tensor::stored_bytes;
+use crate::{Dims, Element, ElementType, Tensor, TensorError};
 
 const NAME: &str = "Interpolate";
 
@@ -107,7 +110,7 @@ impl Nearest {
 /// sizes: OpenVINO keeps the scale it was given. Padding is the caller's.
 ///
 /// An axis whose size or scale says that nothing changes is left alone, whatever the coordinates.
-/// Integers are computed in `f32` and rounded.
+/// Integers are computed in `f32` and rounded, halves to the even neighbour; `linear` over five axes cuts them.
 ///
 /// # Errors
 /// [`TensorError::AxisOutOfRange`], [`TensorError::Argument`] if entries are missing, an input
@@ -144,7 +147,12 @@ pub fn interpolate(
     };
     // One axis that shrinks turns the filter on for all of them.
     let antialias = how.antialias && scales.iter().any(|&scale| scale < 1.0);
-    let how = &Interpolate { antialias, ..*how };
+    // With fewer than five axes, what runs models takes `linear` for `linear_onnx`, which has no filter.
+    let mode = match how.mode {
+        InterpolateMode::Linear if input.rank() < 5 => InterpolateMode::LinearOnnx,
+        mode => mode,
+    };
+    let how = &Interpolate { antialias, mode, ..*how };
     let pillow = matches!(how.mode, InterpolateMode::BilinearPillow | InterpolateMode::BicubicPillow);
     let mut lines: Vec<_> = axes.iter().zip(sizes).zip(scales).collect();
     if pillow {
@@ -160,19 +168,21 @@ pub fn interpolate(
             resample(&resized, axis, &line, how)?
         };
         if pillow {
-            resized = stored(resized, et)?;
+            resized = stored(resized, et, f32::round_ties_even)?;
         }
     }
     if !nearest {
-        resized = stored(resized, et)?;
+        // The filter over more than two axes cuts.
+        let round = if how.mode == InterpolateMode::Linear { f32::trunc } else { f32::round_ties_even };
+        resized = stored(resized, et, round)?;
     }
     resized.cast(et)
 }
 
 /// Integers as they are stored, still in `f32`: rounded, and within the range of their type.
-fn stored(values: Tensor, et: ElementType) -> Result<Tensor, TensorError> {
+fn stored(values: Tensor, et: ElementType, round: fn(f32) -> f32) -> Result<Tensor, TensorError> {
     let Some((lo, hi)) = et.integer_range() else { return Ok(values) };
-    let store = |x: f32| x.round().clamp(lo as f32, hi as f32);
+    let store = |x: f32| round(x).clamp(lo as f32, hi as f32);
     Tensor::from_vec(values.dims(), values.to_f32_vec()?.into_iter().map(store).collect())
 }
 
@@ -218,7 +228,8 @@ impl Line {
             }
             InterpolateMode::Linear => self.triangle(x, how),
             InterpolateMode::BilinearPillow => self.pillow(x, 1.0, |d| (1.0 - d.abs()).max(0.0)),
-            InterpolateMode::BicubicPillow => self.pillow(x, 2.0, |d| cubic(d, a)),
+            // That library knows no other slope.
+            InterpolateMode::BicubicPillow => self.pillow(x, 2.0, |d| cubic(d, -0.5)),
         }
     }
 
@@ -235,9 +246,9 @@ impl Line {
 
     /// The filter is stretched over as many elements as one output element stands for.
     fn pillow(&self, x: usize, support: f32, filter: impl Fn(f32) -> f32) -> Taps {
-        let step = self.input as f32 / self.output as f32;
-        let stretch = step.max(1.0);
-        let center = (x as f32 + 0.5) * step;
+        let scale = self.output as f32 / self.input as f32;
+        let stretch = (1.0 / scale).max(1.0);
+        let center = (x as f32 + 0.5) / scale;
         let low = ((center - support * stretch + 0.5) as i64).max(0);
         let high = ((center + support * stretch + 0.5) as i64).min(self.input as i64);
         let weigh = |i: i64| (self.clamp(i), filter((i as f32 - center + 0.5) / stretch));
@@ -274,23 +285,50 @@ fn resample(input: &Tensor, axis: usize, line: &Line, how: &Interpolate) -> Resu
     stored_bytes(input.element_type(), &dims)?;
     with_real!(NAME, input.element_type(), T => {
         let values = input.units::<T>();
-        let mut out = filled(checked_len(&dims).unwrap_or(0), T::default())?;
+        let mut out = Buffer::any(checked_len(&dims).unwrap_or(0))?;
         if !out.is_empty() {
             let inner: usize = dims[axis + 1..].iter().product();
-            let slabs = values.chunks_exact(line.input * inner);
             let taps: Vec<Taps> = (0..line.output).map(|x| line.taps(x, how)).collect();
-            for (slab, out) in slabs.zip(out.chunks_exact_mut(line.output * inner)) {
-                for (row, taps) in out.chunks_exact_mut(inner).zip(&taps) {
-                    for &(from, weight) in taps {
-                        let weight = T::from(weight);
-                        let source = &slab[from * inner..][..inner];
-                        row.iter_mut().zip(source).for_each(|(to, &x)| *to += weight * x);
-                    }
+            widest(Resample { values: &values, line: line.input * inner, inner, taps: &taps, out: &mut out });
+        }
+        Tensor::from_buffer(T::TYPE, &dims, out)
+    })
+}
+
+/// One axis of all lines.
+struct Resample<'a, T> {
+    values: &'a [T],
+    /// Elements of a slab of the input.
+    line: usize,
+    inner: usize,
+    taps: &'a [Taps],
+    out: &'a mut [T],
+}
+
+impl<T: Gemm + From<f32>> Vectorised for Resample<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Instructions>(self) {
+        let Self { values, line, inner, taps, out } = self;
+        for (slab, out) in values.chunks_exact(line).zip(out.chunks_exact_mut(taps.len() * inner)) {
+            if inner == 1 {
+                for (to, taps) in out.iter_mut().zip(taps) {
+                    let products = taps.iter().map(|&(from, weight)| T::from(weight) * slab[from]);
+                    *to = products.fold(T::default(), |sum, x| sum + x);
+                }
+                continue;
+            }
+            for (row, taps) in out.chunks_exact_mut(inner).zip(taps) {
+                row.fill(T::default());
+                for &(from, weight) in taps {
+                    let weight = T::from(weight);
+                    let source = &slab[from * inner..][..inner];
+                    row.iter_mut().zip(source).for_each(|(to, &x)| *to = *to + weight * x);
                 }
             }
         }
-        Tensor::from_vec(&dims, out)
-    })
+    }
 }
 
 #[cfg(test)]
@@ -306,9 +344,15 @@ mod tests {
     };
 
     fn resize(values: &[f32], size: usize, how: Interpolate) -> Vec<f32> {
-        let t = Tensor::from_vec(&[1, values.len()], values.to_vec()).unwrap();
+        resize_of_rank(2, values, size, how)
+    }
+
+    fn resize_of_rank(rank: usize, values: &[f32], size: usize, how: Interpolate) -> Vec<f32> {
+        let mut dims = vec![1; rank];
+        dims[rank - 1] = values.len();
+        let t = Tensor::from_vec(&dims, values.to_vec()).unwrap();
         let scale = size as f32 / values.len() as f32;
-        interpolate(&t, &[1], &[size], &[scale], &how).unwrap().to_f32_vec().unwrap()
+        interpolate(&t, &[rank - 1], &[size], &[scale], &how).unwrap().to_f32_vec().unwrap()
     }
 
     #[test]
@@ -341,8 +385,9 @@ mod tests {
         assert_eq!(resize(&[0.0, 4.0], 4, linear), [0.0, 1.0, 3.0, 4.0]);
         // Antialiased to a half at source 0.5: weights 1 - |d| / 2 for d = -0.5, 0.5, 1.5.
         let soft = Interpolate { antialias: true, ..linear };
-        let found = resize(&[0.0, 0.0, 7.0, 0.0], 2, soft);
+        let found = resize_of_rank(5, &[0.0, 0.0, 7.0, 0.0], 2, soft);
         assert!((found[0] - 7.0 * 0.25 / 1.75).abs() < 1e-6, "{found:?}");
+        assert_eq!(resize(&[0.0, 0.0, 7.0, 0.0], 2, soft), [0.0, 3.5]);
     }
 
     #[test]

@@ -1,9 +1,14 @@
 //! Products of matrices: OpenVINO's `MatMul-1`.
 
+use std::sync::Arc;
+
+use crate::buffer::Buffer;
 use crate::kernels::broadcast::{Strided, broadcast_dims};
 use crate::kernels::dispatch::{widen, with_type};
-use crate::kernels::gemm::{Gemm, Matrix};
+use crate::kernels::gemm::{Gemm, Left, Matrix, Right, gemm, narrow};
+use crate::kernels::vectors::Isa;
 use crate::layout::{checked_len, for_each_index};
+use crate::memo::Purpose;
 use crate::tensor::{filled, stored_bytes};
 use crate::{Dims, Element, Tensor, TensorError};
 
@@ -81,7 +86,7 @@ fn batches<'a, T: Element>(
     Ok((own, starts))
 }
 
-/// The matrix of `rows` and `columns` that starts at `start`.
+/// The matrix that starts at `start`.
 fn matrix<'a, T: Element>(t: &'a Strided<'_, T>, start: usize) -> Matrix<'a, T> {
     let rank = t.layout.dims.len();
     Matrix {
@@ -94,28 +99,60 @@ fn matrix<'a, T: Element>(t: &'a Strided<'_, T>, start: usize) -> Matrix<'a, T> 
     }
 }
 
+/// The product of floats; no dim of the result is 0.
 fn floats<T: Gemm>(a: &Tensor, b: &Tensor, dims: &[usize]) -> Result<Tensor, TensorError> {
     stored_bytes(T::TYPE, dims)?;
     let (_, rows, depth) = split(a);
     let (batch_b, ..) = split(b);
+    if depth == 0 {
+        return Tensor::zeros(T::TYPE, dims);
+    }
     // One matrix on the right: all the rows on the left are one matrix, too.
     if a.rank() > 2 && a.is_contiguous() && batch_b.iter().all(|&d| d == 1) && dims.len() == a.rank() {
-        let all = a.len().checked_div(depth).unwrap_or(0);
-        if depth > 0 && rows > 0 {
-            let flat_b = b.reshape(&b.dims()[b.rank() - 2..])?;
-            let flat = floats::<T>(&a.reshape(&[all, depth])?, &flat_b, &[all, dims[dims.len() - 1]])?;
-            return flat.reshape(dims);
+        let flat_b = b.reshape(&b.dims()[b.rank() - 2..])?;
+        let all = a.len() / depth;
+        let flat = floats::<T>(&a.reshape(&[all, depth])?, &flat_b, &[all, dims[dims.len() - 1]])?;
+        return flat.reshape(dims);
+    }
+    let mut out = Buffer::any(checked_len(dims).unwrap_or(0))?;
+    let size = rows * dims[dims.len() - 1];
+    let (x, starts_x) = batches::<T>(a, dims)?;
+    let (y, starts_y) = batches::<T>(b, dims)?;
+    for ((out, i), j) in out.chunks_exact_mut(size).zip(starts_x).zip(starts_y) {
+        let (x, y) = (matrix(&x, i), matrix(&y, j));
+        if !narrow(&x, &y, out) {
+            multiply(a, &x, b, &y, out)?;
         }
     }
-    let mut out = filled(checked_len(dims).unwrap_or(0), T::default())?;
-    let columns = dims[dims.len() - 1];
-    let (a, starts_a) = batches::<T>(a, dims)?;
-    let (b, starts_b) = batches::<T>(b, dims)?;
-    let size = rows * columns;
-    for ((out, i), j) in out.chunks_exact_mut(size).zip(starts_a).zip(starts_b) {
-        T::gemm(&matrix(&a, i), &matrix(&b, j), out, columns)?;
+    Tensor::from_buffer(T::TYPE, dims, out)
+}
+
+/// The product of one matrix of `a` and one of `b`. Of a constant that is one matrix the packed form is remembered.
+fn multiply<T: Gemm>(
+    a: &Tensor,
+    x: &Matrix<T>,
+    b: &Tensor,
+    y: &Matrix<T>,
+    out: &mut [T],
+) -> Result<(), TensorError> {
+    let isa = Isa::best();
+    let left = |x: &Matrix<T>| Left::pack(isa, x);
+    let left = match is_one(a) {
+        true => a.memoised(Purpose::Left, || Ok(left(x)))?,
+        false => Arc::new(left(x)),
+    };
+    // Rows along memory are read where they lie.
+    if is_one(b) && y.column_step != 1 {
+        gemm(&left, &*b.memoised(Purpose::Right, || Ok(Right::new(isa, y).into_packed()))?, out);
+    } else {
+        gemm(&left, &Right::new(isa, y), out);
     }
-    Tensor::from_vec(dims, out)
+    Ok(())
+}
+
+/// Whether a tensor is one matrix.
+fn is_one(t: &Tensor) -> bool {
+    t.dims().iter().rev().skip(2).all(|&d| d == 1)
 }
 
 /// Integers, wrapping.

@@ -1,7 +1,12 @@
 //! Normalisation along axes: OpenVINO's `MVN-6` and `NormalizeL2-1`.
 
-use crate::kernels::rows::Rows;
-use crate::{ElementType, Tensor, TensorError};
+use smallvec::SmallVec;
+
+use crate::buffer::Buffer;
+use crate::kernels::dispatch::{widen, with_real};
+use crate::kernels::rows::Blocks;
+use crate::kernels::vectors::{Instructions, Vectorised, widest};
+use crate::{Element, Tensor, TensorError};
 
 /// Where the small number goes that keeps a divisor from being zero.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -36,15 +41,14 @@ pub fn mvn(
     eps: f64,
     mode: EpsMode,
 ) -> Result<Tensor, TensorError> {
-    rowwise("MVN", input, axes, |row| {
-        let count = row.len() as f64;
-        let mean = row.iter().sum::<f64>() / count;
-        row.iter_mut().for_each(|x| *x -= mean);
-        if normalize_variance {
-            let variance = row.iter().map(|x| x * x).sum::<f64>() / count;
-            let divisor = mode.root(variance, eps);
-            row.iter_mut().for_each(|x| *x /= divisor);
-        }
+    by_columns("MVN", input, axes, |block| {
+        let count = block.count() as f64;
+        let means = block.sums(false, &zeros(block.inner())).scaled(|sum| sum / count);
+        let factors = match normalize_variance {
+            true => block.sums(true, &means).scaled(|sum| 1.0 / mode.root(sum / count, eps)),
+            false => Columns::from_elem(1.0, block.inner()),
+        };
+        (means, factors)
     })
 }
 
@@ -55,27 +59,162 @@ pub fn mvn(
 /// # Errors
 /// As [`mvn`].
 pub fn normalize_l2(input: &Tensor, axes: &[usize], eps: f64, mode: EpsMode) -> Result<Tensor, TensorError> {
-    rowwise("NormalizeL2", input, axes, |row| {
-        let divisor = mode.root(row.iter().map(|x| x * x).sum(), eps);
-        row.iter_mut().for_each(|x| *x /= divisor);
+    by_columns("NormalizeL2", input, axes, |block| {
+        let means = zeros(block.inner());
+        let factors = block.sums(true, &means).scaled(|sum| 1.0 / mode.root(sum, eps));
+        (means, factors)
     })
 }
 
-/// Changes every row along `axes`, in `f64`.
-fn rowwise(
+/// A number for each column of a block; mostly there is one.
+type Columns = SmallVec<[f64; 4]>;
+
+fn zeros(count: usize) -> Columns {
+    Columns::from_elem(0.0, count)
+}
+
+trait Scaled {
+    fn scaled(self, f: impl Fn(f64) -> f64) -> Self;
+}
+
+impl Scaled for Columns {
+    fn scaled(mut self, f: impl Fn(f64) -> f64) -> Self {
+        self.iter_mut().for_each(|x| *x = f(*x));
+        self
+    }
+}
+
+/// What the statistics of a block are made from.
+trait Block {
+    /// Lines.
+    fn count(&self) -> usize;
+    /// Elements in a line.
+    fn inner(&self) -> usize;
+    /// For each column the sum of the differences from its mean, or of their squares.
+    fn sums(&self, squared: bool, means: &[f64]) -> Columns;
+}
+
+struct Lines<'a, T> {
+    block: &'a [T],
+    inner: usize,
+}
+
+impl<T: Copy + Into<f64>> Block for Lines<'_, T> {
+    fn count(&self) -> usize {
+        self.block.len() / self.inner
+    }
+
+    fn inner(&self) -> usize {
+        self.inner
+    }
+
+    fn sums(&self, squared: bool, means: &[f64]) -> Columns {
+        let mut sums = zeros(self.inner);
+        widest(AddUp { block: self.block, means, squared, sums: &mut sums });
+        sums
+    }
+}
+
+struct AddUp<'a, T> {
+    block: &'a [T],
+    means: &'a [f64],
+    squared: bool,
+    sums: &'a mut [f64],
+}
+
+impl<T: Copy + Into<f64>> Vectorised for AddUp<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Instructions>(self) {
+        let Self { block, means, squared, sums } = self;
+        match squared {
+            true => add_up(block, means, sums, |x| x * x),
+            false => add_up(block, means, sums, |x| x),
+        }
+    }
+}
+
+/// A single column is summed in several parts.
+#[inline(always)]
+fn add_up<T: Copy + Into<f64>>(block: &[T], means: &[f64], sums: &mut [f64], f: impl Fn(f64) -> f64) {
+    const PARTS: usize = 32;
+    if let ([sum], [mean]) = (&mut *sums, means) {
+        let mut parts = [0.0; PARTS];
+        let (lines, rest) = block.as_chunks::<PARTS>();
+        for line in lines {
+            for (part, &x) in parts.iter_mut().zip(line) {
+                *part += f(x.into() - mean);
+            }
+        }
+        for (part, &x) in parts.iter_mut().zip(rest) {
+            *part += f(x.into() - mean);
+        }
+        *sum = parts.iter().sum::<f64>();
+        return;
+    }
+    for line in block.chunks_exact(sums.len().max(1)) {
+        for ((sum, &x), mean) in sums.iter_mut().zip(line).zip(means) {
+            *sum += f(x.into() - mean);
+        }
+    }
+}
+
+/// `(x - mean) * factor` of every element of a block.
+struct Apply<'a, T> {
+    from: &'a [T],
+    to: &'a mut [T],
+    means: &'a [f64],
+    factors: &'a [f64],
+}
+
+macro_rules! apply {
+    ($($t:ident)*) => {$(
+        impl Vectorised for Apply<'_, $t> {
+            type Output = ();
+
+            #[inline(always)]
+            fn run<I: Instructions>(self) {
+                let Self { from, to, means, factors } = self;
+                if let ([mean], [factor]) = (means, factors) {
+                    let pairs = to.iter_mut().zip(from);
+                    return pairs.for_each(|(to, &x)| *to = ((f64::from(x) - mean) * factor) as $t);
+                }
+                for (from, to) in from.chunks_exact(means.len()).zip(to.chunks_exact_mut(means.len())) {
+                    for (((to, &x), mean), factor) in to.iter_mut().zip(from).zip(means).zip(factors) {
+                        *to = ((f64::from(x) - mean) * factor) as $t;
+                    }
+                }
+            }
+        }
+    )*};
+}
+
+apply!(f32 f64);
+
+/// `(x - mean) * factor` of every element. `statistics` says the means and factors of the columns of a block.
+fn by_columns(
     op: &'static str,
     input: &Tensor,
     axes: &[usize],
-    change: impl Fn(&mut [f64]),
+    statistics: impl Fn(&dyn Block) -> (Columns, Columns),
 ) -> Result<Tensor, TensorError> {
     let et = input.element_type();
     if !et.is_float() {
         return Err(TensorError::UnsupportedType { op, element_type: et });
     }
-    let rows = Rows::new(&input.cast(ElementType::F64)?, axes)?;
-    let mut values = rows.tensor.units::<f64>().into_owned();
-    values.chunks_exact_mut(rows.width().max(1)).for_each(change);
-    rows.restore(&Tensor::from_vec(rows.tensor.dims(), values)?)?.cast(et)
+    let [wide] = widen([input])?;
+    let blocks = Blocks::new(&wide, axes)?;
+    with_real!(op, wide.element_type(), T => {
+        let from = blocks.tensor.units::<T>();
+        let mut to = Buffer::any(from.len())?;
+        for (from, to) in from.chunks_exact(blocks.size()).zip(to.chunks_exact_mut(blocks.size())) {
+            let (means, factors) = statistics(&Lines { block: from, inner: blocks.inner });
+            widest(Apply { from, to, means: &means, factors: &factors });
+        }
+        blocks.restore(Tensor::from_buffer(T::TYPE, blocks.tensor.dims(), to)?)
+    })?
+    .cast(et)
 }
 
 #[cfg(test)]

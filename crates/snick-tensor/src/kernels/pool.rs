@@ -1,10 +1,12 @@
 //! The greatest or the mean of each window: OpenVINO's `MaxPool-1/8/14` and `AvgPool-1/14`.
 
+use crate::buffer::Buffer;
 use crate::kernels::dispatch::{widen, widen_real, with_number, with_real};
+use crate::kernels::vectors::{Instructions, Vectorised, widest};
 use crate::kernels::window::{Window, WindowAxis};
 use crate::layout::checked_len;
 use crate::tensor::{filled, stored_bytes};
-use crate::{Dims, Tensor, TensorError};
+use crate::{Dims, ElementType, Tensor, TensorError};
 
 /// The greatest element of each window of `input` `[N, C, spatial..]`; padding never wins.
 ///
@@ -18,6 +20,16 @@ pub fn max_pool(
     window: &Window,
     outputs: &[usize],
 ) -> Result<Tensor, TensorError> {
+    let walk = Walk::new("MaxPool", input, kernel, window, outputs)?;
+    let [wide] = widen([input])?;
+    if wide.element_type() == ElementType::F32 && walk.has_small_windows() {
+        let greater = |m: f32, x: f32| if m < x { x } else { m };
+        let values = walk.by_lines(&wide.units::<f32>(), f32::NEG_INFINITY, greater)?;
+        // A window without elements, and one of infinities, are told apart below.
+        if !values.contains(&f32::NEG_INFINITY) {
+            return Tensor::from_buffer(ElementType::F32, &walk.dims, values)?.cast(input.element_type());
+        }
+    }
     Ok(max_pool_indices(input, kernel, window, outputs, 0)?.0)
 }
 
@@ -36,7 +48,7 @@ pub fn max_pool_indices(
     const NAME: &str = "MaxPool";
     input.layout().check_axis(axis)?;
     let walk = Walk::new(NAME, input, kernel, window, outputs)?;
-    stored_bytes(crate::ElementType::I64, &walk.dims)?;
+    stored_bytes(ElementType::I64, &walk.dims)?;
     let flat = checked_len(&input.dims()[axis..]).unwrap_or(0).max(1);
     let et = input.element_type();
     let [wide] = widen([input])?;
@@ -80,6 +92,14 @@ pub fn avg_pool(
     let walk = Walk::new(NAME, input, kernel, window, outputs)?;
     let et = input.element_type();
     let [wide] = widen_real([input])?;
+    if wide.element_type() == ElementType::F32 && walk.has_small_windows() {
+        let mut values = walk.by_lines(&wide.units::<f32>(), 0.0, |sum, x| sum + x)?;
+        let counts = walk.counts(exclude_pad);
+        for values in values.chunks_exact_mut(counts.len().max(1)) {
+            values.iter_mut().zip(&counts).for_each(|(sum, count)| *sum /= count);
+        }
+        return Tensor::from_buffer(ElementType::F32, &walk.dims, values)?.cast(et);
+    }
     with_real!(NAME, wide.element_type(), T => {
         let x = wide.units::<T>();
         let mut values = filled(walk.len(), T::default())?;
@@ -164,6 +184,38 @@ impl Walk {
         checked_len(&self.dims).unwrap_or(0)
     }
 
+    /// Whether going through all taps of a window is no great matter, be they inside or not.
+    fn has_small_windows(&self) -> bool {
+        self.axes.iter().all(|axis| axis.kernel <= 1 << 8)
+    }
+
+    /// Folds the elements of each window that lie inside, tap by tap and a line of windows at a time.
+    fn by_lines(
+        &self,
+        x: &[f32],
+        start: f32,
+        step: impl Fn(f32, f32) -> f32,
+    ) -> Result<Buffer<f32>, TensorError> {
+        let mut values = Buffer::any(self.len())?;
+        values.fill(start);
+        widest(Lines { walk: self, x, values: &mut values, step });
+        Ok(values)
+    }
+
+    /// The number that each sum of a channel is divided by.
+    fn counts(&self, exclude_pad: bool) -> Vec<f32> {
+        let of = |i: usize| {
+            let axis = &self.axes[i];
+            (0..self.out[i]).map(move |o| match taps(axis, o) {
+                (inside, _) if exclude_pad => inside.len(),
+                (_, padded) => padded,
+            })
+        };
+        let [d, h, w] = [0, 1, 2].map(|i| of(i).collect::<Vec<_>>());
+        let lines = d.iter().flat_map(|d| h.iter().map(move |h| d.saturating_mul(*h)));
+        lines.flat_map(|line| w.iter().map(move |w| line.saturating_mul(*w) as f32)).collect()
+    }
+
     /// `visit(output, first element of the channel, elements inside, elements inside the padding)`.
     fn each(&self, mut visit: impl FnMut(usize, usize, &Inside, usize)) {
         let sizes = self.axes.map(|axis| axis.size);
@@ -184,6 +236,53 @@ impl Walk {
             let inside = Inside { runs, sizes };
             for channel in 0..self.channels {
                 visit(channel * windows + at, channel * area, &inside, padded);
+            }
+        }
+    }
+}
+
+/// Windows folded a line at a time.
+struct Lines<'a, F> {
+    walk: &'a Walk,
+    x: &'a [f32],
+    values: &'a mut [f32],
+    step: F,
+}
+
+impl<F: Fn(f32, f32) -> f32> Vectorised for Lines<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Instructions>(self) {
+        let Self { walk, x, values, step } = self;
+        let [d, h, w] = &walk.axes;
+        let [_, rows, columns] = walk.out;
+        let area = checked_len(&[d.size, h.size, w.size]).unwrap_or(0);
+        if area == 0 || values.is_empty() {
+            return;
+        }
+        let channels = x.chunks_exact(area).zip(values.chunks_exact_mut(walk.out.iter().product()));
+        for (channel, values) in channels {
+            for (line, values) in values.chunks_exact_mut(columns).enumerate() {
+                for tap in 0..d.kernel * h.kernel {
+                    let z = d.inside(line / rows, tap / h.kernel);
+                    let Some((z, y)) = z.zip(h.inside(line % rows, tap % h.kernel)) else { continue };
+                    let from = &channel[(z * h.size + y) * w.size..][..w.size];
+                    for tap in 0..w.kernel {
+                        let inside = w.outputs_inside(tap, columns);
+                        let Some(first) = w.inside(inside.start, tap).filter(|_| !inside.is_empty()) else {
+                            continue;
+                        };
+                        let (values, from) = (&mut values[inside], &from[first..]);
+                        match w.stride {
+                            1 => values.iter_mut().zip(from).for_each(|(m, &x)| *m = step(*m, x)),
+                            stride => {
+                                let from = from.iter().step_by(stride);
+                                values.iter_mut().zip(from).for_each(|(m, &x)| *m = step(*m, x));
+                            }
+                        }
+                    }
+                }
             }
         }
     }

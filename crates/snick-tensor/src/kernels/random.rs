@@ -1,7 +1,7 @@
 //! Random numbers that are the same everywhere: Philox 4x32-10, a generator that is a function of a counter.
 
 use crate::ElementType::{BF16, F16, F32, F64, I32, I64};
-use crate::tensor::stored_bytes;
+use crate::tensor::{filled, stored_bytes};
 use crate::{Tensor, TensorError};
 
 /// The four 32-bit numbers at place `counter` of the sequence of two seeds.
@@ -20,8 +20,8 @@ fn philox(counter: u64, global_seed: u64, op_seed: u64) -> [u32; 4] {
 }
 
 /// A tensor of `dims` and the type of `min` with numbers from `min` up to, not including, `max`, each equally likely:
-/// those of OpenVINO's RandomUniform-8 with its TensorFlow alignment. Halves are drawn as f32; i64 within the range of
-/// i32 as i32.
+/// those of OpenVINO's RandomUniform-8 with its TensorFlow alignment. Reals but bf16 are drawn as f32; i64 within the
+/// range of i32 as i32.
 ///
 /// # Errors
 /// [`TensorError::TypeMismatch`], [`TensorError::UnsupportedType`], [`TensorError::TooLarge`];
@@ -41,20 +41,16 @@ pub fn random_uniform(
     let len: usize = dims.iter().product();
     let words = (0..).flat_map(|at| philox(at, global_seed, op_seed));
     match et {
-        F32 | F16 | BF16 => {
+        F32 | F16 | F64 | BF16 => {
             let (lo, hi) = (one(&min.to_f32_vec()?)?, one(&max.to_f32_vec()?)?);
-            // The low bits as the fraction of a number in 1..2.
-            let unit = |x: u32| f32::from_bits((127 << 23) | (x & 0x7f_ffff)) - 1.0;
-            let values = words.take(len).map(|x| unit(x) * (hi - lo) + lo);
-            Tensor::from_vec(dims, values.collect())?.cast(et)
-        }
-        F64 => {
-            let (lo, hi) = (one(&min.to_f64_vec()?)?, one(&max.to_f64_vec()?)?);
-            let unit = |high: u32, low: u32| {
-                let fraction = (u64::from(high) & 0xf_ffff) << 32 | u64::from(low);
-                f64::from_bits((1023 << 52) | fraction) - 1.0
+            // The low bits as the fraction of a number in 1..2; bf16 has seven of them.
+            let unit = |x: u32| match et {
+                BF16 => (x & 0x7f) as f32 / 128.0,
+                _ => f32::from_bits((127 << 23) | (x & 0x7f_ffff)) - 1.0,
             };
-            Tensor::from_vec(dims, pairs(words).take(len).map(|(a, b)| unit(a, b) * (hi - lo) + lo).collect())
+            let mut values = filled(len, 0f32)?;
+            values.iter_mut().zip(words).for_each(|(to, x)| *to = unit(x) * (hi - lo) + lo);
+            Tensor::from_vec(dims, values)?.cast(et)
         }
         I32 | I64 => {
             let (lo, hi) = (one(&min.to_i64_vec()?)?, one(&max.to_i64_vec()?)?);
@@ -63,12 +59,13 @@ pub fn random_uniform(
                 span.ok_or_else(|| TensorError::argument("RandomUniform", format!("{lo} up to {hi}")))?;
             let draw = |x: u64| lo.wrapping_add((x % span) as i64);
             let narrow = i32::try_from(lo).is_ok() && i32::try_from(hi).is_ok();
-            let values: Vec<i64> = match narrow {
-                true => words.take(len).map(|x| draw(x.into())).collect(),
-                false => {
-                    pairs(words).take(len).map(|(a, b)| draw(u64::from(b) << 32 | u64::from(a))).collect()
-                }
-            };
+            let mut values = filled(len, 0i64)?;
+            if narrow {
+                values.iter_mut().zip(words).for_each(|(to, x)| *to = draw(x.into()));
+            } else {
+                let wide = pairs(words).map(|(low, high)| u64::from(high) << 32 | u64::from(low));
+                values.iter_mut().zip(wide).for_each(|(to, x)| *to = draw(x));
+            }
             Tensor::from_vec(dims, values)?.cast(et)
         }
         element_type => Err(TensorError::UnsupportedType { op: "RandomUniform", element_type }),

@@ -1,11 +1,13 @@
 //! Many elements to one, along axes.
 
+mod vector_reduce;
+
 use crate::ElementType::Boolean;
 use crate::kernels::dispatch::{widen, with_number};
-use crate::kernels::rows::Rows;
+use crate::kernels::rows::{Rows, reduced_dims};
 use crate::layout::checked_len;
 use crate::tensor::stored_bytes;
-use crate::{Element, Tensor, TensorError};
+use crate::{Element, ElementType, Tensor, TensorError};
 
 /// What becomes of the elements along the reduced axes.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -50,6 +52,11 @@ impl ReduceOp {
             });
         }
         let [wide] = widen([input])?;
+        if wide.element_type() == ElementType::F32
+            && let Some(reduced) = vector_reduce::apply(*self, &wide, axes, keep_dims)?
+        {
+            return reduced.cast(et);
+        }
         with_number!("reduction", wide.element_type(), T => {
             self.over_rows(&wide, axes, keep_dims, |row: &[T]| T::reduce(*self, row))
         })?
@@ -64,7 +71,7 @@ impl ReduceOp {
         reduce: impl Fn(&[T]) -> T,
     ) -> Result<Tensor, TensorError> {
         let rows = Rows::new(input, axes)?;
-        let dims = rows.reduced_dims(keep_dims);
+        let dims = reduced_dims(input.dims(), axes, keep_dims);
         let values = rows.tensor.units::<T>();
         // An axis of size 0 may have been all that kept the other dims small.
         stored_bytes(input.element_type(), &dims)?;
@@ -161,7 +168,7 @@ mod tests {
 
     #[test]
     fn nothing_reduces_to_the_neutral_element() {
-        let none = Tensor::zeros(crate::ElementType::I32, &[2, 0]).unwrap();
+        let none = Tensor::zeros(ElementType::I32, &[2, 0]).unwrap();
         assert_eq!(of(Sum, &none, &[1]), [0.0, 0.0]);
         assert_eq!(of(Prod, &none, &[1]), [1.0, 1.0]);
         assert_eq!(of(Max, &none, &[1])[0], i32::MIN.into());

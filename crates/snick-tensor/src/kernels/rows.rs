@@ -1,4 +1,4 @@
-//! A tensor as rows along a set of axes.
+//! A tensor as rows, or as columns of blocks, along a set of axes.
 
 use crate::layout::checked_len;
 use crate::{Dims, Tensor, TensorError};
@@ -31,18 +31,6 @@ impl Rows {
         checked_len(&self.tensor.dims()[self.kept..]).unwrap_or(usize::MAX)
     }
 
-    /// The dims of one element a row: without the chosen axes, or with size 1 for them.
-    pub fn reduced_dims(&self, keep_dims: bool) -> Dims {
-        if !keep_dims {
-            return Dims::from_slice(&self.tensor.dims()[..self.kept]);
-        }
-        let mut dims = Dims::from_elem(1, self.order.len());
-        for (&axis, &dim) in self.order[..self.kept].iter().zip(self.tensor.dims()) {
-            dims[axis] = dim;
-        }
-        dims
-    }
-
     /// A tensor laid out like the rows, with its axes back in their places.
     pub fn restore(&self, rows: &Tensor) -> Result<Tensor, TensorError> {
         let mut inverse = Dims::from_elem(0, self.order.len());
@@ -51,4 +39,69 @@ impl Rows {
         }
         Ok(rows.reshape(self.tensor.dims())?.permute(&inverse)?.contiguous())
     }
+}
+
+/// A packed tensor in blocks of `count` lines of `inner` elements: the elements that differ only in the chosen axes
+/// stand below each other. With `inner` 1 a block is a row.
+pub(crate) struct Blocks {
+    /// Packed.
+    pub tensor: Tensor,
+    /// Lines in a block.
+    pub count: usize,
+    /// Elements in a line.
+    pub inner: usize,
+    /// How the axes were moved, if they had to be.
+    moved: Option<Rows>,
+}
+
+impl Blocks {
+    /// Axes that follow each other stay where they are; others are moved to the end.
+    ///
+    /// # Errors
+    /// [`TensorError::AxisOutOfRange`]. Naming an axis twice is naming it once.
+    pub fn new(tensor: &Tensor, axes: &[usize]) -> Result<Self, TensorError> {
+        for &axis in axes {
+            tensor.layout().check_axis(axis)?;
+        }
+        let dims = tensor.dims();
+        // Axes of one element are nowhere, and may be anywhere.
+        let matters = |axis: &usize| dims[*axis] != 1 && axes.contains(axis);
+        let chosen: Dims = (0..dims.len()).filter(matters).collect();
+        let (first, end) = match (chosen.first(), chosen.last()) {
+            (Some(&first), Some(&last)) => (first, last + 1),
+            // Every element is alone: all of them are one line.
+            _ => (0, 0),
+        };
+        let together = (first..end).all(|axis| dims[axis] == 1 || axes.contains(&axis));
+        if !together || tensor.is_empty() {
+            let rows = Rows::new(tensor, axes)?;
+            let (count, inner) = (rows.width(), 1);
+            return Ok(Blocks { tensor: rows.tensor.clone(), count, inner, moved: Some(rows) });
+        }
+        let size = |dims: &[usize]| checked_len(dims).unwrap_or(usize::MAX);
+        let (count, inner) = (size(&dims[first..end]), size(&dims[end..]));
+        Ok(Blocks { tensor: tensor.contiguous(), count, inner, moved: None })
+    }
+
+    /// Elements in a block, at least 1.
+    pub fn size(&self) -> usize {
+        self.count.saturating_mul(self.inner).max(1)
+    }
+
+    /// A tensor laid out like the blocks, with its axes back in their places.
+    pub fn restore(&self, blocks: Tensor) -> Result<Tensor, TensorError> {
+        match &self.moved {
+            Some(rows) => rows.restore(&blocks),
+            None => Ok(blocks),
+        }
+    }
+}
+
+/// The dims of one element a block: without the chosen axes, or with size 1 for them.
+pub(crate) fn reduced_dims(dims: &[usize], axes: &[usize], keep_dims: bool) -> Dims {
+    let reduced = |(axis, &dim)| match axes.contains(&axis) {
+        true => keep_dims.then_some(1),
+        false => Some(dim),
+    };
+    dims.iter().enumerate().filter_map(reduced).collect()
 }

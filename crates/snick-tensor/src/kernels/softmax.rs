@@ -1,8 +1,12 @@
 //! Softmax and its logarithm: OpenVINO's `Softmax-8` and `LogSoftmax-5`.
 
+use crate::buffer::Buffer;
 use crate::kernels::dispatch::{widen, with_real};
-use crate::kernels::rows::Rows;
-use crate::{Tensor, TensorError};
+use crate::kernels::gemm::Gemm;
+use crate::kernels::math;
+use crate::kernels::rows::Blocks;
+use crate::kernels::vectors::{Instructions, Vectorised, widest};
+use crate::{Element, Tensor, TensorError};
 
 /// `e^x` along an axis, divided by its sum. The greatest is subtracted first, so nothing overflows.
 ///
@@ -23,20 +27,125 @@ pub fn log_softmax(input: &Tensor, axis: usize) -> Result<Tensor, TensorError> {
 fn along(input: &Tensor, axis: usize, log: bool) -> Result<Tensor, TensorError> {
     let et = input.element_type();
     let [wide] = widen([input])?;
-    let rows = Rows::new(&wide, &[axis])?;
+    let blocks = Blocks::new(&wide, &[axis])?;
     with_real!("Softmax", wide.element_type(), T => {
-        let mut values = rows.tensor.units::<T>().into_owned();
-        for row in values.chunks_exact_mut(rows.width().max(1)) {
-            let greatest = row.iter().fold(T::NEG_INFINITY, |m, &x| m.max(x));
-            row.iter_mut().for_each(|x| *x -= greatest);
-            let sum: T = row.iter().map(|x| x.exp()).sum();
-            let ln = sum.ln();
-            row.iter_mut().for_each(|x| *x = if log { *x - ln } else { x.exp() / sum });
+        let from = blocks.tensor.units::<T>();
+        let mut to = Buffer::any(from.len())?;
+        for (from, to) in from.chunks_exact(blocks.size()).zip(to.chunks_exact_mut(blocks.size())) {
+            widest(Block { from, to, inner: blocks.inner, log });
         }
-        rows.restore(&Tensor::from_vec(rows.tensor.dims(), values)?)
+        blocks.restore(Tensor::from_buffer(T::TYPE, blocks.tensor.dims(), to)?)
     })?
     .cast(et)
 }
+
+/// One block: each of its columns is a softmax of its own.
+struct Block<'a, T> {
+    from: &'a [T],
+    to: &'a mut [T],
+    inner: usize,
+    log: bool,
+}
+
+impl<T: Real> Vectorised for Block<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Instructions>(self) {
+        match self.inner {
+            1 => self.row::<I>(),
+            _ => self.columns::<I>(),
+        }
+    }
+}
+
+/// Sums of a row are kept in so many parts, which the compiler adds to as one vector.
+const PARTS: usize = 16;
+
+impl<T: Real> Block<'_, T> {
+    #[inline(always)]
+    fn row<I: Instructions>(self) {
+        let Self { from, to, log, .. } = self;
+        let mut most = [T::LEAST; PARTS];
+        for part in from.chunks(PARTS) {
+            for (most, &x) in most.iter_mut().zip(part) {
+                *most = if *most < x { x } else { *most };
+            }
+        }
+        let greatest = most.into_iter().fold(T::LEAST, |m, x| if m < x { x } else { m });
+        let mut sums = [T::ZERO; PARTS];
+        for (from, to) in from.chunks(PARTS).zip(to.chunks_mut(PARTS)) {
+            for ((to, &x), sum) in to.iter_mut().zip(from).zip(&mut sums) {
+                let power = (x - greatest).exp::<I>();
+                *sum = *sum + power;
+                *to = if log { x - greatest } else { power };
+            }
+        }
+        let sum = sums.into_iter().fold(T::ZERO, |sum, x| sum + x);
+        if log {
+            let ln = sum.ln();
+            to.iter_mut().for_each(|x| *x = *x - ln);
+        } else {
+            to.iter_mut().for_each(|x| *x = *x / sum);
+        }
+    }
+
+    #[inline(always)]
+    fn columns<I: Instructions>(self) {
+        let Self { from, to, inner, log } = self;
+        let mut greatest = vec![T::LEAST; inner];
+        for line in from.chunks_exact(inner) {
+            for (most, &x) in greatest.iter_mut().zip(line) {
+                *most = if *most < x { x } else { *most };
+            }
+        }
+        let mut sums = vec![T::ZERO; inner];
+        for (from, to) in from.chunks_exact(inner).zip(to.chunks_exact_mut(inner)) {
+            for (((to, &x), &most), sum) in to.iter_mut().zip(from).zip(&greatest).zip(&mut sums) {
+                let power = (x - most).exp::<I>();
+                *sum = *sum + power;
+                *to = if log { x - most } else { power };
+            }
+        }
+        if log {
+            sums.iter_mut().for_each(|sum| *sum = sum.ln());
+        }
+        for to in to.chunks_exact_mut(inner) {
+            for (to, &sum) in to.iter_mut().zip(&sums) {
+                *to = if log { *to - sum } else { *to / sum };
+            }
+        }
+    }
+}
+
+/// Floats with the functions that are needed here.
+trait Real: Gemm + std::ops::Sub<Output = Self> + std::ops::Div<Output = Self> {
+    const ZERO: Self;
+    const LEAST: Self;
+    fn exp<I: Instructions>(self) -> Self;
+    fn ln(self) -> Self;
+}
+
+macro_rules! real {
+    ($($t:ident: $exp:expr),*) => {$(
+        impl Real for $t {
+            const ZERO: $t = 0.0;
+            const LEAST: $t = $t::NEG_INFINITY;
+
+            #[inline(always)]
+            fn exp<I: Instructions>(self) -> $t {
+                $exp(self)
+            }
+
+            #[inline(always)]
+            fn ln(self) -> $t {
+                $t::ln(self)
+            }
+        }
+    )*};
+}
+
+real!(f32: math::exp::<I>, f64: f64::exp);
 
 #[cfg(test)]
 mod tests {

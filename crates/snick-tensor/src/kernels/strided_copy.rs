@@ -1,76 +1,105 @@
 //! Packing a view: the copy that every materialised slice, transpose and broadcast runs on.
 
+use crate::kernels::vectors::{Instructions, Vectorised, widest};
 use crate::layout::{Layout, for_each_index};
 use crate::{Tensor, packing};
 
 /// Side of the square blocks in which transposes go, so that both sides stay in the cache.
 const BLOCK: usize = 32;
 
-/// The elements of a view, packed row-major. Strings are their indices.
-pub(crate) fn pack(tensor: &Tensor) -> Vec<u8> {
+/// Writes the elements of a view, row-major, to memory of just their size. Strings are their indices.
+pub(crate) fn pack(tensor: &Tensor, packed: &mut [u8]) {
     let et = tensor.element_type();
     let walk = tensor.layout().collapse();
     let bytes = tensor.storage().bytes();
-    let mut packed = vec![0u8; et.stored_len(tensor.len()).unwrap_or(0)];
     if packed.is_empty() {
-        return packed;
+        return;
     }
     match et.unit_bytes() {
-        Some(1) => copy(&walk, bytes.as_chunks::<1>().0, packed.as_chunks_mut().0),
-        Some(2) => copy(&walk, bytes.as_chunks::<2>().0, packed.as_chunks_mut().0),
-        Some(4) => copy(&walk, bytes.as_chunks::<4>().0, packed.as_chunks_mut().0),
-        Some(_) => copy(&walk, bytes.as_chunks::<8>().0, packed.as_chunks_mut().0),
+        Some(1) => widest(Copy::<1> { walk: &walk, bytes, packed }),
+        Some(2) => widest(Copy::<2> { walk: &walk, bytes, packed }),
+        Some(4) => widest(Copy::<4> { walk: &walk, bytes, packed }),
+        Some(_) => widest(Copy::<8> { walk: &walk, bytes, packed }),
         None => {
+            // Elements are set bit by bit beside what was there before.
+            packed.fill(0);
             let mut next = 0;
             walk.for_each_offset(|at| {
-                packing::set(et, &mut packed, next, packing::get(et, bytes, at));
+                packing::set(et, packed, next, packing::get(et, bytes, at));
                 next += 1;
             });
         }
     }
-    packed
 }
 
-/// Copies the elements of `walk` (collapsed, not empty) from `source` to `packed`, in order.
+/// Copies the elements of `walk` (collapsed, not empty) to `packed`, in order.
 ///
 /// An element is an array of bytes: weights in a mapped file have any alignment.
-fn copy<const N: usize>(walk: &Layout, source: &[[u8; N]], packed: &mut [[u8; N]]) {
-    let Some((&inner, outer)) = walk.dims.split_last() else {
-        packed[0] = source[walk.start];
-        return;
-    };
-    let last = outer.len();
-    let step = walk.strides[last];
-    // An outer axis that walks memory closer than the last one does: a transpose.
-    let near = (0..last)
-        .filter(|&axis| walk.strides[axis] != 0)
-        .min_by_key(|&axis| walk.strides[axis].unsigned_abs());
-    if let Some(near) = near
-        && walk.strides[near].unsigned_abs() < step.unsigned_abs()
-    {
-        return copy_blocks(walk, near, source, packed);
-    }
-    let mut rows = packed.chunks_exact_mut(inner);
-    for_each_index(outer, &walk.strides[..last], walk.start, |at| {
-        if let Some(row) = rows.next() {
-            copy_row(&source[span(at, inner, step)], step, row);
+struct Copy<'a, const N: usize> {
+    walk: &'a Layout,
+    bytes: &'a [u8],
+    packed: &'a mut [u8],
+}
+
+impl<const N: usize> Vectorised for Copy<'_, N> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Instructions>(self) {
+        let (source, packed) = (self.bytes.as_chunks::<N>().0, self.packed.as_chunks_mut::<N>().0);
+        let walk = self.walk;
+        let Some((&inner, outer)) = walk.dims.split_last() else {
+            packed[0] = source[walk.start];
+            return;
+        };
+        let last = outer.len();
+        let step = walk.strides[last];
+        // An outer axis that walks memory closer than the last one does: a transpose.
+        let near = (0..last)
+            .filter(|&axis| walk.strides[axis] != 0)
+            .min_by_key(|&axis| walk.strides[axis].unsigned_abs());
+        if let Some(near) = near
+            && walk.strides[near].unsigned_abs() < step.unsigned_abs()
+        {
+            return copy_blocks(walk, near, source, packed);
         }
-    });
+        let mut rows = packed.chunks_exact_mut(inner);
+        for_each_index(outer, &walk.strides[..last], walk.start, |at| {
+            if let Some(row) = rows.next() {
+                copy_row(&source[span(at, inner, step)], step, row);
+            }
+        });
+    }
 }
 
 /// The stretch of memory that `len` elements from `at` on, `step` apart, touch.
+#[inline(always)]
 fn span(at: usize, len: usize, step: isize) -> std::ops::Range<usize> {
     let other = at.wrapping_add_signed((len as isize - 1) * step);
     at.min(other)..at.max(other) + 1
 }
 
 /// Copies one row out of exactly the stretch it touches.
+#[inline(always)]
 fn copy_row<const N: usize>(stretch: &[[u8; N]], step: isize, row: &mut [[u8; N]]) {
     match step {
         0 => row.fill(stretch[0]),
         1 => row.copy_from_slice(stretch),
-        -1 => fill(row, stretch.iter().rev()),
-        2 => fill(row, stretch.iter().step_by(2)),
+        -1 => {
+            for (to, unit) in row.iter_mut().zip(stretch.iter().rev()) {
+                *to = *unit;
+            }
+        }
+        2 => {
+            // In whole pairs, which the compiler reads as vectors; the last element has no pair.
+            let (pairs, rest) = stretch.as_chunks::<2>();
+            for (to, [unit, _]) in row.iter_mut().zip(pairs) {
+                *to = *unit;
+            }
+            if let ([unit], Some(to)) = (rest, row.last_mut()) {
+                *to = *unit;
+            }
+        }
         3.. => fill(row, stretch.iter().step_by(step.unsigned_abs())),
         _ => fill(row, stretch.iter().rev().step_by(step.unsigned_abs())),
     }

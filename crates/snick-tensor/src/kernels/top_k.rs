@@ -13,8 +13,16 @@ pub enum Order {
     Index,
 }
 
-/// For each line along `axis` the indices of its `k` greatest (or least) elements, as i64. Of equal elements the one
-/// of the lower index comes first; NaN comes last.
+/// Which of equal elements is better.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Ties {
+    /// The one of the lower index.
+    Lower,
+    /// The one that comes so from a heap of the best so far, the worst of them at its root.
+    Heap,
+}
+
+/// For each line along `axis` the indices of its `k` greatest (or least) elements, as i64. NaN comes last.
 ///
 /// # Errors
 /// [`TensorError::AxisOutOfRange`], [`TensorError::UnsupportedType`], [`TensorError::Argument`] if the axis has fewer
@@ -25,6 +33,7 @@ pub fn top_k_indices(
     k: usize,
     greatest: bool,
     order: Order,
+    ties: Ties,
 ) -> Result<Tensor, TensorError> {
     let rank = tensor.rank();
     let Some(&size) = tensor.dims().get(axis) else {
@@ -35,6 +44,7 @@ pub fn top_k_indices(
     }
     let mut dims = Dims::from_slice(tensor.dims());
     dims[axis] = k;
+    let order = (order, ties);
     let integers = !tensor.element_type().is_float();
     // u64 above i64::MAX keeps its order: both ends of the range map monotonically.
     let indices = if integers && tensor.element_type() != crate::ElementType::U64 {
@@ -66,7 +76,7 @@ fn select<T>(
     k: usize,
     values: &[T],
     better: impl Fn(&T, &T) -> Ordering,
-    order: Order,
+    (order, ties): (Order, Ties),
 ) -> Vec<i64> {
     let size = dims[axis];
     if dims.contains(&0) || k == 0 {
@@ -81,14 +91,18 @@ fn select<T>(
             let at = |index: usize| &values[(o * size + index) * inner + i];
             line.clear();
             line.extend(0..size);
-            let compare = |a: &usize, b: &usize| better(at(*a), at(*b)).then(a.cmp(b));
-            if k < size {
-                line.select_nth_unstable_by(k - 1, compare);
-                line.truncate(k);
+            if ties == Ties::Heap {
+                heap_select(&mut line, k, |a, b| better(at(a), at(b)) == Ordering::Greater);
+            } else {
+                let compare = |a: &usize, b: &usize| better(at(*a), at(*b)).then(a.cmp(b));
+                if k < size {
+                    line.select_nth_unstable_by(k - 1, compare);
+                    line.truncate(k);
+                }
+                line.sort_unstable_by(compare);
             }
-            match order {
-                Order::Value => line.sort_unstable_by(compare),
-                Order::Index => line.sort_unstable(),
+            if order == Order::Index {
+                line.sort_unstable();
             }
             for (j, &index) in line.iter().enumerate() {
                 out[(o * k + j) * inner + i] = index as i64;
@@ -98,6 +112,44 @@ fn select<T>(
     out
 }
 
+/// Keeps the best `k` items of a line, best first.
+fn heap_select(line: &mut Vec<usize>, k: usize, worse: impl Fn(usize, usize) -> bool) {
+    let (heap, rest) = line.split_at_mut(k);
+    for root in (0..k / 2).rev() {
+        sink(heap, root, &worse);
+    }
+    for item in rest {
+        if worse(heap[0], *item) {
+            heap[0] = *item;
+            sink(heap, 0, &worse);
+        }
+    }
+    // The root, the worst of what is left, goes to the end.
+    for last in (1..k).rev() {
+        heap.swap(0, last);
+        sink(&mut heap[..last], 0, &worse);
+    }
+    line.truncate(k);
+}
+
+/// Exchanges the item at `root` with the worst of its children while one is worse.
+fn sink(heap: &mut [usize], root: usize, worse: &impl Fn(usize, usize) -> bool) {
+    let mut at = root;
+    loop {
+        let mut worst = at;
+        for child in [2 * at + 1, 2 * at + 2] {
+            if child < heap.len() && worse(heap[child], heap[worst]) {
+                worst = child;
+            }
+        }
+        if worst == at {
+            return;
+        }
+        heap.swap(at, worst);
+        at = worst;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,15 +157,35 @@ mod tests {
     #[test]
     fn orders_and_ties() {
         let t = Tensor::from_vec(&[5], vec![1.0f32, f32::NAN, 2.0, 2.0, 1.0]).unwrap();
-        let run =
-            |k, greatest, order| top_k_indices(&t, 0, k, greatest, order).unwrap().to_i64_vec().unwrap();
+        let run = |k, greatest, order| {
+            top_k_indices(&t, 0, k, greatest, order, Ties::Lower).unwrap().to_i64_vec().unwrap()
+        };
         assert_eq!(run(3, true, Order::Value), [2, 3, 0]);
         assert_eq!(run(3, false, Order::Value), [0, 4, 2]);
         assert_eq!(run(3, true, Order::Index), [0, 2, 3]);
         assert_eq!(run(5, true, Order::Value), [2, 3, 0, 4, 1]);
         assert!(run(0, true, Order::Value).is_empty());
-        assert!(top_k_indices(&t, 0, 6, true, Order::Value).is_err());
+        assert!(top_k_indices(&t, 0, 6, true, Order::Value, Ties::Lower).is_err());
         let columns = Tensor::from_vec(&[2, 2], vec![1u64, u64::MAX, 3, 0]).unwrap();
-        assert_eq!(top_k_indices(&columns, 0, 1, true, Order::Value).unwrap().to_i64_vec().unwrap(), [1, 0]);
+        let best = top_k_indices(&columns, 0, 1, true, Order::Value, Ties::Lower).unwrap();
+        assert_eq!(best.to_i64_vec().unwrap(), [1, 0]);
+    }
+
+    #[test]
+    fn a_heap_has_its_own_order_of_equal_elements() {
+        let equal = Tensor::full(&[9], 1i32).unwrap();
+        let run = |t: &Tensor, k, order| {
+            top_k_indices(t, 0, k, true, order, Ties::Heap).unwrap().to_i64_vec().unwrap()
+        };
+        assert_eq!(run(&equal, 7, Order::Value), [1, 2, 3, 4, 5, 6, 0]);
+        assert_eq!(run(&equal, 7, Order::Index), [0, 1, 2, 3, 4, 5, 6]);
+        let other = Tensor::from_vec(&[6], vec![3i32, 1, 4, 1, 5, 9]).unwrap();
+        for k in 1..=6 {
+            let best = top_k_indices(&other, 0, k, true, Order::Value, Ties::Lower).unwrap();
+            let values = |indices: Vec<i64>| -> Vec<i64> {
+                indices.iter().map(|&i| other.to_i64_vec().unwrap()[i as usize]).collect()
+            };
+            assert_eq!(values(run(&other, k, Order::Value)), values(best.to_i64_vec().unwrap()));
+        }
     }
 }

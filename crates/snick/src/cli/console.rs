@@ -114,6 +114,11 @@ impl Console {
         }
     }
 
+    /// Whether somebody looks on who may be shown progress.
+    pub fn is_watched(&self) -> bool {
+        !self.quiet && self.error_format == ErrorFormat::Human && io::stderr().is_terminal()
+    }
+
     fn say(&self, severity: &str, color: &str, message: &str) {
         if self.error_format == ErrorFormat::Json {
             let mut json = Json::default();

@@ -8,3 +8,4 @@ pub mod model;
 pub mod options;
 pub mod target;
 pub mod verify;
+pub mod watch;

@@ -6,7 +6,9 @@ use snick::Dims;
 use snick_ir::{Graph, Op};
 use snick_run::{Options, Session, Variables};
 use snick_shape::DimSpec;
+use snick_tensor::Tensor;
 
+use super::compare::{Tolerance, compare};
 use super::console::{Console, Failure};
 use super::feed::FeedOptions;
 
@@ -24,7 +26,7 @@ pub enum Verdict {
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Equal => "verified: the outputs are equal, byte by byte",
+            Self::Equal => "verified: the outputs are equal",
             Self::Different => "the outputs differ",
             Self::NotRun => "not verified: the model does not run",
         })
@@ -47,19 +49,24 @@ const TRIED: [Dims; 11] = [
     Dims::MultipleOf(128),
 ];
 
+/// How far sums may drift that are added up in another order.
+const ROUNDING: Tolerance = Tolerance { rtol: 1e-3, atol: 1e-4 };
+
 /// So many of them are tried in any case, the others until every output has been compared.
 const ALWAYS: usize = 5;
 
-/// Runs both graphs, whose inputs and outputs correspond; more than once where dims are open.
+/// Runs both graphs, whose inputs and outputs correspond; more than once where dims are open. Real numbers may differ
+/// by rounding where `may_round` says that something is computed in another order.
 pub fn verify(
     before: &Graph,
     after: &Graph,
+    may_round: bool,
     feed: &FeedOptions,
     console: &Console,
 ) -> Result<Verdict, Failure> {
     let (old, new) =
         (Session::new(before).map_err(Failure::Layer)?, Session::new(after).map_err(Failure::Layer)?);
-    let how = Options { keep_going: true, check_facts: false };
+    let how = Options { keep_going: true, ..Options::default() };
     let tried = if has_open_dims(before) { &TRIED[..] } else { &TRIED[..1] };
     let mut compared = vec![false; before.results().count()];
     let mut causes = Vec::new();
@@ -73,7 +80,8 @@ pub fn verify(
             let new = new.run_with(&inputs, how, &mut new_state);
             for (i, value) in old.values.iter().enumerate() {
                 let Some(value) = value else { continue };
-                if new.values.get(i).and_then(Option::as_ref) != Some(value) {
+                let got = new.values.get(i).and_then(Option::as_ref);
+                if !got.is_some_and(|got| got == value || (may_round && is_close(got, value))) {
                     new.errors.iter().for_each(|error| console.located(error));
                     return Ok(Verdict::Different);
                 }
@@ -87,6 +95,11 @@ pub fn verify(
         return Ok(Verdict::NotRun);
     }
     Ok(Verdict::Equal)
+}
+
+/// Whether two tensors of real numbers are equal but for rounding.
+fn is_close(got: &Tensor, want: &Tensor) -> bool {
+    want.element_type().is_float() && got.dims() == want.dims() && compare(got, want, ROUNDING).is_within()
 }
 
 fn has_open_dims(graph: &Graph) -> bool {

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 use clap::{Args, ValueEnum};
 use snick::{Dims, draw_inputs};
 use snick_run::Session;
-use snick_tensor::Tensor;
 
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::json::Json;
@@ -27,7 +26,7 @@ pub struct Options {
     /// Run the canonical form
     #[arg(long)]
     canon: bool,
-    /// Threads; everything runs on one so far
+    /// Threads to run on; reading, inference and canonicalisation use one
     #[arg(long, value_name = "T", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     threads: u32,
 }
@@ -56,12 +55,9 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     if times.wants(Stage::Run) {
         execute(options, &mut times, console)?;
     }
-    if options.threads > 1 {
-        console.note("one thread is used");
-    }
     console.print(&match common.format {
         Format::Text => times.as_text(),
-        Format::Json => times.as_json(),
+        Format::Json => times.as_json(options.threads),
     })?;
     Ok(Outcome::Fine)
 }
@@ -92,11 +88,11 @@ fn execute(options: &Options, times: &mut Times, console: &Console) -> Result<()
     let none = vec![None; graph.parameters().count()];
     let inputs = draw_inputs(graph, none, 0, Dims::Smallest).map_err(Failure::Layer)?;
     let session = Session::new(graph).map_err(Failure::Layer)?;
+    let session =
+        session.with_threads(options.threads as usize).map_err(|e| Failure::usage(e.to_string()))?;
+    let how = snick_run::Options { pack_outputs: true, ..Default::default() };
     for _ in 0..options.runs {
-        let outputs = times.stage(Stage::Run, || {
-            let outputs = session.run(&inputs, snick_run::Options::default()).complete()?;
-            Ok(outputs.iter().map(Tensor::contiguous).collect::<Vec<_>>())
-        });
+        let outputs = times.stage(Stage::Run, || session.run(&inputs, how).complete());
         outputs.map_err(Failure::Layer)?;
     }
     Ok(())
@@ -157,11 +153,11 @@ impl Times {
         text
     }
 
-    fn as_json(&self) -> String {
+    fn as_json(&self, threads: u32) -> String {
         let mut json = Json::default();
         json.object(|json| {
             json.key("schema").string("snick.bench/1");
-            json.key("threads").plain(1);
+            json.key("threads").plain(threads);
             json.key("stages").object(|json| {
                 for (name, least, median, runs) in self.rows() {
                     json.key(&name).object(|json| {

@@ -5,15 +5,16 @@ use std::path::PathBuf;
 
 use clap::Args;
 use snick::Model;
-use snick_pass::Report;
+use snick_ir::Graph;
+use snick_pass::{Cost, Report};
 
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::feed::FeedOptions;
 use crate::cli::json::Json;
+use crate::cli::model;
 use crate::cli::options::{Common, Format, ModelOptions};
 use crate::cli::target::TargetOptions;
 use crate::cli::verify::{Verdict, verify};
-use crate::cli::{model, target};
 
 /// Options of the verb.
 #[derive(Args)]
@@ -41,32 +42,45 @@ pub struct Options {
 /// Canonicalises, verifies, writes or prints.
 pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
     if let Some(output) = &options.output {
-        target::check(&options.model, output)?;
+        options.target.check(&options.model, output)?;
     }
     let mut model = model::load(&options.model, console)?;
     let mut errors = model.infer();
     let before = options.verify.then(|| model.graph.clone());
-    let how = snick_pass::Options { stop_after: options.stop_after, passes: options.passes.clone() };
+    let lowered = Cost::of(&lowered(&model.graph));
+    let how = snick_pass::Options {
+        stop_after: options.stop_after,
+        passes: options.passes.clone(),
+        check: options.verify.then_some(0),
+    };
     let report = snick_pass::canonicalise(&mut model.graph, &how).map_err(Failure::usage)?;
     errors.extend(report.errors.iter().cloned());
     errors.iter().for_each(|error| console.located(error));
+    report.refuted.iter().for_each(|refuted| console.error(&refuted.report));
     let verdict = match &before {
-        Some(before) => Some(verify(before, &model.graph, &options.feed, console)?),
+        Some(_) if !report.refuted.is_empty() => Some(Verdict::Different),
+        Some(before) => Some(verify(before, &model.graph, report.may_round(), &options.feed, console)?),
         None => None,
     };
     if let Some(output) = &options.output {
         model.save_with(output, options.target.save())?;
     }
     console.print(&match common.format {
-        Format::Text => as_text(&model, &report, verdict, options.output.is_none()),
-        Format::Json => as_json(&report, verdict, &errors),
+        Format::Text => as_text(&model, &report, lowered, verdict, options.output.is_none()),
+        Format::Json => as_json(&report, lowered, Cost::of(&model.graph), verdict, &errors),
     })?;
     Ok(Outcome::finding(!errors.is_empty() || verdict.is_some_and(|verdict| verdict != Verdict::Equal)))
 }
 
 /// The graph, unless it was written to a file, and a table: in comments behind the graph, so that all of it is text
 /// form.
-fn as_text(model: &Model, report: &Report, verdict: Option<Verdict>, with_graph: bool) -> String {
+fn as_text(
+    model: &Model,
+    report: &Report,
+    lowered: Cost,
+    verdict: Option<Verdict>,
+    with_graph: bool,
+) -> String {
     let (mut text, lead) = if with_graph { (model.to_text(), "// ") } else { (String::new(), "") };
     for applied in &report.applied {
         let _ = writeln!(text, "{lead}{:16} {:16} {}", applied.rule, applied.op, applied.layer);
@@ -77,19 +91,58 @@ fn as_text(model: &Model, report: &Report, verdict: Option<Verdict>, with_graph:
     let (before, after) = (report.slice_like_before, report.slice_after);
     let _ =
         writeln!(text, "{lead}{before} slice-like before, {after} slice after, {} left", report.left.len());
+    let cost = Cost::of(&model.graph);
+    let _ = writeln!(
+        text,
+        "{lead}{} layers, {} bytes sliced out of tensors; only lowered: {} layers, {} bytes",
+        cost.layers, cost.bytes, lowered.layers, lowered.bytes
+    );
+    if report.checked + report.unchecked > 0 {
+        let _ = writeln!(
+            text,
+            "{lead}{} rewrites checked one by one, {} could not be",
+            report.checked, report.unchecked
+        );
+    }
     if let Some(verdict) = verdict {
         let _ = writeln!(text, "{lead}{verdict}");
     }
     text
 }
 
-fn as_json(report: &Report, verdict: Option<Verdict>, errors: &[snick_ir::Located]) -> String {
+/// The graph with every slice-like layer lowered, and nothing else changed.
+fn lowered(graph: &Graph) -> Graph {
+    let mut lowered = graph.clone();
+    // Naming a pass that is there names none wrongly.
+    let _ = snick_pass::canonicalise(&mut lowered, &snick_pass::Options::lower_only());
+    lowered
+}
+
+fn as_json(
+    report: &Report,
+    lowered: Cost,
+    cost: Cost,
+    verdict: Option<Verdict>,
+    errors: &[snick_ir::Located],
+) -> String {
     let mut json = Json::default();
     json.object(|json| {
         json.key("schema").string("snick.canon/1");
         json.key("slice_like_before").plain(report.slice_like_before);
         json.key("slice_after").plain(report.slice_after);
         json.key("rewrites").plain(report.applied.len());
+        json.line().key("layers_lowered").plain(lowered.layers);
+        json.key("layers_after").plain(cost.layers);
+        json.key("slices_lowered").plain(lowered.slices);
+        json.key("bytes_lowered").plain(lowered.bytes);
+        json.key("bytes_after").plain(cost.bytes);
+        json.key("checked").plain(report.checked);
+        json.key("unchecked").plain(report.unchecked);
+        json.line().key("refuted").array(|json| {
+            report.refuted.iter().for_each(|refuted| {
+                json.line().string(&refuted.report);
+            });
+        });
         json.line().key("left").array(|json| {
             for left in &report.left {
                 json.line().object(|json| {

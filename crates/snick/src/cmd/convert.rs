@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::model;
 use crate::cli::options::ModelOptions;
 use crate::cli::target::TargetOptions;
-use crate::cli::{model, target};
 
 /// Options of the verb.
 #[derive(Args)]
@@ -24,12 +24,13 @@ pub struct Options {
 
 /// Reads, infers, writes.
 pub fn run(options: &Options, console: &Console) -> Result<Outcome, Failure> {
-    target::check(&options.model, &options.output)?;
+    options.target.check(&options.model, &options.output)?;
     let mut model = model::load(&options.model, console)?;
     let mut errors = model.infer();
     // DirectML has nothing but slices, so all that is one should be.
     if options.output.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json")) {
-        errors.extend(model.canonicalise().errors);
+        let lowered = model.canonicalise_with(&snick_pass::Options::lower_only());
+        errors.extend(lowered.map_err(Failure::usage)?.errors);
     }
     errors.iter().for_each(|error| console.located(error));
     model.save_with(&options.output, options.target.save())?;

@@ -62,7 +62,7 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     summary.count(graph);
     let mut canonical = graph.clone();
     // Naming no passes names none wrongly.
-    let _ = snick_pass::canonicalise(&mut canonical, &snick_pass::Options::default());
+    let _ = snick_pass::canonicalise(&mut canonical, &snick_pass::Options::lower_only());
     summary.add_slices(graph, &canonical);
     console.print(&match common.format {
         Format::Text => summary.as_text(),

@@ -5,6 +5,7 @@ mod canon;
 mod convert;
 mod infer;
 mod inspect;
+mod reduce;
 mod run;
 
 use clap::Subcommand;
@@ -25,6 +26,8 @@ pub enum Verb {
     Convert(convert::Options),
     /// Executes the model; inputs not given are drawn from the seed
     Run(run::Options),
+    /// The smallest model for which a command still exits 1
+    Reduce(reduce::Options),
     /// Time per stage, inside one process
     Bench(bench::Options),
 }
@@ -37,6 +40,7 @@ pub fn run(verb: Verb, common: &Common, console: &Console) -> Result<Outcome, Fa
         Verb::Canon(options) => canon::run(&options, common, console),
         Verb::Convert(options) => convert::run(&options, console),
         Verb::Run(options) => run::run(&options, common, console),
+        Verb::Reduce(options) => reduce::run(&options, console),
         Verb::Bench(options) => bench::run(&options, common, console),
     }
 }

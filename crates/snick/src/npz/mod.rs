@@ -44,6 +44,14 @@ pub fn read_npy(path: &Path) -> Result<Tensor, Error> {
     npy::read(&mut BufReader::new(file)).map_err(|error| Error::npz(path, "", error))
 }
 
+/// Writes an array to an `.npy` file.
+///
+/// # Errors
+/// [`Error::Io`].
+pub fn write_npy(path: &Path, tensor: &Tensor) -> Result<(), Error> {
+    write_file(path, |file| std::io::Write::write_all(file, &npy::write(tensor)))
+}
+
 /// The arrays of an `.npz` file with their names, in its order.
 ///
 /// # Errors

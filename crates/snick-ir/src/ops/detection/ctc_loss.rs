@@ -144,7 +144,8 @@ impl CtcLoss {
                         sum = log_add(stay(s), sum);
                     }
                     // A label may follow another without a blank between them, unless the two would merge.
-                    if !blank && !(self.ctc_merge_repeated && target.get(s + 2) == symbol) {
+                    let merges = self.ctc_merge_repeated && target.get(s + 2) == symbol;
+                    if !blank && !merges {
                         sum = log_add(sum, stay(s + 2));
                     }
                     sum

@@ -234,7 +234,9 @@ impl GenerateProposals {
         }
         let corners: Vec<Corners> = boxes.iter().map(|(corners, _)| *corners).collect();
         let threshold = self.settings.float("nms_threshold", 0.0) as f32;
-        let kept = uncovered(&corners, unit, threshold, self.most().unwrap_or(0));
+        // A single image's boxes are compared as if their corners were no pixels.
+        let compared = if batch { unit } else { 0.0 };
+        let kept = uncovered(&corners, compared, threshold, self.most().unwrap_or(0));
         kept.into_iter().filter_map(|i| boxes.get(i).copied()).collect()
     }
 }

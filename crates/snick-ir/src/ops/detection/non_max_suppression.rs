@@ -60,9 +60,6 @@ impl OpDef for NonMaxSuppression {
                 expect_single(cx, port)?;
             }
         }
-        if cx.len() > 2 {
-            cx.expect_integer(2)?;
-        }
         for port in 2..cx.len() {
             // Later versions take a vector of one for a number.
             let vector = self.scores;

@@ -6,7 +6,7 @@ use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{ElementType, Tensor};
 
 use super::settings::{Kind, Settings, Table};
-use super::signature::room;
+use super::signature::{expect_rank, expect_whole, room};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// The size of the map and of the image, each `[H, W]`, to `[2, 4 * H * W * priors]`: boxes and variances.
@@ -67,16 +67,15 @@ impl OpDef for PriorBox {
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let two = SymExpr::from(2);
-        for i in 0..2 {
-            if !self.clustered {
-                cx.expect_integer(i)?;
-            }
-            cx.expect_rank(i, "1", |rank| rank == 1)?;
-            if let Some([size]) = cx.shape(i).dims()
-                && cx.merge(size, &two).is_none()
-            {
-                return Err(OpError::mismatch(format!("the size of input {i}"), cx.interval(size), 2));
-            }
+        expect_whole(cx, 0)?;
+        expect_whole(cx, 1)?;
+        expect_rank(cx, 0, 1)?;
+        expect_rank(cx, 1, 1)?;
+        // Only elements that are known are looked at before the run.
+        if let Some(size) = cx.input(0).elements()
+            && size.len() != 2
+        {
+            return Err(OpError::mismatch("the number of sizes of the map", size.len(), 2));
         }
         let priors = self.priors()?;
         let columns = match cx.input(0).elements().as_deref() {

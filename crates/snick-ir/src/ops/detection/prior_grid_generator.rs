@@ -64,14 +64,6 @@ impl OpDef for PriorGridGenerator {
             let set = usize::try_from(self.settings.int(name, 0)).unwrap_or(0);
             if set > 0 { set } else { size }
         });
-        // The output has the cells of the map, whatever the attributes say.
-        if rows.checked_mul(columns).is_none_or(|cells| cells > height.saturating_mul(width)) {
-            return Err(OpError::mismatch(
-                "the grid",
-                format!("{rows} x {columns}"),
-                format!("at most the {height} x {width} cells of the map"),
-            ));
-        }
         let step =
             |name: &'static str, image: usize, cells: usize| match self.settings.float(name, 0.0) as f32 {
                 0.0 => image as f32 / cells as f32,
@@ -80,11 +72,11 @@ impl OpDef for PriorGridGenerator {
         let steps = [step("stride_x", image_width, columns), step("stride_y", image_height, rows)];
         let numbers = priors.to_f32_vec()?;
         let mut grid = room(&dims)?;
-        for row in 0..rows {
-            for column in 0..columns {
-                let (x, y) = (steps[0] * (column as f32 + 0.5), steps[1] * (row as f32 + 0.5));
-                grid.extend(numbers.iter().zip([x, y].iter().cycle()).map(|(side, middle)| side + middle));
-            }
+        // The output has as many cells as the map, whatever grid the attributes ask for.
+        for cell in 0..rows.saturating_mul(columns).min(height.saturating_mul(width)) {
+            let (x, y) = (cell % columns, cell / columns);
+            let middle = [steps[0] * (x as f32 + 0.5), steps[1] * (y as f32 + 0.5)];
+            grid.extend(numbers.iter().zip(middle.iter().cycle()).map(|(side, middle)| side + middle));
         }
         let grid = padded(&dims, grid)?.cast(priors.element_type())?;
         Ok(vec![match self.settings.bool("flatten", false) {

@@ -54,7 +54,7 @@ enum Mode {
 }
 
 const MODES: &[(&str, Mode)] = &[("average", Mode::Average), ("bilinear", Mode::Bilinear)];
-const DEFORMABLE_MODES: &[(&str, Mode)] = &[("bilinear_deformable", Mode::Deformable)];
+const DEFORMABLE_MODE: &str = "bilinear_deformable";
 
 impl OpDef for PsRoiPooling {
     const NAMES: &'static [OpName] = &NAMES;
@@ -62,10 +62,11 @@ impl OpDef for PsRoiPooling {
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         let deformable = raw.row(&NAMES) == 1;
-        let (table, modes) = if deformable { (DEFORMABLE, DEFORMABLE_MODES) } else { (TABLE, MODES) };
-        if raw.attrs.choice("mode", modes)?.is_none() && !deformable {
+        // The mode of the deformable op is not looked at before it runs.
+        if !deformable && raw.attrs.choice("mode", MODES)?.is_none() {
             return Err(crate::attrs::missing("mode"));
         }
+        let table = if deformable { DEFORMABLE } else { TABLE };
         Ok(Self { deformable, settings: Settings::parse(&raw.attrs, table)? })
     }
 
@@ -91,8 +92,8 @@ impl OpDef for PsRoiPooling {
         }
         let layout = self.layout()?;
         if !self.deformable {
-            if !(self.settings.float("spatial_scale", 0.0) > 0.0) {
-                let scale = self.settings.float("spatial_scale", 0.0);
+            let scale = self.settings.float("spatial_scale", 0.0);
+            if scale.is_nan() || scale <= 0.0 {
                 return Err(OpError::mismatch("`spatial_scale`", scale, "a positive number"));
             }
             expect_size(cx, 0, 1, layout.channels()?)?;
@@ -106,6 +107,10 @@ impl OpDef for PsRoiPooling {
 
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [data, regions, offsets @ ..] = inputs else { return Ok(Vec::new()) };
+        let mode = self.settings.text("mode");
+        if self.deformable && !mode.is_empty() && !mode.eq_ignore_ascii_case(DEFORMABLE_MODE) {
+            return Err(OpError::unsupported(format!("running DeformablePSROIPooling in mode \"{mode}\"")));
+        }
         let maps = Maps::new(data)?;
         let layout = self.layout()?;
         let &[count, 5] = regions.dims() else {
@@ -325,8 +330,8 @@ impl Offsets {
             [count, twice, height, width]
                 if count == regions
                     && twice >= 2
-                    && twice % 2 == 0
-                    && layout.depth % (twice / 2) == 0
+                    && twice.is_multiple_of(2)
+                    && layout.depth.is_multiple_of(twice / 2)
                     && size >= 1
                     && height == size
                     && width == size =>

@@ -106,7 +106,7 @@ impl RoiFeatureExtractor {
 /// The level for a region; none for an empty region, whose features are zeros.
 fn level_of(corners: &Corners, levels: usize) -> Option<usize> {
     let area = corners.area(0.0);
-    if !(area > 0.0) {
+    if area.is_nan() || area <= 0.0 {
         return None;
     }
     let level = (area.sqrt() / CANONICAL_SIZE + 1e-6).log2() + CANONICAL_LEVEL;

@@ -15,9 +15,14 @@ pub fn common_float(cx: &Infer, ports: impl IntoIterator<Item = usize>) -> Resul
     cx.common_type(ports)
 }
 
-/// Input `port` must have a floating-point type, if its type is known.
+/// Input `port` must have a floating-point type, if its type is known. `nf4`, a table of numbers, is none.
 pub fn expect_float(cx: &Infer, port: usize) -> Result<(), OpError> {
-    expect_type(cx, port, "a floating-point type", ElementType::is_float)
+    expect_type(cx, port, "a floating-point type", |et| et.is_float() && et != ElementType::NF4)
+}
+
+/// Input `port` must have an integer type, if its type is known, or `nf4`, which the runtime counts among them.
+pub fn expect_whole(cx: &Infer, port: usize) -> Result<(), OpError> {
+    expect_type(cx, port, "an integer type", |et| et.is_integer() || et == ElementType::NF4)
 }
 
 /// Input `port` must be bf16, f16 or f32, if its type is known.

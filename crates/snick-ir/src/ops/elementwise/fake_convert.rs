@@ -99,6 +99,6 @@ mod tests {
         };
         assert_eq!(run(ElementType::F8E4M3, &[1.0]), [1.0, 1.125, 448.0, -448.0]);
         assert_eq!(run(ElementType::F8E5M2, &[1.0]), [1.0, 1.0, 1024.0, -1024.0]);
-        assert_eq!(run(ElementType::F8E4M3, &[0.25, 0.25]), [1.0, 1.0625, 961.0, -1023.0]);
+        assert_eq!(run(ElementType::F8E4M3, &[0.25, 0.25]), [1.0, 1.0703125, 1025.0, -1023.0]);
     }
 }

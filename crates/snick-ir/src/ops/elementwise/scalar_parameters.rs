@@ -61,8 +61,14 @@ op! {
     /// `lambda x`, or `lambda alpha (e^x - 1)` below zero. A parameter of zero, with which the function would be no
     /// activation, stands for the usual one: so what runs models takes it.
     Selu, 1, Arity::exactly(3), Domain::Real, scalars: false,
-    |p| UnaryOp::Selu { alpha: or_usual(p[0], 1.673_263_242_354_377_2), lambda: or_usual(p[1], 1.050_700_987_355_480_5) }
+    |p| UnaryOp::Selu { alpha: or_usual(p[0], SELU_ALPHA), lambda: or_usual(p[1], SELU_LAMBDA) }
 }
+
+/// The usual `alpha` of Selu.
+pub const SELU_ALPHA: f64 = 1.673_263_242_354_377_2;
+
+/// The usual `lambda` of Selu.
+pub const SELU_LAMBDA: f64 = 1.050_700_987_355_480_5;
 
 fn or_usual(parameter: f64, usual: f64) -> f64 {
     if parameter == 0.0 { usual } else { parameter }

@@ -73,29 +73,30 @@ impl OpDef for EmbeddingBag {
         let (bags, least, most, weights) = ROWS[self.row];
         Arity::between(least, most).check(cx.len())?;
         cx.expect_rank(0, "1 or more", |rank| rank >= 1)?;
-        let indices = if bags == Bags::Packed { 2 } else { 1 };
-        cx.expect_rank(1, &indices.to_string(), |rank| rank == indices)?;
+        let index_rank = if bags == Bags::Packed { 2 } else { 1 };
+        cx.expect_rank(1, &index_rank.to_string(), |rank| rank == index_rank)?;
         for i in 1..cx.len().min(weights) {
-            cx.expect_integer(i)?;
+            cx.expect_index(i)?;
         }
+        cx.common_type(1..cx.len().min(weights))?;
         if bags != Bags::Packed {
             cx.expect_rank(2, "1", |rank| rank == 1)?;
         }
         for i in 3..cx.len().min(weights) {
-            cx.expect_rank(i, "0", |rank| rank == 0 || rank == 1)?;
+            cx.expect_rank(i, "0", |rank| rank == 0)?;
         }
-        let mut element_type = cx.element_type(0);
+        let (mut element_type, mut indices) = (cx.element_type(0), cx.shape(1).clone());
         if cx.len() > weights {
             element_type = cx.common_type([0, weights])?;
-            cx.merge_shapes("weigh indices", cx.shape(1), cx.shape(weights))?;
+            indices = cx.merge_shapes("weigh indices", cx.shape(1), cx.shape(weights))?;
         }
         if bags == Bags::Segments {
             cx.merge_shapes("put into bags", cx.shape(1), cx.shape(2))?;
         }
-        let first = |i: usize| cx.shape(i).dims().and_then(|dims| dims.first()).cloned();
+        let first = |shape: &Shape| shape.dims().and_then(|dims| dims.first()).cloned();
         let count = match bags {
-            Bags::Offsets => first(2),
-            Bags::Packed => first(1),
+            Bags::Offsets => first(cx.shape(2)),
+            Bags::Packed => first(&indices),
             Bags::Segments => match cx.input(3).elements().as_deref() {
                 Some([count]) => {
                     let interval = cx.interval(count);

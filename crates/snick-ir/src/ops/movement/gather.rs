@@ -1,11 +1,15 @@
 //! Gather-1, Gather-7 and Gather-8: slices of one axis by index.
 
 use smallvec::{SmallVec, smallvec};
-use snick_shape::{Shape, SymExpr};
+use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{Dims, Tensor, kernels};
 
 use super::follow::follow;
 use super::indices::{expect_position, scalar};
+use crate::ops::slice::clamp::lower_ranges;
+use crate::ops::slice::picks::{as_output, constant_indices, run_of, slice_axes, squeeze};
+use crate::ops::slice::range::{Index, Range};
+use crate::rewrite::{Lowered, Patch};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
 
 /// Puts in place of one axis of input 0 the axes of the indices (input 1); input 2 is the axis. The first
@@ -76,6 +80,47 @@ impl OpDef for Gather {
         }
         Ok(vec![kernels::gather(data, indices, axis, batch, self.since >= 8)?])
     }
+
+    /// One index, or indices that go along the axis in equal steps, are a slice. One element of a vector, which shape
+    /// arithmetic is full of, stays a Gather: it selects no part of a tensor.
+    fn lower(&self, cx: &mut Patch) -> Result<Lowered, OpError> {
+        let facts = cx.input_facts()?;
+        let [data, indices, axis] = facts.as_slice() else { return Ok(Lowered::Keep) };
+        let (Some(dims), Some(places), Some(axis)) =
+            (data.shape.dims(), indices.shape.as_static(), axis.ints())
+        else {
+            return Ok(Lowered::Keep);
+        };
+        let (Some(&axis), Some(numbers)) = (axis.first(), constant_indices(indices)) else {
+            return Ok(Lowered::Keep);
+        };
+        let axis = normalize_axis(axis, dims.len())?;
+        if self.batch(places.len(), axis)? != 0 {
+            return Ok(Lowered::Keep);
+        }
+        let sizes = cx.graph().symbols().interval(&dims[axis]);
+        let wraps = self.since >= 8;
+        let value = cx.input(0)?;
+        match (places.as_slice(), numbers.as_slice()) {
+            ([], _) if dims.len() < 2 => Ok(Lowered::Keep),
+            ([], &[index]) if wraps => {
+                let [stop, step] = [Index::Masked, Index::Fixed(1)];
+                let range = Range { axis, start: Index::Fixed(index), stop, step, single: true };
+                let value = lower_ranges(cx, value, &[range])?;
+                squeeze(cx, value, &[axis as i64]).map(Lowered::one)
+            }
+            (_, numbers) => {
+                let Some(slice) = run_of(numbers, sizes, wraps) else { return Ok(Lowered::Keep) };
+                let value = slice_axes(cx, value, &[(axis, slice)])?;
+                let value = match places.len() {
+                    0 => Some(squeeze(cx, value, &[axis as i64])?),
+                    1 => Some(value),
+                    _ => as_output(cx, value)?,
+                };
+                Ok(value.map_or(Lowered::Keep, Lowered::one))
+            }
+        }
+    }
 }
 
 impl Gather {
@@ -123,18 +168,22 @@ impl Gather {
                 return Err(OpError::rank("input 0", 0, "1 or more"));
             }
             let batch = self.batch(indices.len(), data.len() - 1)?;
-            return Ok(cx.unknown_dims(data.len() - 1 + indices.len() - batch));
+            let mut dims = shared(cx, &data[..batch], &indices[..batch])?;
+            dims.resize_with(data.len() - 1 + indices.len() - batch, || cx.unknown(Interval::DIM));
+            return Ok(Shape::ranked(dims));
         };
         let batch = self.batch(indices.len(), axis)?;
-        let mut dims: SmallVec<[SymExpr; 4]> = SmallVec::new();
-        for (a, b) in data.iter().zip(indices).take(batch) {
-            let merged = cx.merge(a, b);
-            dims.push(merged.ok_or_else(|| cx.shapes_clash("share batch dims", cx.shape(0), cx.shape(1)))?);
-        }
+        let mut dims = shared(cx, &data[..batch], &indices[..batch])?;
         let kept = [&data[batch..axis], &indices[batch..], &data[axis + 1..]];
         dims.extend(kept.into_iter().flatten().cloned());
         Ok(Shape::ranked(dims))
     }
+}
+
+/// The batch dims, which data and indices share.
+fn shared(cx: &mut Infer, data: &[SymExpr], indices: &[SymExpr]) -> Result<SmallVec<[SymExpr; 4]>, OpError> {
+    let dims: Option<_> = data.iter().zip(indices).map(|(a, b)| cx.merge(a, b)).collect();
+    dims.ok_or_else(|| cx.shapes_clash("share batch dims", cx.shape(0), cx.shape(1)))
 }
 
 #[cfg(test)]

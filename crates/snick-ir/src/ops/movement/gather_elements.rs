@@ -2,8 +2,8 @@
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr};
+use snick_tensor::Tensor;
 use snick_tensor::kernels::runs;
-use snick_tensor::{ElementType, Tensor};
 
 use super::follow::follow;
 use super::indices::{count, expect_position};
@@ -30,10 +30,7 @@ impl OpDef for GatherElements {
     }
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        let got = cx.element_type(1);
-        if !matches!(got, ElementType::I32 | ElementType::I64 | ElementType::Dynamic) {
-            return Err(OpError::element_type("input 1", got, "i32 or i64"));
-        }
+        cx.expect_index(1)?;
         let shape = match (cx.shape(0).dims(), cx.shape(1).dims()) {
             (Some(data), None) => {
                 let axis = normalize_axis(self.axis, data.len())?;

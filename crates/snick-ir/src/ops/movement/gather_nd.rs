@@ -7,6 +7,8 @@ use snick_tensor::{Dims, Tensor};
 
 use super::follow::follow;
 use super::indices::{count, expect_position};
+use crate::ops::slice::picks::{as_output, constant_indices, run_of, slice_axes, squeeze};
+use crate::rewrite::{Lowered, Patch};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// The last axis of the indices (input 1) holds tuples: each selects a slice of input 0 by its first axes behind the
@@ -80,6 +82,47 @@ impl OpDef for GatherNd {
             starts.push(place / each * all + slice * run);
         }
         Ok(vec![runs::gather_runs(data, &dims, run, starts)?])
+    }
+
+    /// Tuples that go along one axis in equal steps, all else being the same in each, are a slice.
+    fn lower(&self, cx: &mut Patch) -> Result<Lowered, OpError> {
+        let facts = cx.input_facts()?;
+        let [data, indices] = facts.as_slice() else { return Ok(Lowered::Keep) };
+        let (Some(dims), Some(places)) = (data.shape.dims(), indices.shape.as_static()) else {
+            return Ok(Lowered::Keep);
+        };
+        let (Some(&tuple), Some(numbers)) = (places.last(), constant_indices(indices)) else {
+            return Ok(Lowered::Keep);
+        };
+        if self.batch_dims != 0 || tuple == 0 || tuple > dims.len() || numbers.is_empty() {
+            return Ok(Lowered::Keep);
+        }
+        let mut slices: SmallVec<[_; 4]> = SmallVec::new();
+        let mut along = None;
+        for (axis, dim) in dims.iter().enumerate().take(tuple) {
+            let sizes = cx.graph().symbols().interval(dim);
+            let mut column: Vec<i64> = numbers.iter().skip(axis).step_by(tuple).copied().collect();
+            let is_one = column.iter().all(|index| Some(index) == column.first());
+            match (is_one, along) {
+                (true, _) => column.truncate(1),
+                (false, None) => along = Some(axis),
+                (false, Some(_)) => return Ok(Lowered::Keep),
+            }
+            match run_of(&column, sizes, true) {
+                Some(slice) => slices.push((axis, slice)),
+                None => return Ok(Lowered::Keep),
+            }
+        }
+        let several = numbers.len() > tuple;
+        if several && along.is_none() {
+            return Ok(Lowered::Keep); // the same tuple again and again
+        }
+        let data = cx.input(0)?;
+        let value = slice_axes(cx, data, &slices)?;
+        let single: Vec<i64> =
+            (0..tuple).filter(|&axis| along != Some(axis)).map(|axis| axis as i64).collect();
+        let value = squeeze(cx, value, &single)?;
+        Ok(as_output(cx, value)?.map_or(Lowered::Keep, Lowered::one))
     }
 }
 

@@ -2,10 +2,13 @@
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr};
-use snick_tensor::Tensor;
 use snick_tensor::kernels::{self, PadMode};
+use snick_tensor::{ElementType, Tensor};
 
 use super::follow::follow;
+use crate::ops::slice::clamp::lower_ranges;
+use crate::ops::slice::range::{Index, Range};
+use crate::rewrite::{Lowered, Patch};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 const MODES: &[(&str, PadMode)] = &[
@@ -46,6 +49,13 @@ impl OpDef for Pad {
             element_type = cx.common_type([0, 3])?;
             cx.expect_rank(3, "0", |rank| rank == 0)?;
         }
+        if element_type == ElementType::String && self.pad_mode != PadMode::Constant {
+            return Err(OpError::element_type(
+                "input 0",
+                element_type,
+                "a type other than string in this mode",
+            ));
+        }
         let begin = self.pads(cx, 1)?;
         let end = self.pads(cx, 2)?;
         let Some(dims) = cx.shape(0).dims() else {
@@ -76,6 +86,47 @@ impl OpDef for Pad {
         };
         let value = inputs.get(3).filter(|_| self.pad_mode == PadMode::Constant);
         Ok(vec![kernels::pad(&inputs[0], &pads(1)?, &pads(2)?, self.pad_mode, value)?])
+    }
+
+    /// Negative pads are a slice; where some are positive, a Pad behind it adds those.
+    fn lower(&self, cx: &mut Patch) -> Result<Lowered, OpError> {
+        let facts = cx.input_facts()?;
+        let [data, begin, end, ..] = facts.as_slice() else { return Ok(Lowered::Keep) };
+        let (Some(dims), Some(mut begin), Some(mut end)) = (data.shape.dims(), begin.ints(), end.ints())
+        else {
+            return Ok(Lowered::Keep);
+        };
+        if begin.len() != dims.len() || end.len() != dims.len() {
+            return Ok(Lowered::Keep);
+        }
+        let mut ranges: SmallVec<[Range; 4]> = SmallVec::new();
+        for (axis, dim) in dims.iter().enumerate() {
+            let (before, behind) = (begin[axis], end[axis]);
+            // What is mirrored or repeated at one end may have been removed at the other.
+            let is_apart = self.pad_mode == PadMode::Constant || (before <= 0 && behind <= 0);
+            let removed =
+                before.min(0).checked_add(behind.min(0)).and_then(i64::checked_neg).unwrap_or(i64::MAX);
+            if removed == 0 || !is_apart || removed > cx.graph().symbols().interval(dim).lo() {
+                continue;
+            }
+            let start = if before < 0 { Index::Fixed(-before) } else { Index::Masked };
+            let stop = if behind < 0 { Index::Fixed(behind) } else { Index::Masked };
+            ranges.push(Range { axis, start, stop, step: Index::Fixed(1), single: false });
+            (begin[axis], end[axis]) = (before.max(0), behind.max(0));
+        }
+        if ranges.is_empty() {
+            return Ok(Lowered::Keep);
+        }
+        let data = cx.input(0)?;
+        let cropped = lower_ranges(cx, data, &ranges)?;
+        if begin.iter().chain(&end).all(|&pad| pad == 0) {
+            return Ok(Lowered::one(cropped));
+        }
+        let mut inputs: SmallVec<[_; 4]> = smallvec![cropped];
+        inputs.push(cx.ints(&[begin.len()], &begin)?);
+        inputs.push(cx.ints(&[end.len()], &end)?);
+        inputs.extend(cx.optional(3));
+        cx.add(self.clone(), &inputs).map(Lowered::one)
     }
 }
 

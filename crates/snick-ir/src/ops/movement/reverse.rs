@@ -4,6 +4,9 @@ use smallvec::{SmallVec, smallvec};
 use snick_tensor::{ElementType, Tensor};
 
 use super::follow::follow;
+use crate::ops::slice::clamp::lower_ranges;
+use crate::ops::slice::range::{Index, Range};
+use crate::rewrite::{Lowered, Patch};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// How input 1 names the axes.
@@ -59,10 +62,29 @@ impl OpDef for Reverse {
         }
         Ok(vec![tensor])
     }
+
+    /// Slices from the last element to the first.
+    fn lower(&self, cx: &mut Patch) -> Result<Lowered, OpError> {
+        let facts = cx.input_facts()?;
+        let [data, named] = facts.as_slice() else { return Ok(Lowered::Keep) };
+        let (Some(rank), Some(named)) = (data.shape.rank(), named.ints()) else {
+            let what =
+                if data.shape.rank().is_none() { "the rank of the data" } else { "which axes are reversed" };
+            return Ok(Lowered::Stay(format!("{what} is known only at run time")));
+        };
+        let range = |axis: usize| {
+            let (start, stop, step) = (Index::Masked, Index::Masked, Index::Fixed(-1));
+            Range { axis, start, stop, step, single: false }
+        };
+        let ranges: SmallVec<[Range; 4]> = self.axes(&named, rank)?.into_iter().map(range).collect();
+        let data = cx.input(0)?;
+        lower_ranges(cx, data, &ranges).map(Lowered::one)
+    }
 }
 
 impl Reverse {
-    fn axes(&self, named: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
+    /// The axes that the elements of input 1 name, for data of this rank.
+    pub(crate) fn axes(&self, named: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
         let mut axes: SmallVec<[usize; 4]> = SmallVec::new();
         match self.mode {
             Mode::Mask if named.len() != rank => {

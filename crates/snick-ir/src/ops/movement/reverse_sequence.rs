@@ -1,11 +1,13 @@
 //! ReverseSequence-1: the beginning of each sequence of a batch in reverse order.
 
 use smallvec::{SmallVec, smallvec};
-use snick_shape::{Shape, SymExpr};
+use snick_shape::{AxisSlice, Shape, SymExpr};
 use snick_tensor::kernels::runs;
 use snick_tensor::{ElementType, Tensor};
 
 use super::indices::count;
+use crate::ops::slice::picks::slice_axes;
+use crate::rewrite::{Lowered, Patch};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
 
 /// Reverses, for each index of the batch axis, as many of the first elements along the sequence axis as input 1 says
@@ -83,6 +85,33 @@ impl OpDef for ReverseSequence {
             }
         });
         Ok(vec![runs::gather_runs(data, dims, run, starts)?])
+    }
+
+    /// Where every sequence is as long as the axis, a slice from the last element to the first; where none has two
+    /// elements, nothing.
+    fn lower(&self, cx: &mut Patch) -> Result<Lowered, OpError> {
+        let facts = cx.input_facts()?;
+        let [data, lengths] = facts.as_slice() else { return Ok(Lowered::Keep) };
+        let (Some(dims), Some(lengths)) = (data.shape.dims(), lengths.ints()) else {
+            return Ok(Lowered::Keep);
+        };
+        let seq = normalize_axis(self.seq_axis, dims.len())?;
+        let batch = normalize_axis(self.batch_axis, dims.len())?;
+        let (Some(dim), Some(count)) = (dims[seq].as_const(), dims[batch].as_const()) else {
+            return Ok(Lowered::Keep);
+        };
+        let data = cx.input(0)?;
+        if lengths.len() as i64 != count || lengths.iter().any(|&length| length < 0 || length > dim) {
+            return Ok(Lowered::Keep); // fails when it runs
+        }
+        if lengths.iter().all(|&length| length <= 1) {
+            return Ok(Lowered::one(data));
+        }
+        if lengths.iter().any(|&length| length != dim) {
+            return Ok(Lowered::Keep);
+        }
+        let backwards = AxisSlice { start: dim - 1, len: dim, step: -1 };
+        slice_axes(cx, data, &[(seq, backwards)]).map(Lowered::one)
     }
 }
 

@@ -20,14 +20,14 @@ impl OpDef for Roll {
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         for i in 1..3 {
-            cx.expect_integer(i)?;
+            cx.expect_index(i)?;
             cx.expect_rank(i, "0 or 1", |rank| rank <= 1)?;
         }
         if let Some([shifts]) = cx.shape(1).dims() {
             let (a, shape) = (cx.interval(shifts), cx.shape(2));
             let fits = match shape.dims() {
                 Some([axes]) => a.meet(cx.interval(axes)).is_some(),
-                Some([]) => a.contains(1),
+                Some([]) => false,
                 _ => true,
             };
             if !fits {

@@ -2,9 +2,9 @@
 
 use smallvec::smallvec;
 use snick_shape::{Shape, SymExpr};
+use snick_tensor::Tensor;
 use snick_tensor::kernels::runs;
 use snick_tensor::kernels::scatter_reduce::{self, scatter_reduce};
-use snick_tensor::{ElementType, Tensor};
 
 use super::follow::follow;
 use super::indices::{count, expect_position};
@@ -47,10 +47,7 @@ impl OpDef for ScatterNdUpdate {
     }
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        let got = cx.element_type(1);
-        if !matches!(got, ElementType::I32 | ElementType::I64 | ElementType::Dynamic) {
-            return Err(OpError::element_type("input 1", got, "i32 or i64"));
-        }
+        cx.expect_index(1)?;
         let element_type = cx.common_type([0, 2])?;
         cx.expect_rank(0, "1 or more", |rank| rank > 0)?;
         cx.expect_rank(1, "1 or more", |rank| rank > 0)?;

@@ -25,10 +25,8 @@ impl OpDef for SparseFillEmptyRows {
         for (i, rank) in [(0, 1), (1, 1), (2, 2), (3, 0)] {
             cx.expect_rank(i, &rank.to_string(), |got| got == rank)?;
         }
+        cx.expect_index(1).and_then(|()| cx.expect_index(2))?;
         let index_type = cx.common_type([1, 2])?;
-        if !matches!(index_type, ElementType::I32 | ElementType::I64 | ElementType::Dynamic) {
-            return Err(OpError::element_type("inputs 1 and 2", index_type, "i32 or i64"));
-        }
         let element_type = cx.element_type(0);
         let two = |cx: &Infer, i: usize| match cx.shape(i).dims().and_then(<[_]>::last) {
             Some(last) if !cx.interval(last).contains(2) => {

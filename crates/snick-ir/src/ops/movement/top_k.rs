@@ -3,17 +3,17 @@
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::kernels::runs;
-use snick_tensor::kernels::top_k::{Order, top_k_indices};
+use snick_tensor::kernels::top_k::{Order, Ties, top_k_indices};
 use snick_tensor::{ElementType, Tensor};
 
 use super::gather_elements::starts;
 use super::indices::scalar;
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
 
-/// The `k` (input 1) best elements of each line along `axis` (output 0) and their indices (output 1). Of equal
-/// elements the first counts.
+/// The `k` (input 1) best elements of each line along `axis` (output 0) and their indices (output 1).
 ///
-/// TopK-1 takes `k` as i8, i32 or i64; TopK-11 can promise `stable`, which snick always is.
+/// TopK-1 takes `k` as i8, i32 or i64; TopK-11 can ask for `stable`: of equal elements the first counts.
+/// Otherwise any may.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TopK {
     /// The axis; negative ones count from the end.
@@ -40,6 +40,9 @@ pub enum Sort {
     /// By value, best first.
     Value,
 }
+
+/// From so many elements on, what runs models selects along the last axis by a heap.
+const HEAP_FROM: usize = 7;
 
 const MODES: &[(&str, bool)] = &[("max", true), ("min", false)];
 const SORTS: &[(&str, Sort)] = &[("none", Sort::None), ("index", Sort::Index), ("value", Sort::Value)];
@@ -121,7 +124,10 @@ impl OpDef for TopK {
         let k = scalar("k", &inputs[1])?;
         let k = usize::try_from(k).map_err(|_| OpError::out_of_range("k", k, "0 or more"))?;
         let order = if self.sort == Sort::Index { Order::Index } else { Order::Value };
-        let indices = top_k_indices(data, axis, k, self.greatest, order)?;
+        // Any order of equal elements would do; this is the one in which models are run.
+        let by_heap = self.stable != Some(true) && axis + 1 == data.rank() && k >= HEAP_FROM;
+        let ties = if by_heap { Ties::Heap } else { Ties::Lower };
+        let indices = top_k_indices(data, axis, k, self.greatest, order, ties)?;
         let starts = starts(data.dims(), &indices, self.axis)?;
         let values = runs::gather_runs(data, indices.dims(), 1, starts)?;
         Ok(vec![values, indices.cast(self.index_element_type)?])

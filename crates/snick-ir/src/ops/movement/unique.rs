@@ -126,9 +126,7 @@ impl OpDef for Unique {
 
 /// The axis, which must be a constant.
 fn known_axis(cx: &Infer, axis: &Fact) -> Result<i64, OpError> {
-    if !matches!(axis.element_type, ElementType::I32 | ElementType::I64 | ElementType::Dynamic) {
-        return Err(OpError::element_type("input 1", axis.element_type, "i32 or i64"));
-    }
+    cx.expect_index(1)?;
     cx.expect_rank(1, "0 or 1", |rank| rank <= 1)?;
     match axis.ints().as_deref() {
         Some([axis]) => Ok(*axis),

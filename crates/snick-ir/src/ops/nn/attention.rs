@@ -56,9 +56,9 @@ impl OpDef for ScaledDotProductAttention {
         if cx.merge(query.last, key.last).is_none() {
             return Err(cx.shapes_clash("attend with", cx.shape(0), cx.shape(1)));
         }
-        if cx.merge(key.rows, value.rows).is_none() {
+        let Some(keys) = cx.merge(key.rows, value.rows) else {
             return Err(cx.shapes_clash("look up in", cx.shape(1), cx.shape(2)));
-        }
+        };
         let shape = |dims: &[SymExpr]| Shape::ranked(dims.iter().cloned());
         let mut batch = cx.broadcast(&shape(query.batch), &shape(key.batch))?;
         batch = cx.broadcast(&batch, &shape(value.batch))?;
@@ -73,7 +73,7 @@ impl OpDef for ScaledDotProductAttention {
                     // The mask may have more axes than the query.
                     return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
                 };
-                for (size, mine) in [(query.rows, mask.rows), (key.rows, mask.last)] {
+                for (size, mine) in [(query.rows, mask.rows), (&keys, mask.last)] {
                     if cx.broadcast_dim(size, mine).is_none() {
                         let texts = [size, mine].map(|dim| cx.interval(dim).to_string());
                         let [left, right] = texts;

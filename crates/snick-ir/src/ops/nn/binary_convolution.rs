@@ -84,7 +84,10 @@ fn filter_signs(filters: &Tensor) -> Result<Tensor, OpError> {
     if filters.element_type() != ElementType::U1 {
         return signs(filters);
     }
-    let bytes = filters.to_bytes();
+    // A tensor has no bits after its last element, where files have those of a last byte that is not full.
+    let whole = filters.storage().bytes();
+    let as_read = filters.is_contiguous() && whole.len() == filters.len().div_ceil(8);
+    let bytes = if as_read { whole.into() } else { filters.to_bytes() };
     let bit = |i: usize| sign(bytes.get(i / 8).is_some_and(|byte| byte >> (i % 8) & 1 == 1));
     Ok(Tensor::from_vec(filters.dims(), (0..filters.len()).map(bit).collect())?)
 }

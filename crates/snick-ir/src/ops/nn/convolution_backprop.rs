@@ -123,21 +123,97 @@ impl OpDef for ConvolutionBackpropData {
         self.check(spatial.len())?;
         let sizes = sizes.first().map(Tensor::to_i64_vec).transpose()?;
         let window = self.transposed(spatial, kernel, sizes.as_deref())?;
-        // Filters `[G, O, C, kernel..]`, turned round, over data with zeros between its elements.
+        // Filters `[G, O, C, kernel..]`.
         let mut order: Dims = (0..filters.rank()).collect();
         order.swap(1, 2);
-        let mut turned = filters.permute(&order)?;
+        let filters = filters.permute(&order)?;
+        let axes: Vec<_> = (0..spatial.len()).map(|i| self.sliding.axis(i)).collect();
+        if axes.iter().any(|axis| axis.stride > 1) && axes.iter().all(|axis| axis.dilation == 1) {
+            let strides: Option<Vec<usize>> = axes.iter().map(|a| usize::try_from(a.stride).ok()).collect();
+            let strides = strides.ok_or_else(|| OpError::unsupported("a stride of this size"))?;
+            if let Some(result) = in_phases(data, &filters, &window, &strides)? {
+                return Ok(vec![result]);
+            }
+        }
+        // The filters turned round, over data with zeros between its elements.
+        let mut turned = filters;
         for (i, &size) in kernel.iter().enumerate() {
             if size > 0 {
                 turned = turned.slice(i + 3, size - 1, size, -1)?;
             }
         }
         let mut spread = data.clone();
-        for i in 0..spatial.len() {
-            spread = spread_axis(&spread, i + 2, self.sliding.axis(i).stride)?;
+        for (i, axis) in axes.iter().enumerate() {
+            spread = spread_axis(&spread, i + 2, axis.stride)?;
         }
         Ok(vec![kernels::group_convolution(&spread, &turned, &window)?])
     }
+}
+
+/// Outputs that lie a stride apart meet the same elements of the filters, and the data without gaps: as many
+/// convolutions as there are places within a stride, each with its share of the filters.
+///
+/// `window` is the one over data with zeros between its elements. `None` where a result lies before the first
+/// element of data by more than the filters reach.
+fn in_phases(
+    data: &Tensor,
+    filters: &Tensor,
+    window: &Window,
+    strides: &[usize],
+) -> Result<Option<Tensor>, OpError> {
+    let (Some(spatial), Some(kernel)) = (data.dims().get(2..), filters.dims().get(3..)) else {
+        return Ok(None);
+    };
+    let gaps = |(&size, &stride): (&usize, &usize)| Some((size - 1).checked_mul(stride)? + 1);
+    let spread: Option<Dims> = spatial.iter().zip(strides).map(gaps).collect();
+    let Some(spread) = spread else { return Ok(None) };
+    let sizes = window.output_dims("ConvolutionBackpropData", &spread, kernel)?;
+    // Elements of the full result that are cut off at the beginning, and elements of each phase.
+    let (mut cut, mut counts) = (Dims::new(), Dims::new());
+    for (i, (&stride, &size)) in strides.iter().zip(&sizes).enumerate() {
+        let (Some(&reach), Some(&pad)) = (kernel.get(i), window.pads_begin.get(i)) else { return Ok(None) };
+        let Ok(before) = usize::try_from(reach as isize - 1 - pad) else { return Ok(None) };
+        cut.push(before);
+        counts.push((before + size).div_ceil(stride));
+    }
+    let mut phases = Vec::new();
+    let mut channels = Dims::from_slice(data.dims().get(..1).unwrap_or_default());
+    channels.push(filters.dims().iter().take(2).product());
+    for phase in 0..strides.iter().product::<usize>() {
+        let (mut share, mut inner) = (filters.clone(), Window::dense(spatial.len()));
+        let mut rest = phase;
+        for i in (0..spatial.len()).rev() {
+            let (stride, count, size, reach) = (strides[i], counts[i], spatial[i], kernel[i]);
+            let first = rest % stride;
+            rest /= stride;
+            let taps = reach.saturating_sub(first).div_ceil(stride);
+            let last = first + taps.saturating_sub(1) * stride;
+            share = share.slice(i + 3, if taps == 0 { 0 } else { last }, taps, -(stride as isize))?;
+            inner.pads_begin[i] = taps as isize - 1;
+            inner.pads_end[i] = count as isize - size as isize;
+        }
+        let mut dims = channels.clone();
+        dims.extend_from_slice(&counts);
+        let result = match share.is_empty() {
+            true => Tensor::zeros(data.element_type(), &dims)?,
+            false => kernels::group_convolution(data, &share, &inner)?,
+        };
+        phases.push(result.unsqueeze(2)?);
+    }
+    // `[N, C, phase.., count..]` to `[N, C, (count, phase)..]`
+    let all = kernels::concat(&phases.iter().collect::<Vec<_>>(), 2)?;
+    let mut dims = channels.clone();
+    dims.extend_from_slice(strides);
+    dims.extend_from_slice(&counts);
+    let rank = spatial.len();
+    let order: Dims = [0, 1].into_iter().chain((0..rank).flat_map(|i| [2 + rank + i, 2 + i])).collect();
+    let mut full = channels;
+    full.extend(counts.iter().zip(strides).map(|(count, stride)| count * stride));
+    let mut result = all.reshape(&dims)?.permute(&order)?.reshape(&full)?;
+    for (i, (&before, &size)) in cut.iter().zip(&sizes).enumerate() {
+        result = result.slice(i + 2, before, size, 1)?;
+    }
+    Ok(Some(result))
 }
 
 impl ConvolutionBackpropData {

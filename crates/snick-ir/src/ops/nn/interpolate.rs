@@ -152,9 +152,7 @@ impl OpDef for Interpolate {
         let element_type = self.data_type(cx)?;
         let (target, axes_input) = self.ports();
         cx.expect_rank(target, "1 or 0", |rank| rank <= 1)?;
-        if !self.by_scales() {
-            cx.expect_integer(target)?;
-        }
+        self.check_types(cx, target, axes_input)?;
         let Some(dims) = cx.shape(0).dims() else {
             return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
         };
@@ -264,6 +262,31 @@ impl Interpolate {
             return Ok(element_type);
         }
         Err(OpError::element_type("data", element_type, "f32, f16, bf16, f64, i8, u8, i32 or i64"))
+    }
+
+    /// Sizes are integers, scales real numbers; axes are a vector.
+    fn check_types(&self, cx: &Infer, target: usize, axes: Option<usize>) -> Result<(), OpError> {
+        use ElementType::{BF16, Dynamic, F16, F32, I32, I64, U32, U64};
+        let scales = match self.form {
+            Form::Inputs { both: true, .. } => Some(2),
+            Form::Inputs { by_scales: true, .. } => Some(1),
+            _ => None,
+        };
+        if scales != Some(target) {
+            cx.expect_integer(target)?;
+        }
+        if let Some(scales) = scales
+            && let got = cx.element_type(scales)
+            && !matches!(got, Dynamic | F32 | F16 | BF16)
+        {
+            return Err(OpError::element_type("scales", got, "f32, f16 or bf16"));
+        }
+        let Some(axes) = axes.filter(|axes| *axes < cx.len()) else { return Ok(()) };
+        cx.expect_rank(axes, "1", |rank| rank == 1)?;
+        match cx.element_type(axes) {
+            Dynamic | I32 | I64 | U32 | U64 => Ok(()),
+            got => Err(OpError::element_type("axes", got, "i32, i64, u32 or u64")),
+        }
     }
 
     /// As many sizes or scales as axes, if their number is known.

@@ -89,6 +89,9 @@ impl OpDef for Pool {
         if !kind.is_dilated() {
             sliding.dilations = Numbers::new();
         }
+        if !max && !attrs.contains("strides") {
+            return Err(missing("strides"));
+        }
         let kernel = attrs.ints("kernel")?.ok_or(missing("kernel"))?;
         Ok(Self { kind, kernel, sliding, rounding })
     }
@@ -133,6 +136,10 @@ impl OpDef for Pool {
         }
         let outside = spatial_dims(cx, data, 0, 2);
         let mut dims: SmallVec<[SymExpr; 4]> = outside.into_iter().take(2).collect();
+        if let Some(what) = ["batch", "channels"].iter().zip(&dims).find(|(_, dim)| dim.as_const() == Some(0))
+        {
+            return Err(OpError::out_of_range(format!("the size of the {}", what.0), 0, "1 or more"));
+        }
         for (i, (size, &kernel)) in spatial_dims(cx, data, 2, spatial).iter().zip(&self.kernel).enumerate() {
             if self.sliding.auto_pad.is_same() && cx.interval(size).hi() == 0 {
                 return Err(OpError::out_of_range(format!("the size of spatial axis {i}"), 0, "1 or more"));
@@ -179,6 +186,15 @@ impl OpDef for Pool {
                 vec![kernels::avg_pool(data, &kernel, &window, &outputs, *exclude_pad || !padded)?]
             }
         })
+    }
+
+    fn trimmed(&self, is_read: &[bool]) -> Option<Self> {
+        match (&self.kind, is_read) {
+            (PoolKind::Max { indices: Some(_) }, [_, false]) => {
+                Some(Self { kind: PoolKind::Max { indices: None }, ..self.clone() })
+            }
+            _ => None,
+        }
     }
 }
 

@@ -29,6 +29,21 @@ pub struct Legacy {
 const WEIGHTS_FORMATS: &[(&str, &str)] =
     &[("fico", "fico"), ("icof", "icof"), ("ifco", "ifco"), ("ifoc", "ifoc"), ("iofc", "iofc")];
 
+/// Names that stand for a function, not all of which can be run.
+const ACTIVATIONS: [&str; 11] = [
+    "sigmoid",
+    "tanh",
+    "relu",
+    "hardsigmoid",
+    "affine",
+    "elu",
+    "leakyrelu",
+    "scaledtanh",
+    "softplus",
+    "softsign",
+    "thresholdedrelu",
+];
+
 impl Kind {
     /// States that go from step to step.
     pub fn states(self) -> usize {
@@ -104,6 +119,10 @@ impl Cell {
             _ => Kind::Rnn,
         };
         let activations = attrs.texts("activations")?.filter(|names| !names.is_empty());
+        let known = |name: &String| ACTIVATIONS.iter().any(|known| known.eq_ignore_ascii_case(name));
+        if activations.as_ref().is_some_and(|names| !names.iter().all(known)) {
+            return Err(attrs.bad("activations", "names of activations"));
+        }
         let default = || kind.default_activations().iter().map(|name| name.to_string()).collect();
         Ok(Self {
             kind,

@@ -34,10 +34,7 @@ impl OpDef for SegmentMax {
         cx.expect_rank(0, "1 or more", |rank| rank >= 1)?;
         cx.expect_rank(1, "1", |rank| rank == 1)?;
         for i in 1..cx.len() {
-            let got = cx.element_type(i);
-            if !matches!(got, ElementType::I32 | ElementType::I64 | ElementType::Dynamic) {
-                return Err(OpError::element_type(format!("input {i}"), got, "i32 or i64"));
-            }
+            cx.expect_index(i)?;
         }
         if let (Some([rows, ..]), Some([segments])) = (cx.shape(0).dims(), cx.shape(1).dims())
             && cx.merge(rows, segments).is_none()

@@ -79,6 +79,9 @@ impl OpDef for Broadcast {
         } else if cx.len() < 3 && self.mode == Mode::Explicit && !self.first_version {
             return Err(OpError::Arity { expected: "3 in mode explicit".into(), got: 2 });
         }
+        if cx.len() > 2 && self.mode != Mode::Explicit && !self.first_version {
+            return Err(OpError::Arity { expected: "2 in modes other than explicit".into(), got: cx.len() });
+        }
         let shape = self.shape(cx)?;
         let elements = follow(self, cx, &[0], &shape);
         Ok(smallvec![Fact::new(cx.element_type(0), shape).with_elements(elements)])
@@ -144,9 +147,12 @@ impl Broadcast {
         }
         let Some(data) = data else { return Ok(target) };
         let mapping = match (self.mode, cx.optional(2)) {
-            (Mode::Explicit, Some(fact)) => match fact.ints() {
-                Some(mapping) => mapping,
-                None => return Ok(target),
+            (Mode::Explicit, Some(fact)) => match (fact.ints(), fact.shape.dims()) {
+                (Some(mapping), _) => mapping,
+                (None, Some([count])) if !cx.interval(count).contains(data.len() as i64) => {
+                    return Err(mapping_clash(cx.interval(count), data.len()));
+                }
+                (None, _) => return Ok(target),
             },
             _ => self.implied(data.len(), dims.len())?,
         };
@@ -176,14 +182,14 @@ fn both_ways(data: &[usize], target: &[usize]) -> Dims {
         .collect()
 }
 
+fn mapping_clash(got: impl ToString, rank: usize) -> OpError {
+    OpError::mismatch("the number of mapped axes", got, format!("{rank}, the rank of input 0"))
+}
+
 /// The mapping as axes of the target: one for each axis of the input, ascending.
 fn check_mapping(mapping: &[i64], rank: usize, target: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
     if mapping.len() != rank {
-        return Err(OpError::mismatch(
-            "the number of mapped axes",
-            mapping.len(),
-            format!("{rank}, the rank of input 0"),
-        ));
+        return Err(mapping_clash(mapping.len(), rank));
     }
     let mut axes: SmallVec<[usize; 4]> = SmallVec::new();
     for &axis in mapping {

@@ -30,13 +30,13 @@ impl OpDef for Eye {
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         for i in 0..3 {
-            cx.expect_integer(i)?;
+            cx.expect_index(i)?;
             cx.expect_rank(i, "0 or 1", |rank| rank <= 1)?;
         }
         let mut dims: SmallVec<[SymExpr; 4]> = SmallVec::new();
         let mut ranked = true;
         if cx.len() > 3 {
-            cx.expect_integer(3)?;
+            cx.expect_index(3)?;
             cx.expect_rank(3, "1", |rank| rank == 1)?;
             match cx.elements_or_unknown(3) {
                 Some(batch) => {

@@ -3,7 +3,7 @@
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::kernels::BinaryOp;
-use snick_tensor::{ElementType, Tensor};
+use snick_tensor::{ElementType, Tensor, TensorError};
 
 use super::{dft, frames};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
@@ -104,12 +104,12 @@ impl OpDef for Istft {
         let framed =
             BinaryOp::Mul.apply(&dft::signal_of_half(&spectra, &[2], &[size])?, &window)?.to_f32_vec()?;
         let squares = BinaryOp::Mul.apply(&window, &window)?.to_f32_vec()?;
-        let weights = overlapped(std::iter::repeat_n(squares.as_slice(), count), step, covered);
+        let weights = overlapped(std::iter::repeat_n(squares.as_slice(), count), step, covered)?;
         let scale = if self.normalized { (size as f32).sqrt() } else { 1.0 };
-        let mut signals = vec![0f32; total];
+        let mut signals = zeros(total)?;
         let each = framed.chunks_exact((count * size).max(1)).zip(signals.chunks_exact_mut(length.max(1)));
         for (framed, signal) in each {
-            let sum = overlapped(framed.chunks_exact(size), step, covered);
+            let sum = overlapped(framed.chunks_exact(size), step, covered)?;
             let inside = sum.iter().zip(&weights).skip(margin);
             for (to, (&sum, &weight)) in signal.iter_mut().zip(inside) {
                 *to = if weight == 0.0 { 0.0 } else { sum * scale / weight };
@@ -124,14 +124,27 @@ impl OpDef for Istft {
 /// Elements a signal may have.
 const MAX_LENGTH: usize = 1 << 32;
 
+/// That many zeros, if there is the memory.
+fn zeros(len: usize) -> Result<Vec<f32>, OpError> {
+    let mut all = Vec::new();
+    let refused = |_| TensorError::OutOfMemory { bytes: len.saturating_mul(size_of::<f32>()) };
+    all.try_reserve_exact(len).map_err(refused)?;
+    all.resize(len, 0.0);
+    Ok(all)
+}
+
 /// Frames laid `step` apart and added up: `length` elements, where the last one ends.
-fn overlapped<'a>(frames: impl Iterator<Item = &'a [f32]>, step: usize, length: usize) -> Vec<f32> {
-    let mut sum = vec![0f32; length];
+fn overlapped<'a>(
+    frames: impl Iterator<Item = &'a [f32]>,
+    step: usize,
+    length: usize,
+) -> Result<Vec<f32>, OpError> {
+    let mut sum = zeros(length)?;
     for (i, frame) in frames.enumerate() {
         let at = sum.iter_mut().skip(i * step);
         at.zip(frame).for_each(|(to, &value)| *to += value);
     }
-    sum
+    Ok(sum)
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use crate::{OpError, Value};
 const FAR: i64 = 1 << 62;
 
 /// The primitive that selects `ranges` of `data`; `data` itself if all of them are whole.
-pub(super) fn lower_ranges(cx: &mut Patch, data: Value, ranges: &[Range]) -> Result<Value, OpError> {
+pub(crate) fn lower_ranges(cx: &mut Patch, data: Value, ranges: &[Range]) -> Result<Value, OpError> {
     let dims = cx.fact(data)?.shape.dims().map(<[SymExpr]>::to_vec).unwrap_or_default();
     let mut axes: SmallVec<[(Axis, SmallVec<[Value; 3]>); 2]> = SmallVec::new();
     for range in ranges {

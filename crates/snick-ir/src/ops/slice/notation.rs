@@ -20,6 +20,13 @@ pub fn notation(graph: &Graph, id: NodeId) -> Option<Vec<String>> {
         Op::Slice(slice) => Some(vec![of_primitive(slice, rank)]),
         Op::Slice8(slice) => Some(vec![of_ranges(&slice.known_ranges(&facts)?, rank, symbols)]),
         Op::StridedSlice(slice) => Some(vec![brackets(slice.entries(&facts, symbols)?)]),
+        Op::Reverse(reverse) => {
+            let mut entries = vec![":".to_string(); rank];
+            for axis in reverse.axes(&facts[1].ints()?, rank).ok()? {
+                entries[axis] = "::-1".into();
+            }
+            Some(vec![brackets(entries)])
+        }
         Op::Split(_) | Op::VariadicSplit(_) => of_parts(graph, id, known_axis(facts[1], rank).ok()??),
         _ => None,
     }

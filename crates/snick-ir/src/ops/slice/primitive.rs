@@ -11,7 +11,7 @@ use crate::attrs::missing;
 use crate::{Arity, AttrValue, Attrs, Fact, Facts, Infer, Op, OpDef, OpError, OpName, RawNode};
 
 /// A number of a slice: written in it, or read from an operand, a scalar integer input.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Part {
     /// The number.
     Static(i64),
@@ -20,7 +20,7 @@ pub enum Part {
 }
 
 /// One sliced axis.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Axis {
     /// Which axis.
     pub axis: usize,
@@ -36,7 +36,7 @@ pub struct Axis {
 /// `len`, `step`.
 ///
 /// Axes ascend and none is known to be whole. Static parts are normal: `len <= 1` has step 1, `len = 0` start 0.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Slice {
     /// The sliced axes, ascending.
     pub axes: SmallVec<[Axis; 2]>,
@@ -163,12 +163,12 @@ impl OpDef for Slice {
                 ));
             };
             let mut parts = [SymExpr::from(0), SymExpr::from(0), SymExpr::from(0)];
-            for (part, expr) in axis.parts().iter().zip(&mut parts) {
+            for ((k, part), expr) in axis.parts().iter().enumerate().zip(&mut parts) {
                 *expr = match *part {
                     Part::Static(value) => SymExpr::from(value),
                     Part::Operand(interval) => {
                         operand += 1;
-                        operand_value(cx, operand - 1, interval)?
+                        operand_value(cx, operand - 1, interval, k == 1)?
                     }
                 };
             }
@@ -246,8 +246,9 @@ pub(super) fn select_elements(data: &Fact, slices: &[(usize, AxisSlice)]) -> Opt
     places.into_iter().map(|i| elements.get(usize::try_from(i).ok()?).cloned()).collect()
 }
 
-/// An operand's value: what is known of the input, within what the slice says of it.
-fn operand_value(cx: &mut Infer, input: usize, interval: Interval) -> Result<SymExpr, OpError> {
+/// An operand's value: what is known of the input, within what the slice says of it. That a length lies in its interval
+/// follows from sizes; a start outside its interval fails when the slice runs, of which nothing may follow for others.
+fn operand_value(cx: &mut Infer, input: usize, interval: Interval, is_len: bool) -> Result<SymExpr, OpError> {
     cx.expect_integer(input)?;
     cx.expect_rank(input, "0", |rank| rank == 0)?;
     let known = cx.input(input).elements().and_then(|elements| elements.into_iter().next());
@@ -266,7 +267,7 @@ fn operand_value(cx: &mut Infer, input: usize, interval: Interval) -> Result<Sym
             interval.to_string(),
         ));
     };
-    if known.as_symbol().is_some() {
+    if !is_len || known.as_symbol().is_some() {
         // A symbol stands for itself elsewhere too: what this slice says must not leak there.
         return Ok(cx.unknown(both));
     }

@@ -14,7 +14,7 @@ use crate::{Fact, OpError};
 
 /// One entry of an index input, for one axis.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) enum Index {
+pub(crate) enum Index {
     /// Left out or masked.
     Masked,
     /// A number of the op itself.
@@ -36,13 +36,13 @@ pub(super) enum Index {
 
 /// `start:stop:step` on one axis.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Range {
-    pub(super) axis: usize,
-    pub(super) start: Index,
-    pub(super) stop: Index,
-    pub(super) step: Index,
+pub(crate) struct Range {
+    pub(crate) axis: usize,
+    pub(crate) start: Index,
+    pub(crate) stop: Index,
+    pub(crate) step: Index,
     /// Selects the one element at `start`, which must be there; `stop` and `step` do not matter.
-    pub(super) single: bool,
+    pub(crate) single: bool,
 }
 
 impl Index {

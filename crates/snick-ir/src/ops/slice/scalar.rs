@@ -7,7 +7,7 @@ use crate::{Attrs, OpError, Value};
 
 /// A number, or a scalar value of the graph.
 #[derive(Copy, Clone, PartialEq, Debug)]
-pub(super) enum Scalar {
+pub(crate) enum Scalar {
     Number(i64),
     Value(Value),
 }

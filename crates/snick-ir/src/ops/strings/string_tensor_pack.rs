@@ -18,15 +18,24 @@ impl OpDef for StringTensorPack {
     }
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        let index = cx.common_type([0, 1])?;
-        if !matches!(index, ElementType::I32 | ElementType::I64 | ElementType::Dynamic) {
-            return Err(OpError::element_type("inputs 0 and 1", index, "i32 or i64"));
-        }
+        cx.expect_index(0).and_then(|()| cx.expect_index(1))?;
+        cx.common_type([0, 1])?;
         let bytes = cx.element_type(2);
         if !matches!(bytes, ElementType::U8 | ElementType::Dynamic) {
             return Err(OpError::element_type("input 2", bytes, "u8"));
         }
         cx.expect_rank(2, "1", |rank| rank == 1)?;
+        if let Some([length]) = cx.shape(2).dims() {
+            let length = cx.interval(length);
+            let places = [0, 1].into_iter().filter_map(|i| cx.input(i).ints()).flatten();
+            if let Some(place) = { places }.find(|place| *place < 0 || *place > length.hi()) {
+                return Err(OpError::out_of_range(
+                    "a place",
+                    place,
+                    format!("0 or more, up to {}", length.hi()),
+                ));
+            }
+        }
         let shape = cx.merge_shapes("begin and end texts", cx.shape(0), cx.shape(1))?;
         Ok(smallvec![Fact::new(ElementType::String, shape)])
     }

@@ -67,6 +67,13 @@ pub(super) const ROWS: &[Row] = &[
         b.make("Round", Attrs::new().with("mode", "half_to_even"), &[x])
     }),
     one("Sum", &[6, 8, 13], |b| folded(b, "Add")),
+    one("SwiGLU", &[28], |b| {
+        let (gate, x) = (b.input(0)?, b.input(1)?);
+        let alpha = b.float("alpha", 1.0)?;
+        let alpha = b.number_like(gate, alpha)?;
+        let gate = b.plain("Swish", &[gate, alpha])?;
+        b.plain("Multiply", &[gate, x])
+    }),
 ];
 
 /// Integers are divided towards zero.

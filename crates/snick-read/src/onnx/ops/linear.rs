@@ -1,14 +1,27 @@
 //! Matrix products.
 
-use snick_ir::Attrs;
+use snick_ir::{Attrs, OpError};
 
 use super::{Row, one, same};
 use crate::onnx::builder::{Builder, Built};
 
-pub(super) const ROWS: &[Row] = &[one("Gemm", &[7, 9, 11, 13], gemm), same("MatMul", &[1, 9, 13], "MatMul")];
+pub(super) const ROWS: &[Row] = &[
+    one("Einsum", &[12], einsum),
+    one("Gemm", &[7, 9, 11, 13], gemm),
+    same("MatMul", &[1, 9, 13], "MatMul"),
+];
+
+fn einsum(b: &mut Builder) -> Built {
+    let inputs = b.all()?;
+    let equation = b.attrs.text("equation")?.ok_or(OpError::MissingAttribute { name: "equation" })?;
+    let equation = equation.to_string();
+    let mut attrs = Attrs::new();
+    attrs.push("equation".into(), equation.into());
+    b.make("Einsum", attrs, &inputs)
+}
 
 /// `alpha A B + beta C`.
-fn gemm(b: &mut Builder) -> Built {
+pub(super) fn gemm(b: &mut Builder) -> Built {
     let (a, other) = (b.input(0)?, b.input(1)?);
     let attrs = Attrs::new().with("transpose_a", b.flag("transA", false)?);
     let attrs = attrs.with("transpose_b", b.flag("transB", false)?);

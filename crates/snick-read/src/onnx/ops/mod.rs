@@ -1,16 +1,24 @@
 //! The table of operators: a row each, with the operator sets that changed it, in files by family.
 
+mod attention;
 mod constant;
 mod elementwise;
 mod linear;
+mod loss;
+mod microsoft;
 mod movement;
 mod normalization;
 mod parametric;
 mod quantize;
+mod random;
+mod recurrent;
 mod reduction;
 mod resize;
+mod selection;
 mod shape;
+mod signal;
 mod slice;
+mod vision;
 mod window;
 
 use std::collections::HashMap;
@@ -77,27 +85,61 @@ const WITHOUT_EFFECT: &[&str] = &[
     "value",
 ];
 
-static TABLE: LazyLock<HashMap<&'static str, &'static Row>> = LazyLock::new(|| {
-    let families = [
+/// Rows by domain and name.
+static TABLE: LazyLock<HashMap<(&'static str, &'static str), &'static Row>> = LazyLock::new(|| {
+    let standard = [
+        attention::ROWS,
         constant::ROWS,
         elementwise::ROWS,
         linear::ROWS,
+        loss::ROWS,
         movement::ROWS,
         normalization::ROWS,
         parametric::ROWS,
         quantize::ROWS,
+        random::ROWS,
+        recurrent::ROWS,
         reduction::ROWS,
         resize::ROWS,
+        selection::ROWS,
         shape::ROWS,
+        signal::ROWS,
         slice::ROWS,
+        vision::ROWS,
         window::ROWS,
     ];
-    families.into_iter().flatten().map(|row| (row.name, row)).collect()
+    let standard = standard.into_iter().flatten().map(|row| (("", row.name), row));
+    let microsoft = microsoft::FAMILIES.iter().copied().flatten();
+    let microsoft = microsoft.map(|row| ((microsoft::DOMAIN, row.name), row));
+    standard.chain(microsoft).collect()
 });
+
+/// An operator that the reader knows.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Operator {
+    /// Whose it is; empty for those of ONNX itself.
+    pub domain: &'static str,
+    /// Its name.
+    pub name: &'static str,
+    /// The operator sets that define it, as far as they are told apart.
+    pub since: &'static [i64],
+}
+
+/// All operators that the reader knows, by domain and name.
+pub fn operators() -> Vec<Operator> {
+    let row = |(&(domain, name), row): (&(&'static str, &'static str), &&'static Row)| Operator {
+        domain,
+        name,
+        since: row.since,
+    };
+    let mut operators: Vec<Operator> = TABLE.iter().map(row).collect();
+    operators.sort();
+    operators
+}
 
 /// The row of an operator and the operator set that defines it for a node of `opset`.
 pub(super) fn find(domain: &str, op_type: &str, opset: i64) -> Option<(&'static Row, i64)> {
-    let row = *TABLE.get(op_type).filter(|_| domain.is_empty())?;
+    let row = *TABLE.get(&(domain, op_type))?;
     let since = row.since.iter().rev().find(|&&since| since <= opset)?;
     Some((row, *since))
 }

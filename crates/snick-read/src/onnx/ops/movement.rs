@@ -51,8 +51,19 @@ fn gather(b: &mut Builder) -> Built {
     b.make("Gather", Attrs::new().with("batch_dims", 0), &[data, indices, axis])
 }
 
+/// Along the other axes there may be fewer indices than elements, which the IR does not allow.
 fn gather_elements(b: &mut Builder) -> Built {
-    let (data, indices, axis) = (b.input(0)?, b.input(1)?, b.int("axis", 0)?);
+    let (mut data, indices, axis) = (b.input(0)?, b.input(1)?, b.int("axis", 0)?);
+    let rank = b.rank(data)?;
+    let along = b.axis(axis, rank)?;
+    let others: Vec<i64> = (0..rank).filter(|&other| other != along).map(|other| other as i64).collect();
+    if !others.iter().all(|&other| b.same_size(data, indices, other as usize)) {
+        let shape = b.shape_of(indices)?;
+        let axes = b.vector(&others)?;
+        let (starts, stops) = (b.vector(&vec![0; others.len()])?, b.gather(shape, axes, 0)?);
+        let steps = b.vector(&vec![1; others.len()])?;
+        data = b.plain("Slice", &[data, starts, stops, steps, axes])?;
+    }
     b.make("GatherElements", Attrs::new().with("axis", axis), &[data, indices])
 }
 
@@ -82,12 +93,13 @@ fn one_hot(b: &mut Builder) -> Built {
 }
 
 /// Pads are one vector: all beginnings, then all ends; for all axes, or for those listed.
-fn pad(b: &mut Builder) -> Built {
+pub(super) fn pad(b: &mut Builder) -> Built {
     let data = b.input(0)?;
     let mode = match b.text("mode", "constant")? {
         "constant" => "constant",
         "edge" => "edge",
         "reflect" => "reflect",
+        "wrap" => return wrapped(b, data),
         other => return Err(OpError::unsupported(format!("padding mode `{other}`"))),
     };
     let (pads, value) = if b.since < 11 {
@@ -124,6 +136,30 @@ fn pad(b: &mut Builder) -> Built {
         }
     }
     b.make("Pad", Attrs::new().with("pad_mode", mode), &[data, halves[0], halves[1], value])
+}
+
+/// Pads with what lies at the other end: indices count on around each axis.
+fn wrapped(b: &mut Builder, data: Value) -> Built {
+    let (pads, rank) = (b.input(1)?, b.rank(data)?);
+    let axes: Vec<i64> = match b.optional(3) {
+        None => (0..).take(rank).collect(),
+        Some(axes) => {
+            b.known_ints(axes).ok_or_else(|| OpError::unsupported("wrapping axes known only at run time"))?
+        }
+    };
+    let mut y = data;
+    let count = axes.len() as i64;
+    for (i, axis) in (0..).zip(axes) {
+        let (size, zero) = (b.size(y, axis)?, b.vector(&[0])?);
+        let (before, after) = (b.part(pads, i, i + 1)?, b.part(pads, count + i, count + i + 1)?);
+        let start = b.plain("Subtract", &[zero, before])?;
+        let stop = b.plain("Add", &[size, after])?;
+        let bounds = [b.scalar(start)?, b.scalar(stop)?, b.index(1)?];
+        let places = b.make("Range", Attrs::new().with("output_type", ElementType::I64), &bounds)?;
+        let places = b.plain("FloorMod", &[places, size])?;
+        y = b.gather(y, places, axis)?;
+    }
+    Ok(y)
 }
 
 fn reverse_sequence(b: &mut Builder) -> Built {
@@ -178,7 +214,7 @@ fn top_k(b: &mut Builder) -> Result<Vec<Value>, OpError> {
 }
 
 /// Keeps what lies on one side of a diagonal of the last two axes.
-fn trilu(b: &mut Builder) -> Built {
+pub(super) fn trilu(b: &mut Builder) -> Built {
     let x = b.input(0)?;
     let k = match b.optional(1) {
         Some(k) => b.scalar(k)?,

@@ -8,16 +8,17 @@ use super::{Row, many, one};
 use crate::onnx::builder::{Builder, Built};
 
 pub(super) const ROWS: &[Row] = &[
-    one("BatchNormalization", &[7, 9, 14, 15], batch_normalization),
+    many("BatchNormalization", &[7, 9, 14, 15], batch_normalization),
     one("GroupNormalization", &[21], group_normalization),
     one("Hardmax", &[13], hardmax),
     one("InstanceNormalization", &[6, 22], instance_normalization),
     one("LRN", &[1, 13], lrn),
-    many("LayerNormalization", &[17], layer_normalization),
+    many("LayerNormalization", &[1, 17], layer_normalization),
     one("LogSoftmax", &[1, 11, 13], |b| softmax(b, "LogSoftmax")),
     one("LpNormalization", &[1, 22], lp_normalization),
     one("MeanVarianceNormalization", &[9, 13], mean_variance_normalization),
     one("RMSNormalization", &[23], rms_normalization),
+    one("SimplifiedLayerNormalization", &[1], rms_normalization),
     one("Softmax", &[1, 11, 13], |b| softmax(b, "Softmax")),
 ];
 
@@ -55,22 +56,54 @@ fn hardmax(b: &mut Builder) -> Built {
     b.make("OneHot", Attrs::new().with("axis", axis), &[index, depth, on, off])
 }
 
-fn batch_normalization(b: &mut Builder) -> Built {
-    if b.flag("training_mode", false)? {
-        return Err(OpError::unsupported("training"));
-    }
+fn batch_normalization(b: &mut Builder) -> Result<Vec<Value>, OpError> {
     if !b.flag("spatial", true)? {
         return Err(OpError::unsupported("statistics for each element"));
     }
-    let mut inputs = b.all()?;
-    let Some((&x, statistics)) = inputs.split_first() else {
-        return Err(OpError::NotConnected { port: 0 });
-    };
+    let x = b.input(0)?;
     let element_type = b.element_type(x)?;
-    let statistics: Result<Vec<Value>, _> = statistics.iter().map(|&v| b.convert(v, element_type)).collect();
-    inputs = [vec![x], statistics?].concat();
+    let mut inputs = vec![x];
+    for value in b.all()?.into_iter().skip(1) {
+        inputs.push(b.convert(value, element_type)?);
+    }
+    if inputs.len() != 5 {
+        return Err(OpError::Arity { expected: "5".into(), got: inputs.len() });
+    }
     let epsilon = b.float("epsilon", 1e-5)?;
-    b.make("BatchNormInference", Attrs::new().with("epsilon", epsilon), &inputs)
+    let mut outputs = Vec::new();
+    if b.flag("training_mode", false)? {
+        outputs = batch_statistics(b, x, &inputs)?;
+    } else {
+        b.outputs_below(1)?;
+    }
+    let statistics = match outputs.as_slice() {
+        [.., mean, variance] => [*mean, *variance],
+        _ => [inputs[3], inputs[4]],
+    };
+    outputs.truncate(2);
+    let inputs = [&inputs[..3], &statistics].concat();
+    let y = b.make("BatchNormInference", Attrs::new().with("epsilon", epsilon), &inputs)?;
+    Ok([vec![y], outputs].concat())
+}
+
+/// The running statistics moved towards those of the batch, then those of the batch.
+fn batch_statistics(b: &mut Builder, x: Value, inputs: &[Value]) -> Result<Vec<Value>, OpError> {
+    let [_, _, _, running_mean, running_variance] = inputs else {
+        return Err(OpError::NotConnected { port: 4 });
+    };
+    let axes: Vec<i64> = (0..b.rank(x)? as i64).filter(|&axis| axis != 1).collect();
+    let mean = b.reduced("ReduceMean", x, &axes, true)?;
+    let distance = b.plain("SquaredDifference", &[x, mean])?;
+    let variance = b.reduced("ReduceMean", distance, &axes, false)?;
+    let mean = b.squeeze(mean, &axes)?;
+    let momentum = b.float("momentum", 0.9)?;
+    let (old, new) = (b.number_like(x, momentum)?, b.number_like(x, 1.0 - momentum)?);
+    let mut moved = |running: Value, current: Value| {
+        let (running, current) =
+            (b.plain("Multiply", &[running, old])?, b.plain("Multiply", &[current, new])?);
+        b.plain("Add", &[running, current])
+    };
+    Ok(vec![moved(*running_mean, mean)?, moved(*running_variance, variance)?, mean, variance])
 }
 
 fn group_normalization(b: &mut Builder) -> Built {
@@ -117,22 +150,32 @@ fn trailing(b: &Builder, x: Value) -> Result<Vec<i64>, OpError> {
 
 /// The normalised value and, if asked for, the mean and the inverse of the deviation.
 fn layer_normalization(b: &mut Builder) -> Result<Vec<Value>, OpError> {
-    let (x, scale) = (b.input(0)?, b.input(1)?);
+    let (x, scale, bias) = (b.input(0)?, b.input(1)?, b.optional(2));
     let axes = trailing(b, x)?;
     let epsilon = b.float("epsilon", 1e-5)?;
-    let mut y = standardized(b, x, &axes, epsilon)?;
+    layer_norm(b, x, scale, bias, &axes, epsilon)
+}
+
+/// The same over axes; mean and inverse of the deviation are there if the node wants them.
+pub(super) fn layer_norm(
+    b: &mut Builder,
+    x: Value,
+    scale: Value,
+    bias: Option<Value>,
+    axes: &[i64],
+    epsilon: f64,
+) -> Result<Vec<Value>, OpError> {
+    let mut y = standardized(b, x, axes, epsilon)?;
     y = b.plain("Multiply", &[y, scale])?;
-    if let Some(bias) = b.optional(2) {
+    if let Some(bias) = bias {
         y = b.plain("Add", &[y, bias])?;
     }
     if !b.wants(1) && !b.wants(2) {
         return Ok(vec![y]);
     }
-    let over = b.vector(&axes)?;
-    let keep = || Attrs::new().with("keep_dims", true);
-    let mean = b.make("ReduceMean", keep(), &[x, over])?;
+    let mean = b.reduced("ReduceMean", x, axes, true)?;
     let square = b.plain("SquaredDifference", &[x, mean])?;
-    let variance = b.make("ReduceMean", keep(), &[square, over])?;
+    let variance = b.reduced("ReduceMean", square, axes, true)?;
     let epsilon = b.number_like(x, epsilon)?;
     let variance = b.plain("Add", &[variance, epsilon])?;
     let deviation = b.plain("Sqrt", &[variance])?;
@@ -143,10 +186,14 @@ fn layer_normalization(b: &mut Builder) -> Result<Vec<Value>, OpError> {
 fn rms_normalization(b: &mut Builder) -> Built {
     let (x, scale) = (b.input(0)?, b.input(1)?);
     let axes = trailing(b, x)?;
-    let over = b.vector(&axes)?;
-    let square = b.plain("Multiply", &[x, x])?;
-    let mean = b.make("ReduceMean", Attrs::new().with("keep_dims", true), &[square, over])?;
     let epsilon = b.float("epsilon", 1e-5)?;
+    rms_norm(b, x, scale, &axes, epsilon)
+}
+
+/// Divided by the root of the mean of squares over axes.
+pub(super) fn rms_norm(b: &mut Builder, x: Value, scale: Value, axes: &[i64], epsilon: f64) -> Built {
+    let square = b.plain("Multiply", &[x, x])?;
+    let mean = b.reduced("ReduceMean", square, axes, true)?;
     let epsilon = b.number_like(x, epsilon)?;
     let mean = b.plain("Add", &[mean, epsilon])?;
     let root = b.plain("Sqrt", &[mean])?;

@@ -4,6 +4,7 @@ use snick_ir::{Attrs, OpError, Value};
 use snick_tensor::ElementType;
 
 use super::elementwise::divide;
+use super::quantize::saturated;
 use super::{Row, many, one};
 use crate::onnx::builder::{Builder, Built};
 
@@ -31,16 +32,27 @@ pub(super) const ROWS: &[Row] = &[
 
 fn cast(b: &mut Builder) -> Built {
     let (x, to) = (b.input(0)?, b.type_attr("to")?.ok_or(OpError::MissingAttribute { name: "to" })?);
-    let narrow = [ElementType::F8E4M3, ElementType::F8E5M2, ElementType::F8E8M0].contains(&to);
-    if narrow && !b.flag("saturate", true)? {
-        return Err(OpError::unsupported("a conversion that does not saturate"));
-    }
-    b.convert(x, to)
+    cast_to(b, x, to)
 }
 
 fn cast_like(b: &mut Builder) -> Built {
     let (x, like) = (b.input(0)?, b.input(1)?);
-    b.plain("ConvertLike", &[x, like])
+    match b.element_type(like) {
+        Ok(to) => cast_to(b, x, to),
+        Err(_) => b.plain("ConvertLike", &[x, like]),
+    }
+}
+
+/// What is beyond the range of a small float type becomes the last number in it, unless the node says otherwise.
+fn cast_to(b: &mut Builder, x: Value, to: ElementType) -> Built {
+    let saturate = b.flag("saturate", true)?;
+    match to {
+        ElementType::F8E4M3 | ElementType::F8E5M2 if saturate => saturated(b, x, to),
+        ElementType::F8E8M0 if b.text("round_mode", "up")? != "nearest" => {
+            Err(OpError::unsupported("rounding to powers of two other than to the nearest"))
+        }
+        _ => b.convert(x, to),
+    }
 }
 
 /// Bounds are attributes up to operator set 6, then inputs. A lower bound above the upper one gives the upper.

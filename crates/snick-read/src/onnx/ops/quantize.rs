@@ -4,74 +4,275 @@ use snick_ir::{Attrs, OpError, Value};
 use snick_tensor::ElementType;
 
 use super::elementwise::divide;
-use super::{Row, one};
+use super::window::convolved;
+use super::{Row, many, one};
 use crate::onnx::builder::{Builder, Built};
 
 pub(super) const ROWS: &[Row] = &[
+    one("ConvInteger", &[10], convolution_of_integers),
     one("DequantizeLinear", &[10, 13, 19, 21, 23, 24, 25], dequantize),
+    many("DynamicQuantizeLinear", &[11], |b| {
+        let x = b.input(0)?;
+        let (y, Code { scale, zero_point }) = dynamically(b, x)?;
+        Ok([Some(y), Some(scale), zero_point].into_iter().flatten().collect())
+    }),
+    one("MatMulInteger", &[10], |b| {
+        let (x, y) = (b.input(0)?, b.input(1)?);
+        let zeros = [b.optional(2), b.optional(3)];
+        product_of_integers(b, [x, y], zeros)
+    }),
+    one("QLinearConv", &[10], quantized_convolution),
+    one("QLinearMatMul", &[10, 21], quantized_product),
     one("QuantizeLinear", &[10, 13, 19, 21, 23, 24, 25], quantize),
 ];
 
-/// `(x - zero_point) * scale`.
-fn dequantize(b: &mut Builder) -> Built {
-    let (x, scale) = (b.input(0)?, b.input(1)?);
-    let real = b.element_type(scale)?;
-    if b.type_attr("output_dtype")?.is_some_and(|et| et != real) {
-        return Err(OpError::unsupported("output_dtype"));
-    }
-    let zero_point = b.optional(2);
-    let scale = along_axis(b, scale, x)?;
-    let mut y = b.convert(x, real)?;
-    if let Some(zero_point) = zero_point {
-        let zero_point = along_axis(b, zero_point, x)?;
-        let zero_point = b.convert(zero_point, real)?;
-        y = b.plain("Subtract", &[y, zero_point])?;
-    }
-    b.plain("Multiply", &[y, scale])
+/// How integers stand for real numbers: `(x - zero_point) * scale`.
+#[derive(Copy, Clone)]
+pub(super) struct Code {
+    /// A scalar, a vector along the axis, or one number for each block of elements.
+    pub(super) scale: Value,
+    /// Of the same form.
+    pub(super) zero_point: Option<Value>,
 }
 
-/// `x / scale`, rounded to the nearest even integer, plus the zero point, kept within the integers of the type.
-fn quantize(b: &mut Builder) -> Built {
-    let (x, scale) = (b.input(0)?, b.input(1)?);
-    let zero_point = b.optional(2);
-    let target = match (zero_point, b.type_attr("output_dtype")?) {
+impl Code {
+    /// From two inputs of the node.
+    pub(super) fn read(b: &Builder, scale: usize, zero_point: usize) -> Result<Self, OpError> {
+        Ok(Self { scale: b.input(scale)?, zero_point: b.optional(zero_point) })
+    }
+
+    /// Laid along the axes of `x`, as the attributes of the node say.
+    fn laid(self, b: &mut Builder, x: Value) -> Result<Self, OpError> {
+        let zero_point = match self.zero_point {
+            Some(zero_point) => Some(along_axis(b, zero_point, x)?),
+            None => None,
+        };
+        Ok(Self { scale: along_axis(b, self.scale, x)?, zero_point })
+    }
+
+    /// The real numbers that integers stand for, of the type of the scale.
+    pub(super) fn decode(self, b: &mut Builder, x: Value) -> Built {
+        let real = b.element_type(self.scale)?;
+        let mut y = b.convert(x, real)?;
+        if let Some(zero_point) = self.zero_point {
+            let zero_point = b.convert(zero_point, real)?;
+            y = b.plain("Subtract", &[y, zero_point])?;
+        }
+        b.plain("Multiply", &[y, self.scale])
+    }
+
+    /// Real numbers, divided, rounded to the nearest even integer and kept within the type.
+    pub(super) fn encode(self, b: &mut Builder, x: Value, target: ElementType) -> Built {
+        let real = b.element_type(self.scale)?;
+        let x = b.convert(x, real)?;
+        let mut y = divide(b, x, self.scale)?;
+        if target.is_float() {
+            return saturated(b, y, target);
+        }
+        let range = target.integer_range().filter(|_| target.bit_width().is_some_and(|width| width <= 16));
+        let (low, high) = range.ok_or_else(|| OpError::unsupported(format!("quantizing to {target}")))?;
+        y = b.make("Round", Attrs::new().with("mode", "half_to_even"), &[y])?;
+        // Small types could not hold the sum.
+        y = b.convert(y, ElementType::F32)?;
+        if let Some(zero_point) = self.zero_point {
+            let zero_point = b.convert(zero_point, ElementType::F32)?;
+            y = b.plain("Add", &[y, zero_point])?;
+        }
+        y = b.make("Clamp", Attrs::new().with("min", low as f64).with("max", high as f64), &[y])?;
+        b.convert(y, target)
+    }
+}
+
+/// Real numbers as a small float type, those beyond its range as the last one in it.
+pub(super) fn saturated(b: &mut Builder, x: Value, target: ElementType) -> Built {
+    let greatest = match target {
+        ElementType::F8E4M3 => 448.0,
+        ElementType::F8E5M2 => 57344.0,
+        ElementType::F4E2M1 => 6.0,
+        other => return Err(OpError::unsupported(format!("quantizing to {other}"))),
+    };
+    // What is no number stays so.
+    let (high, low) = (b.number_like(x, greatest)?, b.number_like(x, -greatest)?);
+    let (above, below) = (b.plain("Greater", &[x, high])?, b.plain("Less", &[x, low])?);
+    let kept = b.plain("Select", &[above, high, x])?;
+    let kept = b.plain("Select", &[below, low, kept])?;
+    b.convert(kept, target)
+}
+
+pub(super) fn dequantize(b: &mut Builder) -> Built {
+    let x = b.input(0)?;
+    let code = Code::read(b, 1, 2)?.laid(b, x)?;
+    let y = code.decode(b, x)?;
+    match b.type_attr("output_dtype")? {
+        Some(element_type) => b.convert(y, element_type),
+        None => Ok(y),
+    }
+}
+
+pub(super) fn quantize(b: &mut Builder) -> Built {
+    let x = b.input(0)?;
+    let target = match (b.optional(2), b.type_attr("output_dtype")?) {
         (Some(zero_point), _) => b.element_type(zero_point)?,
         (None, Some(element_type)) => element_type,
         (None, None) => ElementType::U8,
     };
-    let Some((low, high)) = target.integer_range().filter(|_| target.bit_width().is_some_and(|w| w <= 16))
-    else {
-        return Err(OpError::unsupported(format!("quantizing to {target}")));
-    };
-    let real = b.element_type(x)?;
-    let scale = b.convert(scale, real)?;
-    let scale = along_axis(b, scale, x)?;
-    let mut y = divide(b, x, scale)?;
-    y = b.make("Round", Attrs::new().with("mode", "half_to_even"), &[y])?;
-    if let Some(zero_point) = zero_point {
-        let zero_point = along_axis(b, zero_point, x)?;
-        let zero_point = b.convert(zero_point, real)?;
-        y = b.plain("Add", &[y, zero_point])?;
+    if target.is_float() && !b.flag("saturate", true)? {
+        return Err(OpError::unsupported("a conversion that does not saturate"));
     }
-    y = b.make("Clamp", Attrs::new().with("min", low as f64).with("max", high as f64), &[y])?;
-    b.convert(y, target)
+    let mut code = Code::read(b, 1, 2)?.laid(b, x)?;
+    if let Some(precision) = b.type_attr("precision")? {
+        code.scale = b.convert(code.scale, precision)?;
+    }
+    code.encode(b, x, target)
 }
 
-/// One number for all, or one for each index of the axis.
+/// One number for all, one for each index of the axis, or one for each block along the axis.
 fn along_axis(b: &mut Builder, parameter: Value, x: Value) -> Built {
-    if b.int("block_size", 0)? != 0 {
-        return Err(OpError::unsupported("numbers for blocks of elements"));
-    }
-    match b.rank(parameter)? {
-        0 => Ok(parameter),
-        1 if b.dims(parameter).is_some_and(|d| d == [1]) => b.scalar(parameter),
-        1 => {
+    let axis = b.int("axis", 1)?;
+    match (b.int("block_size", 0)?, b.rank(parameter)?) {
+        (0, 0) => Ok(parameter),
+        (0, 1) if b.dims(parameter).is_some_and(|d| d == [1]) => b.scalar(parameter),
+        (0, 1) => {
             let rank = b.rank(x)?;
-            let axis = b.axis(b.int("axis", 1)?, rank)?;
+            let axis = b.axis(axis, rank)?;
             let mut sizes = vec![1; rank];
             sizes[axis] = -1;
             b.reshape(parameter, &sizes)
         }
-        rank => Err(OpError::rank("a parameter", rank, "0 or 1")),
+        (0, rank) => Err(OpError::rank("a parameter", rank, "0 or 1")),
+        (block, _) => {
+            let (size, block) = (b.size(x, axis)?, b.index(block)?);
+            let places = b.count_to(size)?;
+            let blocks = divide(b, places, block)?;
+            b.gather(parameter, blocks, axis)
+        }
     }
+}
+
+/// Real numbers as u8, of which the range holds all of them and 0.
+pub(super) fn dynamically(b: &mut Builder, x: Value) -> Result<(Value, Code), OpError> {
+    let real = b.element_type(x)?;
+    let all: Vec<i64> = (0..).take(b.rank(x)?).collect();
+    let zero = b.number(real, 0.0)?;
+    let mut end = |reduction, op_type| {
+        let end = b.reduced(reduction, x, &all, false)?;
+        b.plain(op_type, &[end, zero])
+    };
+    let (low, high) = (end("ReduceMin", "Minimum")?, end("ReduceMax", "Maximum")?);
+    let (width, steps) = (b.plain("Subtract", &[high, low])?, b.number(real, 255.0)?);
+    let scale = divide(b, width, steps)?;
+    // Nothing but zeros: any scale will do.
+    let (empty, unit) = (b.plain("Equal", &[scale, zero])?, b.number(real, 1.0)?);
+    let scale = b.plain("Select", &[empty, unit, scale])?;
+    let below = b.plain("Negative", &[low])?;
+    let zero_point = Code { scale, zero_point: None }.encode(b, below, ElementType::U8)?;
+    let code = Code { scale, zero_point: Some(zero_point) };
+    Ok((code.encode(b, x, ElementType::U8)?, code))
+}
+
+/// Integers less their zero point, as i32.
+fn centred(b: &mut Builder, x: Value, zero_point: Option<Value>) -> Built {
+    let x = b.convert(x, ElementType::I32)?;
+    let Some(zero_point) = zero_point else { return Ok(x) };
+    let zero_point = b.convert(zero_point, ElementType::I32)?;
+    b.plain("Subtract", &[x, zero_point])
+}
+
+/// A vector laid along the rows of matrices; other forms broadcast as they are.
+fn along_rows(b: &mut Builder, parameter: Value) -> Built {
+    if b.rank(parameter)? == 1 { b.unsqueeze(parameter, &[-1]) } else { Ok(parameter) }
+}
+
+/// The exact product of integers, as i32.
+pub(super) fn product_of_integers(b: &mut Builder, factors: [Value; 2], zeros: [Option<Value>; 2]) -> Built {
+    let zero_of_rows = match zeros[0] {
+        Some(zero) => Some(along_rows(b, zero)?),
+        None => None,
+    };
+    let x = centred(b, factors[0], zero_of_rows)?;
+    let y = centred(b, factors[1], zeros[1])?;
+    b.plain("MatMul", &[x, y])
+}
+
+fn quantized_product(b: &mut Builder) -> Built {
+    let factors = [b.input(0)?, b.input(3)?];
+    let zeros = [b.optional(2), b.optional(5)];
+    let product = product_of_integers(b, factors, zeros)?;
+    let rows = b.input(1)?;
+    let scales = [along_rows(b, rows)?, b.input(4)?];
+    let mut code = Code::read(b, 6, 7)?;
+    code.scale = along_rows(b, code.scale)?;
+    rescaled(b, product, scales, code)
+}
+
+/// A sum of products of integers, of the product of two scales, in another code.
+fn rescaled(b: &mut Builder, sum: Value, scales: [Value; 2], code: Code) -> Built {
+    let real = b.element_type(scales[0])?;
+    let scale = b.plain("Multiply", &scales)?;
+    let sum = b.convert(sum, real)?;
+    let sum = b.plain("Multiply", &[sum, scale])?;
+    let target = match code.zero_point {
+        Some(zero_point) => b.element_type(zero_point)?,
+        None => ElementType::U8,
+    };
+    code.encode(b, sum, target)
+}
+
+/// A vector with one element for each filter, laid along the first axis of the filters.
+fn along_filters(b: &mut Builder, parameter: Value, filters: Value) -> Built {
+    if b.rank(parameter)? == 0 {
+        return Ok(parameter);
+    }
+    let mut sizes = vec![1; b.rank(filters)?];
+    if let Some(first) = sizes.first_mut() {
+        *first = -1;
+    }
+    b.reshape(parameter, &sizes)
+}
+
+fn convolution_of_integers(b: &mut Builder) -> Built {
+    let zeros = [b.optional(2), b.optional(3)];
+    let (x, filters) = (b.input(0)?, b.input(1)?);
+    let sum = convolved_integers(b, [x, filters], zeros, None)?;
+    b.convert(sum, ElementType::I32)
+}
+
+/// A convolution of integers. It is computed in f64, whose integers are exact far beyond those of i32.
+fn convolved_integers(
+    b: &mut Builder,
+    [x, filters]: [Value; 2],
+    zeros: [Option<Value>; 2],
+    bias: Option<Value>,
+) -> Built {
+    let zero_of_filters = match zeros[1] {
+        Some(zero) => Some(along_filters(b, zero, filters)?),
+        None => None,
+    };
+    let zero_of_data = match zeros[0] {
+        Some(zero) => Some(b.scalar(zero)?),
+        None => None,
+    };
+    let x = centred(b, x, zero_of_data)?;
+    let filters = centred(b, filters, zero_of_filters)?;
+    let (x, filters) = (b.convert(x, ElementType::F64)?, b.convert(filters, ElementType::F64)?);
+    let bias = match bias {
+        Some(bias) => Some(b.convert(bias, ElementType::F64)?),
+        None => None,
+    };
+    convolved(b, x, filters, bias)
+}
+
+fn quantized_convolution(b: &mut Builder) -> Built {
+    let (x, filters) = (b.input(0)?, b.input(3)?);
+    let (zeros, bias) = ([b.optional(2), b.optional(5)], b.optional(8));
+    let sum = convolved_integers(b, [x, filters], zeros, bias)?;
+    let rank = b.rank(filters)?;
+    let (of_data, mut of_filters) = (b.input(1)?, b.input(4)?);
+    if b.rank(of_filters)? == 1 {
+        of_filters = super::normalization::along_channels(b, of_filters, rank)?;
+    }
+    let of_data = b.scalar(of_data)?;
+    let mut code = Code::read(b, 6, 7)?;
+    code.scale = b.scalar(code.scale)?;
+    rescaled(b, sum, [of_data, of_filters], code)
 }

@@ -9,6 +9,7 @@ use crate::onnx::builder::{Builder, Built};
 pub(super) const ROWS: &[Row] = &[
     one("ArgMax", &[1, 11, 12, 13], |b| arg(b, "max")),
     one("ArgMin", &[1, 11, 12, 13], |b| arg(b, "min")),
+    one("CumProd", &[26], cumulative_product),
     one("CumSum", &[11, 14], cum_sum),
     one("ReduceL1", &[1, 11, 13, 18], |b| reduce(b, "ReduceL1")),
     one("ReduceL2", &[1, 11, 13, 18], |b| reduce(b, "ReduceL2")),
@@ -54,7 +55,7 @@ fn keeps(b: &Builder) -> Result<bool, OpError> {
     b.flag("keepdims", true)
 }
 
-fn reduce_value(b: &mut Builder, op_type: &str, x: Value, keep_dims: bool) -> Built {
+pub(super) fn reduce_value(b: &mut Builder, op_type: &str, x: Value, keep_dims: bool) -> Built {
     let axes = axes(b, x)?;
     b.make(op_type, Attrs::new().with("keep_dims", keep_dims), &[x, axes])
 }
@@ -118,4 +119,34 @@ fn cum_sum(b: &mut Builder) -> Built {
     let axis = b.scalar(axis)?;
     let (exclusive, reverse) = (b.flag("exclusive", false)?, b.flag("reverse", false)?);
     b.make("CumSum", Attrs::new().with("exclusive", exclusive).with("reverse", reverse), &[x, axis])
+}
+
+/// Products of all elements up to each, by a matrix of what takes part: the IR has no op that remembers a product.
+fn cumulative_product(b: &mut Builder) -> Built {
+    let (x, axis) = (b.input(0)?, b.input(1)?);
+    let axis = b.scalar(axis)?;
+    let axis = b.convert(axis, ElementType::I64)?;
+    // The axis changes places with the last one, there and back.
+    let last = b.rank(x)? as i64 - 1;
+    let order: Vec<i64> = (0..=last).collect();
+    let (order, last, count) = (b.vector(&order)?, b.index(last)?, b.index(last + 1)?);
+    let axis = b.plain("FloorMod", &[axis, count])?;
+    let (here, behind) = (b.plain("Equal", &[order, axis])?, b.plain("Equal", &[order, last])?);
+    let order = b.plain("Select", &[behind, axis, order])?;
+    let order = b.plain("Select", &[here, last, order])?;
+    let x = b.plain("Transpose", &[x, order])?;
+    let op_type = match (b.flag("reverse", false)?, b.flag("exclusive", false)?) {
+        (false, false) => "LessEqual",
+        (false, true) => "Less",
+        (true, false) => "GreaterEqual",
+        (true, true) => "Greater",
+    };
+    let size = b.size(x, -1)?;
+    let factors = b.count_to(size)?;
+    let results = b.unsqueeze(factors, &[-1])?;
+    let takes_part = b.plain(op_type, &[factors, results])?;
+    let (x, unit) = (b.unsqueeze(x, &[-2])?, b.number_like(x, 1.0)?);
+    let factors = b.plain("Select", &[takes_part, x, unit])?;
+    let products = b.reduced("ReduceProd", factors, &[-1], false)?;
+    b.plain("Transpose", &[products, order])
 }

@@ -1,8 +1,9 @@
 //! Resize and Upsample.
 
-use snick_ir::{Attrs, OpError};
+use snick_ir::{Attrs, OpError, Value};
 use snick_tensor::ElementType;
 
+use super::elementwise::divide;
 use super::{Row, one};
 use crate::onnx::builder::{Builder, Built};
 
@@ -63,9 +64,6 @@ fn resize(b: &mut Builder) -> Built {
             return Err(OpError::unsupported(name));
         }
     }
-    if b.text("keep_aspect_ratio_policy", "stretch")? != "stretch" {
-        return Err(OpError::unsupported("keep_aspect_ratio_policy"));
-    }
     let attrs = Attrs::new().with("mode", mode(b)?).with("coordinate_transformation_mode", coordinates);
     let attrs = attrs.with("nearest_mode", nearest).with("cube_coeff", b.float("cubic_coeff_a", -0.75)?);
     // An empty constant stands for an input left out, too.
@@ -75,11 +73,34 @@ fn resize(b: &mut Builder) -> Built {
         (None, Some(sizes)) => (attrs.with("shape_calculation_mode", "sizes"), sizes),
         _ => return Err(OpError::mismatch("the inputs", "both or none of scales and sizes", "one of them")),
     };
-    let target =
+    let mut target =
         if b.element_type(target)?.is_integer() { b.convert(target, ElementType::I64)? } else { target };
+    let axes = b.ints("axes")?;
+    match b.text("keep_aspect_ratio_policy", "stretch")? {
+        "stretch" => {}
+        "not_larger" => target = kept_in_proportion(b, x, target, axes.as_deref(), "ReduceMin")?,
+        "not_smaller" => target = kept_in_proportion(b, x, target, axes.as_deref(), "ReduceMax")?,
+        _ => return Err(b.attrs.bad("keep_aspect_ratio_policy", "stretch, not_larger or not_smaller")),
+    }
     let mut inputs = vec![x, target];
-    if let Some(axes) = b.ints("axes")? {
+    if let Some(axes) = axes {
         inputs.push(b.vector(&axes)?);
     }
     b.make("Interpolate", attrs, &inputs)
+}
+
+/// Sizes that all have the ratio to those of the data which one of the sizes asked for has.
+fn kept_in_proportion(b: &mut Builder, x: Value, sizes: Value, axes: Option<&[i64]>, pick: &str) -> Built {
+    let mut have = b.shape_of(x)?;
+    if let Some(axes) = axes {
+        let axes = b.vector(axes)?;
+        have = b.gather(have, axes, 0)?;
+    }
+    let (sizes, have) = (b.convert(sizes, ElementType::F32)?, b.convert(have, ElementType::F32)?);
+    let ratios = divide(b, sizes, have)?;
+    let ratio = b.reduced(pick, ratios, &[0], true)?;
+    let (exact, half) = (b.plain("Multiply", &[have, ratio])?, b.number(ElementType::F32, 0.5)?);
+    let rounded = b.plain("Add", &[exact, half])?;
+    let rounded = b.plain("Floor", &[rounded])?;
+    b.convert(rounded, ElementType::I64)
 }

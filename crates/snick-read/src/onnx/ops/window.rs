@@ -12,7 +12,9 @@ pub(super) const ROWS: &[Row] = &[
     one("Conv", &[1, 11, 22], convolution),
     one("ConvTranspose", &[1, 11, 22], transposed_convolution),
     one("GlobalAveragePool", &[1, 22], |b| global(b, "ReduceMean")),
+    one("GlobalLpPool", &[2, 22], global_norm_pool),
     one("GlobalMaxPool", &[1, 22], |b| global(b, "ReduceMax")),
+    one("LpPool", &[2, 11, 18, 22], norm_pool),
     many("MaxPool", &[1, 8, 10, 11, 12, 22], max_pool),
 ];
 
@@ -57,9 +59,8 @@ impl Sliding {
 }
 
 /// Number of spatial axes, of the data or of the filters.
-fn spatial(b: &Builder) -> Result<usize, OpError> {
-    let (x, w) = (b.input(0)?, b.input(1)?);
-    let rank = b.rank(x).or_else(|_| b.rank(w))?;
+fn spatial(b: &Builder, x: Value, filters: Value) -> Result<usize, OpError> {
+    let rank = b.rank(x).or_else(|_| b.rank(filters))?;
     rank.checked_sub(2).ok_or_else(|| OpError::rank("the data", rank, "3 or more"))
 }
 
@@ -76,16 +77,22 @@ fn grouped(b: &mut Builder, filters: Value, groups: i64) -> Built {
     b.reshape(filters, &sizes)
 }
 
-fn with_bias(b: &mut Builder, y: Value, rank: usize) -> Built {
-    let Some(bias) = b.optional(2) else { return Ok(y) };
+fn with_bias(b: &mut Builder, y: Value, bias: Option<Value>, rank: usize) -> Built {
+    let Some(bias) = bias else { return Ok(y) };
     let bias = along_channels(b, bias, rank)?;
     b.plain("Add", &[y, bias])
 }
 
 fn convolution(b: &mut Builder) -> Built {
-    let spatial = spatial(b)?;
-    let attrs = Sliding::read(b, spatial)?.attrs();
     let (x, filters) = (b.input(0)?, b.input(1)?);
+    let bias = b.optional(2);
+    convolved(b, x, filters, bias)
+}
+
+/// A convolution with the attributes of the node.
+pub(super) fn convolved(b: &mut Builder, x: Value, filters: Value, bias: Option<Value>) -> Built {
+    let spatial = spatial(b, x, filters)?;
+    let attrs = Sliding::read(b, spatial)?.attrs();
     let y = match b.int("group", 1)? {
         1 => b.make("Convolution", attrs, &[x, filters])?,
         groups => {
@@ -93,13 +100,13 @@ fn convolution(b: &mut Builder) -> Built {
             b.make("GroupConvolution", attrs, &[x, filters])?
         }
     };
-    with_bias(b, y, spatial + 2)
+    with_bias(b, y, bias, spatial + 2)
 }
 
 fn transposed_convolution(b: &mut Builder) -> Built {
-    let spatial = spatial(b)?;
-    let mut sliding = Sliding::read(b, spatial)?;
     let (x, filters) = (b.input(0)?, b.input(1)?);
+    let spatial = spatial(b, x, filters)?;
+    let mut sliding = Sliding::read(b, spatial)?;
     let extra = b.ints("output_padding")?.unwrap_or_else(|| vec![0; spatial]);
     let sizes = match b.ints("output_shape")? {
         // It may have batch and channels in front.
@@ -129,7 +136,8 @@ fn transposed_convolution(b: &mut Builder) -> Built {
         inputs.push(b.vector(&sizes)?);
     }
     let y = b.make(op_type, attrs, &inputs)?;
-    with_bias(b, y, spatial + 2)
+    let bias = b.optional(2);
+    with_bias(b, y, bias, spatial + 2)
 }
 
 /// Pads that make the output `stride` times as large as the input; they do not depend on its size.
@@ -163,6 +171,11 @@ fn pool_attrs(b: &Builder) -> Result<Attrs<'static>, OpError> {
 
 fn average_pool(b: &mut Builder) -> Built {
     let x = b.input(0)?;
+    average_pool_of(b, x)
+}
+
+/// Means of windows, with the attributes of the node.
+pub(super) fn average_pool_of(b: &mut Builder, x: Value) -> Built {
     let exclude = !b.flag("count_include_pad", false)?;
     let attrs = pool_attrs(b)?.with("exclude-pad", exclude);
     b.make("AvgPool", attrs, &[x])
@@ -171,16 +184,72 @@ fn average_pool(b: &mut Builder) -> Built {
 /// The second output counts positions through the whole tensor.
 fn max_pool(b: &mut Builder) -> Result<Vec<Value>, OpError> {
     let x = b.input(0)?;
-    if b.wants(1) && b.flag("storage_order", false)? {
-        return Err(OpError::unsupported("positions in column-major order"));
-    }
     let attrs = pool_attrs(b)?.with("index_element_type", ElementType::I64).with("axis", 0);
-    b.many("MaxPool", attrs, &[x], 2)
+    let mut outputs = b.many("MaxPool", attrs, &[x], 2)?;
+    if b.wants(1) && b.flag("storage_order", false)? {
+        outputs[1] = column_major(b, x, outputs[1])?;
+    }
+    Ok(outputs)
+}
+
+/// Positions that count the first spatial axis fastest, from those that count the last one fastest.
+fn column_major(b: &mut Builder, x: Value, positions: Value) -> Built {
+    let rank = b.rank(x)? as i64;
+    let (shape, mut stride) = (b.shape_of(x)?, b.vector(&[1])?);
+    let spatial = b.part(shape, 2, i64::MAX)?;
+    let image = b.reduced("ReduceProd", spatial, &[0], true)?;
+    let mut rest = b.plain("FloorMod", &[positions, image])?;
+    let mut sum = b.plain("Subtract", &[positions, rest])?;
+    let mut strides = Vec::new();
+    for axis in 2..rank {
+        let size = b.part(shape, axis, axis + 1)?;
+        strides.push((size, stride));
+        stride = b.plain("Multiply", &[stride, size])?;
+    }
+    for (size, stride) in strides.into_iter().rev() {
+        let place = b.plain("FloorMod", &[rest, size])?;
+        rest = super::elementwise::divide(b, rest, size)?;
+        let part = b.plain("Multiply", &[place, stride])?;
+        sum = b.plain("Add", &[sum, part])?;
+    }
+    Ok(sum)
+}
+
+/// The norm of each window: the root of the sum of powers, which is their mean times the size of the window.
+fn norm_pool(b: &mut Builder) -> Built {
+    let x = b.input(0)?;
+    let p = b.int("p", 2)? as f64;
+    let kernel = b.ints("kernel_shape")?.unwrap_or_default();
+    let attrs = pool_attrs(b)?.with("exclude-pad", false);
+    let power = b.number_like(x, p)?;
+    let size = b.plain("Abs", &[x])?;
+    let powers = b.plain("Power", &[size, power])?;
+    let mean = b.make("AvgPool", attrs, &[powers])?;
+    let count = b.number_like(x, kernel.iter().map(|&k| k as f64).product())?;
+    let sum = b.plain("Multiply", &[mean, count])?;
+    let root = b.number_like(x, 1.0 / p)?;
+    b.plain("Power", &[sum, root])
+}
+
+fn global_norm_pool(b: &mut Builder) -> Built {
+    let x = b.input(0)?;
+    let p = b.int("p", 2)? as f64;
+    let (power, root) = (b.number_like(x, p)?, b.number_like(x, 1.0 / p)?);
+    let size = b.plain("Abs", &[x])?;
+    let powers = b.plain("Power", &[size, power])?;
+    let axes: Vec<i64> = (2..b.rank(x)? as i64).collect();
+    let sum = b.reduced("ReduceSum", powers, &axes, true)?;
+    b.plain("Power", &[sum, root])
 }
 
 fn global(b: &mut Builder, op_type: &str) -> Built {
     let x = b.input(0)?;
     let axes: Vec<i64> = (2..b.rank(x)? as i64).collect();
-    let axes = b.vector(&axes)?;
-    b.make(op_type, Attrs::new().with("keep_dims", true), &[x, axes])
+    b.reduced(op_type, x, &axes, true)
+}
+
+/// The mean of each channel.
+pub(super) fn global_mean(b: &mut Builder, x: Value) -> Built {
+    let axes: Vec<i64> = (2..b.rank(x)? as i64).collect();
+    b.reduced("ReduceMean", x, &axes, true)
 }

@@ -70,21 +70,25 @@ impl BinaryOp {
         if divides && !T::TYPE.is_float() && !a.is_empty() && b.units::<T>().contains(&T::default()) {
             return Err(TensorError::DivisionByZero { op: self.name() });
         }
-        let over = |f: fn(T, T) -> T| zip::<T, T>(self.name(), T::TYPE, a, b, f);
-        // The commonest are compiled into their own loops.
+        // Each is compiled into loops of its own.
+        macro_rules! over {
+            ($f:expr) => {
+                zip::<T, T>(self.name(), T::TYPE, a, b, $f)
+            };
+        }
         match self {
-            Add => zip(self.name(), T::TYPE, a, b, T::add),
-            Sub => zip(self.name(), T::TYPE, a, b, T::sub),
-            Mul => zip(self.name(), T::TYPE, a, b, T::mul),
-            Div => zip(self.name(), T::TYPE, a, b, T::div),
-            Min => over(|x, y| if y < x { y } else { x }),
-            Max => over(|x, y| if x < y { y } else { x }),
-            FloorDiv => over(T::floor_div),
-            Pow => over(T::pow),
-            SquaredDifference => over(|x, y| T::mul(T::sub(x, y), T::sub(x, y))),
-            Mod => over(T::modulo),
-            FloorMod => over(T::floor_mod),
-            PRelu => over(|x, y| if x < T::default() { T::mul(x, y) } else { x }),
+            Add => over!(T::add),
+            Sub => over!(T::sub),
+            Mul => over!(T::mul),
+            Div => over!(T::div),
+            Min => over!(|x, y| if y < x { y } else { x }),
+            Max => over!(|x, y| if x < y { y } else { x }),
+            FloorDiv => over!(T::floor_div),
+            Pow => over!(T::pow),
+            SquaredDifference => over!(|x, y| T::mul(T::sub(x, y), T::sub(x, y))),
+            Mod => over!(T::modulo),
+            FloorMod => over!(T::floor_mod),
+            PRelu => over!(|x, y| if x < T::default() { T::mul(x, y) } else { x }),
         }
     }
 }
@@ -104,9 +108,13 @@ trait Arithmetic: Element {
 macro_rules! real {
     ($($t:ident)*) => {$(
         impl Arithmetic for $t {
+            #[inline(always)]
             fn add(self, other: Self) -> Self { self + other }
+            #[inline(always)]
             fn sub(self, other: Self) -> Self { self - other }
+            #[inline(always)]
             fn mul(self, other: Self) -> Self { self * other }
+            #[inline(always)]
             fn div(self, other: Self) -> Self { self / other }
             fn floor_div(self, other: Self) -> Self { self / other }
             fn modulo(self, other: Self) -> Self { self % other }
@@ -124,9 +132,13 @@ real!(f32 f64);
 macro_rules! integer {
     ($($t:ident: $negative:expr),* $(,)?) => {$(
         impl Arithmetic for $t {
+            #[inline(always)]
             fn add(self, other: Self) -> Self { self.wrapping_add(other) }
+            #[inline(always)]
             fn sub(self, other: Self) -> Self { self.wrapping_sub(other) }
+            #[inline(always)]
             fn mul(self, other: Self) -> Self { self.wrapping_mul(other) }
+            #[inline(always)]
             fn div(self, other: Self) -> Self { self.wrapping_div(other) }
             fn floor_div(self, other: Self) -> Self {
                 let exact = self.wrapping_rem(other) == 0;

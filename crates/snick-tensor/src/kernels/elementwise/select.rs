@@ -3,9 +3,10 @@
 use bytemuck::Pod;
 
 use crate::ElementType::Boolean;
+use crate::buffer::Buffer;
 use crate::kernels::broadcast::{Strided, broadcast_dims, for_each_run};
 use crate::kernels::dispatch::{moving, with_unit};
-use crate::tensor::{filled, stored_bytes};
+use crate::tensor::stored_bytes;
 use crate::{Dims, Tensor, TensorError};
 
 /// `then` where `condition` holds, `otherwise` elsewhere; all three broadcast.
@@ -35,7 +36,7 @@ fn choose<T: Pod + Send + Sync>(
     let condition = Strided::<u8>::broadcast(condition, dims)?;
     let yes = Strided::<T>::broadcast(then, dims)?;
     let no = Strided::<T>::broadcast(otherwise, dims)?;
-    let mut out = filled(condition.layout.len(), T::zeroed())?;
+    let mut out = Buffer::<T>::any(condition.layout.len())?;
     let mut next = 0;
     let layouts = [&condition.layout, &yes.layout, &no.layout];
     for_each_run(layouts, |[c, y, n], [cs, ys, ns], len| {
@@ -45,7 +46,7 @@ fn choose<T: Pod + Send + Sync>(
         }
         next += len;
     });
-    Tensor::from_units(then.element_type(), dims, out)
+    Tensor::from_buffer(then.element_type(), dims, out)
 }
 
 #[cfg(test)]

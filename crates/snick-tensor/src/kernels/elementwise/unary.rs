@@ -1,6 +1,8 @@
 //! Functions of one element.
 
 use super::erf_inv::erf_inv;
+use super::vector_unary;
+use crate::buffer::Buffer;
 use crate::kernels::dispatch::{widen, with_number, with_real};
 use crate::{ElementType, Tensor, TensorError};
 
@@ -89,6 +91,13 @@ impl UnaryOp {
     pub fn apply(&self, input: &Tensor) -> Result<Tensor, TensorError> {
         let et = input.element_type();
         let [wide] = widen([input])?;
+        if wide.element_type() == ElementType::F32 {
+            let from = wide.units::<f32>();
+            let mut to = Buffer::any(from.len())?;
+            if vector_unary::apply(*self, &from, &mut to) {
+                return Tensor::from_buffer(ElementType::F32, input.dims(), to)?.cast(et);
+            }
+        }
         let values = with_number!("unary", wide.element_type(), T => {
             let out = T::unary(*self, &wide.units::<T>());
             Tensor::from_vec(input.dims(), out)

@@ -1,0 +1,144 @@
+//! Boxes, regions, and what is read at places between pixels.
+
+use snick_ir::OpError;
+use snick_tensor::ElementType;
+
+use super::emitter::{Emitter, Written, float, int, ints, text};
+use super::table::Form::{self, By};
+
+pub(super) const ROWS: &[(&str, Form)] = &[
+    ("Col2Im", By(columns_to_image)),
+    ("DeformableConvolution", By(deformable_convolution)),
+    ("GridSample", By(grid_sample)),
+    ("NonMaxSuppression", By(non_max_suppression)),
+    ("ROIAlign", By(roi_align)),
+    ("ROIPooling", By(roi_pooling)),
+];
+
+fn grid_sample(e: &mut Emitter) -> Written {
+    let mode = match e.word("mode")?.as_str() {
+        "nearest" => "nearest",
+        "bicubic" => "cubic",
+        _ => "linear",
+    };
+    let padding = match e.word("padding_mode")?.as_str() {
+        "border" => "border",
+        "reflection" => "reflection",
+        _ => "zeros",
+    };
+    let attrs = vec![
+        text("mode", mode),
+        text("padding_mode", padding),
+        int("align_corners", e.flag("align_corners")?.into()),
+    ];
+    e.last("GridSample", &e.inputs(), attrs)
+}
+
+/// Rows of batch, class and box, in ONNX by falling score within a class; the layer may have them so over all.
+fn non_max_suppression(e: &mut Emitter) -> Written {
+    if e.outputs().len() < 3 {
+        return Err(OpError::unsupported("rows filled up with -1 in ONNX"));
+    }
+    if e.len() > 5 && e.fixed_float(5, "the soft threshold")? != 0.0 {
+        return Err(OpError::unsupported("a soft threshold in ONNX"));
+    }
+    let target = e.attrs.element_type("output_type")?.unwrap_or(ElementType::I64);
+    let real = |e: &mut Emitter, i| e.cast(e.input(i)?, e.element_type(i)?, ElementType::F32);
+    let mut inputs = vec![real(e, 0)?, real(e, 1)?];
+    let scores = inputs[1].clone();
+    if e.len() > 2 {
+        let most = e.input_i64(2)?;
+        inputs.push(e.reshaped(&most, &[1])?);
+    }
+    for i in 3..e.len().min(5) {
+        let threshold = real(e, i)?;
+        inputs.push(e.reshaped(&threshold, &[1])?);
+    }
+    let encoding = int("center_point_box", i64::from(e.word("box_encoding")? == "center"));
+    let mut rows = e.node("NonMaxSuppression", &inputs, vec![encoding]);
+    let mut best = e.node("GatherND", &[&scores, &rows], vec![]);
+    if e.attrs.bool("sort_result_descending")?.unwrap_or(true) {
+        let count = e.shape(&best);
+        let sorted = e.nodes("TopK", &[&best, &count], 2, vec![int("axis", 0)]);
+        rows = e.node("Gather", &[&rows, &sorted[1]], vec![int("axis", 0)]);
+        best = sorted[0].clone();
+    }
+    let scored = e.element_type(1)?;
+    let places = e.cut(&rows, 1, 0, 2)?;
+    let places = e.cast(places, ElementType::I64, scored)?;
+    let best = e.unsqueezed(&best, &[-1])?;
+    let best = e.cast(best, ElementType::F32, scored)?;
+    let count = e.size(&rows, 0)?;
+    e.last_port(0, "Cast", &[rows], Emitter::to(target)?)?;
+    e.last_port(1, "Concat", &[places, best], vec![int("axis", 1)])?;
+    e.last_port(2, "Cast", &[count], Emitter::to(target)?)
+}
+
+fn roi_align(e: &mut Emitter) -> Written {
+    let mode = match e.word("mode")?.as_str() {
+        "avg" => "avg",
+        other => return Err(OpError::unsupported(format!("mode `{other}` in ONNX"))),
+    };
+    let aligned = match e.word("aligned_mode")?.as_str() {
+        "" | "asymmetric" => "output_half_pixel",
+        "half_pixel_for_nn" => "half_pixel",
+        other => return Err(OpError::unsupported(format!("aligned_mode `{other}` in ONNX"))),
+    };
+    let attrs = vec![
+        text("mode", mode),
+        text("coordinate_transformation_mode", aligned),
+        int("output_height", e.int("pooled_h")?),
+        int("output_width", e.int("pooled_w")?),
+        int("sampling_ratio", e.int("sampling_ratio")?),
+        float("spatial_scale", e.attrs.float("spatial_scale")?.unwrap_or(1.0)),
+    ];
+    let inputs = [e.input(0)?, e.input(1)?, e.input_i64(2)?];
+    e.last("RoiAlign", &inputs, attrs)
+}
+
+fn roi_pooling(e: &mut Emitter) -> Written {
+    if e.word("method")? == "bilinear" {
+        return Err(OpError::unsupported("bilinear pooling of regions in ONNX"));
+    }
+    let size = |new, old| Ok::<_, OpError>(e.attrs.int(new)?.or(e.attrs.int(old)?).unwrap_or(0));
+    let pooled = vec![size("output_size_h", "pooled_h")?, size("output_size_w", "pooled_w")?];
+    let scale = e.attrs.float("spatial_scale")?.unwrap_or(1.0);
+    e.last("MaxRoiPool", &e.inputs(), vec![ints("pooled_shape", pooled), float("spatial_scale", scale)])
+}
+
+/// Strides, dilations and pads of two axes.
+fn window(e: &Emitter) -> Result<Vec<snick_onnx::Attribute>, OpError> {
+    let list = |name: &'static str, default: i64| {
+        Ok::<_, OpError>(match e.ints(name)? {
+            list if list.is_empty() => vec![default; 2],
+            list => list,
+        })
+    };
+    let pads = [list("pads_begin", 0)?, list("pads_end", 0)?].concat();
+    Ok(vec![
+        ints("strides", list("strides", 1)?),
+        ints("dilations", list("dilations", 1)?),
+        ints("pads", pads),
+    ])
+}
+
+fn columns_to_image(e: &mut Emitter) -> Written {
+    let attrs = window(e)?;
+    let inputs = [e.input(0)?, e.input_i64(1)?, e.input_i64(2)?];
+    e.last("Col2Im", &inputs, attrs)
+}
+
+/// ONNX fades out at the edges, as the later definition may.
+fn deformable_convolution(e: &mut Emitter) -> Written {
+    if !e.flag("bilinear_interpolation_pad")? || e.word("auto_pad")?.starts_with("same") {
+        return Err(OpError::unsupported("edges cut off, or padding to the same size, in ONNX"));
+    }
+    let mut attrs = window(e)?;
+    attrs.push(int("group", e.attrs.int("group")?.unwrap_or(1)));
+    attrs.push(int("offset_group", e.attrs.int("deformable_group")?.unwrap_or(1)));
+    let mut inputs = vec![e.input(0)?, e.input(2)?, e.input(1)?];
+    if e.len() > 3 {
+        inputs.extend([String::new(), e.input(3)?]);
+    }
+    e.last("DeformConv", &inputs, attrs)
+}

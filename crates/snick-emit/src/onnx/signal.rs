@@ -1,0 +1,96 @@
+//! Fourier transforms and random numbers.
+
+use snick_ir::OpError;
+
+use super::emitter::{Emitter, Written, float, int, ints};
+use super::table::Form::{self, By};
+use super::writer::number_of;
+
+pub(super) const ROWS: &[(&str, Form)] = &[
+    ("DFT", By(|e| dft(e, 0))),
+    ("IDFT", By(|e| dft(e, 1))),
+    ("RDFT", By(rdft)),
+    ("RandomUniform", By(random_uniform)),
+    ("STFT", By(stft)),
+];
+
+/// Of real numbers: the last of the axes gives one side of a spectrum, the others go on from there.
+fn rdft(e: &mut Emitter) -> Written {
+    let (axes, rank) = (e.fixed(1, "the axes")?, e.rank(0)?);
+    if e.len() > 2 {
+        return Err(OpError::unsupported("sizes of a real signal in ONNX"));
+    }
+    let x = e.input(0)?;
+    let mut value = e.unsqueezed(&x, &[-1])?;
+    for (i, axis) in axes.iter().rev().enumerate() {
+        let axis = e.index(snick_ir::normalize_axis(*axis, rank)? as i64)?;
+        let onesided = vec![int("onesided", i64::from(i == 0))];
+        value = e.node("DFT", &[value, String::new(), axis], onesided);
+    }
+    e.last("Identity", &[value], vec![])
+}
+
+/// One axis after the other; the last one of the data has real and imaginary part.
+fn dft(e: &mut Emitter, inverse: i64) -> Written {
+    let (axes, axis_count) = (e.fixed(1, "the axes")?, e.rank(0)?.saturating_sub(1));
+    let sizes = match e.len() {
+        3.. => Some(e.fixed(2, "the sizes of the signal")?),
+        _ => None,
+    };
+    let mut value = e.input(0)?;
+    for (i, axis) in axes.iter().enumerate() {
+        let axis = snick_ir::normalize_axis(*axis, axis_count)?;
+        let length = match sizes.as_ref().and_then(|sizes| sizes.get(i)) {
+            Some(&size) if size >= 0 => e.index(size)?,
+            _ => String::new(),
+        };
+        let axis = e.index(axis as i64)?;
+        value = e.node("DFT", &[value, length, axis], vec![int("inverse", inverse)]);
+    }
+    e.last("Identity", &[value], vec![])
+}
+
+/// Sizes, least and greatest number; runtimes draw other numbers from the same seed.
+fn random_uniform(e: &mut Emitter) -> Written {
+    let name = "output_type";
+    let target = e.attrs.element_type(name)?.ok_or(OpError::MissingAttribute { name })?;
+    if !target.is_float() {
+        return Err(OpError::unsupported(format!("random numbers of {target} in ONNX")));
+    }
+    let bounds = [("low", e.fixed_float(1, "a bound")?), ("high", e.fixed_float(2, "a bound")?)];
+    let shape = e.input_i64(0)?;
+    let form = e.node("ConstantOfShape", &[shape], vec![]);
+    let mut attrs = vec![int("dtype", number_of(target)?.into())];
+    attrs.extend(bounds.map(|(name, bound)| float(name, bound)));
+    let seed = e.int("op_seed")?.wrapping_add(e.int("global_seed")?);
+    if seed != 0 {
+        attrs.push(float("seed", seed as f64));
+    }
+    e.last("RandomUniformLike", &[form], attrs)
+}
+
+/// ONNX has signals with a last axis of size 1, and frames before frequencies.
+fn stft(e: &mut Emitter) -> Written {
+    let (rank, size) = (e.rank(0)?, e.fixed_one(2, "the size of a frame")?);
+    if e.dims(1)? != [size] {
+        return Err(OpError::unsupported("a window smaller than the frame in ONNX"));
+    }
+    let (mut signal, window) = (e.input(0)?, e.input(1)?);
+    if rank == 1 {
+        signal = e.unsqueezed(&signal, &[0])?;
+    }
+    signal = e.unsqueezed(&signal, &[-1])?;
+    let (frame, step) = (e.index(size)?, e.input_i64(3)?);
+    let step = e.reshaped(&step, &[])?;
+    let mut y = e.node("STFT", &[signal, step, window, frame], vec![int("onesided", 1)]);
+    if rank == 1 {
+        let axes = e.vector(&[0])?;
+        y = e.node("Squeeze", &[y, axes], vec![]);
+    }
+    let order: Vec<i64> = match (e.flag("transpose_frames")?, rank) {
+        (true, 1) => vec![1, 0, 2],
+        (true, _) => vec![0, 2, 1, 3],
+        (false, _) => return e.last("Identity", &[y], vec![]),
+    };
+    e.last("Transpose", &[y], vec![ints("perm", order)])
+}

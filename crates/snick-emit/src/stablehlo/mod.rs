@@ -1,0 +1,134 @@
+//! StableHLO, as MLIR text: the road to XLA and its partitioner.
+//!
+//! `prepare.rs` says the slice family by the primitive, a row of the table in `table.rs` writes one op with an
+//! `Emitter` (`emitter.rs`), `types.rs` and `literal.rs` know how MLIR spells types and constants. Files by family
+//! have the functions of rows that are more than a name. What inference knows already is written as a constant.
+//! Functions that StableHLO leaves to its companion dialect (`erf`, `acos` ..) are written in that, CHLO.
+//!
+//! Followed: the StableHLO specification, version 1.0, with CHLO.
+
+mod elementwise;
+mod emitter;
+mod indexing;
+mod literal;
+mod movement;
+mod normalization;
+mod prepare;
+mod product;
+mod reduction;
+mod shape;
+mod slices;
+mod table;
+mod types;
+mod window;
+
+use snick_ir::{Graph, Located, NodeId, Op, OpError};
+
+use self::emitter::{Emitter, Function};
+
+/// Writes an inferred graph as an MLIR module of one function, `main`.
+///
+/// # Errors
+/// The layer that StableHLO cannot say: sizes known only at run time, ops without counterpart, types MLIR lacks.
+pub fn stablehlo(graph: &Graph) -> Result<String, Box<Located>> {
+    let graph = prepare::prepare(graph)?;
+    let order = graph.order().map_err(|id| {
+        let cycle = OpError::mismatch("the order of layers", "a cycle through this layer", "no cycle");
+        graph.located(id, cycle)
+    })?;
+    let needed = needed(&graph, &order);
+    let mut function = Function::default();
+    for id in order.into_iter().filter(|id| needed[id.index()]) {
+        let error = |error: OpError| Box::new(graph.located(id, error));
+        match &graph.node(id).op {
+            Op::Parameter(_) => function.parameter(&graph, id),
+            Op::Result(_) => function.result(&graph, id),
+            _ if is_known(&graph, id) => function.constants(&graph, id),
+            _ => Emitter::new(&graph, id, &mut function).and_then(|mut emitter| table::emit(&mut emitter)),
+        }
+        .map_err(error)?;
+    }
+    Ok(function.finish(&graph.name))
+}
+
+/// Whether inference knows all that a layer gives.
+fn is_known(graph: &Graph, id: NodeId) -> bool {
+    let outs = &graph.node(id).outs;
+    !matches!(graph.node(id).op, Op::Parameter(_)) && outs.iter().all(|out| out.fact.as_tensor().is_some())
+}
+
+/// By [`NodeId::index`]: the layers that results are computed from, up to those that are known, and all Parameters.
+fn needed(graph: &Graph, order: &[NodeId]) -> Vec<bool> {
+    let mut needed = vec![false; graph.bound()];
+    for &id in order.iter().rev() {
+        let is_end = matches!(graph.node(id).op, Op::Result(_) | Op::Parameter(_));
+        needed[id.index()] |= is_end;
+        if needed[id.index()] && !is_known(graph, id) {
+            graph.inputs(id).into_iter().flatten().for_each(|value| needed[value.node.index()] = true);
+        }
+    }
+    needed
+}
+
+#[cfg(test)]
+mod tests {
+    use snick_ir::{infer, text};
+
+    use super::*;
+
+    fn written(layers: &str) -> Result<String, String> {
+        let text = format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n");
+        let mut graph = text::parse(&text, None).unwrap();
+        assert_eq!(infer(&mut graph), []);
+        stablehlo(&graph).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn slices_go_forward_and_are_turned_round() {
+        let text = written(
+            "%x = Parameter-1 {element_type: f32, shape: \"6,4\"}
+             %start = Const-1 i64[2] <4, 1>
+             %stop = Const-1 i64[2] <-7, 3>
+             %step = Const-1 i64[2] <-2, 1>
+             %y = Slice-8(%x, %start, %stop, %step)
+             %r = Result-1(%y)",
+        );
+        let expected = "module @\"g\" {
+  func.func public @main(%x: tensor<6x4xf32>) -> (tensor<3x2xf32>) {
+    %y = stablehlo.slice %x [0:5:2, 1:3:1] : (tensor<6x4xf32>) -> tensor<3x2xf32>
+    %y_1 = stablehlo.reverse %y, dims = [0] : tensor<3x2xf32>
+    return %y_1 : tensor<3x2xf32>
+  }
+}
+";
+        assert_eq!(text.unwrap(), expected);
+    }
+
+    #[test]
+    fn known_values_are_constants_and_shapes_are_brought_together() {
+        let text = written(
+            "%x = Parameter-1 {element_type: f32, shape: \"2,3\"}
+             %one = Const-1 f32[3] <1.5, -2.0, 1e-7>
+             %y = Add-1(%x, %one) {auto_broadcast: numpy}
+             %r = Result-1(%y)",
+        );
+        let text = text.unwrap();
+        for line in [
+            "%one = stablehlo.constant dense<[1.5, -2.0, 1.0e-7]> : tensor<3xf32>",
+            "%y = stablehlo.broadcast_in_dim %one, dims = [1] : (tensor<3xf32>) -> tensor<2x3xf32>",
+            "%y_1 = stablehlo.add %x, %y : tensor<2x3xf32>",
+        ] {
+            assert!(text.contains(line), "{line} in\n{text}");
+        }
+    }
+
+    #[test]
+    fn what_it_cannot_say_is_named() {
+        let text = written("%x = Parameter-1 {element_type: f32, shape: \"?\"}\n%r = Result-1(%x)");
+        assert!(text.unwrap_err().contains("layer `x` (Parameter): a size known only at run time"));
+        let text = written(
+            "%x = Parameter-1 {element_type: f32, shape: \"2,3\"}\n%y = NonZero-3(%x) {output_type: i64}\n%r = Result-1(%y)",
+        );
+        assert!(text.unwrap_err().contains("layer `y` (NonZero): `NonZero` in StableHLO"));
+    }
+}

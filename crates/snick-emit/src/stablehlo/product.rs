@@ -1,0 +1,207 @@
+//! Products: matrices and convolutions.
+
+use snick_ir::ops::nn::window::{Rounding, Sliding};
+use snick_ir::{Op, OpError};
+
+use super::emitter::{Emitter, Got, Operand, Written};
+use super::table::Form::{self, By};
+
+pub(super) const ROWS: &[(&str, Form)] = &[
+    ("Convolution", By(convolution)),
+    ("ConvolutionBackpropData", By(transposed_convolution)),
+    ("GroupConvolution", By(convolution)),
+    ("GroupConvolutionBackpropData", By(transposed_convolution)),
+    ("MatMul", By(matmul)),
+    ("ScaledDotProductAttention", By(attention)),
+];
+
+/// The last two axes of each, the second of them exchanged where the operand is written transposed; the axes before
+/// are brought to one shape.
+pub(super) fn multiply(
+    e: &mut Emitter,
+    a: &Operand,
+    b: &Operand,
+    transposed: [bool; 2],
+    lead: &[usize],
+) -> Got {
+    let spread = |e: &mut Emitter, x: &Operand| {
+        let [.., rows, columns] = x.ty.dims.as_slice() else { return x.clone() };
+        let dims = [lead, &[*rows, *columns]].concat();
+        e.broadcast(x, &dims)
+    };
+    let (a, b) = (spread(e, a), spread(e, b));
+    let batch: Vec<usize> = (0..lead.len()).collect();
+    let [own_a, own_b] = [lead.len() + usize::from(transposed[0]), lead.len() + usize::from(!transposed[1])];
+    let [shared_a, shared_b] = [2 * lead.len() + 1 - own_a, 2 * lead.len() + 1 - own_b];
+    let size = |x: &Operand, axis: usize| x.ty.dims.get(axis).copied().unwrap_or(1);
+    let ty = a.ty.sized(&[lead, &[size(&a, own_a), size(&b, own_b)]].concat());
+    let what = format!("{}, {}, batching_dims = {batch:?} x {batch:?}, ", a.name, b.name);
+    let what = if batch.is_empty() { format!("{}, {}, ", a.name, b.name) } else { what };
+    let tail = format!(
+        "contracting_dims = [{shared_a}] x [{shared_b}], precision = [HIGHEST, HIGHEST] : ({}, {}) -> {ty}",
+        a.ty, b.ty
+    );
+    Ok(e.line("stablehlo.dot_general", &what, &tail, ty))
+}
+
+/// Vectors are matrices of one row or column, which falls away again.
+fn matmul(e: &mut Emitter) -> Written {
+    let (a, b) = (e.input(0)?, e.input(1)?);
+    let mut transposed = [e.flag("transpose_a")?, e.flag("transpose_b")?];
+    let dims = e.output(0)?.dims;
+    let mut matrix = [a, b];
+    let of_vectors = [matrix[0].ty.rank() == 1, matrix[1].ty.rank() == 1];
+    for (i, x) in matrix.iter_mut().enumerate() {
+        if let &[size] = x.ty.dims.as_slice() {
+            transposed[i] = false;
+            *x = e.reshape(x, &if i == 0 { [1, size] } else { [size, 1] });
+        }
+    }
+    let own = 2 - of_vectors.iter().filter(|&&is_vector| is_vector).count();
+    let lead = dims.get(..dims.len().saturating_sub(own)).unwrap_or_default().to_vec();
+    let [a, b] = matrix;
+    let y = multiply(e, &a, &b, transposed, &lead)?;
+    let y = e.reshape(&y, &dims);
+    e.give(0, y)
+}
+
+/// `softmax(q * k^T * scale + mask) * v`
+fn attention(e: &mut Emitter) -> Written {
+    let (q, k, v) = (e.input(0)?, e.input(1)?, e.input(2)?);
+    if e.flag("causal")? || e.len() > 5 {
+        return Err(OpError::unsupported("attention with a causal mask or sinks in StableHLO"));
+    }
+    let dims = e.output(0)?.dims;
+    let lead = dims.get(..dims.len().saturating_sub(2)).unwrap_or_default().to_vec();
+    let width = q.ty.dims.last().copied().unwrap_or(1);
+    let mut scores = multiply(e, &q, &k, [false, true], &lead)?;
+    let scale = match e.len() {
+        5 => {
+            let scale = e.input(4)?;
+            let scale = e.reshape(&scale, &[]);
+            e.broadcast(&scale, &scores.ty.dims)
+        }
+        _ => e.full(1.0 / (width as f64).sqrt(), &scores.ty)?,
+    };
+    scores = e.same("stablehlo.multiply", &[&scores, &scale]);
+    if e.len() > 3 {
+        let mask = e.input(3)?;
+        let mask = e.broadcast(&mask, &scores.ty.dims);
+        scores = match mask.ty.element == snick_tensor::ElementType::Boolean {
+            true => {
+                let never = e.full(f64::NEG_INFINITY, &scores.ty)?;
+                e.select(&mask, &scores, &never)
+            }
+            false => e.same("stablehlo.add", &[&scores, &mask]),
+        };
+    }
+    let last = scores.ty.rank().saturating_sub(1);
+    let weights = super::normalization::softmax_over(e, &scores, last, false)?;
+    let y = multiply(e, &weights, &v, [false, false], &lead)?;
+    e.give(0, y)
+}
+
+/// `[b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]` for two spatial axes.
+fn layout(spatial: usize) -> String {
+    let axes: String = (0..spatial).map(|axis| format!(", {axis}")).collect();
+    format!("#stablehlo.conv<[b, f{axes}]x[o, i{axes}]->[b, f{axes}]>")
+}
+
+/// How the window of a convolution moves.
+struct Moves {
+    strides: Vec<usize>,
+    /// Elements before and behind each axis.
+    padding: Vec<[i64; 2]>,
+    /// Zeros between the elements of the data.
+    lhs_dilation: Vec<usize>,
+    rhs_dilation: Vec<usize>,
+}
+
+fn convolve(e: &mut Emitter, x: &Operand, filters: &Operand, groups: usize, moves: &Moves) -> Written {
+    let array = |list: &[usize]| list.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
+    let padding: Vec<String> = moves.padding.iter().map(|[low, high]| format!("[{low}, {high}]")).collect();
+    let spatial = moves.strides.len();
+    let attributes = format!(
+        "batch_group_count = 1 : i64, dimension_numbers = {}, feature_group_count = {groups} : i64, \
+         lhs_dilation = array<i64: {}>, padding = dense<[{}]> : tensor<{spatial}x2xi64>, \
+         precision_config = [#stablehlo<precision HIGHEST>, #stablehlo<precision HIGHEST>], \
+         rhs_dilation = array<i64: {}>, window_strides = array<i64: {}>",
+        layout(spatial),
+        array(&moves.lhs_dilation),
+        padding.join(", "),
+        array(&moves.rhs_dilation),
+        array(&moves.strides),
+    );
+    let ty = e.output(0)?;
+    let y = e.generic("stablehlo.convolution", &[x, filters], &attributes, ty);
+    e.give(0, y)
+}
+
+/// Filters without the axis of groups in front, and how many groups there are.
+fn ungrouped(e: &mut Emitter, grouped: bool) -> Result<(Operand, usize), OpError> {
+    let filters = e.input(1)?;
+    match filters.ty.dims.clone().as_slice() {
+        &[groups, first, ref rest @ ..] if grouped => {
+            Ok((e.reshape(&filters, &[&[groups * first], rest].concat()), groups))
+        }
+        _ => Ok((filters, 1)),
+    }
+}
+
+fn convolution(e: &mut Emitter) -> Written {
+    let Op::Convolution(op) = &e.node.op else { return Err(OpError::unsupported("this convolution")) };
+    let (grouped, sliding) = (op.grouped, op.sliding.clone());
+    let x = e.input(0)?;
+    let (filters, groups) = ungrouped(e, grouped)?;
+    let spatial = x.ty.dims.get(2..).unwrap_or_default().to_vec();
+    let kernel = filters.ty.dims.get(2..).unwrap_or_default().to_vec();
+    let (window, _) = sliding.concrete(&spatial, &kernel, Rounding::Floor)?;
+    let pads = window.pads_begin.iter().zip(&window.pads_end);
+    let moves = Moves {
+        strides: window.strides.to_vec(),
+        padding: pads.map(|(&low, &high)| [low as i64, high as i64]).collect(),
+        lhs_dilation: vec![1; spatial.len()],
+        rhs_dilation: window.dilations.to_vec(),
+    };
+    convolve(e, &x, &filters, groups, &moves)
+}
+
+/// A convolution with the filters turned round, over data with zeros between its elements.
+fn transposed_convolution(e: &mut Emitter) -> Written {
+    let Op::ConvolutionBackpropData(op) = &e.node.op else {
+        return Err(OpError::unsupported("this convolution"));
+    };
+    let (grouped, sliding): (bool, Sliding) = (op.grouped, op.sliding.clone());
+    if e.len() > 2 || sliding.auto_pad.is_same() {
+        return Err(OpError::unsupported(
+            "a transposed convolution whose padding follows from its size in StableHLO",
+        ));
+    }
+    let (x, filters, outputs) = (e.input(0)?, e.input(1)?, e.output(0)?.dims);
+    // Filters `[G, I, O, kernel..]` become `[G * O, I, kernel..]`.
+    let dims = filters.ty.dims.clone();
+    let dims = if grouped { dims } else { [vec![1], dims].concat() };
+    let &[groups, inputs, of_group, ref kernel @ ..] = dims.as_slice() else {
+        return Err(OpError::rank("the filters", filters.ty.rank(), "3 or more"));
+    };
+    let spread = e.reshape(&filters, &dims);
+    let mut order: Vec<usize> = (0..dims.len()).collect();
+    order.swap(1, 2);
+    let turned = e.transpose(&spread, &order);
+    let turned = e.reshape(&turned, &[&[groups * of_group, inputs], kernel].concat());
+    let axes: Vec<usize> = (2..2 + kernel.len()).collect();
+    let turned = e.reverse(&turned, &axes);
+    let mut moves =
+        Moves { strides: vec![1; kernel.len()], padding: vec![], lhs_dilation: vec![], rhs_dilation: vec![] };
+    for (i, &size) in kernel.iter().enumerate() {
+        let axis = sliding.axis(i);
+        let at = |dims: &[usize]| dims.get(i + 2).map_or(0, |&dim| dim as i64);
+        let reach = (size as i64 - 1) * axis.dilation;
+        let wide = (at(&x.ty.dims) - 1) * axis.stride + 1;
+        let low = reach - axis.begin;
+        moves.padding.push([low, at(&outputs) - wide - low + reach]);
+        moves.lhs_dilation.push(usize::try_from(axis.stride).unwrap_or(1));
+        moves.rhs_dilation.push(usize::try_from(axis.dilation).unwrap_or(1));
+    }
+    convolve(e, &x, &turned, groups, &moves)
+}

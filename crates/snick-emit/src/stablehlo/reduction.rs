@@ -1,0 +1,92 @@
+//! Many elements to one.
+
+use snick_ir::OpError;
+use snick_tensor::ElementType;
+
+use super::emitter::{Emitter, Got, Operand, Written};
+use super::table::Form::{self, By};
+
+pub(super) const ROWS: &[(&str, Form)] = &[
+    (
+        "ReduceL1",
+        By(|e| {
+            reduce(e, |e, x, axes| {
+                let sizes = e.same("stablehlo.abs", &[x]);
+                sum(e, &sizes, axes)
+            })
+        }),
+    ),
+    (
+        "ReduceL2",
+        By(|e| {
+            reduce(e, |e, x, axes| {
+                let squares = e.same("stablehlo.multiply", &[x, x]);
+                let sum = sum(e, &squares, axes)?;
+                Ok(e.same("stablehlo.sqrt", &[&sum]))
+            })
+        }),
+    ),
+    ("ReduceLogicalAnd", By(|e| reduce(e, |e, x, axes| folded(e, x, axes, "and", 1.0)))),
+    ("ReduceLogicalOr", By(|e| reduce(e, |e, x, axes| folded(e, x, axes, "or", 0.0)))),
+    ("ReduceMax", By(|e| reduce(e, maximum))),
+    ("ReduceMean", By(|e| reduce(e, mean))),
+    ("ReduceMin", By(|e| reduce(e, |e, x, axes| folded(e, x, axes, "minimum", extreme(x, 1.0))))),
+    ("ReduceProd", By(|e| reduce(e, |e, x, axes| folded(e, x, axes, "multiply", 1.0)))),
+    ("ReduceSum", By(|e| reduce(e, sum))),
+];
+
+fn reduce(e: &mut Emitter, function: impl Fn(&mut Emitter, &Operand, &[usize]) -> Got) -> Written {
+    let x = e.input(0)?;
+    let axes = axes(e, 1, x.ty.rank())?;
+    let y = function(e, &x, &axes)?;
+    let dims = e.output(0)?.dims;
+    let y = e.reshape(&y, &dims);
+    e.give(0, y)
+}
+
+/// The axes that input `i` names, ascending.
+pub(super) fn axes(e: &Emitter, i: usize, rank: usize) -> Result<Vec<usize>, OpError> {
+    let axes = e.fixed(i, "axes")?;
+    let axes = axes.iter().map(|&axis| snick_ir::normalize_axis(axis, rank));
+    let mut axes = axes.collect::<Result<Vec<usize>, OpError>>()?;
+    axes.sort_unstable();
+    axes.dedup();
+    Ok(axes)
+}
+
+fn folded(e: &mut Emitter, x: &Operand, axes: &[usize], combine: &str, start: f64) -> Got {
+    let start = e.full(start, &x.ty.sized(&[]))?;
+    Ok(e.reduce(x, axes, combine, &start))
+}
+
+/// The sum over axes, which fall away.
+pub(super) fn sum(e: &mut Emitter, x: &Operand, axes: &[usize]) -> Got {
+    folded(e, x, axes, "add", 0.0)
+}
+
+/// The largest over axes, which fall away.
+pub(super) fn maximum(e: &mut Emitter, x: &Operand, axes: &[usize]) -> Got {
+    folded(e, x, axes, "maximum", extreme(x, -1.0))
+}
+
+/// The mean over axes, which fall away.
+pub(super) fn mean(e: &mut Emitter, x: &Operand, axes: &[usize]) -> Got {
+    let sum = sum(e, x, axes)?;
+    let count: usize = axes.iter().filter_map(|&axis| x.ty.dims.get(axis)).product();
+    let count = e.full(count as f64, &sum.ty)?;
+    Ok(e.same("stablehlo.divide", &[&sum, &count]))
+}
+
+/// The largest number of a type, or with a negative sign the least.
+pub(super) fn extreme(x: &Operand, sign: f64) -> f64 {
+    match x.ty.element.integer_range() {
+        Some((low, high)) if x.ty.element != ElementType::Boolean => {
+            if sign < 0.0 {
+                low as f64
+            } else {
+                high as f64
+            }
+        }
+        _ => sign * f64::INFINITY,
+    }
+}

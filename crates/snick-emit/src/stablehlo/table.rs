@@ -1,0 +1,61 @@
+//! The table of ops: what StableHLO calls each, and the functions for those that are more than a name.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use snick_ir::OpError;
+
+use super::emitter::{Emitter, Written};
+use super::{elementwise, indexing, movement, normalization, product, reduction, shape, slices, window};
+
+/// How an op is written.
+#[derive(Copy, Clone)]
+pub(super) enum Form {
+    /// The operation of this name on one value.
+    Unary(&'static str),
+    /// The operation of this name on two values, brought to one shape.
+    Binary(&'static str),
+    /// A comparison of two values, brought to one shape.
+    Compare(&'static str),
+    /// Whatever the function writes.
+    By(fn(&mut Emitter) -> Written),
+}
+
+static TABLE: LazyLock<HashMap<&'static str, Form>> = LazyLock::new(|| {
+    let families = [
+        elementwise::ROWS,
+        indexing::ROWS,
+        movement::ROWS,
+        normalization::ROWS,
+        product::ROWS,
+        reduction::ROWS,
+        shape::ROWS,
+        slices::ROWS,
+        window::ROWS,
+    ];
+    families.into_iter().flatten().copied().collect()
+});
+
+/// Writes a layer, or answers that StableHLO cannot say it.
+pub(super) fn emit(e: &mut Emitter) -> Written {
+    let name = e.node.op.type_name();
+    match TABLE.get(name).copied().filter(|_| !e.node.op.is_opaque()) {
+        Some(Form::Unary(op)) => {
+            let x = e.input(0)?;
+            let y = e.same(op, &[&x]);
+            e.give(0, y)
+        }
+        Some(Form::Binary(op)) => {
+            let [a, b] = elementwise::pair(e)?;
+            let y = e.same(op, &[&a, &b]);
+            e.give(0, y)
+        }
+        Some(Form::Compare(direction)) => {
+            let [a, b] = elementwise::pair(e)?;
+            let y = e.compare(direction, &a, &b);
+            e.give(0, y)
+        }
+        Some(Form::By(write)) => write(e),
+        None => Err(OpError::unsupported(format!("`{name}` in StableHLO"))),
+    }
+}

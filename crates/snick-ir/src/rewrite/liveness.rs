@@ -1,0 +1,93 @@
+//! Who still counts: replaced nodes stay in the graph until it is swept, and what only they read is read by nobody.
+
+use petgraph::Direction::{Incoming, Outgoing};
+use petgraph::visit::{EdgeRef, IntoEdgeReferences};
+
+use super::Landed;
+use crate::{Graph, NodeId};
+
+/// How many living readers each node has, and which nodes are dead.
+pub(super) struct Liveness {
+    nodes: Vec<State>,
+}
+
+#[derive(Copy, Clone, Default)]
+struct State {
+    readers: u32,
+    dead: bool,
+}
+
+impl Liveness {
+    /// Of a graph that has been swept: every node lives.
+    pub(super) fn of(graph: &Graph) -> Self {
+        let mut nodes = vec![State::default(); graph.bound()];
+        for edge in graph.nodes.edge_references() {
+            nodes[edge.source().index()].readers += 1;
+        }
+        Self { nodes }
+    }
+
+    /// How many wires lead from the node to living nodes.
+    pub(super) fn readers(&self, id: NodeId) -> u32 {
+        self.nodes.get(id.index()).map_or(0, |state| state.readers)
+    }
+
+    /// Whether the node is there no more, but for its place in the graph.
+    pub(super) fn is_dead(&self, id: NodeId) -> bool {
+        self.nodes.get(id.index()).is_some_and(|state| state.dead)
+    }
+
+    /// Takes account of a replacement of `root`. Returns the nodes that have become the only reader of a node.
+    pub(super) fn update(&mut self, graph: &Graph, root: NodeId, landed: &Landed) -> Vec<NodeId> {
+        for &id in &landed.added {
+            if id.index() >= self.nodes.len() {
+                self.nodes.resize(id.index() + 1, State::default());
+            }
+            self.nodes[id.index()] = State::default();
+        }
+        for &id in &landed.added {
+            for input in graph.nodes.neighbors_directed(id.petgraph(), Incoming) {
+                self.nodes[input.index()].readers += 1;
+            }
+        }
+        for &(reader, new) in &landed.moved {
+            if !self.nodes[reader.index()].dead {
+                self.nodes[root.index()].readers -= 1;
+                self.nodes[new.index()].readers += 1;
+            }
+        }
+        self.bury(graph, root, &landed.added)
+    }
+
+    /// Marks nodes dead that nobody reads, and what nobody reads then.
+    fn bury(&mut self, graph: &Graph, root: NodeId, added: &[NodeId]) -> Vec<NodeId> {
+        let mut alone = Vec::new();
+        let mut todo = vec![root];
+        todo.extend(added);
+        while let Some(id) = todo.pop() {
+            if self.nodes[id.index()].readers > 0
+                || self.nodes[id.index()].dead
+                || graph.node(id).op.is_root()
+            {
+                continue;
+            }
+            self.nodes[id.index()].dead = true;
+            for input in graph.nodes.neighbors_directed(id.petgraph(), Incoming) {
+                self.nodes[input.index()].readers -= 1;
+                match self.nodes[input.index()].readers {
+                    0 => todo.push(NodeId::from(input)),
+                    1 => alone.push(NodeId::from(input)),
+                    _ => {}
+                }
+            }
+        }
+        alone.retain(|&id| self.readers(id) == 1 && !self.is_dead(id));
+        alone.iter().filter_map(|&id| self.only_reader(graph, id)).collect()
+    }
+
+    fn only_reader(&self, graph: &Graph, id: NodeId) -> Option<NodeId> {
+        let mut readers =
+            graph.nodes.edges_directed(id.petgraph(), Outgoing).map(|e| NodeId::from(e.target()));
+        readers.find(|&reader| !self.is_dead(reader))
+    }
+}

@@ -1,0 +1,261 @@
+//! Checked rewrites: every application of a rule is executed, before and after, before it lands.
+//!
+//! What a rule replaces is cut out of the graph together with the replacement, down to values that both read
+//! ([`region`]). The sizes that the graph leaves open get all small values that their intervals allow, their bounds
+//! and some drawn between; elements are drawn, or evaluated where inference knows them as expressions ([`sample`]).
+//! Where the old layers compute something, the new ones must compute the same: bit by bit, or within rounding for
+//! rules that say so. Dims must be what inference said of either. A failure is told in numpy's notation and as a test
+//! in text form ([`report`]).
+
+mod region;
+mod report;
+mod sample;
+
+use std::collections::HashMap;
+
+use snick_ir::rewrite::{Check, Proposal};
+use snick_ir::{Graph, Value};
+use snick_shape::SymbolId;
+use snick_tensor::Tensor;
+
+use self::region::Region;
+use self::sample::{Sample, Samples};
+
+/// Elements executed for one application, inputs and outputs together; more is not tried.
+const MAX_ELEMENTS: usize = 1 << 22;
+
+/// Elements executed in all: checking takes time that grows with the graph, and not with its tensors.
+const MAX_ALL_ELEMENTS: usize = 1 << 29;
+
+/// Checks applications of rules by executing them.
+#[derive(Clone, Debug)]
+pub struct Checker {
+    seed: u64,
+    checked: usize,
+    unchecked: usize,
+    elements: usize,
+}
+
+impl Checker {
+    /// A checker that draws sizes and elements from this seed.
+    pub fn new(seed: u64) -> Self {
+        Self { seed, checked: 0, unchecked: 0, elements: 0 }
+    }
+
+    /// How many applications were executed before and after, and found equal.
+    pub fn checked(&self) -> usize {
+        self.checked
+    }
+
+    /// How many could not be executed.
+    pub fn unchecked(&self) -> usize {
+        self.unchecked
+    }
+
+    /// How many samples agree; the report of the first that does not.
+    fn try_samples(&mut self, proposal: &Proposal, wide: bool) -> Result<usize, String> {
+        let Some(region) = Region::of(proposal, wide) else { return Ok(0) };
+        let seed = self.seed.wrapping_add((self.checked + self.unchecked) as u64);
+        let mut agreed = 0;
+        for sample in Samples::of(proposal.graph, &region, seed) {
+            if self.elements > MAX_ALL_ELEMENTS {
+                break;
+            }
+            self.elements += sample.elements();
+            match compare(proposal, &region, &sample) {
+                Outcome::Agrees => agreed += 1,
+                Outcome::DoesNotRun => {}
+                Outcome::Differs(how) => return Err(report::report(proposal, &region, &sample, &how)),
+            }
+        }
+        Ok(agreed)
+    }
+}
+
+impl Check for Checker {
+    fn check(&mut self, proposal: &Proposal) -> Result<(), String> {
+        // What is given to the region was drawn as if nothing followed from anything else. The last word has the
+        // region in which less is given; if that fails, too, the smaller one is told.
+        let agreed = self
+            .try_samples(proposal, false)
+            .or_else(|report| self.try_samples(proposal, true).map_err(|_| report))?;
+        match agreed {
+            0 => self.unchecked += 1,
+            _ => self.checked += 1,
+        }
+        Ok(())
+    }
+}
+
+enum Outcome {
+    Agrees,
+    /// Neither side has an answer to compare.
+    DoesNotRun,
+    Differs(String),
+}
+
+fn compare(proposal: &Proposal, region: &Region, sample: &Sample) -> Outcome {
+    let graph = proposal.graph;
+    let mut computed = HashMap::new();
+    let mut compared = false;
+    for (port, &new) in (0..).zip(proposal.values) {
+        let Some(new) = new else { continue };
+        let old = Value { node: proposal.root, port };
+        let Ok(want) = value_of(graph, region, sample, &mut computed, old) else { continue };
+        let got = match value_of(graph, region, sample, &mut computed, new) {
+            Ok(got) => got,
+            Err(error) => {
+                return Outcome::Differs(format!("the replacement of output {port} fails: {error}"));
+            }
+        };
+        let claims = [("the replaced layer", old), ("the replacement", new)];
+        let broken = claims.iter().find_map(|&(who, value)| {
+            let how = broken_claim(graph, value, &got, &sample.symbols)?;
+            Some(format!("output {port}: inference says of {who} {how}"))
+        });
+        if let Some(how) =
+            difference(&want, &got, proposal.rule.exact).map(|how| format!("output {port}: {how}")).or(broken)
+        {
+            return Outcome::Differs(how);
+        }
+        compared = true;
+    }
+    if compared { Outcome::Agrees } else { Outcome::DoesNotRun }
+}
+
+/// A value of the region. As deep as the region at most.
+fn value_of(
+    graph: &Graph,
+    region: &Region,
+    sample: &Sample,
+    computed: &mut HashMap<Value, Tensor>,
+    value: Value,
+) -> Result<Tensor, String> {
+    if let Some(tensor) = sample.tensors.get(&value).or_else(|| computed.get(&value)) {
+        return Ok(tensor.clone());
+    }
+    let missing = || "a value is not there".to_string();
+    if !region.nodes.contains(&value.node) {
+        return Err(missing());
+    }
+    let mut inputs = Vec::new();
+    for input in graph.inputs(value.node) {
+        inputs.push(value_of(graph, region, sample, computed, input.ok_or_else(missing)?)?);
+    }
+    let outputs = graph.node(value.node).op.eval(&inputs).map_err(|error| error.to_string())?;
+    for (port, tensor) in (0..).zip(outputs) {
+        computed.insert(Value { node: value.node, port }, tensor);
+    }
+    computed.get(&value).cloned().ok_or_else(missing)
+}
+
+/// How `got` contradicts what inference says of a value.
+fn broken_claim(graph: &Graph, value: Value, got: &Tensor, sizes: &HashMap<SymbolId, i64>) -> Option<String> {
+    let fact = graph.fact(value)?;
+    let symbols = graph.symbols();
+    let dims = fact.shape.dims()?;
+    if dims.len() != got.rank() {
+        return Some(format!("rank {}, it is {}", dims.len(), got.rank()));
+    }
+    dims.iter().zip(got.dims()).enumerate().find_map(|(axis, (dim, &size))| {
+        let size = i64::try_from(size).unwrap_or(i64::MAX);
+        let claimed = symbols.eval(dim, &|symbol| sizes.get(&symbol).copied());
+        let is_broken =
+            !symbols.interval(dim).contains(size) || claimed.is_some_and(|claimed| claimed != size);
+        is_broken.then(|| format!("that axis {axis} has {} elements, it has {size}", symbols.display(dim)))
+    })
+}
+
+/// The first difference of two tensors.
+fn difference(want: &Tensor, got: &Tensor, exact: bool) -> Option<String> {
+    if want == got {
+        return None;
+    }
+    let kind = |tensor: &Tensor| format!("{}{:?}", tensor.element_type(), tensor.dims());
+    if want.element_type() != got.element_type() || want.dims() != got.dims() {
+        return Some(format!("{}, expected {}", kind(got), kind(want)));
+    }
+    let (Ok(a), Ok(b)) = (want.to_f64_vec(), got.to_f64_vec()) else { return Some("other elements".into()) };
+    let largest = a.iter().fold(1.0f64, |most, x| most.max(x.abs()));
+    let is_close =
+        |x: f64, y: f64| !exact && want.element_type().is_float() && (x - y).abs() <= 1e-3 * largest;
+    let at = a.iter().zip(&b).position(|(&x, &y)| x.to_bits() != y.to_bits() && !is_close(x, y));
+    match at {
+        Some(at) => Some(format!("element {at} of {} is {}, expected {}", kind(got), b[at], a[at])),
+        None => exact.then(|| "other bits".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use snick_ir::rewrite::{How, Lowered, Patch, Rule};
+    use snick_ir::{Op, OpError, infer};
+    use snick_shape::AxisSlice;
+
+    use super::*;
+    use crate::selection::Selection;
+    use crate::{Pass, run};
+
+    /// Composes slices as if the outer one knew nothing of the step of the inner one.
+    const WRONG: Rule = Rule::exact("wrong-merge", wrong);
+
+    fn wrong(patch: &mut Patch) -> Result<Lowered, OpError> {
+        let (Some(outer), Ok(middle)) = (Selection::of(&patch.node().op), patch.input(0)) else {
+            return Ok(Lowered::Keep);
+        };
+        let Some(inner) = Selection::of(patch.op_of(middle)) else { return Ok(Lowered::Keep) };
+        let data = patch.input_of(middle, 0)?;
+        let merged = inner.iter().map(|(axis, a)| {
+            let b = outer.on(axis).unwrap_or(AxisSlice::whole(a.len));
+            (axis, AxisSlice { start: a.start + b.start, ..b })
+        });
+        Selection::new(merged.collect::<Vec<_>>()).apply(patch, data).map(Lowered::one)
+    }
+
+    /// Believes that ReLU changes nothing, which is so for sizes, and for what is not negative.
+    const NO_RELU: Rule = Rule::exact("no-relu", |patch| match &patch.node().op {
+        Op::Unary(_) => Ok(Lowered::one(patch.input(0)?)),
+        _ => Ok(Lowered::Keep),
+    });
+
+    fn refuted(rules: &'static [Rule], layers: &str) -> Vec<String> {
+        let text = format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n");
+        let mut graph = snick_ir::text::parse(&text, None).unwrap();
+        assert!(infer(&mut graph).is_empty());
+        let mut checker = Checker::new(1);
+        let how = How { check: Some(&mut checker), ..How::default() };
+        let trace = run(&mut graph, &[Pass::of_rules("test", rules)], how);
+        assert!(trace.applied.is_empty());
+        trace.refuted.into_iter().map(|refuted| refuted.report).collect()
+    }
+
+    #[test]
+    fn wrong_rules_are_refuted_with_a_test() {
+        let reports = refuted(
+            &[WRONG],
+            "%x = Parameter-1 {element_type: f32, shape: \"N,10\"}
+             %a = ReLU-1(%x)
+             %b = slice(%a) {axes: [1], start: [1], len: [4], step: [2]}
+             %c = slice(%b) {axes: [1], start: [1], len: [2], step: [1]}
+             %y = Result-1(%c)",
+        );
+        let [report] = reports.as_slice() else { panic!("{reports:?}") };
+        for part in [
+            "wrong-merge at `c`",
+            "[:, 1:9:2]",
+            "[:, 1:3]",
+            "// RUN: snick canon --passes wrong-merge --verify",
+            "%c = slice(%b)",
+            "shape: \"",
+        ] {
+            assert!(report.contains(part), "{part} is not in\n{report}");
+        }
+        assert!(!report.contains("ReLU"), "{report}");
+    }
+
+    #[test]
+    fn elements_decide_too() {
+        let layers = "%x = Parameter-1 {element_type: f32, shape: \"3\"}\n%a = ReLU-1(%x)\n%y = Result-1(%a)";
+        assert_eq!(refuted(&[NO_RELU], layers).len(), 1);
+    }
+}

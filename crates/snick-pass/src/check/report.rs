@@ -1,0 +1,77 @@
+//! A replacement that does not hold, told so that it can be understood and repeated.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use snick_ir::ops::slice::notation;
+use snick_ir::ops::source::constant::Constant;
+use snick_ir::ops::source::parameter::Parameter;
+use snick_ir::ops::source::result::GraphResult;
+use snick_ir::rewrite::Proposal;
+use snick_ir::text::{PrintOptions, print};
+use snick_ir::{Graph, Node, NodeId, Op, Value};
+use snick_tensor::Tensor;
+
+use super::region::Region;
+use super::sample::Sample;
+
+/// The rule and the layer, how the outcomes differ, old and new slices in numpy's notation, and a test in text form.
+pub(super) fn report(proposal: &Proposal, region: &Region, sample: &Sample, how: &str) -> String {
+    let graph = proposal.graph;
+    let rule = proposal.rule.name;
+    let mut text = format!("{rule} at `{}`: {how}\n", graph.node(proposal.root).name);
+    let mut slices = |title: &str, nodes: &[NodeId]| {
+        for &id in nodes {
+            for slice in notation(graph, id).unwrap_or_default() {
+                let node = graph.node(id);
+                let _ = writeln!(text, "  {title} {} `{}`: {slice}", node.op.type_name(), node.name);
+            }
+        }
+    };
+    slices("old", &region.old);
+    slices("new", proposal.added);
+    let _ = writeln!(text, "// RUN: snick canon --passes {rule} --verify");
+    text.push_str(&print(&as_test(graph, region, sample, proposal.root), PrintOptions::default()));
+    text
+}
+
+/// The old layers as a graph of their own, in the sizes of the sample.
+fn as_test(graph: &Graph, region: &Region, sample: &Sample, root: NodeId) -> Graph {
+    let mut test = Graph::new("refuted");
+    let mut values = std::collections::HashMap::new();
+    for &leaf in &region.leaves {
+        let Some(tensor) = sample.tensors.get(&leaf) else { continue };
+        if !region.old.iter().any(|&id| graph.inputs(id).contains(&Some(leaf))) {
+            continue;
+        }
+        let is_known = graph.fact(leaf).is_some_and(|fact| fact.known.is_some());
+        let op = if is_known { Op::from(Constant::new(Arc::new(tensor.clone()))) } else { parameter(tensor) };
+        let node = test.add(Node::new(graph.node(leaf.node).name.clone(), op));
+        values.insert(leaf, Value { node, port: 0 });
+    }
+    for &id in &region.old {
+        let old = graph.node(id);
+        let mut node = Node::new(old.name.clone(), old.op.clone());
+        node.version = old.version.clone();
+        let inputs = graph.inputs(id);
+        let inputs: Vec<Value> = inputs.iter().filter_map(|input| values.get(&(*input)?).copied()).collect();
+        let node = test.add_wired(node, &inputs);
+        for port in (0..).take(old.outs.len()) {
+            values.insert(Value { node: id, port }, Value { node, port });
+        }
+    }
+    for port in (0..).take(graph.node(root).outs.len()) {
+        if let Some(&value) = values.get(&Value { node: root, port }) {
+            test.add_wired(Node::new(format!("result{port}"), Op::from(GraphResult)), &[value]);
+        }
+    }
+    // What cannot be inferred is printed without its type.
+    snick_ir::infer(&mut test);
+    test
+}
+
+fn parameter(tensor: &Tensor) -> Op {
+    let dims: Vec<String> = tensor.dims().iter().map(usize::to_string).collect();
+    let shape = dims.join(",").parse().unwrap_or(snick_shape::ShapeSpec::Unranked);
+    Op::from(Parameter { element_type: tensor.element_type(), shape })
+}

@@ -1,0 +1,222 @@
+//! Sizes and elements to try a replacement on.
+
+use std::collections::{BTreeMap, HashMap};
+
+use half::{bf16, f16};
+use snick_ir::{Fact, Graph, Known, Value};
+use snick_shape::{Interval, SymExpr, SymbolId};
+use snick_tensor::{ElementType, Tensor};
+
+use super::MAX_ELEMENTS;
+use super::region::Region;
+
+/// Open sizes get every value from the smallest allowed up to so many more.
+const SMALL: i64 = 3;
+
+/// So many combinations of small sizes are tried, and so many drawn ones.
+const MAX_SMALL: usize = 81;
+const DRAWN: usize = 4;
+
+/// Sizes drawn are at most so much larger than the smallest allowed.
+const SPREAD: u64 = 40;
+
+/// Values for the symbols, and a tensor for every leaf of the region.
+pub(super) struct Sample {
+    pub(super) symbols: HashMap<SymbolId, i64>,
+    pub(super) tensors: HashMap<Value, Tensor>,
+}
+
+impl Sample {
+    /// How many elements the tensors have together.
+    pub(super) fn elements(&self) -> usize {
+        self.tensors.values().map(Tensor::len).sum()
+    }
+}
+
+/// The samples of a region, small sizes first.
+pub(super) struct Samples<'a> {
+    graph: &'a Graph,
+    region: &'a Region,
+    sizes: std::vec::IntoIter<HashMap<SymbolId, i64>>,
+    random: SplitMix,
+    made: usize,
+}
+
+impl<'a> Samples<'a> {
+    pub(super) fn of(graph: &'a Graph, region: &'a Region, seed: u64) -> Self {
+        let mut intervals = BTreeMap::new();
+        for &leaf in &region.leaves {
+            let Some(fact) = graph.fact(leaf) else { continue };
+            let elements = match &fact.known {
+                Some(Known::Elements(elements)) => &elements[..],
+                _ => &[],
+            };
+            for expr in fact.shape.dims().unwrap_or_default().iter().chain(elements) {
+                for symbol in expr.symbols() {
+                    intervals.insert(symbol, graph.symbols().interval(&SymExpr::from(symbol)));
+                }
+            }
+        }
+        let mut random = SplitMix(seed);
+        let sizes = sizes(&intervals, &mut random).into_iter();
+        Self { graph, region, sizes, random, made: 0 }
+    }
+
+    fn sample(&mut self, symbols: HashMap<SymbolId, i64>) -> Option<Sample> {
+        let mut sample = Sample { symbols, tensors: HashMap::new() };
+        let mut room = MAX_ELEMENTS;
+        for &leaf in &self.region.leaves {
+            let fact = self.graph.fact(leaf)?;
+            let tensor = self.tensor(fact, &sample.symbols, room)?;
+            room = room.checked_sub(tensor.len())?;
+            sample.tensors.insert(leaf, tensor);
+        }
+        self.made += 1;
+        Some(sample)
+    }
+
+    /// A tensor as the fact says; `None` where that cannot be with these sizes, or is too large.
+    fn tensor(&mut self, fact: &Fact, symbols: &HashMap<SymbolId, i64>, room: usize) -> Option<Tensor> {
+        // Sizes that inference excludes, by what layers further on demand, are no case to try.
+        let table = self.graph.symbols();
+        let value = |expr: &SymExpr| {
+            let value = table.eval(expr, &|symbol| symbols.get(&symbol).copied());
+            value.filter(|&value| table.interval(expr).contains(value))
+        };
+        let dims = fact.shape.dims()?.iter().map(|dim| usize::try_from(value(dim)?).ok());
+        let dims = dims.collect::<Option<Vec<usize>>>()?;
+        let count = dims.iter().try_fold(1usize, |count, &dim| count.checked_mul(dim))?;
+        match &fact.known {
+            Some(Known::Tensor(tensor)) => Some(Tensor::clone(tensor)),
+            Some(Known::Elements(elements)) => {
+                let elements = elements.iter().map(value).collect::<Option<Vec<i64>>>()?;
+                Tensor::from_vec(&dims, elements).ok()?.cast(fact.element_type).ok()
+            }
+            _ if count > room => None,
+            // What is known of real numbers is left to what computes them; and first every element is another one, so that none can stand in for another.
+            Some(Known::Reals(_)) | None => {
+                drawn(fact.element_type, &dims, count, self.made == 0, &mut self.random)
+            }
+        }
+    }
+}
+
+impl Iterator for Samples<'_> {
+    type Item = Sample;
+
+    fn next(&mut self) -> Option<Sample> {
+        loop {
+            let symbols = self.sizes.next()?;
+            if let Some(sample) = self.sample(symbols) {
+                return Some(sample);
+            }
+        }
+    }
+}
+
+/// Values for the symbols: all small ones, or some of them where they are too many; the least and the largest, and
+/// some between.
+fn sizes(intervals: &BTreeMap<SymbolId, Interval>, random: &mut SplitMix) -> Vec<HashMap<SymbolId, i64>> {
+    let small = |interval: &Interval| {
+        let from = interval.lo().max(if interval.lo() < 0 { (-1).min(interval.hi()) } else { 0 });
+        (from, from.saturating_add(SMALL).min(interval.hi()))
+    };
+    if intervals.is_empty() {
+        return vec![HashMap::new(); DRAWN];
+    }
+    let count = intervals
+        .values()
+        .map(small)
+        .try_fold(1usize, |count, (from, to)| count.checked_mul(usize::try_from(to - from + 1).ok()?));
+    let mut all = Vec::new();
+    match count.filter(|&count| count <= MAX_SMALL) {
+        Some(count) => {
+            for mut k in 0..count as i64 {
+                let mut symbols = HashMap::new();
+                for (&symbol, interval) in intervals {
+                    let (from, to) = small(interval);
+                    symbols.insert(symbol, from + k % (to - from + 1));
+                    k /= to - from + 1;
+                }
+                all.push(symbols);
+            }
+        }
+        None => {
+            for _ in 0..MAX_SMALL {
+                all.push(
+                    intervals
+                        .iter()
+                        .map(|(&symbol, interval)| {
+                            let (from, to) = small(interval);
+                            (symbol, from + random.below((to - from + 1) as u64) as i64)
+                        })
+                        .collect(),
+                );
+            }
+        }
+    }
+    for k in 0..DRAWN {
+        all.push(
+            intervals
+                .iter()
+                .map(|(&symbol, interval)| {
+                    let (from, _) = small(interval);
+                    let room = interval.hi().abs_diff(from).min(SPREAD);
+                    let size = if k == 0 { room } else { random.below(room + 1) };
+                    (symbol, from.saturating_add(size as i64))
+                })
+                .collect(),
+        );
+    }
+    all
+}
+
+/// A tensor of drawn elements, or of elements that differ as far as their type has room for it.
+fn drawn(
+    element_type: ElementType,
+    dims: &[usize],
+    count: usize,
+    distinct: bool,
+    random: &mut SplitMix,
+) -> Option<Tensor> {
+    use ElementType::*;
+    let mut real = |i: usize| match distinct {
+        true => (i + 1) as f64,
+        false => (random.below(256) as f64 - 128.0) / 16.0,
+    };
+    let tensor = match element_type {
+        Dynamic => return None,
+        F32 => Tensor::from_vec(dims, (0..count).map(|i| real(i) as f32).collect()),
+        F64 => Tensor::from_vec(dims, (0..count).map(real).collect()),
+        F16 => Tensor::from_vec(dims, (0..count).map(|i| f16::from_f64(real(i))).collect()),
+        BF16 => Tensor::from_vec(dims, (0..count).map(|i| bf16::from_f64(real(i))).collect()),
+        Boolean => Tensor::from_bools(dims, &(0..count).map(|_| random.below(2) == 1).collect::<Vec<_>>()),
+        String => Tensor::strings(dims, (0..count).map(|i| i.to_string()).collect()),
+        _ if element_type.is_float() => {
+            Tensor::from_vec(dims, (0..count).map(|i| real(i) as f32).collect()).ok()?.cast(element_type)
+        }
+        _ => {
+            let most = element_type.integer_range().map_or(3, |(_, high)| high).max(0);
+            let whole = |i: usize| match distinct {
+                true => i as i64 % most.saturating_add(1).max(1),
+                false => random.below(4).min(most as u64) as i64,
+            };
+            Tensor::from_vec(dims, (0..count).map(whole).collect()).ok()?.cast(element_type)
+        }
+    };
+    tensor.ok()
+}
+
+/// The splitmix64 generator (Steele, Lea and Flood, 2014).
+struct SplitMix(u64);
+
+impl SplitMix {
+    /// A number below `n`, which is small.
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 32) % n.max(1)
+    }
+}

@@ -1,0 +1,51 @@
+//! What slicing costs: layers, and the bytes that have to be moved where slices are no views.
+
+use snick_ir::{Dialect, Graph, NodeId, Op};
+
+use crate::rules::lower_slices::is_slice_like;
+
+/// Counts of a graph, bodies included.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct Cost {
+    /// Layers.
+    pub layers: usize,
+    /// Slice-like layers, primitives among them.
+    pub slices: usize,
+    /// Bytes of all that slices give out, each output once; open sizes count as the smallest they can be, but as 1 at
+    /// least.
+    pub bytes: u64,
+}
+
+impl Cost {
+    /// Of an inferred graph.
+    pub fn of(graph: &Graph) -> Self {
+        let mut cost = Self { layers: graph.len(), ..Self::default() };
+        for id in graph.ids() {
+            let op = &graph.node(id).op;
+            if is_slice_like(op) || matches!(op, Op::Slice(_) if op.dialect() == Dialect::Snick) {
+                cost.slices += 1;
+                cost.bytes = cost.bytes.saturating_add(bytes(graph, id));
+            }
+            for (_, body) in op.bodies() {
+                let inside = Self::of(body);
+                cost.layers += inside.layers;
+                cost.slices += inside.slices;
+                cost.bytes = cost.bytes.saturating_add(inside.bytes);
+            }
+        }
+        cost
+    }
+}
+
+fn bytes(graph: &Graph, id: NodeId) -> u64 {
+    let of_output = |fact: &snick_ir::Fact| {
+        let dims = fact.shape.dims().unwrap_or_default().iter();
+        let least = dims.map(|dim| match dim.as_const() {
+            Some(size) => u64::try_from(size).unwrap_or(0),
+            None => graph.symbols().interval(dim).lo().max(1).unsigned_abs(),
+        });
+        let count = least.fold(1u64, u64::saturating_mul);
+        count.saturating_mul(u64::from(fact.element_type.bit_width().unwrap_or(32))) / 8
+    };
+    graph.node(id).outs.iter().map(|out| of_output(&out.fact)).fold(0, u64::saturating_add)
+}

@@ -1,0 +1,227 @@
+//! Passes by name, and the order in which they run.
+
+use snick_ir::rewrite::{Applied, How, Left, Refuted, Rule, Trace, apply};
+use snick_ir::{Dialect, Graph, Located, Op};
+
+use crate::check::Checker;
+use crate::rules::lower_slices::is_slice_like;
+use crate::rules::{
+    concat_of_slices, drop_identities, fold_constants, lower_slices, merge_duplicates, merge_slices,
+    slice_above_broadcast, slice_above_elementwise, slice_above_matmul, slice_above_reshape,
+    slice_above_transpose, slice_of_concat,
+};
+
+/// A named pass.
+#[derive(Copy, Clone, Debug)]
+pub struct Pass {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it does.
+    pub work: Work,
+}
+
+/// What a pass does.
+#[derive(Copy, Clone, Debug)]
+pub enum Work {
+    /// Applies rules, in order of preference, until nothing changes.
+    Rules(&'static [Rule]),
+    /// Looks at the graph as a whole; changes it at most so many times.
+    Whole(fn(&mut Graph, Option<usize>) -> Trace),
+}
+
+impl Pass {
+    /// A pass of rules, in order of preference.
+    pub const fn of_rules(name: &'static str, rules: &'static [Rule]) -> Self {
+        Self { name, work: Work::Rules(rules) }
+    }
+}
+
+/// The rules of the canonical form. Those that make the graph smaller come first.
+const RULES: &[Rule] = &[
+    lower_slices::RULE,
+    fold_constants::RULE,
+    drop_identities::RULE,
+    merge_slices::RULE,
+    concat_of_slices::RULE,
+    slice_of_concat::RULE,
+    slice_above_elementwise::RULE,
+    slice_above_broadcast::RULE,
+    slice_above_matmul::RULE,
+    slice_above_transpose::RULE,
+    slice_above_reshape::RULE,
+];
+
+const TOGETHER: Pass = Pass::of_rules("rules", RULES);
+const MERGE_DUPLICATES: Pass =
+    Pass { name: merge_duplicates::NAME, work: Work::Whole(merge_duplicates::merge_duplicates) };
+
+/// A pass of one rule.
+const fn alone(rules: &'static [Rule; 1]) -> Pass {
+    Pass::of_rules(rules[0].name, rules)
+}
+
+/// Every pass there is, by the name it has on the command line. The canonical form is what is left when none of them
+/// finds anything to do.
+pub const PASSES: &[Pass] = &[
+    alone(&[lower_slices::RULE]),
+    alone(&[fold_constants::RULE]),
+    alone(&[drop_identities::RULE]),
+    alone(&[merge_slices::RULE]),
+    alone(&[concat_of_slices::RULE]),
+    alone(&[slice_of_concat::RULE]),
+    alone(&[slice_above_elementwise::RULE]),
+    alone(&[slice_above_broadcast::RULE]),
+    alone(&[slice_above_matmul::RULE]),
+    alone(&[slice_above_transpose::RULE]),
+    alone(&[slice_above_reshape::RULE]),
+    MERGE_DUPLICATES,
+];
+
+/// Merging duplicates may open the way for a rule, and that for merging. More often than this it does not.
+const MAX_ROUNDS: usize = 8;
+
+/// How to canonicalise.
+#[derive(Clone, Default, Debug)]
+pub struct Options {
+    /// Stop after so many replacements: for finding the one that is wrong.
+    pub stop_after: Option<usize>,
+    /// Only these passes, once each, in this order; empty: all of them until nothing changes.
+    pub passes: Vec<String>,
+    /// Check every application of a rule, on what is drawn from this seed.
+    pub check: Option<u64>,
+}
+
+impl Options {
+    /// Only the lowering of slice-like layers, one by one.
+    pub fn lower_only() -> Self {
+        Self { passes: vec![lower_slices::RULE.name.into()], ..Self::default() }
+    }
+}
+
+/// What canonicalisation did.
+#[derive(Clone, Default, Debug)]
+pub struct Report {
+    /// Slice-like layers as read: those of the slice family, and others that turned out to be slices.
+    pub slice_like_before: usize,
+    /// `slice` primitives now.
+    pub slice_after: usize,
+    /// Rules that fired, in order.
+    pub applied: Vec<Applied>,
+    /// Slice-like layers that stay, with reasons.
+    pub left: Vec<Left>,
+    /// Rules that failed, and replacements that were refused.
+    pub errors: Vec<Located>,
+    /// Replacements that did not pass the check, and did not land.
+    pub refuted: Vec<Refuted>,
+    /// Applications that were executed before and after, and found equal.
+    pub checked: usize,
+    /// Applications that could not be executed: an op that cannot run, tensors too large.
+    pub unchecked: usize,
+}
+
+impl Report {
+    /// Whether a rule fired that computes in another order, so that real numbers may round differently.
+    pub fn may_round(&self) -> bool {
+        let rounds = |applied: &Applied| RULES.iter().any(|rule| !rule.exact && rule.name == applied.rule);
+        self.applied.iter().any(rounds)
+    }
+
+    fn add(&mut self, trace: Trace) {
+        self.applied.extend(trace.applied);
+        self.left.extend(trace.left.into_iter().filter(|left| left.rule == lower_slices::RULE.name));
+        self.errors.extend(trace.errors);
+        self.refuted.extend(trace.refuted);
+    }
+}
+
+/// No pass has this name.
+#[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
+#[error("there is no pass `{name}`; there are: {}", PASSES.iter().map(|p| p.name).collect::<Vec<_>>().join(", "))]
+pub struct UnknownPass {
+    /// The name asked for.
+    pub name: String,
+}
+
+/// Brings an inferred graph, and the bodies in it, into canonical form: of the slice family only `slice` is left,
+/// but for what [`Report::left`] lists, and no rule finds anything to improve.
+///
+/// # Errors
+/// [`UnknownPass`], before anything is changed.
+pub fn canonicalise(graph: &mut Graph, options: &Options) -> Result<Report, UnknownPass> {
+    let mut passes = Vec::new();
+    for name in &options.passes {
+        let pass = PASSES.iter().find(|pass| pass.name == name);
+        passes.push(*pass.ok_or_else(|| UnknownPass { name: name.clone() })?);
+    }
+    let rounds = if passes.is_empty() { MAX_ROUNDS } else { 1 };
+    if passes.is_empty() {
+        passes = vec![TOGETHER, MERGE_DUPLICATES];
+    }
+    let mut report = Report { slice_like_before: count(graph, &is_slice_like), ..Report::default() };
+    let mut checker = options.check.map(Checker::new);
+    canonicalise_graph(graph, &passes, rounds, options.stop_after, &mut checker, &mut report);
+    let others =
+        |applied: &&Applied| applied.rule == lower_slices::RULE.name && !lower_slices::is_family(&applied.op);
+    report.slice_like_before += report.applied.iter().filter(others).count();
+    report.slice_after = count(graph, &|op| matches!(op, Op::Slice(_)) && op.dialect() == Dialect::Snick);
+    if let Some(checker) = checker {
+        (report.checked, report.unchecked) = (checker.checked(), checker.unchecked());
+    }
+    Ok(report)
+}
+
+/// The graph, and then its bodies.
+fn canonicalise_graph(
+    graph: &mut Graph,
+    passes: &[Pass],
+    rounds: usize,
+    stop_after: Option<usize>,
+    checker: &mut Option<Checker>,
+    report: &mut Report,
+) {
+    for round in 0..rounds {
+        let check = checker.as_mut().map(|checker| checker as _);
+        let stop_after = stop_after.map(|most| most.saturating_sub(report.applied.len()));
+        let mut trace = run(graph, passes, How { stop_after, check });
+        if round + 1 < rounds && !trace.applied.is_empty() {
+            // What is left, and what failed, is told by the last round.
+            (trace.left, trace.errors) = (Vec::new(), Vec::new());
+            report.add(trace);
+            continue;
+        }
+        report.add(trace);
+        break;
+    }
+    graph.for_each_body(|body| canonicalise_graph(body, passes, rounds, stop_after, checker, report));
+}
+
+/// Runs passes on an inferred graph, one after the other, and sweeps away what they leave behind. Bodies stay as they
+/// are.
+pub fn run(graph: &mut Graph, passes: &[Pass], mut how: How) -> Trace {
+    let mut trace = Trace::default();
+    for pass in passes {
+        let stop_after = how.stop_after.map(|most| most.saturating_sub(trace.applied.len()));
+        trace.extend(match pass.work {
+            Work::Rules(rules) => apply(graph, rules, How { stop_after, check: reborrow(&mut how.check) }),
+            Work::Whole(change) => change(graph, stop_after),
+        });
+        graph.sweep();
+    }
+    trace
+}
+
+/// The same check, lent for a shorter time.
+fn reborrow<'s>(
+    check: &'s mut Option<&mut dyn snick_ir::rewrite::Check>,
+) -> Option<&'s mut dyn snick_ir::rewrite::Check> {
+    match check {
+        Some(check) => Some(*check),
+        None => None,
+    }
+}
+
+fn count(graph: &Graph, which: &impl Fn(&Op) -> bool) -> usize {
+    let here = |id| usize::from(which(&graph.node(id).op));
+    let inside = |id| graph.node(id).op.bodies().map(|(_, body)| count(body, which)).sum::<usize>();
+    graph.ids().map(|id| here(id) + inside(id)).sum()
+}

@@ -1,0 +1,84 @@
+//! fold-constants: what is known in numbers becomes a constant, shape sub-graphs and slices of constants among it.
+
+use std::sync::Arc;
+
+use snick_ir::ops::source::constant::Constant;
+use snick_ir::rewrite::{Lowered, Patch, Rule};
+use snick_ir::{Op, OpError, Values};
+use snick_tensor::Tensor;
+
+use crate::selection::Selection;
+
+/// Everything that inference knows the elements of; and slices of larger constants, up to [`MAX_BYTES`].
+pub(crate) const RULE: Rule = Rule::exact("fold-constants", apply);
+
+/// A slice that leaves its constant in the graph beside it copies at most so many elements.
+const MAX_COPIED: usize = 4096;
+
+/// No folded slice is larger.
+const MAX_BYTES: usize = 1 << 26;
+
+fn apply(patch: &mut Patch) -> Result<Lowered, OpError> {
+    let node = patch.node();
+    if matches!(node.op, Op::Const(_)) || node.op.is_root() || !node.op.is_foldable() {
+        return Ok(Lowered::Keep);
+    }
+    let known = node.outs.iter().map(|out| out.fact.as_tensor().cloned());
+    let Some(tensors) = known.collect::<Option<Vec<_>>>().filter(|tensors| !tensors.is_empty()) else {
+        return Ok(match slice_of_constant(patch)? {
+            Some(tensor) => Lowered::one(patch.add(Constant::new(Arc::new(tensor)), &[])?),
+            None => Lowered::Keep,
+        });
+    };
+    let mut values = Values::new();
+    for tensor in tensors {
+        values.push(Some(patch.add(Constant::new(tensor), &[])?));
+    }
+    Ok(Lowered::Replace(values))
+}
+
+fn slice_of_constant(patch: &Patch) -> Result<Option<Tensor>, OpError> {
+    let op = &patch.node().op;
+    if Selection::of(op).is_none() {
+        return Ok(None);
+    }
+    let data = patch.input(0)?;
+    let Some(tensor) = patch.fact(data)?.as_tensor() else { return Ok(None) };
+    let Some(slice) = op.eval(&[Tensor::clone(tensor)])?.into_iter().next() else { return Ok(None) };
+    let bytes = slice.len().saturating_mul(slice.element_type().bit_width().unwrap_or(64) as usize) / 8;
+    let is_small = slice.len() <= MAX_COPIED || (patch.is_read_once(data) && bytes <= MAX_BYTES);
+    Ok(is_small.then(|| slice.contiguous()))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{fires, silent};
+
+    #[test]
+    fn fires_on_shapes_and_slices_of_constants() {
+        let text = fires(
+            "fold-constants",
+            "%x = Parameter-1 {element_type: f32, shape: \"2,3\"}
+             %s = ShapeOf-3(%x) {output_type: i64}
+             %c = Const-1 i64[3] <5, 6, 7>
+             %t = slice(%c) {axes: [0], start: [2], len: [2], step: [-1]}
+             %a = Add-1(%s, %t)
+             %y = Result-1(%a)
+             %z = Result-1(%t)",
+        );
+        assert!(
+            text.contains("%a = Const-1 i64[2] <9, 9>") && text.contains("%t = Const-1 i64[2] <7, 6>"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn silent_on_what_only_the_run_knows() {
+        silent(
+            "fold-constants",
+            "%x = Parameter-1 {element_type: f32, shape: \"N,3\"}
+             %s = ShapeOf-3(%x) {output_type: i64}
+             %y = Result-1(%s)",
+        );
+    }
+}

@@ -1,0 +1,108 @@
+//! lower-slices: every slice-like op becomes the `slice` primitive, by the op's own lowering.
+
+use snick_ir::rewrite::{Lowered, Patch, Rule};
+use snick_ir::{Op, OpError};
+
+/// Asks the op how it lowers.
+pub(crate) const RULE: Rule = Rule::exact("lower-slices", apply);
+
+/// Whether the op only selects elements by position, in a way that the primitive can say.
+pub fn is_slice_like(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Slice8(_)
+            | Op::StridedSlice(_)
+            | Op::Split(_)
+            | Op::VariadicSplit(_)
+            | Op::Reverse(_)
+            | Op::Crop(_)
+    )
+}
+
+/// [`is_slice_like`] by the name of the operation type.
+pub(crate) fn is_family(op_type: &str) -> bool {
+    ["Slice", "StridedSlice", "Split", "VariadicSplit", "Reverse", "Crop"].contains(&op_type)
+}
+
+/// Whether the op selects elements so only for some constants among its inputs.
+fn may_be_slice_like(op: &Op) -> bool {
+    matches!(op, Op::Gather(_) | Op::GatherNd(_) | Op::Pad(_) | Op::ReverseSequence(_))
+}
+
+fn apply(patch: &mut Patch) -> Result<Lowered, OpError> {
+    let op = &patch.node().op;
+    if !is_slice_like(op) && !may_be_slice_like(op) {
+        return Ok(Lowered::Keep);
+    }
+    let op = op.clone();
+    op.lower(patch)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{fires, silent};
+
+    #[test]
+    fn fires_on_runs_reverses_and_negative_pads() {
+        let text = fires(
+            "lower-slices",
+            "%x = Parameter-1 {element_type: f32, shape: \"4,N\"}
+             %axis = Const-1 i64[] <0>
+             %run = Const-1 i64[2] <3, 1>
+             %a = Gather-8(%x, %run, %axis) {batch_dims: 0}
+             %one = Const-1 i64[] <-1>
+             %b = Gather-8(%x, %one, %axis) {batch_dims: 0}
+             %pairs = Const-1 i64[2,1] <1, 2>
+             %c = GatherND-8(%x, %pairs) {batch_dims: 0}
+             %rows = Const-1 i64[1] <0>
+             %d = Reverse-1(%x, %rows) {mode: index}
+             %begin = Const-1 i64[2] <-1, 1>
+             %end = Const-1 i64[2] <2, 0>
+             %e = Pad-12(%x, %begin, %end) {pad_mode: constant}
+             %y0 = Result-1(%a)
+             %y1 = Result-1(%b)
+             %y2 = Result-1(%c)
+             %y3 = Result-1(%d)
+             %y4 = Result-1(%e)",
+        );
+        for part in [
+            "%a = slice(%x) {axes: [0], start: [3], len: [2], step: [-2]}",
+            "slice(%x) {axes: [0], start: [3], len: [1], step: [1]}",
+            "%c = slice(%x) {axes: [0], start: [1], len: [2], step: [1]}",
+            "%d = slice(%x) {axes: [0], start: [3], len: [4], step: [-1]}",
+            "slice(%x) {axes: [0], start: [1], len: [3], step: [1]}",
+            "<0, 1>",
+        ] {
+            assert!(text.contains(part), "{part}\n{text}");
+        }
+    }
+
+    #[test]
+    fn silent_on_what_is_no_slice() {
+        silent(
+            "lower-slices",
+            "%x = Parameter-1 {element_type: f32, shape: \"4,3..5\"}
+             %axis = Const-1 i64[] <0>
+             %odd = Const-1 i64[3] <0, 1, 3>
+             %a = Gather-8(%x, %odd, %axis) {batch_dims: 0}
+             %twice = Const-1 i64[2] <2, 2>
+             %b = Gather-8(%x, %twice, %axis) {batch_dims: 0}
+             %lengths = Const-1 i64[4] <3, 3, 2, 3>
+             %c = ReverseSequence-1(%x, %lengths) {batch_axis: 0, seq_axis: 1}
+             %diagonal = Const-1 i64[2,2] <0, 0, 1, 1>
+             %d = GatherND-8(%x, %diagonal) {batch_dims: 0}
+             %begin = Const-1 i64[2] <1, -4>
+             %end = Const-1 i64[2] <2, 0>
+             %e = Pad-12(%x, %begin, %end) {pad_mode: edge}
+             %columns = Const-1 i64[] <1>
+             %far = Const-1 i64[1] <4>
+             %f = Gather-8(%x, %far, %columns) {batch_dims: 0}
+             %y0 = Result-1(%a)
+             %y1 = Result-1(%b)
+             %y2 = Result-1(%c)
+             %y3 = Result-1(%d)
+             %y4 = Result-1(%e)
+             %y5 = Result-1(%f)",
+        );
+    }
+}

@@ -1,0 +1,115 @@
+//! merge-duplicates: layers that compute the same from the same are one.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use snick_ir::ops::source::constant::Constant;
+use snick_ir::rewrite::{Applied, Trace};
+use snick_ir::{Graph, NodeId, Op, Value};
+
+/// The name of the pass.
+pub(crate) const NAME: &str = "merge-duplicates";
+
+/// Constants of more bytes are not compared.
+const MAX_BYTES: usize = 4096;
+
+/// Merges equal layers, first to last, at most `stop_after`. The graph is to be swept afterwards.
+pub(crate) fn merge_duplicates(graph: &mut Graph, stop_after: Option<usize>) -> Trace {
+    let mut trace = Trace::default();
+    let Ok(order) = graph.order() else { return trace };
+    // Looked up only, never walked: its order does not matter.
+    let mut seen: HashMap<u64, Vec<NodeId>> = HashMap::with_capacity(order.len());
+    for id in order {
+        let Some(key) = key(graph, id) else { continue };
+        let alike = seen.entry(key).or_default();
+        let same = alike.iter().copied().find(|&other| is_same(graph, id, other));
+        let Some(first) = same else {
+            alike.push(id);
+            continue;
+        };
+        if stop_after.is_some_and(|most| trace.applied.len() >= most) {
+            return trace;
+        }
+        let node = graph.node(id);
+        let (layer, op) = (node.name.clone(), node.op.type_name().to_string());
+        trace.applied.push(Applied { rule: NAME, layer, op });
+        for port in (0..).take(node.outs.len()) {
+            graph.forward(Value { node: id, port }, Value { node: first, port });
+        }
+    }
+    trace
+}
+
+/// What equal layers have in common; `None` for those that are one of a kind.
+fn key(graph: &Graph, id: NodeId) -> Option<u64> {
+    let op = &graph.node(id).op;
+    if op.is_root() || matches!(op, Op::ReadValue(_) | Op::RandomUniform(_)) {
+        return None;
+    }
+    let mut hasher = DefaultHasher::new();
+    op.type_name().hash(&mut hasher);
+    graph.inputs(id).hash(&mut hasher);
+    match op {
+        Op::Const(Constant::Here(tensor)) => {
+            let bytes = tensor.to_bytes();
+            if bytes.len() > MAX_BYTES {
+                return None;
+            }
+            (tensor.element_type().name(), tensor.dims(), bytes).hash(&mut hasher);
+        }
+        Op::Const(Constant::Absent(_)) => return None,
+        Op::Slice(slice) => slice.hash(&mut hasher),
+        _ => {}
+    }
+    Some(hasher.finish())
+}
+
+fn is_same(graph: &Graph, a: NodeId, b: NodeId) -> bool {
+    let (first, second) = (graph.node(a), graph.node(b));
+    first.op == second.op && graph.inputs(a) == graph.inputs(b) && first.outs.len() == second.outs.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{fires, silent};
+
+    #[test]
+    fn fires_on_chains_of_duplicates() {
+        let text = fires(
+            "merge-duplicates",
+            "%x = Parameter-1 {element_type: f32, shape: \"8\"}
+             %one = Const-1 f32[] <1.0>
+             %uno = Const-1 f32[] <1.0>
+             %a = Add-1(%x, %one)
+             %b = Add-1(%x, %uno)
+             %c = ReLU-1(%a)
+             %d = ReLU-1(%b)
+             %y = Result-1(%c)
+             %z = Result-1(%d)",
+        );
+        assert!(text.contains("%z = Result-1(%c)"), "{text}");
+    }
+
+    #[test]
+    fn silent_on_what_only_looks_alike() {
+        silent(
+            "merge-duplicates",
+            "%x = Parameter-1 {element_type: f32, shape: \"8\"}
+             %w = Parameter-1 {element_type: f32, shape: \"8\"}
+             %zero = Const-1 f32[] <0.0>
+             %minus = Const-1 f32[] <-0.0>
+             %a = Divide-1(%x, %zero)
+             %b = Divide-1(%x, %minus)
+             %c = slice(%x) {axes: [0], start: [0], len: [2], step: [1]}
+             %d = slice(%x) {axes: [0], start: [0], len: [2], step: [2]}
+             %e = Subtract-1(%x, %w)
+             %f = Subtract-1(%w, %x)
+             %r0 = Result-1(%a)
+             %r1 = Result-1(%b)
+             %r2 = Result-1(%c)
+             %r3 = Result-1(%d)
+             %r4 = Result-1(%e)
+             %r5 = Result-1(%f)",
+        );
+    }
+}

@@ -1,0 +1,103 @@
+//! slice-above-elementwise: what is computed element by element is computed only for the elements that are taken.
+
+use smallvec::SmallVec;
+use snick_ir::ops::elementwise::auto_broadcast::AutoBroadcast;
+use snick_ir::rewrite::{Lowered, Patch, Rule};
+use snick_ir::{Op, OpError, Value};
+
+use crate::selection::Selection;
+
+/// Moves a slice above an element-wise op, Convert included, that nobody else reads.
+pub(crate) const RULE: Rule = Rule::exact("slice-above-elementwise", apply);
+
+fn apply(patch: &mut Patch) -> Result<Lowered, OpError> {
+    let Some(selection) = Selection::of(&patch.node().op) else { return Ok(Lowered::Keep) };
+    let computed = patch.input(0)?;
+    let op = patch.op_of(computed);
+    if !is_elementwise(op) || !patch.is_read_once(computed) {
+        return Ok(Lowered::Keep);
+    }
+    let op = op.clone();
+    let Some(dims) = patch.dims(computed)?.filter(|dims| selection.shrinks(patch, dims)) else {
+        return Ok(Lowered::Keep);
+    };
+    let mut operands: SmallVec<[(Value, Selection); 5]> = SmallVec::new();
+    for input in patch.inputs_of(computed)? {
+        let before = patch.dims(input)?.and_then(|operand| selection.before_broadcast(&operand, &dims));
+        match before {
+            Some(before) => operands.push((input, before)),
+            None => return Ok(Lowered::Keep),
+        }
+    }
+    let mut inputs: SmallVec<[Value; 5]> = SmallVec::new();
+    for (input, selection) in operands {
+        inputs.push(selection.apply(patch, input)?);
+    }
+    patch.add(op, &inputs).map(Lowered::one)
+}
+
+/// Whether element k of the output follows from the elements that numpy's broadcast puts at k.
+pub(crate) fn is_elementwise(op: &Op) -> bool {
+    let numpy =
+        |broadcast: AutoBroadcast| broadcast != AutoBroadcast::None && broadcast == AutoBroadcast::Numpy;
+    match op {
+        Op::Arithmetic(op) => numpy(op.broadcast),
+        Op::Bitwise(op) => numpy(op.broadcast),
+        Op::Compare(op) => numpy(op.broadcast),
+        Op::Logical(op) => numpy(op.broadcast),
+        Op::Select(op) => numpy(op.broadcast),
+        Op::FakeQuantize(op) => numpy(op.broadcast),
+        Op::BitwiseNot(_)
+        | Op::Clamp(_)
+        | Op::Convert(_)
+        | Op::Elu(_)
+        | Op::FloatTest(_)
+        | Op::Gelu(_)
+        | Op::HardSigmoid(_)
+        | Op::LogicalNot(_)
+        | Op::Round(_)
+        | Op::Selu(_)
+        | Op::Swish(_)
+        | Op::Unary(_) => true,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{fires, silent};
+
+    #[test]
+    fn fires_and_leaves_what_stretches() {
+        let text = fires(
+            "slice-above-elementwise",
+            "%x = Parameter-1 {element_type: f32, shape: \"N,8,5\"}
+             %b = Parameter-1 {element_type: f32, shape: \"8,1\"}
+             %a = Add-1(%x, %b)
+             %r = ReLU-1(%a)
+             %s = slice(%r) {axes: [1, 2], start: [2, 0], len: [3, 2], step: [2, 1]}
+             %y = Result-1(%s)",
+        );
+        assert!(text.contains("slice(%x) {axes: [1,2], start: [2,0], len: [3,2], step: [2,1]}"), "{text}");
+        assert!(text.contains("slice(%b) {axes: [0], start: [2], len: [3], step: [2]}"), "{text}");
+    }
+
+    #[test]
+    fn silent_where_it_would_compute_twice_or_save_nothing() {
+        silent(
+            "slice-above-elementwise",
+            "%x = Parameter-1 {element_type: f32, shape: \"8\"}
+             %z = Parameter-1 {element_type: f32, shape: \"?\"}
+             %a = ReLU-1(%x)
+             %s = slice(%a) {axes: [0], start: [0], len: [3], step: [1]}
+             %b = ReLU-1(%x)
+             %t = slice(%b) {axes: [0], start: [7], len: [8], step: [-1]}
+             %c = Add-1(%x, %z)
+             %u = slice(%c) {axes: [0], start: [0], len: [3], step: [1]}
+             %r0 = Result-1(%a)
+             %r1 = Result-1(%s)
+             %r2 = Result-1(%t)
+             %r3 = Result-1(%u)",
+        );
+    }
+}

@@ -1,0 +1,79 @@
+//! slice-above-matmul: rows, columns and matrices that nobody takes are not multiplied.
+
+use smallvec::SmallVec;
+use snick_ir::rewrite::{Lowered, Patch, Rule};
+use snick_ir::{Op, OpError};
+
+use crate::selection::{Dims, Selection};
+
+/// Moves a slice above a MatMul that nobody else reads. A smaller product may add up in another order.
+pub(crate) const RULE: Rule = Rule::rounding("slice-above-matmul", apply);
+
+fn apply(patch: &mut Patch) -> Result<Lowered, OpError> {
+    let Some(selection) = Selection::of(&patch.node().op) else { return Ok(Lowered::Keep) };
+    let product = patch.input(0)?;
+    let Op::MatMul(op) = patch.op_of(product) else { return Ok(Lowered::Keep) };
+    let op = op.clone();
+    let (a, b) = (patch.input_of(product, 0)?, patch.input_of(product, 1)?);
+    let (Some(out), Some(left), Some(right)) = (patch.dims(product)?, patch.dims(a)?, patch.dims(b)?) else {
+        return Ok(Lowered::Keep);
+    };
+    if left.len() < 2 || right.len() < 2 || !patch.is_read_once(product) || !selection.shrinks(patch, &out) {
+        return Ok(Lowered::Keep);
+    }
+    // Of each operand: its batch axes as they broadcast, and the axis of its matrix that the output keeps.
+    let side = |dims: &Dims, kept: usize, from: usize| -> Option<Selection> {
+        let (batch, whole) = (&dims[..dims.len() - 2], &out[..out.len() - 2]);
+        let outer = Selection::new(selection.iter().filter(|&(axis, _)| axis < whole.len()));
+        let mut axes: SmallVec<[_; 2]> = outer.before_broadcast(batch, whole)?.iter().collect();
+        let inner = selection.on(from).filter(|_| dims.get(kept) == out.get(from));
+        if inner.is_none() && selection.on(from).is_some() {
+            return None;
+        }
+        axes.extend(inner.map(|slice| (kept, slice)));
+        Some(Selection::new(axes))
+    };
+    let row = left.len() - if op.transpose_a { 1 } else { 2 };
+    let column = right.len() - if op.transpose_b { 2 } else { 1 };
+    let (Some(rows), Some(columns)) = (side(&left, row, out.len() - 2), side(&right, column, out.len() - 1))
+    else {
+        return Ok(Lowered::Keep);
+    };
+    let (a, b) = (rows.apply(patch, a)?, columns.apply(patch, b)?);
+    patch.add(op, &[a, b]).map(Lowered::one)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{fires, silent};
+
+    #[test]
+    fn fires_on_rows_columns_and_batches() {
+        let text = fires(
+            "slice-above-matmul",
+            "%a = Parameter-1 {element_type: f32, shape: \"1,4,6\"}
+             %b = Parameter-1 {element_type: f32, shape: \"7,5,4\"}
+             %p = MatMul-1(%a, %b) {transpose_a: true, transpose_b: true}
+             %s = slice(%p) {axes: [0, 1, 2], start: [6, 0, 1], len: [2, 2, 3], step: [-3, 1, 1]}
+             %y = Result-1(%s)",
+        );
+        assert!(text.contains("slice(%a) {axes: [2], start: [0], len: [2], step: [1]}"), "{text}");
+        assert!(text.contains("slice(%b) {axes: [0,1], start: [6,1], len: [2,3], step: [-3,1]}"), "{text}");
+    }
+
+    #[test]
+    fn silent_on_vectors_and_shared_products() {
+        silent(
+            "slice-above-matmul",
+            "%a = Parameter-1 {element_type: f32, shape: \"3,4\"}
+             %v = Parameter-1 {element_type: f32, shape: \"4\"}
+             %p = MatMul-1(%a, %v)
+             %s = slice(%p) {axes: [0], start: [1], len: [2], step: [1]}
+             %q = MatMul-1(%a, %a) {transpose_a: false, transpose_b: true}
+             %t = slice(%q) {axes: [0], start: [1], len: [2], step: [1]}
+             %y = Result-1(%s)
+             %z = Result-1(%q)
+             %w = Result-1(%t)",
+        );
+    }
+}

@@ -1,0 +1,191 @@
+//! slice-above-reshape: the slice of a reshaped tensor is a slice of the tensor, reshaped, where axes correspond.
+
+use smallvec::SmallVec;
+use snick_ir::ops::shape::reshape::Reshape;
+use snick_ir::rewrite::{Lowered, Patch, Rule};
+use snick_ir::{Op, OpError, Value};
+use snick_shape::{AxisSlice, SymExpr};
+
+use crate::layout::pays;
+use crate::selection::Selection;
+
+/// Moves a slice above a Reshape, Squeeze or Unsqueeze that nobody else reads, on its way to something that it makes
+/// cheaper.
+pub(crate) const RULE: Rule = Rule::exact("slice-above-reshape", apply);
+
+fn apply(patch: &mut Patch) -> Result<Lowered, OpError> {
+    let Some(selection) = Selection::of(&patch.node().op) else { return Ok(Lowered::Keep) };
+    let reshaped = patch.input(0)?;
+    if !matches!(patch.op_of(reshaped), Op::Reshape(_) | Op::Squeeze(_) | Op::Unsqueeze(_)) {
+        return Ok(Lowered::Keep);
+    }
+    let data = patch.input_of(reshaped, 0)?;
+    let (Some(from), Some(to)) = (patch.dims(data)?, patch.dims(reshaped)?) else { return Ok(Lowered::Keep) };
+    let Some(mapped) = through_reshape(&from, &to, &selection) else { return Ok(Lowered::Keep) };
+    let Some(target) = target(patch)? else { return Ok(Lowered::Keep) };
+    if !patch.is_read_once(reshaped) || !pays(patch, data)? {
+        return Ok(Lowered::Keep);
+    }
+    let (data, target) = (mapped.apply(patch, data)?, patch.ints(&[target.len()], &target)?);
+    let op = Reshape { special_zero: false };
+    patch.add(op, &[data, target] as &[Value]).map(Lowered::one)
+}
+
+/// The shape of the slice as the target of a Reshape, in which one open dim is -1.
+fn target(patch: &Patch) -> Result<Option<SmallVec<[i64; 4]>>, OpError> {
+    let dims = patch.dims(patch.output(0))?.unwrap_or_default();
+    let target: SmallVec<[i64; 4]> = dims.iter().map(|dim| dim.as_const().unwrap_or(-1)).collect();
+    let open = target.iter().filter(|&&dim| dim == -1).count();
+    // Nothing tells the size of an open dim beside one without elements.
+    Ok((open == 0 || (open == 1 && !target.contains(&0))).then_some(target))
+}
+
+/// What selects of a tensor of dims `from` the elements that `selection` selects of it reshaped to `to`, in the same
+/// order. `None` where no selection does, or where it is not known how the axes correspond.
+fn through_reshape(from: &[SymExpr], to: &[SymExpr], selection: &Selection) -> Option<Selection> {
+    let mut axes: SmallVec<[(usize, AxisSlice); 2]> = SmallVec::new();
+    let (mut i, mut j) = (0, 0);
+    while i < from.len() || j < to.len() {
+        let is_one = |dims: &[SymExpr], at: usize| dims.get(at).is_some_and(|dim| dim.as_const() == Some(1));
+        if i < from.len() && from.get(i) == to.get(j) {
+            axes.extend(selection.on(j).map(|slice| (i, slice)));
+            (i, j) = (i + 1, j + 1);
+        } else if is_one(from, i) {
+            i += 1;
+        } else if is_one(to, j) {
+            if selection.on(j).is_some() {
+                return None;
+            }
+            j += 1;
+        } else {
+            let (first, last) = (i, j);
+            let next = |dims: &[SymExpr], at: &mut usize| -> Option<i64> {
+                *at += 1;
+                dims.get(*at - 1)?.as_const().filter(|&dim| dim > 0)
+            };
+            let (mut a, mut b) = (next(from, &mut i)?, next(to, &mut j)?);
+            while a != b {
+                if a < b {
+                    a = a.checked_mul(next(from, &mut i)?)?;
+                } else {
+                    b = b.checked_mul(next(to, &mut j)?)?;
+                }
+            }
+            axes.extend(through_group(first, &from[first..i], last, &to[last..j], selection)?);
+        }
+    }
+    Some(Selection::new(axes))
+}
+
+/// The same for axes that as a whole have as many elements before and after; `first` and `last` are the first of
+/// them. Their dims are constant and not 0.
+fn through_group(
+    first: usize,
+    from: &[SymExpr],
+    last: usize,
+    to: &[SymExpr],
+    selection: &Selection,
+) -> Option<SmallVec<[(usize, AxisSlice); 2]>> {
+    let mut sliced = selection.iter().filter(|&(axis, _)| (last..last + to.len()).contains(&axis));
+    let Some((axis, slice)) = sliced.next() else { return Some(SmallVec::new()) };
+    let sizes = |dims: &[SymExpr]| dims.iter().map(SymExpr::as_const).collect::<Option<SmallVec<[i64; 4]>>>();
+    let (from, to) = (sizes(from)?, sizes(to)?);
+    let (outer, inner) = to.split_at(axis - last);
+    // One run of elements that stand next to each other: those of the outermost axis of more than one element.
+    if sliced.next().is_some() || outer.iter().any(|&dim| dim != 1) || slice.step != 1 || slice.len == 0 {
+        return None;
+    }
+    let row: i64 = inner.get(1..)?.iter().product();
+    let (start, len) = (slice.start.checked_mul(row)?, slice.len.checked_mul(row)?);
+    let mut axes = SmallVec::new();
+    let mut below: i64 = from.iter().product();
+    let mut offset = start;
+    for (at, dim) in (first..).zip(from) {
+        below /= dim;
+        let (index, within) = (offset / below, offset % below);
+        if within == 0 && len % below == 0 && index + len / below <= dim {
+            axes.push((at, AxisSlice { start: index, len: len / below, step: 1 }));
+            return Some(axes);
+        }
+        // All of it must lie at one index.
+        if within + len > below {
+            return None;
+        }
+        axes.push((at, AxisSlice { start: index, len: 1, step: 1 }));
+        offset = within;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use snick_tensor::Tensor;
+
+    use super::*;
+    use crate::testing::{fires, silent};
+
+    fn select(data: &Tensor, selection: &Selection) -> Tensor {
+        selection.iter().fold(data.clone(), |data, (axis, s)| {
+            data.slice(axis, s.start as usize, s.len as usize, s.step as isize).unwrap()
+        })
+    }
+
+    #[test]
+    fn the_same_elements_in_the_same_order() {
+        let shapes: [&[usize]; 9] =
+            [&[24], &[2, 12], &[2, 3, 4], &[6, 4], &[1, 24, 1], &[4, 6], &[2, 1, 3, 4], &[8, 3], &[3, 8]];
+        let exprs = |dims: &[usize]| dims.iter().map(|&d| SymExpr::from(d as i64)).collect::<Vec<_>>();
+        let mut mapped = 0;
+        for from in shapes {
+            let data = Tensor::from_vec(from, (0..24i64).collect()).unwrap();
+            for to in shapes {
+                for (axis, &dim) in to.iter().enumerate() {
+                    for start in 0..dim as i64 {
+                        for len in 1..=dim as i64 - start {
+                            let selection = Selection::new([(axis, AxisSlice { start, len, step: 1 })]);
+                            let Some(before) = through_reshape(&exprs(from), &exprs(to), &selection) else {
+                                continue;
+                            };
+                            mapped += 1;
+                            let want = select(&data.reshape(to).unwrap(), &selection).to_i64_vec().unwrap();
+                            assert_eq!(
+                                select(&data, &before).to_i64_vec().unwrap(),
+                                want,
+                                "{from:?} {to:?} {selection:?}"
+                            );
+                        }
+                    }
+                }
+            }
+        }
+        assert!(mapped > 2000, "{mapped}");
+    }
+
+    #[test]
+    fn fires_where_axes_correspond() {
+        let text = fires(
+            "slice-above-reshape",
+            "%x = Parameter-1 {element_type: f32, shape: \"N,12,5\"}
+             %a = ReLU-1(%x)
+             %to = Const-1 i64[4] <0, 3, 4, 5>
+             %r = Reshape-1(%a, %to) {special_zero: true}
+             %s = slice(%r) {axes: [1, 3], start: [1, 0], len: [2, 2], step: [1, 2]}
+             %y = Result-1(%s)",
+        );
+        assert!(text.contains("slice(%a) {axes: [1,2], start: [4,0], len: [8,2], step: [1,2]}"), "{text}");
+        assert!(text.contains("<-1, 2, 4, 2>"), "{text}");
+    }
+
+    #[test]
+    fn silent_where_they_do_not() {
+        silent(
+            "slice-above-reshape",
+            "%x = Parameter-1 {element_type: f32, shape: \"12,5\"}
+             %a = ReLU-1(%x)
+             %to = Const-1 i64[2] <5, 12>
+             %r = Reshape-1(%a, %to) {special_zero: false}
+             %s = slice(%r) {axes: [1], start: [1], len: [2], step: [1]}
+             %y = Result-1(%s)",
+        );
+    }
+}

@@ -1,0 +1,69 @@
+//! slice-above-transpose: the slice of a transposed tensor is a slice of the tensor, transposed.
+
+use smallvec::SmallVec;
+use snick_ir::rewrite::{Lowered, Patch, Rule};
+use snick_ir::{Op, OpError};
+use snick_shape::AxisSlice;
+
+use crate::layout::pays;
+use crate::selection::Selection;
+
+/// Moves a slice above a Transpose that nobody else reads, on its way to something that it makes cheaper.
+pub(crate) const RULE: Rule = Rule::exact("slice-above-transpose", apply);
+
+fn apply(patch: &mut Patch) -> Result<Lowered, OpError> {
+    let Some(selection) = Selection::of(&patch.node().op) else { return Ok(Lowered::Keep) };
+    let turned = patch.input(0)?;
+    let Op::Transpose(transpose) = patch.op_of(turned) else { return Ok(Lowered::Keep) };
+    let transpose = transpose.clone();
+    let (data, order) = (patch.input_of(turned, 0)?, patch.input_of(turned, 1)?);
+    let (Some(dims), Some(known)) = (patch.dims(data)?, patch.fact(order)?.ints()) else {
+        return Ok(Lowered::Keep);
+    };
+    if !patch.is_read_once(turned) || !pays(patch, data)? {
+        return Ok(Lowered::Keep);
+    }
+    // No order at all is the reverse one.
+    let source = |axis: usize| match known.as_slice() {
+        [] => dims.len().checked_sub(axis + 1),
+        known => known.get(axis).and_then(|&at| usize::try_from(at).ok()),
+    };
+    let mapped = selection.iter().map(|(axis, slice)| Some((source(axis)?, slice)));
+    let Some(mut axes) = mapped.collect::<Option<SmallVec<[(usize, AxisSlice); 2]>>>() else {
+        return Ok(Lowered::Keep);
+    };
+    axes.sort_by_key(|&(axis, _)| axis);
+    let sliced = Selection::new(axes).apply(patch, data)?;
+    patch.add(transpose, &[sliced, order]).map(Lowered::one)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{fires, silent};
+
+    #[test]
+    fn fires_below_something_that_gets_cheaper() {
+        let text = fires(
+            "slice-above-transpose",
+            "%x = Parameter-1 {element_type: f32, shape: \"2,N,5\"}
+             %a = ReLU-1(%x)
+             %order = Const-1 i64[3] <2, 0, 1>
+             %t = Transpose-1(%a, %order)
+             %s = slice(%t) {axes: [0, 1], start: [4, 1], len: [3, 1], step: [-2, 1]}
+             %y = Result-1(%s)",
+        );
+        assert!(text.contains("slice(%a) {axes: [0,2], start: [1,4], len: [1,3], step: [1,-2]}"), "{text}");
+    }
+
+    #[test]
+    fn silent_below_an_input() {
+        silent(
+            "slice-above-transpose",
+            "%x = Parameter-1 {element_type: f32, shape: \"2,5\"}
+             %order = Const-1 i64[2] <1, 0>
+             %t = Transpose-1(%x, %order)
+             %s = slice(%t) {axes: [0], start: [1], len: [2], step: [1]}
+             %y = Result-1(%s)",
+        );
+    }
+}

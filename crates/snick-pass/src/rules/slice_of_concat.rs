@@ -1,0 +1,147 @@
+//! slice-of-concat: a slice of a Concat takes only the parts that it needs.
+
+use snick_ir::rewrite::{Lowered, Patch, Rule};
+use snick_ir::{Op, OpError, Value, normalize_axis};
+use snick_shape::{AxisSlice, SymExpr};
+
+use crate::selection::Selection;
+
+/// A slice that lies in one part is a slice of that part. One of several parts, or across them, goes above a Concat
+/// that nobody else reads, so that less is copied.
+pub(crate) const RULE: Rule = Rule::exact("slice-of-concat", apply);
+
+fn apply(patch: &mut Patch) -> Result<Lowered, OpError> {
+    let Some(selection) = Selection::of(&patch.node().op) else { return Ok(Lowered::Keep) };
+    let joined = patch.input(0)?;
+    let Op::Concat(concat) = patch.op_of(joined) else { return Ok(Lowered::Keep) };
+    let (Some(dims), concat) = (patch.dims(joined)?, concat.clone()) else { return Ok(Lowered::Keep) };
+    let axis = normalize_axis(concat.axis, dims.len())?;
+    let inputs = patch.inputs_of(joined)?;
+    let parts: Vec<(Value, Selection)> = match selection.on(axis) {
+        None => inputs.into_iter().map(|input| (input, selection.clone())).collect(),
+        Some(slice) => {
+            let mut sizes = Vec::with_capacity(inputs.len());
+            for &input in &inputs {
+                let dim = patch.dims(input)?.and_then(|dims| dims.get(axis).and_then(SymExpr::as_const));
+                sizes.push(dim);
+            }
+            let Some(parts) = parts_of(slice, &sizes) else { return Ok(Lowered::Keep) };
+            parts.into_iter().map(|(i, slice)| (inputs[i], selection.with(axis, slice))).collect()
+        }
+    };
+    if parts.is_empty()
+        || (parts.len() > 1 && !(patch.is_read_once(joined) && selection.shrinks(patch, &dims)))
+    {
+        return Ok(Lowered::Keep);
+    }
+    let mut values = Vec::with_capacity(parts.len());
+    for (input, selection) in parts {
+        values.push(selection.apply(patch, input)?);
+    }
+    match values.as_slice() {
+        [value] => Ok(Lowered::one(*value)),
+        values => patch.add(concat, values).map(Lowered::one),
+    }
+}
+
+/// What a slice takes of each part, in the order in which it takes them. `None` where the size of a part is needed
+/// that is not known.
+fn parts_of(slice: AxisSlice, sizes: &[Option<i64>]) -> Option<Vec<(usize, AxisSlice)>> {
+    let mut parts = Vec::new();
+    let mut offset = 0i64;
+    let mut taken = 0;
+    for (i, size) in sizes.iter().enumerate() {
+        if taken == slice.len {
+            break;
+        }
+        let end = offset.checked_add((*size)?)?;
+        // Elements k with offset <= start + k * step < end.
+        let (from, to) = match slice.step > 0 {
+            true => (
+                ceil_div(offset.checked_sub(slice.start)?, slice.step),
+                ceil_div(end.checked_sub(slice.start)?, slice.step),
+            ),
+            false => {
+                let back = slice.step.checked_neg()?;
+                (
+                    ceil_div(slice.start.checked_sub(end)?.checked_add(1)?, back),
+                    ceil_div(slice.start.checked_sub(offset)?.checked_add(1)?, back),
+                )
+            }
+        };
+        let (from, to) = (from.clamp(0, slice.len), to.clamp(0, slice.len));
+        if from < to {
+            let len = to - from;
+            let start = slice.start.checked_add(from.checked_mul(slice.step)?)?.checked_sub(offset)?;
+            parts.push((i, AxisSlice { start, len, step: if len == 1 { 1 } else { slice.step } }));
+            taken += len;
+        }
+        offset = end;
+    }
+    if slice.step < 0 {
+        parts.reverse();
+    }
+    (taken == slice.len).then_some(parts)
+}
+
+/// `b` is positive.
+fn ceil_div(a: i64, b: i64) -> i64 {
+    a.div_euclid(b) + i64::from(a.rem_euclid(b) != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{fires, silent};
+
+    #[test]
+    fn parts_are_those_of_every_element() {
+        let sizes = [Some(2), Some(0), Some(3), Some(1)];
+        let places: Vec<(usize, i64)> =
+            sizes.iter().enumerate().flat_map(|(i, n)| (0..n.unwrap()).map(move |k| (i, k))).collect();
+        for start in -7..7 {
+            for stop in -7..8 {
+                for step in [-3, -2, -1, 1, 2, 3] {
+                    let slice = AxisSlice::resolve(6, Some(start), Some(stop), step).unwrap();
+                    let want: Vec<_> = slice.indices().map(|i| places[i as usize]).collect();
+                    let got: Vec<_> = parts_of(slice, &sizes)
+                        .unwrap()
+                        .into_iter()
+                        .flat_map(|(i, part)| part.indices().map(move |k| (i, k)))
+                        .collect();
+                    assert_eq!(got, want, "{slice:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn fires_on_what_one_part_holds() {
+        let text = fires(
+            "slice-of-concat",
+            "%x = Parameter-1 {element_type: f32, shape: \"3,N\"}
+             %z = Parameter-1 {element_type: f32, shape: \"?,N\"}
+             %c = Concat-1(%x, %x, %z) {axis: 0}
+             %a = slice(%c) {axes: [0], start: [5], len: [2], step: [-2]}
+             %y = Result-1(%a)
+             %b = Result-1(%c)",
+        );
+        assert!(text.contains("slice(%x) {axes: [0], start: [2], len: [2], step: [-2]}"), "{text}");
+    }
+
+    #[test]
+    fn silent_where_sizes_are_open_or_nothing_is_saved() {
+        silent(
+            "slice-of-concat",
+            "%x = Parameter-1 {element_type: f32, shape: \"2..4\"}
+             %z = Parameter-1 {element_type: f32, shape: \"3\"}
+             %c = Concat-1(%x, %z) {axis: 0}
+             %a = slice(%c) {axes: [0], start: [1], len: [2], step: [1]}
+             %d = Concat-1(%z, %z) {axis: 0}
+             %e = slice(%d) {axes: [0], start: [1], len: [4], step: [1]}
+             %y = Result-1(%a)
+             %f = Result-1(%d)
+             %g = Result-1(%e)",
+        );
+    }
+}

@@ -1,0 +1,35 @@
+//! What the tests of the rules share: a rule at work, alone, each application checked.
+
+use snick_ir::text::{PrintOptions, print};
+use snick_ir::{Graph, infer};
+
+use crate::{Options, Report, canonicalise};
+
+fn at_work(rule: &str, layers: &str) -> (Graph, Report) {
+    let text = format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n");
+    let mut graph = snick_ir::text::parse(&text, None).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let errors: Vec<String> = infer(&mut graph).iter().map(ToString::to_string).collect();
+    assert!(errors.is_empty(), "{}", errors.join("\n"));
+    let options = Options { passes: vec![rule.into()], check: Some(1), ..Options::default() };
+    let report = canonicalise(&mut graph, &options).unwrap();
+    let errors: Vec<String> = report.errors.iter().map(ToString::to_string).collect();
+    assert!(errors.is_empty(), "{}", errors.join("\n"));
+    assert!(report.refuted.is_empty(), "{}", report.refuted[0].report);
+    assert_eq!(report.unchecked, 0, "an application could not be checked");
+    (graph, report)
+}
+
+/// The graph that a rule makes of these layers, as text. The rule must fire, and have nothing left to do after.
+pub(crate) fn fires(rule: &str, layers: &str) -> String {
+    let (mut graph, report) = at_work(rule, layers);
+    assert!(!report.applied.is_empty(), "{rule} does not fire");
+    let options = Options { passes: vec![rule.into()], ..Options::default() };
+    assert!(canonicalise(&mut graph, &options).unwrap().applied.is_empty(), "{rule} fires again");
+    print(&graph, PrintOptions::default())
+}
+
+/// The rule must leave these layers alone.
+pub(crate) fn silent(rule: &str, layers: &str) {
+    let (_, report) = at_work(rule, layers);
+    assert!(report.applied.is_empty(), "{:?}", report.applied);
+}

@@ -1,0 +1,278 @@
+//! Attention as ONNX Runtime fuses it: projections, masks and rotation are part of the operator.
+
+use snick_ir::{OpError, Value};
+use snick_tensor::ElementType;
+
+use crate::onnx::builder::{Builder, Built};
+use crate::onnx::ops::attention::{
+    Scores, Window, heads_apart, heads_together, masked, repeated_heads, rotated,
+};
+use crate::onnx::ops::{Row, many, one};
+
+pub(super) const ROWS: &[Row] = &[
+    many("Attention", &[1], attention),
+    many("GroupQueryAttention", &[1], group_query_attention),
+    many("MultiHeadAttention", &[1], multi_head_attention),
+    one("RotaryEmbedding", &[1], rotary_embedding),
+];
+
+fn heads(b: &Builder) -> Result<i64, OpError> {
+    b.attrs.int("num_heads")?.ok_or(OpError::MissingAttribute { name: "num_heads" })
+}
+
+fn scale(b: &Builder) -> Result<Option<f64>, OpError> {
+    Ok(b.attrs.float("scale")?.filter(|&scale| scale != 0.0))
+}
+
+/// Scores of what a mask rules out are lowered by the filter value of the node.
+fn filtered(b: &mut Builder, bias: Option<Value>, seen: Value, real: ElementType) -> Built {
+    let filter = b.float("mask_filter_value", -10000.0)?;
+    let (low, zero) = (b.number(real, filter)?, b.number(real, 0.0)?);
+    let mask = b.plain("Select", &[seen, zero, low])?;
+    match bias {
+        Some(bias) => b.plain("Add", &[bias, mask]),
+        None => Ok(mask),
+    }
+}
+
+/// Which keys a mask lets through, to broadcast to `[batch, heads, queries, keys]`: a 1 for each key or each pair,
+/// or the number of keys of each sequence.
+fn allowed(b: &mut Builder, mask: Value, keys: Value) -> Built {
+    let rank = b.rank(mask)?;
+    let mask = b.convert(mask, ElementType::I64)?;
+    let zero = b.index(0)?;
+    match rank {
+        1 => {
+            // As many numbers as sequences; a mask twice as long has beginnings, too.
+            let (lengths, places) = (b.reshape(mask, &[-1, 1, 1, 1])?, b.count_to(keys)?);
+            b.plain("Less", &[places, lengths])
+        }
+        2 | 3 => {
+            let axes: &[i64] = if rank == 2 { &[1, 2] } else { &[1] };
+            let mask = b.unsqueeze(mask, axes)?;
+            b.plain("NotEqual", &[mask, zero])
+        }
+        _ => Err(OpError::unsupported(format!("a mask of rank {rank}"))),
+    }
+}
+
+/// Queries, keys and values from one product; the past and the present are pairs of keys and values.
+fn attention(b: &mut Builder) -> Result<Vec<Value>, OpError> {
+    if b.optional(6).is_some() || b.flag("do_rotary", false)? || b.flag("past_present_share_buffer", false)? {
+        return Err(OpError::unsupported("rotation, or a buffer for the past"));
+    }
+    let (x, weights, heads) = (b.input(0)?, b.input(1)?, heads(b)?);
+    let real = b.element_type(x)?;
+    let mut all = b.plain("MatMul", &[x, weights])?;
+    if let Some(bias) = b.optional(2) {
+        all = b.plain("Add", &[all, bias])?;
+    }
+    let parts = match b.ints("qkv_hidden_sizes")? {
+        Some(sizes) if sizes.len() == 3 => {
+            let (axis, sizes) = (b.index(-1)?, b.vector(&sizes)?);
+            b.many("VariadicSplit", snick_ir::Attrs::new(), &[all, axis, sizes], 3)?
+        }
+        _ => b.parts(all, -1, 3)?,
+    };
+    let mut apart = Vec::new();
+    for part in parts {
+        apart.push(heads_apart(b, part, heads)?);
+    }
+    let &[q, mut k, mut v] = apart.as_slice() else { return Err(OpError::NotConnected { port: 0 }) };
+    let mut offset = None;
+    if let Some(past) = b.optional(4) {
+        let before = b.size(past, 3)?;
+        offset = Some(b.scalar(before)?);
+        let past = b.parts(past, 0, 2)?;
+        let (past_k, past_v) = (b.squeeze(past[0], &[0])?, b.squeeze(past[1], &[0])?);
+        k = b.concat(2, &[past_k, k])?;
+        v = b.concat(2, &[past_v, v])?;
+    }
+    let pair = [b.unsqueeze(k, &[0])?, b.unsqueeze(v, &[0])?];
+    let present = b.concat(0, &pair)?;
+    let (queries, keys) = (b.size(q, 2)?, b.size(k, 2)?);
+    let mut bias = b.optional(5);
+    if let Some(mask) = b.optional(3) {
+        let seen = allowed(b, mask, keys)?;
+        bias = Some(filtered(b, bias, seen, real)?);
+    }
+    if b.flag("unidirectional", false)?
+        && let Some(seen) = (Window { left: None, right: Some(0), offset }).seen(b, queries, keys)?
+    {
+        bias = Some(filtered(b, bias, seen, real)?);
+    }
+    let scale = scale(b)?;
+    let (y, _) = Scores { q, k, v, bias, scale, cap: 0.0, precision: None }.mix(b)?;
+    Ok(vec![heads_together(b, y)?, present])
+}
+
+/// Queries, keys and values on their own; those that have four axes have their heads apart already.
+fn multi_head_attention(b: &mut Builder) -> Result<Vec<Value>, OpError> {
+    let query = b.input(0)?;
+    let (Some(key), Some(value)) = (b.optional(1), b.optional(2)) else {
+        return Err(OpError::unsupported("queries, keys and values in one input"));
+    };
+    if b.optional(8).is_some() || b.rank(query)? != 3 {
+        return Err(OpError::unsupported("a buffer for the past, or queries in another form"));
+    }
+    let (real, heads) = (b.element_type(query)?, heads(b)?);
+    let mut inputs = [query, key, value];
+    if let Some(bias) = b.optional(3) {
+        // One vector has the biases of all three, which have the sizes of the three.
+        let mut sizes = Vec::new();
+        for input in inputs {
+            sizes.push(if b.rank(input)? == 3 { b.size(input, 2)? } else { b.size(query, 2)? });
+        }
+        let (axis, sizes) = (b.index(0)?, b.join(&sizes)?);
+        let biases = b.many("VariadicSplit", snick_ir::Attrs::new(), &[bias, axis, sizes], 3)?;
+        for (input, bias) in inputs.iter_mut().zip(biases) {
+            if b.rank(*input)? == 3 {
+                *input = b.plain("Add", &[*input, bias])?;
+            }
+        }
+    }
+    let mut apart = |input: Value| match b.rank(input)? {
+        3 => heads_apart(b, input, heads),
+        4 => Ok(input),
+        rank => Err(OpError::rank("keys or values", rank, "3 or 4")),
+    };
+    let (q, mut k, mut v) = (apart(inputs[0])?, apart(inputs[1])?, apart(inputs[2])?);
+    let mut offset = None;
+    if let (Some(past_k), Some(past_v)) = (b.optional(6), b.optional(7)) {
+        let before = b.size(past_k, 2)?;
+        offset = Some(b.scalar(before)?);
+        k = b.concat(2, &[past_k, k])?;
+        v = b.concat(2, &[past_v, v])?;
+    }
+    let (queries, keys) = (b.size(q, 2)?, b.size(k, 2)?);
+    let mut bias = b.optional(5);
+    if let Some(mask) = b.optional(4) {
+        let seen = allowed(b, mask, keys)?;
+        bias = Some(filtered(b, bias, seen, real)?);
+    }
+    if b.flag("unidirectional", false)?
+        && let Some(seen) = (Window { left: None, right: Some(0), offset }).seen(b, queries, keys)?
+    {
+        bias = Some(filtered(b, bias, seen, real)?);
+    }
+    let scale = scale(b)?;
+    let (y, stages) = Scores { q, k, v, bias, scale, cap: 0.0, precision: None }.mix(b)?;
+    Ok(vec![heads_together(b, y)?, k, v, stages[0]])
+}
+
+/// Positions `[batch, length]` from the number of keys of each sequence, less one, and the length of what is new.
+fn positions(b: &mut Builder, last: Value, queries: Value) -> Built {
+    let last = b.convert(last, ElementType::I64)?;
+    let (last, unit) = (b.reshape(last, &[-1, 1])?, b.index(1)?);
+    let total = b.plain("Add", &[last, unit])?;
+    let before = b.plain("Subtract", &[total, queries])?;
+    let zero = b.index(0)?;
+    // A prompt may be padded behind its end.
+    let before = b.plain("Maximum", &[before, zero])?;
+    let count = b.count_to(queries)?;
+    b.plain("Add", &[before, count])
+}
+
+/// Causal, with fewer heads of keys than of queries; rotates queries and keys itself if asked to.
+fn group_query_attention(b: &mut Builder) -> Result<Vec<Value>, OpError> {
+    if (10..b.inputs.len()).any(|i| b.optional(i).is_some() && i != 10) || b.flag("smooth_softmax", false)? {
+        return Err(OpError::unsupported("sinks, quantized or normed keys"));
+    }
+    let (mut q, heads) = (b.input(0)?, heads(b)?);
+    let kv_heads = b.attrs.int("kv_num_heads")?.ok_or(OpError::MissingAttribute { name: "kv_num_heads" })?;
+    let real = b.element_type(q)?;
+    let (mut k, mut v) = match (b.optional(1), b.optional(2)) {
+        (Some(k), Some(v)) => (heads_apart(b, k, kv_heads)?, heads_apart(b, v, kv_heads)?),
+        _ => {
+            let all = kv_heads.saturating_mul(2).saturating_add(heads);
+            let packed = heads_apart(b, q, all)?;
+            let (axis, sizes) = (b.index(1)?, b.vector(&[heads, kv_heads, kv_heads])?);
+            let parts = b.many("VariadicSplit", snick_ir::Attrs::new(), &[packed, axis, sizes], 3)?;
+            q = parts[0];
+            (parts[1], parts[2])
+        }
+    };
+    if b.rank(q)? == 3 {
+        q = heads_apart(b, q, heads)?;
+    }
+    let queries = b.size(q, 2)?;
+    if b.flag("do_rotary", false)? {
+        let mut tables = [b.input(7)?, b.input(8)?];
+        let places = match b.optional(9) {
+            Some(places) => places,
+            None => {
+                let last = b.input(5)?;
+                positions(b, last, queries)?
+            }
+        };
+        let turned = table_reach(b, tables[0])?;
+        for table in &mut tables {
+            *table = b.gather(*table, places, 0)?;
+        }
+        let interleaved = b.flag("rotary_interleaved", false)?;
+        q = rotated(b, q, tables, turned, interleaved)?;
+        k = rotated(b, k, tables, turned, interleaved)?;
+    }
+    let mut offset = None;
+    if let (Some(past_k), Some(past_v)) = (b.optional(3), b.optional(4)) {
+        let before = b.size(past_k, 2)?;
+        offset = Some(b.scalar(before)?);
+        k = b.concat(2, &[past_k, k])?;
+        v = b.concat(2, &[past_v, v])?;
+    }
+    let (present_k, present_v) = (k, v);
+    let keys = b.size(k, 2)?;
+    let left = Some(b.int("local_window_size", -1)?).filter(|&reach| reach > 0);
+    let window = Window { left: left.map(|reach| reach - 1), right: Some(0), offset };
+    let mut bias = b.optional(10);
+    if let Some(seen) = window.seen(b, queries, keys)? {
+        bias = Some(masked(b, bias, seen, real)?);
+    }
+    if heads != kv_heads {
+        k = repeated_heads(b, k, q)?;
+        v = repeated_heads(b, v, q)?;
+    }
+    let (scale, cap) = (scale(b)?, b.float("softcap", 0.0)?);
+    let (y, _) = Scores { q, k, v, bias, scale, cap, precision: None }.mix(b)?;
+    Ok(vec![heads_together(b, y)?, present_k, present_v])
+}
+
+/// How many elements of a head a table of cosines turns.
+fn table_reach(b: &Builder, table: Value) -> Result<i64, OpError> {
+    let pairs = b.fixed_size(table, 1).ok_or_else(|| OpError::unsupported("a table of unknown size"))?;
+    Ok(pairs.saturating_mul(2))
+}
+
+/// Positions are given for each element of the sequence, or one for the first.
+fn rotary_embedding(b: &mut Builder) -> Built {
+    if b.float("scale", 1.0)? != 1.0 || b.flag("is_packed_batching", false)? {
+        return Err(OpError::unsupported("a scale, or sequences in one batch"));
+    }
+    let (x, mut places, mut tables) = (b.input(0)?, b.input(1)?, [b.input(2)?, b.input(3)?]);
+    let flat = b.rank(x)? == 3;
+    if b.rank(places)? == 1 {
+        let length = b.size(x, if flat { 1 } else { 2 })?;
+        let count = b.count_to(length)?;
+        let count = b.unsqueeze(count, &[0])?;
+        places = b.plain("Add", &[places, count])?;
+    }
+    let turned = table_reach(b, tables[0])?;
+    for table in &mut tables {
+        *table = b.gather(*table, places, 0)?;
+    }
+    let (heads, interleaved) = (b.int("num_heads", 0)?, b.flag("interleaved", false)?);
+    b.int("rotary_embedding_dim", 0)?;
+    if !flat {
+        return rotated(b, x, tables, turned, interleaved);
+    }
+    let heads = match heads {
+        0 => {
+            let width = b.fixed_size(x, 2).ok_or_else(|| OpError::unsupported("heads of unknown size"))?;
+            width / turned.max(1)
+        }
+        heads => heads,
+    };
+    let apart = heads_apart(b, x, heads)?;
+    let y = rotated(b, apart, tables, turned, interleaved)?;
+    heads_together(b, y)
+}

@@ -1,0 +1,192 @@
+//! Several operators of the standard in one: an activation or a sum taken into a product, a norm into a sum.
+
+use snick_ir::{Attrs, OpError, Value};
+use snick_tensor::ElementType;
+
+use crate::onnx::builder::{Builder, Built};
+use crate::onnx::ops::linear::gemm;
+use crate::onnx::ops::movement::{pad, trilu};
+use crate::onnx::ops::normalization::{layer_norm, rms_norm};
+use crate::onnx::ops::window::convolved;
+use crate::onnx::ops::{Row, many, one};
+
+pub(super) const ROWS: &[Row] = &[
+    one("BiasAdd", &[1], |b| {
+        let inputs = b.all()?;
+        sum(b, &inputs)
+    }),
+    one("BiasGelu", &[1], |b| gelu(b, "ERF")),
+    one("BiasSplitGelu", &[1], bias_split_gelu),
+    many("EmbedLayerNormalization", &[1], embed_layer_normalization),
+    one("ExpandDims", &[1], |b| {
+        let (x, axis) = (b.input(0)?, b.input(1)?);
+        b.plain("Unsqueeze", &[x, axis])
+    }),
+    one("FastGelu", &[1], |b| gelu(b, "TANH")),
+    one("FusedConv", &[1], fused_convolution),
+    one("FusedGemm", &[1], |b| {
+        let y = gemm(b)?;
+        let parameters = [b.attrs.float("activation_alpha")?, b.attrs.float("activation_beta")?];
+        activated(b, y, parameters)
+    }),
+    one("FusedMatMul", &[1], fused_product),
+    one("Gelu", &[1], |b| gelu(b, "ERF")),
+    one("GroupNorm", &[1], group_norm),
+    one("Inverse", &[1], |b| {
+        let x = b.input(0)?;
+        b.make("Inverse", Attrs::new().with("adjoint", false), &[x])
+    }),
+    one("Pad", &[1], pad),
+    one("QuickGelu", &[1], |b| {
+        let (x, alpha) = (b.input(0)?, b.float("alpha", 1.702)?);
+        let alpha = b.number_like(x, alpha)?;
+        b.plain("Swish", &[x, alpha])
+    }),
+    many("SkipLayerNormalization", &[1], |b| skip_normalization(b, false)),
+    many("SkipSimplifiedLayerNormalization", &[1], |b| skip_normalization(b, true)),
+    one("TransposeMatMul", &[1], fused_product),
+    one("Trilu", &[1], trilu),
+];
+
+/// The sum of all inputs that are there.
+fn sum(b: &mut Builder, inputs: &[Value]) -> Built {
+    let (first, rest) = inputs.split_first().ok_or(OpError::NotConnected { port: 0 })?;
+    rest.iter().try_fold(*first, |sum, &next| b.plain("Add", &[sum, next]))
+}
+
+/// Of the input, or of its sum with a bias.
+fn gelu(b: &mut Builder, mode: &'static str) -> Built {
+    let inputs: Vec<Value> = [Some(b.input(0)?), b.optional(1)].into_iter().flatten().collect();
+    let x = sum(b, &inputs)?;
+    b.make("Gelu", Attrs::new().with("approximation_mode", mode), &[x])
+}
+
+/// One half of the last axis times the Gelu of the other.
+fn bias_split_gelu(b: &mut Builder) -> Built {
+    let inputs = b.all()?;
+    let x = sum(b, &inputs)?;
+    let halves = b.parts(x, -1, 2)?;
+    let gate = b.make("Gelu", Attrs::new().with("approximation_mode", "ERF"), &[halves[1]])?;
+    b.plain("Multiply", &[halves[0], gate])
+}
+
+fn fused_product(b: &mut Builder) -> Built {
+    if b.flag("transBatchA", false)? || b.flag("transBatchB", false)? {
+        return Err(OpError::unsupported("batch axes behind the rows"));
+    }
+    let inputs = b.all()?;
+    let attrs = Attrs::new().with("transpose_a", b.flag("transA", false)?);
+    let y = b.make("MatMul", attrs.with("transpose_b", b.flag("transB", false)?), &inputs)?;
+    let alpha = b.float("alpha", 1.0)?;
+    if alpha == 1.0 {
+        return Ok(y);
+    }
+    let alpha = b.number_like(y, alpha)?;
+    b.plain("Multiply", &[y, alpha])
+}
+
+/// A convolution, maybe a sum, and an activation.
+fn fused_convolution(b: &mut Builder) -> Built {
+    let (x, filters) = (b.input(0)?, b.input(1)?);
+    let bias = b.optional(2);
+    let mut y = convolved(b, x, filters, bias)?;
+    if let Some(other) = b.optional(3) {
+        y = b.plain("Add", &[y, other])?;
+    }
+    let parameters = b.attrs.floats("activation_params")?.unwrap_or_default();
+    activated(b, y, [parameters.first().copied(), parameters.get(1).copied()])
+}
+
+/// What the attribute `activation` makes of a value.
+fn activated(b: &mut Builder, y: Value, [alpha, beta]: [Option<f64>; 2]) -> Built {
+    let missing = || OpError::MissingAttribute { name: "activation_params" };
+    match b.text("activation", "")? {
+        "" => Ok(y),
+        "Relu" => b.plain("ReLU", &[y]),
+        "Sigmoid" => b.plain("Sigmoid", &[y]),
+        "Tanh" => b.plain("Tanh", &[y]),
+        "LeakyRelu" => {
+            let slope = b.number_like(y, alpha.unwrap_or(0.01))?;
+            b.plain("PReLU", &[y, slope])
+        }
+        "Clip" => {
+            let (low, high) = (alpha.ok_or_else(missing)?, beta.ok_or_else(missing)?);
+            b.make("Clamp", Attrs::new().with("min", low).with("max", high), &[y])
+        }
+        "HardSigmoid" => {
+            let (alpha, beta) =
+                (b.number_like(y, alpha.unwrap_or(0.2))?, b.number_like(y, beta.unwrap_or(0.5))?);
+            b.plain("HardSigmoid", &[y, alpha, beta])
+        }
+        other => Err(OpError::unsupported(format!("activation `{other}`"))),
+    }
+}
+
+/// Channels last by default; an activation of 1 is Swish.
+fn group_norm(b: &mut Builder) -> Built {
+    let x = b.input(0)?;
+    let (gamma, beta) = (b.input(1)?, b.input(2)?);
+    let groups = b.attrs.int("groups")?.ok_or(OpError::MissingAttribute { name: "groups" })?;
+    let attrs = Attrs::new().with("num_groups", groups).with("epsilon", b.float("epsilon", 1e-5)?);
+    let (last, element_type) = (b.flag("channels_last", true)?, b.element_type(x)?);
+    let (gamma, beta) = (b.convert(gamma, element_type)?, b.convert(beta, element_type)?);
+    let mut y = if last { b.transposed(x, &[0, 3, 1, 2])? } else { x };
+    y = b.make("GroupNormalization", attrs, &[y, gamma, beta])?;
+    if last {
+        y = b.transposed(y, &[0, 2, 3, 1])?;
+    }
+    if b.flag("activation", false)? { b.plain("Swish", &[y]) } else { Ok(y) }
+}
+
+/// Outputs: the norm of the sum, mean and inverse of the deviation (not by the simplified one), the sum.
+fn skip_normalization(b: &mut Builder, simplified: bool) -> Result<Vec<Value>, OpError> {
+    let (scale, at) = (b.input(2)?, if simplified { 3 } else { 4 });
+    let parts: Vec<Value> =
+        [Some(b.input(0)?), Some(b.input(1)?), b.optional(at)].into_iter().flatten().collect();
+    let sum = sum(b, &parts)?;
+    let epsilon = b.float("epsilon", if simplified { 1e-6 } else { 1e-12 })?;
+    if simplified {
+        if b.wants(1) || b.wants(2) {
+            return Err(OpError::unsupported("mean and deviation of the simplified norm"));
+        }
+        let y = rms_norm(b, sum, scale, &[-1], epsilon)?;
+        return Ok(vec![y, sum, sum, sum]);
+    }
+    let bias = b.optional(3);
+    let mut outputs = layer_norm(b, sum, scale, bias, &[-1], epsilon)?;
+    outputs.resize(3, sum);
+    outputs.push(sum);
+    Ok(outputs)
+}
+
+/// Embeddings of words, places and segments, summed and brought to a common scale.
+fn embed_layer_normalization(b: &mut Builder) -> Result<Vec<Value>, OpError> {
+    let (ids, words, places) = (b.input(0)?, b.input(2)?, b.input(3)?);
+    let words = b.gather(words, ids, 0)?;
+    let positions = match b.optional(8) {
+        Some(positions) => positions,
+        None => {
+            let length = b.size(ids, 1)?;
+            b.count_to(length)?
+        }
+    };
+    let mut parts = vec![words, b.gather(places, positions, 0)?];
+    if let (Some(segments), Some(table)) = (b.optional(1), b.optional(4)) {
+        parts.push(b.gather(table, segments, 0)?);
+    }
+    let sum = sum(b, &parts)?;
+    let (scale, bias, epsilon) = (b.input(5)?, b.input(6)?, b.float("epsilon", 1e-12)?);
+    let y = layer_norm(b, sum, scale, Some(bias), &[-1], epsilon)?[0];
+    // How much of each sequence takes part.
+    let lengths = match b.optional(7) {
+        Some(mask) => {
+            let mask = b.convert(mask, ElementType::I32)?;
+            b.reduced("ReduceSum", mask, &[1], false)?
+        }
+        None => {
+            let (batch, zero) = (b.size(ids, 0)?, b.number(ElementType::I32, 0.0)?);
+            b.filled(zero, batch)?
+        }
+    };
+    Ok(vec![y, lengths, sum])
+}

@@ -1,0 +1,247 @@
+//! Operators on integers that stand for real numbers: computed on the real numbers, then encoded again.
+
+use std::sync::Arc;
+
+use snick_ir::ops::source::constant::Constant;
+use snick_ir::{Attrs, Op, OpError, Value};
+use snick_tensor::{ElementType, Tensor};
+
+use crate::onnx::builder::{Builder, Built};
+use crate::onnx::ops::quantize::{Code, dequantize, dynamically, product_of_integers, quantize};
+use crate::onnx::ops::recurrent::{LSTM, recurrent};
+use crate::onnx::ops::reduction::reduce_value;
+use crate::onnx::ops::window::{average_pool_of, global_mean};
+use crate::onnx::ops::{Row, many, one};
+
+pub(super) const ROWS: &[Row] = &[
+    one("DequantizeLinear", &[1], dequantize),
+    many("DynamicQuantizeLSTM", &[1], quantized_lstm),
+    one("DynamicQuantizeMatMul", &[1], |b| {
+        let (x, y) = (b.input(0)?, b.input(1)?);
+        let (x, code) = dynamically(b, x)?;
+        let zeros = [code.zero_point, b.optional(3)];
+        let scales = [code.scale, b.input(2)?];
+        let product = scaled_product(b, [x, y], zeros, scales)?;
+        with_bias(b, product, 4)
+    }),
+    one("MatMulIntegerToFloat", &[1], product_to_real),
+    one("MatMulNBits", &[1], product_of_few_bits),
+    one("QGemm", &[1], quantized_gemm),
+    one("QLinearAdd", &[1], |b| pairwise(b, "Add")),
+    one("QLinearAveragePool", &[1], |b| {
+        expect_channels_first(b)?;
+        single(b, average_pool_of)
+    }),
+    one("QLinearConcat", &[1], concat),
+    one("QLinearGlobalAveragePool", &[1], |b| {
+        expect_channels_first(b)?;
+        single(b, global_mean)
+    }),
+    one("QLinearLeakyRelu", &[1], |b| {
+        single(b, |b, x| {
+            let alpha = b.float("alpha", 0.01)?;
+            let slope = b.number_like(x, alpha)?;
+            b.plain("PReLU", &[x, slope])
+        })
+    }),
+    one("QLinearMul", &[1], |b| pairwise(b, "Multiply")),
+    one("QLinearReduceMean", &[1], |b| {
+        single(b, |b, x| {
+            let keeps = b.flag("keepdims", true)?;
+            reduce_value(b, "ReduceMean", x, keeps)
+        })
+    }),
+    one("QLinearSigmoid", &[1], |b| single(b, |b, x| b.plain("Sigmoid", &[x]))),
+    one("QLinearSoftmax", &[1], |b| {
+        b.attrs.int("opset")?;
+        single(b, |b, x| {
+            let axis = b.int("axis", -1)?;
+            b.make("SoftMax", Attrs::new().with("axis", axis), &[x])
+        })
+    }),
+    one("QuantizeLinear", &[1], quantize),
+];
+
+fn expect_channels_first(b: &Builder) -> Result<(), OpError> {
+    if b.flag("channels_last", false)? { Err(OpError::unsupported("channels last")) } else { Ok(()) }
+}
+
+fn with_bias(b: &mut Builder, y: Value, input: usize) -> Built {
+    match b.optional(input) {
+        Some(bias) => b.plain("Add", &[y, bias]),
+        None => Ok(y),
+    }
+}
+
+/// Inputs: x, its code, the code of the result.
+fn single(b: &mut Builder, compute: impl Fn(&mut Builder, Value) -> Built) -> Built {
+    let x = b.input(0)?;
+    let target = b.element_type(x)?;
+    let real = Code::read(b, 1, 2)?.decode(b, x)?;
+    let real = compute(b, real)?;
+    Code::read(b, 3, 4)?.encode(b, real, target)
+}
+
+/// Inputs: x and y, each with its code, and the code of the result.
+fn pairwise(b: &mut Builder, op_type: &str) -> Built {
+    let (x, y) = (b.input(0)?, b.input(3)?);
+    let target = b.element_type(x)?;
+    let x = Code::read(b, 1, 2)?.decode(b, x)?;
+    let y = Code::read(b, 4, 5)?.decode(b, y)?;
+    let real = b.plain(op_type, &[x, y])?;
+    Code::read(b, 6, 7)?.encode(b, real, target)
+}
+
+/// The code of the result, then values each with its code.
+fn concat(b: &mut Builder) -> Built {
+    let axis = b.attrs.int("axis")?.ok_or(OpError::MissingAttribute { name: "axis" })?;
+    let target = b.input(1)?;
+    let target = b.element_type(target)?;
+    let mut parts = Vec::new();
+    for i in (2..b.inputs.len()).step_by(3) {
+        let x = b.input(i)?;
+        parts.push(Code::read(b, i + 1, i + 2)?.decode(b, x)?);
+    }
+    let real = b.concat(axis, &parts)?;
+    Code::read(b, 0, 1)?.encode(b, real, target)
+}
+
+/// Without a code for the result it is real.
+fn quantized_gemm(b: &mut Builder) -> Built {
+    let (x, y, bias) = (b.input(0)?, b.input(3)?, b.optional(6));
+    let target = b.element_type(x)?;
+    let x = Code::read(b, 1, 2)?.decode(b, x)?;
+    let scale = Code::read(b, 4, 5)?;
+    let attrs = Attrs::new().with("transpose_a", b.flag("transA", false)?);
+    let transposed = b.flag("transB", false)?;
+    // One number for each column of the product.
+    let lay = |b: &mut Builder, value: Value| {
+        if transposed && b.rank(value)? == 1 { b.unsqueeze(value, &[-1]) } else { Ok(value) }
+    };
+    let zero_point = match scale.zero_point {
+        Some(zero_point) => Some(lay(b, zero_point)?),
+        None => None,
+    };
+    let y = Code { scale: lay(b, scale.scale)?, zero_point }.decode(b, y)?;
+    let mut product = b.make("MatMul", attrs.with("transpose_b", transposed), &[x, y])?;
+    let alpha = b.float("alpha", 1.0)?;
+    if alpha != 1.0 {
+        let alpha = b.number_like(product, alpha)?;
+        product = b.plain("Multiply", &[product, alpha])?;
+    }
+    if let Some(bias) = bias {
+        // The bias has the product of both scales, and `alpha`.
+        let scales = [b.input(1)?, b.input(4)?];
+        let unit = b.plain("Multiply", &scales)?;
+        let bias = Code { scale: unit, zero_point: None }.decode(b, bias)?;
+        product = b.plain("Add", &[product, bias])?;
+    }
+    match b.optional(7) {
+        Some(_) => Code::read(b, 7, 8)?.encode(b, product, target),
+        None => Ok(product),
+    }
+}
+
+fn product_to_real(b: &mut Builder) -> Built {
+    let factors = [b.input(0)?, b.input(1)?];
+    let (zeros, scales) = ([b.optional(4), b.optional(5)], [b.input(2)?, b.input(3)?]);
+    let product = scaled_product(b, factors, zeros, scales)?;
+    with_bias(b, product, 6)
+}
+
+/// The real numbers that the product of integers stands for.
+fn scaled_product(
+    b: &mut Builder,
+    factors: [Value; 2],
+    zeros: [Option<Value>; 2],
+    scales: [Value; 2],
+) -> Built {
+    let product = product_of_integers(b, factors, zeros)?;
+    let real = b.element_type(scales[0])?;
+    let scale = b.plain("Multiply", &scales)?;
+    let product = b.convert(product, real)?;
+    b.plain("Multiply", &[product, scale])
+}
+
+/// An LSTM on the real numbers that its weights stand for, which lie transposed. Runtimes round the data to 8 bits on
+/// the way; that is not done here.
+fn quantized_lstm(b: &mut Builder) -> Result<Vec<Value>, OpError> {
+    for (weights, scale) in [(1, 8), (2, 10)] {
+        let code = Code::read(b, scale, scale + 1)?;
+        // One number for a direction, or one for each of its columns.
+        let lay = |b: &mut Builder, value: Value| match b.rank(value)? {
+            1 => b.unsqueeze(value, &[1, 2]),
+            _ => b.unsqueeze(value, &[1]),
+        };
+        let zero_point = match code.zero_point {
+            Some(zero_point) => Some(lay(b, zero_point)?),
+            None => None,
+        };
+        let code = Code { scale: lay(b, code.scale)?, zero_point };
+        let value = b.input(weights)?;
+        let real = code.decode(b, value)?;
+        b.inputs[weights] = Some(b.transposed(real, &[0, 2, 1])?);
+    }
+    b.inputs.truncate(8);
+    recurrent(b, &LSTM)
+}
+
+/// A constant of bytes as integers of so few bits, several to a byte, the lowest first.
+fn unpacked(b: &mut Builder, bytes: Value, bits: i64, dims: &[usize]) -> Built {
+    let element_type = match bits {
+        2 => ElementType::U2,
+        4 => ElementType::U4,
+        8 => ElementType::U8,
+        _ => return Err(b.attrs.bad("bits", "2, 4 or 8")),
+    };
+    let tensor = match &b.graph.node(bytes.node).op {
+        Op::Const(Constant::Here(tensor)) if tensor.element_type() == ElementType::U8 => tensor.contiguous(),
+        _ => return Err(OpError::unsupported("weights that are no constant of bytes")),
+    };
+    let tensor = Tensor::new(element_type, dims, tensor.storage().clone())?;
+    let packed = b.constant(Arc::new(tensor))?;
+    b.convert(packed, ElementType::U8)
+}
+
+/// Weights `[N, blocks, bytes]` of a few bits; each block has a scale, and a zero point that is half the range unless
+/// it is given.
+fn product_of_few_bits(b: &mut Builder) -> Built {
+    if b.optional(4).is_some() {
+        return Err(OpError::unsupported("blocks in an order of their own"));
+    }
+    let size = |b: &Builder, name: &'static str| {
+        let size = b.attrs.int(name)?.ok_or(OpError::MissingAttribute { name })?;
+        usize::try_from(size)
+            .ok()
+            .filter(|&size| size > 0)
+            .ok_or_else(|| b.attrs.bad(name, "a positive size"))
+    };
+    let (n, k, block) = (size(b, "N")?, size(b, "K")?, size(b, "block_size")?);
+    let (bits, blocks) = (b.int("bits", 4)?, k.div_ceil(block));
+    b.attrs.int("accuracy_level")?;
+    let (x, scales, packed) = (b.input(0)?, b.input(2)?, b.input(1)?);
+    let real = b.element_type(x)?;
+    let weights = unpacked(b, packed, bits, &[n, blocks, block])?;
+    let weights = b.convert(weights, real)?;
+    let form = [n as i64, blocks as i64, 1];
+    let zero_point = match b.optional(3) {
+        Some(zero_point) if b.element_type(zero_point)? == ElementType::U8 => {
+            // A line fills whole bytes.
+            let per_byte = usize::try_from(8 / bits.max(1)).unwrap_or(1).max(1);
+            let line = blocks.div_ceil(per_byte).saturating_mul(per_byte);
+            let all = unpacked(b, zero_point, bits, &[n, line])?;
+            let used = b.range_of(all, 1, 0, blocks as i64)?;
+            let used = b.convert(used, real)?;
+            b.reshape(used, &form)?
+        }
+        Some(zero_point) => b.reshape(zero_point, &form)?,
+        None => b.number(real, 2f64.powi(i32::try_from(bits).unwrap_or(1) - 1))?,
+    };
+    let weights = b.plain("Subtract", &[weights, zero_point])?;
+    let scales = b.reshape(scales, &form)?;
+    let weights = b.plain("Multiply", &[weights, scales])?;
+    let weights = b.reshape(weights, &[n as i64, -1])?;
+    let weights = b.range_of(weights, 1, 0, k as i64)?;
+    let y = b.make("MatMul", Attrs::new().with("transpose_b", true), &[x, weights])?;
+    with_bias(b, y, 5)
+}

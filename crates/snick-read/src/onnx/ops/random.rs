@@ -1,0 +1,95 @@
+//! Random numbers.
+
+use std::f64::consts::TAU;
+
+use snick_ir::{Attrs, OpError, Value};
+use snick_tensor::ElementType;
+
+use super::{Row, one};
+use crate::onnx::builder::{Builder, Built};
+
+pub(super) const ROWS: &[Row] = &[
+    one("Bernoulli", &[15, 22], bernoulli),
+    one("Multinomial", &[7, 22], multinomial),
+    one("RandomNormal", &[1, 22], |b| normal(b, shape_attr)),
+    one("RandomNormalLike", &[1, 22], |b| normal(b, shape_of_input)),
+    one("RandomUniform", &[1, 22], |b| uniform(b, shape_attr)),
+    one("RandomUniformLike", &[1, 22], |b| uniform(b, shape_of_input)),
+];
+
+/// Sizes and element type of the result.
+type Form = fn(&mut Builder) -> Result<(Value, ElementType), OpError>;
+
+fn shape_attr(b: &mut Builder) -> Result<(Value, ElementType), OpError> {
+    let sizes = b.ints("shape")?.ok_or(OpError::MissingAttribute { name: "shape" })?;
+    Ok((b.vector(&sizes)?, b.type_attr("dtype")?.unwrap_or(ElementType::F32)))
+}
+
+fn shape_of_input(b: &mut Builder) -> Result<(Value, ElementType), OpError> {
+    let x = b.input(0)?;
+    let element_type = match b.type_attr("dtype")? {
+        Some(element_type) => element_type,
+        None => b.element_type(x)?,
+    };
+    Ok((b.shape_of(x)?, element_type))
+}
+
+/// Numbers of a range; the seed of the node is the seed of the layer.
+fn drawn(b: &mut Builder, sizes: Value, real: ElementType, [low, high]: [f64; 2], stream: i64) -> Built {
+    let bounds = [b.number(real, low)?, b.number(real, high)?];
+    let seed = seed(b)?.saturating_add(stream);
+    let attrs = Attrs::new().with("output_type", real).with("op_seed", seed);
+    b.make("RandomUniform", attrs.with("global_seed", 0), &[sizes, bounds[0], bounds[1]])
+}
+
+fn uniform(b: &mut Builder, form: Form) -> Built {
+    let (sizes, real) = form(b)?;
+    let bounds = [b.float("low", 0.0)?, b.float("high", 1.0)?];
+    drawn(b, sizes, real, bounds, 0)
+}
+
+/// Two uniform numbers make a normal one: the distance from the middle, and the direction.
+fn normal(b: &mut Builder, form: Form) -> Built {
+    let (sizes, real) = form(b)?;
+    let least = f64::from(f32::MIN_POSITIVE);
+    let (first, second) = (
+        drawn(b, sizes, ElementType::F32, [least, 1.0], 1)?,
+        drawn(b, sizes, ElementType::F32, [0.0, TAU], 2)?,
+    );
+    let logarithm = b.plain("Log", &[first])?;
+    let factor = b.number(ElementType::F32, -2.0)?;
+    let square = b.plain("Multiply", &[logarithm, factor])?;
+    let (distance, direction) = (b.plain("Sqrt", &[square])?, b.plain("Cos", &[second])?);
+    let y = b.plain("Multiply", &[distance, direction])?;
+    let (scale, mean) = (b.float("scale", 1.0)?, b.float("mean", 0.0)?);
+    let (scale, mean) = (b.number(ElementType::F32, scale)?, b.number(ElementType::F32, mean)?);
+    let y = b.plain("Multiply", &[y, scale])?;
+    let y = b.plain("Add", &[y, mean])?;
+    b.convert(y, real)
+}
+
+/// 1 with the probability that the input gives.
+fn bernoulli(b: &mut Builder) -> Built {
+    let x = b.input(0)?;
+    let (sizes, target) = shape_of_input(b)?;
+    let real = b.element_type(x)?;
+    let drawn = drawn(b, sizes, real, [0.0, 1.0], 0)?;
+    let hit = b.plain("Less", &[drawn, x])?;
+    b.convert(hit, target)
+}
+
+/// Classes drawn by the logarithms of their probabilities.
+fn multinomial(b: &mut Builder) -> Built {
+    let x = b.input(0)?;
+    let count = b.int("sample_size", 1)?;
+    let count = b.vector(&[count])?;
+    let target = b.type_attr("dtype")?.unwrap_or(ElementType::I32);
+    let attrs = Attrs::new().with("convert_type", target).with("with_replacement", true);
+    let attrs = attrs.with("log_probs", true).with("global_seed", 0).with("op_seed", seed(b)?);
+    b.make("Multinomial", attrs, &[x, count])
+}
+
+/// The seed of the node as an integer.
+fn seed(b: &Builder) -> Result<i64, OpError> {
+    Ok(i64::from((b.float("seed", 0.0)? as f32).to_bits()))
+}

@@ -1,0 +1,134 @@
+//! Signals: Fourier transforms and windows.
+
+use std::f64::consts::TAU;
+
+use snick_ir::{OpError, Value};
+use snick_tensor::ElementType;
+
+use super::elementwise::divide;
+use super::{Row, one};
+use crate::onnx::builder::{Builder, Built};
+
+pub(super) const ROWS: &[Row] = &[
+    one("BlackmanWindow", &[17], |b| window(b, &[0.42, -0.5, 0.08])),
+    one("DFT", &[17, 20], dft),
+    one("HammingWindow", &[17], |b| window(b, &[25.0 / 46.0, -21.0 / 46.0])),
+    one("HannWindow", &[17], |b| window(b, &[0.5, -0.5])),
+    one("STFT", &[17], stft),
+];
+
+/// A sum of cosines: `terms[k] * cos(2 pi k i / n)`, where `n` is the size, or one less in a symmetric window.
+fn window(b: &mut Builder, terms: &[f64]) -> Built {
+    let target = b.type_attr("output_datatype")?.unwrap_or(ElementType::F32);
+    let size = b.input(0)?;
+    let count = b.count_to(size)?;
+    let (count, size) = (b.convert(count, ElementType::F32)?, b.convert(size, ElementType::F32)?);
+    let period = if b.flag("periodic", true)? {
+        size
+    } else {
+        let unit = b.number(ElementType::F32, 1.0)?;
+        b.plain("Subtract", &[size, unit])?
+    };
+    let mut sum = None;
+    for (k, &term) in terms.iter().enumerate() {
+        let (turns, weight) =
+            (b.number(ElementType::F32, TAU * k as f64)?, b.number(ElementType::F32, term)?);
+        let angle = b.plain("Multiply", &[count, turns])?;
+        let angle = divide(b, angle, period)?;
+        let cosine = b.plain("Cos", &[angle])?;
+        let part = b.plain("Multiply", &[cosine, weight])?;
+        sum = Some(match sum {
+            Some(sum) => b.plain("Add", &[sum, part])?,
+            None => part,
+        });
+    }
+    b.convert(sum.ok_or(OpError::NotConnected { port: 0 })?, target)
+}
+
+/// Real numbers as complex ones, whose last axis is real and imaginary part.
+fn complex(b: &mut Builder, x: Value) -> Built {
+    let rank = b.rank(x)?;
+    match b.fixed_size(x, rank.saturating_sub(1)) {
+        Some(2) => Ok(x),
+        Some(1) => {
+            let (zero, shape) = (b.number_like(x, 0.0)?, b.shape_of(x)?);
+            let zeros = b.filled(zero, shape)?;
+            b.concat(-1, &[x, zeros])
+        }
+        _ => Err(OpError::unsupported("a signal of which the last axis is not known to be 1 or 2")),
+    }
+}
+
+/// Inputs: signal, length to which it is cut or padded, and since operator set 20 the axis.
+fn dft(b: &mut Builder) -> Built {
+    let x = b.input(0)?;
+    let rank = i64::try_from(b.rank(x)?).unwrap_or(i64::MAX);
+    let (inverse, onesided) = (b.flag("inverse", false)?, b.flag("onesided", false)?);
+    let axis = match b.optional(2).filter(|_| b.since >= 20) {
+        Some(axis) => {
+            let (axis, zero, rank) = (b.scalar(axis)?, b.index(0)?, b.index(rank)?);
+            let axis = b.convert(axis, ElementType::I64)?;
+            let wrapped = b.plain("Add", &[axis, rank])?;
+            let negative = b.plain("Less", &[axis, zero])?;
+            let axis = b.plain("Select", &[negative, wrapped, axis])?;
+            b.reshape(axis, &[1])?
+        }
+        None => {
+            let axis = b.int("axis", if b.since >= 20 { -2 } else { 1 })?;
+            b.vector(&[if axis < 0 { axis.saturating_add(rank) } else { axis }])?
+        }
+    };
+    let x = complex(b, x)?;
+    let mut inputs = vec![x, axis];
+    if let Some(length) = b.optional(1) {
+        let length = b.convert(length, ElementType::I64)?;
+        inputs.push(b.reshape(length, &[1])?);
+    }
+    if inverse && onesided {
+        // Back from one side of a spectrum come real numbers, which have an axis of their own in ONNX.
+        let y = b.plain("IRDFT", &inputs)?;
+        return b.unsqueeze(y, &[-1]);
+    }
+    let y = b.plain(if inverse { "IDFT" } else { "DFT" }, &inputs)?;
+    if onesided { one_side(b, y, axis) } else { Ok(y) }
+}
+
+/// The first half of a spectrum along an axis, the middle included.
+fn one_side(b: &mut Builder, y: Value, axis: Value) -> Built {
+    let (shape, two, unit) = (b.shape_of(y)?, b.index(2)?, b.vector(&[1])?);
+    let size = b.gather(shape, axis, 0)?;
+    let half = divide(b, size, two)?;
+    let (start, stop) = (b.vector(&[0])?, b.plain("Add", &[half, unit])?);
+    b.plain("Slice", &[y, start, stop, unit, axis])
+}
+
+/// Frames taken out of a signal `[batch, length, 1 or 2]` every so many steps, windowed and transformed.
+fn stft(b: &mut Builder) -> Built {
+    let signal = b.input(0)?;
+    let step = b.input(1)?;
+    let (step, window) = (b.convert(step, ElementType::I64)?, b.optional(2));
+    let frame = match (b.optional(3), window) {
+        (Some(length), _) => b.convert(length, ElementType::I64)?,
+        (None, Some(window)) => b.size(window, 0)?,
+        (None, None) => return Err(OpError::NotConnected { port: 3 }),
+    };
+    let (step, frame) = (b.scalar(step)?, b.scalar(frame)?);
+    let (length, unit) = (b.size(signal, 1)?, b.index(1)?);
+    let rest = b.plain("Subtract", &[length, frame])?;
+    let frames = divide(b, rest, step)?;
+    let frames = b.plain("Add", &[frames, unit])?;
+    let (starts, places) = (b.count_to(frames)?, b.count_to(frame)?);
+    let starts = b.plain("Multiply", &[starts, step])?;
+    let starts = b.unsqueeze(starts, &[-1])?;
+    let places = b.plain("Add", &[starts, places])?;
+    // [batch, frames, length of a frame, 1 or 2]
+    let mut x = b.gather(signal, places, 1)?;
+    if let Some(window) = window {
+        let window = b.unsqueeze(window, &[-1])?;
+        x = b.plain("Multiply", &[x, window])?;
+    }
+    let x = complex(b, x)?;
+    let axis = b.vector(&[2])?;
+    let y = b.plain("DFT", &[x, axis])?;
+    if b.flag("onesided", true)? { one_side(b, y, axis) } else { Ok(y) }
+}

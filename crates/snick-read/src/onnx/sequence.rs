@@ -1,0 +1,190 @@
+//! Sequences of tensors and optional values. The IR has neither, so they are resolved while the model is read: a
+//! sequence is the list of its elements, wherever its length is known.
+
+use snick_ir::{Attrs, OpError, Value};
+use snick_onnx as onnx;
+use snick_tensor::Tensor;
+
+use super::attribute::attributes;
+use super::builder::Builder;
+use super::network::{Network, Place, Scope};
+
+/// A sequence of more elements than this is refused: each is at least a node.
+const MAX_ELEMENTS: usize = 1 << 12;
+
+/// What a name stands for.
+#[derive(Clone)]
+enum Item {
+    /// A tensor.
+    One(Value),
+    /// A sequence.
+    Many(Vec<Value>),
+}
+
+impl Network<'_> {
+    /// Resolves a node that makes, takes or passes on a sequence; false for any other node.
+    pub(super) fn sequence(
+        &mut self,
+        node: &onnx::Node,
+        name: &str,
+        scope: &mut Scope,
+        place: &Place,
+    ) -> Result<bool, OpError> {
+        let named = |name: &String| format!("{}{name}", place.prefix);
+        let item = |input: &String| match self.sequences.get(&named(input)) {
+            Some(elements) => Some(Item::Many(elements.clone())),
+            None => scope.get(input).copied().flatten().map(Item::One),
+        };
+        let items: Vec<Option<Item>> = node.input.iter().map(item).collect();
+        let of_sequence = items.iter().any(|item| matches!(item, Some(Item::Many(_))));
+        if !of_sequence && !MAKERS.contains(&node.op_type.as_str()) {
+            return Ok(false);
+        }
+        let Some(output) = node.output.first() else { return Ok(false) };
+        let attrs = attributes(&node.attribute, place.given, self.tensors)?;
+        let ones = items.iter().map(|item| match item {
+            Some(Item::One(value)) => Some(*value),
+            _ => None,
+        });
+        let inputs = ones.collect();
+        let wanted = vec![true];
+        let graph = &mut self.graph;
+        let mut builder = Builder { graph, name, since: 0, inputs, wanted, attrs, added: Vec::new() };
+        match resolved(&mut builder, &node.op_type, &items)? {
+            None => return Ok(false),
+            Some(Item::One(value)) => {
+                scope.insert(output.clone(), Some(value));
+                if place.depth == 0 {
+                    self.name_value(value, output);
+                }
+            }
+            Some(Item::Many(elements)) if elements.len() > MAX_ELEMENTS => {
+                return Err(OpError::unsupported(format!("a sequence of {} elements", elements.len())));
+            }
+            Some(Item::Many(elements)) => {
+                self.sequences.insert(named(output), elements);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Operators that make sequences or optional values of tensors.
+const MAKERS: &[&str] = &[
+    "Optional",
+    "OptionalGetElement",
+    "OptionalHasElement",
+    "SequenceConstruct",
+    "SequenceEmpty",
+    "SplitToSequence",
+];
+
+/// What a node gives; `None` for an operator that knows no sequences.
+fn resolved(b: &mut Builder, op_type: &str, items: &[Option<Item>]) -> Result<Option<Item>, OpError> {
+    let many = |i: usize| match items.get(i) {
+        Some(Some(Item::Many(elements))) => Ok(elements.clone()),
+        _ => Err(OpError::unsupported(format!("input {i}, of which the length is not known"))),
+    };
+    Ok(Some(match op_type {
+        "SequenceEmpty" => {
+            b.attrs.int("dtype")?;
+            Item::Many(Vec::new())
+        }
+        "SequenceConstruct" => Item::Many(b.all()?),
+        "SequenceInsert" => {
+            let (mut elements, new) = (many(0)?, b.input(1)?);
+            let at = position(b, 2, elements.len(), elements.len() + 1)?;
+            elements.insert(at, new);
+            Item::Many(elements)
+        }
+        "SequenceErase" => {
+            let mut elements = many(0)?;
+            let at = position(b, 1, elements.len().saturating_sub(1), elements.len())?;
+            elements.remove(at);
+            Item::Many(elements)
+        }
+        "SequenceAt" => {
+            let elements = many(0)?;
+            b.input(1)?;
+            let at = position(b, 1, 0, elements.len())?;
+            Item::One(elements[at])
+        }
+        "SequenceLength" => {
+            let length = many(0)?.len() as i64;
+            Item::One(b.index(length)?)
+        }
+        "ConcatFromSequence" => Item::One(concat(b, many(0)?)?),
+        "SplitToSequence" => Item::Many(split(b)?),
+        "OptionalHasElement" => {
+            let there = items.first().is_some_and(Option::is_some);
+            Item::One(b.constant(Tensor::from_bools(&[], &[there])?)?)
+        }
+        "Identity" | "Optional" | "OptionalGetElement" => match items.first().cloned().flatten() {
+            Some(item) => item,
+            None => return Err(OpError::unsupported("an optional value that is empty")),
+        },
+        _ => return Ok(None),
+    }))
+}
+
+/// The place that input `i` names, counted from the end if it is negative; below `end`.
+fn position(b: &Builder, i: usize, default: usize, end: usize) -> Result<usize, OpError> {
+    let at = match b.optional(i) {
+        None => default as i64,
+        Some(value) => {
+            let known = b.known_ints(value).and_then(|at| at.first().copied());
+            known.ok_or_else(|| OpError::unsupported("a place in a sequence known only at run time"))?
+        }
+    };
+    // Behind the last element there is no place to count from.
+    let from_end = if i == 2 { end.saturating_sub(1) } else { end };
+    let at = if at < 0 { at.saturating_add(from_end as i64) } else { at };
+    let found = usize::try_from(at).ok().filter(|&at| at < end);
+    found
+        .ok_or_else(|| OpError::out_of_range("a place in a sequence", at, format!("0 to {}", end as i64 - 1)))
+}
+
+fn concat(b: &mut Builder, mut elements: Vec<Value>) -> Result<Value, OpError> {
+    let axis = b.attrs.int("axis")?.ok_or(OpError::MissingAttribute { name: "axis" })?;
+    if elements.is_empty() {
+        return Err(OpError::unsupported("joining no elements"));
+    }
+    if b.flag("new_axis", false)? {
+        for element in &mut elements {
+            *element = b.unsqueeze(*element, &[axis])?;
+        }
+    }
+    b.concat(axis, &elements)
+}
+
+/// Parts of the sizes that input 1 lists, of the one size it gives, or of size 1, which may lose their axis.
+fn split(b: &mut Builder) -> Result<Vec<Value>, OpError> {
+    let (x, axis, keeps) = (b.input(0)?, b.int("axis", 0)?, b.flag("keepdims", true)?);
+    let unknown = || OpError::unsupported("splitting into an unknown number of parts");
+    let rank = b.rank(x)?;
+    let size = b.fixed_size(x, b.axis(axis, rank)?);
+    let (parts, listed) = match b.optional(1) {
+        None => (None, false),
+        Some(parts) => (Some(b.known_ints(parts).ok_or_else(unknown)?), b.rank(parts)? == 1),
+    };
+    let sizes = match (parts, listed) {
+        (Some(sizes), true) => sizes,
+        (part, _) => {
+            let part = part.and_then(|part| part.first().copied()).unwrap_or(1);
+            let size = size.ok_or_else(unknown)?;
+            let whole = size.checked_div(part).filter(|_| part > 0).ok_or_else(unknown)?;
+            let count =
+                usize::try_from(whole).ok().filter(|&count| count < MAX_ELEMENTS).ok_or_else(unknown)?;
+            let rest = size - whole * part;
+            vec![part; count].into_iter().chain((rest > 0).then_some(rest)).collect()
+        }
+    };
+    let (at, lengths) = (b.index(axis)?, b.vector(&sizes)?);
+    let mut parts = b.many("VariadicSplit", Attrs::new(), &[x, at, lengths], sizes.len())?;
+    if b.optional(1).is_none() && !keeps {
+        for part in &mut parts {
+            *part = b.squeeze(*part, &[axis])?;
+        }
+    }
+    Ok(parts)
+}

@@ -1,0 +1,88 @@
+//! What does not depend on the inputs of a run is computed once.
+
+use snick_ir::{Graph, NodeId, Op};
+use snick_tensor::Tensor;
+
+use crate::facts::Witness;
+use crate::plan::{Operand, Plan, Step};
+
+/// A folded value may take this much memory, whatever it comes from.
+const SMALL: usize = 1 << 20;
+
+/// A folded value may take so many times the memory of what it comes from: as 4-bit weights do that become floats.
+const GROWTH: usize = 8;
+
+/// The plan without the steps that give the same in every run; what they give is among the constants of the plan.
+/// Steps that fail, or contradict what was inferred, stay, and fail in the run.
+pub(crate) fn fold(mut plan: Plan, graph: &Graph) -> Plan {
+    let mut known: Vec<Option<Tensor>> = vec![None; plan.slots];
+    plan.steps.retain(|step| {
+        let Some(values) = fixed(graph, step, &known) else { return true };
+        for (slot, value) in (step.first..step.first + step.outs).zip(values) {
+            known[slot] = Some(value);
+        }
+        false
+    });
+    let mut numbers: Vec<Option<usize>> = vec![None; plan.slots];
+    for operand in plan.steps.iter_mut().flat_map(|step| &mut step.operands) {
+        let Operand::Slot { slot, .. } = *operand else { continue };
+        if let Some(value) = known[slot].take() {
+            numbers[slot] = Some(plan.constants.len());
+            plan.constants.push(value.kept());
+        }
+        if let Some(number) = numbers[slot] {
+            *operand = Operand::Constant(number);
+        }
+    }
+    plan.mark_last_uses();
+    plan.trim(graph);
+    plan
+}
+
+/// The outputs of a step, if they are the same in every run.
+fn fixed(graph: &Graph, step: &Step, known: &[Option<Tensor>]) -> Option<Vec<Tensor>> {
+    let op = &graph.node(step.node).op;
+    let values = match op {
+        // As large as all weights together, and what it was inferred from.
+        Op::Const(_) => return op.eval(&[]).ok(),
+        Op::Parameter(_) | Op::Result(_) => return None,
+        Op::ShapeOf(_) => static_shape(graph, step.node)?,
+        _ if op.is_foldable() && !step.operands.is_empty() => {
+            let inputs: Option<Vec<Tensor>> = step
+                .operands
+                .iter()
+                .map(|operand| match *operand {
+                    Operand::Slot { slot, .. } => known[slot].clone(),
+                    _ => None,
+                })
+                .collect();
+            let inputs = inputs?;
+            is_worth_keeping(graph, step.node, &inputs).then(|| op.eval(&inputs).ok())??
+        }
+        _ => return None,
+    };
+    let fits = values.len() >= step.outs && Witness::default().check(graph, step.node, &values).is_ok();
+    fits.then_some(values)
+}
+
+/// A shape that inference knows: the inputs of a run are held against what was inferred from it.
+fn static_shape(graph: &Graph, node: NodeId) -> Option<Vec<Tensor>> {
+    let fact = &graph.node(node).outs.first()?.fact;
+    let sizes = fact.ints()?;
+    let sizes = Tensor::from_vec(&[sizes.len()], sizes.to_vec()).ok()?;
+    Some(vec![sizes.cast(fact.element_type).ok()?])
+}
+
+/// Whether the outputs are known to be not much larger than the inputs.
+fn is_worth_keeping(graph: &Graph, node: NodeId, inputs: &[Tensor]) -> bool {
+    let before: usize = inputs.iter().map(Tensor::size_in_bytes).sum();
+    let after = graph.node(node).outs.iter().try_fold(0usize, |sum, out| {
+        let dims = out.fact.shape.as_static()?;
+        let count = dims.iter().try_fold(1usize, |count, &dim| count.checked_mul(dim))?;
+        sum.checked_add(out.fact.element_type.byte_len(count)?)
+    });
+    match after {
+        Some(after) => after <= before.saturating_mul(GROWTH).saturating_add(SMALL),
+        None => before <= SMALL / 16,
+    }
+}

@@ -1,0 +1,176 @@
+//! Memory for the elements that kernels compute, and the pool it comes back to.
+//!
+//! Fresh memory is dear: the system clears each page when it is first touched, which costs more than many a kernel.
+//! Whoever runs a model again and again keeps a [`Pool`]: what is dropped in one place is used in the next.
+
+use std::cell::RefCell;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use bytemuck::{Pod, allocation::try_zeroed_vec};
+
+use crate::TensorError;
+
+/// Smaller buffers are left to the allocator, which is quick at these.
+const SMALL: usize = 1 << 15;
+
+/// A buffer serves a request of no less than this share of its size: a small tensor must not keep a large one's
+/// memory.
+const LEAST_SHARE: usize = 4;
+
+/// Buffers nobody uses at the moment.
+///
+/// What is taken while [`Pool::scope`] runs returns here when its last user drops it, on whatever thread. A pool
+/// never holds more than was in use at the same time: before fresh memory is taken, as much is given back.
+#[derive(Default, Debug)]
+pub struct Pool {
+    free: Mutex<Vec<Vec<u64>>>,
+}
+
+thread_local! {
+    static CURRENT: RefCell<Option<Arc<Pool>>> = const { RefCell::new(None) };
+}
+
+/// Puts back the pool that was current before, also when a kernel panics.
+struct Restore(Option<Arc<Pool>>);
+
+impl Drop for Restore {
+    fn drop(&mut self) {
+        CURRENT.with_borrow_mut(|current| *current = self.0.take());
+    }
+}
+
+impl Pool {
+    /// Does some work, whose tensors take their memory from this pool.
+    pub fn scope<R>(self: &Arc<Self>, work: impl FnOnce() -> R) -> R {
+        let before = CURRENT.with_borrow_mut(|current| current.replace(self.clone()));
+        let _restore = Restore(before);
+        work()
+    }
+
+    /// The smallest buffer of at least `words`, unless it is far larger.
+    fn take(&self, words: usize) -> Option<Vec<u64>> {
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let fits =
+            |(_, buffer): &(usize, &Vec<u64>)| buffer.len() >= words && buffer.len() / LEAST_SHARE <= words;
+        let best = free.iter().enumerate().filter(fits).min_by_key(|(_, buffer)| buffer.len());
+        if let Some((i, _)) = best {
+            return Some(free.swap_remove(i));
+        }
+        let mut excess = words;
+        while excess > 0
+            && let Some(oldest) = (!free.is_empty()).then(|| free.remove(0))
+        {
+            excess = excess.saturating_sub(oldest.len());
+        }
+        None
+    }
+
+    fn give(&self, buffer: Vec<u64>) {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);
+    }
+}
+
+/// Room for elements: initialised memory, though a recycled buffer holds whatever it held before.
+pub(crate) struct Buffer<T> {
+    words: Vec<u64>,
+    len: usize,
+    home: Option<Weak<Pool>>,
+    elements: PhantomData<T>,
+}
+
+impl<T: Pod> Buffer<T> {
+    /// Room for `len` elements of any value: whoever asks writes them all.
+    ///
+    /// # Errors
+    /// [`TensorError::OutOfMemory`] if the allocator refuses.
+    pub fn any(len: usize) -> Result<Self, TensorError> {
+        let refuse = || TensorError::OutOfMemory { bytes: len.saturating_mul(size_of::<T>()) };
+        let bytes = len.checked_mul(size_of::<T>()).ok_or_else(refuse)?;
+        let words = bytes.div_ceil(size_of::<u64>());
+        let pool = if bytes < SMALL { None } else { CURRENT.with_borrow(Option::clone) };
+        let recycled = pool.as_ref().and_then(|pool| pool.take(words));
+        let words = match recycled {
+            Some(words) => words,
+            None => try_zeroed_vec(words).map_err(|()| refuse())?,
+        };
+        Ok(Buffer { words, len, home: pool.map(|pool| Arc::downgrade(&pool)), elements: PhantomData })
+    }
+
+    /// As [`Buffer::any`], for results that cannot fail: ends the program, as a vector does, where memory ends.
+    pub fn any_or_abort(len: usize) -> Self {
+        Self::any(len).unwrap_or_else(|_| Buffer {
+            words: vec![0; len.saturating_mul(size_of::<T>()).div_ceil(size_of::<u64>())],
+            len,
+            home: None,
+            elements: PhantomData,
+        })
+    }
+
+    /// The bytes of the elements.
+    pub fn bytes(&self) -> &[u8] {
+        &bytemuck::cast_slice(&self.words)[..self.len * size_of::<T>()]
+    }
+}
+
+impl<T: Pod> Deref for Buffer<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        &bytemuck::cast_slice(&self.words)[..self.len]
+    }
+}
+
+impl<T: Pod> DerefMut for Buffer<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        &mut bytemuck::cast_slice_mut(&mut self.words)[..self.len]
+    }
+}
+
+impl<T> Drop for Buffer<T> {
+    fn drop(&mut self) {
+        if let Some(pool) = self.home.take().and_then(|home| home.upgrade()) {
+            pool.give(std::mem::take(&mut self.words));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn free(pool: &Pool) -> usize {
+        pool.free.lock().unwrap().iter().map(Vec::len).sum()
+    }
+
+    #[test]
+    fn what_is_dropped_is_used_again() {
+        let pool = Arc::new(Pool::default());
+        let first = pool.scope(|| Buffer::<f32>::any(1 << 16)).unwrap();
+        let place = first.as_ptr();
+        std::thread::spawn(move || drop(first)).join().unwrap();
+        let second = pool.scope(|| Buffer::<u8>::any(1 << 17)).unwrap();
+        assert_eq!(second.as_ptr(), place.cast());
+        assert_eq!(second.len(), 1 << 17);
+    }
+
+    #[test]
+    fn a_pool_holds_no_more_than_was_in_use() {
+        let pool = Arc::new(Pool::default());
+        for len in [1 << 13, 1 << 14, 1 << 15, 1 << 20, 1 << 13] {
+            drop(pool.scope(|| Buffer::<u64>::any(len)).unwrap());
+            assert!(free(&pool) <= 1 << 20);
+        }
+        assert_eq!(free(&pool), 1 << 13);
+    }
+
+    #[test]
+    fn without_a_pool_memory_is_fresh() {
+        let pool = Arc::new(Pool::default());
+        drop(pool.scope(|| Buffer::<u8>::any(8)).unwrap());
+        drop(Buffer::<u64>::any(1 << 16).unwrap());
+        assert_eq!(free(&pool), 0);
+        assert!(Buffer::<u64>::any(usize::MAX / 4).is_err());
+    }
+}

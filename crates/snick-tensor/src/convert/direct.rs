@@ -1,0 +1,79 @@
+//! Conversions that models make often, straight from one type to the other.
+
+use bytemuck::Pod;
+use half::slice::HalfFloatSliceExt;
+use half::{bf16, f16};
+
+use crate::ElementType::{self, *};
+use crate::buffer::Buffer;
+use crate::kernels::vectors::{Instructions, Vectorised, widest};
+use crate::{Tensor, TensorError};
+
+/// The tensor in another type, if there is a straight way.
+pub(super) fn convert(tensor: &Tensor, et: ElementType) -> Result<Option<Tensor>, TensorError> {
+    macro_rules! ways {
+        ($($from:ident($a:ty) => $to:ident($b:ty): $f:expr;)*) => {
+            match (tensor.element_type(), et) {
+                $(($from, $to) => each::<$a, $b>(tensor, et, $f).map(Some),)*
+                (F16, F32) => half::<f16, f32>(tensor, et, |from, to| from.convert_to_f32_slice(to)).map(Some),
+                (BF16, F32) => half::<bf16, f32>(tensor, et, |from, to| from.convert_to_f32_slice(to)).map(Some),
+                (F32, F16) => half::<f32, f16>(tensor, et, |from, to| to.convert_from_f32_slice(from)).map(Some),
+                (F32, BF16) => half::<f32, bf16>(tensor, et, |from, to| to.convert_from_f32_slice(from)).map(Some),
+                _ => Ok(None),
+            }
+        };
+    }
+    ways! {
+        Boolean(u8) => F32(f32): |x| f32::from(u8::from(x != 0));
+        U8(u8) => F32(f32): f32::from;
+        I8(i8) => F32(f32): f32::from;
+        I32(i32) => F32(f32): |x| x as f32;
+        I64(i64) => F32(f32): |x| x as f32;
+        F32(f32) => F64(f64): f64::from;
+        F64(f64) => F32(f32): |x| x as f32;
+        F32(f32) => I32(i32): |x| x as i32;
+        F32(f32) => I64(i64): |x| x as i64;
+        I32(i32) => I64(i64): i64::from;
+        I64(i64) => I32(i32): |x| x as i32;
+    }
+}
+
+fn each<A: Pod, B: Pod + Send + Sync>(
+    tensor: &Tensor,
+    et: ElementType,
+    f: impl Fn(A) -> B,
+) -> Result<Tensor, TensorError> {
+    let from = tensor.units::<A>();
+    let mut to = Buffer::any(from.len())?;
+    widest(Each { from: &from, to: &mut to, f });
+    Tensor::from_buffer(et, tensor.dims(), to)
+}
+
+struct Each<'a, A, B, F> {
+    from: &'a [A],
+    to: &'a mut [B],
+    f: F,
+}
+
+impl<A: Copy, B, F: Fn(A) -> B> Vectorised for Each<'_, A, B, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Instructions>(self) {
+        for (to, &x) in self.to.iter_mut().zip(self.from) {
+            *to = (self.f)(x);
+        }
+    }
+}
+
+/// The crate of the half types brings vector code of its own.
+fn half<A: Pod, B: Pod + Send + Sync>(
+    tensor: &Tensor,
+    et: ElementType,
+    all: impl Fn(&[A], &mut [B]),
+) -> Result<Tensor, TensorError> {
+    let from = tensor.units::<A>();
+    let mut to = Buffer::any(from.len())?;
+    all(&from, &mut to);
+    Tensor::from_buffer(et, tensor.dims(), to)
+}

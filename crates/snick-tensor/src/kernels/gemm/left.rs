@@ -1,0 +1,77 @@
+//! The left matrix of a product, packed into tiles.
+
+use super::{Gemm, Matrix, tile_rows};
+use crate::kernels::vectors::Isa;
+
+/// Writes `count` runs of `from` to the columns of `to`, whose rows are `width` long. `run` says where a run begins and
+/// how far apart its elements lie.
+pub(super) fn turn<T: Copy>(
+    to: &mut [T],
+    width: usize,
+    count: usize,
+    run: impl Fn(usize) -> (usize, isize),
+    from: &[T],
+) {
+    // Some rows at a time: a row is touched once for every run, and should be in the cache then.
+    const ROWS: usize = 16;
+    for (block, rows) in to.chunks_mut(ROWS * width).enumerate() {
+        for column in 0..count {
+            let (start, step) = run(column);
+            let start = start.wrapping_add_signed((block * ROWS) as isize * step);
+            if step == 1 {
+                let run = &from[start..];
+                for (row, &x) in rows.chunks_exact_mut(width).zip(run) {
+                    row[column] = x;
+                }
+            } else {
+                for (i, row) in rows.chunks_exact_mut(width).enumerate() {
+                    row[column] = from[start.wrapping_add_signed(i as isize * step)];
+                }
+            }
+        }
+    }
+}
+
+/// Rows in tiles; within a tile column after column. Rows that fill the last tile up are zeros.
+pub(crate) struct Left<T> {
+    isa: Isa,
+    rows: usize,
+    depth: usize,
+    data: Vec<T>,
+}
+
+impl<T: Gemm> Left<T> {
+    /// Packs a matrix for an instruction set.
+    pub fn pack(isa: Isa, matrix: &Matrix<T>) -> Self {
+        let height = tile_rows(isa);
+        let (rows, depth) = (matrix.rows, matrix.columns);
+        let mut data = vec![T::default(); rows.div_ceil(height) * height * depth];
+        if depth > 0 {
+            for (i, tile) in data.chunks_exact_mut(height * depth).enumerate() {
+                let rows = height.min(rows - i * height);
+                turn(tile, height, rows, |r| (matrix.at(i * height + r, 0), matrix.column_step), matrix.data);
+            }
+        }
+        Left { isa, rows, depth, data }
+    }
+
+    pub fn isa(&self) -> Isa {
+        self.isa
+    }
+
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The length of the summed axis.
+    pub fn depth(&self) -> usize {
+        self.depth
+    }
+
+    /// The tile whose first row is `row`, column after column.
+    #[inline(always)]
+    pub fn tile<const ROWS: usize>(&self, row: usize) -> &[[T; ROWS]] {
+        let first = row * self.depth;
+        self.data[first..first + ROWS * self.depth].as_chunks().0
+    }
+}

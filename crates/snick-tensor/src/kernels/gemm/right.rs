@@ -1,0 +1,100 @@
+//! The right matrix of a product, read in panels.
+
+use super::left::turn;
+use super::{Gemm, Matrix, panel_columns};
+use crate::kernels::vectors::Isa;
+
+/// Columns in panels of a few vectors. A panel is read where it lies if each of its rows is a run of memory, and
+/// packed if not; what lies beyond the last column is computed, too, and thrown away.
+pub(crate) struct Right<'a, T> {
+    data: &'a [T],
+    /// Where each row begins.
+    starts: Vec<usize>,
+    columns: usize,
+    width: usize,
+    /// Panels from this one on are in `packed`.
+    direct: usize,
+    packed: Vec<T>,
+}
+
+/// One panel: its rows begin at `starts`, moved by `shift`.
+#[derive(Copy, Clone)]
+pub(crate) enum Panel<'a, T> {
+    /// Where the matrix lies.
+    Direct { data: &'a [T], starts: &'a [usize], shift: usize },
+    /// Row after row.
+    Packed(&'a [T]),
+}
+
+impl<'a, T: Gemm> Right<'a, T> {
+    /// Any matrix, all of whose elements lie in its data.
+    pub fn new(isa: Isa, matrix: &Matrix<'a, T>) -> Self {
+        let width = panel_columns::<T>(isa);
+        if matrix.column_step == 1 {
+            let starts = (0..matrix.rows).map(|row| matrix.at(row, 0)).collect();
+            return Self::of_runs(isa, matrix.data, starts, matrix.columns);
+        }
+        let panels = matrix.columns.div_ceil(width);
+        let mut packed = vec![T::default(); panels * width * matrix.rows];
+        if matrix.rows > 0 {
+            for (i, panel) in packed.chunks_exact_mut(width * matrix.rows).enumerate() {
+                let count = width.min(matrix.columns - i * width);
+                turn(panel, width, count, |c| (matrix.at(0, i * width + c), matrix.row_step), matrix.data);
+            }
+        }
+        Right { data: &[], starts: Vec::new(), columns: matrix.columns, width, direct: 0, packed }
+    }
+
+    /// Each row a run of `columns` elements of `data`, beginning anywhere: rows may overlap.
+    pub fn of_runs(isa: Isa, data: &'a [T], starts: Vec<usize>, columns: usize) -> Self {
+        let width = panel_columns::<T>(isa);
+        let furthest = starts.iter().copied().max().unwrap_or(0);
+        // Whole panels, and a last one where there is memory to read beyond its columns.
+        let room = data.len().saturating_sub(furthest) / width;
+        let direct = room.min(columns.div_ceil(width));
+        let rest = direct * width..columns;
+        let mut packed = vec![T::default(); rest.len().div_ceil(width) * width * starts.len()];
+        if !rest.is_empty() && !starts.is_empty() {
+            for (i, panel) in packed.chunks_exact_mut(width * starts.len()).enumerate() {
+                let first = rest.start + i * width;
+                let len = width.min(columns - first);
+                for (row, start) in panel.chunks_exact_mut(width).zip(&starts) {
+                    row[..len].copy_from_slice(&data[start + first..][..len]);
+                }
+            }
+        }
+        Right { data, starts, columns, width, direct, packed }
+    }
+
+    /// The same with nothing borrowed: all panels are packed.
+    pub fn into_packed(self) -> Right<'static, T> {
+        let (depth, width) = (self.starts.len(), self.width);
+        let mut packed = Vec::with_capacity(self.columns.div_ceil(width) * width * depth);
+        for i in 0..self.direct {
+            for start in &self.starts {
+                packed.extend_from_slice(&self.data[start + i * width..][..width]);
+            }
+        }
+        let packed = if self.direct == 0 {
+            self.packed
+        } else {
+            packed.extend_from_slice(&self.packed);
+            packed
+        };
+        Right { data: &[], starts: Vec::new(), columns: self.columns, width, direct: 0, packed }
+    }
+
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// The panel of number `i`, for a product along `depth` rows.
+    #[inline(always)]
+    pub fn panel(&self, i: usize, depth: usize) -> Panel<'_, T> {
+        if i < self.direct {
+            return Panel::Direct { data: self.data, starts: &self.starts, shift: i * self.width };
+        }
+        let size = self.width * depth;
+        Panel::Packed(&self.packed[(i - self.direct) * size..][..size])
+    }
+}

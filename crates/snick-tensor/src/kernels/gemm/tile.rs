@@ -1,0 +1,134 @@
+//! A tile times a panel, in registers.
+
+use super::right::Panel;
+use super::{Gemm, Left, Right, panel_columns, tile_rows};
+use crate::kernels::vectors::{Instructions, Isa, Vector, Vectorised};
+
+/// After so many terms a partial sum is put aside: long sums of floats lose less in two steps.
+const PARTIAL: usize = 1024;
+
+/// Some rows of a product.
+pub(super) struct Tiles<'a, 'b, T, P> {
+    pub left: &'a Left<T>,
+    pub right: &'a Right<'b, T>,
+    /// The row that `out` begins with: the first of a tile.
+    pub first: usize,
+    /// As many rows as are computed.
+    pub out: &'a mut [T],
+    pub row_len: usize,
+    pub place: &'a P,
+}
+
+impl<T: Gemm, P: Fn(&mut [T], usize, usize, &[T])> Vectorised for Tiles<'_, '_, T, P> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Instructions>(self) {
+        // As high as `tile_rows` says.
+        match I::ISA {
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 => self.walk::<I, 12>(),
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => self.walk::<I, 6>(),
+            Isa::Base => self.walk::<I, 4>(),
+        }
+    }
+}
+
+impl<T: Gemm, P: Fn(&mut [T], usize, usize, &[T])> Tiles<'_, '_, T, P> {
+    /// Some panels at a time, as many as stay in the cache, tile by tile.
+    #[inline(always)]
+    fn walk<I: Instructions, const ROWS: usize>(self) {
+        let width = 2 * T::Vector::<I>::LANES;
+        debug_assert!(tile_rows(I::ISA) == ROWS && panel_columns::<T>(I::ISA) == width);
+        let Self { left, right, first, out, row_len, place } = self;
+        let mut sums = [[T::default(); MOST_COLUMNS]; ROWS];
+        let panels = right.columns().div_ceil(width);
+        let at_once = (CACHED / (width * left.depth() * size_of::<T>()).max(1)).max(1);
+        for group in (0..panels).step_by(at_once) {
+            for (i, out) in out.chunks_mut(ROWS * row_len).enumerate() {
+                let row = first + i * ROWS;
+                let tile = left.tile::<ROWS>(row);
+                let rows = ROWS.min(left.rows() - row);
+                for p in group..panels.min(group + at_once) {
+                    let panel = right.panel(p, left.depth());
+                    // The least height that is compiled and holds the rows there are.
+                    match rows {
+                        0..=1 => multiply::<I, T, 1, ROWS>(tile, panel, &mut sums),
+                        2 => multiply::<I, T, 2, ROWS>(tile, panel, &mut sums),
+                        3..=4 => multiply::<I, T, 4, ROWS>(tile, panel, &mut sums),
+                        5..=6 if ROWS >= 6 => multiply::<I, T, 6, ROWS>(tile, panel, &mut sums),
+                        7..=8 if ROWS >= 8 => multiply::<I, T, 8, ROWS>(tile, panel, &mut sums),
+                        _ => multiply::<I, T, ROWS, ROWS>(tile, panel, &mut sums),
+                    }
+                    for (r, (out, sums)) in out.chunks_mut(row_len).zip(&sums).take(rows).enumerate() {
+                        place(out, row + r, p * width, &sums[..width]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Bytes of panels that are used while they are in the cache.
+const CACHED: usize = 1 << 20;
+
+/// Columns of the widest panel.
+const MOST_COLUMNS: usize = 32;
+
+/// The first `SOME` rows of a tile times a panel.
+#[inline(always)]
+fn multiply<I: Instructions, T: Gemm, const SOME: usize, const ROWS: usize>(
+    tile: &[[T; ROWS]],
+    panel: Panel<T>,
+    sums: &mut [[T; MOST_COLUMNS]; ROWS],
+) {
+    let lanes = T::Vector::<I>::LANES;
+    let mut total = [[T::Vector::<I>::splat(T::default()); 2]; SOME];
+    match panel {
+        Panel::Packed(packed) => {
+            let lines = packed.chunks_exact(2 * lanes);
+            accumulate::<I, T, SOME, ROWS>(tile, lines, &mut total);
+        }
+        Panel::Direct { data, starts, shift } => {
+            let Some(data) = data.get(shift..) else { return };
+            // A panel is direct only where all of it lies in the data.
+            let line = |&start: &usize| data.get(start..start + 2 * lanes);
+            accumulate::<I, T, SOME, ROWS>(tile, starts.iter().map_while(line), &mut total);
+        }
+    }
+    for (sums, [low, high]) in sums.iter_mut().zip(total) {
+        low.store(sums);
+        high.store(&mut sums[lanes..]);
+    }
+}
+
+/// Adds the products of each column of a tile with a line of a panel.
+#[allow(clippy::needless_range_loop, reason = "only loops over indices are unrolled in time")]
+#[inline(always)]
+fn accumulate<'a, I: Instructions, T: Gemm, const SOME: usize, const ROWS: usize>(
+    tile: &[[T; ROWS]],
+    mut lines: impl Iterator<Item = &'a [T]>,
+    total: &mut [[T::Vector<I>; 2]; SOME],
+) {
+    let lanes = T::Vector::<I>::LANES;
+    for tile in tile.chunks(PARTIAL) {
+        // A variable of its own, which never leaves the registers.
+        let mut sums = [[T::Vector::<I>::splat(T::default()); 2]; SOME];
+        for (column, line) in tile.iter().zip(&mut lines) {
+            let (low, high) = line.split_at(lanes);
+            let line = [T::Vector::<I>::load(low), T::Vector::<I>::load(high)];
+            for r in 0..SOME {
+                let factor = T::Vector::<I>::splat(column[r]);
+                for v in 0..2 {
+                    sums[r][v] = factor.multiply_add(line[v], sums[r][v]);
+                }
+            }
+        }
+        for r in 0..SOME {
+            for v in 0..2 {
+                total[r][v] = total[r][v].plus(sums[r][v]);
+            }
+        }
+    }
+}

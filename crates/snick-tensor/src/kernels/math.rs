@@ -1,0 +1,184 @@
+//! Functions of one `f32` that the compiler can turn into vector code: no branches, no tables, no calls.
+//!
+//! The bounds are of the relative error, over all inputs whose result is a normal number; the tests hold them. `NaN`
+//! stays, infinities give limits.
+
+use crate::kernels::vectors::{Instructions, multiply_add};
+
+/// `c[0] + c[1] x + c[2] x^2 + ..`
+#[inline(always)]
+fn polynomial<I: Instructions, const N: usize>(x: f32, coefficients: [f32; N]) -> f32 {
+    let mut sum = 0.0;
+    for i in (0..N).rev() {
+        sum = multiply_add::<I>(sum, x, coefficients[i]);
+    }
+    sum
+}
+
+/// `e^x`, within 1e-7: two to a whole power, times a polynomial of what is left.
+#[inline(always)]
+pub(crate) fn exp<I: Instructions>(x: f32) -> f32 {
+    // Adding this leaves the nearest integer in the low bits.
+    const SHIFT: f32 = 12_582_912.0;
+    // ln 2 in two parts, the first with so few bits that its products are exact.
+    const LN_2: [f32; 2] = [0.693_359_4, -2.121_944_4e-4];
+    // Beyond these the result is 0 or infinite.
+    let inside = x.clamp(-104.0, 89.0);
+    let shifted = multiply_add::<I>(inside, std::f32::consts::LOG2_E, SHIFT);
+    let whole = shifted - SHIFT;
+    let rest = multiply_add::<I>(whole, -LN_2[0], inside);
+    let rest = multiply_add::<I>(whole, -LN_2[1], rest);
+    let tail = [0.5, 0.166_666_65, 4.166_579_6e-2, 8.333_452e-3, 1.398_2e-3, 1.987_569_1e-4];
+    let tail = polynomial::<I, 6>(rest, tail);
+    let power = multiply_add::<I>(tail, rest * rest, rest) + 1.0;
+    // In two steps, so that results below the least normal number come out as well.
+    let whole = shifted.to_bits() as i32 - SHIFT.to_bits() as i32;
+    let half = whole >> 1;
+    let two_to = |n: i32| f32::from_bits(((n + 127) as u32) << 23);
+    let result = power * two_to(half) * two_to(whole - half);
+    if x.is_nan() { x } else { result }
+}
+
+/// `1 / (1 + e^-x)`, within 2e-7.
+#[inline(always)]
+pub(crate) fn sigmoid<I: Instructions>(x: f32) -> f32 {
+    1.0 / (1.0 + exp::<I>(-x))
+}
+
+/// The hyperbolic tangent, within 2e-7.
+#[inline(always)]
+pub(crate) fn tanh<I: Instructions>(x: f32) -> f32 {
+    // Where the other formula would cancel, the odd series does not.
+    const SERIES_BELOW: f32 = 0.625;
+    let size = x.abs();
+    let limit = 1.0 - 2.0 / (exp::<I>(2.0 * size) + 1.0);
+    let square = x * x;
+    let series = [-0.333_332_8, 0.133_314_42, -0.053_739_715, 0.020_639_088, -0.005_704_988_7];
+    let series = polynomial::<I, 5>(square, series) * square;
+    if size < SERIES_BELOW { multiply_add::<I>(series, x, x) } else { limit.copysign(x) }
+}
+
+/// `e^x - 1`, within 5e-7, near zero too.
+#[inline(always)]
+pub(crate) fn exp_m1<I: Instructions>(x: f32) -> f32 {
+    let half = tanh::<I>(0.5 * x);
+    // Where the hyperbolic tangent comes near 1 the difference from 1 has lost its digits, and is not needed.
+    if x < 0.5 { 2.0 * half / (1.0 - half) } else { exp::<I>(x) - 1.0 }
+}
+
+/// The error function, within 3e-7.
+#[inline(always)]
+pub(crate) fn erf<I: Instructions>(x: f32) -> f32 {
+    const SERIES_BELOW: f32 = 0.921_875;
+    // From here on the result is 1.
+    const LIMIT: f32 = 4.0;
+    let size = x.abs();
+    let square = x * x;
+    let series = [
+        std::f32::consts::FRAC_2_SQRT_PI,
+        -0.376_126_35,
+        0.112_837,
+        -2.685_964_7e-2,
+        5.201_591_6e-3,
+        -8.148_506e-4,
+        8.392_696e-5,
+    ];
+    let series = polynomial::<I, 7>(square, series);
+    // The logarithm of what is missing to 1.
+    let missing = [
+        -3.025_418_3e-4,
+        1.130_164,
+        0.631_941_6,
+        0.109_974_05,
+        -2.636_238e-2,
+        4.739_417_5e-3,
+        -5.926_017e-4,
+        4.557_118_5e-5,
+        -1.613_102e-6,
+    ];
+    let missing = polynomial::<I, 9>(size.min(LIMIT), missing);
+    let far = 1.0 - exp::<I>(-missing);
+    if size < SERIES_BELOW {
+        series * x
+    } else if x.is_nan() {
+        x
+    } else {
+        far.copysign(x)
+    }
+}
+
+/// `x / 2 * (1 + erf(x / sqrt 2))`.
+#[inline(always)]
+pub(crate) fn gelu_erf<I: Instructions>(x: f32) -> f32 {
+    0.5 * x * (1.0 + erf::<I>(x * std::f32::consts::FRAC_1_SQRT_2))
+}
+
+/// `x / 2 * (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))`.
+#[inline(always)]
+pub(crate) fn gelu_tanh<I: Instructions>(x: f32) -> f32 {
+    const ROOT: f32 = std::f32::consts::FRAC_2_SQRT_PI / std::f32::consts::SQRT_2;
+    0.5 * x * (1.0 + tanh::<I>(ROOT * multiply_add::<I>(0.044_715 * x * x, x, x)))
+}
+
+/// `x tanh(ln(1 + e^x))`, without the logarithm.
+#[inline(always)]
+pub(crate) fn mish<I: Instructions>(x: f32) -> f32 {
+    // Above this the factor is 1, long before its square overflows.
+    let power = exp::<I>(x.min(20.0));
+    let ratio = power * (power + 2.0);
+    x * (ratio / (ratio + 2.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::vectors::{Isa, Vectorised, on, widest};
+
+    type Function = (&'static str, fn(f64) -> f64, f64);
+
+    const FUNCTIONS: [Function; 5] = [
+        ("exp", f64::exp, 1e-7),
+        ("sigmoid", |x| 1.0 / (1.0 + (-x).exp()), 2e-7),
+        ("tanh", f64::tanh, 2e-7),
+        ("exp_m1", f64::exp_m1, 5e-7),
+        ("erf", libm::erf, 3e-7),
+    ];
+
+    struct All(f32);
+
+    impl Vectorised for All {
+        type Output = [f32; 5];
+
+        #[inline(always)]
+        fn run<I: Instructions>(self) -> [f32; 5] {
+            let x = self.0;
+            [exp::<I>(x), sigmoid::<I>(x), tanh::<I>(x), exp_m1::<I>(x), erf::<I>(x)]
+        }
+    }
+
+    #[test]
+    fn errors_are_within_their_bounds() {
+        // Both signs, from subnormal to overflow.
+        let sizes = (0..200_000).map(|i| f32::from_bits(0x3000_0000 + i * 5_000));
+        for x in sizes.take_while(|&x| x < 100.0).flat_map(|x| [x, -x]) {
+            for found in [widest(All(x)), on(Isa::Base, All(x))] {
+                for (found, (name, exact, bound)) in found.into_iter().zip(FUNCTIONS) {
+                    let exact = exact(x.into());
+                    if exact.abs() > f64::from(f32::MIN_POSITIVE) && exact.abs() < f64::from(f32::MAX) {
+                        let error = (f64::from(found) - exact).abs() / exact.abs();
+                        assert!(error <= bound, "{name}({x}) = {found}, error {error:e}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn limits_and_what_is_not_a_number() {
+        let limits = |x| widest(All(x));
+        assert!(limits(f32::NAN).iter().all(|y| y.is_nan()));
+        assert_eq!(limits(f32::INFINITY), [f32::INFINITY, 1.0, 1.0, f32::INFINITY, 1.0]);
+        assert_eq!(limits(f32::NEG_INFINITY), [0.0, 0.0, -1.0, -1.0, -1.0]);
+        assert_eq!(limits(0.0), [1.0, 0.5, 0.0, 0.0, 0.0]);
+    }
+}

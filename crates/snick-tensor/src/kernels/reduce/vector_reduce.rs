@@ -1,0 +1,94 @@
+//! Reductions of `f32`, several elements at a time.
+
+use super::ReduceOp::{self, *};
+use crate::buffer::Buffer;
+use crate::kernels::rows::{Blocks, reduced_dims};
+use crate::kernels::vectors::{Instructions, Vectorised, widest};
+use crate::{ElementType, Tensor, TensorError};
+
+/// The reduction, if it has a vector form and there is something to reduce. Sums are accumulated in `f64`.
+pub(super) fn apply(
+    op: ReduceOp,
+    input: &Tensor,
+    axes: &[usize],
+    keep_dims: bool,
+) -> Result<Option<Tensor>, TensorError> {
+    if input.is_empty() || !matches!(op, Sum | Mean | Max | Min | L1 | L2) {
+        return Ok(None);
+    }
+    let blocks = Blocks::new(input, axes)?;
+    let from = blocks.tensor.units::<f32>();
+    let mut to = Buffer::any(from.len() / blocks.count)?;
+    for (from, to) in from.chunks_exact(blocks.size()).zip(to.chunks_exact_mut(blocks.inner)) {
+        widest(Block { op, from, to });
+    }
+    let dims = reduced_dims(input.dims(), axes, keep_dims);
+    Tensor::from_buffer(ElementType::F32, &dims, to).map(Some)
+}
+
+/// One block; each column becomes one element of `to`.
+struct Block<'a> {
+    op: ReduceOp,
+    from: &'a [f32],
+    to: &'a mut [f32],
+}
+
+impl Vectorised for Block<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Instructions>(self) {
+        let Self { op, from, to } = self;
+        let count = (from.len() / to.len()) as f64;
+        let greater = |m: f32, x: f32| if m < x { x } else { m };
+        let less = |m: f32, x: f32| if x < m { x } else { m };
+        let add = |a: f64, b: f64| a + b;
+        match op {
+            Max => fold(from, to, f32::NEG_INFINITY, greater, greater, |m| m),
+            Min => fold(from, to, f32::INFINITY, less, less, |m| m),
+            Mean => fold(from, to, 0.0, |sum, x| sum + f64::from(x), add, |sum| (sum / count) as f32),
+            L1 => fold(from, to, 0.0, |sum, x| sum + f64::from(x.abs()), add, |sum| sum as f32),
+            L2 => fold(
+                from,
+                to,
+                0.0,
+                |sum, x| sum + f64::from(x) * f64::from(x),
+                add,
+                |sum: f64| sum.sqrt() as f32,
+            ),
+            _ => fold(from, to, 0.0, |sum, x| sum + f64::from(x), add, |sum| sum as f32),
+        }
+    }
+}
+
+/// Folds each column of `from`, whose lines are as long as `to`. A single column is folded in several parts.
+#[inline(always)]
+fn fold<A: Copy>(
+    from: &[f32],
+    to: &mut [f32],
+    start: A,
+    step: impl Fn(A, f32) -> A,
+    merge: impl Fn(A, A) -> A,
+    finish: impl Fn(A) -> f32,
+) {
+    const PARTS: usize = 16;
+    if let [to] = to {
+        let mut parts = [start; PARTS];
+        for line in from.chunks(PARTS) {
+            for (part, &x) in parts.iter_mut().zip(line) {
+                *part = step(*part, x);
+            }
+        }
+        *to = finish(parts.into_iter().reduce(merge).unwrap_or(start));
+        return;
+    }
+    let mut folded = vec![start; to.len()];
+    for line in from.chunks_exact(to.len()) {
+        for (folded, &x) in folded.iter_mut().zip(line) {
+            *folded = step(*folded, x);
+        }
+    }
+    for (to, folded) in to.iter_mut().zip(folded) {
+        *to = finish(folded);
+    }
+}

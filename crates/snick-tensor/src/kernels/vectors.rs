@@ -1,0 +1,268 @@
+//! Work compiled for the widest vector instructions of the machine it runs on.
+//!
+//! Kernels are plain loops that the compiler turns into vector code. How wide it may make them is fixed when the
+//! program is built, for the oldest machine it may meet; here the same loops are compiled once for each instruction
+//! set, and the best is chosen at run time. Calling them is, with the file mapping, the other thing that is unsafe.
+#![allow(unsafe_code)]
+
+/// An instruction set that kernels are compiled for.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Isa {
+    /// What every machine of this kind has.
+    Base,
+    /// AVX2 and fused multiply-add.
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    /// AVX-512 and fused multiply-add.
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+impl Isa {
+    /// The best this machine has.
+    pub fn best() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        {
+            use std::arch::is_x86_feature_detected as has;
+            if has!("avx512f") && has!("avx512dq") && has!("avx512bw") && has!("avx512vl") && has!("fma") {
+                return Self::Avx512;
+            }
+            if has!("avx2") && has!("fma") {
+                return Self::Avx2;
+            }
+        }
+        Self::Base
+    }
+}
+
+/// An instruction set as a type, for loops that are compiled for it.
+pub(crate) trait Instructions {
+    /// A vector of `f32`.
+    type F32: Vector<f32>;
+    /// A vector of `f64`.
+    type F64: Vector<f64>;
+    /// Which.
+    const ISA: Isa;
+    /// Whether [`f32::mul_add`] is one instruction.
+    const FUSED: bool;
+}
+
+/// A vector register. The compiler makes vector code of plain loops, too, but not dependably of one that keeps two
+/// dozen sums in registers.
+pub(crate) trait Vector<T>: Copy {
+    /// Elements.
+    const LANES: usize;
+
+    /// The same element in all lanes.
+    fn splat(x: T) -> Self;
+
+    /// The first elements of `from`; zeros if there are fewer than lanes.
+    fn load(from: &[T]) -> Self;
+
+    /// Writes all lanes to the beginning of `to`, if there is room for them.
+    fn store(self, to: &mut [T]);
+
+    /// `self * b + c`.
+    fn multiply_add(self, b: Self, c: Self) -> Self;
+
+    /// `self + b`.
+    fn plus(self, b: Self) -> Self;
+}
+
+/// A vector for machines about which nothing is known.
+#[derive(Copy, Clone)]
+pub(crate) struct Plain<T, const N: usize>([T; N]);
+
+macro_rules! plain {
+    ($($t:ident: $lanes:literal),*) => {$(
+        impl Vector<$t> for Plain<$t, $lanes> {
+            const LANES: usize = $lanes;
+
+            #[inline(always)]
+            fn splat(x: $t) -> Self {
+                Plain([x; $lanes])
+            }
+
+            #[inline(always)]
+            fn load(from: &[$t]) -> Self {
+                Plain(from.first_chunk().copied().unwrap_or_default())
+            }
+
+            #[inline(always)]
+            fn store(self, to: &mut [$t]) {
+                if let Some(to) = to.first_chunk_mut() {
+                    *to = self.0;
+                }
+            }
+
+            #[inline(always)]
+            fn multiply_add(self, b: Self, c: Self) -> Self {
+                let one = |i: usize| match Base::FUSED {
+                    true => self.0[i].mul_add(b.0[i], c.0[i]),
+                    false => self.0[i] * b.0[i] + c.0[i],
+                };
+                Plain(std::array::from_fn(one))
+            }
+
+            #[inline(always)]
+            fn plus(self, b: Self) -> Self {
+                Plain(std::array::from_fn(|i| self.0[i] + b.0[i]))
+            }
+        }
+    )*};
+}
+
+plain!(f32: 4, f64: 2);
+
+struct Base;
+
+impl Instructions for Base {
+    type F32 = Plain<f32, 4>;
+    type F64 = Plain<f64, 2>;
+    const ISA: Isa = Isa::Base;
+    // Elsewhere every machine has the instruction.
+    const FUSED: bool = cfg!(target_arch = "aarch64");
+}
+
+/// Work to be compiled for several instruction sets. [`Vectorised::run`] must be `#[inline(always)]`, and all it
+/// calls in its inner loops: only what is inlined is compiled for the instruction set.
+pub(crate) trait Vectorised {
+    /// What it gives.
+    type Output;
+
+    /// Does the work.
+    fn run<I: Instructions>(self) -> Self::Output;
+}
+
+/// Does the work with the best instructions of this machine.
+pub(crate) fn widest<W: Vectorised>(work: W) -> W::Output {
+    on(Isa::best(), work)
+}
+
+/// Does the work with the instructions of `isa`, which is [`Isa::best`] or [`Isa::Base`].
+pub(crate) fn on<W: Vectorised>(isa: Isa, work: W) -> W::Output {
+    #[cfg(target_arch = "x86_64")]
+    if isa == Isa::best() {
+        return match isa {
+            // SAFETY: `Isa::best` has found these instructions on this machine.
+            Isa::Avx512 => unsafe { x86::avx512(work) },
+            // SAFETY: as above.
+            Isa::Avx2 => unsafe { x86::avx2(work) },
+            Isa::Base => work.run::<Base>(),
+        };
+    }
+    debug_assert!(isa == Isa::Base, "{isa:?} is not what this machine has");
+    work.run::<Base>()
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use std::arch::x86_64::*;
+
+    use super::{Instructions, Isa, Vector, Vectorised};
+
+    macro_rules! vector {
+        ($register:ident of $lanes:literal $t:ident: $splat:ident $load:ident $store:ident $fma:ident $add:ident) => {
+            // SAFETY, of all of these: the instructions are there, as these types are named only by the
+            // instruction sets below, and those only by what `Isa::best` has chosen; what is read and written lies
+            // in the chunk.
+            impl Vector<$t> for $register {
+                const LANES: usize = $lanes;
+
+                #[inline(always)]
+                fn splat(x: $t) -> Self {
+                    unsafe { $splat(x) }
+                }
+
+                #[inline(always)]
+                fn load(from: &[$t]) -> Self {
+                    match from.first_chunk::<$lanes>() {
+                        Some(chunk) => unsafe { $load(chunk.as_ptr()) },
+                        None => Self::splat(0.0),
+                    }
+                }
+
+                #[inline(always)]
+                fn store(self, to: &mut [$t]) {
+                    if let Some(chunk) = to.first_chunk_mut::<$lanes>() {
+                        unsafe { $store(chunk.as_mut_ptr(), self) }
+                    }
+                }
+
+                #[inline(always)]
+                fn multiply_add(self, b: Self, c: Self) -> Self {
+                    unsafe { $fma(self, b, c) }
+                }
+
+                #[inline(always)]
+                fn plus(self, b: Self) -> Self {
+                    unsafe { $add(self, b) }
+                }
+            }
+        };
+    }
+
+    vector!(__m512 of 16 f32: _mm512_set1_ps _mm512_loadu_ps _mm512_storeu_ps _mm512_fmadd_ps _mm512_add_ps);
+    vector!(__m512d of 8 f64: _mm512_set1_pd _mm512_loadu_pd _mm512_storeu_pd _mm512_fmadd_pd _mm512_add_pd);
+    vector!(__m256 of 8 f32: _mm256_set1_ps _mm256_loadu_ps _mm256_storeu_ps _mm256_fmadd_ps _mm256_add_ps);
+    vector!(__m256d of 4 f64: _mm256_set1_pd _mm256_loadu_pd _mm256_storeu_pd _mm256_fmadd_pd _mm256_add_pd);
+
+    struct Avx512;
+
+    impl Instructions for Avx512 {
+        type F32 = __m512;
+        type F64 = __m512d;
+        const ISA: Isa = Isa::Avx512;
+        const FUSED: bool = true;
+    }
+
+    #[inline(never)]
+    #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")]
+    pub(super) fn avx512<W: Vectorised>(work: W) -> W::Output {
+        work.run::<Avx512>()
+    }
+
+    struct Avx2;
+
+    impl Instructions for Avx2 {
+        type F32 = __m256;
+        type F64 = __m256d;
+        const ISA: Isa = Isa::Avx2;
+        const FUSED: bool = true;
+    }
+
+    #[inline(never)]
+    #[target_feature(enable = "avx2,fma")]
+    pub(super) fn avx2<W: Vectorised>(work: W) -> W::Output {
+        work.run::<Avx2>()
+    }
+}
+
+/// `a * b + c`: in one rounding where that is one instruction.
+#[inline(always)]
+pub(crate) fn multiply_add<I: Instructions>(a: f32, b: f32, c: f32) -> f32 {
+    if I::FUSED { a.mul_add(b, c) } else { a * b + c }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Sum<'a>(&'a [f32]);
+
+    impl Vectorised for Sum<'_> {
+        type Output = f32;
+
+        #[inline(always)]
+        fn run<I: Instructions>(self) -> f32 {
+            self.0.iter().fold(0.0, |sum, &x| multiply_add::<I>(x, x, sum))
+        }
+    }
+
+    #[test]
+    fn every_instruction_set_gives_the_same() {
+        let values = [1.0, 2.0, 3.0, 4.0];
+        assert_eq!(widest(Sum(&values)), 30.0);
+        assert_eq!(on(Isa::Base, Sum(&values)), 30.0);
+    }
+}

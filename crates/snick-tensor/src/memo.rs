@@ -1,0 +1,79 @@
+//! What kernels derive from constants, made once.
+
+use std::any::Any;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::TensorError;
+use crate::layout::Layout;
+
+/// What a derived form is for.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Purpose {
+    /// The left side of a matrix product.
+    Left,
+    /// The right side of a matrix product.
+    Right,
+    /// The filters of a convolution.
+    Filters,
+    /// The type that kernels compute in.
+    Wide,
+}
+
+/// A constant is used in one way or two; more would only take memory.
+const MOST: usize = 4;
+
+/// Derived forms of one constant, by purpose and view.
+#[derive(Default)]
+pub(crate) struct Memo {
+    forms: Mutex<Vec<Form>>,
+}
+
+struct Form {
+    purpose: Purpose,
+    layout: Layout,
+    value: Arc<dyn Any + Send + Sync>,
+}
+
+impl Memo {
+    /// The form for `purpose` of the view `layout`, made if it is asked for the first time.
+    pub fn get<T: Send + Sync + 'static>(
+        &self,
+        purpose: Purpose,
+        layout: &Layout,
+        make: impl FnOnce() -> Result<T, TensorError>,
+    ) -> Result<Arc<T>, TensorError> {
+        let mut forms = self.forms.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = forms.iter().find(|form| form.purpose == purpose && form.layout == *layout);
+        if let Some(Ok(value)) = known.map(|form| form.value.clone().downcast()) {
+            return Ok(value);
+        }
+        let value = Arc::new(make()?);
+        if forms.len() < MOST {
+            forms.push(Form { purpose, layout: layout.clone(), value: value.clone() });
+        }
+        Ok(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_form_is_made_once_a_view_and_purpose() {
+        let (memo, mut made) = (Memo::default(), 0);
+        let views = [Layout::packed(&[2, 3]), Layout::packed(&[3, 2])];
+        for _ in 0..2 {
+            for view in &views {
+                for purpose in [Purpose::Left, Purpose::Right] {
+                    let form = memo.get(purpose, view, || {
+                        made += 1;
+                        Ok(vec![purpose])
+                    });
+                    assert_eq!(*form.unwrap(), [purpose]);
+                }
+            }
+        }
+        assert_eq!(made, 4);
+    }
+}
