@@ -174,7 +174,8 @@ fn runs(graph: &Graph) -> bool {
     let sizes = [(1, Dims::MultipleOf(8)), (2, Dims::Smallest)].into_iter();
     sizes.chain((3..12).map(|seed| (seed, Dims::Drawn))).map(inputs).any(|inputs| {
         let session = Session::new(graph).unwrap();
-        let outputs = session.run(&inputs, Options { keep_going: true, check_facts: false });
+        let outputs =
+            session.run(&inputs, Options { keep_going: true, check_facts: false, ..Options::default() });
         outputs.values.iter().any(Option::is_some)
     })
 }

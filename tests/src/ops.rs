@@ -66,7 +66,9 @@ fn attributes_read_back() {
 /// is not what was inferred is a failure of inference, and of this test.
 fn run(graph: &Graph, seed: u64, dims: Dims) -> Vec<Option<Tensor>> {
     let inputs = draw_inputs(graph, vec![None; graph.parameters().count()], seed, dims).unwrap();
-    let outputs = Session::new(graph).unwrap().run(&inputs, Options { keep_going: true, check_facts: true });
+    let outputs = Session::new(graph)
+        .unwrap()
+        .run(&inputs, Options { keep_going: true, check_facts: true, ..Options::default() });
     let unsound = outputs.errors.iter().find(|error| error.to_string().contains("against what was inferred"));
     assert!(unsound.is_none(), "{}", unsound.unwrap());
     outputs.values

@@ -51,7 +51,9 @@ fn compare(before: &Graph, after: &Graph, may_round: bool, text: &dyn Fn() -> St
     let (old, new) = (Session::new(before).unwrap(), Session::new(after).unwrap());
     for (seed, dims) in [(1, Dims::Smallest), (2, Dims::Drawn), (3, Dims::Drawn)] {
         let inputs = draw_inputs(before, vec![None; before.parameters().count()], seed, dims).unwrap();
-        let run = |session: &Session| session.run(&inputs, Options { keep_going: true, check_facts: true });
+        let run = |session: &Session| {
+            session.run(&inputs, Options { keep_going: true, check_facts: true, ..Options::default() })
+        };
         let (old, new) = (run(&old), run(&new));
         let unsound = new.errors.iter().find(|error| error.to_string().contains("against what was inferred"));
         // Where the graph contradicts itself, nothing holds that follows from it.

@@ -101,7 +101,7 @@ pub fn canonical(graph: &Graph) -> Graph {
 /// Runs; what comes out is held against what was inferred.
 pub fn run(graph: &Graph, inputs: &[Tensor]) -> Result<Tensor, String> {
     let session = Session::new(graph).map_err(|e| e.to_string())?;
-    let outputs = session.run(inputs, Options { keep_going: false, check_facts: true });
+    let outputs = session.run(inputs, Options { keep_going: false, check_facts: true, ..Options::default() });
     let error = outputs.errors.first().map(ToString::to_string);
     assert!(!error.as_ref().is_some_and(|e| e.contains("against what was inferred")), "{}", error.unwrap());
     Ok(outputs.complete().map_err(|e| e.to_string())?.remove(0))
