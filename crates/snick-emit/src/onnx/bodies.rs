@@ -79,7 +79,8 @@ fn iterated(e: &mut Emitter) -> Written {
             Some(cut) => assembled(e, found, cut, body, link.internal)?,
             None => found,
         };
-        e.last_port(port, "Identity", &[whole], vec![])?;
+        let output = e.outputs().get(port).cloned().unwrap_or_default();
+        e.push("Identity", format!("{}.{port}", e.node.name), &[whole], vec![output], vec![]);
     }
     Ok(())
 }
