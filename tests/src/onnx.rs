@@ -48,8 +48,7 @@ fn ops_that_are_written() {
 fn what_is_written_is_read_again() {
     let cases = files::root().join("tests/cases/ops");
     let mut paths: Vec<_> = std::fs::read_dir(cases).unwrap().map(|entry| entry.unwrap().path()).collect();
-    let models = std::fs::read_dir(files::root().join("models")).unwrap();
-    paths.extend(models.map(|entry| entry.unwrap().path().join("model.xml")));
+    paths.extend(files::models());
     let (mut same, mut refused) = (0, 0);
     for path in paths {
         let mut read = snick_read::read_file(&path, None).unwrap();

@@ -162,15 +162,15 @@ impl Reducer<'_, '_> {
         is_wrong
     }
 
-    /// Takes items away, many at once first, then fewer. `change` makes of the plan one without them.
-    fn take_away<T: Clone>(&mut self, mut items: Vec<T>, change: impl Fn(&Plan, &[T]) -> Plan) {
+    /// Takes items away, many at once first, then fewer. `change` makes of the plan one without them, if there is one.
+    fn take_away<T: Clone>(&mut self, mut items: Vec<T>, change: impl Fn(&Plan, &[T]) -> Option<Plan>) {
         let mut many = items.len();
         while many > 0 {
             let mut at = 0;
             while at < items.len() {
                 let end = (at + many).min(items.len());
                 let plan = change(&self.plan, &items[at..end]);
-                if self.take(plan) {
+                if plan.is_some_and(|plan| self.take(plan)) {
                     items.drain(at..end);
                 } else {
                     at = end;
@@ -182,13 +182,9 @@ impl Reducer<'_, '_> {
 
     fn drop_results(&mut self) {
         self.take_away(self.plan.results.clone(), |plan, gone| {
-            let mut plan = plan.clone();
-            let left: Vec<NodeId> = plan.results.iter().copied().filter(|id| !gone.contains(id)).collect();
+            let results: Vec<NodeId> = plan.results.iter().copied().filter(|id| !gone.contains(id)).collect();
             // One of them has to show what is wrong.
-            if !left.is_empty() {
-                plan.results = left;
-            }
-            plan
+            (!results.is_empty()).then(|| Plan { results, ..plan.clone() })
         });
     }
 
@@ -204,7 +200,7 @@ impl Reducer<'_, '_> {
         self.take_away(layers, |plan, gone| {
             let mut plan = plan.clone();
             plan.cuts.extend(gone);
-            plan
+            Some(plan)
         });
     }
 

@@ -27,12 +27,8 @@ fn scratch(name: &str) -> PathBuf {
 }
 
 /// Models that cannot be executed yet, or at all, with the reason the program gives.
-const NOT_EXECUTABLE: &[(&str, &str)] = &[
-    ("subgraphs_if", "executing If is not supported"),
-    ("subgraphs_loop", "executing Loop is not supported"),
-    ("subgraphs_tensor_iterator", "executing TensorIterator is not supported"),
-    ("v10_no_precision", "executing operation type `FancyOp` is not supported"),
-];
+const NOT_EXECUTABLE: &[(&str, &str)] =
+    &[("v10_no_precision", "executing operation type `FancyOp` is not supported")];
 
 #[test]
 fn models_give_the_recorded_answers() {

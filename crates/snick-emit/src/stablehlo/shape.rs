@@ -55,7 +55,7 @@ fn tile(e: &mut Emitter) -> Written {
     let (mut pairs, mut axes) = (Vec::new(), Vec::new());
     for (&size, &all) in own.iter().zip(&dims) {
         axes.push(pairs.len() + 1);
-        pairs.extend([if size == 0 { 1 } else { all / size }, size]);
+        pairs.extend([all.checked_div(size).unwrap_or(1), size]);
     }
     let repeated = e.spread(&x, &axes, &pairs);
     let y = e.reshape(&repeated, &dims);

@@ -71,7 +71,10 @@ fn name(text: &str) -> Option<(&str, &str)> {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Option<(&str, Vec<(&str, String)>, bool, &str)> {
+    /// Name, attributes, whether it is empty, what is behind.
+    type Read<'x> = (&'x str, Vec<(&'x str, String)>, bool, &'x str);
+
+    fn read(text: &str) -> Option<Read<'_>> {
         let mut attributes = Vec::new();
         let tag = start_tag(text, &mut attributes)?;
         let attributes = attributes.into_iter().map(|(name, value)| (name, value.into_owned())).collect();
