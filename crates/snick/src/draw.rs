@@ -20,6 +20,22 @@ pub enum Dims {
     MultipleOf(usize),
 }
 
+/// What is drawn.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Draw {
+    /// How open dims are chosen.
+    pub dims: Dims,
+    /// The least and the largest integer, as far as the element type has them.
+    pub integers: (u8, u8),
+}
+
+/// Integers from 0 to 3.
+impl From<Dims> for Draw {
+    fn from(dims: Dims) -> Self {
+        Self { dims, integers: (0, 3) }
+    }
+}
+
 /// Dims drawn exceed the smallest allowed by at most so much.
 const SPREAD: u64 = 12;
 
@@ -27,7 +43,7 @@ const SPREAD: u64 = 12;
 const MAX_ELEMENTS: usize = 1 << 28;
 
 /// Completes the inputs of an inferred graph: those of `given` that are `None` are drawn. Floats lie in [-1, 1),
-/// integers are 0 to 3. A symbol has one value in all inputs, that of the given ones where they say it.
+/// integers are 0 to 3, unless `draw` says otherwise. A symbol has one value in all inputs, that of the given ones where they say it.
 ///
 /// # Errors
 /// A tensor that would be too large.
@@ -35,8 +51,9 @@ pub fn draw_inputs(
     graph: &Graph,
     given: Vec<Option<Tensor>>,
     seed: u64,
-    dims: Dims,
+    draw: impl Into<Draw>,
 ) -> Result<Vec<Tensor>, Located> {
+    let Draw { dims, integers } = draw.into();
     let parameters: Vec<NodeId> = graph.parameters().collect();
     let mut symbols = HashMap::new();
     for (&id, tensor) in parameters.iter().zip(&given) {
@@ -52,7 +69,7 @@ pub fn draw_inputs(
         None => {
             let mut random = SplitMix::new(seed ^ i.wrapping_mul(0xd134_2543_de82_ef95));
             let sizes = sizes(graph, id, dims, &mut random, &mut symbols);
-            let tensor = tensor(element_type(graph, id), &sizes, &mut random);
+            let tensor = tensor(element_type(graph, id), &sizes, integers, &mut random);
             tensor.map_err(|error| graph.located(id, OpError::from(error)))
         }
     });
@@ -100,7 +117,12 @@ fn sizes(
 }
 
 /// A tensor of drawn elements.
-fn tensor(element_type: ElementType, dims: &[usize], random: &mut SplitMix) -> Result<Tensor, TensorError> {
+fn tensor(
+    element_type: ElementType,
+    dims: &[usize],
+    (least, most): (u8, u8),
+    random: &mut SplitMix,
+) -> Result<Tensor, TensorError> {
     use ElementType::*;
     let count = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d));
     let Some(count) = count.filter(|&n| n <= MAX_ELEMENTS) else {
@@ -118,8 +140,11 @@ fn tensor(element_type: ElementType, dims: &[usize], random: &mut SplitMix) -> R
             Tensor::from_vec(dims, each.map(|_| random.unit() as f32).collect())?.cast(element_type)
         }
         _ => {
-            let most = element_type.integer_range().map_or(3, |(_, high)| high.clamp(0, 3) as u64);
-            Tensor::from_vec(dims, each.map(|_| random.below(most + 1) as u8).collect())?.cast(element_type)
+            let top = element_type.integer_range().map_or(most, |(_, high)| high.clamp(0, most.into()) as u8);
+            let bottom = least.min(top);
+            let room = u64::from(top - bottom) + 1;
+            let number = |random: &mut SplitMix| bottom + random.below(room) as u8;
+            Tensor::from_vec(dims, each.map(|_| number(random)).collect())?.cast(element_type)
         }
     }
 }

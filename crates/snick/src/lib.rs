@@ -23,7 +23,7 @@ mod outputs;
 mod reduce;
 mod save;
 
-pub use draw::{Dims, draw_inputs};
+pub use draw::{Dims, Draw, draw_inputs};
 pub use error::Error;
 pub use files::write_file;
 pub use inputs::{by_parameter, find_input};

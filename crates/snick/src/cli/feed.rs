@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use snick::{Dims, by_parameter, draw_inputs, find_input, npz, output_names};
+use snick::{Draw, by_parameter, draw_inputs, find_input, npz, output_names};
 use snick_ir::Graph;
 use snick_tensor::Tensor;
 
@@ -28,10 +28,11 @@ impl FeedOptions {
     pub fn steps(
         &self,
         graph: &Graph,
-        dims: Dims,
+        draw: impl Into<Draw>,
         round: u64,
         console: &Console,
     ) -> Result<Vec<Vec<Tensor>>, Failure> {
+        let draw = draw.into();
         let mut single = Vec::new();
         for item in &self.input {
             let Some((name, path)) = item.rsplit_once('=') else {
@@ -50,7 +51,7 @@ impl FeedOptions {
             let given =
                 by_parameter(graph, given.iter().map(|(name, tensor)| (name.as_str(), tensor.clone())))?;
             let seed = self.seed.wrapping_add((round << 32).wrapping_add(k as u64).wrapping_mul(0x9e37_79b9));
-            steps.push(draw_inputs(graph, given, seed, dims).map_err(Failure::Layer)?);
+            steps.push(draw_inputs(graph, given, seed, draw).map_err(Failure::Layer)?);
         }
         Ok(steps)
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use snick::Dims;
+use snick::{Dims, Draw};
 use snick_ir::{Graph, Op};
 use snick_run::{Options, Session, Variables};
 use snick_shape::DimSpec;
@@ -49,6 +49,10 @@ const TRIED: [Dims; 11] = [
     Dims::MultipleOf(128),
 ];
 
+/// The integers that are tried where some output could not be computed with others: they may be indices into short
+/// axes, padding, sizes.
+const INTEGERS: [(u8, u8); 3] = [(0, 1), (0, 0), (1, 1)];
+
 /// How far sums may drift that are added up in another order.
 const ROUNDING: Tolerance = Tolerance { rtol: 1e-3, atol: 1e-4 };
 
@@ -68,14 +72,17 @@ pub fn verify(
         (Session::new(before).map_err(Failure::Layer)?, Session::new(after).map_err(Failure::Layer)?);
     let how = Options { keep_going: true, ..Options::default() };
     let tried = if has_open_dims(before) { &TRIED[..] } else { &TRIED[..1] };
+    let usual = tried.iter().map(|&dims| Draw::from(dims));
+    let others =
+        INTEGERS.into_iter().flat_map(|integers| tried.iter().map(move |&dims| Draw { dims, integers }));
     let mut compared = vec![false; before.results().count()];
     let mut causes = Vec::new();
-    for (round, &dims) in (0u64..).zip(tried) {
-        if round >= ALWAYS as u64 && !compared.contains(&false) {
+    for (round, draw) in (0u64..).zip(usual.chain(others)) {
+        if round >= tried.len().min(ALWAYS) as u64 && !compared.contains(&false) {
             break;
         }
         let (mut old_state, mut new_state) = (Variables::default(), Variables::default());
-        for inputs in feed.steps(before, dims, round, console)? {
+        for inputs in feed.steps(before, draw, round, console)? {
             let old = old.run_with(&inputs, how, &mut old_state);
             let new = new.run_with(&inputs, how, &mut new_state);
             for (i, value) in old.values.iter().enumerate() {
