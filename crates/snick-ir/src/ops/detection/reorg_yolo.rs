@@ -70,13 +70,16 @@ impl OpDef for ReorgYolo {
         if c % area != 0 {
             // It counts on through the elements where channels do not divide.
             let (channels, width) = (c / area, w * s);
-            let source = |i: usize| {
-                let (channel, y, x) = (i / (h * w), i / w % h, i % w);
+            let mut places = Vec::with_capacity(c * h * w);
+            for channel in 0..c {
                 let block = channel / channels;
-                let line = channel % channels * h * s + y * s + block / s;
-                (line * width + x * s + block % s) as i64
-            };
-            let places = Tensor::from_vec(&[c * h * w], (0..c * h * w).map(source).collect::<Vec<_>>())?;
+                let first = (channel % channels * h * s + block / s) * width + block % s;
+                for y in 0..h {
+                    let line = first + y * s * width;
+                    places.extend((0..w).map(|x| (line + x * s) as i64));
+                }
+            }
+            let places = Tensor::from_vec(&[c * h * w], places)?;
             let counted = kernels::gather(&data.reshape(&[n, c * h * w])?, &places, 1, 0, false)?;
             return Ok(vec![counted.reshape(&[n, c * area, h / s, w / s])?]);
         }
