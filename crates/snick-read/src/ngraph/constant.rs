@@ -10,6 +10,9 @@ use super::value_type;
 use crate::ReadError;
 use crate::json::Json;
 
+/// Elements that one text may stand for. The few bytes of the file say nothing of whether there is memory for them.
+const MAX_SPLAT: usize = 1 << 28;
+
 /// The tensor of a Constant; the inner error is about the value as such.
 pub(super) fn tensor(node: &Node) -> Result<Result<Tensor, OpError>, ReadError> {
     let element_type = value_type::element_type(value_type::of_node(&node.object, "element_type")?)?;
@@ -71,6 +74,14 @@ fn all<T: Element + FromStr>(dims: &[usize], texts: &[String]) -> Result<Tensor,
     let values = values.collect::<Result<Vec<T>, _>>()?;
     let count = dims.iter().try_fold(1usize, |product, &dim| product.checked_mul(dim));
     match (values.as_slice(), count) {
+        (&[_], Some(count)) if count > MAX_SPLAT => {
+            let count = i64::try_from(count).unwrap_or(i64::MAX);
+            Err(OpError::out_of_range(
+                "the number of elements of one value",
+                count,
+                format!("up to {MAX_SPLAT}"),
+            ))
+        }
         (&[value], count) if count != Some(1) => Ok(Tensor::full(dims, value)?),
         (_, Some(count)) if values.len() == count => Ok(Tensor::from_vec(dims, values)?),
         _ => {
@@ -95,6 +106,10 @@ mod tests {
         assert_eq!(parsed(ElementType::I64, &[0], &["7"]).unwrap().len(), 0);
         assert!(parsed(ElementType::I64, &[3], &["7", "8"]).is_err());
         assert!(parsed(ElementType::I64, &[usize::MAX, 2], &["7"]).is_err());
+        let huge = parsed(ElementType::I64, &[1_000_000_000], &["7"]);
+        assert!(
+            huge.unwrap_err().to_string().contains("1000000000 is out of range, expected up to 268435456")
+        );
         assert!(parsed(ElementType::F32, &[usize::MAX, 2], &["7", "8"]).is_err());
     }
 
