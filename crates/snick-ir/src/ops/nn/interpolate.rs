@@ -165,7 +165,7 @@ impl OpDef for Interpolate {
         let Some(axes) = axes else {
             return Ok(smallvec![Fact::new(element_type, cx.unknown_dims(rank))]);
         };
-        self.check_count(cx, target, axes.len())?;
+        self.check_count(cx, target, axes.len());
         let mut resized: SmallVec<[SymExpr; 4]> = SmallVec::with_capacity(rank);
         for (axis, dim) in dims.iter().enumerate() {
             let pads = pad_of(&self.pads_begin, axis)?.saturating_add(pad_of(&self.pads_end, axis)?);
@@ -290,15 +290,16 @@ impl Interpolate {
     }
 
     /// As many sizes or scales as axes, if their number is known.
-    fn check_count(&self, cx: &Infer, target: usize, axes: usize) -> Result<(), OpError> {
+    fn check_count(&self, cx: &mut Infer, target: usize, axes: usize) {
         let count = cx.shape(target).dims().and_then(|dims| dims.first().map_or(Some(1), SymExpr::as_const));
         match count {
             // The first definition leaves sizes too many alone.
-            Some(count) if matches!(self.form, Form::Attributes { .. }) && count >= axes as i64 => Ok(()),
+            Some(count) if matches!(self.form, Form::Attributes { .. }) && count >= axes as i64 => {}
             Some(count) if i64::try_from(axes) != Ok(count) => {
-                Err(OpError::mismatch("the number of sizes or scales", count, format!("{axes}, one an axis")))
+                let expected = format!("{axes}, one an axis");
+                cx.report(OpError::mismatch("the number of sizes or scales", count, expected));
             }
-            _ => Ok(()),
+            _ => {}
         }
     }
 

@@ -65,7 +65,7 @@ impl OpDef for MatMul {
             return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
         };
         if cx.merge(a.summed, b.summed).is_none() {
-            return Err(cx.shapes_clash("multiply", cx.shape(0), cx.shape(1)));
+            cx.report(cx.shapes_clash("multiply", cx.shape(0), cx.shape(1)));
         }
         let batches = [a.batch, b.batch].map(|dims| Shape::ranked(dims.iter().cloned()));
         let batch = cx.broadcast(&batches[0], &batches[1])?;
