@@ -310,22 +310,19 @@ impl<'a> Infer<'a> {
         OpError::clash(format!("shapes to {what}"), text(a), text(b))
     }
 
-    /// The one element type that inputs share; `Dynamic` gives way.
-    pub fn common_type(&self, inputs: impl IntoIterator<Item = usize>) -> Result<ElementType, OpError> {
+    /// The one element type that inputs share; `Dynamic` gives way. Others are reported, and the first one is it.
+    pub fn common_type(&mut self, inputs: impl IntoIterator<Item = usize>) -> ElementType {
         let mut common = ElementType::Dynamic;
         for i in inputs {
             let got = self.element_type(i);
             if common == ElementType::Dynamic {
                 common = got;
             } else if got != ElementType::Dynamic && got != common {
-                return Err(OpError::element_type(
-                    format!("input {i}"),
-                    got,
-                    format!("{common} as the others"),
-                ));
+                let expected = format!("{common} as the others");
+                self.report(OpError::element_type(format!("input {i}"), got, expected));
             }
         }
-        Ok(common)
+        common
     }
 
     /// The rank of input `i`, if it is known, must be one that `fits`.
@@ -336,13 +333,23 @@ impl<'a> Infer<'a> {
         }
     }
 
-    /// Input `i` must have an integer element type, if it is known.
-    pub fn expect_integer(&self, i: usize) -> Result<(), OpError> {
-        let got = self.element_type(i);
-        if got == ElementType::Dynamic || got.is_integer() {
-            return Ok(());
+    /// Input `i` must be a number or a vector of one, if its shape is known.
+    pub fn expect_one(&self, i: usize) -> Result<(), OpError> {
+        self.expect_rank(i, "0 or 1", |rank| rank <= 1)?;
+        match self.shape(i).dims() {
+            Some([count]) if !self.interval(count).contains(1) => {
+                Err(OpError::mismatch(format!("the size of input {i}"), self.interval(count), "one element"))
+            }
+            _ => Ok(()),
         }
-        Err(OpError::element_type(format!("input {i}"), got, "an integer type"))
+    }
+
+    /// Input `i` must have an integer element type, if it is known: another one is reported.
+    pub fn expect_integer(&mut self, i: usize) {
+        let got = self.element_type(i);
+        if got != ElementType::Dynamic && !got.is_integer() {
+            self.report(OpError::element_type(format!("input {i}"), got, "an integer type"));
+        }
     }
 
     /// Input `i` must have the element type i32 or i64, if it is known.
