@@ -239,7 +239,7 @@ use self::control::opaque::Opaque;
 use self::registry::Entry;
 pub use self::registry::known_names;
 use crate::rewrite::{Lowered, Patch};
-use crate::{Arity, Attrs, Facts, Infer, OpDef, OpError, OpName};
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName};
 
 ops! {
     // source
