@@ -7,8 +7,8 @@ use crate::check::Checker;
 use crate::rules::lower_slices::is_slice_like;
 use crate::rules::{
     concat_of_slices, drop_identities, fold_constants, lower_slices, merge_duplicates, merge_slices,
-    slice_above_broadcast, slice_above_elementwise, slice_above_matmul, slice_above_reshape,
-    slice_above_transpose, slice_of_concat,
+    slice_above_broadcast, slice_above_elementwise, slice_above_gather, slice_above_matmul,
+    slice_above_reshape, slice_above_rows, slice_above_transpose, slice_of_concat,
 };
 
 /// A named pass.
@@ -46,6 +46,9 @@ const RULES: &[Rule] = &[
     slice_of_concat::RULE,
     slice_above_elementwise::RULE,
     slice_above_broadcast::RULE,
+    slice_above_rows::RULE,
+    slice_above_rows::SUMS,
+    slice_above_gather::RULE,
     slice_above_matmul::RULE,
     slice_above_transpose::RULE,
     slice_above_reshape::RULE,
@@ -71,6 +74,9 @@ pub const PASSES: &[Pass] = &[
     alone(&[slice_of_concat::RULE]),
     alone(&[slice_above_elementwise::RULE]),
     alone(&[slice_above_broadcast::RULE]),
+    alone(&[slice_above_rows::RULE]),
+    alone(&[slice_above_rows::SUMS]),
+    alone(&[slice_above_gather::RULE]),
     alone(&[slice_above_matmul::RULE]),
     alone(&[slice_above_transpose::RULE]),
     alone(&[slice_above_reshape::RULE]),

@@ -5,23 +5,24 @@ use snick_ir::ops::elementwise::auto_broadcast::AutoBroadcast;
 use snick_ir::rewrite::{Lowered, Patch, Rule};
 use snick_ir::{Op, OpError, Value};
 
-use crate::selection::Selection;
+use crate::selection::{AnyCut, Selection};
 
 /// Moves a slice above an element-wise op, Convert included, that nobody else reads.
 pub(crate) const RULE: Rule = Rule::exact("slice-above-elementwise", apply);
 
 fn apply(patch: &mut Patch) -> Result<Lowered, OpError> {
-    let Some(selection) = Selection::of(&patch.node().op) else { return Ok(Lowered::Keep) };
+    let Some(selection) = Selection::computing(patch, patch.output(0))? else { return Ok(Lowered::Keep) };
     let computed = patch.input(0)?;
     let op = patch.op_of(computed);
     if !is_elementwise(op) || !patch.is_read_once(computed) {
         return Ok(Lowered::Keep);
     }
     let op = op.clone();
-    let Some(dims) = patch.dims(computed)?.filter(|dims| selection.shrinks(patch, dims)) else {
+    let Some(dims) = patch.dims(computed)? else { return Ok(Lowered::Keep) };
+    if !selection.shrinks(patch, &dims)? {
         return Ok(Lowered::Keep);
-    };
-    let mut operands: SmallVec<[(Value, Selection); 5]> = SmallVec::new();
+    }
+    let mut operands: SmallVec<[(Value, Selection<AnyCut>); 5]> = SmallVec::new();
     for input in patch.inputs_of(computed)? {
         let before = patch.dims(input)?.and_then(|operand| selection.before_broadcast(&operand, &dims));
         match before {

@@ -128,7 +128,9 @@ impl Scalar {
             }
             ("Add" | "Subtract", x, Self::Number(0)) | ("Add", Self::Number(0), x) => return Ok(x),
             ("Multiply" | "Divide", x, Self::Number(1)) => return Ok(x),
-            ("Multiply", _, Self::Number(0)) | ("Multiply", Self::Number(0), _) => return Ok(Self::Number(0)),
+            ("Multiply", _, Self::Number(0)) | ("Multiply", Self::Number(0), _) => {
+                return Ok(Self::Number(0));
+            }
             _ => {}
         }
         let (a, b) = (self.value(cx)?, other.value(cx)?);
