@@ -43,6 +43,23 @@ mod tests {
     }
 
     #[test]
+    fn fires_on_operands_that_stay_what_they_are() {
+        let text = fires(
+            "merge-slices",
+            "%x = Parameter-1 {element_type: f32, shape: \"10\"}
+             %m = Parameter-1 {element_type: i64, shape: \"\"}
+             %n = Parameter-1 {element_type: i64, shape: \"\"}
+             %a = slice(%x, %m) {axes: [0], start: [\"1\"], len: [\"in 3..4\"], step: [\"2\"]}
+             %b = slice(%a, %n) {axes: [0], start: [\"1\"], len: [\"in ..2\"], step: [\"1\"]}
+             %y = Result-1(%b)",
+        );
+        assert!(
+            text.contains("slice(%x, %n) {axes: [0], start: [3], len: [\"in ..2\"], step: [2]}"),
+            "{text}"
+        );
+    }
+
+    #[test]
     fn silent_where_an_operand_would_have_to_be_composed() {
         silent(
             "merge-slices",

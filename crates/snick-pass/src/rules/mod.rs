@@ -6,6 +6,7 @@ pub(crate) mod fold_constants;
 pub(crate) mod lower_slices;
 pub(crate) mod merge_duplicates;
 pub(crate) mod merge_slices;
+pub(crate) mod shape_of_source;
 pub(crate) mod slice_above_broadcast;
 pub(crate) mod slice_above_elementwise;
 pub(crate) mod slice_above_gather;

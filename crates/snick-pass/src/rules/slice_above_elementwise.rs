@@ -84,6 +84,24 @@ mod tests {
     }
 
     #[test]
+    fn fires_where_only_the_run_knows_the_bounds() {
+        let text = fires(
+            "slice-above-elementwise",
+            "%x = Parameter-1 {element_type: f32, shape: \"N=2..9,8\"}
+             %s = ShapeOf-3(%x) {output_type: i64}
+             %zero = Const-1 i64[] <0>
+             %n = Gather-8(%s, %zero, %zero) {batch_dims: 0}
+             %one = Const-1 i64[] <1>
+             %m = Subtract-1(%n, %one)
+             %a = ReLU-1(%x)
+             %t = slice(%a, %m) {axes: [0, 1], start: [1, 0], len: [\"in 1..8\", \"3\"], step: [1, 2]}
+             %y = Result-1(%t)",
+        );
+        let moved = "slice(%x, %m) {axes: [0,1], start: [1,0], len: [\"in 1..8\",\"3\"], step: [1,2]}";
+        assert!(text.contains(moved), "{text}");
+    }
+
+    #[test]
     fn silent_where_it_would_compute_twice_or_save_nothing() {
         silent(
             "slice-above-elementwise",
