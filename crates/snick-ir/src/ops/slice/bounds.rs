@@ -118,7 +118,7 @@ impl OpDef for Bounds {
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         for operand in 0..cx.len() {
-            cx.expect_integer(operand)?;
+            cx.expect_integer(operand);
             cx.expect_rank(operand, "0", |rank| rank == 0)?;
         }
         let (size, range) = self.range(cx.inputs())?;

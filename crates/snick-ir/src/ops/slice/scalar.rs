@@ -100,6 +100,14 @@ impl Scalar {
         }
     }
 
+    /// This start of a slice, unless `fault` is above 0: then a number below 0, at which no slice may start. `size` is
+    /// at least the start, and so that of no slice is reached.
+    pub(super) fn unless(self, cx: &mut Patch, fault: Self, size: Self) -> Result<Self, OpError> {
+        let far = size.add(cx, Self::Number(1))?;
+        let back = fault.mul(cx, far)?;
+        self.sub(cx, back)
+    }
+
     /// As a value of the graph.
     pub(super) fn value(self, cx: &mut Patch) -> Result<Value, OpError> {
         match self {
@@ -122,7 +130,9 @@ impl Scalar {
             }
             ("Add" | "Subtract", x, Self::Number(0)) | ("Add", Self::Number(0), x) => return Ok(x),
             ("Multiply" | "Divide", x, Self::Number(1)) => return Ok(x),
-            ("Multiply", _, Self::Number(0)) => return Ok(Self::Number(0)),
+            ("Multiply", _, Self::Number(0)) | ("Multiply", Self::Number(0), _) => {
+                return Ok(Self::Number(0));
+            }
             _ => {}
         }
         let (a, b) = (self.value(cx)?, other.value(cx)?);
