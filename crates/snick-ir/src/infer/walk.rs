@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{SymExpr, Symbols};
-use snick_tensor::Tensor;
+use snick_tensor::{ElementType, Tensor};
 
 use super::{Infer, saturating_product, variables};
+use crate::real::Real;
 use crate::{Fact, Facts, Graph, Known, Located, NodeId, Op, OpError, Output, Value};
 
 /// Ops on constants are evaluated during inference up to this many elements, inputs and outputs together.
@@ -204,14 +205,43 @@ fn fold(op: &Op, inputs: &[&Fact], facts: &mut Facts) {
         }
         tensors.push(Tensor::clone(tensor));
     }
+    let computes_halves = !op.moves_elements() && !matches!(op, Op::Convert(_));
+    let wide = if computes_halves { widened(&tensors) } else { None };
     // What cannot be evaluated stays unknown; running the graph will say why.
-    let Ok(values) = op.eval(&tensors) else { return };
+    let Ok(values) = op.eval(wide.as_deref().unwrap_or(&tensors)) else { return };
     for (fact, value) in facts.iter_mut().zip(values) {
-        let fits = fact.shape.as_static().is_some_and(|d| d.as_slice() == value.dims());
-        if fits && fact.element_type == value.element_type() {
+        if fact.shape.as_static().is_none_or(|dims| dims.as_slice() != value.dims()) {
+            continue;
+        }
+        if fact.element_type == value.element_type() {
             fact.known = Some(Known::Tensor(Arc::new(value)));
+        } else if wide.is_some() && fact.element_type.is_half() {
+            fact.known = known_half(&value, fact.element_type);
         }
     }
+}
+
+/// Halves among tensors as f32; `None` if there are none. Runs compute them so, and round at the end.
+fn widened(tensors: &[Tensor]) -> Option<Vec<Tensor>> {
+    let wide = |tensor: &Tensor| match tensor.element_type().is_half() {
+        true => tensor.cast(ElementType::F32),
+        false => Ok(tensor.clone()),
+    };
+    let any = tensors.iter().any(|tensor| tensor.element_type().is_half());
+    any.then(|| tensors.iter().map(wide).collect::<Result<_, _>>().ok())?
+}
+
+/// What is known of halves computed in f32: the elements if no rounding is needed, else that they lie between what
+/// rounding gives and what it starts from.
+fn known_half(value: &Tensor, half: ElementType) -> Option<Known> {
+    let rounded = value.cast(half).ok()?;
+    let (exact, near) = (value.to_f64_vec().ok()?, rounded.to_f64_vec().ok()?);
+    if exact == near {
+        return Some(Known::Tensor(Arc::new(rounded)));
+    }
+    let between = |(a, b): (&f64, &f64)| Real { lo: a.min(*b), hi: a.max(*b), ratio: None };
+    let is_bounded = exact.iter().chain(&near).all(|number| number.is_finite());
+    is_bounded.then(|| Known::Reals(exact.iter().zip(&near).map(between).collect()))
 }
 
 #[cfg(test)]

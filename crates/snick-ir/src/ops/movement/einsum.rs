@@ -23,7 +23,7 @@ pub struct Einsum {
 
 /// The axes of one operand. A letter is its code point; an axis of the ellipsis, counted from the last one, is
 /// [`ELLIPSIS`] plus its place.
-type Labels = SmallVec<[u32; 6]>;
+pub type Labels = SmallVec<[u32; 6]>;
 
 /// Above every letter.
 const ELLIPSIS: u32 = 0x11_0000;
@@ -168,6 +168,23 @@ impl Subscript {
         labels.extend((0..count).rev().map(|i| ELLIPSIS.saturating_add(i)));
         labels.extend(self.after.iter().flatten().copied());
         Ok(labels)
+    }
+}
+
+impl Einsum {
+    /// A label for each axis of operands of these ranks, and of the output: equal labels are equal axes.
+    ///
+    /// # Errors
+    /// Ranks that the equation does not fit.
+    pub fn labels(&self, ranks: &[usize]) -> Result<(Vec<Labels>, Labels), OpError> {
+        self.check_count(ranks.len())?;
+        let own = self.inputs.iter().zip(ranks).enumerate();
+        let inputs: Vec<Labels> =
+            own.map(|(i, (subscript, &rank))| subscript.labels(i, rank)).collect::<Result<_, _>>()?;
+        let ellipsis = inputs.iter().map(|labels| labels.iter().filter(|&&l| l >= ELLIPSIS).count()).max();
+        let extra = if self.output.after.is_some() { ellipsis.unwrap_or(0) } else { 0 };
+        let output = self.output.labels(0, self.output.letters() + extra)?;
+        Ok((inputs, output))
     }
 }
 

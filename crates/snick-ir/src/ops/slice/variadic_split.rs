@@ -188,6 +188,13 @@ impl OpDef for VariadicSplit {
             };
             parts.push((start, len));
         }
+        if rest.is_none() && dims[axis].as_const().is_none() {
+            let data = cx.input(0)?;
+            let size = Scalar::dim(cx, data, axis)?;
+            // Slices do not reach beyond the axis, but may leave some of it.
+            let fault = size.sub(cx, Scalar::Number(sum(&lengths)))?.max(cx, Scalar::Number(0))?;
+            check_first(cx, &mut parts, fault, size)?;
+        }
         replace(cx, axis, &dims[axis], parts)
     }
 }
@@ -212,13 +219,31 @@ fn lower_unknown(cx: &mut Patch, axis: usize, dim: &SymExpr) -> Result<Lowered, 
     let left = size.sub(cx, sum)?;
     let mut start = Scalar::Number(0);
     let mut parts = Vec::with_capacity(count);
+    // What no length takes is a fault, unless one is open.
+    let mut fault = left.max(cx, Scalar::Number(0))?;
     for len in raw {
         let open = len.less(cx, Scalar::Number(0))?;
+        fault = open.select(cx, Scalar::Number(0), fault)?;
         let len = open.select(cx, left, len)?;
         parts.push((start, len));
         start = start.add(cx, len)?;
     }
+    check_first(cx, &mut parts, fault, size)?;
     replace(cx, axis, dim, parts)
+}
+
+/// Lets the slice of the first output that is read fail where the lengths do not fit the axis: `fault` is above 0 then.
+fn check_first(
+    cx: &mut Patch,
+    parts: &mut [(Scalar, Scalar)],
+    fault: Scalar,
+    size: Scalar,
+) -> Result<(), OpError> {
+    let first = (0u32..).zip(parts).find(|(port, _)| cx.is_used(*port));
+    if let Some((_, (start, _))) = first {
+        *start = start.unless(cx, fault, size)?;
+    }
+    Ok(())
 }
 
 /// A slice for each output that is read.
