@@ -70,9 +70,7 @@ impl OpDef for Pad {
             });
         }
         let shape = Shape::ranked(out);
-        // Without a pad value there is no element to follow into the padding.
-        let whole = cx.len() == 4 || self.pad_mode != PadMode::Constant;
-        let elements = if whole { follow(self, cx, &[0, 3], &shape) } else { None };
+        let elements = follow(self, cx, &[0, 3], &shape);
         Ok(smallvec![Fact::new(element_type, shape).with_elements(elements)])
     }
 
