@@ -58,7 +58,7 @@ impl Direction {
 
 impl OpDef for RecurrentSequence {
     const NAMES: &'static [OpName] = &[
-        OpName::openvino("LSTMSequence", &[5]),
+        OpName::openvino("LSTMSequence", &[1, 5]),
         OpName::openvino("GRUSequence", &[5]),
         OpName::openvino("RNNSequence", &[5]),
     ];
