@@ -180,7 +180,10 @@ pub(super) fn clamp_at_run_time(
     sizes: Interval,
 ) -> Result<(Scalar, Scalar), OpError> {
     match index_scalar(cx, &range.step)? {
-        Scalar::Number(step) => clamp_toward(cx, range, size, Scalar::Number(step), step > 0, sizes),
+        Scalar::Number(step) => {
+            let near = Scalar::Number(step.clamp(-FAR, FAR));
+            clamp_toward(cx, range, size, near, step > 0, sizes)
+        }
         step => {
             let step = step.max(cx, Scalar::Number(-FAR))?.min(cx, Scalar::Number(FAR))?;
             let forward = step.less(cx, Scalar::Number(1))?;
