@@ -156,6 +156,11 @@ pub(crate) fn for_each_run<const N: usize>(
     });
 }
 
+/// The one element of a scalar. Arithmetic on sizes is full of them.
+fn scalar<T: Pod>(tensor: &Tensor) -> Option<T> {
+    bytemuck::try_pod_read_unaligned(tensor.packed_bytes()?).ok()
+}
+
 /// `f` of every pair of elements, broadcast, as a tensor of type `et`.
 pub(crate) fn zip<A: Pod, R: Pod + Send + Sync>(
     op: &'static str,
@@ -164,6 +169,11 @@ pub(crate) fn zip<A: Pod, R: Pod + Send + Sync>(
     b: &Tensor,
     f: impl Fn(A, A) -> R,
 ) -> Result<Tensor, TensorError> {
+    if let ([], [], Some(x), Some(y)) = (a.dims(), b.dims(), scalar(a), scalar(b)) {
+        let mut out = Buffer::any(1)?;
+        out.fill(f(x, y));
+        return Tensor::from_buffer(et, &[], out);
+    }
     let dims = broadcast_dims(op, a.dims(), b.dims())?;
     stored_bytes(et, &dims)?;
     let a = Strided::<A>::broadcast(a, &dims)?;

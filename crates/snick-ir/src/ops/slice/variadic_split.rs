@@ -45,17 +45,20 @@ impl VariadicSplit {
         let open = lengths.iter().enumerate().any(|(i, len)| Some(i) != rest && cx.interval(len).lo() < 0);
         for (i, len) in lens.iter_mut().enumerate() {
             if Some(i) == rest && !open {
-                if sums.lo() > sizes.hi() {
-                    return Err(clash());
-                }
                 let left = cx.sub(dim, &sum);
-                *len = cx.as_dim(&left).ok_or_else(clash)?;
+                *len = match cx.as_dim(&left) {
+                    Some(left) => left,
+                    None => {
+                        cx.report(clash());
+                        cx.unknown(Interval::DIM)
+                    }
+                };
             } else if cx.interval(len).lo() < 0 {
                 *len = cx.unknown(Interval::new(0, sizes.hi()).unwrap_or(Interval::DIM));
             }
         }
         if rest.is_none() && !open && sums.meet(sizes).is_none() {
-            return Err(clash());
+            cx.report(clash());
         }
         let mut starts = Vec::with_capacity(lens.len());
         let mut start = SymExpr::from(0);
@@ -76,7 +79,7 @@ impl OpDef for VariadicSplit {
     }
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        cx.expect_integer(1)?;
+        cx.expect_integer(1);
         cx.expect_rank(1, "0 or 1", |rank| rank <= 1)?;
         let element_type = cx.element_type(0);
         let declared = cx.declared().count();
