@@ -1,7 +1,7 @@
 //! Functions of two elements, with numpy broadcasting.
 
 use crate::kernels::broadcast::zip;
-use crate::kernels::dispatch::{widen, with_number};
+use crate::kernels::dispatch::{is_computed_in, widen, with_number};
 use crate::{Element, Tensor, TensorError};
 
 /// A function of two numbers of one type.
@@ -44,6 +44,9 @@ impl BinaryOp {
     /// [`TensorError::DivisionByZero`] if an integer is divided by a zero in `b`.
     pub fn apply(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, TensorError> {
         let et = a.element_type();
+        if is_computed_in(et) && b.element_type() == et {
+            return with_number!(self.name(), et, T => self.run::<T>(a, b));
+        }
         let [a, b] = widen([a, b])?;
         with_number!(self.name(), a.element_type(), T => self.run::<T>(&a, &b))?.cast(et)
     }
