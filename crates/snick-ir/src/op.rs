@@ -196,7 +196,7 @@ pub trait OpDef: Clone + PartialEq + fmt::Debug {
         None
     }
 
-    /// Rewrites a slice-like op to the primitive; others stay as they are.
+    /// Rewrites a slice-like op to the `slice` primitive, and `bounds` to arithmetic; others stay as they are.
     fn lower(&self, cx: &mut Patch) -> Result<Lowered, OpError> {
         let _ = cx;
         Ok(Lowered::Keep)

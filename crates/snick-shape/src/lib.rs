@@ -27,5 +27,6 @@ pub use axis_slice::{AxisSlice, SliceError};
 pub use interval::{Interval, IntervalError};
 pub use shape::Shape;
 pub use shape::spec::{DimSpec, ShapeError, ShapeSpec};
+pub use sym_expr::translate::{Combination, Language};
 pub use sym_expr::{Linear, SymExpr, SymbolId};
 pub use symbols::{Origin, SymbolError, Symbols};

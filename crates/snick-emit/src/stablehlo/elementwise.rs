@@ -89,17 +89,20 @@ pub(super) fn pair(e: &mut Emitter) -> Result<[Operand; 2], OpError> {
         "pdpd" => {
             // The second is matched from `axis` on; sizes of 1 at its end count for nothing.
             let axis = e.attrs.int("axis")?.unwrap_or(-1);
-            let ends = b.ty.dims.iter().rposition(|&dim| dim != 1).map_or(0, |last| last + 1);
+            let ends = b.ty.dims.iter().rposition(|dim| dim.as_const() != Some(1)).map_or(0, |last| last + 1);
             let first = match usize::try_from(axis) {
                 Ok(axis) => axis,
                 Err(_) => dims.len().saturating_sub(b.ty.rank()),
             };
             let kept = b.ty.dims.get(..ends).unwrap_or_default().to_vec();
-            let b = e.reshape(&b, &kept);
+            let b = e.reshape(&b, &kept)?;
             let axes: Vec<usize> = (first..first + kept.len()).collect();
-            Ok([e.broadcast(&a, &dims), e.spread(&b, &axes, &dims)])
+            Ok([e.broadcast(&a, &dims)?, e.spread(&b, &axes, &dims)?])
         }
-        _ => Ok([e.broadcast(&a, &dims), e.broadcast(&b, &dims)]),
+        _ => {
+            e.meet(&[&a.ty.dims, &b.ty.dims], &dims)?;
+            Ok([e.broadcast(&a, &dims)?, e.broadcast(&b, &dims)?])
+        }
     }
 }
 
@@ -201,7 +204,10 @@ fn squared_difference(e: &mut Emitter) -> Written {
 
 fn select(e: &mut Emitter) -> Written {
     let dims = e.output(0)?.dims;
-    let [condition, yes, no] = [e.input(0)?, e.input(1)?, e.input(2)?].map(|x| e.broadcast(&x, &dims));
+    let [condition, yes, no] = [e.input(0)?, e.input(1)?, e.input(2)?];
+    e.meet(&[&condition.ty.dims, &yes.ty.dims, &no.ty.dims], &dims)?;
+    let (condition, yes, no) =
+        (e.broadcast(&condition, &dims)?, e.broadcast(&yes, &dims)?, e.broadcast(&no, &dims)?);
     let y = e.select(&condition, &yes, &no);
     e.give(0, y)
 }
@@ -231,8 +237,7 @@ fn selu(e: &mut Emitter) -> Written {
             Some(0.0) => e.full(usual, &x.ty)?,
             _ => {
                 let one = e.input(i)?;
-                let one = e.reshape(&one, &[]);
-                e.broadcast(&one, &x.ty.dims)
+                e.everywhere(&one, &x.ty.dims)?
             }
         });
     }
@@ -285,10 +290,8 @@ fn h_sigmoid(e: &mut Emitter, x: &Operand) -> Got {
 
 fn hard_sigmoid(e: &mut Emitter) -> Written {
     let x = e.input(0)?;
-    let [alpha, beta] = [e.input(1)?, e.input(2)?].map(|one| {
-        let one = e.reshape(&one, &[]);
-        e.broadcast(&one, &x.ty.dims)
-    });
+    let (alpha, beta) = (e.input(1)?, e.input(2)?);
+    let (alpha, beta) = (e.everywhere(&alpha, &x.ty.dims)?, e.everywhere(&beta, &x.ty.dims)?);
     let y = ramp(e, &x, &alpha, &beta)?;
     e.give(0, y)
 }
@@ -323,8 +326,7 @@ fn swish(e: &mut Emitter) -> Written {
     let mut inner = x.clone();
     if e.len() > 1 {
         let beta = e.input(1)?;
-        let beta = e.reshape(&beta, &[]);
-        let beta = e.broadcast(&beta, &x.ty.dims);
+        let beta = e.everywhere(&beta, &x.ty.dims)?;
         inner = e.same("stablehlo.multiply", &[&x, &beta]);
     }
     let gate = e.same("stablehlo.logistic", &[&inner]);
@@ -337,10 +339,12 @@ fn prelu(e: &mut Emitter) -> Written {
     let (x, slope) = (e.input(0)?, e.input(1)?);
     // Old files have slopes of another real type than the data.
     let slope = e.convert(&slope, x.ty.element);
-    let channels = x.ty.dims.get(1).copied();
+    let channels = x.ty.dims.get(1);
     let slope = match slope.ty.dims.as_slice() {
-        &[count] if Some(count) == channels && count != 1 => e.spread(&slope, &[1], &x.ty.dims),
-        _ => e.broadcast(&slope, &x.ty.dims),
+        [count] if Some(count) == channels && count.as_const() != Some(1) => {
+            e.spread(&slope, &[1], &x.ty.dims)?
+        }
+        _ => e.broadcast(&slope, &x.ty.dims)?,
     };
     let zero = e.full(0.0, &x.ty)?;
     let below = e.same("stablehlo.multiply", &[&x, &slope]);
@@ -353,21 +357,27 @@ fn prelu(e: &mut Emitter) -> Written {
 fn fake_quantize(e: &mut Emitter) -> Written {
     let x = e.input(0)?;
     let steps = e.full(e.float("levels")? - 1.0, &x.ty)?;
-    let bounds = [e.input(1)?, e.input(2)?, e.input(3)?, e.input(4)?];
-    let [low, high, out_low, out_high] = bounds.map(|bound| e.broadcast(&bound, &x.ty.dims));
-    let width = e.same("stablehlo.subtract", &[&high, &low]);
-    let out_width = e.same("stablehlo.subtract", &[&out_high, &out_low]);
-    let above = e.same("stablehlo.subtract", &[&x, &low]);
+    let mut bounds = Vec::with_capacity(4);
+    for i in 1..5 {
+        let bound = e.input(i)?;
+        bounds.push(e.broadcast(&bound, &x.ty.dims)?);
+    }
+    let [low, high, out_low, out_high] = bounds.as_slice() else {
+        return Err(OpError::NotConnected { port: 4 });
+    };
+    let width = e.same("stablehlo.subtract", &[high, low]);
+    let out_width = e.same("stablehlo.subtract", &[out_high, out_low]);
+    let above = e.same("stablehlo.subtract", &[&x, low]);
     let share = e.same("stablehlo.divide", &[&above, &width]);
     let scaled = e.same("stablehlo.multiply", &[&share, &steps]);
     let level = e.same("stablehlo.round_nearest_even", &[&scaled]);
     let part = e.same("stablehlo.divide", &[&level, &steps]);
     let moved = e.same("stablehlo.multiply", &[&part, &out_width]);
-    let inside = e.same("stablehlo.add", &[&moved, &out_low]);
+    let inside = e.same("stablehlo.add", &[&moved, out_low]);
     let (least, most) =
-        (e.same("stablehlo.minimum", &[&low, &high]), e.same("stablehlo.maximum", &[&low, &high]));
+        (e.same("stablehlo.minimum", &[low, high]), e.same("stablehlo.maximum", &[low, high]));
     let (is_low, is_high) = (e.compare("LE", &x, &least), e.compare("GT", &x, &most));
-    let capped = e.select(&is_high, &out_high, &inside);
-    let y = e.select(&is_low, &out_low, &capped);
+    let capped = e.select(&is_high, out_high, &inside);
+    let y = e.select(&is_low, out_low, &capped);
     e.give(0, y)
 }

@@ -4,10 +4,11 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
 use snick_ir::{Attrs, Fact, Graph, Node, NodeId, OpError, Value};
+use snick_shape::{SymExpr, SymbolId};
 use snick_tensor::{ElementType, Tensor};
 
 use super::literal;
-use super::types::Type;
+use super::types::{Sizes, Type};
 
 /// A value on the way: its name, with the `%`, and its type.
 #[derive(Clone, Debug)]
@@ -22,6 +23,15 @@ pub(super) type Written = Result<(), OpError>;
 /// A value, or why there is none.
 pub(super) type Got = Result<Operand, OpError>;
 
+/// For symbols, a value and an axis of it whose size they are.
+pub(super) type Sources = HashMap<SymbolId, (Operand, usize)>;
+
+/// Scalars of i64 for sizes.
+pub(super) type Numbers = HashMap<SymExpr, Operand>;
+
+/// Scalars of i64 for the text of the operation that gives them.
+pub(super) type Steps = HashMap<String, Operand>;
+
 /// The function that is being written.
 #[derive(Default)]
 pub(super) struct Function {
@@ -30,6 +40,14 @@ pub(super) struct Function {
     body: String,
     values: HashMap<Value, Operand>,
     names: HashSet<String>,
+    /// A value and an axis of it whose size is the symbol.
+    pub(super) sources: Sources,
+    /// Sizes that are written already.
+    pub(super) numbers: Numbers,
+    /// Steps towards sizes that are written already, by their text.
+    pub(super) steps: Steps,
+    /// How many regions are open.
+    pub(super) depth: usize,
 }
 
 impl Function {
@@ -39,7 +57,7 @@ impl Function {
         let fact = graph.fact(value).ok_or(OpError::NotConnected { port: 0 })?;
         let operand = Operand { name: self.fresh(&graph.node(id).name), ty: Type::of(fact)? };
         self.arguments.push(operand.clone());
-        self.values.insert(value, operand);
+        self.define(value, operand);
         Ok(())
     }
 
@@ -56,25 +74,51 @@ impl Function {
         for (port, out) in (0..).zip(&graph.node(id).outs) {
             let Some(tensor) = out.fact.as_tensor() else { continue };
             let operand = self.constant(&graph.node(id).name, tensor)?;
-            self.values.insert(Value { node: id, port }, operand);
+            self.define(Value { node: id, port }, operand);
         }
         Ok(())
     }
 
-    fn constant(&mut self, name: &str, tensor: &Tensor) -> Got {
+    /// From here on the value is this.
+    pub(super) fn define(&mut self, value: Value, operand: Operand) {
+        for (axis, symbol) in operand.ty.dims.iter().map(SymExpr::as_symbol).enumerate() {
+            if let Some(symbol) = symbol {
+                self.sources.entry(symbol).or_insert_with(|| (operand.clone(), axis));
+            }
+        }
+        self.values.insert(value, operand);
+    }
+
+    /// `%name = dialect.op ..what.. tail`.
+    pub(super) fn line(&mut self, name: &str, op: &str, what: &str, tail: &str, ty: Type) -> Operand {
+        let name = self.fresh(name);
+        let space = if what.is_empty() || tail.starts_with(',') { "" } else { " " };
+        self.write(&format!("{name} = {op} {what}{space}{tail}"));
+        Operand { name, ty }
+    }
+
+    /// `%name:count = dialect.op tail`.
+    pub(super) fn lines(&mut self, name: &str, op: &str, tail: &str, count: usize) -> String {
+        let name = self.fresh(name);
+        self.write(&format!("{name}:{count} = {op} {tail}"));
+        name
+    }
+
+    /// A line of the function, or of the region that is open.
+    pub(super) fn write(&mut self, line: &str) {
+        let _ = writeln!(self.body, "{:1$}{line}", "", 4 + 2 * self.depth);
+    }
+
+    pub(super) fn constant(&mut self, name: &str, tensor: &Tensor) -> Got {
         let ty = Type::of(&Fact::constant(std::sync::Arc::new(tensor.clone())))?;
         let operand = Operand { name: self.fresh(name), ty };
         let literal = literal::dense(tensor)?;
-        let _ = writeln!(
-            self.body,
-            "    {} = stablehlo.constant dense<{literal}> : {}",
-            operand.name, operand.ty
-        );
+        self.write(&format!("{} = stablehlo.constant dense<{literal}> : {}", operand.name, operand.ty));
         Ok(operand)
     }
 
     /// A name that no value has, as near to `name` as MLIR allows.
-    fn fresh(&mut self, name: &str) -> String {
+    pub(super) fn fresh(&mut self, name: &str) -> String {
         let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$' | '-');
         let mut base: String = name.chars().map(|c| if allowed(c) { c } else { '_' }).collect();
         // Digits at the start would be a number, and numbers are MLIR's own.
@@ -111,14 +155,14 @@ impl Function {
 
 /// Writes one layer.
 pub(super) struct Emitter<'g> {
-    graph: &'g Graph,
+    pub(super) graph: &'g Graph,
     id: NodeId,
     /// The layer.
     pub(super) node: &'g Node,
     /// Its attributes.
     pub(super) attrs: Attrs<'static>,
     inputs: Vec<Value>,
-    function: &'g mut Function,
+    pub(super) function: &'g mut Function,
 }
 
 impl<'g> Emitter<'g> {
@@ -157,6 +201,16 @@ impl<'g> Emitter<'g> {
         self.inputs.get(i).and_then(|&value| self.graph.fact(value)?.ints()).map(|ints| ints.to_vec())
     }
 
+    /// The integers of input `i` as far as they are known, as expressions over sizes.
+    pub(super) fn elements(&self, i: usize) -> Option<Vec<SymExpr>> {
+        self.inputs.get(i).and_then(|&value| self.graph.fact(value)?.elements())
+    }
+
+    /// Input `i`, if it is known.
+    pub(super) fn tensor(&self, i: usize) -> Option<Tensor> {
+        self.inputs.get(i).and_then(|&value| self.graph.fact(value)?.as_tensor().map(|t| Tensor::clone(t)))
+    }
+
     /// The one real number of input `i`, if it is known.
     pub(super) fn known_real(&self, i: usize) -> Option<f64> {
         let fact = self.inputs.get(i).and_then(|&value| self.graph.fact(value))?;
@@ -177,10 +231,11 @@ impl<'g> Emitter<'g> {
     /// The value is output `port` of the layer.
     pub(super) fn give(&mut self, port: u32, operand: Operand) -> Written {
         let want = self.output(port)?;
-        if operand.ty != want {
+        // Two expressions may be one size; MLIR knows only that it is not known.
+        if operand.ty.to_string() != want.to_string() {
             return Err(OpError::mismatch("what is written in StableHLO", operand.ty, want));
         }
-        self.function.values.insert(Value { node: self.id, port }, operand);
+        self.function.define(Value { node: self.id, port }, Operand { name: operand.name, ty: want });
         Ok(())
     }
 
@@ -216,10 +271,14 @@ impl<'g> Emitter<'g> {
 
     /// `%x = dialect.op ..what.. tail`.
     pub(super) fn line(&mut self, op: &str, what: &str, tail: &str, ty: Type) -> Operand {
-        let name = self.function.fresh(&self.node.name);
-        let space = if what.is_empty() || tail.starts_with(',') { "" } else { " " };
-        let _ = writeln!(self.function.body, "    {name} = {op} {what}{space}{tail}");
-        Operand { name, ty }
+        self.function.line(&self.node.name, op, what, tail, ty)
+    }
+
+    /// `%x:2 = dialect.op tail`, an operation of several results.
+    pub(super) fn lines<const N: usize>(&mut self, op: &str, tail: &str, types: [Type; N]) -> [Operand; N] {
+        let name = self.function.lines(&self.node.name, op, tail, N);
+        let mut number = 0..;
+        types.map(|ty| Operand { name: format!("{name}#{}", number.next().unwrap_or(0)), ty })
     }
 
     /// The generic form, which says everything: `%x = "stablehlo.op"(%a) <{attributes}> : (types) -> type`.
@@ -230,20 +289,24 @@ impl<'g> Emitter<'g> {
         self.line(&format!("\"{op}\""), "", &tail, ty)
     }
 
-    /// The generic form with a region: how two elements become one.
+    /// The generic form with a region: how two elements become one, or that the second replaces the first.
     pub(super) fn folding(
         &mut self,
         op: &str,
         operands: &[&Operand],
         attributes: &str,
-        combine: &str,
+        combine: Option<&str>,
         ty: Type,
     ) -> Operand {
         let scalar = ty.sized(&[]);
+        let (line, result) = match combine {
+            Some(combine) => (format!("%c = stablehlo.{combine} %a, %b : {scalar}\n        "), "%c"),
+            None => (String::new(), "%b"),
+        };
         let types: Vec<String> = operands.iter().map(|operand| operand.ty.to_string()).collect();
         let tail = format!(
             "({}) <{{{attributes}}}> ({{\n      ^bb0(%a: {scalar}, %b: {scalar}):\n        \
-             %c = stablehlo.{combine} %a, %b : {scalar}\n        stablehlo.return %c : {scalar}\n    }}) : ({}) -> {ty}",
+             {line}stablehlo.return {result} : {scalar}\n    }}) : ({}) -> {ty}",
             names(operands),
             types.join(", "),
         );
@@ -258,7 +321,11 @@ impl<'g> Emitter<'g> {
     /// One number in all places.
     pub(super) fn full(&mut self, value: f64, ty: &Type) -> Got {
         let one = Tensor::scalar(value).cast(ty.element)?;
-        self.constant(&one.broadcast_to(&ty.dims)?)
+        if ty.is_fixed() {
+            return self.constant(&one.broadcast_to(&ty.fixed()?)?);
+        }
+        let one = self.constant(&one)?;
+        self.spread(&one, &[], &ty.dims)
     }
 
     /// Other elements of the same values.
@@ -271,12 +338,16 @@ impl<'g> Emitter<'g> {
     }
 
     /// The same elements in other sizes.
-    pub(super) fn reshape(&mut self, x: &Operand, dims: &[usize]) -> Operand {
-        if x.ty.dims == dims {
-            return x.clone();
-        }
+    pub(super) fn reshape(&mut self, x: &Operand, dims: impl Sizes) -> Got {
         let ty = x.ty.sized(dims);
-        self.line("stablehlo.reshape", &x.name, &format!(": ({}) -> {ty}", x.ty), ty)
+        if x.ty == ty {
+            return Ok(x.clone());
+        }
+        if x.ty.is_fixed() && ty.is_fixed() {
+            return Ok(self.line("stablehlo.reshape", &x.name, &format!(": ({}) -> {ty}", x.ty), ty));
+        }
+        let sizes = self.vector(&ty.dims)?;
+        Ok(self.generic("stablehlo.dynamic_reshape", &[x, &sizes], "", ty))
     }
 
     /// Axes in another order.
@@ -284,51 +355,39 @@ impl<'g> Emitter<'g> {
         if order.iter().copied().eq(0..order.len()) {
             return x.clone();
         }
-        let dims: Vec<usize> = order.iter().map(|&axis| x.ty.dims.get(axis).copied().unwrap_or(1)).collect();
-        let ty = x.ty.sized(&dims);
+        let dims: Vec<SymExpr> = order.iter().filter_map(|&axis| x.ty.dims.get(axis).cloned()).collect();
+        let ty = x.ty.sized(dims);
         self.line("stablehlo.transpose", &x.name, &format!(", dims = {order:?} : ({}) -> {ty}", x.ty), ty)
     }
 
     /// Repeated to sizes `dims`: axis `i` of `x` becomes axis `axes[i]`, and has its size or 1.
-    pub(super) fn spread(&mut self, x: &Operand, axes: &[usize], dims: &[usize]) -> Operand {
-        if x.ty.dims == dims {
-            return x.clone();
-        }
+    pub(super) fn spread(&mut self, x: &Operand, axes: &[usize], dims: impl Sizes) -> Got {
         let ty = x.ty.sized(dims);
-        self.line(
-            "stablehlo.broadcast_in_dim",
-            &x.name,
-            &format!(", dims = {axes:?} : ({}) -> {ty}", x.ty),
-            ty,
-        )
+        if x.ty == ty {
+            return Ok(x.clone());
+        }
+        if x.ty.is_fixed() && ty.is_fixed() {
+            let tail = format!(", dims = {axes:?} : ({}) -> {ty}", x.ty);
+            return Ok(self.line("stablehlo.broadcast_in_dim", &x.name, &tail, ty));
+        }
+        let sizes = self.vector(&ty.dims)?;
+        let what = format!("{}, {}", x.name, sizes.name);
+        let tail = format!(", dims = {axes:?} : ({}, {}) -> {ty}", x.ty, sizes.ty);
+        Ok(self.line("stablehlo.dynamic_broadcast_in_dim", &what, &tail, ty))
     }
 
     /// Repeated to sizes `dims` as numpy does: axes are matched from the last on.
-    pub(super) fn broadcast(&mut self, x: &Operand, dims: &[usize]) -> Operand {
+    pub(super) fn broadcast(&mut self, x: &Operand, dims: impl Sizes) -> Got {
+        let dims = dims.sizes();
         let first = dims.len().saturating_sub(x.ty.rank());
         let axes: Vec<usize> = (first..dims.len()).collect();
         self.spread(x, &axes, dims)
     }
 
-    /// `%x = stablehlo.slice %a [0:2, 1:5:2]`, steps forward.
-    pub(super) fn slice(&mut self, x: &Operand, ranges: &[[usize; 3]]) -> Operand {
-        let dims: Vec<usize> = ranges
-            .iter()
-            .map(|&[start, stop, step]| stop.saturating_sub(start).div_ceil(step.max(1)))
-            .collect();
-        let entries: Vec<String> =
-            ranges.iter().map(|[start, stop, step]| format!("{start}:{stop}:{step}")).collect();
-        let ty = x.ty.sized(&dims);
-        self.line("stablehlo.slice", &x.name, &format!("[{}] : ({}) -> {ty}", entries.join(", "), x.ty), ty)
-    }
-
-    /// Part `start..stop` of one axis.
-    pub(super) fn part(&mut self, x: &Operand, axis: usize, start: usize, stop: usize) -> Operand {
-        let mut ranges: Vec<[usize; 3]> = x.ty.dims.iter().map(|&dim| [0, dim, 1]).collect();
-        if let Some(range) = ranges.get_mut(axis) {
-            *range = [start, stop, 1];
-        }
-        self.slice(x, &ranges)
+    /// One element in all places.
+    pub(super) fn everywhere(&mut self, x: &Operand, dims: impl Sizes) -> Got {
+        let one = self.reshape(x, &[])?;
+        self.spread(&one, &[], dims)
     }
 
     /// Axes turned round.
@@ -338,22 +397,28 @@ impl<'g> Emitter<'g> {
     }
 
     /// Side by side along an axis.
-    pub(super) fn concatenate(&mut self, parts: &[Operand], axis: usize) -> Operand {
-        let Some(first) = parts.first() else { return self.same("stablehlo.concatenate", &[]) };
+    pub(super) fn concatenate(&mut self, parts: &[Operand], axis: usize) -> Got {
+        let first = parts.first().ok_or(OpError::NotConnected { port: 0 })?;
         if parts.len() == 1 {
-            return first.clone();
+            return Ok(first.clone());
         }
+        let total = self.total(parts.iter().filter_map(|part| part.ty.dims.get(axis)))?;
         let mut ty = first.ty.clone();
         if let Some(size) = ty.dims.get_mut(axis) {
-            *size = parts.iter().filter_map(|part| part.ty.dims.get(axis)).sum();
+            *size = total;
         }
         let parts: Vec<&Operand> = parts.iter().collect();
-        self.generic("stablehlo.concatenate", &parts, &format!("dimension = {axis} : i64"), ty)
+        Ok(self.generic("stablehlo.concatenate", &parts, &format!("dimension = {axis} : i64"), ty))
     }
 
     /// The numbers `0, 1, 2 ..` along an axis.
-    pub(super) fn iota(&mut self, axis: usize, ty: Type) -> Operand {
-        self.line("stablehlo.iota", "", &format!("dim = {axis} : {ty}"), ty.clone())
+    pub(super) fn iota(&mut self, axis: usize, ty: Type) -> Got {
+        if ty.is_fixed() {
+            return Ok(self.line("stablehlo.iota", "", &format!("dim = {axis} : {ty}"), ty.clone()));
+        }
+        let sizes = self.vector(&ty.dims)?;
+        let tail = format!(", dim = {axis} : ({}) -> {ty}", sizes.ty);
+        Ok(self.line("stablehlo.dynamic_iota", &sizes.name, &tail, ty))
     }
 
     /// `%x = stablehlo.compare LT, %a, %b`.
@@ -372,7 +437,7 @@ impl<'g> Emitter<'g> {
     /// All elements along axes become one; the axes fall away.
     pub(super) fn reduce(&mut self, x: &Operand, axes: &[usize], combine: &str, start: &Operand) -> Operand {
         let kept = x.ty.dims.iter().enumerate().filter(|(axis, _)| !axes.contains(axis));
-        let ty = x.ty.sized(&kept.map(|(_, &dim)| dim).collect::<Vec<_>>());
+        let ty = x.ty.sized(kept.map(|(_, dim)| dim.clone()).collect::<Vec<_>>());
         let what = format!(
             "({} init: {}) applies stablehlo.{combine} across dimensions = {axes:?}",
             x.name, start.name

@@ -2,11 +2,14 @@
 //!
 //! `prepare.rs` says the slice family by the primitive, a row of the table in `table.rs` writes one op with an
 //! `Emitter` (`emitter.rs`), `types.rs` and `literal.rs` know how MLIR spells types and constants. Files by family
-//! have the functions of rows that are more than a name. What inference knows already is written as a constant.
+//! have the functions of rows that are more than a name. What inference knows already is written as a constant, and
+//! what it knows as an expression over the sizes of inputs as arithmetic on these (`sizes.rs`): no shape is computed by
+//! the layers that did so in the graph.
 //! Functions that StableHLO leaves to its companion dialect (`erf`, `acos` ..) are written in that, CHLO.
 //!
 //! Followed: the StableHLO specification, version 1.0, with CHLO.
 
+mod einsum;
 mod elementwise;
 mod emitter;
 mod indexing;
@@ -15,28 +18,36 @@ mod movement;
 mod normalization;
 mod prepare;
 mod product;
+mod recurrent;
 mod reduction;
+mod regions;
+mod resample;
+mod scatter;
 mod shape;
+mod sizes;
 mod slices;
+mod sort;
 mod table;
 mod types;
 mod window;
 
 use snick_ir::{Graph, Located, NodeId, Op, OpError};
+use snick_shape::SymbolId;
 
 use self::emitter::{Emitter, Function};
 
 /// Writes an inferred graph as an MLIR module of one function, `main`.
 ///
 /// # Errors
-/// The layer that StableHLO cannot say: sizes known only at run time, ops without counterpart, types MLIR lacks.
+/// The layer that StableHLO cannot say: sizes that depend on data, ops without counterpart, types MLIR lacks.
 pub fn stablehlo(graph: &Graph) -> Result<String, Box<Located>> {
     let graph = prepare::prepare(graph)?;
     let order = graph.order().map_err(|id| {
         let cycle = OpError::mismatch("the order of layers", "a cycle through this layer", "no cycle");
         graph.located(id, cycle)
     })?;
-    let needed = needed(&graph, &order);
+    let symbols = sizes::of_arguments(&graph);
+    let needed = needed(&graph, &order, &symbols);
     let mut function = Function::default();
     for id in order.into_iter().filter(|id| needed[id.index()]) {
         let error = |error: OpError| Box::new(graph.located(id, error));
@@ -44,6 +55,7 @@ pub fn stablehlo(graph: &Graph) -> Result<String, Box<Located>> {
             Op::Parameter(_) => function.parameter(&graph, id),
             Op::Result(_) => function.result(&graph, id),
             _ if is_known(&graph, id) => function.constants(&graph, id),
+            _ if sizes::follows(&graph, id, &symbols) => function.follow(&graph, id),
             _ => Emitter::new(&graph, id, &mut function).and_then(|mut emitter| table::emit(&mut emitter)),
         }
         .map_err(error)?;
@@ -54,16 +66,18 @@ pub fn stablehlo(graph: &Graph) -> Result<String, Box<Located>> {
 /// Whether inference knows all that a layer gives.
 fn is_known(graph: &Graph, id: NodeId) -> bool {
     let outs = &graph.node(id).outs;
-    !matches!(graph.node(id).op, Op::Parameter(_)) && outs.iter().all(|out| out.fact.as_tensor().is_some())
+    !matches!(graph.node(id).op, Op::Parameter(_) | Op::Result(_))
+        && outs.iter().all(|out| out.fact.as_tensor().is_some())
 }
 
-/// By [`NodeId::index`]: the layers that results are computed from, up to those that are known, and all Parameters.
-fn needed(graph: &Graph, order: &[NodeId]) -> Vec<bool> {
+/// By [`NodeId::index`]: the layers that results are computed from, up to those that are known or follow from sizes, and
+/// all Parameters.
+fn needed(graph: &Graph, order: &[NodeId], symbols: &[SymbolId]) -> Vec<bool> {
     let mut needed = vec![false; graph.bound()];
     for &id in order.iter().rev() {
         let is_end = matches!(graph.node(id).op, Op::Result(_) | Op::Parameter(_));
         needed[id.index()] |= is_end;
-        if needed[id.index()] && !is_known(graph, id) {
+        if needed[id.index()] && !is_known(graph, id) && !sizes::follows(graph, id, symbols) {
             graph.inputs(id).into_iter().flatten().for_each(|value| needed[value.node.index()] = true);
         }
     }
@@ -123,9 +137,41 @@ mod tests {
     }
 
     #[test]
+    fn open_sizes_are_computed_from_those_of_arguments() {
+        let text = written(
+            "%x = Parameter-1 {element_type: f32, shape: \"N,4\"}
+             %shape = ShapeOf-3(%x) {output_type: i64}
+             %flat = Const-1 i64[1] <-1>
+             %zero = Const-1 i64[] <0>
+             %n = Gather-8(%shape, %zero, %zero) {batch_dims: 0}
+             %axis = Const-1 i64[1] <0>
+             %len = Unsqueeze-1(%n, %axis)
+             %stop = Subtract-1(%len, %axis) {auto_broadcast: numpy}
+             %start = Const-1 i64[1] <1>
+             %tail = Slice-8(%x, %start, %stop, %start, %axis)
+             %y = Reshape-1(%tail, %flat) {special_zero: false}
+             %r = Result-1(%y)",
+        );
+        let expected = "module @\"g\" {
+  func.func public @main(%x: tensor<?x4xf32>) -> (tensor<?xf32>) {
+";
+        let text = text.unwrap();
+        assert!(text.starts_with(expected), "{text}");
+        for line in [
+            "stablehlo.get_dimension_size %x, dim = 0 : (tensor<?x4xf32>) -> tensor<i32>",
+            "stablehlo.real_dynamic_slice",
+            "stablehlo.dynamic_reshape",
+        ] {
+            assert_eq!(text.matches(line).count(), 1, "{line} in\n{text}");
+        }
+        // Sizes are arithmetic on sizes, not a walk through the layers that computed them.
+        assert!(!text.contains("stablehlo.gather"), "{text}");
+    }
+
+    #[test]
     fn what_it_cannot_say_is_named() {
-        let text = written("%x = Parameter-1 {element_type: f32, shape: \"?\"}\n%r = Result-1(%x)");
-        assert!(text.unwrap_err().contains("layer `x` (Parameter): a size known only at run time"));
+        let text = written("%x = Parameter-1 {element_type: f32, shape: \"...\"}\n%r = Result-1(%x)");
+        assert!(text.unwrap_err().contains("layer `x` (Parameter): a rank known only at run time"));
         let text = written(
             "%x = Parameter-1 {element_type: f32, shape: \"2,3\"}\n%y = NonZero-3(%x) {output_type: i64}\n%r = Result-1(%y)",
         );

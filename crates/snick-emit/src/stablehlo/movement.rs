@@ -1,9 +1,10 @@
 //! Elements to other places.
 
 use snick_ir::{Op, OpError};
+use snick_shape::SymExpr;
 use snick_tensor::kernels::PadMode;
 
-use super::emitter::{Emitter, Operand, Written};
+use super::emitter::{Emitter, Got, Operand, Written};
 use super::table::Form::{self, By};
 
 pub(super) const ROWS: &[(&str, Form)] = &[
@@ -20,7 +21,7 @@ fn concat(e: &mut Emitter) -> Written {
     let parts = e.inputs()?;
     let rank = e.output(0)?.rank();
     let axis = snick_ir::normalize_axis(e.int("axis")?, rank)?;
-    let y = e.concatenate(&parts, axis);
+    let y = e.concatenate(&parts, axis)?;
     e.give(0, y)
 }
 
@@ -41,18 +42,28 @@ fn roll(e: &mut Emitter) -> Written {
     let (shifts, axes) = (e.fixed(1, "shifts")?, e.fixed(2, "axes")?);
     for (i, &axis) in axes.iter().enumerate() {
         let axis = snick_ir::normalize_axis(axis, x.ty.rank())?;
-        let size = x.ty.dims[axis];
+        let size = x.ty.dims[axis].clone();
         let shift = shifts.get(i).or(shifts.first()).copied().unwrap_or(0);
-        if size == 0 {
+        if size.as_const() == Some(0) {
             continue;
         }
-        let cut = size - usize::try_from(shift.rem_euclid(size as i64)).unwrap_or(0);
-        if cut != size {
-            let parts = [e.part(&x, axis, cut, size), e.part(&x, axis, 0, cut)];
-            x = e.concatenate(&parts, axis);
+        let symbols = e.graph.symbols();
+        // The end, as long as the shift, and the beginning.
+        let end = symbols.modulo(&shift.into(), &size);
+        let cut = end.as_ref().and_then(|end| symbols.sub(&size, end));
+        let (Some(end), Some(cut)) = (end, cut) else {
+            return Err(OpError::unsupported("a roll of an axis that may be empty in StableHLO"));
+        };
+        if end.as_const() != Some(0) {
+            let parts = [e.part(&x, axis, &cut, end)?, e.part(&x, axis, &0.into(), cut)?];
+            x = e.concatenate(&parts, axis)?;
         }
     }
     e.give(0, x)
+}
+
+fn unknown() -> OpError {
+    OpError::unsupported("padding known only at run time in StableHLO")
 }
 
 /// Constant padding is an operation; for the other modes the neighbours of the edge are put beside it.
@@ -60,18 +71,26 @@ fn pad(e: &mut Emitter) -> Written {
     let Op::Pad(op) = &e.node.op else { return Err(OpError::unsupported("this padding in StableHLO")) };
     let mode = op.pad_mode;
     let x = e.input(0)?;
-    let (begin, end) = (e.fixed(1, "padding")?, e.fixed(2, "padding")?);
     if mode == PadMode::Constant {
         let value = match e.len() {
             4.. => {
                 let value = e.input(3)?;
-                e.reshape(&value, &[])
+                e.reshape(&value, &[])?
             }
             _ => e.full(0.0, &x.ty.sized(&[]))?,
         };
+        let ty = e.output(0)?;
+        let (Some(begin), Some(end)) = (e.known(1), e.known(2)) else {
+            let expressions = |i| e.elements(i).ok_or_else(unknown);
+            let (begin, end) = (expressions(1)?, expressions(2)?);
+            let (begin, end) = (e.vector(begin)?, e.vector(end)?);
+            let inside = e.vector(&vec![0; x.ty.rank()])?;
+            let operands = [&x, &value, &begin, &end, &inside];
+            let y = e.generic("stablehlo.dynamic_pad", &operands, "", ty);
+            return e.give(0, y);
+        };
         let inside = vec![0; begin.len()];
         let what = format!("{}, {}", x.name, value.name);
-        let ty = e.output(0)?;
         let tail = format!(
             ", low = {begin:?}, high = {end:?}, interior = {inside:?} : ({}, {}) -> {ty}",
             x.ty, value.ty
@@ -79,6 +98,7 @@ fn pad(e: &mut Emitter) -> Written {
         let y = e.line("stablehlo.pad", &what, &tail, ty);
         return e.give(0, y);
     }
+    let (begin, end) = (e.known(1).ok_or_else(unknown)?, e.known(2).ok_or_else(unknown)?);
     let mut padded = x;
     for (axis, (&low, &high)) in begin.iter().zip(&end).enumerate() {
         padded = beside(e, &padded, axis, [low, high], mode)?;
@@ -87,64 +107,79 @@ fn pad(e: &mut Emitter) -> Written {
 }
 
 /// One axis with so many elements more before and behind; fewer where negative.
-fn beside(
-    e: &mut Emitter,
-    x: &Operand,
-    axis: usize,
-    pads: [i64; 2],
-    mode: PadMode,
-) -> Result<Operand, OpError> {
-    let cut = pads.map(|pad| usize::try_from(pad.saturating_neg()).unwrap_or(0));
-    let [low, high] = pads.map(|pad| usize::try_from(pad).unwrap_or(0));
-    let size = x.ty.dims[axis];
-    let (first, last) = (cut[0], size.saturating_sub(cut[1]));
-    let middle = if first == 0 && last == size { x.clone() } else { e.part(x, axis, first, last) };
-    let size = middle.ty.dims[axis];
+fn beside(e: &mut Emitter, x: &Operand, axis: usize, pads: [i64; 2], mode: PadMode) -> Got {
+    let cut = pads.map(|pad| pad.saturating_neg().max(0));
+    let [low, high] = pads.map(|pad| pad.max(0));
+    let less = |e: &Emitter, size: &SymExpr, by: i64| {
+        let rest = e.graph.symbols().sub(size, &by.into());
+        rest.ok_or_else(|| OpError::out_of_range("padding", by, "smaller"))
+    };
+    let mut middle = x.clone();
+    if cut != [0, 0] {
+        let len = less(e, &x.ty.dims[axis], cut[0].saturating_add(cut[1]))?;
+        middle = e.part(x, axis, &cut[0].into(), len)?;
+    }
+    let size = middle.ty.dims[axis].clone();
     // Reflection leaves the edge itself out.
-    let skip = usize::from(mode == PadMode::Reflect);
+    let skip = i64::from(mode == PadMode::Reflect);
     let mut parts = Vec::new();
     if low > 0 {
         parts.push(match mode {
-            PadMode::Edge => edge(e, &middle, axis, 0, low),
-            _ => mirrored(e, &middle, axis, skip, skip + low),
+            PadMode::Edge => edge(e, &middle, axis, &0.into(), low)?,
+            _ => mirrored(e, &middle, axis, &skip.into(), low)?,
         });
     }
     parts.push(middle.clone());
     if high > 0 {
         parts.push(match mode {
-            PadMode::Edge => edge(e, &middle, axis, size - 1, high),
-            _ => mirrored(e, &middle, axis, size - skip - high, size - skip),
+            PadMode::Edge => {
+                let last = less(e, &size, 1)?;
+                edge(e, &middle, axis, &last, high)?
+            }
+            _ => {
+                let first = less(e, &size, high.saturating_add(skip))?;
+                mirrored(e, &middle, axis, &first, high)?
+            }
         });
     }
-    Ok(e.concatenate(&parts, axis))
+    e.concatenate(&parts, axis)
 }
 
-fn mirrored(e: &mut Emitter, x: &Operand, axis: usize, start: usize, stop: usize) -> Operand {
-    let part = e.part(x, axis, start, stop);
-    e.reverse(&part, &[axis])
+fn mirrored(e: &mut Emitter, x: &Operand, axis: usize, first: &SymExpr, len: i64) -> Got {
+    let part = e.part(x, axis, first, len.into())?;
+    Ok(e.reverse(&part, &[axis]))
 }
 
 /// One element of an axis, many times.
-fn edge(e: &mut Emitter, x: &Operand, axis: usize, at: usize, count: usize) -> Operand {
-    let one = e.part(x, axis, at, at + 1);
+fn edge(e: &mut Emitter, x: &Operand, axis: usize, at: &SymExpr, count: i64) -> Got {
+    let one = e.part(x, axis, at, 1.into())?;
     let mut dims = one.ty.dims.clone();
-    dims[axis] = count;
-    e.broadcast(&one, &dims)
+    dims[axis] = count.into();
+    e.broadcast(&one, dims)
 }
 
 /// The order of axes that puts each block axis behind the axis it came from, or the other way round.
-fn shuffled(e: &mut Emitter, parts: &[usize], order: &[usize]) -> Written {
+fn shuffled(e: &mut Emitter, parts: Vec<SymExpr>, order: &[usize]) -> Written {
     let (x, dims) = (e.input(0)?, e.output(0)?.dims);
-    let apart = e.reshape(&x, parts);
+    let apart = e.reshape(&x, parts)?;
     let moved = e.transpose(&apart, order);
-    let y = e.reshape(&moved, &dims);
+    let y = e.reshape(&moved, dims)?;
     e.give(0, y)
 }
 
-fn block(e: &Emitter) -> Result<(usize, Vec<usize>), OpError> {
+/// The size of a block, and those of the data.
+fn block(e: &Emitter) -> Result<(i64, Vec<SymExpr>), OpError> {
     let size = e.int("block_size")?;
-    let size = usize::try_from(size).map_err(|_| OpError::out_of_range("block_size", size, "1 or more"))?;
-    Ok((size.max(1), e.input(0)?.ty.dims))
+    if size < 1 {
+        return Err(OpError::out_of_range("block_size", size, "1 or more"));
+    }
+    Ok((size, e.input(0)?.ty.dims))
+}
+
+/// A size without a factor that it has.
+fn quotient(e: &Emitter, size: &SymExpr, factor: i64) -> Result<SymExpr, OpError> {
+    let quotient = e.graph.symbols().floor_div(size, &factor.into());
+    quotient.ok_or_else(|| OpError::mismatch("a block", factor, "a size of 1 or more"))
 }
 
 fn depth_to_space(e: &mut Emitter) -> Written {
@@ -153,15 +188,17 @@ fn depth_to_space(e: &mut Emitter) -> Written {
         return Err(OpError::rank("the data", dims.len(), "3 or more"));
     };
     let count = spatial.len();
-    let own = channels / block.pow(u32::try_from(count).unwrap_or(0));
-    let blocks = vec![block; count];
+    let in_all = u32::try_from(count).ok().and_then(|count| block.checked_pow(count));
+    let in_all = in_all.ok_or_else(|| OpError::out_of_range("block_size", block, "smaller"))?;
+    let own = quotient(e, channels, in_all)?;
+    let blocks = vec![SymExpr::from(block); count];
     let (parts, depth, first) = match e.word("mode")?.as_str() {
-        "depth_first" => ([&[*batch, own], blocks.as_slice(), spatial].concat(), 1, 2),
-        _ => ([&[*batch], blocks.as_slice(), &[own], spatial].concat(), count + 1, 1),
+        "depth_first" => ([&[batch.clone(), own], blocks.as_slice(), spatial].concat(), 1, 2),
+        _ => ([std::slice::from_ref(batch), blocks.as_slice(), &[own], spatial].concat(), count + 1, 1),
     };
     let mut order = vec![0, depth];
     (0..count).for_each(|i| order.extend([count + 2 + i, first + i]));
-    shuffled(e, &parts, &order)
+    shuffled(e, parts, &order)
 }
 
 fn space_to_depth(e: &mut Emitter) -> Written {
@@ -169,24 +206,27 @@ fn space_to_depth(e: &mut Emitter) -> Written {
     let [batch, channels, spatial @ ..] = dims.as_slice() else {
         return Err(OpError::rank("the data", dims.len(), "3 or more"));
     };
-    let mut parts = vec![*batch, *channels];
-    spatial.iter().for_each(|size| parts.extend([size / block, block]));
+    let mut parts = vec![batch.clone(), channels.clone()];
+    for size in spatial {
+        parts.extend([quotient(e, size, block)?, block.into()]);
+    }
     let places = (0..spatial.len()).map(|i| 2 + 2 * i);
     let blocks: Vec<usize> = places.clone().map(|axis| axis + 1).collect();
     let order = match e.word("mode")?.as_str() {
         "depth_first" => [vec![0, 1], blocks, places.collect()].concat(),
         _ => [vec![0], blocks, vec![1], places.collect()].concat(),
     };
-    shuffled(e, &parts, &order)
+    shuffled(e, parts, &order)
 }
 
 fn shuffle_channels(e: &mut Emitter) -> Written {
     let dims = e.input(0)?.ty.dims;
     let axis = snick_ir::normalize_axis(e.int("axis")?, dims.len())?;
-    let group = usize::try_from(e.int("group")?).unwrap_or(1).max(1);
-    let mut parts = dims.clone();
-    parts.splice(axis..=axis, [group, dims[axis] / group]);
+    let group = e.int("group")?.max(1);
+    let of_group = quotient(e, &dims[axis], group)?;
+    let mut parts = dims;
+    parts.splice(axis..=axis, [group.into(), of_group]);
     let mut order: Vec<usize> = (0..parts.len()).collect();
     order.swap(axis, axis + 1);
-    shuffled(e, &parts, &order)
+    shuffled(e, parts, &order)
 }

@@ -6,6 +6,7 @@ use snick_ir::{Op, OpError};
 use super::emitter::{Emitter, Got, Operand, Written};
 use super::reduction::{axes, maximum, mean, sum};
 use super::table::Form::{self, By};
+use super::types::fixed;
 use super::window::{Window, slide};
 
 pub(super) const ROWS: &[(&str, Form)] = &[
@@ -20,7 +21,7 @@ pub(super) const ROWS: &[(&str, Form)] = &[
 ];
 
 /// What fell away along `axes`, repeated along them to the sizes of `like`.
-fn back(e: &mut Emitter, x: &Operand, axes: &[usize], like: &Operand) -> Operand {
+fn back(e: &mut Emitter, x: &Operand, axes: &[usize], like: &Operand) -> Got {
     let kept: Vec<usize> = (0..like.ty.rank()).filter(|axis| !axes.contains(axis)).collect();
     e.spread(x, &kept, &like.ty.dims)
 }
@@ -35,23 +36,23 @@ fn softmax(e: &mut Emitter, log: bool) -> Written {
 /// `exp(x - max)` over its sum, or the logarithm of that.
 pub(super) fn softmax_over(e: &mut Emitter, x: &Operand, axis: usize, log: bool) -> Got {
     let top = maximum(e, x, &[axis])?;
-    let top = back(e, &top, &[axis], x);
+    let top = back(e, &top, &[axis], x)?;
     let below = e.same("stablehlo.subtract", &[x, &top]);
     let grown = e.same("stablehlo.exponential", &[&below]);
     let all = sum(e, &grown, &[axis])?;
     if log {
         let all = e.same("stablehlo.log", &[&all]);
-        let all = back(e, &all, &[axis], x);
+        let all = back(e, &all, &[axis], x)?;
         return Ok(e.same("stablehlo.subtract", &[&below, &all]));
     }
-    let all = back(e, &all, &[axis], x);
+    let all = back(e, &all, &[axis], x)?;
     Ok(e.same("stablehlo.divide", &[&grown, &all]))
 }
 
 /// `x` without its mean along axes, and its variance along them, which fell away.
 fn centred(e: &mut Emitter, x: &Operand, axes: &[usize]) -> Result<(Operand, Operand), OpError> {
     let middle = mean(e, x, axes)?;
-    let middle = back(e, &middle, axes, x);
+    let middle = back(e, &middle, axes, x)?;
     let centred = e.same("stablehlo.subtract", &[x, &middle]);
     let squares = e.same("stablehlo.multiply", &[&centred, &centred]);
     let variance = mean(e, &squares, axes)?;
@@ -83,7 +84,7 @@ fn mvn(e: &mut Emitter) -> Written {
         let root = e.same("stablehlo.sqrt", &[&variance]);
         e.same("stablehlo.add", &[&root, &eps])
     };
-    let deviation = back(e, &deviation, &axes, &x);
+    let deviation = back(e, &deviation, &axes, &x)?;
     let y = e.same("stablehlo.divide", &[&centred, &deviation]);
     e.give(0, y)
 }
@@ -101,7 +102,8 @@ fn batch_norm(e: &mut Emitter) -> Written {
     let raised = e.same("stablehlo.add", &[&variance, &epsilon]);
     let root = e.same("stablehlo.sqrt", &[&raised]);
     let scale = e.same("stablehlo.divide", &[&gamma, &root]);
-    let [middle, scale, beta] = [middle, scale, beta].map(|one| e.spread(&one, &[1], &x.ty.dims));
+    let mut of_channels = |one: &Operand| e.spread(one, &[1], &x.ty.dims);
+    let (middle, scale, beta) = (of_channels(&middle)?, of_channels(&scale)?, of_channels(&beta)?);
     let centred = e.same("stablehlo.subtract", &[&x, &middle]);
     let scaled = e.same("stablehlo.multiply", &[&centred, &scale]);
     let y = e.same("stablehlo.add", &[&scaled, &beta]);
@@ -114,18 +116,20 @@ fn group_normalization(e: &mut Emitter) -> Written {
     let [batch, channels, rest @ ..] = x.ty.dims.as_slice() else {
         return Err(OpError::rank("the data", x.ty.rank(), "2 or more"));
     };
-    let groups = usize::try_from(groups).ok().filter(|&groups| groups > 0 && channels % groups == 0);
-    let groups = groups.ok_or_else(|| OpError::mismatch("num_groups", e.node.name.as_ref(), "a divisor"))?;
-    let grouped = e.reshape(&x, &[&[*batch, groups, channels / groups], rest].concat());
+    let own = fixed(channels)? as i64;
+    let of_group = own.checked_rem(groups).filter(|&rest| rest == 0).map(|_| own / groups);
+    let of_group =
+        of_group.ok_or_else(|| OpError::mismatch("num_groups", groups, "a divisor of the channels"))?;
+    let grouped = e.reshape(&x, [&[batch.clone(), groups.into(), of_group.into()], rest].concat())?;
     let axes: Vec<usize> = (2..grouped.ty.rank()).collect();
     let (centred, variance) = centred(e, &grouped, &axes)?;
     let epsilon = e.full(epsilon, &variance.ty)?;
     let raised = e.same("stablehlo.add", &[&variance, &epsilon]);
     let deviation = e.same("stablehlo.sqrt", &[&raised]);
-    let deviation = back(e, &deviation, &axes, &grouped);
+    let deviation = back(e, &deviation, &axes, &grouped)?;
     let even = e.same("stablehlo.divide", &[&centred, &deviation]);
-    let even = e.reshape(&even, &x.ty.dims);
-    let [scale, bias] = [scale, bias].map(|one| e.spread(&one, &[1], &x.ty.dims));
+    let even = e.reshape(&even, &x.ty.dims)?;
+    let (scale, bias) = (e.spread(&scale, &[1], &x.ty.dims)?, e.spread(&bias, &[1], &x.ty.dims)?);
     let scaled = e.same("stablehlo.multiply", &[&even, &scale]);
     let y = e.same("stablehlo.add", &[&scaled, &bias]);
     e.give(0, y)
@@ -140,7 +144,7 @@ fn grn(e: &mut Emitter) -> Written {
     let bias = e.full(bias, &all.ty)?;
     let raised = e.same("stablehlo.add", &[&all, &bias]);
     let root = e.same("stablehlo.sqrt", &[&raised]);
-    let root = back(e, &root, &[1], &x);
+    let root = back(e, &root, &[1], &x)?;
     let y = e.same("stablehlo.divide", &[&x, &root]);
     e.give(0, y)
 }
@@ -155,7 +159,7 @@ fn normalize_l2(e: &mut Emitter) -> Written {
     let eps = e.full(eps, &all.ty)?;
     let raised = e.same(if is_least { "stablehlo.maximum" } else { "stablehlo.add" }, &[&all, &eps]);
     let root = e.same("stablehlo.sqrt", &[&raised]);
-    let root = back(e, &root, &axes, &x);
+    let root = back(e, &root, &axes, &x)?;
     let y = e.same("stablehlo.divide", &[&x, &root]);
     e.give(0, y)
 }
@@ -172,8 +176,7 @@ fn lrn(e: &mut Emitter) -> Written {
         window.padding[axis] = [(size / 2) as i64, (size - 1 - size / 2) as i64];
     }
     let squares = e.same("stablehlo.multiply", &[&x, &x]);
-    let dims = x.ty.dims.clone();
-    let all = slide(e, &squares, &window, "add", 0.0, &dims)?;
+    let all = slide(e, &squares, &window, "add", 0.0, &x.ty.dims)?;
     let count = (size as f64).powi(i32::try_from(axes.len()).unwrap_or(i32::MAX));
     let (share, bias, beta) = (e.full(alpha / count, &x.ty)?, e.full(bias, &x.ty)?, e.full(beta, &x.ty)?);
     let scaled = e.same("stablehlo.multiply", &[&share, &all]);

@@ -1,10 +1,13 @@
 //! Products: matrices and convolutions.
 
-use snick_ir::ops::nn::window::{Rounding, Sliding};
+use snick_ir::ops::nn::window::Rounding;
 use snick_ir::{Op, OpError};
+use snick_shape::SymExpr;
 
 use super::emitter::{Emitter, Got, Operand, Written};
+use super::reduction::accumulator;
 use super::table::Form::{self, By};
+use super::types::fixed;
 
 pub(super) const ROWS: &[(&str, Form)] = &[
     ("Convolution", By(convolution)),
@@ -22,26 +25,44 @@ pub(super) fn multiply(
     a: &Operand,
     b: &Operand,
     transposed: [bool; 2],
-    lead: &[usize],
+    lead: &[SymExpr],
 ) -> Got {
     let spread = |e: &mut Emitter, x: &Operand| {
-        let [.., rows, columns] = x.ty.dims.as_slice() else { return x.clone() };
-        let dims = [lead, &[*rows, *columns]].concat();
-        e.broadcast(x, &dims)
+        let [.., rows, columns] = x.ty.dims.as_slice() else { return Ok(x.clone()) };
+        e.broadcast(x, [lead, &[rows.clone(), columns.clone()]].concat())
     };
-    let (a, b) = (spread(e, a), spread(e, b));
+    let (a, b) = (spread(e, a)?, spread(e, b)?);
     let batch: Vec<usize> = (0..lead.len()).collect();
     let [own_a, own_b] = [lead.len() + usize::from(transposed[0]), lead.len() + usize::from(!transposed[1])];
     let [shared_a, shared_b] = [2 * lead.len() + 1 - own_a, 2 * lead.len() + 1 - own_b];
-    let size = |x: &Operand, axis: usize| x.ty.dims.get(axis).copied().unwrap_or(1);
-    let ty = a.ty.sized(&[lead, &[size(&a, own_a), size(&b, own_b)]].concat());
-    let what = format!("{}, {}, batching_dims = {batch:?} x {batch:?}, ", a.name, b.name);
-    let what = if batch.is_empty() { format!("{}, {}, ", a.name, b.name) } else { what };
+    contract(e, &a, &b, [&batch, &batch], [&[shared_a], &[shared_b]])
+}
+
+/// The sum of products over the `shared` axes of each, for each place of the `batch` axes: these come first, then the
+/// other axes of `a`, then those of `b`. Products of short reals are summed in f32 and rounded once.
+pub(super) fn contract(
+    e: &mut Emitter,
+    a: &Operand,
+    b: &Operand,
+    batch: [&[usize]; 2],
+    shared: [&[usize]; 2],
+) -> Got {
+    let others = |x: &Operand, side: usize| {
+        let own = x.ty.dims.iter().enumerate();
+        let own = own.filter(|(axis, _)| !batch[side].contains(axis) && !shared[side].contains(axis));
+        own.map(|(_, dim)| dim.clone()).collect::<Vec<SymExpr>>()
+    };
+    let lead = batch[0].iter().filter_map(|&axis| a.ty.dims.get(axis).cloned()).collect();
+    let ty = a.ty.sized([lead, others(a, 0), others(b, 1)].concat()).with(accumulator(a.ty.element));
+    let batching = format!("batching_dims = {:?} x {:?}, ", batch[0], batch[1]);
+    let batching = if batch[0].is_empty() { "" } else { &batching };
+    let what = format!("{}, {}, {batching}", a.name, b.name);
     let tail = format!(
-        "contracting_dims = [{shared_a}] x [{shared_b}], precision = [HIGHEST, HIGHEST] : ({}, {}) -> {ty}",
-        a.ty, b.ty
+        "contracting_dims = {:?} x {:?}, precision = [HIGHEST, HIGHEST] : ({}, {}) -> {ty}",
+        shared[0], shared[1], a.ty, b.ty
     );
-    Ok(e.line("stablehlo.dot_general", &what, &tail, ty))
+    let long = e.line("stablehlo.dot_general", &what, &tail, ty);
+    Ok(e.convert(&long, a.ty.element))
 }
 
 /// Vectors are matrices of one row or column, which falls away again.
@@ -52,16 +73,18 @@ fn matmul(e: &mut Emitter) -> Written {
     let mut matrix = [a, b];
     let of_vectors = [matrix[0].ty.rank() == 1, matrix[1].ty.rank() == 1];
     for (i, x) in matrix.iter_mut().enumerate() {
-        if let &[size] = x.ty.dims.as_slice() {
+        if let [size] = x.ty.dims.as_slice() {
             transposed[i] = false;
-            *x = e.reshape(x, &if i == 0 { [1, size] } else { [size, 1] });
+            let (one, size) = (SymExpr::from(1), size.clone());
+            *x = e.reshape(x, if i == 0 { vec![one, size] } else { vec![size, one] })?;
         }
     }
     let own = 2 - of_vectors.iter().filter(|&&is_vector| is_vector).count();
     let lead = dims.get(..dims.len().saturating_sub(own)).unwrap_or_default().to_vec();
     let [a, b] = matrix;
+    e.meet(&[a.ty.before_matrix(), b.ty.before_matrix()], &lead)?;
     let y = multiply(e, &a, &b, transposed, &lead)?;
-    let y = e.reshape(&y, &dims);
+    let y = e.reshape(&y, dims)?;
     e.give(0, y)
 }
 
@@ -73,20 +96,24 @@ fn attention(e: &mut Emitter) -> Written {
     }
     let dims = e.output(0)?.dims;
     let lead = dims.get(..dims.len().saturating_sub(2)).unwrap_or_default().to_vec();
-    let width = q.ty.dims.last().copied().unwrap_or(1);
+    let mut shapes = vec![q.ty.before_matrix(), k.ty.before_matrix(), v.ty.before_matrix()];
+    let mask = if e.len() > 3 { Some(e.input(3)?) } else { None };
+    shapes.extend(mask.as_ref().map(|mask| mask.ty.before_matrix()));
+    e.meet(&shapes, &lead)?;
     let mut scores = multiply(e, &q, &k, [false, true], &lead)?;
     let scale = match e.len() {
         5 => {
             let scale = e.input(4)?;
-            let scale = e.reshape(&scale, &[]);
-            e.broadcast(&scale, &scores.ty.dims)
+            e.everywhere(&scale, &scores.ty.dims)?
         }
-        _ => e.full(1.0 / (width as f64).sqrt(), &scores.ty)?,
+        _ => {
+            let width = q.ty.size(q.ty.rank().saturating_sub(1))?;
+            e.full(1.0 / (width as f64).sqrt(), &scores.ty)?
+        }
     };
     scores = e.same("stablehlo.multiply", &[&scores, &scale]);
-    if e.len() > 3 {
-        let mask = e.input(3)?;
-        let mask = e.broadcast(&mask, &scores.ty.dims);
+    if let Some(mask) = mask {
+        let mask = e.broadcast(&mask, &scores.ty.dims)?;
         scores = match mask.ty.element == snick_tensor::ElementType::Boolean {
             true => {
                 let never = e.full(f64::NEG_INFINITY, &scores.ty)?;
@@ -108,6 +135,7 @@ fn layout(spatial: usize) -> String {
 }
 
 /// How the window of a convolution moves.
+#[derive(Default)]
 struct Moves {
     strides: Vec<usize>,
     /// Elements before and behind each axis.
@@ -132,17 +160,19 @@ fn convolve(e: &mut Emitter, x: &Operand, filters: &Operand, groups: usize, move
         array(&moves.rhs_dilation),
         array(&moves.strides),
     );
-    let ty = e.output(0)?;
-    let y = e.generic("stablehlo.convolution", &[x, filters], &attributes, ty);
+    // As in `multiply`: sums of short reals are made in f32.
+    let ty = e.output(0)?.with(accumulator(x.ty.element));
+    let long = e.generic("stablehlo.convolution", &[x, filters], &attributes, ty);
+    let y = e.convert(&long, x.ty.element);
     e.give(0, y)
 }
 
 /// Filters without the axis of groups in front, and how many groups there are.
 fn ungrouped(e: &mut Emitter, grouped: bool) -> Result<(Operand, usize), OpError> {
     let filters = e.input(1)?;
-    match filters.ty.dims.clone().as_slice() {
+    match filters.ty.fixed()?.as_slice() {
         &[groups, first, ref rest @ ..] if grouped => {
-            Ok((e.reshape(&filters, &[&[groups * first], rest].concat()), groups))
+            Ok((e.reshape(&filters, &[&[groups * first], rest].concat())?, groups))
         }
         _ => Ok((filters, 1)),
     }
@@ -153,16 +183,17 @@ fn convolution(e: &mut Emitter) -> Written {
     let (grouped, sliding) = (op.grouped, op.sliding.clone());
     let x = e.input(0)?;
     let (filters, groups) = ungrouped(e, grouped)?;
-    let spatial = x.ty.dims.get(2..).unwrap_or_default().to_vec();
-    let kernel = filters.ty.dims.get(2..).unwrap_or_default().to_vec();
-    let (window, _) = sliding.concrete(&spatial, &kernel, Rounding::Floor)?;
-    let pads = window.pads_begin.iter().zip(&window.pads_end);
-    let moves = Moves {
-        strides: window.strides.to_vec(),
-        padding: pads.map(|(&low, &high)| [low as i64, high as i64]).collect(),
-        lhs_dilation: vec![1; spatial.len()],
-        rhs_dilation: window.dilations.to_vec(),
-    };
+    let mut moves = Moves::default();
+    for (i, (input, kernel)) in x.ty.dims.iter().zip(&filters.ty.dims).skip(2).enumerate() {
+        let axis = sliding.axis(i);
+        moves.padding.push(match sliding.auto_pad.is_same() {
+            true => sliding.padding(i, fixed(input)?, fixed(kernel)?, Rounding::Floor)?,
+            false => [axis.begin, axis.end],
+        });
+        moves.strides.push(usize::try_from(axis.stride).unwrap_or(1));
+        moves.lhs_dilation.push(1);
+        moves.rhs_dilation.push(usize::try_from(axis.dilation).unwrap_or(1));
+    }
     convolve(e, &x, &filters, groups, &moves)
 }
 
@@ -171,35 +202,33 @@ fn transposed_convolution(e: &mut Emitter) -> Written {
     let Op::ConvolutionBackpropData(op) = &e.node.op else {
         return Err(OpError::unsupported("this convolution"));
     };
-    let (grouped, sliding): (bool, Sliding) = (op.grouped, op.sliding.clone());
+    let (grouped, sliding, output_padding) = (op.grouped, op.sliding.clone(), op.output_padding.clone());
     if e.len() > 2 || sliding.auto_pad.is_same() {
         return Err(OpError::unsupported(
             "a transposed convolution whose padding follows from its size in StableHLO",
         ));
     }
-    let (x, filters, outputs) = (e.input(0)?, e.input(1)?, e.output(0)?.dims);
+    let (x, filters) = (e.input(0)?, e.input(1)?);
     // Filters `[G, I, O, kernel..]` become `[G * O, I, kernel..]`.
-    let dims = filters.ty.dims.clone();
+    let dims = filters.ty.fixed()?;
     let dims = if grouped { dims } else { [vec![1], dims].concat() };
     let &[groups, inputs, of_group, ref kernel @ ..] = dims.as_slice() else {
         return Err(OpError::rank("the filters", filters.ty.rank(), "3 or more"));
     };
-    let spread = e.reshape(&filters, &dims);
+    let spread = e.reshape(&filters, &dims)?;
     let mut order: Vec<usize> = (0..dims.len()).collect();
     order.swap(1, 2);
     let turned = e.transpose(&spread, &order);
-    let turned = e.reshape(&turned, &[&[groups * of_group, inputs], kernel].concat());
+    let turned = e.reshape(&turned, &[&[groups * of_group, inputs], kernel].concat())?;
     let axes: Vec<usize> = (2..2 + kernel.len()).collect();
     let turned = e.reverse(&turned, &axes);
-    let mut moves =
-        Moves { strides: vec![1; kernel.len()], padding: vec![], lhs_dilation: vec![], rhs_dilation: vec![] };
+    let mut moves = Moves { strides: vec![1; kernel.len()], ..Moves::default() };
     for (i, &size) in kernel.iter().enumerate() {
         let axis = sliding.axis(i);
-        let at = |dims: &[usize]| dims.get(i + 2).map_or(0, |&dim| dim as i64);
         let reach = (size as i64 - 1) * axis.dilation;
-        let wide = (at(&x.ty.dims) - 1) * axis.stride + 1;
-        let low = reach - axis.begin;
-        moves.padding.push([low, at(&outputs) - wide - low + reach]);
+        moves
+            .padding
+            .push([reach - axis.begin, reach - axis.end + output_padding.get(i).copied().unwrap_or(0)]);
         moves.lhs_dilation.push(usize::try_from(axis.stride).unwrap_or(1));
         moves.rhs_dilation.push(usize::try_from(axis.dilation).unwrap_or(1));
     }

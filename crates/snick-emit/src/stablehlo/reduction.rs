@@ -40,7 +40,7 @@ fn reduce(e: &mut Emitter, function: impl Fn(&mut Emitter, &Operand, &[usize]) -
     let axes = axes(e, 1, x.ty.rank())?;
     let y = function(e, &x, &axes)?;
     let dims = e.output(0)?.dims;
-    let y = e.reshape(&y, &dims);
+    let y = e.reshape(&y, dims)?;
     e.give(0, y)
 }
 
@@ -59,9 +59,19 @@ fn folded(e: &mut Emitter, x: &Operand, axes: &[usize], combine: &str, start: f6
     Ok(e.reduce(x, axes, combine, &start))
 }
 
-/// The sum over axes, which fall away.
+/// The sum over axes, which fall away. Sums of short reals are made in f32 and rounded once.
 pub(super) fn sum(e: &mut Emitter, x: &Operand, axes: &[usize]) -> Got {
-    folded(e, x, axes, "add", 0.0)
+    let long = e.convert(x, accumulator(x.ty.element));
+    let sum = folded(e, &long, axes, "add", 0.0)?;
+    Ok(e.convert(&sum, x.ty.element))
+}
+
+/// The type that sums of elements are made in.
+pub(super) fn accumulator(element: ElementType) -> ElementType {
+    match element {
+        ElementType::F16 | ElementType::BF16 => ElementType::F32,
+        other => other,
+    }
 }
 
 /// The largest over axes, which fall away.
@@ -71,10 +81,19 @@ pub(super) fn maximum(e: &mut Emitter, x: &Operand, axes: &[usize]) -> Got {
 
 /// The mean over axes, which fall away.
 pub(super) fn mean(e: &mut Emitter, x: &Operand, axes: &[usize]) -> Got {
-    let sum = sum(e, x, axes)?;
-    let count: usize = axes.iter().filter_map(|&axis| x.ty.dims.get(axis)).product();
-    let count = e.full(count as f64, &sum.ty)?;
-    Ok(e.same("stablehlo.divide", &[&sum, &count]))
+    let long = e.convert(x, accumulator(x.ty.element));
+    let sum = sum(e, &long, axes)?;
+    let count = e.product(axes.iter().filter_map(|&axis| x.ty.dims.get(axis)))?;
+    let count = match count.as_const() {
+        Some(count) => e.full(count as f64, &sum.ty)?,
+        None => {
+            let count = e.number(&count)?;
+            let count = e.convert(&count, sum.ty.element);
+            e.spread(&count, &[], &sum.ty.dims)?
+        }
+    };
+    let mean = e.same("stablehlo.divide", &[&sum, &count]);
+    Ok(e.convert(&mean, x.ty.element))
 }
 
 /// The largest number of a type, or with a negative sign the least.

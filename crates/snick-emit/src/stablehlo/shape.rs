@@ -1,24 +1,36 @@
 //! Values under other shapes.
 
 use snick_ir::OpError;
+use snick_shape::SymExpr;
 
 use super::emitter::{Emitter, Written};
+use super::reduction::accumulator;
 use super::table::Form::{self, By};
 
 pub(super) const ROWS: &[(&str, Form)] = &[
     ("Broadcast", By(broadcast)),
     ("Identity", By(reshape)),
+    ("Range", By(range)),
     ("Reshape", By(reshape)),
+    ("ShapeOf", By(shape_of)),
     ("Squeeze", By(reshape)),
     ("Tile", By(tile)),
     ("Transpose", By(transpose)),
     ("Unsqueeze", By(reshape)),
 ];
 
-/// All that only changes sizes: they are known.
+/// All that only changes sizes.
 fn reshape(e: &mut Emitter) -> Written {
     let (x, dims) = (e.input(0)?, e.output(0)?.dims);
-    let y = e.reshape(&x, &dims);
+    let y = e.reshape(&x, dims)?;
+    e.give(0, y)
+}
+
+/// Sizes, also those that do not follow from those of arguments alone.
+fn shape_of(e: &mut Emitter) -> Written {
+    let (x, ty) = (e.input(0)?, e.output(0)?);
+    let sizes = e.vector(x.ty.dims)?;
+    let y = e.convert(&sizes, ty.element);
     e.give(0, y)
 }
 
@@ -39,25 +51,57 @@ fn broadcast(e: &mut Emitter) -> Written {
         "explicit" => {
             let axes = e.fixed(2, "the axes of a broadcast")?;
             let axes: Vec<usize> = axes.iter().filter_map(|&axis| usize::try_from(axis).ok()).collect();
-            e.spread(&x, &axes, &dims)
+            e.spread(&x, &axes, dims)?
         }
         "pdpd" => return Err(OpError::unsupported("Broadcast of mode pdpd in StableHLO")),
-        _ => e.broadcast(&x, &dims),
+        "bidirectional" => {
+            // The target is a shape of its own, known or computed.
+            let target = e.elements(1).unwrap_or_default();
+            e.meet(&[&x.ty.dims, &target], &dims)?;
+            e.broadcast(&x, dims)?
+        }
+        _ => e.broadcast(&x, dims)?,
     };
+    e.give(0, y)
+}
+
+/// Steps counted from the start on; as many as inference knows.
+fn range(e: &mut Emitter) -> Written {
+    let ty = e.output(0)?;
+    let long = ty.with(accumulator(ty.element));
+    let (start, step) = (e.input(0)?, e.input(2)?);
+    let (start, step) = (e.convert(&start, long.element), e.convert(&step, long.element));
+    let (start, step) = (e.everywhere(&start, &long.dims)?, e.everywhere(&step, &long.dims)?);
+    let steps = e.iota(0, long)?;
+    let reach = e.same("stablehlo.multiply", &[&steps, &step]);
+    let numbers = e.same("stablehlo.add", &[&start, &reach]);
+    let y = e.convert(&numbers, ty.element);
     e.give(0, y)
 }
 
 /// Each axis becomes two, of which the first repeats, and both become one again.
 fn tile(e: &mut Emitter) -> Written {
     let (x, dims) = (e.input(0)?, e.output(0)?.dims);
-    let own = [vec![1; dims.len().saturating_sub(x.ty.rank())], x.ty.dims.clone()].concat();
-    let x = e.reshape(&x, &own);
+    let missing = dims.len().saturating_sub(x.ty.rank());
+    let own = [vec![SymExpr::from(1); missing], x.ty.dims.clone()].concat();
+    let x = e.reshape(&x, &own)?;
+    let repeats = e.elements(1);
     let (mut pairs, mut axes) = (Vec::new(), Vec::new());
-    for (&size, &all) in own.iter().zip(&dims) {
+    for (axis, (size, all)) in own.into_iter().zip(&dims).enumerate() {
         axes.push(pairs.len() + 1);
-        pairs.extend([all.checked_div(size).unwrap_or(1), size]);
+        // Where the repeats are known, they are fewer for an input of fewer axes.
+        let repeat = match (&repeats, size.as_const(), all.as_const()) {
+            (_, Some(size), Some(all)) => all.checked_div(size).unwrap_or(1).into(),
+            (Some(repeats), ..) => {
+                let place = (axis + repeats.len()).checked_sub(dims.len());
+                place.and_then(|place| repeats.get(place).cloned()).unwrap_or_else(|| 1.into())
+            }
+            (None, Some(1), _) => all.clone(),
+            _ => return Err(OpError::unsupported("repeats known only at run time in StableHLO")),
+        };
+        pairs.extend([repeat, size]);
     }
-    let repeated = e.spread(&x, &axes, &pairs);
-    let y = e.reshape(&repeated, &dims);
+    let repeated = e.spread(&x, &axes, pairs)?;
+    let y = e.reshape(&repeated, dims)?;
     e.give(0, y)
 }

@@ -2,97 +2,181 @@
 
 use snick_ir::ops::slice::primitive::Part;
 use snick_ir::{Op, OpError};
-use snick_tensor::ElementType;
+use snick_shape::SymExpr;
 
-use super::emitter::{Emitter, Operand, Written};
+use super::emitter::{Emitter, Got, Operand, Written};
 use super::table::Form::{self, By};
+use super::types::fixed;
 
 pub(super) const ROWS: &[(&str, Form)] = &[("slice", By(slice))];
 
-/// Steps backwards are taken forwards and turned round. A start known only at run time is that of a dynamic slice,
-/// which takes all up to the last element; a step then thins it out.
+/// Where a slice of an axis begins.
+#[derive(Clone)]
+enum First {
+    /// As an expression over sizes.
+    At(SymExpr),
+    /// As a scalar of i64 that is known when the graph runs.
+    Operand(Operand),
+}
+
+/// What is taken of an axis: every `step`-th of `span` elements, which are `len`.
+#[derive(Clone)]
+struct Taken {
+    first: First,
+    span: SymExpr,
+    step: usize,
+    len: SymExpr,
+}
+
+impl Taken {
+    /// All of an axis.
+    fn whole(dim: &SymExpr) -> Self {
+        Self { first: First::At(0.into()), span: dim.clone(), step: 1, len: dim.clone() }
+    }
+
+    /// `2:8:3`, if that is known.
+    fn range(&self) -> Option<String> {
+        let First::At(first) = &self.first else { return None };
+        let (first, span) = (first.as_const()?, self.span.as_const()?);
+        Some(format!("{first}:{}:{}", first.checked_add(span)?, self.step))
+    }
+
+    fn is_all_of(&self, dim: &SymExpr) -> bool {
+        self.step == 1 && self.span == *dim && matches!(self.first, First::At(SymExpr::Const(0)))
+    }
+}
+
+/// Steps backwards are taken forwards and turned round.
 fn slice(e: &mut Emitter) -> Written {
     let Op::Slice(slice) = &e.node.op else { return Err(OpError::unsupported("this slice in StableHLO")) };
     let axes = slice.axes.clone();
-    let mut x = e.input(0)?;
-    let mut ranges: Vec<[usize; 3]> = x.ty.dims.iter().map(|&dim| [0, dim, 1]).collect();
-    let mut starts: Vec<Option<Operand>> = vec![None; ranges.len()];
+    let x = e.input(0)?;
+    let lens = e.output(0)?.dims;
+    let mut taken: Vec<Taken> = x.ty.dims.iter().map(Taken::whole).collect();
     let mut backwards = Vec::new();
     let mut operand = 1;
     for axis in &axes {
-        let mut next = |e: &mut Emitter, part: Part| -> Result<Option<Operand>, OpError> {
-            let Part::Operand(_) = part else { return Ok(None) };
-            operand += 1;
-            let number = e.input(operand - 1)?;
-            let number = e.reshape(&number, &[]);
-            Ok(Some(e.convert(&number, ElementType::I64)))
+        let own = operand;
+        operand += [axis.start, axis.len, axis.step].iter().filter(|p| matches!(p, Part::Operand(_))).count();
+        let Part::Static(step) = axis.step else {
+            return Err(OpError::unsupported("a slice whose step is known only at run time in StableHLO"));
         };
-        let start = next(e, axis.start)?;
-        let (Part::Static(len), Part::Static(step)) = (axis.len, axis.step) else {
-            return Err(OpError::unsupported(
-                "a slice whose length or step is known only at run time in StableHLO",
-            ));
-        };
-        let reach = (len - 1).max(0).saturating_mul(step.saturating_abs());
-        let index = |number: i64| {
-            usize::try_from(number).map_err(|_| OpError::out_of_range("a slice", number, "0 or more"))
+        let start = match axis.start {
+            Part::Static(start) => First::At(start.into()),
+            Part::Operand(_) => {
+                let number = e.input(own)?;
+                First::Operand(e.index(&number)?)
+            }
         };
         if step < 0 {
             backwards.push(axis.axis);
         }
-        let stop =
-            |first: i64| index(if len == 0 { first } else { first.saturating_add(reach).saturating_add(1) });
-        let step_size = index(step.saturating_abs())?.max(1);
-        ranges[axis.axis] = match (axis.start, start) {
-            (Part::Static(start), _) => {
-                let first = if step < 0 { start.saturating_sub(reach) } else { start };
-                [index(first)?, stop(first)?, step_size]
-            }
-            (_, start) => {
-                let start = start.ok_or(OpError::NotConnected { port: operand })?;
-                starts[axis.axis] = Some(match step < 0 {
-                    true => {
-                        let reach = e.constant(&snick_tensor::Tensor::scalar(reach))?;
-                        e.same("stablehlo.subtract", &[&start, &reach])
-                    }
-                    false => start,
-                });
-                [0, stop(0)?, step_size]
-            }
+        let (Some(len), Some(slot)) = (lens.get(axis.axis), taken.get_mut(axis.axis)) else {
+            return Err(OpError::rank("the data", lens.len(), "more"));
         };
+        *slot = of_axis(e, start, len, step)?;
     }
-    if starts.iter().any(Option::is_some) {
-        x = dynamic(e, &x, &ranges, starts)?;
-        for (range, &dim) in ranges.iter_mut().zip(&x.ty.dims) {
-            *range = [0, dim, range[2]];
-        }
-    }
-    if ranges.iter().zip(&x.ty.dims).any(|(range, &dim)| *range != [0, dim, 1]) {
-        x = e.slice(&x, &ranges);
-    }
+    let mut y = take(e, &x, &taken)?;
     if !backwards.is_empty() {
-        x = e.reverse(&x, &backwards);
+        y = e.reverse(&y, &backwards);
     }
-    e.give(0, x)
+    e.give(0, y)
 }
 
-/// `%x = stablehlo.dynamic_slice %a, %i, %j, sizes = [2, 3]`
-fn dynamic(
-    e: &mut Emitter,
-    x: &Operand,
-    ranges: &[[usize; 3]],
-    starts: Vec<Option<Operand>>,
-) -> Result<Operand, OpError> {
-    let mut operands = vec![x.clone()];
-    for (start, range) in starts.into_iter().zip(ranges) {
-        operands.push(match start {
-            Some(start) => start,
-            None => e.constant(&snick_tensor::Tensor::scalar(range[0] as i64))?,
-        });
+/// `len` elements from `start` on, every `step`-th, as those that lie from the first place to the last.
+fn of_axis(e: &mut Emitter, start: First, len: &SymExpr, step: i64) -> Result<Taken, OpError> {
+    let size = step.saturating_abs().max(1);
+    let symbols = e.graph.symbols();
+    let (reach, span) = match size {
+        1 if step > 0 => (SymExpr::from(0), Some(len.clone())),
+        _ => {
+            let gaps = symbols.sub(len, &1.into()).and_then(|gaps| symbols.max(&gaps, &0.into()));
+            let reach = gaps.and_then(|gaps| symbols.mul(&gaps, &size.into()));
+            let reach = reach.ok_or_else(|| OpError::unsupported("a slice of so many elements"))?;
+            let span = symbols.min(len, &1.into()).and_then(|end| symbols.add(&reach, &end));
+            (reach, span)
+        }
+    };
+    let span = span.ok_or_else(|| OpError::unsupported("a slice of so many elements"))?;
+    let first = match start {
+        start if step > 0 => start,
+        First::At(start) => match symbols.sub(&start, &reach) {
+            // Nothing has no first place.
+            Some(_) if span == SymExpr::Const(0) => First::At(0.into()),
+            Some(first) => First::At(first),
+            None => return Err(OpError::unsupported("a slice of so many elements")),
+        },
+        First::Operand(start) => {
+            let reach = e.number(&reach)?;
+            First::Operand(e.same("stablehlo.subtract", &[&start, &reach]))
+        }
+    };
+    let step = usize::try_from(size).map_err(|_| OpError::out_of_range("a step", step, "smaller"))?;
+    Ok(Taken { first, span, step, len: len.clone() })
+}
+
+/// A plain slice where all is known, a dynamic one where only starts are not, and else a slice of run-time bounds.
+fn take(e: &mut Emitter, x: &Operand, taken: &[Taken]) -> Got {
+    if taken.iter().zip(&x.ty.dims).all(|(taken, dim)| taken.is_all_of(dim)) {
+        return Ok(x.clone());
     }
-    let dims: Vec<usize> = ranges.iter().map(|&[start, stop, _]| stop - start).collect();
-    let operands: Vec<&Operand> = operands.iter().collect();
-    let sizes = dims.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
-    let attributes = format!("slice_sizes = array<i64{}{sizes}>", if dims.is_empty() { "" } else { ": " });
-    Ok(e.generic("stablehlo.dynamic_slice", &operands, &attributes, x.ty.sized(&dims)))
+    let ty = x.ty.sized(taken.iter().map(|taken| taken.len.clone()).collect::<Vec<_>>());
+    if let Some(ranges) = taken.iter().map(Taken::range).collect::<Option<Vec<_>>>() {
+        let tail = format!("[{}] : ({}) -> {ty}", ranges.join(", "), x.ty);
+        return Ok(e.line("stablehlo.slice", &x.name, &tail, ty));
+    }
+    let spans: Vec<SymExpr> = taken.iter().map(|taken| taken.span.clone()).collect();
+    if let Ok(sizes) = spans.iter().map(fixed).collect::<Result<Vec<_>, _>>() {
+        let mut operands = vec![x.clone()];
+        for taken in taken {
+            operands.push(scalar(e, &taken.first)?);
+        }
+        let operands: Vec<&Operand> = operands.iter().collect();
+        let sizes = sizes.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
+        let attributes = format!("slice_sizes = array<i64: {sizes}>");
+        let run = e.generic("stablehlo.dynamic_slice", &operands, &attributes, x.ty.sized(spans));
+        // The run is thinned out where steps are longer than one.
+        let thin: Vec<Taken> =
+            taken.iter().map(|taken| Taken { first: First::At(0.into()), ..taken.clone() }).collect();
+        return take(e, &run, &thin);
+    }
+    let mut starts = Vec::with_capacity(taken.len());
+    for taken in taken {
+        let start = scalar(e, &taken.first)?;
+        starts.push(e.reshape(&start, &[1])?);
+    }
+    let starts = e.concatenate(&starts, 0)?;
+    let spans = e.vector(spans)?;
+    let limits = e.same("stablehlo.add", &[&starts, &spans]);
+    let steps: Vec<usize> = taken.iter().map(|taken| taken.step).collect();
+    let steps = e.vector(&steps)?;
+    Ok(e.generic("stablehlo.real_dynamic_slice", &[x, &starts, &limits, &steps], "", ty))
+}
+
+fn scalar(e: &mut Emitter, first: &First) -> Got {
+    match first {
+        First::At(first) => e.number(first),
+        First::Operand(first) => Ok(first.clone()),
+    }
+}
+
+impl Emitter<'_> {
+    /// Element `at`, a scalar of i64, of one axis, which keeps a size of 1.
+    pub(super) fn pick(&mut self, x: &Operand, axis: usize, at: &Operand) -> Got {
+        let mut taken: Vec<Taken> = x.ty.dims.iter().map(Taken::whole).collect();
+        if let Some(taken) = taken.get_mut(axis) {
+            let one = SymExpr::from(1);
+            *taken = Taken { first: First::Operand(at.clone()), span: one.clone(), step: 1, len: one };
+        }
+        take(self, x, &taken)
+    }
+
+    /// `len` elements of one axis from `first` on.
+    pub(super) fn part(&mut self, x: &Operand, axis: usize, first: &SymExpr, len: SymExpr) -> Got {
+        let mut taken: Vec<Taken> = x.ty.dims.iter().map(Taken::whole).collect();
+        if let Some(taken) = taken.get_mut(axis) {
+            *taken = Taken { first: First::At(first.clone()), span: len.clone(), step: 1, len };
+        }
+        take(self, x, &taken)
+    }
 }

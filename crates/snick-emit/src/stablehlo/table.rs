@@ -6,7 +6,10 @@ use std::sync::LazyLock;
 use snick_ir::OpError;
 
 use super::emitter::{Emitter, Written};
-use super::{elementwise, indexing, movement, normalization, product, reduction, shape, slices, window};
+use super::{
+    einsum, elementwise, indexing, movement, normalization, product, recurrent, reduction, resample, scatter,
+    shape, slices, sort, window,
+};
 
 /// How an op is written.
 #[derive(Copy, Clone)]
@@ -23,14 +26,19 @@ pub(super) enum Form {
 
 static TABLE: LazyLock<HashMap<&'static str, Form>> = LazyLock::new(|| {
     let families = [
+        einsum::ROWS,
         elementwise::ROWS,
         indexing::ROWS,
         movement::ROWS,
         normalization::ROWS,
         product::ROWS,
+        recurrent::ROWS,
         reduction::ROWS,
+        resample::ROWS,
+        scatter::ROWS,
         shape::ROWS,
         slices::ROWS,
+        sort::ROWS,
         window::ROWS,
     ];
     families.into_iter().flatten().copied().collect()

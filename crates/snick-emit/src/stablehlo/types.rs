@@ -3,20 +3,21 @@
 use std::fmt;
 
 use snick_ir::{Fact, OpError};
+use snick_shape::SymExpr;
 use snick_tensor::ElementType;
 
-/// The type of a value: elements and sizes.
+/// The type of a value: elements, and sizes as far as inference knows them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Type {
     pub(super) element: ElementType,
-    pub(super) dims: Vec<usize>,
+    pub(super) dims: Vec<SymExpr>,
 }
 
 impl Type {
-    /// Of a value whose sizes are known.
+    /// Of a value whose rank is known.
     pub(super) fn of(fact: &Fact) -> Result<Self, OpError> {
-        let dims = fact.shape.as_static();
-        let dims = dims.ok_or_else(|| OpError::unsupported("a size known only at run time in StableHLO"))?;
+        let dims = fact.shape.dims();
+        let dims = dims.ok_or_else(|| OpError::unsupported("a rank known only at run time in StableHLO"))?;
         spelled(fact.element_type)?;
         Ok(Self { element: fact.element_type, dims: dims.to_vec() })
     }
@@ -27,20 +28,87 @@ impl Type {
     }
 
     /// Of these sizes.
-    pub(super) fn sized(&self, dims: &[usize]) -> Self {
-        Self { element: self.element, dims: dims.to_vec() }
+    pub(super) fn sized(&self, dims: impl Sizes) -> Self {
+        Self { element: self.element, dims: dims.sizes() }
     }
 
     pub(super) fn rank(&self) -> usize {
         self.dims.len()
     }
+
+    /// The sizes, all of which must be known.
+    pub(super) fn fixed(&self) -> Result<Vec<usize>, OpError> {
+        self.dims.iter().map(fixed).collect()
+    }
+
+    /// The size of an axis, which must be known.
+    pub(super) fn size(&self, axis: usize) -> Result<usize, OpError> {
+        self.dims.get(axis).map_or_else(|| Err(OpError::rank("a value", self.rank(), "more")), fixed)
+    }
+
+    /// The sizes before the last two.
+    pub(super) fn before_matrix(&self) -> &[SymExpr] {
+        self.dims.get(..self.rank().saturating_sub(2)).unwrap_or_default()
+    }
+
+    /// Whether all sizes are known.
+    pub(super) fn is_fixed(&self) -> bool {
+        self.dims.iter().all(|dim| dim.as_const().is_some())
+    }
 }
 
-/// `tensor<2x3xf32>`
+/// A size that must be known.
+pub(super) fn fixed(dim: &SymExpr) -> Result<usize, OpError> {
+    let known = dim.as_const().and_then(|dim| usize::try_from(dim).ok());
+    known
+        .ok_or_else(|| OpError::unsupported("a size known only at run time, where StableHLO wants a number,"))
+}
+
+/// Sizes, as numbers or as expressions.
+pub(super) trait Sizes {
+    /// As expressions.
+    fn sizes(self) -> Vec<SymExpr>;
+}
+
+impl Sizes for Vec<SymExpr> {
+    fn sizes(self) -> Vec<SymExpr> {
+        self
+    }
+}
+
+impl Sizes for &Vec<SymExpr> {
+    fn sizes(self) -> Vec<SymExpr> {
+        self.clone()
+    }
+}
+
+impl Sizes for &[usize] {
+    fn sizes(self) -> Vec<SymExpr> {
+        // No tensor has a size beyond `i64`.
+        self.iter().map(|&dim| SymExpr::Const(i64::try_from(dim).unwrap_or(i64::MAX))).collect()
+    }
+}
+
+impl Sizes for &Vec<usize> {
+    fn sizes(self) -> Vec<SymExpr> {
+        self.as_slice().sizes()
+    }
+}
+
+impl<const N: usize> Sizes for &[usize; N] {
+    fn sizes(self) -> Vec<SymExpr> {
+        self.as_slice().sizes()
+    }
+}
+
+/// `tensor<2x?xf32>`
 impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("tensor<")?;
-        self.dims.iter().try_for_each(|dim| write!(f, "{dim}x"))?;
+        self.dims.iter().try_for_each(|dim| match dim.as_const() {
+            Some(dim) => write!(f, "{dim}x"),
+            None => f.write_str("?x"),
+        })?;
         // Types without a spelling are refused where a `Type` is made.
         write!(f, "{}>", spelled(self.element).unwrap_or("none"))
     }

@@ -3,10 +3,13 @@
 use snick_ir::ops::nn::pool::PoolKind;
 use snick_ir::ops::nn::window::Rounding;
 use snick_ir::{Op, OpError};
+use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Got, Operand, Written};
-use super::reduction::extreme;
+use super::product::contract;
+use super::reduction::{accumulator, extreme};
 use super::table::Form::{self, By};
+use super::types::{Sizes, fixed};
 
 pub(super) const ROWS: &[(&str, Form)] =
     &[("AvgPool", By(average_pool)), ("CumSum", By(cumulative_sum)), ("MaxPool", By(max_pool))];
@@ -35,7 +38,7 @@ pub(super) fn slide(
     window: &Window,
     combine: &str,
     start: f64,
-    dims: &[usize],
+    dims: impl Sizes,
 ) -> Got {
     let start = e.full(start, &x.ty.sized(&[]))?;
     let array = |list: &[usize]| list.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
@@ -50,7 +53,7 @@ pub(super) fn slide(
         array(&window.sizes),
         array(&window.strides),
     );
-    Ok(e.folding("stablehlo.reduce_window", &[x, &start], &attributes, combine, x.ty.sized(dims)))
+    Ok(e.folding("stablehlo.reduce_window", &[x, &start], &attributes, Some(combine), x.ty.sized(dims)))
 }
 
 /// The window of a pooling layer, and the padding that the layer names at the end of each axis: windows that begin
@@ -59,18 +62,27 @@ fn of_pool(e: &Emitter, x: &Operand) -> Result<(Window, Vec<i64>), OpError> {
     let Op::Pool(op) = &e.node.op else { return Err(OpError::unsupported("this pooling in StableHLO")) };
     let dims = e.output(0)?.dims;
     let kernel: Vec<usize> = op.kernel.iter().filter_map(|&size| usize::try_from(size).ok()).collect();
-    let spatial = x.ty.dims.get(2..).unwrap_or_default();
-    let (concrete, _) = op.sliding.concrete(spatial, &kernel, op.rounding)?;
     let mut window = Window::single(x.ty.rank());
     let mut ends = vec![0; x.ty.rank()];
     for (i, &size) in kernel.iter().enumerate() {
-        let axis = i + 2;
-        let (stride, dilation) = (concrete.strides[i], concrete.dilations[i]);
-        let (low, high) = (concrete.pads_begin[i] as i64, concrete.pads_end[i] as i64);
-        let reach = (dims[axis] as i64 - 1) * stride as i64 + (size as i64 - 1) * dilation as i64 + 1;
-        (window.sizes[axis], window.strides[axis], window.dilations[axis]) = (size, stride, dilation);
-        window.padding[axis] = [low, reach - low - x.ty.dims[axis] as i64];
-        ends[axis] = high;
+        let (axis, own) = (i + 2, op.sliding.axis(i));
+        let (Some(input), Some(output)) = (x.ty.dims.get(axis), dims.get(axis)) else {
+            return Err(OpError::rank("the data", x.ty.rank(), (kernel.len() + 2).to_string()));
+        };
+        let mut padding = [own.begin, own.end];
+        ends[axis] = own.end;
+        // Padding that follows from sizes, and windows beyond it.
+        if op.sliding.auto_pad.is_same() || op.rounding != Rounding::Floor {
+            let (input, output) = (fixed(input)?, fixed(output)?);
+            let [low, high] = op.sliding.padding(i, input, size, op.rounding)?;
+            let reach = (output as i64 - 1) * own.stride + (size as i64 - 1) * own.dilation + 1;
+            padding = [low, reach - low - input as i64];
+            ends[axis] = high;
+        }
+        window.sizes[axis] = size;
+        window.strides[axis] = usize::try_from(own.stride).unwrap_or(1);
+        window.dilations[axis] = usize::try_from(own.dilation).unwrap_or(1);
+        window.padding[axis] = padding;
     }
     Ok((window, ends))
 }
@@ -81,7 +93,7 @@ fn max_pool(e: &mut Emitter) -> Written {
     }
     let (x, dims) = (e.input(0)?, e.output(0)?.dims);
     let (window, _) = of_pool(e, &x)?;
-    let y = slide(e, &x, &window, "maximum", extreme(&x, -1.0), &dims)?;
+    let y = slide(e, &x, &window, "maximum", extreme(&x, -1.0), dims)?;
     e.give(0, y)
 }
 
@@ -98,15 +110,17 @@ fn average_pool(e: &mut Emitter) -> Written {
     if rounding != Rounding::Floor && padded && !exclude_pad {
         return Err(OpError::unsupported("a mean over padding in windows rounded up in StableHLO"));
     }
-    let sum = slide(e, &x, &window, "add", 0.0, &dims)?;
+    let long = e.convert(&x, accumulator(x.ty.element));
+    let sum = slide(e, &long, &window, "add", 0.0, &dims)?;
     let count = if exclude_pad || !padded {
-        let ones = e.full(1.0, &x.ty)?;
+        let ones = e.full(1.0, &long.ty)?;
         slide(e, &ones, &window, "add", 0.0, &dims)?
     } else {
         let count: usize = window.sizes.iter().product();
         e.full(count as f64, &sum.ty)?
     };
-    let y = e.same("stablehlo.divide", &[&sum, &count]);
+    let mean = e.same("stablehlo.divide", &[&sum, &count]);
+    let y = e.convert(&mean, x.ty.element);
     e.give(0, y)
 }
 
@@ -115,12 +129,38 @@ fn cumulative_sum(e: &mut Emitter) -> Written {
     let x = e.input(0)?;
     let axis = e.fixed(1, "the axis of a sum")?.first().copied().unwrap_or(0);
     let axis = snick_ir::normalize_axis(axis, x.ty.rank())?;
-    let size = x.ty.dims[axis];
+    let long = e.convert(&x, accumulator(x.ty.element));
+    if !x.ty.is_fixed() {
+        let sums = sums_by_product(e, &long, axis)?;
+        let y = e.convert(&sums, x.ty.element);
+        return e.give(0, y);
+    }
+    let size = x.ty.size(axis)?;
     let mut window = Window::single(x.ty.rank());
     window.sizes[axis] = size.max(1);
     let (reach, own) = (size as i64 - 1, i64::from(e.flag("exclusive")?));
     window.padding[axis] = if e.flag("reverse")? { [-own, reach + own] } else { [reach + own, -own] };
-    let dims = x.ty.dims.clone();
-    let y = slide(e, &x, &window, "add", 0.0, &dims)?;
+    let sums = slide(e, &long, &window, "add", 0.0, &x.ty.dims)?;
+    let y = e.convert(&sums, x.ty.element);
     e.give(0, y)
+}
+
+/// A product with the matrix that has ones where an element counts: no window is as long as an axis of unknown size.
+fn sums_by_product(e: &mut Emitter, x: &Operand, axis: usize) -> Got {
+    let direction = match (e.flag("reverse")?, e.flag("exclusive")?) {
+        (false, false) => "LE",
+        (false, true) => "LT",
+        (true, false) => "GE",
+        (true, true) => "GT",
+    };
+    let ty = x.ty.sized(vec![x.ty.dims[axis].clone(); 2]);
+    let places = ty.with(ElementType::I64);
+    let (from, to) = (e.iota(0, places.clone())?, e.iota(1, places)?);
+    let counts = e.compare(direction, &from, &to);
+    let ones = e.convert(&counts, x.ty.element);
+    let sums = contract(e, x, &ones, [&[], &[]], [&[axis], &[0]])?;
+    // The axis of sums stands last.
+    let last = x.ty.rank() - 1;
+    let order: Vec<usize> = (0..axis).chain([last]).chain(axis..last).collect();
+    Ok(e.transpose(&sums, &order))
 }

@@ -14,6 +14,7 @@ pub(crate) mod min_max;
 pub(crate) mod normal_form;
 pub(crate) mod print;
 pub(crate) mod substitute;
+pub mod translate;
 
 use std::borrow::Cow;
 use std::sync::Arc;

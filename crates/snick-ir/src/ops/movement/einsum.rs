@@ -8,6 +8,7 @@ use snick_tensor::kernels::{self, ReduceOp};
 use snick_tensor::{Dims, Tensor};
 
 use crate::attrs::missing;
+use crate::ops::elementwise::domain::Domain;
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// `a,ab->b` and the like: a letter an axis of each input, equal letters equal axes; letters that the output lacks
@@ -22,7 +23,7 @@ pub struct Einsum {
 
 /// The axes of one operand. A letter is its code point; an axis of the ellipsis, counted from the last one, is
 /// [`ELLIPSIS`] plus its place.
-type Labels = SmallVec<[u32; 6]>;
+pub type Labels = SmallVec<[u32; 6]>;
 
 /// Above every letter.
 const ELLIPSIS: u32 = 0x11_0000;
@@ -52,7 +53,8 @@ impl OpDef for Einsum {
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         self.check_count(cx.len())?;
-        let element_type = cx.common_type(0..cx.len())?;
+        let element_type = cx.common_type(0..cx.len());
+        Domain::Number.check("the inputs", element_type).map_or_else(|error| cx.report(error), drop);
         let mut dims: BTreeMap<u32, SymExpr> = BTreeMap::new();
         let mut ellipsis = Some(0);
         for (i, subscript) in self.inputs.iter().enumerate() {
@@ -166,6 +168,23 @@ impl Subscript {
         labels.extend((0..count).rev().map(|i| ELLIPSIS.saturating_add(i)));
         labels.extend(self.after.iter().flatten().copied());
         Ok(labels)
+    }
+}
+
+impl Einsum {
+    /// A label for each axis of operands of these ranks, and of the output: equal labels are equal axes.
+    ///
+    /// # Errors
+    /// Ranks that the equation does not fit.
+    pub fn labels(&self, ranks: &[usize]) -> Result<(Vec<Labels>, Labels), OpError> {
+        self.check_count(ranks.len())?;
+        let own = self.inputs.iter().zip(ranks).enumerate();
+        let inputs: Vec<Labels> =
+            own.map(|(i, (subscript, &rank))| subscript.labels(i, rank)).collect::<Result<_, _>>()?;
+        let ellipsis = inputs.iter().map(|labels| labels.iter().filter(|&&l| l >= ELLIPSIS).count()).max();
+        let extra = if self.output.after.is_some() { ellipsis.unwrap_or(0) } else { 0 };
+        let output = self.output.labels(0, self.output.letters() + extra)?;
+        Ok((inputs, output))
     }
 }
 

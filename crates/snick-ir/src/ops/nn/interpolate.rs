@@ -89,6 +89,9 @@ const NEARESTS: &[(&str, Nearest)] = &[
     ("simple", Nearest::Simple),
 ];
 
+/// Elements of the square of an axis whose weights are asked for, at most.
+const MAX_WEIGHTS: usize = 1 << 24;
+
 const CALCULATIONS: &[(&str, bool)] = &[("sizes", false), ("scales", true)];
 
 /// The word for a value of a closed list.
@@ -165,7 +168,7 @@ impl OpDef for Interpolate {
         let Some(axes) = axes else {
             return Ok(smallvec![Fact::new(element_type, cx.unknown_dims(rank))]);
         };
-        self.check_count(cx, target, axes.len())?;
+        self.check_count(cx, target, axes.len());
         let mut resized: SmallVec<[SymExpr; 4]> = SmallVec::with_capacity(rank);
         for (axis, dim) in dims.iter().enumerate() {
             let pads = pad_of(&self.pads_begin, axis)?.saturating_add(pad_of(&self.pads_end, axis)?);
@@ -198,38 +201,20 @@ impl OpDef for Interpolate {
 
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         self.arity().check(inputs.len())?;
-        let (target, axes_input) = self.ports();
+        let (target, axes) = self.ports();
         let (Some(data), Some(target)) = (inputs.first(), inputs.get(target)) else { return Ok(Vec::new()) };
         let data = self.padded(data)?;
-        let axes = match (&self.form, axes_input.and_then(|port| inputs.get(port))) {
-            (Form::Attributes { axes, .. }, _) => normalize_axes(axes, data.rank())?,
-            (_, None) => (0..data.rank()).collect(),
-            (_, Some(axes)) => normalize_axes(&axes.to_i64_vec()?, data.rank())?,
-        };
-        let spare = matches!(self.form, Form::Attributes { .. }) && target.len() > axes.len();
-        if target.len() != axes.len() && !spare {
-            return Err(OpError::mismatch("the number of sizes or scales", target.len(), axes.len()));
-        }
-        let inputs_sizes: SmallVec<[usize; 4]> =
-            axes.iter().filter_map(|&a| data.dims().get(a).copied()).collect();
-        let mut sizes: SmallVec<[usize; 4]> = SmallVec::new();
-        let mut scales: SmallVec<[f32; 4]> = SmallVec::new();
-        if self.by_scales() {
-            for (scale, &size) in target.to_f32_vec()?.into_iter().zip(&inputs_sizes) {
-                let to = Scale::new(scale).of_size(i64::try_from(size).unwrap_or(i64::MAX));
-                sizes.push(usize::try_from(to).unwrap_or(0));
-                scales.push(scale);
-            }
-        } else {
-            for (to, &size) in target.to_i64_vec()?.into_iter().zip(&inputs_sizes) {
-                sizes
-                    .push(usize::try_from(to).map_err(|_| OpError::out_of_range("a size", to, "0 or more"))?);
-                scales.push(to as f32 / size as f32);
-            }
-        }
-        let how = self.kernel(data.rank(), axes.len())?;
-        Ok(vec![kernels::interpolate(&data, &axes, &sizes, &scales, &how)?])
+        let to = self.resized(data.dims(), target, axes.and_then(|port| inputs.get(port)))?;
+        let how = self.kernel(data.rank(), to.axes.len())?;
+        Ok(vec![kernels::interpolate(&data, &to.axes, &to.sizes, &to.scales, &how)?])
     }
+}
+
+/// The resized axes, their sizes then, and by what factors they grow.
+struct Resized {
+    axes: SmallVec<[usize; 4]>,
+    sizes: SmallVec<[usize; 4]>,
+    scales: SmallVec<[f32; 4]>,
 }
 
 impl Interpolate {
@@ -239,6 +224,80 @@ impl Interpolate {
             Form::Inputs { both: true, .. } => Arity::between(3, 4),
             Form::Inputs { both: false, .. } => Arity::between(2, 3),
         }
+    }
+
+    /// What becomes of data of these sizes.
+    fn resized(&self, dims: &[usize], target: &Tensor, axes: Option<&Tensor>) -> Result<Resized, OpError> {
+        let axes: SmallVec<[usize; 4]> = match (&self.form, axes) {
+            (Form::Attributes { axes, .. }, _) => normalize_axes(axes, dims.len())?.into_iter().collect(),
+            (_, None) => (0..dims.len()).collect(),
+            (_, Some(axes)) => normalize_axes(&axes.to_i64_vec()?, dims.len())?.into_iter().collect(),
+        };
+        let spare = matches!(self.form, Form::Attributes { .. }) && target.len() > axes.len();
+        if target.len() != axes.len() && !spare {
+            return Err(OpError::mismatch("the number of sizes or scales", target.len(), axes.len()));
+        }
+        let own = axes.iter().filter_map(|&a| dims.get(a).copied());
+        let (mut sizes, mut scales) = (SmallVec::new(), SmallVec::new());
+        if self.by_scales() {
+            for (scale, size) in target.to_f32_vec()?.into_iter().zip(own) {
+                let to = Scale::new(scale).of_size(i64::try_from(size).unwrap_or(i64::MAX));
+                sizes.push(usize::try_from(to).unwrap_or(0));
+                scales.push(scale);
+            }
+        } else {
+            for (to, size) in target.to_i64_vec()?.into_iter().zip(own) {
+                sizes
+                    .push(usize::try_from(to).map_err(|_| OpError::out_of_range("a size", to, "0 or more"))?);
+                scales.push(to as f32 / size as f32);
+            }
+        }
+        Ok(Resized { axes, sizes, scales })
+    }
+
+    /// For each resized axis of data of these sizes, the weights `[output, input]` by which its outputs are sums of its
+    /// inputs. `rest` are the inputs behind the data; `None` if one that counts is not there.
+    ///
+    /// # Errors
+    /// As for running it; padding besides.
+    pub fn weights(
+        &self,
+        dims: &[usize],
+        rest: &[Option<Tensor>],
+    ) -> Result<Option<Vec<(usize, Tensor)>>, OpError> {
+        if [&self.pads_begin, &self.pads_end].iter().any(|pads| pads.iter().any(|&pad| pad != 0)) {
+            return Err(OpError::unsupported("padding before an interpolation"));
+        }
+        let (target, axes) = self.ports();
+        let at = |port: usize| port.checked_sub(1).and_then(|i| rest.get(i));
+        let Some(Some(target)) = at(target) else { return Ok(None) };
+        let axes = match axes.and_then(at) {
+            Some(None) => return Ok(None),
+            Some(Some(axes)) => Some(axes),
+            None => None,
+        };
+        let to = self.resized(dims, target, axes)?;
+        let how = self.kernel(1, 1)?;
+        let mut all = Vec::with_capacity(to.axes.len());
+        for ((&axis, &size), &scale) in to.axes.iter().zip(&to.sizes).zip(&to.scales) {
+            let own = dims.get(axis).copied().unwrap_or(1);
+            // What it makes of each single input.
+            let count = own.checked_mul(own).filter(|&count| count <= MAX_WEIGHTS);
+            let count = count.ok_or_else(|| OpError::unsupported("the weights of an axis of this size"))?;
+            let mut single = vec![0.0_f32; count];
+            single.iter_mut().step_by(own + 1).for_each(|weight| *weight = 1.0);
+            let singles = Tensor::from_vec(&[own, own], single)?;
+            let mut columns = Vec::with_capacity(own);
+            for i in 0..own {
+                let one = singles.slice(0, i, 1, 1)?.reshape(&[own])?;
+                columns.push(kernels::interpolate(&one, &[0], &[size], &[scale], &how)?);
+            }
+            let columns = columns.iter().map(Tensor::to_f32_vec).collect::<Result<Vec<_>, _>>()?;
+            let rows = (0..size).flat_map(|row| columns.iter().map(move |column| column.get(row).copied()));
+            let rows: Vec<f32> = rows.map(|weight| weight.unwrap_or(0.0)).collect();
+            all.push((axis, Tensor::from_vec(&[size, own], rows)?));
+        }
+        Ok(Some(all))
     }
 
     fn by_scales(&self) -> bool {
@@ -265,7 +324,7 @@ impl Interpolate {
     }
 
     /// Sizes are integers, scales real numbers; axes are a vector.
-    fn check_types(&self, cx: &Infer, target: usize, axes: Option<usize>) -> Result<(), OpError> {
+    fn check_types(&self, cx: &mut Infer, target: usize, axes: Option<usize>) -> Result<(), OpError> {
         use ElementType::{BF16, Dynamic, F16, F32, I32, I64, U32, U64};
         let scales = match self.form {
             Form::Inputs { both: true, .. } => Some(2),
@@ -273,7 +332,7 @@ impl Interpolate {
             _ => None,
         };
         if scales != Some(target) {
-            cx.expect_integer(target)?;
+            cx.expect_integer(target);
         }
         if let Some(scales) = scales
             && let got = cx.element_type(scales)
@@ -290,15 +349,16 @@ impl Interpolate {
     }
 
     /// As many sizes or scales as axes, if their number is known.
-    fn check_count(&self, cx: &Infer, target: usize, axes: usize) -> Result<(), OpError> {
+    fn check_count(&self, cx: &mut Infer, target: usize, axes: usize) {
         let count = cx.shape(target).dims().and_then(|dims| dims.first().map_or(Some(1), SymExpr::as_const));
         match count {
             // The first definition leaves sizes too many alone.
-            Some(count) if matches!(self.form, Form::Attributes { .. }) && count >= axes as i64 => Ok(()),
+            Some(count) if matches!(self.form, Form::Attributes { .. }) && count >= axes as i64 => {}
             Some(count) if i64::try_from(axes) != Ok(count) => {
-                Err(OpError::mismatch("the number of sizes or scales", count, format!("{axes}, one an axis")))
+                let expected = format!("{axes}, one an axis");
+                cx.report(OpError::mismatch("the number of sizes or scales", count, expected));
             }
-            _ => Ok(()),
+            _ => {}
         }
     }
 

@@ -174,6 +174,29 @@ impl Sliding {
         }
     }
 
+    /// The padding before and after spatial axis `i` of `input` elements under windows of `kernel` elements.
+    ///
+    /// # Errors
+    /// A window larger than the padded input.
+    pub fn padding(
+        &self,
+        i: usize,
+        input: usize,
+        kernel: usize,
+        rounding: Rounding,
+    ) -> Result<[i64; 2], OpError> {
+        let axis = self.axis(i);
+        let one = Self {
+            strides: Numbers::from_slice(&[axis.stride]),
+            dilations: Numbers::from_slice(&[axis.dilation]),
+            pads_begin: Numbers::from_slice(&[axis.begin]),
+            pads_end: Numbers::from_slice(&[axis.end]),
+            auto_pad: self.auto_pad,
+        };
+        let (window, _) = one.concrete(&[input], &[kernel], rounding)?;
+        Ok([window.pads_begin[0] as i64, window.pads_end[0] as i64])
+    }
+
     /// The number of windows of `kernel` elements along spatial axis `i` of size `input`.
     ///
     /// A model that runs has no window larger than its padded input, so there is one window at least.

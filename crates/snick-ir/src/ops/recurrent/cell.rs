@@ -150,10 +150,15 @@ impl Cell {
         }
     }
 
+    /// The name of the function at a place of `activations`, or the one that stands there by default.
+    pub fn activation(&self, place: usize) -> &str {
+        let named = self.activations.get(place).map(String::as_str);
+        named.or_else(|| self.kind.default_activations().get(place).copied()).unwrap_or("tanh")
+    }
+
     /// The function at a place of `activations`, what goes into it clipped if `clipped`.
     pub fn function(&self, place: usize, clipped: bool) -> Result<impl Fn(f32) -> f32 + use<>, OpError> {
-        let named = self.activations.get(place).map(String::as_str);
-        let name = named.or_else(|| self.kind.default_activations().get(place).copied()).unwrap_or("tanh");
+        let name = self.activation(place);
         let parameter = |list: &[f64], default: f32| list.get(place).map_or(default, |&v| v as f32);
         let (alpha, beta) = (parameter(&self.activations_alpha, 0.2), parameter(&self.activations_beta, 0.5));
         let function: fn(f32, f32, f32) -> f32 = match name.to_ascii_lowercase().as_str() {

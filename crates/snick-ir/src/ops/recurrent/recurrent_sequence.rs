@@ -39,7 +39,7 @@ const DIRECTIONS: &[(&str, Direction)] = &[
 
 impl Direction {
     /// For each direction, whether it is reversed.
-    fn reversed(self) -> &'static [bool] {
+    pub fn reversed(self) -> &'static [bool] {
         match self {
             Self::Forward => &[false],
             Self::Reverse => &[true],

@@ -1,0 +1,124 @@
+//! Einsum: operands are multiplied from left to right, summing over a letter as soon as nobody else has it.
+
+use snick_ir::{Op, OpError};
+use snick_shape::SymExpr;
+use snick_tensor::ElementType;
+
+use super::emitter::{Emitter, Got, Operand, Written};
+use super::product::contract;
+use super::reduction::sum;
+use super::table::Form::{self, By};
+
+pub(super) const ROWS: &[(&str, Form)] = &[("Einsum", By(einsum))];
+
+/// An operand with a letter an axis.
+struct Named {
+    x: Operand,
+    letters: Vec<u32>,
+}
+
+fn einsum(e: &mut Emitter) -> Written {
+    let Op::Einsum(op) = &e.node.op else { return Err(OpError::unsupported("this product in StableHLO")) };
+    let operands = e.inputs()?;
+    let ranks: Vec<usize> = operands.iter().map(|x| x.ty.rank()).collect();
+    let (inputs, output) = op.labels(&ranks)?;
+    let mut rest: Vec<Named> = Vec::with_capacity(operands.len());
+    for (x, letters) in operands.into_iter().zip(inputs) {
+        rest.push(diagonal(e, Named { x, letters: letters.to_vec() })?);
+    }
+    stretched(e, &mut rest)?;
+    let mut rest = rest.into_iter();
+    let mut all = rest.next().ok_or(OpError::NotConnected { port: 0 })?;
+    let mut later: Vec<Named> = rest.collect();
+    while !later.is_empty() {
+        let mut next = later.remove(0);
+        let is_wanted =
+            |letter: u32| output.contains(&letter) || later.iter().any(|x| x.letters.contains(&letter));
+        let next_letters = next.letters.clone();
+        let all_letters = all.letters.clone();
+        all = summed(e, all, |letter| is_wanted(letter) || next_letters.contains(&letter))?;
+        next = summed(e, next, |letter| is_wanted(letter) || all_letters.contains(&letter))?;
+        all = product(e, &all, &next, is_wanted)?;
+    }
+    let all = summed(e, all, |letter| output.contains(&letter))?;
+    let places = output.iter().map(|letter| all.letters.iter().position(|own| own == letter));
+    let order: Option<Vec<usize>> = places.collect();
+    let order = order.ok_or_else(|| OpError::unsupported("an axis of the output that no input has"))?;
+    let y = e.transpose(&all.x, &order);
+    e.give(0, y)
+}
+
+/// One axis for a letter that an operand has twice: the elements where both places are the same.
+fn diagonal(e: &mut Emitter, mut named: Named) -> Result<Named, OpError> {
+    let twice = |letters: &[u32]| {
+        let own = letters.iter().enumerate();
+        own.filter_map(|(i, letter)| Some((letters.get(..i)?.iter().position(|l| l == letter)?, i))).next()
+    };
+    while let Some((first, second)) = twice(&named.letters) {
+        if named.x.ty.dims.get(first) != named.x.ty.dims.get(second) {
+            return Err(OpError::unsupported("a diagonal of axes of different sizes in StableHLO"));
+        }
+        let ty = named.x.ty.with(ElementType::I64);
+        let (a, b) = (e.iota(first, ty.clone())?, e.iota(second, ty)?);
+        let same = e.compare("EQ", &a, &b);
+        let nothing = e.full(0.0, &named.x.ty)?;
+        let kept = e.select(&same, &named.x, &nothing);
+        named.x = sum(e, &kept, &[second])?;
+        named.letters.remove(second);
+    }
+    Ok(named)
+}
+
+/// Axes of one element are repeated to the size that other operands have for their letter.
+fn stretched(e: &mut Emitter, operands: &mut [Named]) -> Result<(), OpError> {
+    let one = SymExpr::from(1);
+    let mut sizes: Vec<(u32, SymExpr)> = Vec::new();
+    for operand in operands.iter() {
+        for (&letter, dim) in operand.letters.iter().zip(&operand.x.ty.dims) {
+            match sizes.iter_mut().find(|(known, _)| *known == letter) {
+                Some((_, size)) if *size == one => *size = dim.clone(),
+                Some(_) => {}
+                None => sizes.push((letter, dim.clone())),
+            }
+        }
+    }
+    for operand in operands {
+        let dims = operand.letters.iter().zip(&operand.x.ty.dims).map(|(letter, dim)| {
+            let size = sizes.iter().find(|(known, _)| known == letter).map(|(_, size)| size);
+            if *dim == one { size.unwrap_or(dim).clone() } else { dim.clone() }
+        });
+        let dims: Vec<SymExpr> = dims.collect();
+        operand.x = e.broadcast(&operand.x, dims)?;
+    }
+    Ok(())
+}
+
+/// Letters that nobody wants are summed over.
+fn summed(e: &mut Emitter, named: Named, is_wanted: impl Fn(u32) -> bool) -> Result<Named, OpError> {
+    let own = named.letters.iter().enumerate();
+    let axes: Vec<usize> = own.filter(|(_, letter)| !is_wanted(**letter)).map(|(axis, _)| axis).collect();
+    if axes.is_empty() {
+        return Ok(named);
+    }
+    let x = sum(e, &named.x, &axes)?;
+    Ok(Named { x, letters: named.letters.into_iter().filter(|&letter| is_wanted(letter)).collect() })
+}
+
+/// Letters of both that are wanted stay, the other letters of both are summed over.
+fn product(e: &mut Emitter, a: &Named, b: &Named, is_wanted: impl Fn(u32) -> bool) -> Result<Named, OpError> {
+    let (mut batch, mut shared) = ((vec![], vec![]), (vec![], vec![]));
+    for (axis, letter) in a.letters.iter().enumerate() {
+        let Some(other) = b.letters.iter().position(|own| own == letter) else { continue };
+        let pairs = if is_wanted(*letter) { &mut batch } else { &mut shared };
+        pairs.0.push(axis);
+        pairs.1.push(other);
+    }
+    let taken: Vec<u32> = batch.0.iter().filter_map(|&axis| a.letters.get(axis).copied()).collect();
+    let own = |x: &Named, other: &Named| {
+        let own = x.letters.iter().filter(|letter| !other.letters.contains(letter));
+        own.copied().collect::<Vec<u32>>()
+    };
+    let letters = [taken, own(a, b), own(b, a)].concat();
+    let x: Got = contract(e, &a.x, &b.x, [&batch.0, &batch.1], [&shared.0, &shared.1]);
+    Ok(Named { x: x?, letters })
+}

@@ -1,0 +1,90 @@
+//! Operations with regions: loops.
+
+use snick_ir::OpError;
+use snick_tensor::{ElementType, Tensor};
+
+use super::emitter::{Emitter, Function, Operand};
+
+impl Function {
+    /// Opens a region. What is written inside is not seen behind it, sizes included: they are given back by
+    /// [`Function::close`].
+    fn open(&mut self) -> Sizes {
+        self.depth += 1;
+        Sizes { sources: self.sources.clone(), numbers: self.numbers.clone(), steps: self.steps.clone() }
+    }
+
+    fn close(&mut self, before: Sizes) {
+        self.depth -= 1;
+        (self.sources, self.numbers, self.steps) = (before.sources, before.numbers, before.steps);
+    }
+}
+
+/// What is known of sizes at a point of the text.
+struct Sizes {
+    sources: super::emitter::Sources,
+    numbers: super::emitter::Numbers,
+    steps: super::emitter::Steps,
+}
+
+impl Emitter<'_> {
+    /// Runs `body` for each number below `count`, a scalar of i64, with what the run before gave; and gives what the
+    /// last one gave.
+    pub(super) fn repeat(
+        &mut self,
+        count: &Operand,
+        start: &[Operand],
+        body: impl FnOnce(&mut Self, &Operand, &[Operand]) -> Result<Vec<Operand>, OpError>,
+    ) -> Result<Vec<Operand>, OpError> {
+        let zero = self.constant(&Tensor::scalar(0_i64))?;
+        let carried: Vec<&Operand> = std::iter::once(&zero).chain(start).collect();
+        let names: Vec<String> = carried.iter().map(|_| self.function.fresh("state")).collect();
+        let types: Vec<String> = carried.iter().map(|x| x.ty.to_string()).collect();
+        let types = types.join(", ");
+        let begins: Vec<String> =
+            names.iter().zip(&carried).map(|(name, x)| format!("{name} = {}", x.name)).collect();
+        let head = format!("({}) : {types}", begins.join(", "));
+        let result = self.function.lines(&self.node.name, "stablehlo.while", &head, carried.len());
+        let states: Vec<Operand> =
+            names.into_iter().zip(&carried).map(|(name, x)| Operand { name, ty: x.ty.clone() }).collect();
+        let (Some(number), states) = (states.first(), states.get(1..).unwrap_or_default()) else {
+            return Ok(vec![]);
+        };
+        self.function.write("cond {");
+        let before = self.function.open();
+        let goes_on = self.compare("LT", number, count);
+        self.function.write(&format!("stablehlo.return {} : {}", goes_on.name, goes_on.ty));
+        self.function.close(before);
+        self.function.write("} do {");
+        let before = self.function.open();
+        let next = body(self, number, states)?;
+        let one = self.constant(&Tensor::scalar(1_i64))?;
+        let number = self.same("stablehlo.add", &[number, &one]);
+        let next: Vec<String> = std::iter::once(&number).chain(&next).map(|x| x.name.clone()).collect();
+        self.function.write(&format!("stablehlo.return {} : {types}", next.join(", ")));
+        self.function.close(before);
+        self.function.write("}");
+        let results = start.iter().enumerate();
+        let results = results.map(|(i, x)| Operand { name: format!("{result}#{}", i + 1), ty: x.ty.clone() });
+        Ok(results.collect())
+    }
+
+    /// A value with `part` put at place `at`, a scalar of i64, of one axis.
+    pub(super) fn put(
+        &mut self,
+        x: &Operand,
+        part: &Operand,
+        axis: usize,
+        at: &Operand,
+    ) -> Result<Operand, OpError> {
+        let zero = self.constant(&Tensor::scalar(0_i64))?;
+        let places = (0..x.ty.rank()).map(|own| if own == axis { at } else { &zero });
+        let operands: Vec<&Operand> = [x, part].into_iter().chain(places).collect();
+        Ok(self.generic("stablehlo.dynamic_update_slice", &operands, "", x.ty.clone()))
+    }
+
+    /// A scalar of i64.
+    pub(super) fn index(&mut self, x: &Operand) -> Result<Operand, OpError> {
+        let x = self.reshape(x, &[])?;
+        Ok(self.convert(&x, ElementType::I64))
+    }
+}

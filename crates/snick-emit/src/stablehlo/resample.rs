@@ -1,0 +1,65 @@
+//! Interpolation: along each axis an output is a known sum of inputs.
+
+use snick_ir::{Op, OpError};
+use snick_tensor::Tensor;
+
+use super::emitter::{Emitter, Got, Operand, Written};
+use super::product::contract;
+use super::table::Form::{self, By};
+
+pub(super) const ROWS: &[(&str, Form)] = &[("Interpolate", By(interpolate))];
+
+/// Axis after axis: the weights of its outputs are known, and where each is one input, it is looked up.
+fn interpolate(e: &mut Emitter) -> Written {
+    let Op::Interpolate(op) = &e.node.op else {
+        return Err(OpError::unsupported("this interpolation in StableHLO"));
+    };
+    let op = op.clone();
+    let unknown =
+        || OpError::unsupported("an interpolation whose sizes are known only at run time in StableHLO");
+    let x = e.input(0)?;
+    let mut rest = Vec::with_capacity(e.len());
+    for i in 1..e.len() {
+        // Of sizes and scales only one counts.
+        rest.push(e.tensor(i));
+    }
+    let along = op.weights(&x.ty.fixed().map_err(|_| unknown())?, &rest)?.ok_or_else(unknown)?;
+    let mut y = x;
+    for (axis, weights) in along {
+        y = match chosen(&weights)? {
+            Some(places) => look_up(e, &y, axis, &places)?,
+            None if y.ty.element.is_float() => sums(e, &y, axis, &weights)?,
+            None => return Err(OpError::unsupported("interpolation between integers in StableHLO")),
+        };
+    }
+    e.give(0, y)
+}
+
+/// For each output the one input that it is, if all are that.
+fn chosen(weights: &Tensor) -> Result<Option<Vec<i64>>, OpError> {
+    let columns = weights.dims().last().copied().unwrap_or(1).max(1);
+    let numbers = weights.to_f32_vec()?;
+    let one = |row: &[f32]| match row.iter().filter(|&&w| w != 0.0).count() {
+        1 => row.iter().position(|&w| w == 1.0).map(|place| place as i64),
+        _ => None,
+    };
+    Ok(numbers.chunks(columns).map(one).collect())
+}
+
+fn look_up(e: &mut Emitter, x: &Operand, axis: usize, places: &[i64]) -> Got {
+    let size = x.ty.size(axis)? as i64;
+    if places.iter().copied().eq(0..size) {
+        return Ok(x.clone());
+    }
+    let places = e.constant(&Tensor::from_vec(&[places.len(), 1], places.to_vec())?)?;
+    super::indexing::along(e, x, &places, axis)
+}
+
+fn sums(e: &mut Emitter, x: &Operand, axis: usize, weights: &Tensor) -> Got {
+    let weights = e.constant(&weights.cast(x.ty.element)?)?;
+    let sums = contract(e, x, &weights, [&[], &[]], [&[axis], &[1]])?;
+    // The axis of sums stands last.
+    let last = x.ty.rank() - 1;
+    let order: Vec<usize> = (0..axis).chain([last]).chain(axis..last).collect();
+    Ok(e.transpose(&sums, &order))
+}

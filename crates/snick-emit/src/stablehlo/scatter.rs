@@ -1,0 +1,130 @@
+//! Updates put into data at places that indices name.
+
+use snick_ir::OpError;
+use snick_shape::SymExpr;
+use snick_tensor::ElementType;
+
+use super::emitter::{Emitter, Got, Operand, Written};
+use super::indexing::{from_start, places_along};
+use super::reduction::extreme;
+use super::table::Form::{self, By};
+
+pub(super) const ROWS: &[(&str, Form)] = &[
+    ("ScatterElementsUpdate", By(scatter_elements)),
+    ("ScatterNDUpdate", By(scatter_nd)),
+    ("ScatterUpdate", By(scatter_update)),
+];
+
+/// Where windows of the updates go.
+struct Target {
+    /// Axes of the updates that are those of the window.
+    window: Vec<usize>,
+    /// Axes of the data that the window does not have, and that the entries of an index are for.
+    indexed: Vec<usize>,
+}
+
+/// How an update meets what is at its place.
+struct Combine {
+    /// The operation; none replaces.
+    op: Option<&'static str>,
+    /// The number that changes nothing.
+    neutral: f64,
+}
+
+/// The last axis of the indices holds the entries of one index.
+fn put(
+    e: &mut Emitter,
+    data: &Operand,
+    indices: &Operand,
+    updates: &Operand,
+    to: &Target,
+    op: Option<&str>,
+) -> Operand {
+    let attributes = format!(
+        "indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = {:?}, \
+         inserted_window_dims = {:?}, scatter_dims_to_operand_dims = {:?}, index_vector_dim = {}>, \
+         unique_indices = false",
+        to.window,
+        to.indexed,
+        to.indexed,
+        indices.ty.rank().saturating_sub(1),
+    );
+    e.folding("stablehlo.scatter", &[data, indices, updates], &attributes, op, data.ty.clone())
+}
+
+/// The reduction of the layer, by name.
+fn combine(e: &Emitter, data: &Operand) -> Result<Combine, OpError> {
+    let of = |op, neutral| Ok(Combine { op: Some(op), neutral });
+    match e.word("reduction")?.as_str() {
+        "" | "none" => Ok(Combine { op: None, neutral: 0.0 }),
+        "sum" if data.ty.element == ElementType::Boolean => of("or", 0.0),
+        // Updates are negated before.
+        "sum" | "sub" => of("add", 0.0),
+        "prod" if data.ty.element == ElementType::Boolean => of("and", 1.0),
+        "prod" => of("multiply", 1.0),
+        "min" => of("minimum", extreme(data, 1.0)),
+        "max" => of("maximum", extreme(data, -1.0)),
+        other => Err(OpError::unsupported(format!("a scatter with the reduction {other} in StableHLO"))),
+    }
+}
+
+/// Along `axis` the place is read from the indices, along the others it is that of the update.
+fn scatter_elements(e: &mut Emitter) -> Written {
+    let (mut data, indices, updates) = (e.input(0)?, e.input(1)?, e.input(2)?);
+    let axis = axis(e, &data)?;
+    let combine = combine(e, &data)?;
+    let places = places_along(e, &indices, &data, axis)?;
+    let to = Target { window: vec![], indexed: (0..data.ty.rank()).collect() };
+    if combine.op.is_some() && e.attrs.bool("use_init_val")? == Some(false) {
+        let neutral = e.full(combine.neutral, &updates.ty)?;
+        data = put(e, &data, &places, &neutral, &to, None);
+    }
+    let y = put(e, &data, &places, &updates, &to, combine.op);
+    e.give(0, y)
+}
+
+fn axis(e: &Emitter, data: &Operand) -> Result<usize, OpError> {
+    let axis = e.fixed(3, "the axis of a scatter")?;
+    snick_ir::normalize_axis(axis.first().copied().unwrap_or(0), data.ty.rank())
+}
+
+/// The last axis of the indices holds the first entries of a place; the window is the rest.
+fn scatter_nd(e: &mut Emitter) -> Written {
+    let (data, indices, mut updates) = (e.input(0)?, e.input(1)?, e.input(2)?);
+    let first = indices.ty.rank().saturating_sub(1);
+    let count = indices.ty.size(first)?;
+    let combine = combine(e, &data)?;
+    if e.word("reduction")? == "sub" {
+        updates = e.same("stablehlo.negate", &[&updates]);
+    }
+    let places = all_from_start(e, &indices, data.ty.dims.get(..count).unwrap_or_default())?;
+    let to = Target { window: (first..updates.ty.rank()).collect(), indexed: (0..count).collect() };
+    let y = put(e, &data, &places, &updates, &to, combine.op);
+    e.give(0, y)
+}
+
+/// Entry by entry, indices that count from the start of axes of these sizes.
+fn all_from_start(e: &mut Emitter, indices: &Operand, sizes: &[SymExpr]) -> Got {
+    let last = indices.ty.rank().saturating_sub(1);
+    let mut parts = Vec::with_capacity(sizes.len());
+    for (entry, size) in sizes.iter().enumerate() {
+        let part = e.part(indices, last, &(entry as i64).into(), 1.into())?;
+        parts.push(from_start(e, &part, size)?);
+    }
+    match parts.is_empty() {
+        true => Ok(e.convert(indices, ElementType::I64)),
+        false => e.concatenate(&parts, last),
+    }
+}
+
+/// Each index takes a whole slice of the updates across one axis.
+fn scatter_update(e: &mut Emitter) -> Written {
+    let (data, indices, updates) = (e.input(0)?, e.input(1)?, e.input(2)?);
+    let axis = axis(e, &data)?;
+    let entries = from_start(e, &indices, &data.ty.dims[axis])?;
+    let entries = e.reshape(&entries, [indices.ty.dims.as_slice(), &[1.into()]].concat())?;
+    let inside = axis..axis + indices.ty.rank(); // the axes that the indices become
+    let window = (0..updates.ty.rank()).filter(|own| !inside.contains(own)).collect();
+    let y = put(e, &data, &entries, &updates, &Target { window, indexed: vec![axis] }, None);
+    e.give(0, y)
+}

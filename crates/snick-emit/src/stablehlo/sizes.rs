@@ -1,0 +1,223 @@
+//! Sizes known only at run time: expressions over the sizes of arguments, said in operations.
+
+use snick_ir::{Graph, NodeId, Op, OpError, Value};
+use snick_shape::{Combination, Language, SymExpr, SymbolId};
+use snick_tensor::{ElementType, Tensor};
+
+use super::emitter::{Emitter, Function, Got, Operand, Written};
+use super::types::{Sizes, Type};
+
+/// Scalars that sizes are counted in.
+fn scalar() -> Type {
+    Type { element: ElementType::I64, dims: vec![] }
+}
+
+/// The symbols that the sizes of a graph's inputs are.
+pub(super) fn of_arguments(graph: &Graph) -> Vec<SymbolId> {
+    let arguments = graph.parameters();
+    let facts = arguments.filter_map(|node| graph.fact(Value { node, port: 0 }));
+    let mut symbols: Vec<SymbolId> =
+        facts.filter_map(|fact| fact.shape.dims()).flatten().filter_map(SymExpr::as_symbol).collect();
+    symbols.sort_unstable();
+    symbols.dedup();
+    symbols
+}
+
+/// Whether a layer gives integers that follow from the sizes of the graph's inputs, as ShapeOf does.
+pub(super) fn follows(graph: &Graph, id: NodeId, symbols: &[SymbolId]) -> bool {
+    let node = graph.node(id);
+    let known = |symbol: &SymbolId| symbols.binary_search(symbol).is_ok();
+    !matches!(node.op, Op::Parameter(_) | Op::Result(_))
+        && !node.outs.is_empty()
+        && node.outs.iter().all(|out| {
+            let elements = out.fact.elements();
+            elements.is_some_and(|elements| elements.iter().all(|e| e.symbols().iter().all(known)))
+        })
+}
+
+impl Function {
+    /// A layer whose outputs follow from sizes.
+    pub(super) fn follow(&mut self, graph: &Graph, id: NodeId) -> Written {
+        let node = graph.node(id);
+        for (port, out) in (0..).zip(&node.outs) {
+            let ty = Type::of(&out.fact)?;
+            let elements = out.fact.elements().unwrap_or_default();
+            let numbers = self.vector(&node.name, &elements)?;
+            let shaped = self.shaped(&node.name, numbers, &ty.with(ElementType::I64));
+            let converted = match ty.element {
+                ElementType::I64 => shaped,
+                // The elements of a truth value are 0 and 1.
+                _ => {
+                    let tail = format!(": ({}) -> {ty}", shaped.ty);
+                    self.line(&node.name, "stablehlo.convert", &shaped.name, &tail, ty)
+                }
+            };
+            self.define(Value { node: id, port }, converted);
+        }
+        Ok(())
+    }
+
+    fn shaped(&mut self, name: &str, x: Operand, ty: &Type) -> Operand {
+        if x.ty == *ty {
+            return x;
+        }
+        let tail = format!(": ({}) -> {ty}", x.ty);
+        self.line(name, "stablehlo.reshape", &x.name, &tail, ty.clone())
+    }
+
+    /// Expressions as a vector of i64.
+    pub(super) fn vector(&mut self, name: &str, numbers: &[SymExpr]) -> Got {
+        let known: Option<Vec<i64>> = numbers.iter().map(SymExpr::as_const).collect();
+        let one = scalar().sized(&[1]);
+        if let Some(known) = known {
+            return self.constant(name, &Tensor::from_vec(&[known.len()], known)?);
+        }
+        let mut parts = Vec::with_capacity(numbers.len());
+        for number in numbers {
+            let part = self.number(number)?;
+            parts.push(self.shaped("size", part, &one));
+        }
+        if let [part] = parts.as_slice() {
+            return Ok(part.clone());
+        }
+        let names: Vec<&str> = parts.iter().map(|part| part.name.as_str()).collect();
+        let ty = scalar().sized(&[parts.len()]);
+        let types = vec![one.to_string(); parts.len()].join(", ");
+        let tail = format!(", dim = 0 : ({types}) -> {ty}");
+        Ok(self.line(name, "stablehlo.concatenate", &names.join(", "), &tail, ty))
+    }
+
+    /// An expression as a scalar of i64, written once.
+    pub(super) fn number(&mut self, number: &SymExpr) -> Got {
+        if let Some(known) = self.numbers.get(number) {
+            return Ok(known.clone());
+        }
+        let scalar = number.translate(self)?;
+        self.numbers.insert(number.clone(), scalar.clone());
+        Ok(scalar)
+    }
+
+    fn step(&mut self, op: &str, operands: &[&Operand]) -> Operand {
+        let names: Vec<&str> = operands.iter().map(|operand| operand.name.as_str()).collect();
+        let text = format!("stablehlo.{op} {}", names.join(", "));
+        if let Some(known) = self.steps.get(&text) {
+            return known.clone();
+        }
+        let step = self.line("size", &text, "", &format!(": {}", scalar()), scalar());
+        self.steps.insert(text, step.clone());
+        step
+    }
+}
+
+impl Language for Function {
+    type Number = Operand;
+    type Error = OpError;
+
+    fn constant(&mut self, value: i64) -> Got {
+        if let Some(known) = self.numbers.get(&SymExpr::Const(value)) {
+            return Ok(known.clone());
+        }
+        let number = Self::constant(self, "size", &Tensor::scalar(value))?;
+        self.numbers.insert(value.into(), number.clone());
+        Ok(number)
+    }
+
+    fn symbol(&mut self, symbol: SymbolId) -> Got {
+        if let Some(known) = self.numbers.get(&SymExpr::Symbol(symbol)) {
+            return Ok(known.clone());
+        }
+        let source = self.sources.get(&symbol).cloned();
+        let (x, axis) =
+            source.ok_or_else(|| OpError::unsupported("a size that depends on data in StableHLO"))?;
+        let ty = scalar().with(ElementType::I32);
+        let what = format!("{}, dim = {axis}", x.name);
+        let size = self.line(
+            "size",
+            "stablehlo.get_dimension_size",
+            &what,
+            &format!(": ({}) -> {ty}", x.ty),
+            ty.clone(),
+        );
+        let tail = format!(": ({ty}) -> {}", scalar());
+        let size = self.line("size", "stablehlo.convert", &size.name, &tail, scalar());
+        self.numbers.insert(SymExpr::Symbol(symbol), size.clone());
+        Ok(size)
+    }
+
+    fn combine(&mut self, how: Combination, a: Operand, b: Operand) -> Got {
+        let op = match how {
+            Combination::Add => "add",
+            Combination::Multiply => "multiply",
+            Combination::Min => "minimum",
+            Combination::Max => "maximum",
+            Combination::FloorDivide => {
+                // StableHLO divides towards zero, and its remainder has the sign of the dividend.
+                let remainder = self.step("remainder", &[&a, &b]);
+                let lifted = self.step("add", &[&remainder, &b]);
+                let above = self.step("remainder", &[&lifted, &b]);
+                let whole = self.step("subtract", &[&a, &above]);
+                return Ok(self.step("divide", &[&whole, &b]));
+            }
+        };
+        Ok(self.step(op, &[&a, &b]))
+    }
+}
+
+impl Emitter<'_> {
+    /// Sizes that `shapes` have together by broadcasting, where inference could not say them by theirs: for each such
+    /// axis, that of the first shape where it is not 1.
+    pub(super) fn meet(&mut self, shapes: &[&[SymExpr]], dims: &[SymExpr]) -> Written {
+        for (axis, dim) in dims.iter().enumerate() {
+            let Some(symbol) = dim.as_symbol() else { continue };
+            if self.function.sources.contains_key(&symbol) || self.function.numbers.contains_key(dim) {
+                continue;
+            }
+            let own = shapes.iter().filter_map(|shape| {
+                shape.get((axis + shape.len()).checked_sub(dims.len())?).filter(|d| d.as_const() != Some(1))
+            });
+            let own: Vec<SymExpr> = own.cloned().collect();
+            let Some((first, others)) = own.split_first() else { continue };
+            let mut size = self.number(first)?;
+            for other in others {
+                let (one, other) = (self.number(&1.into())?, self.number(other)?);
+                let gives_way = self.compare("EQ", &size, &one);
+                size = self.select(&gives_way, &other, &size);
+            }
+            self.function.numbers.insert(dim.clone(), size);
+        }
+        Ok(())
+    }
+
+    /// An expression as a scalar of i64.
+    pub(super) fn number(&mut self, number: &SymExpr) -> Got {
+        self.function.number(number)
+    }
+
+    /// Sizes as a vector of i64.
+    pub(super) fn vector(&mut self, sizes: impl Sizes) -> Got {
+        self.function.vector("sizes", &sizes.sizes())
+    }
+
+    /// The product of sizes.
+    pub(super) fn product<'a>(
+        &self,
+        sizes: impl IntoIterator<Item = &'a SymExpr>,
+    ) -> Result<SymExpr, OpError> {
+        let symbols = self.graph.symbols();
+        let mut sizes = sizes.into_iter();
+        let product = sizes.try_fold(SymExpr::from(1), |all, size| symbols.mul(&all, size));
+        product.ok_or_else(too_large)
+    }
+
+    /// The sum of sizes.
+    pub(super) fn total<'a>(&self, sizes: impl IntoIterator<Item = &'a SymExpr>) -> Result<SymExpr, OpError> {
+        let symbols = self.graph.symbols();
+        let mut sizes = sizes.into_iter();
+        let total = sizes.try_fold(SymExpr::from(0), |all, size| symbols.add(&all, size));
+        total.ok_or_else(too_large)
+    }
+}
+
+fn too_large() -> OpError {
+    OpError::unsupported("a size of so many parts in StableHLO")
+}

@@ -1,0 +1,42 @@
+//! The best elements along an axis.
+
+use snick_ir::ops::movement::top_k::Sort;
+use snick_ir::{Op, OpError};
+use snick_tensor::ElementType;
+
+use super::emitter::{Emitter, Operand, Written};
+use super::table::Form::{self, By};
+
+pub(super) const ROWS: &[(&str, Form)] = &[("TopK", By(top_k))];
+
+/// Values and where they stood, sorted; of equal ones the first is first.
+fn sorted(e: &mut Emitter, by: &Operand, other: &Operand, axis: usize, direction: &str) -> [Operand; 2] {
+    let (a, b) = (by.ty.sized(&[]), other.ty.sized(&[]));
+    let tail = format!(
+        "({}, {}) <{{dimension = {axis} : i64, is_stable = true}}> ({{\n      ^bb0(%a: {a}, %b: {a}, %c: {b}, %d: {b}):\n        \
+         %e = stablehlo.compare {direction}, %a, %b : ({a}, {a}) -> tensor<i1>\n        \
+         stablehlo.return %e : tensor<i1>\n    }}) : ({}, {}) -> ({}, {})",
+        by.name, other.name, by.ty, other.ty, by.ty, other.ty,
+    );
+    e.lines("\"stablehlo.sort\"", &tail, [by.ty.clone(), other.ty.clone()])
+}
+
+/// All are sorted and the first are kept.
+fn top_k(e: &mut Emitter) -> Written {
+    let Op::TopK(op) = &e.node.op else { return Err(OpError::unsupported("this choice in StableHLO")) };
+    let op = op.clone();
+    let x = e.input(0)?;
+    let axis = snick_ir::normalize_axis(op.axis, x.ty.rank())?;
+    let want = e.output(0)?;
+    let count = want.dims[axis].clone();
+    let places = e.iota(axis, x.ty.with(ElementType::I32))?;
+    let [values, places] = sorted(e, &x, &places, axis, if op.greatest { "GT" } else { "LT" });
+    let (mut values, mut places) =
+        (e.part(&values, axis, &0.into(), count.clone())?, e.part(&places, axis, &0.into(), count)?);
+    if op.sort == Sort::Index {
+        [places, values] = sorted(e, &places, &values, axis, "LT");
+    }
+    let places = e.convert(&places, op.index_element_type);
+    e.give(0, values)?;
+    e.give(1, places)
+}

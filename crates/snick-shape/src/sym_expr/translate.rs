@@ -1,0 +1,169 @@
+//! An expression said in the operations of another language.
+
+use super::{Atom, SymExpr, SymbolId};
+
+/// A language with integers: what an expression becomes in it.
+pub trait Language {
+    /// A number on the way.
+    type Number;
+    /// Why there is none.
+    type Error;
+
+    /// A known number.
+    ///
+    /// # Errors
+    /// The language cannot say it.
+    fn constant(&mut self, value: i64) -> Result<Self::Number, Self::Error>;
+
+    /// The number that a symbol stands for.
+    ///
+    /// # Errors
+    /// The language does not know it.
+    fn symbol(&mut self, symbol: SymbolId) -> Result<Self::Number, Self::Error>;
+
+    /// One number of two.
+    ///
+    /// # Errors
+    /// The language cannot say it.
+    fn combine(
+        &mut self,
+        how: Combination,
+        a: Self::Number,
+        b: Self::Number,
+    ) -> Result<Self::Number, Self::Error>;
+}
+
+/// How two numbers become one.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Combination {
+    /// `a + b`
+    Add,
+    /// `a * b`
+    Multiply,
+    /// `a / b` rounded down; `b` is at least 1.
+    FloorDivide,
+    /// The lesser.
+    Min,
+    /// The greater.
+    Max,
+}
+
+impl SymExpr {
+    /// The expression in another language. Its size is limited, so recursion is.
+    ///
+    /// # Errors
+    /// What the language answers first.
+    pub fn translate<L: Language>(&self, language: &mut L) -> Result<L::Number, L::Error> {
+        let linear = match self {
+            Self::Const(constant) => return language.constant(*constant),
+            Self::Symbol(id) => return language.symbol(*id),
+            Self::Linear(linear) => linear,
+        };
+        let mut total = None;
+        for term in &linear.sum.terms {
+            let mut product = match term.coefficient {
+                1 => None,
+                coefficient => Some(language.constant(coefficient)?),
+            };
+            for atom in &term.monomial.0 {
+                let factor = translate_atom(atom, language)?;
+                product = Some(joined(language, Combination::Multiply, product, factor)?);
+            }
+            if let Some(product) = product {
+                total = Some(joined(language, Combination::Add, total, product)?);
+            }
+        }
+        match total {
+            Some(total) if linear.sum.constant == 0 => Ok(total),
+            total => {
+                let constant = language.constant(linear.sum.constant)?;
+                joined(language, Combination::Add, total, constant)
+            }
+        }
+    }
+}
+
+fn translate_atom<L: Language>(atom: &Atom, language: &mut L) -> Result<L::Number, L::Error> {
+    let (operands, how) = match atom {
+        Atom::Symbol(id) => return language.symbol(*id),
+        Atom::FloorDiv(quotient) => {
+            let dividend = quotient.dividend.translate(language)?;
+            let divisor = quotient.divisor.translate(language)?;
+            return language.combine(Combination::FloorDivide, dividend, divisor);
+        }
+        Atom::Min(operands) => (operands, Combination::Min),
+        Atom::Max(operands) => (operands, Combination::Max),
+    };
+    let mut extreme = None;
+    for operand in operands.iter() {
+        let next = operand.translate(language)?;
+        extreme = Some(joined(language, how, extreme, next)?);
+    }
+    match extreme {
+        Some(extreme) => Ok(extreme),
+        // An extreme has operands by construction.
+        None => language.constant(0),
+    }
+}
+
+fn joined<L: Language>(
+    language: &mut L,
+    how: Combination,
+    first: Option<L::Number>,
+    next: L::Number,
+) -> Result<L::Number, L::Error> {
+    match first {
+        Some(first) => language.combine(how, first, next),
+        None => Ok(next),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Interval, Origin, Symbols};
+
+    /// Plain arithmetic, which must agree with [`Symbols::eval`].
+    struct Plain(Vec<i64>);
+
+    impl Language for Plain {
+        type Number = i64;
+        type Error = SymbolId;
+
+        fn constant(&mut self, value: i64) -> Result<i64, SymbolId> {
+            Ok(value)
+        }
+
+        fn symbol(&mut self, symbol: SymbolId) -> Result<i64, SymbolId> {
+            self.0.get(symbol.index()).copied().ok_or(symbol)
+        }
+
+        fn combine(&mut self, how: Combination, a: i64, b: i64) -> Result<i64, SymbolId> {
+            Ok(match how {
+                Combination::Add => a + b,
+                Combination::Multiply => a * b,
+                Combination::FloorDivide => a.div_euclid(b),
+                Combination::Min => a.min(b),
+                Combination::Max => a.max(b),
+            })
+        }
+    }
+
+    #[test]
+    fn arithmetic_is_kept() {
+        let mut symbols = Symbols::default();
+        let mut fresh = || symbols.fresh("0..".parse::<Interval>().unwrap(), Origin::default());
+        let (w, h) = (fresh(), fresh());
+        let twice = symbols.mul(&w, &2.into()).unwrap();
+        let area = symbols.mul(&twice, &h).unwrap();
+        let shifted = symbols.sub(&area, &7.into()).unwrap();
+        let half = symbols.floor_div(&shifted, &3.into()).unwrap();
+        let capped = symbols.min(&half, &h).unwrap();
+        let all = symbols.max(&symbols.sub(&capped, &w).unwrap(), &(-2).into()).unwrap();
+        for values in [[0, 0], [1, 5], [4, 9], [30, 2]] {
+            let want = symbols.eval(&all, &|id| values.get(id.index()).copied());
+            assert_eq!(all.translate(&mut Plain(values.to_vec())).ok(), want);
+        }
+        assert_eq!(all.translate(&mut Plain(vec![])), Err(w.as_symbol().unwrap()));
+    }
+}
