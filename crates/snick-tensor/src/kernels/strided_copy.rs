@@ -7,13 +7,6 @@ use crate::{Tensor, packing};
 /// Side of the square blocks in which transposes go, so that both sides stay in the cache.
 const BLOCK: usize = 32;
 
-/// From so many bytes on, what is written does not stay in the nearer caches.
-const LARGE: usize = 1 << 20;
-
-/// Bytes that are put together before they are written to a large result, in one go: the system's copy of a run of
-/// memory does not read what it overwrites, which single stores do.
-const STAGE: usize = 1 << 13;
-
 /// Writes the elements of a view, row-major, to memory of just their size. Strings are their indices.
 pub(crate) fn pack(tensor: &Tensor, packed: &mut [u8]) {
     let et = tensor.element_type();
@@ -70,41 +63,12 @@ impl<const N: usize> Vectorised for Copy<'_, N> {
         {
             return copy_blocks(walk, near, source, packed);
         }
-        if packed.len() * N >= LARGE && (step != 1 || inner * N < STAGE) {
-            return copy_staged(walk, source, packed);
-        }
         let mut rows = packed.chunks_exact_mut(inner);
         for_each_index(outer, &walk.strides[..last], walk.start, |at| {
             if let Some(row) = rows.next() {
                 copy_row(&source[span(at, inner, step)], step, row);
             }
         });
-    }
-}
-
-/// Copies row by row, through a stage that stays in the nearest cache.
-#[inline(always)]
-fn copy_staged<const N: usize>(walk: &Layout, source: &[[u8; N]], packed: &mut [[u8; N]]) {
-    let last = walk.dims.len() - 1;
-    let (inner, step) = (walk.dims[last], walk.strides[last]);
-    let mut stage = vec![[0; N]; STAGE / N];
-    let mut filled = 0;
-    let mut targets = packed.chunks_mut(stage.len());
-    for_each_index(&walk.dims[..last], &walk.strides[..last], walk.start, |mut at| {
-        let mut left = inner;
-        while left > 0 {
-            let count = left.min(stage.len() - filled);
-            copy_row(&source[span(at, count, step)], step, &mut stage[filled..filled + count]);
-            at = at.wrapping_add_signed(count as isize * step);
-            (left, filled) = (left - count, filled + count);
-            if filled == stage.len() {
-                targets.next().into_iter().for_each(|target| target.copy_from_slice(&stage));
-                filled = 0;
-            }
-        }
-    });
-    if let Some(target) = targets.next() {
-        target.copy_from_slice(&stage[..filled]);
     }
 }
 
@@ -212,18 +176,6 @@ mod tests {
             }
             check(&t.slice(2, 1, 1, 1).unwrap().broadcast_to(&[2, 2, 3, 5]).unwrap(), &all);
         }
-    }
-
-    #[test]
-    fn a_large_copy_goes_through_a_stage() {
-        let all: Vec<i64> = (0..3 * 1001 * 200).collect();
-        let source = Tensor::from_vec(&[3, 1001, 200], all.clone()).unwrap();
-        for step in [-2, -1, 1, 2] {
-            let start = if step < 0 { 199 } else { 0 };
-            check(&source.slice(2, start, 100, step).unwrap(), &all);
-        }
-        let turned = source.reshape(&[3, 200_200]).unwrap().slice(1, 200_199, 200_200, -1).unwrap();
-        check(&turned, &all);
     }
 
     #[test]
