@@ -105,7 +105,7 @@ fn mark(graph: &Graph, source: usize, rows: &[Row], done: &mut BTreeMap<(String,
         if let Some(row) = row_of(node, rows) {
             done.entry((row.op_type.clone(), row.since)).or_default().sources[source] = true;
         }
-        node.op.bodies().into_iter().for_each(|(_, body)| mark(body, source, rows, done));
+        node.op.bodies().for_each(|(_, body)| mark(body, source, rows, done));
     }
 }
 
