@@ -15,5 +15,6 @@ mod onnx;
 mod ops;
 mod random_graphs;
 mod slices;
+mod stablehlo;
 mod stages;
 mod tidy;
