@@ -225,7 +225,7 @@ pub mod state {
 /// Ops that own graphs, and layers of which only the ports are known.
 pub mod control {
     mod branch;
-    mod execute;
+    pub mod execute;
     mod iterate;
     pub mod opaque;
     mod passage;
