@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 use snick_shape::{AxisSlice, Interval, Shape, SymExpr};
 use snick_tensor::Tensor;
 
-use super::clamp::{Parts, slice_of, to_axis};
+use super::lowering::{Parts, slice_of, to_axis};
 use super::primitive::{Slice, select_elements};
 use super::scalar::Scalar;
 use crate::attrs::missing;
