@@ -10,6 +10,7 @@ mod coverage;
 mod expect;
 mod files;
 mod json;
+mod judged;
 mod malformed;
 mod onnx;
 mod ops;

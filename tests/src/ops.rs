@@ -119,6 +119,25 @@ fn canonical_form_computes_the_same() {
 }
 
 #[test]
+fn models_compute_the_same_on_two_threads_and_in_canonical_form() {
+    for path in files::models().into_iter().chain(files::corpus().unwrap_or_default()) {
+        let mut graph = snick_read::read_file(&path, None).unwrap_or_else(|e| panic!("{e}")).graph;
+        snick_ir::infer(&mut graph);
+        let mut canonical = graph.clone();
+        snick_pass::canonicalise(&mut canonical, &snick_pass::Options::default()).unwrap();
+        let unseen = vec![None; graph.parameters().count()];
+        let inputs = draw_inputs(&graph, unseen, 1, Dims::MultipleOf(8)).unwrap();
+        let on = |graph: &Graph, threads: usize| {
+            let session = Session::new(graph).unwrap().with_threads(threads).unwrap();
+            session.run(&inputs, Options { keep_going: true, ..Options::default() }).values
+        };
+        let expected = on(&graph, 1);
+        assert!(expected == on(&graph, 2), "{}: on two threads", path.display());
+        assert!(expected == on(&canonical, 1), "{}: in canonical form", path.display());
+    }
+}
+
+#[test]
 fn text_reads_back() {
     for path in cases() {
         let graph = load(&path);

@@ -204,7 +204,7 @@ impl Builder {
         let (x, rank, dims) = self.any();
         let axis = self.random.below(rank.max(1) as u64) as usize;
         let dim = dims.get(axis).copied().flatten();
-        match self.random.below(24) {
+        match self.random.below(28) {
             0..=3 => {
                 let n = 1 + self.random.below(rank.max(1) as u64) as usize;
                 let mut axes: Vec<i64> = (0..rank as i64).collect();
@@ -321,6 +321,33 @@ impl Builder {
                     1 => self.add("Squeeze", Attrs::new(), &[x, axes]),
                     _ => self.add("Reverse", Attrs::new().with("mode", "index"), &[x, axes]),
                 }
+            }
+            23 => {
+                let op = *self.random.pick(&["SoftMax", "LogSoftmax"]);
+                self.add(op, Attrs::new().with("axis", axis as i64), &[x])
+            }
+            24 => {
+                let op = *self.random.pick(&["ReduceSum", "ReduceMax", "ReduceMean", "CumSum"]);
+                let attrs = match op {
+                    "CumSum" => Attrs::new().with("reverse", self.random.below(2) == 0),
+                    _ => Attrs::new().with("keep_dims", self.random.below(2) == 0),
+                };
+                let axis = self.ints(&[], &[axis as i64]);
+                self.add(op, attrs, &[x, axis])
+            }
+            25 => {
+                let repeats: Vec<i64> = (0..rank + 1).map(|_| *self.random.pick(&[1, 1, 2])).collect();
+                let first = self.random.below(2) as usize;
+                let repeats = self.list(&repeats[first..]);
+                self.add("Tile", Attrs::new(), &[x, repeats])
+            }
+            26 => {
+                let dim = dim.filter(|&dim| dim > 0)?;
+                let count = 1 + self.random.below(2) as usize;
+                let places: Vec<i64> = (0..3 * count).map(|_| self.random.below(dim as u64) as i64).collect();
+                let dims = if count == 1 { vec![3] } else { vec![count, 3] };
+                let (indices, axis) = (self.ints(&dims, &places), self.ints(&[], &[axis as i64]));
+                self.add("Gather", Attrs::new().with("batch_dims", 0), &[x, indices, axis])
             }
             _ => {
                 let pad =

@@ -23,11 +23,18 @@ pub struct Infer<'a> {
     inputs: &'a [&'a Fact],
     outs: &'a [Output],
     symbols: &'a mut Symbols,
+    wrong: &'a mut Vec<OpError>,
     node: u32,
     fresh: u32,
 }
 
 impl<'a> Infer<'a> {
+    /// Says what is wrong where the outputs can be told all the same: inference reports it and goes on with what the
+    /// op returns, so that layers behind are not unknown for it. No run gets past this op: any fact holds.
+    pub fn report(&mut self, error: OpError) {
+        self.wrong.push(error);
+    }
+
     /// Number of inputs; within the op's arity.
     pub fn len(&self) -> usize {
         self.inputs.len()
@@ -246,7 +253,7 @@ impl<'a> Infer<'a> {
         self.symbols.interval_given(a, b, one) == one
     }
 
-    /// The numpy broadcast of two shapes, aligned at the last axis.
+    /// The numpy broadcast of two shapes, aligned at the last axis. Sizes that clash are reported, and the axis is open.
     pub fn broadcast(&mut self, a: &Shape, b: &Shape) -> Result<Shape, OpError> {
         let (Some(da), Some(db)) = (a.dims(), b.dims()) else { return Ok(Shape::unranked()) };
         if da == db {
@@ -255,26 +262,44 @@ impl<'a> Infer<'a> {
         let rank = da.len().max(db.len());
         let one = SymExpr::from(1);
         let mut dims: SmallVec<[SymExpr; 4]> = SmallVec::with_capacity(rank);
+        let mut fits = true;
         for axis in 0..rank {
             let at = |dims: &'_ [SymExpr]| (axis + dims.len()).checked_sub(rank).map(|i| dims[i].clone());
             let (x, y) = (at(da).unwrap_or_else(|| one.clone()), at(db).unwrap_or_else(|| one.clone()));
             let dim = self.broadcast_dim(&x, &y);
-            dims.push(dim.ok_or_else(|| self.shapes_clash("broadcast", a, b))?);
+            fits &= dim.is_some();
+            dims.push(self.or_either(dim, &x, &y));
+        }
+        if !fits {
+            self.report(self.shapes_clash("broadcast", a, b));
         }
         Ok(Shape::ranked(dims))
     }
 
-    /// Two shapes that must be equal in every run.
+    /// `dim`, or an unknown that may be `a` as well as `b` where these clash.
+    fn or_either(&mut self, dim: Option<SymExpr>, a: &SymExpr, b: &SymExpr) -> SymExpr {
+        let either = self.interval(a).hull(self.interval(b));
+        self.or_unknown(dim, either)
+    }
+
+    /// Two shapes that must be equal in every run. Sizes that clash are reported, and the axis is open; ranks that
+    /// clash are an error.
     pub fn merge_shapes(&mut self, what: &str, a: &Shape, b: &Shape) -> Result<Shape, OpError> {
         let (Some(da), Some(db)) = (a.dims(), b.dims()) else {
             return Ok(if a.dims().is_some() { a.clone() } else { b.clone() });
         };
-        let mut dims: SmallVec<[SymExpr; 4]> = SmallVec::with_capacity(da.len());
-        if da.len() == db.len() {
-            dims.extend(da.iter().zip(db).map_while(|(x, y)| self.merge(x, y)));
-        }
-        if dims.len() != da.len() || da.len() != db.len() {
+        if da.len() != db.len() {
             return Err(self.shapes_clash(what, a, b));
+        }
+        let mut dims: SmallVec<[SymExpr; 4]> = SmallVec::with_capacity(da.len());
+        let mut fits = true;
+        for (x, y) in da.iter().zip(db) {
+            let dim = self.merge(x, y);
+            fits &= dim.is_some();
+            dims.push(self.or_either(dim, x, y));
+        }
+        if !fits {
+            self.report(self.shapes_clash(what, a, b));
         }
         Ok(Shape::ranked(dims))
     }
@@ -285,22 +310,19 @@ impl<'a> Infer<'a> {
         OpError::clash(format!("shapes to {what}"), text(a), text(b))
     }
 
-    /// The one element type that inputs share; `Dynamic` gives way.
-    pub fn common_type(&self, inputs: impl IntoIterator<Item = usize>) -> Result<ElementType, OpError> {
+    /// The one element type that inputs share; `Dynamic` gives way. Others are reported, and the first one is it.
+    pub fn common_type(&mut self, inputs: impl IntoIterator<Item = usize>) -> ElementType {
         let mut common = ElementType::Dynamic;
         for i in inputs {
             let got = self.element_type(i);
             if common == ElementType::Dynamic {
                 common = got;
             } else if got != ElementType::Dynamic && got != common {
-                return Err(OpError::element_type(
-                    format!("input {i}"),
-                    got,
-                    format!("{common} as the others"),
-                ));
+                let expected = format!("{common} as the others");
+                self.report(OpError::element_type(format!("input {i}"), got, expected));
             }
         }
-        Ok(common)
+        common
     }
 
     /// The rank of input `i`, if it is known, must be one that `fits`.
@@ -311,13 +333,23 @@ impl<'a> Infer<'a> {
         }
     }
 
-    /// Input `i` must have an integer element type, if it is known.
-    pub fn expect_integer(&self, i: usize) -> Result<(), OpError> {
-        let got = self.element_type(i);
-        if got == ElementType::Dynamic || got.is_integer() {
-            return Ok(());
+    /// Input `i` must be a number or a vector of one, if its shape is known.
+    pub fn expect_one(&self, i: usize) -> Result<(), OpError> {
+        self.expect_rank(i, "0 or 1", |rank| rank <= 1)?;
+        match self.shape(i).dims() {
+            Some([count]) if !self.interval(count).contains(1) => {
+                Err(OpError::mismatch(format!("the size of input {i}"), self.interval(count), "one element"))
+            }
+            _ => Ok(()),
         }
-        Err(OpError::element_type(format!("input {i}"), got, "an integer type"))
+    }
+
+    /// Input `i` must have an integer element type, if it is known: another one is reported.
+    pub fn expect_integer(&mut self, i: usize) {
+        let got = self.element_type(i);
+        if got != ElementType::Dynamic && !got.is_integer() {
+            self.report(OpError::element_type(format!("input {i}"), got, "an integer type"));
+        }
     }
 
     /// Input `i` must have the element type i32 or i64, if it is known.
@@ -384,8 +416,9 @@ mod tests {
 
     #[test]
     fn what_is_one_with_the_other_stretches_to_it() {
-        let mut symbols = Symbols::default();
-        let mut cx = Infer { inputs: &[], outs: &[], symbols: &mut symbols, node: 0, fresh: 0 };
+        let (mut symbols, mut wrong) = (Symbols::default(), Vec::new());
+        let mut cx =
+            Infer { inputs: &[], outs: &[], symbols: &mut symbols, wrong: &mut wrong, node: 0, fresh: 0 };
         let [length, other] = [0, 1].map(|_| cx.unknown(Interval::DIM));
         let cut = cx.min(&length, &64.into());
         assert_eq!(cx.broadcast_dim(&cut, &length), Some(length.clone()));
@@ -396,8 +429,9 @@ mod tests {
 
     #[test]
     fn a_product_knows_what_its_factors_say() {
-        let mut symbols = Symbols::default();
-        let mut cx = Infer { inputs: &[], outs: &[], symbols: &mut symbols, node: 0, fresh: 0 };
+        let (mut symbols, mut wrong) = (Symbols::default(), Vec::new());
+        let mut cx =
+            Infer { inputs: &[], outs: &[], symbols: &mut symbols, wrong: &mut wrong, node: 0, fresh: 0 };
         let size = cx.unknown(Interval::new(6, 10).unwrap());
         let twice = cx.mul(&size, &2.into());
         let odd = cx.sub(&twice, &1.into());

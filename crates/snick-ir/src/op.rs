@@ -7,7 +7,7 @@ use std::sync::Arc;
 use snick_tensor::Tensor;
 
 use crate::rewrite::{Lowered, Patch};
-use crate::{Attrs, Facts, Graph, Infer, OpError, Value};
+use crate::{Attrs, Fact, Facts, Graph, Infer, OpError, Value};
 
 pub use crate::ops::Op;
 
@@ -189,7 +189,14 @@ pub trait OpDef: Clone + PartialEq + fmt::Debug {
         None
     }
 
-    /// Rewrites a slice-like op to the primitive; others stay as they are.
+    /// The op to run in place of this one, given what is known of its inputs before any run: where what runs models
+    /// takes another way by it, and that shows.
+    fn settled(&self, inputs: &[&Fact]) -> Option<Self> {
+        let _ = inputs;
+        None
+    }
+
+    /// Rewrites a slice-like op to the `slice` primitive, and `bounds` to arithmetic; others stay as they are.
     fn lower(&self, cx: &mut Patch) -> Result<Lowered, OpError> {
         let _ = cx;
         Ok(Lowered::Keep)
@@ -223,6 +230,10 @@ impl<T: OpDef> OpDef for Box<T> {
 
     fn trimmed(&self, is_read: &[bool]) -> Option<Self> {
         T::trimmed(self, is_read).map(Box::new)
+    }
+
+    fn settled(&self, inputs: &[&Fact]) -> Option<Self> {
+        T::settled(self, inputs).map(Box::new)
     }
 
     fn lower(&self, cx: &mut Patch) -> Result<Lowered, OpError> {

@@ -38,6 +38,7 @@ mod liveness;
 
 use std::sync::Arc;
 
+use petgraph::Direction::Outgoing;
 use smallvec::SmallVec;
 use snick_shape::{Origin, SymExpr, Symbols};
 use snick_tensor::Tensor;
@@ -164,6 +165,14 @@ impl<'g> Patch<'g> {
     /// less of it without anything being computed twice.
     pub fn is_read_once(&self, value: Value) -> bool {
         self.liveness.readers(value.node) == 1
+    }
+
+    /// Whether an op of this kind reads an output of the node that computes `value`; false where there are more than
+    /// `most` readers.
+    pub fn is_read_by(&self, value: Value, most: u32, kind: impl Fn(&Op) -> bool) -> bool {
+        let readers = self.graph.nodes.neighbors_directed(value.node.petgraph(), Outgoing).map(NodeId::from);
+        self.liveness.readers(value.node) <= most
+            && readers.filter(|&id| !self.liveness.is_dead(id)).any(|id| kind(&self.graph.node(id).op))
     }
 
     /// What is known of a value.

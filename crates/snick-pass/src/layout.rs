@@ -20,7 +20,9 @@ pub(crate) fn pays(patch: &Patch, mut value: Value) -> Result<bool, OpError> {
             {
                 value = patch.input_of(value, 0)?;
             }
-            Op::Concat(_) | Op::MatMul(_) | Op::Broadcast(_) => return Ok(patch.is_read_once(value)),
+            Op::Concat(_) | Op::MatMul(_) | Op::Broadcast(_) | Op::Gather(_) => {
+                return Ok(patch.is_read_once(value));
+            }
             op => return Ok(is_elementwise(op) && patch.is_read_once(value)),
         }
     }

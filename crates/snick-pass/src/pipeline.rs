@@ -7,8 +7,8 @@ use crate::check::Checker;
 use crate::rules::lower_slices::is_slice_like;
 use crate::rules::{
     concat_of_slices, drop_identities, fold_constants, lower_slices, merge_duplicates, merge_slices,
-    slice_above_broadcast, slice_above_elementwise, slice_above_matmul, slice_above_reshape,
-    slice_above_transpose, slice_of_concat,
+    shape_of_source, slice_above_broadcast, slice_above_elementwise, slice_above_gather, slice_above_matmul,
+    slice_above_reshape, slice_above_rows, slice_above_transpose, slice_of_concat,
 };
 
 /// A named pass.
@@ -44,8 +44,12 @@ const RULES: &[Rule] = &[
     merge_slices::RULE,
     concat_of_slices::RULE,
     slice_of_concat::RULE,
+    shape_of_source::RULE,
     slice_above_elementwise::RULE,
     slice_above_broadcast::RULE,
+    slice_above_rows::RULE,
+    slice_above_rows::SUMS,
+    slice_above_gather::RULE,
     slice_above_matmul::RULE,
     slice_above_transpose::RULE,
     slice_above_reshape::RULE,
@@ -69,8 +73,12 @@ pub const PASSES: &[Pass] = &[
     alone(&[merge_slices::RULE]),
     alone(&[concat_of_slices::RULE]),
     alone(&[slice_of_concat::RULE]),
+    alone(&[shape_of_source::RULE]),
     alone(&[slice_above_elementwise::RULE]),
     alone(&[slice_above_broadcast::RULE]),
+    alone(&[slice_above_rows::RULE]),
+    alone(&[slice_above_rows::SUMS]),
+    alone(&[slice_above_gather::RULE]),
     alone(&[slice_above_matmul::RULE]),
     alone(&[slice_above_transpose::RULE]),
     alone(&[slice_above_reshape::RULE]),

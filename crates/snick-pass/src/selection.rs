@@ -1,18 +1,135 @@
-//! What a `slice` primitive without operands selects, as rules that move it need it.
+//! What a `slice` primitive selects, as rules that move it need it.
 
-use smallvec::SmallVec;
-use snick_ir::ops::slice::primitive::{Axis, Slice};
+use smallvec::{SmallVec, smallvec};
+use snick_ir::ops::slice::primitive::{Axis, Part, Slice};
 use snick_ir::rewrite::Patch;
 use snick_ir::{Op, OpError, Value};
-use snick_shape::{AxisSlice, SymExpr};
+use snick_shape::{AxisSlice, Interval, SymExpr};
 
 /// Dims of a value of known rank.
 pub(crate) type Dims = SmallVec<[SymExpr; 4]>;
 
-/// Static slices by axis, ascending; axes not listed are whole.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Selection {
-    axes: SmallVec<[(usize, AxisSlice); 2]>,
+/// The slice of one axis.
+pub(crate) trait Cut: Clone + PartialEq {
+    /// It as a part of the primitive.
+    fn of_axis(&self, axis: usize) -> Axis;
+
+    /// What that reads, in order.
+    fn operands(&self) -> SmallVec<[Value; 3]>;
+
+    /// It in numbers, if it reads nothing.
+    fn as_static(&self) -> Option<AxisSlice>;
+}
+
+impl Cut for AxisSlice {
+    fn of_axis(&self, axis: usize) -> Axis {
+        Axis::from((axis, *self))
+    }
+
+    fn operands(&self) -> SmallVec<[Value; 3]> {
+        SmallVec::new()
+    }
+
+    fn as_static(&self) -> Option<AxisSlice> {
+        Some(*self)
+    }
+}
+
+/// A number of a slice.
+#[derive(Copy, Clone, PartialEq, Debug)]
+enum Number {
+    Known(i64),
+    /// Read from this value when the graph runs; within the interval.
+    Read(Interval, Value),
+}
+
+/// A slice of one axis, some numbers of which may be known only when the graph runs.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub(crate) struct AnyCut {
+    start: Number,
+    len: Number,
+    step: Number,
+}
+
+impl AnyCut {
+    /// Takes the operands that the axis reads off the front of `operands`; `None` if there are too few.
+    fn new(axis: &Axis, operands: &mut impl Iterator<Item = Value>) -> Option<Self> {
+        let mut number = |part| match part {
+            Part::Static(number) => Some(Number::Known(number)),
+            Part::Operand(interval) => operands.next().map(|value| Number::Read(interval, value)),
+        };
+        Some(Self { start: number(axis.start)?, len: number(axis.len)?, step: number(axis.step)? })
+    }
+
+    /// The slice that takes what `next` takes of what this takes. `None` if that needs a sum or a product of numbers that
+    /// are not known.
+    pub(crate) fn then(&self, next: &Self) -> Option<Self> {
+        use Number::Known;
+        if let (Some(first), Some(next)) = (self.as_static(), next.as_static()) {
+            return Some(first.then(&next).into());
+        }
+        let start = match (self.start, self.step, next.start) {
+            (Known(start), Known(step), Known(at)) => Known(start.checked_add(at.checked_mul(step)?)?),
+            (start, _, Known(0)) => start,
+            (Known(0), Known(1), start) => start,
+            _ => return None,
+        };
+        let step = match (self.step, next.step) {
+            (Known(a), Known(b)) => Known(a.checked_mul(b)?),
+            (Known(1), step) | (step, Known(1)) => step,
+            _ => return None,
+        };
+        Some(match next.len {
+            Known(0) => Self { start: Known(0), len: next.len, step: Known(1) },
+            Known(1) => Self { start, len: next.len, step: Known(1) },
+            len => Self { start, len, step },
+        })
+    }
+
+    fn numbers(&self) -> [Number; 3] {
+        [self.start, self.len, self.step]
+    }
+}
+
+impl Cut for AnyCut {
+    fn of_axis(&self, axis: usize) -> Axis {
+        let [start, len, step] = self.numbers().map(|number| match number {
+            Number::Known(number) => Part::Static(number),
+            Number::Read(interval, _) => Part::Operand(interval),
+        });
+        Axis { axis, start, len, step }
+    }
+
+    fn operands(&self) -> SmallVec<[Value; 3]> {
+        let read = |number| match number {
+            Number::Known(_) => None,
+            Number::Read(_, value) => Some(value),
+        };
+        self.numbers().into_iter().filter_map(read).collect()
+    }
+
+    fn as_static(&self) -> Option<AxisSlice> {
+        self.of_axis(0).as_static()
+    }
+}
+
+impl From<AxisSlice> for AnyCut {
+    fn from(AxisSlice { start, len, step }: AxisSlice) -> Self {
+        Self { start: Number::Known(start), len: Number::Known(len), step: Number::Known(step) }
+    }
+}
+
+/// Slices by axis, ascending; axes not listed are whole. Without further words all of them are static.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Selection<C = AxisSlice> {
+    axes: SmallVec<[(usize, C); 2]>,
+}
+
+/// Selects everything.
+impl<C> Default for Selection<C> {
+    fn default() -> Self {
+        Self { axes: SmallVec::new() }
+    }
 }
 
 impl Selection {
@@ -22,51 +139,86 @@ impl Selection {
         let axes = slice.axes.iter().map(|axis| Some((axis.axis, Axis::as_static(axis)?)));
         Some(Self { axes: axes.collect::<Option<_>>()? })
     }
+}
 
-    /// Slices by axis, which must ascend.
-    pub(crate) fn new(axes: impl IntoIterator<Item = (usize, AxisSlice)>) -> Self {
-        Self { axes: axes.into_iter().collect() }
+impl Selection<AnyCut> {
+    /// What the slice that computes `value` selects; `None` for every other op.
+    pub(crate) fn computing(patch: &Patch, value: Value) -> Result<Option<Self>, OpError> {
+        let Op::Slice(slice) = patch.op_of(value) else { return Ok(None) };
+        let mut operands = patch.inputs_of(value)?.into_iter().skip(1);
+        let cut = |axis: &Axis| Some((axis.axis, AnyCut::new(axis, &mut operands)?));
+        let axes = slice.axes.iter().map(cut).collect::<Option<_>>();
+        Ok(axes.map(|axes| Self { axes }))
+    }
+}
+
+impl<C: Cut> Selection<C> {
+    /// Slices by axis, in any order, an axis at most once.
+    pub(crate) fn new(axes: impl IntoIterator<Item = (usize, C)>) -> Self {
+        let mut axes: SmallVec<[(usize, C); 2]> = axes.into_iter().collect();
+        axes.sort_by_key(|&(axis, _)| axis);
+        Self { axes }
     }
 
     /// The sliced axes, ascending.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, AxisSlice)> + '_ {
-        self.axes.iter().copied()
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &C)> + '_ {
+        self.axes.iter().map(|(axis, cut)| (*axis, cut))
     }
 
     /// The slice of one axis; `None` where that is whole.
-    pub(crate) fn on(&self, axis: usize) -> Option<AxisSlice> {
-        self.iter().find(|&(at, _)| at == axis).map(|(_, slice)| slice)
+    pub(crate) fn on(&self, axis: usize) -> Option<&C> {
+        self.iter().find(|&(at, _)| at == axis).map(|(_, cut)| cut)
     }
 
     /// The same selection with another slice of one axis.
-    pub(crate) fn with(&self, axis: usize, slice: AxisSlice) -> Self {
-        let mut axes: SmallVec<[(usize, AxisSlice); 2]> = self.iter().filter(|&(at, _)| at != axis).collect();
-        axes.push((axis, slice));
-        axes.sort_by_key(|&(at, _)| at);
-        Self { axes }
+    pub(crate) fn with(&self, axis: usize, cut: C) -> Self {
+        let others = self.axes.iter().filter(|(at, _)| *at != axis).cloned();
+        Self::new(others.chain([(axis, cut)]))
     }
 
     /// The same selection with one axis whole.
     pub(crate) fn without(&self, axis: usize) -> Self {
-        Self { axes: self.iter().filter(|&(at, _)| at != axis).collect() }
+        Self { axes: self.axes.iter().filter(|(at, _)| *at != axis).cloned().collect() }
+    }
+
+    /// The same slices on other axes; those without one stay behind: first what moves, then what stays.
+    pub(crate) fn moved(&self, to: impl Fn(usize) -> Option<usize>) -> (Self, Self) {
+        let (moves, stays): (Vec<_>, Vec<_>) =
+            self.axes.iter().cloned().partition(|&(axis, _)| to(axis).is_some());
+        (Self::new(moves.into_iter().filter_map(|(axis, cut)| Some((to(axis)?, cut)))), Self::new(stays))
+    }
+
+    /// Whether everything is selected.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.axes.is_empty()
     }
 
     /// Adds the slice of `data`: `data` itself where everything is selected.
     pub(crate) fn apply(&self, patch: &mut Patch, data: Value) -> Result<Value, OpError> {
         let dims = patch.dims(data)?.unwrap_or_default();
-        let is_whole = |axis: usize, slice: AxisSlice| {
-            dims.get(axis).and_then(SymExpr::as_const).is_some_and(|dim| slice.is_whole(dim))
+        let is_whole = |axis: usize, cut: &C| {
+            let dim = dims.get(axis).and_then(SymExpr::as_const);
+            cut.as_static().zip(dim).is_some_and(|(slice, dim)| slice.is_whole(dim))
         };
-        let rest: SmallVec<[(usize, AxisSlice); 2]> =
-            self.iter().filter(|&(axis, slice)| !is_whole(axis, slice)).collect();
-        if rest.is_empty() { Ok(data) } else { patch.add(Slice::fixed(rest), &[data]) }
+        let mut axes = SmallVec::new();
+        let mut inputs: SmallVec<[Value; 5]> = smallvec![data];
+        for (axis, cut) in self.iter().filter(|&(axis, cut)| !is_whole(axis, cut)) {
+            axes.push(cut.of_axis(axis));
+            inputs.extend(cut.operands());
+        }
+        if axes.is_empty() { Ok(data) } else { patch.add(Slice { axes }, &inputs) }
     }
 
-    /// Whether fewer elements are selected than there are, whatever the sizes of open dims.
-    pub(crate) fn shrinks(&self, patch: &Patch, dims: &[SymExpr]) -> bool {
+    /// Whether this, which the layer at hand selects of dims, is less than there is: in numbers, whatever the sizes of
+    /// open dims; of sizes known only when the graph runs, at least for some.
+    pub(crate) fn shrinks(&self, patch: &Patch, dims: &[SymExpr]) -> Result<bool, OpError> {
+        let kept = patch.dims(patch.output(0))?.unwrap_or_default();
         let symbols = patch.graph().symbols();
-        self.iter()
-            .any(|(axis, slice)| dims.get(axis).is_some_and(|dim| slice.len < symbols.interval(dim).lo()))
+        Ok(self.iter().any(|(axis, cut)| match (cut.as_static(), dims.get(axis), kept.get(axis)) {
+            (Some(slice), Some(dim), _) => slice.len < symbols.interval(dim).lo(),
+            (None, Some(dim), Some(kept)) => dim != kept,
+            _ => false,
+        }))
     }
 
     /// The selection on an operand that broadcasts, by numpy's rule, to the dims `whole` that are sliced: its axes of
@@ -74,10 +226,10 @@ impl Selection {
     pub(crate) fn before_broadcast(&self, operand: &[SymExpr], whole: &[SymExpr]) -> Option<Self> {
         let missing = whole.len().checked_sub(operand.len())?;
         let mut axes = SmallVec::new();
-        for (axis, slice) in self.iter() {
+        for (axis, cut) in self.iter() {
             let Some(at) = axis.checked_sub(missing) else { continue };
             if operand.get(at)? == whole.get(axis)? {
-                axes.push((at, slice));
+                axes.push((at, cut.clone()));
             } else if operand[at].as_const() != Some(1) {
                 return None;
             }

@@ -1,9 +1,12 @@
 //! What does not depend on the inputs of a run is computed once.
 
+use std::collections::HashMap;
+
 use snick_ir::{Graph, NodeId, Op};
 use snick_tensor::Tensor;
 
 use crate::facts::Witness;
+use crate::halves::Halves;
 use crate::plan::{Operand, Plan, Step};
 
 /// A folded value may take this much memory, whatever it comes from.
@@ -14,23 +17,27 @@ const GROWTH: usize = 8;
 
 /// The plan without the steps that give the same in every run; what they give is among the constants of the plan.
 /// Steps that fail, or contradict what was inferred, stay, and fail in the run.
-pub(crate) fn fold(mut plan: Plan, graph: &Graph) -> Plan {
+pub(crate) fn fold(mut plan: Plan, graph: &Graph, halves: &Halves) -> Plan {
     let mut known: Vec<Option<Tensor>> = vec![None; plan.slots];
     plan.steps.retain(|step| {
-        let Some(values) = fixed(graph, step, &known) else { return true };
+        let Some(values) = fixed(graph, step, &known, halves) else { return true };
         for (slot, value) in (step.first..step.first + step.outs).zip(values) {
             known[slot] = Some(value);
         }
         false
     });
-    let mut numbers: Vec<Option<usize>> = vec![None; plan.slots];
-    for operand in plan.steps.iter_mut().flat_map(|step| &mut step.operands) {
-        let Operand::Slot { slot, .. } = *operand else { continue };
-        if let Some(value) = known[slot].take() {
-            numbers[slot] = Some(plan.constants.len());
-            plan.constants.push(value.kept());
-        }
-        if let Some(number) = numbers[slot] {
+    // A constant an element type in which a slot is read.
+    let mut numbers = HashMap::new();
+    for step in &mut plan.steps {
+        let op = &graph.node(step.node).op;
+        for operand in &mut step.operands {
+            let Operand::Slot { slot, .. } = *operand else { continue };
+            let Some(value) = &known[slot] else { continue };
+            let number = *numbers.entry((slot, halves.read_as(op, slot))).or_insert_with(|| {
+                let read = halves.read(op, slot, value.clone());
+                plan.constants.push(read.unwrap_or_else(|_| value.clone()).kept());
+                plan.constants.len() - 1
+            });
             *operand = Operand::Constant(number);
         }
     }
@@ -40,7 +47,7 @@ pub(crate) fn fold(mut plan: Plan, graph: &Graph) -> Plan {
 }
 
 /// The outputs of a step, if they are the same in every run.
-fn fixed(graph: &Graph, step: &Step, known: &[Option<Tensor>]) -> Option<Vec<Tensor>> {
+fn fixed(graph: &Graph, step: &Step, known: &[Option<Tensor>], halves: &Halves) -> Option<Vec<Tensor>> {
     let op = &graph.node(step.node).op;
     let values = match op {
         // As large as all weights together, and what it was inferred from.
@@ -52,16 +59,17 @@ fn fixed(graph: &Graph, step: &Step, known: &[Option<Tensor>]) -> Option<Vec<Ten
                 .operands
                 .iter()
                 .map(|operand| match *operand {
-                    Operand::Slot { slot, .. } => known[slot].clone(),
+                    Operand::Slot { slot, .. } => halves.read(op, slot, known[slot].clone()?).ok(),
                     _ => None,
                 })
                 .collect();
             let inputs = inputs?;
-            is_worth_keeping(graph, step.node, &inputs).then(|| op.eval(&inputs).ok())??
+            is_worth_keeping(graph, step.node, &inputs).then(|| halves.evaluate(step, op, &inputs).ok())??
         }
         _ => return None,
     };
-    let fits = values.len() >= step.outs && Witness::default().check(graph, step.node, &values).is_ok();
+    let rounded = halves.rounded(step, &values).ok()?;
+    let fits = values.len() >= step.outs && Witness::default().check(graph, step.node, &rounded).is_ok();
     fits.then_some(values)
 }
 

@@ -1,7 +1,6 @@
 //! Values declared as f16 or bf16 are computed in f32 and rounded where they leave the run: so does what runs models,
 //! and nothing is lost between layers.
 
-use snick_ir::ops::elementwise::convert::Convert;
 use snick_ir::{Graph, Op, OpError};
 use snick_tensor::{ElementType, Tensor};
 
@@ -10,33 +9,10 @@ use crate::plan::{Plan, Step};
 /// What is a half in a run; nothing for a graph without halves, or of which some types are not known.
 #[derive(Default)]
 pub(crate) struct Halves {
-    /// The declared type of every slot that holds a half.
+    /// By slot: the declared type of a half.
     declared: Vec<Option<ElementType>>,
-    /// Constants of halves as f32, by their number.
-    widened: Vec<Option<Tensor>>,
-}
-
-fn is_half(element_type: ElementType) -> bool {
-    matches!(element_type, ElementType::F16 | ElementType::BF16)
-}
-
-/// Whether an op does nothing with the elements of its one value but move them.
-fn moves(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Slice(_)
-            | Op::Slice8(_)
-            | Op::StridedSlice(_)
-            | Op::Split(_)
-            | Op::VariadicSplit(_)
-            | Op::Gather(_)
-            | Op::Reshape(_)
-            | Op::Squeeze(_)
-            | Op::Unsqueeze(_)
-            | Op::Transpose(_)
-            | Op::Broadcast(_)
-            | Op::Tile(_)
-    )
+    /// By slot: whether it is the output of a Convert that would only round.
+    is_converted: Vec<bool>,
 }
 
 /// Whether an op hands values on, to bodies, to variables or out of the run.
@@ -47,23 +23,23 @@ fn hands_on(op: &Op) -> bool {
 impl Halves {
     /// Looks at all facts of a graph.
     pub(crate) fn of(graph: &Graph, plan: &Plan) -> Self {
-        let mut declared = vec![None; plan.slots];
+        let mut halves = Self { declared: vec![None; plan.slots], is_converted: vec![false; plan.slots] };
         for step in &plan.steps {
-            let outs = &graph.node(step.node).outs;
-            for (slot, out) in declared.iter_mut().skip(step.first).zip(outs) {
+            let node = graph.node(step.node);
+            for (slot, out) in (step.first..).zip(&node.outs) {
                 match out.fact.element_type {
                     ElementType::Dynamic => return Self::default(),
-                    element_type => *slot = Some(element_type).filter(|&et| is_half(et)),
+                    element_type => halves.declared[slot] = Some(element_type).filter(|et| et.is_half()),
                 }
             }
+            // A constant is a half as soon as it is converted to one.
+            let input = graph.inputs(step.node).first().copied().flatten();
+            let is_constant = input.and_then(|input| graph.output(input)?.fact.as_tensor()).is_some();
+            let is_convert = matches!(&node.op, Op::Convert(op) if op.destination_type.is_half());
+            halves.is_converted[step.first] = is_convert && !is_constant;
         }
-        let widen = |constant: &Tensor| {
-            let wide = is_half(constant.element_type()).then(|| constant.cast(ElementType::F32));
-            wide.and_then(Result::ok)
-        };
-        let widened: Vec<Option<Tensor>> = plan.constants.iter().map(widen).collect();
-        match declared.iter().any(Option::is_some) || widened.iter().any(Option::is_some) {
-            true => Self { declared, widened },
+        match halves.declared.iter().any(Option::is_some) {
+            true => halves,
             false => Self::default(),
         }
     }
@@ -72,29 +48,30 @@ impl Halves {
         self.declared.get(slot).copied().flatten()
     }
 
-    /// What an op reads of a constant, as of a slot.
-    pub(crate) fn constant(&self, op: &Op, number: usize, plan: &Plan) -> Tensor {
-        let widened = self.widened.get(number).and_then(Option::as_ref);
-        widened.filter(|_| !hands_on(op)).unwrap_or(&plan.constants[number]).clone()
-    }
-
-    /// What an op reads of a slot: halves as f32. An op that hands values on, to bodies, to variables or out of the
-    /// run, reads them as they are declared; one that moves the elements of one value, as they come: what is a view
-    /// stays one.
-    pub(crate) fn read(&self, op: &Op, slot: usize, tensor: Tensor) -> Result<Tensor, OpError> {
-        let Some(declared) = self.declared(slot) else { return Ok(tensor) };
-        if moves(op) {
-            return Ok(tensor);
+    /// The type in which an op reads a slot, if not in that in which its value comes: f32 for halves. An op that hands
+    /// values on, to bodies, to variables or out of the run, reads them as they are declared; one that moves the
+    /// elements of one value, as they come: what is a view stays one.
+    pub(crate) fn read_as(&self, op: &Op, slot: usize) -> Option<ElementType> {
+        let declared = self.declared(slot)?;
+        match op {
+            op if op.moves_elements() => None,
+            op if hands_on(op) => Some(declared),
+            _ => Some(ElementType::F32),
         }
-        Ok(tensor.cast(if hands_on(op) { declared } else { ElementType::F32 })?)
     }
 
-    /// What an op computes of what it reads. One that would only round to halves does not.
-    pub(crate) fn evaluate(&self, op: &Op, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        match (op, inputs) {
-            (Op::Convert(Convert { destination_type }), [input])
-                if is_half(*destination_type) && !self.declared.is_empty() =>
-            {
+    /// What an op reads of a slot.
+    pub(crate) fn read(&self, op: &Op, slot: usize, tensor: Tensor) -> Result<Tensor, OpError> {
+        match self.read_as(op, slot) {
+            Some(element_type) => Ok(tensor.cast(element_type)?),
+            None => Ok(tensor),
+        }
+    }
+
+    /// What a step computes with `op` of what it reads.
+    pub(crate) fn evaluate(&self, step: &Step, op: &Op, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        match inputs {
+            [input] if self.is_converted.get(step.first).copied().unwrap_or(false) => {
                 Ok(vec![input.cast(ElementType::F32)?])
             }
             _ => op.eval(inputs),

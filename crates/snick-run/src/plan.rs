@@ -1,6 +1,6 @@
 //! The plan: what to evaluate in which order, and when values die.
 
-use snick_ir::{Graph, Located, NodeId, Op, OpError, Value};
+use snick_ir::{Fact, Graph, Located, NodeId, Op, OpError, Value};
 use snick_tensor::Tensor;
 
 /// One node.
@@ -61,8 +61,12 @@ impl Plan {
                 Some(slot) => Operand::Slot { slot, last: false },
                 None => Operand::Missing,
             };
-            let operands = graph.inputs(node).into_iter().map(operand).collect();
-            Step { node, op: None, operands, first: first[node.index()], outs: graph.node(node).outs.len() }
+            let inputs = graph.inputs(node);
+            let facts: Option<Vec<&Fact>> =
+                inputs.iter().map(|input| Some(&graph.output((*input)?)?.fact)).collect();
+            let op = facts.and_then(|facts| graph.node(node).op.settled(&facts));
+            let operands = inputs.into_iter().map(operand).collect();
+            Step { node, op, operands, first: first[node.index()], outs: graph.node(node).outs.len() }
         });
         let mut plan = Self { steps: steps.collect(), slots, is_read: Vec::new(), constants: Vec::new() };
         plan.mark_last_uses();
@@ -73,9 +77,11 @@ impl Plan {
     pub(crate) fn trim(&mut self, graph: &Graph) {
         for step in &mut self.steps {
             let outs = step.first..step.first + step.outs;
-            step.op = graph.node(step.node).op.trimmed(&self.is_read[outs.clone()]);
-            if step.op.is_some() {
-                step.outs = self.is_read[outs].iter().rposition(|&read| read).map_or(1, |last| last + 1);
+            let is_read = &self.is_read[outs];
+            let op = step.op.as_ref().unwrap_or(&graph.node(step.node).op);
+            if let Some(trimmed) = op.trimmed(is_read) {
+                step.outs = is_read.iter().rposition(|&read| read).map_or(1, |last| last + 1);
+                step.op = Some(trimmed);
             }
         }
     }

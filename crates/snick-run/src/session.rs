@@ -33,7 +33,7 @@ pub struct Progress<'a> {
     pub layers: usize,
     /// The layer.
     pub node: NodeId,
-    /// Its outputs; none if it is not done, failed, or misses what a failed layer would have given.
+    /// Its outputs, halves as f32; none if it is not done, failed, or misses what a failed layer would have given.
     pub values: &'a [Tensor],
 }
 
@@ -92,7 +92,9 @@ impl<'g> Session<'g> {
     /// A graph with a cycle has no order.
     pub fn new(graph: &'g Graph) -> Result<Self, Located> {
         let bodies = Bodies::new(graph, Self::new)?;
-        Ok(Self::of(graph, fold(Plan::new(graph)?, graph), bodies))
+        let plan = Plan::new(graph)?;
+        let halves = Halves::of(graph, &plan);
+        Ok(Self::of(graph, fold(plan, graph, &halves), halves, bodies))
     }
 
     /// A session that computes every layer in every run, for those who want to see inner values.
@@ -101,11 +103,13 @@ impl<'g> Session<'g> {
     /// As [`Session::new`].
     pub fn unfolded(graph: &'g Graph) -> Result<Self, Located> {
         let bodies = Bodies::new(graph, Self::unfolded)?;
-        Ok(Self::of(graph, Plan::new(graph)?, bodies))
+        let plan = Plan::new(graph)?;
+        let halves = Halves::of(graph, &plan);
+        Ok(Self::of(graph, plan, halves, bodies))
     }
 
-    fn of(graph: &'g Graph, plan: Plan, bodies: Bodies<'g>) -> Self {
-        Self { graph, halves: Halves::of(graph, &plan), plan, bodies, pool: Arc::default(), threads: None }
+    fn of(graph: &'g Graph, plan: Plan, halves: Halves, bodies: Bodies<'g>) -> Self {
+        Self { graph, halves, plan, bodies, pool: Arc::default(), threads: None }
     }
 
     /// Runs on so many threads; on that of the caller, unless this is called. The outputs are the same, bit by bit.
@@ -247,7 +251,7 @@ impl<'g> Session<'g> {
         for (port, operand) in step.operands.iter().enumerate() {
             let value = match *operand {
                 Operand::Missing => return Err(self.located(step, OpError::NotConnected { port })),
-                Operand::Constant(number) => Slot::Full(self.halves.constant(op, number, &self.plan)),
+                Operand::Constant(number) => Slot::Full(self.plan.constants[number].clone()),
                 Operand::Slot { slot, last } => {
                     let value = if last {
                         std::mem::replace(&mut slots[slot], Slot::Empty)
@@ -290,7 +294,7 @@ impl<'g> Session<'g> {
             Op::SubGraph(op) => self.bodies.execute(step.node, op, inputs, options, variables, watch),
             Op::ReadValue(op) => variables.read(op, node, self.graph.symbols(), inputs),
             Op::Assign(op) => Ok(variables.assign(op, inputs)),
-            op => self.halves.evaluate(op, inputs),
+            op => self.halves.evaluate(step, op, inputs),
         };
         let values = values.and_then(|values| match values.len() {
             n if n >= step.outs => Ok(values),
@@ -394,6 +398,40 @@ mod tests {
             assert_eq!(folded.run(&[ones()], checked).complete().unwrap(), expected);
         }
         assert_eq!(expected[0].to_i64_vec().unwrap(), [0, -1, -2, 0, -1, -2]);
+    }
+
+    #[test]
+    fn halves_that_are_constants_are_computed_in_f32_and_converted_ones_rounded() {
+        let graph = graph(
+            "snick 1\ngraph \"halves\" {\n  %x = Parameter-1 {element_type: f32, shape: \"2\"}\n  \
+             %a = Const-1 f16[2] <300, 1.1>\n  %m = Multiply-1(%a, %a)\n  \
+             %w = Const-1 f32[2] <1, 0.1>\n  %h = Convert-1(%w) {destination_type: f16}\n  \
+             %p = Multiply-1(%m, %h)\n  %c = Convert-1(%p) {destination_type: f32}\n  \
+             %y = Add-1(%x, %c)\n  %r = Result-1(%y)\n  %q = Result-1(%m)\n}\n",
+        );
+        let zeros = Tensor::zeros(snick_tensor::ElementType::F32, &[2]).unwrap();
+        let half = |number: f32| Tensor::scalar(number).cast(snick_tensor::ElementType::F16).unwrap();
+        let [tenth, other] = [0.1, 1.1].map(|number| half(number).to_f64_vec().unwrap()[0] as f32);
+        let expected = Tensor::from_vec(&[2], vec![90000.0, other * other * tenth]).unwrap();
+        for session in [Session::new(&graph).unwrap(), Session::unfolded(&graph).unwrap()] {
+            let outputs = session.run(std::slice::from_ref(&zeros), Options::default()).complete().unwrap();
+            assert_eq!(outputs[0], expected);
+            assert_eq!(outputs[1].to_f64_vec().unwrap(), [f64::INFINITY, 1.208984375]);
+        }
+    }
+
+    #[test]
+    fn a_zero_contradicts_no_zero() {
+        let graph = graph(
+            "snick 1\ngraph \"zeros\" {\n  %x = Parameter-1 {element_type: f32, shape: \"1..2\"}\n  \
+             %s = ShapeOf-3(%x) {output_type: i64}\n  %c = Convert-1(%s) {destination_type: f32}\n  \
+             %q = Const-1 f32[1] <-0.25>\n  %m = Multiply-1(%c, %q)\n  %z = Ceiling-1(%m)\n  \
+             %r = Result-1(%z)\n}\n",
+        );
+        let x = Tensor::zeros(snick_tensor::ElementType::F32, &[2]).unwrap();
+        let checked = Options { check_facts: true, ..Options::default() };
+        let outputs = Session::new(&graph).unwrap().run(&[x], checked).complete().unwrap();
+        assert_eq!(outputs[0], Tensor::from_vec(&[1], vec![-0.0f32]).unwrap());
     }
 
     #[test]

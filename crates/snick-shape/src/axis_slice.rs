@@ -52,6 +52,21 @@ impl AxisSlice {
     /// # Errors
     /// [`SliceError::ZeroStep`]; [`SliceError::NegativeDim`].
     pub fn resolve(dim: i64, start: Option<i64>, stop: Option<i64>, step: i64) -> Result<Self, SliceError> {
+        let (start, len) = Self::clamp(dim, start, stop, step)?;
+        Ok(Self { start, len, step }.normalised())
+    }
+
+    /// The clamped start of `start:stop:step` and the number of elements, as in [`Self::resolve`]. Of an empty slice
+    /// the start lies where it was clamped to, in `-1..=dim`.
+    ///
+    /// # Errors
+    /// [`SliceError::ZeroStep`]; [`SliceError::NegativeDim`].
+    pub fn clamp(
+        dim: i64,
+        start: Option<i64>,
+        stop: Option<i64>,
+        step: i64,
+    ) -> Result<(i64, i64), SliceError> {
         if step == 0 {
             return Err(SliceError::ZeroStep);
         }
@@ -60,9 +75,9 @@ impl AxisSlice {
         }
         let wide = |bound: Option<i64>| bound.map(i128::from);
         let (first, len) = select(i128::from(dim), wide(start), wide(stop), i128::from(step));
-        // Both lie within 0..=dim, so the conversions cannot fail.
+        // Both lie within -1..=dim, so the conversions cannot fail.
         let narrow = |value: i128| i64::try_from(value).unwrap_or(dim);
-        Ok(Self { start: narrow(first), len: narrow(len), step }.normalised())
+        Ok((narrow(first), narrow(len)))
     }
 
     fn normalised(self) -> Self {
@@ -98,7 +113,7 @@ impl AxisSlice {
 }
 
 /// First index and length of a slice, in integers wide enough for every bound.
-/// `dim >= 0`, `step != 0`. The first index means nothing when the length is 0.
+/// `dim >= 0`, `step != 0`.
 pub(crate) fn select(dim: i128, start: Option<i128>, stop: Option<i128>, step: i128) -> (i128, i128) {
     let from_end = |bound: i128| if bound < 0 { bound.saturating_add(dim) } else { bound };
     // For an empty axis the upper clamp of a backward start is -1: applied last.
@@ -112,7 +127,7 @@ pub(crate) fn select(dim: i128, start: Option<i128>, stop: Option<i128>, step: i
         (start, start - stop)
     };
     if span <= 0 {
-        return (0, 0);
+        return (start, 0);
     }
     let size = step.saturating_abs();
     (start, 1 + (span - 1) / size)

@@ -145,6 +145,11 @@ impl ElementType {
         matches!(self, F16 | BF16 | F32 | F64 | NF4 | F8E4M3 | F8E5M2 | F8E8M0 | F4E2M1)
     }
 
+    /// Whether this is `f16` or `bf16`, which are computed in `f32`.
+    pub const fn is_half(self) -> bool {
+        matches!(self, F16 | BF16)
+    }
+
     /// Whether this is an integer type; `boolean` is not.
     pub const fn is_integer(self) -> bool {
         self.integer_range().is_some()

@@ -66,14 +66,10 @@ impl Tensor {
     /// [`TensorError::StorageTooShort`], [`TensorError::TooLarge`],
     /// [`TensorError::MalformedStrings`], and `dynamic` is no type to store.
     pub fn new(et: ElementType, dims: &[usize], storage: Storage) -> Result<Self, TensorError> {
-        let needed = stored_bytes(et, dims)?;
-        if et == ElementType::String {
-            return Self::strings(dims, crate::text::unpack(storage.bytes())?);
+        match et {
+            ElementType::String => Self::strings(dims, crate::text::unpack(storage.bytes())?),
+            _ => Self::of_bytes(et, dims, storage),
         }
-        if storage.len() < needed {
-            return Err(TensorError::StorageTooShort { needed, found: storage.len() });
-        }
-        Ok(Tensor { element_type: et, layout: Layout::packed(dims), storage, texts: None })
     }
 
     /// A tensor that takes over the elements of `values`, in row-major order.
@@ -142,16 +138,7 @@ impl Tensor {
     where
         T: bytemuck::Pod + Send + Sync,
     {
-        stored_bytes(et, dims)?;
-        if checked_len(dims) != Some(values.len()) {
-            return Err(TensorError::ElementCount { dims: dims.into(), found: values.len() });
-        }
-        Ok(Tensor {
-            element_type: et,
-            layout: Layout::packed(dims),
-            storage: Storage::from_vec(values),
-            texts: None,
-        })
+        Self::of_elements(et, dims, values.len(), Storage::from_vec(values))
     }
 
     /// A tensor of elements that a kernel computed, in row-major order.
@@ -163,16 +150,20 @@ impl Tensor {
     where
         T: bytemuck::Pod + Send + Sync,
     {
+        Self::of_elements(et, dims, values.len(), Storage::from_buffer(values))
+    }
+
+    fn of_elements(
+        et: ElementType,
+        dims: &[usize],
+        count: usize,
+        storage: Storage,
+    ) -> Result<Self, TensorError> {
         stored_bytes(et, dims)?;
-        if checked_len(dims) != Some(values.len()) {
-            return Err(TensorError::ElementCount { dims: dims.into(), found: values.len() });
+        if checked_len(dims) != Some(count) {
+            return Err(TensorError::ElementCount { dims: dims.into(), found: count });
         }
-        Ok(Tensor {
-            element_type: et,
-            layout: Layout::packed(dims),
-            storage: Storage::from_buffer(values),
-            texts: None,
-        })
+        Ok(Tensor { element_type: et, layout: Layout::packed(dims), storage, texts: None })
     }
 
     /// A tensor over the packed bytes of its elements, which a kernel moved.
@@ -181,26 +172,20 @@ impl Tensor {
         dims: &[usize],
         bytes: Buffer<u8>,
     ) -> Result<Self, TensorError> {
-        let needed = stored_bytes(et, dims)?;
-        if bytes.len() < needed {
-            return Err(TensorError::StorageTooShort { needed, found: bytes.len() });
-        }
-        let storage = Storage::from_buffer(bytes);
-        Ok(Tensor { element_type: et, layout: Layout::packed(dims), storage, texts: None })
+        Self::of_bytes(et, dims, Storage::from_buffer(bytes))
     }
 
     /// A tensor over bytes that a kernel packed for it.
     pub(crate) fn from_packed(et: ElementType, dims: &[usize], bytes: Vec<u8>) -> Result<Self, TensorError> {
+        Self::of_bytes(et, dims, Storage::heap(bytes))
+    }
+
+    fn of_bytes(et: ElementType, dims: &[usize], storage: Storage) -> Result<Self, TensorError> {
         let needed = stored_bytes(et, dims)?;
-        if bytes.len() < needed {
-            return Err(TensorError::StorageTooShort { needed, found: bytes.len() });
+        if storage.len() < needed {
+            return Err(TensorError::StorageTooShort { needed, found: storage.len() });
         }
-        Ok(Tensor {
-            element_type: et,
-            layout: Layout::packed(dims),
-            storage: Storage::heap(bytes),
-            texts: None,
-        })
+        Ok(Tensor { element_type: et, layout: Layout::packed(dims), storage, texts: None })
     }
 
     /// The same indices into another table of texts.

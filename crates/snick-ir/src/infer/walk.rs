@@ -1,15 +1,17 @@
 //! The walk: gathers the facts of a node's inputs, asks the op, folds what is constant and stores the answer.
 //!
-//! An op that fails leaves its outputs unknown and the walk goes on; all root causes are returned. Bodies are walked by
+//! An op that fails leaves its outputs unknown, one that reports what is wrong has facts all the same; the walk goes on
+//! and all root causes are returned. Bodies are walked by
 //! the ops that own them, with what these feed them.
 
 use std::sync::Arc;
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{SymExpr, Symbols};
-use snick_tensor::Tensor;
+use snick_tensor::{ElementType, Tensor};
 
 use super::{Infer, saturating_product, variables};
+use crate::real::Real;
 use crate::{Fact, Facts, Graph, Known, Located, NodeId, Op, OpError, Output, Value};
 
 /// Ops on constants are evaluated during inference up to this many elements, inputs and outputs together.
@@ -90,17 +92,21 @@ impl Graph {
 
     fn visit(&mut self, id: NodeId, work: &mut Work) {
         let mut bodies = self.nodes[id.petgraph()].op.take_bodies();
-        let facts = self.facts_of(id, &mut bodies, work);
+        let mut wrong = Vec::new();
+        let facts = self.facts_of(id, &mut bodies, &mut wrong, work);
         self.nodes[id.petgraph()].op.put_bodies(bodies);
         match facts {
             Ok(facts) => self.set_facts(id, facts),
             Err(error) => {
-                let error = self.with_origins(id, error);
+                wrong.push(error);
                 for out in &mut self.nodes[id.petgraph()].outs {
                     out.fact = Fact::unknown();
                 }
-                work.errors.push(self.located(id, error));
             }
+        }
+        for error in wrong {
+            let error = self.with_origins(id, error);
+            work.errors.push(self.located(id, error));
         }
     }
 
@@ -114,7 +120,13 @@ impl Graph {
         }
     }
 
-    fn facts_of(&mut self, id: NodeId, bodies: &mut [Graph], work: &mut Work) -> Result<Facts, OpError> {
+    fn facts_of(
+        &mut self,
+        id: NodeId,
+        bodies: &mut [Graph],
+        wrong: &mut Vec<OpError>,
+        work: &mut Work,
+    ) -> Result<Facts, OpError> {
         let wires = self.inputs(id);
         let mut inputs: SmallVec<[&Fact; 5]> = SmallVec::new();
         for (port, wire) in wires.iter().enumerate() {
@@ -127,6 +139,7 @@ impl Graph {
             inputs: &inputs,
             outs: &node.outs,
             symbols: &mut self.symbols,
+            wrong,
             node: u32::try_from(id.index()).unwrap_or(u32::MAX),
             fresh: 0,
         };
@@ -192,12 +205,75 @@ fn fold(op: &Op, inputs: &[&Fact], facts: &mut Facts) {
         }
         tensors.push(Tensor::clone(tensor));
     }
+    let computes_halves = !op.moves_elements() && !matches!(op, Op::Convert(_));
+    let wide = if computes_halves { widened(&tensors) } else { None };
     // What cannot be evaluated stays unknown; running the graph will say why.
-    let Ok(values) = op.eval(&tensors) else { return };
+    let Ok(values) = op.eval(wide.as_deref().unwrap_or(&tensors)) else { return };
     for (fact, value) in facts.iter_mut().zip(values) {
-        let fits = fact.shape.as_static().is_some_and(|d| d.as_slice() == value.dims());
-        if fits && fact.element_type == value.element_type() {
+        if fact.shape.as_static().is_none_or(|dims| dims.as_slice() != value.dims()) {
+            continue;
+        }
+        if fact.element_type == value.element_type() {
             fact.known = Some(Known::Tensor(Arc::new(value)));
+        } else if wide.is_some() && fact.element_type.is_half() {
+            fact.known = known_half(&value, fact.element_type);
+        }
+    }
+}
+
+/// Halves among tensors as f32; `None` if there are none. Runs compute them so, and round at the end.
+fn widened(tensors: &[Tensor]) -> Option<Vec<Tensor>> {
+    let wide = |tensor: &Tensor| match tensor.element_type().is_half() {
+        true => tensor.cast(ElementType::F32),
+        false => Ok(tensor.clone()),
+    };
+    let any = tensors.iter().any(|tensor| tensor.element_type().is_half());
+    any.then(|| tensors.iter().map(wide).collect::<Result<_, _>>().ok())?
+}
+
+/// What is known of halves computed in f32: the elements if no rounding is needed, else that they lie between what
+/// rounding gives and what it starts from.
+fn known_half(value: &Tensor, half: ElementType) -> Option<Known> {
+    let rounded = value.cast(half).ok()?;
+    let (exact, near) = (value.to_f64_vec().ok()?, rounded.to_f64_vec().ok()?);
+    if exact == near {
+        return Some(Known::Tensor(Arc::new(rounded)));
+    }
+    let between = |(a, b): (&f64, &f64)| Real { lo: a.min(*b), hi: a.max(*b), ratio: None };
+    let is_bounded = exact.iter().chain(&near).all(|number| number.is_finite());
+    is_bounded.then(|| Known::Reals(exact.iter().zip(&near).map(between).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Graph, infer, text};
+
+    /// The graph of these layers and what is wrong with it.
+    fn inferred(layers: &str) -> (Graph, Vec<String>) {
+        let mut graph = text::parse(&format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n"), None).unwrap();
+        let errors = infer(&mut graph).iter().map(|error| error.error.to_string()).collect();
+        (graph, errors)
+    }
+
+    #[test]
+    fn behind_a_reported_error_shapes_are_known() {
+        let (x, y) = (r#"shape: "N,2,3""#, r#"shape: "5,4""#);
+        let parameters = format!(
+            "%x = Parameter-1 {{element_type: f32, {x}}}\n%y = Parameter-1 {{element_type: f32, {y}}}\n"
+        );
+        let constants =
+            "%to = Const-1 i64[2] <6, 5>\n%axis = Const-1 i64[] <1>\n%parts = Const-1 i64[2] <3, -1>\n";
+        for (layer, expected) in [
+            ("%e = MatMul-1(%x, %y) {transpose_a: false, transpose_b: true}", "[N,2,5]"),
+            ("%e = Add-1(%x, %y) {auto_broadcast: \"numpy\"}", "[N,2..5,3..4]"),
+            ("%e = Reshape-1(%y, %to) {special_zero: false}", "[6,5]"),
+            ("%e = VariadicSplit-1(%x, %axis, %parts)", "[N,3,3]"),
+        ] {
+            let (graph, errors) = inferred(&format!("{parameters}{constants}{layer}\n%last = Relu-1(%e)"));
+            assert_eq!(errors.len(), 1, "{layer}: {errors:?}");
+            let last = graph.ids().last().unwrap();
+            let shape = graph.node(last).outs[0].fact.shape.display_symbolic(graph.symbols()).to_string();
+            assert_eq!(shape, expected, "{layer}");
         }
     }
 }

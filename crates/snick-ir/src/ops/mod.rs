@@ -93,6 +93,7 @@ pub mod movement {
 
 /// The slice family: the primitive and what lowers to it.
 pub mod slice {
+    pub mod bounds;
     pub(crate) mod clamp;
     pub mod crop;
     mod notation;
@@ -238,7 +239,7 @@ use self::control::opaque::Opaque;
 use self::registry::Entry;
 pub use self::registry::known_names;
 use crate::rewrite::{Lowered, Patch};
-use crate::{Arity, Attrs, Facts, Infer, OpDef, OpError, OpName};
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName};
 
 ops! {
     // source
@@ -307,6 +308,7 @@ ops! {
     Transpose(movement::transpose::Transpose),
     Unique(movement::unique::Unique),
     // slice
+    Bounds(slice::bounds::Bounds),
     Crop(Box<slice::crop::Crop>),
     Slice(Box<slice::primitive::Slice>),
     Slice8(slice::slice8::Slice8),

@@ -75,6 +75,14 @@ macro_rules! ops {
                 }
             }
 
+            /// The op to run in place of this one, given what is known of its inputs before any run.
+            pub fn settled(&self, inputs: &[&Fact]) -> Option<Self> {
+                match self {
+                    $(Self::$variant(op) => op.settled(inputs).map(Self::$variant),)*
+                    Self::Opaque(_) => None,
+                }
+            }
+
             /// The rewrite to the primitive, if the op is slice-like.
             pub fn lower(&self, cx: &mut Patch) -> Result<Lowered, OpError> {
                 match self {
@@ -185,6 +193,25 @@ impl Op {
         let by_chance = matches!(self, Self::Multinomial(_) | Self::RandomUniform(_));
         !by_chance
             && !matches!(self, Self::Opaque(_) | Self::SubGraph(_) | Self::Assign(_) | Self::ReadValue(_))
+    }
+
+    /// Whether the op does nothing with the elements of its one value but move them.
+    pub fn moves_elements(&self) -> bool {
+        matches!(
+            self,
+            Self::Slice(_)
+                | Self::Slice8(_)
+                | Self::StridedSlice(_)
+                | Self::Split(_)
+                | Self::VariadicSplit(_)
+                | Self::Gather(_)
+                | Self::Reshape(_)
+                | Self::Squeeze(_)
+                | Self::Unsqueeze(_)
+                | Self::Transpose(_)
+                | Self::Broadcast(_)
+                | Self::Tile(_)
+        )
     }
 
     /// The bodies with their roles.

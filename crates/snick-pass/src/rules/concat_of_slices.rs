@@ -62,7 +62,7 @@ fn piece(patch: &Patch, input: Value, axis: usize) -> Result<Piece, OpError> {
     if let Some(selection) = Selection::of(patch.op_of(input)) {
         let source = patch.input_of(input, 0)?;
         let slice = match selection.on(axis) {
-            Some(slice) => Some(slice),
+            Some(slice) => Some(*slice),
             None => whole(patch, source, axis)?,
         };
         return Ok(Piece { input: Some(input), source, others: selection.without(axis), slice });

@@ -1,4 +1,8 @@
-//! fold-constants: what is known in numbers becomes a constant, shape sub-graphs and slices of constants among it.
+//! fold-constants: integers that are known become a constant, shape sub-graphs among them; and so do slices of
+//! constants.
+//!
+//! Real numbers stay computed: weights are stored in fewer bits than they are used in, and runtimes know what unpacks
+//! them by its layers.
 
 use std::sync::Arc;
 
@@ -9,7 +13,7 @@ use snick_tensor::Tensor;
 
 use crate::selection::Selection;
 
-/// Everything that inference knows the elements of; and slices of larger constants, up to [`MAX_BYTES`].
+/// Every integer tensor that inference knows the elements of; and slices of constants, up to [`MAX_BYTES`].
 pub(crate) const RULE: Rule = Rule::exact("fold-constants", apply);
 
 /// A slice that leaves its constant in the graph beside it copies at most so many elements.
@@ -23,7 +27,10 @@ fn apply(patch: &mut Patch) -> Result<Lowered, OpError> {
     if matches!(node.op, Op::Const(_)) || node.op.is_root() || !node.op.is_foldable() {
         return Ok(Lowered::Keep);
     }
-    let known = node.outs.iter().map(|out| out.fact.as_tensor().cloned());
+    let known = node.outs.iter().map(|out| {
+        let is_real = out.fact.element_type.is_float();
+        out.fact.as_tensor().filter(|_| !is_real).cloned()
+    });
     let Some(tensors) = known.collect::<Option<Vec<_>>>().filter(|tensors| !tensors.is_empty()) else {
         return Ok(match slice_of_constant(patch)? {
             Some(tensor) => Lowered::one(patch.add(Constant::new(Arc::new(tensor)), &[])?),
@@ -69,6 +76,20 @@ mod tests {
         assert!(
             text.contains("%a = Const-1 i64[2] <9, 9>") && text.contains("%t = Const-1 i64[2] <7, 6>"),
             "{text}"
+        );
+    }
+
+    #[test]
+    fn silent_on_weights_that_are_unpacked() {
+        silent(
+            "fold-constants",
+            "%x = Parameter-1 {element_type: f32, shape: \"N,3\"}
+             %w = Const-1 u8[3] <5, 6, 7>
+             %f = Convert-1(%w) {destination_type: f32}
+             %z = Const-1 f32[] <6>
+             %d = Subtract-1(%f, %z) {auto_broadcast: numpy}
+             %y = Multiply-1(%x, %d) {auto_broadcast: numpy}
+             %r = Result-1(%y)",
         );
     }
 

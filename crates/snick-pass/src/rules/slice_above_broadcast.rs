@@ -21,7 +21,7 @@ fn apply(patch: &mut Patch) -> Result<Lowered, OpError> {
     let target = patch.fact(patch.output(0))?.shape.as_static();
     let before = patch.dims(data)?.and_then(|operand| selection.before_broadcast(&operand, &dims));
     let (Some(target), Some(before)) = (target, before) else { return Ok(Lowered::Keep) };
-    if !patch.is_read_once(stretched) || !selection.shrinks(patch, &dims) {
+    if !patch.is_read_once(stretched) || !selection.shrinks(patch, &dims)? {
         return Ok(Lowered::Keep);
     }
     let sizes: Vec<i64> = target.iter().map(|&dim| dim as i64).collect();

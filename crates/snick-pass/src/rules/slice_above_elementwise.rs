@@ -5,23 +5,24 @@ use snick_ir::ops::elementwise::auto_broadcast::AutoBroadcast;
 use snick_ir::rewrite::{Lowered, Patch, Rule};
 use snick_ir::{Op, OpError, Value};
 
-use crate::selection::Selection;
+use crate::selection::{AnyCut, Selection};
 
 /// Moves a slice above an element-wise op, Convert included, that nobody else reads.
 pub(crate) const RULE: Rule = Rule::exact("slice-above-elementwise", apply);
 
 fn apply(patch: &mut Patch) -> Result<Lowered, OpError> {
-    let Some(selection) = Selection::of(&patch.node().op) else { return Ok(Lowered::Keep) };
+    let Some(selection) = Selection::computing(patch, patch.output(0))? else { return Ok(Lowered::Keep) };
     let computed = patch.input(0)?;
     let op = patch.op_of(computed);
     if !is_elementwise(op) || !patch.is_read_once(computed) {
         return Ok(Lowered::Keep);
     }
     let op = op.clone();
-    let Some(dims) = patch.dims(computed)?.filter(|dims| selection.shrinks(patch, dims)) else {
+    let Some(dims) = patch.dims(computed)? else { return Ok(Lowered::Keep) };
+    if !selection.shrinks(patch, &dims)? {
         return Ok(Lowered::Keep);
-    };
-    let mut operands: SmallVec<[(Value, Selection); 5]> = SmallVec::new();
+    }
+    let mut operands: SmallVec<[(Value, Selection<AnyCut>); 5]> = SmallVec::new();
     for input in patch.inputs_of(computed)? {
         let before = patch.dims(input)?.and_then(|operand| selection.before_broadcast(&operand, &dims));
         match before {
@@ -80,6 +81,24 @@ mod tests {
         );
         assert!(text.contains("slice(%x) {axes: [1,2], start: [2,0], len: [3,2], step: [2,1]}"), "{text}");
         assert!(text.contains("slice(%b) {axes: [0], start: [2], len: [3], step: [2]}"), "{text}");
+    }
+
+    #[test]
+    fn fires_where_only_the_run_knows_the_bounds() {
+        let text = fires(
+            "slice-above-elementwise",
+            "%x = Parameter-1 {element_type: f32, shape: \"N=2..9,8\"}
+             %s = ShapeOf-3(%x) {output_type: i64}
+             %zero = Const-1 i64[] <0>
+             %n = Gather-8(%s, %zero, %zero) {batch_dims: 0}
+             %one = Const-1 i64[] <1>
+             %m = Subtract-1(%n, %one)
+             %a = ReLU-1(%x)
+             %t = slice(%a, %m) {axes: [0, 1], start: [1, 0], len: [\"in 1..8\", \"3\"], step: [1, 2]}
+             %y = Result-1(%t)",
+        );
+        let moved = "slice(%x, %m) {axes: [0,1], start: [1,0], len: [\"in 1..8\",\"3\"], step: [1,2]}";
+        assert!(text.contains(moved), "{text}");
     }
 
     #[test]

@@ -1,16 +1,15 @@
 //! slice-above-matmul: rows, columns and matrices that nobody takes are not multiplied.
 
-use smallvec::SmallVec;
 use snick_ir::rewrite::{Lowered, Patch, Rule};
 use snick_ir::{Op, OpError};
 
-use crate::selection::{Dims, Selection};
+use crate::selection::{AnyCut, Dims, Selection};
 
 /// Moves a slice above a MatMul that nobody else reads. A smaller product may add up in another order.
 pub(crate) const RULE: Rule = Rule::rounding("slice-above-matmul", apply);
 
 fn apply(patch: &mut Patch) -> Result<Lowered, OpError> {
-    let Some(selection) = Selection::of(&patch.node().op) else { return Ok(Lowered::Keep) };
+    let Some(selection) = Selection::computing(patch, patch.output(0))? else { return Ok(Lowered::Keep) };
     let product = patch.input(0)?;
     let Op::MatMul(op) = patch.op_of(product) else { return Ok(Lowered::Keep) };
     let op = op.clone();
@@ -18,20 +17,19 @@ fn apply(patch: &mut Patch) -> Result<Lowered, OpError> {
     let (Some(out), Some(left), Some(right)) = (patch.dims(product)?, patch.dims(a)?, patch.dims(b)?) else {
         return Ok(Lowered::Keep);
     };
-    if left.len() < 2 || right.len() < 2 || !patch.is_read_once(product) || !selection.shrinks(patch, &out) {
+    if left.len() < 2 || right.len() < 2 || !patch.is_read_once(product) || !selection.shrinks(patch, &out)? {
         return Ok(Lowered::Keep);
     }
     // Of each operand: its batch axes as they broadcast, and the axis of its matrix that the output keeps.
-    let side = |dims: &Dims, kept: usize, from: usize| -> Option<Selection> {
+    let side = |dims: &Dims, kept: usize, from: usize| -> Option<Selection<AnyCut>> {
         let (batch, whole) = (&dims[..dims.len() - 2], &out[..out.len() - 2]);
-        let outer = Selection::new(selection.iter().filter(|&(axis, _)| axis < whole.len()));
-        let mut axes: SmallVec<[_; 2]> = outer.before_broadcast(batch, whole)?.iter().collect();
+        let (outer, _) = selection.moved(|axis| (axis < whole.len()).then_some(axis));
+        let batches = outer.before_broadcast(batch, whole)?;
         let inner = selection.on(from).filter(|_| dims.get(kept) == out.get(from));
         if inner.is_none() && selection.on(from).is_some() {
             return None;
         }
-        axes.extend(inner.map(|slice| (kept, slice)));
-        Some(Selection::new(axes))
+        Some(inner.map_or(batches.clone(), |cut| batches.with(kept, cut.clone())))
     };
     let row = left.len() - if op.transpose_a { 1 } else { 2 };
     let column = right.len() - if op.transpose_b { 2 } else { 1 };

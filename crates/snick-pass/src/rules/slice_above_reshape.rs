@@ -7,14 +7,14 @@ use snick_ir::{Op, OpError, Value};
 use snick_shape::{AxisSlice, SymExpr};
 
 use crate::layout::pays;
-use crate::selection::Selection;
+use crate::selection::{Cut, Selection};
 
 /// Moves a slice above a Reshape, Squeeze or Unsqueeze that nobody else reads, on its way to something that it makes
 /// cheaper.
 pub(crate) const RULE: Rule = Rule::exact("slice-above-reshape", apply);
 
 fn apply(patch: &mut Patch) -> Result<Lowered, OpError> {
-    let Some(selection) = Selection::of(&patch.node().op) else { return Ok(Lowered::Keep) };
+    let Some(selection) = Selection::computing(patch, patch.output(0))? else { return Ok(Lowered::Keep) };
     let reshaped = patch.input(0)?;
     if !matches!(patch.op_of(reshaped), Op::Reshape(_) | Op::Squeeze(_) | Op::Unsqueeze(_)) {
         return Ok(Lowered::Keep);
@@ -42,13 +42,17 @@ fn target(patch: &Patch) -> Result<Option<SmallVec<[i64; 4]>>, OpError> {
 
 /// What selects of a tensor of dims `from` the elements that `selection` selects of it reshaped to `to`, in the same
 /// order. `None` where no selection does, or where it is not known how the axes correspond.
-fn through_reshape(from: &[SymExpr], to: &[SymExpr], selection: &Selection) -> Option<Selection> {
-    let mut axes: SmallVec<[(usize, AxisSlice); 2]> = SmallVec::new();
+fn through_reshape<C: Cut + From<AxisSlice>>(
+    from: &[SymExpr],
+    to: &[SymExpr],
+    selection: &Selection<C>,
+) -> Option<Selection<C>> {
+    let mut axes: SmallVec<[(usize, C); 2]> = SmallVec::new();
     let (mut i, mut j) = (0, 0);
     while i < from.len() || j < to.len() {
         let is_one = |dims: &[SymExpr], at: usize| dims.get(at).is_some_and(|dim| dim.as_const() == Some(1));
         if i < from.len() && from.get(i) == to.get(j) {
-            axes.extend(selection.on(j).map(|slice| (i, slice)));
+            axes.extend(selection.on(j).map(|cut| (i, cut.clone())));
             (i, j) = (i + 1, j + 1);
         } else if is_one(from, i) {
             i += 1;
@@ -71,7 +75,8 @@ fn through_reshape(from: &[SymExpr], to: &[SymExpr], selection: &Selection) -> O
                     b = b.checked_mul(next(to, &mut j)?)?;
                 }
             }
-            axes.extend(through_group(first, &from[first..i], last, &to[last..j], selection)?);
+            let group = through_group(first, &from[first..i], last, &to[last..j], selection)?;
+            axes.extend(group.into_iter().map(|(axis, slice)| (axis, slice.into())));
         }
     }
     Some(Selection::new(axes))
@@ -79,15 +84,16 @@ fn through_reshape(from: &[SymExpr], to: &[SymExpr], selection: &Selection) -> O
 
 /// The same for axes that as a whole have as many elements before and after; `first` and `last` are the first of
 /// them. Their dims are constant and not 0.
-fn through_group(
+fn through_group<C: Cut>(
     first: usize,
     from: &[SymExpr],
     last: usize,
     to: &[SymExpr],
-    selection: &Selection,
+    selection: &Selection<C>,
 ) -> Option<SmallVec<[(usize, AxisSlice); 2]>> {
     let mut sliced = selection.iter().filter(|&(axis, _)| (last..last + to.len()).contains(&axis));
-    let Some((axis, slice)) = sliced.next() else { return Some(SmallVec::new()) };
+    let Some((axis, cut)) = sliced.next() else { return Some(SmallVec::new()) };
+    let slice = cut.as_static()?;
     let sizes = |dims: &[SymExpr]| dims.iter().map(SymExpr::as_const).collect::<Option<SmallVec<[i64; 4]>>>();
     let (from, to) = (sizes(from)?, sizes(to)?);
     let (outer, inner) = to.split_at(axis - last);

@@ -1,9 +1,7 @@
 //! slice-above-transpose: the slice of a transposed tensor is a slice of the tensor, transposed.
 
-use smallvec::SmallVec;
 use snick_ir::rewrite::{Lowered, Patch, Rule};
 use snick_ir::{Op, OpError};
-use snick_shape::AxisSlice;
 
 use crate::layout::pays;
 use crate::selection::Selection;
@@ -12,7 +10,7 @@ use crate::selection::Selection;
 pub(crate) const RULE: Rule = Rule::exact("slice-above-transpose", apply);
 
 fn apply(patch: &mut Patch) -> Result<Lowered, OpError> {
-    let Some(selection) = Selection::of(&patch.node().op) else { return Ok(Lowered::Keep) };
+    let Some(selection) = Selection::computing(patch, patch.output(0))? else { return Ok(Lowered::Keep) };
     let turned = patch.input(0)?;
     let Op::Transpose(transpose) = patch.op_of(turned) else { return Ok(Lowered::Keep) };
     let transpose = transpose.clone();
@@ -28,12 +26,11 @@ fn apply(patch: &mut Patch) -> Result<Lowered, OpError> {
         [] => dims.len().checked_sub(axis + 1),
         known => known.get(axis).and_then(|&at| usize::try_from(at).ok()),
     };
-    let mapped = selection.iter().map(|(axis, slice)| Some((source(axis)?, slice)));
-    let Some(mut axes) = mapped.collect::<Option<SmallVec<[(usize, AxisSlice); 2]>>>() else {
+    let (moved, stays) = selection.moved(source);
+    if !stays.is_whole() {
         return Ok(Lowered::Keep);
-    };
-    axes.sort_by_key(|&(axis, _)| axis);
-    let sliced = Selection::new(axes).apply(patch, data)?;
+    }
+    let sliced = moved.apply(patch, data)?;
     patch.add(transpose, &[sliced, order]).map(Lowered::one)
 }
 

@@ -4,33 +4,34 @@ use snick_ir::rewrite::{Lowered, Patch, Rule};
 use snick_ir::{Op, OpError, Value, normalize_axis};
 use snick_shape::{AxisSlice, SymExpr};
 
-use crate::selection::Selection;
+use crate::selection::{AnyCut, Cut, Selection};
 
 /// A slice that lies in one part is a slice of that part. One of several parts, or across them, goes above a Concat
 /// that nobody else reads, so that less is copied.
 pub(crate) const RULE: Rule = Rule::exact("slice-of-concat", apply);
 
 fn apply(patch: &mut Patch) -> Result<Lowered, OpError> {
-    let Some(selection) = Selection::of(&patch.node().op) else { return Ok(Lowered::Keep) };
+    let Some(selection) = Selection::computing(patch, patch.output(0))? else { return Ok(Lowered::Keep) };
     let joined = patch.input(0)?;
     let Op::Concat(concat) = patch.op_of(joined) else { return Ok(Lowered::Keep) };
     let (Some(dims), concat) = (patch.dims(joined)?, concat.clone()) else { return Ok(Lowered::Keep) };
     let axis = normalize_axis(concat.axis, dims.len())?;
     let inputs = patch.inputs_of(joined)?;
-    let parts: Vec<(Value, Selection)> = match selection.on(axis) {
+    let parts: Vec<(Value, Selection<AnyCut>)> = match selection.on(axis) {
         None => inputs.into_iter().map(|input| (input, selection.clone())).collect(),
-        Some(slice) => {
+        Some(cut) => {
+            let Some(slice) = cut.as_static() else { return Ok(Lowered::Keep) };
             let mut sizes = Vec::with_capacity(inputs.len());
             for &input in &inputs {
                 let dim = patch.dims(input)?.and_then(|dims| dims.get(axis).and_then(SymExpr::as_const));
                 sizes.push(dim);
             }
             let Some(parts) = parts_of(slice, &sizes) else { return Ok(Lowered::Keep) };
-            parts.into_iter().map(|(i, slice)| (inputs[i], selection.with(axis, slice))).collect()
+            parts.into_iter().map(|(i, slice)| (inputs[i], selection.with(axis, slice.into()))).collect()
         }
     };
     if parts.is_empty()
-        || (parts.len() > 1 && !(patch.is_read_once(joined) && selection.shrinks(patch, &dims)))
+        || (parts.len() > 1 && !(patch.is_read_once(joined) && selection.shrinks(patch, &dims)?))
     {
         return Ok(Lowered::Keep);
     }

@@ -14,9 +14,10 @@ pub struct TargetOptions {
     /// The feature level of a DirectML description
     #[arg(long, value_name = "LEVEL", default_value_t = SaveOptions::default().feature_level)]
     feature_level: FeatureLevel,
-    /// The op of an OpenVINO IR that a slice of the canonical form is written as
-    #[arg(long, value_name = "OP", value_enum, ignore_case = true, default_value_t = SliceOp::Slice)]
-    slice_as: SliceOp,
+    /// The op of an OpenVINO IR that a slice of the canonical form is written as; without, Slice, but StridedSlice for
+    /// bounds that only the run knows, of which OpenVINO then infers more
+    #[arg(long, value_name = "OP", value_enum, ignore_case = true)]
+    slice_as: Option<SliceOp>,
     /// Write over the files the model is read from, if that is where the output goes
     #[arg(long)]
     force: bool,
@@ -34,8 +35,9 @@ impl TargetOptions {
     /// As the library wants them.
     pub fn save(&self) -> SaveOptions {
         let slice_as = match self.slice_as {
-            SliceOp::Slice => SliceAs::Slice,
-            SliceOp::StridedSlice => SliceAs::StridedSlice,
+            None => SliceAs::default(),
+            Some(SliceOp::Slice) => SliceAs::Slice,
+            Some(SliceOp::StridedSlice) => SliceAs::StridedSlice,
         };
         SaveOptions { feature_level: self.feature_level, slice_as }
     }

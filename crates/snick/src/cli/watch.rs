@@ -98,11 +98,14 @@ impl Inner {
         self.wanted.is_empty()
     }
 
-    /// Takes what is wanted of a layer.
-    pub fn take(&mut self, progress: &Progress) {
+    /// Takes what is wanted of a layer, in its declared type: a run holds halves as f32.
+    pub fn take(&mut self, graph: &Graph, progress: &Progress) {
         for (name, value) in self.wanted.iter().filter(|(_, value)| value.node == progress.node) {
             if let Some(tensor) = progress.values.get(value.port as usize) {
-                self.found.push((name.clone(), tensor.clone()));
+                let declared = graph.output(*value).map(|out| out.fact.element_type);
+                let rounded = declared.filter(|et| et.is_half()).map(|et| tensor.cast(et));
+                let tensor = rounded.and_then(Result::ok).unwrap_or_else(|| tensor.clone());
+                self.found.push((name.clone(), tensor));
             }
         }
     }

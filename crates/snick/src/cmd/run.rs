@@ -127,7 +127,7 @@ fn execute(model: &Model, options: &Options, console: &Console, ran: &mut Ran) -
         let outputs = session.watch(&inputs, how, &mut variables, |progress| {
             bar.advance(&progress);
             if k == 0 {
-                inner.take(&progress);
+                inner.take(graph, &progress);
             }
             ControlFlow::Continue(())
         });

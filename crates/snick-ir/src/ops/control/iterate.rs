@@ -20,6 +20,12 @@ pub(super) fn infer(
     cx: &mut Infer,
     work: &mut Work,
 ) -> Result<Facts, OpError> {
+    let ports =
+        map.inputs.iter().filter_map(|link| link.external).max().map_or(0, |port| port.saturating_add(1));
+    let ports = if kind == Kind::Loop { ports.max(2) } else { ports };
+    if cx.len() > ports {
+        return Err(OpError::Arity { expected: format!("{ports} as the port map has them"), got: cx.len() });
+    }
     body.symbols = Default::default();
     let mut passage = Passage::default();
     let parts = match kind {

@@ -50,7 +50,7 @@ impl OpDef for MatrixNms {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         expect_single(cx, 0)?;
         expect_single(cx, 1)?;
-        cx.common_type(0..2)?;
+        cx.common_type(0..2);
         expect_rank(cx, 0, 3)?;
         expect_rank(cx, 1, 3)?;
         expect_size(cx, 0, 2, 4)?;

@@ -50,7 +50,7 @@ impl OpDef for MulticlassNms {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         expect_single(cx, 0)?;
         expect_single(cx, 1)?;
-        cx.common_type(0..2)?;
+        cx.common_type(0..2);
         let own_boxes = cx.len() == 3;
         expect_rank(cx, 0, 3)?;
         expect_rank(cx, 1, if own_boxes { 2 } else { 3 })?;

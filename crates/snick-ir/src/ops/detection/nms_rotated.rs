@@ -43,7 +43,7 @@ impl OpDef for NmsRotated {
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         [0, 1, 3, 4].into_iter().try_for_each(|port| expect_float(cx, port))?;
-        cx.expect_integer(2)?;
+        cx.expect_integer(2);
         for port in 2..5 {
             cx.expect_rank(port, "0 or 1", |rank| rank <= 1)?;
             expect_size(cx, port, 0, 1)?;

@@ -55,6 +55,9 @@ impl OpDef for NonMaxSuppression {
     }
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        if !self.scores {
+            Arity::between(2, 5).check(cx.len())?;
+        }
         if self.scores {
             for port in [0, 1, 3, 4, 5].into_iter().filter(|&port| port < cx.len()) {
                 expect_single(cx, port)?;

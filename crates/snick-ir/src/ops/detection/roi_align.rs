@@ -70,7 +70,7 @@ impl OpDef for RoiAlign {
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let element_type = common_float(cx, 0..2)?;
-        cx.expect_integer(2)?;
+        cx.expect_integer(2);
         expect_rank(cx, 0, 4)?;
         expect_rank(cx, 1, 2)?;
         expect_rank(cx, 2, 1)?;

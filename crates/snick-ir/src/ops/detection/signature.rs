@@ -7,12 +7,12 @@ use snick_tensor::{Element, ElementType, Tensor, TensorError};
 use crate::{Infer, OpError};
 
 /// The one floating-point type of some inputs; `Dynamic` gives way.
-pub fn common_float(cx: &Infer, ports: impl IntoIterator<Item = usize>) -> Result<ElementType, OpError> {
+pub fn common_float(cx: &mut Infer, ports: impl IntoIterator<Item = usize>) -> Result<ElementType, OpError> {
     let ports: SmallVec<[usize; 5]> = ports.into_iter().collect();
     for &port in &ports {
         expect_float(cx, port)?;
     }
-    cx.common_type(ports)
+    Ok(cx.common_type(ports))
 }
 
 /// Input `port` must have a floating-point type, if its type is known. `nf4`, a table of numbers, is none.

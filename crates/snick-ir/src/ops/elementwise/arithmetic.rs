@@ -78,7 +78,7 @@ impl OpDef for Arithmetic {
     }
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        let et = Domain::Number.check("the inputs", cx.common_type([0, 1])?)?;
+        let et = Domain::Number.check("the inputs", cx.common_type([0, 1]))?;
         let shape = self.broadcast.infer(cx, cx.shape(0), cx.shape(1))?;
         let elements =
             zip(cx, self.broadcast, &shape, (0, 1), |cx, a, b| element(self.function, cx, a, b, et));

@@ -50,7 +50,7 @@ impl OpDef for Bitwise {
             BitwiseOp::LeftShift | BitwiseOp::RightShift => Domain::IntegralNumber,
             _ => Domain::Integral,
         };
-        let et = domain.check("the inputs", cx.common_type([0, 1])?)?;
+        let et = domain.check("the inputs", cx.common_type([0, 1]))?;
         let shape = self.broadcast.infer(cx, cx.shape(0), cx.shape(1))?;
         Ok(smallvec![Fact::new(et, shape)])
     }

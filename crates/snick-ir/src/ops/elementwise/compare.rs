@@ -55,7 +55,7 @@ impl OpDef for Compare {
     }
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        let et = cx.common_type([0, 1])?;
+        let et = cx.common_type([0, 1]);
         let shape = self.broadcast.infer(cx, cx.shape(0), cx.shape(1))?;
         let answers =
             zip(cx, self.broadcast, &shape, (0, 1), |cx, a, b| match decide(self.function, cx, a, b, et) {

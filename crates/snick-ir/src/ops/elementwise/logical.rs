@@ -52,7 +52,7 @@ impl OpDef for Logical {
     }
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        Domain::Boolean.check("the inputs", cx.common_type([0, 1])?)?;
+        Domain::Boolean.check("the inputs", cx.common_type([0, 1]))?;
         let shape = self.broadcast.infer(cx, cx.shape(0), cx.shape(1))?;
         let answers = zip(cx, self.broadcast, &shape, (0, 1), |cx, a, b| {
             let of = |e: &SymExpr| element_interval(cx, e, ElementType::Boolean).is_exact().map(|v| v != 0);

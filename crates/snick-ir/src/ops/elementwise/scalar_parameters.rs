@@ -30,7 +30,7 @@ macro_rules! op {
             }
 
             fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-                let et = $domain.check("the inputs", cx.common_type(0..cx.len())?)?;
+                let et = $domain.check("the inputs", cx.common_type(0..cx.len()))?;
                 if $scalars {
                     for i in 1..cx.len() {
                         cx.expect_rank(i, "0", |rank| rank == 0)?;

@@ -31,7 +31,7 @@ impl OpDef for Select {
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         Domain::Boolean.check("the condition", cx.element_type(0))?;
-        let et = cx.common_type([1, 2])?;
+        let et = cx.common_type([1, 2]);
         let branches = self.broadcast.infer(cx, cx.shape(1), cx.shape(2))?;
         let shape = self.broadcast.infer(cx, &branches, cx.shape(0))?;
         let fact = Fact::new(et, shape);

@@ -7,10 +7,10 @@ use crate::ops::nn::depth_space::divided;
 use crate::{Infer, OpError};
 
 /// The type that all planes share: u8 or reals.
-pub(super) fn infer_type(cx: &Infer) -> Result<ElementType, OpError> {
-    let element_type = cx.common_type(0..cx.len())?;
-    if element_type != ElementType::U8 && element_type != ElementType::Dynamic && !element_type.is_float() {
-        return Err(OpError::element_type("the image", element_type, "u8 or a real type"));
+pub(super) fn infer_type(cx: &mut Infer) -> Result<ElementType, OpError> {
+    let element_type = cx.common_type(0..cx.len());
+    if element_type != ElementType::U8 {
+        cx.expect_real(0)?;
     }
     Ok(element_type)
 }

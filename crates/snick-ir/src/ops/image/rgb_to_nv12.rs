@@ -2,6 +2,7 @@
 
 use smallvec::smallvec;
 use snick_shape::{Interval, Shape};
+use snick_tensor::ElementType::{F4E2M1, F8E4M3, F8E5M2, F8E8M0};
 use snick_tensor::Tensor;
 
 use super::color::{channel, half, infer_plane, infer_type};
@@ -38,6 +39,9 @@ impl OpDef for RgbToNv12 {
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let element_type = infer_type(cx)?;
+        if matches!(element_type, F4E2M1 | F8E4M3 | F8E5M2 | F8E8M0) {
+            return Err(OpError::element_type("the image", element_type, "u8, f16, bf16, f32 or f64"));
+        }
         let image = infer_plane(cx, 0, 3)?;
         let [batch, height, width] = image.unwrap_or_else(|| [(); 3].map(|()| cx.unknown(Interval::DIM)));
         let (rows, columns) = (half(cx, &height)?, half(cx, &width)?);

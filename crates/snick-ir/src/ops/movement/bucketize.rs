@@ -3,6 +3,7 @@
 use smallvec::smallvec;
 use snick_tensor::{ElementType, Tensor};
 
+use crate::ops::elementwise::domain::Domain;
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// How many of the ascending bounds of input 1 are below each element of input 0.
@@ -31,6 +32,10 @@ impl OpDef for Bucketize {
     }
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        for i in 0..2 {
+            let fits = Domain::Number.check(&format!("input {i}"), cx.element_type(i));
+            fits.map_or_else(|error| cx.report(error), drop);
+        }
         cx.expect_rank(1, "1", |rank| rank == 1)?;
         Ok(smallvec![Fact::new(self.output_type, cx.shape(0).clone())])
     }

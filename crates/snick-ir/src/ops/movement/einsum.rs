@@ -8,6 +8,7 @@ use snick_tensor::kernels::{self, ReduceOp};
 use snick_tensor::{Dims, Tensor};
 
 use crate::attrs::missing;
+use crate::ops::elementwise::domain::Domain;
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// `a,ab->b` and the like: a letter an axis of each input, equal letters equal axes; letters that the output lacks
@@ -52,7 +53,8 @@ impl OpDef for Einsum {
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         self.check_count(cx.len())?;
-        let element_type = cx.common_type(0..cx.len())?;
+        let element_type = cx.common_type(0..cx.len());
+        Domain::Number.check("the inputs", element_type).map_or_else(|error| cx.report(error), drop);
         let mut dims: BTreeMap<u32, SymExpr> = BTreeMap::new();
         let mut ellipsis = Some(0);
         for (i, subscript) in self.inputs.iter().enumerate() {

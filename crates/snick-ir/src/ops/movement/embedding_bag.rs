@@ -78,7 +78,7 @@ impl OpDef for EmbeddingBag {
         for i in 1..cx.len().min(weights) {
             cx.expect_index(i)?;
         }
-        cx.common_type(1..cx.len().min(weights))?;
+        cx.common_type(1..cx.len().min(weights));
         if bags != Bags::Packed {
             cx.expect_rank(2, "1", |rank| rank == 1)?;
         }
@@ -87,7 +87,7 @@ impl OpDef for EmbeddingBag {
         }
         let (mut element_type, mut indices) = (cx.element_type(0), cx.shape(1).clone());
         if cx.len() > weights {
-            element_type = cx.common_type([0, weights])?;
+            element_type = cx.common_type([0, weights]);
             indices = cx.merge_shapes("weigh indices", cx.shape(1), cx.shape(weights))?;
         }
         if bags == Bags::Segments {

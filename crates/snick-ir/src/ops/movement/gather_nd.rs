@@ -38,7 +38,7 @@ impl OpDef for GatherNd {
     }
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        cx.expect_integer(1)?;
+        cx.expect_integer(1);
         let batch = self.batch_dims;
         cx.expect_rank(0, "1 or more, and above batch_dims", |rank| rank > batch)?;
         cx.expect_rank(1, "1 or more, and above batch_dims", |rank| rank > batch)?;

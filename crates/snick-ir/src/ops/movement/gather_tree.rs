@@ -20,7 +20,7 @@ impl OpDef for GatherTree {
     }
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        let element_type = cx.common_type(0..4)?;
+        let element_type = cx.common_type(0..4);
         cx.expect_rank(0, "3", |rank| rank == 3)?;
         cx.expect_rank(1, "3", |rank| rank == 3)?;
         cx.expect_rank(2, "1", |rank| rank == 1)?;

@@ -44,7 +44,7 @@ impl OpDef for Reverse {
         match (self.mode, cx.element_type(1)) {
             (Mode::Mask, ElementType::Boolean | ElementType::Dynamic) => {}
             (Mode::Mask, got) => return Err(OpError::element_type("input 1", got, "boolean")),
-            (Mode::Index, _) => cx.expect_integer(1)?,
+            (Mode::Index, _) => cx.expect_integer(1),
         }
         if let (Some(rank), Some(named)) = (cx.shape(0).rank(), cx.input(1).ints()) {
             self.axes(&named, rank)?;

@@ -48,7 +48,7 @@ impl OpDef for ScatterNdUpdate {
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         cx.expect_index(1)?;
-        let element_type = cx.common_type([0, 2])?;
+        let element_type = cx.common_type([0, 2]);
         cx.expect_rank(0, "1 or more", |rank| rank > 0)?;
         cx.expect_rank(1, "1 or more", |rank| rank > 0)?;
         check_updates(cx)?;

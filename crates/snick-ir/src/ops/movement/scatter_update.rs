@@ -23,10 +23,10 @@ impl OpDef for ScatterUpdate {
     }
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        cx.expect_integer(1)?;
-        cx.expect_integer(3)?;
-        cx.expect_rank(3, "0 or 1", |rank| rank <= 1)?;
-        let element_type = cx.common_type([0, 2])?;
+        cx.expect_integer(1);
+        cx.expect_integer(3);
+        cx.expect_one(3)?;
+        let element_type = cx.common_type([0, 2]);
         check_updates(cx)?;
         let shape = cx.shape(0).clone();
         let elements = follow(self, cx, &[0, 2], &shape);

@@ -32,7 +32,7 @@ impl OpDef for SpaceBatch {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let mut rank = cx.shape(0).rank();
         for i in 1..4 {
-            cx.expect_integer(i)?;
+            cx.expect_integer(i);
             cx.expect_rank(i, "1", |rank| rank == 1)?;
             let Some([count]) = cx.shape(i).dims() else { continue };
             let interval = cx.interval(count);
@@ -44,7 +44,7 @@ impl OpDef for SpaceBatch {
                 _ => {}
             }
         }
-        cx.common_type(1..4)?;
+        cx.common_type(1..4);
         let element_type = cx.element_type(0);
         let Some(rank) = rank.filter(|_| cx.shape(0).rank().is_some()) else {
             return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);

@@ -26,7 +26,7 @@ impl OpDef for SparseFillEmptyRows {
             cx.expect_rank(i, &rank.to_string(), |got| got == rank)?;
         }
         cx.expect_index(1).and_then(|()| cx.expect_index(2))?;
-        let index_type = cx.common_type([1, 2])?;
+        let index_type = cx.common_type([1, 2]);
         let element_type = cx.element_type(0);
         let two = |cx: &Infer, i: usize| match cx.shape(i).dims().and_then(<[_]>::last) {
             Some(last) if !cx.interval(last).contains(2) => {

@@ -41,8 +41,10 @@ pub enum Sort {
     Value,
 }
 
-/// From so many elements on, what runs models selects along the last axis by a heap.
-const HEAP_FROM: usize = 7;
+/// Along the last axis what runs models selects by a heap, but where it knows before the run that they are fewer than
+/// this: there the first of equal elements counts. (It asks for a static shape, too; here the order does not depend on
+/// how open a shape was declared.)
+const HEAP_FROM: i64 = 7;
 
 const MODES: &[(&str, bool)] = &[("max", true), ("min", false)];
 const SORTS: &[(&str, Sort)] = &[("none", Sort::None), ("index", Sort::Index), ("value", Sort::Value)];
@@ -81,7 +83,7 @@ impl OpDef for TopK {
     }
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        cx.expect_integer(1)?;
+        cx.expect_integer(1);
         let got = cx.element_type(1);
         let narrow =
             matches!(got, ElementType::I8 | ElementType::I32 | ElementType::I64 | ElementType::Dynamic);
@@ -125,12 +127,17 @@ impl OpDef for TopK {
         let k = usize::try_from(k).map_err(|_| OpError::out_of_range("k", k, "0 or more"))?;
         let order = if self.sort == Sort::Index { Order::Index } else { Order::Value };
         // Any order of equal elements would do; this is the one in which models are run.
-        let by_heap = self.stable != Some(true) && axis + 1 == data.rank() && k >= HEAP_FROM;
+        let by_heap = self.stable != Some(true) && axis + 1 == data.rank();
         let ties = if by_heap { Ties::Heap } else { Ties::Lower };
         let indices = top_k_indices(data, axis, k, self.greatest, order, ties)?;
         let starts = starts(data.dims(), &indices, self.axis)?;
         let values = runs::gather_runs(data, indices.dims(), 1, starts)?;
         Ok(vec![values, indices.cast(self.index_element_type)?])
+    }
+
+    fn settled(&self, inputs: &[&Fact]) -> Option<Self> {
+        let few = matches!(inputs.get(1)?.ints()?[..], [k] if k < HEAP_FROM);
+        few.then(|| Self { stable: Some(true), ..self.clone() })
     }
 }
 
@@ -152,5 +159,30 @@ mod tests {
         assert_eq!(run(false, Sort::Index, 3), Some((vec![3, 1, 2], vec![0, 1, 2])));
         assert_eq!(run(true, Sort::Value, 6), None);
         assert_eq!(run(true, Sort::Value, -1), None);
+    }
+
+    #[test]
+    fn equal_elements_stand_in_the_order_of_a_heap_unless_few_are_taken() {
+        let op = TopK {
+            axis: 0,
+            greatest: true,
+            sort: Sort::Value,
+            index_element_type: ElementType::I64,
+            stable: Some(false),
+            first_version: false,
+        };
+        let places = |op: &TopK| {
+            let out = op.eval(&[Tensor::full(&[4], 0i64).unwrap(), Tensor::scalar(3i64)]).unwrap();
+            out[1].to_i64_vec().unwrap()
+        };
+        assert_eq!(places(&op), [1, 2, 0]);
+        let fact = |shape: Shape| Fact::new(ElementType::I64, shape);
+        let data = fact(Shape::unranked());
+        let of = |k: i64| {
+            let k = fact(Shape::ranked([])).with_elements(Some(vec![SymExpr::from(k)]));
+            op.settled(&[&data, &k])
+        };
+        assert_eq!(places(&of(3).unwrap()), [0, 1, 2]);
+        assert_eq!((of(7), op.settled(&[&data, &fact(Shape::ranked([]))])), (None, None));
     }
 }

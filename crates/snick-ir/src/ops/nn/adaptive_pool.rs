@@ -51,7 +51,7 @@ impl OpDef for AdaptivePool {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         expect_spatial(cx, 0, 2)?;
         cx.expect_rank(1, "0 or 1", |rank| rank <= 1)?;
-        cx.expect_integer(1)?;
+        cx.expect_integer(1);
         let shape = match cx.shape(0).dims() {
             None => Shape::unranked(),
             Some(dims) => {

@@ -47,12 +47,6 @@ impl OpDef for ScaledDotProductAttention {
         else {
             return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
         };
-        for (i, other) in [(1, &key), (2, &value)] {
-            if other.batch.len() != query.batch.len() {
-                let expected = format!("{}, as the query", query.batch.len() + 2);
-                return Err(OpError::rank(format!("input {i}"), other.batch.len() + 2, expected));
-            }
-        }
         if cx.merge(query.last, key.last).is_none() {
             return Err(cx.shapes_clash("attend with", cx.shape(0), cx.shape(1)));
         }
@@ -155,9 +149,9 @@ fn split(shape: &Shape) -> Option<Matrices<'_>> {
 }
 
 /// The real type that all inputs share; a mask may be boolean instead.
-fn operand_type(cx: &Infer) -> Result<ElementType, OpError> {
+fn operand_type(cx: &mut Infer) -> Result<ElementType, OpError> {
     let boolean_mask = cx.optional(3).is_some_and(|mask| mask.element_type == ElementType::Boolean);
-    let element_type = cx.common_type((0..cx.len()).filter(|&i| i != 3 || !boolean_mask))?;
+    let element_type = cx.common_type((0..cx.len()).filter(|&i| i != 3 || !boolean_mask));
     if element_type == ElementType::Dynamic || element_type.is_float() {
         return Ok(element_type);
     }

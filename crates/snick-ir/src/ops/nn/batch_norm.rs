@@ -36,7 +36,7 @@ impl OpDef for BatchNormInference {
     }
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        let element_type = cx.common_type(0..5)?;
+        let element_type = cx.common_type(0..5);
         if element_type != ElementType::Dynamic && !element_type.is_float() {
             return Err(OpError::element_type("the inputs", element_type, "a floating-point type"));
         }

@@ -93,8 +93,8 @@ fn ranks_clash(data: usize, filters: usize) -> OpError {
 }
 
 /// The element type that data and filters share: a number.
-pub(super) fn operand_type(cx: &Infer) -> Result<ElementType, OpError> {
-    let element_type = cx.common_type([0, 1])?;
+pub(super) fn operand_type(cx: &mut Infer) -> Result<ElementType, OpError> {
+    let element_type = cx.common_type([0, 1]);
     if element_type == ElementType::Boolean {
         return Err(OpError::element_type("data", element_type, "a number"));
     }

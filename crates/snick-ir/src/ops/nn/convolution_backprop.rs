@@ -53,7 +53,7 @@ impl OpDef for ConvolutionBackpropData {
         let groups = usize::from(self.grouped);
         if cx.optional(2).is_some() {
             cx.expect_rank(2, "1", |rank| rank == 1)?;
-            cx.expect_integer(2)?;
+            cx.expect_integer(2);
         }
         let count = cx.optional(2).and_then(|sizes| sizes.shape.dims()?.first()?.as_const());
         let count = count.and_then(|count| usize::try_from(count).ok());

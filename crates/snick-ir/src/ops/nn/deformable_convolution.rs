@@ -60,7 +60,7 @@ impl OpDef for DeformableConvolution {
         }
         let mut element_type = operand_type(cx)?;
         for i in 2..cx.len() {
-            let both = cx.common_type([0, i])?;
+            let both = cx.common_type([0, i]);
             element_type = if element_type == ElementType::Dynamic { both } else { element_type };
         }
         for i in 0..cx.len() {

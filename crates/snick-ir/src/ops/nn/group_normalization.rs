@@ -33,7 +33,7 @@ impl OpDef for GroupNormalization {
     }
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        let element_type = cx.common_type(0..3)?;
+        let element_type = cx.common_type(0..3);
         if self.num_groups < 1 {
             return Err(OpError::out_of_range("`num_groups`", self.num_groups, "1 or more"));
         }

@@ -45,7 +45,7 @@ impl OpDef for Lrn {
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         cx.expect_rank(1, "1", |rank| rank == 1)?;
-        cx.expect_integer(1)?;
+        cx.expect_integer(1);
         if let (Some(rank), Some([axes])) = (cx.shape(0).rank(), cx.shape(1).dims()) {
             let axes = cx.interval(axes);
             if usize::try_from(axes.lo()).is_ok_and(|axes| axes > rank) {

@@ -53,7 +53,7 @@ impl OpDef for MatMul {
     }
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        let element_type = cx.common_type([0, 1])?;
+        let element_type = cx.common_type([0, 1]);
         for i in 0..2 {
             cx.expect_rank(i, "1 or more", |rank| rank >= 1)?;
         }
@@ -65,7 +65,7 @@ impl OpDef for MatMul {
             return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
         };
         if cx.merge(a.summed, b.summed).is_none() {
-            return Err(cx.shapes_clash("multiply", cx.shape(0), cx.shape(1)));
+            cx.report(cx.shapes_clash("multiply", cx.shape(0), cx.shape(1)));
         }
         let batches = [a.batch, b.batch].map(|dims| Shape::ranked(dims.iter().cloned()));
         let batch = cx.broadcast(&batches[0], &batches[1])?;

@@ -84,7 +84,7 @@ impl OpDef for Mvn {
         Arity::exactly(inputs).check(cx.len())?;
         if let Some(axes) = cx.optional(1) {
             cx.expect_rank(1, "1", |rank| rank == 1)?;
-            cx.expect_integer(1)?;
+            cx.expect_integer(1);
             let count = axes.shape.dims().and_then(|dims| dims.first()?.as_const());
             if let (Some(rank), Some(count)) = (cx.shape(0).rank(), count)
                 && i64::try_from(rank).is_ok_and(|rank| count > rank)

@@ -35,7 +35,7 @@ impl OpDef for NormalizeL2 {
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         cx.expect_rank(1, "0 or 1", |rank| rank <= 1)?;
-        cx.expect_integer(1)?;
+        cx.expect_integer(1);
         if let (Some(rank), Some(axes)) = (cx.shape(0).rank(), cx.input(1).ints()) {
             positions(&axes, rank)?;
         }

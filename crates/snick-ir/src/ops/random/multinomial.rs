@@ -48,12 +48,9 @@ impl OpDef for Multinomial {
     }
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        let weights = cx.element_type(0);
-        if weights != ElementType::Dynamic && !weights.is_float() {
-            return Err(OpError::element_type("input 0", weights, "a floating-point type"));
-        }
+        cx.expect_real(0)?;
         cx.expect_rank(0, "2", |rank| rank == 2)?;
-        cx.expect_integer(1)?;
+        cx.expect_integer(1);
         cx.expect_rank(1, "0 or 1", |rank| rank <= 1)?;
         if let Some([count]) = cx.shape(1).dims()
             && !cx.interval(count).contains(1)

@@ -48,10 +48,10 @@ impl OpDef for RandomUniform {
     }
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        cx.expect_integer(0)?;
+        cx.expect_index(0)?;
         cx.expect_rank(0, "1", |rank| rank == 1)?;
         for i in 1..3 {
-            cx.expect_rank(i, "0 or 1", |rank| rank <= 1)?;
+            cx.expect_one(i)?;
             let got = cx.element_type(i);
             if got != ElementType::Dynamic && got != self.output_type {
                 return Err(OpError::element_type(format!("input {i}"), got, self.output_type.name()));

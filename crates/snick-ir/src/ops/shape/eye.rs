@@ -31,7 +31,7 @@ impl OpDef for Eye {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         for i in 0..3 {
             cx.expect_index(i)?;
-            cx.expect_rank(i, "0 or 1", |rank| rank <= 1)?;
+            cx.expect_one(i)?;
         }
         let mut dims: SmallVec<[SymExpr; 4]> = SmallVec::new();
         let mut ranked = true;

@@ -39,7 +39,7 @@ impl OpDef for Range {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let element_type = match self.output_type {
             Some(output_type) => output_type,
-            None => cx.common_type(0..3)?,
+            None => cx.common_type(0..3),
         };
         for (i, what) in INPUTS.into_iter().enumerate() {
             let got = cx.element_type(i);

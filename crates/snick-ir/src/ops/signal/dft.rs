@@ -47,7 +47,9 @@ impl OpDef for Dft {
         ) {
             return Err(OpError::element_type("input 0", element_type, "f32, f16 or bf16"));
         }
-        let least = if self.takes_parts() { 2 } else { 1 };
+        let axes = cx.shape(1).dims().and_then(|dims| dims.first().map_or(Some(0), SymExpr::as_const));
+        let axes = axes.and_then(|axes| usize::try_from(axes).ok()).unwrap_or(0);
+        let least = axes.max(1).saturating_add(usize::from(self.takes_parts()));
         cx.expect_rank(0, &format!("{least} or more"), |rank| rank >= least)?;
         for i in 1..cx.len() {
             cx.expect_index(i)?;

@@ -35,7 +35,7 @@ impl OpDef for Istft {
     }
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        let element_type = cx.common_type(0..2)?;
+        let element_type = cx.common_type(0..2);
         cx.expect_rank(0, "3 or 4", |rank| rank == 3 || rank == 4)?;
         let [size, step] = frames::infer(cx)?;
         if cx.len() > 4 {
@@ -50,10 +50,7 @@ impl OpDef for Istft {
         };
         let length = match (cx.optional(4).map(Fact::elements), &size, &step) {
             (Some(Some(length)), ..) => match length.as_slice() {
-                [length] => {
-                    let dim = cx.as_dim(length);
-                    dim.ok_or_else(|| OpError::mismatch("the length", cx.interval(length), "0 or more"))?
-                }
+                [length] => length.clone(),
                 _ => cx.unknown(Interval::DIM),
             },
             (None, Some(size), Some(step)) => {
@@ -73,7 +70,8 @@ impl OpDef for Istft {
             _ => cx.unknown(Interval::DIM),
         };
         let mut dims: SmallVec<[SymExpr; 4]> = batch.iter().cloned().collect();
-        dims.push(length);
+        let dim = cx.as_dim(&length);
+        dims.push(dim.ok_or_else(|| OpError::mismatch("the length", cx.interval(&length), "0 or more"))?);
         Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
     }
 

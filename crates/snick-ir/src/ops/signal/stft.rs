@@ -30,7 +30,7 @@ impl OpDef for Stft {
     }
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        let element_type = cx.common_type(0..2)?;
+        let element_type = cx.common_type(0..2);
         cx.expect_rank(0, "1 or 2", |rank| rank == 1 || rank == 2)?;
         let [size, step] = frames::infer(cx)?;
         let Some([batch @ .., length]) = cx.shape(0).dims() else {

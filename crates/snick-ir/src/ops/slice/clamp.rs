@@ -1,14 +1,15 @@
 //! Lowering ranges to the primitive: what is known in numbers becomes static, the rest is clamped at run time by
-//! ordinary graph ops on i64 scalars.
+//! [`Bounds`]; and that by ordinary graph ops on i64 scalars, for formats that cannot say it.
 //!
-//! The rule is the one of [`snick_shape::AxisSlice::resolve`], written with Minimum, Maximum and Select.
+//! The rule is the one of [`snick_shape::AxisSlice::clamp`], written with Minimum, Maximum and Select.
 
 use smallvec::SmallVec;
 use snick_shape::{Interval, SymExpr};
 
+use super::bounds::{Bound, Bounds};
 use super::primitive::{Axis, Part, Slice};
 use super::range::{Index, Range};
-use super::scalar::Scalar;
+use super::scalar::{Scalar, known_scalar};
 use crate::rewrite::Patch;
 use crate::{OpError, Value};
 
@@ -120,50 +121,77 @@ pub(super) fn clamped(
     len: SymExpr,
 ) -> Result<Option<Parts>, OpError> {
     let number = |value: i64| (Scalar::Number(value), Interval::exact(value));
-    let sizes = cx.graph().symbols().interval(dim);
-    let size = dim_scalar(cx, data, range.axis, dim)?;
-    let lens = cx.graph().symbols().interval(&len);
     let step = range.step.as_const();
     if step == Some(1) && len == *dim {
         return Ok(None);
     }
+    let lens = cx.graph().symbols().interval(&len);
     // An unknown step must be looked at even if there is nothing to select: it may be 0.
     let checked = step.is_none();
     if lens.is_exact() == Some(0) && !checked {
         return Ok(Some(Parts { start: number(0), len: number(0), step: number(1) }));
     }
+    let size = dim_scalar(cx, data, range.axis, dim)?;
     let step = match step {
         Some(step) => Scalar::Number(step.clamp(-FAR, FAR)),
-        None => {
-            let raw = index_scalar(cx, &range.step)?;
-            let most = size.max(cx, Scalar::Number(1))?;
-            let least = Scalar::Number(0).sub(cx, most)?;
-            raw.max(cx, least)?.min(cx, most)?
-        }
+        None => index_scalar(cx, &range.step)?,
     };
-    let (start, run_len) = match step {
-        Scalar::Number(step) => clamp_toward(cx, range, size, Scalar::Number(step), step > 0, sizes)?,
-        step => {
-            let forward = step.less(cx, Scalar::Number(1))?;
-            let up = clamp_toward(cx, range, size, step, true, sizes)?;
-            let down = clamp_toward(cx, range, size, step, false, sizes)?;
-            (forward.select(cx, down.0, up.0)?, forward.select(cx, down.1, up.1)?)
-        }
+    let bounds = bounds_of(cx, size, range, step)?;
+    let scalar = |cx: &Patch, port: u32| -> Result<(Scalar, Interval), OpError> {
+        let value = Value { port, ..bounds };
+        let within = known_interval(cx, value)?;
+        Ok((within.is_exact().map_or(Scalar::Value(value), Scalar::Number), within))
     };
     let len = match lens.is_exact() {
         Some(len) if !checked => number(len),
-        _ => (run_len, lens),
-    };
-    let start_within = match start {
-        Scalar::Number(start) => Interval::exact(start),
-        // Of an empty slice the start may be one behind, or before, the axis.
-        Scalar::Value(_) => Interval::new(-1, sizes.hi()).unwrap_or(Interval::ANY),
+        _ => (Scalar::Value(Value { port: 1, ..bounds }), lens),
     };
     let step_within = match step {
         Scalar::Number(step) => Interval::exact(step),
         Scalar::Value(_) => Interval::ANY,
     };
-    Ok(Some(Parts { start: (start, start_within), len, step: (step, step_within) }))
+    Ok(Some(Parts { start: scalar(cx, 0)?, len, step: (step, step_within) }))
+}
+
+/// The `bounds` of a range on an axis of this size.
+fn bounds_of(cx: &mut Patch, size: Scalar, range: &Range, step: Scalar) -> Result<Value, OpError> {
+    let mut operands: SmallVec<[Value; 4]> = SmallVec::new();
+    let mut bound = |scalar: Scalar| match scalar {
+        Scalar::Number(number) => Bound::Static(number),
+        Scalar::Value(value) => {
+            operands.push(value);
+            Bound::Operand
+        }
+    };
+    let size = bound(size);
+    let [start, stop] = [&range.start, &range.stop].map(|index| match index {
+        Index::Masked => Ok(Bound::Open),
+        index => index_scalar(cx, index).map(&mut bound),
+    });
+    let op = Bounds { size, start: start?, stop: stop?, step: bound(step) };
+    cx.add(op, &operands)
+}
+
+/// Start and length of a range on an axis of `size` elements, of which there are `sizes`, in graph ops.
+pub(super) fn clamp_at_run_time(
+    cx: &mut Patch,
+    range: &Range,
+    size: Scalar,
+    sizes: Interval,
+) -> Result<(Scalar, Scalar), OpError> {
+    match index_scalar(cx, &range.step)? {
+        Scalar::Number(step) => {
+            let near = Scalar::Number(step.clamp(-FAR, FAR));
+            clamp_toward(cx, range, size, near, step > 0, sizes)
+        }
+        step => {
+            let step = step.max(cx, Scalar::Number(-FAR))?.min(cx, Scalar::Number(FAR))?;
+            let forward = step.less(cx, Scalar::Number(1))?;
+            let up = clamp_toward(cx, range, size, step, true, sizes)?;
+            let down = clamp_toward(cx, range, size, step, false, sizes)?;
+            Ok((forward.select(cx, down.0, up.0)?, forward.select(cx, down.1, up.1)?))
+        }
+    }
 }
 
 /// The size of an axis.
@@ -220,10 +248,10 @@ fn clamp_toward(
     Ok((start, padded.div(cx, width)?))
 }
 
-/// What is known of a scalar.
+/// The interval in which a scalar is known to lie.
 fn known_interval(cx: &Patch, value: Value) -> Result<Interval, OpError> {
-    let known = cx.fact(value)?.elements().and_then(|e| e.into_iter().next());
-    Ok(known.map_or(Interval::ANY, |e| cx.graph().symbols().interval(&e)))
+    let known = known_scalar(cx, value)?;
+    Ok(known.map_or(Interval::ANY, |expr| cx.graph().symbols().interval(&expr)))
 }
 
 /// `index + size` where the index is negative.

@@ -249,7 +249,7 @@ pub(super) fn select_elements(data: &Fact, slices: &[(usize, AxisSlice)]) -> Opt
 /// An operand's value: what is known of the input, within what the slice says of it. That a length lies in its interval
 /// follows from sizes; a start outside its interval fails when the slice runs, of which nothing may follow for others.
 fn operand_value(cx: &mut Infer, input: usize, interval: Interval, is_len: bool) -> Result<SymExpr, OpError> {
-    cx.expect_integer(input)?;
+    cx.expect_integer(input);
     cx.expect_rank(input, "0", |rank| rank == 0)?;
     let known = cx.input(input).elements().and_then(|elements| elements.into_iter().next());
     if let (Some(exact), None) = (interval.is_exact(), known.as_ref().and_then(SymExpr::as_const)) {

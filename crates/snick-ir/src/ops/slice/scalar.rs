@@ -1,5 +1,6 @@
 //! i64 scalars of a graph under construction: numbers as long as they are known, values from then on.
 
+use snick_shape::SymExpr;
 use snick_tensor::ElementType;
 
 use crate::rewrite::Patch;
@@ -99,7 +100,16 @@ impl Scalar {
         }
     }
 
-    fn value(self, cx: &mut Patch) -> Result<Value, OpError> {
+    /// This start of a slice, unless `fault` is above 0: then a number below 0, at which no slice may start. `size` is
+    /// at least the start, and so that of no slice is reached.
+    pub(super) fn unless(self, cx: &mut Patch, fault: Self, size: Self) -> Result<Self, OpError> {
+        let far = size.add(cx, Self::Number(1))?;
+        let back = fault.mul(cx, far)?;
+        self.sub(cx, back)
+    }
+
+    /// As a value of the graph.
+    pub(super) fn value(self, cx: &mut Patch) -> Result<Value, OpError> {
         match self {
             Self::Number(number) => cx.int(number),
             Self::Value(value) => Ok(value),
@@ -120,13 +130,31 @@ impl Scalar {
             }
             ("Add" | "Subtract", x, Self::Number(0)) | ("Add", Self::Number(0), x) => return Ok(x),
             ("Multiply" | "Divide", x, Self::Number(1)) => return Ok(x),
-            ("Multiply", _, Self::Number(0)) => return Ok(Self::Number(0)),
+            ("Multiply", _, Self::Number(0)) | ("Multiply", Self::Number(0), _) => {
+                return Ok(Self::Number(0));
+            }
             _ => {}
         }
         let (a, b) = (self.value(cx)?, other.value(cx)?);
         let made = cx.make(op, Attrs::new(), &[a, b])?;
-        // What inference knows to be a number needs no reading at run time.
-        let known = cx.fact(made)?.ints().and_then(|v| v.first().copied());
-        Ok(known.filter(|_| !matches!(op, "Less" | "Equal")).map_or(Self::Value(made), Self::Number))
+        if matches!(op, "Less" | "Equal") {
+            return Ok(Self::Value(made));
+        }
+        // What inference knows to be a number, or one of the two, needs no reading at run time.
+        let Some(known) = known_scalar(cx, made)? else { return Ok(Self::Value(made)) };
+        if let Some(number) = known.as_const() {
+            return Ok(Self::Number(number));
+        }
+        for same in [a, b] {
+            if known_scalar(cx, same)?.as_ref() == Some(&known) {
+                return Ok(Self::Value(same));
+            }
+        }
+        Ok(Self::Value(made))
     }
+}
+
+/// What is known of a scalar.
+pub(super) fn known_scalar(cx: &Patch, value: Value) -> Result<Option<SymExpr>, OpError> {
+    Ok(cx.fact(value)?.elements().and_then(|elements| elements.into_iter().next()))
 }

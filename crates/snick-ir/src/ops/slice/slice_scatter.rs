@@ -24,7 +24,7 @@ impl OpDef for SliceScatter {
     }
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        let element_type = cx.common_type([0, 1])?;
+        let element_type = cx.common_type([0, 1]);
         for i in 0..2 {
             cx.expect_rank(i, "1 or more", |rank| rank >= 1)?;
         }

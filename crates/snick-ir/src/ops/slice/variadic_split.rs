@@ -45,17 +45,20 @@ impl VariadicSplit {
         let open = lengths.iter().enumerate().any(|(i, len)| Some(i) != rest && cx.interval(len).lo() < 0);
         for (i, len) in lens.iter_mut().enumerate() {
             if Some(i) == rest && !open {
-                if sums.lo() > sizes.hi() {
-                    return Err(clash());
-                }
                 let left = cx.sub(dim, &sum);
-                *len = cx.as_dim(&left).ok_or_else(clash)?;
+                *len = match cx.as_dim(&left) {
+                    Some(left) => left,
+                    None => {
+                        cx.report(clash());
+                        cx.unknown(Interval::DIM)
+                    }
+                };
             } else if cx.interval(len).lo() < 0 {
                 *len = cx.unknown(Interval::new(0, sizes.hi()).unwrap_or(Interval::DIM));
             }
         }
         if rest.is_none() && !open && sums.meet(sizes).is_none() {
-            return Err(clash());
+            cx.report(clash());
         }
         let mut starts = Vec::with_capacity(lens.len());
         let mut start = SymExpr::from(0);
@@ -76,7 +79,7 @@ impl OpDef for VariadicSplit {
     }
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        cx.expect_integer(1)?;
+        cx.expect_integer(1);
         cx.expect_rank(1, "0 or 1", |rank| rank <= 1)?;
         let element_type = cx.element_type(0);
         let declared = cx.declared().count();
@@ -185,6 +188,13 @@ impl OpDef for VariadicSplit {
             };
             parts.push((start, len));
         }
+        if rest.is_none() && dims[axis].as_const().is_none() {
+            let data = cx.input(0)?;
+            let size = Scalar::dim(cx, data, axis)?;
+            // Slices do not reach beyond the axis, but may leave some of it.
+            let fault = size.sub(cx, Scalar::Number(sum(&lengths)))?.max(cx, Scalar::Number(0))?;
+            check_first(cx, &mut parts, fault, size)?;
+        }
         replace(cx, axis, &dims[axis], parts)
     }
 }
@@ -209,13 +219,31 @@ fn lower_unknown(cx: &mut Patch, axis: usize, dim: &SymExpr) -> Result<Lowered, 
     let left = size.sub(cx, sum)?;
     let mut start = Scalar::Number(0);
     let mut parts = Vec::with_capacity(count);
+    // What no length takes is a fault, unless one is open.
+    let mut fault = left.max(cx, Scalar::Number(0))?;
     for len in raw {
         let open = len.less(cx, Scalar::Number(0))?;
+        fault = open.select(cx, Scalar::Number(0), fault)?;
         let len = open.select(cx, left, len)?;
         parts.push((start, len));
         start = start.add(cx, len)?;
     }
+    check_first(cx, &mut parts, fault, size)?;
     replace(cx, axis, dim, parts)
+}
+
+/// Lets the slice of the first output that is read fail where the lengths do not fit the axis: `fault` is above 0 then.
+fn check_first(
+    cx: &mut Patch,
+    parts: &mut [(Scalar, Scalar)],
+    fault: Scalar,
+    size: Scalar,
+) -> Result<(), OpError> {
+    let first = (0u32..).zip(parts).find(|(port, _)| cx.is_used(*port));
+    if let Some((_, (start, _))) = first {
+        *start = start.unless(cx, fault, size)?;
+    }
+    Ok(())
 }
 
 /// A slice for each output that is read.

@@ -19,7 +19,7 @@ impl OpDef for StringTensorPack {
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         cx.expect_index(0).and_then(|()| cx.expect_index(1))?;
-        cx.common_type([0, 1])?;
+        cx.common_type([0, 1]);
         let bytes = cx.element_type(2);
         if !matches!(bytes, ElementType::U8 | ElementType::Dynamic) {
             return Err(OpError::element_type("input 2", bytes, "u8"));

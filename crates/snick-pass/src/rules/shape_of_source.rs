@@ -1,0 +1,76 @@
+//! shape-of-source: the shape of a value that is sliced is asked of what the value is computed from.
+//!
+//! A slice up to the end but one asks for the size of what it slices. So that this does not keep it from moving up, the
+//! size is asked of an operand that has the same.
+
+use snick_ir::rewrite::{Lowered, Patch, Rule};
+use snick_ir::{Op, OpError, Value};
+
+/// Moves a ShapeOf above an op of which it reads the output beside a slice, where an operand has the same shape.
+pub(crate) const RULE: Rule = Rule::exact("shape-of-source", apply);
+
+/// A value with more readers stays as it is, whatever a slice of it does.
+const MAX_READERS: u32 = 8;
+
+fn apply(patch: &mut Patch) -> Result<Lowered, OpError> {
+    let Op::ShapeOf(shape_of) = &patch.node().op else { return Ok(Lowered::Keep) };
+    let shape_of = shape_of.clone();
+    let value = patch.input(0)?;
+    let op = patch.op_of(value);
+    let is_sliced = patch.is_read_by(value, MAX_READERS, |op| matches!(op, Op::Slice(_)));
+    if op.is_root() || !op.is_foldable() || !is_sliced {
+        return Ok(Lowered::Keep);
+    }
+    let Some(source) = of_same_shape(patch, value)? else { return Ok(Lowered::Keep) };
+    patch.add(shape_of, &[source]).map(Lowered::one)
+}
+
+/// An operand with the shape of the value, whenever the graph runs.
+fn of_same_shape(patch: &Patch, value: Value) -> Result<Option<Value>, OpError> {
+    let shape = &patch.fact(value)?.shape;
+    if shape.dims().is_none() {
+        return Ok(None);
+    }
+    for operand in patch.inputs_of(value)? {
+        if patch.fact(operand)?.shape == *shape {
+            return Ok(Some(operand));
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{fires, silent};
+
+    #[test]
+    fn fires_beside_a_slice() {
+        let text = fires(
+            "shape-of-source",
+            "%x = Parameter-1 {element_type: f32, shape: \"N,8\"}
+             %b = Parameter-1 {element_type: f32, shape: \"8\"}
+             %a = Add-1(%b, %x)
+             %s = ShapeOf-3(%a) {output_type: i64}
+             %t = slice(%a) {axes: [1], start: [0], len: [2], step: [1]}
+             %y = Result-1(%s)
+             %z = Result-1(%t)",
+        );
+        assert!(text.contains("%s = ShapeOf-3(%x)"), "{text}");
+    }
+
+    #[test]
+    fn silent_without_one_and_where_shapes_differ() {
+        silent(
+            "shape-of-source",
+            "%x = Parameter-1 {element_type: f32, shape: \"N,8\"}
+             %a = ReLU-1(%x)
+             %s = ShapeOf-3(%a) {output_type: i64}
+             %b = Concat-1(%a, %x) {axis: 0}
+             %t = ShapeOf-3(%b) {output_type: i64}
+             %c = slice(%b) {axes: [1], start: [0], len: [2], step: [1]}
+             %y = Result-1(%s)
+             %z = Result-1(%t)
+             %w = Result-1(%c)",
+        );
+    }
+}

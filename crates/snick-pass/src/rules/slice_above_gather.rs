@@ -1,0 +1,71 @@
+//! slice-above-gather: only what somebody takes is gathered, and only out of what is taken.
+
+use snick_ir::rewrite::{Lowered, Patch, Rule};
+use snick_ir::{Op, OpError, normalize_axis};
+
+use crate::selection::Selection;
+
+/// Moves a slice above a Gather without batch axes that nobody else reads: to the data where it lies beside the
+/// gathered axis, to the indices where it lies among theirs.
+pub(crate) const RULE: Rule = Rule::exact("slice-above-gather", apply);
+
+fn apply(patch: &mut Patch) -> Result<Lowered, OpError> {
+    let Some(selection) = Selection::computing(patch, patch.output(0))? else { return Ok(Lowered::Keep) };
+    let gathered = patch.input(0)?;
+    let Op::Gather(gather) = patch.op_of(gathered) else { return Ok(Lowered::Keep) };
+    let gather = gather.clone();
+    let inputs = patch.inputs_of(gathered)?;
+    let &[data, indices, axis] = inputs.as_slice() else { return Ok(Lowered::Keep) };
+    let (Some(dims), Some(places), Some(out), Some(known)) =
+        (patch.dims(data)?, patch.dims(indices)?, patch.dims(gathered)?, patch.fact(axis)?.ints())
+    else {
+        return Ok(Lowered::Keep);
+    };
+    let &[at] = known.as_slice() else { return Ok(Lowered::Keep) };
+    let at = normalize_axis(at, dims.len())?;
+    if gather.batch_dims != 0 || !patch.is_read_once(gathered) || !selection.shrinks(patch, &out)? {
+        return Ok(Lowered::Keep);
+    }
+    let behind = at + places.len();
+    let (of_indices, rest) = selection.moved(|axis| axis.checked_sub(at).filter(|_| axis < behind));
+    let (of_data, _) = rest.moved(|axis| Some(if axis < at { axis } else { axis + 1 - places.len() }));
+    let (data, indices) = (of_data.apply(patch, data)?, of_indices.apply(patch, indices)?);
+    patch.add(gather, &[data, indices, axis]).map(Lowered::one)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{fires, silent};
+
+    #[test]
+    fn fires_beside_and_among_the_indices() {
+        let text = fires(
+            "slice-above-gather",
+            "%x = Parameter-1 {element_type: f32, shape: \"6,9,N\"}
+             %i = Parameter-1 {element_type: i64, shape: \"3,4\"}
+             %axis = Const-1 i64[] <1>
+             %a = Gather-8(%x, %i, %axis) {batch_dims: 0}
+             %s = slice(%a) {axes: [0, 2], start: [5, 1], len: [3, 2], step: [-2, 2]}
+             %y = Result-1(%s)",
+        );
+        assert!(text.contains("slice(%x) {axes: [0], start: [5], len: [3], step: [-2]}"), "{text}");
+        assert!(text.contains("slice(%i) {axes: [1], start: [1], len: [2], step: [2]}"), "{text}");
+    }
+
+    #[test]
+    fn silent_with_batches_and_where_others_read() {
+        silent(
+            "slice-above-gather",
+            "%x = Parameter-1 {element_type: f32, shape: \"6,9\"}
+             %i = Parameter-1 {element_type: i64, shape: \"6,4\"}
+             %axis = Const-1 i64[] <1>
+             %a = Gather-8(%x, %i, %axis) {batch_dims: 1}
+             %s = slice(%a) {axes: [0], start: [0], len: [3], step: [1]}
+             %b = Gather-8(%x, %i, %axis) {batch_dims: 0}
+             %t = slice(%b) {axes: [0], start: [0], len: [3], step: [1]}
+             %y = Result-1(%s)
+             %z = Result-1(%t)
+             %w = Result-1(%b)",
+        );
+    }
+}
