@@ -93,9 +93,10 @@ pub mod movement {
 
 /// The slice family: the primitive and what lowers to it.
 pub mod slice {
+    mod arithmetic;
     pub mod bounds;
-    pub(crate) mod clamp;
     pub mod crop;
+    pub(crate) mod lowering;
     mod notation;
     mod open_axes;
     pub(crate) mod picks;

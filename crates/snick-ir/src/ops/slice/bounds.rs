@@ -7,7 +7,7 @@ use smallvec::smallvec;
 use snick_shape::{AxisSlice, Interval, Shape, SymExpr};
 use snick_tensor::{ElementType, Tensor};
 
-use super::clamp::clamp_at_run_time;
+use super::arithmetic::clamp_at_run_time;
 use super::range::{Index, Range};
 use super::scalar::Scalar;
 use crate::attrs::missing;
