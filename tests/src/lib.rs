@@ -16,5 +16,6 @@ mod onnx;
 mod ops;
 mod random_graphs;
 mod slices;
+mod splits;
 mod stages;
 mod tidy;
