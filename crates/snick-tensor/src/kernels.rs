@@ -21,6 +21,7 @@ mod matmul;
 mod normalize;
 mod pad;
 mod pool;
+mod quotient;
 mod random;
 mod range;
 mod reduce;

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use bytemuck::Pod;
 
 use crate::buffer::Buffer;
+use crate::kernels::vectors::{Instructions, Vectorised, widest};
 use crate::layout::{Layout, Strides, for_each_index};
 use crate::tensor::stored_bytes;
 use crate::{Dims, ElementType, Tensor, TensorError};
@@ -183,31 +184,49 @@ pub(crate) fn zip<A: Pod, R: Pod + Send + Sync>(
     for_each_run([&a.layout, &b.layout], |[i, j], [p, q], len| {
         let (row, tail) = std::mem::take(&mut rest).split_at_mut(len);
         rest = tail;
-        let (x, y) = (a.run(i, p), b.run(j, q));
+        widest(Row { x: a.run(i, p), y: b.run(j, q), to: row, f: &f });
+    });
+    Tensor::from_buffer(et, &dims, out)
+}
+
+/// A run of both inputs, and where its results go.
+struct Row<'a, A, R, F> {
+    x: Run<'a, A>,
+    y: Run<'a, A>,
+    to: &'a mut [R],
+    f: &'a F,
+}
+
+impl<A: Copy, R, F: Fn(A, A) -> R> Vectorised for Row<'_, A, R, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Instructions>(self) {
+        let Self { x, y, to, f } = self;
+        let len = to.len();
         match (x.slice(len), y.slice(len), x.constant(), y.constant()) {
             (Some(x), Some(y), ..) => {
-                for ((to, &x), &y) in row.iter_mut().zip(x).zip(y) {
+                for ((to, &x), &y) in to.iter_mut().zip(x).zip(y) {
                     *to = f(x, y);
                 }
             }
             (Some(x), _, _, Some(y)) => {
-                for (to, &x) in row.iter_mut().zip(x) {
+                for (to, &x) in to.iter_mut().zip(x) {
                     *to = f(x, y);
                 }
             }
             (_, Some(y), Some(x), _) => {
-                for (to, &y) in row.iter_mut().zip(y) {
+                for (to, &y) in to.iter_mut().zip(y) {
                     *to = f(x, y);
                 }
             }
             _ => {
-                for (n, to) in row.iter_mut().enumerate() {
+                for (n, to) in to.iter_mut().enumerate() {
                     *to = f(x.get(n), y.get(n));
                 }
             }
         }
-    });
-    Tensor::from_buffer(et, &dims, out)
+    }
 }
 
 #[cfg(test)]

@@ -54,9 +54,7 @@ pub fn group_convolution(input: &Tensor, filters: &Tensor, window: &Window) -> R
         return Tensor::zeros(et, &dims);
     }
     let [input, filters] = widen_real([input, filters])?;
-    let axes = WindowAxis::three(&window.axes(NAME, spatial, kernel)?);
-    let mut out = [1; 3];
-    out[3 - windows.len()..].copy_from_slice(&windows);
+    let (axes, out) = WindowAxis::three(&window.axes(NAME, spatial, kernel)?, &windows);
     let grid = Grid { axes, out };
     with_real!(NAME, input.element_type(), T => {
         let x = input.units::<T>();
@@ -205,10 +203,8 @@ mod tests {
     /// The definition, index by index.
     fn naive(input: &Tensor, filters: &Tensor, window: &Window) -> Vec<f32> {
         let (xd, wd) = (input.dims(), filters.dims());
-        let axes = WindowAxis::three(&window.axes("t", &xd[2..], &wd[3..]).unwrap());
         let windows = window.output_dims("t", &xd[2..], &wd[3..]).unwrap();
-        let mut out = [1; 3];
-        out[3 - windows.len()..].copy_from_slice(&windows);
+        let (axes, out) = WindowAxis::three(&window.axes("t", &xd[2..], &wd[3..]).unwrap(), &windows);
         let (x, w) = (input.to_f32_vec().unwrap(), filters.to_f32_vec().unwrap());
         let (area, taps): (usize, usize) = (xd[2..].iter().product(), wd[3..].iter().product());
         let mut all = Vec::new();
@@ -251,6 +247,8 @@ mod tests {
             (t(&[2, 4, 5, 6]), t(&[4, 2, 1, 3, 2]), wide.clone()),
             (t(&[2, 4, 5, 6]), t(&[2, 3, 2, 2, 2]), wide),
             (t(&[1, 3, 4]), t(&[1, 2, 3, 1]), Window::dense(1)),
+            (t(&[2, 3, 40, 1]), t(&[1, 4, 3, 3, 1]), Window::dense(2)),
+            (t(&[1, 3, 40, 1]), t(&[1, 4, 3, 3, 1]), padded(1, 1)),
             (t(&[1, 2, 3, 4, 5]), t(&[1, 2, 2, 2, 2, 3]), Window::dense(3)),
             (t(&[2, 64, 3, 3]), t(&[1, 3, 64, 2, 2]), Window::dense(2)),
             (t(&[1, 3, 40, 41]), t(&[1, 14, 3, 3, 3]), padded(1, 1)),

@@ -4,6 +4,7 @@ mod binary;
 mod bitwise;
 mod compare;
 mod erf_inv;
+mod remainder;
 mod select;
 mod unary;
 mod vector_unary;

@@ -163,7 +163,7 @@ impl Walk {
         if outputs.len() != spatial.len() {
             return Err(TensorError::mismatch(op, spatial, outputs));
         }
-        let axes = WindowAxis::three(&window.axes(op, spatial, kernel)?);
+        let axes = window.axes(op, spatial, kernel)?;
         let mut dims = Dims::from_slice(&[*batch, *channels]);
         dims.extend_from_slice(outputs);
         stored_bytes(input.element_type(), &dims)?;
@@ -172,11 +172,10 @@ impl Walk {
             let last = (count as i128 - 1) * axis.stride as i128 - axis.before as i128;
             count == 0 || last < axis.size as i128 + axis.after.max(0) as i128
         };
-        if !axes[3 - outputs.len()..].iter().zip(outputs).all(starts_inside) {
+        if !axes.iter().zip(outputs).all(starts_inside) {
             return Err(TensorError::argument(op, "more windows than start inside the padded input"));
         }
-        let mut out = [1; 3];
-        out[3 - outputs.len()..].copy_from_slice(outputs);
+        let (axes, out) = WindowAxis::three(&axes, outputs);
         Ok(Walk { channels: checked_len(&dims[..2]).unwrap_or(0), dims, axes, out })
     }
 

@@ -113,11 +113,18 @@ impl WindowAxis {
     pub const ABSENT: WindowAxis =
         WindowAxis { size: 1, kernel: 1, stride: 1, dilation: 1, before: 0, after: 0 };
 
-    /// `axes` as exactly three, absent ones first.
-    pub fn three(axes: &[WindowAxis]) -> [WindowAxis; 3] {
-        let mut all = [Self::ABSENT; 3];
-        all[3 - axes.len().min(3)..].copy_from_slice(&axes[..axes.len().min(3)]);
-        all
+    /// Axes and the windows on each as exactly three: absent ones first, and those of one place, so that lines are long.
+    pub fn three(axes: &[WindowAxis], windows: &[usize]) -> ([WindowAxis; 3], [usize; 3]) {
+        let (mut all, mut counts) = ([Self::ABSENT; 3], [1; 3]);
+        let one_place = |(axis, count): &(&WindowAxis, &usize)| {
+            axis.size == 1 && axis.kernel == 1 && axis.before == 0 && **count == 1
+        };
+        let longer = axes.iter().zip(windows).rev().filter(|pair| !one_place(pair));
+        let places = all.iter_mut().zip(&mut counts).rev();
+        for ((to, number), (axis, count)) in places.zip(longer) {
+            (*to, *number) = (*axis, *count);
+        }
+        (all, counts)
     }
 
     /// Index in the input of element `tap` of window `output`; may lie outside.

@@ -66,25 +66,31 @@ impl OpDef for ReorgYolo {
             let expected = format!("{area} channels or more and multiples of {s} places");
             return Err(OpError::mismatch("the shape of data", format!("{:?}", data.dims()), expected));
         }
+        let dims = [n, c.saturating_mul(area), h / s, w / s];
         // Darknet reads the data as if it had C / stride^2 channels of stride times the height and width.
-        if c % area != 0 {
-            // It counts on through the elements where channels do not divide.
-            let (channels, width) = (c / area, w * s);
-            let mut places = Vec::with_capacity(c * h * w);
-            for channel in 0..c {
-                let block = channel / channels;
-                let first = (channel % channels * h * s + block / s) * width + block % s;
-                for y in 0..h {
-                    let line = first + y * s * width;
-                    places.extend((0..w).map(|x| (line + x * s) as i64));
-                }
-            }
-            let places = Tensor::from_vec(&[c * h * w], places)?;
-            let counted = kernels::gather(&data.reshape(&[n, c * h * w])?, &places, 1, 0, false)?;
-            return Ok(vec![counted.reshape(&[n, c * area, h / s, w / s])?]);
+        let channels = c / area;
+        let counted = channels * area;
+        let flat = data.reshape(&[n, c * h * w])?;
+        let image = flat.slice(1, 0, counted * h * w, 1)?.reshape(&[n, channels, h, s, w, s])?;
+        if counted == c {
+            return Ok(vec![image.permute(&[0, 3, 5, 1, 2, 4])?.reshape(&dims)?]);
         }
-        let split = [n, c / area, h, s, w, s];
-        let image = data.reshape(&split)?.permute(&[0, 3, 5, 1, 2, 4])?;
-        Ok(vec![image.reshape(&[n, c * area, h / s, w / s])?])
+        let mut parts = Vec::with_capacity(area + 1);
+        for block in 0..area {
+            let part = image.slice(3, block / s, 1, 1)?.slice(5, block % s, 1, 1)?;
+            parts.push(part.reshape(&[n, channels, h, w])?);
+        }
+        // Where channels do not divide, it counts on through the elements.
+        let places: Vec<i64> = (counted..c)
+            .flat_map(|channel| {
+                let block = channel / channels;
+                let first = (channel % channels * h * s + block / s) * w * s + block % s;
+                (0..h).flat_map(move |y| (0..w).map(move |x| (first + (y * w * s + x) * s) as i64))
+            })
+            .collect();
+        let places = Tensor::from_vec(&[c - counted, h, w], places)?;
+        parts.push(kernels::gather(&flat, &places, 1, 0, false)?);
+        let parts: Vec<&Tensor> = parts.iter().collect();
+        Ok(vec![kernels::concat(&parts, 1)?.reshape(&dims)?])
     }
 }

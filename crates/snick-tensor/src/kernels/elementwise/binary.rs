@@ -1,8 +1,9 @@
 //! Functions of two elements, with numpy broadcasting.
 
+use super::remainder;
 use crate::kernels::broadcast::zip;
 use crate::kernels::dispatch::{is_computed_in, widen, with_number};
-use crate::{Element, Tensor, TensorError};
+use crate::{Element, ElementType, Tensor, TensorError};
 
 /// A function of two numbers of one type.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -44,11 +45,15 @@ impl BinaryOp {
     /// [`TensorError::DivisionByZero`] if an integer is divided by a zero in `b`.
     pub fn apply(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, TensorError> {
         let et = a.element_type();
+        let computed = |a: &Tensor, b: &Tensor| match self {
+            Mod | FloorMod if has_near_remainders(a, b) => self.near_remainder(a, b),
+            _ => with_number!(self.name(), a.element_type(), T => self.run::<T>(a, b)),
+        };
         if is_computed_in(et) && b.element_type() == et {
-            return with_number!(self.name(), et, T => self.run::<T>(a, b));
+            return computed(a, b);
         }
         let [a, b] = widen([a, b])?;
-        with_number!(self.name(), a.element_type(), T => self.run::<T>(&a, &b))?.cast(et)
+        computed(&a, &b)?.cast(et)
     }
 
     /// The name of the OpenVINO operation.
@@ -65,6 +70,13 @@ impl BinaryOp {
             Mod => "Mod",
             FloorMod => "FloorMod",
             PRelu => "PRelu",
+        }
+    }
+
+    fn near_remainder(self, a: &Tensor, b: &Tensor) -> Result<Tensor, TensorError> {
+        match self {
+            FloorMod => zip::<f32, f32>(self.name(), ElementType::F32, a, b, remainder::floor_near),
+            _ => zip::<f32, f32>(self.name(), ElementType::F32, a, b, remainder::near),
         }
     }
 
@@ -94,6 +106,12 @@ impl BinaryOp {
             PRelu => over!(|x, y| if x < T::default() { T::mul(x, y) } else { x }),
         }
     }
+}
+
+/// Whether [`remainder::near`] is exact for all pairs.
+fn has_near_remainders(a: &Tensor, b: &Tensor) -> bool {
+    let are_real = [a, b].iter().all(|tensor| tensor.element_type() == ElementType::F32);
+    are_real && remainder::are_near(&a.units::<f32>(), &b.units::<f32>())
 }
 
 /// Arithmetic that never panics: integers wrap, and a divisor of zero has been refused.

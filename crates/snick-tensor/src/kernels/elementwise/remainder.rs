@@ -1,0 +1,60 @@
+//! Remainders of real numbers without the loop over bits that the general case takes.
+
+/// Whether [`near`] is exact for all pairs of one number of `a` and one of `b`: up to 2^28 times the divisor the
+/// product of divisor and quotient has no more digits than an `f64`.
+pub(super) fn are_near(a: &[f32], b: &[f32]) -> bool {
+    // Bits without the sign are ordered as the numbers are; those that are not finite come last.
+    let size = |x: &f32| x.to_bits() & (u32::MAX >> 1);
+    let largest = a.iter().map(size).fold(0, u32::max);
+    let least = b.iter().map(size).fold(u32::MAX, u32::min);
+    let most = b.iter().map(size).fold(0, u32::max);
+    let quotient = f64::from(f32::from_bits(largest)) / f64::from(f32::from_bits(least));
+    f32::from_bits(most).is_finite() && quotient < f64::from(1 << 28)
+}
+
+/// The remainder with the sign of `a`.
+#[inline(always)]
+pub(super) fn near(a: f32, b: f32) -> f32 {
+    let (size, divisor) = (f64::from(a).abs(), f64::from(b).abs());
+    let rest = size - (size / divisor).trunc() * divisor;
+    // A quotient just below an integer may have been rounded to it.
+    let rest = if rest < 0.0 { rest + divisor } else { rest };
+    (rest as f32).copysign(a)
+}
+
+/// The remainder with the sign of `b`.
+#[inline(always)]
+pub(super) fn floor_near(a: f32, b: f32) -> f32 {
+    let rest = near(a, b);
+    if rest != 0.0 && (rest < 0.0) != (b < 0.0) { rest + b } else { rest }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_bits_as_the_general_case() {
+        let mut state = 1u32;
+        let mut next = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            state
+        };
+        let mut tried = 0;
+        for _ in 0..200_000 {
+            let [a, b] = [0; 2].map(|_| f32::from_bits(next() & 0xffff_f000 | next() >> 24));
+            for (a, b) in [(a, b), (b * (next() >> 12) as f32, b)] {
+                if are_near(&[a], &[b]) {
+                    tried += 1;
+                    assert_eq!(near(a, b).to_bits(), (a % b).to_bits(), "{a:e} by {b:e}");
+                }
+            }
+        }
+        assert!(tried > 200_000);
+        for (a, b) in [(1.0, 0.0), (1.0, f32::INFINITY), (f32::NAN, 1.0), (1.0, f32::NAN), (1e30, 1.0)] {
+            assert!(!are_near(&[a], &[b]), "{a} by {b}");
+        }
+        assert_eq!(near(-6.0, 3.0).to_bits(), (-0.0f32).to_bits());
+        assert_eq!([floor_near(-7.0, 3.0), floor_near(7.0, -3.0), floor_near(-6.0, 3.0)], [2.0, -2.0, 0.0]);
+    }
+}
