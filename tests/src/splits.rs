@@ -29,12 +29,17 @@ fn what_does_not_fit_fails_in_either_form() {
                  %y = Result-1(%a:1)\n  %z = Result-1(%a:2)\n";
     let fixed = "  %axis = Const-1 i64[] <0>\n  %n = Const-1 i64[2] <1, 3>\n  \
                  %a = VariadicSplit-1(%x, %axis, %n)\n  %y = Result-1(%a:0)\n";
+    let open = "  %axis = Const-1 i64[] <0>\n  %n = Const-1 i64[3] <2, -1, 1>\n  \
+                %a = VariadicSplit-1(%x, %axis, %n)\n  %y = Result-1(%a:1)\n";
+    let beside = open.replace("%a:1", "%a:0");
     let given = "  %n = Parameter-1 {element_type: i64, shape: \"2\"}\n  %axis = Const-1 i64[] <-2>\n  \
                  %a = VariadicSplit-1(%x, %axis, %n)\n  %y = Result-1(%a:0)\n  %z = Result-1(%a:1)\n";
     let mut fits = 0;
     for (layers, lengths) in [
         (split, &[][..]),
         (fixed, &[]),
+        (open, &[]),
+        (&beside, &[]),
         (given, &[1, 3]),
         (given, &[-1, 3]),
         (given, &[2, -1]),
@@ -53,5 +58,5 @@ fn what_does_not_fit_fails_in_either_form() {
             }
         }
     }
-    assert_eq!(fits, 2 + 1 + 1 + 5 + 6);
+    assert_eq!(fits, 2 + 1 + 5 + 5 + 1 + 5 + 6);
 }
