@@ -16,6 +16,7 @@ mod onnx;
 mod ops;
 mod random_graphs;
 mod slices;
+mod splits;
 mod stablehlo;
 mod stages;
 mod tidy;

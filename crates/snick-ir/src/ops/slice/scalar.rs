@@ -100,15 +100,14 @@ impl Scalar {
         }
     }
 
-    /// This start of a slice, unless `fault` is above 0: then a number below 0, at which no slice may start. `size` is
-    /// at least the start, and so that of no slice is reached.
+    /// This start of a slice, unless `fault` is above 0: then a number below 0, at which no slice may start. The start lies
+    /// beyond `size` by no more than the fault.
     pub(super) fn unless(self, cx: &mut Patch, fault: Self, size: Self) -> Result<Self, OpError> {
-        let far = size.add(cx, Self::Number(1))?;
+        let far = size.add(cx, Self::Number(2))?;
         let back = fault.mul(cx, far)?;
         self.sub(cx, back)
     }
 
-    /// As a value of the graph.
     pub(super) fn value(self, cx: &mut Patch) -> Result<Value, OpError> {
         match self {
             Self::Number(number) => cx.int(number),

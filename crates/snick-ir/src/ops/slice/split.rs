@@ -5,7 +5,7 @@ use snick_shape::{AxisSlice, Interval, Shape, SymExpr};
 use snick_tensor::Tensor;
 
 use super::lowering::{Parts, slice_of, to_axis};
-use super::primitive::{Slice, select_elements};
+use super::primitive::select_elements;
 use super::scalar::Scalar;
 use crate::attrs::missing;
 use crate::op::Values;
@@ -123,30 +123,22 @@ impl OpDef for Split {
                 values.push(None);
                 continue;
             }
-            let value = match part.as_const() {
-                Some(len) => {
-                    let start =
-                        len.checked_mul(k as i64).ok_or_else(|| OpError::unsupported("so long an axis"))?;
-                    let slice = AxisSlice { start: if len == 0 { 0 } else { start }, len, step: 1 };
-                    cx.add(Slice::fixed([(axis, slice)]), &[data])?
-                }
-                None => {
-                    let size = Scalar::dim(cx, data, axis)?;
-                    let len = size.div(cx, Scalar::Number(self.num_splits as i64))?;
-                    let mut start = len.mul(cx, Scalar::Number(k as i64))?;
-                    if !std::mem::replace(&mut is_checked, true) {
-                        let even = len.mul(cx, Scalar::Number(self.num_splits as i64))?;
-                        let rest = size.sub(cx, even)?;
-                        start = start.unless(cx, rest, size)?;
-                    }
-                    let lens = cx.graph().symbols().interval(&part);
-                    let start_within = if k == 0 { Interval::exact(0) } else { Interval::DIM };
-                    let step = (Scalar::Number(1), Interval::exact(1));
-                    let parts = Parts { start: (start, start_within), len: (len, lens), step };
-                    let sliced = to_axis(axis, parts);
-                    slice_of(cx, data, smallvec::smallvec![sliced])?
-                }
+            let count = Scalar::Number(self.num_splits as i64);
+            let len = match part.as_const() {
+                Some(len) => Scalar::Number(len),
+                None => Scalar::dim(cx, data, axis)?.div(cx, count)?,
             };
+            let mut start = len.mul(cx, Scalar::Number(k as i64))?;
+            if dims[axis].as_const().is_none() && !std::mem::replace(&mut is_checked, true) {
+                let (size, even) = (Scalar::dim(cx, data, axis)?, len.mul(cx, count)?);
+                let rest = size.sub(cx, even)?;
+                start = start.unless(cx, rest, size)?;
+            }
+            let lens = cx.graph().symbols().interval(&part);
+            let start_within = if k == 0 { Interval::exact(0) } else { Interval::DIM };
+            let step = (Scalar::Number(1), Interval::exact(1));
+            let sliced = to_axis(axis, Parts { start: (start, start_within), len: (len, lens), step });
+            let value = slice_of(cx, data, smallvec::smallvec![sliced])?;
             values.push(Some(value));
         }
         Ok(Lowered::Replace(values))

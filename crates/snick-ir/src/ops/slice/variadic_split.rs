@@ -188,11 +188,16 @@ impl OpDef for VariadicSplit {
             };
             parts.push((start, len));
         }
-        if rest.is_none() && dims[axis].as_const().is_none() {
+        // An open part that is read has less than no elements where the others take more than there is.
+        let fails = rest.is_some_and(|rest| cx.is_used(rest as u32));
+        if dims[axis].as_const().is_none() && !fails {
             let data = cx.input(0)?;
             let size = Scalar::dim(cx, data, axis)?;
-            // Slices do not reach beyond the axis, but may leave some of it.
-            let fault = size.sub(cx, Scalar::Number(sum(&lengths)))?.max(cx, Scalar::Number(0))?;
+            let left = size.sub(cx, Scalar::Number(sum(&lengths)))?;
+            let mut fault = Scalar::Number(0).sub(cx, left)?.max(cx, Scalar::Number(0))?;
+            if rest.is_none() {
+                fault = fault.max(cx, left)?;
+            }
             check_first(cx, &mut parts, fault, size)?;
         }
         replace(cx, axis, &dims[axis], parts)
@@ -219,11 +224,12 @@ fn lower_unknown(cx: &mut Patch, axis: usize, dim: &SymExpr) -> Result<Lowered, 
     let left = size.sub(cx, sum)?;
     let mut start = Scalar::Number(0);
     let mut parts = Vec::with_capacity(count);
-    // What no length takes is a fault, unless one is open.
-    let mut fault = left.max(cx, Scalar::Number(0))?;
+    // What no length takes is a fault, unless one is open; what is not there to be taken always is.
+    let missing = Scalar::Number(0).sub(cx, left)?.max(cx, Scalar::Number(0))?;
+    let mut fault = missing.max(cx, left)?;
     for len in raw {
         let open = len.less(cx, Scalar::Number(0))?;
-        fault = open.select(cx, Scalar::Number(0), fault)?;
+        fault = open.select(cx, missing, fault)?;
         let len = open.select(cx, left, len)?;
         parts.push((start, len));
         start = start.add(cx, len)?;
