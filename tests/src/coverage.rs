@@ -1,4 +1,6 @@
-//! What is covered: every operation of every operation set (`opsets.tsv`) against what snick knows of it.
+//! What is covered: every operation of every operation set (`opsets.tsv`) against what snick knows of it, and against
+//! the formats it is read from and written to. All marks are won by doing it, with the cases of `cases/ops` and the
+//! models of `models/`; the README shows how many there are.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -6,8 +8,11 @@ use std::path::{Path, PathBuf};
 
 use snick::{Dims, draw_inputs};
 use snick_emit::openvino::SliceAs;
+use snick_ir::directml::FeatureLevel;
 use snick_ir::{Attrs, Dialect, Graph, Node, NodeId, Op, OpError, RawNode, Value, Version};
+use snick_pass::canonicalise;
 use snick_run::{Options, Session};
+use snick_tensor::Storage;
 
 use crate::files;
 
@@ -68,16 +73,50 @@ fn operation_sets_contain_what_the_table_says() {
 #[derive(Default)]
 struct Done {
     runs: bool,
+    /// Other formats that it is read from.
+    sources: [bool; SOURCES.len()],
     /// Formats that can say it.
     targets: [bool; TARGETS.len()],
 }
 
+const SOURCES: [&str; 2] = ["onnx", "ngraph"];
+
 type Emit = fn(&Graph) -> bool;
 
-const TARGETS: [(&str, Emit); 2] = [
+const TARGETS: [(&str, Emit); 4] = [
     ("openvino", |graph| snick_emit::openvino::openvino(graph, SliceAs::default()).is_ok()),
-    ("onnx", |graph| snick_emit::onnx::onnx(graph, "m.onnx.data").is_ok()),
+    ("onnx", |graph| onnx(graph).is_some()),
+    ("stablehlo", |graph| snick_emit::stablehlo(graph).is_ok()),
+    ("directml", |graph| {
+        let mut lowered = graph.clone();
+        canonicalise(&mut lowered, &snick_pass::Options::lower_only()).unwrap();
+        snick_emit::directml(&lowered, FeatureLevel::V4_1).is_ok_and(|text| text.contains("\"type\""))
+    }),
 ];
+
+fn onnx(graph: &Graph) -> Option<Vec<u8>> {
+    snick_emit::onnx::onnx(graph, "m.onnx.data").ok().map(|files| files.model)
+}
+
+/// Marks an op that was read from another format.
+fn mark(graph: &Graph, source: usize, rows: &[Row], done: &mut BTreeMap<(String, u8), Done>) {
+    for id in graph.ids() {
+        let node = graph.node(id);
+        if let Some(row) = row_of(node, rows) {
+            done.entry((row.op_type.clone(), row.since)).or_default().sources[source] = true;
+        }
+        node.op.bodies().for_each(|(_, body)| mark(body, source, rows, done));
+    }
+}
+
+/// The line of the table that a layer is of.
+fn row_of<'r>(node: &Node, rows: &'r [Row]) -> Option<&'r Row> {
+    let Version::Opset(set) = node.version else { return None };
+    if node.op.dialect() != Dialect::OpenVino {
+        return None;
+    }
+    rows.iter().find(|row| row.op_type == node.op.type_name() && row.sets.contains(&set))
+}
 
 #[test]
 fn every_operation() {
@@ -86,24 +125,67 @@ fn every_operation() {
     for path in cases() {
         look_through(&path, &rows, &mut done);
     }
+    for path in ngraph() {
+        if let Ok(read) = snick_read::read_file(&path, None) {
+            mark(&read.graph, 1, &rows, &mut done);
+        }
+    }
     let mut text = String::new();
+    // By type: whether one of its versions is inferred, executed, read, written.
+    let mut types: BTreeMap<&str, Marks> = BTreeMap::new();
     for row in &rows {
         let name = format!("{}-{}", row.op_type, row.since);
         let known = is_known(&row.op_type, row.since);
-        let mut marks = vec![if known { "infer" } else { "-" }];
-        match done.get(&(row.op_type.clone(), row.since)).filter(|_| known) {
-            Some(done) => {
-                marks.push(if done.runs { "eval" } else { "-" });
-                let targets = TARGETS.iter().zip(done.targets);
-                marks.extend(targets.map(|((target, _), can)| if can { *target } else { "-" }));
-            }
-            None => marks.push("no case"),
-        }
-        writeln!(text, "{name:<52} {}", marks.join(" ")).unwrap();
+        let nothing = Done::default();
+        let done = done.get(&(row.op_type.clone(), row.since)).filter(|_| known).unwrap_or(&nothing);
+        let (sources, targets) = (done.sources, done.targets);
+        let [onnx_in, ngraph_in] = sources;
+        let [openvino, onnx, stablehlo, directml] = targets;
+        let marks: Marks = [known, done.runs, known, onnx_in, ngraph_in, openvino, onnx, stablehlo, directml];
+        let words = COLUMNS.iter().zip(marks).map(|(word, can)| if can { *word } else { "-" });
+        writeln!(text, "{name:<52} {}", words.collect::<Vec<_>>().join(" ")).unwrap();
+        let all = types.entry(&row.op_type).or_default();
+        all.iter_mut().zip(marks).for_each(|(any, can)| *any |= can);
     }
     insta::with_settings!({ snapshot_path => "../snapshots", prepend_module_to_snapshot => false, omit_expression => true }, {
         insta::assert_snapshot!("coverage", text);
     });
+    shown_in_readme(&types.into_values().collect::<Vec<_>>());
+}
+
+/// What is said of an operation, in the order of [`COLUMNS`].
+type Marks = [bool; COLUMNS.len()];
+
+const COLUMNS: [&str; 5 + TARGETS.len()] =
+    ["infer", "eval", "in: openvino", "onnx", "ngraph", "out: openvino", "onnx", "stablehlo", "directml"];
+
+/// The README has how many types there are, and of how many each is true.
+fn shown_in_readme(types: &[Marks]) {
+    let all = types.len();
+    let counts: [usize; COLUMNS.len()] =
+        std::array::from_fn(|column| types.iter().filter(|marks| marks[column]).count());
+    let [infer, eval, from_openvino, from_onnx, from_ngraph, openvino, onnx, stablehlo, directml] = counts;
+    let table = format!(
+        "| of {all} operations | OpenVINO | ONNX | nGraph | StableHLO | DirectML |\n|---|---|---|---|---|---|\n\
+         | read from | {from_openvino} | {from_onnx} | {from_ngraph} | | slices |\n\
+         | written to | {openvino} | {onnx} | | {stablehlo} | {directml} |\n\n\
+         {infer} are inferred, {eval} executed."
+    );
+    let readme = std::fs::read_to_string(files::root().join("README.md")).unwrap();
+    let shown =
+        readme.split_once("<!-- coverage -->").and_then(|(_, rest)| rest.split_once("<!-- /coverage -->"));
+    assert_eq!(
+        shown.map(|(shown, _)| shown.trim()),
+        Some(table.as_str()),
+        "between <!-- coverage --> and <!-- /coverage --> of README.md:\n{table}"
+    );
+}
+
+fn ngraph() -> Vec<PathBuf> {
+    let folder = files::root().join("tests/cases/ngraph");
+    let mut paths: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths
 }
 
 fn cases() -> Vec<PathBuf> {
@@ -117,22 +199,43 @@ fn look_through(path: &Path, rows: &[Row], done: &mut BTreeMap<(String, u8), Don
     let mut graph = snick_read::read_file(path, None).unwrap_or_else(|e| panic!("{e}")).graph;
     snick_ir::infer(&mut graph);
     for id in graph.ids() {
-        let node = graph.node(id);
-        let Version::Opset(set) = node.version else { continue };
-        if node.op.dialect() != Dialect::OpenVino {
+        let Some(row) = row_of(graph.node(id), rows) else { continue };
+        let own = done.entry((row.op_type.clone(), row.since)).or_default();
+        if own.runs && own.targets.iter().all(|can| *can) {
             continue;
         }
-        let mut mine = rows.iter().filter(|row| row.op_type == node.op.type_name());
-        let Some(row) = mine.find(|row| row.sets.contains(&set)) else { continue };
-        let done = done.entry((row.op_type.clone(), row.since)).or_default();
-        let mut alone = None;
-        for ((_, emit), can) in TARGETS.iter().zip(&mut done.targets).filter(|(_, can)| !**can) {
-            *can = emit(alone.get_or_insert_with(|| leading_to(&graph, id)));
-        }
-        if !done.runs {
-            done.runs = runs(alone.get_or_insert_with(|| leading_to(&graph, id)));
+        let alone = leading_to(&graph, id);
+        own.runs = own.runs || runs(&alone);
+        // Some formats want numbers for sizes.
+        for graph in std::iter::once(alone.clone()).chain(of_numbers(&alone)) {
+            for ((_, emit), can) in TARGETS.iter().zip(&mut own.targets).filter(|(_, can)| !**can) {
+                *can = emit(&graph);
+            }
         }
     }
+    if let Some(model) = onnx(&graph) {
+        let read = snick_read::onnx::read(&Storage::heap(model), None, "case.onnx");
+        let mut read = read.unwrap_or_else(|error| panic!("{}: {error}", path.display())).graph;
+        snick_ir::infer(&mut read);
+        mark(&read, 0, rows, done);
+    }
+}
+
+/// The graph for inputs of one size or another.
+fn of_numbers(graph: &Graph) -> impl Iterator<Item = Graph> {
+    let dims = [Dims::MultipleOf(8), Dims::Smallest, Dims::Drawn];
+    dims.into_iter().map(|dims| {
+        let mut graph = graph.clone();
+        let parameters: Vec<NodeId> = graph.parameters().collect();
+        let inputs = draw_inputs(&graph, vec![None; parameters.len()], 7, dims).unwrap();
+        for (id, input) in parameters.into_iter().zip(inputs) {
+            if let Op::Parameter(parameter) = &mut graph.node_mut(id).op {
+                parameter.shape = format!("{:?}", input.dims()).parse().unwrap();
+            }
+        }
+        snick_ir::infer(&mut graph);
+        graph
+    })
 }
 
 /// The graph that computes the outputs of one node, and nothing else.

@@ -16,5 +16,6 @@ mod onnx;
 mod ops;
 mod random_graphs;
 mod slices;
+mod stablehlo;
 mod stages;
 mod tidy;

@@ -226,6 +226,15 @@ impl<'a> Infer<'a> {
         })
     }
 
+    /// The one dim that two dims must be: `what`, in the plural, is reported where they cannot, and the first is it.
+    pub fn agreed(&mut self, what: &str, a: &SymExpr, b: &SymExpr) -> SymExpr {
+        self.merge(a, b).unwrap_or_else(|| {
+            let [left, right] = [a, b].map(|dim| self.interval(dim).to_string());
+            self.report(OpError::clash(what, left, right));
+            a.clone()
+        })
+    }
+
     /// The numpy broadcast of two dims: 1 stretches, everything else must be equal.
     pub fn broadcast_dim(&mut self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
         if a == b || b.as_const() == Some(1) {

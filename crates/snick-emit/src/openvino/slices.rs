@@ -263,9 +263,13 @@ impl Builder<'_> {
     /// One op for ranges of ascending axes.
     fn slice(&mut self, data: Value, ranges: &[Range]) -> Result<Value, OpError> {
         let is_unknown = |range: &Range| range.numbers().any(|number| number.is_unknown(self.graph));
+        // An unknown step hides those of the axes before it, which StridedSlice has to name.
+        let names_no_others = || ranges.iter().enumerate().all(|(i, range)| range.axis == i);
+        let steps_are_known = || ranges.iter().all(|range| range.step.known().is_some());
+        let is_tighter = ranges.iter().any(is_unknown) && (steps_are_known() || names_no_others());
         match self.slice_as {
             SliceAs::StridedSlice => self.strided_slice(data, ranges),
-            SliceAs::Tighter if ranges.iter().any(is_unknown) => self.strided_slice(data, ranges),
+            SliceAs::Tighter if is_tighter => self.strided_slice(data, ranges),
             SliceAs::Tighter | SliceAs::Slice => self.slice8(data, ranges),
         }
     }

@@ -153,7 +153,7 @@ fn convert_like(e: &mut Emitter) -> Written {
 }
 
 /// Truth is what is not zero.
-fn converted(e: &mut Emitter, x: &Operand, to: ElementType) -> Got {
+pub(super) fn converted(e: &mut Emitter, x: &Operand, to: ElementType) -> Got {
     if to != ElementType::Boolean || x.ty.element == to {
         return Ok(e.convert(x, to));
     }

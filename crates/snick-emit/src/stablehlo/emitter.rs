@@ -32,28 +32,36 @@ pub(super) type Numbers = HashMap<SymExpr, Operand>;
 /// Scalars of i64 for the text of the operation that gives them.
 pub(super) type Steps = HashMap<String, Operand>;
 
-/// The function that is being written.
-#[derive(Default)]
-pub(super) struct Function {
-    arguments: Vec<Operand>,
-    results: Vec<Operand>,
-    body: String,
+/// What a graph, or a region, knows of its own values.
+#[derive(Clone, Default)]
+pub(super) struct Scope {
     values: HashMap<Value, Operand>,
-    names: HashSet<String>,
-    /// A value and an axis of it whose size is the symbol.
+    pub(super) results: Vec<Operand>,
     pub(super) sources: Sources,
     /// Sizes that are written already.
     pub(super) numbers: Numbers,
     /// Steps towards sizes that are written already, by their text.
     pub(super) steps: Steps,
+}
+
+/// The function that is being written.
+#[derive(Default)]
+pub(super) struct Function {
+    arguments: Vec<Operand>,
+    body: String,
+    names: HashSet<String>,
+    pub(super) scope: Scope,
     /// How many regions are open.
     pub(super) depth: usize,
 }
 
 impl Function {
-    /// An argument of the function.
+    /// An argument of the function, unless it is given already.
     pub(super) fn parameter(&mut self, graph: &Graph, id: NodeId) -> Written {
         let value = Value { node: id, port: 0 };
+        if self.scope.values.contains_key(&value) {
+            return Ok(());
+        }
         let fact = graph.fact(value).ok_or(OpError::NotConnected { port: 0 })?;
         let operand = Operand { name: self.fresh(&graph.node(id).name), ty: Type::of(fact)? };
         self.arguments.push(operand.clone());
@@ -61,11 +69,11 @@ impl Function {
         Ok(())
     }
 
-    /// A result of the function.
+    /// What a graph returns.
     pub(super) fn result(&mut self, graph: &Graph, id: NodeId) -> Written {
         let value = graph.inputs(id).into_iter().flatten().next();
-        let operand = value.and_then(|value| self.values.get(&value));
-        self.results.push(operand.cloned().ok_or(OpError::NotConnected { port: 0 })?);
+        let operand = value.and_then(|value| self.scope.values.get(&value));
+        self.scope.results.push(operand.cloned().ok_or(OpError::NotConnected { port: 0 })?);
         Ok(())
     }
 
@@ -83,10 +91,10 @@ impl Function {
     pub(super) fn define(&mut self, value: Value, operand: Operand) {
         for (axis, symbol) in operand.ty.dims.iter().map(SymExpr::as_symbol).enumerate() {
             if let Some(symbol) = symbol {
-                self.sources.entry(symbol).or_insert_with(|| (operand.clone(), axis));
+                self.scope.sources.entry(symbol).or_insert_with(|| (operand.clone(), axis));
             }
         }
-        self.values.insert(value, operand);
+        self.scope.values.insert(value, operand);
     }
 
     /// `%name = dialect.op ..what.. tail`.
@@ -137,8 +145,8 @@ impl Function {
 
     /// The module.
     pub(super) fn finish(self, name: &str) -> String {
-        let types: Vec<String> = self.results.iter().map(|result| result.ty.to_string()).collect();
-        let names: Vec<&str> = self.results.iter().map(|result| result.name.as_str()).collect();
+        let types: Vec<String> = self.scope.results.iter().map(|result| result.ty.to_string()).collect();
+        let names: Vec<&str> = self.scope.results.iter().map(|result| result.name.as_str()).collect();
         let arguments: Vec<String> =
             self.arguments.iter().map(|argument| format!("{}: {}", argument.name, argument.ty)).collect();
         let plain: String = name.chars().filter(|c| !c.is_control() && !matches!(c, '"' | '\\')).collect();
@@ -182,7 +190,7 @@ impl<'g> Emitter<'g> {
     /// Input `i`.
     pub(super) fn input(&self, i: usize) -> Got {
         let value = self.inputs.get(i).ok_or(OpError::NotConnected { port: i })?;
-        self.function.values.get(value).cloned().ok_or(OpError::NotConnected { port: i })
+        self.function.scope.values.get(value).cloned().ok_or(OpError::NotConnected { port: i })
     }
 
     /// All inputs.
@@ -299,13 +307,17 @@ impl<'g> Emitter<'g> {
         ty: Type,
     ) -> Operand {
         let scalar = ty.sized(&[]);
+        let [a, b] = ["a", "b"].map(|name| self.function.fresh(name));
         let (line, result) = match combine {
-            Some(combine) => (format!("%c = stablehlo.{combine} %a, %b : {scalar}\n        "), "%c"),
-            None => (String::new(), "%b"),
+            Some(combine) => {
+                let c = self.function.fresh("c");
+                (format!("{c} = stablehlo.{combine} {a}, {b} : {scalar}\n        "), c)
+            }
+            None => (String::new(), b.clone()),
         };
         let types: Vec<String> = operands.iter().map(|operand| operand.ty.to_string()).collect();
         let tail = format!(
-            "({}) <{{{attributes}}}> ({{\n      ^bb0(%a: {scalar}, %b: {scalar}):\n        \
+            "({}) <{{{attributes}}}> ({{\n      ^bb0({a}: {scalar}, {b}: {scalar}):\n        \
              {line}stablehlo.return {result} : {scalar}\n    }}) : ({}) -> {ty}",
             names(operands),
             types.join(", "),

@@ -9,6 +9,7 @@
 //!
 //! Followed: the StableHLO specification, version 1.0, with CHLO.
 
+mod control;
 mod einsum;
 mod elementwise;
 mod emitter;
@@ -42,25 +43,31 @@ use self::emitter::{Emitter, Function};
 /// The layer that StableHLO cannot say: sizes that depend on data, ops without counterpart, types MLIR lacks.
 pub fn stablehlo(graph: &Graph) -> Result<String, Box<Located>> {
     let graph = prepare::prepare(graph)?;
+    let mut function = Function::default();
+    layers(&graph, &mut function)?;
+    Ok(function.finish(&graph.name))
+}
+
+/// Writes the layers of a graph that its results are computed from. Parameters that are not given are arguments.
+fn layers(graph: &Graph, function: &mut Function) -> Result<(), Box<Located>> {
     let order = graph.order().map_err(|id| {
         let cycle = OpError::mismatch("the order of layers", "a cycle through this layer", "no cycle");
         graph.located(id, cycle)
     })?;
-    let symbols = sizes::of_arguments(&graph);
-    let needed = needed(&graph, &order, &symbols);
-    let mut function = Function::default();
+    let symbols = sizes::of_arguments(graph);
+    let needed = needed(graph, &order, &symbols);
     for id in order.into_iter().filter(|id| needed[id.index()]) {
         let error = |error: OpError| Box::new(graph.located(id, error));
         match &graph.node(id).op {
-            Op::Parameter(_) => function.parameter(&graph, id),
-            Op::Result(_) => function.result(&graph, id),
-            _ if is_known(&graph, id) => function.constants(&graph, id),
-            _ if sizes::follows(&graph, id, &symbols) => function.follow(&graph, id),
-            _ => Emitter::new(&graph, id, &mut function).and_then(|mut emitter| table::emit(&mut emitter)),
+            Op::Parameter(_) => function.parameter(graph, id),
+            Op::Result(_) => function.result(graph, id),
+            _ if is_known(graph, id) => function.constants(graph, id),
+            _ if sizes::follows(graph, id, &symbols) => function.follow(graph, id),
+            _ => Emitter::new(graph, id, function).and_then(|mut emitter| table::emit(&mut emitter)),
         }
         .map_err(error)?;
     }
-    Ok(function.finish(&graph.name))
+    Ok(())
 }
 
 /// Whether inference knows all that a layer gives.

@@ -231,7 +231,7 @@ fn run(
     let all = e.full(0.0, &x.ty.sized(vec![batch.clone(), steps.clone(), weights.hidden.clone()]))?;
     let count = e.number(steps)?;
     let start = [vec![all], states].concat();
-    e.repeat(&count, &start, |e, number, carried| {
+    e.repeat(&count, &start, None, |e, number, carried| {
         let (all, states) = carried.split_first().ok_or(OpError::NotConnected { port: 0 })?;
         let mut place = number.clone();
         if reversed {
@@ -239,7 +239,7 @@ fn run(
             let last = e.same("stablehlo.subtract", &[&count, &one]);
             place = e.same("stablehlo.subtract", &[&last, number]);
         }
-        let own = e.pick(&sums, 1, &place)?;
+        let own = e.pick(&sums, 1, &place, &1.into())?;
         let rows = sums.ty.dims.last().cloned().unwrap_or_else(|| 1.into());
         let own = e.reshape(&own, vec![batch.clone(), rows])?;
         let mut next = step(e, weights, &own, states)?;

@@ -3,36 +3,31 @@
 use snick_ir::OpError;
 use snick_tensor::{ElementType, Tensor};
 
-use super::emitter::{Emitter, Function, Operand};
+use super::emitter::{Emitter, Function, Operand, Scope};
 
 impl Function {
     /// Opens a region. What is written inside is not seen behind it, sizes included: they are given back by
     /// [`Function::close`].
-    fn open(&mut self) -> Sizes {
+    pub(super) fn open(&mut self) -> Scope {
         self.depth += 1;
-        Sizes { sources: self.sources.clone(), numbers: self.numbers.clone(), steps: self.steps.clone() }
+        self.scope.clone()
     }
 
-    fn close(&mut self, before: Sizes) {
+    /// Closes it.
+    pub(super) fn close(&mut self, before: Scope) {
         self.depth -= 1;
-        (self.sources, self.numbers, self.steps) = (before.sources, before.numbers, before.steps);
+        self.scope = before;
     }
-}
-
-/// What is known of sizes at a point of the text.
-struct Sizes {
-    sources: super::emitter::Sources,
-    numbers: super::emitter::Numbers,
-    steps: super::emitter::Steps,
 }
 
 impl Emitter<'_> {
     /// Runs `body` for each number below `count`, a scalar of i64, with what the run before gave; and gives what the
-    /// last one gave.
+    /// last one gave. Where `condition` is a place in `start`, only as long as the truth value there holds.
     pub(super) fn repeat(
         &mut self,
         count: &Operand,
         start: &[Operand],
+        condition: Option<usize>,
         body: impl FnOnce(&mut Self, &Operand, &[Operand]) -> Result<Vec<Operand>, OpError>,
     ) -> Result<Vec<Operand>, OpError> {
         let zero = self.constant(&Tensor::scalar(0_i64))?;
@@ -51,7 +46,10 @@ impl Emitter<'_> {
         };
         self.function.write("cond {");
         let before = self.function.open();
-        let goes_on = self.compare("LT", number, count);
+        let mut goes_on = self.compare("LT", number, count);
+        if let Some(condition) = condition.and_then(|place| states.get(place)) {
+            goes_on = self.same("stablehlo.and", &[&goes_on, condition]);
+        }
         self.function.write(&format!("stablehlo.return {} : {}", goes_on.name, goes_on.ty));
         self.function.close(before);
         self.function.write("} do {");

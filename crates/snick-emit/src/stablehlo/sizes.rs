@@ -89,22 +89,30 @@ impl Function {
 
     /// An expression as a scalar of i64, written once.
     pub(super) fn number(&mut self, number: &SymExpr) -> Got {
-        if let Some(known) = self.numbers.get(number) {
+        if let Some(known) = self.scope.numbers.get(number) {
             return Ok(known.clone());
         }
         let scalar = number.translate(self)?;
-        self.numbers.insert(number.clone(), scalar.clone());
+        self.scope.numbers.insert(number.clone(), scalar.clone());
         Ok(scalar)
+    }
+
+    /// Whether a size follows from what is written.
+    pub(super) fn knows(&self, size: &SymExpr) -> bool {
+        let scope = &self.scope;
+        size.symbols()
+            .into_iter()
+            .all(|symbol| scope.sources.contains_key(&symbol) || scope.numbers.contains_key(&symbol.into()))
     }
 
     fn step(&mut self, op: &str, operands: &[&Operand]) -> Operand {
         let names: Vec<&str> = operands.iter().map(|operand| operand.name.as_str()).collect();
         let text = format!("stablehlo.{op} {}", names.join(", "));
-        if let Some(known) = self.steps.get(&text) {
+        if let Some(known) = self.scope.steps.get(&text) {
             return known.clone();
         }
         let step = self.line("size", &text, "", &format!(": {}", scalar()), scalar());
-        self.steps.insert(text, step.clone());
+        self.scope.steps.insert(text, step.clone());
         step
     }
 }
@@ -114,19 +122,19 @@ impl Language for Function {
     type Error = OpError;
 
     fn constant(&mut self, value: i64) -> Got {
-        if let Some(known) = self.numbers.get(&SymExpr::Const(value)) {
+        if let Some(known) = self.scope.numbers.get(&SymExpr::Const(value)) {
             return Ok(known.clone());
         }
         let number = Self::constant(self, "size", &Tensor::scalar(value))?;
-        self.numbers.insert(value.into(), number.clone());
+        self.scope.numbers.insert(value.into(), number.clone());
         Ok(number)
     }
 
     fn symbol(&mut self, symbol: SymbolId) -> Got {
-        if let Some(known) = self.numbers.get(&SymExpr::Symbol(symbol)) {
+        if let Some(known) = self.scope.numbers.get(&SymExpr::Symbol(symbol)) {
             return Ok(known.clone());
         }
-        let source = self.sources.get(&symbol).cloned();
+        let source = self.scope.sources.get(&symbol).cloned();
         let (x, axis) =
             source.ok_or_else(|| OpError::unsupported("a size that depends on data in StableHLO"))?;
         let ty = scalar().with(ElementType::I32);
@@ -140,7 +148,7 @@ impl Language for Function {
         );
         let tail = format!(": ({ty}) -> {}", scalar());
         let size = self.line("size", "stablehlo.convert", &size.name, &tail, scalar());
-        self.numbers.insert(SymExpr::Symbol(symbol), size.clone());
+        self.scope.numbers.insert(SymExpr::Symbol(symbol), size.clone());
         Ok(size)
     }
 
@@ -169,7 +177,9 @@ impl Emitter<'_> {
     pub(super) fn meet(&mut self, shapes: &[&[SymExpr]], dims: &[SymExpr]) -> Written {
         for (axis, dim) in dims.iter().enumerate() {
             let Some(symbol) = dim.as_symbol() else { continue };
-            if self.function.sources.contains_key(&symbol) || self.function.numbers.contains_key(dim) {
+            if self.function.scope.sources.contains_key(&symbol)
+                || self.function.scope.numbers.contains_key(dim)
+            {
                 continue;
             }
             let own = shapes.iter().filter_map(|shape| {
@@ -183,7 +193,7 @@ impl Emitter<'_> {
                 let gives_way = self.compare("EQ", &size, &one);
                 size = self.select(&gives_way, &other, &size);
             }
-            self.function.numbers.insert(dim.clone(), size);
+            self.function.scope.numbers.insert(dim.clone(), size);
         }
         Ok(())
     }

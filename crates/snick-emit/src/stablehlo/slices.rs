@@ -161,12 +161,12 @@ fn scalar(e: &mut Emitter, first: &First) -> Got {
 }
 
 impl Emitter<'_> {
-    /// Element `at`, a scalar of i64, of one axis, which keeps a size of 1.
-    pub(super) fn pick(&mut self, x: &Operand, axis: usize, at: &Operand) -> Got {
+    /// `len` elements of one axis from `at`, a scalar of i64, on.
+    pub(super) fn pick(&mut self, x: &Operand, axis: usize, at: &Operand, len: &SymExpr) -> Got {
         let mut taken: Vec<Taken> = x.ty.dims.iter().map(Taken::whole).collect();
         if let Some(taken) = taken.get_mut(axis) {
-            let one = SymExpr::from(1);
-            *taken = Taken { first: First::Operand(at.clone()), span: one.clone(), step: 1, len: one };
+            *taken =
+                Taken { first: First::Operand(at.clone()), span: len.clone(), step: 1, len: len.clone() };
         }
         take(self, x, &taken)
     }

@@ -11,11 +11,12 @@ pub(super) const ROWS: &[(&str, Form)] = &[("TopK", By(top_k))];
 
 /// Values and where they stood, sorted; of equal ones the first is first.
 fn sorted(e: &mut Emitter, by: &Operand, other: &Operand, axis: usize, direction: &str) -> [Operand; 2] {
-    let (a, b) = (by.ty.sized(&[]), other.ty.sized(&[]));
+    let (one, two) = (by.ty.sized(&[]), other.ty.sized(&[]));
+    let [a, b, c, d, before] = ["a", "b", "c", "d", "before"].map(|name| e.function.fresh(name));
     let tail = format!(
-        "({}, {}) <{{dimension = {axis} : i64, is_stable = true}}> ({{\n      ^bb0(%a: {a}, %b: {a}, %c: {b}, %d: {b}):\n        \
-         %e = stablehlo.compare {direction}, %a, %b : ({a}, {a}) -> tensor<i1>\n        \
-         stablehlo.return %e : tensor<i1>\n    }}) : ({}, {}) -> ({}, {})",
+        "({}, {}) <{{dimension = {axis} : i64, is_stable = true}}> ({{\n      ^bb0({a}: {one}, {b}: {one}, {c}: {two}, {d}: {two}):\n        \
+         {before} = stablehlo.compare {direction}, {a}, {b} : ({one}, {one}) -> tensor<i1>\n        \
+         stablehlo.return {before} : tensor<i1>\n    }}) : ({}, {}) -> ({}, {})",
         by.name, other.name, by.ty, other.ty, by.ty, other.ty,
     );
     e.lines("\"stablehlo.sort\"", &tail, [by.ty.clone(), other.ty.clone()])

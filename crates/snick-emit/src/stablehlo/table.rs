@@ -7,8 +7,8 @@ use snick_ir::OpError;
 
 use super::emitter::{Emitter, Written};
 use super::{
-    einsum, elementwise, indexing, movement, normalization, product, recurrent, reduction, resample, scatter,
-    shape, slices, sort, window,
+    control, einsum, elementwise, indexing, movement, normalization, product, recurrent, reduction, resample,
+    scatter, shape, slices, sort, window,
 };
 
 /// How an op is written.
@@ -26,6 +26,7 @@ pub(super) enum Form {
 
 static TABLE: LazyLock<HashMap<&'static str, Form>> = LazyLock::new(|| {
     let families = [
+        control::ROWS,
         einsum::ROWS,
         elementwise::ROWS,
         indexing::ROWS,

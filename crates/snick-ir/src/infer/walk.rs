@@ -18,7 +18,8 @@ use crate::{Fact, Facts, Graph, Known, Located, NodeId, Op, OpError, Output, Val
 const MAX_FOLDED: usize = 4096;
 
 /// Infers the whole graph anew: element types, shapes and known values of every output, symbols included, and those
-/// in the bodies of its ops. Returns what is wrong, with places; affected outputs are unknown.
+/// in the bodies of its ops. Returns what is wrong, with places; outputs behind it are unknown, or what they would be
+/// where the op can tell all the same.
 pub fn infer(graph: &mut Graph) -> Vec<Located> {
     graph.symbols = Symbols::default();
     let mut work = Work::default();

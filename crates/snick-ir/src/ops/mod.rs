@@ -93,9 +93,10 @@ pub mod movement {
 
 /// The slice family: the primitive and what lowers to it.
 pub mod slice {
+    mod arithmetic;
     pub mod bounds;
-    pub(crate) mod clamp;
     pub mod crop;
+    pub(crate) mod lowering;
     mod notation;
     mod open_axes;
     pub(crate) mod picks;
@@ -224,7 +225,7 @@ pub mod state {
 /// Ops that own graphs, and layers of which only the ports are known.
 pub mod control {
     mod branch;
-    mod execute;
+    pub mod execute;
     mod iterate;
     pub mod opaque;
     mod passage;

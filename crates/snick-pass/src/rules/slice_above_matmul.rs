@@ -29,7 +29,7 @@ fn apply(patch: &mut Patch) -> Result<Lowered, OpError> {
         if inner.is_none() && selection.on(from).is_some() {
             return None;
         }
-        Some(inner.map_or(batches.clone(), |cut| batches.with(kept, cut.clone())))
+        Some(inner.map_or(batches.clone(), |cut| batches.with(kept, *cut)))
     };
     let row = left.len() - if op.transpose_a { 1 } else { 2 };
     let column = right.len() - if op.transpose_b { 2 } else { 1 };

@@ -93,7 +93,7 @@ fn rows(patch: &Patch, value: Value) -> Result<Option<(Rows, Sum)>, OpError> {
             let is_padded = |axis: usize| begin.get(axis) != Some(&0) || end.get(axis) != Some(&0);
             ((0..rank).map(|axis| (!is_padded(axis)).then_some(axis)).collect(), Sum::Same)
         }),
-        Op::Tile(_) => numbers(1)?.and_then(|repeats| {
+        Op::Tile(_) => numbers(1)?.map(|repeats| {
             // Missing repeats and missing axes are 1, in front.
             let before = repeats.len().saturating_sub(rank);
             let row = |axis: usize| {
@@ -101,7 +101,7 @@ fn rows(patch: &Patch, value: Value) -> Result<Option<(Rows, Sum)>, OpError> {
                 let once = repeat.is_none_or(|at| repeats.get(at) == Some(&1));
                 axis.checked_sub(before).filter(|_| once)
             };
-            Some(((0..rank + before).map(row).collect(), Sum::Same))
+            ((0..rank + before).map(row).collect(), Sum::Same)
         }),
         _ => None,
     })

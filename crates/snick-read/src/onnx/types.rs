@@ -32,23 +32,28 @@ impl DimNames {
         word
     }
 
-    /// Element type and shape of an input; `None` for what is no tensor.
+    /// Element type, `Dynamic` where it is not known here, and shape of an input; `None` for what is no tensor.
     pub(super) fn input(&mut self, info: &ValueInfo) -> Option<(ElementType, ShapeSpec)> {
         let tensor = info.ty.as_ref()?.tensor.as_ref()?;
-        let element_type = from_number(tensor.elem_type)?;
+        let element_type = from_number(tensor.elem_type).unwrap_or(ElementType::Dynamic);
         let Some(shape) = &tensor.shape else { return Some((element_type, ShapeSpec::Unranked)) };
         let dims = shape.dim.iter().map(|dim| match &dim.value {
             Some(DimValue::Value(size)) => {
                 let exact = Interval::new(*size, *size).filter(|_| *size >= 0);
                 DimSpec::Interval(exact.unwrap_or(Interval::DIM))
             }
-            Some(DimValue::Param(name)) if !name.is_empty() => {
+            Some(DimValue::Param(name)) if is_name(name) => {
                 DimSpec::Symbol { name: self.symbol(name), interval: Interval::DIM }
             }
             _ => DimSpec::Interval(Interval::DIM),
         });
         Some((element_type, ShapeSpec::Dims(dims.collect())))
     }
+}
+
+/// Whether a text names a size. Exporters write `?` for every size they do not know, and these need not be equal.
+fn is_name(text: &str) -> bool {
+    text.chars().any(char::is_alphanumeric)
 }
 
 /// What is said of a value between nodes.
@@ -63,4 +68,23 @@ pub(super) fn declared(info: &ValueInfo) -> Option<Declared> {
         shape.dim.iter().map(size).collect::<SmallVec<_>>()
     });
     Some(Declared { element_type, dims })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_symbols_and_question_marks_are_none() {
+        let dims = [("N", 0), ("?", 0), ("?", 0), ("batch.0", 0), ("", -1), ("", 3)].map(|(name, size)| {
+            let value =
+                if name.is_empty() { DimValue::Value(size) } else { DimValue::Param(name.to_string()) };
+            snick_onnx::Dim { value: Some(value) }
+        });
+        let shape = Some(snick_onnx::Shape { dim: dims.to_vec() });
+        let tensor = Some(snick_onnx::TensorType { elem_type: 1, shape });
+        let info = ValueInfo { name: "x".into(), ty: Some(snick_onnx::Type { tensor }) };
+        let (_, shape) = DimNames::default().input(&info).unwrap();
+        assert_eq!(shape.to_string(), "N,?,?,batch_0,?,3");
+    }
 }

@@ -54,6 +54,10 @@ impl Extremum {
 /// The minimum or maximum of `operands`, normalised; `None` on overflow or when
 /// too large.
 pub(crate) fn extremum(symbols: &Symbols, kind: Extremum, operands: &[Sum]) -> Option<SymExpr> {
+    // All numbers are i64: bounds "to the end" bound nothing.
+    let end = Sum::constant(if kind == Extremum::Min { i64::MAX } else { i64::MIN });
+    let bounding: Vec<Sum> = operands.iter().filter(|operand| **operand != end).cloned().collect();
+    let operands = if bounding.is_empty() { operands } else { &bounding };
     normalised(&|difference| symbols.sum_interval(difference), kind, operands)?.finish()
 }
 

@@ -56,6 +56,33 @@ impl<'a, T: Pod> Strided<'a, T> {
     }
 }
 
+/// Shows the elements of a view in row-major order, a block at a time: neighbours where they lie, others gathered so
+/// many that they stay in the cache.
+pub(crate) fn for_each_block<T: Pod>(view: &Strided<T>, mut visit: impl FnMut(&[T])) {
+    const BLOCK: usize = 256;
+    let (start, len) = (view.layout.start, view.layout.len());
+    if view.layout.is_contiguous() {
+        return visit(if len == 0 { &[] } else { &view.data[start..start + len] });
+    }
+    let mut block = [T::zeroed(); BLOCK];
+    let mut filled = 0;
+    for_each_run([&view.layout], |[start], [step], len| {
+        let run = view.run(start, step);
+        if let Some(neighbours) = run.slice(len).filter(|run| filled == 0 && run.len() >= BLOCK) {
+            return visit(neighbours);
+        }
+        for i in 0..len {
+            block[filled] = run.get(i);
+            filled += 1;
+            if filled == BLOCK {
+                visit(&block);
+                filled = 0;
+            }
+        }
+    });
+    visit(&block[..filled]);
+}
+
 /// A run of elements at a constant distance.
 pub(crate) struct Run<'a, T> {
     data: &'a [T],
@@ -130,6 +157,11 @@ pub(crate) fn for_each_run<const N: usize>(
     });
 }
 
+/// The one element of a scalar. Arithmetic on sizes is full of them.
+fn scalar<T: Pod>(tensor: &Tensor) -> Option<T> {
+    bytemuck::try_pod_read_unaligned(tensor.packed_bytes()?).ok()
+}
+
 /// `f` of every pair of elements, broadcast, as a tensor of type `et`.
 pub(crate) fn zip<A: Pod, R: Pod + Send + Sync>(
     op: &'static str,
@@ -138,6 +170,11 @@ pub(crate) fn zip<A: Pod, R: Pod + Send + Sync>(
     b: &Tensor,
     f: impl Fn(A, A) -> R,
 ) -> Result<Tensor, TensorError> {
+    if let ([], [], Some(x), Some(y)) = (a.dims(), b.dims(), scalar(a), scalar(b)) {
+        let mut out = Buffer::any(1)?;
+        out.fill(f(x, y));
+        return Tensor::from_buffer(et, &[], out);
+    }
     let dims = broadcast_dims(op, a.dims(), b.dims())?;
     stored_bytes(et, &dims)?;
     let a = Strided::<A>::broadcast(a, &dims)?;
@@ -201,6 +238,17 @@ mod tests {
         assert_eq!(broadcast_dims("t", &[2, 1, 3], &[4, 1]).unwrap()[..], [2, 4, 3]);
         assert_eq!(broadcast_dims("t", &[], &[0, 1]).unwrap()[..], [0, 1]);
         assert!(broadcast_dims("t", &[2], &[3]).is_err());
+    }
+
+    #[test]
+    fn blocks_are_all_elements_in_order() {
+        let all = Tensor::from_vec(&[3, 4, 300], (0..3600i32).collect()).unwrap();
+        let cut = all.slice(1, 0, 2, 2).unwrap();
+        for view in [&all, &cut, &cut.slice(2, 299, 100, -2).unwrap(), &cut.slice(2, 1, 299, 1).unwrap()] {
+            let mut seen = Vec::new();
+            for_each_block(&Strided::<i32>::new(view), |block| seen.extend_from_slice(block));
+            assert_eq!(seen, view.values::<i32>().unwrap()[..]);
+        }
     }
 
     #[test]

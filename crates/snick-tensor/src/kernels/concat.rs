@@ -2,6 +2,7 @@
 
 use crate::buffer::Buffer;
 use crate::kernels::dispatch::moving;
+use crate::kernels::strided_copy::pack_apart;
 use crate::tensor::stored_bytes;
 use crate::{Dims, Tensor, TensorError};
 
@@ -38,12 +39,15 @@ fn join(units: &[Tensor], axis: usize, dims: &[usize]) -> Result<Tensor, TensorE
         let pitch = out.len() / outer;
         let mut first = 0;
         for input in units {
-            let bytes = input.to_units();
-            let width = bytes.len() / outer;
-            if width > 0 {
-                for (to, from) in out.chunks_exact_mut(pitch).zip(bytes.chunks_exact(width)) {
-                    to[first..first + width].copy_from_slice(from);
+            let width = input.size_in_bytes() / outer;
+            match input.packed_bytes() {
+                _ if width == 0 => {}
+                Some(bytes) => {
+                    for (to, from) in out.chunks_exact_mut(pitch).zip(bytes.chunks_exact(width)) {
+                        to[first..first + width].copy_from_slice(from);
+                    }
                 }
+                None => pack_apart(input, axis, &mut out[first..], pitch),
             }
             first += width;
         }
@@ -54,6 +58,7 @@ fn join(units: &[Tensor], axis: usize, dims: &[usize]) -> Result<Tensor, TensorE
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernels::strided_copy;
 
     #[test]
     fn along_either_axis_and_any_type() {
@@ -68,6 +73,22 @@ mod tests {
         assert!(concat(&[&a, &b], 0).is_err());
         assert!(concat(&[&a, &b.reshape(&[2]).unwrap()], 1).is_err());
         assert!(concat(&[], 0).is_err());
+    }
+
+    #[test]
+    fn views_go_in_without_a_copy_of_their_own() {
+        let all = Tensor::from_vec(&[3, 4, 5], (0..60i32).collect()).unwrap();
+        let cut = all.slice(1, 3, 2, -2).unwrap().slice(2, 0, 3, 2).unwrap();
+        let turned = cut.permute(&[2, 1, 0]).unwrap();
+        for view in [&cut, &turned, &all.slice(0, 1, 1, 1).unwrap().broadcast_to(&[2, 4, 5]).unwrap()] {
+            let packed = view.contiguous();
+            for axis in 0..3 {
+                let before = strided_copy::packed_parts();
+                let joined = concat(&[view, view], axis).unwrap();
+                assert_eq!(strided_copy::packed_parts(), before);
+                assert_eq!(joined, concat(&[&packed, &packed], axis).unwrap(), "axis {axis}");
+            }
+        }
     }
 
     #[test]

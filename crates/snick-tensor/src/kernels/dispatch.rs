@@ -53,6 +53,11 @@ fn compute_type(et: ElementType) -> ElementType {
     }
 }
 
+/// Whether elements of `et` are computed in as they are.
+pub(crate) fn is_computed_in(et: ElementType) -> bool {
+    compute_type(et) == et
+}
+
 /// All inputs, which must have one type, in the type they are computed in.
 pub(crate) fn widen<const N: usize>(inputs: [&Tensor; N]) -> Result<[Tensor; N], TensorError> {
     let mut wide = inputs.map(Tensor::clone);

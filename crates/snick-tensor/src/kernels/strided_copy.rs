@@ -1,11 +1,23 @@
 //! Packing a view: the copy that every materialised slice, transpose and broadcast runs on.
 
+use std::cell::Cell;
+
 use crate::kernels::vectors::{Instructions, Vectorised, widest};
 use crate::layout::{Layout, for_each_index};
 use crate::{Tensor, packing};
 
 /// Side of the square blocks in which transposes go, so that both sides stay in the cache.
 const BLOCK: usize = 32;
+
+thread_local! {
+    static PARTS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Bytes that this thread has packed so far out of views that show a part of what lies under them, as slices do: what
+/// slicing costs where nobody reads the view itself.
+pub fn packed_parts() -> u64 {
+    PARTS.get()
+}
 
 /// Writes the elements of a view, row-major, to memory of just their size. Strings are their indices.
 pub(crate) fn pack(tensor: &Tensor, packed: &mut [u8]) {
@@ -14,6 +26,9 @@ pub(crate) fn pack(tensor: &Tensor, packed: &mut [u8]) {
     let bytes = tensor.storage().bytes();
     if packed.is_empty() {
         return;
+    }
+    if packed.len() < bytes.len() && walk.strides.iter().all(|&stride| stride != 0) {
+        PARTS.set(PARTS.get().wrapping_add(packed.len() as u64));
     }
     match et.unit_bytes() {
         Some(1) => widest(Copy::<1> { walk: &walk, bytes, packed }),
@@ -29,6 +44,53 @@ pub(crate) fn pack(tensor: &Tensor, packed: &mut [u8]) {
                 next += 1;
             });
         }
+    }
+}
+
+/// Writes the elements of a view of whole bytes, row-major, but what lies below each index of the axes before `axis` to
+/// the beginning of the next `pitch` bytes.
+pub(crate) fn pack_apart(tensor: &Tensor, axis: usize, out: &mut [u8], pitch: usize) {
+    let Layout { start, dims, strides } = tensor.layout();
+    let part = |axes: std::ops::Range<usize>| {
+        let (dims, strides) = (dims[axes.clone()].into(), strides[axes].into());
+        Layout { start: *start, dims, strides }.collapse()
+    };
+    let (outer, inner) = (part(0..axis), part(axis..dims.len()));
+    let bytes = tensor.storage().bytes();
+    if tensor.is_empty() {
+        return;
+    }
+    match tensor.element_type().unit_bytes() {
+        Some(1) => widest(CopyApart::<1> { outer, inner, bytes, out, pitch }),
+        Some(2) => widest(CopyApart::<2> { outer, inner, bytes, out, pitch }),
+        Some(4) => widest(CopyApart::<4> { outer, inner, bytes, out, pitch }),
+        _ => widest(CopyApart::<8> { outer, inner, bytes, out, pitch }),
+    }
+}
+
+/// [`Copy`] of one part after the other.
+struct CopyApart<'a, const N: usize> {
+    outer: Layout,
+    inner: Layout,
+    bytes: &'a [u8],
+    out: &'a mut [u8],
+    pitch: usize,
+}
+
+impl<const N: usize> Vectorised for CopyApart<'_, N> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Instructions>(self) {
+        let Self { outer, mut inner, bytes, out, pitch } = self;
+        let width = inner.len() * N;
+        let mut parts = out.chunks_mut(pitch);
+        outer.for_each_offset(|at| {
+            inner.start = at;
+            if let Some(packed) = parts.next().and_then(|part| part.get_mut(..width)) {
+                Copy::<N> { walk: &inner, bytes, packed }.run::<I>();
+            }
+        });
     }
 }
 

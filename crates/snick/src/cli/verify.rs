@@ -1,5 +1,6 @@
 //! Whether two graphs compute the same: both run on the same inputs, all bytes compared.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use snick::{Dims, Draw};
@@ -51,7 +52,11 @@ const TRIED: [Dims; 11] = [
 
 /// The integers that are tried where some output could not be computed with others: they may be indices into short
 /// axes, padding, sizes.
-const INTEGERS: [(u8, u8); 3] = [(0, 1), (0, 0), (1, 1)];
+const INTEGERS: [(u8, u8); 6] = [(0, 1), (0, 0), (1, 1), (2, 2), (3, 3), (4, 4)];
+
+/// Sizes of constants that are tried as sizes of inputs, where nothing else will do: weights tell how many channels
+/// there are.
+const MAX_SIZES: usize = 32;
 
 /// How far sums may drift that are added up in another order.
 const ROUNDING: Tolerance = Tolerance { rtol: 1e-3, atol: 1e-4 };
@@ -73,11 +78,13 @@ pub fn verify(
     let how = Options { keep_going: true, ..Options::default() };
     let tried = if has_open_dims(before) { &TRIED[..] } else { &TRIED[..1] };
     let usual = tried.iter().map(|&dims| Draw::from(dims));
+    let sizes = if has_open_dims(before) { sizes_of_constants(before) } else { BTreeSet::new() };
+    let sizes = sizes.into_iter().map(|size| Draw::from(Dims::MultipleOf(size)));
     let others =
         INTEGERS.into_iter().flat_map(|integers| tried.iter().map(move |&dims| Draw { dims, integers }));
     let mut compared = vec![false; before.results().count()];
     let mut causes = Vec::new();
-    for (round, draw) in (0u64..).zip(usual.chain(others)) {
+    for (round, draw) in (0u64..).zip(usual.chain(others).chain(sizes)) {
         if round >= tried.len().min(ALWAYS) as u64 && !compared.contains(&false) {
             break;
         }
@@ -107,6 +114,20 @@ pub fn verify(
 /// Whether two tensors of real numbers are equal but for rounding.
 fn is_close(got: &Tensor, want: &Tensor) -> bool {
     want.element_type().is_float() && got.dims() == want.dims() && compare(got, want, ROUNDING).is_within()
+}
+
+/// Sizes that constants have along some axis, the smallest of them.
+fn sizes_of_constants(graph: &Graph) -> BTreeSet<usize> {
+    let mut sizes = BTreeSet::new();
+    for id in graph.ids() {
+        if let Op::Const(constant) = &graph.node(id).op {
+            sizes.extend(constant.dims().iter().filter(|&&size| size > 1));
+        }
+        while sizes.len() > MAX_SIZES {
+            sizes.pop_last();
+        }
+    }
+    sizes
 }
 
 fn has_open_dims(graph: &Graph) -> bool {

@@ -84,6 +84,11 @@ fn nodes(json: &mut Json, graph: &Graph) {
                     json.object(|json| {
                         json.key("port").plain(node.output_id(i, inputs));
                         fact(json, graph, out);
+                        if !out.names().is_empty() {
+                            json.key("tensor_names").array(|json| {
+                                out.names().iter().for_each(|name| json.string(name));
+                            });
+                        }
                     });
                 }
             });

@@ -189,8 +189,11 @@ fn counter(body: &Graph, parameter: usize, trip: u64) -> Result<Tensor, OpError>
     Ok(if is_vector { number.unsqueeze(0)? } else { number })
 }
 
-/// First position and number of the parts of an axis: they must fill what lies between the ends.
-fn parts_of(cut: Cut, size: usize) -> Result<(usize, usize), OpError> {
+/// First position and number of the parts of an axis.
+///
+/// # Errors
+/// Parts that do not fill what lies between the ends.
+pub fn parts_of(cut: Cut, size: usize) -> Result<(usize, usize), OpError> {
     let wrong =
         || OpError::mismatch("a cut", format!("{cut:?}"), format!("parts that fill an axis of size {size}"));
     let behind = i64::try_from(size).ok().and_then(|size| size.checked_add(1)).ok_or_else(wrong)?;

@@ -96,15 +96,16 @@ impl OpDef for RoiPooling {
 }
 
 impl RoiPooling {
-    /// Height and width of the output.
+    /// Height and width of the output: of the attributes that say them, the last in [`TABLE`] counts.
     fn pooled(&self) -> Result<[usize; 2], OpError> {
         let sizes = ["output_roi", "output_size"].map(|name| self.settings.ints(name));
-        let sizes = sizes.iter().find(|sizes| sizes.iter().any(|&n| n > 0));
-        let [height, width] = match sizes.map(Vec::as_slice) {
-            None => [self.settings.int("pooled_h", 0), self.settings.int("pooled_w", 0)],
+        let [height, width] = match sizes.iter().find(|sizes| !sizes.is_empty()).map(Vec::as_slice) {
+            None => [0, 0],
             Some(&[height, width]) => [height, width],
             Some(sizes) => return Err(OpError::mismatch("`output_roi`", format!("{sizes:?}"), "two sizes")),
         };
+        let [height, width] = [("pooled_h", height), ("pooled_w", width)]
+            .map(|(name, otherwise)| self.settings.int(name, otherwise));
         let size = |size: i64| match usize::try_from(size) {
             Ok(size) if size > 0 => Ok(size),
             _ => Err(OpError::out_of_range("the pooled size", size, "1 or more")),

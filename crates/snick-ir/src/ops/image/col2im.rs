@@ -44,7 +44,7 @@ impl OpDef for Col2Im {
         let kernel = cx.input(2).ints().filter(|kernel| kernel.len() == 2);
         let area = kernel.as_ref().and_then(|kernel| kernel[0].checked_mul(kernel[1]));
         let channels = match area {
-            Some(area) if area > 0 => divided(cx, stacked, area)?,
+            Some(area) if area > 0 => divided(cx, stacked, area),
             Some(area) => return Err(OpError::out_of_range("the area of the kernel", area, "1 or more")),
             None => {
                 let most = cx.interval(stacked).hi();
@@ -70,11 +70,8 @@ impl OpDef for Col2Im {
             }
             dims.push(dim);
         }
-        if let (Some(count), Some(_)) = (&count, &kernel)
-            && cx.merge(count, windows).is_none()
-        {
-            let [count, windows] = [count, windows].map(|count| cx.interval(count).to_string());
-            return Err(OpError::clash("the number of windows", count, windows));
+        if let (Some(count), Some(_)) = (&count, &kernel) {
+            cx.agreed("the number of windows", count, windows);
         }
         Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
     }

@@ -27,7 +27,7 @@ pub(super) fn infer_plane(cx: &Infer, i: usize, channels: i64) -> Result<Option<
 }
 
 /// Half of a dim that must be even.
-pub(super) fn half(cx: &mut Infer, dim: &SymExpr) -> Result<SymExpr, OpError> {
+pub(super) fn half(cx: &mut Infer, dim: &SymExpr) -> SymExpr {
     divided(cx, dim, 2)
 }
 

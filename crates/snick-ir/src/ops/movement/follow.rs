@@ -8,7 +8,7 @@ use crate::{Infer, OpDef};
 
 /// The elements of the op's first output, of this shape, where some elements of the inputs `data` are known and the
 /// other inputs are constants: the op moves the positions of the elements, and each position stands for its
-/// expression. `None` where nothing is gained: nothing is known, or all of it is constant and folds anyway.
+/// expression. Zeros that the op itself makes stand for 0. `None` where nothing is gained: nothing is known, or all of it is constant and folds anyway.
 pub(crate) fn follow<O: OpDef>(
     op: &O,
     cx: &mut Infer,
@@ -20,7 +20,8 @@ pub(crate) fn follow<O: OpDef>(
     if !known || constant || !is_small(shape) {
         return None;
     }
-    let mut elements: Vec<SymExpr> = Vec::new();
+    // Position 0 is that of what comes from no input.
+    let mut elements = vec![SymExpr::from(0)];
     let mut inputs = Vec::with_capacity(cx.len());
     for (i, fact) in cx.inputs().iter().enumerate() {
         if data.contains(&i) {
@@ -42,4 +43,34 @@ pub(crate) fn follow<O: OpDef>(
 fn is_small(shape: &Shape) -> bool {
     let count = shape.as_static().and_then(|dims| dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d)));
     count.is_some_and(|count| count <= MAX_ELEMENTS)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{infer, text};
+
+    /// The shape of the last layer.
+    fn shape_of_last(layers: &str) -> String {
+        let mut graph = text::parse(&format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n"), None).unwrap();
+        assert_eq!(infer(&mut graph), []);
+        let last = graph.ids().last().unwrap();
+        graph.node(last).outs[0].fact.shape.display_symbolic(graph.symbols()).to_string()
+    }
+
+    #[test]
+    fn what_the_op_makes_is_no_element_of_its_input() {
+        let sizes = "%x = Parameter-1 {element_type: f32, shape: \"N,2\"}
+            %shape = ShapeOf-3(%x) {output_type: i64}
+            %axis = Const-1 i64[] <0>
+            %one = Const-1 f32[] <1>";
+        let gathered = "%at = Const-1 i64[3] <5, 0, 1>
+            %sizes = Gather-1(%shape, %at, %axis)
+            %y = Broadcast-3(%one, %sizes) {mode: numpy}";
+        assert_eq!(shape_of_last(&format!("{sizes}\n{gathered}")), "[0,N,2]");
+        let padded = "%before = Const-1 i64[1] <1>
+            %after = Const-1 i64[1] <0>
+            %sizes = Pad-1(%shape, %before, %after) {pad_mode: constant}
+            %y = Broadcast-3(%one, %sizes) {mode: numpy}";
+        assert_eq!(shape_of_last(&format!("{sizes}\n{padded}")), "[0,N,2]");
+    }
 }

@@ -6,7 +6,7 @@ use snick_tensor::{Dims, Tensor, kernels};
 
 use super::follow::follow;
 use super::indices::{expect_position, scalar};
-use crate::ops::slice::clamp::lower_ranges;
+use crate::ops::slice::lowering::lower_ranges;
 use crate::ops::slice::picks::{as_output, constant_indices, run_of, slice_axes, squeeze};
 use crate::ops::slice::range::{Index, Range};
 use crate::rewrite::{Lowered, Patch};

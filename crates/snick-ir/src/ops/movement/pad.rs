@@ -6,7 +6,7 @@ use snick_tensor::kernels::{self, PadMode};
 use snick_tensor::{ElementType, Tensor};
 
 use super::follow::follow;
-use crate::ops::slice::clamp::lower_ranges;
+use crate::ops::slice::lowering::lower_ranges;
 use crate::ops::slice::range::{Index, Range};
 use crate::rewrite::{Lowered, Patch};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
@@ -65,14 +65,12 @@ impl OpDef for Pad {
         for (axis, dim) in dims.iter().enumerate() {
             let pad = |pads: &Option<Vec<SymExpr>>| pads.as_ref().and_then(|pads| pads.get(axis).cloned());
             out.push(match (pad(&begin), pad(&end)) {
-                (Some(begin), Some(end)) => self.size(cx, dim, &begin, &end)?,
+                (Some(begin), Some(end)) => self.size(cx, dim, &begin, &end),
                 _ => cx.unknown(Interval::DIM),
             });
         }
         let shape = Shape::ranked(out);
-        // Without a pad value there is no element to follow into the padding.
-        let whole = cx.len() == 4 || self.pad_mode != PadMode::Constant;
-        let elements = if whole { follow(self, cx, &[0, 3], &shape) } else { None };
+        let elements = follow(self, cx, &[0, 3], &shape);
         Ok(smallvec![Fact::new(element_type, shape).with_elements(elements)])
     }
 
@@ -144,29 +142,20 @@ impl Pad {
         }
     }
 
-    fn size(
-        &self,
-        cx: &mut Infer,
-        dim: &SymExpr,
-        begin: &SymExpr,
-        end: &SymExpr,
-    ) -> Result<SymExpr, OpError> {
+    fn size(&self, cx: &mut Infer, dim: &SymExpr, begin: &SymExpr, end: &SymExpr) -> SymExpr {
         let most = self.most(cx.interval(dim).hi());
         for pad in [begin, end] {
             if let (Some(most), Some(pad)) = (most, pad.as_const())
                 && pad > 0
                 && pad > most
             {
-                return Err(OpError::out_of_range("pad", pad, format!("at most {most} in this mode")));
+                cx.report(OpError::out_of_range("pad", pad, format!("at most {most} in this mode")));
             }
         }
         let sum = cx.add(dim, begin);
         let size = cx.add(&sum, end);
-        match cx.as_dim(&size) {
-            Some(size) => Ok(size),
-            // Every run would be refused.
-            None => Ok(cx.unknown(Interval::DIM)),
-        }
+        // Where there is none, every run would be refused.
+        cx.as_dim(&size).unwrap_or_else(|| cx.unknown(Interval::DIM))
     }
 
     /// How many elements the mode finds beyond each end of an axis; `None` for any number.

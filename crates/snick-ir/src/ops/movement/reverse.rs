@@ -4,7 +4,7 @@ use smallvec::{SmallVec, smallvec};
 use snick_tensor::{ElementType, Tensor};
 
 use super::follow::follow;
-use crate::ops::slice::clamp::lower_ranges;
+use crate::ops::slice::lowering::lower_ranges;
 use crate::ops::slice::range::{Index, Range};
 use crate::rewrite::{Lowered, Patch};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};

@@ -64,10 +64,10 @@ impl OpDef for SpaceBatch {
             let edges = cx.add(begin, end);
             dims.push(match (axis, self.to_batch) {
                 (0, true) => cx.mul(dim, &volume),
-                (0, false) => divided(cx, dim, &volume)?,
+                (0, false) => divided(cx, dim, &volume),
                 (_, true) => {
                     let padded = cx.add(dim, &edges);
-                    divided(cx, &padded, block)?
+                    divided(cx, &padded, block)
                 }
                 (_, false) => {
                     let whole = cx.mul(dim, block);
@@ -162,11 +162,14 @@ fn numbers(cx: &mut Infer, i: usize, rank: usize, least: i64) -> Result<Vec<SymE
     Ok(numbers)
 }
 
-/// A dim that every run divides without rest; the divisor is 1 or more.
-fn divided(cx: &mut Infer, dim: &SymExpr, divisor: &SymExpr) -> Result<SymExpr, OpError> {
+/// A dim that every run divides without rest, reported where none can; the divisor is 1 or more.
+fn divided(cx: &mut Infer, dim: &SymExpr, divisor: &SymExpr) -> SymExpr {
     let parts = cx.divided(dim, divisor).and_then(|parts| cx.as_dim(&parts));
-    let by = cx.interval(divisor);
-    parts.ok_or_else(|| OpError::mismatch("a size", cx.interval(dim), format!("a multiple of {by}")))
+    parts.unwrap_or_else(|| {
+        let by = cx.interval(divisor);
+        cx.report(OpError::mismatch("a size", cx.interval(dim), format!("a multiple of {by}")));
+        cx.unknown(Interval::DIM)
+    })
 }
 
 #[cfg(test)]

@@ -74,14 +74,14 @@ impl OpDef for DeformableConvolution {
         let mut batch = cx.unknown(Interval::DIM);
         if let Some([images, channels, ..]) = cx.shape(0).dims() {
             batch = images.clone();
-            let own = divided(cx, channels, self.group)?;
+            let own = divided(cx, channels, self.group);
             if let Some(depth) = filters.as_ref().and_then(|dims| dims.get(1)) {
                 must_agree(cx, "channels of data and filters", &own, depth)?;
             }
         }
         let outputs = match filters.as_ref().and_then(|dims| dims.first()) {
             Some(outputs) => {
-                divided(cx, outputs, self.group)?;
+                divided(cx, outputs, self.group);
                 outputs.clone()
             }
             None => cx.unknown(Interval::DIM),
@@ -99,8 +99,8 @@ impl OpDef for DeformableConvolution {
                 continue;
             };
             batch = must_agree(cx, "batches", &batch, images)?;
-            let taps = divided(cx, channels, self.deformable_group)?;
-            let taps = divided(cx, &taps, numbers)?;
+            let taps = divided(cx, channels, self.deformable_group);
+            let taps = divided(cx, &taps, numbers);
             if filters.is_some() {
                 let expected = cx.product(&kernel);
                 must_agree(cx, "taps of filters and offsets or mask", &taps, &expected)?;

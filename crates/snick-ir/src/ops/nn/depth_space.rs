@@ -1,7 +1,7 @@
 //! DepthToSpace-1 and SpaceToDepth-1: blocks of space to channels, and back.
 
 use smallvec::{SmallVec, smallvec};
-use snick_shape::{Shape, SymExpr};
+use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{Dims, Tensor};
 
 use crate::attrs::missing;
@@ -57,11 +57,11 @@ impl OpDef for DepthSpace {
         if self.to_depth {
             dims.push(cx.mul(channels, &volume.into()));
             for dim in space {
-                let part = divided(cx, dim, self.block_size)?;
+                let part = divided(cx, dim, self.block_size);
                 dims.push(part);
             }
         } else {
-            let part = divided(cx, channels, volume)?;
+            let part = divided(cx, channels, volume);
             dims.push(part);
             for dim in space {
                 dims.push(cx.mul(dim, &self.block_size.into()));
@@ -136,8 +136,10 @@ impl DepthSpace {
     }
 }
 
-/// A dim that every run divides without rest.
-pub(in crate::ops) fn divided(cx: &mut Infer, dim: &SymExpr, divisor: i64) -> Result<SymExpr, OpError> {
-    let part = cx.divided(dim, &divisor.into());
-    part.ok_or_else(|| OpError::mismatch("a size", cx.interval(dim), format!("a multiple of {divisor}")))
+/// A dim that every run divides without rest; reported where none can.
+pub(in crate::ops) fn divided(cx: &mut Infer, dim: &SymExpr, divisor: i64) -> SymExpr {
+    cx.divided(dim, &divisor.into()).unwrap_or_else(|| {
+        cx.report(OpError::mismatch("a size", cx.interval(dim), format!("a multiple of {divisor}")));
+        cx.unknown(Interval::DIM)
+    })
 }

@@ -35,11 +35,7 @@ impl OpDef for Inverse {
         let Some([batch @ .., rows, columns]) = cx.shape(0).dims() else {
             return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
         };
-        let both = cx.merge(rows, columns);
-        let size = both.ok_or_else(|| {
-            let [rows, columns] = [rows, columns].map(|dim| cx.interval(dim).to_string());
-            OpError::clash("rows and columns of a square matrix", rows, columns)
-        })?;
+        let size = cx.agreed("rows and columns of a square matrix", rows, columns);
         let mut dims: SmallVec<[SymExpr; 4]> = batch.iter().cloned().collect();
         dims.extend([size.clone(), size]);
         Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])

@@ -57,6 +57,17 @@ impl OpDef for RandomUniform {
                 return Err(OpError::element_type(format!("input {i}"), got, self.output_type.name()));
             }
         }
+        let bounds = [1, 2].map(|i| cx.input(i).as_tensor().and_then(|bound| bound.to_f64_vec().ok()));
+        if let [Some(min), Some(max)] = bounds.each_ref().map(Option::as_deref)
+            && let ([min], [max]) = (min, max)
+            && min >= max
+        {
+            return Err(OpError::mismatch(
+                "the range",
+                format!("{min} to {max}"),
+                "a minimum below the maximum",
+            ));
+        }
         let shape = match cx.input(0).elements() {
             Some(elements) => {
                 let mut dims: SmallVec<[SymExpr; 4]> = SmallVec::new();

@@ -69,24 +69,24 @@ pub fn sizes(cx: &mut Infer, kind: Kind, directions: Option<usize>) -> Result<Si
         let axes = layout.states().map(|i| (i, 1)).chain((weights..cx.len()).map(|i| (i, 0)));
         for (i, axis) in axes {
             if let Some(got) = dim(cx, i, axis) {
-                agreed(cx, "directions", &expected, &got)?;
+                cx.agreed("directions", &expected, &got);
             }
         }
     }
     let mut batch = None;
     for i in std::iter::once(0).chain(layout.states()).chain(lengths) {
-        take(cx, "batch sizes", &mut batch, i, 0)?;
+        take(cx, "batch sizes", &mut batch, i, 0);
     }
     let mut hidden = None;
     for i in layout.states().chain([weights + 1]) {
-        take(cx, "hidden sizes", &mut hidden, i, 1 + extra)?;
+        take(cx, "hidden sizes", &mut hidden, i, 1 + extra);
     }
     let blocks = [(weights, kind.gates()), (weights + 1, kind.gates()), (weights + 2, kind.biases())];
     for (i, count) in blocks.into_iter().chain((weights + 3 < cx.len()).then_some((weights + 3, 3))) {
         let Some(rows) = dim(cx, i, extra) else { continue };
-        let size = block_size(cx, &rows, count)?;
+        let Some(size) = block_size(cx, &rows, count) else { continue };
         hidden = Some(match hidden {
-            Some(hidden) => agreed(cx, "hidden sizes", &hidden, &size)?,
+            Some(hidden) => cx.agreed("hidden sizes", &hidden, &size),
             None => size,
         });
     }
@@ -100,34 +100,23 @@ fn dim(cx: &Infer, i: usize, axis: usize) -> Option<SymExpr> {
 }
 
 /// Merges the dim of an input into what is known of a size.
-fn take(
-    cx: &mut Infer,
-    what: &str,
-    size: &mut Option<SymExpr>,
-    i: usize,
-    axis: usize,
-) -> Result<(), OpError> {
+fn take(cx: &mut Infer, what: &str, size: &mut Option<SymExpr>, i: usize, axis: usize) {
     if let Some(got) = dim(cx, i, axis) {
         *size = Some(match size.take() {
-            Some(size) => agreed(cx, what, &size, &got)?,
+            Some(size) => cx.agreed(what, &size, &got),
             None => got,
         });
     }
-    Ok(())
 }
 
-fn agreed(cx: &mut Infer, what: &str, a: &SymExpr, b: &SymExpr) -> Result<SymExpr, OpError> {
-    let merged = cx.merge(a, b);
-    merged.ok_or_else(|| OpError::clash(what, cx.interval(a).to_string(), cx.interval(b).to_string()))
-}
-
-/// The size of one of `count` equal blocks.
-fn block_size(cx: &mut Infer, rows: &SymExpr, count: usize) -> Result<SymExpr, OpError> {
+/// The size of one of `count` equal blocks; reported where there are none.
+fn block_size(cx: &mut Infer, rows: &SymExpr, count: usize) -> Option<SymExpr> {
     let count = count as i64;
     if let Some(rows) = rows.as_const()
         && rows % count != 0
     {
-        return Err(OpError::out_of_range("rows of weights", rows, format!("a multiple of {count}")));
+        cx.report(OpError::out_of_range("rows of weights", rows, format!("a multiple of {count}")));
+        return None;
     }
-    Ok(cx.floor_div(rows, &SymExpr::from(count)))
+    Some(cx.floor_div(rows, &SymExpr::from(count)))
 }

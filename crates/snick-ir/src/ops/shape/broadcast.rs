@@ -159,8 +159,10 @@ impl Broadcast {
         let axes = check_mapping(&mapping, data.len(), dims.len())?;
         for (&axis, dim) in axes.iter().zip(data) {
             if !cx.interval(dim).contains(1) {
-                let merged = cx.merge(&dims[axis], dim);
-                dims[axis] = merged.ok_or_else(|| cx.shapes_clash("broadcast", cx.shape(0), &target))?;
+                match cx.merge(&dims[axis], dim) {
+                    Some(merged) => dims[axis] = merged,
+                    None => cx.report(cx.shapes_clash("broadcast", cx.shape(0), &target)),
+                }
             }
         }
         Ok(Shape::ranked(dims))

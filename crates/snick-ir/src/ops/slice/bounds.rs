@@ -7,7 +7,7 @@ use smallvec::smallvec;
 use snick_shape::{AxisSlice, Interval, Shape, SymExpr};
 use snick_tensor::{ElementType, Tensor};
 
-use super::clamp::clamp_at_run_time;
+use super::arithmetic::clamp_at_run_time;
 use super::range::{Index, Range};
 use super::scalar::Scalar;
 use crate::attrs::missing;
@@ -53,6 +53,8 @@ impl Bounds {
 
     /// Each field with its operand, if that is what it is. `operands` are the inputs.
     pub fn pair<T: Clone>(&self, operands: &[T]) -> Result<[(Bound, Option<T>); 4], OpError> {
+        let count = self.fields().into_iter().filter(|&field| field == Bound::Operand).count();
+        Arity::exactly(count).check(operands.len())?;
         let mut operands = operands.iter();
         let mut paired = [const { (Bound::Open, None) }; 4];
         for (port, (pair, field)) in paired.iter_mut().zip(self.fields()).enumerate() {

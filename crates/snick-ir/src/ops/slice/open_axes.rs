@@ -4,7 +4,8 @@
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, SymExpr};
 
-use super::clamp::{Parts, clamped, from_end, index_scalar, slice_of, to_axis};
+use super::arithmetic::{from_end, index_scalar};
+use super::lowering::{Parts, clamped, slice_of, to_axis};
 use super::range::{Index, Range, entries_of};
 use super::scalar::Scalar;
 use crate::rewrite::{Lowered, Patch};

@@ -1,7 +1,7 @@
 //! What the slice dialects have in common: `start:stop:step` ranges on axes, before clamping.
 //!
 //! A dialect op says which ranges it means ([`Range`]); from there on inference, evaluation and lowering are the
-//! same for all, and clamping is [`AxisSlice::resolve`] in numbers, [`length`] in expressions and `clamp.rs` in graph
+//! same for all, and clamping is [`AxisSlice::resolve`] in numbers, [`length`] in expressions and `bounds.rs` in graph
 //! ops.
 
 use smallvec::SmallVec;

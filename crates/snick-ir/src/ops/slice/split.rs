@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 use snick_shape::{AxisSlice, Interval, Shape, SymExpr};
 use snick_tensor::Tensor;
 
-use super::clamp::{Parts, slice_of, to_axis};
+use super::lowering::{Parts, slice_of, to_axis};
 use super::primitive::{Slice, select_elements};
 use super::scalar::Scalar;
 use crate::attrs::missing;
@@ -34,18 +34,18 @@ pub(super) fn known_axis(axis: &Fact, rank: usize) -> Result<Option<usize>, OpEr
 }
 
 impl Split {
-    /// Size of each part of an axis.
-    fn part(&self, cx: &mut Infer, dim: &SymExpr) -> Result<SymExpr, OpError> {
+    /// Size of each part of an axis; reported where it has no equal parts.
+    fn part(&self, cx: &mut Infer, dim: &SymExpr) -> SymExpr {
         let count = self.num_splits as i64;
-        let sizes = cx.interval(dim);
-        let indivisible = || OpError::mismatch("the axis to split", sizes, format!("a multiple of {count}"));
-        let part = cx.divided(dim, &SymExpr::from(count)).ok_or_else(indivisible)?;
         // Of an axis shorter than the parts only an empty one could be split: the runtime refuses it, unless it is
         // known to be empty.
-        if part.as_const() == Some(0) && dim.as_const() != Some(0) {
-            return Err(indivisible());
-        }
-        Ok(part)
+        let part = cx.divided(dim, &SymExpr::from(count));
+        let part = part.filter(|part| part.as_const() != Some(0) || dim.as_const() == Some(0));
+        part.unwrap_or_else(|| {
+            let expected = format!("a multiple of {count}");
+            cx.report(OpError::mismatch("the axis to split", cx.interval(dim), expected));
+            cx.unknown(Interval::DIM)
+        })
     }
 }
 
@@ -78,7 +78,7 @@ impl OpDef for Split {
             return Ok((0..self.num_splits).map(|_| Fact::new(element_type, shape.clone())).collect());
         };
         let mut parts = dims.to_vec();
-        parts[axis] = self.part(cx, &dims[axis])?;
+        parts[axis] = self.part(cx, &dims[axis]);
         let part = parts[axis].as_const();
         let shape = Shape::ranked(parts);
         let fact = |k: usize| {

@@ -4,7 +4,7 @@ use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr, Symbols};
 use snick_tensor::Tensor;
 
-use super::clamp::lower_ranges;
+use super::lowering::lower_ranges;
 use super::notation::range_text;
 use super::primitive::select_elements;
 use super::range::{Index, Range, common_count, entries_of, entry_count, facts_of, select};

@@ -3,7 +3,7 @@
 use snick_shape::{AxisSlice, Interval, Shape, SymExpr};
 use snick_tensor::Tensor;
 
-use super::clamp::{Parts, slice_of, to_axis};
+use super::lowering::{Parts, slice_of, to_axis};
 use super::primitive::select_elements;
 use super::range::entry_count;
 use super::scalar::Scalar;

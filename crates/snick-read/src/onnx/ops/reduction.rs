@@ -123,7 +123,8 @@ fn cum_sum(b: &mut Builder) -> Built {
 
 /// Products of all elements up to each, by a matrix of what takes part: the IR has no op that remembers a product.
 fn cumulative_product(b: &mut Builder) -> Built {
-    let (x, axis) = (b.input(0)?, b.input(1)?);
+    let (whole, axis) = (b.input(0)?, b.input(1)?);
+    let x = whole;
     let axis = b.scalar(axis)?;
     let axis = b.convert(axis, ElementType::I64)?;
     // The axis changes places with the last one, there and back.
@@ -148,5 +149,8 @@ fn cumulative_product(b: &mut Builder) -> Built {
     let (x, unit) = (b.unsqueeze(x, &[-2])?, b.number_like(x, 1.0)?);
     let factors = b.plain("Select", &[takes_part, x, unit])?;
     let products = b.reduced("ReduceProd", factors, &[-1], false)?;
-    b.plain("Transpose", &[products, order])
+    let products = b.plain("Transpose", &[products, order])?;
+    // Inference knows the sizes by those of the data, whatever the axis.
+    let sizes = b.shape_of(whole)?;
+    b.reshape_to(products, sizes)
 }

@@ -2,7 +2,7 @@
 
 use super::remainder;
 use crate::kernels::broadcast::zip;
-use crate::kernels::dispatch::{widen, with_number};
+use crate::kernels::dispatch::{is_computed_in, widen, with_number};
 use crate::{Element, ElementType, Tensor, TensorError};
 
 /// A function of two numbers of one type.
@@ -45,12 +45,15 @@ impl BinaryOp {
     /// [`TensorError::DivisionByZero`] if an integer is divided by a zero in `b`.
     pub fn apply(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, TensorError> {
         let et = a.element_type();
-        let [a, b] = widen([a, b])?;
-        let result = match self {
-            Mod | FloorMod if has_near_remainders(&a, &b) => self.near_remainder(&a, &b),
-            _ => with_number!(self.name(), a.element_type(), T => self.run::<T>(&a, &b)),
+        let computed = |a: &Tensor, b: &Tensor| match self {
+            Mod | FloorMod if has_near_remainders(a, b) => self.near_remainder(a, b),
+            _ => with_number!(self.name(), a.element_type(), T => self.run::<T>(a, b)),
         };
-        result?.cast(et)
+        if is_computed_in(et) && b.element_type() == et {
+            return computed(a, b);
+        }
+        let [a, b] = widen([a, b])?;
+        computed(&a, &b)?.cast(et)
     }
 
     /// The name of the OpenVINO operation.

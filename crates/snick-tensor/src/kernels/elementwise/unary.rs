@@ -3,6 +3,7 @@
 use super::erf_inv::erf_inv;
 use super::vector_unary;
 use crate::buffer::Buffer;
+use crate::kernels::broadcast::{Strided, for_each_block};
 use crate::kernels::dispatch::{widen, with_number, with_real};
 use crate::{ElementType, Tensor, TensorError};
 
@@ -92,9 +93,14 @@ impl UnaryOp {
         let et = input.element_type();
         let [wide] = widen([input])?;
         if wide.element_type() == ElementType::F32 {
-            let from = wide.units::<f32>();
-            let mut to = Buffer::any(from.len())?;
-            if vector_unary::apply(*self, &from, &mut to) {
+            let mut to = Buffer::any(wide.len())?;
+            let mut rest = &mut to[..];
+            if vector_unary::apply(*self, &[], &mut []) {
+                for_each_block(&Strided::<f32>::new(&wide), |from| {
+                    let (part, later) = std::mem::take(&mut rest).split_at_mut(from.len());
+                    vector_unary::apply(*self, from, part);
+                    rest = later;
+                });
                 return Tensor::from_buffer(ElementType::F32, input.dims(), to)?.cast(et);
             }
         }

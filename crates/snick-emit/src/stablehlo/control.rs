@@ -1,0 +1,327 @@
+//! If, Loop and TensorIterator: regions that read what is around them.
+
+use snick_ir::ops::control::execute::parts_of;
+use snick_ir::ops::control::port_map::{Cut, PortLink, PortMap, Purpose};
+use snick_ir::ops::control::subgraph::{Kind, SubGraph};
+use snick_ir::{Graph, NodeId, Op, OpError, Value, normalize_axis};
+use snick_shape::SymExpr;
+use snick_tensor::{ElementType, Tensor};
+
+use super::elementwise::converted;
+use super::emitter::{Emitter, Function, Got, Operand, Written};
+use super::table::Form::{self, By};
+use super::types::Type;
+
+pub(super) const ROWS: &[(&str, Form)] =
+    &[("If", By(branches)), ("Loop", By(iterated)), ("TensorIterator", By(iterated))];
+
+impl Function {
+    /// Writes a body whose Parameters are given; what its Results return. Its values and sizes are its own.
+    fn inline(&mut self, body: &Graph, given: &[Option<Operand>]) -> Result<Vec<Operand>, OpError> {
+        let around = std::mem::take(&mut self.scope);
+        let written = self.inside(body, given);
+        let scope = std::mem::replace(&mut self.scope, around);
+        written.map(|()| scope.results)
+    }
+
+    fn inside(&mut self, body: &Graph, given: &[Option<Operand>]) -> Written {
+        for (id, operand) in body.parameters().zip(given) {
+            let Some(operand) = operand else { continue };
+            let value = Value { node: id, port: 0 };
+            let ty = Type::of(body.fact(value).ok_or(OpError::NotConnected { port: 0 })?)?;
+            self.define(value, same_type("what a body is given", operand, &ty)?);
+        }
+        super::layers(body, self).map_err(OpError::Inside)
+    }
+}
+
+/// The operand under a type that is spelled like its own.
+fn same_type(what: &str, operand: &Operand, ty: &Type) -> Got {
+    if operand.ty.to_string() != ty.to_string() {
+        return Err(OpError::mismatch(format!("{what} in StableHLO"), &operand.ty, ty));
+    }
+    Ok(Operand { name: operand.name.clone(), ty: ty.clone() })
+}
+
+fn sub_graph<'g>(e: &Emitter<'g>) -> Result<&'g SubGraph, OpError> {
+    match &e.node.op {
+        Op::SubGraph(op) => Ok(op),
+        op => Err(OpError::unsupported(format!("`{}` without bodies in StableHLO", op.type_name()))),
+    }
+}
+
+/// A truth value of one element.
+fn truth(e: &mut Emitter, x: &Operand) -> Got {
+    let x = e.reshape(x, &[])?;
+    converted(e, &x, ElementType::Boolean)
+}
+
+fn listed(operands: &[Operand]) -> (String, String) {
+    let names: Vec<&str> = operands.iter().map(|x| x.name.as_str()).collect();
+    let types: Vec<String> = operands.iter().map(|x| x.ty.to_string()).collect();
+    (names.join(", "), types.join(", "))
+}
+
+fn branches(e: &mut Emitter) -> Written {
+    let op = sub_graph(e)?;
+    let condition = e.input(0)?;
+    let condition = truth(e, &condition)?;
+    let outer = e.inputs()?;
+    let types = (0..op.outputs()).map(|port| e.output(port as u32)).collect::<Result<Vec<_>, _>>()?;
+    if !types.iter().flat_map(|ty| &ty.dims).all(|dim| e.function.knows(dim)) {
+        return Err(OpError::unsupported("a size that depends on the branch in StableHLO"));
+    }
+    let head = format!("({}) ({{", condition.name);
+    let name = e.function.lines(&e.node.name, "\"stablehlo.if\"", &head, types.len());
+    for (number, (body, map)) in op.bodies.iter().zip(&op.maps).enumerate() {
+        if number > 0 {
+            e.function.write("}, {");
+        }
+        let before = e.function.open();
+        let given: Vec<Option<Operand>> = (0..body.parameters().count())
+            .map(|number| map.inputs.iter().find(|link| link.internal == number))
+            .map(|link| outer.get(link?.external?).cloned())
+            .collect();
+        let results = e.function.inline(body, &given)?;
+        let mut returned = Vec::with_capacity(types.len());
+        for (port, ty) in types.iter().enumerate() {
+            let link = map.outputs.iter().find(|link| link.external == Some(port));
+            let result = link.and_then(|link| results.get(link.internal));
+            let result = result.ok_or(OpError::NotConnected { port })?;
+            returned.push(same_type("what a branch returns", result, ty)?);
+        }
+        let (names, types) = listed(&returned);
+        e.function.write(&format!("stablehlo.return {names} : {types}"));
+        e.function.close(before);
+    }
+    let spelled: Vec<String> = types.iter().map(Type::to_string).collect();
+    e.function.write(&format!("}}) : ({}) -> ({})", condition.ty, spelled.join(", ")));
+    for (port, ty) in (0..).zip(types) {
+        e.give(port, Operand { name: format!("{name}#{port}"), ty })?;
+    }
+    Ok(())
+}
+
+/// A value that goes from iteration to iteration.
+struct State {
+    /// The Parameter that takes it; `None` where only the last one is wanted.
+    parameter: Option<usize>,
+    /// The Result that gives the next one.
+    result: usize,
+}
+
+/// The back edges, and what else is wanted of the last iteration.
+fn states(map: &PortMap) -> Vec<State> {
+    let edges = map.back_edges.iter();
+    let mut states: Vec<State> =
+        edges.map(|&(result, parameter)| State { parameter: Some(parameter), result }).collect();
+    for link in map.outputs.iter().filter(|link| link.cut.is_none() && link.external.is_some()) {
+        if !states.iter().any(|state| state.result == link.internal) {
+            states.push(State { parameter: None, result: link.internal });
+        }
+    }
+    states
+}
+
+/// Where the parts of an axis begin, how many there are, and what lies between two of them.
+struct Parts {
+    axis: usize,
+    first: i64,
+    count: SymExpr,
+    size: i64,
+    backwards: bool,
+}
+
+impl Parts {
+    fn of(cut: Cut, x: &Type) -> Result<Self, OpError> {
+        let axis = normalize_axis(cut.axis, x.rank())?;
+        let (size, backwards) = (cut.part_size, cut.stride < 0);
+        let is_each =
+            size == 1 && cut.stride.abs() == 1 && [cut.start, cut.end].iter().all(|b| [0, -1].contains(b));
+        let dim = &x.dims[axis];
+        if is_each && dim.as_const().is_none() {
+            return Ok(Self { axis, first: 0, count: dim.clone(), size, backwards });
+        }
+        let (first, count) = parts_of(cut, x.size(axis)?)?;
+        Ok(Self { axis, first: first as i64, count: (count as i64).into(), size, backwards })
+    }
+
+    /// The first place of the part of an iteration.
+    fn place(&self, e: &mut Emitter, number: &Operand) -> Got {
+        let mut number = number.clone();
+        if self.backwards {
+            let (count, one) = (e.number(&self.count)?, e.number(&1.into())?);
+            let last = e.same("stablehlo.subtract", &[&count, &one]);
+            number = e.same("stablehlo.subtract", &[&last, &number]);
+        }
+        let (size, first) = (e.number(&self.size.into())?, e.number(&self.first.into())?);
+        let reach = e.same("stablehlo.multiply", &[&number, &size]);
+        Ok(e.same("stablehlo.add", &[&first, &reach]))
+    }
+}
+
+/// The body of a Loop or TensorIterator, and what it is fed.
+struct Iterated<'g> {
+    body: &'g Graph,
+    map: &'g PortMap,
+    states: Vec<State>,
+    /// Outputs that are put together of parts.
+    made: Vec<(&'g PortLink, Parts)>,
+    outer: Vec<Operand>,
+    /// The Result that says whether there is a next iteration, where that is not sure.
+    condition: Option<usize>,
+}
+
+fn iterated(e: &mut Emitter) -> Written {
+    let op = sub_graph(e)?;
+    let ([body], [map]) = (op.bodies.as_slice(), op.maps.as_slice()) else {
+        return Err(OpError::mismatch("the number of bodies", op.bodies.len(), 1));
+    };
+    let outer = e.inputs()?;
+    let states = states(map);
+    let mut made = Vec::new();
+    for link in &map.outputs {
+        if let (Some(cut), Some(port)) = (link.cut, link.external) {
+            made.push((link, Parts::of(cut, &e.output(port as u32)?)?));
+        }
+    }
+    let count = match op.kind {
+        Kind::Loop => limit(e)?,
+        _ => number_of_parts(e, map, &outer)?,
+    };
+    let condition = if op.kind == Kind::Loop { condition(e, body, map) } else { None };
+    let mut start = Vec::new();
+    for state in &states {
+        start.push(match state.parameter {
+            Some(parameter) => fed(map, parameter, &outer)?,
+            None => {
+                let ty = Type::of(&returned(body, state.result)?)?;
+                e.full(0.0, &ty)?
+            }
+        });
+    }
+    for (link, _) in &made {
+        let ty = e.output(link.external.unwrap_or(0) as u32)?;
+        start.push(e.full(0.0, &ty)?);
+    }
+    let goes_on = match condition {
+        Some(_) => {
+            let first = e.input(1)?;
+            start.push(truth(e, &first)?);
+            Some(start.len() - 1)
+        }
+        None => None,
+    };
+    let iterated = Iterated { body, map, states, made, outer, condition };
+    let last =
+        e.repeat(&count, &start, goes_on, |e, number, carried| iteration(e, &iterated, number, carried))?;
+    for link in &map.outputs {
+        let Some(port) = link.external else { continue };
+        let place = match link.cut {
+            Some(_) => {
+                iterated.made.iter().position(|(made, _)| *made == link).map(|i| iterated.states.len() + i)
+            }
+            None => iterated.states.iter().position(|state| state.result == link.internal),
+        };
+        let value = place.and_then(|place| last.get(place)).cloned();
+        e.give(port as u32, value.ok_or(OpError::NotConnected { port })?)?;
+    }
+    Ok(())
+}
+
+/// What the next iteration is given, of what this one was given.
+fn iteration(
+    e: &mut Emitter,
+    of: &Iterated,
+    number: &Operand,
+    carried: &[Operand],
+) -> Result<Vec<Operand>, OpError> {
+    let parameters: Vec<NodeId> = of.body.parameters().collect();
+    let mut given = Vec::with_capacity(parameters.len());
+    for (parameter, &id) in parameters.iter().enumerate() {
+        let state = of.states.iter().position(|state| state.parameter == Some(parameter));
+        let link = of.map.inputs.iter().find(|link| link.internal == parameter);
+        given.push(match (state, link) {
+            (Some(state), _) => carried.get(state).cloned(),
+            (None, Some(PortLink { purpose: Some(Purpose::CurrentIteration), .. })) => {
+                let fact = of.body.fact(Value { node: id, port: 0 });
+                let ty = Type::of(fact.ok_or(OpError::NotConnected { port: 0 })?)?;
+                let shaped = e.reshape(number, &ty.dims)?;
+                Some(e.convert(&shaped, ty.element))
+            }
+            (None, Some(PortLink { cut: Some(cut), external: Some(port), .. })) => {
+                let whole = of.outer.get(*port).ok_or(OpError::NotConnected { port: *port })?;
+                let parts = Parts::of(*cut, &whole.ty)?;
+                let place = parts.place(e, number)?;
+                Some(e.pick(whole, parts.axis, &place, &parts.size.into())?)
+            }
+            _ => Some(fed(of.map, parameter, &of.outer)?),
+        });
+    }
+    let results = e.function.inline(of.body, &given)?;
+    let result = |number: usize| results.get(number).ok_or(OpError::NotConnected { port: number });
+    let mut next = Vec::with_capacity(carried.len());
+    for (state, old) in of.states.iter().zip(carried) {
+        next.push(same_type("what an iteration returns", result(state.result)?, &old.ty)?);
+    }
+    for ((link, parts), whole) in of.made.iter().zip(carried.iter().skip(of.states.len())) {
+        let place = parts.place(e, number)?;
+        let mut part = result(link.internal)?.clone();
+        if part.ty.rank() + 1 == whole.ty.rank() {
+            let mut dims = part.ty.dims.clone();
+            dims.insert(parts.axis, 1.into());
+            part = e.reshape(&part, dims)?;
+        }
+        next.push(e.put(whole, &part, parts.axis, &place)?);
+    }
+    if let Some(condition) = of.condition {
+        let goes_on = result(condition)?.clone();
+        next.push(truth(e, &goes_on)?);
+    }
+    Ok(next)
+}
+
+/// What feeds a Parameter as a whole.
+fn fed(map: &PortMap, parameter: usize, outer: &[Operand]) -> Got {
+    let link = map.inputs.iter().find(|link| link.internal == parameter);
+    let value = link.and_then(|link| outer.get(link.external?));
+    value.cloned().ok_or_else(|| {
+        OpError::mismatch("the port map", format!("Parameter {parameter} without a source"), "one")
+    })
+}
+
+fn returned(body: &Graph, result: usize) -> Result<snick_ir::Fact, OpError> {
+    let value = body.results().nth(result).and_then(|id| body.inputs(id).first().copied().flatten());
+    let fact = value.and_then(|value| body.fact(value)).cloned();
+    fact.ok_or(OpError::NotConnected { port: result })
+}
+
+/// The most iterations of a Loop; a number below 0 is none.
+fn limit(e: &mut Emitter) -> Got {
+    let limit = e.input(0)?;
+    match e.known(0).as_deref() {
+        Some(&[limit]) => e.constant(&Tensor::scalar(if limit < 0 { i64::MAX } else { limit })),
+        _ => {
+            let limit = e.index(&limit)?;
+            let (zero, most) = (e.number(&0.into())?, e.number(&i64::MAX.into())?);
+            let is_none = e.compare("LT", &limit, &zero);
+            Ok(e.select(&is_none, &most, &limit))
+        }
+    }
+}
+
+/// The Result that says whether a Loop goes on, unless both that and the input for the first time are sure to.
+fn condition(e: &Emitter, body: &Graph, map: &PortMap) -> Option<usize> {
+    let link = map.outputs.iter().find(|link| link.purpose == Some(Purpose::ExecutionCondition))?;
+    let next = returned(body, link.internal).ok().and_then(|fact| fact.ints());
+    let sure = next.is_some_and(|next| next.iter().all(|&v| v != 0)) && e.known(1).is_some_and(|v| v != [0]);
+    (!sure).then_some(link.internal)
+}
+
+fn number_of_parts(e: &mut Emitter, map: &PortMap, outer: &[Operand]) -> Got {
+    let cut = map.inputs.iter().find_map(|link| Some((outer.get(link.external?)?, link.cut?)));
+    let (whole, cut) =
+        cut.ok_or_else(|| OpError::unsupported("iterations of unknown number in StableHLO"))?;
+    let parts = Parts::of(cut, &whole.ty)?;
+    e.number(&parts.count)
+}
