@@ -76,7 +76,7 @@ impl OpDef for DeformableConvolution {
             batch = images.clone();
             let own = divided(cx, channels, self.group);
             if let Some(depth) = filters.as_ref().and_then(|dims| dims.get(1)) {
-                must_agree(cx, "channels of data and filters", &own, depth)?;
+                cx.agreed("channels of data and filters", &own, depth);
             }
         }
         let outputs = match filters.as_ref().and_then(|dims| dims.first()) {
@@ -90,7 +90,7 @@ impl OpDef for DeformableConvolution {
         let kernel = spatial_dims(cx, cx.shape(2), 2, 2);
         let mut windows: SmallVec<[SymExpr; 4]> = SmallVec::new();
         for (i, (size, kernel)) in sizes.iter().zip(&kernel).enumerate() {
-            windows.push(self.sliding.windows(cx, i, size, kernel, Rounding::Floor)?);
+            windows.push(self.sliding.windows(cx, i, size, kernel, Rounding::Floor));
         }
         // Offsets and mask have a place for each window: they may know more of them.
         for (i, numbers) in [(1, 2), (3, 1)] {
@@ -98,15 +98,15 @@ impl OpDef for DeformableConvolution {
             else {
                 continue;
             };
-            batch = must_agree(cx, "batches", &batch, images)?;
+            batch = cx.agreed("batches", &batch, images);
             let taps = divided(cx, channels, self.deformable_group);
             let taps = divided(cx, &taps, numbers);
             if filters.is_some() {
                 let expected = cx.product(&kernel);
-                must_agree(cx, "taps of filters and offsets or mask", &taps, &expected)?;
+                cx.agreed("taps of filters and offsets or mask", &taps, &expected);
             }
             for (window, place) in windows.iter_mut().zip(places) {
-                *window = must_agree(cx, "windows and places of offsets or mask", window, place)?;
+                *window = cx.agreed("windows and places of offsets or mask", window, place);
             }
         }
         let mut dims: SmallVec<[SymExpr; 4]> = smallvec![batch, outputs];
@@ -149,12 +149,6 @@ impl OpDef for DeformableConvolution {
         let all = kernels::concat(&images.iter().collect::<Vec<_>>(), 0)?;
         Ok(vec![all.cast(data.element_type())?])
     }
-}
-
-/// The one dim that two dims must be.
-fn must_agree(cx: &mut Infer, what: &str, a: &SymExpr, b: &SymExpr) -> Result<SymExpr, OpError> {
-    let both = cx.merge(a, b);
-    both.ok_or_else(|| OpError::clash(what, cx.interval(a).to_string(), cx.interval(b).to_string()))
 }
 
 /// What is read of one image, all sizes checked against each other.

@@ -44,16 +44,14 @@ impl OpDef for GroupNormalization {
             let Some(own) = cx.shape(i).dims().and_then(|dims| dims.first()) else { continue };
             channels = Some(match channels {
                 None => own.clone(),
-                Some(all) => cx.merge(&all, own).ok_or_else(|| {
-                    OpError::clash("channels", cx.interval(&all).to_string(), cx.interval(own).to_string())
-                })?,
+                Some(all) => cx.agreed("channels", &all, own),
             });
         }
         if let Some(channels) = channels.and_then(|channels| channels.as_const())
             && channels % self.num_groups != 0
         {
             let expected = format!("a multiple of {}", self.num_groups);
-            return Err(OpError::mismatch("the number of channels", channels, expected));
+            cx.report(OpError::mismatch("the number of channels", channels, expected));
         }
         Ok(smallvec![Fact::new(element_type, cx.shape(0).clone())])
     }

@@ -144,7 +144,7 @@ impl OpDef for Pool {
             if self.sliding.auto_pad.is_same() && cx.interval(size).hi() == 0 {
                 return Err(OpError::out_of_range(format!("the size of spatial axis {i}"), 0, "1 or more"));
             }
-            let count = self.sliding.windows(cx, i, size, &kernel.into(), self.rounding)?;
+            let count = self.sliding.windows(cx, i, size, &kernel.into(), self.rounding);
             dims.push(if self.rounding == Rounding::CeilTorch {
                 cx.as_dim(&count).unwrap_or_else(|| cx.unknown(Interval::DIM))
             } else {

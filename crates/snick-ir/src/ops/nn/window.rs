@@ -2,7 +2,7 @@
 //! expressions, and the padding that concrete sizes ask for.
 
 use smallvec::SmallVec;
-use snick_shape::{Shape, SymExpr};
+use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::Dims;
 use snick_tensor::kernels::Window;
 
@@ -199,7 +199,8 @@ impl Sliding {
 
     /// The number of windows of `kernel` elements along spatial axis `i` of size `input`.
     ///
-    /// A model that runs has no window larger than its padded input, so there is one window at least.
+    /// A model that runs has no window larger than its padded input, so there is one window at least. A larger one is
+    /// reported.
     pub fn windows(
         &self,
         cx: &mut Infer,
@@ -207,7 +208,7 @@ impl Sliding {
         input: &SymExpr,
         kernel: &SymExpr,
         rounding: Rounding,
-    ) -> Result<SymExpr, OpError> {
+    ) -> SymExpr {
         let axis = self.axis(i);
         let (one, stride) = (SymExpr::from(1), SymExpr::from(axis.stride));
         let reach = reach(cx, kernel, axis.dilation);
@@ -215,26 +216,26 @@ impl Sliding {
             // The padding is never negative: a stride longer than the window leaves a rest to round.
             let exact = rounding == Rounding::Ceil && cx.interval(&reach).lo() < axis.stride;
             if !exact {
-                return Ok(cx.ceil_div(input, &stride));
+                return cx.ceil_div(input, &stride);
             }
             if cx.interval(&reach).is_exact().is_none() {
                 let least = cx.interval(input).ceil_div(axis.stride.into());
-                return Ok(cx.unknown(least.hull(least.add(1.into()))));
+                return cx.unknown(least.hull(least.add(1.into())));
             }
             let room = cx.sub(input, &reach);
             let steps = cx.ceil_div(&room, &stride);
             let count = cx.add(&steps, &one);
-            return Ok(at_least(cx, &count, 0));
+            return at_least(cx, &count, 0);
         }
         let before = cx.add(input, &axis.begin.into());
         let padded = cx.add(&before, &axis.end.into());
         let room = cx.sub(&padded, &reach);
         if cx.interval(&room).hi() < 0 {
-            return Err(OpError::clash(
-                format!("the window along spatial axis {i}, larger than the padded input"),
-                cx.interval(&reach).to_string(),
-                cx.interval(&padded).to_string(),
-            ));
+            let sizes = [&reach, &padded].map(|size| cx.interval(size).to_string());
+            let [reach, padded] = sizes;
+            let what = format!("the window along spatial axis {i}, larger than the padded input");
+            cx.report(OpError::clash(what, reach, padded));
+            return cx.unknown(Interval::DIM);
         }
         let steps = match rounding {
             Rounding::Floor => cx.floor_div(&room, &stride),
@@ -256,7 +257,7 @@ impl Sliding {
             }
         };
         let count = cx.add(&steps, &one);
-        Ok(at_least(cx, &count, 1))
+        at_least(cx, &count, 1)
     }
 
     /// The padding and the number of windows for concrete sizes.
@@ -330,7 +331,7 @@ pub fn at_least(cx: &mut Infer, expr: &SymExpr, least: i64) -> SymExpr {
 pub fn spatial_dims(cx: &mut Infer, shape: &Shape, first: usize, rank: usize) -> SmallVec<[SymExpr; 4]> {
     match shape.dims() {
         Some(dims) => dims.iter().skip(first).cloned().collect(),
-        None => (0..rank).map(|_| cx.unknown(snick_shape::Interval::DIM)).collect(),
+        None => (0..rank).map(|_| cx.unknown(Interval::DIM)).collect(),
     }
 }
 
