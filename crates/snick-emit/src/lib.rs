@@ -7,6 +7,7 @@ pub mod openvino;
 mod directml;
 mod dot;
 mod stablehlo;
+mod states;
 
 pub use directml::directml;
 pub use dot::dot;

@@ -13,6 +13,7 @@ use snick_tensor::{ElementType, Tensor};
 use super::emitter::{Emitter, Named, Written, ints};
 use super::layer;
 use super::table::Form;
+use crate::states::{State, states};
 
 pub(super) const ROWS: &[(&str, Form)] =
     &[("If", Form::By(branches)), ("Loop", Form::By(iterated)), ("TensorIterator", Form::By(iterated))];
@@ -102,7 +103,7 @@ fn loop_body(
     let parameters: Vec<NodeId> = body.parameters().collect();
     for state in states {
         let name = e.fresh("state");
-        e.writer.formal(name.clone(), &fact(body, state.fact_of(&parameters, body)), body.symbols())?;
+        e.writer.formal(name.clone(), &fact(body, typed(state, &parameters, body)), body.symbols())?;
         if let Some(&id) = state.parameter.and_then(|number| parameters.get(number)) {
             e.writer.names.set(value(id), name);
         }
@@ -146,35 +147,12 @@ fn loop_body(
     Ok(e.writer.leave(around))
 }
 
-/// A value that goes from iteration to iteration.
-struct State {
-    /// The Parameter that takes it; `None` where only the last one is wanted.
-    parameter: Option<usize>,
-    /// The Result that gives the next one.
-    result: usize,
-}
-
-impl State {
-    /// The value in the body that has its type.
-    fn fact_of(&self, parameters: &[NodeId], body: &Graph) -> Option<Value> {
-        match self.parameter {
-            Some(number) => parameters.get(number).map(|&id| value(id)),
-            None => returned(body, self.result),
-        }
+/// The value in the body that has the type of a state.
+fn typed(state: &State, parameters: &[NodeId], body: &Graph) -> Option<Value> {
+    match state.parameter {
+        Some(number) => parameters.get(number).map(|&id| value(id)),
+        None => returned(body, state.result),
     }
-}
-
-/// The back edges, and what else is wanted of the last iteration.
-fn states(map: &PortMap) -> Vec<State> {
-    let edges = map.back_edges.iter();
-    let mut states: Vec<State> =
-        edges.map(|&(result, parameter)| State { parameter: Some(parameter), result }).collect();
-    for link in map.outputs.iter().filter(|link| link.cut.is_none() && link.external.is_some()) {
-        if !states.iter().any(|state| state.result == link.internal) {
-            states.push(State { parameter: None, result: link.internal });
-        }
-    }
-    states
 }
 
 fn order(body: &Graph) -> Result<Vec<NodeId>, OpError> {

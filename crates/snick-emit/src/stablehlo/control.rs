@@ -11,6 +11,7 @@ use super::elementwise::converted;
 use super::emitter::{Emitter, Function, Got, Operand, Written};
 use super::table::Form::{self, By};
 use super::types::Type;
+use crate::states::{State, states};
 
 pub(super) const ROWS: &[(&str, Form)] =
     &[("If", By(branches)), ("Loop", By(iterated)), ("TensorIterator", By(iterated))];
@@ -100,27 +101,6 @@ fn branches(e: &mut Emitter) -> Written {
         e.give(port, Operand { name: format!("{name}#{port}"), ty })?;
     }
     Ok(())
-}
-
-/// A value that goes from iteration to iteration.
-struct State {
-    /// The Parameter that takes it; `None` where only the last one is wanted.
-    parameter: Option<usize>,
-    /// The Result that gives the next one.
-    result: usize,
-}
-
-/// The back edges, and what else is wanted of the last iteration.
-fn states(map: &PortMap) -> Vec<State> {
-    let edges = map.back_edges.iter();
-    let mut states: Vec<State> =
-        edges.map(|&(result, parameter)| State { parameter: Some(parameter), result }).collect();
-    for link in map.outputs.iter().filter(|link| link.cut.is_none() && link.external.is_some()) {
-        if !states.iter().any(|state| state.result == link.internal) {
-            states.push(State { parameter: None, result: link.internal });
-        }
-    }
-    states
 }
 
 /// Where the parts of an axis begin, how many there are, and what lies between two of them.

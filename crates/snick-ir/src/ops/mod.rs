@@ -75,12 +75,12 @@ pub mod movement {
     pub mod non_zero;
     pub mod one_hot;
     pub mod pad;
-    pub mod reduction;
     pub mod reverse;
     pub mod reverse_sequence;
     pub mod roll;
     pub mod scatter_elements_update;
     pub mod scatter_nd_update;
+    pub mod scatter_reduction;
     pub mod scatter_update;
     pub mod search_sorted;
     pub mod space_batch;

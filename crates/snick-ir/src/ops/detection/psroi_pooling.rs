@@ -22,15 +22,6 @@ pub struct PsRoiPooling {
 const NAMES: [OpName; 2] =
     [OpName::openvino("PSROIPooling", &[1]), OpName::openvino("DeformablePSROIPooling", &[1])];
 
-const TABLE: Table = &[
-    ("output_dim", Kind::Int),
-    ("group_size", Kind::Int),
-    ("spatial_scale", Kind::Float),
-    ("mode", Kind::Text),
-    ("spatial_bins_x", Kind::Int),
-    ("spatial_bins_y", Kind::Int),
-];
-
 const DEFORMABLE: Table = &[
     ("output_dim", Kind::Int),
     ("group_size", Kind::Int),
@@ -41,6 +32,9 @@ const DEFORMABLE: Table = &[
     ("trans_std", Kind::Float),
     ("part_size", Kind::Int),
 ];
+
+/// All but what moves the parts.
+const TABLE: Table = DEFORMABLE.split_at(6).0;
 
 /// How a bin is read.
 #[derive(Copy, Clone, PartialEq, Debug)]

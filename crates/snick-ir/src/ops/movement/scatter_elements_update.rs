@@ -9,7 +9,7 @@ use snick_tensor::kernels::{BinaryOp, runs};
 use super::follow::follow;
 use super::gather_elements::starts;
 use super::indices::scalar;
-use super::reduction::{Reduction, reduction_name};
+use super::scatter_reduction::{Reduction, reduction_name};
 use crate::ops::elementwise::arithmetic::element;
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
 

@@ -8,7 +8,7 @@ use snick_tensor::kernels::scatter_reduce::{self, scatter_reduce};
 
 use super::follow::follow;
 use super::indices::{count, expect_position};
-use super::reduction::{Reduction, reduction_name};
+use super::scatter_reduction::{Reduction, reduction_name};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// Input 0 with the slices that the tuples in the last axis of input 1 name replaced by those of the updates

@@ -90,9 +90,24 @@ fn attention(b: &mut Builder) -> Result<Vec<Value>, OpError> {
     }
     let pair = [b.unsqueeze(k, &[0])?, b.unsqueeze(v, &[0])?];
     let present = b.concat(0, &pair)?;
+    let bias = whole_bias(b, [q, k], b.optional(3), offset, real)?;
+    let scale = scale(b)?;
+    let (y, _) = Scores { q, k, v, bias, scale, cap: 0.0, precision: None }.mix(b)?;
+    Ok(vec![heads_together(b, y)?, present])
+}
+
+/// What is added to the scores of queries and keys: input 5, and the least number where a mask, or the order in a
+/// `unidirectional` attention behind `offset` keys of the past, lets nothing be seen.
+fn whole_bias(
+    b: &mut Builder,
+    [q, k]: [Value; 2],
+    mask: Option<Value>,
+    offset: Option<Value>,
+    real: ElementType,
+) -> Result<Option<Value>, OpError> {
     let (queries, keys) = (b.size(q, 2)?, b.size(k, 2)?);
     let mut bias = b.optional(5);
-    if let Some(mask) = b.optional(3) {
+    if let Some(mask) = mask {
         let seen = allowed(b, mask, keys)?;
         bias = Some(filtered(b, bias, seen, real)?);
     }
@@ -101,9 +116,7 @@ fn attention(b: &mut Builder) -> Result<Vec<Value>, OpError> {
     {
         bias = Some(filtered(b, bias, seen, real)?);
     }
-    let scale = scale(b)?;
-    let (y, _) = Scores { q, k, v, bias, scale, cap: 0.0, precision: None }.mix(b)?;
-    Ok(vec![heads_together(b, y)?, present])
+    Ok(bias)
 }
 
 /// Queries, keys and values on their own; those that have four axes have their heads apart already.
@@ -144,17 +157,7 @@ fn multi_head_attention(b: &mut Builder) -> Result<Vec<Value>, OpError> {
         k = b.concat(2, &[past_k, k])?;
         v = b.concat(2, &[past_v, v])?;
     }
-    let (queries, keys) = (b.size(q, 2)?, b.size(k, 2)?);
-    let mut bias = b.optional(5);
-    if let Some(mask) = b.optional(4) {
-        let seen = allowed(b, mask, keys)?;
-        bias = Some(filtered(b, bias, seen, real)?);
-    }
-    if b.flag("unidirectional", false)?
-        && let Some(seen) = (Window { left: None, right: Some(0), offset }).seen(b, queries, keys)?
-    {
-        bias = Some(filtered(b, bias, seen, real)?);
-    }
+    let bias = whole_bias(b, [q, k], b.optional(4), offset, real)?;
     let scale = scale(b)?;
     let (y, stages) = Scores { q, k, v, bias, scale, cap: 0.0, precision: None }.mix(b)?;
     Ok(vec![heads_together(b, y)?, k, v, stages[0]])
