@@ -115,3 +115,19 @@ fn what_has_to_fit_still_has_to() {
         assert_eq!(run(graph, &[counting(&[6, 4])]).unwrap().dims(), [3, 4]);
     }
 }
+
+/// A slice of no axis is written, too: it does not take the place of what it reads.
+#[test]
+fn a_slice_of_no_axis_keeps_its_name() {
+    let read = graph(
+        "%x = Parameter-1 {element_type: i32, shape: \"4\"}
+         %y = slice(%x) {axes: [], start: [], len: [], step: []}
+         %r = Result-1(%y)",
+    );
+    for slice_as in [SliceAs::Tighter, SliceAs::Slice, SliceAs::StridedSlice] {
+        let written = again(&read, slice_as);
+        let names: Vec<&str> = written.ids().map(|id| &*written.node(id).name).collect();
+        assert!(names.contains(&"x") && names.contains(&"y"), "{names:?}");
+        assert_eq!(run(&written, &[counting(&[4])]).unwrap(), counting(&[4]));
+    }
+}

@@ -130,6 +130,10 @@ impl Builder<'_> {
         if pins.iter().any(|&(_, len)| len > 0) {
             sliced = self.pinned(sliced, &pins)?;
         }
+        if sliced == data {
+            // The layer keeps its name, and so does what it reads.
+            sliced = self.slice(data, &[])?;
+        }
         self.land(sliced);
         Ok(())
     }
