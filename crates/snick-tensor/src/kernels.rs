@@ -5,7 +5,7 @@
 //! widened first (halves and smaller floats to `f32`, sub-byte integers to `i32`) and rounded
 //! once at the end; integers wrap.
 
-mod broadcast;
+pub(crate) mod broadcast;
 mod col2im;
 mod concat;
 mod conv;
