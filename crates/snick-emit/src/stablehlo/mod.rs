@@ -9,20 +9,27 @@
 //!
 //! Followed: the StableHLO specification, version 1.0, with CHLO.
 
+mod activation;
+mod blocks;
 mod control;
+mod detection;
 mod einsum;
 mod elementwise;
 mod emitter;
+mod fourier;
 mod indexing;
 mod literal;
 mod movement;
 mod normalization;
+mod pooling;
 mod prepare;
 mod product;
+mod quantize;
 mod recurrent;
 mod reduction;
 mod regions;
 mod resample;
+mod sampling;
 mod scatter;
 mod shape;
 mod sizes;
