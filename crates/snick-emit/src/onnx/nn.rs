@@ -79,6 +79,14 @@ fn sized(e: &Emitter, spatial: usize, grouped: bool) -> Result<Vec<Attribute>, O
     Ok([steps(e, spatial)?, attrs].concat())
 }
 
+/// The pads that the layer names, if it does not say how they follow.
+fn pads(e: &Emitter, spatial: usize) -> Result<(Vec<i64>, Vec<i64>), OpError> {
+    match e.word("auto_pad")?.as_str() {
+        "" | "explicit" => Ok((numbers(e, "pads_begin", 0, spatial)?, numbers(e, "pads_end", 0, spatial)?)),
+        _ => Ok((vec![0; spatial], vec![0; spatial])),
+    }
+}
+
 /// How the window slides, over so many axes.
 fn sliding(e: &Emitter, spatial: usize) -> Result<Vec<Attribute>, OpError> {
     let mut attrs = steps(e, spatial)?;
@@ -94,7 +102,8 @@ fn sliding(e: &Emitter, spatial: usize) -> Result<Vec<Attribute>, OpError> {
             });
         }
         _ => {
-            let pads = [numbers(e, "pads_begin", 0, spatial)?, numbers(e, "pads_end", 0, spatial)?].concat();
+            let (begin, end) = pads(e, spatial)?;
+            let pads = [begin, end].concat();
             if pads.iter().any(|&pad| pad < 0) {
                 return Err(OpError::unsupported("negative pads in ONNX"));
             }
@@ -164,7 +173,7 @@ fn transposed_convolution(e: &mut Emitter, grouped: bool) -> Written {
     let attrs = if e.len() > 2 {
         sized(e, spatial, grouped)?
     } else {
-        let (begin, mut end) = (numbers(e, "pads_begin", 0, spatial)?, numbers(e, "pads_end", 0, spatial)?);
+        let (begin, mut end) = pads(e, spatial)?;
         let mut extra = numbers(e, "output_padding", 0, spatial)?;
         if begin.iter().chain(&end).any(|&pad| pad < 0) {
             return Err(OpError::unsupported("negative pads in ONNX"));
@@ -186,7 +195,8 @@ fn transposed_convolution(e: &mut Emitter, grouped: bool) -> Written {
 fn pool(e: &Emitter) -> Result<Vec<Attribute>, OpError> {
     let kernel = e.ints("kernel")?;
     let strides = e.ints("strides")?;
-    let padded = [e.ints("pads_begin")?, e.ints("pads_end")?].concat().iter().any(|&pad| pad != 0);
+    let (begin, end) = pads(e, kernel.len())?;
+    let padded = begin.iter().chain(&end).any(|&pad| pad != 0);
     let (sliding, ceil) = match e.word("rounding_type")?.as_str() {
         // There are as many windows then, however they are counted.
         _ if e.word("auto_pad")?.starts_with("same") => (sliding(e, kernel.len())?, 0),
@@ -207,7 +217,7 @@ fn padded_up(e: &Emitter, kernel: &[i64]) -> Result<Vec<Attribute>, OpError> {
     let counts = e.node.op.type_name() == "AvgPool" && !e.attrs.bool("exclude-pad")?.unwrap_or(false);
     let refused = || OpError::unsupported("rounding_type `ceil` with padding that counts in ONNX");
     let (strides, dilations) = (numbers(e, "strides", 1, spatial)?, numbers(e, "dilations", 1, spatial)?);
-    let (begin, mut end) = (numbers(e, "pads_begin", 0, spatial)?, numbers(e, "pads_end", 0, spatial)?);
+    let (begin, mut end) = pads(e, spatial)?;
     let outs = e.node.outs.first().and_then(|out| out.fact.shape.as_static());
     let (data, outs) = (e.dims(0)?, outs.ok_or_else(refused)?);
     for i in 0..spatial {

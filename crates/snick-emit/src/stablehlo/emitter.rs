@@ -325,34 +325,6 @@ impl<'g> Emitter<'g> {
         self.line(&format!("\"{op}\""), "", &tail, ty)
     }
 
-    /// The generic form with a region: how two elements become one, or that the second replaces the first.
-    pub(super) fn folding(
-        &mut self,
-        op: &str,
-        operands: &[&Operand],
-        attributes: &str,
-        combine: Option<&str>,
-        ty: Type,
-    ) -> Operand {
-        let scalar = ty.sized(&[]);
-        let [a, b] = ["a", "b"].map(|name| self.function.fresh(name));
-        let (line, result) = match combine {
-            Some(combine) => {
-                let c = self.function.fresh("c");
-                (format!("{c} = stablehlo.{combine} {a}, {b} : {scalar}\n        "), c)
-            }
-            None => (String::new(), b.clone()),
-        };
-        let types: Vec<String> = operands.iter().map(|operand| operand.ty.to_string()).collect();
-        let tail = format!(
-            "({}) <{{{attributes}}}> ({{\n      ^bb0({a}: {scalar}, {b}: {scalar}):\n        \
-             {line}stablehlo.return {result} : {scalar}\n    }}) : ({}) -> {ty}",
-            names(operands),
-            types.join(", "),
-        );
-        self.line(&format!("\"{op}\""), "", &tail, ty)
-    }
-
     /// A constant.
     pub(super) fn constant(&mut self, tensor: &Tensor) -> Got {
         self.function.constant(&self.node.name, tensor)
@@ -486,19 +458,9 @@ impl<'g> Emitter<'g> {
         let tail = format!(": {}, {}", condition.ty, yes.ty);
         self.line("stablehlo.select", &names(&[condition, yes, no]), &tail, yes.ty.clone())
     }
-
-    /// All elements along axes become one; the axes fall away.
-    pub(super) fn reduce(&mut self, x: &Operand, axes: &[usize], combine: &str, start: &Operand) -> Operand {
-        let kept = x.ty.dims.iter().enumerate().filter(|(axis, _)| !axes.contains(axis));
-        let ty = x.ty.sized(kept.map(|(_, dim)| dim.clone()).collect::<Vec<_>>());
-        let what = format!(
-            "({} init: {}) applies stablehlo.{combine} across dimensions = {axes:?}",
-            x.name, start.name
-        );
-        self.line("stablehlo.reduce", &what, &format!(": ({}, {}) -> {ty}", x.ty, start.ty), ty)
-    }
 }
 
-fn names(operands: &[&Operand]) -> String {
+/// `%a, %b`
+pub(super) fn names(operands: &[&Operand]) -> String {
     operands.iter().map(|operand| operand.name.as_str()).collect::<Vec<_>>().join(", ")
 }

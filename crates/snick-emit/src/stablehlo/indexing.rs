@@ -70,14 +70,10 @@ pub(super) fn along(e: &mut Emitter, data: &Operand, places: &Operand, axis: usi
     look_up(e, data, places, lookup, dims)
 }
 
-/// Where values of these sizes stand along the first `count` axes, each as a column along a new last axis.
-fn own_places(e: &mut Emitter, indices: &Operand, count: usize) -> Result<Vec<Operand>, OpError> {
-    let mut columns = Vec::with_capacity(count + 1);
-    for axis in 0..count {
-        let place = e.iota(axis, indices.ty.with(ElementType::I64))?;
-        columns.push(column(e, &place)?);
-    }
-    Ok(columns)
+/// Where values of these sizes stand along an axis, as a column along a new last axis.
+fn own_place(e: &mut Emitter, like: &Operand, axis: usize) -> Got {
+    let places = e.iota(axis, like.ty.with(ElementType::I64))?;
+    column(e, &places)
 }
 
 fn column(e: &mut Emitter, x: &Operand) -> Got {
@@ -95,7 +91,7 @@ fn gather(e: &mut Emitter) -> Written {
         batch => snick_ir::normalize_axis(batch, indices.ty.rank())?,
     };
     let entries = from_start(e, &indices, &data.ty.dims[axis])?;
-    let mut columns = own_places(e, &entries, batch)?;
+    let mut columns = (0..batch).map(|axis| own_place(e, &entries, axis)).collect::<Result<Vec<_>, _>>()?;
     columns.push(column(e, &entries)?);
     let places = e.concatenate(&columns, entries.ty.rank())?;
     let dims = e.output(0)?.dims;
@@ -128,8 +124,10 @@ fn gather(e: &mut Emitter) -> Written {
 pub(super) fn places_along(e: &mut Emitter, indices: &Operand, data: &Operand, axis: usize) -> Got {
     let rank = data.ty.rank();
     let entries = from_start(e, indices, &data.ty.dims[axis])?;
-    let mut columns = own_places(e, &entries, rank)?;
-    columns[axis] = column(e, &entries)?;
+    let mut columns = Vec::with_capacity(rank);
+    for own in 0..rank {
+        columns.push(if own == axis { column(e, &entries)? } else { own_place(e, &entries, own)? });
+    }
     e.concatenate(&columns, rank)
 }
 
@@ -175,7 +173,7 @@ fn gather_nd(e: &mut Emitter) -> Written {
     let first = indices.ty.rank().saturating_sub(1);
     let count = indices.ty.size(first)?;
     let tuples = Operand { ty: indices.ty.sized(indices.ty.dims[..first].to_vec()), ..indices.clone() };
-    let mut columns = own_places(e, &tuples, batch)?;
+    let mut columns = (0..batch).map(|axis| own_place(e, &tuples, axis)).collect::<Result<Vec<_>, _>>()?;
     for entry in 0..count {
         let part = e.part(&indices, first, &(entry as i64).into(), 1.into())?;
         let size = data.ty.dims.get(batch + entry);

@@ -197,7 +197,7 @@ fn tap(
     size: usize,
 ) -> Result<Tap, OpError> {
     let at = e.convert(whole, ElementType::I64);
-    let at = e.plus(&at, step)?;
+    let at = if step == 0.0 { at } else { e.plus(&at, step)? };
     let last = size as f64 - 1.0;
     let (at, inside) = match op.padding_mode {
         Padding::Zeros => {
