@@ -13,6 +13,7 @@ use super::table::Form::{self, By};
 pub(super) const ROWS: &[(&str, Form)] = &[
     ("ExperimentalDetectronROIFeatureExtractor", By(feature_extractor)),
     ("ROIAlign", By(align)),
+    ("ROIPooling", By(pooling)),
     ("RegionYolo", By(region_yolo)),
 ];
 
@@ -52,7 +53,7 @@ fn pooled(e: &mut Emitter, maps: &Operand, images: &Operand, sides: &[Side; 2], 
         let at = samples(e, side, bins.counts[axis], bins.samples)?;
         let at = e.spread(&at, &[0, axis + 1], &grid)?;
         let at = e.reshape(&at, &[count])?;
-        taps.push(around(e, &at, maps.ty.size(axis + 2)?)?);
+        taps.push(around(e, &at, maps.ty.size(axis + 2)?, 1.0)?);
     }
     let images = e.spread(images, &[0], &grid)?;
     let images = e.reshape(&images, &[count])?;
@@ -94,11 +95,10 @@ fn samples(e: &mut Emitter, side: &Side, cells: usize, samples: usize) -> Got {
     Ok(at)
 }
 
-/// The two elements around a place of an axis; none more than one element outside. Beyond the last element it counts
-/// whole.
-fn around(e: &mut Emitter, at: &Operand, size: usize) -> Result<Vec<Tap>, OpError> {
+/// The two elements around a place of an axis; none more than `slack` outside. Beyond the last element it counts whole.
+fn around(e: &mut Emitter, at: &Operand, size: usize, slack: f64) -> Result<Vec<Tap>, OpError> {
     let last = size as f64 - 1.0;
-    let (first, end) = (e.full(-1.0, &at.ty)?, e.full(size as f64, &at.ty)?);
+    let (first, end) = (e.full(-slack, &at.ty)?, e.full(last + slack, &at.ty)?);
     let (above, below) = (e.compare("GE", at, &first), e.compare("LE", at, &end));
     let inside = e.same("stablehlo.and", &[&above, &below]);
     let near = e.within(at, 0.0, last)?;
@@ -161,16 +161,13 @@ fn align(e: &mut Emitter) -> Written {
         e.plus(&scaled, after)
     })?;
     let y = pooled(e, &wide, &images, &sides, &bins)?;
-    let listed = listed(e, &images)?;
-    let listed = e.spread(&listed, &[0], &y.ty.dims)?;
-    let nothing = e.full(0.0, &y.ty)?;
-    let y = e.select(&listed, &y, &nothing);
+    let y = listed(e, &images, &y)?;
     let y = e.convert(&y, maps.ty.element);
     e.give(0, y)
 }
 
-/// Whether a region stands before the first of image -1, which ends the list.
-fn listed(e: &mut Emitter, images: &Operand) -> Got {
+/// What is said of regions, but 0 from the first of image -1 on, which ends the list.
+fn listed(e: &mut Emitter, images: &Operand, y: &Operand) -> Got {
     let places = e.iota(0, images.ty.clone())?;
     let (end, none) = (e.full(-1.0, &images.ty)?, e.full(i64::MAX as f64, &images.ty)?);
     let is_end = e.compare("EQ", images, &end);
@@ -178,7 +175,146 @@ fn listed(e: &mut Emitter, images: &Operand) -> Got {
     let most = e.full(i64::MAX as f64, &images.ty.sized(&[]))?;
     let first = e.reduce(&ends, &[0], "minimum", &most);
     let first = e.spread(&first, &[], &images.ty.dims)?;
-    Ok(e.compare("LT", &places, &first))
+    let is_listed = e.compare("LT", &places, &first);
+    let is_listed = e.spread(&is_listed, &[0], &y.ty.dims)?;
+    let nothing = e.full(0.0, &y.ty)?;
+    Ok(e.select(&is_listed, y, &nothing))
+}
+
+/// The greatest element of each bin of a region `[image, x, y, x, y]`; or the sample in its corner.
+fn pooling(e: &mut Emitter) -> Written {
+    let (maps, regions) = (e.input(0)?, e.input(1)?);
+    let wide = e.convert(&maps, ElementType::F32);
+    let images = column(e, &regions, 0)?;
+    let images = e.convert(&images, ElementType::I64);
+    let out = e.output(0)?;
+    let bilinear = e.word("method")? == "bilinear";
+    let scale = e.float("spatial_scale")?;
+    let mut ends = Vec::with_capacity(4);
+    for i in [2, 4, 1, 3] {
+        let end = column(e, &regions, i)?;
+        ends.push(if bilinear { end } else { e.times(&end, scale)? });
+    }
+    let [y0, y1, x0, x1] = ends.as_slice() else { return Err(OpError::NotConnected { port: 1 }) };
+    let y = match bilinear {
+        true => corner_samples(e, &wide, &images, [[y0, y1], [x0, x1]])?,
+        false => greatest(e, &wide, &images, [[y0, y1], [x0, x1]])?,
+    };
+    let y = listed(e, &images, &y)?;
+    let y = e.convert(&y, out.element);
+    e.give(0, y)
+}
+
+/// Samples of which the first and the last along each axis are the ends of the region, in parts of the axis.
+fn corner_samples(e: &mut Emitter, maps: &Operand, images: &Operand, ends: [[&Operand; 2]; 2]) -> Got {
+    let out = e.output(0)?.fixed()?;
+    let &[regions, channels, rows, columns] = out.as_slice() else {
+        return Err(OpError::rank("the output", out.len(), "4"));
+    };
+    let grid = [regions, rows, columns];
+    let count = regions * rows * columns;
+    let mut taps = Vec::with_capacity(2);
+    for (axis, [first, last]) in ends.into_iter().enumerate() {
+        let (bins, size) = (grid[axis + 1], maps.ty.size(axis + 2)?);
+        let end = size as f64 - 1.0;
+        let mut places = Vec::with_capacity(bins);
+        for i in 0..bins {
+            let place = if bins == 1 {
+                let both = e.same("stablehlo.add", &[first, last]);
+                let middle = e.times(&both, 0.5)?;
+                e.times(&middle, end)?
+            } else if i + 1 == bins {
+                // Exactly the end, whatever rounding says: beyond it there is nothing.
+                e.times(last, end)?
+            } else {
+                let length = e.same("stablehlo.subtract", &[last, first]);
+                let length = e.times(&length, end)?;
+                let step = e.over(&length, bins as f64 - 1.0)?;
+                let reach = e.times(&step, i as f64)?;
+                let start = e.times(first, end)?;
+                e.same("stablehlo.add", &[&reach, &start])
+            };
+            places.push(e.reshape(&place, &[regions, 1])?);
+        }
+        let places = e.concatenate(&places, 1)?;
+        let places = e.spread(&places, &[0, axis + 1], &grid)?;
+        let places = e.reshape(&places, &[count])?;
+        taps.push(around(e, &places, size, 0.0)?);
+    }
+    let images = e.spread(images, &[0], &grid)?;
+    let images = e.reshape(&images, &[count])?;
+    let mixture = mixed(e, maps, &images, &taps[0], &taps[1])?;
+    let mixture = e.reshape(&mixture, &[regions, rows, columns, channels])?;
+    Ok(e.transpose(&mixture, &[0, 3, 1, 2]))
+}
+
+/// The greatest element of the rows and columns of each bin; 0 where there is none.
+fn greatest(e: &mut Emitter, maps: &Operand, images: &Operand, ends: [[&Operand; 2]; 2]) -> Got {
+    let out = e.output(0)?.fixed()?;
+    let &[regions, ..] = out.as_slice() else { return Err(OpError::rank("the output", 0, "4")) };
+    let places = e.reshape(images, &[regions, 1])?;
+    let mut y = super::indexing::along(e, maps, &places, 0)?;
+    let lowest = e.full(f32::MIN.into(), &maps.ty.sized(&[]))?;
+    let mut empty: Option<Operand> = None;
+    for (axis, ends) in [(3, ends[1]), (2, ends[0])] {
+        let size = maps.ty.size(axis)?;
+        let covered = covered(e, ends, out[axis], size)?;
+        let none = e.full(0.0, &covered.ty.sized(&[]))?;
+        let any = e.reduce(&covered, &[2], "or", &none);
+        let is_empty = e.same("stablehlo.not", &[&any]);
+        let is_empty = e.spread(&is_empty, &[0, axis], &out)?;
+        empty = Some(match empty {
+            Some(other) => e.same("stablehlo.or", &[&other, &is_empty]),
+            None => is_empty,
+        });
+        // Each bin, in front of the axis, sees its own elements.
+        let mut each = y.ty.dims.clone();
+        each.insert(axis, (out[axis] as i64).into());
+        let apart: Vec<usize> = (0..each.len()).filter(|&own| own != axis).collect();
+        let all = e.spread(&y, &apart, &each)?;
+        let covered = e.spread(&covered, &[0, axis, axis + 1], &each)?;
+        let nothing = e.spread(&lowest, &[], &each)?;
+        let seen = e.select(&covered, &all, &nothing);
+        y = e.reduce(&seen, &[axis + 1], "maximum", &lowest);
+    }
+    let Some(empty) = empty else { return Ok(y) };
+    let zero = e.full(0.0, &y.ty)?;
+    Ok(e.select(&empty, &zero, &y))
+}
+
+/// Which places of an axis of `size` each of the bins between two ends has, `[R, bins, size]`: the region's first and
+/// last place divided by the bins, cut to the map.
+fn covered(e: &mut Emitter, ends: [&Operand; 2], bins: usize, size: usize) -> Got {
+    let mut whole = Vec::with_capacity(2);
+    for end in ends {
+        let near = e.same("stablehlo.round_nearest_afz", &[end]);
+        let near = e.convert(&near, ElementType::I64);
+        // Products with the number of bins stay exact.
+        let bound = (1_i64 << 40) as f64;
+        whole.push(e.within(&near, -bound, bound)?);
+    }
+    let [first, last] = whole.as_slice() else { return Err(OpError::NotConnected { port: 1 }) };
+    let gaps = e.same("stablehlo.subtract", &[last, first]);
+    let length = e.plus(&gaps, 1.0)?;
+    let one = e.full(1.0, &length.ty)?;
+    let length = e.same("stablehlo.maximum", &[&length, &one]);
+    let regions = first.ty.size(0)?;
+    let all = first.ty.sized(&[regions, bins, size]);
+    let mut bound = |next: f64, up: f64| {
+        let index = e.iota(1, first.ty.sized(&[regions, bins]))?;
+        let index = e.plus(&index, next)?;
+        let length = e.spread(&length, &[0], &index.ty.dims)?;
+        let reach = e.same("stablehlo.multiply", &[&index, &length]);
+        let reach = e.plus(&reach, up)?;
+        let reach = e.over(&reach, bins as f64)?;
+        let first = e.spread(first, &[0], &reach.ty.dims)?;
+        let place = e.same("stablehlo.add", &[&first, &reach]);
+        e.spread(&place, &[0, 1], &all.dims)
+    };
+    let (begin, end) = (bound(0.0, 0.0)?, bound(1.0, bins as f64 - 1.0)?);
+    let places = e.iota(2, all)?;
+    let (above, below) = (e.compare("GE", &places, &begin), e.compare("LT", &places, &end));
+    Ok(e.same("stablehlo.and", &[&above, &below]))
 }
 
 /// Each region aligned on the level of a pyramid that suits its size: it is aligned on all, and one is chosen.

@@ -14,6 +14,7 @@ pub(super) const ROWS: &[(&str, Form)] = &[
     ("IDFT", By(|e| complex(e, true))),
     ("IRDFT", By(signal_of_half)),
     ("RDFT", By(half_spectrum)),
+    ("STFT", By(short_time)),
 ];
 
 /// The most elements of a matrix.
@@ -173,6 +174,48 @@ fn signal_of_half(e: &mut Emitter) -> Written {
         let down = sums(e, &im, last, &sines)?;
         y = e.same("stablehlo.subtract", &[&y, &down]);
     }
+    e.give(0, y)
+}
+
+/// The spectra of frames of a signal, each weighted by a window.
+fn short_time(e: &mut Emitter) -> Written {
+    let (signal, window) = (e.input(0)?, e.input(1)?);
+    let one = |e: &Emitter, i: usize, what: &str| {
+        let number = e.fixed(i, what)?.first().and_then(|&number| usize::try_from(number).ok());
+        number.filter(|&number| number > 0).ok_or_else(|| OpError::unsupported(format!("no {what}")))
+    };
+    let (size, step) = (one(e, 2, "the size of a frame")?, one(e, 3, "the step between frames")?);
+    let (batch, length) = match signal.ty.fixed()?.as_slice() {
+        &[length] => (1, length),
+        &[batch, length] => (batch, length),
+        dims => return Err(OpError::rank("the signal", dims.len(), "1 or 2")),
+    };
+    let starts = (0..=length.saturating_sub(size)).step_by(step);
+    let places: Vec<i64> = starts.flat_map(|start| (start..start + size).map(|place| place as i64)).collect();
+    let frames = [batch, places.len() / size, size];
+    let places = e.constant(&Tensor::from_vec(&[places.len(), 1], places)?)?;
+    let signal = e.reshape(&signal, &[batch, length])?;
+    let framed = super::indexing::along(e, &signal, &places, 1)?;
+    let framed = e.reshape(&framed, &frames)?;
+    // A shorter window stands in the middle.
+    let room = size.saturating_sub(window.ty.size(0)?) as i64;
+    let (before, zero) = (room / 2, e.full(0.0, &window.ty.sized(&[]))?);
+    let window = e.padded(&window, &zero, &[before], &[room - before], window.ty.sized(&[size]));
+    let window = e.convert(&window, framed.ty.element);
+    let window = e.spread(&window, &[2], &framed.ty.dims)?;
+    let re = e.same("stablehlo.multiply", &[&framed, &window]);
+    let Complex { re, im } = along(e, &Complex { re, im: None }, 2, size / 2 + 1, size, false)?;
+    let dims = [re.ty.dims.as_slice(), &[1.into()]].concat();
+    let mut parts = Vec::with_capacity(2);
+    for part in [Some(re), im].into_iter().flatten() {
+        parts.push(e.reshape(&part, &dims)?);
+    }
+    let mut y = e.concatenate(&parts, 3)?;
+    if e.flag("transpose_frames")? {
+        y = e.transpose(&y, &[0, 2, 1, 3]);
+    }
+    let dims = e.output(0)?.dims;
+    let y = e.reshape(&y, dims)?;
     e.give(0, y)
 }
 

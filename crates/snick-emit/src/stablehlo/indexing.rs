@@ -5,6 +5,7 @@ use snick_shape::SymExpr;
 use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Got, Operand, Written};
+use super::reduction::sum;
 use super::table::Form::{self, By};
 use super::types::{Sizes, fixed};
 
@@ -14,6 +15,7 @@ pub(super) const ROWS: &[(&str, Form)] = &[
     ("GatherND", By(gather_nd)),
     ("OneHot", By(one_hot)),
     ("ReverseSequence", By(reverse_sequence)),
+    ("SearchSorted", By(search_sorted)),
 ];
 
 /// Indices as i64; negative ones count from the end of an axis of `size`.
@@ -211,5 +213,25 @@ fn one_hot(e: &mut Emitter) -> Written {
     let hits = e.compare("EQ", &places, &entries);
     let (on, off) = (e.everywhere(&on, &ty.dims)?, e.everywhere(&off, &ty.dims)?);
     let y = e.select(&hits, &on, &off);
+    e.give(0, y)
+}
+
+/// How many elements of each value's sorted sequence, or of the one for all, lie before it.
+fn search_sorted(e: &mut Emitter) -> Written {
+    let (sorted, values) = (e.input(0)?, e.input(1)?);
+    let common = match (sorted.ty.element.is_float(), values.ty.element.is_float()) {
+        (false, false) => sorted.ty.element,
+        _ => ElementType::F64,
+    };
+    let (sorted, values) = (e.convert(&sorted, common), e.convert(&values, common));
+    let rank = values.ty.rank();
+    let each = [values.ty.dims.as_slice(), &sorted.ty.dims[sorted.ty.rank().saturating_sub(1)..]].concat();
+    let lead = (0..sorted.ty.rank().saturating_sub(1)).chain([rank]).collect::<Vec<_>>();
+    let own: Vec<usize> = (0..rank).collect();
+    let (sorted, values) = (e.spread(&sorted, &lead, &each)?, e.spread(&values, &own, &each)?);
+    let before = e.compare(if e.flag("right_mode")? { "LE" } else { "LT" }, &sorted, &values);
+    let element = e.output(0)?.element;
+    let ones = e.convert(&before, element);
+    let y = sum(e, &ones, &[rank])?;
     e.give(0, y)
 }

@@ -12,6 +12,7 @@
 mod activation;
 mod blocks;
 mod control;
+mod decoding;
 mod detection;
 mod einsum;
 mod elementwise;

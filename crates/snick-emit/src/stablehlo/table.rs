@@ -7,9 +7,9 @@ use snick_ir::OpError;
 
 use super::emitter::{Emitter, Written};
 use super::{
-    activation, blocks, control, detection, einsum, elementwise, fourier, indexing, movement, normalization,
-    pooling, product, quantize, recurrent, reduction, resample, sampling, scatter, shape, slices, sort,
-    window,
+    activation, blocks, control, decoding, detection, einsum, elementwise, fourier, indexing, movement,
+    normalization, pooling, product, quantize, recurrent, reduction, resample, sampling, scatter, shape,
+    slices, sort, window,
 };
 
 /// How an op is written.
@@ -32,6 +32,7 @@ static TABLE: LazyLock<HashMap<&'static str, Form>> = LazyLock::new(|| {
         activation::ROWS,
         blocks::ROWS,
         control::ROWS,
+        decoding::ROWS,
         detection::ROWS,
         einsum::ROWS,
         elementwise::ROWS,
