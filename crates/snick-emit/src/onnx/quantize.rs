@@ -63,8 +63,9 @@ struct Code {
 }
 
 impl Code {
-    /// Exact only where input and output ranges have as many levels as an integer type and steps that hit 0 at the same
-    /// level, and that an even one: halves are rounded to even before the zero point is added, not after.
+    /// Only where input and output ranges have as many levels as an integer type and steps that hit 0 at the same level,
+    /// and that an even one: halves are rounded to even before the zero point is added, not after. And only where steps of
+    /// the input are powers of 2, so that data halfway between two levels is so by either computation.
     fn find(e: &Emitter) -> Result<Option<Self>, OpError> {
         let integers = match e.int("levels")? {
             256 => ElementType::U8,
@@ -83,7 +84,8 @@ impl Code {
                     && -zero_point * scale == low
                     && (steps - zero_point) * scale == high
             };
-            let in_reach = zero_point % 2.0 == 0.0 && (0.0..=steps).contains(&zero_point);
+            let is_power_of_two = scales[0].to_bits() << 9 == 0; // no digits behind the first
+            let in_reach = is_power_of_two && zero_point % 2.0 == 0.0 && (0.0..=steps).contains(&zero_point);
             if !in_reach || !is_exact(scales[0], low, high) || !is_exact(scales[1], out_low, out_high) {
                 return Ok(None);
             }
@@ -172,4 +174,37 @@ fn arithmetic(e: &mut Emitter) -> Written {
     }
     let y = e.node("Where", &[&below, out_low, &upper], vec![]);
     e.last("Cast", &[y], Emitter::to(real)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use snick_ir::{infer, text};
+
+    /// The operators that a FakeQuantize of these levels and ranges, one a channel, becomes.
+    fn operators(levels: usize, low: [f32; 2], high: [f32; 2]) -> Vec<String> {
+        let range = |[a, b]: [f32; 2]| format!("Const-1 f32[2,1] <{a:?}, {b:?}>");
+        let text = format!(
+            "snick 1\ngraph \"g\" {{\n%x = Parameter-1 {{element_type: f32, shape: \"1,2,?\"}}\n\
+             %low = {}\n%high = {}\n\
+             %y = FakeQuantize-1(%x, %low, %high, %low, %high) {{levels: {levels}, auto_broadcast: numpy}}\n\
+             %r = Result-1(%y)\n}}\n",
+            range(low),
+            range(high),
+        );
+        let mut graph = text::parse(&text, None).unwrap();
+        assert_eq!(infer(&mut graph), []);
+        let model = snick_onnx::decode(super::super::onnx(&graph, "data").unwrap().model.into()).unwrap();
+        model.graph.unwrap().node.into_iter().map(|node| node.op_type).collect()
+    }
+
+    #[test]
+    fn it_is_said_by_integers_only_where_halves_are_the_same() {
+        let integers = ["QuantizeLinear", "DequantizeLinear"];
+        assert_eq!(operators(256, [-64.0, 0.0], [63.5, 255.0]), integers);
+        assert_eq!(operators(65536, [0.0, 0.0], [65535.0, 65535.0]), integers);
+        // An odd level is 0; a step is no power of 2; there is no such type.
+        assert!(operators(256, [-63.5, 0.0], [64.0, 255.0]).contains(&"Round".to_string()));
+        assert!(operators(256, [0.0, 0.0], [76.5, 255.0]).contains(&"Round".to_string()));
+        assert!(operators(255, [-127.0, -127.0], [127.0, 127.0]).contains(&"Round".to_string()));
+    }
 }

@@ -195,7 +195,7 @@ mod tests {
         let text = written(
             "%x = Parameter-1 {element_type: f32, shape: \"2,3,2\"}
              %b = Parameter-1 {element_type: f32, shape: \"2\"}
-             %y = Add-1(%x, %b) {auto_broadcast: pdpd, auto_broadcast.auto_broadcast_axis: 0}
+             %y = Add-1(%x, %b) {auto_broadcast: pdpd}
              %r = Result-1(%y)",
         );
         let line = "stablehlo.broadcast_in_dim %b, dims = [0] : (tensor<2xf32>) -> tensor<2x3x2xf32>";
