@@ -70,6 +70,9 @@ impl Code {
         let x = b.convert(x, real)?;
         let mut y = divide(b, x, self.scale)?;
         if target.is_float() {
+            // Zero points of floats are zeros; what they are added to has no negative zero.
+            let zero = b.number_like(y, 0.0)?;
+            y = b.plain("Add", &[y, zero])?;
             return saturated(b, y, target);
         }
         let range = target.integer_range().filter(|_| target.bit_width().is_some_and(|width| width <= 16));
@@ -94,6 +97,12 @@ pub(super) fn saturated(b: &mut Builder, x: Value, target: ElementType) -> Built
         ElementType::F4E2M1 => 6.0,
         other => return Err(OpError::unsupported(format!("quantizing to {other}"))),
     };
+    let mut x = x;
+    if target == ElementType::F4E2M1 {
+        // It has nothing for what is no number; the standard takes the zero with a sign.
+        let (wrong, zero) = (b.plain("IsNaN", &[x])?, b.number_like(x, -0.0)?);
+        x = b.plain("Select", &[wrong, zero, x])?;
+    }
     // What is no number stays so.
     let (high, low) = (b.number_like(x, greatest)?, b.number_like(x, -greatest)?);
     let (above, below) = (b.plain("Greater", &[x, high])?, b.plain("Less", &[x, low])?);
@@ -155,10 +164,11 @@ fn along_axis(b: &mut Builder, parameter: Value, x: Value) -> Built {
 /// Real numbers as u8, of which the range holds all of them and 0.
 pub(super) fn dynamically(b: &mut Builder, x: Value) -> Result<(Value, Code), OpError> {
     let real = b.element_type(x)?;
-    let all: Vec<i64> = (0..).take(b.rank(x)?).collect();
+    // Of any rank, known or not.
+    let flat = b.reshape(x, &[-1])?;
     let zero = b.number(real, 0.0)?;
     let mut end = |reduction, op_type| {
-        let end = b.reduced(reduction, x, &all, false)?;
+        let end = b.reduced(reduction, flat, &[0], false)?;
         b.plain(op_type, &[end, zero])
     };
     let (low, high) = (end("ReduceMin", "Minimum")?, end("ReduceMax", "Maximum")?);

@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-use snick_ir::{OpError, Value};
+use snick_ir::{Attrs, OpError, Value};
 use snick_tensor::ElementType;
 
 use super::elementwise::divide;
@@ -91,16 +91,24 @@ fn dft(b: &mut Builder) -> Built {
         return b.unsqueeze(y, &[-1]);
     }
     let y = b.plain(if inverse { "IDFT" } else { "DFT" }, &inputs)?;
-    if onesided { one_side(b, y, axis) } else { Ok(y) }
+    if onesided { one_side(b, y, axis, rank) } else { Ok(y) }
 }
 
 /// The first half of a spectrum along an axis, the middle included.
-fn one_side(b: &mut Builder, y: Value, axis: Value) -> Built {
+fn one_side(b: &mut Builder, y: Value, axis: Value, rank: i64) -> Built {
     let (shape, two, unit) = (b.shape_of(y)?, b.index(2)?, b.vector(&[1])?);
     let size = b.gather(shape, axis, 0)?;
     let half = divide(b, size, two)?;
     let (start, stop) = (b.vector(&[0])?, b.plain("Add", &[half, unit])?);
-    b.plain("Slice", &[y, start, stop, unit, axis])
+    let half = b.plain("Slice", &[y, start, stop, unit, axis])?;
+    if b.tensor(axis).is_some() {
+        return Ok(half);
+    }
+    // Whatever the axis, the last one keeps its two parts.
+    let shape = b.shape_of(half)?;
+    let (front, two) = (b.part(shape, 0, rank.saturating_sub(1))?, b.vector(&[2])?);
+    let sizes = b.join(&[front, two])?;
+    b.make("Reshape", Attrs::new().with("special_zero", false), &[half, sizes])
 }
 
 /// Frames taken out of a signal `[batch, length, 1 or 2]` every so many steps, windowed and transformed.
@@ -131,7 +139,7 @@ fn stft(b: &mut Builder) -> Built {
     let x = complex(b, x)?;
     let axis = b.vector(&[2])?;
     let y = b.plain("DFT", &[x, axis])?;
-    if b.flag("onesided", true)? { one_side(b, y, axis) } else { Ok(y) }
+    if b.flag("onesided", true)? { one_side(b, y, axis, 4) } else { Ok(y) }
 }
 
 /// Triangles over the bins of a spectrum, `[bins, triangles]`: evenly spaced on the mel scale, each from the middle of the
