@@ -6,6 +6,7 @@ pub mod openvino;
 
 mod directml;
 mod dot;
+mod evaluated;
 mod stablehlo;
 mod states;
 

@@ -47,7 +47,7 @@ use crate::op::Values;
 use crate::ops::source::constant::Constant;
 use crate::{Attrs, Fact, Facts, Graph, Node, NodeId, Op, OpError, RawNode, Value, Version};
 
-pub use self::driver::{Applied, Check, How, Left, Proposal, Refuted, Trace, apply};
+pub use self::driver::{Applied, Check, How, Left, Proposal, Refuted, Trace, apply, apply_throughout};
 use self::liveness::Liveness;
 
 /// What a rule, or the lowering of an op, answers.

@@ -1,33 +1,27 @@
 //! What a `slice` primitive selects, as rules that move it need it.
 
 use smallvec::{SmallVec, smallvec};
-use snick_ir::ops::slice::primitive::{Axis, Part, Slice};
+use snick_ir::ops::slice::cut::AxisCut;
+use snick_ir::ops::slice::primitive::{Axis, Slice};
 use snick_ir::rewrite::Patch;
 use snick_ir::{Op, OpError, Value};
-use snick_shape::{AxisSlice, Interval, SymExpr};
+use snick_shape::{AxisSlice, SymExpr};
 
 /// Dims of a value of known rank.
 pub(crate) type Dims = SmallVec<[SymExpr; 4]>;
 
 /// The slice of one axis.
 pub(crate) trait Cut: Clone + PartialEq {
-    /// It as a part of the primitive.
-    fn of_axis(&self, axis: usize) -> Axis;
-
-    /// What that reads, in order.
-    fn operands(&self) -> SmallVec<[Value; 3]>;
+    /// It as a part of the primitive, with what that reads, in order.
+    fn on_axis(&self, axis: usize) -> (Axis, SmallVec<[Value; 3]>);
 
     /// It in numbers, if it reads nothing.
     fn as_static(&self) -> Option<AxisSlice>;
 }
 
 impl Cut for AxisSlice {
-    fn of_axis(&self, axis: usize) -> Axis {
-        Axis::from((axis, *self))
-    }
-
-    fn operands(&self) -> SmallVec<[Value; 3]> {
-        SmallVec::new()
+    fn on_axis(&self, axis: usize) -> (Axis, SmallVec<[Value; 3]>) {
+        (Axis::from((axis, *self)), SmallVec::new())
     }
 
     fn as_static(&self) -> Option<AxisSlice> {
@@ -35,87 +29,13 @@ impl Cut for AxisSlice {
     }
 }
 
-/// A number of a slice.
-#[derive(Copy, Clone, PartialEq, Debug)]
-enum Number {
-    Known(i64),
-    /// Read from this value when the graph runs; within the interval.
-    Read(Interval, Value),
-}
-
-/// A slice of one axis, some numbers of which may be known only when the graph runs.
-#[derive(Copy, Clone, PartialEq, Debug)]
-pub(crate) struct AnyCut {
-    start: Number,
-    len: Number,
-    step: Number,
-}
-
-impl AnyCut {
-    /// Takes the operands that the axis reads off the front of `operands`; `None` if there are too few.
-    fn new(axis: &Axis, operands: &mut impl Iterator<Item = Value>) -> Option<Self> {
-        let mut number = |part| match part {
-            Part::Static(number) => Some(Number::Known(number)),
-            Part::Operand(interval) => operands.next().map(|value| Number::Read(interval, value)),
-        };
-        Some(Self { start: number(axis.start)?, len: number(axis.len)?, step: number(axis.step)? })
-    }
-
-    /// The slice that takes what `next` takes of what this takes. `None` if that needs a sum or a product of numbers that
-    /// are not known.
-    pub(crate) fn then(&self, next: &Self) -> Option<Self> {
-        use Number::Known;
-        if let (Some(first), Some(next)) = (self.as_static(), next.as_static()) {
-            return Some(first.then(&next).into());
-        }
-        let start = match (self.start, self.step, next.start) {
-            (Known(start), Known(step), Known(at)) => Known(start.checked_add(at.checked_mul(step)?)?),
-            (start, _, Known(0)) => start,
-            (Known(0), Known(1), start) => start,
-            _ => return None,
-        };
-        let step = match (self.step, next.step) {
-            (Known(a), Known(b)) => Known(a.checked_mul(b)?),
-            (Known(1), step) | (step, Known(1)) => step,
-            _ => return None,
-        };
-        Some(match next.len {
-            Known(0) => Self { start: Known(0), len: next.len, step: Known(1) },
-            Known(1) => Self { start, len: next.len, step: Known(1) },
-            len => Self { start, len, step },
-        })
-    }
-
-    fn numbers(&self) -> [Number; 3] {
-        [self.start, self.len, self.step]
-    }
-}
-
-impl Cut for AnyCut {
-    fn of_axis(&self, axis: usize) -> Axis {
-        let [start, len, step] = self.numbers().map(|number| match number {
-            Number::Known(number) => Part::Static(number),
-            Number::Read(interval, _) => Part::Operand(interval),
-        });
-        Axis { axis, start, len, step }
-    }
-
-    fn operands(&self) -> SmallVec<[Value; 3]> {
-        let read = |number| match number {
-            Number::Known(_) => None,
-            Number::Read(_, value) => Some(value),
-        };
-        self.numbers().into_iter().filter_map(read).collect()
+impl Cut for AxisCut {
+    fn on_axis(&self, axis: usize) -> (Axis, SmallVec<[Value; 3]>) {
+        AxisCut::on_axis(self, axis)
     }
 
     fn as_static(&self) -> Option<AxisSlice> {
-        self.of_axis(0).as_static()
-    }
-}
-
-impl From<AxisSlice> for AnyCut {
-    fn from(AxisSlice { start, len, step }: AxisSlice) -> Self {
-        Self { start: Number::Known(start), len: Number::Known(len), step: Number::Known(step) }
+        AxisCut::as_static(self)
     }
 }
 
@@ -141,12 +61,12 @@ impl Selection {
     }
 }
 
-impl Selection<AnyCut> {
+impl Selection<AxisCut> {
     /// What the slice that computes `value` selects; `None` for every other op.
     pub(crate) fn computing(patch: &Patch, value: Value) -> Result<Option<Self>, OpError> {
         let Op::Slice(slice) = patch.op_of(value) else { return Ok(None) };
         let mut operands = patch.inputs_of(value)?.into_iter().skip(1);
-        let cut = |axis: &Axis| Some((axis.axis, AnyCut::new(axis, &mut operands)?));
+        let cut = |axis: &Axis| Some((axis.axis, AxisCut::of(axis, &mut operands)?));
         let axes = slice.axes.iter().map(cut).collect::<Option<_>>();
         Ok(axes.map(|axes| Self { axes }))
     }
@@ -203,8 +123,9 @@ impl<C: Cut> Selection<C> {
         let mut axes = SmallVec::new();
         let mut inputs: SmallVec<[Value; 5]> = smallvec![data];
         for (axis, cut) in self.iter().filter(|&(axis, cut)| !is_whole(axis, cut)) {
-            axes.push(cut.of_axis(axis));
-            inputs.extend(cut.operands());
+            let (axis, operands) = cut.on_axis(axis);
+            axes.push(axis);
+            inputs.extend(operands);
         }
         if axes.is_empty() { Ok(data) } else { patch.add(Slice { axes }, &inputs) }
     }

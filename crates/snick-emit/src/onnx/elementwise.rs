@@ -33,17 +33,14 @@ pub(super) const ROWS: &[(&str, Form)] = &[
     ("Divide", By(divide)),
     ("Elu", By(|e| with_alpha(e, "Elu"))),
     ("Equal", Numpy("Equal")),
-    ("Erf", Same("Erf")),
+    ("Erf", Real("Erf")),
     ("Exp", Real("Exp")),
     ("Floor", Whole("Floor")),
     ("FloorMod", By(floor_mod)),
     ("Gelu", By(gelu)),
     ("Greater", Numpy("Greater")),
     ("GreaterEqual", Numpy("GreaterOrEqual")),
-    (
-        "HSigmoid",
-        By(|e| e.last("HardSigmoid", &e.inputs(), vec![float("alpha", 1.0 / 6.0), float("beta", 0.5)])),
-    ),
+    ("HSigmoid", By(h_sigmoid)),
     ("HSwish", Real("HardSwish")),
     ("HardSigmoid", By(hard_sigmoid)),
     ("IsFinite", By(is_finite)),
@@ -215,6 +212,14 @@ fn with_alpha(e: &mut Emitter, op: &str) -> Written {
 fn gelu(e: &mut Emitter) -> Written {
     let mode = if e.word("approximation_mode")? == "tanh" { "tanh" } else { "none" };
     e.last("Gelu", &e.inputs(), vec![text("approximate", mode)])
+}
+
+fn h_sigmoid(e: &mut Emitter) -> Written {
+    let element_type = e.element_type(0)?;
+    if !element_type.is_float() {
+        return Err(OpError::unsupported(format!("`HSigmoid` of {element_type} in ONNX")));
+    }
+    e.last("HardSigmoid", &e.inputs(), vec![float("alpha", 1.0 / 6.0), float("beta", 0.5)])
 }
 
 fn hard_sigmoid(e: &mut Emitter) -> Written {

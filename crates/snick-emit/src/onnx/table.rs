@@ -8,7 +8,7 @@ use snick_ir::OpError;
 use super::emitter::{Emitter, Written};
 use super::{
     attention, bodies, detection, elementwise, embedding, movement, nn, normalize, quantize, recurrent,
-    shape, signal, slices,
+    shape, signal, slices, types,
 };
 
 /// How an op is written.
@@ -52,8 +52,19 @@ pub fn written_ops() -> Vec<&'static str> {
     names
 }
 
-/// Writes a layer, or answers that ONNX cannot say it.
+/// Writes a layer, or answers that ONNX cannot say it. Of a type that the operator does not have it is written in a
+/// wider one.
 pub(super) fn emit(e: &mut Emitter) -> Written {
+    match e.node.outs.first().map(|out| out.fact.element_type) {
+        Some(own) => match types::wider(e.node.op.type_name(), own) {
+            Some(wide) => e.instead(own, wide, row),
+            None => row(e),
+        },
+        None => row(e),
+    }
+}
+
+fn row(e: &mut Emitter) -> Written {
     let name = e.node.op.type_name();
     let form = TABLE.get(name).copied().filter(|_| !e.node.op.is_opaque());
     let inputs = e.inputs();

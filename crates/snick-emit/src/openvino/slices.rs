@@ -9,13 +9,15 @@ mod range;
 
 use std::sync::Arc;
 
+use snick_ir::ops::slice::cut::{AxisCut, Number};
 use snick_ir::ops::slice::primitive::{Axis, Part, Slice};
+use snick_ir::ops::slice::scalar::Scalar;
 use snick_ir::ops::source::constant::Constant;
 use snick_ir::rewrite::{self, How, Lowered, Rule};
 use snick_ir::{AttrValue, Attrs, Graph, Located, Node, NodeId, Op, OpDef, OpError, RawNode, Value, Version};
-use snick_tensor::Tensor;
+use snick_tensor::{ElementType, Tensor};
 
-use self::range::{Number, Range};
+use self::range::Range;
 
 /// No axis is longer; steps are cut to it so that sums with them stay in i64.
 const FAR: i64 = 1 << 62;
@@ -26,7 +28,7 @@ pub enum SliceAs {
     /// Slice-8, but StridedSlice-1 for a bound of which nothing is known before the graph runs: there the runtime
     /// infers more of StridedSlice.
     #[default]
-    Tighter,
+    Either,
     /// Slice-8: names the axes it slices.
     Slice,
     /// StridedSlice-1, of opset1: for readers that are older than opset8.
@@ -65,7 +67,7 @@ fn replace_all(graph: &mut Graph, slice_as: SliceAs) -> Result<(), Box<Located>>
     graph.sweep();
     let trace = rewrite::apply(graph, &[BOUNDS], How::default());
     graph.sweep();
-    trace.errors.into_iter().next().map_or(Ok(()), |error| Err(error.into()))
+    trace.complete()
 }
 
 /// The `bounds` that are still read, as arithmetic.
@@ -82,6 +84,24 @@ enum Way {
     Unknown(Value),
 }
 
+/// What replaces one primitive: an op for each list of ranges, in this order, and then the pins. The lists are apart by
+/// what is known of the numbers before the graph runs: in one list an unknown number hides those that are known.
+#[derive(Default)]
+struct Steps {
+    /// All numbers known.
+    known: Vec<Range>,
+    /// As the model had them, some numbers given when it runs.
+    as_read: Vec<Range>,
+    /// By arithmetic, ascending.
+    computed: Vec<Range>,
+    /// What was descending, turned round.
+    turned: Vec<Range>,
+    /// Cut to the most that a computed length can be.
+    capped: Vec<Range>,
+    /// Sizes that axes have to have in the end.
+    pins: Vec<(usize, i64)>,
+}
+
 /// Builds what replaces one primitive.
 struct Builder<'g> {
     graph: &'g mut Graph,
@@ -94,41 +114,36 @@ impl Builder<'_> {
         let inputs: Option<Vec<Value>> = self.graph.inputs(self.root).into_iter().collect();
         let mut inputs = inputs.ok_or(OpError::NotConnected { port: 0 })?.into_iter();
         let data = inputs.next().ok_or(OpError::NotConnected { port: 0 })?;
-        // By what the runtime knows of the bounds: in one list of numbers an unknown one hides those that are known.
-        let (mut known, mut given, mut computed) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut turns, mut caps, mut pins) = (Vec::new(), Vec::new(), Vec::new());
+        let mut steps = Steps::default();
         for axis in &slice.axes {
-            let parts = range::parts(axis, &mut inputs)?;
-            let as_it_was = Range::of_bounds(self.graph, data, axis.axis, parts)?;
+            let cut = AxisCut::of(axis, &mut inputs).ok_or(OpError::NotConnected { port: 1 })?;
+            let as_it_was = Range::of_bounds(self.graph, data, axis.axis, &cut)?;
             if let Some(range) = as_it_was.filter(|r| r.has_numbers() || self.slice_as != SliceAs::Slice) {
-                if range.is_known() {
-                    known.push(range)
-                } else {
-                    given.push(range)
-                }
+                let list = if range.is_known() { &mut steps.known } else { &mut steps.as_read };
+                list.push(range);
                 continue;
             }
-            // The runtime's ops take what there is; the primitive fails where its elements are not all there.
-            if let (Part::Static(len), false) = (axis.len, self.is_within(data, axis)) {
-                pins.push((axis.axis, len));
+            // The ops take what there is; the primitive fails where its elements are not all there.
+            if let (Part::Static(len @ 1..), false) = (axis.len, self.is_within(data, axis)) {
+                steps.pins.push((axis.axis, len));
             }
-            if let Some(range) = Range::fixed(axis) {
-                known.push(range);
+            if let Some(range) = Range::fixed(axis.axis, &cut) {
+                steps.known.push(range);
                 continue;
             }
-            let (range, turn) = self.ascending(axis, parts)?;
-            computed.push(range);
-            turns.extend(turn);
-            caps.extend(self.cap(data, axis));
+            let (range, turn) = self.ascending(axis, &cut)?;
+            steps.computed.push(range);
+            steps.turned.extend(turn);
+            steps.capped.extend(self.cap(data, axis));
         }
         let mut sliced = data;
-        for ranges in [known, given, computed, turns, caps] {
+        for ranges in [steps.known, steps.as_read, steps.computed, steps.turned, steps.capped] {
             if !ranges.is_empty() {
                 sliced = self.slice(sliced, &ranges)?;
             }
         }
-        if pins.iter().any(|&(_, len)| len > 0) {
-            sliced = self.pinned(sliced, &pins)?;
+        if !steps.pins.is_empty() {
+            sliced = self.pinned(sliced, &steps.pins)?;
         }
         if sliced == data {
             // The layer keeps its name, and so does what it reads.
@@ -144,8 +159,8 @@ impl Builder<'_> {
         let dim = self.graph.fact(data)?.shape.dims()?.get(axis.axis)?;
         let most = lens.has_upper().then_some(lens.hi())?;
         let says_more = most < self.graph.symbols().interval(dim).hi();
-        let stop = Some(Number::Known(most));
-        says_more.then_some(Range { axis: axis.axis, start: None, stop, step: Number::Known(1) })
+        let stop = Some(Scalar::Number(most));
+        says_more.then_some(Range { axis: axis.axis, start: None, stop, step: Scalar::Number(1) })
     }
 
     /// Whether every size that the axis may have holds the elements of a static slice.
@@ -166,8 +181,9 @@ impl Builder<'_> {
     }
 
     /// The elements of an axis in ascending order, and what turns them round if they were descending.
-    fn ascending(&mut self, axis: &Axis, numbers: [Number; 3]) -> Result<(Range, Option<Range>), OpError> {
-        let [start, len, step] = numbers;
+    fn ascending(&mut self, axis: &Axis, cut: &AxisCut) -> Result<(Range, Option<Range>), OpError> {
+        let [start, len, step] = [self.wide(cut.start)?, self.wide(cut.len)?, self.wide(cut.step)?];
+        let start = self.checked(cut, start, len)?;
         let way = self.way(axis, step)?;
         let stride = self.stride(step, &way)?;
         let start = match way {
@@ -182,10 +198,10 @@ impl Builder<'_> {
         let stop = self.arithmetic("Add", start, length)?;
         let turn = match way {
             Way::Up => None,
-            Way::Down => Some(Range { axis: axis.axis, start: None, stop: None, step: Number::Known(-1) }),
+            Way::Down => Some(Range { axis: axis.axis, start: None, stop: None, step: Scalar::Number(-1) }),
             Way::Unknown(up) => {
                 let mut choose =
-                    |up_number, down| self.choose(up, Number::Known(up_number), Number::Known(down));
+                    |up_number, down| self.choose(up, Scalar::Number(up_number), Scalar::Number(down));
                 Some(Range {
                     axis: axis.axis,
                     start: Some(choose(0, -1)?),
@@ -197,7 +213,56 @@ impl Builder<'_> {
         Ok((Range { axis: axis.axis, start: Some(start), stop: Some(stop), step: stride }, turn))
     }
 
-    fn way(&mut self, axis: &Axis, step: Number) -> Result<Way, OpError> {
+    /// A number of the primitive as i64: it may be read from a scalar of any integer type.
+    fn wide(&mut self, number: Number) -> Result<Scalar, OpError> {
+        let Number::Read(value, _) = number else { return Ok(number.scalar()) };
+        if self.graph.fact(value).is_some_and(|fact| fact.element_type == ElementType::I64) {
+            return Ok(number.scalar());
+        }
+        let i64s = Attrs::new().with("destination_type", "i64");
+        self.add("Convert", 1, i64s, &[value]).map(Scalar::Value)
+    }
+
+    /// The start; where it or `len` is too low when the graph runs, no number at all but a failure, as the primitive has
+    /// it. The ops would count from the end, or take nothing. What fails is a Concat of one row with two: few ops check
+    /// the shapes that they get in a run.
+    fn checked(&mut self, cut: &AxisCut, start: Scalar, len: Scalar) -> Result<Scalar, OpError> {
+        let is_clamped = |number: &Number| match number {
+            Number::Known(_) => true,
+            Number::Read(value, _) => matches!(self.graph.node(value.node).op, Op::Bounds(_)),
+        };
+        if [cut.start, cut.len].iter().all(is_clamped) {
+            return Ok(start);
+        }
+        // Before the first element is where nothing may start, and where it may end going backwards.
+        let first = match (cut.start, len) {
+            (Number::Read(_, within), Scalar::Value(_)) if within.lo() < 0 => {
+                let taken = self.arithmetic("Minimum", len, Scalar::Number(1))?;
+                let next = self.arithmetic("Add", start, Scalar::Number(1))?;
+                self.arithmetic("Subtract", next, taken)?
+            }
+            _ => start,
+        };
+        let may_be_below = |number: &Scalar| range::interval(self.graph, *number).lo() < 0;
+        let suspects: Vec<Scalar> = [first, len].into_iter().filter(may_be_below).collect();
+        let least = match suspects[..] {
+            [] => return Ok(start),
+            [one] => one,
+            _ => self.arithmetic("Minimum", first, len)?,
+        };
+        let (least, zero) = (self.value(least)?, self.constant(&[], vec![0])?);
+        let is_below = self.add("Less", 1, Attrs::new(), &[least, zero])?;
+        let rows = self.choose(is_below, Scalar::Number(2), Scalar::Number(1))?;
+        let shape = self.vector([rows, Scalar::Number(1)].into_iter())?;
+        let start = self.value(start)?;
+        let repeated = self.add("Broadcast", 3, Attrs::new().with("mode", "numpy"), &[start, shape])?;
+        let one_row = self.constant(&[1, 1], vec![0])?;
+        let both = self.add("Concat", 1, Attrs::new().with("axis", 1i64), &[repeated, one_row])?;
+        let corner = self.constant(&[2], vec![0, 0])?;
+        self.add("GatherND", 8, Attrs::new().with("batch_dims", 0i64), &[both, corner]).map(Scalar::Value)
+    }
+
+    fn way(&mut self, axis: &Axis, step: Scalar) -> Result<Way, OpError> {
         let (low, high) = match axis.step {
             Part::Static(step) => (step, step),
             Part::Operand(interval) => (interval.lo(), interval.hi()),
@@ -213,68 +278,68 @@ impl Builder<'_> {
     }
 
     /// The step's size, at most [`FAR`]: of one element any step will do, and more have none that large.
-    fn stride(&mut self, step: Number, way: &Way) -> Result<Number, OpError> {
+    fn stride(&mut self, step: Scalar, way: &Way) -> Result<Scalar, OpError> {
         match (step, way) {
-            (Number::Known(step), _) => Ok(Number::Known(step.saturating_abs().min(FAR))),
-            (Number::Value(_), Way::Up) => self.arithmetic("Minimum", step, Number::Known(FAR)),
-            (Number::Value(_), _) => {
+            (Scalar::Number(step), _) => Ok(Scalar::Number(step.saturating_abs().min(FAR))),
+            (Scalar::Value(_), Way::Up) => self.arithmetic("Minimum", step, Scalar::Number(FAR)),
+            (Scalar::Value(_), _) => {
                 // The least integer has no size.
-                let near = self.arithmetic("Maximum", step, Number::Known(-FAR))?;
+                let near = self.arithmetic("Maximum", step, Scalar::Number(-FAR))?;
                 let near = self.value(near)?;
-                let size = Number::Value(self.add("Abs", 1, Attrs::new(), &[near])?);
-                let size = self.arithmetic("Maximum", size, Number::Known(1))?;
-                self.arithmetic("Minimum", size, Number::Known(FAR))
+                let size = Scalar::Value(self.add("Abs", 1, Attrs::new(), &[near])?);
+                let size = self.arithmetic("Maximum", size, Scalar::Number(1))?;
+                self.arithmetic("Minimum", size, Scalar::Number(FAR))
             }
         }
     }
 
     /// The index of the last element: `start + (len - 1) * step`.
-    fn last(&mut self, start: Number, len: Number, step: Number) -> Result<Number, OpError> {
-        let before = self.arithmetic("Subtract", len, Number::Known(1))?;
+    fn last(&mut self, start: Scalar, len: Scalar, step: Scalar) -> Result<Scalar, OpError> {
+        let before = self.arithmetic("Subtract", len, Scalar::Number(1))?;
         let distance = self.arithmetic("Multiply", before, step)?;
         self.arithmetic("Add", start, distance)
     }
 
-    fn choose(&mut self, condition: Value, yes: Number, no: Number) -> Result<Number, OpError> {
+    fn choose(&mut self, condition: Value, yes: Scalar, no: Scalar) -> Result<Scalar, OpError> {
         let (yes, no) = (self.value(yes)?, self.value(no)?);
-        Ok(Number::Value(self.add("Select", 1, Attrs::new(), &[condition, yes, no])?))
+        Ok(Scalar::Value(self.add("Select", 1, Attrs::new(), &[condition, yes, no])?))
     }
 
     /// An elementwise op, unless both numbers are known or nothing changes.
-    fn arithmetic(&mut self, op: &str, a: Number, b: Number) -> Result<Number, OpError> {
+    fn arithmetic(&mut self, op: &str, a: Scalar, b: Scalar) -> Result<Scalar, OpError> {
         let known = match (op, a, b) {
-            ("Add", Number::Known(a), Number::Known(b)) => a.checked_add(b),
-            ("Subtract", Number::Known(a), Number::Known(b)) => a.checked_sub(b),
-            ("Multiply", Number::Known(a), Number::Known(b)) => a.checked_mul(b),
-            ("Add", other, Number::Known(0)) | ("Multiply", other, Number::Known(1)) => return Ok(other),
-            ("Add", Number::Known(0), other) | ("Multiply", Number::Known(1), other) => return Ok(other),
+            ("Add", Scalar::Number(a), Scalar::Number(b)) => a.checked_add(b),
+            ("Subtract", Scalar::Number(a), Scalar::Number(b)) => a.checked_sub(b),
+            ("Multiply", Scalar::Number(a), Scalar::Number(b)) => a.checked_mul(b),
+            ("Add", other, Scalar::Number(0)) | ("Multiply", other, Scalar::Number(1)) => return Ok(other),
+            ("Add", Scalar::Number(0), other) | ("Multiply", Scalar::Number(1), other) => return Ok(other),
             _ => None,
         };
         if let Some(known) = known {
-            return Ok(Number::Known(known));
+            return Ok(Scalar::Number(known));
         }
         let (a, b) = (self.value(a)?, self.value(b)?);
-        Ok(Number::Value(self.add(op, 1, Attrs::new(), &[a, b])?))
+        Ok(Scalar::Value(self.add(op, 1, Attrs::new(), &[a, b])?))
     }
 
-    fn value(&mut self, number: Number) -> Result<Value, OpError> {
+    fn value(&mut self, number: Scalar) -> Result<Value, OpError> {
         match number {
-            Number::Known(known) => self.constant(&[], vec![known]),
-            Number::Value(value) => Ok(value),
+            Scalar::Number(known) => self.constant(&[], vec![known]),
+            Scalar::Value(value) => Ok(value),
         }
     }
 
     /// One op for ranges of ascending axes.
     fn slice(&mut self, data: Value, ranges: &[Range]) -> Result<Value, OpError> {
-        let is_unknown = |range: &Range| range.numbers().any(|number| number.is_unknown(self.graph));
+        let is_unknown = |range: &Range| range.numbers().any(|number| range::is_unknown(self.graph, number));
         // An unknown step hides those of the axes before it, which StridedSlice has to name.
         let names_no_others = || ranges.iter().enumerate().all(|(i, range)| range.axis == i);
         let steps_are_known = || ranges.iter().all(|range| range.step.known().is_some());
         let is_tighter = ranges.iter().any(is_unknown) && (steps_are_known() || names_no_others());
         match self.slice_as {
             SliceAs::StridedSlice => self.strided_slice(data, ranges),
-            SliceAs::Tighter if is_tighter => self.strided_slice(data, ranges),
-            SliceAs::Tighter | SliceAs::Slice => self.slice8(data, ranges),
+            SliceAs::Either if is_tighter => self.strided_slice(data, ranges),
+            SliceAs::Either | SliceAs::Slice => self.slice8(data, ranges),
         }
     }
 
@@ -282,17 +347,17 @@ impl Builder<'_> {
         let starts = self.vector(ranges.iter().map(|range| range.start.unwrap_or(range.first())))?;
         let stops = self.vector(ranges.iter().map(|range| range.stop.unwrap_or(range.last())))?;
         let steps = self.vector(ranges.iter().map(|range| range.step))?;
-        let axes = self.vector(ranges.iter().map(|range| Number::Known(range.axis as i64)))?;
+        let axes = self.vector(ranges.iter().map(|range| Scalar::Number(range.axis as i64)))?;
         self.add("Slice", 8, Attrs::new(), &[data, starts, stops, steps, axes])
     }
 
     fn strided_slice(&mut self, data: Value, ranges: &[Range]) -> Result<Value, OpError> {
         let places = ranges.last().map_or(0, |range| range.axis + 1);
         let at = |axis: usize| ranges.iter().find(|range| range.axis == axis);
-        let zero = Number::Known(0);
+        let zero = Scalar::Number(0);
         let begin = (0..places).map(|axis| at(axis).and_then(|range| range.start).unwrap_or(zero));
         let end = (0..places).map(|axis| at(axis).and_then(|range| range.stop).unwrap_or(zero));
-        let strides = (0..places).map(|axis| at(axis).map_or(Number::Known(1), |range| range.step));
+        let strides = (0..places).map(|axis| at(axis).map_or(Scalar::Number(1), |range| range.step));
         let operands = [data, self.vector(begin)?, self.vector(end)?, self.vector(strides)?];
         let mask = |bit: &dyn Fn(Option<&Range>) -> bool| {
             AttrValue::Ints((0..places).map(|axis| i64::from(bit(at(axis)))).collect())
@@ -307,8 +372,8 @@ impl Builder<'_> {
     }
 
     /// The numbers as one tensor of rank 1.
-    fn vector(&mut self, numbers: impl Iterator<Item = Number>) -> Result<Value, OpError> {
-        let numbers: Vec<Number> = numbers.collect();
+    fn vector(&mut self, numbers: impl Iterator<Item = Scalar>) -> Result<Value, OpError> {
+        let numbers: Vec<Scalar> = numbers.collect();
         let known: Option<Vec<i64>> = numbers.iter().map(|number| number.known()).collect();
         if let Some(known) = known {
             return self.constant(&[known.len()], known);
@@ -316,8 +381,8 @@ impl Builder<'_> {
         let mut parts = Vec::new();
         for number in numbers {
             parts.push(match number {
-                Number::Known(known) => self.constant(&[1], vec![known])?,
-                Number::Value(scalar) => {
+                Scalar::Number(known) => self.constant(&[1], vec![known])?,
+                Scalar::Value(scalar) => {
                     let wide =
                         self.add("Convert", 1, Attrs::new().with("destination_type", "i64"), &[scalar])?;
                     let shape = self.constant(&[1], vec![1])?;

@@ -7,8 +7,9 @@ use snick_ir::OpError;
 
 use super::emitter::{Emitter, Written};
 use super::{
-    control, einsum, elementwise, indexing, movement, normalization, product, recurrent, reduction, resample,
-    scatter, shape, slices, sort, window,
+    activation, blocks, control, decoding, detection, einsum, elementwise, fourier, indexing, movement,
+    normalization, pooling, product, quantize, recurrent, reduction, resample, sampling, scatter, shape,
+    slices, sort, window,
 };
 
 /// How an op is written.
@@ -16,6 +17,8 @@ use super::{
 pub(super) enum Form {
     /// The operation of this name on one value.
     Unary(&'static str),
+    /// The same of real numbers; integers are rounded.
+    Real(&'static str),
     /// The operation of this name on two values, brought to one shape.
     Binary(&'static str),
     /// A comparison of two values, brought to one shape.
@@ -26,16 +29,24 @@ pub(super) enum Form {
 
 static TABLE: LazyLock<HashMap<&'static str, Form>> = LazyLock::new(|| {
     let families = [
+        activation::ROWS,
+        blocks::ROWS,
         control::ROWS,
+        decoding::ROWS,
+        detection::ROWS,
         einsum::ROWS,
         elementwise::ROWS,
+        fourier::ROWS,
         indexing::ROWS,
         movement::ROWS,
         normalization::ROWS,
+        pooling::ROWS,
         product::ROWS,
+        quantize::ROWS,
         recurrent::ROWS,
         reduction::ROWS,
         resample::ROWS,
+        sampling::ROWS,
         scatter::ROWS,
         shape::ROWS,
         slices::ROWS,
@@ -54,6 +65,7 @@ pub(super) fn emit(e: &mut Emitter) -> Written {
             let y = e.same(op, &[&x]);
             e.give(0, y)
         }
+        Some(Form::Real(op)) => elementwise::real_function(e, |e, x| Ok(e.same(op, &[x]))),
         Some(Form::Binary(op)) => {
             let [a, b] = elementwise::pair(e)?;
             let y = e.same(op, &[&a, &b]);
@@ -65,6 +77,13 @@ pub(super) fn emit(e: &mut Emitter) -> Written {
             e.give(0, y)
         }
         Some(Form::By(write)) => write(e),
-        None => Err(OpError::unsupported(format!("`{name}` in StableHLO"))),
+        // What depends on nothing but constants is one.
+        None => match e.evaluated() {
+            Some(values) => (0..).zip(&values).try_for_each(|(port, value)| {
+                let value = e.constant(value)?;
+                e.give(port, value)
+            }),
+            None => Err(OpError::unsupported(format!("`{name}` in StableHLO"))),
+        },
     }
 }

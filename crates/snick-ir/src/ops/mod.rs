@@ -96,13 +96,14 @@ pub mod slice {
     mod arithmetic;
     pub mod bounds;
     pub mod crop;
+    pub mod cut;
     pub(crate) mod lowering;
     mod notation;
     mod open_axes;
     pub(crate) mod picks;
     pub mod primitive;
     pub(crate) mod range;
-    mod scalar;
+    pub mod scalar;
     pub mod slice8;
     pub mod slice_scatter;
     pub mod split;

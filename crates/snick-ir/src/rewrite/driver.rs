@@ -53,6 +53,12 @@ pub struct Trace {
 }
 
 impl Trace {
+    /// # Errors
+    /// The first that a rule gave: what it stands for is then still there.
+    pub fn complete(self) -> Result<(), Box<Located>> {
+        self.errors.into_iter().next().map_or(Ok(()), |error| Err(error.into()))
+    }
+
     /// Adds what was done later.
     pub fn extend(&mut self, later: Self) {
         self.applied.extend(later.applied);
@@ -157,6 +163,21 @@ pub fn apply(graph: &mut Graph, rules: &[Rule], mut how: How) -> Trace {
     left.retain(|&id, _| !work.liveness.is_dead(id));
     trace.left.extend(left.into_values());
     trace
+}
+
+/// Applies `rules` to the graph and the bodies in it, and sweeps away what is left behind.
+///
+/// # Errors
+/// As [`Trace::complete`].
+pub fn apply_throughout(graph: &mut Graph, rules: &[Rule]) -> Result<(), Box<Located>> {
+    let mut result = apply(graph, rules, How::default()).complete();
+    graph.sweep();
+    graph.for_each_body(|body| {
+        if result.is_ok() {
+            result = apply_throughout(body, rules);
+        }
+    });
+    result
 }
 
 /// Nodes still to look at, each at most once.

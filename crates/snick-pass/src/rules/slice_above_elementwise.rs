@@ -2,10 +2,11 @@
 
 use smallvec::SmallVec;
 use snick_ir::ops::elementwise::auto_broadcast::AutoBroadcast;
+use snick_ir::ops::slice::cut::AxisCut;
 use snick_ir::rewrite::{Lowered, Patch, Rule};
 use snick_ir::{Op, OpError, Value};
 
-use crate::selection::{AnyCut, Selection};
+use crate::selection::Selection;
 
 /// Moves a slice above an element-wise op, Convert included, that nobody else reads.
 pub(crate) const RULE: Rule = Rule::exact("slice-above-elementwise", apply);
@@ -22,7 +23,7 @@ fn apply(patch: &mut Patch) -> Result<Lowered, OpError> {
     if !selection.shrinks(patch, &dims)? {
         return Ok(Lowered::Keep);
     }
-    let mut operands: SmallVec<[(Value, Selection<AnyCut>); 5]> = SmallVec::new();
+    let mut operands: SmallVec<[(Value, Selection<AxisCut>); 5]> = SmallVec::new();
     for input in patch.inputs_of(computed)? {
         let before = patch.dims(input)?.and_then(|operand| selection.before_broadcast(&operand, &dims));
         match before {

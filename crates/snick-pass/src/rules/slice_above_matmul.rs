@@ -1,9 +1,10 @@
 //! slice-above-matmul: rows, columns and matrices that nobody takes are not multiplied.
 
+use snick_ir::ops::slice::cut::AxisCut;
 use snick_ir::rewrite::{Lowered, Patch, Rule};
 use snick_ir::{Op, OpError};
 
-use crate::selection::{AnyCut, Dims, Selection};
+use crate::selection::{Dims, Selection};
 
 /// Moves a slice above a MatMul that nobody else reads. A smaller product may add up in another order.
 pub(crate) const RULE: Rule = Rule::rounding("slice-above-matmul", apply);
@@ -21,7 +22,7 @@ fn apply(patch: &mut Patch) -> Result<Lowered, OpError> {
         return Ok(Lowered::Keep);
     }
     // Of each operand: its batch axes as they broadcast, and the axis of its matrix that the output keeps.
-    let side = |dims: &Dims, kept: usize, from: usize| -> Option<Selection<AnyCut>> {
+    let side = |dims: &Dims, kept: usize, from: usize| -> Option<Selection<AxisCut>> {
         let (batch, whole) = (&dims[..dims.len() - 2], &out[..out.len() - 2]);
         let (outer, _) = selection.moved(|axis| (axis < whole.len()).then_some(axis));
         let batches = outer.before_broadcast(batch, whole)?;

@@ -1,10 +1,11 @@
 //! slice-of-concat: a slice of a Concat takes only the parts that it needs.
 
+use snick_ir::ops::slice::cut::AxisCut;
 use snick_ir::rewrite::{Lowered, Patch, Rule};
 use snick_ir::{Op, OpError, Value, normalize_axis};
 use snick_shape::{AxisSlice, SymExpr};
 
-use crate::selection::{AnyCut, Cut, Selection};
+use crate::selection::Selection;
 
 /// A slice that lies in one part is a slice of that part. One of several parts, or across them, goes above a Concat
 /// that nobody else reads, so that less is copied.
@@ -17,7 +18,7 @@ fn apply(patch: &mut Patch) -> Result<Lowered, OpError> {
     let (Some(dims), concat) = (patch.dims(joined)?, concat.clone()) else { return Ok(Lowered::Keep) };
     let axis = normalize_axis(concat.axis, dims.len())?;
     let inputs = patch.inputs_of(joined)?;
-    let parts: Vec<(Value, Selection<AnyCut>)> = match selection.on(axis) {
+    let parts: Vec<(Value, Selection<AxisCut>)> = match selection.on(axis) {
         None => inputs.into_iter().map(|input| (input, selection.clone())).collect(),
         Some(cut) => {
             let Some(slice) = cut.as_static() else { return Ok(Lowered::Keep) };

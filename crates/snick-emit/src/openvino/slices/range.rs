@@ -2,70 +2,30 @@
 
 use smallvec::SmallVec;
 use snick_ir::ops::slice::bounds::{Bound, Bounds};
-use snick_ir::ops::slice::primitive::{Axis, Part};
+use snick_ir::ops::slice::cut::AxisCut;
+use snick_ir::ops::slice::scalar::Scalar;
 use snick_ir::{Graph, Op, OpError, Value};
 use snick_shape::{AxisSlice, Interval, SymExpr};
-
-/// A number of a range: known, or a scalar value.
-#[derive(Copy, Clone, PartialEq)]
-pub(super) enum Number {
-    Known(i64),
-    Value(Value),
-}
 
 /// `start:stop:step` of one axis: negative numbers count from the end. A start or stop that is `None` leaves nothing
 /// out in the direction of the step.
 pub(super) struct Range {
     pub(super) axis: usize,
-    pub(super) start: Option<Number>,
-    pub(super) stop: Option<Number>,
-    pub(super) step: Number,
-}
-
-impl Number {
-    pub(super) fn known(self) -> Option<i64> {
-        match self {
-            Self::Known(known) => Some(known),
-            Self::Value(_) => None,
-        }
-    }
-
-    /// The number, if inference knows it.
-    fn folded(self, graph: &Graph) -> Self {
-        match self {
-            Self::Value(value) => {
-                known_scalar(graph, value).and_then(|known| known.as_const()).map_or(self, Self::Known)
-            }
-            Self::Known(_) => self,
-        }
-    }
-
-    fn interval(self, graph: &Graph) -> Interval {
-        match self {
-            Self::Known(known) => Interval::exact(known),
-            Self::Value(value) => {
-                known_scalar(graph, value).map_or(Interval::ANY, |known| graph.symbols().interval(&known))
-            }
-        }
-    }
-
-    /// Whether nothing is known of it but its type.
-    pub(super) fn is_unknown(self, graph: &Graph) -> bool {
-        let interval = self.interval(graph);
-        interval.lo() <= i64::from(i32::MIN) && interval.hi() >= i64::from(i32::MAX)
-    }
+    pub(super) start: Option<Scalar>,
+    pub(super) stop: Option<Scalar>,
+    pub(super) step: Scalar,
 }
 
 impl Range {
     /// The range of a static slice. One that descends to the first element has no stop: -1 would be the last.
-    pub(super) fn fixed(axis: &Axis) -> Option<Self> {
-        let slice = axis.as_static()?;
+    pub(super) fn fixed(axis: usize, cut: &AxisCut) -> Option<Self> {
+        let slice = cut.as_static()?;
         let stop = slice.start.checked_add(slice.len.checked_mul(slice.step)?)?;
         Some(Self {
-            axis: axis.axis,
-            start: Some(Number::Known(slice.start)),
-            stop: (stop >= 0).then_some(Number::Known(stop)),
-            step: Number::Known(slice.step),
+            axis,
+            start: Some(Scalar::Number(slice.start)),
+            stop: (stop >= 0).then_some(Scalar::Number(stop)),
+            step: Scalar::Number(slice.step),
         })
     }
 
@@ -75,24 +35,27 @@ impl Range {
         graph: &Graph,
         data: Value,
         axis: usize,
-        [start, len, step]: [Number; 3],
+        cut: &AxisCut,
     ) -> Result<Option<Self>, OpError> {
+        let [start, len, step] = [cut.start, cut.len, cut.step].map(|number| number.scalar());
         let source = [len, start].into_iter().find_map(|number| match number {
-            Number::Value(value) => Some(value.node),
-            Number::Known(_) => None,
+            Scalar::Value(value) => Some(value.node),
+            Scalar::Number(_) => None,
         });
         let Some(source) = source else { return Ok(None) };
         let Op::Bounds(bounds) = graph.node(source).op else { return Ok(None) };
         let is_output = |number, port| match number {
-            Number::Value(value) => value == Value { node: source, port },
-            Number::Known(number) => known_scalar(graph, Value { node: source, port }) == Some(number.into()),
+            Scalar::Value(value) => value == Value { node: source, port },
+            Scalar::Number(number) => {
+                known_scalar(graph, Value { node: source, port }) == Some(number.into())
+            }
         };
         let [size, first, stop, stride] = fields(graph, source, bounds)?;
         // Of one element any step is right.
-        let steps_alike = Some(step.folded(graph)) == stride || len.known() == Some(1);
+        let steps_alike = Some(folded(graph, step)) == stride || len.known() == Some(1);
         let size = match size {
-            Some(Number::Known(size)) => Some(SymExpr::from(size)),
-            Some(Number::Value(value)) => known_scalar(graph, value),
+            Some(Scalar::Number(size)) => Some(SymExpr::from(size)),
+            Some(Scalar::Value(value)) => known_scalar(graph, value),
             None => None,
         };
         let dim = graph.fact(data).and_then(|fact| fact.shape.dims()?.get(axis));
@@ -104,7 +67,7 @@ impl Range {
         let range = Self { axis, start: first, stop, step };
         let sizes = graph.symbols().interval(dim);
         let is_right =
-            size.as_ref() == Some(dim) && range.is_inferred_rightly(graph, sizes, len.interval(graph));
+            size.as_ref() == Some(dim) && range.is_inferred_rightly(graph, sizes, interval(graph, len));
         Ok(is_right.then_some(range))
     }
 
@@ -113,14 +76,14 @@ impl Range {
     /// the least and the largest size only, so that `-1:3` of up to eight elements is empty to it, as it is of none and of eight.
     fn is_inferred_rightly(&self, graph: &Graph, sizes: Interval, lens: Interval) -> bool {
         let bounds = [self.start, self.stop];
-        let unknown = |number: Option<Number>| number.is_some_and(|number| number.is_unknown(graph));
-        let Number::Known(step) = self.step else {
+        let unknown = |number: Option<Scalar>| number.is_some_and(|number| is_unknown(graph, number));
+        let Scalar::Number(step) = self.step else {
             return bounds.iter().flatten().all(|&bound| bound.known().is_some() || unknown(Some(bound)));
         };
         if bounds.into_iter().any(unknown) {
             return true;
         }
-        let known = |number: Option<Number>| number.map_or(Some(None), |number| number.known().map(Some));
+        let known = |number: Option<Scalar>| number.map_or(Some(None), |number| number.known().map(Some));
         if let [Some(start), Some(stop)] = bounds.map(known) {
             let len = |size: i64| AxisSlice::clamp(size, start, stop, step).map_or(0, |(_, len)| len);
             let (of_least, of_largest) = (len(sizes.lo()), len(sizes.hi()));
@@ -129,9 +92,9 @@ impl Range {
             return of_least > of_largest
                 || (of_least <= lens.lo() && (is_endless || lens.hi() <= of_largest));
         }
-        let interval = |number: Option<Number>| number.map_or(Interval::ANY, |number| number.interval(graph));
-        let (start, stop) = (interval(self.start), interval(self.stop));
-        let far = |number: Option<Number>, end: i64| number.is_none_or(|number| number.known() == Some(end));
+        let within = |bound: Option<Scalar>| bound.map_or(Interval::ANY, |number| interval(graph, number));
+        let (start, stop) = (within(self.start), within(self.stop));
+        let far = |number: Option<Scalar>, end: i64| number.is_none_or(|number| number.known() == Some(end));
         match step > 0 {
             true => {
                 let from_front = far(self.start, i64::MIN) || start.lo() >= 0;
@@ -142,13 +105,13 @@ impl Range {
     }
 
     /// The stop that leaves nothing out.
-    pub(super) fn last(&self) -> Number {
-        Number::Known(if self.step.known().is_some_and(|step| step < 0) { i64::MIN } else { i64::MAX })
+    pub(super) fn last(&self) -> Scalar {
+        Scalar::Number(if self.step.known().is_some_and(|step| step < 0) { i64::MIN } else { i64::MAX })
     }
 
     /// The start that leaves nothing out.
-    pub(super) fn first(&self) -> Number {
-        Number::Known(if self.step.known().is_some_and(|step| step < 0) { i64::MAX } else { 0 })
+    pub(super) fn first(&self) -> Scalar {
+        Scalar::Number(if self.step.known().is_some_and(|step| step < 0) { i64::MAX } else { 0 })
     }
 
     /// Whether Slice-8 can say it: it has no masks, and what leaves nothing out depends on the sign of the step.
@@ -162,30 +125,44 @@ impl Range {
     }
 
     /// Start, stop and step.
-    pub(super) fn numbers(&self) -> impl Iterator<Item = Number> {
+    pub(super) fn numbers(&self) -> impl Iterator<Item = Scalar> {
         [self.start, self.stop, Some(self.step)].into_iter().flatten()
     }
 }
 
-/// Start, length and step of an axis of the primitive.
-pub(super) fn parts(axis: &Axis, operands: &mut impl Iterator<Item = Value>) -> Result<[Number; 3], OpError> {
-    let mut numbers = [Number::Known(0); 3];
-    for (number, part) in numbers.iter_mut().zip([axis.start, axis.len, axis.step]) {
-        *number = match part {
-            Part::Static(known) => Number::Known(known),
-            Part::Operand(_) => Number::Value(operands.next().ok_or(OpError::NotConnected { port: 1 })?),
-        };
-    }
-    Ok(numbers)
-}
-
 /// Size, start, stop and step of `bounds`.
-fn fields(graph: &Graph, node: snick_ir::NodeId, bounds: Bounds) -> Result<[Option<Number>; 4], OpError> {
+fn fields(graph: &Graph, node: snick_ir::NodeId, bounds: Bounds) -> Result<[Option<Scalar>; 4], OpError> {
     let operands: SmallVec<[Value; 4]> = graph.inputs(node).into_iter().flatten().collect();
     Ok(bounds.pair(&operands)?.map(|(field, operand)| match (field, operand) {
-        (Bound::Static(number), _) => Some(Number::Known(number)),
-        (_, operand) => operand.map(|value| Number::Value(value).folded(graph)),
+        (Bound::Static(number), _) => Some(Scalar::Number(number)),
+        (_, operand) => operand.map(|value| folded(graph, Scalar::Value(value))),
     }))
+}
+
+/// The number, if inference knows it.
+fn folded(graph: &Graph, number: Scalar) -> Scalar {
+    match number {
+        Scalar::Value(value) => {
+            known_scalar(graph, value).and_then(|known| known.as_const()).map_or(number, Scalar::Number)
+        }
+        Scalar::Number(_) => number,
+    }
+}
+
+/// Where it lies.
+pub(super) fn interval(graph: &Graph, number: Scalar) -> Interval {
+    match number {
+        Scalar::Number(known) => Interval::exact(known),
+        Scalar::Value(value) => {
+            known_scalar(graph, value).map_or(Interval::ANY, |known| graph.symbols().interval(&known))
+        }
+    }
+}
+
+/// Whether nothing is known of it but its type.
+pub(super) fn is_unknown(graph: &Graph, number: Scalar) -> bool {
+    let within = interval(graph, number);
+    within.lo() <= i64::from(i32::MIN) && within.hi() >= i64::from(i32::MAX)
 }
 
 fn known_scalar(graph: &Graph, value: Value) -> Option<SymExpr> {

@@ -2,11 +2,12 @@
 //! [`Bounds`].
 
 use smallvec::SmallVec;
-use snick_shape::{Interval, SymExpr};
+use snick_shape::{AxisSlice, Interval, SymExpr};
 
 use super::arithmetic::{FAR, from_end, index_scalar, known_interval};
 use super::bounds::{Bound, Bounds};
-use super::primitive::{Axis, Part, Slice};
+use super::cut::{AxisCut, Number};
+use super::primitive::{Axis, Slice};
 use super::range::{Index, Range};
 use super::scalar::Scalar;
 use crate::rewrite::Patch;
@@ -19,8 +20,8 @@ pub(crate) fn lower_ranges(cx: &mut Patch, data: Value, ranges: &[Range]) -> Res
     for range in ranges {
         let dim =
             dims.get(range.axis).cloned().ok_or_else(|| OpError::unsupported("slicing beyond the rank"))?;
-        let parts = lower_range(cx, data, &dim, range)?;
-        axes.extend(parts.map(|parts| to_axis(range.axis, parts)));
+        let cut = lower_range(cx, data, &dim, range)?;
+        axes.extend(cut.map(|cut| cut.on_axis(range.axis)));
     }
     slice_of(cx, data, axes)
 }
@@ -41,47 +42,18 @@ pub(super) fn slice_of(
     cx.add(Slice { axes }, &inputs)
 }
 
-/// `start`, `len` and `step` of one axis, each with the interval it lies in.
-pub(super) struct Parts {
-    pub(super) start: (Scalar, Interval),
-    pub(super) len: (Scalar, Interval),
-    pub(super) step: (Scalar, Interval),
-}
-
-/// An axis of the primitive, with the operands it reads.
-pub(super) fn to_axis(axis: usize, parts: Parts) -> (Axis, SmallVec<[Value; 3]>) {
-    let mut operands = SmallVec::new();
-    let mut part = |(scalar, interval): (Scalar, Interval)| match scalar {
-        Scalar::Number(number) => Part::Static(number),
-        Scalar::Value(value) => {
-            operands.push(value);
-            Part::Operand(interval)
-        }
-    };
-    // A single element has step 1, and an empty slice starts at 0, whatever the op said.
-    let (start, step) = match parts.len.0 {
-        Scalar::Number(0) => (Part::Static(0), Part::Static(1)),
-        Scalar::Number(1) => (part(parts.start), Part::Static(1)),
-        _ => {
-            let start = part(parts.start);
-            let len = part(parts.len);
-            let step = part(parts.step);
-            return (Axis { axis, start, len, step }, operands);
-        }
-    };
-    let len = part(parts.len);
-    (Axis { axis, start, len, step }, operands)
-}
-
 /// `None` for a range that is the whole axis for every size.
-fn lower_range(cx: &mut Patch, data: Value, dim: &SymExpr, range: &Range) -> Result<Option<Parts>, OpError> {
-    let number = |value: i64| (Scalar::Number(value), Interval::exact(value));
+fn lower_range(
+    cx: &mut Patch,
+    data: Value,
+    dim: &SymExpr,
+    range: &Range,
+) -> Result<Option<AxisCut>, OpError> {
     if let (Some(dim), false) = (dim.as_const(), range.single)
         && let Some(slice) = range.resolve(dim)
     {
         let slice = slice?;
-        let parts = Parts { start: number(slice.start), len: number(slice.len), step: number(slice.step) };
-        return Ok((!slice.is_whole(dim)).then_some(parts));
+        return Ok((!slice.is_whole(dim)).then_some(slice.into()));
     }
     if range.single {
         let sizes = cx.graph().symbols().interval(dim);
@@ -101,22 +73,22 @@ fn lower_range(cx: &mut Patch, data: Value, dim: &SymExpr, range: &Range) -> Res
             Scalar::Value(_) if known.meet(last).is_some() => (start, last),
             Scalar::Value(_) => (start, Interval::ANY),
         };
-        return Ok(Some(Parts { start: (start, within), len: number(1), step: number(1) }));
+        let start = Number::of(start, within);
+        return Ok(Some(AxisCut { start, len: Number::Known(1), step: Number::Known(1) }));
     }
     let origin = cx.origin();
     let len = range.length(cx.symbols(), dim, || origin);
     clamped(cx, data, dim, range, len)
 }
 
-/// The parts of a range whose clamping is left to the run, `len` being what is known of its length.
+/// The slice of a range whose clamping is left to the run, `len` being what is known of its length.
 pub(super) fn clamped(
     cx: &mut Patch,
     data: Value,
     dim: &SymExpr,
     range: &Range,
     len: SymExpr,
-) -> Result<Option<Parts>, OpError> {
-    let number = |value: i64| (Scalar::Number(value), Interval::exact(value));
+) -> Result<Option<AxisCut>, OpError> {
     let step = range.step.as_const();
     if step == Some(1) && len == *dim {
         return Ok(None);
@@ -125,7 +97,7 @@ pub(super) fn clamped(
     // An unknown step must be looked at even if there is nothing to select: it may be 0.
     let checked = step.is_none();
     if lens.is_exact() == Some(0) && !checked {
-        return Ok(Some(Parts { start: number(0), len: number(0), step: number(1) }));
+        return Ok(Some(AxisSlice { start: 0, len: 0, step: 1 }.into()));
     }
     let size = dim_scalar(cx, data, range.axis, dim)?;
     let step = match step {
@@ -133,20 +105,13 @@ pub(super) fn clamped(
         None => index_scalar(cx, &range.step)?,
     };
     let bounds = bounds_of(cx, size, range, step)?;
-    let scalar = |cx: &Patch, port: u32| -> Result<(Scalar, Interval), OpError> {
-        let value = Value { port, ..bounds };
-        let within = known_interval(cx, value)?;
-        Ok((within.is_exact().map_or(Scalar::Value(value), Scalar::Number), within))
-    };
+    let starts = known_interval(cx, bounds)?;
+    let start = starts.is_exact().map_or(Number::Read(bounds, starts), Number::Known);
     let len = match lens.is_exact() {
-        Some(len) if !checked => number(len),
-        _ => (Scalar::Value(Value { port: 1, ..bounds }), lens),
+        Some(len) if !checked => Number::Known(len),
+        _ => Number::Read(Value { port: 1, ..bounds }, lens),
     };
-    let step_within = match step {
-        Scalar::Number(step) => Interval::exact(step),
-        Scalar::Value(_) => Interval::ANY,
-    };
-    Ok(Some(Parts { start: scalar(cx, 0)?, len, step: (step, step_within) }))
+    Ok(Some(AxisCut { start, len, step: Number::of(step, Interval::ANY) }))
 }
 
 /// The `bounds` of a range on an axis of this size.

@@ -5,7 +5,8 @@ use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, SymExpr};
 
 use super::arithmetic::{from_end, index_scalar};
-use super::lowering::{Parts, clamped, slice_of, to_axis};
+use super::cut::{AxisCut, Number};
+use super::lowering::{clamped, slice_of};
 use super::range::{Index, Range, entries_of};
 use super::scalar::Scalar;
 use crate::rewrite::{Lowered, Patch};
@@ -102,7 +103,7 @@ impl OpenAxes<'_> {
         let dims = cx.fact(data)?.shape.dims().map(<[SymExpr]>::to_vec).unwrap_or_default();
         let columns = self.columns(cx, entries)?;
         let mut named = Scalar::Number(0);
-        let mut axes: SmallVec<[(usize, Option<Parts>); 4]> = SmallVec::new();
+        let mut axes: SmallVec<[(usize, Option<AxisCut>); 4]> = SmallVec::new();
         for (axis, dim) in dims.iter().enumerate() {
             let mut bounds = WHOLE.map(Scalar::Number);
             let mut hit = Scalar::Number(0);
@@ -127,15 +128,15 @@ impl OpenAxes<'_> {
             wrong = wrong.add(cx, apart)?;
         }
         if wrong != Scalar::Number(0)
-            && let Some((axis, parts)) = axes.first_mut()
+            && let Some((axis, cut)) = axes.first_mut()
         {
-            let whole = match parts.take() {
-                Some(parts) => parts,
+            let checked = match cut.take() {
+                Some(cut) => cut,
                 None => whole(cx, data, *axis)?,
             };
-            *parts = Some(guarded(cx, whole, wrong)?);
+            *cut = Some(guarded(cx, checked, wrong)?);
         }
-        let axes = axes.into_iter().filter_map(|(axis, parts)| Some(to_axis(axis, parts?))).collect();
+        let axes = axes.into_iter().filter_map(|(axis, cut)| Some(cut?.on_axis(axis))).collect();
         slice_of(cx, data, axes).map(Lowered::one)
     }
 
@@ -247,28 +248,30 @@ fn one_of(cx: &mut Infer, lengths: &[SymExpr]) -> Option<SymExpr> {
     Some(cx.unknown(hull))
 }
 
-/// All of an axis, as parts.
-fn whole(cx: &mut Patch, data: Value, axis: usize) -> Result<Parts, OpError> {
-    let number = |value: i64| (Scalar::Number(value), Interval::exact(value));
+/// All of an axis.
+fn whole(cx: &mut Patch, data: Value, axis: usize) -> Result<AxisCut, OpError> {
     let dim = cx.output_dim(0, axis)?;
     let sizes = cx.graph().symbols().interval(&dim);
     let len = match dim.as_const() {
-        Some(size) => number(size),
-        None => (Scalar::dim(cx, data, axis)?, sizes),
+        Some(size) => Number::Known(size),
+        None => Number::of(Scalar::dim(cx, data, axis)?, sizes),
     };
-    Ok(Parts { start: number(0), len, step: number(1) })
+    Ok(AxisCut { start: Number::Known(0), len, step: Number::Known(1) })
 }
 
-/// The same slice, but that its start leaves its interval, and so fails, where `wrong` is not 0.
-fn guarded(cx: &mut Patch, parts: Parts, wrong: Scalar) -> Result<Parts, OpError> {
-    let (start, within) = parts.start;
+/// The same slice, but that its start is below 0 and below its interval, and so fails, where `wrong` is not 0.
+fn guarded(cx: &mut Patch, cut: AxisCut, wrong: Scalar) -> Result<AxisCut, OpError> {
+    let within = match cut.start {
+        Number::Known(start) => Interval::exact(start),
+        Number::Read(_, within) => within,
+    };
     let fails = Scalar::Number(0).less(cx, wrong)?;
-    let outside = Scalar::Number(within.lo().saturating_sub(1));
-    let start = fails.select(cx, outside, start)?;
+    let outside = Scalar::Number(within.lo().saturating_sub(1).min(-1));
+    let start = fails.select(cx, outside, cut.start.scalar())?;
     // A slice known to be empty would not look at its start.
-    let len = match parts.len {
-        (Scalar::Number(0), within) => (Scalar::Value(cx.int(0)?), within),
+    let len = match cut.len {
+        Number::Known(0) => Number::Read(cx.int(0)?, Interval::exact(0)),
         len => len,
     };
-    Ok(Parts { start: (start, within), len, ..parts })
+    Ok(AxisCut { start: Number::of(start, within), len, ..cut })
 }

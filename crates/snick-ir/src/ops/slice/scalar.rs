@@ -8,12 +8,22 @@ use crate::{Attrs, OpError, Value};
 
 /// A number, or a scalar value of the graph.
 #[derive(Copy, Clone, PartialEq, Debug)]
-pub(crate) enum Scalar {
+pub enum Scalar {
+    /// It is known.
     Number(i64),
+    /// An integer, known when the graph runs.
     Value(Value),
 }
 
 impl Scalar {
+    /// The number, if it is known.
+    pub fn known(self) -> Option<i64> {
+        match self {
+            Self::Number(number) => Some(number),
+            Self::Value(_) => None,
+        }
+    }
+
     /// The size of an axis when the graph runs.
     pub(super) fn dim(cx: &mut Patch, data: Value, axis: usize) -> Result<Self, OpError> {
         let shape = cx.make("ShapeOf", Attrs::new().with("output_type", "i64"), &[data])?;

@@ -1,22 +1,30 @@
 //! Split-1: equal parts along an axis.
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use snick_shape::{AxisSlice, Interval, Shape, SymExpr};
 use snick_tensor::Tensor;
 
-use super::lowering::{Parts, slice_of, to_axis};
-use super::primitive::select_elements;
+use super::primitive::{Axis, Slice, select_elements};
 use super::scalar::Scalar;
 use crate::attrs::missing;
 use crate::op::Values;
 use crate::rewrite::{Lowered, Patch};
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, Value, normalize_axis};
 
 /// OpenVINO Split-1. Inputs: data and axis, a scalar.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Split {
     /// Number of parts.
     pub num_splits: usize,
+}
+
+/// Where the parts of a split stand.
+#[derive(Copy, Clone)]
+enum Places {
+    /// One behind the other, each of so many elements.
+    Spans(i64),
+    /// On an axis of their own.
+    Elements,
 }
 
 /// More outputs than any model has.
@@ -46,6 +54,32 @@ impl Split {
             cx.report(OpError::mismatch("the axis to split", cx.interval(dim), expected));
             cx.unknown(Interval::DIM)
         })
+    }
+
+    /// The data with the axis to split made two: one of the parts, and one of the elements of a part.
+    fn grouped(&self, cx: &mut Patch, data: Value, dims: &[SymExpr], axis: usize) -> Result<Value, OpError> {
+        let count = Scalar::Number(self.num_splits as i64);
+        let zero = cx.int(0)?;
+        let mut sizes = Vec::with_capacity(dims.len() + 1);
+        for (at, dim) in dims.iter().enumerate() {
+            let size = match dim.as_const() {
+                Some(size) => Scalar::Number(size),
+                None => Scalar::dim(cx, data, at)?,
+            };
+            let made = match at == axis {
+                true => smallvec![count, size.div(cx, count)?],
+                false => SmallVec::<[Scalar; 2]>::from_slice(&[size]),
+            };
+            for size in made {
+                let size = match size {
+                    Scalar::Number(size) => cx.ints(&[1], &[size])?,
+                    Scalar::Value(size) => cx.make("Unsqueeze", Attrs::new(), &[size, zero])?,
+                };
+                sizes.push(size);
+            }
+        }
+        let sizes = cx.make("Concat", Attrs::new().with("axis", 0i64), &sizes)?;
+        cx.make("Reshape", Attrs::new().with("special_zero", false), &[data, sizes])
     }
 }
 
@@ -114,31 +148,29 @@ impl OpDef for Split {
         if self.num_splits == 1 {
             return Ok(Lowered::one(data));
         }
-        let part = cx.output_dim(0, axis)?;
+        // Of an axis in numbers each part is a slice. Of an open one it is an element of the axis of parts: the Reshape
+        // that makes one fails where Split does, and needs no arithmetic for each of them.
+        let (data, places) = match cx.output_dim(0, axis)?.as_const() {
+            Some(part) if dims[axis].as_const().is_some() => (data, Places::Spans(part)),
+            _ => (self.grouped(cx, data, &dims, axis)?, Places::Elements),
+        };
         let mut values = Values::new();
-        // One slice fails where the op does; the others need not.
-        let mut is_checked = false;
         for k in 0..self.num_splits {
             if !cx.is_used(k as u32) {
                 values.push(None);
                 continue;
             }
-            let count = Scalar::Number(self.num_splits as i64);
-            let len = match part.as_const() {
-                Some(len) => Scalar::Number(len),
-                None => Scalar::dim(cx, data, axis)?.div(cx, count)?,
+            let (start, len) = match places {
+                Places::Spans(part) => (part.checked_mul(k as i64), part),
+                Places::Elements => (Some(k as i64), 1),
             };
-            let mut start = len.mul(cx, Scalar::Number(k as i64))?;
-            if dims[axis].as_const().is_none() && !std::mem::replace(&mut is_checked, true) {
-                let (size, even) = (Scalar::dim(cx, data, axis)?, len.mul(cx, count)?);
-                let rest = size.sub(cx, even)?;
-                start = start.unless(cx, rest, size)?;
+            let start = start.ok_or_else(|| OpError::unsupported("so large an axis"))?;
+            let slice = Slice { axes: smallvec![Axis::from((axis, AxisSlice { start, len, step: 1 }))] };
+            let mut value = cx.add(slice, &[data])?;
+            if matches!(places, Places::Elements) {
+                let parts_axis = cx.ints(&[1], &[axis as i64])?;
+                value = cx.make("Squeeze", Attrs::new(), &[value, parts_axis])?;
             }
-            let lens = cx.graph().symbols().interval(&part);
-            let start_within = if k == 0 { Interval::exact(0) } else { Interval::DIM };
-            let step = (Scalar::Number(1), Interval::exact(1));
-            let sliced = to_axis(axis, Parts { start: (start, start_within), len: (len, lens), step });
-            let value = slice_of(cx, data, smallvec::smallvec![sliced])?;
             values.push(Some(value));
         }
         Ok(Lowered::Replace(values))

@@ -3,7 +3,8 @@
 use snick_shape::{AxisSlice, Interval, Shape, SymExpr};
 use snick_tensor::Tensor;
 
-use super::lowering::{Parts, slice_of, to_axis};
+use super::cut::{AxisCut, Number};
+use super::lowering::slice_of;
 use super::primitive::select_elements;
 use super::range::entry_count;
 use super::scalar::Scalar;
@@ -268,24 +269,14 @@ fn replace(
             continue;
         }
         let out = cx.output_dim(k as u32, axis)?;
-        let number = |scalar: Scalar, within: Interval| match scalar {
-            Scalar::Number(number) => (scalar, Interval::exact(number)),
-            Scalar::Value(_) => (scalar, within),
-        };
         let lens = cx.graph().symbols().interval(&out);
         let starts = Interval::new(0, sizes.hi()).unwrap_or(Interval::DIM);
         let whole = out == *dim && start == Scalar::Number(0);
-        let parts = Parts {
-            start: number(start, starts),
-            len: number(len, lens),
-            step: number(Scalar::Number(1), lens),
-        };
+        let cut =
+            AxisCut { start: Number::of(start, starts), len: Number::of(len, lens), step: Number::Known(1) };
         let value = match whole {
             true => data,
-            false => {
-                let sliced = to_axis(axis, parts);
-                slice_of(cx, data, smallvec::smallvec![sliced])?
-            }
+            false => slice_of(cx, data, smallvec::smallvec![cut.on_axis(axis)])?,
         };
         values.push(Some(value));
     }
