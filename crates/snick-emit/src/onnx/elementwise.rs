@@ -1,6 +1,7 @@
 //! Ops on one element at a time, and conversions.
 
 use snick_ir::OpError;
+use snick_ir::ops::elementwise::scalar_parameters::{SELU_ALPHA, SELU_LAMBDA};
 use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Written, float, int, text};
@@ -228,8 +229,11 @@ fn hard_sigmoid(e: &mut Emitter) -> Written {
     e.last("HardSigmoid", &[x], vec![float("alpha", alpha), float("beta", beta)])
 }
 
+/// Parameters that are zero stand for the usual ones, as in the layer.
 fn selu(e: &mut Emitter) -> Written {
-    let (alpha, gamma) = (e.fixed_float(1, "alpha")?, e.fixed_float(2, "lambda")?);
+    let or_usual = |number: f64, usual: f64| if number == 0.0 { usual } else { number };
+    let alpha = or_usual(e.fixed_float(1, "alpha")?, SELU_ALPHA);
+    let gamma = or_usual(e.fixed_float(2, "lambda")?, SELU_LAMBDA);
     let x = e.input(0)?;
     e.last("Selu", &[x], vec![float("alpha", alpha), float("gamma", gamma)])
 }
