@@ -7,6 +7,7 @@ use snick_tensor::ElementType;
 use super::emitter::{Emitter, Written, float, int, text};
 use super::table::Form::{self, By, Numpy, Real, Same, Whole};
 use super::writer::number_of;
+use crate::integers::bounds;
 
 pub(super) const ROWS: &[(&str, Form)] = &[
     ("Abs", Same("Abs")),
@@ -114,15 +115,10 @@ fn shift(e: &mut Emitter, direction: &str) -> Written {
 
 fn clamp(e: &mut Emitter) -> Written {
     let element_type = e.element_type(0)?;
+    let bound = |name| e.attrs.float(name)?.ok_or(OpError::MissingAttribute { name });
+    let bounds = bounds(bound("min")?, bound("max")?, element_type);
     let mut inputs = vec![e.input(0)?];
-    for name in ["min", "max"] {
-        let bound = e.attrs.float(name)?.ok_or(OpError::MissingAttribute { name })?;
-        // Bounds of integers are rounded inwards.
-        let bound = match (element_type.is_float(), name) {
-            (true, _) => bound,
-            (false, "min") => bound.ceil(),
-            (false, _) => bound.floor(),
-        };
+    for bound in bounds {
         inputs.push(e.number(element_type, bound)?);
     }
     e.last("Clip", &inputs, vec![])
