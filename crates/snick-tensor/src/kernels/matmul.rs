@@ -6,7 +6,7 @@ use crate::buffer::Buffer;
 use crate::kernels::broadcast::{Strided, broadcast_dims};
 use crate::kernels::dispatch::{widen, with_type};
 use crate::kernels::gemm::{Gemm, Left, Matrix, Right, gemm, narrow};
-use crate::kernels::vectors::Isa;
+use crate::kernels::vectors::{Instructions, Isa, Vectorised, widest};
 use crate::layout::{checked_len, for_each_index};
 use crate::memo::Purpose;
 use crate::tensor::{filled, stored_bytes};
@@ -163,6 +163,7 @@ trait Wrapping: Element {
 macro_rules! wrapping {
     ($($t:ident)*) => {$(
         impl Wrapping for $t {
+            #[inline(always)]
             fn multiply_add(self, a: Self, b: Self) -> Self {
                 self.wrapping_add(a.wrapping_mul(b))
             }
@@ -180,19 +181,62 @@ fn integers<T: Wrapping>(a: &Tensor, b: &Tensor, dims: &[usize]) -> Result<Tenso
     let mut out = filled(checked_len(dims).unwrap_or(0), T::default())?;
     let (a, starts_a) = batches::<T>(&a, dims)?;
     let (b, starts_b) = batches::<T>(&b, dims)?;
-    let size = rows * columns;
-    for ((out, i), j) in out.chunks_exact_mut(size).zip(starts_a).zip(starts_b) {
-        for (r, row) in out.chunks_exact_mut(columns).enumerate() {
-            for d in 0..depth {
-                let factor = a.data[i + r * depth + d];
-                let line = &b.data[j + d * columns..][..columns];
-                for (to, &x) in row.iter_mut().zip(line) {
-                    *to = to.multiply_add(factor, x);
+    for ((out, i), j) in out.chunks_exact_mut(rows * columns).zip(starts_a).zip(starts_b) {
+        let (a, b) = (&a.data[i..][..rows * depth], &b.data[j..][..depth * columns]);
+        widest(Products { a, b, depth, columns, out });
+    }
+    Tensor::from_vec(dims, out)
+}
+
+/// Adds the product of two packed matrices of integers to `out`.
+struct Products<'a, T> {
+    a: &'a [T],
+    b: &'a [T],
+    depth: usize,
+    columns: usize,
+    out: &'a mut [T],
+}
+
+/// Rows of the right matrix taken at a time, so that a row of the result is loaded and stored less often.
+const AT_ONCE: usize = 4;
+
+impl<T: Wrapping> Vectorised for Products<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Instructions>(self) {
+        let Self { a, b, depth, columns, out } = self;
+        if depth == 0 {
+            return;
+        }
+        for (factors, row) in a.chunks_exact(depth).zip(out.chunks_exact_mut(columns)) {
+            let lines = b.chunks(AT_ONCE * columns);
+            for (factors, lines) in factors.chunks(AT_ONCE).zip(lines) {
+                match *factors {
+                    [f0, f1, f2, f3] => {
+                        let (l0, rest) = lines.split_at(columns);
+                        let (l1, rest) = rest.split_at(columns);
+                        let (l2, l3) = rest.split_at(columns);
+                        let lines = l0.iter().zip(l1).zip(l2).zip(l3);
+                        for (to, (((&x0, &x1), &x2), &x3)) in row.iter_mut().zip(lines) {
+                            *to = to
+                                .multiply_add(f0, x0)
+                                .multiply_add(f1, x1)
+                                .multiply_add(f2, x2)
+                                .multiply_add(f3, x3);
+                        }
+                    }
+                    _ => {
+                        for (&factor, line) in factors.iter().zip(lines.chunks_exact(columns)) {
+                            for (to, &x) in row.iter_mut().zip(line) {
+                                *to = to.multiply_add(factor, x);
+                            }
+                        }
+                    }
                 }
             }
         }
     }
-    Tensor::from_vec(dims, out)
 }
 
 #[cfg(test)]
