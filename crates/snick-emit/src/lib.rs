@@ -7,6 +7,7 @@ pub mod openvino;
 mod directml;
 mod dot;
 mod evaluated;
+mod integers;
 mod stablehlo;
 mod states;
 

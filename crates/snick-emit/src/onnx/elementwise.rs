@@ -1,11 +1,13 @@
 //! Ops on one element at a time, and conversions.
 
 use snick_ir::OpError;
+use snick_ir::ops::elementwise::scalar_parameters::{SELU_ALPHA, SELU_LAMBDA};
 use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Written, float, int, text};
 use super::table::Form::{self, By, Numpy, Real, Same, Whole};
 use super::writer::number_of;
+use crate::integers::bounds;
 
 pub(super) const ROWS: &[(&str, Form)] = &[
     ("Abs", Same("Abs")),
@@ -113,15 +115,10 @@ fn shift(e: &mut Emitter, direction: &str) -> Written {
 
 fn clamp(e: &mut Emitter) -> Written {
     let element_type = e.element_type(0)?;
+    let bound = |name| e.attrs.float(name)?.ok_or(OpError::MissingAttribute { name });
+    let bounds = bounds(bound("min")?, bound("max")?, element_type);
     let mut inputs = vec![e.input(0)?];
-    for name in ["min", "max"] {
-        let bound = e.attrs.float(name)?.ok_or(OpError::MissingAttribute { name })?;
-        // Bounds of integers are rounded inwards.
-        let bound = match (element_type.is_float(), name) {
-            (true, _) => bound,
-            (false, "min") => bound.ceil(),
-            (false, _) => bound.floor(),
-        };
+    for bound in bounds {
         inputs.push(e.number(element_type, bound)?);
     }
     e.last("Clip", &inputs, vec![])
@@ -228,8 +225,11 @@ fn hard_sigmoid(e: &mut Emitter) -> Written {
     e.last("HardSigmoid", &[x], vec![float("alpha", alpha), float("beta", beta)])
 }
 
+/// Parameters that are zero stand for the usual ones, as in the layer.
 fn selu(e: &mut Emitter) -> Written {
-    let (alpha, gamma) = (e.fixed_float(1, "alpha")?, e.fixed_float(2, "lambda")?);
+    let or_usual = |number: f64, usual: f64| if number == 0.0 { usual } else { number };
+    let alpha = or_usual(e.fixed_float(1, "alpha")?, SELU_ALPHA);
+    let gamma = or_usual(e.fixed_float(2, "lambda")?, SELU_LAMBDA);
     let x = e.input(0)?;
     e.last("Selu", &[x], vec![float("alpha", alpha), float("gamma", gamma)])
 }

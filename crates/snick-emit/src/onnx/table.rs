@@ -10,6 +10,7 @@ use super::{
     attention, bodies, detection, elementwise, embedding, movement, nn, normalize, quantize, recurrent,
     shape, signal, slices, types,
 };
+use crate::integers::expect_reals;
 
 /// How an op is written.
 #[derive(Copy, Clone)]
@@ -66,6 +67,9 @@ pub(super) fn emit(e: &mut Emitter) -> Written {
 
 fn row(e: &mut Emitter) -> Written {
     let name = e.node.op.type_name();
+    if e.len() > 0 {
+        expect_reals(name, e.element_type(0)?, "ONNX")?;
+    }
     let form = TABLE.get(name).copied().filter(|_| !e.node.op.is_opaque());
     let inputs = e.inputs();
     match form {

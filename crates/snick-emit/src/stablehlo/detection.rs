@@ -145,7 +145,11 @@ fn sides(
 fn align(e: &mut Emitter) -> Written {
     let (maps, regions, images) = (e.input(0)?, e.input(1)?, e.input(2)?);
     let max = e.word("mode")? == "max";
-    let bins = Bins::new([e.int("pooled_h")?, e.int("pooled_w")?], e.int("sampling_ratio")?, max)?;
+    let bins = Bins::new(
+        [e.int("pooled_h")?, e.int("pooled_w")?],
+        e.attrs.int("sampling_ratio")?.unwrap_or(0),
+        max,
+    )?;
     let scale = e.float("spatial_scale")?;
     // What is added to corners before scaling and after, and whether small regions stay small.
     let (before, after, exact) = match e.word("aligned_mode")?.as_str() {
@@ -324,7 +328,7 @@ fn feature_extractor(e: &mut Emitter) -> Written {
     const CANONICAL_LEVEL: f64 = 2.0;
     let regions = e.input(0)?;
     let size = e.int("output_size")?;
-    let bins = Bins::new([size; 2], e.int("sampling_ratio")?, false)?;
+    let bins = Bins::new([size; 2], e.attrs.int("sampling_ratio")?.unwrap_or(0), false)?;
     let shift = if e.flag("aligned")? { -0.5 } else { 0.0 };
     let scales = e.attrs.ints("pyramid_scales")?.map(|scales| scales.to_vec()).unwrap_or_default();
     let own = sides(e, &regions, None, |_, corner| Ok(corner.clone()))?;

@@ -9,6 +9,7 @@ use super::emitter::{Emitter, Got, Operand, Written};
 use super::reduction::sum;
 use super::table::Form::{self, Binary, By, Compare, Real, Unary};
 use super::types::computed;
+use crate::integers::bounds;
 
 pub(super) const ROWS: &[(&str, Form)] = &[
     ("Abs", By(|e| activate(e, |e, x| Ok(size(e, x))))),
@@ -49,7 +50,7 @@ pub(super) const ROWS: &[(&str, Form)] = &[
     ("LessEqual", Compare("LE")),
     ("Log", Real("stablehlo.log")),
     ("LogicalAnd", Binary("stablehlo.and")),
-    ("LogicalNot", Unary("stablehlo.not")),
+    ("LogicalNot", By(logical_not)),
     ("LogicalOr", Binary("stablehlo.or")),
     ("LogicalXor", Binary("stablehlo.xor")),
     ("Maximum", Binary("stablehlo.maximum")),
@@ -153,6 +154,16 @@ fn is_unsigned(x: &Operand) -> bool {
     x.ty.element.is_integer() && !x.ty.element.is_signed()
 }
 
+/// Of integers, not of their bits.
+fn logical_not(e: &mut Emitter) -> Written {
+    let x = e.input(0)?;
+    if x.ty.element != ElementType::Boolean {
+        return Err(OpError::unsupported(format!("the truth of {} in StableHLO", x.ty.element)));
+    }
+    let y = e.same("stablehlo.not", &[&x]);
+    e.give(0, y)
+}
+
 /// Integers are whole already.
 fn rounded(e: &mut Emitter, op: &str) -> Written {
     let x = e.input(0)?;
@@ -171,11 +182,9 @@ fn round(e: &mut Emitter) -> Written {
 fn clamp(e: &mut Emitter) -> Written {
     let (min, max) = (e.float("min")?, e.float("max")?);
     activate(e, |e, x| {
-        // Bounds of integers are rounded inwards.
-        let whole = !x.ty.element.is_float();
         let scalar = x.ty.sized(&[]);
-        let low = e.full(if whole { min.ceil() } else { min }, &scalar)?;
-        let high = e.full(if whole { max.floor() } else { max }, &scalar)?;
+        let [low, high] = bounds(min, max, x.ty.element);
+        let (low, high) = (e.full(low, &scalar)?, e.full(high, &scalar)?);
         let what = format!("{}, {}, {}", low.name, x.name, high.name);
         let tail = format!(": ({scalar}, {}, {scalar}) -> {}", x.ty, x.ty);
         Ok(e.line("stablehlo.clamp", &what, &tail, x.ty.clone()))

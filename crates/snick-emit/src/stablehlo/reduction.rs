@@ -21,6 +21,9 @@ pub(super) const ROWS: &[(&str, Form)] = &[
         "ReduceL2",
         By(|e| {
             reduce(e, |e, x, axes| {
+                if !x.ty.element.is_float() {
+                    return Err(OpError::unsupported("a root of integers in StableHLO"));
+                }
                 let squares = e.same("stablehlo.multiply", &[x, x]);
                 let sum = sum(e, &squares, axes)?;
                 Ok(e.same("stablehlo.sqrt", &[&sum]))

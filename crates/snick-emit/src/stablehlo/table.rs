@@ -11,6 +11,7 @@ use super::{
     normalization, pooling, product, quantize, recurrent, reduction, resample, sampling, scatter, shape,
     slices, sort, window,
 };
+use crate::integers::expect_reals;
 
 /// How an op is written.
 #[derive(Copy, Clone)]
@@ -59,6 +60,9 @@ static TABLE: LazyLock<HashMap<&'static str, Form>> = LazyLock::new(|| {
 /// Writes a layer, or answers that StableHLO cannot say it.
 pub(super) fn emit(e: &mut Emitter) -> Written {
     let name = e.node.op.type_name();
+    if let Ok(first) = e.input(0) {
+        expect_reals(name, first.ty.element, "StableHLO")?;
+    }
     match TABLE.get(name).copied().filter(|_| !e.node.op.is_opaque()) {
         Some(Form::Unary(op)) => {
             let x = e.input(0)?;

@@ -267,6 +267,26 @@ mod tests {
     }
 
     #[test]
+    fn integers_wrap_whatever_the_sizes() {
+        for (rows, depth, columns) in [(1, 1, 1), (2, 3, 5), (3, 4, 1), (2, 9, 33)] {
+            let numbers = |len: usize| (0..len).map(|i| (i as u8).wrapping_mul(89)).collect::<Vec<u8>>();
+            let (a, b) = (numbers(rows * depth), numbers(depth * columns));
+            let product = |i: usize, j: usize| {
+                let sum = (0..depth).map(|d| u64::from(a[i * depth + d]) * u64::from(b[d * columns + j]));
+                sum.sum::<u64>() as u8
+            };
+            let expected: Vec<u8> = (0..rows)
+                .flat_map(|i| (0..columns).map(move |j| (i, j)))
+                .map(|(i, j)| product(i, j))
+                .collect();
+            let left = Tensor::from_vec(&[rows, depth], a.clone()).unwrap();
+            let right = Tensor::from_vec(&[depth, columns], b.clone()).unwrap();
+            let found = matmul(&left, &right, false, false).unwrap();
+            assert_eq!(found, Tensor::from_vec(&[rows, columns], expected).unwrap());
+        }
+    }
+
+    #[test]
     fn vectors_lose_their_axis() {
         let (v, m) = (t(&[3]), t(&[3, 2]));
         assert_eq!(matmul(&v, &m, true, false).unwrap().to_f32_vec().unwrap(), [10.0, 13.0]);
