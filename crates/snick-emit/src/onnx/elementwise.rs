@@ -1,6 +1,7 @@
 //! Ops on one element at a time, and conversions.
 
 use snick_ir::OpError;
+use snick_ir::ops::elementwise::scalar_parameters::{HARD_SIGMOID_ALPHA, HARD_SIGMOID_BETA};
 use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Written, float, int, text};
@@ -217,8 +218,11 @@ fn gelu(e: &mut Emitter) -> Written {
     e.last("Gelu", &e.inputs(), vec![text("approximate", mode)])
 }
 
+/// A parameter of zero stands for the usual one, as in the layer.
 fn hard_sigmoid(e: &mut Emitter) -> Written {
-    let (alpha, beta) = (e.fixed_float(1, "alpha")?, e.fixed_float(2, "beta")?);
+    let usual = |parameter, usual| if parameter == 0.0 { usual } else { parameter };
+    let alpha = usual(e.fixed_float(1, "alpha")?, HARD_SIGMOID_ALPHA);
+    let beta = usual(e.fixed_float(2, "beta")?, HARD_SIGMOID_BETA);
     let x = e.input(0)?;
     e.last("HardSigmoid", &[x], vec![float("alpha", alpha), float("beta", beta)])
 }
