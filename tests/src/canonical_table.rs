@@ -1,5 +1,5 @@
-//! The table of what canonicalisation does to the models of `models/`, as the README shows it. With `SNICK_CORPUS` set,
-//! the same for that corpus goes to standard error.
+//! The tables of what canonicalisation does to models, as the README shows them: to those of `models/`, and, where
+//! `SNICK_CORPUS` names a folder that holds them, to recurrent networks. The table of that corpus goes to standard error.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -95,39 +95,64 @@ fn reads_slices(graph: &Graph, reader: NodeId) -> bool {
     graph.node(reader).op.bodies().next().is_some()
 }
 
-/// A line for each model that slices, and one for all.
-fn table(models: &[PathBuf]) -> String {
-    let mut lines = vec![
-        "| model | slice-like | `slice`, lowered | `slice`, canonical | layers, lowered | layers, canonical | \
-         bytes sliced, lowered | bytes sliced, canonical | copied, lowered | copied, canonical |"
-            .to_string(),
-        "|---|---|---|---|---|---|---|---|---|---|".to_string(),
-    ];
+const HEADER: [&str; 2] = [
+    "| model | slice-like | `slice`, lowered | `slice`, canonical | layers, lowered | layers, canonical | \
+     bytes sliced, lowered | bytes sliced, canonical | copied, lowered | copied, canonical |",
+    "|---|---|---|---|---|---|---|---|---|---|",
+];
+
+/// A line for each model of which `is_shown`, and one for all.
+fn table(models: &[PathBuf], is_shown: fn(&Row) -> bool) -> String {
+    let mut lines = HEADER.map(String::from).to_vec();
     let mut all = Row::default();
     for path in models {
         let row = Row::of(path);
         all.add(&row);
-        if row.slice_like > 1 {
-            lines.push(row.line(&path.parent().unwrap().file_name().unwrap().to_string_lossy()));
+        if is_shown(&row) {
+            lines.push(row.line(&name(path)));
         }
     }
     lines.push(all.line(&format!("all {}", models.len())));
     lines.join("\n")
 }
 
+/// That of the folder for a `model.xml`.
+fn name(path: &Path) -> String {
+    let named = match path.extension() {
+        Some(extension) if extension == "json" => path.file_stem(),
+        _ => path.parent().and_then(Path::file_name),
+    };
+    named.unwrap().to_string_lossy().into_owned()
+}
+
+/// What the README has between the two comments of this name.
+fn shown(mark: &str) -> String {
+    let readme = std::fs::read_to_string(files::root().join("README.md")).unwrap();
+    let (_, rest) = readme.split_once(&format!("<!-- {mark} -->")).unwrap();
+    let (shown, _) = rest.split_once(&format!("<!-- /{mark} -->")).unwrap();
+    shown.trim().to_string()
+}
+
 #[test]
 fn the_readme_shows_what_canonicalisation_does() {
+    let slices = |row: &Row| row.slice_like > 1;
     if let Some(corpus) = files::corpus() {
-        eprintln!("{}", table(&corpus));
+        eprintln!("{}", table(&corpus, slices));
     }
-    let table = table(&files::models());
-    let readme = std::fs::read_to_string(files::root().join("README.md")).unwrap();
-    let shown =
-        readme.split_once("<!-- canonical -->").and_then(|(_, rest)| rest.split_once("<!-- /canonical -->"));
-    let shown = shown.map(|(shown, _)| shown.trim());
-    assert_eq!(
-        shown,
-        Some(table.as_str()),
-        "between <!-- canonical --> and <!-- /canonical --> of README.md:\n{table}"
-    );
+    let table = table(&files::models(), slices);
+    let shown = shown("canonical");
+    assert!(shown == table, "between <!-- canonical --> and <!-- /canonical --> of README.md:\n{table}");
+}
+
+#[test]
+fn the_readme_shows_what_becomes_of_recurrent_networks() {
+    let Some(corpus) = files::corpus() else { return };
+    let shown = shown("recurrent");
+    let wanted: Vec<&str> = shown.lines().skip(2).filter_map(|line| line.split('|').nth(1)).collect();
+    let (_all, wanted) = wanted.split_last().unwrap();
+    let found = wanted.iter().map(|wanted| corpus.iter().find(|path| name(path) == wanted.trim()).cloned());
+    // Of another corpus the table says nothing.
+    let Some(models) = found.collect::<Option<Vec<_>>>() else { return };
+    let table = table(&models, |_| true);
+    assert!(shown == table, "between <!-- recurrent --> and <!-- /recurrent --> of README.md:\n{table}");
 }

@@ -13,6 +13,7 @@ mod json;
 mod judged;
 mod malformed;
 mod onnx;
+mod onnx_values;
 mod ops;
 mod random_graphs;
 mod slices;

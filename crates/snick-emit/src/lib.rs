@@ -6,6 +6,8 @@ pub mod openvino;
 
 mod directml;
 mod dot;
+mod evaluated;
+mod integers;
 mod stablehlo;
 mod states;
 

@@ -122,33 +122,38 @@ impl<'a> Infer<'a> {
         }
     }
 
+    /// The expression of `a` and `b`, and that it lies in `interval`: put together, it may have lost what its parts
+    /// say.
+    fn of_parts(&mut self, expr: Option<SymExpr>, interval: Interval, [a, b]: [&SymExpr; 2]) -> SymExpr {
+        if let Some(expr) = &expr
+            && a.as_const().is_none()
+            && b.as_const().is_none()
+            && !interval.covers(&self.interval(expr))
+        {
+            self.symbols.refine(expr, interval);
+        }
+        self.or_unknown(expr, interval)
+    }
+
     /// `a + b`
     pub fn add(&mut self, a: &SymExpr, b: &SymExpr) -> SymExpr {
         let expr = self.symbols.add(a, b);
         let interval = self.interval(a).add(self.interval(b));
-        self.or_unknown(expr, interval)
+        self.of_parts(expr, interval, [a, b])
     }
 
     /// `a - b`
     pub fn sub(&mut self, a: &SymExpr, b: &SymExpr) -> SymExpr {
         let expr = self.symbols.sub(a, b);
         let interval = self.interval(a).sub(self.interval(b));
-        self.or_unknown(expr, interval)
+        self.of_parts(expr, interval, [a, b])
     }
 
     /// `a * b`
     pub fn mul(&mut self, a: &SymExpr, b: &SymExpr) -> SymExpr {
         let expr = self.symbols.mul(a, b);
         let interval = self.interval(a).mul(self.interval(b));
-        if let Some(expr) = &expr
-            && a.as_const().is_none()
-            && b.as_const().is_none()
-            && !interval.covers(&self.interval(expr))
-        {
-            // Multiplied out, a sum may have lost what its factors say.
-            self.symbols.refine(expr, interval);
-        }
-        self.or_unknown(expr, interval)
+        self.of_parts(expr, interval, [a, b])
     }
 
     /// `floor(a / b)`
@@ -451,5 +456,25 @@ mod tests {
         let odd = cx.sub(&twice, &1.into());
         let product = cx.mul(&size, &odd);
         assert_eq!(cx.interval(&product), Interval::new(66, 190).unwrap());
+    }
+
+    #[test]
+    fn a_sum_knows_what_its_parts_say() {
+        let (mut symbols, mut wrong) = (Symbols::default(), Vec::new());
+        let mut cx =
+            Infer { inputs: &[], outs: &[], symbols: &mut symbols, wrong: &mut wrong, node: 0, fresh: 0 };
+        // The windows of an axis of any size, made even.
+        let size = cx.unknown(Interval::DIM);
+        let padded = cx.add(&size, &3.into());
+        let whole = cx.floor_div(&padded, &4.into());
+        let further = cx.sub(&whole, &1.into());
+        let further = cx.max(&further, &0.into());
+        let windows = cx.add(&further, &1.into());
+        let half = cx.floor_div(&windows, &2.into());
+        let pairs = cx.mul(&half, &2.into());
+        let odd = cx.sub(&windows, &pairs);
+        cx.symbols().refine(&odd, Interval::new(0, 1).unwrap());
+        let even = cx.add(&windows, &odd);
+        assert!(cx.interval(&even).lo() >= 1, "{}", cx.interval(&even));
     }
 }

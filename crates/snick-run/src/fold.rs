@@ -41,8 +41,6 @@ pub(crate) fn fold(mut plan: Plan, graph: &Graph, halves: &Halves) -> Plan {
             *operand = Operand::Constant(number);
         }
     }
-    plan.mark_last_uses();
-    plan.trim(graph);
     plan
 }
 

@@ -11,6 +11,7 @@ mod bodies;
 mod facts;
 mod fold;
 mod halves;
+mod numbers;
 mod plan;
 mod session;
 mod variables;

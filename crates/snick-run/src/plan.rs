@@ -3,6 +3,8 @@
 use snick_ir::{Fact, Graph, Located, NodeId, Op, OpError, Value};
 use snick_tensor::Tensor;
 
+use crate::numbers::Numbers;
+
 /// One node.
 pub(crate) struct Step {
     pub(crate) node: NodeId,
@@ -14,6 +16,8 @@ pub(crate) struct Step {
     pub(crate) first: usize,
     /// Number of outputs.
     pub(crate) outs: usize,
+    /// Of a slice, how it computes the numbers of its range, if it does.
+    pub(crate) numbers: Option<Box<Numbers>>,
 }
 
 /// An input of a step.
@@ -66,7 +70,8 @@ impl Plan {
                 inputs.iter().map(|input| Some(&graph.output((*input)?)?.fact)).collect();
             let op = facts.and_then(|facts| graph.node(node).op.settled(&facts));
             let operands = inputs.into_iter().map(operand).collect();
-            Step { node, op, operands, first: first[node.index()], outs: graph.node(node).outs.len() }
+            let (first, outs) = (first[node.index()], graph.node(node).outs.len());
+            Step { node, op, operands, first, outs, numbers: None }
         });
         let mut plan = Self { steps: steps.collect(), slots, is_read: Vec::new(), constants: Vec::new() };
         plan.mark_last_uses();

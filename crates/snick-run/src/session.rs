@@ -10,6 +10,7 @@ use crate::bodies::Bodies;
 use crate::facts::{Witness, describe};
 use crate::fold::fold;
 use crate::halves::Halves;
+use crate::numbers::within_slices;
 use crate::plan::{Operand, Plan, Step};
 use crate::variables::Variables;
 
@@ -65,7 +66,7 @@ impl Outputs {
 /// run, and so is that of outputs once they are dropped.
 pub struct Session<'g> {
     graph: &'g Graph,
-    plan: Plan,
+    pub(crate) plan: Plan,
     halves: Halves,
     bodies: Bodies<'g>,
     pool: Arc<Pool>,
@@ -94,7 +95,11 @@ impl<'g> Session<'g> {
         let bodies = Bodies::new(graph, Self::new)?;
         let plan = Plan::new(graph)?;
         let halves = Halves::of(graph, &plan);
-        Ok(Self::of(graph, fold(plan, graph, &halves), halves, bodies))
+        let mut plan = fold(plan, graph, &halves);
+        within_slices(&mut plan, graph);
+        plan.mark_last_uses();
+        plan.trim(graph);
+        Ok(Self::of(graph, plan, halves, bodies))
     }
 
     /// A session that computes every layer in every run, for those who want to see inner values.
@@ -291,6 +296,9 @@ impl<'g> Session<'g> {
     ) -> Result<Vec<Tensor>, Located> {
         let node = self.graph.node(step.node);
         let values = match self.op(step) {
+            Op::Slice(slice) if let Some(numbers) = &step.numbers => {
+                numbers.select(slice, inputs).map(|selected| vec![selected])
+            }
             Op::SubGraph(op) => self.bodies.execute(step.node, op, inputs, options, variables, watch),
             Op::ReadValue(op) => variables.read(op, node, self.graph.symbols(), inputs),
             Op::Assign(op) => Ok(variables.assign(op, inputs)),

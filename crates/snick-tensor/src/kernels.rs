@@ -5,7 +5,7 @@
 //! widened first (halves and smaller floats to `f32`, sub-byte integers to `i32`) and rounded
 //! once at the end; integers wrap.
 
-mod broadcast;
+pub(crate) mod broadcast;
 mod col2im;
 mod concat;
 mod conv;
@@ -81,7 +81,7 @@ mod tests {
             assert!(roll(t, &[i64::MIN], &[1]).unwrap().is_empty());
             assert!(softmax(t, 1).unwrap().is_empty());
             assert!(mvn(t, &[1, 2], true, 1e-5, EpsMode::InsideSqrt).unwrap().is_empty());
-            assert!(gather(t, &Tensor::scalar(0i64), 1, 0, true).unwrap_or(none.clone()).is_empty());
+            assert!(gather(t, &Tensor::scalar(0i64), 1, 0).unwrap_or(none.clone()).is_empty());
             assert!(pad(t, &[isize::MIN; 4], &[isize::MIN; 4], PadMode::Edge, None).is_err());
             for axis in 0..4 {
                 assert!(ReduceOp::Sum.apply(t, &[axis], true).map_or(true, |r| r.len() < 2));

@@ -90,6 +90,15 @@ impl Layout {
         Ok(view)
     }
 
+    /// The axes before `axis`, whose elements are where the others begin, and the others.
+    pub fn split(&self, axis: usize) -> (Self, Self) {
+        let part = |axes: std::ops::Range<usize>| {
+            let (dims, strides) = (self.dims[axes.clone()].into(), self.strides[axes].into());
+            Layout { start: self.start, dims, strides }
+        };
+        (part(0..axis), part(axis..self.dims.len()))
+    }
+
     fn offset_by(&self, distance: isize) -> usize {
         self.start.wrapping_add_signed(distance)
     }

@@ -314,7 +314,8 @@ impl Tensor {
 /// Views: other dims and strides over the same bytes.
 impl Tensor {
     fn view(&self, layout: Layout) -> Self {
-        Tensor { layout, ..self.clone() }
+        let (storage, texts) = (self.storage.clone(), self.texts.clone());
+        Tensor { element_type: self.element_type, layout, storage, texts }
     }
 
     /// `len` indices of one axis from `start`, `step` apart; `step` may be negative.

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use bytemuck::Pod;
 
 use crate::convert::{Wide, decode};
+use crate::kernels::broadcast::{Strided, for_each_block};
 use crate::kernels::strided_copy;
 use crate::{Element, ElementType, Tensor, TensorError};
 
@@ -126,11 +127,45 @@ impl Tensor {
     /// # Errors
     /// [`TensorError::UnsupportedType`] for strings.
     pub fn to_i64_vec(&self) -> Result<Vec<i64>, TensorError> {
+        if self.element_type() == ElementType::I64 {
+            let mut all = Vec::with_capacity(self.len());
+            for_each_block(&Strided::new(self), |block| all.extend_from_slice(block));
+            return Ok(all);
+        }
         Ok(match self.wide(Wide::for_type)? {
             Wide::Float(v) => v.into_iter().map(|x| x as i64).collect(),
             Wide::Signed(v) => v,
             Wide::Unsigned(v) => v.into_iter().map(|x| i64::try_from(x).unwrap_or(i64::MAX)).collect(),
         })
+    }
+
+    /// Element `at`, in row-major order, of [`Tensor::to_i64_vec`].
+    ///
+    /// # Errors
+    /// [`TensorError::IndexOutOfRange`]; [`TensorError::UnsupportedType`] for strings.
+    pub fn to_i64(&self, at: usize) -> Result<i64, TensorError> {
+        // Scalars and lists of indices are read where they lie.
+        let place = match (self.dims(), self.strides()) {
+            ([], []) if at == 0 => Some(self.layout().start),
+            (&[len], &[stride]) if at < len => {
+                Some(self.layout().start.wrapping_add_signed(at as isize * stride))
+            }
+            _ => None,
+        };
+        let bytes = self.storage().bytes();
+        let found = place.and_then(|place| match self.element_type() {
+            ElementType::I64 => bytes.as_chunks().0.get(place).map(|unit| i64::from_le_bytes(*unit)),
+            ElementType::I32 => bytes.as_chunks().0.get(place).map(|unit| i32::from_le_bytes(*unit).into()),
+            _ => None,
+        });
+        match found {
+            Some(found) => Ok(found),
+            None => {
+                let index = i64::try_from(at).unwrap_or(i64::MAX);
+                let outside = TensorError::IndexOutOfRange { index, dim: self.len() };
+                self.to_i64_vec()?.get(at).copied().ok_or(outside)
+            }
+        }
     }
 }
 
@@ -168,6 +203,21 @@ mod tests {
         let u = Tensor::scalar(u64::MAX);
         assert_eq!(u.to_i64_vec().unwrap(), [i64::MAX]);
         assert_eq!(u.to_f64_vec().unwrap(), [18446744073709551615.0]);
+    }
+
+    #[test]
+    fn one_element_is_that_of_all() {
+        let vector = Tensor::from_vec(&[4], vec![5i64, -6, 7, 8]).unwrap();
+        let backwards = vector.slice(0, 3, 2, -2).unwrap();
+        let grid = vector.reshape(&[2, 2]).unwrap().transposed();
+        for t in [&vector, &backwards, &grid, &Tensor::scalar(3i32), &Tensor::scalar(u64::MAX)] {
+            for et in [t.element_type(), ElementType::I32, ElementType::I8] {
+                let t = t.cast(et).unwrap();
+                let all = t.to_i64_vec().unwrap();
+                assert_eq!((0..all.len()).map(|at| t.to_i64(at).unwrap()).collect::<Vec<_>>(), all);
+                assert!(t.to_i64(all.len()).is_err());
+            }
+        }
     }
 
     #[test]

@@ -15,6 +15,7 @@
 pub mod npz;
 
 mod draw;
+mod draws;
 mod error;
 mod files;
 mod inputs;
@@ -24,6 +25,7 @@ mod reduce;
 mod save;
 
 pub use draw::{Dims, Draw, draw_inputs};
+pub use draws::{draws, has_open_dims};
 pub use error::Error;
 pub use files::write_file;
 pub use inputs::{by_parameter, find_input};

@@ -63,7 +63,7 @@ fn non_max_suppression(e: &mut Emitter) -> Written {
         rows = e.node("Gather", &[&rows, &sorted[1]], vec![int("axis", 0)]);
         best = sorted[0].clone();
     }
-    let scored = e.element_type(1)?;
+    let scored = e.node.outs.get(1).map_or(ElementType::F32, |out| out.fact.element_type);
     let places = e.cut(&rows, 1, 0, 2)?;
     let places = e.cast(places, ElementType::I64, scored)?;
     let best = e.unsqueezed(&best, &[-1])?;
@@ -125,7 +125,15 @@ fn window(e: &Emitter) -> Result<Vec<snick_onnx::Attribute>, OpError> {
 fn columns_to_image(e: &mut Emitter) -> Written {
     let attrs = window(e)?;
     let inputs = [e.input(0)?, e.input_i64(1)?, e.input_i64(2)?];
-    e.last("Col2Im", &inputs, attrs)
+    if e.rank(0)? != 2 {
+        return e.last("Col2Im", &inputs, attrs);
+    }
+    // ONNX has batches of columns only.
+    let [columns, image, kernel] = inputs;
+    let columns = e.unsqueezed(&columns, &[0])?;
+    let images = e.node("Col2Im", &[columns, image, kernel], attrs);
+    let axes = e.vector(&[0])?;
+    e.last("Squeeze", &[images, axes], vec![])
 }
 
 /// ONNX fades out at the edges, as the later definition may.

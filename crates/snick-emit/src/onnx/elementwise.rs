@@ -1,12 +1,15 @@
 //! Ops on one element at a time, and conversions.
 
 use snick_ir::OpError;
-use snick_ir::ops::elementwise::scalar_parameters::{HARD_SIGMOID_ALPHA, HARD_SIGMOID_BETA};
+use snick_ir::ops::elementwise::scalar_parameters::{
+    HARD_SIGMOID_ALPHA, HARD_SIGMOID_BETA, SELU_ALPHA, SELU_LAMBDA, or_usual,
+};
 use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Written, float, int, text};
 use super::table::Form::{self, By, Numpy, Real, Same, Whole};
 use super::writer::number_of;
+use crate::integers::bounds;
 
 pub(super) const ROWS: &[(&str, Form)] = &[
     ("Abs", Same("Abs")),
@@ -34,17 +37,14 @@ pub(super) const ROWS: &[(&str, Form)] = &[
     ("Divide", By(divide)),
     ("Elu", By(|e| with_alpha(e, "Elu"))),
     ("Equal", Numpy("Equal")),
-    ("Erf", Same("Erf")),
+    ("Erf", Real("Erf")),
     ("Exp", Real("Exp")),
     ("Floor", Whole("Floor")),
     ("FloorMod", By(floor_mod)),
     ("Gelu", By(gelu)),
     ("Greater", Numpy("Greater")),
     ("GreaterEqual", Numpy("GreaterOrEqual")),
-    (
-        "HSigmoid",
-        By(|e| e.last("HardSigmoid", &e.inputs(), vec![float("alpha", 1.0 / 6.0), float("beta", 0.5)])),
-    ),
+    ("HSigmoid", By(h_sigmoid)),
     ("HSwish", Real("HardSwish")),
     ("HardSigmoid", By(hard_sigmoid)),
     ("IsFinite", By(is_finite)),
@@ -117,15 +117,10 @@ fn shift(e: &mut Emitter, direction: &str) -> Written {
 
 fn clamp(e: &mut Emitter) -> Written {
     let element_type = e.element_type(0)?;
+    let bound = |name| e.attrs.float(name)?.ok_or(OpError::MissingAttribute { name });
+    let bounds = bounds(bound("min")?, bound("max")?, element_type);
     let mut inputs = vec![e.input(0)?];
-    for name in ["min", "max"] {
-        let bound = e.attrs.float(name)?.ok_or(OpError::MissingAttribute { name })?;
-        // Bounds of integers are rounded inwards.
-        let bound = match (element_type.is_float(), name) {
-            (true, _) => bound,
-            (false, "min") => bound.ceil(),
-            (false, _) => bound.floor(),
-        };
+    for bound in bounds {
         inputs.push(e.number(element_type, bound)?);
     }
     e.last("Clip", &inputs, vec![])
@@ -218,17 +213,26 @@ fn gelu(e: &mut Emitter) -> Written {
     e.last("Gelu", &e.inputs(), vec![text("approximate", mode)])
 }
 
+fn h_sigmoid(e: &mut Emitter) -> Written {
+    let element_type = e.element_type(0)?;
+    if !element_type.is_float() {
+        return Err(OpError::unsupported(format!("`HSigmoid` of {element_type} in ONNX")));
+    }
+    e.last("HardSigmoid", &e.inputs(), vec![float("alpha", 1.0 / 6.0), float("beta", 0.5)])
+}
+
 /// A parameter of zero stands for the usual one, as in the layer.
 fn hard_sigmoid(e: &mut Emitter) -> Written {
-    let usual = |parameter, usual| if parameter == 0.0 { usual } else { parameter };
-    let alpha = usual(e.fixed_float(1, "alpha")?, HARD_SIGMOID_ALPHA);
-    let beta = usual(e.fixed_float(2, "beta")?, HARD_SIGMOID_BETA);
+    let alpha = or_usual(e.fixed_float(1, "alpha")?, HARD_SIGMOID_ALPHA);
+    let beta = or_usual(e.fixed_float(2, "beta")?, HARD_SIGMOID_BETA);
     let x = e.input(0)?;
     e.last("HardSigmoid", &[x], vec![float("alpha", alpha), float("beta", beta)])
 }
 
+/// Parameters that are zero stand for the usual ones, as in the layer.
 fn selu(e: &mut Emitter) -> Written {
-    let (alpha, gamma) = (e.fixed_float(1, "alpha")?, e.fixed_float(2, "lambda")?);
+    let alpha = or_usual(e.fixed_float(1, "alpha")?, SELU_ALPHA);
+    let gamma = or_usual(e.fixed_float(2, "lambda")?, SELU_LAMBDA);
     let x = e.input(0)?;
     e.last("Selu", &[x], vec![float("alpha", alpha), float("gamma", gamma)])
 }

@@ -5,6 +5,7 @@ use snick_onnx::{self as onnx, kind};
 use snick_tensor::{ElementType, Tensor};
 
 use super::writer::{Writer, number_of};
+use crate::evaluated::evaluated;
 
 /// Writes one layer.
 pub(super) struct Emitter<'g> {
@@ -15,7 +16,11 @@ pub(super) struct Emitter<'g> {
     /// Its attributes.
     pub(super) attrs: Attrs<'static>,
     values: Vec<Value>,
+    /// The names of the inputs.
+    inputs: Vec<String>,
     outputs: Vec<String>,
+    /// The type that values of another are written in.
+    instead: Option<(ElementType, ElementType)>,
     /// The file.
     pub(super) writer: &'g mut Writer,
 }
@@ -30,11 +35,41 @@ impl<'g> Emitter<'g> {
     pub(super) fn new(graph: &'g Graph, id: NodeId, writer: &'g mut Writer) -> Result<Self, OpError> {
         let node = graph.node(id);
         let inputs = graph.inputs(id).into_iter().enumerate();
-        let values: Result<Vec<Value>, _> =
-            inputs.map(|(port, value)| value.ok_or(OpError::NotConnected { port })).collect();
+        let values = inputs.map(|(port, value)| value.ok_or(OpError::NotConnected { port }));
+        let values = values.collect::<Result<Vec<Value>, _>>()?;
+        let inputs = values.iter().map(|&value| writer.names.of(value)).collect();
         let outputs =
             (0..).zip(&node.outs).map(|(port, _)| writer.names.of(Value { node: id, port })).collect();
-        Ok(Self { graph, id, node, attrs: node.op.attrs(), values: values?, outputs, writer })
+        let attrs = node.op.attrs();
+        Ok(Self { graph, id, node, attrs, values, inputs, outputs, instead: None, writer })
+    }
+
+    /// Writes the layer with all values of type `from` as such of type `to`.
+    pub(super) fn instead(
+        &mut self,
+        from: ElementType,
+        to: ElementType,
+        write: impl FnOnce(&mut Self) -> Written,
+    ) -> Written {
+        for i in 0..self.len() {
+            if self.element_type(i)? == from {
+                self.inputs[i] = self.cast(self.input(i)?, from, to)?;
+            }
+        }
+        let mut given = Vec::new();
+        for (port, out) in self.node.outs.iter().enumerate() {
+            if out.fact.element_type == from {
+                let own = self.fresh("Wide");
+                given.push((std::mem::replace(&mut self.outputs[port], own.clone()), own));
+            }
+        }
+        self.instead = Some((from, to));
+        write(self)?;
+        for (output, own) in given {
+            let name = self.fresh("Narrow");
+            self.push("Cast", name, &[own], vec![output], Self::to(from)?);
+        }
+        Ok(())
     }
 
     /// How many inputs there are.
@@ -44,13 +79,12 @@ impl<'g> Emitter<'g> {
 
     /// The name of input `i`.
     pub(super) fn input(&self, i: usize) -> Named {
-        let value = self.values.get(i).ok_or(OpError::NotConnected { port: i })?;
-        Ok(self.writer.names.of(*value))
+        self.inputs.get(i).cloned().ok_or(OpError::NotConnected { port: i })
     }
 
     /// The names of all inputs.
     pub(super) fn inputs(&self) -> Vec<String> {
-        self.values.iter().map(|&value| self.writer.names.of(value)).collect()
+        self.inputs.clone()
     }
 
     /// What is known of input `i`.
@@ -59,9 +93,10 @@ impl<'g> Emitter<'g> {
         fact.ok_or(OpError::NotConnected { port: i })
     }
 
-    /// The element type of input `i`.
+    /// The element type that input `i` has where the layer is written.
     pub(super) fn element_type(&self, i: usize) -> Result<ElementType, OpError> {
-        Ok(self.fact(i)?.element_type)
+        let element_type = self.fact(i)?.element_type;
+        Ok(self.instead.filter(|(from, _)| *from == element_type).map_or(element_type, |(_, to)| to))
     }
 
     /// The rank of input `i`, which must be known.
@@ -181,12 +216,7 @@ impl<'g> Emitter<'g> {
 
     /// The outputs of the layer, if all of its inputs are known.
     pub(super) fn evaluated(&self) -> Option<Vec<Tensor>> {
-        if self.values.is_empty() || !self.node.op.is_foldable() {
-            return None;
-        }
-        let inputs: Option<Vec<Tensor>> =
-            (0..self.len()).map(|i| Some(Tensor::clone(self.fact(i).ok()?.as_tensor()?))).collect();
-        self.node.op.eval(&inputs?).ok()
+        evaluated(self.graph, self.id)
     }
 
     /// A constant that is output `port` of the layer.

@@ -21,6 +21,7 @@ mod shape;
 mod signal;
 mod slices;
 mod table;
+mod types;
 mod writer;
 
 use snick_ir::{Graph, Located, NodeId, Op, OpError};

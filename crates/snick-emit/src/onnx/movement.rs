@@ -74,7 +74,8 @@ fn gather(e: &mut Emitter) -> Written {
     let batch = e.attrs.int("batch_dims")?.unwrap_or(0);
     if batch != 0 {
         // GatherND has batch axes, and takes indices of the axis right behind them.
-        let batch = snick_ir::normalize_axis(batch, e.rank(1)?.saturating_add(1))?;
+        let from_end = if batch < 0 { e.rank(1)? as i64 } else { 0 };
+        let batch = batch.saturating_add(from_end).try_into().unwrap_or(0_usize);
         if snick_ir::normalize_axis(axis, e.rank(0)?)? != batch {
             return Err(OpError::unsupported("an axis that is not right behind batch_dims in ONNX"));
         }
@@ -120,6 +121,10 @@ fn one_hot(e: &mut Emitter) -> Written {
         let negative = e.node("Less", &[&indices, &zero], vec![]);
         indices = e.node("Where", &[&negative, &depth, &indices], vec![]);
     }
+    // ONNX has no indices without axes.
+    if e.rank(0)? == 0 {
+        return one_hot_of_one(e, &indices, &depth);
+    }
     let one = e.vector(&[1])?;
     let axis = vec![int("axis", e.int("axis")?)];
     let (on, off) = (e.input(2)?, e.input(3)?);
@@ -132,6 +137,17 @@ fn one_hot(e: &mut Emitter) -> Written {
     let values = e.vector(&[0, 1])?;
     let ones = e.node("OneHot", &[indices, depth, values], axis);
     let hot = e.node("Cast", &[ones], Emitter::to(ElementType::Boolean)?);
+    e.last("Where", &[hot, on, off], vec![])
+}
+
+/// The row of a single index.
+fn one_hot_of_one(e: &mut Emitter, index: &str, depth: &str) -> Written {
+    let (zero, one) = (e.index(0)?, e.index(1)?);
+    let scalar = e.vector(&[])?;
+    let depth = e.node("Reshape", &[depth, &scalar], vec![]);
+    let places = e.node("Range", &[&zero, &depth, &one], vec![]);
+    let hot = e.node("Equal", &[index, &places], vec![]);
+    let (on, off) = (e.input(2)?, e.input(3)?);
     e.last("Where", &[hot, on, off], vec![])
 }
 

@@ -79,6 +79,14 @@ fn sized(e: &Emitter, spatial: usize, grouped: bool) -> Result<Vec<Attribute>, O
     Ok([steps(e, spatial)?, attrs].concat())
 }
 
+/// The pads that the layer names, if it does not say how they follow.
+fn pads(e: &Emitter, spatial: usize) -> Result<(Vec<i64>, Vec<i64>), OpError> {
+    match e.word("auto_pad")?.as_str() {
+        "" | "explicit" => Ok((numbers(e, "pads_begin", 0, spatial)?, numbers(e, "pads_end", 0, spatial)?)),
+        _ => Ok((vec![0; spatial], vec![0; spatial])),
+    }
+}
+
 /// How the window slides, over so many axes.
 fn sliding(e: &Emitter, spatial: usize) -> Result<Vec<Attribute>, OpError> {
     let mut attrs = steps(e, spatial)?;
@@ -94,7 +102,8 @@ fn sliding(e: &Emitter, spatial: usize) -> Result<Vec<Attribute>, OpError> {
             });
         }
         _ => {
-            let pads = [numbers(e, "pads_begin", 0, spatial)?, numbers(e, "pads_end", 0, spatial)?].concat();
+            let (begin, end) = pads(e, spatial)?;
+            let pads = [begin, end].concat();
             if pads.iter().any(|&pad| pad < 0) {
                 return Err(OpError::unsupported("negative pads in ONNX"));
             }
@@ -140,60 +149,57 @@ fn spatial(e: &Emitter, filters_extra: usize) -> Result<usize, OpError> {
     rank.checked_sub(2).ok_or_else(|| OpError::rank("the data", rank, "3 or more"))
 }
 
-/// Filters without the axis of groups in front, and the attribute that says how many groups there are.
-fn ungrouped(e: &mut Emitter) -> Result<(String, Attribute), OpError> {
-    let dims = e.dims(1)?;
-    let [groups, first, rest @ ..] = dims.as_slice() else {
-        return Err(OpError::rank("the filters", dims.len(), "4 or more"));
-    };
-    let sizes = [vec![groups.saturating_mul(*first)], rest.to_vec()].concat();
-    let sizes = e.vector(&sizes)?;
-    let filters = e.input(1)?;
-    Ok((e.node("Reshape", &[filters, sizes], vec![]), int("group", *groups)))
+/// The operator over filters without the axis of groups in front.
+fn convolve(e: &mut Emitter, op: &str, grouped: bool, mut attrs: Vec<Attribute>) -> Written {
+    let (x, mut filters) = (e.input(0)?, e.input(1)?);
+    if grouped {
+        let dims = e.dims(1)?;
+        let [groups, first, rest @ ..] = dims.as_slice() else {
+            return Err(OpError::rank("the filters", dims.len(), "4 or more"));
+        };
+        filters = e.reshaped(&filters, &[&[groups.saturating_mul(*first)], rest].concat())?;
+        attrs.push(int("group", *groups));
+    }
+    e.last(op, &[x, filters], attrs)
 }
 
 fn convolution(e: &mut Emitter, grouped: bool) -> Written {
-    let mut attrs = sliding(e, spatial(e, usize::from(grouped))?)?;
-    let x = e.input(0)?;
-    let filters = match grouped {
-        true => {
-            let (filters, group) = ungrouped(e)?;
-            attrs.push(group);
-            filters
-        }
-        false => e.input(1)?,
-    };
-    e.last("Conv", &[x, filters], attrs)
+    let attrs = sliding(e, spatial(e, usize::from(grouped))?)?;
+    convolve(e, "Conv", grouped, attrs)
 }
 
 fn transposed_convolution(e: &mut Emitter, grouped: bool) -> Written {
     let spatial = spatial(e, usize::from(grouped))?;
-    let mut attrs = if e.len() > 2 {
+    let attrs = if e.len() > 2 {
         sized(e, spatial, grouped)?
-    } else if e.word("auto_pad")?.starts_with("same") {
-        return Err(OpError::unsupported("padding to the same size of a transposed convolution in ONNX"));
     } else {
-        let extra = numbers(e, "output_padding", 0, spatial)?;
-        [sliding(e, spatial)?, vec![ints("output_padding", extra)]].concat()
-    };
-    let x = e.input(0)?;
-    let filters = match grouped {
-        true => {
-            let (filters, group) = ungrouped(e)?;
-            attrs.push(group);
-            filters
+        let (begin, mut end) = pads(e, spatial)?;
+        let mut extra = numbers(e, "output_padding", 0, spatial)?;
+        if begin.iter().chain(&end).any(|&pad| pad < 0) {
+            return Err(OpError::unsupported("negative pads in ONNX"));
         }
-        false => e.input(1)?,
+        // Runtimes want less than a stride of it; what is cut off at the end need not be put there.
+        for ((end, extra), stride) in end.iter_mut().zip(&mut extra).zip(numbers(e, "strides", 1, spatial)?) {
+            if *extra >= stride {
+                let both = (*end).min(*extra);
+                (*end, *extra) = (*end - both, *extra - both);
+            }
+        }
+        let pads = ints("pads", [begin, end].concat());
+        [steps(e, spatial)?, vec![pads, ints("output_padding", extra)]].concat()
     };
-    e.last("ConvTranspose", &[x, filters], attrs)
+    convolve(e, "ConvTranspose", grouped, attrs)
 }
 
 /// Kernel, sliding and rounding of a pool.
 fn pool(e: &Emitter) -> Result<Vec<Attribute>, OpError> {
     let kernel = e.ints("kernel")?;
     let strides = e.ints("strides")?;
-    let padded = [e.ints("pads_begin")?, e.ints("pads_end")?].concat().iter().any(|&pad| pad != 0);
+    let (begin, end) = pads(e, kernel.len())?;
+    let padded = begin.iter().chain(&end).any(|&pad| pad != 0);
     let (sliding, ceil) = match e.word("rounding_type")?.as_str() {
+        // There are as many windows then, however they are counted.
+        _ if e.word("auto_pad")?.starts_with("same") => (sliding(e, kernel.len())?, 0),
         "ceil_torch" => (sliding(e, kernel.len())?, 1),
         // A window that starts in the padding counts here, and not in ONNX.
         "ceil" if padded || strides.iter().zip(&kernel).any(|(stride, size)| stride > size) => {
@@ -211,7 +217,7 @@ fn padded_up(e: &Emitter, kernel: &[i64]) -> Result<Vec<Attribute>, OpError> {
     let counts = e.node.op.type_name() == "AvgPool" && !e.attrs.bool("exclude-pad")?.unwrap_or(false);
     let refused = || OpError::unsupported("rounding_type `ceil` with padding that counts in ONNX");
     let (strides, dilations) = (numbers(e, "strides", 1, spatial)?, numbers(e, "dilations", 1, spatial)?);
-    let (begin, mut end) = (numbers(e, "pads_begin", 0, spatial)?, numbers(e, "pads_end", 0, spatial)?);
+    let (begin, mut end) = pads(e, spatial)?;
     let outs = e.node.outs.first().and_then(|out| out.fact.shape.as_static());
     let (data, outs) = (e.dims(0)?, outs.ok_or_else(refused)?);
     for i in 0..spatial {
@@ -254,6 +260,9 @@ fn interpolate(e: &mut Emitter) -> Written {
     let padded = [e.ints("pads_begin")?, e.ints("pads_end")?].concat().iter().any(|&pad| pad != 0);
     if padded || e.flag("antialias")? || e.attrs.get("axes").is_some() {
         return Err(OpError::unsupported("pads, antialias or the first definition in ONNX"));
+    }
+    if mode != "nearest" && !e.element_type(0)?.is_float() {
+        return Err(OpError::unsupported("interpolation between integers in ONNX"));
     }
     let nearest = match e.word("nearest_mode")?.as_str() {
         "simple" => return Err(OpError::unsupported("nearest_mode `simple` in ONNX")),

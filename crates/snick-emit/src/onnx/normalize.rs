@@ -42,8 +42,11 @@ fn lrn(e: &mut Emitter) -> Written {
     let (x, axes) = (e.input(0)?, e.fixed(1, "the axes")?);
     match axes.as_slice() {
         [1] => {
+            // As many neighbours on either side, where ONNX has one more behind for an even size.
+            let window = 2 * ((size - 1).max(0) / 2) + 1;
+            let alpha = alpha * window as f64 / size as f64;
             let attrs =
-                vec![float("alpha", alpha), float("beta", beta), float("bias", bias), int("size", size)];
+                vec![float("alpha", alpha), float("beta", beta), float("bias", bias), int("size", window)];
             e.last("LRN", &[x], attrs)
         }
         [2, 3] if e.rank(0)? == 4 && size % 2 == 1 => {

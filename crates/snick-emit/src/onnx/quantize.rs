@@ -3,7 +3,7 @@
 use snick_ir::OpError;
 use snick_tensor::{ElementType, Tensor};
 
-use super::emitter::{Emitter, Written};
+use super::emitter::{Emitter, Written, int};
 use super::table::Form::{self, By};
 
 pub(super) const ROWS: &[(&str, Form)] =
@@ -41,51 +41,99 @@ fn fake_quantize(e: &mut Emitter) -> Written {
     super::elementwise::expect_numpy(e)?;
     match Code::find(e)? {
         Some(code) => {
-            let (scale, zero_point) = (e.tensor(&code.scale)?, e.tensor(&code.zero_point)?);
+            let axis: Vec<_> = code.axis.map(|axis| int("axis", axis)).into_iter().collect();
+            let zero_point = e.tensor(&code.zero_point)?;
+            let [from, to] = [e.tensor(&code.from)?, e.tensor(&code.to)?];
             let x = e.input(0)?;
-            let integers = e.node("QuantizeLinear", &[&x, &scale, &zero_point], vec![]);
-            e.last("DequantizeLinear", &[integers, scale, zero_point], vec![])
+            let integers = e.node("QuantizeLinear", &[&x, &from, &zero_point], axis.clone());
+            e.last("DequantizeLinear", &[integers, to, zero_point], axis)
         }
         None => arithmetic(e),
     }
 }
 
-/// Scale and zero point of u8 or i8 that do what the layer does.
+/// Scales and zero points of unsigned integers that do what the layer does: one of each, or one an index of an axis.
 struct Code {
-    scale: Tensor,
+    axis: Option<i64>,
+    /// Scales of the input.
+    from: Tensor,
+    /// Scales of the output.
+    to: Tensor,
     zero_point: Tensor,
 }
 
 impl Code {
-    /// Exact only where input and output ranges are one range of 256 levels whose steps hit 0, and that at an even
-    /// level: halves are rounded to even before the zero point is added, not after.
+    /// Only where input and output ranges have as many levels as an integer type and steps that hit 0 at the same level,
+    /// and that an even one: halves are rounded to even before the zero point is added, not after. And only where steps of
+    /// the input are powers of 2, so that data halfway between two levels is so by either computation.
     fn find(e: &Emitter) -> Result<Option<Self>, OpError> {
-        if e.int("levels")? != 256 || e.element_type(0)? != ElementType::F32 {
-            return Ok(None);
-        }
-        let mut ends = [0f32; 4];
-        for (i, end) in (1..).zip(&mut ends) {
-            match e.fact(i)?.as_tensor().map(|t| t.values::<f32>()) {
-                Some(Ok(values)) if values.len() == 1 => *end = values[0],
-                _ => return Ok(None),
+        let integers = match e.int("levels")? {
+            256 => ElementType::U8,
+            65536 => ElementType::U16,
+            _ => return Ok(None),
+        };
+        let Some((ranges, axis)) = Ranges::find(e)? else { return Ok(None) };
+        let steps = (e.int("levels")? - 1) as f32;
+        let (mut from, mut to, mut zero_points) = (vec![], vec![], vec![]);
+        for [low, high, out_low, out_high] in ranges.each() {
+            let scales = [(low, high), (out_low, out_high)].map(|(low, high)| (high - low) / steps);
+            let zero_point = -low / scales[0];
+            let is_exact = |scale: f32, low: f32, high: f32| {
+                scale.is_normal()
+                    && scale > 0.0
+                    && -zero_point * scale == low
+                    && (steps - zero_point) * scale == high
+            };
+            let is_power_of_two = scales[0].to_bits() << 9 == 0; // no digits behind the first
+            let in_reach = is_power_of_two && zero_point % 2.0 == 0.0 && (0.0..=steps).contains(&zero_point);
+            if !in_reach || !is_exact(scales[0], low, high) || !is_exact(scales[1], out_low, out_high) {
+                return Ok(None);
             }
+            from.push(scales[0]);
+            to.push(scales[1]);
+            zero_points.push(zero_point);
         }
-        let [low, high, out_low, out_high] = ends;
-        let scale = (high - low) / 255.0;
-        let zero_point = -low / scale;
-        let exact = low == out_low
-            && high == out_high
-            && scale.is_normal()
-            && scale > 0.0
-            && zero_point % 2.0 == 0.0
-            && (0.0..=255.0).contains(&zero_point)
-            && -zero_point * scale == low
-            && (255.0 - zero_point) * scale == high;
-        if !exact {
+        let dims: &[usize] = if axis.is_some() { &[from.len()] } else { &[] };
+        let zero_point = Tensor::from_vec(dims, zero_points)?.cast(integers)?;
+        let (from, to) = (Tensor::from_vec(dims, from)?, Tensor::from_vec(dims, to)?);
+        Ok(Some(Self { axis, from, to, zero_point }))
+    }
+}
+
+/// The ends of input and output ranges, each one number or one an index of an axis.
+struct Ranges {
+    ends: [Vec<f32>; 4],
+    count: usize,
+}
+
+impl Ranges {
+    /// The ranges of f32 data, if they are known and differ along one axis at most; and that axis.
+    fn find(e: &Emitter) -> Result<Option<(Self, Option<i64>)>, OpError> {
+        let Some(rank) = e.fact(0)?.shape.rank().filter(|_| e.element_type(0) == Ok(ElementType::F32)) else {
             return Ok(None);
+        };
+        let (mut ends, mut found, mut count) = ([const { vec![] }; 4], None, 1);
+        for (i, end) in (1..).zip(&mut ends) {
+            let Some(tensor) = e.fact(i)?.as_tensor() else { return Ok(None) };
+            let Ok(values) = tensor.values::<f32>() else { return Ok(None) };
+            *end = values.to_vec();
+            if values.len() == 1 {
+                continue;
+            }
+            let axis = tensor.dims().iter().position(|&dim| dim == values.len());
+            let axis = axis.and_then(|axis| (rank + axis).checked_sub(tensor.rank()));
+            let (Some(axis), None | Some(true)) = (axis, found.map(|found| Some(found) == axis)) else {
+                return Ok(None);
+            };
+            (found, count) = (Some(axis), values.len());
         }
-        let zero_point = Tensor::scalar(zero_point).cast(ElementType::U8)?;
-        Ok(Some(Self { scale: Tensor::scalar(scale), zero_point }))
+        Ok(Some((Self { ends, count }, found.map(|axis| axis as i64))))
+    }
+
+    /// The four ends, one index of the axis after the other.
+    fn each(&self) -> impl Iterator<Item = [f32; 4]> {
+        let at = |end: &[f32], i: usize| end.get(i).or(end.first()).copied().unwrap_or(0.0);
+        (0..self.count).map(move |i| [0, 1, 2, 3].map(|end| at(&self.ends[end], i)))
     }
 }
 
@@ -95,7 +143,9 @@ fn arithmetic(e: &mut Emitter) -> Written {
     if !real.is_float() {
         return Err(OpError::unsupported(format!("`FakeQuantize` of {real} in ONNX")));
     }
-    let steps = e.int("levels")?.saturating_sub(1);
+    // None are as many as there can be.
+    let levels = e.int("levels")?;
+    let steps = if levels == 0 { usize::MAX as f64 } else { levels.saturating_sub(1) as f64 };
     // Half floats could not tell the levels apart.
     let wide = if real == ElementType::F64 { real } else { ElementType::F32 };
     let mut names = Vec::new();
@@ -105,7 +155,7 @@ fn arithmetic(e: &mut Emitter) -> Written {
     let [x, low, high, out_low, out_high] = names.as_slice() else {
         return Err(OpError::NotConnected { port: 4 });
     };
-    let steps = e.number(wide, steps as f64)?;
+    let steps = e.number(wide, steps)?;
     let width = e.node("Sub", &[high, low], vec![]);
     let out_width = e.node("Sub", &[out_high, out_low], vec![]);
     let from_low = e.node("Sub", &[x, low], vec![]);
@@ -124,4 +174,37 @@ fn arithmetic(e: &mut Emitter) -> Written {
     }
     let y = e.node("Where", &[&below, out_low, &upper], vec![]);
     e.last("Cast", &[y], Emitter::to(real)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use snick_ir::{infer, text};
+
+    /// The operators that a FakeQuantize of these levels and ranges, one a channel, becomes.
+    fn operators(levels: usize, low: [f32; 2], high: [f32; 2]) -> Vec<String> {
+        let range = |[a, b]: [f32; 2]| format!("Const-1 f32[2,1] <{a:?}, {b:?}>");
+        let text = format!(
+            "snick 1\ngraph \"g\" {{\n%x = Parameter-1 {{element_type: f32, shape: \"1,2,?\"}}\n\
+             %low = {}\n%high = {}\n\
+             %y = FakeQuantize-1(%x, %low, %high, %low, %high) {{levels: {levels}, auto_broadcast: numpy}}\n\
+             %r = Result-1(%y)\n}}\n",
+            range(low),
+            range(high),
+        );
+        let mut graph = text::parse(&text, None).unwrap();
+        assert_eq!(infer(&mut graph), []);
+        let model = snick_onnx::decode(super::super::onnx(&graph, "data").unwrap().model.into()).unwrap();
+        model.graph.unwrap().node.into_iter().map(|node| node.op_type).collect()
+    }
+
+    #[test]
+    fn it_is_said_by_integers_only_where_halves_are_the_same() {
+        let integers = ["QuantizeLinear", "DequantizeLinear"];
+        assert_eq!(operators(256, [-64.0, 0.0], [63.5, 255.0]), integers);
+        assert_eq!(operators(65536, [0.0, 0.0], [65535.0, 65535.0]), integers);
+        // An odd level is 0; a step is no power of 2; there is no such type.
+        assert!(operators(256, [-63.5, 0.0], [64.0, 255.0]).contains(&"Round".to_string()));
+        assert!(operators(256, [0.0, 0.0], [76.5, 255.0]).contains(&"Round".to_string()));
+        assert!(operators(255, [-127.0, -127.0], [127.0, 127.0]).contains(&"Round".to_string()));
+    }
 }

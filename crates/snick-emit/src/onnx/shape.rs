@@ -31,7 +31,11 @@ pub(super) const ROWS: &[(&str, Form)] = &[
 fn broadcast(e: &mut Emitter) -> Written {
     match e.word("mode")?.as_str() {
         "numpy" | "bidirectional" | "none" if e.len() == 2 => {
-            let (x, shape) = (e.input(0)?, e.input_i64(1)?);
+            let (x, mut shape) = (e.input(0)?, e.input_i64(1)?);
+            // The size of one axis may be a scalar.
+            if e.rank(1)? != 1 {
+                shape = e.reshaped(&shape, &[-1])?;
+            }
             e.last("Expand", &[x, shape], vec![])
         }
         "explicit" | "none" | "" if e.len() == 3 => {
@@ -60,7 +64,14 @@ fn range(e: &mut Emitter) -> Written {
         Some(element_type) if element_type != ElementType::Dynamic => element_type,
         _ => e.element_type(0)?,
     };
-    let half = matches!(target, ElementType::F16 | ElementType::BF16);
+    let wide = match target {
+        // Half floats are not among the types.
+        ElementType::F16 | ElementType::BF16 => ElementType::F32,
+        // A bound that ONNX Runtime follows from a Shape counts as i64, whatever Cast lies between, and must then be of
+        // the type of the others.
+        _ if target.is_integer() => ElementType::I64,
+        _ => target,
+    };
     let mut inputs = Vec::new();
     for i in 0..e.len() {
         let from = e.element_type(i)?;
@@ -69,17 +80,16 @@ fn range(e: &mut Emitter) -> Written {
             if bound.fract() != 0.0 {
                 return Err(OpError::unsupported(format!("a range of {target} by {bound} in ONNX")));
             }
-            inputs.push(e.number(target, bound)?);
+            inputs.push(e.number(wide, bound)?);
             continue;
         }
-        // Half floats are not among the types.
-        inputs.push(e.cast(e.input(i)?, from, if half { ElementType::F32 } else { target })?);
+        inputs.push(e.cast(e.input(i)?, from, wide)?);
     }
-    if !half {
+    if wide == target {
         return e.last("Range", &inputs, vec![]);
     }
-    let wide = e.node("Range", &inputs, vec![]);
-    e.last("Cast", &[wide], Emitter::to(target)?)
+    let range = e.node("Range", &inputs, vec![]);
+    e.last("Cast", &[range], Emitter::to(target)?)
 }
 
 /// Ones on a diagonal of a matrix, or of a batch of them.

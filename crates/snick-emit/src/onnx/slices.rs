@@ -36,7 +36,12 @@ fn slice8(e: &mut Emitter) -> Written {
             e.vector(steps)?
         }
         _ => {
-            inputs.extend([e.input_i64(1)?, e.input_i64(2)?]);
+            let mut stops = e.input_i64(2)?;
+            if e.known(3).is_none_or(|steps| steps.iter().any(|&step| step < 0)) {
+                let most = e.index(careful(i64::MAX, -1))?;
+                stops = e.node("Min", &[stops, most], vec![]);
+            }
+            inputs.extend([e.input_i64(1)?, stops]);
             e.input_i64(3)?
         }
     };
@@ -173,4 +178,29 @@ fn sizes(e: &Emitter, axis: i64) -> Result<Option<Vec<i64>>, OpError> {
     let axis = snick_ir::normalize_axis(axis, rank)?;
     let sizes = e.node.outs.iter().map(|out| out.fact.shape.dims()?.get(axis)?.as_const());
     Ok(sizes.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use snick_ir::{infer, text};
+
+    /// The operators that a slice by this step, with bounds known at run time, becomes.
+    fn operators(step: i64) -> Vec<String> {
+        let text = format!(
+            "snick 1\ngraph \"g\" {{\n%x = Parameter-1 {{element_type: f32, shape: \"?\"}}\n\
+             %start = Parameter-1 {{element_type: i64, shape: \"1\"}}\n\
+             %stop = Parameter-1 {{element_type: i64, shape: \"1\"}}\n%step = Const-1 i64[1] <{step}>\n\
+             %y = Slice-8(%x, %start, %stop, %step)\n%r = Result-1(%y)\n}}\n"
+        );
+        let mut graph = text::parse(&text, None).unwrap();
+        assert_eq!(infer(&mut graph), []);
+        let model = snick_onnx::decode(super::super::onnx(&graph, "data").unwrap().model.into()).unwrap();
+        model.graph.unwrap().node.into_iter().map(|node| node.op_type).collect()
+    }
+
+    #[test]
+    fn the_end_of_a_backward_slice_is_never_the_greatest_integer() {
+        assert_eq!(operators(-1), ["Min", "Slice"]);
+        assert_eq!(operators(1), ["Slice"]);
+    }
 }

@@ -8,8 +8,9 @@ use snick_ir::OpError;
 use super::emitter::{Emitter, Written};
 use super::{
     attention, bodies, detection, elementwise, embedding, movement, nn, normalize, quantize, recurrent,
-    shape, signal, slices,
+    shape, signal, slices, types,
 };
+use crate::integers::expect_reals;
 
 /// How an op is written.
 #[derive(Copy, Clone)]
@@ -52,9 +53,23 @@ pub fn written_ops() -> Vec<&'static str> {
     names
 }
 
-/// Writes a layer, or answers that ONNX cannot say it.
+/// Writes a layer, or answers that ONNX cannot say it. Of a type that the operator does not have it is written in a
+/// wider one.
 pub(super) fn emit(e: &mut Emitter) -> Written {
+    match e.node.outs.first().map(|out| out.fact.element_type) {
+        Some(own) => match types::wider(e.node.op.type_name(), own) {
+            Some(wide) => e.instead(own, wide, row),
+            None => row(e),
+        },
+        None => row(e),
+    }
+}
+
+fn row(e: &mut Emitter) -> Written {
     let name = e.node.op.type_name();
+    if e.len() > 0 {
+        expect_reals(name, e.element_type(0)?, "ONNX")?;
+    }
     let form = TABLE.get(name).copied().filter(|_| !e.node.op.is_opaque());
     let inputs = e.inputs();
     match form {

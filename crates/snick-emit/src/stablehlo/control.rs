@@ -17,20 +17,24 @@ pub(super) const ROWS: &[(&str, Form)] =
     &[("If", By(branches)), ("Loop", By(iterated)), ("TensorIterator", By(iterated))];
 
 impl Function {
-    /// Writes a body whose Parameters are given; what its Results return. Its values and sizes are its own.
+    /// Writes a body whose Parameters are given; what its Results return. Its values and sizes are its own, and halves
+    /// are rounded where they go in and come out.
     fn inline(&mut self, body: &Graph, given: &[Option<Operand>]) -> Result<Vec<Operand>, OpError> {
         let around = std::mem::take(&mut self.scope);
         let written = self.inside(body, given);
         let scope = std::mem::replace(&mut self.scope, around);
-        written.map(|()| scope.results)
+        written?;
+        Ok(scope.results.into_iter().map(|result| self.computed("result", result)).collect())
     }
 
     fn inside(&mut self, body: &Graph, given: &[Option<Operand>]) -> Written {
         for (id, operand) in body.parameters().zip(given) {
             let Some(operand) = operand else { continue };
             let value = Value { node: id, port: 0 };
-            let ty = Type::of(body.fact(value).ok_or(OpError::NotConnected { port: 0 })?)?;
-            self.define(value, same_type("what a body is given", operand, &ty)?);
+            let declared = Type::declared(body.fact(value).ok_or(OpError::NotConnected { port: 0 })?)?;
+            let rounded = self.convert("given", operand.clone(), declared.element);
+            let rounded = self.computed("given", rounded);
+            self.define(value, same_type("what a body is given", &rounded, &declared.computed())?);
         }
         super::layers(body, self).map_err(OpError::Inside)
     }

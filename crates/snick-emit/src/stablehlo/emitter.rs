@@ -8,7 +8,8 @@ use snick_shape::{SymExpr, SymbolId};
 use snick_tensor::{ElementType, Tensor};
 
 use super::literal;
-use super::types::{Sizes, Type};
+use super::types::{Sizes, Type, computed};
+use crate::evaluated::evaluated;
 
 /// A value on the way: its name, with the `%`, and its type.
 #[derive(Clone, Debug)]
@@ -63,18 +64,39 @@ impl Function {
             return Ok(());
         }
         let fact = graph.fact(value).ok_or(OpError::NotConnected { port: 0 })?;
-        let operand = Operand { name: self.fresh(&graph.node(id).name), ty: Type::of(fact)? };
+        let name = &graph.node(id).name;
+        let operand = Operand { name: self.fresh(name), ty: Type::declared(fact)? };
         self.arguments.push(operand.clone());
-        self.define(value, operand);
+        let computed = self.computed(name, operand);
+        self.define(value, computed);
         Ok(())
     }
 
-    /// What a graph returns.
+    /// What a graph returns, in the type that it is declared to have.
     pub(super) fn result(&mut self, graph: &Graph, id: NodeId) -> Written {
-        let value = graph.inputs(id).into_iter().flatten().next();
-        let operand = value.and_then(|value| self.scope.values.get(&value));
-        self.scope.results.push(operand.cloned().ok_or(OpError::NotConnected { port: 0 })?);
+        let not_connected = || OpError::NotConnected { port: 0 };
+        let value = graph.inputs(id).into_iter().flatten().next().ok_or_else(not_connected)?;
+        let operand = self.scope.values.get(&value).cloned().ok_or_else(not_connected)?;
+        let declared = graph.fact(value).ok_or_else(not_connected)?.element_type;
+        let result = self.convert(&graph.node(id).name, operand, declared);
+        self.scope.results.push(result);
         Ok(())
+    }
+
+    /// Other elements of the same values.
+    pub(super) fn convert(&mut self, name: &str, x: Operand, element: ElementType) -> Operand {
+        if x.ty.element == element {
+            return x;
+        }
+        let ty = x.ty.with(element);
+        let tail = format!(": ({}) -> {ty}", x.ty);
+        self.line(name, "stablehlo.convert", &x.name, &tail, ty)
+    }
+
+    /// The value in the type that it is computed in.
+    pub(super) fn computed(&mut self, name: &str, x: Operand) -> Operand {
+        let element = computed(x.ty.element);
+        self.convert(name, x, element)
     }
 
     /// A layer whose outputs are known.
@@ -117,12 +139,13 @@ impl Function {
         let _ = writeln!(self.body, "{:1$}{line}", "", 4 + 2 * self.depth);
     }
 
+    /// A constant, written as it is and given as it is computed with.
     pub(super) fn constant(&mut self, name: &str, tensor: &Tensor) -> Got {
-        let ty = Type::of(&Fact::constant(std::sync::Arc::new(tensor.clone())))?;
+        let ty = Type::declared(&Fact::constant(std::sync::Arc::new(tensor.clone())))?;
         let operand = Operand { name: self.fresh(name), ty };
         let literal = literal::dense(tensor)?;
         self.write(&format!("{} = stablehlo.constant dense<{literal}> : {}", operand.name, operand.ty));
-        Ok(operand)
+        Ok(self.computed(name, operand))
     }
 
     /// A name that no value has, as near to `name` as MLIR allows.
@@ -225,6 +248,11 @@ impl<'g> Emitter<'g> {
         fact.as_tensor()?.to_f64_vec().ok()?.first().copied()
     }
 
+    /// The outputs of the layer, if all of its inputs are known.
+    pub(super) fn evaluated(&self) -> Option<Vec<Tensor>> {
+        evaluated(self.graph, self.id)
+    }
+
     /// The type of output `port`.
     pub(super) fn output(&self, port: u32) -> Result<Type, OpError> {
         let fact = self.graph.fact(Value { node: self.id, port });
@@ -297,34 +325,6 @@ impl<'g> Emitter<'g> {
         self.line(&format!("\"{op}\""), "", &tail, ty)
     }
 
-    /// The generic form with a region: how two elements become one, or that the second replaces the first.
-    pub(super) fn folding(
-        &mut self,
-        op: &str,
-        operands: &[&Operand],
-        attributes: &str,
-        combine: Option<&str>,
-        ty: Type,
-    ) -> Operand {
-        let scalar = ty.sized(&[]);
-        let [a, b] = ["a", "b"].map(|name| self.function.fresh(name));
-        let (line, result) = match combine {
-            Some(combine) => {
-                let c = self.function.fresh("c");
-                (format!("{c} = stablehlo.{combine} {a}, {b} : {scalar}\n        "), c)
-            }
-            None => (String::new(), b.clone()),
-        };
-        let types: Vec<String> = operands.iter().map(|operand| operand.ty.to_string()).collect();
-        let tail = format!(
-            "({}) <{{{attributes}}}> ({{\n      ^bb0({a}: {scalar}, {b}: {scalar}):\n        \
-             {line}stablehlo.return {result} : {scalar}\n    }}) : ({}) -> {ty}",
-            names(operands),
-            types.join(", "),
-        );
-        self.line(&format!("\"{op}\""), "", &tail, ty)
-    }
-
     /// A constant.
     pub(super) fn constant(&mut self, tensor: &Tensor) -> Got {
         self.function.constant(&self.node.name, tensor)
@@ -342,11 +342,7 @@ impl<'g> Emitter<'g> {
 
     /// Other elements of the same values.
     pub(super) fn convert(&mut self, x: &Operand, element: ElementType) -> Operand {
-        if x.ty.element == element {
-            return x.clone();
-        }
-        let ty = x.ty.with(element);
-        self.line("stablehlo.convert", &x.name, &format!(": ({}) -> {ty}", x.ty), ty)
+        self.function.convert(&self.node.name, x.clone(), element)
     }
 
     /// The same elements in other sizes.
@@ -423,6 +419,23 @@ impl<'g> Emitter<'g> {
         Ok(self.generic("stablehlo.concatenate", &parts, &format!("dimension = {axis} : i64"), ty))
     }
 
+    /// So many elements more before and behind each axis; fewer where negative.
+    pub(super) fn padded(
+        &mut self,
+        x: &Operand,
+        value: &Operand,
+        begin: &[i64],
+        end: &[i64],
+        ty: Type,
+    ) -> Operand {
+        let inside = vec![0; begin.len()];
+        let tail = format!(
+            ", low = {begin:?}, high = {end:?}, interior = {inside:?} : ({}, {}) -> {ty}",
+            x.ty, value.ty
+        );
+        self.line("stablehlo.pad", &names(&[x, value]), &tail, ty)
+    }
+
     /// The numbers `0, 1, 2 ..` along an axis.
     pub(super) fn iota(&mut self, axis: usize, ty: Type) -> Got {
         if ty.is_fixed() {
@@ -445,19 +458,9 @@ impl<'g> Emitter<'g> {
         let tail = format!(": {}, {}", condition.ty, yes.ty);
         self.line("stablehlo.select", &names(&[condition, yes, no]), &tail, yes.ty.clone())
     }
-
-    /// All elements along axes become one; the axes fall away.
-    pub(super) fn reduce(&mut self, x: &Operand, axes: &[usize], combine: &str, start: &Operand) -> Operand {
-        let kept = x.ty.dims.iter().enumerate().filter(|(axis, _)| !axes.contains(axis));
-        let ty = x.ty.sized(kept.map(|(_, dim)| dim.clone()).collect::<Vec<_>>());
-        let what = format!(
-            "({} init: {}) applies stablehlo.{combine} across dimensions = {axes:?}",
-            x.name, start.name
-        );
-        self.line("stablehlo.reduce", &what, &format!(": ({}, {}) -> {ty}", x.ty, start.ty), ty)
-    }
 }
 
-fn names(operands: &[&Operand]) -> String {
+/// `%a, %b`
+pub(super) fn names(operands: &[&Operand]) -> String {
     operands.iter().map(|operand| operand.name.as_str()).collect::<Vec<_>>().join(", ")
 }

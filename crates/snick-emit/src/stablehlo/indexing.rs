@@ -5,6 +5,7 @@ use snick_shape::SymExpr;
 use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Got, Operand, Written};
+use super::reduction::sum;
 use super::table::Form::{self, By};
 use super::types::{Sizes, fixed};
 
@@ -13,6 +14,8 @@ pub(super) const ROWS: &[(&str, Form)] = &[
     ("GatherElements", By(gather_elements)),
     ("GatherND", By(gather_nd)),
     ("OneHot", By(one_hot)),
+    ("ReverseSequence", By(reverse_sequence)),
+    ("SearchSorted", By(search_sorted)),
 ];
 
 /// Indices as i64; negative ones count from the end of an axis of `size`.
@@ -69,27 +72,39 @@ pub(super) fn along(e: &mut Emitter, data: &Operand, places: &Operand, axis: usi
     look_up(e, data, places, lookup, dims)
 }
 
-/// Each index takes a whole slice of the data across one axis.
+/// Where values of these sizes stand along an axis, as a column along a new last axis.
+fn own_place(e: &mut Emitter, like: &Operand, axis: usize) -> Got {
+    let places = e.iota(axis, like.ty.with(ElementType::I64))?;
+    column(e, &places)
+}
+
+fn column(e: &mut Emitter, x: &Operand) -> Got {
+    e.reshape(x, [x.ty.dims.as_slice(), &[1.into()]].concat())
+}
+
+/// Each index takes a whole slice of the data across one axis; the first axes may be common to both.
 fn gather(e: &mut Emitter) -> Written {
     let (data, indices) = (e.input(0)?, e.input(1)?);
     let axis = e.fixed(2, "the axis of a Gather")?.first().copied().unwrap_or(0);
     let axis = snick_ir::normalize_axis(axis, data.ty.rank())?;
-    if e.attrs.int("batch_dims")?.unwrap_or(0) != 0 {
-        return Err(OpError::unsupported("Gather with batch_dims in StableHLO"));
-    }
-    let entries = from_start(e, &indices, &data.ty.dims[axis])?;
-    let entries = e.reshape(&entries, [indices.ty.dims.as_slice(), &[1.into()]].concat())?;
-    let dims = e.output(0)?.dims;
-    let inside = axis..axis + indices.ty.rank(); // the axes that the indices become
-    let mut sizes = data.ty.dims.clone();
-    sizes[axis] = 1.into();
-    let lookup = Lookup {
-        offset: (0..dims.len()).filter(|out| !inside.contains(out)).collect(),
-        collapsed: vec![axis],
-        indexed: vec![axis],
-        sizes,
+    let batch = match e.attrs.int("batch_dims")?.unwrap_or(0) {
+        0 => 0,
+        batch if batch == indices.ty.rank() as i64 => indices.ty.rank(),
+        batch => snick_ir::normalize_axis(batch, indices.ty.rank())?,
     };
-    let y = look_up(e, &data, &entries, lookup, &dims)?;
+    let entries = from_start(e, &indices, &data.ty.dims[axis])?;
+    let mut columns = (0..batch).map(|axis| own_place(e, &entries, axis)).collect::<Result<Vec<_>, _>>()?;
+    columns.push(column(e, &entries)?);
+    let places = e.concatenate(&columns, entries.ty.rank())?;
+    let dims = e.output(0)?.dims;
+    // The axes that the indices become.
+    let inside: Vec<usize> = (0..batch).chain(axis..axis + indices.ty.rank() - batch).collect();
+    let indexed: Vec<usize> = (0..batch).chain([axis]).collect();
+    let mut sizes = data.ty.dims.clone();
+    indexed.iter().for_each(|&axis| sizes[axis] = 1.into());
+    let offset = (0..dims.len()).filter(|out| !inside.contains(out)).collect();
+    let lookup = Lookup { offset, collapsed: indexed.clone(), indexed, sizes };
+    let y = look_up(e, &data, &places, lookup, &dims)?;
     let size = data.ty.dims[axis].clone();
     // The least that the axis may have.
     let least = e.graph.symbols().interval(&size).lo();
@@ -97,12 +112,11 @@ fn gather(e: &mut Emitter) -> Written {
         return e.give(0, y);
     }
     // StableHLO moves an index that is out of range to the edge, the layer gives 0 for it.
-    let entries = e.reshape(&entries, &indices.ty.dims)?;
     let (zero, end) = (e.full(0.0, &entries.ty)?, e.number(&size)?);
     let end = e.spread(&end, &[], &entries.ty.dims)?;
     let (above, below) = (e.compare("GE", &entries, &zero), e.compare("LT", &entries, &end));
     let inside_axis = e.same("stablehlo.and", &[&above, &below]);
-    let inside_axis = e.spread(&inside_axis, &inside.collect::<Vec<_>>(), &dims)?;
+    let inside_axis = e.spread(&inside_axis, &inside, &dims)?;
     let nothing = e.full(0.0, &y.ty)?;
     let y = e.select(&inside_axis, &y, &nothing);
     e.give(0, y)
@@ -112,57 +126,75 @@ fn gather(e: &mut Emitter) -> Written {
 pub(super) fn places_along(e: &mut Emitter, indices: &Operand, data: &Operand, axis: usize) -> Got {
     let rank = data.ty.rank();
     let entries = from_start(e, indices, &data.ty.dims[axis])?;
-    let column = [indices.ty.dims.as_slice(), &[1.into()]].concat();
-    let mut parts = Vec::with_capacity(rank);
+    let mut columns = Vec::with_capacity(rank);
     for own in 0..rank {
-        let place = if own == axis { entries.clone() } else { e.iota(own, entries.ty.clone())? };
-        parts.push(e.reshape(&place, &column)?);
+        columns.push(if own == axis { column(e, &entries)? } else { own_place(e, &entries, own)? });
     }
-    e.concatenate(&parts, rank)
+    e.concatenate(&columns, rank)
 }
 
 /// Along `axis` the place is read from the indices, along the others it is that of the result.
 fn gather_elements(e: &mut Emitter) -> Written {
     let (data, indices) = (e.input(0)?, e.input(1)?);
-    let rank = data.ty.rank();
-    let axis = snick_ir::normalize_axis(e.int("axis")?, rank)?;
-    let places = places_along(e, &indices, &data, axis)?;
-    let all: Vec<usize> = (0..rank).collect();
-    let lookup = Lookup { offset: vec![], collapsed: all.clone(), indexed: all, sizes: vec![1.into(); rank] };
-    let y = look_up(e, &data, &places, lookup, &indices.ty.dims)?;
+    let axis = snick_ir::normalize_axis(e.int("axis")?, data.ty.rank())?;
+    let y = elements_along(e, &data, &indices, axis)?;
     e.give(0, y)
 }
 
-/// The last axis of the indices holds the first entries of a place; the window is the rest.
+/// Elements whose place along `axis` is read from the indices.
+pub(super) fn elements_along(e: &mut Emitter, data: &Operand, indices: &Operand, axis: usize) -> Got {
+    let places = places_along(e, indices, data, axis)?;
+    let all: Vec<usize> = (0..data.ty.rank()).collect();
+    let sizes = vec![1.into(); all.len()];
+    let lookup = Lookup { offset: vec![], collapsed: all.clone(), indexed: all, sizes };
+    look_up(e, data, &places, lookup, &indices.ty.dims)
+}
+
+/// The beginning of each sequence of a batch in reverse order.
+fn reverse_sequence(e: &mut Emitter) -> Written {
+    let (data, lengths) = (e.input(0)?, e.input(1)?);
+    let batch = snick_ir::normalize_axis(e.int("batch_axis")?, data.ty.rank())?;
+    let axis = snick_ir::normalize_axis(e.int("seq_axis")?, data.ty.rank())?;
+    let lengths = e.convert(&lengths, ElementType::I64);
+    let lengths = e.spread(&lengths, &[batch], &data.ty.dims)?;
+    let places = e.iota(axis, lengths.ty.clone())?;
+    let one = e.full(1.0, &lengths.ty)?;
+    let last = e.same("stablehlo.subtract", &[&lengths, &one]);
+    let mirrored = e.same("stablehlo.subtract", &[&last, &places]);
+    let turns = e.compare("LT", &places, &lengths);
+    let places = e.select(&turns, &mirrored, &places);
+    let y = elements_along(e, &data, &places, axis)?;
+    e.give(0, y)
+}
+
+/// The last axis of the indices holds the first entries of a place behind the axes common to both; the window is the
+/// rest.
 fn gather_nd(e: &mut Emitter) -> Written {
     let (data, indices) = (e.input(0)?, e.input(1)?);
-    if e.attrs.int("batch_dims")?.unwrap_or(0) != 0 {
-        return Err(OpError::unsupported("GatherND with batch_dims in StableHLO"));
-    }
+    let batch = usize::try_from(e.attrs.int("batch_dims")?.unwrap_or(0)).unwrap_or(0);
     let first = indices.ty.rank().saturating_sub(1);
     let count = indices.ty.size(first)?;
-    let mut parts = Vec::with_capacity(count);
+    let tuples = Operand { ty: indices.ty.sized(indices.ty.dims[..first].to_vec()), ..indices.clone() };
+    let mut columns = (0..batch).map(|axis| own_place(e, &tuples, axis)).collect::<Result<Vec<_>, _>>()?;
     for entry in 0..count {
         let part = e.part(&indices, first, &(entry as i64).into(), 1.into())?;
-        let size = data
-            .ty
-            .dims
-            .get(entry)
-            .ok_or_else(|| OpError::rank("the data", data.ty.rank(), count.to_string()))?;
-        parts.push(from_start(e, &part, size)?);
+        let size = data.ty.dims.get(batch + entry);
+        let size =
+            size.ok_or_else(|| OpError::rank("the data", data.ty.rank(), (batch + count).to_string()))?;
+        columns.push(from_start(e, &part, size)?);
     }
-    let places = e.concatenate(&parts, first)?;
-    let dims = e.output(0)?.dims;
-    let named: Vec<usize> = (0..count).collect();
+    let places = e.concatenate(&columns, first)?;
+    let indexed: Vec<usize> = (0..batch + count).collect();
+    let dims = [&indices.ty.dims[..first], &data.ty.dims[indexed.len()..]].concat();
     let sizes = data.ty.dims.iter().enumerate();
-    let sizes = sizes.map(|(axis, dim)| if axis < count { 1.into() } else { dim.clone() });
-    let lookup = Lookup {
-        offset: (first..dims.len()).collect(),
-        collapsed: named.clone(),
-        indexed: named,
-        sizes: sizes.collect(),
-    };
-    let y = look_up(e, &data, &places, lookup, &dims)?;
+    let sizes = sizes.map(|(axis, dim)| if axis < indexed.len() { 1.into() } else { dim.clone() });
+    let sizes = sizes.collect();
+    let offset = (first..dims.len()).collect();
+    let lookup = Lookup { offset, collapsed: indexed.clone(), indexed, sizes };
+    let y = look_up(e, &data, &places, lookup, dims)?;
+    // Before version 8 the batch axes are one.
+    let dims = e.output(0)?.dims;
+    let y = e.reshape(&y, dims)?;
     e.give(0, y)
 }
 
@@ -181,5 +213,25 @@ fn one_hot(e: &mut Emitter) -> Written {
     let hits = e.compare("EQ", &places, &entries);
     let (on, off) = (e.everywhere(&on, &ty.dims)?, e.everywhere(&off, &ty.dims)?);
     let y = e.select(&hits, &on, &off);
+    e.give(0, y)
+}
+
+/// How many elements of each value's sorted sequence, or of the one for all, lie before it.
+fn search_sorted(e: &mut Emitter) -> Written {
+    let (sorted, values) = (e.input(0)?, e.input(1)?);
+    let common = match (sorted.ty.element.is_float(), values.ty.element.is_float()) {
+        (false, false) => sorted.ty.element,
+        _ => ElementType::F64,
+    };
+    let (sorted, values) = (e.convert(&sorted, common), e.convert(&values, common));
+    let rank = values.ty.rank();
+    let each = [values.ty.dims.as_slice(), &sorted.ty.dims[sorted.ty.rank().saturating_sub(1)..]].concat();
+    let lead = (0..sorted.ty.rank().saturating_sub(1)).chain([rank]).collect::<Vec<_>>();
+    let own: Vec<usize> = (0..rank).collect();
+    let (sorted, values) = (e.spread(&sorted, &lead, &each)?, e.spread(&values, &own, &each)?);
+    let before = e.compare(if e.flag("right_mode")? { "LE" } else { "LT" }, &sorted, &values);
+    let element = e.output(0)?.element;
+    let ones = e.convert(&before, element);
+    let y = sum(e, &ones, &[rank])?;
     e.give(0, y)
 }

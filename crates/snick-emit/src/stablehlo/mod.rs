@@ -9,20 +9,28 @@
 //!
 //! Followed: the StableHLO specification, version 1.0, with CHLO.
 
+mod activation;
+mod blocks;
 mod control;
+mod decoding;
+mod detection;
 mod einsum;
 mod elementwise;
 mod emitter;
+mod fourier;
 mod indexing;
 mod literal;
 mod movement;
 mod normalization;
+mod pooling;
 mod prepare;
 mod product;
+mod quantize;
 mod recurrent;
 mod reduction;
 mod regions;
 mod resample;
+mod sampling;
 mod scatter;
 mod shape;
 mod sizes;
@@ -141,6 +149,102 @@ mod tests {
         ] {
             assert!(text.contains(line), "{line} in\n{text}");
         }
+    }
+
+    #[test]
+    fn halves_are_computed_in_f32_and_rounded_where_they_leave() {
+        let text = written(
+            "%x = Parameter-1 {element_type: f16, shape: \"2\"}
+             %y = Exp-1(%x)
+             %z = Sqrt-1(%y)
+             %r = Result-1(%z)",
+        );
+        let expected = "module @\"g\" {
+  func.func public @main(%x: tensor<2xf16>) -> (tensor<2xf16>) {
+    %x_1 = stablehlo.convert %x : (tensor<2xf16>) -> tensor<2xf32>
+    %y = stablehlo.exponential %x_1 : tensor<2xf32>
+    %z = stablehlo.sqrt %y : tensor<2xf32>
+    %r = stablehlo.convert %z : (tensor<2xf32>) -> tensor<2xf16>
+    return %r : tensor<2xf16>
+  }
+}
+";
+        assert_eq!(text.unwrap(), expected);
+    }
+
+    #[test]
+    fn functions_of_integers_are_those_of_reals_rounded() {
+        let text = |element: &str| {
+            let x = format!("%x = Parameter-1 {{element_type: {element}, shape: \"2\"}}");
+            written(&format!("{x}\n%y = Sin-1(%x)\n%r = Result-1(%y)")).unwrap()
+        };
+        for line in [
+            "%y = stablehlo.convert %x : (tensor<2xi32>) -> tensor<2xf64>",
+            "%y_1 = stablehlo.sine %y : tensor<2xf64>",
+            "%y_2 = stablehlo.round_nearest_even %y_1 : tensor<2xf64>",
+            "%y_3 = stablehlo.convert %y_2 : (tensor<2xf64>) -> tensor<2xi32>\n    return %y_3",
+        ] {
+            assert!(text("i32").contains(line), "{line} in\n{}", text("i32"));
+        }
+        // What is below 0 goes by way of i64.
+        assert!(text("u8").contains("(tensor<2xi64>) -> tensor<2xui8>"));
+    }
+
+    #[test]
+    fn a_second_input_is_laid_over_the_first_from_its_axis_on() {
+        let text = written(
+            "%x = Parameter-1 {element_type: f32, shape: \"2,3,2\"}
+             %b = Parameter-1 {element_type: f32, shape: \"2\"}
+             %y = Add-1(%x, %b) {auto_broadcast: pdpd}
+             %r = Result-1(%y)",
+        );
+        let line = "stablehlo.broadcast_in_dim %b, dims = [0] : (tensor<2xf32>) -> tensor<2x3x2xf32>";
+        assert!(text.as_ref().unwrap().contains(line), "{text:?}");
+    }
+
+    #[test]
+    fn batches_are_gathered_each_by_its_own_place() {
+        let text = written(
+            "%x = Parameter-1 {element_type: f32, shape: \"2,5,3\"}
+             %i = Const-1 i64[2,2] <0, 1, 3, 4>
+             %axis = Const-1 i64[] <1>
+             %y = Gather-8(%x, %i, %axis) {batch_dims: 1}
+             %r = Result-1(%y)",
+        );
+        let line = "offset_dims = [2], collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 2";
+        assert!(text.as_ref().unwrap().contains(line), "{text:?}");
+    }
+
+    #[test]
+    fn places_outside_of_a_grid_give_nothing() {
+        let text = |padding: &str| {
+            written(&format!(
+                "%x = Parameter-1 {{element_type: f32, shape: \"1,2,4,5\"}}
+                 %g = Parameter-1 {{element_type: f32, shape: \"1,3,3,2\"}}
+                 %y = GridSample-9(%x, %g) {{align_corners: true, mode: bilinear, padding_mode: {padding}}}
+                 %r = Result-1(%y)"
+            ))
+            .unwrap()
+        };
+        // Two rows and two columns mix; only zeros stand outside.
+        for (padding, chosen) in [("zeros", 4), ("border", 0)] {
+            let text = text(padding);
+            assert_eq!(text.matches("stablehlo.gather\"").count(), 4, "{text}");
+            assert_eq!(text.matches("stablehlo.select").count(), chosen, "{text}");
+        }
+    }
+
+    #[test]
+    fn spectra_are_products_with_cosines_and_sines() {
+        let text = written(
+            "%x = Parameter-1 {element_type: f32, shape: \"4\"}
+             %axis = Const-1 i64[1] <0>
+             %y = RDFT-9(%x, %axis)
+             %r = Result-1(%y)",
+        );
+        let text = text.unwrap();
+        assert_eq!(text.matches("stablehlo.dot_general").count(), 2, "{text}");
+        assert!(text.contains("[[1.0, 1.0, 1.0, 1.0], [1.0, "), "{text}");
     }
 
     #[test]

@@ -7,15 +7,8 @@ use snick_tensor::kernels::PadMode;
 use super::emitter::{Emitter, Got, Operand, Written};
 use super::table::Form::{self, By};
 
-pub(super) const ROWS: &[(&str, Form)] = &[
-    ("Concat", By(concat)),
-    ("DepthToSpace", By(depth_to_space)),
-    ("Pad", By(pad)),
-    ("Reverse", By(reverse)),
-    ("Roll", By(roll)),
-    ("ShuffleChannels", By(shuffle_channels)),
-    ("SpaceToDepth", By(space_to_depth)),
-];
+pub(super) const ROWS: &[(&str, Form)] =
+    &[("Concat", By(concat)), ("Pad", By(pad)), ("Reverse", By(reverse)), ("Roll", By(roll))];
 
 fn concat(e: &mut Emitter) -> Written {
     let parts = e.inputs()?;
@@ -89,13 +82,7 @@ fn pad(e: &mut Emitter) -> Written {
             let y = e.generic("stablehlo.dynamic_pad", &operands, "", ty);
             return e.give(0, y);
         };
-        let inside = vec![0; begin.len()];
-        let what = format!("{}, {}", x.name, value.name);
-        let tail = format!(
-            ", low = {begin:?}, high = {end:?}, interior = {inside:?} : ({}, {}) -> {ty}",
-            x.ty, value.ty
-        );
-        let y = e.line("stablehlo.pad", &what, &tail, ty);
+        let y = e.padded(&x, &value, &begin, &end, ty);
         return e.give(0, y);
     }
     let (begin, end) = (e.known(1).ok_or_else(unknown)?, e.known(2).ok_or_else(unknown)?);
@@ -156,77 +143,4 @@ fn edge(e: &mut Emitter, x: &Operand, axis: usize, at: &SymExpr, count: i64) -> 
     let mut dims = one.ty.dims.clone();
     dims[axis] = count.into();
     e.broadcast(&one, dims)
-}
-
-/// The order of axes that puts each block axis behind the axis it came from, or the other way round.
-fn shuffled(e: &mut Emitter, parts: Vec<SymExpr>, order: &[usize]) -> Written {
-    let (x, dims) = (e.input(0)?, e.output(0)?.dims);
-    let apart = e.reshape(&x, parts)?;
-    let moved = e.transpose(&apart, order);
-    let y = e.reshape(&moved, dims)?;
-    e.give(0, y)
-}
-
-/// The size of a block, and those of the data.
-fn block(e: &Emitter) -> Result<(i64, Vec<SymExpr>), OpError> {
-    let size = e.int("block_size")?;
-    if size < 1 {
-        return Err(OpError::out_of_range("block_size", size, "1 or more"));
-    }
-    Ok((size, e.input(0)?.ty.dims))
-}
-
-/// A size without a factor that it has.
-fn quotient(e: &Emitter, size: &SymExpr, factor: i64) -> Result<SymExpr, OpError> {
-    let quotient = e.graph.symbols().floor_div(size, &factor.into());
-    quotient.ok_or_else(|| OpError::mismatch("a block", factor, "a size of 1 or more"))
-}
-
-fn depth_to_space(e: &mut Emitter) -> Written {
-    let (block, dims) = block(e)?;
-    let [batch, channels, spatial @ ..] = dims.as_slice() else {
-        return Err(OpError::rank("the data", dims.len(), "3 or more"));
-    };
-    let count = spatial.len();
-    let in_all = u32::try_from(count).ok().and_then(|count| block.checked_pow(count));
-    let in_all = in_all.ok_or_else(|| OpError::out_of_range("block_size", block, "smaller"))?;
-    let own = quotient(e, channels, in_all)?;
-    let blocks = vec![SymExpr::from(block); count];
-    let (parts, depth, first) = match e.word("mode")?.as_str() {
-        "depth_first" => ([&[batch.clone(), own], blocks.as_slice(), spatial].concat(), 1, 2),
-        _ => ([std::slice::from_ref(batch), blocks.as_slice(), &[own], spatial].concat(), count + 1, 1),
-    };
-    let mut order = vec![0, depth];
-    (0..count).for_each(|i| order.extend([count + 2 + i, first + i]));
-    shuffled(e, parts, &order)
-}
-
-fn space_to_depth(e: &mut Emitter) -> Written {
-    let (block, dims) = block(e)?;
-    let [batch, channels, spatial @ ..] = dims.as_slice() else {
-        return Err(OpError::rank("the data", dims.len(), "3 or more"));
-    };
-    let mut parts = vec![batch.clone(), channels.clone()];
-    for size in spatial {
-        parts.extend([quotient(e, size, block)?, block.into()]);
-    }
-    let places = (0..spatial.len()).map(|i| 2 + 2 * i);
-    let blocks: Vec<usize> = places.clone().map(|axis| axis + 1).collect();
-    let order = match e.word("mode")?.as_str() {
-        "depth_first" => [vec![0, 1], blocks, places.collect()].concat(),
-        _ => [vec![0], blocks, vec![1], places.collect()].concat(),
-    };
-    shuffled(e, parts, &order)
-}
-
-fn shuffle_channels(e: &mut Emitter) -> Written {
-    let dims = e.input(0)?.ty.dims;
-    let axis = snick_ir::normalize_axis(e.int("axis")?, dims.len())?;
-    let group = e.int("group")?.max(1);
-    let of_group = quotient(e, &dims[axis], group)?;
-    let mut parts = dims;
-    parts.splice(axis..=axis, [group.into(), of_group]);
-    let mut order: Vec<usize> = (0..parts.len()).collect();
-    order.swap(axis, axis + 1);
-    shuffled(e, parts, &order)
 }

@@ -164,16 +164,18 @@ fn normalize_l2(e: &mut Emitter) -> Written {
     e.give(0, y)
 }
 
-/// `x / (bias + alpha / n * sum of squares)^beta` over a window of `size` along each of the axes; `n` elements in it.
+/// `x / (bias + alpha / size^axes * sum of squares)^beta` over a window of about `size` along each of the axes: as many
+/// elements on either side.
 fn lrn(e: &mut Emitter) -> Written {
     let (alpha, beta, bias, size) = (e.float("alpha")?, e.float("beta")?, e.float("bias")?, e.int("size")?);
     let x = e.input(0)?;
     let axes = axes(e, 1, x.ty.rank())?;
-    let size = usize::try_from(size).unwrap_or(1).max(1);
+    let side = (size - 1).max(0) / 2;
+    let reach = usize::try_from(2 * side + 1).map_err(|_| OpError::out_of_range("size", size, "smaller"))?;
     let mut window = Window::single(x.ty.rank());
     for &axis in &axes {
-        window.sizes[axis] = size;
-        window.padding[axis] = [(size / 2) as i64, (size - 1 - size / 2) as i64];
+        window.sizes[axis] = reach;
+        window.padding[axis] = [side, side];
     }
     let squares = e.same("stablehlo.multiply", &[&x, &x]);
     let all = slide(e, &squares, &window, "add", 0.0, &x.ty.dims)?;

@@ -3,9 +3,9 @@
 use snick_ir::ops::nn::window::Rounding;
 use snick_ir::{Op, OpError};
 use snick_shape::SymExpr;
+use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Got, Operand, Written};
-use super::reduction::accumulator;
 use super::table::Form::{self, By};
 use super::types::fixed;
 
@@ -39,7 +39,7 @@ pub(super) fn multiply(
 }
 
 /// The sum of products over the `shared` axes of each, for each place of the `batch` axes: these come first, then the
-/// other axes of `a`, then those of `b`. Products of short reals are summed in f32 and rounded once.
+/// other axes of `a`, then those of `b`.
 pub(super) fn contract(
     e: &mut Emitter,
     a: &Operand,
@@ -53,7 +53,7 @@ pub(super) fn contract(
         own.map(|(_, dim)| dim.clone()).collect::<Vec<SymExpr>>()
     };
     let lead = batch[0].iter().filter_map(|&axis| a.ty.dims.get(axis).cloned()).collect();
-    let ty = a.ty.sized([lead, others(a, 0), others(b, 1)].concat()).with(accumulator(a.ty.element));
+    let ty = a.ty.sized([lead, others(a, 0), others(b, 1)].concat());
     let batching = format!("batching_dims = {:?} x {:?}, ", batch[0], batch[1]);
     let batching = if batch[0].is_empty() { "" } else { &batching };
     let what = format!("{}, {}, {batching}", a.name, b.name);
@@ -61,8 +61,7 @@ pub(super) fn contract(
         "contracting_dims = {:?} x {:?}, precision = [HIGHEST, HIGHEST] : ({}, {}) -> {ty}",
         shared[0], shared[1], a.ty, b.ty
     );
-    let long = e.line("stablehlo.dot_general", &what, &tail, ty);
-    Ok(e.convert(&long, a.ty.element))
+    Ok(e.line("stablehlo.dot_general", &what, &tail, ty))
 }
 
 /// Vectors are matrices of one row or column, which falls away again.
@@ -91,30 +90,40 @@ fn matmul(e: &mut Emitter) -> Written {
 /// `softmax(q * k^T * scale + mask) * v`
 fn attention(e: &mut Emitter) -> Written {
     let (q, k, v) = (e.input(0)?, e.input(1)?, e.input(2)?);
-    if e.flag("causal")? || e.len() > 5 {
-        return Err(OpError::unsupported("attention with a causal mask or sinks in StableHLO"));
-    }
     let dims = e.output(0)?.dims;
     let lead = dims.get(..dims.len().saturating_sub(2)).unwrap_or_default().to_vec();
     let mut shapes = vec![q.ty.before_matrix(), k.ty.before_matrix(), v.ty.before_matrix()];
-    let mask = if e.len() > 3 { Some(e.input(3)?) } else { None };
+    let causal = e.flag("causal")?;
+    let mask = if e.len() > 3 && !causal { Some(e.input(3)?) } else { None };
+    // A real number alone is how models leave the mask out.
+    let mask = mask.filter(|mask| mask.ty.rank() > 0 || mask.ty.element == ElementType::Boolean);
     shapes.extend(mask.as_ref().map(|mask| mask.ty.before_matrix()));
     e.meet(&shapes, &lead)?;
     let mut scores = multiply(e, &q, &k, [false, true], &lead)?;
     let scale = match e.len() {
         5 => {
             let scale = e.input(4)?;
+            let scale = e.convert(&scale, scores.ty.element);
             e.everywhere(&scale, &scores.ty.dims)?
         }
         _ => {
             let width = q.ty.size(q.ty.rank().saturating_sub(1))?;
-            e.full(1.0 / (width as f64).sqrt(), &scores.ty)?
+            e.full(1.0 / (width.max(1) as f64).sqrt(), &scores.ty)?
         }
     };
     scores = e.same("stablehlo.multiply", &[&scores, &scale]);
+    if causal {
+        // Query `i` sees keys up to `i`.
+        let places = scores.ty.with(ElementType::I64);
+        let last = places.rank().saturating_sub(1);
+        let (rows, keys) = (e.iota(last.saturating_sub(1), places.clone())?, e.iota(last, places)?);
+        let seen = e.compare("LE", &keys, &rows);
+        let never = e.full(f64::NEG_INFINITY, &scores.ty)?;
+        scores = e.select(&seen, &scores, &never);
+    }
     if let Some(mask) = mask {
         let mask = e.broadcast(&mask, &scores.ty.dims)?;
-        scores = match mask.ty.element == snick_tensor::ElementType::Boolean {
+        scores = match mask.ty.element == ElementType::Boolean {
             true => {
                 let never = e.full(f64::NEG_INFINITY, &scores.ty)?;
                 e.select(&mask, &scores, &never)
@@ -160,10 +169,8 @@ fn convolve(e: &mut Emitter, x: &Operand, filters: &Operand, groups: usize, move
         array(&moves.rhs_dilation),
         array(&moves.strides),
     );
-    // As in `multiply`: sums of short reals are made in f32.
-    let ty = e.output(0)?.with(accumulator(x.ty.element));
-    let long = e.generic("stablehlo.convolution", &[x, filters], &attributes, ty);
-    let y = e.convert(&long, x.ty.element);
+    let ty = e.output(0)?;
+    let y = e.generic("stablehlo.convolution", &[x, filters], &attributes, ty);
     e.give(0, y)
 }
 
@@ -202,16 +209,11 @@ fn transposed_convolution(e: &mut Emitter) -> Written {
     let Op::ConvolutionBackpropData(op) = &e.node.op else {
         return Err(OpError::unsupported("this convolution"));
     };
-    let (grouped, sliding, output_padding) = (op.grouped, op.sliding.clone(), op.output_padding.clone());
-    if e.len() > 2 || sliding.auto_pad.is_same() {
-        return Err(OpError::unsupported(
-            "a transposed convolution whose padding follows from its size in StableHLO",
-        ));
-    }
+    let op = op.clone();
     let (x, filters) = (e.input(0)?, e.input(1)?);
     // Filters `[G, I, O, kernel..]` become `[G * O, I, kernel..]`.
     let dims = filters.ty.fixed()?;
-    let dims = if grouped { dims } else { [vec![1], dims].concat() };
+    let dims = if op.grouped { dims } else { [vec![1], dims].concat() };
     let &[groups, inputs, of_group, ref kernel @ ..] = dims.as_slice() else {
         return Err(OpError::rank("the filters", filters.ty.rank(), "3 or more"));
     };
@@ -222,15 +224,19 @@ fn transposed_convolution(e: &mut Emitter) -> Written {
     let turned = e.reshape(&turned, &[&[groups * of_group, inputs], kernel].concat())?;
     let axes: Vec<usize> = (2..2 + kernel.len()).collect();
     let turned = e.reverse(&turned, &axes);
-    let mut moves = Moves { strides: vec![1; kernel.len()], ..Moves::default() };
-    for (i, &size) in kernel.iter().enumerate() {
-        let axis = sliding.axis(i);
-        let reach = (size as i64 - 1) * axis.dilation;
-        moves
-            .padding
-            .push([reach - axis.begin, reach - axis.end + output_padding.get(i).copied().unwrap_or(0)]);
-        moves.lhs_dilation.push(usize::try_from(axis.stride).unwrap_or(1));
-        moves.rhs_dilation.push(usize::try_from(axis.dilation).unwrap_or(1));
+    let (spatial, sizes) = match e.len() {
+        2 => (vec![1; kernel.len()], None), // they do not matter
+        _ => {
+            let sizes = e.fixed(2, "the sizes of a transposed convolution")?;
+            (x.ty.fixed()?.split_off(2), Some(sizes))
+        }
+    };
+    let window = op.transposed(&spatial, kernel, sizes.as_deref())?;
+    let mut moves =
+        Moves { strides: vec![1; kernel.len()], rhs_dilation: window.dilations.to_vec(), ..Moves::default() };
+    for (i, (&before, &after)) in window.pads_begin.iter().zip(&window.pads_end).enumerate() {
+        moves.padding.push([before as i64, after as i64]);
+        moves.lhs_dilation.push(usize::try_from(op.sliding.axis(i).stride).unwrap_or(1));
     }
     convolve(e, &x, &turned, groups, &moves)
 }

@@ -3,6 +3,7 @@
 use snick_ir::OpError;
 use snick_tensor::ElementType;
 
+use super::elementwise::size;
 use super::emitter::{Emitter, Got, Operand, Written};
 use super::table::Form::{self, By};
 
@@ -11,7 +12,7 @@ pub(super) const ROWS: &[(&str, Form)] = &[
         "ReduceL1",
         By(|e| {
             reduce(e, |e, x, axes| {
-                let sizes = e.same("stablehlo.abs", &[x]);
+                let sizes = size(e, x);
                 sum(e, &sizes, axes)
             })
         }),
@@ -20,6 +21,9 @@ pub(super) const ROWS: &[(&str, Form)] = &[
         "ReduceL2",
         By(|e| {
             reduce(e, |e, x, axes| {
+                if !x.ty.element.is_float() {
+                    return Err(OpError::unsupported("a root of integers in StableHLO"));
+                }
                 let squares = e.same("stablehlo.multiply", &[x, x]);
                 let sum = sum(e, &squares, axes)?;
                 Ok(e.same("stablehlo.sqrt", &[&sum]))
@@ -59,19 +63,9 @@ fn folded(e: &mut Emitter, x: &Operand, axes: &[usize], combine: &str, start: f6
     Ok(e.reduce(x, axes, combine, &start))
 }
 
-/// The sum over axes, which fall away. Sums of short reals are made in f32 and rounded once.
+/// The sum over axes, which fall away.
 pub(super) fn sum(e: &mut Emitter, x: &Operand, axes: &[usize]) -> Got {
-    let long = e.convert(x, accumulator(x.ty.element));
-    let sum = folded(e, &long, axes, "add", 0.0)?;
-    Ok(e.convert(&sum, x.ty.element))
-}
-
-/// The type that sums of elements are made in.
-pub(super) fn accumulator(element: ElementType) -> ElementType {
-    match element {
-        ElementType::F16 | ElementType::BF16 => ElementType::F32,
-        other => other,
-    }
+    folded(e, x, axes, "add", 0.0)
 }
 
 /// The largest over axes, which fall away.
@@ -81,8 +75,7 @@ pub(super) fn maximum(e: &mut Emitter, x: &Operand, axes: &[usize]) -> Got {
 
 /// The mean over axes, which fall away.
 pub(super) fn mean(e: &mut Emitter, x: &Operand, axes: &[usize]) -> Got {
-    let long = e.convert(x, accumulator(x.ty.element));
-    let sum = sum(e, &long, axes)?;
+    let sum = sum(e, x, axes)?;
     let count = e.product(axes.iter().filter_map(|&axis| x.ty.dims.get(axis)))?;
     let count = match count.as_const() {
         Some(count) => e.full(count as f64, &sum.ty)?,
@@ -92,8 +85,7 @@ pub(super) fn mean(e: &mut Emitter, x: &Operand, axes: &[usize]) -> Got {
             e.spread(&count, &[], &sum.ty.dims)?
         }
     };
-    let mean = e.same("stablehlo.divide", &[&sum, &count]);
-    Ok(e.convert(&mean, x.ty.element))
+    Ok(e.same("stablehlo.divide", &[&sum, &count]))
 }
 
 /// The largest number of a type, or with a negative sign the least.

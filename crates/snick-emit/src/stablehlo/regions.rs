@@ -1,9 +1,10 @@
-//! Operations with regions: loops.
+//! Operations with regions: loops, and how elements meet.
 
 use snick_ir::OpError;
 use snick_tensor::{ElementType, Tensor};
 
-use super::emitter::{Emitter, Function, Operand, Scope};
+use super::emitter::{Emitter, Function, Operand, Scope, names};
+use super::types::Type;
 
 impl Function {
     /// Opens a region. What is written inside is not seen behind it, sizes included: they are given back by
@@ -21,6 +22,45 @@ impl Function {
 }
 
 impl Emitter<'_> {
+    /// The generic form with a region: how two elements become one, or that the second replaces the first.
+    pub(super) fn folding(
+        &mut self,
+        op: &str,
+        operands: &[&Operand],
+        attributes: &str,
+        combine: Option<&str>,
+        ty: Type,
+    ) -> Operand {
+        let scalar = ty.sized(&[]);
+        let [a, b] = ["a", "b"].map(|name| self.function.fresh(name));
+        let (line, result) = match combine {
+            Some(combine) => {
+                let c = self.function.fresh("c");
+                (format!("{c} = stablehlo.{combine} {a}, {b} : {scalar}\n        "), c)
+            }
+            None => (String::new(), b.clone()),
+        };
+        let types: Vec<String> = operands.iter().map(|operand| operand.ty.to_string()).collect();
+        let tail = format!(
+            "({}) <{{{attributes}}}> ({{\n      ^bb0({a}: {scalar}, {b}: {scalar}):\n        \
+             {line}stablehlo.return {result} : {scalar}\n    }}) : ({}) -> {ty}",
+            names(operands),
+            types.join(", "),
+        );
+        self.line(&format!("\"{op}\""), "", &tail, ty)
+    }
+
+    /// All elements along axes become one; the axes fall away.
+    pub(super) fn reduce(&mut self, x: &Operand, axes: &[usize], combine: &str, start: &Operand) -> Operand {
+        let kept = x.ty.dims.iter().enumerate().filter(|(axis, _)| !axes.contains(axis));
+        let ty = x.ty.sized(kept.map(|(_, dim)| dim.clone()).collect::<Vec<_>>());
+        let what = format!(
+            "({} init: {}) applies stablehlo.{combine} across dimensions = {axes:?}",
+            x.name, start.name
+        );
+        self.line("stablehlo.reduce", &what, &format!(": ({}, {}) -> {ty}", x.ty, start.ty), ty)
+    }
+
     /// Runs `body` for each number below `count`, a scalar of i64, with what the run before gave; and gives what the
     /// last one gave. Where `condition` is a place in `start`, only as long as the truth value there holds.
     pub(super) fn repeat(

@@ -55,7 +55,8 @@ fn look_up(e: &mut Emitter, x: &Operand, axis: usize, places: &[i64]) -> Got {
     super::indexing::along(e, x, &places, axis)
 }
 
-fn sums(e: &mut Emitter, x: &Operand, axis: usize, weights: &Tensor) -> Got {
+/// Along an axis, sums with the weights `[output, input]`.
+pub(super) fn sums(e: &mut Emitter, x: &Operand, axis: usize, weights: &Tensor) -> Got {
     let weights = e.constant(&weights.cast(x.ty.element)?)?;
     let sums = contract(e, x, &weights, [&[], &[]], [&[axis], &[1]])?;
     // The axis of sums stands last.

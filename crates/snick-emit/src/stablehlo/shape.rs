@@ -4,7 +4,6 @@ use snick_ir::OpError;
 use snick_shape::SymExpr;
 
 use super::emitter::{Emitter, Written};
-use super::reduction::accumulator;
 use super::table::Form::{self, By};
 
 pub(super) const ROWS: &[(&str, Form)] = &[
@@ -68,14 +67,12 @@ fn broadcast(e: &mut Emitter) -> Written {
 /// Steps counted from the start on; as many as inference knows.
 fn range(e: &mut Emitter) -> Written {
     let ty = e.output(0)?;
-    let long = ty.with(accumulator(ty.element));
     let (start, step) = (e.input(0)?, e.input(2)?);
-    let (start, step) = (e.convert(&start, long.element), e.convert(&step, long.element));
-    let (start, step) = (e.everywhere(&start, &long.dims)?, e.everywhere(&step, &long.dims)?);
-    let steps = e.iota(0, long)?;
+    let (start, step) = (e.convert(&start, ty.element), e.convert(&step, ty.element));
+    let (start, step) = (e.everywhere(&start, &ty.dims)?, e.everywhere(&step, &ty.dims)?);
+    let steps = e.iota(0, ty)?;
     let reach = e.same("stablehlo.multiply", &[&steps, &step]);
-    let numbers = e.same("stablehlo.add", &[&start, &reach]);
-    let y = e.convert(&numbers, ty.element);
+    let y = e.same("stablehlo.add", &[&start, &reach]);
     e.give(0, y)
 }
 

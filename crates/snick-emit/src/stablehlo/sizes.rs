@@ -44,14 +44,8 @@ impl Function {
             let elements = out.fact.elements().unwrap_or_default();
             let numbers = self.vector(&node.name, &elements)?;
             let shaped = self.shaped(&node.name, numbers, &ty.with(ElementType::I64));
-            let converted = match ty.element {
-                ElementType::I64 => shaped,
-                // The elements of a truth value are 0 and 1.
-                _ => {
-                    let tail = format!(": ({}) -> {ty}", shaped.ty);
-                    self.line(&node.name, "stablehlo.convert", &shaped.name, &tail, ty)
-                }
-            };
+            // The elements of a truth value are 0 and 1.
+            let converted = self.convert(&node.name, shaped, ty.element);
             self.define(Value { node: id, port }, converted);
         }
         Ok(())

@@ -10,7 +10,13 @@ use super::table::Form::{self, By};
 pub(super) const ROWS: &[(&str, Form)] = &[("TopK", By(top_k))];
 
 /// Values and where they stood, sorted; of equal ones the first is first.
-fn sorted(e: &mut Emitter, by: &Operand, other: &Operand, axis: usize, direction: &str) -> [Operand; 2] {
+pub(super) fn sorted(
+    e: &mut Emitter,
+    by: &Operand,
+    other: &Operand,
+    axis: usize,
+    direction: &str,
+) -> [Operand; 2] {
     let (one, two) = (by.ty.sized(&[]), other.ty.sized(&[]));
     let [a, b, c, d, before] = ["a", "b", "c", "d", "before"].map(|name| e.function.fresh(name));
     let tail = format!(

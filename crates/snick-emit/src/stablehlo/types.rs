@@ -14,12 +14,22 @@ pub(super) struct Type {
 }
 
 impl Type {
-    /// Of a value whose rank is known.
+    /// Of a value whose rank is known, as it is computed: halves in f32.
     pub(super) fn of(fact: &Fact) -> Result<Self, OpError> {
+        Ok(Self::declared(fact)?.computed())
+    }
+
+    /// Of a value whose rank is known, as it is declared.
+    pub(super) fn declared(fact: &Fact) -> Result<Self, OpError> {
         let dims = fact.shape.dims();
         let dims = dims.ok_or_else(|| OpError::unsupported("a rank known only at run time in StableHLO"))?;
         spelled(fact.element_type)?;
         Ok(Self { element: fact.element_type, dims: dims.to_vec() })
+    }
+
+    /// The type that values of this one are computed in.
+    pub(super) fn computed(self) -> Self {
+        Self { element: computed(self.element), ..self }
     }
 
     /// The same sizes, other elements.
@@ -55,6 +65,12 @@ impl Type {
     pub(super) fn is_fixed(&self) -> bool {
         self.dims.iter().all(|dim| dim.as_const().is_some())
     }
+}
+
+/// The type that elements of this one are computed in: what runs models computes halves in f32, and rounds them where
+/// they leave the model.
+pub(super) fn computed(element: ElementType) -> ElementType {
+    if element.is_half() { ElementType::F32 } else { element }
 }
 
 /// A size that must be known.

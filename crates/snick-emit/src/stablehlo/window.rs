@@ -7,7 +7,7 @@ use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Got, Operand, Written};
 use super::product::contract;
-use super::reduction::{accumulator, extreme};
+use super::reduction::extreme;
 use super::table::Form::{self, By};
 use super::types::{Sizes, fixed};
 
@@ -93,7 +93,13 @@ fn max_pool(e: &mut Emitter) -> Written {
     }
     let (x, dims) = (e.input(0)?, e.output(0)?.dims);
     let (window, _) = of_pool(e, &x)?;
-    let y = slide(e, &x, &window, "maximum", extreme(&x, -1.0), dims)?;
+    // A window beside all of the data has the least number that there is.
+    let least = match x.ty.element {
+        ElementType::F32 => f32::MIN.into(),
+        ElementType::F64 => f64::MIN,
+        _ => extreme(&x, -1.0),
+    };
+    let y = slide(e, &x, &window, "maximum", least, dims)?;
     e.give(0, y)
 }
 
@@ -110,29 +116,30 @@ fn average_pool(e: &mut Emitter) -> Written {
     if rounding != Rounding::Floor && padded && !exclude_pad {
         return Err(OpError::unsupported("a mean over padding in windows rounded up in StableHLO"));
     }
-    let long = e.convert(&x, accumulator(x.ty.element));
-    let sum = slide(e, &long, &window, "add", 0.0, &dims)?;
+    let sum = slide(e, &x, &window, "add", 0.0, &dims)?;
     let count = if exclude_pad || !padded {
-        let ones = e.full(1.0, &long.ty)?;
+        let ones = e.full(1.0, &x.ty)?;
         slide(e, &ones, &window, "add", 0.0, &dims)?
     } else {
         let count: usize = window.sizes.iter().product();
         e.full(count as f64, &sum.ty)?
     };
-    let mean = e.same("stablehlo.divide", &[&sum, &count]);
-    let y = e.convert(&mean, x.ty.element);
+    let y = e.same("stablehlo.divide", &[&sum, &count]);
     e.give(0, y)
 }
 
 /// A window as long as the axis, that hangs over its beginning; or over its end, if sums run backwards.
 fn cumulative_sum(e: &mut Emitter) -> Written {
     let x = e.input(0)?;
-    let axis = e.fixed(1, "the axis of a sum")?.first().copied().unwrap_or(0);
-    let axis = snick_ir::normalize_axis(axis, x.ty.rank())?;
-    let long = e.convert(&x, accumulator(x.ty.element));
+    let axis = match x.ty.rank() {
+        1 => 0, // there is no other
+        rank => {
+            let axis = e.fixed(1, "the axis of a sum")?.first().copied().unwrap_or(0);
+            snick_ir::normalize_axis(axis, rank)?
+        }
+    };
     if !x.ty.is_fixed() {
-        let sums = sums_by_product(e, &long, axis)?;
-        let y = e.convert(&sums, x.ty.element);
+        let y = sums_by_product(e, &x, axis)?;
         return e.give(0, y);
     }
     let size = x.ty.size(axis)?;
@@ -140,8 +147,7 @@ fn cumulative_sum(e: &mut Emitter) -> Written {
     window.sizes[axis] = size.max(1);
     let (reach, own) = (size as i64 - 1, i64::from(e.flag("exclusive")?));
     window.padding[axis] = if e.flag("reverse")? { [-own, reach + own] } else { [reach + own, -own] };
-    let sums = slide(e, &long, &window, "add", 0.0, &x.ty.dims)?;
-    let y = e.convert(&sums, x.ty.element);
+    let y = slide(e, &x, &window, "add", 0.0, &x.ty.dims)?;
     e.give(0, y)
 }
 

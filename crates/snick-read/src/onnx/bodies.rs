@@ -123,7 +123,11 @@ struct Reading<'n, 'm, 'a> {
 
 impl<'m> Reading<'_, 'm, '_> {
     fn branches(&mut self) -> Result<Vec<Value>, Refusal> {
-        let mut inputs = vec![self.input(0)?];
+        let condition = self.input(0)?;
+        // Of one element, whatever its rank; the IR takes a scalar or a vector.
+        let condition =
+            self.build(|b| if b.rank(condition)? > 1 { b.reshape(condition, &[]) } else { Ok(condition) });
+        let mut inputs = vec![condition.or_else(|_| self.input(0))?];
         let (mut bodies, mut maps) = (Vec::new(), Vec::new());
         for attribute in ["then_branch", "else_branch"] {
             let graph = self.graph(attribute)?;

@@ -102,6 +102,14 @@ impl Builder<'_> {
         et.ok_or_else(|| OpError::unsupported("an input of unknown element type"))
     }
 
+    /// The tensor of a constant.
+    pub(super) fn tensor(&self, value: Value) -> Option<&Arc<Tensor>> {
+        match &self.graph.node(value.node).op {
+            Op::Const(Constant::Here(tensor)) => Some(tensor),
+            _ => None,
+        }
+    }
+
     /// The integers of a constant of the file, if they are few.
     pub(super) fn known_ints(&self, value: Value) -> Option<Vec<i64>> {
         let constant = matches!(self.graph.node(value.node).op, Op::Const(_));
@@ -137,26 +145,11 @@ impl Builder<'_> {
         inputs: &[Value],
         outputs: usize,
     ) -> Result<Vec<Value>, OpError> {
-        self.many_of(op_type, Version::Unversioned, attrs, inputs, outputs)
-    }
-
-    /// An IR node of several outputs, as an operation set defines it.
-    pub(super) fn many_of(
-        &mut self,
-        op_type: &str,
-        version: Version,
-        attrs: Attrs,
-        inputs: &[Value],
-        outputs: usize,
-    ) -> Result<Vec<Value>, OpError> {
-        let op = Op::parse(&mut RawNode::openvino(op_type, version.clone(), attrs, outputs))?;
+        let op = Op::parse(&mut RawNode::openvino(op_type, Version::Unversioned, attrs, outputs))?;
         if op.is_opaque() {
             return Err(OpError::unsupported(format!("operation type `{op_type}`")));
         }
         let node = self.add(op, inputs, outputs)?;
-        if version != Version::Unversioned {
-            self.graph.node_mut(node).version = version;
-        }
         Ok((0..outputs).map(|port| Value { node, port: u32::try_from(port).unwrap_or(u32::MAX) }).collect())
     }
 
@@ -171,7 +164,8 @@ impl Builder<'_> {
         self.make(op_type, Attrs::new(), inputs)
     }
 
-    fn add(&mut self, op: Op, inputs: &[Value], outputs: usize) -> Result<NodeId, OpError> {
+    /// An IR node.
+    pub(super) fn add(&mut self, op: Op, inputs: &[Value], outputs: usize) -> Result<NodeId, OpError> {
         let mut node = Node::new(format!("{}/{}", self.name, op.type_name()), op);
         node.outs.resize_with(outputs, Output::unknown);
         let id = self.graph.add_wired(node, inputs);

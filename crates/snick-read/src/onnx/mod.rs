@@ -14,6 +14,7 @@ mod model;
 mod network;
 mod ops;
 mod sequence;
+mod stepped;
 mod tensor;
 mod types;
 

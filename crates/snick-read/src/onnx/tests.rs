@@ -358,6 +358,11 @@ fn branches_become_one_op() {
         vec![node("Less", &["k", "k"], &["less"]), with_graphs(node("If", &[condition], &["y"]), branches)]
     };
     assert_eq!(shape_of_output(&model(nodes("less"), vec![vector("k", &[1])])), "[batch_size,20]");
+    // A condition is one element, of whatever rank.
+    let matrix = node("Unsqueeze", &["less", "axis"], &["matrix"]);
+    let constants = vec![vector("k", &[1]), vector("axis", &[0])];
+    let nodes = [vec![matrix], nodes("matrix")].concat();
+    assert_eq!(shape_of_output(&model(nodes, constants)), "[batch_size,20]");
 }
 
 #[test]

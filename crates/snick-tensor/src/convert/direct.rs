@@ -6,6 +6,7 @@ use half::{bf16, f16};
 
 use crate::ElementType::{self, *};
 use crate::buffer::Buffer;
+use crate::kernels::broadcast::{Strided, for_each_block};
 use crate::kernels::vectors::{Instructions, Vectorised, widest};
 use crate::{Tensor, TensorError};
 
@@ -43,16 +44,13 @@ fn each<A: Pod, B: Pod + Send + Sync>(
     et: ElementType,
     f: impl Fn(A) -> B,
 ) -> Result<Tensor, TensorError> {
-    let from = tensor.units::<A>();
-    let mut to = Buffer::any(from.len())?;
-    widest(Each { from: &from, to: &mut to, f });
-    Tensor::from_buffer(et, tensor.dims(), to)
+    by_blocks(tensor, et, |from, to| widest(Each { from, to, f: &f }))
 }
 
 struct Each<'a, A, B, F> {
     from: &'a [A],
     to: &'a mut [B],
-    f: F,
+    f: &'a F,
 }
 
 impl<A: Copy, B, F: Fn(A) -> B> Vectorised for Each<'_, A, B, F> {
@@ -72,8 +70,21 @@ fn half<A: Pod, B: Pod + Send + Sync>(
     et: ElementType,
     all: impl Fn(&[A], &mut [B]),
 ) -> Result<Tensor, TensorError> {
-    let from = tensor.units::<A>();
-    let mut to = Buffer::any(from.len())?;
-    all(&from, &mut to);
+    by_blocks(tensor, et, all)
+}
+
+/// Gives `convert` the elements block by block, with the room for what they become.
+fn by_blocks<A: Pod, B: Pod + Send + Sync>(
+    tensor: &Tensor,
+    et: ElementType,
+    convert: impl Fn(&[A], &mut [B]),
+) -> Result<Tensor, TensorError> {
+    let mut to = Buffer::any(tensor.len())?;
+    let mut rest = &mut to[..];
+    for_each_block(&Strided::new(tensor), |from| {
+        let (part, later) = std::mem::take(&mut rest).split_at_mut(from.len());
+        convert(from, part);
+        rest = later;
+    });
     Tensor::from_buffer(et, tensor.dims(), to)
 }

@@ -84,13 +84,35 @@ pub(crate) fn for_each_block<T: Pod>(view: &Strided<T>, mut visit: impl FnMut(&[
 }
 
 /// A run of elements at a constant distance.
+#[derive(Copy, Clone)]
 pub(crate) struct Run<'a, T> {
-    data: &'a [T],
-    at: usize,
-    step: isize,
+    pub data: &'a [T],
+    /// Where the first element lies.
+    pub at: usize,
+    pub step: isize,
 }
 
 impl<'a, T: Copy> Run<'a, T> {
+    /// Every `stride`-th element from element `first` on.
+    pub fn every(self, stride: usize, first: usize) -> Self {
+        let at = self.at.wrapping_add_signed(first as isize * self.step);
+        Run { at, step: self.step * stride as isize, ..self }
+    }
+
+    /// Copies the first elements, as many as there is room for.
+    #[inline(always)]
+    pub fn copy_to(&self, to: &mut [T]) {
+        match self.step {
+            _ if to.is_empty() => {}
+            1 => to.copy_from_slice(&self.data[self.at..self.at + to.len()]),
+            2.. => {
+                let from = self.data[self.at..].iter().step_by(self.step.unsigned_abs());
+                to.iter_mut().zip(from).for_each(|(to, &x)| *to = x);
+            }
+            _ => to.iter_mut().enumerate().for_each(|(i, to)| *to = self.get(i)),
+        }
+    }
+
     /// The next `len` elements, if they are neighbours.
     pub fn slice(&self, len: usize) -> Option<&'a [T]> {
         (self.step == 1).then(|| &self.data[self.at..self.at + len])

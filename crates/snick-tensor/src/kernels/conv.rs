@@ -1,6 +1,7 @@
 //! Convolution over one to three spatial axes: OpenVINO's `Convolution-1` and
 //! `GroupConvolution-1`.
 
+mod images;
 mod planes;
 
 use std::borrow::Cow;
@@ -8,8 +9,10 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use self::planes::{Grid, Planes};
+use self::images::Channels;
+use self::planes::{Cuts, Grid, Planes};
 use crate::buffer::Buffer;
+use crate::kernels::broadcast::Strided;
 use crate::kernels::dispatch::{widen_real, with_real};
 use crate::kernels::gemm::{Gemm, Left, Matrix, Right, gemm, is_shared, narrow, product};
 use crate::kernels::vectors::Isa;
@@ -54,12 +57,21 @@ pub fn group_convolution(input: &Tensor, filters: &Tensor, window: &Window) -> R
         return Tensor::zeros(et, &dims);
     }
     let [input, filters] = widen_real([input, filters])?;
-    let (axes, out) = WindowAxis::three(&window.axes(NAME, spatial, kernel)?, &windows);
+    let axes = window.axes(NAME, spatial, kernel)?;
+    let places = WindowAxis::places(&axes, &windows);
+    let (axes, out) = WindowAxis::three(&axes, &windows);
     let grid = Grid { axes, out };
     with_real!(NAME, input.element_type(), T => {
-        let x = input.units::<T>();
+        let mut x = Strided::<T>::new(&input);
+        // Planes that are the image as it is are made of packed channels.
+        let packed;
+        if grid.is_whole() && grid.windows() > FEW_WINDOWS && !Channels::of(&x, places).are_packed(&grid.axes) {
+            packed = input.contiguous();
+            x = Strided::new(&packed);
+        }
         let mut values = Buffer::any(checked_len(&dims).unwrap_or(0))?;
-        Slide::<T> { grid, filters: &filters, rows: filters.units(), packed: None }.over(&x, &mut values)?;
+        let images = Images { first: Channels::of(&x, places), step: x.layout.strides[0] };
+        Slide::<T> { grid, filters: &filters, rows: filters.units(), packed: None }.over(images, &mut values)?;
         Tensor::from_buffer(T::TYPE, &dims, values)
     })?
     .cast(et)
@@ -68,8 +80,24 @@ pub fn group_convolution(input: &Tensor, filters: &Tensor, window: &Window) -> R
 /// Up to so many windows what lies under each is gathered; the runs of memory that planes give are too short then.
 const FEW_WINDOWS: usize = 8;
 
-/// Windows gathered at a time.
+/// Windows gathered at a time, unless they are very large.
 const AT_ONCE: usize = 64;
+
+/// Elements gathered at a time, but for a few windows at least.
+const MOST_GATHERED: usize = 1 << 24;
+
+/// Images, and the distance from one to the next.
+#[derive(Copy, Clone)]
+struct Images<'a, T> {
+    first: Channels<'a, T>,
+    step: isize,
+}
+
+impl<'a, T: Gemm> Images<'a, T> {
+    fn image(&self, n: usize) -> Channels<'a, T> {
+        self.first.moved(n as isize * self.step)
+    }
+}
 
 /// Filters `[groups, outputs, depth, kernel..]`, none of which is 0, on their way over images.
 struct Slide<'a, T: Gemm> {
@@ -102,19 +130,13 @@ impl<T: Gemm> Slide<'_, T> {
     }
 
     /// The convolution of all images.
-    fn over(&mut self, images: &[T], out: &mut [T]) -> Result<(), TensorError> {
+    fn over(&mut self, images: Images<T>, out: &mut [T]) -> Result<(), TensorError> {
         let windows = self.grid.windows();
-        if windows <= FEW_WINDOWS {
-            return self.patches(images, out);
-        }
-        let image = self.groups() * self.depth() * self.grid.area();
+        let cuts = if windows <= FEW_WINDOWS { None } else { Cuts::new(&self.grid) };
+        let Some(cuts) = cuts else { return self.patches(images, out) };
         let result = self.groups() * self.outputs() * windows;
-        for (image, out) in images.chunks_exact(image).zip(out.chunks_exact_mut(result)) {
-            let Some(planes) = Planes::new(&self.grid, image)? else {
-                // What is said of the one image is said of all.
-                return self.patches(images, out);
-            };
-            self.planes(&planes, out)?;
+        for (n, out) in out.chunks_exact_mut(result).enumerate() {
+            self.planes(&Planes::new(&cuts, images.image(n))?, out)?;
         }
         Ok(())
     }
@@ -126,7 +148,7 @@ impl<T: Gemm> Slide<'_, T> {
         let result = out.len() / self.groups();
         let group = |(g, (left, out)): (usize, (&Left<T>, &mut [T]))| {
             let channels = g * self.depth()..(g + 1) * self.depth();
-            let right = Right::of_runs(isa, planes.data(), planes.starts(channels), planes.positions());
+            let right = Right::of_runs(isa, planes.data(), planes.starts(channels), planes.of.positions);
             product(left, &right, out, windows, |row, _, first, values| planes.place(row, first, values));
         };
         if is_shared() && filters.len() > 1 {
@@ -149,22 +171,23 @@ impl<T: Gemm> Slide<'_, T> {
     }
 
     /// The convolution of some windows at a time, of one image or of several: what lies under each is one column.
-    fn patches(&mut self, images: &[T], out: &mut [T]) -> Result<(), TensorError> {
+    fn patches(&mut self, images: Images<T>, out: &mut [T]) -> Result<(), TensorError> {
         let (windows, length, outputs) = (self.grid.windows(), self.length(), self.outputs());
-        let channels = self.depth() * self.grid.area();
         let all = out.len() / (self.groups() * outputs);
-        let mut patches = filled(AT_ONCE.min(all) * length, T::default())?;
-        let mut part = filled(AT_ONCE.min(all) * outputs, T::default())?;
+        let at_once = (MOST_GATHERED / length).clamp(FEW_WINDOWS, AT_ONCE);
+        let mut patches = filled(at_once.min(all) * length, T::default())?;
+        let mut part = filled(at_once.min(all) * outputs, T::default())?;
         for g in 0..self.groups() {
-            for first in (0..all).step_by(AT_ONCE) {
-                let count = AT_ONCE.min(all - first);
+            for first in (0..all).step_by(at_once) {
+                let count = at_once.min(all - first);
                 let patches = &mut patches[..count * length];
                 for (i, patch) in patches.chunks_exact_mut(length).enumerate() {
                     let (n, window) = ((first + i) / windows, (first + i) % windows);
-                    let image = &images[(n * self.groups() + g) * channels..][..channels];
-                    match self.grid.is_image() {
-                        true => patch.copy_from_slice(image),
-                        false => self.grid.under(window, image, patch),
+                    let channels = g * self.depth()..(g + 1) * self.depth();
+                    let channels = images.image(n).part(channels);
+                    match channels.as_slice(&self.grid.axes).filter(|_| self.grid.is_image()) {
+                        Some(image) => patch.copy_from_slice(image),
+                        None => self.grid.under(window, channels, patch),
                     }
                 }
                 let columns = Matrix::packed(patches, count, length).turned();
@@ -187,8 +210,10 @@ impl<T: Gemm> Slide<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use smallvec::smallvec;
+
+    use super::*;
+    use crate::kernels::strided_copy::packed_parts;
 
     fn t(dims: &[usize]) -> Tensor {
         let len: usize = dims.iter().product();
@@ -252,11 +277,41 @@ mod tests {
             (t(&[1, 2, 3, 4, 5]), t(&[1, 2, 2, 2, 2, 3]), Window::dense(3)),
             (t(&[2, 64, 3, 3]), t(&[1, 3, 64, 2, 2]), Window::dense(2)),
             (t(&[1, 3, 40, 41]), t(&[1, 14, 3, 3, 3]), padded(1, 1)),
-            (t(&[1, 3, 9, 40]), t(&[1, 5, 3, 3, 3]), padded(700, 700)),
+            (t(&[2, 3, 9, 40]), t(&[1, 5, 3, 3, 3]), padded(700, 700)),
+            (t(&[3, 2, 40, 41]), t(&[1, 3, 2, 38, 39]), Window::dense(2)),
         ];
         for (input, filters, window) in cases {
             let found = group_convolution(&input, &filters, &window).unwrap();
             assert_eq!(found.to_f32_vec().unwrap(), naive(&input, &filters, &window));
+        }
+    }
+
+    #[test]
+    fn views_are_read_as_they_lie() {
+        let padded = padded(1, 1);
+        let dense = Window::dense(2);
+        let cases = [
+            (t(&[2, 9, 10, 4]), t(&[1, 3, 4, 3, 2]), &padded),
+            (t(&[2, 9, 10, 4]), t(&[4, 2, 1, 3, 2]), &padded),
+            (t(&[3, 5, 5, 4]), t(&[2, 2, 2, 4, 3]), &dense),
+            (t(&[2, 9, 10, 4]), t(&[1, 3, 4, 1, 1]), &dense),
+        ];
+        for (whole, filters, window) in cases {
+            let channels_first = whole.permute(&[0, 3, 1, 2]).unwrap();
+            let backwards = channels_first.slice(3, 3, 4, -1).unwrap();
+            let fewer_lines = channels_first.slice(2, 1, 4, 1).unwrap().slice(0, 1, 1, 1).unwrap();
+            let own = whole.reshape(channels_first.dims()).unwrap();
+            let last_image = own.slice(0, 1, 1, 1).unwrap();
+            for view in [channels_first, backwards, fewer_lines, last_image] {
+                let before = packed_parts();
+                let found = group_convolution(&view, &filters, window).unwrap();
+                // Filters of one element have nothing to cut, and read whole channels.
+                let taps = filters.dims()[3] * filters.dims()[4];
+                assert!(packed_parts() == before || taps == 1);
+                let packed = view.contiguous();
+                assert_eq!(found, group_convolution(&packed, &filters, window).unwrap());
+                assert_eq!(found.to_f32_vec().unwrap(), naive(&packed, &filters, window));
+            }
         }
     }
 

@@ -11,8 +11,7 @@ const NAME: &str = "Gather";
 
 /// `data[.., index, ..]` along `axis` for every index: the dims are those of `data` before
 /// `axis`, of `indices` after the first `batch_dims`, and of `data` after `axis`. The first
-/// `batch_dims` axes of both are the same and walked together. With `wrap_negative` (Gather-8)
-/// -1 is the last index.
+/// `batch_dims` axes of both are the same and walked together. Index -1 is the last one.
 ///
 /// # Errors
 /// [`TensorError::IndexOutOfRange`], [`TensorError::AxisOutOfRange`],
@@ -23,7 +22,6 @@ pub fn gather(
     indices: &Tensor,
     axis: usize,
     batch_dims: usize,
-    wrap_negative: bool,
 ) -> Result<Tensor, TensorError> {
     data.layout().check_axis(axis)?;
     if batch_dims > axis || batch_dims > indices.rank() {
@@ -40,11 +38,7 @@ pub fn gather(
         .to_i64_vec()?
         .into_iter()
         .map(|index| {
-            let wrapped = if index < 0 && wrap_negative {
-                index.checked_add_unsigned(size as u64)
-            } else {
-                Some(index)
-            };
+            let wrapped = if index < 0 { index.checked_add_unsigned(size as u64) } else { Some(index) };
             wrapped
                 .and_then(|i| usize::try_from(i).ok())
                 .filter(|&i| i < size)
@@ -105,14 +99,13 @@ mod tests {
     fn rows_columns_and_scalars() {
         let t = Tensor::from_vec(&[3, 2], vec![0i16, 1, 10, 11, 20, 21]).unwrap();
         let indices = Tensor::from_vec(&[2], vec![-1i64, 0]).unwrap();
-        let rows = gather(&t, &indices, 0, 0, true).unwrap();
+        let rows = gather(&t, &indices, 0, 0).unwrap();
         assert_eq!(rows.to_i64_vec().unwrap(), [20, 21, 0, 1]);
-        assert!(gather(&t, &indices, 0, 0, false).is_err());
-        let column = gather(&t, &Tensor::scalar(1i32), 1, 0, true).unwrap();
+        let column = gather(&t, &Tensor::scalar(1i32), 1, 0).unwrap();
         assert_eq!((column.dims(), column.to_i64_vec().unwrap()), (&[3][..], vec![1, 11, 21]));
-        assert!(gather(&t, &Tensor::scalar(2i32), 1, 0, true).is_err());
+        assert!(gather(&t, &Tensor::scalar(2i32), 1, 0).is_err());
         let small = t.cast(crate::ElementType::U4).unwrap();
-        let found = gather(&small, &indices, 0, 0, true).unwrap();
+        let found = gather(&small, &indices, 0, 0).unwrap();
         assert_eq!(found.to_i64_vec().unwrap(), [4, 5, 0, 1]);
     }
 
@@ -120,7 +113,7 @@ mod tests {
     fn batches_are_walked_together() {
         let t = Tensor::from_vec(&[2, 1, 3], (0..6).collect::<Vec<i32>>()).unwrap();
         let indices = Tensor::from_vec(&[2, 2], vec![2i32, 0, 1, 1]).unwrap();
-        let found = gather(&t, &indices, 2, 1, false).unwrap();
+        let found = gather(&t, &indices, 2, 1).unwrap();
         assert_eq!(found.dims(), [2, 1, 2]);
         assert_eq!(found.to_i64_vec().unwrap(), [2, 0, 4, 4]);
     }

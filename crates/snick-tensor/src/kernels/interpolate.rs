@@ -169,7 +169,7 @@ pub fn interpolate(
         let line = Line { input: resized.dims()[axis], output, scale };
         resized = if nearest {
             let picks = (0..output).map(|x| line.nearest(x, how)).collect();
-            gather(&resized, &Tensor::from_vec(&[output], picks)?, axis, 0, false)?
+            gather(&resized, &Tensor::from_vec(&[output], picks)?, axis, 0)?
         } else {
             resample(&resized, axis, &line, how)?
         };

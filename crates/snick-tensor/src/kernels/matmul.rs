@@ -6,7 +6,7 @@ use crate::buffer::Buffer;
 use crate::kernels::broadcast::{Strided, broadcast_dims};
 use crate::kernels::dispatch::{widen, with_type};
 use crate::kernels::gemm::{Gemm, Left, Matrix, Right, gemm, narrow};
-use crate::kernels::vectors::Isa;
+use crate::kernels::vectors::{Instructions, Isa, Vectorised, widest};
 use crate::layout::{checked_len, for_each_index};
 use crate::memo::Purpose;
 use crate::tensor::{filled, stored_bytes};
@@ -163,6 +163,7 @@ trait Wrapping: Element {
 macro_rules! wrapping {
     ($($t:ident)*) => {$(
         impl Wrapping for $t {
+            #[inline(always)]
             fn multiply_add(self, a: Self, b: Self) -> Self {
                 self.wrapping_add(a.wrapping_mul(b))
             }
@@ -180,19 +181,62 @@ fn integers<T: Wrapping>(a: &Tensor, b: &Tensor, dims: &[usize]) -> Result<Tenso
     let mut out = filled(checked_len(dims).unwrap_or(0), T::default())?;
     let (a, starts_a) = batches::<T>(&a, dims)?;
     let (b, starts_b) = batches::<T>(&b, dims)?;
-    let size = rows * columns;
-    for ((out, i), j) in out.chunks_exact_mut(size).zip(starts_a).zip(starts_b) {
-        for (r, row) in out.chunks_exact_mut(columns).enumerate() {
-            for d in 0..depth {
-                let factor = a.data[i + r * depth + d];
-                let line = &b.data[j + d * columns..][..columns];
-                for (to, &x) in row.iter_mut().zip(line) {
-                    *to = to.multiply_add(factor, x);
+    for ((out, i), j) in out.chunks_exact_mut(rows * columns).zip(starts_a).zip(starts_b) {
+        let (a, b) = (&a.data[i..][..rows * depth], &b.data[j..][..depth * columns]);
+        widest(Products { a, b, depth, columns, out });
+    }
+    Tensor::from_vec(dims, out)
+}
+
+/// Adds the product of two packed matrices of integers to `out`.
+struct Products<'a, T> {
+    a: &'a [T],
+    b: &'a [T],
+    depth: usize,
+    columns: usize,
+    out: &'a mut [T],
+}
+
+/// Rows of the right matrix taken at a time, so that a row of the result is loaded and stored less often.
+const AT_ONCE: usize = 4;
+
+impl<T: Wrapping> Vectorised for Products<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Instructions>(self) {
+        let Self { a, b, depth, columns, out } = self;
+        if depth == 0 {
+            return;
+        }
+        for (factors, row) in a.chunks_exact(depth).zip(out.chunks_exact_mut(columns)) {
+            let lines = b.chunks(AT_ONCE * columns);
+            for (factors, lines) in factors.chunks(AT_ONCE).zip(lines) {
+                match *factors {
+                    [f0, f1, f2, f3] => {
+                        let (l0, rest) = lines.split_at(columns);
+                        let (l1, rest) = rest.split_at(columns);
+                        let (l2, l3) = rest.split_at(columns);
+                        let lines = l0.iter().zip(l1).zip(l2).zip(l3);
+                        for (to, (((&x0, &x1), &x2), &x3)) in row.iter_mut().zip(lines) {
+                            *to = to
+                                .multiply_add(f0, x0)
+                                .multiply_add(f1, x1)
+                                .multiply_add(f2, x2)
+                                .multiply_add(f3, x3);
+                        }
+                    }
+                    _ => {
+                        for (&factor, line) in factors.iter().zip(lines.chunks_exact(columns)) {
+                            for (to, &x) in row.iter_mut().zip(line) {
+                                *to = to.multiply_add(factor, x);
+                            }
+                        }
+                    }
                 }
             }
         }
     }
-    Tensor::from_vec(dims, out)
 }
 
 #[cfg(test)]
@@ -220,6 +264,26 @@ mod tests {
         assert_eq!(ints.to_i64_vec().unwrap(), [10, 13, 28, 40]);
         let halves = [&a, &b].map(|x| x.cast(crate::ElementType::F16).unwrap());
         assert_eq!(matmul(&halves[0], &halves[1], false, false).unwrap().to_f32_vec().unwrap()[3], 40.0);
+    }
+
+    #[test]
+    fn integers_wrap_whatever_the_sizes() {
+        for (rows, depth, columns) in [(1, 1, 1), (2, 3, 5), (3, 4, 1), (2, 9, 33)] {
+            let numbers = |len: usize| (0..len).map(|i| (i as u8).wrapping_mul(89)).collect::<Vec<u8>>();
+            let (a, b) = (numbers(rows * depth), numbers(depth * columns));
+            let product = |i: usize, j: usize| {
+                let sum = (0..depth).map(|d| u64::from(a[i * depth + d]) * u64::from(b[d * columns + j]));
+                sum.sum::<u64>() as u8
+            };
+            let expected: Vec<u8> = (0..rows)
+                .flat_map(|i| (0..columns).map(move |j| (i, j)))
+                .map(|(i, j)| product(i, j))
+                .collect();
+            let left = Tensor::from_vec(&[rows, depth], a.clone()).unwrap();
+            let right = Tensor::from_vec(&[depth, columns], b.clone()).unwrap();
+            let found = matmul(&left, &right, false, false).unwrap();
+            assert_eq!(found, Tensor::from_vec(&[rows, columns], expected).unwrap());
+        }
     }
 
     #[test]

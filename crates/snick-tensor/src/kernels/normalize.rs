@@ -206,12 +206,14 @@ fn by_columns(
     let [wide] = widen([input])?;
     let blocks = Blocks::new(&wide, axes)?;
     with_real!(op, wide.element_type(), T => {
-        let from = blocks.tensor.units::<T>();
-        let mut to = Buffer::any(from.len())?;
-        for (from, to) in from.chunks_exact(blocks.size()).zip(to.chunks_exact_mut(blocks.size())) {
-            let (means, factors) = statistics(&Lines { block: from, inner: blocks.inner });
-            widest(Apply { from, to, means: &means, factors: &factors });
-        }
+        let mut to = Buffer::any(blocks.tensor.len())?;
+        let mut rest = to.chunks_exact_mut(blocks.size());
+        blocks.each(|from: &[T]| {
+            if let Some(to) = rest.next() {
+                let (means, factors) = statistics(&Lines { block: from, inner: blocks.inner });
+                widest(Apply { from, to, means: &means, factors: &factors });
+            }
+        });
         blocks.restore(Tensor::from_buffer(T::TYPE, blocks.tensor.dims(), to)?)
     })?
     .cast(et)

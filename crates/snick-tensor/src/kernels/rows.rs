@@ -1,5 +1,8 @@
 //! A tensor as rows, or as columns of blocks, along a set of axes.
 
+use bytemuck::Pod;
+
+use crate::kernels::broadcast::Strided;
 use crate::layout::checked_len;
 use crate::{Dims, Tensor, TensorError};
 
@@ -41,11 +44,13 @@ impl Rows {
     }
 }
 
-/// A packed tensor in blocks of `count` lines of `inner` elements: the elements that differ only in the chosen axes
+/// A tensor in packed blocks of `count` lines of `inner` elements: the elements that differ only in the chosen axes
 /// stand below each other. With `inner` 1 a block is a row.
 pub(crate) struct Blocks {
-    /// Packed.
+    /// Each block of it is packed: rows of a slice are read where they lie.
     pub tensor: Tensor,
+    /// The first axis of a block.
+    first: usize,
     /// Lines in a block.
     pub count: usize,
     /// Elements in a line.
@@ -76,11 +81,24 @@ impl Blocks {
         if !together || tensor.is_empty() {
             let rows = Rows::new(tensor, axes)?;
             let (count, inner) = (rows.width(), 1);
-            return Ok(Blocks { tensor: rows.tensor.clone(), count, inner, moved: Some(rows) });
+            let (tensor, first) = (rows.tensor.clone(), rows.kept);
+            return Ok(Blocks { tensor, first, count, inner, moved: Some(rows) });
         }
         let size = |dims: &[usize]| checked_len(dims).unwrap_or(usize::MAX);
         let (count, inner) = (size(&dims[first..end]), size(&dims[end..]));
-        Ok(Blocks { tensor: tensor.contiguous(), count, inner, moved: None })
+        let is_packed = tensor.layout().split(first).1.is_contiguous();
+        let tensor = if is_packed { tensor.clone() } else { tensor.contiguous() };
+        Ok(Blocks { tensor, first, count, inner, moved: None })
+    }
+
+    /// Shows block after block.
+    pub fn each<T: Pod>(&self, mut visit: impl FnMut(&[T])) {
+        if self.tensor.is_empty() {
+            return;
+        }
+        let Strided { data, layout } = Strided::new(&self.tensor);
+        let (blocks, _) = layout.split(self.first);
+        blocks.collapse().for_each_offset(|at| visit(&data[at..at + self.size()]));
     }
 
     /// Elements in a block, at least 1.
@@ -104,4 +122,33 @@ pub(crate) fn reduced_dims(dims: &[usize], axes: &[usize], keep_dims: bool) -> D
         false => Some(dim),
     };
     dims.iter().enumerate().filter_map(reduced).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::strided_copy::packed_parts;
+
+    #[test]
+    fn rows_of_slices_are_read_where_they_lie() {
+        let whole = Tensor::from_vec(&[4, 3, 6], (0..72i32).collect()).unwrap();
+        let part = whole.slice(0, 3, 2, -2).unwrap().slice(2, 1, 4, 1).unwrap();
+        let lines = whole.slice(0, 1, 2, 1).unwrap().slice(1, 0, 2, 2).unwrap();
+        for (tensor, axes, copies) in [
+            (&part, &[2][..], false),
+            (&part, &[1], true),
+            (&part, &[0, 2], true),
+            (&lines, &[2], false),
+            (&whole.slice(0, 1, 2, 1).unwrap(), &[1], false),
+            (&whole.slice(1, 0, 0, 1).unwrap(), &[2], false),
+        ] {
+            let before = packed_parts();
+            let blocks = Blocks::new(tensor, axes).unwrap();
+            let mut seen = Vec::new();
+            blocks.each(|block: &[i32]| seen.extend_from_slice(block));
+            assert_eq!(packed_parts() > before, copies, "{tensor:?} {axes:?}");
+            let seen = Tensor::from_vec(blocks.tensor.dims(), seen).unwrap();
+            assert_eq!(blocks.restore(seen).unwrap(), *tensor);
+        }
+    }
 }

@@ -29,11 +29,13 @@ fn along(input: &Tensor, axis: usize, log: bool) -> Result<Tensor, TensorError> 
     let [wide] = widen([input])?;
     let blocks = Blocks::new(&wide, &[axis])?;
     with_real!("Softmax", wide.element_type(), T => {
-        let from = blocks.tensor.units::<T>();
-        let mut to = Buffer::any(from.len())?;
-        for (from, to) in from.chunks_exact(blocks.size()).zip(to.chunks_exact_mut(blocks.size())) {
-            widest(Block { from, to, inner: blocks.inner, log });
-        }
+        let mut to = Buffer::any(blocks.tensor.len())?;
+        let mut rest = to.chunks_exact_mut(blocks.size());
+        blocks.each(|from: &[T]| {
+            if let Some(to) = rest.next() {
+                widest(Block { from, to, inner: blocks.inner, log });
+            }
+        });
         blocks.restore(Tensor::from_buffer(T::TYPE, blocks.tensor.dims(), to)?)
     })?
     .cast(et)

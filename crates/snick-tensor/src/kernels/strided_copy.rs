@@ -50,12 +50,8 @@ pub(crate) fn pack(tensor: &Tensor, packed: &mut [u8]) {
 /// Writes the elements of a view of whole bytes, row-major, but what lies below each index of the axes before `axis` to
 /// the beginning of the next `pitch` bytes.
 pub(crate) fn pack_apart(tensor: &Tensor, axis: usize, out: &mut [u8], pitch: usize) {
-    let Layout { start, dims, strides } = tensor.layout();
-    let part = |axes: std::ops::Range<usize>| {
-        let (dims, strides) = (dims[axes.clone()].into(), strides[axes].into());
-        Layout { start: *start, dims, strides }.collapse()
-    };
-    let (outer, inner) = (part(0..axis), part(axis..dims.len()));
+    let (outer, inner) = tensor.layout().split(axis);
+    let (outer, inner) = (outer.collapse(), inner.collapse());
     let bytes = tensor.storage().bytes();
     if tensor.is_empty() {
         return;

@@ -113,18 +113,24 @@ impl WindowAxis {
     pub const ABSENT: WindowAxis =
         WindowAxis { size: 1, kernel: 1, stride: 1, dilation: 1, before: 0, after: 0 };
 
-    /// Axes and the windows on each as exactly three: absent ones first, and those of one place, so that lines are long.
-    pub fn three(axes: &[WindowAxis], windows: &[usize]) -> ([WindowAxis; 3], [usize; 3]) {
-        let (mut all, mut counts) = ([Self::ABSENT; 3], [1; 3]);
-        let one_place = |(axis, count): &(&WindowAxis, &usize)| {
-            axis.size == 1 && axis.kernel == 1 && axis.before == 0 && **count == 1
+    /// Which axes the three are that are walked, the last one last: `None` first for those that are absent. One of one
+    /// place counts as absent, so that lines are long.
+    pub fn places(axes: &[WindowAxis], windows: &[usize]) -> [Option<usize>; 3] {
+        let one_place = |(axis, &count): (&WindowAxis, &usize)| {
+            axis.size == 1 && axis.kernel == 1 && axis.before == 0 && count == 1
         };
-        let longer = axes.iter().zip(windows).rev().filter(|pair| !one_place(pair));
-        let places = all.iter_mut().zip(&mut counts).rev();
-        for ((to, number), (axis, count)) in places.zip(longer) {
-            (*to, *number) = (*axis, *count);
-        }
-        (all, counts)
+        let is_long: SmallVec<[bool; 3]> = axes.iter().zip(windows).map(|pair| !one_place(pair)).collect();
+        let mut places = [None; 3];
+        let longer = (0..is_long.len()).rev().filter(|&axis| is_long[axis]);
+        places.iter_mut().rev().zip(longer).for_each(|(place, axis)| *place = Some(axis));
+        places
+    }
+
+    /// The axes of [`WindowAxis::places`] and the windows on each.
+    pub fn three(axes: &[WindowAxis], windows: &[usize]) -> ([WindowAxis; 3], [usize; 3]) {
+        let places = Self::places(axes, windows);
+        let axis = |place: Option<usize>| place.map_or(Self::ABSENT, |i| axes[i]);
+        (places.map(axis), places.map(|place| place.map_or(1, |i| windows[i])))
     }
 
     /// Index in the input of element `tap` of window `output`; may lie outside.

@@ -4,8 +4,10 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
-use snick::{Dims, draw_inputs};
+use snick::{Dims, Draw, draw_inputs, draws};
+use snick_ir::Graph;
 use snick_run::Session;
+use snick_tensor::Tensor;
 
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::json::Json;
@@ -85,17 +87,30 @@ fn execute(options: &Options, times: &mut Times, console: &Console) -> Result<()
         model.canonicalise();
     }
     let graph = &model.graph;
-    let none = vec![None; graph.parameters().count()];
-    let inputs = draw_inputs(graph, none, 0, Dims::Smallest).map_err(Failure::Layer)?;
     let session = Session::new(graph).map_err(Failure::Layer)?;
     let session =
         session.with_threads(options.threads as usize).map_err(|e| Failure::usage(e.to_string()))?;
     let how = snick_run::Options { pack_outputs: true, ..Default::default() };
+    let inputs = inputs(graph, &session)?;
     for _ in 0..options.runs {
         let outputs = times.stage(Stage::Run, || session.run(&inputs, how).complete());
         outputs.map_err(Failure::Layer)?;
     }
     Ok(())
+}
+
+/// The first inputs drawn that the model runs with, or else the first ones.
+fn inputs(graph: &Graph, session: &Session) -> Result<Vec<Tensor>, Failure> {
+    let draw = |seed, draw: Draw| {
+        draw_inputs(graph, vec![None; graph.parameters().count()], seed, draw).map_err(Failure::Layer)
+    };
+    for (seed, tried) in (0..).zip(draws(graph)) {
+        let inputs = draw(seed, tried)?;
+        if session.run(&inputs, snick_run::Options::default()).complete().is_ok() {
+            return Ok(inputs);
+        }
+    }
+    draw(0, Dims::Smallest.into())
 }
 
 /// Times of every repetition by stage.

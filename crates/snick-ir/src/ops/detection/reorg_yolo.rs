@@ -89,7 +89,7 @@ impl OpDef for ReorgYolo {
             })
             .collect();
         let places = Tensor::from_vec(&[c - counted, h, w], places)?;
-        parts.push(kernels::gather(&flat, &places, 1, 0, false)?);
+        parts.push(kernels::gather(&flat, &places, 1, 0)?);
         let parts: Vec<&Tensor> = parts.iter().collect();
         Ok(vec![kernels::concat(&parts, 1)?.reshape(&dims)?])
     }

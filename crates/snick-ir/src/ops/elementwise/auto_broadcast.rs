@@ -21,12 +21,13 @@ pub enum AutoBroadcast {
     },
 }
 
-const AXIS: &str = "auto_broadcast.auto_broadcast_axis";
-
 impl AutoBroadcast {
+    /// The attribute that says the axis of `pdpd`.
+    pub const AXIS: &str = "auto_broadcast.auto_broadcast_axis";
+
     /// From the attributes of a layer.
     pub fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        let axis = raw.attrs.int(AXIS)?.unwrap_or(0);
+        let axis = raw.attrs.int(Self::AXIS)?.unwrap_or(0);
         let choices = &[
             ("numpy", Self::Numpy),
             ("none", Self::None),
@@ -44,7 +45,7 @@ impl AutoBroadcast {
         match self {
             Self::None => attrs.with("auto_broadcast", "none"),
             Self::Numpy => attrs.with("auto_broadcast", "numpy"),
-            Self::Pdpd { axis } => attrs.with("auto_broadcast", "pdpd").with(AXIS, axis),
+            Self::Pdpd { axis } => attrs.with("auto_broadcast", "pdpd").with(Self::AXIS, axis),
         }
     }
 
@@ -102,7 +103,7 @@ fn pdpd_axis(axis: i64, rank: usize, other: usize) -> Result<usize, OpError> {
         _ => usize::try_from(axis).ok().filter(|&first| room.is_some_and(|room| first <= room)),
     };
     let expected = || format!("an axis from which {other} axes fit into {rank}");
-    first.ok_or_else(|| OpError::out_of_range(AXIS, axis, expected()))
+    first.ok_or_else(|| OpError::out_of_range(AutoBroadcast::AXIS, axis, expected()))
 }
 
 #[cfg(test)]

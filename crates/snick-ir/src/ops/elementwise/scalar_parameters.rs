@@ -79,7 +79,8 @@ pub const SELU_ALPHA: f64 = 1.673_263_242_354_377_2;
 /// The usual `lambda` of Selu.
 pub const SELU_LAMBDA: f64 = 1.050_700_987_355_480_5;
 
-fn or_usual(parameter: f64, usual: f64) -> f64 {
+/// The parameter, or the usual one that a parameter of zero stands for.
+pub fn or_usual(parameter: f64, usual: f64) -> f64 {
     if parameter == 0.0 { usual } else { parameter }
 }
 

@@ -5,7 +5,7 @@ use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{Dims, Tensor, kernels};
 
 use super::follow::follow;
-use super::indices::{expect_position, scalar};
+use super::indices::{expect_position, position, scalar};
 use crate::ops::slice::lowering::lower_ranges;
 use crate::ops::slice::picks::{as_output, constant_indices, run_of, slice_axes, squeeze};
 use crate::ops::slice::range::{Index, Range};
@@ -15,8 +15,9 @@ use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, n
 /// Puts in place of one axis of input 0 the axes of the indices (input 1); input 2 is the axis. The first
 /// `batch_dims` axes are common to both.
 ///
-/// Gather-7 brings `batch_dims`; Gather-8 negative indices, which count from the end. Before, an index outside the
-/// axis gives zeros.
+/// Gather-7 brings `batch_dims`. Negative indices count from the end: Gather-8 says so, and graphs of the older ones
+/// are written in that belief (`x.shape[-1]`), which the OpenVINO runtime shares wherever the index is one constant or
+/// the elements of a shape are followed. What lies outside the axis is an error of Gather-8; the older ones give zeros.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Gather {
     /// Number of leading axes that data and indices share; negative ones count from the rank of the indices.
@@ -63,22 +64,21 @@ impl OpDef for Gather {
             return Ok(vec![data.slice(axis, at, 1, 1)?.squeeze(axis)?]);
         }
         let size = data.dims()[axis];
-        let outside = |index: &i64| usize::try_from(*index).map_or(true, |at| at >= size);
         if self.since < 8 && indices.element_type().is_integer() {
-            let mut values = indices.to_i64_vec()?;
-            if values.iter().any(outside) {
+            let place = |index: &i64| position(*index, size);
+            let values = indices.to_i64_vec()?;
+            if values.iter().any(|index| place(index).is_none()) {
                 // Zeros stand behind the data for all that lies outside.
                 let mut dims = Dims::from_slice(data.dims());
                 dims[axis] = 1;
                 let zeros = Tensor::zeros(data.element_type(), &dims)?;
-                let nowhere = i64::try_from(size).unwrap_or(i64::MAX);
-                values.iter_mut().filter(|index| outside(index)).for_each(|index| *index = nowhere);
-                let indices = Tensor::from_vec(indices.dims(), values)?;
                 let data = kernels::concat(&[data, &zeros], axis)?;
-                return Ok(vec![kernels::gather(&data, &indices, axis, batch, false)?]);
+                let places = values.iter().map(|index| place(index).unwrap_or(size) as u64).collect();
+                let indices = Tensor::from_vec(indices.dims(), places)?;
+                return Ok(vec![kernels::gather(&data, &indices, axis, batch)?]);
             }
         }
-        Ok(vec![kernels::gather(data, indices, axis, batch, self.since >= 8)?])
+        Ok(vec![kernels::gather(data, indices, axis, batch)?])
     }
 
     /// One index, or indices that go along the axis in equal steps, are a slice. One element of a vector, which shape
@@ -99,18 +99,19 @@ impl OpDef for Gather {
             return Ok(Lowered::Keep);
         }
         let sizes = cx.graph().symbols().interval(&dims[axis]);
-        let wraps = self.since >= 8;
+        // Zeros, which the older ones give outside the axis, are no part of the data.
+        let inside = |index: i64| self.since >= 8 || (-sizes.lo()..sizes.lo()).contains(&index);
         let value = cx.input(0)?;
         match (places.as_slice(), numbers.as_slice()) {
             ([], _) if dims.len() < 2 => Ok(Lowered::Keep),
-            ([], &[index]) if wraps => {
+            ([], &[index]) if inside(index) => {
                 let [stop, step] = [Index::Masked, Index::Fixed(1)];
                 let range = Range { axis, start: Index::Fixed(index), stop, step, single: true };
                 let value = lower_ranges(cx, value, &[range])?;
                 squeeze(cx, value, &[axis as i64]).map(Lowered::one)
             }
             (_, numbers) => {
-                let Some(slice) = run_of(numbers, sizes, wraps) else { return Ok(Lowered::Keep) };
+                let Some(slice) = run_of(numbers, sizes) else { return Ok(Lowered::Keep) };
                 let value = slice_axes(cx, value, &[(axis, slice)])?;
                 let value = match places.len() {
                     0 => Some(squeeze(cx, value, &[axis as i64])?),
@@ -209,6 +210,8 @@ mod tests {
         assert_eq!(run(8, 0, &t, &list(&[2, -3]), 1), Some((vec![2, 2], vec![3, 1, 6, 4])));
         assert_eq!(run(8, 0, &t, &Tensor::scalar(-1i64), 0), Some((vec![3], vec![4, 5, 6])));
         assert_eq!(run(7, 0, &t, &list(&[0, 7]), 0), Some((vec![2, 3], vec![1, 2, 3, 0, 0, 0])));
+        assert_eq!(run(7, 0, &t, &list(&[-3, -1]), 0), Some((vec![2, 3], vec![0, 0, 0, 4, 5, 6])));
+        assert_eq!(run(1, 0, &t, &Tensor::scalar(-1i64), 1), Some((vec![2], vec![3, 6])));
         assert_eq!(run(8, 1, &t, &list(&[0, 2]), 1), Some((vec![2], vec![1, 6])));
         assert_eq!(run(8, 0, &t, &list(&[3]), 1), None);
         assert_eq!(run(8, 1, &t, &list(&[0]), 1), None);

@@ -108,7 +108,7 @@ impl OpDef for GatherNd {
                 (false, None) => along = Some(axis),
                 (false, Some(_)) => return Ok(Lowered::Keep),
             }
-            match run_of(&column, sizes, true) {
+            match run_of(&column, sizes) {
                 Some(slice) => slices.push((axis, slice)),
                 None => return Ok(Lowered::Keep),
             }

@@ -8,7 +8,8 @@ use snick_tensor::{ElementType, Tensor};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// Inputs query `[N.., L, E]`, key `[N.., S, E]`, value `[N.., S, V]`, optionally a mask that broadcasts to
-/// `[N.., L, S]` (boolean: what takes part; real: what is added) and a scale; output `[N.., L, V]`.
+/// `[N.., L, S]` (boolean: what takes part; real: what is added) and a scale; output `[N.., L, V]`. One query has a row
+/// of output for every row of the mask.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ScaledDotProductAttention {
     /// Whether query `i` sees keys up to `i` only; the mask is not heeded then.
@@ -56,6 +57,7 @@ impl OpDef for ScaledDotProductAttention {
         let shape = |dims: &[SymExpr]| Shape::ranked(dims.iter().cloned());
         let mut batch = cx.broadcast(&shape(query.batch), &shape(key.batch))?;
         batch = cx.broadcast(&batch, &shape(value.batch))?;
+        let mut rows = query.rows.clone();
         match cx.optional(3).filter(|_| !self.causal).map(|mask| &mask.shape) {
             None => (),
             Some(mask) if mask.rank() == Some(0) => (),
@@ -67,18 +69,19 @@ impl OpDef for ScaledDotProductAttention {
                     // The mask may have more axes than the query.
                     return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
                 };
-                for (size, mine) in [(query.rows, mask.rows), (&keys, mask.last)] {
-                    if cx.broadcast_dim(size, mine).is_none() {
-                        let texts = [size, mine].map(|dim| cx.interval(dim).to_string());
-                        let [left, right] = texts;
-                        return Err(OpError::clash("scores and mask", left, right));
-                    }
-                }
+                let mut fitted = |size: &SymExpr, mine: &SymExpr| {
+                    cx.broadcast_dim(size, mine).ok_or_else(|| {
+                        let [left, right] = [size, mine].map(|dim| cx.interval(dim).to_string());
+                        OpError::clash("scores and mask", left, right)
+                    })
+                };
+                fitted(&keys, mask.last)?;
+                rows = fitted(&rows, mask.rows)?;
                 batch = cx.broadcast(&batch, &shape(mask.batch))?;
             }
         }
         let mut dims: SmallVec<[SymExpr; 4]> = batch.dims().unwrap_or_default().into();
-        dims.extend([query.rows.clone(), value.last.clone()]);
+        dims.extend([rows, value.last.clone()]);
         Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
     }
 
@@ -125,10 +128,15 @@ impl OpDef for ScaledDotProductAttention {
     }
 }
 
-/// The last axes of a mask are those of the scores, or 1.
+/// The last axis of a mask is that of the scores, or 1; the rows of one query are as many as those of the mask.
 fn fits_scores(mask: &Tensor, rows: usize, keys: usize) -> Result<(), OpError> {
-    let ends = mask.dims().iter().rev();
-    if ends.zip([keys, rows]).all(|(&dim, size)| dim == 1 || dim == size) {
+    let last = |dim: usize| dim == 1 || dim == keys;
+    let fits = match *mask.dims() {
+        [.., many, one] => (many == 1 || rows == 1 || many == rows) && last(one),
+        [one] => last(one),
+        [] => true,
+    };
+    if fits {
         return Ok(());
     }
     Err(OpError::clash("scores and mask", format!("[.., {rows}, {keys}]"), format!("{:?}", mask.dims())))

@@ -245,8 +245,12 @@ impl ConvolutionBackpropData {
         })
     }
 
-    /// The dense window that does the same over data with zeros between its elements.
-    fn transposed(
+    /// The dense window that does the same over data with zeros between its elements, for the sizes of data, filters
+    /// and, if they are given, of the output.
+    ///
+    /// # Errors
+    /// [`OpError`] if there are fewer sizes of the output than axes, or a window is too large.
+    pub fn transposed(
         &self,
         spatial: &[usize],
         kernel: &[usize],

@@ -143,7 +143,7 @@ impl OpDef for Bounds {
         for (number, (field, operand)) in numbers.iter_mut().zip(self.pair(inputs)?) {
             *number = match (field, operand) {
                 (Bound::Static(number), _) => Some(number),
-                (_, Some(operand)) => operand.to_i64_vec()?.first().copied(),
+                (_, Some(operand)) => Some(operand.to_i64(0)?),
                 (_, None) => None,
             };
         }

@@ -22,10 +22,10 @@ pub(crate) fn constant_indices(fact: &Fact) -> Option<Vec<i64>> {
 }
 
 /// The slice that takes the elements `indices`, in this order, of an axis whose size lies in `sizes`. Negative indices
-/// count from the end if `wraps`. `None` where the indices are no run, or some size has no such elements.
-pub(crate) fn run_of(indices: &[i64], sizes: Interval, wraps: bool) -> Option<AxisSlice> {
+/// count from the end. `None` where the indices are no run, or some size has no such elements.
+pub(crate) fn run_of(indices: &[i64], sizes: Interval) -> Option<AxisSlice> {
     let from_end = |index: i64| match sizes.is_exact() {
-        Some(dim) if wraps && index < 0 => index.checked_add(dim),
+        Some(dim) if index < 0 => index.checked_add(dim),
         _ => Some(index),
     };
     let (Some(&first), len) = (indices.first(), i64::try_from(indices.len()).ok()?) else {
@@ -92,17 +92,17 @@ mod tests {
 
     #[test]
     fn runs_are_slices() {
-        let of = |indices: &[i64], lo, hi, wraps| {
-            run_of(indices, Interval::new(lo, hi).unwrap(), wraps).map(|s| (s.start, s.len, s.step))
+        let of = |indices: &[i64], lo, hi| {
+            run_of(indices, Interval::new(lo, hi).unwrap()).map(|s| (s.start, s.len, s.step))
         };
-        assert_eq!(of(&[1, 3, 5], 6, 9, true), Some((1, 3, 2)));
-        assert_eq!(of(&[1, 3, 5], 5, 9, true), None);
-        assert_eq!(of(&[-1, 1, 0], 3, 3, true), Some((2, 3, -1)));
-        assert_eq!(of(&[-1], 3, 4, true), None);
-        assert_eq!(of(&[-1], 3, 3, false), None);
-        assert_eq!(of(&[2, 2], 3, 3, true), None);
-        assert_eq!(of(&[0, 1, 3], 9, 9, true), None);
-        assert_eq!(of(&[], 0, 9, true), Some((0, 0, 1)));
-        assert_eq!(of(&[i64::MIN, i64::MAX], 9, 9, true), None);
+        assert_eq!(of(&[1, 3, 5], 6, 9), Some((1, 3, 2)));
+        assert_eq!(of(&[1, 3, 5], 5, 9), None);
+        assert_eq!(of(&[-1, 1, 0], 3, 3), Some((2, 3, -1)));
+        assert_eq!(of(&[-1], 3, 4), None);
+        assert_eq!(of(&[-1], 3, 3), Some((2, 1, 1)));
+        assert_eq!(of(&[2, 2], 3, 3), None);
+        assert_eq!(of(&[0, 1, 3], 9, 9), None);
+        assert_eq!(of(&[], 0, 9), Some((0, 0, 1)));
+        assert_eq!(of(&[i64::MIN, i64::MAX], 9, 9), None);
     }
 }

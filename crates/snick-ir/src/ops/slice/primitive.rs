@@ -3,6 +3,8 @@
 //! Element k of a sliced axis is element `start + k * step` of the input; axes not listed are whole. No masks,
 //! negatives or clamping are left in it, so two static slices select the same elements if and only if they are equal.
 
+use std::borrow::Cow;
+
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{AxisSlice, Interval, Shape, SymExpr};
 use snick_tensor::Tensor;
@@ -184,17 +186,29 @@ impl OpDef for Slice {
     }
 
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        self.check_operands(inputs.len())?;
-        let mut data = inputs[0].clone();
-        let mut operands = inputs[1..].iter();
+        let [data, operands @ ..] = inputs else { return Err(OpError::NotConnected { port: 0 }) };
+        let operands: Result<SmallVec<[i64; 6]>, _> =
+            operands.iter().map(|operand| operand.to_i64(0)).collect();
+        Ok(vec![self.select(data, &operands?)?])
+    }
+}
+
+impl Slice {
+    /// The elements that it selects of concrete data, its operands being these: a view.
+    ///
+    /// # Errors
+    /// If there are not as many operands, one lies outside its interval, or an index outside its axis.
+    pub fn select(&self, data: &Tensor, operands: &[i64]) -> Result<Tensor, OpError> {
+        self.check_operands(1 + operands.len())?;
+        let mut view = Cow::Borrowed(data);
+        let mut operands = operands.iter();
         for axis in &self.axes {
             let mut numbers = [0i64; 3];
             for (part, number) in axis.parts().iter().zip(&mut numbers) {
                 *number = match *part {
                     Part::Static(value) => value,
                     Part::Operand(interval) => {
-                        let values = operands.next().map(Tensor::to_i64_vec).transpose()?.unwrap_or_default();
-                        let value = *values.first().ok_or(OpError::NotConnected { port: 1 })?;
+                        let value = *operands.next().ok_or(OpError::NotConnected { port: 1 })?;
                         if !interval.contains(value) {
                             return Err(OpError::out_of_range("an operand", value, format!("{interval}")));
                         }
@@ -203,29 +217,23 @@ impl OpDef for Slice {
                 };
             }
             let [start, len, step] = numbers;
-            let Some(&dim) = data.dims().get(axis.axis) else {
-                let expected = format!("below rank {}", data.rank());
+            let Some(&dim) = view.dims().get(axis.axis) else {
+                let expected = format!("below rank {}", view.rank());
                 return Err(OpError::out_of_range("axis", axis.axis as i64, expected));
             };
             if len == 0 {
-                data = data.slice(axis.axis, 0, 0, 1)?;
+                view = Cow::Owned(view.slice(axis.axis, 0, 0, 1)?);
                 continue;
             }
             let slice = AxisSlice { start, len, step };
             check_range(axis.axis, slice, dim as i64)?;
             // In range, so all three fit.
-            data = data.slice(
-                axis.axis,
-                start as usize,
-                len as usize,
-                if len == 1 { 1 } else { step as isize },
-            )?;
+            let (start, len) = (start as usize, len as usize);
+            view = Cow::Owned(view.slice(axis.axis, start, len, if len == 1 { 1 } else { step as isize })?);
         }
-        Ok(vec![data])
+        Ok(view.into_owned())
     }
-}
 
-impl Slice {
     /// Known elements of a small integer tensor, those that the slice keeps.
     fn select_elements(&self, data: &Fact) -> Option<Vec<SymExpr>> {
         let slices: Option<Vec<_>> = self.axes.iter().map(|a| Some((a.axis, a.as_static()?))).collect();

@@ -1,10 +1,11 @@
 //! Split-1: equal parts along an axis.
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use snick_shape::{AxisSlice, Interval, Shape, SymExpr};
 use snick_tensor::Tensor;
 
 use super::primitive::{Axis, Slice, select_elements};
+use super::scalar::Scalar;
 use crate::attrs::missing;
 use crate::op::Values;
 use crate::rewrite::{Lowered, Patch};
@@ -57,22 +58,23 @@ impl Split {
 
     /// The data with the axis to split made two: one of the parts, and one of the elements of a part.
     fn grouped(&self, cx: &mut Patch, data: Value, dims: &[SymExpr], axis: usize) -> Result<Value, OpError> {
-        let shape = cx.make("ShapeOf", Attrs::new().with("output_type", "i64"), &[data])?;
+        let count = Scalar::Number(self.num_splits as i64);
         let zero = cx.int(0)?;
-        let count = cx.ints(&[1], &[self.num_splits as i64])?;
         let mut sizes = Vec::with_capacity(dims.len() + 1);
         for (at, dim) in dims.iter().enumerate() {
             let size = match dim.as_const() {
-                Some(size) => cx.ints(&[1], &[size])?,
-                None => {
-                    let at = cx.ints(&[1], &[at as i64])?;
-                    cx.make("Gather", Attrs::new(), &[shape, at, zero])?
-                }
+                Some(size) => Scalar::Number(size),
+                None => Scalar::dim(cx, data, at)?,
             };
-            if at == axis {
-                sizes.push(count);
-                sizes.push(cx.make("Divide", Attrs::new(), &[size, count])?);
-            } else {
+            let made = match at == axis {
+                true => smallvec![count, size.div(cx, count)?],
+                false => SmallVec::<[Scalar; 2]>::from_slice(&[size]),
+            };
+            for size in made {
+                let size = match size {
+                    Scalar::Number(size) => cx.ints(&[1], &[size])?,
+                    Scalar::Value(size) => cx.make("Unsqueeze", Attrs::new(), &[size, zero])?,
+                };
                 sizes.push(size);
             }
         }
@@ -163,8 +165,7 @@ impl OpDef for Split {
                 Places::Elements => (Some(k as i64), 1),
             };
             let start = start.ok_or_else(|| OpError::unsupported("so large an axis"))?;
-            let slice =
-                Slice { axes: smallvec::smallvec![Axis::from((axis, AxisSlice { start, len, step: 1 }))] };
+            let slice = Slice { axes: smallvec![Axis::from((axis, AxisSlice { start, len, step: 1 }))] };
             let mut value = cx.add(slice, &[data])?;
             if matches!(places, Places::Elements) {
                 let parts_axis = cx.ints(&[1], &[axis as i64])?;

@@ -43,6 +43,8 @@ pub(super) struct Scores {
     pub(super) cap: f64,
     /// What the softmax is computed in.
     pub(super) precision: Option<ElementType>,
+    /// A score for each head, or for all, that takes a share of its own and has no value.
+    pub(super) sink: Option<Value>,
 }
 
 impl Scores {
@@ -76,7 +78,10 @@ impl Scores {
             None => capped,
         };
         let wide = b.convert(biased, self.precision.unwrap_or(element_type))?;
-        let mut shares = b.make("SoftMax", Attrs::new().with("axis", -1), &[wide])?;
+        let mut shares = match self.sink {
+            Some(sink) => shares_beside(b, wide, sink)?,
+            None => b.make("SoftMax", Attrs::new().with("axis", -1), &[wide])?,
+        };
         shares = b.convert(shares, element_type)?;
         if let Some(bias) = self.bias {
             let (low, zero) = (b.number(element_type, f64::NEG_INFINITY)?, b.number(element_type, 0.0)?);
@@ -87,6 +92,20 @@ impl Scores {
         let mixed = b.plain("MatMul", &[shares, self.v])?;
         Ok((mixed, [raw, capped, biased, shares]))
     }
+}
+
+/// The softmax of scores of rank 4 and one more for each line, without the share of that one.
+fn shares_beside(b: &mut Builder, scores: Value, sink: Value) -> Built {
+    let element_type = b.element_type(scores)?;
+    let sink = b.convert(sink, element_type)?;
+    let sink = b.reshape(sink, &[1, -1, 1, 1])?;
+    let (shape, single) = (b.shape_of(scores)?, b.vector(&[1])?);
+    let lines = b.part(shape, 0, 3)?;
+    let sizes = b.join(&[lines, single])?;
+    let column = b.filled(sink, sizes)?;
+    let all = b.concat(-1, &[scores, column])?;
+    let shares = b.make("SoftMax", Attrs::new().with("axis", -1), &[all])?;
+    b.range_of(shares, -1, 0, -1)
 }
 
 /// Each head of keys or values for as many heads of queries as there are to one.
@@ -211,7 +230,7 @@ fn attention(b: &mut Builder) -> Result<Vec<Value>, OpError> {
     }
     let scale = b.attrs.float("scale")?;
     let (cap, precision) = (b.float("softcap", 0.0)?, b.type_attr("softmax_precision")?);
-    let (mut y, stages) = Scores { q, k, v, bias, scale, cap, precision }.mix(b)?;
+    let (mut y, stages) = Scores { q, k, v, bias, scale, cap, precision, sink: None }.mix(b)?;
     if flat {
         y = heads_together(b, y)?;
     }

@@ -3,8 +3,12 @@
 mod attention;
 mod constant;
 mod elementwise;
+mod exact;
+mod grid_sample;
 mod linear;
+mod linear_attention;
 mod loss;
+mod lstm;
 mod microsoft;
 mod movement;
 mod normalization;
@@ -13,6 +17,7 @@ mod quantize;
 mod random;
 mod recurrent;
 mod reduction;
+mod resample;
 mod resize;
 mod selection;
 mod shape;
@@ -91,7 +96,9 @@ static TABLE: LazyLock<HashMap<(&'static str, &'static str), &'static Row>> = La
         attention::ROWS,
         constant::ROWS,
         elementwise::ROWS,
+        grid_sample::ROWS,
         linear::ROWS,
+        linear_attention::ROWS,
         loss::ROWS,
         movement::ROWS,
         normalization::ROWS,

@@ -67,7 +67,7 @@ fn gather_elements(b: &mut Builder) -> Built {
     b.make("GatherElements", Attrs::new().with("axis", axis), &[data, indices])
 }
 
-fn gather_nd(b: &mut Builder) -> Built {
+pub(super) fn gather_nd(b: &mut Builder) -> Built {
     let (data, indices, batch) = (b.input(0)?, b.input(1)?, b.int("batch_dims", 0)?);
     b.make("GatherND", Attrs::new().with("batch_dims", batch), &[data, indices])
 }

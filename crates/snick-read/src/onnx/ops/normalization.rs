@@ -25,6 +25,11 @@ pub(super) const ROWS: &[Row] = &[
 /// Before operator set 13 it is taken over all axes from `axis` on together.
 fn softmax(b: &mut Builder, op_type: &str) -> Built {
     let x = b.input(0)?;
+    softmax_of(b, x, op_type)
+}
+
+/// The same of a value, with the attributes of the node.
+pub(super) fn softmax_of(b: &mut Builder, x: Value, op_type: &str) -> Built {
     let axis = b.int("axis", if b.since < 13 { 1 } else { -1 })?;
     if b.since >= 13 {
         return b.make(op_type, Attrs::new().with("axis", axis), &[x]);

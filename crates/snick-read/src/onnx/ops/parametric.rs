@@ -48,11 +48,28 @@ fn cast_to(b: &mut Builder, x: Value, to: ElementType) -> Built {
     let saturate = b.flag("saturate", true)?;
     match to {
         ElementType::F8E4M3 | ElementType::F8E5M2 if saturate => saturated(b, x, to),
-        ElementType::F8E8M0 if b.text("round_mode", "up")? != "nearest" => {
-            Err(OpError::unsupported("rounding to powers of two other than to the nearest"))
-        }
+        ElementType::F4E2M1 => saturated(b, x, to),
+        ElementType::F8E8M0 => power_of_two(b, x),
         _ => b.convert(x, to),
     }
+}
+
+/// A number as the next power of two, above, below or nearest as the node says.
+fn power_of_two(b: &mut Builder, x: Value) -> Built {
+    let nearest = b.convert(x, ElementType::F8E8M0)?;
+    let (compare, factor) = match b.text("round_mode", "up")? {
+        "nearest" => return Ok(nearest),
+        "up" => ("Less", 2.0),
+        "down" => ("Greater", 0.5),
+        _ => return Err(b.attrs.bad("round_mode", "up, down or nearest")),
+    };
+    let x = b.convert(x, ElementType::F32)?;
+    let found = b.convert(nearest, ElementType::F32)?;
+    let wrong = b.plain(compare, &[found, x])?;
+    let factor = b.number(ElementType::F32, factor)?;
+    let other = b.plain("Multiply", &[found, factor])?;
+    let power = b.plain("Select", &[wrong, other, found])?;
+    b.convert(power, ElementType::F8E8M0)
 }
 
 /// Bounds are attributes up to operator set 6, then inputs. A lower bound above the upper one gives the upper.

@@ -4,6 +4,8 @@ use snick_ir::{Attrs, OpError, Value};
 use snick_tensor::ElementType;
 
 use super::elementwise::divide;
+use super::exact::{Parts, Summed, exact_parts};
+use super::normalization::along_channels;
 use super::window::convolved;
 use super::{Row, many, one};
 use crate::onnx::builder::{Builder, Built};
@@ -19,7 +21,8 @@ pub(super) const ROWS: &[Row] = &[
     one("MatMulInteger", &[10], |b| {
         let (x, y) = (b.input(0)?, b.input(1)?);
         let zeros = [b.optional(2), b.optional(3)];
-        product_of_integers(b, [x, y], zeros)
+        let product = product_of_integers(b, [x, y], zeros)?;
+        b.convert(product, ElementType::I32)
     }),
     one("QLinearConv", &[10], quantized_convolution),
     one("QLinearMatMul", &[10, 21], quantized_product),
@@ -67,6 +70,9 @@ impl Code {
         let x = b.convert(x, real)?;
         let mut y = divide(b, x, self.scale)?;
         if target.is_float() {
+            // Zero points of floats are zeros; what they are added to has no negative zero.
+            let zero = b.number_like(y, 0.0)?;
+            y = b.plain("Add", &[y, zero])?;
             return saturated(b, y, target);
         }
         let range = target.integer_range().filter(|_| target.bit_width().is_some_and(|width| width <= 16));
@@ -91,6 +97,12 @@ pub(super) fn saturated(b: &mut Builder, x: Value, target: ElementType) -> Built
         ElementType::F4E2M1 => 6.0,
         other => return Err(OpError::unsupported(format!("quantizing to {other}"))),
     };
+    let mut x = x;
+    if target == ElementType::F4E2M1 {
+        // It has nothing for what is no number; the standard takes the zero with a sign.
+        let (wrong, zero) = (b.plain("IsNaN", &[x])?, b.number_like(x, -0.0)?);
+        x = b.plain("Select", &[wrong, zero, x])?;
+    }
     // What is no number stays so.
     let (high, low) = (b.number_like(x, greatest)?, b.number_like(x, -greatest)?);
     let (above, below) = (b.plain("Greater", &[x, high])?, b.plain("Less", &[x, low])?);
@@ -152,10 +164,11 @@ fn along_axis(b: &mut Builder, parameter: Value, x: Value) -> Built {
 /// Real numbers as u8, of which the range holds all of them and 0.
 pub(super) fn dynamically(b: &mut Builder, x: Value) -> Result<(Value, Code), OpError> {
     let real = b.element_type(x)?;
-    let all: Vec<i64> = (0..).take(b.rank(x)?).collect();
+    // Of any rank, known or not.
+    let flat = b.reshape(x, &[-1])?;
     let zero = b.number(real, 0.0)?;
     let mut end = |reduction, op_type| {
-        let end = b.reduced(reduction, x, &all, false)?;
+        let end = b.reduced(reduction, flat, &[0], false)?;
         b.plain(op_type, &[end, zero])
     };
     let (low, high) = (end("ReduceMin", "Minimum")?, end("ReduceMax", "Maximum")?);
@@ -170,11 +183,11 @@ pub(super) fn dynamically(b: &mut Builder, x: Value) -> Result<(Value, Code), Op
     Ok((code.encode(b, x, ElementType::U8)?, code))
 }
 
-/// Integers less their zero point, as i32.
-fn centred(b: &mut Builder, x: Value, zero_point: Option<Value>) -> Built {
-    let x = b.convert(x, ElementType::I32)?;
+/// Integers less their zero point, in an element type that has all of them.
+fn centred(b: &mut Builder, x: Value, zero_point: Option<Value>, target: ElementType) -> Built {
+    let x = b.convert(x, target)?;
     let Some(zero_point) = zero_point else { return Ok(x) };
-    let zero_point = b.convert(zero_point, ElementType::I32)?;
+    let zero_point = b.convert(zero_point, target)?;
     b.plain("Subtract", &[x, zero_point])
 }
 
@@ -183,15 +196,42 @@ fn along_rows(b: &mut Builder, parameter: Value) -> Built {
     if b.rank(parameter)? == 1 { b.unsqueeze(parameter, &[-1]) } else { Ok(parameter) }
 }
 
-/// The exact product of integers, as i32.
+/// The exact product of integers: of constant weights in f32, which has fast products everywhere, else of i32.
 pub(super) fn product_of_integers(b: &mut Builder, factors: [Value; 2], zeros: [Option<Value>; 2]) -> Built {
     let zero_of_rows = match zeros[0] {
         Some(zero) => Some(along_rows(b, zero)?),
         None => None,
     };
-    let x = centred(b, factors[0], zero_of_rows)?;
-    let y = centred(b, factors[1], zeros[1])?;
-    b.plain("MatMul", &[x, y])
+    let parts = exact_parts(b, factors[0], factors[1], zeros[1], Summed::Rows);
+    let target = if parts.is_some() { ElementType::F32 } else { ElementType::I32 };
+    let x = centred(b, factors[0], zero_of_rows, target)?;
+    let y = centred(b, factors[1], zeros[1], target)?;
+    summed_in_parts(b, [x, y], [-1, -2], parts, |b, x, y| b.plain("MatMul", &[x, y]))
+}
+
+/// Sums of products over an axis of either factor, which is cut as the parts say; several parts add up as i32.
+fn summed_in_parts(
+    b: &mut Builder,
+    [x, y]: [Value; 2],
+    axes: [i64; 2],
+    parts: Option<Parts>,
+    multiply: impl Fn(&mut Builder, Value, Value) -> Built,
+) -> Built {
+    let parts = parts.unwrap_or_default();
+    if parts.len() < 2 {
+        return multiply(b, x, y);
+    }
+    let mut sum = None;
+    for (start, stop) in parts {
+        let (x, y) = (b.range_of(x, axes[0], start, stop)?, b.range_of(y, axes[1], start, stop)?);
+        let part = multiply(b, x, y)?;
+        let part = b.convert(part, ElementType::I32)?;
+        sum = Some(match sum {
+            Some(sum) => b.plain("Add", &[sum, part])?,
+            None => part,
+        });
+    }
+    sum.ok_or(OpError::NotConnected { port: 0 })
 }
 
 fn quantized_product(b: &mut Builder) -> Built {
@@ -237,13 +277,19 @@ fn convolution_of_integers(b: &mut Builder) -> Built {
     b.convert(sum, ElementType::I32)
 }
 
-/// A convolution of integers. It is computed in f64, whose integers are exact far beyond those of i32.
+/// A convolution of integers: of constant filters in f32, else in f64, whose integers are exact far beyond those of
+/// i32.
 fn convolved_integers(
     b: &mut Builder,
     [x, filters]: [Value; 2],
     zeros: [Option<Value>; 2],
     bias: Option<Value>,
 ) -> Built {
+    // Groups do not see all channels, so channels are no parts of them.
+    let groups = b.int("group", 1)?;
+    let parts = exact_parts(b, x, filters, zeros[1], Summed::Filters);
+    let parts = parts.filter(|parts| groups == 1 || parts.len() < 2);
+    let target = if parts.is_some() { ElementType::F32 } else { ElementType::F64 };
     let zero_of_filters = match zeros[1] {
         Some(zero) => Some(along_filters(b, zero, filters)?),
         None => None,
@@ -252,14 +298,14 @@ fn convolved_integers(
         Some(zero) => Some(b.scalar(zero)?),
         None => None,
     };
-    let x = centred(b, x, zero_of_data)?;
-    let filters = centred(b, filters, zero_of_filters)?;
-    let (x, filters) = (b.convert(x, ElementType::F64)?, b.convert(filters, ElementType::F64)?);
-    let bias = match bias {
-        Some(bias) => Some(b.convert(bias, ElementType::F64)?),
-        None => None,
-    };
-    convolved(b, x, filters, bias)
+    let rank = b.rank(filters)?;
+    let x = centred(b, x, zero_of_data, target)?;
+    let filters = centred(b, filters, zero_of_filters, target)?;
+    let sum =
+        summed_in_parts(b, [x, filters], [1, 1], parts, |b, x, filters| convolved(b, x, filters, None))?;
+    let Some(bias) = bias else { return Ok(sum) };
+    let (sum, bias) = (b.convert(sum, ElementType::I32)?, along_channels(b, bias, rank)?);
+    b.plain("Add", &[sum, bias])
 }
 
 fn quantized_convolution(b: &mut Builder) -> Built {
@@ -269,7 +315,7 @@ fn quantized_convolution(b: &mut Builder) -> Built {
     let rank = b.rank(filters)?;
     let (of_data, mut of_filters) = (b.input(1)?, b.input(4)?);
     if b.rank(of_filters)? == 1 {
-        of_filters = super::normalization::along_channels(b, of_filters, rank)?;
+        of_filters = along_channels(b, of_filters, rank)?;
     }
     let of_data = b.scalar(of_data)?;
     let mut code = Code::read(b, 6, 7)?;

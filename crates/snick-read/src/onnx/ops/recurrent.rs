@@ -1,8 +1,9 @@
 //! Recurrent networks along sequences: GRU, LSTM, RNN.
 
-use snick_ir::{AttrValue, Attrs, OpError, Value, Version};
+use snick_ir::{AttrValue, Attrs, OpError, Value};
 use snick_tensor::ElementType;
 
+use super::lstm::stepwise;
 use super::{Row, many};
 use crate::onnx::builder::{Builder, Built};
 
@@ -39,8 +40,8 @@ const RNN: Cell = Cell { op_type: "RNNSequence", gates: &[0], states: 1, activat
 
 /// Functions of one direction, and their parameters by place.
 #[derive(PartialEq)]
-struct Functions {
-    names: Vec<String>,
+pub(super) struct Functions {
+    pub(super) names: Vec<String>,
     alphas: Vec<f64>,
     betas: Vec<f64>,
 }
@@ -50,11 +51,11 @@ struct Inputs {
     x: Value,
     states: Vec<Value>,
     lengths: Value,
-    /// W, R, B, and the peepholes if there are any.
+    /// W, R, B.
     weights: Vec<Value>,
 }
 
-/// Inputs X, W, R, B, lengths, first states, peepholes; outputs H of every step, and the last states.
+/// Inputs X, W, R, B, lengths, first states; outputs H of every step, and the last states.
 pub(super) fn recurrent(b: &mut Builder, cell: &Cell) -> Result<Vec<Value>, OpError> {
     let directions: &[&str] = match b.text("direction", "forward")? {
         "forward" => &["forward"],
@@ -62,6 +63,9 @@ pub(super) fn recurrent(b: &mut Builder, cell: &Cell) -> Result<Vec<Value>, OpEr
         "bidirectional" => &["forward", "reverse"],
         _ => return Err(b.attrs.bad("direction", "forward, reverse or bidirectional")),
     };
+    if cell.op_type == LSTM.op_type && (b.optional(7).is_some() || b.flag("input_forget", false)?) {
+        return stepwise(b, directions);
+    }
     let batch_first = b.flag("layout", false)?;
     let linear = b.flag("linear_before_reset", false)?;
     let inputs = Inputs::read(b, cell, directions.len(), batch_first, linear)?;
@@ -71,20 +75,13 @@ pub(super) fn recurrent(b: &mut Builder, cell: &Cell) -> Result<Vec<Value>, OpEr
     if cell.op_type == GRU.op_type {
         attrs = attrs.with("linear_before_reset", linear);
     }
-    let coupled = b.flag("input_forget", false)?;
-    let mut version = Version::Unversioned;
-    if coupled || inputs.weights.len() > 3 {
-        // Only the first definition has peepholes and coupled gates.
-        version = Version::Opset(1);
-        attrs = attrs.with("input_forget", coupled).with("weights_format", "fico");
-    }
     let call = |b: &mut Builder, inputs: &Inputs, direction: &'static str, functions: &Functions| {
         let mut attrs = attrs.clone().with("direction", direction);
         attrs.push("activations".into(), AttrValue::Texts(functions.names.clone()));
         attrs.push("activations_alpha".into(), AttrValue::Floats(functions.alphas.clone()));
         attrs.push("activations_beta".into(), AttrValue::Floats(functions.betas.clone()));
         let all = [&[inputs.x][..], &inputs.states, &[inputs.lengths], &inputs.weights].concat();
-        b.many_of(cell.op_type, version.clone(), attrs, &all, 1 + cell.states)
+        b.many(cell.op_type, attrs, &all, 1 + cell.states)
     };
     let outputs = match (directions, functions.as_slice()) {
         ([direction], [functions]) => call(b, &inputs, direction, functions)?,
@@ -175,12 +172,7 @@ impl Inputs {
                 sums.push(b.plain("Add", &[of_w[gate], of_r[gate]])?);
             }
         }
-        let mut weights = vec![reordered(b, w, cell)?, reordered(b, r, cell)?, b.concat(1, &sums)?];
-        if let Some(peepholes) = b.optional(7) {
-            // Input, output and forget become forget, input and output.
-            let parts = b.parts(peepholes, 1, 3)?;
-            weights.push(b.concat(1, &[parts[2], parts[0], parts[1]])?);
-        }
+        let weights = vec![reordered(b, w, cell)?, reordered(b, r, cell)?, b.concat(1, &sums)?];
         Ok(Self { x, states, lengths, weights })
     }
 
@@ -211,7 +203,7 @@ fn reordered(b: &mut Builder, weights: Value, cell: &Cell) -> Built {
 }
 
 /// The functions of each direction. ONNX lists parameters for those functions only that have some.
-fn functions(b: &Builder, cell: &Cell, directions: usize) -> Result<Vec<Functions>, OpError> {
+pub(super) fn functions(b: &Builder, cell: &Cell, directions: usize) -> Result<Vec<Functions>, OpError> {
     let count = cell.activations.len();
     let names: Vec<String> = match b.attrs.texts("activations")?.filter(|names| !names.is_empty()) {
         Some(names) if names.len() == count * directions => {

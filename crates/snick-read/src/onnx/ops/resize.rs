@@ -4,6 +4,7 @@ use snick_ir::{Attrs, OpError, Value};
 use snick_tensor::ElementType;
 
 use super::elementwise::divide;
+use super::resample::{Coordinates, Kernel, Sampling, Target, resampled};
 use super::{Row, one};
 use crate::onnx::builder::{Builder, Built};
 
@@ -45,11 +46,13 @@ fn resize(b: &mut Builder) -> Built {
         return b.make("Interpolate", first_attrs(b)?, &[x, scales]);
     }
     let coordinates = match b.text("coordinate_transformation_mode", "half_pixel")? {
-        "half_pixel" => "half_pixel",
-        "pytorch_half_pixel" => "pytorch_half_pixel",
-        "asymmetric" => "asymmetric",
-        "align_corners" => "align_corners",
-        "tf_half_pixel_for_nn" => "tf_half_pixel_for_nn",
+        "half_pixel" => ("half_pixel", Coordinates::HalfPixel),
+        "pytorch_half_pixel" => ("pytorch_half_pixel", Coordinates::PytorchHalfPixel),
+        "asymmetric" => ("asymmetric", Coordinates::Asymmetric),
+        "align_corners" => ("align_corners", Coordinates::AlignCorners),
+        "tf_half_pixel_for_nn" => ("tf_half_pixel_for_nn", Coordinates::HalfPixel),
+        "half_pixel_symmetric" => ("", Coordinates::HalfPixelSymmetric),
+        "tf_crop_and_resize" => ("", Coordinates::Crop),
         other => return Err(OpError::unsupported(format!("coordinate_transformation_mode `{other}`"))),
     };
     let nearest = match b.text("nearest_mode", "round_prefer_floor")? {
@@ -59,34 +62,56 @@ fn resize(b: &mut Builder) -> Built {
         "ceil" => "ceil",
         _ => return Err(b.attrs.bad("nearest_mode", "round_prefer_floor, round_prefer_ceil, floor or ceil")),
     };
-    for name in ["antialias", "exclude_outside"] {
-        if b.flag(name, false)? {
-            return Err(OpError::unsupported(name));
-        }
-    }
-    let attrs = Attrs::new().with("mode", mode(b)?).with("coordinate_transformation_mode", coordinates);
-    let attrs = attrs.with("nearest_mode", nearest).with("cube_coeff", b.float("cubic_coeff_a", -0.75)?);
-    // An empty constant stands for an input left out, too.
-    let given = |i: usize| b.optional(i).filter(|&v| b.dims(v).is_none_or(|dims| !dims.contains(&0)));
-    let (attrs, target) = match (given(2), given(3)) {
-        (Some(scales), None) => (attrs.with("shape_calculation_mode", "scales"), scales),
-        (None, Some(sizes)) => (attrs.with("shape_calculation_mode", "sizes"), sizes),
-        _ => return Err(OpError::mismatch("the inputs", "both or none of scales and sizes", "one of them")),
-    };
-    let mut target =
-        if b.element_type(target)?.is_integer() { b.convert(target, ElementType::I64)? } else { target };
+    let (mode, coefficient) = (mode(b)?, b.float("cubic_coeff_a", -0.75)?);
     let axes = b.ints("axes")?;
-    match b.text("keep_aspect_ratio_policy", "stretch")? {
-        "stretch" => {}
-        "not_larger" => target = kept_in_proportion(b, x, target, axes.as_deref(), "ReduceMin")?,
-        "not_smaller" => target = kept_in_proportion(b, x, target, axes.as_deref(), "ReduceMax")?,
-        _ => return Err(b.attrs.bad("keep_aspect_ratio_policy", "stretch, not_larger or not_smaller")),
+    let (target, is_scales) = target(b, x, axes.as_deref())?;
+    let (antialias, exclude_outside) = (b.flag("antialias", false)?, b.flag("exclude_outside", false)?);
+    // Without weights there is nothing to widen or to leave out.
+    let weighted = mode != "nearest" && (antialias || exclude_outside);
+    if coordinates.0.is_empty() || weighted {
+        let kernel = match mode {
+            "nearest" => Kernel::Nearest(nearest),
+            "cubic" => Kernel::Cubic(coefficient),
+            _ => Kernel::Linear,
+        };
+        let extrapolation = b.float("extrapolation_value", 0.0)?;
+        let coordinates = coordinates.1;
+        let sampling = Sampling { coordinates, kernel, antialias, exclude_outside, extrapolation };
+        let axes = match axes {
+            Some(axes) => axes,
+            None => (0..b.rank(x)? as i64).collect(),
+        };
+        let region = b.optional(1).filter(|_| coordinates == Coordinates::Crop);
+        let target = if is_scales { Target::Scales(target) } else { Target::Sizes(target) };
+        return resampled(b, x, &axes, target, region, sampling);
     }
+    let attrs = Attrs::new().with("mode", mode).with("coordinate_transformation_mode", coordinates.0);
+    let attrs = attrs.with("nearest_mode", nearest).with("cube_coeff", coefficient);
+    let attrs = attrs.with("shape_calculation_mode", if is_scales { "scales" } else { "sizes" });
     let mut inputs = vec![x, target];
     if let Some(axes) = axes {
         inputs.push(b.vector(&axes)?);
     }
     b.make("Interpolate", attrs, &inputs)
+}
+
+/// The scales, or else the sizes, that the node has.
+fn target(b: &mut Builder, x: Value, axes: Option<&[i64]>) -> Result<(Value, bool), OpError> {
+    // An empty constant stands for an input left out, too.
+    let given = |i: usize| b.optional(i).filter(|&v| b.dims(v).is_none_or(|dims| !dims.contains(&0)));
+    let (scales, sizes) = (given(2), given(3));
+    let pick = match b.text("keep_aspect_ratio_policy", "stretch")? {
+        "stretch" => None,
+        "not_larger" => Some("ReduceMin"),
+        "not_smaller" => Some("ReduceMax"),
+        _ => return Err(b.attrs.bad("keep_aspect_ratio_policy", "stretch, not_larger or not_smaller")),
+    };
+    match (scales, sizes, pick) {
+        (Some(scales), None, _) => Ok((scales, true)),
+        (None, Some(sizes), None) => Ok((b.convert(sizes, ElementType::I64)?, false)),
+        (None, Some(sizes), Some(pick)) => Ok((kept_in_proportion(b, x, sizes, axes, pick)?, false)),
+        _ => Err(OpError::mismatch("the inputs", "both or none of scales and sizes", "one of them")),
+    }
 }
 
 /// Sizes that all have the ratio to those of the data which one of the sizes asked for has.

@@ -96,12 +96,14 @@ fn tensor_scatter(b: &mut Builder) -> Built {
 }
 
 /// Each value once, where it first stood, which one each element is, and how often it stood.
-fn unique(b: &mut Builder) -> Result<Vec<Value>, OpError> {
+pub(super) fn unique(b: &mut Builder) -> Result<Vec<Value>, OpError> {
     let mut inputs = vec![b.input(0)?];
     if let Some(axis) = b.attrs.int("axis")? {
         inputs.push(b.index(axis)?);
     }
-    let attrs = Attrs::new().with("sorted", b.flag("sorted", true)?);
+    // The operator of ONNX Runtime, which has no attributes, keeps the order.
+    let sorted = b.flag("sorted", b.since >= 11)?;
+    let attrs = Attrs::new().with("sorted", sorted);
     let attrs =
         attrs.with("index_element_type", ElementType::I64).with("count_element_type", ElementType::I64);
     b.many("Unique", attrs, &inputs, 4)

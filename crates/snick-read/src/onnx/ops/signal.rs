@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-use snick_ir::{OpError, Value};
+use snick_ir::{Attrs, OpError, Value};
 use snick_tensor::ElementType;
 
 use super::elementwise::divide;
@@ -14,6 +14,7 @@ pub(super) const ROWS: &[Row] = &[
     one("DFT", &[17, 20], dft),
     one("HammingWindow", &[17], |b| window(b, &[25.0 / 46.0, -21.0 / 46.0])),
     one("HannWindow", &[17], |b| window(b, &[0.5, -0.5])),
+    one("MelWeightMatrix", &[17], mel_weights),
     one("STFT", &[17], stft),
 ];
 
@@ -90,16 +91,24 @@ fn dft(b: &mut Builder) -> Built {
         return b.unsqueeze(y, &[-1]);
     }
     let y = b.plain(if inverse { "IDFT" } else { "DFT" }, &inputs)?;
-    if onesided { one_side(b, y, axis) } else { Ok(y) }
+    if onesided { one_side(b, y, axis, rank) } else { Ok(y) }
 }
 
 /// The first half of a spectrum along an axis, the middle included.
-fn one_side(b: &mut Builder, y: Value, axis: Value) -> Built {
+fn one_side(b: &mut Builder, y: Value, axis: Value, rank: i64) -> Built {
     let (shape, two, unit) = (b.shape_of(y)?, b.index(2)?, b.vector(&[1])?);
     let size = b.gather(shape, axis, 0)?;
     let half = divide(b, size, two)?;
     let (start, stop) = (b.vector(&[0])?, b.plain("Add", &[half, unit])?);
-    b.plain("Slice", &[y, start, stop, unit, axis])
+    let half = b.plain("Slice", &[y, start, stop, unit, axis])?;
+    if b.tensor(axis).is_some() {
+        return Ok(half);
+    }
+    // Whatever the axis, the last one keeps its two parts.
+    let shape = b.shape_of(half)?;
+    let (front, two) = (b.part(shape, 0, rank.saturating_sub(1))?, b.vector(&[2])?);
+    let sizes = b.join(&[front, two])?;
+    b.make("Reshape", Attrs::new().with("special_zero", false), &[half, sizes])
 }
 
 /// Frames taken out of a signal `[batch, length, 1 or 2]` every so many steps, windowed and transformed.
@@ -130,5 +139,76 @@ fn stft(b: &mut Builder) -> Built {
     let x = complex(b, x)?;
     let axis = b.vector(&[2])?;
     let y = b.plain("DFT", &[x, axis])?;
-    if b.flag("onesided", true)? { one_side(b, y, axis) } else { Ok(y) }
+    if b.flag("onesided", true)? { one_side(b, y, axis, 4) } else { Ok(y) }
+}
+
+/// Triangles over the bins of a spectrum, `[bins, triangles]`: evenly spaced on the mel scale, each from the middle of the
+/// one before to that of the next. Inputs: triangles, length of the transform, sample rate, lower and upper edge.
+fn mel_weights(b: &mut Builder) -> Built {
+    const REAL: ElementType = ElementType::F64;
+    let target = b.type_attr("output_datatype")?.unwrap_or(ElementType::F32);
+    let mut inputs = b.all()?;
+    for input in &mut inputs {
+        *input = b.scalar(*input)?;
+        *input = b.convert(*input, REAL)?;
+    }
+    let &[triangles, length, rate, lower, upper] = inputs.as_slice() else {
+        return Err(OpError::Arity { expected: "5".into(), got: inputs.len() });
+    };
+    let (one, two) = (b.number(REAL, 1.0)?, b.number(REAL, 2.0)?);
+    // 2595 log10(1 + f / 700), and back.
+    let (factor, corner) = (b.number(REAL, 2595.0 / 10f64.ln())?, b.number(REAL, 700.0)?);
+    let mel = |b: &mut Builder, frequency: Value| {
+        let ratio = divide(b, frequency, corner)?;
+        let ratio = b.plain("Add", &[ratio, one])?;
+        let log = b.plain("Log", &[ratio])?;
+        b.plain("Multiply", &[log, factor])
+    };
+    let (low, high) = (mel(b, lower)?, mel(b, upper)?);
+    let points = b.plain("Add", &[triangles, two])?;
+    let width = b.plain("Subtract", &[high, low])?;
+    let step = divide(b, width, points)?;
+    let points = b.convert(points, ElementType::I64)?;
+    let points = b.count_to(points)?;
+    let points = b.convert(points, REAL)?;
+    let points = b.plain("Multiply", &[points, step])?;
+    let points = b.plain("Add", &[points, low])?;
+    let ratio = divide(b, points, factor)?;
+    let ratio = b.plain("Exp", &[ratio])?;
+    let ratio = b.plain("Subtract", &[ratio, one])?;
+    let frequencies = b.plain("Multiply", &[ratio, corner])?;
+    // The bin of each point.
+    let scale = b.plain("Add", &[length, one])?;
+    let bins = b.plain("Multiply", &[frequencies, scale])?;
+    let bins = divide(b, bins, rate)?;
+    let bins = b.plain("Floor", &[bins])?;
+    let (start, middle, stop) = (b.part(bins, 0, -2)?, b.part(bins, 1, -1)?, b.part(bins, 2, i64::MAX)?);
+    let half = divide(b, length, two)?;
+    let half = b.plain("Floor", &[half])?;
+    let count = b.plain("Add", &[half, one])?;
+    let count = b.convert(count, ElementType::I64)?;
+    let rows = b.count_to(count)?;
+    let rows = b.convert(rows, REAL)?;
+    let rows = b.unsqueeze(rows, &[-1])?;
+    let slope = |b: &mut Builder, rise: Value, width: Value| {
+        let width = b.plain("Maximum", &[width, one])?;
+        divide(b, rise, width)
+    };
+    let (rise, run) = (b.plain("Subtract", &[rows, start])?, b.plain("Subtract", &[middle, start])?);
+    let (fall, back) = (b.plain("Subtract", &[stop, rows])?, b.plain("Subtract", &[stop, middle])?);
+    let (up, down) = (slope(b, rise, run)?, slope(b, fall, back)?);
+    let zero = b.number(REAL, 0.0)?;
+    let (after_start, before_stop) =
+        (b.plain("GreaterEqual", &[rows, start])?, b.plain("Less", &[rows, stop])?);
+    let (at_middle, before, behind) = (
+        b.plain("Equal", &[rows, middle])?,
+        b.plain("Less", &[rows, middle])?,
+        b.plain("Greater", &[rows, middle])?,
+    );
+    let (rising, falling) =
+        (b.plain("LogicalAnd", &[after_start, before])?, b.plain("LogicalAnd", &[before_stop, behind])?);
+    let y = b.plain("Select", &[falling, down, zero])?;
+    let y = b.plain("Select", &[rising, up, y])?;
+    let y = b.plain("Select", &[at_middle, one, y])?;
+    b.convert(y, target)
 }

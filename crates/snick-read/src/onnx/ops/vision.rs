@@ -12,7 +12,6 @@ pub(super) const ROWS: &[Row] = &[
     one("CenterCropPad", &[18], center_crop_pad),
     one("Col2Im", &[18], columns_to_image),
     one("DeformConv", &[19, 22], deformable_convolution),
-    one("GridSample", &[16, 20, 22], grid_sample),
     one("MaxRoiPool", &[1, 22], max_roi_pool),
     one("NonMaxSuppression", &[10, 11], non_max_suppression),
     one("RoiAlign", &[10, 16, 22], roi_align),
@@ -106,10 +105,55 @@ fn window(b: &Builder, count: usize) -> Result<Attrs<'static>, OpError> {
     Ok(attrs.with("pads_begin", list(&begin)).with("pads_end", list(&end)))
 }
 
+/// Columns, one for each block of an image, each element added where the block lies.
 fn columns_to_image(b: &mut Builder) -> Built {
-    let inputs = b.all()?;
-    let attrs = window(b, 2)?;
-    b.make("Col2Im", attrs, &inputs)
+    let (x, image, block) = (b.input(0)?, b.input(1)?, b.input(2)?);
+    let spatial = [image, block].into_iter().find_map(|sizes| b.dims(sizes)).and_then(|d| d.first().copied());
+    let spatial = spatial.ok_or_else(|| OpError::unsupported("an image of an unknown number of axes"))?;
+    let attrs = window(b, spatial)?;
+    match spatial {
+        2 => b.make("Col2Im", attrs, &[x, image, block]),
+        1 | 3 => columns_by_convolution(b, [x, image, block], attrs),
+        _ => Err(OpError::unsupported(format!("an image of {spatial} axes"))),
+    }
+}
+
+/// A transposed convolution, each of whose filters has a 1 at another place of the block.
+fn columns_by_convolution(b: &mut Builder, [x, image, block]: [Value; 3], attrs: Attrs<'static>) -> Built {
+    let list = |name| attrs.ints(name).map(|list| list.unwrap_or_default().to_vec());
+    let (strides, dilations) = (b.vector(&list("strides")?)?, b.vector(&list("dilations")?)?);
+    let (begin, end) = (b.vector(&list("pads_begin")?)?, b.vector(&list("pads_end")?)?);
+    let (image, block) = (b.convert(image, ElementType::I64)?, b.convert(block, ElementType::I64)?);
+    let (one, minus, zero) = (b.vector(&[1])?, b.vector(&[-1])?, b.vector(&[0])?);
+    // How many blocks lie along each axis.
+    let reach = b.plain("Subtract", &[block, one])?;
+    let reach = b.plain("Multiply", &[reach, dilations])?;
+    let mut rest = b.plain("Subtract", &[image, reach])?;
+    for (op_type, amount) in [("Add", begin), ("Add", end), ("Subtract", one)] {
+        rest = b.plain(op_type, &[rest, amount])?;
+    }
+    let count = divide(b, rest, strides)?;
+    let count = b.plain("Add", &[count, one])?;
+    let taps = b.reduced("ReduceProd", block, &[0], true)?;
+    let sizes = b.join(&[minus, taps, count])?;
+    let columns = b.make("Reshape", Attrs::new().with("special_zero", false), &[x, sizes])?;
+    let (all, diagonal) = (b.scalar(taps)?, b.index(0)?);
+    let element_type = b.element_type(x)?;
+    let filters = b.make("Eye", Attrs::new().with("output_type", element_type), &[all, all, diagonal])?;
+    let form = b.join(&[taps, one, block])?;
+    let filters = b.make("Reshape", Attrs::new().with("special_zero", false), &[filters, form])?;
+    let y = b.make("ConvolutionBackpropData", attrs, &[columns, filters])?;
+    // What no block reaches at the end is 0.
+    let shape = b.shape_of(y)?;
+    let have = b.part(shape, 2, i64::MAX)?;
+    let missing = b.plain("Subtract", &[image, have])?;
+    let more = b.join(&[zero, zero, missing])?;
+    let none = b.vector(&vec![0; b.rank(y)?])?;
+    let nothing = b.number_like(x, 0.0)?;
+    let y = b.make("Pad", Attrs::new().with("pad_mode", "constant"), &[y, none, more, nothing])?;
+    let batch = b.size(x, 0)?;
+    let sizes = b.join(&[batch, minus, image])?;
+    b.make("Reshape", Attrs::new().with("special_zero", false), &[y, sizes])
 }
 
 fn deformable_convolution(b: &mut Builder) -> Built {
@@ -126,24 +170,6 @@ fn deformable_convolution(b: &mut Builder) -> Built {
         }
         None => Ok(y),
     }
-}
-
-fn grid_sample(b: &mut Builder) -> Built {
-    let inputs = b.all()?;
-    let mode = match b.text("mode", "bilinear")? {
-        "bilinear" | "linear" => "bilinear",
-        "bicubic" | "cubic" => "bicubic",
-        "nearest" => "nearest",
-        _ => return Err(b.attrs.bad("mode", "linear, nearest or cubic")),
-    };
-    let padding = match b.text("padding_mode", "zeros")? {
-        "zeros" => "zeros",
-        "border" => "border",
-        "reflection" => "reflection",
-        _ => return Err(b.attrs.bad("padding_mode", "zeros, border or reflection")),
-    };
-    let attrs = Attrs::new().with("mode", mode).with("padding_mode", padding);
-    b.make("GridSample", attrs.with("align_corners", b.flag("align_corners", false)?), &inputs)
 }
 
 fn max_roi_pool(b: &mut Builder) -> Built {

@@ -182,7 +182,7 @@ pub(super) fn average_pool_of(b: &mut Builder, x: Value) -> Built {
 }
 
 /// The second output counts positions through the whole tensor.
-fn max_pool(b: &mut Builder) -> Result<Vec<Value>, OpError> {
+pub(super) fn max_pool(b: &mut Builder) -> Result<Vec<Value>, OpError> {
     let x = b.input(0)?;
     let attrs = pool_attrs(b)?.with("index_element_type", ElementType::I64).with("axis", 0);
     let mut outputs = b.many("MaxPool", attrs, &[x], 2)?;

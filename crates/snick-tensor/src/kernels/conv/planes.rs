@@ -6,8 +6,10 @@
 
 use std::ops::Range;
 
+use super::images::Channels;
 use crate::TensorError;
 use crate::buffer::Buffer;
+use crate::kernels::broadcast::Run;
 use crate::kernels::gemm::Gemm;
 use crate::kernels::window::WindowAxis;
 
@@ -17,6 +19,10 @@ const SLACK: usize = 32;
 /// How many times as large as image and result the planes may be: a small image with ordinary padding needs about so
 /// much.
 const MOST_ZEROS: usize = 8;
+
+/// How many positions may be computed for a window: filters nearly as large as the image, as gradients have them, leave
+/// a few windows at the ends of long lines.
+const MOST_POSITIONS: usize = 4;
 
 /// How windows lie on an image.
 pub(super) struct Grid {
@@ -41,7 +47,7 @@ impl Grid {
     }
 
     /// What lies under one window: channel by channel, as the elements of a filter follow each other.
-    pub fn under<T: Gemm>(&self, window: usize, image: &[T], patch: &mut [T]) {
+    pub fn under<T: Gemm>(&self, window: usize, image: Channels<T>, patch: &mut [T]) {
         let [d, h, w] = &self.axes;
         let [_, rows, columns] = self.out;
         let place = [window / (rows * columns), window / columns % rows, window % columns];
@@ -51,7 +57,7 @@ impl Grid {
         let (low, high) = (before(0).min(w.kernel), before(w.size as isize).min(w.kernel));
         let at = w.inside(place[2], low).unwrap_or(0);
         let mut lines = patch.chunks_exact_mut(w.kernel);
-        for channel in image.chunks_exact(self.area()) {
+        for channel in image.each() {
             for tap in 0..d.kernel {
                 let z = d.inside(place[0], tap);
                 for tap in 0..h.kernel {
@@ -60,16 +66,9 @@ impl Grid {
                         line.fill(T::default());
                         continue;
                     };
-                    let from = &channel[(z * h.size + y) * w.size + at..];
                     line[..low].fill(T::default());
                     line[high..].fill(T::default());
-                    let inside = &mut line[low..high];
-                    if w.dilation == 1 {
-                        inside.copy_from_slice(&from[..high - low]);
-                    } else {
-                        let from = from.iter().step_by(w.dilation);
-                        inside.iter_mut().zip(from).for_each(|(to, &x)| *to = x);
-                    }
+                    channel.line(z, y).every(w.dilation, at).copy_to(&mut line[low..high]);
                 }
             }
         }
@@ -82,6 +81,13 @@ impl Grid {
                 .axes
                 .iter()
                 .all(|a| a.kernel == a.size && a.before == 0 && (a.dilation == 1 || a.kernel == 1))
+    }
+
+    /// Whether the planes would be the image as it is.
+    pub fn is_whole(&self) -> bool {
+        let reach = |a: &WindowAxis| (a.kernel - 1) * a.dilation;
+        let is_whole = |a: &WindowAxis, out| a.stride == 1 && a.before == 0 && out + reach(a) == a.size;
+        self.axes.iter().zip(self.out).all(|(axis, out)| is_whole(axis, out))
     }
 }
 
@@ -122,66 +128,86 @@ impl Cut {
         let at = self.first(plane) + (i * self.axis.stride) as isize;
         usize::try_from(at).ok().filter(|&at| at < self.axis.size)
     }
+}
 
-    /// Whether the one plane is the axis as it is.
-    fn is_whole(&self) -> bool {
-        self.axis.stride == 1 && self.axis.before == 0 && self.len == self.axis.size
+/// How images are cut, the same for each of them.
+pub(super) struct Cuts {
+    cuts: [Cut; 3],
+    out: [usize; 3],
+    /// Whether there is nothing to cut.
+    is_whole: bool,
+    /// Elements of the planes of one channel.
+    len: usize,
+    /// Positions that are computed: all from the first window to the last, those between two lines too.
+    pub positions: usize,
+}
+
+impl Cuts {
+    /// `None` if the planes would be mostly zeros, or what is computed mostly no window.
+    pub fn new(grid: &Grid) -> Option<Self> {
+        let [d, h, w] = grid.axes;
+        let out = grid.out;
+        let cuts = [Cut::new(d, out[0]), Cut::new(h, out[1]), Cut::new(w, out[2])];
+        let len = cuts
+            .iter()
+            .try_fold(1usize, |size, cut| size.checked_mul(cut.remainders.len())?.checked_mul(cut.len))?;
+        let is_whole = grid.is_whole();
+        let is_dense = is_whole || len <= MOST_ZEROS * (grid.area() + grid.windows());
+        let positions = ((out[0] - 1) * cuts[1].len + out[1] - 1) * cuts[2].len + out[2];
+        let is_short = positions <= MOST_POSITIONS * grid.windows();
+        (is_dense && is_short).then_some(Cuts { cuts, out, is_whole, len, positions })
     }
 }
 
 /// The planes of all channels: `[channel, plane.., position..]`, each axis in three.
 pub(super) struct Planes<'a, T> {
-    cuts: [Cut; 3],
-    out: [usize; 3],
+    pub of: &'a Cuts,
     data: PlaneData<'a, T>,
 }
 
 enum PlaneData<'a, T> {
-    Image(&'a [T]),
+    /// Packed channels, any distance apart.
+    Image(Channels<'a, T>),
     Cut(Buffer<T>),
 }
 
 impl<'a, T: Gemm> Planes<'a, T> {
-    /// Cuts an image of whole channels. `None` if the planes would be mostly zeros: where filters reach far beyond the
-    /// image.
-    pub fn new(grid: &Grid, image: &'a [T]) -> Result<Option<Self>, TensorError> {
-        let [d, h, w] = grid.axes;
-        let cuts = [Cut::new(d, grid.out[0]), Cut::new(h, grid.out[1]), Cut::new(w, grid.out[2])];
-        if cuts.iter().all(Cut::is_whole) {
-            return Ok(Some(Planes { cuts, out: grid.out, data: PlaneData::Image(image) }));
+    /// Cuts an image; one of which nothing is cut must have packed channels.
+    pub fn new(of: &'a Cuts, image: Channels<'a, T>) -> Result<Self, TensorError> {
+        if of.is_whole {
+            return Ok(Planes { of, data: PlaneData::Image(image) });
         }
-        let channels = image.len() / grid.area();
-        let planes = cuts
-            .iter()
-            .try_fold(1usize, |size, cut| size.checked_mul(cut.remainders.len())?.checked_mul(cut.len));
-        let most = MOST_ZEROS * (grid.area() + grid.windows());
-        let Some(planes) = planes.filter(|&planes| planes <= most) else { return Ok(None) };
-        let mut data = Buffer::any(channels * planes + SLACK)?;
-        let (all, slack) = data.split_at_mut(channels * planes);
+        let mut data = Buffer::any(image.count * of.len + SLACK)?;
+        let (all, slack) = data.split_at_mut(image.count * of.len);
         slack.fill(T::default());
-        for (channel, planes) in image.chunks_exact(grid.area()).zip(all.chunks_exact_mut(planes)) {
-            cut(&cuts, channel, planes);
+        for (channel, planes) in image.each().zip(all.chunks_exact_mut(of.len)) {
+            cut(&of.cuts, &channel, planes);
         }
-        Ok(Some(Planes { cuts, out: grid.out, data: PlaneData::Cut(data) }))
+        Ok(Planes { of, data: PlaneData::Cut(data) })
     }
 
     pub fn data(&self) -> &[T] {
         match &self.data {
-            PlaneData::Image(image) => image,
+            PlaneData::Image(image) => image.data,
             PlaneData::Cut(planes) => planes,
         }
     }
 
     /// Where each element of a filter over `channels` meets its first window.
     pub fn starts(&self, channels: Range<usize>) -> Vec<usize> {
-        let [d, h, w] = &self.cuts;
+        let [d, h, w] = &self.of.cuts;
         let area = d.len * h.len * w.len;
+        let (first, step) = match &self.data {
+            PlaneData::Image(image) => (image.first, image.step),
+            PlaneData::Cut(_) => (0, self.of.len as isize),
+        };
         let mut starts = Vec::with_capacity(channels.len() * d.taps.len() * h.taps.len() * w.taps.len());
         for channel in channels {
+            let first = first.wrapping_add_signed(channel as isize * step);
             for &(plane_d, z) in &d.taps {
                 for &(plane_h, y) in &h.taps {
-                    let plane = (channel * d.remainders.len() + plane_d) * h.remainders.len() + plane_h;
-                    let line = (z * h.len + y) * w.len;
+                    let plane = plane_d * h.remainders.len() + plane_h;
+                    let line = first + (z * h.len + y) * w.len;
                     let of = |&(plane_w, x)| (plane * w.remainders.len() + plane_w) * area + line + x;
                     starts.extend(w.taps.iter().map(of));
                 }
@@ -190,18 +216,11 @@ impl<'a, T: Gemm> Planes<'a, T> {
         starts
     }
 
-    /// Positions that are computed: all from the first window to the last, those between two lines too.
-    pub fn positions(&self) -> usize {
-        let [_, h, w] = &self.cuts;
-        let [depth, rows, columns] = self.out;
-        ((depth - 1) * h.len + rows - 1) * w.len + columns
-    }
-
     /// Writes what was computed for the positions from `first` on to the windows they belong to.
     #[inline(always)]
     pub fn place(&self, windows: &mut [T], first: usize, values: &[T]) {
-        let [_, h, w] = &self.cuts;
-        let [_, rows, columns] = self.out;
+        let [_, h, w] = &self.of.cuts;
+        let [_, rows, columns] = self.of.out;
         let mut at = 0;
         while at < values.len() {
             let (line, column) = ((first + at) / w.len, (first + at) % w.len);
@@ -218,7 +237,7 @@ impl<'a, T: Gemm> Planes<'a, T> {
 }
 
 /// Cuts one channel into its planes.
-fn cut<T: Gemm>([d, h, w]: &[Cut; 3], channel: &[T], planes: &mut [T]) {
+fn cut<T: Gemm>([d, h, w]: &[Cut; 3], channel: &Channels<T>, planes: &mut [T]) {
     let mut lines = planes.chunks_exact_mut(w.len);
     for plane_d in 0..d.remainders.len() {
         for plane_h in 0..h.remainders.len() {
@@ -228,10 +247,7 @@ fn cut<T: Gemm>([d, h, w]: &[Cut; 3], channel: &[T], planes: &mut [T]) {
                         let Some(line) = lines.next() else { return };
                         let source = d.source(plane_d, z).zip(h.source(plane_h, y));
                         match source {
-                            Some((z, y)) => {
-                                let from = &channel[(z * h.axis.size + y) * w.axis.size..][..w.axis.size];
-                                cut_line(w, plane_w, from, line);
-                            }
+                            Some((z, y)) => cut_line(w, plane_w, channel.line(z, y), line),
                             None => line.fill(T::default()),
                         }
                     }
@@ -242,20 +258,15 @@ fn cut<T: Gemm>([d, h, w]: &[Cut; 3], channel: &[T], planes: &mut [T]) {
 }
 
 /// Every `stride`-th element of a line, between zeros.
-fn cut_line<T: Gemm>(w: &Cut, plane: usize, from: &[T], line: &mut [T]) {
+fn cut_line<T: Gemm>(w: &Cut, plane: usize, from: Run<T>, line: &mut [T]) {
     let (first, stride) = (w.first(plane), w.axis.stride);
     let low = if first >= 0 { 0 } else { first.unsigned_abs().div_ceil(stride) }.min(line.len());
-    let start = first + (low * stride) as isize;
-    let inside = from.get(usize::try_from(start).unwrap_or(from.len())..).unwrap_or_default();
+    // Still before the line if all of it is padding.
+    let start = usize::try_from(first + (low * stride) as isize).unwrap_or(w.axis.size);
+    let inside = w.axis.size.saturating_sub(start).div_ceil(stride);
     let (before, rest) = line.split_at_mut(low);
-    let (middle, after) = rest.split_at_mut(inside.len().div_ceil(stride).min(rest.len()));
+    let (middle, after) = rest.split_at_mut(inside.min(rest.len()));
     before.fill(T::default());
     after.fill(T::default());
-    if stride == 1 {
-        middle.copy_from_slice(&inside[..middle.len()]);
-    } else {
-        for (to, &x) in middle.iter_mut().zip(inside.iter().step_by(stride)) {
-            *to = x;
-        }
-    }
+    from.every(stride, start).copy_to(middle);
 }

@@ -105,8 +105,15 @@ impl UnaryOp {
             }
         }
         let values = with_number!("unary", wide.element_type(), T => {
-            let out = T::unary(*self, &wide.units::<T>());
-            Tensor::from_vec(input.dims(), out)
+            let mut all = Vec::new();
+            for_each_block(&Strided::<T>::new(&wide), |block| {
+                let mut part = T::unary(*self, block);
+                match all.is_empty() {
+                    true => all = part,
+                    false => all.append(&mut part),
+                }
+            });
+            Tensor::from_vec(input.dims(), all)
         })?;
         values.cast(et)
     }

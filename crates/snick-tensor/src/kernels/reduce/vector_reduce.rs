@@ -17,11 +17,13 @@ pub(super) fn apply(
         return Ok(None);
     }
     let blocks = Blocks::new(input, axes)?;
-    let from = blocks.tensor.units::<f32>();
-    let mut to = Buffer::any(from.len() / blocks.count)?;
-    for (from, to) in from.chunks_exact(blocks.size()).zip(to.chunks_exact_mut(blocks.inner)) {
-        widest(Block { op, from, to });
-    }
+    let mut to = Buffer::any(blocks.tensor.len() / blocks.count)?;
+    let mut rest = to.chunks_exact_mut(blocks.inner);
+    blocks.each(|from| {
+        if let Some(to) = rest.next() {
+            widest(Block { op, from, to });
+        }
+    });
     let dims = reduced_dims(input.dims(), axes, keep_dims);
     Tensor::from_buffer(ElementType::F32, &dims, to).map(Some)
 }

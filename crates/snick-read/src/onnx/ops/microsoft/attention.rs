@@ -3,6 +3,7 @@
 use snick_ir::{OpError, Value};
 use snick_tensor::ElementType;
 
+use super::quantized::scaled_product;
 use crate::onnx::builder::{Builder, Built};
 use crate::onnx::ops::attention::{
     Scores, Window, heads_apart, heads_together, masked, repeated_heads, rotated,
@@ -13,6 +14,7 @@ pub(super) const ROWS: &[Row] = &[
     many("Attention", &[1], attention),
     many("GroupQueryAttention", &[1], group_query_attention),
     many("MultiHeadAttention", &[1], multi_head_attention),
+    many("QAttention", &[1], quantized_attention),
     one("RotaryEmbedding", &[1], rotary_embedding),
 ];
 
@@ -36,16 +38,25 @@ fn filtered(b: &mut Builder, bias: Option<Value>, seen: Value, real: ElementType
 }
 
 /// Which keys a mask lets through, to broadcast to `[batch, heads, queries, keys]`: a 1 for each key or each pair,
-/// or the number of keys of each sequence.
-fn allowed(b: &mut Builder, mask: Value, keys: Value) -> Built {
+/// or for each sequence the place behind its last key, maybe followed by the place of its first.
+fn allowed(b: &mut Builder, mask: Value, batch: Value, keys: Value) -> Built {
     let rank = b.rank(mask)?;
     let mask = b.convert(mask, ElementType::I64)?;
     let zero = b.index(0)?;
     match rank {
         1 => {
-            // As many numbers as sequences; a mask twice as long has beginnings, too.
-            let (lengths, places) = (b.reshape(mask, &[-1, 1, 1, 1])?, b.count_to(keys)?);
-            b.plain("Less", &[places, lengths])
+            let (single, begin) = (b.vector(&[1])?, b.vector(&[0])?);
+            let twice = b.plain("Add", &[batch, batch])?;
+            let none = b.filled(zero, batch)?;
+            // Sequences without a first key begin with key 0.
+            let padded = b.join(&[mask, none])?;
+            let ends = b.plain("Slice", &[padded, begin, batch, single])?;
+            let starts = b.plain("Slice", &[padded, batch, twice, single])?;
+            let places = b.count_to(keys)?;
+            let (ends, starts) = (b.reshape(ends, &[-1, 1, 1, 1])?, b.reshape(starts, &[-1, 1, 1, 1])?);
+            let before = b.plain("Less", &[places, ends])?;
+            let behind = b.plain("GreaterEqual", &[places, starts])?;
+            b.plain("LogicalAnd", &[before, behind])
         }
         2 | 3 => {
             let axes: &[i64] = if rank == 2 { &[1, 2] } else { &[1] };
@@ -58,12 +69,29 @@ fn allowed(b: &mut Builder, mask: Value, keys: Value) -> Built {
 
 /// Queries, keys and values from one product; the past and the present are pairs of keys and values.
 fn attention(b: &mut Builder) -> Result<Vec<Value>, OpError> {
-    if b.optional(6).is_some() || b.flag("do_rotary", false)? || b.flag("past_present_share_buffer", false)? {
+    if b.optional(6).is_some() {
+        return Err(OpError::unsupported("a buffer for the past"));
+    }
+    let (x, weights) = (b.input(0)?, b.input(1)?);
+    let all = b.plain("MatMul", &[x, weights])?;
+    projected_attention(b, all)
+}
+
+/// The same of integers: scales of data and weights, the mask, zero points of both, and the past.
+fn quantized_attention(b: &mut Builder) -> Result<Vec<Value>, OpError> {
+    let (factors, scales) = ([b.input(0)?, b.input(1)?], [b.input(3)?, b.input(4)?]);
+    let zeros = [b.optional(6), b.optional(7)];
+    let all = scaled_product(b, factors, zeros, scales)?;
+    b.inputs = [b.optional(0), b.optional(1), b.optional(2), b.optional(5), b.optional(8)].to_vec();
+    projected_attention(b, all)
+}
+
+/// Attention of queries, keys and values that stand one behind the other, before their bias.
+fn projected_attention(b: &mut Builder, mut all: Value) -> Result<Vec<Value>, OpError> {
+    if b.flag("do_rotary", false)? || b.flag("past_present_share_buffer", false)? {
         return Err(OpError::unsupported("rotation, or a buffer for the past"));
     }
-    let (x, weights, heads) = (b.input(0)?, b.input(1)?, heads(b)?);
-    let real = b.element_type(x)?;
-    let mut all = b.plain("MatMul", &[x, weights])?;
+    let (real, heads) = (b.element_type(all)?, heads(b)?);
     if let Some(bias) = b.optional(2) {
         all = b.plain("Add", &[all, bias])?;
     }
@@ -92,7 +120,7 @@ fn attention(b: &mut Builder) -> Result<Vec<Value>, OpError> {
     let present = b.concat(0, &pair)?;
     let bias = whole_bias(b, [q, k], b.optional(3), offset, real)?;
     let scale = scale(b)?;
-    let (y, _) = Scores { q, k, v, bias, scale, cap: 0.0, precision: None }.mix(b)?;
+    let (y, _) = Scores { q, k, v, bias, scale, cap: 0.0, precision: None, sink: None }.mix(b)?;
     Ok(vec![heads_together(b, y)?, present])
 }
 
@@ -108,7 +136,8 @@ fn whole_bias(
     let (queries, keys) = (b.size(q, 2)?, b.size(k, 2)?);
     let mut bias = b.optional(5);
     if let Some(mask) = mask {
-        let seen = allowed(b, mask, keys)?;
+        let batch = b.size(q, 0)?;
+        let seen = allowed(b, mask, batch, keys)?;
         bias = Some(filtered(b, bias, seen, real)?);
     }
     if b.flag("unidirectional", false)?
@@ -159,7 +188,7 @@ fn multi_head_attention(b: &mut Builder) -> Result<Vec<Value>, OpError> {
     }
     let bias = whole_bias(b, [q, k], b.optional(4), offset, real)?;
     let scale = scale(b)?;
-    let (y, stages) = Scores { q, k, v, bias, scale, cap: 0.0, precision: None }.mix(b)?;
+    let (y, stages) = Scores { q, k, v, bias, scale, cap: 0.0, precision: None, sink: None }.mix(b)?;
     Ok(vec![heads_together(b, y)?, k, v, stages[0]])
 }
 
@@ -178,8 +207,8 @@ fn positions(b: &mut Builder, last: Value, queries: Value) -> Built {
 
 /// Causal, with fewer heads of keys than of queries; rotates queries and keys itself if asked to.
 fn group_query_attention(b: &mut Builder) -> Result<Vec<Value>, OpError> {
-    if (10..b.inputs.len()).any(|i| b.optional(i).is_some() && i != 10) || b.flag("smooth_softmax", false)? {
-        return Err(OpError::unsupported("sinks, quantized or normed keys"));
+    if (12..b.inputs.len()).any(|i| b.optional(i).is_some()) {
+        return Err(OpError::unsupported("quantized or normed keys"));
     }
     let (mut q, heads) = (b.input(0)?, heads(b)?);
     let kv_heads = b.attrs.int("kv_num_heads")?.ok_or(OpError::MissingAttribute { name: "kv_num_heads" })?;
@@ -199,6 +228,7 @@ fn group_query_attention(b: &mut Builder) -> Result<Vec<Value>, OpError> {
         q = heads_apart(b, q, heads)?;
     }
     let queries = b.size(q, 2)?;
+    let interleaved = b.flag("rotary_interleaved", false)?;
     if b.flag("do_rotary", false)? {
         let mut tables = [b.input(7)?, b.input(8)?];
         let places = match b.optional(9) {
@@ -212,7 +242,6 @@ fn group_query_attention(b: &mut Builder) -> Result<Vec<Value>, OpError> {
         for table in &mut tables {
             *table = b.gather(*table, places, 0)?;
         }
-        let interleaved = b.flag("rotary_interleaved", false)?;
         q = rotated(b, q, tables, turned, interleaved)?;
         k = rotated(b, k, tables, turned, interleaved)?;
     }
@@ -236,7 +265,12 @@ fn group_query_attention(b: &mut Builder) -> Result<Vec<Value>, OpError> {
         v = repeated_heads(b, v, q)?;
     }
     let (scale, cap) = (scale(b)?, b.float("softcap", 0.0)?);
-    let (y, _) = Scores { q, k, v, bias, scale, cap, precision: None }.mix(b)?;
+    let smooth = b.flag("smooth_softmax", false)?;
+    let sink = match b.optional(11) {
+        None if smooth => Some(b.number(real, 0.0)?),
+        sink => sink,
+    };
+    let (y, _) = Scores { q, k, v, bias, scale, cap, precision: None, sink }.mix(b)?;
     Ok(vec![heads_together(b, y)?, present_k, present_v])
 }
 

@@ -4,11 +4,13 @@ use snick_ir::{Attrs, OpError, Value};
 use snick_tensor::ElementType;
 
 use crate::onnx::builder::{Builder, Built};
+use crate::onnx::ops::grid_sample::grid_sample;
 use crate::onnx::ops::linear::gemm;
-use crate::onnx::ops::movement::{pad, trilu};
+use crate::onnx::ops::movement::{gather_nd, pad, trilu};
 use crate::onnx::ops::normalization::{layer_norm, rms_norm};
 use crate::onnx::ops::parametric::ramp;
-use crate::onnx::ops::window::convolved;
+use crate::onnx::ops::selection::unique;
+use crate::onnx::ops::window::{convolved, max_pool};
 use crate::onnx::ops::{Row, many, one};
 
 pub(super) const ROWS: &[Row] = &[
@@ -18,6 +20,7 @@ pub(super) const ROWS: &[Row] = &[
     }),
     one("BiasGelu", &[1], |b| gelu(b, "ERF")),
     one("BiasSplitGelu", &[1], bias_split_gelu),
+    one("CDist", &[1], distances),
     many("EmbedLayerNormalization", &[1], embed_layer_normalization),
     one("ExpandDims", &[1], |b| {
         let (x, axis) = (b.input(0)?, b.input(1)?);
@@ -32,12 +35,26 @@ pub(super) const ROWS: &[Row] = &[
     }),
     one("FusedMatMul", &[1], fused_product),
     one("Gelu", &[1], |b| gelu(b, "ERF")),
+    one("GatherND", &[1], gather_nd),
+    one("GridSample", &[1], grid_sample),
     one("GroupNorm", &[1], group_norm),
     one("Inverse", &[1], |b| {
         let x = b.input(0)?;
         b.make("Inverse", Attrs::new().with("adjoint", false), &[x])
     }),
-    one("Pad", &[1], pad),
+    one("NhwcMaxPool", &[1], |b| {
+        let x = b.input(0)?;
+        channels_first_of(b, x, |b, x| {
+            b.inputs = vec![Some(x)];
+            let values = max_pool(b)?;
+            values.first().copied().ok_or(OpError::NotConnected { port: 0 })
+        })
+    }),
+    one("Pad", &[1], |b| {
+        // As the standard has it since operator set 11.
+        b.since = 11;
+        pad(b)
+    }),
     one("QuickGelu", &[1], |b| {
         let (x, alpha) = (b.input(0)?, b.float("alpha", 1.702)?);
         let alpha = b.number_like(x, alpha)?;
@@ -47,7 +64,38 @@ pub(super) const ROWS: &[Row] = &[
     many("SkipSimplifiedLayerNormalization", &[1], |b| skip_normalization(b, true)),
     one("TransposeMatMul", &[1], fused_product),
     one("Trilu", &[1], trilu),
+    many("Unique", &[1], |b| {
+        let values = unique(b)?;
+        Ok([0, 2, 3].iter().filter_map(|&i| values.get(i).copied()).collect())
+    }),
 ];
+
+/// An operator on images whose channels come last: they are turned, and the result is turned back.
+pub(super) fn channels_first_of(
+    b: &mut Builder,
+    x: Value,
+    compute: impl FnOnce(&mut Builder, Value) -> Built,
+) -> Built {
+    let rank = b.rank(x)? as i64;
+    let there: Vec<i64> = [0, rank - 1].into_iter().chain(1..rank - 1).collect();
+    let back: Vec<i64> = [0].into_iter().chain(2..rank).chain([1]).collect();
+    let x = b.transposed(x, &there)?;
+    let y = compute(b, x)?;
+    b.transposed(y, &back)
+}
+
+/// Distances of each row of one matrix to each row of another.
+fn distances(b: &mut Builder) -> Built {
+    let (x, y) = (b.input(0)?, b.input(1)?);
+    let (x, y) = (b.unsqueeze(x, &[1])?, b.unsqueeze(y, &[0])?);
+    let squares = b.plain("SquaredDifference", &[x, y])?;
+    let sum = b.reduced("ReduceSum", squares, &[-1], false)?;
+    match b.text("metric", "sqeuclidean")? {
+        "sqeuclidean" => Ok(sum),
+        "euclidean" => b.plain("Sqrt", &[sum]),
+        _ => Err(b.attrs.bad("metric", "euclidean or sqeuclidean")),
+    }
+}
 
 /// The sum of all inputs that are there.
 fn sum(b: &mut Builder, inputs: &[Value]) -> Built {
@@ -72,10 +120,15 @@ fn bias_split_gelu(b: &mut Builder) -> Built {
 }
 
 fn fused_product(b: &mut Builder) -> Built {
-    if b.flag("transBatchA", false)? || b.flag("transBatchB", false)? {
-        return Err(OpError::unsupported("batch axes behind the rows"));
+    let mut inputs = b.all()?;
+    for (input, name) in inputs.iter_mut().zip(["transBatchA", "transBatchB"]) {
+        if b.flag(name, false)? {
+            // The axis in front of the batch goes behind it.
+            let rank = b.rank(*input)? as i64;
+            let order: Vec<i64> = (1..rank - 1).chain([0, rank - 1]).collect();
+            *input = b.transposed(*input, &order)?;
+        }
     }
-    let inputs = b.all()?;
     let attrs = Attrs::new().with("transpose_a", b.flag("transA", false)?);
     let y = b.make("MatMul", attrs.with("transpose_b", b.flag("transB", false)?), &inputs)?;
     let alpha = b.float("alpha", 1.0)?;

@@ -2,20 +2,19 @@
 
 use std::sync::Arc;
 
-use snick_ir::ops::source::constant::Constant;
-use snick_ir::{Attrs, Op, OpError, Value};
+use snick_ir::{Attrs, OpError, Value};
 use snick_tensor::{ElementType, Tensor};
 
+use super::fused::channels_first_of;
 use crate::onnx::builder::{Builder, Built};
+use crate::onnx::ops::normalization::softmax_of;
 use crate::onnx::ops::quantize::{Code, dequantize, dynamically, product_of_integers, quantize};
-use crate::onnx::ops::recurrent::{LSTM, recurrent};
 use crate::onnx::ops::reduction::reduce_value;
 use crate::onnx::ops::window::{average_pool_of, global_mean};
-use crate::onnx::ops::{Row, many, one};
+use crate::onnx::ops::{Row, one};
 
 pub(super) const ROWS: &[Row] = &[
     one("DequantizeLinear", &[1], dequantize),
-    many("DynamicQuantizeLSTM", &[1], quantized_lstm),
     one("DynamicQuantizeMatMul", &[1], |b| {
         let (x, y) = (b.input(0)?, b.input(1)?);
         let (x, code) = dynamically(b, x)?;
@@ -24,19 +23,14 @@ pub(super) const ROWS: &[Row] = &[
         let product = scaled_product(b, [x, y], zeros, scales)?;
         with_bias(b, product, 4)
     }),
+    one("GatherBlockQuantized", &[1], gather_of_blocks),
     one("MatMulIntegerToFloat", &[1], product_to_real),
     one("MatMulNBits", &[1], product_of_few_bits),
     one("QGemm", &[1], quantized_gemm),
     one("QLinearAdd", &[1], |b| pairwise(b, "Add")),
-    one("QLinearAveragePool", &[1], |b| {
-        expect_channels_first(b)?;
-        single(b, average_pool_of)
-    }),
+    one("QLinearAveragePool", &[1], |b| pool(b, average_pool_of)),
     one("QLinearConcat", &[1], concat),
-    one("QLinearGlobalAveragePool", &[1], |b| {
-        expect_channels_first(b)?;
-        single(b, global_mean)
-    }),
+    one("QLinearGlobalAveragePool", &[1], |b| pool(b, global_mean)),
     one("QLinearLeakyRelu", &[1], |b| {
         single(b, |b, x| {
             let alpha = b.float("alpha", 0.01)?;
@@ -53,17 +47,17 @@ pub(super) const ROWS: &[Row] = &[
     }),
     one("QLinearSigmoid", &[1], |b| single(b, |b, x| b.plain("Sigmoid", &[x]))),
     one("QLinearSoftmax", &[1], |b| {
-        b.attrs.int("opset")?;
-        single(b, |b, x| {
-            let axis = b.int("axis", -1)?;
-            b.make("SoftMax", Attrs::new().with("axis", axis), &[x])
-        })
+        // It means what the operator of that set means.
+        b.since = b.attrs.int("opset")?.ok_or(OpError::MissingAttribute { name: "opset" })?;
+        single(b, |b, x| softmax_of(b, x, "SoftMax"))
     }),
     one("QuantizeLinear", &[1], quantize),
 ];
 
-fn expect_channels_first(b: &Builder) -> Result<(), OpError> {
-    if b.flag("channels_last", false)? { Err(OpError::unsupported("channels last")) } else { Ok(()) }
+/// A pool of real numbers, with channels first or last.
+fn pool(b: &mut Builder, compute: fn(&mut Builder, Value) -> Built) -> Built {
+    let last = b.flag("channels_last", false)?;
+    single(b, |b, x| if last { channels_first_of(b, x, compute) } else { compute(b, x) })
 }
 
 fn with_bias(b: &mut Builder, y: Value, input: usize) -> Built {
@@ -150,7 +144,7 @@ fn product_to_real(b: &mut Builder) -> Built {
 }
 
 /// The real numbers that the product of integers stands for.
-fn scaled_product(
+pub(super) fn scaled_product(
     b: &mut Builder,
     factors: [Value; 2],
     zeros: [Option<Value>; 2],
@@ -163,29 +157,6 @@ fn scaled_product(
     b.plain("Multiply", &[product, scale])
 }
 
-/// An LSTM on the real numbers that its weights stand for, which lie transposed. Runtimes round the data to 8 bits on
-/// the way; that is not done here.
-fn quantized_lstm(b: &mut Builder) -> Result<Vec<Value>, OpError> {
-    for (weights, scale) in [(1, 8), (2, 10)] {
-        let code = Code::read(b, scale, scale + 1)?;
-        // One number for a direction, or one for each of its columns.
-        let lay = |b: &mut Builder, value: Value| match b.rank(value)? {
-            1 => b.unsqueeze(value, &[1, 2]),
-            _ => b.unsqueeze(value, &[1]),
-        };
-        let zero_point = match code.zero_point {
-            Some(zero_point) => Some(lay(b, zero_point)?),
-            None => None,
-        };
-        let code = Code { scale: lay(b, code.scale)?, zero_point };
-        let value = b.input(weights)?;
-        let real = code.decode(b, value)?;
-        b.inputs[weights] = Some(b.transposed(real, &[0, 2, 1])?);
-    }
-    b.inputs.truncate(8);
-    recurrent(b, &LSTM)
-}
-
 /// A constant of bytes as integers of so few bits, several to a byte, the lowest first.
 fn unpacked(b: &mut Builder, bytes: Value, bits: i64, dims: &[usize]) -> Built {
     let element_type = match bits {
@@ -194,13 +165,74 @@ fn unpacked(b: &mut Builder, bytes: Value, bits: i64, dims: &[usize]) -> Built {
         8 => ElementType::U8,
         _ => return Err(b.attrs.bad("bits", "2, 4 or 8")),
     };
-    let tensor = match &b.graph.node(bytes.node).op {
-        Op::Const(Constant::Here(tensor)) if tensor.element_type() == ElementType::U8 => tensor.contiguous(),
+    let tensor = match b.tensor(bytes) {
+        Some(tensor) if tensor.element_type() == ElementType::U8 => tensor.contiguous(),
         _ => return Err(OpError::unsupported("weights that are no constant of bytes")),
     };
     let tensor = Tensor::new(element_type, dims, tensor.storage().clone())?;
     let packed = b.constant(Arc::new(tensor))?;
     b.convert(packed, ElementType::U8)
+}
+
+/// Rows of a table of few bits, with a scale for each block of a row; zero points are half the range unless given.
+fn gather_of_blocks(b: &mut Builder) -> Built {
+    let (table, indices, scales) = (b.input(0)?, b.input(1)?, b.input(2)?);
+    let (bits, block) = (b.int("bits", 4)?, b.int("block_size", 128)?);
+    let dims = b.dims(table).ok_or_else(|| OpError::unsupported("a table of unknown size"))?;
+    let last = dims.len() as i64 - 1;
+    let rows = b.int("gather_axis", 0)? == 0 && [last, -1].contains(&b.int("quantize_axis", 1)?);
+    if !rows || last < 1 || b.element_type(table)? != ElementType::U8 {
+        return Err(OpError::unsupported("blocks other than along rows of bytes"));
+    }
+    let per_byte = usize::try_from(8 / bits.max(1)).unwrap_or(1).max(1);
+    let codes = |b: &mut Builder, value: Value, along: Option<i64>| {
+        let mut dims = b.dims(value).unwrap_or_default();
+        if let Some(last) = dims.last_mut() {
+            *last = last.saturating_mul(per_byte);
+        }
+        let codes = unpacked(b, value, bits, &dims)?;
+        let codes = match along {
+            // A row of zero points fills whole bytes.
+            Some(blocks) => b.range_of(codes, -1, 0, blocks)?,
+            None => codes,
+        };
+        b.gather(codes, indices, 0)
+    };
+    let real = b.element_type(scales)?;
+    let blocks = b.dims(scales).and_then(|dims| dims.last().copied());
+    let blocks = blocks.ok_or_else(|| OpError::unsupported("scales of unknown size"))? as i64;
+    let values = codes(b, table, None)?;
+    let values = b.convert(values, real)?;
+    let rank = b.rank(values)?;
+    let mut form = vec![0; rank.saturating_sub(1)];
+    form.extend([blocks, -1]);
+    // The last block may be shorter than the others, which a table of whole blocks has not.
+    if dims.last().map(|&last| last.saturating_mul(per_byte) as i64) != Some(blocks.saturating_mul(block)) {
+        return Err(OpError::unsupported("blocks that do not fill the rows"));
+    }
+    let form = b.vector(&form)?;
+    let values = b.reshape_to(values, form)?;
+    let zero_point = match b.optional(3) {
+        Some(zero_point) => {
+            let zero_point = codes(b, zero_point, Some(blocks))?;
+            let zero_point = b.convert(zero_point, real)?;
+            b.unsqueeze(zero_point, &[-1])?
+        }
+        None => half_range(b, real, bits)?,
+    };
+    let values = b.plain("Subtract", &[values, zero_point])?;
+    let scales = b.gather(scales, indices, 0)?;
+    let scales = b.unsqueeze(scales, &[-1])?;
+    let values = b.plain("Multiply", &[values, scales])?;
+    let mut form = vec![0; rank.saturating_sub(1)];
+    form.push(-1);
+    let form = b.vector(&form)?;
+    b.reshape_to(values, form)
+}
+
+/// The zero point of few bits that is in the middle.
+fn half_range(b: &mut Builder, real: ElementType, bits: i64) -> Built {
+    b.number(real, 2f64.powi(i32::try_from(bits).unwrap_or(1) - 1))
 }
 
 /// Weights `[N, blocks, bytes]` of a few bits; each block has a scale, and a zero point that is half the range unless
@@ -235,7 +267,7 @@ fn product_of_few_bits(b: &mut Builder) -> Built {
             b.reshape(used, &form)?
         }
         Some(zero_point) => b.reshape(zero_point, &form)?,
-        None => b.number(real, 2f64.powi(i32::try_from(bits).unwrap_or(1) - 1))?,
+        None => half_range(b, real, bits)?,
     };
     let weights = b.plain("Subtract", &[weights, zero_point])?;
     let scales = b.reshape(scales, &form)?;

@@ -1,0 +1,41 @@
+//! Integers where formats want real numbers.
+
+use snick_ir::OpError;
+use snick_tensor::ElementType;
+
+/// Ops on real numbers that the graph has of integers too, rounded in ways that formats do not follow.
+const OF_REALS: &[&str] =
+    &["AdaptiveAvgPool", "Elu", "FakeQuantize", "GRN", "LRN", "LogSoftmax", "MVN", "NormalizeL2", "SoftMax"];
+
+/// Refuses an op of integers that the format has of real numbers only.
+pub(crate) fn expect_reals(op: &str, element_type: ElementType, format: &str) -> Result<(), OpError> {
+    match OF_REALS.contains(&op) && element_type.is_integer() {
+        true => Err(OpError::unsupported(format!("`{op}` of {element_type} in {format}"))),
+        false => Ok(()),
+    }
+}
+
+/// Bounds of numbers of a type: those of integers are rounded inwards, and are no further than the type reaches.
+pub(crate) fn bounds(min: f64, max: f64, element_type: ElementType) -> [f64; 2] {
+    match (element_type.is_integer(), element_type.bit_width()) {
+        (true, Some(bits)) => {
+            let reach =
+                2_f64.powi(i32::try_from(bits).unwrap_or(i32::MAX) - i32::from(element_type.is_signed()));
+            let least = if element_type.is_signed() { -reach } else { 0.0 };
+            [min.ceil(), max.floor()].map(|bound| bound.clamp(least, reach - 1.0))
+        }
+        _ => [min, max],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_stay_within_the_type() {
+        assert_eq!(bounds(-1.5, 300.0, ElementType::U8), [0.0, 255.0]);
+        assert_eq!(bounds(-1.5, 2.5, ElementType::I8), [-1.0, 2.0]);
+        assert_eq!(bounds(f64::NEG_INFINITY, 2.5, ElementType::F32), [f64::NEG_INFINITY, 2.5]);
+    }
+}

@@ -1,0 +1,175 @@
+//! Activations: functions that bend.
+
+use snick_ir::ops::elementwise::scalar_parameters::{
+    HARD_SIGMOID_ALPHA, HARD_SIGMOID_BETA, SELU_ALPHA, SELU_LAMBDA,
+};
+
+use super::elementwise::{activate, real_function};
+use super::emitter::{Emitter, Got, Operand, Written};
+use super::table::Form::{self, By};
+
+pub(super) const ROWS: &[(&str, Form)] = &[
+    ("Elu", By(elu)),
+    ("Gelu", By(gelu)),
+    ("HSigmoid", By(|e| real_function(e, h_sigmoid))),
+    (
+        "HSwish",
+        By(|e| {
+            real_function(e, |e, x| h_sigmoid(e, x).map(|gate| e.same("stablehlo.multiply", &[x, &gate])))
+        }),
+    ),
+    ("HardSigmoid", By(hard_sigmoid)),
+    ("Mish", By(|e| activate(e, mish))),
+    ("PReLU", By(prelu)),
+    (
+        "ReLU",
+        By(|e| activate(e, |e, x| e.full(0.0, &x.ty).map(|zero| e.same("stablehlo.maximum", &[x, &zero])))),
+    ),
+    ("Selu", By(selu)),
+    ("SoftPlus", By(|e| activate(e, soft_plus))),
+    ("SoftSign", By(|e| activate(e, soft_sign))),
+    ("Swish", By(swish)),
+];
+
+/// `alpha * (exp(x) - 1)` below 0.
+fn exponential_below(e: &mut Emitter, x: &Operand, alpha: f64) -> Got {
+    let (zero, alpha) = (e.full(0.0, &x.ty)?, e.full(alpha, &x.ty)?);
+    // Not of what is above 0: it could be infinite.
+    let below = e.same("stablehlo.minimum", &[x, &zero]);
+    let grown = e.same("stablehlo.exponential_minus_one", &[&below]);
+    let scaled = e.same("stablehlo.multiply", &[&alpha, &grown]);
+    let above = e.compare("GT", x, &zero);
+    Ok(e.select(&above, x, &scaled))
+}
+
+fn elu(e: &mut Emitter) -> Written {
+    let alpha = e.float("alpha")?;
+    activate(e, |e, x| exponential_below(e, x, alpha))
+}
+
+/// Parameter `i` beside each element of `x`. One that is known to be zero stands for the usual one, as in the layer.
+fn parameter_or_usual(e: &mut Emitter, i: usize, usual: f64, x: &Operand) -> Got {
+    match e.known_real(i) {
+        Some(0.0) => e.full(usual, &x.ty),
+        _ => {
+            let one = e.input(i)?;
+            e.everywhere(&one, &x.ty.dims)
+        }
+    }
+}
+
+fn selu(e: &mut Emitter) -> Written {
+    let x = e.input(0)?;
+    let alpha = parameter_or_usual(e, 1, SELU_ALPHA, &x)?;
+    let lambda = parameter_or_usual(e, 2, SELU_LAMBDA, &x)?;
+    let below = exponential_below(e, &x, 1.0)?;
+    let scaled = e.same("stablehlo.multiply", &[&alpha, &below]);
+    let zero = e.full(0.0, &x.ty)?;
+    let above = e.compare("GT", &x, &zero);
+    let either = e.select(&above, &x, &scaled);
+    let y = e.same("stablehlo.multiply", &[&lambda, &either]);
+    e.give(0, y)
+}
+
+fn gelu(e: &mut Emitter) -> Written {
+    let by_tanh = e.word("approximation_mode")? == "tanh";
+    activate(e, |e, x| {
+        let (half, one) = (e.full(0.5, &x.ty)?, e.full(1.0, &x.ty)?);
+        let bend = if by_tanh {
+            let (cubic, root) =
+                (e.full(0.044715, &x.ty)?, e.full((2.0 / std::f64::consts::PI).sqrt(), &x.ty)?);
+            let square = e.same("stablehlo.multiply", &[x, x]);
+            let cube = e.same("stablehlo.multiply", &[&square, x]);
+            let part = e.same("stablehlo.multiply", &[&cubic, &cube]);
+            let sum = e.same("stablehlo.add", &[x, &part]);
+            let scaled = e.same("stablehlo.multiply", &[&root, &sum]);
+            e.same("stablehlo.tanh", &[&scaled])
+        } else {
+            let root = e.full(std::f64::consts::FRAC_1_SQRT_2, &x.ty)?;
+            let scaled = e.same("stablehlo.multiply", &[x, &root]);
+            e.same("chlo.erf", &[&scaled])
+        };
+        let weight = e.same("stablehlo.add", &[&one, &bend]);
+        let halved = e.same("stablehlo.multiply", &[&half, x]);
+        Ok(e.same("stablehlo.multiply", &[&halved, &weight]))
+    })
+}
+
+/// `min(max(slope * x + shift, 0), 1)`
+fn ramp(e: &mut Emitter, x: &Operand, slope: &Operand, shift: &Operand) -> Got {
+    let (zero, one) = (e.full(0.0, &x.ty)?, e.full(1.0, &x.ty)?);
+    let scaled = e.same("stablehlo.multiply", &[slope, x]);
+    let moved = e.same("stablehlo.add", &[&scaled, shift]);
+    let above = e.same("stablehlo.maximum", &[&moved, &zero]);
+    Ok(e.same("stablehlo.minimum", &[&above, &one]))
+}
+
+fn h_sigmoid(e: &mut Emitter, x: &Operand) -> Got {
+    let (slope, shift) = (e.full(1.0 / 6.0, &x.ty)?, e.full(0.5, &x.ty)?);
+    ramp(e, x, &slope, &shift)
+}
+
+fn hard_sigmoid(e: &mut Emitter) -> Written {
+    let x = e.input(0)?;
+    let alpha = parameter_or_usual(e, 1, HARD_SIGMOID_ALPHA, &x)?;
+    let beta = parameter_or_usual(e, 2, HARD_SIGMOID_BETA, &x)?;
+    let y = ramp(e, &x, &alpha, &beta)?;
+    e.give(0, y)
+}
+
+/// `log(1 + exp(x))`, without overflow: `max(x, 0) + log(1 + exp(-|x|))`.
+fn soft_plus(e: &mut Emitter, x: &Operand) -> Got {
+    let zero = e.full(0.0, &x.ty)?;
+    let size = e.same("stablehlo.abs", &[x]);
+    let below = e.same("stablehlo.negate", &[&size]);
+    let grown = e.same("stablehlo.exponential", &[&below]);
+    let bend = e.same("stablehlo.log_plus_one", &[&grown]);
+    let above = e.same("stablehlo.maximum", &[x, &zero]);
+    Ok(e.same("stablehlo.add", &[&above, &bend]))
+}
+
+fn soft_sign(e: &mut Emitter, x: &Operand) -> Got {
+    let one = e.full(1.0, &x.ty)?;
+    let size = e.same("stablehlo.abs", &[x]);
+    let below = e.same("stablehlo.add", &[&one, &size]);
+    Ok(e.same("stablehlo.divide", &[x, &below]))
+}
+
+fn mish(e: &mut Emitter, x: &Operand) -> Got {
+    let plus = soft_plus(e, x)?;
+    let bend = e.same("stablehlo.tanh", &[&plus]);
+    Ok(e.same("stablehlo.multiply", &[x, &bend]))
+}
+
+/// `x * sigmoid(beta * x)`
+fn swish(e: &mut Emitter) -> Written {
+    let x = e.input(0)?;
+    let mut inner = x.clone();
+    if e.len() > 1 {
+        let beta = e.input(1)?;
+        let beta = e.everywhere(&beta, &x.ty.dims)?;
+        inner = e.same("stablehlo.multiply", &[&x, &beta]);
+    }
+    let gate = e.same("stablehlo.logistic", &[&inner]);
+    let y = e.same("stablehlo.multiply", &[&x, &gate]);
+    e.give(0, y)
+}
+
+/// A slope a channel, or one for all.
+fn prelu(e: &mut Emitter) -> Written {
+    let (x, slope) = (e.input(0)?, e.input(1)?);
+    // Old files have slopes of another real type than the data.
+    let slope = e.convert(&slope, x.ty.element);
+    let channels = x.ty.dims.get(1);
+    let slope = match slope.ty.dims.as_slice() {
+        [count] if Some(count) == channels && count.as_const() != Some(1) => {
+            e.spread(&slope, &[1], &x.ty.dims)?
+        }
+        _ => e.broadcast(&slope, &x.ty.dims)?,
+    };
+    let zero = e.full(0.0, &x.ty)?;
+    let below = e.same("stablehlo.multiply", &[&x, &slope]);
+    let is_below = e.compare("LT", &x, &zero);
+    let y = e.select(&is_below, &below, &x);
+    e.give(0, y)
+}

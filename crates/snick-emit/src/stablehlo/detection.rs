@@ -1,0 +1,412 @@
+//! Regions of maps: pooled samples of them, and what a detector says of them.
+
+use snick_ir::OpError;
+use snick_shape::SymExpr;
+use snick_tensor::{ElementType, Tensor};
+
+use super::emitter::{Emitter, Got, Operand, Written};
+use super::normalization::softmax_over;
+use super::reduction::{maximum, sum};
+use super::sampling::{Tap, mixed};
+use super::table::Form::{self, By};
+
+pub(super) const ROWS: &[(&str, Form)] = &[
+    ("ExperimentalDetectronROIFeatureExtractor", By(feature_extractor)),
+    ("ROIAlign", By(align)),
+    ("ROIPooling", By(pooling)),
+    ("RegionYolo", By(region_yolo)),
+];
+
+/// How a region becomes a small map: rows and columns, samples of a cell along each axis, and whether the greatest
+/// counts, not the mean.
+struct Bins {
+    counts: [usize; 2],
+    samples: usize,
+    max: bool,
+}
+
+impl Bins {
+    /// Without a number of samples it follows from the sizes of each region.
+    fn new(counts: [i64; 2], samples: i64, max: bool) -> Result<Self, OpError> {
+        let size = |size: i64| usize::try_from(size).ok().filter(|&size| size > 0);
+        match (size(counts[0]), size(counts[1]), size(samples)) {
+            (Some(rows), Some(columns), Some(samples)) => Ok(Self { counts: [rows, columns], samples, max }),
+            _ => Err(OpError::unsupported("samples of which the number depends on data in StableHLO")),
+        }
+    }
+}
+
+/// Along one axis, `[R]` each: where regions begin, and how long they are.
+struct Side {
+    start: Operand,
+    size: Operand,
+}
+
+/// Small maps `[R, C, rows, columns]` of regions of maps `[N, C, H, W]`, in f32.
+fn pooled(e: &mut Emitter, maps: &Operand, images: &Operand, sides: &[Side; 2], bins: &Bins) -> Got {
+    let [rows, columns] = bins.counts;
+    let regions = images.ty.size(0)?;
+    let grid = [regions, rows * bins.samples, columns * bins.samples];
+    let count: usize = grid.iter().product();
+    let mut taps = Vec::with_capacity(2);
+    for (axis, side) in sides.iter().enumerate() {
+        let at = samples(e, side, bins.counts[axis], bins.samples)?;
+        let at = e.spread(&at, &[0, axis + 1], &grid)?;
+        let at = e.reshape(&at, &[count])?;
+        taps.push(around(e, &at, maps.ty.size(axis + 2)?, 1.0)?);
+    }
+    let images = e.spread(images, &[0], &grid)?;
+    let images = e.reshape(&images, &[count])?;
+    let mixture = mixed(e, maps, &images, &taps[0], &taps[1])?;
+    let channels = maps.ty.size(1)?;
+    let apart = e.reshape(&mixture, &[regions, rows, bins.samples, columns, bins.samples, channels])?;
+    let cells = if bins.max {
+        let best = maximum(e, &apart, &[2, 4])?;
+        // Samples outside are 0.
+        let zero = e.full(0.0, &best.ty)?;
+        e.same("stablehlo.maximum", &[&best, &zero])
+    } else {
+        let sum = sum(e, &apart, &[2, 4])?;
+        e.over(&sum, (bins.samples * bins.samples) as f64)?
+    };
+    Ok(e.transpose(&cells, &[0, 3, 1, 2]))
+}
+
+/// Where the samples of each region lie along an axis, `[R, cells * samples]`.
+fn samples(e: &mut Emitter, side: &Side, cells: usize, samples: usize) -> Got {
+    let all =
+        side.start.ty.sized([side.start.ty.dims.as_slice(), &[((cells * samples) as i64).into()]].concat());
+    let cell = e.over(&side.size, cells as f64)?;
+    let distance = e.over(&cell, samples as f64)?;
+    let numbers = |of: fn(usize, usize) -> f32| {
+        let numbers = (0..cells * samples).map(|i| of(i, samples)).collect();
+        Tensor::from_vec(&[cells * samples], numbers)
+    };
+    let mut at = e.spread(&side.start, &[0], &all.dims)?;
+    for (step, places) in [
+        (&cell, numbers(|i, samples| (i / samples) as f32)?),
+        (&distance, numbers(|i, samples| (i % samples) as f32 + 0.5)?),
+    ] {
+        let places = e.constant(&places)?;
+        let (step, places) = (e.spread(step, &[0], &all.dims)?, e.spread(&places, &[1], &all.dims)?);
+        let reach = e.same("stablehlo.multiply", &[&places, &step]);
+        at = e.same("stablehlo.add", &[&at, &reach]);
+    }
+    Ok(at)
+}
+
+/// The two elements around a place of an axis; none more than `slack` outside. Beyond the last element it counts whole.
+fn around(e: &mut Emitter, at: &Operand, size: usize, slack: f64) -> Result<Vec<Tap>, OpError> {
+    let last = size as f64 - 1.0;
+    let (first, end) = (e.full(-slack, &at.ty)?, e.full(last + slack, &at.ty)?);
+    let (above, below) = (e.compare("GE", at, &first), e.compare("LE", at, &end));
+    let inside = e.same("stablehlo.and", &[&above, &below]);
+    let near = e.within(at, 0.0, last)?;
+    let low = e.same("stablehlo.floor", &[&near]);
+    let part = e.same("stablehlo.subtract", &[&near, &low]);
+    let negative = e.same("stablehlo.negate", &[&part]);
+    let rest = e.plus(&negative, 1.0)?;
+    let low = e.convert(&low, ElementType::I64);
+    let next = e.plus(&low, 1.0)?;
+    let next = e.within(&next, 0.0, last)?;
+    Ok(vec![
+        Tap { at: low, weight: rest, inside: Some(inside.clone()) },
+        Tap { at: next, weight: part, inside: Some(inside) },
+    ])
+}
+
+/// Column `i` of numbers `[R, 4]`, in f32.
+fn column(e: &mut Emitter, x: &Operand, i: i64) -> Got {
+    let part = e.part(x, 1, &i.into(), 1.into())?;
+    let part = e.convert(&part, ElementType::F32);
+    e.reshape(&part, part.ty.dims.get(..1).unwrap_or_default().to_vec())
+}
+
+/// Corners x, y, x, y as sides along y and x, after each corner is moved onto the maps. Sizes are `least` at least.
+fn sides(
+    e: &mut Emitter,
+    regions: &Operand,
+    least: Option<f64>,
+    moved: impl Fn(&mut Emitter, &Operand) -> Got,
+) -> Result<[Side; 2], OpError> {
+    let mut side = |first: i64| {
+        let (start, end) = (column(e, regions, first)?, column(e, regions, first + 2)?);
+        let (start, end) = (moved(e, &start)?, moved(e, &end)?);
+        let mut size = e.same("stablehlo.subtract", &[&end, &start]);
+        if let Some(least) = least {
+            let least = e.full(least, &size.ty)?;
+            size = e.same("stablehlo.maximum", &[&size, &least]);
+        }
+        Ok::<_, OpError>(Side { start, size })
+    };
+    Ok([side(1)?, side(0)?])
+}
+
+fn align(e: &mut Emitter) -> Written {
+    let (maps, regions, images) = (e.input(0)?, e.input(1)?, e.input(2)?);
+    let max = e.word("mode")? == "max";
+    let bins = Bins::new(
+        [e.int("pooled_h")?, e.int("pooled_w")?],
+        e.attrs.int("sampling_ratio")?.unwrap_or(0),
+        max,
+    )?;
+    let scale = e.float("spatial_scale")?;
+    // What is added to corners before scaling and after, and whether small regions stay small.
+    let (before, after, exact) = match e.word("aligned_mode")?.as_str() {
+        "half_pixel_for_nn" => (0.0, -0.5, true),
+        "half_pixel" => (0.5, -0.5, true),
+        _ => (0.0, 0.0, false),
+    };
+    let wide = e.convert(&maps, ElementType::F32);
+    let images = e.convert(&images, ElementType::I64);
+    let sides = sides(e, &regions, (!exact).then_some(1.0), |e, corner| {
+        let corner = e.plus(corner, before)?;
+        let scaled = e.times(&corner, scale)?;
+        e.plus(&scaled, after)
+    })?;
+    let y = pooled(e, &wide, &images, &sides, &bins)?;
+    let y = listed(e, &images, &y)?;
+    let y = e.convert(&y, maps.ty.element);
+    e.give(0, y)
+}
+
+/// What is said of regions, but 0 from the first of image -1 on, which ends the list.
+fn listed(e: &mut Emitter, images: &Operand, y: &Operand) -> Got {
+    let places = e.iota(0, images.ty.clone())?;
+    let (end, none) = (e.full(-1.0, &images.ty)?, e.full(i64::MAX as f64, &images.ty)?);
+    let is_end = e.compare("EQ", images, &end);
+    let ends = e.select(&is_end, &places, &none);
+    let most = e.full(i64::MAX as f64, &images.ty.sized(&[]))?;
+    let first = e.reduce(&ends, &[0], "minimum", &most);
+    let first = e.spread(&first, &[], &images.ty.dims)?;
+    let is_listed = e.compare("LT", &places, &first);
+    let is_listed = e.spread(&is_listed, &[0], &y.ty.dims)?;
+    let nothing = e.full(0.0, &y.ty)?;
+    Ok(e.select(&is_listed, y, &nothing))
+}
+
+/// The greatest element of each bin of a region `[image, x, y, x, y]`; or the sample in its corner.
+fn pooling(e: &mut Emitter) -> Written {
+    let (maps, regions) = (e.input(0)?, e.input(1)?);
+    let wide = e.convert(&maps, ElementType::F32);
+    let images = column(e, &regions, 0)?;
+    let images = e.convert(&images, ElementType::I64);
+    let out = e.output(0)?;
+    let bilinear = e.word("method")? == "bilinear";
+    let scale = e.float("spatial_scale")?;
+    let mut ends = Vec::with_capacity(4);
+    for i in [2, 4, 1, 3] {
+        let end = column(e, &regions, i)?;
+        ends.push(if bilinear { end } else { e.times(&end, scale)? });
+    }
+    let [y0, y1, x0, x1] = ends.as_slice() else { return Err(OpError::NotConnected { port: 1 }) };
+    let y = match bilinear {
+        true => corner_samples(e, &wide, &images, [[y0, y1], [x0, x1]])?,
+        false => greatest(e, &wide, &images, [[y0, y1], [x0, x1]])?,
+    };
+    let y = listed(e, &images, &y)?;
+    let y = e.convert(&y, out.element);
+    e.give(0, y)
+}
+
+/// Samples of which the first and the last along each axis are the ends of the region, in parts of the axis.
+fn corner_samples(e: &mut Emitter, maps: &Operand, images: &Operand, ends: [[&Operand; 2]; 2]) -> Got {
+    let out = e.output(0)?.fixed()?;
+    let &[regions, channels, rows, columns] = out.as_slice() else {
+        return Err(OpError::rank("the output", out.len(), "4"));
+    };
+    let grid = [regions, rows, columns];
+    let count = regions * rows * columns;
+    let mut taps = Vec::with_capacity(2);
+    for (axis, [first, last]) in ends.into_iter().enumerate() {
+        let (bins, size) = (grid[axis + 1], maps.ty.size(axis + 2)?);
+        let end = size as f64 - 1.0;
+        let mut places = Vec::with_capacity(bins);
+        for i in 0..bins {
+            let place = if bins == 1 {
+                let both = e.same("stablehlo.add", &[first, last]);
+                let middle = e.times(&both, 0.5)?;
+                e.times(&middle, end)?
+            } else if i + 1 == bins {
+                // Exactly the end, whatever rounding says: beyond it there is nothing.
+                e.times(last, end)?
+            } else {
+                let length = e.same("stablehlo.subtract", &[last, first]);
+                let length = e.times(&length, end)?;
+                let step = e.over(&length, bins as f64 - 1.0)?;
+                let reach = e.times(&step, i as f64)?;
+                let start = e.times(first, end)?;
+                e.same("stablehlo.add", &[&reach, &start])
+            };
+            places.push(e.reshape(&place, &[regions, 1])?);
+        }
+        let places = e.concatenate(&places, 1)?;
+        let places = e.spread(&places, &[0, axis + 1], &grid)?;
+        let places = e.reshape(&places, &[count])?;
+        taps.push(around(e, &places, size, 0.0)?);
+    }
+    let images = e.spread(images, &[0], &grid)?;
+    let images = e.reshape(&images, &[count])?;
+    let mixture = mixed(e, maps, &images, &taps[0], &taps[1])?;
+    let mixture = e.reshape(&mixture, &[regions, rows, columns, channels])?;
+    Ok(e.transpose(&mixture, &[0, 3, 1, 2]))
+}
+
+/// The greatest element of the rows and columns of each bin; 0 where there is none.
+fn greatest(e: &mut Emitter, maps: &Operand, images: &Operand, ends: [[&Operand; 2]; 2]) -> Got {
+    let out = e.output(0)?.fixed()?;
+    let &[regions, ..] = out.as_slice() else { return Err(OpError::rank("the output", 0, "4")) };
+    let places = e.reshape(images, &[regions, 1])?;
+    let mut y = super::indexing::along(e, maps, &places, 0)?;
+    let lowest = e.full(f32::MIN.into(), &maps.ty.sized(&[]))?;
+    let mut empty: Option<Operand> = None;
+    for (axis, ends) in [(3, ends[1]), (2, ends[0])] {
+        let size = maps.ty.size(axis)?;
+        let covered = covered(e, ends, out[axis], size)?;
+        let none = e.full(0.0, &covered.ty.sized(&[]))?;
+        let any = e.reduce(&covered, &[2], "or", &none);
+        let is_empty = e.same("stablehlo.not", &[&any]);
+        let is_empty = e.spread(&is_empty, &[0, axis], &out)?;
+        empty = Some(match empty {
+            Some(other) => e.same("stablehlo.or", &[&other, &is_empty]),
+            None => is_empty,
+        });
+        // Each bin, in front of the axis, sees its own elements.
+        let mut each = y.ty.dims.clone();
+        each.insert(axis, (out[axis] as i64).into());
+        let apart: Vec<usize> = (0..each.len()).filter(|&own| own != axis).collect();
+        let all = e.spread(&y, &apart, &each)?;
+        let covered = e.spread(&covered, &[0, axis, axis + 1], &each)?;
+        let nothing = e.spread(&lowest, &[], &each)?;
+        let seen = e.select(&covered, &all, &nothing);
+        y = e.reduce(&seen, &[axis + 1], "maximum", &lowest);
+    }
+    let Some(empty) = empty else { return Ok(y) };
+    let zero = e.full(0.0, &y.ty)?;
+    Ok(e.select(&empty, &zero, &y))
+}
+
+/// Which places of an axis of `size` each of the bins between two ends has, `[R, bins, size]`: the region's first and
+/// last place divided by the bins, cut to the map.
+fn covered(e: &mut Emitter, ends: [&Operand; 2], bins: usize, size: usize) -> Got {
+    let mut whole = Vec::with_capacity(2);
+    for end in ends {
+        let near = e.same("stablehlo.round_nearest_afz", &[end]);
+        let near = e.convert(&near, ElementType::I64);
+        // Products with the number of bins stay exact.
+        let bound = (1_i64 << 40) as f64;
+        whole.push(e.within(&near, -bound, bound)?);
+    }
+    let [first, last] = whole.as_slice() else { return Err(OpError::NotConnected { port: 1 }) };
+    let gaps = e.same("stablehlo.subtract", &[last, first]);
+    let length = e.plus(&gaps, 1.0)?;
+    let one = e.full(1.0, &length.ty)?;
+    let length = e.same("stablehlo.maximum", &[&length, &one]);
+    let regions = first.ty.size(0)?;
+    let all = first.ty.sized(&[regions, bins, size]);
+    let mut bound = |next: f64, up: f64| {
+        let index = e.iota(1, first.ty.sized(&[regions, bins]))?;
+        let index = e.plus(&index, next)?;
+        let length = e.spread(&length, &[0], &index.ty.dims)?;
+        let reach = e.same("stablehlo.multiply", &[&index, &length]);
+        let reach = e.plus(&reach, up)?;
+        let reach = e.over(&reach, bins as f64)?;
+        let first = e.spread(first, &[0], &reach.ty.dims)?;
+        let place = e.same("stablehlo.add", &[&first, &reach]);
+        e.spread(&place, &[0, 1], &all.dims)
+    };
+    let (begin, end) = (bound(0.0, 0.0)?, bound(1.0, bins as f64 - 1.0)?);
+    let places = e.iota(2, all)?;
+    let (above, below) = (e.compare("GE", &places, &begin), e.compare("LT", &places, &end));
+    Ok(e.same("stablehlo.and", &[&above, &below]))
+}
+
+/// Each region aligned on the level of a pyramid that suits its size: it is aligned on all, and one is chosen.
+fn feature_extractor(e: &mut Emitter) -> Written {
+    /// A region of this size, side by side, is for level 2.
+    const CANONICAL_SIZE: f64 = 224.0;
+    const CANONICAL_LEVEL: f64 = 2.0;
+    let regions = e.input(0)?;
+    let size = e.int("output_size")?;
+    let bins = Bins::new([size; 2], e.attrs.int("sampling_ratio")?.unwrap_or(0), false)?;
+    let shift = if e.flag("aligned")? { -0.5 } else { 0.0 };
+    let scales = e.attrs.ints("pyramid_scales")?.map(|scales| scales.to_vec()).unwrap_or_default();
+    let own = sides(e, &regions, None, |_, corner| Ok(corner.clone()))?;
+    let area = e.same("stablehlo.multiply", &[&own[1].size, &own[0].size]);
+    let levels = e.len().saturating_sub(1);
+    let root = e.same("stablehlo.sqrt", &[&area]);
+    let share = e.over(&root, CANONICAL_SIZE)?;
+    let raised = e.plus(&share, 1e-6)?;
+    let natural = e.same("stablehlo.log", &[&raised]);
+    let level = e.over(&natural, std::f64::consts::LN_2)?;
+    let level = e.plus(&level, CANONICAL_LEVEL)?;
+    let level = e.same("stablehlo.floor", &[&level]);
+    let level = e.within(&level, 0.0, levels.saturating_sub(1) as f64)?;
+    // A region with no area has no level, and its features are zeros.
+    let zero = e.full(0.0, &area.ty)?;
+    let has_area = e.compare("GT", &area, &zero);
+    let images = e.full(0.0, &area.ty.with(ElementType::I64))?;
+    let mut y: Option<Operand> = None;
+    for number in 0..levels {
+        let maps = e.input(number + 1)?;
+        let maps = e.convert(&maps, ElementType::F32);
+        let scale = scales.get(number).copied().filter(|&scale| scale != 0);
+        let scale = scale.ok_or_else(|| OpError::mismatch("`pyramid_scales`", scales.len(), levels))?;
+        let sides = sides(e, &regions, Some(1.0), |e, corner| {
+            let scaled = e.times(corner, f64::from(1.0 / scale as f32))?;
+            e.plus(&scaled, shift)
+        })?;
+        let features = pooled(e, &maps, &images, &sides, &bins)?;
+        let before = match y {
+            Some(before) => before,
+            None => e.full(0.0, &features.ty)?,
+        };
+        let number = e.full(number as f64, &level.ty)?;
+        let is_level = e.compare("EQ", &level, &number);
+        let is_level = e.same("stablehlo.and", &[&is_level, &has_area]);
+        let is_level = e.spread(&is_level, &[0], &features.ty.dims)?;
+        y = Some(e.select(&is_level, &features, &before));
+    }
+    let y = y.ok_or(OpError::NotConnected { port: 1 })?;
+    let element = e.output(0)?.element;
+    let y = e.convert(&y, element);
+    e.give(0, y)?;
+    e.give(1, regions)
+}
+
+/// Of each box: place and objectness through a sigmoid, classes through a softmax or a sigmoid.
+fn region_yolo(e: &mut Emitter) -> Written {
+    let (x, dims) = (e.input(0)?, e.output(0)?.dims);
+    let softmax = e.flag("do_softmax")?;
+    let boxes = match softmax {
+        true => e.int("num")?,
+        false => e.attrs.ints("mask")?.map_or(0, |mask| mask.len() as i64),
+    };
+    let (coords, classes) = (e.int("coords")?, e.int("classes")?);
+    let [images, _, rest @ ..] = x.ty.dims.as_slice() else {
+        return Err(OpError::rank("the data", x.ty.rank(), "4"));
+    };
+    let boxed: Vec<SymExpr> = [&[images.clone(), boxes.into(), (coords + 1 + classes).into()], rest].concat();
+    let boxed = e.reshape(&x, boxed)?;
+    let squashed = coords.min(2);
+    let mut parts = Vec::with_capacity(4);
+    for (first, count, is_class) in [
+        (0, squashed, None),
+        (squashed, coords - squashed, Some(false)),
+        (coords, 1, None),
+        (coords + 1, classes, if softmax { Some(true) } else { None }),
+    ] {
+        if count == 0 {
+            continue;
+        }
+        let part = e.part(&boxed, 2, &first.into(), count.into())?;
+        parts.push(match is_class {
+            Some(true) => softmax_over(e, &part, 2, false)?,
+            Some(false) => part,
+            None => e.same("stablehlo.logistic", &[&part]),
+        });
+    }
+    let y = e.concatenate(&parts, 2)?;
+    let y = e.reshape(&y, dims)?;
+    e.give(0, y)
+}

@@ -1,0 +1,224 @@
+//! Fourier transforms: along each axis a product with the matrices of cosines and sines.
+
+use std::f64::consts::TAU;
+
+use snick_ir::OpError;
+use snick_tensor::Tensor;
+
+use super::emitter::{Emitter, Got, Operand, Written};
+use super::resample::sums;
+use super::table::Form::{self, By};
+
+pub(super) const ROWS: &[(&str, Form)] = &[
+    ("DFT", By(|e| complex(e, false))),
+    ("IDFT", By(|e| complex(e, true))),
+    ("IRDFT", By(signal_of_half)),
+    ("RDFT", By(half_spectrum)),
+    ("STFT", By(short_time)),
+];
+
+/// The most elements of a matrix.
+const MAX_MATRIX: usize = 1 << 22;
+
+/// The real and the imaginary parts of numbers.
+struct Complex {
+    re: Operand,
+    im: Option<Operand>,
+}
+
+/// Axes of the transform, and the sizes of the signal along them; `own` are its sizes where none are given.
+fn signal(e: &Emitter, rank: usize, own: impl Fn(usize) -> Result<usize, OpError>) -> Signal {
+    let axes = e.fixed(1, "the axes of a transform")?;
+    let axes = axes.iter().map(|&axis| snick_ir::normalize_axis(axis, rank));
+    let axes = axes.collect::<Result<Vec<_>, _>>()?;
+    let given = if e.len() > 2 { e.fixed(2, "the sizes of a transform")? } else { vec![] };
+    let mut sizes = Vec::with_capacity(axes.len());
+    for (i, &axis) in axes.iter().enumerate() {
+        sizes.push(match given.get(i).map(|&size| usize::try_from(size)) {
+            Some(Ok(size)) => size,
+            _ => own(axis)?,
+        });
+    }
+    Ok(axes.into_iter().zip(sizes).collect())
+}
+
+type Signal = Result<Vec<(usize, usize)>, OpError>;
+
+/// Cut, or with zeros at the end, to a size along an axis.
+fn resized(e: &mut Emitter, x: &Operand, axis: usize, size: usize) -> Got {
+    let own = x.ty.size(axis)?;
+    if size <= own {
+        return e.part(x, axis, &0.into(), (size as i64).into());
+    }
+    let zero = e.full(0.0, &x.ty.sized(&[]))?;
+    let (begin, mut end) = (vec![0; x.ty.rank()], vec![0; x.ty.rank()]);
+    end[axis] = (size - own) as i64;
+    let mut dims = x.ty.dims.clone();
+    dims[axis] = (size as i64).into();
+    Ok(e.padded(x, &zero, &begin, &end, x.ty.sized(dims)))
+}
+
+/// The matrix `[rows, columns]` of a function of `2 pi row column / size`.
+fn matrix(
+    [rows, columns]: [usize; 2],
+    size: usize,
+    of: impl Fn(usize, f64) -> f64,
+) -> Result<Tensor, OpError> {
+    if rows.saturating_mul(columns) > MAX_MATRIX {
+        return Err(OpError::unsupported("a transform of this size in StableHLO"));
+    }
+    let size = size.max(1);
+    let angle = |row: usize, column: usize| TAU * (row * column % size) as f64 / size as f64;
+    let elements = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));
+    let elements = elements.map(|(row, column)| of(column, angle(row, column)) as f32).collect();
+    Ok(Tensor::from_vec(&[rows, columns], elements)?)
+}
+
+/// `count` entries of the transform along an axis of `size`.
+fn along(
+    e: &mut Emitter,
+    x: &Complex,
+    axis: usize,
+    count: usize,
+    size: usize,
+    inverse: bool,
+) -> Result<Complex, OpError> {
+    let share = if inverse { 1.0 / size.max(1) as f64 } else { 1.0 };
+    let turn = if inverse { -1.0 } else { 1.0 };
+    let cosines = matrix([count, size], size, |_, angle| share * angle.cos())?;
+    let sines = matrix([count, size], size, |_, angle| share * turn * angle.sin())?;
+    let (re, down) = (sums(e, &x.re, axis, &cosines)?, sums(e, &x.re, axis, &sines)?);
+    let down = e.same("stablehlo.negate", &[&down]);
+    let Some(im) = &x.im else { return Ok(Complex { re, im: Some(down) }) };
+    let (up, im) = (sums(e, im, axis, &sines)?, sums(e, im, axis, &cosines)?);
+    let re = e.same("stablehlo.add", &[&re, &up]);
+    Ok(Complex { re, im: Some(e.same("stablehlo.add", &[&im, &down])) })
+}
+
+/// The parts that lie along the last axis.
+fn apart(e: &mut Emitter, x: &Operand) -> Result<Complex, OpError> {
+    let last = x.ty.rank().saturating_sub(1);
+    let dims = x.ty.dims.get(..last).unwrap_or_default().to_vec();
+    let mut part = |i: i64| {
+        let part = e.part(x, last, &i.into(), 1.into())?;
+        e.reshape(&part, &dims)
+    };
+    Ok(Complex { re: part(0)?, im: Some(part(1)?) })
+}
+
+fn together(e: &mut Emitter, x: Complex) -> Written {
+    let last = x.re.ty.rank();
+    let dims = [x.re.ty.dims.as_slice(), &[1.into()]].concat();
+    let re = e.reshape(&x.re, &dims)?;
+    let im = match x.im {
+        Some(im) => e.reshape(&im, &dims)?,
+        None => e.full(0.0, &re.ty)?,
+    };
+    let y = e.concatenate(&[re, im], last)?;
+    e.give(0, y)
+}
+
+fn each(e: &mut Emitter, x: Complex, axis: usize, size: usize, inverse: bool) -> Result<Complex, OpError> {
+    let re = resized(e, &x.re, axis, size)?;
+    let im = x.im.map(|im| resized(e, &im, axis, size)).transpose()?;
+    along(e, &Complex { re, im }, axis, size, size, inverse)
+}
+
+fn complex(e: &mut Emitter, inverse: bool) -> Written {
+    let x = e.input(0)?;
+    let mut x = apart(e, &x)?;
+    for (axis, size) in signal(e, x.re.ty.rank(), |axis| x.re.ty.size(axis))? {
+        x = each(e, x, axis, size, inverse)?;
+    }
+    together(e, x)
+}
+
+/// Of a real signal, the spectrum along the last of the axes up to the middle.
+fn half_spectrum(e: &mut Emitter) -> Written {
+    let mut x = Complex { re: e.input(0)?, im: None };
+    let signal = signal(e, x.re.ty.rank(), |axis| x.re.ty.size(axis))?;
+    let (&(last, size), others) = signal.split_last().ok_or_else(no_axes)?;
+    x.re = resized(e, &x.re, last, size)?;
+    x = along(e, &x, last, size.min(size / 2 + 1), size, false)?;
+    for &(axis, size) in others {
+        x = each(e, x, axis, size, false)?;
+    }
+    together(e, x)
+}
+
+/// The real signal of which there is the spectrum along the last of the axes up to the middle: what is missing mirrors
+/// it, conjugated.
+fn signal_of_half(e: &mut Emitter) -> Written {
+    let x = e.input(0)?;
+    let mut x = apart(e, &x)?;
+    let rank = x.re.ty.rank();
+    let axes = e.fixed(1, "the axes of a transform")?;
+    let last = axes.last().map(|&axis| snick_ir::normalize_axis(axis, rank)).transpose()?;
+    let signal = signal(e, rank, |axis| {
+        let own = x.re.ty.size(axis)?;
+        Ok(if Some(axis) == last { 2 * own.saturating_sub(1) } else { own })
+    })?;
+    let (&(last, size), others) = signal.split_last().ok_or_else(no_axes)?;
+    for &(axis, size) in others {
+        x = each(e, x, axis, size, true)?;
+    }
+    let half = size.min(size / 2 + 1);
+    // All but the first and the middle are there twice.
+    let share = |entry: usize| if entry == 0 || 2 * entry == size { 1.0 } else { 2.0 } / size.max(1) as f64;
+    let cosines = matrix([size, half], size, |entry, angle| share(entry) * angle.cos())?;
+    let sines = matrix([size, half], size, |entry, angle| share(entry) * angle.sin())?;
+    let re = resized(e, &x.re, last, half)?;
+    let mut y = sums(e, &re, last, &cosines)?;
+    if let Some(im) = &x.im {
+        let im = resized(e, im, last, half)?;
+        let down = sums(e, &im, last, &sines)?;
+        y = e.same("stablehlo.subtract", &[&y, &down]);
+    }
+    e.give(0, y)
+}
+
+/// The spectra of frames of a signal, each weighted by a window.
+fn short_time(e: &mut Emitter) -> Written {
+    let (signal, window) = (e.input(0)?, e.input(1)?);
+    let one = |e: &Emitter, i: usize, what: &str| {
+        let number = e.fixed(i, what)?.first().and_then(|&number| usize::try_from(number).ok());
+        number.filter(|&number| number > 0).ok_or_else(|| OpError::unsupported(format!("no {what}")))
+    };
+    let (size, step) = (one(e, 2, "the size of a frame")?, one(e, 3, "the step between frames")?);
+    let (batch, length) = match signal.ty.fixed()?.as_slice() {
+        &[length] => (1, length),
+        &[batch, length] => (batch, length),
+        dims => return Err(OpError::rank("the signal", dims.len(), "1 or 2")),
+    };
+    let starts = (0..=length.saturating_sub(size)).step_by(step);
+    let places: Vec<i64> = starts.flat_map(|start| (start..start + size).map(|place| place as i64)).collect();
+    let frames = [batch, places.len() / size, size];
+    let places = e.constant(&Tensor::from_vec(&[places.len(), 1], places)?)?;
+    let signal = e.reshape(&signal, &[batch, length])?;
+    let framed = super::indexing::along(e, &signal, &places, 1)?;
+    let framed = e.reshape(&framed, &frames)?;
+    // A shorter window stands in the middle.
+    let room = size.saturating_sub(window.ty.size(0)?) as i64;
+    let (before, zero) = (room / 2, e.full(0.0, &window.ty.sized(&[]))?);
+    let window = e.padded(&window, &zero, &[before], &[room - before], window.ty.sized(&[size]));
+    let window = e.convert(&window, framed.ty.element);
+    let window = e.spread(&window, &[2], &framed.ty.dims)?;
+    let re = e.same("stablehlo.multiply", &[&framed, &window]);
+    let Complex { re, im } = along(e, &Complex { re, im: None }, 2, size / 2 + 1, size, false)?;
+    let dims = [re.ty.dims.as_slice(), &[1.into()]].concat();
+    let mut parts = Vec::with_capacity(2);
+    for part in [Some(re), im].into_iter().flatten() {
+        parts.push(e.reshape(&part, &dims)?);
+    }
+    let mut y = e.concatenate(&parts, 3)?;
+    if e.flag("transpose_frames")? {
+        y = e.transpose(&y, &[0, 2, 1, 3]);
+    }
+    let dims = e.output(0)?.dims;
+    let y = e.reshape(&y, dims)?;
+    e.give(0, y)
+}
+
+fn no_axes() -> OpError {
+    OpError::mismatch("the number of axes", 0, "1 or more")
+}

@@ -1,0 +1,225 @@
+//! Maps read between their elements, at places known only at run time.
+
+use snick_ir::ops::nn::grid_sample::{GridSample, Mode, Padding};
+use snick_ir::{Op, OpError};
+use snick_tensor::ElementType;
+
+use super::emitter::{Emitter, Got, Operand, Written};
+use super::table::Form::{self, By};
+
+pub(super) const ROWS: &[(&str, Form)] = &[("GridSample", By(grid_sample))];
+
+/// An element along one axis that a place mixes, and how much of it.
+pub(super) struct Tap {
+    /// Its place, i64; where it is outside, any.
+    pub(super) at: Operand,
+    pub(super) weight: Operand,
+    /// Whether there is such an element, if that is not sure.
+    pub(super) inside: Option<Operand>,
+}
+
+impl Emitter<'_> {
+    /// `x + number`
+    pub(super) fn plus(&mut self, x: &Operand, number: f64) -> Got {
+        let number = self.full(number, &x.ty)?;
+        Ok(self.same("stablehlo.add", &[x, &number]))
+    }
+
+    /// `x * number`
+    pub(super) fn times(&mut self, x: &Operand, number: f64) -> Got {
+        let number = self.full(number, &x.ty)?;
+        Ok(self.same("stablehlo.multiply", &[x, &number]))
+    }
+
+    /// `x / number`
+    pub(super) fn over(&mut self, x: &Operand, number: f64) -> Got {
+        let number = self.full(number, &x.ty)?;
+        Ok(self.same("stablehlo.divide", &[x, &number]))
+    }
+
+    /// Kept within bounds.
+    pub(super) fn within(&mut self, x: &Operand, low: f64, high: f64) -> Got {
+        let (low, high) = (self.full(low, &x.ty)?, self.full(high, &x.ty)?);
+        let above = self.same("stablehlo.maximum", &[x, &low]);
+        Ok(self.same("stablehlo.minimum", &[&above, &high]))
+    }
+}
+
+/// The mixture `[P, C]` of the elements of maps `[N, C, H, W]` that each of P places takes, row by row: of the image that
+/// `images` names, and of the taps of both axes, `[P]` each.
+pub(super) fn mixed(e: &mut Emitter, maps: &Operand, images: &Operand, rows: &[Tap], columns: &[Tap]) -> Got {
+    let mut all: Option<Operand> = None;
+    for row in rows {
+        let mut of_row: Option<Operand> = None;
+        for column in columns {
+            let value = element(e, maps, [images, &row.at, &column.at])?;
+            let mut value = weighted(e, &value, &column.weight)?;
+            let inside = match (&row.inside, &column.inside) {
+                (Some(a), Some(b)) => Some(e.same("stablehlo.and", &[a, b])),
+                (one, other) => one.clone().or_else(|| other.clone()),
+            };
+            if let Some(inside) = inside {
+                let inside = e.spread(&inside, &[0], &value.ty.dims)?;
+                let nothing = e.full(0.0, &value.ty)?;
+                value = e.select(&inside, &value, &nothing);
+            }
+            of_row = Some(added(e, of_row, value));
+        }
+        let Some(of_row) = of_row else { continue };
+        let of_row = weighted(e, &of_row, &row.weight)?;
+        all = Some(added(e, all, of_row));
+    }
+    all.ok_or_else(|| OpError::unsupported("samples of nothing"))
+}
+
+fn added(e: &mut Emitter, sum: Option<Operand>, x: Operand) -> Operand {
+    match sum {
+        Some(sum) => e.same("stablehlo.add", &[&sum, &x]),
+        None => x,
+    }
+}
+
+/// `[P, C]` times a weight a row.
+fn weighted(e: &mut Emitter, x: &Operand, weight: &Operand) -> Got {
+    let weight = e.spread(weight, &[0], &x.ty.dims)?;
+    Ok(e.same("stablehlo.multiply", &[&weight, x]))
+}
+
+/// All channels at image, row and column.
+fn element(e: &mut Emitter, maps: &Operand, place: [&Operand; 3]) -> Got {
+    let mut columns = Vec::with_capacity(3);
+    for part in place {
+        columns.push(e.reshape(part, [part.ty.dims.as_slice(), &[1.into()]].concat())?);
+    }
+    let places = e.concatenate(&columns, 1)?;
+    let (count, channels) = (places.ty.size(0)?, maps.ty.size(1)?);
+    let attributes = format!(
+        "dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0, 2, 3], \
+         start_index_map = [0, 2, 3], index_vector_dim = 1>, indices_are_sorted = false, \
+         slice_sizes = array<i64: 1, {channels}, 1, 1>"
+    );
+    Ok(e.generic("stablehlo.gather", &[maps, &places], &attributes, maps.ty.sized(&[count, channels])))
+}
+
+fn grid_sample(e: &mut Emitter) -> Written {
+    let Op::GridSample(op) = &e.node.op else {
+        return Err(OpError::unsupported("these samples in StableHLO"));
+    };
+    let op = op.clone();
+    let (data, grid) = (e.input(0)?, e.input(1)?);
+    if !data.ty.element.is_float() {
+        return Err(OpError::unsupported("samples of integers in StableHLO"));
+    }
+    let (dims, out) = (data.ty.fixed()?, e.output(0)?.fixed()?);
+    let (&[_, _, height, width], &[images, channels, rows, columns]) = (dims.as_slice(), out.as_slice())
+    else {
+        return Err(OpError::rank("the data", dims.len(), "4"));
+    };
+    let count = images * rows * columns;
+    let maps = e.convert(&data, ElementType::F32);
+    let grid = e.convert(&grid, ElementType::F32);
+    let grid = e.reshape(&grid, &[count, 2])?;
+    let mut taps = Vec::with_capacity(2);
+    for (part, size) in [(1, height), (0, width)] {
+        let at = e.part(&grid, 1, &part.into(), 1.into())?;
+        let at = e.reshape(&at, &[count])?;
+        let at = place(e, &op, &at, size)?;
+        taps.push(taps_at(e, &op, &at, size)?);
+    }
+    let numbers = e.iota(0, grid.ty.sized(&[images, rows * columns]).with(ElementType::I64))?;
+    let numbers = e.reshape(&numbers, &[count])?;
+    let mixture = mixed(e, &maps, &numbers, &taps[0], &taps[1])?;
+    let mixture = e.reshape(&mixture, &[images, rows, columns, channels])?;
+    let y = e.transpose(&mixture, &[0, 3, 1, 2]);
+    let y = e.convert(&y, data.ty.element);
+    e.give(0, y)
+}
+
+/// From -1..1 to elements.
+fn place(e: &mut Emitter, op: &GridSample, at: &Operand, size: usize) -> Got {
+    let raised = e.plus(at, 1.0)?;
+    let at = match op.align_corners {
+        true => {
+            let share = e.times(&raised, 0.5)?;
+            e.times(&share, size as f64 - 1.0)?
+        }
+        false => {
+            let scaled = e.times(&raised, size as f64)?;
+            let moved = e.plus(&scaled, -1.0)?;
+            e.times(&moved, 0.5)?
+        }
+    };
+    e.within(&at, -1e9, 1e9)
+}
+
+fn taps_at(e: &mut Emitter, op: &GridSample, at: &Operand, size: usize) -> Result<Vec<Tap>, OpError> {
+    if op.mode == Mode::Nearest {
+        let whole = e.same("stablehlo.round_nearest_even", &[at]);
+        let weight = e.full(1.0, &at.ty)?;
+        return Ok(vec![tap(e, op, &whole, 0.0, weight, size)?]);
+    }
+    let below = e.same("stablehlo.floor", &[at]);
+    let part = e.same("stablehlo.subtract", &[at, &below]);
+    let negative = e.same("stablehlo.negate", &[&part]);
+    let rest = e.plus(&negative, 1.0)?;
+    if op.mode == Mode::Bilinear {
+        return Ok(vec![tap(e, op, &below, 0.0, rest, size)?, tap(e, op, &below, 1.0, part, size)?]);
+    }
+    const A: f64 = -0.75;
+    // `((c3 x + c2) x + c1) x + c0`
+    let cubic = |e: &mut Emitter, x: &Operand, [c3, c2, c1, c0]: [f64; 4]| {
+        let mut value = e.times(x, c3)?;
+        for coefficient in [c2, c1] {
+            value = e.plus(&value, coefficient)?;
+            value = e.same("stablehlo.multiply", &[&value, x]);
+        }
+        e.plus(&value, c0)
+    };
+    let (near, far) = ([A + 2.0, -(A + 3.0), 0.0, 1.0], [A, -5.0 * A, 8.0 * A, -4.0 * A]);
+    let (before, behind) = (e.plus(&part, 1.0)?, e.plus(&rest, 1.0)?);
+    let mut taps = Vec::with_capacity(4);
+    for (step, distance, coefficients) in
+        [(-1.0, &before, far), (0.0, &part, near), (1.0, &rest, near), (2.0, &behind, far)]
+    {
+        let weight = cubic(e, distance, coefficients)?;
+        taps.push(tap(e, op, &below, step, weight, size)?);
+    }
+    Ok(taps)
+}
+
+/// The element `step` behind a whole place, which may be outside.
+fn tap(
+    e: &mut Emitter,
+    op: &GridSample,
+    whole: &Operand,
+    step: f64,
+    weight: Operand,
+    size: usize,
+) -> Result<Tap, OpError> {
+    let at = e.convert(whole, ElementType::I64);
+    let at = if step == 0.0 { at } else { e.plus(&at, step)? };
+    let last = size as f64 - 1.0;
+    let (at, inside) = match op.padding_mode {
+        Padding::Zeros => {
+            let (zero, end) = (e.full(0.0, &at.ty)?, e.full(size as f64, &at.ty)?);
+            let (above, below) = (e.compare("GE", &at, &zero), e.compare("LT", &at, &end));
+            let inside = e.same("stablehlo.and", &[&above, &below]);
+            (at, Some(inside))
+        }
+        Padding::Border => (e.within(&at, 0.0, last)?, None),
+        Padding::Reflection => {
+            // There and back again.
+            let back = if op.align_corners { 2.0 * last } else { 2.0 * last + 1.0 };
+            let period = e.full(if op.align_corners { back.max(1.0) } else { back + 1.0 }, &at.ty)?;
+            let rest = e.same("stablehlo.remainder", &[&at, &period]);
+            let lifted = e.same("stablehlo.add", &[&rest, &period]);
+            let rest = e.same("stablehlo.remainder", &[&lifted, &period]);
+            let negative = e.same("stablehlo.negate", &[&rest]);
+            let mirrored = e.plus(&negative, back)?;
+            let end = e.full(last, &at.ty)?;
+            let beyond = e.compare("GT", &rest, &end);
+            (e.select(&beyond, &mirrored, &rest), None)
+        }
+    };
+    Ok(Tap { at, weight, inside })
+}

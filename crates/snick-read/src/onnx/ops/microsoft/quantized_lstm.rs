@@ -1,0 +1,79 @@
+//! An LSTM on weights of 8 bits, as runtimes compute it: the data, and in each step the state, are rounded to 8 bits
+//! before they are multiplied.
+
+use snick_ir::{OpError, Value};
+
+use super::quantized::scaled_product;
+use crate::onnx::builder::{Builder, Built};
+use crate::onnx::ops::lstm::{Cell, Direction, Results, at, first_states};
+use crate::onnx::ops::quantize::dynamically;
+use crate::onnx::ops::recurrent::{LSTM, functions};
+use crate::onnx::ops::{Row, many};
+
+pub(super) const ROWS: &[Row] = &[many("DynamicQuantizeLSTM", &[1], quantized_lstm)];
+
+/// Weights of one direction: integers `[inputs, gates]`, and what they stand for.
+struct Weights {
+    integers: Value,
+    scale: Value,
+    zero_point: Value,
+}
+
+impl Weights {
+    /// From the inputs of the node, at a direction.
+    fn read(b: &mut Builder, weights: usize, scale: usize, direction: usize) -> Result<Self, OpError> {
+        let mut part = |input: usize| {
+            let value = b.input(input)?;
+            at(b, value, direction)
+        };
+        Ok(Self { integers: part(weights)?, scale: part(scale)?, zero_point: part(scale + 1)? })
+    }
+
+    /// Real numbers, rounded to 8 bits, times the weights.
+    fn times(&self, b: &mut Builder, x: Value) -> Built {
+        let (x, code) = dynamically(b, x)?;
+        let zeros = [code.zero_point, Some(self.zero_point)];
+        scaled_product(b, [x, self.integers], zeros, [code.scale, self.scale])
+    }
+}
+
+/// Inputs: X `[steps, batch, inputs]`, W, R, B, lengths, first states, peepholes, then scales and zero points of W and R.
+/// Outputs: H of every step, and the last states.
+fn quantized_lstm(b: &mut Builder) -> Result<Vec<Value>, OpError> {
+    let directions: &[bool] = match b.text("direction", "forward")? {
+        "forward" => &[false],
+        "reverse" => &[true],
+        "bidirectional" => &[false, true],
+        _ => return Err(b.attrs.bad("direction", "forward, reverse or bidirectional")),
+    };
+    if b.optional(4).is_some() {
+        return Err(OpError::unsupported("lengths of sequences"));
+    }
+    let functions = functions(b, &LSTM, directions.len())?;
+    if functions.iter().flat_map(|of| &of.names).any(|name| name == "hardsigmoid") {
+        return Err(OpError::unsupported("activation `hardsigmoid`"));
+    }
+    let (x, clip, coupled) = (b.input(0)?, b.float("clip", 0.0)?, b.flag("input_forget", false)?);
+    let mut results = Results::default();
+    for ((d, &reverse), functions) in directions.iter().enumerate().zip(&functions) {
+        let gates = Weights::read(b, 1, 8, d)?.times(b, x)?;
+        let states = first_states(b, x, d)?;
+        let weights = Weights::read(b, 2, 10, d)?;
+        let constant = [weights.integers, weights.scale, weights.zero_point].map(|v| b.tensor(v).cloned());
+        let [Some(integers), Some(scale), Some(zero_point)] = constant else {
+            return Err(OpError::unsupported("weights that are no constants"));
+        };
+        let cell = Cell { activations: &functions.names, clip, coupled };
+        let direction = Direction { index: d, reverse, gates, states, fixed: Vec::new(), lengths: None };
+        let result = cell.run(b, direction, |b, state, _| {
+            let weights = Weights {
+                integers: b.constant(integers)?,
+                scale: b.constant(scale)?,
+                zero_point: b.constant(zero_point)?,
+            };
+            weights.times(b, state)
+        })?;
+        results.push(b, result)?;
+    }
+    results.joined(b)
+}

@@ -1,0 +1,70 @@
+//! In which order to try draws of inputs: what a model demands of them is not known before it runs.
+
+use std::collections::BTreeSet;
+
+use snick_ir::{Graph, Op};
+use snick_shape::{DimSpec, ShapeSpec};
+
+use crate::{Dims, Draw};
+
+/// The sizes of open dims that are tried, in turn. What a model demands of them is not known before it runs: that they
+/// are equal, or multiples of a stride.
+const SIZES: [Dims; 11] = [
+    Dims::Smallest,
+    Dims::Drawn,
+    Dims::Drawn,
+    Dims::Drawn,
+    Dims::MultipleOf(16),
+    Dims::MultipleOf(2),
+    Dims::MultipleOf(4),
+    Dims::MultipleOf(8),
+    Dims::MultipleOf(32),
+    Dims::MultipleOf(64),
+    Dims::MultipleOf(128),
+];
+
+/// The integers that are tried where others will not do: they may be indices into short axes, padding, sizes.
+const INTEGERS: [(u8, u8); 6] = [(0, 1), (0, 0), (1, 1), (2, 2), (3, 3), (4, 4)];
+
+/// Sizes of constants that are tried as sizes of inputs, where nothing else will do: weights tell how many channels
+/// there are.
+const MAX_CONSTANT_SIZES: usize = 32;
+
+/// Draws in the order in which to try them until the model runs; the first one is what [`Draw`] gives by itself.
+pub fn draws(graph: &Graph) -> impl Iterator<Item = Draw> {
+    let is_open = has_open_dims(graph);
+    let sizes = if is_open { &SIZES[..] } else { &SIZES[..1] };
+    let of_constants = if is_open { sizes_of_constants(graph) } else { BTreeSet::new() };
+    let usual = sizes.iter().map(|&dims| Draw::from(dims));
+    let others =
+        INTEGERS.into_iter().flat_map(|integers| sizes.iter().map(move |&dims| Draw { dims, integers }));
+    let multiples = of_constants.into_iter().map(|size| Draw::from(Dims::MultipleOf(size)));
+    usual.chain(others).chain(multiples)
+}
+
+/// Sizes that constants have along some axis, the smallest of them.
+fn sizes_of_constants(graph: &Graph) -> BTreeSet<usize> {
+    let mut sizes = BTreeSet::new();
+    for id in graph.ids() {
+        if let Op::Const(constant) = &graph.node(id).op {
+            sizes.extend(constant.dims().iter().filter(|&&size| size > 1));
+        }
+        while sizes.len() > MAX_CONSTANT_SIZES {
+            sizes.pop_last();
+        }
+    }
+    sizes
+}
+
+/// Whether a parameter was declared with a dim that is not a number.
+pub fn has_open_dims(graph: &Graph) -> bool {
+    let is_open =
+        |dim: &DimSpec| !matches!(dim, DimSpec::Interval(interval) if interval.is_exact().is_some());
+    graph.parameters().any(|id| match &graph.node(id).op {
+        Op::Parameter(parameter) => match &parameter.shape {
+            ShapeSpec::Dims(dims) => dims.iter().any(is_open),
+            ShapeSpec::Unranked => true,
+        },
+        _ => false,
+    })
+}

@@ -1,0 +1,273 @@
+//! Operators of ONNX that are read as several ops of the IR: what they compute, against their definitions.
+
+use snick_ir::Op;
+use snick_onnx as onnx;
+use snick_run::{Options, Session};
+use snick_tensor::{ElementType, Storage, Tensor};
+
+/// A call of one operator.
+struct Call {
+    node: onnx::Node,
+    /// Values by name that are inputs of the model.
+    fed: Vec<Tensor>,
+    constants: Vec<Tensor>,
+}
+
+impl Call {
+    fn new(op: &str) -> Self {
+        let output = vec!["y0".into(), "y1".into(), "y2".into()];
+        let node = onnx::Node { op_type: op.into(), output, ..onnx::Node::default() };
+        Self { node, fed: vec![], constants: vec![] }
+    }
+
+    fn microsoft(mut self) -> Self {
+        self.node.domain = "com.microsoft".into();
+        self
+    }
+
+    fn outputs(mut self, count: usize) -> Self {
+        self.node.output.truncate(count);
+        self
+    }
+
+    fn fed(mut self, tensor: Tensor) -> Self {
+        self.node.input.push(format!("x{}", self.fed.len()));
+        self.fed.push(tensor);
+        self
+    }
+
+    fn constant(mut self, tensor: Tensor) -> Self {
+        self.node.input.push(format!("c{}", self.constants.len()));
+        self.constants.push(tensor);
+        self
+    }
+
+    fn absent(mut self) -> Self {
+        self.node.input.push(String::new());
+        self
+    }
+
+    fn int(mut self, name: &str, value: i64) -> Self {
+        let kind = Some(onnx::kind::INT);
+        self.node.attribute.push(onnx::Attribute {
+            name: name.into(),
+            i: Some(value),
+            kind,
+            ..Default::default()
+        });
+        self
+    }
+
+    fn text(mut self, name: &str, value: &str) -> Self {
+        let (s, kind) = (Some(value.to_string().into_bytes().into()), Some(onnx::kind::STRING));
+        self.node.attribute.push(onnx::Attribute { name: name.into(), s, kind, ..Default::default() });
+        self
+    }
+
+    /// Runs a model of the one node.
+    fn run(self) -> Vec<Tensor> {
+        let number = |tensor: &Tensor| onnx::to_number(tensor.element_type()).unwrap();
+        let input = |(i, tensor): (usize, &Tensor)| {
+            let dim = |&size: &usize| onnx::Dim { value: Some(onnx::DimValue::Value(size as i64)) };
+            let shape = Some(onnx::Shape { dim: tensor.dims().iter().map(dim).collect() });
+            let kind = onnx::TensorType { elem_type: number(tensor), shape };
+            onnx::ValueInfo { name: format!("x{i}"), ty: Some(onnx::Type { tensor: Some(kind) }) }
+        };
+        let constant = |(i, tensor): (usize, &Tensor)| onnx::Tensor {
+            name: format!("c{i}"),
+            dims: tensor.dims().iter().map(|&size| size as i64).collect(),
+            data_type: Some(number(tensor)),
+            raw_data: Some(tensor.to_bytes().to_vec().into()),
+            ..onnx::Tensor::default()
+        };
+        let output = |name: &String| onnx::ValueInfo { name: name.clone(), ty: None };
+        let graph = onnx::Graph {
+            input: self.fed.iter().enumerate().map(input).collect(),
+            initializer: self.constants.iter().enumerate().map(constant).collect(),
+            output: self.node.output.iter().map(output).collect(),
+            node: vec![self.node],
+            ..onnx::Graph::default()
+        };
+        let opset =
+            |domain: &str, version| onnx::OperatorSet { domain: domain.into(), version: Some(version) };
+        let opset_import = vec![opset("", 27), opset("com.microsoft", 1)];
+        let model = onnx::Model { graph: Some(graph), opset_import, ..onnx::Model::default() };
+        let mut read = snick_read::onnx::read(&Storage::heap(onnx::encode(&model)), None, "call").unwrap();
+        assert!(read.errors.is_empty() && read.notes.is_empty(), "{:?} {:?}", read.errors, read.notes);
+        assert_eq!(snick_ir::infer(&mut read.graph), []);
+        // Inputs of the graph stand in the order of the file.
+        assert_eq!(
+            read.graph.ids().filter(|&id| matches!(read.graph.node(id).op, Op::Parameter(_))).count(),
+            self.fed.len()
+        );
+        let session = Session::new(&read.graph).unwrap();
+        session.run(&self.fed, Options::default()).complete().unwrap()
+    }
+
+    fn numbers(self) -> Vec<f32> {
+        self.run()[0].to_f32_vec().unwrap()
+    }
+}
+
+fn reals(dims: &[usize], values: &[f32]) -> Tensor {
+    Tensor::from_vec(dims, values.to_vec()).unwrap()
+}
+
+fn ints(values: &[i64]) -> Tensor {
+    Tensor::from_vec(&[values.len()], values.to_vec()).unwrap()
+}
+
+fn near(found: &[f32], expected: &[f32]) {
+    let close = |(a, b): (&f32, &f32)| (a - b).abs() <= 1e-5 * b.abs().max(1.0);
+    assert!(found.len() == expected.len() && found.iter().zip(expected).all(close), "{found:?} {expected:?}");
+}
+
+/// Sums beyond 2^24, where f32 has only every other integer.
+#[test]
+fn long_sums_of_bytes_are_exact() {
+    const LONG: usize = 600;
+    let mut data = vec![255u8; LONG];
+    data[7] = 254;
+    let weights = || vec![255u8; LONG];
+    let expected = [(600 * 255 - 1) * 255];
+    let bytes = |dims: &[usize], values| Tensor::from_vec(dims, values).unwrap();
+    let row = Call::new("MatMulInteger").outputs(1).fed(bytes(&[1, LONG], data.clone()));
+    let sum = row.constant(bytes(&[LONG, 1], weights())).run();
+    assert_eq!(
+        (sum[0].element_type(), sum[0].to_i64_vec().unwrap().as_slice()),
+        (ElementType::I32, &expected[..])
+    );
+    let image = Call::new("ConvInteger").outputs(1).fed(bytes(&[1, LONG, 1, 1], data.clone()));
+    let sum = image.constant(bytes(&[1, LONG, 1, 1], weights())).run();
+    assert_eq!(sum[0].to_i64_vec().unwrap(), expected);
+    // Weights that are known only when it runs.
+    let row = Call::new("MatMulInteger").outputs(1).fed(bytes(&[1, LONG], data));
+    assert_eq!(row.fed(bytes(&[LONG, 1], weights())).run()[0].to_i64_vec().unwrap(), expected);
+}
+
+/// Rounded to 8 bits with a range that has 0 in it.
+fn rounded(x: f32) -> f32 {
+    let (low, high) = (x.min(0.0), x.max(0.0));
+    let scale = if low == high { 1.0 } else { (high - low) / 255.0 };
+    let zero = (-low / scale).round_ties_even();
+    (((x / scale).round_ties_even() + zero).clamp(0.0, 255.0) - zero) * scale
+}
+
+fn sigmoid(x: f32) -> f32 {
+    1.0 / (1.0 + (-x).exp())
+}
+
+#[test]
+fn the_state_of_a_quantized_lstm_is_rounded_in_each_step() {
+    let bytes = |values: [i8; 4]| Tensor::from_vec(&[1, 1, 4], values.to_vec()).unwrap();
+    let (w, r) = ([40i8, -70, 90, 20], [-30i8, 60, 25, -110]);
+    let bias = [0.1f32, -0.2, 0.3, 0.05, 0.0, 0.1, -0.1, 0.2];
+    let (of_w, of_r) = (0.01f32, 0.02f32);
+    let x = 0.7f32;
+    let scale = |value| reals(&[1], &[value]);
+    let zero = || Tensor::from_vec(&[1], vec![0i8]).unwrap();
+    let call = Call::new("DynamicQuantizeLSTM").microsoft().int("hidden_size", 1);
+    let call = call.fed(reals(&[2, 1, 1], &[x, x])).constant(bytes(w)).constant(bytes(r));
+    let call = call.constant(reals(&[1, 8], &bias)).absent().absent().absent().absent();
+    let outputs = call.constant(scale(of_w)).constant(zero()).constant(scale(of_r)).constant(zero()).run();
+    // Gates: input, output, forget, cell.
+    let (mut hidden, mut cell, mut all) = (0f32, 0f32, Vec::new());
+    for _ in 0..2 {
+        let (x, past) = (rounded(x), rounded(hidden));
+        let gate = |i: usize| {
+            let product = |x: f32, weight: i8, scale: f32| x * f32::from(weight) * scale;
+            product(x, w[i], of_w) + product(past, r[i], of_r) + bias[i] + bias[4 + i]
+        };
+        cell = sigmoid(gate(2)) * cell + sigmoid(gate(0)) * gate(3).tanh();
+        hidden = sigmoid(gate(1)) * cell.tanh();
+        all.push(hidden);
+    }
+    near(&outputs[0].to_f32_vec().unwrap(), &all);
+    assert_eq!(outputs[0].dims(), [2, 1, 1, 1]);
+    near(&outputs[1].to_f32_vec().unwrap(), &[hidden]);
+    near(&outputs[2].to_f32_vec().unwrap(), &[cell]);
+}
+
+#[test]
+fn peepholes_see_the_cell() {
+    let (x, cell) = (0.5f32, 0.4f32);
+    let (w, peepholes) = ([0.3f32, -0.6, 0.9, 0.2], [0.7f32, -0.8, 0.5]);
+    let call = Call::new("LSTM").int("hidden_size", 1).fed(reals(&[2, 1, 1], &[x, 9.0]));
+    let call = call.constant(reals(&[1, 4, 1], &w)).constant(reals(&[1, 4, 1], &[0.0; 4])).absent();
+    // The sequence is one step long; the second step changes nothing.
+    let call = call.fed(Tensor::from_vec(&[1], vec![1i32]).unwrap()).absent();
+    let outputs = call.constant(reals(&[1, 1, 1], &[cell])).constant(reals(&[1, 3], &peepholes)).run();
+    let (input, forget) = (sigmoid(x * w[0] + peepholes[0] * cell), sigmoid(x * w[2] + peepholes[2] * cell));
+    let cell = forget * cell + input * (x * w[3]).tanh();
+    let hidden = sigmoid(x * w[1] + peepholes[1] * cell) * cell.tanh();
+    near(&outputs[0].to_f32_vec().unwrap(), &[hidden, 0.0]);
+    near(&outputs[1].to_f32_vec().unwrap(), &[hidden]);
+    near(&outputs[2].to_f32_vec().unwrap(), &[cell]);
+}
+
+#[test]
+fn resizing_by_weights() {
+    let line = || Call::new("Resize").outputs(1).fed(reals(&[1, 1, 1, 4], &[1.0, 2.0, 3.0, 4.0]));
+    let half = || reals(&[4], &[1.0, 1.0, 1.0, 0.5]);
+    // A triangle of four elements around the middle of each pair.
+    let smooth = || line().text("mode", "linear").absent().constant(half());
+    near(&smooth().int("antialias", 1).numbers(), &[1.625, 3.375]);
+    near(&smooth().int("antialias", 1).int("exclude_outside", 1).numbers(), &[12.0 / 7.0, 23.0 / 7.0]);
+    // Sizes that are known only when it runs.
+    let sizes = line().text("mode", "linear").int("antialias", 1).absent().absent().fed(ints(&[1, 1, 1, 2]));
+    near(&sizes.numbers(), &[1.625, 3.375]);
+    // 0.6 of 4 are two, which lie around the middle of the line.
+    let scales = reals(&[4], &[1.0, 1.0, 1.0, 0.6]);
+    let symmetric = line().text("mode", "linear").absent().constant(scales);
+    near(
+        &symmetric.text("coordinate_transformation_mode", "half_pixel_symmetric").numbers(),
+        &[5.0 / 3.0, 10.0 / 3.0],
+    );
+    // A region twice as long as the line.
+    let region = reals(&[8], &[0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 2.0]);
+    let cropped = line().text("mode", "linear").constant(region).absent().constant(ints(&[1, 1, 1, 4]));
+    near(
+        &cropped.text("coordinate_transformation_mode", "tf_crop_and_resize").numbers(),
+        &[1.0, 3.0, 0.0, 0.0],
+    );
+}
+
+#[test]
+fn places_in_a_volume() {
+    let values: Vec<f32> = (0..8u8).map(f32::from).collect();
+    let places = [-1.0, -1.0, -1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 3.0, -1.0, -1.0];
+    let sample = |mode: &str, padding: &str| {
+        let call = Call::new("GridSample").outputs(1).text("mode", mode).text("padding_mode", padding);
+        let call = call.int("align_corners", 1).fed(reals(&[1, 1, 2, 2, 2], &values));
+        call.fed(reals(&[1, 1, 1, 4, 3], &places)).numbers()
+    };
+    near(&sample("linear", "zeros"), &[0.0, 7.0, 3.5, 0.0]);
+    near(&sample("linear", "border"), &[0.0, 7.0, 3.5, 1.0]);
+    near(&sample("linear", "reflection"), &[0.0, 7.0, 3.5, 0.0]);
+    // A place in the middle goes to the even pixel.
+    near(&sample("nearest", "border"), &[0.0, 7.0, 0.0, 1.0]);
+}
+
+#[test]
+fn columns_of_three_axes() {
+    let columns: Vec<f32> = (0..8u8).map(f32::from).collect();
+    let call = Call::new("Col2Im").outputs(1).fed(reals(&[1, 2, 4], &columns));
+    let image = call.fed(ints(&[2, 2, 2])).fed(ints(&[1, 1, 2])).run();
+    assert_eq!(image[0].dims(), [1, 1, 2, 2, 2]);
+    near(&image[0].to_f32_vec().unwrap(), &[0.0, 4.0, 1.0, 5.0, 2.0, 6.0, 3.0, 7.0]);
+}
+
+#[test]
+fn attention_by_a_state() {
+    let call = Call::new("LinearAttention").outputs(2).int("q_num_heads", 1).int("kv_num_heads", 1);
+    let token = |values: [f32; 2]| reals(&[1, 2, 1], &values);
+    let call = call.fed(token([2.0, 3.0])).fed(token([0.5, 0.25])).fed(token([4.0, 8.0])).absent();
+    let call = call.fed(token([0.0, -0.5])).fed(token([1.0, 0.5]));
+    let outputs = call.run();
+    // The state decays, then what it holds for the key moves towards the value.
+    let first = 0.5 * 4.0f32;
+    let kept = (-0.5f32).exp() * first;
+    let second = kept + 0.25 * 0.5 * (8.0 - 0.25 * kept);
+    near(&outputs[0].to_f32_vec().unwrap(), &[2.0 * first, 3.0 * second]);
+    near(&outputs[1].to_f32_vec().unwrap(), &[second]);
+}
