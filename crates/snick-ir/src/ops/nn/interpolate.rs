@@ -171,19 +171,18 @@ impl OpDef for Interpolate {
             return Ok(smallvec![Fact::new(element_type, cx.unknown_dims(rank))]);
         };
         self.check_count(cx, target, axes.len());
-        let mut padded: SmallVec<[SymExpr; 4]> = SmallVec::with_capacity(rank);
+        let mut resized: SmallVec<[SymExpr; 4]> = SmallVec::with_capacity(rank);
         for (axis, dim) in dims.iter().enumerate() {
             let pads = pad_of(&self.pads_begin, axis)?.saturating_add(pad_of(&self.pads_end, axis)?);
-            padded.push(cx.add(dim, &pads.into()));
+            resized.push(cx.add(dim, &pads.into()));
         }
-        let mut resized = padded.clone();
         if self.by_scales() {
             let scales = cx.input(target).as_tensor().filter(|scales| scales.len() == axes.len());
             let scales = scales.map(|scales| scales.to_f32_vec()).transpose()?;
             for (i, &axis) in axes.iter().enumerate() {
-                let (Some(slot), Some(own)) = (resized.get_mut(axis), padded.get(axis)) else { continue };
+                let Some(slot) = resized.get_mut(axis) else { continue };
                 *slot = match scales.as_ref().and_then(|scales| scales.get(i)) {
-                    Some(&scale) => Scale::new(scale).of_dim(cx, own),
+                    Some(&scale) => Scale::new(scale).of_dim(cx, slot),
                     None => cx.unknown(Interval::DIM),
                 };
             }
@@ -243,10 +242,13 @@ impl Interpolate {
         let own = axes.iter().filter_map(|&a| dims.get(a).copied());
         let (mut sizes, mut scales): (SmallVec<[usize; 4]>, SmallVec<[f32; 4]>) = Default::default();
         if self.by_scales() {
-            for (scale, size) in target.to_f32_vec()?.into_iter().zip(own) {
+            for (i, (scale, size)) in target.to_f32_vec()?.into_iter().zip(own).enumerate() {
+                // An axis that is named again grows once more.
+                let earlier = axes[..i].iter().rposition(|axis| *axis == axes[i]);
+                let size = earlier.map_or(size, |earlier| sizes[earlier]);
                 let to = Scale::new(scale).of_size(i64::try_from(size).unwrap_or(i64::MAX));
                 sizes.push(usize::try_from(to).unwrap_or(0));
-                scales.push(scale);
+                scales.push(scale * earlier.map_or(1.0, |earlier| scales[earlier]));
             }
         } else {
             for (to, size) in target.to_i64_vec()?.into_iter().zip(own) {
@@ -255,7 +257,7 @@ impl Interpolate {
                 scales.push(to as f32 / size as f32);
             }
         }
-        // An axis that is named again is resized as it is named last.
+        // Of an axis that is named again, the last counts.
         for i in (0..axes.len()).rev() {
             if axes[i + 1..].contains(&axes[i]) {
                 axes.remove(i);
@@ -475,8 +477,8 @@ mod tests {
     }
 
     #[test]
-    fn an_axis_named_again_is_resized_as_it_is_named_last() {
-        assert_eq!(resized(&[3.0, 2.0], &[1, -1]).to_f32_vec().unwrap(), [1.0, 1.0, 2.0, 2.0]);
+    fn an_axis_named_again_grows_once_more() {
+        assert_eq!(resized(&[1.5, 2.0], &[1, -1]).to_f32_vec().unwrap(), [1.0, 1.0, 1.0, 2.0, 2.0, 2.0]);
     }
 
     #[test]
