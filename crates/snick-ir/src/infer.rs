@@ -424,6 +424,11 @@ pub fn normalize_axes(axes: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>,
     Ok(seen)
 }
 
+/// Axes as [`normalize_axis`], of which the same may come again.
+pub fn normalize_each_axis(axes: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
+    axes.iter().map(|&axis| normalize_axis(axis, rank)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

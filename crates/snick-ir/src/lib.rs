@@ -33,7 +33,7 @@ pub use attrs::{AttrValue, Attrs};
 pub use error::{Located, OpError};
 pub use fact::{Fact, Facts, Known};
 pub use graph::{Declared, Graph, Loc, Node, NodeId, Output, PortIds, Value};
-pub use infer::{Infer, infer, normalize_axes, normalize_axis};
+pub use infer::{Infer, infer, normalize_axes, normalize_axis, normalize_each_axis};
 pub use info::Info;
 pub use op::{Arity, Dialect, Op, OpDef, OpName, RawNode, Values, Version};
 pub use real::{Ratio, Real};

@@ -30,7 +30,7 @@ pub(super) const ROWS: &[(&str, Form)] = &[
 
 fn broadcast(e: &mut Emitter) -> Written {
     match e.word("mode")?.as_str() {
-        "numpy" | "bidirectional" if e.len() == 2 => {
+        "numpy" | "bidirectional" | "none" if e.len() == 2 => {
             let (x, mut shape) = (e.input(0)?, e.input_i64(1)?);
             // The size of one axis may be a scalar.
             if e.rank(1)? != 1 {

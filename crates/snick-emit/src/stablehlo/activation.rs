@@ -1,6 +1,8 @@
 //! Activations: functions that bend.
 
-use snick_ir::ops::elementwise::scalar_parameters::{SELU_ALPHA, SELU_LAMBDA};
+use snick_ir::ops::elementwise::scalar_parameters::{
+    HARD_SIGMOID_ALPHA, HARD_SIGMOID_BETA, SELU_ALPHA, SELU_LAMBDA,
+};
 
 use super::elementwise::{activate, real_function};
 use super::emitter::{Emitter, Got, Operand, Written};
@@ -45,25 +47,27 @@ fn elu(e: &mut Emitter) -> Written {
     activate(e, |e, x| exponential_below(e, x, alpha))
 }
 
-/// Parameters that are known to be zero stand for the usual ones, as in the layer.
+/// Parameter `i` beside each element of `x`. One that is known to be zero stands for the usual one, as in the layer.
+fn parameter_or_usual(e: &mut Emitter, i: usize, usual: f64, x: &Operand) -> Got {
+    match e.known_real(i) {
+        Some(0.0) => e.full(usual, &x.ty),
+        _ => {
+            let one = e.input(i)?;
+            e.everywhere(&one, &x.ty.dims)
+        }
+    }
+}
+
 fn selu(e: &mut Emitter) -> Written {
     let x = e.input(0)?;
-    let mut parameters = Vec::with_capacity(2);
-    for (i, usual) in [(1, SELU_ALPHA), (2, SELU_LAMBDA)] {
-        parameters.push(match e.known_real(i) {
-            Some(0.0) => e.full(usual, &x.ty)?,
-            _ => {
-                let one = e.input(i)?;
-                e.everywhere(&one, &x.ty.dims)?
-            }
-        });
-    }
+    let alpha = parameter_or_usual(e, 1, SELU_ALPHA, &x)?;
+    let lambda = parameter_or_usual(e, 2, SELU_LAMBDA, &x)?;
     let below = exponential_below(e, &x, 1.0)?;
-    let scaled = e.same("stablehlo.multiply", &[&parameters[0], &below]);
+    let scaled = e.same("stablehlo.multiply", &[&alpha, &below]);
     let zero = e.full(0.0, &x.ty)?;
     let above = e.compare("GT", &x, &zero);
     let either = e.select(&above, &x, &scaled);
-    let y = e.same("stablehlo.multiply", &[&parameters[1], &either]);
+    let y = e.same("stablehlo.multiply", &[&lambda, &either]);
     e.give(0, y)
 }
 
@@ -107,8 +111,8 @@ fn h_sigmoid(e: &mut Emitter, x: &Operand) -> Got {
 
 fn hard_sigmoid(e: &mut Emitter) -> Written {
     let x = e.input(0)?;
-    let (alpha, beta) = (e.input(1)?, e.input(2)?);
-    let (alpha, beta) = (e.everywhere(&alpha, &x.ty.dims)?, e.everywhere(&beta, &x.ty.dims)?);
+    let alpha = parameter_or_usual(e, 1, HARD_SIGMOID_ALPHA, &x)?;
+    let beta = parameter_or_usual(e, 2, HARD_SIGMOID_BETA, &x)?;
     let y = ramp(e, &x, &alpha, &beta)?;
     e.give(0, y)
 }

@@ -47,7 +47,7 @@ fn transpose(e: &mut Emitter) -> Written {
 fn broadcast(e: &mut Emitter) -> Written {
     let (x, dims) = (e.input(0)?, e.output(0)?.dims);
     let y = match e.word("mode")?.as_str() {
-        "explicit" => {
+        "explicit" | "none" if e.len() == 3 => {
             let axes = e.fixed(2, "the axes of a broadcast")?;
             let axes: Vec<usize> = axes.iter().filter_map(|&axis| usize::try_from(axis).ok()).collect();
             e.spread(&x, &axes, dims)?

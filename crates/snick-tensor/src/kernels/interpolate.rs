@@ -109,6 +109,7 @@ impl Nearest {
 /// Resizes `axes` to `sizes`. `scales` place the elements, and need not be `sizes` over input
 /// sizes: OpenVINO keeps the scale it was given. Padding is the caller's.
 ///
+/// Of no elements nothing is computed, so that any scale will do.
 /// An axis whose size or scale says that nothing changes is left alone, whatever the coordinates.
 /// Integers are computed in `f32` and rounded, halves to the even neighbour; `linear` over five axes cuts them.
 ///
@@ -127,12 +128,17 @@ pub fn interpolate(
         return Err(TensorError::argument(NAME, "a size and a scale for every axis are needed"));
     }
     let mut dims = Dims::from_slice(input.dims());
-    for ((&axis, &size), &scale) in axes.iter().zip(sizes).zip(scales) {
+    for (&axis, &size) in axes.iter().zip(sizes) {
         input.layout().check_axis(axis)?;
-        if dims[axis] == 0 || !(scale.is_finite() && scale > 0.0) {
+        dims[axis] = size;
+    }
+    if dims.contains(&0) {
+        return Tensor::zeros(input.element_type(), &dims);
+    }
+    for (&axis, &scale) in axes.iter().zip(scales) {
+        if input.dims()[axis] == 0 || !(scale.is_finite() && scale > 0.0) {
             return Err(TensorError::argument(NAME, "an axis is empty or a scale is not positive"));
         }
-        dims[axis] = size;
     }
     stored_bytes(input.element_type(), &dims)?;
     let et = input.element_type();

@@ -150,9 +150,13 @@ impl Image {
             [height, width, y, x] => (height, width, [x, y]),
             _ => return Err(OpError::mismatch("the numbers of the image's size", size.len(), "3 or 4")),
         };
-        let positive = height.is_normal() && width.is_normal() && height > 0.0 && width > 0.0;
-        if !positive || scales.iter().any(|scale| !(scale.is_finite() && *scale >= 0.0)) {
-            return Err(OpError::mismatch("the image's size", format!("{size:?}"), "positive numbers"));
+        // All boxes of an empty image are cut to its corner.
+        if size.iter().any(|number| !(number.is_finite() && *number >= 0.0)) {
+            return Err(OpError::mismatch(
+                "the image's size",
+                format!("{size:?}"),
+                "numbers that are not negative",
+            ));
         }
         let least = settings.int("min_size", 1) as f32;
         let least = scales.map(|scale| least * scale);

@@ -52,10 +52,19 @@ macro_rules! op {
 }
 
 op! {
-    /// `alpha x + beta`, kept within 0..1.
+    /// `alpha x + beta`, kept within 0..1. A parameter of zero stands for the usual one: so what runs models takes
+    /// it.
     HardSigmoid, 1, Arity::exactly(3), Domain::Any, scalars: true,
-    |p| UnaryOp::HardSigmoid { alpha: p[0], beta: p[1] }
+    |p| UnaryOp::HardSigmoid {
+        alpha: or_usual(p[0], HARD_SIGMOID_ALPHA), beta: or_usual(p[1], HARD_SIGMOID_BETA)
+    }
 }
+
+/// The usual `alpha` of HardSigmoid.
+pub const HARD_SIGMOID_ALPHA: f64 = 0.2;
+
+/// The usual `beta` of HardSigmoid.
+pub const HARD_SIGMOID_BETA: f64 = 0.5;
 
 op! {
     /// `lambda x`, or `lambda alpha (e^x - 1)` below zero. A parameter of zero, with which the function would be no
@@ -70,7 +79,8 @@ pub const SELU_ALPHA: f64 = 1.673_263_242_354_377_2;
 /// The usual `lambda` of Selu.
 pub const SELU_LAMBDA: f64 = 1.050_700_987_355_480_5;
 
-fn or_usual(parameter: f64, usual: f64) -> f64 {
+/// The parameter, or the usual one that a parameter of zero stands for.
+pub fn or_usual(parameter: f64, usual: f64) -> f64 {
     if parameter == 0.0 { usual } else { parameter }
 }
 
@@ -85,5 +95,23 @@ fn number(input: &Tensor) -> Result<f64, OpError> {
     match input.to_f64_vec()?.as_slice() {
         [number] => Ok(*number),
         all => Err(OpError::mismatch("the number of elements of a parameter", all.len(), 1)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_of_zero_are_the_usual_ones() {
+        let x = Tensor::from_vec(&[2], vec![-1f32, 2.0]).unwrap();
+        let of = |alpha, beta| {
+            let [alpha, beta] = [alpha, beta].map(|number| Tensor::full::<f32>(&[], number).unwrap());
+            HardSigmoid.eval(&[x.clone(), alpha, beta]).unwrap()[0].to_f32_vec().unwrap()
+        };
+        assert_eq!(of(0.25, 0.5), [0.25, 1.0]);
+        assert_eq!(of(0.0, 0.0), of(0.2, 0.5));
+        assert_eq!(of(0.25, 0.0), of(0.25, 0.5));
+        assert_eq!(of(0.0, 0.25), of(0.2, 0.25));
     }
 }

@@ -12,7 +12,9 @@ use snick_tensor::{ElementType, Tensor};
 use super::scale::Scale;
 use super::window::Numbers;
 use crate::attrs::AttrValue;
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axes};
+use crate::{
+    Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axes, normalize_each_axis,
+};
 
 /// Resizes axes, after padding with zeros.
 #[derive(Clone, PartialEq, Debug)]
@@ -163,7 +165,7 @@ impl OpDef for Interpolate {
         let axes = match (&self.form, axes_input.and_then(|port| cx.optional(port))) {
             (Form::Attributes { axes, .. }, _) => Some(normalize_axes(axes, rank)?),
             (_, None) => Some((0..rank).collect()),
-            (_, Some(axes)) => axes.ints().map(|axes| normalize_axes(&axes, rank)).transpose()?,
+            (_, Some(axes)) => axes.ints().map(|axes| normalize_each_axis(&axes, rank)).transpose()?,
         };
         let Some(axes) = axes else {
             return Ok(smallvec![Fact::new(element_type, cx.unknown_dims(rank))]);
@@ -205,7 +207,7 @@ impl OpDef for Interpolate {
         let (Some(data), Some(target)) = (inputs.first(), inputs.get(target)) else { return Ok(Vec::new()) };
         let data = self.padded(data)?;
         let to = self.resized(data.dims(), target, axes.and_then(|port| inputs.get(port)))?;
-        let how = self.kernel(data.rank(), to.axes.len())?;
+        let how = self.kernel(data.rank())?;
         Ok(vec![kernels::interpolate(&data, &to.axes, &to.sizes, &to.scales, &how)?])
     }
 }
@@ -228,28 +230,39 @@ impl Interpolate {
 
     /// What becomes of data of these sizes.
     fn resized(&self, dims: &[usize], target: &Tensor, axes: Option<&Tensor>) -> Result<Resized, OpError> {
-        let axes: SmallVec<[usize; 4]> = match (&self.form, axes) {
-            (Form::Attributes { axes, .. }, _) => normalize_axes(axes, dims.len())?.into_iter().collect(),
+        let mut axes: SmallVec<[usize; 4]> = match (&self.form, axes) {
+            (Form::Attributes { axes, .. }, _) => normalize_axes(axes, dims.len())?,
             (_, None) => (0..dims.len()).collect(),
-            (_, Some(axes)) => normalize_axes(&axes.to_i64_vec()?, dims.len())?.into_iter().collect(),
+            (_, Some(axes)) => normalize_each_axis(&axes.to_i64_vec()?, dims.len())?,
         };
         let spare = matches!(self.form, Form::Attributes { .. }) && target.len() > axes.len();
         if target.len() != axes.len() && !spare {
             return Err(OpError::mismatch("the number of sizes or scales", target.len(), axes.len()));
         }
         let own = axes.iter().filter_map(|&a| dims.get(a).copied());
-        let (mut sizes, mut scales) = (SmallVec::new(), SmallVec::new());
+        let (mut sizes, mut scales): (SmallVec<[usize; 4]>, SmallVec<[f32; 4]>) = Default::default();
         if self.by_scales() {
-            for (scale, size) in target.to_f32_vec()?.into_iter().zip(own) {
+            for (i, (scale, size)) in target.to_f32_vec()?.into_iter().zip(own).enumerate() {
+                // An axis that is named again grows once more.
+                let earlier = axes[..i].iter().rposition(|axis| *axis == axes[i]);
+                let size = earlier.map_or(size, |earlier| sizes[earlier]);
                 let to = Scale::new(scale).of_size(i64::try_from(size).unwrap_or(i64::MAX));
                 sizes.push(usize::try_from(to).unwrap_or(0));
-                scales.push(scale);
+                scales.push(scale * earlier.map_or(1.0, |earlier| scales[earlier]));
             }
         } else {
             for (to, size) in target.to_i64_vec()?.into_iter().zip(own) {
                 sizes
                     .push(usize::try_from(to).map_err(|_| OpError::out_of_range("a size", to, "0 or more"))?);
                 scales.push(to as f32 / size as f32);
+            }
+        }
+        // Of an axis that is named again, the last counts.
+        for i in (0..axes.len()).rev() {
+            if axes[i + 1..].contains(&axes[i]) {
+                axes.remove(i);
+                sizes.remove(i);
+                scales.remove(i);
             }
         }
         Ok(Resized { axes, sizes, scales })
@@ -277,7 +290,7 @@ impl Interpolate {
             None => None,
         };
         let to = self.resized(dims, target, axes)?;
-        let how = self.kernel(1, 1)?;
+        let how = self.kernel(dims.len())?;
         let mut all = Vec::with_capacity(to.axes.len());
         for ((&axis, &size), &scale) in to.axes.iter().zip(&to.sizes).zip(&to.scales) {
             let own = dims.get(axis).copied().unwrap_or(1);
@@ -378,8 +391,8 @@ impl Interpolate {
         Ok(kernels::pad(data, &begin, &end, PadMode::Constant, None)?)
     }
 
-    /// The kernel's attributes. The first definition is one of the later ones with fixed choices.
-    fn kernel(&self, rank: usize, axes: usize) -> Result<kernels::Interpolate, OpError> {
+    /// The kernel's attributes for data of this rank. The first definition is one of the later ones with fixed choices.
+    fn kernel(&self, rank: usize) -> Result<kernels::Interpolate, OpError> {
         let Mode::Known(mode) = self.mode else {
             return Err(OpError::unsupported("interpolation by area"));
         };
@@ -391,13 +404,17 @@ impl Interpolate {
                 antialias: self.antialias,
                 cube_coeff: *cube_coeff,
             },
-            Form::Attributes { align_corners, .. } => {
-                let onnx = mode == InterpolateMode::Linear && rank < 5 && axes == 2;
+            Form::Attributes { axes, align_corners } => {
+                // What runs models takes pixels by their corners only of images, and of what is padded.
+                let whole =
+                    [&self.pads_begin, &self.pads_end].iter().all(|pads| pads.iter().all(|&pad| pad == 0));
+                let image = rank == 4 && *axes.as_slice() == [2, 3];
                 kernels::Interpolate {
-                    mode: if onnx { InterpolateMode::LinearOnnx } else { mode },
+                    mode,
                     nearest: Nearest::Simple,
                     coordinates: match align_corners {
                         true => Coordinates::AlignCorners,
+                        false if mode == InterpolateMode::Linear && whole && !image => Coordinates::HalfPixel,
                         false => Coordinates::Asymmetric,
                     },
                     antialias: self.antialias,
@@ -413,5 +430,60 @@ fn pad_of(pads: &Numbers, axis: usize) -> Result<i64, OpError> {
     match pads.get(axis).copied().unwrap_or(0) {
         pad @ 0.. => Ok(pad),
         pad => Err(OpError::out_of_range("a pad", pad, "0 or more")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Version;
+
+    fn parsed(attrs: Attrs<'static>, since: u8) -> Interpolate {
+        let mut raw = RawNode::openvino("Interpolate", Version::Opset(since.into()), attrs, 1);
+        raw.since = since;
+        Interpolate::parse(&raw).unwrap()
+    }
+
+    /// The data `[[1, 2]]`, resized.
+    fn resized(by: &[f32], axes: &[i64]) -> Tensor {
+        let attrs = Attrs::new()
+            .with("mode", "nearest")
+            .with("shape_calculation_mode", "scales")
+            .with("coordinate_transformation_mode", "asymmetric")
+            .with("nearest_mode", "floor");
+        let op = parsed(attrs, 11);
+        let data = Tensor::from_vec(&[1, 2], vec![1f32, 2.0]).unwrap();
+        let by = Tensor::from_vec(&[by.len()], by.to_vec()).unwrap();
+        let axes = Tensor::from_vec(&[axes.len()], axes.to_vec()).unwrap();
+        op.eval(&[data, by, axes]).unwrap().remove(0)
+    }
+
+    #[test]
+    fn the_first_definition_reads_lines_by_their_middles_and_images_by_their_corners() {
+        let resized = |axes: &'static str, dims: &[usize], pads: &'static str| {
+            let attrs = Attrs::new()
+                .with("mode", "linear")
+                .with("align_corners", false)
+                .with("axes", axes)
+                .with("pads_begin", pads);
+            let op = parsed(attrs, 1);
+            let data = Tensor::from_vec(dims, vec![1f32, 3.0]).unwrap();
+            let sizes = Tensor::from_vec(&[2], vec![4i64, 1]).unwrap();
+            op.eval(&[data, sizes]).unwrap()[0].to_f32_vec().unwrap()
+        };
+        assert_eq!(resized("2,3", &[1, 1, 2, 1], "0"), [1.0, 2.0, 3.0, 3.0]);
+        assert_eq!(resized("1,2", &[1, 2, 1], "0"), [1.0, 1.5, 2.5, 3.0]);
+        assert_eq!(resized("1,2", &[1, 2, 1], "0,0,0"), [1.0, 1.5, 2.5, 3.0]);
+    }
+
+    #[test]
+    fn an_axis_named_again_grows_once_more() {
+        assert_eq!(resized(&[1.5, 2.0], &[1, -1]).to_f32_vec().unwrap(), [1.0, 1.0, 1.0, 2.0, 2.0, 2.0]);
+    }
+
+    #[test]
+    fn of_no_elements_nothing_is_computed() {
+        assert_eq!(resized(&[0.0], &[1]).dims(), [1, 0]);
+        assert_eq!(resized(&[0.0, 2.0], &[1, 0]).dims(), [2, 0]);
     }
 }

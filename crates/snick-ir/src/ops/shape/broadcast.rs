@@ -12,7 +12,7 @@ use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 pub enum Mode {
     /// Aligned at the last axis; sizes of 1 repeat.
     Numpy,
-    /// By the mapping that input 2 lists.
+    /// By the mapping that input 2 lists; in Broadcast-1 as `Numpy` where there is no input 2.
     Explicit,
     /// As `Numpy`, and sizes of 1 in the target repeat, too. Since Broadcast-3.
     Bidirectional,
@@ -119,7 +119,6 @@ impl Broadcast {
         let too_small = || OpError::rank("the target shape", target, format!("{rank} or more, as input 0"));
         let first = match self.mode {
             Mode::Pdpd { axis } if axis >= 0 => usize::try_from(axis).unwrap_or(usize::MAX),
-            Mode::Explicit => 0,
             _ => target.checked_sub(rank).ok_or_else(too_small)?,
         };
         if first.checked_add(rank).is_none_or(|end| end > target) {
@@ -226,6 +225,7 @@ mod tests {
         assert_eq!(run(Mode::Bidirectional, &[1], None), Some((vec![2, 1], vec![1, 2])));
         assert_eq!(run(Mode::Explicit, &[2, 2, 1], Some(&[0, 2])), Some((vec![2, 2, 1], vec![1, 1, 2, 2])));
         assert_eq!(run(Mode::Explicit, &[2, 2, 1], Some(&[2, 0])), None);
+        assert_eq!(run(Mode::Explicit, &[2, 2, 2], None).unwrap().1, [1, 1, 2, 2, 1, 1, 2, 2]);
         assert_eq!(run(Mode::Pdpd { axis: 0 }, &[2, 2, 2], None).unwrap().1, [1, 1, 1, 1, 2, 2, 2, 2]);
     }
 }

@@ -136,8 +136,19 @@ fn gelu(b: &mut Builder) -> Built {
 fn hard_sigmoid(b: &mut Builder) -> Built {
     let x = b.input(0)?;
     let (alpha, beta) = (b.float("alpha", 0.2)?, b.float("beta", 0.5)?);
+    ramp(b, x, alpha, beta)
+}
+
+/// `alpha x + beta`, kept within 0..1. To the IR's HardSigmoid a parameter of zero says something else.
+pub fn ramp(b: &mut Builder, x: Value, alpha: f64, beta: f64) -> Built {
+    let meant = alpha != 0.0 && beta != 0.0;
     let (alpha, beta) = (b.number_like(x, alpha)?, b.number_like(x, beta)?);
-    b.plain("HardSigmoid", &[x, alpha, beta])
+    if meant {
+        return b.plain("HardSigmoid", &[x, alpha, beta]);
+    }
+    let scaled = b.plain("Multiply", &[x, alpha])?;
+    let line = b.plain("Add", &[scaled, beta])?;
+    b.make("Clamp", Attrs::new().with("min", 0.0).with("max", 1.0), &[line])
 }
 
 fn is_inf(b: &mut Builder) -> Built {

@@ -8,6 +8,7 @@ use crate::onnx::ops::grid_sample::grid_sample;
 use crate::onnx::ops::linear::gemm;
 use crate::onnx::ops::movement::{gather_nd, pad, trilu};
 use crate::onnx::ops::normalization::{layer_norm, rms_norm};
+use crate::onnx::ops::parametric::ramp;
 use crate::onnx::ops::selection::unique;
 use crate::onnx::ops::window::{convolved, max_pool};
 use crate::onnx::ops::{Row, many, one};
@@ -166,11 +167,7 @@ fn activated(b: &mut Builder, y: Value, [alpha, beta]: [Option<f64>; 2]) -> Buil
             let (low, high) = (alpha.ok_or_else(missing)?, beta.ok_or_else(missing)?);
             b.make("Clamp", Attrs::new().with("min", low).with("max", high), &[y])
         }
-        "HardSigmoid" => {
-            let (alpha, beta) =
-                (b.number_like(y, alpha.unwrap_or(0.2))?, b.number_like(y, beta.unwrap_or(0.5))?);
-            b.plain("HardSigmoid", &[y, alpha, beta])
-        }
+        "HardSigmoid" => ramp(b, y, alpha.unwrap_or(0.2), beta.unwrap_or(0.5)),
         other => Err(OpError::unsupported(format!("activation `{other}`"))),
     }
 }
