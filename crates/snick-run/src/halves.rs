@@ -60,12 +60,17 @@ impl Halves {
         }
     }
 
+    /// What an op reads of a slot, if it is not `tensor`, the value as it comes.
+    pub(crate) fn converted(&self, op: &Op, slot: usize, tensor: &Tensor) -> Result<Option<Tensor>, OpError> {
+        match self.read_as(op, slot) {
+            Some(element_type) => Ok(Some(tensor.cast(element_type)?)),
+            None => Ok(None),
+        }
+    }
+
     /// What an op reads of a slot.
     pub(crate) fn read(&self, op: &Op, slot: usize, tensor: Tensor) -> Result<Tensor, OpError> {
-        match self.read_as(op, slot) {
-            Some(element_type) => Ok(tensor.cast(element_type)?),
-            None => Ok(tensor),
-        }
+        Ok(self.converted(op, slot, &tensor)?.unwrap_or(tensor))
     }
 
     /// What a step computes with `op` of what it reads.

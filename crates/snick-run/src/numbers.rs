@@ -187,14 +187,15 @@ impl<'p> Search<'p> {
                 computed.unwrap_or_else(|| Term::Element { port: self.port(operand), at: 0 })
             }
         };
-        let number = self.fixed(term);
+        let number = self.push(term);
         if let Operand::Slot { slot, .. } = operand {
             self.known.insert(slot, number);
         }
         Some(number)
     }
 
-    fn fixed(&mut self, term: Term) -> usize {
+    /// The number of a new term.
+    fn push(&mut self, term: Term) -> usize {
         self.terms.push(term);
         self.terms.len() - 1
     }
@@ -314,7 +315,7 @@ impl<'p> Search<'p> {
         let mut fields = [None; 4];
         for (field, pair) in fields.iter_mut().zip(pairs) {
             *field = match pair {
-                (Bound::Static(number), _) => Some(self.fixed(Term::Fixed(number))),
+                (Bound::Static(number), _) => Some(self.push(Term::Fixed(number))),
                 (Bound::Operand, operand) => Some(self.term(operand?, depth)?),
                 (Bound::Open, _) => None,
             };

@@ -254,27 +254,28 @@ impl<'g> Session<'g> {
         let mut complete = true;
         let op = self.op(step);
         for (port, operand) in step.operands.iter().enumerate() {
-            let value = match *operand {
+            match *operand {
                 Operand::Missing => return Err(self.located(step, OpError::NotConnected { port })),
-                Operand::Constant(number) => Slot::Full(self.plan.constants[number].clone()),
+                Operand::Constant(number) => inputs.push(self.plan.constants[number].clone()),
                 Operand::Slot { slot, last } => {
-                    let value = if last {
-                        std::mem::replace(&mut slots[slot], Slot::Empty)
-                    } else {
-                        slots[slot].clone()
+                    // Tensors are large enough for each move of one to be felt.
+                    let value = &mut slots[slot];
+                    let Slot::Full(tensor) = value else {
+                        complete = false;
+                        continue;
                     };
-                    match value {
-                        Slot::Full(tensor) => {
-                            let read = self.halves.read(op, slot, tensor);
-                            Slot::Full(read.map_err(|error| self.located(step, error))?)
+                    let converted = self.halves.converted(op, slot, tensor);
+                    if let Some(converted) = converted.map_err(|error| self.located(step, error))? {
+                        inputs.push(converted);
+                        if last {
+                            *value = Slot::Empty;
                         }
-                        other => other,
+                    } else if !last {
+                        inputs.push(tensor.clone());
+                    } else if let Slot::Full(tensor) = std::mem::replace(value, Slot::Empty) {
+                        inputs.push(tensor);
                     }
                 }
-            };
-            match value {
-                Slot::Full(tensor) => inputs.push(tensor),
-                Slot::Empty | Slot::Lost => complete = false,
             }
         }
         Ok(complete)

@@ -66,6 +66,13 @@ impl Layout {
     }
 
     pub fn slice(&self, axis: usize, start: usize, len: usize, step: isize) -> Result<Self, TensorError> {
+        let mut view = self.clone();
+        view.narrow(axis, start, len, step)?;
+        Ok(view)
+    }
+
+    /// [`Layout::slice`] in place; what is refused changes nothing.
+    pub fn narrow(&mut self, axis: usize, start: usize, len: usize, step: isize) -> Result<(), TensorError> {
         self.check_axis(axis)?;
         let dim = self.dims[axis];
         let inside = match len {
@@ -78,16 +85,15 @@ impl Layout {
         if !inside {
             return Err(TensorError::SliceOutOfRange { axis, start, len, step, dim });
         }
-        let mut view = self.clone();
-        view.dims[axis] = len;
+        self.dims[axis] = len;
+        if self.len() > 0 {
+            self.start = self.offset_by(start as isize * self.strides[axis]);
+        }
         // One index or none: the step is never taken, and might overflow.
         if len > 1 {
-            view.strides[axis] *= step;
+            self.strides[axis] *= step;
         }
-        if view.len() > 0 {
-            view.start = self.offset_by(start as isize * self.strides[axis]);
-        }
-        Ok(view)
+        Ok(())
     }
 
     /// The axes before `axis`, whose elements are where the others begin, and the others.

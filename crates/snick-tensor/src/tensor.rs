@@ -327,6 +327,14 @@ impl Tensor {
         Ok(self.view(self.layout.slice(axis, start, len, step)?))
     }
 
+    /// [`Tensor::slice`] of this view itself.
+    ///
+    /// # Errors
+    /// As [`Tensor::slice`]; nothing is changed then.
+    pub fn narrow(&mut self, axis: usize, start: usize, len: usize, step: isize) -> Result<(), TensorError> {
+        self.layout.narrow(axis, start, len, step)
+    }
+
     /// Axis `i` of the view is axis `order[i]` of this tensor.
     ///
     /// # Errors

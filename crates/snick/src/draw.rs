@@ -18,6 +18,8 @@ pub enum Dims {
     Drawn,
     /// The smallest allowed multiple of this number that is not 0; where there is none, the smallest allowed.
     MultipleOf(usize),
+    /// The smallest allowed, but at least 1, and one more for the open dim of this number, counted over all inputs.
+    Longer(usize),
 }
 
 /// What is drawn.
@@ -64,11 +66,12 @@ pub fn draw_inputs(
         }
     }
     let mut given = given.into_iter();
+    let mut open = 0;
     let inputs = (0u64..).zip(parameters).map(|(i, id)| match given.next().flatten() {
         Some(tensor) => Ok(tensor),
         None => {
             let mut random = SplitMix::new(seed ^ i.wrapping_mul(0xd134_2543_de82_ef95));
-            let sizes = sizes(graph, id, dims, &mut random, &mut symbols);
+            let sizes = sizes(graph, id, dims, &mut random, &mut symbols, &mut open);
             let tensor = tensor(element_type(graph, id), &sizes, integers, &mut random);
             tensor.map_err(|error| graph.located(id, OpError::from(error)))
         }
@@ -83,19 +86,23 @@ fn element_type(graph: &Graph, id: NodeId) -> ElementType {
     }
 }
 
-/// Dims of one input. An input of unknown rank gets four axes.
+/// Dims of one input, before which so many dims were `open`. An input of unknown rank gets four axes.
 fn sizes(
     graph: &Graph,
     id: NodeId,
     dims: Dims,
     random: &mut SplitMix,
     symbols: &mut HashMap<SymbolId, usize>,
+    open: &mut usize,
 ) -> Vec<usize> {
     let mut choose = |interval: Interval| {
         let least = interval.lo().max(1).min(interval.hi());
         let room = interval.hi().abs_diff(least).min(SPREAD);
         let size = usize::try_from(least).unwrap_or(0);
+        let place = *open;
+        *open += usize::from(interval.is_exact().is_none());
         match dims {
+            Dims::Longer(n) => size + usize::from(n == place && least < interval.hi()),
             Dims::Smallest => size,
             Dims::Drawn => size.saturating_add(random.below(room + 1) as usize),
             Dims::MultipleOf(n) => {

@@ -30,16 +30,21 @@ const INTEGERS: [(u8, u8); 6] = [(0, 1), (0, 0), (1, 1), (2, 2), (3, 3), (4, 4)]
 /// there are.
 const MAX_CONSTANT_SIZES: usize = 32;
 
+/// Open dims that are tried one longer than the smallest while all others are the smallest: a mask covers what is
+/// remembered and what is new, so it is longer than either.
+const MAX_LONGER: usize = 32;
+
 /// Draws in the order in which to try them until the model runs; the first one is what [`Draw`] gives by itself.
 pub fn draws(graph: &Graph) -> impl Iterator<Item = Draw> {
-    let is_open = has_open_dims(graph);
-    let sizes = if is_open { &SIZES[..] } else { &SIZES[..1] };
-    let of_constants = if is_open { sizes_of_constants(graph) } else { BTreeSet::new() };
+    let open = open_dims(graph);
+    let sizes = if open > 0 { &SIZES[..] } else { &SIZES[..1] };
+    let of_constants = if open > 0 { sizes_of_constants(graph) } else { BTreeSet::new() };
     let usual = sizes.iter().map(|&dims| Draw::from(dims));
+    let longer = (0..open.min(MAX_LONGER)).map(|n| Draw::from(Dims::Longer(n)));
     let others =
         INTEGERS.into_iter().flat_map(|integers| sizes.iter().map(move |&dims| Draw { dims, integers }));
     let multiples = of_constants.into_iter().map(|size| Draw::from(Dims::MultipleOf(size)));
-    usual.chain(others).chain(multiples)
+    usual.chain(longer).chain(others).chain(multiples)
 }
 
 /// Sizes that constants have along some axis, the smallest of them.
@@ -58,13 +63,40 @@ fn sizes_of_constants(graph: &Graph) -> BTreeSet<usize> {
 
 /// Whether a parameter was declared with a dim that is not a number.
 pub fn has_open_dims(graph: &Graph) -> bool {
+    open_dims(graph) > 0
+}
+
+/// How many dims of parameters were declared open; a parameter of unknown rank is drawn with four.
+fn open_dims(graph: &Graph) -> usize {
     let is_open =
-        |dim: &DimSpec| !matches!(dim, DimSpec::Interval(interval) if interval.is_exact().is_some());
-    graph.parameters().any(|id| match &graph.node(id).op {
+        |dim: &&DimSpec| !matches!(dim, DimSpec::Interval(interval) if interval.is_exact().is_some());
+    let of_parameter = |id| match &graph.node(id).op {
         Op::Parameter(parameter) => match &parameter.shape {
-            ShapeSpec::Dims(dims) => dims.iter().any(is_open),
-            ShapeSpec::Unranked => true,
+            ShapeSpec::Dims(dims) => dims.iter().filter(is_open).count(),
+            ShapeSpec::Unranked => 4,
         },
-        _ => false,
-    })
+        _ => 0,
+    };
+    graph.parameters().map(of_parameter).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::draw_inputs;
+
+    #[test]
+    fn a_mask_over_past_and_present_is_found() {
+        let text = "snick 1\ngraph \"g\" {\n  %new = Parameter-1 {element_type: f32, shape: \"?,2\"}\n  \
+                    %past = Parameter-1 {element_type: f32, shape: \"?,2\"}\n  \
+                    %mask = Parameter-1 {element_type: f32, shape: \"?\"}\n}\n";
+        let mut graph = snick_ir::text::parse(text, None).unwrap();
+        assert!(snick_ir::infer(&mut graph).is_empty());
+        let mut longer = draws(&graph).filter(|draw| matches!(draw.dims, Dims::Longer(_)));
+        let fits = longer.position(|draw| {
+            let inputs = draw_inputs(&graph, vec![None; 3], 0, draw).unwrap();
+            inputs[0].dims()[0] + inputs[1].dims()[0] == inputs[2].dims()[0]
+        });
+        assert_eq!(fits, Some(2));
+    }
 }

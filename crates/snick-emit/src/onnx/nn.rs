@@ -197,14 +197,17 @@ fn pool(e: &Emitter) -> Result<Vec<Attribute>, OpError> {
     let strides = e.ints("strides")?;
     let (begin, end) = pads(e, kernel.len())?;
     let padded = begin.iter().chain(&end).any(|&pad| pad != 0);
+    let gaps = strides.iter().zip(&kernel).any(|(stride, size)| stride > size);
+    let same = e.word("auto_pad")?.starts_with("same");
     let (sliding, ceil) = match e.word("rounding_type")?.as_str() {
-        // There are as many windows then, however they are counted.
-        _ if e.word("auto_pad")?.starts_with("same") => (sliding(e, kernel.len())?, 0),
         "ceil_torch" => (sliding(e, kernel.len())?, 1),
         // A window that starts in the padding counts here, and not in ONNX.
-        "ceil" if padded || strides.iter().zip(&kernel).any(|(stride, size)| stride > size) => {
-            (padded_up(e, &kernel)?, 0)
+        "ceil" if gaps && same => {
+            return Err(OpError::unsupported(
+                "rounding_type `ceil` with gaps and padding to the same size in ONNX",
+            ));
         }
+        "ceil" if padded || gaps => (padded_up(e, &kernel)?, 0),
         "ceil" => (sliding(e, kernel.len())?, 1),
         _ => (sliding(e, kernel.len())?, 0),
     };
@@ -242,6 +245,9 @@ fn average_pool(e: &mut Emitter) -> Written {
 
 fn max_pool(e: &mut Emitter) -> Written {
     let attrs = pool(e)?;
+    if matches!(e.element_type(0)?, ElementType::I64 | ElementType::U32 | ElementType::U64) {
+        return Err(OpError::unsupported(format!("`MaxPool` of {} in ONNX", e.element_type(0)?)));
+    }
     let second = e.outputs().len() > 1 && e.is_used(1);
     if second && (e.int("axis")? != 0 || e.word("index_element_type")? == "i32") {
         return Err(OpError::unsupported("positions counted from a later axis, or of i32, in ONNX"));

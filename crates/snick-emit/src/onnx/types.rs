@@ -46,8 +46,7 @@ const WITHOUT_BF16: &[&str] = &[
 pub(super) fn wider(op: &str, own: ElementType) -> Option<ElementType> {
     match (op, own) {
         (_, BF16) => WITHOUT_BF16.contains(&op).then_some(F32),
-        ("CumSum" | "MatMul" | "Range", I8 | U8 | U16) | ("CumSum" | "MatMul", I16) => Some(I32),
-        ("Range", U32 | U64) => Some(I64),
+        ("CumSum" | "MatMul", I8 | U8 | I16 | U16) => Some(I32),
         ("Power", I8 | U8 | I16 | U16) => Some(I32),
         ("Power", U32 | U64) => Some(I64),
         ("MaxPool", I16 | U16 | I32) => Some(F64),

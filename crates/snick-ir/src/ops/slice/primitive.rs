@@ -3,8 +3,6 @@
 //! Element k of a sliced axis is element `start + k * step` of the input; axes not listed are whole. No masks,
 //! negatives or clamping are left in it, so two static slices select the same elements if and only if they are equal.
 
-use std::borrow::Cow;
-
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{AxisSlice, Interval, Shape, SymExpr};
 use snick_tensor::Tensor;
@@ -200,7 +198,7 @@ impl Slice {
     /// If there are not as many operands, one lies outside its interval, or an index outside its axis.
     pub fn select(&self, data: &Tensor, operands: &[i64]) -> Result<Tensor, OpError> {
         self.check_operands(1 + operands.len())?;
-        let mut view = Cow::Borrowed(data);
+        let mut view = data.clone();
         let mut operands = operands.iter();
         for axis in &self.axes {
             let mut numbers = [0i64; 3];
@@ -222,16 +220,16 @@ impl Slice {
                 return Err(OpError::out_of_range("axis", axis.axis as i64, expected));
             };
             if len == 0 {
-                view = Cow::Owned(view.slice(axis.axis, 0, 0, 1)?);
+                view.narrow(axis.axis, 0, 0, 1)?;
                 continue;
             }
             let slice = AxisSlice { start, len, step };
             check_range(axis.axis, slice, dim as i64)?;
             // In range, so all three fit.
             let (start, len) = (start as usize, len as usize);
-            view = Cow::Owned(view.slice(axis.axis, start, len, if len == 1 { 1 } else { step as isize })?);
+            view.narrow(axis.axis, start, len, if len == 1 { 1 } else { step as isize })?;
         }
-        Ok(view.into_owned())
+        Ok(view)
     }
 
     /// Known elements of a small integer tensor, those that the slice keeps.
