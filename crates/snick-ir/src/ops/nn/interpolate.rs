@@ -439,7 +439,7 @@ mod tests {
     use crate::Version;
 
     fn parsed(attrs: Attrs<'static>, since: u8) -> Interpolate {
-        let mut raw = RawNode::openvino("Interpolate", Version::Opset(since.into()), attrs, 1);
+        let mut raw = RawNode::openvino("Interpolate", Version::Opset(since), attrs, 1);
         raw.since = since;
         Interpolate::parse(&raw).unwrap()
     }
