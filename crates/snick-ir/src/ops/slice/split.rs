@@ -152,7 +152,7 @@ impl OpDef for Split {
         // that makes one fails where Split does, and needs no arithmetic for each of them.
         let (data, places) = match cx.output_dim(0, axis)?.as_const() {
             Some(part) if dims[axis].as_const().is_some() => (data, Places::Spans(part)),
-            _ => (self.grouped(cx, data, &dims, axis)?, Places::Elements),
+            _ => (self.grouped(cx, data, dims, axis)?, Places::Elements),
         };
         let mut values = Values::new();
         for k in 0..self.num_splits {
