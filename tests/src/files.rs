@@ -32,7 +32,8 @@ fn in_folder(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn json_files(folder: &Path) -> Vec<PathBuf> {
-    let mut files: Vec<_> = entries(folder).filter(|path| path.extension() == Some("json".as_ref())).collect();
+    let mut files: Vec<_> =
+        entries(folder).filter(|path| path.extension() == Some("json".as_ref())).collect();
     files.sort();
     files
 }
