@@ -6,11 +6,12 @@ use snick_tensor::ElementType;
 
 use crate::onnx::builder::Builder;
 
-/// Up to here every integer is an f32.
-const EXACT: u64 = 1 << 24;
+/// The greatest sum of sizes of weights: times the greatest distance of an 8-bit integer from a zero point of its type,
+/// it is at most 2^24, up to where every integer is an f32.
+const LIMIT: u32 = (1 << 24) / 255;
 
-/// The greatest distance of an 8-bit integer from a zero point of its type.
-const REACH: u64 = 255;
+/// Weights under a kernel that are summed in one step; so many of them stay far below what `u32` holds.
+const KERNEL: usize = 1 << 20;
 
 /// Where weights are summed.
 pub(super) enum Summed {
@@ -41,10 +42,6 @@ pub(super) fn exact_parts(
         ElementType::U8 => false,
         _ => return None,
     };
-    let zeros = match zero_point {
-        Some(zero_point) => b.tensor(zero_point)?.to_i64_vec().ok()?,
-        None => vec![0],
-    };
     let (outer, len, inner) = match (&summed, tensor.dims()) {
         (Summed::Rows, &[rows, columns]) => (1, rows, columns),
         (Summed::Filters, &[filters, channels, ref kernel @ ..]) => {
@@ -54,31 +51,47 @@ pub(super) fn exact_parts(
     };
     // Each of these has a sum of its own.
     let lines = if matches!(summed, Summed::Rows) { inner } else { outer };
-    if zeros.len() != 1 && zeros.len() != lines {
+    let mut zeros = match zero_point {
+        Some(zero_point) => b.tensor(zero_point)?.to_i64_vec().ok()?,
+        None => vec![0],
+    };
+    if zeros.len() == 1 {
+        zeros.resize(lines, zeros[0]);
+    }
+    if zeros.len() != lines || (matches!(summed, Summed::Filters) && inner > KERNEL) {
         return None;
     }
+    let zeros: Vec<i32> = zeros.into_iter().map(i32::try_from).collect::<Result<_, _>>().ok()?;
+    let size = |byte: u8, zero: i32| {
+        let weight = if signed { i32::from(byte.cast_signed()) } else { i32::from(byte) };
+        weight.abs_diff(zero)
+    };
     let bytes = tensor.to_bytes();
-    let (mut sums, mut next) = (vec![0u64; lines], vec![0u64; lines]);
+    let (mut sums, mut next) = (vec![0u32; lines], vec![0u32; lines]);
     let mut cuts = vec![0];
     for i in 0..len {
-        next.fill(0);
-        for o in 0..outer {
-            let row = bytes.get((o * len + i) * inner..)?.get(..inner)?;
-            for (j, &byte) in row.iter().enumerate() {
-                let line = if matches!(summed, Summed::Rows) { j } else { o };
-                let zero = zeros.get(line).or(zeros.first())?;
-                let weight = if signed { i64::from(byte.cast_signed()) } else { i64::from(byte) };
-                *next.get_mut(line)? += weight.saturating_sub(*zero).unsigned_abs() * REACH;
+        match summed {
+            Summed::Rows => {
+                let row = bytes.get(i * inner..)?.get(..inner)?;
+                for ((next, &byte), &zero) in next.iter_mut().zip(row).zip(&zeros) {
+                    *next = size(byte, zero);
+                }
+            }
+            Summed::Filters => {
+                for ((o, next), &zero) in next.iter_mut().enumerate().zip(&zeros) {
+                    let kernel = bytes.get((o * len + i) * inner..)?.get(..inner)?;
+                    *next = kernel.iter().map(|&byte| size(byte, zero)).sum();
+                }
             }
         }
-        if sums.iter().zip(&next).any(|(sum, more)| sum + more > EXACT) {
+        if next.iter().any(|&more| more > LIMIT) {
+            return None;
+        }
+        if sums.iter().zip(&next).any(|(sum, more)| sum + more > LIMIT) {
             cuts.push(i as i64);
             sums.fill(0);
         }
         sums.iter_mut().zip(&next).for_each(|(sum, more)| *sum += more);
-        if sums.iter().any(|&sum| sum > EXACT) {
-            return None;
-        }
     }
     cuts.push(len as i64);
     Some(cuts.windows(2).map(|pair| (pair[0], pair[1])).collect())
