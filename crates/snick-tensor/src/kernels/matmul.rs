@@ -177,6 +177,10 @@ fn integers<T: Wrapping>(a: &Tensor, b: &Tensor, dims: &[usize]) -> Result<Tenso
     stored_bytes(T::TYPE, dims)?;
     let (a, b) = (a.contiguous(), b.contiguous());
     let (_, rows, depth) = split(&a);
+    // A view of nothing may begin anywhere.
+    if depth == 0 {
+        return Tensor::zeros(T::TYPE, dims);
+    }
     let columns = dims[dims.len() - 1];
     let mut out = filled(checked_len(dims).unwrap_or(0), T::default())?;
     let (a, starts_a) = batches::<T>(&a, dims)?;
@@ -188,7 +192,7 @@ fn integers<T: Wrapping>(a: &Tensor, b: &Tensor, dims: &[usize]) -> Result<Tenso
     Tensor::from_vec(dims, out)
 }
 
-/// Adds the product of two packed matrices of integers to `out`.
+/// Adds the product of two packed matrices of integers to `out`; the depth is not 0.
 struct Products<'a, T> {
     a: &'a [T],
     b: &'a [T],
@@ -206,9 +210,6 @@ impl<T: Wrapping> Vectorised for Products<'_, T> {
     #[inline(always)]
     fn run<I: Instructions>(self) {
         let Self { a, b, depth, columns, out } = self;
-        if depth == 0 {
-            return;
-        }
         for (factors, row) in a.chunks_exact(depth).zip(out.chunks_exact_mut(columns)) {
             let lines = b.chunks(AT_ONCE * columns);
             for (factors, lines) in factors.chunks(AT_ONCE).zip(lines) {
@@ -264,6 +265,15 @@ mod tests {
         assert_eq!(ints.to_i64_vec().unwrap(), [10, 13, 28, 40]);
         let halves = [&a, &b].map(|x| x.cast(crate::ElementType::F16).unwrap());
         assert_eq!(matmul(&halves[0], &halves[1], false, false).unwrap().to_f32_vec().unwrap()[3], 40.0);
+    }
+
+    #[test]
+    fn integers_of_no_depth_are_zeros_wherever_they_begin() {
+        let numbers = Tensor::from_vec(&[3, 2, 4], (0..24).collect::<Vec<i32>>()).unwrap();
+        let none = numbers.slice(0, 2, 3, -1).unwrap().slice(2, 0, 0, 1).unwrap();
+        let right = Tensor::from_vec(&[0, 2], Vec::<i32>::new()).unwrap();
+        let product = matmul(&none, &right, false, false).unwrap();
+        assert_eq!((product.dims(), product.to_i64_vec().unwrap()), (&[3, 2, 2][..], vec![0; 12]));
     }
 
     #[test]
