@@ -11,9 +11,9 @@ mod bodies;
 mod facts;
 mod fold;
 mod halves;
-mod numbers;
 mod plan;
 mod session;
+mod slice_numbers;
 mod variables;
 
 pub use session::{Options, Outputs, Progress, Session};
