@@ -1,9 +1,10 @@
 //! The `slice` primitive in ops that OpenVINO has: Slice-8, or StridedSlice-1.
 //!
 //! A slice by `bounds` is written with the range that those clamp, for the op clamps it likewise. Where a number is
-//! computed in another way and known at run time only, the elements are taken in ascending order, and what was descending is
-//! turned round by a second slice of the whole axis: the runtime's shape inference is wrong for `start:stop:step`
-//! with a negative step and a stop that it does not know (`0:stop:-3` gives no element, whatever the stop).
+//! computed in another way and known at run time only, the elements are taken in ascending order, and what was
+//! descending is turned round by a second slice of the whole axis: the runtime's shape inference is wrong for
+//! `start:stop:step` with a negative step and a stop that it does not know (`0:stop:-3` gives no element, whatever
+//! the stop).
 
 mod range;
 
@@ -223,9 +224,9 @@ impl Builder<'_> {
         self.add("Convert", 1, i64s, &[value]).map(Scalar::Value)
     }
 
-    /// The start; where it or `len` is too low when the graph runs, no number at all but a failure, as the primitive has
-    /// it. The ops would count from the end, or take nothing. What fails is a Concat of one row with two: few ops check
-    /// the shapes that they get in a run.
+    /// The start; where it or `len` is too low when the graph runs, no number at all but a failure, as the primitive
+    /// has it. The ops would count from the end, or take nothing. What fails is a Concat of one row with two: few ops
+    /// check the shapes that they get in a run.
     fn checked(&mut self, cut: &AxisCut, start: Scalar, len: Scalar) -> Result<Scalar, OpError> {
         let is_clamped = |number: &Number| match number {
             Number::Known(_) => true,

@@ -2,7 +2,8 @@
 //!
 //! `node.rs` reads what every node says, in all forms the format has had; `value_type.rs` its types and shapes,
 //! `constant.rs` its values; `build.rs` makes the graph; `ops.rs` says which op a node becomes, and the files beside
-//! it how, where that takes more than a table row; `function.rs` knows what the other functions compute. An op that is not known stays an opaque layer.
+//! it how, where that takes more than a table row; `function.rs` knows what the other functions compute. An op that
+//! is not known stays an opaque layer.
 
 mod build;
 mod constant;
