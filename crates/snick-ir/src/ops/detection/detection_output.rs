@@ -219,7 +219,7 @@ impl DetectionOutput {
     }
 
     /// Whether all classes have the same boxes.
-    pub(super) fn shares_location(&self) -> bool {
+    fn shares_location(&self) -> bool {
         self.settings.bool("share_location", true)
     }
 

@@ -23,7 +23,7 @@ pub struct Einsum {
 }
 
 /// The axes of one operand. A letter is its code point; an axis of the ellipsis, counted from the last one, is
-/// [`ELLIPSIS`] plus its place.
+/// `ELLIPSIS` plus its place.
 pub type Labels = SmallVec<[u32; 6]>;
 
 /// Above every letter.
