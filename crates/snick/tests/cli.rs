@@ -172,6 +172,15 @@ fn names_in(folder: &Path) -> Vec<String> {
 }
 
 #[test]
+fn a_format_that_is_not_written_is_answered_with_those_that_are() {
+    let out = snick(&["convert", &model("focus_cnn"), "-o", "model.pdf"]);
+    assert_eq!(out.status.code(), Some(2));
+    for extension in [".xml", ".onnx", ".mlir", ".json", ".snick", ".dot"] {
+        assert!(text(&out.stderr).contains(extension), "{extension}: {}", text(&out.stderr));
+    }
+}
+
+#[test]
 fn the_input_is_overwritten_only_when_forced() {
     let folder = scratch("overwrite");
     for extension in ["xml", "onnx", "snick", "json"] {
@@ -258,6 +267,13 @@ fn a_model_is_reduced_to_what_fails() {
     let small = std::fs::read_to_string(&out).unwrap();
     assert!(small.starts_with("// RUN: ! ") && small.contains("Interpolate-11("), "{small}");
     assert!(!small.contains("StridedSlice") && small.lines().count() < 16, "{small}");
+    let to_nothing =
+        snick(&["reduce", &model("focus_cnn"), "--test", "false", "-o", &out, "--format", "json"]);
+    let json = text(&to_nothing.stdout);
+    assert!(
+        json.starts_with("{\"schema\":\"snick.reduce/1\",\"layers_before\":46,\"layers_after\":"),
+        "{json}"
+    );
     let fine = snick(&["reduce", &model("focus_cnn"), "--test", "true", "-o", &out]);
     assert_eq!(fine.status.code(), Some(2));
     assert!(text(&fine.stderr).contains("ends with 0 on the model itself"), "{}", text(&fine.stderr));
