@@ -193,7 +193,11 @@ impl OpDef for StridedSlice {
             (op.ellipsis_mask, "ellipsis_mask"),
         ] {
             if mask.len != 0 && mask.len != length {
-                return Err(raw.attrs.bad(name, &format!("no bits, or {length} as begin_mask has")));
+                let expected = match length {
+                    0 => "no bits, as `begin_mask` has none".to_string(),
+                    _ => format!("{length} bits, as `begin_mask` has, or none"),
+                };
+                return Err(raw.attrs.bad(name, &expected));
             }
         }
         if op.ellipsis_mask.bits.count_ones() > 1 {
