@@ -149,3 +149,81 @@ fn continued_by(before: Option<Step>, step: Step, function: ElementFunction, por
     chain.push(ChainLink { node: step.node, slot: step.first, function });
     Step { operands: operands.into(), chain, ..step }
 }
+
+#[cfg(test)]
+mod tests {
+    use snick_ir::{infer, text};
+
+    use crate::{Options, Session};
+
+    use super::*;
+
+    /// The number of layers in each chain of a graph, which as a whole gives what its layers give one by one.
+    fn chains(parameters: &[(&str, &[usize])], layers: &str) -> Vec<usize> {
+        let declared = |(i, (shape, _)): (usize, &(&str, &[usize]))| {
+            format!("  %p{i} = Parameter-1 {{element_type: f32, shape: \"{shape}\"}}\n")
+        };
+        let declared: String = parameters.iter().enumerate().map(declared).collect();
+        let mut graph =
+            text::parse(&format!("snick 1\ngraph \"g\" {{\n{declared}{layers}}}\n"), None).unwrap();
+        assert!(infer(&mut graph).is_empty());
+        let inputs = parameters.iter().map(|(_, dims)| {
+            let len: usize = dims.iter().product();
+            Tensor::from_vec(dims, (0..len).map(|i| i as f32 / 4.0 - 1.0).collect()).unwrap()
+        });
+        let inputs: Vec<Tensor> = inputs.collect();
+        let session = Session::new(&graph).unwrap();
+        let expected = Session::unfolded(&graph).unwrap().run(&inputs, Options::default());
+        let checked = Options { check_facts: true, ..Options::default() };
+        for options in [Options::default(), checked, Options::default()] {
+            let found = session.run(&inputs, options);
+            assert_eq!(found.values, expected.values);
+            let texts =
+                |errors: &[snick_ir::Located]| errors.iter().map(|e| e.layer.clone()).collect::<Vec<_>>();
+            assert_eq!(texts(&found.errors), texts(&expected.errors));
+        }
+        session.plan.steps.iter().map(|step| step.chain.len()).filter(|&len| len > 0).collect()
+    }
+
+    #[test]
+    fn layers_that_follow_each_other_are_a_chain() {
+        let layers = "  %b = Const-1 f32[3, 1] <1, -2, 3>\n  %a = Add-1(%b, %p0) {auto_broadcast: numpy}\n  \
+                      %r = ReLU-1(%a)\n  %s = Subtract-1(%p1, %r) {auto_broadcast: numpy}\n  \
+                      %q = Multiply-1(%s, %s) {auto_broadcast: numpy}\n  %y = Result-1(%q)\n";
+        assert_eq!(chains(&[("N,3,4", &[2, 3, 4]), ("N,3,4", &[2, 3, 4])], layers), [4]);
+    }
+
+    #[test]
+    fn a_value_that_others_read_ends_a_chain() {
+        let layers = "  %a = Exp-1(%p0)\n  %r = ReLU-1(%a)\n  %t = Tanh-1(%a)\n  \
+                      %m = Multiply-1(%r, %t) {auto_broadcast: numpy}\n  %y = Result-1(%m)\n  %z = Result-1(%a)\n";
+        assert_eq!(chains(&[("2..3", &[2])], layers), [1, 1, 2]);
+    }
+
+    #[test]
+    fn what_makes_a_value_larger_begins_anew() {
+        let layers = "  %a = Exp-1(%p0)\n  %m = Multiply-1(%a, %p1) {auto_broadcast: numpy}\n  %n = Negative-1(%m)\n  \
+                      %y = Result-1(%n)\n";
+        assert_eq!(chains(&[("1,4", &[1, 4]), ("3,1", &[3, 1])], layers), [1, 1]);
+        assert_eq!(chains(&[("1,4", &[1, 4]), ("3,4", &[3, 4])], layers), [1, 2]);
+    }
+
+    #[test]
+    fn sizes_that_a_run_alone_knows_are_looked_at_there() {
+        let layers = "  %a = Exp-1(%p0)\n  %m = Add-1(%a, %p1) {auto_broadcast: numpy}\n  %n = Negative-1(%m)\n  \
+                      %y = Result-1(%n)\n";
+        for dims in [[2, 4], [1, 4], [2, 1], [1, 1]] {
+            chains(&[("?,?", &[2, 4]), ("?,?", &dims)], layers);
+            chains(&[("?,?", &dims), ("?,?", &[2, 4])], layers);
+        }
+        // The layer that fails is the one that is told.
+        chains(&[("?,?", &[2, 4]), ("?,?", &[2, 3])], layers);
+    }
+
+    #[test]
+    fn integers_and_remainders_are_no_chains() {
+        let layers = "  %a = Mod-1(%p0, %p0) {auto_broadcast: numpy}\n  %s = Sin-1(%a)\n  \
+                      %c = Convert-1(%s) {destination_type: i32}\n  %n = Negative-1(%c)\n  %y = Result-1(%n)\n";
+        assert_eq!(chains(&[("2,2", &[2, 2])], layers), []);
+    }
+}
