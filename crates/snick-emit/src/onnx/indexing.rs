@@ -9,6 +9,7 @@ use super::table::Form::{self, By};
 use super::writer::number_of;
 
 pub(super) const ROWS: &[(&str, Form)] = &[
+    ("Bucketize", By(bucketize)),
     ("Gather", By(gather)),
     (
         "GatherElements",
@@ -186,6 +187,20 @@ fn top_k(e: &mut Emitter) -> Written {
     e.last_port(1, "Cast", &[places], vec![int("to", number_of(ElementType::I32)?.into())])
 }
 
+/// How many bounds lie below each element, or not above it where they belong to the bucket on their right.
+fn bucketize(e: &mut Emitter) -> Written {
+    let common = match (e.element_type(0)?.is_float(), e.element_type(1)?.is_float()) {
+        (false, false) => ElementType::I64,
+        _ => ElementType::F32,
+    };
+    let x = e.cast(e.input(0)?, e.element_type(0)?, common)?;
+    let x = e.unsqueezed(&x, &[-1])?;
+    let bounds = e.cast(e.input(1)?, e.element_type(1)?, common)?;
+    let right = e.attrs.bool("with_right_bound")?.unwrap_or(true);
+    let below = e.node(if right { "Less" } else { "LessOrEqual" }, &[bounds, x], vec![]);
+    counted(e, below)
+}
+
 /// How many elements of a sorted line lie below each value, or not above it.
 fn search_sorted(e: &mut Emitter) -> Written {
     let (sorted, values) = (e.input(0)?, e.input(1)?);
@@ -193,6 +208,11 @@ fn search_sorted(e: &mut Emitter) -> Written {
     let sorted = if e.rank(0)? > 1 { e.unsqueezed(&sorted, &[-2])? } else { sorted };
     let op = if e.flag("right_mode")? { "LessOrEqual" } else { "Less" };
     let below = e.node(op, &[sorted, values], vec![]);
+    counted(e, below)
+}
+
+/// How often it is so along the last axis, in the type that the layer names.
+fn counted(e: &mut Emitter, below: String) -> Written {
     let ones = e.node("Cast", &[below], Emitter::to(ElementType::I64)?);
     let axes = e.vector(&[-1])?;
     let count = e.node("ReduceSum", &[ones, axes], vec![int("keepdims", 0)]);
