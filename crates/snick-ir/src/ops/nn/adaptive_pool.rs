@@ -1,10 +1,10 @@
 //! AdaptiveAvgPool-8 and AdaptiveMaxPool-8: pools to a given size, whatever the size of the input.
 
 use smallvec::{SmallVec, smallvec};
-use snick_shape::{Interval, Shape, SymExpr};
+use snick_shape::{Shape, SymExpr};
 use snick_tensor::{ElementType, Tensor};
 
-use super::window::expect_spatial;
+use super::window::{expect_spatial, given_sizes};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// Data `[N, C, spatial..]` and the spatial sizes of the output. Window `i` of `n` over `size` elements goes from
@@ -61,16 +61,8 @@ impl OpDef for AdaptivePool {
                 if let Some(count) = count.filter(|&count| i64::try_from(spatial) != Ok(count)) {
                     return Err(OpError::mismatch("the number of sizes of the output", count, spatial));
                 }
-                let sizes = cx.elements_or_unknown(1).filter(|sizes| sizes.len() == spatial);
                 let mut pooled: SmallVec<[SymExpr; 4]> = dims.iter().take(2).cloned().collect();
-                for i in 0..spatial {
-                    pooled.push(match sizes.as_ref().and_then(|sizes| sizes.get(i)) {
-                        Some(size) => cx.as_dim(size).ok_or_else(|| {
-                            OpError::out_of_range("a size of the output", cx.interval(size).hi(), "0 or more")
-                        })?,
-                        None => cx.unknown(Interval::DIM),
-                    });
-                }
+                pooled.extend(given_sizes(cx, 1, spatial)?);
                 Shape::ranked(pooled)
             }
         };
