@@ -30,6 +30,7 @@ mod running_sum;
 pub mod runs;
 pub mod scatter_reduce;
 mod softmax;
+mod streaming;
 pub mod strided_copy;
 mod tile;
 pub mod top_k;

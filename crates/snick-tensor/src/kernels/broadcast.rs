@@ -6,7 +6,7 @@ use bytemuck::Pod;
 
 use crate::buffer::Buffer;
 use crate::kernels::vectors::{Instructions, Vectorised, widest};
-use crate::layout::{Layout, Strides, for_each_index};
+use crate::layout::{Layout, Offsets, Strides};
 use crate::tensor::stored_bytes;
 use crate::{Dims, ElementType, Tensor, TensorError};
 
@@ -161,22 +161,13 @@ pub(crate) fn for_each_run<const N: usize>(
     }
     let len = dims.pop().unwrap_or(1);
     let steps = std::array::from_fn(|n| strides[n].pop().unwrap_or(0));
-    let zero = Strides::from_elem(0, dims.len());
-    let mut index = Dims::from_elem(0, dims.len());
-    for_each_index(&dims, &zero, 0, |_| {
-        let starts = std::array::from_fn(|n| {
-            let offset: isize = index.iter().zip(&strides[n]).map(|(&i, s)| i as isize * s).sum();
-            layouts[n].start.wrapping_add_signed(offset)
-        });
+    let mut offsets: [Offsets; N] =
+        std::array::from_fn(|n| Offsets::new(&dims, &strides[n], layouts[n].start));
+    let runs = if dims.contains(&0) { 0 } else { dims.iter().product() };
+    for _ in 0..runs {
+        let starts = offsets.each_mut().map(|offsets| offsets.next().unwrap_or_default());
         visit(starts, steps, len);
-        for (i, &dim) in index.iter_mut().zip(&dims).rev() {
-            *i += 1;
-            if *i < dim {
-                break;
-            }
-            *i = 0;
-        }
-    });
+    }
 }
 
 /// The one element of a scalar. Arithmetic on sizes is full of them.
