@@ -191,7 +191,7 @@ pub trait OpDef: Clone + PartialEq + fmt::Debug {
 
     /// The op to run in place of this one, given what is known of its inputs before any run: where what runs models
     /// takes another way by it, and that shows.
-    fn settled(&self, inputs: &[&Fact]) -> Option<Self> {
+    fn specialised(&self, inputs: &[&Fact]) -> Option<Self> {
         let _ = inputs;
         None
     }
@@ -232,8 +232,8 @@ impl<T: OpDef> OpDef for Box<T> {
         T::trimmed(self, is_read).map(Box::new)
     }
 
-    fn settled(&self, inputs: &[&Fact]) -> Option<Self> {
-        T::settled(self, inputs).map(Box::new)
+    fn specialised(&self, inputs: &[&Fact]) -> Option<Self> {
+        T::specialised(self, inputs).map(Box::new)
     }
 
     fn lower(&self, cx: &mut Patch) -> Result<Lowered, OpError> {

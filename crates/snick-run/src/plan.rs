@@ -3,7 +3,7 @@
 use snick_ir::{Fact, Graph, Located, NodeId, Op, OpError, Value};
 use snick_tensor::Tensor;
 
-use crate::numbers::Numbers;
+use crate::slice_numbers::SliceNumbers;
 
 /// One node.
 pub(crate) struct Step {
@@ -17,7 +17,7 @@ pub(crate) struct Step {
     /// Number of outputs.
     pub(crate) outs: usize,
     /// Of a slice, how it computes the numbers of its range, if it does.
-    pub(crate) numbers: Option<Box<Numbers>>,
+    pub(crate) numbers: Option<Box<SliceNumbers>>,
 }
 
 /// An input of a step.
@@ -68,7 +68,7 @@ impl Plan {
             let inputs = graph.inputs(node);
             let facts: Option<Vec<&Fact>> =
                 inputs.iter().map(|input| Some(&graph.output((*input)?)?.fact)).collect();
-            let op = facts.and_then(|facts| graph.node(node).op.settled(&facts));
+            let op = facts.and_then(|facts| graph.node(node).op.specialised(&facts));
             let operands = inputs.into_iter().map(operand).collect();
             let (first, outs) = (first[node.index()], graph.node(node).outs.len());
             Step { node, op, operands, first, outs, numbers: None }

@@ -10,8 +10,8 @@ use crate::bodies::Bodies;
 use crate::facts::{Witness, describe};
 use crate::fold::fold;
 use crate::halves::Halves;
-use crate::numbers::within_slices;
 use crate::plan::{Operand, Plan, Step};
+use crate::slice_numbers;
 use crate::variables::Variables;
 
 /// How to run.
@@ -96,7 +96,7 @@ impl<'g> Session<'g> {
         let plan = Plan::new(graph)?;
         let halves = Halves::of(graph, &plan);
         let mut plan = fold(plan, graph, &halves);
-        within_slices(&mut plan, graph);
+        slice_numbers::move_into_slices(&mut plan, graph);
         plan.mark_last_uses();
         plan.trim(graph);
         Ok(Self::of(graph, plan, halves, bodies))

@@ -156,11 +156,17 @@ impl Cell {
         named.or_else(|| self.kind.default_activations().get(place).copied()).unwrap_or("tanh")
     }
 
+    /// The parameters of the function at a place of `activations`; where they are not there, those that HardSigmoid,
+    /// which alone is run with any, has by default.
+    pub fn parameters(&self, place: usize) -> [f64; 2] {
+        let parameter = |list: &[f64], default| list.get(place).copied().unwrap_or(default);
+        [parameter(&self.activations_alpha, 0.2), parameter(&self.activations_beta, 0.5)]
+    }
+
     /// The function at a place of `activations`, what goes into it clipped if `clipped`.
     pub fn function(&self, place: usize, clipped: bool) -> Result<impl Fn(f32) -> f32 + use<>, OpError> {
         let name = self.activation(place);
-        let parameter = |list: &[f64], default: f32| list.get(place).map_or(default, |&v| v as f32);
-        let (alpha, beta) = (parameter(&self.activations_alpha, 0.2), parameter(&self.activations_beta, 0.5));
+        let [alpha, beta] = self.parameters(place).map(|v| v as f32);
         let function: fn(f32, f32, f32) -> f32 = match name.to_ascii_lowercase().as_str() {
             "sigmoid" => |x, _, _| 1.0 / (1.0 + (-x).exp()),
             "tanh" => |x, _, _| x.tanh(),

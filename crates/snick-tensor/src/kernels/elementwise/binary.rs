@@ -85,28 +85,42 @@ impl BinaryOp {
         if divides && !T::TYPE.is_float() && !a.is_empty() && b.units::<T>().contains(&T::default()) {
             return Err(TensorError::DivisionByZero { op: self.name() });
         }
-        // Each is compiled into loops of its own.
-        macro_rules! over {
-            ($f:expr) => {
-                zip::<T, T>(self.name(), T::TYPE, a, b, $f)
-            };
-        }
-        match self {
-            Add => over!(T::add),
-            Sub => over!(T::sub),
-            Mul => over!(T::mul),
-            Div => over!(T::div),
-            Min => over!(|x, y| if y < x { y } else { x }),
-            Max => over!(|x, y| if x < y { y } else { x }),
-            FloorDiv => over!(T::floor_div),
-            Pow => over!(T::pow),
-            SquaredDifference => over!(|x, y| T::mul(T::sub(x, y), T::sub(x, y))),
-            Mod => over!(T::modulo),
-            FloorMod => over!(T::floor_mod),
-            PRelu => over!(|x, y| if x < T::default() { T::mul(x, y) } else { x }),
-        }
+        with_function!(self, T, f => zip::<T, T>(self.name(), T::TYPE, a, b, f))
     }
 }
+
+/// Runs `$body`, with `$f` standing for the function of two `$t` that `$op` is: each is compiled into loops of its own.
+macro_rules! with_function {
+    ($op:expr, $t:ty, $f:ident => $body:expr) => {{
+        use $crate::kernels::elementwise::binary::{Arithmetic as A, BinaryOp::*};
+        macro_rules! over {
+            ($function:expr) => {{
+                let $f = $function;
+                $body
+            }};
+        }
+        match $op {
+            Add => over!(<$t as A>::add),
+            Sub => over!(<$t as A>::sub),
+            Mul => over!(<$t as A>::mul),
+            Div => over!(<$t as A>::div),
+            Min => over!(|x: $t, y: $t| if y < x { y } else { x }),
+            Max => over!(|x: $t, y: $t| if x < y { y } else { x }),
+            FloorDiv => over!(<$t as A>::floor_div),
+            Pow => over!(<$t as A>::pow),
+            SquaredDifference => {
+                over!(|x: $t, y: $t| <$t as A>::mul(<$t as A>::sub(x, y), <$t as A>::sub(x, y)))
+            }
+            Mod => over!(<$t as A>::modulo),
+            FloorMod => over!(<$t as A>::floor_mod),
+            PRelu => {
+                over!(|x: $t, y: $t| if x < <$t as Default>::default() { <$t as A>::mul(x, y) } else { x })
+            }
+        }
+    }};
+}
+
+pub(super) use with_function;
 
 /// Whether [`remainder::near`] is exact for all pairs.
 fn has_near_remainders(a: &Tensor, b: &Tensor) -> bool {
@@ -115,7 +129,7 @@ fn has_near_remainders(a: &Tensor, b: &Tensor) -> bool {
 }
 
 /// Arithmetic that never panics: integers wrap, and a divisor of zero has been refused.
-trait Arithmetic: Element {
+pub(super) trait Arithmetic: Element {
     fn add(self, other: Self) -> Self;
     fn sub(self, other: Self) -> Self;
     fn mul(self, other: Self) -> Self;
