@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use snick_tensor::Tensor;
+use snick_tensor::kernels::ElementFunction;
 
 use crate::rewrite::{Lowered, Patch};
 use crate::{Attrs, Fact, Facts, Graph, Infer, OpError, Value};
@@ -196,6 +197,13 @@ pub trait OpDef: Clone + PartialEq + fmt::Debug {
         None
     }
 
+    /// The function of elements that the op is, given what is known of its inputs before any run: of its first input,
+    /// or of two inputs that numpy's rule brings together.
+    fn element_function(&self, inputs: &[&Fact]) -> Option<ElementFunction> {
+        let _ = inputs;
+        None
+    }
+
     /// Rewrites a slice-like op to the `slice` primitive, and `bounds` to arithmetic; others stay as they are.
     fn lower(&self, cx: &mut Patch) -> Result<Lowered, OpError> {
         let _ = cx;
@@ -234,6 +242,10 @@ impl<T: OpDef> OpDef for Box<T> {
 
     fn specialised(&self, inputs: &[&Fact]) -> Option<Self> {
         T::specialised(self, inputs).map(Box::new)
+    }
+
+    fn element_function(&self, inputs: &[&Fact]) -> Option<ElementFunction> {
+        T::element_function(self, inputs)
     }
 
     fn lower(&self, cx: &mut Patch) -> Result<Lowered, OpError> {

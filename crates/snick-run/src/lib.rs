@@ -8,6 +8,7 @@
 //! [`Options::check_facts`] everything computed against what inference said of it.
 
 mod bodies;
+mod chains;
 mod facts;
 mod fold;
 mod halves;

@@ -236,6 +236,7 @@ pub mod control {
 }
 
 use snick_tensor::Tensor;
+use snick_tensor::kernels::ElementFunction;
 
 use self::control::opaque::Opaque;
 use self::registry::Entry;

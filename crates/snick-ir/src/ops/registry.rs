@@ -83,6 +83,14 @@ macro_rules! ops {
                 }
             }
 
+            /// The function of elements that the op is, given what is known of its inputs before any run.
+            pub fn element_function(&self, inputs: &[&Fact]) -> Option<ElementFunction> {
+                match self {
+                    $(Self::$variant(op) => op.element_function(inputs),)*
+                    Self::Opaque(_) => None,
+                }
+            }
+
             /// The rewrite to the primitive, if the op is slice-like.
             pub fn lower(&self, cx: &mut Patch) -> Result<Lowered, OpError> {
                 match self {

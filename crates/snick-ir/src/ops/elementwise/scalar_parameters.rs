@@ -5,7 +5,7 @@
 
 use smallvec::smallvec;
 use snick_tensor::Tensor;
-use snick_tensor::kernels::UnaryOp;
+use snick_tensor::kernels::{ElementFunction, UnaryOp};
 
 use super::domain::Domain;
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
@@ -46,6 +46,12 @@ macro_rules! op {
                 }
                 let function: UnaryOp = $function;
                 Ok(vec![function.apply(&inputs[0])?])
+            }
+
+            fn element_function(&self, inputs: &[&Fact]) -> Option<ElementFunction> {
+                let parameters = inputs.iter().skip(1).map(|fact| number(fact.as_tensor()?).ok());
+                let $parameters: Vec<f64> = parameters.collect::<Option<_>>()?;
+                Some(ElementFunction::Unary($function))
             }
         }
     };

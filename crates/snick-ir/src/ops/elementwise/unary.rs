@@ -6,7 +6,7 @@
 
 use smallvec::smallvec;
 use snick_shape::{Interval, SymExpr};
-use snick_tensor::kernels::UnaryOp;
+use snick_tensor::kernels::{ElementFunction, UnaryOp};
 use snick_tensor::{ElementType, Tensor};
 
 use super::domain::Domain;
@@ -106,6 +106,10 @@ impl OpDef for Unary {
 
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         Ok(vec![self.function.apply(&inputs[0])?])
+    }
+
+    fn element_function(&self, _: &[&Fact]) -> Option<ElementFunction> {
+        Some(ElementFunction::Unary(self.function))
     }
 }
 
