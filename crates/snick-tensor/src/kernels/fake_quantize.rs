@@ -193,11 +193,11 @@ mod tests {
     /// Middles of two levels, with what the runtime gives: neither the nearest level nor the even one as a rule.
     #[test]
     fn middles_of_levels_are_decided_by_scale_and_shift() {
-        let x = [-0.430_990_01, -0.146_843_34, 0.279_376_66, 0.847_669_96];
+        let x = [-0.430_99, -0.146_843_34, 0.279_376_66, 0.847_669_96];
         let expected = [-0.866_666_7, -0.599_999_96, -0.199_999_96, 0.333_333_4];
         assert_eq!(quantized(&x, [-0.644_1, 1.487, -1.0, 1.0], 16).unwrap(), expected);
         let x = [-1.871_800_1, -1.768_2, -1.753_400_1, -1.723_800_1];
-        let expected = [-1.864_400_03, -1.760_800_0, -1.746_000_05, -1.716_400_03];
+        let expected = [-1.864_4, -1.760_8, -1.746, -1.716_4];
         assert_eq!(quantized(&x, [-1.894, 1.88, -1.894, 1.88], 256).unwrap(), expected);
     }
 
