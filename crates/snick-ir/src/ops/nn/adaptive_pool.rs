@@ -11,7 +11,7 @@ use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 /// `floor(i * size / n)` to `ceil((i + 1) * size / n)`.
 #[derive(Clone, PartialEq, Debug)]
 pub enum AdaptivePool {
-    /// The mean of each window.
+    /// The mean of each window; of integers the nearest one, or the even one of two.
     Avg,
     /// The greatest element, and where in its channel the first such lies.
     Max {
@@ -89,7 +89,7 @@ impl OpDef for AdaptivePool {
         // Checks the size of the result before memory is taken.
         Tensor::scalar(0f64).broadcast_to(&dims)?;
         let windows = Windows::new(spatial, dims.get(2..).unwrap_or_default());
-        let values = data.to_f64_vec()?;
+        let (values, is_whole) = (data.to_f64_vec()?, data.element_type().is_integer());
         let channel: usize = spatial.iter().product();
         let mut pooled = Vec::new();
         let mut places: Vec<i64> = Vec::new();
@@ -99,7 +99,8 @@ impl OpDef for AdaptivePool {
                 match self {
                     Self::Avg => {
                         let (count, sum) = elements.fold((0usize, 0.0), |(n, sum), (_, x)| (n + 1, sum + x));
-                        pooled.push(sum / count as f64);
+                        let mean = sum / count as f64;
+                        pooled.push(if is_whole { mean.round_ties_even() } else { mean });
                     }
                     Self::Max { .. } => {
                         let first = (0, f64::NEG_INFINITY);
