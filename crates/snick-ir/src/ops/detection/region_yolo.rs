@@ -76,7 +76,8 @@ impl OpDef for RegionYolo {
             (size(boxes), size(self.settings.int("coords", 0)), size(self.settings.int("classes", 0)));
         let used = self.channels(boxes as i64).map(size);
         if used != Some(channels) {
-            return Err(OpError::mismatch("the number of channels", channels, format!("{used:?}")));
+            let expected = used.map_or("a number that fits".to_string(), |used| used.to_string());
+            return Err(OpError::mismatch("the number of channels", channels, expected));
         }
         // Nothing to activate; and sizes beside a 0 may be any.
         let entry = if data.is_empty() { 0 } else { coords + 1 + classes };
