@@ -1,5 +1,8 @@
 //! Non-maximum suppression of one class: what NonMaxSuppression and NMSRotated share.
 
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
 use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{ElementType, Tensor};
@@ -70,13 +73,14 @@ impl Rule {
     /// The boxes of one class that stay, with their scores, the best first.
     fn pick(&self, scores: &[f32], overlap: impl Fn(usize, usize) -> f32) -> Vec<(usize, f32)> {
         let scale = if self.sigma > 0.0 { -0.5 / self.sigma } else { 0.0 };
-        let good = scores.iter().enumerate().filter(|(_, score)| **score > self.least);
-        let mut rest: Vec<Candidate> =
-            good.map(|(index, &score)| Candidate { index, score, compared: 0 }).collect();
-        // The best at the end; of equal ones the first.
-        let order = |a: &Candidate, b: &Candidate| best_first(b.score, a.score).then(b.index.cmp(&a.index));
-        rest.sort_by(order);
         let mut picked: Vec<(usize, f32)> = Vec::new();
+        if self.most == 0 {
+            return picked;
+        }
+        let good = scores.iter().enumerate().filter(|(_, score)| **score > self.least);
+        // Most are never looked at: a heap puts in order only those that are.
+        let mut rest: BinaryHeap<Candidate> =
+            good.map(|(index, &score)| Candidate { index, score, compared: 0 }).collect();
         while picked.len() < self.most
             && let Some(mut next) = rest.pop()
         {
@@ -101,8 +105,7 @@ impl Rule {
                 picked.push((next.index, next.score));
                 continue;
             }
-            let at = rest.partition_point(|other| order(other, &next).is_lt());
-            rest.insert(at, next);
+            rest.push(next);
         }
         picked
     }
@@ -152,3 +155,24 @@ struct Candidate {
     /// How many of the selected ones it was compared with.
     compared: usize,
 }
+
+/// The best is the greatest; of equal ones the first.
+impl Ord for Candidate {
+    fn cmp(&self, other: &Self) -> Ordering {
+        best_first(other.score, self.score).then(other.index.cmp(&self.index))
+    }
+}
+
+impl PartialOrd for Candidate {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Candidate {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Candidate {}

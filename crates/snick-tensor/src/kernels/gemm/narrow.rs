@@ -1,12 +1,14 @@
 //! Products with few rows or few columns: sums along memory, without packing the large matrix.
 
+use std::borrow::Cow;
+
 use super::{Gemm, Matrix};
 use crate::kernels::vectors::{Instructions, Vector, Vectorised, widest};
 
 /// Whether a product with `few` rows, or columns, is narrow. Each element costs some time of its own, which only long
 /// sums are worth.
 fn is_narrow(few: usize, depth: usize) -> bool {
-    few <= 2 || (few <= 8 && depth >= 256)
+    few <= 2 || (few <= 4 && depth >= 64) || (few <= 8 && depth >= 256)
 }
 
 /// Up to so many rows the rows of the right matrix are better added up one by one: it is read once, in order.
@@ -30,10 +32,19 @@ pub(crate) fn narrow<T: Gemm>(a: &Matrix<T>, b: &Matrix<T>, out: &mut [T]) -> bo
     true
 }
 
-/// The elements, row after row.
-fn packed<T: Gemm>(matrix: &Matrix<T>) -> Vec<T> {
-    let (rows, columns) = (0..matrix.rows, matrix.columns);
-    rows.flat_map(|row| (0..columns).map(move |column| matrix.data[matrix.at(row, column)])).collect()
+/// The elements, row after row: where they lie if they lie so.
+fn packed<'a, T: Gemm>(matrix: &Matrix<'a, T>) -> Cow<'a, [T]> {
+    let Matrix { data, rows, columns, row_step, column_step, .. } = *matrix;
+    let along = column_step == 1 || columns == 1;
+    if along && (row_step == columns as isize || rows == 1) {
+        let start = matrix.at(0, 0).min(data.len());
+        return Cow::Borrowed(&data[start..][..rows * columns]);
+    }
+    let mut all = Vec::with_capacity(rows * columns);
+    for row in 0..rows {
+        all.extend((0..columns).map(|column| data[matrix.at(row, column)]));
+    }
+    Cow::Owned(all)
 }
 
 /// The sums of products of each row of a matrix with each of a few rows.
@@ -53,9 +64,33 @@ impl<T: Gemm, P: FnMut(usize, usize, T)> Vectorised for Dots<'_, T, P> {
         for i in 0..self.long.rows {
             let at = self.long.at(i, 0);
             let row = &self.long.data[at.min(self.long.data.len())..][..self.depth];
-            for (j, other) in self.few.chunks_exact(self.depth.max(1)).enumerate() {
-                (self.place)(i, j, dot::<I, T>(row, other));
+            // Four at a time read the long row once.
+            let count = self.few.len() / self.depth.max(1);
+            for j in (0..count).step_by(4) {
+                let others = &self.few[j * self.depth..];
+                match count - j {
+                    1 => self.some::<I, 1, 4>(row, others, i, j),
+                    2 => self.some::<I, 2, 4>(row, others, i, j),
+                    3 => self.some::<I, 3, 2>(row, others, i, j),
+                    _ => self.some::<I, 4, 2>(row, others, i, j),
+                }
             }
+        }
+    }
+}
+
+impl<T: Gemm, P: FnMut(usize, usize, T)> Dots<'_, T, P> {
+    /// The sums of row `i` with the `FEW` rows that `others` begins with, of which the first is row `j`.
+    #[inline(always)]
+    fn some<I: Instructions, const FEW: usize, const SUMS: usize>(
+        &mut self,
+        row: &[T],
+        others: &[T],
+        i: usize,
+        j: usize,
+    ) {
+        for (k, sum) in dots::<I, T, FEW, SUMS>(row, others).into_iter().enumerate() {
+            (self.place)(i, j + k, sum);
         }
     }
 }
@@ -100,27 +135,70 @@ impl<T: Gemm> Vectorised for Axpy<'_, '_, T> {
     }
 }
 
-/// The sum of products of two rows, in several sums that are added up at the end.
+/// The sums of products of a row with each of the first `FEW` of others as long, each in `SUMS` vectors that are added up at the end.
+#[allow(clippy::needless_range_loop, reason = "only loops over indices are unrolled in time")]
 #[inline(always)]
-fn dot<I: Instructions, T: Gemm>(a: &[T], b: &[T]) -> T {
-    const SUMS: usize = 4;
+fn dots<I: Instructions, T: Gemm, const FEW: usize, const SUMS: usize>(
+    row: &[T],
+    others: &[T],
+) -> [T; FEW] {
     let lanes = T::Vector::<I>::LANES;
-    let mut sums = [T::Vector::<I>::splat(T::default()); SUMS];
-    let (mut blocks_a, mut blocks_b) = (a.chunks_exact(SUMS * lanes), b.chunks_exact(SUMS * lanes));
-    for (a, b) in (&mut blocks_a).zip(&mut blocks_b) {
-        for (i, sum) in sums.iter_mut().enumerate() {
-            let load = |from: &[T]| T::Vector::<I>::load(&from[i * lanes..]);
-            *sum = load(a).multiply_add(load(b), *sum);
-        }
+    let mut each = [row; FEW];
+    for j in 0..FEW {
+        each[j] = &others[j * row.len()..][..row.len()];
     }
-    let [p, q, r, s] = sums;
-    let mut all = [T::default(); 16];
-    p.plus(q).plus(r.plus(s)).store(&mut all);
+    let mut sums = [[T::Vector::<I>::splat(T::default()); SUMS]; FEW];
+    let mut at = 0;
+    while row.len() - at >= SUMS * lanes {
+        for i in 0..SUMS {
+            let x = T::Vector::<I>::load(&row[at + i * lanes..]);
+            for j in 0..FEW {
+                sums[j][i] = x.multiply_add(T::Vector::<I>::load(&each[j][at + i * lanes..]), sums[j][i]);
+            }
+        }
+        at += SUMS * lanes;
+    }
+    while at < row.len() {
+        let x = padded::<I, T>(&row[at..]);
+        for j in 0..FEW {
+            sums[j][0] = x.multiply_add(padded::<I, T>(&each[j][at..]), sums[j][0]);
+        }
+        at += lanes;
+    }
+    let mut all = [T::default(); FEW];
+    for j in 0..FEW {
+        let mut sum = sums[j][0];
+        for i in 1..SUMS {
+            sum = sum.plus(sums[j][i]);
+        }
+        all[j] = total::<I, T>(sum);
+    }
+    all
+}
+
+/// A vector of the first elements, and zeros after the last one.
+#[inline(always)]
+fn padded<I: Instructions, T: Gemm>(from: &[T]) -> T::Vector<I> {
+    if from.len() >= T::Vector::<I>::LANES {
+        return T::Vector::<I>::load(from);
+    }
+    let mut all = [T::default(); MOST_LANES];
+    all.iter_mut().zip(from).for_each(|(to, &x)| *to = x);
+    T::Vector::<I>::load(&all)
+}
+
+/// The lanes of a vector added up, halves on halves.
+#[inline(always)]
+fn total<I: Instructions, T: Gemm>(vector: T::Vector<I>) -> T {
+    let mut all = [T::default(); MOST_LANES];
+    vector.store(&mut all);
     for width in [8, 4, 2, 1] {
         for i in 0..width {
             all[i] = all[i] + all[i + width];
         }
     }
-    let rest = blocks_a.remainder().iter().zip(blocks_b.remainder());
-    rest.fold(all[0], |sum, (&x, &y)| x.multiply_add::<I>(y, sum))
+    all[0]
 }
+
+/// Lanes of the longest vector.
+const MOST_LANES: usize = 16;
