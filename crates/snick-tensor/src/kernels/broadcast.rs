@@ -83,6 +83,28 @@ pub(crate) fn for_each_block<T: Pod>(view: &Strided<T>, mut visit: impl FnMut(&[
     visit(&block[..filled]);
 }
 
+/// Copies a run as long as `to`; a short one without a call, in two pieces that may overlap.
+#[inline(always)]
+pub(crate) fn copy_run<T: Copy>(to: &mut [T], from: &[T]) {
+    #[inline(always)]
+    fn pieces<T: Copy, const LEN: usize>(to: &mut [T], from: &[T]) {
+        if let (Some(to), Some(from)) = (to.first_chunk_mut::<LEN>(), from.first_chunk()) {
+            *to = *from;
+        }
+        if let (Some(to), Some(from)) = (to.last_chunk_mut::<LEN>(), from.last_chunk()) {
+            *to = *from;
+        }
+    }
+    match to.len() {
+        0 => {}
+        1 => pieces::<T, 1>(to, from),
+        2..=3 => pieces::<T, 2>(to, from),
+        4..=7 => pieces::<T, 4>(to, from),
+        8..=16 => pieces::<T, 8>(to, from),
+        _ => to.copy_from_slice(from),
+    }
+}
+
 /// A run of elements at a constant distance.
 #[derive(Copy, Clone)]
 pub(crate) struct Run<'a, T> {
@@ -104,7 +126,7 @@ impl<'a, T: Copy> Run<'a, T> {
     pub fn copy_to(&self, to: &mut [T]) {
         match self.step {
             _ if to.is_empty() => {}
-            1 => to.copy_from_slice(&self.data[self.at..self.at + to.len()]),
+            1 => copy_run(to, &self.data[self.at..self.at + to.len()]),
             2.. => {
                 let from = self.data[self.at..].iter().step_by(self.step.unsigned_abs());
                 to.iter_mut().zip(from).for_each(|(to, &x)| *to = x);

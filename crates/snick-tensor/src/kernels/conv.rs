@@ -82,6 +82,9 @@ pub fn group_convolution(input: &Tensor, filters: &Tensor, window: &Window) -> R
 /// Up to so many windows what lies under each is gathered; the runs of memory that planes give are too short then.
 const FEW_WINDOWS: usize = 8;
 
+/// Sums of fewer products a window are not worth a sum of their own each.
+const SHORT: usize = 64;
+
 /// Windows gathered at a time, unless they are very large.
 const AT_ONCE: usize = 64;
 
@@ -218,7 +221,7 @@ impl<T: Gemm> Slide<'_, T> {
         let (outputs, length, count) = (self.outputs(), self.length(), patches.rows);
         let by_output = Ok([1, count]);
         let filters = Matrix::packed(&self.rows[g * outputs * length..][..outputs * length], outputs, length);
-        if narrow(&filters, &patches.turned(), part) {
+        if count * SHORT <= length && count <= 2 && narrow(&filters, &patches.turned(), part) {
             return by_output;
         }
         // The shorter side makes the tiles, which may have few rows; a panel has many columns whatever is needed.

@@ -115,14 +115,20 @@ fn floats<T: Gemm>(a: &Tensor, b: &Tensor, dims: &[usize]) -> Result<Tensor, Ten
         return flat.reshape(dims);
     }
     let mut out = Buffer::any(checked_len(dims).unwrap_or(0))?;
+    let product = |x: &Matrix<T>, y: &Matrix<T>, out: &mut [T]| match narrow(x, y, out) {
+        true => Ok(()),
+        false => multiply(a, x, b, y, out),
+    };
+    if dims.len() == 2 && a.rank() == 2 && b.rank() == 2 {
+        let (x, y) = (Strided::new(a), Strided::new(b));
+        product(&matrix(&x, x.layout.start), &matrix(&y, y.layout.start), &mut out)?;
+        return Tensor::from_buffer(T::TYPE, dims, out);
+    }
     let size = rows * dims[dims.len() - 1];
     let (x, starts_x) = batches::<T>(a, dims)?;
     let (y, starts_y) = batches::<T>(b, dims)?;
     for ((out, i), j) in out.chunks_exact_mut(size).zip(starts_x).zip(starts_y) {
-        let (x, y) = (matrix(&x, i), matrix(&y, j));
-        if !narrow(&x, &y, out) {
-            multiply(a, &x, b, &y, out)?;
-        }
+        product(&matrix(&x, i), &matrix(&y, j), out)?;
     }
     Tensor::from_buffer(T::TYPE, dims, out)
 }

@@ -9,6 +9,7 @@ use std::ops::Range;
 use super::images::Channels;
 use crate::TensorError;
 use crate::buffer::Buffer;
+use crate::kernels::broadcast::copy_run;
 use crate::kernels::gemm::Gemm;
 use crate::kernels::window::WindowAxis;
 
@@ -210,7 +211,7 @@ impl Cuts {
         let [_, rows, columns] = self.out;
         for (i, to) in windows.chunks_exact_mut(columns).enumerate() {
             let from = (i / rows * h.len + i % rows) * w.len;
-            to.copy_from_slice(&values[from..from + columns]);
+            copy_run(to, &values[from..from + columns]);
         }
     }
 }
@@ -277,7 +278,7 @@ impl<'a, T: Gemm> Planes<'a, T> {
                 let window = (line / h.len * rows + line % h.len) * columns + column;
                 let len = (columns - column).min(values.len() - at);
                 let Some(to) = windows.get_mut(window..window + len) else { return };
-                to.copy_from_slice(&values[at..at + len]);
+                copy_run(to, &values[at..at + len]);
             }
             at += to_next;
         }

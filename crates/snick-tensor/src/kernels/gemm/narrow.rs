@@ -8,7 +8,7 @@ use crate::kernels::vectors::{Instructions, Vector, Vectorised, widest};
 /// Whether a product with `few` rows, or columns, is narrow. Each element costs some time of its own, which only long
 /// sums are worth.
 fn is_narrow(few: usize, depth: usize) -> bool {
-    few <= 2 || (few <= 4 && depth >= 64) || (few <= 8 && depth >= 256)
+    few <= 2 || (few <= 8 && depth >= 256)
 }
 
 /// Up to so many rows the rows of the right matrix are better added up one by one: it is read once, in order.
@@ -61,37 +61,53 @@ impl<T: Gemm, P: FnMut(usize, usize, T)> Vectorised for Dots<'_, T, P> {
 
     #[inline(always)]
     fn run<I: Instructions>(mut self) {
-        for i in 0..self.long.rows {
-            let at = self.long.at(i, 0);
-            let row = &self.long.data[at.min(self.long.data.len())..][..self.depth];
-            // Four at a time read the long row once.
-            let count = self.few.len() / self.depth.max(1);
-            for j in (0..count).step_by(4) {
-                let others = &self.few[j * self.depth..];
-                match count - j {
-                    1 => self.some::<I, 1, 4>(row, others, i, j),
-                    2 => self.some::<I, 2, 4>(row, others, i, j),
-                    3 => self.some::<I, 3, 2>(row, others, i, j),
-                    _ => self.some::<I, 4, 2>(row, others, i, j),
+        let (depth, long) = (self.depth, *self.long);
+        let count = self.few.len() / depth.max(1);
+        // Four rows at a time read the one they meet once: those of the long matrix, or else the few.
+        if count == 1 && long.row_step == depth as isize {
+            let rows = &long.data[long.start.min(long.data.len())..];
+            for i in (0..long.rows).step_by(AT_ONCE) {
+                let sums = some::<I, T>(self.few, &rows[i * depth..], long.rows - i);
+                for (k, &sum) in sums.iter().enumerate().take(long.rows - i) {
+                    (self.place)(i + k, 0, sum);
+                }
+            }
+            return;
+        }
+        for i in 0..long.rows {
+            let at = long.at(i, 0);
+            let row = &long.data[at.min(long.data.len())..][..depth];
+            for j in (0..count).step_by(AT_ONCE) {
+                let sums = some::<I, T>(row, &self.few[j * depth..], count - j);
+                for (k, &sum) in sums.iter().enumerate().take(count - j) {
+                    (self.place)(i, j + k, sum);
                 }
             }
         }
     }
 }
 
-impl<T: Gemm, P: FnMut(usize, usize, T)> Dots<'_, T, P> {
-    /// The sums of row `i` with the `FEW` rows that `others` begins with, of which the first is row `j`.
-    #[inline(always)]
-    fn some<I: Instructions, const FEW: usize, const SUMS: usize>(
-        &mut self,
-        row: &[T],
-        others: &[T],
-        i: usize,
-        j: usize,
-    ) {
-        for (k, sum) in dots::<I, T, FEW, SUMS>(row, others).into_iter().enumerate() {
-            (self.place)(i, j + k, sum);
+/// Rows that are met at a time.
+const AT_ONCE: usize = 4;
+
+/// The sums of products of a row with each of the first `count` of others as long, or of [`AT_ONCE`]; zeros follow.
+#[inline(always)]
+fn some<I: Instructions, T: Gemm>(row: &[T], others: &[T], count: usize) -> [T; AT_ONCE] {
+    let none = T::default();
+    match count {
+        1 => {
+            let [p] = dots::<I, T, 1>(row, others);
+            [p, none, none, none]
         }
+        2 => {
+            let [p, q] = dots::<I, T, 2>(row, others);
+            [p, q, none, none]
+        }
+        3 => {
+            let [p, q, r] = dots::<I, T, 3>(row, others);
+            [p, q, r, none]
+        }
+        _ => dots::<I, T, AT_ONCE>(row, others),
     }
 }
 
@@ -135,13 +151,12 @@ impl<T: Gemm> Vectorised for Axpy<'_, '_, T> {
     }
 }
 
-/// The sums of products of a row with each of the first `FEW` of others as long, each in `SUMS` vectors that are added up at the end.
+/// The sums of products of a row with each of the first `FEW` of others as long. Each is summed in the same order,
+/// whatever their number: in two vectors, which are added up by halves.
 #[allow(clippy::needless_range_loop, reason = "only loops over indices are unrolled in time")]
 #[inline(always)]
-fn dots<I: Instructions, T: Gemm, const FEW: usize, const SUMS: usize>(
-    row: &[T],
-    others: &[T],
-) -> [T; FEW] {
+fn dots<I: Instructions, T: Gemm, const FEW: usize>(row: &[T], others: &[T]) -> [T; FEW] {
+    const SUMS: usize = 2;
     let lanes = T::Vector::<I>::LANES;
     let mut each = [row; FEW];
     for j in 0..FEW {
@@ -158,47 +173,56 @@ fn dots<I: Instructions, T: Gemm, const FEW: usize, const SUMS: usize>(
         }
         at += SUMS * lanes;
     }
-    while at < row.len() {
-        let x = padded::<I, T>(&row[at..]);
+    if row.len() - at >= lanes {
+        let x = T::Vector::<I>::load(&row[at..]);
         for j in 0..FEW {
-            sums[j][0] = x.multiply_add(padded::<I, T>(&each[j][at..]), sums[j][0]);
+            sums[j][0] = x.multiply_add(T::Vector::<I>::load(&each[j][at..]), sums[j][0]);
         }
         at += lanes;
     }
     let mut all = [T::default(); FEW];
     for j in 0..FEW {
-        let mut sum = sums[j][0];
-        for i in 1..SUMS {
-            sum = sum.plus(sums[j][i]);
-        }
-        all[j] = total::<I, T>(sum);
+        let [p, q] = sums[j];
+        all[j] = total::<I, T>(p.plus(q), &row[at..], &each[j][at..]);
     }
     all
 }
 
-/// A vector of the first elements, and zeros after the last one.
+/// The lanes of a vector added up by halves, and to each half the products of so many more elements if there are.
 #[inline(always)]
-fn padded<I: Instructions, T: Gemm>(from: &[T]) -> T::Vector<I> {
-    if from.len() >= T::Vector::<I>::LANES {
-        return T::Vector::<I>::load(from);
-    }
-    let mut all = [T::default(); MOST_LANES];
-    all.iter_mut().zip(from).for_each(|(to, &x)| *to = x);
-    T::Vector::<I>::load(&all)
-}
-
-/// The lanes of a vector added up, halves on halves.
-#[inline(always)]
-fn total<I: Instructions, T: Gemm>(vector: T::Vector<I>) -> T {
-    let mut all = [T::default(); MOST_LANES];
+fn total<I: Instructions, T: Gemm>(vector: T::Vector<I>, a: &[T], b: &[T]) -> T {
+    let mut all = [T::default(); 16];
     vector.store(&mut all);
-    for width in [8, 4, 2, 1] {
-        for i in 0..width {
-            all[i] = all[i] + all[i + width];
-        }
-    }
-    all[0]
+    let (eight, a, b) = more::<I, T, 8>(halved(all), a, b);
+    let (four, a, b) = more::<I, T, 4>(halved(eight), a, b);
+    let [p, q, r, s] = four;
+    a.iter().zip(b).fold((p + r) + (q + s), |sum, (&x, &y)| x.multiply_add::<I>(y, sum))
 }
 
-/// Lanes of the longest vector.
-const MOST_LANES: usize = 16;
+/// The second half added to the first.
+#[inline(always)]
+fn halved<T: Gemm, const LEN: usize, const HALF: usize>(all: [T; LEN]) -> [T; HALF] {
+    let mut half = [T::default(); HALF];
+    for i in 0..HALF {
+        half[i] = all[i] + all[i + HALF];
+    }
+    half
+}
+
+/// The first products of two rows added to sums, if there are so many, and what is left of the rows.
+#[inline(always)]
+fn more<'a, I: Instructions, T: Gemm, const LEN: usize>(
+    mut sums: [T; LEN],
+    a: &'a [T],
+    b: &'a [T],
+) -> ([T; LEN], &'a [T], &'a [T]) {
+    match (a.split_first_chunk::<LEN>(), b.split_first_chunk::<LEN>()) {
+        (Some((x, a)), Some((y, b))) => {
+            for i in 0..LEN {
+                sums[i] = x[i].multiply_add::<I>(y[i], sums[i]);
+            }
+            (sums, a, b)
+        }
+        _ => (sums, a, b),
+    }
+}
