@@ -32,6 +32,7 @@ pub mod runs;
 pub mod scatter_reduce;
 mod softmax;
 pub mod strided_copy;
+mod subnormal;
 mod tile;
 pub mod top_k;
 pub(crate) mod vectors;
@@ -58,6 +59,7 @@ pub use reduce::ReduceOp;
 pub use roll::roll;
 pub use running_sum::running_sum;
 pub use softmax::{log_softmax, softmax};
+pub use subnormal::without_subnormals;
 pub use tile::tile;
 pub use window::Window;
 

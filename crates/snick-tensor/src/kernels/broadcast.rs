@@ -206,6 +206,16 @@ fn scalar<T: Pod>(tensor: &Tensor) -> Option<T> {
     bytemuck::try_pod_read_unaligned(tensor.packed_bytes()?).ok()
 }
 
+/// All elements of a tensor as one run over `dims`, if it is one: in its own dims packed, or one that repeats.
+fn whole<'a, T: Pod>(tensor: &'a Tensor, dims: &[usize]) -> Option<Run<'a, T>> {
+    let data: &[T] = bytemuck::try_cast_slice(tensor.packed_bytes()?).ok()?;
+    match data {
+        _ if tensor.dims() == dims => Some(Run { data, at: 0, step: 1 }),
+        [_] => Some(Run { data, at: 0, step: 0 }),
+        _ => None,
+    }
+}
+
 /// `f` of every pair of elements, broadcast, as a tensor of type `et`.
 pub(crate) fn zip<A: Pod, R: Pod + Send + Sync>(
     op: &'static str,
@@ -219,8 +229,16 @@ pub(crate) fn zip<A: Pod, R: Pod + Send + Sync>(
         out.fill(f(x, y));
         return Tensor::from_buffer(et, &[], out);
     }
-    let dims = broadcast_dims(op, a.dims(), b.dims())?;
+    let dims = match a.dims() == b.dims() {
+        true => Dims::from_slice(a.dims()),
+        false => broadcast_dims(op, a.dims(), b.dims())?,
+    };
     stored_bytes(et, &dims)?;
+    if let (Some(x), Some(y)) = (whole(a, &dims), whole(b, &dims)) {
+        let mut out = Buffer::<R>::any(dims.iter().product())?;
+        widest(Row { x, y, to: &mut out, f: &f });
+        return Tensor::from_buffer(et, &dims, out);
+    }
     let a = Strided::<A>::broadcast(a, &dims)?;
     let b = Strided::<A>::broadcast(b, &dims)?;
     let mut out = Buffer::<R>::any(a.layout.len())?;

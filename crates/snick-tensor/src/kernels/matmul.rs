@@ -1,5 +1,6 @@
 //! Products of matrices: OpenVINO's `MatMul-1`.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::buffer::Buffer;
@@ -10,7 +11,7 @@ use crate::kernels::vectors::{Instructions, Isa, Vectorised, widest};
 use crate::layout::{checked_len, for_each_index};
 use crate::memo::Purpose;
 use crate::tensor::{filled, stored_bytes};
-use crate::{Dims, Element, Tensor, TensorError};
+use crate::{Dims, Element, ElementType, Tensor, TensorError};
 
 const NAME: &str = "MatMul";
 
@@ -28,15 +29,18 @@ pub fn matmul(a: &Tensor, b: &Tensor, transpose_a: bool, transpose_b: bool) -> R
     if a.rank() == 0 || b.rank() == 0 {
         return Err(refuse());
     }
-    let left = if a.rank() == 1 { a.unsqueeze(0)? } else { turned(a, transpose_a)? };
-    let right = if b.rank() == 1 { b.unsqueeze(1)? } else { turned(b, transpose_b)? };
+    let left = if a.rank() == 1 { Cow::Owned(a.unsqueeze(0)?) } else { turned(a, transpose_a)? };
+    let right = if b.rank() == 1 { Cow::Owned(b.unsqueeze(1)?) } else { turned(b, transpose_b)? };
     let ((batch_a, m, k), (batch_b, depth, n)) = (split(&left), split(&right));
     if k != depth {
         return Err(refuse());
     }
     let mut dims = broadcast_dims(NAME, batch_a, batch_b)?;
     dims.extend([m, n]);
-    let [left, right] = widen([&left, &right])?;
+    if et == ElementType::F32 && b.element_type() == et && a.rank() > 1 && b.rank() > 1 && !dims.contains(&0) {
+        return floats::<f32>(&left, &right, &dims);
+    }
+    let [left, right] = widen([&*left, &*right])?;
     let product = match left.element_type() {
         // Also spares a walk over batches of nothing, however many.
         et if dims.contains(&0) => Tensor::zeros(et, &dims),
@@ -57,12 +61,13 @@ pub fn matmul(a: &Tensor, b: &Tensor, transpose_a: bool, transpose_b: bool) -> R
 }
 
 /// The last two axes exchanged, if asked for.
-fn turned(t: &Tensor, transpose: bool) -> Result<Tensor, TensorError> {
-    let mut order: Dims = (0..t.rank()).collect();
-    if transpose {
-        order.swap(t.rank() - 2, t.rank() - 1);
+fn turned(t: &Tensor, transpose: bool) -> Result<Cow<'_, Tensor>, TensorError> {
+    if !transpose {
+        return Ok(Cow::Borrowed(t));
     }
-    t.permute(&order)
+    let mut order: Dims = (0..t.rank()).collect();
+    order.swap(t.rank() - 2, t.rank() - 1);
+    Ok(Cow::Owned(t.permute(&order)?))
 }
 
 /// Batch dims, rows, columns. The rank is at least 2.

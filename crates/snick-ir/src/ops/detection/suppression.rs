@@ -74,9 +74,6 @@ impl Rule {
     fn pick(&self, scores: &[f32], overlap: impl Fn(usize, usize) -> f32) -> Vec<(usize, f32)> {
         let scale = if self.sigma > 0.0 { -0.5 / self.sigma } else { 0.0 };
         let mut picked: Vec<(usize, f32)> = Vec::new();
-        if self.most == 0 {
-            return picked;
-        }
         let good = scores.iter().enumerate().filter(|(_, score)| **score > self.least);
         // Most are never looked at: a heap puts in order only those that are.
         let mut rest: BinaryHeap<Candidate> =
@@ -126,7 +123,7 @@ impl Rule {
         let sides = boxes.dims().last().copied().unwrap_or(0);
         check_dims("the boxes", boxes, &[batches, count, sides])?;
         let mut found: Vec<(f32, [i64; 3])> = Vec::new();
-        let values = scores.to_f32_vec()?;
+        let values = if self.most == 0 { Vec::new() } else { scores.to_f32_vec()? };
         for (row, scores) in values.chunks_exact(count.max(1)).enumerate() {
             let (batch, class) = (row / classes, row % classes);
             let picked = self.pick(scores, |a, b| overlap(batch * count + a, batch * count + b));
