@@ -37,7 +37,8 @@ pub fn matmul(a: &Tensor, b: &Tensor, transpose_a: bool, transpose_b: bool) -> R
     }
     let mut dims = broadcast_dims(NAME, batch_a, batch_b)?;
     dims.extend([m, n]);
-    if et == ElementType::F32 && b.element_type() == et && a.rank() > 1 && b.rank() > 1 && !dims.contains(&0) {
+    if et == ElementType::F32 && b.element_type() == et && a.rank() > 1 && b.rank() > 1 && !dims.contains(&0)
+    {
         return floats::<f32>(&left, &right, &dims);
     }
     let [left, right] = widen([&*left, &*right])?;

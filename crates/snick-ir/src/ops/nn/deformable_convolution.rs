@@ -242,8 +242,9 @@ impl Plan {
                 let row = &mut seen[(channel * taps + tap) * places..][..places];
                 for (to, mix) in row.iter_mut().zip(&mixes) {
                     // What does not count is not read: it may be infinite.
-                    let mixed =
-                        |&(pixel, weight): &(usize, f32)| if weight == 0.0 { 0.0 } else { plane[pixel] * weight };
+                    let mixed = |&(pixel, weight): &(usize, f32)| {
+                        if weight == 0.0 { 0.0 } else { plane[pixel] * weight }
+                    };
                     *to = mix.iter().map(mixed).sum();
                 }
                 if let Some(scales) = scales {

@@ -39,7 +39,13 @@ pub(super) fn depthwise<T: Gemm>(
             cuts.cut_again(&image.part(channel..channel + 1), &mut planes);
             let windows = windows * starts.len() / filters;
             for (filter, out) in rows.chunks_exact(starts.len()).zip(out.chunks_exact_mut(windows)) {
-                widest(Slide { filter, starts: &starts, planes: &planes, sums: &mut sums, len: cuts.positions });
+                widest(Slide {
+                    filter,
+                    starts: &starts,
+                    planes: &planes,
+                    sums: &mut sums,
+                    len: cuts.positions,
+                });
                 cuts.place(out, &sums);
             }
         }
