@@ -1,5 +1,6 @@
 //! The tables of what canonicalisation does to models, as the README shows them: to those of `models/`, and, where
-//! `SNICK_CORPUS` names a folder that holds them, to recurrent networks. The table of that corpus goes to standard error.
+//! `SNICK_CORPUS` names a folder that holds them, to recurrent networks. The table of that corpus goes to standard
+//! error.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};

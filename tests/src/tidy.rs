@@ -76,7 +76,8 @@ fn nothing_is_left_open() {
     }
 }
 
-/// Mapping files and calling what is compiled for the instructions of this machine are the two things that need `unsafe`.
+/// Mapping files and calling what is compiled for the instructions of this machine are the two things that need
+/// `unsafe`.
 #[test]
 fn unsafe_code_is_in_two_places() {
     let word = ["unsafe", " {"].concat();

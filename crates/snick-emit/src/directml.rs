@@ -69,23 +69,7 @@ impl Writer {
             let shape = fact.shape.display_intervals(graph.symbols());
             OpError::unsupported(format!("a slice of shape {shape}, not static, in a DirectML description,"))
         })?;
-        let mut axes: Vec<(i64, AxisSlice)> = Vec::new();
-        for dim in dims {
-            let dim = i64::try_from(dim).map_err(|_| too_large("a dimension", i64::MAX))?;
-            axes.push((dim, AxisSlice::whole(dim)));
-        }
-        for axis in &slice.axes {
-            let fixed = axis.as_static().ok_or_else(|| {
-                OpError::unsupported("a slice of numbers known at run time only, in a DirectML description,")
-            })?;
-            let rank = axes.len();
-            let place = axes.get_mut(axis.axis);
-            let expected = || OpError::out_of_range("axis", axis.axis as i64, format!("below rank {rank}"));
-            place.ok_or_else(expected)?.1 = fixed;
-        }
-        if axes.iter().any(|(_, slice)| slice.len == 0) {
-            return Err(OpError::unsupported("an empty output, in a DirectML description,"));
-        }
+        let mut axes = all_axes(&dims, slice)?;
         let data_type = self.fit(fact.element_type, &mut axes)?;
         let sizes = |pick: fn(&(i64, AxisSlice)) -> i64, what: &str| -> Result<Vec<i64>, OpError> {
             let sizes = axes.iter().map(pick);
@@ -164,6 +148,28 @@ impl Writer {
         axes.splice(0..0, std::iter::repeat_n((1, AxisSlice::whole(1)), missing));
         Ok(name)
     }
+}
+
+/// Every axis of data of these sizes, with what is taken of it.
+fn all_axes(dims: &[usize], slice: &Slice) -> Result<Vec<(i64, AxisSlice)>, OpError> {
+    let mut axes: Vec<(i64, AxisSlice)> = Vec::with_capacity(dims.len());
+    for &dim in dims {
+        let dim = i64::try_from(dim).map_err(|_| too_large("a dimension", i64::MAX))?;
+        axes.push((dim, AxisSlice::whole(dim)));
+    }
+    for axis in &slice.axes {
+        let fixed = axis.as_static().ok_or_else(|| {
+            OpError::unsupported("a slice of numbers known at run time only, in a DirectML description,")
+        })?;
+        let rank = axes.len();
+        let place = axes.get_mut(axis.axis);
+        let expected = || OpError::out_of_range("axis", axis.axis as i64, format!("below rank {rank}"));
+        place.ok_or_else(expected)?.1 = fixed;
+    }
+    if axes.iter().any(|(_, slice)| slice.len == 0) {
+        return Err(OpError::unsupported("an empty output, in a DirectML description,"));
+    }
+    Ok(axes)
 }
 
 /// Offset and size of the smallest window that holds a slice; one that walks backwards begins at its end.

@@ -267,7 +267,8 @@ impl<'a> Infer<'a> {
         self.symbols.interval_given(a, b, one) == one
     }
 
-    /// The numpy broadcast of two shapes, aligned at the last axis. Sizes that clash are reported, and the axis is open.
+    /// The numpy broadcast of two shapes, aligned at the last axis. Sizes that clash are reported, and the axis is
+    /// open.
     pub fn broadcast(&mut self, a: &Shape, b: &Shape) -> Result<Shape, OpError> {
         let (Some(da), Some(db)) = (a.dims(), b.dims()) else { return Ok(Shape::unranked()) };
         if da == db {

@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use snick_tensor::Tensor;
+use snick_tensor::kernels::ElementFunction;
 
 use crate::rewrite::{Lowered, Patch};
 use crate::{Attrs, Fact, Facts, Graph, Infer, OpError, Value};
@@ -191,7 +192,14 @@ pub trait OpDef: Clone + PartialEq + fmt::Debug {
 
     /// The op to run in place of this one, given what is known of its inputs before any run: where what runs models
     /// takes another way by it, and that shows.
-    fn settled(&self, inputs: &[&Fact]) -> Option<Self> {
+    fn specialised(&self, inputs: &[&Fact]) -> Option<Self> {
+        let _ = inputs;
+        None
+    }
+
+    /// The function of elements that the op is, given what is known of its inputs before any run: of its first input,
+    /// or of two inputs that numpy's rule brings together.
+    fn element_function(&self, inputs: &[&Fact]) -> Option<ElementFunction> {
         let _ = inputs;
         None
     }
@@ -232,8 +240,12 @@ impl<T: OpDef> OpDef for Box<T> {
         T::trimmed(self, is_read).map(Box::new)
     }
 
-    fn settled(&self, inputs: &[&Fact]) -> Option<Self> {
-        T::settled(self, inputs).map(Box::new)
+    fn specialised(&self, inputs: &[&Fact]) -> Option<Self> {
+        T::specialised(self, inputs).map(Box::new)
+    }
+
+    fn element_function(&self, inputs: &[&Fact]) -> Option<ElementFunction> {
+        T::element_function(self, inputs)
     }
 
     fn lower(&self, cx: &mut Patch) -> Result<Lowered, OpError> {

@@ -27,7 +27,7 @@ pub struct Ratio {
 }
 
 /// The integers around 0 that a floating-point type holds, all of them.
-pub fn exact_integers(et: ElementType) -> Option<Interval> {
+fn exact_integers(et: ElementType) -> Option<Interval> {
     let bits = match et {
         ElementType::F64 => 53,
         ElementType::F32 => 24,

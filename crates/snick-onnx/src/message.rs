@@ -147,8 +147,6 @@ pub mod kind {
     pub const INTS: i32 = 7;
     /// Texts.
     pub const STRINGS: i32 = 8;
-    /// Graphs.
-    pub const GRAPHS: i32 = 10;
 }
 
 /// A constant.

@@ -1,4 +1,5 @@
-//! DirectML descriptions: a list of `DML_OPERATOR_SLICE` and `DML_OPERATOR_SLICE1`, wired by the names of their tensors.
+//! DirectML descriptions: a list of `DML_OPERATOR_SLICE` and `DML_OPERATOR_SLICE1`, wired by the names of their
+//! tensors.
 //!
 //! Tensors that no operator writes are inputs, those that none reads are outputs. Every rule of the API is checked at
 //! the feature level that the description names.

@@ -10,8 +10,8 @@ use snick_ir::Loc;
 pub enum ReadError {
     #[error("{}: {error}", path.display())]
     Io { path: PathBuf, error: std::io::Error },
-    #[error("the file is not UTF-8 text")]
-    NotUtf8,
+    #[error("{source_name}: the file is not UTF-8 text")]
+    NotUtf8 { source_name: String },
     #[error(
         "{source_name}: snick reads .xml (OpenVINO IR), .onnx, .json (nGraph, DirectML) and .snick (text form)"
     )]
@@ -29,7 +29,7 @@ pub enum ReadError {
     Onnx { source_name: String, message: String },
     #[error("{source_name}:{error}")]
     Text { source_name: String, error: snick_ir::text::ParseError },
-    #[error("{}: this is a git-LFS pointer, not the weights; fetch them with `git lfs pull`", path.display())]
+    #[error("{}: this is a git-LFS pointer, not the file; fetch it with `git lfs pull`", path.display())]
     LfsPointer { path: PathBuf },
 }
 

@@ -34,13 +34,15 @@ pub struct Read {
 /// description) or `.snick` (text form). `weights` names the `.bin` in place of the one beside the model.
 pub fn read_file(path: &Path, weights: Option<&Path>) -> Result<Read, ReadError> {
     let source = path.display().to_string();
-    let file = Storage::map(path).map_err(|error| ReadError::io(path, error))?;
+    let file = open(path)?;
     let bytes = file.bytes();
     let bin = weights.map_or_else(|| path.with_extension("bin"), Path::to_path_buf);
+    let utf8 =
+        |bytes| std::str::from_utf8(bytes).map_err(|_| ReadError::NotUtf8 { source_name: source.clone() });
     let extension = path.extension().map(|e| e.to_ascii_lowercase());
     match extension.as_deref().and_then(|e| e.to_str()) {
         Some("xml") => {
-            let text = openvino::decode(bytes)?;
+            let text = openvino::decode(bytes, &source)?;
             let weights = openvino::Weights::open(&bin, weights.is_some())?;
             openvino::read(text, &weights, &source)
         }
@@ -50,19 +52,24 @@ pub fn read_file(path: &Path, weights: Option<&Path>) -> Result<Read, ReadError>
             onnx::read(&file, folder, &source)
         }
         Some("json") => {
-            let text = std::str::from_utf8(bytes).map_err(|_| ReadError::NotUtf8)?;
+            let text = utf8(bytes)?;
             read_json(text.strip_prefix('\u{feff}').unwrap_or(text), &source)
         }
         Some("snick") => {
-            let text = std::str::from_utf8(bytes).map_err(|_| ReadError::NotUtf8)?;
-            let storage = if bin.exists() || weights.is_some() {
-                Some(Storage::map(&bin).map_err(|error| ReadError::io(&bin, error))?)
-            } else {
-                None
-            };
+            let text = utf8(bytes)?;
+            let storage = if bin.exists() || weights.is_some() { Some(open(&bin)?) } else { None };
             read_text(text, storage.as_ref(), &source)
         }
         _ => Err(ReadError::Format { source_name: source }),
+    }
+}
+
+/// Maps a file, unless it is a pointer that git-LFS has left in place of one.
+fn open(path: &Path) -> Result<Storage, ReadError> {
+    let storage = Storage::map(path).map_err(|error| ReadError::io(path, error))?;
+    match storage.bytes().starts_with(b"version https://git-lfs") {
+        true => Err(ReadError::LfsPointer { path: path.to_path_buf() }),
+        false => Ok(storage),
     }
 }
 

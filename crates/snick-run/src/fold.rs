@@ -81,7 +81,7 @@ fn fixed(graph: &Graph, step: &Step, known: &[Option<Tensor>], halves: &Halves) 
         }
         _ => return None,
     };
-    let rounded = halves.rounded(step, &values).ok()?;
+    let rounded = halves.rounded(step.first, &values).ok()?;
     let fits = values.len() >= step.outs && Witness::default().check(graph, step.node, &rounded).is_ok();
     fits.then_some(values)
 }

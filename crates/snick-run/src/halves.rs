@@ -83,12 +83,12 @@ impl Halves {
         }
     }
 
-    /// The outputs of a step as they are declared.
-    pub(crate) fn rounded(&self, step: &Step, values: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+    /// Values of slots, from `first` on, as they are declared.
+    pub(crate) fn rounded(&self, first: usize, values: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let as_declared = |(slot, value): (usize, &Tensor)| match self.declared(slot) {
             Some(declared) => Ok(value.cast(declared)?),
             None => Ok(value.clone()),
         };
-        (step.first..).zip(values).map(as_declared).collect()
+        (first..).zip(values).map(as_declared).collect()
     }
 }

@@ -1,19 +1,20 @@
 //! Graph and inputs to outputs: the interpreter.
 //!
 //! [`Session::new`] plans a graph once: topological order, a slot a value, after which step a value is not needed any
-//! more, and what is the same in every run. [`Session::run`] walks the plan, asking each op to evaluate itself, and drops values as early as
-//! that allows. Values are views: handing them on copies no elements.
+//! more, and what is the same in every run. [`Session::run`] walks the plan, asking each op to evaluate itself, and
+//! drops values as early as that allows. Values are views: handing them on copies no elements.
 //!
 //! The graph must be inferred: what is given is checked against the facts of the Parameters, and with
 //! [`Options::check_facts`] everything computed against what inference said of it.
 
 mod bodies;
+mod chains;
 mod facts;
 mod fold;
 mod halves;
-mod numbers;
 mod plan;
 mod session;
+mod slice_numbers;
 mod variables;
 
 pub use session::{Options, Outputs, Progress, Session};

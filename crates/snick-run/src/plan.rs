@@ -3,7 +3,8 @@
 use snick_ir::{Fact, Graph, Located, NodeId, Op, OpError, Value};
 use snick_tensor::Tensor;
 
-use crate::numbers::Numbers;
+use crate::chains::ChainLink;
+use crate::slice_numbers::SliceNumbers;
 
 /// One node.
 pub(crate) struct Step {
@@ -16,8 +17,10 @@ pub(crate) struct Step {
     pub(crate) first: usize,
     /// Number of outputs.
     pub(crate) outs: usize,
+    /// The layers that are evaluated as one, the last of which is the node; none if it is evaluated by itself.
+    pub(crate) chain: Vec<ChainLink>,
     /// Of a slice, how it computes the numbers of its range, if it does.
-    pub(crate) numbers: Option<Box<Numbers>>,
+    pub(crate) numbers: Option<Box<SliceNumbers>>,
 }
 
 /// An input of a step.
@@ -68,10 +71,10 @@ impl Plan {
             let inputs = graph.inputs(node);
             let facts: Option<Vec<&Fact>> =
                 inputs.iter().map(|input| Some(&graph.output((*input)?)?.fact)).collect();
-            let op = facts.and_then(|facts| graph.node(node).op.settled(&facts));
+            let op = facts.and_then(|facts| graph.node(node).op.specialised(&facts));
             let operands = inputs.into_iter().map(operand).collect();
             let (first, outs) = (first[node.index()], graph.node(node).outs.len());
-            Step { node, op, operands, first, outs, numbers: None }
+            Step { node, op, operands, first, outs, chain: Vec::new(), numbers: None }
         });
         let mut plan = Self { steps: steps.collect(), slots, is_read: Vec::new(), constants: Vec::new() };
         plan.mark_last_uses();

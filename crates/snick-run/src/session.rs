@@ -3,15 +3,18 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
 use snick_ir::{Graph, Located, NodeId, Op, OpError};
+use snick_tensor::kernels::{Chain, Link};
 use snick_tensor::{Pool, Tensor};
 
 use crate::bodies::Bodies;
+use crate::chains;
 use crate::facts::{Witness, describe};
 use crate::fold::fold;
 use crate::halves::Halves;
-use crate::numbers::within_slices;
 use crate::plan::{Operand, Plan, Step};
+use crate::slice_numbers;
 use crate::variables::Variables;
 
 /// How to run.
@@ -96,7 +99,8 @@ impl<'g> Session<'g> {
         let plan = Plan::new(graph)?;
         let halves = Halves::of(graph, &plan);
         let mut plan = fold(plan, graph, &halves);
-        within_slices(&mut plan, graph);
+        slice_numbers::move_into_slices(&mut plan, graph);
+        chains::join(&mut plan, graph);
         plan.mark_last_uses();
         plan.trim(graph);
         Ok(Self::of(graph, plan, halves, bodies))
@@ -187,6 +191,9 @@ impl<'g> Session<'g> {
             let values = match op {
                 Op::Parameter(_) => self.input(step, given.next(), &mut witness).map(Some),
                 _ => match self.gather(step, &mut slots, &mut operands) {
+                    Ok(true) if !step.chain.is_empty() => {
+                        self.evaluate_chain(step, &mut operands, options, &mut witness).map(Some)
+                    }
                     Ok(true) => {
                         let node = step.node;
                         let mut inside = |_: Progress| watch(Progress { done: i, layers, node, values: &[] });
@@ -199,7 +206,7 @@ impl<'g> Session<'g> {
             operands.clear();
             let values = values.and_then(|values| {
                 if let Some(values) = values.as_ref().filter(|_| options.check_facts) {
-                    let rounded = self.halves.rounded(step, values);
+                    let rounded = self.halves.rounded(step.first, values);
                     let checked = rounded.and_then(|values| witness.check(self.graph, step.node, &values));
                     checked.map_err(|error| self.located(step, error))?;
                 }
@@ -314,6 +321,40 @@ impl<'g> Session<'g> {
             let given = OpError::Given { error: Box::new(error), inputs: inputs.join(", ") };
             self.located(step, given)
         })
+    }
+
+    /// The output of a chain's last layer: in one pass, unless sizes forbid it or every value is to be checked.
+    fn evaluate_chain(
+        &self,
+        step: &Step,
+        operands: &mut Vec<Tensor>,
+        options: Options,
+        witness: &mut Witness,
+    ) -> Result<Vec<Tensor>, Located> {
+        let Some(mut value) = operands.pop() else {
+            return Err(self.located(step, OpError::NotConnected { port: 0 }));
+        };
+        let links: SmallVec<[Link; 4]> = step.chain.iter().map(|link| link.link(operands)).collect();
+        if !options.check_facts
+            && let Some(chain) = Chain::new(&value, &links)
+        {
+            let value = chain.run(value).map_err(|error| self.located(step, error.into()))?;
+            return Ok(vec![value]);
+        }
+        for link in &step.chain {
+            let located = |error| self.graph.located(link.node, error);
+            value = link.apply(&value, operands).map_err(|error| {
+                let inputs: Vec<String> =
+                    std::iter::once(&value).chain(operands.iter()).map(describe).collect();
+                located(OpError::Given { error: Box::new(error.into()), inputs: inputs.join(", ") })
+            })?;
+            if options.check_facts {
+                let rounded = self.halves.rounded(link.slot, std::slice::from_ref(&value));
+                let checked = rounded.and_then(|values| witness.check(self.graph, link.node, &values));
+                checked.map_err(located)?;
+            }
+        }
+        Ok(vec![value])
     }
 
     /// Keeps what somebody will read.

@@ -178,7 +178,8 @@ fn encode<S: Source>(et: ElementType, values: &[S], first: usize, bytes: &mut [u
 
 impl Tensor {
     /// `Convert-1`: integers narrow by wrapping; floats truncate to integers (`NaN` is 0), saturate
-    /// to those of 32 and 64 bits and wrap to narrower ones; to `boolean` is "not zero"; to a float rounds to nearest even, once.
+    /// to those of 32 and 64 bits and wrap to narrower ones; to `boolean` is "not zero"; to a float rounds to nearest
+    /// even, once.
     ///
     /// # Errors
     /// [`TensorError::UnsupportedType`] to or from strings and `dynamic`.

@@ -31,6 +31,7 @@ mod running_sum;
 pub mod runs;
 pub mod scatter_reduce;
 mod softmax;
+mod streaming;
 pub mod strided_copy;
 mod subnormal;
 mod tile;
@@ -43,7 +44,8 @@ pub use col2im::col2im;
 pub use concat::concat;
 pub use conv::{convolution, group_convolution};
 pub use elementwise::{
-    BinaryOp, BitwiseOp, CompareOp, LogicalOp, TestOp, UnaryOp, bitwise_not, logical_not, select,
+    BinaryOp, BitwiseOp, Chain, CompareOp, ElementFunction, Link, LogicalOp, Second, TestOp, UnaryOp,
+    bitwise_not, logical_not, select,
 };
 pub use fake_quantize::fake_quantize;
 pub use fourier::fourier;

@@ -218,39 +218,52 @@ impl Layout {
             return visit(self.start);
         };
         let step = self.strides[outer.len()];
-        for_each_index(outer, &self.strides[..outer.len()], self.start, |start| {
+        for start in Offsets::new(outer, &self.strides[..outer.len()], self.start) {
             let mut at = start;
             for _ in 0..inner {
                 visit(at);
                 at = at.wrapping_add_signed(step);
             }
-        });
+        }
     }
 }
 
-/// Calls `visit` with the offset of every index of `dims`, in row-major order.
-pub(crate) fn for_each_index(dims: &[usize], strides: &[isize], start: usize, mut visit: impl FnMut(usize)) {
-    if dims.contains(&0) {
-        return;
+/// The offset of every index of `dims`, in row-major order.
+pub(crate) struct Offsets<'a> {
+    dims: &'a [usize],
+    strides: &'a [isize],
+    index: Dims,
+    next: Option<usize>,
+}
+
+impl<'a> Offsets<'a> {
+    pub fn new(dims: &'a [usize], strides: &'a [isize], start: usize) -> Self {
+        let next = (!dims.contains(&0)).then_some(start);
+        Offsets { dims, strides, index: Dims::from_elem(0, dims.len()), next }
     }
-    let mut index = Dims::from_elem(0, dims.len());
-    let mut at = start;
-    loop {
-        visit(at);
-        let mut axis = dims.len();
-        loop {
-            if axis == 0 {
-                return;
-            }
-            axis -= 1;
-            index[axis] += 1;
-            at = at.wrapping_add_signed(strides[axis]);
-            if index[axis] < dims[axis] {
+}
+
+impl Iterator for Offsets<'_> {
+    type Item = usize;
+
+    // Kernels loop over these with vector instructions, which what is called does not use.
+    #[inline(always)]
+    fn next(&mut self) -> Option<usize> {
+        let offset = self.next?;
+        let mut at = offset;
+        self.next = None;
+        for axis in (0..self.dims.len()).rev() {
+            self.index[axis] += 1;
+            at = at.wrapping_add_signed(self.strides[axis]);
+            if self.index[axis] < self.dims[axis] {
+                self.next = Some(at);
                 break;
             }
-            at = at.wrapping_add_signed(strides[axis].wrapping_mul(dims[axis] as isize).wrapping_neg());
-            index[axis] = 0;
+            let length = self.strides[axis].wrapping_mul(self.dims[axis] as isize);
+            at = at.wrapping_add_signed(length.wrapping_neg());
+            self.index[axis] = 0;
         }
+        Some(offset)
     }
 }
 

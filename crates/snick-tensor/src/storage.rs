@@ -25,6 +25,11 @@ pub struct Storage {
 trait Owner: Send + Sync {
     fn bytes(&self) -> &[u8];
 
+    /// The same bytes, if they may be written over.
+    fn bytes_mut(&mut self) -> Option<&mut [u8]> {
+        None
+    }
+
     /// What kernels made of these bytes before.
     fn memo(&self) -> Option<&Memo> {
         None
@@ -43,6 +48,10 @@ impl<T: Pod + Send + Sync> Owner for Heap<T> {
 impl<T: Pod + Send + Sync> Owner for Buffer<T> {
     fn bytes(&self) -> &[u8] {
         Buffer::bytes(self)
+    }
+
+    fn bytes_mut(&mut self) -> Option<&mut [u8]> {
+        Some(bytemuck::cast_slice_mut(self))
     }
 }
 
@@ -121,6 +130,12 @@ impl Storage {
     /// The bytes of the window.
     pub fn bytes(&self) -> &[u8] {
         &self.owner.bytes()[self.offset..self.offset + self.len]
+    }
+
+    /// The bytes of the window to write over, if a kernel computed them and nobody else has them.
+    pub(crate) fn exclusive(&mut self) -> Option<&mut [u8]> {
+        let bytes = Arc::get_mut(&mut self.owner)?.bytes_mut()?;
+        bytes.get_mut(self.offset..self.offset + self.len)
     }
 
     /// Bytes in the window.

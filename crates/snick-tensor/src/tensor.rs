@@ -193,6 +193,16 @@ impl Tensor {
         Tensor { texts, ..self }
     }
 
+    /// The elements, in row-major order, to write over: if a kernel computed them and nobody else has them.
+    pub(crate) fn exclusive<T: bytemuck::Pod>(&mut self) -> Option<&mut [T]> {
+        if !self.layout.is_contiguous() {
+            return None;
+        }
+        let (start, len) = (self.layout.start, self.len());
+        let elements: &mut [T] = bytemuck::try_cast_slice_mut(self.storage.exclusive()?).ok()?;
+        elements.get_mut(start..start + len)
+    }
+
     /// The same bytes under another type of the same width.
     pub(crate) fn retyped(self, element_type: ElementType) -> Self {
         Tensor { element_type, ..self }

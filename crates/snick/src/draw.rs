@@ -45,7 +45,8 @@ const SPREAD: u64 = 12;
 const MAX_ELEMENTS: usize = 1 << 28;
 
 /// Completes the inputs of an inferred graph: those of `given` that are `None` are drawn. Floats lie in [-1, 1),
-/// integers are 0 to 3, unless `draw` says otherwise. A symbol has one value in all inputs, that of the given ones where they say it.
+/// integers are 0 to 3, unless `draw` says otherwise. A symbol has one value in all inputs, that of the given ones
+/// where they say it.
 ///
 /// # Errors
 /// A tensor that would be too large.

@@ -19,7 +19,8 @@ pub enum Error {
     #[error("{}: {error}", path.display())]
     Io { path: PathBuf, error: std::io::Error },
     #[error(
-        "{}: snick writes .xml (OpenVINO IR), .onnx, .json (DirectML), .snick (text form) and .dot (Graphviz)",
+        "{}: snick writes .xml (OpenVINO IR), .onnx, .mlir (StableHLO), .json (DirectML), .snick (text form) and .dot \
+         (Graphviz)",
         path.display()
     )]
     Target { path: PathBuf },

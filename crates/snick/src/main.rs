@@ -14,6 +14,7 @@ use cli::console::{Console, exit_code};
 /// Read, infer, canonicalise, run and emit OpenVINO IR models
 #[derive(Parser)]
 #[command(name = "snick", version, arg_required_else_help = true)]
+#[command(after_help = "`snick MODEL` is `snick inspect MODEL`.")]
 struct Snick {
     #[command(subcommand)]
     verb: cmd::Verb,

@@ -21,7 +21,7 @@ pub struct SaveOptions {
 }
 
 impl Default for SaveOptions {
-    /// Slice-8, and the lowest feature level that slices every type it knows as it is.
+    /// Slices as OpenVINO infers most of them, and the lowest feature level that slices every type it knows as it is.
     fn default() -> Self {
         Self { feature_level: FeatureLevel::V4_1, slice_as: SliceAs::default() }
     }

@@ -117,6 +117,13 @@ fn failures_have_their_exit_codes_and_places() {
         "edge.xml",
         "<net name=\"n\" version=\"11\"><layers></layers>\n<edges><edge from-layer=\"7\" from-port=\"0\" to-layer=\"1\" to-port=\"0\"/></edges></net>",
     );
+    let twice = file(
+        "twice.xml",
+        "<net name=\"n\" version=\"11\"><layers>\n<layer id=\"0\" name=\"a\" type=\"Parameter\" version=\"opset1\">\
+         <data shape=\"1\" element_type=\"f32\"/></layer>\n<layer id=\"0\" name=\"b\" type=\"Result\" \
+         version=\"opset1\"/></layers><edges/></net>",
+    );
+    let pointer = file("pointer.xml", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n");
     let clash = file(
         "clash.snick",
         "snick 1\ngraph \"g\" {\n  %a = Parameter-1 {element_type: f32, shape: \"2,3\"}\n  %b = Parameter-1 {element_type: f32, \
@@ -126,6 +133,8 @@ fn failures_have_their_exit_codes_and_places() {
         (vec!["infer", old.as_str()], 2, "IR v7 is not supported; re-export"),
         (vec!["infer", cut.as_str()], 2, "cut.xml:"),
         (vec!["infer", edge.as_str()], 2, "there is no layer with id 7"),
+        (vec!["infer", twice.as_str()], 2, "twice.xml:3:1: layer id 0 is that of `a` too"),
+        (vec!["infer", pointer.as_str()], 2, "pointer.xml: this is a git-LFS pointer"),
         (
             vec!["infer", clash.as_str()],
             1,
@@ -169,6 +178,15 @@ fn names_in(folder: &Path) -> Vec<String> {
         .collect();
     names.sort();
     names
+}
+
+#[test]
+fn a_format_that_is_not_written_is_answered_with_those_that_are() {
+    let out = snick(&["convert", &model("focus_cnn"), "-o", "model.pdf"]);
+    assert_eq!(out.status.code(), Some(2));
+    for extension in [".xml", ".onnx", ".mlir", ".json", ".snick", ".dot"] {
+        assert!(text(&out.stderr).contains(extension), "{extension}: {}", text(&out.stderr));
+    }
 }
 
 #[test]
@@ -258,6 +276,13 @@ fn a_model_is_reduced_to_what_fails() {
     let small = std::fs::read_to_string(&out).unwrap();
     assert!(small.starts_with("// RUN: ! ") && small.contains("Interpolate-11("), "{small}");
     assert!(!small.contains("StridedSlice") && small.lines().count() < 16, "{small}");
+    let to_nothing =
+        snick(&["reduce", &model("focus_cnn"), "--test", "false", "-o", &out, "--format", "json"]);
+    let json = text(&to_nothing.stdout);
+    assert!(
+        json.starts_with("{\"schema\":\"snick.reduce/1\",\"layers_before\":46,\"layers_after\":"),
+        "{json}"
+    );
     let fine = snick(&["reduce", &model("focus_cnn"), "--test", "true", "-o", &out]);
     assert_eq!(fine.status.code(), Some(2));
     assert!(text(&fine.stderr).contains("ends with 0 on the model itself"), "{}", text(&fine.stderr));

@@ -84,7 +84,8 @@ fn ranges_are_written_as_they_were() {
     );
     let written = again(&canonical(&read), SliceAs::default());
     assert_eq!(op_types(&written), ["Parameter", "Slice", "Result"]);
-    // The runtime takes this one to be empty, for neither the least nor the largest size selects anything: sizes are computed instead.
+    // The runtime takes this one to be empty, for neither the least nor the largest size selects anything: sizes are
+    // computed instead.
     let odd = graph(
         "%x = Parameter-1 {element_type: i32, shape: \"..8\"}
          %begin = Const-1 i64[1] <-1>

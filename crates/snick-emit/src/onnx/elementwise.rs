@@ -1,9 +1,7 @@
 //! Ops on one element at a time, and conversions.
 
 use snick_ir::OpError;
-use snick_ir::ops::elementwise::scalar_parameters::{
-    HARD_SIGMOID_ALPHA, HARD_SIGMOID_BETA, SELU_ALPHA, SELU_LAMBDA, or_usual,
-};
+use snick_ir::ops::elementwise::scalar_parameters::{HardSigmoid, Selu};
 use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Written, float, int, text};
@@ -221,18 +219,16 @@ fn h_sigmoid(e: &mut Emitter) -> Written {
     e.last("HardSigmoid", &e.inputs(), vec![float("alpha", 1.0 / 6.0), float("beta", 0.5)])
 }
 
-/// A parameter of zero stands for the usual one, as in the layer.
 fn hard_sigmoid(e: &mut Emitter) -> Written {
-    let alpha = or_usual(e.fixed_float(1, "alpha")?, HARD_SIGMOID_ALPHA);
-    let beta = or_usual(e.fixed_float(2, "beta")?, HARD_SIGMOID_BETA);
+    let alpha = HardSigmoid::alpha(e.fixed_float(1, "alpha")?);
+    let beta = HardSigmoid::beta(e.fixed_float(2, "beta")?);
     let x = e.input(0)?;
     e.last("HardSigmoid", &[x], vec![float("alpha", alpha), float("beta", beta)])
 }
 
-/// Parameters that are zero stand for the usual ones, as in the layer.
 fn selu(e: &mut Emitter) -> Written {
-    let alpha = or_usual(e.fixed_float(1, "alpha")?, SELU_ALPHA);
-    let gamma = or_usual(e.fixed_float(2, "lambda")?, SELU_LAMBDA);
+    let alpha = Selu::alpha(e.fixed_float(1, "alpha")?);
+    let gamma = Selu::lambda(e.fixed_float(2, "lambda")?);
     let x = e.input(0)?;
     e.last("Selu", &[x], vec![float("alpha", alpha), float("gamma", gamma)])
 }

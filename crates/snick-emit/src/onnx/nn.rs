@@ -1,6 +1,6 @@
 //! What neural networks are made of.
 
-use snick_ir::OpError;
+use snick_ir::{Op, OpError};
 use snick_onnx::Attribute;
 use snick_tensor::ElementType;
 
@@ -245,9 +245,6 @@ fn average_pool(e: &mut Emitter) -> Written {
 
 fn max_pool(e: &mut Emitter) -> Written {
     let attrs = pool(e)?;
-    if matches!(e.element_type(0)?, ElementType::I64 | ElementType::U32 | ElementType::U64) {
-        return Err(OpError::unsupported(format!("`MaxPool` of {} in ONNX", e.element_type(0)?)));
-    }
     let second = e.outputs().len() > 1 && e.is_used(1);
     if second && (e.int("axis")? != 0 || e.word("index_element_type")? == "i32") {
         return Err(OpError::unsupported("positions counted from a later axis, or of i32, in ONNX"));
@@ -309,10 +306,20 @@ fn interpolate(e: &mut Emitter) -> Written {
     e.last("Resize", &inputs, attrs)
 }
 
+/// The ellipses of ONNX stand for as many axes in each operand.
 fn einsum(e: &mut Emitter) -> Written {
-    let name = "equation";
-    let equation = e.attrs.text(name)?.ok_or(OpError::MissingAttribute { name })?.to_string();
-    e.last("Einsum", &e.inputs(), vec![text(name, &equation)])
+    let Op::Einsum(op) = &e.node.op else { return Err(OpError::unsupported("this product in ONNX")) };
+    let mut inputs = e.inputs();
+    if op.equation.contains("...") {
+        let ranks = (0..e.len()).map(|i| e.rank(i)).collect::<Result<Vec<_>, _>>()?;
+        for (input, axes) in inputs.iter_mut().zip(op.absent_axes(&ranks)) {
+            if !axes.is_empty() {
+                let axes: Vec<i64> = axes.map(|axis| axis as i64).collect();
+                *input = e.unsqueezed(input, &axes)?;
+            }
+        }
+    }
+    e.last("Einsum", &inputs, vec![text("equation", &op.equation)])
 }
 
 /// Windows that cover each axis without rest, axis by axis: the extreme or mean of a box is that of its sides.

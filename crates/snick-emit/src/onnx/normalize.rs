@@ -1,6 +1,6 @@
 //! Ops that bring elements to a common scale.
 
-use snick_ir::ops::nn::mvn::MvnAxes;
+use snick_ir::ops::nn::mvn::{MvnAxes, unnamed_axes};
 use snick_ir::{Op, OpError};
 
 use super::emitter::{Emitter, Written, float, int, ints};
@@ -24,8 +24,7 @@ fn softmax(e: &mut Emitter, op: &str) -> Written {
 
 fn batch_norm(e: &mut Emitter) -> Written {
     let Op::BatchNormInference(op) = &e.node.op else { return Err(OpError::unsupported("this layer")) };
-    let order = if op.data_first { [0, 1, 2, 3, 4] } else { [2, 0, 1, 3, 4] };
-    let inputs = order.map(|i| e.input(i)).into_iter().collect::<Result<Vec<_>, _>>()?;
+    let inputs = op.order().map(|i| e.input(i)).into_iter().collect::<Result<Vec<_>, _>>()?;
     e.last("BatchNormalization", &inputs, vec![float("epsilon", op.epsilon)])
 }
 
@@ -76,8 +75,7 @@ fn mvn(e: &mut Emitter) -> Written {
     let axes = match &op.axes {
         MvnAxes::Input => e.input_i64(1)?,
         MvnAxes::Attributes { across_channels, reduction_axes } if reduction_axes.is_empty() => {
-            let first = if *across_channels { 1 } else { 2 };
-            let axes: Vec<i64> = (first..e.rank(0)? as i64).collect();
+            let axes: Vec<i64> = unnamed_axes(*across_channels, e.rank(0)?).map(|axis| axis as i64).collect();
             e.vector(&axes)?
         }
         MvnAxes::Attributes { reduction_axes, .. } => e.vector(reduction_axes)?,

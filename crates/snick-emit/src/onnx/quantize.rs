@@ -63,9 +63,9 @@ struct Code {
 }
 
 impl Code {
-    /// Only where input and output ranges have as many levels as an integer type and steps that hit 0 at the same level,
-    /// and that an even one: halves are rounded to even before the zero point is added, not after. And only where steps of
-    /// the input are powers of 2, so that data halfway between two levels is so by either computation.
+    /// Only where input and output ranges have as many levels as an integer type and steps that hit 0 at the same
+    /// level, and that an even one: halves are rounded to even before the zero point is added, not after. And only
+    /// where steps of the input are powers of 2, so that data halfway between two levels is so by either computation.
     fn find(e: &Emitter) -> Result<Option<Self>, OpError> {
         let integers = match e.int("levels")? {
             256 => ElementType::U8,

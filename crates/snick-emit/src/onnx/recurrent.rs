@@ -1,72 +1,69 @@
 //! Recurrent cells and sequences as ONNX's GRU, LSTM and RNN: a cell is a sequence of one step.
 
-use snick_ir::OpError;
+use snick_ir::ops::recurrent::cell::{Cell, Kind, Legacy};
+use snick_ir::ops::recurrent::recurrent_sequence::Direction;
+use snick_ir::{Op, OpError};
 use snick_onnx::Attribute;
+use snick_tensor::ElementType;
 
-use super::emitter::{Emitter, Named, Written, float, floats, int, text, texts};
+use super::emitter::{Emitter, Named, Written, float, floats, int, ints, text, texts};
 use super::table::Form::{self, By};
 
 pub(super) const ROWS: &[(&str, Form)] = &[
-    ("GRUCell", By(|e| cell(e, &GRU))),
-    ("GRUSequence", By(|e| sequence(e, &GRU))),
-    ("LSTMCell", By(|e| cell(e, &LSTM))),
-    ("LSTMSequence", By(|e| sequence(e, &LSTM))),
-    ("RNNCell", By(|e| cell(e, &RNN))),
-    ("RNNSequence", By(|e| sequence(e, &RNN))),
+    ("GRUCell", By(cell)),
+    ("GRUSequence", By(sequence)),
+    ("LSTMCell", By(cell)),
+    ("LSTMSequence", By(sequence)),
+    ("RNNCell", By(cell)),
+    ("RNNSequence", By(sequence)),
 ];
 
-/// A cell in words of both sides.
-struct Kind {
-    /// The ONNX operator.
-    op: &'static str,
-    /// Where the IR has the gates that ONNX lists.
-    gates: &'static [usize],
-    /// States that go from step to step.
-    states: usize,
+/// The ONNX operator of a cell.
+fn operator(cell: &Cell) -> &'static str {
+    match cell.kind {
+        Kind::Lstm(_) => "LSTM",
+        Kind::Gru { .. } => "GRU",
+        Kind::Rnn => "RNN",
+    }
 }
 
-const GRU: Kind = Kind { op: "GRU", gates: &[0, 1, 2], states: 1 };
-
-/// The IR has forget, input, cell and output; ONNX has input, output, forget and cell.
-const LSTM: Kind = Kind { op: "LSTM", gates: &[1, 3, 0, 2], states: 2 };
-
-const RNN: Kind = Kind { op: "RNN", gates: &[0], states: 1 };
-
-fn attrs(e: &Emitter, kind: &Kind) -> Result<Vec<Attribute>, OpError> {
-    let direction = match e.word("direction")?.as_str() {
-        "reverse" => "reverse",
-        "bidirectional" => "bidirectional",
-        _ => "forward",
-    };
-    let directions = if direction == "bidirectional" { 2 } else { 1 };
-    let mut attrs = vec![text("direction", direction), int("hidden_size", hidden(e, kind)?)];
-    let clip = e.attrs.float("clip")?.unwrap_or(0.0);
-    if clip > 0.0 {
-        attrs.push(float("clip", clip));
+/// Where the IR has the gates that ONNX lists. Those of an LSTM are forget, input, cell and output; ONNX has input,
+/// output, forget and cell.
+fn gates(cell: &Cell) -> &'static [usize] {
+    match cell.kind {
+        Kind::Lstm(_) => &[1, 3, 0, 2],
+        Kind::Gru { .. } => &[0, 1, 2],
+        Kind::Rnn => &[0],
     }
-    for flag in ["linear_before_reset", "input_forget"] {
-        if e.flag(flag)? {
-            attrs.push(int(flag, 1));
-        }
+}
+
+/// The attributes of a cell whose states are of size `hidden`.
+fn attrs(cell: &Cell, direction: Direction, hidden: i64) -> Result<Vec<Attribute>, OpError> {
+    let mut attrs = vec![text("direction", direction.name()), int("hidden_size", hidden)];
+    if cell.clip > 0.0 {
+        attrs.push(float("clip", cell.clip));
     }
-    let functions = e.attrs.texts("activations")?.unwrap_or_default();
+    match cell.kind {
+        Kind::Gru { linear_before_reset: true } => attrs.push(int("linear_before_reset", 1)),
+        Kind::Lstm(Some(Legacy { input_forget: true, .. })) => attrs.push(int("input_forget", 1)),
+        _ => {}
+    }
     let (mut names, mut alphas, mut betas) = (Vec::new(), Vec::new(), Vec::new());
-    let number = |name, place: usize, default: f64| -> Result<f64, OpError> {
-        Ok(e.attrs.floats(name)?.unwrap_or_default().get(place).copied().unwrap_or(default))
-    };
-    for (place, function) in functions.iter().enumerate() {
+    for (place, function) in cell.activations.iter().enumerate() {
         names.push(match function.to_ascii_lowercase().as_str() {
             "sigmoid" => "Sigmoid",
             "tanh" => "Tanh",
             "relu" => "Relu",
             "hardsigmoid" => {
-                alphas.push(number("activations_alpha", place, 0.2)?);
-                betas.push(number("activations_beta", place, 0.5)?);
+                let [alpha, beta] = cell.parameters(place);
+                alphas.push(alpha);
+                betas.push(beta);
                 "HardSigmoid"
             }
             other => return Err(OpError::unsupported(format!("activation `{other}` in ONNX"))),
         });
     }
+    let directions = direction.reversed().len();
     attrs.push(texts("activations", &names.repeat(directions)));
     if !alphas.is_empty() {
         attrs.extend([
@@ -77,35 +74,25 @@ fn attrs(e: &Emitter, kind: &Kind) -> Result<Vec<Attribute>, OpError> {
     Ok(attrs)
 }
 
-/// The size of a state: the last one of the weights of the states.
-fn hidden(e: &Emitter, kind: &Kind) -> Result<i64, OpError> {
-    let weights = e.len() - 2 - usize::from(has_peepholes(e, kind));
-    let size = e.fact(weights)?.shape.dims().and_then(|dims| dims.last()?.as_const());
+/// The size of a state: the last one of the weights R, which are input `i`.
+fn hidden(e: &Emitter, i: usize) -> Result<i64, OpError> {
+    let size = e.fact(i)?.shape.dims().and_then(|dims| dims.last()?.as_const());
     size.ok_or_else(|| OpError::unsupported("weights of unknown size in ONNX"))
 }
 
-/// Whether the first definition of an LSTM has its last input.
-fn has_peepholes(e: &Emitter, kind: &Kind) -> bool {
-    let sequence = usize::from(e.node.op.type_name().ends_with("Sequence"));
-    kind.op == LSTM.op && e.len() > 4 + kind.states + sequence
-}
-
 /// Weights, with an axis of directions, as ONNX wants them: W, R, and B with both biases.
-fn weights(e: &mut Emitter, kind: &Kind, inputs: [String; 3]) -> Result<[String; 3], OpError> {
+fn weights(e: &mut Emitter, cell: &Cell, inputs: [String; 3]) -> Result<[String; 3], OpError> {
     let [w, r, b] = inputs;
-    let gates = kind.gates.len();
-    let (w, r) = (reordered(e, &w, kind)?, reordered(e, &r, kind)?);
-    if kind.op == GRU.op && e.flag("linear_before_reset")? {
-        // The bias of the reset product stands apart.
-        let parts = split(e, &b, 4)?;
-        let nothing = e.node("Sub", &[&parts[0], &parts[0]], vec![]);
-        let order = [&parts[0], &parts[1], &parts[2], &nothing, &nothing, &parts[3]];
-        return Ok([w, r, e.joined(&order, 1)]);
-    }
-    let parts = split(e, &b, gates)?;
+    let gates = gates(cell);
+    let (w, r) = (reordered(e, &w, gates)?, reordered(e, &r, gates)?);
+    let parts = split(e, &b, cell.kind.biases())?;
     let nothing = e.node("Sub", &[&parts[0], &parts[0]], vec![]);
-    let mut order: Vec<&String> = kind.gates.iter().map(|&gate| &parts[gate]).collect();
-    order.resize(2 * gates, &nothing);
+    let mut order: Vec<&String> = gates.iter().map(|&gate| &parts[gate]).collect();
+    order.resize(2 * gates.len(), &nothing);
+    // The bias of the reset product stands apart.
+    if let (Some(inner), Some(last)) = (parts.get(gates.len()), order.last_mut()) {
+        *last = inner;
+    }
     Ok([w, r, e.joined(&order, 1)])
 }
 
@@ -116,12 +103,12 @@ fn split(e: &mut Emitter, value: &str, parts: usize) -> Result<Vec<String>, OpEr
     })
 }
 
-fn reordered(e: &mut Emitter, weights: &str, kind: &Kind) -> Named {
-    if kind.gates.is_sorted() {
+fn reordered(e: &mut Emitter, weights: &str, gates: &[usize]) -> Named {
+    if gates.is_sorted() {
         return Ok(weights.to_string());
     }
-    let parts = split(e, weights, kind.gates.len())?;
-    let order: Vec<&String> = kind.gates.iter().map(|&gate| &parts[gate]).collect();
+    let parts = split(e, weights, gates.len())?;
+    let order: Vec<&String> = gates.iter().map(|&gate| &parts[gate]).collect();
     Ok(e.joined(&order, 1))
 }
 
@@ -131,49 +118,55 @@ fn peepholes(e: &mut Emitter, value: &str) -> Named {
     Ok(e.joined(&[&parts[1], &parts[2], &parts[0]], 1))
 }
 
-/// Inputs X `[batch, steps, input]`, states `[batch, directions, hidden]`, lengths, W, R, B.
-fn sequence(e: &mut Emitter, kind: &Kind) -> Written {
-    let attrs = attrs(e, kind)?;
+/// Inputs X `[batch, steps, input]`, states `[batch, directions, hidden]`, lengths, W, R, B, and peepholes.
+fn sequence(e: &mut Emitter) -> Written {
+    let Op::RecurrentSequence(op) = &e.node.op else {
+        return Err(OpError::unsupported("this sequence in ONNX"));
+    };
+    let (cell, states) = (&op.cell, op.cell.kind.states());
+    let at = 1 + states;
+    let attrs = attrs(cell, op.direction, hidden(e, at + 2)?)?;
     let x = e.transposed(&e.input(0)?, &[1, 0, 2]);
-    let mut states = Vec::new();
-    for i in 1..=kind.states {
-        states.push(e.transposed(&e.input(i)?, &[1, 0, 2]));
+    let mut first = Vec::new();
+    for i in 1..at {
+        first.push(e.transposed(&e.input(i)?, &[1, 0, 2]));
     }
-    let at = 1 + kind.states;
-    let lengths = e.cast(e.input(at)?, e.element_type(at)?, snick_tensor::ElementType::I32)?;
+    let lengths = e.cast(e.input(at)?, e.element_type(at)?, ElementType::I32)?;
     let own = [e.input(at + 1)?, e.input(at + 2)?, e.input(at + 3)?];
-    let [w, r, b] = weights(e, kind, own)?;
-    let mut inputs = [vec![x, w, r, b, lengths], states].concat();
-    if has_peepholes(e, kind) {
+    let [w, r, b] = weights(e, cell, own)?;
+    let mut inputs = [vec![x, w, r, b, lengths], first].concat();
+    if e.len() > at + 4 {
         let value = e.input(at + 4)?;
         inputs.push(peepholes(e, &value)?);
     }
-    let outputs = e.nodes(kind.op, &inputs, 1 + kind.states, attrs);
+    let outputs = e.nodes(operator(cell), &inputs, 1 + states, attrs);
     for (port, output) in outputs.iter().enumerate().take(e.outputs().len()) {
         let order = if port == 0 { vec![2, 1, 0, 3] } else { vec![1, 0, 2] };
-        e.last_port(port, "Transpose", &[output], vec![super::emitter::ints("perm", order)])?;
+        e.last_port(port, "Transpose", &[output], vec![ints("perm", order)])?;
     }
     Ok(())
 }
 
-/// Inputs X `[batch, input]`, states `[batch, hidden]`, W, R, B.
-fn cell(e: &mut Emitter, kind: &Kind) -> Written {
-    let attrs = attrs(e, kind)?;
+/// Inputs X `[batch, input]`, states `[batch, hidden]`, W, R, B, and peepholes.
+fn cell(e: &mut Emitter) -> Written {
+    let Op::RecurrentCell(op) = &e.node.op else { return Err(OpError::unsupported("this cell in ONNX")) };
+    let (cell, states) = (&op.cell, op.cell.kind.states());
+    let attrs = attrs(cell, Direction::Forward, hidden(e, states + 2)?)?;
     let mut lifted = Vec::new();
     for i in 0..e.len() {
         let value = e.input(i)?;
         // A step, or a direction, in front.
         lifted.push(e.unsqueezed(&value, &[0])?);
     }
-    let (front, rest) = lifted.split_at(1 + kind.states);
+    let (front, rest) = lifted.split_at(1 + states);
     let [w, r, b, more @ ..] = rest else { return Err(OpError::NotConnected { port: 4 }) };
-    let [w, r, b] = weights(e, kind, [w.clone(), r.clone(), b.clone()])?;
+    let [w, r, b] = weights(e, cell, [w.clone(), r.clone(), b.clone()])?;
     let mut inputs = vec![front[0].clone(), w, r, b, String::new()];
     inputs.extend_from_slice(&front[1..]);
     if let Some(value) = more.first() {
         inputs.push(peepholes(e, value)?);
     }
-    let outputs = e.nodes(kind.op, &inputs, 1 + kind.states, attrs);
+    let outputs = e.nodes(operator(cell), &inputs, 1 + states, attrs);
     for (port, output) in outputs[1..].iter().enumerate().take(e.outputs().len()) {
         let axes = e.vector(&[0])?;
         e.last_port(port, "Squeeze", &[output, &axes], vec![])?;

@@ -57,7 +57,7 @@ pub fn written_ops() -> Vec<&'static str> {
 /// wider one.
 pub(super) fn emit(e: &mut Emitter) -> Written {
     match e.node.outs.first().map(|out| out.fact.element_type) {
-        Some(own) => match types::wider(e.node.op.type_name(), own) {
+        Some(own) => match types::wider(e.node.op.type_name(), own)? {
             Some(wide) => e.instead(own, wide, row),
             None => row(e),
         },

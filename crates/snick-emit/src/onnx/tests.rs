@@ -1,6 +1,6 @@
 //! What is not seen from outside.
 
-use snick_ir::Graph;
+use snick_ir::{Graph, infer, text};
 use snick_tensor::Tensor;
 
 use super::names::Names;
@@ -41,4 +41,46 @@ fn small_models_are_one_file() {
     let (model, bytes) = written(4096);
     assert!(bytes.is_empty());
     assert!(model.graph.unwrap().initializer.iter().all(|constant| constant.external_data.is_empty()));
+}
+
+/// The operators that a graph of these layers is written with, or why not.
+fn operators(layers: &str) -> Result<Vec<String>, String> {
+    let mut graph = text::parse(&format!("snick 1\ngraph \"g\" {{\n{layers}}}\n"), None).unwrap();
+    assert_eq!(infer(&mut graph), []);
+    let written = super::onnx(&graph, "g.onnx.data").map_err(|error| error.error.to_string())?;
+    let model = snick_onnx::decode(written.model.into()).unwrap();
+    Ok(model.graph.unwrap().node.into_iter().map(|node| node.op_type).collect())
+}
+
+#[test]
+fn ellipses_stand_for_as_many_axes_in_each_operand() {
+    let product = |y: &str| {
+        operators(&format!(
+            "  %x = Parameter-1 {{element_type: f32, shape: \"2,3,4\"}}\n  \
+             %y = Parameter-1 {{element_type: f32, shape: \"{y}\"}}\n  \
+             %z = Einsum-7(%x, %y) {{equation: \"...ij,...jk->...ik\"}}\n  %r = Result-1(%z)\n"
+        ))
+    };
+    assert_eq!(product("4,5").unwrap(), ["Unsqueeze", "Einsum"]);
+    assert_eq!(product("2,4,5").unwrap(), ["Einsum"]);
+}
+
+#[test]
+fn types_that_no_operator_has_are_refused() {
+    let sorted = |element_type: &str| {
+        operators(&format!(
+            "  %x = Parameter-1 {{element_type: {element_type}, shape: \"4\"}}\n  %k = Const-1 i64[] <2>\n  \
+             %v = TopK-11(%x, %k) {{axis: 0, mode: max, sort: value, index_element_type: i64, stable: false}}\n  \
+             %r = Result-1(%v)\n"
+        ))
+    };
+    assert_eq!(sorted("bf16").unwrap()[0], "Cast");
+    assert_ne!(sorted("f32").unwrap()[0], "Cast");
+    let convolved = operators(
+        "  %x = Parameter-1 {element_type: i32, shape: \"1,1,4\"}\n  \
+         %w = Parameter-1 {element_type: i32, shape: \"1,1,2\"}\n  \
+         %y = Convolution-1(%x, %w) {strides: [1], pads_begin: [0], pads_end: [0], dilations: [1], auto_pad: explicit}\n  \
+         %r = Result-1(%y)\n",
+    );
+    assert!(convolved.unwrap_err().contains("`Convolution` of i32 in ONNX"));
 }

@@ -43,7 +43,7 @@ impl Writer {
                 self.xml.open(role);
                 let ids = self.net(body)?;
                 self.xml.close(role);
-                self.port_map(graph, id, prefix, map, body, &ids);
+                self.port_map(graph, id, prefix, map, &Ends::of(body, &ids));
             }
         }
         self.xml.close("layer");
@@ -145,40 +145,27 @@ impl Writer {
         }
     }
 
-    /// `port_map` and `back_edges` of a body, whose layers have these numbers.
-    fn port_map(
-        &mut self,
-        graph: &Graph,
-        id: NodeId,
-        prefix: &str,
-        map: &PortMap,
-        body: &Graph,
-        ids: &LayerIds,
-    ) {
+    /// `port_map` and `back_edges` of a body.
+    fn port_map(&mut self, graph: &Graph, id: NodeId, prefix: &str, map: &PortMap, body: &Ends) {
         let node = graph.node(id);
         let inputs = graph.inputs(id).len();
-        let layers = |nodes: &mut dyn Iterator<Item = NodeId>| -> Vec<usize> {
-            nodes.map(|id| ids.get(id.index()).copied().unwrap_or_default()).collect()
-        };
-        let parameters = layers(&mut body.parameters());
-        let results = layers(&mut body.results());
         let name = format!("{prefix}port_map");
         self.xml.open(&name);
         for link in &map.inputs {
             let external = link.external.map(|port| input_id(node, port));
-            self.link("input", link, external, &parameters);
+            self.link("input", link, external, &body.parameters);
         }
         for link in &map.outputs {
             let external = link.external.map(|port| node.output_id(port, inputs));
-            self.link("output", link, external, &results);
+            self.link("output", link, external, &body.results);
         }
         self.xml.close(&name);
         if !map.back_edges.is_empty() {
             self.xml.open("back_edges");
             for &(from, to) in &map.back_edges {
                 self.xml.open("edge");
-                self.xml.attr("from-layer", results.get(from).copied().unwrap_or_default());
-                self.xml.attr("to-layer", parameters.get(to).copied().unwrap_or_default());
+                self.xml.attr("from-layer", body.results.get(from).copied().unwrap_or_default());
+                self.xml.attr("to-layer", body.parameters.get(to).copied().unwrap_or_default());
                 self.xml.close("edge");
             }
             self.xml.close("back_edges");
@@ -194,6 +181,22 @@ impl Writer {
         self.xml.attr("internal_layer_id", layers.get(link.internal).copied().unwrap_or_default());
         link.notes().for_each(|(name, value)| self.xml.attr(name, value));
         self.xml.close(side);
+    }
+}
+
+/// The numbers of the layers by which a body is entered and left.
+struct Ends {
+    parameters: Vec<usize>,
+    results: Vec<usize>,
+}
+
+impl Ends {
+    fn of(body: &Graph, ids: &LayerIds) -> Self {
+        let number = |id: NodeId| ids.get(id.index()).copied().unwrap_or_default();
+        Self {
+            parameters: body.parameters().map(number).collect(),
+            results: body.results().map(number).collect(),
+        }
     }
 }
 

@@ -1,26 +1,26 @@
 //! The `slice` primitive in ops that OpenVINO has: Slice-8, or StridedSlice-1.
 //!
 //! A slice by `bounds` is written with the range that those clamp, for the op clamps it likewise. Where a number is
-//! computed in another way and known at run time only, the elements are taken in ascending order, and what was descending is
-//! turned round by a second slice of the whole axis: the runtime's shape inference is wrong for `start:stop:step`
-//! with a negative step and a stop that it does not know (`0:stop:-3` gives no element, whatever the stop).
+//! computed in another way and known at run time only, the elements are taken in ascending order, and what was
+//! descending is turned round by a second slice of the whole axis: the runtime's shape inference is wrong for
+//! `start:stop:step` with a negative step and a stop that it does not know (`0:stop:-3` gives no element, whatever
+//! the stop).
 
+mod ascending;
+mod guard;
 mod range;
 
 use std::sync::Arc;
 
-use snick_ir::ops::slice::cut::{AxisCut, Number};
+use snick_ir::ops::slice::cut::AxisCut;
 use snick_ir::ops::slice::primitive::{Axis, Part, Slice};
 use snick_ir::ops::slice::scalar::Scalar;
 use snick_ir::ops::source::constant::Constant;
 use snick_ir::rewrite::{self, How, Lowered, Rule};
 use snick_ir::{AttrValue, Attrs, Graph, Located, Node, NodeId, Op, OpDef, OpError, RawNode, Value, Version};
-use snick_tensor::{ElementType, Tensor};
+use snick_tensor::Tensor;
 
 use self::range::Range;
-
-/// No axis is longer; steps are cut to it so that sums with them stay in i64.
-const FAR: i64 = 1 << 62;
 
 /// The op that a primitive is written as.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
@@ -75,14 +75,6 @@ const BOUNDS: Rule = Rule::exact("lower-bounds", |patch| match patch.node().op {
     Op::Bounds(bounds) => bounds.lower(patch),
     _ => Ok(Lowered::Keep),
 });
-
-/// Where a step points.
-enum Way {
-    Up,
-    Down,
-    /// Whether it is up: a value.
-    Unknown(Value),
-}
 
 /// What replaces one primitive: an op for each list of ranges, in this order, and then the pins. The lists are apart by
 /// what is known of the numbers before the graph runs: in one list an unknown number hides those that are known.
@@ -178,126 +170,6 @@ impl Builder<'_> {
         let size = |axis: usize| pins.iter().find(|pin| pin.0 == axis).map_or(0, |pin| pin.1);
         let sizes = self.constant(&[rank], (0..rank).map(size).collect())?;
         self.add("Reshape", 1, Attrs::new().with("special_zero", true), &[value, sizes])
-    }
-
-    /// The elements of an axis in ascending order, and what turns them round if they were descending.
-    fn ascending(&mut self, axis: &Axis, cut: &AxisCut) -> Result<(Range, Option<Range>), OpError> {
-        let [start, len, step] = [self.wide(cut.start)?, self.wide(cut.len)?, self.wide(cut.step)?];
-        let start = self.checked(cut, start, len)?;
-        let way = self.way(axis, step)?;
-        let stride = self.stride(step, &way)?;
-        let start = match way {
-            Way::Up => start,
-            Way::Down => self.last(start, len, step)?,
-            Way::Unknown(up) => {
-                let last = self.last(start, len, step)?;
-                self.choose(up, start, last)?
-            }
-        };
-        let length = self.arithmetic("Multiply", len, stride)?;
-        let stop = self.arithmetic("Add", start, length)?;
-        let turn = match way {
-            Way::Up => None,
-            Way::Down => Some(Range { axis: axis.axis, start: None, stop: None, step: Scalar::Number(-1) }),
-            Way::Unknown(up) => {
-                let mut choose =
-                    |up_number, down| self.choose(up, Scalar::Number(up_number), Scalar::Number(down));
-                Some(Range {
-                    axis: axis.axis,
-                    start: Some(choose(0, -1)?),
-                    stop: Some(choose(i64::MAX, i64::MIN)?),
-                    step: choose(1, -1)?,
-                })
-            }
-        };
-        Ok((Range { axis: axis.axis, start: Some(start), stop: Some(stop), step: stride }, turn))
-    }
-
-    /// A number of the primitive as i64: it may be read from a scalar of any integer type.
-    fn wide(&mut self, number: Number) -> Result<Scalar, OpError> {
-        let Number::Read(value, _) = number else { return Ok(number.scalar()) };
-        if self.graph.fact(value).is_some_and(|fact| fact.element_type == ElementType::I64) {
-            return Ok(number.scalar());
-        }
-        let i64s = Attrs::new().with("destination_type", "i64");
-        self.add("Convert", 1, i64s, &[value]).map(Scalar::Value)
-    }
-
-    /// The start; where it or `len` is too low when the graph runs, no number at all but a failure, as the primitive has
-    /// it. The ops would count from the end, or take nothing. What fails is a Concat of one row with two: few ops check
-    /// the shapes that they get in a run.
-    fn checked(&mut self, cut: &AxisCut, start: Scalar, len: Scalar) -> Result<Scalar, OpError> {
-        let is_clamped = |number: &Number| match number {
-            Number::Known(_) => true,
-            Number::Read(value, _) => matches!(self.graph.node(value.node).op, Op::Bounds(_)),
-        };
-        if [cut.start, cut.len].iter().all(is_clamped) {
-            return Ok(start);
-        }
-        // Before the first element is where nothing may start, and where it may end going backwards.
-        let first = match (cut.start, len) {
-            (Number::Read(_, within), Scalar::Value(_)) if within.lo() < 0 => {
-                let taken = self.arithmetic("Minimum", len, Scalar::Number(1))?;
-                let next = self.arithmetic("Add", start, Scalar::Number(1))?;
-                self.arithmetic("Subtract", next, taken)?
-            }
-            _ => start,
-        };
-        let may_be_below = |number: &Scalar| range::interval(self.graph, *number).lo() < 0;
-        let suspects: Vec<Scalar> = [first, len].into_iter().filter(may_be_below).collect();
-        let least = match suspects[..] {
-            [] => return Ok(start),
-            [one] => one,
-            _ => self.arithmetic("Minimum", first, len)?,
-        };
-        let (least, zero) = (self.value(least)?, self.constant(&[], vec![0])?);
-        let is_below = self.add("Less", 1, Attrs::new(), &[least, zero])?;
-        let rows = self.choose(is_below, Scalar::Number(2), Scalar::Number(1))?;
-        let shape = self.vector([rows, Scalar::Number(1)].into_iter())?;
-        let start = self.value(start)?;
-        let repeated = self.add("Broadcast", 3, Attrs::new().with("mode", "numpy"), &[start, shape])?;
-        let one_row = self.constant(&[1, 1], vec![0])?;
-        let both = self.add("Concat", 1, Attrs::new().with("axis", 1i64), &[repeated, one_row])?;
-        let corner = self.constant(&[2], vec![0, 0])?;
-        self.add("GatherND", 8, Attrs::new().with("batch_dims", 0i64), &[both, corner]).map(Scalar::Value)
-    }
-
-    fn way(&mut self, axis: &Axis, step: Scalar) -> Result<Way, OpError> {
-        let (low, high) = match axis.step {
-            Part::Static(step) => (step, step),
-            Part::Operand(interval) => (interval.lo(), interval.hi()),
-        };
-        if low >= 0 {
-            return Ok(Way::Up);
-        }
-        if high <= 0 {
-            return Ok(Way::Down);
-        }
-        let (step, zero) = (self.value(step)?, self.constant(&[], vec![0])?);
-        Ok(Way::Unknown(self.add("Greater", 1, Attrs::new(), &[step, zero])?))
-    }
-
-    /// The step's size, at most [`FAR`]: of one element any step will do, and more have none that large.
-    fn stride(&mut self, step: Scalar, way: &Way) -> Result<Scalar, OpError> {
-        match (step, way) {
-            (Scalar::Number(step), _) => Ok(Scalar::Number(step.saturating_abs().min(FAR))),
-            (Scalar::Value(_), Way::Up) => self.arithmetic("Minimum", step, Scalar::Number(FAR)),
-            (Scalar::Value(_), _) => {
-                // The least integer has no size.
-                let near = self.arithmetic("Maximum", step, Scalar::Number(-FAR))?;
-                let near = self.value(near)?;
-                let size = Scalar::Value(self.add("Abs", 1, Attrs::new(), &[near])?);
-                let size = self.arithmetic("Maximum", size, Scalar::Number(1))?;
-                self.arithmetic("Minimum", size, Scalar::Number(FAR))
-            }
-        }
-    }
-
-    /// The index of the last element: `start + (len - 1) * step`.
-    fn last(&mut self, start: Scalar, len: Scalar, step: Scalar) -> Result<Scalar, OpError> {
-        let before = self.arithmetic("Subtract", len, Scalar::Number(1))?;
-        let distance = self.arithmetic("Multiply", before, step)?;
-        self.arithmetic("Add", start, distance)
     }
 
     fn choose(&mut self, condition: Value, yes: Scalar, no: Scalar) -> Result<Scalar, OpError> {

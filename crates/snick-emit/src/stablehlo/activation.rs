@@ -1,8 +1,6 @@
 //! Activations: functions that bend.
 
-use snick_ir::ops::elementwise::scalar_parameters::{
-    HARD_SIGMOID_ALPHA, HARD_SIGMOID_BETA, SELU_ALPHA, SELU_LAMBDA,
-};
+use snick_ir::ops::elementwise::scalar_parameters::{HardSigmoid, Selu};
 
 use super::elementwise::{activate, real_function};
 use super::emitter::{Emitter, Got, Operand, Written};
@@ -47,10 +45,11 @@ fn elu(e: &mut Emitter) -> Written {
     activate(e, |e, x| exponential_below(e, x, alpha))
 }
 
-/// Parameter `i` beside each element of `x`. One that is known to be zero stands for the usual one, as in the layer.
-fn parameter_or_usual(e: &mut Emitter, i: usize, usual: f64, x: &Operand) -> Got {
+/// Parameter `i` beside each element of `x`. Where the number in the file is known and `meaning` takes it for another,
+/// it is that other one.
+fn parameter(e: &mut Emitter, i: usize, meaning: fn(f64) -> f64, x: &Operand) -> Got {
     match e.known_real(i) {
-        Some(0.0) => e.full(usual, &x.ty),
+        Some(given) if meaning(given) != given => e.full(meaning(given), &x.ty),
         _ => {
             let one = e.input(i)?;
             e.everywhere(&one, &x.ty.dims)
@@ -60,8 +59,8 @@ fn parameter_or_usual(e: &mut Emitter, i: usize, usual: f64, x: &Operand) -> Got
 
 fn selu(e: &mut Emitter) -> Written {
     let x = e.input(0)?;
-    let alpha = parameter_or_usual(e, 1, SELU_ALPHA, &x)?;
-    let lambda = parameter_or_usual(e, 2, SELU_LAMBDA, &x)?;
+    let alpha = parameter(e, 1, Selu::alpha, &x)?;
+    let lambda = parameter(e, 2, Selu::lambda, &x)?;
     let below = exponential_below(e, &x, 1.0)?;
     let scaled = e.same("stablehlo.multiply", &[&alpha, &below]);
     let zero = e.full(0.0, &x.ty)?;
@@ -111,8 +110,8 @@ fn h_sigmoid(e: &mut Emitter, x: &Operand) -> Got {
 
 fn hard_sigmoid(e: &mut Emitter) -> Written {
     let x = e.input(0)?;
-    let alpha = parameter_or_usual(e, 1, HARD_SIGMOID_ALPHA, &x)?;
-    let beta = parameter_or_usual(e, 2, HARD_SIGMOID_BETA, &x)?;
+    let alpha = parameter(e, 1, HardSigmoid::alpha, &x)?;
+    let beta = parameter(e, 2, HardSigmoid::beta, &x)?;
     let y = ramp(e, &x, &alpha, &beta)?;
     e.give(0, y)
 }

@@ -94,7 +94,8 @@ fn ctc_greedy(e: &mut Emitter) -> Written {
     }
 }
 
-/// Beams `[steps, batch, beams]` followed back from parent to parent; from the first end token on there is nothing else.
+/// Beams `[steps, batch, beams]` followed back from parent to parent; from the first end token on there is nothing
+/// else.
 fn gather_tree(e: &mut Emitter) -> Written {
     let (ids, parents, lengths, end) = (e.input(0)?, e.input(1)?, e.input(2)?, e.input(3)?);
     let steps = ids.ty.size(0)?;

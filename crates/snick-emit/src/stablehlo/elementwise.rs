@@ -112,8 +112,8 @@ pub(super) fn activate(e: &mut Emitter, function: impl Fn(&mut Emitter, &Operand
     e.give(0, y)
 }
 
-/// A function of real numbers. Of integers it is taken in f64 and rounded to even; unsigned types get what is below zero
-/// wrapped.
+/// A function of real numbers. Of integers it is taken in f64 and rounded to even; unsigned types get what is below
+/// zero wrapped.
 pub(super) fn real_function(e: &mut Emitter, function: impl Fn(&mut Emitter, &Operand) -> Got) -> Written {
     activate(e, |e, x| {
         let element = x.ty.element;

@@ -85,8 +85,8 @@ fn is_known(graph: &Graph, id: NodeId) -> bool {
         && outs.iter().all(|out| out.fact.as_tensor().is_some())
 }
 
-/// By [`NodeId::index`]: the layers that results are computed from, up to those that are known or follow from sizes, and
-/// all Parameters.
+/// By [`NodeId::index`]: the layers that results are computed from, up to those that are known or follow from sizes,
+/// and all Parameters.
 fn needed(graph: &Graph, order: &[NodeId], symbols: &[SymbolId]) -> Vec<bool> {
     let mut needed = vec![false; graph.bound()];
     for &id in order.iter().rev() {

@@ -1,6 +1,6 @@
 //! Values brought to a scale: softmax and the normalisations.
 
-use snick_ir::ops::nn::mvn::MvnAxes;
+use snick_ir::ops::nn::mvn::{MvnAxes, unnamed_axes};
 use snick_ir::{Op, OpError};
 
 use super::emitter::{Emitter, Got, Operand, Written};
@@ -70,7 +70,7 @@ fn mvn(e: &mut Emitter) -> Written {
             let axes = reduction_axes.iter().map(|&axis| snick_ir::normalize_axis(axis, rank));
             axes.collect::<Result<Vec<usize>, OpError>>()?
         }
-        MvnAxes::Attributes { across_channels, .. } => (if *across_channels { 1 } else { 2 }..rank).collect(),
+        MvnAxes::Attributes { across_channels, .. } => unnamed_axes(*across_channels, rank).collect(),
     };
     let (centred, variance) = centred(e, &x, &axes)?;
     if !op.normalize_variance {
@@ -94,10 +94,9 @@ fn batch_norm(e: &mut Emitter) -> Written {
     let Op::BatchNormInference(op) = &e.node.op else {
         return Err(OpError::unsupported("this normalisation"));
     };
-    let (epsilon, order) = (op.epsilon, if op.data_first { [0, 1, 2] } else { [2, 0, 1] });
-    let x = e.input(order[0])?;
-    let (gamma, beta) = (e.input(order[1])?, e.input(order[2])?);
-    let (middle, variance) = (e.input(3)?, e.input(4)?);
+    let (epsilon, [x, gamma, beta, middle, variance]) = (op.epsilon, op.order());
+    let (x, gamma, beta) = (e.input(x)?, e.input(gamma)?, e.input(beta)?);
+    let (middle, variance) = (e.input(middle)?, e.input(variance)?);
     let epsilon = e.full(epsilon, &variance.ty)?;
     let raised = e.same("stablehlo.add", &[&variance, &epsilon]);
     let root = e.same("stablehlo.sqrt", &[&raised]);

@@ -45,8 +45,8 @@ impl Emitter<'_> {
     }
 }
 
-/// The mixture `[P, C]` of the elements of maps `[N, C, H, W]` that each of P places takes, row by row: of the image that
-/// `images` names, and of the taps of both axes, `[P]` each.
+/// The mixture `[P, C]` of the elements of maps `[N, C, H, W]` that each of P places takes, row by row: of the image
+/// that `images` names, and of the taps of both axes, `[P]` each.
 pub(super) fn mixed(e: &mut Emitter, maps: &Operand, images: &Operand, rows: &[Tap], columns: &[Tap]) -> Got {
     let mut all: Option<Operand> = None;
     for row in rows {

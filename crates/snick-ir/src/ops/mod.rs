@@ -94,6 +94,7 @@ pub mod movement {
 /// The slice family: the primitive and what lowers to it.
 pub mod slice {
     mod arithmetic;
+    pub(crate) mod axis_range;
     pub mod bounds;
     pub mod crop;
     pub mod cut;
@@ -102,7 +103,6 @@ pub mod slice {
     mod open_axes;
     pub(crate) mod picks;
     pub mod primitive;
-    pub(crate) mod range;
     pub mod scalar;
     pub mod slice8;
     pub mod slice_scatter;
@@ -236,6 +236,7 @@ pub mod control {
 }
 
 use snick_tensor::Tensor;
+use snick_tensor::kernels::ElementFunction;
 
 use self::control::opaque::Opaque;
 use self::registry::Entry;

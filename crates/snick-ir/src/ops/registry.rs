@@ -76,9 +76,17 @@ macro_rules! ops {
             }
 
             /// The op to run in place of this one, given what is known of its inputs before any run.
-            pub fn settled(&self, inputs: &[&Fact]) -> Option<Self> {
+            pub fn specialised(&self, inputs: &[&Fact]) -> Option<Self> {
                 match self {
-                    $(Self::$variant(op) => op.settled(inputs).map(Self::$variant),)*
+                    $(Self::$variant(op) => op.specialised(inputs).map(Self::$variant),)*
+                    Self::Opaque(_) => None,
+                }
+            }
+
+            /// The function of elements that the op is, given what is known of its inputs before any run.
+            pub fn element_function(&self, inputs: &[&Fact]) -> Option<ElementFunction> {
+                match self {
+                    $(Self::$variant(op) => op.element_function(inputs),)*
                     Self::Opaque(_) => None,
                 }
             }

@@ -102,28 +102,7 @@ impl<'t> Parser<'t> {
             attrs = self.attrs()?;
         }
         let mut outs = self.outputs()?;
-        let (mut details, mut output_ids) = (Details::default(), None);
-        loop {
-            match self.lexer.peek()? {
-                Token::Word(w) if w == "outputs" => {
-                    self.lexer.next()?;
-                    output_ids = Some(self.ids()?);
-                }
-                Token::Word(w) if w == "inputs" => {
-                    self.lexer.next()?;
-                    details.input_ids = Some(self.ids()?);
-                }
-                Token::Word(w) if w == "extra" => {
-                    self.lexer.next()?;
-                    details.extra = self.attrs()?;
-                }
-                Token::Word(w) if w == "info" => {
-                    self.lexer.next()?;
-                    details.info.push(self.info()?);
-                }
-                _ => break,
-            }
-        }
+        let (details, output_ids) = self.details()?;
         let mut bodies = Vec::new();
         while let Token::Word(w) = self.lexer.peek()?
             && w.ends_with("body")
@@ -160,6 +139,32 @@ impl<'t> Parser<'t> {
             return Err(ParseError { loc, message: format!("the name %{name} is taken; write %{name}~2") });
         }
         Ok(())
+    }
+
+    /// What few layers say behind their outputs, each after a word of its own, and the ids of the outputs.
+    fn details(&mut self) -> Parsed<(Details, Option<PortIds>)> {
+        let (mut details, mut output_ids) = (Details::default(), None);
+        loop {
+            match self.lexer.peek()? {
+                Token::Word(w) if w == "outputs" => {
+                    self.lexer.next()?;
+                    output_ids = Some(self.ids()?);
+                }
+                Token::Word(w) if w == "inputs" => {
+                    self.lexer.next()?;
+                    details.input_ids = Some(self.ids()?);
+                }
+                Token::Word(w) if w == "extra" => {
+                    self.lexer.next()?;
+                    details.extra = self.attrs()?;
+                }
+                Token::Word(w) if w == "info" => {
+                    self.lexer.next()?;
+                    details.info.push(self.info()?);
+                }
+                _ => return Ok((details, output_ids)),
+            }
+        }
     }
 
     fn op_type(&mut self) -> Parsed<(String, Dialect, Version)> {

@@ -45,7 +45,7 @@ pub fn print(graph: &Graph, options: PrintOptions) -> String {
     printer.out
 }
 
-/// The bytes of all constants that [`print`] writes with a place, in that order, each distinct one once.
+/// The bytes of all constants that [`print()`] writes with a place, in that order, each distinct one once.
 pub fn packed_weights(graph: &Graph) -> Vec<u8> {
     let options = PrintOptions { weights: Weights::Packed, ..PrintOptions::default() };
     let mut printer = Printer { out: String::new(), options, packed: 0, places: HashMap::new() };

@@ -93,7 +93,8 @@ impl<'a> Samples<'a> {
                 Tensor::from_vec(&dims, elements).ok()?.cast(fact.element_type).ok()
             }
             _ if count > room => None,
-            // What is known of real numbers is left to what computes them; and first every element is another one, so that none can stand in for another.
+            // What is known of real numbers is left to what computes them; and first every element is another one, so
+            // that none can stand in for another.
             Some(Known::Reals(_)) | None => {
                 drawn(fact.element_type, &dims, count, self.made == 0, &mut self.random)
             }

@@ -1,8 +1,9 @@
 //! Serialised nGraph functions: a JSON array, of which the last function is the model.
 //!
 //! `node.rs` reads what every node says, in all forms the format has had; `value_type.rs` its types and shapes,
-//! `constant.rs` its values; `build.rs` makes the graph; `ops.rs` says which op a node becomes, and the files beside
-//! it how, where that takes more than a table row; `function.rs` knows what the other functions compute. An op that is not known stays an opaque layer.
+//! `constant.rs` its values; `build.rs` makes the graph; `table.rs` has the ops that OpenVINO has as well, `ops.rs` the
+//! others, and the files beside it how those are made; `function.rs` knows what the other functions compute. An op that
+//! is not known stays an opaque layer.
 
 mod build;
 mod constant;
@@ -15,6 +16,7 @@ mod normalize;
 mod ops;
 mod reduce_window;
 mod slice;
+mod table;
 mod value_type;
 mod window;
 

@@ -24,8 +24,8 @@ pub fn read(text: &str, weights: &Weights, source: &str) -> Result<Read, ReadErr
     Ok(Read { graph, errors, notes: weights.notes() })
 }
 
-/// The bytes of an `.xml` as text, a byte order mark removed.
-pub fn decode(bytes: &[u8]) -> Result<&str, ReadError> {
+/// The bytes of an `.xml` as text, a byte order mark removed; `source` names the file in an error.
+pub(crate) fn decode<'b>(bytes: &'b [u8], source: &str) -> Result<&'b str, ReadError> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    simdutf8::basic::from_utf8(bytes).map_err(|_| ReadError::NotUtf8)
+    simdutf8::basic::from_utf8(bytes).map_err(|_| ReadError::NotUtf8 { source_name: source.into() })
 }

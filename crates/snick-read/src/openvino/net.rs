@@ -111,8 +111,9 @@ fn read_layers(cursor: &mut Cursor, context: &mut Context, net: &mut Net) -> Res
     let layers = &mut net.layers.0;
     layers.sort_by_key(|layer| layer.id);
     if let Some(pair) = layers.windows(2).find(|pair| pair[0].id == pair[1].id) {
-        let message = format!("layer id {} is used twice", pair[0].id);
-        return Err(cursor.error(message));
+        let [first, second] = [&pair[0], &pair[1]].map(|layer| net.graph.node(layer.node));
+        let message = format!("layer id {} is that of `{}` too", pair[1].id, first.name);
+        return Err(cursor.error_at(second.loc, message));
     }
     Ok(())
 }

@@ -20,16 +20,13 @@ pub struct Weights {
 impl Weights {
     /// Maps the `.bin`. Absent weights are an error only where they were asked for by name.
     pub fn open(path: &Path, required: bool) -> Result<Self, ReadError> {
-        let storage = match Storage::map(path) {
+        let storage = match crate::open(path) {
             Ok(storage) => Some(storage),
-            Err(error) if required || error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(ReadError::io(path, error));
+            Err(ReadError::Io { error, .. }) if !required && error.kind() == std::io::ErrorKind::NotFound => {
+                None
             }
-            Err(_) => None,
+            Err(error) => return Err(error),
         };
-        if storage.as_ref().is_some_and(|s| s.bytes().starts_with(b"version https://git-lfs")) {
-            return Err(ReadError::LfsPointer { path: path.to_path_buf() });
-        }
         Ok(Self { path: path.to_path_buf(), storage, missed: false.into() })
     }
 

@@ -280,6 +280,11 @@ impl<'x> Cursor<'x> {
     }
 
     pub(super) fn error(&mut self, message: impl Into<String>) -> ReadError {
-        ReadError::Xml { source_name: self.source.to_string(), loc: self.loc(), message: message.into() }
+        let loc = self.loc();
+        self.error_at(loc, message)
+    }
+
+    pub(super) fn error_at(&self, loc: Loc, message: impl Into<String>) -> ReadError {
+        ReadError::Xml { source_name: self.source.to_string(), loc, message: message.into() }
     }
 }

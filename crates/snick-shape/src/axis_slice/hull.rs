@@ -35,7 +35,7 @@ pub(crate) fn capped(dim: Interval, bounds: [Option<Interval>; 2], step: i64) ->
 ///
 /// The exact form of what OpenVINO's shape inference of Slice-8 and
 /// StridedSlice-1 approximates. For an unbounded axis under a bound of 2^31-1 see
-/// [`capped`]; bounds of 2^62 or more are beyond every axis.
+/// `capped`; bounds of 2^62 or more are beyond every axis.
 pub fn length_interval(
     dim: Interval,
     start: Option<Interval>,

@@ -25,7 +25,7 @@ pub enum Bound {
 /// value of its symbols, refined in `symbols` by [`length_interval`]; else a
 /// fresh symbol, born at `origin`, with that interval. `step` is `None` when it
 /// is unknown, as a step of 0 then is too. The rule is that of [`AxisSlice::resolve`];
-/// what a bound of 2^31-1 says of an unbounded axis, [`capped`] tells.
+/// what a bound of 2^31-1 says of an unbounded axis, `capped` tells.
 pub fn length(
     symbols: &mut Symbols,
     dim: &SymExpr,

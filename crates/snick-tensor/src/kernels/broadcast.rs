@@ -6,7 +6,7 @@ use bytemuck::Pod;
 
 use crate::buffer::Buffer;
 use crate::kernels::vectors::{Instructions, Vectorised, widest};
-use crate::layout::{Layout, Strides, for_each_index};
+use crate::layout::{Layout, Offsets, Strides};
 use crate::tensor::stored_bytes;
 use crate::{Dims, ElementType, Tensor, TensorError};
 
@@ -150,55 +150,52 @@ impl<'a, T: Copy> Run<'a, T> {
     }
 }
 
+/// The fewest axes by which layouts of equal dims, none of them 0, are walked together: their sizes, and the strides of
+/// each layout, which are appended to its entry.
+pub(crate) fn merge(layouts: &[&Layout], strides: &mut [Strides]) -> Dims {
+    let mut dims = Dims::new();
+    let Some(first) = layouts.first() else { return dims };
+    for (axis, &dim) in first.dims.iter().enumerate() {
+        if dim == 1 {
+            continue;
+        }
+        let mut both = strides.iter().zip(layouts);
+        // Axes merge only if they merge for every one.
+        let merges = both.all(|(s, layout)| s.last() == Some(&(layout.strides[axis] * dim as isize)));
+        match dims.last_mut() {
+            Some(outer) if merges => {
+                *outer *= dim;
+                strides.iter_mut().for_each(|s| s.truncate(s.len() - 1));
+            }
+            _ => dims.push(dim),
+        }
+        for (s, layout) in strides.iter_mut().zip(layouts) {
+            s.push(layout.strides[axis]);
+        }
+    }
+    dims
+}
+
 /// Walks layouts of equal dims together, in row-major order, in the longest runs that all of them
 /// take at a constant distance: `visit(starts, steps, len)`.
 pub(crate) fn for_each_run<const N: usize>(
     layouts: [&Layout; N],
     mut visit: impl FnMut([usize; N], [isize; N], usize),
 ) {
-    let all = &layouts[0].dims;
     if layouts[0].len() == 0 {
         return;
     }
-    // Axes merge only if they merge for every one.
-    let mut dims = Dims::new();
     let mut strides: [Strides; N] = std::array::from_fn(|_| Strides::new());
-    for (axis, &dim) in all.iter().enumerate() {
-        if dim == 1 {
-            continue;
-        }
-        let own = |n: usize| layouts[n].strides[axis];
-        let merges = (0..N).all(|n| strides[n].last() == Some(&(own(n) * dim as isize)));
-        if merges {
-            if let Some(outer) = dims.last_mut() {
-                *outer *= dim;
-            }
-            strides.iter_mut().for_each(|s| s.truncate(s.len() - 1));
-        } else {
-            dims.push(dim);
-        }
-        for (n, s) in strides.iter_mut().enumerate() {
-            s.push(own(n));
-        }
-    }
+    let mut dims = merge(&layouts, &mut strides);
     let len = dims.pop().unwrap_or(1);
     let steps = std::array::from_fn(|n| strides[n].pop().unwrap_or(0));
-    let zero = Strides::from_elem(0, dims.len());
-    let mut index = Dims::from_elem(0, dims.len());
-    for_each_index(&dims, &zero, 0, |_| {
-        let starts = std::array::from_fn(|n| {
-            let offset: isize = index.iter().zip(&strides[n]).map(|(&i, s)| i as isize * s).sum();
-            layouts[n].start.wrapping_add_signed(offset)
-        });
+    let mut offsets: [Offsets; N] =
+        std::array::from_fn(|n| Offsets::new(&dims, &strides[n], layouts[n].start));
+    let runs = if dims.contains(&0) { 0 } else { dims.iter().product() };
+    for _ in 0..runs {
+        let starts = offsets.each_mut().map(|offsets| offsets.next().unwrap_or_default());
         visit(starts, steps, len);
-        for (i, &dim) in index.iter_mut().zip(&dims).rev() {
-            *i += 1;
-            if *i < dim {
-                break;
-            }
-            *i = 0;
-        }
-    });
+    }
 }
 
 /// The one element of a scalar. Arithmetic on sizes is full of them.

@@ -2,6 +2,7 @@
 
 mod binary;
 mod bitwise;
+mod chain;
 mod compare;
 mod erf_inv;
 mod remainder;
@@ -11,6 +12,7 @@ mod vector_unary;
 
 pub use binary::BinaryOp;
 pub use bitwise::{BitwiseOp, bitwise_not};
+pub use chain::{Chain, ElementFunction, Link, Second};
 pub use compare::{CompareOp, LogicalOp, logical_not};
 pub use select::select;
 pub use unary::{TestOp, UnaryOp};

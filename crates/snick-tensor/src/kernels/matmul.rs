@@ -8,7 +8,7 @@ use crate::kernels::broadcast::{Strided, broadcast_dims};
 use crate::kernels::dispatch::{widen, with_type};
 use crate::kernels::gemm::{Gemm, Left, Matrix, Right, gemm, narrow};
 use crate::kernels::vectors::{Instructions, Isa, Vectorised, widest};
-use crate::layout::{checked_len, for_each_index};
+use crate::layout::{Offsets, checked_len};
 use crate::memo::Purpose;
 use crate::tensor::{filled, stored_bytes};
 use crate::{Dims, Element, ElementType, Tensor, TensorError};
@@ -87,8 +87,7 @@ fn batches<'a, T: Element>(
     let mut wanted = Dims::from_slice(batch);
     wanted.extend([rows, columns]);
     let own = Strided::<T>::broadcast(t, &wanted)?;
-    let mut starts = Vec::new();
-    for_each_index(batch, &own.layout.strides[..batch.len()], own.layout.start, |at| starts.push(at));
+    let starts = Offsets::new(batch, &own.layout.strides[..batch.len()], own.layout.start).collect();
     Ok((own, starts))
 }
 

@@ -2,8 +2,9 @@
 
 use std::cell::Cell;
 
+use crate::kernels::streaming::{LARGE, Stream};
 use crate::kernels::vectors::{Instructions, Vectorised, widest};
-use crate::layout::{Layout, for_each_index};
+use crate::layout::{Layout, Offsets};
 use crate::{Tensor, packing};
 
 /// Side of the square blocks in which transposes go, so that both sides stay in the cache.
@@ -121,25 +122,38 @@ impl<const N: usize> Vectorised for Copy<'_, N> {
         {
             return copy_blocks(walk, near, source, packed);
         }
-        let mut rows = packed.chunks_exact_mut(inner);
-        for_each_index(outer, &walk.strides[..last], walk.start, |at| {
-            if let Some(row) = rows.next() {
-                copy_row(&source[span(at, inner, step)], step, row);
+        let starts = Offsets::new(outer, &walk.strides[..last], walk.start);
+        if size_of_val(packed) < LARGE {
+            for (at, row) in starts.zip(packed.chunks_exact_mut(inner)) {
+                copy_row(source, at, step, row);
             }
-        });
+            return;
+        }
+        let mut stream = Stream::new(packed);
+        for start in starts {
+            if step == 1 {
+                stream.copy::<I>(&source[start..start + inner]);
+                continue;
+            }
+            let mut done = 0;
+            while done < inner {
+                let piece = stream.room(inner - done);
+                let len = piece.len();
+                copy_row(source, start.wrapping_add_signed(done as isize * step), step, piece);
+                stream.written::<I>(len);
+                done += len;
+            }
+        }
     }
 }
 
-/// The stretch of memory that `len` elements from `at` on, `step` apart, touch.
+/// Copies one row: the elements from `at` on, `step` apart.
 #[inline(always)]
-fn span(at: usize, len: usize, step: isize) -> std::ops::Range<usize> {
-    let other = at.wrapping_add_signed((len as isize - 1) * step);
-    at.min(other)..at.max(other) + 1
-}
-
-/// Copies one row out of exactly the stretch it touches.
-#[inline(always)]
-fn copy_row<const N: usize>(stretch: &[[u8; N]], step: isize, row: &mut [[u8; N]]) {
+fn copy_row<const N: usize>(source: &[[u8; N]], at: usize, step: isize, row: &mut [[u8; N]]) {
+    let Some(gaps) = row.len().checked_sub(1) else { return };
+    let other = at.wrapping_add_signed(gaps as isize * step);
+    // Exactly what the row touches, so that there are no more checks.
+    let stretch = &source[at.min(other)..at.max(other) + 1];
     match step {
         0 => row.fill(stretch[0]),
         1 => row.copy_from_slice(stretch),
@@ -149,8 +163,8 @@ fn copy_row<const N: usize>(stretch: &[[u8; N]], step: isize, row: &mut [[u8; N]
             }
         }
         2 => {
-            // In whole pairs, which the compiler reads as vectors; the last element has no pair.
-            let (pairs, rest) = stretch.as_chunks::<2>();
+            // In whole pairs, which the compiler reads as vectors. At the end of memory the last element has no pair.
+            let (pairs, rest) = source[at..source.len().min(other + 2)].as_chunks::<2>();
             for (to, [unit, _]) in row.iter_mut().zip(pairs) {
                 *to = *unit;
             }
@@ -198,8 +212,7 @@ fn copy_blocks<const N: usize>(walk: &Layout, near: usize, source: &[[u8; N]], p
                         .wrapping_add_signed(r as isize * row_step)
                         .wrapping_add_signed(column as isize * column_step);
                     let target = to + r * row_size + column;
-                    let stretch = &source[span(first, width, column_step)];
-                    copy_row(stretch, column_step, &mut packed[target..target + width]);
+                    copy_row(source, first, column_step, &mut packed[target..target + width]);
                 }
             }
         }
@@ -243,5 +256,20 @@ mod tests {
         check(&t.transposed(), &all);
         let scalar = Tensor::scalar(3u8).contiguous();
         assert_eq!(scalar.element_type(), ElementType::U8);
+    }
+
+    #[test]
+    fn a_large_view_is_streamed() {
+        let columns = LARGE / 3 + 5;
+        let all: Vec<u8> = (0..6 * columns).map(|i| (i % 251) as u8).collect();
+        let t = Tensor::from_vec(&[3, 2 * columns], all.clone()).unwrap();
+        for (start, step) in [(0, 2), (2 * columns - 1, -1), (columns - 1, 1), (2 * columns - 1, -2)] {
+            let view = t.slice(1, start, columns, step).unwrap();
+            assert!(view.len() >= LARGE);
+            let packed = view.contiguous();
+            let units = packed.units::<u8>();
+            let mut found = units.iter();
+            view.layout().for_each_offset(|at| assert_eq!(found.next(), Some(&all[at])));
+        }
     }
 }

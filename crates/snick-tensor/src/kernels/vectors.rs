@@ -3,6 +3,8 @@
 //! Kernels are plain loops that the compiler turns into vector code. How wide it may make them is fixed when the
 //! program is built, for the oldest machine it may meet; here the same loops are compiled once for each instruction
 //! set, and the best is chosen at run time. Calling them is, with the file mapping, the other thing that is unsafe.
+//! Here are, too, the two things that the compiler does not make of plain loops: registers that are sure to be kept,
+//! and stores past the cache.
 #![allow(unsafe_code)]
 
 /// An instruction set that kernels are compiled for.
@@ -45,6 +47,38 @@ pub(crate) trait Instructions {
     const ISA: Isa;
     /// Whether [`f32::mul_add`] is one instruction.
     const FUSED: bool;
+
+    /// Copies `from` to lines of as many bytes, past the caches where the machine can. Other threads see them after
+    /// the fence.
+    ///
+    /// # Panics
+    /// If the sizes differ.
+    fn stream(from: &[u8], to: &mut [Line], fence: &Fence);
+}
+
+/// What moves between memory and caches at a time.
+#[derive(Copy, Clone, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C, align(64))]
+pub(crate) struct Line([u8; 64]);
+
+impl Default for Line {
+    fn default() -> Self {
+        Line([0; 64])
+    }
+}
+
+/// Whoever streams keeps one until all is written: dropping it orders what was streamed before what follows.
+#[derive(Debug)]
+pub(crate) struct Fence;
+
+impl Drop for Fence {
+    fn drop(&mut self) {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the instruction belongs to SSE, which every machine of this kind has.
+        unsafe {
+            std::arch::x86_64::_mm_sfence();
+        }
+    }
 }
 
 /// A vector register. The compiler makes vector code of plain loops, too, but not dependably of one that keeps two
@@ -122,6 +156,11 @@ impl Instructions for Base {
     const ISA: Isa = Isa::Base;
     // Elsewhere every machine has the instruction.
     const FUSED: bool = cfg!(target_arch = "aarch64");
+
+    #[inline(always)]
+    fn stream(from: &[u8], to: &mut [Line], _: &Fence) {
+        bytemuck::cast_slice_mut(to).copy_from_slice(from);
+    }
 }
 
 /// Work to be compiled for several instruction sets. [`Vectorised::run`] must be `#[inline(always)]`, and all it
@@ -159,7 +198,7 @@ pub(crate) fn on<W: Vectorised>(isa: Isa, work: W) -> W::Output {
 mod x86 {
     use std::arch::x86_64::*;
 
-    use super::{Instructions, Isa, Vector, Vectorised};
+    use super::{Fence, Instructions, Isa, Line, Vector, Vectorised};
 
     macro_rules! vector {
         ($register:ident of $lanes:literal $t:ident: $splat:ident $load:ident $store:ident $fma:ident $add:ident) => {
@@ -207,6 +246,19 @@ mod x86 {
     vector!(__m256 of 8 f32: _mm256_set1_ps _mm256_loadu_ps _mm256_storeu_ps _mm256_fmadd_ps _mm256_add_ps);
     vector!(__m256d of 4 f64: _mm256_set1_pd _mm256_loadu_pd _mm256_storeu_pd _mm256_fmadd_pd _mm256_add_pd);
 
+    macro_rules! streaming {
+        ($bytes:literal: $load:ident $store:ident, $from:expr, $to:expr) => {{
+            let (from, rest) = $from.as_chunks::<$bytes>();
+            let to = bytemuck::cast_slice_mut::<Line, [u8; $bytes]>($to);
+            assert!(rest.is_empty() && from.len() == to.len(), "as many bytes as lines hold");
+            for (from, to) in from.iter().zip(to) {
+                // SAFETY: the instructions are there, as above; what is read and written lies in the chunks; and the
+                // latter, as parts of a line, are aligned to their size.
+                unsafe { $store(to.as_mut_ptr().cast(), $load(from.as_ptr().cast())) }
+            }
+        }};
+    }
+
     struct Avx512;
 
     impl Instructions for Avx512 {
@@ -214,6 +266,11 @@ mod x86 {
         type F64 = __m512d;
         const ISA: Isa = Isa::Avx512;
         const FUSED: bool = true;
+
+        #[inline(always)]
+        fn stream(from: &[u8], to: &mut [Line], _: &Fence) {
+            streaming!(64: _mm512_loadu_si512 _mm512_stream_si512, from, to);
+        }
     }
 
     #[inline(never)]
@@ -229,6 +286,11 @@ mod x86 {
         type F64 = __m256d;
         const ISA: Isa = Isa::Avx2;
         const FUSED: bool = true;
+
+        #[inline(always)]
+        fn stream(from: &[u8], to: &mut [Line], _: &Fence) {
+            streaming!(32: _mm256_loadu_si256 _mm256_stream_si256, from, to);
+        }
     }
 
     #[inline(never)]

@@ -57,7 +57,7 @@ impl Drop for ProgressBar {
 
 /// Finds a value by the name of its layer, with `:PORT` behind it for an output that is not the first, or by the name
 /// of its tensor.
-pub fn find_value(graph: &Graph, name: &str) -> Option<Value> {
+fn find_value(graph: &Graph, name: &str) -> Option<Value> {
     let of_layer = |name: &str, port: u32| {
         let node = graph.ids().find(|&id| &*graph.node(id).name == name)?;
         let value = Value { node, port };

@@ -40,7 +40,7 @@ pub fn run(verb: Verb, common: &Common, console: &Console) -> Result<Outcome, Fa
         Verb::Canon(options) => canon::run(&options, common, console),
         Verb::Convert(options) => convert::run(&options, console),
         Verb::Run(options) => run::run(&options, common, console),
-        Verb::Reduce(options) => reduce::run(&options, console),
+        Verb::Reduce(options) => reduce::run(&options, common, console),
         Verb::Bench(options) => bench::run(&options, common, console),
     }
 }

@@ -10,8 +10,9 @@ use snick_ir::Graph;
 use snick_ir::text::{PrintOptions, Weights, packed_weights, print};
 
 use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::json::Json;
 use crate::cli::model;
-use crate::cli::options::ModelOptions;
+use crate::cli::options::{Common, Format, ModelOptions};
 use crate::cli::target::TargetOptions;
 
 /// Options of the verb.
@@ -33,7 +34,7 @@ pub struct Options {
 }
 
 /// Tries smaller models until nothing more can go.
-pub fn run(options: &Options, console: &Console) -> Result<Outcome, Failure> {
+pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
     options.target.check(&options.model, &options.output)?;
     let mut model = model::load(&options.model, console)?;
     model.infer();
@@ -60,8 +61,22 @@ pub fn run(options: &Options, console: &Console) -> Result<Outcome, Failure> {
     }
     let (before, after) = (model.graph.len(), small.len());
     write(options, small, model)?;
-    console.print(&format!("{before} layers before, {after} after {runs} runs of the command\n"))?;
+    console.print(&match common.format {
+        Format::Text => format!("{before} layers before, {after} after {runs} runs of the command\n"),
+        Format::Json => as_json(before, after, runs),
+    })?;
     Ok(Outcome::Fine)
+}
+
+fn as_json(before: usize, after: usize, runs: usize) -> String {
+    let mut json = Json::default();
+    json.object(|json| {
+        json.key("schema").string("snick.reduce/1");
+        json.key("layers_before").plain(before);
+        json.key("layers_after").plain(after);
+        json.key("runs").plain(runs);
+    });
+    json.finish()
 }
 
 /// Writes the result; as text form with the command in a comment.

@@ -1,7 +1,8 @@
 //! Tensors in files: numpy's `.npy`, and `.npz`, a zip of them.
 //!
 //! Types that numpy does not have are stored as their bits: bf16 as uint16 and 8-bit floats as uint8 under their own
-//! dims, types below a byte as their packed bytes in one dimension. [`fit`] brings them back, and takes bytes for truth values.
+//! dims, types below a byte as their packed bytes in one dimension. [`fit`] brings them back, and takes bytes for
+//! truth values.
 
 mod npy;
 

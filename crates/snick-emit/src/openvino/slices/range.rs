@@ -73,7 +73,8 @@ impl Range {
 
     /// Whether the runtime's inference is sound for the range on an axis of a size in `sizes`, of which it selects
     /// `lens`. Tried out over all small ranges: it is where nothing is known of a bound; of known ones it looks at
-    /// the least and the largest size only, so that `-1:3` of up to eight elements is empty to it, as it is of none and of eight.
+    /// the least and the largest size only, so that `-1:3` of up to eight elements is empty to it, as it is of none
+    /// and of eight.
     fn is_inferred_rightly(&self, graph: &Graph, sizes: Interval, lens: Interval) -> bool {
         let bounds = [self.start, self.stop];
         let unknown = |number: Option<Scalar>| number.is_some_and(|number| is_unknown(graph, number));

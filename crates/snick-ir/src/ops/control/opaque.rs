@@ -32,7 +32,7 @@ impl Opaque {
 }
 
 /// What the file declares, as facts: all there is where no rule is known. A dim of -1 is an unknown.
-pub fn declared_facts(cx: &mut Infer) -> Facts {
+fn declared_facts(cx: &mut Infer) -> Facts {
     let ports: Vec<_> = cx.declared().map(Option::<&_>::cloned).collect();
     let facts = ports.into_iter().map(|port| {
         let Some(port) = port else { return Fact::unknown() };

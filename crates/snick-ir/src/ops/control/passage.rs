@@ -72,7 +72,7 @@ impl Passage {
     }
 
     /// An expression of the body, in the symbols of the outer graph.
-    pub(super) fn leave_expr(&mut self, expr: &SymExpr, body: &Symbols, cx: &mut Infer) -> SymExpr {
+    fn leave_expr(&mut self, expr: &SymExpr, body: &Symbols, cx: &mut Infer) -> SymExpr {
         for symbol in expr.symbols() {
             self.left.entry(symbol).or_insert_with(|| cx.unknown(body.interval(&symbol.into())));
         }

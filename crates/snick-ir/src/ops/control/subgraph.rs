@@ -184,7 +184,7 @@ impl OpDef for SubGraph {
         &Self::NAMES[self.kind as usize]
     }
 
-    /// Never asked: the driver hands over the bodies, through [`SubGraph::infer_bodies`].
+    /// Never asked: the driver hands over the bodies, through `SubGraph::infer_bodies`.
     fn infer(&self, _: &mut Infer) -> Result<Facts, OpError> {
         Err(OpError::unsupported(format!("inference of {} without its bodies", self.name().name)))
     }

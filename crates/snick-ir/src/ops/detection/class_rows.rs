@@ -7,7 +7,7 @@ use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{ElementType, Tensor};
 
 use super::corners::best_first;
-use super::settings::Settings;
+use super::settings::{Kind, Settings, Table};
 use super::signature::{expect_index_type, rows_up_to};
 use crate::{Attrs, Fact, Facts, Infer, OpError};
 
@@ -55,8 +55,20 @@ impl Row {
     }
 }
 
-/// Checks the attributes that the ops share and reads the type of indices.
-pub fn output_type(attrs: &Attrs, settings: &Settings) -> Result<ElementType, OpError> {
+/// The attributes that the ops share.
+const SHARED: Table = &[
+    ("sort_result_type", Kind::Text),
+    ("nms_top_k", Kind::Int),
+    ("keep_top_k", Kind::Int),
+    ("sort_result_across_batch", Kind::Bool),
+    ("score_threshold", Kind::Float),
+    ("background_class", Kind::Int),
+    ("normalized", Kind::Bool),
+];
+
+/// Reads those and the op's `own` ones, and the type of indices.
+pub fn parse(attrs: &Attrs, own: Table) -> Result<(Settings, ElementType), OpError> {
+    let settings = Settings::parse(attrs, SHARED.iter().chain(own))?;
     attrs.choice("sort_result_type", ORDERS)?;
     for name in ["nms_top_k", "keep_top_k", "background_class"] {
         let value = settings.int(name, -1);
@@ -66,12 +78,28 @@ pub fn output_type(attrs: &Attrs, settings: &Settings) -> Result<ElementType, Op
     }
     let output_type = attrs.element_type("output_type")?.unwrap_or(ElementType::I64);
     expect_index_type("output_type", output_type)?;
-    Ok(output_type)
+    Ok((settings, output_type))
 }
 
 /// A number that -1 lifts.
 pub fn limit(settings: &Settings, name: &'static str) -> usize {
     usize::try_from(settings.int(name, -1)).unwrap_or(usize::MAX)
+}
+
+/// The places and scores of the boxes of a class whose score `passes` the limit, the best first, as many as are
+/// wanted.
+pub fn candidates(settings: &Settings, scores: &[f32], passes: fn(&f32, &f32) -> bool) -> Vec<(usize, f32)> {
+    let least = settings.float("score_threshold", 0.0) as f32;
+    let mut good: Vec<(usize, f32)> =
+        scores.iter().copied().enumerate().filter(|(_, score)| passes(score, &least)).collect();
+    good.sort_by(|a, b| best_first(a.1, b.1));
+    good.truncate(limit(settings, "nms_top_k"));
+    good
+}
+
+/// How much longer a side is than its ends are apart: by a pixel, unless coordinates are parts of the image.
+pub fn unit(settings: &Settings) -> f32 {
+    if settings.bool("normalized", true) { 0.0 } else { 1.0 }
 }
 
 /// Facts of the rows `[rows, 6]`, the indices `[rows, 1]` and the number of rows of each image.

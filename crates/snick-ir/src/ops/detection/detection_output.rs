@@ -97,31 +97,8 @@ impl OpDef for DetectionOutput {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         check_inputs(inputs.len())?;
         let [offsets, scores, priors, first_stage @ ..] = inputs else { return Ok(Vec::new()) };
-        let (&[images, columns], &[prior_images, _, prior_columns]) = (scores.dims(), priors.dims()) else {
-            return Err(OpError::mismatch(
-                "the ranks of scores and priors",
-                format!("{} and {}", scores.rank(), priors.rank()),
-                "2 and 3",
-            ));
-        };
-        let width = self.prior_width() as usize;
-        let count = prior_columns / width;
-        if count == 0 || prior_columns % width != 0 || columns % count != 0 {
-            let found = format!("{columns} scores for {prior_columns} numbers of priors");
-            return Err(OpError::mismatch("the number of priors", found, format!("a multiple of {width}")));
-        }
-        let classes = columns / count;
-        if self.counted && i64::try_from(classes) != Ok(self.settings.int("num_classes", 0)) {
-            let wanted = self.settings.int("num_classes", 0);
-            return Err(OpError::mismatch("the number of classes", classes, wanted));
-        }
-        if prior_images != 1 && prior_images != images {
-            return Err(OpError::mismatch(
-                "the images of the priors",
-                prior_images,
-                format!("1 or {images}"),
-            ));
-        }
+        let Sizes { images, columns, prior_images, prior_columns, count, classes } =
+            self.sizes(scores, priors)?;
         let located = if self.shares_location() { 1 } else { classes };
         let offset_dims = [images, count.saturating_mul(located).saturating_mul(4)];
         check_dims("the offsets", offsets, &offset_dims)?;
@@ -130,8 +107,8 @@ impl OpDef for DetectionOutput {
             check_dims("the object scores", objects, &[images, count * 2])?;
             check_dims("the first offsets", first, &offset_dims)?;
         }
-        if self.settings.bool("decrease_label_id", false) && self.settings.int("background_label_id", 0) != 0
-        {
+        let decreased = self.settings.bool("decrease_label_id", false);
+        if decreased && self.settings.int("background_label_id", 0) != 0 {
             return Err(OpError::unsupported("`decrease_label_id` where the background is not class 0"));
         }
         let mut values = Vec::with_capacity(inputs.len());
@@ -155,7 +132,7 @@ impl OpDef for DetectionOutput {
                 priors: decoder.used(),
             };
             for Found { class, score, corners, .. } in select(self, &decoder, &scores) {
-                let label = class as i64 - i64::from(self.settings.bool("decrease_label_id", false));
+                let label = class as i64 - i64::from(decreased);
                 let corners = if self.settings.bool("clip_after_nms", false) {
                     corners.clipped(1.0, 1.0)
                 } else {
@@ -165,12 +142,7 @@ impl OpDef for DetectionOutput {
                 rows.extend(corners.sides());
             }
         }
-        let each = match (self.keep(), self.settings.int("top_k", -1)) {
-            (keep, _) if keep > 0 => usize::try_from(keep).ok(),
-            (-1, top) if top > 0 => usize::try_from(top).ok().and_then(|top| top.checked_mul(classes)),
-            _ => count.checked_mul(classes),
-        };
-        let all = each.and_then(|each| each.checked_mul(images));
+        let all = self.most_rows(count, classes).and_then(|each| each.checked_mul(images));
         let all = all.ok_or_else(|| OpError::unsupported("an output of that many rows"))?;
         if rows.len() / 7 < all {
             rows.push(-1.0);
@@ -178,6 +150,20 @@ impl OpDef for DetectionOutput {
         rows.truncate(all * 7);
         Ok(vec![padded(&[1, 1, all, 7], rows)?.cast(offsets.element_type())?])
     }
+}
+
+/// What the inputs of a run hold.
+struct Sizes {
+    images: usize,
+    /// Scores of an image.
+    columns: usize,
+    /// Images that have priors of their own, or 1.
+    prior_images: usize,
+    /// Numbers of the priors of an image.
+    prior_columns: usize,
+    /// Priors of an image.
+    count: usize,
+    classes: usize,
 }
 
 /// Three inputs, or five.
@@ -189,6 +175,39 @@ fn check_inputs(count: usize) -> Result<(), OpError> {
 }
 
 impl DetectionOutput {
+    /// Rows for what is found in an image, of so many priors; `None` if they cannot be counted.
+    fn most_rows(&self, priors: usize, classes: usize) -> Option<usize> {
+        match (self.keep(), self.settings.int("top_k", -1)) {
+            (keep, _) if keep > 0 => usize::try_from(keep).ok(),
+            (-1, top) if top > 0 => usize::try_from(top).ok()?.checked_mul(classes),
+            _ => priors.checked_mul(classes),
+        }
+    }
+
+    /// The sizes of a run, which fit together.
+    fn sizes(&self, scores: &Tensor, priors: &Tensor) -> Result<Sizes, OpError> {
+        let (&[images, columns], &[prior_images, _, prior_columns]) = (scores.dims(), priors.dims()) else {
+            let ranks = format!("{} and {}", scores.rank(), priors.rank());
+            return Err(OpError::mismatch("the ranks of scores and priors", ranks, "2 and 3"));
+        };
+        let width = self.prior_width() as usize;
+        let count = prior_columns / width;
+        if count == 0 || prior_columns % width != 0 || columns % count != 0 {
+            let found = format!("{columns} scores for {prior_columns} numbers of priors");
+            return Err(OpError::mismatch("the number of priors", found, format!("a multiple of {width}")));
+        }
+        let classes = columns / count;
+        if self.counted && i64::try_from(classes) != Ok(self.settings.int("num_classes", 0)) {
+            let wanted = self.settings.int("num_classes", 0);
+            return Err(OpError::mismatch("the number of classes", classes, wanted));
+        }
+        if prior_images != 1 && prior_images != images {
+            let wanted = format!("1 or {images}");
+            return Err(OpError::mismatch("the images of the priors", prior_images, wanted));
+        }
+        Ok(Sizes { images, columns, prior_images, prior_columns, count, classes })
+    }
+
     /// Numbers of a prior: four corners, and before them an image where they are not normalized.
     pub(super) fn prior_width(&self) -> i64 {
         if self.settings.bool("normalized", false) { 4 } else { 5 }
@@ -200,7 +219,7 @@ impl DetectionOutput {
     }
 
     /// Whether all classes have the same boxes.
-    pub(super) fn shares_location(&self) -> bool {
+    fn shares_location(&self) -> bool {
         self.settings.bool("share_location", true)
     }
 

@@ -2,8 +2,8 @@
 
 use snick_tensor::{ElementType, Tensor};
 
-use super::class_rows::{Row, facts, limit, output_type, outputs};
-use super::corners::{Corners, best_first};
+use super::class_rows::{Row, candidates, facts, limit, outputs, parse, unit};
+use super::corners::Corners;
 use super::settings::{Kind, Settings, Table};
 use super::signature::{check_dims, common_dim, expect_rank, expect_single, expect_size};
 use crate::{Arity, Attrs, Facts, Infer, OpDef, OpError, OpName, RawNode};
@@ -17,18 +17,9 @@ pub struct MatrixNms {
     settings: Settings,
 }
 
-const TABLE: Table = &[
-    ("sort_result_type", Kind::Text),
-    ("nms_top_k", Kind::Int),
-    ("keep_top_k", Kind::Int),
-    ("sort_result_across_batch", Kind::Bool),
-    ("score_threshold", Kind::Float),
-    ("background_class", Kind::Int),
-    ("decay_function", Kind::Text),
-    ("gaussian_sigma", Kind::Float),
-    ("post_threshold", Kind::Float),
-    ("normalized", Kind::Bool),
-];
+/// Its own attributes.
+const TABLE: Table =
+    &[("decay_function", Kind::Text), ("gaussian_sigma", Kind::Float), ("post_threshold", Kind::Float)];
 
 /// Whether scores decay by a bell curve.
 const DECAYS: &[(&str, bool)] = &[("linear", false), ("gaussian", true)];
@@ -39,8 +30,8 @@ impl OpDef for MatrixNms {
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         raw.attrs.choice("decay_function", DECAYS)?;
-        let settings = Settings::parse(&raw.attrs, TABLE)?;
-        Ok(Self { output_type: output_type(&raw.attrs, &settings)?, settings })
+        let (settings, output_type) = parse(&raw.attrs, TABLE)?;
+        Ok(Self { output_type, settings })
     }
 
     fn attrs(&self) -> Attrs<'static> {
@@ -100,12 +91,8 @@ impl OpDef for MatrixNms {
 impl MatrixNms {
     /// The boxes of one class whose scores stay above the limit, with these scores.
     fn decayed(&self, corners: &[Corners], scores: &[f32]) -> Vec<(usize, f32)> {
-        let least = self.settings.float("score_threshold", 0.0) as f32;
-        let mut good: Vec<(usize, f32)> =
-            scores.iter().copied().enumerate().filter(|&(_, score)| score > least).collect();
-        good.sort_by(|a, b| best_first(a.1, b.1));
-        good.truncate(limit(&self.settings, "nms_top_k"));
-        let unit = if self.settings.bool("normalized", true) { 0.0 } else { 1.0 };
+        let good = candidates(&self.settings, scores, f32::gt);
+        let unit = unit(&self.settings);
         let sigma = self.settings.float("gaussian_sigma", 2.0) as f32;
         let gaussian = self.settings.choice("decay_function", DECAYS).unwrap_or(false);
         let after = self.settings.float("post_threshold", 0.0) as f32;

@@ -3,8 +3,7 @@
 
 use snick_tensor::{ElementType, Tensor};
 
-use super::class_rows::{ORDERS, Row, SortBy, facts, limit, output_type, outputs};
-use super::corners::best_first;
+use super::class_rows::{ORDERS, Row, SortBy, candidates, facts, limit, outputs, parse, unit};
 use super::settings::{Kind, Settings, Table};
 use super::signature::{check_dims, common_dim, expect_index_type, expect_rank, expect_single, expect_size};
 use crate::{Arity, Attrs, Facts, Infer, OpDef, OpError, OpName, RawNode};
@@ -19,28 +18,19 @@ pub struct MulticlassNms {
     settings: Settings,
 }
 
-const TABLE: Table = &[
-    ("sort_result_type", Kind::Text),
-    ("nms_top_k", Kind::Int),
-    ("keep_top_k", Kind::Int),
-    ("sort_result_across_batch", Kind::Bool),
-    ("iou_threshold", Kind::Float),
-    ("score_threshold", Kind::Float),
-    ("background_class", Kind::Int),
-    ("nms_eta", Kind::Float),
-    ("normalized", Kind::Bool),
-];
+/// Its own attributes.
+const TABLE: Table = &[("iou_threshold", Kind::Float), ("nms_eta", Kind::Float)];
 
 impl OpDef for MulticlassNms {
     const NAMES: &'static [OpName] = &[OpName::openvino("MulticlassNms", &[8, 9])];
     const ARITY: Arity = Arity::between(2, 3);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        let settings = Settings::parse(&raw.attrs, TABLE)?;
+        let (settings, output_type) = parse(&raw.attrs, TABLE)?;
         if !(0.0..=1.0).contains(&settings.float("nms_eta", 1.0)) {
             return Err(raw.attrs.bad("nms_eta", "a number from 0 to 1"));
         }
-        Ok(Self { output_type: output_type(&raw.attrs, &settings)?, settings })
+        Ok(Self { output_type, settings })
     }
 
     fn attrs(&self) -> Attrs<'static> {
@@ -167,12 +157,8 @@ fn own_boxes(boxes: &Tensor, scores: &Tensor, counts: &[i64]) -> Result<Vec<Vec<
 impl MulticlassNms {
     /// The boxes of one class that stay, with their scores, the best first.
     fn uncovered(&self, sides: &[[f32; 4]], scores: &[f32]) -> Vec<(usize, f32)> {
-        let least = self.settings.float("score_threshold", 0.0) as f32;
-        let mut good: Vec<(usize, f32)> =
-            scores.iter().copied().enumerate().filter(|&(_, score)| score >= least).collect();
-        good.sort_by(|a, b| best_first(a.1, b.1));
-        good.truncate(limit(&self.settings, "nms_top_k"));
-        let unit = if self.settings.bool("normalized", true) { 0.0 } else { 1.0 };
+        let good = candidates(&self.settings, scores, f32::ge);
+        let unit = unit(&self.settings);
         let eta = self.settings.float("nms_eta", 1.0) as f32;
         let mut threshold = self.settings.float("iou_threshold", 0.0) as f32;
         let mut kept: Vec<(usize, f32)> = Vec::new();

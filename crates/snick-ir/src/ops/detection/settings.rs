@@ -31,7 +31,10 @@ pub struct Settings(Attrs<'static>);
 
 impl Settings {
     /// Reads the attributes of a table; absent ones stay absent.
-    pub fn parse(attrs: &Attrs, table: Table) -> Result<Self, OpError> {
+    pub fn parse(
+        attrs: &Attrs,
+        table: impl IntoIterator<Item = &'static (&'static str, Kind)>,
+    ) -> Result<Self, OpError> {
         let mut out = Attrs::new();
         for &(name, kind) in table {
             let value = match kind {

@@ -32,7 +32,7 @@ pub fn expect_single(cx: &Infer, port: usize) -> Result<(), OpError> {
 }
 
 /// Input `port` must have a type that `fits`, if its type is known.
-pub fn expect_type(
+fn expect_type(
     cx: &Infer,
     port: usize,
     expected: &str,

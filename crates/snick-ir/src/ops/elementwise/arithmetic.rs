@@ -5,7 +5,7 @@
 
 use smallvec::smallvec;
 use snick_shape::{Interval, SymExpr};
-use snick_tensor::kernels::BinaryOp;
+use snick_tensor::kernels::{BinaryOp, ElementFunction};
 use snick_tensor::{ElementType, Tensor};
 
 use super::auto_broadcast::AutoBroadcast;
@@ -91,6 +91,10 @@ impl OpDef for Arithmetic {
         let a = &inputs[0];
         let b = &*self.broadcast.second(a, &inputs[1])?;
         Ok(vec![self.function.apply(a, b)?])
+    }
+
+    fn element_function(&self, _: &[&Fact]) -> Option<ElementFunction> {
+        (self.broadcast == AutoBroadcast::Numpy).then_some(ElementFunction::Binary(self.function))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use smallvec::smallvec;
 use snick_shape::SymExpr;
-use snick_tensor::kernels::{BinaryOp, UnaryOp};
+use snick_tensor::kernels::{BinaryOp, ElementFunction, UnaryOp};
 use snick_tensor::{ElementType, Tensor};
 
 use super::domain::Domain;
@@ -58,11 +58,19 @@ impl OpDef for Clamp {
     }
 
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        Ok(vec![UnaryOp::Clamp { min: self.min, max: self.max }.apply(&inputs[0])?])
+        Ok(vec![self.function().apply(&inputs[0])?])
+    }
+
+    fn element_function(&self, _: &[&Fact]) -> Option<ElementFunction> {
+        Some(ElementFunction::Unary(self.function()))
     }
 }
 
 impl Clamp {
+    fn function(&self) -> UnaryOp {
+        UnaryOp::Clamp { min: self.min, max: self.max }
+    }
+
     /// A real number kept between the bounds.
     fn real(&self, cx: &mut Infer, real: &Real, et: ElementType) -> Real {
         if !real.is_bounded() {

@@ -2,7 +2,7 @@
 
 use smallvec::smallvec;
 use snick_tensor::Tensor;
-use snick_tensor::kernels::UnaryOp;
+use snick_tensor::kernels::{ElementFunction, UnaryOp};
 
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
@@ -31,5 +31,9 @@ impl OpDef for Elu {
 
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         Ok(vec![UnaryOp::Elu { alpha: self.alpha }.apply(&inputs[0])?])
+    }
+
+    fn element_function(&self, _: &[&Fact]) -> Option<ElementFunction> {
+        Some(ElementFunction::Unary(UnaryOp::Elu { alpha: self.alpha }))
     }
 }

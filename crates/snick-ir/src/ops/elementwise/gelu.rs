@@ -2,7 +2,7 @@
 
 use smallvec::smallvec;
 use snick_tensor::Tensor;
-use snick_tensor::kernels::UnaryOp;
+use snick_tensor::kernels::{ElementFunction, UnaryOp};
 
 use super::domain::Domain;
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
@@ -51,10 +51,19 @@ impl OpDef for Gelu {
     }
 
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let function = match self.approximation_mode {
+        Ok(vec![self.function().apply(&inputs[0])?])
+    }
+
+    fn element_function(&self, _: &[&Fact]) -> Option<ElementFunction> {
+        Some(ElementFunction::Unary(self.function()))
+    }
+}
+
+impl Gelu {
+    fn function(&self) -> UnaryOp {
+        match self.approximation_mode {
             Some(Approximation::Tanh) => UnaryOp::GeluTanh,
             _ => UnaryOp::GeluErf,
-        };
-        Ok(vec![function.apply(&inputs[0])?])
+        }
     }
 }

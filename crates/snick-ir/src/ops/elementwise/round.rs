@@ -2,7 +2,7 @@
 
 use smallvec::smallvec;
 use snick_tensor::Tensor;
-use snick_tensor::kernels::UnaryOp;
+use snick_tensor::kernels::{ElementFunction, UnaryOp};
 
 use super::known_elements::map;
 use super::known_reals;
@@ -42,6 +42,10 @@ impl OpDef for Round {
             true => Ok(vec![self.function().apply(&inputs[0])?]),
             false => Ok(vec![inputs[0].clone()]),
         }
+    }
+
+    fn element_function(&self, _: &[&Fact]) -> Option<ElementFunction> {
+        Some(ElementFunction::Unary(self.function()))
     }
 }
 

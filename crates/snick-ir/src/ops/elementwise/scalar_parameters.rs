@@ -5,7 +5,7 @@
 
 use smallvec::smallvec;
 use snick_tensor::Tensor;
-use snick_tensor::kernels::UnaryOp;
+use snick_tensor::kernels::{ElementFunction, UnaryOp};
 
 use super::domain::Domain;
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
@@ -47,41 +47,56 @@ macro_rules! op {
                 let function: UnaryOp = $function;
                 Ok(vec![function.apply(&inputs[0])?])
             }
+
+            fn element_function(&self, inputs: &[&Fact]) -> Option<ElementFunction> {
+                let parameters = inputs.iter().skip(1).map(|fact| number(fact.as_tensor()?).ok());
+                let $parameters: Vec<f64> = parameters.collect::<Option<_>>()?;
+                Some(ElementFunction::Unary($function))
+            }
         }
     };
 }
 
 op! {
-    /// `alpha x + beta`, kept within 0..1. A parameter of zero stands for the usual one: so what runs models takes
-    /// it.
+    /// `alpha x + beta`, kept within 0..1.
     HardSigmoid, 1, Arity::exactly(3), Domain::Any, scalars: true,
-    |p| UnaryOp::HardSigmoid {
-        alpha: or_usual(p[0], HARD_SIGMOID_ALPHA), beta: or_usual(p[1], HARD_SIGMOID_BETA)
+    |p| UnaryOp::HardSigmoid { alpha: HardSigmoid::alpha(p[0]), beta: HardSigmoid::beta(p[1]) }
+}
+
+impl HardSigmoid {
+    /// The slope that `given` means: zero stands for the usual 0.2.
+    pub fn alpha(given: f64) -> f64 {
+        or_usual(given, 0.2)
+    }
+
+    /// The shift that `given` means: zero stands for the usual 0.5.
+    pub fn beta(given: f64) -> f64 {
+        or_usual(given, 0.5)
     }
 }
 
-/// The usual `alpha` of HardSigmoid.
-pub const HARD_SIGMOID_ALPHA: f64 = 0.2;
-
-/// The usual `beta` of HardSigmoid.
-pub const HARD_SIGMOID_BETA: f64 = 0.5;
-
 op! {
-    /// `lambda x`, or `lambda alpha (e^x - 1)` below zero. A parameter of zero, with which the function would be no
-    /// activation, stands for the usual one: so what runs models takes it.
+    /// `lambda x`, or `lambda alpha (e^x - 1)` below zero.
     Selu, 1, Arity::exactly(3), Domain::Real, scalars: false,
-    |p| UnaryOp::Selu { alpha: or_usual(p[0], SELU_ALPHA), lambda: or_usual(p[1], SELU_LAMBDA) }
+    |p| UnaryOp::Selu { alpha: Selu::alpha(p[0]), lambda: Selu::lambda(p[1]) }
 }
 
-/// The usual `alpha` of Selu.
-pub const SELU_ALPHA: f64 = 1.673_263_242_354_377_2;
+impl Selu {
+    /// The `alpha` that `given` means: zero stands for the usual one.
+    pub fn alpha(given: f64) -> f64 {
+        or_usual(given, 1.673_263_242_354_377_2)
+    }
 
-/// The usual `lambda` of Selu.
-pub const SELU_LAMBDA: f64 = 1.050_700_987_355_480_5;
+    /// The `lambda` that `given` means: zero stands for the usual one.
+    pub fn lambda(given: f64) -> f64 {
+        or_usual(given, 1.050_700_987_355_480_5)
+    }
+}
 
-/// The parameter, or the usual one that a parameter of zero stands for.
-pub fn or_usual(parameter: f64, usual: f64) -> f64 {
-    if parameter == 0.0 { usual } else { parameter }
+/// A parameter of zero, with which a function would be no activation, stands for the usual one: so what runs models
+/// takes it.
+fn or_usual(given: f64, usual: f64) -> f64 {
+    if given == 0.0 { usual } else { given }
 }
 
 op! {

@@ -1,12 +1,12 @@
 //! Functions of one number without attributes: a row of the table each.
 //!
 //! Abs-1, Acos-1, Acosh-4, Asin-1, Asinh-4, Atan-1, Atanh-4, Ceiling-1, Cos-1, Cosh-1, Erf-1, ErfInv-17,
-//! Exp-1, Floor-1, HSigmoid-5, HSwish-4, Log-1, Mish-4, Negative-1, ReLU-1, Sigmoid-1, Sign-1, Sin-1, Sinh-1, SoftPlus-4,
-//! SoftSign-9, Sqrt-1, Tan-1, Tanh-1. The type and the shape stay.
+//! Exp-1, Floor-1, HSigmoid-5, HSwish-4, Log-1, Mish-4, Negative-1, ReLU-1, Sigmoid-1, Sign-1, Sin-1, Sinh-1,
+//! SoftPlus-4, SoftSign-9, Sqrt-1, Tan-1, Tanh-1. The type and the shape stay.
 
 use smallvec::smallvec;
 use snick_shape::{Interval, SymExpr};
-use snick_tensor::kernels::UnaryOp;
+use snick_tensor::kernels::{ElementFunction, UnaryOp};
 use snick_tensor::{ElementType, Tensor};
 
 use super::domain::Domain;
@@ -106,6 +106,10 @@ impl OpDef for Unary {
 
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         Ok(vec![self.function.apply(&inputs[0])?])
+    }
+
+    fn element_function(&self, _: &[&Fact]) -> Option<ElementFunction> {
+        Some(ElementFunction::Unary(self.function))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Einsum-7: sums of products over named axes.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr};
@@ -22,7 +23,7 @@ pub struct Einsum {
 }
 
 /// The axes of one operand. A letter is its code point; an axis of the ellipsis, counted from the last one, is
-/// [`ELLIPSIS`] plus its place.
+/// `ELLIPSIS` plus its place.
 pub type Labels = SmallVec<[u32; 6]>;
 
 /// Above every letter.
@@ -185,6 +186,19 @@ impl Einsum {
         let extra = if self.output.after.is_some() { ellipsis.unwrap_or(0) } else { 0 };
         let output = self.output.labels(0, self.output.letters() + extra)?;
         Ok((inputs, output))
+    }
+
+    /// For each operand the axes of one element that it would need for its ellipsis to stand for as many axes as
+    /// that of any other.
+    pub fn absent_axes(&self, ranks: &[usize]) -> impl Iterator<Item = Range<usize>> {
+        let hidden = |(subscript, &rank): (&Subscript, &usize)| {
+            subscript.after.as_ref().map_or(0, |_| rank.saturating_sub(subscript.letters()))
+        };
+        let most = self.inputs.iter().zip(ranks).map(hidden).max().unwrap_or(0);
+        self.inputs.iter().zip(ranks).map(move |(subscript, rank)| {
+            let absent = subscript.after.as_ref().map_or(0, |_| most - hidden((subscript, rank)));
+            subscript.before.len()..subscript.before.len() + absent
+        })
     }
 }
 

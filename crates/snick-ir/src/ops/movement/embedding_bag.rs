@@ -45,6 +45,44 @@ const ROWS: [(Bags, usize, usize, usize); 5] = [
 
 const REDUCTIONS: &[(&str, bool)] = &[("sum", false), ("mean", true)];
 
+/// Which bag each index goes to.
+struct Filled<'a> {
+    owners: Vec<usize>,
+    /// How many bags there are.
+    count: usize,
+    /// Of the row of a bag without indices.
+    default: Option<&'a Tensor>,
+}
+
+impl Bags {
+    /// The bags of a run with so many indices.
+    fn fill(self, inputs: &[Tensor], indices: usize) -> Result<Filled<'_>, OpError> {
+        match self {
+            Self::Packed => {
+                let count = inputs[1].dims().first().copied().unwrap_or(0);
+                let width = indices.checked_div(count).unwrap_or(1).max(1);
+                Ok(Filled { owners: (0..indices).map(|i| i / width).collect(), count, default: None })
+            }
+            Self::Offsets => {
+                let offsets = inputs[2].to_i64_vec()?;
+                let owner = |i: usize| offsets.partition_point(|&o| o <= i as i64).checked_sub(1);
+                let owners = (0..indices).map(owner).collect::<Option<Vec<_>>>();
+                let owners = owners.ok_or_else(|| OpError::mismatch("the first offset", "above 0", 0))?;
+                Ok(Filled { owners, count: offsets.len(), default: inputs.get(3) })
+            }
+            Self::Segments => {
+                let segments = inputs[2].to_i64_vec()?;
+                let owners = segments.iter().map(|&s| usize::try_from(s).ok()).collect::<Option<Vec<_>>>();
+                let count = inputs[3].to_i64_vec()?.first().and_then(|&n| usize::try_from(n).ok());
+                let (Some(owners), Some(count)) = (owners, count) else {
+                    return Err(OpError::mismatch("a bag", "negative", "0 or more"));
+                };
+                Ok(Filled { owners, count, default: inputs.get(4) })
+            }
+        }
+    }
+}
+
 impl OpDef for EmbeddingBag {
     const NAMES: &'static [OpName] = &NAMES;
     const ARITY: Arity = Arity::between(2, 6);
@@ -122,30 +160,7 @@ impl OpDef for EmbeddingBag {
             return Err(OpError::rank("the table", 0, "1 or more"));
         };
         let indices = inputs[1].to_i64_vec()?;
-        // The bag of each index, the number of bags, and the row of a bag without any.
-        let (owners, count, default): (Vec<usize>, usize, Option<&Tensor>) = match bags {
-            Bags::Packed => {
-                let count = inputs[1].dims().first().copied().unwrap_or(0);
-                let width = indices.len().checked_div(count).unwrap_or(1).max(1);
-                ((0..indices.len()).map(|i| i / width).collect(), count, None)
-            }
-            Bags::Offsets => {
-                let offsets = inputs[2].to_i64_vec()?;
-                let owner = |i: usize| offsets.partition_point(|&o| o <= i as i64).checked_sub(1);
-                let owners = (0..indices.len()).map(owner).collect::<Option<Vec<_>>>();
-                let owners = owners.ok_or_else(|| OpError::mismatch("the first offset", "above 0", 0))?;
-                (owners, offsets.len(), inputs.get(3))
-            }
-            Bags::Segments => {
-                let segments = inputs[2].to_i64_vec()?;
-                let owners = segments.iter().map(|&s| usize::try_from(s).ok()).collect::<Option<Vec<_>>>();
-                let count = inputs[3].to_i64_vec()?.first().and_then(|&n| usize::try_from(n).ok());
-                let (Some(owners), Some(count)) = (owners, count) else {
-                    return Err(OpError::mismatch("a bag", "negative", "0 or more"));
-                };
-                (owners, count, inputs.get(4))
-            }
-        };
+        let Filled { owners, count, default } = bags.fill(inputs, indices.len())?;
         if owners.len() != indices.len() || owners.iter().any(|&owner| owner >= count) {
             return Err(OpError::mismatch("a bag", "out of range", format!("below {count}")));
         }

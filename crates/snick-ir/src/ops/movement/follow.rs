@@ -8,7 +8,8 @@ use crate::{Infer, OpDef};
 
 /// The elements of the op's first output, of this shape, where some elements of the inputs `data` are known and the
 /// other inputs are constants: the op moves the positions of the elements, and each position stands for its
-/// expression. Zeros that the op itself makes stand for 0. `None` where nothing is gained: nothing is known, or all of it is constant and folds anyway.
+/// expression. Zeros that the op itself makes stand for 0. `None` where nothing is gained: nothing is known, or all
+/// of it is constant and folds anyway.
 pub(crate) fn follow<O: OpDef>(
     op: &O,
     cx: &mut Infer,

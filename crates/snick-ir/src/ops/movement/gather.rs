@@ -6,9 +6,9 @@ use snick_tensor::{Dims, Tensor, kernels};
 
 use super::follow::follow;
 use super::indices::{expect_position, position, scalar};
+use crate::ops::slice::axis_range::{AxisRange, Index};
 use crate::ops::slice::lowering::lower_ranges;
 use crate::ops::slice::picks::{as_output, constant_indices, run_of, slice_axes, squeeze};
-use crate::ops::slice::range::{Index, Range};
 use crate::rewrite::{Lowered, Patch};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
 
@@ -106,7 +106,7 @@ impl OpDef for Gather {
             ([], _) if dims.len() < 2 => Ok(Lowered::Keep),
             ([], &[index]) if inside(index) => {
                 let [stop, step] = [Index::Masked, Index::Fixed(1)];
-                let range = Range { axis, start: Index::Fixed(index), stop, step, single: true };
+                let range = AxisRange { axis, start: Index::Fixed(index), stop, step, single: true };
                 let value = lower_ranges(cx, value, &[range])?;
                 squeeze(cx, value, &[axis as i64]).map(Lowered::one)
             }

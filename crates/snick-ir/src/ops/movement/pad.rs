@@ -6,8 +6,8 @@ use snick_tensor::kernels::{self, PadMode};
 use snick_tensor::{ElementType, Tensor};
 
 use super::follow::follow;
+use crate::ops::slice::axis_range::{AxisRange, Index};
 use crate::ops::slice::lowering::lower_ranges;
-use crate::ops::slice::range::{Index, Range};
 use crate::rewrite::{Lowered, Patch};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
@@ -97,7 +97,7 @@ impl OpDef for Pad {
         if begin.len() != dims.len() || end.len() != dims.len() {
             return Ok(Lowered::Keep);
         }
-        let mut ranges: SmallVec<[Range; 4]> = SmallVec::new();
+        let mut ranges: SmallVec<[AxisRange; 4]> = SmallVec::new();
         for (axis, dim) in dims.iter().enumerate() {
             let (before, behind) = (begin[axis], end[axis]);
             // What is mirrored or repeated at one end may have been removed at the other.
@@ -109,7 +109,7 @@ impl OpDef for Pad {
             }
             let start = if before < 0 { Index::Fixed(-before) } else { Index::Masked };
             let stop = if behind < 0 { Index::Fixed(behind) } else { Index::Masked };
-            ranges.push(Range { axis, start, stop, step: Index::Fixed(1), single: false });
+            ranges.push(AxisRange { axis, start, stop, step: Index::Fixed(1), single: false });
             (begin[axis], end[axis]) = (before.max(0), behind.max(0));
         }
         if ranges.is_empty() {

@@ -4,8 +4,8 @@ use smallvec::{SmallVec, smallvec};
 use snick_tensor::{ElementType, Tensor};
 
 use super::follow::follow;
+use crate::ops::slice::axis_range::{AxisRange, Index};
 use crate::ops::slice::lowering::lower_ranges;
-use crate::ops::slice::range::{Index, Range};
 use crate::rewrite::{Lowered, Patch};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
@@ -74,9 +74,9 @@ impl OpDef for Reverse {
         };
         let range = |axis: usize| {
             let (start, stop, step) = (Index::Masked, Index::Masked, Index::Fixed(-1));
-            Range { axis, start, stop, step, single: false }
+            AxisRange { axis, start, stop, step, single: false }
         };
-        let ranges: SmallVec<[Range; 4]> = self.axes(&named, rank)?.into_iter().map(range).collect();
+        let ranges: SmallVec<[AxisRange; 4]> = self.axes(&named, rank)?.into_iter().map(range).collect();
         let data = cx.input(0)?;
         lower_ranges(cx, data, &ranges).map(Lowered::one)
     }

@@ -16,7 +16,7 @@ pub struct BatchNormInference {
     /// Keeps the divisor from being zero.
     pub epsilon: f64,
     /// Whether data is the first input; otherwise it comes after gamma and beta.
-    pub data_first: bool,
+    data_first: bool,
 }
 
 impl OpDef for BatchNormInference {
@@ -40,7 +40,7 @@ impl OpDef for BatchNormInference {
         if element_type != ElementType::Dynamic && !element_type.is_float() {
             return Err(OpError::element_type("the inputs", element_type, "a floating-point type"));
         }
-        let data = self.data();
+        let [data, ..] = self.order();
         cx.expect_rank(data, "2 or more", |rank| rank >= 2)?;
         let mut channels: Option<SymExpr> = cx.shape(data).dims().and_then(|dims| dims.get(1).cloned());
         for i in (0..5).filter(|&i| i != data) {
@@ -64,11 +64,7 @@ impl OpDef for BatchNormInference {
     }
 
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let (data, gamma, beta, mean, variance) = match (inputs, self.data_first) {
-            ([data, gamma, beta, mean, variance], true) => (data, gamma, beta, mean, variance),
-            ([gamma, beta, data, mean, variance], false) => (data, gamma, beta, mean, variance),
-            _ => return Ok(Vec::new()),
-        };
+        let [data, gamma, beta, mean, variance] = self.order().map(|i| &inputs[i]);
         let channels = data.dims().get(1).copied().unwrap_or(0);
         let column = |tensor: &Tensor| {
             if tensor.dims() != [channels] {
@@ -88,7 +84,8 @@ impl OpDef for BatchNormInference {
 }
 
 impl BatchNormInference {
-    fn data(&self) -> usize {
-        if self.data_first { 0 } else { 2 }
+    /// Which inputs are the data, gamma, beta, the mean and the variance.
+    pub fn order(&self) -> [usize; 5] {
+        if self.data_first { [0, 1, 2, 3, 4] } else { [2, 0, 1, 3, 4] }
     }
 }

@@ -3,6 +3,8 @@
 //! The first definition names the axes by attributes and adds epsilon inside of the root; from operation set 6 on
 //! the axes are an input and an attribute says where epsilon goes.
 
+use std::ops::Range;
+
 use smallvec::{SmallVec, smallvec};
 use snick_tensor::kernels::EpsMode;
 use snick_tensor::{Tensor, kernels};
@@ -38,6 +40,11 @@ pub enum MvnAxes {
         /// The axes; none: all from 1 or 2 on.
         reduction_axes: Numbers,
     },
+}
+
+/// The axes that the first definition means where it names none.
+pub fn unnamed_axes(across_channels: bool, rank: usize) -> Range<usize> {
+    if across_channels { 1..rank } else { 2..rank }
 }
 
 const EPS_MODES: &[(&str, bool)] = &[("INSIDE_SQRT", true), ("OUTSIDE_SQRT", false)];
@@ -106,7 +113,7 @@ impl OpDef for Mvn {
                 .map(|axis| normalize_axis(axis, rank))
                 .collect::<Result<_, _>>()?,
             (MvnAxes::Attributes { across_channels, reduction_axes }, _) if reduction_axes.is_empty() => {
-                (if *across_channels { 1 } else { 2 }..rank).collect()
+                unnamed_axes(*across_channels, rank).collect()
             }
             (MvnAxes::Attributes { reduction_axes, .. }, _) => normalize_axes(reduction_axes, rank)?,
             (MvnAxes::Input, None) => return Err(OpError::NotConnected { port: 1 }),

@@ -158,11 +158,17 @@ impl Cell {
         named.or_else(|| self.kind.default_activations().get(place).copied()).unwrap_or("tanh")
     }
 
+    /// The parameters of the function at a place of `activations`; where they are not there, those that HardSigmoid,
+    /// which alone is run with any, has by default.
+    pub fn parameters(&self, place: usize) -> [f64; 2] {
+        let parameter = |list: &[f64], default| list.get(place).copied().unwrap_or(default);
+        [parameter(&self.activations_alpha, 0.2), parameter(&self.activations_beta, 0.5)]
+    }
+
     /// The function at a place of `activations`, what goes into it clipped if `clipped`.
     pub fn function(&self, place: usize, clipped: bool) -> Result<Activation, OpError> {
         let name = self.activation(place);
-        let parameter = |list: &[f64], default: f64| list.get(place).copied().unwrap_or(default);
-        let (alpha, beta) = (parameter(&self.activations_alpha, 0.2), parameter(&self.activations_beta, 0.5));
+        let [alpha, beta] = self.parameters(place);
         let function = match name.to_ascii_lowercase().as_str() {
             "sigmoid" => UnaryOp::Sigmoid,
             "tanh" => UnaryOp::Tanh,

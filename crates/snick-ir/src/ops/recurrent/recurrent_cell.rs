@@ -11,7 +11,8 @@ use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// Inputs X `[batch, input]`, the states `[batch, hidden]` (H; an LSTM has C too), W `[gates * hidden, input]`, R
 /// `[gates * hidden, hidden]` and B `[gates * hidden]`; outputs the next states. The gates of an LSTM stand in the
-/// order f, i, c, o; LSTMCell-1 names another and is read so all the same, can couple the forget gate, and may have peepholes as a seventh input.
+/// order f, i, c, o; LSTMCell-1 names another and is read so all the same, can couple the forget gate, and may have
+/// peepholes as a seventh input.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RecurrentCell {
     /// Which, and its attributes.

@@ -47,7 +47,8 @@ impl Direction {
         }
     }
 
-    fn name(self) -> &'static str {
+    /// As files call it.
+    pub fn name(self) -> &'static str {
         match self {
             Self::Forward => "forward",
             Self::Reverse => "reverse",

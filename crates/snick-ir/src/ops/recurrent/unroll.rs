@@ -67,29 +67,13 @@ pub fn unroll(cell: &Cell, given: &Unroll) -> Result<Vec<Tensor>, OpError> {
             (0..batch).flat_map(|n| all.iter().skip(mine(n)).take(hidden).copied()).collect()
         };
         let mut current: Vec<Vec<f32>> = states.iter().map(cut).collect();
-        let longest = lengths.iter().copied().max().unwrap_or(0);
-        let nothing = batch == 0 || hidden == 0;
-        for step in 0..if nothing { 0 } else { longest } {
-            // Which step of each sequence: past its length there is none.
-            let at = |n: usize| match lengths.get(n) {
-                Some(&length) if step < length => Some(if reversed { length - 1 - step } else { step }),
-                _ => None,
-            };
-            let places: Vec<Option<usize>> = (0..batch).map(at).collect();
-            let product = |n: usize| {
-                let t = places.get(n).copied().flatten()?;
-                products.get((n * steps + t) * rows..)?.get(..rows)
-            };
-            stepper.step(product, &mut current)?;
-            let h = current.first().map(Vec::as_slice).unwrap_or_default();
-            for (n, (place, row)) in places.iter().zip(h.chunks(hidden)).enumerate() {
-                let Some(t) = place else { continue };
-                let start = ((n * directions + direction) * steps + t) * hidden;
-                if let Some(target) = every_step.get_mut(start..start + hidden) {
-                    target.copy_from_slice(row);
-                }
+        let walk = Walk { products: &products, rows, steps, lengths: &lengths, reversed };
+        walk.run(&mut stepper, &mut current, |n, t, row| {
+            let start = ((n * directions + direction) * steps + t) * hidden;
+            if let Some(target) = every_step.get_mut(start..start + hidden) {
+                target.copy_from_slice(row);
             }
-        }
+        })?;
         for (all, state) in states.iter_mut().zip(&current) {
             for (n, row) in state.chunks(hidden.max(1)).enumerate() {
                 if let Some(target) = all.get_mut(mine(n)..mine(n) + row.len()) {
@@ -104,6 +88,52 @@ pub fn unroll(cell: &Cell, given: &Unroll) -> Result<Vec<Tensor>, OpError> {
         outputs.push(Tensor::from_vec(&[batch, directions, hidden], state)?.cast(element_type)?);
     }
     Ok(outputs)
+}
+
+/// The steps of one direction.
+struct Walk<'a> {
+    /// X W, `[batch, steps, rows]`
+    products: &'a [f32],
+    rows: usize,
+    steps: usize,
+    /// Steps of each sequence.
+    lengths: &'a [usize],
+    reversed: bool,
+}
+
+impl Walk<'_> {
+    /// Where a step of sequence `n` lies; past its length there is none.
+    fn place(&self, n: usize, step: usize) -> Option<usize> {
+        let length = self.lengths.get(n).copied().filter(|&length| step < length)?;
+        Some(if self.reversed { length - 1 - step } else { step })
+    }
+
+    /// All steps of `states`, `[batch, hidden]` each; `show` gets the sequence, the place, and H after the step.
+    fn run(
+        &self,
+        stepper: &mut Stepper,
+        states: &mut [Vec<f32>],
+        mut show: impl FnMut(usize, usize, &[f32]),
+    ) -> Result<(), OpError> {
+        let hidden = stepper.hidden;
+        if hidden == 0 {
+            return Ok(());
+        }
+        for step in 0..self.lengths.iter().copied().max().unwrap_or(0) {
+            let product = |n: usize| {
+                let place = self.place(n, step)?;
+                self.products.get((n * self.steps + place) * self.rows..)?.get(..self.rows)
+            };
+            stepper.step(product, states)?;
+            let h = states.first().map(Vec::as_slice).unwrap_or_default();
+            for (n, row) in h.chunks(hidden).enumerate() {
+                if let Some(place) = self.place(n, step) {
+                    show(n, place, row);
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 fn expect(what: &str, tensor: &Tensor, dims: &[usize]) -> Result<(), OpError> {

@@ -3,7 +3,7 @@
 
 use snick_shape::{Interval, SymExpr};
 
-use super::range::{Index, Range};
+use super::axis_range::{AxisRange, Index};
 use super::scalar::{Scalar, known_scalar};
 use crate::rewrite::Patch;
 use crate::{OpError, Value};
@@ -14,7 +14,7 @@ pub(super) const FAR: i64 = 1 << 62;
 /// Start and length of a range on an axis of `size` elements, of which there are `sizes`, in graph ops.
 pub(super) fn clamp_at_run_time(
     cx: &mut Patch,
-    range: &Range,
+    range: &AxisRange,
     size: Scalar,
     sizes: Interval,
 ) -> Result<(Scalar, Scalar), OpError> {
@@ -36,7 +36,7 @@ pub(super) fn clamp_at_run_time(
 /// Start and length for a step of known direction.
 fn clamp_toward(
     cx: &mut Patch,
-    range: &Range,
+    range: &AxisRange,
     size: Scalar,
     step: Scalar,
     forward: bool,

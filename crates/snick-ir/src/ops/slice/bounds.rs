@@ -8,7 +8,7 @@ use snick_shape::{AxisSlice, Interval, Shape, SymExpr};
 use snick_tensor::{ElementType, Tensor};
 
 use super::arithmetic::clamp_at_run_time;
-use super::range::{Index, Range};
+use super::axis_range::{AxisRange, Index};
 use super::scalar::Scalar;
 use crate::attrs::missing;
 use crate::rewrite::{Lowered, Patch};
@@ -68,7 +68,7 @@ impl Bounds {
     }
 
     /// The range, its numbers being what `facts` know of the operands; and the size, if it is known.
-    fn range(&self, facts: &[&Fact]) -> Result<(Option<SymExpr>, Range), OpError> {
+    fn range(&self, facts: &[&Fact]) -> Result<(Option<SymExpr>, AxisRange), OpError> {
         let mut input = 0;
         let mut fields = self.pair(facts)?.into_iter().map(|(field, fact)| match (field, fact) {
             (Bound::Static(number), _) => Index::Fixed(number),
@@ -84,7 +84,7 @@ impl Bounds {
             Index::Entry { known, .. } => known,
             Index::Masked | Index::Computed(_) => None,
         };
-        Ok((size, Range { axis: 0, start: next(), stop: next(), step: next(), single: false }))
+        Ok((size, AxisRange { axis: 0, start: next(), stop: next(), step: next(), single: false }))
     }
 }
 
@@ -175,7 +175,7 @@ impl OpDef for Bounds {
 }
 
 /// The clamped start of a range, as an expression where there is one.
-fn first(cx: &mut Infer, range: &Range, size: &SymExpr) -> SymExpr {
+fn first(cx: &mut Infer, range: &AxisRange, size: &SymExpr) -> SymExpr {
     let zero = SymExpr::from(0);
     let sizes = cx.interval(size);
     let anywhere = |low: i64| Interval::new(low, sizes.hi()).unwrap_or(Interval::ANY);

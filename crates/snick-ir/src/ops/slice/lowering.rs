@@ -5,16 +5,16 @@ use smallvec::SmallVec;
 use snick_shape::{AxisSlice, Interval, SymExpr};
 
 use super::arithmetic::{FAR, from_end, index_scalar, known_interval};
+use super::axis_range::{AxisRange, Index};
 use super::bounds::{Bound, Bounds};
 use super::cut::{AxisCut, Number};
 use super::primitive::{Axis, Slice};
-use super::range::{Index, Range};
 use super::scalar::Scalar;
 use crate::rewrite::Patch;
 use crate::{OpError, Value};
 
 /// The primitive that selects `ranges` of `data`; `data` itself if all of them are whole.
-pub(crate) fn lower_ranges(cx: &mut Patch, data: Value, ranges: &[Range]) -> Result<Value, OpError> {
+pub(crate) fn lower_ranges(cx: &mut Patch, data: Value, ranges: &[AxisRange]) -> Result<Value, OpError> {
     let dims = cx.fact(data)?.shape.dims().map(<[SymExpr]>::to_vec).unwrap_or_default();
     let mut axes: SmallVec<[(Axis, SmallVec<[Value; 3]>); 2]> = SmallVec::new();
     for range in ranges {
@@ -47,7 +47,7 @@ fn lower_range(
     cx: &mut Patch,
     data: Value,
     dim: &SymExpr,
-    range: &Range,
+    range: &AxisRange,
 ) -> Result<Option<AxisCut>, OpError> {
     if let (Some(dim), false) = (dim.as_const(), range.single)
         && let Some(slice) = range.resolve(dim)
@@ -86,7 +86,7 @@ pub(super) fn clamped(
     cx: &mut Patch,
     data: Value,
     dim: &SymExpr,
-    range: &Range,
+    range: &AxisRange,
     len: SymExpr,
 ) -> Result<Option<AxisCut>, OpError> {
     let step = range.step.as_const();
@@ -115,7 +115,7 @@ pub(super) fn clamped(
 }
 
 /// The `bounds` of a range on an axis of this size.
-fn bounds_of(cx: &mut Patch, size: Scalar, range: &Range, step: Scalar) -> Result<Value, OpError> {
+fn bounds_of(cx: &mut Patch, size: Scalar, range: &AxisRange, step: Scalar) -> Result<Value, OpError> {
     let mut operands: SmallVec<[Value; 4]> = SmallVec::new();
     let mut bound = |scalar: Scalar| match scalar {
         Scalar::Number(number) => Bound::Static(number),

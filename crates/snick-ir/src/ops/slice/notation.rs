@@ -3,8 +3,8 @@
 use smallvec::SmallVec;
 use snick_shape::{SymExpr, Symbols};
 
+use super::axis_range::{AxisRange, Index};
 use super::primitive::{Part, Slice};
-use super::range::{Index, Range};
 use super::scalar::Scalar;
 use super::split::known_axis;
 use crate::{Fact, Graph, NodeId, Op};
@@ -56,7 +56,7 @@ fn of_primitive(slice: &Slice, rank: usize) -> String {
     brackets(entries)
 }
 
-fn of_ranges(ranges: &[Range], rank: usize, symbols: &Symbols) -> String {
+fn of_ranges(ranges: &[AxisRange], rank: usize, symbols: &Symbols) -> String {
     let mut entries = vec![":".to_string(); rank];
     for range in ranges {
         entries[range.axis] = range_text(range, symbols);
@@ -80,7 +80,7 @@ fn of_parts(graph: &Graph, id: NodeId, axis: usize) -> Option<Vec<String>> {
 }
 
 /// `start:stop:step` as numpy writes it.
-pub(super) fn range_text(range: &Range, symbols: &Symbols) -> String {
+pub(super) fn range_text(range: &AxisRange, symbols: &Symbols) -> String {
     let text = |index: &Index| match index {
         Index::Masked => String::new(),
         Index::Fixed(number) | Index::Computed(Scalar::Number(number)) => number.to_string(),

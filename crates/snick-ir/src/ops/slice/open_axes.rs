@@ -5,9 +5,9 @@ use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, SymExpr};
 
 use super::arithmetic::{from_end, index_scalar};
+use super::axis_range::{AxisRange, Index, entries_of};
 use super::cut::{AxisCut, Number};
 use super::lowering::{clamped, slice_of};
-use super::range::{Index, Range, entries_of};
 use super::scalar::Scalar;
 use crate::rewrite::{Lowered, Patch};
 use crate::{Attrs, Fact, Infer, OpError, Value};
@@ -35,9 +35,9 @@ impl OpenAxes<'_> {
     }
 
     /// Entry `at`, were it to slice `axis`.
-    fn range(&self, at: usize, axis: usize) -> Range {
+    fn range(&self, at: usize, axis: usize) -> AxisRange {
         let [start, stop, step] = [1, 2, 3].map(|i| self.entry(i, at));
-        Range { axis, start, stop, step, single: false }
+        AxisRange { axis, start, stop, step, single: false }
     }
 
     /// The sizes of the output: of each axis the hull of what every entry that may name it makes of it.
@@ -116,7 +116,7 @@ impl OpenAxes<'_> {
             }
             named = named.add(cx, hit)?;
             let [start, stop, step] = bounds.map(Index::Computed);
-            let range = Range { axis, start, stop, step, single: false };
+            let range = AxisRange { axis, start, stop, step, single: false };
             let len = cx.output_dim(0, axis)?;
             axes.push((axis, clamped(cx, data, dim, &range, len)?));
         }

@@ -70,8 +70,8 @@ pub(crate) fn squeeze(cx: &mut Patch, value: Value, axes: &[i64]) -> Result<Valu
     cx.make("Squeeze", Attrs::new(), &[value, axes])
 }
 
-/// Adds what gives `value` the shape of the node's output: nothing, or a Reshape. `None` where the shape leaves more than
-/// one dim open, so that no constant says it.
+/// Adds what gives `value` the shape of the node's output: nothing, or a Reshape. `None` where the shape leaves more
+/// than one dim open, so that no constant says it.
 pub(crate) fn as_output(cx: &mut Patch, value: Value) -> Result<Option<Value>, OpError> {
     let (Some(from), Some(to)) = (cx.dims(value)?, cx.dims(cx.output(0))?) else { return Ok(None) };
     if from == to {

@@ -110,8 +110,8 @@ impl Scalar {
         }
     }
 
-    /// This start of a slice, unless `fault` is above 0: then a number below 0, at which no slice may start. The start lies
-    /// beyond `size` by no more than the fault.
+    /// This start of a slice, unless `fault` is above 0: then a number below 0, at which no slice may start. The
+    /// start lies beyond `size` by no more than the fault.
     pub(super) fn unless(self, cx: &mut Patch, fault: Self, size: Self) -> Result<Self, OpError> {
         let far = size.add(cx, Self::Number(2))?;
         let back = fault.mul(cx, far)?;

@@ -4,10 +4,10 @@ use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::Tensor;
 
+use super::axis_range::{AxisRange, Index, common_count, entries_of, entry_count, facts_of, select};
 use super::lowering::lower_ranges;
 use super::open_axes::OpenAxes;
 use super::primitive::select_elements;
-use super::range::{Index, Range, common_count, entries_of, entry_count, facts_of, select};
 use crate::rewrite::{Lowered, Patch};
 use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
 
@@ -21,7 +21,7 @@ const INDEX_NAMES: [&str; 4] = ["start", "stop", "step", "axes"];
 /// What is known of which axes are sliced.
 pub(super) enum Ranges {
     /// These.
-    Known(Vec<Range>),
+    Known(Vec<AxisRange>),
     /// Not which ones, but maybe how many.
     Unknown(Option<usize>),
 }
@@ -61,7 +61,7 @@ pub(super) fn ranges(inputs: &[&Fact]) -> Result<Ranges, OpError> {
     let known: SmallVec<[Option<Vec<SymExpr>>; 3]> = inputs[1..4].iter().map(|f| entries_of(f)).collect();
     let entry =
         |i: usize, at: usize| Index::entry(i + 1, at, known[i].as_deref(), inputs[i + 1].element_type);
-    let ranges = axes.into_iter().enumerate().map(|(at, axis)| Range {
+    let ranges = axes.into_iter().enumerate().map(|(at, axis)| AxisRange {
         axis,
         start: entry(0, at),
         stop: entry(1, at),
@@ -73,7 +73,7 @@ pub(super) fn ranges(inputs: &[&Fact]) -> Result<Ranges, OpError> {
 
 impl Slice8 {
     /// The ranges, where axes are known.
-    pub(super) fn known_ranges(&self, inputs: &[&Fact]) -> Option<Vec<Range>> {
+    pub(super) fn known_ranges(&self, inputs: &[&Fact]) -> Option<Vec<AxisRange>> {
         match ranges(inputs).ok()? {
             Ranges::Known(ranges) => Some(ranges),
             Ranges::Unknown(_) => None,
@@ -164,7 +164,7 @@ fn known_axes(axes: &Fact) -> Option<SmallVec<[i64; 4]>> {
 /// The ranges as slices, if all of them are known in numbers.
 pub(super) fn static_slices(
     data: &Fact,
-    ranges: &[Range],
+    ranges: &[AxisRange],
 ) -> Option<SmallVec<[(usize, snick_shape::AxisSlice); 4]>> {
     let dims = data.shape.as_static()?;
     ranges.iter().map(|range| Some((range.axis, range.resolve(dims[range.axis] as i64)?.ok()?))).collect()

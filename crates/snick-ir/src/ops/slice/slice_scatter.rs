@@ -5,7 +5,7 @@ use snick_shape::{Shape, SymExpr};
 use snick_tensor::Tensor;
 use snick_tensor::kernels::runs;
 
-use super::range::{Range, facts_of, select};
+use super::axis_range::{AxisRange, facts_of, select};
 use super::slice8::{Ranges, ranges};
 use crate::ops::movement::follow::follow;
 use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
@@ -82,7 +82,7 @@ impl SliceScatter {
         let mut dims: SmallVec<[SymExpr; 4]> = data.into();
         let clash = |cx: &Infer| Err(cx.shapes_clash("scatter", cx.shape(0), cx.shape(1)));
         for (axis, (dim, update)) in dims.iter_mut().zip(updates).enumerate() {
-            let range: Option<Option<&Range>> = match ranges {
+            let range: Option<Option<&AxisRange>> = match ranges {
                 Ranges::Known(ranges) => Some(ranges.iter().find(|range| range.axis == axis)),
                 Ranges::Unknown(_) => None,
             };

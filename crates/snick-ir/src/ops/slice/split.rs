@@ -18,13 +18,13 @@ pub struct Split {
     pub num_splits: usize,
 }
 
-/// Where the parts of a split stand.
+/// How the parts of a split lie in the data.
 #[derive(Copy, Clone)]
-enum Places {
-    /// One behind the other, each of so many elements.
-    Spans(i64),
-    /// On an axis of their own.
-    Elements,
+enum Layout {
+    /// One behind the other along the axis, each of so many elements.
+    EndToEnd(i64),
+    /// As the elements of an axis of parts, put in front of the axis.
+    AxisOfParts,
 }
 
 /// More outputs than any model has.
@@ -150,9 +150,9 @@ impl OpDef for Split {
         }
         // Of an axis in numbers each part is a slice. Of an open one it is an element of the axis of parts: the Reshape
         // that makes one fails where Split does, and needs no arithmetic for each of them.
-        let (data, places) = match cx.output_dim(0, axis)?.as_const() {
-            Some(part) if dims[axis].as_const().is_some() => (data, Places::Spans(part)),
-            _ => (self.grouped(cx, data, dims, axis)?, Places::Elements),
+        let (data, layout) = match cx.output_dim(0, axis)?.as_const() {
+            Some(part) if dims[axis].as_const().is_some() => (data, Layout::EndToEnd(part)),
+            _ => (self.grouped(cx, data, dims, axis)?, Layout::AxisOfParts),
         };
         let mut values = Values::new();
         for k in 0..self.num_splits {
@@ -160,14 +160,14 @@ impl OpDef for Split {
                 values.push(None);
                 continue;
             }
-            let (start, len) = match places {
-                Places::Spans(part) => (part.checked_mul(k as i64), part),
-                Places::Elements => (Some(k as i64), 1),
+            let (start, len) = match layout {
+                Layout::EndToEnd(part) => (part.checked_mul(k as i64), part),
+                Layout::AxisOfParts => (Some(k as i64), 1),
             };
             let start = start.ok_or_else(|| OpError::unsupported("so large an axis"))?;
             let slice = Slice { axes: smallvec![Axis::from((axis, AxisSlice { start, len, step: 1 }))] };
             let mut value = cx.add(slice, &[data])?;
-            if matches!(places, Places::Elements) {
+            if matches!(layout, Layout::AxisOfParts) {
                 let parts_axis = cx.ints(&[1], &[axis as i64])?;
                 value = cx.make("Squeeze", Attrs::new(), &[value, parts_axis])?;
             }

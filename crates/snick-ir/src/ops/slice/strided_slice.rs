@@ -4,10 +4,10 @@ use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr, Symbols};
 use snick_tensor::Tensor;
 
+use super::axis_range::{AxisRange, Index, common_count, entries_of, entry_count, facts_of, select};
 use super::lowering::lower_ranges;
 use super::notation::range_text;
 use super::primitive::select_elements;
-use super::range::{Index, Range, common_count, entries_of, entry_count, facts_of, select};
 use super::slice8::static_slices;
 use crate::rewrite::{Lowered, Patch};
 use crate::{Arity, AttrValue, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
@@ -71,7 +71,7 @@ enum Out {
 
 /// What the masks make of the entries.
 struct Plan {
-    ranges: SmallVec<[Range; 4]>,
+    ranges: SmallVec<[AxisRange; 4]>,
     outs: SmallVec<[Out; 6]>,
 }
 
@@ -118,7 +118,7 @@ impl StridedSlice {
             let single = self.shrink_axis_mask.get(at);
             let masked =
                 |mask: Mask, index: Index| if mask.get(at) && !single { Index::Masked } else { index };
-            plan.ranges.push(Range {
+            plan.ranges.push(AxisRange {
                 axis,
                 start: masked(self.begin_mask, entry(0, at)),
                 stop: masked(self.end_mask, entry(1, at)),
@@ -193,7 +193,11 @@ impl OpDef for StridedSlice {
             (op.ellipsis_mask, "ellipsis_mask"),
         ] {
             if mask.len != 0 && mask.len != length {
-                return Err(raw.attrs.bad(name, &format!("no bits, or {length} as begin_mask has")));
+                let expected = match length {
+                    0 => "no bits, as `begin_mask` has none".to_string(),
+                    _ => format!("{length} bits, as `begin_mask` has, or none"),
+                };
+                return Err(raw.attrs.bad(name, &expected));
             }
         }
         if op.ellipsis_mask.bits.count_ones() > 1 {

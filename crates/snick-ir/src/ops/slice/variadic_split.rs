@@ -3,10 +3,10 @@
 use snick_shape::{AxisSlice, Interval, Shape, SymExpr};
 use snick_tensor::Tensor;
 
+use super::axis_range::entry_count;
 use super::cut::{AxisCut, Number};
 use super::lowering::slice_of;
 use super::primitive::select_elements;
-use super::range::entry_count;
 use super::scalar::Scalar;
 use super::split::{eval_axis, known_axis};
 use crate::op::Values;

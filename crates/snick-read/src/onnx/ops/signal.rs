@@ -142,8 +142,9 @@ fn stft(b: &mut Builder) -> Built {
     if b.flag("onesided", true)? { one_side(b, y, axis, 4) } else { Ok(y) }
 }
 
-/// Triangles over the bins of a spectrum, `[bins, triangles]`: evenly spaced on the mel scale, each from the middle of the
-/// one before to that of the next. Inputs: triangles, length of the transform, sample rate, lower and upper edge.
+/// Triangles over the bins of a spectrum, `[bins, triangles]`: evenly spaced on the mel scale, each from the middle
+/// of the one before to that of the next. Inputs: triangles, length of the transform, sample rate, lower and upper
+/// edge.
 fn mel_weights(b: &mut Builder) -> Built {
     const REAL: ElementType = ElementType::F64;
     let target = b.type_attr("output_datatype")?.unwrap_or(ElementType::F32);

@@ -74,26 +74,26 @@ impl BinaryOp {
         }
     }
 
-    /// Powers of `f32` by products or a root, where the exponent is one number for which there is such a form.
+    /// Powers of `f32` with one exponent for which [`Arithmetic::pow`] has a form of its own: a loop for it.
     fn plain_power(self, a: &Tensor, b: &Tensor) -> Option<Result<Tensor, TensorError>> {
         let are_real = [a, b].iter().all(|tensor| tensor.element_type() == ElementType::F32);
         if !are_real || b.len() != 1 {
             return None;
         }
-        // The root that a power is: of either zero, and of the lower infinity.
-        let root = |x: f32| if x == f32::NEG_INFINITY { f32::INFINITY } else { (x + 0.0).sqrt() };
         macro_rules! over {
-            ($f:expr) => {
-                Some(zip::<f32, f32>(self.name(), ElementType::F32, a, b, $f))
+            ($exponent:literal) => {
+                Some(zip::<f32, f32>(self.name(), ElementType::F32, a, b, |x, _| {
+                    Arithmetic::pow(x, $exponent)
+                }))
             };
         }
         match *b.units::<f32>().first()? {
-            -1.0 => over!(|x, _| 1.0 / x),
-            -0.5 => over!(|x, _| 1.0 / root(x)),
-            0.5 => over!(|x, _| root(x)),
-            1.0 => over!(|x, _| x),
-            2.0 => over!(|x, _| x * x),
-            3.0 => over!(|x, _| x * x * x),
+            -1.0 => over!(-1.0),
+            -0.5 => over!(-0.5),
+            0.5 => over!(0.5),
+            1.0 => over!(1.0),
+            2.0 => over!(2.0),
+            3.0 => over!(3.0),
             _ => None,
         }
     }
@@ -110,28 +110,42 @@ impl BinaryOp {
         if divides && !T::TYPE.is_float() && !a.is_empty() && b.units::<T>().contains(&T::default()) {
             return Err(TensorError::DivisionByZero { op: self.name() });
         }
-        // Each is compiled into loops of its own.
-        macro_rules! over {
-            ($f:expr) => {
-                zip::<T, T>(self.name(), T::TYPE, a, b, $f)
-            };
-        }
-        match self {
-            Add => over!(T::add),
-            Sub => over!(T::sub),
-            Mul => over!(T::mul),
-            Div => over!(T::div),
-            Min => over!(|x, y| if y < x { y } else { x }),
-            Max => over!(|x, y| if x < y { y } else { x }),
-            FloorDiv => over!(T::floor_div),
-            Pow => over!(T::pow),
-            SquaredDifference => over!(|x, y| T::mul(T::sub(x, y), T::sub(x, y))),
-            Mod => over!(T::modulo),
-            FloorMod => over!(T::floor_mod),
-            PRelu => over!(|x, y| if x < T::default() { T::mul(x, y) } else { x }),
-        }
+        with_function!(self, T, f => zip::<T, T>(self.name(), T::TYPE, a, b, f))
     }
 }
+
+/// Runs `$body`, with `$f` standing for the function of two `$t` that `$op` is: each is compiled into loops of its own.
+macro_rules! with_function {
+    ($op:expr, $t:ty, $f:ident => $body:expr) => {{
+        use $crate::kernels::elementwise::binary::{Arithmetic as A, BinaryOp::*};
+        macro_rules! over {
+            ($function:expr) => {{
+                let $f = $function;
+                $body
+            }};
+        }
+        match $op {
+            Add => over!(<$t as A>::add),
+            Sub => over!(<$t as A>::sub),
+            Mul => over!(<$t as A>::mul),
+            Div => over!(<$t as A>::div),
+            Min => over!(|x: $t, y: $t| if y < x { y } else { x }),
+            Max => over!(|x: $t, y: $t| if x < y { y } else { x }),
+            FloorDiv => over!(<$t as A>::floor_div),
+            Pow => over!(<$t as A>::pow),
+            SquaredDifference => {
+                over!(|x: $t, y: $t| <$t as A>::mul(<$t as A>::sub(x, y), <$t as A>::sub(x, y)))
+            }
+            Mod => over!(<$t as A>::modulo),
+            FloorMod => over!(<$t as A>::floor_mod),
+            PRelu => {
+                over!(|x: $t, y: $t| if x < <$t as Default>::default() { <$t as A>::mul(x, y) } else { x })
+            }
+        }
+    }};
+}
+
+pub(super) use with_function;
 
 /// Whether [`remainder::near`] is exact for all pairs.
 fn has_near_remainders(a: &Tensor, b: &Tensor) -> bool {
@@ -140,7 +154,7 @@ fn has_near_remainders(a: &Tensor, b: &Tensor) -> bool {
 }
 
 /// Arithmetic that never panics: integers wrap, and a divisor of zero has been refused.
-trait Arithmetic: Element {
+pub(super) trait Arithmetic: Element {
     fn add(self, other: Self) -> Self;
     fn sub(self, other: Self) -> Self;
     fn mul(self, other: Self) -> Self;
@@ -168,7 +182,20 @@ macro_rules! real {
                 let rest = self % other;
                 if rest != 0.0 && (rest < 0.0) != (other < 0.0) { rest + other } else { rest }
             }
-            fn pow(self, other: Self) -> Self { self.powf(other) }
+            #[inline(always)]
+            fn pow(self, other: Self) -> Self {
+                // A root is that of either zero, and of the lower infinity.
+                let root = |x: Self| if x == Self::NEG_INFINITY { Self::INFINITY } else { (x + 0.0).sqrt() };
+                match other {
+                    -1.0 => 1.0 / self,
+                    -0.5 => 1.0 / root(self),
+                    0.5 => root(self),
+                    1.0 => self,
+                    2.0 => self * self,
+                    3.0 => self * self * self,
+                    _ => self.powf(other),
+                }
+            }
         }
     )*};
 }

@@ -10,10 +10,11 @@ pub(super) fn apply(op: UnaryOp, from: &[f32], to: &mut [f32]) -> bool {
     widest(Apply { op, from, to })
 }
 
-struct Apply<'a> {
-    op: UnaryOp,
-    from: &'a [f32],
-    to: &'a mut [f32],
+/// The work of [`apply`].
+pub(super) struct Apply<'a> {
+    pub op: UnaryOp,
+    pub from: &'a [f32],
+    pub to: &'a mut [f32],
 }
 
 impl Vectorised for Apply<'_> {

@@ -37,8 +37,8 @@ impl Weights {
     }
 }
 
-/// Inputs: X `[steps, batch, inputs]`, W, R, B, lengths, first states, peepholes, then scales and zero points of W and R.
-/// Outputs: H of every step, and the last states.
+/// Inputs: X `[steps, batch, inputs]`, W, R, B, lengths, first states, peepholes, then scales and zero points of W
+/// and R. Outputs: H of every step, and the last states.
 fn quantized_lstm(b: &mut Builder) -> Result<Vec<Value>, OpError> {
     let directions: &[bool] = match b.text("direction", "forward")? {
         "forward" => &[false],

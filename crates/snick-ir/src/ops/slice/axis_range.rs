@@ -1,6 +1,6 @@
 //! What the slice dialects have in common: `start:stop:step` ranges on axes, before clamping.
 //!
-//! A dialect op says which ranges it means ([`Range`]); from there on inference, evaluation and lowering are the
+//! A dialect op says which ranges it means ([`AxisRange`]); from there on inference, evaluation and lowering are the
 //! same for all, and clamping is [`AxisSlice::resolve`] in numbers, [`length`] in expressions and `bounds.rs` in graph
 //! ops.
 
@@ -36,7 +36,7 @@ pub(crate) enum Index {
 
 /// `start:stop:step` on one axis.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Range {
+pub(crate) struct AxisRange {
     pub(crate) axis: usize,
     pub(crate) start: Index,
     pub(crate) stop: Index,
@@ -99,7 +99,7 @@ impl Index {
     }
 }
 
-impl Range {
+impl AxisRange {
     /// What the range selects of an axis of `dim` elements, if it is known in numbers. `Some(Err)` is what the
     /// range can never select.
     pub(super) fn resolve(&self, dim: i64) -> Option<Result<AxisSlice, OpError>> {
@@ -213,7 +213,7 @@ pub(super) fn facts_of(inputs: &[Tensor]) -> SmallVec<[Fact; 5]> {
 }
 
 /// The elements that ranges select of concrete data: a view.
-pub(super) fn select(data: &Tensor, ranges: &[Range]) -> Result<Tensor, OpError> {
+pub(super) fn select(data: &Tensor, ranges: &[AxisRange]) -> Result<Tensor, OpError> {
     let mut view = data.clone();
     for range in ranges {
         let dim = view.dims().get(range.axis).copied().unwrap_or(0);
@@ -226,8 +226,8 @@ pub(super) fn select(data: &Tensor, ranges: &[Range]) -> Result<Tensor, OpError>
 }
 
 impl crate::Infer<'_> {
-    /// [`Range::length`], with unknowns born at this node.
-    pub(super) fn range_length(&mut self, range: &Range, dim: &SymExpr) -> SymExpr {
+    /// [`AxisRange::length`], with unknowns born at this node.
+    pub(super) fn range_length(&mut self, range: &AxisRange, dim: &SymExpr) -> SymExpr {
         let origins = [self.origin(), self.origin(), self.origin()];
         let mut origins = origins.into_iter();
         let last = self.origin();

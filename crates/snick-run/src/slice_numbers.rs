@@ -20,14 +20,21 @@ use crate::plan::{Operand, Plan, Step};
 const DEEPEST: usize = 64;
 
 /// The numbers that a slice reads, as terms over what its step reads.
-pub(crate) struct Numbers {
-    /// Each refers to terms before it.
-    terms: Vec<Term>,
+pub(crate) struct SliceNumbers {
+    terms: Terms,
     /// The terms that are the operands of the slice.
-    operands: SmallVec<[usize; 6]>,
+    operands: SmallVec<[TermId; 6]>,
 }
 
-/// An i64. Fields without a comment of their own are numbers of terms.
+/// A term of a [`Terms`], which alone makes these.
+#[derive(Copy, Clone)]
+struct TermId(usize);
+
+/// Terms in an order in which each comes after those that it refers to.
+#[derive(Default)]
+struct Terms(Vec<Term>);
+
+/// An i64 over other ones.
 enum Term {
     Fixed(i64),
     /// An element of what the step reads at a port, which is a scalar or a vector.
@@ -39,31 +46,35 @@ enum Term {
     Size {
         axis: usize,
     },
-    Arithmetic(BinaryOp, usize, usize),
+    Arithmetic(fn(i64, i64) -> i64, TermId, TermId),
     /// `then` if `low < high`.
     IfLess {
-        low: usize,
-        high: usize,
-        then: usize,
-        other: usize,
+        low: TermId,
+        high: TermId,
+        then: TermId,
+        other: TermId,
     },
     /// What `bounds` gives at its output `port`.
     Clamped {
-        size: usize,
-        start: Option<usize>,
-        stop: Option<usize>,
-        step: usize,
+        size: TermId,
+        start: Option<TermId>,
+        stop: Option<TermId>,
+        step: TermId,
         port: usize,
     },
 }
 
-impl Numbers {
-    /// What the slice selects of the data, the first of `inputs`.
-    pub(crate) fn select(&self, slice: &Slice, inputs: &[Tensor]) -> Result<Tensor, OpError> {
-        let data = inputs.first().ok_or(OpError::NotConnected { port: 0 })?;
-        let mut values: SmallVec<[i64; 24]> = SmallVec::new();
-        for term in &self.terms {
-            let of = |term: usize| values.get(term).copied().unwrap_or(0);
+impl Terms {
+    fn push(&mut self, term: Term) -> TermId {
+        self.0.push(term);
+        TermId(self.0.len() - 1)
+    }
+
+    /// The value of each term, in this order, where a step reads `data` and `inputs`, of which the data is the first.
+    fn values(&self, data: &Tensor, inputs: &[Tensor]) -> Result<SmallVec<[i64; 24]>, OpError> {
+        let mut values: SmallVec<[i64; 24]> = SmallVec::with_capacity(self.0.len());
+        for term in &self.0 {
+            let of = |term: TermId| values[term.0];
             let value = match *term {
                 Term::Fixed(number) => number,
                 Term::Element { port, at } => {
@@ -74,7 +85,7 @@ impl Numbers {
                     let size = size.ok_or_else(|| OpError::rank("the data", data.rank(), "more"))?;
                     i64::try_from(size).unwrap_or(i64::MAX)
                 }
-                Term::Arithmetic(function, a, b) => apply(function, of(a), of(b)).unwrap_or(0),
+                Term::Arithmetic(function, a, b) => function(of(a), of(b)),
                 Term::IfLess { low, high, then, other } => of(if of(low) < of(high) { then } else { other }),
                 Term::Clamped { size, start, stop, step, port } => {
                     let (first, len) = AxisSlice::clamp(of(size), start.map(of), stop.map(of), of(step))?;
@@ -83,26 +94,34 @@ impl Numbers {
             };
             values.push(value);
         }
-        let operands: SmallVec<[i64; 6]> =
-            self.operands.iter().map(|&term| values.get(term).copied().unwrap_or(0)).collect();
+        Ok(values)
+    }
+}
+
+impl SliceNumbers {
+    /// What the slice selects of the data, the first of `inputs`.
+    pub(crate) fn select(&self, slice: &Slice, inputs: &[Tensor]) -> Result<Tensor, OpError> {
+        let data = inputs.first().ok_or(OpError::NotConnected { port: 0 })?;
+        let values = self.terms.values(data, inputs)?;
+        let operands: SmallVec<[i64; 6]> = self.operands.iter().map(|term| values[term.0]).collect();
         slice.select(data, &operands)
     }
 }
 
-/// A function of two i64, which wraps; `None` if it is none of those that ranges are computed with.
-fn apply(function: BinaryOp, a: i64, b: i64) -> Option<i64> {
+/// A function of two i64 as an Arithmetic op of i64 has it, which wraps; `None` if ranges are not computed with it.
+fn wrapping(function: BinaryOp) -> Option<fn(i64, i64) -> i64> {
     match function {
-        BinaryOp::Add => Some(a.wrapping_add(b)),
-        BinaryOp::Sub => Some(a.wrapping_sub(b)),
-        BinaryOp::Mul => Some(a.wrapping_mul(b)),
-        BinaryOp::Max => Some(a.max(b)),
-        BinaryOp::Min => Some(a.min(b)),
+        BinaryOp::Add => Some(i64::wrapping_add),
+        BinaryOp::Sub => Some(i64::wrapping_sub),
+        BinaryOp::Mul => Some(i64::wrapping_mul),
+        BinaryOp::Max => Some(i64::max),
+        BinaryOp::Min => Some(i64::min),
         _ => None,
     }
 }
 
 /// Lets slices compute the numbers of their ranges, and leaves out what nobody reads then.
-pub(crate) fn within_slices(plan: &mut Plan, graph: &Graph) {
+pub(crate) fn move_into_slices(plan: &mut Plan, graph: &Graph) {
     let is_open = |step: &Step| {
         let of_run = |operand: &Operand| matches!(operand, Operand::Slot { .. });
         matches!(graph.node(step.node).op, Op::Slice(_)) && step.operands.iter().skip(1).any(of_run)
@@ -122,19 +141,19 @@ pub(crate) fn within_slices(plan: &mut Plan, graph: &Graph) {
             graph,
             maker: &maker,
             ports: plan.steps[i].operands[..1].to_vec(),
-            terms: Vec::new(),
+            terms: Terms::default(),
             known: HashMap::new(),
             inside: Vec::new(),
         };
         let operands = plan.steps[i].operands[1..].iter();
-        let operands: Option<SmallVec<[usize; 6]>> =
+        let operands: Option<SmallVec<[TermId; 6]>> =
             operands.map(|&operand| search.term(operand, 0)).collect();
         let Search { ports, terms, inside, .. } = search;
         let Some(operands) = operands.filter(|_| !inside.is_empty()) else { continue };
         inside.into_iter().for_each(|step| is_done_inside[step] = true);
         let step = &mut plan.steps[i];
         step.operands = ports.into();
-        step.numbers = Some(Box::new(Numbers { terms, operands }));
+        step.numbers = Some(Box::new(SliceNumbers { terms, operands }));
     }
     leave_out(plan, &is_done_inside);
 }
@@ -166,16 +185,16 @@ struct Search<'p> {
     maker: &'p [Option<usize>],
     /// What the step will read; the data first.
     ports: Vec<Operand>,
-    terms: Vec<Term>,
+    terms: Terms,
     /// Terms by the slot they stand for.
-    known: HashMap<usize, usize>,
+    known: HashMap<usize, TermId>,
     /// Steps whose work terms do.
     inside: Vec<usize>,
 }
 
 impl<'p> Search<'p> {
     /// The term for a scalar operand.
-    fn term(&mut self, operand: Operand, depth: usize) -> Option<usize> {
+    fn term(&mut self, operand: Operand, depth: usize) -> Option<TermId> {
         let term = match operand {
             Operand::Missing => return None,
             Operand::Constant(_) => Term::Fixed(self.number(operand)?),
@@ -187,17 +206,11 @@ impl<'p> Search<'p> {
                 computed.unwrap_or_else(|| Term::Element { port: self.port(operand), at: 0 })
             }
         };
-        let number = self.push(term);
+        let term = self.terms.push(term);
         if let Operand::Slot { slot, .. } = operand {
-            self.known.insert(slot, number);
+            self.known.insert(slot, term);
         }
-        Some(number)
-    }
-
-    /// The number of a new term.
-    fn push(&mut self, term: Term) -> usize {
-        self.terms.push(term);
-        self.terms.len() - 1
+        Some(term)
     }
 
     /// The port at which the step reads a value.
@@ -258,9 +271,10 @@ impl<'p> Search<'p> {
                 let at = usize::try_from(self.number(at)?).ok()?;
                 self.element(list, at)?
             }
-            (Op::Arithmetic(op), &[a, b]) if apply(op.function, 0, 0).is_some() => {
+            (Op::Arithmetic(op), &[a, b]) => {
+                let function = wrapping(op.function)?;
                 let (a, b) = (self.index(a, depth)?, self.index(b, depth)?);
-                Term::Arithmetic(op.function, a, b)
+                Term::Arithmetic(function, a, b)
             }
             (Op::Select(_), &[Operand::Slot { slot: condition, .. }, then, other]) => {
                 let (less, Step { operands, .. }, Op::Compare(compare)) = self.made(condition)? else {
@@ -279,7 +293,7 @@ impl<'p> Search<'p> {
     }
 
     /// The term for what must be an i64 scalar.
-    fn index(&mut self, operand: Operand, depth: usize) -> Option<usize> {
+    fn index(&mut self, operand: Operand, depth: usize) -> Option<TermId> {
         self.is_index(operand).then(|| self.term(operand, depth))?
     }
 
@@ -315,7 +329,7 @@ impl<'p> Search<'p> {
         let mut fields = [None; 4];
         for (field, pair) in fields.iter_mut().zip(pairs) {
             *field = match pair {
-                (Bound::Static(number), _) => Some(self.push(Term::Fixed(number))),
+                (Bound::Static(number), _) => Some(self.terms.push(Term::Fixed(number))),
                 (Bound::Operand, operand) => Some(self.term(operand?, depth)?),
                 (Bound::Open, _) => None,
             };
