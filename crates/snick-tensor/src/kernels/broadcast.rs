@@ -293,6 +293,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn short_runs_are_copied_whole() {
+        for len in 0..40 {
+            let from: Vec<u32> = (0..len).collect();
+            let mut to = vec![99; from.len()];
+            copy_run(&mut to, &from);
+            assert_eq!(to, from);
+        }
+    }
+
+    #[test]
     fn dims_align_at_the_right() {
         assert_eq!(broadcast_dims("t", &[2, 1, 3], &[4, 1]).unwrap()[..], [2, 4, 3]);
         assert_eq!(broadcast_dims("t", &[], &[0, 1]).unwrap()[..], [0, 1]);

@@ -344,6 +344,23 @@ mod tests {
     }
 
     #[test]
+    fn columns_and_then_rows_are_whole_windows() {
+        let window = Window {
+            strides: smallvec![1, 2, 1],
+            dilations: smallvec![1, 1, 2],
+            pads_begin: smallvec![0, 1, 2],
+            pads_end: smallvec![0, 1, 2],
+        };
+        let numbers = (0..2 * 3 * 4 * 9 * 11).map(|i| (i * 7919 % 1009) as f32 - 500.0).collect();
+        let x = Tensor::from_vec(&[2, 3, 4, 9, 11], numbers).unwrap();
+        let kernel = [2, 3, 3];
+        let outputs = window.output_dims("t", &x.dims()[2..], &kernel).unwrap();
+        assert!(Walk::new("t", &x, &kernel, &window, &outputs).unwrap().columns_and_rows().is_some());
+        let found = max_pool(&x, &kernel, &window, &outputs).unwrap();
+        assert_eq!(found, max_pool_indices(&x, &kernel, &window, &outputs, 0).unwrap().0);
+    }
+
+    #[test]
     fn padding_counts_or_not() {
         let window = Window {
             strides: smallvec![2],
