@@ -9,6 +9,7 @@ use snick_shape::ShapeSpec;
 use snick_tensor::{ElementType, Tensor};
 
 use crate::OpError;
+use crate::text::attr_text;
 
 /// One attribute value. XML gives only [`AttrValue::Text`], which the typed getters of [`Attrs`] parse on demand;
 /// other formats and [`crate::OpDef::attrs`] give the typed variants.
@@ -326,7 +327,8 @@ impl<'a> Attrs<'a> {
     pub fn bad(&self, name: &'static str, expected: &str) -> OpError {
         let value = match self.get(name) {
             Some(AttrValue::Text(t)) => t.to_string(),
-            Some(other) => format!("{other:?}"),
+            Some(AttrValue::Tensor(_)) => "a tensor".to_string(),
+            Some(other) => attr_text(other),
             None => String::new(),
         };
         OpError::BadAttribute { name, value, expected: expected.to_string() }

@@ -81,14 +81,16 @@ pub(crate) fn decode(et: ElementType, bytes: &[u8], range: Range<usize>, wide: &
     }
 }
 
+/// The least float above all of `i32`.
+const TOO_LARGE: f64 = 2_147_483_648.0;
+
 /// One wide value, on its way into a narrow type.
 trait Source: Copy {
     fn is_zero(self) -> bool;
     fn float(self) -> f64;
     /// Rounded once.
     fn float32(self) -> f32;
-    /// The low 64 bits of an integer; a float truncates, and saturates to the types of
-    /// 32 and 64 bits; narrower ones wrap, as they do in OpenVINO.
+    /// The low 64 bits of an integer; a float truncates, see [`Tensor::cast`] for one that is too large.
     fn bits(self, et: ElementType) -> u64;
 }
 
@@ -134,10 +136,10 @@ impl Source for f64 {
     }
     fn bits(self, et: ElementType) -> u64 {
         match et {
-            U64 => self as u64,
-            U32 => (self as u32).into(),
-            I32 => self as i32 as u64,
-            _ => self as i64 as u64,
+            U64 if self > 0.0 => self as u64,
+            U64 | U32 | I64 => self as i64 as u64,
+            _ if self < TOO_LARGE => self as i32 as u64,
+            _ => i32::MIN as u64,
         }
     }
 }
@@ -177,9 +179,10 @@ fn encode<S: Source>(et: ElementType, values: &[S], first: usize, bytes: &mut [u
 }
 
 impl Tensor {
-    /// `Convert-1`: integers narrow by wrapping; floats truncate to integers (`NaN` is 0), saturate
-    /// to those of 32 and 64 bits and wrap to narrower ones; to `boolean` is "not zero"; to a float rounds to nearest
-    /// even, once.
+    /// `Convert-1`: integers narrow by wrapping; floats truncate to integers, by way of an `i64` to `i64`, `u64` and
+    /// `u32` (which saturates, `NaN` is 0), by way of an `i32` to the others (all that is not in it is `i32::MIN`, as
+    /// on most processors and in the OpenVINO runtime), and wrap from there; to `boolean` is "not zero"; to a float
+    /// rounds to nearest even, once.
     ///
     /// # Errors
     /// [`TensorError::UnsupportedType`] to or from strings and `dynamic`.
@@ -222,11 +225,20 @@ mod tests {
     }
 
     #[test]
-    fn floats_truncate_then_saturate_or_wrap() {
-        let i = cast(&[1.9, -1.9, 300.0, f32::NAN], I8);
-        assert_eq!(i.values::<i8>().unwrap()[..], [1, -1, 44, 0]);
-        let wide = cast(&[3e9, -3e9], I32);
-        assert_eq!(wide.to_i64_vec().unwrap(), [i32::MAX.into(), i32::MIN.into()]);
+    fn floats_truncate_and_wrap() {
+        let i = cast(&[1.9, -1.9, 300.0, 3e9, f32::NAN], I8);
+        assert_eq!(i.values::<i8>().unwrap()[..], [1, -1, 44, 0, 0]);
+        let least = i64::from(i32::MIN);
+        let wide = cast(&[3e9, -3e9, f32::NAN, f32::INFINITY, 2_147_483_520.0, -7.9], I32);
+        assert_eq!(wide.to_i64_vec().unwrap(), [least, least, least, least, 2_147_483_520, -7]);
+        assert_eq!(
+            cast(&[3e9, -1.0, -200.7], U32).to_i64_vec().unwrap(),
+            [3_000_000_000, 4_294_967_295, 4_294_967_096]
+        );
+        assert_eq!(
+            cast(&[-1.0, 1e19], U64).values::<u64>().unwrap()[..],
+            [u64::MAX, 9_999_999_980_506_447_872]
+        );
         assert_eq!(cast(&[-0.0, 0.1, f32::NAN], Boolean).to_bools().unwrap(), [false, true, true]);
         assert_eq!(cast(&[1.0, 15.0, 2.0], U4).to_bytes()[..], [0xf1, 0x02]);
     }

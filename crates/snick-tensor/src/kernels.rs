@@ -21,7 +21,6 @@ mod matmul;
 mod normalize;
 mod pad;
 mod pool;
-mod quotient;
 mod random;
 mod range;
 mod reduce;

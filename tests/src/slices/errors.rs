@@ -59,7 +59,7 @@ fn what_no_run_could_do_is_said_at_once() {
     says(&said(&shrinking(&[0, 0]), "3"), &["entries that take an axis = 2", "at most 1"]);
     let mut slicing = shrinking(&[0]);
     slicing.masks = Some([vec![0], vec![0, 1], vec![], vec![], vec![]]);
-    says(&said(&slicing, "3"), &["`end_mask`", "1 as begin_mask has"]);
+    says(&said(&slicing, "3"), &["`end_mask` is \"[0,1]\"", "as many as `begin_mask` has: 1"]);
     slicing.masks = Some([vec![2], vec![], vec![], vec![], vec![]]);
     says(&said(&slicing, "3"), &["`begin_mask`", "0 and 1"]);
 }

@@ -25,7 +25,6 @@ pub(super) const ROWS: &[(&str, Form)] = &[
     ("BitwiseRightShift", By(|e| shift(e, "RIGHT"))),
     ("BitwiseXor", By(|e| bitwise(e, "BitwiseXor", "Xor"))),
     ("Ceiling", Whole("Ceil")),
-    ("Bucketize", By(bucketize)),
     ("Clamp", By(clamp)),
     ("Convert", By(convert)),
     ("ConvertLike", Same("CastLike")),
@@ -148,24 +147,6 @@ fn relu(e: &mut Emitter) -> Written {
     }
     let zero = e.number(element_type, 0.0)?;
     e.last("Max", &[x, zero], vec![])
-}
-
-/// How many bounds lie below each element, or not above it where they belong to the bucket on their right.
-fn bucketize(e: &mut Emitter) -> Written {
-    let common = match (e.element_type(0)?.is_float(), e.element_type(1)?.is_float()) {
-        (false, false) => ElementType::I64,
-        _ => ElementType::F32,
-    };
-    let x = e.cast(e.input(0)?, e.element_type(0)?, common)?;
-    let x = e.unsqueezed(&x, &[-1])?;
-    let bounds = e.cast(e.input(1)?, e.element_type(1)?, common)?;
-    let right = e.attrs.bool("with_right_bound")?.unwrap_or(true);
-    let below = e.node(if right { "Less" } else { "LessOrEqual" }, &[bounds, x], vec![]);
-    let ones = e.node("Cast", &[below], Emitter::to(ElementType::I64)?);
-    let axes = e.vector(&[-1])?;
-    let count = e.node("ReduceSum", &[ones, axes], vec![int("keepdims", 0)]);
-    let target = e.attrs.element_type("output_type")?.unwrap_or(ElementType::I64);
-    e.last("Cast", &[count], Emitter::to(target)?)
 }
 
 /// ONNX divides integers towards zero; where the layer rounds down, the remainder is taken away first.

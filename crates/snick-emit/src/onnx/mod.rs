@@ -10,6 +10,7 @@ mod detection;
 mod elementwise;
 mod embedding;
 mod emitter;
+mod indexing;
 mod movement;
 mod names;
 mod nn;

@@ -5,7 +5,6 @@ use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Written, int, ints, text};
 use super::table::Form::{self, By};
-use super::writer::number_of;
 
 pub(super) const ROWS: &[(&str, Form)] = &[
     (
@@ -17,33 +16,15 @@ pub(super) const ROWS: &[(&str, Form)] = &[
     ),
     ("DepthToSpace", By(depth_to_space)),
     ("BatchToSpace", By(|e| blocks(e, false))),
-    ("Gather", By(gather)),
-    (
-        "GatherElements",
-        By(|e| {
-            let axis = e.int("axis")?;
-            let (data, indices) = (e.input(0)?, e.input(1)?);
-            e.last("GatherElements", &[data, indices], vec![int("axis", axis)])
-        }),
-    ),
-    ("GatherND", By(gather_nd)),
-    ("NonZero", By(non_zero)),
-    ("OneHot", By(one_hot)),
     ("Pad", By(pad)),
     ("Reverse", By(reverse)),
     ("ReverseSequence", By(reverse_sequence)),
     ("Roll", By(roll)),
-    ("ScatterElementsUpdate", By(scatter_elements)),
-    ("ScatterNDUpdate", By(scatter_nd)),
-    ("ScatterUpdate", By(scatter)),
-    ("SearchSorted", By(search_sorted)),
     ("ShuffleChannels", By(shuffle_channels)),
     ("SpaceToBatch", By(|e| blocks(e, true))),
     ("SpaceToDepth", By(space_to_depth)),
     ("Tile", By(tile)),
-    ("TopK", By(top_k)),
     ("Transpose", By(transpose)),
-    ("Unique", By(unique)),
 ];
 
 fn depth_to_space(e: &mut Emitter) -> Written {
@@ -67,88 +48,6 @@ fn expect_images(e: &Emitter) -> Written {
         4 => Ok(()),
         rank => Err(OpError::unsupported(format!("data of rank {rank} in ONNX"))),
     }
-}
-
-fn gather(e: &mut Emitter) -> Written {
-    let axis = e.fixed_one(2, "the axis")?;
-    let batch = e.attrs.int("batch_dims")?.unwrap_or(0);
-    if batch != 0 {
-        // GatherND has batch axes, and takes indices of the axis right behind them.
-        let from_end = if batch < 0 { e.rank(1)? as i64 } else { 0 };
-        let batch = batch.saturating_add(from_end).try_into().unwrap_or(0_usize);
-        if snick_ir::normalize_axis(axis, e.rank(0)?)? != batch {
-            return Err(OpError::unsupported("an axis that is not right behind batch_dims in ONNX"));
-        }
-        let (data, indices) = (e.input(0)?, e.input_i64(1)?);
-        let indices = e.unsqueezed(&indices, &[-1])?;
-        return e.last("GatherND", &[data, indices], vec![int("batch_dims", batch as i64)]);
-    }
-    let (data, indices) = (e.input(0)?, indices(e, 1)?);
-    e.last("Gather", &[data, indices], vec![int("axis", axis)])
-}
-
-/// Indices of i32 and i64 go as they are.
-fn indices(e: &mut Emitter, i: usize) -> Result<String, OpError> {
-    match e.element_type(i)? {
-        ElementType::I32 => e.input(i),
-        _ => e.input_i64(i),
-    }
-}
-
-fn gather_nd(e: &mut Emitter) -> Written {
-    let batch = e.attrs.int("batch_dims")?.unwrap_or(0);
-    if batch > 1 && e.node.version == snick_ir::Version::Opset(5) {
-        return Err(OpError::unsupported("batch axes made one in ONNX"));
-    }
-    let (data, indices) = (e.input(0)?, e.input_i64(1)?);
-    e.last("GatherND", &[data, indices], vec![int("batch_dims", batch)])
-}
-
-fn non_zero(e: &mut Emitter) -> Written {
-    let x = e.input(0)?;
-    if e.word("output_type")? != "i32" {
-        return e.last("NonZero", &[x], vec![]);
-    }
-    let places = e.node("NonZero", &[x], vec![]);
-    e.last("Cast", &[places], vec![int("to", number_of(ElementType::I32)?.into())])
-}
-
-/// ONNX counts negative indices from the end; where the layer ignores them they are put out of reach.
-fn one_hot(e: &mut Emitter) -> Written {
-    let (mut indices, depth) = (e.input_i64(0)?, e.input_as_vector(1)?);
-    if e.word("negative_indices_mode")? != "normalize" {
-        let zero = e.number(ElementType::I64, 0.0)?;
-        let negative = e.node("Less", &[&indices, &zero], vec![]);
-        indices = e.node("Where", &[&negative, &depth, &indices], vec![]);
-    }
-    // ONNX has no indices without axes.
-    if e.rank(0)? == 0 {
-        return one_hot_of_one(e, &indices, &depth);
-    }
-    let one = e.vector(&[1])?;
-    let axis = vec![int("axis", e.int("axis")?)];
-    let (on, off) = (e.input(2)?, e.input(3)?);
-    if matches!(e.element_type(2)?, ElementType::F32 | ElementType::I64) {
-        let [off, on] = [off, on].map(|value| e.node("Reshape", &[&value, &one], vec![]));
-        let values = e.joined(&[off, on], 0);
-        return e.last("OneHot", &[indices, depth, values], axis);
-    }
-    // Runtimes have few types; the others are put in where a one would stand.
-    let values = e.vector(&[0, 1])?;
-    let ones = e.node("OneHot", &[indices, depth, values], axis);
-    let hot = e.node("Cast", &[ones], Emitter::to(ElementType::Boolean)?);
-    e.last("Where", &[hot, on, off], vec![])
-}
-
-/// The row of a single index.
-fn one_hot_of_one(e: &mut Emitter, index: &str, depth: &str) -> Written {
-    let (zero, one) = (e.index(0)?, e.index(1)?);
-    let scalar = e.vector(&[])?;
-    let depth = e.node("Reshape", &[depth, &scalar], vec![]);
-    let places = e.node("Range", &[&zero, &depth, &one], vec![]);
-    let hot = e.node("Equal", &[index, &places], vec![]);
-    let (on, off) = (e.input(2)?, e.input(3)?);
-    e.last("Where", &[hot, on, off], vec![])
 }
 
 fn pad(e: &mut Emitter) -> Written {
@@ -219,7 +118,7 @@ fn reverse_sequence(e: &mut Emitter) -> Written {
 }
 
 /// An order of axes with some in front, and the order that undoes it.
-fn to_front(rank: usize, front: &[i64]) -> (Vec<i64>, Vec<i64>) {
+pub(super) fn to_front(rank: usize, front: &[i64]) -> (Vec<i64>, Vec<i64>) {
     let rest = (0..rank as i64).filter(|axis| !front.contains(axis));
     let order: Vec<i64> = front.iter().copied().chain(rest).collect();
     let mut back = vec![0; order.len()];
@@ -271,23 +170,6 @@ fn roll(e: &mut Emitter) -> Written {
         value = e.joined(&[tail, head], axis);
     }
     e.last("Identity", &[value], vec![])
-}
-
-/// Slices of the data replaced along an axis; that axis goes to the front, where ScatterND has it.
-fn scatter(e: &mut Emitter) -> Written {
-    let (rank, width) = (e.rank(0)?, e.rank(1)?);
-    let axis = snick_ir::normalize_axis(e.fixed_one(3, "the axis")?, rank)? as i64;
-    let (data, indices, updates) = (e.input(0)?, e.input_i64(1)?, e.input(2)?);
-    let indices = e.unsqueezed(&indices, &[-1])?;
-    if axis == 0 {
-        return e.last("ScatterND", &[data, indices, updates], vec![]);
-    }
-    let (order, back) = to_front(rank, &[axis]);
-    let data = e.transposed(&data, &order);
-    let places: Vec<i64> = (axis..axis + width as i64).collect();
-    let updates = e.transposed(&updates, &to_front(rank - 1 + width, &places).0);
-    let scattered = e.node("ScatterND", &[data, indices, updates], vec![]);
-    e.last("Transpose", &[scattered], vec![ints("perm", back)])
 }
 
 /// Groups of an axis dealt out in turn.
@@ -348,35 +230,6 @@ fn blocks(e: &mut Emitter, into_batch: bool) -> Written {
     e.last("Slice", &[joined, starts, stops], vec![])
 }
 
-/// What is done where an element is written, in words of ONNX.
-fn reduction(e: &Emitter) -> Result<&'static str, OpError> {
-    match e.word("reduction")?.as_str() {
-        "" | "none" => Ok("none"),
-        "sum" => Ok("add"),
-        "prod" => Ok("mul"),
-        "max" => Ok("max"),
-        "min" => Ok("min"),
-        other => Err(OpError::unsupported(format!("reduction `{other}` in ONNX"))),
-    }
-}
-
-fn scatter_elements(e: &mut Emitter) -> Written {
-    let reduction = reduction(e)?;
-    if reduction != "none" && !e.attrs.bool("use_init_val")?.unwrap_or(true) {
-        return Err(OpError::unsupported("a reduction without the initial values in ONNX"));
-    }
-    let axis = e.fixed_one(3, "the axis")?;
-    let (data, indices, updates) = (e.input(0)?, indices(e, 1)?, e.input(2)?);
-    let attrs = vec![int("axis", axis), text("reduction", reduction)];
-    e.last("ScatterElements", &[data, indices, updates], attrs)
-}
-
-fn scatter_nd(e: &mut Emitter) -> Written {
-    let reduction = reduction(e)?;
-    let (data, indices, updates) = (e.input(0)?, e.input_i64(1)?, e.input(2)?);
-    e.last("ScatterND", &[data, indices, updates], vec![text("reduction", reduction)])
-}
-
 /// ONNX wants one number of repeats for each axis: axes or numbers that are missing stand in front, and are 1.
 fn tile(e: &mut Emitter) -> Written {
     let (mut x, mut repeats, rank) = (e.input(0)?, e.input_i64(1)?, e.rank(0)?);
@@ -394,70 +247,10 @@ fn tile(e: &mut Emitter) -> Written {
     e.last("Tile", &[x, repeats], vec![])
 }
 
-fn top_k(e: &mut Emitter) -> Written {
-    let axis = int("axis", e.int("axis")?);
-    let (x, k) = (e.input(0)?, e.input_as_vector(1)?);
-    let largest = int("largest", i64::from(e.word("mode")? != "min"));
-    if e.word("sort")? == "index" {
-        // The best, then their places from small to large.
-        let best = e.nodes("TopK", &[&x, &k], 2, vec![axis.clone(), largest]);
-        let attrs = vec![axis.clone(), int("largest", 0)];
-        let places = e.nodes("TopK", &[&best[1], &k], 2, attrs);
-        if e.outputs().len() > 1 {
-            let target =
-                if e.word("index_element_type")? == "i64" { ElementType::I64 } else { ElementType::I32 };
-            e.last_port(1, "Cast", &[&places[0]], Emitter::to(target)?)?;
-        }
-        return e.last_of(1, "GatherElements", &[&x, &places[0]], vec![axis]);
-    }
-    let sorted = int("sorted", i64::from(e.word("sort")? != "none"));
-    let attrs = vec![axis, largest, sorted];
-    if e.word("index_element_type")? == "i64" {
-        return e.last("TopK", &[x, k], attrs);
-    }
-    let (values, places) = (e.outputs()[0].clone(), e.fresh("indices"));
-    e.push("TopK", e.node.name.to_string(), &[x, k], vec![values, places.clone()], attrs);
-    if e.outputs().len() < 2 {
-        return Ok(());
-    }
-    e.last_port(1, "Cast", &[places], vec![int("to", number_of(ElementType::I32)?.into())])
-}
-
 /// An empty order reverses the axes, as ONNX does without one.
 fn transpose(e: &mut Emitter) -> Written {
     let order = e.fixed(1, "the order of axes")?;
     let x = e.input(0)?;
     let attrs = if order.is_empty() { vec![] } else { vec![ints("perm", order)] };
     e.last("Transpose", &[x], attrs)
-}
-
-/// How many elements of a sorted line lie below each value, or not above it.
-fn search_sorted(e: &mut Emitter) -> Written {
-    let (sorted, values) = (e.input(0)?, e.input(1)?);
-    let values = e.unsqueezed(&values, &[-1])?;
-    let sorted = if e.rank(0)? > 1 { e.unsqueezed(&sorted, &[-2])? } else { sorted };
-    let op = if e.flag("right_mode")? { "LessOrEqual" } else { "Less" };
-    let below = e.node(op, &[sorted, values], vec![]);
-    let ones = e.node("Cast", &[below], Emitter::to(ElementType::I64)?);
-    let axes = e.vector(&[-1])?;
-    let count = e.node("ReduceSum", &[ones, axes], vec![int("keepdims", 0)]);
-    let target = e.attrs.element_type("output_type")?.unwrap_or(ElementType::I64);
-    e.last("Cast", &[count], Emitter::to(target)?)
-}
-
-/// Places and counts have types of their own.
-fn unique(e: &mut Emitter) -> Written {
-    let mut attrs = vec![int("sorted", i64::from(e.attrs.bool("sorted")?.unwrap_or(true)))];
-    if e.len() > 1 {
-        attrs.push(int("axis", e.fixed_one(1, "the axis")?));
-    }
-    let of_places = e.attrs.element_type("index_element_type")?.unwrap_or(ElementType::I64);
-    let of_counts = e.attrs.element_type("count_element_type")?.unwrap_or(ElementType::I64);
-    let x = e.input(0)?;
-    let outputs = e.nodes("Unique", &[x], 4, attrs);
-    e.last_port(0, "Identity", &outputs[..1], vec![])?;
-    for (port, element_type) in [(1, of_places), (2, of_places), (3, of_counts)] {
-        e.last_port(port, "Cast", &outputs[port..=port], Emitter::to(element_type)?)?;
-    }
-    Ok(())
 }

@@ -80,11 +80,14 @@ fn hidden(e: &Emitter, i: usize) -> Result<i64, OpError> {
     size.ok_or_else(|| OpError::unsupported("weights of unknown size in ONNX"))
 }
 
-/// Weights, with an axis of directions, as ONNX wants them: W, R, and B with both biases.
+/// Weights, with an axis of directions, as ONNX wants them: W, R, and B with both biases, if there is any.
 fn weights(e: &mut Emitter, cell: &Cell, inputs: [String; 3]) -> Result<[String; 3], OpError> {
     let [w, r, b] = inputs;
     let gates = gates(cell);
     let (w, r) = (reordered(e, &w, gates)?, reordered(e, &r, gates)?);
+    if b.is_empty() {
+        return Ok([w, r, b]);
+    }
     let parts = split(e, &b, cell.kind.biases())?;
     let nothing = e.node("Sub", &[&parts[0], &parts[0]], vec![]);
     let mut order: Vec<&String> = gates.iter().map(|&gate| &parts[gate]).collect();
@@ -159,11 +162,14 @@ fn cell(e: &mut Emitter) -> Written {
         lifted.push(e.unsqueezed(&value, &[0])?);
     }
     let (front, rest) = lifted.split_at(1 + states);
-    let [w, r, b, more @ ..] = rest else { return Err(OpError::NotConnected { port: 4 }) };
-    let [w, r, b] = weights(e, cell, [w.clone(), r.clone(), b.clone()])?;
+    let [w, r, more @ ..] = rest else { return Err(OpError::NotConnected { port: 4 }) };
+    let mut more = more.iter();
+    // Without a name there is no input.
+    let b = more.next().cloned().unwrap_or_default();
+    let [w, r, b] = weights(e, cell, [w.clone(), r.clone(), b])?;
     let mut inputs = vec![front[0].clone(), w, r, b, String::new()];
     inputs.extend_from_slice(&front[1..]);
-    if let Some(value) = more.first() {
+    if let Some(value) = more.next() {
         inputs.push(peepholes(e, value)?);
     }
     let outputs = e.nodes(operator(cell), &inputs, 1 + states, attrs);

@@ -7,8 +7,8 @@ use snick_ir::OpError;
 
 use super::emitter::{Emitter, Written};
 use super::{
-    attention, bodies, detection, elementwise, embedding, movement, nn, normalize, quantize, recurrent,
-    shape, signal, slices, types,
+    attention, bodies, detection, elementwise, embedding, indexing, movement, nn, normalize, quantize,
+    recurrent, shape, signal, slices, types,
 };
 use crate::integers::expect_reals;
 
@@ -34,6 +34,7 @@ static TABLE: LazyLock<HashMap<&'static str, Form>> = LazyLock::new(|| {
         detection::ROWS,
         elementwise::ROWS,
         embedding::ROWS,
+        indexing::ROWS,
         movement::ROWS,
         nn::ROWS,
         normalize::ROWS,

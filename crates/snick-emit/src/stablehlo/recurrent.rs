@@ -152,7 +152,11 @@ fn cell(e: &mut Emitter) -> Written {
     check(e, &cell, at + 3)?;
     let (x, w) = (e.input(0)?, e.input(at)?);
     let states = (1..at).map(|i| e.input(i)).collect::<Result<Vec<_>, _>>()?;
-    let (r, b) = (e.input(at + 1)?, e.input(at + 2)?);
+    let r = e.input(at + 1)?;
+    let b = match e.len() > at + 2 {
+        true => e.input(at + 2)?,
+        false => e.full(0.0, &r.ty.sized(r.ty.dims.get(..1).unwrap_or_default().to_vec()))?,
+    };
     let weights = weights(e, &cell, r, &b)?;
     let sums = biased(e, &x, &w, &weights)?;
     let next = step(e, &weights, &sums, &states)?;

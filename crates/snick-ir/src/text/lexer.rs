@@ -43,12 +43,29 @@ impl<'t> Lexer<'t> {
 
     pub(super) fn error(&mut self, expected: &str) -> ParseError {
         let loc = self.loc();
-        let found = match self.clone_state().next() {
+        let mut ahead = self.clone_state();
+        let found = match ahead.next() {
             Ok(Token::End) => "the end".to_string(),
-            Ok(token) => format!("{token:?}"),
+            Ok(_) => format!("`{}`", self.text.get(self.at..ahead.at).unwrap_or_default()),
             Err(error) => return error,
         };
         ParseError { loc, message: format!("found {found}, expected {expected}") }
+    }
+
+    /// What `take` makes of the next token; one that it refuses stays, and is an error.
+    pub(super) fn expect<T>(
+        &mut self,
+        expected: &str,
+        take: impl FnOnce(Token) -> Option<T>,
+    ) -> Result<T, ParseError> {
+        let before = self.clone_state();
+        match take(self.next()?) {
+            Some(taken) => Ok(taken),
+            None => {
+                *self = before;
+                Err(self.error(expected))
+            }
+        }
     }
 
     fn clone_state(&self) -> Lexer<'t> {
@@ -185,6 +202,23 @@ impl<'t> Lexer<'t> {
                 }
                 _ => return,
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::text::parse;
+
+    #[test]
+    fn errors_show_what_is_there() {
+        for (text, message) in [
+            ("snick 2\n", "1:7: found `2`, expected version 1 of the text form"),
+            ("snick 1\ngraph \"g\" {\n  x = A-1\n}\n", "3:3: found `x`, expected `%name = ...`"),
+            ("snick 1\ngraph \"g\" {\n  %x = A-1 {a-b: 1}\n}\n", "3:14: found `-b`, expected `:`"),
+            ("snick 1\ngraph \"g\" {\n  %x = ", "3:8: found the end, expected an operation type"),
+        ] {
+            assert_eq!(parse(text, None).unwrap_err().to_string(), message);
         }
     }
 }

@@ -23,6 +23,7 @@ mod print;
 
 pub use literal::digest;
 pub use parse::{ParseError, parse};
+pub(crate) use print::attr_text;
 pub use print::{PrintOptions, Weights, packed_weights, print};
 
 /// Constants of up to so many elements are written out.

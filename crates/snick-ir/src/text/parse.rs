@@ -36,10 +36,10 @@ type Parsed<T> = Result<T, ParseError>;
 pub fn parse(text: &str, weights: Option<&Storage>) -> Parsed<Graph> {
     let mut parser = Parser { lexer: Lexer::new(text), weights, depth: 0 };
     parser.word("snick")?;
-    match parser.lexer.next()? {
-        Token::Number(n) if n == "1" => {}
-        _ => return Err(parser.lexer.error("version 1 of the text form")),
-    }
+    parser.lexer.expect("version 1 of the text form", |token| match token {
+        Token::Number(n) if n == "1" => Some(()),
+        _ => None,
+    })?;
     let graph = parser.graph()?;
     match parser.lexer.peek()? {
         Token::End => Ok(graph),
@@ -85,9 +85,10 @@ impl<'t> Parser<'t> {
     /// `%name = Type-opset(inputs) {attributes} : types "names" ...`
     fn node(&mut self, graph: &mut Graph, scope: &mut Scope) -> Parsed<()> {
         let loc = self.lexer.loc();
-        let Token::Value { name, nth, .. } = self.lexer.next()? else {
-            return Err(self.lexer.error("`%name = ...`"));
-        };
+        let (name, nth) = self.lexer.expect("`%name = ...`", |token| match token {
+            Token::Value { name, nth, .. } => Some((name, nth)),
+            _ => None,
+        })?;
         self.mark('=')?;
         let (op_type, dialect, version) = self.op_type()?;
         let constant = dialect == Dialect::OpenVino && matches!(op_type.as_str(), "Const" | "Constant");
@@ -168,10 +169,10 @@ impl<'t> Parser<'t> {
     }
 
     fn op_type(&mut self) -> Parsed<(String, Dialect, Version)> {
-        let name = match self.lexer.next()? {
-            Token::Word(w) | Token::Text(w) => w,
-            _ => return Err(self.lexer.error("an operation type")),
-        };
+        let name = self.lexer.expect("an operation type", |token| match token {
+            Token::Word(w) | Token::Text(w) => Some(w),
+            _ => None,
+        })?;
         let version = match self.lexer.peek()? {
             Token::Number(n) => {
                 self.lexer.next()?;
@@ -216,9 +217,11 @@ impl<'t> Parser<'t> {
             return Ok(Constant::Absent(Box::new(Absent { element_type, dims, digest })));
         }
         self.mark('<')?;
-        let items = self.list('>', |parser| match parser.lexer.next()? {
-            Token::Text(text) | Token::Number(text) | Token::Word(text) => Ok(text),
-            _ => Err(parser.lexer.error("an element")),
+        let items = self.list('>', |parser| {
+            parser.lexer.expect("an element", |token| match token {
+                Token::Text(text) | Token::Number(text) | Token::Word(text) => Some(text),
+                _ => None,
+            })
         })?;
         match literal::parse(element_type, &dims, &items) {
             Ok(Some(tensor)) => Ok(Constant::new(Arc::new(tensor))),
@@ -280,7 +283,10 @@ impl<'t> Parser<'t> {
 
     fn element_type(&mut self) -> Parsed<ElementType> {
         let loc = self.lexer.loc();
-        let Token::Word(w) = self.lexer.next()? else { return Err(self.lexer.error("an element type")) };
+        let w = self.lexer.expect("an element type", |token| match token {
+            Token::Word(w) => Some(w),
+            _ => None,
+        })?;
         w.parse().map_err(|_| ParseError { loc, message: format!("`{w}` is not an element type") })
     }
 
@@ -429,20 +435,17 @@ impl<'t> Parser<'t> {
 
     /// A word or a quoted text.
     fn text(&mut self) -> Parsed<String> {
-        match self.lexer.peek()? {
-            Token::Word(text) | Token::Text(text) => self.lexer.next().map(|_| text),
-            _ => Err(self.lexer.error("a word or a quoted text")),
-        }
+        self.lexer.expect("a word or a quoted text", |token| match token {
+            Token::Word(text) | Token::Text(text) => Some(text),
+            _ => None,
+        })
     }
 
     fn number(&mut self) -> Parsed<u32> {
-        match self.lexer.peek()? {
-            Token::Number(n) if n.parse::<u32>().is_ok() => {
-                self.lexer.next()?;
-                Ok(n.parse().unwrap_or_default())
-            }
-            _ => Err(self.lexer.error("a number")),
-        }
+        self.lexer.expect("a number", |token| match token {
+            Token::Number(number) => number.parse().ok(),
+            _ => None,
+        })
     }
 }
 

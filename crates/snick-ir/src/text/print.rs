@@ -287,7 +287,8 @@ fn ids_text(ids: &PortIds, count: usize) -> String {
     format!("[{}]", ids.join(","))
 }
 
-fn attr_text(value: &AttrValue) -> String {
+/// A value as the text form has it.
+pub(crate) fn attr_text(value: &AttrValue) -> String {
     let list = |items: Vec<String>| format!("[{}]", items.join(","));
     match value {
         AttrValue::Text(text) => word(text),

@@ -3,6 +3,7 @@
 use snick_ir::{Attrs, OpError, Value};
 
 use super::build::Site;
+use super::layers::product;
 
 /// A matrix product, between reshapes where the axes are not those of matrices.
 pub(super) fn dot(site: &mut Site) -> Result<Value, OpError> {
@@ -46,18 +47,8 @@ fn by_matrices(site: &mut Site, a: Value, b: Value, count: usize) -> Result<Valu
         return Err(OpError::clash("the reduced axes", format!("{inner:?}"), format!("{against:?}")));
     }
     let reduced = product(inner)?;
-    let left = reshape(site, a, &[product(rows)?, reduced])?;
-    let right = reshape(site, b, &[reduced, product(columns)?])?;
+    let left = site.reshaped(a, &[product(rows)?, reduced])?;
+    let right = site.reshaped(b, &[reduced, product(columns)?])?;
     let matrix = matmul(site, left, right)?;
-    reshape(site, matrix, &[rows, columns].concat())
-}
-
-fn reshape(site: &mut Site, value: Value, shape: &[i64]) -> Result<Value, OpError> {
-    let shape = site.ints(shape)?;
-    site.add("Reshape", 1, Attrs::new().with("special_zero", false), &[value, shape])
-}
-
-fn product(sizes: &[i64]) -> Result<i64, OpError> {
-    let product = sizes.iter().try_fold(1i64, |product, &size| product.checked_mul(size));
-    product.ok_or_else(|| OpError::unsupported("a Dot of more elements than 64 bits count"))
+    site.reshaped(matrix, &[rows, columns].concat())
 }

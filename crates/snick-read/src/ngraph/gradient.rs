@@ -4,6 +4,7 @@ use snick_ir::{AttrValue, Attrs, OpError, Value};
 use snick_tensor::Tensor;
 
 use super::build::Site;
+use super::layers::product;
 use super::ops::sizes;
 use super::window::{dilated, numbers, numbers_or};
 
@@ -24,7 +25,7 @@ impl Maxima {
         delta: Value,
         initial: Value,
     ) -> Result<Value, OpError> {
-        let dims = known_sizes(site, data)?;
+        let dims = site.known_sizes(data)?;
         let attrs = Attrs::new()
             .with("kernel", AttrValue::Ints(self.kernel.into()))
             .with("strides", AttrValue::Ints(self.strides.into()))
@@ -36,7 +37,7 @@ impl Maxima {
         let pool = site.add_many("MaxPool", 8, attrs, &[data], 2)?;
         // The second output counts positions in all of the data, as if it were flat.
         let positions = Value { port: 1, ..pool };
-        let flat = |site: &mut Site, value| reshaped(site, value, &[-1]);
+        let flat = |site: &mut Site, value| site.reshaped(value, &[-1]);
         let (positions, delta) = (flat(site, positions)?, flat(site, delta)?);
         let total = site.ints(&[product(&dims)?])?;
         let attrs = Attrs::new().with("mode", "numpy");
@@ -44,7 +45,7 @@ impl Maxima {
         let axis = site.int(0)?;
         let attrs = Attrs::new().with("reduction", "sum").with("use_init_val", true);
         let sum = site.add("ScatterElementsUpdate", 12, attrs, &[base, positions, delta, axis])?;
-        reshaped(site, sum, &dims)
+        site.reshaped(sum, &dims)
     }
 }
 
@@ -59,7 +60,7 @@ pub(super) fn max_pool(site: &mut Site) -> Result<Value, OpError> {
         above: numbers_or(site, "padding_above", count, 0)?.to_vec(),
     };
     let (data, delta) = (site.input(0)?, site.input(1)?);
-    let zero = number(site, 0.0, delta)?;
+    let zero = site.number(0.0, delta)?;
     maxima.scatter(site, data, delta, zero)
 }
 
@@ -73,7 +74,7 @@ pub(super) fn avg_pool(site: &mut Site) -> Result<Value, OpError> {
     let above = numbers_or(site, "padding_above", count, 0)?;
     let with_padding = site.node.attrs.bool("include_padding_in_avg_computation")?.unwrap_or(false);
     let mut delta = site.input(0)?;
-    let windows = known_sizes(site, delta)?;
+    let windows = site.known_sizes(delta)?;
     let lists = [strides.len(), below.len(), above.len()];
     if lists != [count; 3] || shape.len() != count + 2 || windows.len() != count + 2 {
         let got = format!("{lists:?} numbers for a window of {count} axes");
@@ -99,8 +100,8 @@ pub(super) fn avg_pool(site: &mut Site) -> Result<Value, OpError> {
     }
     let planes = product(&shape[..2])?;
     let plane = |sizes: &[i64]| -> Vec<i64> { [planes, 1].iter().chain(&sizes[2..]).copied().collect() };
-    let delta = reshaped(site, delta, &plane(&windows))?;
-    let one = number(site, 1.0, delta)?;
+    let delta = site.reshaped(delta, &plane(&windows))?;
+    let one = site.number(1.0, delta)?;
     let like: Vec<i64> = [1, 1].into_iter().chain(kernel.iter().copied()).collect();
     let like = site.ints(&like)?;
     let ones = site.add("Broadcast", 3, Attrs::new().with("mode", "numpy"), &[one, like])?;
@@ -111,7 +112,7 @@ pub(super) fn avg_pool(site: &mut Site) -> Result<Value, OpError> {
         above: above.to_vec(),
     };
     let value = window.transposed(site, ones, delta, &plane(&shape))?;
-    reshaped(site, value, &shape)
+    site.reshaped(value, &shape)
 }
 
 /// Windows along one axis that may be counted one by one.
@@ -151,7 +152,7 @@ impl Window {
         delta: Value,
         dims: &[i64],
     ) -> Result<Value, OpError> {
-        let (kernel, windows) = (known_sizes(site, filters)?, known_sizes(site, delta)?);
+        let (kernel, windows) = (site.known_sizes(filters)?, site.known_sizes(delta)?);
         if dims.len() != kernel.len() || dims.len() != windows.len() || dims.len() < 3 {
             let got = format!("ranks {} and {}", kernel.len(), windows.len());
             return Err(OpError::mismatch("the inputs", got, format!("rank {}, 3 or more", dims.len())));
@@ -191,7 +192,7 @@ impl Window {
         let back = |pads: &[i64]| -> Vec<i64> {
             [0, 0].into_iter().chain(pads.iter().map(|pad| pad.saturating_neg())).collect()
         };
-        padded(site, value, &back(&self.below), &back(&self.above))
+        site.padded(value, &back(&self.below), &back(&self.above))
     }
 }
 
@@ -227,7 +228,7 @@ pub(super) fn convolution_filters(site: &mut Site) -> Result<Value, OpError> {
     let holes = numbers_or(site, "data_dilation_strides_forward", spatial, 1)?;
     let (data, delta) = (site.input(0)?, site.input(1)?);
     let data = dilated(site, data, &holes)?;
-    let (dims, windows) = (known_sizes(site, data)?, known_sizes(site, delta)?);
+    let (dims, windows) = (site.known_sizes(data)?, site.known_sizes(delta)?);
     if spatial < 1 || dims.len() != filters.len() || windows.len() != filters.len() {
         let got = format!("ranks {} and {}", dims.len(), windows.len());
         return Err(OpError::mismatch("the inputs", got, format!("rank {}, 3 or more", filters.len())));
@@ -242,9 +243,9 @@ pub(super) fn convolution_filters(site: &mut Site) -> Result<Value, OpError> {
     let behind =
         behind.ok_or_else(|| OpError::unsupported("the padding of more elements than 64 bits count"))?;
     let whole = |pads: &[i64]| -> Vec<i64> { [0, 0].iter().chain(pads).copied().collect() };
-    let data = padded(site, data, &whole(&window.below), &whole(&behind))?;
+    let data = site.padded(data, &whole(&window.below), &whole(&behind))?;
     let order: Vec<i64> = [1, 0].into_iter().chain(2..filters.len() as i64).collect();
-    let (data, delta) = (transposed(site, data, &order)?, transposed(site, delta, &order)?);
+    let (data, delta) = (site.transposed(data, &order)?, site.transposed(delta, &order)?);
     let attrs = Attrs::new()
         .with("strides", AttrValue::Ints(window.dilations.into()))
         .with("dilations", AttrValue::Ints(window.strides.into()))
@@ -252,46 +253,5 @@ pub(super) fn convolution_filters(site: &mut Site) -> Result<Value, OpError> {
         .with("pads_end", AttrValue::Ints(vec![0; spatial].into()))
         .with("auto_pad", "explicit");
     let value = site.add("Convolution", 1, attrs, &[data, delta])?;
-    transposed(site, value, &order)
-}
-
-/// The sizes of a value that an expansion needs.
-pub(super) fn known_sizes(site: &Site, value: Value) -> Result<Vec<i64>, OpError> {
-    site.sizes(value).ok_or_else(|| OpError::unsupported(format!("a {} of unknown sizes", site.node.op)))
-}
-
-/// A scalar of the element type of `like`.
-pub(super) fn number(site: &mut Site, number: f64, like: Value) -> Result<Value, OpError> {
-    site.tensor(Tensor::scalar(number).cast(site.element_type(like))?)
-}
-
-/// `value` under another shape.
-pub(super) fn reshaped(site: &mut Site, value: Value, shape: &[i64]) -> Result<Value, OpError> {
-    let shape = site.ints(shape)?;
-    site.add("Reshape", 1, Attrs::new().with("special_zero", false), &[value, shape])
-}
-
-/// `value` with its axes in another order.
-pub(super) fn transposed(site: &mut Site, value: Value, order: &[i64]) -> Result<Value, OpError> {
-    if order.iter().copied().eq(0..order.len() as i64) {
-        return Ok(value);
-    }
-    let order = site.ints(order)?;
-    site.add("Transpose", 1, Attrs::new(), &[value, order])
-}
-
-/// `value` between zeros; negative numbers cut off.
-pub(super) fn padded(site: &mut Site, value: Value, below: &[i64], above: &[i64]) -> Result<Value, OpError> {
-    if below.iter().chain(above).all(|&pad| pad == 0) {
-        return Ok(value);
-    }
-    let zero = number(site, 0.0, value)?;
-    let (below, above) = (site.ints(below)?, site.ints(above)?);
-    site.add("Pad", 12, Attrs::new().with("pad_mode", "constant"), &[value, below, above, zero])
-}
-
-/// How many elements there are in a shape.
-pub(super) fn product(sizes: &[i64]) -> Result<i64, OpError> {
-    let product = sizes.iter().try_fold(1i64, |product, &size| product.checked_mul(size));
-    product.ok_or_else(|| OpError::unsupported("more elements than 64 bits count"))
+    site.transposed(value, &order)
 }

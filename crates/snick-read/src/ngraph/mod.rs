@@ -2,8 +2,8 @@
 //!
 //! `node.rs` reads what every node says, in all forms the format has had; `value_type.rs` its types and shapes,
 //! `constant.rs` its values; `build.rs` makes the graph; `table.rs` has the ops that OpenVINO has as well, `ops.rs` the
-//! others, and the files beside it how those are made; `function.rs` knows what the other functions compute. An op that
-//! is not known stays an opaque layer.
+//! others, and the files beside it how those are made, of layers in `layers.rs` where several need them; `function.rs`
+//! knows what the other functions compute. An op that is not known stays an opaque layer.
 
 mod build;
 mod constant;
@@ -11,6 +11,7 @@ mod dot;
 mod dynamic;
 mod function;
 mod gradient;
+mod layers;
 mod node;
 mod normalize;
 mod ops;

@@ -4,7 +4,6 @@ use snick_ir::{Attrs, OpError, Value};
 use snick_tensor::ElementType;
 
 use super::build::Site;
-use super::gradient::number;
 use super::ops::{element_type, sizes, word};
 
 /// Layers of element-wise ops, each a line.
@@ -84,7 +83,7 @@ pub(super) fn batch_norm_training_backprop(site: &mut Site) -> Result<Value, OpE
     let (mean, variance, delta) = (site.input(3)?, site.input(4)?, site.input(5)?);
     let rank = rank(site, data)?;
     let epsilon = epsilon(site)?;
-    let epsilon = number(site, epsilon, data)?;
+    let epsilon = site.number(epsilon, data)?;
     let axes = not_channels(rank);
     let mut layers = Arithmetic(site);
     let shifted = layers.of("Add", variance, epsilon)?;

@@ -185,7 +185,7 @@ fn softmax(site: &mut Site) -> Result<Value, OpError> {
 /// The derivative at the argument, s * (1 - s), times the gradient.
 fn sigmoid_backprop(site: &mut Site) -> Result<Value, OpError> {
     let (argument, delta) = (site.input(0)?, site.input(1)?);
-    let one = gradient::number(site, 1.0, argument)?;
+    let one = site.number(1.0, argument)?;
     let numpy = || Attrs::new().with("auto_broadcast", "numpy");
     let sigmoid = site.add("Sigmoid", 1, Attrs::new(), &[argument])?;
     let rest = site.add("Subtract", 1, numpy(), &[one, sigmoid])?;

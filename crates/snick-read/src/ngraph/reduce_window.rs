@@ -4,7 +4,8 @@ use snick_ir::{Attrs, OpError, Value};
 use snick_tensor::Tensor;
 
 use super::build::Site;
-use super::gradient::{self, Maxima};
+use super::gradient::Maxima;
+use super::layers::product;
 use super::ops::sizes;
 
 /// Positions that the windows of one axis may list.
@@ -144,23 +145,23 @@ pub(super) fn select_and_scatter(site: &mut Site) -> Result<Value, OpError> {
     if last {
         // Seen from behind, the first window begins where the last one ends.
         let crop: Vec<i64> = unreached.iter().map(|rest| -rest).collect();
-        data = gradient::padded(site, data, &vec![0; rank], &crop)?;
+        data = site.padded(data, &vec![0; rank], &crop)?;
         data = reversed(site, data, &slides)?;
         source = reversed(site, source, &slides)?;
     }
     let dims = if last { windows.iter().map(reached).collect() } else { of(&all, |window| window.dim) };
     let order: Vec<i64> = rests.iter().chain(&slides).map(|&axis| axis as i64).collect();
     let front = |value: &[i64]| -> Vec<i64> { order.iter().map(|&axis| value[axis as usize]).collect() };
-    let batch = gradient::product(&of(&rests, |window| window.dim))?;
+    let batch = product(&of(&rests, |window| window.dim))?;
     let pooled = |sizes: Vec<i64>| -> Vec<i64> {
         let sizes = if sizes.is_empty() { vec![1] } else { sizes };
         [batch, 1].into_iter().chain(sizes).collect()
     };
-    let transposed = gradient::transposed(site, data, &order)?;
+    let transposed = site.transposed(data, &order)?;
     let inner: Vec<i64> = slides.iter().map(|&axis| dims[axis]).collect();
-    let flat = gradient::reshaped(site, transposed, &pooled(inner))?;
-    let source = gradient::transposed(site, source, &order)?;
-    let delta = gradient::reshaped(site, source, &pooled(of(&slides, |window| window.count)))?;
+    let flat = site.reshaped(transposed, &pooled(inner))?;
+    let source = site.transposed(source, &order)?;
+    let delta = site.reshaped(source, &pooled(of(&slides, |window| window.count)))?;
     let or_one = |list: Vec<i64>| if list.is_empty() { vec![1] } else { list };
     let spatial = slides.len().max(1);
     let maxima = Maxima {
@@ -169,17 +170,17 @@ pub(super) fn select_and_scatter(site: &mut Site) -> Result<Value, OpError> {
         below: vec![0; spatial],
         above: vec![0; spatial],
     };
-    let zero = gradient::number(site, 0.0, flat)?;
+    let zero = site.number(0.0, flat)?;
     let scattered = maxima.scatter(site, flat, delta, zero)?;
-    let scattered = gradient::reshaped(site, scattered, &front(&dims))?;
+    let scattered = site.reshaped(scattered, &front(&dims))?;
     let mut back = vec![0; rank];
     for (place, &axis) in order.iter().enumerate() {
         back[axis as usize] = place as i64;
     }
-    let mut value = gradient::transposed(site, scattered, &back)?;
+    let mut value = site.transposed(scattered, &back)?;
     if last {
         value = reversed(site, value, &slides)?;
-        value = gradient::padded(site, value, &vec![0; rank], &unreached)?;
+        value = site.padded(value, &vec![0; rank], &unreached)?;
     }
     joined(site, "Add", value, initial)
 }

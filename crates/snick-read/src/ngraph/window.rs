@@ -4,7 +4,6 @@ use smallvec::SmallVec;
 use snick_ir::{AttrValue, Attrs, OpError, Value};
 
 use super::build::Site;
-use super::gradient;
 
 type Numbers = SmallVec<[i64; 4]>;
 
@@ -37,7 +36,7 @@ pub(super) fn dilated(site: &mut Site, data: Value, holes: &[i64]) -> Result<Val
     if holes.iter().all(|&hole| hole == 1) {
         return Ok(data);
     }
-    let dims = gradient::known_sizes(site, data)?;
+    let dims = site.known_sizes(data)?;
     if dims.len() != holes.len() + 2 || holes.iter().any(|&hole| hole < 1) {
         let expected = format!("1 or more for each of {} axes", dims.len().saturating_sub(2));
         return Err(OpError::mismatch("the data dilation", format!("{holes:?}"), expected));
@@ -53,10 +52,10 @@ pub(super) fn dilated(site: &mut Site, data: Value, holes: &[i64]) -> Result<Val
         wide.ok_or_else(|| OpError::unsupported("a dilated axis of more elements than 64 bits count"))?;
     let behind: Vec<i64> =
         [0, 0].into_iter().chain(axes().map(|(&dim, &hole)| if dim > 0 { 1 - hole } else { 0 })).collect();
-    let value = gradient::reshaped(site, data, &apart)?;
-    let value = gradient::padded(site, value, &vec![0; above.len()], &above)?;
-    let value = gradient::reshaped(site, value, &wide)?;
-    gradient::padded(site, value, &vec![0; behind.len()], &behind)
+    let value = site.reshaped(data, &apart)?;
+    let value = site.padded(value, &vec![0; above.len()], &above)?;
+    let value = site.reshaped(value, &wide)?;
+    site.padded(value, &vec![0; behind.len()], &behind)
 }
 
 /// The data of a convolution as OpenVINO takes it, and the padding that is left to say: dilated, and padded where
@@ -72,7 +71,7 @@ fn prepared(site: &mut Site) -> Result<(Value, Numbers, Numbers), OpError> {
         return Ok((data, below, above));
     }
     let whole = |pads: &Numbers| -> Vec<i64> { [0, 0].iter().chain(pads).copied().collect() };
-    let data = gradient::padded(site, data, &whole(&below), &whole(&above))?;
+    let data = site.padded(data, &whole(&below), &whole(&above))?;
     let none = |pads: Numbers| SmallVec::from_elem(0, pads.len());
     Ok((data, none(below), none(above)))
 }
@@ -97,7 +96,7 @@ pub(super) fn convolution(site: &mut Site) -> Result<Value, OpError> {
 pub(super) fn group_convolution(site: &mut Site) -> Result<Value, OpError> {
     let mut filters = site.input(1)?;
     if let Some(groups) = site.node.attrs.int("groups")? {
-        let dims = gradient::known_sizes(site, filters)?;
+        let dims = site.known_sizes(filters)?;
         let (Some((&outputs, rest)), 1..) = (dims.split_first(), groups) else {
             return Err(OpError::out_of_range("groups", groups, "1 or more, of filters of rank 3 or more"));
         };
@@ -105,7 +104,7 @@ pub(super) fn group_convolution(site: &mut Site) -> Result<Value, OpError> {
             return Err(OpError::out_of_range("groups", groups, format!("a divisor of {outputs} filters")));
         }
         let apart: Vec<i64> = [groups, outputs / groups].iter().chain(rest).copied().collect();
-        filters = gradient::reshaped(site, filters, &apart)?;
+        filters = site.reshaped(filters, &apart)?;
     }
     let (data, below, above) = prepared(site)?;
     let attrs = convolution_attrs(site, below, above)?;

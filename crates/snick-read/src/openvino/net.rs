@@ -181,6 +181,10 @@ fn read_edges(cursor: &mut Cursor, net: &mut Net) -> Result<(), ReadError> {
 fn read_edge(cursor: &mut Cursor, net: &mut Net) -> Result<(), ReadError> {
     let (from, from_port): (u64, u32) = (cursor.number("from-layer")?, cursor.number("from-port")?);
     let (to, to_port): (u64, u32) = (cursor.number("to-layer")?, cursor.number("to-port")?);
+    // What would lead to a layer that is not there feeds nothing; the runtime passes it over, too.
+    if net.layers.get(to).is_none() && !net.layers.0.is_empty() {
+        return Ok(());
+    }
     let find = |id: u64| net.layers.get(id).ok_or_else(|| format!("edge: there is no layer with id {id}"));
     let wire = find(from).and_then(|source| {
         let target = find(to)?;
@@ -202,3 +206,31 @@ fn read_edge(cursor: &mut Cursor, net: &mut Net) -> Result<(), ReadError> {
 
 /// Input ports of one layer.
 const MAX_INPUTS: usize = 1 << 16;
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use crate::openvino::{Weights, read};
+    use crate::{Read, ReadError};
+
+    fn with_edge(edge: &str) -> Result<Read, ReadError> {
+        let layers = r#"<layer id="0" name="x" type="Parameter" version="opset1"><data shape="2" element_type="f32"/>
+            <output><port id="0"/></output></layer>
+            <layer id="1" name="y" type="Result" version="opset1"><input><port id="0"/></input></layer>"#;
+        let whole = r#"<edge from-layer="0" from-port="0" to-layer="1" to-port="0"/>"#;
+        let text = format!(
+            r#"<net name="n" version="11"><layers>{layers}</layers><edges>{whole}{edge}</edges></net>"#
+        );
+        read(&text, &Weights::open(Path::new("absent.bin"), false)?, "n.xml")
+    }
+
+    #[test]
+    fn edges_may_lead_nowhere_but_not_come_from_there() {
+        let left_over =
+            with_edge(r#"<edge from-layer="3" from-port="0" to-layer="4" to-port="1"/>"#).unwrap();
+        assert_eq!(left_over.graph.results().count(), 1);
+        let error = with_edge(r#"<edge from-layer="3" from-port="0" to-layer="1" to-port="0"/>"#);
+        assert!(error.err().unwrap().to_string().contains("there is no layer with id 3"));
+    }
+}

@@ -10,6 +10,8 @@ use crate::kernels::broadcast::{Strided, for_each_block};
 use crate::kernels::vectors::{Instructions, Vectorised, widest};
 use crate::{Tensor, TensorError};
 
+use super::TOO_LARGE;
+
 /// The tensor in another type, if there is a straight way.
 pub(super) fn convert(tensor: &Tensor, et: ElementType) -> Result<Option<Tensor>, TensorError> {
     macro_rules! ways {
@@ -32,7 +34,7 @@ pub(super) fn convert(tensor: &Tensor, et: ElementType) -> Result<Option<Tensor>
         I64(i64) => F32(f32): |x| x as f32;
         F32(f32) => F64(f64): f64::from;
         F64(f64) => F32(f32): |x| x as f32;
-        F32(f32) => I32(i32): |x| x as i32;
+        F32(f32) => I32(i32): |x| if x < TOO_LARGE as f32 { x as i32 } else { i32::MIN };
         F32(f32) => I64(i64): |x| x as i64;
         // Narrow types wrap.
         F32(f32) => I8(i8): |x| x as i64 as i8;

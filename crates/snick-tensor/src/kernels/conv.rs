@@ -26,7 +26,9 @@ use crate::{Dims, Element, Tensor, TensorError};
 
 /// `input` `[N, C, spatial..]` by `filters` `[O, C, kernel..]`: `[N, O, windows..]`.
 ///
-/// Integers are computed in `f64` and converted back.
+/// Integers are computed in `f64` and converted back. What lies under a window is added up channel after channel, then
+/// place after place, and column after column where there is but one channel: as the OpenVINO runtime does it, so
+/// that the sums are its sums to the last bit where products are fused with sums, but for products with few columns.
 ///
 /// # Errors
 /// [`TensorError::TypeMismatch`], [`TensorError::ShapeMismatch`], [`TensorError::Argument`].
@@ -73,7 +75,7 @@ pub fn group_convolution(input: &Tensor, filters: &Tensor, window: &Window) -> R
         }
         let mut values = Buffer::any(checked_len(&dims).unwrap_or(0))?;
         let images = Images { first: Channels::of(&x, places), step: x.layout.strides[0] };
-        Slide::<T> { grid, filters: &filters, rows: filters.units(), packed: None }.over(images, &mut values)?;
+        Slide::<T>::new(grid, &filters).over(images, &mut values)?;
         Tensor::from_buffer(T::TYPE, &dims, values)
     })?
     .cast(et)
@@ -110,11 +112,27 @@ struct Slide<'a, T: Gemm> {
     filters: &'a Tensor,
     /// The filters, one a row.
     rows: Cow<'a, [T]>,
+    /// The elements of a filter as their products are added up, unless that is how they follow each other.
+    order: Option<Vec<usize>>,
     /// The filters of each group as the left side of a product with what lies under them, once they are needed.
     packed: Option<Arc<Vec<Left<T>>>>,
 }
 
-impl<T: Gemm> Slide<'_, T> {
+impl<'a, T: Gemm> Slide<'a, T> {
+    fn new(grid: Grid, filters: &'a Tensor) -> Self {
+        let mut slide = Slide { grid, filters, rows: filters.units(), order: None, packed: None };
+        slide.order = match (slide.depth(), slide.grid.taps()) {
+            (_, 1) => None,
+            (1, _) if slide.groups() > 1 => None,
+            (1, taps) => {
+                let columns = slide.grid.axes[2].kernel;
+                Some((0..columns).flat_map(|column| (column..taps).step_by(columns)).collect())
+            }
+            (depth, taps) => Some((0..taps).flat_map(|tap| (tap..depth * taps).step_by(taps)).collect()),
+        };
+        slide
+    }
+
     fn groups(&self) -> usize {
         self.filters.dims()[0]
     }
@@ -144,7 +162,7 @@ impl<T: Gemm> Slide<'_, T> {
         let Some(cuts) = cuts else { return self.patches(images, out) };
         for (n, out) in out.chunks_exact_mut(result).enumerate() {
             match alone {
-                true => depthwise(&cuts, images.image(n), &self.rows, out)?,
+                true => depthwise(&cuts, images.image(n), &self.rows, self.order.as_deref(), out)?,
                 false => self.planes(&Planes::new(&cuts, images.image(n))?, out)?,
             }
         }
@@ -158,7 +176,11 @@ impl<T: Gemm> Slide<'_, T> {
         let result = out.len() / self.groups();
         let group = |(g, (left, out)): (usize, (&Left<T>, &mut [T]))| {
             let channels = g * self.depth()..(g + 1) * self.depth();
-            let right = Right::of_runs(isa, planes.data(), planes.starts(channels), planes.of.positions);
+            let mut starts = planes.starts(channels);
+            if let Some(order) = &self.order {
+                starts = order.iter().map(|&k| starts[k]).collect();
+            }
+            let right = Right::of_runs(isa, planes.data(), starts, planes.of.positions);
             product(left, &right, out, windows, |row, _, first, values| planes.place(row, first, values));
         };
         if is_shared() && filters.len() > 1 {
@@ -174,10 +196,29 @@ impl<T: Gemm> Slide<'_, T> {
             return Ok(packed.clone());
         }
         let (outputs, length) = (self.outputs(), self.length());
-        let group = |rows| Left::pack(Isa::best(), &Matrix::packed(rows, outputs, length));
+        let group = |rows| {
+            let left = Left::pack(Isa::best(), &Matrix::packed(rows, outputs, length));
+            match &self.order {
+                Some(order) => left.with_columns(order).in_one_step(),
+                None => left,
+            }
+        };
         let pack = || Ok(self.rows.chunks_exact(outputs * length).map(group).collect());
         let packed = self.filters.memoised(Purpose::Filters, pack)?;
         Ok(self.packed.insert(packed).clone())
+    }
+
+    /// Puts what lies under windows, one after the other, into the order of the sums.
+    fn in_order(&self, patches: &mut [T]) {
+        let Some(order) = &self.order else { return };
+        let mut before = Vec::with_capacity(order.len());
+        for patch in patches.chunks_exact_mut(order.len()) {
+            before.clear();
+            before.extend_from_slice(patch);
+            for (to, &k) in patch.iter_mut().zip(order) {
+                *to = before[k];
+            }
+        }
     }
 
     /// The convolution of some windows at a time, of one image or of several: what lies under each is one column.
@@ -200,9 +241,8 @@ impl<T: Gemm> Slide<'_, T> {
                         None => self.grid.under(window, channels, patch),
                     }
                 }
-                let patches = Matrix::packed(patches, count, length);
                 let part = &mut part[..count * outputs];
-                let [window_step, output_step] = self.multiply(g, &patches, part)?;
+                let [window_step, output_step] = self.multiply(g, patches, part)?;
                 for o in 0..outputs {
                     for i in 0..count {
                         let (n, window) = ((first + i) / windows, (first + i) % windows);
@@ -215,18 +255,24 @@ impl<T: Gemm> Slide<'_, T> {
         Ok(())
     }
 
-    /// The products of the filters of a group with what lies under some windows, and how far apart in `part` two
-    /// windows and two outputs are.
-    fn multiply(&mut self, g: usize, patches: &Matrix<T>, part: &mut [T]) -> Result<[usize; 2], TensorError> {
-        let (outputs, length, count) = (self.outputs(), self.length(), patches.rows);
+    /// The products of the filters of a group with what lies under some windows, one after the other, and how far
+    /// apart in `part` two windows and two outputs are.
+    fn multiply(&mut self, g: usize, patches: &mut [T], part: &mut [T]) -> Result<[usize; 2], TensorError> {
+        let (outputs, length) = (self.outputs(), self.length());
+        let count = patches.len() / length;
         let by_output = Ok([1, count]);
         let filters = Matrix::packed(&self.rows[g * outputs * length..][..outputs * length], outputs, length);
-        if count * SHORT <= length && count <= 2 && narrow(&filters, &patches.turned(), part) {
+        let is_long = count <= 2 && count * SHORT <= length;
+        if is_long && narrow(&filters, &Matrix::packed(patches, count, length).turned(), part) {
             return by_output;
         }
+        self.in_order(patches);
+        let patches = Matrix::packed(patches, count, length);
         // The shorter side makes the tiles, which may have few rows; a panel has many columns whatever is needed.
         if count < outputs {
-            gemm(&Left::pack(Isa::best(), patches), &self.columns()?[g], part);
+            let left = Left::pack(Isa::best(), &patches);
+            let left = if self.order.is_some() { left.in_one_step() } else { left };
+            gemm(&left, &self.columns()?[g], part);
             return Ok([outputs, 1]);
         }
         gemm(&self.packed()?[g], &Right::new(Isa::best(), &patches.turned()), part);
@@ -236,9 +282,10 @@ impl<T: Gemm> Slide<'_, T> {
     /// The filters of each group as the right side of a product.
     fn columns(&self) -> Result<Arc<Vec<Right<'static, T>>>, TensorError> {
         let (outputs, length) = (self.outputs(), self.length());
-        let group = |rows| {
-            let columns = Matrix::packed(rows, outputs, length).turned();
-            Right::new(Isa::best(), &columns).into_packed()
+        let group = |rows: &[T]| {
+            let mut rows = rows.to_vec();
+            self.in_order(&mut rows);
+            Right::new(Isa::best(), &Matrix::packed(&rows, outputs, length).turned()).into_packed()
         };
         let pack = || Ok(self.rows.chunks_exact(outputs * length).map(group).collect());
         self.filters.memoised(Purpose::FilterColumns, pack)
@@ -262,30 +309,33 @@ mod tests {
         Window { dilations, pads_begin: pads, pads_end: smallvec![pad; 2], ..Window::dense(2) }
     }
 
-    /// The definition, index by index.
+    /// The definition, index by index, in the order that is promised.
     fn naive(input: &Tensor, filters: &Tensor, window: &Window) -> Vec<f32> {
         let (xd, wd) = (input.dims(), filters.dims());
         let windows = window.output_dims("t", &xd[2..], &wd[3..]).unwrap();
         let (axes, out) = WindowAxis::three(&window.axes("t", &xd[2..], &wd[3..]).unwrap(), &windows);
         let (x, w) = (input.to_f32_vec().unwrap(), filters.to_f32_vec().unwrap());
         let (area, taps): (usize, usize) = (xd[2..].iter().product(), wd[3..].iter().product());
+        let mut order: Vec<usize> = (0..taps).collect();
+        if wd[..1] == [1] && wd[2] == 1 {
+            order.sort_by_key(|tap| tap % axes[2].kernel);
+        }
         let mut all = Vec::new();
         for n in 0..xd[0] {
             for g in 0..wd[0] {
                 for o in 0..wd[1] {
                     for at in 0..out.iter().product() {
                         let mut sum = 0.0;
-                        for c in 0..wd[2] {
-                            for tap in 0..taps {
-                                let [d, h, v] = axes;
-                                let z = d.inside(at / (out[1] * out[2]), tap / (h.kernel * v.kernel));
-                                let y = h.inside(at / out[2] % out[1], tap / v.kernel % h.kernel);
-                                let u = v.inside(at % out[2], tap % v.kernel);
-                                if let (Some(z), Some(y), Some(u)) = (z, y, u) {
-                                    let channel = n * xd[1] + g * wd[2] + c;
-                                    sum += x[channel * area + (z * h.size + y) * v.size + u]
-                                        * w[((g * wd[1] + o) * wd[2] + c) * taps + tap];
-                                }
+                        for tap in &order {
+                            let [d, h, v] = axes;
+                            let z = d.inside(at / (out[1] * out[2]), tap / (h.kernel * v.kernel));
+                            let y = h.inside(at / out[2] % out[1], tap / v.kernel % h.kernel);
+                            let u = v.inside(at % out[2], tap % v.kernel);
+                            let (Some(z), Some(y), Some(u)) = (z, y, u) else { continue };
+                            for c in 0..wd[2] {
+                                let channel = n * xd[1] + g * wd[2] + c;
+                                sum += x[channel * area + (z * h.size + y) * v.size + u]
+                                    * w[((g * wd[1] + o) * wd[2] + c) * taps + tap];
                             }
                         }
                         all.push(sum);
@@ -320,6 +370,35 @@ mod tests {
         for (input, filters, window) in cases {
             let found = group_convolution(&input, &filters, &window).unwrap();
             assert_eq!(found.to_f32_vec().unwrap(), naive(&input, &filters, &window));
+        }
+    }
+
+    /// Products of integers of 12 bits are exact, sums of them are not: each order of summing has bits of its own.
+    #[test]
+    fn sums_are_made_in_the_order_of_the_runtime() {
+        let large = |dims: &[usize], seed: usize| {
+            let len: usize = dims.iter().product();
+            let values = (0..len).map(|i| ((i * seed) % 4093) as f32);
+            Tensor::from_vec(dims, values.collect()).unwrap()
+        };
+        for (x, w) in [
+            ([1, 6, 9, 11], [1, 5, 6, 3, 2]),
+            ([1, 130, 6, 5], [1, 2, 130, 3, 3]),
+            ([1, 16, 4, 4], [1, 40, 16, 2, 2]),
+            ([1, 1, 12, 13], [1, 3, 1, 4, 3]),
+            ([1, 4, 12, 13], [2, 3, 2, 4, 3]),
+            ([1, 3, 12, 13], [3, 2, 1, 3, 3]),
+        ] {
+            let (x, w) = (large(&x, 2_741), large(&w, 1_733));
+            let found = group_convolution(&x, &w, &Window::dense(2)).unwrap().to_f32_vec().unwrap();
+            assert_eq!(found, naive(&x, &w, &Window::dense(2)), "{:?}", w.dims());
+            // The axes of the kernel the other way round: the same products in another order.
+            let turned = |t: &Tensor| {
+                let axes: Vec<usize> = (0..t.rank() - 2).chain([t.rank() - 1, t.rank() - 2]).collect();
+                t.permute(&axes).unwrap().contiguous()
+            };
+            let other = group_convolution(&turned(&x), &turned(&w), &Window::dense(2)).unwrap();
+            assert_ne!(turned(&other).to_f32_vec().unwrap(), found, "{:?}", w.dims());
         }
     }
 

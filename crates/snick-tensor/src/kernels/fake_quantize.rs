@@ -2,7 +2,6 @@
 
 use crate::buffer::Buffer;
 use crate::kernels::broadcast::{Strided, for_each_run};
-use crate::kernels::quotient::Divisor;
 use crate::kernels::vectors::{Instructions, Vectorised, widest};
 use crate::tensor::stored_bytes;
 use crate::{Element, ElementType, Tensor, TensorError};
@@ -10,6 +9,10 @@ use crate::{Element, ElementType, Tensor, TensorError};
 /// The nearest of `levels` equidistant values between `input_low` and `input_high`, moved to between `output_low`
 /// and `output_high`; what lies outside becomes an end. `ranges` are these four, in this order; they stretch to the
 /// dims of `data` by numpy's rule and have its type.
+///
+/// What lies in the middle of two levels is decided by rounding, so the order of the operations matters: it is that
+/// of the OpenVINO runtime for ranges that are constants, a scale and a shift made once,
+/// `round(x * scale + shift) * step + output_low`, the last sum fused with its product, ties to even, NaN as low.
 ///
 /// # Errors
 /// [`TensorError::Argument`] for fewer than two levels, [`TensorError::TypeMismatch`],
@@ -39,74 +42,70 @@ pub fn fake_quantize(data: &Tensor, ranges: [&Tensor; 4], levels: usize) -> Resu
     quantized.cast(et)
 }
 
-/// A type that elements are quantized in.
+/// A type that elements are quantized in. Ranges are the ends of input and output.
 trait Quantize: Element {
-    /// One element. `ranges` are the ends of input and output.
-    fn quantize(self, ranges: [Self; 4], steps: Self) -> Self;
+    /// What quantizes all that has one range; `None` if its input's ends are not apart and in order.
+    fn rule(ranges: [Self; 4], steps: Self) -> Option<Rule<Self>>;
 
-    /// The elements of a line, which have one range.
-    #[inline(always)]
-    fn quantize_line<I: Instructions>(line: Line<Self>) {
-        for (to, &x) in line.to.iter_mut().zip(line.x) {
-            *to = x.quantize(line.ranges, line.steps);
-        }
-    }
+    /// One element by a rule.
+    fn by_rule(self, rule: Rule<Self>) -> Self;
+
+    /// One element of any range, as the operation is defined.
+    fn by_definition(self, ranges: [Self; 4], steps: Self) -> Self;
 }
 
-macro_rules! ends {
-    ($x:expr, $ranges:expr, $inside:expr) => {{
-        let [input_low, input_high, output_low, output_high] = $ranges;
-        if $x <= input_low.min(input_high) {
-            output_low
-        } else if $x > input_low.max(input_high) {
-            output_high
-        } else {
-            $inside
-        }
-    }};
+/// A range as the numbers that its elements are multiplied with and added to.
+#[derive(Copy, Clone)]
+struct Rule<T> {
+    low: T,
+    high: T,
+    scale: T,
+    shift: T,
+    step: T,
+    output_low: T,
 }
 
 macro_rules! quantize {
-    () => {
-        #[inline(always)]
-        fn quantize(self, ranges: [Self; 4], steps: Self) -> Self {
-            let [input_low, input_high, output_low, output_high] = ranges;
-            let level = ((self - input_low) / (input_high - input_low) * steps).round_ties_even();
-            ends!(self, ranges, level / steps * (output_high - output_low) + output_low)
+    ($t:ty) => {
+        impl Quantize for $t {
+            #[inline(always)]
+            fn rule([low, high, output_low, output_high]: [Self; 4], steps: Self) -> Option<Rule<Self>> {
+                let scale = steps / (high - low);
+                let (shift, step) = (-low * scale, (output_high - output_low) / steps);
+                let is_sound = low < high && scale.is_finite() && shift.is_finite();
+                is_sound.then_some(Rule { low, high, scale, shift, step, output_low })
+            }
+
+            #[inline(always)]
+            fn by_rule(self, rule: Rule<Self>) -> Self {
+                let level = self.max(rule.low).min(rule.high) * rule.scale + rule.shift;
+                level.round_ties_even().mul_add(rule.step, rule.output_low)
+            }
+
+            #[inline(always)]
+            fn by_definition(self, ranges: [Self; 4], steps: Self) -> Self {
+                let [low, high, output_low, output_high] = ranges;
+                if self <= low.min(high) {
+                    output_low
+                } else if self > low.max(high) {
+                    output_high
+                } else {
+                    let level = ((self - low) / (high - low) * steps).round_ties_even();
+                    level / steps * (output_high - output_low) + output_low
+                }
+            }
         }
     };
 }
 
-impl Quantize for f64 {
-    quantize!();
-}
-
-impl Quantize for f32 {
-    quantize!();
-
-    /// The divisors are the same all along, and division is what takes the time.
-    #[inline(always)]
-    fn quantize_line<I: Instructions>(Line { x, to, ranges, steps }: Line<Self>) {
-        let [input_low, input_high, output_low, output_high] = ranges;
-        let divisors = Divisor::new::<I>(input_high - input_low).zip(Divisor::new::<I>(steps));
-        for (to, &x) in to.iter_mut().zip(x) {
-            *to = match divisors {
-                Some((span, all)) => {
-                    let level = (span.divide(x - input_low) * steps).round_ties_even();
-                    ends!(x, ranges, all.divide(level) * (output_high - output_low) + output_low)
-                }
-                None => x.quantize(ranges, steps),
-            };
-        }
-    }
-}
+quantize!(f32);
+quantize!(f64);
 
 /// The elements of a run that have one range.
 struct Line<'a, T> {
     x: &'a [T],
     to: &'a mut [T],
-    ranges: [T; 4],
-    steps: T,
+    rule: Rule<T>,
 }
 
 impl<T: Quantize> Vectorised for Line<'_, T> {
@@ -114,7 +113,9 @@ impl<T: Quantize> Vectorised for Line<'_, T> {
 
     #[inline(always)]
     fn run<I: Instructions>(self) {
-        T::quantize_line::<I>(self);
+        for (to, &x) in self.to.iter_mut().zip(self.x) {
+            *to = x.by_rule(self.rule);
+        }
     }
 }
 
@@ -139,14 +140,19 @@ fn run<T: Quantize>(data: &Tensor, ranges: &[Tensor], steps: T) -> Result<Tensor
         let to = &mut out[next..next + len];
         next += len;
         // One range for the whole run: as a rule, and in vectors.
-        let ranges = [a.constant(), b.constant(), c.constant(), d.constant()];
-        match (x.slice(len), ranges) {
-            (Some(x), [Some(a), Some(b), Some(c), Some(d)]) => {
-                widest(Line { x, to, ranges: [a, b, c, d], steps });
-            }
+        let rule = match [a.constant(), b.constant(), c.constant(), d.constant()] {
+            [Some(a), Some(b), Some(c), Some(d)] => T::rule([a, b, c, d], steps),
+            _ => None,
+        };
+        match (x.slice(len), rule) {
+            (Some(x), Some(rule)) => widest(Line { x, to, rule }),
             _ => {
                 for (i, to) in to.iter_mut().enumerate() {
-                    *to = x.get(i).quantize([a.get(i), b.get(i), c.get(i), d.get(i)], steps);
+                    let (x, ranges) = (x.get(i), [a.get(i), b.get(i), c.get(i), d.get(i)]);
+                    *to = match T::rule(ranges, steps) {
+                        Some(rule) => x.by_rule(rule),
+                        None => x.by_definition(ranges, steps),
+                    };
                 }
             }
         }
@@ -158,20 +164,50 @@ fn run<T: Quantize>(data: &Tensor, ranges: &[Tensor], steps: T) -> Result<Tensor
 mod tests {
     use super::*;
 
+    /// `x` on as many levels, with the same four ends for all.
+    fn quantized(x: &[f32], ends: [f32; 4], levels: usize) -> Result<Vec<f32>, TensorError> {
+        let x = Tensor::from_vec(&[x.len()], x.to_vec())?;
+        let [a, b, c, d] = ends.map(Tensor::scalar);
+        fake_quantize(&x, [&a, &b, &c, &d], levels)?.to_f32_vec()
+    }
+
     #[test]
     fn levels_and_ends() {
-        let x = Tensor::from_vec(&[5], vec![-1f32, 0.2, 0.5, 0.9, 7.0]).unwrap();
-        let [zero, one, low, high] = [0f32, 1.0, 10.0, 12.0].map(Tensor::scalar);
-        let out = fake_quantize(&x, [&zero, &one, &low, &high], 3).unwrap();
-        assert_eq!(out.to_f32_vec().unwrap(), [10.0, 10.0, 11.0, 12.0, 12.0]);
-        assert!(fake_quantize(&x, [&zero, &one, &low, &high], 1).is_err());
-        let fine = Tensor::from_vec(&[4096], (0..4096).map(|i| i as f32 * 0.000_7 - 1.3).collect()).unwrap();
-        let [low, high] = [-1.1f32, 1.37].map(Tensor::scalar);
-        let out = fake_quantize(&fine, [&low, &high, &high, &low], 256).unwrap();
-        let expected =
-            fine.to_f32_vec().unwrap().into_iter().map(|x| x.quantize([-1.1, 1.37, 1.37, -1.1], 255.0));
-        assert_eq!(out.to_f32_vec().unwrap(), expected.collect::<Vec<_>>());
-        let wide = Tensor::full(&[2, 5], 0f32).unwrap();
-        assert!(fake_quantize(&x, [&wide, &one, &low, &high], 3).is_err());
+        let x = [-1f32, 0.2, 0.5, 0.9, 7.0, f32::NAN];
+        assert_eq!(quantized(&x, [0.0, 1.0, 10.0, 12.0], 3).unwrap(), [10.0, 10.0, 11.0, 12.0, 12.0, 10.0]);
+        assert!(quantized(&x, [0.0, 1.0, 10.0, 12.0], 1).is_err());
+        let [x, zero] = [Tensor::scalar(0f32), Tensor::full(&[2, 5], 0f32).unwrap()];
+        assert!(fake_quantize(&x, [&zero, &x, &x, &x], 3).is_err());
+    }
+
+    #[test]
+    fn ends_that_are_not_apart_or_not_in_order() {
+        assert_eq!(quantized(&[-0.5, 0.5, 1.0], [0.5, 0.5, -1.0, 1.0], 256).unwrap(), [-1.0, -1.0, 1.0]);
+        // Between swapped ends the levels fall, outside of them nothing is swapped.
+        assert_eq!(
+            quantized(&[-2.0, -0.5, 0.5, 2.0], [1.0, -1.0, 0.0, 4.0], 5).unwrap(),
+            [0.0, 3.0, 1.0, 4.0]
+        );
+    }
+
+    /// Middles of two levels, with what the runtime gives: neither the nearest level nor the even one as a rule.
+    #[test]
+    fn middles_of_levels_are_decided_by_scale_and_shift() {
+        let x = [-0.430_99, -0.146_843_34, 0.279_376_66, 0.847_669_96];
+        let expected = [-0.866_666_7, -0.599_999_96, -0.199_999_96, 0.333_333_4];
+        assert_eq!(quantized(&x, [-0.644_1, 1.487, -1.0, 1.0], 16).unwrap(), expected);
+        let x = [-1.871_800_1, -1.768_2, -1.753_400_1, -1.723_800_1];
+        let expected = [-1.864_4, -1.760_8, -1.746, -1.716_4];
+        assert_eq!(quantized(&x, [-1.894, 1.88, -1.894, 1.88], 256).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_range_of_its_own_for_every_element_gives_the_same() {
+        let x: Vec<f32> = (0..4096).map(|i| i as f32 * 0.000_7 - 1.3).collect();
+        let ends = [-1.1f32, 1.37, 1.37, -1.1];
+        let [a, b, c, d] = ends.map(|end| Tensor::from_vec(&[x.len()], vec![end; x.len()]).unwrap());
+        let each = Tensor::from_vec(&[x.len()], x.clone()).unwrap();
+        let each = fake_quantize(&each, [&a, &b, &c, &d], 256).unwrap();
+        assert_eq!(each.to_f32_vec().unwrap(), quantized(&x, ends, 256).unwrap());
     }
 }

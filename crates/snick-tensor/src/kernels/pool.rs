@@ -84,7 +84,7 @@ pub fn max_pool_indices(
 
 /// The mean of each window. With `exclude_pad` over the elements inside; otherwise padding counts
 /// as zeros, but what lies beyond the padding (a last window of `ceil` rounding) does not count. The mean of
-/// nothing is `NaN`.
+/// nothing is `NaN`, that of integers is the nearest one, or the even one of two.
 ///
 /// # Errors
 /// As [`max_pool`].
@@ -114,7 +114,8 @@ pub fn avg_pool(
             let mut sum: T = 0.0;
             inside.each(|i| sum += x[first + i]);
             let count = if exclude_pad { inside.count() } else { padded };
-            values[to] = sum / count as T;
+            let mean = sum / count as T;
+            values[to] = if et.is_integer() { mean.round_ties_even() } else { mean };
         });
         Tensor::from_vec(&walk.dims, values)
     })?
@@ -373,6 +374,9 @@ mod tests {
         // Windows: [pad 0 1] [1 2 3] [3 pad beyond].
         assert_eq!(of(true), [0.5, 2.0, 3.0]);
         assert_eq!(of(false), [1.0 / 3.0, 2.0, 1.5]);
+        let whole = x.cast(ElementType::I32).unwrap();
+        let of = |exclude| avg_pool(&whole, &[3], &window, &[3], exclude).unwrap().to_i64_vec().unwrap();
+        assert_eq!((of(true), of(false)), (vec![0, 2, 3], vec![0, 2, 2]));
         assert_eq!(max_pool(&x, &[3], &window, &[3]).unwrap().to_f32_vec().unwrap(), [1.0, 3.0, 3.0]);
     }
 }

@@ -1,17 +1,17 @@
 //! AdaptiveAvgPool-8 and AdaptiveMaxPool-8: pools to a given size, whatever the size of the input.
 
 use smallvec::{SmallVec, smallvec};
-use snick_shape::{Interval, Shape, SymExpr};
+use snick_shape::{Shape, SymExpr};
 use snick_tensor::{ElementType, Tensor};
 
-use super::window::expect_spatial;
+use super::window::{expect_spatial, given_sizes};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// Data `[N, C, spatial..]` and the spatial sizes of the output. Window `i` of `n` over `size` elements goes from
 /// `floor(i * size / n)` to `ceil((i + 1) * size / n)`.
 #[derive(Clone, PartialEq, Debug)]
 pub enum AdaptivePool {
-    /// The mean of each window.
+    /// The mean of each window; of integers the nearest one, or the even one of two.
     Avg,
     /// The greatest element, and where in its channel the first such lies.
     Max {
@@ -61,16 +61,8 @@ impl OpDef for AdaptivePool {
                 if let Some(count) = count.filter(|&count| i64::try_from(spatial) != Ok(count)) {
                     return Err(OpError::mismatch("the number of sizes of the output", count, spatial));
                 }
-                let sizes = cx.elements_or_unknown(1).filter(|sizes| sizes.len() == spatial);
                 let mut pooled: SmallVec<[SymExpr; 4]> = dims.iter().take(2).cloned().collect();
-                for i in 0..spatial {
-                    pooled.push(match sizes.as_ref().and_then(|sizes| sizes.get(i)) {
-                        Some(size) => cx.as_dim(size).ok_or_else(|| {
-                            OpError::out_of_range("a size of the output", cx.interval(size).hi(), "0 or more")
-                        })?,
-                        None => cx.unknown(Interval::DIM),
-                    });
-                }
+                pooled.extend(given_sizes(cx, 1, spatial)?);
                 Shape::ranked(pooled)
             }
         };
@@ -97,7 +89,7 @@ impl OpDef for AdaptivePool {
         // Checks the size of the result before memory is taken.
         Tensor::scalar(0f64).broadcast_to(&dims)?;
         let windows = Windows::new(spatial, dims.get(2..).unwrap_or_default());
-        let values = data.to_f64_vec()?;
+        let (values, is_whole) = (data.to_f64_vec()?, data.element_type().is_integer());
         let channel: usize = spatial.iter().product();
         let mut pooled = Vec::new();
         let mut places: Vec<i64> = Vec::new();
@@ -107,7 +99,8 @@ impl OpDef for AdaptivePool {
                 match self {
                     Self::Avg => {
                         let (count, sum) = elements.fold((0usize, 0.0), |(n, sum), (_, x)| (n + 1, sum + x));
-                        pooled.push(sum / count as f64);
+                        let mean = sum / count as f64;
+                        pooled.push(if is_whole { mean.round_ties_even() } else { mean });
                     }
                     Self::Max { .. } => {
                         let first = (0, f64::NEG_INFINITY);

@@ -6,7 +6,7 @@ use snick_tensor::kernels::{self, PadMode, Window};
 use snick_tensor::{Dims, Tensor};
 
 use super::convolution::{operand_type, spatial_rank};
-use super::window::{AutoPad, Numbers, Sliding, at_least, reach, spatial_dims};
+use super::window::{AutoPad, Numbers, Sliding, at_least, given_sizes, reach, spatial_dims};
 use crate::attrs::AttrValue;
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
@@ -90,15 +90,7 @@ impl OpDef for ConvolutionBackpropData {
             _ => cx.unknown(Interval::DIM),
         });
         if cx.optional(2).is_some() {
-            let sizes = cx.elements_or_unknown(2).filter(|sizes| sizes.len() == spatial);
-            for i in 0..spatial {
-                dims.push(match sizes.as_ref().and_then(|sizes| sizes.get(i)) {
-                    Some(size) => cx.as_dim(size).ok_or_else(|| {
-                        OpError::out_of_range("a size of the output", cx.interval(size).hi(), "0 or more")
-                    })?,
-                    None => cx.unknown(Interval::DIM),
-                });
-            }
+            dims.extend(given_sizes(cx, 2, spatial)?);
         } else {
             let sizes = spatial_dims(cx, data, 2, spatial);
             let kernels = spatial_dims(cx, filters, groups + 2, spatial);

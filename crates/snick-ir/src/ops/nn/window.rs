@@ -335,6 +335,15 @@ pub fn spatial_dims(cx: &mut Infer, shape: &Shape, first: usize, rank: usize) ->
     }
 }
 
+/// The sizes of so many spatial axes of the output, as far as input `i` is known, which lists them.
+pub fn given_sizes(cx: &mut Infer, i: usize, spatial: usize) -> Result<SmallVec<[SymExpr; 4]>, OpError> {
+    let sizes = cx.elements_or_unknown(i).filter(|sizes| sizes.len() == spatial);
+    let Some(sizes) = sizes else { return Ok((0..spatial).map(|_| cx.unknown(Interval::DIM)).collect()) };
+    let negative =
+        |cx: &Infer, size| OpError::out_of_range("a size of the output", cx.interval(size).hi(), "0 or more");
+    sizes.iter().map(|size| cx.as_dim(size).ok_or_else(|| negative(cx, size))).collect()
+}
+
 /// The rank of input `i`, if it is known, must be that of one to three spatial axes beside `others`.
 pub fn expect_spatial(cx: &Infer, i: usize, others: usize) -> Result<(), OpError> {
     let expected = format!("{} to {}", others + 1, others + 3);

@@ -69,12 +69,14 @@ impl Kind {
         }
     }
 
-    /// Number of inputs, of which `more` are not those of a cell.
+    /// Number of inputs, of which `more` are not those of a cell. The first LSTM may have peepholes, and as a cell
+    /// may lack the bias.
     pub fn arity(self, more: usize) -> Arity {
-        let least = 4 + self.states() + more;
+        let all = 4 + self.states() + more;
         match self {
-            Self::Lstm(Some(_)) => Arity::between(least, least + 1),
-            _ => Arity::exactly(least),
+            Self::Lstm(Some(_)) if more == 0 => Arity::between(all - 1, all + 1),
+            Self::Lstm(Some(_)) => Arity::between(all, all + 1),
+            _ => Arity::exactly(all),
         }
     }
 

@@ -11,8 +11,8 @@ use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// Inputs X `[batch, input]`, the states `[batch, hidden]` (H; an LSTM has C too), W `[gates * hidden, input]`, R
 /// `[gates * hidden, hidden]` and B `[gates * hidden]`; outputs the next states. The gates of an LSTM stand in the
-/// order f, i, c, o; LSTMCell-1 names another and is read so all the same, can couple the forget gate, and may have
-/// peepholes as a seventh input.
+/// order f, i, c, o; LSTMCell-1 names another and is read so all the same, can couple the forget gate, may lack B, which
+/// is 0 then, and may have peepholes as a seventh input.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RecurrentCell {
     /// Which, and its attributes.
@@ -52,6 +52,11 @@ impl OpDef for RecurrentCell {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         self.cell.kind.arity(0).check(inputs.len())?;
         let (data, weights) = inputs.split_at(1 + self.cell.kind.states());
+        let mut weights = weights.to_vec();
+        if let [_, r] = weights.as_slice() {
+            let rows = r.dims().first().copied().unwrap_or(0);
+            weights.push(Tensor::zeros(r.element_type(), &[rows])?);
+        }
         // A sequence of one step in one direction.
         let at = |tensors: &[Tensor], axis: usize| {
             let with_axis = |t: &Tensor| match t.rank() {
@@ -60,10 +65,35 @@ impl OpDef for RecurrentCell {
             };
             tensors.iter().map(with_axis).collect::<Result<Vec<_>, _>>()
         };
-        let (data, weights) = (at(data, 1)?, at(weights, 0)?);
+        let (data, weights) = (at(data, 1)?, at(&weights, 0)?);
         let [x, states @ ..] = data.as_slice() else { return Ok(Vec::new()) };
         let given = Unroll { x, states, lengths: None, weights: &weights, reversed: &[false] };
         let outputs = unroll(&self.cell, &given)?;
         outputs.iter().skip(1).map(|state| Ok(state.squeeze(1)?)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Op, RawNode, Version};
+
+    fn of_ones(opset: u8, dims: &[&[usize]]) -> Result<Vec<f32>, OpError> {
+        let attrs = Attrs::new().with("hidden_size", 4i64);
+        let op = Op::parse(&mut RawNode::openvino("LSTMCell", Version::Opset(opset), attrs, 2))?;
+        let inputs: Vec<Tensor> = dims.iter().map(|dims| Tensor::full::<f32>(dims, 1.0).unwrap()).collect();
+        let outputs = op.eval(&inputs)?;
+        outputs.iter().map(|output| Ok(output.to_f32_vec()?[0])).collect()
+    }
+
+    /// The answers of the OpenVINO runtime.
+    #[test]
+    fn the_first_lstm_may_lack_its_bias() {
+        let dims: [&[usize]; 6] = [&[2, 3], &[2, 4], &[2, 4], &[16, 3], &[16, 4], &[16]];
+        for (count, expected) in [(5, [0.9630203f32, 1.9981762]), (6, [0.9636569, 1.9993291])] {
+            let got = of_ones(1, &dims[..count]).unwrap();
+            assert!(got.iter().zip(expected).all(|(got, expected)| (got - expected).abs() < 1e-6), "{got:?}");
+        }
+        assert!(of_ones(4, &dims[..5]).is_err());
     }
 }

@@ -4,7 +4,7 @@ use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::Tensor;
 
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_each_axis};
 
 /// Removes the axes that input 1 lists, or, without it or where it is empty, every axis of size 1.
 ///
@@ -47,7 +47,7 @@ impl OpDef for Squeeze {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let dims = inputs[0].dims();
         let listed = match inputs.get(1) {
-            Some(axes) => listed(&axes.to_i64_vec()?, dims.len())?,
+            Some(axes) => normalize_each_axis(&axes.to_i64_vec()?, dims.len())?,
             None => SmallVec::new(),
         };
         let mut tensor = inputs[0].clone();
@@ -72,7 +72,7 @@ impl Squeeze {
             // Whatever axes they are, none of them can go.
             Some(None) if !dims.iter().any(may_be_one) => return Ok(cx.shape(0).clone()),
             Some(None) => return Ok(Shape::unranked()),
-            Some(Some(axes)) => listed(&axes, dims.len())?,
+            Some(Some(axes)) => normalize_each_axis(&axes, dims.len())?,
             None => SmallVec::new(),
         };
         let takes_one = !listed.is_empty() && self.allow_axis_skip != Some(true);
@@ -88,10 +88,6 @@ impl Squeeze {
         }
         Ok(Shape::ranked(out))
     }
-}
-
-fn listed(axes: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
-    axes.iter().map(|&axis| normalize_axis(axis, rank)).collect()
 }
 
 #[cfg(test)]

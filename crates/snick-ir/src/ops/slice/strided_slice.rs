@@ -193,10 +193,7 @@ impl OpDef for StridedSlice {
             (op.ellipsis_mask, "ellipsis_mask"),
         ] {
             if mask.len != 0 && mask.len != length {
-                let expected = match length {
-                    0 => "no bits, as `begin_mask` has none".to_string(),
-                    _ => format!("{length} bits, as `begin_mask` has, or none"),
-                };
+                let expected = format!("no bits, or as many as `begin_mask` has: {length}");
                 return Err(raw.attrs.bad(name, &expected));
             }
         }

@@ -1,6 +1,8 @@
 //! Filters over a single channel each: every channel is cut into planes that stay in the cache, and a filter slides
 //! over them with its sums in registers.
 
+use std::borrow::Cow;
+
 use rayon::prelude::*;
 
 use super::images::Channels;
@@ -22,14 +24,21 @@ const SHARED: usize = 1 << 18;
 /// Channels that one thread takes at a time.
 const AT_ONCE: usize = 8;
 
-/// The filters `rows` on one image, all filters of a channel after each other, into the windows `out`.
+/// The filters `rows` on one image, all filters of a channel after each other, into the windows `out`. The products of
+/// each are added up in an `order`, or as they follow each other.
 pub(super) fn depthwise<T: Gemm>(
     cuts: &Cuts,
     image: Channels<T>,
     rows: &[T],
+    order: Option<&[usize]>,
     out: &mut [T],
 ) -> Result<(), TensorError> {
-    let starts = cuts.starts();
+    let (mut starts, mut rows) = (cuts.starts(), Cow::Borrowed(rows));
+    if let Some(order) = order {
+        let sorted = rows.chunks_exact(order.len()).flat_map(|filter| order.iter().map(|&k| filter[k]));
+        rows = Cow::Owned(sorted.collect());
+        starts = order.iter().map(|&k| starts[k]).collect();
+    }
     let (filters, windows) = (rows.len() / image.count, out.len() / image.count);
     let some = |(first, (rows, out)): (usize, (&[T], &mut [T]))| {
         let mut planes = filled(cuts.len + SLACK, T::default())?;
@@ -55,7 +64,7 @@ pub(super) fn depthwise<T: Gemm>(
         let rows = rows.par_chunks(AT_ONCE * filters);
         return rows.zip(out.par_chunks_mut(AT_ONCE * windows)).enumerate().try_for_each(some);
     }
-    some((0, (rows, out)))
+    some((0, (&rows, out)))
 }
 
 /// A filter over the planes of one channel.

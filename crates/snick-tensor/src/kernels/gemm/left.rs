@@ -1,5 +1,7 @@
 //! The left matrix of a product, packed into tiles.
 
+use std::slice::Chunks;
+
 use super::{Gemm, Matrix, tile_rows};
 use crate::kernels::vectors::Isa;
 
@@ -37,8 +39,13 @@ pub(crate) struct Left<T> {
     isa: Isa,
     rows: usize,
     depth: usize,
+    /// After so many terms a partial sum is put aside.
+    partial: usize,
     data: Vec<T>,
 }
+
+/// Long sums of floats lose less in two steps.
+const PARTIAL: usize = 1024;
 
 impl<T: Gemm> Left<T> {
     /// Packs a matrix for an instruction set.
@@ -52,7 +59,26 @@ impl<T: Gemm> Left<T> {
                 turn(tile, height, rows, |r| (matrix.at(i * height + r, 0), matrix.column_step), matrix.data);
             }
         }
-        Left { isa, rows, depth, data }
+        Left { isa, rows, depth, partial: PARTIAL, data }
+    }
+
+    /// The same with its columns in another order: first that of index `order[0]`.
+    pub fn with_columns(mut self, order: &[usize]) -> Self {
+        let height = tile_rows(self.isa);
+        let mut before = Vec::new();
+        for tile in self.data.chunks_exact_mut((height * self.depth).max(1)) {
+            before.clear();
+            before.extend_from_slice(tile);
+            for (column, &from) in tile.chunks_exact_mut(height).zip(order) {
+                column.copy_from_slice(&before[from * height..][..height]);
+            }
+        }
+        self
+    }
+
+    /// The same for sums that are made in one step, however long.
+    pub fn in_one_step(self) -> Self {
+        Left { partial: usize::MAX, ..self }
     }
 
     pub fn isa(&self) -> Isa {
@@ -68,10 +94,10 @@ impl<T: Gemm> Left<T> {
         self.depth
     }
 
-    /// The tile whose first row is `row`, column after column.
+    /// The tile whose first row is `row`, column after column, in parts that are summed on their own.
     #[inline(always)]
-    pub fn tile<const ROWS: usize>(&self, row: usize) -> &[[T; ROWS]] {
+    pub fn tile<const ROWS: usize>(&self, row: usize) -> Chunks<'_, [T; ROWS]> {
         let first = row * self.depth;
-        self.data[first..first + ROWS * self.depth].as_chunks().0
+        self.data[first..first + ROWS * self.depth].as_chunks().0.chunks(self.partial)
     }
 }

@@ -1,11 +1,10 @@
 //! A tile times a panel, in registers.
 
+use std::slice::Chunks;
+
 use super::right::Panel;
 use super::{Gemm, Left, Right, panel_columns, tile_rows};
 use crate::kernels::vectors::{Instructions, Isa, Vector, Vectorised};
-
-/// After so many terms a partial sum is put aside: long sums of floats lose less in two steps.
-const PARTIAL: usize = 1024;
 
 /// Some rows of a product.
 pub(super) struct Tiles<'a, 'b, T, P> {
@@ -48,10 +47,9 @@ impl<T: Gemm, P: Fn(&mut [T], usize, usize, &[T])> Tiles<'_, '_, T, P> {
         for group in (0..panels).step_by(at_once) {
             for (i, out) in out.chunks_mut(ROWS * row_len).enumerate() {
                 let row = first + i * ROWS;
-                let tile = left.tile::<ROWS>(row);
                 let rows = ROWS.min(left.rows() - row);
                 for p in group..panels.min(group + at_once) {
-                    let panel = right.panel(p, left.depth());
+                    let (tile, panel) = (left.tile::<ROWS>(row), right.panel(p, left.depth()));
                     // The least height that is compiled and holds the rows there are.
                     match rows {
                         0..=1 => multiply::<I, T, 1, ROWS>(tile, panel, &mut sums),
@@ -79,7 +77,7 @@ const MOST_COLUMNS: usize = 32;
 /// The first `SOME` rows of a tile times a panel.
 #[inline(always)]
 fn multiply<I: Instructions, T: Gemm, const SOME: usize, const ROWS: usize>(
-    tile: &[[T; ROWS]],
+    tile: Chunks<[T; ROWS]>,
     panel: Panel<T>,
     sums: &mut [[T; MOST_COLUMNS]; ROWS],
 ) {
@@ -107,12 +105,12 @@ fn multiply<I: Instructions, T: Gemm, const SOME: usize, const ROWS: usize>(
 #[allow(clippy::needless_range_loop, reason = "only loops over indices are unrolled in time")]
 #[inline(always)]
 fn accumulate<'a, I: Instructions, T: Gemm, const SOME: usize, const ROWS: usize>(
-    tile: &[[T; ROWS]],
+    tile: Chunks<[T; ROWS]>,
     mut lines: impl Iterator<Item = &'a [T]>,
     total: &mut [[T::Vector<I>; 2]; SOME],
 ) {
     let lanes = T::Vector::<I>::LANES;
-    for tile in tile.chunks(PARTIAL) {
+    for tile in tile {
         // A variable of its own, which never leaves the registers.
         let mut sums = [[T::Vector::<I>::splat(T::default()); 2]; SOME];
         for (column, line) in tile.iter().zip(&mut lines) {

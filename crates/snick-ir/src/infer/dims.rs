@@ -1,0 +1,220 @@
+//! The arithmetic of dims: sums, products and quotients as expressions, shapes that broadcast or must agree.
+
+use smallvec::SmallVec;
+use snick_shape::{Interval, Shape, SymExpr};
+
+use super::Infer;
+use crate::OpError;
+
+impl Infer<'_> {
+    /// `expr`, or an unknown of the interval where the expression could not be built.
+    fn or_unknown(&mut self, expr: Option<SymExpr>, interval: Interval) -> SymExpr {
+        match expr {
+            Some(expr) => expr,
+            None => self.unknown(interval),
+        }
+    }
+
+    /// The expression of `a` and `b`, and that it lies in `interval`: put together, it may have lost what its parts
+    /// say.
+    fn of_parts(&mut self, expr: Option<SymExpr>, interval: Interval, [a, b]: [&SymExpr; 2]) -> SymExpr {
+        if let Some(expr) = &expr
+            && a.as_const().is_none()
+            && b.as_const().is_none()
+            && !interval.covers(&self.interval(expr))
+        {
+            self.symbols.refine(expr, interval);
+        }
+        self.or_unknown(expr, interval)
+    }
+
+    /// `a + b`
+    pub fn add(&mut self, a: &SymExpr, b: &SymExpr) -> SymExpr {
+        let expr = self.symbols.add(a, b);
+        let interval = self.interval(a).add(self.interval(b));
+        self.of_parts(expr, interval, [a, b])
+    }
+
+    /// `a - b`
+    pub fn sub(&mut self, a: &SymExpr, b: &SymExpr) -> SymExpr {
+        let expr = self.symbols.sub(a, b);
+        let interval = self.interval(a).sub(self.interval(b));
+        self.of_parts(expr, interval, [a, b])
+    }
+
+    /// `a * b`
+    pub fn mul(&mut self, a: &SymExpr, b: &SymExpr) -> SymExpr {
+        let expr = self.symbols.mul(a, b);
+        let interval = self.interval(a).mul(self.interval(b));
+        self.of_parts(expr, interval, [a, b])
+    }
+
+    /// `floor(a / b)`
+    pub fn floor_div(&mut self, a: &SymExpr, b: &SymExpr) -> SymExpr {
+        let expr = self.symbols.floor_div(a, b);
+        let interval = self.interval(a).floor_div(self.interval(b));
+        self.or_unknown(expr, interval)
+    }
+
+    /// `a / b` where every run divides without rest, `b` being 1 or more: only quotients that are whole can occur.
+    /// `None` if none can.
+    pub fn divided(&mut self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
+        let (from, by) = (self.interval(a), self.interval(b));
+        if let (Some(a), Some(b)) = (a.as_const(), b.as_const())
+            && a.checked_rem(b) != Some(0)
+        {
+            return None;
+        }
+        let parts = Interval::new(from.ceil_div(by).lo(), from.floor_div(by).hi())?;
+        let quotient = self.floor_div(a, b);
+        match parts.is_exact() {
+            Some(part) => return Some(SymExpr::from(part)),
+            None if quotient.as_symbol().is_some() => {}
+            None => self.symbols.refine(&quotient, parts),
+        }
+        Some(quotient)
+    }
+
+    /// `ceil(a / b)`
+    pub fn ceil_div(&mut self, a: &SymExpr, b: &SymExpr) -> SymExpr {
+        let expr = self.symbols.ceil_div(a, b);
+        let interval = self.interval(a).neg().floor_div(self.interval(b)).neg();
+        self.or_unknown(expr, interval)
+    }
+
+    /// The smaller one.
+    pub fn min(&mut self, a: &SymExpr, b: &SymExpr) -> SymExpr {
+        let expr = self.symbols.min(a, b);
+        let interval = self.interval(a).min(self.interval(b));
+        self.or_unknown(expr, interval)
+    }
+
+    /// The larger one.
+    pub fn max(&mut self, a: &SymExpr, b: &SymExpr) -> SymExpr {
+        let expr = self.symbols.max(a, b);
+        let interval = self.interval(a).max(self.interval(b));
+        self.or_unknown(expr, interval)
+    }
+
+    /// The product of dims.
+    pub fn product<'d>(&mut self, dims: impl IntoIterator<Item = &'d SymExpr>) -> SymExpr {
+        dims.into_iter().fold(SymExpr::from(1), |product, dim| self.mul(&product, dim))
+    }
+
+    /// An expression as a dim. `None` if it is negative for certain; one that may be negative is not in any run that
+    /// gets this far, so `max(expr, 0)` is as good. Not for numbers in which -1 means something.
+    pub fn as_dim(&mut self, expr: &SymExpr) -> Option<SymExpr> {
+        let interval = self.interval(expr);
+        interval.meet(Interval::DIM)?;
+        // Not refined to be positive: that would say something of its symbols, which stand elsewhere too.
+        Some(if interval.lo() >= 0 { expr.clone() } else { self.max(expr, &SymExpr::from(0)) })
+    }
+
+    /// The one dim that two dims, equal in every run, are.
+    pub fn merge(&mut self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
+        if a == b {
+            return Some(a.clone());
+        }
+        let (ia, ib) = (self.interval(a), self.interval(b));
+        let both = ia.meet(ib)?;
+        Some(match both {
+            both if both == ia => a.clone(),
+            both if both == ib => b.clone(),
+            both => self.unknown(both),
+        })
+    }
+
+    /// The one dim that two dims must be: `what`, in the plural, is reported where they cannot, and the first is it.
+    pub fn agreed(&mut self, what: &str, a: &SymExpr, b: &SymExpr) -> SymExpr {
+        self.merge(a, b).unwrap_or_else(|| {
+            let [left, right] = [a, b].map(|dim| self.interval(dim).to_string());
+            self.report(OpError::clash(what, left, right));
+            a.clone()
+        })
+    }
+
+    /// The numpy broadcast of two dims: 1 stretches, everything else must be equal.
+    pub fn broadcast_dim(&mut self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
+        if a == b || b.as_const() == Some(1) {
+            return Some(a.clone());
+        }
+        if a.as_const() == Some(1) {
+            return Some(b.clone());
+        }
+        let (ia, ib) = (self.interval(a), self.interval(b));
+        match (ia.contains(1), ib.contains(1)) {
+            (false, false) => self.merge(a, b),
+            (true, false) => Some(b.clone()),
+            (false, true) => Some(a.clone()),
+            (true, true) if ia.lo() >= 1 && ib.lo() >= 1 => Some(self.max(a, b)),
+            (true, true) if self.is_one_with(a, b) => Some(b.clone()),
+            (true, true) if self.is_one_with(b, a) => Some(a.clone()),
+            // A dim of 0 against 1 gives 0: no expression of the two says that.
+            (true, true) => Some(self.unknown(ia.hull(ib))),
+        }
+    }
+
+    /// Whether `a` is 1 wherever `b` is: stretching `a` to `b` then always gives `b`.
+    fn is_one_with(&self, a: &SymExpr, b: &SymExpr) -> bool {
+        let one = Interval::exact(1);
+        self.symbols.interval_given(a, b, one) == one
+    }
+
+    /// The numpy broadcast of two shapes, aligned at the last axis. Sizes that clash are reported, and the axis is
+    /// open.
+    pub fn broadcast(&mut self, a: &Shape, b: &Shape) -> Result<Shape, OpError> {
+        let (Some(da), Some(db)) = (a.dims(), b.dims()) else { return Ok(Shape::unranked()) };
+        if da == db {
+            return Ok(a.clone());
+        }
+        let rank = da.len().max(db.len());
+        let one = SymExpr::from(1);
+        let mut dims: SmallVec<[SymExpr; 4]> = SmallVec::with_capacity(rank);
+        let mut fits = true;
+        for axis in 0..rank {
+            let at = |dims: &'_ [SymExpr]| (axis + dims.len()).checked_sub(rank).map(|i| dims[i].clone());
+            let (x, y) = (at(da).unwrap_or_else(|| one.clone()), at(db).unwrap_or_else(|| one.clone()));
+            let dim = self.broadcast_dim(&x, &y);
+            fits &= dim.is_some();
+            dims.push(self.or_either(dim, &x, &y));
+        }
+        if !fits {
+            self.report(self.shapes_clash("broadcast", a, b));
+        }
+        Ok(Shape::ranked(dims))
+    }
+
+    /// `dim`, or an unknown that may be `a` as well as `b` where these clash.
+    fn or_either(&mut self, dim: Option<SymExpr>, a: &SymExpr, b: &SymExpr) -> SymExpr {
+        let either = self.interval(a).hull(self.interval(b));
+        self.or_unknown(dim, either)
+    }
+
+    /// Two shapes that must be equal in every run. Sizes that clash are reported, and the axis is open; ranks that
+    /// clash are an error.
+    pub fn merge_shapes(&mut self, what: &str, a: &Shape, b: &Shape) -> Result<Shape, OpError> {
+        let (Some(da), Some(db)) = (a.dims(), b.dims()) else {
+            return Ok(if a.dims().is_some() { a.clone() } else { b.clone() });
+        };
+        if da.len() != db.len() {
+            return Err(self.shapes_clash(what, a, b));
+        }
+        let mut dims: SmallVec<[SymExpr; 4]> = SmallVec::with_capacity(da.len());
+        let mut fits = true;
+        for (x, y) in da.iter().zip(db) {
+            let dim = self.merge(x, y);
+            fits &= dim.is_some();
+            dims.push(self.or_either(dim, x, y));
+        }
+        if !fits {
+            self.report(self.shapes_clash(what, a, b));
+        }
+        Ok(Shape::ranked(dims))
+    }
+
+    /// The error for two shapes that contradict each other.
+    pub fn shapes_clash(&self, what: &str, a: &Shape, b: &Shape) -> OpError {
+        let text = |s: &Shape| s.display_symbolic(self.symbols).to_string();
+        OpError::clash(format!("shapes to {what}"), text(a), text(b))
+    }
+}
