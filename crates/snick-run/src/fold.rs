@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use snick_ir::{Graph, NodeId, Op};
 use snick_tensor::Tensor;
+use snick_tensor::kernels::without_subnormals;
 
 use crate::facts::Witness;
 use crate::halves::Halves;
@@ -33,15 +34,29 @@ pub(crate) fn fold(mut plan: Plan, graph: &Graph, halves: &Halves) -> Plan {
         for operand in &mut step.operands {
             let Operand::Slot { slot, .. } = *operand else { continue };
             let Some(value) = &known[slot] else { continue };
-            let number = *numbers.entry((slot, halves.read_as(op, slot))).or_insert_with(|| {
-                let read = halves.read(op, slot, value.clone());
-                plan.constants.push(read.unwrap_or_else(|_| value.clone()).kept());
+            let key = (slot, halves.read_as(op, slot), is_multiplied(op));
+            let number = *numbers.entry(key).or_insert_with(|| {
+                let read = halves.read(op, slot, value.clone()).unwrap_or_else(|_| value.clone());
+                let flushed = is_multiplied(op).then(|| without_subnormals(&read)).flatten();
+                plan.constants.push(flushed.unwrap_or(read).kept());
                 plan.constants.len() - 1
             });
             *operand = Operand::Constant(number);
         }
     }
     plan
+}
+
+/// Whether an op gives sums of products: what a factor too small for full precision adds is lost in them.
+fn is_multiplied(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Convolution(_)
+            | Op::ConvolutionBackpropData(_)
+            | Op::MatMul(_)
+            | Op::RecurrentCell(_)
+            | Op::RecurrentSequence(_)
+    )
 }
 
 /// The outputs of a step, if they are the same in every run.

@@ -32,6 +32,7 @@ pub mod scatter_reduce;
 mod softmax;
 mod streaming;
 pub mod strided_copy;
+mod subnormal;
 mod tile;
 pub mod top_k;
 pub(crate) mod vectors;
@@ -59,6 +60,7 @@ pub use reduce::ReduceOp;
 pub use roll::roll;
 pub use running_sum::running_sum;
 pub use softmax::{log_softmax, softmax};
+pub use subnormal::without_subnormals;
 pub use tile::tile;
 pub use window::Window;
 

@@ -15,6 +15,8 @@ pub(crate) enum Purpose {
     Right,
     /// The filters of a convolution.
     Filters,
+    /// The same, for products with what lies under few windows.
+    FilterColumns,
     /// The type that kernels compute in.
     Wide,
 }

@@ -83,6 +83,28 @@ pub(crate) fn for_each_block<T: Pod>(view: &Strided<T>, mut visit: impl FnMut(&[
     visit(&block[..filled]);
 }
 
+/// Copies a run as long as `to`; a short one without a call, in two pieces that may overlap.
+#[inline(always)]
+pub(crate) fn copy_run<T: Copy>(to: &mut [T], from: &[T]) {
+    #[inline(always)]
+    fn pieces<T: Copy, const LEN: usize>(to: &mut [T], from: &[T]) {
+        if let (Some(to), Some(from)) = (to.first_chunk_mut::<LEN>(), from.first_chunk()) {
+            *to = *from;
+        }
+        if let (Some(to), Some(from)) = (to.last_chunk_mut::<LEN>(), from.last_chunk()) {
+            *to = *from;
+        }
+    }
+    match to.len() {
+        0 => {}
+        1 => pieces::<T, 1>(to, from),
+        2..=3 => pieces::<T, 2>(to, from),
+        4..=7 => pieces::<T, 4>(to, from),
+        8..=16 => pieces::<T, 8>(to, from),
+        _ => to.copy_from_slice(from),
+    }
+}
+
 /// A run of elements at a constant distance.
 #[derive(Copy, Clone)]
 pub(crate) struct Run<'a, T> {
@@ -104,7 +126,7 @@ impl<'a, T: Copy> Run<'a, T> {
     pub fn copy_to(&self, to: &mut [T]) {
         match self.step {
             _ if to.is_empty() => {}
-            1 => to.copy_from_slice(&self.data[self.at..self.at + to.len()]),
+            1 => copy_run(to, &self.data[self.at..self.at + to.len()]),
             2.. => {
                 let from = self.data[self.at..].iter().step_by(self.step.unsigned_abs());
                 to.iter_mut().zip(from).for_each(|(to, &x)| *to = x);
@@ -181,6 +203,16 @@ fn scalar<T: Pod>(tensor: &Tensor) -> Option<T> {
     bytemuck::try_pod_read_unaligned(tensor.packed_bytes()?).ok()
 }
 
+/// All elements of a tensor as one run over `dims`, if it is one: in its own dims packed, or one that repeats.
+fn whole<'a, T: Pod>(tensor: &'a Tensor, dims: &[usize]) -> Option<Run<'a, T>> {
+    let data: &[T] = bytemuck::try_cast_slice(tensor.packed_bytes()?).ok()?;
+    match data {
+        _ if tensor.dims() == dims => Some(Run { data, at: 0, step: 1 }),
+        [_] => Some(Run { data, at: 0, step: 0 }),
+        _ => None,
+    }
+}
+
 /// `f` of every pair of elements, broadcast, as a tensor of type `et`.
 pub(crate) fn zip<A: Pod, R: Pod + Send + Sync>(
     op: &'static str,
@@ -194,8 +226,16 @@ pub(crate) fn zip<A: Pod, R: Pod + Send + Sync>(
         out.fill(f(x, y));
         return Tensor::from_buffer(et, &[], out);
     }
-    let dims = broadcast_dims(op, a.dims(), b.dims())?;
+    let dims = match a.dims() == b.dims() {
+        true => Dims::from_slice(a.dims()),
+        false => broadcast_dims(op, a.dims(), b.dims())?,
+    };
     stored_bytes(et, &dims)?;
+    if let (Some(x), Some(y)) = (whole(a, &dims), whole(b, &dims)) {
+        let mut out = Buffer::<R>::any(dims.iter().product())?;
+        widest(Row { x, y, to: &mut out, f: &f });
+        return Tensor::from_buffer(et, &dims, out);
+    }
     let a = Strided::<A>::broadcast(a, &dims)?;
     let b = Strided::<A>::broadcast(b, &dims)?;
     let mut out = Buffer::<R>::any(a.layout.len())?;
@@ -251,6 +291,16 @@ impl<A: Copy, R, F: Fn(A, A) -> R> Vectorised for Row<'_, A, R, F> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn short_runs_are_copied_whole() {
+        for len in 0..40 {
+            let from: Vec<u32> = (0..len).collect();
+            let mut to = vec![99; from.len()];
+            copy_run(&mut to, &from);
+            assert_eq!(to, from);
+        }
+    }
 
     #[test]
     fn dims_align_at_the_right() {

@@ -1,6 +1,7 @@
 //! Convolution over one to three spatial axes: OpenVINO's `Convolution-1` and
 //! `GroupConvolution-1`.
 
+mod depthwise;
 mod images;
 mod planes;
 
@@ -9,6 +10,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use self::depthwise::depthwise;
 use self::images::Channels;
 use self::planes::{Cuts, Grid, Planes};
 use crate::buffer::Buffer;
@@ -82,6 +84,9 @@ pub fn group_convolution(input: &Tensor, filters: &Tensor, window: &Window) -> R
 /// Up to so many windows what lies under each is gathered; the runs of memory that planes give are too short then.
 const FEW_WINDOWS: usize = 8;
 
+/// Sums of fewer products a window are not worth a sum of their own each.
+const SHORT: usize = 64;
+
 /// Windows gathered at a time, unless they are very large.
 const AT_ONCE: usize = 64;
 
@@ -150,11 +155,16 @@ impl<'a, T: Gemm> Slide<'a, T> {
     /// The convolution of all images.
     fn over(&mut self, images: Images<T>, out: &mut [T]) -> Result<(), TensorError> {
         let windows = self.grid.windows();
-        let cuts = if windows <= FEW_WINDOWS { None } else { Cuts::new(&self.grid) };
-        let Some(cuts) = cuts else { return self.patches(images, out) };
         let result = self.groups() * self.outputs() * windows;
+        // A filter over one channel has few products: all that is done besides them counts.
+        let alone = self.depth() == 1 && !self.grid.is_image();
+        let cuts = if windows <= FEW_WINDOWS && !alone { None } else { Cuts::new(&self.grid) };
+        let Some(cuts) = cuts else { return self.patches(images, out) };
         for (n, out) in out.chunks_exact_mut(result).enumerate() {
-            self.planes(&Planes::new(&cuts, images.image(n))?, out)?;
+            match alone {
+                true => depthwise(&cuts, images.image(n), &self.rows, self.order.as_deref(), out)?,
+                false => self.planes(&Planes::new(&cuts, images.image(n))?, out)?,
+            }
         }
         Ok(())
     }
@@ -231,23 +241,54 @@ impl<'a, T: Gemm> Slide<'a, T> {
                         None => self.grid.under(window, channels, patch),
                     }
                 }
-                let filters = &self.rows[g * outputs * length..][..outputs * length];
-                let filters = Matrix::packed(filters, outputs, length);
                 let part = &mut part[..count * outputs];
-                if !narrow(&filters, &Matrix::packed(patches, count, length).turned(), part) {
-                    self.in_order(patches);
-                    let columns = Matrix::packed(patches, count, length).turned();
-                    gemm(&self.packed()?[g], &Right::new(Isa::best(), &columns), part);
-                }
-                for (o, part) in part.chunks_exact(count).enumerate() {
-                    for (i, &x) in part.iter().enumerate() {
+                let [window_step, output_step] = self.multiply(g, patches, part)?;
+                for o in 0..outputs {
+                    for i in 0..count {
                         let (n, window) = ((first + i) / windows, (first + i) % windows);
-                        out[((n * self.groups() + g) * outputs + o) * windows + window] = x;
+                        let to = ((n * self.groups() + g) * outputs + o) * windows + window;
+                        out[to] = part[i * window_step + o * output_step];
                     }
                 }
             }
         }
         Ok(())
+    }
+
+    /// The products of the filters of a group with what lies under some windows, one after the other, and how far
+    /// apart in `part` two windows and two outputs are.
+    fn multiply(&mut self, g: usize, patches: &mut [T], part: &mut [T]) -> Result<[usize; 2], TensorError> {
+        let (outputs, length) = (self.outputs(), self.length());
+        let count = patches.len() / length;
+        let by_output = Ok([1, count]);
+        let filters = Matrix::packed(&self.rows[g * outputs * length..][..outputs * length], outputs, length);
+        let is_long = count <= 2 && count * SHORT <= length;
+        if is_long && narrow(&filters, &Matrix::packed(patches, count, length).turned(), part) {
+            return by_output;
+        }
+        self.in_order(patches);
+        let patches = Matrix::packed(patches, count, length);
+        // The shorter side makes the tiles, which may have few rows; a panel has many columns whatever is needed.
+        if count < outputs {
+            let left = Left::pack(Isa::best(), &patches);
+            let left = if self.order.is_some() { left.in_one_step() } else { left };
+            gemm(&left, &self.columns()?[g], part);
+            return Ok([outputs, 1]);
+        }
+        gemm(&self.packed()?[g], &Right::new(Isa::best(), &patches.turned()), part);
+        by_output
+    }
+
+    /// The filters of each group as the right side of a product.
+    fn columns(&self) -> Result<Arc<Vec<Right<'static, T>>>, TensorError> {
+        let (outputs, length) = (self.outputs(), self.length());
+        let group = |rows: &[T]| {
+            let mut rows = rows.to_vec();
+            self.in_order(&mut rows);
+            Right::new(Isa::best(), &Matrix::packed(&rows, outputs, length).turned()).into_packed()
+        };
+        let pack = || Ok(self.rows.chunks_exact(outputs * length).map(group).collect());
+        self.filters.memoised(Purpose::FilterColumns, pack)
     }
 }
 

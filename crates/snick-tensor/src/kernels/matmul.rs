@@ -1,5 +1,6 @@
 //! Products of matrices: OpenVINO's `MatMul-1`.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::buffer::Buffer;
@@ -10,7 +11,7 @@ use crate::kernels::vectors::{Instructions, Isa, Vectorised, widest};
 use crate::layout::{Offsets, checked_len};
 use crate::memo::Purpose;
 use crate::tensor::{filled, stored_bytes};
-use crate::{Dims, Element, Tensor, TensorError};
+use crate::{Dims, Element, ElementType, Tensor, TensorError};
 
 const NAME: &str = "MatMul";
 
@@ -28,15 +29,19 @@ pub fn matmul(a: &Tensor, b: &Tensor, transpose_a: bool, transpose_b: bool) -> R
     if a.rank() == 0 || b.rank() == 0 {
         return Err(refuse());
     }
-    let left = if a.rank() == 1 { a.unsqueeze(0)? } else { turned(a, transpose_a)? };
-    let right = if b.rank() == 1 { b.unsqueeze(1)? } else { turned(b, transpose_b)? };
+    let left = if a.rank() == 1 { Cow::Owned(a.unsqueeze(0)?) } else { turned(a, transpose_a)? };
+    let right = if b.rank() == 1 { Cow::Owned(b.unsqueeze(1)?) } else { turned(b, transpose_b)? };
     let ((batch_a, m, k), (batch_b, depth, n)) = (split(&left), split(&right));
     if k != depth {
         return Err(refuse());
     }
     let mut dims = broadcast_dims(NAME, batch_a, batch_b)?;
     dims.extend([m, n]);
-    let [left, right] = widen([&left, &right])?;
+    if et == ElementType::F32 && b.element_type() == et && a.rank() > 1 && b.rank() > 1 && !dims.contains(&0)
+    {
+        return floats::<f32>(&left, &right, &dims);
+    }
+    let [left, right] = widen([&*left, &*right])?;
     let product = match left.element_type() {
         // Also spares a walk over batches of nothing, however many.
         et if dims.contains(&0) => Tensor::zeros(et, &dims),
@@ -57,12 +62,13 @@ pub fn matmul(a: &Tensor, b: &Tensor, transpose_a: bool, transpose_b: bool) -> R
 }
 
 /// The last two axes exchanged, if asked for.
-fn turned(t: &Tensor, transpose: bool) -> Result<Tensor, TensorError> {
-    let mut order: Dims = (0..t.rank()).collect();
-    if transpose {
-        order.swap(t.rank() - 2, t.rank() - 1);
+fn turned(t: &Tensor, transpose: bool) -> Result<Cow<'_, Tensor>, TensorError> {
+    if !transpose {
+        return Ok(Cow::Borrowed(t));
     }
-    t.permute(&order)
+    let mut order: Dims = (0..t.rank()).collect();
+    order.swap(t.rank() - 2, t.rank() - 1);
+    Ok(Cow::Owned(t.permute(&order)?))
 }
 
 /// Batch dims, rows, columns. The rank is at least 2.
@@ -114,14 +120,20 @@ fn floats<T: Gemm>(a: &Tensor, b: &Tensor, dims: &[usize]) -> Result<Tensor, Ten
         return flat.reshape(dims);
     }
     let mut out = Buffer::any(checked_len(dims).unwrap_or(0))?;
+    let product = |x: &Matrix<T>, y: &Matrix<T>, out: &mut [T]| match narrow(x, y, out) {
+        true => Ok(()),
+        false => multiply(a, x, b, y, out),
+    };
+    if dims.len() == 2 && a.rank() == 2 && b.rank() == 2 {
+        let (x, y) = (Strided::new(a), Strided::new(b));
+        product(&matrix(&x, x.layout.start), &matrix(&y, y.layout.start), &mut out)?;
+        return Tensor::from_buffer(T::TYPE, dims, out);
+    }
     let size = rows * dims[dims.len() - 1];
     let (x, starts_x) = batches::<T>(a, dims)?;
     let (y, starts_y) = batches::<T>(b, dims)?;
     for ((out, i), j) in out.chunks_exact_mut(size).zip(starts_x).zip(starts_y) {
-        let (x, y) = (matrix(&x, i), matrix(&y, j));
-        if !narrow(&x, &y, out) {
-            multiply(a, &x, b, &y, out)?;
-        }
+        product(&matrix(&x, i), &matrix(&y, j), out)?;
     }
     Tensor::from_buffer(T::TYPE, dims, out)
 }

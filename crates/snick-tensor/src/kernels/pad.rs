@@ -51,7 +51,8 @@ pub fn pad(
     }
     stored_bytes(input.element_type(), &dims)?;
     let mut padded = input.clone();
-    for (axis, (&before, &after)) in begin.iter().zip(end).enumerate() {
+    // The last axis first, while there is little: what is added around whole rows is long runs.
+    for (axis, (&before, &after)) in begin.iter().zip(end).enumerate().rev() {
         padded = pad_axis(&padded, axis, before, after, mode, &fill)?;
     }
     Ok(padded)

@@ -24,7 +24,14 @@ pub fn max_pool(
     let [wide] = widen([input])?;
     if wide.element_type() == ElementType::F32 && walk.has_small_windows() {
         let greater = |m: f32, x: f32| if m < x { x } else { m };
-        let values = walk.by_lines(&wide.units::<f32>(), f32::NEG_INFINITY, greater)?;
+        // The greatest of a column of each window, and then of those: as many elements as both sides together.
+        let values = match walk.columns_and_rows() {
+            Some([columns, rows]) => {
+                let greatest = columns.by_lines(&wide.units::<f32>(), f32::NEG_INFINITY, greater)?;
+                rows.by_lines(&greatest, f32::NEG_INFINITY, greater)?
+            }
+            None => walk.by_lines(&wide.units::<f32>(), f32::NEG_INFINITY, greater)?,
+        };
         // A window without elements, and one of infinities, are told apart below.
         if !values.contains(&f32::NEG_INFINITY) {
             return Tensor::from_buffer(ElementType::F32, &walk.dims, values)?.cast(input.element_type());
@@ -181,7 +188,22 @@ impl Walk {
     }
 
     fn len(&self) -> usize {
-        checked_len(&self.dims).unwrap_or(0)
+        checked_len(&[self.channels, self.out[0], self.out[1], self.out[2]]).unwrap_or(0)
+    }
+
+    /// The same as two walks, the second over what the first one gives: along the columns of each window, then along
+    /// its last axis. `None` where one of them would have nothing to do, or the first more than it saves.
+    fn columns_and_rows(&self) -> Option<[Walk; 2]> {
+        let ([d, h, w], [planes, lines, _]) = (self.axes, self.out);
+        let between = [planes, lines, w.size];
+        let fits =
+            checked_len(&[self.channels, planes, lines, w.size]).is_some_and(|len| len <= 4 * self.len());
+        if w.kernel == 1 || d.kernel * h.kernel == 1 || !fits {
+            return None;
+        }
+        let along = |size| WindowAxis { size, ..WindowAxis::ABSENT };
+        let of = |axes, out| Walk { dims: self.dims.clone(), axes, out, channels: self.channels };
+        Some([of([d, h, along(w.size)], between), of([along(planes), along(lines), w], self.out)])
     }
 
     /// Whether going through all taps of a window is no great matter, be they inside or not.
@@ -320,6 +342,23 @@ mod tests {
         let apart = Window { dilations: smallvec![3], ..Window::dense(1) };
         let down = ramp(&[1, 1, 5]).slice(2, 4, 5, -1).unwrap();
         assert_eq!(max_pool(&down, &[2], &apart, &[2]).unwrap().to_f32_vec().unwrap(), [4.0, 3.0]);
+    }
+
+    #[test]
+    fn columns_and_then_rows_are_whole_windows() {
+        let window = Window {
+            strides: smallvec![1, 2, 1],
+            dilations: smallvec![1, 1, 2],
+            pads_begin: smallvec![0, 1, 2],
+            pads_end: smallvec![0, 1, 2],
+        };
+        let numbers = (0..2 * 3 * 4 * 9 * 11).map(|i| (i * 7919 % 1009) as f32 - 500.0).collect();
+        let x = Tensor::from_vec(&[2, 3, 4, 9, 11], numbers).unwrap();
+        let kernel = [2, 3, 3];
+        let outputs = window.output_dims("t", &x.dims()[2..], &kernel).unwrap();
+        assert!(Walk::new("t", &x, &kernel, &window, &outputs).unwrap().columns_and_rows().is_some());
+        let found = max_pool(&x, &kernel, &window, &outputs).unwrap();
+        assert_eq!(found, max_pool_indices(&x, &kernel, &window, &outputs, 0).unwrap().0);
     }
 
     #[test]

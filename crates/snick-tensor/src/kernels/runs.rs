@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use crate::kernels::broadcast::copy_run;
 use crate::layout::checked_len;
 use crate::tensor::{filled, stored_bytes};
 use crate::{ElementType, Tensor, TensorError, packing};
@@ -18,7 +19,7 @@ fn copy(et: ElementType, from: &[u8], from_at: usize, to: &mut [u8], to_at: usiz
             let from_at = from_at.checked_mul(unit)?;
             let to_at = to_at.checked_mul(unit)?;
             let from = from.get(from_at..from_at.checked_add(bytes)?)?;
-            to.get_mut(to_at..to_at.checked_add(bytes)?)?.copy_from_slice(from);
+            copy_run(to.get_mut(to_at..to_at.checked_add(bytes)?)?, from);
         }
         None => {
             let inside = |bytes: usize, at: usize| {

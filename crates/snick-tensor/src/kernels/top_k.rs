@@ -1,8 +1,10 @@
 //! The greatest or least elements along an axis.
 
+mod first;
+
 use std::cmp::Ordering;
 
-use crate::{Dims, Tensor, TensorError};
+use crate::{Dims, ElementType, Tensor, TensorError};
 
 /// In which order the selected elements stand.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -44,10 +46,13 @@ pub fn top_k_indices(
     }
     let mut dims = Dims::from_slice(tensor.dims());
     dims[axis] = k;
+    if k == 1 && tensor.element_type() == ElementType::F32 && !tensor.is_empty() {
+        return Tensor::from_vec(&dims, first::indices(&tensor.units(), tensor.dims(), axis, greatest));
+    }
     let order = (order, ties);
     let integers = !tensor.element_type().is_float();
     // u64 above i64::MAX keeps its order: both ends of the range map monotonically.
-    let indices = if integers && tensor.element_type() != crate::ElementType::U64 {
+    let indices = if integers && tensor.element_type() != ElementType::U64 {
         select(
             tensor.dims(),
             axis,
@@ -70,7 +75,10 @@ pub fn top_k_indices(
     Tensor::from_vec(&dims, indices)
 }
 
-fn select<T>(
+/// Lines across memory that are turned at a time.
+const COLUMNS: usize = 8;
+
+fn select<T: Copy>(
     dims: &[usize],
     axis: usize,
     k: usize,
@@ -86,9 +94,21 @@ fn select<T>(
     let inner: usize = dims[axis + 1..].iter().product();
     let mut out = vec![0i64; outer * k * inner];
     let mut line: Vec<usize> = Vec::with_capacity(size);
+    let mut columns = Vec::with_capacity(size * COLUMNS.min(inner));
     for o in 0..outer {
         for i in 0..inner {
-            let at = |index: usize| &values[(o * size + index) * inner + i];
+            // Lines across memory are turned some at a time: neighbours share each piece that is fetched.
+            if i % COLUMNS == 0 && inner > 1 {
+                columns.clear();
+                for column in i..inner.min(i + COLUMNS) {
+                    columns.extend((0..size).map(|index| values[(o * size + index) * inner + column]));
+                }
+            }
+            let values = match inner {
+                1 => &values[o * size..][..size],
+                _ => &columns[i % COLUMNS * size..][..size],
+            };
+            let at = |index: usize| &values[index];
             line.clear();
             line.extend(0..size);
             if ties == Ties::Heap {

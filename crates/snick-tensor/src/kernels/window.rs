@@ -110,7 +110,8 @@ pub(crate) struct WindowAxis {
 
 impl WindowAxis {
     /// An axis that is not there: three of them are always walked.
-    const ABSENT: WindowAxis = WindowAxis { size: 1, kernel: 1, stride: 1, dilation: 1, before: 0, after: 0 };
+    pub const ABSENT: WindowAxis =
+        WindowAxis { size: 1, kernel: 1, stride: 1, dilation: 1, before: 0, after: 0 };
 
     /// Which axes the three are that are walked, the last one last: `None` first for those that are absent. One of one
     /// place counts as absent, so that lines are long.

@@ -81,7 +81,9 @@ impl OpDef for NonMaxSuppression {
         let &[_, _, 4] = boxes.dims() else {
             return Err(OpError::mismatch("the boxes", format!("{:?}", boxes.dims()), "[batch, boxes, 4]"));
         };
-        let values = boxes.to_f32_vec()?;
+        let rule = Rule::new(limits, true)?;
+        // Where nothing is selected no box is looked at.
+        let values = if rule.most == 0 { Vec::new() } else { boxes.to_f32_vec()? };
         let corners: Vec<Corners> =
             values.as_chunks().0.iter().map(|&sides| ordered(sides, self.center)).collect();
         let overlap = |a: usize, b: usize| match (corners.get(a), corners.get(b)) {
@@ -89,7 +91,6 @@ impl OpDef for NonMaxSuppression {
             _ => 0.0,
         };
         let index = self.output_type.unwrap_or(ElementType::I64);
-        let rule = Rule::new(limits, true)?;
         let mut outputs = rule.select(boxes, scores, overlap, self.sort_result_descending, index)?;
         if !self.scores {
             outputs.truncate(1);

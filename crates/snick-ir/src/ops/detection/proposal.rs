@@ -94,6 +94,7 @@ impl OpDef for Proposal {
         }
         check_dims("the offsets", offsets, &[images, channels.saturating_mul(2), height, width])?;
         let image = Image::new(&size.to_f32_vec()?, &self.settings)?;
+        let decoder = Decoder::new(&self.settings);
         // Places lie outermost; the scores of objects are the second half of the channels.
         let scores = scores.slice(1, channels - kinds, kinds, 1)?.permute(&[0, 2, 3, 1])?.to_f32_vec()?;
         let offsets = offsets.slice(1, 0, 4 * kinds, 1)?.reshape(&[images, kinds, 4, height, width])?;
@@ -107,12 +108,15 @@ impl OpDef for Proposal {
         for index in 0..images {
             let offsets = offsets.as_chunks::<4>().0.iter().skip(index * each);
             let scores = scores.iter().skip(index * each).take(each);
-            let candidates = scores.zip(offsets).enumerate().map(|(i, (&score, &by))| {
-                let cell = i / kinds;
-                let anchor = anchors.get(i % kinds).copied().unwrap_or_default();
-                self.decode(anchor, [cell / width, cell % width], by, score, &image)
-            });
-            let chosen = self.choose(candidates.collect());
+            let mut boxes = scores.zip(offsets);
+            let mut candidates = Vec::with_capacity(each);
+            for cell in 0..height.saturating_mul(width) {
+                let corner = decoder.corner([cell / width, cell % width]);
+                for (&anchor, (&score, &by)) in anchors.iter().zip(&mut boxes) {
+                    candidates.push(decoder.decode(anchor, corner, by, score, &image));
+                }
+            }
+            let chosen = self.choose(candidates);
             let missing = most - chosen.len();
             for (corners, score) in chosen {
                 rows.push(index as f32);
@@ -167,6 +171,66 @@ impl Image {
     }
 }
 
+/// How anchors and offsets become boxes.
+struct Decoder {
+    tensorflow: bool,
+    stride: f32,
+    /// What offsets of places and of sizes are divided by.
+    place: f32,
+    size: f32,
+    unit: f32,
+    clip: bool,
+}
+
+impl Decoder {
+    fn new(settings: &Settings) -> Self {
+        Self {
+            tensorflow: tensorflow(settings),
+            stride: settings.int("feat_stride", 1) as f32,
+            place: settings.float("box_coordinate_scale", 1.0) as f32,
+            size: settings.float("box_size_scale", 1.0) as f32,
+            unit: unit(settings),
+            clip: settings.bool("clip_before_nms", true),
+        }
+    }
+
+    /// Where anchors begin at a cell, row and column: x and y.
+    fn corner(&self, cell: [usize; 2]) -> [f32; 2] {
+        let [y, x] = cell.map(|place| place as f32 * self.stride);
+        if self.tensorflow { [y, x] } else { [x, y] }
+    }
+
+    /// The box of an anchor that begins at a corner, with its score: 0 where it is too small.
+    fn decode(
+        &self,
+        anchor: Corners,
+        [x, y]: [f32; 2],
+        by: [f32; 4],
+        score: f32,
+        image: &Image,
+    ) -> (Corners, f32) {
+        let [left, top, right, bottom] = anchor.sides();
+        let mut corners = Corners::from([left + x, top + y, right + x, bottom + y]);
+        if self.tensorflow {
+            corners = corners.clipped(image.width, image.height);
+        }
+        let [dx, dy, dw, dh] = by;
+        let by = [dx / self.place, dy / self.place, dw / self.size, dh / self.size];
+        corners = corners.refined(by, self.unit, f32::INFINITY);
+        if self.clip {
+            corners = corners.clipped(image.width - self.unit, image.height - self.unit);
+        }
+        let [width, height] = corners.size(self.unit);
+        let large = image.least[0] <= width && image.least[1] <= height;
+        (corners, if large { score } else { 0.0 * score })
+    }
+}
+
+/// What is added to a length: 1 where corners are pixels.
+fn unit(settings: &Settings) -> f32 {
+    if tensorflow(settings) { 0.0 } else { 1.0 }
+}
+
 /// Whether boxes count as TensorFlow does: corners between pixels, anchors around 0, axes exchanged.
 fn tensorflow(settings: &Settings) -> bool {
     settings.text("framework").eq_ignore_ascii_case("tensorflow")
@@ -179,15 +243,10 @@ impl Proposal {
         usize::try_from(most).map_err(|_| OpError::out_of_range("`post_nms_topn`", most, "0 or more"))
     }
 
-    /// What is added to a length: 1 where corners are pixels.
-    fn unit(&self) -> f32 {
-        if tensorflow(&self.settings) { 0.0 } else { 1.0 }
-    }
-
     /// The boxes around a cell, by ratio and then by scale.
     fn anchors(&self) -> Vec<Corners> {
         let base = self.settings.int("base_size", 0) as f32;
-        let unit = self.unit();
+        let unit = unit(&self.settings);
         let shift = if tensorflow(&self.settings) { base * 0.5 } else { 0.0 };
         let center = 0.5 * (base - unit);
         let scales = self.settings.floats("scale");
@@ -207,43 +266,13 @@ impl Proposal {
         anchors
     }
 
-    /// The box of an anchor at a cell, row and column, with its score: 0 where it is too small.
-    fn decode(
-        &self,
-        anchor: Corners,
-        cell: [usize; 2],
-        by: [f32; 4],
-        score: f32,
-        image: &Image,
-    ) -> (Corners, f32) {
-        let stride = self.settings.int("feat_stride", 1) as f32;
-        let [y, x] = cell.map(|place| place as f32 * stride);
-        let (x, y) = if tensorflow(&self.settings) { (y, x) } else { (x, y) };
-        let [left, top, right, bottom] = anchor.sides();
-        let mut corners = Corners::from([left + x, top + y, right + x, bottom + y]);
-        if tensorflow(&self.settings) {
-            corners = corners.clipped(image.width, image.height);
-        }
-        let place = self.settings.float("box_coordinate_scale", 1.0) as f32;
-        let size = self.settings.float("box_size_scale", 1.0) as f32;
-        let [dx, dy, dw, dh] = by;
-        let unit = self.unit();
-        corners = corners.refined([dx / place, dy / place, dw / size, dh / size], unit, f32::INFINITY);
-        if self.settings.bool("clip_before_nms", true) {
-            corners = corners.clipped(image.width - unit, image.height - unit);
-        }
-        let [width, height] = corners.size(unit);
-        let large = image.least[0] <= width && image.least[1] <= height;
-        (corners, if large { score } else { 0.0 * score })
-    }
-
     /// The best boxes that do not cover each other.
     fn choose(&self, mut boxes: Vec<(Corners, f32)>) -> Vec<(Corners, f32)> {
         let most = usize::try_from(self.settings.int("pre_nms_topn", 0)).unwrap_or(0);
         keep_first(&mut boxes, most, |a, b| a.1 > b.1);
         let corners: Vec<Corners> = boxes.iter().map(|(corners, _)| *corners).collect();
         let threshold = self.settings.float("nms_thresh", 0.0) as f32;
-        let kept = uncovered(&corners, self.unit(), threshold, self.rows().unwrap_or(0));
+        let kept = uncovered(&corners, unit(&self.settings), threshold, self.rows().unwrap_or(0));
         kept.into_iter().filter_map(|i| boxes.get(i).copied()).collect()
     }
 

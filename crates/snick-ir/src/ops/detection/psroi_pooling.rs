@@ -1,6 +1,8 @@
 //! PSROIPooling-1 and DeformablePSROIPooling-1: each bin of a region is read from channels of its own. The
 //! deformable one moves its bins by offsets.
 
+use std::ops::Range;
+
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::Tensor;
@@ -127,17 +129,19 @@ impl OpDef for PsRoiPooling {
             let image = maps.image(image as i64)?;
             let sides = [[y0, y1], [x0, x1]].map(|ends| Side::new(ends, self.scale(), layout.mode));
             let bin = Bin { maps: &maps, image, layout: &layout, sides };
+            if layout.mode == Mode::Average {
+                bin.averages(&mut out);
+                continue;
+            }
             for depth in 0..layout.depth {
                 for row in 0..layout.group {
                     for column in 0..layout.group {
                         let at = [row, column];
-                        out.push(match layout.mode {
-                            Mode::Average => bin.average(depth, at),
-                            Mode::Bilinear => bin.bilinear(depth, at),
-                            Mode::Deformable => {
-                                let moved = offsets.as_ref().map(|offsets| offsets.of(index, depth, at));
-                                bin.deformable(depth, at, moved.unwrap_or_default())
-                            }
+                        out.push(if layout.mode == Mode::Deformable {
+                            let moved = offsets.as_ref().map(|offsets| offsets.of(index, depth, at));
+                            bin.deformable(depth, at, moved.unwrap_or_default())
+                        } else {
+                            bin.bilinear(depth, at)
                         });
                     }
                 }
@@ -242,22 +246,28 @@ impl Bin<'_> {
         (depth * self.layout.group + at[0]) * self.layout.group + at[1]
     }
 
-    fn average(&self, depth: usize, at: [usize; 2]) -> f32 {
-        let plane = self.plane(self.own_channel(depth, at));
-        let places = |axis: usize| {
+    /// The means of all bins of a region, depth by depth.
+    fn averages(&self, out: &mut Vec<f32>) {
+        let group = self.layout.group;
+        let places = |axis: usize| -> Vec<Range<usize>> {
             let (side, size) = (self.sides[axis], self.size()[axis] as f32);
-            let step = side.length / self.layout.group as f32;
-            let first = (at[axis] as f32 * step + side.start).floor();
-            let end = ((at[axis] + 1) as f32 * step + side.start).ceil();
-            first.clamp(0.0, size) as usize..end.clamp(0.0, size) as usize
+            let step = side.length / group as f32;
+            let bin = |at: usize| {
+                let first = (at as f32 * step + side.start).floor();
+                let end = ((at + 1) as f32 * step + side.start).ceil();
+                first.clamp(0.0, size) as usize..end.clamp(0.0, size) as usize
+            };
+            (0..group).map(bin).collect()
         };
         let (rows, columns) = (places(0), places(1));
-        let count = rows.len() * columns.len();
-        if count == 0 {
-            return 0.0;
+        for depth in 0..self.layout.depth {
+            for (row, rows) in rows.iter().enumerate() {
+                for (column, columns) in columns.iter().enumerate() {
+                    let plane = self.plane(self.own_channel(depth, [row, column]));
+                    out.push(mean(plane, rows, columns));
+                }
+            }
         }
-        let row = |y| columns.clone().map(move |x| plane.at(y, x)).sum::<f32>();
-        rows.map(row).sum::<f32>() / count as f32
     }
 
     fn bilinear(&self, depth: usize, at: [usize; 2]) -> f32 {
@@ -303,6 +313,16 @@ impl Bin<'_> {
         }
         if count == 0 { 0.0 } else { sum / count as f32 }
     }
+}
+
+/// The mean of some rows and columns; 0 where there is none.
+fn mean(plane: Plane, rows: &Range<usize>, columns: &Range<usize>) -> f32 {
+    let count = rows.len() * columns.len();
+    if count == 0 {
+        return 0.0;
+    }
+    let row = |y| plane.row(y).get(columns.clone()).unwrap_or_default().iter().sum::<f32>();
+    rows.clone().map(row).sum::<f32>() / count as f32
 }
 
 /// The offsets of the deformable op.

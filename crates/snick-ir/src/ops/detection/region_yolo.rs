@@ -2,7 +2,8 @@
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr};
-use snick_tensor::Tensor;
+use snick_tensor::kernels::{self, UnaryOp};
+use snick_tensor::{ElementType, Tensor};
 
 use super::settings::{Kind, Settings, Table};
 use super::signature::expect_float;
@@ -79,31 +80,23 @@ impl OpDef for RegionYolo {
             let expected = used.map_or("a number that fits".to_string(), |used| used.to_string());
             return Err(OpError::mismatch("the number of channels", channels, expected));
         }
+        let mut out = data.clone();
         // Nothing to activate; and sizes beside a 0 may be any.
-        let entry = if data.is_empty() { 0 } else { coords + 1 + classes };
-        let cells = if data.is_empty() { 0 } else { height * width };
-        let mut values = data.to_f32_vec()?;
-        let squash = |v: &mut f32| *v = 1.0 / (1.0 + (-*v).exp());
-        for group in values.chunks_exact_mut((entry * cells).max(1)).take(images.saturating_mul(boxes)) {
-            let (place, rest) = group.split_at_mut(coords * cells);
-            place.iter_mut().take(2 * cells).for_each(squash);
-            if !softmax {
-                rest.iter_mut().for_each(squash);
-                continue;
+        if !data.is_empty() {
+            let entry = coords + 1 + classes;
+            let boxes = data.cast(ElementType::F32)?.reshape(&[images, boxes, entry, height, width])?;
+            let part = |first: usize, count: usize| boxes.slice(2, first, count, 1);
+            let squashed = |first, count| UnaryOp::Sigmoid.apply(&part(first, count)?);
+            let place = coords.min(2);
+            let mut parts = vec![squashed(0, place)?, part(place, coords - place)?];
+            if softmax {
+                parts.extend([squashed(coords, 1)?, kernels::softmax(&part(coords + 1, classes)?, 2)?]);
+            } else {
+                parts.push(squashed(coords, 1 + classes)?);
             }
-            let (objectness, classes) = rest.split_at_mut(cells);
-            objectness.iter_mut().for_each(squash);
-            for cell in 0..cells {
-                let most = classes.iter().skip(cell).step_by(cells).fold(f32::NEG_INFINITY, |m, &v| m.max(v));
-                let mut sum = 0.0;
-                for v in classes.iter_mut().skip(cell).step_by(cells) {
-                    *v = (*v - most).exp();
-                    sum += *v;
-                }
-                classes.iter_mut().skip(cell).step_by(cells).for_each(|v| *v /= sum);
-            }
+            let all = kernels::concat(&parts.iter().collect::<Vec<_>>(), 2)?;
+            out = all.reshape(data.dims())?.cast(data.element_type())?;
         }
-        let mut out = Tensor::from_vec(data.dims(), values)?.cast(data.element_type())?;
         if softmax {
             let first = normalize_axis(self.settings.int("axis", 0), 4)?;
             let last = normalize_axis(self.settings.int("end_axis", 0), 4)?;

@@ -1,10 +1,12 @@
 //! ROIPooling-2: the maximum of each bin of a region, or one bilinear sample of it. Opset 1 has it too.
 
+use std::ops::Range;
+
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::Tensor;
 
-use super::sampling::{Maps, Plane};
+use super::sampling::{Between, Maps, Plane};
 use super::settings::{Kind, Settings, Table};
 use super::signature::{common_dim, common_float, expect_rank, expect_size, padded, room};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
@@ -73,21 +75,19 @@ impl OpDef for RoiPooling {
                 break;
             }
             let image = maps.image(image as i64)?;
+            // What is read along an axis is the same for all channels.
+            let axes = [([y0, y1], pooled[0], height), ([x0, x1], pooled[1], width)];
+            let [rows, columns] = axes.map(|(ends, bins, size)| -> Vec<Places> {
+                let of = |i| match bilinear {
+                    true => Places::Sample(Between::new(sample_place(ends, i, bins, size), size)),
+                    false => Places::Bin(bin(ends.map(|v| v * scale), i, bins, size)),
+                };
+                (0..bins).map(of).collect()
+            });
             for channel in 0..channels {
                 let plane = maps.plane(image, channel);
-                for row in 0..pooled[0] {
-                    for column in 0..pooled[1] {
-                        let value = if bilinear {
-                            let y = sample_place([y0, y1], row, pooled[0], height);
-                            let x = sample_place([x0, x1], column, pooled[1], width);
-                            plane.sample(y, x).unwrap_or(0.0)
-                        } else {
-                            let rows = bin([y0, y1].map(|v| v * scale), row, pooled[0], height);
-                            let columns = bin([x0, x1].map(|v| v * scale), column, pooled[1], width);
-                            greatest(plane, rows, columns)
-                        };
-                        out.push(value);
-                    }
+                for y in &rows {
+                    out.extend(columns.iter().map(|x| pooled_at(plane, y, x)));
                 }
             }
         }
@@ -122,8 +122,25 @@ impl RoiPooling {
     }
 }
 
+/// What an element of the result is read from along one axis.
+enum Places {
+    /// A sample; nothing outside the map.
+    Sample(Option<Between>),
+    /// The greatest of some places.
+    Bin(Range<usize>),
+}
+
+/// The element that is read from some rows and columns, both in one way.
+fn pooled_at(plane: Plane, y: &Places, x: &Places) -> f32 {
+    match (y, x) {
+        (Places::Bin(rows), Places::Bin(columns)) => greatest(plane, rows, columns),
+        (Places::Sample(Some(y)), Places::Sample(Some(x))) => plane.mixed(y, x),
+        _ => 0.0,
+    }
+}
+
 /// The places of a bin along one axis: the region's first and last place divided by `bins`, cut to the map.
-fn bin(ends: [f32; 2], index: usize, bins: usize, size: usize) -> std::ops::Range<usize> {
+fn bin(ends: [f32; 2], index: usize, bins: usize, size: usize) -> Range<usize> {
     // Places of f32 beyond 2^53 have no neighbours: the bound keeps the products below exact.
     let [first, last] = ends.map(|end| (end.round() as i64).clamp(-(1 << 40), 1 << 40));
     let (bins, index) = (bins as i128, index as i128);
@@ -133,12 +150,12 @@ fn bin(ends: [f32; 2], index: usize, bins: usize, size: usize) -> std::ops::Rang
 }
 
 /// The greatest element of some rows and columns; 0 where there is none.
-fn greatest(plane: Plane, rows: std::ops::Range<usize>, columns: std::ops::Range<usize>) -> f32 {
+fn greatest(plane: Plane, rows: &Range<usize>, columns: &Range<usize>) -> f32 {
     if rows.is_empty() || columns.is_empty() {
         return 0.0;
     }
-    let row = |y| columns.clone().map(move |x| plane.at(y, x));
-    rows.flat_map(row).fold(f32::MIN, f32::max)
+    let row = |y| plane.row(y).get(columns.clone()).unwrap_or_default();
+    rows.clone().flat_map(row).copied().fold(f32::MIN, f32::max)
 }
 
 /// Where on an axis of `size` places the sample of a bin lies, for ends in parts of the axis.

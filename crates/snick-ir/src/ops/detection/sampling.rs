@@ -64,18 +64,46 @@ impl Plane<'_> {
         self.values.get(y * self.width + x).copied().unwrap_or(0.0)
     }
 
+    /// The elements of a row; none where there is no such row.
+    pub fn row(&self, y: usize) -> &[f32] {
+        let first = y.saturating_mul(self.width);
+        self.values.get(first..first.saturating_add(self.width)).unwrap_or_default()
+    }
+
     /// The bilinear sample at a place within the map; `None` outside.
     pub fn sample(&self, y: f32, x: f32) -> Option<f32> {
-        let (bottom, right) = (self.height.checked_sub(1)?, self.width.checked_sub(1)?);
-        if !(0.0..=bottom as f32).contains(&y) || !(0.0..=right as f32).contains(&x) {
+        Some(self.mixed(&Between::new(y, self.height)?, &Between::new(x, self.width)?))
+    }
+
+    /// The bilinear sample between rows and columns of the map.
+    pub fn mixed(&self, y: &Between, x: &Between) -> f32 {
+        let along = |y: usize| {
+            let (low, high) = (self.at(y, x.low), self.at(y, x.high));
+            low + (high - low) * x.part
+        };
+        let (upper, lower) = (along(y.low), along(y.high));
+        upper + (lower - upper) * y.part
+    }
+}
+
+/// A place on an axis: two neighbours, and how far it is from the first to the second.
+#[derive(Copy, Clone, Debug)]
+pub struct Between {
+    low: usize,
+    high: usize,
+    part: f32,
+}
+
+impl Between {
+    /// A place on an axis of `size` elements; `None` outside.
+    pub fn new(at: f32, size: usize) -> Option<Self> {
+        let last = size.checked_sub(1)?;
+        if !(0.0..=last as f32).contains(&at) {
             return None;
         }
-        let (top, left) = (y.floor(), x.floor());
-        let (y0, x0) = (top as usize, left as usize);
-        let (y1, x1) = ((y.ceil() as usize).min(bottom), (x.ceil() as usize).min(right));
-        let upper = self.at(y0, x0) + (self.at(y0, x1) - self.at(y0, x0)) * (x - left);
-        let lower = self.at(y1, x0) + (self.at(y1, x1) - self.at(y1, x0)) * (x - left);
-        Some(upper + (lower - upper) * (y - top))
+        let low = at as usize;
+        let part = at - low as f32;
+        Some(Self { low, high: (low + usize::from(part > 0.0)).min(last), part })
     }
 }
 

@@ -1,5 +1,8 @@
 //! Non-maximum suppression of one class: what NonMaxSuppression and NMSRotated share.
 
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
 use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{ElementType, Tensor};
@@ -70,13 +73,11 @@ impl Rule {
     /// The boxes of one class that stay, with their scores, the best first.
     fn pick(&self, scores: &[f32], overlap: impl Fn(usize, usize) -> f32) -> Vec<(usize, f32)> {
         let scale = if self.sigma > 0.0 { -0.5 / self.sigma } else { 0.0 };
-        let good = scores.iter().enumerate().filter(|(_, score)| **score > self.least);
-        let mut rest: Vec<Candidate> =
-            good.map(|(index, &score)| Candidate { index, score, compared: 0 }).collect();
-        // The best at the end; of equal ones the first.
-        let order = |a: &Candidate, b: &Candidate| best_first(b.score, a.score).then(b.index.cmp(&a.index));
-        rest.sort_by(order);
         let mut picked: Vec<(usize, f32)> = Vec::new();
+        let good = scores.iter().enumerate().filter(|(_, score)| **score > self.least);
+        // Most are never looked at: a heap puts in order only those that are.
+        let mut rest: BinaryHeap<Candidate> =
+            good.map(|(index, &score)| Candidate { index, score, compared: 0 }).collect();
         while picked.len() < self.most
             && let Some(mut next) = rest.pop()
         {
@@ -101,8 +102,7 @@ impl Rule {
                 picked.push((next.index, next.score));
                 continue;
             }
-            let at = rest.partition_point(|other| order(other, &next).is_lt());
-            rest.insert(at, next);
+            rest.push(next);
         }
         picked
     }
@@ -123,7 +123,7 @@ impl Rule {
         let sides = boxes.dims().last().copied().unwrap_or(0);
         check_dims("the boxes", boxes, &[batches, count, sides])?;
         let mut found: Vec<(f32, [i64; 3])> = Vec::new();
-        let values = scores.to_f32_vec()?;
+        let values = if self.most == 0 { Vec::new() } else { scores.to_f32_vec()? };
         for (row, scores) in values.chunks_exact(count.max(1)).enumerate() {
             let (batch, class) = (row / classes, row % classes);
             let picked = self.pick(scores, |a, b| overlap(batch * count + a, batch * count + b));
@@ -152,3 +152,24 @@ struct Candidate {
     /// How many of the selected ones it was compared with.
     compared: usize,
 }
+
+/// The best is the greatest; of equal ones the first.
+impl Ord for Candidate {
+    fn cmp(&self, other: &Self) -> Ordering {
+        best_first(other.score, self.score).then(other.index.cmp(&self.index))
+    }
+}
+
+impl PartialOrd for Candidate {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Candidate {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Candidate {}

@@ -88,8 +88,9 @@ impl OpDef for Arithmetic {
     }
 
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let (a, b) = self.broadcast.operands(&inputs[0], &inputs[1])?;
-        Ok(vec![self.function.apply(&a, &b)?])
+        let a = &inputs[0];
+        let b = &*self.broadcast.second(a, &inputs[1])?;
+        Ok(vec![self.function.apply(a, b)?])
     }
 
     fn element_function(&self, _: &[&Fact]) -> Option<ElementFunction> {

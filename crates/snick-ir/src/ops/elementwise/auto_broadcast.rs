@@ -1,5 +1,7 @@
 //! The attribute `auto_broadcast`: how two shapes become one.
 
+use std::borrow::Cow;
+
 use smallvec::SmallVec;
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::{Dims, Tensor};
@@ -78,20 +80,19 @@ impl AutoBroadcast {
         Ok(dims)
     }
 
-    /// Two tensors that numpy's rule brings together as this attribute wants it.
-    pub fn operands(self, a: &Tensor, b: &Tensor) -> Result<(Tensor, Tensor), OpError> {
+    /// The second of two tensors as numpy's rule brings it together with the first in the way this attribute wants.
+    pub fn second<'t>(self, a: &Tensor, b: &'t Tensor) -> Result<Cow<'t, Tensor>, OpError> {
         let clash =
             || OpError::clash("shapes to broadcast", format!("{:?}", a.dims()), format!("{:?}", b.dims()));
-        let b = match self {
-            Self::None if a.dims() != b.dims() => return Err(clash()),
-            Self::None | Self::Numpy => b.clone(),
+        match self {
+            Self::None if a.dims() != b.dims() => Err(clash()),
+            Self::None | Self::Numpy => Ok(Cow::Borrowed(b)),
             Self::Pdpd { .. } => {
                 let aligned = b.reshape(&self.aligned(a.rank(), b.dims())?)?;
                 // Only the second may stretch.
-                aligned.broadcast_to(a.dims()).map_err(|_| clash())?
+                Ok(Cow::Owned(aligned.broadcast_to(a.dims()).map_err(|_| clash())?))
             }
-        };
-        Ok((a.clone(), b))
+        }
     }
 }
 
@@ -118,8 +119,8 @@ mod tests {
         assert!(pdpd.aligned(2, &[3, 4]).is_err());
         let a = Tensor::full(&[2, 3], 1f32).unwrap();
         let b = Tensor::full(&[2], 1f32).unwrap();
-        assert_eq!(AutoBroadcast::Pdpd { axis: 0 }.operands(&a, &b).unwrap().1.dims(), [2, 3]);
-        assert!(pdpd.operands(&a, &b).is_err());
-        assert!(AutoBroadcast::None.operands(&a, &b).is_err());
+        assert_eq!(AutoBroadcast::Pdpd { axis: 0 }.second(&a, &b).unwrap().dims(), [2, 3]);
+        assert!(pdpd.second(&a, &b).is_err());
+        assert!(AutoBroadcast::None.second(&a, &b).is_err());
     }
 }

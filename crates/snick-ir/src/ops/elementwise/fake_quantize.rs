@@ -44,8 +44,8 @@ impl OpDef for FakeQuantize {
         let [data, ranges @ ..] = inputs else { return Ok(Vec::new()) };
         let mut stretched = Vec::with_capacity(ranges.len());
         for range in ranges {
-            let range = self.broadcast.operands(data, range)?.1;
-            stretched.push(without_leading_ones(range, data.rank())?.cast(data.element_type())?);
+            let range = self.broadcast.second(data, range)?;
+            stretched.push(without_leading_ones(range.into_owned(), data.rank())?.cast(data.element_type())?);
         }
         let [a, b, c, d] = stretched.as_slice() else { return Ok(Vec::new()) };
         let levels = if self.levels == 0 { usize::MAX } else { self.levels };

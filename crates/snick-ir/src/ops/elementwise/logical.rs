@@ -72,7 +72,8 @@ impl OpDef for Logical {
     }
 
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let (a, b) = self.broadcast.operands(&inputs[0], &inputs[1])?;
-        Ok(vec![self.function().apply(&a, &b)?])
+        let a = &inputs[0];
+        let b = &*self.broadcast.second(a, &inputs[1])?;
+        Ok(vec![self.function().apply(a, b)?])
     }
 }

@@ -40,9 +40,10 @@ impl OpDef for Select {
     }
 
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let (then, otherwise) = self.broadcast.operands(&inputs[1], &inputs[2])?;
-        let (_, condition) = self.broadcast.operands(&then, &inputs[0])?;
-        Ok(vec![kernels::select(&condition, &then, &otherwise)?])
+        let then = &inputs[1];
+        let otherwise = self.broadcast.second(then, &inputs[2])?;
+        let condition = self.broadcast.second(then, &inputs[0])?;
+        Ok(vec![kernels::select(&condition, then, &otherwise)?])
     }
 }
 

@@ -85,14 +85,15 @@ pub(crate) fn starts(dims: &[usize], indices: &Tensor, axis: i64) -> Result<Vec<
     let values = indices.to_i64_vec()?;
     let mut place: SmallVec<[usize; 6]> = SmallVec::from_elem(0, dims.len());
     let mut starts = Vec::with_capacity(values.len());
-    for index in values {
-        let mut start = 0;
-        for (i, stride) in strides.iter().enumerate() {
-            let position = if i == axis { expect_position(index, dims[i])? } else { place[i] };
-            start += position * stride;
+    let last = dims.len() - 1;
+    // Line by line: what the axes before the last one add is the same for all of a line.
+    for line in values.chunks(at[last].max(1)) {
+        let outer = (0..last).filter(|&i| i != axis).map(|i| place[i] * strides[i]).sum::<usize>();
+        for (i, &index) in line.iter().enumerate() {
+            let along = if axis == last { 0 } else { i };
+            starts.push(outer + expect_position(index, dims[axis])? * strides[axis] + along);
         }
-        starts.push(start);
-        for i in (0..place.len()).rev() {
+        for i in (0..last).rev() {
             place[i] += 1;
             if place[i] < at[i] {
                 break;

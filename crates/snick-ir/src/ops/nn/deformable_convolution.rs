@@ -221,37 +221,51 @@ impl Plan {
         if area == 0 {
             return seen;
         }
-        for at in 0..self.deformable_groups * taps * places {
-            let (number, place) = (at / places, at % places);
+        // What a tap mixes at each window is the same for all channels of a group.
+        let mut mixes: Vec<[(usize, f32); 4]> = Vec::with_capacity(places);
+        for number in 0..self.deformable_groups * taps {
             let (group, tap) = (number / taps, number % taps);
-            let window = [place / self.columns, place % self.columns];
             let tap_at = [tap / self.kernel[1], tap % self.kernel[1]];
-            let position = [0, 1].map(|i| {
-                let base =
-                    window[i] as f32 * self.strides[i] + tap_at[i] as f32 * self.dilations[i] - self.pads[i];
-                base + offsets[(2 * number + i) * places + place]
-            });
-            let scale = mask.map_or(1.0, |mask| mask[at]);
-            for (pixel, weight) in self.pixels(position) {
-                for channel in group * in_group..(group + 1) * in_group {
-                    seen[(channel * taps + tap) * places + place] +=
-                        image[channel * area + pixel] * weight * scale;
+            mixes.clear();
+            mixes.extend((0..places).map(|place| {
+                let window = [place / self.columns, place % self.columns];
+                let position = [0, 1].map(|i| {
+                    let base = window[i] as f32 * self.strides[i] + tap_at[i] as f32 * self.dilations[i]
+                        - self.pads[i];
+                    base + offsets[(2 * number + i) * places + place]
+                });
+                self.pixels(position)
+            }));
+            let scales = mask.map(|mask| &mask[number * places..][..places]);
+            for channel in group * in_group..(group + 1) * in_group {
+                let plane = &image[channel * area..][..area];
+                let row = &mut seen[(channel * taps + tap) * places..][..places];
+                for (to, mix) in row.iter_mut().zip(&mixes) {
+                    // What does not count is not read: it may be infinite.
+                    let mixed = |&(pixel, weight): &(usize, f32)| {
+                        if weight == 0.0 { 0.0 } else { plane[pixel] * weight }
+                    };
+                    *to = mix.iter().map(mixed).sum();
+                }
+                if let Some(scales) = scales {
+                    row.iter_mut().zip(scales).for_each(|(to, &scale)| *to *= scale);
                 }
             }
         }
         seen
     }
 
-    /// The pixels that mix at a place, and how much of each.
-    fn pixels(&self, position: [f32; 2]) -> SmallVec<[(usize, f32); 4]> {
+    /// The pixels that mix at a place, and how much of each: 0 of those that are not there.
+    fn pixels(&self, position: [f32; 2]) -> [(usize, f32); 4] {
         let ends = self.image.map(|size| size as f32);
         let least = if self.padded { -1.0 } else { 0.0 };
         let inside = |i: usize| {
             let at = position[i];
             (if self.padded { at > least } else { at >= least }) && at < ends[i]
         };
+        let mut pixels = [(0, 0.0); 4];
         if !inside(0) || !inside(1) {
-            return SmallVec::new();
+            return pixels;
         }
         let [y, x] = [0, 1].map(|i| {
             let below = position[i].floor();
@@ -259,15 +273,11 @@ impl Plan {
             // Without padding the pixel at the edge stands for the one after it.
             let above = if self.padded { below + 1.0 } else { (below + 1.0).min(ends[i] - 1.0) };
             [(below, 1.0 - part), (above, part)]
-                .map(|(at, weight)| (at, if at >= 0.0 && at < ends[i] { weight } else { 0.0 }))
+                .map(|(at, weight)| if at >= 0.0 && at < ends[i] { (at as usize, weight) } else { (0, 0.0) })
         });
-        let mut pixels = SmallVec::new();
-        for (row, a) in y {
-            for (column, b) in x {
-                if a * b != 0.0 {
-                    pixels.push((row as usize * self.image[1] + column as usize, a * b));
-                }
-            }
+        let corners = y.iter().flat_map(|&(row, a)| x.iter().map(move |&(column, b)| (row, column, a * b)));
+        for (pixel, (row, column, weight)) in pixels.iter_mut().zip(corners) {
+            *pixel = (row * self.image[1] + column, weight);
         }
         pixels
     }

@@ -1,5 +1,7 @@
 //! What the recurrent ops share: which cell, its attributes, how its gates lie in the weights.
 
+use snick_tensor::kernels::UnaryOp;
+
 use crate::attrs::AttrValue;
 use crate::{Arity, Attrs, OpError, RawNode};
 
@@ -166,17 +168,34 @@ impl Cell {
     }
 
     /// The function at a place of `activations`, what goes into it clipped if `clipped`.
-    pub fn function(&self, place: usize, clipped: bool) -> Result<impl Fn(f32) -> f32 + use<>, OpError> {
+    pub fn function(&self, place: usize, clipped: bool) -> Result<Activation, OpError> {
         let name = self.activation(place);
-        let [alpha, beta] = self.parameters(place).map(|v| v as f32);
-        let function: fn(f32, f32, f32) -> f32 = match name.to_ascii_lowercase().as_str() {
-            "sigmoid" => |x, _, _| 1.0 / (1.0 + (-x).exp()),
-            "tanh" => |x, _, _| x.tanh(),
-            "relu" => |x, _, _| x.max(0.0),
-            "hardsigmoid" => |x, alpha, beta| (alpha * x + beta).clamp(0.0, 1.0),
+        let [alpha, beta] = self.parameters(place);
+        let function = match name.to_ascii_lowercase().as_str() {
+            "sigmoid" => UnaryOp::Sigmoid,
+            "tanh" => UnaryOp::Tanh,
+            "relu" => UnaryOp::Relu,
+            "hardsigmoid" => UnaryOp::HardSigmoid { alpha, beta },
             _ => return Err(OpError::unsupported(format!("activation {name}"))),
         };
-        let clip = Some(self.clip as f32).filter(|&clip| clipped && clip > 0.0);
-        Ok(move |x: f32| function(clip.map_or(x, |clip| x.clamp(-clip, clip)), alpha, beta))
+        Ok(Activation { function, clip: Some(self.clip as f32).filter(|&clip| clipped && clip > 0.0) })
+    }
+}
+
+/// A function of gates or states.
+#[derive(Copy, Clone, Debug)]
+pub struct Activation {
+    function: UnaryOp,
+    /// How far from 0 may be what goes into it.
+    clip: Option<f32>,
+}
+
+impl Activation {
+    /// The function of every element, in their place.
+    pub fn apply(&self, values: &mut [f32]) {
+        if let Some(clip) = self.clip {
+            values.iter_mut().for_each(|x| *x = x.clamp(-clip, clip));
+        }
+        self.function.apply_in_place(values);
     }
 }

@@ -225,7 +225,8 @@ impl<'a> Stepper<'a> {
         for (n, (h, r)) in h.chunks_mut(size).zip(recurrent.chunks(size)).enumerate() {
             let Some(product) = product(n) else { continue };
             self.sum(product, r);
-            h.iter_mut().zip(&self.sums).for_each(|(h, &sum)| *h = f(sum));
+            f.apply(&mut self.sums);
+            h.iter_mut().zip(&self.sums).for_each(|(h, &sum)| *h = sum);
         }
         Ok(())
     }
@@ -240,16 +241,25 @@ impl<'a> Stepper<'a> {
         let last = self.cell.function(2, false)?;
         let size = self.hidden;
         let recurrent = self.recurrent(h, 0, 4 * size)?;
-        let [forget, input, content, output] = [0, size, 2 * size, 3 * size];
         let rows = h.chunks_mut(size).zip(c.chunks_mut(size)).zip(recurrent.chunks(4 * size));
         for (n, ((h, c), r)) in rows.enumerate() {
             let Some(product) = product(n) else { continue };
             self.sum(product, r);
-            let at = |i: usize| self.sums.get(i).copied().unwrap_or(0.0);
-            for (k, (h, c)) in h.iter_mut().zip(c.iter_mut()).enumerate() {
-                *c = f(at(forget + k)) * *c + f(at(input + k)) * g(at(content + k));
-                *h = f(at(output + k)) * last(*c);
+            let mut gates = self.sums.chunks_mut(size);
+            let (Some(forget), Some(input), Some(content), Some(output)) =
+                (gates.next(), gates.next(), gates.next(), gates.next())
+            else {
+                continue;
+            };
+            [&mut *forget, &mut *input, &mut *output].into_iter().for_each(|gate| f.apply(gate));
+            g.apply(content);
+            let kept = c.iter_mut().zip(forget.iter());
+            for ((c, forget), (input, content)) in kept.zip(input.iter().zip(content.iter())) {
+                *c = forget * *c + input * content;
             }
+            h.copy_from_slice(c);
+            last.apply(h);
+            h.iter_mut().zip(output.iter()).for_each(|(h, output)| *h *= output);
         }
         Ok(())
     }
@@ -269,10 +279,12 @@ impl<'a> Stepper<'a> {
         for (n, ((z, r), gates)) in rows.enumerate() {
             let Some(product) = product(n) else { continue };
             self.sum(product, gates);
-            z.iter_mut().zip(&self.sums).for_each(|(z, &sum)| *z = f(sum));
-            r.iter_mut().zip(self.sums.iter().skip(size)).for_each(|(r, &sum)| *r = f(sum));
+            f.apply(self.sums.get_mut(..2 * size).unwrap_or_default());
+            let (update, reset) = self.sums.split_at(size.min(self.sums.len()));
+            z.iter_mut().zip(update).for_each(|(z, &sum)| *z = sum);
+            r.iter_mut().zip(reset).for_each(|(r, &sum)| *r = sum);
         }
-        let content = if linear_before_reset {
+        let mut content = if linear_before_reset {
             let mut content = self.recurrent(h, 2 * size, size)?;
             for (row, r) in content.chunks_mut(size).zip(reset.chunks(size)) {
                 row.iter_mut().zip(r).zip(&self.inner_bias).for_each(|((v, r), b)| *v = (*v + b) * r);
@@ -282,12 +294,14 @@ impl<'a> Stepper<'a> {
             let kept: Vec<f32> = reset.iter().zip(h.iter()).map(|(r, h)| r * h).collect();
             self.recurrent(&kept, 2 * size, size)?
         };
-        let rows = h.chunks_mut(size).zip(update.chunks(size)).zip(content.chunks(size));
+        let rows = h.chunks_mut(size).zip(update.chunks(size)).zip(content.chunks_mut(size));
         for (n, ((h, z), content)) in rows.enumerate() {
             let Some(product) = product(n) else { continue };
             let inner = product.iter().zip(&self.bias).skip(2 * size).map(|(p, b)| p + b);
-            for (((h, z), content), inner) in h.iter_mut().zip(z).zip(content).zip(inner) {
-                *h = (1.0 - z) * g(inner + content) + z * *h;
+            content.iter_mut().zip(inner).for_each(|(content, inner)| *content += inner);
+            g.apply(content);
+            for ((h, z), content) in h.iter_mut().zip(z).zip(content.iter()) {
+                *h = (1.0 - z) * content + z * *h;
             }
         }
         Ok(())

@@ -30,11 +30,13 @@ impl<'a, T: Pod> Channels<'a, T> {
     }
 
     /// The same channels of what lies `offset` elements further.
+    #[inline]
     pub fn moved(self, offset: isize) -> Self {
         Channels { first: self.first.wrapping_add_signed(offset), ..self }
     }
 
     /// Some of the channels.
+    #[inline]
     pub fn part(self, channels: Range<usize>) -> Self {
         let count = channels.len();
         Channels { count, ..self.moved(channels.start as isize * self.step) }
@@ -46,6 +48,7 @@ impl<'a, T: Pod> Channels<'a, T> {
     }
 
     /// Line `[z, y]` of the first channel.
+    #[inline]
     pub fn line(&self, z: usize, y: usize) -> Run<'a, T> {
         let [depth, height, width] = self.steps;
         let at = self.first.wrapping_add_signed(z as isize * depth + y as isize * height);

@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::images::Channels;
 use crate::TensorError;
 use crate::buffer::Buffer;
-use crate::kernels::broadcast::Run;
+use crate::kernels::broadcast::copy_run;
 use crate::kernels::gemm::Gemm;
 use crate::kernels::window::WindowAxis;
 
@@ -133,11 +133,13 @@ impl Cut {
 /// How images are cut, the same for each of them.
 pub(super) struct Cuts {
     cuts: [Cut; 3],
+    /// The lines of all planes of a channel, one after the other.
+    lines: Vec<Line>,
     out: [usize; 3],
     /// Whether there is nothing to cut.
     is_whole: bool,
     /// Elements of the planes of one channel.
-    len: usize,
+    pub len: usize,
     /// Positions that are computed: all from the first window to the last, those between two lines too.
     pub positions: usize,
 }
@@ -155,7 +157,62 @@ impl Cuts {
         let is_dense = is_whole || len <= MOST_ZEROS * (grid.area() + grid.windows());
         let positions = ((out[0] - 1) * cuts[1].len + out[1] - 1) * cuts[2].len + out[2];
         let is_short = positions <= MOST_POSITIONS * grid.windows();
-        (is_dense && is_short).then_some(Cuts { cuts, out, is_whole, len, positions })
+        if !(is_dense && is_short) {
+            return None;
+        }
+        let lines = Line::all(&cuts);
+        Some(Cuts { cuts, lines, out, is_whole, len, positions })
+    }
+
+    /// Cuts one channel into its planes.
+    pub fn cut<T: Gemm>(&self, channel: &Channels<T>, planes: &mut [T]) {
+        let [_, _, w] = &self.cuts;
+        for (line, to) in self.lines.iter().zip(planes.chunks_exact_mut(w.len)) {
+            to[..line.before].fill(T::default());
+            to[line.before + line.len..].fill(T::default());
+            self.cut_line(channel, line, to);
+        }
+    }
+
+    /// As [`Cuts::cut`], into planes that an earlier channel was cut into, or zeros: what is not of the image is left.
+    pub fn cut_again<T: Gemm>(&self, channel: &Channels<T>, planes: &mut [T]) {
+        let [_, _, w] = &self.cuts;
+        for (line, to) in self.lines.iter().zip(planes.chunks_exact_mut(w.len)) {
+            self.cut_line(channel, line, to);
+        }
+    }
+
+    #[inline(always)]
+    fn cut_line<T: Gemm>(&self, channel: &Channels<T>, line: &Line, to: &mut [T]) {
+        let ([z, y], [_, _, w]) = (line.place, &self.cuts);
+        let to = &mut to[line.before..line.before + line.len];
+        channel.line(z, y).every(w.axis.stride, line.first).copy_to(to);
+    }
+
+    /// Where each element of a filter over one channel meets its first window.
+    pub fn starts(&self) -> Vec<usize> {
+        let [d, h, w] = &self.cuts;
+        let area = d.len * h.len * w.len;
+        let mut starts = Vec::with_capacity(d.taps.len() * h.taps.len() * w.taps.len());
+        for &(plane_d, z) in &d.taps {
+            for &(plane_h, y) in &h.taps {
+                let plane = plane_d * h.remainders.len() + plane_h;
+                let line = (z * h.len + y) * w.len;
+                let of = |&(plane_w, x)| (plane * w.remainders.len() + plane_w) * area + line + x;
+                starts.extend(w.taps.iter().map(of));
+            }
+        }
+        starts
+    }
+
+    /// Writes the values of all positions to the windows they belong to.
+    pub fn place<T: Copy>(&self, windows: &mut [T], values: &[T]) {
+        let [_, h, w] = &self.cuts;
+        let [_, rows, columns] = self.out;
+        for (i, to) in windows.chunks_exact_mut(columns).enumerate() {
+            let from = (i / rows * h.len + i % rows) * w.len;
+            copy_run(to, &values[from..from + columns]);
+        }
     }
 }
 
@@ -181,7 +238,7 @@ impl<'a, T: Gemm> Planes<'a, T> {
         let (all, slack) = data.split_at_mut(image.count * of.len);
         slack.fill(T::default());
         for (channel, planes) in image.each().zip(all.chunks_exact_mut(of.len)) {
-            cut(&of.cuts, &channel, planes);
+            of.cut(&channel, planes);
         }
         Ok(Planes { of, data: PlaneData::Cut(data) })
     }
@@ -195,23 +252,15 @@ impl<'a, T: Gemm> Planes<'a, T> {
 
     /// Where each element of a filter over `channels` meets its first window.
     pub fn starts(&self, channels: Range<usize>) -> Vec<usize> {
-        let [d, h, w] = &self.of.cuts;
-        let area = d.len * h.len * w.len;
         let (first, step) = match &self.data {
             PlaneData::Image(image) => (image.first, image.step),
             PlaneData::Cut(_) => (0, self.of.len as isize),
         };
-        let mut starts = Vec::with_capacity(channels.len() * d.taps.len() * h.taps.len() * w.taps.len());
+        let taps = self.of.starts();
+        let mut starts = Vec::with_capacity(channels.len() * taps.len());
         for channel in channels {
             let first = first.wrapping_add_signed(channel as isize * step);
-            for &(plane_d, z) in &d.taps {
-                for &(plane_h, y) in &h.taps {
-                    let plane = plane_d * h.remainders.len() + plane_h;
-                    let line = first + (z * h.len + y) * w.len;
-                    let of = |&(plane_w, x)| (plane * w.remainders.len() + plane_w) * area + line + x;
-                    starts.extend(w.taps.iter().map(of));
-                }
-            }
+            starts.extend(taps.iter().map(|tap| first + tap));
         }
         starts
     }
@@ -229,44 +278,50 @@ impl<'a, T: Gemm> Planes<'a, T> {
                 let window = (line / h.len * rows + line % h.len) * columns + column;
                 let len = (columns - column).min(values.len() - at);
                 let Some(to) = windows.get_mut(window..window + len) else { return };
-                to.copy_from_slice(&values[at..at + len]);
+                copy_run(to, &values[at..at + len]);
             }
             at += to_next;
         }
     }
 }
 
-/// Cuts one channel into its planes.
-fn cut<T: Gemm>([d, h, w]: &[Cut; 3], channel: &Channels<T>, planes: &mut [T]) {
-    let mut lines = planes.chunks_exact_mut(w.len);
-    for plane_d in 0..d.remainders.len() {
-        for plane_h in 0..h.remainders.len() {
-            for plane_w in 0..w.remainders.len() {
-                for z in 0..d.len {
-                    for y in 0..h.len {
-                        let Some(line) = lines.next() else { return };
-                        let source = d.source(plane_d, z).zip(h.source(plane_h, y));
-                        match source {
-                            Some((z, y)) => cut_line(w, plane_w, channel.line(z, y), line),
-                            None => line.fill(T::default()),
+/// What one line of the planes takes from the image: elements of line `[z, y]` from `first` on, between zeros.
+struct Line {
+    place: [usize; 2],
+    first: usize,
+    /// Zeros before them.
+    before: usize,
+    /// None in a line of zeros.
+    len: usize,
+}
+
+impl Line {
+    /// The lines of all planes of a channel, one after the other.
+    fn all([d, h, w]: &[Cut; 3]) -> Vec<Self> {
+        let mut lines = Vec::new();
+        for plane_d in 0..d.remainders.len() {
+            for plane_h in 0..h.remainders.len() {
+                for plane_w in 0..w.remainders.len() {
+                    for z in 0..d.len {
+                        for y in 0..h.len {
+                            let place = d.source(plane_d, z).zip(h.source(plane_h, y));
+                            lines.push(Self::new(w, plane_w, place));
                         }
                     }
                 }
             }
         }
+        lines
     }
-}
 
-/// Every `stride`-th element of a line, between zeros.
-fn cut_line<T: Gemm>(w: &Cut, plane: usize, from: Run<T>, line: &mut [T]) {
-    let (first, stride) = (w.first(plane), w.axis.stride);
-    let low = if first >= 0 { 0 } else { first.unsigned_abs().div_ceil(stride) }.min(line.len());
-    // Still before the line if all of it is padding.
-    let start = usize::try_from(first + (low * stride) as isize).unwrap_or(w.axis.size);
-    let inside = w.axis.size.saturating_sub(start).div_ceil(stride);
-    let (before, rest) = line.split_at_mut(low);
-    let (middle, after) = rest.split_at_mut(inside.min(rest.len()));
-    before.fill(T::default());
-    after.fill(T::default());
-    from.every(stride, start).copy_to(middle);
+    /// Line `[z, y]` of the image in a plane; zeros if that lies outside.
+    fn new(w: &Cut, plane: usize, place: Option<(usize, usize)>) -> Self {
+        let Some((z, y)) = place else { return Line { place: [0; 2], first: 0, before: 0, len: 0 } };
+        let (first, stride) = (w.first(plane), w.axis.stride);
+        let before = if first >= 0 { 0 } else { first.unsigned_abs().div_ceil(stride) }.min(w.len);
+        // Still before the line if all of it is padding.
+        let first = usize::try_from(first + (before * stride) as isize).unwrap_or(w.axis.size);
+        let inside = w.axis.size.saturating_sub(first).div_ceil(stride);
+        Line { place: [z, y], first, before, len: inside.min(w.len - before) }
+    }
 }

@@ -47,6 +47,7 @@ impl BinaryOp {
         let et = a.element_type();
         let computed = |a: &Tensor, b: &Tensor| match self {
             Mod | FloorMod if has_near_remainders(a, b) => self.near_remainder(a, b),
+            Pow if let Some(powers) = self.plain_power(a, b) => powers,
             _ => with_number!(self.name(), a.element_type(), T => self.run::<T>(a, b)),
         };
         if is_computed_in(et) && b.element_type() == et {
@@ -70,6 +71,30 @@ impl BinaryOp {
             Mod => "Mod",
             FloorMod => "FloorMod",
             PRelu => "PRelu",
+        }
+    }
+
+    /// Powers of `f32` with one exponent for which [`Arithmetic::pow`] has a form of its own: a loop for it.
+    fn plain_power(self, a: &Tensor, b: &Tensor) -> Option<Result<Tensor, TensorError>> {
+        let are_real = [a, b].iter().all(|tensor| tensor.element_type() == ElementType::F32);
+        if !are_real || b.len() != 1 {
+            return None;
+        }
+        macro_rules! over {
+            ($exponent:literal) => {
+                Some(zip::<f32, f32>(self.name(), ElementType::F32, a, b, |x, _| {
+                    Arithmetic::pow(x, $exponent)
+                }))
+            };
+        }
+        match *b.units::<f32>().first()? {
+            -1.0 => over!(-1.0),
+            -0.5 => over!(-0.5),
+            0.5 => over!(0.5),
+            1.0 => over!(1.0),
+            2.0 => over!(2.0),
+            3.0 => over!(3.0),
+            _ => None,
         }
     }
 
@@ -157,7 +182,20 @@ macro_rules! real {
                 let rest = self % other;
                 if rest != 0.0 && (rest < 0.0) != (other < 0.0) { rest + other } else { rest }
             }
-            fn pow(self, other: Self) -> Self { self.powf(other) }
+            #[inline(always)]
+            fn pow(self, other: Self) -> Self {
+                // A root is that of either zero, and of the lower infinity.
+                let root = |x: Self| if x == Self::NEG_INFINITY { Self::INFINITY } else { (x + 0.0).sqrt() };
+                match other {
+                    -1.0 => 1.0 / self,
+                    -0.5 => 1.0 / root(self),
+                    0.5 => root(self),
+                    1.0 => self,
+                    2.0 => self * self,
+                    3.0 => self * self * self,
+                    _ => self.powf(other),
+                }
+            }
         }
     )*};
 }
@@ -222,6 +260,21 @@ integer! {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn powers_with_a_form_of_their_own_are_powers() {
+        let special = [0.0, -0.0, 1.0, -1.0, 2.5, -3.25, 1e-30, f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
+        let x = Tensor::from_vec(&[special.len()], special.to_vec()).unwrap();
+        for exponent in [-1.0, -0.5, 0.5, 1.0, 2.0, 3.0] {
+            let found = BinaryOp::Pow.apply(&x, &Tensor::scalar(exponent)).unwrap().to_f32_vec().unwrap();
+            for (x, found) in special.into_iter().zip(found) {
+                let expected = x.powf(exponent);
+                let near = (found - expected).abs() <= 2e-7 * expected.abs();
+                let same = found == expected || found.is_nan() && expected.is_nan();
+                assert!(near || same, "{x} to {exponent}: {found}, expected {expected}");
+            }
+        }
+    }
 
     fn ints(op: BinaryOp, a: i32, b: i32) -> i64 {
         op.apply(&Tensor::scalar(a), &Tensor::scalar(b)).unwrap().to_i64_vec().unwrap()[0]

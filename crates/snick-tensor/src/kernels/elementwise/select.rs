@@ -4,8 +4,9 @@ use bytemuck::Pod;
 
 use crate::ElementType::Boolean;
 use crate::buffer::Buffer;
-use crate::kernels::broadcast::{Strided, broadcast_dims, for_each_run};
+use crate::kernels::broadcast::{Run, Strided, broadcast_dims, for_each_run};
 use crate::kernels::dispatch::{moving, with_unit};
+use crate::kernels::vectors::{Instructions, Vectorised, widest};
 use crate::tensor::stored_bytes;
 use crate::{Dims, Tensor, TensorError};
 
@@ -40,13 +41,63 @@ fn choose<T: Pod + Send + Sync>(
     let mut next = 0;
     let layouts = [&condition.layout, &yes.layout, &no.layout];
     for_each_run(layouts, |[c, y, n], [cs, ys, ns], len| {
-        let (c, y, n) = (condition.run(c, cs), yes.run(y, ys), no.run(n, ns));
-        for (i, to) in out[next..next + len].iter_mut().enumerate() {
-            *to = if c.get(i) != 0 { y.get(i) } else { n.get(i) };
-        }
+        let (condition, yes, no) = (condition.run(c, cs), yes.run(y, ys), no.run(n, ns));
+        widest(Row { condition, yes, no, to: &mut out[next..next + len] });
         next += len;
     });
     Tensor::from_buffer(then.element_type(), dims, out)
+}
+
+/// A run of all three, and where what is chosen goes.
+struct Row<'a, T> {
+    condition: Run<'a, u8>,
+    yes: Run<'a, T>,
+    no: Run<'a, T>,
+    to: &'a mut [T],
+}
+
+impl<T: Pod> Vectorised for Row<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Instructions>(self) {
+        let Self { condition, yes, no, to } = self;
+        let len = to.len();
+        let Some(conditions) = condition.slice(len) else {
+            for (i, to) in to.iter_mut().enumerate() {
+                *to = if condition.get(i) != 0 { yes.get(i) } else { no.get(i) };
+            }
+            return;
+        };
+        let chosen = to.iter_mut().zip(conditions);
+        match (yes.slice(len), no.slice(len), yes.constant(), no.constant()) {
+            (Some(yes), Some(no), ..) => {
+                for ((to, &c), (&y, &n)) in chosen.zip(yes.iter().zip(no)) {
+                    *to = if c != 0 { y } else { n };
+                }
+            }
+            (Some(yes), _, _, Some(n)) => {
+                for ((to, &c), &y) in chosen.zip(yes) {
+                    *to = if c != 0 { y } else { n };
+                }
+            }
+            (_, Some(no), Some(y), _) => {
+                for ((to, &c), &n) in chosen.zip(no) {
+                    *to = if c != 0 { y } else { n };
+                }
+            }
+            (_, _, Some(y), Some(n)) => {
+                for (to, &c) in chosen {
+                    *to = if c != 0 { y } else { n };
+                }
+            }
+            _ => {
+                for (i, (to, &c)) in chosen.enumerate() {
+                    *to = if c != 0 { yes.get(i) } else { no.get(i) };
+                }
+            }
+        }
+    }
 }
 
 #[cfg(test)]

@@ -119,6 +119,20 @@ impl UnaryOp {
     }
 }
 
+impl UnaryOp {
+    /// The function of every element, in their place.
+    pub fn apply_in_place(&self, values: &mut [f32]) {
+        let mut block = [0.0; 256];
+        for values in values.chunks_mut(block.len()) {
+            let from = &mut block[..values.len()];
+            from.copy_from_slice(values);
+            if !vector_unary::apply(*self, from, values) {
+                values.copy_from_slice(&f32::unary(*self, from));
+            }
+        }
+    }
+}
+
 /// Numbers with the unary functions.
 trait Unary: Sized {
     fn unary(op: UnaryOp, values: &[Self]) -> Vec<Self>;

@@ -34,6 +34,7 @@ impl Vectorised for Apply<'_> {
             Negative => each(from, to, |x| -x),
             Relu => each(from, to, |x| if x < 0.0 { 0.0 } else { x }),
             Sigmoid => each(from, to, math::sigmoid::<I>),
+            SoftPlus => each(from, to, math::soft_plus::<I>),
             SoftSign => each(from, to, |x| x / (1.0 + x.abs())),
             Sqrt => each(from, to, f32::sqrt),
             Tanh => each(from, to, math::tanh::<I>),

@@ -1,5 +1,7 @@
 //! Products with few rows or few columns: sums along memory, without packing the large matrix.
 
+use std::borrow::Cow;
+
 use super::{Gemm, Matrix};
 use crate::kernels::vectors::{Instructions, Vector, Vectorised, widest};
 
@@ -30,10 +32,19 @@ pub(crate) fn narrow<T: Gemm>(a: &Matrix<T>, b: &Matrix<T>, out: &mut [T]) -> bo
     true
 }
 
-/// The elements, row after row.
-fn packed<T: Gemm>(matrix: &Matrix<T>) -> Vec<T> {
-    let (rows, columns) = (0..matrix.rows, matrix.columns);
-    rows.flat_map(|row| (0..columns).map(move |column| matrix.data[matrix.at(row, column)])).collect()
+/// The elements, row after row: where they lie if they lie so.
+fn packed<'a, T: Gemm>(matrix: &Matrix<'a, T>) -> Cow<'a, [T]> {
+    let Matrix { data, rows, columns, row_step, column_step, .. } = *matrix;
+    let along = column_step == 1 || columns == 1;
+    if along && (row_step == columns as isize || rows == 1) {
+        let start = matrix.at(0, 0).min(data.len());
+        return Cow::Borrowed(&data[start..][..rows * columns]);
+    }
+    let mut all = Vec::with_capacity(rows * columns);
+    for row in 0..rows {
+        all.extend((0..columns).map(|column| data[matrix.at(row, column)]));
+    }
+    Cow::Owned(all)
 }
 
 /// The sums of products of each row of a matrix with each of a few rows.
@@ -50,13 +61,53 @@ impl<T: Gemm, P: FnMut(usize, usize, T)> Vectorised for Dots<'_, T, P> {
 
     #[inline(always)]
     fn run<I: Instructions>(mut self) {
-        for i in 0..self.long.rows {
-            let at = self.long.at(i, 0);
-            let row = &self.long.data[at.min(self.long.data.len())..][..self.depth];
-            for (j, other) in self.few.chunks_exact(self.depth.max(1)).enumerate() {
-                (self.place)(i, j, dot::<I, T>(row, other));
+        let (depth, long) = (self.depth, *self.long);
+        let count = self.few.len() / depth.max(1);
+        // Four rows at a time read the one they meet once: those of the long matrix, or else the few.
+        if count == 1 && long.row_step == depth as isize {
+            let rows = &long.data[long.start.min(long.data.len())..];
+            for i in (0..long.rows).step_by(AT_ONCE) {
+                let sums = some::<I, T>(self.few, &rows[i * depth..], long.rows - i);
+                for (k, &sum) in sums.iter().enumerate().take(long.rows - i) {
+                    (self.place)(i + k, 0, sum);
+                }
+            }
+            return;
+        }
+        for i in 0..long.rows {
+            let at = long.at(i, 0);
+            let row = &long.data[at.min(long.data.len())..][..depth];
+            for j in (0..count).step_by(AT_ONCE) {
+                let sums = some::<I, T>(row, &self.few[j * depth..], count - j);
+                for (k, &sum) in sums.iter().enumerate().take(count - j) {
+                    (self.place)(i, j + k, sum);
+                }
             }
         }
+    }
+}
+
+/// Rows that are met at a time.
+const AT_ONCE: usize = 4;
+
+/// The sums of products of a row with each of the first `count` of others as long, or of [`AT_ONCE`]; zeros follow.
+#[inline(always)]
+fn some<I: Instructions, T: Gemm>(row: &[T], others: &[T], count: usize) -> [T; AT_ONCE] {
+    let none = T::default();
+    match count {
+        1 => {
+            let [p] = dots::<I, T, 1>(row, others);
+            [p, none, none, none]
+        }
+        2 => {
+            let [p, q] = dots::<I, T, 2>(row, others);
+            [p, q, none, none]
+        }
+        3 => {
+            let [p, q, r] = dots::<I, T, 3>(row, others);
+            [p, q, r, none]
+        }
+        _ => dots::<I, T, AT_ONCE>(row, others),
     }
 }
 
@@ -100,27 +151,78 @@ impl<T: Gemm> Vectorised for Axpy<'_, '_, T> {
     }
 }
 
-/// The sum of products of two rows, in several sums that are added up at the end.
+/// The sums of products of a row with each of the first `FEW` of others as long. Each is summed in the same order,
+/// whatever their number: in two vectors, which are added up by halves.
+#[allow(clippy::needless_range_loop, reason = "only loops over indices are unrolled in time")]
 #[inline(always)]
-fn dot<I: Instructions, T: Gemm>(a: &[T], b: &[T]) -> T {
-    const SUMS: usize = 4;
+fn dots<I: Instructions, T: Gemm, const FEW: usize>(row: &[T], others: &[T]) -> [T; FEW] {
+    const SUMS: usize = 2;
     let lanes = T::Vector::<I>::LANES;
-    let mut sums = [T::Vector::<I>::splat(T::default()); SUMS];
-    let (mut blocks_a, mut blocks_b) = (a.chunks_exact(SUMS * lanes), b.chunks_exact(SUMS * lanes));
-    for (a, b) in (&mut blocks_a).zip(&mut blocks_b) {
-        for (i, sum) in sums.iter_mut().enumerate() {
-            let load = |from: &[T]| T::Vector::<I>::load(&from[i * lanes..]);
-            *sum = load(a).multiply_add(load(b), *sum);
-        }
+    let mut each = [row; FEW];
+    for j in 0..FEW {
+        each[j] = &others[j * row.len()..][..row.len()];
     }
-    let [p, q, r, s] = sums;
+    let mut sums = [[T::Vector::<I>::splat(T::default()); SUMS]; FEW];
+    let mut at = 0;
+    while row.len() - at >= SUMS * lanes {
+        for i in 0..SUMS {
+            let x = T::Vector::<I>::load(&row[at + i * lanes..]);
+            for j in 0..FEW {
+                sums[j][i] = x.multiply_add(T::Vector::<I>::load(&each[j][at + i * lanes..]), sums[j][i]);
+            }
+        }
+        at += SUMS * lanes;
+    }
+    if row.len() - at >= lanes {
+        let x = T::Vector::<I>::load(&row[at..]);
+        for j in 0..FEW {
+            sums[j][0] = x.multiply_add(T::Vector::<I>::load(&each[j][at..]), sums[j][0]);
+        }
+        at += lanes;
+    }
+    let mut all = [T::default(); FEW];
+    for j in 0..FEW {
+        let [p, q] = sums[j];
+        all[j] = total::<I, T>(p.plus(q), &row[at..], &each[j][at..]);
+    }
+    all
+}
+
+/// The lanes of a vector added up by halves, and to each half the products of so many more elements if there are.
+#[inline(always)]
+fn total<I: Instructions, T: Gemm>(vector: T::Vector<I>, a: &[T], b: &[T]) -> T {
     let mut all = [T::default(); 16];
-    p.plus(q).plus(r.plus(s)).store(&mut all);
-    for width in [8, 4, 2, 1] {
-        for i in 0..width {
-            all[i] = all[i] + all[i + width];
-        }
+    vector.store(&mut all);
+    let (eight, a, b) = more::<I, T, 8>(halved(all), a, b);
+    let (four, a, b) = more::<I, T, 4>(halved(eight), a, b);
+    let [p, q, r, s] = four;
+    a.iter().zip(b).fold((p + r) + (q + s), |sum, (&x, &y)| x.multiply_add::<I>(y, sum))
+}
+
+/// The second half added to the first.
+#[inline(always)]
+fn halved<T: Gemm, const LEN: usize, const HALF: usize>(all: [T; LEN]) -> [T; HALF] {
+    let mut half = [T::default(); HALF];
+    for i in 0..HALF {
+        half[i] = all[i] + all[i + HALF];
     }
-    let rest = blocks_a.remainder().iter().zip(blocks_b.remainder());
-    rest.fold(all[0], |sum, (&x, &y)| x.multiply_add::<I>(y, sum))
+    half
+}
+
+/// The first products of two rows added to sums, if there are so many, and what is left of the rows.
+#[inline(always)]
+fn more<'a, I: Instructions, T: Gemm, const LEN: usize>(
+    mut sums: [T; LEN],
+    a: &'a [T],
+    b: &'a [T],
+) -> ([T; LEN], &'a [T], &'a [T]) {
+    match (a.split_first_chunk::<LEN>(), b.split_first_chunk::<LEN>()) {
+        (Some((x, a)), Some((y, b))) => {
+            for i in 0..LEN {
+                sums[i] = x[i].multiply_add::<I>(y[i], sums[i]);
+            }
+            (sums, a, b)
+        }
+        _ => (sums, a, b),
+    }
 }

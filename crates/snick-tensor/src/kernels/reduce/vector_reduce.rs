@@ -6,14 +6,14 @@ use crate::kernels::rows::{Blocks, reduced_dims};
 use crate::kernels::vectors::{Instructions, Vectorised, widest};
 use crate::{ElementType, Tensor, TensorError};
 
-/// The reduction, if it has a vector form and there is something to reduce. Sums are accumulated in `f64`.
+/// The reduction, if it has a vector form and there is something to reduce. Sums and products are accumulated in `f64`.
 pub(super) fn apply(
     op: ReduceOp,
     input: &Tensor,
     axes: &[usize],
     keep_dims: bool,
 ) -> Result<Option<Tensor>, TensorError> {
-    if input.is_empty() || !matches!(op, Sum | Mean | Max | Min | L1 | L2) {
+    if input.is_empty() || !matches!(op, Sum | Mean | Prod | Max | Min | L1 | L2) {
         return Ok(None);
     }
     let blocks = Blocks::new(input, axes)?;
@@ -49,6 +49,7 @@ impl Vectorised for Block<'_> {
             Max => fold(from, to, f32::NEG_INFINITY, greater, greater, |m| m),
             Min => fold(from, to, f32::INFINITY, less, less, |m| m),
             Mean => fold(from, to, 0.0, |sum, x| sum + f64::from(x), add, |sum| (sum / count) as f32),
+            Prod => fold(from, to, 1.0, |all, x| all * f64::from(x), |a, b| a * b, |all| all as f32),
             L1 => fold(from, to, 0.0, |sum, x| sum + f64::from(x.abs()), add, |sum| sum as f32),
             L2 => fold(
                 from,

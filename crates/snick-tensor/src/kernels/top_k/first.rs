@@ -1,0 +1,109 @@
+//! The one greatest or least element along an axis.
+
+use crate::kernels::vectors::{Instructions, Vectorised, widest};
+
+/// Columns that are looked at together.
+const LANES: usize = 16;
+
+/// For each line along `axis` of packed elements the index of its greatest (or least), the lower one of equals; NaN
+/// comes last. No dim is 0.
+pub(super) fn indices(values: &[f32], dims: &[usize], axis: usize, greatest: bool) -> Vec<i64> {
+    let (size, inner) = (dims[axis], dims[axis + 1..].iter().product::<usize>());
+    let lines = values.len() / size;
+    let mut out = vec![0; lines];
+    for (block, out) in values.chunks_exact(size * inner).zip(out.chunks_exact_mut(inner)) {
+        match greatest {
+            true => widest(Block { block, out, better: |a: f32, b: f32| a > b }),
+            false => widest(Block { block, out, better: |a: f32, b: f32| a < b }),
+        }
+    }
+    out
+}
+
+/// Rows as long as `out`, in each column of which the best is found.
+struct Block<'a, F> {
+    block: &'a [f32],
+    out: &'a mut [i64],
+    better: F,
+}
+
+impl<F: Fn(f32, f32) -> bool> Vectorised for Block<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Instructions>(self) {
+        let Self { block, out, better } = self;
+        let is_better = |a: f32, b: f32| better(a, b) | (b.is_nan() & !a.is_nan());
+        if let [to] = out {
+            // The best of every so many-th element, and of those the best.
+            let mut bests = [(f32::NAN, usize::MAX); LANES];
+            let mut best = [f32::NAN; LANES];
+            let mut at = [0u32; LANES];
+            let (lines, rest) = block.as_chunks::<LANES>();
+            for (number, line) in lines.iter().enumerate() {
+                for i in 0..LANES {
+                    let wins = is_better(line[i], best[i]);
+                    best[i] = if wins { line[i] } else { best[i] };
+                    at[i] = if wins { number as u32 } else { at[i] };
+                }
+            }
+            if !lines.is_empty() {
+                for i in 0..LANES {
+                    bests[i] = (best[i], at[i] as usize * LANES + i);
+                }
+            }
+            let rest = rest.iter().enumerate().map(|(i, &x)| (x, lines.len() * LANES + i));
+            let first = (f32::NAN, 0);
+            let found = bests.into_iter().chain(rest).fold(first, |(b, j), (a, i)| {
+                let wins = is_better(a, b) || (a == b && i < j);
+                if wins { (a, i) } else { (b, j) }
+            });
+            *to = found.1 as i64;
+            return;
+        }
+        let width = out.len();
+        let mut best = block[..width].to_vec();
+        for (number, row) in block.chunks_exact(width).enumerate().skip(1) {
+            for ((best, to), &x) in best.iter_mut().zip(out.iter_mut()).zip(row) {
+                let wins = is_better(x, *best);
+                *best = if wins { x } else { *best };
+                *to = if wins { number as i64 } else { *to };
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_of_the_best_is_found_wherever_it_lies() {
+        for (size, inner) in [(1, 1), (5, 1), (40, 1), (77, 1), (9, 3), (4, 40)] {
+            for seed in 0..50 {
+                let number = |i: usize| match (i * 7919 + seed * 104_729) % 13 {
+                    12 if seed % 2 == 0 => f32::NAN,
+                    x => x as f32 - 6.0,
+                };
+                let values: Vec<f32> = (0..2 * size * inner).map(number).collect();
+                for greatest in [true, false] {
+                    let found = indices(&values, &[2, size, inner], 1, greatest);
+                    for (line, &found) in found.iter().enumerate() {
+                        let x = |i: usize| values[(line / inner * size + i) * inner + line % inner];
+                        let key = |i: usize| {
+                            if x(i).is_nan() {
+                                -99.0
+                            } else if greatest {
+                                x(i)
+                            } else {
+                                -x(i)
+                            }
+                        };
+                        let best = (1..size).fold(0, |b, i| if key(i) > key(b) { i } else { b });
+                        assert_eq!(found, best as i64, "{size} {inner} {seed} {greatest}");
+                    }
+                }
+            }
+        }
+    }
+}
