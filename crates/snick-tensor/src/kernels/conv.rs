@@ -84,6 +84,9 @@ pub fn group_convolution(input: &Tensor, filters: &Tensor, window: &Window) -> R
 /// Up to so many windows what lies under each is gathered; the runs of memory that planes give are too short then.
 const FEW_WINDOWS: usize = 8;
 
+/// Up to so many filters of one channel are not worth the tiles of a product.
+const FEW_FILTERS: usize = 3;
+
 /// Sums of fewer products a window are not worth a sum of their own each.
 const SHORT: usize = 64;
 
@@ -156,8 +159,8 @@ impl<'a, T: Gemm> Slide<'a, T> {
     fn over(&mut self, images: Images<T>, out: &mut [T]) -> Result<(), TensorError> {
         let windows = self.grid.windows();
         let result = self.groups() * self.outputs() * windows;
-        // A filter over one channel has few products: all that is done besides them counts.
-        let alone = self.depth() == 1 && !self.grid.is_image();
+        // Few filters over one channel have few products: all that is done besides them counts.
+        let alone = self.depth() == 1 && self.outputs() <= FEW_FILTERS && !self.grid.is_image();
         let cuts = if windows <= FEW_WINDOWS && !alone { None } else { Cuts::new(&self.grid) };
         let Some(cuts) = cuts else { return self.patches(images, out) };
         for (n, out) in out.chunks_exact_mut(result).enumerate() {
