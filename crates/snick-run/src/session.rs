@@ -335,7 +335,9 @@ impl<'g> Session<'g> {
             return Err(self.located(step, OpError::NotConnected { port: 0 }));
         };
         let links: SmallVec<[Link; 4]> = step.chain.iter().map(|link| link.link(operands)).collect();
+        // One layer alone gains only if it can do its work in place.
         if !options.check_facts
+            && (links.len() > 1 || value.is_exclusive())
             && let Some(chain) = Chain::new(&value, &links)
         {
             let value = chain.run(value).map_err(|error| self.located(step, error.into()))?;

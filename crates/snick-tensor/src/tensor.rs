@@ -193,6 +193,11 @@ impl Tensor {
         Tensor { texts, ..self }
     }
 
+    /// Whether a kernel computed the elements and nobody else has them, so that a result may take their place.
+    pub fn is_exclusive(&mut self) -> bool {
+        self.layout.is_contiguous() && self.storage.exclusive().is_some()
+    }
+
     /// The elements, in row-major order, to write over: if a kernel computed them and nobody else has them.
     pub(crate) fn exclusive<T: bytemuck::Pod>(&mut self) -> Option<&mut [T]> {
         if !self.layout.is_contiguous() {

@@ -239,13 +239,38 @@ pub(crate) fn zip<A: Pod, R: Pod + Send + Sync>(
     let a = Strided::<A>::broadcast(a, &dims)?;
     let b = Strided::<A>::broadcast(b, &dims)?;
     let mut out = Buffer::<R>::any(a.layout.len())?;
-    let mut rest = &mut out[..];
-    for_each_run([&a.layout, &b.layout], |[i, j], [p, q], len| {
-        let (row, tail) = std::mem::take(&mut rest).split_at_mut(len);
-        rest = tail;
-        widest(Row { x: a.run(i, p), y: b.run(j, q), to: row, f: &f });
-    });
+    widest(Rows { a: &a, b: &b, to: &mut out, f: &f });
     Tensor::from_buffer(et, &dims, out)
+}
+
+/// Both inputs, walked together.
+struct Rows<'a, A: Pod, R, F> {
+    a: &'a Strided<'a, A>,
+    b: &'a Strided<'a, A>,
+    to: &'a mut [R],
+    f: &'a F,
+}
+
+impl<A: Pod, R, F: Fn(A, A) -> R> Vectorised for Rows<'_, A, R, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Instructions>(self) {
+        let Self { a, b, to, f } = self;
+        if to.is_empty() {
+            return;
+        }
+        let mut strides = [Strides::new(), Strides::new()];
+        let mut dims = merge(&[&a.layout, &b.layout], &mut strides);
+        let len = dims.pop().unwrap_or(1);
+        let [p, q] = strides.each_mut().map(|strides| strides.pop().unwrap_or(0));
+        let [left, right] = &strides;
+        let starts =
+            Offsets::new(&dims, left, a.layout.start).zip(Offsets::new(&dims, right, b.layout.start));
+        for ((i, j), to) in starts.zip(to.chunks_exact_mut(len)) {
+            Row { x: a.run(i, p), y: b.run(j, q), to, f }.run::<I>();
+        }
+    }
 }
 
 /// A run of both inputs, and where its results go.

@@ -105,7 +105,8 @@ quantize!(f64);
 struct Line<'a, T> {
     x: &'a [T],
     to: &'a mut [T],
-    rule: Rule<T>,
+    ranges: [T; 4],
+    steps: T,
 }
 
 impl<T: Quantize> Vectorised for Line<'_, T> {
@@ -113,8 +114,18 @@ impl<T: Quantize> Vectorised for Line<'_, T> {
 
     #[inline(always)]
     fn run<I: Instructions>(self) {
-        for (to, &x) in self.to.iter_mut().zip(self.x) {
-            *to = x.by_rule(self.rule);
+        let Self { x, to, ranges, steps } = self;
+        match T::rule(ranges, steps) {
+            Some(rule) => {
+                for (to, &x) in to.iter_mut().zip(x) {
+                    *to = x.by_rule(rule);
+                }
+            }
+            None => {
+                for (to, &x) in to.iter_mut().zip(x) {
+                    *to = x.by_definition(ranges, steps);
+                }
+            }
         }
     }
 }
@@ -139,13 +150,10 @@ fn run<T: Quantize>(data: &Tensor, ranges: &[Tensor], steps: T) -> Result<Tensor
         let (c, d) = (c.run(at[3], apart[3]), d.run(at[4], apart[4]));
         let to = &mut out[next..next + len];
         next += len;
-        // One range for the whole run: as a rule, and in vectors.
-        let rule = match [a.constant(), b.constant(), c.constant(), d.constant()] {
-            [Some(a), Some(b), Some(c), Some(d)] => T::rule([a, b, c, d], steps),
-            _ => None,
-        };
-        match (x.slice(len), rule) {
-            (Some(x), Some(rule)) => widest(Line { x, to, rule }),
+        match (x.slice(len), [a.constant(), b.constant(), c.constant(), d.constant()]) {
+            (Some(x), [Some(a), Some(b), Some(c), Some(d)]) => {
+                widest(Line { x, to, ranges: [a, b, c, d], steps });
+            }
             _ => {
                 for (i, to) in to.iter_mut().enumerate() {
                     let (x, ranges) = (x.get(i), [a.get(i), b.get(i), c.get(i), d.get(i)]);

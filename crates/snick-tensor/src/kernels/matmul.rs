@@ -266,15 +266,11 @@ mod tests {
         let product = matmul(&a, &b, false, false).unwrap();
         assert_eq!(product.to_f32_vec().unwrap(), [10.0, 13.0, 28.0, 40.0]);
         assert_eq!(matmul(&a.transposed(), &b.transposed(), true, true).unwrap(), product);
-        let ints = matmul(
-            &a.cast(crate::ElementType::I32).unwrap(),
-            &b.cast(crate::ElementType::I32).unwrap(),
-            false,
-            false,
-        )
-        .unwrap();
+        let ints =
+            matmul(&a.cast(ElementType::I32).unwrap(), &b.cast(ElementType::I32).unwrap(), false, false)
+                .unwrap();
         assert_eq!(ints.to_i64_vec().unwrap(), [10, 13, 28, 40]);
-        let halves = [&a, &b].map(|x| x.cast(crate::ElementType::F16).unwrap());
+        let halves = [&a, &b].map(|x| x.cast(ElementType::F16).unwrap());
         assert_eq!(matmul(&halves[0], &halves[1], false, false).unwrap().to_f32_vec().unwrap()[3], 40.0);
     }
 

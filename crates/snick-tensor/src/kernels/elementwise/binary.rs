@@ -266,7 +266,7 @@ mod tests {
         let special = [0.0, -0.0, 1.0, -1.0, 2.5, -3.25, 1e-30, f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
         let x = Tensor::from_vec(&[special.len()], special.to_vec()).unwrap();
         for exponent in [-1.0, -0.5, 0.5, 1.0, 2.0, 3.0] {
-            let found = BinaryOp::Pow.apply(&x, &Tensor::scalar(exponent)).unwrap().to_f32_vec().unwrap();
+            let found = Pow.apply(&x, &Tensor::scalar(exponent)).unwrap().to_f32_vec().unwrap();
             for (x, found) in special.into_iter().zip(found) {
                 let expected = x.powf(exponent);
                 let near = (found - expected).abs() <= 2e-7 * expected.abs();
