@@ -327,4 +327,22 @@ mod tests {
         assert_eq!(none.to_f32_vec().unwrap(), [0.0; 4]);
         assert_eq!(matmul(&t(&[2, 0, 3]), &t(&[3, 2]), false, false).unwrap().dims(), [2, 0, 2]);
     }
+
+    #[test]
+    fn short_sums_are_the_same_however_matrices_lie() {
+        let numbers = |len: usize, seed: usize| {
+            (0..len).map(|i| ((i * 7919 + seed) % 1013) as f32 / 97.0 - 5.0).collect()
+        };
+        for depth in [1usize, 3, 5, 7] {
+            for (rows, columns) in [(2, 2), (13, 2), (2, 13), (1, 40), (40, 1), (3, 3)] {
+                let a: Tensor = Tensor::from_vec::<f32>(&[rows, depth], numbers(rows * depth, 1)).unwrap();
+                let b = Tensor::from_vec::<f32>(&[depth, columns], numbers(depth * columns, 5)).unwrap();
+                let product = matmul(&a, &b, false, false).unwrap();
+                let [turned_a, turned_b] = [&a, &b].map(|t| t.transposed().contiguous());
+                assert_eq!(matmul(&turned_a, &b, true, false).unwrap(), product);
+                assert_eq!(matmul(&a, &turned_b, false, true).unwrap(), product);
+                assert_eq!(matmul(&turned_a, &turned_b, true, true).unwrap(), product);
+            }
+        }
+    }
 }

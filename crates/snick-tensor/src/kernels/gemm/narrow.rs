@@ -152,7 +152,7 @@ impl<T: Gemm> Vectorised for Axpy<'_, '_, T> {
 }
 
 /// The sums of products of a row with each of the first `FEW` of others as long. Each is summed in the same order,
-/// whatever their number: in two vectors, which are added up by halves.
+/// whatever their number: in two vectors, which are added up by halves, if there are enough for one.
 #[allow(clippy::needless_range_loop, reason = "only loops over indices are unrolled in time")]
 #[inline(always)]
 fn dots<I: Instructions, T: Gemm, const FEW: usize>(row: &[T], others: &[T]) -> [T; FEW] {
@@ -161,6 +161,16 @@ fn dots<I: Instructions, T: Gemm, const FEW: usize>(row: &[T], others: &[T]) -> 
     let mut each = [row; FEW];
     for j in 0..FEW {
         each[j] = &others[j * row.len()..][..row.len()];
+    }
+    if row.len() < lanes {
+        // One after the other, as in all other products: which of them is taken depends on how matrices lie in memory.
+        let mut all = [T::default(); FEW];
+        for (i, &x) in row.iter().enumerate() {
+            for j in 0..FEW {
+                all[j] = x.multiply_add::<I>(each[j][i], all[j]);
+            }
+        }
+        return all;
     }
     let mut sums = [[T::Vector::<I>::splat(T::default()); SUMS]; FEW];
     let mut at = 0;
