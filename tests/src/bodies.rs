@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use snick::{Dims, Model, draw_inputs};
+use snick::{DimPolicy, Model, draw_inputs};
 use snick_ir::{Graph, Op};
 use snick_run::{Options, Session};
 use snick_tensor::Tensor;
@@ -58,7 +58,7 @@ fn formats_keep_what_is_computed() {
             let again = written(name, extension, canonical);
             for seed in 0..4 {
                 let given = vec![None; model.graph.parameters().count()];
-                let inputs = draw_inputs(&model.graph, given, seed, Dims::MultipleOf(2)).unwrap();
+                let inputs = draw_inputs(&model.graph, given, seed, DimPolicy::MultipleOf(2)).unwrap();
                 let (before, after) = (run(&model.graph, &inputs), run(&again.graph, &inputs));
                 assert!(
                     before == after,
@@ -90,7 +90,7 @@ fn slices_in_bodies_are_lowered() {
         assert_eq!(slices(&model.graph), [1, 0], "{name}");
         let report = model.canonicalise();
         assert_eq!(slices(&model.graph), [0, lowered], "{name}");
-        let counts = (report.slice_like_before, report.slice_after, report.left.len());
+        let counts = (report.slice_like_before, report.slice_after, report.missed.len());
         assert_eq!(counts, (lowered, lowered, 0), "{name}");
     }
 }

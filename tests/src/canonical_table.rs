@@ -5,7 +5,7 @@
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use snick::{Dims, draw_inputs};
+use snick::{DimPolicy, draw_inputs};
 use snick_ir::{Graph, NodeId, Op, Value};
 use snick_pass::{Cost, Options, canonicalise};
 use snick_run::{Session, Variables};
@@ -61,7 +61,8 @@ impl Row {
 /// Bytes that layers copy in one run, of those that read slices, or views of slices.
 fn copied(graph: &Graph) -> u64 {
     let Ok(session) = Session::new(graph) else { return 0 };
-    let Ok(inputs) = draw_inputs(graph, vec![None; graph.parameters().count()], 1, Dims::Smallest) else {
+    let Ok(inputs) = draw_inputs(graph, vec![None; graph.parameters().count()], 1, DimPolicy::Smallest)
+    else {
         return 0;
     };
     let (mut before, mut bytes) = (packed_parts(), 0);

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use snick::{Dims, draw_inputs};
+use snick::{DimPolicy, draw_inputs};
 use snick_emit::openvino::SliceAs;
 use snick_ir::directml::FeatureLevel;
 use snick_ir::{Attrs, Dialect, Graph, Node, NodeId, Op, OpError, RawNode, Value, Version};
@@ -223,7 +223,7 @@ fn look_through(path: &Path, rows: &[Row], done: &mut BTreeMap<(String, u8), Don
 
 /// The graph for inputs of one size or another.
 fn of_numbers(graph: &Graph) -> impl Iterator<Item = Graph> {
-    let dims = [Dims::MultipleOf(8), Dims::Smallest, Dims::Drawn];
+    let dims = [DimPolicy::MultipleOf(8), DimPolicy::Smallest, DimPolicy::Drawn];
     dims.into_iter().map(|dims| {
         let mut graph = graph.clone();
         let parameters: Vec<NodeId> = graph.parameters().collect();
@@ -274,8 +274,8 @@ fn leading_to(graph: &Graph, last: NodeId) -> Graph {
 fn runs(graph: &Graph) -> bool {
     let inputs =
         |(seed, dims)| draw_inputs(graph, vec![None; graph.parameters().count()], seed, dims).unwrap();
-    let sizes = [(1, Dims::MultipleOf(8)), (2, Dims::Smallest)].into_iter();
-    sizes.chain((3..12).map(|seed| (seed, Dims::Drawn))).map(inputs).any(|inputs| {
+    let sizes = [(1, DimPolicy::MultipleOf(8)), (2, DimPolicy::Smallest)].into_iter();
+    sizes.chain((3..12).map(|seed| (seed, DimPolicy::Drawn))).map(inputs).any(|inputs| {
         let session = Session::new(graph).unwrap();
         let outputs =
             session.run(&inputs, Options { keep_going: true, check_facts: false, ..Options::default() });

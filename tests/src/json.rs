@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use snick::{Dims, FeatureLevel, draw_inputs};
+use snick::{DimPolicy, FeatureLevel, draw_inputs};
 use snick_ir::text::{PrintOptions, print};
 use snick_ir::{Graph, Located};
 use snick_run::{Options, Session};
@@ -18,7 +18,7 @@ fn canonical(text: &str) -> Result<(Graph, Vec<Located>), String> {
     errors.extend(snick_ir::infer(&mut read.graph));
     let report = snick_pass::canonicalise(&mut read.graph, &snick_pass::Options::lower_only()).unwrap();
     errors.extend(report.errors);
-    assert!(report.left.is_empty(), "{:?}", report.left);
+    assert!(report.missed.is_empty(), "{:?}", report.missed);
     Ok((read.graph, errors))
 }
 
@@ -198,7 +198,7 @@ fn descriptions_read_back() {
             assert!(errors.is_empty(), "{}: {errors:?}", path.display());
             assert_eq!(snick_emit::directml(&again, level).unwrap(), text);
             let drawn =
-                draw_inputs(&again, vec![None; again.parameters().count()], 1, Dims::Smallest).unwrap();
+                draw_inputs(&again, vec![None; again.parameters().count()], 1, DimPolicy::Smallest).unwrap();
             Session::new(&again).unwrap().run(&drawn, Options::default()).complete().unwrap();
             operators += text.matches("\"type\"").count();
         }

@@ -7,7 +7,7 @@
 
 use std::path::{Path, PathBuf};
 
-use snick::{Dims, draw_inputs};
+use snick::{DimPolicy, draw_inputs};
 use snick_ir::text::{PrintOptions, print};
 use snick_ir::{Dialect, Graph, Op, RawNode};
 use snick_run::{Options, Session};
@@ -64,7 +64,7 @@ fn attributes_read_back() {
 
 /// Runs a graph on drawn inputs. What fails where the drawn sizes do not suit the model is not there; an output that
 /// is not what was inferred is a failure of inference, and of this test.
-fn run(graph: &Graph, seed: u64, dims: Dims) -> Vec<Option<Tensor>> {
+fn run(graph: &Graph, seed: u64, dims: DimPolicy) -> Vec<Option<Tensor>> {
     let inputs = draw_inputs(graph, vec![None; graph.parameters().count()], seed, dims).unwrap();
     let outputs = Session::new(graph)
         .unwrap()
@@ -129,7 +129,7 @@ fn models_compute_the_same_on_two_threads_and_in_canonical_form() {
             snick_pass::canonicalise(&mut canonical.clone(), &snick_pass::Options::default()).unwrap();
         assert!(again.applied.is_empty(), "{}: {:?} in canonical form", path.display(), again.applied);
         let unseen = vec![None; graph.parameters().count()];
-        let inputs = draw_inputs(&graph, unseen, 1, Dims::MultipleOf(8)).unwrap();
+        let inputs = draw_inputs(&graph, unseen, 1, DimPolicy::MultipleOf(8)).unwrap();
         let on = |graph: &Graph, threads: usize| {
             let session = Session::new(graph).unwrap().with_threads(threads).unwrap();
             session.run(&inputs, Options { keep_going: true, ..Options::default() }).values
@@ -156,9 +156,14 @@ fn text_reads_back() {
 }
 
 /// Sizes of open dims to try: the smallest, some drawn, one with room for windows.
-fn sizes() -> impl Iterator<Item = (u64, Dims)> {
-    let drawn = (5..12).map(|seed| (seed, Dims::Drawn));
-    [(1, Dims::MultipleOf(8)), (2, Dims::Drawn), (3, Dims::Smallest), (4, Dims::MultipleOf(2))]
-        .into_iter()
-        .chain(drawn)
+fn sizes() -> impl Iterator<Item = (u64, DimPolicy)> {
+    let drawn = (5..12).map(|seed| (seed, DimPolicy::Drawn));
+    [
+        (1, DimPolicy::MultipleOf(8)),
+        (2, DimPolicy::Drawn),
+        (3, DimPolicy::Smallest),
+        (4, DimPolicy::MultipleOf(2)),
+    ]
+    .into_iter()
+    .chain(drawn)
 }

@@ -5,8 +5,8 @@
 
 mod builder;
 
-use snick::{Dims, draw_inputs};
-use snick_ir::rewrite::{How, Lowered, Patch, Rule};
+use snick::{DimPolicy, draw_inputs};
+use snick_ir::rewrite::{Patch, RewriteOptions, RewriteResult, Rule};
 use snick_ir::text::{PrintOptions, print};
 use snick_ir::{Graph, Op, OpError};
 use snick_pass::{Checker, Pass, canonicalise, run};
@@ -37,7 +37,7 @@ fn canonical_forms_compute_the_same() {
         let report = canonicalise(&mut canonical, &options).unwrap();
         let errors: Vec<String> = report.errors.iter().map(ToString::to_string).collect();
         assert!(errors.is_empty(), "{}\n{}", errors.join("\n"), text());
-        assert!(report.refuted.is_empty(), "{}\n{}", report.refuted[0].report, text());
+        assert!(report.check_failures.is_empty(), "{}\n{}", report.check_failures[0].report, text());
         assert!(snick_ir::verify(&canonical).is_empty(), "{}", text());
         compare(&graph, &canonical, report.may_round(), &text);
         // Merging duplicates is no rule: only all of it is checked.
@@ -54,8 +54,12 @@ fn canonical_forms_compute_the_same() {
 fn compare(before: &Graph, after: &Graph, may_round: bool, text: &dyn Fn() -> String) {
     let old = Session::new(before).unwrap();
     // Layer by layer, and as what runs fastest.
-    let (unfolded, folded) = (Session::unfolded(after).unwrap(), Session::new(after).unwrap());
-    let ways = [(1, Dims::Smallest, &folded), (2, Dims::Drawn, &unfolded), (3, Dims::Drawn, &folded)];
+    let (without_folding, folded) = (Session::without_folding(after).unwrap(), Session::new(after).unwrap());
+    let ways = [
+        (1, DimPolicy::Smallest, &folded),
+        (2, DimPolicy::Drawn, &without_folding),
+        (3, DimPolicy::Drawn, &folded),
+    ];
     for (seed, dims, new) in ways {
         let inputs = draw_inputs(before, vec![None; before.parameters().count()], seed, dims).unwrap();
         let run = |session: &Session| {
@@ -90,11 +94,14 @@ const FORWARDS: Rule = Rule::exact("always-forwards", |patch| {
 const ONE_BEFORE: Rule =
     Rule::exact("one-before", |patch| reslice(patch, |start, len, step| ((start - 1).max(0), len, step)));
 
-fn reslice(patch: &mut Patch, change: fn(i64, i64, i64) -> (i64, i64, i64)) -> Result<Lowered, OpError> {
+fn reslice(
+    patch: &mut Patch,
+    change: fn(i64, i64, i64) -> (i64, i64, i64),
+) -> Result<RewriteResult, OpError> {
     use snick_ir::ops::slice::primitive::{Axis, Slice};
-    let Op::Slice(slice) = &patch.node().op else { return Ok(Lowered::Keep) };
+    let Op::Slice(slice) = &patch.node().op else { return Ok(RewriteResult::NoMatch) };
     let Some(old) = slice.axes.iter().map(Axis::as_static).collect::<Option<Vec<_>>>() else {
-        return Ok(Lowered::Keep);
+        return Ok(RewriteResult::NoMatch);
     };
     let axes = slice.axes.iter().zip(&old).map(|(axis, &slice)| {
         let (start, len, step) = change(slice.start, slice.len, slice.step);
@@ -102,7 +109,11 @@ fn reslice(patch: &mut Patch, change: fn(i64, i64, i64) -> (i64, i64, i64)) -> R
     });
     let new = Slice::fixed(axes.collect::<Vec<_>>());
     let data = patch.input(0)?;
-    if new.axes == slice.axes { Ok(Lowered::Keep) } else { patch.add(new, &[data]).map(Lowered::one) }
+    if new.axes == slice.axes {
+        Ok(RewriteResult::NoMatch)
+    } else {
+        patch.add(new, &[data]).map(RewriteResult::one)
+    }
 }
 
 #[test]
@@ -113,8 +124,8 @@ fn wrong_rules_are_found() {
             let mut graph = random_graph(seed);
             canonicalise(&mut graph, &snick_pass::Options::lower_only()).unwrap();
             let mut checker = Checker::new(seed);
-            let how = How { check: Some(&mut checker), stop_after: Some(20) };
-            !run(&mut graph, &[Pass::of_rules("wrong", rules)], how).refuted.is_empty()
+            let how = RewriteOptions { check: Some(&mut checker), stop_after: Some(20) };
+            !run(&mut graph, &[Pass::of_rules("wrong", rules)], how).check_failures.is_empty()
         });
         assert!(found.is_some(), "{} passes {FOUND_WITHIN} graphs", rules[0].name);
     }

@@ -52,7 +52,7 @@ fn models_canonical() {
         assert!(snick_ir::verify(&graph).is_empty());
         let options = PrintOptions { symbolic: true, ..PrintOptions::default() };
         let left =
-            report.left.iter().map(|left| format!("left: {} ({}): {}\n", left.layer, left.op, left.reason));
+            report.missed.iter().map(|left| format!("left: {} ({}): {}\n", left.layer, left.op, left.reason));
         let text = print(&graph, options) + &left.collect::<String>();
         snapshot("canon", text);
     });

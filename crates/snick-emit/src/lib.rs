@@ -7,9 +7,9 @@ pub mod openvino;
 mod directml;
 mod dot;
 mod evaluated;
-mod integers;
 mod stablehlo;
 mod states;
+mod type_limits;
 
 pub use directml::directml;
 pub use dot::dot;

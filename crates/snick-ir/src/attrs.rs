@@ -132,9 +132,6 @@ impl<'a> FromIterator<(Cow<'a, str>, AttrValue<'a>)> for Attrs<'a> {
     }
 }
 
-/// What a getter returns: the value, `None` where the attribute is absent, or why it cannot be read.
-type Got<T> = Result<Option<T>, OpError>;
-
 impl<'a> Attrs<'a> {
     /// No attributes.
     pub fn new() -> Self {
@@ -199,7 +196,7 @@ impl<'a> Attrs<'a> {
     }
 
     /// An integer.
-    pub fn int(&self, name: &'static str) -> Got<i64> {
+    pub fn int(&self, name: &'static str) -> Result<Option<i64>, OpError> {
         self.parsed(name, "an integer", |value| match value {
             AttrValue::Int(v) => Some(*v),
             AttrValue::Text(t) => t.trim().parse().ok(),
@@ -208,7 +205,7 @@ impl<'a> Attrs<'a> {
     }
 
     /// A real number.
-    pub fn float(&self, name: &'static str) -> Got<f64> {
+    pub fn float(&self, name: &'static str) -> Result<Option<f64>, OpError> {
         self.parsed(name, "a number", |value| match value {
             AttrValue::Float(v) => Some(*v),
             AttrValue::Int(v) => Some(*v as f64),
@@ -218,7 +215,7 @@ impl<'a> Attrs<'a> {
     }
 
     /// A truth value: `true`, `True`, `1`, `false`, ...
-    pub fn bool(&self, name: &'static str) -> Got<bool> {
+    pub fn bool(&self, name: &'static str) -> Result<Option<bool>, OpError> {
         self.parsed(name, "true or false", |value| match value {
             AttrValue::Bool(v) => Some(*v),
             AttrValue::Int(v @ 0..=1) => Some(*v == 1),
@@ -232,7 +229,7 @@ impl<'a> Attrs<'a> {
     }
 
     /// Integers, in XML separated by commas; `""` is the empty list.
-    pub fn ints(&self, name: &'static str) -> Got<SmallVec<[i64; 4]>> {
+    pub fn ints(&self, name: &'static str) -> Result<Option<SmallVec<[i64; 4]>>, OpError> {
         self.parsed(name, "integers separated by commas", |value| match value {
             AttrValue::Ints(v) => Some(v.clone()),
             AttrValue::Int(v) => Some(SmallVec::from_slice(&[*v])),
@@ -242,7 +239,7 @@ impl<'a> Attrs<'a> {
     }
 
     /// Real numbers, in XML separated by commas; `""` is the empty list.
-    pub fn floats(&self, name: &'static str) -> Got<Vec<f64>> {
+    pub fn floats(&self, name: &'static str) -> Result<Option<Vec<f64>>, OpError> {
         self.parsed(name, "numbers separated by commas", |value| match value {
             AttrValue::Floats(v) => Some(v.clone()),
             AttrValue::Float(v) => Some(vec![*v]),
@@ -254,14 +251,14 @@ impl<'a> Attrs<'a> {
     }
 
     /// Non-negative integers: strides, dilations, sizes.
-    pub fn sizes(&self, name: &'static str) -> Got<SmallVec<[usize; 4]>> {
+    pub fn sizes(&self, name: &'static str) -> Result<Option<SmallVec<[usize; 4]>>, OpError> {
         let Some(ints) = self.ints(name)? else { return Ok(None) };
         let sizes = ints.iter().map(|&v| usize::try_from(v).ok()).collect::<Option<_>>();
         sizes.map(Some).ok_or_else(|| self.bad(name, "non-negative integers"))
     }
 
     /// Text.
-    pub fn text(&self, name: &'static str) -> Got<&str> {
+    pub fn text(&self, name: &'static str) -> Result<Option<&str>, OpError> {
         match self.get(name) {
             None => Ok(None),
             Some(AttrValue::Text(t)) => Ok(Some(t)),
@@ -270,7 +267,7 @@ impl<'a> Attrs<'a> {
     }
 
     /// Texts.
-    pub fn texts(&self, name: &'static str) -> Got<Vec<String>> {
+    pub fn texts(&self, name: &'static str) -> Result<Option<Vec<String>>, OpError> {
         self.parsed(name, "texts", |value| match value {
             AttrValue::Texts(v) => Some(v.clone()),
             AttrValue::Ints(v) if v.is_empty() => Some(Vec::new()),
@@ -280,7 +277,7 @@ impl<'a> Attrs<'a> {
     }
 
     /// An element type by its OpenVINO name.
-    pub fn element_type(&self, name: &'static str) -> Got<ElementType> {
+    pub fn element_type(&self, name: &'static str) -> Result<Option<ElementType>, OpError> {
         self.parsed(name, "an element type", |value| match value {
             AttrValue::Text(t) => t.trim().parse().ok(),
             _ => None,
@@ -288,7 +285,7 @@ impl<'a> Attrs<'a> {
     }
 
     /// A shape in the notation of a Parameter's `shape` attribute.
-    pub fn shape(&self, name: &'static str) -> Got<ShapeSpec> {
+    pub fn shape(&self, name: &'static str) -> Result<Option<ShapeSpec>, OpError> {
         self.parsed(name, "a shape", |value| match value {
             AttrValue::Text(t) => t.parse().ok(),
             AttrValue::Ints(v) => {
@@ -300,7 +297,11 @@ impl<'a> Attrs<'a> {
     }
 
     /// A name out of a closed list; the comparison ignores case, as OpenVINO's reader does.
-    pub fn choice<T: Copy>(&self, name: &'static str, choices: &'static [(&'static str, T)]) -> Got<T> {
+    pub fn choice<T: Copy>(
+        &self,
+        name: &'static str,
+        choices: &'static [(&'static str, T)],
+    ) -> Result<Option<T>, OpError> {
         let Some(text) = self.text(name)? else { return Ok(None) };
         match choices.iter().find(|(word, _)| word.eq_ignore_ascii_case(text.trim())) {
             Some(&(_, value)) => Ok(Some(value)),
@@ -316,7 +317,7 @@ impl<'a> Attrs<'a> {
         name: &'static str,
         expected: &str,
         parse: impl Fn(&AttrValue) -> Option<T>,
-    ) -> Got<T> {
+    ) -> Result<Option<T>, OpError> {
         match self.get(name) {
             None => Ok(None),
             Some(value) => parse(value).map(Some).ok_or_else(|| self.bad(name, expected)),

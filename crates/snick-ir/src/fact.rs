@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr, Symbols};
 use snick_tensor::{ElementType, Tensor};
 
-use crate::Real;
+use crate::FloatBounds;
 
 /// Elements of tensors with more than this many are not followed through shape arithmetic.
 pub const MAX_ELEMENTS: usize = 256;
@@ -36,7 +36,7 @@ pub enum Known {
     /// nothing is known is a symbol of its own.
     Elements(Arc<[SymExpr]>),
     /// Of a small floating-point tensor of static shape, row-major, where not all of them are integers.
-    Reals(Arc<[Real]>),
+    Reals(Arc<[FloatBounds]>),
 }
 
 impl Fact {

@@ -341,7 +341,7 @@ impl Graph {
     }
 
     /// [`Graph::replace_uses`], and hands the tensor names on. Returns the reader of every wire that moved.
-    pub fn forward(&mut self, old: Value, new: Value) -> SmallVec<[NodeId; 4]> {
+    pub fn replace_uses_with_names(&mut self, old: Value, new: Value) -> SmallVec<[NodeId; 4]> {
         let names = self.nodes[old.node.0].outs.get_mut(old.port as usize).and_then(|out| out.names.take());
         if let (Some(names), Some(out)) = (names, self.nodes[new.node.0].outs.get_mut(new.port as usize)) {
             let mut all = out.names.take().map(Vec::from).unwrap_or_default();
@@ -421,7 +421,7 @@ impl Graph {
 
     /// Removes every node from which no Result, and nothing else that must run, can be reached.
     /// Parameters stay: they are the model's signature.
-    pub fn sweep(&mut self) {
+    pub fn remove_dead_nodes(&mut self) {
         let mut alive = vec![false; self.bound()];
         let mut todo: Vec<NodeId> = self.ids().filter(|&id| self.node(id).op.is_root()).collect();
         while let Some(id) = todo.pop() {

@@ -13,7 +13,7 @@ use snick_tensor::ElementType;
 use crate::fact::MAX_ELEMENTS;
 use crate::{Declared, Fact, OpError, Output};
 
-pub(crate) use walk::Work;
+pub(crate) use walk::InferSession;
 pub use walk::infer;
 
 fn saturating_product(dims: &[usize]) -> usize {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use snick_tensor::Tensor;
 use snick_tensor::kernels::ElementFunction;
 
-use crate::rewrite::{Lowered, Patch};
+use crate::rewrite::{Patch, RewriteResult};
 use crate::{Attrs, Fact, Facts, Graph, Infer, OpError, Value};
 
 pub use crate::ops::Op;
@@ -185,14 +185,14 @@ pub trait OpDef: Clone + PartialEq + fmt::Debug {
 
     /// The op that computes only outputs that are read, where leaving out the others saves work: its outputs are the
     /// first ones of this op. `is_read` has an entry an output.
-    fn trimmed(&self, is_read: &[bool]) -> Option<Self> {
+    fn prune_outputs(&self, is_read: &[bool]) -> Option<Self> {
         let _ = is_read;
         None
     }
 
     /// The op to run in place of this one, given what is known of its inputs before any run: where what runs models
     /// takes another way by it, and that shows.
-    fn specialised(&self, inputs: &[&Fact]) -> Option<Self> {
+    fn specialize(&self, inputs: &[&Fact]) -> Option<Self> {
         let _ = inputs;
         None
     }
@@ -205,9 +205,9 @@ pub trait OpDef: Clone + PartialEq + fmt::Debug {
     }
 
     /// Rewrites a slice-like op to the `slice` primitive, and `bounds` to arithmetic; others stay as they are.
-    fn lower(&self, cx: &mut Patch) -> Result<Lowered, OpError> {
+    fn lower(&self, cx: &mut Patch) -> Result<RewriteResult, OpError> {
         let _ = cx;
-        Ok(Lowered::Keep)
+        Ok(RewriteResult::NoMatch)
     }
 }
 
@@ -236,19 +236,19 @@ impl<T: OpDef> OpDef for Box<T> {
         T::eval(self, inputs)
     }
 
-    fn trimmed(&self, is_read: &[bool]) -> Option<Self> {
-        T::trimmed(self, is_read).map(Box::new)
+    fn prune_outputs(&self, is_read: &[bool]) -> Option<Self> {
+        T::prune_outputs(self, is_read).map(Box::new)
     }
 
-    fn specialised(&self, inputs: &[&Fact]) -> Option<Self> {
-        T::specialised(self, inputs).map(Box::new)
+    fn specialize(&self, inputs: &[&Fact]) -> Option<Self> {
+        T::specialize(self, inputs).map(Box::new)
     }
 
     fn element_function(&self, inputs: &[&Fact]) -> Option<ElementFunction> {
         T::element_function(self, inputs)
     }
 
-    fn lower(&self, cx: &mut Patch) -> Result<Lowered, OpError> {
+    fn lower(&self, cx: &mut Patch) -> Result<RewriteResult, OpError> {
         T::lower(self, cx)
     }
 }

@@ -3,20 +3,20 @@
 //! A rule is a plain function in about 12 lines:
 //!
 //! ```
-//! use snick_ir::rewrite::{self, How, Lowered, Patch, Rule};
+//! use snick_ir::rewrite::{self, RewriteOptions, RewriteResult, Patch, Rule};
 //! use snick_ir::{Op, OpError};
 //!
 //! /// `-(-x)` is `x`.
 //! const TWICE: Rule = Rule::exact("negative-of-negative", apply);
 //!
-//! fn apply(patch: &mut Patch) -> Result<Lowered, OpError> {
+//! fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
 //!     if patch.node().op.type_name() != "Negative" {
-//!         return Ok(Lowered::Keep);
+//!         return Ok(RewriteResult::NoMatch);
 //!     }
 //!     let inner = patch.input(0)?;
 //!     match patch.op_of(inner).type_name() {
-//!         "Negative" => Ok(Lowered::one(patch.input_of(inner, 0)?)),
-//!         _ => Ok(Lowered::Keep),
+//!         "Negative" => Ok(RewriteResult::one(patch.input_of(inner, 0)?)),
+//!         _ => Ok(RewriteResult::NoMatch),
 //!     }
 //! }
 //!
@@ -24,14 +24,14 @@
 //!             %a = Negative-1(%x)\n  %b = Negative-1(%a)\n  %y = Result-1(%b)\n}\n";
 //! let mut graph = snick_ir::text::parse(text, None)?;
 //! snick_ir::infer(&mut graph);
-//! let trace = rewrite::apply(&mut graph, &[TWICE], How::default());
-//! graph.sweep();
+//! let trace = rewrite::apply(&mut graph, &[TWICE], RewriteOptions::default());
+//! graph.remove_dead_nodes();
 //! assert_eq!((trace.applied.len(), graph.len()), (1, 2));
 //! # Ok::<(), snick_ir::text::ParseError>(())
 //! ```
 //!
 //! A replacement lands only if what is inferred of it refines what was known of the replaced outputs. It inherits
-//! the layer's name, tensor names and place. Nothing is removed until [`Graph::sweep`].
+//! the layer's name, tensor names and place. Nothing is removed until [`Graph::remove_dead_nodes`].
 
 mod driver;
 mod liveness;
@@ -47,24 +47,26 @@ use crate::op::Values;
 use crate::ops::source::constant::Constant;
 use crate::{Attrs, Fact, Facts, Graph, Node, NodeId, Op, OpError, RawNode, Value, Version};
 
-pub use self::driver::{Applied, Check, How, Left, Proposal, Refuted, Trace, apply, apply_throughout};
+pub use self::driver::{
+    Applied, Check, CheckFailure, MissedRewrite, Proposal, RewriteOptions, Trace, apply, apply_throughout,
+};
 use self::liveness::Liveness;
 
 /// What a rule, or the lowering of an op, answers.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Lowered {
+pub enum RewriteResult {
     /// Nothing to do here.
-    Keep,
+    NoMatch,
     /// The rule would apply, but for this reason.
-    Stay(String),
+    Declined(String),
     /// These values replace the outputs, by port.
-    Replace(Values),
+    Replaced(Values),
 }
 
-impl Lowered {
+impl RewriteResult {
     /// One value replaces the only output.
     pub fn one(value: Value) -> Self {
-        Self::Replace(smallvec::smallvec![Some(value)])
+        Self::Replaced(smallvec::smallvec![Some(value)])
     }
 }
 
@@ -74,19 +76,22 @@ pub struct Rule {
     /// Its name in traces and on the command line.
     pub name: &'static str,
     /// Looks at [`Patch::node`] and builds the replacement.
-    pub apply: fn(&mut Patch) -> Result<Lowered, OpError>,
+    pub apply: fn(&mut Patch) -> Result<RewriteResult, OpError>,
     /// Whether the replacement computes the same bytes; otherwise it may round differently.
     pub exact: bool,
 }
 
 impl Rule {
     /// A rule whose replacements compute the same bytes.
-    pub const fn exact(name: &'static str, apply: fn(&mut Patch) -> Result<Lowered, OpError>) -> Self {
+    pub const fn exact(name: &'static str, apply: fn(&mut Patch) -> Result<RewriteResult, OpError>) -> Self {
         Self { name, apply, exact: true }
     }
 
     /// A rule whose replacements may round differently.
-    pub const fn rounding(name: &'static str, apply: fn(&mut Patch) -> Result<Lowered, OpError>) -> Self {
+    pub const fn rounding(
+        name: &'static str,
+        apply: fn(&mut Patch) -> Result<RewriteResult, OpError>,
+    ) -> Self {
         Self { name, apply, exact: false }
     }
 }
@@ -241,14 +246,15 @@ impl<'g> Patch<'g> {
     }
 
     /// Puts `values` in place of the outputs of the node, named as the node.
-    fn land(self, values: &[Option<Value>]) -> Landed {
+    fn commit(self, values: &[Option<Value>]) -> Committed {
         let Self { graph, root, added, .. } = self;
         let several = values.len() > 1;
         let mut moved = SmallVec::new();
         for (port, &new) in (0..).zip(values) {
             let Some(new) = new else { continue };
             let old = Value { node: root, port };
-            moved.extend(graph.forward(old, new).into_iter().map(|reader| (reader, new.node)));
+            moved
+                .extend(graph.replace_uses_with_names(old, new).into_iter().map(|reader| (reader, new.node)));
             if several && added.contains(&new.node) {
                 let name = format!("{}.{port}", graph.node(root).name);
                 graph.nodes[new.node.petgraph()].name = name.into();
@@ -260,12 +266,12 @@ impl<'g> Patch<'g> {
                 graph.nodes[id.petgraph()].name = name.into();
             }
         }
-        Landed { added, moved }
+        Committed { added, moved }
     }
 }
 
 /// What a replacement changed.
-struct Landed {
+struct Committed {
     /// Nodes that it added.
     added: SmallVec<[NodeId; 8]>,
     /// Wires that it moved: who reads, and of which node now.

@@ -3,7 +3,7 @@
 use snick_ir::rewrite::Patch;
 use snick_ir::{Op, OpError, Value};
 
-use crate::rules::slice_above_elementwise::is_elementwise;
+use crate::rules::hoist_slice_elementwise::is_elementwise;
 
 /// So many layers of looking otherwise are looked through.
 const MAX_DEPTH: usize = 16;

@@ -8,15 +8,15 @@
 //! A pass of one's own is a rule, a name and a call:
 //!
 //! ```
-//! use snick_ir::rewrite::{How, Lowered, Patch, Rule};
+//! use snick_ir::rewrite::{RewriteOptions, RewriteResult, Patch, Rule};
 //! use snick_ir::{Op, OpError};
 //! use snick_pass::{Pass, run};
 //!
 //! const RELU_ONCE: Rule = Rule::exact("relu-once", |patch| {
 //!     let data = patch.input(0);
 //!     match (patch.node().op.type_name(), data) {
-//!         ("ReLU", Ok(data)) if patch.op_of(data).type_name() == "ReLU" => Ok(Lowered::one(data)),
-//!         _ => Ok(Lowered::Keep),
+//!         ("ReLU", Ok(data)) if patch.op_of(data).type_name() == "ReLU" => Ok(RewriteResult::one(data)),
+//!         _ => Ok(RewriteResult::NoMatch),
 //!     }
 //! });
 //!
@@ -24,7 +24,7 @@
 //!             %a = ReLU-1(%x)\n  %b = ReLU-1(%a)\n  %y = Result-1(%b)\n}\n";
 //! let mut graph = snick_ir::text::parse(text, None)?;
 //! snick_ir::infer(&mut graph);
-//! let trace = run(&mut graph, &[Pass::of_rules("relu-once", &[RELU_ONCE])], How::default());
+//! let trace = run(&mut graph, &[Pass::of_rules("relu-once", &[RELU_ONCE])], RewriteOptions::default());
 //! assert_eq!((trace.applied.len(), graph.len()), (1, 3));
 //! # Ok::<(), snick_ir::text::ParseError>(())
 //! ```
@@ -40,6 +40,6 @@ mod testing;
 
 pub use check::Checker;
 pub use cost::Cost;
-pub use pipeline::{Options, PASSES, Pass, Report, UnknownPass, Work, canonicalise, run};
+pub use pipeline::{Options, PASSES, Pass, PassKind, Report, UnknownPass, canonicalise, run};
 pub use rules::lower_slices::is_slice_like;
 pub use snick_ir::rewrite::Rule;

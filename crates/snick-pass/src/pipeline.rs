@@ -1,14 +1,14 @@
 //! Passes by name, and the order in which they run.
 
-use snick_ir::rewrite::{Applied, How, Left, Refuted, Rule, Trace, apply};
+use snick_ir::rewrite::{Applied, CheckFailure, MissedRewrite, RewriteOptions, Rule, Trace, apply};
 use snick_ir::{Dialect, Graph, Located, Op};
 
 use crate::check::Checker;
 use crate::rules::lower_slices::is_slice_like;
 use crate::rules::{
-    concat_of_slices, drop_identities, fold_constants, lower_slices, merge_duplicates, merge_slices,
-    shape_of_source, slice_above_broadcast, slice_above_elementwise, slice_above_gather, slice_above_matmul,
-    slice_above_reshape, slice_above_rows, slice_above_transpose, slice_of_concat,
+    concat_of_slices, drop_identities, fold_constants, hoist_slice_broadcast, hoist_slice_elementwise,
+    hoist_slice_gather, hoist_slice_matmul, hoist_slice_reshape, hoist_slice_rows, hoist_slice_transpose,
+    lower_slices, merge_duplicates, merge_slices, shape_of_source, slice_of_concat,
 };
 
 /// A named pass.
@@ -17,22 +17,22 @@ pub struct Pass {
     /// Its name on the command line.
     pub name: &'static str,
     /// What it does.
-    pub work: Work,
+    pub kind: PassKind,
 }
 
 /// What a pass does.
 #[derive(Copy, Clone, Debug)]
-pub enum Work {
+pub enum PassKind {
     /// Applies rules, in order of preference, until nothing changes.
     Rules(&'static [Rule]),
     /// Looks at the graph as a whole; changes it at most so many times.
-    Whole(fn(&mut Graph, Option<usize>) -> Trace),
+    Graph(fn(&mut Graph, Option<usize>) -> Trace),
 }
 
 impl Pass {
     /// A pass of rules, in order of preference.
     pub const fn of_rules(name: &'static str, rules: &'static [Rule]) -> Self {
-        Self { name, work: Work::Rules(rules) }
+        Self { name, kind: PassKind::Rules(rules) }
     }
 }
 
@@ -45,19 +45,19 @@ const RULES: &[Rule] = &[
     concat_of_slices::RULE,
     slice_of_concat::RULE,
     shape_of_source::RULE,
-    slice_above_elementwise::RULE,
-    slice_above_broadcast::RULE,
-    slice_above_rows::RULE,
-    slice_above_rows::SUMS,
-    slice_above_gather::RULE,
-    slice_above_matmul::RULE,
-    slice_above_transpose::RULE,
-    slice_above_reshape::RULE,
+    hoist_slice_elementwise::RULE,
+    hoist_slice_broadcast::RULE,
+    hoist_slice_rows::RULE,
+    hoist_slice_rows::SUMS,
+    hoist_slice_gather::RULE,
+    hoist_slice_matmul::RULE,
+    hoist_slice_transpose::RULE,
+    hoist_slice_reshape::RULE,
 ];
 
 const TOGETHER: Pass = Pass::of_rules("rules", RULES);
 const MERGE_DUPLICATES: Pass =
-    Pass { name: merge_duplicates::NAME, work: Work::Whole(merge_duplicates::merge_duplicates) };
+    Pass { name: merge_duplicates::NAME, kind: PassKind::Graph(merge_duplicates::merge_duplicates) };
 
 /// A pass of one rule.
 const fn alone(rules: &'static [Rule; 1]) -> Pass {
@@ -74,14 +74,14 @@ pub const PASSES: &[Pass] = &[
     alone(&[concat_of_slices::RULE]),
     alone(&[slice_of_concat::RULE]),
     alone(&[shape_of_source::RULE]),
-    alone(&[slice_above_elementwise::RULE]),
-    alone(&[slice_above_broadcast::RULE]),
-    alone(&[slice_above_rows::RULE]),
-    alone(&[slice_above_rows::SUMS]),
-    alone(&[slice_above_gather::RULE]),
-    alone(&[slice_above_matmul::RULE]),
-    alone(&[slice_above_transpose::RULE]),
-    alone(&[slice_above_reshape::RULE]),
+    alone(&[hoist_slice_elementwise::RULE]),
+    alone(&[hoist_slice_broadcast::RULE]),
+    alone(&[hoist_slice_rows::RULE]),
+    alone(&[hoist_slice_rows::SUMS]),
+    alone(&[hoist_slice_gather::RULE]),
+    alone(&[hoist_slice_matmul::RULE]),
+    alone(&[hoist_slice_transpose::RULE]),
+    alone(&[hoist_slice_reshape::RULE]),
     MERGE_DUPLICATES,
 ];
 
@@ -116,11 +116,11 @@ pub struct Report {
     /// Rules that fired, in order.
     pub applied: Vec<Applied>,
     /// Slice-like layers that stay, with reasons.
-    pub left: Vec<Left>,
+    pub missed: Vec<MissedRewrite>,
     /// Rules that failed, and replacements that were refused.
     pub errors: Vec<Located>,
     /// Replacements that did not pass the check, and did not land.
-    pub refuted: Vec<Refuted>,
+    pub check_failures: Vec<CheckFailure>,
     /// Applications that were executed before and after, and found equal.
     pub checked: usize,
     /// Applications that could not be executed: an op that cannot run, tensors too large.
@@ -136,9 +136,9 @@ impl Report {
 
     fn add(&mut self, trace: Trace) {
         self.applied.extend(trace.applied);
-        self.left.extend(trace.left.into_iter().filter(|left| left.rule == lower_slices::RULE.name));
+        self.missed.extend(trace.missed.into_iter().filter(|left| left.rule == lower_slices::RULE.name));
         self.errors.extend(trace.errors);
-        self.refuted.extend(trace.refuted);
+        self.check_failures.extend(trace.check_failures);
     }
 }
 
@@ -151,7 +151,7 @@ pub struct UnknownPass {
 }
 
 /// Brings an inferred graph, and the bodies in it, into canonical form: of the slice family only `slice` is left,
-/// but for what [`Report::left`] lists, and no rule finds anything to improve.
+/// but for what [`Report::missed`] lists, and no rule finds anything to improve.
 ///
 /// # Errors
 /// [`UnknownPass`], before anything is changed.
@@ -190,10 +190,10 @@ fn canonicalise_graph(
     for round in 0..rounds {
         let check = checker.as_mut().map(|checker| checker as _);
         let stop_after = stop_after.map(|most| most.saturating_sub(report.applied.len()));
-        let mut trace = run(graph, passes, How { stop_after, check });
+        let mut trace = run(graph, passes, RewriteOptions { stop_after, check });
         if round + 1 < rounds && !trace.applied.is_empty() {
             // What is left, and what failed, is told by the last round.
-            (trace.left, trace.errors) = (Vec::new(), Vec::new());
+            (trace.missed, trace.errors) = (Vec::new(), Vec::new());
             report.add(trace);
             continue;
         }
@@ -205,15 +205,17 @@ fn canonicalise_graph(
 
 /// Runs passes on an inferred graph, one after the other, and sweeps away what they leave behind. Bodies stay as they
 /// are.
-pub fn run(graph: &mut Graph, passes: &[Pass], mut how: How) -> Trace {
+pub fn run(graph: &mut Graph, passes: &[Pass], mut how: RewriteOptions) -> Trace {
     let mut trace = Trace::default();
     for pass in passes {
         let stop_after = how.stop_after.map(|most| most.saturating_sub(trace.applied.len()));
-        trace.extend(match pass.work {
-            Work::Rules(rules) => apply(graph, rules, How { stop_after, check: reborrow(&mut how.check) }),
-            Work::Whole(change) => change(graph, stop_after),
+        trace.extend(match pass.kind {
+            PassKind::Rules(rules) => {
+                apply(graph, rules, RewriteOptions { stop_after, check: reborrow(&mut how.check) })
+            }
+            PassKind::Graph(change) => change(graph, stop_after),
         });
-        graph.sweep();
+        graph.remove_dead_nodes();
     }
     trace
 }

@@ -1,14 +1,14 @@
 //! What a `slice` primitive selects, as rules that move it need it.
 
 use smallvec::{SmallVec, smallvec};
-use snick_ir::ops::slice::cut::AxisCut;
+use snick_ir::ops::slice::dyn_axis_slice::DynAxisSlice;
 use snick_ir::ops::slice::primitive::{Axis, Slice};
 use snick_ir::rewrite::Patch;
 use snick_ir::{Op, OpError, Value};
 use snick_shape::{AxisSlice, SymExpr};
 
 /// Dims of a value of known rank.
-pub(crate) type Dims = SmallVec<[SymExpr; 4]>;
+pub(crate) type SymDims = SmallVec<[SymExpr; 4]>;
 
 /// The slice of one axis.
 pub(crate) trait Cut: Clone + PartialEq {
@@ -29,13 +29,13 @@ impl Cut for AxisSlice {
     }
 }
 
-impl Cut for AxisCut {
+impl Cut for DynAxisSlice {
     fn on_axis(&self, axis: usize) -> (Axis, SmallVec<[Value; 3]>) {
-        AxisCut::on_axis(self, axis)
+        DynAxisSlice::on_axis(self, axis)
     }
 
     fn as_static(&self) -> Option<AxisSlice> {
-        AxisCut::as_static(self)
+        DynAxisSlice::as_static(self)
     }
 }
 
@@ -61,12 +61,12 @@ impl Selection {
     }
 }
 
-impl Selection<AxisCut> {
+impl Selection<DynAxisSlice> {
     /// What the slice that computes `value` selects; `None` for every other op.
     pub(crate) fn computing(patch: &Patch, value: Value) -> Result<Option<Self>, OpError> {
         let Op::Slice(slice) = patch.op_of(value) else { return Ok(None) };
         let mut operands = patch.inputs_of(value)?.into_iter().skip(1);
-        let cut = |axis: &Axis| Some((axis.axis, AxisCut::of(axis, &mut operands)?));
+        let cut = |axis: &Axis| Some((axis.axis, DynAxisSlice::of(axis, &mut operands)?));
         let axes = slice.axes.iter().map(cut).collect::<Option<_>>();
         Ok(axes.map(|axes| Self { axes }))
     }

@@ -14,7 +14,7 @@ fn at_work(rule: &str, layers: &str) -> (Graph, Report) {
     let report = canonicalise(&mut graph, &options).unwrap();
     let errors: Vec<String> = report.errors.iter().map(ToString::to_string).collect();
     assert!(errors.is_empty(), "{}", errors.join("\n"));
-    assert!(report.refuted.is_empty(), "{}", report.refuted[0].report);
+    assert!(report.check_failures.is_empty(), "{}", report.check_failures[0].report);
     assert_eq!(report.unchecked, 0, "an application could not be checked");
     (graph, report)
 }

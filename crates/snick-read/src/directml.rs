@@ -24,14 +24,14 @@ const VERSION: i64 = 1;
 
 /// The two operators.
 #[derive(Copy, Clone, PartialEq, Eq)]
-enum Kind {
+enum OperatorKind {
     /// Forward, the output as large as `Sizes` says.
     Slice,
     /// Either way through a window, of which the output takes as much as it has room for.
     Slice1,
 }
 
-impl Kind {
+impl OperatorKind {
     const fn name(self) -> &'static str {
         match self {
             Self::Slice => "DML_OPERATOR_SLICE",
@@ -58,12 +58,12 @@ struct Tensor {
 
 /// An operator with its description.
 struct Operator<'d> {
-    kind: Kind,
+    kind: OperatorKind,
     json: Json<'d>,
     input: Tensor,
     output: Tensor,
     dimensions: i64,
-    /// By [`Kind::fields`].
+    /// By [`OperatorKind::fields`].
     lists: [Vec<i64>; 3],
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn read(root: &Object, source: &str) -> Result<Read, ReadError> {
     let operators = operators.into_iter().map(Operator::read).collect::<Result<Vec<_>, _>>()?;
     let mut graph = Graph::new("directml");
     graph.set_source(source);
-    let mut builder = Builder { graph, errors: Vec::new(), tensors: HashMap::new(), level };
+    let mut builder = DescriptionBuilder { graph, errors: Vec::new(), tensors: HashMap::new(), level };
     builder.add_all(&operators)?;
     Ok(Read { graph: builder.graph, errors: builder.errors, notes: Vec::new() })
 }
@@ -90,8 +90,8 @@ impl<'d> Operator<'d> {
         let place = object.require("type")?;
         let name = place.text()?;
         let kind = match name.strip_prefix("DML_OPERATOR_").unwrap_or(&name) {
-            "SLICE" => Kind::Slice,
-            "SLICE1" => Kind::Slice1,
+            "SLICE" => OperatorKind::Slice,
+            "SLICE1" => OperatorKind::Slice1,
             _ => {
                 return Err(place.error(format!("operator `{name}` is not supported, only SLICE and SLICE1")));
             }
@@ -113,7 +113,7 @@ impl<'d> Operator<'d> {
     /// The slice of every axis, by the rules of the API.
     fn slices(&self, level: FeatureLevel) -> Result<Vec<AxisSlice>, OpError> {
         let name = self.kind.name();
-        if self.kind == Kind::Slice1 && !level.has_slice1() {
+        if self.kind == OperatorKind::Slice1 && !level.has_slice1() {
             let what = format!("{name} at feature level {level} (since {})", FeatureLevel::V2_1);
             return Err(OpError::unsupported(what));
         }
@@ -162,7 +162,7 @@ impl<'d> Operator<'d> {
             OpError::out_of_range(format!("{what} of axis {axis}"), last, format!("below the size, {input}"))
         };
         let start = match self.kind {
-            Kind::Slice => {
+            OperatorKind::Slice => {
                 unsigned(stride_name, axis, stride, 1)?;
                 if extent != output {
                     let expected = format!("Sizes[{axis}] = {extent}");
@@ -175,7 +175,7 @@ impl<'d> Operator<'d> {
                 }
                 offset
             }
-            Kind::Slice1 => {
+            OperatorKind::Slice1 => {
                 if stride == 0 || i32::try_from(stride).is_err() {
                     let what = format!("{stride_name}[{axis}]");
                     return Err(OpError::out_of_range(what, stride, "an integer of 32 bits other than 0"));
@@ -243,7 +243,7 @@ impl Tensor {
     }
 }
 
-struct Builder {
+struct DescriptionBuilder {
     graph: Graph,
     errors: Vec<Located>,
     /// By name, with where its elements come from.
@@ -251,7 +251,7 @@ struct Builder {
     level: FeatureLevel,
 }
 
-impl Builder {
+impl DescriptionBuilder {
     fn add_all(&mut self, operators: &[Operator]) -> Result<(), ReadError> {
         let written: HashSet<&str> = operators.iter().map(|op| op.output.name.as_str()).collect();
         let read: HashSet<&str> = operators.iter().map(|op| op.input.name.as_str()).collect();

@@ -8,9 +8,9 @@ use snick_tensor::{ElementType, Tensor};
 
 /// The values that symbols take in one run: learned from the dims of the inputs, held against everything computed.
 #[derive(Default)]
-pub(crate) struct Witness(HashMap<SymbolId, i64>);
+pub(crate) struct SymbolBindings(HashMap<SymbolId, i64>);
 
-impl Witness {
+impl SymbolBindings {
     /// Checks what is given for a Parameter and learns its symbols. Unnamed symbols stand for nothing but their dim.
     pub(crate) fn learn(&mut self, graph: &Graph, fact: &Fact, given: &Tensor) -> Result<(), OpError> {
         check_intervals(graph, "the input", fact, given)?;

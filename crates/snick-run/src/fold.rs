@@ -6,8 +6,8 @@ use snick_ir::{Graph, NodeId, Op};
 use snick_tensor::Tensor;
 use snick_tensor::kernels::without_subnormals;
 
-use crate::facts::Witness;
-use crate::halves::Halves;
+use crate::facts::SymbolBindings;
+use crate::half_precision::HalfPrecision;
 use crate::plan::{Operand, Plan, Step};
 
 /// A folded value may take this much memory, whatever it comes from.
@@ -18,7 +18,7 @@ const GROWTH: usize = 8;
 
 /// The plan without the steps that give the same in every run; what they give is among the constants of the plan.
 /// Steps that fail, or contradict what was inferred, stay, and fail in the run.
-pub(crate) fn fold(mut plan: Plan, graph: &Graph, halves: &Halves) -> Plan {
+pub(crate) fn fold(mut plan: Plan, graph: &Graph, halves: &HalfPrecision) -> Plan {
     let mut known: Vec<Option<Tensor>> = vec![None; plan.slots];
     plan.steps.retain(|step| {
         let Some(values) = fixed(graph, step, &known, halves) else { return true };
@@ -60,7 +60,12 @@ fn is_multiplied(op: &Op) -> bool {
 }
 
 /// The outputs of a step, if they are the same in every run.
-fn fixed(graph: &Graph, step: &Step, known: &[Option<Tensor>], halves: &Halves) -> Option<Vec<Tensor>> {
+fn fixed(
+    graph: &Graph,
+    step: &Step,
+    known: &[Option<Tensor>],
+    halves: &HalfPrecision,
+) -> Option<Vec<Tensor>> {
     let op = &graph.node(step.node).op;
     let values = match op {
         // As large as all weights together, and what it was inferred from.
@@ -82,7 +87,8 @@ fn fixed(graph: &Graph, step: &Step, known: &[Option<Tensor>], halves: &Halves) 
         _ => return None,
     };
     let rounded = halves.rounded(step.first, &values).ok()?;
-    let fits = values.len() >= step.outs && Witness::default().check(graph, step.node, &rounded).is_ok();
+    let fits =
+        values.len() >= step.outs && SymbolBindings::default().check(graph, step.node, &rounded).is_ok();
     fits.then_some(values)
 }
 

@@ -9,10 +9,10 @@
 //! [`Options::check_facts`] everything computed against what inference said of it.
 
 mod bodies;
-mod chains;
 mod facts;
 mod fold;
-mod halves;
+mod fused_elementwise;
+mod half_precision;
 mod plan;
 mod session;
 mod slice_numbers;

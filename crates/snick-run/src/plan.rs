@@ -3,7 +3,7 @@
 use snick_ir::{Fact, Graph, Located, NodeId, Op, OpError, Value};
 use snick_tensor::Tensor;
 
-use crate::chains::ChainLink;
+use crate::fused_elementwise::FusedStage;
 use crate::slice_numbers::SliceNumbers;
 
 /// One node.
@@ -18,7 +18,7 @@ pub(crate) struct Step {
     /// Number of outputs.
     pub(crate) outs: usize,
     /// The layers that are evaluated as one, the last of which is the node; none if it is evaluated by itself.
-    pub(crate) chain: Vec<ChainLink>,
+    pub(crate) chain: Vec<FusedStage>,
     /// Of a slice, how it computes the numbers of its range, if it does.
     pub(crate) numbers: Option<Box<SliceNumbers>>,
 }
@@ -71,7 +71,7 @@ impl Plan {
             let inputs = graph.inputs(node);
             let facts: Option<Vec<&Fact>> =
                 inputs.iter().map(|input| Some(&graph.output((*input)?)?.fact)).collect();
-            let op = facts.and_then(|facts| graph.node(node).op.specialised(&facts));
+            let op = facts.and_then(|facts| graph.node(node).op.specialize(&facts));
             let operands = inputs.into_iter().map(operand).collect();
             let (first, outs) = (first[node.index()], graph.node(node).outs.len());
             Step { node, op, operands, first, outs, chain: Vec::new(), numbers: None }
@@ -87,9 +87,9 @@ impl Plan {
             let outs = step.first..step.first + step.outs;
             let is_read = &self.is_read[outs];
             let op = step.op.as_ref().unwrap_or(&graph.node(step.node).op);
-            if let Some(trimmed) = op.trimmed(is_read) {
+            if let Some(prune_outputs) = op.prune_outputs(is_read) {
                 step.outs = is_read.iter().rposition(|&read| read).map_or(1, |last| last + 1);
-                step.op = Some(trimmed);
+                step.op = Some(prune_outputs);
             }
         }
     }

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 use snick_ir::{Graph, Located, NodeId, Op, OpError};
-use snick_tensor::kernels::{Chain, Link};
+use snick_tensor::kernels::{FusedElementwise, Stage};
 use snick_tensor::{Pool, Tensor};
 
 use crate::bodies::Bodies;
-use crate::chains;
-use crate::facts::{Witness, describe};
+use crate::facts::{SymbolBindings, describe};
 use crate::fold::fold;
-use crate::halves::Halves;
+use crate::fused_elementwise;
+use crate::half_precision::HalfPrecision;
 use crate::plan::{Operand, Plan, Step};
 use crate::slice_numbers;
 use crate::variables::Variables;
@@ -70,7 +70,7 @@ impl Outputs {
 pub struct Session<'g> {
     graph: &'g Graph,
     pub(crate) plan: Plan,
-    halves: Halves,
+    halves: HalfPrecision,
     bodies: Bodies<'g>,
     pool: Arc<Pool>,
     threads: Option<rayon::ThreadPool>,
@@ -97,10 +97,10 @@ impl<'g> Session<'g> {
     pub fn new(graph: &'g Graph) -> Result<Self, Located> {
         let bodies = Bodies::new(graph, Self::new)?;
         let plan = Plan::new(graph)?;
-        let halves = Halves::of(graph, &plan);
+        let halves = HalfPrecision::of(graph, &plan);
         let mut plan = fold(plan, graph, &halves);
         slice_numbers::move_into_slices(&mut plan, graph);
-        chains::join(&mut plan, graph);
+        fused_elementwise::join(&mut plan, graph);
         plan.mark_last_uses();
         plan.trim(graph);
         Ok(Self::of(graph, plan, halves, bodies))
@@ -110,14 +110,14 @@ impl<'g> Session<'g> {
     ///
     /// # Errors
     /// As [`Session::new`].
-    pub fn unfolded(graph: &'g Graph) -> Result<Self, Located> {
-        let bodies = Bodies::new(graph, Self::unfolded)?;
+    pub fn without_folding(graph: &'g Graph) -> Result<Self, Located> {
+        let bodies = Bodies::new(graph, Self::without_folding)?;
         let plan = Plan::new(graph)?;
-        let halves = Halves::of(graph, &plan);
+        let halves = HalfPrecision::of(graph, &plan);
         Ok(Self::of(graph, plan, halves, bodies))
     }
 
-    fn of(graph: &'g Graph, plan: Plan, halves: Halves, bodies: Bodies<'g>) -> Self {
+    fn of(graph: &'g Graph, plan: Plan, halves: HalfPrecision, bodies: Bodies<'g>) -> Self {
         Self { graph, halves, plan, bodies, pool: Arc::default(), threads: None }
     }
 
@@ -175,7 +175,7 @@ impl<'g> Session<'g> {
     ) -> Outputs {
         let mut slots = vec![Slot::Empty; self.plan.slots];
         let mut given = inputs.iter();
-        let mut witness = Witness::default();
+        let mut witness = SymbolBindings::default();
         let mut outputs = Outputs::default();
         let mut operands = Vec::new();
         let layers = self.plan.steps.len();
@@ -243,7 +243,7 @@ impl<'g> Session<'g> {
         &self,
         step: &Step,
         given: Option<&Tensor>,
-        witness: &mut Witness,
+        witness: &mut SymbolBindings,
     ) -> Result<Vec<Tensor>, Located> {
         let node = self.graph.node(step.node);
         let checked = match given {
@@ -329,16 +329,16 @@ impl<'g> Session<'g> {
         step: &Step,
         operands: &mut Vec<Tensor>,
         options: Options,
-        witness: &mut Witness,
+        witness: &mut SymbolBindings,
     ) -> Result<Vec<Tensor>, Located> {
         let Some(mut value) = operands.pop() else {
             return Err(self.located(step, OpError::NotConnected { port: 0 }));
         };
-        let links: SmallVec<[Link; 4]> = step.chain.iter().map(|link| link.link(operands)).collect();
+        let links: SmallVec<[Stage; 4]> = step.chain.iter().map(|link| link.link(operands)).collect();
         // One layer alone gains only if it can do its work in place.
         if !options.check_facts
             && (links.len() > 1 || value.is_exclusive())
-            && let Some(chain) = Chain::new(&value, &links)
+            && let Some(chain) = FusedElementwise::new(&value, &links)
         {
             let value = chain.run(value).map_err(|error| self.located(step, error.into()))?;
             return Ok(vec![value]);
@@ -442,7 +442,7 @@ mod tests {
     #[test]
     fn what_is_the_same_in_every_run_is_computed_once() {
         let graph = graph(FOLDS);
-        let (folded, whole) = (Session::new(&graph).unwrap(), Session::unfolded(&graph).unwrap());
+        let (folded, whole) = (Session::new(&graph).unwrap(), Session::without_folding(&graph).unwrap());
         assert_eq!((folded.plan.steps.len(), whole.plan.steps.len()), (3, 7));
         let checked = Options { check_facts: true, ..Options::default() };
         let expected = whole.run(&[ones()], checked).complete().unwrap();
@@ -465,7 +465,7 @@ mod tests {
         let half = |number: f32| Tensor::scalar(number).cast(snick_tensor::ElementType::F16).unwrap();
         let [tenth, other] = [0.1, 1.1].map(|number| half(number).to_f64_vec().unwrap()[0] as f32);
         let expected = Tensor::from_vec(&[2], vec![90000.0, other * other * tenth]).unwrap();
-        for session in [Session::new(&graph).unwrap(), Session::unfolded(&graph).unwrap()] {
+        for session in [Session::new(&graph).unwrap(), Session::without_folding(&graph).unwrap()] {
             let outputs = session.run(std::slice::from_ref(&zeros), Options::default()).complete().unwrap();
             assert_eq!(outputs[0], expected);
             assert_eq!(outputs[1].to_f64_vec().unwrap(), [f64::INFINITY, 1.208984375]);
@@ -489,7 +489,7 @@ mod tests {
     #[test]
     fn a_watched_run_shows_every_layer_and_can_be_broken_off() {
         let graph = graph(FOLDS);
-        let session = Session::unfolded(&graph).unwrap();
+        let session = Session::without_folding(&graph).unwrap();
         let mut seen = Vec::new();
         let outputs = session.watch(&[ones()], Options::default(), &mut Variables::default(), |progress| {
             assert_eq!(progress.layers, 7);

@@ -368,7 +368,7 @@ mod tests {
         assert_eq!(infer(&mut graph), []);
         let x = Tensor::from_vec(&[5, 2], (0..10).map(|x| x as f32).collect()).unwrap();
         let list = Tensor::from_vec(&[2], list.to_vec()).unwrap();
-        [Session::unfolded(&graph).unwrap(), Session::new(&graph).unwrap()].map(|session| {
+        [Session::without_folding(&graph).unwrap(), Session::new(&graph).unwrap()].map(|session| {
             let outputs = session.run(&[x.clone(), list.clone()], Options::default()).complete();
             (session.plan.steps.len(), outputs.map_err(|error| error.to_string()))
         })

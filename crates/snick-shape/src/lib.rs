@@ -22,11 +22,11 @@ mod sym_expr;
 mod symbols;
 
 pub use axis_slice::hull::length_interval;
-pub use axis_slice::symbolic::{Bound, length};
+pub use axis_slice::symbolic::{SliceBound, length};
 pub use axis_slice::{AxisSlice, SliceError};
 pub use interval::{Interval, IntervalError};
 pub use shape::Shape;
 pub use shape::spec::{DimSpec, ShapeError, ShapeSpec};
-pub use sym_expr::translate::{Combination, Language};
+pub use sym_expr::translate::{BinaryOp, ExprFolder};
 pub use sym_expr::{Linear, SymExpr, SymbolId};
 pub use symbols::{Origin, SymbolError, Symbols};

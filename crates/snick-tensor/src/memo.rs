@@ -27,10 +27,10 @@ const MOST: usize = 4;
 /// Derived forms of one constant, by purpose and view.
 #[derive(Default)]
 pub(crate) struct Memo {
-    forms: Mutex<Vec<Form>>,
+    forms: Mutex<Vec<DerivedTensor>>,
 }
 
-struct Form {
+struct DerivedTensor {
     purpose: Purpose,
     layout: Layout,
     value: Arc<dyn Any + Send + Sync>,
@@ -51,7 +51,7 @@ impl Memo {
         }
         let value = Arc::new(make()?);
         if forms.len() < MOST {
-            forms.push(Form { purpose, layout: layout.clone(), value: value.clone() });
+            forms.push(DerivedTensor { purpose, layout: layout.clone(), value: value.clone() });
         }
         Ok(value)
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use snick_ir::rewrite::{How, Trace};
+use snick_ir::rewrite::{RewriteOptions, Trace};
 use snick_ir::text::{PrintOptions, parse, print};
 use snick_ir::{Graph, infer};
 use snick_pass::{Checker, Options, PASSES, Pass, canonicalise, run};
@@ -106,7 +106,7 @@ impl Suite {
         }
         let trace =
             if read.rewrites { rewrite(&mut graph, &read).map_err(failed)? } else { Trace::default() };
-        if let Some(refuted) = trace.refuted.first() {
+        if let Some(refuted) = trace.check_failures.first() {
             return Err(failed(refuted.report.clone()));
         }
         if let Some(error) = trace.errors.first() {
@@ -152,12 +152,12 @@ fn rewrite(graph: &mut Graph, command: &Command) -> Result<Trace, String> {
         let check = command.verify.then_some(0);
         let options = Options { stop_after: command.stop_after, check, ..Options::default() };
         let report = canonicalise(graph, &options).map_err(|error| error.to_string())?;
-        let (applied, errors, refuted) = (report.applied, report.errors, report.refuted);
-        return Ok(Trace { applied, errors, refuted, left: report.left });
+        let (applied, errors, check_failures) = (report.applied, report.errors, report.check_failures);
+        return Ok(Trace { applied, errors, check_failures, missed: report.missed });
     }
     let mut checker = command.verify.then(|| Checker::new(0));
     let check = checker.as_mut().map(|checker| checker as _);
-    Ok(run(graph, &command.passes, How { stop_after: command.stop_after, check }))
+    Ok(run(graph, &command.passes, RewriteOptions { stop_after: command.stop_after, check }))
 }
 
 /// What passes make of an inferred graph, as a text for a snapshot: the difference in text form, and what fired where.
@@ -168,8 +168,9 @@ fn rewrite(graph: &mut Graph, command: &Command) -> Result<Trace, String> {
 pub fn before_after(graph: &Graph, passes: &[Pass]) -> Result<String, String> {
     let mut after = graph.clone();
     let mut checker = Checker::new(0);
-    let trace = run(&mut after, passes, How { check: Some(&mut checker), ..How::default() });
-    if let Some(refuted) = trace.refuted.first() {
+    let trace =
+        run(&mut after, passes, RewriteOptions { check: Some(&mut checker), ..RewriteOptions::default() });
+    if let Some(refuted) = trace.check_failures.first() {
         return Err(refuted.report.clone());
     }
     if let Some(error) = trace.errors.first() {

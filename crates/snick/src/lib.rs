@@ -14,23 +14,23 @@
 
 pub mod npz;
 
-mod draw;
-mod draws;
 mod error;
 mod files;
+mod input_candidates;
 mod inputs;
 mod model;
 mod outputs;
+mod random_inputs;
 mod reduce;
 mod save;
 
-pub use draw::{Dims, Draw, draw_inputs};
-pub use draws::{draws, has_open_dims};
 pub use error::Error;
 pub use files::write_file;
+pub use input_candidates::{has_open_dims, input_candidates};
 pub use inputs::{by_parameter, find_input};
 pub use model::{Model, load, load_with, parse};
 pub use outputs::{named_outputs, output_names};
+pub use random_inputs::{DimPolicy, InputSpec, draw_inputs};
 pub use reduce::reduce;
 pub use save::SaveOptions;
 pub use snick_emit::openvino::SliceAs;

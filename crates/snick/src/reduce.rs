@@ -20,7 +20,7 @@ const MAX_ROUNDS: usize = 8;
 pub fn reduce(graph: &Graph, most: usize, still_wrong: &mut dyn FnMut(&Graph) -> bool) -> Graph {
     let mut reducer = Reducer {
         graph,
-        plan: Plan { results: graph.results().collect(), ..Plan::default() },
+        plan: Cut { results: graph.results().collect(), ..Cut::default() },
         still_wrong,
         left: most,
     };
@@ -39,7 +39,7 @@ pub fn reduce(graph: &Graph, most: usize, still_wrong: &mut dyn FnMut(&Graph) ->
 
 /// What is left of a graph.
 #[derive(Clone, PartialEq, Debug, Default)]
-struct Plan {
+struct Cut {
     /// Results that stay.
     results: Vec<NodeId>,
     /// Layers that became Parameters.
@@ -50,7 +50,7 @@ struct Plan {
     sizes: BTreeMap<i64, i64>,
 }
 
-impl Plan {
+impl Cut {
     /// The value that stands for another. What stands in for something comes before it, so this ends.
     fn resolve(&self, mut value: Value) -> Value {
         while let Some(&other) = self.passed.get(&value) {
@@ -144,7 +144,7 @@ impl Plan {
 
 struct Reducer<'g, 't> {
     graph: &'g Graph,
-    plan: Plan,
+    plan: Cut,
     still_wrong: &'t mut dyn FnMut(&Graph) -> bool,
     /// How many more times the test may be asked.
     left: usize,
@@ -152,7 +152,7 @@ struct Reducer<'g, 't> {
 
 impl Reducer<'_, '_> {
     /// Takes the plan if what was wrong still is.
-    fn take(&mut self, plan: Plan) -> bool {
+    fn take(&mut self, plan: Cut) -> bool {
         let Some(small) = plan.build(self.graph).filter(|_| self.left > 0) else { return false };
         self.left -= 1;
         let is_wrong = (self.still_wrong)(&small);
@@ -163,7 +163,7 @@ impl Reducer<'_, '_> {
     }
 
     /// Takes items away, many at once first, then fewer. `change` makes of the plan one without them, if there is one.
-    fn take_away<T: Clone>(&mut self, mut items: Vec<T>, change: impl Fn(&Plan, &[T]) -> Option<Plan>) {
+    fn take_away<T: Clone>(&mut self, mut items: Vec<T>, change: impl Fn(&Cut, &[T]) -> Option<Cut>) {
         let mut many = items.len();
         while many > 0 {
             let mut at = 0;
@@ -184,7 +184,7 @@ impl Reducer<'_, '_> {
         self.take_away(self.plan.results.clone(), |plan, gone| {
             let results: Vec<NodeId> = plan.results.iter().copied().filter(|id| !gone.contains(id)).collect();
             // One of them has to show what is wrong.
-            (!results.is_empty()).then(|| Plan { results, ..plan.clone() })
+            (!results.is_empty()).then(|| Cut { results, ..plan.clone() })
         });
     }
 
@@ -268,7 +268,7 @@ mod tests {
         assert!(asked < 100, "{asked}");
         assert_eq!(
             reduce(&graph, 0, &mut |_| true),
-            Plan { results: graph.results().collect(), ..Plan::default() }.build(&graph).unwrap()
+            Cut { results: graph.results().collect(), ..Cut::default() }.build(&graph).unwrap()
         );
     }
 }

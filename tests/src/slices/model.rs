@@ -92,7 +92,7 @@ pub fn canonical(graph: &Graph) -> Graph {
     let report = snick_pass::canonicalise(&mut graph, &snick_pass::Options::default()).unwrap();
     let text = printed(&graph);
     assert!(report.errors.is_empty(), "{}\n{text}", report.errors[0]);
-    assert!(report.left.is_empty(), "{}\n{text}", report.left[0].reason);
+    assert!(report.missed.is_empty(), "{}\n{text}", report.missed[0].reason);
     let wrong = snick_ir::verify(&graph);
     assert!(wrong.is_empty(), "{}\n{text}", wrong[0]);
     graph

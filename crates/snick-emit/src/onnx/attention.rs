@@ -3,13 +3,13 @@
 use snick_ir::OpError;
 use snick_tensor::ElementType;
 
-use super::emitter::{Emitter, Written, int, ints};
-use super::table::Form::{self, By};
+use super::emitter::{Emitter, Result, int, ints};
+use super::table::EmitRule::{self, Custom};
 
-pub(super) const ROWS: &[(&str, Form)] = &[("ScaledDotProductAttention", By(attention))];
+pub(super) const RULES: &[(&str, EmitRule)] = &[("ScaledDotProductAttention", Custom(attention))];
 
 /// `softmax(query * scale * key^T + mask) * value`.
-fn attention(e: &mut Emitter) -> Written {
+fn attention(e: &mut Emitter) -> Result {
     let (query, key, value) = (e.input(0)?, e.input(1)?, e.input(2)?);
     let (real, rank) = (e.element_type(0)?, e.rank(1)?);
     let scale = match e.len() {

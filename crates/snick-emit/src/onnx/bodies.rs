@@ -5,18 +5,21 @@
 //! is what the last iteration gave of a value that is no state, it is made one.
 
 use snick_ir::ops::control::port_map::{Cut, PortLink, PortMap, Purpose};
-use snick_ir::ops::control::subgraph::{Kind, SubGraph};
+use snick_ir::ops::control::subgraph::{SubGraph, SubGraphKind};
 use snick_ir::{Fact, Graph, NodeId, Op, OpError, Value, normalize_axis};
 use snick_onnx as onnx;
 use snick_tensor::{ElementType, Tensor};
 
-use super::emitter::{Emitter, Named, Written, ints};
+use super::emitter::{Emitter, Result, ints};
 use super::layer;
-use super::table::Form;
+use super::table::EmitRule;
 use crate::states::{State, states};
 
-pub(super) const ROWS: &[(&str, Form)] =
-    &[("If", Form::By(branches)), ("Loop", Form::By(iterated)), ("TensorIterator", Form::By(iterated))];
+pub(super) const RULES: &[(&str, EmitRule)] = &[
+    ("If", EmitRule::Custom(branches)),
+    ("Loop", EmitRule::Custom(iterated)),
+    ("TensorIterator", EmitRule::Custom(iterated)),
+];
 
 fn sub_graph<'g>(e: &Emitter<'g>) -> Result<&'g SubGraph, OpError> {
     match &e.node.op {
@@ -25,7 +28,7 @@ fn sub_graph<'g>(e: &Emitter<'g>) -> Result<&'g SubGraph, OpError> {
     }
 }
 
-fn branches(e: &mut Emitter) -> Written {
+fn branches(e: &mut Emitter) -> Result {
     let op = sub_graph(e)?;
     let outer = e.inputs();
     let condition = truth(e, e.input(0)?, e.fact(0)?)?;
@@ -46,14 +49,14 @@ fn branches(e: &mut Emitter) -> Written {
     e.last("If", &[condition], graphs)
 }
 
-fn iterated(e: &mut Emitter) -> Written {
+fn iterated(e: &mut Emitter) -> Result {
     let op = sub_graph(e)?;
     let ([body], [map]) = (op.bodies.as_slice(), op.maps.as_slice()) else {
         return Err(OpError::mismatch("the number of bodies", op.bodies.len(), 1));
     };
     let outer = e.inputs();
     let (trips, starts) = match op.kind {
-        Kind::Loop => (limit(e)?, truth(e, e.input(1)?, e.fact(1)?)?),
+        SubGraphKind::Loop => (limit(e)?, truth(e, e.input(1)?, e.fact(1)?)?),
         _ => (parts(e, map)?, String::new()),
     };
     let states = states(map);
@@ -174,7 +177,7 @@ fn fact(body: &Graph, value: Option<Value>) -> Fact {
 }
 
 /// The name of what enters a Parameter as a whole.
-fn fed(map: &PortMap, parameter: usize, outer: &[String]) -> Named {
+fn fed(map: &PortMap, parameter: usize, outer: &[String]) -> Result<String> {
     let link = map.inputs.iter().find(|link| link.internal == parameter && link.cut.is_none());
     let name = link.and_then(|link| outer.get(link.external?));
     name.cloned().ok_or_else(|| {
@@ -184,7 +187,7 @@ fn fed(map: &PortMap, parameter: usize, outer: &[String]) -> Named {
 }
 
 /// Writes the layers of the body.
-fn inside(e: &mut Emitter, body: &Graph) -> Written {
+fn inside(e: &mut Emitter, body: &Graph) -> Result {
     for id in order(body)? {
         if matches!(body.node(id).op, Op::Parameter(_) | Op::Result(_)) {
             continue;
@@ -195,14 +198,14 @@ fn inside(e: &mut Emitter, body: &Graph) -> Written {
 }
 
 /// An output of the graph being written: what a Result returns, under a name of its own.
-fn give(e: &mut Emitter, body: &Graph, result: usize) -> Written {
+fn give(e: &mut Emitter, body: &Graph, result: usize) -> Result {
     let returned = returned(body, result).ok_or(OpError::NotConnected { port: 0 })?;
     let name = e.node("Identity", &[e.writer.names.of(returned)], vec![]);
     e.writer.output(name, &fact(body, Some(returned)), body.symbols())
 }
 
 /// A condition as a scalar.
-fn truth(e: &mut Emitter, name: String, fact: &Fact) -> Named {
+fn truth(e: &mut Emitter, name: String, fact: &Fact) -> Result<String> {
     let truth = e.cast(name, fact.element_type, ElementType::Boolean)?;
     if fact.shape.rank() == Some(0) {
         return Ok(truth);
@@ -221,7 +224,7 @@ fn graph_attribute(name: &str, graph: onnx::Graph) -> onnx::Attribute {
 }
 
 /// How often a Loop runs at most; nothing where there is no limit, which is what a number below 0 means.
-fn limit(e: &mut Emitter) -> Named {
+fn limit(e: &mut Emitter) -> Result<String> {
     let known = e.known(0).and_then(|known| known.first().copied());
     if known.is_some_and(|known| known < 0) {
         return Ok(String::new());
@@ -236,7 +239,7 @@ fn limit(e: &mut Emitter) -> Named {
 }
 
 /// How often a TensorIterator runs: the number of parts of an input that is cut.
-fn parts(e: &mut Emitter, map: &PortMap) -> Named {
+fn parts(e: &mut Emitter, map: &PortMap) -> Result<String> {
     let cut = map.inputs.iter().find_map(|link| Some((link.external?, link.cut?)));
     let (port, cut) = cut.ok_or_else(|| OpError::unsupported("no input that is cut, in ONNX,"))?;
     let axis = normalize_axis(cut.axis, e.rank(port)?)?;
@@ -256,14 +259,14 @@ fn parts(e: &mut Emitter, map: &PortMap) -> Named {
 }
 
 /// Something for a state to begin with whose first value nobody reads.
-fn placeholder(e: &mut Emitter, body: &Graph, result: usize) -> Named {
+fn placeholder(e: &mut Emitter, body: &Graph, result: usize) -> Result<String> {
     let fact = fact(body, returned(body, result));
     let rank = fact.shape.rank().ok_or_else(|| OpError::unsupported("an output of unknown rank in ONNX"))?;
     e.tensor(&Tensor::zeros(fact.element_type, &vec![1; rank])?)
 }
 
 /// The number of the iteration, as the body wants it.
-fn counter(e: &mut Emitter, iteration: &str, fact: &Fact) -> Named {
+fn counter(e: &mut Emitter, iteration: &str, fact: &Fact) -> Result<String> {
     let number = e.cast(iteration.to_string(), ElementType::I64, fact.element_type)?;
     if fact.shape.rank() == Some(0) {
         return Ok(number);
@@ -273,7 +276,7 @@ fn counter(e: &mut Emitter, iteration: &str, fact: &Fact) -> Named {
 }
 
 /// The part of an iteration. Indices below 0 count from the end, as those of Gather do.
-fn part(e: &mut Emitter, whole: &str, cut: Cut, iteration: &str) -> Named {
+fn part(e: &mut Emitter, whole: &str, cut: Cut, iteration: &str) -> Result<String> {
     let border = if cut.start < 0 { cut.start.saturating_add(1) } else { cut.start };
     let first = if cut.stride < 0 { border.saturating_sub(cut.part_size) } else { border };
     let size = usize::try_from(cut.part_size).ok().filter(|&size| size <= MAX_PART);
@@ -290,7 +293,7 @@ fn part(e: &mut Emitter, whole: &str, cut: Cut, iteration: &str) -> Named {
 const MAX_PART: usize = 1 << 16;
 
 /// Parts, stacked along a new first axis, brought together along theirs.
-fn assembled(e: &mut Emitter, stacked: String, cut: Cut, body: &Graph, result: usize) -> Named {
+fn assembled(e: &mut Emitter, stacked: String, cut: Cut, body: &Graph, result: usize) -> Result<String> {
     let rank = fact(body, returned(body, result)).shape.rank();
     let rank = rank.ok_or_else(|| OpError::unsupported("parts of unknown rank in ONNX"))?;
     let mut whole = stacked;

@@ -3,19 +3,19 @@
 use snick_ir::OpError;
 use snick_tensor::ElementType;
 
-use super::emitter::{Emitter, Written, float, int, ints, text};
-use super::table::Form::{self, By};
+use super::emitter::{Emitter, Result, float, int, ints, text};
+use super::table::EmitRule::{self, Custom};
 
-pub(super) const ROWS: &[(&str, Form)] = &[
-    ("Col2Im", By(columns_to_image)),
-    ("DeformableConvolution", By(deformable_convolution)),
-    ("GridSample", By(grid_sample)),
-    ("NonMaxSuppression", By(non_max_suppression)),
-    ("ROIAlign", By(roi_align)),
-    ("ROIPooling", By(roi_pooling)),
+pub(super) const RULES: &[(&str, EmitRule)] = &[
+    ("Col2Im", Custom(columns_to_image)),
+    ("DeformableConvolution", Custom(deformable_convolution)),
+    ("GridSample", Custom(grid_sample)),
+    ("NonMaxSuppression", Custom(non_max_suppression)),
+    ("ROIAlign", Custom(roi_align)),
+    ("ROIPooling", Custom(roi_pooling)),
 ];
 
-fn grid_sample(e: &mut Emitter) -> Written {
+fn grid_sample(e: &mut Emitter) -> Result {
     let mode = match e.word("mode")?.as_str() {
         "nearest" => "nearest",
         "bicubic" => "cubic",
@@ -35,7 +35,7 @@ fn grid_sample(e: &mut Emitter) -> Written {
 }
 
 /// Rows of batch, class and box, in ONNX by falling score within a class; the layer may have them so over all.
-fn non_max_suppression(e: &mut Emitter) -> Written {
+fn non_max_suppression(e: &mut Emitter) -> Result {
     if e.outputs().len() < 3 {
         return Err(OpError::unsupported("rows filled up with -1 in ONNX"));
     }
@@ -74,7 +74,7 @@ fn non_max_suppression(e: &mut Emitter) -> Written {
     e.last_port(2, "Cast", &[count], Emitter::to(target)?)
 }
 
-fn roi_align(e: &mut Emitter) -> Written {
+fn roi_align(e: &mut Emitter) -> Result {
     let mode = match e.word("mode")?.as_str() {
         "avg" => "avg",
         other => return Err(OpError::unsupported(format!("mode `{other}` in ONNX"))),
@@ -96,7 +96,7 @@ fn roi_align(e: &mut Emitter) -> Written {
     e.last("RoiAlign", &inputs, attrs)
 }
 
-fn roi_pooling(e: &mut Emitter) -> Written {
+fn roi_pooling(e: &mut Emitter) -> Result {
     if e.word("method")? == "bilinear" {
         return Err(OpError::unsupported("bilinear pooling of regions in ONNX"));
     }
@@ -122,7 +122,7 @@ fn window(e: &Emitter) -> Result<Vec<snick_onnx::Attribute>, OpError> {
     ])
 }
 
-fn columns_to_image(e: &mut Emitter) -> Written {
+fn columns_to_image(e: &mut Emitter) -> Result {
     let attrs = window(e)?;
     let inputs = [e.input(0)?, e.input_i64(1)?, e.input_i64(2)?];
     if e.rank(0)? != 2 {
@@ -137,7 +137,7 @@ fn columns_to_image(e: &mut Emitter) -> Written {
 }
 
 /// ONNX fades out at the edges, as the later definition may.
-fn deformable_convolution(e: &mut Emitter) -> Written {
+fn deformable_convolution(e: &mut Emitter) -> Result {
     if !e.flag("bilinear_interpolation_pad")? || e.word("auto_pad")?.starts_with("same") {
         return Err(OpError::unsupported("edges cut off, or padding to the same size, in ONNX"));
     }

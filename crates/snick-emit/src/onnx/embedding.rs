@@ -3,19 +3,19 @@
 use snick_ir::OpError;
 use snick_tensor::ElementType;
 
-use super::emitter::{Emitter, Named, Written, int, text};
-use super::table::Form::{self, By};
+use super::emitter::{Emitter, Result, int, text};
+use super::table::EmitRule::{self, Custom};
 
-pub(super) const ROWS: &[(&str, Form)] = &[
-    ("EmbeddingBagOffsets", By(offsets)),
-    ("EmbeddingBagOffsetsSum", By(offsets)),
-    ("EmbeddingBagPacked", By(packed)),
-    ("EmbeddingBagPackedSum", By(packed)),
-    ("EmbeddingSegmentsSum", By(segments)),
+pub(super) const RULES: &[(&str, EmitRule)] = &[
+    ("EmbeddingBagOffsets", Custom(offsets)),
+    ("EmbeddingBagOffsetsSum", Custom(offsets)),
+    ("EmbeddingBagPacked", Custom(packed)),
+    ("EmbeddingBagPackedSum", Custom(packed)),
+    ("EmbeddingSegmentsSum", Custom(segments)),
 ];
 
 /// Rows at indices of so many axes, each times its weight if input `weights` is there.
-fn rows(e: &mut Emitter, axes: usize, weights: usize) -> Named {
+fn rows(e: &mut Emitter, axes: usize, weights: usize) -> Result<String> {
     let (table, indices) = (e.input(0)?, e.input_i64(1)?);
     let rows = e.node("Gather", &[table, indices], vec![int("axis", 0)]);
     if e.len() <= weights {
@@ -29,7 +29,7 @@ fn rows(e: &mut Emitter, axes: usize, weights: usize) -> Named {
     Ok(e.node("Mul", &[rows, weights], vec![]))
 }
 
-fn expect_sums(e: &Emitter) -> Written {
+fn expect_sums(e: &Emitter) -> Result {
     match e.word("reduction")?.as_str() {
         "" | "sum" => Ok(()),
         other => Err(OpError::unsupported(format!("bags reduced by `{other}` in ONNX"))),
@@ -37,14 +37,14 @@ fn expect_sums(e: &Emitter) -> Written {
 }
 
 /// A row of indices for each bag.
-fn packed(e: &mut Emitter) -> Written {
+fn packed(e: &mut Emitter) -> Result {
     let op = if e.word("reduction")? == "mean" { "ReduceMean" } else { "ReduceSum" };
     let (rows, axes) = (rows(e, 2, 2)?, e.vector(&[1])?);
     e.last(op, &[rows, axes], vec![int("keepdims", 0)])
 }
 
 /// Where each bag begins: an index belongs to the last bag that begins at or before it.
-fn offsets(e: &mut Emitter) -> Written {
+fn offsets(e: &mut Emitter) -> Result {
     expect_sums(e)?;
     let (indices, begins) = (e.input_i64(1)?, e.input_i64(2)?);
     let count = e.size(&begins, 0)?;
@@ -62,13 +62,13 @@ fn offsets(e: &mut Emitter) -> Written {
 }
 
 /// The bag of each index, and how many bags there are.
-fn segments(e: &mut Emitter) -> Written {
+fn segments(e: &mut Emitter) -> Result {
     let (bags, count) = (e.input_i64(2)?, e.input_as_vector(3)?);
     summed(e, bags, count, 4, 5)
 }
 
 /// The sum of the rows of each bag. One without indices is 0, or the row that input `default` names, if not negative.
-fn summed(e: &mut Emitter, bags: String, count: String, default: usize, weights: usize) -> Written {
+fn summed(e: &mut Emitter, bags: String, count: String, default: usize, weights: usize) -> Result {
     let (table, rows, real) = (e.input(0)?, rows(e, 1, weights)?, e.element_type(0)?);
     let shape = e.shape(&table);
     let behind = e.cut(&shape, 0, 1, i64::MAX)?;

@@ -25,11 +25,8 @@ pub(super) struct Emitter<'g> {
     pub(super) writer: &'g mut Writer,
 }
 
-/// What a row answers.
-pub(super) type Written = Result<(), OpError>;
-
-/// The name of a value, or why there is none.
-pub(super) type Named = Result<String, OpError>;
+/// A result whose error is an [`OpError`].
+pub(super) type Result<T = (), E = OpError> = std::result::Result<T, E>;
 
 impl<'g> Emitter<'g> {
     pub(super) fn new(graph: &'g Graph, id: NodeId, writer: &'g mut Writer) -> Result<Self, OpError> {
@@ -49,8 +46,8 @@ impl<'g> Emitter<'g> {
         &mut self,
         from: ElementType,
         to: ElementType,
-        write: impl FnOnce(&mut Self) -> Written,
-    ) -> Written {
+        write: impl FnOnce(&mut Self) -> Result,
+    ) -> Result {
         for i in 0..self.len() {
             if self.element_type(i)? == from {
                 self.inputs[i] = self.cast(self.input(i)?, from, to)?;
@@ -78,7 +75,7 @@ impl<'g> Emitter<'g> {
     }
 
     /// The name of input `i`.
-    pub(super) fn input(&self, i: usize) -> Named {
+    pub(super) fn input(&self, i: usize) -> Result<String> {
         self.inputs.get(i).cloned().ok_or(OpError::NotConnected { port: i })
     }
 
@@ -182,7 +179,7 @@ impl<'g> Emitter<'g> {
         op: &str,
         inputs: &[S],
         attrs: Vec<onnx::Attribute>,
-    ) -> Written {
+    ) -> Result {
         let outputs = self.outputs.clone();
         self.push(op, self.node.name.to_string(), inputs, outputs, attrs);
         Ok(())
@@ -195,7 +192,7 @@ impl<'g> Emitter<'g> {
         op: &str,
         inputs: &[S],
         attrs: Vec<onnx::Attribute>,
-    ) -> Written {
+    ) -> Result {
         let outputs = self.outputs.iter().take(count).cloned().collect();
         self.push(op, self.node.name.to_string(), inputs, outputs, attrs);
         Ok(())
@@ -208,7 +205,7 @@ impl<'g> Emitter<'g> {
         op: &str,
         inputs: &[S],
         attrs: Vec<onnx::Attribute>,
-    ) -> Written {
+    ) -> Result {
         let output = self.outputs.get(port).cloned().unwrap_or_default();
         self.push(op, format!("{}.{port}", self.node.name), inputs, vec![output], attrs);
         Ok(())
@@ -220,7 +217,7 @@ impl<'g> Emitter<'g> {
     }
 
     /// A constant that is output `port` of the layer.
-    pub(super) fn last_constant(&mut self, port: usize, value: &Tensor) -> Written {
+    pub(super) fn last_constant(&mut self, port: usize, value: &Tensor) -> Result {
         match self.outputs.get(port).cloned() {
             Some(name) => self.writer.tensor(name, value),
             None => Ok(()),
@@ -271,24 +268,24 @@ impl<'g> Emitter<'g> {
     }
 
     /// A constant.
-    pub(super) fn tensor(&mut self, tensor: &Tensor) -> Named {
+    pub(super) fn tensor(&mut self, tensor: &Tensor) -> Result<String> {
         let name = self.fresh("Const");
         self.writer.tensor(name.clone(), tensor)?;
         Ok(name)
     }
 
     /// A vector of i64.
-    pub(super) fn vector(&mut self, values: &[i64]) -> Named {
+    pub(super) fn vector(&mut self, values: &[i64]) -> Result<String> {
         self.tensor(&Tensor::from_vec(&[values.len()], values.to_vec())?)
     }
 
     /// A scalar of an element type.
-    pub(super) fn number(&mut self, element_type: ElementType, value: f64) -> Named {
+    pub(super) fn number(&mut self, element_type: ElementType, value: f64) -> Result<String> {
         self.tensor(&Tensor::scalar(value).cast(element_type)?)
     }
 
     /// A value converted to another element type.
-    pub(super) fn cast(&mut self, value: String, from: ElementType, to: ElementType) -> Named {
+    pub(super) fn cast(&mut self, value: String, from: ElementType, to: ElementType) -> Result<String> {
         if from == to {
             return Ok(value);
         }
@@ -297,7 +294,7 @@ impl<'g> Emitter<'g> {
     }
 
     /// A scalar of i64.
-    pub(super) fn index(&mut self, value: i64) -> Named {
+    pub(super) fn index(&mut self, value: i64) -> Result<String> {
         self.tensor(&Tensor::scalar(value))
     }
 
@@ -307,13 +304,13 @@ impl<'g> Emitter<'g> {
     }
 
     /// The size of a value along an axis, as a vector of one.
-    pub(super) fn size(&mut self, value: &str, axis: i64) -> Named {
+    pub(super) fn size(&mut self, value: &str, axis: i64) -> Result<String> {
         let (shape, axis) = (self.shape(value), self.vector(&[axis])?);
         Ok(self.node("Gather", &[shape, axis], vec![]))
     }
 
     /// A value under other sizes: a 0 copies, one may be -1.
-    pub(super) fn reshaped(&mut self, value: &str, sizes: &[i64]) -> Named {
+    pub(super) fn reshaped(&mut self, value: &str, sizes: &[i64]) -> Result<String> {
         let sizes = self.vector(sizes)?;
         Ok(self.node("Reshape", &[value, &sizes], vec![]))
     }
@@ -324,13 +321,13 @@ impl<'g> Emitter<'g> {
     }
 
     /// A value with axes of size 1 put in.
-    pub(super) fn unsqueezed(&mut self, value: &str, axes: &[i64]) -> Named {
+    pub(super) fn unsqueezed(&mut self, value: &str, axes: &[i64]) -> Result<String> {
         let axes = self.vector(axes)?;
         Ok(self.node("Unsqueeze", &[value, &axes], vec![]))
     }
 
     /// Elements `start..stop` along an axis.
-    pub(super) fn cut(&mut self, value: &str, axis: i64, start: i64, stop: i64) -> Named {
+    pub(super) fn cut(&mut self, value: &str, axis: i64, start: i64, stop: i64) -> Result<String> {
         let bounds = [self.vector(&[start])?, self.vector(&[stop])?, self.vector(&[axis])?];
         Ok(self.node("Slice", &[value, &bounds[0], &bounds[1], &bounds[2]], vec![]))
     }
@@ -349,7 +346,7 @@ impl<'g> Emitter<'g> {
     }
 
     /// Input `i` as i64.
-    pub(super) fn input_i64(&mut self, i: usize) -> Named {
+    pub(super) fn input_i64(&mut self, i: usize) -> Result<String> {
         if self.element_type(i)? == ElementType::U64 && self.known(i).is_none() {
             return Err(OpError::unsupported(format!("input {i} of u64 known only at run time in ONNX")));
         }
@@ -362,7 +359,7 @@ impl<'g> Emitter<'g> {
     }
 
     /// Input `i`, a scalar, as a vector of one i64.
-    pub(super) fn input_as_vector(&mut self, i: usize) -> Named {
+    pub(super) fn input_as_vector(&mut self, i: usize) -> Result<String> {
         let value = self.input_i64(i)?;
         let shape = self.vector(&[1])?;
         Ok(self.node("Reshape", &[value, shape], vec![]))

@@ -3,34 +3,34 @@
 use snick_ir::OpError;
 use snick_tensor::ElementType;
 
-use super::emitter::{Emitter, Written, int, ints, text};
+use super::emitter::{Emitter, Result, int, ints, text};
 use super::movement::to_front;
-use super::table::Form::{self, By};
+use super::table::EmitRule::{self, Custom};
 use super::writer::number_of;
 
-pub(super) const ROWS: &[(&str, Form)] = &[
-    ("Bucketize", By(bucketize)),
-    ("Gather", By(gather)),
+pub(super) const RULES: &[(&str, EmitRule)] = &[
+    ("Bucketize", Custom(bucketize)),
+    ("Gather", Custom(gather)),
     (
         "GatherElements",
-        By(|e| {
+        Custom(|e| {
             let axis = e.int("axis")?;
             let (data, indices) = (e.input(0)?, e.input(1)?);
             e.last("GatherElements", &[data, indices], vec![int("axis", axis)])
         }),
     ),
-    ("GatherND", By(gather_nd)),
-    ("NonZero", By(non_zero)),
-    ("OneHot", By(one_hot)),
-    ("ScatterElementsUpdate", By(scatter_elements)),
-    ("ScatterNDUpdate", By(scatter_nd)),
-    ("ScatterUpdate", By(scatter)),
-    ("SearchSorted", By(search_sorted)),
-    ("TopK", By(top_k)),
-    ("Unique", By(unique)),
+    ("GatherND", Custom(gather_nd)),
+    ("NonZero", Custom(non_zero)),
+    ("OneHot", Custom(one_hot)),
+    ("ScatterElementsUpdate", Custom(scatter_elements)),
+    ("ScatterNDUpdate", Custom(scatter_nd)),
+    ("ScatterUpdate", Custom(scatter)),
+    ("SearchSorted", Custom(search_sorted)),
+    ("TopK", Custom(top_k)),
+    ("Unique", Custom(unique)),
 ];
 
-fn gather(e: &mut Emitter) -> Written {
+fn gather(e: &mut Emitter) -> Result {
     let axis = e.fixed_one(2, "the axis")?;
     let batch = e.attrs.int("batch_dims")?.unwrap_or(0);
     if batch != 0 {
@@ -56,7 +56,7 @@ fn indices(e: &mut Emitter, i: usize) -> Result<String, OpError> {
     }
 }
 
-fn gather_nd(e: &mut Emitter) -> Written {
+fn gather_nd(e: &mut Emitter) -> Result {
     let batch = e.attrs.int("batch_dims")?.unwrap_or(0);
     if batch > 1 && e.node.version == snick_ir::Version::Opset(5) {
         return Err(OpError::unsupported("batch axes made one in ONNX"));
@@ -65,7 +65,7 @@ fn gather_nd(e: &mut Emitter) -> Written {
     e.last("GatherND", &[data, indices], vec![int("batch_dims", batch)])
 }
 
-fn non_zero(e: &mut Emitter) -> Written {
+fn non_zero(e: &mut Emitter) -> Result {
     let x = e.input(0)?;
     if e.word("output_type")? != "i32" {
         return e.last("NonZero", &[x], vec![]);
@@ -75,7 +75,7 @@ fn non_zero(e: &mut Emitter) -> Written {
 }
 
 /// ONNX counts negative indices from the end; where the layer ignores them they are put out of reach.
-fn one_hot(e: &mut Emitter) -> Written {
+fn one_hot(e: &mut Emitter) -> Result {
     let (mut indices, depth) = (e.input_i64(0)?, e.input_as_vector(1)?);
     if e.word("negative_indices_mode")? != "normalize" {
         let zero = e.number(ElementType::I64, 0.0)?;
@@ -102,7 +102,7 @@ fn one_hot(e: &mut Emitter) -> Written {
 }
 
 /// The row of a single index.
-fn one_hot_of_one(e: &mut Emitter, index: &str, depth: &str) -> Written {
+fn one_hot_of_one(e: &mut Emitter, index: &str, depth: &str) -> Result {
     let (zero, one) = (e.index(0)?, e.index(1)?);
     let scalar = e.vector(&[])?;
     let depth = e.node("Reshape", &[depth, &scalar], vec![]);
@@ -113,7 +113,7 @@ fn one_hot_of_one(e: &mut Emitter, index: &str, depth: &str) -> Written {
 }
 
 /// Slices of the data replaced along an axis; that axis goes to the front, where ScatterND has it.
-fn scatter(e: &mut Emitter) -> Written {
+fn scatter(e: &mut Emitter) -> Result {
     let (rank, width) = (e.rank(0)?, e.rank(1)?);
     let axis = snick_ir::normalize_axis(e.fixed_one(3, "the axis")?, rank)? as i64;
     let (data, indices, updates) = (e.input(0)?, e.input_i64(1)?, e.input(2)?);
@@ -141,7 +141,7 @@ fn reduction(e: &Emitter) -> Result<&'static str, OpError> {
     }
 }
 
-fn scatter_elements(e: &mut Emitter) -> Written {
+fn scatter_elements(e: &mut Emitter) -> Result {
     let reduction = reduction(e)?;
     if reduction != "none" && !e.attrs.bool("use_init_val")?.unwrap_or(true) {
         return Err(OpError::unsupported("a reduction without the initial values in ONNX"));
@@ -152,13 +152,13 @@ fn scatter_elements(e: &mut Emitter) -> Written {
     e.last("ScatterElements", &[data, indices, updates], attrs)
 }
 
-fn scatter_nd(e: &mut Emitter) -> Written {
+fn scatter_nd(e: &mut Emitter) -> Result {
     let reduction = reduction(e)?;
     let (data, indices, updates) = (e.input(0)?, e.input_i64(1)?, e.input(2)?);
     e.last("ScatterND", &[data, indices, updates], vec![text("reduction", reduction)])
 }
 
-fn top_k(e: &mut Emitter) -> Written {
+fn top_k(e: &mut Emitter) -> Result {
     let axis = int("axis", e.int("axis")?);
     let (x, k) = (e.input(0)?, e.input_as_vector(1)?);
     let largest = int("largest", i64::from(e.word("mode")? != "min"));
@@ -188,7 +188,7 @@ fn top_k(e: &mut Emitter) -> Written {
 }
 
 /// How many bounds lie below each element, or not above it where they belong to the bucket on their right.
-fn bucketize(e: &mut Emitter) -> Written {
+fn bucketize(e: &mut Emitter) -> Result {
     let common = match (e.element_type(0)?.is_float(), e.element_type(1)?.is_float()) {
         (false, false) => ElementType::I64,
         _ => ElementType::F32,
@@ -202,7 +202,7 @@ fn bucketize(e: &mut Emitter) -> Written {
 }
 
 /// How many elements of a sorted line lie below each value, or not above it.
-fn search_sorted(e: &mut Emitter) -> Written {
+fn search_sorted(e: &mut Emitter) -> Result {
     let (sorted, values) = (e.input(0)?, e.input(1)?);
     let values = e.unsqueezed(&values, &[-1])?;
     let sorted = if e.rank(0)? > 1 { e.unsqueezed(&sorted, &[-2])? } else { sorted };
@@ -212,7 +212,7 @@ fn search_sorted(e: &mut Emitter) -> Written {
 }
 
 /// How often it is so along the last axis, in the type that the layer names.
-fn counted(e: &mut Emitter, below: String) -> Written {
+fn counted(e: &mut Emitter, below: String) -> Result {
     let ones = e.node("Cast", &[below], Emitter::to(ElementType::I64)?);
     let axes = e.vector(&[-1])?;
     let count = e.node("ReduceSum", &[ones, axes], vec![int("keepdims", 0)]);
@@ -221,7 +221,7 @@ fn counted(e: &mut Emitter, below: String) -> Written {
 }
 
 /// Places and counts have types of their own.
-fn unique(e: &mut Emitter) -> Written {
+fn unique(e: &mut Emitter) -> Result {
     let mut attrs = vec![int("sorted", i64::from(e.attrs.bool("sorted")?.unwrap_or(true)))];
     if e.len() > 1 {
         attrs.push(int("axis", e.fixed_one(1, "the axis")?));

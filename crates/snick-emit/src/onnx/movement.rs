@@ -3,38 +3,38 @@
 use snick_ir::OpError;
 use snick_tensor::ElementType;
 
-use super::emitter::{Emitter, Written, int, ints, text};
-use super::table::Form::{self, By};
+use super::emitter::{Emitter, Result, int, ints, text};
+use super::table::EmitRule::{self, Custom};
 
-pub(super) const ROWS: &[(&str, Form)] = &[
+pub(super) const RULES: &[(&str, EmitRule)] = &[
     (
         "Concat",
-        By(|e| {
+        Custom(|e| {
             let axis = e.int("axis")?;
             e.last("Concat", &e.inputs(), vec![int("axis", axis)])
         }),
     ),
-    ("DepthToSpace", By(depth_to_space)),
-    ("BatchToSpace", By(|e| blocks(e, false))),
-    ("Pad", By(pad)),
-    ("Reverse", By(reverse)),
-    ("ReverseSequence", By(reverse_sequence)),
-    ("Roll", By(roll)),
-    ("ShuffleChannels", By(shuffle_channels)),
-    ("SpaceToBatch", By(|e| blocks(e, true))),
-    ("SpaceToDepth", By(space_to_depth)),
-    ("Tile", By(tile)),
-    ("Transpose", By(transpose)),
+    ("DepthToSpace", Custom(depth_to_space)),
+    ("BatchToSpace", Custom(|e| blocks(e, false))),
+    ("Pad", Custom(pad)),
+    ("Reverse", Custom(reverse)),
+    ("ReverseSequence", Custom(reverse_sequence)),
+    ("Roll", Custom(roll)),
+    ("ShuffleChannels", Custom(shuffle_channels)),
+    ("SpaceToBatch", Custom(|e| blocks(e, true))),
+    ("SpaceToDepth", Custom(space_to_depth)),
+    ("Tile", Custom(tile)),
+    ("Transpose", Custom(transpose)),
 ];
 
-fn depth_to_space(e: &mut Emitter) -> Written {
+fn depth_to_space(e: &mut Emitter) -> Result {
     let mode = if e.word("mode")? == "blocks_first" { "DCR" } else { "CRD" };
     expect_images(e)?;
     let attrs = vec![int("blocksize", e.int("block_size")?), text("mode", mode)];
     e.last("DepthToSpace", &e.inputs(), attrs)
 }
 
-fn space_to_depth(e: &mut Emitter) -> Written {
+fn space_to_depth(e: &mut Emitter) -> Result {
     if e.word("mode")? != "blocks_first" {
         return Err(OpError::unsupported("mode `depth_first` in ONNX"));
     }
@@ -43,14 +43,14 @@ fn space_to_depth(e: &mut Emitter) -> Written {
     e.last("SpaceToDepth", &e.inputs(), attrs)
 }
 
-fn expect_images(e: &Emitter) -> Written {
+fn expect_images(e: &Emitter) -> Result {
     match e.rank(0)? {
         4 => Ok(()),
         rank => Err(OpError::unsupported(format!("data of rank {rank} in ONNX"))),
     }
 }
 
-fn pad(e: &mut Emitter) -> Written {
+fn pad(e: &mut Emitter) -> Result {
     let mode = match e.word("pad_mode")?.as_str() {
         "constant" => "constant",
         "edge" => "edge",
@@ -71,7 +71,7 @@ fn pad(e: &mut Emitter) -> Written {
 }
 
 /// What lies at an edge repeated backwards, the edge included.
-fn mirrored(e: &mut Emitter) -> Written {
+fn mirrored(e: &mut Emitter) -> Result {
     let (begin, end) = (e.fixed(1, "pads")?, e.fixed(2, "pads")?);
     if begin.iter().chain(&end).any(|&pad| pad < 0) {
         return Err(OpError::unsupported("negative pads of mode `symmetric` in ONNX"));
@@ -98,7 +98,7 @@ fn backwards(e: &mut Emitter, value: &str, axis: i64) -> Result<String, OpError>
 }
 
 /// Axes beyond the second go to the front and back.
-fn reverse_sequence(e: &mut Emitter) -> Written {
+fn reverse_sequence(e: &mut Emitter) -> Result {
     let rank = e.rank(0)?;
     let axis = |name| Ok::<_, OpError>(snick_ir::normalize_axis(e.int(name)?, rank)? as i64);
     let (batch, time) = (axis("batch_axis")?, axis("seq_axis")?);
@@ -131,7 +131,7 @@ pub(super) fn to_front(rank: usize, front: &[i64]) -> (Vec<i64>, Vec<i64>) {
 }
 
 /// Backwards along axes that a list names or a mask shows.
-fn reverse(e: &mut Emitter) -> Written {
+fn reverse(e: &mut Emitter) -> Result {
     let x = e.input(0)?;
     let axes: Vec<i64> = if e.word("mode")? == "mask" {
         let mask = e.fact(1)?.as_tensor().and_then(|mask| mask.cast(ElementType::U8).ok()?.to_i64_vec().ok());
@@ -149,7 +149,7 @@ fn reverse(e: &mut Emitter) -> Written {
 }
 
 /// What goes out at the end of an axis comes in at its beginning.
-fn roll(e: &mut Emitter) -> Written {
+fn roll(e: &mut Emitter) -> Result {
     let axes = e.fixed(2, "the axes")?;
     let shifts = e.input_i64(1)?;
     let one = e.vector(&[1])?;
@@ -173,7 +173,7 @@ fn roll(e: &mut Emitter) -> Written {
 }
 
 /// Groups of an axis dealt out in turn.
-fn shuffle_channels(e: &mut Emitter) -> Written {
+fn shuffle_channels(e: &mut Emitter) -> Result {
     let axis = snick_ir::normalize_axis(e.int("axis")?, e.rank(0)?)?;
     let groups = e.int("group")?;
     let size = e.fact(0)?.shape.dims().and_then(|dims| dims.get(axis)?.as_const());
@@ -190,7 +190,7 @@ fn shuffle_channels(e: &mut Emitter) -> Written {
 }
 
 /// Blocks of every axis into the batch, after padding, or out of it, before cropping.
-fn blocks(e: &mut Emitter, into_batch: bool) -> Written {
+fn blocks(e: &mut Emitter, into_batch: bool) -> Result {
     let (dims, sizes) = (e.dims(0)?, e.fixed(1, "the sizes of blocks")?);
     let (begin, end) = (e.fixed(2, "the beginnings")?, e.fixed(3, "the ends")?);
     let rank = dims.len();
@@ -231,7 +231,7 @@ fn blocks(e: &mut Emitter, into_batch: bool) -> Written {
 }
 
 /// ONNX wants one number of repeats for each axis: axes or numbers that are missing stand in front, and are 1.
-fn tile(e: &mut Emitter) -> Written {
+fn tile(e: &mut Emitter) -> Result {
     let (mut x, mut repeats, rank) = (e.input(0)?, e.input_i64(1)?, e.rank(0)?);
     let count = match e.fact(1)?.shape.as_static().as_deref() {
         Some(&[count]) => count,
@@ -248,7 +248,7 @@ fn tile(e: &mut Emitter) -> Written {
 }
 
 /// An empty order reverses the axes, as ONNX does without one.
-fn transpose(e: &mut Emitter) -> Written {
+fn transpose(e: &mut Emitter) -> Result {
     let order = e.fixed(1, "the order of axes")?;
     let x = e.input(0)?;
     let attrs = if order.is_empty() { vec![] } else { vec![ints("perm", order)] };

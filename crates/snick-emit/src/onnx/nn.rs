@@ -4,25 +4,25 @@ use snick_ir::{Op, OpError};
 use snick_onnx::Attribute;
 use snick_tensor::ElementType;
 
-use super::emitter::{Emitter, Written, float, int, ints, text};
-use super::table::Form::{self, By};
+use super::emitter::{Emitter, Result, float, int, ints, text};
+use super::table::EmitRule::{self, Custom};
 
-pub(super) const ROWS: &[(&str, Form)] = &[
-    ("AdaptiveAvgPool", By(|e| adaptive_pool(e, "ReduceMean"))),
-    ("AdaptiveMaxPool", By(|e| adaptive_pool(e, "ReduceMax"))),
-    ("AvgPool", By(average_pool)),
-    ("Convolution", By(|e| convolution(e, false))),
-    ("ConvolutionBackpropData", By(|e| transposed_convolution(e, false))),
-    ("Einsum", By(einsum)),
-    ("GroupConvolution", By(|e| convolution(e, true))),
-    ("GroupConvolutionBackpropData", By(|e| transposed_convolution(e, true))),
-    ("Interpolate", By(interpolate)),
-    ("MatMul", By(matmul)),
-    ("MaxPool", By(max_pool)),
+pub(super) const RULES: &[(&str, EmitRule)] = &[
+    ("AdaptiveAvgPool", Custom(|e| adaptive_pool(e, "ReduceMean"))),
+    ("AdaptiveMaxPool", Custom(|e| adaptive_pool(e, "ReduceMax"))),
+    ("AvgPool", Custom(average_pool)),
+    ("Convolution", Custom(|e| convolution(e, false))),
+    ("ConvolutionBackpropData", Custom(|e| transposed_convolution(e, false))),
+    ("Einsum", Custom(einsum)),
+    ("GroupConvolution", Custom(|e| convolution(e, true))),
+    ("GroupConvolutionBackpropData", Custom(|e| transposed_convolution(e, true))),
+    ("Interpolate", Custom(interpolate)),
+    ("MatMul", Custom(matmul)),
+    ("MaxPool", Custom(max_pool)),
 ];
 
 /// Transposed operands are written as such, but for vectors, which have nothing to transpose.
-fn matmul(e: &mut Emitter) -> Written {
+fn matmul(e: &mut Emitter) -> Result {
     let mut inputs = e.inputs();
     for (i, name) in [(0, "transpose_a"), (1, "transpose_b")] {
         if !e.flag(name)? {
@@ -150,7 +150,7 @@ fn spatial(e: &Emitter, filters_extra: usize) -> Result<usize, OpError> {
 }
 
 /// The operator over filters without the axis of groups in front.
-fn convolve(e: &mut Emitter, op: &str, grouped: bool, mut attrs: Vec<Attribute>) -> Written {
+fn convolve(e: &mut Emitter, op: &str, grouped: bool, mut attrs: Vec<Attribute>) -> Result {
     let (x, mut filters) = (e.input(0)?, e.input(1)?);
     if grouped {
         let dims = e.dims(1)?;
@@ -163,12 +163,12 @@ fn convolve(e: &mut Emitter, op: &str, grouped: bool, mut attrs: Vec<Attribute>)
     e.last(op, &[x, filters], attrs)
 }
 
-fn convolution(e: &mut Emitter, grouped: bool) -> Written {
+fn convolution(e: &mut Emitter, grouped: bool) -> Result {
     let attrs = sliding(e, spatial(e, usize::from(grouped))?)?;
     convolve(e, "Conv", grouped, attrs)
 }
 
-fn transposed_convolution(e: &mut Emitter, grouped: bool) -> Written {
+fn transposed_convolution(e: &mut Emitter, grouped: bool) -> Result {
     let spatial = spatial(e, usize::from(grouped))?;
     let attrs = if e.len() > 2 {
         sized(e, spatial, grouped)?
@@ -236,14 +236,14 @@ fn padded_up(e: &Emitter, kernel: &[i64]) -> Result<Vec<Attribute>, OpError> {
     Ok([steps(e, spatial)?, vec![ints("pads", [begin, end].concat())]].concat())
 }
 
-fn average_pool(e: &mut Emitter) -> Written {
+fn average_pool(e: &mut Emitter) -> Result {
     let mut attrs = pool(e)?;
     let exclude = e.attrs.bool("exclude-pad")?.or(e.attrs.bool("exclude_pad")?).unwrap_or(false);
     attrs.push(int("count_include_pad", i64::from(!exclude)));
     e.last("AveragePool", &e.inputs(), attrs)
 }
 
-fn max_pool(e: &mut Emitter) -> Written {
+fn max_pool(e: &mut Emitter) -> Result {
     let attrs = pool(e)?;
     let second = e.outputs().len() > 1 && e.is_used(1);
     if second && (e.int("axis")? != 0 || e.word("index_element_type")? == "i32") {
@@ -253,7 +253,7 @@ fn max_pool(e: &mut Emitter) -> Written {
 }
 
 /// Sizes or scales of all axes, or of those listed.
-fn interpolate(e: &mut Emitter) -> Written {
+fn interpolate(e: &mut Emitter) -> Result {
     let mode = match e.word("mode")?.as_str() {
         "nearest" => "nearest",
         "linear_onnx" => "linear",
@@ -307,7 +307,7 @@ fn interpolate(e: &mut Emitter) -> Written {
 }
 
 /// The ellipses of ONNX stand for as many axes in each operand.
-fn einsum(e: &mut Emitter) -> Written {
+fn einsum(e: &mut Emitter) -> Result {
     let Op::Einsum(op) = &e.node.op else { return Err(OpError::unsupported("this product in ONNX")) };
     let mut inputs = e.inputs();
     if op.equation.contains("...") {
@@ -323,7 +323,7 @@ fn einsum(e: &mut Emitter) -> Written {
 }
 
 /// Windows that cover each axis without rest, axis by axis: the extreme or mean of a box is that of its sides.
-fn adaptive_pool(e: &mut Emitter, op: &str) -> Written {
+fn adaptive_pool(e: &mut Emitter, op: &str) -> Result {
     if op == "ReduceMax" && e.outputs().len() > 1 && e.is_used(1) {
         return Err(OpError::unsupported("positions of adaptive pooling in ONNX"));
     }

@@ -3,39 +3,39 @@
 use snick_ir::ops::nn::mvn::{MvnAxes, unnamed_axes};
 use snick_ir::{Op, OpError};
 
-use super::emitter::{Emitter, Written, float, int, ints};
-use super::table::Form::{self, By};
+use super::emitter::{Emitter, Result, float, int, ints};
+use super::table::EmitRule::{self, Custom};
 
-pub(super) const ROWS: &[(&str, Form)] = &[
-    ("BatchNormInference", By(batch_norm)),
-    ("GRN", By(grn)),
-    ("GroupNormalization", By(group_normalization)),
-    ("LRN", By(lrn)),
-    ("LogSoftmax", By(|e| softmax(e, "LogSoftmax"))),
-    ("MVN", By(mvn)),
-    ("NormalizeL2", By(normalize_l2)),
-    ("SoftMax", By(|e| softmax(e, "Softmax"))),
+pub(super) const RULES: &[(&str, EmitRule)] = &[
+    ("BatchNormInference", Custom(batch_norm)),
+    ("GRN", Custom(grn)),
+    ("GroupNormalization", Custom(group_normalization)),
+    ("LRN", Custom(lrn)),
+    ("LogSoftmax", Custom(|e| softmax(e, "LogSoftmax"))),
+    ("MVN", Custom(mvn)),
+    ("NormalizeL2", Custom(normalize_l2)),
+    ("SoftMax", Custom(|e| softmax(e, "Softmax"))),
 ];
 
-fn softmax(e: &mut Emitter, op: &str) -> Written {
+fn softmax(e: &mut Emitter, op: &str) -> Result {
     let axis = e.int("axis")?;
     e.last(op, &e.inputs(), vec![int("axis", axis)])
 }
 
-fn batch_norm(e: &mut Emitter) -> Written {
+fn batch_norm(e: &mut Emitter) -> Result {
     let Op::BatchNormInference(op) = &e.node.op else { return Err(OpError::unsupported("this layer")) };
     let inputs = op.order().map(|i| e.input(i)).into_iter().collect::<Result<Vec<_>, _>>()?;
     e.last("BatchNormalization", &inputs, vec![float("epsilon", op.epsilon)])
 }
 
-fn group_normalization(e: &mut Emitter) -> Written {
+fn group_normalization(e: &mut Emitter) -> Result {
     let epsilon = e.attrs.float("epsilon")?.unwrap_or(1e-5);
     let groups = e.int("num_groups")?;
     e.last("GroupNormalization", &e.inputs(), vec![int("num_groups", groups), float("epsilon", epsilon)])
 }
 
 /// ONNX sums over channels only, and its bias cannot be left out; sums over an image are means of windows.
-fn lrn(e: &mut Emitter) -> Written {
+fn lrn(e: &mut Emitter) -> Result {
     let real = |name| e.attrs.float(name).map(|v| v.unwrap_or_default());
     let (alpha, beta, bias, size) = (real("alpha")?, real("beta")?, real("bias")?, e.int("size")?);
     let (x, axes) = (e.input(0)?, e.fixed(1, "the axes")?);
@@ -69,7 +69,7 @@ fn lrn(e: &mut Emitter) -> Written {
 }
 
 /// `(x - mean) / sqrt(variance + eps)`, or `(x - mean) / (sqrt(variance) + eps)`.
-fn mvn(e: &mut Emitter) -> Written {
+fn mvn(e: &mut Emitter) -> Result {
     let (x, element_type) = (e.input(0)?, e.element_type(0)?);
     let Op::Mvn(op) = &e.node.op else { return Err(OpError::unsupported("this layer")) };
     let axes = match &op.axes {
@@ -108,7 +108,7 @@ fn sum_of_squares(e: &mut Emitter, x: &str, axes: &str) -> String {
 }
 
 /// Divided by the root of the sum of squares and a bias, over channels.
-fn grn(e: &mut Emitter) -> Written {
+fn grn(e: &mut Emitter) -> Result {
     let (x, axes) = (e.input(0)?, e.vector(&[1])?);
     let sum = sum_of_squares(e, &x, &axes);
     let bias = e.attrs.float("bias")?.unwrap_or_default();
@@ -119,7 +119,7 @@ fn grn(e: &mut Emitter) -> Written {
 }
 
 /// Divided by the root of the sum of squares, to which epsilon is added, or which is at least epsilon.
-fn normalize_l2(e: &mut Emitter) -> Written {
+fn normalize_l2(e: &mut Emitter) -> Result {
     let (x, axes) = (e.input(0)?, e.input_i64(1)?);
     let axes = e.reshaped(&axes, &[-1])?;
     let sum = sum_of_squares(e, &x, &axes);

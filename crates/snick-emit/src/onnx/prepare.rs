@@ -1,6 +1,6 @@
 //! Slices that ONNX cannot say as they are, said by the primitive, and that by Slice-8.
 
-use snick_ir::rewrite::{self, Lowered, Patch, Rule};
+use snick_ir::rewrite::{self, Patch, RewriteResult, Rule};
 use snick_ir::{Graph, Located, Op, OpError};
 
 use crate::openvino::{SliceAs, legalise};
@@ -15,16 +15,18 @@ pub(super) fn prepare(graph: &Graph) -> Result<Graph, Box<Located>> {
     legalise(&graph, SliceAs::Slice)
 }
 
-fn lower(cx: &mut Patch) -> Result<Lowered, OpError> {
+fn lower(cx: &mut Patch) -> Result<RewriteResult, OpError> {
     let op = cx.node().op.clone();
     let facts = cx.input_facts()?;
     match op {
         Op::StridedSlice(_) if facts.iter().skip(1).any(|fact| fact.ints().is_none()) => {
             match op.lower(cx)? {
-                Lowered::Stay(reason) => Err(OpError::unsupported(format!("in ONNX: {reason}; it"))),
+                RewriteResult::Declined(reason) => {
+                    Err(OpError::unsupported(format!("in ONNX: {reason}; it")))
+                }
                 lowered => Ok(lowered),
             }
         }
-        _ => Ok(Lowered::Keep),
+        _ => Ok(RewriteResult::NoMatch),
     }
 }

@@ -3,14 +3,14 @@
 use snick_ir::OpError;
 use snick_tensor::{ElementType, Tensor};
 
-use super::emitter::{Emitter, Written, int};
-use super::table::Form::{self, By};
+use super::emitter::{Emitter, Result, int};
+use super::table::EmitRule::{self, Custom};
 
-pub(super) const ROWS: &[(&str, Form)] =
-    &[("FakeConvert", By(fake_convert)), ("FakeQuantize", By(fake_quantize))];
+pub(super) const RULES: &[(&str, EmitRule)] =
+    &[("FakeConvert", Custom(fake_convert)), ("FakeQuantize", Custom(fake_quantize))];
 
 /// Scaled, shifted, kept within a small float type and brought to it and back.
-fn fake_convert(e: &mut Emitter) -> Written {
+fn fake_convert(e: &mut Emitter) -> Result {
     let name = "destination_type";
     let target = e.attrs.element_type(name)?.ok_or(OpError::MissingAttribute { name })?;
     let greatest = if target == ElementType::F8E5M2 { 57344.0 } else { 448.0 };
@@ -37,7 +37,7 @@ fn fake_convert(e: &mut Emitter) -> Written {
     e.last("Cast", &[y], Emitter::to(real)?)
 }
 
-fn fake_quantize(e: &mut Emitter) -> Written {
+fn fake_quantize(e: &mut Emitter) -> Result {
     super::elementwise::expect_numpy(e)?;
     match Code::find(e)? {
         Some(code) => {
@@ -138,7 +138,7 @@ impl Ranges {
 }
 
 /// `round((x - low) / (high - low) * steps) / steps * (out high - out low) + out low`, and the ends beyond the range.
-fn arithmetic(e: &mut Emitter) -> Written {
+fn arithmetic(e: &mut Emitter) -> Result {
     let real = e.element_type(0)?;
     if !real.is_float() {
         return Err(OpError::unsupported(format!("`FakeQuantize` of {real} in ONNX")));

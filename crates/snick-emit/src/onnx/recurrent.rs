@@ -1,29 +1,29 @@
 //! Recurrent cells and sequences as ONNX's GRU, LSTM and RNN: a cell is a sequence of one step.
 
-use snick_ir::ops::recurrent::cell::{Cell, Kind, Legacy};
+use snick_ir::ops::recurrent::cell::{Cell, CellKind, Legacy};
 use snick_ir::ops::recurrent::recurrent_sequence::Direction;
 use snick_ir::{Op, OpError};
 use snick_onnx::Attribute;
 use snick_tensor::ElementType;
 
-use super::emitter::{Emitter, Named, Written, float, floats, int, ints, text, texts};
-use super::table::Form::{self, By};
+use super::emitter::{Emitter, Result, float, floats, int, ints, text, texts};
+use super::table::EmitRule::{self, Custom};
 
-pub(super) const ROWS: &[(&str, Form)] = &[
-    ("GRUCell", By(cell)),
-    ("GRUSequence", By(sequence)),
-    ("LSTMCell", By(cell)),
-    ("LSTMSequence", By(sequence)),
-    ("RNNCell", By(cell)),
-    ("RNNSequence", By(sequence)),
+pub(super) const RULES: &[(&str, EmitRule)] = &[
+    ("GRUCell", Custom(cell)),
+    ("GRUSequence", Custom(sequence)),
+    ("LSTMCell", Custom(cell)),
+    ("LSTMSequence", Custom(sequence)),
+    ("RNNCell", Custom(cell)),
+    ("RNNSequence", Custom(sequence)),
 ];
 
 /// The ONNX operator of a cell.
 fn operator(cell: &Cell) -> &'static str {
     match cell.kind {
-        Kind::Lstm(_) => "LSTM",
-        Kind::Gru { .. } => "GRU",
-        Kind::Rnn => "RNN",
+        CellKind::Lstm(_) => "LSTM",
+        CellKind::Gru { .. } => "GRU",
+        CellKind::Rnn => "RNN",
     }
 }
 
@@ -31,9 +31,9 @@ fn operator(cell: &Cell) -> &'static str {
 /// output, forget and cell.
 fn gates(cell: &Cell) -> &'static [usize] {
     match cell.kind {
-        Kind::Lstm(_) => &[1, 3, 0, 2],
-        Kind::Gru { .. } => &[0, 1, 2],
-        Kind::Rnn => &[0],
+        CellKind::Lstm(_) => &[1, 3, 0, 2],
+        CellKind::Gru { .. } => &[0, 1, 2],
+        CellKind::Rnn => &[0],
     }
 }
 
@@ -44,8 +44,8 @@ fn attrs(cell: &Cell, direction: Direction, hidden: i64) -> Result<Vec<Attribute
         attrs.push(float("clip", cell.clip));
     }
     match cell.kind {
-        Kind::Gru { linear_before_reset: true } => attrs.push(int("linear_before_reset", 1)),
-        Kind::Lstm(Some(Legacy { input_forget: true, .. })) => attrs.push(int("input_forget", 1)),
+        CellKind::Gru { linear_before_reset: true } => attrs.push(int("linear_before_reset", 1)),
+        CellKind::Lstm(Some(Legacy { input_forget: true, .. })) => attrs.push(int("input_forget", 1)),
         _ => {}
     }
     let (mut names, mut alphas, mut betas) = (Vec::new(), Vec::new(), Vec::new());
@@ -106,7 +106,7 @@ fn split(e: &mut Emitter, value: &str, parts: usize) -> Result<Vec<String>, OpEr
     })
 }
 
-fn reordered(e: &mut Emitter, weights: &str, gates: &[usize]) -> Named {
+fn reordered(e: &mut Emitter, weights: &str, gates: &[usize]) -> Result<String> {
     if gates.is_sorted() {
         return Ok(weights.to_string());
     }
@@ -116,13 +116,13 @@ fn reordered(e: &mut Emitter, weights: &str, gates: &[usize]) -> Named {
 }
 
 /// Peepholes of forget, input and output as those of input, output and forget.
-fn peepholes(e: &mut Emitter, value: &str) -> Named {
+fn peepholes(e: &mut Emitter, value: &str) -> Result<String> {
     let parts = split(e, value, 3)?;
     Ok(e.joined(&[&parts[1], &parts[2], &parts[0]], 1))
 }
 
 /// Inputs X `[batch, steps, input]`, states `[batch, directions, hidden]`, lengths, W, R, B, and peepholes.
-fn sequence(e: &mut Emitter) -> Written {
+fn sequence(e: &mut Emitter) -> Result {
     let Op::RecurrentSequence(op) = &e.node.op else {
         return Err(OpError::unsupported("this sequence in ONNX"));
     };
@@ -151,7 +151,7 @@ fn sequence(e: &mut Emitter) -> Written {
 }
 
 /// Inputs X `[batch, input]`, states `[batch, hidden]`, W, R, B, and peepholes.
-fn cell(e: &mut Emitter) -> Written {
+fn cell(e: &mut Emitter) -> Result {
     let Op::RecurrentCell(op) = &e.node.op else { return Err(OpError::unsupported("this cell in ONNX")) };
     let (cell, states) = (&op.cell, op.cell.kind.states());
     let attrs = attrs(cell, Direction::Forward, hidden(e, states + 2)?)?;

@@ -3,32 +3,32 @@
 use snick_ir::OpError;
 use snick_tensor::ElementType;
 
-use super::emitter::{Emitter, Written, int};
-use super::table::Form::{self, By, Same};
+use super::emitter::{Emitter, Result, int};
+use super::table::EmitRule::{self, Custom, Rename};
 use super::writer::number_of;
 
-pub(super) const ROWS: &[(&str, Form)] = &[
-    ("Broadcast", By(broadcast)),
-    ("CumSum", By(cum_sum)),
-    ("Eye", By(eye)),
-    ("Identity", Same("Identity")),
-    ("Range", By(range)),
-    ("ReduceL1", By(|e| reduce(e, "ReduceL1"))),
-    ("ReduceL2", By(|e| reduce(e, "ReduceL2"))),
-    ("ReduceLogicalAnd", By(|e| reduce_booleans(e, true))),
-    ("ReduceLogicalOr", By(|e| reduce_booleans(e, false))),
-    ("ReduceMax", By(|e| reduce(e, "ReduceMax"))),
-    ("ReduceMean", By(|e| reduce(e, "ReduceMean"))),
-    ("ReduceMin", By(|e| reduce(e, "ReduceMin"))),
-    ("ReduceProd", By(|e| reduce(e, "ReduceProd"))),
-    ("ReduceSum", By(|e| reduce(e, "ReduceSum"))),
-    ("Reshape", By(reshape)),
-    ("ShapeOf", By(shape_of)),
-    ("Squeeze", By(squeeze)),
-    ("Unsqueeze", By(unsqueeze)),
+pub(super) const RULES: &[(&str, EmitRule)] = &[
+    ("Broadcast", Custom(broadcast)),
+    ("CumSum", Custom(cum_sum)),
+    ("Eye", Custom(eye)),
+    ("Identity", Rename("Identity")),
+    ("Range", Custom(range)),
+    ("ReduceL1", Custom(|e| reduce(e, "ReduceL1"))),
+    ("ReduceL2", Custom(|e| reduce(e, "ReduceL2"))),
+    ("ReduceLogicalAnd", Custom(|e| reduce_booleans(e, true))),
+    ("ReduceLogicalOr", Custom(|e| reduce_booleans(e, false))),
+    ("ReduceMax", Custom(|e| reduce(e, "ReduceMax"))),
+    ("ReduceMean", Custom(|e| reduce(e, "ReduceMean"))),
+    ("ReduceMin", Custom(|e| reduce(e, "ReduceMin"))),
+    ("ReduceProd", Custom(|e| reduce(e, "ReduceProd"))),
+    ("ReduceSum", Custom(|e| reduce(e, "ReduceSum"))),
+    ("Reshape", Custom(reshape)),
+    ("ShapeOf", Custom(shape_of)),
+    ("Squeeze", Custom(squeeze)),
+    ("Unsqueeze", Custom(unsqueeze)),
 ];
 
-fn broadcast(e: &mut Emitter) -> Written {
+fn broadcast(e: &mut Emitter) -> Result {
     match e.word("mode")?.as_str() {
         "numpy" | "bidirectional" | "none" if e.len() == 2 => {
             let (x, mut shape) = (e.input(0)?, e.input_i64(1)?);
@@ -51,7 +51,7 @@ fn broadcast(e: &mut Emitter) -> Written {
     }
 }
 
-fn cum_sum(e: &mut Emitter) -> Written {
+fn cum_sum(e: &mut Emitter) -> Result {
     let attrs =
         vec![int("exclusive", e.flag("exclusive")?.into()), int("reverse", e.flag("reverse")?.into())];
     let (x, axis) = (e.input(0)?, e.input_i64(1)?);
@@ -59,7 +59,7 @@ fn cum_sum(e: &mut Emitter) -> Written {
 }
 
 /// All three numbers have the type of the result.
-fn range(e: &mut Emitter) -> Written {
+fn range(e: &mut Emitter) -> Result {
     let target = match e.attrs.element_type("output_type")? {
         Some(element_type) if element_type != ElementType::Dynamic => element_type,
         _ => e.element_type(0)?,
@@ -93,7 +93,7 @@ fn range(e: &mut Emitter) -> Written {
 }
 
 /// Ones on a diagonal of a matrix, or of a batch of them.
-fn eye(e: &mut Emitter) -> Written {
+fn eye(e: &mut Emitter) -> Result {
     let diagonal = e.fixed_one(2, "the diagonal")?;
     let target = e.attrs.element_type("output_type")?.unwrap_or(ElementType::F32);
     let sizes = [e.input_as_vector(0)?, e.input_as_vector(1)?];
@@ -120,13 +120,13 @@ fn reduction_operands(e: &mut Emitter) -> Result<(Vec<String>, Vec<snick_onnx::A
     Ok((vec![e.input(0)?, axes], attrs))
 }
 
-fn reduce(e: &mut Emitter, op: &str) -> Written {
+fn reduce(e: &mut Emitter, op: &str) -> Result {
     let (inputs, attrs) = reduction_operands(e)?;
     e.last(op, &inputs, attrs)
 }
 
 /// Booleans are counted: some are true if their number is not 0, all if none is false.
-fn reduce_booleans(e: &mut Emitter, all: bool) -> Written {
+fn reduce_booleans(e: &mut Emitter, all: bool) -> Result {
     let (mut inputs, attrs) = reduction_operands(e)?;
     if all {
         inputs[0] = e.node("Not", &[&inputs[0]], vec![]);
@@ -142,7 +142,7 @@ fn reduce_booleans(e: &mut Emitter, all: bool) -> Written {
 }
 
 /// A 0 copies the size of the same axis, or is a size: for ONNX an attribute says which.
-fn reshape(e: &mut Emitter) -> Written {
+fn reshape(e: &mut Emitter) -> Result {
     let copies = e.flag("special_zero")?;
     let zeros = e.known(1).is_none_or(|sizes| sizes.contains(&0));
     let (x, sizes) = (e.input(0)?, e.input_i64(1)?);
@@ -150,7 +150,7 @@ fn reshape(e: &mut Emitter) -> Written {
     e.last("Reshape", &[x, sizes], attrs)
 }
 
-fn shape_of(e: &mut Emitter) -> Written {
+fn shape_of(e: &mut Emitter) -> Result {
     let x = e.input(0)?;
     match e.word("output_type")?.as_str() {
         "i32" => {
@@ -161,7 +161,7 @@ fn shape_of(e: &mut Emitter) -> Written {
     }
 }
 
-fn squeeze(e: &mut Emitter) -> Written {
+fn squeeze(e: &mut Emitter) -> Result {
     if e.flag("allow_axis_skip")? {
         // Only axes of size 1 go, which must be known to be so or not.
         let axes = e.fixed(1, "the axes")?;
@@ -190,7 +190,7 @@ fn squeeze(e: &mut Emitter) -> Written {
     e.last("Squeeze", &inputs, vec![])
 }
 
-fn unsqueeze(e: &mut Emitter) -> Written {
+fn unsqueeze(e: &mut Emitter) -> Result {
     let (x, axes) = (e.input(0)?, axes(e)?);
     e.last("Unsqueeze", &[x, axes], vec![])
 }

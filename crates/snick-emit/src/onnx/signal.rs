@@ -2,20 +2,20 @@
 
 use snick_ir::OpError;
 
-use super::emitter::{Emitter, Written, float, int, ints};
-use super::table::Form::{self, By};
+use super::emitter::{Emitter, Result, float, int, ints};
+use super::table::EmitRule::{self, Custom};
 use super::writer::number_of;
 
-pub(super) const ROWS: &[(&str, Form)] = &[
-    ("DFT", By(|e| dft(e, 0))),
-    ("IDFT", By(|e| dft(e, 1))),
-    ("RDFT", By(rdft)),
-    ("RandomUniform", By(random_uniform)),
-    ("STFT", By(stft)),
+pub(super) const RULES: &[(&str, EmitRule)] = &[
+    ("DFT", Custom(|e| dft(e, 0))),
+    ("IDFT", Custom(|e| dft(e, 1))),
+    ("RDFT", Custom(rdft)),
+    ("RandomUniform", Custom(random_uniform)),
+    ("STFT", Custom(stft)),
 ];
 
 /// Of real numbers: the last of the axes gives one side of a spectrum, the others go on from there.
-fn rdft(e: &mut Emitter) -> Written {
+fn rdft(e: &mut Emitter) -> Result {
     let (axes, rank) = (e.fixed(1, "the axes")?, e.rank(0)?);
     if e.len() > 2 {
         return Err(OpError::unsupported("sizes of a real signal in ONNX"));
@@ -31,7 +31,7 @@ fn rdft(e: &mut Emitter) -> Written {
 }
 
 /// One axis after the other; the last one of the data has real and imaginary part.
-fn dft(e: &mut Emitter, inverse: i64) -> Written {
+fn dft(e: &mut Emitter, inverse: i64) -> Result {
     let (axes, axis_count) = (e.fixed(1, "the axes")?, e.rank(0)?.saturating_sub(1));
     let sizes = match e.len() {
         3.. => Some(e.fixed(2, "the sizes of the signal")?),
@@ -51,7 +51,7 @@ fn dft(e: &mut Emitter, inverse: i64) -> Written {
 }
 
 /// Sizes, least and greatest number; runtimes draw other numbers from the same seed.
-fn random_uniform(e: &mut Emitter) -> Written {
+fn random_uniform(e: &mut Emitter) -> Result {
     let name = "output_type";
     let target = e.attrs.element_type(name)?.ok_or(OpError::MissingAttribute { name })?;
     if !target.is_float() {
@@ -70,7 +70,7 @@ fn random_uniform(e: &mut Emitter) -> Written {
 }
 
 /// ONNX has signals with a last axis of size 1, and frames before frequencies.
-fn stft(e: &mut Emitter) -> Written {
+fn stft(e: &mut Emitter) -> Result {
     let (rank, size) = (e.rank(0)?, e.fixed_one(2, "the size of a frame")?);
     if e.dims(1)? != [size] {
         return Err(OpError::unsupported("a window smaller than the frame in ONNX"));

@@ -7,14 +7,14 @@ use snick_ir::ops::slice::strided_slice::StridedSlice;
 use snick_ir::{Op, OpError};
 use snick_tensor::ElementType;
 
-use super::emitter::{Emitter, Written, int};
-use super::table::Form::{self, By};
+use super::emitter::{Emitter, Result, int};
+use super::table::EmitRule::{self, Custom};
 
-pub(super) const ROWS: &[(&str, Form)] = &[
-    ("Slice", By(slice8)),
-    ("Split", By(split)),
-    ("StridedSlice", By(strided_slice)),
-    ("VariadicSplit", By(variadic_split)),
+pub(super) const RULES: &[(&str, EmitRule)] = &[
+    ("Slice", Custom(slice8)),
+    ("Split", Custom(split)),
+    ("StridedSlice", Custom(strided_slice)),
+    ("VariadicSplit", Custom(variadic_split)),
 ];
 
 /// An end that is not the greatest integer of either width, and yet behind every element.
@@ -22,7 +22,7 @@ fn careful(end: i64, step: i64) -> i64 {
     if step < 0 && end >= i64::from(i32::MAX) { i64::from(i32::MAX) - 1 } else { end }
 }
 
-fn slice8(e: &mut Emitter) -> Written {
+fn slice8(e: &mut Emitter) -> Result {
     let known: Option<Vec<Vec<i64>>> = (1..4).map(|i| e.known(i)).collect();
     let axes = match e.len() {
         5.. => Some(e.input_i64(4)?),
@@ -50,11 +50,11 @@ fn slice8(e: &mut Emitter) -> Written {
 }
 
 /// The masks of a StridedSlice, said by bounds, and by Squeeze and Unsqueeze after.
-fn strided_slice(e: &mut Emitter) -> Written {
+fn strided_slice(e: &mut Emitter) -> Result {
     let Op::StridedSlice(op) = &e.node.op else { return Err(OpError::unsupported("this layer")) };
     let (begin, end) = (e.fixed(1, "begin")?, e.fixed(2, "end")?);
     let stride = if e.len() > 3 { e.fixed(3, "stride")? } else { vec![1; begin.len()] };
-    let plan = Plan::new(op, e.fact(0)?.shape.rank(), [&begin, &end, &stride])?;
+    let plan = MaskPlan::new(op, e.fact(0)?.shape.rank(), [&begin, &end, &stride])?;
     let mut steps: Vec<(&str, Vec<String>)> = Vec::new();
     if !plan.axes.is_empty() {
         let [starts, ends, axes, strides] =
@@ -77,7 +77,7 @@ fn strided_slice(e: &mut Emitter) -> Written {
 }
 
 /// What a StridedSlice does, axis by axis.
-struct Plan {
+struct MaskPlan {
     /// Start, end, axis and step of each sliced axis.
     axes: Vec<[i64; 4]>,
     /// Axes of the data that go.
@@ -86,7 +86,7 @@ struct Plan {
     made: Vec<i64>,
 }
 
-impl Plan {
+impl MaskPlan {
     /// On one entry the masks take precedence in the order ellipsis, new axis, shrink, begin and end.
     fn new(
         op: &StridedSlice,
@@ -134,7 +134,7 @@ impl Plan {
     }
 }
 
-fn split(e: &mut Emitter) -> Written {
+fn split(e: &mut Emitter) -> Result {
     let axis = e.fixed_one(1, "the axis of a split")?;
     // Parts must be equal, which ONNX promises for parts listed only.
     let sizes = sizes(e, axis)?;
@@ -147,7 +147,7 @@ fn split(e: &mut Emitter) -> Written {
     e.last("Split", &[data], [attrs, vec![int("num_outputs", parts)]].concat())
 }
 
-fn variadic_split(e: &mut Emitter) -> Written {
+fn variadic_split(e: &mut Emitter) -> Result {
     let axis = e.fixed_one(1, "the axis of a split")?;
     let lengths = match sizes(e, axis)? {
         Some(sizes) => e.vector(&sizes)?,

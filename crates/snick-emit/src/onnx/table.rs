@@ -5,44 +5,44 @@ use std::sync::LazyLock;
 
 use snick_ir::OpError;
 
-use super::emitter::{Emitter, Written};
+use super::emitter::{Emitter, Result};
 use super::{
     attention, bodies, detection, elementwise, embedding, indexing, movement, nn, normalize, quantize,
     recurrent, shape, signal, slices, types,
 };
-use crate::integers::expect_reals;
+use crate::type_limits::expect_float;
 
 /// How an op is written.
 #[derive(Copy, Clone)]
-pub(super) enum Form {
+pub(super) enum EmitRule {
     /// The operator of this name, with the same inputs and no attributes.
-    Same(&'static str),
+    Rename(&'static str),
     /// The same, of real numbers only.
-    Real(&'static str),
+    RenameFloat(&'static str),
     /// The same, of real numbers; integers stay as they are.
-    Whole(&'static str),
+    IdentityOnInt(&'static str),
     /// The same, where shapes are brought together as numpy does it.
-    Numpy(&'static str),
+    RenameBroadcast(&'static str),
     /// Whatever the function writes.
-    By(fn(&mut Emitter) -> Written),
+    Custom(fn(&mut Emitter) -> Result),
 }
 
-static TABLE: LazyLock<HashMap<&'static str, Form>> = LazyLock::new(|| {
+static TABLE: LazyLock<HashMap<&'static str, EmitRule>> = LazyLock::new(|| {
     let families = [
-        attention::ROWS,
-        bodies::ROWS,
-        detection::ROWS,
-        elementwise::ROWS,
-        embedding::ROWS,
-        indexing::ROWS,
-        movement::ROWS,
-        nn::ROWS,
-        normalize::ROWS,
-        quantize::ROWS,
-        recurrent::ROWS,
-        shape::ROWS,
-        signal::ROWS,
-        slices::ROWS,
+        attention::RULES,
+        bodies::RULES,
+        detection::RULES,
+        elementwise::RULES,
+        embedding::RULES,
+        indexing::RULES,
+        movement::RULES,
+        nn::RULES,
+        normalize::RULES,
+        quantize::RULES,
+        recurrent::RULES,
+        shape::RULES,
+        signal::RULES,
+        slices::RULES,
     ];
     families.into_iter().flatten().copied().collect()
 });
@@ -56,7 +56,7 @@ pub fn written_ops() -> Vec<&'static str> {
 
 /// Writes a layer, or answers that ONNX cannot say it. Of a type that the operator does not have it is written in a
 /// wider one.
-pub(super) fn emit(e: &mut Emitter) -> Written {
+pub(super) fn emit(e: &mut Emitter) -> Result {
     match e.node.outs.first().map(|out| out.fact.element_type) {
         Some(own) => match types::wider(e.node.op.type_name(), own)? {
             Some(wide) => e.instead(own, wide, row),
@@ -66,29 +66,31 @@ pub(super) fn emit(e: &mut Emitter) -> Written {
     }
 }
 
-fn row(e: &mut Emitter) -> Written {
+fn row(e: &mut Emitter) -> Result {
     let name = e.node.op.type_name();
     if e.len() > 0 {
-        expect_reals(name, e.element_type(0)?, "ONNX")?;
+        expect_float(name, e.element_type(0)?, "ONNX")?;
     }
     let form = TABLE.get(name).copied().filter(|_| !e.node.op.is_opaque());
     let inputs = e.inputs();
     match form {
-        Some(Form::Same(op)) => e.last(op, &inputs, vec![]),
-        Some(Form::Real(op)) => {
+        Some(EmitRule::Rename(op)) => e.last(op, &inputs, vec![]),
+        Some(EmitRule::RenameFloat(op)) => {
             let element_type = e.element_type(0)?;
             if !element_type.is_float() {
                 return Err(OpError::unsupported(format!("`{name}` of {element_type} in ONNX")));
             }
             e.last(op, &inputs, vec![])
         }
-        Some(Form::Whole(_)) if !e.element_type(0)?.is_float() => e.last("Identity", &inputs, vec![]),
-        Some(Form::Whole(op)) => e.last(op, &inputs, vec![]),
-        Some(Form::Numpy(op)) => {
+        Some(EmitRule::IdentityOnInt(_)) if !e.element_type(0)?.is_float() => {
+            e.last("Identity", &inputs, vec![])
+        }
+        Some(EmitRule::IdentityOnInt(op)) => e.last(op, &inputs, vec![]),
+        Some(EmitRule::RenameBroadcast(op)) => {
             elementwise::expect_numpy(e)?;
             e.last(op, &inputs, vec![])
         }
-        Some(Form::By(write)) => write(e),
+        Some(EmitRule::Custom(write)) => write(e),
         // What depends on nothing but constants is one.
         None => match e.evaluated() {
             Some(values) => {

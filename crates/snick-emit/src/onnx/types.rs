@@ -5,9 +5,9 @@ use snick_tensor::ElementType::{self, BF16, F32, F64, I8, I16, I32, I64, U8, U16
 
 /// Ops, the types that an operator they are written with does not have in operator set 21, and the one to compute in
 /// instead: it gives the same once it is brought back. Where there is none, ONNX cannot say it.
-type Row = (&'static [&'static str], &'static [ElementType], Option<ElementType>);
+type TypeGap = (&'static [&'static str], &'static [ElementType], Option<ElementType>);
 
-const LACKING: &[Row] = &[
+const TYPE_GAPS: &[TypeGap] = &[
     (
         &["Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Cos", "Cosh", "Round", "Sin", "Sinh", "Tan"],
         &[BF16],
@@ -51,7 +51,7 @@ const INTEGERS: &[ElementType] = &[I8, U8, I16, U16, I32, U32, I64, U64];
 /// # Errors
 /// ONNX has no operator for it, of this type or a wider one.
 pub(super) fn wider(op: &str, own: ElementType) -> Result<Option<ElementType>, OpError> {
-    match LACKING.iter().find(|(ops, types, _)| ops.contains(&op) && types.contains(&own)) {
+    match TYPE_GAPS.iter().find(|(ops, types, _)| ops.contains(&op) && types.contains(&own)) {
         None => Ok(None),
         Some((_, _, Some(wide))) => Ok(Some(*wide)),
         Some((_, _, None)) => Err(OpError::unsupported(format!("`{op}` of {own} in ONNX"))),
@@ -73,10 +73,10 @@ mod tests {
 
     #[test]
     fn an_op_of_a_type_has_one_row() {
-        let pairs = |(ops, types, _): &Row| -> Vec<_> {
+        let pairs = |(ops, types, _): &TypeGap| -> Vec<_> {
             ops.iter().flat_map(|op| types.iter().map(move |et| (*op, *et))).collect()
         };
-        let mut all: Vec<_> = LACKING.iter().flat_map(pairs).collect();
+        let mut all: Vec<_> = TYPE_GAPS.iter().flat_map(pairs).collect();
         let rows = all.len();
         all.sort_unstable_by_key(|(op, et)| (*op, et.name()));
         all.dedup();

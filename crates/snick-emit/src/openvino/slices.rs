@@ -12,15 +12,15 @@ mod range;
 
 use std::sync::Arc;
 
-use snick_ir::ops::slice::cut::AxisCut;
+use snick_ir::ops::slice::dyn_axis_slice::DynAxisSlice;
 use snick_ir::ops::slice::primitive::{Axis, Part, Slice};
 use snick_ir::ops::slice::scalar::Scalar;
 use snick_ir::ops::source::constant::Constant;
-use snick_ir::rewrite::{self, How, Lowered, Rule};
+use snick_ir::rewrite::{self, RewriteOptions, RewriteResult, Rule};
 use snick_ir::{AttrValue, Attrs, Graph, Located, Node, NodeId, Op, OpDef, OpError, RawNode, Value, Version};
 use snick_tensor::Tensor;
 
-use self::range::Range;
+use self::range::SliceRange;
 
 /// The op that a primitive is written as.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
@@ -61,19 +61,19 @@ fn replace_all(graph: &mut Graph, slice_as: SliceAs) -> Result<(), Box<Located>>
         return Ok(());
     }
     for (id, slice) in primitives {
-        let replaced = Builder { graph, root: id, slice_as }.replace(&slice);
+        let replaced = SliceReplacer { graph, root: id, slice_as }.replace(&slice);
         replaced.map_err(|error| graph.located(id, error))?;
     }
-    graph.sweep();
-    let trace = rewrite::apply(graph, &[BOUNDS], How::default());
-    graph.sweep();
+    graph.remove_dead_nodes();
+    let trace = rewrite::apply(graph, &[BOUNDS], RewriteOptions::default());
+    graph.remove_dead_nodes();
     trace.complete()
 }
 
 /// The `bounds` that are still read, as arithmetic.
 const BOUNDS: Rule = Rule::exact("lower-bounds", |patch| match patch.node().op {
     Op::Bounds(bounds) => bounds.lower(patch),
-    _ => Ok(Lowered::Keep),
+    _ => Ok(RewriteResult::NoMatch),
 });
 
 /// What replaces one primitive: an op for each list of ranges, in this order, and then the pins. The lists are apart by
@@ -81,35 +81,35 @@ const BOUNDS: Rule = Rule::exact("lower-bounds", |patch| match patch.node().op {
 #[derive(Default)]
 struct Steps {
     /// All numbers known.
-    known: Vec<Range>,
+    known: Vec<SliceRange>,
     /// As the model had them, some numbers given when it runs.
-    as_read: Vec<Range>,
+    as_read: Vec<SliceRange>,
     /// By arithmetic, ascending.
-    computed: Vec<Range>,
+    computed: Vec<SliceRange>,
     /// What was descending, turned round.
-    turned: Vec<Range>,
+    turned: Vec<SliceRange>,
     /// Cut to the most that a computed length can be.
-    capped: Vec<Range>,
+    capped: Vec<SliceRange>,
     /// Sizes that axes have to have in the end.
-    pins: Vec<(usize, i64)>,
+    size_asserts: Vec<(usize, i64)>,
 }
 
 /// Builds what replaces one primitive.
-struct Builder<'g> {
+struct SliceReplacer<'g> {
     graph: &'g mut Graph,
     root: NodeId,
     slice_as: SliceAs,
 }
 
-impl Builder<'_> {
+impl SliceReplacer<'_> {
     fn replace(mut self, slice: &Slice) -> Result<(), OpError> {
         let inputs: Option<Vec<Value>> = self.graph.inputs(self.root).into_iter().collect();
         let mut inputs = inputs.ok_or(OpError::NotConnected { port: 0 })?.into_iter();
         let data = inputs.next().ok_or(OpError::NotConnected { port: 0 })?;
         let mut steps = Steps::default();
         for axis in &slice.axes {
-            let cut = AxisCut::of(axis, &mut inputs).ok_or(OpError::NotConnected { port: 1 })?;
-            let as_it_was = Range::of_bounds(self.graph, data, axis.axis, &cut)?;
+            let cut = DynAxisSlice::of(axis, &mut inputs).ok_or(OpError::NotConnected { port: 1 })?;
+            let as_it_was = SliceRange::of_bounds(self.graph, data, axis.axis, &cut)?;
             if let Some(range) = as_it_was.filter(|r| r.has_numbers() || self.slice_as != SliceAs::Slice) {
                 let list = if range.is_known() { &mut steps.known } else { &mut steps.as_read };
                 list.push(range);
@@ -117,9 +117,9 @@ impl Builder<'_> {
             }
             // The ops take what there is; the primitive fails where its elements are not all there.
             if let (Part::Static(len @ 1..), false) = (axis.len, self.is_within(data, axis)) {
-                steps.pins.push((axis.axis, len));
+                steps.size_asserts.push((axis.axis, len));
             }
-            if let Some(range) = Range::fixed(axis.axis, &cut) {
+            if let Some(range) = SliceRange::fixed(axis.axis, &cut) {
                 steps.known.push(range);
                 continue;
             }
@@ -134,25 +134,25 @@ impl Builder<'_> {
                 sliced = self.slice(sliced, &ranges)?;
             }
         }
-        if !steps.pins.is_empty() {
-            sliced = self.pinned(sliced, &steps.pins)?;
+        if !steps.size_asserts.is_empty() {
+            sliced = self.pinned(sliced, &steps.size_asserts)?;
         }
         if sliced == data {
             // The layer keeps its name, and so does what it reads.
             sliced = self.slice(data, &[])?;
         }
-        self.land(sliced);
+        self.commit(sliced);
         Ok(())
     }
 
     /// The most elements that a computed length can be, as a range, where the runtime would not know it of the data.
-    fn cap(&self, data: Value, axis: &Axis) -> Option<Range> {
+    fn cap(&self, data: Value, axis: &Axis) -> Option<SliceRange> {
         let Part::Operand(lens) = axis.len else { return None };
         let dim = self.graph.fact(data)?.shape.dims()?.get(axis.axis)?;
         let most = lens.has_upper().then_some(lens.hi())?;
         let says_more = most < self.graph.symbols().interval(dim).hi();
         let stop = Some(Scalar::Number(most));
-        says_more.then_some(Range { axis: axis.axis, start: None, stop, step: Scalar::Number(1) })
+        says_more.then_some(SliceRange { axis: axis.axis, start: None, stop, step: Scalar::Number(1) })
     }
 
     /// Whether every size that the axis may have holds the elements of a static slice.
@@ -165,9 +165,9 @@ impl Builder<'_> {
     }
 
     /// The same, with these sizes of axes written down: another size fails when the graph runs.
-    fn pinned(&mut self, value: Value, pins: &[(usize, i64)]) -> Result<Value, OpError> {
+    fn pinned(&mut self, value: Value, size_asserts: &[(usize, i64)]) -> Result<Value, OpError> {
         let Some(rank) = self.graph.fact(value).and_then(|fact| fact.shape.rank()) else { return Ok(value) };
-        let size = |axis: usize| pins.iter().find(|pin| pin.0 == axis).map_or(0, |pin| pin.1);
+        let size = |axis: usize| size_asserts.iter().find(|pin| pin.0 == axis).map_or(0, |pin| pin.1);
         let sizes = self.constant(&[rank], (0..rank).map(size).collect())?;
         self.add("Reshape", 1, Attrs::new().with("special_zero", true), &[value, sizes])
     }
@@ -202,8 +202,9 @@ impl Builder<'_> {
     }
 
     /// One op for ranges of ascending axes.
-    fn slice(&mut self, data: Value, ranges: &[Range]) -> Result<Value, OpError> {
-        let is_unknown = |range: &Range| range.numbers().any(|number| range::is_unknown(self.graph, number));
+    fn slice(&mut self, data: Value, ranges: &[SliceRange]) -> Result<Value, OpError> {
+        let is_unknown =
+            |range: &SliceRange| range.numbers().any(|number| range::is_unknown(self.graph, number));
         // An unknown step hides those of the axes before it, which StridedSlice has to name.
         let names_no_others = || ranges.iter().enumerate().all(|(i, range)| range.axis == i);
         let steps_are_known = || ranges.iter().all(|range| range.step.known().is_some());
@@ -215,7 +216,7 @@ impl Builder<'_> {
         }
     }
 
-    fn slice8(&mut self, data: Value, ranges: &[Range]) -> Result<Value, OpError> {
+    fn slice8(&mut self, data: Value, ranges: &[SliceRange]) -> Result<Value, OpError> {
         let starts = self.vector(ranges.iter().map(|range| range.start.unwrap_or(range.first())))?;
         let stops = self.vector(ranges.iter().map(|range| range.stop.unwrap_or(range.last())))?;
         let steps = self.vector(ranges.iter().map(|range| range.step))?;
@@ -223,7 +224,7 @@ impl Builder<'_> {
         self.add("Slice", 8, Attrs::new(), &[data, starts, stops, steps, axes])
     }
 
-    fn strided_slice(&mut self, data: Value, ranges: &[Range]) -> Result<Value, OpError> {
+    fn strided_slice(&mut self, data: Value, ranges: &[SliceRange]) -> Result<Value, OpError> {
         let places = ranges.last().map_or(0, |range| range.axis + 1);
         let at = |axis: usize| ranges.iter().find(|range| range.axis == axis);
         let zero = Scalar::Number(0);
@@ -231,7 +232,7 @@ impl Builder<'_> {
         let end = (0..places).map(|axis| at(axis).and_then(|range| range.stop).unwrap_or(zero));
         let strides = (0..places).map(|axis| at(axis).map_or(Scalar::Number(1), |range| range.step));
         let operands = [data, self.vector(begin)?, self.vector(end)?, self.vector(strides)?];
-        let mask = |bit: &dyn Fn(Option<&Range>) -> bool| {
+        let mask = |bit: &dyn Fn(Option<&SliceRange>) -> bool| {
             AttrValue::Ints((0..places).map(|axis| i64::from(bit(at(axis)))).collect())
         };
         let attrs = Attrs::new()
@@ -293,7 +294,7 @@ impl Builder<'_> {
     }
 
     /// Puts `value` in the place of the primitive, with its name, its tensor names and what was inferred of it.
-    fn land(self, value: Value) {
+    fn commit(self, value: Value) {
         let old = self.graph.node(self.root).clone();
         self.graph.replace_uses(Value { node: self.root, port: 0 }, value);
         let node = self.graph.node_mut(value.node);

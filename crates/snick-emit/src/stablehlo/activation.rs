@@ -3,34 +3,36 @@
 use snick_ir::ops::elementwise::scalar_parameters::{HardSigmoid, Selu};
 
 use super::elementwise::{activate, real_function};
-use super::emitter::{Emitter, Got, Operand, Written};
-use super::table::Form::{self, By};
+use super::emitter::{Emitter, Operand, Result};
+use super::table::EmitRule::{self, Custom};
 
-pub(super) const ROWS: &[(&str, Form)] = &[
-    ("Elu", By(elu)),
-    ("Gelu", By(gelu)),
-    ("HSigmoid", By(|e| real_function(e, h_sigmoid))),
+pub(super) const RULES: &[(&str, EmitRule)] = &[
+    ("Elu", Custom(elu)),
+    ("Gelu", Custom(gelu)),
+    ("HSigmoid", Custom(|e| real_function(e, h_sigmoid))),
     (
         "HSwish",
-        By(|e| {
+        Custom(|e| {
             real_function(e, |e, x| h_sigmoid(e, x).map(|gate| e.same("stablehlo.multiply", &[x, &gate])))
         }),
     ),
-    ("HardSigmoid", By(hard_sigmoid)),
-    ("Mish", By(|e| activate(e, mish))),
-    ("PReLU", By(prelu)),
+    ("HardSigmoid", Custom(hard_sigmoid)),
+    ("Mish", Custom(|e| activate(e, mish))),
+    ("PReLU", Custom(prelu)),
     (
         "ReLU",
-        By(|e| activate(e, |e, x| e.full(0.0, &x.ty).map(|zero| e.same("stablehlo.maximum", &[x, &zero])))),
+        Custom(|e| {
+            activate(e, |e, x| e.full(0.0, &x.ty).map(|zero| e.same("stablehlo.maximum", &[x, &zero])))
+        }),
     ),
-    ("Selu", By(selu)),
-    ("SoftPlus", By(|e| activate(e, soft_plus))),
-    ("SoftSign", By(|e| activate(e, soft_sign))),
-    ("Swish", By(swish)),
+    ("Selu", Custom(selu)),
+    ("SoftPlus", Custom(|e| activate(e, soft_plus))),
+    ("SoftSign", Custom(|e| activate(e, soft_sign))),
+    ("Swish", Custom(swish)),
 ];
 
 /// `alpha * (exp(x) - 1)` below 0.
-fn exponential_below(e: &mut Emitter, x: &Operand, alpha: f64) -> Got {
+fn exponential_below(e: &mut Emitter, x: &Operand, alpha: f64) -> Result<Operand> {
     let (zero, alpha) = (e.full(0.0, &x.ty)?, e.full(alpha, &x.ty)?);
     // Not of what is above 0: it could be infinite.
     let below = e.same("stablehlo.minimum", &[x, &zero]);
@@ -40,14 +42,14 @@ fn exponential_below(e: &mut Emitter, x: &Operand, alpha: f64) -> Got {
     Ok(e.select(&above, x, &scaled))
 }
 
-fn elu(e: &mut Emitter) -> Written {
+fn elu(e: &mut Emitter) -> Result {
     let alpha = e.float("alpha")?;
     activate(e, |e, x| exponential_below(e, x, alpha))
 }
 
 /// Parameter `i` beside each element of `x`. Where the number in the file is known and `meaning` takes it for another,
 /// it is that other one.
-fn parameter(e: &mut Emitter, i: usize, meaning: fn(f64) -> f64, x: &Operand) -> Got {
+fn parameter(e: &mut Emitter, i: usize, meaning: fn(f64) -> f64, x: &Operand) -> Result<Operand> {
     match e.known_real(i) {
         Some(given) if meaning(given) != given => e.full(meaning(given), &x.ty),
         _ => {
@@ -57,7 +59,7 @@ fn parameter(e: &mut Emitter, i: usize, meaning: fn(f64) -> f64, x: &Operand) ->
     }
 }
 
-fn selu(e: &mut Emitter) -> Written {
+fn selu(e: &mut Emitter) -> Result {
     let x = e.input(0)?;
     let alpha = parameter(e, 1, Selu::alpha, &x)?;
     let lambda = parameter(e, 2, Selu::lambda, &x)?;
@@ -70,7 +72,7 @@ fn selu(e: &mut Emitter) -> Written {
     e.give(0, y)
 }
 
-fn gelu(e: &mut Emitter) -> Written {
+fn gelu(e: &mut Emitter) -> Result {
     let by_tanh = e.word("approximation_mode")? == "tanh";
     activate(e, |e, x| {
         let (half, one) = (e.full(0.5, &x.ty)?, e.full(1.0, &x.ty)?);
@@ -95,7 +97,7 @@ fn gelu(e: &mut Emitter) -> Written {
 }
 
 /// `min(max(slope * x + shift, 0), 1)`
-fn ramp(e: &mut Emitter, x: &Operand, slope: &Operand, shift: &Operand) -> Got {
+fn ramp(e: &mut Emitter, x: &Operand, slope: &Operand, shift: &Operand) -> Result<Operand> {
     let (zero, one) = (e.full(0.0, &x.ty)?, e.full(1.0, &x.ty)?);
     let scaled = e.same("stablehlo.multiply", &[slope, x]);
     let moved = e.same("stablehlo.add", &[&scaled, shift]);
@@ -103,12 +105,12 @@ fn ramp(e: &mut Emitter, x: &Operand, slope: &Operand, shift: &Operand) -> Got {
     Ok(e.same("stablehlo.minimum", &[&above, &one]))
 }
 
-fn h_sigmoid(e: &mut Emitter, x: &Operand) -> Got {
+fn h_sigmoid(e: &mut Emitter, x: &Operand) -> Result<Operand> {
     let (slope, shift) = (e.full(1.0 / 6.0, &x.ty)?, e.full(0.5, &x.ty)?);
     ramp(e, x, &slope, &shift)
 }
 
-fn hard_sigmoid(e: &mut Emitter) -> Written {
+fn hard_sigmoid(e: &mut Emitter) -> Result {
     let x = e.input(0)?;
     let alpha = parameter(e, 1, HardSigmoid::alpha, &x)?;
     let beta = parameter(e, 2, HardSigmoid::beta, &x)?;
@@ -117,7 +119,7 @@ fn hard_sigmoid(e: &mut Emitter) -> Written {
 }
 
 /// `log(1 + exp(x))`, without overflow: `max(x, 0) + log(1 + exp(-|x|))`.
-fn soft_plus(e: &mut Emitter, x: &Operand) -> Got {
+fn soft_plus(e: &mut Emitter, x: &Operand) -> Result<Operand> {
     let zero = e.full(0.0, &x.ty)?;
     let size = e.same("stablehlo.abs", &[x]);
     let below = e.same("stablehlo.negate", &[&size]);
@@ -127,21 +129,21 @@ fn soft_plus(e: &mut Emitter, x: &Operand) -> Got {
     Ok(e.same("stablehlo.add", &[&above, &bend]))
 }
 
-fn soft_sign(e: &mut Emitter, x: &Operand) -> Got {
+fn soft_sign(e: &mut Emitter, x: &Operand) -> Result<Operand> {
     let one = e.full(1.0, &x.ty)?;
     let size = e.same("stablehlo.abs", &[x]);
     let below = e.same("stablehlo.add", &[&one, &size]);
     Ok(e.same("stablehlo.divide", &[x, &below]))
 }
 
-fn mish(e: &mut Emitter, x: &Operand) -> Got {
+fn mish(e: &mut Emitter, x: &Operand) -> Result<Operand> {
     let plus = soft_plus(e, x)?;
     let bend = e.same("stablehlo.tanh", &[&plus]);
     Ok(e.same("stablehlo.multiply", &[x, &bend]))
 }
 
 /// `x * sigmoid(beta * x)`
-fn swish(e: &mut Emitter) -> Written {
+fn swish(e: &mut Emitter) -> Result {
     let x = e.input(0)?;
     let mut inner = x.clone();
     if e.len() > 1 {
@@ -155,7 +157,7 @@ fn swish(e: &mut Emitter) -> Written {
 }
 
 /// A slope a channel, or one for all.
-fn prelu(e: &mut Emitter) -> Written {
+fn prelu(e: &mut Emitter) -> Result {
     let (x, slope) = (e.input(0)?, e.input(1)?);
     // Old files have slopes of another real type than the data.
     let slope = e.convert(&slope, x.ty.element);

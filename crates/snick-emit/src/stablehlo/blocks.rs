@@ -3,21 +3,21 @@
 use snick_ir::OpError;
 use snick_shape::SymExpr;
 
-use super::emitter::{Emitter, Operand, Written};
-use super::table::Form::{self, By};
+use super::emitter::{Emitter, Operand, Result};
+use super::table::EmitRule::{self, Custom};
 use super::types::Sizes;
 
-pub(super) const ROWS: &[(&str, Form)] = &[
-    ("BatchToSpace", By(batch_to_space)),
-    ("DepthToSpace", By(depth_to_space)),
-    ("ReorgYolo", By(reorg_yolo)),
-    ("ShuffleChannels", By(shuffle_channels)),
-    ("SpaceToBatch", By(space_to_batch)),
-    ("SpaceToDepth", By(space_to_depth)),
+pub(super) const RULES: &[(&str, EmitRule)] = &[
+    ("BatchToSpace", Custom(batch_to_space)),
+    ("DepthToSpace", Custom(depth_to_space)),
+    ("ReorgYolo", Custom(reorg_yolo)),
+    ("ShuffleChannels", Custom(shuffle_channels)),
+    ("SpaceToBatch", Custom(space_to_batch)),
+    ("SpaceToDepth", Custom(space_to_depth)),
 ];
 
 /// The order of axes that puts each block axis behind the axis it came from, or the other way round.
-fn shuffled(e: &mut Emitter, x: &Operand, parts: Vec<SymExpr>, order: &[usize]) -> Written {
+fn shuffled(e: &mut Emitter, x: &Operand, parts: Vec<SymExpr>, order: &[usize]) -> Result {
     let dims = e.output(0)?.dims;
     let apart = e.reshape(x, parts)?;
     let moved = e.transpose(&apart, order);
@@ -40,7 +40,7 @@ fn quotient(e: &Emitter, size: &SymExpr, factor: i64) -> Result<SymExpr, OpError
     quotient.ok_or_else(|| OpError::mismatch("a block", factor, "a size of 1 or more"))
 }
 
-fn depth_to_space(e: &mut Emitter) -> Written {
+fn depth_to_space(e: &mut Emitter) -> Result {
     let (x, block) = block(e)?;
     let dims = x.ty.dims.clone();
     let [batch, channels, spatial @ ..] = dims.as_slice() else {
@@ -60,7 +60,7 @@ fn depth_to_space(e: &mut Emitter) -> Written {
     shuffled(e, &x, parts, &order)
 }
 
-fn space_to_depth(e: &mut Emitter) -> Written {
+fn space_to_depth(e: &mut Emitter) -> Result {
     let (x, block) = block(e)?;
     let dims = x.ty.dims.clone();
     let [batch, channels, spatial @ ..] = dims.as_slice() else {
@@ -79,7 +79,7 @@ fn space_to_depth(e: &mut Emitter) -> Written {
     shuffled(e, &x, parts, &order)
 }
 
-fn shuffle_channels(e: &mut Emitter) -> Written {
+fn shuffle_channels(e: &mut Emitter) -> Result {
     let x = e.input(0)?;
     let dims = x.ty.dims.clone();
     let axis = snick_ir::normalize_axis(e.int("axis")?, dims.len())?;
@@ -106,7 +106,7 @@ fn batch_blocks(e: &Emitter) -> Result<[Vec<i64>; 3], OpError> {
 }
 
 /// Padded; each axis becomes parts and a block, and the blocks go to the front.
-fn space_to_batch(e: &mut Emitter) -> Written {
+fn space_to_batch(e: &mut Emitter) -> Result {
     let x = e.input(0)?;
     let [blocks, begins, ends] = batch_blocks(e)?;
     let mut dims = Vec::with_capacity(blocks.len());
@@ -125,7 +125,7 @@ fn space_to_batch(e: &mut Emitter) -> Written {
 }
 
 /// The blocks in front of the batch go behind the axes that they belong to; then it is cropped.
-fn batch_to_space(e: &mut Emitter) -> Written {
+fn batch_to_space(e: &mut Emitter) -> Result {
     let x = e.input(0)?;
     let [blocks, begins, ends] = batch_blocks(e)?;
     let rank = blocks.len();
@@ -154,7 +154,7 @@ fn batch_to_space(e: &mut Emitter) -> Written {
 }
 
 /// The data is read as if it had `channels / stride^2` channels of `stride` times the height and width.
-fn reorg_yolo(e: &mut Emitter) -> Written {
+fn reorg_yolo(e: &mut Emitter) -> Result {
     let x = e.input(0)?;
     let stride = e.int("stride")?.max(1);
     let &[images, channels, height, width] = x.ty.fixed()?.as_slice() else {

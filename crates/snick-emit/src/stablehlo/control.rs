@@ -2,19 +2,19 @@
 
 use snick_ir::ops::control::execute::parts_of;
 use snick_ir::ops::control::port_map::{Cut, PortLink, PortMap, Purpose};
-use snick_ir::ops::control::subgraph::{Kind, SubGraph};
+use snick_ir::ops::control::subgraph::{SubGraph, SubGraphKind};
 use snick_ir::{Graph, NodeId, Op, OpError, Value, normalize_axis};
 use snick_shape::SymExpr;
 use snick_tensor::{ElementType, Tensor};
 
 use super::elementwise::converted;
-use super::emitter::{Emitter, Function, Got, Operand, Written};
-use super::table::Form::{self, By};
+use super::emitter::{Emitter, Function, Operand, Result};
+use super::table::EmitRule::{self, Custom};
 use super::types::Type;
 use crate::states::{State, states};
 
-pub(super) const ROWS: &[(&str, Form)] =
-    &[("If", By(branches)), ("Loop", By(iterated)), ("TensorIterator", By(iterated))];
+pub(super) const RULES: &[(&str, EmitRule)] =
+    &[("If", Custom(branches)), ("Loop", Custom(iterated)), ("TensorIterator", Custom(iterated))];
 
 impl Function {
     /// Writes a body whose Parameters are given; what its Results return. Its values and sizes are its own, and halves
@@ -27,7 +27,7 @@ impl Function {
         Ok(scope.results.into_iter().map(|result| self.computed("result", result)).collect())
     }
 
-    fn inside(&mut self, body: &Graph, given: &[Option<Operand>]) -> Written {
+    fn inside(&mut self, body: &Graph, given: &[Option<Operand>]) -> Result {
         for (id, operand) in body.parameters().zip(given) {
             let Some(operand) = operand else { continue };
             let value = Value { node: id, port: 0 };
@@ -41,7 +41,7 @@ impl Function {
 }
 
 /// The operand under a type that is spelled like its own.
-fn same_type(what: &str, operand: &Operand, ty: &Type) -> Got {
+fn same_type(what: &str, operand: &Operand, ty: &Type) -> Result<Operand> {
     if operand.ty.to_string() != ty.to_string() {
         return Err(OpError::mismatch(format!("{what} in StableHLO"), &operand.ty, ty));
     }
@@ -56,7 +56,7 @@ fn sub_graph<'g>(e: &Emitter<'g>) -> Result<&'g SubGraph, OpError> {
 }
 
 /// A truth value of one element.
-fn truth(e: &mut Emitter, x: &Operand) -> Got {
+fn truth(e: &mut Emitter, x: &Operand) -> Result<Operand> {
     let x = e.reshape(x, &[])?;
     converted(e, &x, ElementType::Boolean)
 }
@@ -67,7 +67,7 @@ fn listed(operands: &[Operand]) -> (String, String) {
     (names.join(", "), types.join(", "))
 }
 
-fn branches(e: &mut Emitter) -> Written {
+fn branches(e: &mut Emitter) -> Result {
     let op = sub_graph(e)?;
     let condition = e.input(0)?;
     let condition = truth(e, &condition)?;
@@ -131,7 +131,7 @@ impl Parts {
     }
 
     /// The first place of the part of an iteration.
-    fn place(&self, e: &mut Emitter, number: &Operand) -> Got {
+    fn place(&self, e: &mut Emitter, number: &Operand) -> Result<Operand> {
         let mut number = number.clone();
         if self.backwards {
             let (count, one) = (e.number(&self.count)?, e.number(&1.into())?);
@@ -156,7 +156,7 @@ struct Iterated<'g> {
     condition: Option<usize>,
 }
 
-fn iterated(e: &mut Emitter) -> Written {
+fn iterated(e: &mut Emitter) -> Result {
     let op = sub_graph(e)?;
     let ([body], [map]) = (op.bodies.as_slice(), op.maps.as_slice()) else {
         return Err(OpError::mismatch("the number of bodies", op.bodies.len(), 1));
@@ -170,10 +170,10 @@ fn iterated(e: &mut Emitter) -> Written {
         }
     }
     let count = match op.kind {
-        Kind::Loop => limit(e)?,
+        SubGraphKind::Loop => limit(e)?,
         _ => number_of_parts(e, map, &outer)?,
     };
-    let condition = if op.kind == Kind::Loop { condition(e, body, map) } else { None };
+    let condition = if op.kind == SubGraphKind::Loop { condition(e, body, map) } else { None };
     let mut start = Vec::new();
     for state in &states {
         start.push(match state.parameter {
@@ -266,7 +266,7 @@ fn iteration(
 }
 
 /// What feeds a Parameter as a whole.
-fn fed(map: &PortMap, parameter: usize, outer: &[Operand]) -> Got {
+fn fed(map: &PortMap, parameter: usize, outer: &[Operand]) -> Result<Operand> {
     let link = map.inputs.iter().find(|link| link.internal == parameter);
     let value = link.and_then(|link| outer.get(link.external?));
     value.cloned().ok_or_else(|| {
@@ -281,7 +281,7 @@ fn returned(body: &Graph, result: usize) -> Result<snick_ir::Fact, OpError> {
 }
 
 /// The most iterations of a Loop; a number below 0 is none.
-fn limit(e: &mut Emitter) -> Got {
+fn limit(e: &mut Emitter) -> Result<Operand> {
     let limit = e.input(0)?;
     match e.known(0).as_deref() {
         Some(&[limit]) => e.constant(&Tensor::scalar(if limit < 0 { i64::MAX } else { limit })),
@@ -302,7 +302,7 @@ fn condition(e: &Emitter, body: &Graph, map: &PortMap) -> Option<usize> {
     (!sure).then_some(link.internal)
 }
 
-fn number_of_parts(e: &mut Emitter, map: &PortMap, outer: &[Operand]) -> Got {
+fn number_of_parts(e: &mut Emitter, map: &PortMap, outer: &[Operand]) -> Result<Operand> {
     let cut = map.inputs.iter().find_map(|link| Some((outer.get(link.external?)?, link.cut?)));
     let (whole, cut) =
         cut.ok_or_else(|| OpError::unsupported("iterations of unknown number in StableHLO"))?;

@@ -4,20 +4,20 @@ use snick_ir::ops::detection::ctc_greedy_decoder::CtcGreedyDecoder;
 use snick_ir::{Op, OpError};
 use snick_tensor::ElementType;
 
-use super::emitter::{Emitter, Got, Operand, Written};
+use super::emitter::{Emitter, Operand, Result};
 use super::indexing::elements_along;
 use super::reduction::{maximum, sum};
 use super::sort::sorted;
-use super::table::Form::{self, By};
+use super::table::EmitRule::{self, Custom};
 
-pub(super) const ROWS: &[(&str, Form)] = &[
-    ("CTCGreedyDecoder", By(ctc_greedy)),
-    ("CTCGreedyDecoderSeqLen", By(ctc_greedy)),
-    ("GatherTree", By(gather_tree)),
+pub(super) const RULES: &[(&str, EmitRule)] = &[
+    ("CTCGreedyDecoder", Custom(ctc_greedy)),
+    ("CTCGreedyDecoderSeqLen", Custom(ctc_greedy)),
+    ("GatherTree", Custom(gather_tree)),
 ];
 
 /// Of places along an axis the first that is chosen, i64; the axis falls away. A large number where none is.
-fn first(e: &mut Emitter, chosen: &Operand, axis: usize) -> Got {
+fn first(e: &mut Emitter, chosen: &Operand, axis: usize) -> Result<Operand> {
     let places = e.iota(axis, chosen.ty.with(ElementType::I64))?;
     let none = e.full(i64::MAX as f64, &places.ty)?;
     let places = e.select(chosen, &places, &none);
@@ -26,7 +26,7 @@ fn first(e: &mut Emitter, chosen: &Operand, axis: usize) -> Got {
 }
 
 /// The class at each step, without those that repeat or are blank, at the front of its sequence; -1 behind them.
-fn ctc_greedy(e: &mut Emitter) -> Written {
+fn ctc_greedy(e: &mut Emitter) -> Result {
     let Op::CtcGreedyDecoder(op) = &e.node.op else {
         return Err(OpError::unsupported("this decoder in StableHLO"));
     };
@@ -96,7 +96,7 @@ fn ctc_greedy(e: &mut Emitter) -> Written {
 
 /// Beams `[steps, batch, beams]` followed back from parent to parent; from the first end token on there is nothing
 /// else.
-fn gather_tree(e: &mut Emitter) -> Written {
+fn gather_tree(e: &mut Emitter) -> Result {
     let (ids, parents, lengths, end) = (e.input(0)?, e.input(1)?, e.input(2)?, e.input(3)?);
     let steps = ids.ty.size(0)?;
     let row = ids.ty.sized(ids.ty.dims.get(1..).unwrap_or_default().to_vec());

@@ -4,17 +4,17 @@ use snick_ir::OpError;
 use snick_shape::SymExpr;
 use snick_tensor::{ElementType, Tensor};
 
-use super::emitter::{Emitter, Got, Operand, Written};
+use super::emitter::{Emitter, Operand, Result};
 use super::normalization::softmax_over;
 use super::reduction::{maximum, sum};
 use super::sampling::{Tap, mixed};
-use super::table::Form::{self, By};
+use super::table::EmitRule::{self, Custom};
 
-pub(super) const ROWS: &[(&str, Form)] = &[
-    ("ExperimentalDetectronROIFeatureExtractor", By(feature_extractor)),
-    ("ROIAlign", By(align)),
-    ("ROIPooling", By(pooling)),
-    ("RegionYolo", By(region_yolo)),
+pub(super) const RULES: &[(&str, EmitRule)] = &[
+    ("ExperimentalDetectronROIFeatureExtractor", Custom(feature_extractor)),
+    ("ROIAlign", Custom(align)),
+    ("ROIPooling", Custom(pooling)),
+    ("RegionYolo", Custom(region_yolo)),
 ];
 
 /// How a region becomes a small map: rows and columns, samples of a cell along each axis, and whether the greatest
@@ -43,7 +43,13 @@ struct Side {
 }
 
 /// Small maps `[R, C, rows, columns]` of regions of maps `[N, C, H, W]`, in f32.
-fn pooled(e: &mut Emitter, maps: &Operand, images: &Operand, sides: &[Side; 2], bins: &Bins) -> Got {
+fn pooled(
+    e: &mut Emitter,
+    maps: &Operand,
+    images: &Operand,
+    sides: &[Side; 2],
+    bins: &Bins,
+) -> Result<Operand> {
     let [rows, columns] = bins.counts;
     let regions = images.ty.size(0)?;
     let grid = [regions, rows * bins.samples, columns * bins.samples];
@@ -73,7 +79,7 @@ fn pooled(e: &mut Emitter, maps: &Operand, images: &Operand, sides: &[Side; 2], 
 }
 
 /// Where the samples of each region lie along an axis, `[R, cells * samples]`.
-fn samples(e: &mut Emitter, side: &Side, cells: usize, samples: usize) -> Got {
+fn samples(e: &mut Emitter, side: &Side, cells: usize, samples: usize) -> Result<Operand> {
     let all =
         side.start.ty.sized([side.start.ty.dims.as_slice(), &[((cells * samples) as i64).into()]].concat());
     let cell = e.over(&side.size, cells as f64)?;
@@ -116,7 +122,7 @@ fn around(e: &mut Emitter, at: &Operand, size: usize, slack: f64) -> Result<Vec<
 }
 
 /// Column `i` of numbers `[R, 4]`, in f32.
-fn column(e: &mut Emitter, x: &Operand, i: i64) -> Got {
+fn column(e: &mut Emitter, x: &Operand, i: i64) -> Result<Operand> {
     let part = e.part(x, 1, &i.into(), 1.into())?;
     let part = e.convert(&part, ElementType::F32);
     e.reshape(&part, part.ty.dims.get(..1).unwrap_or_default().to_vec())
@@ -127,7 +133,7 @@ fn sides(
     e: &mut Emitter,
     regions: &Operand,
     least: Option<f64>,
-    moved: impl Fn(&mut Emitter, &Operand) -> Got,
+    moved: impl Fn(&mut Emitter, &Operand) -> Result<Operand>,
 ) -> Result<[Side; 2], OpError> {
     let mut side = |first: i64| {
         let (start, end) = (column(e, regions, first)?, column(e, regions, first + 2)?);
@@ -142,7 +148,7 @@ fn sides(
     Ok([side(1)?, side(0)?])
 }
 
-fn align(e: &mut Emitter) -> Written {
+fn align(e: &mut Emitter) -> Result {
     let (maps, regions, images) = (e.input(0)?, e.input(1)?, e.input(2)?);
     let max = e.word("mode")? == "max";
     let bins = Bins::new(
@@ -171,7 +177,7 @@ fn align(e: &mut Emitter) -> Written {
 }
 
 /// What is said of regions, but 0 from the first of image -1 on, which ends the list.
-fn listed(e: &mut Emitter, images: &Operand, y: &Operand) -> Got {
+fn listed(e: &mut Emitter, images: &Operand, y: &Operand) -> Result<Operand> {
     let places = e.iota(0, images.ty.clone())?;
     let (end, none) = (e.full(-1.0, &images.ty)?, e.full(i64::MAX as f64, &images.ty)?);
     let is_end = e.compare("EQ", images, &end);
@@ -186,7 +192,7 @@ fn listed(e: &mut Emitter, images: &Operand, y: &Operand) -> Got {
 }
 
 /// The greatest element of each bin of a region `[image, x, y, x, y]`; or the sample in its corner.
-fn pooling(e: &mut Emitter) -> Written {
+fn pooling(e: &mut Emitter) -> Result {
     let (maps, regions) = (e.input(0)?, e.input(1)?);
     let wide = e.convert(&maps, ElementType::F32);
     let images = column(e, &regions, 0)?;
@@ -210,7 +216,12 @@ fn pooling(e: &mut Emitter) -> Written {
 }
 
 /// Samples of which the first and the last along each axis are the ends of the region, in parts of the axis.
-fn corner_samples(e: &mut Emitter, maps: &Operand, images: &Operand, ends: [[&Operand; 2]; 2]) -> Got {
+fn corner_samples(
+    e: &mut Emitter,
+    maps: &Operand,
+    images: &Operand,
+    ends: [[&Operand; 2]; 2],
+) -> Result<Operand> {
     let out = e.output(0)?.fixed()?;
     let &[regions, channels, rows, columns] = out.as_slice() else {
         return Err(OpError::rank("the output", out.len(), "4"));
@@ -253,7 +264,7 @@ fn corner_samples(e: &mut Emitter, maps: &Operand, images: &Operand, ends: [[&Op
 }
 
 /// The greatest element of the rows and columns of each bin; 0 where there is none.
-fn greatest(e: &mut Emitter, maps: &Operand, images: &Operand, ends: [[&Operand; 2]; 2]) -> Got {
+fn greatest(e: &mut Emitter, maps: &Operand, images: &Operand, ends: [[&Operand; 2]; 2]) -> Result<Operand> {
     let out = e.output(0)?.fixed()?;
     let &[regions, ..] = out.as_slice() else { return Err(OpError::rank("the output", 0, "4")) };
     let places = e.reshape(images, &[regions, 1])?;
@@ -288,7 +299,7 @@ fn greatest(e: &mut Emitter, maps: &Operand, images: &Operand, ends: [[&Operand;
 
 /// Which places of an axis of `size` each of the bins between two ends has, `[R, bins, size]`: the region's first and
 /// last place divided by the bins, cut to the map.
-fn covered(e: &mut Emitter, ends: [&Operand; 2], bins: usize, size: usize) -> Got {
+fn covered(e: &mut Emitter, ends: [&Operand; 2], bins: usize, size: usize) -> Result<Operand> {
     let mut whole = Vec::with_capacity(2);
     for end in ends {
         let near = e.same("stablehlo.round_nearest_afz", &[end]);
@@ -322,7 +333,7 @@ fn covered(e: &mut Emitter, ends: [&Operand; 2], bins: usize, size: usize) -> Go
 }
 
 /// Each region aligned on the level of a pyramid that suits its size: it is aligned on all, and one is chosen.
-fn feature_extractor(e: &mut Emitter) -> Written {
+fn feature_extractor(e: &mut Emitter) -> Result {
     /// A region of this size, side by side, is for level 2.
     const CANONICAL_SIZE: f64 = 224.0;
     const CANONICAL_LEVEL: f64 = 2.0;
@@ -375,7 +386,7 @@ fn feature_extractor(e: &mut Emitter) -> Written {
 }
 
 /// Of each box: place and objectness through a sigmoid, classes through a softmax or a sigmoid.
-fn region_yolo(e: &mut Emitter) -> Written {
+fn region_yolo(e: &mut Emitter) -> Result {
     let (x, dims) = (e.input(0)?, e.output(0)?.dims);
     let softmax = e.flag("do_softmax")?;
     let boxes = match softmax {

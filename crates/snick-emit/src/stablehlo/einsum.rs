@@ -4,32 +4,32 @@ use snick_ir::{Op, OpError};
 use snick_shape::SymExpr;
 use snick_tensor::ElementType;
 
-use super::emitter::{Emitter, Got, Operand, Written};
+use super::emitter::{Emitter, Operand, Result};
 use super::product::contract;
 use super::reduction::sum;
-use super::table::Form::{self, By};
+use super::table::EmitRule::{self, Custom};
 
-pub(super) const ROWS: &[(&str, Form)] = &[("Einsum", By(einsum))];
+pub(super) const RULES: &[(&str, EmitRule)] = &[("Einsum", Custom(einsum))];
 
 /// An operand with a letter an axis.
-struct Named {
+struct LabelledOperand {
     x: Operand,
     letters: Vec<u32>,
 }
 
-fn einsum(e: &mut Emitter) -> Written {
+fn einsum(e: &mut Emitter) -> Result {
     let Op::Einsum(op) = &e.node.op else { return Err(OpError::unsupported("this product in StableHLO")) };
     let operands = e.inputs()?;
     let ranks: Vec<usize> = operands.iter().map(|x| x.ty.rank()).collect();
     let (inputs, output) = op.labels(&ranks)?;
-    let mut rest: Vec<Named> = Vec::with_capacity(operands.len());
+    let mut rest: Vec<LabelledOperand> = Vec::with_capacity(operands.len());
     for (x, letters) in operands.into_iter().zip(inputs) {
-        rest.push(diagonal(e, Named { x, letters: letters.to_vec() })?);
+        rest.push(diagonal(e, LabelledOperand { x, letters: letters.to_vec() })?);
     }
     stretched(e, &mut rest)?;
     let mut rest = rest.into_iter();
     let mut all = rest.next().ok_or(OpError::NotConnected { port: 0 })?;
-    let mut later: Vec<Named> = rest.collect();
+    let mut later: Vec<LabelledOperand> = rest.collect();
     while !later.is_empty() {
         let mut next = later.remove(0);
         let is_wanted =
@@ -49,7 +49,7 @@ fn einsum(e: &mut Emitter) -> Written {
 }
 
 /// One axis for a letter that an operand has twice: the elements where both places are the same.
-fn diagonal(e: &mut Emitter, mut named: Named) -> Result<Named, OpError> {
+fn diagonal(e: &mut Emitter, mut named: LabelledOperand) -> Result<LabelledOperand, OpError> {
     let twice = |letters: &[u32]| {
         let own = letters.iter().enumerate();
         own.filter_map(|(i, letter)| Some((letters.get(..i)?.iter().position(|l| l == letter)?, i))).next()
@@ -70,7 +70,7 @@ fn diagonal(e: &mut Emitter, mut named: Named) -> Result<Named, OpError> {
 }
 
 /// Axes of one element are repeated to the size that other operands have for their letter.
-fn stretched(e: &mut Emitter, operands: &mut [Named]) -> Result<(), OpError> {
+fn stretched(e: &mut Emitter, operands: &mut [LabelledOperand]) -> Result<(), OpError> {
     let one = SymExpr::from(1);
     let mut sizes: Vec<(u32, SymExpr)> = Vec::new();
     for operand in operands.iter() {
@@ -94,18 +94,30 @@ fn stretched(e: &mut Emitter, operands: &mut [Named]) -> Result<(), OpError> {
 }
 
 /// Letters that nobody wants are summed over.
-fn summed(e: &mut Emitter, named: Named, is_wanted: impl Fn(u32) -> bool) -> Result<Named, OpError> {
+fn summed(
+    e: &mut Emitter,
+    named: LabelledOperand,
+    is_wanted: impl Fn(u32) -> bool,
+) -> Result<LabelledOperand, OpError> {
     let own = named.letters.iter().enumerate();
     let axes: Vec<usize> = own.filter(|(_, letter)| !is_wanted(**letter)).map(|(axis, _)| axis).collect();
     if axes.is_empty() {
         return Ok(named);
     }
     let x = sum(e, &named.x, &axes)?;
-    Ok(Named { x, letters: named.letters.into_iter().filter(|&letter| is_wanted(letter)).collect() })
+    Ok(LabelledOperand {
+        x,
+        letters: named.letters.into_iter().filter(|&letter| is_wanted(letter)).collect(),
+    })
 }
 
 /// Letters of both that are wanted stay, the other letters of both are summed over.
-fn product(e: &mut Emitter, a: &Named, b: &Named, is_wanted: impl Fn(u32) -> bool) -> Result<Named, OpError> {
+fn product(
+    e: &mut Emitter,
+    a: &LabelledOperand,
+    b: &LabelledOperand,
+    is_wanted: impl Fn(u32) -> bool,
+) -> Result<LabelledOperand, OpError> {
     let (mut batch, mut shared) = ((vec![], vec![]), (vec![], vec![]));
     for (axis, letter) in a.letters.iter().enumerate() {
         let Some(other) = b.letters.iter().position(|own| own == letter) else { continue };
@@ -114,11 +126,11 @@ fn product(e: &mut Emitter, a: &Named, b: &Named, is_wanted: impl Fn(u32) -> boo
         pairs.1.push(other);
     }
     let taken: Vec<u32> = batch.0.iter().filter_map(|&axis| a.letters.get(axis).copied()).collect();
-    let own = |x: &Named, other: &Named| {
+    let own = |x: &LabelledOperand, other: &LabelledOperand| {
         let own = x.letters.iter().filter(|letter| !other.letters.contains(letter));
         own.copied().collect::<Vec<u32>>()
     };
     let letters = [taken, own(a, b), own(b, a)].concat();
-    let x: Got = contract(e, &a.x, &b.x, [&batch.0, &batch.1], [&shared.0, &shared.1]);
-    Ok(Named { x: x?, letters })
+    let x: Result<Operand> = contract(e, &a.x, &b.x, [&batch.0, &batch.1], [&shared.0, &shared.1]);
+    Ok(LabelledOperand { x: x?, letters })
 }

@@ -5,52 +5,52 @@ use snick_ir::ops::elementwise::auto_broadcast::AutoBroadcast;
 use snick_shape::SymExpr;
 use snick_tensor::ElementType;
 
-use super::emitter::{Emitter, Got, Operand, Written};
+use super::emitter::{Emitter, Operand, Result};
 use super::reduction::sum;
-use super::table::Form::{self, Binary, By, Compare, Real, Unary};
+use super::table::EmitRule::{self, Binary, Compare, Custom, FloatUnary, Unary};
 use super::types::computed;
-use crate::integers::bounds;
+use crate::type_limits::bounds;
 
-pub(super) const ROWS: &[(&str, Form)] = &[
-    ("Abs", By(|e| activate(e, |e, x| Ok(size(e, x))))),
-    ("Acos", Real("chlo.acos")),
-    ("Acosh", Real("chlo.acosh")),
+pub(super) const RULES: &[(&str, EmitRule)] = &[
+    ("Abs", Custom(|e| activate(e, |e, x| Ok(size(e, x))))),
+    ("Acos", FloatUnary("chlo.acos")),
+    ("Acosh", FloatUnary("chlo.acosh")),
     ("Add", Binary("stablehlo.add")),
-    ("Asin", Real("chlo.asin")),
-    ("Asinh", Real("chlo.asinh")),
-    ("Atan", Real("chlo.atan")),
-    ("Atanh", Real("chlo.atanh")),
+    ("Asin", FloatUnary("chlo.asin")),
+    ("Asinh", FloatUnary("chlo.asinh")),
+    ("Atan", FloatUnary("chlo.atan")),
+    ("Atanh", FloatUnary("chlo.atanh")),
     ("BitwiseAnd", Binary("stablehlo.and")),
     ("BitwiseLeftShift", Binary("stablehlo.shift_left")),
     ("BitwiseNot", Unary("stablehlo.not")),
     ("BitwiseOr", Binary("stablehlo.or")),
-    ("BitwiseRightShift", By(shift_right)),
+    ("BitwiseRightShift", Custom(shift_right)),
     ("BitwiseXor", Binary("stablehlo.xor")),
-    ("Bucketize", By(bucketize)),
-    ("Ceiling", By(|e| rounded(e, "stablehlo.ceil"))),
-    ("Clamp", By(clamp)),
-    ("Convert", By(|e| convert(e, "destination_type"))),
-    ("ConvertLike", By(convert_like)),
-    ("ConvertPromoteTypes", By(promote)),
-    ("Cos", Real("stablehlo.cosine")),
-    ("Cosh", Real("chlo.cosh")),
-    ("Divide", By(divide)),
+    ("Bucketize", Custom(bucketize)),
+    ("Ceiling", Custom(|e| rounded(e, "stablehlo.ceil"))),
+    ("Clamp", Custom(clamp)),
+    ("Convert", Custom(|e| convert(e, "destination_type"))),
+    ("ConvertLike", Custom(convert_like)),
+    ("ConvertPromoteTypes", Custom(promote)),
+    ("Cos", FloatUnary("stablehlo.cosine")),
+    ("Cosh", FloatUnary("chlo.cosh")),
+    ("Divide", Custom(divide)),
     ("Equal", Compare("EQ")),
-    ("Erf", Real("chlo.erf")),
+    ("Erf", FloatUnary("chlo.erf")),
     ("ErfInv", Unary("chlo.erf_inv")),
-    ("Exp", Real("stablehlo.exponential")),
-    ("Floor", By(|e| rounded(e, "stablehlo.floor"))),
-    ("FloorMod", By(floor_mod)),
+    ("Exp", FloatUnary("stablehlo.exponential")),
+    ("Floor", Custom(|e| rounded(e, "stablehlo.floor"))),
+    ("FloorMod", Custom(floor_mod)),
     ("Greater", Compare("GT")),
     ("GreaterEqual", Compare("GE")),
-    ("IsFinite", By(is_finite)),
-    ("IsInf", By(is_infinite)),
-    ("IsNaN", By(|e| activate(e, |e, x| Ok(e.compare("NE", x, x))))),
+    ("IsFinite", Custom(is_finite)),
+    ("IsInf", Custom(is_infinite)),
+    ("IsNaN", Custom(|e| activate(e, |e, x| Ok(e.compare("NE", x, x))))),
     ("Less", Compare("LT")),
     ("LessEqual", Compare("LE")),
-    ("Log", Real("stablehlo.log")),
+    ("Log", FloatUnary("stablehlo.log")),
     ("LogicalAnd", Binary("stablehlo.and")),
-    ("LogicalNot", By(logical_not)),
+    ("LogicalNot", Custom(logical_not)),
     ("LogicalOr", Binary("stablehlo.or")),
     ("LogicalXor", Binary("stablehlo.xor")),
     ("Maximum", Binary("stablehlo.maximum")),
@@ -60,17 +60,17 @@ pub(super) const ROWS: &[(&str, Form)] = &[
     ("Negative", Unary("stablehlo.negate")),
     ("NotEqual", Compare("NE")),
     ("Power", Binary("stablehlo.power")),
-    ("Round", By(round)),
-    ("Select", By(select)),
-    ("Sigmoid", Real("stablehlo.logistic")),
-    ("Sign", By(sign)),
-    ("Sin", Real("stablehlo.sine")),
-    ("Sinh", Real("chlo.sinh")),
-    ("Sqrt", Real("stablehlo.sqrt")),
-    ("SquaredDifference", By(squared_difference)),
+    ("Round", Custom(round)),
+    ("Select", Custom(select)),
+    ("Sigmoid", FloatUnary("stablehlo.logistic")),
+    ("Sign", Custom(sign)),
+    ("Sin", FloatUnary("stablehlo.sine")),
+    ("Sinh", FloatUnary("chlo.sinh")),
+    ("Sqrt", FloatUnary("stablehlo.sqrt")),
+    ("SquaredDifference", Custom(squared_difference)),
     ("Subtract", Binary("stablehlo.subtract")),
-    ("Tan", Real("stablehlo.tan")),
-    ("Tanh", Real("stablehlo.tanh")),
+    ("Tan", FloatUnary("stablehlo.tan")),
+    ("Tanh", FloatUnary("stablehlo.tanh")),
     ("Xor", Binary("stablehlo.xor")),
 ];
 
@@ -95,7 +95,7 @@ fn over(e: &Emitter) -> Result<Option<i64>, OpError> {
 }
 
 /// An input that is not the first, repeated to sizes as the layer brings shapes together.
-pub(super) fn aligned(e: &mut Emitter, x: &Operand, dims: &[SymExpr]) -> Got {
+pub(super) fn aligned(e: &mut Emitter, x: &Operand, dims: &[SymExpr]) -> Result<Operand> {
     match over(e)?.map(usize::try_from) {
         Some(Ok(first)) => {
             let axes: Vec<usize> = (first..first + x.ty.rank()).collect();
@@ -106,7 +106,10 @@ pub(super) fn aligned(e: &mut Emitter, x: &Operand, dims: &[SymExpr]) -> Got {
 }
 
 /// A function of the one input that matters.
-pub(super) fn activate(e: &mut Emitter, function: impl Fn(&mut Emitter, &Operand) -> Got) -> Written {
+pub(super) fn activate(
+    e: &mut Emitter,
+    function: impl Fn(&mut Emitter, &Operand) -> Result<Operand>,
+) -> Result {
     let x = e.input(0)?;
     let y = function(e, &x)?;
     e.give(0, y)
@@ -114,7 +117,10 @@ pub(super) fn activate(e: &mut Emitter, function: impl Fn(&mut Emitter, &Operand
 
 /// A function of real numbers. Of integers it is taken in f64 and rounded to even; unsigned types get what is below
 /// zero wrapped.
-pub(super) fn real_function(e: &mut Emitter, function: impl Fn(&mut Emitter, &Operand) -> Got) -> Written {
+pub(super) fn real_function(
+    e: &mut Emitter,
+    function: impl Fn(&mut Emitter, &Operand) -> Result<Operand>,
+) -> Result {
     activate(e, |e, x| {
         let element = x.ty.element;
         if element.is_float() {
@@ -140,7 +146,7 @@ pub(super) fn size(e: &mut Emitter, x: &Operand) -> Operand {
     if is_unsigned(x) { x.clone() } else { e.same("stablehlo.abs", &[x]) }
 }
 
-fn sign(e: &mut Emitter) -> Written {
+fn sign(e: &mut Emitter) -> Result {
     activate(e, |e, x| {
         if !is_unsigned(x) {
             return Ok(e.same("stablehlo.sign", &[x]));
@@ -155,7 +161,7 @@ fn is_unsigned(x: &Operand) -> bool {
 }
 
 /// Of integers, not of their bits.
-fn logical_not(e: &mut Emitter) -> Written {
+fn logical_not(e: &mut Emitter) -> Result {
     let x = e.input(0)?;
     if x.ty.element != ElementType::Boolean {
         return Err(OpError::unsupported(format!("the truth of {} in StableHLO", x.ty.element)));
@@ -165,13 +171,13 @@ fn logical_not(e: &mut Emitter) -> Written {
 }
 
 /// Integers are whole already.
-fn rounded(e: &mut Emitter, op: &str) -> Written {
+fn rounded(e: &mut Emitter, op: &str) -> Result {
     let x = e.input(0)?;
     let y = if x.ty.element.is_float() { e.same(op, &[&x]) } else { x };
     e.give(0, y)
 }
 
-fn round(e: &mut Emitter) -> Written {
+fn round(e: &mut Emitter) -> Result {
     let op = match e.word("mode")?.as_str() {
         "half_away_from_zero" => "stablehlo.round_nearest_afz",
         _ => "stablehlo.round_nearest_even",
@@ -179,7 +185,7 @@ fn round(e: &mut Emitter) -> Written {
     rounded(e, op)
 }
 
-fn clamp(e: &mut Emitter) -> Written {
+fn clamp(e: &mut Emitter) -> Result {
     let (min, max) = (e.float("min")?, e.float("max")?);
     activate(e, |e, x| {
         let scalar = x.ty.sized(&[]);
@@ -191,18 +197,18 @@ fn clamp(e: &mut Emitter) -> Written {
     })
 }
 
-fn convert(e: &mut Emitter, name: &'static str) -> Written {
+fn convert(e: &mut Emitter, name: &'static str) -> Result {
     let to = e.attrs.element_type(name)?.ok_or(OpError::MissingAttribute { name })?;
     activate(e, |e, x| converted(e, x, to))
 }
 
-fn convert_like(e: &mut Emitter) -> Written {
+fn convert_like(e: &mut Emitter) -> Result {
     let to = e.input(1)?.ty.element;
     activate(e, |e, x| converted(e, x, to))
 }
 
 /// Truth is what is not zero.
-pub(super) fn converted(e: &mut Emitter, x: &Operand, to: ElementType) -> Got {
+pub(super) fn converted(e: &mut Emitter, x: &Operand, to: ElementType) -> Result<Operand> {
     let to = computed(to);
     if to != ElementType::Boolean || x.ty.element == to {
         return Ok(e.convert(x, to));
@@ -212,7 +218,7 @@ pub(super) fn converted(e: &mut Emitter, x: &Operand, to: ElementType) -> Got {
 }
 
 /// Whether the remainder must be moved by one divisor to have the divisor's sign: it has the dividend's.
-fn moves(e: &mut Emitter, remainder: &Operand, divisor: &Operand) -> Got {
+fn moves(e: &mut Emitter, remainder: &Operand, divisor: &Operand) -> Result<Operand> {
     let zero = e.full(0.0, &remainder.ty)?;
     let [below, divisor_below] = [remainder, divisor].map(|value| e.compare("LT", value, &zero));
     let differ = e.same("stablehlo.xor", &[&below, &divisor_below]);
@@ -221,7 +227,7 @@ fn moves(e: &mut Emitter, remainder: &Operand, divisor: &Operand) -> Got {
 }
 
 /// StableHLO divides integers towards zero; the layer may round down.
-fn divide(e: &mut Emitter) -> Written {
+fn divide(e: &mut Emitter) -> Result {
     let [a, b] = pair(e)?;
     let rounds_down = e.attrs.bool("m_pythondiv")?.unwrap_or(true);
     let quotient = e.same("stablehlo.divide", &[&a, &b]);
@@ -236,7 +242,7 @@ fn divide(e: &mut Emitter) -> Written {
     e.give(0, y)
 }
 
-fn floor_mod(e: &mut Emitter) -> Written {
+fn floor_mod(e: &mut Emitter) -> Result {
     let [a, b] = pair(e)?;
     let remainder = e.same("stablehlo.remainder", &[&a, &b]);
     let moves = moves(e, &remainder, &b)?;
@@ -245,14 +251,14 @@ fn floor_mod(e: &mut Emitter) -> Written {
     e.give(0, y)
 }
 
-fn squared_difference(e: &mut Emitter) -> Written {
+fn squared_difference(e: &mut Emitter) -> Result {
     let [a, b] = pair(e)?;
     let difference = e.same("stablehlo.subtract", &[&a, &b]);
     let y = e.same("stablehlo.multiply", &[&difference, &difference]);
     e.give(0, y)
 }
 
-fn select(e: &mut Emitter) -> Written {
+fn select(e: &mut Emitter) -> Result {
     let dims = e.output(0)?.dims;
     let [condition, yes, no] = [e.input(0)?, e.input(1)?, e.input(2)?];
     if over(e)?.is_none() {
@@ -266,14 +272,14 @@ fn select(e: &mut Emitter) -> Written {
 }
 
 /// Signed numbers are filled with their sign.
-fn shift_right(e: &mut Emitter) -> Written {
+fn shift_right(e: &mut Emitter) -> Result {
     let [a, b] = pair(e)?;
     let kind = if is_unsigned(&a) { "logical" } else { "arithmetic" };
     let y = e.same(&format!("stablehlo.shift_right_{kind}"), &[&a, &b]);
     e.give(0, y)
 }
 
-fn is_finite(e: &mut Emitter) -> Written {
+fn is_finite(e: &mut Emitter) -> Result {
     activate(e, |e, x| {
         let ty = x.ty.with(ElementType::Boolean);
         Ok(e.line("stablehlo.is_finite", &x.name, &format!(": ({}) -> {ty}", x.ty), ty))
@@ -281,7 +287,7 @@ fn is_finite(e: &mut Emitter) -> Written {
 }
 
 /// Infinities of the signs that are asked for.
-fn is_infinite(e: &mut Emitter) -> Written {
+fn is_infinite(e: &mut Emitter) -> Result {
     let mut signs = Vec::with_capacity(2);
     for (name, sign) in [("detect_negative", -1.0), ("detect_positive", 1.0)] {
         if e.attrs.bool(name)?.unwrap_or(true) {
@@ -300,7 +306,7 @@ fn is_infinite(e: &mut Emitter) -> Written {
 }
 
 /// Both values in the type that both have in the end.
-fn promote(e: &mut Emitter) -> Written {
+fn promote(e: &mut Emitter) -> Result {
     for port in 0..e.len() {
         let (x, ty) = (e.input(port)?, e.output(port as u32)?);
         let y = converted(e, &x, ty.element)?;
@@ -310,7 +316,7 @@ fn promote(e: &mut Emitter) -> Written {
 }
 
 /// How many bounds lie below each element, or not above it where they belong to the bucket on their right.
-fn bucketize(e: &mut Emitter) -> Written {
+fn bucketize(e: &mut Emitter) -> Result {
     let (x, bounds, ty) = (e.input(0)?, e.input(1)?, e.output(0)?);
     let common = match (x.ty.element.is_float(), bounds.ty.element.is_float()) {
         (false, false) => ElementType::I64,

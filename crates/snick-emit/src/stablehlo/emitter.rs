@@ -18,11 +18,8 @@ pub(super) struct Operand {
     pub(super) ty: Type,
 }
 
-/// What a row answers.
-pub(super) type Written = Result<(), OpError>;
-
-/// A value, or why there is none.
-pub(super) type Got = Result<Operand, OpError>;
+/// A result whose error is an [`OpError`].
+pub(super) type Result<T = (), E = OpError> = std::result::Result<T, E>;
 
 /// For symbols, a value and an axis of it whose size they are.
 pub(super) type Sources = HashMap<SymbolId, (Operand, usize)>;
@@ -58,7 +55,7 @@ pub(super) struct Function {
 
 impl Function {
     /// An argument of the function, unless it is given already.
-    pub(super) fn parameter(&mut self, graph: &Graph, id: NodeId) -> Written {
+    pub(super) fn parameter(&mut self, graph: &Graph, id: NodeId) -> Result {
         let value = Value { node: id, port: 0 };
         if self.scope.values.contains_key(&value) {
             return Ok(());
@@ -73,7 +70,7 @@ impl Function {
     }
 
     /// What a graph returns, in the type that it is declared to have.
-    pub(super) fn result(&mut self, graph: &Graph, id: NodeId) -> Written {
+    pub(super) fn result(&mut self, graph: &Graph, id: NodeId) -> Result {
         let not_connected = || OpError::NotConnected { port: 0 };
         let value = graph.inputs(id).into_iter().flatten().next().ok_or_else(not_connected)?;
         let operand = self.scope.values.get(&value).cloned().ok_or_else(not_connected)?;
@@ -100,7 +97,7 @@ impl Function {
     }
 
     /// A layer whose outputs are known.
-    pub(super) fn constants(&mut self, graph: &Graph, id: NodeId) -> Written {
+    pub(super) fn constants(&mut self, graph: &Graph, id: NodeId) -> Result {
         for (port, out) in (0..).zip(&graph.node(id).outs) {
             let Some(tensor) = out.fact.as_tensor() else { continue };
             let operand = self.constant(&graph.node(id).name, tensor)?;
@@ -140,7 +137,7 @@ impl Function {
     }
 
     /// A constant, written as it is and given as it is computed with.
-    pub(super) fn constant(&mut self, name: &str, tensor: &Tensor) -> Got {
+    pub(super) fn constant(&mut self, name: &str, tensor: &Tensor) -> Result<Operand> {
         let ty = Type::declared(&Fact::constant(std::sync::Arc::new(tensor.clone())))?;
         let operand = Operand { name: self.fresh(name), ty };
         let literal = literal::dense(tensor)?;
@@ -211,7 +208,7 @@ impl<'g> Emitter<'g> {
     }
 
     /// Input `i`.
-    pub(super) fn input(&self, i: usize) -> Got {
+    pub(super) fn input(&self, i: usize) -> Result<Operand> {
         let value = self.inputs.get(i).ok_or(OpError::NotConnected { port: i })?;
         self.function.scope.values.get(value).cloned().ok_or(OpError::NotConnected { port: i })
     }
@@ -265,7 +262,7 @@ impl<'g> Emitter<'g> {
     }
 
     /// The value is output `port` of the layer.
-    pub(super) fn give(&mut self, port: u32, operand: Operand) -> Written {
+    pub(super) fn give(&mut self, port: u32, operand: Operand) -> Result {
         let want = self.output(port)?;
         // Two expressions may be one size; MLIR knows only that it is not known.
         if operand.ty.to_string() != want.to_string() {
@@ -326,12 +323,12 @@ impl<'g> Emitter<'g> {
     }
 
     /// A constant.
-    pub(super) fn constant(&mut self, tensor: &Tensor) -> Got {
+    pub(super) fn constant(&mut self, tensor: &Tensor) -> Result<Operand> {
         self.function.constant(&self.node.name, tensor)
     }
 
     /// One number in all places.
-    pub(super) fn full(&mut self, value: f64, ty: &Type) -> Got {
+    pub(super) fn full(&mut self, value: f64, ty: &Type) -> Result<Operand> {
         let one = Tensor::scalar(value).cast(ty.element)?;
         if ty.is_fixed() {
             return self.constant(&one.broadcast_to(&ty.fixed()?)?);
@@ -346,7 +343,7 @@ impl<'g> Emitter<'g> {
     }
 
     /// The same elements in other sizes.
-    pub(super) fn reshape(&mut self, x: &Operand, dims: impl Sizes) -> Got {
+    pub(super) fn reshape(&mut self, x: &Operand, dims: impl Sizes) -> Result<Operand> {
         let ty = x.ty.sized(dims);
         if x.ty == ty {
             return Ok(x.clone());
@@ -369,7 +366,7 @@ impl<'g> Emitter<'g> {
     }
 
     /// Repeated to sizes `dims`: axis `i` of `x` becomes axis `axes[i]`, and has its size or 1.
-    pub(super) fn spread(&mut self, x: &Operand, axes: &[usize], dims: impl Sizes) -> Got {
+    pub(super) fn spread(&mut self, x: &Operand, axes: &[usize], dims: impl Sizes) -> Result<Operand> {
         let ty = x.ty.sized(dims);
         if x.ty == ty {
             return Ok(x.clone());
@@ -385,7 +382,7 @@ impl<'g> Emitter<'g> {
     }
 
     /// Repeated to sizes `dims` as numpy does: axes are matched from the last on.
-    pub(super) fn broadcast(&mut self, x: &Operand, dims: impl Sizes) -> Got {
+    pub(super) fn broadcast(&mut self, x: &Operand, dims: impl Sizes) -> Result<Operand> {
         let dims = dims.sizes();
         let first = dims.len().saturating_sub(x.ty.rank());
         let axes: Vec<usize> = (first..dims.len()).collect();
@@ -393,7 +390,7 @@ impl<'g> Emitter<'g> {
     }
 
     /// One element in all places.
-    pub(super) fn everywhere(&mut self, x: &Operand, dims: impl Sizes) -> Got {
+    pub(super) fn everywhere(&mut self, x: &Operand, dims: impl Sizes) -> Result<Operand> {
         let one = self.reshape(x, &[])?;
         self.spread(&one, &[], dims)
     }
@@ -405,7 +402,7 @@ impl<'g> Emitter<'g> {
     }
 
     /// Side by side along an axis.
-    pub(super) fn concatenate(&mut self, parts: &[Operand], axis: usize) -> Got {
+    pub(super) fn concatenate(&mut self, parts: &[Operand], axis: usize) -> Result<Operand> {
         let first = parts.first().ok_or(OpError::NotConnected { port: 0 })?;
         if parts.len() == 1 {
             return Ok(first.clone());
@@ -437,7 +434,7 @@ impl<'g> Emitter<'g> {
     }
 
     /// The numbers `0, 1, 2 ..` along an axis.
-    pub(super) fn iota(&mut self, axis: usize, ty: Type) -> Got {
+    pub(super) fn iota(&mut self, axis: usize, ty: Type) -> Result<Operand> {
         if ty.is_fixed() {
             return Ok(self.line("stablehlo.iota", "", &format!("dim = {axis} : {ty}"), ty.clone()));
         }

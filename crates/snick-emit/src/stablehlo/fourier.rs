@@ -5,16 +5,16 @@ use std::f64::consts::TAU;
 use snick_ir::OpError;
 use snick_tensor::Tensor;
 
-use super::emitter::{Emitter, Got, Operand, Written};
+use super::emitter::{Emitter, Operand, Result};
 use super::resample::sums;
-use super::table::Form::{self, By};
+use super::table::EmitRule::{self, Custom};
 
-pub(super) const ROWS: &[(&str, Form)] = &[
-    ("DFT", By(|e| complex(e, false))),
-    ("IDFT", By(|e| complex(e, true))),
-    ("IRDFT", By(signal_of_half)),
-    ("RDFT", By(half_spectrum)),
-    ("STFT", By(short_time)),
+pub(super) const RULES: &[(&str, EmitRule)] = &[
+    ("DFT", Custom(|e| complex(e, false))),
+    ("IDFT", Custom(|e| complex(e, true))),
+    ("IRDFT", Custom(signal_of_half)),
+    ("RDFT", Custom(half_spectrum)),
+    ("STFT", Custom(short_time)),
 ];
 
 /// The most elements of a matrix.
@@ -45,7 +45,7 @@ fn signal(e: &Emitter, rank: usize, own: impl Fn(usize) -> Result<usize, OpError
 type Signal = Result<Vec<(usize, usize)>, OpError>;
 
 /// Cut, or with zeros at the end, to a size along an axis.
-fn resized(e: &mut Emitter, x: &Operand, axis: usize, size: usize) -> Got {
+fn resized(e: &mut Emitter, x: &Operand, axis: usize, size: usize) -> Result<Operand> {
     let own = x.ty.size(axis)?;
     if size <= own {
         return e.part(x, axis, &0.into(), (size as i64).into());
@@ -106,7 +106,7 @@ fn apart(e: &mut Emitter, x: &Operand) -> Result<Complex, OpError> {
     Ok(Complex { re: part(0)?, im: Some(part(1)?) })
 }
 
-fn together(e: &mut Emitter, x: Complex) -> Written {
+fn together(e: &mut Emitter, x: Complex) -> Result {
     let last = x.re.ty.rank();
     let dims = [x.re.ty.dims.as_slice(), &[1.into()]].concat();
     let re = e.reshape(&x.re, &dims)?;
@@ -124,7 +124,7 @@ fn each(e: &mut Emitter, x: Complex, axis: usize, size: usize, inverse: bool) ->
     along(e, &Complex { re, im }, axis, size, size, inverse)
 }
 
-fn complex(e: &mut Emitter, inverse: bool) -> Written {
+fn complex(e: &mut Emitter, inverse: bool) -> Result {
     let x = e.input(0)?;
     let mut x = apart(e, &x)?;
     for (axis, size) in signal(e, x.re.ty.rank(), |axis| x.re.ty.size(axis))? {
@@ -134,7 +134,7 @@ fn complex(e: &mut Emitter, inverse: bool) -> Written {
 }
 
 /// Of a real signal, the spectrum along the last of the axes up to the middle.
-fn half_spectrum(e: &mut Emitter) -> Written {
+fn half_spectrum(e: &mut Emitter) -> Result {
     let mut x = Complex { re: e.input(0)?, im: None };
     let signal = signal(e, x.re.ty.rank(), |axis| x.re.ty.size(axis))?;
     let (&(last, size), others) = signal.split_last().ok_or_else(no_axes)?;
@@ -148,7 +148,7 @@ fn half_spectrum(e: &mut Emitter) -> Written {
 
 /// The real signal of which there is the spectrum along the last of the axes up to the middle: what is missing mirrors
 /// it, conjugated.
-fn signal_of_half(e: &mut Emitter) -> Written {
+fn signal_of_half(e: &mut Emitter) -> Result {
     let x = e.input(0)?;
     let mut x = apart(e, &x)?;
     let rank = x.re.ty.rank();
@@ -178,7 +178,7 @@ fn signal_of_half(e: &mut Emitter) -> Written {
 }
 
 /// The spectra of frames of a signal, each weighted by a window.
-fn short_time(e: &mut Emitter) -> Written {
+fn short_time(e: &mut Emitter) -> Result {
     let (signal, window) = (e.input(0)?, e.input(1)?);
     let one = |e: &Emitter, i: usize, what: &str| {
         let number = e.fixed(i, what)?.first().and_then(|&number| usize::try_from(number).ok());

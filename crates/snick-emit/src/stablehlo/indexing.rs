@@ -4,22 +4,22 @@ use snick_ir::OpError;
 use snick_shape::SymExpr;
 use snick_tensor::ElementType;
 
-use super::emitter::{Emitter, Got, Operand, Written};
+use super::emitter::{Emitter, Operand, Result};
 use super::reduction::sum;
-use super::table::Form::{self, By};
+use super::table::EmitRule::{self, Custom};
 use super::types::{Sizes, fixed};
 
-pub(super) const ROWS: &[(&str, Form)] = &[
-    ("Gather", By(gather)),
-    ("GatherElements", By(gather_elements)),
-    ("GatherND", By(gather_nd)),
-    ("OneHot", By(one_hot)),
-    ("ReverseSequence", By(reverse_sequence)),
-    ("SearchSorted", By(search_sorted)),
+pub(super) const RULES: &[(&str, EmitRule)] = &[
+    ("Gather", Custom(gather)),
+    ("GatherElements", Custom(gather_elements)),
+    ("GatherND", Custom(gather_nd)),
+    ("OneHot", Custom(one_hot)),
+    ("ReverseSequence", Custom(reverse_sequence)),
+    ("SearchSorted", Custom(search_sorted)),
 ];
 
 /// Indices as i64; negative ones count from the end of an axis of `size`.
-pub(super) fn from_start(e: &mut Emitter, indices: &Operand, size: &SymExpr) -> Got {
+pub(super) fn from_start(e: &mut Emitter, indices: &Operand, size: &SymExpr) -> Result<Operand> {
     let indices = e.convert(indices, ElementType::I64);
     let zero = e.full(0.0, &indices.ty)?;
     let size = e.number(size)?;
@@ -42,7 +42,13 @@ struct Lookup {
 }
 
 /// The indices' last axis holds the entries of one index.
-fn look_up(e: &mut Emitter, data: &Operand, indices: &Operand, lookup: Lookup, dims: impl Sizes) -> Got {
+fn look_up(
+    e: &mut Emitter,
+    data: &Operand,
+    indices: &Operand,
+    lookup: Lookup,
+    dims: impl Sizes,
+) -> Result<Operand> {
     let numbers = format!(
         "dimension_numbers = #stablehlo.gather<offset_dims = {:?}, collapsed_slice_dims = {:?}, start_index_map = {:?}, \
          index_vector_dim = {}>, indices_are_sorted = false",
@@ -63,7 +69,7 @@ fn look_up(e: &mut Emitter, data: &Operand, indices: &Operand, lookup: Lookup, d
 }
 
 /// Slices of the data across one axis at known places `[count, 1]`.
-pub(super) fn along(e: &mut Emitter, data: &Operand, places: &Operand, axis: usize) -> Got {
+pub(super) fn along(e: &mut Emitter, data: &Operand, places: &Operand, axis: usize) -> Result<Operand> {
     let (mut sizes, mut dims) = (data.ty.dims.clone(), data.ty.dims.clone());
     sizes[axis] = 1.into();
     dims[axis] = places.ty.dims[0].clone();
@@ -73,17 +79,17 @@ pub(super) fn along(e: &mut Emitter, data: &Operand, places: &Operand, axis: usi
 }
 
 /// Where values of these sizes stand along an axis, as a column along a new last axis.
-fn own_place(e: &mut Emitter, like: &Operand, axis: usize) -> Got {
+fn own_place(e: &mut Emitter, like: &Operand, axis: usize) -> Result<Operand> {
     let places = e.iota(axis, like.ty.with(ElementType::I64))?;
     column(e, &places)
 }
 
-fn column(e: &mut Emitter, x: &Operand) -> Got {
+fn column(e: &mut Emitter, x: &Operand) -> Result<Operand> {
     e.reshape(x, [x.ty.dims.as_slice(), &[1.into()]].concat())
 }
 
 /// Each index takes a whole slice of the data across one axis; the first axes may be common to both.
-fn gather(e: &mut Emitter) -> Written {
+fn gather(e: &mut Emitter) -> Result {
     let (data, indices) = (e.input(0)?, e.input(1)?);
     let axis = e.fixed(2, "the axis of a Gather")?.first().copied().unwrap_or(0);
     let axis = snick_ir::normalize_axis(axis, data.ty.rank())?;
@@ -123,7 +129,12 @@ fn gather(e: &mut Emitter) -> Written {
 }
 
 /// Whole places, along a new last axis, of elements that are chosen along one axis of the data.
-pub(super) fn places_along(e: &mut Emitter, indices: &Operand, data: &Operand, axis: usize) -> Got {
+pub(super) fn places_along(
+    e: &mut Emitter,
+    indices: &Operand,
+    data: &Operand,
+    axis: usize,
+) -> Result<Operand> {
     let rank = data.ty.rank();
     let entries = from_start(e, indices, &data.ty.dims[axis])?;
     let mut columns = Vec::with_capacity(rank);
@@ -134,7 +145,7 @@ pub(super) fn places_along(e: &mut Emitter, indices: &Operand, data: &Operand, a
 }
 
 /// Along `axis` the place is read from the indices, along the others it is that of the result.
-fn gather_elements(e: &mut Emitter) -> Written {
+fn gather_elements(e: &mut Emitter) -> Result {
     let (data, indices) = (e.input(0)?, e.input(1)?);
     let axis = snick_ir::normalize_axis(e.int("axis")?, data.ty.rank())?;
     let y = elements_along(e, &data, &indices, axis)?;
@@ -142,7 +153,12 @@ fn gather_elements(e: &mut Emitter) -> Written {
 }
 
 /// Elements whose place along `axis` is read from the indices.
-pub(super) fn elements_along(e: &mut Emitter, data: &Operand, indices: &Operand, axis: usize) -> Got {
+pub(super) fn elements_along(
+    e: &mut Emitter,
+    data: &Operand,
+    indices: &Operand,
+    axis: usize,
+) -> Result<Operand> {
     let places = places_along(e, indices, data, axis)?;
     let all: Vec<usize> = (0..data.ty.rank()).collect();
     let sizes = vec![1.into(); all.len()];
@@ -151,7 +167,7 @@ pub(super) fn elements_along(e: &mut Emitter, data: &Operand, indices: &Operand,
 }
 
 /// The beginning of each sequence of a batch in reverse order.
-fn reverse_sequence(e: &mut Emitter) -> Written {
+fn reverse_sequence(e: &mut Emitter) -> Result {
     let (data, lengths) = (e.input(0)?, e.input(1)?);
     let batch = snick_ir::normalize_axis(e.int("batch_axis")?, data.ty.rank())?;
     let axis = snick_ir::normalize_axis(e.int("seq_axis")?, data.ty.rank())?;
@@ -169,7 +185,7 @@ fn reverse_sequence(e: &mut Emitter) -> Written {
 
 /// The last axis of the indices holds the first entries of a place behind the axes common to both; the window is the
 /// rest.
-fn gather_nd(e: &mut Emitter) -> Written {
+fn gather_nd(e: &mut Emitter) -> Result {
     let (data, indices) = (e.input(0)?, e.input(1)?);
     let batch = usize::try_from(e.attrs.int("batch_dims")?.unwrap_or(0)).unwrap_or(0);
     let first = indices.ty.rank().saturating_sub(1);
@@ -199,7 +215,7 @@ fn gather_nd(e: &mut Emitter) -> Written {
 }
 
 /// The `on` value where the place along the new axis is the index.
-fn one_hot(e: &mut Emitter) -> Written {
+fn one_hot(e: &mut Emitter) -> Result {
     let (indices, on, off) = (e.input(0)?, e.input(2)?, e.input(3)?);
     let ty = e.output(0)?;
     let axis = snick_ir::normalize_axis(e.int("axis")?, ty.rank())?;
@@ -217,7 +233,7 @@ fn one_hot(e: &mut Emitter) -> Written {
 }
 
 /// How many elements of each value's sorted sequence, or of the one for all, lie before it.
-fn search_sorted(e: &mut Emitter) -> Written {
+fn search_sorted(e: &mut Emitter) -> Result {
     let (sorted, values) = (e.input(0)?, e.input(1)?);
     let common = match (sorted.ty.element.is_float(), values.ty.element.is_float()) {
         (false, false) => sorted.ty.element,

@@ -70,7 +70,7 @@ fn layers(graph: &Graph, function: &mut Function) -> Result<(), Box<Located>> {
             Op::Parameter(_) => function.parameter(graph, id),
             Op::Result(_) => function.result(graph, id),
             _ if is_known(graph, id) => function.constants(graph, id),
-            _ if sizes::follows(graph, id, &symbols) => function.follow(graph, id),
+            _ if sizes::is_shape_value(graph, id, &symbols) => function.emit_shape_value(graph, id),
             _ => Emitter::new(graph, id, function).and_then(|mut emitter| table::emit(&mut emitter)),
         }
         .map_err(error)?;
@@ -92,7 +92,7 @@ fn needed(graph: &Graph, order: &[NodeId], symbols: &[SymbolId]) -> Vec<bool> {
     for &id in order.iter().rev() {
         let is_end = matches!(graph.node(id).op, Op::Result(_) | Op::Parameter(_));
         needed[id.index()] |= is_end;
-        if needed[id.index()] && !is_known(graph, id) && !sizes::follows(graph, id, symbols) {
+        if needed[id.index()] && !is_known(graph, id) && !sizes::is_shape_value(graph, id, symbols) {
             graph.inputs(id).into_iter().flatten().for_each(|value| needed[value.node.index()] = true);
         }
     }

@@ -4,13 +4,13 @@ use snick_ir::{Op, OpError};
 use snick_shape::SymExpr;
 use snick_tensor::kernels::PadMode;
 
-use super::emitter::{Emitter, Got, Operand, Written};
-use super::table::Form::{self, By};
+use super::emitter::{Emitter, Operand, Result};
+use super::table::EmitRule::{self, Custom};
 
-pub(super) const ROWS: &[(&str, Form)] =
-    &[("Concat", By(concat)), ("Pad", By(pad)), ("Reverse", By(reverse)), ("Roll", By(roll))];
+pub(super) const RULES: &[(&str, EmitRule)] =
+    &[("Concat", Custom(concat)), ("Pad", Custom(pad)), ("Reverse", Custom(reverse)), ("Roll", Custom(roll))];
 
-fn concat(e: &mut Emitter) -> Written {
+fn concat(e: &mut Emitter) -> Result {
     let parts = e.inputs()?;
     let rank = e.output(0)?.rank();
     let axis = snick_ir::normalize_axis(e.int("axis")?, rank)?;
@@ -18,7 +18,7 @@ fn concat(e: &mut Emitter) -> Written {
     e.give(0, y)
 }
 
-fn reverse(e: &mut Emitter) -> Written {
+fn reverse(e: &mut Emitter) -> Result {
     let x = e.input(0)?;
     let entries = e.fixed(1, "the axes to reverse")?;
     let axes: Vec<usize> = match e.word("mode")?.as_str() {
@@ -30,7 +30,7 @@ fn reverse(e: &mut Emitter) -> Written {
 }
 
 /// The end of an axis is put in front of its beginning.
-fn roll(e: &mut Emitter) -> Written {
+fn roll(e: &mut Emitter) -> Result {
     let mut x = e.input(0)?;
     let (shifts, axes) = (e.fixed(1, "shifts")?, e.fixed(2, "axes")?);
     for (i, &axis) in axes.iter().enumerate() {
@@ -60,7 +60,7 @@ fn unknown() -> OpError {
 }
 
 /// Constant padding is an operation; for the other modes the neighbours of the edge are put beside it.
-fn pad(e: &mut Emitter) -> Written {
+fn pad(e: &mut Emitter) -> Result {
     let Op::Pad(op) = &e.node.op else { return Err(OpError::unsupported("this padding in StableHLO")) };
     let mode = op.pad_mode;
     let x = e.input(0)?;
@@ -94,7 +94,7 @@ fn pad(e: &mut Emitter) -> Written {
 }
 
 /// One axis with so many elements more before and behind; fewer where negative.
-fn beside(e: &mut Emitter, x: &Operand, axis: usize, pads: [i64; 2], mode: PadMode) -> Got {
+fn beside(e: &mut Emitter, x: &Operand, axis: usize, pads: [i64; 2], mode: PadMode) -> Result<Operand> {
     let cut = pads.map(|pad| pad.saturating_neg().max(0));
     let [low, high] = pads.map(|pad| pad.max(0));
     let less = |e: &Emitter, size: &SymExpr, by: i64| {
@@ -132,13 +132,13 @@ fn beside(e: &mut Emitter, x: &Operand, axis: usize, pads: [i64; 2], mode: PadMo
     e.concatenate(&parts, axis)
 }
 
-fn mirrored(e: &mut Emitter, x: &Operand, axis: usize, first: &SymExpr, len: i64) -> Got {
+fn mirrored(e: &mut Emitter, x: &Operand, axis: usize, first: &SymExpr, len: i64) -> Result<Operand> {
     let part = e.part(x, axis, first, len.into())?;
     Ok(e.reverse(&part, &[axis]))
 }
 
 /// One element of an axis, many times.
-fn edge(e: &mut Emitter, x: &Operand, axis: usize, at: &SymExpr, count: i64) -> Got {
+fn edge(e: &mut Emitter, x: &Operand, axis: usize, at: &SymExpr, count: i64) -> Result<Operand> {
     let one = e.part(x, axis, at, 1.into())?;
     let mut dims = one.ty.dims.clone();
     dims[axis] = count.into();

@@ -3,30 +3,30 @@
 use snick_ir::ops::nn::mvn::{MvnAxes, unnamed_axes};
 use snick_ir::{Op, OpError};
 
-use super::emitter::{Emitter, Got, Operand, Written};
+use super::emitter::{Emitter, Operand, Result};
 use super::reduction::{axes, maximum, mean, sum};
-use super::table::Form::{self, By};
+use super::table::EmitRule::{self, Custom};
 use super::types::fixed;
 use super::window::{Window, slide};
 
-pub(super) const ROWS: &[(&str, Form)] = &[
-    ("BatchNormInference", By(batch_norm)),
-    ("GRN", By(grn)),
-    ("GroupNormalization", By(group_normalization)),
-    ("LRN", By(lrn)),
-    ("LogSoftmax", By(|e| softmax(e, true))),
-    ("MVN", By(mvn)),
-    ("NormalizeL2", By(normalize_l2)),
-    ("SoftMax", By(|e| softmax(e, false))),
+pub(super) const RULES: &[(&str, EmitRule)] = &[
+    ("BatchNormInference", Custom(batch_norm)),
+    ("GRN", Custom(grn)),
+    ("GroupNormalization", Custom(group_normalization)),
+    ("LRN", Custom(lrn)),
+    ("LogSoftmax", Custom(|e| softmax(e, true))),
+    ("MVN", Custom(mvn)),
+    ("NormalizeL2", Custom(normalize_l2)),
+    ("SoftMax", Custom(|e| softmax(e, false))),
 ];
 
 /// What fell away along `axes`, repeated along them to the sizes of `like`.
-fn back(e: &mut Emitter, x: &Operand, axes: &[usize], like: &Operand) -> Got {
+fn back(e: &mut Emitter, x: &Operand, axes: &[usize], like: &Operand) -> Result<Operand> {
     let kept: Vec<usize> = (0..like.ty.rank()).filter(|axis| !axes.contains(axis)).collect();
     e.spread(x, &kept, &like.ty.dims)
 }
 
-fn softmax(e: &mut Emitter, log: bool) -> Written {
+fn softmax(e: &mut Emitter, log: bool) -> Result {
     let x = e.input(0)?;
     let axis = snick_ir::normalize_axis(e.int("axis")?, x.ty.rank())?;
     let y = softmax_over(e, &x, axis, log)?;
@@ -34,7 +34,7 @@ fn softmax(e: &mut Emitter, log: bool) -> Written {
 }
 
 /// `exp(x - max)` over its sum, or the logarithm of that.
-pub(super) fn softmax_over(e: &mut Emitter, x: &Operand, axis: usize, log: bool) -> Got {
+pub(super) fn softmax_over(e: &mut Emitter, x: &Operand, axis: usize, log: bool) -> Result<Operand> {
     let top = maximum(e, x, &[axis])?;
     let top = back(e, &top, &[axis], x)?;
     let below = e.same("stablehlo.subtract", &[x, &top]);
@@ -59,7 +59,7 @@ fn centred(e: &mut Emitter, x: &Operand, axes: &[usize]) -> Result<(Operand, Ope
     Ok((centred, variance))
 }
 
-fn mvn(e: &mut Emitter) -> Written {
+fn mvn(e: &mut Emitter) -> Result {
     let Op::Mvn(op) = &e.node.op else { return Err(OpError::unsupported("this normalisation")) };
     let op = op.clone();
     let x = e.input(0)?;
@@ -90,7 +90,7 @@ fn mvn(e: &mut Emitter) -> Written {
 }
 
 /// `(x - mean) / sqrt(variance + epsilon) * gamma + beta`, a number of each a channel.
-fn batch_norm(e: &mut Emitter) -> Written {
+fn batch_norm(e: &mut Emitter) -> Result {
     let Op::BatchNormInference(op) = &e.node.op else {
         return Err(OpError::unsupported("this normalisation"));
     };
@@ -109,7 +109,7 @@ fn batch_norm(e: &mut Emitter) -> Written {
     e.give(0, y)
 }
 
-fn group_normalization(e: &mut Emitter) -> Written {
+fn group_normalization(e: &mut Emitter) -> Result {
     let (groups, epsilon) = (e.int("num_groups")?, e.float("epsilon")?);
     let (x, scale, bias) = (e.input(0)?, e.input(1)?, e.input(2)?);
     let [batch, channels, rest @ ..] = x.ty.dims.as_slice() else {
@@ -135,7 +135,7 @@ fn group_normalization(e: &mut Emitter) -> Written {
 }
 
 /// `x / sqrt(sum of squares over channels + bias)`
-fn grn(e: &mut Emitter) -> Written {
+fn grn(e: &mut Emitter) -> Result {
     let bias = e.float("bias")?;
     let x = e.input(0)?;
     let squares = e.same("stablehlo.multiply", &[&x, &x]);
@@ -148,7 +148,7 @@ fn grn(e: &mut Emitter) -> Written {
     e.give(0, y)
 }
 
-fn normalize_l2(e: &mut Emitter) -> Written {
+fn normalize_l2(e: &mut Emitter) -> Result {
     let Op::NormalizeL2(op) = &e.node.op else { return Err(OpError::unsupported("this normalisation")) };
     let (eps, is_least) = (op.eps, op.eps_is_least);
     let x = e.input(0)?;
@@ -165,7 +165,7 @@ fn normalize_l2(e: &mut Emitter) -> Written {
 
 /// `x / (bias + alpha / size^axes * sum of squares)^beta` over a window of about `size` along each of the axes: as many
 /// elements on either side.
-fn lrn(e: &mut Emitter) -> Written {
+fn lrn(e: &mut Emitter) -> Result {
     let (alpha, beta, bias, size) = (e.float("alpha")?, e.float("beta")?, e.float("bias")?, e.int("size")?);
     let x = e.input(0)?;
     let axes = axes(e, 1, x.ty.rank())?;

@@ -3,13 +3,13 @@
 use snick_ir::OpError;
 use snick_tensor::Tensor;
 
-use super::emitter::{Emitter, Operand, Written};
+use super::emitter::{Emitter, Operand, Result};
 use super::reduction::maximum;
 use super::resample::sums;
-use super::table::Form::{self, By};
+use super::table::EmitRule::{self, Custom};
 
-pub(super) const ROWS: &[(&str, Form)] =
-    &[("AdaptiveAvgPool", By(adaptive_mean)), ("AdaptiveMaxPool", By(adaptive_maximum))];
+pub(super) const RULES: &[(&str, EmitRule)] =
+    &[("AdaptiveAvgPool", Custom(adaptive_mean)), ("AdaptiveMaxPool", Custom(adaptive_maximum))];
 
 /// The inputs that each output covers, from the first to behind the last.
 fn covered(input: usize, output: usize) -> impl Iterator<Item = (usize, usize)> {
@@ -26,7 +26,7 @@ fn spatial(e: &Emitter) -> Result<(Operand, Vec<[usize; 2]>), OpError> {
     Ok((x, sizes))
 }
 
-fn adaptive_mean(e: &mut Emitter) -> Written {
+fn adaptive_mean(e: &mut Emitter) -> Result {
     let (mut y, sizes) = spatial(e)?;
     for (axis, [input, output]) in (2..).zip(sizes) {
         let mut weights = vec![0_f32; input * output];
@@ -38,7 +38,7 @@ fn adaptive_mean(e: &mut Emitter) -> Written {
     e.give(0, y)
 }
 
-fn adaptive_maximum(e: &mut Emitter) -> Written {
+fn adaptive_maximum(e: &mut Emitter) -> Result {
     if e.is_used(1) {
         return Err(OpError::unsupported("the indices of AdaptiveMaxPool in StableHLO"));
     }

@@ -1,6 +1,6 @@
 //! The slice family, said by the primitive.
 
-use snick_ir::rewrite::{self, Lowered, Patch, Rule};
+use snick_ir::rewrite::{self, Patch, RewriteResult, Rule};
 use snick_ir::{Graph, Located, OpError};
 
 /// Every slice-like layer becomes the primitive.
@@ -13,7 +13,7 @@ pub(super) fn prepare(graph: &Graph) -> Result<Graph, Box<Located>> {
     Ok(graph)
 }
 
-fn lower(cx: &mut Patch) -> Result<Lowered, OpError> {
+fn lower(cx: &mut Patch) -> Result<RewriteResult, OpError> {
     let op = cx.node().op.clone();
     op.lower(cx)
 }

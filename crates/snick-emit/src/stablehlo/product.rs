@@ -5,17 +5,17 @@ use snick_ir::{Op, OpError};
 use snick_shape::SymExpr;
 use snick_tensor::ElementType;
 
-use super::emitter::{Emitter, Got, Operand, Written};
-use super::table::Form::{self, By};
+use super::emitter::{Emitter, Operand, Result};
+use super::table::EmitRule::{self, Custom};
 use super::types::fixed;
 
-pub(super) const ROWS: &[(&str, Form)] = &[
-    ("Convolution", By(convolution)),
-    ("ConvolutionBackpropData", By(transposed_convolution)),
-    ("GroupConvolution", By(convolution)),
-    ("GroupConvolutionBackpropData", By(transposed_convolution)),
-    ("MatMul", By(matmul)),
-    ("ScaledDotProductAttention", By(attention)),
+pub(super) const RULES: &[(&str, EmitRule)] = &[
+    ("Convolution", Custom(convolution)),
+    ("ConvolutionBackpropData", Custom(transposed_convolution)),
+    ("GroupConvolution", Custom(convolution)),
+    ("GroupConvolutionBackpropData", Custom(transposed_convolution)),
+    ("MatMul", Custom(matmul)),
+    ("ScaledDotProductAttention", Custom(attention)),
 ];
 
 /// The last two axes of each, the second of them exchanged where the operand is written transposed; the axes before
@@ -26,7 +26,7 @@ pub(super) fn multiply(
     b: &Operand,
     transposed: [bool; 2],
     lead: &[SymExpr],
-) -> Got {
+) -> Result<Operand> {
     let spread = |e: &mut Emitter, x: &Operand| {
         let [.., rows, columns] = x.ty.dims.as_slice() else { return Ok(x.clone()) };
         e.broadcast(x, [lead, &[rows.clone(), columns.clone()]].concat())
@@ -46,7 +46,7 @@ pub(super) fn contract(
     b: &Operand,
     batch: [&[usize]; 2],
     shared: [&[usize]; 2],
-) -> Got {
+) -> Result<Operand> {
     let others = |x: &Operand, side: usize| {
         let own = x.ty.dims.iter().enumerate();
         let own = own.filter(|(axis, _)| !batch[side].contains(axis) && !shared[side].contains(axis));
@@ -65,7 +65,7 @@ pub(super) fn contract(
 }
 
 /// Vectors are matrices of one row or column, which falls away again.
-fn matmul(e: &mut Emitter) -> Written {
+fn matmul(e: &mut Emitter) -> Result {
     let (a, b) = (e.input(0)?, e.input(1)?);
     let mut transposed = [e.flag("transpose_a")?, e.flag("transpose_b")?];
     let dims = e.output(0)?.dims;
@@ -88,7 +88,7 @@ fn matmul(e: &mut Emitter) -> Written {
 }
 
 /// `softmax(q * k^T * scale + mask) * v`
-fn attention(e: &mut Emitter) -> Written {
+fn attention(e: &mut Emitter) -> Result {
     let (q, k, v) = (e.input(0)?, e.input(1)?, e.input(2)?);
     let dims = e.output(0)?.dims;
     let lead = dims.get(..dims.len().saturating_sub(2)).unwrap_or_default().to_vec();
@@ -154,7 +154,7 @@ struct Moves {
     rhs_dilation: Vec<usize>,
 }
 
-fn convolve(e: &mut Emitter, x: &Operand, filters: &Operand, groups: usize, moves: &Moves) -> Written {
+fn convolve(e: &mut Emitter, x: &Operand, filters: &Operand, groups: usize, moves: &Moves) -> Result {
     let array = |list: &[usize]| list.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
     let padding: Vec<String> = moves.padding.iter().map(|[low, high]| format!("[{low}, {high}]")).collect();
     let spatial = moves.strides.len();
@@ -185,7 +185,7 @@ fn ungrouped(e: &mut Emitter, grouped: bool) -> Result<(Operand, usize), OpError
     }
 }
 
-fn convolution(e: &mut Emitter) -> Written {
+fn convolution(e: &mut Emitter) -> Result {
     let Op::Convolution(op) = &e.node.op else { return Err(OpError::unsupported("this convolution")) };
     let (grouped, sliding) = (op.grouped, op.sliding.clone());
     let x = e.input(0)?;
@@ -205,7 +205,7 @@ fn convolution(e: &mut Emitter) -> Written {
 }
 
 /// A convolution with the filters turned round, over data with zeros between its elements.
-fn transposed_convolution(e: &mut Emitter) -> Written {
+fn transposed_convolution(e: &mut Emitter) -> Result {
     let Op::ConvolutionBackpropData(op) = &e.node.op else {
         return Err(OpError::unsupported("this convolution"));
     };

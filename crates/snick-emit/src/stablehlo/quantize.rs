@@ -3,20 +3,20 @@
 use snick_ir::OpError;
 
 use super::elementwise::aligned;
-use super::emitter::{Emitter, Got, Operand, Written};
-use super::table::Form::{self, By};
+use super::emitter::{Emitter, Operand, Result};
+use super::table::EmitRule::{self, Custom};
 
-pub(super) const ROWS: &[(&str, Form)] = &[("FakeQuantize", By(fake_quantize))];
+pub(super) const RULES: &[(&str, EmitRule)] = &[("FakeQuantize", Custom(fake_quantize))];
 
 /// A range of more axes than the data, as far as these have size 1.
-fn without_leading_ones(e: &mut Emitter, range: &Operand, rank: usize) -> Got {
+fn without_leading_ones(e: &mut Emitter, range: &Operand, rank: usize) -> Result<Operand> {
     let more = range.ty.rank().saturating_sub(rank);
     let kept = range.ty.dims.get(more..).unwrap_or_default().to_vec();
     e.reshape(range, kept)
 }
 
 /// Rounded to one of `levels` numbers between the input bounds, and moved to the output bounds.
-fn fake_quantize(e: &mut Emitter) -> Written {
+fn fake_quantize(e: &mut Emitter) -> Result {
     let x = e.input(0)?;
     let levels = e.int("levels")?;
     // None are as many as there can be.

@@ -1,21 +1,21 @@
 //! Recurrent cells, and sequences as loops over them.
 
-use snick_ir::ops::recurrent::cell::{Cell, Kind, Legacy};
+use snick_ir::ops::recurrent::cell::{Cell, CellKind, Legacy};
 use snick_ir::{Op, OpError};
 use snick_shape::SymExpr;
 use snick_tensor::ElementType;
 
-use super::emitter::{Emitter, Got, Operand, Written};
+use super::emitter::{Emitter, Operand, Result};
 use super::product::contract;
-use super::table::Form::{self, By};
+use super::table::EmitRule::{self, Custom};
 
-pub(super) const ROWS: &[(&str, Form)] = &[
-    ("GRUCell", By(cell)),
-    ("GRUSequence", By(sequence)),
-    ("LSTMCell", By(cell)),
-    ("LSTMSequence", By(sequence)),
-    ("RNNCell", By(cell)),
-    ("RNNSequence", By(sequence)),
+pub(super) const RULES: &[(&str, EmitRule)] = &[
+    ("GRUCell", Custom(cell)),
+    ("GRUSequence", Custom(sequence)),
+    ("LSTMCell", Custom(cell)),
+    ("LSTMSequence", Custom(sequence)),
+    ("RNNCell", Custom(cell)),
+    ("RNNSequence", Custom(sequence)),
 ];
 
 /// A cell with its weights, for one direction: `R` is `[gates * hidden, hidden]`.
@@ -30,18 +30,18 @@ struct Weights {
 }
 
 /// `x * w^T` over the last axis of each.
-fn by_rows(e: &mut Emitter, x: &Operand, w: &Operand) -> Got {
+fn by_rows(e: &mut Emitter, x: &Operand, w: &Operand) -> Result<Operand> {
     contract(e, x, w, [&[], &[]], [&[x.ty.rank().saturating_sub(1)], &[1]])
 }
 
 /// Gates `first..first + count` of the last axis.
-fn gates(e: &mut Emitter, x: &Operand, first: i64, count: i64, hidden: &SymExpr) -> Got {
+fn gates(e: &mut Emitter, x: &Operand, first: i64, count: i64, hidden: &SymExpr) -> Result<Operand> {
     let (start, len) = (e.product([&first.into(), hidden])?, e.product([&count.into(), hidden])?);
     e.part(x, x.ty.rank().saturating_sub(1), &start, len)
 }
 
 /// The function at a place of the cell's activations.
-fn activate(e: &mut Emitter, cell: &Cell, place: usize, clipped: bool, x: &Operand) -> Got {
+fn activate(e: &mut Emitter, cell: &Cell, place: usize, clipped: bool, x: &Operand) -> Result<Operand> {
     let mut x = x.clone();
     if clipped && cell.clip > 0.0 {
         let (low, high) = (e.full(-cell.clip, &x.ty)?, e.full(cell.clip, &x.ty)?);
@@ -62,7 +62,7 @@ fn activate(e: &mut Emitter, cell: &Cell, place: usize, clipped: bool, x: &Opera
 fn step(e: &mut Emitter, w: &Weights, sums: &Operand, states: &[Operand]) -> Result<Vec<Operand>, OpError> {
     let h = states.first().ok_or(OpError::NotConnected { port: 1 })?;
     match (w.cell.kind, states) {
-        (Kind::Lstm(_), [_, c]) => {
+        (CellKind::Lstm(_), [_, c]) => {
             let recurrent = by_rows(e, h, &w.r)?;
             let sums = e.same("stablehlo.add", &[sums, &recurrent]);
             let gate = |e: &mut Emitter, i: i64, place: usize| {
@@ -77,7 +77,7 @@ fn step(e: &mut Emitter, w: &Weights, sums: &Operand, states: &[Operand]) -> Res
             let shown = activate(e, &w.cell, 2, false, &c)?;
             Ok(vec![e.same("stablehlo.multiply", &[&output, &shown]), c])
         }
-        (Kind::Gru { linear_before_reset }, _) => {
+        (CellKind::Gru { linear_before_reset }, _) => {
             let rows = |e: &mut Emitter, first: i64, count: i64| {
                 let (start, len) =
                     (e.product([&first.into(), &w.hidden])?, e.product([&count.into(), &w.hidden])?);
@@ -110,7 +110,7 @@ fn step(e: &mut Emitter, w: &Weights, sums: &Operand, states: &[Operand]) -> Res
             let kept = e.same("stablehlo.multiply", &[&update, h]);
             Ok(vec![e.same("stablehlo.add", &[&new, &kept])])
         }
-        (Kind::Rnn, _) => {
+        (CellKind::Rnn, _) => {
             let recurrent = by_rows(e, h, &w.r)?;
             let sum = e.same("stablehlo.add", &[sums, &recurrent]);
             Ok(vec![activate(e, &w.cell, 0, true, &sum)?])
@@ -124,7 +124,7 @@ fn weights(e: &mut Emitter, cell: &Cell, r: Operand, b: &Operand) -> Result<Weig
     let hidden = r.ty.dims.last().cloned().ok_or_else(|| OpError::rank("R", 0, "2"))?;
     let count = cell.kind.gates() as i64;
     let inner_bias = match cell.kind {
-        Kind::Gru { linear_before_reset: true } => Some(gates(e, b, count, 1, &hidden)?),
+        CellKind::Gru { linear_before_reset: true } => Some(gates(e, b, count, 1, &hidden)?),
         _ => None,
     };
     let bias = gates(e, b, 0, count, &hidden)?;
@@ -132,8 +132,8 @@ fn weights(e: &mut Emitter, cell: &Cell, r: Operand, b: &Operand) -> Result<Weig
 }
 
 /// Refuses what the layer itself cannot compute.
-fn check(e: &Emitter, cell: &Cell, peepholes: usize) -> Written {
-    if matches!(cell.kind, Kind::Lstm(Some(Legacy { input_forget: true, .. }))) {
+fn check(e: &Emitter, cell: &Cell, peepholes: usize) -> Result {
+    if matches!(cell.kind, CellKind::Lstm(Some(Legacy { input_forget: true, .. }))) {
         return Err(OpError::unsupported("input_forget in StableHLO"));
     }
     if e.len() > peepholes && e.known_real(peepholes) != Some(0.0) {
@@ -143,7 +143,7 @@ fn check(e: &Emitter, cell: &Cell, peepholes: usize) -> Written {
 }
 
 /// Inputs X `[batch, input]`, states `[batch, hidden]`, W, R, B.
-fn cell(e: &mut Emitter) -> Written {
+fn cell(e: &mut Emitter) -> Result {
     let Op::RecurrentCell(op) = &e.node.op else {
         return Err(OpError::unsupported("this cell in StableHLO"));
     };
@@ -164,7 +164,7 @@ fn cell(e: &mut Emitter) -> Written {
 }
 
 /// `x * w^T + bias`
-fn biased(e: &mut Emitter, x: &Operand, w: &Operand, weights: &Weights) -> Got {
+fn biased(e: &mut Emitter, x: &Operand, w: &Operand, weights: &Weights) -> Result<Operand> {
     let products = by_rows(e, x, w)?;
     let bias = e.broadcast(&weights.bias, &products.ty.dims)?;
     Ok(e.same("stablehlo.add", &[&products, &bias]))
@@ -172,7 +172,7 @@ fn biased(e: &mut Emitter, x: &Operand, w: &Operand, weights: &Weights) -> Got {
 
 /// Inputs X `[batch, steps, input]`, states `[batch, directions, hidden]`, lengths, W, R, B; outputs all states
 /// `[batch, directions, steps, hidden]` and the last ones.
-fn sequence(e: &mut Emitter) -> Written {
+fn sequence(e: &mut Emitter) -> Result {
     let Op::RecurrentSequence(op) = &e.node.op else {
         return Err(OpError::unsupported("this sequence in StableHLO"));
     };

@@ -4,13 +4,13 @@ use snick_ir::OpError;
 use snick_tensor::ElementType;
 
 use super::elementwise::size;
-use super::emitter::{Emitter, Got, Operand, Written};
-use super::table::Form::{self, By};
+use super::emitter::{Emitter, Operand, Result};
+use super::table::EmitRule::{self, Custom};
 
-pub(super) const ROWS: &[(&str, Form)] = &[
+pub(super) const RULES: &[(&str, EmitRule)] = &[
     (
         "ReduceL1",
-        By(|e| {
+        Custom(|e| {
             reduce(e, |e, x, axes| {
                 let sizes = size(e, x);
                 sum(e, &sizes, axes)
@@ -19,7 +19,7 @@ pub(super) const ROWS: &[(&str, Form)] = &[
     ),
     (
         "ReduceL2",
-        By(|e| {
+        Custom(|e| {
             reduce(e, |e, x, axes| {
                 if !x.ty.element.is_float() {
                     return Err(OpError::unsupported("a root of integers in StableHLO"));
@@ -30,16 +30,16 @@ pub(super) const ROWS: &[(&str, Form)] = &[
             })
         }),
     ),
-    ("ReduceLogicalAnd", By(|e| reduce(e, |e, x, axes| folded(e, x, axes, "and", 1.0)))),
-    ("ReduceLogicalOr", By(|e| reduce(e, |e, x, axes| folded(e, x, axes, "or", 0.0)))),
-    ("ReduceMax", By(|e| reduce(e, maximum))),
-    ("ReduceMean", By(|e| reduce(e, mean))),
-    ("ReduceMin", By(|e| reduce(e, |e, x, axes| folded(e, x, axes, "minimum", extreme(x, 1.0))))),
-    ("ReduceProd", By(|e| reduce(e, |e, x, axes| folded(e, x, axes, "multiply", 1.0)))),
-    ("ReduceSum", By(|e| reduce(e, sum))),
+    ("ReduceLogicalAnd", Custom(|e| reduce(e, |e, x, axes| folded(e, x, axes, "and", 1.0)))),
+    ("ReduceLogicalOr", Custom(|e| reduce(e, |e, x, axes| folded(e, x, axes, "or", 0.0)))),
+    ("ReduceMax", Custom(|e| reduce(e, maximum))),
+    ("ReduceMean", Custom(|e| reduce(e, mean))),
+    ("ReduceMin", Custom(|e| reduce(e, |e, x, axes| folded(e, x, axes, "minimum", extreme(x, 1.0))))),
+    ("ReduceProd", Custom(|e| reduce(e, |e, x, axes| folded(e, x, axes, "multiply", 1.0)))),
+    ("ReduceSum", Custom(|e| reduce(e, sum))),
 ];
 
-fn reduce(e: &mut Emitter, function: impl Fn(&mut Emitter, &Operand, &[usize]) -> Got) -> Written {
+fn reduce(e: &mut Emitter, function: impl Fn(&mut Emitter, &Operand, &[usize]) -> Result<Operand>) -> Result {
     let x = e.input(0)?;
     let axes = axes(e, 1, x.ty.rank())?;
     let y = function(e, &x, &axes)?;
@@ -58,23 +58,23 @@ pub(super) fn axes(e: &Emitter, i: usize, rank: usize) -> Result<Vec<usize>, OpE
     Ok(axes)
 }
 
-fn folded(e: &mut Emitter, x: &Operand, axes: &[usize], combine: &str, start: f64) -> Got {
+fn folded(e: &mut Emitter, x: &Operand, axes: &[usize], combine: &str, start: f64) -> Result<Operand> {
     let start = e.full(start, &x.ty.sized(&[]))?;
     Ok(e.reduce(x, axes, combine, &start))
 }
 
 /// The sum over axes, which fall away.
-pub(super) fn sum(e: &mut Emitter, x: &Operand, axes: &[usize]) -> Got {
+pub(super) fn sum(e: &mut Emitter, x: &Operand, axes: &[usize]) -> Result<Operand> {
     folded(e, x, axes, "add", 0.0)
 }
 
 /// The largest over axes, which fall away.
-pub(super) fn maximum(e: &mut Emitter, x: &Operand, axes: &[usize]) -> Got {
+pub(super) fn maximum(e: &mut Emitter, x: &Operand, axes: &[usize]) -> Result<Operand> {
     folded(e, x, axes, "maximum", extreme(x, -1.0))
 }
 
 /// The mean over axes, which fall away.
-pub(super) fn mean(e: &mut Emitter, x: &Operand, axes: &[usize]) -> Got {
+pub(super) fn mean(e: &mut Emitter, x: &Operand, axes: &[usize]) -> Result<Operand> {
     let sum = sum(e, x, axes)?;
     let count = e.product(axes.iter().filter_map(|&axis| x.ty.dims.get(axis)))?;
     let count = match count.as_const() {

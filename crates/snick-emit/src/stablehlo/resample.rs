@@ -3,14 +3,14 @@
 use snick_ir::{Op, OpError};
 use snick_tensor::Tensor;
 
-use super::emitter::{Emitter, Got, Operand, Written};
+use super::emitter::{Emitter, Operand, Result};
 use super::product::contract;
-use super::table::Form::{self, By};
+use super::table::EmitRule::{self, Custom};
 
-pub(super) const ROWS: &[(&str, Form)] = &[("Interpolate", By(interpolate))];
+pub(super) const RULES: &[(&str, EmitRule)] = &[("Interpolate", Custom(interpolate))];
 
 /// Axis after axis: the weights of its outputs are known, and where each is one input, it is looked up.
-fn interpolate(e: &mut Emitter) -> Written {
+fn interpolate(e: &mut Emitter) -> Result {
     let Op::Interpolate(op) = &e.node.op else {
         return Err(OpError::unsupported("this interpolation in StableHLO"));
     };
@@ -46,7 +46,7 @@ fn chosen(weights: &Tensor) -> Result<Option<Vec<i64>>, OpError> {
     Ok(numbers.chunks(columns).map(one).collect())
 }
 
-fn look_up(e: &mut Emitter, x: &Operand, axis: usize, places: &[i64]) -> Got {
+fn look_up(e: &mut Emitter, x: &Operand, axis: usize, places: &[i64]) -> Result<Operand> {
     let size = x.ty.size(axis)? as i64;
     if places.iter().copied().eq(0..size) {
         return Ok(x.clone());
@@ -56,7 +56,7 @@ fn look_up(e: &mut Emitter, x: &Operand, axis: usize, places: &[i64]) -> Got {
 }
 
 /// Along an axis, sums with the weights `[output, input]`.
-pub(super) fn sums(e: &mut Emitter, x: &Operand, axis: usize, weights: &Tensor) -> Got {
+pub(super) fn sums(e: &mut Emitter, x: &Operand, axis: usize, weights: &Tensor) -> Result<Operand> {
     let weights = e.constant(&weights.cast(x.ty.element)?)?;
     let sums = contract(e, x, &weights, [&[], &[]], [&[axis], &[1]])?;
     // The axis of sums stands last.

@@ -4,10 +4,10 @@ use snick_ir::ops::nn::grid_sample::{GridSample, Mode, Padding};
 use snick_ir::{Op, OpError};
 use snick_tensor::ElementType;
 
-use super::emitter::{Emitter, Got, Operand, Written};
-use super::table::Form::{self, By};
+use super::emitter::{Emitter, Operand, Result};
+use super::table::EmitRule::{self, Custom};
 
-pub(super) const ROWS: &[(&str, Form)] = &[("GridSample", By(grid_sample))];
+pub(super) const RULES: &[(&str, EmitRule)] = &[("GridSample", Custom(grid_sample))];
 
 /// An element along one axis that a place mixes, and how much of it.
 pub(super) struct Tap {
@@ -20,25 +20,25 @@ pub(super) struct Tap {
 
 impl Emitter<'_> {
     /// `x + number`
-    pub(super) fn plus(&mut self, x: &Operand, number: f64) -> Got {
+    pub(super) fn plus(&mut self, x: &Operand, number: f64) -> Result<Operand> {
         let number = self.full(number, &x.ty)?;
         Ok(self.same("stablehlo.add", &[x, &number]))
     }
 
     /// `x * number`
-    pub(super) fn times(&mut self, x: &Operand, number: f64) -> Got {
+    pub(super) fn times(&mut self, x: &Operand, number: f64) -> Result<Operand> {
         let number = self.full(number, &x.ty)?;
         Ok(self.same("stablehlo.multiply", &[x, &number]))
     }
 
     /// `x / number`
-    pub(super) fn over(&mut self, x: &Operand, number: f64) -> Got {
+    pub(super) fn over(&mut self, x: &Operand, number: f64) -> Result<Operand> {
         let number = self.full(number, &x.ty)?;
         Ok(self.same("stablehlo.divide", &[x, &number]))
     }
 
     /// Kept within bounds.
-    pub(super) fn within(&mut self, x: &Operand, low: f64, high: f64) -> Got {
+    pub(super) fn within(&mut self, x: &Operand, low: f64, high: f64) -> Result<Operand> {
         let (low, high) = (self.full(low, &x.ty)?, self.full(high, &x.ty)?);
         let above = self.same("stablehlo.maximum", &[x, &low]);
         Ok(self.same("stablehlo.minimum", &[&above, &high]))
@@ -47,7 +47,13 @@ impl Emitter<'_> {
 
 /// The mixture `[P, C]` of the elements of maps `[N, C, H, W]` that each of P places takes, row by row: of the image
 /// that `images` names, and of the taps of both axes, `[P]` each.
-pub(super) fn mixed(e: &mut Emitter, maps: &Operand, images: &Operand, rows: &[Tap], columns: &[Tap]) -> Got {
+pub(super) fn mixed(
+    e: &mut Emitter,
+    maps: &Operand,
+    images: &Operand,
+    rows: &[Tap],
+    columns: &[Tap],
+) -> Result<Operand> {
     let mut all: Option<Operand> = None;
     for row in rows {
         let mut of_row: Option<Operand> = None;
@@ -80,13 +86,13 @@ fn added(e: &mut Emitter, sum: Option<Operand>, x: Operand) -> Operand {
 }
 
 /// `[P, C]` times a weight a row.
-fn weighted(e: &mut Emitter, x: &Operand, weight: &Operand) -> Got {
+fn weighted(e: &mut Emitter, x: &Operand, weight: &Operand) -> Result<Operand> {
     let weight = e.spread(weight, &[0], &x.ty.dims)?;
     Ok(e.same("stablehlo.multiply", &[&weight, x]))
 }
 
 /// All channels at image, row and column.
-fn element(e: &mut Emitter, maps: &Operand, place: [&Operand; 3]) -> Got {
+fn element(e: &mut Emitter, maps: &Operand, place: [&Operand; 3]) -> Result<Operand> {
     let mut columns = Vec::with_capacity(3);
     for part in place {
         columns.push(e.reshape(part, [part.ty.dims.as_slice(), &[1.into()]].concat())?);
@@ -101,7 +107,7 @@ fn element(e: &mut Emitter, maps: &Operand, place: [&Operand; 3]) -> Got {
     Ok(e.generic("stablehlo.gather", &[maps, &places], &attributes, maps.ty.sized(&[count, channels])))
 }
 
-fn grid_sample(e: &mut Emitter) -> Written {
+fn grid_sample(e: &mut Emitter) -> Result {
     let Op::GridSample(op) = &e.node.op else {
         return Err(OpError::unsupported("these samples in StableHLO"));
     };
@@ -136,7 +142,7 @@ fn grid_sample(e: &mut Emitter) -> Written {
 }
 
 /// From -1..1 to elements.
-fn place(e: &mut Emitter, op: &GridSample, at: &Operand, size: usize) -> Got {
+fn place(e: &mut Emitter, op: &GridSample, at: &Operand, size: usize) -> Result<Operand> {
     let raised = e.plus(at, 1.0)?;
     let at = match op.align_corners {
         true => {

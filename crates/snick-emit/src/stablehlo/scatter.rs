@@ -4,15 +4,15 @@ use snick_ir::OpError;
 use snick_shape::SymExpr;
 use snick_tensor::ElementType;
 
-use super::emitter::{Emitter, Got, Operand, Written};
+use super::emitter::{Emitter, Operand, Result};
 use super::indexing::{from_start, places_along};
 use super::reduction::extreme;
-use super::table::Form::{self, By};
+use super::table::EmitRule::{self, Custom};
 
-pub(super) const ROWS: &[(&str, Form)] = &[
-    ("ScatterElementsUpdate", By(scatter_elements)),
-    ("ScatterNDUpdate", By(scatter_nd)),
-    ("ScatterUpdate", By(scatter_update)),
+pub(super) const RULES: &[(&str, EmitRule)] = &[
+    ("ScatterElementsUpdate", Custom(scatter_elements)),
+    ("ScatterNDUpdate", Custom(scatter_nd)),
+    ("ScatterUpdate", Custom(scatter_update)),
 ];
 
 /// Where windows of the updates go.
@@ -69,7 +69,7 @@ fn combine(e: &Emitter, data: &Operand) -> Result<Combine, OpError> {
 }
 
 /// Along `axis` the place is read from the indices, along the others it is that of the update.
-fn scatter_elements(e: &mut Emitter) -> Written {
+fn scatter_elements(e: &mut Emitter) -> Result {
     let (mut data, indices, updates) = (e.input(0)?, e.input(1)?, e.input(2)?);
     let axis = axis(e, &data)?;
     let combine = combine(e, &data)?;
@@ -89,7 +89,7 @@ fn axis(e: &Emitter, data: &Operand) -> Result<usize, OpError> {
 }
 
 /// The last axis of the indices holds the first entries of a place; the window is the rest.
-fn scatter_nd(e: &mut Emitter) -> Written {
+fn scatter_nd(e: &mut Emitter) -> Result {
     let (data, indices, mut updates) = (e.input(0)?, e.input(1)?, e.input(2)?);
     let first = indices.ty.rank().saturating_sub(1);
     let count = indices.ty.size(first)?;
@@ -104,7 +104,7 @@ fn scatter_nd(e: &mut Emitter) -> Written {
 }
 
 /// Entry by entry, indices that count from the start of axes of these sizes.
-fn all_from_start(e: &mut Emitter, indices: &Operand, sizes: &[SymExpr]) -> Got {
+fn all_from_start(e: &mut Emitter, indices: &Operand, sizes: &[SymExpr]) -> Result<Operand> {
     let last = indices.ty.rank().saturating_sub(1);
     let mut parts = Vec::with_capacity(sizes.len());
     for (entry, size) in sizes.iter().enumerate() {
@@ -118,7 +118,7 @@ fn all_from_start(e: &mut Emitter, indices: &Operand, sizes: &[SymExpr]) -> Got 
 }
 
 /// Each index takes a whole slice of the updates across one axis.
-fn scatter_update(e: &mut Emitter) -> Written {
+fn scatter_update(e: &mut Emitter) -> Result {
     let (data, indices, updates) = (e.input(0)?, e.input(1)?, e.input(2)?);
     let axis = axis(e, &data)?;
     let entries = from_start(e, &indices, &data.ty.dims[axis])?;

@@ -3,37 +3,37 @@
 use snick_ir::OpError;
 use snick_shape::SymExpr;
 
-use super::emitter::{Emitter, Written};
-use super::table::Form::{self, By};
+use super::emitter::{Emitter, Result};
+use super::table::EmitRule::{self, Custom};
 
-pub(super) const ROWS: &[(&str, Form)] = &[
-    ("Broadcast", By(broadcast)),
-    ("Identity", By(reshape)),
-    ("Range", By(range)),
-    ("Reshape", By(reshape)),
-    ("ShapeOf", By(shape_of)),
-    ("Squeeze", By(reshape)),
-    ("Tile", By(tile)),
-    ("Transpose", By(transpose)),
-    ("Unsqueeze", By(reshape)),
+pub(super) const RULES: &[(&str, EmitRule)] = &[
+    ("Broadcast", Custom(broadcast)),
+    ("Identity", Custom(reshape)),
+    ("Range", Custom(range)),
+    ("Reshape", Custom(reshape)),
+    ("ShapeOf", Custom(shape_of)),
+    ("Squeeze", Custom(reshape)),
+    ("Tile", Custom(tile)),
+    ("Transpose", Custom(transpose)),
+    ("Unsqueeze", Custom(reshape)),
 ];
 
 /// All that only changes sizes.
-fn reshape(e: &mut Emitter) -> Written {
+fn reshape(e: &mut Emitter) -> Result {
     let (x, dims) = (e.input(0)?, e.output(0)?.dims);
     let y = e.reshape(&x, dims)?;
     e.give(0, y)
 }
 
 /// Sizes, also those that do not follow from those of arguments alone.
-fn shape_of(e: &mut Emitter) -> Written {
+fn shape_of(e: &mut Emitter) -> Result {
     let (x, ty) = (e.input(0)?, e.output(0)?);
     let sizes = e.vector(x.ty.dims)?;
     let y = e.convert(&sizes, ty.element);
     e.give(0, y)
 }
 
-fn transpose(e: &mut Emitter) -> Written {
+fn transpose(e: &mut Emitter) -> Result {
     let x = e.input(0)?;
     let order = e.fixed(1, "an order of axes")?;
     let order: Vec<usize> = match order.is_empty() {
@@ -44,7 +44,7 @@ fn transpose(e: &mut Emitter) -> Written {
     e.give(0, y)
 }
 
-fn broadcast(e: &mut Emitter) -> Written {
+fn broadcast(e: &mut Emitter) -> Result {
     let (x, dims) = (e.input(0)?, e.output(0)?.dims);
     let y = match e.word("mode")?.as_str() {
         "explicit" | "none" if e.len() == 3 => {
@@ -65,7 +65,7 @@ fn broadcast(e: &mut Emitter) -> Written {
 }
 
 /// Steps counted from the start on; as many as inference knows.
-fn range(e: &mut Emitter) -> Written {
+fn range(e: &mut Emitter) -> Result {
     let ty = e.output(0)?;
     let (start, step) = (e.input(0)?, e.input(2)?);
     let (start, step) = (e.convert(&start, ty.element), e.convert(&step, ty.element));
@@ -77,7 +77,7 @@ fn range(e: &mut Emitter) -> Written {
 }
 
 /// Each axis becomes two, of which the first repeats, and both become one again.
-fn tile(e: &mut Emitter) -> Written {
+fn tile(e: &mut Emitter) -> Result {
     let (x, dims) = (e.input(0)?, e.output(0)?.dims);
     let missing = dims.len().saturating_sub(x.ty.rank());
     let own = [vec![SymExpr::from(1); missing], x.ty.dims.clone()].concat();

@@ -1,10 +1,10 @@
 //! Sizes known only at run time: expressions over the sizes of arguments, said in operations.
 
 use snick_ir::{Graph, NodeId, Op, OpError, Value};
-use snick_shape::{Combination, Language, SymExpr, SymbolId};
+use snick_shape::{BinaryOp, ExprFolder, SymExpr, SymbolId};
 use snick_tensor::{ElementType, Tensor};
 
-use super::emitter::{Emitter, Function, Got, Operand, Written};
+use super::emitter::{Emitter, Function, Operand, Result};
 use super::types::{Sizes, Type};
 
 /// Scalars that sizes are counted in.
@@ -24,7 +24,7 @@ pub(super) fn of_arguments(graph: &Graph) -> Vec<SymbolId> {
 }
 
 /// Whether a layer gives integers that follow from the sizes of the graph's inputs, as ShapeOf does.
-pub(super) fn follows(graph: &Graph, id: NodeId, symbols: &[SymbolId]) -> bool {
+pub(super) fn is_shape_value(graph: &Graph, id: NodeId, symbols: &[SymbolId]) -> bool {
     let node = graph.node(id);
     let known = |symbol: &SymbolId| symbols.binary_search(symbol).is_ok();
     !matches!(node.op, Op::Parameter(_) | Op::Result(_))
@@ -37,7 +37,7 @@ pub(super) fn follows(graph: &Graph, id: NodeId, symbols: &[SymbolId]) -> bool {
 
 impl Function {
     /// A layer whose outputs follow from sizes.
-    pub(super) fn follow(&mut self, graph: &Graph, id: NodeId) -> Written {
+    pub(super) fn emit_shape_value(&mut self, graph: &Graph, id: NodeId) -> Result {
         let node = graph.node(id);
         for (port, out) in (0..).zip(&node.outs) {
             let ty = Type::of(&out.fact)?;
@@ -60,7 +60,7 @@ impl Function {
     }
 
     /// Expressions as a vector of i64.
-    pub(super) fn vector(&mut self, name: &str, numbers: &[SymExpr]) -> Got {
+    pub(super) fn vector(&mut self, name: &str, numbers: &[SymExpr]) -> Result<Operand> {
         let known: Option<Vec<i64>> = numbers.iter().map(SymExpr::as_const).collect();
         let one = scalar().sized(&[1]);
         if let Some(known) = known {
@@ -82,7 +82,7 @@ impl Function {
     }
 
     /// An expression as a scalar of i64, written once.
-    pub(super) fn number(&mut self, number: &SymExpr) -> Got {
+    pub(super) fn number(&mut self, number: &SymExpr) -> Result<Operand> {
         if let Some(known) = self.scope.numbers.get(number) {
             return Ok(known.clone());
         }
@@ -111,11 +111,11 @@ impl Function {
     }
 }
 
-impl Language for Function {
-    type Number = Operand;
+impl ExprFolder for Function {
+    type Output = Operand;
     type Error = OpError;
 
-    fn constant(&mut self, value: i64) -> Got {
+    fn constant(&mut self, value: i64) -> Result<Operand> {
         if let Some(known) = self.scope.numbers.get(&SymExpr::Const(value)) {
             return Ok(known.clone());
         }
@@ -124,7 +124,7 @@ impl Language for Function {
         Ok(number)
     }
 
-    fn symbol(&mut self, symbol: SymbolId) -> Got {
+    fn symbol(&mut self, symbol: SymbolId) -> Result<Operand> {
         if let Some(known) = self.scope.numbers.get(&SymExpr::Symbol(symbol)) {
             return Ok(known.clone());
         }
@@ -146,13 +146,13 @@ impl Language for Function {
         Ok(size)
     }
 
-    fn combine(&mut self, how: Combination, a: Operand, b: Operand) -> Got {
+    fn combine(&mut self, how: BinaryOp, a: Operand, b: Operand) -> Result<Operand> {
         let op = match how {
-            Combination::Add => "add",
-            Combination::Multiply => "multiply",
-            Combination::Min => "minimum",
-            Combination::Max => "maximum",
-            Combination::FloorDivide => {
+            BinaryOp::Add => "add",
+            BinaryOp::Multiply => "multiply",
+            BinaryOp::Min => "minimum",
+            BinaryOp::Max => "maximum",
+            BinaryOp::FloorDivide => {
                 // StableHLO divides towards zero, and its remainder has the sign of the dividend.
                 let remainder = self.step("remainder", &[&a, &b]);
                 let lifted = self.step("add", &[&remainder, &b]);
@@ -168,7 +168,7 @@ impl Language for Function {
 impl Emitter<'_> {
     /// Sizes that `shapes` have together by broadcasting, where inference could not say them by theirs: for each such
     /// axis, that of the first shape where it is not 1.
-    pub(super) fn meet(&mut self, shapes: &[&[SymExpr]], dims: &[SymExpr]) -> Written {
+    pub(super) fn meet(&mut self, shapes: &[&[SymExpr]], dims: &[SymExpr]) -> Result {
         for (axis, dim) in dims.iter().enumerate() {
             let Some(symbol) = dim.as_symbol() else { continue };
             if self.function.scope.sources.contains_key(&symbol)
@@ -193,12 +193,12 @@ impl Emitter<'_> {
     }
 
     /// An expression as a scalar of i64.
-    pub(super) fn number(&mut self, number: &SymExpr) -> Got {
+    pub(super) fn number(&mut self, number: &SymExpr) -> Result<Operand> {
         self.function.number(number)
     }
 
     /// Sizes as a vector of i64.
-    pub(super) fn vector(&mut self, sizes: impl Sizes) -> Got {
+    pub(super) fn vector(&mut self, sizes: impl Sizes) -> Result<Operand> {
         self.function.vector("sizes", &sizes.sizes())
     }
 

@@ -4,11 +4,11 @@ use snick_ir::ops::slice::primitive::Part;
 use snick_ir::{Op, OpError};
 use snick_shape::SymExpr;
 
-use super::emitter::{Emitter, Got, Operand, Written};
-use super::table::Form::{self, By};
+use super::emitter::{Emitter, Operand, Result};
+use super::table::EmitRule::{self, Custom};
 use super::types::fixed;
 
-pub(super) const ROWS: &[(&str, Form)] = &[("slice", By(slice))];
+pub(super) const RULES: &[(&str, EmitRule)] = &[("slice", Custom(slice))];
 
 /// Where a slice of an axis begins.
 #[derive(Clone)]
@@ -47,7 +47,7 @@ impl Taken {
 }
 
 /// Steps backwards are taken forwards and turned round.
-fn slice(e: &mut Emitter) -> Written {
+fn slice(e: &mut Emitter) -> Result {
     let Op::Slice(slice) = &e.node.op else { return Err(OpError::unsupported("this slice in StableHLO")) };
     let axes = slice.axes.clone();
     let x = e.input(0)?;
@@ -116,7 +116,7 @@ fn of_axis(e: &mut Emitter, start: First, len: &SymExpr, step: i64) -> Result<Ta
 }
 
 /// A plain slice where all is known, a dynamic one where only starts are not, and else a slice of run-time bounds.
-fn take(e: &mut Emitter, x: &Operand, taken: &[Taken]) -> Got {
+fn take(e: &mut Emitter, x: &Operand, taken: &[Taken]) -> Result<Operand> {
     if taken.iter().zip(&x.ty.dims).all(|(taken, dim)| taken.is_all_of(dim)) {
         return Ok(x.clone());
     }
@@ -153,7 +153,7 @@ fn take(e: &mut Emitter, x: &Operand, taken: &[Taken]) -> Got {
     Ok(e.generic("stablehlo.real_dynamic_slice", &[x, &starts, &limits, &steps], "", ty))
 }
 
-fn scalar(e: &mut Emitter, first: &First) -> Got {
+fn scalar(e: &mut Emitter, first: &First) -> Result<Operand> {
     match first {
         First::At(first) => e.number(first),
         First::Operand(first) => Ok(first.clone()),
@@ -162,7 +162,7 @@ fn scalar(e: &mut Emitter, first: &First) -> Got {
 
 impl Emitter<'_> {
     /// `len` elements of one axis from `at`, a scalar of i64, on.
-    pub(super) fn pick(&mut self, x: &Operand, axis: usize, at: &Operand, len: &SymExpr) -> Got {
+    pub(super) fn pick(&mut self, x: &Operand, axis: usize, at: &Operand, len: &SymExpr) -> Result<Operand> {
         let mut taken: Vec<Taken> = x.ty.dims.iter().map(Taken::whole).collect();
         if let Some(taken) = taken.get_mut(axis) {
             *taken =
@@ -172,7 +172,13 @@ impl Emitter<'_> {
     }
 
     /// `len` elements of one axis from `first` on.
-    pub(super) fn part(&mut self, x: &Operand, axis: usize, first: &SymExpr, len: SymExpr) -> Got {
+    pub(super) fn part(
+        &mut self,
+        x: &Operand,
+        axis: usize,
+        first: &SymExpr,
+        len: SymExpr,
+    ) -> Result<Operand> {
         let mut taken: Vec<Taken> = x.ty.dims.iter().map(Taken::whole).collect();
         if let Some(taken) = taken.get_mut(axis) {
             *taken = Taken { first: First::At(first.clone()), span: len.clone(), step: 1, len };

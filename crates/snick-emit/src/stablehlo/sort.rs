@@ -4,10 +4,10 @@ use snick_ir::ops::movement::top_k::Sort;
 use snick_ir::{Op, OpError};
 use snick_tensor::ElementType;
 
-use super::emitter::{Emitter, Operand, Written};
-use super::table::Form::{self, By};
+use super::emitter::{Emitter, Operand, Result};
+use super::table::EmitRule::{self, Custom};
 
-pub(super) const ROWS: &[(&str, Form)] = &[("TopK", By(top_k))];
+pub(super) const RULES: &[(&str, EmitRule)] = &[("TopK", Custom(top_k))];
 
 /// Values and where they stood, sorted; of equal ones the first is first.
 pub(super) fn sorted(
@@ -29,7 +29,7 @@ pub(super) fn sorted(
 }
 
 /// All are sorted and the first are kept.
-fn top_k(e: &mut Emitter) -> Written {
+fn top_k(e: &mut Emitter) -> Result {
     let Op::TopK(op) = &e.node.op else { return Err(OpError::unsupported("this choice in StableHLO")) };
     let op = op.clone();
     let x = e.input(0)?;

@@ -5,14 +5,14 @@ use snick_ir::ops::nn::window::Rounding;
 use snick_ir::{Op, OpError};
 use snick_tensor::ElementType;
 
-use super::emitter::{Emitter, Got, Operand, Written};
+use super::emitter::{Emitter, Operand, Result};
 use super::product::contract;
 use super::reduction::extreme;
-use super::table::Form::{self, By};
+use super::table::EmitRule::{self, Custom};
 use super::types::{Sizes, fixed};
 
-pub(super) const ROWS: &[(&str, Form)] =
-    &[("AvgPool", By(average_pool)), ("CumSum", By(cumulative_sum)), ("MaxPool", By(max_pool))];
+pub(super) const RULES: &[(&str, EmitRule)] =
+    &[("AvgPool", Custom(average_pool)), ("CumSum", Custom(cumulative_sum)), ("MaxPool", Custom(max_pool))];
 
 /// A window over each axis.
 pub(super) struct Window {
@@ -39,7 +39,7 @@ pub(super) fn slide(
     combine: &str,
     start: f64,
     dims: impl Sizes,
-) -> Got {
+) -> Result<Operand> {
     let start = e.full(start, &x.ty.sized(&[]))?;
     let array = |list: &[usize]| list.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
     let padding: Vec<String> = window.padding.iter().map(|[low, high]| format!("[{low}, {high}]")).collect();
@@ -87,7 +87,7 @@ fn of_pool(e: &Emitter, x: &Operand) -> Result<(Window, Vec<i64>), OpError> {
     Ok((window, ends))
 }
 
-fn max_pool(e: &mut Emitter) -> Written {
+fn max_pool(e: &mut Emitter) -> Result {
     if e.node.outs.len() > 1 && e.is_used(1) {
         return Err(OpError::unsupported("the indices of MaxPool in StableHLO"));
     }
@@ -104,7 +104,7 @@ fn max_pool(e: &mut Emitter) -> Written {
 }
 
 /// The sum divided by the number of elements that count: those of the data, or of the padding too.
-fn average_pool(e: &mut Emitter) -> Written {
+fn average_pool(e: &mut Emitter) -> Result {
     let Op::Pool(op) = &e.node.op else { return Err(OpError::unsupported("this pooling in StableHLO")) };
     let (PoolKind::Avg { exclude_pad, .. }, rounding) = (&op.kind, op.rounding) else {
         return Err(OpError::unsupported("this pooling in StableHLO"));
@@ -129,7 +129,7 @@ fn average_pool(e: &mut Emitter) -> Written {
 }
 
 /// A window as long as the axis, that hangs over its beginning; or over its end, if sums run backwards.
-fn cumulative_sum(e: &mut Emitter) -> Written {
+fn cumulative_sum(e: &mut Emitter) -> Result {
     let x = e.input(0)?;
     let axis = match x.ty.rank() {
         1 => 0, // there is no other
@@ -152,7 +152,7 @@ fn cumulative_sum(e: &mut Emitter) -> Written {
 }
 
 /// A product with the matrix that has ones where an element counts: no window is as long as an axis of unknown size.
-fn sums_by_product(e: &mut Emitter, x: &Operand, axis: usize) -> Got {
+fn sums_by_product(e: &mut Emitter, x: &Operand, axis: usize) -> Result<Operand> {
     let direction = match (e.flag("reverse")?, e.flag("exclusive")?) {
         (false, false) => "LE",
         (false, true) => "LT",

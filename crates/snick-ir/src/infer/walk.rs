@@ -11,7 +11,7 @@ use snick_shape::{SymExpr, Symbols};
 use snick_tensor::{ElementType, Tensor};
 
 use super::{Infer, saturating_product, variables};
-use crate::real::Real;
+use crate::float_bounds::FloatBounds;
 use crate::{Fact, Facts, Graph, Known, Located, NodeId, Op, OpError, Output, Value};
 
 /// Ops on constants are evaluated during inference up to this many elements, inputs and outputs together.
@@ -22,14 +22,14 @@ const MAX_FOLDED: usize = 4096;
 /// where the op can tell all the same.
 pub fn infer(graph: &mut Graph) -> Vec<Located> {
     graph.symbols = Symbols::default();
-    let mut work = Work::default();
-    graph.infer_body(&[], &mut work);
-    work.errors.extend(variables::check(graph));
-    work.errors
+    let mut session = InferSession::default();
+    graph.infer_body(&[], &mut session);
+    session.errors.extend(variables::check(graph));
+    session.errors
 }
 
 /// What inference of a model, bodies included, shares.
-pub(crate) struct Work {
+pub(crate) struct InferSession {
     /// What is wrong, so far.
     pub(crate) errors: Vec<Located>,
     /// Nodes that may still be visited in further rounds over bodies.
@@ -39,13 +39,13 @@ pub(crate) struct Work {
 /// Visits in further rounds, in one inference: rounds of bodies inside bodies multiply.
 const MAX_VISITS: usize = 1 << 17;
 
-impl Default for Work {
+impl Default for InferSession {
     fn default() -> Self {
         Self { errors: Vec::new(), visits: MAX_VISITS }
     }
 }
 
-impl Work {
+impl InferSession {
     /// Whether the body may be visited in this round; the first one is always allowed.
     pub(crate) fn affords(&mut self, round: usize, body: &Graph) -> bool {
         if round == 0 {
@@ -60,13 +60,13 @@ impl Work {
 impl Graph {
     /// Infers all nodes; Parameters have the facts `given`, in their order, or what they declare. Returns the facts of
     /// the Results.
-    pub(crate) fn infer_body(&mut self, given: &[Option<Fact>], work: &mut Work) -> Facts {
+    pub(crate) fn infer_body(&mut self, given: &[Option<Fact>], session: &mut InferSession) -> Facts {
         let order = match self.order() {
             Ok(order) => order,
             Err(id) => {
                 let cycle =
                     OpError::mismatch("the order of layers", "a cycle through this layer", "no cycle");
-                work.errors.push(self.located(id, cycle));
+                session.errors.push(self.located(id, cycle));
                 return Facts::new();
             }
         };
@@ -75,7 +75,7 @@ impl Graph {
             let is_parameter = matches!(self.node(id).op, Op::Parameter(_));
             match given.next_if(|_| is_parameter).and_then(Option::as_ref) {
                 Some(fact) => self.set_facts(id, smallvec![fact.clone()]),
-                None => self.visit(id, work),
+                None => self.visit(id, session),
             }
         }
         let results = order.iter().filter(|&&id| matches!(self.node(id).op, Op::Result(_)));
@@ -86,15 +86,15 @@ impl Graph {
 
     /// Infers one node from the facts of its inputs.
     pub fn infer_node(&mut self, id: NodeId) -> Result<(), Located> {
-        let mut work = Work::default();
-        self.visit(id, &mut work);
-        work.errors.into_iter().next().map_or(Ok(()), Err)
+        let mut session = InferSession::default();
+        self.visit(id, &mut session);
+        session.errors.into_iter().next().map_or(Ok(()), Err)
     }
 
-    fn visit(&mut self, id: NodeId, work: &mut Work) {
+    fn visit(&mut self, id: NodeId, session: &mut InferSession) {
         let mut bodies = self.nodes[id.petgraph()].op.take_bodies();
         let mut wrong = Vec::new();
-        let facts = self.facts_of(id, &mut bodies, &mut wrong, work);
+        let facts = self.facts_of(id, &mut bodies, &mut wrong, session);
         self.nodes[id.petgraph()].op.put_bodies(bodies);
         match facts {
             Ok(facts) => self.set_facts(id, facts),
@@ -107,7 +107,7 @@ impl Graph {
         }
         for error in wrong {
             let error = self.with_origins(id, error);
-            work.errors.push(self.located(id, error));
+            session.errors.push(self.located(id, error));
         }
     }
 
@@ -126,7 +126,7 @@ impl Graph {
         id: NodeId,
         bodies: &mut [Graph],
         wrong: &mut Vec<OpError>,
-        work: &mut Work,
+        session: &mut InferSession,
     ) -> Result<Facts, OpError> {
         let wires = self.inputs(id);
         let mut inputs: SmallVec<[&Fact; 5]> = SmallVec::new();
@@ -145,7 +145,7 @@ impl Graph {
             fresh: 0,
         };
         let mut facts = match &node.op {
-            Op::SubGraph(op) => op.infer_bodies(&mut cx, bodies, work)?,
+            Op::SubGraph(op) => op.infer_bodies(&mut cx, bodies, session)?,
             op => op.infer(&mut cx)?,
         };
         fold(&node.op, &inputs, &mut facts);
@@ -240,7 +240,7 @@ fn known_half(value: &Tensor, half: ElementType) -> Option<Known> {
     if exact == near {
         return Some(Known::Tensor(Arc::new(rounded)));
     }
-    let between = |(a, b): (&f64, &f64)| Real { lo: a.min(*b), hi: a.max(*b), ratio: None };
+    let between = |(a, b): (&f64, &f64)| FloatBounds { lo: a.min(*b), hi: a.max(*b), ratio: None };
     let is_bounded = exact.iter().chain(&near).all(|number| number.is_finite());
     is_bounded.then(|| Known::Reals(exact.iter().zip(&near).map(between).collect()))
 }

@@ -31,7 +31,7 @@ pub mod elementwise {
     pub mod float_tests;
     pub mod gelu;
     pub mod known_elements;
-    pub mod known_reals;
+    pub mod known_floats;
     pub mod logical;
     pub mod logical_not;
     pub mod prelu;
@@ -65,7 +65,6 @@ pub mod movement {
     pub mod concat;
     pub mod einsum;
     pub mod embedding_bag;
-    pub(crate) mod follow;
     pub mod gather;
     pub mod gather_elements;
     pub mod gather_nd;
@@ -75,6 +74,7 @@ pub mod movement {
     pub mod non_zero;
     pub mod one_hot;
     pub mod pad;
+    pub(crate) mod propagate_elements;
     pub mod reverse;
     pub mod reverse_sequence;
     pub mod roll;
@@ -97,11 +97,11 @@ pub mod slice {
     pub(crate) mod axis_range;
     pub mod bounds;
     pub mod crop;
-    pub mod cut;
+    pub mod dyn_axis_slice;
+    mod dynamic_axes;
+    pub(crate) mod gather_to_slice;
     pub(crate) mod lowering;
     mod notation;
-    mod open_axes;
-    pub(crate) mod picks;
     pub mod primitive;
     pub mod scalar;
     pub mod slice8;
@@ -119,6 +119,7 @@ pub mod nn {
     pub mod attention;
     pub mod batch_norm;
     pub mod binary_convolution;
+    pub mod compute_tensor;
     pub mod convolution;
     pub mod convolution_backprop;
     pub mod deformable_convolution;
@@ -134,7 +135,6 @@ pub mod nn {
     pub mod mvn;
     pub mod normalize_l2;
     pub mod pool;
-    pub mod real;
     pub mod scale;
     pub mod shuffle_channels;
     pub mod softmax;
@@ -160,6 +160,7 @@ pub mod image {
 
 /// Boxes out of feature maps, and sequences out of scores.
 pub mod detection {
+    mod checks;
     mod class_rows;
     mod corners;
     pub mod ctc_greedy_decoder;
@@ -185,7 +186,6 @@ pub mod detection {
     mod rotated_box;
     mod sampling;
     pub mod settings;
-    mod signature;
     mod suppression;
     pub mod top_k_rois;
 }
@@ -229,10 +229,10 @@ pub mod control {
     pub mod execute;
     mod iterate;
     pub mod opaque;
-    mod passage;
     pub mod port_map;
     mod states;
     pub mod subgraph;
+    mod symbol_map;
 }
 
 use snick_tensor::Tensor;
@@ -241,7 +241,7 @@ use snick_tensor::kernels::ElementFunction;
 use self::control::opaque::Opaque;
 use self::registry::Entry;
 pub use self::registry::known_names;
-use crate::rewrite::{Lowered, Patch};
+use crate::rewrite::{Patch, RewriteResult};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName};
 
 ops! {

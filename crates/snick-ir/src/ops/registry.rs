@@ -68,17 +68,17 @@ macro_rules! ops {
             }
 
             /// The op without outputs at its end that nobody reads, where that saves work.
-            pub fn trimmed(&self, is_read: &[bool]) -> Option<Self> {
+            pub fn prune_outputs(&self, is_read: &[bool]) -> Option<Self> {
                 match self {
-                    $(Self::$variant(op) => op.trimmed(is_read).map(Self::$variant),)*
+                    $(Self::$variant(op) => op.prune_outputs(is_read).map(Self::$variant),)*
                     Self::Opaque(_) => None,
                 }
             }
 
             /// The op to run in place of this one, given what is known of its inputs before any run.
-            pub fn specialised(&self, inputs: &[&Fact]) -> Option<Self> {
+            pub fn specialize(&self, inputs: &[&Fact]) -> Option<Self> {
                 match self {
-                    $(Self::$variant(op) => op.specialised(inputs).map(Self::$variant),)*
+                    $(Self::$variant(op) => op.specialize(inputs).map(Self::$variant),)*
                     Self::Opaque(_) => None,
                 }
             }
@@ -92,10 +92,10 @@ macro_rules! ops {
             }
 
             /// The rewrite to the primitive, if the op is slice-like.
-            pub fn lower(&self, cx: &mut Patch) -> Result<Lowered, OpError> {
+            pub fn lower(&self, cx: &mut Patch) -> Result<RewriteResult, OpError> {
                 match self {
                     $(Self::$variant(op) => op.lower(cx),)*
-                    Self::Opaque(_) => Ok(Lowered::Keep),
+                    Self::Opaque(_) => Ok(RewriteResult::NoMatch),
                 }
             }
         }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use super::{Liveness, Lowered, Patch, Rule};
+use super::{Liveness, Patch, RewriteResult, Rule};
 use crate::{Fact, Graph, Located, NodeId, OpError, Value};
 
 /// One rule that fired.
@@ -19,7 +19,7 @@ pub struct Applied {
 
 /// A layer that a rule had to leave.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Left {
+pub struct MissedRewrite {
     /// The rule.
     pub rule: &'static str,
     /// The layer.
@@ -32,7 +32,7 @@ pub struct Left {
 
 /// A replacement that a [`Check`] refused.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Refuted {
+pub struct CheckFailure {
     /// The rule, the layer and its operation type.
     pub applied: Applied,
     /// What is wrong with it, in as many lines as it takes.
@@ -45,11 +45,11 @@ pub struct Trace {
     /// Rules that fired, in order.
     pub applied: Vec<Applied>,
     /// Layers left, with reasons.
-    pub left: Vec<Left>,
+    pub missed: Vec<MissedRewrite>,
     /// Rules that failed or whose replacement was refused.
     pub errors: Vec<Located>,
     /// Replacements that did not pass the check.
-    pub refuted: Vec<Refuted>,
+    pub check_failures: Vec<CheckFailure>,
 }
 
 impl Trace {
@@ -62,9 +62,9 @@ impl Trace {
     /// Adds what was done later.
     pub fn extend(&mut self, later: Self) {
         self.applied.extend(later.applied);
-        self.left.extend(later.left);
+        self.missed.extend(later.missed);
         self.errors.extend(later.errors);
-        self.refuted.extend(later.refuted);
+        self.check_failures.extend(later.check_failures);
     }
 }
 
@@ -91,7 +91,7 @@ pub trait Check {
 
 /// How rules are applied.
 #[derive(Default)]
-pub struct How<'c> {
+pub struct RewriteOptions<'c> {
     /// At most so many replacements.
     pub stop_after: Option<usize>,
     /// Judges every replacement.
@@ -100,9 +100,9 @@ pub struct How<'c> {
 
 /// Applies `rules` to every node, and to what they put in, until nothing changes. Nodes that lead nowhere are swept
 /// away first; replaced nodes stay behind, unread: sweep the graph afterwards.
-pub fn apply(graph: &mut Graph, rules: &[Rule], mut how: How) -> Trace {
+pub fn apply(graph: &mut Graph, rules: &[Rule], mut how: RewriteOptions) -> Trace {
     let mut trace = Trace::default();
-    graph.sweep();
+    graph.remove_dead_nodes();
     let Ok(order) = graph.order() else { return trace };
     // A rule set that feeds itself must end: no sound one needs more than a few replacements a layer.
     let limit = how.stop_after.unwrap_or(64 + 16 * order.len());
@@ -118,12 +118,12 @@ pub fn apply(graph: &mut Graph, rules: &[Rule], mut how: How) -> Trace {
                 continue;
             }
             if trace.applied.len() >= limit {
-                trace.left.extend(left.into_values());
+                trace.missed.extend(left.into_values());
                 return trace;
             }
             let mut patch = Patch::new(graph, id, &work.liveness);
             let outcome = (rule.apply)(&mut patch);
-            if matches!(outcome, Ok(Lowered::Keep)) {
+            if matches!(outcome, Ok(RewriteResult::NoMatch)) {
                 patch.undo();
                 continue;
             }
@@ -131,20 +131,20 @@ pub fn apply(graph: &mut Graph, rules: &[Rule], mut how: How) -> Trace {
             let applied =
                 Applied { rule: rule.name, layer: node.name.clone(), op: node.op.type_name().to_string() };
             match judge(&patch, rule, outcome, how.check.as_deref_mut()) {
-                Verdict::Land(values) => {
-                    let landed = patch.land(&values);
+                Verdict::Commit(values) => {
+                    let committed = patch.commit(&values);
                     trace.applied.push(applied);
-                    let alone = work.liveness.update(graph, id, &landed);
-                    landed.moved.iter().for_each(|&(reader, _)| work.push_back(reader));
+                    let alone = work.liveness.update(graph, id, &committed);
+                    committed.moved.iter().for_each(|&(reader, _)| work.push_back(reader));
                     alone.into_iter().for_each(|reader| work.push_back(reader));
-                    landed.added.iter().rev().for_each(|&added| work.push_front(added));
+                    committed.added.iter().rev().for_each(|&added| work.push_front(added));
                     break;
                 }
-                Verdict::Stay(reason) => {
+                Verdict::Declined(reason) => {
                     patch.undo();
                     left.insert(
                         id,
-                        Left { rule: applied.rule, layer: applied.layer, op: applied.op, reason },
+                        MissedRewrite { rule: applied.rule, layer: applied.layer, op: applied.op, reason },
                     );
                 }
                 Verdict::Fail(error) => {
@@ -155,13 +155,13 @@ pub fn apply(graph: &mut Graph, rules: &[Rule], mut how: How) -> Trace {
                 Verdict::Refute(report) => {
                     patch.undo();
                     failed.insert((id, rule.name));
-                    trace.refuted.push(Refuted { applied, report });
+                    trace.check_failures.push(CheckFailure { applied, report });
                 }
             }
         }
     }
     left.retain(|&id, _| !work.liveness.is_dead(id));
-    trace.left.extend(left.into_values());
+    trace.missed.extend(left.into_values());
     trace
 }
 
@@ -170,8 +170,8 @@ pub fn apply(graph: &mut Graph, rules: &[Rule], mut how: How) -> Trace {
 /// # Errors
 /// As [`Trace::complete`].
 pub fn apply_throughout(graph: &mut Graph, rules: &[Rule]) -> Result<(), Box<Located>> {
-    let mut result = apply(graph, rules, How::default()).complete();
-    graph.sweep();
+    let mut result = apply(graph, rules, RewriteOptions::default()).complete();
+    graph.remove_dead_nodes();
     graph.for_each_body(|body| {
         if result.is_ok() {
             result = apply_throughout(body, rules);
@@ -224,8 +224,8 @@ impl Worklist {
 
 /// What becomes of what a rule answered.
 enum Verdict {
-    Land(crate::op::Values),
-    Stay(String),
+    Commit(crate::op::Values),
+    Declined(String),
     Fail(OpError),
     Refute(String),
 }
@@ -233,22 +233,22 @@ enum Verdict {
 fn judge(
     patch: &Patch,
     rule: &Rule,
-    outcome: Result<Lowered, OpError>,
+    outcome: Result<RewriteResult, OpError>,
     check: Option<&mut (dyn Check + '_)>,
 ) -> Verdict {
     let values = match outcome {
-        Ok(Lowered::Replace(values)) => values,
-        Ok(Lowered::Stay(reason)) => return Verdict::Stay(reason),
-        Ok(Lowered::Keep) => return Verdict::Stay(String::new()),
+        Ok(RewriteResult::Replaced(values)) => values,
+        Ok(RewriteResult::Declined(reason)) => return Verdict::Declined(reason),
+        Ok(RewriteResult::NoMatch) => return Verdict::Declined(String::new()),
         Err(error) => return Verdict::Fail(error),
     };
     if let Some((error, is_wrong)) = refused(patch, &values) {
-        return if is_wrong { Verdict::Fail(error) } else { Verdict::Stay(error.to_string()) };
+        return if is_wrong { Verdict::Fail(error) } else { Verdict::Declined(error.to_string()) };
     }
     let proposal =
         Proposal { graph: patch.graph, rule, root: patch.root, values: &values, added: &patch.added };
     match check.map_or(Ok(()), |check| check.check(&proposal)) {
-        Ok(()) => Verdict::Land(values),
+        Ok(()) => Verdict::Commit(values),
         Err(report) => Verdict::Refute(report),
     }
 }

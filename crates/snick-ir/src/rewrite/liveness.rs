@@ -3,7 +3,7 @@
 use petgraph::Direction::{Incoming, Outgoing};
 use petgraph::visit::{EdgeRef, IntoEdgeReferences};
 
-use super::Landed;
+use super::Committed;
 use crate::{Graph, NodeId};
 
 /// How many living readers each node has, and which nodes are dead.
@@ -38,25 +38,25 @@ impl Liveness {
     }
 
     /// Takes account of a replacement of `root`. Returns the nodes that have become the only reader of a node.
-    pub(super) fn update(&mut self, graph: &Graph, root: NodeId, landed: &Landed) -> Vec<NodeId> {
-        for &id in &landed.added {
+    pub(super) fn update(&mut self, graph: &Graph, root: NodeId, committed: &Committed) -> Vec<NodeId> {
+        for &id in &committed.added {
             if id.index() >= self.nodes.len() {
                 self.nodes.resize(id.index() + 1, State::default());
             }
             self.nodes[id.index()] = State::default();
         }
-        for &id in &landed.added {
+        for &id in &committed.added {
             for input in graph.nodes.neighbors_directed(id.petgraph(), Incoming) {
                 self.nodes[input.index()].readers += 1;
             }
         }
-        for &(reader, new) in &landed.moved {
+        for &(reader, new) in &committed.moved {
             if !self.nodes[reader.index()].dead {
                 self.nodes[root.index()].readers -= 1;
                 self.nodes[new.index()].readers += 1;
             }
         }
-        self.bury(graph, root, &landed.added)
+        self.bury(graph, root, &committed.added)
     }
 
     /// Marks nodes dead that nobody reads, and what nobody reads then.

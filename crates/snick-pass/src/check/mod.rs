@@ -192,7 +192,7 @@ fn difference(want: &Tensor, got: &Tensor, exact: bool) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use snick_ir::rewrite::{How, Lowered, Patch, Rule};
+    use snick_ir::rewrite::{Patch, RewriteOptions, RewriteResult, Rule};
     use snick_ir::{Op, OpError, infer};
     use snick_shape::AxisSlice;
 
@@ -203,23 +203,23 @@ mod tests {
     /// Composes slices as if the outer one knew nothing of the step of the inner one.
     const WRONG: Rule = Rule::exact("wrong-merge", wrong);
 
-    fn wrong(patch: &mut Patch) -> Result<Lowered, OpError> {
+    fn wrong(patch: &mut Patch) -> Result<RewriteResult, OpError> {
         let (Some(outer), Ok(middle)) = (Selection::of(&patch.node().op), patch.input(0)) else {
-            return Ok(Lowered::Keep);
+            return Ok(RewriteResult::NoMatch);
         };
-        let Some(inner) = Selection::of(patch.op_of(middle)) else { return Ok(Lowered::Keep) };
+        let Some(inner) = Selection::of(patch.op_of(middle)) else { return Ok(RewriteResult::NoMatch) };
         let data = patch.input_of(middle, 0)?;
         let merged = inner.iter().map(|(axis, a)| {
             let b = outer.on(axis).copied().unwrap_or(AxisSlice::whole(a.len));
             (axis, AxisSlice { start: a.start + b.start, ..b })
         });
-        Selection::new(merged.collect::<Vec<_>>()).apply(patch, data).map(Lowered::one)
+        Selection::new(merged.collect::<Vec<_>>()).apply(patch, data).map(RewriteResult::one)
     }
 
     /// Believes that ReLU changes nothing, which is so for sizes, and for what is not negative.
     const NO_RELU: Rule = Rule::exact("no-relu", |patch| match &patch.node().op {
-        Op::Unary(_) => Ok(Lowered::one(patch.input(0)?)),
-        _ => Ok(Lowered::Keep),
+        Op::Unary(_) => Ok(RewriteResult::one(patch.input(0)?)),
+        _ => Ok(RewriteResult::NoMatch),
     });
 
     fn refuted(rules: &'static [Rule], layers: &str) -> Vec<String> {
@@ -227,10 +227,10 @@ mod tests {
         let mut graph = snick_ir::text::parse(&text, None).unwrap();
         assert!(infer(&mut graph).is_empty());
         let mut checker = Checker::new(1);
-        let how = How { check: Some(&mut checker), ..How::default() };
+        let how = RewriteOptions { check: Some(&mut checker), ..RewriteOptions::default() };
         let trace = run(&mut graph, &[Pass::of_rules("test", rules)], how);
         assert!(trace.applied.is_empty());
-        trace.refuted.into_iter().map(|refuted| refuted.report).collect()
+        trace.check_failures.into_iter().map(|refuted| refuted.report).collect()
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! concat-of-slices: neighbouring slices of one tensor, joined, are one slice of it, or all of it.
 
-use snick_ir::rewrite::{Lowered, Patch, Rule};
+use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Op, OpError, Value, normalize_axis};
 use snick_shape::{AxisSlice, SymExpr};
 
@@ -20,9 +20,9 @@ struct Piece {
     slice: Option<AxisSlice>,
 }
 
-fn apply(patch: &mut Patch) -> Result<Lowered, OpError> {
-    let Op::Concat(concat) = &patch.node().op else { return Ok(Lowered::Keep) };
-    let Some(dims) = patch.dims(patch.output(0))? else { return Ok(Lowered::Keep) };
+fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
+    let Op::Concat(concat) = &patch.node().op else { return Ok(RewriteResult::NoMatch) };
+    let Some(dims) = patch.dims(patch.output(0))? else { return Ok(RewriteResult::NoMatch) };
     let (axis, concat) = (normalize_axis(concat.axis, dims.len())?, concat.clone());
     let inputs = patch.inputs_of(patch.output(0))?;
     let mut pieces: Vec<Piece> = Vec::with_capacity(inputs.len());
@@ -43,7 +43,7 @@ fn apply(patch: &mut Patch) -> Result<Lowered, OpError> {
         });
     }
     if pieces.len() == inputs.len() {
-        return Ok(Lowered::Keep);
+        return Ok(RewriteResult::NoMatch);
     }
     let mut values = Vec::with_capacity(pieces.len());
     for Piece { input, source, others, slice } in pieces {
@@ -53,8 +53,8 @@ fn apply(patch: &mut Patch) -> Result<Lowered, OpError> {
         });
     }
     match values.as_slice() {
-        [value] => Ok(Lowered::one(*value)),
-        values => patch.add(concat, values).map(Lowered::one),
+        [value] => Ok(RewriteResult::one(*value)),
+        values => patch.add(concat, values).map(RewriteResult::one),
     }
 }
 

@@ -1,6 +1,6 @@
 //! drop-identities: layers that give back their input go.
 
-use snick_ir::rewrite::{Lowered, Patch, Rule};
+use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Op, OpError, Value};
 use snick_tensor::ElementType;
 
@@ -9,7 +9,7 @@ use crate::selection::Selection;
 /// Whole slices, reshapes to the same shape, transposes to the same order, converts to the same type and their like.
 pub(crate) const RULE: Rule = Rule::exact("drop-identities", apply);
 
-fn apply(patch: &mut Patch) -> Result<Lowered, OpError> {
+fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
     let is_identity = match &patch.node().op {
         Op::Identity(_) => true,
         Op::DepthSpace(op) => op.block_size == 1,
@@ -40,7 +40,7 @@ fn apply(patch: &mut Patch) -> Result<Lowered, OpError> {
         }
         _ => false,
     };
-    Ok(if is_identity { Lowered::one(patch.input(0)?) } else { Lowered::Keep })
+    Ok(if is_identity { RewriteResult::one(patch.input(0)?) } else { RewriteResult::NoMatch })
 }
 
 /// Whether input and output have one shape whenever the graph runs.
@@ -50,13 +50,13 @@ fn same_shape(patch: &Patch) -> Result<bool, OpError> {
 }
 
 /// A slice without the axes that it selects all of.
-fn narrowed(patch: &mut Patch, selection: &Selection) -> Result<Lowered, OpError> {
+fn narrowed(patch: &mut Patch, selection: &Selection) -> Result<RewriteResult, OpError> {
     let data = patch.input(0)?;
     let before = selection.iter().count();
     let new = selection.apply(patch, data)?;
     let after =
         if new == data { 0 } else { Selection::of(patch.op_of(new)).map_or(before, |s| s.iter().count()) };
-    Ok(if after < before || new == data { Lowered::one(new) } else { Lowered::Keep })
+    Ok(if after < before || new == data { RewriteResult::one(new) } else { RewriteResult::NoMatch })
 }
 
 #[cfg(test)]

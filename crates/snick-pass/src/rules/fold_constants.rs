@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use snick_ir::ops::source::constant::Constant;
-use snick_ir::rewrite::{Lowered, Patch, Rule};
+use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Op, OpError, Values};
 use snick_tensor::Tensor;
 
@@ -22,10 +22,10 @@ const MAX_COPIED: usize = 4096;
 /// No folded slice is larger.
 const MAX_BYTES: usize = 1 << 26;
 
-fn apply(patch: &mut Patch) -> Result<Lowered, OpError> {
+fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
     let node = patch.node();
     if matches!(node.op, Op::Const(_)) || node.op.is_root() || !node.op.is_foldable() {
-        return Ok(Lowered::Keep);
+        return Ok(RewriteResult::NoMatch);
     }
     let known = node.outs.iter().map(|out| {
         let is_real = out.fact.element_type.is_float();
@@ -33,15 +33,15 @@ fn apply(patch: &mut Patch) -> Result<Lowered, OpError> {
     });
     let Some(tensors) = known.collect::<Option<Vec<_>>>().filter(|tensors| !tensors.is_empty()) else {
         return Ok(match slice_of_constant(patch)? {
-            Some(tensor) => Lowered::one(patch.add(Constant::new(Arc::new(tensor)), &[])?),
-            None => Lowered::Keep,
+            Some(tensor) => RewriteResult::one(patch.add(Constant::new(Arc::new(tensor)), &[])?),
+            None => RewriteResult::NoMatch,
         });
     };
     let mut values = Values::new();
     for tensor in tensors {
         values.push(Some(patch.add(Constant::new(tensor), &[])?));
     }
-    Ok(Lowered::Replace(values))
+    Ok(RewriteResult::Replaced(values))
 }
 
 fn slice_of_constant(patch: &Patch) -> Result<Option<Tensor>, OpError> {

@@ -1,6 +1,6 @@
 //! lower-slices: every slice-like op becomes the `slice` primitive, by the op's own lowering.
 
-use snick_ir::rewrite::{Lowered, Patch, Rule};
+use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Op, OpError};
 
 /// Asks the op how it lowers.
@@ -29,10 +29,10 @@ fn may_be_slice_like(op: &Op) -> bool {
     matches!(op, Op::Gather(_) | Op::GatherNd(_) | Op::Pad(_) | Op::ReverseSequence(_))
 }
 
-fn apply(patch: &mut Patch) -> Result<Lowered, OpError> {
+fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
     let op = &patch.node().op;
     if !is_slice_like(op) && !may_be_slice_like(op) {
-        return Ok(Lowered::Keep);
+        return Ok(RewriteResult::NoMatch);
     }
     let op = op.clone();
     op.lower(patch)

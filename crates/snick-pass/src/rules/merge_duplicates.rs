@@ -34,7 +34,7 @@ pub(crate) fn merge_duplicates(graph: &mut Graph, stop_after: Option<usize>) -> 
         let (layer, op) = (node.name.clone(), node.op.type_name().to_string());
         trace.applied.push(Applied { rule: NAME, layer, op });
         for port in (0..).take(node.outs.len()) {
-            graph.forward(Value { node: id, port }, Value { node: first, port });
+            graph.replace_uses_with_names(Value { node: id, port }, Value { node: first, port });
         }
     }
     trace

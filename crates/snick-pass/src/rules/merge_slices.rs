@@ -1,27 +1,27 @@
 //! merge-slices: a slice of a slice is one slice.
 
 use snick_ir::OpError;
-use snick_ir::rewrite::{Lowered, Patch, Rule};
+use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 
 use crate::selection::Selection;
 
 /// Composes slices axis by axis, as far as that takes no arithmetic on numbers that only the run knows.
 pub(crate) const RULE: Rule = Rule::exact("merge-slices", apply);
 
-fn apply(patch: &mut Patch) -> Result<Lowered, OpError> {
-    let Some(last) = Selection::computing(patch, patch.output(0))? else { return Ok(Lowered::Keep) };
+fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
+    let Some(last) = Selection::computing(patch, patch.output(0))? else { return Ok(RewriteResult::NoMatch) };
     let middle = patch.input(0)?;
-    let Some(mut merged) = Selection::computing(patch, middle)? else { return Ok(Lowered::Keep) };
+    let Some(mut merged) = Selection::computing(patch, middle)? else { return Ok(RewriteResult::NoMatch) };
     for (axis, next) in last.iter() {
         let both = match merged.on(axis) {
             Some(first) => first.then(next),
             None => Some(*next),
         };
-        let Some(cut) = both else { return Ok(Lowered::Keep) };
+        let Some(cut) = both else { return Ok(RewriteResult::NoMatch) };
         merged = merged.with(axis, cut);
     }
     let data = patch.input_of(middle, 0)?;
-    merged.apply(patch, data).map(Lowered::one)
+    merged.apply(patch, data).map(RewriteResult::one)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! A slice up to the end but one asks for the size of what it slices. So that this does not keep it from moving up, the
 //! size is asked of an operand that has the same.
 
-use snick_ir::rewrite::{Lowered, Patch, Rule};
+use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Op, OpError, Value};
 
 /// Moves a ShapeOf above an op of which it reads the output beside a slice, where an operand has the same shape.
@@ -12,17 +12,17 @@ pub(crate) const RULE: Rule = Rule::exact("shape-of-source", apply);
 /// A value with more readers stays as it is, whatever a slice of it does.
 const MAX_READERS: u32 = 8;
 
-fn apply(patch: &mut Patch) -> Result<Lowered, OpError> {
-    let Op::ShapeOf(shape_of) = &patch.node().op else { return Ok(Lowered::Keep) };
+fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
+    let Op::ShapeOf(shape_of) = &patch.node().op else { return Ok(RewriteResult::NoMatch) };
     let shape_of = shape_of.clone();
     let value = patch.input(0)?;
     let op = patch.op_of(value);
     let is_sliced = patch.is_read_by(value, MAX_READERS, |op| matches!(op, Op::Slice(_)));
     if op.is_root() || !op.is_foldable() || !is_sliced {
-        return Ok(Lowered::Keep);
+        return Ok(RewriteResult::NoMatch);
     }
-    let Some(source) = of_same_shape(patch, value)? else { return Ok(Lowered::Keep) };
-    patch.add(shape_of, &[source]).map(Lowered::one)
+    let Some(source) = of_same_shape(patch, value)? else { return Ok(RewriteResult::NoMatch) };
+    patch.add(shape_of, &[source]).map(RewriteResult::one)
 }
 
 /// An operand with the shape of the value, whenever the graph runs.

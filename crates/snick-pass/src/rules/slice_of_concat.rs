@@ -1,7 +1,7 @@
 //! slice-of-concat: a slice of a Concat takes only the parts that it needs.
 
-use snick_ir::ops::slice::cut::AxisCut;
-use snick_ir::rewrite::{Lowered, Patch, Rule};
+use snick_ir::ops::slice::dyn_axis_slice::DynAxisSlice;
+use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Op, OpError, Value, normalize_axis};
 use snick_shape::{AxisSlice, SymExpr};
 
@@ -11,38 +11,42 @@ use crate::selection::Selection;
 /// that nobody else reads, so that less is copied.
 pub(crate) const RULE: Rule = Rule::exact("slice-of-concat", apply);
 
-fn apply(patch: &mut Patch) -> Result<Lowered, OpError> {
-    let Some(selection) = Selection::computing(patch, patch.output(0))? else { return Ok(Lowered::Keep) };
+fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
+    let Some(selection) = Selection::computing(patch, patch.output(0))? else {
+        return Ok(RewriteResult::NoMatch);
+    };
     let joined = patch.input(0)?;
-    let Op::Concat(concat) = patch.op_of(joined) else { return Ok(Lowered::Keep) };
-    let (Some(dims), concat) = (patch.dims(joined)?, concat.clone()) else { return Ok(Lowered::Keep) };
+    let Op::Concat(concat) = patch.op_of(joined) else { return Ok(RewriteResult::NoMatch) };
+    let (Some(dims), concat) = (patch.dims(joined)?, concat.clone()) else {
+        return Ok(RewriteResult::NoMatch);
+    };
     let axis = normalize_axis(concat.axis, dims.len())?;
     let inputs = patch.inputs_of(joined)?;
-    let parts: Vec<(Value, Selection<AxisCut>)> = match selection.on(axis) {
+    let parts: Vec<(Value, Selection<DynAxisSlice>)> = match selection.on(axis) {
         None => inputs.into_iter().map(|input| (input, selection.clone())).collect(),
         Some(cut) => {
-            let Some(slice) = cut.as_static() else { return Ok(Lowered::Keep) };
+            let Some(slice) = cut.as_static() else { return Ok(RewriteResult::NoMatch) };
             let mut sizes = Vec::with_capacity(inputs.len());
             for &input in &inputs {
                 let dim = patch.dims(input)?.and_then(|dims| dims.get(axis).and_then(SymExpr::as_const));
                 sizes.push(dim);
             }
-            let Some(parts) = parts_of(slice, &sizes) else { return Ok(Lowered::Keep) };
+            let Some(parts) = parts_of(slice, &sizes) else { return Ok(RewriteResult::NoMatch) };
             parts.into_iter().map(|(i, slice)| (inputs[i], selection.with(axis, slice.into()))).collect()
         }
     };
     if parts.is_empty()
         || (parts.len() > 1 && !(patch.is_read_once(joined) && selection.shrinks(patch, &dims)?))
     {
-        return Ok(Lowered::Keep);
+        return Ok(RewriteResult::NoMatch);
     }
     let mut values = Vec::with_capacity(parts.len());
     for (input, selection) in parts {
         values.push(selection.apply(patch, input)?);
     }
     match values.as_slice() {
-        [value] => Ok(Lowered::one(*value)),
-        values => patch.add(concat, values).map(Lowered::one),
+        [value] => Ok(RewriteResult::one(*value)),
+        values => patch.add(concat, values).map(RewriteResult::one),
     }
 }
 

@@ -21,15 +21,15 @@ use crate::{Read, ReadError};
 const MAX_OUTPUTS: usize = 1 << 16;
 
 /// The graph so far.
-pub(super) struct Builder<'f> {
+pub(super) struct FunctionBuilder<'f> {
     graph: Graph,
     functions: &'f Functions,
     errors: Vec<Located>,
-    named: HashMap<String, Named>,
+    named: HashMap<String, NamedValue>,
 }
 
 /// What a name stands for.
-enum Named {
+enum NamedValue {
     Layer(NodeId),
     /// One output of a node, taken out under a name of its own.
     Alias(Value),
@@ -37,7 +37,7 @@ enum Named {
     Several(SmallVec<[Value; 4]>),
 }
 
-impl<'f> Builder<'f> {
+impl<'f> FunctionBuilder<'f> {
     pub(super) fn new(name: String, source: &str, nodes: usize, functions: &'f Functions) -> Self {
         let mut graph = Graph::new(name);
         graph.set_source(source);
@@ -58,7 +58,7 @@ impl<'f> Builder<'f> {
     pub(super) fn node(&mut self, node: &Node) -> Result<(), ReadError> {
         let inputs = node.inputs.iter().map(|source| self.value(source, None)).collect::<Result<_, _>>()?;
         if node.op == "XLATuple" {
-            self.named.insert(node.name.clone(), Named::Several(inputs));
+            self.named.insert(node.name.clone(), NamedValue::Several(inputs));
             return Ok(());
         }
         let declared = value_type::declared(&node.object)?;
@@ -98,9 +98,9 @@ impl<'f> Builder<'f> {
         let _ = self.graph.infer_node(value.node);
         self.errors.extend(wrong.map(|error| self.graph.located(value.node, error)));
         let named = if further.is_empty() && value.port == 0 {
-            Named::Layer(value.node)
+            NamedValue::Layer(value.node)
         } else {
-            Named::Several(std::iter::once(value).chain(further).collect())
+            NamedValue::Several(std::iter::once(value).chain(further).collect())
         };
         self.named.insert(node.name.clone(), named);
         Ok(())
@@ -118,7 +118,7 @@ impl<'f> Builder<'f> {
             out.declared.get_or_insert(declared);
         }
         let _ = self.graph.infer_node(value.node);
-        self.named.insert(node.name.clone(), Named::Alias(value));
+        self.named.insert(node.name.clone(), NamedValue::Alias(value));
         Ok(())
     }
 
@@ -135,7 +135,7 @@ impl<'f> Builder<'f> {
     /// Makes a Result of a node that the function returns as it is.
     /// Of a tuple, of each member.
     pub(super) fn return_value(&mut self, name: &str, place: Json) -> Result<(), ReadError> {
-        if let Some(Named::Several(values)) = self.named.get(name)
+        if let Some(NamedValue::Several(values)) = self.named.get(name)
             && values.len() != 1
         {
             for (index, value) in values.clone().into_iter().enumerate() {
@@ -164,12 +164,12 @@ impl<'f> Builder<'f> {
         let index = source.index.or(index).unwrap_or(0);
         let wrong = || source.json.error(format!("node `{}` has no output {index}", source.name));
         let node = match named {
-            Named::Alias(value) => return Ok(*value),
-            Named::Several(values) => {
+            NamedValue::Alias(value) => return Ok(*value),
+            NamedValue::Several(values) => {
                 let value = usize::try_from(index).ok().and_then(|index| values.get(index));
                 return value.copied().ok_or_else(wrong);
             }
-            Named::Layer(node) => *node,
+            NamedValue::Layer(node) => *node,
         };
         let port = usize::try_from(index).ok().filter(|&port| port < MAX_OUTPUTS).ok_or_else(wrong)?;
         let layer = self.graph.node_mut(node);
@@ -186,7 +186,7 @@ impl<'f> Builder<'f> {
 
 /// Where one node becomes one layer or several.
 pub(super) struct Site<'b, 'f, 'd> {
-    builder: &'b mut Builder<'f>,
+    builder: &'b mut FunctionBuilder<'f>,
     /// The node.
     pub(super) node: &'b Node<'d>,
     /// The values at its inputs.

@@ -128,7 +128,7 @@ pub(super) struct Window {
 
 impl Window {
     /// The window of the forward pass, for data of `spatial` axes.
-    fn forward(site: &Site, spatial: usize) -> Result<Self, OpError> {
+    fn of_forward(site: &Site, spatial: usize) -> Result<Self, OpError> {
         let list = |name| Ok::<_, OpError>(numbers(site, name)?.to_vec());
         let window = Self {
             strides: list("window_movement_strides_forward")?,
@@ -200,7 +200,7 @@ impl Window {
 pub(super) fn convolution_data(site: &mut Site) -> Result<Value, OpError> {
     let shape = sizes(site, "data_batch_shape")?;
     let spatial = shape.len().saturating_sub(2);
-    let window = Window::forward(site, spatial)?;
+    let window = Window::of_forward(site, spatial)?;
     let holes = numbers_or(site, "data_dilation_strides_forward", spatial, 1)?;
     let (filters, delta) = (site.input(0)?, site.input(1)?);
     if holes.iter().all(|&hole| hole == 1) {
@@ -224,7 +224,7 @@ pub(super) fn convolution_data(site: &mut Site) -> Result<Value, OpError> {
 pub(super) fn convolution_filters(site: &mut Site) -> Result<Value, OpError> {
     let filters = sizes(site, "filters_shape")?;
     let spatial = filters.len().saturating_sub(2);
-    let window = Window::forward(site, spatial)?;
+    let window = Window::of_forward(site, spatial)?;
     let holes = numbers_or(site, "data_dilation_strides_forward", spatial, 1)?;
     let (data, delta) = (site.input(0)?, site.input(1)?);
     let data = dilated(site, data, &holes)?;

@@ -23,7 +23,7 @@ mod window;
 
 use std::collections::HashMap;
 
-use self::build::Builder;
+use self::build::FunctionBuilder;
 use self::function::Functions;
 use self::node::{Node, list};
 use crate::json::Json;
@@ -46,7 +46,7 @@ pub(crate) fn read(root: Json, source: &str) -> Result<Read, ReadError> {
     }
     let others = functions.get(..functions.len() - 1).unwrap_or_default();
     let functions = Functions::read(others)?;
-    let mut builder = Builder::new(name, source, nodes.len(), &functions);
+    let mut builder = FunctionBuilder::new(name, source, nodes.len(), &functions);
     // The order of parameters and results is the function's, not that of its nodes.
     for parameter in list(&function, "parameters")? {
         let name = parameter.text()?;

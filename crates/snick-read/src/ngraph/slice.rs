@@ -10,7 +10,7 @@ use super::ops::sizes;
 
 /// The range of one axis.
 #[derive(Copy, Clone)]
-struct Range {
+struct BoundedRange {
     axis: usize,
     lower: i64,
     upper: i64,
@@ -19,7 +19,7 @@ struct Range {
     dim: Option<i64>,
 }
 
-impl Range {
+impl BoundedRange {
     /// The elements; within bounds, so the size of the axis does not matter.
     fn slice(self) -> Result<AxisSlice, OpError> {
         Ok(AxisSlice::resolve(self.upper, Some(self.lower), Some(self.upper), self.stride)?)
@@ -32,7 +32,7 @@ impl Range {
 }
 
 /// What is taken of the data, checked by the rules of the format.
-fn ranges(site: &Site, data: Value) -> Result<Vec<Range>, OpError> {
+fn ranges(site: &Site, data: Value) -> Result<Vec<BoundedRange>, OpError> {
     let (lower, upper) = (sizes(site, "lower_bounds")?, sizes(site, "upper_bounds")?);
     let mut strides = sizes(site, "strides")?;
     if strides.is_empty() {
@@ -64,7 +64,7 @@ fn ranges(site: &Site, data: Value) -> Result<Vec<Range>, OpError> {
         if stride == 0 {
             return Err(OpError::out_of_range(format!("strides[{axis}]"), stride, "1 or more"));
         }
-        Ok(Range { axis, lower, upper, stride, dim })
+        Ok(BoundedRange { axis, lower, upper, stride, dim })
     };
     bounds.map(range).collect()
 }
@@ -80,7 +80,7 @@ pub(super) fn slice(site: &mut Site) -> Result<Value, OpError> {
         return cut(site, data, &ranges);
     }
     let mut inputs = vec![data];
-    for part in [|r: &Range| r.lower, |r: &Range| r.upper, |r: &Range| r.stride] {
+    for part in [|r: &BoundedRange| r.lower, |r: &BoundedRange| r.upper, |r: &BoundedRange| r.stride] {
         let values: Vec<i64> = ranges.iter().map(part).collect();
         inputs.push(site.ints(&values)?);
     }
@@ -88,7 +88,7 @@ pub(super) fn slice(site: &mut Site) -> Result<Value, OpError> {
 }
 
 /// The primitive.
-fn cut(site: &mut Site, data: Value, ranges: &[Range]) -> Result<Value, OpError> {
+fn cut(site: &mut Site, data: Value, ranges: &[BoundedRange]) -> Result<Value, OpError> {
     let partial = ranges.iter().filter(|range| !range.is_whole());
     let axes = partial.map(|range| Ok((range.axis, range.slice()?)));
     let axes = axes.collect::<Result<Vec<_>, OpError>>()?;
@@ -111,7 +111,7 @@ pub(super) fn replace_slice(site: &mut Site) -> Result<Value, OpError> {
     if sizes.contains(&0) {
         return Ok(site.add_op(Identity, &[data]));
     }
-    let partial: Vec<Range> = ranges.into_iter().filter(|range| !range.is_whole()).collect();
+    let partial: Vec<BoundedRange> = ranges.into_iter().filter(|range| !range.is_whole()).collect();
     let mut inside = vec![data];
     for range in partial.iter().take(partial.len().saturating_sub(1)) {
         let outer = inside.last().copied().unwrap_or(data);
@@ -125,7 +125,7 @@ pub(super) fn replace_slice(site: &mut Site) -> Result<Value, OpError> {
 }
 
 /// `data` with `patch` in its range along one axis.
-fn replace_along(site: &mut Site, data: Value, range: Range, patch: Value) -> Result<Value, OpError> {
+fn replace_along(site: &mut Site, data: Value, range: BoundedRange, patch: Value) -> Result<Value, OpError> {
     let len = range.slice()?.len;
     let axis = i64::try_from(range.axis).unwrap_or(i64::MAX);
     let fits = site.dims(patch).and_then(|dims| dims.get(range.axis).copied().flatten()) == Some(len);
@@ -135,11 +135,15 @@ fn replace_along(site: &mut Site, data: Value, range: Range, patch: Value) -> Re
             let mut pieces = Vec::new();
             let end = range.lower.saturating_add(len);
             if range.lower > 0 {
-                pieces.push(cut(site, data, &[Range { lower: 0, upper: range.lower, stride: 1, ..range }])?);
+                pieces.push(cut(
+                    site,
+                    data,
+                    &[BoundedRange { lower: 0, upper: range.lower, stride: 1, ..range }],
+                )?);
             }
             pieces.push(patch);
             if end < dim {
-                pieces.push(cut(site, data, &[Range { lower: end, upper: dim, stride: 1, ..range }])?);
+                pieces.push(cut(site, data, &[BoundedRange { lower: end, upper: dim, stride: 1, ..range }])?);
             }
             site.add("Concat", 1, Attrs::new().with("axis", axis), &pieces)
         }

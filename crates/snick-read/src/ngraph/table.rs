@@ -6,75 +6,75 @@ use super::build::Site;
 use super::ops::as_ints;
 
 /// A node of nGraph that one layer says, and its name in OpenVINO with the operation set.
-struct Row(&'static str, &'static str, u8);
+struct OpEntry(&'static str, &'static str, u8);
 
 /// One element to one element.
-const UNARY: &[Row] = &[
-    Row("Abs", "Abs", 1),
-    Row("Acos", "Acos", 1),
-    Row("Acosh", "Acosh", 4),
-    Row("Asin", "Asin", 1),
-    Row("Asinh", "Asinh", 4),
-    Row("Atan", "Atan", 1),
-    Row("Atanh", "Atanh", 4),
-    Row("Ceiling", "Ceiling", 1),
-    Row("Cos", "Cos", 1),
-    Row("Cosh", "Cosh", 1),
-    Row("Erf", "Erf", 1),
-    Row("Exp", "Exp", 1),
-    Row("Floor", "Floor", 1),
-    Row("Log", "Log", 1),
-    Row("LogicalNot", "LogicalNot", 1),
-    Row("Negative", "Negative", 1),
-    Row("Not", "LogicalNot", 1),
-    Row("Relu", "Relu", 1),
-    Row("Round", "Round", 5),
-    Row("Sigmoid", "Sigmoid", 1),
-    Row("Sign", "Sign", 1),
-    Row("Sin", "Sin", 1),
-    Row("Sinh", "Sinh", 1),
-    Row("Sqrt", "Sqrt", 1),
-    Row("Tan", "Tan", 1),
-    Row("Tanh", "Tanh", 1),
+const UNARY: &[OpEntry] = &[
+    OpEntry("Abs", "Abs", 1),
+    OpEntry("Acos", "Acos", 1),
+    OpEntry("Acosh", "Acosh", 4),
+    OpEntry("Asin", "Asin", 1),
+    OpEntry("Asinh", "Asinh", 4),
+    OpEntry("Atan", "Atan", 1),
+    OpEntry("Atanh", "Atanh", 4),
+    OpEntry("Ceiling", "Ceiling", 1),
+    OpEntry("Cos", "Cos", 1),
+    OpEntry("Cosh", "Cosh", 1),
+    OpEntry("Erf", "Erf", 1),
+    OpEntry("Exp", "Exp", 1),
+    OpEntry("Floor", "Floor", 1),
+    OpEntry("Log", "Log", 1),
+    OpEntry("LogicalNot", "LogicalNot", 1),
+    OpEntry("Negative", "Negative", 1),
+    OpEntry("Not", "LogicalNot", 1),
+    OpEntry("Relu", "Relu", 1),
+    OpEntry("Round", "Round", 5),
+    OpEntry("Sigmoid", "Sigmoid", 1),
+    OpEntry("Sign", "Sign", 1),
+    OpEntry("Sin", "Sin", 1),
+    OpEntry("Sinh", "Sinh", 1),
+    OpEntry("Sqrt", "Sqrt", 1),
+    OpEntry("Tan", "Tan", 1),
+    OpEntry("Tanh", "Tanh", 1),
 ];
 
 /// Elements of several tensors to one; all broadcast by `auto_broadcast`.
-const BROADCASTING: &[Row] = &[
-    Row("Add", "Add", 1),
-    Row("And", "LogicalAnd", 1),
-    Row("Divide", "Divide", 1),
-    Row("Equal", "Equal", 1),
-    Row("FloorMod", "FloorMod", 1),
-    Row("Greater", "Greater", 1),
-    Row("GreaterEq", "GreaterEqual", 1),
-    Row("GreaterEqual", "GreaterEqual", 1),
-    Row("Less", "Less", 1),
-    Row("LessEq", "LessEqual", 1),
-    Row("LessEqual", "LessEqual", 1),
-    Row("LogicalAnd", "LogicalAnd", 1),
-    Row("LogicalOr", "LogicalOr", 1),
-    Row("LogicalXor", "LogicalXor", 1),
-    Row("Maximum", "Maximum", 1),
-    Row("Minimum", "Minimum", 1),
-    Row("Mod", "Mod", 1),
-    Row("Multiply", "Multiply", 1),
-    Row("NotEqual", "NotEqual", 1),
-    Row("Or", "LogicalOr", 1),
-    Row("Power", "Power", 1),
-    Row("Select", "Select", 1),
-    Row("SquaredDifference", "SquaredDifference", 1),
-    Row("Subtract", "Subtract", 1),
-    Row("Xor", "LogicalXor", 1),
+const BROADCASTING: &[OpEntry] = &[
+    OpEntry("Add", "Add", 1),
+    OpEntry("And", "LogicalAnd", 1),
+    OpEntry("Divide", "Divide", 1),
+    OpEntry("Equal", "Equal", 1),
+    OpEntry("FloorMod", "FloorMod", 1),
+    OpEntry("Greater", "Greater", 1),
+    OpEntry("GreaterEq", "GreaterEqual", 1),
+    OpEntry("GreaterEqual", "GreaterEqual", 1),
+    OpEntry("Less", "Less", 1),
+    OpEntry("LessEq", "LessEqual", 1),
+    OpEntry("LessEqual", "LessEqual", 1),
+    OpEntry("LogicalAnd", "LogicalAnd", 1),
+    OpEntry("LogicalOr", "LogicalOr", 1),
+    OpEntry("LogicalXor", "LogicalXor", 1),
+    OpEntry("Maximum", "Maximum", 1),
+    OpEntry("Minimum", "Minimum", 1),
+    OpEntry("Mod", "Mod", 1),
+    OpEntry("Multiply", "Multiply", 1),
+    OpEntry("NotEqual", "NotEqual", 1),
+    OpEntry("Or", "LogicalOr", 1),
+    OpEntry("Power", "Power", 1),
+    OpEntry("Select", "Select", 1),
+    OpEntry("SquaredDifference", "SquaredDifference", 1),
+    OpEntry("Subtract", "Subtract", 1),
+    OpEntry("Xor", "LogicalXor", 1),
 ];
 
 /// Many elements to one; `reduction_axes` fall away.
-const REDUCTIONS: &[Row] = &[
-    Row("All", "ReduceLogicalAnd", 1),
-    Row("Any", "ReduceLogicalOr", 1),
-    Row("Max", "ReduceMax", 1),
-    Row("Min", "ReduceMin", 1),
-    Row("Product", "ReduceProd", 1),
-    Row("Sum", "ReduceSum", 1),
+const REDUCTIONS: &[OpEntry] = &[
+    OpEntry("All", "ReduceLogicalAnd", 1),
+    OpEntry("Any", "ReduceLogicalOr", 1),
+    OpEntry("Max", "ReduceMax", 1),
+    OpEntry("Min", "ReduceMin", 1),
+    OpEntry("Product", "ReduceProd", 1),
+    OpEntry("Sum", "ReduceSum", 1),
 ];
 
 /// A node that one layer with the same inputs says, the names of its attributes there and here, and what is always
@@ -138,7 +138,7 @@ const SAME: &[Same] = &[
 /// The layer of a node whose op is in a table; `None` for others.
 pub(super) fn lower(site: &mut Site) -> Result<Option<Value>, OpError> {
     let (op, version) = (site.node.op.as_str(), site.node.version);
-    let find = |rows: &'static [Row]| rows.iter().find(|row| row.0 == op);
+    let find = |rows: &'static [OpEntry]| rows.iter().find(|row| row.0 == op);
     if let Some(row) = find(UNARY) {
         return unary(site, row).map(Some);
     }
@@ -165,12 +165,12 @@ fn with_same_inputs(site: &mut Site, same: &Same) -> Result<Value, OpError> {
     site.add(same.row.0, same.row.1, attrs, &inputs)
 }
 
-fn unary(site: &mut Site, row: &Row) -> Result<Value, OpError> {
+fn unary(site: &mut Site, row: &OpEntry) -> Result<Value, OpError> {
     let inputs = site.inputs.to_vec();
     site.add(row.1, row.2, Attrs::new(), &inputs)
 }
 
-fn broadcasting(site: &mut Site, row: &Row) -> Result<Value, OpError> {
+fn broadcasting(site: &mut Site, row: &OpEntry) -> Result<Value, OpError> {
     let mut attrs = auto_broadcast(site)?;
     if row.0 == "Divide" {
         let python = site.node.attrs.bool("pythondiv")?.or(site.node.attrs.bool("m_pythondiv")?);
@@ -202,7 +202,7 @@ fn auto_broadcast(site: &Site) -> Result<Attrs<'static>, OpError> {
 }
 
 /// Late files have the axes as a second input, and an empty list of them.
-fn reduction(site: &mut Site, row: &Row) -> Result<Value, OpError> {
+fn reduction(site: &mut Site, row: &OpEntry) -> Result<Value, OpError> {
     let axes = site.node.attrs.sizes("reduction_axes")?.unwrap_or_default();
     let axes = match site.inputs.get(1) {
         Some(&input) if axes.is_empty() => input,

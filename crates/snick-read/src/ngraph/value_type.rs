@@ -28,7 +28,7 @@ const C_TYPES: &[(&str, ElementType)] = &[
 ];
 
 /// Dims, -1 for one that is not known; `None` for an unknown rank.
-pub(super) type Dims = Option<SmallVec<[i64; 4]>>;
+pub(super) type DeclaredDims = Option<SmallVec<[i64; 4]>>;
 
 /// An element type: a C name, or the object with one that the oldest files have.
 pub(super) fn element_type(json: Json) -> Result<ElementType, ReadError> {
@@ -39,7 +39,7 @@ pub(super) fn element_type(json: Json) -> Result<ElementType, ReadError> {
 }
 
 /// A shape: a list in which null is an unknown dim, or null for an unknown rank.
-pub(super) fn shape(json: Json) -> Result<Dims, ReadError> {
+pub(super) fn shape(json: Json) -> Result<DeclaredDims, ReadError> {
     if json.is_null() {
         return Ok(None);
     }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use snick_ir::ops::control::port_map::{Cut, PortLink, PortMap, Purpose};
-use snick_ir::ops::control::subgraph::{Kind, SubGraph};
+use snick_ir::ops::control::subgraph::{SubGraph, SubGraphKind};
 use snick_ir::ops::source::constant::Constant;
 use snick_ir::ops::source::parameter::Parameter;
 use snick_ir::ops::source::result::GraphResult;
@@ -17,9 +17,9 @@ use snick_shape::{DimSpec, Interval, ShapeSpec};
 use snick_tensor::{ElementType, Tensor};
 
 use super::attribute::resolved;
-use super::builder::Builder;
+use super::builder::NodeBuilder;
 use super::model::normal_domain;
-use super::network::{Network, Place, Scope, define};
+use super::network::{CallSite, Network, Scope, define};
 use super::types::declared;
 
 /// Why a node does not become what it should: its file is wrong, or only the node is, and stays opaque.
@@ -97,10 +97,10 @@ impl<'m> Network<'m> {
         name: &str,
         inputs: &[Option<Value>],
         scope: &Scope,
-        place: &Place,
+        place: &CallSite,
     ) -> Result<Vec<Value>, Refusal> {
         let prefix = format!("{name}/");
-        let inside = Place { prefix: &prefix, depth: place.depth + 1, ..*place };
+        let inside = CallSite { prefix: &prefix, depth: place.depth + 1, ..*place };
         let mut reading = Reading { network: self, node, name, inputs, scope, place: &inside };
         match node.op_type.as_str() {
             "If" => reading.branches(),
@@ -118,7 +118,7 @@ struct Reading<'n, 'm, 'a> {
     inputs: &'a [Option<Value>],
     scope: &'a Scope,
     /// Where the nodes of the bodies stand.
-    place: &'a Place<'a>,
+    place: &'a CallSite<'a>,
 }
 
 impl<'m> Reading<'_, 'm, '_> {
@@ -137,7 +137,7 @@ impl<'m> Reading<'_, 'm, '_> {
             maps.push(PortMap { inputs: entries, outputs, back_edges: Vec::new() });
             bodies.push(body.graph);
         }
-        self.finish(Kind::If, bodies, maps, &inputs)
+        self.finish(SubGraphKind::If, bodies, maps, &inputs)
     }
 
     /// A Loop. Its body takes the number of the iteration, the condition and the states, and gives the condition, the
@@ -172,7 +172,7 @@ impl<'m> Reading<'_, 'm, '_> {
             Some(axis) => PortLink::each(i - 1, i, *axis),
             None => PortLink::whole(i - 1, i),
         }));
-        self.finish(Kind::Loop, vec![body.graph], vec![map], &inputs)
+        self.finish(SubGraphKind::Loop, vec![body.graph], vec![map], &inputs)
     }
 
     /// A Scan of operator set 9 or later. Its body takes the states and one index of each scanned input, and gives the
@@ -213,7 +213,7 @@ impl<'m> Reading<'_, 'm, '_> {
         };
         let own = inputs.len();
         map.inputs.extend(enter(&mut inputs, body.captured.iter().copied(), own));
-        self.finish(Kind::TensorIterator, vec![body.graph], vec![map], &inputs)
+        self.finish(SubGraphKind::TensorIterator, vec![body.graph], vec![map], &inputs)
     }
 
     /// One index of an axis each iteration, forward or, where the direction is 1, backward.
@@ -284,8 +284,8 @@ impl<'m> Reading<'_, 'm, '_> {
     }
 
     /// Adds to the graph under construction: that of the node, or a body.
-    fn build<T>(&mut self, build: impl FnOnce(&mut Builder) -> Result<T, OpError>) -> Result<T, OpError> {
-        build(&mut Builder {
+    fn build<T>(&mut self, build: impl FnOnce(&mut NodeBuilder) -> Result<T, OpError>) -> Result<T, OpError> {
+        build(&mut NodeBuilder {
             graph: &mut self.network.graph,
             name: self.name,
             since: 0,
@@ -306,7 +306,7 @@ impl<'m> Reading<'_, 'm, '_> {
         let captured = self.fill(graph, fed, made, &outer);
         self.network.sequences = sequences;
         let mut graph = std::mem::replace(&mut self.network.graph, outer);
-        graph.sweep();
+        graph.remove_dead_nodes();
         Ok(Body { graph, captured: captured? })
     }
 
@@ -391,7 +391,7 @@ impl<'m> Reading<'_, 'm, '_> {
     /// Puts the op in the place of the node.
     fn finish(
         &mut self,
-        kind: Kind,
+        kind: SubGraphKind,
         bodies: Vec<Graph>,
         maps: Vec<PortMap>,
         inputs: &[Value],

@@ -7,7 +7,7 @@ use snick_ir::{AttrValue, Attrs, Graph, Node, NodeId, Op, OpError, Output, RawNo
 use snick_tensor::{ElementType, Tensor};
 
 /// Builds what one ONNX node becomes.
-pub(super) struct Builder<'g> {
+pub(super) struct NodeBuilder<'g> {
     /// The graph it goes to. What rows may rely on of its facts is ranks, element types and constants: sizes may
     /// still be changed by the user.
     pub(super) graph: &'g mut Graph,
@@ -25,12 +25,12 @@ pub(super) struct Builder<'g> {
     pub(super) added: Vec<NodeId>,
 }
 
-/// A value, or why there is none.
-pub(super) type Built = Result<Value, OpError>;
+/// A result whose error is an [`OpError`].
+pub(super) type Result<T = Value, E = OpError> = std::result::Result<T, E>;
 
-impl Builder<'_> {
+impl NodeBuilder<'_> {
     /// Input `i`.
-    pub(super) fn input(&self, i: usize) -> Built {
+    pub(super) fn input(&self, i: usize) -> Result {
         self.optional(i).ok_or(OpError::NotConnected { port: i })
     }
 
@@ -154,13 +154,13 @@ impl Builder<'_> {
     }
 
     /// An IR node of one output.
-    pub(super) fn make(&mut self, op_type: &str, attrs: Attrs, inputs: &[Value]) -> Built {
+    pub(super) fn make(&mut self, op_type: &str, attrs: Attrs, inputs: &[Value]) -> Result {
         let values = self.many(op_type, attrs, inputs, 1)?;
         values.first().copied().ok_or(OpError::NotConnected { port: 0 })
     }
 
     /// An IR node without attributes.
-    pub(super) fn plain(&mut self, op_type: &str, inputs: &[Value]) -> Built {
+    pub(super) fn plain(&mut self, op_type: &str, inputs: &[Value]) -> Result {
         self.make(op_type, Attrs::new(), inputs)
     }
 
@@ -176,34 +176,34 @@ impl Builder<'_> {
     }
 
     /// A constant.
-    pub(super) fn constant(&mut self, tensor: impl Into<Arc<Tensor>>) -> Built {
+    pub(super) fn constant(&mut self, tensor: impl Into<Arc<Tensor>>) -> Result {
         let node = self.add(Constant::new(tensor.into()).into(), &[], 1)?;
         Ok(Value { node, port: 0 })
     }
 
     /// A vector of i64.
-    pub(super) fn vector(&mut self, values: &[i64]) -> Built {
+    pub(super) fn vector(&mut self, values: &[i64]) -> Result {
         self.constant(Tensor::from_vec(&[values.len()], values.to_vec())?)
     }
 
     /// A scalar of i64.
-    pub(super) fn index(&mut self, value: i64) -> Built {
+    pub(super) fn index(&mut self, value: i64) -> Result {
         self.constant(Tensor::scalar(value))
     }
 
     /// A scalar of an element type.
-    pub(super) fn number(&mut self, element_type: ElementType, value: f64) -> Built {
+    pub(super) fn number(&mut self, element_type: ElementType, value: f64) -> Result {
         self.constant(Tensor::scalar(value).cast(element_type)?)
     }
 
     /// A scalar of the element type of another value.
-    pub(super) fn number_like(&mut self, like: Value, value: f64) -> Built {
+    pub(super) fn number_like(&mut self, like: Value, value: f64) -> Result {
         let element_type = self.element_type(like)?;
         self.number(element_type, value)
     }
 
     /// The value converted to an element type.
-    pub(super) fn convert(&mut self, value: Value, element_type: ElementType) -> Built {
+    pub(super) fn convert(&mut self, value: Value, element_type: ElementType) -> Result {
         if self.element_type(value).is_ok_and(|et| et == element_type) {
             return Ok(value);
         }
@@ -214,29 +214,29 @@ impl Builder<'_> {
     }
 
     /// The sizes of a value as a vector of i64.
-    pub(super) fn shape_of(&mut self, value: Value) -> Built {
+    pub(super) fn shape_of(&mut self, value: Value) -> Result {
         self.make("ShapeOf", Attrs::new().with("output_type", ElementType::I64), &[value])
     }
 
     /// The same elements under these sizes, of which one may be -1.
-    pub(super) fn reshape(&mut self, value: Value, sizes: &[i64]) -> Built {
+    pub(super) fn reshape(&mut self, value: Value, sizes: &[i64]) -> Result {
         let sizes = self.vector(sizes)?;
         self.make("Reshape", Attrs::new().with("special_zero", false), &[value, sizes])
     }
 
     /// A vector of one element as a scalar.
-    pub(super) fn scalar(&mut self, value: Value) -> Built {
+    pub(super) fn scalar(&mut self, value: Value) -> Result {
         if self.rank(value) == Ok(0) { Ok(value) } else { self.reshape(value, &[]) }
     }
 
     /// Elements `start..stop` of a vector.
-    pub(super) fn part(&mut self, vector: Value, start: i64, stop: i64) -> Built {
+    pub(super) fn part(&mut self, vector: Value, start: i64, stop: i64) -> Result {
         let bounds = [self.vector(&[start])?, self.vector(&[stop])?, self.vector(&[1])?];
         self.plain("Slice", &[vector, bounds[0], bounds[1], bounds[2]])
     }
 
     /// Elements `start..stop` along an axis.
-    pub(super) fn range_of(&mut self, value: Value, axis: i64, start: i64, stop: i64) -> Built {
+    pub(super) fn range_of(&mut self, value: Value, axis: i64, start: i64, stop: i64) -> Result {
         let bounds =
             [self.vector(&[start])?, self.vector(&[stop])?, self.vector(&[1])?, self.vector(&[axis])?];
         self.plain("Slice", &[value, bounds[0], bounds[1], bounds[2], bounds[3]])
@@ -249,7 +249,7 @@ impl Builder<'_> {
     }
 
     /// Values one after the other along an axis.
-    pub(super) fn concat(&mut self, axis: i64, values: &[Value]) -> Built {
+    pub(super) fn concat(&mut self, axis: i64, values: &[Value]) -> Result {
         match values {
             [single] => Ok(*single),
             _ => self.make("Concat", Attrs::new().with("axis", axis), values),
@@ -257,59 +257,59 @@ impl Builder<'_> {
     }
 
     /// The axes in another order.
-    pub(super) fn transposed(&mut self, value: Value, order: &[i64]) -> Built {
+    pub(super) fn transposed(&mut self, value: Value, order: &[i64]) -> Result {
         let order = self.vector(order)?;
         self.plain("Transpose", &[value, order])
     }
 
     /// The value with axes of size 1 put in.
-    pub(super) fn unsqueeze(&mut self, value: Value, axes: &[i64]) -> Built {
+    pub(super) fn unsqueeze(&mut self, value: Value, axes: &[i64]) -> Result {
         let axes = self.vector(axes)?;
         self.plain("Unsqueeze", &[value, axes])
     }
 
     /// The value without these axes, which have size 1.
-    pub(super) fn squeeze(&mut self, value: Value, axes: &[i64]) -> Built {
+    pub(super) fn squeeze(&mut self, value: Value, axes: &[i64]) -> Result {
         let axes = self.vector(axes)?;
         self.plain("Squeeze", &[value, axes])
     }
 
     /// Elements along an axis at the indices.
-    pub(super) fn gather(&mut self, value: Value, indices: Value, axis: i64) -> Built {
+    pub(super) fn gather(&mut self, value: Value, indices: Value, axis: i64) -> Result {
         let axis = self.index(axis)?;
         self.make("Gather", Attrs::new().with("batch_dims", 0), &[value, indices, axis])
     }
 
     /// The size of a value along an axis, as a vector of one.
-    pub(super) fn size(&mut self, value: Value, axis: i64) -> Built {
+    pub(super) fn size(&mut self, value: Value, axis: i64) -> Result {
         let (shape, axis) = (self.shape_of(value)?, self.vector(&[axis])?);
         self.gather(shape, axis, 0)
     }
 
     /// The same elements under sizes known only at run time; a 0 copies the size of the same axis.
-    pub(super) fn reshape_to(&mut self, value: Value, sizes: Value) -> Built {
+    pub(super) fn reshape_to(&mut self, value: Value, sizes: Value) -> Result {
         self.make("Reshape", Attrs::new().with("special_zero", true), &[value, sizes])
     }
 
     /// A scalar repeated over sizes.
-    pub(super) fn filled(&mut self, scalar: Value, sizes: Value) -> Built {
+    pub(super) fn filled(&mut self, scalar: Value, sizes: Value) -> Result {
         self.make("Broadcast", Attrs::new().with("mode", "numpy"), &[scalar, sizes])
     }
 
     /// `0, 1, ..` up to a scalar, of i64.
-    pub(super) fn count_to(&mut self, stop: Value) -> Built {
+    pub(super) fn count_to(&mut self, stop: Value) -> Result {
         let bounds = [self.index(0)?, self.scalar(stop)?, self.index(1)?];
         self.make("Range", Attrs::new().with("output_type", ElementType::I64), &bounds)
     }
 
     /// A reduction over axes.
-    pub(super) fn reduced(&mut self, op_type: &str, value: Value, axes: &[i64], keep_dims: bool) -> Built {
+    pub(super) fn reduced(&mut self, op_type: &str, value: Value, axes: &[i64], keep_dims: bool) -> Result {
         let axes = self.vector(axes)?;
         self.make(op_type, Attrs::new().with("keep_dims", keep_dims), &[value, axes])
     }
 
     /// Vectors one after the other.
-    pub(super) fn join(&mut self, vectors: &[Value]) -> Built {
+    pub(super) fn join(&mut self, vectors: &[Value]) -> Result {
         self.make("Concat", Attrs::new().with("axis", 0), vectors)
     }
 }

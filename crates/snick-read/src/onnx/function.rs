@@ -5,7 +5,7 @@ use snick_onnx as onnx;
 
 use super::attribute::resolved;
 use super::model::opsets;
-use super::network::{Network, Place, Scope};
+use super::network::{CallSite, Network, Scope};
 
 /// Functions that call functions, up to this depth: the standard allows no recursion.
 const MAX_DEPTH: usize = 32;
@@ -21,7 +21,7 @@ impl<'m> Network<'m> {
         call: &'m onnx::Node,
         name: &str,
         inputs: Vec<Option<Value>>,
-        place: &Place,
+        place: &CallSite,
     ) -> Result<Vec<Option<Value>>, String> {
         let op = &call.op_type;
         if place.depth >= MAX_DEPTH {
@@ -47,7 +47,7 @@ impl<'m> Network<'m> {
         let own = opsets(&function.opset_import).map_err(|e| format!("function `{}`: {e}", function.name))?;
         let opsets = if own.is_empty() { place.opsets } else { &own };
         let prefix = format!("{name}/");
-        let inside = Place { opsets, given: &given, prefix: &prefix, depth: place.depth + 1 };
+        let inside = CallSite { opsets, given: &given, prefix: &prefix, depth: place.depth + 1 };
         self.nodes(&function.node, &mut scope, &inside)?;
         let outputs = function.output.iter().map(|output| match scope.get(output) {
             Some(&value) => Ok(value),

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use super::attribute::{attributes, resolved};
 use super::bodies::{Refusal, free_names, has_bodies};
-use super::builder::Builder;
+use super::builder::NodeBuilder;
 use super::model::{Functions, Opsets, normal_domain};
 use super::ops;
 use super::tensor::Tensors;
@@ -44,7 +44,7 @@ pub(super) struct Network<'m> {
 }
 
 /// Where nodes stand: in the main graph or in a function that a node calls.
-pub(super) struct Place<'p> {
+pub(super) struct CallSite<'p> {
     /// Operator sets.
     pub(super) opsets: &'p Opsets,
     /// Attributes of the call.
@@ -86,7 +86,7 @@ impl<'m> Network<'m> {
             define(&mut scope, &info.name, value)?;
         }
         self.constants(main, &mut scope)?;
-        self.nodes(&main.node, &mut scope, &Place { opsets, given: &[], prefix: "", depth: 0 })?;
+        self.nodes(&main.node, &mut scope, &CallSite { opsets, given: &[], prefix: "", depth: 0 })?;
         for info in &main.output {
             let value = match self.sequences.get(&info.name).cloned() {
                 Some(elements) => Some(self.whole(&info.name, &elements)),
@@ -116,7 +116,7 @@ impl<'m> Network<'m> {
 
     /// The graph, without what nobody reads.
     pub(super) fn finish(mut self) -> Read {
-        self.graph.sweep();
+        self.graph.remove_dead_nodes();
         let unknown = self.unknown.iter().map(|(op, count)| {
             let layers = if *count == 1 { "1 layer stays" } else { &format!("{count} layers stay") };
             format!("ONNX operator `{op}` is not known: {layers} opaque")
@@ -169,7 +169,7 @@ impl<'m> Network<'m> {
         &mut self,
         nodes: &'m [onnx::Node],
         scope: &mut Scope,
-        place: &Place,
+        place: &CallSite,
     ) -> Result<(), String> {
         for i in order(nodes, scope)? {
             let node = &nodes[i];
@@ -214,7 +214,7 @@ impl<'m> Network<'m> {
         name: &str,
         inputs: Vec<Option<Value>>,
         scope: &Scope,
-        place: &Place,
+        place: &CallSite,
     ) -> Result<Vec<Option<Value>>, String> {
         let values = match self.with_bodies(node, name, &inputs, scope, place) {
             Ok(values) => values,
@@ -236,7 +236,7 @@ impl<'m> Network<'m> {
         node: &onnx::Node,
         name: &str,
         inputs: Vec<Option<Value>>,
-        place: &Place,
+        place: &CallSite,
         mut wrong: Option<OpError>,
     ) -> Result<Vec<Value>, String> {
         let domain = normal_domain(&node.domain);
@@ -252,10 +252,11 @@ impl<'m> Network<'m> {
                 let wanted = node.output.iter().map(|output| !output.is_empty()).collect();
                 let graph = &mut self.graph;
                 let inputs = inputs.clone();
-                let mut builder = Builder { graph, name, since, inputs, wanted, attrs, added: Vec::new() };
+                let mut builder =
+                    NodeBuilder { graph, name, since, inputs, wanted, attrs, added: Vec::new() };
                 match row.build(&mut builder) {
                     Ok(values) => {
-                        let Builder { added, attrs, .. } = builder;
+                        let NodeBuilder { added, attrs, .. } = builder;
                         self.name_layers(name, &values, &added);
                         drop(attrs);
                         return Ok(values);

@@ -6,8 +6,8 @@ use snick_onnx as onnx;
 use snick_tensor::Tensor;
 
 use super::attribute::attributes;
-use super::builder::Builder;
-use super::network::{Network, Place, Scope};
+use super::builder::NodeBuilder;
+use super::network::{CallSite, Network, Scope};
 
 /// A sequence of more elements than this is refused: each is at least a node.
 const MAX_ELEMENTS: usize = 1 << 12;
@@ -28,7 +28,7 @@ impl Network<'_> {
         node: &onnx::Node,
         name: &str,
         scope: &mut Scope,
-        place: &Place,
+        place: &CallSite,
     ) -> Result<bool, OpError> {
         let named = |name: &String| format!("{}{name}", place.prefix);
         let item = |input: &String| match self.sequences.get(&named(input)) {
@@ -49,7 +49,7 @@ impl Network<'_> {
         let inputs = ones.collect();
         let wanted = vec![true];
         let graph = &mut self.graph;
-        let mut builder = Builder { graph, name, since: 0, inputs, wanted, attrs, added: Vec::new() };
+        let mut builder = NodeBuilder { graph, name, since: 0, inputs, wanted, attrs, added: Vec::new() };
         match resolved(&mut builder, &node.op_type, &items)? {
             None => return Ok(false),
             Some(Item::One(value)) => {
@@ -80,7 +80,7 @@ const MAKERS: &[&str] = &[
 ];
 
 /// What a node gives; `None` for an operator that knows no sequences.
-fn resolved(b: &mut Builder, op_type: &str, items: &[Option<Item>]) -> Result<Option<Item>, OpError> {
+fn resolved(b: &mut NodeBuilder, op_type: &str, items: &[Option<Item>]) -> Result<Option<Item>, OpError> {
     let many = |i: usize| match items.get(i) {
         Some(Some(Item::Many(elements))) => Ok(elements.clone()),
         _ => Err(OpError::unsupported(format!("input {i}, of which the length is not known"))),
@@ -128,7 +128,7 @@ fn resolved(b: &mut Builder, op_type: &str, items: &[Option<Item>]) -> Result<Op
 }
 
 /// The place that input `i` names, counted from the end if it is negative; below `end`.
-fn position(b: &Builder, i: usize, default: usize, end: usize) -> Result<usize, OpError> {
+fn position(b: &NodeBuilder, i: usize, default: usize, end: usize) -> Result<usize, OpError> {
     let at = match b.optional(i) {
         None => default as i64,
         Some(value) => {
@@ -144,7 +144,7 @@ fn position(b: &Builder, i: usize, default: usize, end: usize) -> Result<usize, 
         .ok_or_else(|| OpError::out_of_range("a place in a sequence", at, format!("0 to {}", end as i64 - 1)))
 }
 
-fn concat(b: &mut Builder, mut elements: Vec<Value>) -> Result<Value, OpError> {
+fn concat(b: &mut NodeBuilder, mut elements: Vec<Value>) -> Result<Value, OpError> {
     let axis = b.attrs.int("axis")?.ok_or(OpError::MissingAttribute { name: "axis" })?;
     if elements.is_empty() {
         return Err(OpError::unsupported("joining no elements"));
@@ -158,7 +158,7 @@ fn concat(b: &mut Builder, mut elements: Vec<Value>) -> Result<Value, OpError> {
 }
 
 /// Parts of the sizes that input 1 lists, of the one size it gives, or of size 1, which may lose their axis.
-fn split(b: &mut Builder) -> Result<Vec<Value>, OpError> {
+fn split(b: &mut NodeBuilder) -> Result<Vec<Value>, OpError> {
     let (x, axis, keeps) = (b.input(0)?, b.int("axis", 0)?, b.flag("keepdims", true)?);
     let unknown = || OpError::unsupported("splitting into an unknown number of parts");
     let rank = b.rank(x)?;

@@ -1,13 +1,13 @@
 //! Loops that are written here, for operators which go step by step in a way that no op of the IR does.
 
 use snick_ir::ops::control::port_map::{Cut, PortLink, PortMap};
-use snick_ir::ops::control::subgraph::{Kind, SubGraph};
+use snick_ir::ops::control::subgraph::{SubGraph, SubGraphKind};
 use snick_ir::ops::source::parameter::Parameter;
 use snick_ir::ops::source::result::GraphResult;
 use snick_ir::{Attrs, Graph, Node, OpError, Output, Value};
 use snick_shape::{DimSpec, Interval, ShapeSpec};
 
-use super::builder::{Builder, Built};
+use super::builder::{NodeBuilder, Result};
 
 /// Values that go along an axis, one index of it each step.
 pub(super) struct Stepped<'v> {
@@ -36,12 +36,12 @@ impl Stepped<'_> {
     /// was made.
     pub(super) fn build(
         &self,
-        b: &mut Builder,
-        step: impl FnOnce(&mut Builder, &[Value], &[Value], &[Value]) -> Result<Step, OpError>,
+        b: &mut NodeBuilder,
+        step: impl FnOnce(&mut NodeBuilder, &[Value], &[Value], &[Value]) -> Result<Step, OpError>,
     ) -> Result<Step, OpError> {
         let mut inner = Graph::new(b.name);
         inner.source = b.graph.source.clone();
-        let mut body = Builder {
+        let mut body = NodeBuilder {
             graph: &mut inner,
             name: b.name,
             since: b.since,
@@ -70,7 +70,7 @@ impl Stepped<'_> {
             outputs: (0..next.len() + made.len()).map(|i| link(i, i < next.len())).collect(),
             back_edges: (0..next.len()).map(|i| (i, first + i)).collect(),
         };
-        let op = SubGraph::new(Kind::TensorIterator, vec![inner], vec![map])?;
+        let op = SubGraph::new(SubGraphKind::TensorIterator, vec![inner], vec![map])?;
         let outputs = op.outputs();
         let node = b.add(op.into(), &inputs, outputs)?;
         let mut outputs = (0..).zip(0..outputs).map(|(port, _)| Value { node, port });
@@ -80,7 +80,7 @@ impl Stepped<'_> {
 }
 
 /// A Parameter of the body for a value outside: its element type and rank; sizes follow from what is fed.
-fn parameter(body: &mut Builder, outside: &Builder, value: Value) -> Built {
+fn parameter(body: &mut NodeBuilder, outside: &NodeBuilder, value: Value) -> Result {
     let (element_type, rank) = (outside.element_type(value)?, outside.rank(value)?);
     let shape = ShapeSpec::Dims(vec![DimSpec::Interval(Interval::DIM); rank]);
     let mut node =

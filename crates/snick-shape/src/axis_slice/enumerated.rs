@@ -4,7 +4,7 @@
 use smallvec::SmallVec;
 
 use super::hull::length_interval;
-use super::symbolic::Bound;
+use super::symbolic::SliceBound;
 use crate::interval::Interval;
 use crate::sym_expr::{SymExpr, SymbolId};
 use crate::symbols::Symbols;
@@ -18,12 +18,12 @@ const MAX_POINTS: usize = 1024;
 pub(super) fn enumerated(
     symbols: &Symbols,
     dim: &SymExpr,
-    bounds: [&Bound; 2],
+    bounds: [&SliceBound; 2],
     step: i64,
 ) -> Option<Interval> {
     let exprs = bounds.map(|bound| match bound {
-        Bound::At(expr) => Some(expr),
-        Bound::Masked | Bound::Unknown => None,
+        SliceBound::At(expr) => Some(expr),
+        SliceBound::Masked | SliceBound::Unknown => None,
     });
     // A symbol that is only here, and whole, is known by its interval.
     let is_alone = |i: usize, expr: &SymExpr| {
@@ -46,10 +46,10 @@ pub(super) fn enumerated(
         let mut at = [None, None];
         for (i, at) in at.iter_mut().enumerate() {
             *at = match (bounds[i], dependent[i]) {
-                (Bound::Masked, _) => None,
-                (Bound::Unknown, _) => Some(Interval::ANY),
-                (Bound::At(_), Some(expr)) => Some(Interval::exact(symbols.eval(expr, &value)?)),
-                (Bound::At(expr), None) => Some(symbols.interval(expr)),
+                (SliceBound::Masked, _) => None,
+                (SliceBound::Unknown, _) => Some(Interval::ANY),
+                (SliceBound::At(_), Some(expr)) => Some(Interval::exact(symbols.eval(expr, &value)?)),
+                (SliceBound::At(expr), None) => Some(symbols.interval(expr)),
             };
         }
         let length = length_interval(Interval::exact(size), at[0], at[1], step);

@@ -9,7 +9,7 @@ use crate::symbols::{Origin, Symbols};
 
 /// What is known of a slice's start or stop.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Bound {
+pub enum SliceBound {
     /// Left out or masked: the first or last element in the step's direction.
     Masked,
     /// The value of an expression.
@@ -29,8 +29,8 @@ pub enum Bound {
 pub fn length(
     symbols: &mut Symbols,
     dim: &SymExpr,
-    start: &Bound,
-    stop: &Bound,
+    start: &SliceBound,
+    stop: &SliceBound,
     step: Option<i64>,
     origin: Origin,
 ) -> SymExpr {
@@ -48,11 +48,11 @@ pub fn length(
         return SymExpr::Const(0);
     };
     let bounds = [start, stop].map(|bound| match bound {
-        Bound::At(expr) => Some(symbols.interval(expr)),
-        Bound::Masked | Bound::Unknown => None,
+        SliceBound::At(expr) => Some(symbols.interval(expr)),
+        SliceBound::Masked | SliceBound::Unknown => None,
     });
     let reach = capped(some, bounds, step);
-    let axis = Axis { symbols, dim, some: reach, may_be_empty: sizes.contains(0) };
+    let axis = SymbolicAxis { symbols, dim, some: reach, may_be_empty: sizes.contains(0) };
     let hull = axis.hull(start, stop, step);
     let hull = match enumerated(axis.symbols, dim, [start, stop], step) {
         Some(tried) => tried.meet(hull).unwrap_or(hull),
@@ -80,11 +80,11 @@ pub fn length(
 }
 
 /// The length when nothing is symbolic.
-fn constant_length(dim: &SymExpr, start: &Bound, stop: &Bound, step: i64) -> Option<i64> {
-    let value = |bound: &Bound| match bound {
-        Bound::Masked => Some(None),
-        Bound::At(expr) => expr.as_const().map(Some),
-        Bound::Unknown => None,
+fn constant_length(dim: &SymExpr, start: &SliceBound, stop: &SliceBound, step: i64) -> Option<i64> {
+    let value = |bound: &SliceBound| match bound {
+        SliceBound::Masked => Some(None),
+        SliceBound::At(expr) => expr.as_const().map(Some),
+        SliceBound::Unknown => None,
     };
     let slice = AxisSlice::resolve(dim.as_const()?, value(start)?, value(stop)?, step);
     slice.ok().map(|slice| slice.len)
@@ -103,7 +103,7 @@ enum Place {
 }
 
 /// One axis and what is known of its size.
-struct Axis<'a> {
+struct SymbolicAxis<'a> {
     symbols: &'a Symbols,
     dim: &'a SymExpr,
     /// The sizes above 0.
@@ -111,28 +111,28 @@ struct Axis<'a> {
     may_be_empty: bool,
 }
 
-impl Axis<'_> {
+impl SymbolicAxis<'_> {
     /// What a bound can be when the axis is not empty.
     fn bound_interval(&self, expr: &SymExpr) -> Interval {
         self.symbols.interval_given(expr, self.dim, self.some)
     }
 
-    fn hull(&self, start: &Bound, stop: &Bound, step: i64) -> Interval {
-        let interval = |bound: &Bound| match bound {
-            Bound::Masked => None,
-            Bound::At(expr) => Some(self.bound_interval(expr)),
-            Bound::Unknown => Some(Interval::ANY),
+    fn hull(&self, start: &SliceBound, stop: &SliceBound, step: i64) -> Interval {
+        let interval = |bound: &SliceBound| match bound {
+            SliceBound::Masked => None,
+            SliceBound::At(expr) => Some(self.bound_interval(expr)),
+            SliceBound::Unknown => Some(Interval::ANY),
         };
         let hull = length_interval(self.some, interval(start), interval(stop), step);
         if self.may_be_empty { hull.hull(Interval::exact(0)) } else { hull }
     }
 
     /// `None` when the sign of the bound is not known.
-    fn place(&self, bound: &Bound, masked: Place) -> Option<Place> {
+    fn place(&self, bound: &SliceBound, masked: Place) -> Option<Place> {
         let expr = match bound {
-            Bound::Masked => return Some(masked),
-            Bound::Unknown => return None,
-            Bound::At(expr) => expr,
+            SliceBound::Masked => return Some(masked),
+            SliceBound::Unknown => return None,
+            SliceBound::At(expr) => expr,
         };
         let interval = self.bound_interval(expr);
         let unlimited = |value: i64| !self.some.has_upper() && value.unsigned_abs() >= 1 << 62;
@@ -149,10 +149,10 @@ impl Axis<'_> {
         }
     }
 
-    fn expression(&self, start: &Bound, stop: &Bound, step: i64) -> Option<SymExpr> {
+    fn expression(&self, start: &SliceBound, stop: &SliceBound, step: i64) -> Option<SymExpr> {
         let (first, last) = (Place::BeforeAll, Place::AfterAll);
         let span = if step > 0 {
-            self.forward(self.place(start, first)?, self.place(stop, last)?)?
+            self.forward_length(self.place(start, first)?, self.place(stop, last)?)?
         } else {
             self.backward(self.place(start, last)?, self.place(stop, first)?)?
         };
@@ -163,7 +163,7 @@ impl Axis<'_> {
 
     /// Elements from start to stop, walking forwards: both bounds are clamped
     /// to `0..=d`.
-    fn forward(&self, start: Place, stop: Place) -> Option<SymExpr> {
+    fn forward_length(&self, start: Place, stop: Place) -> Option<SymExpr> {
         use Place::{AfterAll, BeforeAll, FromEnd, FromStart};
         let Self { symbols, dim: d, .. } = self;
         match (start, stop) {

@@ -1,7 +1,7 @@
 //! Slices of one axis against loops over their indices.
 
 use super::hull::length_interval;
-use super::symbolic::{Bound, length};
+use super::symbolic::{SliceBound, length};
 use super::*;
 use crate::interval::Interval;
 use crate::sym_expr::{SymExpr, SymbolId};
@@ -189,7 +189,7 @@ fn length_interval_is_the_exact_hull_of_the_whole_space() {
 #[test]
 fn symbolic_length_is_right_over_the_whole_space() {
     let starts: Vec<Option<i64>> = (-9..=9).map(Some).chain([None]).collect();
-    let bound = |b: Option<i64>| b.map_or(Bound::Masked, |v| Bound::At(v.into()));
+    let bound = |b: Option<i64>| b.map_or(SliceBound::Masked, |v| SliceBound::At(v.into()));
     for interval in [of(0, 7), of(1, 7), of(2, 5), of(0, 3), of(4, 7)] {
         for &start in &starts {
             for &stop in &starts {
@@ -234,7 +234,7 @@ fn bounds_that_follow_the_axis_give_the_exact_hull() {
                     let mut symbols = Symbols::default();
                     let dim = symbols.named("D", sizes, Origin::default()).unwrap();
                     let (start, stop) = (start(&symbols, &dim).unwrap(), stop(&symbols, &dim).unwrap());
-                    let (a, b) = (Bound::At(start.clone()), Bound::At(stop.clone()));
+                    let (a, b) = (SliceBound::At(start.clone()), SliceBound::At(stop.clone()));
                     let result = length(&mut symbols, &dim, &a, &b, Some(step), Origin::default());
                     let lengths = (sizes.lo()..=sizes.hi()).map(|d| {
                         let value = |e| symbols.eval(e, &|_| Some(d)).unwrap();
@@ -328,7 +328,7 @@ fn symbolic_length_is_right_everywhere_for_constant_bounds() {
                 for step in [-3, -2, -1, 1, 2, 3] {
                     let mut symbols = Symbols::default();
                     let dim = affine(&mut symbols, interval, scale, shift);
-                    let bound = |b: Option<i64>| b.map_or(Bound::Masked, |v| Bound::At(v.into()));
+                    let bound = |b: Option<i64>| b.map_or(SliceBound::Masked, |v| SliceBound::At(v.into()));
                     let (a, b) = (bound(start), bound(stop));
                     let known = symbols.len();
                     let result = length(&mut symbols, &dim, &a, &b, Some(step), Origin::default());
@@ -392,7 +392,7 @@ fn symbolic_length_is_right_everywhere_for_symbolic_bounds() {
         let n = symbols.named("N", others, Origin::default()).unwrap();
         let start = start(&symbols, &d, &n).unwrap();
         let stop = stop(&symbols, &d, &n).unwrap();
-        let (a, b) = (Bound::At(start.clone()), Bound::At(stop.clone()));
+        let (a, b) = (SliceBound::At(start.clone()), SliceBound::At(stop.clone()));
         let result = length(&mut symbols, &d, &a, &b, Some(step), Origin::default());
         let shown = |e| symbols.display(e).to_string();
         let case = format!("{}:{}:{step} = {}", shown(&start), shown(&stop), shown(&result));
@@ -414,7 +414,7 @@ fn lengths_read_well() {
     let shown = |interval: Interval, start: Option<i64>, stop: Option<i64>, step: i64| {
         let mut symbols = Symbols::default();
         let dim = symbols.named("W", interval, Origin::default()).unwrap();
-        let bound = |b: Option<i64>| b.map_or(Bound::Masked, |v| Bound::At(v.into()));
+        let bound = |b: Option<i64>| b.map_or(SliceBound::Masked, |v| SliceBound::At(v.into()));
         let origin = Origin::default();
         let length = length(&mut symbols, &dim, &bound(start), &bound(stop), Some(step), origin);
         symbols.display(&length).to_string()
@@ -446,15 +446,15 @@ fn bounds_that_share_the_axis_are_exact() {
     let dim = symbols.named("W", Interval::DIM, origin).unwrap();
     let less = symbols.sub(&dim, &1.into()).unwrap();
     let half = symbols.floor_div(&dim, &2.into()).unwrap();
-    let mut slice = |start: &Bound, stop: &Bound| {
+    let mut slice = |start: &SliceBound, stop: &SliceBound| {
         let length = length(&mut symbols, &dim, start, stop, Some(1), origin);
         symbols.display(&length).to_string()
     };
-    assert_eq!(slice(&Bound::Masked, &Bound::At(dim.clone())), "W");
-    assert_eq!(slice(&Bound::Masked, &Bound::At(less.clone())), "max(W-1,0)");
-    assert_eq!(slice(&Bound::At(half.clone()), &Bound::Masked), "W-W/2");
-    assert_eq!(slice(&Bound::Masked, &Bound::At(half)), "W/2");
-    assert_eq!(slice(&Bound::At(less), &Bound::Masked), "min(W,1)");
+    assert_eq!(slice(&SliceBound::Masked, &SliceBound::At(dim.clone())), "W");
+    assert_eq!(slice(&SliceBound::Masked, &SliceBound::At(less.clone())), "max(W-1,0)");
+    assert_eq!(slice(&SliceBound::At(half.clone()), &SliceBound::Masked), "W-W/2");
+    assert_eq!(slice(&SliceBound::Masked, &SliceBound::At(half)), "W/2");
+    assert_eq!(slice(&SliceBound::At(less), &SliceBound::Masked), "min(W,1)");
 }
 
 #[test]
@@ -462,11 +462,11 @@ fn unknown_bounds_and_steps_give_a_fresh_unknown() {
     let mut symbols = Symbols::default();
     let origin = Origin { node: 7, port: 0, axis: 2 };
     let dim = symbols.named("W", of(2, 9), Origin::default()).unwrap();
-    let unknown = Bound::Unknown;
+    let unknown = SliceBound::Unknown;
     let part = length(&mut symbols, &dim, &unknown, &unknown, Some(2), origin);
     assert_eq!(symbols.interval(&part), of(0, 5));
     assert_eq!(symbols.origin(part.as_symbol().unwrap()), origin);
-    let part = length(&mut symbols, &dim, &Bound::Masked, &Bound::Masked, None, origin);
+    let part = length(&mut symbols, &dim, &SliceBound::Masked, &SliceBound::Masked, None, origin);
     assert_eq!(symbols.interval(&part), of(0, 9));
     let none = length(&mut symbols, &0.into(), &unknown, &unknown, Some(1), origin);
     assert_eq!(none, SymExpr::Const(0));

@@ -3,9 +3,9 @@
 use super::{Atom, SymExpr, SymbolId};
 
 /// A language with integers: what an expression becomes in it.
-pub trait Language {
+pub trait ExprFolder {
     /// A number on the way.
-    type Number;
+    type Output;
     /// Why there is none.
     type Error;
 
@@ -13,13 +13,13 @@ pub trait Language {
     ///
     /// # Errors
     /// The language cannot say it.
-    fn constant(&mut self, value: i64) -> Result<Self::Number, Self::Error>;
+    fn constant(&mut self, value: i64) -> Result<Self::Output, Self::Error>;
 
     /// The number that a symbol stands for.
     ///
     /// # Errors
     /// The language does not know it.
-    fn symbol(&mut self, symbol: SymbolId) -> Result<Self::Number, Self::Error>;
+    fn symbol(&mut self, symbol: SymbolId) -> Result<Self::Output, Self::Error>;
 
     /// One number of two.
     ///
@@ -27,15 +27,15 @@ pub trait Language {
     /// The language cannot say it.
     fn combine(
         &mut self,
-        how: Combination,
-        a: Self::Number,
-        b: Self::Number,
-    ) -> Result<Self::Number, Self::Error>;
+        how: BinaryOp,
+        a: Self::Output,
+        b: Self::Output,
+    ) -> Result<Self::Output, Self::Error>;
 }
 
 /// How two numbers become one.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Combination {
+pub enum BinaryOp {
     /// `a + b`
     Add,
     /// `a * b`
@@ -53,7 +53,7 @@ impl SymExpr {
     ///
     /// # Errors
     /// What the language answers first.
-    pub fn translate<L: Language>(&self, language: &mut L) -> Result<L::Number, L::Error> {
+    pub fn translate<L: ExprFolder>(&self, language: &mut L) -> Result<L::Output, L::Error> {
         let linear = match self {
             Self::Const(constant) => return language.constant(*constant),
             Self::Symbol(id) => return language.symbol(*id),
@@ -67,32 +67,32 @@ impl SymExpr {
             };
             for atom in &term.monomial.0 {
                 let factor = translate_atom(atom, language)?;
-                product = Some(joined(language, Combination::Multiply, product, factor)?);
+                product = Some(joined(language, BinaryOp::Multiply, product, factor)?);
             }
             if let Some(product) = product {
-                total = Some(joined(language, Combination::Add, total, product)?);
+                total = Some(joined(language, BinaryOp::Add, total, product)?);
             }
         }
         match total {
             Some(total) if linear.sum.constant == 0 => Ok(total),
             total => {
                 let constant = language.constant(linear.sum.constant)?;
-                joined(language, Combination::Add, total, constant)
+                joined(language, BinaryOp::Add, total, constant)
             }
         }
     }
 }
 
-fn translate_atom<L: Language>(atom: &Atom, language: &mut L) -> Result<L::Number, L::Error> {
+fn translate_atom<L: ExprFolder>(atom: &Atom, language: &mut L) -> Result<L::Output, L::Error> {
     let (operands, how) = match atom {
         Atom::Symbol(id) => return language.symbol(*id),
         Atom::FloorDiv(quotient) => {
             let dividend = quotient.dividend.translate(language)?;
             let divisor = quotient.divisor.translate(language)?;
-            return language.combine(Combination::FloorDivide, dividend, divisor);
+            return language.combine(BinaryOp::FloorDivide, dividend, divisor);
         }
-        Atom::Min(operands) => (operands, Combination::Min),
-        Atom::Max(operands) => (operands, Combination::Max),
+        Atom::Min(operands) => (operands, BinaryOp::Min),
+        Atom::Max(operands) => (operands, BinaryOp::Max),
     };
     let mut extreme = None;
     for operand in operands.iter() {
@@ -106,12 +106,12 @@ fn translate_atom<L: Language>(atom: &Atom, language: &mut L) -> Result<L::Numbe
     }
 }
 
-fn joined<L: Language>(
+fn joined<L: ExprFolder>(
     language: &mut L,
-    how: Combination,
-    first: Option<L::Number>,
-    next: L::Number,
-) -> Result<L::Number, L::Error> {
+    how: BinaryOp,
+    first: Option<L::Output>,
+    next: L::Output,
+) -> Result<L::Output, L::Error> {
     match first {
         Some(first) => language.combine(how, first, next),
         None => Ok(next),
@@ -126,8 +126,8 @@ mod tests {
     /// Plain arithmetic, which must agree with [`Symbols::eval`].
     struct Plain(Vec<i64>);
 
-    impl Language for Plain {
-        type Number = i64;
+    impl ExprFolder for Plain {
+        type Output = i64;
         type Error = SymbolId;
 
         fn constant(&mut self, value: i64) -> Result<i64, SymbolId> {
@@ -138,13 +138,13 @@ mod tests {
             self.0.get(symbol.index()).copied().ok_or(symbol)
         }
 
-        fn combine(&mut self, how: Combination, a: i64, b: i64) -> Result<i64, SymbolId> {
+        fn combine(&mut self, how: BinaryOp, a: i64, b: i64) -> Result<i64, SymbolId> {
             Ok(match how {
-                Combination::Add => a + b,
-                Combination::Multiply => a * b,
-                Combination::FloorDivide => a.div_euclid(b),
-                Combination::Min => a.min(b),
-                Combination::Max => a.max(b),
+                BinaryOp::Add => a + b,
+                BinaryOp::Multiply => a * b,
+                BinaryOp::FloorDivide => a.div_euclid(b),
+                BinaryOp::Min => a.min(b),
+                BinaryOp::Max => a.max(b),
             })
         }
     }

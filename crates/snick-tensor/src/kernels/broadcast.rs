@@ -233,7 +233,7 @@ pub(crate) fn zip<A: Pod, R: Pod + Send + Sync>(
     stored_bytes(et, &dims)?;
     if let (Some(x), Some(y)) = (whole(a, &dims), whole(b, &dims)) {
         let mut out = Buffer::<R>::any(dims.iter().product())?;
-        widest(Row { x, y, to: &mut out, f: &f });
+        widest(BroadcastRow { x, y, to: &mut out, f: &f });
         return Tensor::from_buffer(et, &dims, out);
     }
     let a = Strided::<A>::broadcast(a, &dims)?;
@@ -268,20 +268,20 @@ impl<A: Pod, R, F: Fn(A, A) -> R> Vectorised for Rows<'_, A, R, F> {
         let starts =
             Offsets::new(&dims, left, a.layout.start).zip(Offsets::new(&dims, right, b.layout.start));
         for ((i, j), to) in starts.zip(to.chunks_exact_mut(len)) {
-            Row { x: a.run(i, p), y: b.run(j, q), to, f }.run::<I>();
+            BroadcastRow { x: a.run(i, p), y: b.run(j, q), to, f }.run::<I>();
         }
     }
 }
 
 /// A run of both inputs, and where its results go.
-struct Row<'a, A, R, F> {
+struct BroadcastRow<'a, A, R, F> {
     x: Run<'a, A>,
     y: Run<'a, A>,
     to: &'a mut [R],
     f: &'a F,
 }
 
-impl<A: Copy, R, F: Fn(A, A) -> R> Vectorised for Row<'_, A, R, F> {
+impl<A: Copy, R, F: Fn(A, A) -> R> Vectorised for BroadcastRow<'_, A, R, F> {
     type Output = ();
 
     #[inline(always)]

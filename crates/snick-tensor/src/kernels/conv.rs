@@ -16,7 +16,7 @@ use self::planes::{Cuts, Grid, Planes};
 use crate::buffer::Buffer;
 use crate::kernels::broadcast::Strided;
 use crate::kernels::dispatch::{widen_real, with_real};
-use crate::kernels::gemm::{Gemm, Left, Matrix, Right, gemm, is_shared, narrow, product};
+use crate::kernels::gemm::{Gemm, Matrix, PackedLhs, PackedRhs, gemm, is_shared, narrow, product};
 use crate::kernels::vectors::Isa;
 use crate::kernels::window::{Window, WindowAxis};
 use crate::layout::checked_len;
@@ -118,7 +118,7 @@ struct Slide<'a, T: Gemm> {
     /// The elements of a filter as their products are added up, unless that is how they follow each other.
     order: Option<Vec<usize>>,
     /// The filters of each group as the left side of a product with what lies under them, once they are needed.
-    packed: Option<Arc<Vec<Left<T>>>>,
+    packed: Option<Arc<Vec<PackedLhs<T>>>>,
 }
 
 impl<'a, T: Gemm> Slide<'a, T> {
@@ -177,13 +177,13 @@ impl<'a, T: Gemm> Slide<'a, T> {
         let filters = self.packed()?;
         let (isa, windows) = (Isa::best(), self.grid.windows());
         let result = out.len() / self.groups();
-        let group = |(g, (left, out)): (usize, (&Left<T>, &mut [T]))| {
+        let group = |(g, (left, out)): (usize, (&PackedLhs<T>, &mut [T]))| {
             let channels = g * self.depth()..(g + 1) * self.depth();
             let mut starts = planes.starts(channels);
             if let Some(order) = &self.order {
                 starts = order.iter().map(|&k| starts[k]).collect();
             }
-            let right = Right::of_runs(isa, planes.data(), starts, planes.of.positions);
+            let right = PackedRhs::of_runs(isa, planes.data(), starts, planes.of.positions);
             product(left, &right, out, windows, |row, _, first, values| planes.place(row, first, values));
         };
         if is_shared() && filters.len() > 1 {
@@ -194,13 +194,13 @@ impl<'a, T: Gemm> Slide<'a, T> {
         Ok(())
     }
 
-    fn packed(&mut self) -> Result<Arc<Vec<Left<T>>>, TensorError> {
+    fn packed(&mut self) -> Result<Arc<Vec<PackedLhs<T>>>, TensorError> {
         if let Some(packed) = &self.packed {
             return Ok(packed.clone());
         }
         let (outputs, length) = (self.outputs(), self.length());
         let group = |rows| {
-            let left = Left::pack(Isa::best(), &Matrix::packed(rows, outputs, length));
+            let left = PackedLhs::pack(Isa::best(), &Matrix::packed(rows, outputs, length));
             match &self.order {
                 Some(order) => left.with_columns(order).in_one_step(),
                 None => left,
@@ -273,22 +273,22 @@ impl<'a, T: Gemm> Slide<'a, T> {
         let patches = Matrix::packed(patches, count, length);
         // The shorter side makes the tiles, which may have few rows; a panel has many columns whatever is needed.
         if count < outputs {
-            let left = Left::pack(Isa::best(), &patches);
+            let left = PackedLhs::pack(Isa::best(), &patches);
             let left = if self.order.is_some() { left.in_one_step() } else { left };
             gemm(&left, &self.columns()?[g], part);
             return Ok([outputs, 1]);
         }
-        gemm(&self.packed()?[g], &Right::new(Isa::best(), &patches.turned()), part);
+        gemm(&self.packed()?[g], &PackedRhs::new(Isa::best(), &patches.turned()), part);
         by_output
     }
 
     /// The filters of each group as the right side of a product.
-    fn columns(&self) -> Result<Arc<Vec<Right<'static, T>>>, TensorError> {
+    fn columns(&self) -> Result<Arc<Vec<PackedRhs<'static, T>>>, TensorError> {
         let (outputs, length) = (self.outputs(), self.length());
         let group = |rows: &[T]| {
             let mut rows = rows.to_vec();
             self.in_order(&mut rows);
-            Right::new(Isa::best(), &Matrix::packed(&rows, outputs, length).turned()).into_packed()
+            PackedRhs::new(Isa::best(), &Matrix::packed(&rows, outputs, length).turned()).into_packed()
         };
         let pack = || Ok(self.rows.chunks_exact(outputs * length).map(group).collect());
         self.filters.memoised(Purpose::FilterColumns, pack)

@@ -12,7 +12,7 @@ mod vector_unary;
 
 pub use binary::BinaryOp;
 pub use bitwise::{BitwiseOp, bitwise_not};
-pub use chain::{Chain, ElementFunction, Link, Second};
+pub use chain::{ElementFunction, FusedElementwise, Stage, StageOperand};
 pub use compare::{CompareOp, LogicalOp, logical_not};
 pub use select::select;
 pub use unary::{TestOp, UnaryOp};

@@ -10,9 +10,9 @@ mod narrow;
 mod right;
 mod tile;
 
-pub(crate) use left::Left;
+pub(crate) use left::PackedLhs;
 pub(crate) use narrow::narrow;
-pub(crate) use right::Right;
+pub(crate) use right::PackedRhs;
 
 use rayon::prelude::*;
 
@@ -110,8 +110,8 @@ const SHARED: usize = 1 << 18;
 /// The output is cut into rows of `row_len`, one a row of the product. Within a pool of several threads the rows are
 /// computed by all of them.
 pub(crate) fn product<T: Gemm>(
-    left: &Left<T>,
-    right: &Right<T>,
+    left: &PackedLhs<T>,
+    right: &PackedRhs<T>,
     out: &mut [T],
     row_len: usize,
     place: impl Fn(&mut [T], usize, usize, &[T]) + Sync,
@@ -138,7 +138,7 @@ pub(crate) fn is_shared() -> bool {
 }
 
 /// Writes `a * b` into `out`, row after row.
-pub(crate) fn gemm<T: Gemm>(left: &Left<T>, right: &Right<T>, out: &mut [T]) {
+pub(crate) fn gemm<T: Gemm>(left: &PackedLhs<T>, right: &PackedRhs<T>, out: &mut [T]) {
     let columns = right.columns();
     product(left, right, out, columns, |row, _, first, values| {
         let len = values.len().min(columns - first);
@@ -185,7 +185,7 @@ mod tests {
                     let expected = naive(&a, &b);
                     for isa in [Isa::best(), Isa::Base] {
                         let mut out = vec![f32::NAN; m * n];
-                        gemm(&Left::pack(isa, &a), &Right::new(isa, &b), &mut out);
+                        gemm(&PackedLhs::pack(isa, &a), &PackedRhs::new(isa, &b), &mut out);
                         assert_eq!(out, expected, "{m} {k} {n} {isa:?}");
                     }
                     let mut out = vec![f32::NAN; m * n];
@@ -203,9 +203,9 @@ mod tests {
         let x: Vec<f32> = (0..m * k).map(|i| (i as f32 * 0.37).sin()).collect();
         let y: Vec<f32> = (0..k * n).map(|i| (i as f32 * 0.11).cos()).collect();
         let isa = Isa::best();
-        let left = Left::pack(isa, &Matrix::packed(&x, m, k));
+        let left = PackedLhs::pack(isa, &Matrix::packed(&x, m, k));
         let b = Matrix::packed(&y, k, n);
-        let right = Right::new(isa, &b);
+        let right = PackedRhs::new(isa, &b);
         let (mut one, mut two) = (vec![0.0; m * n], vec![0.0; m * n]);
         gemm(&left, &right, &mut one);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::buffer::Buffer;
 use crate::kernels::broadcast::{Strided, broadcast_dims};
 use crate::kernels::dispatch::{widen, with_type};
-use crate::kernels::gemm::{Gemm, Left, Matrix, Right, gemm, narrow};
+use crate::kernels::gemm::{Gemm, Matrix, PackedLhs, PackedRhs, gemm, narrow};
 use crate::kernels::vectors::{Instructions, Isa, Vectorised, widest};
 use crate::layout::{Offsets, checked_len};
 use crate::memo::Purpose;
@@ -147,16 +147,16 @@ fn multiply<T: Gemm>(
     out: &mut [T],
 ) -> Result<(), TensorError> {
     let isa = Isa::best();
-    let left = |x: &Matrix<T>| Left::pack(isa, x);
+    let left = |x: &Matrix<T>| PackedLhs::pack(isa, x);
     let left = match is_one(a) {
         true => a.memoised(Purpose::Left, || Ok(left(x)))?,
         false => Arc::new(left(x)),
     };
     // Rows along memory are read where they lie.
     if is_one(b) && y.column_step != 1 {
-        gemm(&left, &*b.memoised(Purpose::Right, || Ok(Right::new(isa, y).into_packed()))?, out);
+        gemm(&left, &*b.memoised(Purpose::Right, || Ok(PackedRhs::new(isa, y).into_packed()))?, out);
     } else {
-        gemm(&left, &Right::new(isa, y), out);
+        gemm(&left, &PackedRhs::new(isa, y), out);
     }
     Ok(())
 }

@@ -49,7 +49,7 @@ struct Block<'a, T> {
     log: bool,
 }
 
-impl<T: Real> Vectorised for Block<'_, T> {
+impl<T: SoftmaxElement> Vectorised for Block<'_, T> {
     type Output = ();
 
     #[inline(always)]
@@ -64,7 +64,7 @@ impl<T: Real> Vectorised for Block<'_, T> {
 /// Sums of a row are kept in so many parts, which the compiler adds to as one vector.
 const PARTS: usize = 16;
 
-impl<T: Real> Block<'_, T> {
+impl<T: SoftmaxElement> Block<'_, T> {
     #[inline(always)]
     fn row<I: Instructions>(self) {
         let Self { from, to, log, .. } = self;
@@ -121,7 +121,7 @@ impl<T: Real> Block<'_, T> {
 }
 
 /// Floats with the functions that are needed here.
-trait Real: Gemm + std::ops::Sub<Output = Self> + std::ops::Div<Output = Self> {
+trait SoftmaxElement: Gemm + std::ops::Sub<Output = Self> + std::ops::Div<Output = Self> {
     const ZERO: Self;
     const LEAST: Self;
     fn exp<I: Instructions>(self) -> Self;
@@ -130,7 +130,7 @@ trait Real: Gemm + std::ops::Sub<Output = Self> + std::ops::Div<Output = Self> {
 
 macro_rules! real {
     ($($t:ident: $exp:expr),*) => {$(
-        impl Real for $t {
+        impl SoftmaxElement for $t {
             const ZERO: $t = 0.0;
             const LEAST: $t = $t::NEG_INFINITY;
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use snick::{Draw, by_parameter, draw_inputs, find_input, npz, output_names};
+use snick::{InputSpec, by_parameter, draw_inputs, find_input, npz, output_names};
 use snick_ir::Graph;
 use snick_tensor::Tensor;
 
@@ -28,7 +28,7 @@ impl FeedOptions {
     pub fn steps(
         &self,
         graph: &Graph,
-        draw: impl Into<Draw>,
+        draw: impl Into<InputSpec>,
         round: u64,
         console: &Console,
     ) -> Result<Vec<Vec<Tensor>>, Failure> {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use snick::{draws, has_open_dims};
+use snick::{has_open_dims, input_candidates};
 use snick_ir::Graph;
 use snick_run::{Options, Session, Variables};
 use snick_tensor::Tensor;
@@ -56,7 +56,7 @@ pub fn verify(
     let enough = if has_open_dims(before) { ALWAYS } else { 1 };
     let mut compared = vec![false; before.results().count()];
     let mut causes = Vec::new();
-    for (round, draw) in (0u64..).zip(draws(before)) {
+    for (round, draw) in (0u64..).zip(input_candidates(before)) {
         if round >= enough && !compared.contains(&false) {
             break;
         }

@@ -128,12 +128,12 @@ pub fn first_difference(
 ) -> Result<Option<String>, Located> {
     let mut known: HashMap<String, Vec<Tensor>> = HashMap::new();
     let how = Options { keep_going: true, ..Options::default() };
-    Session::unfolded(before)?.watch(inputs, how, &mut Variables::default(), |progress| {
+    Session::without_folding(before)?.watch(inputs, how, &mut Variables::default(), |progress| {
         known.insert(before.node(progress.node).name.to_string(), progress.values.to_vec());
         ControlFlow::Continue(())
     });
     let mut first = None;
-    Session::unfolded(after)?.watch(inputs, how, &mut Variables::default(), |progress| {
+    Session::without_folding(after)?.watch(inputs, how, &mut Variables::default(), |progress| {
         let name = &*after.node(progress.node).name;
         let values = known.get(name).filter(|values| values.len() == progress.values.len());
         let mut pairs = values.into_iter().flatten().zip(progress.values);

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
-use snick::{Dims, Draw, draw_inputs, draws};
+use snick::{DimPolicy, InputSpec, draw_inputs, input_candidates};
 use snick_ir::Graph;
 use snick_run::Session;
 use snick_tensor::Tensor;
@@ -101,16 +101,16 @@ fn execute(options: &Options, times: &mut Times, console: &Console) -> Result<()
 
 /// The first inputs drawn that the model runs with, or else the first ones.
 fn inputs(graph: &Graph, session: &Session) -> Result<Vec<Tensor>, Failure> {
-    let draw = |seed, draw: Draw| {
+    let draw = |seed, draw: InputSpec| {
         draw_inputs(graph, vec![None; graph.parameters().count()], seed, draw).map_err(Failure::Layer)
     };
-    for (seed, tried) in (0..).zip(draws(graph)) {
+    for (seed, tried) in (0..).zip(input_candidates(graph)) {
         let inputs = draw(seed, tried)?;
         if session.run(&inputs, snick_run::Options::default()).complete().is_ok() {
             return Ok(inputs);
         }
     }
-    draw(0, Dims::Smallest.into())
+    draw(0, DimPolicy::Smallest.into())
 }
 
 /// Times of every repetition by stage.

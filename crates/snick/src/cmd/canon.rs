@@ -56,9 +56,9 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     let report = snick_pass::canonicalise(&mut model.graph, &how).map_err(Failure::usage)?;
     errors.extend(report.errors.iter().cloned());
     errors.iter().for_each(|error| console.located(error));
-    report.refuted.iter().for_each(|refuted| console.error(&refuted.report));
+    report.check_failures.iter().for_each(|refuted| console.error(&refuted.report));
     let verdict = match &before {
-        Some(_) if !report.refuted.is_empty() => Some(Verdict::Different),
+        Some(_) if !report.check_failures.is_empty() => Some(Verdict::Different),
         Some(before) => Some(verify(before, &model.graph, report.may_round(), &options.feed, console)?),
         None => None,
     };
@@ -85,12 +85,12 @@ fn as_text(
     for applied in &report.applied {
         let _ = writeln!(text, "{lead}{:16} {:16} {}", applied.rule, applied.op, applied.layer);
     }
-    for left in &report.left {
+    for left in &report.missed {
         let _ = writeln!(text, "{lead}{:16} {:16} {}: {}", "left", left.op, left.layer, left.reason);
     }
     let (before, after) = (report.slice_like_before, report.slice_after);
     let _ =
-        writeln!(text, "{lead}{before} slice-like before, {after} slice after, {} left", report.left.len());
+        writeln!(text, "{lead}{before} slice-like before, {after} slice after, {} left", report.missed.len());
     let cost = Cost::of(&model.graph);
     let _ = writeln!(
         text,
@@ -139,12 +139,12 @@ fn as_json(
         json.key("checked").plain(report.checked);
         json.key("unchecked").plain(report.unchecked);
         json.line().key("refuted").array(|json| {
-            report.refuted.iter().for_each(|refuted| {
+            report.check_failures.iter().for_each(|refuted| {
                 json.line().string(&refuted.report);
             });
         });
         json.line().key("left").array(|json| {
-            for left in &report.left {
+            for left in &report.missed {
                 json.line().object(|json| {
                     json.key("name").string(&left.layer);
                     json.key("op").string(&left.op);

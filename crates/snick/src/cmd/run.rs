@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use clap::Args;
-use snick::{Dims, Model, named_outputs, npz, output_names};
+use snick::{DimPolicy, Model, named_outputs, npz, output_names};
 use snick_ir::Located;
 use snick_run::{Session, Variables};
 use snick_tensor::Tensor;
@@ -74,7 +74,7 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
         }
         execute(&model, options, console, &mut ran)?;
         if let Some(before) = before.filter(|_| ran.differs() && ran.first_difference.is_none()) {
-            let steps = options.feed.steps(&before, Dims::Smallest, 0, console)?;
+            let steps = options.feed.steps(&before, DimPolicy::Smallest, 0, console)?;
             let inputs = steps.first().map(Vec::as_slice).unwrap_or_default();
             let found = first_difference(&before, &model.graph, inputs, options.tolerance);
             ran.first_difference = found.map_err(Failure::Layer)?;
@@ -107,7 +107,7 @@ fn execute(model: &Model, options: &Options, console: &Console, ran: &mut Ran) -
     }
     let session = match inner.is_empty() && !options.check_facts {
         true => Session::new(graph),
-        false => Session::unfolded(graph),
+        false => Session::without_folding(graph),
     };
     let session = match session {
         Ok(session) => session.with_threads(options.threads as usize).map_err(Failure::usage)?,
@@ -122,7 +122,7 @@ fn execute(model: &Model, options: &Options, console: &Console, ran: &mut Ran) -
         pack_outputs: false,
     };
     let mut variables = Variables::default();
-    for (k, inputs) in options.feed.steps(graph, Dims::Smallest, 0, console)?.into_iter().enumerate() {
+    for (k, inputs) in options.feed.steps(graph, DimPolicy::Smallest, 0, console)?.into_iter().enumerate() {
         let mut bar = ProgressBar::new(console);
         let outputs = session.watch(&inputs, how, &mut variables, |progress| {
             bar.advance(&progress);

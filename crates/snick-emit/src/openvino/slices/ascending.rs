@@ -1,13 +1,13 @@
 //! The elements of a slice in ascending order, by arithmetic, where its numbers are known only when the graph runs.
 
-use snick_ir::ops::slice::cut::{AxisCut, Number};
+use snick_ir::ops::slice::dyn_axis_slice::{DynAxisSlice, Number};
 use snick_ir::ops::slice::primitive::{Axis, Part};
 use snick_ir::ops::slice::scalar::Scalar;
 use snick_ir::{Attrs, OpError, Value};
 use snick_tensor::ElementType;
 
-use super::Builder;
-use super::range::Range;
+use super::SliceReplacer;
+use super::range::SliceRange;
 
 /// No axis is longer; steps are cut to it so that sums with them stay in i64.
 const FAR: i64 = 1 << 62;
@@ -20,13 +20,13 @@ enum Way {
     Unknown(Value),
 }
 
-impl Builder<'_> {
+impl SliceReplacer<'_> {
     /// The elements of an axis in ascending order, and what turns them round if they were descending.
     pub(super) fn ascending(
         &mut self,
         axis: &Axis,
-        cut: &AxisCut,
-    ) -> Result<(Range, Option<Range>), OpError> {
+        cut: &DynAxisSlice,
+    ) -> Result<(SliceRange, Option<SliceRange>), OpError> {
         let [start, len, step] = [self.wide(cut.start)?, self.wide(cut.len)?, self.wide(cut.step)?];
         let start = self.guarded_start(cut, start, len)?;
         let way = self.way(axis, step)?;
@@ -43,11 +43,13 @@ impl Builder<'_> {
         let stop = self.arithmetic("Add", start, length)?;
         let turn = match way {
             Way::Up => None,
-            Way::Down => Some(Range { axis: axis.axis, start: None, stop: None, step: Scalar::Number(-1) }),
+            Way::Down => {
+                Some(SliceRange { axis: axis.axis, start: None, stop: None, step: Scalar::Number(-1) })
+            }
             Way::Unknown(up) => {
                 let mut choose =
                     |up_number, down| self.choose(up, Scalar::Number(up_number), Scalar::Number(down));
-                Some(Range {
+                Some(SliceRange {
                     axis: axis.axis,
                     start: Some(choose(0, -1)?),
                     stop: Some(choose(i64::MAX, i64::MIN)?),
@@ -55,7 +57,7 @@ impl Builder<'_> {
                 })
             }
         };
-        Ok((Range { axis: axis.axis, start: Some(start), stop: Some(stop), step: stride }, turn))
+        Ok((SliceRange { axis: axis.axis, start: Some(start), stop: Some(stop), step: stride }, turn))
     }
 
     /// A number of the primitive as i64: it may be read from a scalar of any integer type.

@@ -3,18 +3,18 @@
 //! Of a start or a length that is too low the ops would count from the end, or take nothing. What fails here is a Concat
 //! of one row with two: few ops check the shapes that they get in a run.
 
-use snick_ir::ops::slice::cut::{AxisCut, Number};
+use snick_ir::ops::slice::dyn_axis_slice::{DynAxisSlice, Number};
 use snick_ir::ops::slice::scalar::Scalar;
 use snick_ir::{Attrs, Op, OpError};
 
-use super::{Builder, range};
+use super::{SliceReplacer, range};
 
-impl Builder<'_> {
+impl SliceReplacer<'_> {
     /// The start; where it or `len` is too low when the graph runs, no number at all but a failure, as the primitive
     /// has it.
     pub(super) fn guarded_start(
         &mut self,
-        cut: &AxisCut,
+        cut: &DynAxisSlice,
         start: Scalar,
         len: Scalar,
     ) -> Result<Scalar, OpError> {

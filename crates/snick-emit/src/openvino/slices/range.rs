@@ -2,23 +2,23 @@
 
 use smallvec::SmallVec;
 use snick_ir::ops::slice::bounds::{Bound, Bounds};
-use snick_ir::ops::slice::cut::AxisCut;
+use snick_ir::ops::slice::dyn_axis_slice::DynAxisSlice;
 use snick_ir::ops::slice::scalar::Scalar;
 use snick_ir::{Graph, Op, OpError, Value};
 use snick_shape::{AxisSlice, Interval, SymExpr};
 
 /// `start:stop:step` of one axis: negative numbers count from the end. A start or stop that is `None` leaves nothing
 /// out in the direction of the step.
-pub(super) struct Range {
+pub(super) struct SliceRange {
     pub(super) axis: usize,
     pub(super) start: Option<Scalar>,
     pub(super) stop: Option<Scalar>,
     pub(super) step: Scalar,
 }
 
-impl Range {
+impl SliceRange {
     /// The range of a static slice. One that descends to the first element has no stop: -1 would be the last.
-    pub(super) fn fixed(axis: usize, cut: &AxisCut) -> Option<Self> {
+    pub(super) fn fixed(axis: usize, cut: &DynAxisSlice) -> Option<Self> {
         let slice = cut.as_static()?;
         let stop = slice.start.checked_add(slice.len.checked_mul(slice.step)?)?;
         Some(Self {
@@ -35,7 +35,7 @@ impl Range {
         graph: &Graph,
         data: Value,
         axis: usize,
-        cut: &AxisCut,
+        cut: &DynAxisSlice,
     ) -> Result<Option<Self>, OpError> {
         let [start, len, step] = [cut.start, cut.len, cut.step].map(|number| number.scalar());
         let source = [len, start].into_iter().find_map(|number| match number {

@@ -10,7 +10,7 @@ use snick_tensor::{ElementType, Tensor};
 
 use super::iterate::output_parts;
 use super::port_map::{Cut, PortLink, PortMap, Purpose};
-use super::subgraph::{Kind, SubGraph};
+use super::subgraph::{SubGraph, SubGraphKind};
 use crate::{Graph, Op, OpError, normalize_axis};
 
 /// Runs a body, given by its number, on one tensor a Parameter; gives one a Result.
@@ -23,12 +23,12 @@ impl SubGraph {
     /// What a body fails with; inputs that do not fit the port map.
     pub fn execute(&self, inputs: &[Tensor], run: &mut RunBody) -> Result<Vec<Tensor>, OpError> {
         match self.kind {
-            Kind::If => self.branch(inputs, run),
-            Kind::TensorIterator => {
+            SubGraphKind::If => self.branch(inputs, run),
+            SubGraphKind::TensorIterator => {
                 let trips = parts(&self.maps[0], inputs)?;
                 self.iterate(inputs, Some(trips), true, run)
             }
-            Kind::Loop => {
+            SubGraphKind::Loop => {
                 let trips = number("the number of iterations", input(inputs, 0)?)?;
                 let starts = number("the condition", input(inputs, 1)?)? != 0;
                 self.iterate(inputs, u64::try_from(trips).ok(), starts, run)

@@ -2,11 +2,11 @@
 
 use snick_shape::{Interval, Origin, Shape, SymExpr};
 
-use super::passage::Passage;
 use super::port_map::{Cut, PortMap, Purpose};
 use super::states::State;
-use super::subgraph::Kind;
-use crate::infer::{Work, normalize_axis};
+use super::subgraph::SubGraphKind;
+use super::symbol_map::SymbolMap;
+use crate::infer::{InferSession, normalize_axis};
 use crate::{Fact, Facts, Graph, Infer, Op, OpError};
 
 /// Rounds in which assumptions about states may fail one by one; then all that are left are given up.
@@ -14,22 +14,22 @@ const MAX_ROUNDS: usize = 8;
 
 /// Facts of the outputs; sets those inside the body.
 pub(super) fn infer(
-    kind: Kind,
+    kind: SubGraphKind,
     map: &PortMap,
     body: &mut Graph,
     cx: &mut Infer,
-    work: &mut Work,
+    session: &mut InferSession,
 ) -> Result<Facts, OpError> {
     let ports =
         map.inputs.iter().filter_map(|link| link.external).max().map_or(0, |port| port.saturating_add(1));
-    let ports = if kind == Kind::Loop { ports.max(2) } else { ports };
+    let ports = if kind == SubGraphKind::Loop { ports.max(2) } else { ports };
     if cx.len() > ports {
         return Err(OpError::Arity { expected: format!("{ports} as the port map has them"), got: cx.len() });
     }
     body.symbols = Default::default();
-    let mut passage = Passage::default();
+    let mut symbol_map = SymbolMap::default();
     let parts = match kind {
-        Kind::Loop => None,
+        SubGraphKind::Loop => None,
         _ => Some(parts(map, cx)?),
     };
     let most = match &parts {
@@ -44,7 +44,7 @@ pub(super) fn infer(
     for link in &map.inputs {
         let Some(slot) = given.get_mut(link.internal) else { continue };
         *slot = match (link.external, link.purpose) {
-            (Some(port), _) => Some(entering(port, link.cut, body, cx, &mut passage)?),
+            (Some(port), _) => Some(entering(port, link.cut, body, cx, &mut symbol_map)?),
             (None, Some(Purpose::CurrentIteration)) => Some(counter(body, link.internal, &iteration)?),
             (None, _) => None,
         };
@@ -57,17 +57,17 @@ pub(super) fn infer(
         };
         states.push(State::new(kind, parameter, result, initial.clone()));
     }
-    let results = settle(&mut states, &mut given, &iteration, &passage, body, work);
+    let results = fixpoint(&mut states, &mut given, &iteration, &symbol_map, body, session);
     let trips = match parts {
         Some(parts) => parts,
         None => iterations(map, &results, cx)?,
     };
     if let Some(iteration) = iteration.as_symbol() {
         let last = cx.sub(&trips, &SymExpr::from(1));
-        passage.means(iteration, last);
+        symbol_map.means(iteration, last);
     }
     let outcome = Outcome { kind, map, states: &states, results: &results, trips: &trips, body };
-    outcome.outputs(&mut passage, cx)
+    outcome.outputs(&mut symbol_map, cx)
 }
 
 /// What an input is to the body: the whole of it, or one part.
@@ -76,10 +76,10 @@ fn entering(
     cut: Option<Cut>,
     body: &mut Graph,
     cx: &Infer,
-    passage: &mut Passage,
+    symbol_map: &mut SymbolMap,
 ) -> Result<Fact, OpError> {
     let outer = cx.optional(port).ok_or(OpError::NotConnected { port })?;
-    let fact = passage.enter(outer, cx.known_symbols(), &mut body.symbols);
+    let fact = symbol_map.enter(outer, cx.known_symbols(), &mut body.symbols);
     let Some(cut) = cut else { return Ok(fact) };
     let Some(dims) = fact.shape.dims() else { return Ok(Fact::new(fact.element_type, Shape::unranked())) };
     let axis = normalize_axis(cut.axis, dims.len())?;
@@ -109,32 +109,33 @@ fn counter(body: &mut Graph, parameter: usize, iteration: &SymExpr) -> Result<Fa
 }
 
 /// Infers the body until what is assumed of the states holds; facts of its Results.
-fn settle(
+fn fixpoint(
     states: &mut [State],
     given: &mut [Option<Fact>],
     iteration: &SymExpr,
-    passage: &Passage,
+    symbol_map: &SymbolMap,
     body: &mut Graph,
-    work: &mut Work,
+    session: &mut InferSession,
 ) -> Facts {
-    let mark = work.errors.len();
-    let pass = |states: &[State], given: &mut [Option<Fact>], body: &mut Graph, work: &mut Work| {
-        for state in states {
-            given[state.parameter] = Some(state.fact());
-        }
-        work.errors.truncate(mark);
-        body.infer_body(given, work)
-    };
+    let mark = session.errors.len();
+    let pass =
+        |states: &[State], given: &mut [Option<Fact>], body: &mut Graph, session: &mut InferSession| {
+            for state in states {
+                given[state.parameter] = Some(state.fact());
+            }
+            session.errors.truncate(mark);
+            body.infer_body(given, session)
+        };
     let unknown = Fact::unknown();
     let (mut changed, mut round) = (false, 0);
     loop {
-        if !states.is_empty() && !work.affords(round, body) {
+        if !states.is_empty() && !session.affords(round, body) {
             states.iter_mut().for_each(State::forget);
-            return pass(states, given, body, work);
+            return pass(states, given, body, session);
         }
-        let results = pass(states, given, body, work);
+        let results = pass(states, given, body, session);
         // What fails in the first iteration fails whatever becomes of the states, and nothing comes out.
-        if round == 0 && work.errors.len() > mark {
+        if round == 0 && session.errors.len() > mark {
             return Facts::new();
         }
         let mut fails = false;
@@ -150,9 +151,9 @@ fn settle(
         if !fails {
             for state in states.iter_mut() {
                 let next = results.get(state.result).unwrap_or(&unknown);
-                state.solve(next, iteration, passage, &mut body.symbols);
+                state.solve(next, iteration, symbol_map, &mut body.symbols);
             }
-            return pass(states, given, body, work);
+            return pass(states, given, body, session);
         }
         if round >= MAX_ROUNDS {
             states.iter_mut().for_each(State::forget);
@@ -273,7 +274,7 @@ fn iterations(map: &PortMap, results: &Facts, cx: &mut Infer) -> Result<SymExpr,
 
 /// What all iterations gave.
 struct Outcome<'a> {
-    kind: Kind,
+    kind: SubGraphKind,
     map: &'a PortMap,
     states: &'a [State],
     /// Facts of the Results in the last iteration.
@@ -285,7 +286,7 @@ struct Outcome<'a> {
 
 impl Outcome<'_> {
     /// Facts of the outputs of the op.
-    fn outputs(&self, passage: &mut Passage, cx: &mut Infer) -> Result<Facts, OpError> {
+    fn outputs(&self, symbol_map: &mut SymbolMap, cx: &mut Infer) -> Result<Facts, OpError> {
         let unknown = Fact::unknown();
         let ports = self.map.outputs.iter().filter_map(|link| link.external);
         let mut facts: Facts = (0..ports.max().map_or(0, |port| port + 1)).map(|_| Fact::unknown()).collect();
@@ -293,24 +294,24 @@ impl Outcome<'_> {
             let Some(out) = link.external.and_then(|port| facts.get_mut(port)) else { continue };
             let last = self.results.get(link.internal).unwrap_or(&unknown);
             *out = match link.cut {
-                Some(cut) => self.assembled(cut, last, passage, cx)?,
-                None => self.last(link.internal, last, passage, cx),
+                Some(cut) => self.assembled(cut, last, symbol_map, cx)?,
+                None => self.last(link.internal, last, symbol_map, cx),
             };
         }
         Ok(facts)
     }
 
     /// An output that is what the last iteration gave; the initial value, where there was none.
-    fn last(&self, result: usize, last: &Fact, passage: &mut Passage, cx: &mut Infer) -> Fact {
+    fn last(&self, result: usize, last: &Fact, symbol_map: &mut SymbolMap, cx: &mut Infer) -> Fact {
         let Some(state) = self.states.iter().find(|state| state.result == result) else {
-            return passage.leave(last, &self.body.symbols, cx);
+            return symbol_map.leave(last, &self.body.symbols, cx);
         };
-        let after = passage.leave(&state.after(last), &self.body.symbols, cx);
+        let after = symbol_map.leave(&state.after(last), &self.body.symbols, cx);
         // A TensorIterator without iterations is refused when run.
-        if self.kind == Kind::TensorIterator || !cx.interval(self.trips).contains(0) {
+        if self.kind == SubGraphKind::TensorIterator || !cx.interval(self.trips).contains(0) {
             return after;
         }
-        let initial = passage.leave(state.initial(), &self.body.symbols, cx);
+        let initial = symbol_map.leave(state.initial(), &self.body.symbols, cx);
         state.or_initial(&after, &initial, cx)
     }
 
@@ -319,7 +320,7 @@ impl Outcome<'_> {
         &self,
         cut: Cut,
         part: &Fact,
-        passage: &mut Passage,
+        symbol_map: &mut SymbolMap,
         cx: &mut Infer,
     ) -> Result<Fact, OpError> {
         let made = |shape| Ok(Fact::new(part.element_type, shape));
@@ -335,7 +336,7 @@ impl Outcome<'_> {
         let step = i64::try_from(cut.stride.unsigned_abs()).unwrap_or(i64::MAX);
         let size = SymExpr::from(dims[axis].as_const().unwrap_or(step));
         let outside =
-            passage.leave(&Fact::new(part.element_type, part.shape.clone()), &self.body.symbols, cx);
+            symbol_map.leave(&Fact::new(part.element_type, part.shape.clone()), &self.body.symbols, cx);
         let whole = cx.mul(self.trips, &size);
         let dims = outside.shape.dims().unwrap_or_default().iter().enumerate();
         let dims = dims.map(|(i, dim)| if i == axis { whole.clone() } else { dim.clone() });

@@ -12,8 +12,8 @@
 use snick_shape::{Interval, Origin, Shape, SymExpr, SymbolId, Symbols};
 use snick_tensor::ElementType;
 
-use super::passage::{Passage, join};
-use super::subgraph::Kind;
+use super::subgraph::SubGraphKind;
+use super::symbol_map::{SymbolMap, join};
 use crate::{Fact, Infer};
 
 /// One state.
@@ -53,12 +53,12 @@ impl State {
     ///
     /// Sizes of a TensorIterator's states are told by their range alone. Where they are static, the OpenVINO runtime
     /// executes all iterations with those of the first: what that gives lies within the range, too.
-    pub(super) fn new(kind: Kind, parameter: usize, result: usize, initial: Fact) -> Self {
+    pub(super) fn new(kind: SubGraphKind, parameter: usize, result: usize, initial: Fact) -> Self {
         let dims = initial.shape.dims().map(|dims| vec![Slot::Stays; dims.len()]);
         let elements = initial.elements().map(|elements| vec![Slot::Stays; elements.len()]);
         let keeps_constant = elements.is_none() && initial.known.is_some();
         let element_type = initial.element_type;
-        let counts_sizes = kind != Kind::TensorIterator;
+        let counts_sizes = kind != SubGraphKind::TensorIterator;
         Self { parameter, result, initial, element_type, dims, elements, keeps_constant, counts_sizes }
     }
 
@@ -142,7 +142,7 @@ impl State {
         &mut self,
         next: &Fact,
         iteration: &SymExpr,
-        passage: &Passage,
+        symbol_map: &SymbolMap,
         symbols: &mut Symbols,
     ) {
         let range = self.element_range();
@@ -150,7 +150,7 @@ impl State {
             for ((slot, initial), after) in slots.iter_mut().flatten().zip(initial).zip(after) {
                 if let Slot::Free(symbol) = *slot {
                     let step = Step { symbol, initial, after, within };
-                    *slot = step.solve(iteration, passage, symbols);
+                    *slot = step.solve(iteration, symbol_map, symbols);
                 }
             }
         };
@@ -272,13 +272,13 @@ struct Step<'s> {
 }
 
 impl Step<'_> {
-    fn solve(&self, iteration: &SymExpr, passage: &Passage, symbols: &mut Symbols) -> Slot {
+    fn solve(&self, iteration: &SymExpr, symbol_map: &SymbolMap, symbols: &mut Symbols) -> Slot {
         let grows = || {
             let each = symbols.sub(self.after, &self.symbol.into())?;
             let before = symbols.add(self.initial, &symbols.mul(iteration, &each)?)?;
             let after = symbols.add(&before, &each)?;
             let fits = [&before, &after].iter().all(|expr| self.within.covers(&symbols.interval(expr)));
-            (passage.is_invariant(&each) && fits).then_some(Slot::Grows { before, after })
+            (symbol_map.is_invariant(&each) && fits).then_some(Slot::Grows { before, after })
         };
         if let Some(grows) = grows() {
             return grows;

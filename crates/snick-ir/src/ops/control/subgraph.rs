@@ -9,12 +9,12 @@ use snick_tensor::Tensor;
 use super::branch;
 use super::iterate;
 use super::port_map::{PortLink, PortMap, Purpose};
-use crate::infer::Work;
+use crate::infer::InferSession;
 use crate::{Arity, AttrValue, Attrs, Facts, Graph, Infer, Op, OpDef, OpError, OpName, RawNode};
 
 /// Which op it is.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum SubGraphKind {
     /// Iterates over parts of its inputs.
     TensorIterator,
     /// Iterates while a condition holds. Input 0 is the number of iterations, below 0 for any number; input 1 says
@@ -28,7 +28,7 @@ pub enum Kind {
 #[derive(Clone, PartialEq, Debug)]
 pub struct SubGraph {
     /// Which op it is.
-    pub kind: Kind,
+    pub kind: SubGraphKind,
     /// `body`; or `then_body`, `else_body`.
     pub bodies: Vec<Graph>,
     /// A port map a body.
@@ -44,7 +44,7 @@ impl SubGraph {
     ///
     /// # Errors
     /// A map that names Parameters or Results that are not there, or leaves an output out.
-    pub fn new(kind: Kind, bodies: Vec<Graph>, maps: Vec<PortMap>) -> Result<Self, OpError> {
+    pub fn new(kind: SubGraphKind, bodies: Vec<Graph>, maps: Vec<PortMap>) -> Result<Self, OpError> {
         let op = Self { kind, bodies, maps };
         for count in [op.bodies.len(), op.maps.len()] {
             if count != op.roles().len() {
@@ -58,8 +58,8 @@ impl SubGraph {
     /// Names of the bodies, in order.
     pub fn roles(&self) -> &'static [&'static str] {
         match self.kind {
-            Kind::TensorIterator | Kind::Loop => &["body"],
-            Kind::If => &["then_body", "else_body"],
+            SubGraphKind::TensorIterator | SubGraphKind::Loop => &["body"],
+            SubGraphKind::If => &["then_body", "else_body"],
         }
     }
 
@@ -80,12 +80,12 @@ impl SubGraph {
         &self,
         cx: &mut Infer,
         bodies: &mut [Graph],
-        work: &mut Work,
+        session: &mut InferSession,
     ) -> Result<Facts, OpError> {
         match (bodies, self.maps.as_slice()) {
-            ([body], [map]) => iterate::infer(self.kind, map, body, cx, work),
+            ([body], [map]) => iterate::infer(self.kind, map, body, cx, session),
             ([then_body, else_body], [then_map, else_map]) => {
-                branch::infer([then_map, else_map], [then_body, else_body], cx, work)
+                branch::infer([then_map, else_map], [then_body, else_body], cx, session)
             }
             (bodies, _) => Err(OpError::mismatch("the number of bodies", bodies.len(), self.roles().len())),
         }
@@ -123,7 +123,7 @@ impl SubGraph {
                     let expected = "a stride that is not 0, a part_size above 0";
                     return Err(OpError::mismatch("the port map", format!("\"{link}\""), expected));
                 }
-                if self.kind != Kind::Loop && link.purpose.is_some() {
+                if self.kind != SubGraphKind::Loop && link.purpose.is_some() {
                     return Err(OpError::mismatch("the port map", format!("\"{link}\""), "no purpose"));
                 }
             }
@@ -148,7 +148,8 @@ impl OpDef for SubGraph {
     const ARITY: Arity = Arity::at_least(1);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        let kind = [Kind::TensorIterator, Kind::Loop, Kind::If][raw.row(Self::NAMES).min(2)];
+        let kind =
+            [SubGraphKind::TensorIterator, SubGraphKind::Loop, SubGraphKind::If][raw.row(Self::NAMES).min(2)];
         let bodies = raw.bodies.take();
         let mut maps = Vec::new();
         for names in MAP_NAMES.iter().take(bodies.len()) {

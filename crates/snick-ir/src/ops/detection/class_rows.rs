@@ -6,9 +6,9 @@ use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{ElementType, Tensor};
 
+use super::checks::{expect_index_type, rows_up_to};
 use super::corners::best_first;
 use super::settings::{Kind, Settings, Table};
-use super::signature::{expect_index_type, rows_up_to};
 use crate::{Attrs, Fact, Facts, Infer, OpError};
 
 /// By what rows are sorted in the end.
@@ -28,7 +28,7 @@ pub const ORDERS: &[(&str, SortBy)] =
 
 /// One selected box.
 #[derive(Copy, Clone, Debug)]
-pub struct Row {
+pub struct SelectedBox {
     /// The image it is in.
     pub image: usize,
     /// Its class.
@@ -43,7 +43,7 @@ pub struct Row {
     pub sides: [f32; 4],
 }
 
-impl Row {
+impl SelectedBox {
     /// The order by score, then class and place, within an image.
     pub fn by_score(a: &Self, b: &Self) -> Ordering {
         best_first(a.score, b.score).then((a.class, a.place).cmp(&(b.class, b.place)))
@@ -130,10 +130,10 @@ pub fn facts(
     ])
 }
 
-/// The outputs for the rows of all images, each image's in a run, sorted and cut by [`Row::by_score`].
+/// The outputs for the rows of all images, each image's in a run, sorted and cut by [`SelectedBox::by_score`].
 pub fn outputs(
     settings: &Settings,
-    mut rows: Vec<Row>,
+    mut rows: Vec<SelectedBox>,
     images: usize,
     index: ElementType,
     element_type: ElementType,
@@ -148,14 +148,16 @@ pub fn outputs(
         match settings.choice("sort_result_type", ORDERS).unwrap_or(SortBy::None) {
             SortBy::None => {}
             SortBy::Score => rows.sort_by(|a, b| {
-                best_first(a.score, b.score).then(a.image.cmp(&b.image)).then_with(|| Row::by_score(a, b))
+                best_first(a.score, b.score)
+                    .then(a.image.cmp(&b.image))
+                    .then_with(|| SelectedBox::by_score(a, b))
             }),
             SortBy::Class => rows.sort_by(|a, b| {
-                a.class.cmp(&b.class).then(a.image.cmp(&b.image)).then_with(|| Row::by_class(a, b))
+                a.class.cmp(&b.class).then(a.image.cmp(&b.image)).then_with(|| SelectedBox::by_class(a, b))
             }),
         }
     }
-    let numbers = |row: &Row| {
+    let numbers = |row: &SelectedBox| {
         let [a, b, c, d] = row.sides;
         [row.class as f32, row.score, a, b, c, d]
     };

@@ -110,7 +110,7 @@ pub fn best_first(a: f32, b: f32) -> Ordering {
 
 /// Of candidates in order the indices of those that overlap no one chosen before by more than `threshold`; at most
 /// `most`.
-pub fn uncovered(candidates: &[Corners], unit: f32, threshold: f32, most: usize) -> Vec<usize> {
+pub fn nms(candidates: &[Corners], unit: f32, threshold: f32, most: usize) -> Vec<usize> {
     let mut chosen: Vec<usize> = Vec::new();
     for (i, candidate) in candidates.iter().enumerate() {
         if chosen.len() >= most {
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn covered_candidates_go() {
         let boxes = Corners::all(&[0., 0., 2., 2., 0., 0., 2., 1.9, 5., 5., 6., 6.]);
-        assert_eq!(uncovered(&boxes, 0.0, 0.5, 9), [0, 2]);
-        assert_eq!(uncovered(&boxes, 0.0, 0.99, 2), [0, 1]);
+        assert_eq!(nms(&boxes, 0.0, 0.5, 9), [0, 2]);
+        assert_eq!(nms(&boxes, 0.0, 0.99, 2), [0, 1]);
     }
 }

@@ -4,7 +4,7 @@ use smallvec::smallvec;
 use snick_shape::Shape;
 use snick_tensor::Tensor;
 
-use super::signature::{check_dims, common_dim, expect_float, expect_rank};
+use super::checks::{check_dims, common_dim, expect_float, expect_rank};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// Class scores `[N, T, C]`, how many times count `[N]`, labels `[N, T]`, how many labels count `[N]`, and maybe the

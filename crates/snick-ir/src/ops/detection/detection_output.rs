@@ -5,11 +5,11 @@ use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::Tensor;
 
-use super::detections::{Decoder, Found, Scores, select};
-use super::settings::{Kind, Settings, Table};
-use super::signature::{
+use super::checks::{
     check_dims, common_dim, common_float, dim, expect_float, expect_rank, expect_size, padded,
 };
+use super::detections::{Decoder, Found, Scores, select};
+use super::settings::{Kind, Settings, Table};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// Box offsets `[N, priors * classes * 4]`, class scores `[N, priors * classes]`, priors `[1 or N, 1 or 2, ..]`, the

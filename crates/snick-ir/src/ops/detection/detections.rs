@@ -1,6 +1,6 @@
 //! The detections of one image, for DetectionOutput: boxes decoded, and the best of each class kept.
 
-use super::corners::{Corners, best_first, uncovered};
+use super::corners::{Corners, best_first, nms};
 use super::detection_output::{CODES, DetectionOutput};
 
 /// Decodes the boxes of one image.
@@ -162,7 +162,7 @@ pub fn select(op: &DetectionOutput, decoder: &Decoder, scores: &Scores) -> Vec<F
     let mut kept: Vec<Found> = Vec::new();
     for candidates in of_class {
         let corners: Vec<Corners> = candidates.iter().map(|found| found.corners).collect();
-        let chosen = uncovered(&corners, 0.0, threshold, usize::MAX);
+        let chosen = nms(&corners, 0.0, threshold, usize::MAX);
         kept.extend(chosen.into_iter().filter_map(|i| candidates.get(i)));
     }
     if let Ok(most) = usize::try_from(op.keep())

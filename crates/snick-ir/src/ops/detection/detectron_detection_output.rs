@@ -4,9 +4,9 @@ use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::{ElementType, Tensor};
 
-use super::corners::{Corners, best_first, uncovered};
+use super::checks::{check_dims, common_dim, common_float, expect_rank, expect_size, padded};
+use super::corners::{Corners, best_first, nms};
 use super::settings::{Kind, Settings, Table};
-use super::signature::{check_dims, common_dim, common_float, expect_rank, expect_size, padded};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// Regions `[rois, 4]`, offsets `[rois, 4 * classes]`, scores `[rois, classes]` and the image's sizes `[1, 3]`, which
@@ -147,7 +147,7 @@ impl DetectronDetectionOutput {
         boxes.sort_by(|a, b| best_first(a.score, b.score));
         let corners: Vec<Corners> = boxes.iter().map(|detection| detection.corners).collect();
         let threshold = self.settings.float("nms_threshold", 0.0) as f32;
-        let kept = uncovered(&corners, UNIT, threshold, most);
+        let kept = nms(&corners, UNIT, threshold, most);
         kept.into_iter().filter_map(|i| boxes.get(i).copied()).collect()
     }
 }

@@ -5,13 +5,13 @@ use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::{ElementType, Tensor};
 
-use super::corners::{Corners, uncovered};
-use super::partial_sort::keep_first;
-use super::settings::{Kind, Settings, Table};
-use super::signature::{
+use super::checks::{
     check_dims, common_dim, common_float, dim, expect_index_type, expect_rank, expect_size, padded,
     rows_up_to,
 };
+use super::corners::{Corners, nms};
+use super::partial_sort::keep_first;
+use super::settings::{Kind, Settings, Table};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// Sizes of the image, anchors, offsets and scores.
@@ -236,7 +236,7 @@ impl GenerateProposals {
         let threshold = self.settings.float("nms_threshold", 0.0) as f32;
         // A single image's boxes are compared as if their corners were no pixels.
         let compared = if batch { unit } else { 0.0 };
-        let kept = uncovered(&corners, compared, threshold, self.most().unwrap_or(0));
+        let kept = nms(&corners, compared, threshold, self.most().unwrap_or(0));
         kept.into_iter().filter_map(|i| boxes.get(i).copied()).collect()
     }
 }

@@ -2,10 +2,10 @@
 
 use snick_tensor::{ElementType, Tensor};
 
-use super::class_rows::{Row, candidates, facts, limit, outputs, parse, unit};
+use super::checks::{check_dims, common_dim, expect_rank, expect_single, expect_size};
+use super::class_rows::{SelectedBox, candidates, facts, limit, outputs, parse, unit};
 use super::corners::Corners;
 use super::settings::{Kind, Settings, Table};
-use super::signature::{check_dims, common_dim, expect_rank, expect_single, expect_size};
 use crate::{Arity, Attrs, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// Boxes `[N, boxes, 4]` and scores `[N, classes, boxes]` to rows of class, score and box, the index of each box
@@ -59,7 +59,7 @@ impl OpDef for MatrixNms {
         check_dims("the boxes", boxes, &[images, count, 4])?;
         let corners = Corners::all(&boxes.to_f32_vec()?);
         let background = limit(&self.settings, "background_class");
-        let mut rows: Vec<Row> = Vec::new();
+        let mut rows: Vec<SelectedBox> = Vec::new();
         let scores = scores.to_f32_vec()?;
         let mut by_class = scores.chunks_exact(count.max(1));
         for image in 0..images {
@@ -71,7 +71,7 @@ impl OpDef for MatrixNms {
                     continue;
                 }
                 let decayed = self.decayed(corners, scores);
-                of_image.extend(decayed.into_iter().map(|(place, score)| Row {
+                of_image.extend(decayed.into_iter().map(|(place, score)| SelectedBox {
                     image,
                     class,
                     index: first + place,
@@ -80,7 +80,7 @@ impl OpDef for MatrixNms {
                     sides: corners.get(place).map_or([0.0; 4], Corners::sides),
                 }));
             }
-            of_image.sort_by(Row::by_score);
+            of_image.sort_by(SelectedBox::by_score);
             of_image.truncate(limit(&self.settings, "keep_top_k"));
             rows.extend(of_image);
         }

@@ -3,9 +3,9 @@
 
 use snick_tensor::{ElementType, Tensor};
 
-use super::class_rows::{ORDERS, Row, SortBy, candidates, facts, limit, outputs, parse, unit};
+use super::checks::{check_dims, common_dim, expect_index_type, expect_rank, expect_single, expect_size};
+use super::class_rows::{ORDERS, SelectedBox, SortBy, candidates, facts, limit, outputs, parse, unit};
 use super::settings::{Kind, Settings, Table};
-use super::signature::{check_dims, common_dim, expect_index_type, expect_rank, expect_single, expect_size};
 use crate::{Arity, Attrs, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// Boxes `[N, boxes, 4]` and scores `[N, classes, boxes]`, or boxes `[classes, all boxes, 4]`, scores
@@ -69,14 +69,14 @@ impl OpDef for MulticlassNms {
         let values = (boxes.to_f32_vec()?, scores.to_f32_vec()?);
         let sides = values.0.as_chunks::<4>().0;
         let background = limit(&self.settings, "background_class");
-        let mut rows: Vec<Row> = Vec::new();
+        let mut rows: Vec<SelectedBox> = Vec::new();
         for (image, classes) in images.iter().enumerate() {
-            let mut of_image: Vec<Row> = Vec::new();
+            let mut of_image: Vec<SelectedBox> = Vec::new();
             for (class, run) in classes.iter().enumerate().filter(|&(class, _)| class != background) {
                 let range = |first: usize| first..first + run.count;
                 let sides = sides.get(range(run.boxes)).unwrap_or_default();
                 let scores = values.1.get(range(run.scores)).unwrap_or_default();
-                of_image.extend(self.uncovered(sides, scores).into_iter().map(|(place, score)| Row {
+                of_image.extend(self.nms(sides, scores).into_iter().map(|(place, score)| SelectedBox {
                     image,
                     class,
                     index: (run.index + place) * run.index_step + run.index_shift,
@@ -85,10 +85,10 @@ impl OpDef for MulticlassNms {
                     sides: sides.get(place).copied().unwrap_or_default(),
                 }));
             }
-            of_image.sort_by(Row::by_score);
+            of_image.sort_by(SelectedBox::by_score);
             of_image.truncate(limit(&self.settings, "keep_top_k"));
             if self.settings.choice("sort_result_type", ORDERS) == Some(SortBy::Class) {
-                of_image.sort_by(Row::by_class);
+                of_image.sort_by(SelectedBox::by_class);
             }
             rows.extend(of_image);
         }
@@ -156,7 +156,7 @@ fn own_boxes(boxes: &Tensor, scores: &Tensor, counts: &[i64]) -> Result<Vec<Vec<
 
 impl MulticlassNms {
     /// The boxes of one class that stay, with their scores, the best first.
-    fn uncovered(&self, sides: &[[f32; 4]], scores: &[f32]) -> Vec<(usize, f32)> {
+    fn nms(&self, sides: &[[f32; 4]], scores: &[f32]) -> Vec<(usize, f32)> {
         let good = candidates(&self.settings, scores, f32::ge);
         let unit = unit(&self.settings);
         let eta = self.settings.float("nms_eta", 1.0) as f32;

@@ -2,8 +2,8 @@
 
 use snick_tensor::{ElementType, Tensor};
 
+use super::checks::{expect_float, expect_index_type, expect_size};
 use super::rotated_box::RotatedBox;
-use super::signature::{expect_float, expect_index_type, expect_size};
 use super::suppression::{Rule, selected};
 use crate::{Arity, Attrs, Facts, Infer, OpDef, OpError, OpName, RawNode};
 

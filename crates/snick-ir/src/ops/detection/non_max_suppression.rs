@@ -3,8 +3,8 @@
 
 use snick_tensor::{ElementType, Tensor};
 
+use super::checks::{expect_index_type, expect_single, expect_size};
 use super::corners::Corners;
-use super::signature::{expect_index_type, expect_single, expect_size};
 use super::suppression::{Rule, selected};
 use crate::{Arity, Attrs, Facts, Infer, OpDef, OpError, OpName, RawNode};
 

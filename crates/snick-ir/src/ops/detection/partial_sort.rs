@@ -10,7 +10,7 @@ pub fn keep_first<T: Copy>(items: &mut Vec<T>, count: usize, before: impl Fn(&T,
     let (heap, rest) = items.split_at_mut(count);
     for root in (0..count / 2).rev() {
         if let Some(&item) = heap.get(root) {
-            settle(heap, root, item, &before);
+            sift_down(heap, root, item, &before);
         }
     }
     for item in rest {
@@ -19,14 +19,14 @@ pub fn keep_first<T: Copy>(items: &mut Vec<T>, count: usize, before: impl Fn(&T,
         {
             std::mem::swap(item, root);
             let better = *root;
-            settle(heap, 0, better, &before);
+            sift_down(heap, 0, better, &before);
         }
     }
     for last in (1..count).rev() {
         heap.swap(0, last);
         let (heap, _) = heap.split_at_mut(last);
         if let Some(&item) = heap.first() {
-            settle(heap, 0, item, &before);
+            sift_down(heap, 0, item, &before);
         }
     }
     items.truncate(count);
@@ -34,7 +34,7 @@ pub fn keep_first<T: Copy>(items: &mut Vec<T>, count: usize, before: impl Fn(&T,
 
 /// Puts an item into the heap below `root`, whose own item is gone: the hole sinks to a leaf along the later
 /// children, and the item rises from there.
-fn settle<T: Copy>(heap: &mut [T], root: usize, item: T, before: &impl Fn(&T, &T) -> bool) {
+fn sift_down<T: Copy>(heap: &mut [T], root: usize, item: T, before: &impl Fn(&T, &T) -> bool) {
     let mut hole = root;
     loop {
         let (left, right) = (2 * hole + 1, 2 * hole + 2);

@@ -5,8 +5,8 @@ use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{ElementType, Tensor};
 
+use super::checks::{expect_rank, expect_whole, room};
 use super::settings::{Kind, Settings, Table};
-use super::signature::{expect_rank, expect_whole, room};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// The size of the map and of the image, each `[H, W]`, to `[2, 4 * H * W * priors]`: boxes and variances.

@@ -4,8 +4,8 @@ use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::Tensor;
 
+use super::checks::{common_dim, common_float, expect_rank, expect_size, padded, room};
 use super::settings::{Kind, Settings, Table};
-use super::signature::{common_dim, common_float, expect_rank, expect_size, padded, room};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// Priors `[P, 4]`, a feature map and an image, both `[N, C, H, W]`, to `[H * W * P, 4]` or `[H, W, P, 4]`.

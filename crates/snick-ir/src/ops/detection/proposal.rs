@@ -4,10 +4,10 @@ use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::Tensor;
 
-use super::corners::{Corners, uncovered};
+use super::checks::{check_dims, common_dim, dim, expect_float, expect_rank, padded, room};
+use super::corners::{Corners, nms};
 use super::partial_sort::keep_first;
 use super::settings::{Kind, Settings, Table};
-use super::signature::{check_dims, common_dim, dim, expect_float, expect_rank, padded, room};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// Class scores `[N, 2 * anchors, H, W]`, box offsets `[N, 4 * anchors, H, W]` and the size of the image to
@@ -272,7 +272,7 @@ impl Proposal {
         keep_first(&mut boxes, most, |a, b| a.1 > b.1);
         let corners: Vec<Corners> = boxes.iter().map(|(corners, _)| *corners).collect();
         let threshold = self.settings.float("nms_thresh", 0.0) as f32;
-        let kept = uncovered(&corners, unit(&self.settings), threshold, self.rows().unwrap_or(0));
+        let kept = nms(&corners, unit(&self.settings), threshold, self.rows().unwrap_or(0));
         kept.into_iter().filter_map(|i| boxes.get(i).copied()).collect()
     }
 

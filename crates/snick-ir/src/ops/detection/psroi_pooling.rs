@@ -7,9 +7,9 @@ use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::Tensor;
 
+use super::checks::{common_dim, expect_float, expect_rank, expect_size, padded, room};
 use super::sampling::{Maps, Plane};
 use super::settings::{Kind, Settings, Table};
-use super::signature::{common_dim, expect_float, expect_rank, expect_size, padded, room};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// A map `[N, C, H, W]` and regions `[rois, 5]`, each an image and corners x, y, x, y, to

@@ -5,8 +5,8 @@ use snick_shape::{Shape, SymExpr};
 use snick_tensor::kernels::{self, UnaryOp};
 use snick_tensor::{ElementType, Tensor};
 
+use super::checks::expect_float;
 use super::settings::{Kind, Settings, Table};
-use super::signature::expect_float;
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
 
 /// `[N, boxes * (coords + 1 + classes), H, W]` with activations applied; with a softmax over the classes of all

@@ -5,9 +5,9 @@ use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::Tensor;
 
+use super::checks::{check_dims, common_dim, common_float, expect_rank, expect_size, padded, room};
 use super::sampling::{Bins, Maps, Region};
 use super::settings::{Kind, Settings, Table};
-use super::signature::{check_dims, common_dim, common_float, expect_rank, expect_size, padded, room};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// A map `[N, C, H, W]`, regions `[rois, 4 or 5]` and the image of each to `[rois, C, pooled_h, pooled_w]`.

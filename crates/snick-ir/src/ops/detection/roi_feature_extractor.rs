@@ -4,10 +4,10 @@ use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::Tensor;
 
+use super::checks::{check_dims, common_dim, common_float, expect_rank, expect_size, room};
 use super::corners::Corners;
 use super::sampling::{Bins, Maps, Region};
 use super::settings::{Kind, Settings, Table};
-use super::signature::{check_dims, common_dim, common_float, expect_rank, expect_size, room};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// Regions `[rois, 4]` and levels `[1, C, H, W]` to `[rois, C, output_size, output_size]`, and the regions again.

@@ -7,8 +7,8 @@ use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{ElementType, Tensor};
 
+use super::checks::{check_dims, common_dim, expect_rank, expect_size};
 use super::corners::best_first;
-use super::signature::{check_dims, common_dim, expect_rank, expect_size};
 use crate::{Fact, Facts, Infer, OpError};
 
 /// Facts of the selected indices `[rows, 3]`, scores `[rows, 3]` and their count `[1]`, for boxes
@@ -27,7 +27,7 @@ pub fn selected(cx: &mut Infer, sides: i64, index: ElementType) -> Result<Facts,
     };
     let most = cx.interval(&boxes).min(Interval::new(0, most).unwrap_or(Interval::DIM));
     let bounds = [most, cx.interval(&classes), cx.interval(&batch)];
-    let rows = super::signature::rows_up_to(cx, &bounds);
+    let rows = super::checks::rows_up_to(cx, &bounds);
     let dims: SmallVec<[SymExpr; 4]> = SmallVec::from_iter([rows, 3.into()]);
     let shape = Shape::ranked(dims);
     Ok(Facts::from_iter([

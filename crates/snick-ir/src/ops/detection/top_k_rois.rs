@@ -4,8 +4,8 @@ use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::Tensor;
 
+use super::checks::{check_dims, common_dim, common_float, expect_rank, expect_size, padded};
 use super::corners::best_first;
-use super::signature::{check_dims, common_dim, common_float, expect_rank, expect_size, padded};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// Regions `[rois, 4]` and their probabilities to `[max_rois, 4]`; rows not used are zeros.

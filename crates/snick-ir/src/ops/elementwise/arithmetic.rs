@@ -11,7 +11,7 @@ use snick_tensor::{ElementType, Tensor};
 use super::auto_broadcast::AutoBroadcast;
 use super::domain::Domain;
 use super::known_elements::{element_interval, type_range, unwrapped, zip};
-use super::known_reals;
+use super::known_floats;
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// Powers above this are not written as products.
@@ -83,7 +83,7 @@ impl OpDef for Arithmetic {
         let elements =
             zip(cx, self.broadcast, &shape, (0, 1), |cx, a, b| element(self.function, cx, a, b, et));
         let function = if self.function == BinaryOp::FloorDiv { BinaryOp::Div } else { self.function };
-        let reals = known_reals::zip(cx, self.broadcast, &shape, function, et);
+        let reals = known_floats::zip(cx, self.broadcast, &shape, function, et);
         Ok(smallvec![Fact::new(et, shape).with_elements(elements).with_reals(reals)])
     }
 

@@ -7,8 +7,8 @@ use snick_tensor::{ElementType, Tensor};
 
 use super::domain::Domain;
 use super::known_elements::{map, type_range};
-use super::known_reals;
-use crate::real::{Real, round};
+use super::known_floats;
+use crate::float_bounds::{FloatBounds, round};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// Keeps elements between `min` and `max`; a bound the file leaves out is 0.
@@ -44,7 +44,7 @@ impl OpDef for Clamp {
         }
         let fact = Fact::new(et, cx.shape(0).clone());
         if !et.is_integer() {
-            let reals = known_reals::map(cx, |cx, real| self.real(cx, real, et));
+            let reals = known_floats::map(cx, |cx, real| self.real(cx, real, et));
             return Ok(smallvec![fact.with_reals(reals)]);
         }
         let range = type_range(et);
@@ -72,12 +72,12 @@ impl Clamp {
     }
 
     /// A real number kept between the bounds.
-    fn real(&self, cx: &mut Infer, real: &Real, et: ElementType) -> Real {
+    fn real(&self, cx: &mut Infer, real: &FloatBounds, et: ElementType) -> FloatBounds {
         if !real.is_bounded() {
-            return Real::unknown(); // and maybe NaN
+            return FloatBounds::unknown(); // and maybe NaN
         }
-        let [min, max] = [self.min, self.max].map(|bound| Real::constant(et, round(et, bound)));
-        let raised = known_reals::binary(BinaryOp::Max, cx, real, &min, et);
-        known_reals::binary(BinaryOp::Min, cx, &raised, &max, et)
+        let [min, max] = [self.min, self.max].map(|bound| FloatBounds::constant(et, round(et, bound)));
+        let raised = known_floats::binary(BinaryOp::Max, cx, real, &min, et);
+        known_floats::binary(BinaryOp::Min, cx, &raised, &max, et)
     }
 }

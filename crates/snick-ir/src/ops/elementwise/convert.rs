@@ -5,8 +5,8 @@ use snick_shape::{Interval, SymExpr};
 use snick_tensor::{ElementType, Tensor};
 
 use super::known_elements::{element_interval, map, type_range, unwrapped};
-use super::known_reals;
-use crate::real::{Ratio, Real, round};
+use super::known_floats;
+use crate::float_bounds::{FloatBounds, Ratio, round};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// Converts every element to another type, as OpenVINO's Convert-1 does: reals are cut to integers, integers wrap.
@@ -49,7 +49,7 @@ pub(super) fn converted(cx: &mut Infer, fact: Fact) -> Fact {
     let whole = |et: ElementType| et.is_integer() || et == ElementType::Boolean;
     if whole(from) && to.is_float() {
         let elements = cx.input(0).elements();
-        let reals = elements.map(|elements| known_reals::integers(cx, from, to, &elements));
+        let reals = elements.map(|elements| known_floats::integers(cx, from, to, &elements));
         return fact.with_reals(reals);
     }
     if whole(from) && whole(to) {
@@ -59,7 +59,7 @@ pub(super) fn converted(cx: &mut Infer, fact: Fact) -> Fact {
         });
         return fact.with_elements(elements);
     }
-    let Some(reals) = known_reals::reals(cx, 0) else { return fact };
+    let Some(reals) = known_floats::reals(cx, 0) else { return fact };
     if whole(to) {
         let elements: Vec<SymExpr> = reals.iter().map(|real| whole_part(cx, real, from, to)).collect();
         return fact.with_elements(Some(elements));
@@ -67,9 +67,9 @@ pub(super) fn converted(cx: &mut Infer, fact: Fact) -> Fact {
     let reals = reals.into_iter().map(|real| {
         let exact = real.ratio.filter(Ratio::is_exact);
         let ratio = exact.and_then(|ratio| Ratio::new(cx, to, Some(ratio.num), Some(ratio.den)));
-        Real::within(round(to, real.lo), round(to, real.hi)).with(ratio)
+        FloatBounds::within(round(to, real.lo), round(to, real.hi)).with(ratio)
     });
-    let reals: Vec<Real> = reals.collect();
+    let reals: Vec<FloatBounds> = reals.collect();
     if to.is_float() { fact.with_reals(Some(reals)) } else { fact }
 }
 
@@ -85,12 +85,12 @@ fn integer(cx: &mut Infer, element: &SymExpr, interval: Interval, to: ElementTyp
 }
 
 /// A real number in an integer type: its fraction is cut off. Of booleans only 0 is false.
-fn whole_part(cx: &mut Infer, real: &Real, from: ElementType, to: ElementType) -> SymExpr {
+fn whole_part(cx: &mut Infer, real: &FloatBounds, from: ElementType, to: ElementType) -> SymExpr {
     if to == ElementType::Boolean {
         let nonzero = real.lo > 0.0 || real.hi < 0.0;
         return if nonzero { 1.into() } else { cx.unknown(type_range(to)) };
     }
-    match known_reals::cut(cx, real, from) {
+    match known_floats::cut(cx, real, from) {
         Some((element, interval)) => unwrapped(cx, to, interval, &[interval], |_| element),
         None => cx.unknown(type_range(to)),
     }

@@ -5,7 +5,7 @@ use snick_tensor::Tensor;
 use snick_tensor::kernels::{ElementFunction, UnaryOp};
 
 use super::known_elements::map;
-use super::known_reals;
+use super::known_floats;
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// The nearest integer; any element type passes inference.
@@ -33,7 +33,7 @@ impl OpDef for Round {
         let fact = Fact::new(cx.element_type(0), cx.shape(0).clone());
         let elements = map(cx, |_, element| element.clone());
         let et = cx.element_type(0);
-        let reals = known_reals::map(cx, |cx, real| known_reals::unary(self.function(), cx, real, et));
+        let reals = known_floats::map(cx, |cx, real| known_floats::unary(self.function(), cx, real, et));
         Ok(smallvec![fact.with_reals(reals).with_elements(elements)])
     }
 

@@ -11,21 +11,21 @@ use snick_tensor::{ElementType, Tensor};
 
 use super::domain::Domain;
 use super::known_elements::{element_interval, map, unwrapped};
-use super::known_reals;
+use super::known_floats;
 use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// One function.
-struct Row {
+struct UnaryFunction {
     name: OpName,
     domain: Domain,
     function: UnaryOp,
 }
 
-const fn row(name: &'static str, since: &'static [u8], domain: Domain, function: UnaryOp) -> Row {
-    Row { name: OpName::openvino(name, since), domain, function }
+const fn row(name: &'static str, since: &'static [u8], domain: Domain, function: UnaryOp) -> UnaryFunction {
+    UnaryFunction { name: OpName::openvino(name, since), domain, function }
 }
 
-const ROWS: [Row; 29] = [
+const FUNCTIONS: [UnaryFunction; 29] = [
     row("Abs", &[1], Domain::Number, UnaryOp::Abs),
     row("Acos", &[1], Domain::Number, UnaryOp::Acos),
     row("Acosh", &[4], Domain::Number, UnaryOp::Acosh),
@@ -57,11 +57,11 @@ const ROWS: [Row; 29] = [
     row("Tanh", &[1], Domain::Number, UnaryOp::Tanh),
 ];
 
-const NAMES: [OpName; ROWS.len()] = {
-    let mut names = [ROWS[0].name; ROWS.len()];
+const NAMES: [OpName; FUNCTIONS.len()] = {
+    let mut names = [FUNCTIONS[0].name; FUNCTIONS.len()];
     let mut i = 0;
     while i < names.len() {
-        names[i] = ROWS[i].name;
+        names[i] = FUNCTIONS[i].name;
         i += 1;
     }
     names
@@ -76,7 +76,7 @@ pub struct Unary {
 
 impl Unary {
     fn row(&self) -> usize {
-        ROWS.iter().position(|row| row.function == self.function).unwrap_or(0)
+        FUNCTIONS.iter().position(|row| row.function == self.function).unwrap_or(0)
     }
 }
 
@@ -85,7 +85,7 @@ impl OpDef for Unary {
     const ARITY: Arity = Arity::exactly(1);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        Ok(Self { function: ROWS[raw.row(Self::NAMES)].function })
+        Ok(Self { function: FUNCTIONS[raw.row(Self::NAMES)].function })
     }
 
     fn name(&self) -> &'static OpName {
@@ -93,14 +93,14 @@ impl OpDef for Unary {
     }
 
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        let et = ROWS[self.row()].domain.check("the input", cx.element_type(0))?;
+        let et = FUNCTIONS[self.row()].domain.check("the input", cx.element_type(0))?;
         let fact = Fact::new(et, cx.shape(0).clone());
         let elements = if has_integer_form(self.function) {
             map(cx, |cx, element| integer(self.function, cx, element, et))
         } else {
             None
         };
-        let reals = known_reals::map(cx, |cx, real| known_reals::unary(self.function, cx, real, et));
+        let reals = known_floats::map(cx, |cx, real| known_floats::unary(self.function, cx, real, et));
         Ok(smallvec![fact.with_reals(reals).with_elements(elements)])
     }
 
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn every_row_is_found_by_its_name_and_opset() {
-        for row in &ROWS {
+        for row in &FUNCTIONS {
             let version = Version::Opset(row.name.since[0]);
             let mut raw = RawNode::openvino(row.name.name, version, Attrs::new(), 1);
             let op = Op::parse(&mut raw).unwrap();

@@ -101,7 +101,7 @@ impl OpDef for ExtractImagePatches {
 
 /// Patches along an axis of concrete size.
 #[derive(Copy, Clone)]
-struct Axis {
+struct PatchAxis {
     size: usize,
     rate: usize,
     stride: isize,
@@ -125,7 +125,7 @@ impl ExtractImagePatches {
     }
 
     /// The same for a concrete size, and the padding; `None` where numbers overflow.
-    fn axis(&self, i: usize, image: usize) -> Option<Axis> {
+    fn axis(&self, i: usize, image: usize) -> Option<PatchAxis> {
         let [size, rate, stride] = [self.sizes[i], self.rates[i], self.strides[i]].map(i128::from);
         let image = i128::try_from(image).ok()?;
         let reach = (size - 1) * rate + 1;
@@ -137,7 +137,7 @@ impl ExtractImagePatches {
             ((image - reach).div_euclid(stride).saturating_add(1).max(0), 0)
         };
         let after = (count - 1) * stride + reach - image - before;
-        Some(Axis {
+        Some(PatchAxis {
             size: size.try_into().ok()?,
             rate: rate.try_into().ok()?,
             stride: stride.try_into().ok()?,

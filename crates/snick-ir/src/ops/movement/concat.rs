@@ -4,7 +4,7 @@ use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{ElementType, Tensor, kernels};
 
-use crate::ops::movement::follow::follow;
+use crate::ops::movement::propagate_elements::propagate_elements;
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
 
 /// Joins its inputs along `axis`; on all other axes they agree.
@@ -33,7 +33,7 @@ impl OpDef for Concat {
             None
         } else {
             let all: Vec<usize> = (0..cx.len()).collect();
-            follow(self, cx, &all, &shape)
+            propagate_elements(self, cx, &all, &shape)
         };
         Ok(smallvec![Fact::new(element_type, shape).with_elements(elements)])
     }

@@ -4,12 +4,12 @@ use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{Dims, Tensor, kernels};
 
-use super::follow::follow;
 use super::indices::{expect_position, position, scalar};
+use super::propagate_elements::propagate_elements;
 use crate::ops::slice::axis_range::{AxisRange, Index};
+use crate::ops::slice::gather_to_slice::{as_output, constant_indices, run_of, slice_axes, squeeze};
 use crate::ops::slice::lowering::lower_ranges;
-use crate::ops::slice::picks::{as_output, constant_indices, run_of, slice_axes, squeeze};
-use crate::rewrite::{Lowered, Patch};
+use crate::rewrite::{Patch, RewriteResult};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
 
 /// Puts in place of one axis of input 0 the axes of the indices (input 1); input 2 is the axis. The first
@@ -50,7 +50,7 @@ impl OpDef for Gather {
         cx.expect_integer(2);
         cx.expect_rank(2, "0 or 1", |rank| rank <= 1)?;
         let shape = self.shape(cx)?;
-        let elements = follow(self, cx, &[0], &shape);
+        let elements = propagate_elements(self, cx, &[0], &shape);
         Ok(smallvec![Fact::new(cx.element_type(0), shape).with_elements(elements)])
     }
 
@@ -83,42 +83,42 @@ impl OpDef for Gather {
 
     /// One index, or indices that go along the axis in equal steps, are a slice. One element of a vector, which shape
     /// arithmetic is full of, stays a Gather: it selects no part of a tensor.
-    fn lower(&self, cx: &mut Patch) -> Result<Lowered, OpError> {
+    fn lower(&self, cx: &mut Patch) -> Result<RewriteResult, OpError> {
         let facts = cx.input_facts()?;
-        let [data, indices, axis] = facts.as_slice() else { return Ok(Lowered::Keep) };
+        let [data, indices, axis] = facts.as_slice() else { return Ok(RewriteResult::NoMatch) };
         let (Some(dims), Some(places), Some(axis)) =
             (data.shape.dims(), indices.shape.as_static(), axis.ints())
         else {
-            return Ok(Lowered::Keep);
+            return Ok(RewriteResult::NoMatch);
         };
         let (Some(&axis), Some(numbers)) = (axis.first(), constant_indices(indices)) else {
-            return Ok(Lowered::Keep);
+            return Ok(RewriteResult::NoMatch);
         };
         let axis = normalize_axis(axis, dims.len())?;
         if self.batch(places.len(), axis)? != 0 {
-            return Ok(Lowered::Keep);
+            return Ok(RewriteResult::NoMatch);
         }
         let sizes = cx.graph().symbols().interval(&dims[axis]);
         // Zeros, which the older ones give outside the axis, are no part of the data.
         let inside = |index: i64| self.since >= 8 || (-sizes.lo()..sizes.lo()).contains(&index);
         let value = cx.input(0)?;
         match (places.as_slice(), numbers.as_slice()) {
-            ([], _) if dims.len() < 2 => Ok(Lowered::Keep),
+            ([], _) if dims.len() < 2 => Ok(RewriteResult::NoMatch),
             ([], &[index]) if inside(index) => {
                 let [stop, step] = [Index::Masked, Index::Fixed(1)];
                 let range = AxisRange { axis, start: Index::Fixed(index), stop, step, single: true };
                 let value = lower_ranges(cx, value, &[range])?;
-                squeeze(cx, value, &[axis as i64]).map(Lowered::one)
+                squeeze(cx, value, &[axis as i64]).map(RewriteResult::one)
             }
             (_, numbers) => {
-                let Some(slice) = run_of(numbers, sizes) else { return Ok(Lowered::Keep) };
+                let Some(slice) = run_of(numbers, sizes) else { return Ok(RewriteResult::NoMatch) };
                 let value = slice_axes(cx, value, &[(axis, slice)])?;
                 let value = match places.len() {
                     0 => Some(squeeze(cx, value, &[axis as i64])?),
                     1 => Some(value),
                     _ => as_output(cx, value)?,
                 };
-                Ok(value.map_or(Lowered::Keep, Lowered::one))
+                Ok(value.map_or(RewriteResult::NoMatch, RewriteResult::one))
             }
         }
     }

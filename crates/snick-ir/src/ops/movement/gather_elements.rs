@@ -5,8 +5,8 @@ use snick_shape::{Shape, SymExpr};
 use snick_tensor::Tensor;
 use snick_tensor::kernels::runs;
 
-use super::follow::follow;
 use super::indices::{count, expect_position};
+use super::propagate_elements::propagate_elements;
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
 
 /// The output has the shape of the indices (input 1): at each place the element of input 0 whose position is that
@@ -63,7 +63,7 @@ impl OpDef for GatherElements {
                 Shape::ranked(dims)
             }
         };
-        let elements = follow(self, cx, &[0], &shape);
+        let elements = propagate_elements(self, cx, &[0], &shape);
         Ok(smallvec![Fact::new(cx.element_type(0), shape).with_elements(elements)])
     }
 

@@ -5,10 +5,10 @@ use snick_shape::{Shape, SymExpr};
 use snick_tensor::kernels::runs;
 use snick_tensor::{Dims, Tensor};
 
-use super::follow::follow;
 use super::indices::{count, expect_position};
-use crate::ops::slice::picks::{as_output, constant_indices, run_of, slice_axes, squeeze};
-use crate::rewrite::{Lowered, Patch};
+use super::propagate_elements::propagate_elements;
+use crate::ops::slice::gather_to_slice::{as_output, constant_indices, run_of, slice_axes, squeeze};
+use crate::rewrite::{Patch, RewriteResult};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// The last axis of the indices (input 1) holds tuples: each selects a slice of input 0 by its first axes behind the
@@ -43,7 +43,7 @@ impl OpDef for GatherNd {
         cx.expect_rank(0, "1 or more, and above batch_dims", |rank| rank > batch)?;
         cx.expect_rank(1, "1 or more, and above batch_dims", |rank| rank > batch)?;
         let shape = self.shape(cx)?;
-        let elements = follow(self, cx, &[0], &shape);
+        let elements = propagate_elements(self, cx, &[0], &shape);
         Ok(smallvec![Fact::new(cx.element_type(0), shape).with_elements(elements)])
     }
 
@@ -85,17 +85,17 @@ impl OpDef for GatherNd {
     }
 
     /// Tuples that go along one axis in equal steps, all else being the same in each, are a slice.
-    fn lower(&self, cx: &mut Patch) -> Result<Lowered, OpError> {
+    fn lower(&self, cx: &mut Patch) -> Result<RewriteResult, OpError> {
         let facts = cx.input_facts()?;
-        let [data, indices] = facts.as_slice() else { return Ok(Lowered::Keep) };
+        let [data, indices] = facts.as_slice() else { return Ok(RewriteResult::NoMatch) };
         let (Some(dims), Some(places)) = (data.shape.dims(), indices.shape.as_static()) else {
-            return Ok(Lowered::Keep);
+            return Ok(RewriteResult::NoMatch);
         };
         let (Some(&tuple), Some(numbers)) = (places.last(), constant_indices(indices)) else {
-            return Ok(Lowered::Keep);
+            return Ok(RewriteResult::NoMatch);
         };
         if self.batch_dims != 0 || tuple == 0 || tuple > dims.len() || numbers.is_empty() {
-            return Ok(Lowered::Keep);
+            return Ok(RewriteResult::NoMatch);
         }
         let mut slices: SmallVec<[_; 4]> = SmallVec::new();
         let mut along = None;
@@ -106,23 +106,23 @@ impl OpDef for GatherNd {
             match (is_one, along) {
                 (true, _) => column.truncate(1),
                 (false, None) => along = Some(axis),
-                (false, Some(_)) => return Ok(Lowered::Keep),
+                (false, Some(_)) => return Ok(RewriteResult::NoMatch),
             }
             match run_of(&column, sizes) {
                 Some(slice) => slices.push((axis, slice)),
-                None => return Ok(Lowered::Keep),
+                None => return Ok(RewriteResult::NoMatch),
             }
         }
         let several = numbers.len() > tuple;
         if several && along.is_none() {
-            return Ok(Lowered::Keep); // the same tuple again and again
+            return Ok(RewriteResult::NoMatch); // the same tuple again and again
         }
         let data = cx.input(0)?;
         let value = slice_axes(cx, data, &slices)?;
         let single: Vec<i64> =
             (0..tuple).filter(|&axis| along != Some(axis)).map(|axis| axis as i64).collect();
         let value = squeeze(cx, value, &single)?;
-        Ok(as_output(cx, value)?.map_or(Lowered::Keep, Lowered::one))
+        Ok(as_output(cx, value)?.map_or(RewriteResult::NoMatch, RewriteResult::one))
     }
 }
 

@@ -5,10 +5,10 @@ use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::kernels::{self, PadMode};
 use snick_tensor::{ElementType, Tensor};
 
-use super::follow::follow;
+use super::propagate_elements::propagate_elements;
 use crate::ops::slice::axis_range::{AxisRange, Index};
 use crate::ops::slice::lowering::lower_ranges;
-use crate::rewrite::{Lowered, Patch};
+use crate::rewrite::{Patch, RewriteResult};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 const MODES: &[(&str, PadMode)] = &[
@@ -70,7 +70,7 @@ impl OpDef for Pad {
             });
         }
         let shape = Shape::ranked(out);
-        let elements = follow(self, cx, &[0, 3], &shape);
+        let elements = propagate_elements(self, cx, &[0, 3], &shape);
         Ok(smallvec![Fact::new(element_type, shape).with_elements(elements)])
     }
 
@@ -87,15 +87,15 @@ impl OpDef for Pad {
     }
 
     /// Negative pads are a slice; where some are positive, a Pad behind it adds those.
-    fn lower(&self, cx: &mut Patch) -> Result<Lowered, OpError> {
+    fn lower(&self, cx: &mut Patch) -> Result<RewriteResult, OpError> {
         let facts = cx.input_facts()?;
-        let [data, begin, end, ..] = facts.as_slice() else { return Ok(Lowered::Keep) };
+        let [data, begin, end, ..] = facts.as_slice() else { return Ok(RewriteResult::NoMatch) };
         let (Some(dims), Some(mut begin), Some(mut end)) = (data.shape.dims(), begin.ints(), end.ints())
         else {
-            return Ok(Lowered::Keep);
+            return Ok(RewriteResult::NoMatch);
         };
         if begin.len() != dims.len() || end.len() != dims.len() {
-            return Ok(Lowered::Keep);
+            return Ok(RewriteResult::NoMatch);
         }
         let mut ranges: SmallVec<[AxisRange; 4]> = SmallVec::new();
         for (axis, dim) in dims.iter().enumerate() {
@@ -113,18 +113,18 @@ impl OpDef for Pad {
             (begin[axis], end[axis]) = (before.max(0), behind.max(0));
         }
         if ranges.is_empty() {
-            return Ok(Lowered::Keep);
+            return Ok(RewriteResult::NoMatch);
         }
         let data = cx.input(0)?;
         let cropped = lower_ranges(cx, data, &ranges)?;
         if begin.iter().chain(&end).all(|&pad| pad == 0) {
-            return Ok(Lowered::one(cropped));
+            return Ok(RewriteResult::one(cropped));
         }
         let mut inputs: SmallVec<[_; 4]> = smallvec![cropped];
         inputs.push(cx.ints(&[begin.len()], &begin)?);
         inputs.push(cx.ints(&[end.len()], &end)?);
         inputs.extend(cx.optional(3));
-        cx.add(self.clone(), &inputs).map(Lowered::one)
+        cx.add(self.clone(), &inputs).map(RewriteResult::one)
     }
 }
 

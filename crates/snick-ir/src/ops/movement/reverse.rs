@@ -3,10 +3,10 @@
 use smallvec::{SmallVec, smallvec};
 use snick_tensor::{ElementType, Tensor};
 
-use super::follow::follow;
+use super::propagate_elements::propagate_elements;
 use crate::ops::slice::axis_range::{AxisRange, Index};
 use crate::ops::slice::lowering::lower_ranges;
-use crate::rewrite::{Lowered, Patch};
+use crate::rewrite::{Patch, RewriteResult};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// How input 1 names the axes.
@@ -50,7 +50,7 @@ impl OpDef for Reverse {
             self.axes(&named, rank)?;
         }
         let shape = cx.shape(0).clone();
-        let elements = follow(self, cx, &[0], &shape);
+        let elements = propagate_elements(self, cx, &[0], &shape);
         Ok(smallvec![Fact::new(cx.element_type(0), shape).with_elements(elements)])
     }
 
@@ -64,13 +64,13 @@ impl OpDef for Reverse {
     }
 
     /// Slices from the last element to the first.
-    fn lower(&self, cx: &mut Patch) -> Result<Lowered, OpError> {
+    fn lower(&self, cx: &mut Patch) -> Result<RewriteResult, OpError> {
         let facts = cx.input_facts()?;
-        let [data, named] = facts.as_slice() else { return Ok(Lowered::Keep) };
+        let [data, named] = facts.as_slice() else { return Ok(RewriteResult::NoMatch) };
         let (Some(rank), Some(named)) = (data.shape.rank(), named.ints()) else {
             let what =
                 if data.shape.rank().is_none() { "the rank of the data" } else { "which axes are reversed" };
-            return Ok(Lowered::Stay(format!("{what} is known only at run time")));
+            return Ok(RewriteResult::Declined(format!("{what} is known only at run time")));
         };
         let range = |axis: usize| {
             let (start, stop, step) = (Index::Masked, Index::Masked, Index::Fixed(-1));
@@ -78,7 +78,7 @@ impl OpDef for Reverse {
         };
         let ranges: SmallVec<[AxisRange; 4]> = self.axes(&named, rank)?.into_iter().map(range).collect();
         let data = cx.input(0)?;
-        lower_ranges(cx, data, &ranges).map(Lowered::one)
+        lower_ranges(cx, data, &ranges).map(RewriteResult::one)
     }
 }
 

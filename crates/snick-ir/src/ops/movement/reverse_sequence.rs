@@ -6,8 +6,8 @@ use snick_tensor::kernels::runs;
 use snick_tensor::{ElementType, Tensor};
 
 use super::indices::count;
-use crate::ops::slice::picks::slice_axes;
-use crate::rewrite::{Lowered, Patch};
+use crate::ops::slice::gather_to_slice::slice_axes;
+use crate::rewrite::{Patch, RewriteResult};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
 
 /// Reverses, for each index of the batch axis, as many of the first elements along the sequence axis as input 1 says
@@ -89,29 +89,29 @@ impl OpDef for ReverseSequence {
 
     /// Where every sequence is as long as the axis, a slice from the last element to the first; where none has two
     /// elements, nothing.
-    fn lower(&self, cx: &mut Patch) -> Result<Lowered, OpError> {
+    fn lower(&self, cx: &mut Patch) -> Result<RewriteResult, OpError> {
         let facts = cx.input_facts()?;
-        let [data, lengths] = facts.as_slice() else { return Ok(Lowered::Keep) };
+        let [data, lengths] = facts.as_slice() else { return Ok(RewriteResult::NoMatch) };
         let (Some(dims), Some(lengths)) = (data.shape.dims(), lengths.ints()) else {
-            return Ok(Lowered::Keep);
+            return Ok(RewriteResult::NoMatch);
         };
         let seq = normalize_axis(self.seq_axis, dims.len())?;
         let batch = normalize_axis(self.batch_axis, dims.len())?;
         let (Some(dim), Some(count)) = (dims[seq].as_const(), dims[batch].as_const()) else {
-            return Ok(Lowered::Keep);
+            return Ok(RewriteResult::NoMatch);
         };
         let data = cx.input(0)?;
         if lengths.len() as i64 != count || lengths.iter().any(|&length| length < 0 || length > dim) {
-            return Ok(Lowered::Keep); // fails when it runs
+            return Ok(RewriteResult::NoMatch); // fails when it runs
         }
         if lengths.iter().all(|&length| length <= 1) {
-            return Ok(Lowered::one(data));
+            return Ok(RewriteResult::one(data));
         }
         if lengths.iter().any(|&length| length != dim) {
-            return Ok(Lowered::Keep);
+            return Ok(RewriteResult::NoMatch);
         }
         let backwards = AxisSlice { start: dim - 1, len: dim, step: -1 };
-        slice_axes(cx, data, &[(seq, backwards)]).map(Lowered::one)
+        slice_axes(cx, data, &[(seq, backwards)]).map(RewriteResult::one)
     }
 }
 

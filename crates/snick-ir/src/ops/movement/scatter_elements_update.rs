@@ -6,9 +6,9 @@ use snick_tensor::Tensor;
 use snick_tensor::kernels::scatter_reduce::{self, scatter_reduce};
 use snick_tensor::kernels::{BinaryOp, runs};
 
-use super::follow::follow;
 use super::gather_elements::starts;
 use super::indices::scalar;
+use super::propagate_elements::propagate_elements;
 use super::scatter_reduction::{Reduction, reduction_name};
 use crate::ops::elementwise::arithmetic::element;
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
@@ -68,7 +68,7 @@ impl OpDef for ScatterElementsUpdate {
         }
         let shape = cx.shape(0).clone();
         let elements = match self.reduction.flatten() {
-            None => follow(self, cx, &[0, 2], &shape),
+            None => propagate_elements(self, cx, &[0, 2], &shape),
             Some(reduction) => self.combined(cx, reduction),
         };
         Ok(smallvec![Fact::new(element_type, shape).with_elements(elements)])

@@ -6,8 +6,8 @@ use snick_tensor::Tensor;
 use snick_tensor::kernels::runs;
 use snick_tensor::kernels::scatter_reduce::{self, scatter_reduce};
 
-use super::follow::follow;
 use super::indices::{count, expect_position};
+use super::propagate_elements::propagate_elements;
 use super::scatter_reduction::{Reduction, reduction_name};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
@@ -54,7 +54,7 @@ impl OpDef for ScatterNdUpdate {
         check_updates(cx)?;
         let shape = cx.shape(0).clone();
         let elements = match self.reduction.flatten() {
-            None => follow(self, cx, &[0, 2], &shape),
+            None => propagate_elements(self, cx, &[0, 2], &shape),
             Some(_) => None,
         };
         Ok(smallvec![Fact::new(element_type, shape).with_elements(elements)])

@@ -5,8 +5,8 @@ use snick_shape::{Shape, SymExpr};
 use snick_tensor::Tensor;
 use snick_tensor::kernels::runs;
 
-use super::follow::follow;
 use super::indices::{count, expect_position, scalar};
+use super::propagate_elements::propagate_elements;
 use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
 
 /// Input 0 with the slices of the axis (input 3) that the indices (input 1) name replaced by those of the updates
@@ -29,7 +29,7 @@ impl OpDef for ScatterUpdate {
         let element_type = cx.common_type([0, 2]);
         check_updates(cx)?;
         let shape = cx.shape(0).clone();
-        let elements = follow(self, cx, &[0, 2], &shape);
+        let elements = propagate_elements(self, cx, &[0, 2], &shape);
         Ok(smallvec![Fact::new(element_type, shape).with_elements(elements)])
     }
 

@@ -4,7 +4,7 @@ use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::{Dims, Tensor, kernels};
 
-use super::follow::follow;
+use super::propagate_elements::propagate_elements;
 use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// Repeats axis `i` as often as input 1 says at `i`; the shorter of shape and repeats is filled up with ones in
@@ -41,7 +41,7 @@ impl OpDef for Tile {
             }
             _ => Shape::unranked(),
         };
-        let elements = follow(self, cx, &[0], &shape);
+        let elements = propagate_elements(self, cx, &[0], &shape);
         Ok(smallvec![Fact::new(cx.element_type(0), shape).with_elements(elements)])
     }
 

@@ -135,7 +135,7 @@ impl OpDef for TopK {
         Ok(vec![values, indices.cast(self.index_element_type)?])
     }
 
-    fn specialised(&self, inputs: &[&Fact]) -> Option<Self> {
+    fn specialize(&self, inputs: &[&Fact]) -> Option<Self> {
         let few = matches!(inputs.get(1)?.ints()?[..], [k] if k < HEAP_FROM);
         few.then(|| Self { stable: Some(true), ..self.clone() })
     }
@@ -180,9 +180,9 @@ mod tests {
         let data = fact(Shape::unranked());
         let of = |k: i64| {
             let k = fact(Shape::ranked([])).with_elements(Some(vec![SymExpr::from(k)]));
-            op.specialised(&[&data, &k])
+            op.specialize(&[&data, &k])
         };
         assert_eq!(places(&of(3).unwrap()), [0, 1, 2]);
-        assert_eq!((of(7), op.specialised(&[&data, &fact(Shape::ranked([]))])), (None, None));
+        assert_eq!((of(7), op.specialize(&[&data, &fact(Shape::ranked([]))])), (None, None));
     }
 }

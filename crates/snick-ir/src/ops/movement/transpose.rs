@@ -4,7 +4,7 @@ use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::Tensor;
 
-use crate::ops::movement::follow::follow;
+use crate::ops::movement::propagate_elements::propagate_elements;
 use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// Axis `i` of the output is axis `order[i]` of the input; an empty order reverses the axes.
@@ -43,7 +43,7 @@ impl OpDef for Transpose {
                 any_order(cx, dims)
             }
         };
-        let elements = follow(self, cx, &[0], &shape);
+        let elements = propagate_elements(self, cx, &[0], &shape);
         Ok(smallvec![Fact::new(cx.element_type(0), shape).with_elements(elements)])
     }
 

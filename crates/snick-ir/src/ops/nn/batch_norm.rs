@@ -6,7 +6,7 @@ use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::{ElementType, Tensor};
 
-use super::real::Real;
+use super::compute_tensor::ComputeTensor;
 use crate::attrs::missing;
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
@@ -74,10 +74,10 @@ impl OpDef for BatchNormInference {
                     channels,
                 ));
             }
-            Real::per_channel(tensor, data.rank())
+            ComputeTensor::per_channel(tensor, data.rank())
         };
         let deviation = column(variance)?.plus_number(self.epsilon)?.root()?;
-        let normal = Real::new(data)?.minus(&column(mean)?)?.over(&deviation)?;
+        let normal = ComputeTensor::new(data)?.minus(&column(mean)?)?.over(&deviation)?;
         let result = normal.times(&column(gamma)?)?.plus(&column(beta)?)?;
         Ok(vec![result.rounded(data.element_type())?])
     }

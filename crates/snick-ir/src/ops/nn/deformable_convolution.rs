@@ -152,7 +152,7 @@ impl OpDef for DeformableConvolution {
 }
 
 /// What is read of one image, all sizes checked against each other.
-struct Plan {
+struct SamplingPlan {
     channels: usize,
     groups: usize,
     deformable_groups: usize,
@@ -170,7 +170,7 @@ struct Plan {
 }
 
 impl DeformableConvolution {
-    fn plan(&self, data: &Tensor, filters: &Tensor) -> Result<Plan, OpError> {
+    fn plan(&self, data: &Tensor, filters: &Tensor) -> Result<SamplingPlan, OpError> {
         let refuse = || {
             let [data, filters] = [data, filters].map(|tensor| format!("{:?}", tensor.dims()));
             OpError::clash("dims of data and filters", data, filters)
@@ -195,7 +195,7 @@ impl DeformableConvolution {
         };
         // What is sampled is as large as an unrolled convolution: refused before it is made.
         Tensor::zeros(ElementType::F32, &[])?.broadcast_to(&[channels, down, along, rows, columns])?;
-        Ok(Plan {
+        Ok(SamplingPlan {
             channels,
             groups,
             deformable_groups,
@@ -211,7 +211,7 @@ impl DeformableConvolution {
     }
 }
 
-impl Plan {
+impl SamplingPlan {
     /// `[channels, taps, windows]`: what each tap reads in each channel at each window.
     fn sample(&self, image: &[f32], offsets: &[f32], mask: Option<&[f32]>) -> Vec<f32> {
         let (places, taps) = (self.rows * self.columns, self.kernel[0] * self.kernel[1]);

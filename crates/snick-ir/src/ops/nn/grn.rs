@@ -4,7 +4,7 @@ use smallvec::smallvec;
 use snick_tensor::Tensor;
 use snick_tensor::kernels::ReduceOp;
 
-use super::real::Real;
+use super::compute_tensor::ComputeTensor;
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// `x / sqrt(sum over axis 1 of x^2 + bias)`
@@ -36,9 +36,9 @@ impl OpDef for Grn {
         if data.rank() < 2 {
             return Err(OpError::rank("data", data.rank(), "2 to 4"));
         }
-        let x = Real::new(data)?;
+        let x = ComputeTensor::new(data)?;
         let sum = ReduceOp::Sum.apply(x.times(&x)?.tensor(), &[1], true)?;
-        let length = Real::new(&sum)?.plus_number(self.bias)?.root()?;
+        let length = ComputeTensor::new(&sum)?.plus_number(self.bias)?.root()?;
         Ok(vec![x.over(&length)?.rounded(data.element_type())?])
     }
 }

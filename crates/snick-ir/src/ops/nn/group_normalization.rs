@@ -4,7 +4,7 @@ use smallvec::smallvec;
 use snick_tensor::kernels::{self, EpsMode};
 use snick_tensor::{ElementType, Tensor};
 
-use super::real::Real;
+use super::compute_tensor::ComputeTensor;
 use crate::attrs::missing;
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
@@ -71,9 +71,9 @@ impl OpDef for GroupNormalization {
         let width = data.len().checked_div(batch * groups).unwrap_or(0);
         let grouped = data.cast(compute)?.reshape(&[batch, groups, width])?;
         let normal = kernels::mvn(&grouped, &[2], true, self.epsilon, EpsMode::InsideSqrt)?;
-        let normal = Real::new(&normal.reshape(data.dims())?)?;
-        let scaled = normal.times(&Real::per_channel(scale, data.rank())?)?;
-        let result = scaled.plus(&Real::per_channel(bias, data.rank())?)?;
+        let normal = ComputeTensor::new(&normal.reshape(data.dims())?)?;
+        let scaled = normal.times(&ComputeTensor::per_channel(scale, data.rank())?)?;
+        let result = scaled.plus(&ComputeTensor::per_channel(bias, data.rank())?)?;
         Ok(vec![result.rounded(element_type)?])
     }
 }

@@ -28,7 +28,7 @@ pub struct Interpolate {
     /// Zeros after each axis of data; missing entries are 0.
     pub pads_end: Numbers,
     /// What the definitions differ in.
-    pub form: Form,
+    pub form: Definition,
 }
 
 /// How elements between elements come about.
@@ -42,7 +42,7 @@ pub enum Mode {
 
 /// What the definitions differ in.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Form {
+pub enum Definition {
     /// The first definition.
     Attributes {
         /// The resized axes, ascending.
@@ -112,9 +112,9 @@ impl OpDef for Interpolate {
                 let mut axes = attrs.ints("axes")?.unwrap_or_default();
                 axes.sort_unstable();
                 axes.dedup();
-                Form::Attributes { axes, align_corners: attrs.bool("align_corners")?.unwrap_or(true) }
+                Definition::Attributes { axes, align_corners: attrs.bool("align_corners")?.unwrap_or(true) }
             }
-            since => Form::Inputs {
+            since => Definition::Inputs {
                 both: since < 11,
                 by_scales: attrs.choice("shape_calculation_mode", CALCULATIONS)?.unwrap_or(false),
                 coordinates: attrs
@@ -141,10 +141,10 @@ impl OpDef for Interpolate {
             .with("pads_begin", AttrValue::Ints(self.pads_begin.clone()))
             .with("pads_end", AttrValue::Ints(self.pads_end.clone()));
         match &self.form {
-            Form::Attributes { axes, align_corners } => {
+            Definition::Attributes { axes, align_corners } => {
                 attrs.with("axes", AttrValue::Ints(axes.clone())).with("align_corners", *align_corners)
             }
-            Form::Inputs { by_scales, coordinates, nearest, cube_coeff, .. } => attrs
+            Definition::Inputs { by_scales, coordinates, nearest, cube_coeff, .. } => attrs
                 .with("shape_calculation_mode", word(CALCULATIONS, *by_scales))
                 .with("coordinate_transformation_mode", word(COORDINATES, *coordinates))
                 .with("nearest_mode", word(NEARESTS, *nearest))
@@ -163,7 +163,7 @@ impl OpDef for Interpolate {
         };
         let rank = dims.len();
         let axes = match (&self.form, axes_input.and_then(|port| cx.optional(port))) {
-            (Form::Attributes { axes, .. }, _) => Some(normalize_axes(axes, rank)?),
+            (Definition::Attributes { axes, .. }, _) => Some(normalize_axes(axes, rank)?),
             (_, None) => Some((0..rank).collect()),
             (_, Some(axes)) => axes.ints().map(|axes| normalize_each_axis(&axes, rank)).transpose()?,
         };
@@ -222,20 +222,20 @@ struct Resized {
 impl Interpolate {
     fn arity(&self) -> Arity {
         match self.form {
-            Form::Attributes { .. } => Arity::exactly(2),
-            Form::Inputs { both: true, .. } => Arity::between(3, 4),
-            Form::Inputs { both: false, .. } => Arity::between(2, 3),
+            Definition::Attributes { .. } => Arity::exactly(2),
+            Definition::Inputs { both: true, .. } => Arity::between(3, 4),
+            Definition::Inputs { both: false, .. } => Arity::between(2, 3),
         }
     }
 
     /// What becomes of data of these sizes.
     fn resized(&self, dims: &[usize], target: &Tensor, axes: Option<&Tensor>) -> Result<Resized, OpError> {
         let mut axes: SmallVec<[usize; 4]> = match (&self.form, axes) {
-            (Form::Attributes { axes, .. }, _) => normalize_axes(axes, dims.len())?,
+            (Definition::Attributes { axes, .. }, _) => normalize_axes(axes, dims.len())?,
             (_, None) => (0..dims.len()).collect(),
             (_, Some(axes)) => normalize_each_axis(&axes.to_i64_vec()?, dims.len())?,
         };
-        let spare = matches!(self.form, Form::Attributes { .. }) && target.len() > axes.len();
+        let spare = matches!(self.form, Definition::Attributes { .. }) && target.len() > axes.len();
         if target.len() != axes.len() && !spare {
             return Err(OpError::mismatch("the number of sizes or scales", target.len(), axes.len()));
         }
@@ -314,15 +314,15 @@ impl Interpolate {
     }
 
     fn by_scales(&self) -> bool {
-        matches!(self.form, Form::Inputs { by_scales: true, .. })
+        matches!(self.form, Definition::Inputs { by_scales: true, .. })
     }
 
     /// The input with sizes or scales, and the optional one with axes.
     fn ports(&self) -> (usize, Option<usize>) {
         match self.form {
-            Form::Attributes { .. } => (1, None),
-            Form::Inputs { both: true, by_scales, .. } => (if by_scales { 2 } else { 1 }, Some(3)),
-            Form::Inputs { both: false, .. } => (1, Some(2)),
+            Definition::Attributes { .. } => (1, None),
+            Definition::Inputs { both: true, by_scales, .. } => (if by_scales { 2 } else { 1 }, Some(3)),
+            Definition::Inputs { both: false, .. } => (1, Some(2)),
         }
     }
 
@@ -330,7 +330,7 @@ impl Interpolate {
         use ElementType::{BF16, Dynamic, F16, F32, F64, I8, I32, I64, U8};
         let element_type = cx.element_type(0);
         let fits = matches!(element_type, Dynamic | F32 | F16 | BF16 | F64 | I8 | U8 | I32 | I64);
-        if fits || matches!(self.form, Form::Attributes { .. }) {
+        if fits || matches!(self.form, Definition::Attributes { .. }) {
             return Ok(element_type);
         }
         Err(OpError::element_type("data", element_type, "f32, f16, bf16, f64, i8, u8, i32 or i64"))
@@ -340,8 +340,8 @@ impl Interpolate {
     fn check_types(&self, cx: &mut Infer, target: usize, axes: Option<usize>) -> Result<(), OpError> {
         use ElementType::{BF16, Dynamic, F16, F32, I32, I64, U32, U64};
         let scales = match self.form {
-            Form::Inputs { both: true, .. } => Some(2),
-            Form::Inputs { by_scales: true, .. } => Some(1),
+            Definition::Inputs { both: true, .. } => Some(2),
+            Definition::Inputs { by_scales: true, .. } => Some(1),
             _ => None,
         };
         if scales != Some(target) {
@@ -366,7 +366,7 @@ impl Interpolate {
         let count = cx.shape(target).dims().and_then(|dims| dims.first().map_or(Some(1), SymExpr::as_const));
         match count {
             // The first definition leaves sizes too many alone.
-            Some(count) if matches!(self.form, Form::Attributes { .. }) && count >= axes as i64 => {}
+            Some(count) if matches!(self.form, Definition::Attributes { .. }) && count >= axes as i64 => {}
             Some(count) if i64::try_from(axes) != Ok(count) => {
                 let expected = format!("{axes}, one an axis");
                 cx.report(OpError::mismatch("the number of sizes or scales", count, expected));
@@ -397,14 +397,14 @@ impl Interpolate {
             return Err(OpError::unsupported("interpolation by area"));
         };
         Ok(match &self.form {
-            Form::Inputs { coordinates, nearest, cube_coeff, .. } => kernels::Interpolate {
+            Definition::Inputs { coordinates, nearest, cube_coeff, .. } => kernels::Interpolate {
                 mode,
                 nearest: *nearest,
                 coordinates: *coordinates,
                 antialias: self.antialias,
                 cube_coeff: *cube_coeff,
             },
-            Form::Attributes { axes, align_corners } => {
+            Definition::Attributes { axes, align_corners } => {
                 // What runs models takes pixels by their corners only of images, and of what is padded.
                 let whole =
                     [&self.pads_begin, &self.pads_end].iter().all(|pads| pads.iter().all(|&pad| pad == 0));

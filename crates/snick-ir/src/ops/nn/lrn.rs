@@ -4,8 +4,8 @@ use smallvec::{SmallVec, smallvec};
 use snick_tensor::Tensor;
 use snick_tensor::kernels::{self, PadMode};
 
+use super::compute_tensor::ComputeTensor;
 use super::normalize_l2::positions;
-use super::real::Real;
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// `x / (bias + alpha / size^axes * sum(x^2))^beta`, the sum over the neighbours of x, as many on either side, that
@@ -61,7 +61,7 @@ impl OpDef for Lrn {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [data, axes] = inputs else { return Ok(Vec::new()) };
         let axes = positions(&axes.to_i64_vec()?, data.rank())?;
-        let x = Real::new(data)?;
+        let x = ComputeTensor::new(data)?;
         let mut sums = x.times(&x)?;
         let mut weight = self.alpha;
         for &axis in &axes {
@@ -74,7 +74,7 @@ impl OpDef for Lrn {
 }
 
 /// Each element with its neighbours along one axis.
-fn sum_neighbours(values: &Real, axis: usize, size: i64) -> Result<Real, OpError> {
+fn sum_neighbours(values: &ComputeTensor, axis: usize, size: i64) -> Result<ComputeTensor, OpError> {
     let tensor = values.tensor();
     let dim = tensor.dims().get(axis).copied().unwrap_or(1);
     let side = usize::try_from((size - 1).max(0) / 2).unwrap_or(usize::MAX).min(dim.saturating_sub(1));
@@ -92,7 +92,8 @@ fn sum_neighbours(values: &Real, axis: usize, size: i64) -> Result<Real, OpError
                 (*begin, *end) = (before as isize, (distance - before) as isize);
             }
             let [begin, end] = &pads;
-            sum = sum.plus(&Real::new(&kernels::pad(&part, begin, end, PadMode::Constant, None)?)?)?;
+            sum =
+                sum.plus(&ComputeTensor::new(&kernels::pad(&part, begin, end, PadMode::Constant, None)?)?)?;
         }
     }
     Ok(sum)

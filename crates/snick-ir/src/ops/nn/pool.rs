@@ -188,7 +188,7 @@ impl OpDef for Pool {
         })
     }
 
-    fn trimmed(&self, is_read: &[bool]) -> Option<Self> {
+    fn prune_outputs(&self, is_read: &[bool]) -> Option<Self> {
         match (&self.kind, is_read) {
             (PoolKind::Max { indices: Some(_) }, [_, false]) => {
                 Some(Self { kind: PoolKind::Max { indices: None }, ..self.clone() })

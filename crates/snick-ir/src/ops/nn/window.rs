@@ -80,7 +80,7 @@ pub struct Sliding {
 
 /// The window along one axis, its numbers checked.
 #[derive(Copy, Clone, Debug)]
-pub struct Axis {
+pub struct WindowAxis {
     /// Distance between windows, at least 1.
     pub stride: i64,
     /// Distance between elements of a window, at least 1.
@@ -163,10 +163,10 @@ impl Sliding {
     }
 
     /// The window along spatial axis `i`.
-    pub fn axis(&self, i: usize) -> Axis {
+    pub fn axis(&self, i: usize) -> WindowAxis {
         let explicit = self.auto_pad == AutoPad::Explicit;
         let pad = |list: &Numbers| list.get(i).copied().filter(|_| explicit).unwrap_or(0);
-        Axis {
+        WindowAxis {
             stride: self.strides.get(i).copied().unwrap_or(1).max(1),
             dilation: self.dilations.get(i).copied().unwrap_or(1).max(1),
             begin: pad(&self.pads_begin),

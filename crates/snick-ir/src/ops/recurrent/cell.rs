@@ -7,7 +7,7 @@ use crate::{Arity, Attrs, OpError, RawNode};
 
 /// Which cell.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum CellKind {
     /// Long short-term memory: states H and C, gates f, i, c, o.
     Lstm(Option<Legacy>),
     /// Gated recurrent unit: gates z, r, h.
@@ -46,7 +46,7 @@ const ACTIVATIONS: [&str; 11] = [
     "thresholdedrelu",
 ];
 
-impl Kind {
+impl CellKind {
     /// States that go from step to step.
     pub fn states(self) -> usize {
         if matches!(self, Self::Lstm(_)) { 2 } else { 1 }
@@ -94,7 +94,7 @@ impl Kind {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Cell {
     /// Which cell.
-    pub kind: Kind,
+    pub kind: CellKind,
     /// Size of a state, as the file says it.
     pub hidden_size: i64,
     /// Functions by name: of the gates, of the new content, of C on its way to H.
@@ -112,15 +112,15 @@ impl Cell {
     pub fn parse(raw: &RawNode) -> Result<Self, OpError> {
         let attrs = &raw.attrs;
         let kind = match raw.op_type.as_bytes().first().map(u8::to_ascii_lowercase) {
-            Some(b'l') if raw.since == 1 => Kind::Lstm(Some(Legacy {
+            Some(b'l') if raw.since == 1 => CellKind::Lstm(Some(Legacy {
                 weights_format: attrs.choice("weights_format", WEIGHTS_FORMATS)?.unwrap_or("ifco"),
                 input_forget: attrs.bool("input_forget")?.unwrap_or(false),
             })),
-            Some(b'l') => Kind::Lstm(None),
+            Some(b'l') => CellKind::Lstm(None),
             Some(b'g') => {
-                Kind::Gru { linear_before_reset: attrs.bool("linear_before_reset")?.unwrap_or(false) }
+                CellKind::Gru { linear_before_reset: attrs.bool("linear_before_reset")?.unwrap_or(false) }
             }
-            _ => Kind::Rnn,
+            _ => CellKind::Rnn,
         };
         let activations = attrs.texts("activations")?.filter(|names| !names.is_empty());
         let known = |name: &String| ACTIVATIONS.iter().any(|known| known.eq_ignore_ascii_case(name));
@@ -146,10 +146,10 @@ impl Cell {
         attrs.push("activations_beta".into(), AttrValue::Floats(self.activations_beta.clone()));
         let attrs = attrs.with("clip", self.clip);
         match self.kind {
-            Kind::Lstm(Some(Legacy { weights_format, input_forget })) => {
+            CellKind::Lstm(Some(Legacy { weights_format, input_forget })) => {
                 attrs.with("input_forget", input_forget).with("weights_format", weights_format)
             }
-            Kind::Gru { linear_before_reset } => attrs.with("linear_before_reset", linear_before_reset),
+            CellKind::Gru { linear_before_reset } => attrs.with("linear_before_reset", linear_before_reset),
             _ => attrs,
         }
     }

@@ -4,7 +4,7 @@ use smallvec::smallvec;
 use snick_shape::Shape;
 use snick_tensor::Tensor;
 
-use super::cell::{Cell, Kind};
+use super::cell::{Cell, CellKind};
 use super::shapes::sizes;
 use super::unroll::{Unroll, unroll};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
@@ -37,9 +37,9 @@ impl OpDef for RecurrentCell {
 
     fn name(&self) -> &'static OpName {
         match self.cell.kind {
-            Kind::Lstm(_) => &Self::NAMES[0],
-            Kind::Gru { .. } => &Self::NAMES[1],
-            Kind::Rnn => &Self::NAMES[2],
+            CellKind::Lstm(_) => &Self::NAMES[0],
+            CellKind::Gru { .. } => &Self::NAMES[1],
+            CellKind::Rnn => &Self::NAMES[2],
         }
     }
 

@@ -3,7 +3,7 @@
 use snick_shape::{Interval, SymExpr};
 use snick_tensor::ElementType;
 
-use super::cell::Kind;
+use super::cell::CellKind;
 use crate::{Infer, OpError};
 
 /// What the outputs are made of.
@@ -20,7 +20,7 @@ pub struct Sizes {
 
 /// Where the inputs are, and with which axes.
 struct Layout {
-    kind: Kind,
+    kind: CellKind,
     /// Directions of a sequence; `None` for a cell.
     directions: Option<usize>,
 }
@@ -41,7 +41,7 @@ impl Layout {
 }
 
 /// Checks ranks, types and sizes. `directions` is `None` for a cell.
-pub fn sizes(cx: &mut Infer, kind: Kind, directions: Option<usize>) -> Result<Sizes, OpError> {
+pub fn sizes(cx: &mut Infer, kind: CellKind, directions: Option<usize>) -> Result<Sizes, OpError> {
     let layout = Layout { kind, directions };
     kind.arity(usize::from(directions.is_some())).check(cx.len())?;
     let lengths = layout.lengths();

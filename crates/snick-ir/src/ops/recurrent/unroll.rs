@@ -3,7 +3,7 @@
 use snick_tensor::kernels::matmul;
 use snick_tensor::{ElementType, Tensor};
 
-use super::cell::{Cell, Kind, Legacy};
+use super::cell::{Cell, CellKind, Legacy};
 use crate::OpError;
 
 /// Inputs of a sequence, with the axis of directions.
@@ -156,7 +156,7 @@ fn checked_lengths(lengths: &[i64], steps: usize) -> Result<Vec<usize>, OpError>
 }
 
 fn refuse_unsupported(cell: &Cell, peepholes: &[Tensor]) -> Result<(), OpError> {
-    if matches!(cell.kind, Kind::Lstm(Some(Legacy { input_forget: true, .. }))) {
+    if matches!(cell.kind, CellKind::Lstm(Some(Legacy { input_forget: true, .. }))) {
         return Err(OpError::unsupported("input_forget"));
     }
     for peephole in peepholes {
@@ -200,9 +200,9 @@ impl<'a> Stepper<'a> {
         states: &mut [Vec<f32>],
     ) -> Result<(), OpError> {
         match (self.cell.kind, states) {
-            (Kind::Lstm(_), [h, c]) => self.lstm(product, h, c),
-            (Kind::Gru { linear_before_reset }, [h]) => self.gru(product, linear_before_reset, h),
-            (Kind::Rnn, [h]) => self.rnn(product, h),
+            (CellKind::Lstm(_), [h, c]) => self.lstm(product, h, c),
+            (CellKind::Gru { linear_before_reset }, [h]) => self.gru(product, linear_before_reset, h),
+            (CellKind::Rnn, [h]) => self.rnn(product, h),
             _ => Err(OpError::mismatch("the number of states", "another one", self.cell.kind.states())),
         }
     }

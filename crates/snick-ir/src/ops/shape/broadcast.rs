@@ -4,7 +4,7 @@ use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{Dims, Tensor};
 
-use crate::ops::movement::follow::follow;
+use crate::ops::movement::propagate_elements::propagate_elements;
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// How the axes of the input find those of the target.
@@ -83,7 +83,7 @@ impl OpDef for Broadcast {
             return Err(OpError::Arity { expected: "2 in modes other than explicit".into(), got: cx.len() });
         }
         let shape = self.shape(cx)?;
-        let elements = follow(self, cx, &[0], &shape);
+        let elements = propagate_elements(self, cx, &[0], &shape);
         Ok(smallvec![Fact::new(cx.element_type(0), shape).with_elements(elements)])
     }
 

@@ -79,7 +79,7 @@ impl OpDef for Range {
             Some(ElementType::Dynamic) | None => inputs[0].element_type(),
             Some(output_type) => output_type,
         };
-        let mut bounds = [Number::Int(0); 3];
+        let mut bounds = [Endpoint::Int(0); 3];
         for (i, bound) in bounds.iter_mut().enumerate() {
             *bound = number(INPUTS[i], &inputs[i])?;
         }
@@ -93,12 +93,12 @@ impl OpDef for Range {
 
 /// One of the three inputs.
 #[derive(Copy, Clone, PartialEq, Debug)]
-enum Number {
+enum Endpoint {
     Int(i64),
     Real(f64),
 }
 
-impl Number {
+impl Endpoint {
     fn float(self) -> f64 {
         match self {
             Self::Int(value) => value as f64,
@@ -116,20 +116,20 @@ impl Number {
     }
 }
 
-fn number(what: &str, tensor: &Tensor) -> Result<Number, OpError> {
+fn number(what: &str, tensor: &Tensor) -> Result<Endpoint, OpError> {
     if tensor.len() != 1 {
         return Err(OpError::mismatch(what, format!("{} elements", tensor.len()), "one element"));
     }
     let number = if tensor.element_type().is_float() {
-        tensor.to_f64_vec()?.first().copied().map(Number::Real)
+        tensor.to_f64_vec()?.first().copied().map(Endpoint::Real)
     } else {
-        tensor.to_i64_vec()?.first().copied().map(Number::Int)
+        tensor.to_i64_vec()?.first().copied().map(Endpoint::Int)
     };
     number.ok_or_else(|| OpError::mismatch(what, "no element", "one element"))
 }
 
 /// How many numbers there are.
-fn count(element_type: ElementType, bounds: [Number; 3]) -> Result<i64, OpError> {
+fn count(element_type: ElementType, bounds: [Endpoint; 3]) -> Result<i64, OpError> {
     let bad = |what: &str, value: f64| OpError::mismatch(what, value, "a finite number, and the step not 0");
     for (number, what) in bounds.iter().zip(INPUTS) {
         let value = number.float();
@@ -140,8 +140,8 @@ fn count(element_type: ElementType, bounds: [Number; 3]) -> Result<i64, OpError>
     let too_many = || bad("the number of elements", f64::INFINITY);
     match bounds.map(|bound| bound.to(element_type)) {
         // A step between 0 and 1 that is cut to 0.
-        [_, _, Number::Int(0)] => Ok(0),
-        [Number::Int(start), Number::Int(stop), Number::Int(step)] => {
+        [_, _, Endpoint::Int(0)] => Ok(0),
+        [Endpoint::Int(start), Endpoint::Int(stop), Endpoint::Int(step)] => {
             let (span, step) = (i128::from(stop) - i128::from(start), i128::from(step));
             let count =
                 if (span > 0) == (step > 0) { span.unsigned_abs().div_ceil(step.unsigned_abs()) } else { 0 };
@@ -156,7 +156,7 @@ fn count(element_type: ElementType, bounds: [Number; 3]) -> Result<i64, OpError>
 
 impl Range {
     /// The inputs, if all are constants.
-    fn constants(&self, cx: &Infer) -> Option<[Number; 3]> {
+    fn constants(&self, cx: &Infer) -> Option<[Endpoint; 3]> {
         let at = |i: usize| cx.optional(i)?.as_tensor().and_then(|t| number(INPUTS[i], t).ok());
         Some([at(0)?, at(1)?, at(2)?])
     }
@@ -228,14 +228,15 @@ mod tests {
 
     #[test]
     fn counts() {
-        let ints = |a, b, c| count(ElementType::I64, [Number::Int(a), Number::Int(b), Number::Int(c)]).ok();
+        let ints =
+            |a, b, c| count(ElementType::I64, [Endpoint::Int(a), Endpoint::Int(b), Endpoint::Int(c)]).ok();
         assert_eq!(ints(0, 5, 2), Some(3));
         assert_eq!(ints(5, 0, -2), Some(3));
         assert_eq!(ints(5, 0, 2), Some(0));
         assert_eq!(ints(0, 0, -1), Some(0));
         assert_eq!(ints(0, 5, 0), None);
         assert_eq!(ints(i64::MIN, i64::MAX, 1), None);
-        let reals = |et, a, b, c| count(et, [Number::Real(a), Number::Real(b), Number::Real(c)]).ok();
+        let reals = |et, a, b, c| count(et, [Endpoint::Real(a), Endpoint::Real(b), Endpoint::Real(c)]).ok();
         assert_eq!(reals(ElementType::F32, 0.5, 2.6, 0.5), Some(5));
         assert_eq!(reals(ElementType::I64, 0.5, 2.4, 0.5), Some(0));
         assert_eq!(reals(ElementType::F32, 0.0, f64::INFINITY, 0.5), None);

@@ -5,7 +5,7 @@
 //! ops.
 
 use smallvec::SmallVec;
-use snick_shape::{AxisSlice, Bound, Interval, Origin, SymExpr, Symbols, length};
+use snick_shape::{AxisSlice, Interval, Origin, SliceBound, SymExpr, Symbols, length};
 use snick_tensor::{ElementType, Tensor};
 
 use super::scalar::Scalar;
@@ -80,19 +80,21 @@ impl Index {
 
     /// As a bound of [`length`]. An unknown entry is a symbol of its element type's range where that says
     /// something an axis could feel.
-    fn bound(&self, symbols: &mut Symbols, origin: Origin) -> Bound {
+    fn bound(&self, symbols: &mut Symbols, origin: Origin) -> SliceBound {
         match self {
-            Self::Masked => Bound::Masked,
-            Self::Fixed(value) | Self::Computed(Scalar::Number(value)) => Bound::At(SymExpr::from(*value)),
-            Self::Computed(Scalar::Value(_)) => Bound::Unknown,
-            Self::Entry { known: Some(known), .. } => Bound::At(known.clone()),
+            Self::Masked => SliceBound::Masked,
+            Self::Fixed(value) | Self::Computed(Scalar::Number(value)) => {
+                SliceBound::At(SymExpr::from(*value))
+            }
+            Self::Computed(Scalar::Value(_)) => SliceBound::Unknown,
+            Self::Entry { known: Some(known), .. } => SliceBound::At(known.clone()),
             Self::Entry { known: None, element_type, .. } => {
                 let range = element_type.integer_range().and_then(|(lo, hi)| Interval::new(lo, hi));
                 match range {
                     Some(range) if range.lo() >= 0 || element_type.bit_width() < Some(32) => {
-                        Bound::At(symbols.fresh(range, origin))
+                        SliceBound::At(symbols.fresh(range, origin))
                     }
-                    _ => Bound::Unknown,
+                    _ => SliceBound::Unknown,
                 }
             }
         }

@@ -11,7 +11,7 @@ use super::arithmetic::clamp_at_run_time;
 use super::axis_range::{AxisRange, Index};
 use super::scalar::Scalar;
 use crate::attrs::missing;
-use crate::rewrite::{Lowered, Patch};
+use crate::rewrite::{Patch, RewriteResult};
 use crate::{Arity, AttrValue, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, Value};
 
 /// A number of the range.
@@ -153,7 +153,7 @@ impl OpDef for Bounds {
     }
 
     /// As arithmetic, for formats that cannot say a range.
-    fn lower(&self, cx: &mut Patch) -> Result<Lowered, OpError> {
+    fn lower(&self, cx: &mut Patch) -> Result<RewriteResult, OpError> {
         let facts = cx.input_facts()?;
         let (size, mut range) = self.range(&facts.iter().collect::<Vec<&Fact>>())?;
         let operands = cx.inputs_of(cx.output(0))?;
@@ -170,7 +170,7 @@ impl OpDef for Bounds {
         let dim = size.and_then(|size| size.as_const()).map(Scalar::Number).or(dim);
         let (start, len) = clamp_at_run_time(cx, &range, dim.unwrap_or(Scalar::Number(0)), sizes)?;
         let mut value = |scalar: Scalar| -> Result<Option<Value>, OpError> { scalar.value(cx).map(Some) };
-        Ok(Lowered::Replace(smallvec![value(start)?, value(len)?]))
+        Ok(RewriteResult::Replaced(smallvec![value(start)?, value(len)?]))
     }
 }
 

@@ -4,9 +4,9 @@ use smallvec::{SmallVec, smallvec};
 use snick_shape::{AxisSlice, Shape, SymExpr};
 use snick_tensor::Tensor;
 
-use super::picks::slice_axes;
+use super::gather_to_slice::slice_axes;
 use crate::attrs::missing;
-use crate::rewrite::{Lowered, Patch};
+use crate::rewrite::{Patch, RewriteResult};
 use crate::{Arity, AttrValue, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axes};
 
 type Numbers = SmallVec<[i64; 4]>;
@@ -118,16 +118,18 @@ impl OpDef for Crop {
         Ok(vec![data])
     }
 
-    fn lower(&self, cx: &mut Patch) -> Result<Lowered, OpError> {
+    fn lower(&self, cx: &mut Patch) -> Result<RewriteResult, OpError> {
         let facts = cx.input_facts()?;
-        let (Some(data), like) = (facts.first(), facts.get(1)) else { return Ok(Lowered::Keep) };
+        let (Some(data), like) = (facts.first(), facts.get(1)) else { return Ok(RewriteResult::NoMatch) };
         let (sizes, like) = (data.shape.as_static(), like.map(|like| like.shape.as_static()));
         let (Some(sizes), Some(like)) = (sizes, like.map_or(Some(None), |like| like.map(Some))) else {
-            return Ok(Lowered::Stay("whether the window lies within is known only at run time".into()));
+            return Ok(RewriteResult::Declined(
+                "whether the window lies within is known only at run time".into(),
+            ));
         };
         let slices = self.slices(&sizes, like.as_deref())?;
         let data = cx.input(0)?;
-        slice_axes(cx, data, &slices).map(Lowered::one)
+        slice_axes(cx, data, &slices).map(RewriteResult::one)
     }
 }
 

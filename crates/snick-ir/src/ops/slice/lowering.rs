@@ -7,7 +7,7 @@ use snick_shape::{AxisSlice, Interval, SymExpr};
 use super::arithmetic::{FAR, from_end, index_scalar, known_interval};
 use super::axis_range::{AxisRange, Index};
 use super::bounds::{Bound, Bounds};
-use super::cut::{AxisCut, Number};
+use super::dyn_axis_slice::{DynAxisSlice, Number};
 use super::primitive::{Axis, Slice};
 use super::scalar::Scalar;
 use crate::rewrite::Patch;
@@ -48,7 +48,7 @@ fn lower_range(
     data: Value,
     dim: &SymExpr,
     range: &AxisRange,
-) -> Result<Option<AxisCut>, OpError> {
+) -> Result<Option<DynAxisSlice>, OpError> {
     if let (Some(dim), false) = (dim.as_const(), range.single)
         && let Some(slice) = range.resolve(dim)
     {
@@ -74,7 +74,7 @@ fn lower_range(
             Scalar::Value(_) => (start, Interval::ANY),
         };
         let start = Number::of(start, within);
-        return Ok(Some(AxisCut { start, len: Number::Known(1), step: Number::Known(1) }));
+        return Ok(Some(DynAxisSlice { start, len: Number::Known(1), step: Number::Known(1) }));
     }
     let origin = cx.origin();
     let len = range.length(cx.symbols(), dim, || origin);
@@ -88,7 +88,7 @@ pub(super) fn clamped(
     dim: &SymExpr,
     range: &AxisRange,
     len: SymExpr,
-) -> Result<Option<AxisCut>, OpError> {
+) -> Result<Option<DynAxisSlice>, OpError> {
     let step = range.step.as_const();
     if step == Some(1) && len == *dim {
         return Ok(None);
@@ -111,7 +111,7 @@ pub(super) fn clamped(
         Some(len) if !checked => Number::Known(len),
         _ => Number::Read(Value { port: 1, ..bounds }, lens),
     };
-    Ok(Some(AxisCut { start, len, step: Number::of(step, Interval::ANY) }))
+    Ok(Some(DynAxisSlice { start, len, step: Number::of(step, Interval::ANY) }))
 }
 
 /// The `bounds` of a range on an axis of this size.

@@ -5,10 +5,10 @@ use snick_shape::{Shape, SymExpr};
 use snick_tensor::Tensor;
 
 use super::axis_range::{AxisRange, Index, common_count, entries_of, entry_count, facts_of, select};
+use super::dynamic_axes::DynamicAxesSlice;
 use super::lowering::lower_ranges;
-use super::open_axes::OpenAxes;
 use super::primitive::select_elements;
-use crate::rewrite::{Lowered, Patch};
+use crate::rewrite::{Patch, RewriteResult};
 use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
 
 /// OpenVINO Slice-8. Inputs: data, start, stop, step, and maybe axes; without axes the first ones are sliced. The
@@ -100,7 +100,7 @@ impl OpDef for Slice8 {
             Ranges::Unknown(count) => {
                 let inputs: SmallVec<[Fact; 5]> = cx.inputs().iter().map(|&fact| fact.clone()).collect();
                 let inputs: SmallVec<[&Fact; 5]> = inputs.iter().collect();
-                let open = OpenAxes { rank: dims.len(), count, inputs: &inputs };
+                let open = DynamicAxesSlice { rank: dims.len(), count, inputs: &inputs };
                 Ok(smallvec![Fact::new(element_type, Shape::ranked(open.infer(cx, &dims)))])
             }
             Ranges::Known(ranges) => {
@@ -124,19 +124,19 @@ impl OpDef for Slice8 {
         }
     }
 
-    fn lower(&self, cx: &mut Patch) -> Result<Lowered, OpError> {
+    fn lower(&self, cx: &mut Patch) -> Result<RewriteResult, OpError> {
         let facts = cx.input_facts()?;
         let Some(rank) = facts[0].shape.rank() else {
-            return Ok(Lowered::Stay("the rank of the data is unknown".into()));
+            return Ok(RewriteResult::Declined("the rank of the data is unknown".into()));
         };
         let facts: SmallVec<[&Fact; 5]> = facts.iter().collect();
         match ranges(&facts)? {
             Ranges::Known(ranges) => {
                 let data = cx.input(0)?;
                 let sliced = lower_ranges(cx, data, &ranges)?;
-                Ok(Lowered::one(sliced))
+                Ok(RewriteResult::one(sliced))
             }
-            Ranges::Unknown(count) => OpenAxes { rank, count, inputs: &facts }.lower(cx),
+            Ranges::Unknown(count) => DynamicAxesSlice { rank, count, inputs: &facts }.lower(cx),
         }
     }
 }

@@ -7,7 +7,7 @@ use snick_tensor::kernels::runs;
 
 use super::axis_range::{AxisRange, facts_of, select};
 use super::slice8::{Ranges, ranges};
-use crate::ops::movement::follow::follow;
+use crate::ops::movement::propagate_elements::propagate_elements;
 use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// Input 0 with the elements that `data[start:stop:step]` selects (inputs 2 to 4, and axes as input 5, read as Slice-8
@@ -41,7 +41,7 @@ impl OpDef for SliceScatter {
             (None, Some(updates)) => cx.unknown_dims(updates.len()),
             (None, None) => Shape::unranked(),
         };
-        let elements = follow(self, cx, &[0, 1], &shape);
+        let elements = propagate_elements(self, cx, &[0, 1], &shape);
         Ok(smallvec![Fact::new(element_type, shape).with_elements(elements)])
     }
 

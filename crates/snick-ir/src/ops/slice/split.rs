@@ -8,7 +8,7 @@ use super::primitive::{Axis, Slice, select_elements};
 use super::scalar::Scalar;
 use crate::attrs::missing;
 use crate::op::Values;
-use crate::rewrite::{Lowered, Patch};
+use crate::rewrite::{Patch, RewriteResult};
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, Value, normalize_axis};
 
 /// OpenVINO Split-1. Inputs: data and axis, a scalar.
@@ -136,17 +136,17 @@ impl OpDef for Split {
         (0..self.num_splits).map(|k| Ok(data.slice(axis, k * len, len, 1)?)).collect()
     }
 
-    fn lower(&self, cx: &mut Patch) -> Result<Lowered, OpError> {
+    fn lower(&self, cx: &mut Patch) -> Result<RewriteResult, OpError> {
         let facts = cx.input_facts()?;
         let Some(dims) = facts[0].shape.dims() else {
-            return Ok(Lowered::Stay("the rank of the data is unknown".into()));
+            return Ok(RewriteResult::Declined("the rank of the data is unknown".into()));
         };
         let Some(axis) = known_axis(&facts[1], dims.len())? else {
-            return Ok(Lowered::Stay("which axis is split is known only at run time".into()));
+            return Ok(RewriteResult::Declined("which axis is split is known only at run time".into()));
         };
         let data = cx.input(0)?;
         if self.num_splits == 1 {
-            return Ok(Lowered::one(data));
+            return Ok(RewriteResult::one(data));
         }
         // Of an axis in numbers each part is a slice. Of an open one it is an element of the axis of parts: the Reshape
         // that makes one fails where Split does, and needs no arithmetic for each of them.
@@ -173,7 +173,7 @@ impl OpDef for Split {
             }
             values.push(Some(value));
         }
-        Ok(Lowered::Replace(values))
+        Ok(RewriteResult::Replaced(values))
     }
 }
 

@@ -9,7 +9,7 @@ use super::lowering::lower_ranges;
 use super::notation::range_text;
 use super::primitive::select_elements;
 use super::slice8::static_slices;
-use crate::rewrite::{Lowered, Patch};
+use crate::rewrite::{Patch, RewriteResult};
 use crate::{Arity, AttrValue, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// OpenVINO StridedSlice-1. Inputs: data, begin, end, and maybe stride (1 everywhere if absent).
@@ -70,14 +70,14 @@ enum Out {
 }
 
 /// What the masks make of the entries.
-struct Plan {
+struct SlicePlan {
     ranges: SmallVec<[AxisRange; 4]>,
     outs: SmallVec<[Out; 6]>,
 }
 
 impl StridedSlice {
     /// `None` where the rank, or the number of entries, is not known.
-    fn plan(&self, inputs: &[&Fact]) -> Result<Option<Plan>, OpError> {
+    fn plan(&self, inputs: &[&Fact]) -> Result<Option<SlicePlan>, OpError> {
         let mut counts: SmallVec<[(usize, &str); 3]> = SmallVec::new();
         for (fact, name) in inputs[1..].iter().zip(["begin", "end", "stride"]) {
             counts.extend(entry_count(fact, name)?.map(|count| (count, name)));
@@ -102,7 +102,7 @@ impl StridedSlice {
         let known: SmallVec<[Option<Vec<SymExpr>>; 3]> = inputs[1..].iter().map(|f| entries_of(f)).collect();
         let entry =
             |i: usize, at: usize| Index::entry(i + 1, at, known[i].as_deref(), inputs[i + 1].element_type);
-        let mut plan = Plan { ranges: SmallVec::new(), outs: SmallVec::new() };
+        let mut plan = SlicePlan { ranges: SmallVec::new(), outs: SmallVec::new() };
         let mut axis = 0;
         for at in 0..count {
             if is_ellipsis(at) {
@@ -161,7 +161,7 @@ impl StridedSlice {
     }
 }
 
-impl Plan {
+impl SlicePlan {
     /// Sizes of the output from those of the sliced input.
     fn out_dims<T: Clone>(&self, sliced: &[T], one: T) -> Vec<T> {
         let dim = |out: &Out| match out {
@@ -247,7 +247,7 @@ impl OpDef for StridedSlice {
         Ok(vec![view])
     }
 
-    fn lower(&self, cx: &mut Patch) -> Result<Lowered, OpError> {
+    fn lower(&self, cx: &mut Patch) -> Result<RewriteResult, OpError> {
         let facts = cx.input_facts()?;
         let Some(plan) = self.plan(&facts.iter().collect::<SmallVec<[&Fact; 5]>>())? else {
             let what = if facts[0].shape.rank().is_none() {
@@ -255,7 +255,7 @@ impl OpDef for StridedSlice {
             } else {
                 "the number of entries"
             };
-            return Ok(Lowered::Stay(format!("{what} is unknown")));
+            return Ok(RewriteResult::Declined(format!("{what} is unknown")));
         };
         let data = cx.input(0)?;
         let mut value = lower_ranges(cx, data, &plan.ranges)?;
@@ -270,6 +270,6 @@ impl OpDef for StridedSlice {
             let axes = cx.ints(&[made.len()], &made)?;
             value = cx.make("Unsqueeze", Attrs::new(), &[value, axes])?;
         }
-        Ok(Lowered::one(value))
+        Ok(RewriteResult::one(value))
     }
 }

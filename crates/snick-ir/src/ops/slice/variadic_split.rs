@@ -4,13 +4,13 @@ use snick_shape::{AxisSlice, Interval, Shape, SymExpr};
 use snick_tensor::Tensor;
 
 use super::axis_range::entry_count;
-use super::cut::{AxisCut, Number};
+use super::dyn_axis_slice::{DynAxisSlice, Number};
 use super::lowering::slice_of;
 use super::primitive::select_elements;
 use super::scalar::Scalar;
 use super::split::{eval_axis, known_axis};
 use crate::op::Values;
-use crate::rewrite::{Lowered, Patch};
+use crate::rewrite::{Patch, RewriteResult};
 use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// OpenVINO VariadicSplit-1. Inputs: data, axis, and the lengths of the parts, of which one may be -1: the rest.
@@ -142,13 +142,13 @@ impl OpDef for VariadicSplit {
         Ok(parts)
     }
 
-    fn lower(&self, cx: &mut Patch) -> Result<Lowered, OpError> {
+    fn lower(&self, cx: &mut Patch) -> Result<RewriteResult, OpError> {
         let facts = cx.input_facts()?;
         let Some(dims) = facts[0].shape.dims() else {
-            return Ok(Lowered::Stay("the rank of the data is unknown".into()));
+            return Ok(RewriteResult::Declined("the rank of the data is unknown".into()));
         };
         let Some(axis) = known_axis(&facts[1], dims.len())? else {
-            return Ok(Lowered::Stay("which axis is split is known only at run time".into()));
+            return Ok(RewriteResult::Declined("which axis is split is known only at run time".into()));
         };
         let Some(lengths) = facts[2].elements() else {
             return lower_unknown(cx, axis, &dims[axis]);
@@ -206,7 +206,7 @@ impl OpDef for VariadicSplit {
 }
 
 /// Lengths that are known only at run time: a -1 among them is resolved then.
-fn lower_unknown(cx: &mut Patch, axis: usize, dim: &SymExpr) -> Result<Lowered, OpError> {
+fn lower_unknown(cx: &mut Patch, axis: usize, dim: &SymExpr) -> Result<RewriteResult, OpError> {
     let count = cx.node().outs.len();
     let (data, lengths) = (cx.input(0)?, cx.input(2)?);
     let size = match dim.as_const() {
@@ -259,7 +259,7 @@ fn replace(
     axis: usize,
     dim: &SymExpr,
     parts: Vec<(Scalar, Scalar)>,
-) -> Result<Lowered, OpError> {
+) -> Result<RewriteResult, OpError> {
     let data = cx.input(0)?;
     let sizes = cx.graph().symbols().interval(dim);
     let mut values = Values::new();
@@ -272,13 +272,16 @@ fn replace(
         let lens = cx.graph().symbols().interval(&out);
         let starts = Interval::new(0, sizes.hi()).unwrap_or(Interval::DIM);
         let whole = out == *dim && start == Scalar::Number(0);
-        let cut =
-            AxisCut { start: Number::of(start, starts), len: Number::of(len, lens), step: Number::Known(1) };
+        let cut = DynAxisSlice {
+            start: Number::of(start, starts),
+            len: Number::of(len, lens),
+            step: Number::Known(1),
+        };
         let value = match whole {
             true => data,
             false => slice_of(cx, data, smallvec::smallvec![cut.on_axis(axis)])?,
         };
         values.push(Some(value));
     }
-    Ok(Lowered::Replace(values))
+    Ok(RewriteResult::Replaced(values))
 }

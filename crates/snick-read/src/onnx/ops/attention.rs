@@ -4,24 +4,24 @@ use snick_ir::{Attrs, OpError, Value};
 use snick_tensor::ElementType;
 
 use super::elementwise::divide;
-use super::{Row, many, one};
-use crate::onnx::builder::{Builder, Built, list};
+use super::{ImportEntry, many, one};
+use crate::onnx::builder::{NodeBuilder, Result, list};
 
-pub(super) const ROWS: &[Row] = &[
+pub(super) const ENTRIES: &[ImportEntry] = &[
     many("Attention", &[23, 24, 25], attention),
     many("CausalConvWithState", &[27], causal_convolution),
     one("RotaryEmbedding", &[23], rotary_embedding),
 ];
 
 /// `[batch, length, heads * size]` as `[batch, heads, length, size]`.
-pub(super) fn heads_apart(b: &mut Builder, x: Value, heads: i64) -> Built {
+pub(super) fn heads_apart(b: &mut NodeBuilder, x: Value, heads: i64) -> Result {
     let sizes = b.vector(&[0, 0, heads, -1])?;
     let x = b.reshape_to(x, sizes)?;
     b.transposed(x, &[0, 2, 1, 3])
 }
 
 /// The way back from [`heads_apart`].
-pub(super) fn heads_together(b: &mut Builder, x: Value) -> Built {
+pub(super) fn heads_together(b: &mut NodeBuilder, x: Value) -> Result {
     let x = b.transposed(x, &[0, 2, 1, 3])?;
     let sizes = b.vector(&[0, 0, -1])?;
     b.reshape_to(x, sizes)
@@ -49,7 +49,7 @@ pub(super) struct Scores {
 
 impl Scores {
     /// The mix of values, and the scores as computed, capped, with the bias, after the softmax.
-    pub(super) fn mix(&self, b: &mut Builder) -> Result<(Value, [Value; 4]), OpError> {
+    pub(super) fn mix(&self, b: &mut NodeBuilder) -> Result<(Value, [Value; 4]), OpError> {
         let element_type = b.element_type(self.q)?;
         // Half the scale goes to either side, as the standard has it, so that small types do not overflow.
         let root = match self.scale {
@@ -95,7 +95,7 @@ impl Scores {
 }
 
 /// The softmax of scores of rank 4 and one more for each line, without the share of that one.
-fn shares_beside(b: &mut Builder, scores: Value, sink: Value) -> Built {
+fn shares_beside(b: &mut NodeBuilder, scores: Value, sink: Value) -> Result {
     let element_type = b.element_type(scores)?;
     let sink = b.convert(sink, element_type)?;
     let sink = b.reshape(sink, &[1, -1, 1, 1])?;
@@ -109,7 +109,7 @@ fn shares_beside(b: &mut Builder, scores: Value, sink: Value) -> Built {
 }
 
 /// Each head of keys or values for as many heads of queries as there are to one.
-pub(super) fn repeated_heads(b: &mut Builder, x: Value, q: Value) -> Built {
+pub(super) fn repeated_heads(b: &mut NodeBuilder, x: Value, q: Value) -> Result {
     let (heads, wanted) = (b.size(x, 1)?, b.size(q, 1)?);
     let each = divide(b, wanted, heads)?;
     let unit = b.vector(&[1])?;
@@ -135,7 +135,7 @@ impl Window {
     /// Which of so many keys each of so many queries sees; `None` for all.
     pub(super) fn seen(
         &self,
-        b: &mut Builder,
+        b: &mut NodeBuilder,
         queries: Value,
         keys: Value,
     ) -> Result<Option<Value>, OpError> {
@@ -163,7 +163,7 @@ impl Window {
 }
 
 /// What is not seen gets minus infinity, beside what a bias says.
-pub(super) fn masked(b: &mut Builder, bias: Option<Value>, seen: Value, real: ElementType) -> Built {
+pub(super) fn masked(b: &mut NodeBuilder, bias: Option<Value>, seen: Value, real: ElementType) -> Result {
     let (low, zero) = (b.number(real, f64::NEG_INFINITY)?, b.number(real, 0.0)?);
     let mask = b.plain("Select", &[seen, zero, low])?;
     match bias {
@@ -173,7 +173,7 @@ pub(super) fn masked(b: &mut Builder, bias: Option<Value>, seen: Value, real: El
 }
 
 /// Outputs: the mix, all keys, all values, and the scores at the stage that the node names.
-fn attention(b: &mut Builder) -> Result<Vec<Value>, OpError> {
+fn attention(b: &mut NodeBuilder) -> Result<Vec<Value>, OpError> {
     let (mut q, mut k, mut v) = (b.input(0)?, b.input(1)?, b.input(2)?);
     let real = b.element_type(q)?;
     let flat = match b.rank(q)? {
@@ -210,7 +210,7 @@ fn attention(b: &mut Builder) -> Result<Vec<Value>, OpError> {
         let before = b.plain("Subtract", &[valid, queries])?;
         offset = Some(b.reshape(before, &[-1, 1, 1, 1])?);
     }
-    let side = |b: &Builder, name| Ok::<_, OpError>(b.attrs.int(name)?.filter(|&reach| reach >= 0));
+    let side = |b: &NodeBuilder, name| Ok::<_, OpError>(b.attrs.int(name)?.filter(|&reach| reach >= 0));
     let (left, mut right) = (side(b, "left_window_size")?, side(b, "right_window_size")?);
     if b.flag("is_causal", false)? {
         right = Some(0);
@@ -241,13 +241,13 @@ fn attention(b: &mut Builder) -> Result<Vec<Value>, OpError> {
 }
 
 /// Whether queries and keys may have different numbers of heads.
-fn differ(b: &Builder, q: Value, k: Value) -> bool {
+fn differ(b: &NodeBuilder, q: Value, k: Value) -> bool {
     let heads = b.fixed_size(q, 1);
     heads.is_none() || heads != b.fixed_size(k, 1)
 }
 
 /// A mask as what is added to scores: minus infinity where it says no, and behind its end.
-fn bias_of(b: &mut Builder, mask: Value, keys: Value, real: ElementType) -> Built {
+fn bias_of(b: &mut NodeBuilder, mask: Value, keys: Value, real: ElementType) -> Result {
     let mut bias = mask;
     if b.element_type(mask)? == ElementType::Boolean {
         bias = masked(b, None, mask, real)?;
@@ -265,7 +265,7 @@ fn bias_of(b: &mut Builder, mask: Value, keys: Value, real: ElementType) -> Buil
 }
 
 /// A depthwise convolution that sees what came before; the second output is what the next call needs of it.
-fn causal_convolution(b: &mut Builder) -> Result<Vec<Value>, OpError> {
+fn causal_convolution(b: &mut NodeBuilder) -> Result<Vec<Value>, OpError> {
     let (x, w) = (b.input(0)?, b.input(1)?);
     let dims = b.dims(w).filter(|dims| dims.len() == 3);
     let dims = dims.ok_or_else(|| OpError::unsupported("filters of unknown size"))?;
@@ -301,7 +301,7 @@ fn causal_convolution(b: &mut Builder) -> Result<Vec<Value>, OpError> {
 }
 
 /// Pairs of elements turned by angles whose cosines and sines are given, by position if there are positions.
-fn rotary_embedding(b: &mut Builder) -> Built {
+fn rotary_embedding(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let (mut tables, positions) = ([b.input(1)?, b.input(2)?], b.optional(3));
     if let Some(positions) = positions {
@@ -325,12 +325,12 @@ fn rotary_embedding(b: &mut Builder) -> Built {
 /// The first `turned` elements of the last of four axes, all if that is 0, turned by angles
 /// `[batch, length, pairs]`. Pairs stand together, or one half behind the other.
 pub(super) fn rotated(
-    b: &mut Builder,
+    b: &mut NodeBuilder,
     x: Value,
     tables: [Value; 2],
     turned: i64,
     interleaved: bool,
-) -> Built {
+) -> Result {
     let (part, rest) = match turned {
         0 => (x, None),
         _ => (b.range_of(x, -1, 0, turned)?, Some(b.range_of(x, -1, turned, i64::MAX)?)),

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use snick_ir::{AttrValue, Attrs, OpError};
 use snick_tensor::{ElementType, Tensor};
 
-use super::{Row, one};
-use crate::onnx::builder::{Builder, Built};
+use super::{ImportEntry, one};
+use crate::onnx::builder::{NodeBuilder, Result};
 
-pub(super) const ROWS: &[Row] = &[
+pub(super) const ENTRIES: &[ImportEntry] = &[
     one("Constant", &[1, 9, 11, 12, 13, 19, 21, 23, 24, 25], constant),
     one("ConstantOfShape", &[9, 20, 21, 23, 24, 25], constant_of_shape),
     one("EyeLike", &[9, 22], eye_like),
@@ -16,7 +16,7 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 /// The value is in the one attribute that is there.
-fn constant(b: &mut Builder) -> Built {
+fn constant(b: &mut NodeBuilder) -> Result {
     let given = b.attrs.iter().next().map(|(name, value)| {
         // Asked for by its name, it counts as understood.
         b.attrs.get(name);
@@ -42,7 +42,7 @@ fn constant(b: &mut Builder) -> Built {
     b.constant(tensor)
 }
 
-fn constant_of_shape(b: &mut Builder) -> Built {
+fn constant_of_shape(b: &mut NodeBuilder) -> Result {
     let shape = b.input(0)?;
     let value = match b.attrs.get("value") {
         Some(AttrValue::Tensor(tensor)) if tensor.len() == 1 => tensor.reshape(&[])?,
@@ -53,7 +53,7 @@ fn constant_of_shape(b: &mut Builder) -> Built {
     b.make("Broadcast", Attrs::new().with("mode", "numpy"), &[value, shape])
 }
 
-fn eye_like(b: &mut Builder) -> Built {
+fn eye_like(b: &mut NodeBuilder) -> Result {
     let like = b.input(0)?;
     let element_type = match b.type_attr("dtype")? {
         Some(element_type) => element_type,
@@ -71,7 +71,7 @@ fn eye_like(b: &mut Builder) -> Built {
     b.make("Eye", attrs, &[sizes[0], sizes[1], diagonal])
 }
 
-fn range(b: &mut Builder) -> Built {
+fn range(b: &mut NodeBuilder) -> Result {
     let inputs = b.all()?;
     let element_type = inputs.first().map_or(Ok(ElementType::I64), |&start| b.element_type(start))?;
     let scalars = inputs.into_iter().map(|value| b.scalar(value)).collect::<Result<Vec<_>, _>>()?;

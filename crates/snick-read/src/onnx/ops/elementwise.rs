@@ -2,10 +2,10 @@
 
 use snick_ir::{Attrs, OpError, Value};
 
-use super::{Row, one, same};
-use crate::onnx::builder::{Builder, Built};
+use super::{ImportEntry, one, same};
+use crate::onnx::builder::{NodeBuilder, Result};
 
-pub(super) const ROWS: &[Row] = &[
+pub(super) const ENTRIES: &[ImportEntry] = &[
     same("Abs", &[6, 13], "Abs"),
     same("Acos", &[7, 22], "Acos"),
     same("Acosh", &[9, 22], "Acosh"),
@@ -77,26 +77,26 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 /// Integers are divided towards zero.
-pub(super) fn divide(b: &mut Builder, x: Value, y: Value) -> Built {
+pub(super) fn divide(b: &mut NodeBuilder, x: Value, y: Value) -> Result {
     b.make("Divide", Attrs::new().with("m_pythondiv", false), &[x, y])
 }
 
 /// Any number of inputs, two at a time.
-fn folded(b: &mut Builder, op_type: &str) -> Built {
+fn folded(b: &mut NodeBuilder, op_type: &str) -> Result {
     let inputs = b.all()?;
     let mut inputs = inputs.into_iter();
     let first = inputs.next().ok_or(OpError::NotConnected { port: 0 })?;
     inputs.try_fold(first, |sum, next| b.plain(op_type, &[sum, next]))
 }
 
-fn mean(b: &mut Builder) -> Built {
+fn mean(b: &mut NodeBuilder) -> Result {
     let sum = folded(b, "Add")?;
     let count = b.number_like(sum, b.inputs.len() as f64)?;
     divide(b, sum, count)
 }
 
 /// Amounts below 0 or beyond the bits leave what the sign fills in: nothing was said of them before operator set 28.
-fn bit_shift(b: &mut Builder) -> Built {
+fn bit_shift(b: &mut NodeBuilder) -> Result {
     let (x, amount) = (b.input(0)?, b.input(1)?);
     let right = match b.text("direction", "")? {
         "LEFT" => false,
@@ -122,14 +122,14 @@ fn bit_shift(b: &mut Builder) -> Built {
 }
 
 /// The sign is that of the divisor, or with `fmod` that of the dividend.
-fn modulo(b: &mut Builder) -> Built {
+fn modulo(b: &mut NodeBuilder) -> Result {
     let op_type = if b.flag("fmod", false)? { "Mod" } else { "FloorMod" };
     let inputs = b.all()?;
     b.plain(op_type, &inputs)
 }
 
 /// The exponent may have a type of its own; the result has that of the base.
-fn power(b: &mut Builder) -> Built {
+fn power(b: &mut NodeBuilder) -> Result {
     let (base, exponent) = (b.input(0)?, b.input(1)?);
     let (result, other) = (b.element_type(base)?, b.element_type(exponent)?);
     if result == other {
@@ -144,7 +144,7 @@ fn power(b: &mut Builder) -> Built {
     b.convert(power, result)
 }
 
-fn reciprocal(b: &mut Builder) -> Built {
+fn reciprocal(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let unit = b.number_like(x, 1.0)?;
     divide(b, unit, x)

@@ -4,7 +4,7 @@
 use snick_ir::Value;
 use snick_tensor::ElementType;
 
-use crate::onnx::builder::Builder;
+use crate::onnx::builder::NodeBuilder;
 
 /// The greatest sum of sizes of weights: times the greatest distance of an 8-bit integer from a zero point of its type,
 /// it is at most 2^24, up to where every integer is an f32.
@@ -27,7 +27,7 @@ pub(super) type Parts = Vec<(i64, i64)>;
 /// Parts of the summed axis in which each sum of constant weights, less their zero points, times data of 8 bits, is
 /// exact in f32; `None` where that is not known.
 pub(super) fn exact_parts(
-    b: &Builder,
+    b: &NodeBuilder,
     data: Value,
     weights: Value,
     zero_point: Option<Value>,

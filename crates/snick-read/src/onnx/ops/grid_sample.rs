@@ -4,12 +4,12 @@ use snick_ir::{Attrs, OpError, Value};
 use snick_tensor::ElementType;
 
 use super::elementwise::divide;
-use super::{Row, one};
-use crate::onnx::builder::{Builder, Built};
+use super::{ImportEntry, one};
+use crate::onnx::builder::{NodeBuilder, Result};
 
-pub(super) const ROWS: &[Row] = &[one("GridSample", &[16, 20, 22], grid_sample)];
+pub(super) const ENTRIES: &[ImportEntry] = &[one("GridSample", &[16, 20, 22], grid_sample)];
 
-pub(super) fn grid_sample(b: &mut Builder) -> Built {
+pub(super) fn grid_sample(b: &mut NodeBuilder) -> Result {
     let (x, grid) = (b.input(0)?, b.input(1)?);
     let mode = match b.text("mode", "bilinear")? {
         "bilinear" | "linear" => "bilinear",
@@ -51,7 +51,7 @@ struct Pixel {
 
 impl Volume {
     /// The sum of pixels around each place of `grid`, times what they count.
-    fn sampled(&self, b: &mut Builder, x: Value, grid: Value) -> Built {
+    fn sampled(&self, b: &mut NodeBuilder, x: Value, grid: Value) -> Result {
         let real = b.element_type(x)?;
         let grid = b.convert(grid, real)?;
         let places = b.parts(grid, -1, 3)?;
@@ -99,7 +99,7 @@ impl Volume {
     }
 
     /// The pixels along an axis that count, of places from -1 to 1.
-    fn pixels(&self, b: &mut Builder, place: Value, size: Value) -> Result<Vec<Pixel>, OpError> {
+    fn pixels(&self, b: &mut NodeBuilder, place: Value, size: Value) -> Result<Vec<Pixel>, OpError> {
         let (unit, half) = (b.number_like(place, 1.0)?, b.number_like(place, 0.5)?);
         let last = b.plain("Subtract", &[size, unit])?;
         // From the middle of the first pixel to that of the last, or from edge to edge.
@@ -127,7 +127,7 @@ impl Volume {
     }
 
     /// Places thrown back at both ends of the width, as often as need be.
-    fn reflected(&self, b: &mut Builder, place: Value, width: Value) -> Built {
+    fn reflected(&self, b: &mut NodeBuilder, place: Value, width: Value) -> Result {
         let (unit, two) = (b.number_like(place, 1.0)?, b.number_like(place, 2.0)?);
         let low = b.number_like(place, if self.corners { 0.0 } else { -0.5 })?;
         // With one pixel there is no width; the place is moved inside after.
@@ -146,14 +146,14 @@ impl Volume {
     }
 }
 
-fn kept_inside(b: &mut Builder, place: Value, last: Value) -> Built {
+fn kept_inside(b: &mut NodeBuilder, place: Value, last: Value) -> Result {
     let zero = b.number_like(place, 0.0)?;
     let place = b.plain("Maximum", &[place, zero])?;
     b.plain("Minimum", &[place, last])
 }
 
 /// A pixel at a whole place; outside it counts nothing.
-fn pixel(b: &mut Builder, place: Value, weight: Value, last: Value) -> Result<Pixel, OpError> {
+fn pixel(b: &mut NodeBuilder, place: Value, weight: Value, last: Value) -> Result<Pixel, OpError> {
     let zero = b.number_like(place, 0.0)?;
     let (from, to) = (b.plain("GreaterEqual", &[place, zero])?, b.plain("LessEqual", &[place, last])?);
     let inside = b.plain("LogicalAnd", &[from, to])?;

@@ -2,16 +2,16 @@
 
 use snick_ir::{Attrs, OpError};
 
-use super::{Row, one, same};
-use crate::onnx::builder::{Builder, Built};
+use super::{ImportEntry, one, same};
+use crate::onnx::builder::{NodeBuilder, Result};
 
-pub(super) const ROWS: &[Row] = &[
+pub(super) const ENTRIES: &[ImportEntry] = &[
     one("Einsum", &[12], einsum),
     one("Gemm", &[7, 9, 11, 13], gemm),
     same("MatMul", &[1, 9, 13], "MatMul"),
 ];
 
-fn einsum(b: &mut Builder) -> Built {
+fn einsum(b: &mut NodeBuilder) -> Result {
     let inputs = b.all()?;
     let equation = b.attrs.text("equation")?.ok_or(OpError::MissingAttribute { name: "equation" })?;
     let equation = equation.to_string();
@@ -21,7 +21,7 @@ fn einsum(b: &mut Builder) -> Built {
 }
 
 /// `alpha A B + beta C`.
-pub(super) fn gemm(b: &mut Builder) -> Built {
+pub(super) fn gemm(b: &mut NodeBuilder) -> Result {
     let (a, other) = (b.input(0)?, b.input(1)?);
     let attrs = Attrs::new().with("transpose_a", b.flag("transA", false)?);
     let attrs = attrs.with("transpose_b", b.flag("transB", false)?);

@@ -4,16 +4,16 @@ use snick_ir::{Attrs, OpError, Value};
 use snick_tensor::ElementType;
 
 use super::attention::heads_apart;
-use super::{Row, many};
-use crate::onnx::builder::{Builder, Built};
+use super::{ImportEntry, many};
+use crate::onnx::builder::{NodeBuilder, Result};
 use crate::onnx::stepped::{Step, Stepped};
 
-pub(super) const ROWS: &[Row] = &[many("LinearAttention", &[27], linear_attention)];
+pub(super) const ENTRIES: &[ImportEntry] = &[many("LinearAttention", &[27], linear_attention)];
 
 /// Inputs: queries, keys, values `[batch, length, heads * size]`, the state `[batch, heads, size, size of a value]`,
 /// decay and rate of the update. All is computed in f32.
-fn linear_attention(b: &mut Builder) -> Result<Vec<Value>, OpError> {
-    let heads = |b: &Builder, name: &'static str| {
+fn linear_attention(b: &mut NodeBuilder) -> Result<Vec<Value>, OpError> {
+    let heads = |b: &NodeBuilder, name: &'static str| {
         b.attrs.int(name)?.filter(|&heads| heads > 0).ok_or(OpError::MissingAttribute { name })
     };
     let (q_heads, kv_heads) = (heads(b, "q_num_heads")?, heads(b, "kv_num_heads")?);
@@ -27,7 +27,7 @@ fn linear_attention(b: &mut Builder) -> Result<Vec<Value>, OpError> {
     };
     let x = b.input(0)?;
     let element_type = b.element_type(x)?;
-    let apart = |b: &mut Builder, input: usize| {
+    let apart = |b: &mut NodeBuilder, input: usize| {
         let value = b.input(input)?;
         let value = b.convert(value, ElementType::F32)?;
         heads_apart(b, value, kv_heads)
@@ -91,7 +91,7 @@ fn linear_attention(b: &mut Builder) -> Result<Vec<Value>, OpError> {
 }
 
 /// That of the node; 0 stands for the inverse of the root of the size of a query.
-fn scale(b: &mut Builder, q: Value) -> Built {
+fn scale(b: &mut NodeBuilder, q: Value) -> Result {
     match b.float("scale", 0.0)? {
         0.0 => {
             let size = b.size(q, -1)?;

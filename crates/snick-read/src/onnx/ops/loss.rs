@@ -4,10 +4,10 @@ use snick_ir::{Attrs, Value};
 use snick_tensor::ElementType;
 
 use super::elementwise::divide;
-use super::{Row, many, one};
-use crate::onnx::builder::{Builder, Built};
+use super::{ImportEntry, many, one};
+use crate::onnx::builder::{NodeBuilder, Result};
 
-pub(super) const ROWS: &[Row] = &[
+pub(super) const ENTRIES: &[ImportEntry] = &[
     one("NegativeLogLikelihoodLoss", &[12, 13, 22], |b| {
         let scores = b.input(0)?;
         likelihood(b, scores)
@@ -20,7 +20,7 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 /// The negated logarithm at each right class, weighted by class, without what has the class to ignore.
-fn likelihood(b: &mut Builder, scores: Value) -> Built {
+fn likelihood(b: &mut NodeBuilder, scores: Value) -> Result {
     let target = b.input(1)?;
     let mut target = b.convert(target, ElementType::I64)?;
     let (zero, unit) = (b.number_like(scores, 0.0)?, b.number_like(scores, 1.0)?);

@@ -4,11 +4,11 @@ use snick_ir::{Attrs, OpError, Value};
 use snick_tensor::ElementType;
 
 use super::recurrent::{LSTM, functions};
-use crate::onnx::builder::{Builder, Built};
+use crate::onnx::builder::{NodeBuilder, Result};
 use crate::onnx::stepped::{Step, Stepped};
 
 /// One index of the first axis, which goes; of a constant a constant.
-pub(super) fn at(b: &mut Builder, value: Value, index: usize) -> Built {
+pub(super) fn at(b: &mut NodeBuilder, value: Value, index: usize) -> Result {
     if let Some(tensor) = b.tensor(value) {
         let part = tensor.slice(0, index, 1, 1)?.squeeze(0)?.contiguous();
         return b.constant(part);
@@ -28,7 +28,7 @@ pub(super) struct Cell<'a> {
 }
 
 impl Cell<'_> {
-    fn activated(&self, b: &mut Builder, i: usize, x: Value) -> Built {
+    fn activated(&self, b: &mut NodeBuilder, i: usize, x: Value) -> Result {
         let op_type = match self.activations.get(i).map(String::as_str) {
             Some("sigmoid") => "Sigmoid",
             Some("relu") => "ReLU",
@@ -37,7 +37,7 @@ impl Cell<'_> {
         b.plain(op_type, &[x])
     }
 
-    fn clipped(&self, b: &mut Builder, x: Value) -> Built {
+    fn clipped(&self, b: &mut NodeBuilder, x: Value) -> Result {
         match self.clip {
             0.0 => Ok(x),
             clip => b.make("Clamp", Attrs::new().with("min", -clip).with("max", clip), &[x]),
@@ -48,7 +48,7 @@ impl Cell<'_> {
     /// those of input, output and forget gate.
     fn step(
         &self,
-        b: &mut Builder,
+        b: &mut NodeBuilder,
         gates: Value,
         cell: Value,
         peepholes: Option<Value>,
@@ -58,7 +58,7 @@ impl Cell<'_> {
             Some(peepholes) => b.parts(peepholes, -1, 3)?,
             None => Vec::new(),
         };
-        let gate = |b: &mut Builder, i: usize, cell: Value| {
+        let gate = |b: &mut NodeBuilder, i: usize, cell: Value| {
             let mut sum = gates[i];
             if let Some(&peephole) = peepholes.get(i) {
                 let seen = b.plain("Multiply", &[peephole, cell])?;
@@ -86,9 +86,9 @@ impl Cell<'_> {
     /// All steps of a direction; `product` multiplies the state with its weights.
     pub(super) fn run(
         &self,
-        b: &mut Builder,
+        b: &mut NodeBuilder,
         direction: Direction,
-        product: impl FnOnce(&mut Builder, Value, &[Value]) -> Built,
+        product: impl FnOnce(&mut NodeBuilder, Value, &[Value]) -> Result,
     ) -> Result<[Value; 3], OpError> {
         let Direction { index, reverse, mut gates, states, mut fixed, lengths } = direction;
         if let Some(bias) = b.optional(3) {
@@ -152,7 +152,7 @@ pub(super) struct Direction {
 }
 
 /// First state and cell state of a direction: inputs 5 and 6, or zeros.
-pub(super) fn first_states(b: &mut Builder, x: Value, direction: usize) -> Result<Vec<Value>, OpError> {
+pub(super) fn first_states(b: &mut NodeBuilder, x: Value, direction: usize) -> Result<Vec<Value>, OpError> {
     let hidden = b.attrs.int("hidden_size")?.ok_or(OpError::MissingAttribute { name: "hidden_size" })?;
     let batch = b.size(x, 1)?;
     let state = |input: usize| match b.optional(input) {
@@ -171,7 +171,7 @@ pub(super) fn first_states(b: &mut Builder, x: Value, direction: usize) -> Resul
 pub(super) struct Results([Vec<Value>; 3]);
 
 impl Results {
-    pub(super) fn push(&mut self, b: &mut Builder, result: [Value; 3]) -> Result<(), OpError> {
+    pub(super) fn push(&mut self, b: &mut NodeBuilder, result: [Value; 3]) -> Result<(), OpError> {
         // Directions stand before the batch.
         for (i, (all, value)) in self.0.iter_mut().zip(result).enumerate() {
             all.push(b.unsqueeze(value, &[i64::from(i == 0)])?);
@@ -179,13 +179,13 @@ impl Results {
         Ok(())
     }
 
-    pub(super) fn joined(&self, b: &mut Builder) -> Result<Vec<Value>, OpError> {
+    pub(super) fn joined(&self, b: &mut NodeBuilder) -> Result<Vec<Value>, OpError> {
         self.0.iter().enumerate().map(|(i, values)| b.concat(i64::from(i == 0), values)).collect()
     }
 }
 
 /// The operator itself, with steps in front of the batch.
-pub(super) fn stepwise(b: &mut Builder, directions: &[&str]) -> Result<Vec<Value>, OpError> {
+pub(super) fn stepwise(b: &mut NodeBuilder, directions: &[&str]) -> Result<Vec<Value>, OpError> {
     if b.flag("layout", false)? {
         return Err(OpError::unsupported("peepholes or coupled gates with the batch in front"));
     }
@@ -194,7 +194,7 @@ pub(super) fn stepwise(b: &mut Builder, directions: &[&str]) -> Result<Vec<Value
         return Err(OpError::unsupported("activation `hardsigmoid` with peepholes or coupled gates"));
     }
     let (x, clip, coupled) = (b.input(0)?, b.float("clip", 0.0)?, b.flag("input_forget", false)?);
-    let by_rows = |b: &mut Builder, x: Value, weights: Value| {
+    let by_rows = |b: &mut NodeBuilder, x: Value, weights: Value| {
         b.make("MatMul", Attrs::new().with("transpose_b", true), &[x, weights])
     };
     let mut results = Results::default();

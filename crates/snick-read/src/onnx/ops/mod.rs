@@ -31,41 +31,45 @@ use std::sync::LazyLock;
 
 use snick_ir::{OpError, Value};
 
-use super::builder::{Builder, Built};
+use super::builder::{NodeBuilder, Result};
 
 /// One operator.
-pub(super) struct Row {
+pub(super) struct ImportEntry {
     /// Its name.
     name: &'static str,
     /// The operator sets that define it, ascending: a node of operator set N means the last of them not above N.
     since: &'static [i64],
-    form: Form,
+    form: ImportRule,
 }
 
 /// What its node becomes.
-enum Form {
+enum ImportRule {
     /// The IR op of this type, with the same inputs and no attributes.
     Same(&'static str),
     /// Nodes that give one output.
-    One(fn(&mut Builder) -> Built),
+    One(fn(&mut NodeBuilder) -> Result),
     /// Nodes that give several.
-    Many(fn(&mut Builder) -> Result<Vec<Value>, OpError>),
+    Many(fn(&mut NodeBuilder) -> Result<Vec<Value>, OpError>),
 }
 
-const fn same(name: &'static str, since: &'static [i64], op_type: &'static str) -> Row {
-    Row { name, since, form: Form::Same(op_type) }
+const fn same(name: &'static str, since: &'static [i64], op_type: &'static str) -> ImportEntry {
+    ImportEntry { name, since, form: ImportRule::Same(op_type) }
 }
 
-const fn one(name: &'static str, since: &'static [i64], build: fn(&mut Builder) -> Built) -> Row {
-    Row { name, since, form: Form::One(build) }
+const fn one(
+    name: &'static str,
+    since: &'static [i64],
+    build: fn(&mut NodeBuilder) -> Result,
+) -> ImportEntry {
+    ImportEntry { name, since, form: ImportRule::One(build) }
 }
 
 const fn many(
     name: &'static str,
     since: &'static [i64],
-    build: fn(&mut Builder) -> Result<Vec<Value>, OpError>,
-) -> Row {
-    Row { name, since, form: Form::Many(build) }
+    build: fn(&mut NodeBuilder) -> Result<Vec<Value>, OpError>,
+) -> ImportEntry {
+    ImportEntry { name, since, form: ImportRule::Many(build) }
 }
 
 /// Attributes that change nothing where rows do not ask for them: what concerns training, what follows from the
@@ -91,29 +95,29 @@ const WITHOUT_EFFECT: &[&str] = &[
 ];
 
 /// Rows by domain and name.
-static TABLE: LazyLock<HashMap<(&'static str, &'static str), &'static Row>> = LazyLock::new(|| {
+static TABLE: LazyLock<HashMap<(&'static str, &'static str), &'static ImportEntry>> = LazyLock::new(|| {
     let standard = [
-        attention::ROWS,
-        constant::ROWS,
-        elementwise::ROWS,
-        grid_sample::ROWS,
-        linear::ROWS,
-        linear_attention::ROWS,
-        loss::ROWS,
-        movement::ROWS,
-        normalization::ROWS,
-        parametric::ROWS,
-        quantize::ROWS,
-        random::ROWS,
-        recurrent::ROWS,
-        reduction::ROWS,
-        resize::ROWS,
-        selection::ROWS,
-        shape::ROWS,
-        signal::ROWS,
-        slice::ROWS,
-        vision::ROWS,
-        window::ROWS,
+        attention::ENTRIES,
+        constant::ENTRIES,
+        elementwise::ENTRIES,
+        grid_sample::ENTRIES,
+        linear::ENTRIES,
+        linear_attention::ENTRIES,
+        loss::ENTRIES,
+        movement::ENTRIES,
+        normalization::ENTRIES,
+        parametric::ENTRIES,
+        quantize::ENTRIES,
+        random::ENTRIES,
+        recurrent::ENTRIES,
+        reduction::ENTRIES,
+        resize::ENTRIES,
+        selection::ENTRIES,
+        shape::ENTRIES,
+        signal::ENTRIES,
+        slice::ENTRIES,
+        vision::ENTRIES,
+        window::ENTRIES,
     ];
     let standard = standard.into_iter().flatten().map(|row| (("", row.name), row));
     let microsoft = microsoft::FAMILIES.iter().copied().flatten();
@@ -134,7 +138,7 @@ pub struct Operator {
 
 /// All operators that the reader knows, by domain and name.
 pub fn operators() -> Vec<Operator> {
-    let row = |(&(domain, name), row): (&(&'static str, &'static str), &&'static Row)| Operator {
+    let row = |(&(domain, name), row): (&(&'static str, &'static str), &&'static ImportEntry)| Operator {
         domain,
         name,
         since: row.since,
@@ -145,27 +149,27 @@ pub fn operators() -> Vec<Operator> {
 }
 
 /// The row of an operator and the operator set that defines it for a node of `opset`.
-pub(super) fn find(domain: &str, op_type: &str, opset: i64) -> Option<(&'static Row, i64)> {
+pub(super) fn find(domain: &str, op_type: &str, opset: i64) -> Option<(&'static ImportEntry, i64)> {
     let row = *TABLE.get(&(domain, op_type))?;
     let since = row.since.iter().rev().find(|&&since| since <= opset)?;
     Some((row, *since))
 }
 
-impl Row {
+impl ImportEntry {
     /// Builds what a node becomes; gives its outputs. An attribute that the row does not know would change the
     /// meaning unseen, so it is refused.
-    pub(super) fn build(&self, b: &mut Builder) -> Result<Vec<Value>, OpError> {
+    pub(super) fn build(&self, b: &mut NodeBuilder) -> Result<Vec<Value>, OpError> {
         let outputs = match self.form {
-            Form::Same(op_type) => {
+            ImportRule::Same(op_type) => {
                 let inputs = b.all()?;
                 b.outputs_below(1)?;
                 vec![b.plain(op_type, &inputs)?]
             }
-            Form::One(build) => {
+            ImportRule::One(build) => {
                 b.outputs_below(1)?;
                 vec![build(b)?]
             }
-            Form::Many(build) => build(b)?,
+            ImportRule::Many(build) => build(b)?,
         };
         match b.attrs.unread().iter().find(|(name, _)| !WITHOUT_EFFECT.contains(name)) {
             Some((name, _)) => Err(OpError::unsupported(format!("attribute `{name}`"))),

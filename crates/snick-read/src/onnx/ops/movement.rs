@@ -3,10 +3,10 @@
 use snick_ir::{Attrs, OpError, Value};
 use snick_tensor::ElementType;
 
-use super::{Row, many, one};
-use crate::onnx::builder::{Builder, Built};
+use super::{ImportEntry, many, one};
+use crate::onnx::builder::{NodeBuilder, Result};
 
-pub(super) const ROWS: &[Row] = &[
+pub(super) const ENTRIES: &[ImportEntry] = &[
     one("Concat", &[4, 11, 13], concat),
     one("DepthToSpace", &[1, 11, 13, 28], |b| blocks(b, "DepthToSpace")),
     one("Gather", &[1, 11, 13], gather),
@@ -28,13 +28,13 @@ pub(super) const ROWS: &[Row] = &[
     one("Trilu", &[14], trilu),
 ];
 
-fn concat(b: &mut Builder) -> Built {
+fn concat(b: &mut NodeBuilder) -> Result {
     let axis = b.attrs.int("axis")?.ok_or(OpError::MissingAttribute { name: "axis" })?;
     let inputs = b.all()?;
     b.make("Concat", Attrs::new().with("axis", axis), &inputs)
 }
 
-fn blocks(b: &mut Builder, op_type: &str) -> Built {
+fn blocks(b: &mut NodeBuilder, op_type: &str) -> Result {
     let x = b.input(0)?;
     let mode = match b.text("mode", "DCR")? {
         "DCR" => "blocks_first",
@@ -45,14 +45,14 @@ fn blocks(b: &mut Builder, op_type: &str) -> Built {
     b.make(op_type, Attrs::new().with("mode", mode).with("block_size", size), &[x])
 }
 
-fn gather(b: &mut Builder) -> Built {
+fn gather(b: &mut NodeBuilder) -> Result {
     let (data, indices, axis) = (b.input(0)?, b.input(1)?, b.int("axis", 0)?);
     let axis = b.index(axis)?;
     b.make("Gather", Attrs::new().with("batch_dims", 0), &[data, indices, axis])
 }
 
 /// Along the other axes there may be fewer indices than elements, which the IR does not allow.
-fn gather_elements(b: &mut Builder) -> Built {
+fn gather_elements(b: &mut NodeBuilder) -> Result {
     let (mut data, indices, axis) = (b.input(0)?, b.input(1)?, b.int("axis", 0)?);
     let rank = b.rank(data)?;
     let along = b.axis(axis, rank)?;
@@ -67,18 +67,18 @@ fn gather_elements(b: &mut Builder) -> Built {
     b.make("GatherElements", Attrs::new().with("axis", axis), &[data, indices])
 }
 
-pub(super) fn gather_nd(b: &mut Builder) -> Built {
+pub(super) fn gather_nd(b: &mut NodeBuilder) -> Result {
     let (data, indices, batch) = (b.input(0)?, b.input(1)?, b.int("batch_dims", 0)?);
     b.make("GatherND", Attrs::new().with("batch_dims", batch), &[data, indices])
 }
 
-fn non_zero(b: &mut Builder) -> Built {
+fn non_zero(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     b.make("NonZero", Attrs::new().with("output_type", ElementType::I64), &[x])
 }
 
 /// `values` is the pair of off and on; indices and depth may be of any type.
-fn one_hot(b: &mut Builder) -> Built {
+fn one_hot(b: &mut NodeBuilder) -> Result {
     let (indices, depth, values) = (b.input(0)?, b.input(1)?, b.input(2)?);
     let axis = b.int("axis", -1)?;
     let indices = b.convert(indices, ElementType::I64)?;
@@ -93,7 +93,7 @@ fn one_hot(b: &mut Builder) -> Built {
 }
 
 /// Pads are one vector: all beginnings, then all ends; for all axes, or for those listed.
-pub(super) fn pad(b: &mut Builder) -> Built {
+pub(super) fn pad(b: &mut NodeBuilder) -> Result {
     let data = b.input(0)?;
     let mode = match b.text("mode", "constant")? {
         "constant" => "constant",
@@ -118,7 +118,7 @@ pub(super) fn pad(b: &mut Builder) -> Built {
         None => b.number_like(data, 0.0)?,
     };
     let axes = b.optional(3);
-    let length = |b: &Builder, vector: Value| b.dims(vector).filter(|d| d.len() == 1).map(|d| d[0]);
+    let length = |b: &NodeBuilder, vector: Value| b.dims(vector).filter(|d| d.len() == 1).map(|d| d[0]);
     let count = match axes {
         Some(axes) => length(b, axes),
         None => b.rank(data).ok().or_else(|| length(b, pads).map(|n| n / 2)),
@@ -139,7 +139,7 @@ pub(super) fn pad(b: &mut Builder) -> Built {
 }
 
 /// Pads with what lies at the other end: indices count on around each axis.
-fn wrapped(b: &mut Builder, data: Value) -> Built {
+fn wrapped(b: &mut NodeBuilder, data: Value) -> Result {
     let (pads, rank) = (b.input(1)?, b.rank(data)?);
     let axes: Vec<i64> = match b.optional(3) {
         None => (0..).take(rank).collect(),
@@ -162,7 +162,7 @@ fn wrapped(b: &mut Builder, data: Value) -> Built {
     Ok(y)
 }
 
-fn reverse_sequence(b: &mut Builder) -> Built {
+fn reverse_sequence(b: &mut NodeBuilder) -> Result {
     let inputs = b.all()?;
     let attrs = Attrs::new().with("batch_axis", b.int("batch_axis", 1)?);
     let attrs = attrs.with("seq_axis", b.int("time_axis", 0)?);
@@ -170,7 +170,7 @@ fn reverse_sequence(b: &mut Builder) -> Built {
 }
 
 /// What is done where an element is written, in words of the IR.
-fn scatter_reduction(b: &Builder) -> Result<&'static str, OpError> {
+fn scatter_reduction(b: &NodeBuilder) -> Result<&'static str, OpError> {
     Ok(match b.text("reduction", "none")? {
         "none" => "none",
         "add" => "sum",
@@ -181,7 +181,7 @@ fn scatter_reduction(b: &Builder) -> Result<&'static str, OpError> {
     })
 }
 
-fn scatter_elements(b: &mut Builder) -> Built {
+fn scatter_elements(b: &mut NodeBuilder) -> Result {
     let (data, indices, updates) = (b.input(0)?, b.input(1)?, b.input(2)?);
     let reduction = scatter_reduction(b)?;
     let axis = b.int("axis", 0)?;
@@ -190,14 +190,14 @@ fn scatter_elements(b: &mut Builder) -> Built {
     b.make("ScatterElementsUpdate", attrs, &[data, indices, updates, axis])
 }
 
-fn scatter_nd(b: &mut Builder) -> Built {
+fn scatter_nd(b: &mut NodeBuilder) -> Result {
     let inputs = b.all()?;
     let reduction = scatter_reduction(b)?;
     b.make("ScatterNDUpdate", Attrs::new().with("reduction", reduction), &inputs)
 }
 
 /// `k` is an attribute in the first version, then an input.
-fn top_k(b: &mut Builder) -> Result<Vec<Value>, OpError> {
+fn top_k(b: &mut NodeBuilder) -> Result<Vec<Value>, OpError> {
     let x = b.input(0)?;
     let k = match b.attrs.int("k")? {
         Some(k) => b.index(k)?,
@@ -214,7 +214,7 @@ fn top_k(b: &mut Builder) -> Result<Vec<Value>, OpError> {
 }
 
 /// Keeps what lies on one side of a diagonal of the last two axes.
-pub(super) fn trilu(b: &mut Builder) -> Built {
+pub(super) fn trilu(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let k = match b.optional(1) {
         Some(k) => b.scalar(k)?,

@@ -4,10 +4,10 @@ use snick_ir::{Attrs, OpError, Value};
 
 use super::elementwise::divide;
 use super::shape::matrix;
-use super::{Row, many, one};
-use crate::onnx::builder::{Builder, Built};
+use super::{ImportEntry, many, one};
+use crate::onnx::builder::{NodeBuilder, Result};
 
-pub(super) const ROWS: &[Row] = &[
+pub(super) const ENTRIES: &[ImportEntry] = &[
     many("BatchNormalization", &[7, 9, 14, 15], batch_normalization),
     one("GroupNormalization", &[21], group_normalization),
     one("Hardmax", &[13], hardmax),
@@ -23,13 +23,13 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 /// Before operator set 13 it is taken over all axes from `axis` on together.
-fn softmax(b: &mut Builder, op_type: &str) -> Built {
+fn softmax(b: &mut NodeBuilder, op_type: &str) -> Result {
     let x = b.input(0)?;
     softmax_of(b, x, op_type)
 }
 
 /// The same of a value, with the attributes of the node.
-pub(super) fn softmax_of(b: &mut Builder, x: Value, op_type: &str) -> Built {
+pub(super) fn softmax_of(b: &mut NodeBuilder, x: Value, op_type: &str) -> Result {
     let axis = b.int("axis", if b.since < 13 { 1 } else { -1 })?;
     if b.since >= 13 {
         return b.make(op_type, Attrs::new().with("axis", axis), &[x]);
@@ -46,7 +46,7 @@ pub(super) fn softmax_of(b: &mut Builder, x: Value, op_type: &str) -> Built {
 }
 
 /// 1 at the first of the greatest elements, 0 elsewhere.
-fn hardmax(b: &mut Builder) -> Built {
+fn hardmax(b: &mut NodeBuilder) -> Result {
     let (x, axis) = (b.input(0)?, b.int("axis", -1)?);
     let k = b.index(1)?;
     let attrs = Attrs::new().with("axis", axis).with("mode", "max").with("sort", "value");
@@ -61,7 +61,7 @@ fn hardmax(b: &mut Builder) -> Built {
     b.make("OneHot", Attrs::new().with("axis", axis), &[index, depth, on, off])
 }
 
-fn batch_normalization(b: &mut Builder) -> Result<Vec<Value>, OpError> {
+fn batch_normalization(b: &mut NodeBuilder) -> Result<Vec<Value>, OpError> {
     if !b.flag("spatial", true)? {
         return Err(OpError::unsupported("statistics for each element"));
     }
@@ -92,7 +92,7 @@ fn batch_normalization(b: &mut Builder) -> Result<Vec<Value>, OpError> {
 }
 
 /// The running statistics moved towards those of the batch, then those of the batch.
-fn batch_statistics(b: &mut Builder, x: Value, inputs: &[Value]) -> Result<Vec<Value>, OpError> {
+fn batch_statistics(b: &mut NodeBuilder, x: Value, inputs: &[Value]) -> Result<Vec<Value>, OpError> {
     let [_, _, _, running_mean, running_variance] = inputs else {
         return Err(OpError::NotConnected { port: 4 });
     };
@@ -111,7 +111,7 @@ fn batch_statistics(b: &mut Builder, x: Value, inputs: &[Value]) -> Result<Vec<V
     Ok(vec![moved(*running_mean, mean)?, moved(*running_variance, variance)?, mean, variance])
 }
 
-fn group_normalization(b: &mut Builder) -> Built {
+fn group_normalization(b: &mut NodeBuilder) -> Result {
     let inputs = b.all()?;
     let groups = b.attrs.int("num_groups")?.ok_or(OpError::MissingAttribute { name: "num_groups" })?;
     let epsilon = b.float("epsilon", 1e-5)?;
@@ -119,13 +119,13 @@ fn group_normalization(b: &mut Builder) -> Built {
 }
 
 /// The mean over `axes` taken away and the deviation divided out.
-fn standardized(b: &mut Builder, x: Value, axes: &[i64], epsilon: f64) -> Built {
+fn standardized(b: &mut NodeBuilder, x: Value, axes: &[i64], epsilon: f64) -> Result {
     let attrs = Attrs::new().with("eps", epsilon).with("normalize_variance", true);
     let axes = b.vector(axes)?;
     b.make("MVN", attrs.with("eps_mode", "inside_sqrt"), &[x, axes])
 }
 
-fn instance_normalization(b: &mut Builder) -> Built {
+fn instance_normalization(b: &mut NodeBuilder) -> Result {
     let (x, scale, bias) = (b.input(0)?, b.input(1)?, b.input(2)?);
     let rank = b.rank(x)?;
     let axes: Vec<i64> = (2..rank as i64).collect();
@@ -138,7 +138,7 @@ fn instance_normalization(b: &mut Builder) -> Built {
 }
 
 /// A vector laid along axis 1 of so many.
-pub(super) fn along_channels(b: &mut Builder, vector: Value, rank: usize) -> Built {
+pub(super) fn along_channels(b: &mut NodeBuilder, vector: Value, rank: usize) -> Result {
     let mut sizes = vec![1; rank.saturating_sub(1)];
     if let Some(first) = sizes.first_mut() {
         *first = -1;
@@ -147,14 +147,14 @@ pub(super) fn along_channels(b: &mut Builder, vector: Value, rank: usize) -> Bui
 }
 
 /// Axes from `axis` on.
-fn trailing(b: &Builder, x: Value) -> Result<Vec<i64>, OpError> {
+fn trailing(b: &NodeBuilder, x: Value) -> Result<Vec<i64>, OpError> {
     let rank = b.rank(x)?;
     let first = b.axis(b.int("axis", -1)?, rank)?;
     Ok((first as i64..rank as i64).collect())
 }
 
 /// The normalised value and, if asked for, the mean and the inverse of the deviation.
-fn layer_normalization(b: &mut Builder) -> Result<Vec<Value>, OpError> {
+fn layer_normalization(b: &mut NodeBuilder) -> Result<Vec<Value>, OpError> {
     let (x, scale, bias) = (b.input(0)?, b.input(1)?, b.optional(2));
     let axes = trailing(b, x)?;
     let epsilon = b.float("epsilon", 1e-5)?;
@@ -163,7 +163,7 @@ fn layer_normalization(b: &mut Builder) -> Result<Vec<Value>, OpError> {
 
 /// The same over axes; mean and inverse of the deviation are there if the node wants them.
 pub(super) fn layer_norm(
-    b: &mut Builder,
+    b: &mut NodeBuilder,
     x: Value,
     scale: Value,
     bias: Option<Value>,
@@ -188,7 +188,7 @@ pub(super) fn layer_norm(
     Ok(vec![y, mean, divide(b, unit, deviation)?])
 }
 
-fn rms_normalization(b: &mut Builder) -> Built {
+fn rms_normalization(b: &mut NodeBuilder) -> Result {
     let (x, scale) = (b.input(0)?, b.input(1)?);
     let axes = trailing(b, x)?;
     let epsilon = b.float("epsilon", 1e-5)?;
@@ -196,7 +196,7 @@ fn rms_normalization(b: &mut Builder) -> Built {
 }
 
 /// Divided by the root of the mean of squares over axes.
-pub(super) fn rms_norm(b: &mut Builder, x: Value, scale: Value, axes: &[i64], epsilon: f64) -> Built {
+pub(super) fn rms_norm(b: &mut NodeBuilder, x: Value, scale: Value, axes: &[i64], epsilon: f64) -> Result {
     let square = b.plain("Multiply", &[x, x])?;
     let mean = b.reduced("ReduceMean", square, axes, true)?;
     let epsilon = b.number_like(x, epsilon)?;
@@ -206,7 +206,7 @@ pub(super) fn rms_norm(b: &mut Builder, x: Value, scale: Value, axes: &[i64], ep
     b.plain("Multiply", &[y, scale])
 }
 
-fn lp_normalization(b: &mut Builder) -> Built {
+fn lp_normalization(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let axis = b.int("axis", -1)?;
     let axes = b.vector(&[axis])?;
@@ -223,7 +223,7 @@ fn lp_normalization(b: &mut Builder) -> Built {
     divide(b, x, norm)
 }
 
-fn mean_variance_normalization(b: &mut Builder) -> Built {
+fn mean_variance_normalization(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let axes = b.ints("axes")?.unwrap_or_else(|| vec![0, 2, 3]);
     let axes = b.vector(&axes)?;
@@ -231,7 +231,7 @@ fn mean_variance_normalization(b: &mut Builder) -> Built {
     b.make("MVN", attrs.with("eps_mode", "outside_sqrt"), &[x, axes])
 }
 
-fn lrn(b: &mut Builder) -> Built {
+fn lrn(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let size = b.attrs.int("size")?.ok_or(OpError::MissingAttribute { name: "size" })?;
     let attrs = Attrs::new().with("alpha", b.float("alpha", 1e-4)?).with("beta", b.float("beta", 0.75)?);

@@ -5,10 +5,10 @@ use snick_tensor::ElementType;
 
 use super::elementwise::divide;
 use super::quantize::saturated;
-use super::{Row, many, one};
-use crate::onnx::builder::{Builder, Built};
+use super::{ImportEntry, many, one};
+use crate::onnx::builder::{NodeBuilder, Result};
 
-pub(super) const ROWS: &[Row] = &[
+pub(super) const ENTRIES: &[ImportEntry] = &[
     one("Cast", &[6, 9, 13, 19, 21, 23, 24, 25], cast),
     one("CastLike", &[15, 19, 21, 23, 24, 25], cast_like),
     one("Celu", &[12], celu),
@@ -30,12 +30,12 @@ pub(super) const ROWS: &[Row] = &[
     one("ThresholdedRelu", &[10, 22], thresholded_relu),
 ];
 
-fn cast(b: &mut Builder) -> Built {
+fn cast(b: &mut NodeBuilder) -> Result {
     let (x, to) = (b.input(0)?, b.type_attr("to")?.ok_or(OpError::MissingAttribute { name: "to" })?);
     cast_to(b, x, to)
 }
 
-fn cast_like(b: &mut Builder) -> Built {
+fn cast_like(b: &mut NodeBuilder) -> Result {
     let (x, like) = (b.input(0)?, b.input(1)?);
     match b.element_type(like) {
         Ok(to) => cast_to(b, x, to),
@@ -44,7 +44,7 @@ fn cast_like(b: &mut Builder) -> Built {
 }
 
 /// What is beyond the range of a small float type becomes the last number in it, unless the node says otherwise.
-fn cast_to(b: &mut Builder, x: Value, to: ElementType) -> Built {
+fn cast_to(b: &mut NodeBuilder, x: Value, to: ElementType) -> Result {
     let saturate = b.flag("saturate", true)?;
     match to {
         ElementType::F8E4M3 | ElementType::F8E5M2 if saturate => saturated(b, x, to),
@@ -55,7 +55,7 @@ fn cast_to(b: &mut Builder, x: Value, to: ElementType) -> Built {
 }
 
 /// A number as the next power of two, above, below or nearest as the node says.
-fn power_of_two(b: &mut Builder, x: Value) -> Built {
+fn power_of_two(b: &mut NodeBuilder, x: Value) -> Result {
     let nearest = b.convert(x, ElementType::F8E8M0)?;
     let (compare, factor) = match b.text("round_mode", "up")? {
         "nearest" => return Ok(nearest),
@@ -73,7 +73,7 @@ fn power_of_two(b: &mut Builder, x: Value) -> Built {
 }
 
 /// Bounds are attributes up to operator set 6, then inputs. A lower bound above the upper one gives the upper.
-fn clip(b: &mut Builder) -> Built {
+fn clip(b: &mut NodeBuilder) -> Result {
     let mut x = b.input(0)?;
     for (i, name, op_type) in [(1, "min", "Maximum"), (2, "max", "Minimum")] {
         let bound = match b.attrs.float(name)?.filter(|_| b.since < 11) {
@@ -88,7 +88,7 @@ fn clip(b: &mut Builder) -> Built {
 }
 
 /// At inference nothing is dropped, and the mask is all true.
-fn dropout(b: &mut Builder) -> Result<Vec<Value>, OpError> {
+fn dropout(b: &mut NodeBuilder) -> Result<Vec<Value>, OpError> {
     let x = b.input(0)?;
     if let Some(training) = b.optional(2) {
         let training = b.known_ints(training);
@@ -105,13 +105,13 @@ fn dropout(b: &mut Builder) -> Result<Vec<Value>, OpError> {
     Ok(outputs)
 }
 
-fn elu(b: &mut Builder) -> Built {
+fn elu(b: &mut NodeBuilder) -> Result {
     let (x, alpha) = (b.input(0)?, b.float("alpha", 1.0)?);
     b.make("Elu", Attrs::new().with("alpha", alpha), &[x])
 }
 
 /// `max(x, 0) + min(alpha (exp(x / alpha) - 1), 0)`.
-fn celu(b: &mut Builder) -> Built {
+fn celu(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let alpha = b.float("alpha", 1.0)?;
     let alpha = b.number_like(x, alpha)?;
@@ -123,7 +123,7 @@ fn celu(b: &mut Builder) -> Built {
     b.plain("Select", &[negative, curve, x])
 }
 
-fn gelu(b: &mut Builder) -> Built {
+fn gelu(b: &mut NodeBuilder) -> Result {
     let mode = match b.text("approximate", "none")? {
         "none" => "ERF",
         "tanh" => "TANH",
@@ -133,14 +133,14 @@ fn gelu(b: &mut Builder) -> Built {
     b.make("Gelu", Attrs::new().with("approximation_mode", mode), &[x])
 }
 
-fn hard_sigmoid(b: &mut Builder) -> Built {
+fn hard_sigmoid(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let (alpha, beta) = (b.float("alpha", 0.2)?, b.float("beta", 0.5)?);
     ramp(b, x, alpha, beta)
 }
 
 /// `alpha x + beta`, kept within 0..1. To the IR's HardSigmoid a parameter of zero says something else.
-pub fn ramp(b: &mut Builder, x: Value, alpha: f64, beta: f64) -> Built {
+pub fn ramp(b: &mut NodeBuilder, x: Value, alpha: f64, beta: f64) -> Result {
     let meant = alpha != 0.0 && beta != 0.0;
     let (alpha, beta) = (b.number_like(x, alpha)?, b.number_like(x, beta)?);
     if meant {
@@ -151,14 +151,14 @@ pub fn ramp(b: &mut Builder, x: Value, alpha: f64, beta: f64) -> Built {
     b.make("Clamp", Attrs::new().with("min", 0.0).with("max", 1.0), &[line])
 }
 
-fn is_inf(b: &mut Builder) -> Built {
+fn is_inf(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let (negative, positive) = (b.flag("detect_negative", true)?, b.flag("detect_positive", true)?);
     let attrs = Attrs::new().with("detect_negative", negative).with("detect_positive", positive);
     b.make("IsInf", attrs, &[x])
 }
 
-fn leaky_relu(b: &mut Builder) -> Built {
+fn leaky_relu(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let alpha = b.float("alpha", 0.01)?;
     let slope = b.number_like(x, alpha)?;
@@ -166,14 +166,14 @@ fn leaky_relu(b: &mut Builder) -> Built {
 }
 
 /// `x`, times `slope` where negative. The IR's PReLU would take a slope of one axis for one of channels.
-fn sloped(b: &mut Builder, x: Value, slope: Value) -> Built {
+fn sloped(b: &mut NodeBuilder, x: Value, slope: Value) -> Result {
     let zero = b.number_like(x, 0.0)?;
     let negative = b.plain("Less", &[x, zero])?;
     let scaled = b.plain("Multiply", &[x, slope])?;
     b.plain("Select", &[negative, scaled, x])
 }
 
-fn selu(b: &mut Builder) -> Built {
+fn selu(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let alpha = b.float("alpha", 1.673_263_192_176_818_8)?;
     let gamma = b.float("gamma", 1.050_701_022_148_132_3)?;
@@ -182,7 +182,7 @@ fn selu(b: &mut Builder) -> Built {
 }
 
 /// `x + bias` below `-lambd`, `x - bias` above `lambd`, 0 between.
-fn shrink(b: &mut Builder) -> Built {
+fn shrink(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let (lambd, bias) = (b.float("lambd", 0.5)?, b.float("bias", 0.0)?);
     let (low, high) = (b.number_like(x, -lambd)?, b.number_like(x, lambd)?);
@@ -193,14 +193,14 @@ fn shrink(b: &mut Builder) -> Built {
     b.plain("Select", &[below, up, right])
 }
 
-fn swish(b: &mut Builder) -> Built {
+fn swish(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let beta = b.float("alpha", 1.0)?;
     let beta = b.number_like(x, beta)?;
     b.plain("Swish", &[x, beta])
 }
 
-fn thresholded_relu(b: &mut Builder) -> Built {
+fn thresholded_relu(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let alpha = b.float("alpha", 1.0)?;
     let (alpha, zero) = (b.number_like(x, alpha)?, b.number_like(x, 0.0)?);

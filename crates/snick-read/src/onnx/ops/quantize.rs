@@ -7,10 +7,10 @@ use super::elementwise::divide;
 use super::exact::{Parts, Summed, exact_parts};
 use super::normalization::along_channels;
 use super::window::convolved;
-use super::{Row, many, one};
-use crate::onnx::builder::{Builder, Built};
+use super::{ImportEntry, many, one};
+use crate::onnx::builder::{NodeBuilder, Result};
 
-pub(super) const ROWS: &[Row] = &[
+pub(super) const ENTRIES: &[ImportEntry] = &[
     one("ConvInteger", &[10], convolution_of_integers),
     one("DequantizeLinear", &[10, 13, 19, 21, 23, 24, 25], dequantize),
     many("DynamicQuantizeLinear", &[11], |b| {
@@ -40,12 +40,12 @@ pub(super) struct Code {
 
 impl Code {
     /// From two inputs of the node.
-    pub(super) fn read(b: &Builder, scale: usize, zero_point: usize) -> Result<Self, OpError> {
+    pub(super) fn read(b: &NodeBuilder, scale: usize, zero_point: usize) -> Result<Self, OpError> {
         Ok(Self { scale: b.input(scale)?, zero_point: b.optional(zero_point) })
     }
 
     /// Laid along the axes of `x`, as the attributes of the node say.
-    fn laid(self, b: &mut Builder, x: Value) -> Result<Self, OpError> {
+    fn laid(self, b: &mut NodeBuilder, x: Value) -> Result<Self, OpError> {
         let zero_point = match self.zero_point {
             Some(zero_point) => Some(along_axis(b, zero_point, x)?),
             None => None,
@@ -54,7 +54,7 @@ impl Code {
     }
 
     /// The real numbers that integers stand for, of the type of the scale.
-    pub(super) fn decode(self, b: &mut Builder, x: Value) -> Built {
+    pub(super) fn decode(self, b: &mut NodeBuilder, x: Value) -> Result {
         let real = b.element_type(self.scale)?;
         let mut y = b.convert(x, real)?;
         if let Some(zero_point) = self.zero_point {
@@ -65,7 +65,7 @@ impl Code {
     }
 
     /// Real numbers, divided, rounded to the nearest even integer and kept within the type.
-    pub(super) fn encode(self, b: &mut Builder, x: Value, target: ElementType) -> Built {
+    pub(super) fn encode(self, b: &mut NodeBuilder, x: Value, target: ElementType) -> Result {
         let real = b.element_type(self.scale)?;
         let x = b.convert(x, real)?;
         let mut y = divide(b, x, self.scale)?;
@@ -90,7 +90,7 @@ impl Code {
 }
 
 /// Real numbers as a small float type, those beyond its range as the last one in it.
-pub(super) fn saturated(b: &mut Builder, x: Value, target: ElementType) -> Built {
+pub(super) fn saturated(b: &mut NodeBuilder, x: Value, target: ElementType) -> Result {
     let greatest = match target {
         ElementType::F8E4M3 => 448.0,
         ElementType::F8E5M2 => 57344.0,
@@ -111,7 +111,7 @@ pub(super) fn saturated(b: &mut Builder, x: Value, target: ElementType) -> Built
     b.convert(kept, target)
 }
 
-pub(super) fn dequantize(b: &mut Builder) -> Built {
+pub(super) fn dequantize(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let code = Code::read(b, 1, 2)?.laid(b, x)?;
     let y = code.decode(b, x)?;
@@ -121,7 +121,7 @@ pub(super) fn dequantize(b: &mut Builder) -> Built {
     }
 }
 
-pub(super) fn quantize(b: &mut Builder) -> Built {
+pub(super) fn quantize(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let target = match (b.optional(2), b.type_attr("output_dtype")?) {
         (Some(zero_point), _) => b.element_type(zero_point)?,
@@ -139,7 +139,7 @@ pub(super) fn quantize(b: &mut Builder) -> Built {
 }
 
 /// One number for all, one for each index of the axis, or one for each block along the axis.
-fn along_axis(b: &mut Builder, parameter: Value, x: Value) -> Built {
+fn along_axis(b: &mut NodeBuilder, parameter: Value, x: Value) -> Result {
     let axis = b.int("axis", 1)?;
     match (b.int("block_size", 0)?, b.rank(parameter)?) {
         (0, 0) => Ok(parameter),
@@ -162,7 +162,7 @@ fn along_axis(b: &mut Builder, parameter: Value, x: Value) -> Built {
 }
 
 /// Real numbers as u8, of which the range holds all of them and 0.
-pub(super) fn dynamically(b: &mut Builder, x: Value) -> Result<(Value, Code), OpError> {
+pub(super) fn dynamically(b: &mut NodeBuilder, x: Value) -> Result<(Value, Code), OpError> {
     let real = b.element_type(x)?;
     // Of any rank, known or not.
     let flat = b.reshape(x, &[-1])?;
@@ -184,7 +184,7 @@ pub(super) fn dynamically(b: &mut Builder, x: Value) -> Result<(Value, Code), Op
 }
 
 /// Integers less their zero point, in an element type that has all of them.
-fn centred(b: &mut Builder, x: Value, zero_point: Option<Value>, target: ElementType) -> Built {
+fn centred(b: &mut NodeBuilder, x: Value, zero_point: Option<Value>, target: ElementType) -> Result {
     let x = b.convert(x, target)?;
     let Some(zero_point) = zero_point else { return Ok(x) };
     let zero_point = b.convert(zero_point, target)?;
@@ -192,12 +192,16 @@ fn centred(b: &mut Builder, x: Value, zero_point: Option<Value>, target: Element
 }
 
 /// A vector laid along the rows of matrices; other forms broadcast as they are.
-fn along_rows(b: &mut Builder, parameter: Value) -> Built {
+fn along_rows(b: &mut NodeBuilder, parameter: Value) -> Result {
     if b.rank(parameter)? == 1 { b.unsqueeze(parameter, &[-1]) } else { Ok(parameter) }
 }
 
 /// The exact product of integers: of constant weights in f32, which has fast products everywhere, else of i32.
-pub(super) fn product_of_integers(b: &mut Builder, factors: [Value; 2], zeros: [Option<Value>; 2]) -> Built {
+pub(super) fn product_of_integers(
+    b: &mut NodeBuilder,
+    factors: [Value; 2],
+    zeros: [Option<Value>; 2],
+) -> Result {
     let zero_of_rows = match zeros[0] {
         Some(zero) => Some(along_rows(b, zero)?),
         None => None,
@@ -211,12 +215,12 @@ pub(super) fn product_of_integers(b: &mut Builder, factors: [Value; 2], zeros: [
 
 /// Sums of products over an axis of either factor, which is cut as the parts say; several parts add up as i32.
 fn summed_in_parts(
-    b: &mut Builder,
+    b: &mut NodeBuilder,
     [x, y]: [Value; 2],
     axes: [i64; 2],
     parts: Option<Parts>,
-    multiply: impl Fn(&mut Builder, Value, Value) -> Built,
-) -> Built {
+    multiply: impl Fn(&mut NodeBuilder, Value, Value) -> Result,
+) -> Result {
     let parts = parts.unwrap_or_default();
     if parts.len() < 2 {
         return multiply(b, x, y);
@@ -234,7 +238,7 @@ fn summed_in_parts(
     sum.ok_or(OpError::NotConnected { port: 0 })
 }
 
-fn quantized_product(b: &mut Builder) -> Built {
+fn quantized_product(b: &mut NodeBuilder) -> Result {
     let factors = [b.input(0)?, b.input(3)?];
     let zeros = [b.optional(2), b.optional(5)];
     let product = product_of_integers(b, factors, zeros)?;
@@ -246,7 +250,7 @@ fn quantized_product(b: &mut Builder) -> Built {
 }
 
 /// A sum of products of integers, of the product of two scales, in another code.
-fn rescaled(b: &mut Builder, sum: Value, scales: [Value; 2], code: Code) -> Built {
+fn rescaled(b: &mut NodeBuilder, sum: Value, scales: [Value; 2], code: Code) -> Result {
     let real = b.element_type(scales[0])?;
     let scale = b.plain("Multiply", &scales)?;
     let sum = b.convert(sum, real)?;
@@ -259,7 +263,7 @@ fn rescaled(b: &mut Builder, sum: Value, scales: [Value; 2], code: Code) -> Buil
 }
 
 /// A vector with one element for each filter, laid along the first axis of the filters.
-fn along_filters(b: &mut Builder, parameter: Value, filters: Value) -> Built {
+fn along_filters(b: &mut NodeBuilder, parameter: Value, filters: Value) -> Result {
     if b.rank(parameter)? == 0 {
         return Ok(parameter);
     }
@@ -270,7 +274,7 @@ fn along_filters(b: &mut Builder, parameter: Value, filters: Value) -> Built {
     b.reshape(parameter, &sizes)
 }
 
-fn convolution_of_integers(b: &mut Builder) -> Built {
+fn convolution_of_integers(b: &mut NodeBuilder) -> Result {
     let zeros = [b.optional(2), b.optional(3)];
     let (x, filters) = (b.input(0)?, b.input(1)?);
     let sum = convolved_integers(b, [x, filters], zeros, None)?;
@@ -280,11 +284,11 @@ fn convolution_of_integers(b: &mut Builder) -> Built {
 /// A convolution of integers: of constant filters in f32, else in f64, whose integers are exact far beyond those of
 /// i32.
 fn convolved_integers(
-    b: &mut Builder,
+    b: &mut NodeBuilder,
     [x, filters]: [Value; 2],
     zeros: [Option<Value>; 2],
     bias: Option<Value>,
-) -> Built {
+) -> Result {
     // Groups do not see all channels, so channels are no parts of them.
     let groups = b.int("group", 1)?;
     let parts = exact_parts(b, x, filters, zeros[1], Summed::Filters);
@@ -308,7 +312,7 @@ fn convolved_integers(
     b.plain("Add", &[sum, bias])
 }
 
-fn quantized_convolution(b: &mut Builder) -> Built {
+fn quantized_convolution(b: &mut NodeBuilder) -> Result {
     let (x, filters) = (b.input(0)?, b.input(3)?);
     let (zeros, bias) = ([b.optional(2), b.optional(5)], b.optional(8));
     let sum = convolved_integers(b, [x, filters], zeros, bias)?;

@@ -5,10 +5,10 @@ use std::f64::consts::TAU;
 use snick_ir::{Attrs, OpError, Value};
 use snick_tensor::ElementType;
 
-use super::{Row, one};
-use crate::onnx::builder::{Builder, Built};
+use super::{ImportEntry, one};
+use crate::onnx::builder::{NodeBuilder, Result};
 
-pub(super) const ROWS: &[Row] = &[
+pub(super) const ENTRIES: &[ImportEntry] = &[
     one("Bernoulli", &[15, 22], bernoulli),
     one("Multinomial", &[7, 22], multinomial),
     one("RandomNormal", &[1, 22], |b| normal(b, shape_attr)),
@@ -18,14 +18,14 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 /// Sizes and element type of the result.
-type Form = fn(&mut Builder) -> Result<(Value, ElementType), OpError>;
+type Sampler = fn(&mut NodeBuilder) -> Result<(Value, ElementType), OpError>;
 
-fn shape_attr(b: &mut Builder) -> Result<(Value, ElementType), OpError> {
+fn shape_attr(b: &mut NodeBuilder) -> Result<(Value, ElementType), OpError> {
     let sizes = b.ints("shape")?.ok_or(OpError::MissingAttribute { name: "shape" })?;
     Ok((b.vector(&sizes)?, b.type_attr("dtype")?.unwrap_or(ElementType::F32)))
 }
 
-fn shape_of_input(b: &mut Builder) -> Result<(Value, ElementType), OpError> {
+fn shape_of_input(b: &mut NodeBuilder) -> Result<(Value, ElementType), OpError> {
     let x = b.input(0)?;
     let element_type = match b.type_attr("dtype")? {
         Some(element_type) => element_type,
@@ -35,21 +35,21 @@ fn shape_of_input(b: &mut Builder) -> Result<(Value, ElementType), OpError> {
 }
 
 /// Numbers of a range; the seed of the node is the seed of the layer.
-fn drawn(b: &mut Builder, sizes: Value, real: ElementType, [low, high]: [f64; 2], stream: i64) -> Built {
+fn drawn(b: &mut NodeBuilder, sizes: Value, real: ElementType, [low, high]: [f64; 2], stream: i64) -> Result {
     let bounds = [b.number(real, low)?, b.number(real, high)?];
     let seed = seed(b)?.saturating_add(stream);
     let attrs = Attrs::new().with("output_type", real).with("op_seed", seed);
     b.make("RandomUniform", attrs.with("global_seed", 0), &[sizes, bounds[0], bounds[1]])
 }
 
-fn uniform(b: &mut Builder, form: Form) -> Built {
+fn uniform(b: &mut NodeBuilder, form: Sampler) -> Result {
     let (sizes, real) = form(b)?;
     let bounds = [b.float("low", 0.0)?, b.float("high", 1.0)?];
     drawn(b, sizes, real, bounds, 0)
 }
 
 /// Two uniform numbers make a normal one: the distance from the middle, and the direction.
-fn normal(b: &mut Builder, form: Form) -> Built {
+fn normal(b: &mut NodeBuilder, form: Sampler) -> Result {
     let (sizes, real) = form(b)?;
     let least = f64::from(f32::MIN_POSITIVE);
     let (first, second) = (
@@ -69,7 +69,7 @@ fn normal(b: &mut Builder, form: Form) -> Built {
 }
 
 /// 1 with the probability that the input gives.
-fn bernoulli(b: &mut Builder) -> Built {
+fn bernoulli(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let (sizes, target) = shape_of_input(b)?;
     let real = b.element_type(x)?;
@@ -79,7 +79,7 @@ fn bernoulli(b: &mut Builder) -> Built {
 }
 
 /// Classes drawn by the logarithms of their probabilities.
-fn multinomial(b: &mut Builder) -> Built {
+fn multinomial(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let count = b.int("sample_size", 1)?;
     let count = b.vector(&[count])?;
@@ -90,6 +90,6 @@ fn multinomial(b: &mut Builder) -> Built {
 }
 
 /// The seed of the node as an integer.
-fn seed(b: &Builder) -> Result<i64, OpError> {
+fn seed(b: &NodeBuilder) -> Result<i64, OpError> {
     Ok(i64::from((b.float("seed", 0.0)? as f32).to_bits()))
 }

@@ -4,10 +4,10 @@ use snick_ir::{AttrValue, Attrs, OpError, Value};
 use snick_tensor::ElementType;
 
 use super::lstm::stepwise;
-use super::{Row, many};
-use crate::onnx::builder::{Builder, Built};
+use super::{ImportEntry, many};
+use crate::onnx::builder::{NodeBuilder, Result};
 
-pub(super) const ROWS: &[Row] = &[
+pub(super) const ENTRIES: &[ImportEntry] = &[
     many("GRU", &[7, 14, 22], |b| recurrent(b, &GRU)),
     many("LSTM", &[7, 14, 22], |b| recurrent(b, &LSTM)),
     many("RNN", &[7, 14, 22], |b| recurrent(b, &RNN)),
@@ -56,7 +56,7 @@ struct Inputs {
 }
 
 /// Inputs X, W, R, B, lengths, first states; outputs H of every step, and the last states.
-pub(super) fn recurrent(b: &mut Builder, cell: &Cell) -> Result<Vec<Value>, OpError> {
+pub(super) fn recurrent(b: &mut NodeBuilder, cell: &Cell) -> Result<Vec<Value>, OpError> {
     let directions: &[&str] = match b.text("direction", "forward")? {
         "forward" => &["forward"],
         "reverse" => &["reverse"],
@@ -75,7 +75,7 @@ pub(super) fn recurrent(b: &mut Builder, cell: &Cell) -> Result<Vec<Value>, OpEr
     if cell.op_type == GRU.op_type {
         attrs = attrs.with("linear_before_reset", linear);
     }
-    let call = |b: &mut Builder, inputs: &Inputs, direction: &'static str, functions: &Functions| {
+    let call = |b: &mut NodeBuilder, inputs: &Inputs, direction: &'static str, functions: &Functions| {
         let mut attrs = attrs.clone().with("direction", direction);
         attrs.push("activations".into(), AttrValue::Texts(functions.names.clone()));
         attrs.push("activations_alpha".into(), AttrValue::Floats(functions.alphas.clone()));
@@ -112,7 +112,7 @@ pub(super) fn recurrent(b: &mut Builder, cell: &Cell) -> Result<Vec<Value>, OpEr
 
 impl Inputs {
     fn read(
-        b: &mut Builder,
+        b: &mut NodeBuilder,
         cell: &Cell,
         directions: usize,
         batch_first: bool,
@@ -177,7 +177,7 @@ impl Inputs {
     }
 
     /// The inputs of each direction.
-    fn by_direction(&self, b: &mut Builder) -> Result<[Self; 2], OpError> {
+    fn by_direction(&self, b: &mut NodeBuilder) -> Result<[Self; 2], OpError> {
         let mut halves =
             [0, 1].map(|_| Self { x: self.x, states: vec![], lengths: self.lengths, weights: vec![] });
         for (i, half) in (0..).zip(&mut halves) {
@@ -193,7 +193,7 @@ impl Inputs {
 }
 
 /// Weights with their gates as the IR has them.
-fn reordered(b: &mut Builder, weights: Value, cell: &Cell) -> Built {
+fn reordered(b: &mut NodeBuilder, weights: Value, cell: &Cell) -> Result {
     if cell.gates.is_sorted() {
         return Ok(weights);
     }
@@ -203,7 +203,7 @@ fn reordered(b: &mut Builder, weights: Value, cell: &Cell) -> Built {
 }
 
 /// The functions of each direction. ONNX lists parameters for those functions only that have some.
-pub(super) fn functions(b: &Builder, cell: &Cell, directions: usize) -> Result<Vec<Functions>, OpError> {
+pub(super) fn functions(b: &NodeBuilder, cell: &Cell, directions: usize) -> Result<Vec<Functions>, OpError> {
     let count = cell.activations.len();
     let names: Vec<String> = match b.attrs.texts("activations")?.filter(|names| !names.is_empty()) {
         Some(names) if names.len() == count * directions => {

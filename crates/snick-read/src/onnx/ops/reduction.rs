@@ -3,10 +3,10 @@
 use snick_ir::{Attrs, OpError, Value};
 use snick_tensor::ElementType;
 
-use super::{Row, one};
-use crate::onnx::builder::{Builder, Built};
+use super::{ImportEntry, one};
+use crate::onnx::builder::{NodeBuilder, Result};
 
-pub(super) const ROWS: &[Row] = &[
+pub(super) const ENTRIES: &[ImportEntry] = &[
     one("ArgMax", &[1, 11, 12, 13], |b| arg(b, "max")),
     one("ArgMin", &[1, 11, 12, 13], |b| arg(b, "min")),
     one("CumProd", &[26], cumulative_product),
@@ -31,7 +31,7 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 /// The axes: an attribute or input 1; without any all, or none where the node says so.
-fn axes(b: &mut Builder, data: Value) -> Built {
+fn axes(b: &mut NodeBuilder, data: Value) -> Result {
     let none_means_none = b.flag("noop_with_empty_axes", false)?;
     let axes = match b.ints("axes")? {
         Some(axes) => Some(b.vector(&axes)?),
@@ -51,28 +51,28 @@ fn axes(b: &mut Builder, data: Value) -> Built {
     b.vector(&all)
 }
 
-fn keeps(b: &Builder) -> Result<bool, OpError> {
+fn keeps(b: &NodeBuilder) -> Result<bool, OpError> {
     b.flag("keepdims", true)
 }
 
-pub(super) fn reduce_value(b: &mut Builder, op_type: &str, x: Value, keep_dims: bool) -> Built {
+pub(super) fn reduce_value(b: &mut NodeBuilder, op_type: &str, x: Value, keep_dims: bool) -> Result {
     let axes = axes(b, x)?;
     b.make(op_type, Attrs::new().with("keep_dims", keep_dims), &[x, axes])
 }
 
-fn reduce(b: &mut Builder, op_type: &str) -> Built {
+fn reduce(b: &mut NodeBuilder, op_type: &str) -> Result {
     let (x, keep_dims) = (b.input(0)?, keeps(b)?);
     reduce_value(b, op_type, x, keep_dims)
 }
 
-fn extreme(b: &mut Builder, op_type: &str, of_booleans: &str) -> Built {
+fn extreme(b: &mut NodeBuilder, op_type: &str, of_booleans: &str) -> Result {
     let x = b.input(0)?;
     let boolean = b.element_type(x) == Ok(ElementType::Boolean);
     reduce(b, if boolean { of_booleans } else { op_type })
 }
 
 /// The greatest element is taken out first: sums of large exponentials would leave the numbers.
-fn log_sum_exp(b: &mut Builder) -> Built {
+fn log_sum_exp(b: &mut NodeBuilder) -> Result {
     let (x, keep_dims) = (b.input(0)?, keeps(b)?);
     let greatest = reduce_value(b, "ReduceMax", x, true)?;
     // Nothing can be taken out of infinities.
@@ -91,7 +91,7 @@ fn log_sum_exp(b: &mut Builder) -> Built {
 }
 
 /// The first of equal elements counts, or the last: the first of the reversed axis.
-fn arg(b: &mut Builder, mode: &'static str) -> Built {
+fn arg(b: &mut NodeBuilder, mode: &'static str) -> Result {
     let (mut x, axis) = (b.input(0)?, b.int("axis", 0)?);
     let last = b.flag("select_last_index", false)?;
     let axes = b.vector(&[axis])?;
@@ -114,7 +114,7 @@ fn arg(b: &mut Builder, mode: &'static str) -> Built {
     if keeps(b)? { Ok(index) } else { b.plain("Squeeze", &[index, axes]) }
 }
 
-fn cum_sum(b: &mut Builder) -> Built {
+fn cum_sum(b: &mut NodeBuilder) -> Result {
     let (x, axis) = (b.input(0)?, b.input(1)?);
     let axis = b.scalar(axis)?;
     let (exclusive, reverse) = (b.flag("exclusive", false)?, b.flag("reverse", false)?);
@@ -122,7 +122,7 @@ fn cum_sum(b: &mut Builder) -> Built {
 }
 
 /// Products of all elements up to each, by a matrix of what takes part: the IR has no op that remembers a product.
-fn cumulative_product(b: &mut Builder) -> Built {
+fn cumulative_product(b: &mut NodeBuilder) -> Result {
     let (whole, axis) = (b.input(0)?, b.input(1)?);
     let x = whole;
     let axis = b.scalar(axis)?;

@@ -5,7 +5,7 @@ use snick_ir::{Attrs, OpError, Value};
 use snick_tensor::ElementType;
 
 use super::elementwise::divide;
-use crate::onnx::builder::{Builder, Built};
+use crate::onnx::builder::{NodeBuilder, Result};
 
 /// Where a place of the result lies in the data.
 #[derive(Copy, Clone, PartialEq)]
@@ -59,7 +59,7 @@ pub(super) enum Target {
 }
 
 /// One axis; all values are scalars of f32.
-struct Axis {
+struct ResampledAxis {
     /// Elements of the data.
     size: Value,
     /// Elements of the result.
@@ -72,20 +72,20 @@ struct Axis {
 const REAL: ElementType = ElementType::F32;
 
 /// `left op right`, where the right side is a number.
-fn with_number(b: &mut Builder, op_type: &str, left: Value, right: f64) -> Built {
+fn with_number(b: &mut NodeBuilder, op_type: &str, left: Value, right: f64) -> Result {
     let right = b.number(REAL, right)?;
     b.plain(op_type, &[left, right])
 }
 
 /// Resizes `x` along axes; `region` has their first, then their last places.
 pub(super) fn resampled(
-    b: &mut Builder,
+    b: &mut NodeBuilder,
     x: Value,
     axes: &[i64],
     target: Target,
     region: Option<Value>,
     sampling: Sampling,
-) -> Built {
+) -> Result {
     let element_type = b.element_type(x)?;
     if !element_type.is_float() {
         return Err(OpError::unsupported(format!("resizing {element_type} in this way")));
@@ -100,7 +100,7 @@ pub(super) fn resampled(
         if same && sampling.coordinates != Coordinates::Crop {
             continue;
         }
-        let nth = |b: &mut Builder, vector: Value, i: i64| {
+        let nth = |b: &mut NodeBuilder, vector: Value, i: i64| {
             let part = b.part(vector, i, i + 1)?;
             let part = b.scalar(part)?;
             b.convert(part, REAL)
@@ -122,13 +122,13 @@ pub(super) fn resampled(
             Some(region) => Some([nth(b, region, i)?, nth(b, region, i + axes.len() as i64)?]),
             None => None,
         };
-        y = sampling.along(b, y, axis, &Axis { size, count, scale, region })?;
+        y = sampling.along(b, y, axis, &ResampledAxis { size, count, scale, region })?;
     }
     b.convert(y, element_type)
 }
 
 impl Sampling {
-    fn along(&self, b: &mut Builder, x: Value, axis: i64, of: &Axis) -> Built {
+    fn along(&self, b: &mut NodeBuilder, x: Value, axis: i64, of: &ResampledAxis) -> Result {
         let rank = b.rank(x)?;
         let axis = b.axis(axis, rank)?;
         let mut order: Vec<i64> = (0..rank as i64).collect();
@@ -151,11 +151,11 @@ impl Sampling {
     }
 
     /// Where each element of the result lies in the data.
-    fn places(&self, b: &mut Builder, of: &Axis) -> Built {
+    fn places(&self, b: &mut NodeBuilder, of: &ResampledAxis) -> Result {
         let count = b.convert(of.count, ElementType::I64)?;
         let indices = b.count_to(count)?;
         let indices = b.convert(indices, REAL)?;
-        let half_pixel = |b: &mut Builder| {
+        let half_pixel = |b: &mut NodeBuilder| {
             let middles = with_number(b, "Add", indices, 0.5)?;
             let places = divide(b, middles, of.scale)?;
             with_number(b, "Subtract", places, 0.5)
@@ -204,7 +204,7 @@ impl Sampling {
     }
 
     /// The last axis times a matrix with a row of weights for each place.
-    fn weighted(&self, b: &mut Builder, x: Value, places: Value, of: &Axis) -> Built {
+    fn weighted(&self, b: &mut NodeBuilder, x: Value, places: Value, of: &ResampledAxis) -> Result {
         let unit = b.number(REAL, 1.0)?;
         // A kernel that shrinks with the result takes more of the data.
         let shrink = if self.antialias { b.plain("Minimum", &[of.scale, unit])? } else { unit };
@@ -242,13 +242,13 @@ impl Sampling {
     }
 
     /// The weight at a distance.
-    fn kernel_at(&self, b: &mut Builder, distance: Value) -> Built {
+    fn kernel_at(&self, b: &mut NodeBuilder, distance: Value) -> Result {
         let Kernel::Cubic(a) = self.kernel else {
             let unit = b.number(REAL, 1.0)?;
             let weight = b.plain("Subtract", &[unit, distance])?;
             return with_number(b, "Maximum", weight, 0.0);
         };
-        let polynomial = |b: &mut Builder, coefficients: [f64; 4]| {
+        let polynomial = |b: &mut NodeBuilder, coefficients: [f64; 4]| {
             let mut sum = b.number(REAL, coefficients[0])?;
             for coefficient in &coefficients[1..] {
                 sum = b.plain("Multiply", &[sum, distance])?;
@@ -267,7 +267,7 @@ impl Sampling {
 }
 
 /// The elements of the last axis nearest to the places.
-fn nearest(b: &mut Builder, x: Value, places: Value, of: &Axis, rounding: &str) -> Built {
+fn nearest(b: &mut NodeBuilder, x: Value, places: Value, of: &ResampledAxis, rounding: &str) -> Result {
     let rounded = match rounding {
         "round_prefer_floor" => {
             let places = with_number(b, "Subtract", places, 0.5)?;

@@ -5,13 +5,13 @@ use snick_tensor::ElementType;
 
 use super::elementwise::divide;
 use super::resample::{Coordinates, Kernel, Sampling, Target, resampled};
-use super::{Row, one};
-use crate::onnx::builder::{Builder, Built};
+use super::{ImportEntry, one};
+use crate::onnx::builder::{NodeBuilder, Result};
 
-pub(super) const ROWS: &[Row] =
+pub(super) const ENTRIES: &[ImportEntry] =
     &[one("Resize", &[10, 11, 13, 18, 19], resize), one("Upsample", &[7, 9], upsample)];
 
-fn mode(b: &Builder) -> Result<&'static str, OpError> {
+fn mode(b: &NodeBuilder) -> Result<&'static str, OpError> {
     match b.text("mode", "nearest")? {
         "nearest" => Ok("nearest"),
         "linear" | "bilinear" => Ok("linear_onnx"),
@@ -21,12 +21,12 @@ fn mode(b: &Builder) -> Result<&'static str, OpError> {
 }
 
 /// The coordinates and the rounding that Upsample, and the first version of Resize, always have.
-fn first_attrs(b: &Builder) -> Result<Attrs<'static>, OpError> {
+fn first_attrs(b: &NodeBuilder) -> Result<Attrs<'static>, OpError> {
     let attrs = Attrs::new().with("mode", mode(b)?).with("shape_calculation_mode", "scales");
     Ok(attrs.with("coordinate_transformation_mode", "asymmetric").with("nearest_mode", "floor"))
 }
 
-fn upsample(b: &mut Builder) -> Built {
+fn upsample(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let scales = match b.attrs.get("scales") {
         Some(snick_ir::AttrValue::Floats(scales)) => {
@@ -39,7 +39,7 @@ fn upsample(b: &mut Builder) -> Built {
 }
 
 /// Inputs: data, region of interest, scales, sizes; one of the last two is there.
-fn resize(b: &mut Builder) -> Built {
+fn resize(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     if b.since < 11 {
         let scales = b.input(1)?;
@@ -96,7 +96,7 @@ fn resize(b: &mut Builder) -> Built {
 }
 
 /// The scales, or else the sizes, that the node has.
-fn target(b: &mut Builder, x: Value, axes: Option<&[i64]>) -> Result<(Value, bool), OpError> {
+fn target(b: &mut NodeBuilder, x: Value, axes: Option<&[i64]>) -> Result<(Value, bool), OpError> {
     // An empty constant stands for an input left out, too.
     let given = |i: usize| b.optional(i).filter(|&v| b.dims(v).is_none_or(|dims| !dims.contains(&0)));
     let (scales, sizes) = (given(2), given(3));
@@ -115,7 +115,13 @@ fn target(b: &mut Builder, x: Value, axes: Option<&[i64]>) -> Result<(Value, boo
 }
 
 /// Sizes that all have the ratio to those of the data which one of the sizes asked for has.
-fn kept_in_proportion(b: &mut Builder, x: Value, sizes: Value, axes: Option<&[i64]>, pick: &str) -> Built {
+fn kept_in_proportion(
+    b: &mut NodeBuilder,
+    x: Value,
+    sizes: Value,
+    axes: Option<&[i64]>,
+    pick: &str,
+) -> Result {
     let mut have = b.shape_of(x)?;
     if let Some(axes) = axes {
         let axes = b.vector(axes)?;

@@ -3,10 +3,10 @@
 use snick_ir::{Attrs, OpError, Value};
 use snick_tensor::ElementType;
 
-use super::{Row, many, one};
-use crate::onnx::builder::{Builder, Built};
+use super::{ImportEntry, many, one};
+use crate::onnx::builder::{NodeBuilder, Result};
 
-pub(super) const ROWS: &[Row] = &[
+pub(super) const ENTRIES: &[ImportEntry] = &[
     one("Compress", &[9, 11], compress),
     one("MaxUnpool", &[9, 11, 22], max_unpool),
     one("TensorScatter", &[24], tensor_scatter),
@@ -14,7 +14,7 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 /// What stands where the condition holds, along an axis or of all elements in order.
-fn compress(b: &mut Builder) -> Built {
+fn compress(b: &mut NodeBuilder) -> Result {
     let (mut x, condition) = (b.input(0)?, b.input(1)?);
     let axis = match b.attrs.int("axis")? {
         Some(axis) => axis,
@@ -29,7 +29,7 @@ fn compress(b: &mut Builder) -> Built {
 }
 
 /// Zeros, with each element at the place it was taken from.
-fn max_unpool(b: &mut Builder) -> Built {
+fn max_unpool(b: &mut NodeBuilder) -> Result {
     let (x, places) = (b.input(0)?, b.input(1)?);
     let kernel = b.ints("kernel_shape")?.ok_or(OpError::MissingAttribute { name: "kernel_shape" })?;
     let spatial = kernel.len();
@@ -65,7 +65,7 @@ fn max_unpool(b: &mut Builder) -> Built {
 }
 
 /// Updates written along an axis from a place on that each line of the batch has for itself.
-fn tensor_scatter(b: &mut Builder) -> Built {
+fn tensor_scatter(b: &mut NodeBuilder) -> Result {
     let (past, update, axis) = (b.input(0)?, b.input(1)?, b.int("axis", -2)?);
     let rank = b.rank(past)?;
     let axis = b.axis(axis, rank)?;
@@ -96,7 +96,7 @@ fn tensor_scatter(b: &mut Builder) -> Built {
 }
 
 /// Each value once, where it first stood, which one each element is, and how often it stood.
-pub(super) fn unique(b: &mut Builder) -> Result<Vec<Value>, OpError> {
+pub(super) fn unique(b: &mut NodeBuilder) -> Result<Vec<Value>, OpError> {
     let mut inputs = vec![b.input(0)?];
     if let Some(axis) = b.attrs.int("axis")? {
         inputs.push(b.index(axis)?);

@@ -2,10 +2,10 @@
 
 use snick_ir::{Attrs, OpError, Value};
 
-use super::{Row, one};
-use crate::onnx::builder::{Builder, Built};
+use super::{ImportEntry, one};
+use crate::onnx::builder::{NodeBuilder, Result};
 
-pub(super) const ROWS: &[Row] = &[
+pub(super) const ENTRIES: &[ImportEntry] = &[
     one("Expand", &[8, 13], expand),
     one("Flatten", &[1, 9, 11, 13, 21, 23, 24, 25], flatten),
     one("Reshape", &[5, 13, 14, 19, 21, 23, 24, 25], reshape),
@@ -20,19 +20,19 @@ pub(super) const ROWS: &[Row] = &[
     one("Unsqueeze", &[1, 11, 13, 21, 23, 24, 25], |b| with_axes(b, "Unsqueeze")),
 ];
 
-fn expand(b: &mut Builder) -> Built {
+fn expand(b: &mut NodeBuilder) -> Result {
     let inputs = b.all()?;
     b.make("Broadcast", Attrs::new().with("mode", "bidirectional"), &inputs)
 }
 
 /// Two axes: the ones before `axis`, and the others.
-fn flatten(b: &mut Builder) -> Built {
+fn flatten(b: &mut NodeBuilder) -> Result {
     let (x, axis) = (b.input(0)?, b.int("axis", 1)?);
     matrix(b, x, axis)
 }
 
 /// The elements of `x` as rows over the axes before `axis`.
-pub(super) fn matrix(b: &mut Builder, x: Value, axis: i64) -> Built {
+pub(super) fn matrix(b: &mut NodeBuilder, x: Value, axis: i64) -> Result {
     if axis == 0 {
         return b.reshape(x, &[1, -1]);
     }
@@ -48,20 +48,20 @@ pub(super) fn matrix(b: &mut Builder, x: Value, axis: i64) -> Built {
 }
 
 /// How many elements a shape has.
-fn size(b: &mut Builder, shape: Value) -> Built {
+fn size(b: &mut NodeBuilder, shape: Value) -> Result {
     let axis = b.vector(&[0])?;
     b.make("ReduceProd", Attrs::new().with("keep_dims", false), &[shape, axis])
 }
 
 /// A 0 copies the size of the same axis, unless `allowzero` says otherwise.
-fn reshape(b: &mut Builder) -> Built {
+fn reshape(b: &mut NodeBuilder) -> Result {
     let (x, target) = (b.input(0)?, b.input(1)?);
     let copies = !b.flag("allowzero", false)?;
     b.make("Reshape", Attrs::new().with("special_zero", copies), &[x, target])
 }
 
 /// The sizes of axes `start..end`, which are clamped.
-fn shape(b: &mut Builder) -> Built {
+fn shape(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let shape = b.shape_of(x)?;
     let (start, end) = (b.int("start", 0)?, b.int("end", i64::MAX)?);
@@ -69,7 +69,7 @@ fn shape(b: &mut Builder) -> Built {
 }
 
 /// Axes are an attribute, since operator set 13 an input; Squeeze may have none.
-fn with_axes(b: &mut Builder, op_type: &str) -> Built {
+fn with_axes(b: &mut NodeBuilder, op_type: &str) -> Result {
     let x = b.input(0)?;
     let axes = match b.ints("axes")?.filter(|_| b.since < 13) {
         Some(axes) => Some(b.vector(&axes)?),
@@ -83,7 +83,7 @@ fn with_axes(b: &mut Builder, op_type: &str) -> Built {
 }
 
 /// By default the axes are reversed, which the IR says by an empty list.
-fn transpose(b: &mut Builder) -> Built {
+fn transpose(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let order = b.ints("perm")?.unwrap_or_default();
     let order = b.vector(&order)?;

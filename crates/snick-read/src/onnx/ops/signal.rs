@@ -6,10 +6,10 @@ use snick_ir::{Attrs, OpError, Value};
 use snick_tensor::ElementType;
 
 use super::elementwise::divide;
-use super::{Row, one};
-use crate::onnx::builder::{Builder, Built};
+use super::{ImportEntry, one};
+use crate::onnx::builder::{NodeBuilder, Result};
 
-pub(super) const ROWS: &[Row] = &[
+pub(super) const ENTRIES: &[ImportEntry] = &[
     one("BlackmanWindow", &[17], |b| window(b, &[0.42, -0.5, 0.08])),
     one("DFT", &[17, 20], dft),
     one("HammingWindow", &[17], |b| window(b, &[25.0 / 46.0, -21.0 / 46.0])),
@@ -19,7 +19,7 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 /// A sum of cosines: `terms[k] * cos(2 pi k i / n)`, where `n` is the size, or one less in a symmetric window.
-fn window(b: &mut Builder, terms: &[f64]) -> Built {
+fn window(b: &mut NodeBuilder, terms: &[f64]) -> Result {
     let target = b.type_attr("output_datatype")?.unwrap_or(ElementType::F32);
     let size = b.input(0)?;
     let count = b.count_to(size)?;
@@ -47,7 +47,7 @@ fn window(b: &mut Builder, terms: &[f64]) -> Built {
 }
 
 /// Real numbers as complex ones, whose last axis is real and imaginary part.
-fn complex(b: &mut Builder, x: Value) -> Built {
+fn complex(b: &mut NodeBuilder, x: Value) -> Result {
     let rank = b.rank(x)?;
     match b.fixed_size(x, rank.saturating_sub(1)) {
         Some(2) => Ok(x),
@@ -61,7 +61,7 @@ fn complex(b: &mut Builder, x: Value) -> Built {
 }
 
 /// Inputs: signal, length to which it is cut or padded, and since operator set 20 the axis.
-fn dft(b: &mut Builder) -> Built {
+fn dft(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let rank = i64::try_from(b.rank(x)?).unwrap_or(i64::MAX);
     let (inverse, onesided) = (b.flag("inverse", false)?, b.flag("onesided", false)?);
@@ -95,7 +95,7 @@ fn dft(b: &mut Builder) -> Built {
 }
 
 /// The first half of a spectrum along an axis, the middle included.
-fn one_side(b: &mut Builder, y: Value, axis: Value, rank: i64) -> Built {
+fn one_side(b: &mut NodeBuilder, y: Value, axis: Value, rank: i64) -> Result {
     let (shape, two, unit) = (b.shape_of(y)?, b.index(2)?, b.vector(&[1])?);
     let size = b.gather(shape, axis, 0)?;
     let half = divide(b, size, two)?;
@@ -112,7 +112,7 @@ fn one_side(b: &mut Builder, y: Value, axis: Value, rank: i64) -> Built {
 }
 
 /// Frames taken out of a signal `[batch, length, 1 or 2]` every so many steps, windowed and transformed.
-fn stft(b: &mut Builder) -> Built {
+fn stft(b: &mut NodeBuilder) -> Result {
     let signal = b.input(0)?;
     let step = b.input(1)?;
     let (step, window) = (b.convert(step, ElementType::I64)?, b.optional(2));
@@ -145,7 +145,7 @@ fn stft(b: &mut Builder) -> Built {
 /// Triangles over the bins of a spectrum, `[bins, triangles]`: evenly spaced on the mel scale, each from the middle
 /// of the one before to that of the next. Inputs: triangles, length of the transform, sample rate, lower and upper
 /// edge.
-fn mel_weights(b: &mut Builder) -> Built {
+fn mel_weights(b: &mut NodeBuilder) -> Result {
     const REAL: ElementType = ElementType::F64;
     let target = b.type_attr("output_datatype")?.unwrap_or(ElementType::F32);
     let mut inputs = b.all()?;
@@ -159,7 +159,7 @@ fn mel_weights(b: &mut Builder) -> Built {
     let (one, two) = (b.number(REAL, 1.0)?, b.number(REAL, 2.0)?);
     // 2595 log10(1 + f / 700), and back.
     let (factor, corner) = (b.number(REAL, 2595.0 / 10f64.ln())?, b.number(REAL, 700.0)?);
-    let mel = |b: &mut Builder, frequency: Value| {
+    let mel = |b: &mut NodeBuilder, frequency: Value| {
         let ratio = divide(b, frequency, corner)?;
         let ratio = b.plain("Add", &[ratio, one])?;
         let log = b.plain("Log", &[ratio])?;
@@ -191,7 +191,7 @@ fn mel_weights(b: &mut Builder) -> Built {
     let rows = b.count_to(count)?;
     let rows = b.convert(rows, REAL)?;
     let rows = b.unsqueeze(rows, &[-1])?;
-    let slope = |b: &mut Builder, rise: Value, width: Value| {
+    let slope = |b: &mut NodeBuilder, rise: Value, width: Value| {
         let width = b.plain("Maximum", &[width, one])?;
         divide(b, rise, width)
     };

@@ -3,14 +3,14 @@
 use snick_ir::{Attrs, OpError, Value};
 
 use super::elementwise::divide;
-use super::{Row, many, one};
-use crate::onnx::builder::{Builder, Built};
+use super::{ImportEntry, many, one};
+use crate::onnx::builder::{NodeBuilder, Result};
 
-pub(super) const ROWS: &[Row] =
+pub(super) const ENTRIES: &[ImportEntry] =
     &[one("Slice", &[1, 10, 11, 13], slice), many("Split", &[2, 11, 13, 18], split)];
 
 /// The first version has attributes; later ones have inputs, in the order starts, ends, axes, steps.
-fn slice(b: &mut Builder) -> Built {
+fn slice(b: &mut NodeBuilder) -> Result {
     let data = b.input(0)?;
     if b.since < 10 {
         let starts = b.ints("starts")?.ok_or(OpError::MissingAttribute { name: "starts" })?;
@@ -33,7 +33,7 @@ fn slice(b: &mut Builder) -> Built {
 }
 
 /// As many ones as a vector has elements.
-fn ones(b: &mut Builder, vector: Value) -> Built {
+fn ones(b: &mut NodeBuilder, vector: Value) -> Result {
     if let Some(elements) = b.known_ints(vector) {
         return b.vector(&vec![1; elements.len()]);
     }
@@ -42,7 +42,7 @@ fn ones(b: &mut Builder, vector: Value) -> Built {
 }
 
 /// Equal parts, parts of given sizes, or, since operator set 18, so many parts of which the last may be smaller.
-fn split(b: &mut Builder) -> Result<Vec<Value>, OpError> {
+fn split(b: &mut NodeBuilder) -> Result<Vec<Value>, OpError> {
     let (data, outputs) = (b.input(0)?, b.wanted.len());
     let axis = b.int("axis", 0)?;
     let sizes = match b.ints("split")?.filter(|_| b.since < 13) {

@@ -4,10 +4,10 @@ use snick_ir::{Attrs, OpError, Value};
 use snick_tensor::ElementType;
 
 use super::elementwise::divide;
-use super::{Row, one};
-use crate::onnx::builder::{Builder, Built, list};
+use super::{ImportEntry, one};
+use crate::onnx::builder::{NodeBuilder, Result, list};
 
-pub(super) const ROWS: &[Row] = &[
+pub(super) const ENTRIES: &[ImportEntry] = &[
     one("AffineGrid", &[20], affine_grid),
     one("CenterCropPad", &[18], center_crop_pad),
     one("Col2Im", &[18], columns_to_image),
@@ -18,7 +18,7 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 /// Where each pixel of the output lies in the input: `theta` times its coordinates from -1 to 1 and a 1.
-fn affine_grid(b: &mut Builder) -> Built {
+fn affine_grid(b: &mut NodeBuilder) -> Result {
     let (theta, size) = (b.input(0)?, b.input(1)?);
     let spatial = match b.dims(size).as_deref() {
         Some([4]) => 2i64,
@@ -62,7 +62,7 @@ fn affine_grid(b: &mut Builder) -> Built {
 }
 
 /// What lies around the centre is cut off or padded; of an odd number, the smaller half lies before.
-fn center_crop_pad(b: &mut Builder) -> Built {
+fn center_crop_pad(b: &mut NodeBuilder) -> Result {
     let (x, target) = (b.input(0)?, b.input(1)?);
     let axes = match b.ints("axes")? {
         Some(axes) => axes,
@@ -72,7 +72,7 @@ fn center_crop_pad(b: &mut Builder) -> Built {
     let target = b.convert(target, ElementType::I64)?;
     let (zero, two) = (b.index(0)?, b.index(2)?);
     let sizes = b.gather(shape, axes, 0)?;
-    let half = |b: &mut Builder, from: Value, less: Value| {
+    let half = |b: &mut NodeBuilder, from: Value, less: Value| {
         let rest = b.plain("Subtract", &[from, less])?;
         let rest = b.plain("Maximum", &[rest, zero])?;
         Ok::<_, OpError>((rest, divide(b, rest, two)?))
@@ -85,14 +85,14 @@ fn center_crop_pad(b: &mut Builder) -> Built {
     let (more, before) = half(b, target, sizes)?;
     let after = b.plain("Subtract", &[more, before])?;
     let none = b.vector(&vec![0; b.rank(x)?])?;
-    let scatter = |b: &mut Builder, pads| b.plain("ScatterElementsUpdate", &[none, axes, pads, zero]);
+    let scatter = |b: &mut NodeBuilder, pads| b.plain("ScatterElementsUpdate", &[none, axes, pads, zero]);
     let (before, after) = (scatter(b, before)?, scatter(b, after)?);
     let nothing = b.number_like(x, 0.0)?;
     b.make("Pad", Attrs::new().with("pad_mode", "constant"), &[cut, before, after, nothing])
 }
 
 /// Numbers for each of `count` axes, and pads before and after.
-fn window(b: &Builder, count: usize) -> Result<Attrs<'static>, OpError> {
+fn window(b: &NodeBuilder, count: usize) -> Result<Attrs<'static>, OpError> {
     let numbers = |name: &'static str, default: i64, count: usize| match b.ints(name)? {
         None => Ok(vec![default; count]),
         Some(numbers) if numbers.len() == count => Ok(numbers),
@@ -106,7 +106,7 @@ fn window(b: &Builder, count: usize) -> Result<Attrs<'static>, OpError> {
 }
 
 /// Columns, one for each block of an image, each element added where the block lies.
-fn columns_to_image(b: &mut Builder) -> Built {
+fn columns_to_image(b: &mut NodeBuilder) -> Result {
     let (x, image, block) = (b.input(0)?, b.input(1)?, b.input(2)?);
     let spatial = [image, block].into_iter().find_map(|sizes| b.dims(sizes)).and_then(|d| d.first().copied());
     let spatial = spatial.ok_or_else(|| OpError::unsupported("an image of an unknown number of axes"))?;
@@ -119,7 +119,11 @@ fn columns_to_image(b: &mut Builder) -> Built {
 }
 
 /// A transposed convolution, each of whose filters has a 1 at another place of the block.
-fn columns_by_convolution(b: &mut Builder, [x, image, block]: [Value; 3], attrs: Attrs<'static>) -> Built {
+fn columns_by_convolution(
+    b: &mut NodeBuilder,
+    [x, image, block]: [Value; 3],
+    attrs: Attrs<'static>,
+) -> Result {
     let list = |name| attrs.ints(name).map(|list| list.unwrap_or_default().to_vec());
     let (strides, dilations) = (b.vector(&list("strides")?)?, b.vector(&list("dilations")?)?);
     let (begin, end) = (b.vector(&list("pads_begin")?)?, b.vector(&list("pads_end")?)?);
@@ -156,7 +160,7 @@ fn columns_by_convolution(b: &mut Builder, [x, image, block]: [Value; 3], attrs:
     b.make("Reshape", Attrs::new().with("special_zero", false), &[y, sizes])
 }
 
-fn deformable_convolution(b: &mut Builder) -> Built {
+fn deformable_convolution(b: &mut NodeBuilder) -> Result {
     let (x, filters, offsets) = (b.input(0)?, b.input(1)?, b.input(2)?);
     let attrs = window(b, 2)?.with("group", b.int("group", 1)?).with("auto_pad", "explicit");
     let attrs = attrs.with("deformable_group", b.int("offset_group", 1)?);
@@ -172,7 +176,7 @@ fn deformable_convolution(b: &mut Builder) -> Built {
     }
 }
 
-fn max_roi_pool(b: &mut Builder) -> Built {
+fn max_roi_pool(b: &mut NodeBuilder) -> Result {
     let inputs = b.all()?;
     let pooled = b.ints("pooled_shape")?.ok_or(OpError::MissingAttribute { name: "pooled_shape" })?;
     let &[height, width] = pooled.as_slice() else { return Err(b.attrs.bad("pooled_shape", "two sizes")) };
@@ -181,7 +185,7 @@ fn max_roi_pool(b: &mut Builder) -> Built {
 }
 
 /// Rows of batch, class and box. Without a least score every box counts.
-fn non_max_suppression(b: &mut Builder) -> Built {
+fn non_max_suppression(b: &mut NodeBuilder) -> Result {
     let mut inputs = vec![b.input(0)?, b.input(1)?];
     let defaults =
         [(ElementType::I64, 0.0), (ElementType::F32, 0.0), (ElementType::F32, f64::from(f32::MIN))];
@@ -204,7 +208,7 @@ fn non_max_suppression(b: &mut Builder) -> Built {
     values.first().copied().ok_or(OpError::NotConnected { port: 0 })
 }
 
-fn roi_align(b: &mut Builder) -> Built {
+fn roi_align(b: &mut NodeBuilder) -> Result {
     let inputs = b.all()?;
     let aligned = match b.text("coordinate_transformation_mode", "half_pixel")? {
         _ if b.since < 16 => "asymmetric",

@@ -4,10 +4,10 @@ use snick_ir::{Attrs, OpError, Value};
 use snick_tensor::ElementType;
 
 use super::normalization::along_channels;
-use super::{Row, many, one};
-use crate::onnx::builder::{Builder, Built, list};
+use super::{ImportEntry, many, one};
+use crate::onnx::builder::{NodeBuilder, Result, list};
 
-pub(super) const ROWS: &[Row] = &[
+pub(super) const ENTRIES: &[ImportEntry] = &[
     one("AveragePool", &[7, 10, 11, 19, 22], average_pool),
     one("Conv", &[1, 11, 22], convolution),
     one("ConvTranspose", &[1, 11, 22], transposed_convolution),
@@ -28,7 +28,7 @@ struct Sliding {
 }
 
 impl Sliding {
-    fn read(b: &Builder, spatial: usize) -> Result<Self, OpError> {
+    fn read(b: &NodeBuilder, spatial: usize) -> Result<Self, OpError> {
         let auto_pad = match b.text("auto_pad", "NOTSET")? {
             "NOTSET" | "" => "explicit",
             "VALID" => "valid",
@@ -59,13 +59,13 @@ impl Sliding {
 }
 
 /// Number of spatial axes, of the data or of the filters.
-fn spatial(b: &Builder, x: Value, filters: Value) -> Result<usize, OpError> {
+fn spatial(b: &NodeBuilder, x: Value, filters: Value) -> Result<usize, OpError> {
     let rank = b.rank(x).or_else(|_| b.rank(filters))?;
     rank.checked_sub(2).ok_or_else(|| OpError::rank("the data", rank, "3 or more"))
 }
 
 /// Filters with an axis of groups in front: the groups lie one after the other on the first axis.
-fn grouped(b: &mut Builder, filters: Value, groups: i64) -> Built {
+fn grouped(b: &mut NodeBuilder, filters: Value, groups: i64) -> Result {
     let dims = b.dims(filters).ok_or_else(|| OpError::unsupported("filters of unknown size in groups"))?;
     let sizes: Option<Vec<i64>> = dims.iter().map(|&dim| i64::try_from(dim).ok()).collect();
     let mut sizes = sizes.unwrap_or_default();
@@ -77,20 +77,20 @@ fn grouped(b: &mut Builder, filters: Value, groups: i64) -> Built {
     b.reshape(filters, &sizes)
 }
 
-fn with_bias(b: &mut Builder, y: Value, bias: Option<Value>, rank: usize) -> Built {
+fn with_bias(b: &mut NodeBuilder, y: Value, bias: Option<Value>, rank: usize) -> Result {
     let Some(bias) = bias else { return Ok(y) };
     let bias = along_channels(b, bias, rank)?;
     b.plain("Add", &[y, bias])
 }
 
-fn convolution(b: &mut Builder) -> Built {
+fn convolution(b: &mut NodeBuilder) -> Result {
     let (x, filters) = (b.input(0)?, b.input(1)?);
     let bias = b.optional(2);
     convolved(b, x, filters, bias)
 }
 
 /// A convolution with the attributes of the node.
-pub(super) fn convolved(b: &mut Builder, x: Value, filters: Value, bias: Option<Value>) -> Built {
+pub(super) fn convolved(b: &mut NodeBuilder, x: Value, filters: Value, bias: Option<Value>) -> Result {
     let spatial = spatial(b, x, filters)?;
     let attrs = Sliding::read(b, spatial)?.attrs();
     let y = match b.int("group", 1)? {
@@ -103,7 +103,7 @@ pub(super) fn convolved(b: &mut Builder, x: Value, filters: Value, bias: Option<
     with_bias(b, y, bias, spatial + 2)
 }
 
-fn transposed_convolution(b: &mut Builder) -> Built {
+fn transposed_convolution(b: &mut NodeBuilder) -> Result {
     let (x, filters) = (b.input(0)?, b.input(1)?);
     let spatial = spatial(b, x, filters)?;
     let mut sliding = Sliding::read(b, spatial)?;
@@ -141,7 +141,7 @@ fn transposed_convolution(b: &mut Builder) -> Built {
 }
 
 /// Pads that make the output `stride` times as large as the input; they do not depend on its size.
-fn same_pads(b: &Builder, filters: Value, sliding: &mut Sliding, extra: &[i64]) -> Result<(), OpError> {
+fn same_pads(b: &NodeBuilder, filters: Value, sliding: &mut Sliding, extra: &[i64]) -> Result<(), OpError> {
     let unknown = || OpError::unsupported("padding to the same size by filters of unknown size");
     let dims = b.dims(filters).ok_or_else(unknown)?;
     for (axis, &kernel) in dims.iter().skip(2).enumerate() {
@@ -162,27 +162,27 @@ fn same_pads(b: &Builder, filters: Value, sliding: &mut Sliding, extra: &[i64]) 
 }
 
 /// Attributes that pools share.
-fn pool_attrs(b: &Builder) -> Result<Attrs<'static>, OpError> {
+fn pool_attrs(b: &NodeBuilder) -> Result<Attrs<'static>, OpError> {
     let kernel = b.ints("kernel_shape")?.ok_or(OpError::MissingAttribute { name: "kernel_shape" })?;
     let sliding = Sliding::read(b, kernel.len())?;
     let rounding = if b.flag("ceil_mode", false)? { "ceil_torch" } else { "floor" };
     Ok(sliding.attrs().with("kernel", list(&kernel)).with("rounding_type", rounding))
 }
 
-fn average_pool(b: &mut Builder) -> Built {
+fn average_pool(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     average_pool_of(b, x)
 }
 
 /// Means of windows, with the attributes of the node.
-pub(super) fn average_pool_of(b: &mut Builder, x: Value) -> Built {
+pub(super) fn average_pool_of(b: &mut NodeBuilder, x: Value) -> Result {
     let exclude = !b.flag("count_include_pad", false)?;
     let attrs = pool_attrs(b)?.with("exclude-pad", exclude);
     b.make("AvgPool", attrs, &[x])
 }
 
 /// The second output counts positions through the whole tensor.
-pub(super) fn max_pool(b: &mut Builder) -> Result<Vec<Value>, OpError> {
+pub(super) fn max_pool(b: &mut NodeBuilder) -> Result<Vec<Value>, OpError> {
     let x = b.input(0)?;
     let attrs = pool_attrs(b)?.with("index_element_type", ElementType::I64).with("axis", 0);
     let mut outputs = b.many("MaxPool", attrs, &[x], 2)?;
@@ -193,7 +193,7 @@ pub(super) fn max_pool(b: &mut Builder) -> Result<Vec<Value>, OpError> {
 }
 
 /// Positions that count the first spatial axis fastest, from those that count the last one fastest.
-fn column_major(b: &mut Builder, x: Value, positions: Value) -> Built {
+fn column_major(b: &mut NodeBuilder, x: Value, positions: Value) -> Result {
     let rank = b.rank(x)? as i64;
     let (shape, mut stride) = (b.shape_of(x)?, b.vector(&[1])?);
     let spatial = b.part(shape, 2, i64::MAX)?;
@@ -216,7 +216,7 @@ fn column_major(b: &mut Builder, x: Value, positions: Value) -> Built {
 }
 
 /// The norm of each window: the root of the sum of powers, which is their mean times the size of the window.
-fn norm_pool(b: &mut Builder) -> Built {
+fn norm_pool(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let p = b.int("p", 2)? as f64;
     let kernel = b.ints("kernel_shape")?.unwrap_or_default();
@@ -231,7 +231,7 @@ fn norm_pool(b: &mut Builder) -> Built {
     b.plain("Power", &[sum, root])
 }
 
-fn global_norm_pool(b: &mut Builder) -> Built {
+fn global_norm_pool(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let p = b.int("p", 2)? as f64;
     let (power, root) = (b.number_like(x, p)?, b.number_like(x, 1.0 / p)?);
@@ -242,14 +242,14 @@ fn global_norm_pool(b: &mut Builder) -> Built {
     b.plain("Power", &[sum, root])
 }
 
-fn global(b: &mut Builder, op_type: &str) -> Built {
+fn global(b: &mut NodeBuilder, op_type: &str) -> Result {
     let x = b.input(0)?;
     let axes: Vec<i64> = (2..b.rank(x)? as i64).collect();
     b.reduced(op_type, x, &axes, true)
 }
 
 /// The mean of each channel.
-pub(super) fn global_mean(b: &mut Builder, x: Value) -> Built {
+pub(super) fn global_mean(b: &mut NodeBuilder, x: Value) -> Result {
     let axes: Vec<i64> = (2..b.rank(x)? as i64).collect();
     b.reduced("ReduceMean", x, &axes, true)
 }

@@ -28,7 +28,7 @@ pub enum ElementFunction {
 }
 
 impl ElementFunction {
-    /// Whether [`Link`]s have it: of the others each element depends on more than its inputs, or goes by itself.
+    /// Whether [`Stage`]s have it: of the others each element depends on more than its inputs, or goes by itself.
     pub fn chains(self) -> bool {
         match self {
             Self::Unary(op) => vector_unary::apply(op, &[], &mut []),
@@ -40,16 +40,16 @@ impl ElementFunction {
 
 /// A function of what the one before it gave, or of the first input.
 #[derive(Copy, Clone, Debug)]
-pub enum Link<'a> {
+pub enum Stage<'a> {
     /// A function of that alone.
     Unary(UnaryOp),
     /// A function of that and a second input.
-    Binary(BinaryOp, Second<'a>),
+    Binary(BinaryOp, StageOperand<'a>),
 }
 
 /// The other input of a function of two.
 #[derive(Copy, Clone, Debug)]
-pub enum Second<'a> {
+pub enum StageOperand<'a> {
     /// The function's second input; it broadcasts to the first.
     Right(&'a Tensor),
     /// The function's first input; it broadcasts to the second.
@@ -59,23 +59,23 @@ pub enum Second<'a> {
 }
 
 /// A way to take functions in one pass.
-pub struct Chain<'a> {
-    links: &'a [Link<'a>],
+pub struct FusedElementwise<'a> {
+    links: &'a [Stage<'a>],
     /// The other inputs, walked as the first.
     others: SmallVec<[Strided<'a, f32>; 4]>,
 }
 
-impl<'a> Chain<'a> {
+impl<'a> FusedElementwise<'a> {
     /// The functions of `x`, each of what the one before gave; `None` if that is more than a pass over `x`: the others
     /// are larger, or something is not `f32`, or a function does not [chain](ElementFunction::chains).
-    pub fn new(x: &Tensor, links: &'a [Link<'a>]) -> Option<Self> {
+    pub fn new(x: &Tensor, links: &'a [Stage<'a>]) -> Option<Self> {
         let is_real = |tensor: &Tensor| tensor.element_type() == ElementType::F32;
         let mut others = SmallVec::new();
         for link in links {
             let function = match *link {
-                Link::Unary(op) => ElementFunction::Unary(op),
-                Link::Binary(op, second) => {
-                    if let Second::Left(other) | Second::Right(other) = second {
+                Stage::Unary(op) => ElementFunction::Unary(op),
+                Stage::Binary(op, second) => {
+                    if let StageOperand::Left(other) | StageOperand::Right(other) = second {
                         others.push(Strided::broadcast(other, x.dims()).ok().filter(|_| is_real(other))?);
                     }
                     ElementFunction::Binary(op)
@@ -107,7 +107,7 @@ impl<'a> Chain<'a> {
 
 /// A pass over the first input.
 struct Pass<'a, 't> {
-    chain: &'t Chain<'a>,
+    chain: &'t FusedElementwise<'a>,
     /// The first input; `None` if it lies where the result goes.
     from: Option<&'t Strided<'t, f32>>,
     /// Its layout.
@@ -155,19 +155,19 @@ impl Vectorised for Pass<'_, '_> {
                 };
                 for link in chain.links {
                     match *link {
-                        Link::Unary(op) => {
+                        Stage::Unary(op) => {
                             Apply { op, from: values, to: spare }.run::<I>();
                             std::mem::swap(&mut values, &mut spare);
                         }
-                        Link::Binary(op, Second::Same) => with_function!(op, f32, f => {
+                        Stage::Binary(op, StageOperand::Same) => with_function!(op, f32, f => {
                             values.iter_mut().for_each(|x| *x = f(*x, *x));
                         }),
-                        Link::Binary(op, Second::Right(_)) => {
+                        Stage::Binary(op, StageOperand::Right(_)) => {
                             if let Some(other) = other() {
                                 with_function!(op, f32, f => pairs(values, other, f));
                             }
                         }
-                        Link::Binary(op, Second::Left(_)) => {
+                        Stage::Binary(op, StageOperand::Left(_)) => {
                             if let Some(other) = other() {
                                 with_function!(op, f32, f => pairs(values, other, |x, y| f(y, x)));
                             }
@@ -231,23 +231,23 @@ mod tests {
     }
 
     /// The same, one function at a time.
-    fn one_by_one(x: &Tensor, links: &[Link]) -> Tensor {
+    fn one_by_one(x: &Tensor, links: &[Stage]) -> Tensor {
         let mut value = x.clone();
         for link in links {
             let next = match *link {
-                Link::Unary(op) => op.apply(&value),
-                Link::Binary(op, Second::Right(other)) => op.apply(&value, other),
-                Link::Binary(op, Second::Left(other)) => op.apply(other, &value),
-                Link::Binary(op, Second::Same) => op.apply(&value, &value),
+                Stage::Unary(op) => op.apply(&value),
+                Stage::Binary(op, StageOperand::Right(other)) => op.apply(&value, other),
+                Stage::Binary(op, StageOperand::Left(other)) => op.apply(other, &value),
+                Stage::Binary(op, StageOperand::Same) => op.apply(&value, &value),
             };
             value = next.unwrap();
         }
         value
     }
 
-    fn check(x: &Tensor, links: &[Link]) {
+    fn check(x: &Tensor, links: &[Stage]) {
         let expected = one_by_one(x, links);
-        let chain = Chain::new(x, links).unwrap();
+        let chain = FusedElementwise::new(x, links).unwrap();
         assert_eq!(chain.run(x.clone()).unwrap(), expected, "{links:?}");
         // A copy that nobody else has is written over.
         let own = UnaryOp::Negative.apply(&UnaryOp::Negative.apply(x).unwrap()).unwrap();
@@ -269,14 +269,14 @@ mod tests {
             for (i, other) in others.iter().enumerate() {
                 for (j, binary) in BINARY.into_iter().enumerate() {
                     let unary = UNARY[(i + j) % UNARY.len()];
-                    check(&x, &[Link::Binary(binary, Second::Right(other)), Link::Unary(unary)]);
-                    check(&x, &[Link::Unary(unary), Link::Binary(binary, Second::Left(other))]);
+                    check(&x, &[Stage::Binary(binary, StageOperand::Right(other)), Stage::Unary(unary)]);
+                    check(&x, &[Stage::Unary(unary), Stage::Binary(binary, StageOperand::Left(other))]);
                     let last = others.last().unwrap();
                     let all = [
-                        Link::Binary(binary, Second::Same),
-                        Link::Binary(BinaryOp::Mul, Second::Left(other)),
-                        Link::Unary(unary),
-                        Link::Binary(BinaryOp::Add, Second::Right(last)),
+                        Stage::Binary(binary, StageOperand::Same),
+                        Stage::Binary(BinaryOp::Mul, StageOperand::Left(other)),
+                        Stage::Unary(unary),
+                        Stage::Binary(BinaryOp::Add, StageOperand::Right(last)),
                     ];
                     check(&x, &all);
                 }
@@ -288,28 +288,33 @@ mod tests {
     fn views_are_read_where_they_lie() {
         let x = tensor(&[4, 60, 50]).slice(1, 59, 20, -3).unwrap().permute(&[0, 2, 1]).unwrap();
         let other = tensor(&[50, 1]);
-        let links = [Link::Binary(BinaryOp::Add, Second::Right(&other)), Link::Unary(UnaryOp::Tanh)];
-        assert_eq!(Chain::new(&x, &links).unwrap().run(x.clone()).unwrap(), one_by_one(&x, &links));
+        let links = [Stage::Binary(BinaryOp::Add, StageOperand::Right(&other)), Stage::Unary(UnaryOp::Tanh)];
+        assert_eq!(
+            FusedElementwise::new(&x, &links).unwrap().run(x.clone()).unwrap(),
+            one_by_one(&x, &links)
+        );
     }
 
     #[test]
     fn what_is_no_single_pass_is_no_chain() {
         let x = tensor(&[2, 1]);
         let (wide, double) = (tensor(&[2, 3]), Tensor::scalar(1.0f64));
-        let add = |other| [Link::Binary(BinaryOp::Add, Second::Right(other))];
-        assert!(Chain::new(&x, &add(&x)).is_some());
-        assert!(Chain::new(&x, &add(&wide)).is_none());
-        assert!(Chain::new(&x, &add(&double)).is_none());
-        assert!(Chain::new(&double, &[Link::Unary(UnaryOp::Relu)]).is_none());
-        assert!(Chain::new(&x, &[Link::Unary(UnaryOp::Sin)]).is_none());
-        assert!(Chain::new(&x, &[Link::Binary(BinaryOp::Mod, Second::Right(&x))]).is_none());
+        let add = |other| [Stage::Binary(BinaryOp::Add, StageOperand::Right(other))];
+        assert!(FusedElementwise::new(&x, &add(&x)).is_some());
+        assert!(FusedElementwise::new(&x, &add(&wide)).is_none());
+        assert!(FusedElementwise::new(&x, &add(&double)).is_none());
+        assert!(FusedElementwise::new(&double, &[Stage::Unary(UnaryOp::Relu)]).is_none());
+        assert!(FusedElementwise::new(&x, &[Stage::Unary(UnaryOp::Sin)]).is_none());
+        assert!(
+            FusedElementwise::new(&x, &[Stage::Binary(BinaryOp::Mod, StageOperand::Right(&x))]).is_none()
+        );
     }
 
     #[test]
     fn what_others_have_stays() {
         let x = UnaryOp::Negative.apply(&tensor(&[5])).unwrap();
         let (kept, before) = (x.clone(), x.to_f32_vec().unwrap());
-        Chain::new(&x, &[Link::Unary(UnaryOp::Relu)]).unwrap().run(x).unwrap();
+        FusedElementwise::new(&x, &[Stage::Unary(UnaryOp::Relu)]).unwrap().run(x).unwrap();
         assert_eq!(kept.to_f32_vec().unwrap(), before);
     }
 }

@@ -42,21 +42,21 @@ fn choose<T: Pod + Send + Sync>(
     let layouts = [&condition.layout, &yes.layout, &no.layout];
     for_each_run(layouts, |[c, y, n], [cs, ys, ns], len| {
         let (condition, yes, no) = (condition.run(c, cs), yes.run(y, ys), no.run(n, ns));
-        widest(Row { condition, yes, no, to: &mut out[next..next + len] });
+        widest(SelectRow { condition, yes, no, to: &mut out[next..next + len] });
         next += len;
     });
     Tensor::from_buffer(then.element_type(), dims, out)
 }
 
 /// A run of all three, and where what is chosen goes.
-struct Row<'a, T> {
+struct SelectRow<'a, T> {
     condition: Run<'a, u8>,
     yes: Run<'a, T>,
     no: Run<'a, T>,
     to: &'a mut [T],
 }
 
-impl<T: Pod> Vectorised for Row<'_, T> {
+impl<T: Pod> Vectorised for SelectRow<'_, T> {
     type Output = ();
 
     #[inline(always)]

@@ -35,7 +35,7 @@ pub(super) fn turn<T: Copy>(
 }
 
 /// Rows in tiles; within a tile column after column. Rows that fill the last tile up are zeros.
-pub(crate) struct Left<T> {
+pub(crate) struct PackedLhs<T> {
     isa: Isa,
     rows: usize,
     depth: usize,
@@ -47,7 +47,7 @@ pub(crate) struct Left<T> {
 /// Long sums of floats lose less in two steps.
 const PARTIAL: usize = 1024;
 
-impl<T: Gemm> Left<T> {
+impl<T: Gemm> PackedLhs<T> {
     /// Packs a matrix for an instruction set.
     pub fn pack(isa: Isa, matrix: &Matrix<T>) -> Self {
         let height = tile_rows(isa);
@@ -59,7 +59,7 @@ impl<T: Gemm> Left<T> {
                 turn(tile, height, rows, |r| (matrix.at(i * height + r, 0), matrix.column_step), matrix.data);
             }
         }
-        Left { isa, rows, depth, partial: PARTIAL, data }
+        PackedLhs { isa, rows, depth, partial: PARTIAL, data }
     }
 
     /// The same with its columns in another order: first that of index `order[0]`.
@@ -78,7 +78,7 @@ impl<T: Gemm> Left<T> {
 
     /// The same for sums that are made in one step, however long.
     pub fn in_one_step(self) -> Self {
-        Left { partial: usize::MAX, ..self }
+        PackedLhs { partial: usize::MAX, ..self }
     }
 
     pub fn isa(&self) -> Isa {

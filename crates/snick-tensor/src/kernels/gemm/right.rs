@@ -6,7 +6,7 @@ use crate::kernels::vectors::Isa;
 
 /// Columns in panels of a few vectors. A panel is read where it lies if each of its rows is a run of memory, and
 /// packed if not; what lies beyond the last column is computed, too, and thrown away.
-pub(crate) struct Right<'a, T> {
+pub(crate) struct PackedRhs<'a, T> {
     data: &'a [T],
     /// Where each row begins.
     starts: Vec<usize>,
@@ -26,7 +26,7 @@ pub(crate) enum Panel<'a, T> {
     Packed(&'a [T]),
 }
 
-impl<'a, T: Gemm> Right<'a, T> {
+impl<'a, T: Gemm> PackedRhs<'a, T> {
     /// Any matrix, all of whose elements lie in its data.
     pub fn new(isa: Isa, matrix: &Matrix<'a, T>) -> Self {
         let width = panel_columns::<T>(isa);
@@ -42,7 +42,7 @@ impl<'a, T: Gemm> Right<'a, T> {
                 turn(panel, width, count, |c| (matrix.at(0, i * width + c), matrix.row_step), matrix.data);
             }
         }
-        Right { data: &[], starts: Vec::new(), columns: matrix.columns, width, direct: 0, packed }
+        PackedRhs { data: &[], starts: Vec::new(), columns: matrix.columns, width, direct: 0, packed }
     }
 
     /// Each row a run of `columns` elements of `data`, beginning anywhere: rows may overlap.
@@ -63,11 +63,11 @@ impl<'a, T: Gemm> Right<'a, T> {
                 }
             }
         }
-        Right { data, starts, columns, width, direct, packed }
+        PackedRhs { data, starts, columns, width, direct, packed }
     }
 
     /// The same with nothing borrowed: all panels are packed.
-    pub fn into_packed(self) -> Right<'static, T> {
+    pub fn into_packed(self) -> PackedRhs<'static, T> {
         let (depth, width) = (self.starts.len(), self.width);
         let mut packed = Vec::with_capacity(self.columns.div_ceil(width) * width * depth);
         for i in 0..self.direct {
@@ -81,7 +81,7 @@ impl<'a, T: Gemm> Right<'a, T> {
             packed.extend_from_slice(&self.packed);
             packed
         };
-        Right { data: &[], starts: Vec::new(), columns: self.columns, width, direct: 0, packed }
+        PackedRhs { data: &[], starts: Vec::new(), columns: self.columns, width, direct: 0, packed }
     }
 
     pub fn columns(&self) -> usize {

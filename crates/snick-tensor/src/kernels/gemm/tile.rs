@@ -3,13 +3,13 @@
 use std::slice::Chunks;
 
 use super::right::Panel;
-use super::{Gemm, Left, Right, panel_columns, tile_rows};
+use super::{Gemm, PackedLhs, PackedRhs, panel_columns, tile_rows};
 use crate::kernels::vectors::{Instructions, Isa, Vector, Vectorised};
 
 /// Some rows of a product.
 pub(super) struct Tiles<'a, 'b, T, P> {
-    pub left: &'a Left<T>,
-    pub right: &'a Right<'b, T>,
+    pub left: &'a PackedLhs<T>,
+    pub right: &'a PackedRhs<'b, T>,
     /// The row that `out` begins with: the first of a tile.
     pub first: usize,
     /// As many rows as are computed.

@@ -4,13 +4,13 @@ use snick_ir::{OpError, Value};
 use snick_tensor::ElementType;
 
 use super::quantized::scaled_product;
-use crate::onnx::builder::{Builder, Built};
+use crate::onnx::builder::{NodeBuilder, Result};
 use crate::onnx::ops::attention::{
     Scores, Window, heads_apart, heads_together, masked, repeated_heads, rotated,
 };
-use crate::onnx::ops::{Row, many, one};
+use crate::onnx::ops::{ImportEntry, many, one};
 
-pub(super) const ROWS: &[Row] = &[
+pub(super) const ENTRIES: &[ImportEntry] = &[
     many("Attention", &[1], attention),
     many("GroupQueryAttention", &[1], group_query_attention),
     many("MultiHeadAttention", &[1], multi_head_attention),
@@ -18,16 +18,16 @@ pub(super) const ROWS: &[Row] = &[
     one("RotaryEmbedding", &[1], rotary_embedding),
 ];
 
-fn heads(b: &Builder) -> Result<i64, OpError> {
+fn heads(b: &NodeBuilder) -> Result<i64, OpError> {
     b.attrs.int("num_heads")?.ok_or(OpError::MissingAttribute { name: "num_heads" })
 }
 
-fn scale(b: &Builder) -> Result<Option<f64>, OpError> {
+fn scale(b: &NodeBuilder) -> Result<Option<f64>, OpError> {
     Ok(b.attrs.float("scale")?.filter(|&scale| scale != 0.0))
 }
 
 /// Scores of what a mask rules out are lowered by the filter value of the node.
-fn filtered(b: &mut Builder, bias: Option<Value>, seen: Value, real: ElementType) -> Built {
+fn filtered(b: &mut NodeBuilder, bias: Option<Value>, seen: Value, real: ElementType) -> Result {
     let filter = b.float("mask_filter_value", -10000.0)?;
     let (low, zero) = (b.number(real, filter)?, b.number(real, 0.0)?);
     let mask = b.plain("Select", &[seen, zero, low])?;
@@ -39,7 +39,7 @@ fn filtered(b: &mut Builder, bias: Option<Value>, seen: Value, real: ElementType
 
 /// Which keys a mask lets through, to broadcast to `[batch, heads, queries, keys]`: a 1 for each key or each pair,
 /// or for each sequence the place behind its last key, maybe followed by the place of its first.
-fn allowed(b: &mut Builder, mask: Value, batch: Value, keys: Value) -> Built {
+fn allowed(b: &mut NodeBuilder, mask: Value, batch: Value, keys: Value) -> Result {
     let rank = b.rank(mask)?;
     let mask = b.convert(mask, ElementType::I64)?;
     let zero = b.index(0)?;
@@ -68,7 +68,7 @@ fn allowed(b: &mut Builder, mask: Value, batch: Value, keys: Value) -> Built {
 }
 
 /// Queries, keys and values from one product; the past and the present are pairs of keys and values.
-fn attention(b: &mut Builder) -> Result<Vec<Value>, OpError> {
+fn attention(b: &mut NodeBuilder) -> Result<Vec<Value>, OpError> {
     if b.optional(6).is_some() {
         return Err(OpError::unsupported("a buffer for the past"));
     }
@@ -78,7 +78,7 @@ fn attention(b: &mut Builder) -> Result<Vec<Value>, OpError> {
 }
 
 /// The same of integers: scales of data and weights, the mask, zero points of both, and the past.
-fn quantized_attention(b: &mut Builder) -> Result<Vec<Value>, OpError> {
+fn quantized_attention(b: &mut NodeBuilder) -> Result<Vec<Value>, OpError> {
     let (factors, scales) = ([b.input(0)?, b.input(1)?], [b.input(3)?, b.input(4)?]);
     let zeros = [b.optional(6), b.optional(7)];
     let all = scaled_product(b, factors, zeros, scales)?;
@@ -87,7 +87,7 @@ fn quantized_attention(b: &mut Builder) -> Result<Vec<Value>, OpError> {
 }
 
 /// Attention of queries, keys and values that stand one behind the other, before their bias.
-fn projected_attention(b: &mut Builder, mut all: Value) -> Result<Vec<Value>, OpError> {
+fn projected_attention(b: &mut NodeBuilder, mut all: Value) -> Result<Vec<Value>, OpError> {
     if b.flag("do_rotary", false)? || b.flag("past_present_share_buffer", false)? {
         return Err(OpError::unsupported("rotation, or a buffer for the past"));
     }
@@ -127,7 +127,7 @@ fn projected_attention(b: &mut Builder, mut all: Value) -> Result<Vec<Value>, Op
 /// What is added to the scores of queries and keys: input 5, and the least number where a mask, or the order in a
 /// `unidirectional` attention behind `offset` keys of the past, lets nothing be seen.
 fn whole_bias(
-    b: &mut Builder,
+    b: &mut NodeBuilder,
     [q, k]: [Value; 2],
     mask: Option<Value>,
     offset: Option<Value>,
@@ -149,7 +149,7 @@ fn whole_bias(
 }
 
 /// Queries, keys and values on their own; those that have four axes have their heads apart already.
-fn multi_head_attention(b: &mut Builder) -> Result<Vec<Value>, OpError> {
+fn multi_head_attention(b: &mut NodeBuilder) -> Result<Vec<Value>, OpError> {
     let query = b.input(0)?;
     let (Some(key), Some(value)) = (b.optional(1), b.optional(2)) else {
         return Err(OpError::unsupported("queries, keys and values in one input"));
@@ -193,7 +193,7 @@ fn multi_head_attention(b: &mut Builder) -> Result<Vec<Value>, OpError> {
 }
 
 /// Positions `[batch, length]` from the number of keys of each sequence, less one, and the length of what is new.
-fn positions(b: &mut Builder, last: Value, queries: Value) -> Built {
+fn positions(b: &mut NodeBuilder, last: Value, queries: Value) -> Result {
     let last = b.convert(last, ElementType::I64)?;
     let (last, unit) = (b.reshape(last, &[-1, 1])?, b.index(1)?);
     let total = b.plain("Add", &[last, unit])?;
@@ -206,7 +206,7 @@ fn positions(b: &mut Builder, last: Value, queries: Value) -> Built {
 }
 
 /// Causal, with fewer heads of keys than of queries; rotates queries and keys itself if asked to.
-fn group_query_attention(b: &mut Builder) -> Result<Vec<Value>, OpError> {
+fn group_query_attention(b: &mut NodeBuilder) -> Result<Vec<Value>, OpError> {
     if (12..b.inputs.len()).any(|i| b.optional(i).is_some()) {
         return Err(OpError::unsupported("quantized or normed keys"));
     }
@@ -275,13 +275,13 @@ fn group_query_attention(b: &mut Builder) -> Result<Vec<Value>, OpError> {
 }
 
 /// How many elements of a head a table of cosines turns.
-fn table_reach(b: &Builder, table: Value) -> Result<i64, OpError> {
+fn table_reach(b: &NodeBuilder, table: Value) -> Result<i64, OpError> {
     let pairs = b.fixed_size(table, 1).ok_or_else(|| OpError::unsupported("a table of unknown size"))?;
     Ok(pairs.saturating_mul(2))
 }
 
 /// Positions are given for each element of the sequence, or one for the first.
-fn rotary_embedding(b: &mut Builder) -> Built {
+fn rotary_embedding(b: &mut NodeBuilder) -> Result {
     if b.float("scale", 1.0)? != 1.0 || b.flag("is_packed_batching", false)? {
         return Err(OpError::unsupported("a scale, or sequences in one batch"));
     }

@@ -3,7 +3,7 @@
 use snick_ir::{Attrs, OpError, Value};
 use snick_tensor::ElementType;
 
-use crate::onnx::builder::{Builder, Built};
+use crate::onnx::builder::{NodeBuilder, Result};
 use crate::onnx::ops::grid_sample::grid_sample;
 use crate::onnx::ops::linear::gemm;
 use crate::onnx::ops::movement::{gather_nd, pad, trilu};
@@ -11,9 +11,9 @@ use crate::onnx::ops::normalization::{layer_norm, rms_norm};
 use crate::onnx::ops::parametric::ramp;
 use crate::onnx::ops::selection::unique;
 use crate::onnx::ops::window::{convolved, max_pool};
-use crate::onnx::ops::{Row, many, one};
+use crate::onnx::ops::{ImportEntry, many, one};
 
-pub(super) const ROWS: &[Row] = &[
+pub(super) const ENTRIES: &[ImportEntry] = &[
     one("BiasAdd", &[1], |b| {
         let inputs = b.all()?;
         sum(b, &inputs)
@@ -72,10 +72,10 @@ pub(super) const ROWS: &[Row] = &[
 
 /// An operator on images whose channels come last: they are turned, and the result is turned back.
 pub(super) fn channels_first_of(
-    b: &mut Builder,
+    b: &mut NodeBuilder,
     x: Value,
-    compute: impl FnOnce(&mut Builder, Value) -> Built,
-) -> Built {
+    compute: impl FnOnce(&mut NodeBuilder, Value) -> Result,
+) -> Result {
     let rank = b.rank(x)? as i64;
     let there: Vec<i64> = [0, rank - 1].into_iter().chain(1..rank - 1).collect();
     let back: Vec<i64> = [0].into_iter().chain(2..rank).chain([1]).collect();
@@ -85,7 +85,7 @@ pub(super) fn channels_first_of(
 }
 
 /// Distances of each row of one matrix to each row of another.
-fn distances(b: &mut Builder) -> Built {
+fn distances(b: &mut NodeBuilder) -> Result {
     let (x, y) = (b.input(0)?, b.input(1)?);
     let (x, y) = (b.unsqueeze(x, &[1])?, b.unsqueeze(y, &[0])?);
     let squares = b.plain("SquaredDifference", &[x, y])?;
@@ -98,20 +98,20 @@ fn distances(b: &mut Builder) -> Built {
 }
 
 /// The sum of all inputs that are there.
-fn sum(b: &mut Builder, inputs: &[Value]) -> Built {
+fn sum(b: &mut NodeBuilder, inputs: &[Value]) -> Result {
     let (first, rest) = inputs.split_first().ok_or(OpError::NotConnected { port: 0 })?;
     rest.iter().try_fold(*first, |sum, &next| b.plain("Add", &[sum, next]))
 }
 
 /// Of the input, or of its sum with a bias.
-fn gelu(b: &mut Builder, mode: &'static str) -> Built {
+fn gelu(b: &mut NodeBuilder, mode: &'static str) -> Result {
     let inputs: Vec<Value> = [Some(b.input(0)?), b.optional(1)].into_iter().flatten().collect();
     let x = sum(b, &inputs)?;
     b.make("Gelu", Attrs::new().with("approximation_mode", mode), &[x])
 }
 
 /// One half of the last axis times the Gelu of the other.
-fn bias_split_gelu(b: &mut Builder) -> Built {
+fn bias_split_gelu(b: &mut NodeBuilder) -> Result {
     let inputs = b.all()?;
     let x = sum(b, &inputs)?;
     let halves = b.parts(x, -1, 2)?;
@@ -119,7 +119,7 @@ fn bias_split_gelu(b: &mut Builder) -> Built {
     b.plain("Multiply", &[halves[0], gate])
 }
 
-fn fused_product(b: &mut Builder) -> Built {
+fn fused_product(b: &mut NodeBuilder) -> Result {
     let mut inputs = b.all()?;
     for (input, name) in inputs.iter_mut().zip(["transBatchA", "transBatchB"]) {
         if b.flag(name, false)? {
@@ -140,7 +140,7 @@ fn fused_product(b: &mut Builder) -> Built {
 }
 
 /// A convolution, maybe a sum, and an activation.
-fn fused_convolution(b: &mut Builder) -> Built {
+fn fused_convolution(b: &mut NodeBuilder) -> Result {
     let (x, filters) = (b.input(0)?, b.input(1)?);
     let bias = b.optional(2);
     let mut y = convolved(b, x, filters, bias)?;
@@ -152,7 +152,7 @@ fn fused_convolution(b: &mut Builder) -> Built {
 }
 
 /// What the attribute `activation` makes of a value.
-fn activated(b: &mut Builder, y: Value, [alpha, beta]: [Option<f64>; 2]) -> Built {
+fn activated(b: &mut NodeBuilder, y: Value, [alpha, beta]: [Option<f64>; 2]) -> Result {
     let missing = || OpError::MissingAttribute { name: "activation_params" };
     match b.text("activation", "")? {
         "" => Ok(y),
@@ -173,7 +173,7 @@ fn activated(b: &mut Builder, y: Value, [alpha, beta]: [Option<f64>; 2]) -> Buil
 }
 
 /// Channels last by default; an activation of 1 is Swish.
-fn group_norm(b: &mut Builder) -> Built {
+fn group_norm(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let (gamma, beta) = (b.input(1)?, b.input(2)?);
     let groups = b.attrs.int("groups")?.ok_or(OpError::MissingAttribute { name: "groups" })?;
@@ -189,7 +189,7 @@ fn group_norm(b: &mut Builder) -> Built {
 }
 
 /// Outputs: the norm of the sum, mean and inverse of the deviation (not by the simplified one), the sum.
-fn skip_normalization(b: &mut Builder, simplified: bool) -> Result<Vec<Value>, OpError> {
+fn skip_normalization(b: &mut NodeBuilder, simplified: bool) -> Result<Vec<Value>, OpError> {
     let (scale, at) = (b.input(2)?, if simplified { 3 } else { 4 });
     let parts: Vec<Value> =
         [Some(b.input(0)?), Some(b.input(1)?), b.optional(at)].into_iter().flatten().collect();
@@ -210,7 +210,7 @@ fn skip_normalization(b: &mut Builder, simplified: bool) -> Result<Vec<Value>, O
 }
 
 /// Embeddings of words, places and segments, summed and brought to a common scale.
-fn embed_layer_normalization(b: &mut Builder) -> Result<Vec<Value>, OpError> {
+fn embed_layer_normalization(b: &mut NodeBuilder) -> Result<Vec<Value>, OpError> {
     let (ids, words, places) = (b.input(0)?, b.input(2)?, b.input(3)?);
     let words = b.gather(words, ids, 0)?;
     let positions = match b.optional(8) {

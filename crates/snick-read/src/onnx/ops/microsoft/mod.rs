@@ -5,9 +5,10 @@ mod fused;
 mod quantized;
 mod quantized_lstm;
 
-use super::Row;
+use super::ImportEntry;
 
 /// Their domain.
 pub(super) const DOMAIN: &str = "com.microsoft";
 
-pub(super) const FAMILIES: &[&[Row]] = &[attention::ROWS, fused::ROWS, quantized::ROWS, quantized_lstm::ROWS];
+pub(super) const FAMILIES: &[&[ImportEntry]] =
+    &[attention::ENTRIES, fused::ENTRIES, quantized::ENTRIES, quantized_lstm::ENTRIES];

@@ -6,14 +6,14 @@ use snick_ir::{Attrs, OpError, Value};
 use snick_tensor::{ElementType, Tensor};
 
 use super::fused::channels_first_of;
-use crate::onnx::builder::{Builder, Built};
+use crate::onnx::builder::{NodeBuilder, Result};
 use crate::onnx::ops::normalization::softmax_of;
 use crate::onnx::ops::quantize::{Code, dequantize, dynamically, product_of_integers, quantize};
 use crate::onnx::ops::reduction::reduce_value;
 use crate::onnx::ops::window::{average_pool_of, global_mean};
-use crate::onnx::ops::{Row, one};
+use crate::onnx::ops::{ImportEntry, one};
 
-pub(super) const ROWS: &[Row] = &[
+pub(super) const ENTRIES: &[ImportEntry] = &[
     one("DequantizeLinear", &[1], dequantize),
     one("DynamicQuantizeMatMul", &[1], |b| {
         let (x, y) = (b.input(0)?, b.input(1)?);
@@ -55,12 +55,12 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 /// A pool of real numbers, with channels first or last.
-fn pool(b: &mut Builder, compute: fn(&mut Builder, Value) -> Built) -> Built {
+fn pool(b: &mut NodeBuilder, compute: fn(&mut NodeBuilder, Value) -> Result) -> Result {
     let last = b.flag("channels_last", false)?;
     single(b, |b, x| if last { channels_first_of(b, x, compute) } else { compute(b, x) })
 }
 
-fn with_bias(b: &mut Builder, y: Value, input: usize) -> Built {
+fn with_bias(b: &mut NodeBuilder, y: Value, input: usize) -> Result {
     match b.optional(input) {
         Some(bias) => b.plain("Add", &[y, bias]),
         None => Ok(y),
@@ -68,7 +68,7 @@ fn with_bias(b: &mut Builder, y: Value, input: usize) -> Built {
 }
 
 /// Inputs: x, its code, the code of the result.
-fn single(b: &mut Builder, compute: impl Fn(&mut Builder, Value) -> Built) -> Built {
+fn single(b: &mut NodeBuilder, compute: impl Fn(&mut NodeBuilder, Value) -> Result) -> Result {
     let x = b.input(0)?;
     let target = b.element_type(x)?;
     let real = Code::read(b, 1, 2)?.decode(b, x)?;
@@ -77,7 +77,7 @@ fn single(b: &mut Builder, compute: impl Fn(&mut Builder, Value) -> Built) -> Bu
 }
 
 /// Inputs: x and y, each with its code, and the code of the result.
-fn pairwise(b: &mut Builder, op_type: &str) -> Built {
+fn pairwise(b: &mut NodeBuilder, op_type: &str) -> Result {
     let (x, y) = (b.input(0)?, b.input(3)?);
     let target = b.element_type(x)?;
     let x = Code::read(b, 1, 2)?.decode(b, x)?;
@@ -87,7 +87,7 @@ fn pairwise(b: &mut Builder, op_type: &str) -> Built {
 }
 
 /// The code of the result, then values each with its code.
-fn concat(b: &mut Builder) -> Built {
+fn concat(b: &mut NodeBuilder) -> Result {
     let axis = b.attrs.int("axis")?.ok_or(OpError::MissingAttribute { name: "axis" })?;
     let target = b.input(1)?;
     let target = b.element_type(target)?;
@@ -101,7 +101,7 @@ fn concat(b: &mut Builder) -> Built {
 }
 
 /// Without a code for the result it is real.
-fn quantized_gemm(b: &mut Builder) -> Built {
+fn quantized_gemm(b: &mut NodeBuilder) -> Result {
     let (x, y, bias) = (b.input(0)?, b.input(3)?, b.optional(6));
     let target = b.element_type(x)?;
     let x = Code::read(b, 1, 2)?.decode(b, x)?;
@@ -109,7 +109,7 @@ fn quantized_gemm(b: &mut Builder) -> Built {
     let attrs = Attrs::new().with("transpose_a", b.flag("transA", false)?);
     let transposed = b.flag("transB", false)?;
     // One number for each column of the product.
-    let lay = |b: &mut Builder, value: Value| {
+    let lay = |b: &mut NodeBuilder, value: Value| {
         if transposed && b.rank(value)? == 1 { b.unsqueeze(value, &[-1]) } else { Ok(value) }
     };
     let zero_point = match scale.zero_point {
@@ -136,7 +136,7 @@ fn quantized_gemm(b: &mut Builder) -> Built {
     }
 }
 
-fn product_to_real(b: &mut Builder) -> Built {
+fn product_to_real(b: &mut NodeBuilder) -> Result {
     let factors = [b.input(0)?, b.input(1)?];
     let (zeros, scales) = ([b.optional(4), b.optional(5)], [b.input(2)?, b.input(3)?]);
     let product = scaled_product(b, factors, zeros, scales)?;
@@ -145,11 +145,11 @@ fn product_to_real(b: &mut Builder) -> Built {
 
 /// The real numbers that the product of integers stands for.
 pub(super) fn scaled_product(
-    b: &mut Builder,
+    b: &mut NodeBuilder,
     factors: [Value; 2],
     zeros: [Option<Value>; 2],
     scales: [Value; 2],
-) -> Built {
+) -> Result {
     let product = product_of_integers(b, factors, zeros)?;
     let real = b.element_type(scales[0])?;
     let scale = b.plain("Multiply", &scales)?;
@@ -158,7 +158,7 @@ pub(super) fn scaled_product(
 }
 
 /// A constant of bytes as integers of so few bits, several to a byte, the lowest first.
-fn unpacked(b: &mut Builder, bytes: Value, bits: i64, dims: &[usize]) -> Built {
+fn unpacked(b: &mut NodeBuilder, bytes: Value, bits: i64, dims: &[usize]) -> Result {
     let element_type = match bits {
         2 => ElementType::U2,
         4 => ElementType::U4,
@@ -175,7 +175,7 @@ fn unpacked(b: &mut Builder, bytes: Value, bits: i64, dims: &[usize]) -> Built {
 }
 
 /// Rows of a table of few bits, with a scale for each block of a row; zero points are half the range unless given.
-fn gather_of_blocks(b: &mut Builder) -> Built {
+fn gather_of_blocks(b: &mut NodeBuilder) -> Result {
     let (table, indices, scales) = (b.input(0)?, b.input(1)?, b.input(2)?);
     let (bits, block) = (b.int("bits", 4)?, b.int("block_size", 128)?);
     let dims = b.dims(table).ok_or_else(|| OpError::unsupported("a table of unknown size"))?;
@@ -185,7 +185,7 @@ fn gather_of_blocks(b: &mut Builder) -> Built {
         return Err(OpError::unsupported("blocks other than along rows of bytes"));
     }
     let per_byte = usize::try_from(8 / bits.max(1)).unwrap_or(1).max(1);
-    let codes = |b: &mut Builder, value: Value, along: Option<i64>| {
+    let codes = |b: &mut NodeBuilder, value: Value, along: Option<i64>| {
         let mut dims = b.dims(value).unwrap_or_default();
         if let Some(last) = dims.last_mut() {
             *last = last.saturating_mul(per_byte);
@@ -231,17 +231,17 @@ fn gather_of_blocks(b: &mut Builder) -> Built {
 }
 
 /// The zero point of few bits that is in the middle.
-fn half_range(b: &mut Builder, real: ElementType, bits: i64) -> Built {
+fn half_range(b: &mut NodeBuilder, real: ElementType, bits: i64) -> Result {
     b.number(real, 2f64.powi(i32::try_from(bits).unwrap_or(1) - 1))
 }
 
 /// Weights `[N, blocks, bytes]` of a few bits; each block has a scale, and a zero point that is half the range unless
 /// it is given.
-fn product_of_few_bits(b: &mut Builder) -> Built {
+fn product_of_few_bits(b: &mut NodeBuilder) -> Result {
     if b.optional(4).is_some() {
         return Err(OpError::unsupported("blocks in an order of their own"));
     }
-    let size = |b: &Builder, name: &'static str| {
+    let size = |b: &NodeBuilder, name: &'static str| {
         let size = b.attrs.int(name)?.ok_or(OpError::MissingAttribute { name })?;
         usize::try_from(size)
             .ok()

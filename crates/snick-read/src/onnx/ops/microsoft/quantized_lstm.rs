@@ -4,13 +4,13 @@
 use snick_ir::{OpError, Value};
 
 use super::quantized::scaled_product;
-use crate::onnx::builder::{Builder, Built};
+use crate::onnx::builder::{NodeBuilder, Result};
 use crate::onnx::ops::lstm::{Cell, Direction, Results, at, first_states};
 use crate::onnx::ops::quantize::dynamically;
 use crate::onnx::ops::recurrent::{LSTM, functions};
-use crate::onnx::ops::{Row, many};
+use crate::onnx::ops::{ImportEntry, many};
 
-pub(super) const ROWS: &[Row] = &[many("DynamicQuantizeLSTM", &[1], quantized_lstm)];
+pub(super) const ENTRIES: &[ImportEntry] = &[many("DynamicQuantizeLSTM", &[1], quantized_lstm)];
 
 /// Weights of one direction: integers `[inputs, gates]`, and what they stand for.
 struct Weights {
@@ -21,7 +21,7 @@ struct Weights {
 
 impl Weights {
     /// From the inputs of the node, at a direction.
-    fn read(b: &mut Builder, weights: usize, scale: usize, direction: usize) -> Result<Self, OpError> {
+    fn read(b: &mut NodeBuilder, weights: usize, scale: usize, direction: usize) -> Result<Self, OpError> {
         let mut part = |input: usize| {
             let value = b.input(input)?;
             at(b, value, direction)
@@ -30,7 +30,7 @@ impl Weights {
     }
 
     /// Real numbers, rounded to 8 bits, times the weights.
-    fn times(&self, b: &mut Builder, x: Value) -> Built {
+    fn times(&self, b: &mut NodeBuilder, x: Value) -> Result {
         let (x, code) = dynamically(b, x)?;
         let zeros = [code.zero_point, Some(self.zero_point)];
         scaled_product(b, [x, self.integers], zeros, [code.scale, self.scale])
@@ -39,7 +39,7 @@ impl Weights {
 
 /// Inputs: X `[steps, batch, inputs]`, W, R, B, lengths, first states, peepholes, then scales and zero points of W
 /// and R. Outputs: H of every step, and the last states.
-fn quantized_lstm(b: &mut Builder) -> Result<Vec<Value>, OpError> {
+fn quantized_lstm(b: &mut NodeBuilder) -> Result<Vec<Value>, OpError> {
     let directions: &[bool] = match b.text("direction", "forward")? {
         "forward" => &[false],
         "reverse" => &[true],

@@ -1,41 +1,43 @@
-//! slice-above-elementwise: what is computed element by element is computed only for the elements that are taken.
+//! hoist-slice-elementwise: what is computed element by element is computed only for the elements that are taken.
 
 use smallvec::SmallVec;
 use snick_ir::ops::elementwise::auto_broadcast::AutoBroadcast;
-use snick_ir::ops::slice::cut::AxisCut;
-use snick_ir::rewrite::{Lowered, Patch, Rule};
+use snick_ir::ops::slice::dyn_axis_slice::DynAxisSlice;
+use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Op, OpError, Value};
 
 use crate::selection::Selection;
 
 /// Moves a slice above an element-wise op, Convert included, that nobody else reads.
-pub(crate) const RULE: Rule = Rule::exact("slice-above-elementwise", apply);
+pub(crate) const RULE: Rule = Rule::exact("hoist-slice-elementwise", apply);
 
-fn apply(patch: &mut Patch) -> Result<Lowered, OpError> {
-    let Some(selection) = Selection::computing(patch, patch.output(0))? else { return Ok(Lowered::Keep) };
+fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
+    let Some(selection) = Selection::computing(patch, patch.output(0))? else {
+        return Ok(RewriteResult::NoMatch);
+    };
     let computed = patch.input(0)?;
     let op = patch.op_of(computed);
     if !is_elementwise(op) || !patch.is_read_once(computed) {
-        return Ok(Lowered::Keep);
+        return Ok(RewriteResult::NoMatch);
     }
     let op = op.clone();
-    let Some(dims) = patch.dims(computed)? else { return Ok(Lowered::Keep) };
+    let Some(dims) = patch.dims(computed)? else { return Ok(RewriteResult::NoMatch) };
     if !selection.shrinks(patch, &dims)? {
-        return Ok(Lowered::Keep);
+        return Ok(RewriteResult::NoMatch);
     }
-    let mut operands: SmallVec<[(Value, Selection<AxisCut>); 5]> = SmallVec::new();
+    let mut operands: SmallVec<[(Value, Selection<DynAxisSlice>); 5]> = SmallVec::new();
     for input in patch.inputs_of(computed)? {
         let before = patch.dims(input)?.and_then(|operand| selection.before_broadcast(&operand, &dims));
         match before {
             Some(before) => operands.push((input, before)),
-            None => return Ok(Lowered::Keep),
+            None => return Ok(RewriteResult::NoMatch),
         }
     }
     let mut inputs: SmallVec<[Value; 5]> = SmallVec::new();
     for (input, selection) in operands {
         inputs.push(selection.apply(patch, input)?);
     }
-    patch.add(op, &inputs).map(Lowered::one)
+    patch.add(op, &inputs).map(RewriteResult::one)
 }
 
 /// Whether element k of the output follows from the elements that numpy's broadcast puts at k.
@@ -72,7 +74,7 @@ mod tests {
     #[test]
     fn fires_and_leaves_what_stretches() {
         let text = fires(
-            "slice-above-elementwise",
+            "hoist-slice-elementwise",
             "%x = Parameter-1 {element_type: f32, shape: \"N,8,5\"}
              %b = Parameter-1 {element_type: f32, shape: \"8,1\"}
              %a = Add-1(%x, %b)
@@ -87,7 +89,7 @@ mod tests {
     #[test]
     fn fires_where_only_the_run_knows_the_bounds() {
         let text = fires(
-            "slice-above-elementwise",
+            "hoist-slice-elementwise",
             "%x = Parameter-1 {element_type: f32, shape: \"N=2..9,8\"}
              %s = ShapeOf-3(%x) {output_type: i64}
              %zero = Const-1 i64[] <0>
@@ -105,7 +107,7 @@ mod tests {
     #[test]
     fn silent_where_it_would_compute_twice_or_save_nothing() {
         silent(
-            "slice-above-elementwise",
+            "hoist-slice-elementwise",
             "%x = Parameter-1 {element_type: f32, shape: \"8\"}
              %z = Parameter-1 {element_type: f32, shape: \"?\"}
              %a = ReLU-1(%x)

@@ -1,19 +1,19 @@
-//! slice-above-rows: what is computed row by row is computed only for the rows that are taken.
+//! hoist-slice-rows: what is computed row by row is computed only for the rows that are taken.
 
 use smallvec::SmallVec;
 use snick_ir::ops::nn::mvn::MvnAxes;
 use snick_ir::ops::nn::pool::PoolKind;
-use snick_ir::rewrite::{Lowered, Patch, Rule};
+use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Op, OpError, Value, normalize_axis};
 use snick_tensor::kernels::ReduceOp;
 
 use crate::selection::Selection;
 
 /// Moves a slice above an op that nobody else reads, along axes that the op does not look across.
-pub(crate) const RULE: Rule = Rule::exact("slice-above-rows", |patch| apply(patch, Sum::Same));
+pub(crate) const RULE: Rule = Rule::exact("hoist-slice-rows", |patch| apply(patch, Sum::Same));
 
 /// The same for ops that add up: fewer rows may be added up in another order.
-pub(crate) const SUMS: Rule = Rule::rounding("slice-above-sums", |patch| apply(patch, Sum::Rounds));
+pub(crate) const SUMS: Rule = Rule::rounding("hoist-slice-sums", |patch| apply(patch, Sum::Rounds));
 
 /// Whether an op adds up numbers that round.
 #[derive(Copy, Clone, PartialEq, Eq)]
@@ -25,22 +25,24 @@ enum Sum {
 /// By axis of the output, the axis of input 0 of which each index is computed on its own.
 type Rows = SmallVec<[Option<usize>; 4]>;
 
-fn apply(patch: &mut Patch, sum: Sum) -> Result<Lowered, OpError> {
-    let Some(selection) = Selection::computing(patch, patch.output(0))? else { return Ok(Lowered::Keep) };
+fn apply(patch: &mut Patch, sum: Sum) -> Result<RewriteResult, OpError> {
+    let Some(selection) = Selection::computing(patch, patch.output(0))? else {
+        return Ok(RewriteResult::NoMatch);
+    };
     let computed = patch.input(0)?;
     let Some((rows, _)) = rows(patch, computed)?.filter(|(_, found)| *found == sum) else {
-        return Ok(Lowered::Keep);
+        return Ok(RewriteResult::NoMatch);
     };
     let (moves, stays) = selection.moved(|axis| rows.get(axis).copied().flatten());
     let mut inputs = patch.inputs_of(computed)?;
     let dims = patch.dims(inputs[0])?.unwrap_or_default();
     if !patch.is_read_once(computed) || !moves.shrinks(patch, &dims)? {
-        return Ok(Lowered::Keep);
+        return Ok(RewriteResult::NoMatch);
     }
     let op = patch.op_of(computed).clone();
     inputs[0] = moves.apply(patch, inputs[0])?;
     let computed = patch.add(op, &inputs)?;
-    stays.apply(patch, computed).map(Lowered::one)
+    stays.apply(patch, computed).map(RewriteResult::one)
 }
 
 /// The rows of an op with one output, and whether it adds up along them.
@@ -114,7 +116,7 @@ mod tests {
     #[test]
     fn fires_along_axes_that_are_not_looked_across() {
         let text = fires(
-            "slice-above-sums",
+            "hoist-slice-sums",
             "%x = Parameter-1 {element_type: f32, shape: \"N,8,5,6\"}
              %a = SoftMax-8(%x) {axis: -1}
              %b = slice(%a) {axes: [1, 3], start: [2, 0], len: [3, 2], step: [2, 1]}
@@ -132,7 +134,7 @@ mod tests {
     #[test]
     fn fires_on_windows_pads_and_tiles() {
         let text = fires(
-            "slice-above-rows",
+            "hoist-slice-rows",
             "%x = Parameter-1 {element_type: f32, shape: \"4,8,5\"}
              %p = MaxPool-1(%x) {kernel: \"3\", strides: \"1\", pads_begin: \"0\", pads_end: \"0\", rounding_type: floor}
              %a = slice(%p) {axes: [1], start: [7], len: [4], step: [-2]}
@@ -173,7 +175,7 @@ mod tests {
              %z = Result-1(%c)
              %w = Result-1(%d)
              %v = Result-1(%f)";
-        silent("slice-above-sums", layers);
-        silent("slice-above-rows", layers);
+        silent("hoist-slice-sums", layers);
+        silent("hoist-slice-rows", layers);
     }
 }

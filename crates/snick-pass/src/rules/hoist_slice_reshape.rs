@@ -1,8 +1,8 @@
-//! slice-above-reshape: the slice of a reshaped tensor is a slice of the tensor, reshaped, where axes correspond.
+//! hoist-slice-reshape: the slice of a reshaped tensor is a slice of the tensor, reshaped, where axes correspond.
 
 use smallvec::SmallVec;
 use snick_ir::ops::shape::reshape::Reshape;
-use snick_ir::rewrite::{Lowered, Patch, Rule};
+use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Op, OpError, Value};
 use snick_shape::{AxisSlice, SymExpr};
 
@@ -11,24 +11,28 @@ use crate::selection::{Cut, Selection};
 
 /// Moves a slice above a Reshape, Squeeze or Unsqueeze that nobody else reads, on its way to something that it makes
 /// cheaper.
-pub(crate) const RULE: Rule = Rule::exact("slice-above-reshape", apply);
+pub(crate) const RULE: Rule = Rule::exact("hoist-slice-reshape", apply);
 
-fn apply(patch: &mut Patch) -> Result<Lowered, OpError> {
-    let Some(selection) = Selection::computing(patch, patch.output(0))? else { return Ok(Lowered::Keep) };
+fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
+    let Some(selection) = Selection::computing(patch, patch.output(0))? else {
+        return Ok(RewriteResult::NoMatch);
+    };
     let reshaped = patch.input(0)?;
     if !matches!(patch.op_of(reshaped), Op::Reshape(_) | Op::Squeeze(_) | Op::Unsqueeze(_)) {
-        return Ok(Lowered::Keep);
+        return Ok(RewriteResult::NoMatch);
     }
     let data = patch.input_of(reshaped, 0)?;
-    let (Some(from), Some(to)) = (patch.dims(data)?, patch.dims(reshaped)?) else { return Ok(Lowered::Keep) };
-    let Some(mapped) = through_reshape(&from, &to, &selection) else { return Ok(Lowered::Keep) };
-    let Some(target) = target(patch)? else { return Ok(Lowered::Keep) };
+    let (Some(from), Some(to)) = (patch.dims(data)?, patch.dims(reshaped)?) else {
+        return Ok(RewriteResult::NoMatch);
+    };
+    let Some(mapped) = through_reshape(&from, &to, &selection) else { return Ok(RewriteResult::NoMatch) };
+    let Some(target) = target(patch)? else { return Ok(RewriteResult::NoMatch) };
     if !patch.is_read_once(reshaped) || !pays(patch, data)? {
-        return Ok(Lowered::Keep);
+        return Ok(RewriteResult::NoMatch);
     }
     let (data, target) = (mapped.apply(patch, data)?, patch.ints(&[target.len()], &target)?);
     let op = Reshape { special_zero: false };
-    patch.add(op, &[data, target] as &[Value]).map(Lowered::one)
+    patch.add(op, &[data, target] as &[Value]).map(RewriteResult::one)
 }
 
 /// The shape of the slice as the target of a Reshape, in which one open dim is -1.
@@ -170,7 +174,7 @@ mod tests {
     #[test]
     fn fires_where_axes_correspond() {
         let text = fires(
-            "slice-above-reshape",
+            "hoist-slice-reshape",
             "%x = Parameter-1 {element_type: f32, shape: \"N,12,5\"}
              %a = ReLU-1(%x)
              %to = Const-1 i64[4] <0, 3, 4, 5>
@@ -185,7 +189,7 @@ mod tests {
     #[test]
     fn silent_where_they_do_not() {
         silent(
-            "slice-above-reshape",
+            "hoist-slice-reshape",
             "%x = Parameter-1 {element_type: f32, shape: \"12,5\"}
              %a = ReLU-1(%x)
              %to = Const-1 i64[2] <5, 12>

@@ -8,7 +8,7 @@ use crate::plan::{Plan, Step};
 
 /// What is a half in a run; nothing for a graph without halves, or of which some types are not known.
 #[derive(Default)]
-pub(crate) struct Halves {
+pub(crate) struct HalfPrecision {
     /// By slot: the declared type of a half.
     declared: Vec<Option<ElementType>>,
     /// By slot: whether it is the output of a Convert that would only round.
@@ -20,7 +20,7 @@ fn hands_on(op: &Op) -> bool {
     matches!(op, Op::Result(_) | Op::SubGraph(_) | Op::ReadValue(_) | Op::Assign(_))
 }
 
-impl Halves {
+impl HalfPrecision {
     /// Looks at all facts of a graph.
     pub(crate) fn of(graph: &Graph, plan: &Plan) -> Self {
         let mut halves = Self { declared: vec![None; plan.slots], is_converted: vec![false; plan.slots] };

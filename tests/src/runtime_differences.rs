@@ -1,10 +1,10 @@
-//! Outputs of the corpus on which snick and the runtime differ: `judged.tsv` lists them, each with its kind. The proof
+//! Outputs of the corpus on which snick and the runtime differ: `runtime_differences.tsv` lists them, each with its kind. The proof
 //! of a kind is its case in `cases/judged/`, run here for every size of its inputs.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use snick::{Dims, Draw, Model, draw_inputs};
+use snick::{DimPolicy, InputSpec, Model, draw_inputs};
 use snick_ir::{Fact, Graph};
 use snick_run::{Options, Session};
 use snick_shape::Interval;
@@ -68,7 +68,7 @@ fn run(path: &Path, spec: &str) -> Vec<Vec<Vec<i64>>> {
     let graph = &model.graph;
     let session = Session::new(graph).unwrap();
     let outputs = (0..SEEDS).filter_map(|seed| {
-        let draw = Draw { dims: Dims::Smallest, integers: (0, 9) };
+        let draw = InputSpec { dims: DimPolicy::Smallest, integers: (0, 9) };
         let inputs = draw_inputs(graph, vec![None; graph.parameters().count()], seed, draw).unwrap();
         let outputs = session.run(&inputs, Options::default()).complete().ok()?;
         Some(outputs.iter().map(|output| output.dims().iter().map(|&size| size as i64).collect()).collect())
@@ -117,7 +117,7 @@ fn what_is_inferred_is_what_occurs() {
 
 #[test]
 fn every_judgement_has_a_proof() {
-    let list = std::fs::read_to_string(files::root().join("tests/judged.tsv")).unwrap();
+    let list = std::fs::read_to_string(files::root().join("tests/runtime_differences.tsv")).unwrap();
     let name = |path: &PathBuf| path.file_stem().unwrap().to_str().unwrap().to_owned();
     let proofs: BTreeSet<String> = cases().iter().map(name).collect();
     let mut used = BTreeSet::new();

@@ -1,25 +1,27 @@
-//! slice-above-transpose: the slice of a transposed tensor is a slice of the tensor, transposed.
+//! hoist-slice-transpose: the slice of a transposed tensor is a slice of the tensor, transposed.
 
-use snick_ir::rewrite::{Lowered, Patch, Rule};
+use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Op, OpError};
 
 use crate::layout::pays;
 use crate::selection::Selection;
 
 /// Moves a slice above a Transpose that nobody else reads, on its way to something that it makes cheaper.
-pub(crate) const RULE: Rule = Rule::exact("slice-above-transpose", apply);
+pub(crate) const RULE: Rule = Rule::exact("hoist-slice-transpose", apply);
 
-fn apply(patch: &mut Patch) -> Result<Lowered, OpError> {
-    let Some(selection) = Selection::computing(patch, patch.output(0))? else { return Ok(Lowered::Keep) };
+fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
+    let Some(selection) = Selection::computing(patch, patch.output(0))? else {
+        return Ok(RewriteResult::NoMatch);
+    };
     let turned = patch.input(0)?;
-    let Op::Transpose(transpose) = patch.op_of(turned) else { return Ok(Lowered::Keep) };
+    let Op::Transpose(transpose) = patch.op_of(turned) else { return Ok(RewriteResult::NoMatch) };
     let transpose = transpose.clone();
     let (data, order) = (patch.input_of(turned, 0)?, patch.input_of(turned, 1)?);
     let (Some(dims), Some(known)) = (patch.dims(data)?, patch.fact(order)?.ints()) else {
-        return Ok(Lowered::Keep);
+        return Ok(RewriteResult::NoMatch);
     };
     if !patch.is_read_once(turned) || !pays(patch, data)? {
-        return Ok(Lowered::Keep);
+        return Ok(RewriteResult::NoMatch);
     }
     // No order at all is the reverse one.
     let source = |axis: usize| match known.as_slice() {
@@ -28,10 +30,10 @@ fn apply(patch: &mut Patch) -> Result<Lowered, OpError> {
     };
     let (moved, stays) = selection.moved(source);
     if !stays.is_whole() {
-        return Ok(Lowered::Keep);
+        return Ok(RewriteResult::NoMatch);
     }
     let sliced = moved.apply(patch, data)?;
-    patch.add(transpose, &[sliced, order]).map(Lowered::one)
+    patch.add(transpose, &[sliced, order]).map(RewriteResult::one)
 }
 
 #[cfg(test)]
@@ -41,7 +43,7 @@ mod tests {
     #[test]
     fn fires_below_something_that_gets_cheaper() {
         let text = fires(
-            "slice-above-transpose",
+            "hoist-slice-transpose",
             "%x = Parameter-1 {element_type: f32, shape: \"2,N,5\"}
              %a = ReLU-1(%x)
              %order = Const-1 i64[3] <2, 0, 1>
@@ -55,7 +57,7 @@ mod tests {
     #[test]
     fn silent_below_an_input() {
         silent(
-            "slice-above-transpose",
+            "hoist-slice-transpose",
             "%x = Parameter-1 {element_type: f32, shape: \"2,5\"}
              %order = Const-1 i64[2] <1, 0>
              %t = Transpose-1(%x, %order)

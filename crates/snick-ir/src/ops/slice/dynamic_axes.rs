@@ -6,10 +6,10 @@ use snick_shape::{Interval, SymExpr};
 
 use super::arithmetic::{from_end, index_scalar};
 use super::axis_range::{AxisRange, Index, entries_of};
-use super::cut::{AxisCut, Number};
+use super::dyn_axis_slice::{DynAxisSlice, Number};
 use super::lowering::{clamped, slice_of};
 use super::scalar::Scalar;
-use crate::rewrite::{Lowered, Patch};
+use crate::rewrite::{Patch, RewriteResult};
 use crate::{Attrs, Fact, Infer, OpError, Value};
 
 /// More pairs of an entry and an axis than this are not written out as graph ops.
@@ -19,7 +19,7 @@ const MAX_PAIRS: usize = 1024;
 const WHOLE: [i64; 3] = [0, i64::MAX, 1];
 
 /// The entries of such a Slice-8.
-pub(super) struct OpenAxes<'a> {
+pub(super) struct DynamicAxesSlice<'a> {
     /// Rank of the data; at least 1.
     pub(super) rank: usize,
     /// Number of entries, if it is known.
@@ -28,7 +28,7 @@ pub(super) struct OpenAxes<'a> {
     pub(super) inputs: &'a [&'a Fact],
 }
 
-impl OpenAxes<'_> {
+impl DynamicAxesSlice<'_> {
     /// Input `i`, entry `at`.
     fn entry(&self, i: usize, at: usize) -> Index {
         Index::entry(i, at, entries_of(self.inputs[i]).as_deref(), self.inputs[i].element_type)
@@ -91,10 +91,10 @@ impl OpenAxes<'_> {
 
     /// The primitive on every axis. What OpenVINO refuses when it runs is refused here, too, by a start outside its
     /// interval: an axis out of range or named twice, more entries than axes, lists of different lengths.
-    pub(super) fn lower(&self, cx: &mut Patch) -> Result<Lowered, OpError> {
+    pub(super) fn lower(&self, cx: &mut Patch) -> Result<RewriteResult, OpError> {
         let entries = self.count.unwrap_or(self.rank);
         if entries.saturating_mul(self.rank) > MAX_PAIRS {
-            return Ok(Lowered::Stay(format!(
+            return Ok(RewriteResult::Declined(format!(
                 "which of {} axes are sliced is known only at run time",
                 self.rank
             )));
@@ -103,7 +103,7 @@ impl OpenAxes<'_> {
         let dims = cx.fact(data)?.shape.dims().map(<[SymExpr]>::to_vec).unwrap_or_default();
         let columns = self.columns(cx, entries)?;
         let mut named = Scalar::Number(0);
-        let mut axes: SmallVec<[(usize, Option<AxisCut>); 4]> = SmallVec::new();
+        let mut axes: SmallVec<[(usize, Option<DynAxisSlice>); 4]> = SmallVec::new();
         for (axis, dim) in dims.iter().enumerate() {
             let mut bounds = WHOLE.map(Scalar::Number);
             let mut hit = Scalar::Number(0);
@@ -137,7 +137,7 @@ impl OpenAxes<'_> {
             *cut = Some(guarded(cx, checked, wrong)?);
         }
         let axes = axes.into_iter().filter_map(|(axis, cut)| Some(cut?.on_axis(axis))).collect();
-        slice_of(cx, data, axes).map(Lowered::one)
+        slice_of(cx, data, axes).map(RewriteResult::one)
     }
 
     /// The entries as scalars. Where their number is unknown, the lists are filled up with entries that name no axis
@@ -249,18 +249,18 @@ fn one_of(cx: &mut Infer, lengths: &[SymExpr]) -> Option<SymExpr> {
 }
 
 /// All of an axis.
-fn whole(cx: &mut Patch, data: Value, axis: usize) -> Result<AxisCut, OpError> {
+fn whole(cx: &mut Patch, data: Value, axis: usize) -> Result<DynAxisSlice, OpError> {
     let dim = cx.output_dim(0, axis)?;
     let sizes = cx.graph().symbols().interval(&dim);
     let len = match dim.as_const() {
         Some(size) => Number::Known(size),
         None => Number::of(Scalar::dim(cx, data, axis)?, sizes),
     };
-    Ok(AxisCut { start: Number::Known(0), len, step: Number::Known(1) })
+    Ok(DynAxisSlice { start: Number::Known(0), len, step: Number::Known(1) })
 }
 
 /// The same slice, but that its start is below 0 and below its interval, and so fails, where `wrong` is not 0.
-fn guarded(cx: &mut Patch, cut: AxisCut, wrong: Scalar) -> Result<AxisCut, OpError> {
+fn guarded(cx: &mut Patch, cut: DynAxisSlice, wrong: Scalar) -> Result<DynAxisSlice, OpError> {
     let within = match cut.start {
         Number::Known(start) => Interval::exact(start),
         Number::Read(_, within) => within,
@@ -273,5 +273,5 @@ fn guarded(cx: &mut Patch, cut: AxisCut, wrong: Scalar) -> Result<AxisCut, OpErr
         Number::Known(0) => Number::Read(cx.int(0)?, Interval::exact(0)),
         len => len,
     };
-    Ok(AxisCut { start: Number::of(start, within), len, ..cut })
+    Ok(DynAxisSlice { start: Number::of(start, within), len, ..cut })
 }

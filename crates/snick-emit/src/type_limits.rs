@@ -4,12 +4,12 @@ use snick_ir::OpError;
 use snick_tensor::ElementType;
 
 /// Ops on real numbers that the graph has of integers too, rounded in ways that formats do not follow.
-const OF_REALS: &[&str] =
+const FLOAT_ONLY: &[&str] =
     &["AdaptiveAvgPool", "Elu", "FakeQuantize", "GRN", "LRN", "LogSoftmax", "MVN", "NormalizeL2", "SoftMax"];
 
 /// Refuses an op of integers that the format has of real numbers only.
-pub(crate) fn expect_reals(op: &str, element_type: ElementType, format: &str) -> Result<(), OpError> {
-    match OF_REALS.contains(&op) && element_type.is_integer() {
+pub(crate) fn expect_float(op: &str, element_type: ElementType, format: &str) -> Result<(), OpError> {
+    match FLOAT_ONLY.contains(&op) && element_type.is_integer() {
         true => Err(OpError::unsupported(format!("`{op}` of {element_type} in {format}"))),
         false => Ok(()),
     }

@@ -10,7 +10,7 @@ use crate::{Infer, OpDef};
 /// other inputs are constants: the op moves the positions of the elements, and each position stands for its
 /// expression. Zeros that the op itself makes stand for 0. `None` where nothing is gained: nothing is known, or all
 /// of it is constant and folds anyway.
-pub(crate) fn follow<O: OpDef>(
+pub(crate) fn propagate_elements<O: OpDef>(
     op: &O,
     cx: &mut Infer,
     data: &[usize],

@@ -11,7 +11,7 @@ use snick_tensor::{ElementType, Tensor, TensorError};
 
 /// How dims are chosen that the model leaves open.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Dims {
+pub enum DimPolicy {
     /// The smallest allowed, but at least 1.
     Smallest,
     /// Drawn from the seed, near the smallest allowed.
@@ -24,16 +24,16 @@ pub enum Dims {
 
 /// What is drawn.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct Draw {
+pub struct InputSpec {
     /// How open dims are chosen.
-    pub dims: Dims,
+    pub dims: DimPolicy,
     /// The least and the largest integer, as far as the element type has them.
     pub integers: (u8, u8),
 }
 
 /// Integers from 0 to 3.
-impl From<Dims> for Draw {
-    fn from(dims: Dims) -> Self {
+impl From<DimPolicy> for InputSpec {
+    fn from(dims: DimPolicy) -> Self {
         Self { dims, integers: (0, 3) }
     }
 }
@@ -54,9 +54,9 @@ pub fn draw_inputs(
     graph: &Graph,
     given: Vec<Option<Tensor>>,
     seed: u64,
-    draw: impl Into<Draw>,
+    draw: impl Into<InputSpec>,
 ) -> Result<Vec<Tensor>, Located> {
-    let Draw { dims, integers } = draw.into();
+    let InputSpec { dims, integers } = draw.into();
     let parameters: Vec<NodeId> = graph.parameters().collect();
     let mut symbols = HashMap::new();
     for (&id, tensor) in parameters.iter().zip(&given) {
@@ -91,7 +91,7 @@ fn element_type(graph: &Graph, id: NodeId) -> ElementType {
 fn sizes(
     graph: &Graph,
     id: NodeId,
-    dims: Dims,
+    dims: DimPolicy,
     random: &mut SplitMix,
     symbols: &mut HashMap<SymbolId, usize>,
     open: &mut usize,
@@ -103,10 +103,10 @@ fn sizes(
         let place = *open;
         *open += usize::from(interval.is_exact().is_none());
         match dims {
-            Dims::Longer(n) => size + usize::from(n == place && least < interval.hi()),
-            Dims::Smallest => size,
-            Dims::Drawn => size.saturating_add(random.below(room + 1) as usize),
-            Dims::MultipleOf(n) => {
+            DimPolicy::Longer(n) => size + usize::from(n == place && least < interval.hi()),
+            DimPolicy::Smallest => size,
+            DimPolicy::Drawn => size.saturating_add(random.below(room + 1) as usize),
+            DimPolicy::MultipleOf(n) => {
                 let multiple = size.checked_next_multiple_of(n).and_then(|m| i64::try_from(m).ok());
                 multiple.filter(|&m| interval.contains(m)).map_or(size, |m| m as usize)
             }
@@ -202,15 +202,15 @@ mod tests {
         let mut graph = snick_ir::text::parse(text, None).unwrap();
         assert!(snick_ir::infer(&mut graph).is_empty());
         let draw = |dims| draw_inputs(&graph, vec![None, None], 7, dims).unwrap();
-        assert_eq!(draw(Dims::Smallest)[0].dims(), [3, 2, 1]);
-        let drawn = draw(Dims::Drawn);
+        assert_eq!(draw(DimPolicy::Smallest)[0].dims(), [3, 2, 1]);
+        let drawn = draw(DimPolicy::Drawn);
         assert_eq!(drawn[0].dims()[0], drawn[1].dims()[0]);
-        assert_eq!(drawn, draw(Dims::Drawn));
+        assert_eq!(drawn, draw(DimPolicy::Drawn));
         let given = draw_inputs(
             &graph,
             vec![Some(Tensor::zeros(ElementType::F32, &[5, 2, 2]).unwrap())],
             7,
-            Dims::Smallest,
+            DimPolicy::Smallest,
         );
         assert_eq!(given.unwrap()[1].dims(), [5]);
     }

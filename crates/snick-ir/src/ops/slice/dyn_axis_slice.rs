@@ -36,7 +36,7 @@ impl Number {
 
 /// A slice of one axis, some numbers of which may be known only when the graph runs.
 #[derive(Copy, Clone, PartialEq, Debug)]
-pub struct AxisCut {
+pub struct DynAxisSlice {
     /// Index of the first element.
     pub start: Number,
     /// Number of elements.
@@ -45,7 +45,7 @@ pub struct AxisCut {
     pub step: Number,
 }
 
-impl AxisCut {
+impl DynAxisSlice {
     /// The slice of an axis of the primitive: takes the operands that it reads off the front of `operands`; `None` if
     /// there are too few.
     pub fn of(axis: &Axis, operands: &mut impl Iterator<Item = Value>) -> Option<Self> {
@@ -114,7 +114,7 @@ impl AxisCut {
     }
 }
 
-impl From<AxisSlice> for AxisCut {
+impl From<AxisSlice> for DynAxisSlice {
     fn from(AxisSlice { start, len, step }: AxisSlice) -> Self {
         Self { start: Number::Known(start), len: Number::Known(len), step: Number::Known(step) }
     }

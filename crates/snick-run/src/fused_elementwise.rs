@@ -7,13 +7,13 @@
 
 use smallvec::SmallVec;
 use snick_ir::{Graph, NodeId};
-use snick_tensor::kernels::{BinaryOp, ElementFunction, Link, Second, UnaryOp};
+use snick_tensor::kernels::{BinaryOp, ElementFunction, Stage, StageOperand, UnaryOp};
 use snick_tensor::{ElementType, Tensor, TensorError};
 
 use crate::plan::{Operand, Plan, Step};
 
 /// A layer of a chain.
-pub(crate) struct ChainLink {
+pub(crate) struct FusedStage {
     pub(crate) node: NodeId,
     /// Slot of its output.
     pub(crate) slot: usize,
@@ -32,7 +32,7 @@ enum Function {
     Squared(BinaryOp),
 }
 
-impl ChainLink {
+impl FusedStage {
     /// What the layer gives of `value` by itself.
     pub(crate) fn apply(&self, value: &Tensor, operands: &[Tensor]) -> Result<Tensor, TensorError> {
         match self.function {
@@ -44,12 +44,12 @@ impl ChainLink {
     }
 
     /// The layer as a part of one pass.
-    pub(crate) fn link<'t>(&self, operands: &'t [Tensor]) -> Link<'t> {
+    pub(crate) fn link<'t>(&self, operands: &'t [Tensor]) -> Stage<'t> {
         match self.function {
-            Function::Of(function) => Link::Unary(function),
-            Function::With(function, n) => Link::Binary(function, Second::Right(&operands[n])),
-            Function::From(function, n) => Link::Binary(function, Second::Left(&operands[n])),
-            Function::Squared(function) => Link::Binary(function, Second::Same),
+            Function::Of(function) => Stage::Unary(function),
+            Function::With(function, n) => Stage::Binary(function, StageOperand::Right(&operands[n])),
+            Function::From(function, n) => Stage::Binary(function, StageOperand::Left(&operands[n])),
+            Function::Squared(function) => Stage::Binary(function, StageOperand::Same),
         }
     }
 }
@@ -146,7 +146,7 @@ fn continued_by(before: Option<Step>, step: Step, function: ElementFunction, por
         }
     };
     operands.push(first);
-    chain.push(ChainLink { node: step.node, slot: step.first, function });
+    chain.push(FusedStage { node: step.node, slot: step.first, function });
     Step { operands: operands.into(), chain, ..step }
 }
 
@@ -173,7 +173,7 @@ mod tests {
         });
         let inputs: Vec<Tensor> = inputs.collect();
         let session = Session::new(&graph).unwrap();
-        let expected = Session::unfolded(&graph).unwrap().run(&inputs, Options::default());
+        let expected = Session::without_folding(&graph).unwrap().run(&inputs, Options::default());
         let checked = Options { check_facts: true, ..Options::default() };
         for options in [Options::default(), checked, Options::default()] {
             let found = session.run(&inputs, options);

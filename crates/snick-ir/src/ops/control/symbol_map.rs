@@ -8,12 +8,12 @@ use crate::{Fact, Infer, Known};
 
 /// Which symbols of the outer graph and of the body stand for the same number.
 #[derive(Default)]
-pub(super) struct Passage {
+pub(super) struct SymbolMap {
     entered: HashMap<SymbolId, SymExpr>,
     left: HashMap<SymbolId, SymExpr>,
 }
 
-impl Passage {
+impl SymbolMap {
     /// A fact of the outer graph, in the symbols of the body. A symbol that enters keeps its name and interval.
     pub(super) fn enter(&mut self, fact: &Fact, outer: &Symbols, body: &mut Symbols) -> Fact {
         carried(fact, |expr| self.enter_expr(expr, outer, body))

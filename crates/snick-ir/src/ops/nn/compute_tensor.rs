@@ -7,9 +7,9 @@ use crate::OpError;
 
 /// A tensor of f32 or f64 and the type its result will have.
 #[derive(Clone, Debug)]
-pub struct Real(Tensor);
+pub struct ComputeTensor(Tensor);
 
-impl Real {
+impl ComputeTensor {
     /// Widened to f32, or to f64 if it is that already.
     pub fn new(tensor: &Tensor) -> Result<Self, OpError> {
         Ok(Self(tensor.cast(wide(tensor.element_type()))?))

@@ -1,32 +1,32 @@
-//! slice-above-broadcast: a tensor is stretched only as far as somebody looks.
+//! hoist-slice-broadcast: a tensor is stretched only as far as somebody looks.
 
 use snick_ir::ops::shape::broadcast::{Broadcast, Mode};
-use snick_ir::rewrite::{Lowered, Patch, Rule};
+use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Op, OpError};
 
 use crate::selection::Selection;
 
 /// Moves a slice above a Broadcast to a static shape that nobody else reads.
-pub(crate) const RULE: Rule = Rule::exact("slice-above-broadcast", apply);
+pub(crate) const RULE: Rule = Rule::exact("hoist-slice-broadcast", apply);
 
-fn apply(patch: &mut Patch) -> Result<Lowered, OpError> {
-    let Some(selection) = Selection::of(&patch.node().op) else { return Ok(Lowered::Keep) };
+fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
+    let Some(selection) = Selection::of(&patch.node().op) else { return Ok(RewriteResult::NoMatch) };
     let stretched = patch.input(0)?;
     let Op::Broadcast(Broadcast { mode: Mode::Numpy | Mode::Bidirectional, .. }) = patch.op_of(stretched)
     else {
-        return Ok(Lowered::Keep);
+        return Ok(RewriteResult::NoMatch);
     };
     let op = patch.op_of(stretched).clone();
     let (data, dims) = (patch.input_of(stretched, 0)?, patch.dims(stretched)?.unwrap_or_default());
     let target = patch.fact(patch.output(0))?.shape.as_static();
     let before = patch.dims(data)?.and_then(|operand| selection.before_broadcast(&operand, &dims));
-    let (Some(target), Some(before)) = (target, before) else { return Ok(Lowered::Keep) };
+    let (Some(target), Some(before)) = (target, before) else { return Ok(RewriteResult::NoMatch) };
     if !patch.is_read_once(stretched) || !selection.shrinks(patch, &dims)? {
-        return Ok(Lowered::Keep);
+        return Ok(RewriteResult::NoMatch);
     }
     let sizes: Vec<i64> = target.iter().map(|&dim| dim as i64).collect();
     let (data, target) = (before.apply(patch, data)?, patch.ints(&[sizes.len()], &sizes)?);
-    patch.add(op, &[data, target]).map(Lowered::one)
+    patch.add(op, &[data, target]).map(RewriteResult::one)
 }
 
 #[cfg(test)]
@@ -36,7 +36,7 @@ mod tests {
     #[test]
     fn fires_on_what_is_stretched_and_what_is_not() {
         let text = fires(
-            "slice-above-broadcast",
+            "hoist-slice-broadcast",
             "%x = Parameter-1 {element_type: f32, shape: \"6,1\"}
              %to = Const-1 i64[3] <2, 6, 9>
              %b = Broadcast-3(%x, %to) {mode: numpy}
@@ -50,7 +50,7 @@ mod tests {
     #[test]
     fn silent_where_the_target_is_open_or_shared() {
         silent(
-            "slice-above-broadcast",
+            "hoist-slice-broadcast",
             "%x = Parameter-1 {element_type: f32, shape: \"6,1\"}
              %n = Parameter-1 {element_type: f32, shape: \"N,6,9\"}
              %to = ShapeOf-3(%n) {output_type: i64}

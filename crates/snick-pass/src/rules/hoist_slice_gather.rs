@@ -1,36 +1,38 @@
-//! slice-above-gather: only what somebody takes is gathered, and only out of what is taken.
+//! hoist-slice-gather: only what somebody takes is gathered, and only out of what is taken.
 
-use snick_ir::rewrite::{Lowered, Patch, Rule};
+use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Op, OpError, normalize_axis};
 
 use crate::selection::Selection;
 
 /// Moves a slice above a Gather without batch axes that nobody else reads: to the data where it lies beside the
 /// gathered axis, to the indices where it lies among theirs.
-pub(crate) const RULE: Rule = Rule::exact("slice-above-gather", apply);
+pub(crate) const RULE: Rule = Rule::exact("hoist-slice-gather", apply);
 
-fn apply(patch: &mut Patch) -> Result<Lowered, OpError> {
-    let Some(selection) = Selection::computing(patch, patch.output(0))? else { return Ok(Lowered::Keep) };
+fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
+    let Some(selection) = Selection::computing(patch, patch.output(0))? else {
+        return Ok(RewriteResult::NoMatch);
+    };
     let gathered = patch.input(0)?;
-    let Op::Gather(gather) = patch.op_of(gathered) else { return Ok(Lowered::Keep) };
+    let Op::Gather(gather) = patch.op_of(gathered) else { return Ok(RewriteResult::NoMatch) };
     let gather = gather.clone();
     let inputs = patch.inputs_of(gathered)?;
-    let &[data, indices, axis] = inputs.as_slice() else { return Ok(Lowered::Keep) };
+    let &[data, indices, axis] = inputs.as_slice() else { return Ok(RewriteResult::NoMatch) };
     let (Some(dims), Some(places), Some(out), Some(known)) =
         (patch.dims(data)?, patch.dims(indices)?, patch.dims(gathered)?, patch.fact(axis)?.ints())
     else {
-        return Ok(Lowered::Keep);
+        return Ok(RewriteResult::NoMatch);
     };
-    let &[at] = known.as_slice() else { return Ok(Lowered::Keep) };
+    let &[at] = known.as_slice() else { return Ok(RewriteResult::NoMatch) };
     let at = normalize_axis(at, dims.len())?;
     if gather.batch_dims != 0 || !patch.is_read_once(gathered) || !selection.shrinks(patch, &out)? {
-        return Ok(Lowered::Keep);
+        return Ok(RewriteResult::NoMatch);
     }
     let behind = at + places.len();
     let (of_indices, rest) = selection.moved(|axis| axis.checked_sub(at).filter(|_| axis < behind));
     let (of_data, _) = rest.moved(|axis| Some(if axis < at { axis } else { axis + 1 - places.len() }));
     let (data, indices) = (of_data.apply(patch, data)?, of_indices.apply(patch, indices)?);
-    patch.add(gather, &[data, indices, axis]).map(Lowered::one)
+    patch.add(gather, &[data, indices, axis]).map(RewriteResult::one)
 }
 
 #[cfg(test)]
@@ -40,7 +42,7 @@ mod tests {
     #[test]
     fn fires_beside_and_among_the_indices() {
         let text = fires(
-            "slice-above-gather",
+            "hoist-slice-gather",
             "%x = Parameter-1 {element_type: f32, shape: \"6,9,N\"}
              %i = Parameter-1 {element_type: i64, shape: \"3,4\"}
              %axis = Const-1 i64[] <1>
@@ -55,7 +57,7 @@ mod tests {
     #[test]
     fn silent_with_batches_and_where_others_read() {
         silent(
-            "slice-above-gather",
+            "hoist-slice-gather",
             "%x = Parameter-1 {element_type: f32, shape: \"6,9\"}
              %i = Parameter-1 {element_type: i64, shape: \"6,4\"}
              %axis = Const-1 i64[] <1>

@@ -7,7 +7,7 @@ use crate::Infer;
 
 /// Bounds of an element and, where rounding loses nothing that matters, the quotient that it is.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Real {
+pub struct FloatBounds {
     /// The element is not below; minus infinity where no bound is known, and then it may be NaN as well.
     pub lo: f64,
     /// The element is not above; infinity likewise.
@@ -75,7 +75,7 @@ impl Ratio {
     }
 }
 
-impl Real {
+impl FloatBounds {
     /// Nothing is known.
     pub fn unknown() -> Self {
         Self { lo: f64::NEG_INFINITY, hi: f64::INFINITY, ratio: None }

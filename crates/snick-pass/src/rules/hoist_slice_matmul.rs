@@ -1,28 +1,30 @@
-//! slice-above-matmul: rows, columns and matrices that nobody takes are not multiplied.
+//! hoist-slice-matmul: rows, columns and matrices that nobody takes are not multiplied.
 
-use snick_ir::ops::slice::cut::AxisCut;
-use snick_ir::rewrite::{Lowered, Patch, Rule};
+use snick_ir::ops::slice::dyn_axis_slice::DynAxisSlice;
+use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Op, OpError};
 
-use crate::selection::{Dims, Selection};
+use crate::selection::{Selection, SymDims};
 
 /// Moves a slice above a MatMul that nobody else reads. A smaller product may add up in another order.
-pub(crate) const RULE: Rule = Rule::rounding("slice-above-matmul", apply);
+pub(crate) const RULE: Rule = Rule::rounding("hoist-slice-matmul", apply);
 
-fn apply(patch: &mut Patch) -> Result<Lowered, OpError> {
-    let Some(selection) = Selection::computing(patch, patch.output(0))? else { return Ok(Lowered::Keep) };
+fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
+    let Some(selection) = Selection::computing(patch, patch.output(0))? else {
+        return Ok(RewriteResult::NoMatch);
+    };
     let product = patch.input(0)?;
-    let Op::MatMul(op) = patch.op_of(product) else { return Ok(Lowered::Keep) };
+    let Op::MatMul(op) = patch.op_of(product) else { return Ok(RewriteResult::NoMatch) };
     let op = op.clone();
     let (a, b) = (patch.input_of(product, 0)?, patch.input_of(product, 1)?);
     let (Some(out), Some(left), Some(right)) = (patch.dims(product)?, patch.dims(a)?, patch.dims(b)?) else {
-        return Ok(Lowered::Keep);
+        return Ok(RewriteResult::NoMatch);
     };
     if left.len() < 2 || right.len() < 2 || !patch.is_read_once(product) || !selection.shrinks(patch, &out)? {
-        return Ok(Lowered::Keep);
+        return Ok(RewriteResult::NoMatch);
     }
     // Of each operand: its batch axes as they broadcast, and the axis of its matrix that the output keeps.
-    let side = |dims: &Dims, kept: usize, from: usize| -> Option<Selection<AxisCut>> {
+    let side = |dims: &SymDims, kept: usize, from: usize| -> Option<Selection<DynAxisSlice>> {
         let (batch, whole) = (&dims[..dims.len() - 2], &out[..out.len() - 2]);
         let (outer, _) = selection.moved(|axis| (axis < whole.len()).then_some(axis));
         let batches = outer.before_broadcast(batch, whole)?;
@@ -36,10 +38,10 @@ fn apply(patch: &mut Patch) -> Result<Lowered, OpError> {
     let column = right.len() - if op.transpose_b { 2 } else { 1 };
     let (Some(rows), Some(columns)) = (side(&left, row, out.len() - 2), side(&right, column, out.len() - 1))
     else {
-        return Ok(Lowered::Keep);
+        return Ok(RewriteResult::NoMatch);
     };
     let (a, b) = (rows.apply(patch, a)?, columns.apply(patch, b)?);
-    patch.add(op, &[a, b]).map(Lowered::one)
+    patch.add(op, &[a, b]).map(RewriteResult::one)
 }
 
 #[cfg(test)]
@@ -49,7 +51,7 @@ mod tests {
     #[test]
     fn fires_on_rows_columns_and_batches() {
         let text = fires(
-            "slice-above-matmul",
+            "hoist-slice-matmul",
             "%a = Parameter-1 {element_type: f32, shape: \"1,4,6\"}
              %b = Parameter-1 {element_type: f32, shape: \"7,5,4\"}
              %p = MatMul-1(%a, %b) {transpose_a: true, transpose_b: true}
@@ -63,7 +65,7 @@ mod tests {
     #[test]
     fn silent_on_vectors_and_shared_products() {
         silent(
-            "slice-above-matmul",
+            "hoist-slice-matmul",
             "%a = Parameter-1 {element_type: f32, shape: \"3,4\"}
              %v = Parameter-1 {element_type: f32, shape: \"4\"}
              %p = MatMul-1(%a, %v)

@@ -5,22 +5,22 @@ use std::collections::BTreeSet;
 use snick_ir::{Graph, Op};
 use snick_shape::{DimSpec, ShapeSpec};
 
-use crate::{Dims, Draw};
+use crate::{DimPolicy, InputSpec};
 
 /// The sizes of open dims that are tried, in turn. What a model demands of them is not known before it runs: that they
 /// are equal, or multiples of a stride.
-const SIZES: [Dims; 11] = [
-    Dims::Smallest,
-    Dims::Drawn,
-    Dims::Drawn,
-    Dims::Drawn,
-    Dims::MultipleOf(16),
-    Dims::MultipleOf(2),
-    Dims::MultipleOf(4),
-    Dims::MultipleOf(8),
-    Dims::MultipleOf(32),
-    Dims::MultipleOf(64),
-    Dims::MultipleOf(128),
+const SIZES: [DimPolicy; 11] = [
+    DimPolicy::Smallest,
+    DimPolicy::Drawn,
+    DimPolicy::Drawn,
+    DimPolicy::Drawn,
+    DimPolicy::MultipleOf(16),
+    DimPolicy::MultipleOf(2),
+    DimPolicy::MultipleOf(4),
+    DimPolicy::MultipleOf(8),
+    DimPolicy::MultipleOf(32),
+    DimPolicy::MultipleOf(64),
+    DimPolicy::MultipleOf(128),
 ];
 
 /// The integers that are tried where others will not do: they may be indices into short axes, padding, sizes.
@@ -34,16 +34,16 @@ const MAX_CONSTANT_SIZES: usize = 32;
 /// remembered and what is new, so it is longer than either.
 const MAX_LONGER: usize = 32;
 
-/// Draws in the order in which to try them until the model runs; the first one is what [`Draw`] gives by itself.
-pub fn draws(graph: &Graph) -> impl Iterator<Item = Draw> {
+/// Draws in the order in which to try them until the model runs; the first one is what [`InputSpec`] gives by itself.
+pub fn input_candidates(graph: &Graph) -> impl Iterator<Item = InputSpec> {
     let open = open_dims(graph);
     let sizes = if open > 0 { &SIZES[..] } else { &SIZES[..1] };
     let of_constants = if open > 0 { sizes_of_constants(graph) } else { BTreeSet::new() };
-    let usual = sizes.iter().map(|&dims| Draw::from(dims));
-    let longer = (0..open.min(MAX_LONGER)).map(|n| Draw::from(Dims::Longer(n)));
+    let usual = sizes.iter().map(|&dims| InputSpec::from(dims));
+    let longer = (0..open.min(MAX_LONGER)).map(|n| InputSpec::from(DimPolicy::Longer(n)));
     let others =
-        INTEGERS.into_iter().flat_map(|integers| sizes.iter().map(move |&dims| Draw { dims, integers }));
-    let multiples = of_constants.into_iter().map(|size| Draw::from(Dims::MultipleOf(size)));
+        INTEGERS.into_iter().flat_map(|integers| sizes.iter().map(move |&dims| InputSpec { dims, integers }));
+    let multiples = of_constants.into_iter().map(|size| InputSpec::from(DimPolicy::MultipleOf(size)));
     usual.chain(longer).chain(others).chain(multiples)
 }
 
@@ -92,7 +92,7 @@ mod tests {
                     %mask = Parameter-1 {element_type: f32, shape: \"?\"}\n}\n";
         let mut graph = snick_ir::text::parse(text, None).unwrap();
         assert!(snick_ir::infer(&mut graph).is_empty());
-        let mut longer = draws(&graph).filter(|draw| matches!(draw.dims, Dims::Longer(_)));
+        let mut longer = input_candidates(&graph).filter(|draw| matches!(draw.dims, DimPolicy::Longer(_)));
         let fits = longer.position(|draw| {
             let inputs = draw_inputs(&graph, vec![None; 3], 0, draw).unwrap();
             inputs[0].dims()[0] + inputs[1].dims()[0] == inputs[2].dims()[0]

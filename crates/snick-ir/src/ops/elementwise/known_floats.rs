@@ -9,7 +9,7 @@ use snick_tensor::kernels::{BinaryOp, UnaryOp};
 use super::auto_broadcast::AutoBroadcast;
 use super::known_elements::{element_interval, positions};
 use crate::fact::{Known, MAX_ELEMENTS};
-use crate::real::{Ratio, Real, round};
+use crate::float_bounds::{FloatBounds, Ratio, round};
 use crate::{Fact, Infer};
 
 /// Types of which elements are followed through arithmetic. The narrower ones are computed in wider types, which
@@ -19,7 +19,7 @@ fn is_followed(et: ElementType) -> bool {
 }
 
 /// The elements of a floating-point input, if anything is known of them.
-pub fn reals(cx: &mut Infer, i: usize) -> Option<Vec<Real>> {
+pub fn reals(cx: &mut Infer, i: usize) -> Option<Vec<FloatBounds>> {
     let fact = cx.optional(i)?;
     let et = fact.element_type;
     if !et.is_float() {
@@ -28,7 +28,7 @@ pub fn reals(cx: &mut Infer, i: usize) -> Option<Vec<Real>> {
     match fact.known.as_ref()? {
         Known::Reals(reals) => Some(reals.to_vec()),
         Known::Tensor(tensor) if tensor.len() <= MAX_ELEMENTS => {
-            Some(tensor.to_f64_vec().ok()?.into_iter().map(|x| Real::constant(et, x)).collect())
+            Some(tensor.to_f64_vec().ok()?.into_iter().map(|x| FloatBounds::constant(et, x)).collect())
         }
         Known::Tensor(_) => None,
         Known::Elements(elements) => Some(integers(cx, et, et, elements)),
@@ -36,10 +36,15 @@ pub fn reals(cx: &mut Infer, i: usize) -> Option<Vec<Real>> {
 }
 
 /// Integers of one type as elements of a floating-point type.
-pub fn integers(cx: &mut Infer, from: ElementType, to: ElementType, elements: &[SymExpr]) -> Vec<Real> {
+pub fn integers(
+    cx: &mut Infer,
+    from: ElementType,
+    to: ElementType,
+    elements: &[SymExpr],
+) -> Vec<FloatBounds> {
     let real = |element| {
         let interval = element_interval(cx, element, from);
-        Real::integer(cx, to, element, interval)
+        FloatBounds::integer(cx, to, element, interval)
     };
     elements.iter().map(real).collect()
 }
@@ -52,7 +57,7 @@ pub fn zip(
     out: &Shape,
     function: BinaryOp,
     et: ElementType,
-) -> Option<Vec<Real>> {
+) -> Option<Vec<FloatBounds>> {
     if !is_followed(et) || cx.inputs().iter().all(|fact| fact.as_tensor().is_some()) {
         return None;
     }
@@ -65,7 +70,7 @@ pub fn zip(
 }
 
 /// The elements of input 0 through a function; `None` where nothing is known or all is constant and folds.
-pub fn map(cx: &mut Infer, f: impl Fn(&mut Infer, &Real) -> Real) -> Option<Vec<Real>> {
+pub fn map(cx: &mut Infer, f: impl Fn(&mut Infer, &FloatBounds) -> FloatBounds) -> Option<Vec<FloatBounds>> {
     let fact = cx.input(0);
     if !is_followed(fact.element_type) || fact.as_tensor().is_some() {
         return None;
@@ -75,16 +80,22 @@ pub fn map(cx: &mut Infer, f: impl Fn(&mut Infer, &Real) -> Real) -> Option<Vec<
 }
 
 /// The function of two numbers of one type.
-pub fn binary(function: BinaryOp, cx: &mut Infer, a: &Real, b: &Real, et: ElementType) -> Real {
+pub fn binary(
+    function: BinaryOp,
+    cx: &mut Infer,
+    a: &FloatBounds,
+    b: &FloatBounds,
+    et: ElementType,
+) -> FloatBounds {
     if !a.is_bounded() || !b.is_bounded() {
-        return Real::unknown(); // and maybe NaN
+        return FloatBounds::unknown(); // and maybe NaN
     }
     let corners = |f: fn(f64, f64) -> f64| {
         let all = [f(a.lo, b.lo), f(a.lo, b.hi), f(a.hi, b.lo), f(a.hi, b.hi)].map(|x| round(et, x));
         if all.iter().any(|x| x.is_nan()) {
-            return Real::unknown();
+            return FloatBounds::unknown();
         }
-        Real::within(
+        FloatBounds::within(
             all.into_iter().fold(f64::INFINITY, f64::min),
             all.into_iter().fold(f64::NEG_INFINITY, f64::max),
         )
@@ -95,21 +106,21 @@ pub fn binary(function: BinaryOp, cx: &mut Infer, a: &Real, b: &Real, et: Elemen
         BinaryOp::Sub => corners(|a, b| a - b),
         BinaryOp::Mul => corners(|a, b| a * b),
         BinaryOp::Div if b.lo > 0.0 || b.hi < 0.0 => corners(|a, b| a / b),
-        BinaryOp::Max => Real::within(a.lo.max(b.lo), a.hi.max(b.hi)),
-        BinaryOp::Min => Real::within(a.lo.min(b.lo), a.hi.min(b.hi)),
+        BinaryOp::Max => FloatBounds::within(a.lo.max(b.lo), a.hi.max(b.hi)),
+        BinaryOp::Min => FloatBounds::within(a.lo.min(b.lo), a.hi.min(b.hi)),
         // Whatever else there is a quotient of.
         _ => match &ratio {
             Some(ratio) => spread(cx, ratio, et),
-            None => Real::unknown(),
+            None => FloatBounds::unknown(),
         },
     };
     range.with(ratio)
 }
 
 /// The bounds of an exact quotient.
-fn spread(cx: &Infer, ratio: &Ratio, et: ElementType) -> Real {
+fn spread(cx: &Infer, ratio: &Ratio, et: ElementType) -> FloatBounds {
     let (interval, den) = (cx.interval(&ratio.num), ratio.den as f64);
-    Real::within(round(et, interval.lo() as f64 / den), round(et, interval.hi() as f64 / den))
+    FloatBounds::within(round(et, interval.lo() as f64 / den), round(et, interval.hi() as f64 / den))
 }
 
 /// The function of two quotients, where it is one: sums and products of those that are exact, and such a one divided
@@ -153,12 +164,12 @@ fn quotient(function: BinaryOp, cx: &mut Infer, a: &Ratio, b: &Ratio, et: Elemen
 }
 
 /// The function of a number; unknown for functions that are not followed.
-pub fn unary(function: UnaryOp, cx: &mut Infer, a: &Real, et: ElementType) -> Real {
+pub fn unary(function: UnaryOp, cx: &mut Infer, a: &FloatBounds, et: ElementType) -> FloatBounds {
     if !a.is_bounded() {
-        return Real::unknown(); // and maybe NaN
+        return FloatBounds::unknown(); // and maybe NaN
     }
     let zero = SymExpr::from(0);
-    let ends = |f: fn(f64) -> f64| Real::within(f(a.lo), f(a.hi));
+    let ends = |f: fn(f64) -> f64| FloatBounds::within(f(a.lo), f(a.hi));
     let Some(ratio) = &a.ratio else {
         return match function {
             UnaryOp::Floor => ends(f64::floor),
@@ -166,9 +177,9 @@ pub fn unary(function: UnaryOp, cx: &mut Infer, a: &Real, et: ElementType) -> Re
             UnaryOp::RoundHalfToEven => ends(f64::round_ties_even),
             UnaryOp::RoundHalfAwayFromZero => ends(f64::round),
             UnaryOp::Relu => ends(|x| x.max(0.0)),
-            UnaryOp::Negative => Real::within(-a.hi, -a.lo),
+            UnaryOp::Negative => FloatBounds::within(-a.hi, -a.lo),
             UnaryOp::Abs if a.lo >= 0.0 => a.clone(),
-            _ => Real::unknown(),
+            _ => FloatBounds::unknown(),
         };
     };
     let den: SymExpr = ratio.den.into();
@@ -179,9 +190,9 @@ pub fn unary(function: UnaryOp, cx: &mut Infer, a: &Real, et: ElementType) -> Re
         UnaryOp::RoundHalfToEven => return ends(f64::round_ties_even),
         UnaryOp::RoundHalfAwayFromZero => return ends(f64::round),
         UnaryOp::Relu => (ends(|x| x.max(0.0)), cx.max(&ratio.num, &zero), ratio.den),
-        UnaryOp::Negative => (Real::within(-a.hi, -a.lo), cx.sub(&zero, &ratio.num), ratio.den),
+        UnaryOp::Negative => (FloatBounds::within(-a.hi, -a.lo), cx.sub(&zero, &ratio.num), ratio.den),
         UnaryOp::Abs if a.lo >= 0.0 => return a.clone(),
-        _ => return Real::unknown(),
+        _ => return FloatBounds::unknown(),
     };
     let ratio = Ratio::new(cx, et, Some(num), Some(den));
     range.with(ratio)
@@ -189,7 +200,7 @@ pub fn unary(function: UnaryOp, cx: &mut Infer, a: &Real, et: ElementType) -> Re
 
 /// The integer that is left of a number where its fraction is cut off, with what it can be; `None` where no size, which
 /// is never near the limits of a type, says that there is one.
-pub fn cut(cx: &mut Infer, real: &Real, from: ElementType) -> Option<(SymExpr, Interval)> {
+pub fn cut(cx: &mut Infer, real: &FloatBounds, from: ElementType) -> Option<(SymExpr, Interval)> {
     let (lo, hi) = match real.cut() {
         (Some(lo), Some(hi)) => (lo, hi),
         (Some(lo), None) if is_followed(from) => (lo, i64::MAX),
@@ -207,8 +218,10 @@ pub fn cut(cx: &mut Infer, real: &Real, from: ElementType) -> Option<(SymExpr, I
 impl Fact {
     /// This fact with known real elements; ignored where nothing is known of any, or their number does not fit the
     /// shape.
-    pub fn with_reals(self, reals: Option<Vec<Real>>) -> Self {
-        let Some(reals) = reals.filter(|reals| reals.iter().any(Real::is_bounded)) else { return self };
+    pub fn with_reals(self, reals: Option<Vec<FloatBounds>>) -> Self {
+        let Some(reals) = reals.filter(|reals| reals.iter().any(FloatBounds::is_bounded)) else {
+            return self;
+        };
         let integers: Option<Vec<SymExpr>> = reals.iter().map(|real| real.as_integer().cloned()).collect();
         if integers.is_some() {
             return self.with_elements(integers);
