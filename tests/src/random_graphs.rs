@@ -112,7 +112,7 @@ fn reslice(
     if new.axes == slice.axes {
         Ok(RewriteResult::NoMatch)
     } else {
-        patch.add(new, &[data]).map(RewriteResult::one)
+        patch.add_op(new, &[data]).map(RewriteResult::one)
     }
 }
 

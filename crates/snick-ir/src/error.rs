@@ -16,6 +16,10 @@ pub enum OpError {
     Arity { expected: String, got: usize },
     #[error("input {port} is not connected")]
     NotConnected { port: usize },
+    #[error("a value of another graph, or of a node that was removed")]
+    ForeignValue,
+    #[error("unknown operation `{name}`{}", nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default())]
+    UnknownOp { name: String, nearest: Option<&'static str> },
     #[error("{what} has element type {got}, expected {expected}")]
     ElementType { what: String, got: ElementType, expected: String },
     #[error("{what} has rank {got}, expected {expected}")]
@@ -60,6 +64,8 @@ impl OpError {
             | Self::BadAttribute { .. }
             | Self::Arity { .. }
             | Self::NotConnected { .. }
+            | Self::ForeignValue
+            | Self::UnknownOp { .. }
             | Self::Unsupported { .. }
             | Self::NoValue { .. }
             | Self::Given { .. }

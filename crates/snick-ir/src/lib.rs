@@ -15,6 +15,7 @@
 //! Ops know no places (files, lines, layer names): the drivers add them to an [`OpError`], once.
 
 mod attrs;
+mod builder;
 pub mod directml;
 mod error;
 mod fact;
@@ -30,6 +31,7 @@ pub mod text;
 mod verify;
 
 pub use attrs::{AttrValue, Attrs};
+pub use builder::{BuildMode, GraphBuilder, StridedSliceMasks};
 pub use error::{Located, OpError};
 pub use fact::{Fact, Facts, Known};
 pub use float_bounds::{FloatBounds, Ratio};

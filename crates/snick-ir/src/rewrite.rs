@@ -36,16 +36,14 @@
 mod driver;
 mod liveness;
 
-use std::sync::Arc;
+use std::ops::{Deref, DerefMut};
 
 use petgraph::Direction::Outgoing;
 use smallvec::SmallVec;
-use snick_shape::{Origin, SymExpr, Symbols};
-use snick_tensor::Tensor;
+use snick_shape::{Origin, SymExpr};
 
 use crate::op::Values;
-use crate::ops::source::constant::Constant;
-use crate::{Attrs, Fact, Facts, Graph, Node, NodeId, Op, OpError, RawNode, Value, Version};
+use crate::{Attrs, Facts, Graph, GraphBuilder, Node, NodeId, Op, OpError, RawNode, Value, Version};
 
 pub use self::driver::{
     Applied, Check, CheckFailure, MissedRewrite, Proposal, RewriteOptions, Trace, apply, apply_throughout,
@@ -96,27 +94,33 @@ impl Rule {
     }
 }
 
-/// A rule at work on one node: reads the graph, adds nodes, changes nothing else.
+/// A rule at work on one node: reads the graph, adds nodes, changes nothing else. It is a [`GraphBuilder`], and knows
+/// the node that is rewritten.
 pub struct Patch<'g> {
-    graph: &'g mut Graph,
+    builder: GraphBuilder<'g>,
     root: NodeId,
-    added: SmallVec<[NodeId; 8]>,
     liveness: &'g Liveness,
+}
+
+impl<'g> Deref for Patch<'g> {
+    type Target = GraphBuilder<'g>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.builder
+    }
+}
+
+impl DerefMut for Patch<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.builder
+    }
 }
 
 impl<'g> Patch<'g> {
     fn new(graph: &'g mut Graph, root: NodeId, liveness: &'g Liveness) -> Self {
-        Self { graph, root, added: SmallVec::new(), liveness }
-    }
-
-    /// The graph as it stands.
-    pub fn graph(&self) -> &Graph {
-        self.graph
-    }
-
-    /// The symbols of the graph, to build expressions.
-    pub fn symbols(&mut self) -> &mut Symbols {
-        &mut self.graph.symbols
+        let Node { name, loc, .. } = graph.node(root);
+        let (name, loc) = (name.clone(), *loc);
+        Self { builder: GraphBuilder::on(graph).scope(name).loc(loc), root, liveness }
     }
 
     /// The place of birth of a symbol that the rule makes.
@@ -126,7 +130,7 @@ impl<'g> Patch<'g> {
 
     /// The node the rule looks at.
     pub fn node(&self) -> &Node {
-        self.graph.node(self.root)
+        self.graph().node(self.root)
     }
 
     /// The value at input `i` of the node.
@@ -136,7 +140,7 @@ impl<'g> Patch<'g> {
 
     /// The value at input `i`, if there is one.
     pub fn optional(&self, i: usize) -> Option<Value> {
-        self.graph.inputs(self.root).get(i).copied().flatten()
+        self.graph().inputs(self.root).get(i).copied().flatten()
     }
 
     /// Output `port` of the node.
@@ -146,12 +150,12 @@ impl<'g> Patch<'g> {
 
     /// Whether somebody reads output `port`.
     pub fn is_used(&self, port: u32) -> bool {
-        !self.graph.uses(self.output(port)).is_empty()
+        !self.graph().uses(self.output(port)).is_empty()
     }
 
     /// The op that computes a value.
     pub fn op_of(&self, value: Value) -> &Op {
-        &self.graph.node(value.node).op
+        &self.graph().node(value.node).op
     }
 
     /// The value at input `i` of the node that computes `value`.
@@ -161,7 +165,7 @@ impl<'g> Patch<'g> {
 
     /// All inputs of the node that computes `value`.
     pub fn inputs_of(&self, value: Value) -> Result<SmallVec<[Value; 5]>, OpError> {
-        let inputs = self.graph.inputs(value.node);
+        let inputs = self.graph().inputs(value.node);
         let connected = |(port, input): (usize, &Option<Value>)| input.ok_or(OpError::NotConnected { port });
         inputs.iter().enumerate().map(connected).collect()
     }
@@ -175,26 +179,10 @@ impl<'g> Patch<'g> {
     /// Whether an op of this kind reads an output of the node that computes `value`; false where there are more than
     /// `most` readers.
     pub fn is_read_by(&self, value: Value, most: u32, kind: impl Fn(&Op) -> bool) -> bool {
-        let readers = self.graph.nodes.neighbors_directed(value.node.petgraph(), Outgoing).map(NodeId::from);
+        let readers =
+            self.graph().nodes.neighbors_directed(value.node.petgraph(), Outgoing).map(NodeId::from);
         self.liveness.readers(value.node) <= most
-            && readers.filter(|&id| !self.liveness.is_dead(id)).any(|id| kind(&self.graph.node(id).op))
-    }
-
-    /// What is known of a value.
-    pub fn fact(&self, value: Value) -> Result<&Fact, OpError> {
-        self.graph.fact(value).ok_or(OpError::NotConnected { port: value.port as usize })
-    }
-
-    /// Adds a node and infers it; returns its first output.
-    pub fn add(&mut self, op: impl Into<Op>, inputs: &[Value]) -> Result<Value, OpError> {
-        let op = op.into();
-        let root = self.graph.node(self.root);
-        let mut node = Node::new(root.name.clone(), op);
-        node.loc = root.loc;
-        let id = self.graph.add_wired(node, inputs);
-        self.added.push(id);
-        self.graph.infer_node(id).map_err(|located| located.error)?;
-        Ok(Value { node: id, port: 0 })
+            && readers.filter(|&id| !self.liveness.is_dead(id)).any(|id| kind(&self.graph().node(id).op))
     }
 
     /// Adds a node by its OpenVINO operation type; returns its first output.
@@ -203,14 +191,14 @@ impl<'g> Patch<'g> {
         if op.is_opaque() {
             return Err(OpError::unsupported(format!("operation type `{op_type}`")));
         }
-        self.add(op, inputs)
+        self.add_op(op, inputs)
     }
 
     /// Facts of all inputs of the node.
     pub fn input_facts(&self) -> Result<Facts, OpError> {
-        let inputs = self.graph.inputs(self.root);
+        let inputs = self.graph().inputs(self.root);
         let fact = |(port, value): (usize, &Option<Value>)| {
-            value.and_then(|value| self.graph.fact(value)).cloned().ok_or(OpError::NotConnected { port })
+            value.and_then(|value| self.graph().fact(value)).cloned().ok_or(OpError::NotConnected { port })
         };
         inputs.iter().enumerate().map(fact).collect()
     }
@@ -227,43 +215,28 @@ impl<'g> Patch<'g> {
         Ok(self.fact(value)?.shape.dims().map(SmallVec::from))
     }
 
-    /// Adds an i64 constant.
-    pub fn ints(&mut self, dims: &[usize], values: &[i64]) -> Result<Value, OpError> {
-        let tensor = Tensor::from_vec(dims, values.to_vec())?;
-        self.add(Constant::new(Arc::new(tensor)), &[])
-    }
-
-    /// Adds an i64 scalar constant.
-    pub fn int(&mut self, value: i64) -> Result<Value, OpError> {
-        self.ints(&[], &[value])
-    }
-
     /// Removes what was added.
-    fn undo(self) {
-        for id in self.added.iter().rev() {
-            self.graph.nodes.remove_node(id.petgraph());
+    fn undo(mut self) {
+        let added = SmallVec::<[NodeId; 8]>::from_slice(self.added());
+        for id in added.iter().rev() {
+            self.graph_mut().nodes.remove_node(id.petgraph());
         }
     }
 
     /// Puts `values` in place of the outputs of the node, named as the node.
-    fn commit(self, values: &[Option<Value>]) -> Committed {
-        let Self { graph, root, added, .. } = self;
-        let several = values.len() > 1;
+    fn commit(mut self, values: &[Option<Value>]) -> Committed {
+        let (root, added) = (self.root, SmallVec::from_slice(self.added()));
+        let graph = self.graph_mut();
         let mut moved = SmallVec::new();
         for (port, &new) in (0..).zip(values) {
             let Some(new) = new else { continue };
             let old = Value { node: root, port };
             moved
                 .extend(graph.replace_uses_with_names(old, new).into_iter().map(|reader| (reader, new.node)));
-            if several && added.contains(&new.node) {
-                let name = format!("{}.{port}", graph.node(root).name);
-                graph.nodes[new.node.petgraph()].name = name.into();
-            }
-        }
-        for &id in &added {
-            if !values.iter().flatten().any(|value| value.node == id) {
-                let name = format!("{}/{}", graph.node(id).name, graph.node(id).op.type_name());
-                graph.nodes[id.petgraph()].name = name.into();
+            if added.contains(&new.node) {
+                let name = graph.node(root).name.clone();
+                let name = if values.len() > 1 { format!("{name}.{port}").into() } else { name };
+                graph.nodes[new.node.petgraph()].name = name;
             }
         }
         Committed { added, moved }

@@ -127,7 +127,7 @@ impl<C: Cut> Selection<C> {
             axes.push(axis);
             inputs.extend(operands);
         }
-        if axes.is_empty() { Ok(data) } else { patch.add(Slice { axes }, &inputs) }
+        if axes.is_empty() { Ok(data) } else { patch.add_op(Slice { axes }, &inputs) }
     }
 
     /// Whether this, which the layer at hand selects of dims, is less than there is: in numbers, whatever the sizes of

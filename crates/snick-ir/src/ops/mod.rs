@@ -4,6 +4,9 @@
 
 #[macro_use]
 mod registry;
+#[macro_use]
+mod family;
+mod names;
 mod opsets;
 
 /// Where values come from and go to.
@@ -239,6 +242,7 @@ use snick_tensor::Tensor;
 use snick_tensor::kernels::ElementFunction;
 
 use self::control::opaque::Opaque;
+pub use self::names::*;
 use self::registry::Entry;
 pub use self::registry::known_names;
 use crate::rewrite::{Patch, RewriteResult};

@@ -246,7 +246,7 @@ fn judge(
         return if is_wrong { Verdict::Fail(error) } else { Verdict::Declined(error.to_string()) };
     }
     let proposal =
-        Proposal { graph: patch.graph, rule, root: patch.root, values: &values, added: &patch.added };
+        Proposal { graph: patch.graph(), rule, root: patch.root, values: &values, added: patch.added() };
     match check.map_or(Ok(()), |check| check.check(&proposal)) {
         Ok(()) => Verdict::Commit(values),
         Err(report) => Verdict::Refute(report),
@@ -256,11 +256,11 @@ fn judge(
 /// Why a replacement must not land: some new fact does not refine the old one. It may say less, which is no mistake of
 /// the rule, or something else, which is.
 fn refused(patch: &Patch, values: &[Option<Value>]) -> Option<(OpError, bool)> {
-    let symbols = patch.graph.symbols();
+    let symbols = patch.graph().symbols();
     for (port, &value) in (0..).zip(values) {
         let Some(value) = value else { continue };
-        let old = patch.graph.fact(patch.output(port))?;
-        let new = patch.graph.fact(value);
+        let old = patch.graph().fact(patch.output(port))?;
+        let new = patch.graph().fact(value);
         if !new.is_some_and(|new| new.refines(old, symbols)) {
             let text = |f: &Fact| format!("{}{}", f.element_type, f.shape.display_symbolic(symbols));
             let got = new.map_or("nothing".to_string(), text);

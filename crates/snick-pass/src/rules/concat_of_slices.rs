@@ -54,7 +54,7 @@ fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
     }
     match values.as_slice() {
         [value] => Ok(RewriteResult::one(*value)),
-        values => patch.add(concat, values).map(RewriteResult::one),
+        values => patch.add_op(concat, values).map(RewriteResult::one),
     }
 }
 

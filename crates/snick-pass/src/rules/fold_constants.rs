@@ -33,13 +33,13 @@ fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
     });
     let Some(tensors) = known.collect::<Option<Vec<_>>>().filter(|tensors| !tensors.is_empty()) else {
         return Ok(match slice_of_constant(patch)? {
-            Some(tensor) => RewriteResult::one(patch.add(Constant::new(Arc::new(tensor)), &[])?),
+            Some(tensor) => RewriteResult::one(patch.add_op(Constant::new(Arc::new(tensor)), &[])?),
             None => RewriteResult::NoMatch,
         });
     };
     let mut values = Values::new();
     for tensor in tensors {
-        values.push(Some(patch.add(Constant::new(tensor), &[])?));
+        values.push(Some(patch.add_op(Constant::new(tensor), &[])?));
     }
     Ok(RewriteResult::Replaced(values))
 }

@@ -25,8 +25,8 @@ fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
         return Ok(RewriteResult::NoMatch);
     }
     let sizes: Vec<i64> = target.iter().map(|&dim| dim as i64).collect();
-    let (data, target) = (before.apply(patch, data)?, patch.ints(&[sizes.len()], &sizes)?);
-    patch.add(op, &[data, target]).map(RewriteResult::one)
+    let (data, target) = (before.apply(patch, data)?, patch.ints(&sizes)?);
+    patch.add_op(op, &[data, target]).map(RewriteResult::one)
 }
 
 #[cfg(test)]

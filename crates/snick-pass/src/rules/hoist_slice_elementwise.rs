@@ -37,7 +37,7 @@ fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
     for (input, selection) in operands {
         inputs.push(selection.apply(patch, input)?);
     }
-    patch.add(op, &inputs).map(RewriteResult::one)
+    patch.add_op(op, &inputs).map(RewriteResult::one)
 }
 
 /// Whether element k of the output follows from the elements that numpy's broadcast puts at k.

@@ -32,7 +32,7 @@ fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
     let (of_indices, rest) = selection.moved(|axis| axis.checked_sub(at).filter(|_| axis < behind));
     let (of_data, _) = rest.moved(|axis| Some(if axis < at { axis } else { axis + 1 - places.len() }));
     let (data, indices) = (of_data.apply(patch, data)?, of_indices.apply(patch, indices)?);
-    patch.add(gather, &[data, indices, axis]).map(RewriteResult::one)
+    patch.add_op(gather, &[data, indices, axis]).map(RewriteResult::one)
 }
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
         return Ok(RewriteResult::NoMatch);
     };
     let (a, b) = (rows.apply(patch, a)?, columns.apply(patch, b)?);
-    patch.add(op, &[a, b]).map(RewriteResult::one)
+    patch.add_op(op, &[a, b]).map(RewriteResult::one)
 }
 
 #[cfg(test)]

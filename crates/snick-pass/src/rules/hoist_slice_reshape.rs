@@ -30,9 +30,9 @@ fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
     if !patch.is_read_once(reshaped) || !pays(patch, data)? {
         return Ok(RewriteResult::NoMatch);
     }
-    let (data, target) = (mapped.apply(patch, data)?, patch.ints(&[target.len()], &target)?);
+    let (data, target) = (mapped.apply(patch, data)?, patch.ints(&target)?);
     let op = Reshape { special_zero: false };
-    patch.add(op, &[data, target] as &[Value]).map(RewriteResult::one)
+    patch.add_op(op, &[data, target] as &[Value]).map(RewriteResult::one)
 }
 
 /// The shape of the slice as the target of a Reshape, in which one open dim is -1.

@@ -41,7 +41,7 @@ fn apply(patch: &mut Patch, sum: Sum) -> Result<RewriteResult, OpError> {
     }
     let op = patch.op_of(computed).clone();
     inputs[0] = moves.apply(patch, inputs[0])?;
-    let computed = patch.add(op, &inputs)?;
+    let computed = patch.add_op(op, &inputs)?;
     stays.apply(patch, computed).map(RewriteResult::one)
 }
 

@@ -33,7 +33,7 @@ fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
         return Ok(RewriteResult::NoMatch);
     }
     let sliced = moved.apply(patch, data)?;
-    patch.add(transpose, &[sliced, order]).map(RewriteResult::one)
+    patch.add_op(transpose, &[sliced, order]).map(RewriteResult::one)
 }
 
 #[cfg(test)]

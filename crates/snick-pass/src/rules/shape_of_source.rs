@@ -22,7 +22,7 @@ fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
         return Ok(RewriteResult::NoMatch);
     }
     let Some(source) = of_same_shape(patch, value)? else { return Ok(RewriteResult::NoMatch) };
-    patch.add(shape_of, &[source]).map(RewriteResult::one)
+    patch.add_op(shape_of, &[source]).map(RewriteResult::one)
 }
 
 /// An operand with the shape of the value, whenever the graph runs.

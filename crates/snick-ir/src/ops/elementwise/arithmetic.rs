@@ -26,6 +26,20 @@ pub struct Arithmetic {
     pub broadcast: AutoBroadcast,
 }
 
+typed_names! {
+    Arithmetic { function, broadcast: AutoBroadcast }
+    Add = BinaryOp::Add,
+    Subtract = BinaryOp::Sub,
+    Multiply = BinaryOp::Mul,
+    Divide = BinaryOp::FloorDiv,
+    Maximum = BinaryOp::Max,
+    Minimum = BinaryOp::Min,
+    Power = BinaryOp::Pow,
+    SquaredDifference = BinaryOp::SquaredDifference,
+    Mod = BinaryOp::Mod,
+    FloorMod = BinaryOp::FloorMod,
+}
+
 /// In the order of the names.
 const FUNCTIONS: [BinaryOp; 10] = [
     BinaryOp::Add,

@@ -19,6 +19,15 @@ pub struct Bitwise {
     pub broadcast: AutoBroadcast,
 }
 
+typed_names! {
+    Bitwise { function, broadcast: AutoBroadcast }
+    BitwiseAnd = BitwiseOp::And,
+    BitwiseOr = BitwiseOp::Or,
+    BitwiseXor = BitwiseOp::Xor,
+    BitwiseLeftShift = BitwiseOp::LeftShift,
+    BitwiseRightShift = BitwiseOp::RightShift,
+}
+
 /// In the order of the names.
 const FUNCTIONS: [BitwiseOp; 5] =
     [BitwiseOp::And, BitwiseOp::Or, BitwiseOp::Xor, BitwiseOp::LeftShift, BitwiseOp::RightShift];

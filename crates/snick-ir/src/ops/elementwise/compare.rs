@@ -21,6 +21,16 @@ pub struct Compare {
     pub broadcast: AutoBroadcast,
 }
 
+typed_names! {
+    Compare { function, broadcast: AutoBroadcast }
+    Equal = CompareOp::Equal,
+    NotEqual = CompareOp::NotEqual,
+    Greater = CompareOp::Greater,
+    GreaterEqual = CompareOp::GreaterEqual,
+    Less = CompareOp::Less,
+    LessEqual = CompareOp::LessEqual,
+}
+
 /// In the order of the names.
 const FUNCTIONS: [CompareOp; 6] = [
     CompareOp::Equal,

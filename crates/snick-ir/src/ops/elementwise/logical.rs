@@ -19,6 +19,13 @@ pub struct Logical {
     pub broadcast: AutoBroadcast,
 }
 
+typed_names! {
+    Logical { row, broadcast: AutoBroadcast }
+    LogicalAnd = 0,
+    LogicalOr = 1,
+    LogicalXor = 2,
+}
+
 impl Logical {
     /// Which function.
     pub fn function(&self) -> LogicalOp {

@@ -11,7 +11,7 @@ use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
 
 /// The elements of the second input where the first is true, of the third elsewhere. With `pdpd` the second is the
 /// one that does not stretch.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Select {
     /// How the inputs are brought together.
     pub broadcast: AutoBroadcast,

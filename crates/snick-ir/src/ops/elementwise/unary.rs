@@ -74,6 +74,39 @@ pub struct Unary {
     pub function: UnaryOp,
 }
 
+typed_names! {
+    Unary { function }
+    Abs = UnaryOp::Abs,
+    Acos = UnaryOp::Acos,
+    Acosh = UnaryOp::Acosh,
+    Asin = UnaryOp::Asin,
+    Asinh = UnaryOp::Asinh,
+    Atan = UnaryOp::Atan,
+    Atanh = UnaryOp::Atanh,
+    Ceiling = UnaryOp::Ceiling,
+    Cos = UnaryOp::Cos,
+    Cosh = UnaryOp::Cosh,
+    Erf = UnaryOp::Erf,
+    ErfInv = UnaryOp::ErfInv,
+    Exp = UnaryOp::Exp,
+    Floor = UnaryOp::Floor,
+    HSigmoid = UnaryOp::HSigmoid,
+    HSwish = UnaryOp::HSwish,
+    Log = UnaryOp::Log,
+    Mish = UnaryOp::Mish,
+    Negative = UnaryOp::Negative,
+    Relu = UnaryOp::Relu,
+    Sigmoid = UnaryOp::Sigmoid,
+    Sign = UnaryOp::Sign,
+    Sin = UnaryOp::Sin,
+    Sinh = UnaryOp::Sinh,
+    SoftPlus = UnaryOp::SoftPlus,
+    SoftSign = UnaryOp::SoftSign,
+    Sqrt = UnaryOp::Sqrt,
+    Tan = UnaryOp::Tan,
+    Tanh = UnaryOp::Tanh,
+}
+
 impl Unary {
     fn row(&self) -> usize {
         FUNCTIONS.iter().position(|row| row.function == self.function).unwrap_or(0)

@@ -121,10 +121,10 @@ impl OpDef for Pad {
             return Ok(RewriteResult::one(cropped));
         }
         let mut inputs: SmallVec<[_; 4]> = smallvec![cropped];
-        inputs.push(cx.ints(&[begin.len()], &begin)?);
-        inputs.push(cx.ints(&[end.len()], &end)?);
+        inputs.push(cx.ints(&begin)?);
+        inputs.push(cx.ints(&end)?);
         inputs.extend(cx.optional(3));
-        cx.add(self.clone(), &inputs).map(RewriteResult::one)
+        cx.add_op(self.clone(), &inputs).map(RewriteResult::one)
     }
 }
 

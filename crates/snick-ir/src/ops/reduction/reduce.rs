@@ -21,6 +21,19 @@ pub struct Reduce {
     pub keep_dims: bool,
 }
 
+typed_names! {
+    Reduce { function, keep_dims: bool }
+    ReduceSum = ReduceOp::Sum,
+    ReduceMean = ReduceOp::Mean,
+    ReduceProd = ReduceOp::Prod,
+    ReduceMax = ReduceOp::Max,
+    ReduceMin = ReduceOp::Min,
+    ReduceL1 = ReduceOp::L1,
+    ReduceL2 = ReduceOp::L2,
+    ReduceLogicalAnd = ReduceOp::LogicalAnd,
+    ReduceLogicalOr = ReduceOp::LogicalOr,
+}
+
 /// In the order of the names.
 const FUNCTIONS: [ReduceOp; 9] = [
     ReduceOp::Sum,

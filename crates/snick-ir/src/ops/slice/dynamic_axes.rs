@@ -166,7 +166,7 @@ impl DynamicAxesSlice<'_> {
                 None => {
                     let fill = WHOLE.get(input - 1).copied().unwrap_or(i64::MIN);
                     let list = Scalar::entries(cx, input, self.inputs[input].element_type)?;
-                    let fill = cx.ints(&[self.rank], &vec![fill; self.rank])?;
+                    let fill = cx.ints(&vec![fill; self.rank])?;
                     let filled = cx.make("Concat", Attrs::new().with("axis", "0"), &[list, fill])?;
                     for at in 0..entries {
                         column.push(Scalar::pick(cx, filled, at)?);

@@ -58,7 +58,7 @@ pub(crate) fn slice_axes(
     };
     let kept = slices.iter().copied().filter(|&(axis, slice)| !is_whole(axis, slice));
     let kept: SmallVec<[(usize, AxisSlice); 2]> = kept.collect();
-    if kept.is_empty() { Ok(data) } else { cx.add(Slice::fixed(kept), &[data]) }
+    if kept.is_empty() { Ok(data) } else { cx.add_op(Slice::fixed(kept), &[data]) }
 }
 
 /// Adds a Squeeze of these axes, if there are any.
@@ -66,7 +66,7 @@ pub(crate) fn squeeze(cx: &mut Patch, value: Value, axes: &[i64]) -> Result<Valu
     if axes.is_empty() {
         return Ok(value);
     }
-    let axes = cx.ints(&[axes.len()], axes)?;
+    let axes = cx.ints(axes)?;
     cx.make("Squeeze", Attrs::new(), &[value, axes])
 }
 
@@ -82,7 +82,7 @@ pub(crate) fn as_output(cx: &mut Patch, value: Value) -> Result<Option<Value>, O
     if open > 1 || (open == 1 && target.contains(&0)) {
         return Ok(None);
     }
-    let target = cx.ints(&[target.len()], &target)?;
+    let target = cx.ints(&target)?;
     cx.make("Reshape", Attrs::new().with("special_zero", false), &[value, target]).map(Some)
 }
 

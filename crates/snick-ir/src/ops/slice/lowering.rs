@@ -39,7 +39,7 @@ pub(super) fn slice_of(
     let mut inputs: SmallVec<[Value; 5]> = smallvec::smallvec![data];
     inputs.extend(axes.iter().flat_map(|(_, operands)| operands.iter().copied()));
     let axes = axes.into_iter().map(|(axis, _)| axis).collect();
-    cx.add(Slice { axes }, &inputs)
+    cx.add_op(Slice { axes }, &inputs)
 }
 
 /// `None` for a range that is the whole axis for every size.
@@ -130,7 +130,7 @@ fn bounds_of(cx: &mut Patch, size: Scalar, range: &AxisRange, step: Scalar) -> R
         index => index_scalar(cx, index).map(&mut bound),
     });
     let op = Bounds { size, start: start?, stop: stop?, step: bound(step) };
-    cx.add(op, &operands)
+    cx.add_op(op, &operands)
 }
 
 /// The size of an axis.

@@ -72,7 +72,7 @@ impl Split {
             };
             for size in made {
                 let size = match size {
-                    Scalar::Number(size) => cx.ints(&[1], &[size])?,
+                    Scalar::Number(size) => cx.ints(&[size])?,
                     Scalar::Value(size) => cx.make("Unsqueeze", Attrs::new(), &[size, zero])?,
                 };
                 sizes.push(size);
@@ -166,9 +166,9 @@ impl OpDef for Split {
             };
             let start = start.ok_or_else(|| OpError::unsupported("so large an axis"))?;
             let slice = Slice { axes: smallvec![Axis::from((axis, AxisSlice { start, len, step: 1 }))] };
-            let mut value = cx.add(slice, &[data])?;
+            let mut value = cx.add_op(slice, &[data])?;
             if matches!(layout, Layout::AxisOfParts) {
-                let parts_axis = cx.ints(&[1], &[axis as i64])?;
+                let parts_axis = cx.ints(&[axis as i64])?;
                 value = cx.make("Squeeze", Attrs::new(), &[value, parts_axis])?;
             }
             values.push(Some(value));

@@ -16,7 +16,7 @@ use crate::{Arity, AttrValue, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName,
 ///
 /// Bit i of a mask speaks of entry i of begin, end and stride. On one entry the masks take precedence in the order
 /// ellipsis, new axis, shrink, begin and end. Axes behind the last entry are whole.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct StridedSlice {
     /// The entry's begin is the first element in the stride's direction.
     pub begin_mask: Mask,
@@ -35,6 +35,17 @@ pub struct StridedSlice {
 pub struct Mask {
     bits: u64,
     len: u8,
+}
+
+/// From its bits; those behind the 64th, which no entry has, are left out.
+impl FromIterator<u8> for Mask {
+    fn from_iter<I: IntoIterator<Item = u8>>(bits: I) -> Self {
+        let set = |mask: Self, bit: u8| Self {
+            bits: mask.bits | u64::from(bit != 0) << mask.len,
+            len: mask.len + 1,
+        };
+        bits.into_iter().take(MAX_ENTRIES).fold(Self::default(), set)
+    }
 }
 
 /// Entries of one StridedSlice: more than there can be axes.
@@ -261,13 +272,13 @@ impl OpDef for StridedSlice {
         let mut value = lower_ranges(cx, data, &plan.ranges)?;
         let dropped: Vec<i64> = plan.ranges.iter().filter(|r| r.single).map(|r| r.axis as i64).collect();
         if !dropped.is_empty() {
-            let axes = cx.ints(&[dropped.len()], &dropped)?;
+            let axes = cx.ints(&dropped)?;
             value = cx.make("Squeeze", Attrs::new(), &[value, axes])?;
         }
         let made = plan.outs.iter().enumerate().filter(|(_, out)| **out == Out::New);
         let made: Vec<i64> = made.map(|(at, _)| at as i64).collect();
         if !made.is_empty() {
-            let axes = cx.ints(&[made.len()], &made)?;
+            let axes = cx.ints(&made)?;
             value = cx.make("Unsqueeze", Attrs::new(), &[value, axes])?;
         }
         Ok(RewriteResult::one(value))

@@ -1,0 +1,145 @@
+//! Short forms of elementwise ops.
+
+use snick_tensor::ElementType;
+
+use super::GraphBuilder;
+use crate::ops::elementwise::clamp::Clamp;
+use crate::ops::elementwise::convert::Convert;
+use crate::ops::elementwise::logical_not::LogicalNot;
+use crate::ops::elementwise::select::Select;
+use crate::{OpError, Value, ops};
+
+macro_rules! binary {
+    ($($(#[$doc:meta])* $name:ident => $op:ident),* $(,)?) => {
+        impl GraphBuilder<'_> {
+            $($(#[$doc])*
+            pub fn $name(&mut self, x: Value, y: Value) -> Result<Value, OpError> {
+                self.add_op(ops::$op::default(), &[x, y])
+            })*
+        }
+    };
+}
+
+macro_rules! unary {
+    ($($(#[$doc:meta])* $name:ident => $op:ident),* $(,)?) => {
+        impl GraphBuilder<'_> {
+            $($(#[$doc])*
+            pub fn $name(&mut self, x: Value) -> Result<Value, OpError> {
+                self.add_op(ops::$op, &[x])
+            })*
+        }
+    };
+}
+
+binary! {
+    /// `x + y`.
+    add => Add,
+    /// `x - y`.
+    subtract => Subtract,
+    /// `x * y`.
+    multiply => Multiply,
+    /// `x / y`; integers round down.
+    divide => Divide,
+    /// The greater one.
+    maximum => Maximum,
+    /// The lesser one.
+    minimum => Minimum,
+    /// `x` to the power of `y`.
+    power => Power,
+    /// `(x - y)` squared.
+    squared_difference => SquaredDifference,
+    /// The remainder with the sign of `x`.
+    modulo => Mod,
+    /// The remainder with the sign of `y`.
+    floor_mod => FloorMod,
+    /// `x == y`.
+    equal => Equal,
+    /// `x != y`.
+    not_equal => NotEqual,
+    /// `x > y`.
+    greater => Greater,
+    /// `x >= y`.
+    greater_equal => GreaterEqual,
+    /// `x < y`.
+    less => Less,
+    /// `x <= y`.
+    less_equal => LessEqual,
+    /// Both.
+    logical_and => LogicalAnd,
+    /// Either.
+    logical_or => LogicalOr,
+    /// One of both.
+    logical_xor => LogicalXor,
+    /// The bits of both.
+    bitwise_and => BitwiseAnd,
+    /// The bits of either.
+    bitwise_or => BitwiseOr,
+    /// The bits of one of both.
+    bitwise_xor => BitwiseXor,
+}
+
+unary! {
+    /// The absolute value.
+    abs => Abs,
+    /// The arc cosine.
+    acos => Acos,
+    /// The arc sine.
+    asin => Asin,
+    /// The arc tangent.
+    atan => Atan,
+    /// The least integer that is not less.
+    ceiling => Ceiling,
+    /// The cosine.
+    cos => Cos,
+    /// The Gauss error function.
+    erf => Erf,
+    /// `e` to the power of `x`.
+    exp => Exp,
+    /// The greatest integer that is not greater.
+    floor => Floor,
+    /// The natural logarithm.
+    log => Log,
+    /// `-x`.
+    negative => Negative,
+    /// `max(x, 0)`.
+    relu => Relu,
+    /// `1 / (1 + e^-x)`.
+    sigmoid => Sigmoid,
+    /// -1, 0 or 1.
+    sign => Sign,
+    /// The sine.
+    sin => Sin,
+    /// `log(1 + e^x)`.
+    softplus => SoftPlus,
+    /// The square root.
+    sqrt => Sqrt,
+    /// The tangent.
+    tan => Tan,
+    /// The hyperbolic tangent.
+    tanh => Tanh,
+}
+
+impl GraphBuilder<'_> {
+    /// `x` converted to an element type; `x` itself if it has it.
+    pub fn convert(&mut self, x: Value, to: ElementType) -> Result<Value, OpError> {
+        match self.element_type(x)? == to {
+            true => Ok(x),
+            false => self.add_op(Convert { destination_type: to }, &[x]),
+        }
+    }
+
+    /// `x` between two bounds.
+    pub fn clamp(&mut self, x: Value, min: f64, max: f64) -> Result<Value, OpError> {
+        self.add_op(Clamp { min, max }, &[x])
+    }
+
+    /// `not x`.
+    pub fn logical_not(&mut self, x: Value) -> Result<Value, OpError> {
+        self.add_op(LogicalNot, &[x])
+    }
+
+    /// `x` where `condition` holds, else `y`.
+    pub fn select(&mut self, condition: Value, x: Value, y: Value) -> Result<Value, OpError> {
+        self.add_op(Select::default(), &[condition, x, y])
+    }
+}

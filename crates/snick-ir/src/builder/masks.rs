@@ -1,0 +1,55 @@
+//! The masks of a StridedSlice.
+
+use crate::ops::slice::strided_slice::{Mask, StridedSlice};
+
+/// The masks of a StridedSlice, one bit an entry; missing bits are 0.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct StridedSliceMasks(StridedSlice);
+
+impl StridedSliceMasks {
+    /// No bit is set.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Entries whose begin is ignored: the slice starts at the first element in the stride's direction.
+    #[must_use]
+    pub fn begin(mut self, bits: impl IntoIterator<Item = u8>) -> Self {
+        self.0.begin_mask = Mask::from_iter(bits);
+        self
+    }
+
+    /// Entries whose end is ignored: the slice ends behind the last element in the stride's direction.
+    #[must_use]
+    pub fn end(mut self, bits: impl IntoIterator<Item = u8>) -> Self {
+        self.0.end_mask = Mask::from_iter(bits);
+        self
+    }
+
+    /// Entries that insert an axis of size 1.
+    #[must_use]
+    pub fn new_axis(mut self, bits: impl IntoIterator<Item = u8>) -> Self {
+        self.0.new_axis_mask = Mask::from_iter(bits);
+        self
+    }
+
+    /// Entries that select one element and drop the axis.
+    #[must_use]
+    pub fn shrink_axis(mut self, bits: impl IntoIterator<Item = u8>) -> Self {
+        self.0.shrink_axis_mask = Mask::from_iter(bits);
+        self
+    }
+
+    /// The entry that stands for all axes that no other entry takes.
+    #[must_use]
+    pub fn ellipsis(mut self, bits: impl IntoIterator<Item = u8>) -> Self {
+        self.0.ellipsis_mask = Mask::from_iter(bits);
+        self
+    }
+}
+
+impl From<StridedSliceMasks> for StridedSlice {
+    fn from(masks: StridedSliceMasks) -> Self {
+        masks.0
+    }
+}

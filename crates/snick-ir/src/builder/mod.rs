@@ -1,0 +1,288 @@
+//! The graph builder: adds nodes, infers them, and returns their values.
+//!
+//! Users, rewrites ([`Patch`](crate::rewrite::Patch)) and readers build with it alike. Ops are typed: a typo is a
+//! compile error. Frequent ops have short forms, grouped by file; [`GraphBuilder::op`] takes any op by its struct.
+
+mod by_name;
+mod elementwise;
+mod masks;
+mod movement;
+mod reduction;
+mod shape;
+mod slice;
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use snick_shape::{ShapeSpec, Symbols};
+use snick_tensor::{ElementType, Tensor};
+
+use crate::ops::source::constant::Constant;
+use crate::ops::source::parameter::Parameter;
+use crate::ops::source::result::GraphResult;
+use crate::{Fact, Graph, Loc, Located, Node, NodeId, Op, OpError, Output, Value};
+
+pub use self::masks::StridedSliceMasks;
+
+/// What the builder does about the inference of a new node.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub enum BuildMode {
+    /// Infers it; an error is returned, and the node is removed.
+    #[default]
+    Checked,
+    /// Infers it; after an error its outputs are unknown. For readers: the inference of the whole graph reports the
+    /// error, with its place.
+    Lenient,
+}
+
+/// Builds a graph of its own, or adds to one that it borrows.
+///
+/// ```
+/// use snick_ir::{GraphBuilder, StridedSliceMasks, ops};
+/// use snick_tensor::ElementType;
+///
+/// let mut b = GraphBuilder::new("crop");
+/// let x = b.parameter("x", ElementType::F32, "N,3,H=16..64,W")?;
+/// let masks = StridedSliceMasks::new().begin([1, 1, 0]).end([1, 1, 0]);
+/// let y = b.strided_slice(x, &[0, 0, 1], &[0, 0, -1], &[1, 1, 2], masks)?;
+/// assert_eq!(b.fact(y)?.shape.rank(), Some(4));
+/// let z = b.op("sum", ops::Add::default(), &[y, y])?; // any op by its struct
+/// let z = b.multiply(z, y)?; // a short form
+/// b.result("out", z)?;
+/// let graph = b.finish()?;
+/// assert_eq!(graph.results().count(), 1);
+///
+/// let mut other = GraphBuilder::new("other");
+/// assert!(other.relu(z).is_err()); // a value of another graph
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct GraphBuilder<'g> {
+    graph: GraphRef<'g>,
+    mode: BuildMode,
+    scope: Option<Arc<str>>,
+    loc: Loc,
+    added: SmallVec<[NodeId; 8]>,
+}
+
+/// A graph of one's own, or another's.
+#[derive(Debug)]
+enum GraphRef<'g> {
+    Owned(Box<Graph>),
+    Borrowed(&'g mut Graph),
+}
+
+impl GraphBuilder<'static> {
+    /// Builds a new graph.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self::with_graph(GraphRef::Owned(Box::new(Graph::new(name))))
+    }
+}
+
+impl<'g> GraphBuilder<'g> {
+    /// Adds to a graph.
+    pub fn on(graph: &'g mut Graph) -> Self {
+        Self::with_graph(GraphRef::Borrowed(graph))
+    }
+
+    fn with_graph(graph: GraphRef<'g>) -> Self {
+        Self { graph, mode: BuildMode::Checked, scope: None, loc: Loc::default(), added: SmallVec::new() }
+    }
+
+    /// Sets what happens about inference.
+    #[must_use]
+    pub fn mode(self, mode: BuildMode) -> Self {
+        Self { mode, ..self }
+    }
+
+    /// Names of new nodes begin with `scope` and a slash.
+    #[must_use]
+    pub fn scope(self, scope: impl Into<Arc<str>>) -> Self {
+        Self { scope: Some(scope.into()), ..self }
+    }
+
+    /// Sets the place in the source of new nodes.
+    #[must_use]
+    pub fn loc(self, loc: Loc) -> Self {
+        Self { loc, ..self }
+    }
+
+    /// The graph as it stands.
+    pub fn graph(&self) -> &Graph {
+        match &self.graph {
+            GraphRef::Owned(graph) => graph,
+            GraphRef::Borrowed(graph) => graph,
+        }
+    }
+
+    pub(crate) fn graph_mut(&mut self) -> &mut Graph {
+        match &mut self.graph {
+            GraphRef::Owned(graph) => graph,
+            GraphRef::Borrowed(graph) => graph,
+        }
+    }
+
+    /// The nodes added so far, in order.
+    pub fn added(&self) -> &[NodeId] {
+        &self.added
+    }
+
+    /// The symbols of the graph, to build expressions.
+    pub fn symbols(&mut self) -> &mut Symbols {
+        &mut self.graph_mut().symbols
+    }
+
+    /// The graph, inferred as a whole. Of a borrowed graph nothing is left where it was.
+    ///
+    /// # Errors
+    /// The first error of inference; only [`BuildMode::Lenient`] and variables leave any.
+    pub fn finish(mut self) -> Result<Graph, Located> {
+        let mut graph = std::mem::take(self.graph_mut());
+        match crate::infer(&mut graph).into_iter().next() {
+            Some(error) => Err(error),
+            None => Ok(graph),
+        }
+    }
+
+    /// What is known of a value.
+    ///
+    /// # Errors
+    /// [`OpError::ForeignValue`] if the graph has no such value; so have all methods that take values.
+    pub fn fact(&self, value: Value) -> Result<&Fact, OpError> {
+        let out = self.graph().get(value.node).and_then(|node| node.outs.get(value.port as usize));
+        out.map(|out| &out.fact).ok_or(OpError::ForeignValue)
+    }
+
+    /// The element type of a value; `Dynamic` if unknown.
+    pub fn element_type(&self, value: Value) -> Result<ElementType, OpError> {
+        Ok(self.fact(value)?.element_type)
+    }
+
+    /// The rank of a value, which must be known.
+    pub fn rank(&self, value: Value) -> Result<usize, OpError> {
+        self.fact(value)?.shape.rank().ok_or_else(|| OpError::unsupported("an input of unknown rank"))
+    }
+
+    /// Adds an input of the graph. The shape is written as on the command line: `N,3,H=16..64,?`.
+    pub fn parameter(
+        &mut self,
+        name: &str,
+        element_type: ElementType,
+        shape: &str,
+    ) -> Result<Value, OpError> {
+        let bad = |error| OpError::mismatch("the shape", format!("`{shape}`"), format!("a shape: {error}"));
+        let shape: ShapeSpec = shape.parse().map_err(bad)?;
+        self.op(name, Parameter { element_type, shape }, &[])
+    }
+
+    /// Adds an output of the graph.
+    pub fn result(&mut self, name: &str, value: Value) -> Result<NodeId, OpError> {
+        Ok(self.op(name, GraphResult, &[value])?.node)
+    }
+
+    /// Adds a constant.
+    pub fn constant(&mut self, tensor: impl Into<Arc<Tensor>>) -> Result<Value, OpError> {
+        self.add_op(Constant::new(tensor.into()), &[])
+    }
+
+    /// Adds a vector of i64.
+    pub fn ints(&mut self, values: &[i64]) -> Result<Value, OpError> {
+        self.constant(Tensor::from_vec(&[values.len()], values.to_vec())?)
+    }
+
+    /// Adds a scalar of i64.
+    pub fn int(&mut self, value: i64) -> Result<Value, OpError> {
+        self.constant(Tensor::scalar(value))
+    }
+
+    /// Adds a scalar of an element type.
+    pub fn scalar(&mut self, element_type: ElementType, value: f64) -> Result<Value, OpError> {
+        self.constant(Tensor::scalar(value).cast(element_type)?)
+    }
+
+    /// Adds a scalar of the element type of `like`, which must be known.
+    pub fn scalar_like(&mut self, like: Value, value: f64) -> Result<Value, OpError> {
+        match self.element_type(like)? {
+            ElementType::Dynamic => Err(OpError::unsupported("an input of unknown element type")),
+            element_type => self.scalar(element_type, value),
+        }
+    }
+
+    /// Adds a named node; returns its first output.
+    pub fn op(&mut self, name: &str, op: impl Into<Op>, inputs: &[Value]) -> Result<Value, OpError> {
+        let name = match &self.scope {
+            Some(scope) => format!("{scope}/{name}").into(),
+            None => Arc::from(name),
+        };
+        Ok(Value { node: self.add_node(Node::new(name, op.into()), inputs, 1)?, port: 0 })
+    }
+
+    /// Adds a node named after its op; returns its first output.
+    pub fn add_op(&mut self, op: impl Into<Op>, inputs: &[Value]) -> Result<Value, OpError> {
+        let node = self.named_by_type(op.into());
+        Ok(Value { node: self.add_node(node, inputs, 1)?, port: 0 })
+    }
+
+    /// Adds a node named after its op; returns its first `N` outputs.
+    pub fn add_outputs<const N: usize>(
+        &mut self,
+        op: impl Into<Op>,
+        inputs: &[Value],
+    ) -> Result<[Value; N], OpError> {
+        let node = self.named_by_type(op.into());
+        let node = self.add_node(node, inputs, N)?;
+        Ok(std::array::from_fn(|port| Value { node, port: port_number(port) }))
+    }
+
+    /// Adds a node named after its op; returns its first `count` outputs.
+    pub fn add_op_with_outputs(
+        &mut self,
+        op: impl Into<Op>,
+        inputs: &[Value],
+        count: usize,
+    ) -> Result<Vec<Value>, OpError> {
+        let node = self.named_by_type(op.into());
+        let node = self.add_node(node, inputs, count)?;
+        Ok((0..count).map(|port| Value { node, port: port_number(port) }).collect())
+    }
+
+    fn named_by_type(&self, op: Op) -> Node {
+        let name = match &self.scope {
+            Some(scope) => format!("{scope}/{}", op.type_name()),
+            None => format!("{}_{}", op.type_name(), self.graph().bound()),
+        };
+        Node::new(name, op)
+    }
+
+    /// Adds a node of which `outputs` outputs will be read. Its place is that of the builder unless it has one.
+    pub fn add_node(&mut self, mut node: Node, inputs: &[Value], outputs: usize) -> Result<NodeId, OpError> {
+        inputs.iter().try_for_each(|&input| self.fact(input).map(|_| ()))?;
+        if node.loc == Loc::default() {
+            node.loc = self.loc;
+        }
+        let mode = self.mode;
+        let graph = self.graph_mut();
+        let id = graph.add_wired(node, inputs);
+        let inferred = graph.infer_node(id).map_err(|located| located.error);
+        let outs = &mut graph.nodes[id.petgraph()].outs;
+        let checked = match mode {
+            BuildMode::Lenient => {
+                outs.resize_with(outs.len().max(outputs), Output::unknown);
+                Ok(())
+            }
+            BuildMode::Checked if inferred.is_ok() && outs.len() < outputs => {
+                Err(OpError::mismatch("the number of outputs", outs.len(), format!("{outputs} or more")))
+            }
+            BuildMode::Checked => inferred,
+        };
+        match checked {
+            Ok(()) => self.added.push(id),
+            Err(_) => drop(graph.nodes.remove_node(id.petgraph())),
+        }
+        checked.map(|()| id)
+    }
+}
+
+fn port_number(port: usize) -> u32 {
+    u32::try_from(port).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,52 @@
+//! Short forms of ops that move elements.
+
+use snick_tensor::ElementType;
+use snick_tensor::kernels::PadMode;
+
+use super::GraphBuilder;
+use crate::ops::movement::concat::Concat;
+use crate::ops::movement::gather::Gather;
+use crate::ops::movement::non_zero::NonZero;
+use crate::ops::movement::pad::Pad;
+use crate::ops::movement::tile::Tile;
+use crate::ops::movement::transpose::Transpose;
+use crate::{OpError, Value};
+
+impl GraphBuilder<'_> {
+    /// Values one after the other along an axis; a single one as it is.
+    pub fn concat(&mut self, axis: i64, values: &[Value]) -> Result<Value, OpError> {
+        match values {
+            [single] => Ok(*single),
+            _ => self.add_op(Concat { axis }, values),
+        }
+    }
+
+    /// The elements of `x` along an axis at the indices.
+    pub fn gather(&mut self, x: Value, indices: Value, axis: i64) -> Result<Value, OpError> {
+        let axis = self.int(axis)?;
+        self.add_op(Gather { batch_dims: 0, since: 8 }, &[x, indices, axis])
+    }
+
+    /// The axes of `x` in another order.
+    pub fn transpose(&mut self, x: Value, order: &[i64]) -> Result<Value, OpError> {
+        let order = self.ints(order)?;
+        self.add_op(Transpose, &[x, order])
+    }
+
+    /// `x` repeated so many times along each axis.
+    pub fn tile(&mut self, x: Value, repeats: &[i64]) -> Result<Value, OpError> {
+        let repeats = self.ints(repeats)?;
+        self.add_op(Tile, &[x, repeats])
+    }
+
+    /// `x` with so many elements more at both ends of each axis, all equal to a scalar.
+    pub fn pad(&mut self, x: Value, begin: &[i64], end: &[i64], fill: Value) -> Result<Value, OpError> {
+        let (begin, end) = (self.ints(begin)?, self.ints(end)?);
+        self.add_op(Pad { pad_mode: PadMode::Constant }, &[x, begin, end, fill])
+    }
+
+    /// The indices of the elements that are not 0, a column each.
+    pub fn non_zero(&mut self, x: Value) -> Result<Value, OpError> {
+        self.add_op(NonZero { output_type: ElementType::I64 }, &[x])
+    }
+}

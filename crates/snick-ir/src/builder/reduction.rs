@@ -1,0 +1,79 @@
+//! Short forms of ops that compute with many elements.
+
+use snick_tensor::ElementType;
+
+use super::GraphBuilder;
+use crate::ops::movement::top_k::{Sort, TopK};
+use crate::ops::nn::matmul::MatMul;
+use crate::ops::nn::softmax::Softmax;
+use crate::ops::reduction::cum_sum::CumSum;
+use crate::{OpError, Value, ops};
+
+macro_rules! reductions {
+    ($($(#[$doc:meta])* $name:ident => $op:ident),* $(,)?) => {
+        impl GraphBuilder<'_> {
+            $($(#[$doc])*
+            pub fn $name(&mut self, x: Value, axes: &[i64], keep_dims: bool) -> Result<Value, OpError> {
+                let axes = self.ints(axes)?;
+                self.add_op(ops::$op { keep_dims }, &[x, axes])
+            })*
+        }
+    };
+}
+
+reductions! {
+    /// The sum over axes.
+    reduce_sum => ReduceSum,
+    /// The mean over axes.
+    reduce_mean => ReduceMean,
+    /// The product over axes.
+    reduce_prod => ReduceProd,
+    /// The greatest element over axes.
+    reduce_max => ReduceMax,
+    /// The least element over axes.
+    reduce_min => ReduceMin,
+    /// The sum of absolute values over axes.
+    reduce_l1 => ReduceL1,
+    /// The square root of the sum of squares over axes.
+    reduce_l2 => ReduceL2,
+    /// Whether all elements hold, over axes.
+    reduce_logical_and => ReduceLogicalAnd,
+    /// Whether any element holds, over axes.
+    reduce_logical_or => ReduceLogicalOr,
+}
+
+impl GraphBuilder<'_> {
+    /// The matrix product over the last two axes.
+    pub fn matmul(&mut self, x: Value, y: Value) -> Result<Value, OpError> {
+        self.add_op(MatMul { transpose_a: false, transpose_b: false }, &[x, y])
+    }
+
+    /// The softmax along an axis.
+    pub fn softmax(&mut self, x: Value, axis: i64) -> Result<Value, OpError> {
+        self.add_op(Softmax { log: false, axis }, &[x])
+    }
+
+    /// The logarithm of the softmax along an axis.
+    pub fn log_softmax(&mut self, x: Value, axis: i64) -> Result<Value, OpError> {
+        self.add_op(Softmax { log: true, axis }, &[x])
+    }
+
+    /// The running sum along an axis.
+    pub fn cum_sum(&mut self, x: Value, axis: i64) -> Result<Value, OpError> {
+        let axis = self.int(axis)?;
+        self.add_op(CumSum { exclusive: false, reverse: false }, &[x, axis])
+    }
+
+    /// The `k` greatest elements along an axis, sorted, and their indices as i64.
+    pub fn top_k(&mut self, x: Value, k: Value, axis: i64) -> Result<[Value; 2], OpError> {
+        let op = TopK {
+            axis,
+            greatest: true,
+            sort: Sort::Value,
+            index_element_type: ElementType::I64,
+            stable: Some(true),
+            first_version: false,
+        };
+        self.add_outputs(op, &[x, k])
+    }
+}

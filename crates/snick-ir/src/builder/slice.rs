@@ -1,0 +1,67 @@
+//! Short forms of slices.
+
+use super::{GraphBuilder, StridedSliceMasks};
+use crate::ops::slice::dyn_axis_slice::DynAxisSlice;
+use crate::ops::slice::primitive::Slice;
+use crate::ops::slice::slice8::Slice8;
+use crate::ops::slice::split::Split;
+use crate::ops::slice::strided_slice::StridedSlice;
+use crate::ops::slice::variadic_split::VariadicSplit;
+use crate::{OpError, Value};
+
+impl GraphBuilder<'_> {
+    /// The `slice` primitive on ascending axes; `x` itself if there are none.
+    pub fn slice(
+        &mut self,
+        x: Value,
+        axes: impl IntoIterator<Item = (usize, impl Into<DynAxisSlice>)>,
+    ) -> Result<Value, OpError> {
+        let mut inputs = vec![x];
+        let mut axis = |(axis, slice): (usize, _)| {
+            let slice: DynAxisSlice = Into::into(slice);
+            let (axis, operands) = slice.on_axis(axis);
+            inputs.extend(operands);
+            axis
+        };
+        let op = Slice { axes: axes.into_iter().map(&mut axis).collect() };
+        if op.axes.is_empty() { Ok(x) } else { self.add_op(op, &inputs) }
+    }
+
+    /// Slice-8: `x[start:stop:step]` on listed axes.
+    pub fn slice8(
+        &mut self,
+        x: Value,
+        start: &[i64],
+        stop: &[i64],
+        step: &[i64],
+        axes: &[i64],
+    ) -> Result<Value, OpError> {
+        let inputs = [x, self.ints(start)?, self.ints(stop)?, self.ints(step)?, self.ints(axes)?];
+        self.add_op(Slice8, &inputs)
+    }
+
+    /// StridedSlice-1: `x[begin:end:stride]` with masks.
+    pub fn strided_slice(
+        &mut self,
+        x: Value,
+        begin: &[i64],
+        end: &[i64],
+        stride: &[i64],
+        masks: StridedSliceMasks,
+    ) -> Result<Value, OpError> {
+        let inputs = [x, self.ints(begin)?, self.ints(end)?, self.ints(stride)?];
+        self.add_op(StridedSlice::from(masks), &inputs)
+    }
+
+    /// Equal parts of `x` along an axis.
+    pub fn split(&mut self, x: Value, axis: i64, parts: usize) -> Result<Vec<Value>, OpError> {
+        let axis = self.int(axis)?;
+        self.add_op_with_outputs(Split { num_splits: parts }, &[x, axis], parts)
+    }
+
+    /// Parts of `x` of these sizes along an axis.
+    pub fn variadic_split(&mut self, x: Value, axis: i64, sizes: &[i64]) -> Result<Vec<Value>, OpError> {
+        let inputs = [x, self.int(axis)?, self.ints(sizes)?];
+        self.add_op_with_outputs(VariadicSplit, &inputs, sizes.len())
+    }
+}
