@@ -7,7 +7,7 @@ use snick_tensor::Tensor;
 pub(crate) fn evaluated(graph: &Graph, id: NodeId) -> Option<Vec<Tensor>> {
     let op = &graph.node(id).op;
     let inputs = graph.inputs(id);
-    if inputs.is_empty() || !op.is_foldable() {
+    if inputs.is_empty() || !op.traits().is_foldable() {
         return None;
     }
     let inputs = inputs.into_iter().map(|value| Some(Tensor::clone(graph.fact(value?)?.as_tensor()?)));

@@ -152,6 +152,11 @@ impl<'a> Attrs<'a> {
         self.items.push((name, value));
     }
 
+    /// Adds attributes at the end.
+    pub fn extend(&mut self, more: Attrs<'a>) {
+        self.items.extend(more.items);
+    }
+
     /// The attributes in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &AttrValue<'a>)> {
         self.items.iter().map(|(name, value)| (name.as_ref(), value))

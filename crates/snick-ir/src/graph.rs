@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 use snick_shape::Symbols;
 use snick_tensor::ElementType;
 
-use crate::{Attrs, Fact, Info, Op, Version};
+use crate::{Attrs, Fact, Info, Op, OpTraits, Version};
 
 /// A node of a graph. Not a position: order of printing and running is [`Graph::order`].
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -423,7 +423,7 @@ impl Graph {
     /// Parameters stay: they are the model's signature.
     pub fn remove_dead_nodes(&mut self) {
         let mut alive = vec![false; self.bound()];
-        let mut todo: Vec<NodeId> = self.ids().filter(|&id| self.node(id).op.is_root()).collect();
+        let mut todo: Vec<NodeId> = self.ids().filter(|&id| self.node(id).op.has(OpTraits::ROOT)).collect();
         while let Some(id) = todo.pop() {
             if std::mem::replace(&mut alive[id.index()], true) {
                 continue;

@@ -23,6 +23,7 @@ mod float_bounds;
 mod graph;
 mod infer;
 mod info;
+#[macro_use]
 mod op;
 pub mod ops;
 mod origin;
@@ -38,5 +39,8 @@ pub use float_bounds::{FloatBounds, Ratio};
 pub use graph::{Declared, Graph, Loc, Node, NodeId, Output, PortIds, Value};
 pub use infer::{Infer, infer, normalize_axes, normalize_axis, normalize_each_axis};
 pub use info::Info;
-pub use op::{Arity, Dialect, Op, OpDef, OpName, RawNode, Values, Version};
+pub use op::{
+    Arity, AttrField, AttrSpec, AttrWords, Dialect, EvalOp, InferOp, Op, OpDef, OpName, OpTraits, RawNode,
+    Since, Values, Version, exactly,
+};
 pub use verify::verify;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use snick_ir::{Graph, NodeId, Op};
+use snick_ir::{Graph, NodeId, Op, OpTraits};
 use snick_tensor::Tensor;
 use snick_tensor::kernels::without_subnormals;
 
@@ -49,14 +49,7 @@ pub(crate) fn fold(mut plan: Plan, graph: &Graph, halves: &HalfPrecision) -> Pla
 
 /// Whether an op gives sums of products: what a factor too small for full precision adds is lost in them.
 fn is_multiplied(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Convolution(_)
-            | Op::ConvolutionBackpropData(_)
-            | Op::MatMul(_)
-            | Op::RecurrentCell(_)
-            | Op::RecurrentSequence(_)
-    )
+    op.has(OpTraits::CONTRACTION)
 }
 
 /// The outputs of a step, if they are the same in every run.
@@ -72,7 +65,7 @@ fn fixed(
         Op::Const(_) => return op.eval(&[]).ok(),
         Op::Parameter(_) | Op::Result(_) => return None,
         Op::ShapeOf(_) => static_shape(graph, step.node)?,
-        _ if op.is_foldable() && !step.operands.is_empty() => {
+        _ if op.traits().is_foldable() && !step.operands.is_empty() => {
             let inputs: Option<Vec<Tensor>> = step
                 .operands
                 .iter()

@@ -1,7 +1,7 @@
 //! Values declared as f16 or bf16 are computed in f32 and rounded where they leave the run: so does what runs models,
 //! and nothing is lost between layers.
 
-use snick_ir::{Graph, Op, OpError};
+use snick_ir::{Graph, Op, OpError, OpTraits};
 use snick_tensor::{ElementType, Tensor};
 
 use crate::plan::{Plan, Step};
@@ -13,11 +13,6 @@ pub(crate) struct HalfPrecision {
     declared: Vec<Option<ElementType>>,
     /// By slot: whether it is the output of a Convert that would only round.
     is_converted: Vec<bool>,
-}
-
-/// Whether an op hands values on, to bodies, to variables or out of the run.
-fn hands_on(op: &Op) -> bool {
-    matches!(op, Op::Result(_) | Op::SubGraph(_) | Op::ReadValue(_) | Op::Assign(_))
 }
 
 impl HalfPrecision {
@@ -54,8 +49,8 @@ impl HalfPrecision {
     pub(crate) fn read_as(&self, op: &Op, slot: usize) -> Option<ElementType> {
         let declared = self.declared(slot)?;
         match op {
-            op if op.moves_elements() => None,
-            op if hands_on(op) => Some(declared),
+            op if op.has(OpTraits::MOVES_ELEMENTS) => None,
+            op if op.has(OpTraits::BOUNDARY) => Some(declared),
             _ => Some(ElementType::F32),
         }
     }

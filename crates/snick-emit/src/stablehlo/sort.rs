@@ -1,6 +1,6 @@
 //! The best elements along an axis.
 
-use snick_ir::ops::movement::top_k::Sort;
+use snick_ir::ops::movement::top_k::{TopKMode, TopKSort};
 use snick_ir::{Op, OpError};
 use snick_tensor::ElementType;
 
@@ -37,13 +37,13 @@ fn top_k(e: &mut Emitter) -> Result {
     let want = e.output(0)?;
     let count = want.dims[axis].clone();
     let places = e.iota(axis, x.ty.with(ElementType::I32))?;
-    let [values, places] = sorted(e, &x, &places, axis, if op.greatest { "GT" } else { "LT" });
+    let [values, places] = sorted(e, &x, &places, axis, if op.mode == TopKMode::Max { "GT" } else { "LT" });
     let (mut values, mut places) =
         (e.part(&values, axis, &0.into(), count.clone())?, e.part(&places, axis, &0.into(), count)?);
-    if op.sort == Sort::Index {
+    if op.sort == TopKSort::Index {
         [places, values] = sorted(e, &places, &values, axis, "LT");
     }
-    let places = e.convert(&places, op.index_element_type);
+    let places = e.convert(&places, op.index_element_type.element_type());
     e.give(0, values)?;
     e.give(1, places)
 }

@@ -12,7 +12,7 @@ use snick_tensor::{ElementType, Tensor};
 
 use super::{Infer, saturating_product, variables};
 use crate::float_bounds::FloatBounds;
-use crate::{Fact, Facts, Graph, Known, Located, NodeId, Op, OpError, Output, Value};
+use crate::{Fact, Facts, Graph, Known, Located, NodeId, Op, OpError, OpTraits, Output, Value};
 
 /// Ops on constants are evaluated during inference up to this many elements, inputs and outputs together.
 const MAX_FOLDED: usize = 4096;
@@ -188,7 +188,7 @@ fn fold(op: &Op, inputs: &[&Fact], facts: &mut Facts) {
             fact.known = tensor.ok().map(|t| Known::Tensor(Arc::new(t)));
         }
     }
-    if inputs.is_empty() || facts.iter().any(|f| f.known.is_some()) || !op.is_foldable() {
+    if inputs.is_empty() || facts.iter().any(|f| f.known.is_some()) || !op.traits().is_foldable() {
         return;
     }
     let sizes = facts.iter().map(|f| f.shape.as_static().map(|d| saturating_product(&d)));
@@ -206,7 +206,7 @@ fn fold(op: &Op, inputs: &[&Fact], facts: &mut Facts) {
         }
         tensors.push(Tensor::clone(tensor));
     }
-    let computes_halves = !op.moves_elements() && !matches!(op, Op::Convert(_));
+    let computes_halves = !op.has(OpTraits::MOVES_ELEMENTS) && !matches!(op, Op::Convert(_));
     let wide = if computes_halves { widened(&tensors) } else { None };
     // What cannot be evaluated stays unknown; running the graph will say why.
     let Ok(values) = op.eval(wide.as_deref().unwrap_or(&tensors)) else { return };

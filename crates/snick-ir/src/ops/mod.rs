@@ -7,7 +7,8 @@ mod registry;
 #[macro_use]
 mod family;
 mod names;
-mod opsets;
+
+pub mod index_type;
 
 /// Where values come from and go to.
 pub mod source {
@@ -243,10 +244,10 @@ use snick_tensor::kernels::ElementFunction;
 
 use self::control::opaque::Opaque;
 pub use self::names::*;
-use self::registry::Entry;
-pub use self::registry::known_names;
+pub use self::registry::Entry;
+pub use self::registry::{find, reference};
 use crate::rewrite::{Patch, RewriteResult};
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits};
 
 ops! {
     // source

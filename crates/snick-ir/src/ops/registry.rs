@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use super::Op;
 use super::control::opaque::Opaque;
-use super::{Op, opsets};
-use crate::op::{Dialect, OpName, RawNode, Version};
-use crate::{Attrs, Graph, OpError};
+use crate::op::{AttrSpec, Dialect, OpName, OpTraits, RawNode, Version};
+use crate::{Arity, Attrs, Graph, OpError};
 
 /// Makes the enum of all ops, its dispatch and its registry out of one list.
 macro_rules! ops {
@@ -47,6 +47,14 @@ macro_rules! ops {
                 match self {
                     $(Self::$variant(_) => <$type>::ARITY,)*
                     Self::Opaque(_) => Opaque::ARITY,
+                }
+            }
+
+            /// What drivers may assume of it.
+            pub fn traits(&self) -> OpTraits {
+                match self {
+                    $(Self::$variant(op) => op.traits(),)*
+                    Self::Opaque(_) => Opaque::TRAITS,
                 }
             }
 
@@ -104,17 +112,39 @@ macro_rules! ops {
         fn entries() -> Vec<Entry> {
             let mut entries = Vec::new();
             $(for name in <$type>::NAMES {
-                entries.push(Entry { name, parse: |raw| <$type>::parse(raw).map(Op::$variant) });
+                entries.push(Entry {
+                    name,
+                    arity: <$type>::ARITY,
+                    traits: <$type>::TRAITS,
+                    doc: <$type>::DOC.trim(),
+                    attrs: <$type>::attr_specs,
+                    parse: |raw| <$type>::parse(raw).map(Op::$variant),
+                });
             })*
             entries
         }
     };
 }
 
-/// One name of one op.
-pub(super) struct Entry {
-    pub(super) name: &'static OpName,
+/// One name of one op, with what the op declares: an entry of the op reference.
+pub struct Entry {
+    /// The name.
+    pub name: &'static OpName,
+    /// How many inputs it takes.
+    pub arity: Arity,
+    /// What drivers may assume of it, whatever its attributes are.
+    pub traits: OpTraits,
+    /// What it computes.
+    pub doc: &'static str,
+    pub(super) attrs: fn() -> Vec<AttrSpec>,
     pub(super) parse: fn(&RawNode) -> Result<Op, OpError>,
+}
+
+impl Entry {
+    /// The attributes that the op declares.
+    pub fn attrs(&self) -> Vec<AttrSpec> {
+        (self.attrs)()
+    }
 }
 
 /// Names by dialect and lower-case type: OpenVINO's reader ignores the case of type names.
@@ -127,11 +157,17 @@ static REGISTRY: LazyLock<HashMap<(Dialect, String), Entry>> = LazyLock::new(|| 
 static EXACT: LazyLock<HashMap<(Dialect, &'static str), &'static Entry>> =
     LazyLock::new(|| REGISTRY.iter().map(|((dialect, _), e)| ((*dialect, e.name.name), e)).collect());
 
-/// All names of all ops, sorted: what the coverage of snick is told from.
-pub fn known_names() -> Vec<&'static OpName> {
-    let mut names: Vec<_> = REGISTRY.values().map(|e| e.name).collect();
-    names.sort_by_key(|n| n.name);
-    names
+/// All names of all ops with what they declare, sorted by name: the op reference.
+pub fn reference() -> Vec<&'static Entry> {
+    let mut entries: Vec<_> = REGISTRY.values().collect();
+    entries.sort_by_key(|entry| entry.name.name);
+    entries
+}
+
+/// What the op of this name declares; the case of names of OpenVINO does not matter.
+pub fn find(dialect: Dialect, op_type: &str) -> Option<&'static Entry> {
+    let exact = EXACT.get(&(dialect, op_type)).copied();
+    exact.or_else(|| REGISTRY.get(&(dialect, op_type.to_ascii_lowercase())))
 }
 
 impl Op {
@@ -140,12 +176,11 @@ impl Op {
     /// # Errors
     /// An operation set that does not contain the op, and what the op says of its attributes.
     pub fn parse(raw: &mut RawNode) -> Result<Self, OpError> {
-        let exact = EXACT.get(&(raw.dialect, raw.op_type)).copied();
-        let entry = exact.or_else(|| REGISTRY.get(&(raw.dialect, raw.op_type.to_ascii_lowercase())));
+        let entry = find(raw.dialect, raw.op_type);
         if let Some(entry) = entry {
-            opsets::check(entry.name, &raw.version)?;
+            entry.name.check(&raw.version)?;
         }
-        let since = entry.and_then(|e| defining_opset(e.name, &raw.version));
+        let since = entry.and_then(|e| e.name.defining_opset(&raw.version));
         match (entry, since) {
             (Some(entry), Some(since)) => {
                 raw.since = since;
@@ -187,39 +222,9 @@ impl Op {
         matches!(self, Self::Opaque(_))
     }
 
-    /// Whether the node stays though nobody reads it.
-    pub fn is_root(&self) -> bool {
-        match self {
-            Self::Parameter(_) | Self::Result(_) | Self::Opaque(_) | Self::Assign(_) => true,
-            Self::SubGraph(op) => op.assigns(),
-            _ => false,
-        }
-    }
-
-    /// Whether equal constant inputs always give equal outputs, whoever runs it.
-    pub fn is_foldable(&self) -> bool {
-        let by_chance = matches!(self, Self::Multinomial(_) | Self::RandomUniform(_));
-        !by_chance
-            && !matches!(self, Self::Opaque(_) | Self::SubGraph(_) | Self::Assign(_) | Self::ReadValue(_))
-    }
-
-    /// Whether the op does nothing with the elements of its one value but move them.
-    pub fn moves_elements(&self) -> bool {
-        matches!(
-            self,
-            Self::Slice(_)
-                | Self::Slice8(_)
-                | Self::StridedSlice(_)
-                | Self::Split(_)
-                | Self::VariadicSplit(_)
-                | Self::Gather(_)
-                | Self::Reshape(_)
-                | Self::Squeeze(_)
-                | Self::Unsqueeze(_)
-                | Self::Transpose(_)
-                | Self::Broadcast(_)
-                | Self::Tile(_)
-        )
+    /// Whether the op has this property.
+    pub fn has(&self, property: OpTraits) -> bool {
+        self.traits().contains(property)
     }
 
     /// The bodies with their roles.
@@ -252,20 +257,5 @@ impl Op {
         if let Self::SubGraph(op) = self {
             op.bodies = bodies;
         }
-    }
-}
-
-/// The last definition not above the declared operation set; `None` if there is none.
-fn defining_opset(name: &OpName, declared: &Version) -> Option<u8> {
-    match declared {
-        Version::Opset(declared) => name.since.iter().rev().find(|since| *since <= declared).copied(),
-        Version::Unversioned => Some(name.since.last().copied().unwrap_or(0)),
-        // Ops that files had before an operation set took them in, opset6 at last.
-        Version::Custom(text) if matches!(&**text, "experimental" | "extension") => {
-            let old = ["GRUCell", "RNNCell", "Proposal"].contains(&name.name)
-                || name.name.starts_with("ExperimentalDetectron");
-            name.since.iter().rev().find(|since| old && **since <= 6).copied()
-        }
-        Version::Custom(_) => None,
     }
 }

@@ -4,7 +4,7 @@ use petgraph::Direction::{Incoming, Outgoing};
 use petgraph::visit::{EdgeRef, IntoEdgeReferences};
 
 use super::Committed;
-use crate::{Graph, NodeId};
+use crate::{Graph, NodeId, OpTraits};
 
 /// How many living readers each node has, and which nodes are dead.
 pub(super) struct Liveness {
@@ -67,7 +67,7 @@ impl Liveness {
         while let Some(id) = todo.pop() {
             if self.nodes[id.index()].readers > 0
                 || self.nodes[id.index()].dead
-                || graph.node(id).op.is_root()
+                || graph.node(id).op.has(OpTraits::ROOT)
             {
                 continue;
             }

@@ -9,7 +9,7 @@ use snick_tensor::{ElementType, Storage, Tensor};
 use super::lexer::{Lexer, Token};
 use super::literal;
 use crate::graph::Details;
-use crate::ops::known_names;
+use crate::ops;
 use crate::ops::source::constant::{Absent, Constant};
 use crate::{
     AttrValue, Attrs, Declared, Dialect, Graph, Info, Loc, Node, NodeId, Op, Output, PortIds, RawNode, Value,
@@ -185,8 +185,7 @@ impl<'t> Parser<'t> {
                 }
             }
             _ => {
-                let snick = known_names().iter().any(|n| n.dialect == Dialect::Snick && n.name == name);
-                if !snick {
+                if ops::find(Dialect::Snick, &name).is_none() {
                     return Err(self.lexer.error("`-` and the operation set"));
                 }
                 return Ok((name, Dialect::Snick, Version::Unversioned));

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use snick_ir::rewrite::Proposal;
-use snick_ir::{Graph, Known, NodeId, Op, Value};
+use snick_ir::{Graph, Known, NodeId, Op, OpTraits, Value};
 
 /// So many layers are opened at most.
 const MAX_NODES: usize = 96;
@@ -110,7 +110,9 @@ fn is_known(graph: &Graph, value: Value) -> bool {
 /// Whether to look at what computes a value. Not where its elements are known, or cannot be computed.
 fn can_open(graph: &Graph, value: Value) -> bool {
     let node = graph.node(value.node);
-    !is_known(graph, value) && !node.op.is_root() && !matches!(node.op, Op::Const(_) | Op::ReadValue(_))
+    !is_known(graph, value)
+        && !node.op.traits().intersects(OpTraits::ROOT | OpTraits::STATEFUL)
+        && !matches!(node.op, Op::Const(_))
 }
 
 /// The layers of the region that lead to `root`, it included, each after what it reads.

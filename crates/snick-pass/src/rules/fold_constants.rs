@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use snick_ir::ops::source::constant::Constant;
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
-use snick_ir::{Op, OpError, Values};
+use snick_ir::{Op, OpError, OpTraits, Values};
 use snick_tensor::Tensor;
 
 use crate::selection::Selection;
@@ -24,7 +24,7 @@ const MAX_BYTES: usize = 1 << 26;
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
     let node = patch.node();
-    if matches!(node.op, Op::Const(_)) || node.op.is_root() || !node.op.is_foldable() {
+    if matches!(node.op, Op::Const(_)) || node.op.has(OpTraits::ROOT) || !node.op.traits().is_foldable() {
         return Ok(RewriteResult::NoMatch);
     }
     let known = node.outs.iter().map(|out| {

@@ -1,37 +1,24 @@
 //! lower-slices: every slice-like op becomes the `slice` primitive, by the op's own lowering.
 
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
-use snick_ir::{Op, OpError};
+use snick_ir::{Dialect, Op, OpError, OpTraits, ops};
 
 /// Asks the op how it lowers.
 pub(crate) const RULE: Rule = Rule::exact("lower-slices", apply);
 
 /// Whether the op only selects elements by position, in a way that the primitive can say.
 pub fn is_slice_like(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Slice8(_)
-            | Op::StridedSlice(_)
-            | Op::Split(_)
-            | Op::VariadicSplit(_)
-            | Op::Reverse(_)
-            | Op::Crop(_)
-    )
+    op.has(OpTraits::SLICE_LIKE)
 }
 
 /// [`is_slice_like`] by the name of the operation type.
 pub(crate) fn is_family(op_type: &str) -> bool {
-    ["Slice", "StridedSlice", "Split", "VariadicSplit", "Reverse", "Crop"].contains(&op_type)
-}
-
-/// Whether the op selects elements so only for some constants among its inputs.
-fn may_be_slice_like(op: &Op) -> bool {
-    matches!(op, Op::Gather(_) | Op::GatherNd(_) | Op::Pad(_) | Op::ReverseSequence(_))
+    ops::find(Dialect::OpenVino, op_type).is_some_and(|entry| entry.traits.contains(OpTraits::SLICE_LIKE))
 }
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
     let op = &patch.node().op;
-    if !is_slice_like(op) && !may_be_slice_like(op) {
+    if !op.traits().intersects(OpTraits::SLICE_LIKE | OpTraits::MAYBE_SLICE) {
         return Ok(RewriteResult::NoMatch);
     }
     let op = op.clone();

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use snick_ir::ops::source::constant::Constant;
 use snick_ir::rewrite::{Applied, Trace};
-use snick_ir::{Graph, NodeId, Op, Value};
+use snick_ir::{Graph, NodeId, Op, OpTraits, Value};
 
 /// The name of the pass.
 pub(crate) const NAME: &str = "merge-duplicates";
@@ -43,7 +43,7 @@ pub(crate) fn merge_duplicates(graph: &mut Graph, stop_after: Option<usize>) -> 
 /// What equal layers have in common; `None` for those that are one of a kind.
 fn key(graph: &Graph, id: NodeId) -> Option<u64> {
     let op = &graph.node(id).op;
-    if op.is_root() || matches!(op, Op::ReadValue(_) | Op::RandomUniform(_)) {
+    if op.has(OpTraits::ROOT) || !op.has(OpTraits::PURE) {
         return None;
     }
     let mut hasher = DefaultHasher::new();

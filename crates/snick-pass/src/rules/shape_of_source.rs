@@ -4,7 +4,7 @@
 //! size is asked of an operand that has the same.
 
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
-use snick_ir::{Op, OpError, Value};
+use snick_ir::{Op, OpError, OpTraits, Value};
 
 /// Moves a ShapeOf above an op of which it reads the output beside a slice, where an operand has the same shape.
 pub(crate) const RULE: Rule = Rule::exact("shape-of-source", apply);
@@ -18,7 +18,7 @@ fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
     let value = patch.input(0)?;
     let op = patch.op_of(value);
     let is_sliced = patch.is_read_by(value, MAX_READERS, |op| matches!(op, Op::Slice(_)));
-    if op.is_root() || !op.is_foldable() || !is_sliced {
+    if op.has(OpTraits::ROOT) || !op.traits().is_foldable() || !is_sliced {
         return Ok(RewriteResult::NoMatch);
     }
     let Some(source) = of_same_shape(patch, value)? else { return Ok(RewriteResult::NoMatch) };

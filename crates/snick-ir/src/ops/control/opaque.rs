@@ -5,7 +5,7 @@ use std::sync::Arc;
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::Tensor;
 
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpError};
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpError, OpTraits};
 
 /// Any layer: its operation type and attributes as they were read.
 #[derive(Clone, PartialEq, Debug)]
@@ -19,6 +19,9 @@ pub struct Opaque {
 impl Opaque {
     /// Any number of inputs.
     pub const ARITY: Arity = Arity::at_least(0);
+
+    /// Kept, whatever it does.
+    pub const TRAITS: OpTraits = OpTraits::ROOT;
 
     /// The declared ports.
     pub fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {

@@ -10,7 +10,10 @@ use super::branch;
 use super::iterate;
 use super::port_map::{PortLink, PortMap, Purpose};
 use crate::infer::InferSession;
-use crate::{Arity, AttrValue, Attrs, Facts, Graph, Infer, Op, OpDef, OpError, OpName, RawNode};
+use crate::{
+    Arity, AttrValue, Attrs, EvalOp, Facts, Graph, Infer, InferOp, Op, OpDef, OpError, OpName, OpTraits,
+    RawNode,
+};
 
 /// Which op it is.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -69,10 +72,10 @@ impl SubGraph {
         ports.max().map_or(0, |port| port.saturating_add(1))
     }
 
-    /// Whether running it does more than giving its outputs: something inside assigns a variable, or may.
-    pub(crate) fn assigns(&self) -> bool {
-        let mut ops = self.bodies.iter().flat_map(|body| body.ids().map(|id| &body.node(id).op));
-        ops.any(|op| !matches!(op, Op::Parameter(_) | Op::Result(_)) && op.is_root())
+    /// The ops of the bodies, but for their inputs and outputs.
+    fn inner_ops(&self) -> impl Iterator<Item = &Op> {
+        let ops = self.bodies.iter().flat_map(|body| body.ids().map(|id| &body.node(id).op));
+        ops.filter(|op| !matches!(op, Op::Parameter(_) | Op::Result(_)))
     }
 
     /// Facts of the outputs; the facts inside `bodies`, which are those of this op, are set on the way.
@@ -146,6 +149,7 @@ impl OpDef for SubGraph {
         OpName::openvino("If", &[8]),
     ];
     const ARITY: Arity = Arity::at_least(1);
+    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::HAS_BODIES).union(OpTraits::BOUNDARY);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         let kind =
@@ -185,11 +189,25 @@ impl OpDef for SubGraph {
         &Self::NAMES[self.kind as usize]
     }
 
+    /// Pure, a root and so on where what the bodies hold is.
+    fn traits(&self) -> OpTraits {
+        let inner = self.inner_ops().map(Op::traits);
+        let inherited = OpTraits::ROOT | OpTraits::STATEFUL | OpTraits::RANDOM;
+        inner.fold(Self::TRAITS, |all, inner| {
+            let impure = OpTraits::PURE - inner;
+            (all - impure) | (inner & inherited)
+        })
+    }
+}
+
+impl InferOp for SubGraph {
     /// Never asked: the driver hands over the bodies, through `SubGraph::infer_bodies`.
     fn infer(&self, _: &mut Infer) -> Result<Facts, OpError> {
         Err(OpError::unsupported(format!("inference of {} without its bodies", self.name().name)))
     }
+}
 
+impl EvalOp for SubGraph {
     /// Never asked: who runs the op runs its bodies, through [`SubGraph::execute`].
     fn eval(&self, _: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         Err(OpError::unsupported(format!("executing {} without a session", self.name().name)))

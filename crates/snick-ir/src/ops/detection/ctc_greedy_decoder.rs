@@ -4,7 +4,7 @@ use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{ElementType, Tensor};
 
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// The decoder of either name.
 #[derive(Clone, PartialEq, Debug)]
@@ -50,7 +50,9 @@ impl OpDef for CtcGreedyDecoder {
     fn name(&self) -> &'static OpName {
         &Self::NAMES[usize::from(self.lengths.is_some())]
     }
+}
 
+impl InferOp for CtcGreedyDecoder {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         cx.expect_rank(0, "3", |rank| rank == 3)?;
         let other = if self.lengths.is_some() { 1 } else { 2 };
@@ -81,7 +83,9 @@ impl OpDef for CtcGreedyDecoder {
             Fact::new(lengths, Shape::ranked([batch])),
         ])
     }
+}
 
+impl EvalOp for CtcGreedyDecoder {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [data, mask, blank @ ..] = inputs else { return Ok(Vec::new()) };
         let data = if self.lengths.is_some() { data.clone() } else { data.permute(&swapped(data.rank())?)? };

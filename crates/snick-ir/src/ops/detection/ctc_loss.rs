@@ -5,7 +5,7 @@ use snick_shape::Shape;
 use snick_tensor::Tensor;
 
 use super::checks::{check_dims, common_dim, expect_float, expect_rank};
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// Class scores `[N, T, C]`, how many times count `[N]`, labels `[N, T]`, how many labels count `[N]`, and maybe the
 /// class that stands for none, else the last, to `[N]`: minus the logarithm of the probability.
@@ -37,7 +37,9 @@ impl OpDef for CtcLoss {
             .with("ctc_merge_repeated", self.ctc_merge_repeated)
             .with("unique", self.unique)
     }
+}
 
+impl InferOp for CtcLoss {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         expect_float(cx, 0)?;
         (1..cx.len()).for_each(|port| cx.expect_integer(port));
@@ -48,7 +50,9 @@ impl OpDef for CtcLoss {
         let batch = common_dim(cx, "label sequences", &[(0, 0), (1, 0), (2, 0), (3, 0)])?;
         Ok(smallvec![Fact::new(cx.element_type(0), Shape::ranked([batch]))])
     }
+}
 
+impl EvalOp for CtcLoss {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [scores, times, labels, counts, blank @ ..] = inputs else { return Ok(Vec::new()) };
         let &[batch, most, classes] = scores.dims() else {

@@ -10,7 +10,7 @@ use super::checks::{
 };
 use super::detections::{Decoder, Found, Scores, select};
 use super::settings::{Kind, Settings, Table};
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// Box offsets `[N, priors * classes * 4]`, class scores `[N, priors * classes]`, priors `[1 or N, 1 or 2, ..]`, the
 /// second row being variances; and maybe object scores and offsets of a first stage. A row of the output
@@ -62,7 +62,9 @@ impl OpDef for DetectionOutput {
     fn attrs(&self) -> Attrs<'static> {
         self.settings.attrs()
     }
+}
 
+impl InferOp for DetectionOutput {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         check_inputs(cx.len())?;
         let element_type = common_float(cx, (0..cx.len()).filter(|&port| port != 2))?;
@@ -93,7 +95,9 @@ impl OpDef for DetectionOutput {
         let dims: SmallVec<[SymExpr; 4]> = smallvec![1.into(), 1.into(), rows, 7.into()];
         Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
     }
+}
 
+impl EvalOp for DetectionOutput {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         check_inputs(inputs.len())?;
         let [offsets, scores, priors, first_stage @ ..] = inputs else { return Ok(Vec::new()) };

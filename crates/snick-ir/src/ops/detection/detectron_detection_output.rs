@@ -7,7 +7,7 @@ use snick_tensor::{ElementType, Tensor};
 use super::checks::{check_dims, common_dim, common_float, expect_rank, expect_size, padded};
 use super::corners::{Corners, best_first, nms};
 use super::settings::{Kind, Settings, Table};
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// Regions `[rois, 4]`, offsets `[rois, 4 * classes]`, scores `[rois, classes]` and the image's sizes `[1, 3]`, which
 /// nothing depends on, to boxes, classes and scores of `max_detections_per_image` rows; rows not used are zeros.
@@ -31,7 +31,8 @@ const TABLE: Table = &[
 const UNIT: f32 = 1.0;
 
 impl OpDef for DetectronDetectionOutput {
-    const NAMES: &'static [OpName] = &[OpName::openvino("ExperimentalDetectronDetectionOutput", &[6])];
+    const NAMES: &'static [OpName] =
+        &[OpName::openvino("ExperimentalDetectronDetectionOutput", &[6]).was_extension()];
     const ARITY: Arity = Arity::exactly(4);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
@@ -41,7 +42,9 @@ impl OpDef for DetectronDetectionOutput {
     fn attrs(&self) -> Attrs<'static> {
         self.settings.attrs()
     }
+}
 
+impl InferOp for DetectronDetectionOutput {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let element_type = common_float(cx, 0..4)?;
         (0..4).try_for_each(|port| expect_rank(cx, port, 2))?;
@@ -61,7 +64,9 @@ impl OpDef for DetectronDetectionOutput {
             Fact::new(element_type, rows),
         ])
     }
+}
 
+impl EvalOp for DetectronDetectionOutput {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [regions, offsets, scores, _] = inputs else { return Ok(Vec::new()) };
         let &[count, classes] = scores.dims() else {

@@ -12,7 +12,7 @@ use super::checks::{
 use super::corners::{Corners, nms};
 use super::partial_sort::keep_first;
 use super::settings::{Kind, Settings, Table};
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// Sizes of the image, anchors, offsets and scores.
 ///
@@ -28,7 +28,7 @@ pub struct GenerateProposals {
 
 const NAMES: [OpName; 2] = [
     OpName::openvino("GenerateProposals", &[9]),
-    OpName::openvino("ExperimentalDetectronGenerateProposalsSingleImage", &[6]),
+    OpName::openvino("ExperimentalDetectronGenerateProposalsSingleImage", &[6]).was_extension(),
 ];
 
 const TABLE: Table = &[
@@ -82,7 +82,9 @@ impl OpDef for GenerateProposals {
     fn name(&self) -> &'static OpName {
         &Self::NAMES[usize::from(self.counts.is_none())]
     }
+}
 
+impl InferOp for GenerateProposals {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         match self.counts {
             // Here element types are not looked at before the run.
@@ -90,7 +92,9 @@ impl OpDef for GenerateProposals {
             None => self.infer_single(cx),
         }
     }
+}
 
+impl EvalOp for GenerateProposals {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [sizes, anchors, offsets, scores] = inputs else { return Ok(Vec::new()) };
         // A single image is a batch of one.

@@ -6,7 +6,7 @@ use super::checks::{check_dims, common_dim, expect_rank, expect_single, expect_s
 use super::class_rows::{SelectedBox, candidates, facts, limit, outputs, parse, unit};
 use super::corners::Corners;
 use super::settings::{Kind, Settings, Table};
-use crate::{Arity, Attrs, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// Boxes `[N, boxes, 4]` and scores `[N, classes, boxes]` to rows of class, score and box, the index of each box
 /// over all images, and the number of rows of each image.
@@ -37,7 +37,9 @@ impl OpDef for MatrixNms {
     fn attrs(&self) -> Attrs<'static> {
         self.settings.attrs().with("output_type", self.output_type)
     }
+}
 
+impl InferOp for MatrixNms {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         expect_single(cx, 0)?;
         expect_single(cx, 1)?;
@@ -50,7 +52,9 @@ impl OpDef for MatrixNms {
         let classes = common_dim(cx, "select boxes by scores", &[(1, 1)])?;
         Ok(facts(cx, &self.settings, self.output_type, images, &classes, &boxes))
     }
+}
 
+impl EvalOp for MatrixNms {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [boxes, scores] = inputs else { return Ok(Vec::new()) };
         let &[images, classes, count] = scores.dims() else {

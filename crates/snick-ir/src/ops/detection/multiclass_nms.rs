@@ -6,7 +6,7 @@ use snick_tensor::{ElementType, Tensor};
 use super::checks::{check_dims, common_dim, expect_index_type, expect_rank, expect_single, expect_size};
 use super::class_rows::{ORDERS, SelectedBox, SortBy, candidates, facts, limit, outputs, parse, unit};
 use super::settings::{Kind, Settings, Table};
-use crate::{Arity, Attrs, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// Boxes `[N, boxes, 4]` and scores `[N, classes, boxes]`, or boxes `[classes, all boxes, 4]`, scores
 /// `[classes, all boxes]` and the number of boxes of each image, to rows of class, score and box, the index of each
@@ -36,7 +36,9 @@ impl OpDef for MulticlassNms {
     fn attrs(&self) -> Attrs<'static> {
         self.settings.attrs().with("output_type", self.output_type)
     }
+}
 
+impl InferOp for MulticlassNms {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         expect_single(cx, 0)?;
         expect_single(cx, 1)?;
@@ -59,7 +61,9 @@ impl OpDef for MulticlassNms {
         };
         Ok(facts(cx, &self.settings, self.output_type, images, &classes, &boxes))
     }
+}
 
+impl EvalOp for MulticlassNms {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [boxes, scores, ..] = inputs else { return Ok(Vec::new()) };
         let images = match inputs.get(2) {

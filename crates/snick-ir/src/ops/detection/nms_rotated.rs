@@ -5,7 +5,7 @@ use snick_tensor::{ElementType, Tensor};
 use super::checks::{expect_float, expect_index_type, expect_size};
 use super::rotated_box::RotatedBox;
 use super::suppression::{Rule, selected};
-use crate::{Arity, Attrs, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// Boxes `[batch, boxes, 5]`, each a centre x, y, a width, a height and an angle in radians, and scores
 /// `[batch, classes, boxes]`; how many a class at most, how much they may overlap, how good they must be. A row of
@@ -40,7 +40,9 @@ impl OpDef for NmsRotated {
             .with("output_type", self.output_type)
             .with("clockwise", self.clockwise)
     }
+}
 
+impl InferOp for NmsRotated {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         [0, 1, 3, 4].into_iter().try_for_each(|port| expect_float(cx, port))?;
         cx.expect_integer(2);
@@ -50,7 +52,9 @@ impl OpDef for NmsRotated {
         }
         selected(cx, 5, self.output_type)
     }
+}
 
+impl EvalOp for NmsRotated {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [boxes, scores, limits @ ..] = inputs else { return Ok(Vec::new()) };
         let &[_, _, 5] = boxes.dims() else {

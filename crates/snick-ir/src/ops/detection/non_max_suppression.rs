@@ -6,7 +6,7 @@ use snick_tensor::{ElementType, Tensor};
 use super::checks::{expect_index_type, expect_single, expect_size};
 use super::corners::Corners;
 use super::suppression::{Rule, selected};
-use crate::{Arity, Attrs, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// Boxes `[batch, boxes, 4]` and scores `[batch, classes, boxes]`; how many a class at most, how much they may
 /// overlap, how good they must be, how soft the limit is. A row of the output is batch, class, box.
@@ -53,7 +53,9 @@ impl OpDef for NonMaxSuppression {
             None => attrs,
         }
     }
+}
 
+impl InferOp for NonMaxSuppression {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         if !self.scores {
             Arity::between(2, 5).check(cx.len())?;
@@ -75,7 +77,9 @@ impl OpDef for NonMaxSuppression {
         }
         Ok(facts)
     }
+}
 
+impl EvalOp for NonMaxSuppression {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [boxes, scores, limits @ ..] = inputs else { return Ok(Vec::new()) };
         let &[_, _, 4] = boxes.dims() else {

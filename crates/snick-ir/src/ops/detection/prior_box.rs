@@ -7,7 +7,7 @@ use snick_tensor::{ElementType, Tensor};
 
 use super::checks::{expect_rank, expect_whole, room};
 use super::settings::{Kind, Settings, Table};
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// The size of the map and of the image, each `[H, W]`, to `[2, 4 * H * W * priors]`: boxes and variances.
 #[derive(Clone, PartialEq, Debug)]
@@ -64,7 +64,9 @@ impl OpDef for PriorBox {
     fn name(&self) -> &'static OpName {
         &Self::NAMES[usize::from(self.clustered)]
     }
+}
 
+impl InferOp for PriorBox {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let two = SymExpr::from(2);
         expect_whole(cx, 0)?;
@@ -90,7 +92,9 @@ impl OpDef for PriorBox {
         let dims: SmallVec<[SymExpr; 4]> = smallvec![two, columns];
         Ok(smallvec![Fact::new(ElementType::F32, Shape::ranked(dims))])
     }
+}
 
+impl EvalOp for PriorBox {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [map, image] = inputs else { return Ok(Vec::new()) };
         let size = |what: &str, tensor: &Tensor| match *tensor.to_i64_vec()? {

@@ -6,7 +6,7 @@ use snick_tensor::Tensor;
 
 use super::checks::{common_dim, common_float, expect_rank, expect_size, padded, room};
 use super::settings::{Kind, Settings, Table};
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// Priors `[P, 4]`, a feature map and an image, both `[N, C, H, W]`, to `[H * W * P, 4]` or `[H, W, P, 4]`.
 #[derive(Clone, PartialEq, Debug)]
@@ -23,7 +23,8 @@ const TABLE: Table = &[
 ];
 
 impl OpDef for PriorGridGenerator {
-    const NAMES: &'static [OpName] = &[OpName::openvino("ExperimentalDetectronPriorGridGenerator", &[6])];
+    const NAMES: &'static [OpName] =
+        &[OpName::openvino("ExperimentalDetectronPriorGridGenerator", &[6]).was_extension()];
     const ARITY: Arity = Arity::exactly(3);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
@@ -33,7 +34,9 @@ impl OpDef for PriorGridGenerator {
     fn attrs(&self) -> Attrs<'static> {
         self.settings.attrs()
     }
+}
 
+impl InferOp for PriorGridGenerator {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let element_type = common_float(cx, 0..3)?;
         for (port, rank) in [2, 4, 4].into_iter().enumerate() {
@@ -50,7 +53,9 @@ impl OpDef for PriorGridGenerator {
         };
         Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
     }
+}
 
+impl EvalOp for PriorGridGenerator {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [priors, map, image] = inputs else { return Ok(Vec::new()) };
         let (&[count, 4], &[_, _, height, width], &[_, _, image_height, image_width]) =

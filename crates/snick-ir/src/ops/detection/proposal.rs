@@ -8,7 +8,7 @@ use super::checks::{check_dims, common_dim, dim, expect_float, expect_rank, padd
 use super::corners::{Corners, nms};
 use super::partial_sort::keep_first;
 use super::settings::{Kind, Settings, Table};
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// Class scores `[N, 2 * anchors, H, W]`, box offsets `[N, 4 * anchors, H, W]` and the size of the image to
 /// `post_nms_topn` rows of image and box for each of the N. The first row not used has image -1; zeros follow.
@@ -37,7 +37,7 @@ const TABLE: Table = &[
 ];
 
 impl OpDef for Proposal {
-    const NAMES: &'static [OpName] = &[OpName::openvino("Proposal", &[1, 4])];
+    const NAMES: &'static [OpName] = &[OpName::openvino("Proposal", &[1, 4]).was_extension()];
     const ARITY: Arity = Arity::exactly(3);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
@@ -47,7 +47,9 @@ impl OpDef for Proposal {
     fn attrs(&self) -> Attrs<'static> {
         self.settings.attrs()
     }
+}
 
+impl InferOp for Proposal {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         (0..3).try_for_each(|port| expect_float(cx, port))?;
         for (port, rank) in [4, 4, 1].into_iter().enumerate() {
@@ -80,7 +82,9 @@ impl OpDef for Proposal {
         }
         Ok(facts)
     }
+}
 
+impl EvalOp for Proposal {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [scores, offsets, size] = inputs else { return Ok(Vec::new()) };
         let &[images, channels, height, width] = scores.dims() else {

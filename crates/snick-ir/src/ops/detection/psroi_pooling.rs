@@ -10,7 +10,7 @@ use snick_tensor::Tensor;
 use super::checks::{common_dim, expect_float, expect_rank, expect_size, padded, room};
 use super::sampling::{Maps, Plane};
 use super::settings::{Kind, Settings, Table};
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// A map `[N, C, H, W]` and regions `[rois, 5]`, each an image and corners x, y, x, y, to
 /// `[rois, output_dim, group_size, group_size]`. The deformable one may have offsets
@@ -73,7 +73,9 @@ impl OpDef for PsRoiPooling {
     fn name(&self) -> &'static OpName {
         &Self::NAMES[usize::from(self.deformable)]
     }
+}
 
+impl InferOp for PsRoiPooling {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         if !self.deformable {
             Arity::exactly(2).check(cx.len())?;
@@ -100,7 +102,9 @@ impl OpDef for PsRoiPooling {
             smallvec![regions, SymExpr::from(layout.depth as i64), group.clone(), group];
         Ok(smallvec![Fact::new(cx.element_type(0), Shape::ranked(dims))])
     }
+}
 
+impl EvalOp for PsRoiPooling {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [data, regions, offsets @ ..] = inputs else { return Ok(Vec::new()) };
         let mode = self.settings.text("mode");

@@ -7,7 +7,9 @@ use snick_tensor::{ElementType, Tensor};
 
 use super::checks::expect_float;
 use super::settings::{Kind, Settings, Table};
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
+use crate::{
+    Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode, normalize_axis,
+};
 
 /// `[N, boxes * (coords + 1 + classes), H, W]` with activations applied; with a softmax over the classes of all
 /// `num` boxes the axes from `axis` to `end_axis` become one, else the boxes of `mask` stay.
@@ -38,7 +40,9 @@ impl OpDef for RegionYolo {
     fn attrs(&self) -> Attrs<'static> {
         self.settings.attrs()
     }
+}
 
+impl InferOp for RegionYolo {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         cx.expect_rank(0, "4", |rank| rank == 4)?;
         expect_float(cx, 0)?;
@@ -63,7 +67,9 @@ impl OpDef for RegionYolo {
         }
         Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
     }
+}
 
+impl EvalOp for RegionYolo {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [data] = inputs else { return Ok(Vec::new()) };
         let softmax = self.settings.bool("do_softmax", true);

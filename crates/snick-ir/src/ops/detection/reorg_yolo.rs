@@ -5,7 +5,7 @@ use snick_shape::{Shape, SymExpr};
 use snick_tensor::{Tensor, kernels};
 
 use crate::attrs::missing;
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// `[N, C, H, W]` to `[N, C * stride^2, H / stride, W / stride]`.
 #[derive(Clone, PartialEq, Debug)]
@@ -29,7 +29,9 @@ impl OpDef for ReorgYolo {
     fn attrs(&self) -> Attrs<'static> {
         Attrs::new().with("stride", self.stride)
     }
+}
 
+impl InferOp for ReorgYolo {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         cx.expect_rank(0, "4", |rank| rank == 4)?;
         let element_type = cx.element_type(0);
@@ -54,7 +56,9 @@ impl OpDef for ReorgYolo {
             smallvec![batch.clone(), cx.mul(channels, &area.into()), height?, width?,];
         Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
     }
+}
 
+impl EvalOp for ReorgYolo {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [data] = inputs else { return Ok(Vec::new()) };
         let &[n, c, h, w] = data.dims() else {

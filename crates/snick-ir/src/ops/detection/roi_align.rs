@@ -8,7 +8,7 @@ use snick_tensor::Tensor;
 use super::checks::{check_dims, common_dim, common_float, expect_rank, expect_size, padded, room};
 use super::sampling::{Bins, Maps, Region};
 use super::settings::{Kind, Settings, Table};
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// A map `[N, C, H, W]`, regions `[rois, 4 or 5]` and the image of each to `[rois, C, pooled_h, pooled_w]`.
 #[derive(Clone, PartialEq, Debug)]
@@ -67,7 +67,9 @@ impl OpDef for RoiAlign {
     fn name(&self) -> &'static OpName {
         &Self::NAMES[usize::from(self.rotated)]
     }
+}
 
+impl InferOp for RoiAlign {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let element_type = common_float(cx, 0..2)?;
         cx.expect_integer(2);
@@ -81,7 +83,9 @@ impl OpDef for RoiAlign {
         let dims: SmallVec<[SymExpr; 4]> = smallvec![regions, channels, height, width];
         Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
     }
+}
 
+impl EvalOp for RoiAlign {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [data, regions, images] = inputs else { return Ok(Vec::new()) };
         let maps = Maps::new(data)?;

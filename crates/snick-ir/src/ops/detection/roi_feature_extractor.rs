@@ -8,7 +8,7 @@ use super::checks::{check_dims, common_dim, common_float, expect_rank, expect_si
 use super::corners::Corners;
 use super::sampling::{Bins, Maps, Region};
 use super::settings::{Kind, Settings, Table};
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// Regions `[rois, 4]` and levels `[1, C, H, W]` to `[rois, C, output_size, output_size]`, and the regions again.
 #[derive(Clone, PartialEq, Debug)]
@@ -28,7 +28,8 @@ const CANONICAL_SIZE: f32 = 224.0;
 const CANONICAL_LEVEL: f32 = 2.0;
 
 impl OpDef for RoiFeatureExtractor {
-    const NAMES: &'static [OpName] = &[OpName::openvino("ExperimentalDetectronROIFeatureExtractor", &[6])];
+    const NAMES: &'static [OpName] =
+        &[OpName::openvino("ExperimentalDetectronROIFeatureExtractor", &[6]).was_extension()];
     const ARITY: Arity = Arity::at_least(2);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
@@ -38,7 +39,9 @@ impl OpDef for RoiFeatureExtractor {
     fn attrs(&self) -> Attrs<'static> {
         self.settings.attrs()
     }
+}
 
+impl InferOp for RoiFeatureExtractor {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let element_type = common_float(cx, 0..cx.len())?;
         expect_rank(cx, 0, 2)?;
@@ -57,7 +60,9 @@ impl OpDef for RoiFeatureExtractor {
             Fact::new(element_type, Shape::ranked([regions, 4.into()])),
         ])
     }
+}
 
+impl EvalOp for RoiFeatureExtractor {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [regions, first, ..] = inputs else { return Ok(Vec::new()) };
         let &[count, 4] = regions.dims() else {

@@ -9,7 +9,7 @@ use snick_tensor::Tensor;
 use super::checks::{common_dim, common_float, expect_rank, expect_size, padded, room};
 use super::sampling::{Between, Maps, Plane};
 use super::settings::{Kind, Settings, Table};
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// A map `[N, C, H, W]` and regions `[rois, 5]`, each an image and corners x, y, x, y, to
 /// `[rois, C, pooled height, pooled width]`.
@@ -42,7 +42,9 @@ impl OpDef for RoiPooling {
     fn attrs(&self) -> Attrs<'static> {
         self.settings.attrs()
     }
+}
 
+impl InferOp for RoiPooling {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let element_type = common_float(cx, 0..2)?;
         expect_rank(cx, 0, 4)?;
@@ -55,7 +57,9 @@ impl OpDef for RoiPooling {
         let dims: SmallVec<[SymExpr; 4]> = smallvec![regions, channels, height, width];
         Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
     }
+}
 
+impl EvalOp for RoiPooling {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [data, regions] = inputs else { return Ok(Vec::new()) };
         let maps = Maps::new(data)?;

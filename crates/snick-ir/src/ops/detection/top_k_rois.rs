@@ -6,7 +6,7 @@ use snick_tensor::Tensor;
 
 use super::checks::{check_dims, common_dim, common_float, expect_rank, expect_size, padded};
 use super::corners::best_first;
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// Regions `[rois, 4]` and their probabilities to `[max_rois, 4]`; rows not used are zeros.
 #[derive(Clone, PartialEq, Debug)]
@@ -16,7 +16,8 @@ pub struct TopKRois {
 }
 
 impl OpDef for TopKRois {
-    const NAMES: &'static [OpName] = &[OpName::openvino("ExperimentalDetectronTopKROIs", &[6])];
+    const NAMES: &'static [OpName] =
+        &[OpName::openvino("ExperimentalDetectronTopKROIs", &[6]).was_extension()];
     const ARITY: Arity = Arity::exactly(2);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
@@ -30,7 +31,9 @@ impl OpDef for TopKRois {
     fn attrs(&self) -> Attrs<'static> {
         Attrs::new().with("max_rois", self.max_rois as i64)
     }
+}
 
+impl InferOp for TopKRois {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let element_type = common_float(cx, 0..2)?;
         expect_rank(cx, 0, 2)?;
@@ -40,7 +43,9 @@ impl OpDef for TopKRois {
         let dims: SmallVec<[SymExpr; 4]> = smallvec![(self.max_rois as i64).into(), 4.into()];
         Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
     }
+}
 
+impl EvalOp for TopKRois {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [regions, likely] = inputs else { return Ok(Vec::new()) };
         check_dims("the regions", regions, &[likely.len(), 4])?;

@@ -12,7 +12,7 @@ use super::auto_broadcast::AutoBroadcast;
 use super::domain::Domain;
 use super::known_elements::{element_interval, type_range, unwrapped, zip};
 use super::known_floats;
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// Powers above this are not written as products.
 const MAX_EXPONENT: i64 = 4;
@@ -90,7 +90,9 @@ impl OpDef for Arithmetic {
         let plain = if self.function == BinaryOp::FloorDiv { BinaryOp::Div } else { self.function };
         &Self::NAMES[FUNCTIONS.iter().position(|f| *f == plain).unwrap_or(0)]
     }
+}
 
+impl InferOp for Arithmetic {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let et = Domain::Number.check("the inputs", cx.common_type([0, 1]))?;
         let shape = self.broadcast.infer(cx, cx.shape(0), cx.shape(1))?;
@@ -100,7 +102,9 @@ impl OpDef for Arithmetic {
         let reals = known_floats::zip(cx, self.broadcast, &shape, function, et);
         Ok(smallvec![Fact::new(et, shape).with_elements(elements).with_reals(reals)])
     }
+}
 
+impl EvalOp for Arithmetic {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let a = &inputs[0];
         let b = &*self.broadcast.second(a, &inputs[1])?;

@@ -8,7 +8,7 @@ use snick_tensor::kernels::BitwiseOp;
 
 use super::auto_broadcast::AutoBroadcast;
 use super::domain::Domain;
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// A function of the bits of two integers.
 #[derive(Clone, PartialEq, Debug)]
@@ -53,7 +53,9 @@ impl OpDef for Bitwise {
     fn name(&self) -> &'static OpName {
         &Self::NAMES[FUNCTIONS.iter().position(|f| *f == self.function).unwrap_or(0)]
     }
+}
 
+impl InferOp for Bitwise {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let domain = match self.function {
             BitwiseOp::LeftShift | BitwiseOp::RightShift => Domain::IntegralNumber,
@@ -63,7 +65,9 @@ impl OpDef for Bitwise {
         let shape = self.broadcast.infer(cx, cx.shape(0), cx.shape(1))?;
         Ok(smallvec![Fact::new(et, shape)])
     }
+}
 
+impl EvalOp for Bitwise {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let a = &inputs[0];
         let b = &*self.broadcast.second(a, &inputs[1])?;

@@ -4,7 +4,7 @@ use smallvec::smallvec;
 use snick_tensor::{Tensor, kernels};
 
 use super::domain::Domain;
-use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// Turns every bit.
 #[derive(Clone, PartialEq, Debug)]
@@ -17,12 +17,16 @@ impl OpDef for BitwiseNot {
     fn parse(_: &RawNode) -> Result<Self, OpError> {
         Ok(Self)
     }
+}
 
+impl InferOp for BitwiseNot {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let et = Domain::Integral.check("the input", cx.element_type(0))?;
         Ok(smallvec![Fact::new(et, cx.shape(0).clone())])
     }
+}
 
+impl EvalOp for BitwiseNot {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         Ok(vec![kernels::bitwise_not(&inputs[0])?])
     }

@@ -1,4 +1,4 @@
-//! Clamp-1: every element kept between two bounds. Integers take the bounds rounded inwards.
+//! Clamp-1.
 
 use smallvec::smallvec;
 use snick_shape::SymExpr;
@@ -9,34 +9,23 @@ use super::domain::Domain;
 use super::known_elements::{map, type_range};
 use super::known_floats;
 use crate::float_bounds::{FloatBounds, round};
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode};
 
-/// Keeps elements between `min` and `max`; a bound the file leaves out is 0.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Clamp {
-    /// The lower bound.
-    pub min: f64,
-    /// The upper bound.
-    pub max: f64,
+op! {
+    /// Every element limited to `min..=max`. Of integers the bounds are rounded inwards.
+    #[op(
+        "Clamp", since = [1], inputs = Arity::exactly(1), traits = [PURE, ELEMENTWISE],
+        check = Self::check_bounds
+    )]
+    pub struct Clamp {
+        /// The lower bound.
+        pub min: f64 = 0.0,
+        /// The upper bound.
+        pub max: f64 = 0.0,
+    }
 }
 
-impl OpDef for Clamp {
-    const NAMES: &'static [OpName] = &[OpName::openvino("Clamp", &[1])];
-    const ARITY: Arity = Arity::exactly(1);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        let min = raw.attrs.float("min")?.unwrap_or(0.0);
-        let max = raw.attrs.float("max")?.unwrap_or(0.0);
-        if min <= max {
-            return Ok(Self { min, max });
-        }
-        Err(raw.attrs.bad("min", &format!("a number not above `max`, which is {max}")))
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new().with("min", self.min).with("max", self.max)
-    }
-
+impl InferOp for Clamp {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let et = cx.element_type(0);
         if et != ElementType::String {
@@ -56,7 +45,9 @@ impl OpDef for Clamp {
         });
         Ok(smallvec![fact.with_elements(elements)])
     }
+}
 
+impl EvalOp for Clamp {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         Ok(vec![self.function().apply(&inputs[0])?])
     }
@@ -67,6 +58,13 @@ impl OpDef for Clamp {
 }
 
 impl Clamp {
+    fn check_bounds(&self, raw: &RawNode) -> Result<(), OpError> {
+        match self.min <= self.max {
+            true => Ok(()),
+            false => Err(raw.attrs.bad("min", &format!("a number not above `max`, which is {}", self.max))),
+        }
+    }
+
     fn function(&self) -> UnaryOp {
         UnaryOp::Clamp { min: self.min, max: self.max }
     }

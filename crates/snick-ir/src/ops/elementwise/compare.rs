@@ -10,7 +10,7 @@ use snick_tensor::{ElementType, Tensor};
 
 use super::auto_broadcast::AutoBroadcast;
 use super::known_elements::{element_interval, zip};
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// A question about two elements of one type.
 #[derive(Clone, PartialEq, Debug)]
@@ -63,7 +63,9 @@ impl OpDef for Compare {
     fn name(&self) -> &'static OpName {
         &Self::NAMES[FUNCTIONS.iter().position(|f| *f == self.function).unwrap_or(0)]
     }
+}
 
+impl InferOp for Compare {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let et = cx.common_type([0, 1]);
         let shape = self.broadcast.infer(cx, cx.shape(0), cx.shape(1))?;
@@ -74,7 +76,9 @@ impl OpDef for Compare {
             });
         Ok(smallvec![Fact::new(ElementType::Boolean, shape).with_elements(answers)])
     }
+}
 
+impl EvalOp for Compare {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let a = &inputs[0];
         let b = &*self.broadcast.second(a, &inputs[1])?;

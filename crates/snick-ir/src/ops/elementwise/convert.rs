@@ -7,7 +7,7 @@ use snick_tensor::{ElementType, Tensor};
 use super::known_elements::{element_interval, map, type_range, unwrapped};
 use super::known_floats;
 use crate::float_bounds::{FloatBounds, Ratio, round};
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// Converts every element to another type, as OpenVINO's Convert-1 does: reals are cut to integers, integers wrap.
 #[derive(Clone, PartialEq, Debug)]
@@ -17,7 +17,7 @@ pub struct Convert {
 }
 
 impl OpDef for Convert {
-    const NAMES: &'static [OpName] = &[OpName::openvino("Convert", &[1])];
+    const NAMES: &'static [OpName] = &[OpName::openvino("Convert", &[1]).in_newest()];
     const ARITY: Arity = Arity::exactly(1);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
@@ -28,12 +28,16 @@ impl OpDef for Convert {
     fn attrs(&self) -> Attrs<'static> {
         Attrs::new().with("destination_type", self.destination_type)
     }
+}
 
+impl InferOp for Convert {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let fact = Fact::new(self.destination_type, cx.shape(0).clone());
         Ok(smallvec![converted(cx, fact)])
     }
+}
 
+impl EvalOp for Convert {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         Ok(vec![inputs[0].cast(self.destination_type)?])
     }

@@ -2,7 +2,7 @@
 
 use snick_tensor::{ElementType, Tensor};
 
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// Converts both inputs to their common type, as the frameworks do before arithmetic.
 #[derive(Clone, PartialEq, Debug)]
@@ -34,7 +34,9 @@ impl OpDef for ConvertPromoteTypes {
             .with("pytorch_scalar_promotion", self.pytorch_scalar_promotion)
             .with("u64_integer_promotion_target", self.u64_integer_promotion_target)
     }
+}
 
+impl InferOp for ConvertPromoteTypes {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let scalar = |i: usize| cx.shape(i).rank().map(|rank| rank == 0);
         let common = self.common([cx.element_type(0), cx.element_type(1)], [scalar(0), scalar(1)])?;
@@ -52,7 +54,9 @@ impl OpDef for ConvertPromoteTypes {
         }
         Ok(facts)
     }
+}
 
+impl EvalOp for ConvertPromoteTypes {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [a, b] = inputs else { return Ok(Vec::new()) };
         let scalars = [Some(a.rank() == 0), Some(b.rank() == 0)];

@@ -5,7 +5,7 @@ use snick_shape::Shape;
 use snick_tensor::kernels::{BinaryOp, UnaryOp};
 use snick_tensor::{ElementType, Tensor};
 
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// Data, a scale, and maybe a shift of the same shape, which stretch to the data: `data * scale - shift` is rounded,
 /// and scale and shift are taken back. What is too large becomes the largest value; f16 is rounded to on the way.
@@ -33,7 +33,9 @@ impl OpDef for FakeConvert {
     fn attrs(&self) -> Attrs<'static> {
         Attrs::new().with("destination_type", self.destination_type)
     }
+}
 
+impl InferOp for FakeConvert {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         use ElementType::{BF16, Dynamic, F16, F32};
         let element_type = cx.common_type(0..cx.len());
@@ -47,7 +49,9 @@ impl OpDef for FakeConvert {
         let shape = stretched(cx, &scale)?;
         Ok(smallvec![Fact::new(element_type, shape)])
     }
+}
 
+impl EvalOp for FakeConvert {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [data, scale, shift @ ..] = inputs else { return Ok(Vec::new()) };
         let largest = DESTINATIONS.iter().find(|(_, (et, _))| *et == self.destination_type);

@@ -5,7 +5,7 @@ use snick_shape::Shape;
 use snick_tensor::{Tensor, kernels};
 
 use super::auto_broadcast::AutoBroadcast;
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode};
 
 /// Inputs: data, input low, input high, output low, output high. The type and the shape of the data stay.
 #[derive(Clone, PartialEq, Debug)]
@@ -19,6 +19,7 @@ pub struct FakeQuantize {
 impl OpDef for FakeQuantize {
     const NAMES: &'static [OpName] = &[OpName::openvino("FakeQuantize", &[1])];
     const ARITY: Arity = Arity::exactly(5);
+    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::ELEMENTWISE).union(OpTraits::FLOAT_FORMULA);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         let levels = raw.attrs.int("levels")?.unwrap_or(0);
@@ -30,7 +31,9 @@ impl OpDef for FakeQuantize {
         let levels = i64::try_from(self.levels).unwrap_or(i64::MAX);
         self.broadcast.write(Attrs::new().with("levels", levels))
     }
+}
 
+impl InferOp for FakeQuantize {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let mut all: Shape = cx.shape(0).clone();
         for i in 1..5 {
@@ -39,7 +42,9 @@ impl OpDef for FakeQuantize {
         // What the ranges would stretch the data to is refused when the model runs.
         Ok(smallvec![Fact::new(cx.element_type(0), cx.shape(0).clone())])
     }
+}
 
+impl EvalOp for FakeQuantize {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [data, ranges @ ..] = inputs else { return Ok(Vec::new()) };
         let mut stretched = Vec::with_capacity(ranges.len());

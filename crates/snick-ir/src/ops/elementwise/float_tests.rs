@@ -5,7 +5,7 @@ use snick_tensor::kernels::TestOp;
 use snick_tensor::{ElementType, Tensor};
 
 use super::domain::Domain;
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// A question about every element.
 #[derive(Clone, PartialEq, Debug)]
@@ -50,12 +50,16 @@ impl OpDef for FloatTest {
             TestOp::IsNaN => &Self::NAMES[2],
         }
     }
+}
 
+impl InferOp for FloatTest {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         Domain::Real.check("the input", cx.element_type(0))?;
         Ok(smallvec![Fact::new(ElementType::Boolean, cx.shape(0).clone())])
     }
+}
 
+impl EvalOp for FloatTest {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         Ok(vec![self.function.apply(&inputs[0])?])
     }

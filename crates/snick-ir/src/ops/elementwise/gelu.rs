@@ -5,7 +5,7 @@ use snick_tensor::Tensor;
 use snick_tensor::kernels::{ElementFunction, UnaryOp};
 
 use super::domain::Domain;
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// How Gelu is computed.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -44,12 +44,16 @@ impl OpDef for Gelu {
             Some(Approximation::Tanh) => Attrs::new().with("approximation_mode", "TANH"),
         }
     }
+}
 
+impl InferOp for Gelu {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let et = Domain::Real.check("the input", cx.element_type(0))?;
         Ok(smallvec![Fact::new(et, cx.shape(0).clone())])
     }
+}
 
+impl EvalOp for Gelu {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         Ok(vec![self.function().apply(&inputs[0])?])
     }

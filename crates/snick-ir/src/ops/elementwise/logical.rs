@@ -8,7 +8,7 @@ use snick_tensor::{ElementType, Tensor};
 use super::auto_broadcast::AutoBroadcast;
 use super::domain::Domain;
 use super::known_elements::{element_interval, zip};
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// A function of two truth values.
 #[derive(Clone, PartialEq, Debug)]
@@ -42,7 +42,7 @@ impl OpDef for Logical {
         OpName::openvino("LogicalAnd", &[1]),
         OpName::openvino("LogicalOr", &[1]),
         OpName::openvino("LogicalXor", &[1]),
-        OpName::openvino("Xor", &[1]),
+        OpName::openvino("Xor", &[1]).missing_in(2, 17),
     ];
     const ARITY: Arity = Arity::exactly(2);
 
@@ -57,7 +57,9 @@ impl OpDef for Logical {
     fn name(&self) -> &'static OpName {
         &Self::NAMES[self.row]
     }
+}
 
+impl InferOp for Logical {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         Domain::Boolean.check("the inputs", cx.common_type([0, 1]))?;
         let shape = self.broadcast.infer(cx, cx.shape(0), cx.shape(1))?;
@@ -77,7 +79,9 @@ impl OpDef for Logical {
         });
         Ok(smallvec![Fact::new(ElementType::Boolean, shape).with_elements(answers)])
     }
+}
 
+impl EvalOp for Logical {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let a = &inputs[0];
         let b = &*self.broadcast.second(a, &inputs[1])?;

@@ -5,7 +5,7 @@ use snick_shape::SymExpr;
 use snick_tensor::{ElementType, Tensor, kernels};
 
 use super::known_elements::{map, type_range};
-use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// True where the input is false.
 #[derive(Clone, PartialEq, Debug)]
@@ -18,7 +18,9 @@ impl OpDef for LogicalNot {
     fn parse(_: &RawNode) -> Result<Self, OpError> {
         Ok(Self)
     }
+}
 
+impl InferOp for LogicalNot {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let et = cx.element_type(0);
         let answers = if et == ElementType::Boolean {
@@ -31,7 +33,9 @@ impl OpDef for LogicalNot {
         };
         Ok(smallvec![Fact::new(et, cx.shape(0).clone()).with_elements(answers)])
     }
+}
 
+impl EvalOp for LogicalNot {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let et = inputs[0].element_type();
         Ok(vec![kernels::logical_not(&inputs[0].cast(ElementType::Boolean)?)?.cast(et)?])

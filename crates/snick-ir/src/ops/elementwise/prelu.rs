@@ -4,7 +4,7 @@ use smallvec::smallvec;
 use snick_tensor::kernels::BinaryOp;
 use snick_tensor::{Dims, Tensor};
 
-use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// Input 1 is the slope: a list of one slope a channel (axis 1), or anything that stretches to input 0. The type and
 /// the shape of input 0 stay.
@@ -18,11 +18,15 @@ impl OpDef for PRelu {
     fn parse(_: &RawNode) -> Result<Self, OpError> {
         Ok(Self)
     }
+}
 
+impl InferOp for PRelu {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         Ok(smallvec![Fact::new(cx.element_type(0), cx.shape(0).clone())])
     }
+}
 
+impl EvalOp for PRelu {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let (data, slope) = (&inputs[0], &inputs[1]);
         let slope = match (slope.dims(), data.dims()) {

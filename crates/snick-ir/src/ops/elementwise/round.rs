@@ -6,7 +6,7 @@ use snick_tensor::kernels::{ElementFunction, UnaryOp};
 
 use super::known_elements::map;
 use super::known_floats;
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// The nearest integer; any element type passes inference.
 #[derive(Clone, PartialEq, Debug)]
@@ -28,7 +28,9 @@ impl OpDef for Round {
     fn attrs(&self) -> Attrs<'static> {
         Attrs::new().with("mode", MODES[usize::from(self.half_away_from_zero)].0)
     }
+}
 
+impl InferOp for Round {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let fact = Fact::new(cx.element_type(0), cx.shape(0).clone());
         let elements = map(cx, |_, element| element.clone());
@@ -36,7 +38,9 @@ impl OpDef for Round {
         let reals = known_floats::map(cx, |cx, real| known_floats::unary(self.function(), cx, real, et));
         Ok(smallvec![fact.with_reals(reals).with_elements(elements)])
     }
+}
 
+impl EvalOp for Round {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         match inputs[0].element_type().is_float() {
             true => Ok(vec![self.function().apply(&inputs[0])?]),

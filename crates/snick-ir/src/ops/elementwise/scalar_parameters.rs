@@ -8,7 +8,7 @@ use snick_tensor::Tensor;
 use snick_tensor::kernels::{ElementFunction, UnaryOp};
 
 use super::domain::Domain;
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 macro_rules! op {
     ($(#[$doc:meta])* $op:ident, $since:literal, $arity:expr, $domain:expr, scalars: $scalars:literal,
@@ -28,7 +28,9 @@ macro_rules! op {
             fn attrs(&self) -> Attrs<'static> {
                 Attrs::new()
             }
+        }
 
+        impl InferOp for $op {
             fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
                 let et = $domain.check("the inputs", cx.common_type(0..cx.len()))?;
                 if $scalars {
@@ -38,7 +40,9 @@ macro_rules! op {
                 }
                 Ok(smallvec![Fact::new(et, cx.shape(0).clone())])
             }
+        }
 
+        impl EvalOp for $op {
             fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
                 let mut $parameters = Vec::with_capacity(inputs.len());
                 for input in &inputs[1..] {

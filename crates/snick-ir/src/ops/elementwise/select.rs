@@ -7,7 +7,7 @@ use snick_tensor::{Tensor, kernels};
 use super::auto_broadcast::AutoBroadcast;
 use super::domain::Domain;
 use super::known_elements::{element_interval, positions};
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// The elements of the second input where the first is true, of the third elsewhere. With `pdpd` the second is the
 /// one that does not stretch.
@@ -28,7 +28,9 @@ impl OpDef for Select {
     fn attrs(&self) -> Attrs<'static> {
         self.broadcast.write(Attrs::new())
     }
+}
 
+impl InferOp for Select {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         Domain::Boolean.check("the condition", cx.element_type(0))?;
         let et = cx.common_type([1, 2]);
@@ -38,7 +40,9 @@ impl OpDef for Select {
         let elements = self.elements(cx, &fact);
         Ok(smallvec![fact.with_elements(elements)])
     }
+}
 
+impl EvalOp for Select {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let then = &inputs[1];
         let otherwise = self.broadcast.second(then, &inputs[2])?;

@@ -12,7 +12,7 @@ use snick_tensor::{ElementType, Tensor};
 use super::domain::Domain;
 use super::known_elements::{element_interval, map, unwrapped};
 use super::known_floats;
-use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// One function.
 struct UnaryFunction {
@@ -124,7 +124,9 @@ impl OpDef for Unary {
     fn name(&self) -> &'static OpName {
         &Self::NAMES[self.row()]
     }
+}
 
+impl InferOp for Unary {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let et = FUNCTIONS[self.row()].domain.check("the input", cx.element_type(0))?;
         let fact = Fact::new(et, cx.shape(0).clone());
@@ -136,7 +138,9 @@ impl OpDef for Unary {
         let reals = known_floats::map(cx, |cx, real| known_floats::unary(self.function, cx, real, et));
         Ok(smallvec![fact.with_reals(reals).with_elements(elements)])
     }
+}
 
+impl EvalOp for Unary {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         Ok(vec![self.function.apply(&inputs[0])?])
     }

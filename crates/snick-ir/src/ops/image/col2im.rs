@@ -6,7 +6,7 @@ use snick_tensor::{Tensor, kernels};
 
 use crate::ops::nn::depth_space::divided;
 use crate::ops::nn::window::{Rounding, Sliding};
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// Columns `[N, C * kernel.., windows]` or `[C * kernel.., windows]`, the size of the image and the size of the kernel;
 /// to `[N, C, size..]` or `[C, size..]`. Elements that overlap are added.
@@ -29,7 +29,9 @@ impl OpDef for Col2Im {
     fn attrs(&self) -> Attrs<'static> {
         self.sliding.attrs_explicit()
     }
+}
 
+impl InferOp for Col2Im {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         cx.expect_rank(0, "2 or 3", |rank| rank == 2 || rank == 3)?;
         let two = Shape::ranked([SymExpr::from(2)]);
@@ -75,7 +77,9 @@ impl OpDef for Col2Im {
         }
         Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
     }
+}
 
+impl EvalOp for Col2Im {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [columns, sizes, kernel] = inputs else { return Ok(Vec::new()) };
         let batched = match columns.rank() {

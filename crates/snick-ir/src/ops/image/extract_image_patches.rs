@@ -7,7 +7,7 @@ use snick_tensor::kernels::{self, PadMode};
 
 use crate::attrs::{AttrValue, missing};
 use crate::ops::nn::window::{AutoPad, reach};
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// Images `[N, C, H, W]` to `[N, rows * columns of a patch * C, patches down, patches along]`. A patch that does not
 /// fit is left out, unless the padding makes every element start a stride; what is outside is zero.
@@ -51,7 +51,9 @@ impl OpDef for ExtractImagePatches {
             .with("rates", list(self.rates))
             .with("auto_pad", self.auto_pad.name())
     }
+}
 
+impl InferOp for ExtractImagePatches {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         cx.expect_rank(0, "4", |rank| rank == 4)?;
         let element_type = cx.element_type(0);
@@ -66,7 +68,9 @@ impl OpDef for ExtractImagePatches {
         }
         Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
     }
+}
 
+impl EvalOp for ExtractImagePatches {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [data] = inputs else { return Ok(Vec::new()) };
         let &[batch, channels, height, width] = data.dims() else {

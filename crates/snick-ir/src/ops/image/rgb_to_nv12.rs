@@ -6,7 +6,7 @@ use snick_tensor::ElementType::{F4E2M1, F8E4M3, F8E5M2, F8E8M0};
 use snick_tensor::Tensor;
 
 use super::color::{channel, half, infer_plane, infer_type};
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// `[N, H, W, 3]` to the brightness Y `[N, H, W, 1]` and the colour, one U and V for four pixels, `[N, H/2, W/2, 2]`;
 /// or to both in one output `[N, 3H/2, W, 1]`.
@@ -36,7 +36,9 @@ impl OpDef for RgbToNv12 {
     fn name(&self) -> &'static OpName {
         &Self::NAMES[usize::from(self.bgr)]
     }
+}
 
+impl InferOp for RgbToNv12 {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let element_type = infer_type(cx)?;
         if matches!(element_type, F4E2M1 | F8E4M3 | F8E5M2 | F8E8M0) {
@@ -53,7 +55,9 @@ impl OpDef for RgbToNv12 {
         let color = fact([batch.clone(), rows, columns, 2.into()]);
         Ok(smallvec![fact([batch, height, width, 1.into()]), color])
     }
+}
 
+impl EvalOp for RgbToNv12 {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [image] = inputs else { return Ok(Vec::new()) };
         let &[batch, height, width, 3] = image.dims() else {

@@ -6,7 +6,7 @@ use snick_tensor::Tensor;
 
 use super::color::{channel, half, infer_plane, infer_type};
 use crate::ops::nn::depth_space::divided;
-use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// The brightness Y `[N, H, W, 1]` and the colour, one U and V for four pixels: `[N, H/2, W/2, 2]`, or U and V
 /// `[N, H/2, W/2, 1]` apart; or all of them in one input `[N, 3H/2, W, 1]`, plane after plane. To `[N, H, W, 3]`.
@@ -37,7 +37,9 @@ impl OpDef for YuvToRgb {
     fn name(&self) -> &'static OpName {
         &Self::NAMES[usize::from(self.bgr) + 2 * usize::from(self.planar)]
     }
+}
 
+impl InferOp for YuvToRgb {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         self.check_planes(cx.len())?;
         let element_type = infer_type(cx)?;
@@ -67,7 +69,9 @@ impl OpDef for YuvToRgb {
         dims.push(3.into());
         Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
     }
+}
 
+impl EvalOp for YuvToRgb {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         self.check_planes(inputs.len())?;
         let [first, others @ ..] = inputs else { return Ok(Vec::new()) };

@@ -4,7 +4,7 @@ use smallvec::smallvec;
 use snick_tensor::{ElementType, Tensor};
 
 use crate::ops::elementwise::domain::Domain;
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// How many of the ascending bounds of input 1 are below each element of input 0.
 #[derive(Clone, PartialEq, Debug)]
@@ -30,7 +30,9 @@ impl OpDef for Bucketize {
     fn attrs(&self) -> Attrs<'static> {
         Attrs::new().with("output_type", self.output_type).with("with_right_bound", self.with_right_bound)
     }
+}
 
+impl InferOp for Bucketize {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         for i in 0..2 {
             let fits = Domain::Number.check(&format!("input {i}"), cx.element_type(i));
@@ -39,7 +41,9 @@ impl OpDef for Bucketize {
         cx.expect_rank(1, "1", |rank| rank == 1)?;
         Ok(smallvec![Fact::new(self.output_type, cx.shape(0).clone())])
     }
+}
 
+impl EvalOp for Bucketize {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [data, bounds] = inputs else { return Ok(Vec::new()) };
         let whole = |t: &Tensor| t.element_type().is_integer();

@@ -5,7 +5,9 @@ use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{ElementType, Tensor, kernels};
 
 use crate::ops::movement::propagate_elements::propagate_elements;
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
+use crate::{
+    Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode, normalize_axis,
+};
 
 /// Joins its inputs along `axis`; on all other axes they agree.
 #[derive(Clone, PartialEq, Debug)]
@@ -25,7 +27,9 @@ impl OpDef for Concat {
     fn attrs(&self) -> Attrs<'static> {
         Attrs::new().with("axis", self.axis)
     }
+}
 
+impl InferOp for Concat {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let element_type = cx.common_type(0..cx.len());
         let shape = self.shape(cx)?;
@@ -37,7 +41,9 @@ impl OpDef for Concat {
         };
         Ok(smallvec![Fact::new(element_type, shape).with_elements(elements)])
     }
+}
 
+impl EvalOp for Concat {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let axis = normalize_axis(self.axis, inputs[0].rank())?;
         if let [input] = inputs {

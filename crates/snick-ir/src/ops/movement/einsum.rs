@@ -10,7 +10,7 @@ use snick_tensor::{Dims, Tensor};
 
 use crate::attrs::missing;
 use crate::ops::elementwise::domain::Domain;
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// `a,ab->b` and the like: a letter an axis of each input, equal letters equal axes; letters that the output lacks
 /// are summed over, and `...` are axes that broadcast.
@@ -51,7 +51,9 @@ impl OpDef for Einsum {
     fn attrs(&self) -> Attrs<'static> {
         Attrs::new().with("equation", self.equation.clone())
     }
+}
 
+impl InferOp for Einsum {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         self.check_count(cx.len())?;
         let element_type = cx.common_type(0..cx.len());
@@ -105,7 +107,9 @@ impl OpDef for Einsum {
         };
         Ok(smallvec![Fact::new(element_type, shape)])
     }
+}
 
+impl EvalOp for Einsum {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         self.check_count(inputs.len())?;
         let mut operands = Vec::with_capacity(inputs.len());

@@ -5,7 +5,7 @@ use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::Tensor;
 
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// A table `[rows, ..]` and the rows of each bag, to `[bags, ..]`.
 #[derive(Clone, PartialEq, Debug)]
@@ -106,7 +106,9 @@ impl OpDef for EmbeddingBag {
     fn name(&self) -> &'static OpName {
         &Self::NAMES[self.row]
     }
+}
 
+impl InferOp for EmbeddingBag {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let (bags, least, most, weights) = ROWS[self.row];
         Arity::between(least, most).check(cx.len())?;
@@ -151,7 +153,9 @@ impl OpDef for EmbeddingBag {
         dims.extend(rest.iter().cloned());
         Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
     }
+}
 
+impl EvalOp for EmbeddingBag {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let (bags, least, most, weights) = ROWS[self.row];
         Arity::between(least, most).check(inputs.len())?;

@@ -10,7 +10,10 @@ use crate::ops::slice::axis_range::{AxisRange, Index};
 use crate::ops::slice::gather_to_slice::{as_output, constant_indices, run_of, slice_axes, squeeze};
 use crate::ops::slice::lowering::lower_ranges;
 use crate::rewrite::{Patch, RewriteResult};
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
+use crate::{
+    Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode,
+    normalize_axis,
+};
 
 /// Puts in place of one axis of input 0 the axes of the indices (input 1); input 2 is the axis. The first
 /// `batch_dims` axes are common to both.
@@ -29,6 +32,7 @@ pub struct Gather {
 impl OpDef for Gather {
     const NAMES: &'static [OpName] = &[OpName::openvino("Gather", &[1, 7, 8])];
     const ARITY: Arity = Arity::exactly(3);
+    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::MOVES_ELEMENTS).union(OpTraits::MAYBE_SLICE);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         let batch_dims = match raw.since {
@@ -43,42 +47,6 @@ impl OpDef for Gather {
             1 => Attrs::new(),
             _ => Attrs::new().with("batch_dims", self.batch_dims),
         }
-    }
-
-    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        cx.expect_integer(1);
-        cx.expect_integer(2);
-        cx.expect_rank(2, "0 or 1", |rank| rank <= 1)?;
-        let shape = self.shape(cx)?;
-        let elements = propagate_elements(self, cx, &[0], &shape);
-        Ok(smallvec![Fact::new(cx.element_type(0), shape).with_elements(elements)])
-    }
-
-    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let (data, indices) = (&inputs[0], &inputs[1]);
-        let axis = normalize_axis(scalar("axis", &inputs[2])?, data.rank())?;
-        let batch = self.batch(indices.rank(), axis)?;
-        if let ([], 8..) = (indices.dims(), self.since) {
-            // One index: a view.
-            let at = expect_position(scalar("index", indices)?, data.dims()[axis])?;
-            return Ok(vec![data.slice(axis, at, 1, 1)?.squeeze(axis)?]);
-        }
-        let size = data.dims()[axis];
-        if self.since < 8 && indices.element_type().is_integer() {
-            let place = |index: &i64| position(*index, size);
-            let values = indices.to_i64_vec()?;
-            if values.iter().any(|index| place(index).is_none()) {
-                // Zeros stand behind the data for all that lies outside.
-                let mut dims = Dims::from_slice(data.dims());
-                dims[axis] = 1;
-                let zeros = Tensor::zeros(data.element_type(), &dims)?;
-                let data = kernels::concat(&[data, &zeros], axis)?;
-                let places = values.iter().map(|index| place(index).unwrap_or(size) as u64).collect();
-                let indices = Tensor::from_vec(indices.dims(), places)?;
-                return Ok(vec![kernels::gather(&data, &indices, axis, batch)?]);
-            }
-        }
-        Ok(vec![kernels::gather(data, indices, axis, batch)?])
     }
 
     /// One index, or indices that go along the axis in equal steps, are a slice. One element of a vector, which shape
@@ -121,6 +89,46 @@ impl OpDef for Gather {
                 Ok(value.map_or(RewriteResult::NoMatch, RewriteResult::one))
             }
         }
+    }
+}
+
+impl InferOp for Gather {
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        cx.expect_integer(1);
+        cx.expect_integer(2);
+        cx.expect_rank(2, "0 or 1", |rank| rank <= 1)?;
+        let shape = self.shape(cx)?;
+        let elements = propagate_elements(self, cx, &[0], &shape);
+        Ok(smallvec![Fact::new(cx.element_type(0), shape).with_elements(elements)])
+    }
+}
+
+impl EvalOp for Gather {
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let (data, indices) = (&inputs[0], &inputs[1]);
+        let axis = normalize_axis(scalar("axis", &inputs[2])?, data.rank())?;
+        let batch = self.batch(indices.rank(), axis)?;
+        if let ([], 8..) = (indices.dims(), self.since) {
+            // One index: a view.
+            let at = expect_position(scalar("index", indices)?, data.dims()[axis])?;
+            return Ok(vec![data.slice(axis, at, 1, 1)?.squeeze(axis)?]);
+        }
+        let size = data.dims()[axis];
+        if self.since < 8 && indices.element_type().is_integer() {
+            let place = |index: &i64| position(*index, size);
+            let values = indices.to_i64_vec()?;
+            if values.iter().any(|index| place(index).is_none()) {
+                // Zeros stand behind the data for all that lies outside.
+                let mut dims = Dims::from_slice(data.dims());
+                dims[axis] = 1;
+                let zeros = Tensor::zeros(data.element_type(), &dims)?;
+                let data = kernels::concat(&[data, &zeros], axis)?;
+                let places = values.iter().map(|index| place(index).unwrap_or(size) as u64).collect();
+                let indices = Tensor::from_vec(indices.dims(), places)?;
+                return Ok(vec![kernels::gather(&data, &indices, axis, batch)?]);
+            }
+        }
+        Ok(vec![kernels::gather(data, indices, axis, batch)?])
     }
 }
 

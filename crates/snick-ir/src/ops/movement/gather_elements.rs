@@ -7,7 +7,9 @@ use snick_tensor::kernels::runs;
 
 use super::indices::{count, expect_position};
 use super::propagate_elements::propagate_elements;
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
+use crate::{
+    Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode, normalize_axis,
+};
 
 /// The output has the shape of the indices (input 1): at each place the element of input 0 whose position is that
 /// place, but along `axis` the index there. Negative indices count from the end.
@@ -28,7 +30,9 @@ impl OpDef for GatherElements {
     fn attrs(&self) -> Attrs<'static> {
         Attrs::new().with("axis", self.axis)
     }
+}
 
+impl InferOp for GatherElements {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         cx.expect_index(1)?;
         let shape = match (cx.shape(0).dims(), cx.shape(1).dims()) {
@@ -66,7 +70,9 @@ impl OpDef for GatherElements {
         let elements = propagate_elements(self, cx, &[0], &shape);
         Ok(smallvec![Fact::new(cx.element_type(0), shape).with_elements(elements)])
     }
+}
 
+impl EvalOp for GatherElements {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let starts = starts(inputs[0].dims(), &inputs[1], self.axis)?;
         Ok(vec![runs::gather_runs(&inputs[0], inputs[1].dims(), 1, starts)?])

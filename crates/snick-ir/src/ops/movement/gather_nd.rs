@@ -9,7 +9,7 @@ use super::indices::{count, expect_position};
 use super::propagate_elements::propagate_elements;
 use crate::ops::slice::gather_to_slice::{as_output, constant_indices, run_of, slice_axes, squeeze};
 use crate::rewrite::{Patch, RewriteResult};
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode};
 
 /// The last axis of the indices (input 1) holds tuples: each selects a slice of input 0 by its first axes behind the
 /// `batch_dims` axes that both inputs share.
@@ -26,6 +26,7 @@ pub struct GatherNd {
 impl OpDef for GatherNd {
     const NAMES: &'static [OpName] = &[OpName::openvino("GatherND", &[5, 8])];
     const ARITY: Arity = Arity::exactly(2);
+    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::MAYBE_SLICE);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         let batch_dims = raw.attrs.int("batch_dims")?.unwrap_or(0);
@@ -35,53 +36,6 @@ impl OpDef for GatherNd {
 
     fn attrs(&self) -> Attrs<'static> {
         Attrs::new().with("batch_dims", self.batch_dims as i64)
-    }
-
-    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        cx.expect_integer(1);
-        let batch = self.batch_dims;
-        cx.expect_rank(0, "1 or more, and above batch_dims", |rank| rank > batch)?;
-        cx.expect_rank(1, "1 or more, and above batch_dims", |rank| rank > batch)?;
-        let shape = self.shape(cx)?;
-        let elements = propagate_elements(self, cx, &[0], &shape);
-        Ok(smallvec![Fact::new(cx.element_type(0), shape).with_elements(elements)])
-    }
-
-    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let (data, indices) = (&inputs[0], &inputs[1]);
-        let (of, at) = (data.dims(), indices.dims());
-        let batch = self.batch_dims;
-        let Some((&tuple, places)) = at.split_last() else {
-            return Err(OpError::rank("input 1", 0, "1 or more"));
-        };
-        let clash = || OpError::clash("data and indices", format!("{of:?}"), format!("{at:?}"));
-        if batch > places.len() || batch + tuple > of.len() || of[..batch] != at[..batch] {
-            return Err(clash());
-        }
-        let (taken, kept) = of[batch..].split_at(tuple);
-        let mut dims = Dims::new();
-        match self.joins_batch && batch > 1 {
-            true => dims.push(count(&of[..batch])),
-            false => dims.extend_from_slice(&of[..batch]),
-        }
-        dims.extend_from_slice(&places[batch..]);
-        dims.extend_from_slice(kept);
-        Tensor::zeros(data.element_type(), &[])?.broadcast_to(&dims)?;
-        if dims.contains(&0) {
-            return Ok(vec![Tensor::zeros(data.element_type(), &dims)?]);
-        }
-        let (each, all, run) = (count(&places[batch..]), count(&of[batch..]), count(kept));
-        let values = indices.to_i64_vec()?;
-        let mut starts = Vec::with_capacity(count(places));
-        for place in 0..count(places) {
-            let mut slice = 0;
-            for (i, &dim) in taken.iter().enumerate() {
-                let index = values.get(place * tuple + i).copied().unwrap_or(0);
-                slice = slice * dim + expect_position(index, dim)?;
-            }
-            starts.push(place / each * all + slice * run);
-        }
-        Ok(vec![runs::gather_runs(data, &dims, run, starts)?])
     }
 
     /// Tuples that go along one axis in equal steps, all else being the same in each, are a slice.
@@ -123,6 +77,57 @@ impl OpDef for GatherNd {
             (0..tuple).filter(|&axis| along != Some(axis)).map(|axis| axis as i64).collect();
         let value = squeeze(cx, value, &single)?;
         Ok(as_output(cx, value)?.map_or(RewriteResult::NoMatch, RewriteResult::one))
+    }
+}
+
+impl InferOp for GatherNd {
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        cx.expect_integer(1);
+        let batch = self.batch_dims;
+        cx.expect_rank(0, "1 or more, and above batch_dims", |rank| rank > batch)?;
+        cx.expect_rank(1, "1 or more, and above batch_dims", |rank| rank > batch)?;
+        let shape = self.shape(cx)?;
+        let elements = propagate_elements(self, cx, &[0], &shape);
+        Ok(smallvec![Fact::new(cx.element_type(0), shape).with_elements(elements)])
+    }
+}
+
+impl EvalOp for GatherNd {
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let (data, indices) = (&inputs[0], &inputs[1]);
+        let (of, at) = (data.dims(), indices.dims());
+        let batch = self.batch_dims;
+        let Some((&tuple, places)) = at.split_last() else {
+            return Err(OpError::rank("input 1", 0, "1 or more"));
+        };
+        let clash = || OpError::clash("data and indices", format!("{of:?}"), format!("{at:?}"));
+        if batch > places.len() || batch + tuple > of.len() || of[..batch] != at[..batch] {
+            return Err(clash());
+        }
+        let (taken, kept) = of[batch..].split_at(tuple);
+        let mut dims = Dims::new();
+        match self.joins_batch && batch > 1 {
+            true => dims.push(count(&of[..batch])),
+            false => dims.extend_from_slice(&of[..batch]),
+        }
+        dims.extend_from_slice(&places[batch..]);
+        dims.extend_from_slice(kept);
+        Tensor::zeros(data.element_type(), &[])?.broadcast_to(&dims)?;
+        if dims.contains(&0) {
+            return Ok(vec![Tensor::zeros(data.element_type(), &dims)?]);
+        }
+        let (each, all, run) = (count(&places[batch..]), count(&of[batch..]), count(kept));
+        let values = indices.to_i64_vec()?;
+        let mut starts = Vec::with_capacity(count(places));
+        for place in 0..count(places) {
+            let mut slice = 0;
+            for (i, &dim) in taken.iter().enumerate() {
+                let index = values.get(place * tuple + i).copied().unwrap_or(0);
+                slice = slice * dim + expect_position(index, dim)?;
+            }
+            starts.push(place / each * all + slice * run);
+        }
+        Ok(vec![runs::gather_runs(data, &dims, run, starts)?])
     }
 }
 

@@ -4,7 +4,7 @@ use smallvec::smallvec;
 use snick_shape::Shape;
 use snick_tensor::Tensor;
 
-use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// For each batch and beam the ids (input 0, `[step, batch, beam]`) along the way that the parents (input 1) tell,
 /// up to the number of steps of the batch (input 2); what follows the first `end_token` (input 3) is `end_token`.
@@ -18,7 +18,9 @@ impl OpDef for GatherTree {
     fn parse(_: &RawNode) -> Result<Self, OpError> {
         Ok(Self)
     }
+}
 
+impl InferOp for GatherTree {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let element_type = cx.common_type(0..4);
         cx.expect_rank(0, "3", |rank| rank == 3)?;
@@ -33,7 +35,9 @@ impl OpDef for GatherTree {
         }
         Ok(smallvec![Fact::new(element_type, shape)])
     }
+}
 
+impl EvalOp for GatherTree {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let dims = inputs[0].dims();
         let clash = || {

@@ -3,7 +3,7 @@
 use smallvec::smallvec;
 use snick_tensor::Tensor;
 
-use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// Gives its input back.
 #[derive(Clone, PartialEq, Debug)]
@@ -16,12 +16,16 @@ impl OpDef for Identity {
     fn parse(_: &RawNode) -> Result<Self, OpError> {
         Ok(Self)
     }
+}
 
+impl InferOp for Identity {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let fact: Fact = cx.input(0).clone();
         Ok(smallvec![fact])
     }
+}
 
+impl EvalOp for Identity {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         Ok(vec![inputs[0].clone()])
     }

@@ -4,7 +4,7 @@ use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{ElementType, Tensor};
 
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// A row for each axis, a column for each element that is not zero, in row-major order: its index on that axis. A
 /// scalar counts as a vector of one element.
@@ -27,7 +27,9 @@ impl OpDef for NonZero {
     fn attrs(&self) -> Attrs<'static> {
         Attrs::new().with("output_type", self.output_type)
     }
+}
 
+impl InferOp for NonZero {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         if cx.element_type(0) == ElementType::String {
             return Err(OpError::element_type("input 0", ElementType::String, "a numeric type or boolean"));
@@ -44,7 +46,9 @@ impl OpDef for NonZero {
         let columns = count.map_or(columns, |places| SymExpr::from(places.len() as i64));
         Ok(smallvec![Fact::new(self.output_type, Shape::ranked([rows, columns]))])
     }
+}
 
+impl EvalOp for NonZero {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let places = places(&inputs[0])?;
         let dims: SmallVec<[usize; 6]> = match inputs[0].dims() {

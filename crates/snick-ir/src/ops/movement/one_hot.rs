@@ -6,7 +6,9 @@ use snick_tensor::kernels::runs;
 use snick_tensor::{Dims, Tensor};
 
 use super::indices::{count, position, scalar};
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
+use crate::{
+    Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode, normalize_axis,
+};
 
 /// A new axis of size `depth` (input 1) that holds `on` (input 2) at the index (input 0) and `off` (input 3)
 /// elsewhere. OneHot-16 may count negative indices from the end; otherwise they set nothing.
@@ -40,7 +42,9 @@ impl OpDef for OneHot {
             None => attrs,
         }
     }
+}
 
+impl InferOp for OneHot {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         cx.expect_integer(0);
         cx.expect_integer(1);
@@ -66,7 +70,9 @@ impl OpDef for OneHot {
         };
         Ok(smallvec![Fact::new(element_type, shape)])
     }
+}
 
+impl EvalOp for OneHot {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let indices = &inputs[0];
         let depth = scalar("depth", &inputs[1])?;

@@ -9,7 +9,7 @@ use super::propagate_elements::propagate_elements;
 use crate::ops::slice::axis_range::{AxisRange, Index};
 use crate::ops::slice::lowering::lower_ranges;
 use crate::rewrite::{Patch, RewriteResult};
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode};
 
 const MODES: &[(&str, PadMode)] = &[
     ("constant", PadMode::Constant),
@@ -29,6 +29,7 @@ pub struct Pad {
 impl OpDef for Pad {
     const NAMES: &'static [OpName] = &[OpName::openvino("Pad", &[1, 12])];
     const ARITY: Arity = Arity::between(3, 4);
+    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::MAYBE_SLICE);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         Ok(Self { pad_mode: raw.attrs.choice("pad_mode", MODES)?.unwrap_or(PadMode::Constant) })
@@ -37,53 +38,6 @@ impl OpDef for Pad {
     fn attrs(&self) -> Attrs<'static> {
         let name = MODES.iter().find(|(_, mode)| *mode == self.pad_mode).map(|(name, _)| *name);
         Attrs::new().with("pad_mode", name.unwrap_or("constant"))
-    }
-
-    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        for i in 1..3 {
-            cx.expect_integer(i);
-            cx.expect_rank(i, "1", |rank| rank == 1)?;
-        }
-        let mut element_type = cx.element_type(0);
-        if self.pad_mode == PadMode::Constant && cx.len() > 3 {
-            element_type = cx.common_type([0, 3]);
-            cx.expect_rank(3, "0", |rank| rank == 0)?;
-        }
-        if element_type == ElementType::String && self.pad_mode != PadMode::Constant {
-            return Err(OpError::element_type(
-                "input 0",
-                element_type,
-                "a type other than string in this mode",
-            ));
-        }
-        let begin = self.pads(cx, 1)?;
-        let end = self.pads(cx, 2)?;
-        let Some(dims) = cx.shape(0).dims() else {
-            return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
-        };
-        let mut out: SmallVec<[SymExpr; 4]> = SmallVec::new();
-        for (axis, dim) in dims.iter().enumerate() {
-            let pad = |pads: &Option<Vec<SymExpr>>| pads.as_ref().and_then(|pads| pads.get(axis).cloned());
-            out.push(match (pad(&begin), pad(&end)) {
-                (Some(begin), Some(end)) => self.size(cx, dim, &begin, &end),
-                _ => cx.unknown(Interval::DIM),
-            });
-        }
-        let shape = Shape::ranked(out);
-        let elements = propagate_elements(self, cx, &[0, 3], &shape);
-        Ok(smallvec![Fact::new(element_type, shape).with_elements(elements)])
-    }
-
-    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let pads = |i: usize| -> Result<Vec<isize>, OpError> {
-            let pads = inputs[i].to_i64_vec()?;
-            let narrow = |pad: i64| {
-                isize::try_from(pad).map_err(|_| OpError::out_of_range("pad", pad, "a number of elements"))
-            };
-            pads.into_iter().map(narrow).collect()
-        };
-        let value = inputs.get(3).filter(|_| self.pad_mode == PadMode::Constant);
-        Ok(vec![kernels::pad(&inputs[0], &pads(1)?, &pads(2)?, self.pad_mode, value)?])
     }
 
     /// Negative pads are a slice; where some are positive, a Pad behind it adds those.
@@ -125,6 +79,57 @@ impl OpDef for Pad {
         inputs.push(cx.ints(&end)?);
         inputs.extend(cx.optional(3));
         cx.add_op(self.clone(), &inputs).map(RewriteResult::one)
+    }
+}
+
+impl InferOp for Pad {
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        for i in 1..3 {
+            cx.expect_integer(i);
+            cx.expect_rank(i, "1", |rank| rank == 1)?;
+        }
+        let mut element_type = cx.element_type(0);
+        if self.pad_mode == PadMode::Constant && cx.len() > 3 {
+            element_type = cx.common_type([0, 3]);
+            cx.expect_rank(3, "0", |rank| rank == 0)?;
+        }
+        if element_type == ElementType::String && self.pad_mode != PadMode::Constant {
+            return Err(OpError::element_type(
+                "input 0",
+                element_type,
+                "a type other than string in this mode",
+            ));
+        }
+        let begin = self.pads(cx, 1)?;
+        let end = self.pads(cx, 2)?;
+        let Some(dims) = cx.shape(0).dims() else {
+            return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
+        };
+        let mut out: SmallVec<[SymExpr; 4]> = SmallVec::new();
+        for (axis, dim) in dims.iter().enumerate() {
+            let pad = |pads: &Option<Vec<SymExpr>>| pads.as_ref().and_then(|pads| pads.get(axis).cloned());
+            out.push(match (pad(&begin), pad(&end)) {
+                (Some(begin), Some(end)) => self.size(cx, dim, &begin, &end),
+                _ => cx.unknown(Interval::DIM),
+            });
+        }
+        let shape = Shape::ranked(out);
+        let elements = propagate_elements(self, cx, &[0, 3], &shape);
+        Ok(smallvec![Fact::new(element_type, shape).with_elements(elements)])
+    }
+}
+
+impl EvalOp for Pad {
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let pads = |i: usize| -> Result<Vec<isize>, OpError> {
+            let pads = inputs[i].to_i64_vec()?;
+            let narrow = |pad: i64| {
+                isize::try_from(pad).map_err(|_| OpError::out_of_range("pad", pad, "a number of elements"))
+            };
+            pads.into_iter().map(narrow).collect()
+        };
+        let value = inputs.get(3).filter(|_| self.pad_mode == PadMode::Constant);
+        Ok(vec![kernels::pad(&inputs[0], &pads(1)?, &pads(2)?, self.pad_mode, value)?])
     }
 }
 

@@ -4,13 +4,13 @@ use snick_shape::{Shape, SymExpr};
 use snick_tensor::Tensor;
 
 use crate::fact::MAX_ELEMENTS;
-use crate::{Infer, OpDef};
+use crate::{EvalOp, Infer};
 
 /// The elements of the op's first output, of this shape, where some elements of the inputs `data` are known and the
 /// other inputs are constants: the op moves the positions of the elements, and each position stands for its
 /// expression. Zeros that the op itself makes stand for 0. `None` where nothing is gained: nothing is known, or all
 /// of it is constant and folds anyway.
-pub(crate) fn propagate_elements<O: OpDef>(
+pub(crate) fn propagate_elements<O: EvalOp>(
     op: &O,
     cx: &mut Infer,
     data: &[usize],

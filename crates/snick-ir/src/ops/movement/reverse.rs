@@ -7,7 +7,7 @@ use super::propagate_elements::propagate_elements;
 use crate::ops::slice::axis_range::{AxisRange, Index};
 use crate::ops::slice::lowering::lower_ranges;
 use crate::rewrite::{Patch, RewriteResult};
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode};
 
 /// How input 1 names the axes.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -28,8 +28,9 @@ pub struct Reverse {
 }
 
 impl OpDef for Reverse {
-    const NAMES: &'static [OpName] = &[OpName::openvino("Reverse", &[1])];
+    const NAMES: &'static [OpName] = &[OpName::openvino("Reverse", &[1]).missing_in(2, 17)];
     const ARITY: Arity = Arity::exactly(2);
+    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::SLICE_LIKE);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         Ok(Self { mode: raw.attrs.choice("mode", MODES)?.unwrap_or(Mode::Index) })
@@ -37,30 +38,6 @@ impl OpDef for Reverse {
 
     fn attrs(&self) -> Attrs<'static> {
         Attrs::new().with("mode", if self.mode == Mode::Mask { "mask" } else { "index" })
-    }
-
-    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        cx.expect_rank(1, "1", |rank| rank == 1)?;
-        match (self.mode, cx.element_type(1)) {
-            (Mode::Mask, ElementType::Boolean | ElementType::Dynamic) => {}
-            (Mode::Mask, got) => return Err(OpError::element_type("input 1", got, "boolean")),
-            (Mode::Index, _) => cx.expect_integer(1),
-        }
-        if let (Some(rank), Some(named)) = (cx.shape(0).rank(), cx.input(1).ints()) {
-            self.axes(&named, rank)?;
-        }
-        let shape = cx.shape(0).clone();
-        let elements = propagate_elements(self, cx, &[0], &shape);
-        Ok(smallvec![Fact::new(cx.element_type(0), shape).with_elements(elements)])
-    }
-
-    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let mut tensor = inputs[0].clone();
-        for axis in self.axes(&inputs[1].to_i64_vec()?, tensor.rank())? {
-            let dim = tensor.dims()[axis];
-            tensor = tensor.slice(axis, dim.saturating_sub(1), dim, -1)?;
-        }
-        Ok(vec![tensor])
     }
 
     /// Slices from the last element to the first.
@@ -79,6 +56,34 @@ impl OpDef for Reverse {
         let ranges: SmallVec<[AxisRange; 4]> = self.axes(&named, rank)?.into_iter().map(range).collect();
         let data = cx.input(0)?;
         lower_ranges(cx, data, &ranges).map(RewriteResult::one)
+    }
+}
+
+impl InferOp for Reverse {
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        cx.expect_rank(1, "1", |rank| rank == 1)?;
+        match (self.mode, cx.element_type(1)) {
+            (Mode::Mask, ElementType::Boolean | ElementType::Dynamic) => {}
+            (Mode::Mask, got) => return Err(OpError::element_type("input 1", got, "boolean")),
+            (Mode::Index, _) => cx.expect_integer(1),
+        }
+        if let (Some(rank), Some(named)) = (cx.shape(0).rank(), cx.input(1).ints()) {
+            self.axes(&named, rank)?;
+        }
+        let shape = cx.shape(0).clone();
+        let elements = propagate_elements(self, cx, &[0], &shape);
+        Ok(smallvec![Fact::new(cx.element_type(0), shape).with_elements(elements)])
+    }
+}
+
+impl EvalOp for Reverse {
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let mut tensor = inputs[0].clone();
+        for axis in self.axes(&inputs[1].to_i64_vec()?, tensor.rank())? {
+            let dim = tensor.dims()[axis];
+            tensor = tensor.slice(axis, dim.saturating_sub(1), dim, -1)?;
+        }
+        Ok(vec![tensor])
     }
 }
 

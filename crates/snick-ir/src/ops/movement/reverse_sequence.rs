@@ -8,7 +8,10 @@ use snick_tensor::{ElementType, Tensor};
 use super::indices::count;
 use crate::ops::slice::gather_to_slice::slice_axes;
 use crate::rewrite::{Patch, RewriteResult};
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
+use crate::{
+    Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode,
+    normalize_axis,
+};
 
 /// Reverses, for each index of the batch axis, as many of the first elements along the sequence axis as input 1 says
 /// for that index.
@@ -23,6 +26,7 @@ pub struct ReverseSequence {
 impl OpDef for ReverseSequence {
     const NAMES: &'static [OpName] = &[OpName::openvino("ReverseSequence", &[1])];
     const ARITY: Arity = Arity::exactly(2);
+    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::MAYBE_SLICE);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         let batch_axis = raw.attrs.int("batch_axis")?.unwrap_or(0);
@@ -33,6 +37,35 @@ impl OpDef for ReverseSequence {
         Attrs::new().with("batch_axis", self.batch_axis).with("seq_axis", self.seq_axis)
     }
 
+    /// Where every sequence is as long as the axis, a slice from the last element to the first; where none has two
+    /// elements, nothing.
+    fn lower(&self, cx: &mut Patch) -> Result<RewriteResult, OpError> {
+        let facts = cx.input_facts()?;
+        let [data, lengths] = facts.as_slice() else { return Ok(RewriteResult::NoMatch) };
+        let (Some(dims), Some(lengths)) = (data.shape.dims(), lengths.ints()) else {
+            return Ok(RewriteResult::NoMatch);
+        };
+        let seq = normalize_axis(self.seq_axis, dims.len())?;
+        let batch = normalize_axis(self.batch_axis, dims.len())?;
+        let (Some(dim), Some(count)) = (dims[seq].as_const(), dims[batch].as_const()) else {
+            return Ok(RewriteResult::NoMatch);
+        };
+        let data = cx.input(0)?;
+        if lengths.len() as i64 != count || lengths.iter().any(|&length| length < 0 || length > dim) {
+            return Ok(RewriteResult::NoMatch); // fails when it runs
+        }
+        if lengths.iter().all(|&length| length <= 1) {
+            return Ok(RewriteResult::one(data));
+        }
+        if lengths.iter().any(|&length| length != dim) {
+            return Ok(RewriteResult::NoMatch);
+        }
+        let backwards = AxisSlice { start: dim - 1, len: dim, step: -1 };
+        slice_axes(cx, data, &[(seq, backwards)]).map(RewriteResult::one)
+    }
+}
+
+impl InferOp for ReverseSequence {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let got = cx.element_type(1);
         if matches!(got, ElementType::Boolean | ElementType::String) {
@@ -56,7 +89,9 @@ impl OpDef for ReverseSequence {
         }
         Ok(smallvec![Fact::new(cx.element_type(0), shape)])
     }
+}
 
+impl EvalOp for ReverseSequence {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let data = &inputs[0];
         let dims = data.dims();
@@ -85,33 +120,6 @@ impl OpDef for ReverseSequence {
             }
         });
         Ok(vec![runs::gather_runs(data, dims, run, starts)?])
-    }
-
-    /// Where every sequence is as long as the axis, a slice from the last element to the first; where none has two
-    /// elements, nothing.
-    fn lower(&self, cx: &mut Patch) -> Result<RewriteResult, OpError> {
-        let facts = cx.input_facts()?;
-        let [data, lengths] = facts.as_slice() else { return Ok(RewriteResult::NoMatch) };
-        let (Some(dims), Some(lengths)) = (data.shape.dims(), lengths.ints()) else {
-            return Ok(RewriteResult::NoMatch);
-        };
-        let seq = normalize_axis(self.seq_axis, dims.len())?;
-        let batch = normalize_axis(self.batch_axis, dims.len())?;
-        let (Some(dim), Some(count)) = (dims[seq].as_const(), dims[batch].as_const()) else {
-            return Ok(RewriteResult::NoMatch);
-        };
-        let data = cx.input(0)?;
-        if lengths.len() as i64 != count || lengths.iter().any(|&length| length < 0 || length > dim) {
-            return Ok(RewriteResult::NoMatch); // fails when it runs
-        }
-        if lengths.iter().all(|&length| length <= 1) {
-            return Ok(RewriteResult::one(data));
-        }
-        if lengths.iter().any(|&length| length != dim) {
-            return Ok(RewriteResult::NoMatch);
-        }
-        let backwards = AxisSlice { start: dim - 1, len: dim, step: -1 };
-        slice_axes(cx, data, &[(seq, backwards)]).map(RewriteResult::one)
     }
 }
 

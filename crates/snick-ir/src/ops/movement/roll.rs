@@ -3,7 +3,7 @@
 use smallvec::{SmallVec, smallvec};
 use snick_tensor::{Tensor, kernels};
 
-use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode, normalize_axis};
 
 /// Shifts input 0 by input 1 along the axes of input 2; one shift may serve all axes, and an axis listed twice is
 /// shifted twice.
@@ -17,7 +17,9 @@ impl OpDef for Roll {
     fn parse(_: &RawNode) -> Result<Self, OpError> {
         Ok(Self)
     }
+}
 
+impl InferOp for Roll {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         for i in 1..3 {
             cx.expect_index(i)?;
@@ -41,7 +43,9 @@ impl OpDef for Roll {
         }
         Ok(smallvec![Fact::new(cx.element_type(0), cx.shape(0).clone())])
     }
+}
 
+impl EvalOp for Roll {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let (shifts, axes) = (inputs[1].to_i64_vec()?, inputs[2].to_i64_vec()?);
         let scalar = inputs[1].rank() == 0;

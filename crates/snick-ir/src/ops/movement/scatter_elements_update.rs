@@ -11,7 +11,9 @@ use super::indices::scalar;
 use super::propagate_elements::propagate_elements;
 use super::scatter_reduction::{Reduction, reduction_name};
 use crate::ops::elementwise::arithmetic::element;
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
+use crate::{
+    Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode, normalize_axis,
+};
 
 /// Input 0 with each update (input 2) at its own place, but along the axis (input 3) at the index of the same place
 /// in input 1. ScatterElementsUpdate-12 may combine what meets at a place.
@@ -52,7 +54,9 @@ impl OpDef for ScatterElementsUpdate {
             None => Attrs::new(),
         }
     }
+}
 
+impl InferOp for ScatterElementsUpdate {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         cx.expect_integer(1);
         cx.expect_integer(3);
@@ -73,7 +77,9 @@ impl OpDef for ScatterElementsUpdate {
         };
         Ok(smallvec![Fact::new(element_type, shape).with_elements(elements)])
     }
+}
 
+impl EvalOp for ScatterElementsUpdate {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let (data, indices, updates) = (&inputs[0], &inputs[1], &inputs[2]);
         if indices.dims() != updates.dims() {

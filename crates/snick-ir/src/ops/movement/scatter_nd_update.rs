@@ -9,7 +9,7 @@ use snick_tensor::kernels::scatter_reduce::{self, scatter_reduce};
 use super::indices::{count, expect_position};
 use super::propagate_elements::propagate_elements;
 use super::scatter_reduction::{Reduction, reduction_name};
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// Input 0 with the slices that the tuples in the last axis of input 1 name replaced by those of the updates
 /// (input 2). ScatterNDUpdate-15 may combine what meets at a place.
@@ -45,7 +45,9 @@ impl OpDef for ScatterNdUpdate {
             None => Attrs::new(),
         }
     }
+}
 
+impl InferOp for ScatterNdUpdate {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         cx.expect_index(1)?;
         let element_type = cx.common_type([0, 2]);
@@ -59,7 +61,9 @@ impl OpDef for ScatterNdUpdate {
         };
         Ok(smallvec![Fact::new(element_type, shape).with_elements(elements)])
     }
+}
 
+impl EvalOp for ScatterNdUpdate {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let (data, indices, updates) = (&inputs[0], &inputs[1], &inputs[2]);
         let dims = data.dims();

@@ -7,7 +7,7 @@ use snick_tensor::kernels::runs;
 
 use super::indices::{count, expect_position, scalar};
 use super::propagate_elements::propagate_elements;
-use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode, normalize_axis};
 
 /// Input 0 with the slices of the axis (input 3) that the indices (input 1) name replaced by those of the updates
 /// (input 2), whose shape has the axes of the indices in place of the axis. The last of equal indices wins.
@@ -21,7 +21,9 @@ impl OpDef for ScatterUpdate {
     fn parse(_: &RawNode) -> Result<Self, OpError> {
         Ok(Self)
     }
+}
 
+impl InferOp for ScatterUpdate {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         cx.expect_integer(1);
         cx.expect_integer(3);
@@ -32,7 +34,9 @@ impl OpDef for ScatterUpdate {
         let elements = propagate_elements(self, cx, &[0, 2], &shape);
         Ok(smallvec![Fact::new(element_type, shape).with_elements(elements)])
     }
+}
 
+impl EvalOp for ScatterUpdate {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let (data, indices, updates) = (&inputs[0], &inputs[1], &inputs[2]);
         let axis = normalize_axis(scalar("axis", &inputs[3])?, data.rank())?;

@@ -4,7 +4,7 @@ use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{ElementType, Tensor};
 
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// For each element of input 1 the place in input 0 before which it may be inserted: one ascending sequence for all, or
 /// with equal leading axes one for each line of values. NaN belongs at the front.
@@ -32,7 +32,9 @@ impl OpDef for SearchSorted {
     fn attrs(&self) -> Attrs<'static> {
         Attrs::new().with("right_mode", self.right_mode).with("output_type", self.output_type)
     }
+}
 
+impl InferOp for SearchSorted {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         cx.common_type([0, 1]);
         cx.expect_rank(0, "1 or more", |rank| rank >= 1)?;
@@ -57,7 +59,9 @@ impl OpDef for SearchSorted {
         };
         Ok(smallvec![Fact::new(self.output_type, shape)])
     }
+}
 
+impl EvalOp for SearchSorted {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [sorted, values] = inputs else { return Ok(Vec::new()) };
         let Some((&length, lead)) = sorted.dims().split_last() else {

@@ -5,7 +5,7 @@ use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::kernels::{PadMode, pad};
 use snick_tensor::{Dims, Tensor};
 
-use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// Data, a block size an axis, and what is padded (SpaceToBatch) or cropped (BatchToSpace) at the begin and the
 /// end of each axis. Axis 0 is the batch: its block is 1.
@@ -28,7 +28,9 @@ impl OpDef for SpaceBatch {
     fn name(&self) -> &'static OpName {
         &Self::NAMES[usize::from(!self.to_batch)]
     }
+}
 
+impl InferOp for SpaceBatch {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let mut rank = cx.shape(0).rank();
         for i in 1..4 {
@@ -80,7 +82,9 @@ impl OpDef for SpaceBatch {
         }
         Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
     }
+}
 
+impl EvalOp for SpaceBatch {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [data, blocks, begins, ends] = inputs else { return Ok(Vec::new()) };
         let rank = data.rank();

@@ -5,7 +5,7 @@ use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::kernels::{concat, runs};
 use snick_tensor::{ElementType, Tensor};
 
-use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// Input 0: the elements of a sparse matrix, input 1: its two sizes, input 2: row and column of each element, input 3:
 /// the element to put into column 0 of empty rows. Gives the places, ordered by row and column, the elements, and
@@ -20,7 +20,9 @@ impl OpDef for SparseFillEmptyRows {
     fn parse(_: &RawNode) -> Result<Self, OpError> {
         Ok(Self)
     }
+}
 
+impl InferOp for SparseFillEmptyRows {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         for (i, rank) in [(0, 1), (1, 1), (2, 2), (3, 0)] {
             cx.expect_rank(i, &rank.to_string(), |got| got == rank)?;
@@ -58,7 +60,9 @@ impl OpDef for SparseFillEmptyRows {
             Fact::new(ElementType::Boolean, Shape::ranked([rows])),
         ])
     }
+}
 
+impl EvalOp for SparseFillEmptyRows {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [values, sizes, indices, default] = inputs else { return Ok(Vec::new()) };
         let sizes = sizes.to_i64_vec()?;

@@ -5,7 +5,7 @@ use snick_shape::{Shape, SymExpr};
 use snick_tensor::{Dims, Tensor, kernels};
 
 use super::propagate_elements::propagate_elements;
-use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode};
 
 /// Repeats axis `i` as often as input 1 says at `i`; the shorter of shape and repeats is filled up with ones in
 /// front. A negative number of repeats is 0.
@@ -15,11 +15,14 @@ pub struct Tile;
 impl OpDef for Tile {
     const NAMES: &'static [OpName] = &[OpName::openvino("Tile", &[1])];
     const ARITY: Arity = Arity::exactly(2);
+    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::MOVES_ELEMENTS);
 
     fn parse(_: &RawNode) -> Result<Self, OpError> {
         Ok(Self)
     }
+}
 
+impl InferOp for Tile {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         cx.expect_integer(1);
         cx.expect_rank(1, "1", |rank| rank == 1)?;
@@ -44,7 +47,9 @@ impl OpDef for Tile {
         let elements = propagate_elements(self, cx, &[0], &shape);
         Ok(smallvec![Fact::new(cx.element_type(0), shape).with_elements(elements)])
     }
+}
 
+impl EvalOp for Tile {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let repeats = inputs[1].to_i64_vec()?;
         let repeats: Dims =

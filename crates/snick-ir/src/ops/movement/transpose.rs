@@ -5,7 +5,7 @@ use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::Tensor;
 
 use crate::ops::movement::propagate_elements::propagate_elements;
-use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode};
 
 /// Axis `i` of the output is axis `order[i]` of the input; an empty order reverses the axes.
 #[derive(Clone, PartialEq, Debug)]
@@ -14,11 +14,14 @@ pub struct Transpose;
 impl OpDef for Transpose {
     const NAMES: &'static [OpName] = &[OpName::openvino("Transpose", &[1])];
     const ARITY: Arity = Arity::exactly(2);
+    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::MOVES_ELEMENTS);
 
     fn parse(_: &RawNode) -> Result<Self, OpError> {
         Ok(Self)
     }
+}
 
+impl InferOp for Transpose {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         cx.expect_integer(1);
         cx.expect_rank(1, "1", |rank| rank == 1)?;
@@ -46,7 +49,9 @@ impl OpDef for Transpose {
         let elements = propagate_elements(self, cx, &[0], &shape);
         Ok(smallvec![Fact::new(cx.element_type(0), shape).with_elements(elements)])
     }
+}
 
+impl EvalOp for Transpose {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let order = axes(&inputs[1].to_i64_vec()?, inputs[0].rank())?;
         Ok(vec![inputs[0].permute(&order)?])

@@ -8,7 +8,9 @@ use snick_tensor::kernels::runs;
 use snick_tensor::{Dims, ElementType, Tensor};
 
 use super::indices::{count, scalar};
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
+use crate::{
+    Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode, normalize_axis,
+};
 
 /// The different elements of input 0, or with an axis (input 1) its different slices there. Gives them, the first index
 /// of each, which of them stands at each index, and how often each occurs. NaN differs from everything.
@@ -45,7 +47,9 @@ impl OpDef for Unique {
             .with("index_element_type", self.index_type)
             .with("count_element_type", self.count_type)
     }
+}
 
+impl InferOp for Unique {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let axis = match cx.optional(1) {
             Some(axis) => Some(known_axis(cx, axis)?),
@@ -88,7 +92,9 @@ impl OpDef for Unique {
             Fact::new(self.count_type, Shape::ranked([found])),
         ])
     }
+}
 
+impl EvalOp for Unique {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let data = match inputs.get(1) {
             Some(_) => inputs[0].clone(),

@@ -5,7 +5,7 @@ use snick_shape::{Shape, SymExpr};
 use snick_tensor::{ElementType, Tensor};
 
 use super::window::{expect_spatial, given_sizes};
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// Data `[N, C, spatial..]` and the spatial sizes of the output. Window `i` of `n` over `size` elements goes from
 /// `floor(i * size / n)` to `ceil((i + 1) * size / n)`.
@@ -47,7 +47,9 @@ impl OpDef for AdaptivePool {
     fn name(&self) -> &'static OpName {
         &Self::NAMES[usize::from(matches!(self, Self::Max { .. }))]
     }
+}
 
+impl InferOp for AdaptivePool {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         expect_spatial(cx, 0, 2)?;
         cx.expect_rank(1, "0 or 1", |rank| rank <= 1)?;
@@ -72,7 +74,9 @@ impl OpDef for AdaptivePool {
             Self::Max { index_element_type } => smallvec![pooled, Fact::new(*index_element_type, shape)],
         })
     }
+}
 
+impl EvalOp for AdaptivePool {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [data, sizes] = inputs else { return Ok(Vec::new()) };
         let sizes = sizes.to_i64_vec()?;

@@ -5,7 +5,7 @@ use snick_shape::{Shape, SymExpr};
 use snick_tensor::kernels::{self, BinaryOp};
 use snick_tensor::{ElementType, Tensor};
 
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// Inputs query `[N.., L, E]`, key `[N.., S, E]`, value `[N.., S, V]`, optionally a mask that broadcasts to
 /// `[N.., L, S]` (boolean: what takes part; real: what is added) and a scale; output `[N.., L, V]`. One query has a row
@@ -27,7 +27,9 @@ impl OpDef for ScaledDotProductAttention {
     fn attrs(&self) -> Attrs<'static> {
         Attrs::new().with("causal", self.causal)
     }
+}
 
+impl InferOp for ScaledDotProductAttention {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let element_type = operand_type(cx)?;
         for i in 0..3 {
@@ -84,7 +86,9 @@ impl OpDef for ScaledDotProductAttention {
         dims.extend([rows, value.last.clone()]);
         Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
     }
+}
 
+impl EvalOp for ScaledDotProductAttention {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [query, key, value, rest @ ..] = inputs else { return Ok(Vec::new()) };
         let element_type = query.element_type();

@@ -8,7 +8,7 @@ use snick_tensor::{ElementType, Tensor};
 
 use super::compute_tensor::ComputeTensor;
 use crate::attrs::missing;
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// `(data - mean) / sqrt(variance + epsilon) * gamma + beta`; data is `[N, C, ..]`, the others `[C]`.
 #[derive(Clone, PartialEq, Debug)]
@@ -34,7 +34,9 @@ impl OpDef for BatchNormInference {
     fn attrs(&self) -> Attrs<'static> {
         Attrs::new().with("epsilon", self.epsilon)
     }
+}
 
+impl InferOp for BatchNormInference {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let element_type = cx.common_type(0..5);
         if element_type != ElementType::Dynamic && !element_type.is_float() {
@@ -62,7 +64,9 @@ impl OpDef for BatchNormInference {
         }
         Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
     }
+}
 
+impl EvalOp for BatchNormInference {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [data, gamma, beta, mean, variance] = self.order().map(|i| &inputs[i]);
         let channels = data.dims().get(1).copied().unwrap_or(0);

@@ -9,7 +9,7 @@ use snick_tensor::{ElementType, Tensor};
 
 use super::convolution::infer_shape;
 use super::window::{Rounding, Sliding};
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// Data `[N, C, H, W]` by filters `[O, C, H', W']` of bits. Elements above zero stand for 1, all others for -1, as the
 /// bits of the filters do; so each output is the number of equal pairs less the number of different ones.
@@ -36,7 +36,9 @@ impl OpDef for BinaryConvolution {
     fn attrs(&self) -> Attrs<'static> {
         self.sliding.attrs().with("mode", MODES[0].0).with("pad_value", self.pad_value)
     }
+}
 
+impl InferOp for BinaryConvolution {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let element_type = cx.element_type(0);
         if element_type == ElementType::Boolean {
@@ -48,7 +50,9 @@ impl OpDef for BinaryConvolution {
         let shape = infer_shape(cx, &self.sliding, false)?;
         Ok(smallvec![Fact::new(element_type, shape)])
     }
+}
 
+impl EvalOp for BinaryConvolution {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [data, filters] = inputs else { return Ok(Vec::new()) };
         let (&[_, _, ref spatial @ ..], &[_, _, ref kernel @ ..]) = (data.dims(), filters.dims()) else {

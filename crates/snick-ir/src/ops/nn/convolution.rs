@@ -5,7 +5,7 @@ use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{ElementType, Tensor, kernels};
 
 use super::window::{Rounding, Sliding, expect_spatial, spatial_dims};
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode};
 
 /// Data `[N, C, spatial..]` by filters `[O, C, kernel..]`, or, grouped, data `[N, G * C, spatial..]` by filters
 /// `[G, O, C, kernel..]`: `[N, O or G * O, windows..]`. Filters are not flipped.
@@ -23,6 +23,7 @@ const NAMES: [OpName; 2] =
 impl OpDef for Convolution {
     const NAMES: &'static [OpName] = &NAMES;
     const ARITY: Arity = Arity::exactly(2);
+    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::CONTRACTION);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         let grouped = raw.op_type.eq_ignore_ascii_case(NAMES[1].name);
@@ -36,13 +37,17 @@ impl OpDef for Convolution {
     fn name(&self) -> &'static OpName {
         &Self::NAMES[usize::from(self.grouped)]
     }
+}
 
+impl InferOp for Convolution {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let element_type = operand_type(cx)?;
         let shape = infer_shape(cx, &self.sliding, self.grouped)?;
         Ok(smallvec![Fact::new(element_type, shape)])
     }
+}
 
+impl EvalOp for Convolution {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [data, filters] = inputs else { return Ok(Vec::new()) };
         let groups = usize::from(self.grouped);

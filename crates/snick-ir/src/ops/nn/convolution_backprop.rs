@@ -8,7 +8,7 @@ use snick_tensor::{Dims, Tensor};
 use super::convolution::{operand_type, spatial_rank};
 use super::window::{AutoPad, Numbers, Sliding, at_least, given_sizes, reach, spatial_dims};
 use crate::attrs::AttrValue;
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode};
 
 /// Data `[N, C, spatial..]` by filters `[C, O, kernel..]`, or, grouped, data `[N, G * C, spatial..]` by filters
 /// `[G, C, O, kernel..]`: `[N, O or G * O, larger spatial..]`. An optional third input has the spatial sizes of the
@@ -31,6 +31,7 @@ const NAMES: [OpName; 2] = [
 impl OpDef for ConvolutionBackpropData {
     const NAMES: &'static [OpName] = &NAMES;
     const ARITY: Arity = Arity::between(2, 3);
+    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::CONTRACTION);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         Ok(Self {
@@ -47,7 +48,9 @@ impl OpDef for ConvolutionBackpropData {
     fn name(&self) -> &'static OpName {
         &Self::NAMES[usize::from(self.grouped)]
     }
+}
 
+impl InferOp for ConvolutionBackpropData {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let element_type = operand_type(cx)?;
         let groups = usize::from(self.grouped);
@@ -101,7 +104,9 @@ impl OpDef for ConvolutionBackpropData {
         }
         Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
     }
+}
 
+impl EvalOp for ConvolutionBackpropData {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [data, filters, sizes @ ..] = inputs else { return Ok(Vec::new()) };
         let filters = if self.grouped { filters.clone() } else { filters.unsqueeze(0)? };

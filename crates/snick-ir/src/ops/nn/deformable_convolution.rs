@@ -9,7 +9,7 @@ use snick_tensor::{ElementType, Tensor, kernels};
 use super::convolution::operand_type;
 use super::depth_space::divided;
 use super::window::{Rounding, Sliding, spatial_dims};
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// Data `[N, C, H, W]`, offsets `[N, D * taps * 2, rows, columns]`, filters `[O, C / G, H', W']` and maybe a mask
 /// `[N, D * taps, rows, columns]`, for D deformable groups, G groups and H' * W' taps: `[N, O, rows, columns]`. An
@@ -53,7 +53,9 @@ impl OpDef for DeformableConvolution {
             None => attrs,
         }
     }
+}
 
+impl InferOp for DeformableConvolution {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         if self.bilinear_interpolation_pad.is_none() {
             Arity::exactly(3).check(cx.len())?;
@@ -113,7 +115,9 @@ impl OpDef for DeformableConvolution {
         dims.extend(windows);
         Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
     }
+}
 
+impl EvalOp for DeformableConvolution {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [data, offsets, filters, mask @ ..] = inputs else { return Ok(Vec::new()) };
         let plan = self.plan(data, filters)?;

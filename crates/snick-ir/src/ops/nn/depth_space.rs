@@ -5,7 +5,7 @@ use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{Dims, Tensor};
 
 use crate::attrs::missing;
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// Data `[N, C * block^K, D1, .., DK]` to `[N, C, D1 * block, .., DK * block]`, or the other way.
 #[derive(Clone, PartialEq, Debug)]
@@ -42,7 +42,9 @@ impl OpDef for DepthSpace {
     fn name(&self) -> &'static OpName {
         &Self::NAMES[usize::from(self.to_depth)]
     }
+}
 
+impl InferOp for DepthSpace {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         cx.expect_rank(0, "3 or more", |rank| rank >= 3)?;
         let element_type = cx.element_type(0);
@@ -69,7 +71,9 @@ impl OpDef for DepthSpace {
         }
         Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
     }
+}
 
+impl EvalOp for DepthSpace {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [data] = inputs else { return Ok(Vec::new()) };
         let [batch, channels, ref space @ ..] = *data.dims() else {

@@ -4,7 +4,7 @@ use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::Tensor;
 
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// Data `[N, C, H, W]` at the places (x, y) of a grid `[N, H', W', 2]`, from -1 to 1 along each axis.
 #[derive(Clone, PartialEq, Debug)]
@@ -64,7 +64,9 @@ impl OpDef for GridSample {
             .with("mode", mode)
             .with("padding_mode", padding)
     }
+}
 
+impl InferOp for GridSample {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         cx.expect_rank(0, "4", |rank| rank == 4)?;
         cx.expect_rank(1, "4", |rank| rank == 4)?;
@@ -89,7 +91,9 @@ impl OpDef for GridSample {
         }
         Ok(smallvec![Fact::new(cx.element_type(0), Shape::ranked(dims))])
     }
+}
 
+impl EvalOp for GridSample {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [data, grid] = inputs else { return Ok(Vec::new()) };
         let (&[n, c, h, w], &[m, rows, columns, 2]) = (data.dims(), grid.dims()) else {

@@ -5,7 +5,7 @@ use snick_tensor::Tensor;
 use snick_tensor::kernels::ReduceOp;
 
 use super::compute_tensor::ComputeTensor;
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode};
 
 /// `x / sqrt(sum over axis 1 of x^2 + bias)`
 #[derive(Clone, PartialEq, Debug)]
@@ -17,6 +17,7 @@ pub struct Grn {
 impl OpDef for Grn {
     const NAMES: &'static [OpName] = &[OpName::openvino("GRN", &[1])];
     const ARITY: Arity = Arity::exactly(1);
+    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::FLOAT_FORMULA);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         Ok(Self { bias: raw.attrs.float("bias")?.unwrap_or(1.0) })
@@ -25,12 +26,16 @@ impl OpDef for Grn {
     fn attrs(&self) -> Attrs<'static> {
         Attrs::new().with("bias", self.bias)
     }
+}
 
+impl InferOp for Grn {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         cx.expect_rank(0, "2 to 4", |rank| (2..=4).contains(&rank))?;
         Ok(smallvec![Fact::new(cx.element_type(0), cx.shape(0).clone())])
     }
+}
 
+impl EvalOp for Grn {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [data] = inputs else { return Ok(Vec::new()) };
         if data.rank() < 2 {

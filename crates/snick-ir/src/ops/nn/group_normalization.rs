@@ -6,7 +6,7 @@ use snick_tensor::{ElementType, Tensor};
 
 use super::compute_tensor::ComputeTensor;
 use crate::attrs::missing;
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// Data `[N, C, ..]`, scale `[C]` and bias `[C]`.
 #[derive(Clone, PartialEq, Debug)]
@@ -31,7 +31,9 @@ impl OpDef for GroupNormalization {
     fn attrs(&self) -> Attrs<'static> {
         Attrs::new().with("num_groups", self.num_groups).with("epsilon", self.epsilon)
     }
+}
 
+impl InferOp for GroupNormalization {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let element_type = cx.common_type(0..3);
         if self.num_groups < 1 {
@@ -55,7 +57,9 @@ impl OpDef for GroupNormalization {
         }
         Ok(smallvec![Fact::new(element_type, cx.shape(0).clone())])
     }
+}
 
+impl EvalOp for GroupNormalization {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [data, scale, bias] = inputs else { return Ok(Vec::new()) };
         let [batch, channels, ..] = *data.dims() else {

@@ -4,7 +4,7 @@ use smallvec::smallvec;
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::{Tensor, kernels};
 
-use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// Rows `[R, K]`, matrices `[G, N, K]` and offsets `[G]`, the end of each group of rows: `[R, N]`; rows after the last
 /// group are zero. Or rows `[G, M, K]` and matrices `[G, N, K]`: `[G, M, N]`.
@@ -18,7 +18,9 @@ impl OpDef for GroupedMatMul {
     fn parse(_: &RawNode) -> Result<Self, OpError> {
         Ok(Self)
     }
+}
 
+impl InferOp for GroupedMatMul {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let element_type = cx.common_type([0, 1]);
         if cx.len() > 2 {
@@ -51,7 +53,9 @@ impl OpDef for GroupedMatMul {
         };
         Ok(smallvec![Fact::new(element_type, shape)])
     }
+}
 
+impl EvalOp for GroupedMatMul {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [rows, matrices, offsets @ ..] = inputs else { return Ok(Vec::new()) };
         let refuse = || {

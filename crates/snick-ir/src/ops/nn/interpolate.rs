@@ -13,7 +13,8 @@ use super::scale::Scale;
 use super::window::Numbers;
 use crate::attrs::AttrValue;
 use crate::{
-    Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axes, normalize_each_axis,
+    Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode, normalize_axes,
+    normalize_each_axis,
 };
 
 /// Resizes axes, after padding with zeros.
@@ -151,7 +152,9 @@ impl OpDef for Interpolate {
                 .with("cube_coeff", *cube_coeff),
         }
     }
+}
 
+impl InferOp for Interpolate {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         self.arity().check(cx.len())?;
         let element_type = self.data_type(cx)?;
@@ -200,7 +203,9 @@ impl OpDef for Interpolate {
         }
         Ok(smallvec![Fact::new(element_type, Shape::ranked(resized))])
     }
+}
 
+impl EvalOp for Interpolate {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         self.arity().check(inputs.len())?;
         let (target, axes) = self.ports();

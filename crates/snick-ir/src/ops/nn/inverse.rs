@@ -7,7 +7,7 @@ use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::{Dims, Tensor};
 
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// Matrices in the last two axes. One without an inverse gives infinities and not-a-numbers.
 #[derive(Clone, PartialEq, Debug)]
@@ -27,7 +27,9 @@ impl OpDef for Inverse {
     fn attrs(&self) -> Attrs<'static> {
         Attrs::new().with("adjoint", self.adjoint)
     }
+}
 
+impl InferOp for Inverse {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         cx.expect_real(0)?;
         cx.expect_rank(0, "2 or more", |rank| rank >= 2)?;
@@ -40,7 +42,9 @@ impl OpDef for Inverse {
         dims.extend([size.clone(), size]);
         Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
     }
+}
 
+impl EvalOp for Inverse {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [data] = inputs else { return Ok(Vec::new()) };
         let size = match data.dims() {

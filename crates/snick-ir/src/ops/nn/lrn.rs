@@ -6,7 +6,7 @@ use snick_tensor::kernels::{self, PadMode};
 
 use super::compute_tensor::ComputeTensor;
 use super::normalize_l2::positions;
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode};
 
 /// `x / (bias + alpha / size^axes * sum(x^2))^beta`, the sum over the neighbours of x, as many on either side, that
 /// are within `size` along every axis of the second input.
@@ -25,6 +25,7 @@ pub struct Lrn {
 impl OpDef for Lrn {
     const NAMES: &'static [OpName] = &[OpName::openvino("LRN", &[1])];
     const ARITY: Arity = Arity::exactly(2);
+    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::FLOAT_FORMULA);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         Ok(Self {
@@ -42,7 +43,9 @@ impl OpDef for Lrn {
             .with("bias", self.bias)
             .with("size", self.size)
     }
+}
 
+impl InferOp for Lrn {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         cx.expect_rank(1, "1", |rank| rank == 1)?;
         cx.expect_integer(1);
@@ -57,7 +60,9 @@ impl OpDef for Lrn {
         }
         Ok(smallvec![Fact::new(cx.element_type(0), cx.shape(0).clone())])
     }
+}
 
+impl EvalOp for Lrn {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [data, axes] = inputs else { return Ok(Vec::new()) };
         let axes = positions(&axes.to_i64_vec()?, data.rank())?;

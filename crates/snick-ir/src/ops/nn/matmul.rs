@@ -4,7 +4,7 @@ use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::{Tensor, kernels};
 
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode};
 
 /// The product of the last two axes; the axes before them broadcast. A 1-D first input is a row and a 1-D second
 /// input a column, whatever the flags say; their axis is not in the output.
@@ -40,6 +40,7 @@ impl<'a> Operand<'a> {
 impl OpDef for MatMul {
     const NAMES: &'static [OpName] = &[OpName::openvino("MatMul", &[1])];
     const ARITY: Arity = Arity::exactly(2);
+    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::CONTRACTION);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         Ok(Self {
@@ -51,7 +52,9 @@ impl OpDef for MatMul {
     fn attrs(&self) -> Attrs<'static> {
         Attrs::new().with("transpose_a", self.transpose_a).with("transpose_b", self.transpose_b)
     }
+}
 
+impl InferOp for MatMul {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let element_type = cx.common_type([0, 1]);
         for i in 0..2 {
@@ -73,7 +76,9 @@ impl OpDef for MatMul {
         dims.extend(a.kept.into_iter().chain(b.kept).cloned());
         Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
     }
+}
 
+impl EvalOp for MatMul {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [a, b] = inputs else { return Ok(Vec::new()) };
         Ok(vec![kernels::matmul(a, b, self.transpose_a, self.transpose_b)?])

@@ -12,7 +12,8 @@ use snick_tensor::{Tensor, kernels};
 use super::window::Numbers;
 use crate::attrs::AttrValue;
 use crate::{
-    Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axes, normalize_axis,
+    Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode,
+    normalize_axes, normalize_axis,
 };
 
 /// Mean-variance normalisation.
@@ -52,6 +53,7 @@ const EPS_MODES: &[(&str, bool)] = &[("INSIDE_SQRT", true), ("OUTSIDE_SQRT", fal
 impl OpDef for Mvn {
     const NAMES: &'static [OpName] = &[OpName::openvino("MVN", &[1, 6])];
     const ARITY: Arity = Arity::between(1, 2);
+    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::FLOAT_FORMULA);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         let attrs = &raw.attrs;
@@ -85,7 +87,9 @@ impl OpDef for Mvn {
                 .with("reduction_axes", AttrValue::Ints(reduction_axes.clone())),
         }
     }
+}
 
+impl InferOp for Mvn {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let inputs = if self.axes == MvnAxes::Input { 2 } else { 1 };
         Arity::exactly(inputs).check(cx.len())?;
@@ -101,7 +105,9 @@ impl OpDef for Mvn {
         }
         Ok(smallvec![Fact::new(cx.element_type(0), cx.shape(0).clone())])
     }
+}
 
+impl EvalOp for Mvn {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let Some(data) = inputs.first() else { return Ok(Vec::new()) };
         let rank = data.rank();

@@ -5,7 +5,10 @@ use snick_tensor::kernels::{self, EpsMode};
 use snick_tensor::{ElementType, Tensor};
 
 use crate::attrs::missing;
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
+use crate::{
+    Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode,
+    normalize_axis,
+};
 
 /// Divides by the length along the axes of the second input; no axes: every element by its own magnitude.
 #[derive(Clone, PartialEq, Debug)]
@@ -21,6 +24,7 @@ const EPS_MODES: &[(&str, bool)] = &[("add", false), ("max", true)];
 impl OpDef for NormalizeL2 {
     const NAMES: &'static [OpName] = &[OpName::openvino("NormalizeL2", &[1])];
     const ARITY: Arity = Arity::exactly(2);
+    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::FLOAT_FORMULA);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         Ok(Self {
@@ -32,7 +36,9 @@ impl OpDef for NormalizeL2 {
     fn attrs(&self) -> Attrs<'static> {
         Attrs::new().with("eps", self.eps).with("eps_mode", EPS_MODES[usize::from(self.eps_is_least)].0)
     }
+}
 
+impl InferOp for NormalizeL2 {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         cx.expect_rank(1, "0 or 1", |rank| rank <= 1)?;
         cx.expect_integer(1);
@@ -41,7 +47,9 @@ impl OpDef for NormalizeL2 {
         }
         Ok(smallvec![Fact::new(cx.element_type(0), cx.shape(0).clone())])
     }
+}
 
+impl EvalOp for NormalizeL2 {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [data, axes] = inputs else { return Ok(Vec::new()) };
         let axes = positions(&axes.to_i64_vec()?, data.rank())?;

@@ -10,7 +10,9 @@ use snick_tensor::{ElementType, Tensor};
 
 use super::window::{Numbers, Rounding, Sliding, expect_spatial, spatial_dims};
 use crate::attrs::{AttrValue, missing};
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
+use crate::{
+    Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode, normalize_axis,
+};
 
 /// Pools data `[N, C, spatial..]` to `[N, C, windows..]`.
 #[derive(Clone, PartialEq, Debug)]
@@ -115,7 +117,9 @@ impl OpDef for Pool {
     fn name(&self) -> &'static OpName {
         &Self::NAMES[usize::from(matches!(self.kind, PoolKind::Avg { .. }))]
     }
+}
 
+impl InferOp for Pool {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         expect_spatial(cx, 0, 2)?;
         let data = cx.shape(0);
@@ -160,7 +164,9 @@ impl OpDef for Pool {
             _ => smallvec![pooled],
         })
     }
+}
 
+impl EvalOp for Pool {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [data] = inputs else { return Ok(Vec::new()) };
         let kernel: SmallVec<[usize; 4]> = self.kernel.iter().filter_map(|&k| k.try_into().ok()).collect();

@@ -3,7 +3,9 @@
 use smallvec::smallvec;
 use snick_tensor::{Dims, Tensor};
 
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
+use crate::{
+    Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode, normalize_axis,
+};
 
 /// The axis as `[group, rest]`, transposed.
 #[derive(Clone, PartialEq, Debug)]
@@ -15,7 +17,7 @@ pub struct ShuffleChannels {
 }
 
 impl OpDef for ShuffleChannels {
-    const NAMES: &'static [OpName] = &[OpName::openvino("ShuffleChannels", &[1])];
+    const NAMES: &'static [OpName] = &[OpName::openvino("ShuffleChannels", &[1]).missing_in(2, 2)];
     const ARITY: Arity = Arity::exactly(1);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
@@ -25,7 +27,9 @@ impl OpDef for ShuffleChannels {
     fn attrs(&self) -> Attrs<'static> {
         Attrs::new().with("axis", self.axis).with("group", self.group)
     }
+}
 
+impl InferOp for ShuffleChannels {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         if self.group < 1 {
             return Err(OpError::out_of_range("`group`", self.group, "1 or more"));
@@ -44,7 +48,9 @@ impl OpDef for ShuffleChannels {
         }
         Ok(smallvec![Fact::new(cx.element_type(0), cx.shape(0).clone())])
     }
+}
 
+impl EvalOp for ShuffleChannels {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [data] = inputs else { return Ok(Vec::new()) };
         let axis = normalize_axis(self.axis, data.rank())?;

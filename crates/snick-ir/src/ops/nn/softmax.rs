@@ -5,7 +5,10 @@
 use smallvec::smallvec;
 use snick_tensor::{Tensor, kernels};
 
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
+use crate::{
+    Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode,
+    normalize_axis,
+};
 
 /// Softmax along one axis, or its logarithm.
 #[derive(Clone, PartialEq, Debug)]
@@ -21,6 +24,7 @@ const NAMES: [OpName; 2] = [OpName::openvino("SoftMax", &[1, 8]), OpName::openvi
 impl OpDef for Softmax {
     const NAMES: &'static [OpName] = &NAMES;
     const ARITY: Arity = Arity::exactly(1);
+    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::FLOAT_FORMULA);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         let axis = raw.attrs.int("axis")?.unwrap_or(1);
@@ -37,14 +41,18 @@ impl OpDef for Softmax {
     fn name(&self) -> &'static OpName {
         &Self::NAMES[usize::from(self.log)]
     }
+}
 
+impl InferOp for Softmax {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         if let Some(rank) = cx.shape(0).rank() {
             self.position(rank)?;
         }
         Ok(smallvec![Fact::new(cx.element_type(0), cx.shape(0).clone())])
     }
+}
 
+impl EvalOp for Softmax {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [data] = inputs else { return Ok(Vec::new()) };
         let axis = self.position(data.rank())?;

@@ -5,7 +5,7 @@ use snick_shape::{Interval, Shape};
 use snick_tensor::kernels::random_uniform;
 use snick_tensor::{ElementType, Tensor};
 
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode};
 
 /// For each row of weights (input 0) as many classes as input 1 says. The numbers behind them are those of
 /// RandomUniform with the same seeds, always from the start of their sequence.
@@ -26,6 +26,7 @@ pub struct Multinomial {
 impl OpDef for Multinomial {
     const NAMES: &'static [OpName] = &[OpName::openvino("Multinomial", &[13])];
     const ARITY: Arity = Arity::exactly(2);
+    const TRAITS: OpTraits = OpTraits::RANDOM;
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         let seed = |name| Ok::<_, OpError>(raw.attrs.int(name)?.unwrap_or(0) as u64);
@@ -46,7 +47,9 @@ impl OpDef for Multinomial {
             .with("global_seed", self.global_seed as i64)
             .with("op_seed", self.op_seed as i64)
     }
+}
 
+impl InferOp for Multinomial {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         cx.expect_real(0)?;
         cx.expect_rank(0, "2", |rank| rank == 2)?;
@@ -70,7 +73,9 @@ impl OpDef for Multinomial {
         };
         Ok(smallvec![Fact::new(self.convert_type, Shape::ranked([rows, samples]))])
     }
+}
 
+impl EvalOp for Multinomial {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let &[rows, classes] = inputs[0].dims() else {
             return Err(OpError::rank("the weights", inputs[0].rank(), "2"));

@@ -6,7 +6,7 @@ use snick_tensor::kernels::random_uniform;
 use snick_tensor::{Dims, ElementType, Tensor};
 
 use crate::attrs::missing;
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode};
 
 /// A shape and the least and the greatest number.
 #[derive(Clone, PartialEq, Debug)]
@@ -26,6 +26,7 @@ const ALIGNMENTS: &[(&str, bool)] = &[("tensorflow", false), ("pytorch", true)];
 impl OpDef for RandomUniform {
     const NAMES: &'static [OpName] = &[OpName::openvino("RandomUniform", &[8])];
     const ARITY: Arity = Arity::exactly(3);
+    const TRAITS: OpTraits = OpTraits::RANDOM;
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         Ok(Self {
@@ -46,7 +47,9 @@ impl OpDef for RandomUniform {
             None => attrs,
         }
     }
+}
 
+impl InferOp for RandomUniform {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         cx.expect_index(0)?;
         cx.expect_rank(0, "1", |rank| rank == 1)?;
@@ -88,7 +91,9 @@ impl OpDef for RandomUniform {
         };
         Ok(smallvec![Fact::new(self.output_type, shape)])
     }
+}
 
+impl EvalOp for RandomUniform {
     /// The numbers of the seeds, always from the start of their sequence: two runs give the same.
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         if self.alignment == Some(true) {

@@ -7,7 +7,7 @@ use snick_tensor::Tensor;
 use super::cell::{Cell, CellKind};
 use super::shapes::sizes;
 use super::unroll::{Unroll, unroll};
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode};
 
 /// Inputs X `[batch, input]`, the states `[batch, hidden]` (H; an LSTM has C too), W `[gates * hidden, input]`, R
 /// `[gates * hidden, hidden]` and B `[gates * hidden]`; outputs the next states. The gates of an LSTM stand in the
@@ -22,10 +22,11 @@ pub struct RecurrentCell {
 impl OpDef for RecurrentCell {
     const NAMES: &'static [OpName] = &[
         OpName::openvino("LSTMCell", &[1, 4]),
-        OpName::openvino("GRUCell", &[3]),
-        OpName::openvino("RNNCell", &[1]),
+        OpName::openvino("GRUCell", &[3]).was_extension(),
+        OpName::openvino("RNNCell", &[1]).missing_in(2, 2).was_extension(),
     ];
     const ARITY: Arity = Arity::between(5, 7);
+    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::CONTRACTION);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         Ok(Self { cell: Cell::parse(raw)? })
@@ -42,13 +43,17 @@ impl OpDef for RecurrentCell {
             CellKind::Rnn => &Self::NAMES[2],
         }
     }
+}
 
+impl InferOp for RecurrentCell {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let sizes = sizes(cx, self.cell.kind, None)?;
         let state = Fact::new(sizes.element_type, Shape::ranked([sizes.batch, sizes.hidden]));
         Ok(smallvec![state; self.cell.kind.states()])
     }
+}
 
+impl EvalOp for RecurrentCell {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         self.cell.kind.arity(0).check(inputs.len())?;
         let (data, weights) = inputs.split_at(1 + self.cell.kind.states());

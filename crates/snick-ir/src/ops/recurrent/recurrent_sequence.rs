@@ -7,7 +7,7 @@ use snick_tensor::Tensor;
 use super::cell::{Cell, CellKind};
 use super::shapes::sizes;
 use super::unroll::{Unroll, unroll};
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode};
 
 /// Inputs X `[batch, steps, input]`, the states `[batch, directions, hidden]`, lengths `[batch]`, and W, R, B of the
 /// cell with an axis of directions in front; outputs H of every step `[batch, directions, steps, hidden]`, 0 after a
@@ -64,6 +64,7 @@ impl OpDef for RecurrentSequence {
         OpName::openvino("RNNSequence", &[5]),
     ];
     const ARITY: Arity = Arity::between(6, 8);
+    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::CONTRACTION);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         let direction = raw.attrs.choice("direction", DIRECTIONS)?.unwrap_or(Direction::Forward);
@@ -81,7 +82,9 @@ impl OpDef for RecurrentSequence {
             CellKind::Rnn => &Self::NAMES[2],
         }
     }
+}
 
+impl InferOp for RecurrentSequence {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let directions = self.direction.reversed().len();
         let sizes = sizes(cx, self.cell.kind, Some(directions))?;
@@ -92,7 +95,9 @@ impl OpDef for RecurrentSequence {
         facts.extend(std::iter::repeat_n(state, self.cell.kind.states()));
         Ok(facts)
     }
+}
 
+impl EvalOp for RecurrentSequence {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         self.cell.kind.arity(1).check(inputs.len())?;
         let (data, rest) = inputs.split_at(1 + self.cell.kind.states());

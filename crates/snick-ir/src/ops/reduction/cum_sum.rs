@@ -5,7 +5,9 @@ use snick_shape::SymExpr;
 use snick_tensor::{ElementType, Tensor, kernels};
 
 use crate::ops::elementwise::known_elements::{element_interval, unwrapped};
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
+use crate::{
+    Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode, normalize_axis,
+};
 
 /// Running sums along the axis that input 1 holds; the type and the shape stay.
 #[derive(Clone, PartialEq, Debug)]
@@ -28,7 +30,9 @@ impl OpDef for CumSum {
     fn attrs(&self) -> Attrs<'static> {
         Attrs::new().with("exclusive", self.exclusive).with("reverse", self.reverse)
     }
+}
 
+impl InferOp for CumSum {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let axis = cx.element_type(1);
         if !matches!(axis, ElementType::I32 | ElementType::I64 | ElementType::Dynamic) {
@@ -41,7 +45,9 @@ impl OpDef for CumSum {
         let elements = self.elements(cx);
         Ok(smallvec![fact.with_elements(elements)])
     }
+}
 
+impl EvalOp for CumSum {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let axes = inputs[1].to_i64_vec()?;
         let [axis] = axes.as_slice() else {

@@ -10,7 +10,9 @@ use snick_tensor::{ElementType, Tensor};
 
 use crate::ops::elementwise::domain::Domain;
 use crate::ops::elementwise::known_elements::{element_interval, unwrapped};
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
+use crate::{
+    Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode, normalize_axis,
+};
 
 /// Many elements to one.
 #[derive(Clone, PartialEq, Debug)]
@@ -73,7 +75,9 @@ impl OpDef for Reduce {
     fn name(&self) -> &'static OpName {
         &Self::NAMES[FUNCTIONS.iter().position(|f| *f == self.function).unwrap_or(0)]
     }
+}
 
+impl InferOp for Reduce {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let logical = matches!(self.function, ReduceOp::LogicalAnd | ReduceOp::LogicalOr);
         let et = cx.element_type(0);
@@ -100,7 +104,9 @@ impl OpDef for Reduce {
         let elements = self.elements(cx, &axes, et);
         Ok(smallvec![Fact::new(et, shape).with_elements(elements)])
     }
+}
 
+impl EvalOp for Reduce {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let axes = normalized(&inputs[1].to_i64_vec()?, inputs[0].rank())?;
         Ok(vec![self.function.apply(&inputs[0], &axes, self.keep_dims)?])

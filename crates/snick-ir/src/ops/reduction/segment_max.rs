@@ -5,7 +5,7 @@ use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::kernels::scatter_reduce::{Reduction, scatter_reduce};
 use snick_tensor::{Dims, ElementType, Tensor};
 
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// Row `i` of the output is the element-wise maximum of those rows of input 0 whose segment, the ascending numbers of
 /// input 1, is `i`. Input 2 says how many rows there are and drops segments above; without it there is one for each
@@ -29,7 +29,9 @@ impl OpDef for SegmentMax {
     fn attrs(&self) -> Attrs<'static> {
         Attrs::new().with("fill_mode", FILL_MODES[usize::from(self.fill_lowest)].0)
     }
+}
 
+impl InferOp for SegmentMax {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         cx.expect_rank(0, "1 or more", |rank| rank >= 1)?;
         cx.expect_rank(1, "1", |rank| rank == 1)?;
@@ -74,7 +76,9 @@ impl OpDef for SegmentMax {
         };
         Ok(smallvec![Fact::new(cx.element_type(0), shape)])
     }
+}
 
+impl EvalOp for SegmentMax {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let (data, segments) = (&inputs[0], inputs[1].to_i64_vec()?);
         let Some((&rows, rest)) = data.dims().split_first() else {

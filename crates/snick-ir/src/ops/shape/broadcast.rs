@@ -5,7 +5,7 @@ use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{Dims, Tensor};
 
 use crate::ops::movement::propagate_elements::propagate_elements;
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode};
 
 /// How the axes of the input find those of the target.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -45,6 +45,7 @@ const V3: &[(&str, Mode)] = &[
 impl OpDef for Broadcast {
     const NAMES: &'static [OpName] = &[OpName::openvino("Broadcast", &[1, 3])];
     const ARITY: Arity = Arity::between(2, 3);
+    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::MOVES_ELEMENTS);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         let first_version = raw.since < 3;
@@ -69,7 +70,9 @@ impl OpDef for Broadcast {
             Mode::Pdpd { axis } => attrs.with("mode", "pdpd").with("axis", axis),
         }
     }
+}
 
+impl InferOp for Broadcast {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         cx.expect_integer(1);
         cx.expect_rank(1, "1", |rank| rank == 1)?;
@@ -86,7 +89,9 @@ impl OpDef for Broadcast {
         let elements = propagate_elements(self, cx, &[0], &shape);
         Ok(smallvec![Fact::new(cx.element_type(0), shape).with_elements(elements)])
     }
+}
 
+impl EvalOp for Broadcast {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let data = &inputs[0];
         let target = inputs[1].to_i64_vec()?;

@@ -6,7 +6,7 @@ use snick_tensor::kernels::runs;
 use snick_tensor::{Dims, ElementType, Tensor};
 
 use crate::ops::movement::indices::scalar;
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// A matrix of `rows` (input 0) by `columns` (input 1) of zeros with ones on the diagonal that input 2 numbers:
 /// positive ones lie above the main one. Input 3, if there, is the shape of a batch of equal matrices.
@@ -27,7 +27,9 @@ impl OpDef for Eye {
     fn attrs(&self) -> Attrs<'static> {
         Attrs::new().with("output_type", self.output_type)
     }
+}
 
+impl InferOp for Eye {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         for i in 0..3 {
             cx.expect_index(i)?;
@@ -57,7 +59,9 @@ impl OpDef for Eye {
         let shape = if ranked { Shape::ranked(dims) } else { Shape::unranked() };
         Ok(smallvec![Fact::new(self.output_type, shape)])
     }
+}
 
+impl EvalOp for Eye {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let size = |what: &str, value: i64| {
             usize::try_from(value).map_err(|_| OpError::out_of_range(what, value, "0 or more"))

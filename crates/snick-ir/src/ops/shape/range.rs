@@ -5,7 +5,7 @@ use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{ElementType, Tensor, kernels};
 
 use crate::fact::MAX_ELEMENTS;
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// `start`, `start + step`, ... up to but without `stop`. Range-1 gives the type of its inputs; Range-4 converts
 /// them to `output_type` first.
@@ -35,7 +35,9 @@ impl OpDef for Range {
             None => Attrs::new(),
         }
     }
+}
 
+impl InferOp for Range {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let element_type = match self.output_type {
             Some(output_type) => output_type,
@@ -73,7 +75,9 @@ impl OpDef for Range {
         });
         Ok(smallvec![Fact::new(element_type, Shape::ranked([length])).with_elements(elements)])
     }
+}
 
+impl EvalOp for Range {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let element_type = match self.output_type {
             Some(ElementType::Dynamic) | None => inputs[0].element_type(),

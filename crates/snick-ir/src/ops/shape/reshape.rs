@@ -4,7 +4,7 @@ use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{Dims, Tensor};
 
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode};
 
 /// Gives the elements of input 0 the sizes that input 1 lists. One of them may be -1: what the others leave. With
 /// `special_zero` a 0 copies the size of the same axis.
@@ -21,6 +21,7 @@ const TARGET: &str = "the target shape";
 impl OpDef for Reshape {
     const NAMES: &'static [OpName] = &[OpName::openvino("Reshape", &[1])];
     const ARITY: Arity = Arity::exactly(2);
+    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::MOVES_ELEMENTS);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         Ok(Self { special_zero: raw.attrs.bool("special_zero")?.unwrap_or(false) })
@@ -29,7 +30,9 @@ impl OpDef for Reshape {
     fn attrs(&self) -> Attrs<'static> {
         Attrs::new().with("special_zero", self.special_zero)
     }
+}
 
+impl InferOp for Reshape {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         cx.expect_integer(1);
         cx.expect_rank(1, "0 or 1", |rank| rank <= 1)?;
@@ -40,7 +43,9 @@ impl OpDef for Reshape {
         let fact = Fact::new(cx.element_type(0), shape);
         Ok(smallvec![fact.with_elements(cx.input(0).elements())])
     }
+}
 
+impl EvalOp for Reshape {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let target = inputs[1].to_i64_vec()?;
         let dims = self.resolve(inputs[0].dims(), &target)?;

@@ -4,7 +4,7 @@ use smallvec::smallvec;
 use snick_shape::{Interval, Shape};
 use snick_tensor::{ElementType, Tensor};
 
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// The sizes of all axes. ShapeOf-1 always gives i64; ShapeOf-3 gives i64 or i32.
 #[derive(Clone, PartialEq, Debug)]
@@ -14,7 +14,7 @@ pub struct ShapeOf {
 }
 
 impl OpDef for ShapeOf {
-    const NAMES: &'static [OpName] = &[OpName::openvino("ShapeOf", &[1, 3])];
+    const NAMES: &'static [OpName] = &[OpName::openvino("ShapeOf", &[1, 3]).in_newest()];
     const ARITY: Arity = Arity::exactly(1);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
@@ -34,7 +34,9 @@ impl OpDef for ShapeOf {
             None => Attrs::new(),
         }
     }
+}
 
+impl InferOp for ShapeOf {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let output_type = self.output_type.unwrap_or(ElementType::I64);
         let Some(dims) = cx.shape(0).dims() else {
@@ -44,7 +46,9 @@ impl OpDef for ShapeOf {
         let fact = Fact::new(output_type, Shape::from([dims.len() as i64]));
         Ok(smallvec![fact.with_elements(Some(dims))])
     }
+}
 
+impl EvalOp for ShapeOf {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let sizes = inputs[0].dims().iter().map(|&d| d as i64).collect();
         Ok(vec![

@@ -4,7 +4,10 @@ use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::Tensor;
 
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_each_axis};
+use crate::{
+    Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode,
+    normalize_each_axis,
+};
 
 /// Removes the axes that input 1 lists, or, without it or where it is empty, every axis of size 1.
 ///
@@ -19,6 +22,7 @@ pub struct Squeeze {
 impl OpDef for Squeeze {
     const NAMES: &'static [OpName] = &[OpName::openvino("Squeeze", &[1, 15])];
     const ARITY: Arity = Arity::between(1, 2);
+    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::MOVES_ELEMENTS);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         let allow_axis_skip = match raw.since {
@@ -34,7 +38,9 @@ impl OpDef for Squeeze {
             None => Attrs::new(),
         }
     }
+}
 
+impl InferOp for Squeeze {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         if cx.len() > 1 {
             cx.expect_integer(1);
@@ -43,7 +49,9 @@ impl OpDef for Squeeze {
         let fact = Fact::new(cx.element_type(0), self.shape(cx)?);
         Ok(smallvec![fact.with_elements(cx.input(0).elements())])
     }
+}
 
+impl EvalOp for Squeeze {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let dims = inputs[0].dims();
         let listed = match inputs.get(1) {

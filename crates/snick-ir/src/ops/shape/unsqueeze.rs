@@ -4,7 +4,9 @@ use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::Tensor;
 
-use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
+use crate::{
+    Arity, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode, normalize_axis,
+};
 
 /// Inserts an axis of size 1 at each position that input 1 lists. Positions are those of the output and may count
 /// from its end; one that is listed twice counts once.
@@ -14,11 +16,14 @@ pub struct Unsqueeze;
 impl OpDef for Unsqueeze {
     const NAMES: &'static [OpName] = &[OpName::openvino("Unsqueeze", &[1])];
     const ARITY: Arity = Arity::exactly(2);
+    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::MOVES_ELEMENTS);
 
     fn parse(_: &RawNode) -> Result<Self, OpError> {
         Ok(Self)
     }
+}
 
+impl InferOp for Unsqueeze {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         cx.expect_integer(1);
         cx.expect_rank(1, "0 or 1", |rank| rank <= 1)?;
@@ -37,7 +42,9 @@ impl OpDef for Unsqueeze {
         let fact = Fact::new(cx.element_type(0), shape);
         Ok(smallvec![fact.with_elements(cx.input(0).elements())])
     }
+}
 
+impl EvalOp for Unsqueeze {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let mut tensor = inputs[0].clone();
         for at in places(&inputs[1].to_i64_vec()?, inputs[0].rank())? {

@@ -7,7 +7,7 @@ use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::kernels::{self, BinaryOp, PadMode};
 use snick_tensor::{Dims, ElementType, Tensor};
 
-use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axes};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode, normalize_axes};
 
 /// Data, axes, and maybe the size of the signal along each of them, to which the data is cut or padded; -1 is the size
 /// it has. Complex data is `[.., 2]`: real and imaginary parts, an axis that does not count.
@@ -38,7 +38,9 @@ impl OpDef for Dft {
     fn name(&self) -> &'static OpName {
         &Self::NAMES[usize::from(self.inverse) + 2 * usize::from(self.real)]
     }
+}
 
+impl InferOp for Dft {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let element_type = cx.element_type(0);
         if !matches!(
@@ -75,7 +77,9 @@ impl OpDef for Dft {
         }
         Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
     }
+}
 
+impl EvalOp for Dft {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [data, axes, sizes @ ..] = inputs else { return Ok(Vec::new()) };
         let rank = data.rank().checked_sub(usize::from(self.takes_parts()));

@@ -6,7 +6,7 @@ use snick_tensor::kernels::BinaryOp;
 use snick_tensor::{ElementType, Tensor, TensorError};
 
 use super::{dft, frames};
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// Spectra `[batch, frequencies, frames, 2]` or `[frequencies, frames, 2]`, a window, the size of a frame, the step
 /// from one to the next, and maybe the length of the signal; to `[batch, length]` or `[length]`. Frames, each times the
@@ -33,7 +33,9 @@ impl OpDef for Istft {
     fn attrs(&self) -> Attrs<'static> {
         Attrs::new().with("center", self.center).with("normalized", self.normalized)
     }
+}
 
+impl InferOp for Istft {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let element_type = cx.common_type(0..2);
         cx.expect_rank(0, "3 or 4", |rank| rank == 3 || rank == 4)?;
@@ -74,7 +76,9 @@ impl OpDef for Istft {
         dims.push(dim.ok_or_else(|| OpError::mismatch("the length", cx.interval(&length), "0 or more"))?);
         Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
     }
+}
 
+impl EvalOp for Istft {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [data, window, size, step, length @ ..] = inputs else { return Ok(Vec::new()) };
         let size = frames::number("the size of a frame", size)?;

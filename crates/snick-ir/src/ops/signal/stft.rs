@@ -7,7 +7,7 @@ use snick_tensor::{ElementType, Tensor};
 
 use super::{dft, frames};
 use crate::ops::nn::window::at_least;
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// A signal `[batch, length]` or `[length]`, a window, the size of a frame and the step from one to the next; to
 /// `[batch, frames, frequencies, 2]`.
@@ -28,7 +28,9 @@ impl OpDef for Stft {
     fn attrs(&self) -> Attrs<'static> {
         Attrs::new().with("transpose_frames", self.transpose_frames)
     }
+}
 
+impl InferOp for Stft {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let element_type = cx.common_type(0..2);
         cx.expect_rank(0, "1 or 2", |rank| rank == 1 || rank == 2)?;
@@ -64,7 +66,9 @@ impl OpDef for Stft {
         dims.push(2.into());
         Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
     }
+}
 
+impl EvalOp for Stft {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [signal, window, size, step] = inputs else { return Ok(Vec::new()) };
         let size = frames::number("the size of a frame", size)?;

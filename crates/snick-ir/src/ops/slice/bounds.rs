@@ -12,7 +12,9 @@ use super::axis_range::{AxisRange, Index};
 use super::scalar::Scalar;
 use crate::attrs::missing;
 use crate::rewrite::{Patch, RewriteResult};
-use crate::{Arity, AttrValue, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, Value};
+use crate::{
+    Arity, AttrValue, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode, Value,
+};
 
 /// A number of the range.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -118,40 +120,6 @@ impl OpDef for Bounds {
         attrs
     }
 
-    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        for operand in 0..cx.len() {
-            cx.expect_integer(operand);
-            cx.expect_rank(operand, "0", |rank| rank == 0)?;
-        }
-        let (size, range) = self.range(cx.inputs())?;
-        let size = match size {
-            Some(size) => size,
-            None => cx.unknown(Interval::DIM),
-        };
-        if range.step.as_const() == Some(0) {
-            return Err(OpError::out_of_range("step", 0, "any step but 0"));
-        }
-        let len = cx.range_length(&range, &size);
-        let start = first(cx, &range, &size);
-        let scalar =
-            |expr: SymExpr| Fact::new(ElementType::I64, Shape::ranked([])).with_elements(Some(vec![expr]));
-        Ok(smallvec![scalar(start), scalar(len)])
-    }
-
-    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let mut numbers = [None; 4];
-        for (number, (field, operand)) in numbers.iter_mut().zip(self.pair(inputs)?) {
-            *number = match (field, operand) {
-                (Bound::Static(number), _) => Some(number),
-                (_, Some(operand)) => Some(operand.to_i64(0)?),
-                (_, None) => None,
-            };
-        }
-        let [size, start, stop, step] = numbers;
-        let (start, len) = AxisSlice::clamp(size.unwrap_or(0), start, stop, step.unwrap_or(0))?;
-        Ok(vec![Tensor::scalar(start), Tensor::scalar(len)])
-    }
-
     /// As arithmetic, for formats that cannot say a range.
     fn lower(&self, cx: &mut Patch) -> Result<RewriteResult, OpError> {
         let facts = cx.input_facts()?;
@@ -171,6 +139,44 @@ impl OpDef for Bounds {
         let (start, len) = clamp_at_run_time(cx, &range, dim.unwrap_or(Scalar::Number(0)), sizes)?;
         let mut value = |scalar: Scalar| -> Result<Option<Value>, OpError> { scalar.value(cx).map(Some) };
         Ok(RewriteResult::Replaced(smallvec![value(start)?, value(len)?]))
+    }
+}
+
+impl InferOp for Bounds {
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        for operand in 0..cx.len() {
+            cx.expect_integer(operand);
+            cx.expect_rank(operand, "0", |rank| rank == 0)?;
+        }
+        let (size, range) = self.range(cx.inputs())?;
+        let size = match size {
+            Some(size) => size,
+            None => cx.unknown(Interval::DIM),
+        };
+        if range.step.as_const() == Some(0) {
+            return Err(OpError::out_of_range("step", 0, "any step but 0"));
+        }
+        let len = cx.range_length(&range, &size);
+        let start = first(cx, &range, &size);
+        let scalar =
+            |expr: SymExpr| Fact::new(ElementType::I64, Shape::ranked([])).with_elements(Some(vec![expr]));
+        Ok(smallvec![scalar(start), scalar(len)])
+    }
+}
+
+impl EvalOp for Bounds {
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let mut numbers = [None; 4];
+        for (number, (field, operand)) in numbers.iter_mut().zip(self.pair(inputs)?) {
+            *number = match (field, operand) {
+                (Bound::Static(number), _) => Some(number),
+                (_, Some(operand)) => Some(operand.to_i64(0)?),
+                (_, None) => None,
+            };
+        }
+        let [size, start, stop, step] = numbers;
+        let (start, len) = AxisSlice::clamp(size.unwrap_or(0), start, stop, step.unwrap_or(0))?;
+        Ok(vec![Tensor::scalar(start), Tensor::scalar(len)])
     }
 }
 

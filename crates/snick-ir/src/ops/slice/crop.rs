@@ -7,7 +7,10 @@ use snick_tensor::Tensor;
 use super::gather_to_slice::slice_axes;
 use crate::attrs::missing;
 use crate::rewrite::{Patch, RewriteResult};
-use crate::{Arity, AttrValue, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axes};
+use crate::{
+    Arity, AttrValue, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode,
+    normalize_axes,
+};
 
 type Numbers = SmallVec<[i64; 4]>;
 
@@ -36,6 +39,7 @@ pub enum Extent {
 impl OpDef for Crop {
     const NAMES: &'static [OpName] = &[OpName::openvino("Crop", &[1])];
     const ARITY: Arity = Arity::between(1, 2);
+    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::SLICE_LIKE);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         let list = |name: &'static str| raw.attrs.ints(name);
@@ -79,6 +83,22 @@ impl OpDef for Crop {
         attrs
     }
 
+    fn lower(&self, cx: &mut Patch) -> Result<RewriteResult, OpError> {
+        let facts = cx.input_facts()?;
+        let (Some(data), like) = (facts.first(), facts.get(1)) else { return Ok(RewriteResult::NoMatch) };
+        let (sizes, like) = (data.shape.as_static(), like.map(|like| like.shape.as_static()));
+        let (Some(sizes), Some(like)) = (sizes, like.map_or(Some(None), |like| like.map(Some))) else {
+            return Ok(RewriteResult::Declined(
+                "whether the window lies within is known only at run time".into(),
+            ));
+        };
+        let slices = self.slices(&sizes, like.as_deref())?;
+        let data = cx.input(0)?;
+        slice_axes(cx, data, &slices).map(RewriteResult::one)
+    }
+}
+
+impl InferOp for Crop {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let element_type = cx.element_type(0);
         let Some(dims) = cx.shape(0).dims() else {
@@ -107,7 +127,9 @@ impl OpDef for Crop {
         }
         Ok(smallvec![Fact::new(element_type, Shape::ranked(out))])
     }
+}
 
+impl EvalOp for Crop {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let mut data = inputs[0].clone();
         let like = inputs.get(1).map(Tensor::dims);
@@ -116,20 +138,6 @@ impl OpDef for Crop {
             data = data.slice(axis, slice.start as usize, slice.len as usize, 1)?;
         }
         Ok(vec![data])
-    }
-
-    fn lower(&self, cx: &mut Patch) -> Result<RewriteResult, OpError> {
-        let facts = cx.input_facts()?;
-        let (Some(data), like) = (facts.first(), facts.get(1)) else { return Ok(RewriteResult::NoMatch) };
-        let (sizes, like) = (data.shape.as_static(), like.map(|like| like.shape.as_static()));
-        let (Some(sizes), Some(like)) = (sizes, like.map_or(Some(None), |like| like.map(Some))) else {
-            return Ok(RewriteResult::Declined(
-                "whether the window lies within is known only at run time".into(),
-            ));
-        };
-        let slices = self.slices(&sizes, like.as_deref())?;
-        let data = cx.input(0)?;
-        slice_axes(cx, data, &slices).map(RewriteResult::one)
     }
 }
 

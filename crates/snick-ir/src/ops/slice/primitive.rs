@@ -8,7 +8,10 @@ use snick_shape::{AxisSlice, Interval, Shape, SymExpr};
 use snick_tensor::Tensor;
 
 use crate::attrs::missing;
-use crate::{Arity, AttrValue, Attrs, Fact, Facts, Infer, Op, OpDef, OpError, OpName, RawNode};
+use crate::{
+    Arity, AttrValue, Attrs, EvalOp, Fact, Facts, Infer, InferOp, Op, OpDef, OpError, OpName, OpTraits,
+    RawNode,
+};
 
 /// A number of a slice: written in it, or read from an operand, a scalar integer input.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -90,6 +93,7 @@ impl From<Slice> for Op {
 impl OpDef for Slice {
     const NAMES: &'static [OpName] = &[OpName::snick("slice")];
     const ARITY: Arity = Arity::at_least(1);
+    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::MOVES_ELEMENTS);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         let axes = raw.attrs.sizes("axes")?.ok_or(missing("axes"))?;
@@ -146,7 +150,9 @@ impl OpDef for Slice {
         }
         attrs
     }
+}
 
+impl InferOp for Slice {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         self.check_operands(cx.len())?;
         let Some(dims) = cx.shape(0).dims() else {
@@ -182,7 +188,9 @@ impl OpDef for Slice {
         let elements = self.select_elements(cx.input(0));
         Ok(smallvec![fact.with_elements(elements)])
     }
+}
 
+impl EvalOp for Slice {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [data, operands @ ..] = inputs else { return Err(OpError::NotConnected { port: 0 }) };
         let operands: Result<SmallVec<[i64; 6]>, _> =

@@ -9,7 +9,9 @@ use super::dynamic_axes::DynamicAxesSlice;
 use super::lowering::lower_ranges;
 use super::primitive::select_elements;
 use crate::rewrite::{Patch, RewriteResult};
-use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, normalize_axis};
+use crate::{
+    Arity, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode, normalize_axis,
+};
 
 /// OpenVINO Slice-8. Inputs: data, start, stop, step, and maybe axes; without axes the first ones are sliced. The
 /// indices are vectors of one length and of any integer type each.
@@ -84,11 +86,30 @@ impl Slice8 {
 impl OpDef for Slice8 {
     const NAMES: &'static [OpName] = &[OpName::openvino("Slice", &[8])];
     const ARITY: Arity = Arity::between(4, 5);
+    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::MOVES_ELEMENTS).union(OpTraits::SLICE_LIKE);
 
     fn parse(_: &RawNode) -> Result<Self, OpError> {
         Ok(Self)
     }
 
+    fn lower(&self, cx: &mut Patch) -> Result<RewriteResult, OpError> {
+        let facts = cx.input_facts()?;
+        let Some(rank) = facts[0].shape.rank() else {
+            return Ok(RewriteResult::Declined("the rank of the data is unknown".into()));
+        };
+        let facts: SmallVec<[&Fact; 5]> = facts.iter().collect();
+        match ranges(&facts)? {
+            Ranges::Known(ranges) => {
+                let data = cx.input(0)?;
+                let sliced = lower_ranges(cx, data, &ranges)?;
+                Ok(RewriteResult::one(sliced))
+            }
+            Ranges::Unknown(count) => DynamicAxesSlice { rank, count, inputs: &facts }.lower(cx),
+        }
+    }
+}
+
+impl InferOp for Slice8 {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let element_type = cx.element_type(0);
         let ranges = ranges(cx.inputs())?;
@@ -113,7 +134,9 @@ impl OpDef for Slice8 {
             }
         }
     }
+}
 
+impl EvalOp for Slice8 {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let facts = facts_of(inputs);
         match ranges(&facts.iter().collect::<SmallVec<[&Fact; 5]>>())? {
@@ -121,22 +144,6 @@ impl OpDef for Slice8 {
             Ranges::Unknown(_) => {
                 Err(OpError::NoValue { what: "`axes`".into(), why: "it is not integer".into() })
             }
-        }
-    }
-
-    fn lower(&self, cx: &mut Patch) -> Result<RewriteResult, OpError> {
-        let facts = cx.input_facts()?;
-        let Some(rank) = facts[0].shape.rank() else {
-            return Ok(RewriteResult::Declined("the rank of the data is unknown".into()));
-        };
-        let facts: SmallVec<[&Fact; 5]> = facts.iter().collect();
-        match ranges(&facts)? {
-            Ranges::Known(ranges) => {
-                let data = cx.input(0)?;
-                let sliced = lower_ranges(cx, data, &ranges)?;
-                Ok(RewriteResult::one(sliced))
-            }
-            Ranges::Unknown(count) => DynamicAxesSlice { rank, count, inputs: &facts }.lower(cx),
         }
     }
 }

@@ -8,7 +8,7 @@ use snick_tensor::kernels::runs;
 use super::axis_range::{AxisRange, facts_of, select};
 use super::slice8::{Ranges, ranges};
 use crate::ops::movement::propagate_elements::propagate_elements;
-use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// Input 0 with the elements that `data[start:stop:step]` selects (inputs 2 to 4, and axes as input 5, read as Slice-8
 /// reads them) replaced by those of input 1, which has the shape of the slice.
@@ -22,7 +22,9 @@ impl OpDef for SliceScatter {
     fn parse(_: &RawNode) -> Result<Self, OpError> {
         Ok(Self)
     }
+}
 
+impl InferOp for SliceScatter {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let element_type = cx.common_type([0, 1]);
         for i in 0..2 {
@@ -44,7 +46,9 @@ impl OpDef for SliceScatter {
         let elements = propagate_elements(self, cx, &[0, 1], &shape);
         Ok(smallvec![Fact::new(element_type, shape).with_elements(elements)])
     }
+}
 
+impl EvalOp for SliceScatter {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [data, updates, indices @ ..] = inputs else { return Ok(Vec::new()) };
         let count = i64::try_from(data.len()).unwrap_or(i64::MAX);

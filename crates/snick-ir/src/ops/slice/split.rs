@@ -9,7 +9,10 @@ use super::scalar::Scalar;
 use crate::attrs::missing;
 use crate::op::Values;
 use crate::rewrite::{Patch, RewriteResult};
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode, Value, normalize_axis};
+use crate::{
+    Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode, Value,
+    normalize_axis,
+};
 
 /// OpenVINO Split-1. Inputs: data and axis, a scalar.
 #[derive(Clone, PartialEq, Debug)]
@@ -86,6 +89,7 @@ impl Split {
 impl OpDef for Split {
     const NAMES: &'static [OpName] = &[OpName::openvino("Split", &[1])];
     const ARITY: Arity = Arity::exactly(2);
+    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::MOVES_ELEMENTS).union(OpTraits::SLICE_LIKE);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         let count = raw.attrs.int("num_splits")?.ok_or(missing("num_splits"))?;
@@ -97,43 +101,6 @@ impl OpDef for Split {
 
     fn attrs(&self) -> Attrs<'static> {
         Attrs::new().with("num_splits", self.num_splits as i64)
-    }
-
-    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        cx.expect_integer(1);
-        cx.expect_rank(1, "0", |rank| rank == 0)?;
-        let element_type = cx.element_type(0);
-        let Some(dims) = cx.shape(0).dims() else {
-            return Ok((0..self.num_splits).map(|_| Fact::new(element_type, Shape::unranked())).collect());
-        };
-        let Some(axis) = known_axis(cx.input(1), dims.len())? else {
-            // Any one axis may shrink.
-            let shape = cx.any_smaller(dims);
-            return Ok((0..self.num_splits).map(|_| Fact::new(element_type, shape.clone())).collect());
-        };
-        let mut parts = dims.to_vec();
-        parts[axis] = self.part(cx, &dims[axis]);
-        let part = parts[axis].as_const();
-        let shape = Shape::ranked(parts);
-        let fact = |k: usize| {
-            let slice =
-                part.and_then(|len| Some(AxisSlice { start: len.checked_mul(k as i64)?, len, step: 1 }));
-            let elements = slice.and_then(|slice| select_elements(cx.input(0), &[(axis, slice)]));
-            Fact::new(element_type, shape.clone()).with_elements(elements)
-        };
-        Ok((0..self.num_splits).map(fact).collect())
-    }
-
-    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let data = &inputs[0];
-        let axis = eval_axis(&inputs[1], data.rank())?;
-        let size = data.dims()[axis];
-        if !size.is_multiple_of(self.num_splits) {
-            let expected = format!("a multiple of {}", self.num_splits);
-            return Err(OpError::mismatch("the axis to split", size, expected));
-        }
-        let len = size / self.num_splits;
-        (0..self.num_splits).map(|k| Ok(data.slice(axis, k * len, len, 1)?)).collect()
     }
 
     fn lower(&self, cx: &mut Patch) -> Result<RewriteResult, OpError> {
@@ -174,6 +141,47 @@ impl OpDef for Split {
             values.push(Some(value));
         }
         Ok(RewriteResult::Replaced(values))
+    }
+}
+
+impl InferOp for Split {
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        cx.expect_integer(1);
+        cx.expect_rank(1, "0", |rank| rank == 0)?;
+        let element_type = cx.element_type(0);
+        let Some(dims) = cx.shape(0).dims() else {
+            return Ok((0..self.num_splits).map(|_| Fact::new(element_type, Shape::unranked())).collect());
+        };
+        let Some(axis) = known_axis(cx.input(1), dims.len())? else {
+            // Any one axis may shrink.
+            let shape = cx.any_smaller(dims);
+            return Ok((0..self.num_splits).map(|_| Fact::new(element_type, shape.clone())).collect());
+        };
+        let mut parts = dims.to_vec();
+        parts[axis] = self.part(cx, &dims[axis]);
+        let part = parts[axis].as_const();
+        let shape = Shape::ranked(parts);
+        let fact = |k: usize| {
+            let slice =
+                part.and_then(|len| Some(AxisSlice { start: len.checked_mul(k as i64)?, len, step: 1 }));
+            let elements = slice.and_then(|slice| select_elements(cx.input(0), &[(axis, slice)]));
+            Fact::new(element_type, shape.clone()).with_elements(elements)
+        };
+        Ok((0..self.num_splits).map(fact).collect())
+    }
+}
+
+impl EvalOp for Split {
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let data = &inputs[0];
+        let axis = eval_axis(&inputs[1], data.rank())?;
+        let size = data.dims()[axis];
+        if !size.is_multiple_of(self.num_splits) {
+            let expected = format!("a multiple of {}", self.num_splits);
+            return Err(OpError::mismatch("the axis to split", size, expected));
+        }
+        let len = size / self.num_splits;
+        (0..self.num_splits).map(|k| Ok(data.slice(axis, k * len, len, 1)?)).collect()
     }
 }
 

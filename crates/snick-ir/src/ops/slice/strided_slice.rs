@@ -10,7 +10,9 @@ use super::notation::range_text;
 use super::primitive::select_elements;
 use super::slice8::static_slices;
 use crate::rewrite::{Patch, RewriteResult};
-use crate::{Arity, AttrValue, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{
+    Arity, AttrValue, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode,
+};
 
 /// OpenVINO StridedSlice-1. Inputs: data, begin, end, and maybe stride (1 everywhere if absent).
 ///
@@ -186,6 +188,7 @@ impl SlicePlan {
 impl OpDef for StridedSlice {
     const NAMES: &'static [OpName] = &[OpName::openvino("StridedSlice", &[1])];
     const ARITY: Arity = Arity::between(3, 4);
+    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::MOVES_ELEMENTS).union(OpTraits::SLICE_LIKE);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         let mask = |name| Mask::read(&raw.attrs, name);
@@ -224,40 +227,6 @@ impl OpDef for StridedSlice {
         attrs
     }
 
-    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        let element_type = cx.element_type(0);
-        let (Some(plan), Some(dims)) = (self.plan(cx.inputs())?, cx.shape(0).dims()) else {
-            return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
-        };
-        let mut dims: SmallVec<[SymExpr; 4]> = dims.iter().cloned().collect();
-        for range in &plan.ranges {
-            dims[range.axis] = cx.range_length(range, &dims[range.axis]);
-        }
-        let shape = Shape::ranked(plan.out_dims(&dims, SymExpr::from(1)));
-        let slices = static_slices(cx.input(0), &plan.ranges);
-        let elements = slices.and_then(|slices| select_elements(cx.input(0), &slices));
-        Ok(smallvec![Fact::new(element_type, shape).with_elements(elements)])
-    }
-
-    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let facts = facts_of(inputs);
-        let Some(plan) = self.plan(&facts.iter().collect::<SmallVec<[&Fact; 5]>>())? else {
-            return Err(OpError::NoValue {
-                what: "the number of entries".into(),
-                why: "no index input".into(),
-            });
-        };
-        let mut view = select(&inputs[0], &plan.ranges)?;
-        // From behind, so that positions before stay what they are.
-        for range in plan.ranges.iter().rev().filter(|range| range.single) {
-            view = view.squeeze(range.axis)?;
-        }
-        for (at, _) in plan.outs.iter().enumerate().filter(|(_, out)| **out == Out::New) {
-            view = view.unsqueeze(at)?;
-        }
-        Ok(vec![view])
-    }
-
     fn lower(&self, cx: &mut Patch) -> Result<RewriteResult, OpError> {
         let facts = cx.input_facts()?;
         let Some(plan) = self.plan(&facts.iter().collect::<SmallVec<[&Fact; 5]>>())? else {
@@ -282,5 +251,43 @@ impl OpDef for StridedSlice {
             value = cx.make("Unsqueeze", Attrs::new(), &[value, axes])?;
         }
         Ok(RewriteResult::one(value))
+    }
+}
+
+impl InferOp for StridedSlice {
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        let element_type = cx.element_type(0);
+        let (Some(plan), Some(dims)) = (self.plan(cx.inputs())?, cx.shape(0).dims()) else {
+            return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
+        };
+        let mut dims: SmallVec<[SymExpr; 4]> = dims.iter().cloned().collect();
+        for range in &plan.ranges {
+            dims[range.axis] = cx.range_length(range, &dims[range.axis]);
+        }
+        let shape = Shape::ranked(plan.out_dims(&dims, SymExpr::from(1)));
+        let slices = static_slices(cx.input(0), &plan.ranges);
+        let elements = slices.and_then(|slices| select_elements(cx.input(0), &slices));
+        Ok(smallvec![Fact::new(element_type, shape).with_elements(elements)])
+    }
+}
+
+impl EvalOp for StridedSlice {
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let facts = facts_of(inputs);
+        let Some(plan) = self.plan(&facts.iter().collect::<SmallVec<[&Fact; 5]>>())? else {
+            return Err(OpError::NoValue {
+                what: "the number of entries".into(),
+                why: "no index input".into(),
+            });
+        };
+        let mut view = select(&inputs[0], &plan.ranges)?;
+        // From behind, so that positions before stay what they are.
+        for range in plan.ranges.iter().rev().filter(|range| range.single) {
+            view = view.squeeze(range.axis)?;
+        }
+        for (at, _) in plan.outs.iter().enumerate().filter(|(_, out)| **out == Out::New) {
+            view = view.unsqueeze(at)?;
+        }
+        Ok(vec![view])
     }
 }

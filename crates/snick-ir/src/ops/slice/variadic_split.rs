@@ -11,7 +11,7 @@ use super::scalar::Scalar;
 use super::split::{eval_axis, known_axis};
 use crate::op::Values;
 use crate::rewrite::{Patch, RewriteResult};
-use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode};
 
 /// OpenVINO VariadicSplit-1. Inputs: data, axis, and the lengths of the parts, of which one may be -1: the rest.
 #[derive(Clone, PartialEq, Debug)]
@@ -74,72 +74,10 @@ impl VariadicSplit {
 impl OpDef for VariadicSplit {
     const NAMES: &'static [OpName] = &[OpName::openvino("VariadicSplit", &[1])];
     const ARITY: Arity = Arity::exactly(3);
+    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::MOVES_ELEMENTS).union(OpTraits::SLICE_LIKE);
 
     fn parse(_: &RawNode) -> Result<Self, OpError> {
         Ok(Self)
-    }
-
-    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        cx.expect_integer(1);
-        cx.expect_rank(1, "0 or 1", |rank| rank <= 1)?;
-        let element_type = cx.element_type(0);
-        let declared = cx.declared().count();
-        let count = entry_count(cx.input(2), "split_lengths")?.unwrap_or(declared);
-        if count > MAX_PARTS {
-            let expected = format!("at most {MAX_PARTS}");
-            return Err(OpError::out_of_range("the number of parts", count as i64, expected));
-        }
-        let Some(dims) = cx.shape(0).dims() else {
-            return Ok((0..count).map(|_| Fact::new(element_type, Shape::unranked())).collect());
-        };
-        let Some(axis) = known_axis(cx.input(1), dims.len())? else {
-            return Ok((0..count).map(|_| Fact::new(element_type, cx.any_smaller(dims))).collect());
-        };
-        let dim = &dims[axis];
-        let Some(lengths) = cx.elements_or_unknown(2) else {
-            let cut = Interval::new(0, cx.interval(dim).hi()).unwrap_or(Interval::DIM);
-            let part = |_| {
-                let mut part = dims.to_vec();
-                part[axis] = cx.unknown(cut);
-                Fact::new(element_type, Shape::ranked(part))
-            };
-            return Ok((0..count).map(part).collect());
-        };
-        let parting = Self::parting(cx, &lengths, dim)?;
-        let mut facts = Facts::new();
-        for (len, start) in parting.lens.iter().zip(&parting.starts) {
-            let mut part = dims.to_vec();
-            part[axis] = len.clone();
-            let slice =
-                start.as_const().zip(len.as_const()).map(|(start, len)| AxisSlice { start, len, step: 1 });
-            let elements = slice.and_then(|slice| select_elements(cx.input(0), &[(axis, slice)]));
-            facts.push(Fact::new(element_type, Shape::ranked(part)).with_elements(elements));
-        }
-        Ok(facts)
-    }
-
-    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let data = &inputs[0];
-        let axis = eval_axis(&inputs[1], data.rank())?;
-        let size = data.dims()[axis];
-        let lengths = inputs[2].to_i64_vec()?;
-        let known = lengths.iter().filter(|&&len| len >= 0);
-        let sum =
-            known.fold(0usize, |sum, &len| sum.saturating_add(usize::try_from(len).unwrap_or(usize::MAX)));
-        let clash =
-            || OpError::clash("the split lengths and the axis", format!("{lengths:?}"), size.to_string());
-        let open = lengths.iter().filter(|&&len| len < 0).count();
-        if lengths.iter().any(|&len| len < -1) || open > 1 || sum > size || (open == 0 && sum != size) {
-            return Err(clash());
-        }
-        let mut start = 0;
-        let mut parts = Vec::with_capacity(lengths.len());
-        for &len in &lengths {
-            let len = usize::try_from(len).unwrap_or(size - sum);
-            parts.push(data.slice(axis, start, len, 1)?);
-            start += len;
-        }
-        Ok(parts)
     }
 
     fn lower(&self, cx: &mut Patch) -> Result<RewriteResult, OpError> {
@@ -202,6 +140,73 @@ impl OpDef for VariadicSplit {
             check_first(cx, &mut parts, fault, size)?;
         }
         replace(cx, axis, &dims[axis], parts)
+    }
+}
+
+impl InferOp for VariadicSplit {
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        cx.expect_integer(1);
+        cx.expect_rank(1, "0 or 1", |rank| rank <= 1)?;
+        let element_type = cx.element_type(0);
+        let declared = cx.declared().count();
+        let count = entry_count(cx.input(2), "split_lengths")?.unwrap_or(declared);
+        if count > MAX_PARTS {
+            let expected = format!("at most {MAX_PARTS}");
+            return Err(OpError::out_of_range("the number of parts", count as i64, expected));
+        }
+        let Some(dims) = cx.shape(0).dims() else {
+            return Ok((0..count).map(|_| Fact::new(element_type, Shape::unranked())).collect());
+        };
+        let Some(axis) = known_axis(cx.input(1), dims.len())? else {
+            return Ok((0..count).map(|_| Fact::new(element_type, cx.any_smaller(dims))).collect());
+        };
+        let dim = &dims[axis];
+        let Some(lengths) = cx.elements_or_unknown(2) else {
+            let cut = Interval::new(0, cx.interval(dim).hi()).unwrap_or(Interval::DIM);
+            let part = |_| {
+                let mut part = dims.to_vec();
+                part[axis] = cx.unknown(cut);
+                Fact::new(element_type, Shape::ranked(part))
+            };
+            return Ok((0..count).map(part).collect());
+        };
+        let parting = Self::parting(cx, &lengths, dim)?;
+        let mut facts = Facts::new();
+        for (len, start) in parting.lens.iter().zip(&parting.starts) {
+            let mut part = dims.to_vec();
+            part[axis] = len.clone();
+            let slice =
+                start.as_const().zip(len.as_const()).map(|(start, len)| AxisSlice { start, len, step: 1 });
+            let elements = slice.and_then(|slice| select_elements(cx.input(0), &[(axis, slice)]));
+            facts.push(Fact::new(element_type, Shape::ranked(part)).with_elements(elements));
+        }
+        Ok(facts)
+    }
+}
+
+impl EvalOp for VariadicSplit {
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let data = &inputs[0];
+        let axis = eval_axis(&inputs[1], data.rank())?;
+        let size = data.dims()[axis];
+        let lengths = inputs[2].to_i64_vec()?;
+        let known = lengths.iter().filter(|&&len| len >= 0);
+        let sum =
+            known.fold(0usize, |sum, &len| sum.saturating_add(usize::try_from(len).unwrap_or(usize::MAX)));
+        let clash =
+            || OpError::clash("the split lengths and the axis", format!("{lengths:?}"), size.to_string());
+        let open = lengths.iter().filter(|&&len| len < 0).count();
+        if lengths.iter().any(|&len| len < -1) || open > 1 || sum > size || (open == 0 && sum != size) {
+            return Err(clash());
+        }
+        let mut start = 0;
+        let mut parts = Vec::with_capacity(lengths.len());
+        for &len in &lengths {
+            let len = usize::try_from(len).unwrap_or(size - sum);
+            parts.push(data.slice(axis, start, len, 1)?);
+            start += len;
+        }
+        Ok(parts)
     }
 }
 

@@ -7,7 +7,7 @@ use snick_shape::Shape;
 use snick_tensor::{ElementType, Tensor};
 
 use crate::attrs::missing;
-use crate::{Arity, AttrValue, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, AttrValue, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// A constant. Its bytes are shared with the file they came from, or absent where that file is.
 #[derive(Clone, PartialEq, Debug)]
@@ -92,14 +92,18 @@ impl OpDef for Constant {
             }
         }
     }
+}
 
+impl InferOp for Constant {
     fn infer(&self, _: &mut Infer) -> Result<Facts, OpError> {
         Ok(smallvec![match self {
             Self::Here(tensor) => Fact::constant(tensor.clone()),
             Self::Absent(absent) => Fact::new(absent.element_type, Shape::from(&absent.dims[..])),
         }])
     }
+}
 
+impl EvalOp for Constant {
     fn eval(&self, _: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         match self {
             Self::Here(tensor) => Ok(vec![Tensor::clone(tensor)]),

@@ -5,7 +5,7 @@ use snick_shape::ShapeSpec;
 use snick_tensor::{ElementType, Tensor};
 
 use crate::attrs::missing;
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode};
 
 /// An input of the model. Its `shape` says what may be given: dims, intervals, symbols.
 #[derive(Clone, PartialEq, Debug)]
@@ -17,8 +17,9 @@ pub struct Parameter {
 }
 
 impl OpDef for Parameter {
-    const NAMES: &'static [OpName] = &[OpName::openvino("Parameter", &[1])];
+    const NAMES: &'static [OpName] = &[OpName::openvino("Parameter", &[1]).in_newest()];
     const ARITY: Arity = Arity::exactly(0);
+    const TRAITS: OpTraits = OpTraits::ROOT;
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         Ok(Self {
@@ -30,13 +31,17 @@ impl OpDef for Parameter {
     fn attrs(&self) -> Attrs<'static> {
         Attrs::new().with("element_type", self.element_type).with("shape", self.shape.to_string())
     }
+}
 
+impl InferOp for Parameter {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let origin = cx.origin();
         let shape = self.shape.instantiate(cx.symbols(), origin)?;
         Ok(smallvec![Fact::new(self.element_type, shape)])
     }
+}
 
+impl EvalOp for Parameter {
     fn eval(&self, _: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         Err(OpError::NoValue { what: "the input".into(), why: "it was not given".into() })
     }

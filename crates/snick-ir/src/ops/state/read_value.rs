@@ -5,7 +5,7 @@ use snick_shape::{Shape, ShapeSpec};
 use snick_tensor::{ElementType, Tensor};
 
 use crate::attrs::missing;
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode};
 
 /// The value last assigned to a variable; before that its input, if there is one. ReadValue-6 may declare type and
 /// shape of the variable, which then hold for all that is assigned; ReadValue-3 takes those of its input.
@@ -22,6 +22,7 @@ pub struct ReadValue {
 impl OpDef for ReadValue {
     const NAMES: &'static [OpName] = &[OpName::openvino("ReadValue", &[3, 6])];
     const ARITY: Arity = Arity::between(0, 1);
+    const TRAITS: OpTraits = OpTraits::STATEFUL.union(OpTraits::BOUNDARY);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         let variable_id = super::variable_id(raw)?;
@@ -45,7 +46,9 @@ impl OpDef for ReadValue {
         }
         attrs
     }
+}
 
+impl InferOp for ReadValue {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let init = cx.optional(0);
         let shape = match (&self.variable_shape, init) {
@@ -81,7 +84,9 @@ impl OpDef for ReadValue {
         };
         Ok(smallvec![Fact::new(element_type, shape)])
     }
+}
 
+impl EvalOp for ReadValue {
     /// In a first run: the input.
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         match inputs.first() {

@@ -3,7 +3,7 @@
 use smallvec::smallvec;
 use snick_tensor::{ElementType, Tensor};
 
-use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// Where texts begin (input 0) and end (input 1) in the bytes of input 2, to those texts.
 #[derive(Clone, PartialEq, Debug)]
@@ -16,7 +16,9 @@ impl OpDef for StringTensorPack {
     fn parse(_: &RawNode) -> Result<Self, OpError> {
         Ok(Self)
     }
+}
 
+impl InferOp for StringTensorPack {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         cx.expect_index(0).and_then(|()| cx.expect_index(1))?;
         cx.common_type([0, 1]);
@@ -39,7 +41,9 @@ impl OpDef for StringTensorPack {
         let shape = cx.merge_shapes("begin and end texts", cx.shape(0), cx.shape(1))?;
         Ok(smallvec![Fact::new(ElementType::String, shape)])
     }
+}
 
+impl EvalOp for StringTensorPack {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [begins, ends, bytes] = inputs else { return Ok(Vec::new()) };
         if begins.dims() != ends.dims() {

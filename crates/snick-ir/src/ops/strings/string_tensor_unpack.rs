@@ -4,7 +4,7 @@ use smallvec::smallvec;
 use snick_shape::{Interval, Shape};
 use snick_tensor::{ElementType, Tensor};
 
-use crate::{Arity, Fact, Facts, Infer, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// Texts to where each begins and ends in the bytes of all, and these bytes.
 #[derive(Clone, PartialEq, Debug)]
@@ -17,7 +17,9 @@ impl OpDef for StringTensorUnpack {
     fn parse(_: &RawNode) -> Result<Self, OpError> {
         Ok(Self)
     }
+}
 
+impl InferOp for StringTensorUnpack {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let got = cx.element_type(0);
         if !matches!(got, ElementType::String | ElementType::Dynamic) {
@@ -35,7 +37,9 @@ impl OpDef for StringTensorUnpack {
         let places = Fact::new(ElementType::I32, cx.shape(0).clone());
         Ok(smallvec![places.clone(), places, Fact::new(ElementType::U8, Shape::ranked([length]))])
     }
+}
 
+impl EvalOp for StringTensorUnpack {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let texts = inputs[0].as_strings()?;
         let mut bytes: Vec<u8> = Vec::new();

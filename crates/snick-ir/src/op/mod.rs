@@ -1,8 +1,12 @@
-//! What an op is: the trait each op file implements, and how a layer of a file becomes one.
+//! What an op is: its declaration, inference and evaluation, and the layer of a file that it is made of.
+
+#[macro_use]
+pub(crate) mod declare;
+mod name;
+mod traits;
 
 use std::cell::RefCell;
 use std::fmt;
-use std::sync::Arc;
 
 use snick_tensor::Tensor;
 use snick_tensor::kernels::ElementFunction;
@@ -10,40 +14,10 @@ use snick_tensor::kernels::ElementFunction;
 use crate::rewrite::{Patch, RewriteResult};
 use crate::{Attrs, Fact, Facts, Graph, Infer, OpError, Value};
 
+pub use self::declare::{AttrField, AttrSpec, AttrWords, Since};
+pub use self::name::{Dialect, OpName, Version};
+pub use self::traits::OpTraits;
 pub use crate::ops::Op;
-
-/// The formats that name ops.
-#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Dialect {
-    /// OpenVINO IR, opset1 and up.
-    OpenVino,
-    /// snick's own primitives; no version.
-    Snick,
-}
-
-/// A name of an op in one dialect and the operation sets in which its definition changed, ascending: a layer
-/// declared for opset N means the last of them that is not above N.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct OpName {
-    /// Whose name.
-    pub dialect: Dialect,
-    /// The operation type as files write it.
-    pub name: &'static str,
-    /// Defining operation sets.
-    pub since: &'static [u8],
-}
-
-impl OpName {
-    /// A name in OpenVINO IR.
-    pub const fn openvino(name: &'static str, since: &'static [u8]) -> Self {
-        Self { dialect: Dialect::OpenVino, name, since }
-    }
-
-    /// A primitive of snick.
-    pub const fn snick(name: &'static str) -> Self {
-        Self { dialect: Dialect::Snick, name, since: &[] }
-    }
-}
 
 /// How many inputs an op takes. Drivers check it; ops never do.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -81,40 +55,6 @@ impl Arity {
             Self { min, max } => format!("{min} to {max}"),
         };
         Err(OpError::Arity { expected, got })
-    }
-}
-
-/// The operation set a layer belongs to.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub enum Version {
-    /// `opsetN` of OpenVINO.
-    Opset(u8),
-    /// `experimental`, `extension`, or anything else.
-    Custom(Arc<str>),
-    /// None: a primitive of snick, or a layer whose file names none.
-    #[default]
-    Unversioned,
-}
-
-impl Version {
-    /// From the `version` attribute of a layer.
-    pub fn from_ir(text: &str) -> Self {
-        match text.strip_prefix("opset").and_then(|n| n.parse().ok()) {
-            Some(n) => Self::Opset(n),
-            None if text.is_empty() => Self::Unversioned,
-            None => Self::Custom(text.into()),
-        }
-    }
-}
-
-/// As the `version` attribute of a layer writes it.
-impl fmt::Display for Version {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Opset(n) => write!(f, "opset{n}"),
-            Self::Custom(text) => f.write_str(text),
-            Self::Unversioned => Ok(()),
-        }
     }
 }
 
@@ -157,12 +97,17 @@ impl<'a> RawNode<'a> {
     }
 }
 
-/// An op: everything there is to know of it. One file implements it.
+/// What an op declares of itself. [`op!`] writes it from one declaration; families of ops that share a table write it
+/// by hand.
 pub trait OpDef: Clone + PartialEq + fmt::Debug {
     /// What each format calls it.
     const NAMES: &'static [OpName];
     /// How many inputs it takes.
     const ARITY: Arity;
+    /// What drivers may assume of it.
+    const TRAITS: OpTraits = OpTraits::PURE;
+    /// What it computes, in a sentence or two.
+    const DOC: &'static str = "";
 
     /// Reads the attributes.
     fn parse(raw: &RawNode) -> Result<Self, OpError>;
@@ -172,36 +117,19 @@ pub trait OpDef: Clone + PartialEq + fmt::Debug {
         Attrs::new()
     }
 
+    /// The attributes that it declares.
+    fn attr_specs() -> Vec<AttrSpec> {
+        Vec::new()
+    }
+
     /// Its operation type. Families, whose file has several names, say which.
     fn name(&self) -> &'static OpName {
         &Self::NAMES[0]
     }
 
-    /// Element types, shapes and known elements of the outputs. Sound: what runs lies within.
-    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError>;
-
-    /// The outputs for concrete inputs: the reference implementation.
-    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError>;
-
-    /// The op that computes only outputs that are read, where leaving out the others saves work: its outputs are the
-    /// first ones of this op. `is_read` has an entry an output.
-    fn prune_outputs(&self, is_read: &[bool]) -> Option<Self> {
-        let _ = is_read;
-        None
-    }
-
-    /// The op to run in place of this one, given what is known of its inputs before any run: where what runs models
-    /// takes another way by it, and that shows.
-    fn specialize(&self, inputs: &[&Fact]) -> Option<Self> {
-        let _ = inputs;
-        None
-    }
-
-    /// The function of elements that the op is, given what is known of its inputs before any run: of its first input,
-    /// or of two inputs that numpy's rule brings together.
-    fn element_function(&self, inputs: &[&Fact]) -> Option<ElementFunction> {
-        let _ = inputs;
-        None
+    /// [`OpDef::TRAITS`], or what they are for this value of the op.
+    fn traits(&self) -> OpTraits {
+        Self::TRAITS
     }
 
     /// Rewrites a slice-like op to the `slice` primitive, and `bounds` to arithmetic; others stay as they are.
@@ -211,10 +139,52 @@ pub trait OpDef: Clone + PartialEq + fmt::Debug {
     }
 }
 
+/// Inference of an op.
+pub trait InferOp: OpDef {
+    /// Element types, shapes and known elements of the outputs. Sound: every run lies within them.
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError>;
+}
+
+/// Evaluation of an op: the reference implementation.
+pub trait EvalOp: OpDef {
+    /// The outputs for concrete inputs, as many as [`OpDef::ARITY`] allows.
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError>;
+
+    /// The op that computes only the outputs that are read, where leaving out the others saves work: its outputs are
+    /// the first ones of this op. `is_read` has an entry an output.
+    fn prune_outputs(&self, is_read: &[bool]) -> Option<Self> {
+        let _ = is_read;
+        None
+    }
+
+    /// The op to run in place of this one, given what is known of its inputs before any run.
+    fn specialize(&self, inputs: &[&Fact]) -> Option<Self> {
+        let _ = inputs;
+        None
+    }
+
+    /// The element-wise function that the op is, given what is known of its inputs before any run: of its first
+    /// input, or of two inputs after numpy broadcasting.
+    fn element_function(&self, inputs: &[&Fact]) -> Option<ElementFunction> {
+        let _ = inputs;
+        None
+    }
+}
+
+/// The inputs of an op that takes exactly `N`.
+///
+/// # Errors
+/// [`OpError::Arity`] for any other number.
+pub fn exactly<const N: usize>(inputs: &[Tensor]) -> Result<&[Tensor; N], OpError> {
+    inputs.try_into().map_err(|_| OpError::Arity { expected: N.to_string(), got: inputs.len() })
+}
+
 /// A large op, boxed so that the enum of all ops stays small.
 impl<T: OpDef> OpDef for Box<T> {
     const NAMES: &'static [OpName] = T::NAMES;
     const ARITY: Arity = T::ARITY;
+    const TRAITS: OpTraits = T::TRAITS;
+    const DOC: &'static str = T::DOC;
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         T::parse(raw).map(Box::new)
@@ -224,14 +194,30 @@ impl<T: OpDef> OpDef for Box<T> {
         T::attrs(self)
     }
 
+    fn attr_specs() -> Vec<AttrSpec> {
+        T::attr_specs()
+    }
+
     fn name(&self) -> &'static OpName {
         T::name(self)
     }
 
+    fn traits(&self) -> OpTraits {
+        T::traits(self)
+    }
+
+    fn lower(&self, cx: &mut Patch) -> Result<RewriteResult, OpError> {
+        T::lower(self, cx)
+    }
+}
+
+impl<T: InferOp> InferOp for Box<T> {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         T::infer(self, cx)
     }
+}
 
+impl<T: EvalOp> EvalOp for Box<T> {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         T::eval(self, inputs)
     }
@@ -246,10 +232,6 @@ impl<T: OpDef> OpDef for Box<T> {
 
     fn element_function(&self, inputs: &[&Fact]) -> Option<ElementFunction> {
         T::element_function(self, inputs)
-    }
-
-    fn lower(&self, cx: &mut Patch) -> Result<RewriteResult, OpError> {
-        T::lower(self, cx)
     }
 }
 

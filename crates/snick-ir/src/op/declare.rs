@@ -1,0 +1,403 @@
+//! How an op declares itself.
+//!
+//! [`op!`] makes of one declaration the struct, reading and writing of its attributes, its properties, and its entry in
+//! the op reference. An attribute is declared once: name, type, default, the operation sets that have it, and meaning.
+//!
+//! ```ignore
+//! op! {
+//!     /// What the op computes.
+//!     #[op("TopK", since = [1, 3, 11], inputs = Arity::exactly(2), traits = [PURE])]
+//!     pub struct TopK {
+//!         /// The definition that the layer means; needed where an attribute has `since` or `until`.
+//!         pub since: Since,
+//!         /// The axis; negative ones count from the end.
+//!         pub axis: i64 = 0,          // optional, with a default
+//!         /// Which elements are the best.
+//!         pub mode: TopKMode,         // required
+//!         /// Whether the first of equal elements counts.
+//!         #[since(11)]                // only from this definition on; its default before
+//!         pub stable: bool = false,
+//!     }
+//! }
+//! ```
+//!
+//! After `traits` may follow `name = METHODS`, const methods of [`OpName`] such as `missing_in(2, 2)`, and
+//! `check = FUNCTION`, which looks at all attributes together: `fn(&Self, &RawNode) -> Result<(), OpError>`.
+//! `#[until(8)]` is for attributes of earlier definitions only, `#[attr("exclude-pad")]` for a name that is no Rust
+//! name. Attributes that several ops share are a struct made by [`attrs!`], and one field of each op.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use snick_shape::ShapeSpec;
+use snick_tensor::{ElementType, Tensor};
+
+use super::RawNode;
+use crate::text::attr_text;
+use crate::{AttrValue, Attrs, OpError};
+
+/// An attribute as an op declares it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AttrSpec {
+    /// Its name in files.
+    pub name: &'static str,
+    /// What it holds: `integer`, `one of max, min`.
+    pub kind: Cow<'static, str>,
+    /// The value of an absent attribute as files write it; `None` for one that must be there or has no default.
+    pub default: Option<String>,
+    /// Whether it must be there.
+    pub required: bool,
+    /// The first definition of the op that has it; 0 for all.
+    pub since: u8,
+    /// The first definition that does not have it any more.
+    pub until: Option<u8>,
+    /// What it means.
+    pub doc: &'static str,
+}
+
+/// The operation set whose definition of the op a layer means.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Since(pub u8);
+
+impl Since {
+    /// Whether the definition is that of `opset` or a later one.
+    pub fn at_least(self, opset: u8) -> bool {
+        self.0 >= opset
+    }
+}
+
+/// A type that a declared field can have: an attribute, a group of attributes, or [`Since`].
+pub trait AttrField: Sized {
+    /// What the attribute holds, for the op reference.
+    fn kind() -> Cow<'static, str>;
+
+    /// Reads it; `None` where it is absent.
+    fn parse(raw: &RawNode, name: &'static str) -> Result<Option<Self>, OpError>;
+
+    /// The value as an attribute; `None` for one that stays absent.
+    fn value(&self) -> Option<AttrValue<'static>>;
+
+    /// Adds it to `attrs`.
+    fn write(&self, name: &'static str, attrs: &mut Attrs<'static>) {
+        if let Some(value) = self.value() {
+            attrs.push(Cow::Borrowed(name), value);
+        }
+    }
+
+    /// Adds what it declares to `specs`.
+    fn describe(spec: AttrSpec, specs: &mut Vec<AttrSpec>) {
+        specs.push(AttrSpec { kind: Self::kind(), ..spec });
+    }
+}
+
+/// The default of an attribute as files write it.
+pub(crate) fn default_text(default: &impl AttrField) -> Option<String> {
+    default.value().map(|value| match value {
+        AttrValue::Text(text) => text.into_owned(),
+        value => attr_text(&value),
+    })
+}
+
+impl AttrField for Since {
+    fn kind() -> Cow<'static, str> {
+        "".into()
+    }
+
+    fn parse(raw: &RawNode, _: &'static str) -> Result<Option<Self>, OpError> {
+        Ok(Some(Self(raw.since)))
+    }
+
+    fn value(&self) -> Option<AttrValue<'static>> {
+        None
+    }
+
+    fn describe(_: AttrSpec, _: &mut Vec<AttrSpec>) {}
+}
+
+/// An attribute that may be absent and has no default.
+impl<T: AttrField> AttrField for Option<T> {
+    fn kind() -> Cow<'static, str> {
+        T::kind()
+    }
+
+    fn parse(raw: &RawNode, name: &'static str) -> Result<Option<Self>, OpError> {
+        T::parse(raw, name).map(Some)
+    }
+
+    fn value(&self) -> Option<AttrValue<'static>> {
+        self.as_ref().and_then(T::value)
+    }
+
+    fn describe(spec: AttrSpec, specs: &mut Vec<AttrSpec>) {
+        T::describe(AttrSpec { required: false, ..spec }, specs);
+    }
+}
+
+macro_rules! attr_fields {
+    ($($type:ty: $kind:literal, $getter:ident, |$value:ident| $write:expr;)*) => {$(
+        impl AttrField for $type {
+            fn kind() -> Cow<'static, str> {
+                $kind.into()
+            }
+
+            fn parse(raw: &RawNode, name: &'static str) -> Result<Option<Self>, OpError> {
+                raw.attrs.$getter(name)
+            }
+
+            fn value(&self) -> Option<AttrValue<'static>> {
+                let $value = self;
+                Some($write)
+            }
+        }
+    )*};
+}
+
+attr_fields! {
+    i64: "integer", int, |v| AttrValue::Int(*v);
+    f64: "number", float, |v| AttrValue::Float(*v);
+    bool: "boolean", bool, |v| AttrValue::Bool(*v);
+    SmallVec<[i64; 4]>: "integers", ints, |v| AttrValue::Ints(v.clone());
+    SmallVec<[usize; 4]>: "non-negative integers", sizes, |v| AttrValue::from(v.as_slice());
+    Vec<f64>: "numbers", floats, |v| AttrValue::Floats(v.clone());
+    Vec<String>: "strings", texts, |v| AttrValue::Texts(v.clone());
+    ElementType: "element type", element_type, |v| AttrValue::from(*v);
+    ShapeSpec: "shape", shape, |v| AttrValue::from(v.to_string());
+}
+
+impl AttrField for String {
+    fn kind() -> Cow<'static, str> {
+        "string".into()
+    }
+
+    fn parse(raw: &RawNode, name: &'static str) -> Result<Option<Self>, OpError> {
+        Ok(raw.attrs.text(name)?.map(str::to_string))
+    }
+
+    fn value(&self) -> Option<AttrValue<'static>> {
+        Some(AttrValue::from(self.clone()))
+    }
+}
+
+impl AttrField for Arc<Tensor> {
+    fn kind() -> Cow<'static, str> {
+        "tensor".into()
+    }
+
+    fn parse(raw: &RawNode, name: &'static str) -> Result<Option<Self>, OpError> {
+        match raw.attrs.get(name) {
+            None => Ok(None),
+            Some(AttrValue::Tensor(tensor)) => Ok(Some(tensor.clone())),
+            Some(_) => Err(raw.attrs.bad(name, "a tensor")),
+        }
+    }
+
+    fn value(&self) -> Option<AttrValue<'static>> {
+        Some(AttrValue::Tensor(self.clone()))
+    }
+}
+
+/// An enum whose variants files write as words. [`attr_words!`] implements it.
+pub trait AttrWords: Copy + PartialEq + 'static {
+    /// Each word with its variant; of several words for a variant the first is written.
+    const WORDS: &'static [(&'static str, Self)];
+
+    /// The word that files use.
+    fn word(self) -> &'static str {
+        Self::WORDS.iter().find(|(_, variant)| *variant == self).map_or("", |(word, _)| word)
+    }
+}
+
+impl<T: AttrWords> AttrField for T {
+    fn kind() -> Cow<'static, str> {
+        let words: Vec<&str> = T::WORDS.iter().map(|(word, _)| *word).collect();
+        format!("one of {}", words.join(", ")).into()
+    }
+
+    fn parse(raw: &RawNode, name: &'static str) -> Result<Option<Self>, OpError> {
+        raw.attrs.choice(name, T::WORDS)
+    }
+
+    fn value(&self) -> Option<AttrValue<'static>> {
+        Some(AttrValue::from(self.word()))
+    }
+}
+
+/// The words that files have for the variants of an enum; `|` separates further spellings.
+macro_rules! attr_words {
+    ($type:ty { $($variant:ident = $word:literal $(| $alias:literal)*),* $(,)? }) => {
+        impl $crate::op::AttrWords for $type {
+            const WORDS: &'static [(&'static str, Self)] =
+                &[$(($word, Self::$variant), $(($alias, Self::$variant),)*)*];
+        }
+    };
+}
+
+/// The parts of a declaration that [`op!`] and [`attrs!`] share.
+macro_rules! declared {
+    (@name $field:ident) => { stringify!($field) };
+    (@name $field:ident $attr:literal) => { $attr };
+
+    (@or_default $name:expr,) => { return Err($crate::OpError::MissingAttribute { name: $name }) };
+    (@or_default $name:expr, $default:expr) => { $default };
+
+    (@default_text $type:ty,) => { (true, None) };
+    (@default_text $type:ty, $default:expr) => {{
+        let default: $type = $default;
+        (false, $crate::op::declare::default_text(&default))
+    }};
+
+    (@until) => { None };
+    (@until $until:literal) => { Some($until) };
+
+    // The struct.
+    (@struct $(#[doc = $doc:literal])* $vis:vis $op:ident { }) => {
+        $(#[doc = $doc])*
+        #[derive(Clone, PartialEq, Debug)]
+        $vis struct $op;
+    };
+    (@struct $(#[doc = $doc:literal])* $vis:vis $op:ident { $(
+        $(#[doc = $meaning:literal])* $(#[since($since:literal)])? $(#[until($until:literal)])?
+        $(#[attr($attr:literal)])? $fvis:vis $field:ident: $type:ty $(= $default:expr)?
+    ),+ $(,)? }) => {
+        $(#[doc = $doc])*
+        #[derive(Clone, PartialEq, Debug)]
+        $vis struct $op { $($(#[doc = $meaning])* $fvis $field: $type,)+ }
+    };
+
+    // The fields of the struct, read from `raw`.
+    (@parse $raw:ident { }) => { Self };
+    (@parse $raw:ident { $(
+        $(#[doc = $meaning:literal])* $(#[since($since:literal)])? $(#[until($until:literal)])?
+        $(#[attr($attr:literal)])? $fvis:vis $field:ident: $type:ty $(= $default:expr)?
+    ),+ $(,)? }) => {
+        Self { $($field: {
+            const NAME: &str = declared!(@name $field $($attr)?);
+            let is_defined = true $(&& $raw.since >= $since)? $(&& $raw.since < $until)?;
+            let value = match is_defined {
+                true => <$type as $crate::op::AttrField>::parse($raw, NAME)?,
+                false => None,
+            };
+            match value {
+                Some(value) => value,
+                None => declared!(@or_default NAME, $($default)?),
+            }
+        },)+ }
+    };
+
+    // The attributes of `this`, added to `attrs`.
+    (@write $this:ident $attrs:ident { $(
+        $(#[doc = $meaning:literal])* $(#[since($since:literal)])? $(#[until($until:literal)])?
+        $(#[attr($attr:literal)])? $fvis:vis $field:ident: $type:ty $(= $default:expr)?
+    ),* $(,)? }) => {
+        $(if true $(&& $this.since.at_least($since))? $(&& !$this.since.at_least($until))? {
+            $crate::op::AttrField::write(&$this.$field, declared!(@name $field $($attr)?), &mut $attrs);
+        })*
+    };
+
+    // What is declared, added to `specs`.
+    (@specs $specs:ident { $(
+        $(#[doc = $meaning:literal])* $(#[since($since:literal)])? $(#[until($until:literal)])?
+        $(#[attr($attr:literal)])? $fvis:vis $field:ident: $type:ty $(= $default:expr)?
+    ),* $(,)? }) => {
+        $({
+            let (required, default) = declared!(@default_text $type, $($default)?);
+            let spec = $crate::op::AttrSpec {
+                name: declared!(@name $field $($attr)?),
+                kind: "".into(),
+                default,
+                required,
+                since: 0 $(+ $since)?,
+                until: declared!(@until $($until)?),
+                doc: concat!($($meaning, "\n"),*).trim(),
+            };
+            <$type as $crate::op::AttrField>::describe(spec, &mut $specs);
+        })*
+    };
+}
+
+/// Declares an op: see the head of this file.
+macro_rules! op {
+    (
+        $(#[doc = $doc:literal])*
+        #[op(
+            $name:literal, since = [$($opset:literal),+], inputs = $arity:expr, traits = [$($trait:ident),*]
+            $(, name = $($method:ident($($argument:literal),*)).+)? $(, check = $check:expr)?
+        )]
+        $vis:vis struct $op:ident { $($fields:tt)* }
+    ) => {
+        declared!(@struct $(#[doc = $doc])* $vis $op { $($fields)* });
+
+        impl $crate::OpDef for $op {
+            const NAMES: &'static [$crate::OpName] =
+                &[$crate::OpName::openvino($name, &[$($opset),+]) $($(.$method($($argument),*))+)?];
+            const ARITY: $crate::Arity = $arity;
+            const TRAITS: $crate::OpTraits = $crate::OpTraits::empty()$(.union($crate::OpTraits::$trait))*;
+            const DOC: &'static str = concat!($($doc, "\n"),*);
+
+            #[allow(unused_variables, reason = "an op without attributes reads none")]
+            fn parse(raw: &$crate::RawNode) -> Result<Self, $crate::OpError> {
+                let op = declared!(@parse raw { $($fields)* });
+                $({
+                    let check: fn(&Self, &$crate::RawNode) -> Result<(), $crate::OpError> = $check;
+                    check(&op, raw)?;
+                })?
+                Ok(op)
+            }
+
+            #[allow(unused_mut, reason = "an op without attributes writes none")]
+            fn attrs(&self) -> $crate::Attrs<'static> {
+                let mut attrs = $crate::Attrs::new();
+                declared!(@write self attrs { $($fields)* });
+                attrs
+            }
+
+            #[allow(unused_mut, reason = "an op without attributes declares none")]
+            fn attr_specs() -> Vec<$crate::op::AttrSpec> {
+                let mut specs = Vec::new();
+                declared!(@specs specs { $($fields)* });
+                specs
+            }
+        }
+    };
+    (
+        $(#[doc = $doc:literal])*
+        #[op($($head:tt)*)]
+        $vis:vis struct $op:ident;
+    ) => {
+        op! { $(#[doc = $doc])* #[op($($head)*)] $vis struct $op {} }
+    };
+}
+
+/// Declares a group of attributes that several ops share: one field of each of them.
+macro_rules! attrs {
+    ($(#[doc = $doc:literal])* $vis:vis struct $group:ident { $($fields:tt)* }) => {
+        declared!(@struct $(#[doc = $doc])* $vis $group { $($fields)* });
+
+        impl $crate::op::AttrField for $group {
+            fn kind() -> std::borrow::Cow<'static, str> {
+                "".into()
+            }
+
+            fn parse(raw: &$crate::RawNode, _: &'static str) -> Result<Option<Self>, $crate::OpError> {
+                Ok(Some(declared!(@parse raw { $($fields)* })))
+            }
+
+            fn value(&self) -> Option<$crate::AttrValue<'static>> {
+                None
+            }
+
+            fn write(&self, _: &'static str, attrs: &mut $crate::Attrs<'static>) {
+                let mut own = $crate::Attrs::new();
+                declared!(@write self own { $($fields)* });
+                attrs.extend(own);
+            }
+
+            fn describe(_: $crate::op::AttrSpec, specs: &mut Vec<$crate::op::AttrSpec>) {
+                let mut own = Vec::new();
+                declared!(@specs own { $($fields)* });
+                specs.extend(own);
+            }
+        }
+    };
+}

@@ -1,0 +1,172 @@
+//! What files call an op, and which operation sets contain it.
+
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use crate::OpError;
+
+/// The formats that name ops.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Dialect {
+    /// OpenVINO IR, opset1 and up.
+    OpenVino,
+    /// snick's own primitives; no version.
+    Snick,
+}
+
+/// The last operation set that repeats what earlier ones define. The newest one repeats only a few.
+const LAST_REPEATING: u8 = 16;
+
+/// The newest operation set.
+const NEWEST: u8 = 17;
+
+/// The last operation set whose ops files may also name as `experimental` or `extension`.
+const LAST_OF_EXTENSIONS: u8 = 6;
+
+/// A name of an op in one dialect, with the operation sets that define it, ascending: a layer declared for opset N
+/// means the last definition that is not above N.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct OpName {
+    /// Whose name.
+    pub dialect: Dialect,
+    /// The operation type as files write it.
+    pub name: &'static str,
+    /// The operation sets that define or redefine it.
+    pub since: &'static [u8],
+    /// Operation sets after the first definition that leave the op out: first and last.
+    missing: Option<(u8, u8)>,
+    /// Whether the newest operation set repeats it.
+    in_newest: bool,
+    /// Whether files had it as `experimental` or `extension` before an operation set took it in.
+    was_extension: bool,
+}
+
+impl OpName {
+    /// A name in OpenVINO IR.
+    pub const fn openvino(name: &'static str, since: &'static [u8]) -> Self {
+        let dialect = Dialect::OpenVino;
+        Self { dialect, name, since, missing: None, in_newest: false, was_extension: false }
+    }
+
+    /// A primitive of snick.
+    pub const fn snick(name: &'static str) -> Self {
+        Self { dialect: Dialect::Snick, ..Self::openvino(name, &[]) }
+    }
+
+    /// The same, but operation sets `first` to `last` leave the op out.
+    pub const fn missing_in(self, first: u8, last: u8) -> Self {
+        Self { missing: Some((first, last)), ..self }
+    }
+
+    /// The same, and the newest operation set repeats it.
+    pub const fn in_newest(self) -> Self {
+        Self { in_newest: true, ..self }
+    }
+
+    /// The same, and older files name it as `experimental` or `extension`.
+    pub const fn was_extension(self) -> Self {
+        Self { was_extension: true, ..self }
+    }
+
+    /// The operation sets that contain the op, and those among them that do not; `None` for a primitive of snick.
+    fn sets(&self) -> Option<(RangeInclusive<u8>, Option<RangeInclusive<u8>>)> {
+        let first = *self.since.first()?;
+        let last = if self.in_newest || self.since.contains(&NEWEST) { NEWEST } else { LAST_REPEATING };
+        Some((first..=last, self.missing.map(|(first, last)| first..=last)))
+    }
+
+    /// An operation set that a layer declares must contain the op.
+    pub(crate) fn check(&self, declared: &Version) -> Result<(), OpError> {
+        let (Version::Opset(set), Some((sets, missing))) = (declared, self.sets()) else { return Ok(()) };
+        if sets.contains(set) && !missing.as_ref().is_some_and(|missing| missing.contains(set)) {
+            return Ok(());
+        }
+        let but = missing
+            .map_or(String::new(), |sets| format!(", but not opset{} to opset{}", sets.start(), sets.end()));
+        let expected = format!("opset{} to opset{}{but}", sets.start(), sets.end());
+        Err(OpError::mismatch("the operation set", declared, expected))
+    }
+
+    /// The operation set whose definition a declared version means; `None` if no definition is meant.
+    pub(crate) fn defining_opset(&self, declared: &Version) -> Option<u8> {
+        let up_to = |limit: u8| self.since.iter().rev().copied().find(|&since| since <= limit);
+        match declared {
+            Version::Opset(declared) => up_to(*declared),
+            Version::Unversioned => Some(self.since.last().copied().unwrap_or(0)),
+            Version::Custom(text)
+                if matches!(&**text, "experimental" | "extension") && self.was_extension =>
+            {
+                up_to(LAST_OF_EXTENSIONS)
+            }
+            Version::Custom(_) => None,
+        }
+    }
+}
+
+/// The operation set a layer belongs to.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum Version {
+    /// `opsetN` of OpenVINO.
+    Opset(u8),
+    /// `experimental`, `extension`, or anything else.
+    Custom(Arc<str>),
+    /// None: a primitive of snick, or a layer whose file names none.
+    #[default]
+    Unversioned,
+}
+
+impl Version {
+    /// From the `version` attribute of a layer.
+    pub fn from_ir(text: &str) -> Self {
+        match text.strip_prefix("opset").and_then(|n| n.parse().ok()) {
+            Some(n) => Self::Opset(n),
+            None if text.is_empty() => Self::Unversioned,
+            None => Self::Custom(text.into()),
+        }
+    }
+}
+
+/// As the `version` attribute of a layer writes it.
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Opset(n) => write!(f, "opset{n}"),
+            Self::Custom(text) => f.write_str(text),
+            Self::Unversioned => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_op_is_in_the_sets_from_its_first_definition_to_the_last_that_repeats_it() {
+        let contains = |name: OpName, set| name.check(&Version::Opset(set)).is_ok();
+        let mish = |set| contains(OpName::openvino("Mish", &[4]), set);
+        assert!(!mish(3) && mish(4) && mish(16) && !mish(17) && !mish(99));
+        let convert = |set| contains(OpName::openvino("Convert", &[1]).in_newest(), set);
+        assert!(convert(1) && convert(17) && !convert(18));
+        let new = |set| contains(OpName::openvino("New", &[17]), set);
+        assert!(!new(16) && new(17));
+        let cell = |set| contains(OpName::openvino("RNNCell", &[1]).missing_in(2, 2), set);
+        assert!(cell(1) && !cell(2) && cell(3));
+        let xor = |set| contains(OpName::openvino("Xor", &[1]).missing_in(2, 17), set);
+        assert!(xor(1) && !xor(2) && !xor(17));
+        assert!(OpName::openvino("Mish", &[4]).check(&Version::Unversioned).is_ok());
+    }
+
+    #[test]
+    fn a_layer_means_the_last_definition_that_is_not_above_its_set() {
+        let topk = OpName::openvino("TopK", &[1, 3, 11]);
+        let meant = |version| topk.defining_opset(&version);
+        assert_eq!(meant(Version::Opset(2)), Some(1));
+        assert_eq!(meant(Version::Opset(10)), Some(3));
+        assert_eq!(meant(Version::Unversioned), Some(11));
+        assert_eq!(meant(Version::Custom("extension".into())), None);
+        let proposal = OpName::openvino("Proposal", &[1, 4]).was_extension();
+        assert_eq!(proposal.defining_opset(&Version::Custom("extension".into())), Some(4));
+    }
+}

@@ -1,0 +1,24 @@
+//! The element type of indices that an op gives, as an attribute.
+
+use snick_tensor::ElementType;
+
+/// `i32` or `i64`.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum IndexType {
+    /// 32 bits.
+    I32,
+    /// 64 bits.
+    I64,
+}
+
+attr_words!(IndexType { I64 = "i64", I32 = "i32" });
+
+impl IndexType {
+    /// The element type that it stands for.
+    pub fn element_type(self) -> ElementType {
+        match self {
+            Self::I32 => ElementType::I32,
+            Self::I64 => ElementType::I64,
+        }
+    }
+}
