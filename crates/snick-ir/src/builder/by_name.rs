@@ -26,7 +26,7 @@ impl Op {
 /// The known name with the fewest edits from `name`, if they are few.
 fn nearest(name: &str) -> Option<&'static str> {
     let name = name.to_ascii_lowercase();
-    let known = ops::known_names().into_iter().map(|known| known.name);
+    let known = ops::reference().into_iter().map(|entry| entry.name.name);
     let nearest = known.map(|known| (edits(&name, &known.to_ascii_lowercase()), known)).min();
     nearest.filter(|(edits, known)| *edits <= known.len() / 3).map(|(_, known)| known)
 }

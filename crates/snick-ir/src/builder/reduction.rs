@@ -1,9 +1,8 @@
 //! Short forms of ops that compute with many elements.
 
-use snick_tensor::ElementType;
-
 use super::GraphBuilder;
-use crate::ops::movement::top_k::{Sort, TopK};
+use crate::ops::index_type::IndexType;
+use crate::ops::movement::top_k::{TopK, TopKSort};
 use crate::ops::nn::matmul::MatMul;
 use crate::ops::nn::softmax::Softmax;
 use crate::ops::reduction::cum_sum::CumSum;
@@ -66,14 +65,8 @@ impl GraphBuilder<'_> {
 
     /// The `k` greatest elements along an axis, sorted, and their indices as i64.
     pub fn top_k(&mut self, x: Value, k: Value, axis: i64) -> Result<[Value; 2], OpError> {
-        let op = TopK {
-            axis,
-            greatest: true,
-            sort: Sort::Value,
-            index_element_type: ElementType::I64,
-            stable: Some(true),
-            first_version: false,
-        };
+        let index_element_type = IndexType::I64;
+        let op = TopK { axis, sort: TopKSort::Value, index_element_type, stable: true, ..TopK::default() };
         self.add_outputs(op, &[x, k])
     }
 }

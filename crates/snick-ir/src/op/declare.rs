@@ -9,7 +9,7 @@
 //!     #[op("TopK", since = [1, 3, 11], inputs = Arity::exactly(2), traits = [PURE])]
 //!     pub struct TopK {
 //!         /// The definition that the layer means; needed where an attribute has `since` or `until`.
-//!         pub since: Since,
+//!         pub since: Since = Since(11),
 //!         /// The axis; negative ones count from the end.
 //!         pub axis: i64 = 0,          // optional, with a default
 //!         /// Which elements are the best.
@@ -24,7 +24,7 @@
 //! After `traits` may follow `name = METHODS`, const methods of [`OpName`] such as `missing_in(2, 2)`, and
 //! `check = FUNCTION`, which looks at all attributes together: `fn(&Self, &RawNode) -> Result<(), OpError>`.
 //! `#[until(8)]` is for attributes of earlier definitions only, `#[attr("exclude-pad")]` for a name that is no Rust
-//! name. Attributes that several ops share are a struct made by [`attrs!`], and one field of each op.
+//! name. An op whose fields all have defaults is `Default`. Attributes that several ops share are a struct made by [`attrs!`], and one field of each op.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -265,6 +265,26 @@ macro_rules! declared {
         $vis struct $op { $($(#[doc = $meaning])* $fvis $field: $type,)+ }
     };
 
+    // `Default`, where every field has one.
+    (@default $op:ident { }) => {
+        impl Default for $op {
+            fn default() -> Self {
+                Self
+            }
+        }
+    };
+    (@default $op:ident { $(
+        $(#[doc = $meaning:literal])* $(#[since($since:literal)])? $(#[until($until:literal)])?
+        $(#[attr($attr:literal)])? $fvis:vis $field:ident: $type:ty = $default:expr
+    ),+ $(,)? }) => {
+        impl Default for $op {
+            fn default() -> Self {
+                Self { $($field: $default,)+ }
+            }
+        }
+    };
+    (@default $op:ident $fields:tt) => {};
+
     // The fields of the struct, read from `raw`.
     (@parse $raw:ident { }) => { Self };
     (@parse $raw:ident { $(
@@ -327,6 +347,7 @@ macro_rules! op {
         $vis:vis struct $op:ident { $($fields:tt)* }
     ) => {
         declared!(@struct $(#[doc = $doc])* $vis $op { $($fields)* });
+        declared!(@default $op { $($fields)* });
 
         impl $crate::OpDef for $op {
             const NAMES: &'static [$crate::OpName] =
@@ -373,6 +394,7 @@ macro_rules! op {
 macro_rules! attrs {
     ($(#[doc = $doc:literal])* $vis:vis struct $group:ident { $($fields:tt)* }) => {
         declared!(@struct $(#[doc = $doc])* $vis $group { $($fields)* });
+        declared!(@default $group { $($fields)* });
 
         impl $crate::op::AttrField for $group {
             fn kind() -> std::borrow::Cow<'static, str> {

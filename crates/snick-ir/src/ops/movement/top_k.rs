@@ -16,7 +16,7 @@ op! {
     #[op("TopK", since = [1, 3, 11], inputs = Arity::exactly(2), traits = [PURE])]
     pub struct TopK {
         /// The definition: the first takes `k` as i8, i32 or i64 only.
-        pub since: Since,
+        pub since: Since = Since(11),
         /// The axis; negative ones count from the end.
         pub axis: i64 = 0,
         /// Which elements are the best.
