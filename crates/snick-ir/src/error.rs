@@ -1,10 +1,16 @@
-//! Errors of ops, and how they learn their place.
+//! Errors of ops, and how they are located.
 
-use snick_tensor::{ElementType, TensorError};
+use std::borrow::Cow;
+use std::fmt::{self, Display};
+
+use snick_tensor::{ElementType, Listed, TensorError};
 
 use crate::Loc;
 
-/// What is wrong with one layer. Knows no place: the driver that meets it wraps it in [`Located`].
+/// The [`OpError::Conflict`] of shapes that do not broadcast.
+pub(crate) const CANNOT_BROADCAST: &str = "cannot broadcast {} with {}";
+
+/// What is wrong with one layer. It knows no place: the driver that gets it wraps it in a [`Located`].
 #[derive(thiserror::Error, Clone, PartialEq, Debug)]
 #[allow(missing_docs, reason = "the message of each variant says what its fields are")]
 pub enum OpError {
@@ -12,7 +18,7 @@ pub enum OpError {
     MissingAttribute { name: &'static str },
     #[error("attribute `{name}` is \"{value}\", expected {expected}")]
     BadAttribute { name: &'static str, value: String, expected: String },
-    #[error("{got} inputs, expected {expected}")]
+    #[error("has {got} {}, expected {expected}", if *got == 1 { "input" } else { "inputs" })]
     Arity { expected: String, got: usize },
     #[error("input {port} is not connected")]
     NotConnected { port: usize },
@@ -24,8 +30,9 @@ pub enum OpError {
     ElementType { what: String, got: ElementType, expected: String },
     #[error("{what} has rank {got}, expected {expected}")]
     Rank { what: String, got: usize, expected: String },
-    #[error("{what}: {left} and {right} do not fit")]
-    Clash { what: String, left: String, right: String },
+    /// Two values that contradict each other; `sentence` has `{}` where they stand.
+    #[error("{}", sentence.replacen("{}", left, 1).replacen("{}", right, 1))]
+    Conflict { sentence: Cow<'static, str>, left: String, right: String },
     #[error("{what} = {value} is out of range, expected {expected}")]
     OutOfRange { what: String, value: i64, expected: String },
     #[error("{entry} = {value} is out of range for axis {axis} of size {size} ({why})")]
@@ -34,10 +41,12 @@ pub enum OpError {
     Mismatch { what: String, got: String, expected: String },
     #[error("{what} is not supported")]
     Unsupported { what: String },
-    #[error("the value of {what} is needed and not there: {why}")]
+    #[error("input not provided")]
+    InputNotProvided,
+    #[error("no value for {what}: {why}")]
     NoValue { what: String, why: String },
     #[error("{error} (inputs: {inputs})")]
-    Given { error: Box<OpError>, inputs: String },
+    WithInputs { error: Box<OpError>, inputs: String },
     #[error("in the body: {0}")]
     Inside(Box<Located>),
     #[error(transparent)]
@@ -49,12 +58,12 @@ pub enum OpError {
 }
 
 impl OpError {
-    /// Whether facts of inputs are to blame, and not the layer alone.
+    /// Whether the facts of the inputs help to understand the error.
     pub(crate) fn is_about_inputs(&self) -> bool {
         match self {
             Self::ElementType { .. }
             | Self::Rank { .. }
-            | Self::Clash { .. }
+            | Self::Conflict { .. }
             | Self::OutOfRange { .. }
             | Self::NoSuchIndex { .. }
             | Self::Mismatch { .. }
@@ -67,39 +76,45 @@ impl OpError {
             | Self::ForeignValue
             | Self::UnknownOp { .. }
             | Self::Unsupported { .. }
+            | Self::InputNotProvided
             | Self::NoValue { .. }
-            | Self::Given { .. }
+            | Self::WithInputs { .. }
             | Self::Inside(_)
             | Self::Tensor(_) => false,
         }
     }
 
-    /// An element type that does not fit.
+    /// A wrong element type.
     pub fn element_type(what: impl Into<String>, got: ElementType, expected: impl Into<String>) -> Self {
         Self::ElementType { what: what.into(), got, expected: expected.into() }
     }
 
-    /// A rank that does not fit.
+    /// A wrong rank.
     pub fn rank(what: impl Into<String>, got: usize, expected: impl Into<String>) -> Self {
         Self::Rank { what: what.into(), got, expected: expected.into() }
     }
 
-    /// Two facts that contradict each other.
-    pub fn clash(what: impl Into<String>, left: impl Into<String>, right: impl Into<String>) -> Self {
-        Self::Clash { what: what.into(), left: left.into(), right: right.into() }
+    /// Two values that contradict each other: `conflict("data has rank {}, filters have rank {}", 4, 5)`.
+    pub fn conflict(sentence: impl Into<Cow<'static, str>>, left: impl Display, right: impl Display) -> Self {
+        Self::Conflict { sentence: sentence.into(), left: left.to_string(), right: right.to_string() }
     }
 
-    /// A number outside its range.
+    /// [`OpError::conflict`] of two lists of dims.
+    pub fn dims_conflict(sentence: impl Into<Cow<'static, str>>, left: &[usize], right: &[usize]) -> Self {
+        Self::conflict(sentence, Listed(left), Listed(right))
+    }
+
+    /// An integer out of its range.
     pub fn out_of_range(what: impl Into<String>, value: i64, expected: impl Into<String>) -> Self {
         Self::OutOfRange { what: what.into(), value, expected: expected.into() }
     }
 
-    /// Anything else that is not as it must be.
+    /// Any other wrong property.
     pub fn mismatch(what: impl Into<String>, got: impl ToString, expected: impl ToString) -> Self {
         Self::Mismatch { what: what.into(), got: got.to_string(), expected: expected.to_string() }
     }
 
-    /// Something legal that snick cannot do.
+    /// Something valid that snick does not implement.
     pub fn unsupported(what: impl Into<String>) -> Self {
         Self::Unsupported { what: what.into() }
     }
@@ -120,8 +135,8 @@ pub struct Located {
     pub error: OpError,
 }
 
-impl std::fmt::Display for Located {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl Display for Located {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.source.is_empty() {
             write!(f, "{}:", self.source)?;
         }

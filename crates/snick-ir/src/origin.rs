@@ -22,7 +22,7 @@ impl Graph {
             self.inputs(id).into_iter().flatten().map(|value| self.origin(value)).collect();
         match inputs.is_empty() {
             true => error,
-            false => OpError::Given { error: Box::new(error), inputs: inputs.join(", ") },
+            false => OpError::WithInputs { error: Box::new(error), inputs: inputs.join(", ") },
         }
     }
 
@@ -83,10 +83,8 @@ mod tests {
         let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
         assert_eq!(
             errors,
-            [
-                "7:3: layer `e` (Add): shapes to broadcast: [2,3] and [N,4] do not fit (inputs: f32[2,3] of `a` \
-              (Parameter, 3:3), f32[?,4] of `b` (Parameter, 4:3))"
-            ]
+            ["7:3: layer `e` (Add): cannot broadcast [2,3] with [N,4] (inputs: f32[2,3] of `a` \
+              (Parameter, 3:3), f32[?,4] of `b` (Parameter, 4:3))"]
         );
     }
 }

@@ -251,7 +251,7 @@ impl<'g> Session<'g> {
                 let learned = node.outs.first().map(|out| witness.learn(self.graph, &out.fact, given));
                 learned.unwrap_or(Ok(())).map(|()| vec![given.clone()])
             }
-            None => Err(OpError::NoValue { what: "the input".into(), why: "it was not given".into() }),
+            None => Err(OpError::InputNotProvided),
         };
         checked.map_err(|error| self.located(step, error))
     }
@@ -318,7 +318,7 @@ impl<'g> Session<'g> {
         });
         values.map_err(|error| {
             let inputs: Vec<String> = inputs.iter().map(describe).collect();
-            let given = OpError::Given { error: Box::new(error), inputs: inputs.join(", ") };
+            let given = OpError::WithInputs { error: Box::new(error), inputs: inputs.join(", ") };
             self.located(step, given)
         })
     }
@@ -348,7 +348,7 @@ impl<'g> Session<'g> {
             value = link.apply(&value, operands).map_err(|error| {
                 let inputs: Vec<String> =
                     std::iter::once(&value).chain(operands.iter()).map(describe).collect();
-                located(OpError::Given { error: Box::new(error.into()), inputs: inputs.join(", ") })
+                located(OpError::WithInputs { error: Box::new(error.into()), inputs: inputs.join(", ") })
             })?;
             if options.check_facts {
                 let rounded = self.halves.rounded(link.slot, std::slice::from_ref(&value));

@@ -1,6 +1,22 @@
 //! What can go wrong with concrete data.
 
+use std::fmt::{self, Display};
+
 use crate::ElementType;
+
+/// A list as messages print it: `[2,3]`.
+#[derive(Clone, Copy, Debug)]
+pub struct Listed<'a, T>(pub &'a [T]);
+
+impl<T: Display> Display for Listed<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[")?;
+        for (i, item) in self.0.iter().enumerate() {
+            write!(f, "{}{item}", if i > 0 { "," } else { "" })?;
+        }
+        f.write_str("]")
+    }
+}
 
 /// A refused tensor operation. It knows no place: the caller adds the layer.
 #[derive(thiserror::Error, Debug, Clone, PartialEq)]

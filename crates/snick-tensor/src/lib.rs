@@ -26,7 +26,7 @@ mod values;
 pub use buffer::Pool;
 pub use element::Element;
 pub use element_type::{ElementType, UnknownElementType};
-pub use error::TensorError;
+pub use error::{Listed, TensorError};
 pub use storage::Storage;
 pub use tensor::{MAX_BYTES, Tensor};
 

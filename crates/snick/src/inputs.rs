@@ -88,7 +88,7 @@ fn as_input(graph: &Graph, id: NodeId, tensor: Tensor) -> Result<Tensor, Located
 
 /// The error for an input that was not given.
 pub(crate) fn not_given(graph: &Graph, id: NodeId) -> Located {
-    graph.located(id, OpError::NoValue { what: "the input".into(), why: "it was not given".into() })
+    graph.located(id, OpError::InputNotProvided)
 }
 
 /// Gives inputs the shapes of a specification, `x[1,3,H=32..512],mask[1,?]`, or `[1,3]` for a single input.

@@ -1,10 +1,13 @@
 //! The arithmetic of dims: sums, products and quotients as expressions, shapes that broadcast or must agree.
 
+use std::borrow::Cow;
+
 use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
 
 use super::Infer;
 use crate::OpError;
+use crate::error::CANNOT_BROADCAST;
 
 impl Infer<'_> {
     /// `expr`, or an unknown of the interval where the expression could not be built.
@@ -110,7 +113,7 @@ impl Infer<'_> {
         Some(if interval.lo() >= 0 { expr.clone() } else { self.max(expr, &SymExpr::from(0)) })
     }
 
-    /// The one dim that two dims, equal in every run, are.
+    /// Unifies two dims that are equal in every run. `None` if they cannot be.
     pub fn merge(&mut self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
         if a == b {
             return Some(a.clone());
@@ -124,11 +127,11 @@ impl Infer<'_> {
         })
     }
 
-    /// The one dim that two dims must be: `what`, in the plural, is reported where they cannot, and the first is it.
-    pub fn agreed(&mut self, what: &str, a: &SymExpr, b: &SymExpr) -> SymExpr {
+    /// Unifies two dims, reporting `what` (a plural) as different where they cannot be equal; the first dim is then kept.
+    pub fn merge_or_report(&mut self, what: &str, a: &SymExpr, b: &SymExpr) -> SymExpr {
         self.merge(a, b).unwrap_or_else(|| {
-            let [left, right] = [a, b].map(|dim| self.interval(dim).to_string());
-            self.report(OpError::clash(what, left, right));
+            let sentence = format!("{what} differ: {{}} and {{}}");
+            self.report(OpError::conflict(sentence, self.interval(a), self.interval(b)));
             a.clone()
         })
     }
@@ -160,8 +163,8 @@ impl Infer<'_> {
         self.symbols.interval_given(a, b, one) == one
     }
 
-    /// The numpy broadcast of two shapes, aligned at the last axis. Sizes that clash are reported, and the axis is
-    /// open.
+    /// The numpy broadcast of two shapes, aligned at the last axis. Sizes that conflict are reported, and the
+    /// axis becomes dynamic.
     pub fn broadcast(&mut self, a: &Shape, b: &Shape) -> Result<Shape, OpError> {
         let (Some(da), Some(db)) = (a.dims(), b.dims()) else { return Ok(Shape::unranked()) };
         if da == db {
@@ -179,25 +182,25 @@ impl Infer<'_> {
             dims.push(self.or_either(dim, &x, &y));
         }
         if !fits {
-            self.report(self.shapes_clash("broadcast", a, b));
+            self.report(self.conflict(CANNOT_BROADCAST, a, b));
         }
         Ok(Shape::ranked(dims))
     }
 
-    /// `dim`, or an unknown that may be `a` as well as `b` where these clash.
+    /// `dim`, or an unknown that may be `a` as well as `b` where these conflict.
     fn or_either(&mut self, dim: Option<SymExpr>, a: &SymExpr, b: &SymExpr) -> SymExpr {
         let either = self.interval(a).hull(self.interval(b));
         self.or_unknown(dim, either)
     }
 
-    /// Two shapes that must be equal in every run. Sizes that clash are reported, and the axis is open; ranks that
-    /// clash are an error.
-    pub fn merge_shapes(&mut self, what: &str, a: &Shape, b: &Shape) -> Result<Shape, OpError> {
+    /// Unifies two shapes that are equal in every run. Sizes that conflict are reported as `sentence` (see
+    /// [`OpError::Conflict`]), and the axis becomes dynamic; ranks that conflict are an error.
+    pub fn merge_shapes(&mut self, sentence: &'static str, a: &Shape, b: &Shape) -> Result<Shape, OpError> {
         let (Some(da), Some(db)) = (a.dims(), b.dims()) else {
             return Ok(if a.dims().is_some() { a.clone() } else { b.clone() });
         };
         if da.len() != db.len() {
-            return Err(self.shapes_clash(what, a, b));
+            return Err(self.conflict(sentence, a, b));
         }
         let mut dims: SmallVec<[SymExpr; 4]> = SmallVec::with_capacity(da.len());
         let mut fits = true;
@@ -207,14 +210,13 @@ impl Infer<'_> {
             dims.push(self.or_either(dim, x, y));
         }
         if !fits {
-            self.report(self.shapes_clash(what, a, b));
+            self.report(self.conflict(sentence, a, b));
         }
         Ok(Shape::ranked(dims))
     }
 
-    /// The error for two shapes that contradict each other.
-    pub fn shapes_clash(&self, what: &str, a: &Shape, b: &Shape) -> OpError {
-        let text = |s: &Shape| s.display_symbolic(self.symbols).to_string();
-        OpError::clash(format!("shapes to {what}"), text(a), text(b))
+    /// An [`OpError::Conflict`] of two shapes.
+    pub fn conflict(&self, sentence: impl Into<Cow<'static, str>>, a: &Shape, b: &Shape) -> OpError {
+        OpError::conflict(sentence, a.display_symbolic(self.symbols), b.display_symbolic(self.symbols))
     }
 }

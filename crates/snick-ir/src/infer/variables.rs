@@ -46,9 +46,8 @@ fn compare(graph: &Graph, reads: &BTreeMap<&str, Vec<Read>>, wrong: &mut Vec<Loc
                     what: format!("variable `{}`", op.variable_id),
                     why: "no ReadValue reads it".into(),
                 }),
-                reads => {
-                    assigned(graph, id).and_then(|fact| clash(&op.variable_id, fact, reads, graph.symbols()))
-                }
+                reads => assigned(graph, id)
+                    .and_then(|fact| conflict(&op.variable_id, fact, reads, graph.symbols())),
             };
             wrong.extend(error.map(|error| graph.located(id, error)));
         }
@@ -62,8 +61,8 @@ fn assigned(graph: &Graph, id: NodeId) -> Option<&Fact> {
 }
 
 /// Why a value can never be what the variable is read as.
-fn clash(variable_id: &str, fact: &Fact, reads: &[Read], symbols: &Symbols) -> Option<OpError> {
-    let what = format!("what is assigned to variable `{variable_id}`");
+fn conflict(variable_id: &str, fact: &Fact, reads: &[Read], symbols: &Symbols) -> Option<OpError> {
+    let what = format!("the value assigned to variable `{variable_id}`");
     for read in reads {
         let types = [fact.element_type, read.element_type];
         if types[0] != types[1] && !types.contains(&ElementType::Dynamic) {
@@ -76,7 +75,8 @@ fn clash(variable_id: &str, fact: &Fact, reads: &[Read], symbols: &Symbols) -> O
         if let Some((mine, theirs)) =
             mine.iter().zip(theirs).find(|(mine, theirs)| mine.meet(**theirs).is_none())
         {
-            return Some(OpError::clash(what, mine.to_string(), theirs.to_string()));
+            let sentence = format!("an axis of {what} is {{}}, but its ReadValue declares {{}}");
+            return Some(OpError::conflict(sentence, mine, theirs));
         }
     }
     None

@@ -1,6 +1,7 @@
 //! Dot: the last axes of the first input against the first axes of the second.
 
 use snick_ir::{Attrs, OpError, Value};
+use snick_tensor::Listed;
 
 use super::build::Site;
 use super::layers::product;
@@ -44,7 +45,7 @@ fn by_matrices(site: &mut Site, a: Value, b: Value, count: usize) -> Result<Valu
     let (rows, inner) = dims_a.split_at(dims_a.len() - count);
     let (against, columns) = dims_b.split_at(count);
     if inner != against {
-        return Err(OpError::clash("the reduced axes", format!("{inner:?}"), format!("{against:?}")));
+        return Err(OpError::conflict("the reduced axes differ: {} and {}", Listed(inner), Listed(against)));
     }
     let reduced = product(inner)?;
     let left = site.reshaped(a, &[product(rows)?, reduced])?;

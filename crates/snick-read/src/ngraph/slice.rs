@@ -105,7 +105,7 @@ pub(super) fn replace_slice(site: &mut Site) -> Result<Value, OpError> {
         let fits = dims.len() == sizes.len()
             && dims.iter().zip(&sizes).all(|(dim, size)| dim.is_none_or(|dim| dim == *size));
         if !fits {
-            return Err(OpError::clash("the slice and its replacement", shown(&sizes), show(&dims)));
+            return Err(OpError::conflict("the slice is {}, its replacement {}", shown(&sizes), show(&dims)));
         }
     }
     if sizes.contains(&0) {

@@ -8,7 +8,7 @@ use snick_shape::ShapeSpec;
 use snick_tensor::kernels::concat;
 use snick_tensor::{ElementType, Tensor};
 
-use super::iterate::output_parts;
+use super::iterate::{ITERATIONS_DIFFER, output_parts};
 use super::port_map::{Cut, PortLink, PortMap, Purpose};
 use super::subgraph::{SubGraph, SubGraphKind};
 use crate::{Graph, Op, OpError, normalize_axis};
@@ -218,7 +218,7 @@ fn parts(map: &PortMap, inputs: &[Tensor]) -> Result<u64, OpError> {
         let axis = normalize_axis(cut.axis, data.rank())?;
         let found = parts_of(cut, data.dims()[axis])?.1;
         if *count.get_or_insert(found) != found {
-            return Err(OpError::clash("numbers of iterations", format!("{count:?}"), found.to_string()));
+            return Err(OpError::conflict(ITERATIONS_DIFFER, count.unwrap_or(0), found));
         }
     }
     match count {

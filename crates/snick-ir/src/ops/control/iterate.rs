@@ -9,6 +9,9 @@ use super::symbol_map::SymbolMap;
 use crate::infer::{InferSession, normalize_axis};
 use crate::{Fact, Facts, Graph, Infer, Op, OpError};
 
+/// The conflict of inputs that are sliced into different numbers of parts.
+pub(super) const ITERATIONS_DIFFER: &str = "sliced inputs give {} and {} iterations";
+
 /// Rounds in which assumptions about states may fail one by one; then all that are left are given up.
 const MAX_ROUNDS: usize = 8;
 
@@ -194,8 +197,8 @@ fn parts(map: &PortMap, cx: &mut Infer) -> Result<SymExpr, OpError> {
         count = match count {
             None => Some(found),
             Some(known) => Some(cx.merge(&known, &found).ok_or_else(|| {
-                let text = |expr: &SymExpr| cx.known_symbols().display(expr).to_string();
-                OpError::clash("numbers of iterations", text(&known), text(&found))
+                let symbols = cx.known_symbols();
+                OpError::conflict(ITERATIONS_DIFFER, symbols.display(&known), symbols.display(&found))
             })?),
         };
     }

@@ -73,17 +73,24 @@ pub fn expect_size(cx: &Infer, port: usize, axis: usize, size: i64) -> Result<()
     }
 }
 
-/// The one dim that some `(port, axis)` are in every run; an unknown where none is known.
-pub fn common_dim(cx: &mut Infer, what: &str, axes: &[(usize, usize)]) -> Result<SymExpr, OpError> {
-    let mut common: Option<(SymExpr, usize)> = None;
+/// Unifies the dims of some `(port, axis)`, which are equal in every run; an unknown where none is known.
+pub fn common_dim(cx: &mut Infer, axes: &[(usize, usize)]) -> Result<SymExpr, OpError> {
+    let mut common: Option<(SymExpr, (usize, usize))> = None;
     for &(port, axis) in axes {
         let Some(next) = dim(cx, port, axis) else { continue };
         common = Some(match common {
             Some((dim, first)) => {
                 let both = cx.merge(&dim, &next);
-                (both.ok_or_else(|| cx.shapes_clash(what, cx.shape(first), cx.shape(port)))?, first)
+                let conflict = || {
+                    let sentence = format!(
+                        "axis {} of input {} is {{}}, axis {axis} of input {port} is {{}}",
+                        first.1, first.0
+                    );
+                    OpError::conflict(sentence, cx.interval(&dim), cx.interval(&next))
+                };
+                (both.ok_or_else(conflict)?, first)
             }
-            None => (next, port),
+            None => (next, (port, axis)),
         });
     }
     Ok(common.map_or_else(|| cx.unknown(Interval::DIM), |(dim, _)| dim))

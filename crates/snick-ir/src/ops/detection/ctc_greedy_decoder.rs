@@ -61,7 +61,9 @@ impl InferOp for CtcGreedyDecoder {
         let both = |cx: &mut Infer, a: Option<SymExpr>, b: Option<SymExpr>| match (a, b) {
             (Some(a), Some(b)) => {
                 let both = cx.merge(&a, &b);
-                both.ok_or_else(|| cx.shapes_clash("decode", cx.shape(0), cx.shape(1)))
+                both.ok_or_else(|| {
+                    cx.conflict("logits are {}, sequence lengths or mask {}", cx.shape(0), cx.shape(1))
+                })
             }
             (Some(one), None) | (None, Some(one)) => Ok(one),
             (None, None) => Ok(cx.unknown(Interval::DIM)),

@@ -46,8 +46,8 @@ impl InferOp for CtcLoss {
         for (port, rank) in [3, 1, 2, 1, 0].into_iter().enumerate().take(cx.len()) {
             expect_rank(cx, port, rank)?;
         }
-        common_dim(cx, "label times", &[(0, 1), (2, 1)])?;
-        let batch = common_dim(cx, "label sequences", &[(0, 0), (1, 0), (2, 0), (3, 0)])?;
+        common_dim(cx, &[(0, 1), (2, 1)])?;
+        let batch = common_dim(cx, &[(0, 0), (1, 0), (2, 0), (3, 0)])?;
         Ok(smallvec![Fact::new(cx.element_type(0), Shape::ranked([batch]))])
     }
 }

@@ -77,7 +77,7 @@ impl InferOp for DetectionOutput {
             3 => &[(0, 0), (1, 0)],
             _ => &[(0, 0), (1, 0), (3, 0), (4, 0)],
         };
-        let batch = common_dim(cx, "detect by images", ports)?;
+        let batch = common_dim(cx, ports)?;
         if let Some(images) = dim(cx, 2, 0) {
             let (images, batch) = (cx.interval(&images), cx.interval(&batch));
             if !images.contains(1) && images.meet(batch).is_none() {

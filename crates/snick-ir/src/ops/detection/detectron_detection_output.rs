@@ -54,7 +54,7 @@ impl InferOp for DetectronDetectionOutput {
         expect_size(cx, 2, 1, classes)?;
         expect_size(cx, 3, 0, 1)?;
         expect_size(cx, 3, 1, 3)?;
-        common_dim(cx, "detect in regions", &[(0, 0), (1, 0), (2, 0)])?;
+        common_dim(cx, &[(0, 0), (1, 0), (2, 0)])?;
         let rows = SymExpr::from(self.rows()? as i64);
         let boxes: SmallVec<[SymExpr; 4]> = smallvec![rows.clone(), 4.into()];
         let rows = Shape::ranked([rows]);

@@ -155,10 +155,10 @@ impl GenerateProposals {
             expect_size(cx, 0, 1, 4)?;
         }
         expect_size(cx, 1, 3, 4)?;
-        let images = common_dim(cx, "propose by images", &[(0, 0), (2, 0), (3, 0)])?;
-        common_dim(cx, "propose for rows", &[(1, 0), (2, 2), (3, 2)])?;
-        common_dim(cx, "propose for columns", &[(1, 1), (2, 3), (3, 3)])?;
-        let anchors = common_dim(cx, "propose for anchors", &[(1, 2), (3, 1)])?;
+        let images = common_dim(cx, &[(0, 0), (2, 0), (3, 0)])?;
+        common_dim(cx, &[(1, 0), (2, 2), (3, 2)])?;
+        common_dim(cx, &[(1, 1), (2, 3), (3, 3)])?;
+        let anchors = common_dim(cx, &[(1, 2), (3, 1)])?;
         self.expect_offsets(cx, 1, &anchors)?;
         let bounds = [cx.interval(&images), self.settings.int("post_nms_count", 0).into()];
         let rows = rows_up_to(cx, &bounds);
@@ -177,8 +177,8 @@ impl GenerateProposals {
         }
         expect_size(cx, 0, 0, 3)?;
         expect_size(cx, 1, 1, 4)?;
-        common_dim(cx, "propose for rows", &[(2, 1), (3, 1)])?;
-        common_dim(cx, "propose for columns", &[(2, 2), (3, 2)])?;
+        common_dim(cx, &[(2, 1), (3, 1)])?;
+        common_dim(cx, &[(2, 2), (3, 2)])?;
         let rows = SymExpr::from(self.most()? as i64);
         let boxes: SmallVec<[SymExpr; 4]> = smallvec![rows.clone(), 4.into()];
         Ok(smallvec![

@@ -47,9 +47,9 @@ impl InferOp for MatrixNms {
         expect_rank(cx, 0, 3)?;
         expect_rank(cx, 1, 3)?;
         expect_size(cx, 0, 2, 4)?;
-        let images = common_dim(cx, "select boxes by scores", &[(0, 0), (1, 0)])?;
-        let boxes = common_dim(cx, "select boxes by scores", &[(0, 1), (1, 2)])?;
-        let classes = common_dim(cx, "select boxes by scores", &[(1, 1)])?;
+        let images = common_dim(cx, &[(0, 0), (1, 0)])?;
+        let boxes = common_dim(cx, &[(0, 1), (1, 2)])?;
+        let classes = common_dim(cx, &[(1, 1)])?;
         Ok(facts(cx, &self.settings, self.output_type, images, &classes, &boxes))
     }
 }

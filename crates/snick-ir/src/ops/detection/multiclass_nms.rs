@@ -47,17 +47,16 @@ impl InferOp for MulticlassNms {
         expect_rank(cx, 0, 3)?;
         expect_rank(cx, 1, if own_boxes { 2 } else { 3 })?;
         expect_size(cx, 0, 2, 4)?;
-        let what = "select boxes by scores";
-        let first = common_dim(cx, what, &[(0, 0), (1, 0)])?;
-        let boxes = common_dim(cx, what, &[(0, 1), (1, if own_boxes { 1 } else { 2 })])?;
+        let first = common_dim(cx, &[(0, 0), (1, 0)])?;
+        let boxes = common_dim(cx, &[(0, 1), (1, if own_boxes { 1 } else { 2 })])?;
         let (images, classes) = if own_boxes {
             if cx.element_type(2) != ElementType::Dynamic {
                 expect_index_type("roisnum", cx.element_type(2))?;
             }
             expect_rank(cx, 2, 1)?;
-            (common_dim(cx, what, &[(2, 0)])?, first)
+            (common_dim(cx, &[(2, 0)])?, first)
         } else {
-            (first, common_dim(cx, what, &[(1, 1)])?)
+            (first, common_dim(cx, &[(1, 1)])?)
         };
         Ok(facts(cx, &self.settings, self.output_type, images, &classes, &boxes))
     }

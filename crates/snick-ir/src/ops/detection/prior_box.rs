@@ -268,7 +268,7 @@ impl PriorBox {
         if self.clustered {
             let (widths, heights) = (count("width"), count("height"));
             if widths != heights {
-                return Err(OpError::clash("`width` and `height`", widths.to_string(), heights.to_string()));
+                return Err(OpError::conflict("`width` has {} entries, `height` has {}", widths, heights));
             }
             return Ok(widths);
         }

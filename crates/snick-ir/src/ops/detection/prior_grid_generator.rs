@@ -43,10 +43,10 @@ impl InferOp for PriorGridGenerator {
             expect_rank(cx, port, rank)?;
         }
         expect_size(cx, 0, 1, 4)?;
-        common_dim(cx, "match images to maps", &[(1, 0), (2, 0)])?;
-        let priors = common_dim(cx, "place priors", &[(0, 0)])?;
-        let height = common_dim(cx, "place priors", &[(1, 2)])?;
-        let width = common_dim(cx, "place priors", &[(1, 3)])?;
+        common_dim(cx, &[(1, 0), (2, 0)])?;
+        let priors = common_dim(cx, &[(0, 0)])?;
+        let height = common_dim(cx, &[(1, 2)])?;
+        let width = common_dim(cx, &[(1, 3)])?;
         let dims: SmallVec<[SymExpr; 4]> = match self.settings.bool("flatten", false) {
             true => smallvec![cx.product([&height, &width, &priors]), 4.into()],
             false => smallvec![height, width, priors, 4.into()],

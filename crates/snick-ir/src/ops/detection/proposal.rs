@@ -61,7 +61,7 @@ impl InferOp for Proposal {
                 return Err(OpError::mismatch("the size of input 2", interval, "3 or 4"));
             }
         }
-        let batch = common_dim(cx, "decode by images", &[(0, 0), (1, 0)])?;
+        let batch = common_dim(cx, &[(0, 0), (1, 0)])?;
         if let (Some(scores), Some(offsets)) = (dim(cx, 0, 1), dim(cx, 1, 1)) {
             let twice = cx.mul(&scores, &2.into());
             if cx.merge(&twice, &offsets).is_none() {

@@ -96,7 +96,7 @@ impl InferOp for PsRoiPooling {
             }
             expect_size(cx, 0, 1, layout.channels()?)?;
         }
-        let regions = common_dim(cx, "pool by regions", &[(1, 0)])?;
+        let regions = common_dim(cx, &[(1, 0)])?;
         let group = SymExpr::from(layout.group as i64);
         let dims: SmallVec<[SymExpr; 4]> =
             smallvec![regions, SymExpr::from(layout.depth as i64), group.clone(), group];

@@ -77,8 +77,8 @@ impl InferOp for RoiAlign {
         expect_rank(cx, 1, 2)?;
         expect_rank(cx, 2, 1)?;
         expect_size(cx, 1, 1, self.numbers() as i64)?;
-        let regions = common_dim(cx, "pool by regions", &[(1, 0), (2, 0)])?;
-        let channels = common_dim(cx, "pool", &[(0, 1)])?;
+        let regions = common_dim(cx, &[(1, 0), (2, 0)])?;
+        let channels = common_dim(cx, &[(0, 1)])?;
         let [height, width] = self.pooled()?.map(|size| SymExpr::from(size as i64));
         let dims: SmallVec<[SymExpr; 4]> = smallvec![regions, channels, height, width];
         Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])

@@ -50,9 +50,9 @@ impl InferOp for RoiFeatureExtractor {
             expect_rank(cx, level, 4)?;
             expect_size(cx, level, 0, 1)?;
         }
-        let regions = common_dim(cx, "pool by regions", &[(0, 0)])?;
+        let regions = common_dim(cx, &[(0, 0)])?;
         let levels: SmallVec<[(usize, usize); 5]> = (1..cx.len()).map(|level| (level, 1)).collect();
-        let channels = common_dim(cx, "pool levels of equal channels", &levels)?;
+        let channels = common_dim(cx, &levels)?;
         let size = SymExpr::from(self.size()? as i64);
         let dims: SmallVec<[SymExpr; 4]> = smallvec![regions.clone(), channels, size.clone(), size];
         Ok(smallvec![

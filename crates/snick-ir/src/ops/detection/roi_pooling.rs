@@ -50,8 +50,8 @@ impl InferOp for RoiPooling {
         expect_rank(cx, 0, 4)?;
         expect_rank(cx, 1, 2)?;
         expect_size(cx, 1, 1, 5)?;
-        let regions = common_dim(cx, "pool by regions", &[(1, 0)])?;
-        let channels = common_dim(cx, "pool", &[(0, 1)])?;
+        let regions = common_dim(cx, &[(1, 0)])?;
+        let channels = common_dim(cx, &[(0, 1)])?;
         let [height, width] = self.pooled()?.map(|size| SymExpr::from(size as i64));
         self.scale()?;
         let dims: SmallVec<[SymExpr; 4]> = smallvec![regions, channels, height, width];

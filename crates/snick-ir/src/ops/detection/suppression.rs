@@ -17,9 +17,9 @@ pub fn selected(cx: &mut Infer, sides: i64, index: ElementType) -> Result<Facts,
     expect_rank(cx, 0, 3)?;
     expect_rank(cx, 1, 3)?;
     expect_size(cx, 0, 2, sides)?;
-    let batch = common_dim(cx, "select boxes by scores", &[(0, 0), (1, 0)])?;
-    let boxes = common_dim(cx, "select boxes by scores", &[(0, 1), (1, 2)])?;
-    let classes = common_dim(cx, "select boxes by scores", &[(1, 1)])?;
+    let batch = common_dim(cx, &[(0, 0), (1, 0)])?;
+    let boxes = common_dim(cx, &[(0, 1), (1, 2)])?;
+    let classes = common_dim(cx, &[(1, 1)])?;
     let most = match cx.optional(2).map(Fact::elements) {
         Some(Some(most)) => most.first().map_or(i64::MAX, |most| cx.interval(most).hi().max(0)),
         Some(None) => i64::MAX,

@@ -39,7 +39,7 @@ impl InferOp for TopKRois {
         expect_rank(cx, 0, 2)?;
         expect_rank(cx, 1, 1)?;
         expect_size(cx, 0, 1, 4)?;
-        common_dim(cx, "rank regions", &[(0, 0), (1, 0)])?;
+        common_dim(cx, &[(0, 0), (1, 0)])?;
         let dims: SmallVec<[SymExpr; 4]> = smallvec![(self.max_rois as i64).into(), 4.into()];
         Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
     }

@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::{Dims, Tensor};
 
+use crate::error::CANNOT_BROADCAST;
 use crate::{Attrs, Infer, OpError, RawNode};
 
 /// How the shapes of two inputs are brought together.
@@ -54,7 +55,7 @@ impl AutoBroadcast {
     /// The shape of both together.
     pub fn infer(self, cx: &mut Infer, a: &Shape, b: &Shape) -> Result<Shape, OpError> {
         match self {
-            Self::None => cx.merge_shapes("be equal", a, b),
+            Self::None => cx.merge_shapes("shapes differ: {} and {}", a, b),
             Self::Numpy => cx.broadcast(a, b),
             Self::Pdpd { axis } => {
                 let (Some(over), Some(under)) = (a.dims(), b.dims()) else { return Ok(Shape::unranked()) };
@@ -62,7 +63,7 @@ impl AutoBroadcast {
                 let mut dims: SmallVec<[SymExpr; 4]> = over.into();
                 for (dim, other) in dims.iter_mut().skip(first).zip(under) {
                     if !cx.interval(other).contains(1) {
-                        *dim = cx.merge(dim, other).ok_or_else(|| cx.shapes_clash("broadcast", a, b))?;
+                        *dim = cx.merge(dim, other).ok_or_else(|| cx.conflict(CANNOT_BROADCAST, a, b))?;
                     }
                 }
                 Ok(Shape::ranked(dims))
@@ -82,15 +83,14 @@ impl AutoBroadcast {
 
     /// The second of two tensors as numpy's rule brings it together with the first in the way this attribute wants.
     pub fn second<'t>(self, a: &Tensor, b: &'t Tensor) -> Result<Cow<'t, Tensor>, OpError> {
-        let clash =
-            || OpError::clash("shapes to broadcast", format!("{:?}", a.dims()), format!("{:?}", b.dims()));
+        let conflict = || OpError::dims_conflict(CANNOT_BROADCAST, a.dims(), b.dims());
         match self {
-            Self::None if a.dims() != b.dims() => Err(clash()),
+            Self::None if a.dims() != b.dims() => Err(conflict()),
             Self::None | Self::Numpy => Ok(Cow::Borrowed(b)),
             Self::Pdpd { .. } => {
                 let aligned = b.reshape(&self.aligned(a.rank(), b.dims())?)?;
                 // Only the second may stretch.
-                Ok(Cow::Owned(aligned.broadcast_to(a.dims()).map_err(|_| clash())?))
+                Ok(Cow::Owned(aligned.broadcast_to(a.dims()).map_err(|_| conflict())?))
             }
         }
     }

@@ -43,7 +43,7 @@ impl InferOp for FakeConvert {
             return Err(OpError::element_type("data", element_type, "bf16, f16 or f32"));
         }
         let scale = match cx.optional(2) {
-            Some(shift) => cx.merge_shapes("scale and shift by", cx.shape(1), &shift.shape)?,
+            Some(shift) => cx.merge_shapes("scale is {}, shift {}", cx.shape(1), &shift.shape)?,
             None => cx.shape(1).clone(),
         };
         let shape = stretched(cx, &scale)?;
@@ -77,13 +77,13 @@ fn stretched(cx: &mut Infer, scale: &Shape) -> Result<Shape, OpError> {
     let (Some(data), Some(scale_dims)) = (cx.shape(0).dims(), scale.dims()) else {
         return Ok(cx.shape(0).clone());
     };
-    let clash = |cx: &Infer| cx.shapes_clash("scale", cx.shape(0), scale);
+    let conflict = |cx: &Infer| cx.conflict("cannot broadcast the scale to {} from {}", cx.shape(0), scale);
     let mut dims = data.to_vec();
-    let first = dims.len().checked_sub(scale_dims.len()).ok_or_else(|| clash(cx))?;
+    let first = dims.len().checked_sub(scale_dims.len()).ok_or_else(|| conflict(cx))?;
     for (dim, scale) in dims[first..].iter_mut().zip(scale_dims) {
         if !cx.interval(scale).contains(1) {
             let both = cx.merge(dim, scale);
-            *dim = both.ok_or_else(|| clash(cx))?;
+            *dim = both.ok_or_else(|| conflict(cx))?;
         }
     }
     Ok(Shape::ranked(dims))

@@ -37,7 +37,7 @@ impl InferOp for Col2Im {
         let two = Shape::ranked([SymExpr::from(2)]);
         for i in 1..3 {
             cx.expect_index(i)?;
-            cx.merge_shapes("be two sizes", cx.shape(i), &two)?;
+            cx.merge_shapes("sizes are {}, expected {}", cx.shape(i), &two)?;
         }
         let element_type = cx.element_type(0);
         let Some([batch @ .., stacked, windows]) = cx.shape(0).dims() else {
@@ -73,7 +73,7 @@ impl InferOp for Col2Im {
             dims.push(dim);
         }
         if let (Some(count), Some(_)) = (&count, &kernel) {
-            cx.agreed("the number of windows", count, windows);
+            cx.merge_or_report("numbers of windows", count, windows);
         }
         Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
     }

@@ -61,7 +61,9 @@ impl InferOp for YuvToRgb {
                 let whole = [batch, cx.mul(&rows, &2.into()), cx.mul(&columns, &2.into())];
                 for (dim, other) in dims.iter_mut().zip(&whole) {
                     let both = cx.merge(dim, other);
-                    *dim = both.ok_or_else(|| cx.shapes_clash("be planes", cx.shape(0), cx.shape(i)))?;
+                    *dim = both.ok_or_else(|| {
+                        cx.conflict("planes {} and {} are of different images", cx.shape(0), cx.shape(i))
+                    })?;
                 }
             }
         }
@@ -86,8 +88,8 @@ impl EvalOp for YuvToRgb {
         let channels = if self.planar { 1 } else { 2 };
         for plane in others {
             if plane.dims() != [batch, height / 2, columns, channels] {
-                let dims = [first.dims(), plane.dims()].map(|dims| format!("{dims:?}"));
-                return Err(OpError::clash("dims of planes", &*dims[0], &*dims[1]));
+                let sentence = "planes {} and {} are of different images";
+                return Err(OpError::dims_conflict(sentence, first.dims(), plane.dims()));
             }
         }
         // Each image as one run of Y, U and V, or of Y and alternating U and V.

@@ -69,19 +69,20 @@ impl Concat {
                 sum = cx.add(&sum, &dim);
                 continue;
             };
-            let clash = |cx: &Infer| {
-                let what = format!("concatenate at axis {axis} (inputs {first} and {i})");
-                cx.shapes_clash(&what, cx.shape(first), &fact.shape)
+            let conflict = |cx: &Infer| {
+                let sentence =
+                    format!("cannot concatenate input {first} {{}} with input {i} {{}} along axis {axis}");
+                cx.conflict(sentence, cx.shape(first), &fact.shape)
             };
             if dims.len() != out.len() {
-                return Err(clash(cx));
+                return Err(conflict(cx));
             }
             for (at, dim) in dims.iter().enumerate() {
                 if at == axis {
                     sum = cx.add(&sum, dim);
                 } else {
                     let merged = cx.merge(&out[at], dim);
-                    out[at] = merged.ok_or_else(|| clash(cx))?;
+                    out[at] = merged.ok_or_else(|| conflict(cx))?;
                 }
             }
         }

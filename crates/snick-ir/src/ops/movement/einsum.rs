@@ -1,6 +1,7 @@
 //! Einsum-7: sums of products over named axes.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::ops::Range;
 
 use smallvec::{SmallVec, smallvec};
@@ -69,10 +70,9 @@ impl InferOp for Einsum {
             ellipsis = ellipsis.map(|n| labels.iter().filter(|&&l| l >= ELLIPSIS).count().max(n));
             for (label, dim) in labels.iter().zip(axes) {
                 let both = match dims.get(label) {
-                    Some(known) => cx.broadcast_dim(known, dim).ok_or_else(|| {
-                        let text = |d: &SymExpr| cx.interval(d).to_string();
-                        OpError::clash(format!("axes named {}", name(*label)), text(known), text(dim))
-                    })?,
+                    Some(known) => cx
+                        .broadcast_dim(known, dim)
+                        .ok_or_else(|| sizes_differ(*label, cx.interval(known), cx.interval(dim)))?,
                     None => dim.clone(),
                 };
                 dims.insert(*label, both);
@@ -123,11 +123,7 @@ impl EvalOp for Einsum {
                 if *size == 1 {
                     *size = dim;
                 } else if dim != 1 && dim != *size {
-                    return Err(OpError::clash(
-                        format!("axes named {}", name(label)),
-                        size.to_string(),
-                        dim.to_string(),
-                    ));
+                    return Err(sizes_differ(label, size, dim));
                 }
             }
             operands.push(Operand { tensor: tensor.clone(), labels }.diagonals()?);
@@ -316,6 +312,11 @@ impl Operand {
 /// The first two axes of one label.
 fn twice(labels: &[u32]) -> Option<(usize, usize)> {
     labels.iter().enumerate().find_map(|(j, label)| Some((labels[..j].iter().position(|l| l == label)?, j)))
+}
+
+/// The error for an axis of two sizes.
+fn sizes_differ(label: u32, left: impl Display, right: impl Display) -> OpError {
+    OpError::conflict(format!("axis {} has sizes {{}} and {{}}", name(label)), left, right)
 }
 
 /// A label as a message shows it.

@@ -128,10 +128,10 @@ impl InferOp for EmbeddingBag {
         let (mut element_type, mut indices) = (cx.element_type(0), cx.shape(1).clone());
         if cx.len() > weights {
             element_type = cx.common_type([0, weights]);
-            indices = cx.merge_shapes("weigh indices", cx.shape(1), cx.shape(weights))?;
+            indices = cx.merge_shapes("indices are {}, their weights {}", cx.shape(1), cx.shape(weights))?;
         }
         if bags == Bags::Segments {
-            cx.merge_shapes("put into bags", cx.shape(1), cx.shape(2))?;
+            cx.merge_shapes("indices are {}, their segments {}", cx.shape(1), cx.shape(2))?;
         }
         let first = |shape: &Shape| shape.dims().and_then(|dims| dims.first()).cloned();
         let count = match bags {

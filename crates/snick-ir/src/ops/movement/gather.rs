@@ -192,7 +192,7 @@ impl Gather {
 /// The batch dims, which data and indices share.
 fn shared(cx: &mut Infer, data: &[SymExpr], indices: &[SymExpr]) -> Result<SmallVec<[SymExpr; 4]>, OpError> {
     let dims: Option<_> = data.iter().zip(indices).map(|(a, b)| cx.merge(a, b)).collect();
-    dims.ok_or_else(|| cx.shapes_clash("share batch dims", cx.shape(0), cx.shape(1)))
+    dims.ok_or_else(|| cx.conflict("batch dims of data {} and indices {} differ", cx.shape(0), cx.shape(1)))
 }
 
 #[cfg(test)]

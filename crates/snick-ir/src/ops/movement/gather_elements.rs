@@ -55,14 +55,16 @@ impl InferOp for GatherElements {
             }
             (Some(data), Some(indices)) => {
                 let axis = normalize_axis(self.axis, data.len())?;
-                let clash = |cx: &Infer| cx.shapes_clash("gather elements of", cx.shape(0), cx.shape(1));
+                let conflict = |cx: &Infer| {
+                    cx.conflict("cannot gather from {} with indices {}", cx.shape(0), cx.shape(1))
+                };
                 if data.len() != indices.len() {
-                    return Err(clash(cx));
+                    return Err(conflict(cx));
                 }
                 let mut dims: SmallVec<[SymExpr; 4]> = indices.into();
                 for (at, dim) in data.iter().enumerate().filter(|(at, _)| *at != axis) {
                     let merged = cx.merge(dim, &dims[at]);
-                    dims[at] = merged.ok_or_else(|| clash(cx))?;
+                    dims[at] = merged.ok_or_else(|| conflict(cx))?;
                 }
                 Shape::ranked(dims)
             }
@@ -85,7 +87,7 @@ pub(crate) fn starts(dims: &[usize], indices: &Tensor, axis: i64) -> Result<Vec<
     let axis = normalize_axis(axis, dims.len())?;
     let at = indices.dims();
     if at.len() != dims.len() || (0..dims.len()).any(|i| i != axis && at[i] > dims[i]) {
-        return Err(OpError::clash("data and indices", format!("{dims:?}"), format!("{at:?}")));
+        return Err(OpError::dims_conflict("cannot gather from {} with indices {}", dims, at));
     }
     let strides: SmallVec<[usize; 6]> = (0..dims.len()).map(|i| count(&dims[i + 1..])).collect();
     let values = indices.to_i64_vec()?;

@@ -100,9 +100,9 @@ impl EvalOp for GatherNd {
         let Some((&tuple, places)) = at.split_last() else {
             return Err(OpError::rank("input 1", 0, "1 or more"));
         };
-        let clash = || OpError::clash("data and indices", format!("{of:?}"), format!("{at:?}"));
+        let conflict = || OpError::dims_conflict("cannot gather from {} with indices {}", of, at);
         if batch > places.len() || batch + tuple > of.len() || of[..batch] != at[..batch] {
-            return Err(clash());
+            return Err(conflict());
         }
         let (taken, kept) = of[batch..].split_at(tuple);
         let mut dims = Dims::new();
@@ -137,20 +137,21 @@ impl GatherNd {
         let (Some(data), Some(indices)) = (cx.shape(0).dims(), cx.shape(1).dims()) else {
             return Ok(Shape::unranked());
         };
-        let clash = |cx: &Infer| cx.shapes_clash("gather from with indices", cx.shape(0), cx.shape(1));
+        let conflict =
+            |cx: &Infer| cx.conflict("cannot gather from {} with indices {}", cx.shape(0), cx.shape(1));
         let mut dims: SmallVec<[SymExpr; 4]> = SmallVec::new();
         for (a, b) in data.iter().zip(indices).take(batch) {
             let merged = cx.merge(a, b);
-            dims.push(merged.ok_or_else(|| clash(cx))?);
+            dims.push(merged.ok_or_else(|| conflict(cx))?);
         }
         if self.joins_batch && batch > 1 {
             let all = cx.product(&dims);
             dims = smallvec![all];
         }
-        let Some((tuple, places)) = indices.split_last() else { return Err(clash(cx)) };
+        let Some((tuple, places)) = indices.split_last() else { return Err(conflict(cx)) };
         let most = data.len() - batch;
         if cx.interval(tuple).lo() > most as i64 {
-            return Err(clash(cx));
+            return Err(conflict(cx));
         }
         let Some(tuple) = tuple.as_const().and_then(|n| usize::try_from(n).ok()) else {
             return Ok(Shape::unranked());

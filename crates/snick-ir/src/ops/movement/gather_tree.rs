@@ -27,11 +27,11 @@ impl InferOp for GatherTree {
         cx.expect_rank(1, "3", |rank| rank == 3)?;
         cx.expect_rank(2, "1", |rank| rank == 1)?;
         cx.expect_rank(3, "0", |rank| rank == 0)?;
-        let mut shape = cx.merge_shapes("follow parents", cx.shape(0), cx.shape(1))?;
+        let mut shape = cx.merge_shapes("ids are {}, parents {}", cx.shape(0), cx.shape(1))?;
         if let (Some([steps, batch, beams]), Some([lengths])) = (shape.dims(), cx.shape(2).dims()) {
             let merged = cx.merge(batch, lengths);
-            let clash = || cx.shapes_clash("follow parents by batch", &shape, cx.shape(2));
-            shape = Shape::ranked([steps.clone(), merged.ok_or_else(clash)?, beams.clone()]);
+            let conflict = || cx.conflict("ids are {}, lengths {}", &shape, cx.shape(2));
+            shape = Shape::ranked([steps.clone(), merged.ok_or_else(conflict)?, beams.clone()]);
         }
         Ok(smallvec![Fact::new(element_type, shape)])
     }
@@ -40,13 +40,10 @@ impl InferOp for GatherTree {
 impl EvalOp for GatherTree {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let dims = inputs[0].dims();
-        let clash = || {
-            let right = format!("{:?} and {:?}", inputs[1].dims(), inputs[2].dims());
-            OpError::clash("ids, parents and lengths", format!("{dims:?}"), right)
-        };
-        let &[steps, batches, beams] = dims else { return Err(clash()) };
+        let conflict = || OpError::dims_conflict("ids are {}, parents {}", dims, inputs[1].dims());
+        let &[steps, batches, beams] = dims else { return Err(conflict()) };
         if inputs[1].dims() != dims || inputs[2].dims() != [batches] || inputs[3].len() != 1 {
-            return Err(clash());
+            return Err(conflict());
         }
         let (ids, parents) = (inputs[0].to_f64_vec()?, inputs[1].to_i64_vec()?);
         let lengths = inputs[2].to_i64_vec()?;

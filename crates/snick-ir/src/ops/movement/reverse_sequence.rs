@@ -80,7 +80,7 @@ impl InferOp for ReverseSequence {
             if let Some([length]) = cx.shape(1).dims() {
                 let merged = cx.merge(&dims[batch], length);
                 let merged = merged.ok_or_else(|| {
-                    cx.shapes_clash("reverse by sequence lengths", cx.shape(0), cx.shape(1))
+                    cx.conflict("data is {}, sequence lengths {}", cx.shape(0), cx.shape(1))
                 })?;
                 let mut dims: SmallVec<[SymExpr; 4]> = dims.into();
                 dims[batch] = merged;

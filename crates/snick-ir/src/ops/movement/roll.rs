@@ -33,7 +33,7 @@ impl InferOp for Roll {
                 _ => true,
             };
             if !fits {
-                return Err(cx.shapes_clash("roll by shifts along axes", cx.shape(1), shape));
+                return Err(cx.conflict("shifts are {}, axes {}", cx.shape(1), shape));
             }
         }
         if let (Some(rank), Some(axes)) = (cx.shape(0).rank(), cx.input(2).ints()) {

@@ -62,7 +62,7 @@ impl InferOp for ScatterElementsUpdate {
         cx.expect_integer(3);
         cx.expect_rank(3, "0 or 1", |rank| rank <= 1)?;
         let element_type = cx.common_type([0, 2]);
-        cx.merge_shapes("update", cx.shape(1), cx.shape(2))?;
+        cx.merge_shapes("indices are {}, updates {}", cx.shape(1), cx.shape(2))?;
         if let Some(rank) = cx.shape(0).rank() {
             let same = |i: usize| cx.expect_rank(i, "the rank of the data", |got| got == rank);
             same(1).and_then(|()| same(2))?;
@@ -83,8 +83,7 @@ impl EvalOp for ScatterElementsUpdate {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let (data, indices, updates) = (&inputs[0], &inputs[1], &inputs[2]);
         if indices.dims() != updates.dims() {
-            let (left, right) = (format!("{:?}", indices.dims()), format!("{:?}", updates.dims()));
-            return Err(OpError::clash("indices and updates", left, right));
+            return Err(OpError::dims_conflict("indices are {}, updates {}", indices.dims(), updates.dims()));
         }
         let starts = starts(data.dims(), indices, scalar("axis", &inputs[3])?)?;
         Ok(vec![match self.reduction.flatten() {

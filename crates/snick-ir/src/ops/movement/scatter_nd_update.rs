@@ -2,9 +2,9 @@
 
 use smallvec::smallvec;
 use snick_shape::{Shape, SymExpr};
-use snick_tensor::Tensor;
 use snick_tensor::kernels::runs;
 use snick_tensor::kernels::scatter_reduce::{self, scatter_reduce};
+use snick_tensor::{Listed, Tensor};
 
 use super::indices::{count, expect_position};
 use super::propagate_elements::propagate_elements;
@@ -67,13 +67,13 @@ impl EvalOp for ScatterNdUpdate {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let (data, indices, updates) = (&inputs[0], &inputs[1], &inputs[2]);
         let dims = data.dims();
-        let clash = || {
-            let right = format!("{:?} and {:?}", indices.dims(), updates.dims());
-            OpError::clash("data, indices and updates", format!("{dims:?}"), right)
+        let conflict = || {
+            let sentence = format!("cannot scatter {} into {{}} at indices {{}}", Listed(updates.dims()));
+            OpError::dims_conflict(sentence, dims, indices.dims())
         };
-        let (&tuple, places) = indices.dims().split_last().ok_or_else(clash)?;
+        let (&tuple, places) = indices.dims().split_last().ok_or_else(conflict)?;
         if tuple > dims.len() || !places.iter().chain(&dims[tuple..]).eq(updates.dims()) {
-            return Err(clash());
+            return Err(conflict());
         }
         if updates.is_empty() {
             return Ok(vec![data.clone()]);
@@ -104,11 +104,11 @@ fn check_updates(cx: &mut Infer) -> Result<(), OpError> {
     let (Some(data), Some(indices)) = (cx.shape(0).dims(), cx.shape(1).dims()) else { return Ok(()) };
     let Some((tuple, places)) = indices.split_last() else { return Ok(()) };
     if cx.interval(tuple).lo() > data.len() as i64 {
-        return Err(cx.shapes_clash("scatter into by indices", cx.shape(0), cx.shape(1)));
+        return Err(cx.conflict("cannot scatter into {} at indices {}", cx.shape(0), cx.shape(1)));
     }
     let Some(tuple) = tuple.as_const().and_then(|n| usize::try_from(n).ok()) else { return Ok(()) };
     let expected: Vec<SymExpr> = places.iter().chain(&data[tuple..]).cloned().collect();
-    cx.merge_shapes("update", &Shape::ranked(expected), cx.shape(2)).map(drop)
+    cx.merge_shapes("updates must be {}, but are {}", &Shape::ranked(expected), cx.shape(2)).map(drop)
 }
 
 #[cfg(test)]

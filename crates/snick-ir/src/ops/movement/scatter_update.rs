@@ -43,8 +43,7 @@ impl EvalOp for ScatterUpdate {
         let dims = data.dims();
         let parts = [&dims[..axis], indices.dims(), &dims[axis + 1..]].into_iter().flatten();
         if !parts.eq(updates.dims()) {
-            let (left, right) = (format!("{dims:?}"), format!("{:?}", updates.dims()));
-            return Err(OpError::clash("data and updates", left, right));
+            return Err(OpError::dims_conflict("cannot update {} with {}", dims, updates.dims()));
         }
         let (size, outer, run) = (dims[axis], count(&dims[..axis]), count(&dims[axis + 1..]));
         let positions = indices.to_i64_vec()?;
@@ -71,7 +70,7 @@ fn check_updates(cx: &mut Infer) -> Result<(), OpError> {
     let axis = normalize_axis(*axis, data.len())?;
     let parts = [&data[..axis], indices, &data[axis + 1..]];
     let expected: Vec<SymExpr> = parts.into_iter().flatten().cloned().collect();
-    cx.merge_shapes("update", &Shape::ranked(expected), cx.shape(2)).map(drop)
+    cx.merge_shapes("updates must be {}, but are {}", &Shape::ranked(expected), cx.shape(2)).map(drop)
 }
 
 #[cfg(test)]

@@ -6,6 +6,9 @@ use snick_tensor::{ElementType, Tensor};
 
 use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
+/// The conflict of shapes.
+const CANNOT_SEARCH: &str = "cannot search {} for {}";
+
 /// For each element of input 1 the place in input 0 before which it may be inserted: one ascending sequence for all, or
 /// with equal leading axes one for each line of values. NaN belongs at the front.
 #[derive(Clone, PartialEq, Debug)]
@@ -38,7 +41,7 @@ impl InferOp for SearchSorted {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         cx.common_type([0, 1]);
         cx.expect_rank(0, "1 or more", |rank| rank >= 1)?;
-        let clash = |cx: &Infer| cx.shapes_clash("search", cx.shape(0), cx.shape(1));
+        let conflict = |cx: &Infer| cx.conflict(CANNOT_SEARCH, cx.shape(0), cx.shape(1));
         let shape = match (cx.shape(0).dims(), cx.shape(1).dims()) {
             // One sequence for all, or not known to be more.
             (Some([_]) | None, _) => cx.shape(1).clone(),
@@ -50,12 +53,12 @@ impl InferOp for SearchSorted {
             (Some([lead @ .., _]), Some([places @ .., count])) if lead.len() == places.len() => {
                 let mut dims: SmallVec<[SymExpr; 4]> = SmallVec::new();
                 for (a, b) in lead.iter().zip(places) {
-                    dims.push(cx.merge(a, b).ok_or_else(|| clash(cx))?);
+                    dims.push(cx.merge(a, b).ok_or_else(|| conflict(cx))?);
                 }
                 dims.push(count.clone());
                 Shape::ranked(dims)
             }
-            _ => return Err(clash(cx)),
+            _ => return Err(conflict(cx)),
         };
         Ok(smallvec![Fact::new(self.output_type, shape)])
     }
@@ -72,8 +75,7 @@ impl EvalOp for SearchSorted {
             _ if lead.is_empty() => values.len(),
             Some((&count, places)) if places == lead => count,
             _ => {
-                let (sorted, values) = (format!("{:?}", sorted.dims()), format!("{:?}", values.dims()));
-                return Err(OpError::clash("sequences and values", sorted, values));
+                return Err(OpError::dims_conflict(CANNOT_SEARCH, sorted.dims(), values.dims()));
             }
         };
         let whole = |t: &Tensor| !t.element_type().is_float() && t.element_type() != ElementType::U64;

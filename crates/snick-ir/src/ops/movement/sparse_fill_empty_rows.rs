@@ -41,7 +41,7 @@ impl InferOp for SparseFillEmptyRows {
         let count = match (first(0), first(2)) {
             (Some(a), Some(b)) => match cx.merge(a, b) {
                 Some(count) => Some(count),
-                None => return Err(cx.shapes_clash("place", cx.shape(0), cx.shape(2))),
+                None => return Err(cx.conflict("values are {}, their indices {}", cx.shape(0), cx.shape(2))),
             },
             (a, b) => a.or(b).cloned(),
         };
@@ -70,8 +70,8 @@ impl EvalOp for SparseFillEmptyRows {
             return Err(OpError::mismatch("the number of sizes", sizes.len(), 2));
         };
         if indices.dims() != [values.len(), 2] || values.rank() != 1 {
-            let (values, indices) = (format!("{:?}", values.dims()), format!("{:?}", indices.dims()));
-            return Err(OpError::clash("elements and their places", values, indices));
+            let sentence = "values are {}, their indices {}";
+            return Err(OpError::dims_conflict(sentence, values.dims(), indices.dims()));
         }
         let places = indices.to_i64_vec()?;
         // Row, column and where the element comes from: the default stands behind the last one.

@@ -51,10 +51,10 @@ impl InferOp for ScaledDotProductAttention {
             return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
         };
         if cx.merge(query.last, key.last).is_none() {
-            return Err(cx.shapes_clash("attend with", cx.shape(0), cx.shape(1)));
+            return Err(cx.conflict("cannot multiply queries {} with keys {}", cx.shape(0), cx.shape(1)));
         }
         let Some(keys) = cx.merge(key.rows, value.rows) else {
-            return Err(cx.shapes_clash("look up in", cx.shape(1), cx.shape(2)));
+            return Err(cx.conflict("keys are {}, values {}", cx.shape(1), cx.shape(2)));
         };
         let shape = |dims: &[SymExpr]| Shape::ranked(dims.iter().cloned());
         let mut batch = cx.broadcast(&shape(query.batch), &shape(key.batch))?;
@@ -73,8 +73,11 @@ impl InferOp for ScaledDotProductAttention {
                 };
                 let mut fitted = |size: &SymExpr, mine: &SymExpr| {
                     cx.broadcast_dim(size, mine).ok_or_else(|| {
-                        let [left, right] = [size, mine].map(|dim| cx.interval(dim).to_string());
-                        OpError::clash("scores and mask", left, right)
+                        OpError::conflict(
+                            "cannot broadcast the mask: {} and {} differ",
+                            cx.interval(mine),
+                            cx.interval(size),
+                        )
                     })
                 };
                 fitted(&keys, mask.last)?;
@@ -143,7 +146,7 @@ fn fits_scores(mask: &Tensor, rows: usize, keys: usize) -> Result<(), OpError> {
     if fits {
         return Ok(());
     }
-    Err(OpError::clash("scores and mask", format!("[.., {rows}, {keys}]"), format!("{:?}", mask.dims())))
+    Err(OpError::dims_conflict("cannot broadcast the mask {} to scores {}", mask.dims(), &[rows, keys]))
 }
 
 /// A stack of matrices.

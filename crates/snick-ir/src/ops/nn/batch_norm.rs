@@ -50,7 +50,11 @@ impl InferOp for BatchNormInference {
             let own = cx.shape(i).dims().and_then(|dims| dims.first());
             channels = match (channels, own) {
                 (Some(all), Some(own)) => Some(cx.merge(&all, own).ok_or_else(|| {
-                    OpError::clash("channels", cx.interval(&all).to_string(), cx.interval(own).to_string())
+                    OpError::conflict(
+                        "numbers of channels differ: {} and {}",
+                        cx.interval(&all),
+                        cx.interval(own),
+                    )
                 })?),
                 (all, own) => all.or(own.cloned()),
             };

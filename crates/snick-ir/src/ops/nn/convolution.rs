@@ -7,6 +7,9 @@ use snick_tensor::{ElementType, Tensor, kernels};
 use super::window::{Rounding, Sliding, expect_spatial, spatial_dims};
 use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode};
 
+/// The conflict of shapes.
+pub(super) const CANNOT_CONVOLVE: &str = "cannot convolve {} with filters {}";
+
 /// Data `[N, C, spatial..]` by filters `[O, C, kernel..]`, or, grouped, data `[N, G * C, spatial..]` by filters
 /// `[G, O, C, kernel..]`: `[N, O or G * O, windows..]`. Filters are not flipped.
 #[derive(Clone, PartialEq, Debug)]
@@ -55,7 +58,7 @@ impl EvalOp for Convolution {
             return Err(OpError::rank("data or filters", data.rank().min(filters.rank()), "3 or more"));
         };
         if spatial.len() != kernel.len() {
-            return Err(ranks_clash(data.rank(), filters.rank()));
+            return Err(ranks_differ(data.rank(), filters.rank()));
         }
         let (window, _) = self.sliding.concrete(spatial, kernel, Rounding::Floor)?;
         Ok(vec![if self.grouped {
@@ -93,8 +96,14 @@ pub(super) fn infer_shape(cx: &mut Infer, sliding: &Sliding, grouped: bool) -> R
     Ok(Shape::ranked(dims))
 }
 
-fn ranks_clash(data: usize, filters: usize) -> OpError {
-    OpError::clash("ranks of data and filters", data.to_string(), filters.to_string())
+fn ranks_differ(data: usize, filters: usize) -> OpError {
+    OpError::conflict("data has rank {}, filters have rank {}", data, filters)
+}
+
+/// The error for data of other channels than the filters multiply.
+pub(super) fn channels_differ(data: Interval, filters: Interval) -> OpError {
+    let channels = if data == Interval::exact(1) { "channel" } else { "channels" };
+    OpError::conflict(format!("data has {{}} {channels}, filters expect {{}}"), data, filters)
 }
 
 /// The element type that data and filters share: a number.
@@ -113,7 +122,7 @@ pub(super) fn spatial_rank(cx: &Infer, sliding: &Sliding, groups: usize) -> Resu
     let data = cx.shape(0).rank().map(|rank| rank.saturating_sub(2));
     let filters = cx.shape(1).rank().map(|rank| rank.saturating_sub(2 + groups));
     match (data, filters) {
-        (Some(d), Some(f)) if d != f => Err(ranks_clash(d + 2, f + 2 + groups)),
+        (Some(d), Some(f)) if d != f => Err(ranks_differ(d + 2, f + 2 + groups)),
         _ => Ok(data.or(filters).or(sliding.spatial_rank())),
     }
 }
@@ -130,11 +139,7 @@ fn known_group(
     if let Some(group) = &group {
         let wanted = cx.mul(group, filters);
         if cx.merge(&wanted, data).is_none() {
-            return Err(OpError::clash(
-                "channels of data and filters",
-                cx.interval(data).to_string(),
-                cx.interval(&wanted).to_string(),
-            ));
+            return Err(channels_differ(cx.interval(data), cx.interval(&wanted)));
         }
     }
     match (&group, data.as_const(), filters.as_const()) {

@@ -5,7 +5,7 @@ use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::kernels::{self, PadMode, Window};
 use snick_tensor::{Dims, Tensor};
 
-use super::convolution::{operand_type, spatial_rank};
+use super::convolution::{CANNOT_CONVOLVE, channels_differ, operand_type, spatial_rank};
 use super::window::{AutoPad, Numbers, Sliding, at_least, given_sizes, reach, spatial_dims};
 use crate::attrs::AttrValue;
 use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode};
@@ -78,11 +78,7 @@ impl InferOp for ConvolutionBackpropData {
         if let (Some(channels), Some(wanted)) = (channels, &wanted)
             && cx.merge(channels, wanted).is_none()
         {
-            return Err(OpError::clash(
-                "channels of data and filters",
-                cx.interval(channels).to_string(),
-                cx.interval(wanted).to_string(),
-            ));
+            return Err(channels_differ(cx.interval(channels), cx.interval(wanted)));
         }
         let mut dims: SmallVec<[SymExpr; 4]> = SmallVec::new();
         let batch = data.dims().and_then(|dims| dims.first().cloned());
@@ -114,8 +110,7 @@ impl EvalOp for ConvolutionBackpropData {
             return Err(OpError::rank("data or filters", data.rank().min(filters.rank()), "3 or more"));
         };
         if spatial.len() != kernel.len() || spatial.contains(&0) {
-            let text = |dims: &[usize]| format!("{dims:?}");
-            return Err(OpError::clash("data and filters", text(data.dims()), text(filters.dims())));
+            return Err(OpError::dims_conflict(CANNOT_CONVOLVE, data.dims(), filters.dims()));
         }
         self.check(spatial.len())?;
         let sizes = sizes.first().map(Tensor::to_i64_vec).transpose()?;

@@ -6,7 +6,7 @@ use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{ElementType, Tensor, kernels};
 
-use super::convolution::operand_type;
+use super::convolution::{CANNOT_CONVOLVE, operand_type};
 use super::depth_space::divided;
 use super::window::{Rounding, Sliding, spatial_dims};
 use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
@@ -78,7 +78,7 @@ impl InferOp for DeformableConvolution {
             batch = images.clone();
             let own = divided(cx, channels, self.group);
             if let Some(depth) = filters.as_ref().and_then(|dims| dims.get(1)) {
-                cx.agreed("channels of data and filters", &own, depth);
+                cx.merge_or_report("channels of data and filters", &own, depth);
             }
         }
         let outputs = match filters.as_ref().and_then(|dims| dims.first()) {
@@ -100,15 +100,15 @@ impl InferOp for DeformableConvolution {
             else {
                 continue;
             };
-            batch = cx.agreed("batches", &batch, images);
+            batch = cx.merge_or_report("batches", &batch, images);
             let taps = divided(cx, channels, self.deformable_group);
             let taps = divided(cx, &taps, numbers);
             if filters.is_some() {
                 let expected = cx.product(&kernel);
-                cx.agreed("taps of filters and offsets or mask", &taps, &expected);
+                cx.merge_or_report("taps of filters and of offsets or mask", &taps, &expected);
             }
             for (window, place) in windows.iter_mut().zip(places) {
-                *window = cx.agreed("windows and places of offsets or mask", window, place);
+                *window = cx.merge_or_report("sizes of the output and of offsets or mask", window, place);
             }
         }
         let mut dims: SmallVec<[SymExpr; 4]> = smallvec![batch, outputs];
@@ -175,10 +175,7 @@ struct SamplingPlan {
 
 impl DeformableConvolution {
     fn plan(&self, data: &Tensor, filters: &Tensor) -> Result<SamplingPlan, OpError> {
-        let refuse = || {
-            let [data, filters] = [data, filters].map(|tensor| format!("{:?}", tensor.dims()));
-            OpError::clash("dims of data and filters", data, filters)
-        };
+        let refuse = || OpError::dims_conflict(CANNOT_CONVOLVE, data.dims(), filters.dims());
         let (&[_, channels, height, width], &[outputs, depth, down, along]) = (data.dims(), filters.dims())
         else {
             return Err(refuse());

@@ -6,6 +6,9 @@ use snick_tensor::Tensor;
 
 use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
+/// The conflict of shapes.
+const CANNOT_SAMPLE: &str = "cannot sample {} at grid {}";
+
 /// Data `[N, C, H, W]` at the places (x, y) of a grid `[N, H', W', 2]`, from -1 to 1 along each axis.
 #[derive(Clone, PartialEq, Debug)]
 pub struct GridSample {
@@ -85,7 +88,7 @@ impl InferOp for GridSample {
                 return Err(OpError::mismatch("the last size of the grid", cx.interval(pair), 2));
             }
             let both = cx.merge(&dims[0], n);
-            dims[0] = both.ok_or_else(|| cx.shapes_clash("sample", cx.shape(0), cx.shape(1)))?;
+            dims[0] = both.ok_or_else(|| cx.conflict(CANNOT_SAMPLE, cx.shape(0), cx.shape(1)))?;
             dims[2] = height.clone();
             dims[3] = width.clone();
         }
@@ -97,14 +100,10 @@ impl EvalOp for GridSample {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [data, grid] = inputs else { return Ok(Vec::new()) };
         let (&[n, c, h, w], &[m, rows, columns, 2]) = (data.dims(), grid.dims()) else {
-            return Err(OpError::clash(
-                "data and grid",
-                format!("{:?}", data.dims()),
-                format!("{:?}", grid.dims()),
-            ));
+            return Err(OpError::dims_conflict(CANNOT_SAMPLE, data.dims(), grid.dims()));
         };
         if n != m {
-            return Err(OpError::clash("images of data and grid", n.to_string(), m.to_string()));
+            return Err(OpError::dims_conflict(CANNOT_SAMPLE, data.dims(), grid.dims()));
         }
         let cells = rows * columns;
         let total = n.checked_mul(c).and_then(|k| k.checked_mul(cells)).filter(|&k| k < 1 << 32);

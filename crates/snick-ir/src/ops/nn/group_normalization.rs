@@ -46,7 +46,7 @@ impl InferOp for GroupNormalization {
             let Some(own) = cx.shape(i).dims().and_then(|dims| dims.first()) else { continue };
             channels = Some(match channels {
                 None => own.clone(),
-                Some(all) => cx.agreed("channels", &all, own),
+                Some(all) => cx.merge_or_report("numbers of channels", &all, own),
             });
         }
         if let Some(channels) = channels.and_then(|channels| channels.as_const())

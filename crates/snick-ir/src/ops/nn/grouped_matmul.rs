@@ -4,6 +4,7 @@ use smallvec::smallvec;
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::{Tensor, kernels};
 
+use super::matmul::CANNOT_MULTIPLY;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// Rows `[R, K]`, matrices `[G, N, K]` and offsets `[G]`, the end of each group of rows: `[R, N]`; rows after the last
@@ -33,7 +34,7 @@ impl InferOp for GroupedMatMul {
         };
         let mut agree = |a: &SymExpr, b: &SymExpr| {
             let both = cx.merge(a, b);
-            both.ok_or_else(|| cx.shapes_clash("multiply", cx.shape(0), cx.shape(1)))
+            both.ok_or_else(|| cx.conflict(CANNOT_MULTIPLY, cx.shape(0), cx.shape(1)))
         };
         let shape = match rows {
             [count, own] => {
@@ -58,10 +59,7 @@ impl InferOp for GroupedMatMul {
 impl EvalOp for GroupedMatMul {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [rows, matrices, offsets @ ..] = inputs else { return Ok(Vec::new()) };
-        let refuse = || {
-            let [rows, matrices] = [rows, matrices].map(|tensor| format!("{:?}", tensor.dims()));
-            OpError::clash("dims of rows and matrices", rows, matrices)
-        };
+        let refuse = || OpError::dims_conflict(CANNOT_MULTIPLY, rows.dims(), matrices.dims());
         let &[groups, outputs, depth] = matrices.dims() else { return Err(refuse()) };
         match (rows.dims(), offsets.first()) {
             (&[batch, _, own], _) if batch == groups && own == depth => {

@@ -37,7 +37,7 @@ impl InferOp for Inverse {
         let Some([batch @ .., rows, columns]) = cx.shape(0).dims() else {
             return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
         };
-        let size = cx.agreed("rows and columns of a square matrix", rows, columns);
+        let size = cx.merge_or_report("rows and columns of a square matrix", rows, columns);
         let mut dims: SmallVec<[SymExpr; 4]> = batch.iter().cloned().collect();
         dims.extend([size.clone(), size]);
         Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])

@@ -6,6 +6,9 @@ use snick_tensor::{Tensor, kernels};
 
 use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode};
 
+/// The conflict of shapes.
+pub(super) const CANNOT_MULTIPLY: &str = "cannot multiply {} with {}";
+
 /// The product of the last two axes; the axes before them broadcast. A 1-D first input is a row and a 1-D second
 /// input a column, whatever the flags say; their axis is not in the output.
 #[derive(Clone, PartialEq, Debug)]
@@ -68,7 +71,7 @@ impl InferOp for MatMul {
             return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
         };
         if cx.merge(a.summed, b.summed).is_none() {
-            cx.report(cx.shapes_clash("multiply", cx.shape(0), cx.shape(1)));
+            cx.report(cx.conflict(CANNOT_MULTIPLY, cx.shape(0), cx.shape(1)));
         }
         let batches = [a.batch, b.batch].map(|dims| Shape::ranked(dims.iter().cloned()));
         let batch = cx.broadcast(&batches[0], &batches[1])?;

@@ -1,6 +1,8 @@
 //! How convolutions and pools slide a window: the attributes they share, the sizes that come of them as
 //! expressions, and the padding that concrete sizes ask for.
 
+use std::fmt::Display;
+
 use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::Dims;
@@ -231,10 +233,7 @@ impl Sliding {
         let padded = cx.add(&before, &axis.end.into());
         let room = cx.sub(&padded, &reach);
         if cx.interval(&room).hi() < 0 {
-            let sizes = [&reach, &padded].map(|size| cx.interval(size).to_string());
-            let [reach, padded] = sizes;
-            let what = format!("the window along spatial axis {i}, larger than the padded input");
-            cx.report(OpError::clash(what, reach, padded));
+            cx.report(exceeds_input(i, cx.interval(&reach), cx.interval(&padded)));
             return cx.unknown(Interval::DIM);
         }
         let steps = match rounding {
@@ -285,8 +284,7 @@ impl Sliding {
             };
             let room = size + begin + end - reach;
             if room < 0 {
-                let what = format!("the window along spatial axis {i}, larger than the padded input");
-                return Err(OpError::clash(what, reach.to_string(), (size + begin + end).to_string()));
+                return Err(exceeds_input(i, reach, size + begin + end));
             }
             let up = (room + stride - 1) / stride;
             let count = match rounding {
@@ -348,6 +346,12 @@ pub fn given_sizes(cx: &mut Infer, i: usize, spatial: usize) -> Result<SmallVec<
 pub fn expect_spatial(cx: &Infer, i: usize, others: usize) -> Result<(), OpError> {
     let expected = format!("{} to {}", others + 1, others + 3);
     cx.expect_rank(i, &expected, |rank| (others + 1..=others + 3).contains(&rank))
+}
+
+/// The error for windows that no size of the input can hold.
+fn exceeds_input(axis: usize, window: impl Display, padded: impl Display) -> OpError {
+    let sentence = format!("window of {{}} exceeds the padded input of {{}} on spatial axis {axis}");
+    OpError::conflict(sentence, window, padded)
 }
 
 #[cfg(test)]

@@ -69,7 +69,7 @@ pub fn sizes(cx: &mut Infer, kind: CellKind, directions: Option<usize>) -> Resul
         let axes = layout.states().map(|i| (i, 1)).chain((weights..cx.len()).map(|i| (i, 0)));
         for (i, axis) in axes {
             if let Some(got) = dim(cx, i, axis) {
-                cx.agreed("directions", &expected, &got);
+                cx.merge_or_report("numbers of directions", &expected, &got);
             }
         }
     }
@@ -86,7 +86,7 @@ pub fn sizes(cx: &mut Infer, kind: CellKind, directions: Option<usize>) -> Resul
         let Some(rows) = dim(cx, i, extra) else { continue };
         let Some(size) = block_size(cx, &rows, count) else { continue };
         hidden = Some(match hidden {
-            Some(hidden) => cx.agreed("hidden sizes", &hidden, &size),
+            Some(hidden) => cx.merge_or_report("hidden sizes", &hidden, &size),
             None => size,
         });
     }
@@ -103,7 +103,7 @@ fn dim(cx: &Infer, i: usize, axis: usize) -> Option<SymExpr> {
 fn take(cx: &mut Infer, what: &str, size: &mut Option<SymExpr>, i: usize, axis: usize) {
     if let Some(got) = dim(cx, i, axis) {
         *size = Some(match size.take() {
-            Some(size) => cx.agreed(what, &size, &got),
+            Some(size) => cx.merge_or_report(what, &size, &got),
             None => got,
         });
     }

@@ -41,7 +41,7 @@ impl InferOp for SegmentMax {
         if let (Some([rows, ..]), Some([segments])) = (cx.shape(0).dims(), cx.shape(1).dims())
             && cx.merge(rows, segments).is_none()
         {
-            return Err(cx.shapes_clash("put into segments", cx.shape(0), cx.shape(1)));
+            return Err(cx.conflict("data is {}, segments {}", cx.shape(0), cx.shape(1)));
         }
         let segments = cx.input(1).ints();
         if let Some(segments) = &segments {
@@ -116,7 +116,9 @@ fn check(segments: &[i64]) -> Result<(), OpError> {
         return Err(OpError::out_of_range("a segment", first, "0 or more"));
     }
     match segments.windows(2).find(|pair| pair[0] > pair[1]) {
-        Some(pair) => Err(OpError::clash("ascending segments", pair[0].to_string(), pair[1].to_string())),
+        Some(pair) => {
+            Err(OpError::conflict("segments must ascend, but {} is followed by {}", pair[0], pair[1]))
+        }
         None => Ok(()),
     }
 }

@@ -154,7 +154,7 @@ impl Broadcast {
             (Mode::Explicit, Some(fact)) => match (fact.ints(), fact.shape.dims()) {
                 (Some(mapping), _) => mapping,
                 (None, Some([count])) if !cx.interval(count).contains(data.len() as i64) => {
-                    return Err(mapping_clash(cx.interval(count), data.len()));
+                    return Err(mapping_mismatch(cx.interval(count), data.len()));
                 }
                 (None, _) => return Ok(target),
             },
@@ -165,7 +165,7 @@ impl Broadcast {
             if !cx.interval(dim).contains(1) {
                 match cx.merge(&dims[axis], dim) {
                     Some(merged) => dims[axis] = merged,
-                    None => cx.report(cx.shapes_clash("broadcast", cx.shape(0), &target)),
+                    None => cx.report(cx.conflict("cannot broadcast {} to {}", cx.shape(0), &target)),
                 }
             }
         }
@@ -173,7 +173,7 @@ impl Broadcast {
     }
 }
 
-/// The numpy broadcast of two shapes; where they clash, the size of the target.
+/// The numpy broadcast of two shapes; where they conflict, the size of the target.
 fn both_ways(data: &[usize], target: &[usize]) -> Dims {
     let rank = data.len().max(target.len());
     let at = |dims: &[usize], axis: usize| {
@@ -188,14 +188,14 @@ fn both_ways(data: &[usize], target: &[usize]) -> Dims {
         .collect()
 }
 
-fn mapping_clash(got: impl ToString, rank: usize) -> OpError {
+fn mapping_mismatch(got: impl ToString, rank: usize) -> OpError {
     OpError::mismatch("the number of mapped axes", got, format!("{rank}, the rank of input 0"))
 }
 
 /// The mapping as axes of the target: one for each axis of the input, ascending.
 fn check_mapping(mapping: &[i64], rank: usize, target: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
     if mapping.len() != rank {
-        return Err(mapping_clash(mapping.len(), rank));
+        return Err(mapping_mismatch(mapping.len(), rank));
     }
     let mut axes: SmallVec<[usize; 4]> = SmallVec::new();
     for &axis in mapping {

@@ -2,7 +2,7 @@
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr};
-use snick_tensor::{Dims, Tensor};
+use snick_tensor::{Dims, Listed, Tensor};
 
 use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode};
 
@@ -16,6 +16,7 @@ pub struct Reshape {
     pub special_zero: bool,
 }
 
+const CANNOT_RESHAPE: &str = "cannot reshape {} to {}";
 const TARGET: &str = "the target shape";
 
 impl OpDef for Reshape {
@@ -96,10 +97,9 @@ impl Reshape {
             }
         }
         if let Some(axis) = rest {
-            let clash =
-                || OpError::clash("the elements to reshape", format!("{dims:?}"), format!("{target:?}"));
-            let (given, left) = (given.ok_or_else(clash)?, left.ok_or_else(clash)?);
-            sizes[axis] = left.checked_div(given).filter(|n| n * given == left).ok_or_else(clash)?;
+            let conflict = || OpError::conflict(CANNOT_RESHAPE, Listed(dims), Listed(target));
+            let (given, left) = (given.ok_or_else(conflict)?, left.ok_or_else(conflict)?);
+            sizes[axis] = left.checked_div(given).filter(|n| n * given == left).ok_or_else(conflict)?;
         }
         Ok(sizes)
     }
@@ -133,7 +133,7 @@ impl Reshape {
         if let (Some(data), Some(dims)) = (data, shape.dims()) {
             let (before, after) = (count(cx, data), count(cx, dims));
             if before.meet(after).is_none() {
-                cx.report(cx.shapes_clash("reshape", cx.shape(0), &shape));
+                cx.report(cx.conflict(CANNOT_RESHAPE, cx.shape(0), &shape));
             }
         }
         Ok(shape)
@@ -200,22 +200,22 @@ impl Reshape {
         }
         let (left, given) = (cx.product(&left), cx.product(&given));
         let (from, by) = (cx.interval(&left), cx.interval(&given));
-        let clash = |cx: &Infer| {
+        let conflict = |cx: &Infer| {
             let of = |dims: &[SymExpr]| Shape::ranked(dims.iter().cloned());
             let given = sizes.iter().map(|size| match size {
                 Size::Copied(dim) | Size::Given(dim) => dim.clone(),
                 Size::Rest => SymExpr::from(-1),
             });
-            cx.shapes_clash("reshape", &of(data), &Shape::ranked(given))
+            cx.conflict(CANNOT_RESHAPE, &of(data), &Shape::ranked(given))
         };
         match (left.as_const(), given.as_const()) {
             // Nothing can be told, and a run is refused.
             (_, Some(0)) if from.contains(0) => Ok(cx.unknown(Interval::DIM)),
-            (_, Some(0)) => Err(clash(cx)),
-            (Some(n), Some(by)) if n.checked_rem(by) != Some(0) => Err(clash(cx)),
+            (_, Some(0)) => Err(conflict(cx)),
+            (Some(n), Some(by)) if n.checked_rem(by) != Some(0) => Err(conflict(cx)),
             _ if by.lo() >= 1 => {
                 let quotient = cx.divided(&left, &given).and_then(|quotient| cx.as_dim(&quotient));
-                quotient.ok_or_else(|| clash(cx))
+                quotient.ok_or_else(|| conflict(cx))
             }
             _ => {
                 let by = by.meet(Interval::new(1, i64::MAX).unwrap_or(by)).unwrap_or(by);
@@ -237,8 +237,8 @@ impl Reshape {
         let all = cx.product(data);
         let free = interval.lo() < 0 || (self.special_zero && interval.contains(0));
         let dim = if free { Some(all) } else { cx.merge(&all, size) };
-        let clash = || cx.shapes_clash("reshape", cx.shape(0), &Shape::ranked([size.clone()]));
-        Ok(Shape::ranked([dim.ok_or_else(clash)?]))
+        let conflict = || cx.conflict(CANNOT_RESHAPE, cx.shape(0), &Shape::ranked([size.clone()]));
+        Ok(Shape::ranked([dim.ok_or_else(conflict)?]))
     }
 }
 

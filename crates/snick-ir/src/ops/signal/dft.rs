@@ -58,7 +58,7 @@ impl InferOp for Dft {
             cx.expect_rank(i, "1", |rank| rank == 1)?;
         }
         if cx.len() > 2 {
-            cx.merge_shapes("transform along axes", cx.shape(1), cx.shape(2))?;
+            cx.merge_shapes("axes are {}, signal sizes {}", cx.shape(1), cx.shape(2))?;
         }
         let Some(dims) = cx.shape(0).dims() else {
             return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);

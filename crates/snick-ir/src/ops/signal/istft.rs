@@ -44,7 +44,7 @@ impl InferOp for Istft {
             cx.expect_index(4)?;
             let one = Shape::ranked([SymExpr::from(1)]);
             if cx.shape(4).rank() != Some(0) {
-                cx.merge_shapes("be the length of a signal", cx.shape(4), &one)?;
+                cx.merge_shapes("the signal length is {}, expected {}", cx.shape(4), &one)?;
             }
         }
         let Some([batch @ .., _, count, _]) = cx.shape(0).dims() else {

@@ -200,8 +200,8 @@ pub(super) fn common_count(counts: &[(usize, &str)]) -> Result<Option<usize>, Op
     let Some(&(first, first_name)) = counts.first() else { return Ok(None) };
     match counts.iter().find(|(count, _)| *count != first) {
         Some((other, name)) => {
-            let what = format!("lengths of `{first_name}` and `{name}`");
-            Err(OpError::clash(what, first.to_string(), other.to_string()))
+            let sentence = format!("`{first_name}` has {{}} entries, `{name}` has {{}}");
+            Err(OpError::conflict(sentence, first, other))
         }
         None => Ok(Some(first)),
     }

@@ -275,10 +275,10 @@ fn operand_value(cx: &mut Infer, input: usize, interval: Interval, is_len: bool)
         return Ok(known);
     }
     let Some(both) = range.meet(interval) else {
-        return Err(OpError::clash(
-            format!("operand {input} and its interval"),
-            range.to_string(),
-            interval.to_string(),
+        return Err(OpError::conflict(
+            format!("operand {input} is {{}}, its interval {{}}"),
+            range,
+            interval,
         ));
     };
     if !is_len || known.as_symbol().is_some() {

@@ -148,7 +148,7 @@ impl EvalOp for Slice8 {
     }
 }
 
-/// The axes counted from the first. A clash is told with the entry that makes it.
+/// The axes counted from the first. An error names the entry that is wrong.
 fn named_axes(axes: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
     let mut named: SmallVec<[usize; 4]> = SmallVec::new();
     for (at, &axis) in axes.iter().enumerate() {

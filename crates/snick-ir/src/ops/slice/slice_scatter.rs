@@ -35,7 +35,13 @@ impl InferOp for SliceScatter {
             (Some(data), updates) => {
                 let updates: SmallVec<[SymExpr; 4]> = match updates {
                     Some(updates) if updates.len() == data.len() => updates.into(),
-                    Some(_) => return Err(cx.shapes_clash("scatter", cx.shape(0), cx.shape(1))),
+                    Some(_) => {
+                        return Err(cx.conflict(
+                            "cannot update a slice of {} with {}",
+                            cx.shape(0),
+                            cx.shape(1),
+                        ));
+                    }
                     None => return Ok(smallvec![Fact::new(element_type, cx.shape(0).clone())]),
                 };
                 self.check_updates(cx, &ranges, data, &updates)?
@@ -61,8 +67,11 @@ impl EvalOp for SliceScatter {
         };
         let places = select(&sliced[0], &ranges)?;
         if places.dims() != updates.dims() {
-            let (slice, updates) = (format!("{:?}", places.dims()), format!("{:?}", updates.dims()));
-            return Err(OpError::clash("the slice and its updates", slice, updates));
+            return Err(OpError::dims_conflict(
+                "the slice is {}, its updates {}",
+                places.dims(),
+                updates.dims(),
+            ));
         }
         let starts = places.to_i64_vec()?.into_iter().map(|at| at as usize);
         Ok(vec![runs::scatter_runs(data, 1, starts, updates)?])
@@ -84,7 +93,8 @@ impl SliceScatter {
         updates: &[SymExpr],
     ) -> Result<Shape, OpError> {
         let mut dims: SmallVec<[SymExpr; 4]> = data.into();
-        let clash = |cx: &Infer| Err(cx.shapes_clash("scatter", cx.shape(0), cx.shape(1)));
+        let conflict =
+            |cx: &Infer| Err(cx.conflict("cannot update a slice of {} with {}", cx.shape(0), cx.shape(1)));
         for (axis, (dim, update)) in dims.iter_mut().zip(updates).enumerate() {
             let range: Option<Option<&AxisRange>> = match ranges {
                 Ranges::Known(ranges) => Some(ranges.iter().find(|range| range.axis == axis)),
@@ -93,15 +103,15 @@ impl SliceScatter {
             match range {
                 Some(None) => match cx.merge(dim, update) {
                     Some(merged) => *dim = merged,
-                    None => return clash(cx),
+                    None => return conflict(cx),
                 },
                 Some(Some(range)) => {
                     let length = cx.range_length(range, dim);
                     if cx.interval(&length).meet(cx.interval(update)).is_none() {
-                        return clash(cx);
+                        return conflict(cx);
                     }
                 }
-                None if cx.interval(update).lo() > cx.interval(dim).hi() => return clash(cx),
+                None if cx.interval(update).lo() > cx.interval(dim).hi() => return conflict(cx),
                 None => {}
             }
         }

@@ -1,7 +1,7 @@
 //! VariadicSplit-1: parts of given lengths along an axis.
 
 use snick_shape::{AxisSlice, Interval, Shape, SymExpr};
-use snick_tensor::Tensor;
+use snick_tensor::{Listed, Tensor};
 
 use super::axis_range::entry_count;
 use super::dyn_axis_slice::{DynAxisSlice, Number};
@@ -40,7 +40,7 @@ impl VariadicSplit {
         let known = lengths.iter().enumerate().filter(|(i, _)| Some(*i) != rest);
         let sum = known.fold(SymExpr::from(0), |sum, (_, len)| cx.add(&sum, len));
         let sums = cx.interval(&sum);
-        let clash = || OpError::clash("the split lengths and the axis", sums.to_string(), sizes.to_string());
+        let conflict = || OpError::conflict("the split lengths add up to {}, the axis has {}", sums, sizes);
         let mut lens = lengths.to_vec();
         // A length that may be -1 when the graph runs says nothing of itself.
         let open = lengths.iter().enumerate().any(|(i, len)| Some(i) != rest && cx.interval(len).lo() < 0);
@@ -50,7 +50,7 @@ impl VariadicSplit {
                 *len = match cx.as_dim(&left) {
                     Some(left) => left,
                     None => {
-                        cx.report(clash());
+                        cx.report(conflict());
                         cx.unknown(Interval::DIM)
                     }
                 };
@@ -59,7 +59,7 @@ impl VariadicSplit {
             }
         }
         if rest.is_none() && !open && sums.meet(sizes).is_none() {
-            cx.report(clash());
+            cx.report(conflict());
         }
         let mut starts = Vec::with_capacity(lens.len());
         let mut start = SymExpr::from(0);
@@ -193,11 +193,11 @@ impl EvalOp for VariadicSplit {
         let known = lengths.iter().filter(|&&len| len >= 0);
         let sum =
             known.fold(0usize, |sum, &len| sum.saturating_add(usize::try_from(len).unwrap_or(usize::MAX)));
-        let clash =
-            || OpError::clash("the split lengths and the axis", format!("{lengths:?}"), size.to_string());
+        let conflict =
+            || OpError::conflict("the split lengths are {}, the axis has {}", Listed(&lengths), size);
         let open = lengths.iter().filter(|&&len| len < 0).count();
         if lengths.iter().any(|&len| len < -1) || open > 1 || sum > size || (open == 0 && sum != size) {
-            return Err(clash());
+            return Err(conflict());
         }
         let mut start = 0;
         let mut parts = Vec::with_capacity(lengths.len());

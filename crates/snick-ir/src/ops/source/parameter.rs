@@ -43,6 +43,6 @@ impl InferOp for Parameter {
 
 impl EvalOp for Parameter {
     fn eval(&self, _: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        Err(OpError::NoValue { what: "the input".into(), why: "it was not given".into() })
+        Err(OpError::InputNotProvided)
     }
 }

@@ -56,7 +56,7 @@ impl InferOp for ReadValue {
                 let origin = cx.origin();
                 let shape = shape.instantiate(cx.symbols(), origin)?;
                 if let Some(init) = init {
-                    cx.merge_shapes("begin a variable with", &shape, &init.shape)?;
+                    cx.merge_shapes("the variable is {}, its initial value {}", &shape, &init.shape)?;
                 }
                 shape
             }

@@ -38,7 +38,7 @@ impl InferOp for StringTensorPack {
                 ));
             }
         }
-        let shape = cx.merge_shapes("begin and end texts", cx.shape(0), cx.shape(1))?;
+        let shape = cx.merge_shapes("begins are {}, ends {}", cx.shape(0), cx.shape(1))?;
         Ok(smallvec![Fact::new(ElementType::String, shape)])
     }
 }
@@ -47,8 +47,7 @@ impl EvalOp for StringTensorPack {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [begins, ends, bytes] = inputs else { return Ok(Vec::new()) };
         if begins.dims() != ends.dims() {
-            let (left, right) = (format!("{:?}", begins.dims()), format!("{:?}", ends.dims()));
-            return Err(OpError::clash("begins and ends", left, right));
+            return Err(OpError::dims_conflict("begins are {}, ends {}", begins.dims(), ends.dims()));
         }
         let symbols = bytes.values::<u8>()?;
         let text = |(begin, end): (i64, i64)| {
