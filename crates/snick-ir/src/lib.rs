@@ -32,7 +32,7 @@ pub mod text;
 mod verify;
 
 pub use attrs::{AttrValue, Attrs};
-pub use builder::{BuildMode, GraphBuilder, StridedSliceMasks};
+pub use builder::{BuildMode, GraphBuilder, Operand, StridedSliceMasks};
 pub use error::{Located, OpError};
 pub use fact::{Fact, Facts, Known};
 pub use float_bounds::{FloatBounds, Ratio};

@@ -2,19 +2,21 @@
 
 use snick_tensor::ElementType;
 
-use super::GraphBuilder;
-use crate::ops::elementwise::clamp::Clamp;
-use crate::ops::elementwise::convert::Convert;
-use crate::ops::elementwise::logical_not::LogicalNot;
-use crate::ops::elementwise::select::Select;
-use crate::{OpError, Value, ops};
+use super::{GraphBuilder, Operand};
+use crate::ops::{self, Clamp, Convert, LogicalNot, Select};
+use crate::{OpError, Value};
 
 macro_rules! binary {
     ($($(#[$doc:meta])* $name:ident => $op:ident),* $(,)?) => {
         impl GraphBuilder<'_> {
             $($(#[$doc])*
-            pub fn $name(&mut self, x: Value, y: Value) -> Result<Value, OpError> {
-                self.add_op(ops::$op::default(), &[x, y])
+            pub fn $name(
+                &mut self,
+                x: impl Into<Operand>,
+                y: impl Into<Operand>,
+            ) -> Result<Value, OpError> {
+                let operands = self.operands(x, y)?;
+                self.add_op(ops::$op::default(), &operands)
             })*
         }
     };
@@ -122,7 +124,7 @@ unary! {
 impl GraphBuilder<'_> {
     /// `x` converted to an element type; `x` itself if it has it.
     pub fn convert(&mut self, x: Value, to: ElementType) -> Result<Value, OpError> {
-        match self.element_type(x)? == to {
+        match self.fact(x)?.element_type == to {
             true => Ok(x),
             false => self.add_op(Convert { destination_type: to }, &[x]),
         }
@@ -139,7 +141,13 @@ impl GraphBuilder<'_> {
     }
 
     /// `x` where `condition` holds, else `y`.
-    pub fn select(&mut self, condition: Value, x: Value, y: Value) -> Result<Value, OpError> {
+    pub fn select(
+        &mut self,
+        condition: Value,
+        x: impl Into<Operand>,
+        y: impl Into<Operand>,
+    ) -> Result<Value, OpError> {
+        let [x, y] = self.operands(x, y)?;
         self.add_op(Select::default(), &[condition, x, y])
     }
 }

@@ -153,9 +153,12 @@ impl<'g> GraphBuilder<'g> {
         out.map(|out| &out.fact).ok_or(OpError::ForeignValue)
     }
 
-    /// The element type of a value; `Dynamic` if unknown.
+    /// The element type of a value, which must be known.
     pub fn element_type(&self, value: Value) -> Result<ElementType, OpError> {
-        Ok(self.fact(value)?.element_type)
+        match self.fact(value)?.element_type {
+            ElementType::Dynamic => Err(OpError::unsupported("an input of unknown element type")),
+            element_type => Ok(element_type),
+        }
     }
 
     /// The rank of a value, which must be known.
@@ -202,10 +205,8 @@ impl<'g> GraphBuilder<'g> {
 
     /// Adds a scalar of the element type of `like`, which must be known.
     pub fn scalar_like(&mut self, like: Value, value: f64) -> Result<Value, OpError> {
-        match self.element_type(like)? {
-            ElementType::Dynamic => Err(OpError::unsupported("an input of unknown element type")),
-            element_type => self.scalar(element_type, value),
-        }
+        let element_type = self.element_type(like)?;
+        self.scalar(element_type, value)
     }
 
     /// Adds a named node; returns its first output.
@@ -280,6 +281,41 @@ impl<'g> GraphBuilder<'g> {
             Err(_) => drop(graph.nodes.remove_node(id.petgraph())),
         }
         checked.map(|()| id)
+    }
+}
+
+/// An operand of a short form: a value, or a number, which becomes a scalar of the other operand's element type.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub enum Operand {
+    /// A value of the graph.
+    Value(Value),
+    /// A number.
+    Number(f64),
+}
+
+impl From<Value> for Operand {
+    fn from(value: Value) -> Self {
+        Self::Value(value)
+    }
+}
+
+impl From<f64> for Operand {
+    fn from(number: f64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl GraphBuilder<'_> {
+    /// The values of two operands, at least one of which is a value.
+    fn operands(&mut self, x: impl Into<Operand>, y: impl Into<Operand>) -> Result<[Value; 2], OpError> {
+        Ok(match (x.into(), y.into()) {
+            (Operand::Value(x), Operand::Value(y)) => [x, y],
+            (Operand::Value(x), Operand::Number(y)) => [x, self.scalar_like(x, y)?],
+            (Operand::Number(x), Operand::Value(y)) => [self.scalar_like(y, x)?, y],
+            (Operand::Number(_), Operand::Number(_)) => {
+                return Err(OpError::mismatch("the operands", "two numbers", "at least one value"));
+            }
+        })
     }
 }
 

@@ -4,12 +4,7 @@ use snick_tensor::ElementType;
 use snick_tensor::kernels::PadMode;
 
 use super::GraphBuilder;
-use crate::ops::movement::concat::Concat;
-use crate::ops::movement::gather::Gather;
-use crate::ops::movement::non_zero::NonZero;
-use crate::ops::movement::pad::Pad;
-use crate::ops::movement::tile::Tile;
-use crate::ops::movement::transpose::Transpose;
+use crate::ops::{Concat, Gather, GatherElements, NonZero, Pad, ScatterElementsUpdate, Tile, Transpose};
 use crate::{OpError, Value};
 
 impl GraphBuilder<'_> {
@@ -25,6 +20,24 @@ impl GraphBuilder<'_> {
     pub fn gather(&mut self, x: Value, indices: Value, axis: i64) -> Result<Value, OpError> {
         let axis = self.int(axis)?;
         self.add_op(Gather { batch_dims: 0, since: 8 }, &[x, indices, axis])
+    }
+
+    /// The elements of `x` along an axis, each at its own index.
+    pub fn gather_elements(&mut self, x: Value, indices: Value, axis: i64) -> Result<Value, OpError> {
+        self.add_op(GatherElements { axis }, &[x, indices])
+    }
+
+    /// `x` with updates in place of the elements along an axis at the indices.
+    pub fn scatter_elements(
+        &mut self,
+        x: Value,
+        indices: Value,
+        updates: Value,
+        axis: i64,
+    ) -> Result<Value, OpError> {
+        let axis = self.int(axis)?;
+        let op = ScatterElementsUpdate { reduction: Some(None), use_init_val: true };
+        self.add_op(op, &[x, indices, updates, axis])
     }
 
     /// The axes of `x` in another order.

@@ -2,11 +2,9 @@
 
 use super::GraphBuilder;
 use crate::ops::index_type::IndexType;
-use crate::ops::movement::top_k::{TopK, TopKSort};
-use crate::ops::nn::matmul::MatMul;
-use crate::ops::nn::softmax::Softmax;
-use crate::ops::reduction::cum_sum::CumSum;
-use crate::{OpError, Value, ops};
+use crate::ops::movement::top_k::{TopKMode, TopKSort};
+use crate::ops::{self, CumSum, MatMul, Softmax, TopK};
+use crate::{OpError, Value};
 
 macro_rules! reductions {
     ($($(#[$doc:meta])* $name:ident => $op:ident),* $(,)?) => {
@@ -47,6 +45,11 @@ impl GraphBuilder<'_> {
         self.add_op(MatMul { transpose_a: false, transpose_b: false }, &[x, y])
     }
 
+    /// The matrix product of `x` and the transpose of `y`, over the last two axes.
+    pub fn matmul_transposed(&mut self, x: Value, y: Value) -> Result<Value, OpError> {
+        self.add_op(MatMul { transpose_a: false, transpose_b: true }, &[x, y])
+    }
+
     /// The softmax along an axis.
     pub fn softmax(&mut self, x: Value, axis: i64) -> Result<Value, OpError> {
         self.add_op(Softmax { log: false, axis }, &[x])
@@ -63,10 +66,10 @@ impl GraphBuilder<'_> {
         self.add_op(CumSum { exclusive: false, reverse: false }, &[x, axis])
     }
 
-    /// The `k` greatest elements along an axis, sorted, and their indices as i64.
-    pub fn top_k(&mut self, x: Value, k: Value, axis: i64) -> Result<[Value; 2], OpError> {
-        let index_element_type = IndexType::I64;
-        let op = TopK { axis, sort: TopKSort::Value, index_element_type, stable: true, ..TopK::default() };
+    /// The `k` best elements along an axis, sorted, and their indices as i64.
+    pub fn top_k(&mut self, x: Value, k: Value, axis: i64, mode: TopKMode) -> Result<[Value; 2], OpError> {
+        let (sort, index_element_type) = (TopKSort::Value, IndexType::I64);
+        let op = TopK { axis, mode, sort, index_element_type, stable: true, ..TopK::default() };
         self.add_outputs(op, &[x, k])
     }
 }

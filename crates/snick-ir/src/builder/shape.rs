@@ -3,12 +3,8 @@
 use snick_tensor::ElementType;
 
 use super::GraphBuilder;
-use crate::ops::shape::broadcast::{Broadcast, Mode};
-use crate::ops::shape::range::Range;
-use crate::ops::shape::reshape::Reshape;
-use crate::ops::shape::shape_of::ShapeOf;
-use crate::ops::shape::squeeze::Squeeze;
-use crate::ops::shape::unsqueeze::Unsqueeze;
+use crate::ops::shape::broadcast::Mode;
+use crate::ops::{Broadcast, Range, Reshape, ShapeOf, Squeeze, Unsqueeze};
 use crate::{OpError, Value};
 
 impl GraphBuilder<'_> {
@@ -34,6 +30,11 @@ impl GraphBuilder<'_> {
         self.add_op(Reshape { special_zero: false }, &[x, sizes])
     }
 
+    /// The one element of `x` as a scalar.
+    pub fn to_scalar(&mut self, x: Value) -> Result<Value, OpError> {
+        if self.fact(x)?.shape.rank() == Some(0) { Ok(x) } else { self.reshape(x, &[]) }
+    }
+
     /// `x` without these axes, which have size 1.
     pub fn squeeze(&mut self, x: Value, axes: &[i64]) -> Result<Value, OpError> {
         let axes = self.ints(axes)?;
@@ -52,6 +53,11 @@ impl GraphBuilder<'_> {
         self.broadcast_to(x, sizes)
     }
 
+    /// `x` and the sizes that another value holds, broadcast to each other: axes of size 1 of either one repeat.
+    pub fn broadcast_both(&mut self, x: Value, sizes: Value) -> Result<Value, OpError> {
+        self.add_op(Broadcast { mode: Mode::Bidirectional, first_version: false }, &[x, sizes])
+    }
+
     /// `x` repeated to the sizes that another value holds, axes aligned at the last one.
     pub fn broadcast_to(&mut self, x: Value, sizes: Value) -> Result<Value, OpError> {
         self.add_op(Broadcast { mode: Mode::Numpy, first_version: false }, &[x, sizes])
@@ -66,5 +72,11 @@ impl GraphBuilder<'_> {
         element_type: ElementType,
     ) -> Result<Value, OpError> {
         self.add_op(Range { output_type: Some(element_type) }, &[start, stop, step])
+    }
+
+    /// `0, 1, ..` up to, not including, the one element of `stop`; of i64.
+    pub fn count_to(&mut self, stop: Value) -> Result<Value, OpError> {
+        let (start, stop, step) = (self.int(0)?, self.to_scalar(stop)?, self.int(1)?);
+        self.range(start, stop, step, ElementType::I64)
     }
 }

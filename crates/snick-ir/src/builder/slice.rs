@@ -2,11 +2,7 @@
 
 use super::{GraphBuilder, StridedSliceMasks};
 use crate::ops::slice::dyn_axis_slice::DynAxisSlice;
-use crate::ops::slice::primitive::Slice;
-use crate::ops::slice::slice8::Slice8;
-use crate::ops::slice::split::Split;
-use crate::ops::slice::strided_slice::StridedSlice;
-use crate::ops::slice::variadic_split::VariadicSplit;
+use crate::ops::{Slice, Slice8, Split, StridedSlice, VariadicSplit};
 use crate::{OpError, Value};
 
 impl GraphBuilder<'_> {
@@ -38,6 +34,11 @@ impl GraphBuilder<'_> {
     ) -> Result<Value, OpError> {
         let inputs = [x, self.ints(start)?, self.ints(stop)?, self.ints(step)?, self.ints(axes)?];
         self.add_op(Slice8, &inputs)
+    }
+
+    /// `x[start:stop]` on one axis.
+    pub fn slice_range(&mut self, x: Value, axis: i64, start: i64, stop: i64) -> Result<Value, OpError> {
+        self.slice8(x, &[start], &[stop], &[1], &[axis])
     }
 
     /// StridedSlice-1: `x[begin:end:stride]` with masks.
