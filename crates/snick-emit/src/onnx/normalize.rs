@@ -1,7 +1,7 @@
 //! Ops that bring elements to a common scale.
 
-use snick_ir::ops::nn::mvn::{MvnAxes, unnamed_axes};
 use snick_ir::{Op, OpError};
+use snick_tensor::kernels::EpsMode;
 
 use super::emitter::{Emitter, Result, float, int, ints};
 use super::table::EmitRule::{self, Custom};
@@ -72,13 +72,12 @@ fn lrn(e: &mut Emitter) -> Result {
 fn mvn(e: &mut Emitter) -> Result {
     let (x, element_type) = (e.input(0)?, e.element_type(0)?);
     let Op::Mvn(op) = &e.node.op else { return Err(OpError::unsupported("this layer")) };
-    let axes = match &op.axes {
-        MvnAxes::Input => e.input_i64(1)?,
-        MvnAxes::Attributes { across_channels, reduction_axes } if reduction_axes.is_empty() => {
-            let axes: Vec<i64> = unnamed_axes(*across_channels, e.rank(0)?).map(|axis| axis as i64).collect();
-            e.vector(&axes)?
+    let axes = match op.has_axes_input() {
+        true => e.input_i64(1)?,
+        false => {
+            let axes = op.attribute_axes(e.rank(0)?)?;
+            e.vector(&axes.iter().map(|&axis| axis as i64).collect::<Vec<_>>())?
         }
-        MvnAxes::Attributes { reduction_axes, .. } => e.vector(reduction_axes)?,
     };
     let keep = || vec![int("keepdims", 1), int("noop_with_empty_axes", 1)];
     let mean = e.node("ReduceMean", &[&x, &axes], keep());
@@ -90,7 +89,7 @@ fn mvn(e: &mut Emitter) -> Result {
     let variance = e.node("ReduceMean", &[square, axes], keep());
     let eps = e.attrs.float("eps")?.unwrap_or_default();
     let eps = e.number(element_type, eps)?;
-    let deviation = if !op.eps_inside {
+    let deviation = if op.eps_mode == EpsMode::OutsideSqrt {
         let root = e.node("Sqrt", &[variance], vec![]);
         e.node("Add", &[root, eps], vec![])
     } else {

@@ -1,7 +1,8 @@
 //! Values brought to a scale: softmax and the normalisations.
 
-use snick_ir::ops::nn::mvn::{MvnAxes, unnamed_axes};
+use snick_ir::ops::nn::normalize_l2::SquaresEps;
 use snick_ir::{Op, OpError};
+use snick_tensor::kernels::EpsMode;
 
 use super::emitter::{Emitter, Operand, Result};
 use super::reduction::{axes, maximum, mean, sum};
@@ -64,20 +65,16 @@ fn mvn(e: &mut Emitter) -> Result {
     let op = op.clone();
     let x = e.input(0)?;
     let rank = x.ty.rank();
-    let axes = match &op.axes {
-        MvnAxes::Input => axes(e, 1, rank)?,
-        MvnAxes::Attributes { reduction_axes, .. } if !reduction_axes.is_empty() => {
-            let axes = reduction_axes.iter().map(|&axis| snick_ir::normalize_axis(axis, rank));
-            axes.collect::<Result<Vec<usize>, OpError>>()?
-        }
-        MvnAxes::Attributes { across_channels, .. } => unnamed_axes(*across_channels, rank).collect(),
+    let axes = match op.has_axes_input() {
+        true => axes(e, 1, rank)?,
+        false => op.attribute_axes(rank)?.to_vec(),
     };
     let (centred, variance) = centred(e, &x, &axes)?;
     if !op.normalize_variance {
         return e.give(0, centred);
     }
     let eps = e.full(op.eps, &variance.ty)?;
-    let deviation = if op.eps_inside {
+    let deviation = if op.eps_mode == EpsMode::InsideSqrt {
         let raised = e.same("stablehlo.add", &[&variance, &eps]);
         e.same("stablehlo.sqrt", &[&raised])
     } else {
@@ -150,7 +147,7 @@ fn grn(e: &mut Emitter) -> Result {
 
 fn normalize_l2(e: &mut Emitter) -> Result {
     let Op::NormalizeL2(op) = &e.node.op else { return Err(OpError::unsupported("this normalisation")) };
-    let (eps, is_least) = (op.eps, op.eps_is_least);
+    let (eps, is_least) = (op.eps, op.eps_mode == SquaresEps::Max);
     let x = e.input(0)?;
     let axes = axes(e, 1, x.ty.rank())?;
     let squares = e.same("stablehlo.multiply", &[&x, &x]);

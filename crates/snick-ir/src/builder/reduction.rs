@@ -3,7 +3,7 @@
 use super::GraphBuilder;
 use crate::ops::index_type::IndexType;
 use crate::ops::movement::top_k::{TopKMode, TopKSort};
-use crate::ops::{self, CumSum, MatMul, Softmax, TopK};
+use crate::ops::{self, CumSum, LogSoftmax, MatMul, Softmax, TopK};
 use crate::{OpError, Value};
 
 macro_rules! reductions {
@@ -52,12 +52,12 @@ impl GraphBuilder<'_> {
 
     /// The softmax along an axis.
     pub fn softmax(&mut self, x: Value, axis: i64) -> Result<Value, OpError> {
-        self.add_op(Softmax { log: false, axis }, &[x])
+        self.add_op(Softmax { axis, ..Softmax::default() }, &[x])
     }
 
     /// The logarithm of the softmax along an axis.
     pub fn log_softmax(&mut self, x: Value, axis: i64) -> Result<Value, OpError> {
-        self.add_op(Softmax { log: true, axis }, &[x])
+        self.add_op(LogSoftmax { axis }, &[x])
     }
 
     /// The running sum along an axis.

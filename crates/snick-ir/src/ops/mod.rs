@@ -119,21 +119,25 @@ pub mod slice {
 
 /// What neural networks are made of.
 pub mod nn {
-    pub mod adaptive_pool;
+    pub mod adaptive_avg_pool;
+    pub mod adaptive_max_pool;
+    mod adaptive_windows;
     pub mod attention;
     pub mod batch_norm;
     pub mod binary_convolution;
+    pub mod blocks;
     pub mod compute_tensor;
     pub mod convolution;
     pub mod convolution_backprop;
     pub mod deformable_convolution;
-    pub mod depth_space;
+    pub mod depth_to_space;
     pub mod grid_sample;
     pub mod grn;
     pub mod group_normalization;
     pub mod grouped_matmul;
     pub mod interpolate;
     pub mod inverse;
+    pub mod log_softmax;
     pub mod lrn;
     pub mod matmul;
     pub mod mvn;
@@ -142,6 +146,7 @@ pub mod nn {
     pub mod scale;
     pub mod shuffle_channels;
     pub mod softmax;
+    pub mod space_to_depth;
     pub mod window;
 }
 
@@ -324,19 +329,21 @@ ops! {
     StridedSlice(StridedSlice),
     VariadicSplit(VariadicSplit),
     // nn
-    AdaptivePool(AdaptivePool),
+    AdaptiveAvgPool(AdaptiveAvgPool),
+    AdaptiveMaxPool(AdaptiveMaxPool),
     BatchNormInference(BatchNormInference),
     BinaryConvolution(Box<BinaryConvolution>),
     Convolution(Box<Convolution>),
     ConvolutionBackpropData(Box<ConvolutionBackpropData>),
     DeformableConvolution(Box<DeformableConvolution>),
-    DepthSpace(DepthSpace),
+    DepthToSpace(DepthToSpace),
     GridSample(GridSample),
     Grn(Grn),
     GroupNormalization(GroupNormalization),
     GroupedMatMul(GroupedMatMul),
     Interpolate(Box<Interpolate>),
     Inverse(Inverse),
+    LogSoftmax(LogSoftmax),
     Lrn(Lrn),
     MatMul(MatMul),
     Mvn(Mvn),
@@ -345,6 +352,7 @@ ops! {
     ScaledDotProductAttention(ScaledDotProductAttention),
     ShuffleChannels(ShuffleChannels),
     Softmax(Softmax),
+    SpaceToDepth(SpaceToDepth),
     // signal
     Dft(Dft),
     Istft(Istft),

@@ -12,7 +12,8 @@ pub(crate) const RULE: Rule = Rule::exact("drop-identities", apply);
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
     let is_identity = match &patch.node().op {
         Op::Identity(_) => true,
-        Op::DepthSpace(op) => op.block_size == 1,
+        Op::DepthToSpace(op) => op.blocks.block_size == 1,
+        Op::SpaceToDepth(op) => op.blocks.block_size == 1,
         Op::ShuffleChannels(op) => op.group == 1,
         Op::Concat(_) => patch.optional(1).is_none(),
         Op::Slice(slice) => match Selection::of(&patch.node().op) {

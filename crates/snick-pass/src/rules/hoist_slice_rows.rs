@@ -1,7 +1,6 @@
 //! hoist-slice-rows: what is computed row by row is computed only for the rows that are taken.
 
 use smallvec::SmallVec;
-use snick_ir::ops::nn::mvn::MvnAxes;
 use snick_ir::ops::nn::pool::PoolKind;
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Op, OpError, Value, normalize_axis};
@@ -68,9 +67,10 @@ fn rows(patch: &Patch, value: Value) -> Result<Option<(Rows, Sum)>, OpError> {
     };
     Ok(match op {
         Op::Softmax(op) => Some((but(&[op.axis])?, Sum::Rounds)),
+        Op::LogSoftmax(op) => Some((but(&[op.axis])?, Sum::Rounds)),
         Op::CumSum(_) => numbers(1)?.map(|axes| but(&axes)).transpose()?.map(|rows| (rows, of_sum)),
         Op::NormalizeL2(_) => numbers(1)?.map(|axes| but(&axes)).transpose()?.map(|rows| (rows, Sum::Rounds)),
-        Op::Mvn(op) if op.axes == MvnAxes::Input => {
+        Op::Mvn(op) if op.has_axes_input() => {
             numbers(1)?.map(|axes| but(&axes)).transpose()?.map(|rows| (rows, Sum::Rounds))
         }
         Op::Reduce(op) => numbers(1)?.map(|axes| but(&axes)).transpose()?.map(|mut rows| {

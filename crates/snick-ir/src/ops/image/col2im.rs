@@ -4,7 +4,7 @@ use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{Tensor, kernels};
 
-use crate::ops::nn::depth_space::divided;
+use crate::ops::nn::blocks::divided;
 use crate::ops::nn::window::{Rounding, Sliding};
 use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 

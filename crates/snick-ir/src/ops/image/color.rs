@@ -3,7 +3,7 @@
 use snick_shape::SymExpr;
 use snick_tensor::ElementType;
 
-use crate::ops::nn::depth_space::divided;
+use crate::ops::nn::blocks::divided;
 use crate::{Infer, OpError};
 
 /// The type that all planes share: u8 or reals.

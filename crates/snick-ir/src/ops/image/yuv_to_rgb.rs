@@ -5,7 +5,7 @@ use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::Tensor;
 
 use super::color::{channel, half, infer_plane, infer_type};
-use crate::ops::nn::depth_space::divided;
+use crate::ops::nn::blocks::divided;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 
 /// The brightness Y `[N, H, W, 1]` and the colour, one U and V for four pixels: `[N, H/2, W/2, 2]`, or U and V

@@ -5,27 +5,17 @@ use snick_shape::{Shape, SymExpr};
 use snick_tensor::kernels::{self, BinaryOp};
 use snick_tensor::{ElementType, Tensor};
 
-use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
-/// Inputs query `[N.., L, E]`, key `[N.., S, E]`, value `[N.., S, V]`, optionally a mask that broadcasts to
-/// `[N.., L, S]` (boolean: what takes part; real: what is added) and a scale; output `[N.., L, V]`. One query has a row
-/// of output for every row of the mask.
-#[derive(Clone, PartialEq, Debug)]
-pub struct ScaledDotProductAttention {
-    /// Whether query `i` sees keys up to `i` only; the mask is not heeded then.
-    pub causal: bool,
-}
-
-impl OpDef for ScaledDotProductAttention {
-    const NAMES: &'static [OpName] = &[OpName::openvino("ScaledDotProductAttention", &[13])];
-    const ARITY: Arity = Arity::between(3, 5);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        Ok(Self { causal: raw.attrs.bool("causal")?.unwrap_or(false) })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new().with("causal", self.causal)
+op! {
+    /// `softmax(query key^T scale + mask) value`. Inputs: query `[N.., L, E]`, key `[N.., S, E]`, value `[N.., S, V]`,
+    /// optionally a mask that broadcasts to `[N.., L, S]` (boolean: which keys take part; real: what is added to the
+    /// scores) and a scale, `1 / sqrt(E)` by default. Output `[N.., L, V]`; a single query has a row of output for every
+    /// row of the mask.
+    #[op("ScaledDotProductAttention", since = [13], inputs = Arity::between(3, 5), traits = [PURE])]
+    pub struct ScaledDotProductAttention {
+        /// Whether query `i` sees keys up to `i` only; the mask is ignored then.
+        pub causal: bool = false,
     }
 }
 
@@ -93,7 +83,7 @@ impl InferOp for ScaledDotProductAttention {
 
 impl EvalOp for ScaledDotProductAttention {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let [query, key, value, rest @ ..] = inputs else { return Ok(Vec::new()) };
+        let ([query, key, value], rest) = (exactly(&inputs[..3])?, &inputs[3..]);
         let element_type = query.element_type();
         let wide = if element_type == ElementType::F64 { ElementType::F64 } else { ElementType::F32 };
         let (query, key, value) = (query.cast(wide)?, key.cast(wide)?, value.cast(wide)?);

@@ -1,38 +1,24 @@
-//! BatchNormInference-1 and -5: normalisation by given means and variances, one a channel.
-//!
-//! The first definition has data as its third input, the later one as its first.
+//! BatchNormInference-1 and BatchNormInference-5.
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::{ElementType, Tensor};
 
 use super::compute_tensor::ComputeTensor;
-use crate::attrs::missing;
-use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, Since};
 
-/// `(data - mean) / sqrt(variance + epsilon) * gamma + beta`; data is `[N, C, ..]`, the others `[C]`.
-#[derive(Clone, PartialEq, Debug)]
-pub struct BatchNormInference {
-    /// Keeps the divisor from being zero.
-    pub epsilon: f64,
-    /// Whether data is the first input; otherwise it comes after gamma and beta.
-    data_first: bool,
-}
-
-impl OpDef for BatchNormInference {
-    const NAMES: &'static [OpName] = &[OpName::openvino("BatchNormInference", &[1, 5])];
-    const ARITY: Arity = Arity::exactly(5);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        let epsilon = raw.attrs.float("epsilon")?.ok_or(missing("epsilon"))?;
-        if epsilon < 0.0 {
-            return Err(raw.attrs.bad("epsilon", "a number that is not negative"));
-        }
-        Ok(Self { epsilon, data_first: raw.since >= 5 })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new().with("epsilon", self.epsilon)
+op! {
+    /// Normalisation by given statistics: `(data - mean) / sqrt(variance + epsilon) * gamma + beta`. Inputs: data
+    /// `[N, C, ..]`, and gamma, beta, mean and variance `[C]`; the first definition has data after gamma and beta.
+    #[op(
+        "BatchNormInference", since = [1, 5], inputs = Arity::exactly(5), traits = [PURE],
+        check = Self::check_epsilon
+    )]
+    pub struct BatchNormInference {
+        /// The definition: it orders the inputs.
+        pub since: Since = Since(5),
+        /// Keeps the divisor from being zero; not negative.
+        pub epsilon: f64,
     }
 }
 
@@ -92,8 +78,15 @@ impl EvalOp for BatchNormInference {
 }
 
 impl BatchNormInference {
-    /// Which inputs are the data, gamma, beta, the mean and the variance.
+    fn check_epsilon(&self, raw: &RawNode) -> Result<(), OpError> {
+        match self.epsilon < 0.0 {
+            true => Err(raw.attrs.bad("epsilon", "0 or more")),
+            false => Ok(()),
+        }
+    }
+
+    /// The inputs that are data, gamma, beta, mean and variance.
     pub fn order(&self) -> [usize; 5] {
-        if self.data_first { [0, 1, 2, 3, 4] } else { [2, 0, 1, 3, 4] }
+        if self.since.at_least(5) { [0, 1, 2, 3, 4] } else { [2, 0, 1, 3, 4] }
     }
 }

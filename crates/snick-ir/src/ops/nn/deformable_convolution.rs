@@ -6,8 +6,8 @@ use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{ElementType, Tensor, kernels};
 
+use super::blocks::divided;
 use super::convolution::{CANNOT_CONVOLVE, operand_type};
-use super::depth_space::divided;
 use super::window::{Rounding, Sliding, spatial_dims};
 use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
 

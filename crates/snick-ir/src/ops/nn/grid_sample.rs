@@ -1,23 +1,26 @@
-//! GridSample-9: an image read at places between its pixels.
+//! GridSample-9.
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::Tensor;
 
-use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 /// The conflict of shapes.
 const CANNOT_SAMPLE: &str = "cannot sample {} at grid {}";
 
-/// Data `[N, C, H, W]` at the places (x, y) of a grid `[N, H', W', 2]`, from -1 to 1 along each axis.
-#[derive(Clone, PartialEq, Debug)]
-pub struct GridSample {
-    /// Whether -1 and 1 are centres of pixels, not their outer edges.
-    pub align_corners: bool,
-    /// How pixels mix.
-    pub mode: Mode,
-    /// What stands outside.
-    pub padding_mode: Padding,
+op! {
+    /// Data `[N, C, H, W]` sampled at the points (x, y) of a grid `[N, H', W', 2]`, which range from -1 to 1 along each
+    /// axis: `[N, C, H', W']`.
+    #[op("GridSample", since = [9], inputs = Arity::exactly(2), traits = [PURE])]
+    pub struct GridSample {
+        /// Whether -1 and 1 are the centres of the first and last pixel, not their outer edges.
+        pub align_corners: bool = false,
+        /// How pixels are interpolated.
+        pub mode: Mode = Mode::Bilinear,
+        /// What stands outside of the data.
+        pub padding_mode: Padding = Padding::Zeros,
+    }
 }
 
 /// How pixels mix.
@@ -31,6 +34,8 @@ pub enum Mode {
     Nearest,
 }
 
+attr_words!(Mode { Bilinear = "bilinear", Bicubic = "bicubic", Nearest = "nearest" });
+
 /// What stands outside of the data.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Padding {
@@ -42,32 +47,7 @@ pub enum Padding {
     Reflection,
 }
 
-const MODES: &[(&str, Mode)] =
-    &[("bilinear", Mode::Bilinear), ("bicubic", Mode::Bicubic), ("nearest", Mode::Nearest)];
-const PADDINGS: &[(&str, Padding)] =
-    &[("zeros", Padding::Zeros), ("border", Padding::Border), ("reflection", Padding::Reflection)];
-
-impl OpDef for GridSample {
-    const NAMES: &'static [OpName] = &[OpName::openvino("GridSample", &[9])];
-    const ARITY: Arity = Arity::exactly(2);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        Ok(Self {
-            align_corners: raw.attrs.bool("align_corners")?.unwrap_or(false),
-            mode: raw.attrs.choice("mode", MODES)?.unwrap_or(Mode::Bilinear),
-            padding_mode: raw.attrs.choice("padding_mode", PADDINGS)?.unwrap_or(Padding::Zeros),
-        })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        let mode = MODES.iter().find(|(_, mode)| *mode == self.mode).map_or("", |(name, _)| name);
-        let padding = PADDINGS.iter().find(|(_, p)| *p == self.padding_mode).map_or("", |(name, _)| name);
-        Attrs::new()
-            .with("align_corners", self.align_corners)
-            .with("mode", mode)
-            .with("padding_mode", padding)
-    }
-}
+attr_words!(Padding { Zeros = "zeros", Border = "border", Reflection = "reflection" });
 
 impl InferOp for GridSample {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
@@ -98,7 +78,7 @@ impl InferOp for GridSample {
 
 impl EvalOp for GridSample {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let [data, grid] = inputs else { return Ok(Vec::new()) };
+        let [data, grid] = exactly(inputs)?;
         let (&[n, c, h, w], &[m, rows, columns, 2]) = (data.dims(), grid.dims()) else {
             return Err(OpError::dims_conflict(CANNOT_SAMPLE, data.dims(), grid.dims()));
         };

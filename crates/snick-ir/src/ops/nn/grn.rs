@@ -5,26 +5,14 @@ use snick_tensor::Tensor;
 use snick_tensor::kernels::ReduceOp;
 
 use super::compute_tensor::ComputeTensor;
-use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
-/// `x / sqrt(sum over axis 1 of x^2 + bias)`
-#[derive(Clone, PartialEq, Debug)]
-pub struct Grn {
-    /// What keeps the divisor from 0.
-    pub bias: f64,
-}
-
-impl OpDef for Grn {
-    const NAMES: &'static [OpName] = &[OpName::openvino("GRN", &[1])];
-    const ARITY: Arity = Arity::exactly(1);
-    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::FLOAT_FORMULA);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        Ok(Self { bias: raw.attrs.float("bias")?.unwrap_or(1.0) })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new().with("bias", self.bias)
+op! {
+    /// Data `[N, C, ..]` divided by the length of its channels: `x / sqrt(sum of x^2 over axis 1 + bias)`.
+    #[op("GRN", since = [1], inputs = Arity::exactly(1), traits = [PURE, FLOAT_FORMULA])]
+    pub struct Grn {
+        /// Keeps the divisor from being zero.
+        pub bias: f64 = 1.0,
     }
 }
 
@@ -37,7 +25,7 @@ impl InferOp for Grn {
 
 impl EvalOp for Grn {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let [data] = inputs else { return Ok(Vec::new()) };
+        let [data] = exactly(inputs)?;
         if data.rank() < 2 {
             return Err(OpError::rank("data", data.rank(), "2 to 4"));
         }

@@ -5,31 +5,17 @@ use snick_tensor::kernels::{self, EpsMode};
 use snick_tensor::{ElementType, Tensor};
 
 use super::compute_tensor::ComputeTensor;
-use crate::attrs::missing;
-use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
-/// Data `[N, C, ..]`, scale `[C]` and bias `[C]`.
-#[derive(Clone, PartialEq, Debug)]
-pub struct GroupNormalization {
-    /// Number of groups; divides the channels.
-    pub num_groups: i64,
-    /// Added to the variance.
-    pub epsilon: f64,
-}
-
-impl OpDef for GroupNormalization {
-    const NAMES: &'static [OpName] = &[OpName::openvino("GroupNormalization", &[12])];
-    const ARITY: Arity = Arity::exactly(3);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        Ok(Self {
-            num_groups: raw.attrs.int("num_groups")?.ok_or(missing("num_groups"))?,
-            epsilon: raw.attrs.float("epsilon")?.ok_or(missing("epsilon"))?,
-        })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new().with("num_groups", self.num_groups).with("epsilon", self.epsilon)
+op! {
+    /// Each group of channels normalised to mean 0 and variance 1, then multiplied by a scale and increased by a bias.
+    /// Inputs: data `[N, C, ..]`, scale `[C]` and bias `[C]`.
+    #[op("GroupNormalization", since = [12], inputs = Arity::exactly(3), traits = [PURE])]
+    pub struct GroupNormalization {
+        /// Number of groups; divides the channels.
+        pub num_groups: i64,
+        /// Added to the variance.
+        pub epsilon: f64,
     }
 }
 
@@ -61,7 +47,7 @@ impl InferOp for GroupNormalization {
 
 impl EvalOp for GroupNormalization {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let [data, scale, bias] = inputs else { return Ok(Vec::new()) };
+        let [data, scale, bias] = exactly(inputs)?;
         let [batch, channels, ..] = *data.dims() else {
             return Err(OpError::rank("data", data.rank(), "2 or more"));
         };

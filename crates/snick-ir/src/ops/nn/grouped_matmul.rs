@@ -1,24 +1,17 @@
-//! GroupedMatMul-17: rows, a group of them after the other, each by its own matrix.
+//! GroupedMatMul-17.
 
 use smallvec::smallvec;
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::{Tensor, kernels};
 
 use super::matmul::CANNOT_MULTIPLY;
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
-/// Rows `[R, K]`, matrices `[G, N, K]` and offsets `[G]`, the end of each group of rows: `[R, N]`; rows after the last
-/// group are zero. Or rows `[G, M, K]` and matrices `[G, N, K]`: `[G, M, N]`.
-#[derive(Clone, PartialEq, Debug)]
-pub struct GroupedMatMul;
-
-impl OpDef for GroupedMatMul {
-    const NAMES: &'static [OpName] = &[OpName::openvino("GroupedMatMul", &[17])];
-    const ARITY: Arity = Arity::between(2, 3);
-
-    fn parse(_: &RawNode) -> Result<Self, OpError> {
-        Ok(Self)
-    }
+op! {
+    /// A matrix product a group. Inputs: rows `[R, K]`, matrices `[G, N, K]` and offsets `[G]`, the end of each group
+    /// of rows: `[R, N]`, zero in rows after the last group. Or rows `[G, M, K]` and matrices `[G, N, K]`: `[G, M, N]`.
+    #[op("GroupedMatMul", since = [17], inputs = Arity::between(2, 3), traits = [PURE])]
+    pub struct GroupedMatMul;
 }
 
 impl InferOp for GroupedMatMul {
@@ -58,7 +51,7 @@ impl InferOp for GroupedMatMul {
 
 impl EvalOp for GroupedMatMul {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let [rows, matrices, offsets @ ..] = inputs else { return Ok(Vec::new()) };
+        let ([rows, matrices], offsets) = (exactly(&inputs[..2])?, &inputs[2..]);
         let refuse = || OpError::dims_conflict(CANNOT_MULTIPLY, rows.dims(), matrices.dims());
         let &[groups, outputs, depth] = matrices.dims() else { return Err(refuse()) };
         match (rows.dims(), offsets.first()) {

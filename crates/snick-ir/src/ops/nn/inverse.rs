@@ -1,31 +1,19 @@
-//! Inverse-14: the inverses of square matrices.
-//!
-//! The specification calls for the adjugate where the attribute `adjoint` is set; what runs models transposes the
-//! inverse, and so does this.
+//! Inverse-14.
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::{Dims, Tensor};
 
-use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
-/// Matrices in the last two axes. One without an inverse gives infinities and not-a-numbers.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Inverse {
-    /// Rows and columns of the inverse exchanged.
-    pub adjoint: bool,
-}
-
-impl OpDef for Inverse {
-    const NAMES: &'static [OpName] = &[OpName::openvino("Inverse", &[14])];
-    const ARITY: Arity = Arity::exactly(1);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        Ok(Self { adjoint: raw.attrs.bool("adjoint")?.unwrap_or(false) })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new().with("adjoint", self.adjoint)
+op! {
+    /// The inverses of the square matrices in the last two axes, `[.., N, N]`. A singular matrix gives infinities and
+    /// NaN.
+    #[op("Inverse", since = [14], inputs = Arity::exactly(1), traits = [PURE])]
+    pub struct Inverse {
+        /// Whether the inverse is transposed. The specification asks for the adjugate; this is what the OpenVINO runtime
+        /// computes.
+        pub adjoint: bool = false,
     }
 }
 
@@ -46,7 +34,7 @@ impl InferOp for Inverse {
 
 impl EvalOp for Inverse {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let [data] = inputs else { return Ok(Vec::new()) };
+        let [data] = exactly(inputs)?;
         let size = match data.dims() {
             [.., rows, columns] if rows == columns => *rows,
             dims => return Err(OpError::mismatch("dims of matrices", format!("{dims:?}"), "[.., N, N]")),

@@ -1,4 +1,4 @@
-//! LRN-1: local response normalisation.
+//! LRN-1.
 
 use smallvec::{SmallVec, smallvec};
 use snick_tensor::Tensor;
@@ -6,42 +6,21 @@ use snick_tensor::kernels::{self, PadMode};
 
 use super::compute_tensor::ComputeTensor;
 use super::normalize_l2::positions;
-use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
-/// `x / (bias + alpha / size^axes * sum(x^2))^beta`, the sum over the neighbours of x, as many on either side, that
-/// are within `size` along every axis of the second input.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Lrn {
-    /// Weight of the squares.
-    pub alpha: f64,
-    /// Exponent of the divisor.
-    pub beta: f64,
-    /// Added to the sum.
-    pub bias: f64,
-    /// Length of a neighbourhood.
-    pub size: i64,
-}
-
-impl OpDef for Lrn {
-    const NAMES: &'static [OpName] = &[OpName::openvino("LRN", &[1])];
-    const ARITY: Arity = Arity::exactly(2);
-    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::FLOAT_FORMULA);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        Ok(Self {
-            alpha: raw.attrs.float("alpha")?.unwrap_or(0.0),
-            beta: raw.attrs.float("beta")?.unwrap_or(0.0),
-            bias: raw.attrs.float("bias")?.unwrap_or(0.0),
-            size: raw.attrs.int("size")?.unwrap_or(0),
-        })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new()
-            .with("alpha", self.alpha)
-            .with("beta", self.beta)
-            .with("bias", self.bias)
-            .with("size", self.size)
+op! {
+    /// Local response normalisation: `x / (bias + alpha / size^k * sum of x^2)^beta`, where the sum is over the
+    /// neighbours of x within `size` elements along each of the k axes that input 1 lists.
+    #[op("LRN", since = [1], inputs = Arity::exactly(2), traits = [PURE, FLOAT_FORMULA])]
+    pub struct Lrn {
+        /// Weight of the squares.
+        pub alpha: f64 = 0.0,
+        /// Exponent of the divisor.
+        pub beta: f64 = 0.0,
+        /// Added to the sum.
+        pub bias: f64 = 0.0,
+        /// Elements of a neighbourhood along an axis.
+        pub size: i64 = 0,
     }
 }
 
@@ -64,7 +43,7 @@ impl InferOp for Lrn {
 
 impl EvalOp for Lrn {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let [data, axes] = inputs else { return Ok(Vec::new()) };
+        let [data, axes] = exactly(inputs)?;
         let axes = positions(&axes.to_i64_vec()?, data.rank())?;
         let x = ComputeTensor::new(data)?;
         let mut sums = x.times(&x)?;

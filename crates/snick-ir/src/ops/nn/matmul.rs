@@ -1,22 +1,24 @@
-//! MatMul-1: the product of matrices, in batches.
+//! MatMul-1.
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::{Tensor, kernels};
 
-use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 /// The conflict of shapes.
 pub(super) const CANNOT_MULTIPLY: &str = "cannot multiply {} with {}";
 
-/// The product of the last two axes; the axes before them broadcast. A 1-D first input is a row and a 1-D second
-/// input a column, whatever the flags say; their axis is not in the output.
-#[derive(Clone, PartialEq, Debug)]
-pub struct MatMul {
-    /// Whether the last two axes of the first input change places.
-    pub transpose_a: bool,
-    /// Whether the last two axes of the second input change places.
-    pub transpose_b: bool,
+op! {
+    /// The matrix product over the last two axes; the axes before them broadcast. A 1-D first input is a row and a 1-D
+    /// second input a column, whatever the attributes say; the output does not have their axis.
+    #[op("MatMul", since = [1], inputs = Arity::exactly(2), traits = [PURE, CONTRACTION])]
+    pub struct MatMul {
+        /// Whether the last two axes of input 0 are swapped.
+        pub transpose_a: bool = false,
+        /// Whether the last two axes of input 1 are swapped.
+        pub transpose_b: bool = false,
+    }
 }
 
 /// The operand as batch dims and a matrix.
@@ -37,23 +39,6 @@ impl<'a> Operand<'a> {
             [batch @ .., kept, summed] if summed_last => Some(Self { batch, kept: Some(kept), summed }),
             [batch @ .., summed, kept] => Some(Self { batch, kept: Some(kept), summed }),
         }
-    }
-}
-
-impl OpDef for MatMul {
-    const NAMES: &'static [OpName] = &[OpName::openvino("MatMul", &[1])];
-    const ARITY: Arity = Arity::exactly(2);
-    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::CONTRACTION);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        Ok(Self {
-            transpose_a: raw.attrs.bool("transpose_a")?.unwrap_or(false),
-            transpose_b: raw.attrs.bool("transpose_b")?.unwrap_or(false),
-        })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new().with("transpose_a", self.transpose_a).with("transpose_b", self.transpose_b)
     }
 }
 
@@ -83,7 +68,7 @@ impl InferOp for MatMul {
 
 impl EvalOp for MatMul {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let [a, b] = inputs else { return Ok(Vec::new()) };
+        let [a, b] = exactly(inputs)?;
         Ok(vec![kernels::matmul(a, b, self.transpose_a, self.transpose_b)?])
     }
 }

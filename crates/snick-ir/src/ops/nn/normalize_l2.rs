@@ -1,42 +1,33 @@
-//! NormalizeL2-1: division by the root of the sum of squares along some axes.
+//! NormalizeL2-1.
 
 use smallvec::{SmallVec, smallvec};
 use snick_tensor::kernels::{self, EpsMode};
 use snick_tensor::{ElementType, Tensor};
 
-use crate::attrs::missing;
-use crate::{
-    Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode,
-    normalize_axis,
-};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly, normalize_axis};
 
-/// Divides by the length along the axes of the second input; no axes: every element by its own magnitude.
-#[derive(Clone, PartialEq, Debug)]
-pub struct NormalizeL2 {
-    /// Keeps the divisor from being zero.
-    pub eps: f64,
-    /// Whether epsilon is the least sum of squares; otherwise it is added.
-    pub eps_is_least: bool,
-}
-
-const EPS_MODES: &[(&str, bool)] = &[("add", false), ("max", true)];
-
-impl OpDef for NormalizeL2 {
-    const NAMES: &'static [OpName] = &[OpName::openvino("NormalizeL2", &[1])];
-    const ARITY: Arity = Arity::exactly(2);
-    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::FLOAT_FORMULA);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        Ok(Self {
-            eps: raw.attrs.float("eps")?.ok_or(missing("eps"))?,
-            eps_is_least: raw.attrs.choice("eps_mode", EPS_MODES)?.unwrap_or(false),
-        })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new().with("eps", self.eps).with("eps_mode", EPS_MODES[usize::from(self.eps_is_least)].0)
+op! {
+    /// Input 0 divided by its Euclidean length along the axes that input 1 lists; without axes every element is divided
+    /// by its own magnitude.
+    #[op("NormalizeL2", since = [1], inputs = Arity::exactly(2), traits = [PURE, FLOAT_FORMULA])]
+    pub struct NormalizeL2 {
+        /// Keeps the divisor from being zero.
+        pub eps: f64,
+        /// How `eps` is combined with the sum of squares.
+        pub eps_mode: SquaresEps = SquaresEps::Add,
     }
 }
+
+/// How an epsilon is combined with a sum of squares.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum SquaresEps {
+    /// It is added.
+    Add,
+    /// It is the least sum.
+    Max,
+}
+
+attr_words!(SquaresEps { Add = "add", Max = "max" });
 
 impl InferOp for NormalizeL2 {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
@@ -51,9 +42,12 @@ impl InferOp for NormalizeL2 {
 
 impl EvalOp for NormalizeL2 {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let [data, axes] = inputs else { return Ok(Vec::new()) };
+        let [data, axes] = exactly(inputs)?;
         let axes = positions(&axes.to_i64_vec()?, data.rank())?;
-        let mode = if self.eps_is_least { EpsMode::Max } else { EpsMode::InsideSqrt };
+        let mode = match self.eps_mode {
+            SquaresEps::Add => EpsMode::InsideSqrt,
+            SquaresEps::Max => EpsMode::Max,
+        };
         let compute = match data.element_type() {
             real if real.is_float() => real,
             _ => ElementType::F32,
@@ -63,7 +57,7 @@ impl EvalOp for NormalizeL2 {
     }
 }
 
-/// Axes from either end; naming one twice is naming it once.
+/// The axes as positions, each once.
 pub(super) fn positions(axes: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
     let mut positions: SmallVec<[usize; 4]> = SmallVec::new();
     for &axis in axes {

@@ -1,31 +1,21 @@
-//! ShuffleChannels-1: the elements of an axis, in groups, taken in turn from each group.
+//! ShuffleChannels-1.
 
 use smallvec::smallvec;
 use snick_tensor::{Dims, Tensor};
 
-use crate::{
-    Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode, normalize_axis,
-};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly, normalize_axis};
 
-/// The axis as `[group, rest]`, transposed.
-#[derive(Clone, PartialEq, Debug)]
-pub struct ShuffleChannels {
-    /// The axis, counted from either end.
-    pub axis: i64,
-    /// Number of groups; divides the axis.
-    pub group: i64,
-}
-
-impl OpDef for ShuffleChannels {
-    const NAMES: &'static [OpName] = &[OpName::openvino("ShuffleChannels", &[1]).missing_in(2, 2)];
-    const ARITY: Arity = Arity::exactly(1);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        Ok(Self { axis: raw.attrs.int("axis")?.unwrap_or(1), group: raw.attrs.int("group")?.unwrap_or(1) })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new().with("axis", self.axis).with("group", self.group)
+op! {
+    /// The axis reshaped to `[group, rest]`, transposed and flattened: elements taken from each group in turn.
+    #[op(
+        "ShuffleChannels", since = [1], inputs = Arity::exactly(1), traits = [PURE],
+        name = missing_in(2, 2)
+    )]
+    pub struct ShuffleChannels {
+        /// The axis; negative ones count from the end.
+        pub axis: i64 = 1,
+        /// Number of groups; divides the size of the axis.
+        pub group: i64 = 1,
     }
 }
 
@@ -52,7 +42,7 @@ impl InferOp for ShuffleChannels {
 
 impl EvalOp for ShuffleChannels {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let [data] = inputs else { return Ok(Vec::new()) };
+        let [data] = exactly(inputs)?;
         let axis = normalize_axis(self.axis, data.rank())?;
         let size = data.dims().get(axis).copied().unwrap_or(0);
         let group = usize::try_from(self.group).unwrap_or(0);

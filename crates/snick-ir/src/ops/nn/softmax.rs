@@ -1,71 +1,60 @@
-//! SoftMax-1, SoftMax-8 and LogSoftmax-5: `e^x` along an axis divided by its sum, and the logarithm of that.
-//!
-//! From operation set 8 on the axis of SoftMax may be negative.
+//! SoftMax-1 and SoftMax-8.
 
 use smallvec::smallvec;
-use snick_tensor::{Tensor, kernels};
+use snick_tensor::{Tensor, TensorError, kernels};
 
-use crate::{
-    Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode,
-    normalize_axis,
-};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, Since, normalize_axis};
 
-/// Softmax along one axis, or its logarithm.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Softmax {
-    /// Whether the logarithm is taken.
-    pub log: bool,
-    /// The axis, counted from either end.
-    pub axis: i64,
-}
-
-const NAMES: [OpName; 2] = [OpName::openvino("SoftMax", &[1, 8]), OpName::openvino("LogSoftmax", &[5])];
-
-impl OpDef for Softmax {
-    const NAMES: &'static [OpName] = &NAMES;
-    const ARITY: Arity = Arity::exactly(1);
-    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::FLOAT_FORMULA);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        let axis = raw.attrs.int("axis")?.unwrap_or(1);
-        if raw.since == 1 && axis < 0 {
-            return Err(raw.attrs.bad("axis", "an integer that is not negative"));
-        }
-        Ok(Self { log: raw.op_type.eq_ignore_ascii_case(NAMES[1].name), axis })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new().with("axis", self.axis)
-    }
-
-    fn name(&self) -> &'static OpName {
-        &Self::NAMES[usize::from(self.log)]
+op! {
+    /// `e^x / sum of e^x` along an axis.
+    #[op(
+        "SoftMax", since = [1, 8], inputs = Arity::exactly(1), traits = [PURE, FLOAT_FORMULA],
+        check = Self::check_axis
+    )]
+    pub struct Softmax {
+        /// The definition: the first has no negative axis.
+        pub since: Since = Since(8),
+        /// The axis; negative ones count from the end.
+        pub axis: i64 = 1,
     }
 }
 
 impl InferOp for Softmax {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        if let Some(rank) = cx.shape(0).rank() {
-            self.position(rank)?;
-        }
-        Ok(smallvec![Fact::new(cx.element_type(0), cx.shape(0).clone())])
+        infer_along(cx, self.axis)
     }
 }
 
 impl EvalOp for Softmax {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let [data] = inputs else { return Ok(Vec::new()) };
-        let axis = self.position(data.rank())?;
-        // A scalar is one row of one element.
-        let rows = if data.rank() == 0 { data.unsqueeze(0)? } else { data.clone() };
-        let result =
-            if self.log { kernels::log_softmax(&rows, axis)? } else { kernels::softmax(&rows, axis)? };
-        Ok(vec![result.reshape(data.dims())?])
+        eval_along(&inputs[0], self.axis, kernels::softmax)
     }
 }
 
 impl Softmax {
-    fn position(&self, rank: usize) -> Result<usize, OpError> {
-        normalize_axis(self.axis, rank.max(1))
+    fn check_axis(&self, raw: &RawNode) -> Result<(), OpError> {
+        match self.since.at_least(8) || self.axis >= 0 {
+            true => Ok(()),
+            false => Err(raw.attrs.bad("axis", "0 or more")),
+        }
     }
+}
+
+/// The fact of a function that normalises along an axis.
+pub(super) fn infer_along(cx: &mut Infer, axis: i64) -> Result<Facts, OpError> {
+    if let Some(rank) = cx.shape(0).rank() {
+        normalize_axis(axis, rank.max(1))?;
+    }
+    Ok(smallvec![Fact::new(cx.element_type(0), cx.shape(0).clone())])
+}
+
+/// A kernel applied along an axis; a scalar is a row of one element.
+pub(super) fn eval_along(
+    data: &Tensor,
+    axis: i64,
+    kernel: fn(&Tensor, usize) -> Result<Tensor, TensorError>,
+) -> Result<Vec<Tensor>, OpError> {
+    let axis = normalize_axis(axis, data.rank().max(1))?;
+    let rows = if data.rank() == 0 { data.unsqueeze(0)? } else { data.clone() };
+    Ok(vec![kernel(&rows, axis)?.reshape(data.dims())?])
 }

@@ -1,0 +1,41 @@
+//! AdaptiveMaxPool-8.
+
+use smallvec::smallvec;
+use snick_tensor::Tensor;
+
+use super::adaptive_windows::{each_window, infer_shape};
+use crate::ops::index_type::IndexType;
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
+
+op! {
+    /// The greatest element of each of as many windows as input 1 says: data `[N, C, spatial..]` to `[N, C, sizes..]`
+    /// (output 0), and the position of the first such element in its channel (output 1).
+    #[op("AdaptiveMaxPool", since = [8], inputs = Arity::exactly(2), traits = [PURE])]
+    pub struct AdaptiveMaxPool {
+        /// Element type of output 1.
+        pub index_element_type: IndexType = IndexType::I64,
+    }
+}
+
+impl InferOp for AdaptiveMaxPool {
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        let shape = infer_shape(cx)?;
+        let indices = Fact::new(self.index_element_type.element_type(), shape.clone());
+        Ok(smallvec![Fact::new(cx.element_type(0), shape), indices])
+    }
+}
+
+impl EvalOp for AdaptiveMaxPool {
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let [data, sizes] = exactly(inputs)?;
+        let (mut greatest, mut positions) = (Vec::new(), Vec::new());
+        let dims = each_window(data, sizes, |elements| {
+            let first = (0, f64::NEG_INFINITY);
+            let (at, x) = elements.fold(first, |best, next| if next.1 > best.1 { next } else { best });
+            greatest.push(x);
+            positions.push(at as i64);
+        })?;
+        let indices = Tensor::from_vec(&dims, positions)?.cast(self.index_element_type.element_type())?;
+        Ok(vec![Tensor::from_vec(&dims, greatest)?.cast(data.element_type())?, indices])
+    }
+}

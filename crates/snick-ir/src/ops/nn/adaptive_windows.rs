@@ -1,0 +1,94 @@
+//! Windows that divide an input of any size evenly: what AdaptiveAvgPool and AdaptiveMaxPool share. Window `i` of `n`
+//! over `size` elements goes from `floor(i * size / n)` to `ceil((i + 1) * size / n)`.
+
+use smallvec::SmallVec;
+use snick_shape::{Shape, SymExpr};
+use snick_tensor::{Dims, Tensor};
+
+use super::window::{expect_spatial, given_sizes};
+use crate::{Infer, OpError};
+
+fn sizes_differ(count: impl ToString, spatial: usize) -> OpError {
+    OpError::mismatch("the number of output sizes", count, format!("{spatial}, one a spatial axis"))
+}
+
+/// The shape of the output: input 1 has the spatial sizes.
+pub(super) fn infer_shape(cx: &mut Infer) -> Result<Shape, OpError> {
+    expect_spatial(cx, 0, 2)?;
+    cx.expect_rank(1, "0 or 1", |rank| rank <= 1)?;
+    cx.expect_integer(1);
+    let Some(dims) = cx.shape(0).dims() else { return Ok(Shape::unranked()) };
+    let count = cx.shape(1).dims().and_then(|dims| dims.first().map_or(Some(1), SymExpr::as_const));
+    let spatial = dims.len().saturating_sub(2);
+    if let Some(count) = count.filter(|&count| i64::try_from(spatial) != Ok(count)) {
+        return Err(sizes_differ(count, spatial));
+    }
+    let mut pooled: SmallVec<[SymExpr; 4]> = dims.iter().take(2).cloned().collect();
+    pooled.extend(given_sizes(cx, 1, spatial)?);
+    Ok(Shape::ranked(pooled))
+}
+
+/// Calls `visit` with the elements of each window, and their positions in their channel; the dims of the output.
+pub(super) fn each_window(
+    data: &Tensor,
+    sizes: &Tensor,
+    mut visit: impl FnMut(&mut dyn Iterator<Item = (usize, f64)>),
+) -> Result<Dims, OpError> {
+    let sizes = sizes.to_i64_vec()?;
+    let [_, _, spatial @ ..] = data.dims() else {
+        return Err(OpError::rank("data", data.rank(), "3 to 5"));
+    };
+    if !(1..=3).contains(&spatial.len()) || sizes.len() != spatial.len() || spatial.contains(&0) {
+        return Err(sizes_differ(sizes.len(), spatial.len()));
+    }
+    let mut dims: Dims = data.dims().iter().take(2).copied().collect();
+    for &size in &sizes {
+        dims.push(usize::try_from(size).map_err(|_| OpError::out_of_range("a size", size, "0 or more"))?);
+    }
+    // Checks the size of the result before memory is taken.
+    Tensor::scalar(0f64).broadcast_to(&dims)?;
+    let windows = Windows::new(spatial, dims.get(2..).unwrap_or_default());
+    let channel: usize = spatial.iter().product();
+    for channel in data.to_f64_vec()?.chunks_exact(channel) {
+        windows.each(|positions| visit(&mut positions.filter_map(|at| Some((at, *channel.get(at)?)))));
+    }
+    Ok(dims)
+}
+
+/// The windows along three axes, absent ones first, with the stride of the axis in a channel.
+struct Windows([(Vec<(usize, usize)>, usize); 3]);
+
+impl Windows {
+    fn new(spatial: &[usize], outputs: &[usize]) -> Self {
+        let mut axes: [(Vec<(usize, usize)>, usize); 3] =
+            [(vec![(0, 1)], 0), (vec![(0, 1)], 0), (vec![(0, 1)], 0)];
+        let mut distance = 1;
+        for (axis, (&size, &count)) in
+            axes.iter_mut().rev().zip(spatial.iter().rev().zip(outputs.iter().rev()))
+        {
+            let (size_wide, count_wide) = (size as u128, count as u128);
+            let window = |i: u128| {
+                let end = ((i + 1) * size_wide).div_ceil(count_wide);
+                ((i * size_wide / count_wide) as usize, end as usize)
+            };
+            *axis = ((0..count_wide).map(window).collect(), distance);
+            distance *= size;
+        }
+        Self(axes)
+    }
+
+    /// Calls `visit` with the positions of each window's elements.
+    fn each(&self, mut visit: impl FnMut(&mut dyn Iterator<Item = usize>)) {
+        let [z, y, x] = &self.0;
+        for &(z0, z1) in &z.0 {
+            for &(y0, y1) in &y.0 {
+                for &(x0, x1) in &x.0 {
+                    let mut elements = (z0..z1).flat_map(|i| {
+                        (y0..y1).flat_map(move |j| (x0..x1).map(move |k| i * z.1 + j * y.1 + k * x.1))
+                    });
+                    visit(&mut elements);
+                }
+            }
+        }
+    }
+}
