@@ -1,4 +1,5 @@
-//! The bodies of a graph, planned once: each iteration runs a plan.
+//! The bodies of a graph, planned once. This module and the session refer to each other: a body runs in a session of
+//! its own, inside that of the graph.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +10,11 @@ use snick_tensor::Tensor;
 use crate::session::{Options, Session, Watch};
 use crate::variables::Variables;
 
-/// Sessions of the bodies of every op that has some.
+/// The sessions of the bodies of each op that has bodies.
 pub(crate) struct Bodies<'g>(BTreeMap<NodeId, Vec<Session<'g>>>);
 
 impl<'g> Bodies<'g> {
-    /// Plans all bodies of a graph, and those inside them, as `plan` does it.
+    /// Plans all bodies of a graph, nested ones included, by `plan`.
     pub(crate) fn new(
         graph: &'g Graph,
         plan: fn(&'g Graph) -> Result<Session<'g>, Located>,
@@ -27,7 +28,7 @@ impl<'g> Bodies<'g> {
         Ok(Self(bodies))
     }
 
-    /// Executes an op with bodies. The first failure inside ends it: what iterates has nothing to go on with.
+    /// Executes an op with bodies. The first failure inside ends it: the next iteration would lack its inputs.
     pub(crate) fn execute(
         &self,
         id: NodeId,

@@ -1,34 +1,34 @@
-//! Whether tensors are what inference said they would be.
+//! Checks tensors against what inference said of them.
 
 use std::collections::HashMap;
 
 use snick_ir::{Fact, Graph, Known, NodeId, OpError};
 use snick_shape::{SymExpr, SymbolId};
-use snick_tensor::{ElementType, Tensor};
+use snick_tensor::{ElementType, Listed, Tensor};
 
-/// The values that symbols take in one run: learned from the dims of the inputs, held against everything computed.
+/// The values of symbols in one run, taken from the dims of the inputs.
 #[derive(Default)]
 pub(crate) struct SymbolBindings(HashMap<SymbolId, i64>);
 
 impl SymbolBindings {
-    /// Checks what is given for a Parameter and learns its symbols. Unnamed symbols stand for nothing but their dim.
-    pub(crate) fn learn(&mut self, graph: &Graph, fact: &Fact, given: &Tensor) -> Result<(), OpError> {
+    /// Checks the tensor given for a Parameter and binds its symbols.
+    pub(crate) fn bind(&mut self, graph: &Graph, fact: &Fact, given: &Tensor) -> Result<(), OpError> {
         check_intervals(graph, "the input", fact, given)?;
         for (dim, &size) in fact.shape.dims().unwrap_or_default().iter().zip(given.dims()) {
             let Some(symbol) = dim.as_symbol() else { continue };
             let known = *self.0.entry(symbol).or_insert(size_of_dim(size));
             if known != size_of_dim(size) {
                 let what = format!("symbol `{}` of the input", graph.symbols().display(dim));
-                return Err(OpError::mismatch(what, size, format!("{known} as elsewhere")));
+                return Err(OpError::mismatch(what, size, format!("{known} as in other dims")));
             }
         }
         Ok(())
     }
 
-    /// Checks the outputs of a node against its facts: intervals, expressions of learned symbols, known elements.
+    /// Checks the outputs of a node against its facts: intervals, expressions of bound symbols, known elements.
     pub(crate) fn check(&self, graph: &Graph, node: NodeId, values: &[Tensor]) -> Result<(), OpError> {
         for (port, (out, value)) in graph.node(node).outs.iter().zip(values).enumerate() {
-            let what = format!("output {port}, against what was inferred,");
+            let what = format!("output {port}");
             check_intervals(graph, &what, &out.fact, value)?;
             for (dim, &size) in out.fact.shape.dims().unwrap_or_default().iter().zip(value.dims()) {
                 self.expect(graph, &what, dim, size_of_dim(size))?;
@@ -70,7 +70,7 @@ fn size_of_dim(size: usize) -> i64 {
     i64::try_from(size).unwrap_or(i64::MAX)
 }
 
-/// Whether all elements are equal; a zero has no sign here: who computes in another order may find the other one.
+/// Whether all elements are equal. Zeros are equal whatever their sign, which depends on the order of computation.
 fn agree(known: &Tensor, value: &Tensor) -> bool {
     let equal_numbers = || {
         let (known, value) = (known.to_f64_vec().ok()?, value.to_f64_vec().ok()?);
@@ -80,10 +80,18 @@ fn agree(known: &Tensor, value: &Tensor) -> bool {
     known == value || (is_float && known.dims() == value.dims() && equal_numbers() == Some(true))
 }
 
-/// A tensor as people read it: `f32[1,3]`.
-pub(crate) fn describe(tensor: &Tensor) -> String {
-    let dims: Vec<String> = tensor.dims().iter().map(usize::to_string).collect();
-    format!("{}[{}]", tensor.element_type(), dims.join(","))
+/// A tensor as messages print it: `f32[1,3]`.
+fn describe(tensor: &Tensor) -> String {
+    format!("{}{}", tensor.element_type(), Listed(tensor.dims()))
+}
+
+/// An error of a layer with the types and shapes of its inputs.
+pub(crate) fn with_inputs<'t>(error: OpError, inputs: impl Iterator<Item = &'t Tensor>) -> OpError {
+    let inputs: Vec<String> = inputs.map(describe).collect();
+    match inputs.is_empty() {
+        true => error,
+        false => OpError::WithInputs { error: Box::new(error), inputs: inputs.join(", ") },
+    }
 }
 
 /// Checks type and dims against a fact.

@@ -1,22 +1,24 @@
 //! Graph and inputs to outputs: the interpreter.
 //!
-//! [`Session::new`] plans a graph once: topological order, a slot a value, after which step a value is not needed any
-//! more, and what is the same in every run. [`Session::run`] walks the plan, asking each op to evaluate itself, and
-//! drops values as early as that allows. Values are views: handing them on copies no elements. Element-wise layers that
-//! follow each other are one step: one pass over memory, in place where nobody else reads what it begins with.
+//! [`Session::new`] plans a graph once: topological order, a slot for each value, the last use of each value, and the
+//! constants of every run. [`Session::run`] executes the plan: each op evaluates itself, and values are dropped after
+//! their last use. Values are views: passing them on copies no elements. Consecutive element-wise layers are fused into
+//! one step: one pass over memory, in place where nobody else reads its input.
 //!
-//! The graph must be inferred: what is given is checked against the facts of the Parameters, and with
-//! [`Options::check_facts`] everything computed against what inference said of it.
+//! The graph must be inferred: inputs are checked against the facts of the Parameters, and with
+//! [`Options::check_facts`] every computed value against its inferred facts.
 
 mod bodies;
 mod facts;
-mod fold;
 mod fused_elementwise;
 mod half_precision;
+mod optimize;
+mod outputs;
 mod plan;
 mod session;
 mod slice_numbers;
 mod variables;
 
-pub use session::{Options, Outputs, Progress, Session};
+pub use outputs::{Outputs, Progress};
+pub use session::{Options, Session};
 pub use variables::Variables;

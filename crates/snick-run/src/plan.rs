@@ -1,26 +1,43 @@
-//! The plan: what to evaluate in which order, and when values die.
+//! The plan: the steps of a run in order, and the last use of each value.
 
 use snick_ir::{Fact, Graph, Located, NodeId, Op, OpError, Value};
 use snick_tensor::Tensor;
 
-use crate::fused_elementwise::FusedStage;
+use crate::fused_elementwise::FusedLayer;
 use crate::slice_numbers::SliceNumbers;
 
-/// One node.
+/// One node, or several that are evaluated as one, the last of which it is.
 pub(crate) struct Step {
     pub(crate) node: NodeId,
-    /// What is evaluated in place of the op of the node, if anything.
-    pub(crate) op: Option<Op>,
+    pub(crate) kind: StepKind,
     /// What it reads, by port.
     pub(crate) operands: Box<[Operand]>,
     /// Slot of its first output; the others follow.
     pub(crate) first: usize,
     /// Number of outputs.
     pub(crate) outs: usize,
-    /// The layers that are evaluated as one, the last of which is the node; none if it is evaluated by itself.
-    pub(crate) chain: Vec<FusedStage>,
-    /// Of a slice, how it computes the numbers of its range, if it does.
-    pub(crate) numbers: Option<Box<SliceNumbers>>,
+}
+
+/// How a step computes its outputs.
+pub(crate) enum StepKind {
+    /// By the op of its node.
+    Op,
+    /// By an op that is faster and equal for what is known of this node.
+    Specialized(Op),
+    /// By a pass over several element-wise layers.
+    Fused(Vec<FusedLayer>),
+    /// The node is a slice that computes its numbers.
+    Slice(Box<SliceNumbers>),
+}
+
+impl Step {
+    /// The op that a single layer is evaluated with.
+    pub(crate) fn op<'s>(&'s self, graph: &'s Graph) -> &'s Op {
+        match &self.kind {
+            StepKind::Specialized(op) => op,
+            _ => &graph.node(self.node).op,
+        }
+    }
 }
 
 /// An input of a step.
@@ -34,13 +51,23 @@ pub(crate) enum Operand {
     Slot { slot: usize, last: bool },
 }
 
+impl Operand {
+    /// The slot, if it is one.
+    pub(crate) fn slot(self) -> Option<usize> {
+        match self {
+            Self::Slot { slot, .. } => Some(slot),
+            _ => None,
+        }
+    }
+}
+
 /// Steps in order, and the number of slots.
 pub(crate) struct Plan {
     pub(crate) steps: Vec<Step>,
     pub(crate) slots: usize,
     /// By slot: whether anybody reads it.
     pub(crate) is_read: Vec<bool>,
-    /// What is the same in every run.
+    /// The values that are the same in every run.
     pub(crate) constants: Vec<Tensor>,
 }
 
@@ -74,27 +101,27 @@ impl Plan {
             let op = facts.and_then(|facts| graph.node(node).op.specialize(&facts));
             let operands = inputs.into_iter().map(operand).collect();
             let (first, outs) = (first[node.index()], graph.node(node).outs.len());
-            Step { node, op, operands, first, outs, chain: Vec::new(), numbers: None }
+            let kind = op.map_or(StepKind::Op, StepKind::Specialized);
+            Step { node, kind, operands, first, outs }
         });
         let mut plan = Self { steps: steps.collect(), slots, is_read: Vec::new(), constants: Vec::new() };
         plan.mark_last_uses();
         Ok(plan)
     }
 
-    /// Leaves out outputs that nobody reads, where that saves work.
-    pub(crate) fn trim(&mut self, graph: &Graph) {
+    /// Removes outputs that nobody reads, where that saves work.
+    pub(crate) fn prune_outputs(&mut self, graph: &Graph) {
         for step in &mut self.steps {
             let outs = step.first..step.first + step.outs;
             let is_read = &self.is_read[outs];
-            let op = step.op.as_ref().unwrap_or(&graph.node(step.node).op);
-            if let Some(prune_outputs) = op.prune_outputs(is_read) {
+            if let Some(pruned) = step.op(graph).prune_outputs(is_read) {
                 step.outs = is_read.iter().rposition(|&read| read).map_or(1, |last| last + 1);
-                step.op = Some(prune_outputs);
+                step.kind = StepKind::Specialized(pruned);
             }
         }
     }
 
-    /// Walked from the end, the first use met of a value is its last.
+    /// Walks from the end: the first use of a value found is its last.
     pub(crate) fn mark_last_uses(&mut self) {
         self.is_read = vec![false; self.slots];
         for step in self.steps.iter_mut().rev() {

@@ -3,125 +3,84 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use smallvec::SmallVec;
-use snick_ir::{Graph, Located, NodeId, Op, OpError};
-use snick_tensor::kernels::{FusedElementwise, Stage};
+use snick_ir::{Graph, Located, Op, OpError};
 use snick_tensor::{Pool, Tensor};
 
 use crate::bodies::Bodies;
-use crate::facts::{SymbolBindings, describe};
-use crate::fold::fold;
+use crate::facts::{SymbolBindings, with_inputs};
 use crate::fused_elementwise;
 use crate::half_precision::HalfPrecision;
-use crate::plan::{Operand, Plan, Step};
-use crate::slice_numbers;
+use crate::optimize::optimize;
+use crate::outputs::{Outputs, Progress};
+use crate::plan::{Operand, Plan, Step, StepKind};
 use crate::variables::Variables;
 
 /// How to run.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct Options {
-    /// A layer that fails loses only what depends on it; otherwise the first failure ends the run.
+    /// A layer that fails costs only its dependents; otherwise the first failure ends the run.
     pub keep_going: bool,
-    /// Everything computed is held against what inference said of it: element types, shapes, known elements.
+    /// Every computed value is checked against what was inferred: element type, shape, known elements.
     pub check_facts: bool,
     /// Outputs are packed in row-major order; otherwise they may be views.
     pub pack_outputs: bool,
 }
 
-/// A layer that a run has come to the end of, or that has gone a step further with its bodies.
-#[derive(Copy, Clone, Debug)]
-pub struct Progress<'a> {
-    /// Layers done.
-    pub done: usize,
-    /// Layers there are to do.
-    pub layers: usize,
-    /// The layer.
-    pub node: NodeId,
-    /// Its outputs, halves as f32; none if it is not done, failed, or misses what a failed layer would have given.
-    pub values: &'a [Tensor],
-}
-
-/// What a run gave.
-#[derive(Clone, Debug, Default)]
-pub struct Outputs {
-    /// By Result, in their order; `None` where a failure lies before it.
-    pub values: Vec<Option<Tensor>>,
-    /// What failed. Layers that only miss the output of a failed one are not told.
-    pub errors: Vec<Located>,
-}
-
-impl Outputs {
-    /// The values, if nothing failed.
-    ///
-    /// # Errors
-    /// The first failure.
-    pub fn complete(self) -> Result<Vec<Tensor>, Located> {
-        match self.errors.into_iter().next() {
-            Some(error) => Err(error),
-            None => Ok(self.values.into_iter().flatten().collect()),
-        }
-    }
-}
-
 /// A graph made ready to run any number of times, also from several threads at once.
 ///
-/// What does not depend on the inputs is computed when the session is made. The memory of values is kept for the next
-/// run, and so is that of outputs once they are dropped.
+/// Creating a session computes what does not depend on the inputs. The memory of values is reused by the next run, and
+/// so is that of outputs once they are dropped.
 pub struct Session<'g> {
     graph: &'g Graph,
     pub(crate) plan: Plan,
-    halves: HalfPrecision,
+    half_precision: HalfPrecision,
     bodies: Bodies<'g>,
     pool: Arc<Pool>,
     threads: Option<rayon::ThreadPool>,
 }
 
-/// A value on its way.
+/// The value of a slot during a run.
 #[derive(Clone)]
 enum Slot {
     /// Not computed yet, or not needed any more.
     Empty,
-    /// Not to be had: a layer before failed.
+    /// Lost: a layer before failed.
     Lost,
     Full(Tensor),
 }
 
-/// Shown each layer as it is done; may break the run off.
+/// Called after each layer; may stop the run.
 pub(crate) type Watch<'a> = dyn FnMut(Progress) -> ControlFlow<()> + Send + 'a;
 
 impl<'g> Session<'g> {
-    /// Plans an inferred graph and the bodies in it, and computes what is the same in every run.
+    /// Plans an inferred graph and its bodies, and computes what is the same in every run.
     ///
     /// # Errors
     /// A graph with a cycle has no order.
     pub fn new(graph: &'g Graph) -> Result<Self, Located> {
         let bodies = Bodies::new(graph, Self::new)?;
-        let plan = Plan::new(graph)?;
-        let halves = HalfPrecision::of(graph, &plan);
-        let mut plan = fold(plan, graph, &halves);
-        slice_numbers::move_into_slices(&mut plan, graph);
-        fused_elementwise::join(&mut plan, graph);
-        plan.mark_last_uses();
-        plan.trim(graph);
-        Ok(Self::of(graph, plan, halves, bodies))
+        let mut plan = Plan::new(graph)?;
+        let half_precision = HalfPrecision::of(graph, &plan);
+        optimize(&mut plan, graph, &half_precision);
+        Ok(Self::of(graph, plan, half_precision, bodies))
     }
 
-    /// A session that computes every layer in every run, for those who want to see inner values.
+    /// A session that computes every layer in every run, so that inner values can be watched.
     ///
     /// # Errors
     /// As [`Session::new`].
     pub fn without_folding(graph: &'g Graph) -> Result<Self, Located> {
         let bodies = Bodies::new(graph, Self::without_folding)?;
         let plan = Plan::new(graph)?;
-        let halves = HalfPrecision::of(graph, &plan);
-        Ok(Self::of(graph, plan, halves, bodies))
+        let half_precision = HalfPrecision::of(graph, &plan);
+        Ok(Self::of(graph, plan, half_precision, bodies))
     }
 
-    fn of(graph: &'g Graph, plan: Plan, halves: HalfPrecision, bodies: Bodies<'g>) -> Self {
-        Self { graph, halves, plan, bodies, pool: Arc::default(), threads: None }
+    fn of(graph: &'g Graph, plan: Plan, half_precision: HalfPrecision, bodies: Bodies<'g>) -> Self {
+        Self { graph, half_precision, plan, bodies, pool: Arc::default(), threads: None }
     }
 
-    /// Runs on so many threads; on that of the caller, unless this is called. The outputs are the same, bit by bit.
+    /// Runs on `count` threads instead of the caller's. The outputs are the same, bit by bit.
     ///
     /// # Errors
     /// The system may refuse to start threads.
@@ -136,19 +95,19 @@ impl<'g> Session<'g> {
         Ok(Self { threads, ..self })
     }
 
-    /// Runs the graph on one tensor a Parameter, in their order; its variables are as before a first run.
+    /// Runs the graph on one tensor for each Parameter, in their order, with fresh variables.
     pub fn run(&self, inputs: &[Tensor], options: Options) -> Outputs {
         self.run_with(inputs, options, &mut Variables::default())
     }
 
-    /// As [`Session::run`], with variables that were assigned in runs before; afterwards they hold what was assigned
-    /// in this one. A run that fails assigns nothing.
+    /// As [`Session::run`], with the variables of earlier runs; afterwards they hold what this run assigned. A run that
+    /// fails assigns nothing.
     pub fn run_with(&self, inputs: &[Tensor], options: Options, variables: &mut Variables) -> Outputs {
         self.watch(inputs, options, variables, |_| ControlFlow::Continue(()))
     }
 
-    /// As [`Session::run_with`]; `watch` is shown each layer as it is done, and may break the run off, which is told
-    /// as an error of the layer that would have been next.
+    /// As [`Session::run_with`]; `watch` is called after each layer and may stop the run, which is reported as an error
+    /// of the next layer.
     pub fn watch(
         &self,
         inputs: &[Tensor],
@@ -165,7 +124,7 @@ impl<'g> Session<'g> {
         outputs
     }
 
-    /// A run of the graph as a part of another run: nothing assigned is seen yet.
+    /// Runs the graph as a part of another run, which keeps its assignments back until it ends.
     pub(crate) fn run_inside(
         &self,
         inputs: &[Tensor],
@@ -175,39 +134,49 @@ impl<'g> Session<'g> {
     ) -> Outputs {
         let mut slots = vec![Slot::Empty; self.plan.slots];
         let mut given = inputs.iter();
-        let mut witness = SymbolBindings::default();
+        let mut bindings = SymbolBindings::default();
         let mut outputs = Outputs::default();
         let mut operands = Vec::new();
         let layers = self.plan.steps.len();
         let mut goes_on = ControlFlow::Continue(());
         for (i, step) in self.plan.steps.iter().enumerate() {
             if goes_on.is_break() {
-                let why = "the run was broken off".into();
-                let error = OpError::NoValue { what: "the layer".into(), why };
+                let why = "the run was stopped".into();
+                let error = OpError::NoValue { what: "this layer".into(), why };
                 outputs.errors.push(self.located(step, error));
                 break;
             }
             let op = &self.graph.node(step.node).op;
             let values = match op {
-                Op::Parameter(_) => self.input(step, given.next(), &mut witness).map(Some),
-                _ => match self.gather(step, &mut slots, &mut operands) {
-                    Ok(true) if !step.chain.is_empty() => {
-                        self.evaluate_chain(step, &mut operands, options, &mut witness).map(Some)
+                Op::Parameter(_) => self.input(step, given.next(), &mut bindings).map(Some),
+                _ => match (self.gather(step, &mut slots, &mut operands), &step.kind) {
+                    (Ok(true), StepKind::Fused(layers)) => {
+                        let (node, half_precision) = (step.node, &self.half_precision);
+                        let checked = options.check_facts.then_some(&bindings);
+                        fused_elementwise::evaluate(
+                            node,
+                            layers,
+                            &mut operands,
+                            self.graph,
+                            half_precision,
+                            checked,
+                        )
+                        .map(|value| Some(vec![value]))
                     }
-                    Ok(true) => {
+                    (Ok(true), _) => {
                         let node = step.node;
                         let mut inside = |_: Progress| watch(Progress { done: i, layers, node, values: &[] });
                         self.evaluate(step, &operands, options, variables, &mut inside).map(Some)
                     }
-                    Ok(false) => Ok(None),
-                    Err(error) => Err(error),
+                    (Ok(false), _) => Ok(None),
+                    (Err(error), _) => Err(error),
                 },
             };
             operands.clear();
             let values = values.and_then(|values| {
                 if let Some(values) = values.as_ref().filter(|_| options.check_facts) {
-                    let rounded = self.halves.rounded(step.first, values);
-                    let checked = rounded.and_then(|values| witness.check(self.graph, step.node, &values));
+                    let rounded = self.half_precision.rounded(step.first, values);
+                    let checked = rounded.and_then(|values| bindings.check(self.graph, step.node, &values));
                     checked.map_err(|error| self.located(step, error))?;
                 }
                 Ok(values)
@@ -243,35 +212,35 @@ impl<'g> Session<'g> {
         &self,
         step: &Step,
         given: Option<&Tensor>,
-        witness: &mut SymbolBindings,
+        bindings: &mut SymbolBindings,
     ) -> Result<Vec<Tensor>, Located> {
         let node = self.graph.node(step.node);
         let checked = match given {
             Some(given) => {
-                let learned = node.outs.first().map(|out| witness.learn(self.graph, &out.fact, given));
-                learned.unwrap_or(Ok(())).map(|()| vec![given.clone()])
+                let bound = node.outs.first().map(|out| bindings.bind(self.graph, &out.fact, given));
+                bound.unwrap_or(Ok(())).map(|()| vec![given.clone()])
             }
             None => Err(OpError::InputNotProvided),
         };
         checked.map_err(|error| self.located(step, error))
     }
 
-    /// Takes the inputs of a node out of the slots; whether none is lost.
+    /// Takes the inputs of a step out of the slots. `false` if one is lost.
     fn gather(&self, step: &Step, slots: &mut [Slot], inputs: &mut Vec<Tensor>) -> Result<bool, Located> {
         let mut complete = true;
-        let op = self.op(step);
+        let op = step.op(self.graph);
         for (port, operand) in step.operands.iter().enumerate() {
             match *operand {
                 Operand::Missing => return Err(self.located(step, OpError::NotConnected { port })),
                 Operand::Constant(number) => inputs.push(self.plan.constants[number].clone()),
                 Operand::Slot { slot, last } => {
-                    // Tensors are large enough for each move of one to be felt.
+                    // A Tensor is large: moves of it cost time.
                     let value = &mut slots[slot];
                     let Slot::Full(tensor) = value else {
                         complete = false;
                         continue;
                     };
-                    let converted = self.halves.converted(op, slot, tensor);
+                    let converted = self.half_precision.converted(op, slot, tensor);
                     if let Some(converted) = converted.map_err(|error| self.located(step, error))? {
                         inputs.push(converted);
                         if last {
@@ -288,11 +257,6 @@ impl<'g> Session<'g> {
         Ok(complete)
     }
 
-    /// What a step does: its layer's op, or one that does the same faster.
-    fn op<'s>(&'s self, step: &'s Step) -> &'s Op {
-        step.op.as_ref().unwrap_or(&self.graph.node(step.node).op)
-    }
-
     /// The outputs of a node.
     fn evaluate(
         &self,
@@ -303,63 +267,23 @@ impl<'g> Session<'g> {
         watch: &mut Watch,
     ) -> Result<Vec<Tensor>, Located> {
         let node = self.graph.node(step.node);
-        let values = match self.op(step) {
-            Op::Slice(slice) if let Some(numbers) = &step.numbers => {
+        let values = match (step.op(self.graph), &step.kind) {
+            (Op::Slice(slice), StepKind::Slice(numbers)) => {
                 numbers.select(slice, inputs).map(|selected| vec![selected])
             }
-            Op::SubGraph(op) => self.bodies.execute(step.node, op, inputs, options, variables, watch),
-            Op::ReadValue(op) => variables.read(op, node, self.graph.symbols(), inputs),
-            Op::Assign(op) => Ok(variables.assign(op, inputs)),
-            op => self.halves.evaluate(step, op, inputs),
+            (Op::SubGraph(op), _) => self.bodies.execute(step.node, op, inputs, options, variables, watch),
+            (Op::ReadValue(op), _) => variables.read(op, node, self.graph.symbols(), inputs),
+            (Op::Assign(op), _) => Ok(variables.assign(op, inputs)),
+            (op, _) => self.half_precision.evaluate(step, op, inputs),
         };
         let values = values.and_then(|values| match values.len() {
             n if n >= step.outs => Ok(values),
             n => Err(OpError::mismatch("the number of values computed", n, step.outs)),
         });
-        values.map_err(|error| {
-            let inputs: Vec<String> = inputs.iter().map(describe).collect();
-            let given = OpError::WithInputs { error: Box::new(error), inputs: inputs.join(", ") };
-            self.located(step, given)
-        })
+        values.map_err(|error| self.located(step, with_inputs(error, inputs.iter())))
     }
 
-    /// The output of a chain's last layer: in one pass, unless sizes forbid it or every value is to be checked.
-    fn evaluate_chain(
-        &self,
-        step: &Step,
-        operands: &mut Vec<Tensor>,
-        options: Options,
-        witness: &mut SymbolBindings,
-    ) -> Result<Vec<Tensor>, Located> {
-        let Some(mut value) = operands.pop() else {
-            return Err(self.located(step, OpError::NotConnected { port: 0 }));
-        };
-        let links: SmallVec<[Stage; 4]> = step.chain.iter().map(|link| link.link(operands)).collect();
-        // One layer alone gains only if it can do its work in place.
-        if !options.check_facts
-            && (links.len() > 1 || value.is_exclusive())
-            && let Some(chain) = FusedElementwise::new(&value, &links)
-        {
-            let value = chain.run(value).map_err(|error| self.located(step, error.into()))?;
-            return Ok(vec![value]);
-        }
-        for link in &step.chain {
-            let located = |error| self.graph.located(link.node, error);
-            value = link.apply(&value, operands).map_err(|error| {
-                let inputs: Vec<String> =
-                    std::iter::once(&value).chain(operands.iter()).map(describe).collect();
-                located(OpError::WithInputs { error: Box::new(error.into()), inputs: inputs.join(", ") })
-            })?;
-            if options.check_facts {
-                let rounded = self.halves.rounded(link.slot, std::slice::from_ref(&value));
-                let checked = rounded.and_then(|values| witness.check(self.graph, link.node, &values));
-                checked.map_err(located)?;
-            }
-        }
-        Ok(vec![value])
-    }
-
-    /// Keeps what somebody will read.
+    /// Stores the outputs that are read.
     fn store(&self, step: &Step, values: Option<Vec<Tensor>>, slots: &mut [Slot]) {
         let outs = step.first..step.first + step.outs;
         let mut values = values.into_iter().flatten();
@@ -404,7 +328,7 @@ mod tests {
                        %y = Result-1(%bad)\n  %z = Result-1(%c)\n}\n";
 
     #[test]
-    fn a_failure_loses_only_what_depends_on_it() {
+    fn a_failure_costs_only_dependents() {
         let graph = graph(TWO);
         let session = Session::new(&graph).unwrap();
         let x = Tensor::from_vec(&[1, 2], vec![1.5f32, -2.5]).unwrap();
@@ -421,7 +345,7 @@ mod tests {
         let graph = graph(TWO);
         let session = Session::new(&graph).unwrap();
         let fails = |inputs: &[Tensor]| session.run(inputs, Options::default()).errors[0].to_string();
-        assert!(fails(&[]).contains("not given"));
+        assert!(fails(&[]).contains("not provided"));
         assert!(
             fails(&[Tensor::zeros(snick_tensor::ElementType::F32, &[1, 4]).unwrap()]).contains("f32[?,2..3]")
         );
@@ -440,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_the_same_in_every_run_is_computed_once() {
+    fn constant_layers_are_folded() {
         let graph = graph(FOLDS);
         let (folded, whole) = (Session::new(&graph).unwrap(), Session::without_folding(&graph).unwrap());
         assert_eq!((folded.plan.steps.len(), whole.plan.steps.len()), (3, 7));
@@ -453,9 +377,9 @@ mod tests {
     }
 
     #[test]
-    fn halves_that_are_constants_are_computed_in_f32_and_converted_ones_rounded() {
+    fn f16_constants_are_computed_in_f32_and_converted_ones_rounded() {
         let graph = graph(
-            "snick 1\ngraph \"halves\" {\n  %x = Parameter-1 {element_type: f32, shape: \"2\"}\n  \
+            "snick 1\ngraph \"half_precision\" {\n  %x = Parameter-1 {element_type: f32, shape: \"2\"}\n  \
              %a = Const-1 f16[2] <300, 1.1>\n  %m = Multiply-1(%a, %a)\n  \
              %w = Const-1 f32[2] <1, 0.1>\n  %h = Convert-1(%w) {destination_type: f16}\n  \
              %p = Multiply-1(%m, %h)\n  %c = Convert-1(%p) {destination_type: f32}\n  \
@@ -473,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn a_zero_contradicts_no_zero() {
+    fn zeros_are_equal_whatever_their_sign() {
         let graph = graph(
             "snick 1\ngraph \"zeros\" {\n  %x = Parameter-1 {element_type: f32, shape: \"1..2\"}\n  \
              %s = ShapeOf-3(%x) {output_type: i64}\n  %c = Convert-1(%s) {destination_type: f32}\n  \
@@ -487,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn a_watched_run_shows_every_layer_and_can_be_broken_off() {
+    fn a_watched_run_shows_every_layer_and_can_be_stopped() {
         let graph = graph(FOLDS);
         let session = Session::without_folding(&graph).unwrap();
         let mut seen = Vec::new();
@@ -497,7 +421,7 @@ mod tests {
             if progress.done == 4 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         assert_eq!(seen.last().unwrap().0, 4);
-        assert!(outputs.errors[0].to_string().contains("the run was broken off"), "{}", outputs.errors[0]);
+        assert!(outputs.errors[0].to_string().contains("the run was stopped"), "{}", outputs.errors[0]);
         assert_eq!(outputs.values, [None]);
     }
 
@@ -513,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn what_contradicts_inference_is_an_error() {
+    fn a_value_that_contradicts_inference_is_an_error() {
         let mut graph = graph(
             "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,2\"}\n  \
              %c = Convert-1(%x) {destination_type: i32}\n  %y = Result-1(%c)\n}\n",

@@ -1,4 +1,4 @@
-//! Variables: what outlives a run.
+//! Variables: the state that outlives a run.
 
 use std::collections::BTreeMap;
 
@@ -8,26 +8,26 @@ use snick_ir::{Node, OpError};
 use snick_shape::Symbols;
 use snick_tensor::{ElementType, Tensor};
 
-/// The variables of a model between runs. New ones are as before a first run.
+/// The variables of a model between runs; new ones have no values.
 #[derive(Clone, Default, Debug)]
 pub struct Variables {
-    held: BTreeMap<String, Tensor>,
-    /// Assigned in the run under way, which still reads what was held before it.
+    values: BTreeMap<String, Tensor>,
+    /// Assigned in the current run, which still reads `values`.
     assigned: BTreeMap<String, Tensor>,
 }
 
 impl Variables {
-    /// What a variable holds, if it was assigned.
+    /// The value of a variable, if one was assigned.
     pub fn get(&self, variable_id: &str) -> Option<&Tensor> {
-        self.held.get(variable_id)
+        self.values.get(variable_id)
     }
 
-    /// Gives a variable a value, as a run before would have.
+    /// Assigns a value, as an earlier run would have.
     pub fn set(&mut self, variable_id: impl Into<String>, value: Tensor) {
-        self.held.insert(variable_id.into(), value);
+        self.values.insert(variable_id.into(), value);
     }
 
-    /// What is held; else the input; else zeros, of the smallest shape that the variable may have.
+    /// The assigned value; else the input; else zeros of the smallest shape that the variable may have.
     pub(crate) fn read(
         &self,
         op: &ReadValue,
@@ -35,8 +35,8 @@ impl Variables {
         symbols: &Symbols,
         inputs: &[Tensor],
     ) -> Result<Vec<Tensor>, OpError> {
-        if let Some(held) = self.held.get(&op.variable_id) {
-            return Ok(vec![held.clone()]);
+        if let Some(value) = self.values.get(&op.variable_id) {
+            return Ok(vec![value.clone()]);
         }
         if let Some(initial) = inputs.first() {
             return Ok(vec![initial.clone()]);
@@ -52,20 +52,20 @@ impl Variables {
         Ok(vec![Tensor::zeros(fact.element_type, &least.collect::<Vec<_>>())?])
     }
 
-    /// Keeps the input for the next run, and passes it on.
+    /// Assigns the input for the next run, and returns it.
     pub(crate) fn assign(&mut self, op: &Assign, inputs: &[Tensor]) -> Vec<Tensor> {
         if let Some(value) = inputs.first() {
-            // A view would keep all that it is a part of.
+            // A view would keep its whole storage.
             self.assigned.insert(op.variable_id.clone(), value.contiguous());
         }
         inputs.to_vec()
     }
 
-    /// The run is over: what it assigned holds from now on, if it is to count.
-    pub(crate) fn finish(&mut self, counts: bool) {
+    /// Ends a run: the values it assigned are kept or discarded.
+    pub(crate) fn finish(&mut self, keep: bool) {
         let assigned = std::mem::take(&mut self.assigned);
-        if counts {
-            self.held.extend(assigned);
+        if keep {
+            self.values.extend(assigned);
         }
     }
 }

@@ -43,8 +43,8 @@ pub use col2im::col2im;
 pub use concat::concat;
 pub use conv::{convolution, group_convolution};
 pub use elementwise::{
-    BinaryOp, BitwiseOp, CompareOp, ElementFunction, FusedElementwise, LogicalOp, Stage, StageOperand,
-    TestOp, UnaryOp, bitwise_not, logical_not, select,
+    BinaryOp, BitwiseOp, CompareOp, ElementFunction, FusedElementwise, LogicalOp, Stage, TestOp, UnaryOp,
+    bitwise_not, logical_not, select,
 };
 pub use fake_quantize::fake_quantize;
 pub use fourier::fourier;

@@ -2,9 +2,9 @@
 
 mod binary;
 mod bitwise;
-mod chain;
 mod compare;
 mod erf_inv;
+mod fused;
 mod remainder;
 mod select;
 mod unary;
@@ -12,7 +12,7 @@ mod vector_unary;
 
 pub use binary::BinaryOp;
 pub use bitwise::{BitwiseOp, bitwise_not};
-pub use chain::{ElementFunction, FusedElementwise, Stage, StageOperand};
 pub use compare::{CompareOp, LogicalOp, logical_not};
+pub use fused::{ElementFunction, FusedElementwise, Stage};
 pub use select::select;
 pub use unary::{TestOp, UnaryOp};

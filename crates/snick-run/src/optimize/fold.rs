@@ -1,4 +1,4 @@
-//! What does not depend on the inputs of a run is computed once.
+//! Folds the steps that do not depend on the inputs of a run.
 
 use std::collections::HashMap;
 
@@ -10,58 +10,54 @@ use crate::facts::SymbolBindings;
 use crate::half_precision::HalfPrecision;
 use crate::plan::{Operand, Plan, Step};
 
-/// A folded value may take this much memory, whatever it comes from.
+/// A folded value may take this much memory, whatever its inputs take.
 const SMALL: usize = 1 << 20;
 
-/// A folded value may take so many times the memory of what it comes from: as 4-bit weights do that become floats.
+/// A folded value may take this many times the memory of its inputs, as 4-bit weights converted to floats do.
 const GROWTH: usize = 8;
 
-/// The plan without the steps that give the same in every run; what they give is among the constants of the plan.
-/// Steps that fail, or contradict what was inferred, stay, and fail in the run.
-pub(crate) fn fold(mut plan: Plan, graph: &Graph, halves: &HalfPrecision) -> Plan {
+/// Replaces the steps with the same outputs in every run by constants of the plan. Steps that fail, or contradict what
+/// was inferred, are kept and fail in the run.
+pub(super) fn fold(plan: &mut Plan, graph: &Graph, half_precision: &HalfPrecision) {
     let mut known: Vec<Option<Tensor>> = vec![None; plan.slots];
     plan.steps.retain(|step| {
-        let Some(values) = fixed(graph, step, &known, halves) else { return true };
+        let Some(values) = fixed_outputs(graph, step, &known, half_precision) else { return true };
         for (slot, value) in (step.first..step.first + step.outs).zip(values) {
             known[slot] = Some(value);
         }
         false
     });
-    // A constant an element type in which a slot is read.
+    // One constant for each element type that a slot is read as.
     let mut numbers = HashMap::new();
     for step in &mut plan.steps {
         let op = &graph.node(step.node).op;
         for operand in &mut step.operands {
-            let Operand::Slot { slot, .. } = *operand else { continue };
+            let Some(slot) = operand.slot() else { continue };
             let Some(value) = &known[slot] else { continue };
-            let key = (slot, halves.read_as(op, slot), is_multiplied(op));
+            // Of the factors in sums of products, subnormal ones are lost.
+            let is_factor = op.has(OpTraits::CONTRACTION);
+            let key = (slot, half_precision.read_as(op, slot), is_factor);
             let number = *numbers.entry(key).or_insert_with(|| {
-                let read = halves.read(op, slot, value.clone()).unwrap_or_else(|_| value.clone());
-                let flushed = is_multiplied(op).then(|| without_subnormals(&read)).flatten();
+                let read = half_precision.read(op, slot, value.clone()).unwrap_or_else(|_| value.clone());
+                let flushed = is_factor.then(|| without_subnormals(&read)).flatten();
                 plan.constants.push(flushed.unwrap_or(read).kept());
                 plan.constants.len() - 1
             });
             *operand = Operand::Constant(number);
         }
     }
-    plan
-}
-
-/// Whether an op gives sums of products: what a factor too small for full precision adds is lost in them.
-fn is_multiplied(op: &Op) -> bool {
-    op.has(OpTraits::CONTRACTION)
 }
 
 /// The outputs of a step, if they are the same in every run.
-fn fixed(
+fn fixed_outputs(
     graph: &Graph,
     step: &Step,
     known: &[Option<Tensor>],
-    halves: &HalfPrecision,
+    half_precision: &HalfPrecision,
 ) -> Option<Vec<Tensor>> {
     let op = &graph.node(step.node).op;
     let values = match op {
-        // As large as all weights together, and what it was inferred from.
+        // Its value is what it was inferred from: nothing to check, and it may be as large as all weights.
         Op::Const(_) => return op.eval(&[]).ok(),
         Op::Parameter(_) | Op::Result(_) => return None,
         Op::ShapeOf(_) => static_shape(graph, step.node)?,
@@ -69,23 +65,24 @@ fn fixed(
             let inputs: Option<Vec<Tensor>> = step
                 .operands
                 .iter()
-                .map(|operand| match *operand {
-                    Operand::Slot { slot, .. } => halves.read(op, slot, known[slot].clone()?).ok(),
-                    _ => None,
+                .map(|operand| {
+                    let slot = operand.slot()?;
+                    half_precision.read(op, slot, known[slot].clone()?).ok()
                 })
                 .collect();
             let inputs = inputs?;
-            is_worth_keeping(graph, step.node, &inputs).then(|| halves.evaluate(step, op, &inputs).ok())??
+            is_worth_keeping(graph, step.node, &inputs)
+                .then(|| half_precision.evaluate(step, op, &inputs).ok())??
         }
         _ => return None,
     };
-    let rounded = halves.rounded(step.first, &values).ok()?;
+    let rounded = half_precision.rounded(step.first, &values).ok()?;
     let fits =
         values.len() >= step.outs && SymbolBindings::default().check(graph, step.node, &rounded).is_ok();
     fits.then_some(values)
 }
 
-/// A shape that inference knows: the inputs of a run are held against what was inferred from it.
+/// A shape that inference knows; the inputs of a run are checked against it.
 fn static_shape(graph: &Graph, node: NodeId) -> Option<Vec<Tensor>> {
     let fact = &graph.node(node).outs.first()?.fact;
     let sizes = fact.ints()?;

@@ -1,7 +1,7 @@
-//! Functions of elements one after the other, in one pass over memory.
+//! Fused element-wise functions: one pass over memory for several of them.
 //!
-//! Each block of elements goes through all functions while it is in the innermost cache, and the result takes the place
-//! of the first input if nobody else has it. Every element is computed as by the functions one at a time.
+//! Each block of elements goes through all functions while it is in the innermost cache, and the result overwrites the
+//! first input if nobody else owns it. Every element is computed exactly as by the functions one at a time.
 
 use smallvec::SmallVec;
 
@@ -15,21 +15,22 @@ use crate::kernels::vectors::{Instructions, Vectorised, widest};
 use crate::layout::{Layout, Offsets, Strides};
 use crate::{ElementType, Tensor, TensorError};
 
-/// Elements in a block: two fit into the innermost cache, with as many of the other inputs.
+/// Elements in a block: two blocks fit into the innermost cache, with as many of the other inputs.
 const BLOCK: usize = 1024;
 
 /// A function of elements.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub enum ElementFunction {
-    /// Of one.
+    /// Of one input.
     Unary(UnaryOp),
-    /// Of two, numpy's rule bringing them together.
+    /// Of two inputs, broadcast by numpy's rule.
     Binary(BinaryOp),
 }
 
 impl ElementFunction {
-    /// Whether [`Stage`]s have it: of the others each element depends on more than its inputs, or goes by itself.
-    pub fn chains(self) -> bool {
+    /// Whether it can be a [`Stage`]: the elements of the other functions depend on more than the inputs at the same
+    /// position, or have no vector form.
+    pub fn is_fusable(self) -> bool {
         match self {
             Self::Unary(op) => vector_unary::apply(op, &[], &mut []),
             // How remainders are computed depends on all elements.
@@ -38,76 +39,101 @@ impl ElementFunction {
     }
 }
 
-/// A function of what the one before it gave, or of the first input.
+/// One function of the value so far: of the first input, or of what the stage before computed. `T` is the other input
+/// of a binary function, which broadcasts to the value.
 #[derive(Copy, Clone, Debug)]
-pub enum Stage<'a> {
-    /// A function of that alone.
+pub enum Stage<T> {
+    /// `f(value)`
     Unary(UnaryOp),
-    /// A function of that and a second input.
-    Binary(BinaryOp, StageOperand<'a>),
+    /// `f(value, other)`
+    Right(BinaryOp, T),
+    /// `f(other, value)`
+    Left(BinaryOp, T),
+    /// `f(value, value)`
+    Same(BinaryOp),
 }
 
-/// The other input of a function of two.
-#[derive(Copy, Clone, Debug)]
-pub enum StageOperand<'a> {
-    /// The function's second input; it broadcasts to the first.
-    Right(&'a Tensor),
-    /// The function's first input; it broadcasts to the second.
-    Left(&'a Tensor),
-    /// The function of a value and itself.
-    Same,
+impl<T> Stage<T> {
+    /// The stage with `of` its other input in the place of that.
+    pub fn map<U>(self, of: impl FnOnce(T) -> U) -> Stage<U> {
+        match self {
+            Self::Unary(op) => Stage::Unary(op),
+            Self::Right(op, other) => Stage::Right(op, of(other)),
+            Self::Left(op, other) => Stage::Left(op, of(other)),
+            Self::Same(op) => Stage::Same(op),
+        }
+    }
+
+    fn function(&self) -> ElementFunction {
+        match *self {
+            Self::Unary(op) => ElementFunction::Unary(op),
+            Self::Right(op, _) | Self::Left(op, _) | Self::Same(op) => ElementFunction::Binary(op),
+        }
+    }
+
+    fn other(&self) -> Option<&T> {
+        match self {
+            Self::Right(_, other) | Self::Left(_, other) => Some(other),
+            Self::Unary(_) | Self::Same(_) => None,
+        }
+    }
 }
 
-/// A way to take functions in one pass.
+impl Stage<&Tensor> {
+    /// The function by itself, of any shapes that broadcast.
+    ///
+    /// # Errors
+    /// As [`UnaryOp::apply`] and [`BinaryOp::apply`].
+    pub fn apply(self, value: &Tensor) -> Result<Tensor, TensorError> {
+        match self {
+            Self::Unary(op) => op.apply(value),
+            Self::Right(op, other) => op.apply(value, other),
+            Self::Left(op, other) => op.apply(other, value),
+            Self::Same(op) => op.apply(value, value),
+        }
+    }
+}
+
+/// Stages that one pass can compute.
 pub struct FusedElementwise<'a> {
-    links: &'a [Stage<'a>],
+    stages: &'a [Stage<&'a Tensor>],
     /// The other inputs, walked as the first.
     others: SmallVec<[Strided<'a, f32>; 4]>,
 }
 
 impl<'a> FusedElementwise<'a> {
-    /// The functions of `x`, each of what the one before gave; `None` if that is more than a pass over `x`: the others
-    /// are larger, or something is not `f32`, or a function does not [chain](ElementFunction::chains).
-    pub fn new(x: &Tensor, links: &'a [Stage<'a>]) -> Option<Self> {
-        let is_real = |tensor: &Tensor| tensor.element_type() == ElementType::F32;
+    /// The stages, of which the first reads `x`. `None` if one pass over `x` cannot compute them: another input is
+    /// larger, or an input is not `f32`, or a function is not [fusable](ElementFunction::is_fusable).
+    pub fn new(x: &Tensor, stages: &'a [Stage<&'a Tensor>]) -> Option<Self> {
+        let is_f32 = |tensor: &Tensor| tensor.element_type() == ElementType::F32;
         let mut others = SmallVec::new();
-        for link in links {
-            let function = match *link {
-                Stage::Unary(op) => ElementFunction::Unary(op),
-                Stage::Binary(op, second) => {
-                    if let StageOperand::Left(other) | StageOperand::Right(other) = second {
-                        others.push(Strided::broadcast(other, x.dims()).ok().filter(|_| is_real(other))?);
-                    }
-                    ElementFunction::Binary(op)
-                }
-            };
-            if !function.chains() {
-                return None;
-            }
+        for other in stages.iter().filter_map(Stage::other) {
+            others.push(Strided::broadcast(other, x.dims()).ok().filter(|_| is_f32(other))?);
         }
-        is_real(x).then_some(Self { links, others })
+        let fuses = is_f32(x) && stages.iter().all(|stage| stage.function().is_fusable());
+        fuses.then_some(Self { stages, others })
     }
 
-    /// The last function's values, of the dims of `x`, which is the tensor the chain was made for.
+    /// The values of the last stage, of the dims of `x`, which is the tensor given to [`FusedElementwise::new`].
     ///
     /// # Errors
     /// [`TensorError::OutOfMemory`].
     pub fn run(&self, mut x: Tensor) -> Result<Tensor, TensorError> {
         let layout = Layout::packed(x.dims());
         if let Some(values) = x.exclusive::<f32>() {
-            widest(Pass { chain: self, from: None, layout, to: values });
+            widest(Pass { fused: self, from: None, layout, to: values });
             return Ok(x);
         }
         let mut out = Buffer::any(x.len())?;
         let from = Strided::<f32>::new(&x);
-        widest(Pass { chain: self, from: Some(&from), layout: from.layout.clone(), to: &mut out });
+        widest(Pass { fused: self, from: Some(&from), layout: from.layout.clone(), to: &mut out });
         Tensor::from_buffer(ElementType::F32, x.dims(), out)
     }
 }
 
 /// A pass over the first input.
 struct Pass<'a, 't> {
-    chain: &'t FusedElementwise<'a>,
+    fused: &'t FusedElementwise<'a>,
     /// The first input; `None` if it lies where the result goes.
     from: Option<&'t Strided<'t, f32>>,
     /// Its layout.
@@ -120,12 +146,12 @@ impl Vectorised for Pass<'_, '_> {
 
     #[inline(always)]
     fn run<I: Instructions>(self) {
-        let Self { chain, from, layout, to } = self;
+        let Self { fused, from, layout, to } = self;
         if to.is_empty() {
             return;
         }
         let layouts: SmallVec<[&Layout; 5]> =
-            std::iter::once(&layout).chain(chain.others.iter().map(|other| &other.layout)).collect();
+            std::iter::once(&layout).chain(fused.others.iter().map(|other| &other.layout)).collect();
         let mut strides: SmallVec<[Strides; 5]> = SmallVec::from_elem(Strides::new(), layouts.len());
         let mut dims = merge(&layouts, &mut strides);
         let len = dims.pop().unwrap_or(1);
@@ -148,26 +174,26 @@ impl Vectorised for Pass<'_, '_> {
                     Some(from) => from.run(starts[0], steps[0]).every(1, n * BLOCK).copy_to(values),
                     None => values.copy_from_slice(piece),
                 }
-                let mut others = chain.others.iter().zip(&starts[1..]).zip(&steps[1..]);
+                let mut others = fused.others.iter().zip(&starts[1..]).zip(&steps[1..]);
                 let mut other = || {
                     let ((other, &start), &step) = others.next()?;
                     Some(other.run(start, step).every(1, n * BLOCK))
                 };
-                for link in chain.links {
-                    match *link {
+                for stage in fused.stages {
+                    match *stage {
                         Stage::Unary(op) => {
                             Apply { op, from: values, to: spare }.run::<I>();
                             std::mem::swap(&mut values, &mut spare);
                         }
-                        Stage::Binary(op, StageOperand::Same) => with_function!(op, f32, f => {
+                        Stage::Same(op) => with_function!(op, f32, f => {
                             values.iter_mut().for_each(|x| *x = f(*x, *x));
                         }),
-                        Stage::Binary(op, StageOperand::Right(_)) => {
+                        Stage::Right(op, _) => {
                             if let Some(other) = other() {
                                 with_function!(op, f32, f => pairs(values, other, f));
                             }
                         }
-                        Stage::Binary(op, StageOperand::Left(_)) => {
+                        Stage::Left(op, _) => {
                             if let Some(other) = other() {
                                 with_function!(op, f32, f => pairs(values, other, |x, y| f(y, x)));
                             }
@@ -180,7 +206,7 @@ impl Vectorised for Pass<'_, '_> {
     }
 }
 
-/// Puts `f` of each value and its other input in its place.
+/// Replaces each value by `f` of it and its other input.
 #[inline(always)]
 fn pairs(values: &mut [f32], other: Run<f32>, f: impl Fn(f32, f32) -> f32) {
     match (other.constant(), other.slice(values.len())) {
@@ -230,35 +256,24 @@ mod tests {
         Tensor::from_vec(dims, (0..len).map(|i| (i * 37 % 101) as f32 / 50.0 - 1.0).collect()).unwrap()
     }
 
-    /// The same, one function at a time.
-    fn one_by_one(x: &Tensor, links: &[Stage]) -> Tensor {
-        let mut value = x.clone();
-        for link in links {
-            let next = match *link {
-                Stage::Unary(op) => op.apply(&value),
-                Stage::Binary(op, StageOperand::Right(other)) => op.apply(&value, other),
-                Stage::Binary(op, StageOperand::Left(other)) => op.apply(other, &value),
-                Stage::Binary(op, StageOperand::Same) => op.apply(&value, &value),
-            };
-            value = next.unwrap();
-        }
-        value
+    fn one_by_one(x: &Tensor, stages: &[Stage<&Tensor>]) -> Tensor {
+        stages.iter().fold(x.clone(), |value, stage| stage.apply(&value).unwrap())
     }
 
-    fn check(x: &Tensor, links: &[Stage]) {
-        let expected = one_by_one(x, links);
-        let chain = FusedElementwise::new(x, links).unwrap();
-        assert_eq!(chain.run(x.clone()).unwrap(), expected, "{links:?}");
-        // A copy that nobody else has is written over.
+    fn check(x: &Tensor, stages: &[Stage<&Tensor>]) {
+        let expected = one_by_one(x, stages);
+        let fused = FusedElementwise::new(x, stages).unwrap();
+        assert_eq!(fused.run(x.clone()).unwrap(), expected, "{stages:?}");
+        // A copy that nobody else owns is overwritten.
         let own = UnaryOp::Negative.apply(&UnaryOp::Negative.apply(x).unwrap()).unwrap();
         let place = own.storage().bytes().as_ptr();
-        let found = chain.run(own).unwrap();
-        assert_eq!(found, expected, "{links:?}");
+        let found = fused.run(own).unwrap();
+        assert_eq!(found, expected, "{stages:?}");
         assert_eq!(found.storage().bytes().as_ptr(), place);
     }
 
     #[test]
-    fn a_chain_gives_what_its_functions_give() {
+    fn fused_stages_equal_single_functions() {
         for dims in [&[2usize, 3, 40][..], &[7], &[], &[2, 1, 1300], &[3, 0]] {
             let x = tensor(dims);
             let mut others = vec![tensor(dims), Tensor::scalar(0.5f32)];
@@ -269,14 +284,14 @@ mod tests {
             for (i, other) in others.iter().enumerate() {
                 for (j, binary) in BINARY.into_iter().enumerate() {
                     let unary = UNARY[(i + j) % UNARY.len()];
-                    check(&x, &[Stage::Binary(binary, StageOperand::Right(other)), Stage::Unary(unary)]);
-                    check(&x, &[Stage::Unary(unary), Stage::Binary(binary, StageOperand::Left(other))]);
+                    check(&x, &[Stage::Right(binary, other), Stage::Unary(unary)]);
+                    check(&x, &[Stage::Unary(unary), Stage::Left(binary, other)]);
                     let last = others.last().unwrap();
                     let all = [
-                        Stage::Binary(binary, StageOperand::Same),
-                        Stage::Binary(BinaryOp::Mul, StageOperand::Left(other)),
+                        Stage::Same(binary),
+                        Stage::Left(BinaryOp::Mul, other),
                         Stage::Unary(unary),
-                        Stage::Binary(BinaryOp::Add, StageOperand::Right(last)),
+                        Stage::Right(BinaryOp::Add, last),
                     ];
                     check(&x, &all);
                 }
@@ -285,33 +300,31 @@ mod tests {
     }
 
     #[test]
-    fn views_are_read_where_they_lie() {
+    fn views_are_read_without_a_copy() {
         let x = tensor(&[4, 60, 50]).slice(1, 59, 20, -3).unwrap().permute(&[0, 2, 1]).unwrap();
         let other = tensor(&[50, 1]);
-        let links = [Stage::Binary(BinaryOp::Add, StageOperand::Right(&other)), Stage::Unary(UnaryOp::Tanh)];
+        let stages = [Stage::Right(BinaryOp::Add, &other), Stage::Unary(UnaryOp::Tanh)];
         assert_eq!(
-            FusedElementwise::new(&x, &links).unwrap().run(x.clone()).unwrap(),
-            one_by_one(&x, &links)
+            FusedElementwise::new(&x, &stages).unwrap().run(x.clone()).unwrap(),
+            one_by_one(&x, &stages)
         );
     }
 
     #[test]
-    fn what_is_no_single_pass_is_no_chain() {
+    fn larger_inputs_other_types_and_unfusable_functions_are_declined() {
         let x = tensor(&[2, 1]);
         let (wide, double) = (tensor(&[2, 3]), Tensor::scalar(1.0f64));
-        let add = |other| [Stage::Binary(BinaryOp::Add, StageOperand::Right(other))];
+        let add = |other| [Stage::Right(BinaryOp::Add, other)];
         assert!(FusedElementwise::new(&x, &add(&x)).is_some());
         assert!(FusedElementwise::new(&x, &add(&wide)).is_none());
         assert!(FusedElementwise::new(&x, &add(&double)).is_none());
         assert!(FusedElementwise::new(&double, &[Stage::Unary(UnaryOp::Relu)]).is_none());
         assert!(FusedElementwise::new(&x, &[Stage::Unary(UnaryOp::Sin)]).is_none());
-        assert!(
-            FusedElementwise::new(&x, &[Stage::Binary(BinaryOp::Mod, StageOperand::Right(&x))]).is_none()
-        );
+        assert!(FusedElementwise::new(&x, &[Stage::Right(BinaryOp::Mod, &x)]).is_none());
     }
 
     #[test]
-    fn what_others_have_stays() {
+    fn shared_inputs_are_not_overwritten() {
         let x = UnaryOp::Negative.apply(&tensor(&[5])).unwrap();
         let (kept, before) = (x.clone(), x.to_f32_vec().unwrap());
         FusedElementwise::new(&x, &[Stage::Unary(UnaryOp::Relu)]).unwrap().run(x).unwrap();

@@ -1,0 +1,19 @@
+//! Passes over a plan: they make its runs faster and change no output.
+
+mod compute_slice_numbers;
+mod fold;
+mod fuse_elementwise;
+
+use snick_ir::Graph;
+
+use crate::half_precision::HalfPrecision;
+use crate::plan::Plan;
+
+/// Computes now what is the same in every run, and fuses steps.
+pub(crate) fn optimize(plan: &mut Plan, graph: &Graph, half_precision: &HalfPrecision) {
+    fold::fold(plan, graph, half_precision);
+    compute_slice_numbers::compute_slice_numbers(plan, graph);
+    fuse_elementwise::fuse_elementwise(plan, graph);
+    plan.mark_last_uses();
+    plan.prune_outputs(graph);
+}

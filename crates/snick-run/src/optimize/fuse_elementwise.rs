@@ -1,0 +1,180 @@
+//! Fuses consecutive element-wise layers.
+//!
+//! A value that only the next layer reads is never stored. Inferred shapes decide which layers are fused; the run
+//! decides whether its sizes allow one pass, and evaluates the layers one by one where they do not.
+
+use smallvec::SmallVec;
+use snick_ir::Graph;
+use snick_tensor::ElementType;
+use snick_tensor::kernels::{ElementFunction, Stage};
+
+use crate::fused_elementwise::FusedLayer;
+use crate::plan::{Plan, Step, StepKind};
+
+/// Fuses the element-wise steps of a plan. A fused step reads the input of its first layer as its last operand, after
+/// the other inputs in the order of its layers.
+pub(super) fn fuse_elementwise(plan: &mut Plan, graph: &Graph) {
+    let readers = readers(plan);
+    // By slot: the fused step that ends with it.
+    let mut ends: Vec<Option<usize>> = vec![None; plan.slots];
+    let mut steps: Vec<Option<Step>> = Vec::with_capacity(plan.steps.len());
+    for mut step in std::mem::take(&mut plan.steps) {
+        if let Some((function, ports)) = fusable(graph, &step) {
+            // A port that reads the output of a fused step that nobody else reads.
+            let continued = ports.iter().find_map(|&port| {
+                let slot = step.operands[port].slot()?;
+                let own = step.operands.iter().filter(|operand| operand.slot() == Some(slot)).count();
+                let before = ends[slot].filter(|_| readers[slot] == own)?;
+                Some((port, before))
+            });
+            let (port, before) = match continued {
+                Some((port, before)) => (port, steps[before].take()),
+                None => (ports[0], None),
+            };
+            step = fused(before, step, function, port);
+            ends[step.first] = Some(steps.len());
+        }
+        steps.push(Some(step));
+    }
+    plan.steps = steps.into_iter().flatten().collect();
+}
+
+/// How often each slot is read.
+fn readers(plan: &Plan) -> Vec<usize> {
+    let mut readers = vec![0; plan.slots];
+    for slot in plan.steps.iter().flat_map(|step| &step.operands).filter_map(|operand| operand.slot()) {
+        readers[slot] += 1;
+    }
+    readers
+}
+
+/// The function of a step and the ports at which its input has the shape of its output, if the step can be fused.
+fn fusable(graph: &Graph, step: &Step) -> Option<(ElementFunction, SmallVec<[usize; 2]>)> {
+    let is_float = |et: ElementType| et == ElementType::F32 || et.is_half();
+    let inputs: Option<SmallVec<[_; 2]>> =
+        graph.inputs(step.node).into_iter().map(|input| Some(&graph.output(input?)?.fact)).collect();
+    let (inputs, output) = (inputs?, &graph.node(step.node).outs.first()?.fact);
+    if !matches!(step.kind, StepKind::Op) || !is_float(output.element_type) {
+        return None;
+    }
+    let function = graph.node(step.node).op.element_function(&inputs).filter(|f| f.is_fusable())?;
+    let ports = match function {
+        ElementFunction::Unary(_) => 0..1,
+        ElementFunction::Binary(_) => 0..2,
+    };
+    let are_float = ports.clone().all(|port| is_float(inputs[port].element_type));
+    let ports: SmallVec<[usize; 2]> = ports
+        .filter(|&port| step.operands[port].slot().is_some() && inputs[port].shape == output.shape)
+        .collect();
+    (are_float && !ports.is_empty()).then_some((function, ports))
+}
+
+/// Fuses `step`, which reads the output of `before` at `port`, with `before`; without `before`, with nothing.
+fn fused(before: Option<Step>, step: Step, function: ElementFunction, port: usize) -> Step {
+    let value = step.operands[port];
+    let (mut layers, mut operands, first) = match before {
+        Some(Step { kind: StepKind::Fused(layers), operands, .. }) => {
+            let mut operands = operands.into_vec();
+            let first = operands.pop();
+            (layers, operands, first.unwrap_or(value))
+        }
+        _ => (Vec::new(), Vec::new(), value),
+    };
+    let stage = match function {
+        ElementFunction::Unary(op) => Stage::Unary(op),
+        ElementFunction::Binary(op) if step.operands[1 - port].slot() == value.slot() => Stage::Same(op),
+        ElementFunction::Binary(op) => {
+            operands.push(step.operands[1 - port]);
+            match port {
+                0 => Stage::Right(op, operands.len() - 1),
+                _ => Stage::Left(op, operands.len() - 1),
+            }
+        }
+    };
+    operands.push(first);
+    layers.push(FusedLayer { node: step.node, slot: step.first, stage });
+    Step { operands: operands.into(), kind: StepKind::Fused(layers), ..step }
+}
+
+#[cfg(test)]
+mod tests {
+    use snick_ir::{infer, text};
+    use snick_tensor::Tensor;
+
+    use crate::{Options, Session};
+
+    use super::*;
+
+    /// The number of layers in each fused step of a graph. Checks that the fused plan and the plain one agree.
+    fn fused(parameters: &[(&str, &[usize])], layers: &str) -> Vec<usize> {
+        let declared = |(i, (shape, _)): (usize, &(&str, &[usize]))| {
+            format!("  %p{i} = Parameter-1 {{element_type: f32, shape: \"{shape}\"}}\n")
+        };
+        let declared: String = parameters.iter().enumerate().map(declared).collect();
+        let mut graph =
+            text::parse(&format!("snick 1\ngraph \"g\" {{\n{declared}{layers}}}\n"), None).unwrap();
+        assert!(infer(&mut graph).is_empty());
+        let inputs = parameters.iter().map(|(_, dims)| {
+            let len: usize = dims.iter().product();
+            Tensor::from_vec(dims, (0..len).map(|i| i as f32 / 4.0 - 1.0).collect()).unwrap()
+        });
+        let inputs: Vec<Tensor> = inputs.collect();
+        let session = Session::new(&graph).unwrap();
+        let expected = Session::without_folding(&graph).unwrap().run(&inputs, Options::default());
+        let checked = Options { check_facts: true, ..Options::default() };
+        for options in [Options::default(), checked, Options::default()] {
+            let found = session.run(&inputs, options);
+            assert_eq!(found.values, expected.values);
+            let texts =
+                |errors: &[snick_ir::Located]| errors.iter().map(|e| e.layer.clone()).collect::<Vec<_>>();
+            assert_eq!(texts(&found.errors), texts(&expected.errors));
+        }
+        let layers = |step: &Step| match &step.kind {
+            StepKind::Fused(layers) => Some(layers.len()),
+            _ => None,
+        };
+        session.plan.steps.iter().filter_map(layers).collect()
+    }
+
+    #[test]
+    fn consecutive_layers_are_fused() {
+        let layers = "  %b = Const-1 f32[3, 1] <1, -2, 3>\n  %a = Add-1(%b, %p0) {auto_broadcast: numpy}\n  \
+                      %r = ReLU-1(%a)\n  %s = Subtract-1(%p1, %r) {auto_broadcast: numpy}\n  \
+                      %q = Multiply-1(%s, %s) {auto_broadcast: numpy}\n  %y = Result-1(%q)\n";
+        assert_eq!(fused(&[("N,3,4", &[2, 3, 4]), ("N,3,4", &[2, 3, 4])], layers), [4]);
+    }
+
+    #[test]
+    fn a_value_read_elsewhere_ends_a_fused_step() {
+        let layers = "  %a = Exp-1(%p0)\n  %r = ReLU-1(%a)\n  %t = Tanh-1(%a)\n  \
+                      %m = Multiply-1(%r, %t) {auto_broadcast: numpy}\n  %y = Result-1(%m)\n  %z = Result-1(%a)\n";
+        assert_eq!(fused(&[("2..3", &[2])], layers), [1, 1, 2]);
+    }
+
+    #[test]
+    fn an_enlarging_layer_starts_a_new_step() {
+        let layers = "  %a = Exp-1(%p0)\n  %m = Multiply-1(%a, %p1) {auto_broadcast: numpy}\n  %n = Negative-1(%m)\n  \
+                      %y = Result-1(%n)\n";
+        assert_eq!(fused(&[("1,4", &[1, 4]), ("3,1", &[3, 1])], layers), [1, 1]);
+        assert_eq!(fused(&[("1,4", &[1, 4]), ("3,4", &[3, 4])], layers), [1, 2]);
+    }
+
+    #[test]
+    fn dynamic_sizes_are_checked_by_the_run() {
+        let layers = "  %a = Exp-1(%p0)\n  %m = Add-1(%a, %p1) {auto_broadcast: numpy}\n  %n = Negative-1(%m)\n  \
+                      %y = Result-1(%n)\n";
+        for dims in [[2, 4], [1, 4], [2, 1], [1, 1]] {
+            fused(&[("?,?", &[2, 4]), ("?,?", &dims)], layers);
+            fused(&[("?,?", &dims), ("?,?", &[2, 4])], layers);
+        }
+        // The error names the layer that fails.
+        fused(&[("?,?", &[2, 4]), ("?,?", &[2, 3])], layers);
+    }
+
+    #[test]
+    fn integers_and_remainders_are_not_fused() {
+        let layers = "  %a = Mod-1(%p0, %p0) {auto_broadcast: numpy}\n  %s = Sin-1(%a)\n  \
+                      %c = Convert-1(%s) {destination_type: i32}\n  %n = Negative-1(%c)\n  %y = Result-1(%n)\n";
+        assert_eq!(fused(&[("2,2", &[2, 2])], layers), []);
+    }
+}

@@ -1,0 +1,39 @@
+//! What a run reports.
+
+use snick_ir::{Located, NodeId};
+use snick_tensor::Tensor;
+
+/// A layer that a run has finished, or that has executed another layer of its bodies.
+#[derive(Copy, Clone, Debug)]
+pub struct Progress<'a> {
+    /// Finished layers.
+    pub done: usize,
+    /// All layers.
+    pub layers: usize,
+    /// The layer.
+    pub node: NodeId,
+    /// Its outputs, f16 and bf16 as f32; none if it is not finished, failed, or depends on a layer that failed.
+    pub values: &'a [Tensor],
+}
+
+/// The outputs of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Outputs {
+    /// By Result, in their order; `None` if it depends on a layer that failed.
+    pub values: Vec<Option<Tensor>>,
+    /// The layers that failed; their dependents are not reported.
+    pub errors: Vec<Located>,
+}
+
+impl Outputs {
+    /// The values, if nothing failed.
+    ///
+    /// # Errors
+    /// The first failure.
+    pub fn complete(self) -> Result<Vec<Tensor>, Located> {
+        match self.errors.into_iter().next() {
+            Some(error) => Err(error),
+            None => Ok(self.values.into_iter().flatten().collect()),
+        }
+    }
+}
