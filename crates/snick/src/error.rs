@@ -1,4 +1,4 @@
-//! What stops a call of the facade. What is wrong with single layers is a [`snick_ir::Located`] in a list.
+//! Errors of the facade. Errors of single layers are [`snick_ir::Located`]s in a list.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use snick_ir::Located;
 
 use crate::npz::NpzError;
 
-/// A call that could not do its work.
+/// Why a call failed.
 #[derive(thiserror::Error, Debug)]
 #[allow(missing_docs, reason = "the message of each variant says what its fields are")]
 pub enum Error {
@@ -19,14 +19,14 @@ pub enum Error {
     #[error("{}: {error}", path.display())]
     Io { path: PathBuf, error: std::io::Error },
     #[error(
-        "{}: snick writes .xml (OpenVINO IR), .onnx, .mlir (StableHLO), .json (DirectML), .snick (text form) and .dot \
-         (Graphviz)",
+        "{}: unknown output format; the extension must be .xml (OpenVINO IR), .onnx, .mlir (StableHLO), .json (DirectML), \
+         .snick (text form) or .dot (Graphviz)",
         path.display()
     )]
     Target { path: PathBuf },
     #[error("`{spec}`: {message}")]
     Shape { spec: String, message: String },
-    #[error("there is no input `{name}`; {hint}")]
+    #[error("no input named `{name}`; {hint}")]
     NoInput { name: String, hint: String },
 }
 

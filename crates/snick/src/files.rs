@@ -1,4 +1,4 @@
-//! Writing files so that nobody ever sees half of one.
+//! Writes files so that a reader never sees a partial one.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};

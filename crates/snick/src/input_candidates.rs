@@ -1,4 +1,4 @@
-//! In which order to try draws of inputs: what a model demands of them is not known before it runs.
+//! Candidates for the sizes and integers of random inputs: what a model demands of them is known only when it runs.
 
 use std::collections::BTreeSet;
 
@@ -7,8 +7,7 @@ use snick_shape::{DimSpec, ShapeSpec};
 
 use crate::{DimPolicy, InputSpec};
 
-/// The sizes of open dims that are tried, in turn. What a model demands of them is not known before it runs: that they
-/// are equal, or multiples of a stride.
+/// The sizes of dynamic dims to try, in order. A model may demand that they are equal, or multiples of a stride.
 const SIZES: [DimPolicy; 11] = [
     DimPolicy::Smallest,
     DimPolicy::Drawn,
@@ -23,31 +22,30 @@ const SIZES: [DimPolicy; 11] = [
     DimPolicy::MultipleOf(128),
 ];
 
-/// The integers that are tried where others will not do: they may be indices into short axes, padding, sizes.
+/// The ranges of integers to try after the default: they may be indices into short axes, padding or sizes.
 const INTEGERS: [(u8, u8); 6] = [(0, 1), (0, 0), (1, 1), (2, 2), (3, 3), (4, 4)];
 
-/// Sizes of constants that are tried as sizes of inputs, where nothing else will do: weights tell how many channels
-/// there are.
+/// At most this many sizes of constants are tried as sizes of inputs: weights show the number of channels.
 const MAX_CONSTANT_SIZES: usize = 32;
 
-/// Open dims that are tried one longer than the smallest while all others are the smallest: a mask covers what is
-/// remembered and what is new, so it is longer than either.
+/// At most this many dims are tried one longer than the smallest, all others being the smallest: a mask over past and
+/// present tokens is longer than either.
 const MAX_LONGER: usize = 32;
 
-/// Draws in the order in which to try them until the model runs; the first one is what [`InputSpec`] gives by itself.
+/// Specifications to try in this order until the model runs; the first one is the default.
 pub fn input_candidates(graph: &Graph) -> impl Iterator<Item = InputSpec> {
-    let open = open_dims(graph);
-    let sizes = if open > 0 { &SIZES[..] } else { &SIZES[..1] };
-    let of_constants = if open > 0 { sizes_of_constants(graph) } else { BTreeSet::new() };
+    let dynamic = dynamic_dims(graph);
+    let sizes = if dynamic > 0 { &SIZES[..] } else { &SIZES[..1] };
+    let of_constants = if dynamic > 0 { sizes_of_constants(graph) } else { BTreeSet::new() };
     let usual = sizes.iter().map(|&dims| InputSpec::from(dims));
-    let longer = (0..open.min(MAX_LONGER)).map(|n| InputSpec::from(DimPolicy::Longer(n)));
+    let longer = (0..dynamic.min(MAX_LONGER)).map(|n| InputSpec::from(DimPolicy::Longer(n)));
     let others =
         INTEGERS.into_iter().flat_map(|integers| sizes.iter().map(move |&dims| InputSpec { dims, integers }));
     let multiples = of_constants.into_iter().map(|size| InputSpec::from(DimPolicy::MultipleOf(size)));
     usual.chain(longer).chain(others).chain(multiples)
 }
 
-/// Sizes that constants have along some axis, the smallest of them.
+/// The smallest sizes of constants along any axis.
 fn sizes_of_constants(graph: &Graph) -> BTreeSet<usize> {
     let mut sizes = BTreeSet::new();
     for id in graph.ids() {
@@ -61,18 +59,18 @@ fn sizes_of_constants(graph: &Graph) -> BTreeSet<usize> {
     sizes
 }
 
-/// Whether a parameter was declared with a dim that is not a number.
-pub fn has_open_dims(graph: &Graph) -> bool {
-    open_dims(graph) > 0
+/// Whether a Parameter is declared with a dynamic dim.
+pub fn has_dynamic_dims(graph: &Graph) -> bool {
+    dynamic_dims(graph) > 0
 }
 
-/// How many dims of parameters were declared open; a parameter of unknown rank is drawn with four.
-fn open_dims(graph: &Graph) -> usize {
-    let is_open =
+/// The number of dynamic dims of all Parameters; one of unknown rank counts as four.
+fn dynamic_dims(graph: &Graph) -> usize {
+    let is_dynamic =
         |dim: &&DimSpec| !matches!(dim, DimSpec::Interval(interval) if interval.is_exact().is_some());
     let of_parameter = |id| match &graph.node(id).op {
         Op::Parameter(parameter) => match &parameter.shape {
-            ShapeSpec::Dims(dims) => dims.iter().filter(is_open).count(),
+            ShapeSpec::Dims(dims) => dims.iter().filter(is_dynamic).count(),
             ShapeSpec::Unranked => 4,
         },
         _ => 0,
@@ -86,7 +84,7 @@ mod tests {
     use crate::draw_inputs;
 
     #[test]
-    fn a_mask_over_past_and_present_is_found() {
+    fn a_mask_over_past_and_present_is_tried() {
         let text = "snick 1\ngraph \"g\" {\n  %new = Parameter-1 {element_type: f32, shape: \"?,2\"}\n  \
                     %past = Parameter-1 {element_type: f32, shape: \"?,2\"}\n  \
                     %mask = Parameter-1 {element_type: f32, shape: \"?\"}\n}\n";

@@ -1,4 +1,4 @@
-//! The inputs of a model by name, and the shapes a user asks them to have.
+//! Finds the inputs of a model by name, and sets their shapes.
 
 use snick_ir::{Graph, Located, NodeId, Op, OpError};
 use snick_shape::ShapeSpec;
@@ -7,10 +7,10 @@ use snick_tensor::Tensor;
 use crate::Error;
 use crate::npz::fit;
 
-/// The Parameter a name means: a layer name, one of its tensor names, or its number among the inputs.
+/// The Parameter of a layer name, a tensor name, or the index of an input.
 ///
 /// # Errors
-/// [`Error::NoInput`], with the inputs there are.
+/// [`Error::NoInput`], with similar names or all inputs.
 pub fn find_input(graph: &Graph, name: &str) -> Result<NodeId, Error> {
     let by_layer = graph.parameters().find(|&id| &*graph.node(id).name == name);
     let by_tensor = || graph.parameters().find(|&id| has_tensor_name(graph, id, name));
@@ -23,7 +23,7 @@ fn has_tensor_name(graph: &Graph, id: NodeId, name: &str) -> bool {
     graph.node(id).outs.iter().any(|out| out.names().iter().any(|n| n == name))
 }
 
-/// What may have been meant: near names, else all of them.
+/// A question with similar names, or a list of all.
 fn hint(graph: &Graph, name: &str) -> String {
     let layers = graph.parameters().map(|id| &*graph.node(id).name);
     let tensors = graph.parameters().flat_map(|id| graph.node(id).outs.iter().flat_map(|o| o.names()));
@@ -34,13 +34,16 @@ fn hint(graph: &Graph, name: &str) -> String {
         return "the model has no inputs".into();
     }
     let near: Vec<&str> = names.iter().copied().filter(|n| distance(n, name) <= n.len().max(3) / 3).collect();
-    let (lead, shown) = if near.is_empty() { ("its inputs are", names) } else { ("did you mean", near) };
+    let (lead, shown, end) = match near.is_empty() {
+        true => ("the model has", names, ""),
+        false => ("did you mean", near, "?"),
+    };
     let list: Vec<String> = shown.iter().take(8).map(|n| format!("`{n}`")).collect();
     let more = if shown.len() > 8 { ", ..." } else { "" };
-    format!("{lead} {}{more}", list.join(", "))
+    format!("{lead} {}{more}{end}", list.join(", "))
 }
 
-/// Letters to change, add or remove to get from one name to the other, upper and lower case alike.
+/// The edit distance of two names, ignoring case.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b) = (a.to_lowercase(), b.to_lowercase());
     let b: Vec<char> = b.chars().collect();
@@ -56,10 +59,10 @@ fn distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
-/// Tensors by the number of their Parameter, bits of types that files cannot hold brought back.
+/// Tensors by the index of their Parameter; bits of types that files cannot hold are reinterpreted.
 ///
 /// # Errors
-/// [`Error::NoInput`]; [`Error::Layer`] where the element type is another one: nothing is converted.
+/// [`Error::NoInput`]; [`Error::Layer`] for another element type: nothing is converted.
 pub fn by_parameter<'n>(
     graph: &Graph,
     given: impl IntoIterator<Item = (&'n str, Tensor)>,
@@ -76,22 +79,22 @@ pub fn by_parameter<'n>(
     Ok(inputs)
 }
 
-/// A tensor as the element type of a Parameter.
+/// Reinterprets a tensor as the element type of a Parameter.
 fn as_input(graph: &Graph, id: NodeId, tensor: Tensor) -> Result<Tensor, Located> {
     let node = graph.node(id);
     let Op::Parameter(parameter) = &node.op else { return Ok(tensor) };
     let dims = node.outs.first().and_then(|out| out.fact.shape.as_static());
     let (got, expected) = (tensor.element_type(), parameter.element_type);
     fit(tensor, expected, dims.as_deref())
-        .ok_or_else(|| graph.located(id, OpError::element_type("the given tensor", got, expected.name())))
+        .ok_or_else(|| graph.located(id, OpError::element_type("the provided tensor", got, expected.name())))
 }
 
-/// The error for an input that was not given.
-pub(crate) fn not_given(graph: &Graph, id: NodeId) -> Located {
+/// The error for an input that was not provided.
+pub(crate) fn not_provided(graph: &Graph, id: NodeId) -> Located {
     graph.located(id, OpError::InputNotProvided)
 }
 
-/// Gives inputs the shapes of a specification, `x[1,3,H=32..512],mask[1,?]`, or `[1,3]` for a single input.
+/// Sets input shapes from a specification: `x[1,3,H=32..512],mask[1,?]`, or `[1,3]` for a single input.
 pub(crate) fn reshape(graph: &mut Graph, spec: &str) -> Result<(), Error> {
     for item in items(spec) {
         let Some((name, _)) = item.rsplit_once('[').filter(|_| item.ends_with(']')) else {
@@ -116,7 +119,7 @@ fn the_only_input(graph: &Graph, item: &str) -> Result<NodeId, Error> {
         (None, _) => Err(Error::shape(item, "the model has no inputs")),
         (Some(_), Some(_)) => {
             let count = graph.parameters().count();
-            Err(Error::shape(item, format!("the model has {count} inputs: say which, as in NAME{item}")))
+            Err(Error::shape(item, format!("the model has {count} inputs; name one: NAME{item}")))
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Read, infer, canonicalise, run and emit OpenVINO IR models: the facade other programs use, and the command line.
+//! Read, infer, canonicalise, run and emit OpenVINO IR models: the facade for other programs.
 //!
 //! ```
 //! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/slice8_01_basic/model.xml");
@@ -9,7 +9,7 @@
 //! # Ok::<(), snick::Error>(())
 //! ```
 //!
-//! The crates below are there for more: `snick_ir` (graph, ops, inference, text form, rewriting), `snick_shape`
+//! The crates below offer more: `snick_ir` (graph, ops, inference, text form, rewriting), `snick_shape`
 //! (symbolic shapes), `snick_tensor` (data).
 
 pub mod npz;
@@ -26,7 +26,7 @@ mod save;
 
 pub use error::Error;
 pub use files::write_file;
-pub use input_candidates::{has_open_dims, input_candidates};
+pub use input_candidates::{has_dynamic_dims, input_candidates};
 pub use inputs::{by_parameter, find_input};
 pub use model::{Model, load, load_with, parse};
 pub use outputs::{named_outputs, output_names};

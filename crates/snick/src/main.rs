@@ -34,14 +34,14 @@ fn main() -> ExitCode {
             exit_code(&console, cmd::run(snick.verb, &snick.common, &console))
         }
         Err(error) => {
-            // A closed pipe behind `--help` is no failure.
+            // That the reader of `--help` is gone is no failure.
             let _ = error.print();
             ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
         }
     }
 }
 
-/// `snick MODEL` is `snick inspect MODEL`: the arguments with the verb, if what stands in its place is a model.
+/// The arguments with `inspect` inserted, if a model stands in place of a verb.
 fn with_verb(mut args: Vec<OsString>, error: &clap::Error) -> Option<Vec<OsString>> {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return None };
     let is_model = word == "-" || word.contains(['.', '/', '\\']);

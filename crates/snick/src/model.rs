@@ -1,4 +1,4 @@
-//! A model and what can be done with it.
+//! A model, and the operations on it.
 
 use std::path::Path;
 
@@ -13,14 +13,14 @@ use crate::outputs::named_outputs;
 use crate::save::{SaveOptions, save};
 use crate::{Error, inputs};
 
-/// A model as read, and what was found wrong with it.
+/// A model as read, with its errors.
 #[derive(Debug)]
 pub struct Model {
     /// The graph; facts are unknown until [`Model::infer`].
     pub graph: Graph,
-    /// Layers that could not be read as what they claim to be: they stay as opaque layers.
+    /// Errors of layers that could not be read; these are opaque layers of the graph.
     pub errors: Vec<Located>,
-    /// What the user should know once, as that the weights were not found.
+    /// Notes for the user, for example that the weights were not found.
     pub notes: Vec<String>,
 }
 
@@ -35,7 +35,7 @@ pub struct Model {
 /// ```
 ///
 /// # Errors
-/// [`Error::Read`] for a file that is unreadable or not what its name says.
+/// [`Error::Read`] for a file that is unreadable or not of the format of its extension.
 pub fn load(path: impl AsRef<Path>) -> Result<Model, Error> {
     load_with(path.as_ref(), None)
 }
@@ -43,7 +43,7 @@ pub fn load(path: impl AsRef<Path>) -> Result<Model, Error> {
 /// As [`load`], with the weights in a file of any name.
 ///
 /// # Errors
-/// As [`load`], and where the weights cannot be read.
+/// As [`load`], and if the weights cannot be read.
 pub fn load_with(path: &Path, weights: Option<&Path>) -> Result<Model, Error> {
     Ok(snick_read::read_file(path, weights)?.into())
 }
@@ -63,7 +63,7 @@ impl From<Read> for Model {
 }
 
 impl Model {
-    /// Sets input shapes: `x[1,3,H=32..512],mask[1,?]`, or `[1,3]` for a single input. Inference comes after.
+    /// Sets input shapes: `x[1,3,H=32..512],mask[1,?]`, or `[1,3]` for a single input. Infer afterwards.
     ///
     /// # Errors
     /// [`Error::NoInput`], [`Error::Shape`].
@@ -71,7 +71,8 @@ impl Model {
         inputs::reshape(&mut self.graph, spec)
     }
 
-    /// Infers element types, shapes and known values of every output; returns what is wrong, reading included.
+    /// Infers element types, shapes and known values of every output; returns all errors, those of reading
+    /// included.
     ///
     /// ```
     /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/slice8_01_basic/model.xml");
@@ -89,8 +90,8 @@ impl Model {
         errors
     }
 
-    /// Brings the inferred graph into canonical form: of all slice-like layers only `slice` is left, but for those
-    /// that the report lists with reasons.
+    /// Brings the inferred graph into canonical form: every slice-like layer becomes `slice`, except those that the report
+    /// lists with reasons.
     ///
     /// ```
     /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/slice8_01_basic/model.xml");
@@ -101,14 +102,14 @@ impl Model {
     /// # Ok::<(), snick::Error>(())
     /// ```
     pub fn canonicalise(&mut self) -> Report {
-        // Naming no passes names none wrongly.
+        // The default names no passes, so none is unknown.
         self.canonicalise_with(&Options::default()).unwrap_or_default()
     }
 
-    /// [`Model::canonicalise`] with passes by name, at most so many rewrites, or every rewrite checked.
+    /// [`Model::canonicalise`] with selected passes, a limit of rewrites, or a check of every rewrite.
     ///
     /// # Errors
-    /// A pass of this name is not there.
+    /// [`UnknownPass`].
     pub fn canonicalise_with(&mut self, options: &Options) -> Result<Report, UnknownPass> {
         snick_pass::canonicalise(&mut self.graph, options)
     }
@@ -126,7 +127,7 @@ impl Model {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NoInput`]; [`Error::Layer`] for the layer that failed, an input that was not given included.
+    /// [`Error::NoInput`]; [`Error::Layer`] for the layer that failed, or an input not provided.
     pub fn run<'n>(
         &self,
         given: impl IntoIterator<Item = (&'n str, Tensor)>,
@@ -135,7 +136,7 @@ impl Model {
         let inputs = inputs::by_parameter(&self.graph, given)?;
         let missing = self.graph.parameters().zip(&inputs).find(|(_, input)| input.is_none());
         if let Some((id, _)) = missing {
-            return Err(inputs::not_given(&self.graph, id).into());
+            return Err(inputs::not_provided(&self.graph, id).into());
         }
         let inputs: Vec<Tensor> = inputs.into_iter().flatten().collect();
         let values = session.run(&inputs, snick_run::Options::default()).complete()?;
@@ -143,7 +144,7 @@ impl Model {
         Ok(named.into_iter().map(|(name, value)| (name.to_string(), value.clone())).collect())
     }
 
-    /// Writes the inferred model in the format its file name ends in: `.xml` (OpenVINO IR), `.snick` (text form), both
+    /// Writes the inferred model in the format of the file extension: `.xml` (OpenVINO IR), `.snick` (text form), both
     /// with large constants in a `.bin` beside, `.onnx`, `.json` (the slices of a canonical model as a DirectML
     /// description), or `.dot` (Graphviz).
     ///
@@ -159,12 +160,13 @@ impl Model {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Layer`] for what the format cannot say, [`Error::Target`] for a format there is not, [`Error::Io`].
+    /// [`Error::Layer`] for what the format cannot express, [`Error::Target`] for an unknown
+    /// extension, [`Error::Io`].
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         self.save_with(path, SaveOptions::default())
     }
 
-    /// As [`Model::save`], with a choice where the format leaves one.
+    /// As [`Model::save`], with options of the formats.
     ///
     /// # Errors
     /// As [`Model::save`].

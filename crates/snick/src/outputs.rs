@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use snick_ir::{Graph, NodeId};
 
-/// The names of an output: that of its Result layer, then the tensor names of the value it returns.
+/// The names of an output: its Result layer, then the tensor names of the value it returns.
 pub fn output_names(graph: &Graph, result: NodeId) -> Vec<&str> {
     let mut names = vec![&*graph.node(result).name];
     let value = graph.inputs(result).first().copied().flatten();
@@ -13,7 +13,7 @@ pub fn output_names(graph: &Graph, result: NodeId) -> Vec<&str> {
     names
 }
 
-/// Outputs under all their names; a name belongs to the first output that has it, layer names first.
+/// The outputs by each of their names. A name means the first output that has it, layer names first.
 pub fn named_outputs<'a, T>(graph: &'a Graph, values: &'a [T]) -> Vec<(&'a str, &'a T)> {
     let outputs = || graph.results().zip(values).map(|(id, value)| (output_names(graph, id), value));
     let layers = outputs().filter_map(|(names, value)| names.first().map(|&name| (name, value)));

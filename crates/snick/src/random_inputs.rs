@@ -1,6 +1,6 @@
-//! Inputs that nobody gave, drawn from a seed: the same seed and model, the same tensors on every machine.
+//! Random inputs. The same seed and model give the same tensors on every machine.
 //!
-//! The generator is splitmix64 (Steele, Lea and Flood, 2014), one stream an input.
+//! The generator is splitmix64 (Steele, Lea and Flood, 2014), with one stream for each input.
 
 use std::collections::HashMap;
 
@@ -9,25 +9,25 @@ use snick_ir::{Graph, Located, NodeId, Op, OpError};
 use snick_shape::{Interval, SymbolId};
 use snick_tensor::{ElementType, Tensor, TensorError};
 
-/// How dims are chosen that the model leaves open.
+/// How sizes of dynamic dims are chosen.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum DimPolicy {
     /// The smallest allowed, but at least 1.
     Smallest,
     /// Drawn from the seed, near the smallest allowed.
     Drawn,
-    /// The smallest allowed multiple of this number that is not 0; where there is none, the smallest allowed.
+    /// The smallest allowed multiple of this number above 0; the smallest allowed size if there is none.
     MultipleOf(usize),
-    /// The smallest allowed, but at least 1, and one more for the open dim of this number, counted over all inputs.
+    /// The smallest allowed, but at least 1, plus one for the dynamic dim of this index over all inputs.
     Longer(usize),
 }
 
-/// What is drawn.
+/// The distribution of random inputs.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct InputSpec {
-    /// How open dims are chosen.
+    /// Sizes of dynamic dims.
     pub dims: DimPolicy,
-    /// The least and the largest integer, as far as the element type has them.
+    /// The smallest and the largest integer, clamped to the element type.
     pub integers: (u8, u8),
 }
 
@@ -38,15 +38,14 @@ impl From<DimPolicy> for InputSpec {
     }
 }
 
-/// Dims drawn exceed the smallest allowed by at most so much.
+/// Random sizes exceed the smallest allowed by at most this.
 const SPREAD: u64 = 12;
 
-/// Elements of one drawn tensor.
+/// The maximum number of elements of one tensor.
 const MAX_ELEMENTS: usize = 1 << 28;
 
-/// Completes the inputs of an inferred graph: those of `given` that are `None` are drawn. Floats lie in [-1, 1),
-/// integers are 0 to 3, unless `draw` says otherwise. A symbol has one value in all inputs, that of the given ones
-/// where they say it.
+/// Replaces the inputs of an inferred graph that are `None` by random tensors. Floats lie in [-1, 1), integers in 0 to 3,
+/// unless `spec` says otherwise. A symbol has the same value in all inputs, that of the provided ones included.
 ///
 /// # Errors
 /// A tensor that would be too large.
@@ -54,9 +53,9 @@ pub fn draw_inputs(
     graph: &Graph,
     given: Vec<Option<Tensor>>,
     seed: u64,
-    draw: impl Into<InputSpec>,
+    spec: impl Into<InputSpec>,
 ) -> Result<Vec<Tensor>, Located> {
-    let InputSpec { dims, integers } = draw.into();
+    let InputSpec { dims, integers } = spec.into();
     let parameters: Vec<NodeId> = graph.parameters().collect();
     let mut symbols = HashMap::new();
     for (&id, tensor) in parameters.iter().zip(&given) {
@@ -67,12 +66,12 @@ pub fn draw_inputs(
         }
     }
     let mut given = given.into_iter();
-    let mut open = 0;
+    let mut dynamic = 0;
     let inputs = (0u64..).zip(parameters).map(|(i, id)| match given.next().flatten() {
         Some(tensor) => Ok(tensor),
         None => {
             let mut random = SplitMix::new(seed ^ i.wrapping_mul(0xd134_2543_de82_ef95));
-            let sizes = sizes(graph, id, dims, &mut random, &mut symbols, &mut open);
+            let sizes = sizes(graph, id, dims, &mut random, &mut symbols, &mut dynamic);
             let tensor = tensor(element_type(graph, id), &sizes, integers, &mut random);
             tensor.map_err(|error| graph.located(id, OpError::from(error)))
         }
@@ -87,21 +86,21 @@ fn element_type(graph: &Graph, id: NodeId) -> ElementType {
     }
 }
 
-/// Dims of one input, before which so many dims were `open`. An input of unknown rank gets four axes.
+/// The sizes of one input; `dynamic` counts the dynamic dims so far. An input of unknown rank gets four axes.
 fn sizes(
     graph: &Graph,
     id: NodeId,
     dims: DimPolicy,
     random: &mut SplitMix,
     symbols: &mut HashMap<SymbolId, usize>,
-    open: &mut usize,
+    dynamic: &mut usize,
 ) -> Vec<usize> {
     let mut choose = |interval: Interval| {
         let least = interval.lo().max(1).min(interval.hi());
         let room = interval.hi().abs_diff(least).min(SPREAD);
         let size = usize::try_from(least).unwrap_or(0);
-        let place = *open;
-        *open += usize::from(interval.is_exact().is_none());
+        let place = *dynamic;
+        *dynamic += usize::from(interval.is_exact().is_none());
         match dims {
             DimPolicy::Longer(n) => size + usize::from(n == place && least < interval.hi()),
             DimPolicy::Smallest => size,
@@ -124,7 +123,7 @@ fn sizes(
     shape.iter().map(size).collect()
 }
 
-/// A tensor of drawn elements.
+/// A tensor of random elements.
 fn tensor(
     element_type: ElementType,
     dims: &[usize],
@@ -196,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn drawn_inputs_share_symbols() {
+    fn random_inputs_share_symbols() {
         let text = "snick 1\ngraph \"g\" {\n  %a = Parameter-1 {element_type: f32, shape: \"N,2..9,?\"}\n  \
                     %b = Parameter-1 {element_type: u1, shape: \"N=3..8\"}\n}\n";
         let mut graph = snick_ir::text::parse(text, None).unwrap();

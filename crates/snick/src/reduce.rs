@@ -1,8 +1,7 @@
-//! Shrinking a graph while something stays wrong with it.
+//! Reduces a graph while a test still fails on it.
 //!
-//! What is tried, again and again until nothing more can go: fewer Results; layers cut off, so that a Parameter of the
-//! known shape stands in their place; layers passed by, where an input has the type and shape of the output; smaller
-//! sizes of the Parameters. A trial counts if the caller's test says that what was wrong still is.
+//! These changes are tried until none succeeds: remove Results; replace layers by Parameters of their inferred shape;
+//! bypass layers that have an input of the type and shape of their output; shrink the sizes of Parameters.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,59 +11,59 @@ use snick_ir::{Graph, Node, NodeId, Op, Value, infer};
 use snick_shape::{DimSpec, Interval, ShapeSpec};
 use snick_tensor::ElementType;
 
-/// Rounds through all kinds of trials.
+/// The maximum number of rounds through all kinds of changes.
 const MAX_ROUNDS: usize = 8;
 
-/// The smallest graph found for which `still_wrong` says yes. The graph is inferred, and wrong as it is; `still_wrong`
-/// is asked at most `most` times.
-pub fn reduce(graph: &Graph, most: usize, still_wrong: &mut dyn FnMut(&Graph) -> bool) -> Graph {
+/// The smallest graph found for which `fails` is true, as it is for `graph`, which is inferred. `fails` is called at most
+/// `limit` times.
+pub fn reduce(graph: &Graph, limit: usize, fails: &mut dyn FnMut(&Graph) -> bool) -> Graph {
     let mut reducer = Reducer {
         graph,
-        plan: Cut { results: graph.results().collect(), ..Cut::default() },
-        still_wrong,
-        left: most,
+        current: Subgraph { results: graph.results().collect(), ..Subgraph::default() },
+        fails,
+        calls_left: limit,
     };
     for _ in 0..MAX_ROUNDS {
-        let before = reducer.plan.clone();
+        let before = reducer.current.clone();
         reducer.drop_results();
-        reducer.cut_layers();
-        reducer.pass_layers_by();
+        reducer.replace_layers();
+        reducer.bypass_layers();
         reducer.shrink_sizes();
-        if reducer.plan == before {
+        if reducer.current == before {
             break;
         }
     }
-    reducer.plan.build(graph).unwrap_or_else(|| graph.clone())
+    reducer.current.build(graph).unwrap_or_else(|| graph.clone())
 }
 
-/// What is left of a graph.
+/// A part of a graph.
 #[derive(Clone, PartialEq, Debug, Default)]
-struct Cut {
-    /// Results that stay.
+struct Subgraph {
+    /// The Results kept.
     results: Vec<NodeId>,
-    /// Layers that became Parameters.
-    cuts: BTreeSet<NodeId>,
-    /// Values that another stands in for.
-    passed: BTreeMap<Value, Value>,
-    /// Sizes of Parameters, by what they were.
+    /// Layers replaced by Parameters.
+    replaced: BTreeSet<NodeId>,
+    /// Bypassed values, and the values read instead.
+    bypassed: BTreeMap<Value, Value>,
+    /// New sizes of Parameters, by the original ones.
     sizes: BTreeMap<i64, i64>,
 }
 
-impl Cut {
-    /// The value that stands for another. What stands in for something comes before it, so this ends.
+impl Subgraph {
+    /// The value read instead of another. It comes before that, so this ends.
     fn resolve(&self, mut value: Value) -> Value {
-        while let Some(&other) = self.passed.get(&value) {
+        while let Some(&other) = self.bypassed.get(&value) {
             value = other;
         }
         value
     }
 
-    /// The layers that lead to the Results, in order.
+    /// The layers that the Results depend on, in order.
     fn needed(&self, graph: &Graph) -> Option<Vec<NodeId>> {
         let mut needed = BTreeSet::new();
         let mut todo = self.results.clone();
         while let Some(id) = todo.pop() {
-            if needed.insert(id) && !self.cuts.contains(&id) {
+            if needed.insert(id) && !self.replaced.contains(&id) {
                 for input in graph.inputs(id) {
                     todo.push(self.resolve(input?).node);
                 }
@@ -74,17 +73,17 @@ impl Cut {
         Some(order.into_iter().filter(|id| needed.contains(id)).collect())
     }
 
-    /// The graph that is left; `None` where a layer cannot be cut off, its type or shape being unknown.
+    /// Builds the graph; `None` if a layer cannot be replaced, its type or shape being unknown.
     fn build(&self, graph: &Graph) -> Option<Graph> {
         let mut small = Graph::new(graph.name.clone());
         let mut values: BTreeMap<Value, Value> = BTreeMap::new();
         let needed = self.needed(graph)?;
-        let whole = needed.iter().filter(|id| !self.cuts.contains(id));
+        let whole = needed.iter().filter(|id| !self.replaced.contains(id));
         let read: BTreeSet<Value> =
             whole.flat_map(|&id| graph.inputs(id)).flatten().map(|input| self.resolve(input)).collect();
         for id in needed {
             let node = graph.node(id);
-            if self.cuts.contains(&id) {
+            if self.replaced.contains(&id) {
                 for port in (0..).take(node.outs.len()) {
                     let old = Value { node: id, port };
                     if !read.contains(&old) {
@@ -115,7 +114,7 @@ impl Cut {
                 values.insert(Value { node: id, port }, Value { node: new, port });
             }
         }
-        // What is wrong may be just that it cannot be inferred.
+        // The failure may be that inference reports an error.
         infer(&mut small);
         Some(small)
     }
@@ -144,33 +143,36 @@ impl Cut {
 
 struct Reducer<'g, 't> {
     graph: &'g Graph,
-    plan: Cut,
-    still_wrong: &'t mut dyn FnMut(&Graph) -> bool,
-    /// How many more times the test may be asked.
-    left: usize,
+    current: Subgraph,
+    fails: &'t mut dyn FnMut(&Graph) -> bool,
+    calls_left: usize,
 }
 
 impl Reducer<'_, '_> {
-    /// Takes the plan if what was wrong still is.
-    fn take(&mut self, plan: Cut) -> bool {
-        let Some(small) = plan.build(self.graph).filter(|_| self.left > 0) else { return false };
-        self.left -= 1;
-        let is_wrong = (self.still_wrong)(&small);
-        if is_wrong {
-            self.plan = plan;
+    /// Accepts a smaller graph if the test still fails on it.
+    fn accept(&mut self, smaller: Subgraph) -> bool {
+        let Some(small) = smaller.build(self.graph).filter(|_| self.calls_left > 0) else { return false };
+        self.calls_left -= 1;
+        let fails = (self.fails)(&small);
+        if fails {
+            self.current = smaller;
         }
-        is_wrong
+        fails
     }
 
-    /// Takes items away, many at once first, then fewer. `change` makes of the plan one without them, if there is one.
-    fn take_away<T: Clone>(&mut self, mut items: Vec<T>, change: impl Fn(&Cut, &[T]) -> Option<Cut>) {
+    /// Removes items, many at once first, then fewer. `without` makes a smaller graph without some items, if possible.
+    fn remove_items<T: Clone>(
+        &mut self,
+        mut items: Vec<T>,
+        without: impl Fn(&Subgraph, &[T]) -> Option<Subgraph>,
+    ) {
         let mut many = items.len();
         while many > 0 {
             let mut at = 0;
             while at < items.len() {
                 let end = (at + many).min(items.len());
-                let plan = change(&self.plan, &items[at..end]);
-                if plan.is_some_and(|plan| self.take(plan)) {
+                let smaller = without(&self.current, &items[at..end]);
+                if smaller.is_some_and(|smaller| self.accept(smaller)) {
                     items.drain(at..end);
                 } else {
                     at = end;
@@ -181,33 +183,38 @@ impl Reducer<'_, '_> {
     }
 
     fn drop_results(&mut self) {
-        self.take_away(self.plan.results.clone(), |plan, gone| {
-            let results: Vec<NodeId> = plan.results.iter().copied().filter(|id| !gone.contains(id)).collect();
-            // One of them has to show what is wrong.
-            (!results.is_empty()).then(|| Cut { results, ..plan.clone() })
+        self.remove_items(self.current.results.clone(), |smaller, removed| {
+            let results: Vec<NodeId> =
+                smaller.results.iter().copied().filter(|id| !removed.contains(id)).collect();
+            // One must be left to show the failure.
+            (!results.is_empty()).then(|| Subgraph { results, ..smaller.clone() })
         });
     }
 
-    /// Layers, first those before the others; and constants too large to be written out.
-    fn cut_layers(&mut self) {
-        let Some(needed) = self.plan.needed(self.graph) else { return };
-        let can_cut = |id: &NodeId| match &self.graph.node(*id).op {
+    /// Replaces layers, in order, and constants too large to be printed.
+    fn replace_layers(&mut self) {
+        let Some(needed) = self.current.needed(self.graph) else { return };
+        let is_replaceable = |id: &NodeId| match &self.graph.node(*id).op {
             Op::Parameter(_) | Op::Result(_) | Op::Assign(_) => false,
             Op::Const(constant) => constant.dims().iter().product::<usize>() > INLINE,
             _ => true,
         };
-        let layers = needed.into_iter().filter(|id| !self.plan.cuts.contains(id)).filter(can_cut).collect();
-        self.take_away(layers, |plan, gone| {
-            let mut plan = plan.clone();
-            plan.cuts.extend(gone);
-            Some(plan)
+        let layers = needed
+            .into_iter()
+            .filter(|id| !self.current.replaced.contains(id))
+            .filter(is_replaceable)
+            .collect();
+        self.remove_items(layers, |smaller, removed| {
+            let mut smaller = smaller.clone();
+            smaller.replaced.extend(removed);
+            Some(smaller)
         });
     }
 
-    fn pass_layers_by(&mut self) {
-        let Some(needed) = self.plan.needed(self.graph) else { return };
+    fn bypass_layers(&mut self) {
+        let Some(needed) = self.current.needed(self.graph) else { return };
         for id in needed {
-            if self.plan.cuts.contains(&id) {
+            if self.current.replaced.contains(&id) {
                 continue;
             }
             let out = Value { node: id, port: 0 };
@@ -216,28 +223,28 @@ impl Reducer<'_, '_> {
                 a.element_type == b.element_type && a.shape == b.shape && a.shape.dims().is_some()
             });
             if let Some(input) = same {
-                let mut plan = self.plan.clone();
-                plan.passed.insert(out, plan.resolve(input));
-                self.take(plan);
+                let mut smaller = self.current.clone();
+                smaller.bypassed.insert(out, smaller.resolve(input));
+                self.accept(smaller);
             }
         }
     }
 
     fn shrink_sizes(&mut self) {
-        let Some(small) = self.plan.build(self.graph) else { return };
+        let Some(small) = self.current.build(self.graph) else { return };
         let mut sizes = BTreeSet::new();
         for id in small.parameters() {
             let dims = small.node(id).outs.first().and_then(|out| out.fact.shape.as_static());
             sizes.extend(dims.into_iter().flatten().map(|size| size as i64));
         }
         for size in sizes.into_iter().rev().filter(|&size| size > 1) {
-            for smaller in [1, 2, 3, size / 2] {
-                let mut plan = self.plan.clone();
-                // Sizes that were shrunk before are shrunk further.
+            for target in [1, 2, 3, size / 2] {
+                let mut smaller = self.current.clone();
+                // A size that was shrunk before is shrunk further.
                 let was: Vec<i64> =
-                    plan.sizes.iter().filter(|(_, now)| **now == size).map(|(was, _)| *was).collect();
-                plan.sizes.extend(was.into_iter().chain([size]).map(|was| (was, smaller)));
-                if smaller < size && self.take(plan) {
+                    smaller.sizes.iter().filter(|(_, now)| **now == size).map(|(was, _)| *was).collect();
+                smaller.sizes.extend(was.into_iter().chain([size]).map(|was| (was, target)));
+                if target < size && self.accept(smaller) {
                     break;
                 }
             }
@@ -250,25 +257,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_matter_goes() {
+    fn irrelevant_layers_are_removed() {
         let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"4,64\"}\n  \
                     %w = Parameter-1 {element_type: f32, shape: \"4,64\"}\n  %a = ReLU-1(%x)\n  %b = Add-1(%a, %w)\n  \
                     %c = Abs-1(%b)\n  %d = Floor-1(%c)\n  %e = Sqrt-1(%d)\n  %y = Result-1(%e)\n  %z = Result-1(%a)\n}\n";
         let mut graph = snick_ir::text::parse(text, None).unwrap();
         assert!(infer(&mut graph).is_empty());
         let has = |graph: &Graph, name: &str| graph.ids().any(|id| graph.node(id).op.type_name() == name);
-        let mut asked = 0;
+        let mut calls = 0;
         let small = reduce(&graph, 1000, &mut |graph| {
-            asked += 1;
+            calls += 1;
             has(graph, "Floor") && has(graph, "Abs")
         });
         assert_eq!(small.len(), 4, "a Parameter, Abs, Floor and a Result");
         let parameter = small.parameters().next().unwrap();
         assert_eq!(small.node(parameter).outs[0].fact.shape.as_static().unwrap().as_slice(), [1, 1]);
-        assert!(asked < 100, "{asked}");
+        assert!(calls < 100, "{calls}");
         assert_eq!(
             reduce(&graph, 0, &mut |_| true),
-            Cut { results: graph.results().collect(), ..Cut::default() }.build(&graph).unwrap()
+            Subgraph { results: graph.results().collect(), ..Subgraph::default() }.build(&graph).unwrap()
         );
     }
 }

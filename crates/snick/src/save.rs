@@ -1,4 +1,4 @@
-//! Writing a model to a file.
+//! Writes a model to a file.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -11,29 +11,29 @@ use snick_ir::text::{PrintOptions, Weights, packed_weights, print};
 use crate::Error;
 use crate::files::write_file;
 
-/// How to write a model, where a format leaves a choice.
+/// Choices that the formats leave.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct SaveOptions {
     /// The feature level of a DirectML description.
     pub feature_level: FeatureLevel,
-    /// What the `slice` primitive becomes in an OpenVINO IR.
+    /// The operation that a `slice` primitive is written as in an OpenVINO IR.
     pub slice_as: SliceAs,
 }
 
 impl Default for SaveOptions {
-    /// Slices as OpenVINO infers most of them, and the lowest feature level that slices every type it knows as it is.
+    /// The slice operation of which OpenVINO infers most, and the lowest feature level that slices every type it has.
     fn default() -> Self {
         Self { feature_level: FeatureLevel::V4_1, slice_as: SliceAs::default() }
     }
 }
 
-/// Writes the graph in the format that the name of the file ends in.
+/// Writes the graph in the format of the file extension.
 pub(crate) fn save(graph: &Graph, path: &Path, options: SaveOptions) -> Result<(), Error> {
     let extension = path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
     match extension.as_deref() {
         Some("xml") => {
             let files = openvino::openvino(graph, options.slice_as).map_err(|error| Error::Layer(*error))?;
-            // The weights first: whoever sees the model finds them.
+            // The weights first, so that a reader of the model finds them.
             write_bytes(&path.with_extension("bin"), &files.bin)?;
             write_bytes(path, files.xml.as_bytes())
         }

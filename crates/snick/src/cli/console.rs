@@ -1,4 +1,4 @@
-//! Standard output for results, standard error for diagnostics, and how a verb ends.
+//! Results go to standard output, diagnostics to standard error; and the exit codes of the verbs.
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -8,17 +8,17 @@ use snick_ir::Located;
 use super::json::Json;
 use super::options::{Color, Common, ErrorFormat};
 
-/// How a verb ends that did its work.
+/// The outcome of a verb that did its work.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Outcome {
-    /// Exit code 0.
+    /// Nothing to report: exit code 0.
     Fine,
-    /// Something was found that should be known: exit code 1.
+    /// An error in the model, a difference, a failed check: exit code 1.
     Finding,
 }
 
 impl Outcome {
-    /// A finding where `found`.
+    /// A finding if `found`.
     pub fn finding(found: bool) -> Self {
         if found { Self::Finding } else { Self::Fine }
     }
@@ -30,10 +30,10 @@ pub enum Failure {
     /// Wrong usage or unreadable input: exit code 2.
     #[error("{0}")]
     Usage(String),
-    /// A layer that the verb cannot do its work on: exit code 1.
+    /// An error of a layer that stops the verb: exit code 1.
     #[error("{0}")]
     Layer(Located),
-    /// Nobody reads standard output any more: not an error.
+    /// The reader of standard output is gone: not an error.
     #[error("standard output is closed")]
     Closed,
 }
@@ -54,7 +54,7 @@ impl From<snick::Error> for Failure {
     }
 }
 
-/// Where a verb writes.
+/// The outputs of a verb.
 pub struct Console {
     error_format: ErrorFormat,
     colored: bool,
@@ -62,7 +62,7 @@ pub struct Console {
 }
 
 impl Console {
-    /// The console the options ask for.
+    /// The console for these options.
     pub fn new(common: &Common) -> Self {
         let no_color = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
         let colored = match common.color {
@@ -83,7 +83,7 @@ impl Console {
         }
     }
 
-    /// Tells what is wrong with a layer.
+    /// Reports the error of a layer.
     pub fn located(&self, error: &Located) {
         if self.error_format == ErrorFormat::Json {
             let mut json = Json::default();
@@ -98,24 +98,24 @@ impl Console {
             });
             return self.diagnose(&json.finish());
         }
-        // It begins with its place, so that editors and terminals can jump there.
+        // The line starts with its location, so that editors and terminals can jump there.
         self.diagnose(&format!("{}\n", self.paint("31", &error.to_string())));
     }
 
-    /// Tells what is wrong as a whole.
+    /// Reports an error of the whole command.
     pub fn error(&self, message: &str) {
         self.say("error", "31;1", message);
     }
 
-    /// Tells what the user should know.
+    /// Prints a note.
     pub fn note(&self, message: &str) {
         if !self.quiet {
             self.say("note", "36;1", message);
         }
     }
 
-    /// Whether somebody looks on who may be shown progress.
-    pub fn is_watched(&self) -> bool {
+    /// Whether progress may be shown.
+    pub fn shows_progress(&self) -> bool {
         !self.quiet && self.error_format == ErrorFormat::Human && io::stderr().is_terminal()
     }
 
@@ -135,13 +135,13 @@ impl Console {
         if self.colored { format!("\u{1b}[{color}m{text}\u{1b}[0m") } else { text.to_string() }
     }
 
-    /// Where diagnostics cannot be written there is nobody to tell.
+    /// Writes to standard error. There is no way to report that this fails.
     fn diagnose(&self, text: &str) {
         let _ = io::stderr().lock().write_all(text.as_bytes());
     }
 }
 
-/// The exit code of a verb; failures are told first.
+/// Reports a failure and returns the exit code of a verb.
 pub fn exit_code(console: &Console, result: Result<Outcome, Failure>) -> ExitCode {
     match result {
         Ok(Outcome::Fine) | Err(Failure::Closed) => ExitCode::SUCCESS,

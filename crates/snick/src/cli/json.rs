@@ -1,17 +1,17 @@
-//! JSON as text, written front to back: answers of 200 000 layers are built without a tree in memory.
+//! Writes JSON front to back: a result of 200 000 layers needs no tree in memory.
 
 use std::fmt::{Display, Write as _};
 
 use snick_ir::Located;
 
-/// A JSON text in the making. Commas come by themselves.
+/// A JSON text under construction. Commas are added automatically.
 #[derive(Default)]
 pub struct Json {
     out: String,
 }
 
 impl Json {
-    /// What was written, and a line break.
+    /// The text, with a line break.
     pub fn finish(mut self) -> String {
         self.out.push('\n');
         self.out
@@ -30,7 +30,7 @@ impl Json {
         self
     }
 
-    /// `{`, what `fill` writes, `}`.
+    /// An object filled by `fill`.
     pub fn object(&mut self, fill: impl FnOnce(&mut Self)) {
         self.comma();
         self.out.push('{');
@@ -38,7 +38,7 @@ impl Json {
         self.out.push('}');
     }
 
-    /// `[`, what `fill` writes, `]`.
+    /// An array filled by `fill`.
     pub fn array(&mut self, fill: impl FnOnce(&mut Self)) {
         self.comma();
         self.out.push('[');
@@ -71,18 +71,18 @@ impl Json {
         self.out.push('"');
     }
 
-    /// A number, `true`, `false` or `null`: text that is JSON as it stands.
+    /// A value whose text is JSON: a number, `true`, `false` or `null`.
     pub fn plain(&mut self, value: impl Display) {
         self.comma();
         let _ = write!(self.out, "{value}");
     }
 
-    /// A real number; infinities and NaN, which JSON does not have, are `null`.
+    /// A float; infinities and NaN, which JSON lacks, become `null`.
     pub fn float(&mut self, value: f64) {
         if value.is_finite() { self.plain(value) } else { self.plain("null") }
     }
 
-    /// What is wrong with a layer, on a line of its own.
+    /// The error of a layer, on a line of its own.
     pub fn located(&mut self, error: &Located) {
         self.line().object(|json| {
             json.key("name").string(&error.layer);

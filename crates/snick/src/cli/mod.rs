@@ -2,10 +2,11 @@
 
 pub mod compare;
 pub mod console;
-pub mod feed;
+pub mod inner_values;
+pub mod inputs;
 pub mod json;
 pub mod model;
 pub mod options;
+pub mod progress;
 pub mod target;
 pub mod verify;
-pub mod watch;

@@ -1,4 +1,4 @@
-//! The model a command line names.
+//! The model named on the command line.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -8,7 +8,7 @@ use snick::Model;
 use super::console::{Console, Failure};
 use super::options::ModelOptions;
 
-/// Reads the model, says its notes and gives its inputs the shapes asked for.
+/// Reads the model, prints its notes and sets the shapes of `--shape`.
 pub fn load(options: &ModelOptions, console: &Console) -> Result<Model, Failure> {
     let mut model = read(&options.model, options.weights.as_deref())?;
     model.notes.iter().for_each(|note| console.note(note));
@@ -27,7 +27,7 @@ pub fn read(path: &Path, weights: Option<&Path>) -> Result<Model, Failure> {
     Ok(snick::parse(&text)?)
 }
 
-/// Gives the inputs the shapes of `--shape`.
+/// Sets the input shapes of `--shape`.
 pub fn reshape(model: &mut Model, options: &ModelOptions) -> Result<(), Failure> {
     Ok(options.shapes.iter().try_for_each(|spec| model.reshape(spec))?)
 }

@@ -1,4 +1,4 @@
-//! Options that several verbs have.
+//! Options shared by verbs.
 
 use std::path::PathBuf;
 
@@ -7,33 +7,33 @@ use clap::{Args, ValueEnum};
 /// Options of every verb.
 #[derive(Args, Clone, Debug)]
 pub struct Common {
-    /// How results are written to standard output
+    /// Format of the results on standard output
     #[arg(long, global = true, value_enum, default_value_t = Format::Text)]
     pub format: Format,
-    /// Colours in diagnostics; NO_COLOR is respected
+    /// Colour diagnostics; NO_COLOR is respected
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto)]
     pub color: Color,
-    /// How diagnostics are written to standard error
+    /// Format of the diagnostics on standard error
     #[arg(long, global = true, value_enum, default_value_t = ErrorFormat::Human)]
     pub error_format: ErrorFormat,
-    /// No notes on standard error; errors are still told
+    /// Suppress notes; errors are still printed
     #[arg(long, global = true)]
     pub quiet: bool,
 }
 
-/// How results are written.
+/// Format of results.
 #[derive(ValueEnum, Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Format {
-    /// For people
+    /// Human-readable
     Text,
-    /// For programs
+    /// Machine-readable
     Json,
 }
 
 /// When diagnostics are coloured.
 #[derive(ValueEnum, Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Color {
-    /// On a terminal
+    /// If standard error is a terminal
     Auto,
     /// Always
     Always,
@@ -41,21 +41,21 @@ pub enum Color {
     Never,
 }
 
-/// How diagnostics are written.
+/// Format of diagnostics.
 #[derive(ValueEnum, Copy, Clone, PartialEq, Eq, Debug)]
 pub enum ErrorFormat {
-    /// A line each
+    /// One line each
     Human,
-    /// A JSON object a line each
+    /// One JSON object per line
     Json,
 }
 
-/// A model and how to look at it.
+/// The model and its input shapes.
 #[derive(Args, Clone, Debug)]
 pub struct ModelOptions {
-    /// The model: x.xml, x.json, x.snick, or - for text form on standard input
+    /// The model: .xml, .onnx, .json, .snick, or - for text form on standard input
     pub model: PathBuf,
-    /// The weights, in place of the .bin beside the model
+    /// Weights file, instead of the .bin beside the model
     #[arg(long, value_name = "FILE")]
     pub weights: Option<PathBuf>,
     /// Input shapes: "x[1,3,H=32..512,?],mask[1,?]", or "[1,3]" for a single input

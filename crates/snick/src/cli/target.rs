@@ -1,4 +1,4 @@
-//! Where a verb writes a model.
+//! Options of the verbs that write a model.
 
 use std::path::{Path, PathBuf};
 
@@ -8,17 +8,17 @@ use snick::{FeatureLevel, SaveOptions, SliceAs};
 use super::console::Failure;
 use super::options::ModelOptions;
 
-/// What a format leaves open.
+/// Choices that a format leaves, and whether to overwrite the input.
 #[derive(Args)]
 pub struct TargetOptions {
-    /// The feature level of a DirectML description
+    /// Feature level of a DirectML description
     #[arg(long, value_name = "LEVEL", default_value_t = SaveOptions::default().feature_level)]
     feature_level: FeatureLevel,
-    /// The op of an OpenVINO IR that a slice of the canonical form is written as; without, Slice, but StridedSlice for
-    /// bounds that only the run knows, of which OpenVINO then infers more
+    /// OpenVINO operation that slices of the canonical form are written as [default: Slice, or StridedSlice for dynamic
+    /// bounds, where OpenVINO infers more]
     #[arg(long, value_name = "OP", value_enum, ignore_case = true)]
     slice_as: Option<SliceOp>,
-    /// Write over the files the model is read from, if that is where the output goes
+    /// Allow the output to overwrite the input
     #[arg(long)]
     force: bool,
 }
@@ -32,7 +32,7 @@ enum SliceOp {
 }
 
 impl TargetOptions {
-    /// As the library wants them.
+    /// The options of the library.
     pub fn save(&self) -> SaveOptions {
         let slice_as = match self.slice_as {
             None => SliceAs::default(),
@@ -42,13 +42,13 @@ impl TargetOptions {
         SaveOptions { feature_level: self.feature_level, slice_as }
     }
 
-    /// Refuses to write over the files a model is read from, unless forced. Forced, it is safe: a file is written
-    /// under another name first, and what was mapped of the old one stays.
+    /// Refuses to overwrite the files of the model, unless `--force` is given. That is safe: a file is written under a
+    /// temporary name first, and mapped weights of the old one stay valid.
     pub fn check(&self, model: &ModelOptions, target: &Path) -> Result<(), Failure> {
         match overwritten(model, target).filter(|_| !self.force) {
             Some(path) => {
-                let why = "this would overwrite the input; --force does";
-                Err(Failure::usage(format!("{}: {why}", path.display())))
+                let message = "would overwrite the input; pass --force to allow";
+                Err(Failure::usage(format!("{}: {message}", path.display())))
             }
             None => Ok(()),
         }
@@ -60,7 +60,7 @@ fn overwritten(options: &ModelOptions, target: &Path) -> Option<PathBuf> {
     let weights = options.weights.clone().unwrap_or_else(|| options.model.with_extension("bin"));
     let real = |path: &Path| path.canonicalize().ok();
     let sources: Vec<PathBuf> = [options.model.as_path(), &weights].into_iter().filter_map(real).collect();
-    // Some formats have no weights beside them.
+    // Formats without a weights file of their own.
     let bin = target.with_extension("bin");
     let alone = ["dot", "json", "mlir", "onnx"];
     let has_weights = target.extension().is_some_and(|extension| !alone.iter().any(|&e| extension == e));

@@ -1,24 +1,24 @@
-//! Whether two graphs compute the same: both run on the same inputs, all bytes compared.
+//! Verifies that two graphs compute the same: both run on the same inputs, and all bytes are compared.
 
 use std::fmt;
 
-use snick::{has_open_dims, input_candidates};
+use snick::{has_dynamic_dims, input_candidates};
 use snick_ir::Graph;
 use snick_run::{Options, Session, Variables};
 use snick_tensor::Tensor;
 
 use super::compare::{Tolerance, compare};
 use super::console::{Console, Failure};
-use super::feed::FeedOptions;
+use super::inputs::InputOptions;
 
-/// What the comparison found.
+/// The result of a verification.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// Every output was compared, and all bytes are equal.
     Equal,
-    /// Some output differs, or is not there any more.
+    /// An output differs or is gone.
     Different,
-    /// Some output could not be computed to begin with.
+    /// An output of the original could not be computed.
     NotRun,
 }
 
@@ -27,44 +27,44 @@ impl fmt::Display for Verdict {
         f.write_str(match self {
             Self::Equal => "verified: the outputs are equal",
             Self::Different => "the outputs differ",
-            Self::NotRun => "not verified: the model does not run",
+            Self::NotRun => "not verified: the original model does not run",
         })
     }
 }
 
-/// How far sums may drift that are added up in another order.
+/// How far sums may differ that are added up in another order.
 const ROUNDING: Tolerance = Tolerance { rtol: 1e-3, atol: 1e-4 };
 
-/// So many draws are compared in any case where dims are open, the others until every output has been.
-const ALWAYS: u64 = 5;
+/// Rounds that always run if dims are dynamic; further ones run until every output has been compared.
+const ROUNDS: u64 = 5;
 
-/// Elements of all inputs, above which a draw that is not made in any case is not worth running.
+/// Further rounds with more elements in all inputs are skipped.
 const MAX_ELEMENTS: usize = 1 << 22;
 
-/// Runs both graphs, whose inputs and outputs correspond; more than once where dims are open. Real numbers may differ
-/// by rounding where `may_round` says that something is computed in another order.
+/// Runs both graphs, whose inputs and outputs correspond; several rounds if dims are dynamic. Floating-point elements
+/// may differ by rounding if `may_round` says that something is computed in another order.
 pub fn verify(
     before: &Graph,
     after: &Graph,
     may_round: bool,
-    feed: &FeedOptions,
+    inputs: &InputOptions,
     console: &Console,
 ) -> Result<Verdict, Failure> {
     let (old, new) =
         (Session::new(before).map_err(Failure::Layer)?, Session::new(after).map_err(Failure::Layer)?);
     let how = Options { keep_going: true, ..Options::default() };
-    let enough = if has_open_dims(before) { ALWAYS } else { 1 };
+    let rounds = if has_dynamic_dims(before) { ROUNDS } else { 1 };
     let mut compared = vec![false; before.results().count()];
     let mut causes = Vec::new();
     for (round, draw) in (0u64..).zip(input_candidates(before)) {
-        if round >= enough && !compared.contains(&false) {
+        if round >= rounds && !compared.contains(&false) {
             break;
         }
         let (mut old_state, mut new_state) = (Variables::default(), Variables::default());
-        let steps = match feed.steps(before, draw, round, console) {
-            Ok(steps) if round < ALWAYS || elements(&steps) <= MAX_ELEMENTS => steps,
-            Err(failure) if round < ALWAYS => return Err(failure),
-            _ => continue, // larger than is worth running
+        let steps = match inputs.steps(before, draw, round, console) {
+            Ok(steps) if round < ROUNDS || elements(&steps) <= MAX_ELEMENTS => steps,
+            Err(failure) if round < ROUNDS => return Err(failure),
+            _ => continue, // too large
         };
         for inputs in steps {
             let old = old.run_with(&inputs, how, &mut old_state);
@@ -93,7 +93,7 @@ fn elements(steps: &[Vec<Tensor>]) -> usize {
     steps.iter().flatten().map(Tensor::len).fold(0, usize::saturating_add)
 }
 
-/// Whether two tensors of real numbers are equal but for rounding.
+/// Whether two floating-point tensors are equal up to rounding.
 fn is_close(got: &Tensor, want: &Tensor) -> bool {
     want.element_type().is_float() && got.dims() == want.dims() && compare(got, want, ROUNDING).is_within()
 }

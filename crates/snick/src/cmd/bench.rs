@@ -25,24 +25,24 @@ pub struct Options {
     /// Repetitions, each on a fresh graph
     #[arg(short = 'n', value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
-    /// Run the canonical form
+    /// Time the run of the canonical form
     #[arg(long)]
     canon: bool,
-    /// Threads to run on; reading, inference and canonicalisation use one
+    /// Threads of the run stage; the other stages use one
     #[arg(long, value_name = "T", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     threads: u32,
 }
 
-/// What can be timed, in order of execution.
+/// The stages, in order of execution.
 #[derive(ValueEnum, Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Stage {
-    /// Opening and reading the files
+    /// Open and read the files
     Read,
-    /// Inference
+    /// Infer shapes and types
     Infer,
-    /// Canonicalisation
+    /// Canonicalise
     Canon,
-    /// Execution on inputs drawn from a seed, outputs written out in full
+    /// Execute on random inputs, with contiguous outputs
     Run,
 }
 
@@ -64,8 +64,8 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     Ok(Outcome::Fine)
 }
 
-/// One repetition on a graph of its own, which is dropped when no clock runs. What is wrong with the model is for
-/// other verbs to say.
+/// One repetition on a graph of its own, which is dropped while no clock runs. Errors of the model are left to other
+/// verbs.
 fn read_to_canon(options: &Options, times: &mut Times) -> Result<(), Failure> {
     let ModelOptions { model: path, weights, .. } = &options.model;
     let mut model = times.stage(Stage::Read, || model::read(path, weights.as_deref()))?;
@@ -77,7 +77,7 @@ fn read_to_canon(options: &Options, times: &mut Times) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Runs one session again and again; values are dropped when no clock runs.
+/// Runs one session repeatedly; values are dropped while no clock runs.
 fn execute(options: &Options, times: &mut Times, console: &Console) -> Result<(), Failure> {
     let mut model = model::load(&options.model, console)?;
     if let Some(error) = model.infer().into_iter().next() {
@@ -99,7 +99,7 @@ fn execute(options: &Options, times: &mut Times, console: &Console) -> Result<()
     Ok(())
 }
 
-/// The first inputs drawn that the model runs with, or else the first ones.
+/// The first candidate inputs that the model runs with; if there are none, the first candidate.
 fn inputs(graph: &Graph, session: &Session) -> Result<Vec<Tensor>, Failure> {
     let draw = |seed, draw: InputSpec| {
         draw_inputs(graph, vec![None; graph.parameters().count()], seed, draw).map_err(Failure::Layer)
@@ -113,7 +113,7 @@ fn inputs(graph: &Graph, session: &Session) -> Result<Vec<Tensor>, Failure> {
     draw(0, DimPolicy::Smallest.into())
 }
 
-/// Times of every repetition by stage.
+/// The times of all repetitions, by stage.
 struct Times {
     stages: Vec<(Stage, Vec<Duration>)>,
 }
@@ -134,7 +134,7 @@ impl Times {
         self.stages.iter().all(|(wanted, _)| *wanted == stage)
     }
 
-    /// Does the work of a stage and notes its time, if that is wanted.
+    /// Does the work of a stage and records its time, if it is timed.
     fn stage<T>(&mut self, stage: Stage, work: impl FnOnce() -> T) -> T {
         let start = Instant::now();
         let done = work();
@@ -145,7 +145,7 @@ impl Times {
         done
     }
 
-    /// Name, least and median time in ms, repetitions.
+    /// Name, minimum and median in ms, and repetitions.
     fn rows(&self) -> impl Iterator<Item = (String, f64, f64, usize)> {
         self.stages.iter().map(|(stage, times)| {
             let mut ms: Vec<f64> = times.iter().map(|t| t.as_secs_f64() * 1e3).collect();
@@ -190,7 +190,7 @@ impl Times {
     }
 }
 
-/// The most memory the process ever held, where the system tells.
+/// The peak memory of the process, if the system reports it.
 fn peak_rss_mb() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -1,4 +1,4 @@
-//! `snick canon`: the canonical form, in which only `slice` is left of the slice family.
+//! `snick canon`: the canonical form, in which `slice` is the only op of the slice family.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use snick_ir::Graph;
 use snick_pass::{Cost, Report};
 
 use crate::cli::console::{Console, Failure, Outcome};
-use crate::cli::feed::FeedOptions;
+use crate::cli::inputs::InputOptions;
 use crate::cli::json::Json;
 use crate::cli::model;
 use crate::cli::options::{Common, Format, ModelOptions};
@@ -22,19 +22,19 @@ pub struct Options {
     #[command(flatten)]
     model: ModelOptions,
     #[command(flatten)]
-    feed: FeedOptions,
-    /// Write the canonical form: .snick, .xml, .onnx, .json (DirectML), .dot
+    inputs: InputOptions,
+    /// Write the canonical form to a file; the extension selects the format, as in `convert`
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
     #[command(flatten)]
     target: TargetOptions,
-    /// Run the model before and after and compare the bytes of all outputs
+    /// Run the model before and after, and compare the bytes of all outputs
     #[arg(long)]
     verify: bool,
-    /// Stop after so many rewrites
+    /// Stop after N rewrites
     #[arg(long, value_name = "N")]
     stop_after: Option<usize>,
-    /// Only these passes, in this order
+    /// Run only these passes, in this order
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     passes: Vec<String>,
 }
@@ -56,10 +56,10 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     let report = snick_pass::canonicalise(&mut model.graph, &how).map_err(Failure::usage)?;
     errors.extend(report.errors.iter().cloned());
     errors.iter().for_each(|error| console.located(error));
-    report.check_failures.iter().for_each(|refuted| console.error(&refuted.report));
+    report.check_failures.iter().for_each(|failure| console.error(&failure.report));
     let verdict = match &before {
         Some(_) if !report.check_failures.is_empty() => Some(Verdict::Different),
-        Some(before) => Some(verify(before, &model.graph, report.may_round(), &options.feed, console)?),
+        Some(before) => Some(verify(before, &model.graph, report.may_round(), &options.inputs, console)?),
         None => None,
     };
     if let Some(output) = &options.output {
@@ -72,8 +72,8 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     Ok(Outcome::finding(!errors.is_empty() || verdict.is_some_and(|verdict| verdict != Verdict::Equal)))
 }
 
-/// The graph, unless it was written to a file, and a table: in comments behind the graph, so that all of it is text
-/// form.
+/// The graph, unless it was written to a file, and a summary. After a graph the summary is in comments, so that the whole
+/// output is text form.
 fn as_text(
     model: &Model,
     report: &Report,
@@ -85,24 +85,38 @@ fn as_text(
     for applied in &report.applied {
         let _ = writeln!(text, "{lead}{:16} {:16} {}", applied.rule, applied.op, applied.layer);
     }
-    for left in &report.missed {
-        let _ = writeln!(text, "{lead}{:16} {:16} {}: {}", "left", left.op, left.layer, left.reason);
+    for missed in &report.missed {
+        let _ =
+            writeln!(text, "{lead}{:16} {:16} {}: {}", "not lowered", missed.op, missed.layer, missed.reason);
     }
     let (before, after) = (report.slice_like_before, report.slice_after);
-    let _ =
-        writeln!(text, "{lead}{before} slice-like before, {after} slice after, {} left", report.missed.len());
+    let remaining = match report.missed.len() {
+        0 => "none remain".to_string(),
+        1 => "1 remains".to_string(),
+        n => format!("{n} remain"),
+    };
+    let _ = writeln!(
+        text,
+        "{lead}{} lowered to {}; {remaining}",
+        count(before, "slice-like layer"),
+        count(after, "slice")
+    );
     let cost = Cost::of(&model.graph);
     let _ = writeln!(
         text,
-        "{lead}{} layers, {} bytes sliced out of tensors; only lowered: {} layers, {} bytes",
+        "{lead}{} layers, {} bytes sliced ({} layers, {} bytes before optimisation)",
         cost.layers, cost.bytes, lowered.layers, lowered.bytes
     );
     if report.checked + report.unchecked > 0 {
-        let _ = writeln!(
-            text,
-            "{lead}{} rewrites checked one by one, {} could not be",
-            report.checked, report.unchecked
-        );
+        let all = report.checked + report.unchecked;
+        let _ = match report.unchecked {
+            0 => writeln!(text, "{lead}all {all} rewrites checked individually"),
+            n => writeln!(
+                text,
+                "{lead}{} of {all} rewrites checked individually; {n} do not run",
+                report.checked
+            ),
+        };
     }
     if let Some(verdict) = verdict {
         let _ = writeln!(text, "{lead}{verdict}");
@@ -110,10 +124,15 @@ fn as_text(
     text
 }
 
+/// `1 slice`, `2 slices`.
+fn count(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
 /// The graph with every slice-like layer lowered, and nothing else changed.
 fn lowered(graph: &Graph) -> Graph {
     let mut lowered = graph.clone();
-    // Naming a pass that is there names none wrongly.
+    // The named pass exists.
     let _ = snick_pass::canonicalise(&mut lowered, &snick_pass::Options::lower_only());
     lowered
 }
@@ -139,16 +158,16 @@ fn as_json(
         json.key("checked").plain(report.checked);
         json.key("unchecked").plain(report.unchecked);
         json.line().key("refuted").array(|json| {
-            report.check_failures.iter().for_each(|refuted| {
-                json.line().string(&refuted.report);
+            report.check_failures.iter().for_each(|failure| {
+                json.line().string(&failure.report);
             });
         });
         json.line().key("left").array(|json| {
-            for left in &report.missed {
+            for missed in &report.missed {
                 json.line().object(|json| {
-                    json.key("name").string(&left.layer);
-                    json.key("op").string(&left.op);
-                    json.key("reason").string(&left.reason);
+                    json.key("name").string(&missed.layer);
+                    json.key("op").string(&missed.op);
+                    json.key("reason").string(&missed.reason);
                 });
             }
         });

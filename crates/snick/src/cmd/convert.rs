@@ -14,8 +14,8 @@ use crate::cli::target::TargetOptions;
 pub struct Options {
     #[command(flatten)]
     model: ModelOptions,
-    /// The file to write; its extension says the format: .xml, .onnx, .json (DirectML: the slices in canonical form),
-    /// .snick, .dot
+    /// File to write; the extension selects the format: .xml (OpenVINO IR), .onnx, .mlir (StableHLO), .json (the slices
+    /// as a DirectML description), .snick (text form), .dot (Graphviz)
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
     #[command(flatten)]
@@ -27,7 +27,7 @@ pub fn run(options: &Options, console: &Console) -> Result<Outcome, Failure> {
     options.target.check(&options.model, &options.output)?;
     let mut model = model::load(&options.model, console)?;
     let mut errors = model.infer();
-    // DirectML has nothing but slices, so all that is one should be.
+    // A DirectML description holds slices only, so every slice-like layer is lowered.
     if options.output.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json")) {
         let lowered = model.canonicalise_with(&snick_pass::Options::lower_only());
         errors.extend(lowered.map_err(Failure::usage)?.errors);

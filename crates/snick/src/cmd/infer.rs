@@ -27,7 +27,7 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
         Format::Json => as_json(&model.graph, &errors),
     })?;
     let found = Outcome::finding(!errors.is_empty());
-    // The process ends here: unmapping and freeing a large model piece by piece would only take time.
+    // The process ends here: freeing a large model would only take time.
     std::mem::forget(model);
     Ok(found)
 }
@@ -115,7 +115,7 @@ fn as_text(graph: &Graph) -> String {
     text
 }
 
-/// A line a layer: types, then operation and name; bodies indented below.
+/// One line for each layer: operation, types and name; bodies are indented below.
 fn table(text: &mut String, graph: &Graph, indent: &str) {
     let types = |out: &Output| {
         format!("{}{}", out.fact.element_type, out.fact.shape.display_symbolic(graph.symbols()))

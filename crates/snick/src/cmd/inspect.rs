@@ -1,4 +1,4 @@
-//! `snick inspect`: what a model is, at a glance.
+//! `snick inspect`: inputs, outputs, operations and slices of a model.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
@@ -20,7 +20,7 @@ pub struct Options {
     model: ModelOptions,
 }
 
-/// What is told of a model.
+/// The summary of a model.
 #[derive(Default)]
 struct Summary {
     name: String,
@@ -61,7 +61,7 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     summary.outputs = graph.results().map(|id| port(graph, id)).collect();
     summary.count(graph);
     let mut canonical = graph.clone();
-    // Naming no passes names none wrongly.
+    // The named pass exists.
     let _ = snick_pass::canonicalise(&mut canonical, &snick_pass::Options::lower_only());
     summary.add_slices(graph, &canonical);
     console.print(&match common.format {
@@ -81,7 +81,7 @@ fn port(graph: &Graph, id: NodeId) -> Port {
 }
 
 impl Summary {
-    /// Counts layers, wires and weights, bodies included.
+    /// Counts layers, connections and weights, bodies included.
     fn count(&mut self, graph: &Graph) {
         for id in graph.ids() {
             let node = graph.node(id);
@@ -98,7 +98,7 @@ impl Summary {
         }
     }
 
-    /// Slice-like layers with what they become. Primitives keep the name of the layer, alone or before `/` or `.`.
+    /// Adds the slice-like layers with their primitives, which keep the layer's name, alone or before `/` or `.`.
     fn add_slices(&mut self, graph: &Graph, canonical: &Graph) {
         let mut primitives: HashMap<&str, Vec<String>> = HashMap::new();
         for id in canonical.ids() {

@@ -1,4 +1,4 @@
-//! The verbs, one a file.
+//! The verbs, one file each.
 
 mod bench;
 mod canon;
@@ -13,26 +13,26 @@ use clap::Subcommand;
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::options::Common;
 
-/// What to do.
+/// The verbs.
 #[derive(Subcommand)]
 pub enum Verb {
-    /// Inputs, outputs, ops and slices at a glance
+    /// Show inputs, outputs, operations and slices
     Inspect(inspect::Options),
-    /// Shapes and element types of every output of every layer
+    /// Infer the shapes and element types of every layer
     Infer(infer::Options),
-    /// The canonical form: of the slice family only `slice` is left
+    /// Print or write the canonical form, in which all slice-like layers are `slice`
     Canon(canon::Options),
-    /// Writes the model in another format
+    /// Write the model in another format
     Convert(convert::Options),
-    /// Executes the model; inputs not given are drawn from the seed
+    /// Execute the model; inputs not provided are random
     Run(run::Options),
-    /// The smallest model for which a command still exits 1
+    /// Find the smallest model for which a command still exits 1
     Reduce(reduce::Options),
-    /// Time per stage, inside one process
+    /// Measure the time of each stage
     Bench(bench::Options),
 }
 
-/// Does it.
+/// Runs a verb.
 pub fn run(verb: Verb, common: &Common, console: &Console) -> Result<Outcome, Failure> {
     match verb {
         Verb::Inspect(options) => inspect::run(&options, common, console),

@@ -1,4 +1,4 @@
-//! `snick reduce`: the smallest model for which a command still exits 1.
+//! `snick reduce`: finds the smallest model for which a command still exits 1.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -20,20 +20,20 @@ use crate::cli::target::TargetOptions;
 pub struct Options {
     #[command(flatten)]
     model: ModelOptions,
-    /// The command, run by the shell; `{}` in it is the model to try, in text form, and stands last if it is left out
+    /// Command for the shell; `{}` is replaced by the file of the model to try, in text form, or that is appended
     #[arg(long, value_name = "CMD")]
     test: String,
-    /// Where the smallest model goes: .snick, a test in text form, or any other format
+    /// File for the smallest model; a .snick file starts with the command as a `// RUN:` line
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
     #[command(flatten)]
     target: TargetOptions,
-    /// Run the command at most so many times
+    /// Maximum number of command runs
     #[arg(long, value_name = "N", default_value_t = 2000)]
     most: usize,
 }
 
-/// Tries smaller models until nothing more can go.
+/// Reduces the model until nothing more can be removed.
 pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
     options.target.check(&options.model, &options.output)?;
     let mut model = model::load(&options.model, console)?;
@@ -42,27 +42,25 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     let path = folder.0.join("model.snick");
     let code = test(&options.test, &model.graph, &path)?;
     if code != Some(1) {
-        let code = code.map_or("a signal".into(), |code| code.to_string());
-        return Err(Failure::usage(format!(
-            "the command ends with {code} on the model itself, and not with 1"
-        )));
+        let code = code.map_or("was killed by a signal".into(), |code| format!("exited {code}"));
+        return Err(Failure::usage(format!("the command must exit 1 on the original model; it {code}")));
     }
     let mut runs = 1;
-    let mut broken = None;
+    let mut failure = None;
     let small = reduce(&model.graph, options.most, &mut |graph| {
         runs += 1;
-        test(&options.test, graph, &path).unwrap_or_else(|failure| {
-            broken.get_or_insert(failure);
+        test(&options.test, graph, &path).unwrap_or_else(|error| {
+            failure.get_or_insert(error);
             None
         }) == Some(1)
     });
-    if let Some(failure) = broken {
+    if let Some(failure) = failure {
         return Err(failure);
     }
     let (before, after) = (model.graph.len(), small.len());
     write(options, small, model)?;
     console.print(&match common.format {
-        Format::Text => format!("{before} layers before, {after} after {runs} runs of the command\n"),
+        Format::Text => format!("reduced {before} layers to {after} in {runs} runs of the command\n"),
         Format::Json => as_json(before, after, runs),
     })?;
     Ok(Outcome::Fine)
@@ -79,7 +77,7 @@ fn as_json(before: usize, after: usize, runs: usize) -> String {
     json.finish()
 }
 
-/// Writes the result; as text form with the command in a comment.
+/// Writes the result; a text form starts with the command in a comment.
 fn write(options: &Options, small: Graph, mut model: Model) -> Result<(), Failure> {
     model.graph = small;
     model.save_with(&options.output, options.target.save())?;
@@ -93,7 +91,7 @@ fn write(options: &Options, small: Graph, mut model: Model) -> Result<(), Failur
     Ok(())
 }
 
-/// How the command ends on a graph.
+/// The exit code of the command for a graph; `None` if a signal killed it.
 fn test(command: &str, graph: &Graph, path: &Path) -> Result<Option<i32>, Failure> {
     let weights = packed_weights(graph);
     let text = print(graph, PrintOptions { weights: Weights::Packed, ..PrintOptions::default() });
@@ -113,7 +111,7 @@ fn test(command: &str, graph: &Graph, path: &Path) -> Result<Option<i32>, Failur
     Ok(status.code())
 }
 
-/// A folder of one's own, which goes when it is no longer needed.
+/// A temporary folder, removed when dropped.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -127,7 +125,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What cannot be removed is left to the system.
+        // If this fails, the system cleans up.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

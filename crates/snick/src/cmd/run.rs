@@ -1,4 +1,4 @@
-//! `snick run`: executes a model, writes what comes out, compares it with what was recorded.
+//! `snick run`: executes a model, writes its outputs and compares them with recorded ones.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -13,11 +13,12 @@ use snick_tensor::Tensor;
 
 use crate::cli::compare::{Comparison, Tolerance, compare};
 use crate::cli::console::{Console, Failure, Outcome};
-use crate::cli::feed::FeedOptions;
+use crate::cli::inner_values::{InnerValues, dump, first_difference};
+use crate::cli::inputs::InputOptions;
 use crate::cli::json::Json;
 use crate::cli::model;
 use crate::cli::options::{Common, Format, ModelOptions};
-use crate::cli::watch::{Inner, ProgressBar, dump, first_difference};
+use crate::cli::progress::ProgressBar;
 
 /// Options of the verb.
 #[derive(Args)]
@@ -25,7 +26,7 @@ pub struct Options {
     #[command(flatten)]
     model: ModelOptions,
     #[command(flatten)]
-    feed: FeedOptions,
+    inputs: InputOptions,
     /// Write the outputs to an .npz file
     #[arg(short, long, value_name = "OUT.npz")]
     output: Option<PathBuf>,
@@ -37,73 +38,78 @@ pub struct Options {
     /// Run the canonical form
     #[arg(long)]
     canon: bool,
-    /// A layer that fails loses only what depends on it
+    /// Keep going after a layer fails; skip only its dependents
     #[arg(long)]
     keep_going: bool,
-    /// Hold everything computed against what inference said of it
+    /// Check every computed value against its inferred shape and type
     #[arg(long)]
     check_facts: bool,
-    /// Write an inner value to LAYER.npy
+    /// Write a value inside the model to LAYER.npy
     #[arg(long, value_name = "LAYER[:PORT]")]
     dump: Vec<String>,
-    /// Threads to run on; the outputs do not depend on it
+    /// Number of threads; the outputs do not depend on it
     #[arg(long, value_name = "T", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     threads: u32,
 }
 
-/// What running gave.
+/// The results of all steps.
 #[derive(Default)]
-struct Ran {
+struct RunReport {
     steps: usize,
-    /// By key: the names of the outputs, of later steps with their prefix.
+    /// By output name, with the prefix of the step from the second step on.
     outputs: Vec<(String, Tensor)>,
     errors: Vec<Located>,
     compared: Vec<(String, Comparison)>,
-    /// The first layer, in the order of execution, that is not as it should be.
+    /// The first layer, in the order of execution, that differs.
     first_difference: Option<String>,
 }
 
 /// Runs, writes, compares, prints.
 pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
     let mut model = model::load(&options.model, console)?;
-    let mut ran = Ran { errors: model.infer(), ..Ran::default() };
-    if ran.errors.is_empty() || options.keep_going {
+    let mut report = RunReport { errors: model.infer(), ..RunReport::default() };
+    if report.errors.is_empty() || options.keep_going {
         let before = (options.canon && options.compare.is_some()).then(|| model.graph.clone());
         if options.canon {
-            ran.errors.extend(model.canonicalise().errors);
+            report.errors.extend(model.canonicalise().errors);
         }
-        execute(&model, options, console, &mut ran)?;
-        if let Some(before) = before.filter(|_| ran.differs() && ran.first_difference.is_none()) {
-            let steps = options.feed.steps(&before, DimPolicy::Smallest, 0, console)?;
+        execute(&model, options, console, &mut report)?;
+        if let Some(before) = before.filter(|_| report.differs() && report.first_difference.is_none()) {
+            let steps = options.inputs.steps(&before, DimPolicy::Smallest, 0, console)?;
             let inputs = steps.first().map(Vec::as_slice).unwrap_or_default();
             let found = first_difference(&before, &model.graph, inputs, options.tolerance);
-            ran.first_difference = found.map_err(Failure::Layer)?;
+            report.first_difference = found.map_err(Failure::Layer)?;
         }
     }
-    ran.errors.iter().for_each(|error| console.located(error));
-    let failed = !ran.errors.is_empty();
+    report.errors.iter().for_each(|error| console.located(error));
+    let failed = !report.errors.is_empty();
     if let Some(path) = options.output.as_ref().filter(|_| !failed || options.keep_going) {
-        npz::write(path, ran.outputs.iter().map(|(key, tensor)| (key.as_str(), tensor)))?;
+        npz::write(path, report.outputs.iter().map(|(key, tensor)| (key.as_str(), tensor)))?;
     }
     console.print(&match common.format {
-        Format::Text => ran.as_text(),
-        Format::Json => ran.as_json(),
+        Format::Text => report.as_text(),
+        Format::Json => report.as_json(),
     })?;
-    Ok(Outcome::finding(failed || ran.differs()))
+    Ok(Outcome::finding(failed || report.differs()))
 }
 
-fn execute(model: &Model, options: &Options, console: &Console, ran: &mut Ran) -> Result<(), Failure> {
+fn execute(
+    model: &Model,
+    options: &Options,
+    console: &Console,
+    report: &mut RunReport,
+) -> Result<(), Failure> {
     let graph = &model.graph;
     let recorded = options.compare.as_deref().map(npz::read).transpose()?.unwrap_or_default();
-    let mut inner = Inner::default();
+    let mut inner = InnerValues::default();
     for name in &options.dump {
-        if !inner.want(graph, name) {
-            return Err(Failure::usage(format!("--dump {name}: there is no such layer")));
+        if !inner.request(graph, name) {
+            return Err(Failure::usage(format!("--dump {name}: no such layer")));
         }
     }
     let outputs: HashSet<&str> = graph.results().flat_map(|id| output_names(graph, id)).collect();
     for (key, _) in recorded.iter().filter(|(key, _)| !outputs.contains(&**key)) {
-        inner.want(graph, key);
+        inner.request(graph, key);
     }
     let session = match inner.is_empty() && !options.check_facts {
         true => Session::new(graph),
@@ -112,7 +118,7 @@ fn execute(model: &Model, options: &Options, console: &Console, ran: &mut Ran) -
     let session = match session {
         Ok(session) => session.with_threads(options.threads as usize).map_err(Failure::usage)?,
         Err(error) => {
-            ran.errors.push(error);
+            report.errors.push(error);
             return Ok(());
         }
     };
@@ -122,7 +128,7 @@ fn execute(model: &Model, options: &Options, console: &Console, ran: &mut Ran) -
         pack_outputs: false,
     };
     let mut variables = Variables::default();
-    for (k, inputs) in options.feed.steps(graph, DimPolicy::Smallest, 0, console)?.into_iter().enumerate() {
+    for (k, inputs) in options.inputs.steps(graph, DimPolicy::Smallest, 0, console)?.into_iter().enumerate() {
         let mut bar = ProgressBar::new(console);
         let outputs = session.watch(&inputs, how, &mut variables, |progress| {
             bar.advance(&progress);
@@ -132,50 +138,57 @@ fn execute(model: &Model, options: &Options, console: &Console, ran: &mut Ran) -
             ControlFlow::Continue(())
         });
         drop(bar);
-        ran.steps += 1;
-        ran.errors.extend(outputs.errors);
+        report.steps += 1;
+        report.errors.extend(outputs.errors);
         for (name, value) in named_outputs(graph, &outputs.values) {
             let key = if k == 0 { name.to_string() } else { format!("s{k}_{name}") };
-            ran.outputs.extend(value.as_ref().map(|value| (key, value.clone())));
+            report.outputs.extend(value.as_ref().map(|value| (key, value.clone())));
         }
-        if !ran.errors.is_empty() && !options.keep_going {
+        if !report.errors.is_empty() && !options.keep_going {
             break;
         }
     }
-    for (name, tensor) in inner.found.iter().filter(|(name, _)| options.dump.contains(name)) {
+    for (name, tensor) in inner.taken.iter().filter(|(name, _)| options.dump.contains(name)) {
         dump(name, tensor)?;
     }
     if let Some(path) = &options.compare {
-        against_recorded(&recorded, &inner, options.tolerance, ran);
-        for (key, _) in recorded.iter().filter(|(key, _)| !ran.compared.iter().any(|(name, _)| name == key)) {
-            console.note(&format!("{}: there is no output `{key}`", path.display()));
+        against_recorded(&recorded, &inner, options.tolerance, report);
+        for (key, _) in
+            recorded.iter().filter(|(key, _)| !report.compared.iter().any(|(name, _)| name == key))
+        {
+            console.note(&format!("{}: the model has no output `{key}`", path.display()));
         }
-        if ran.compared.is_empty() && ran.errors.is_empty() {
-            return Err(Failure::usage(format!("{}: none of the outputs is in it", path.display())));
+        if report.compared.is_empty() && report.errors.is_empty() {
+            return Err(Failure::usage(format!("{}: contains no output of the model", path.display())));
         }
     }
     Ok(())
 }
 
-/// Compares every recorded array that is an output or an inner value: inner values in the order of the run, then the
-/// outputs.
-fn against_recorded(recorded: &[(String, Tensor)], inner: &Inner, tolerance: Tolerance, ran: &mut Ran) {
-    for (key, got) in &inner.found {
+/// Compares every recorded array with the inner value or output of that name: inner values in the order of the run, then
+/// the outputs.
+fn against_recorded(
+    recorded: &[(String, Tensor)],
+    inner: &InnerValues,
+    tolerance: Tolerance,
+    report: &mut RunReport,
+) {
+    for (key, got) in &inner.taken {
         let Some((_, want)) = recorded.iter().find(|(name, _)| name == key) else { continue };
         let comparison = compare(got, want, tolerance);
-        if !comparison.is_within() && ran.first_difference.is_none() {
-            ran.first_difference = Some(key.clone());
+        if !comparison.is_within() && report.first_difference.is_none() {
+            report.first_difference = Some(key.clone());
         }
-        ran.compared.push((key.clone(), comparison));
+        report.compared.push((key.clone(), comparison));
     }
     for (key, want) in recorded {
-        if let Some((_, got)) = ran.outputs.iter().find(|(name, _)| name == key) {
-            ran.compared.push((key.clone(), compare(got, want, tolerance)));
+        if let Some((_, got)) = report.outputs.iter().find(|(name, _)| name == key) {
+            report.compared.push((key.clone(), compare(got, want, tolerance)));
         }
     }
 }
 
-impl Ran {
+impl RunReport {
     fn differs(&self) -> bool {
         self.compared.iter().any(|(_, comparison)| !comparison.is_within())
     }
@@ -189,17 +202,17 @@ impl Ran {
         }
         for (key, comparison) in &self.compared {
             let verdict = if comparison.is_within() { "ok" } else { "differs" };
-            let _ = match &comparison.clash {
-                Some(clash) => writeln!(text, "{key}: {verdict}: {clash}"),
+            let _ = match &comparison.incomparable {
+                Some(why) => writeln!(text, "{key}: {verdict}: {why}"),
                 None => writeln!(
                     text,
-                    "{key}: {verdict}: max abs {:.3e}, max rel {:.3e}, {} outside",
+                    "{key}: {verdict}: max abs {:.3e}, max rel {:.3e}, {} outside tolerance",
                     comparison.max_abs, comparison.max_rel, comparison.outside
                 ),
             };
         }
         if let Some(layer) = &self.first_difference {
-            let _ = writeln!(text, "the first layer that differs: {layer}");
+            let _ = writeln!(text, "first layer that differs: {layer}");
         }
         text
     }
@@ -226,8 +239,8 @@ impl Ran {
                         json.key("max_abs").float(comparison.max_abs);
                         json.key("max_rel").float(comparison.max_rel);
                         json.key("outside").plain(comparison.outside);
-                        if let Some(clash) = &comparison.clash {
-                            json.key("message").string(clash);
+                        if let Some(why) = &comparison.incomparable {
+                            json.key("message").string(why);
                         }
                     });
                 }

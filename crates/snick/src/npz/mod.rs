@@ -1,8 +1,7 @@
-//! Tensors in files: numpy's `.npy`, and `.npz`, a zip of them.
+//! Tensors in files: numpy's `.npy`, and `.npz`, a zip archive of them.
 //!
-//! Types that numpy does not have are stored as their bits: bf16 as uint16 and 8-bit floats as uint8 under their own
-//! dims, types below a byte as their packed bytes in one dimension. [`fit`] brings them back, and takes bytes for
-//! truth values.
+//! Types that numpy lacks are stored as their bits: bf16 as uint16 and 8-bit floats as uint8 of the same dims, smaller
+//! types as packed bytes in one dimension. [`fit`] reverses that, and accepts uint8 as booleans.
 
 mod npy;
 
@@ -18,7 +17,7 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 use crate::Error;
 use crate::files::write_file;
 
-/// A file that is no array, or none of these.
+/// Why a file cannot be read.
 #[derive(thiserror::Error, Debug)]
 #[allow(missing_docs, reason = "the message of each variant says what its fields are")]
 pub enum NpzError {
@@ -26,7 +25,7 @@ pub enum NpzError {
     Header(&'static str),
     #[error("arrays of type `{0}` are not supported")]
     Type(String),
-    #[error("{needed} bytes of elements are announced, {found} are there")]
+    #[error("needs {needed} bytes of elements, but has {found}: truncated?")]
     Short { needed: usize, found: usize },
     #[error(transparent)]
     Io(#[from] std::io::Error),
@@ -72,7 +71,7 @@ pub fn read(path: &Path) -> Result<Vec<(String, Tensor)>, Error> {
     Ok(arrays)
 }
 
-/// Writes arrays under their names, uncompressed. Names must differ.
+/// Writes arrays by name, uncompressed. Names must differ.
 ///
 /// # Errors
 /// [`Error::Io`].
@@ -92,8 +91,8 @@ pub fn write<'a>(path: &Path, arrays: impl IntoIterator<Item = (&'a str, &'a Ten
     })
 }
 
-/// A stored array as the element type it stands for: itself, or the bits of a type that numpy does not have. `dims`
-/// are those of a packed array, where they are known.
+/// Reinterprets a stored array as an element type that numpy lacks; other arrays must have that type. `dims` are those of
+/// a packed array, if known.
 pub fn fit(array: Tensor, element_type: ElementType, dims: Option<&[usize]>) -> Option<Tensor> {
     let stored = array.element_type();
     if stored == element_type || element_type == ElementType::Dynamic {

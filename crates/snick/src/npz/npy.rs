@@ -1,4 +1,4 @@
-//! One array: the header, a Python literal, and the elements behind it.
+//! One array: a header, which is a Python literal, then the elements.
 
 use std::fmt::Write as _;
 use std::io::Read;
@@ -8,7 +8,7 @@ use snick_tensor::{Storage, Tensor};
 
 use super::NpzError;
 
-/// Type codes of numpy and what they are, without byte order.
+/// The type codes of numpy, without byte order.
 const CODES: [(&str, ElementType); 12] = [
     ("b1", Boolean),
     ("u1", U8),
@@ -26,10 +26,10 @@ const CODES: [(&str, ElementType); 12] = [
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// Headers beyond this are no headers.
+/// Longer headers are refused.
 const MAX_HEADER: usize = 1 << 20;
 
-/// Whether elements are stored as bytes: those below a byte packed, in one dimension.
+/// Whether elements are stored as uint8; smaller ones packed, in one dimension.
 pub(super) fn is_packed(element_type: ElementType) -> bool {
     !matches!(element_type, Dynamic | String | BF16) && CODES.iter().all(|(_, et)| *et != element_type)
 }
@@ -44,7 +44,7 @@ struct Header {
 /// Reads an array.
 pub(super) fn read(source: &mut impl Read) -> Result<Tensor, NpzError> {
     let header = read_header(source)?;
-    let (order, code) = header.descr.split_at_checked(1).ok_or(NpzError::Header("no type"))?;
+    let (order, code) = header.descr.split_at_checked(1).ok_or(NpzError::Header("the header has no type"))?;
     let unsupported = || NpzError::Type(header.descr.clone());
     let big_endian = order == ">";
     let text_width = match code.split_at_checked(1) {
@@ -62,7 +62,7 @@ pub(super) fn read(source: &mut impl Read) -> Result<Tensor, NpzError> {
     };
     let count = header.dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d));
     let needed = count.zip(unit).and_then(|(n, unit)| n.checked_mul(unit));
-    let needed = needed.ok_or(NpzError::Header("the dims overflow"))?;
+    let needed = needed.ok_or(NpzError::Header("its size overflows"))?;
     let mut bytes = Vec::new();
     source.take(needed as u64).read_to_end(&mut bytes)?;
     if bytes.len() < needed {
@@ -91,9 +91,9 @@ pub(super) fn read(source: &mut impl Read) -> Result<Tensor, NpzError> {
     Ok(if header.fortran_order { tensor.transposed() } else { tensor })
 }
 
-/// A fixed-width text without the NULs that fill it up.
+/// A fixed-width text without its NUL padding.
 fn text(bytes: &[u8], wide: bool, big_endian: bool) -> Result<std::string::String, NpzError> {
-    let bad = || NpzError::Header("an element is not text");
+    let bad = || NpzError::Header("an element is not valid text");
     let text = if wide {
         let (units, _) = bytes.as_chunks::<4>();
         let code =
@@ -109,7 +109,7 @@ fn read_header(source: &mut impl Read) -> Result<Header, NpzError> {
     let mut start = [0; 8];
     source.read_exact(&mut start)?;
     if !start.starts_with(MAGIC) {
-        return Err(NpzError::Header("it does not begin with \\x93NUMPY"));
+        return Err(NpzError::Header("it does not start with \\x93NUMPY"));
     }
     let length = match start[6] {
         1 => {
@@ -129,7 +129,7 @@ fn read_header(source: &mut impl Read) -> Result<Header, NpzError> {
     let mut text = vec![0; length];
     source.read_exact(&mut text)?;
     let text = std::str::from_utf8(&text).map_err(|_| NpzError::Header("the header is not text"))?;
-    parse_header(text).ok_or(NpzError::Header("the header is not understood"))
+    parse_header(text).ok_or(NpzError::Header("malformed header"))
 }
 
 /// `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`
@@ -171,7 +171,7 @@ pub(super) fn write(tensor: &Tensor) -> Vec<u8> {
     }
     let shape = if dims.len() == 1 { shape.trim_end() } else { shape.trim_end_matches(", ") };
     let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({shape}), }}");
-    // Elements begin at a multiple of 64 bytes; a line feed ends the header.
+    // Elements start at a multiple of 64 bytes; a line feed ends the header.
     let length = (10 + header.len() + 1).next_multiple_of(64) - 10;
     let mut out = Vec::with_capacity(10 + length + bytes.len());
     out.extend_from_slice(MAGIC);
@@ -182,7 +182,7 @@ pub(super) fn write(tensor: &Tensor) -> Vec<u8> {
     out
 }
 
-/// Texts as code points of four bytes, filled up to the longest; and its length.
+/// The longest length, and the texts as 4-byte code points padded to it.
 fn wide_texts(texts: &[&str]) -> (usize, Vec<u8>) {
     let width = texts.iter().map(|text| text.chars().count()).max().unwrap_or(0).max(1);
     let mut bytes = Vec::with_capacity(4 * width * texts.len());
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn arrays_come_back() {
+    fn arrays_round_trip() {
         let scalar = Tensor::scalar(1.5f32);
         let row = Tensor::from_vec(&[3], vec![1i64, -2, 3]).unwrap();
         let texts = Tensor::strings(&[2, 1], ["ü", ""].map(Into::into).into()).unwrap();
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_numpy_lacks_is_stored_as_bits() {
+    fn types_that_numpy_lacks_are_stored_as_bits() {
         let half = Tensor::from_vec(&[2, 1], vec![1.0f32, -2.0]).unwrap();
         let bf16 = through(&half.cast(BF16).unwrap());
         assert_eq!((bf16.element_type(), bf16.dims()), (U16, &[2, 1][..]));

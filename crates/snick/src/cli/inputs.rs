@@ -1,4 +1,4 @@
-//! The inputs that a command line gives a model, step by step.
+//! The inputs that the command line gives a model, step by step.
 
 use std::path::{Path, PathBuf};
 
@@ -9,22 +9,22 @@ use snick_tensor::Tensor;
 
 use super::console::{Console, Failure};
 
-/// Where inputs come from.
+/// The options that give inputs.
 #[derive(Args, Clone, Debug)]
-pub struct FeedOptions {
-    /// One input from an .npy file; the name is a layer name, tensor name or number
+pub struct InputOptions {
+    /// One input from an .npy file; NAME is a layer name, a tensor name or the index of the input
     #[arg(long = "input", value_name = "NAME=F.npy")]
     input: Vec<String>,
-    /// Inputs from an .npz file; repeat it for several steps
+    /// Inputs from an .npz file; repeat for several steps, between which variables are kept
     #[arg(long = "inputs", value_name = "F.npz")]
     inputs: Vec<PathBuf>,
-    /// Inputs that are not given are drawn from this seed
+    /// Seed of the random inputs that replace those not provided
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
 }
 
-impl FeedOptions {
-    /// One list of tensors a step, by Parameter; `round` makes further draws from the same seed.
+impl InputOptions {
+    /// The inputs of each step, by Parameter; another `round` draws others from the same seed.
     pub fn steps(
         &self,
         graph: &Graph,
@@ -36,7 +36,7 @@ impl FeedOptions {
         let mut single = Vec::new();
         for item in &self.input {
             let Some((name, path)) = item.rsplit_once('=') else {
-                return Err(Failure::usage(format!("--input {item}: expected NAME=F.npy")));
+                return Err(Failure::usage(format!("--input {item}: expected NAME=FILE.npy")));
             };
             single.push((name.to_string(), npz::read_npy(Path::new(path))?));
         }
@@ -44,7 +44,7 @@ impl FeedOptions {
         for (k, path) in self.inputs.iter().map(Some).chain([None]).take(self.inputs.len().max(1)).enumerate()
         {
             let mut given = match path {
-                Some(path) => known(graph, npz::read(path)?, path, console),
+                Some(path) => input_arrays(graph, npz::read(path)?, path, console),
                 None => Vec::new(),
             };
             given.extend(single.iter().cloned());
@@ -57,8 +57,8 @@ impl FeedOptions {
     }
 }
 
-/// The arrays of a file that are inputs of the model. Of others, but for recorded outputs, the user is told.
-fn known(
+/// The arrays of a file that are inputs of the model. Others are noted, except recorded outputs.
+fn input_arrays(
     graph: &Graph,
     arrays: Vec<(String, Tensor)>,
     path: &Path,

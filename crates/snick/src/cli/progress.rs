@@ -1,0 +1,50 @@
+//! A progress bar on a terminal.
+
+use std::io::Write as _;
+use std::time::{Duration, Instant};
+
+use snick_run::Progress;
+
+use super::console::Console;
+
+/// A bar on standard error, if that is a terminal, for work of more than a second. Dropping it erases it.
+pub struct ProgressBar {
+    is_enabled: bool,
+    started: Instant,
+    drawn: Option<Instant>,
+}
+
+impl ProgressBar {
+    /// Nothing is drawn before this time.
+    const DELAY: Duration = Duration::from_secs(1);
+    const REDRAW_INTERVAL: Duration = Duration::from_millis(100);
+    const WIDTH: usize = 40;
+
+    /// A bar that is not drawn yet.
+    pub fn new(console: &Console) -> Self {
+        Self { is_enabled: console.shows_progress(), started: Instant::now(), drawn: None }
+    }
+
+    /// Draws the progress, at most ten times a second.
+    pub fn advance(&mut self, progress: &Progress) {
+        if !self.is_enabled || self.started.elapsed() < Self::DELAY {
+            return;
+        }
+        if self.drawn.is_some_and(|drawn| drawn.elapsed() < Self::REDRAW_INTERVAL) {
+            return;
+        }
+        self.drawn = Some(Instant::now());
+        let Progress { done, layers, .. } = *progress;
+        let filled = (done * Self::WIDTH).checked_div(layers).unwrap_or(0);
+        let bar: String = (0..Self::WIDTH).map(|i| if i < filled { '#' } else { ' ' }).collect();
+        let _ = write!(std::io::stderr(), "\r[{bar}] {done}/{layers} layers");
+    }
+}
+
+impl Drop for ProgressBar {
+    fn drop(&mut self) {
+        if self.drawn.is_some() {
+            let _ = write!(std::io::stderr(), "\r\u{1b}[K");
+        }
+    }
+}
