@@ -1,7 +1,8 @@
 //! Ops on one element at a time, and conversions.
 
 use snick_ir::OpError;
-use snick_ir::ops::elementwise::scalar_parameters::{HardSigmoid, Selu};
+use snick_ir::ops::elementwise::hard_sigmoid::HardSigmoid;
+use snick_ir::ops::elementwise::selu::Selu;
 use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Result, float, int, text};

@@ -1,6 +1,7 @@
 //! Activations: functions that bend.
 
-use snick_ir::ops::elementwise::scalar_parameters::{HardSigmoid, Selu};
+use snick_ir::ops::elementwise::hard_sigmoid::HardSigmoid;
+use snick_ir::ops::elementwise::selu::Selu;
 
 use super::elementwise::{activate, real_function};
 use super::emitter::{Emitter, Operand, Result};

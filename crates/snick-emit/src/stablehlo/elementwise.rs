@@ -89,7 +89,7 @@ pub(super) fn pair(e: &mut Emitter) -> Result<[Operand; 2], OpError> {
 /// aligns the last axes.
 fn over(e: &Emitter) -> Result<Option<i64>, OpError> {
     match e.word("auto_broadcast")?.as_str() {
-        "pdpd" => Ok(Some(e.attrs.int(AutoBroadcast::AXIS)?.unwrap_or(0))),
+        "pdpd" => Ok(Some(e.attrs.int(AutoBroadcast::PDPD_AXIS)?.unwrap_or(0))),
         _ => Ok(None),
     }
 }

@@ -3,14 +3,14 @@
 use snick_tensor::ElementType;
 
 use super::GraphBuilder;
-use crate::ops::shape::broadcast::Mode;
+use crate::ops::shape::broadcast::BroadcastMode;
 use crate::ops::{Broadcast, Range, Reshape, ShapeOf, Squeeze, Unsqueeze};
 use crate::{OpError, Value};
 
 impl GraphBuilder<'_> {
     /// The sizes of `x` as a vector of i64.
     pub fn shape_of(&mut self, x: Value) -> Result<Value, OpError> {
-        self.add_op(ShapeOf { output_type: Some(ElementType::I64) }, &[x])
+        self.add_op(ShapeOf::default(), &[x])
     }
 
     /// The size of `x` along an axis as a vector of one i64.
@@ -38,7 +38,7 @@ impl GraphBuilder<'_> {
     /// `x` without these axes, which have size 1.
     pub fn squeeze(&mut self, x: Value, axes: &[i64]) -> Result<Value, OpError> {
         let axes = self.ints(axes)?;
-        self.add_op(Squeeze { allow_axis_skip: Some(false) }, &[x, axes])
+        self.add_op(Squeeze::default(), &[x, axes])
     }
 
     /// `x` with new axes of size 1 at these positions of the output.
@@ -55,12 +55,15 @@ impl GraphBuilder<'_> {
 
     /// `x` and the sizes that another value holds, broadcast to each other: axes of size 1 of either one repeat.
     pub fn broadcast_both(&mut self, x: Value, sizes: Value) -> Result<Value, OpError> {
-        self.add_op(Broadcast { mode: Mode::Bidirectional, first_version: false }, &[x, sizes])
+        self.add_op(
+            Broadcast { mode: Some(BroadcastMode::Bidirectional), ..Broadcast::default() },
+            &[x, sizes],
+        )
     }
 
     /// `x` repeated to the sizes that another value holds, axes aligned at the last one.
     pub fn broadcast_to(&mut self, x: Value, sizes: Value) -> Result<Value, OpError> {
-        self.add_op(Broadcast { mode: Mode::Numpy, first_version: false }, &[x, sizes])
+        self.add_op(Broadcast::default(), &[x, sizes])
     }
 
     /// `start, start + step, ..` up to, not including, `stop`, three scalars; of an element type.
@@ -71,7 +74,7 @@ impl GraphBuilder<'_> {
         step: Value,
         element_type: ElementType,
     ) -> Result<Value, OpError> {
-        self.add_op(Range { output_type: Some(element_type) }, &[start, stop, step])
+        self.add_op(Range { output_type: element_type, ..Range::default() }, &[start, stop, step])
     }
 
     /// `0, 1, ..` up to, not including, the one element of `stop`; of i64.

@@ -351,10 +351,10 @@ macro_rules! op {
 
         impl $crate::OpDef for $op {
             const NAMES: &'static [$crate::OpName] =
-                &[$crate::OpName::openvino($name, &[$($opset),+]) $($(.$method($($argument),*))+)?];
+                &[$crate::OpName::openvino($name, &[$($opset),+])
+                    .doc(concat!($($doc, "\n"),*)) $($(.$method($($argument),*))+)?];
             const ARITY: $crate::Arity = $arity;
             const TRAITS: $crate::OpTraits = $crate::OpTraits::empty()$(.union($crate::OpTraits::$trait))*;
-            const DOC: &'static str = concat!($($doc, "\n"),*);
 
             #[allow(unused_variables, reason = "an op without attributes reads none")]
             fn parse(raw: &$crate::RawNode) -> Result<Self, $crate::OpError> {

@@ -106,8 +106,6 @@ pub trait OpDef: Clone + PartialEq + fmt::Debug {
     const ARITY: Arity;
     /// What drivers may assume of it.
     const TRAITS: OpTraits = OpTraits::PURE;
-    /// What it computes, in a sentence or two.
-    const DOC: &'static str = "";
 
     /// Reads the attributes.
     fn parse(raw: &RawNode) -> Result<Self, OpError>;
@@ -184,7 +182,6 @@ impl<T: OpDef> OpDef for Box<T> {
     const NAMES: &'static [OpName] = T::NAMES;
     const ARITY: Arity = T::ARITY;
     const TRAITS: OpTraits = T::TRAITS;
-    const DOC: &'static str = T::DOC;
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         T::parse(raw).map(Box::new)

@@ -34,6 +34,8 @@ pub struct OpName {
     pub name: &'static str,
     /// The operation sets that define or redefine it.
     pub since: &'static [u8],
+    /// What the op computes.
+    pub doc: &'static str,
     /// Operation sets after the first definition that leave the op out: first and last.
     missing: Option<(u8, u8)>,
     /// Whether the newest operation set repeats it.
@@ -46,12 +48,17 @@ impl OpName {
     /// A name in OpenVINO IR.
     pub const fn openvino(name: &'static str, since: &'static [u8]) -> Self {
         let dialect = Dialect::OpenVino;
-        Self { dialect, name, since, missing: None, in_newest: false, was_extension: false }
+        Self { dialect, name, since, doc: "", missing: None, in_newest: false, was_extension: false }
     }
 
     /// A primitive of snick.
     pub const fn snick(name: &'static str) -> Self {
         Self { dialect: Dialect::Snick, ..Self::openvino(name, &[]) }
+    }
+
+    /// The same, with what the op computes.
+    pub const fn doc(self, doc: &'static str) -> Self {
+        Self { doc, ..self }
     }
 
     /// The same, but operation sets `first` to `last` leave the op out.

@@ -1,30 +1,121 @@
-//! Types for the ops of a family, so that each can be built by its own name.
+//! Families: ops that differ by one function and share the rest, declared as a table.
 
-/// Makes a type of each op of a family: a struct of the family's attributes that converts to an [`Op`](super::Op).
-macro_rules! typed_names {
-    ($family:ident { $key:ident } $($name:ident = $function:expr),* $(,)?) => {$(
-        #[doc = concat!("The op ", stringify!($name), " of [`", stringify!($family), "`], to build it.")]
-        #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
-        pub struct $name;
-
-        impl From<$name> for $crate::Op {
-            fn from(_: $name) -> Self {
-                $family { $key: $function }.into()
+/// Declares a family: its struct, with the function and the shared attributes, the names of its ops, and a type an op to
+/// build it by, as in `ops::Add::default()`.
+///
+/// ```ignore
+/// op_family! {
+///     /// A function of the bits of two integers.
+///     #[family(inputs = Arity::exactly(2), traits = [PURE, ELEMENTWISE])]
+///     pub struct Bitwise(BitwiseOp) {
+///         /// How the shapes of the inputs are combined.
+///         pub broadcast: AutoBroadcast = AutoBroadcast::Numpy,
+///     }
+///     /// The bits set in both.
+///     BitwiseAnd: "BitwiseAnd", [13] => BitwiseOp::And;
+/// }
+/// ```
+///
+/// A family whose function does not follow from the name alone says `function = own` behind the traits and implements
+/// [`AttrField`](crate::AttrField) for the function itself.
+macro_rules! op_family {
+    // The op of a typed name.
+    (@typed $family:ident $typed:ident $function:expr, { $(
+        $(#[doc = $meaning:literal])* $(#[since($since:literal)])? $(#[until($until:literal)])?
+        $(#[attr($attr:literal)])? $fvis:vis $field:ident: $type:ty $(= $default:expr)?
+    ),* $(,)? }) => {
+        impl From<$typed> for $crate::Op {
+            #[allow(unused_variables, reason = "a family may have no attributes")]
+            fn from(op: $typed) -> Self {
+                $family { function: $function, $($field: op.$field,)* }.into()
             }
         }
-    )*};
-    ($family:ident { $key:ident, $attr:ident: $type:ty } $($name:ident = $function:expr),* $(,)?) => {$(
-        #[doc = concat!("The op ", stringify!($name), " of [`", stringify!($family), "`], to build it.")]
-        #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
-        pub struct $name {
-            #[doc = concat!("As in [`", stringify!($family), "`].")]
-            pub $attr: $type,
-        }
+    };
+    // The struct: the function and the attributes.
+    (@struct $(#[doc = $doc:literal])* $family:ident($function:ty) { $($fields:tt)* }) => {
+        declared! { @struct $(#[doc = $doc])* pub $family {
+            /// Which function.
+            pub function: $function,
+            $($fields)*
+        } }
+    };
+    // The same fields in an expression.
+    (@fields $function:ty { $($fields:tt)* } $($action:tt)*) => {
+        declared!($($action)* { pub function: $function, $($fields)* })
+    };
+    // The function is what the name says, unless the family reads it itself.
+    (@function $family:ident($function:ty) own) => {};
+    (@function $family:ident($function:ty)) => {
+        impl $crate::AttrField for $function {
+            fn kind() -> std::borrow::Cow<'static, str> {
+                "".into()
+            }
 
-        impl From<$name> for $crate::Op {
-            fn from(op: $name) -> Self {
-                $family { $key: $function, $attr: op.$attr }.into()
+            fn parse(raw: &$crate::RawNode, _: &'static str) -> Result<Option<Self>, $crate::OpError> {
+                Ok($family::named(raw.op_type))
+            }
+
+            fn value(&self) -> Option<$crate::AttrValue<'static>> {
+                None
+            }
+
+            fn describe(_: $crate::AttrSpec, _: &mut Vec<$crate::AttrSpec>) {}
+        }
+    };
+    (
+        $(#[doc = $doc:literal])*
+        #[family(inputs = $arity:expr, traits = [$($trait:ident),*] $(, function = $own:ident)?)]
+        pub struct $family:ident($function:ty) $fields:tt
+        $($(#[doc = $meaning:literal])* $typed:ident: $name:literal, [$($opset:literal),+] => $value:expr;)+
+    ) => {
+        op_family!(@struct $(#[doc = $doc])* $family($function) $fields);
+        op_family!(@function $family($function) $($own)?);
+
+        impl $family {
+            /// The functions in the order of the names.
+            const FUNCTIONS: &'static [$function] = &[$($value),+];
+
+            /// The function of an operation type.
+            fn named(op_type: &str) -> Option<$function> {
+                let names = <Self as $crate::OpDef>::NAMES;
+                let row = names.iter().position(|name| name.name.eq_ignore_ascii_case(op_type))?;
+                Some(Self::FUNCTIONS[row])
             }
         }
-    )*};
+
+        impl $crate::OpDef for $family {
+            const NAMES: &'static [$crate::OpName] = &[
+                $($crate::OpName::openvino($name, &[$($opset),+]).doc(concat!($($meaning, "\n"),*))),+
+            ];
+            const ARITY: $crate::Arity = $arity;
+            const TRAITS: $crate::OpTraits = $crate::OpTraits::empty()$(.union($crate::OpTraits::$trait))*;
+
+            fn parse(raw: &$crate::RawNode) -> Result<Self, $crate::OpError> {
+                Ok(op_family!(@fields $function $fields @parse raw))
+            }
+
+            fn attrs(&self) -> $crate::Attrs<'static> {
+                let mut attrs = $crate::Attrs::new();
+                op_family!(@fields $function $fields @write self attrs);
+                attrs
+            }
+
+            fn attr_specs() -> Vec<$crate::AttrSpec> {
+                let mut specs = Vec::new();
+                op_family!(@fields $function $fields @specs specs);
+                specs
+            }
+
+            fn name(&self) -> &'static $crate::OpName {
+                let row = Self::FUNCTIONS.iter().position(|function| *function == self.function);
+                &Self::NAMES[row.unwrap_or(0)]
+            }
+        }
+
+        $(
+            declared!(@struct $(#[doc = $meaning])* pub $typed $fields);
+            declared!(@default $typed $fields);
+            op_family!(@typed $family $typed $value, $fields);
+        )+
+    };
 }

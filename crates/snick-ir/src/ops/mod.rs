@@ -34,15 +34,19 @@ pub mod elementwise {
     pub mod fake_quantize;
     pub mod float_tests;
     pub mod gelu;
+    pub mod hard_sigmoid;
     pub mod known_elements;
     pub mod known_floats;
     pub mod logical;
     pub mod logical_not;
     pub mod prelu;
     pub mod round;
-    pub mod scalar_parameters;
+    mod scalar_parameters;
     pub mod select;
+    pub mod selu;
+    pub mod swish;
     pub mod unary;
+    pub mod xor;
 }
 
 /// Many elements to one.
@@ -270,9 +274,11 @@ ops! {
     Elu(Elu),
     FakeConvert(FakeConvert),
     FakeQuantize(FakeQuantize),
-    FloatTest(FloatTest),
     Gelu(Gelu),
     HardSigmoid(HardSigmoid),
+    IsFinite(IsFinite),
+    IsInf(IsInf),
+    IsNaN(IsNaN),
     Logical(Logical),
     LogicalNot(LogicalNot),
     PRelu(PRelu),
@@ -281,6 +287,7 @@ ops! {
     Selu(Selu),
     Swish(Swish),
     Unary(Unary),
+    Xor(Xor),
     // reduction
     CumSum(CumSum),
     Reduce(Reduce),

@@ -23,6 +23,7 @@ pub use super::detection::roi_pooling::RoiPooling;
 pub use super::detection::top_k_rois::TopKRois;
 pub use super::elementwise::arithmetic::{
     Add, Arithmetic, Divide, FloorMod, Maximum, Minimum, Mod, Multiply, Power, SquaredDifference, Subtract,
+    TruncatedDivide,
 };
 pub use super::elementwise::auto_broadcast::AutoBroadcast;
 pub use super::elementwise::bitwise::{
@@ -37,18 +38,21 @@ pub use super::elementwise::convert_promote_types::ConvertPromoteTypes;
 pub use super::elementwise::elu::Elu;
 pub use super::elementwise::fake_convert::FakeConvert;
 pub use super::elementwise::fake_quantize::FakeQuantize;
-pub use super::elementwise::float_tests::FloatTest;
+pub use super::elementwise::float_tests::{IsFinite, IsInf, IsNaN};
 pub use super::elementwise::gelu::Gelu;
+pub use super::elementwise::hard_sigmoid::HardSigmoid;
 pub use super::elementwise::logical::{Logical, LogicalAnd, LogicalOr, LogicalXor};
 pub use super::elementwise::logical_not::LogicalNot;
 pub use super::elementwise::prelu::PRelu;
 pub use super::elementwise::round::Round;
-pub use super::elementwise::scalar_parameters::{HardSigmoid, Selu, Swish};
 pub use super::elementwise::select::Select;
+pub use super::elementwise::selu::Selu;
+pub use super::elementwise::swish::Swish;
 pub use super::elementwise::unary::{
     Abs, Acos, Acosh, Asin, Asinh, Atan, Atanh, Ceiling, Cos, Cosh, Erf, ErfInv, Exp, Floor, HSigmoid,
     HSwish, Log, Mish, Negative, Relu, Sigmoid, Sign, Sin, Sinh, SoftPlus, SoftSign, Sqrt, Tan, Tanh, Unary,
 };
+pub use super::elementwise::xor::Xor;
 pub use super::image::col2im::Col2Im;
 pub use super::image::extract_image_patches::ExtractImagePatches;
 pub use super::image::rgb_to_nv12::RgbToNv12;

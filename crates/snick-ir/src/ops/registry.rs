@@ -116,7 +116,6 @@ macro_rules! ops {
                     name,
                     arity: <$type>::ARITY,
                     traits: <$type>::TRAITS,
-                    doc: <$type>::DOC.trim(),
                     attrs: <$type>::attr_specs,
                     parse: |raw| <$type>::parse(raw).map(Op::$variant),
                 });
@@ -134,8 +133,6 @@ pub struct Entry {
     pub arity: Arity,
     /// What drivers may assume of it, whatever its attributes are.
     pub traits: OpTraits,
-    /// What it computes.
-    pub doc: &'static str,
     pub(super) attrs: fn() -> Vec<AttrSpec>,
     pub(super) parse: fn(&RawNode) -> Result<Op, OpError>,
 }

@@ -1,6 +1,6 @@
 //! hoist-slice-broadcast: a tensor is stretched only as far as somebody looks.
 
-use snick_ir::ops::shape::broadcast::{Broadcast, Mode};
+use snick_ir::ops::shape::broadcast::BroadcastMode;
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Op, OpError};
 
@@ -12,10 +12,10 @@ pub(crate) const RULE: Rule = Rule::exact("hoist-slice-broadcast", apply);
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
     let Some(selection) = Selection::of(&patch.node().op) else { return Ok(RewriteResult::NoMatch) };
     let stretched = patch.input(0)?;
-    let Op::Broadcast(Broadcast { mode: Mode::Numpy | Mode::Bidirectional, .. }) = patch.op_of(stretched)
-    else {
+    let Op::Broadcast(broadcast) = patch.op_of(stretched) else { return Ok(RewriteResult::NoMatch) };
+    if !matches!(broadcast.mode(), BroadcastMode::Numpy | BroadcastMode::Bidirectional) {
         return Ok(RewriteResult::NoMatch);
-    };
+    }
     let op = patch.op_of(stretched).clone();
     let (data, dims) = (patch.input_of(stretched, 0)?, patch.dims(stretched)?.unwrap_or_default());
     let target = patch.fact(patch.output(0))?.shape.as_static();

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 use snick_ir::ops::elementwise::auto_broadcast::AutoBroadcast;
 use snick_ir::ops::slice::dyn_axis_slice::DynAxisSlice;
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
-use snick_ir::{Op, OpError, Value};
+use snick_ir::{AttrValue, Op, OpError, OpTraits, Value};
 
 use crate::selection::Selection;
 
@@ -40,31 +40,10 @@ fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
     patch.add_op(op, &inputs).map(RewriteResult::one)
 }
 
-/// Whether element k of the output follows from the elements that numpy's broadcast puts at k.
+/// Whether the op is element-wise under numpy broadcasting.
 pub(crate) fn is_elementwise(op: &Op) -> bool {
-    let numpy =
-        |broadcast: AutoBroadcast| broadcast != AutoBroadcast::None && broadcast == AutoBroadcast::Numpy;
-    match op {
-        Op::Arithmetic(op) => numpy(op.broadcast),
-        Op::Bitwise(op) => numpy(op.broadcast),
-        Op::Compare(op) => numpy(op.broadcast),
-        Op::Logical(op) => numpy(op.broadcast),
-        Op::Select(op) => numpy(op.broadcast),
-        Op::FakeQuantize(op) => numpy(op.broadcast),
-        Op::BitwiseNot(_)
-        | Op::Clamp(_)
-        | Op::Convert(_)
-        | Op::Elu(_)
-        | Op::FloatTest(_)
-        | Op::Gelu(_)
-        | Op::HardSigmoid(_)
-        | Op::LogicalNot(_)
-        | Op::Round(_)
-        | Op::Selu(_)
-        | Op::Swish(_)
-        | Op::Unary(_) => true,
-        _ => false,
-    }
+    let is_numpy = |broadcast: &AttrValue| *broadcast == AutoBroadcast::Numpy.word().into();
+    op.has(OpTraits::ELEMENTWISE) && op.attrs().get(AutoBroadcast::NAME).is_none_or(is_numpy)
 }
 
 #[cfg(test)]

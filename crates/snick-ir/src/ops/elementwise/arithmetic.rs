@@ -1,7 +1,6 @@
-//! Arithmetic of two tensors that broadcast: a row of the table each.
-//!
-//! Add-1, Subtract-1, Multiply-1, Divide-1 (integers round down if `m_pythondiv`, else are cut), Maximum-1,
-//! Minimum-1, Power-1, SquaredDifference-1, Mod-1 (the sign of the dividend), FloorMod-1 (the sign of the divisor).
+//! Arithmetic of two inputs, after broadcasting.
+
+use std::borrow::Cow;
 
 use smallvec::smallvec;
 use snick_shape::{Interval, SymExpr};
@@ -12,83 +11,78 @@ use super::auto_broadcast::AutoBroadcast;
 use super::domain::Domain;
 use super::known_elements::{element_interval, type_range, unwrapped, zip};
 use super::known_floats;
-use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
+use crate::{
+    Arity, AttrField, AttrSpec, AttrValue, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode,
+};
 
 /// Powers above this are not written as products.
 const MAX_EXPONENT: i64 = 4;
 
-/// A function of two numbers.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Arithmetic {
-    /// Which. Divide is `Div` or `FloorDiv`.
-    pub function: BinaryOp,
-    /// How the inputs are brought together.
-    pub broadcast: AutoBroadcast,
+op_family! {
+    /// A function of two numbers, element by element.
+    #[family(inputs = Arity::exactly(2), traits = [PURE, ELEMENTWISE], function = own)]
+    pub struct Arithmetic(BinaryOp) {
+        /// How the shapes of the inputs are combined.
+        pub broadcast: AutoBroadcast = AutoBroadcast::Numpy,
+    }
+    /// The sum.
+    Add: "Add", [1] => BinaryOp::Add;
+    /// The difference.
+    Subtract: "Subtract", [1] => BinaryOp::Sub;
+    /// The product.
+    Multiply: "Multiply", [1] => BinaryOp::Mul;
+    /// The quotient; of integers rounded down, or towards zero if `m_pythondiv` is false.
+    Divide: "Divide", [1] => BinaryOp::FloorDiv;
+    /// The quotient; of integers rounded towards zero: Divide whose `m_pythondiv` is false.
+    TruncatedDivide: "Divide", [1] => BinaryOp::Div;
+    /// The greater one.
+    Maximum: "Maximum", [1] => BinaryOp::Max;
+    /// The lesser one.
+    Minimum: "Minimum", [1] => BinaryOp::Min;
+    /// The first to the power of the second.
+    Power: "Power", [1] => BinaryOp::Pow;
+    /// The square of the difference.
+    SquaredDifference: "SquaredDifference", [1] => BinaryOp::SquaredDifference;
+    /// The remainder, with the sign of the dividend.
+    Mod: "Mod", [1] => BinaryOp::Mod;
+    /// The remainder, with the sign of the divisor.
+    FloorMod: "FloorMod", [1] => BinaryOp::FloorMod;
 }
 
-typed_names! {
-    Arithmetic { function, broadcast: AutoBroadcast }
-    Add = BinaryOp::Add,
-    Subtract = BinaryOp::Sub,
-    Multiply = BinaryOp::Mul,
-    Divide = BinaryOp::FloorDiv,
-    Maximum = BinaryOp::Max,
-    Minimum = BinaryOp::Min,
-    Power = BinaryOp::Pow,
-    SquaredDifference = BinaryOp::SquaredDifference,
-    Mod = BinaryOp::Mod,
-    FloorMod = BinaryOp::FloorMod,
-}
+const PYTHON_DIVISION: &str = "m_pythondiv";
 
-/// In the order of the names.
-const FUNCTIONS: [BinaryOp; 10] = [
-    BinaryOp::Add,
-    BinaryOp::Sub,
-    BinaryOp::Mul,
-    BinaryOp::Div,
-    BinaryOp::Max,
-    BinaryOp::Min,
-    BinaryOp::Pow,
-    BinaryOp::SquaredDifference,
-    BinaryOp::Mod,
-    BinaryOp::FloorMod,
-];
-
-impl OpDef for Arithmetic {
-    const NAMES: &'static [OpName] = &[
-        OpName::openvino("Add", &[1]),
-        OpName::openvino("Subtract", &[1]),
-        OpName::openvino("Multiply", &[1]),
-        OpName::openvino("Divide", &[1]),
-        OpName::openvino("Maximum", &[1]),
-        OpName::openvino("Minimum", &[1]),
-        OpName::openvino("Power", &[1]),
-        OpName::openvino("SquaredDifference", &[1]),
-        OpName::openvino("Mod", &[1]),
-        OpName::openvino("FloorMod", &[1]),
-    ];
-    const ARITY: Arity = Arity::exactly(2);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        let function = match FUNCTIONS[raw.row(Self::NAMES)] {
-            BinaryOp::Div if raw.attrs.bool("m_pythondiv")?.unwrap_or(true) => BinaryOp::FloorDiv,
-            other => other,
-        };
-        Ok(Self { function, broadcast: AutoBroadcast::parse(raw)? })
+/// What the name says, and which way Divide rounds.
+impl AttrField for BinaryOp {
+    fn kind() -> Cow<'static, str> {
+        bool::kind()
     }
 
-    fn attrs(&self) -> Attrs<'static> {
-        let attrs = self.broadcast.write(Attrs::new());
-        match self.function {
-            BinaryOp::Div => attrs.with("m_pythondiv", false),
-            BinaryOp::FloorDiv => attrs.with("m_pythondiv", true),
-            _ => attrs,
-        }
+    fn parse(raw: &RawNode, _: &'static str) -> Result<Option<Self>, OpError> {
+        Ok(match Arithmetic::named(raw.op_type) {
+            Some(Self::FloorDiv) if raw.attrs.bool(PYTHON_DIVISION)? == Some(false) => Some(Self::Div),
+            function => function,
+        })
     }
 
-    fn name(&self) -> &'static OpName {
-        let plain = if self.function == BinaryOp::FloorDiv { BinaryOp::Div } else { self.function };
-        &Self::NAMES[FUNCTIONS.iter().position(|f| *f == plain).unwrap_or(0)]
+    fn value(&self) -> Option<AttrValue<'static>> {
+        matches!(self, Self::Div | Self::FloorDiv).then(|| AttrValue::Bool(*self == Self::FloorDiv))
+    }
+
+    fn write(&self, _: &'static str, attrs: &mut Attrs<'static>) {
+        attrs.extend(self.value().into_iter().map(|value| (PYTHON_DIVISION.into(), value)).collect());
+    }
+
+    fn describe(spec: AttrSpec, specs: &mut Vec<AttrSpec>) {
+        let doc = "Of Divide: whether integers are rounded down.";
+        let default = Some("true".into());
+        specs.push(AttrSpec {
+            name: PYTHON_DIVISION,
+            kind: Self::kind(),
+            default,
+            required: false,
+            doc,
+            ..spec
+        });
     }
 }
 
@@ -199,6 +193,7 @@ fn power(cx: &mut Infer, a: &SymExpr, ia: Interval, b: &SymExpr, et: ElementType
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::OpDef;
     use crate::{infer, text};
 
     /// What inference says of `function` on an element of `a..` and one of `b..`, converted to `et` first.
@@ -231,11 +226,8 @@ mod tests {
     #[test]
     fn no_result_lies_outside_what_inference_says() {
         let ranges = [(-5, -2), (-3, 2), (0, 4), (1, 3), (3, 9), (2, 2), (90, 100)];
-        for (row, function) in FUNCTIONS.into_iter().chain([BinaryOp::FloorDiv]).enumerate() {
-            let name = match Arithmetic::NAMES.get(row) {
-                Some(name) => format!("{}-1", name.name),
-                None => "Divide-1".to_string(),
-            };
+        for (name, function) in Arithmetic::NAMES.iter().zip(Arithmetic::FUNCTIONS) {
+            let name = format!("{}-1", name.name);
             for et in [ElementType::I64, ElementType::I8] {
                 for (a, b) in ranges.into_iter().flat_map(|a| ranges.map(|b| (a, b))) {
                     let said = inferred(&name, a, b, et);

@@ -7,7 +7,7 @@ use snick_shape::{Shape, SymExpr};
 use snick_tensor::{Dims, Tensor};
 
 use crate::error::CANNOT_BROADCAST;
-use crate::{Attrs, Infer, OpError, RawNode};
+use crate::{AttrField, AttrSpec, AttrValue, Attrs, Infer, OpError, RawNode};
 
 /// How the shapes of two inputs are brought together.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
@@ -24,31 +24,57 @@ pub enum AutoBroadcast {
     },
 }
 
-impl AutoBroadcast {
-    /// The attribute that says the axis of `pdpd`.
-    pub const AXIS: &str = "auto_broadcast.auto_broadcast_axis";
-
-    /// From the attributes of a layer.
-    pub fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        let axis = raw.attrs.int(Self::AXIS)?.unwrap_or(0);
-        let choices = &[
-            ("numpy", Self::Numpy),
-            ("none", Self::None),
-            ("explicit", Self::None),
-            ("pdpd", Self::Pdpd { axis: 0 }),
-        ];
-        Ok(match raw.attrs.choice("auto_broadcast", choices)?.unwrap_or_default() {
-            Self::Pdpd { .. } => Self::Pdpd { axis },
-            other => other,
-        })
+/// Two attributes: the rule, and the axis of `pdpd`.
+impl AttrField for AutoBroadcast {
+    fn kind() -> Cow<'static, str> {
+        "one of numpy, none, pdpd".into()
     }
 
-    /// Appends the attributes.
-    pub fn write(self, attrs: Attrs<'static>) -> Attrs<'static> {
+    fn parse(raw: &RawNode, _: &'static str) -> Result<Option<Self>, OpError> {
+        let pdpd = Self::Pdpd { axis: raw.attrs.int(Self::PDPD_AXIS)?.unwrap_or(0) };
+        let words = [("numpy", Self::Numpy), ("none", Self::None), ("explicit", Self::None), ("pdpd", pdpd)];
+        let Some(text) = raw.attrs.text(Self::NAME)? else { return Ok(None) };
+        let found = words.iter().find(|(word, _)| word.eq_ignore_ascii_case(text.trim()));
+        found.map(|&(_, rule)| Some(rule)).ok_or_else(|| raw.attrs.bad(Self::NAME, &Self::kind()))
+    }
+
+    fn value(&self) -> Option<AttrValue<'static>> {
+        Some(AttrValue::from(self.word()))
+    }
+
+    fn write(&self, _: &'static str, attrs: &mut Attrs<'static>) {
+        attrs.extend(self.value().into_iter().map(|value| (Self::NAME.into(), value)).collect());
+        if let Self::Pdpd { axis } = self {
+            attrs.push(Self::PDPD_AXIS.into(), AttrValue::Int(*axis));
+        }
+    }
+
+    fn describe(spec: AttrSpec, specs: &mut Vec<AttrSpec>) {
+        specs.push(AttrSpec { name: Self::NAME, kind: Self::kind(), ..spec.clone() });
+        let doc =
+            "With `pdpd`: the axis of the first input where the second begins; -1 aligns the last axes.";
+        specs.push(AttrSpec {
+            name: Self::PDPD_AXIS,
+            kind: i64::kind(),
+            default: Some("0".into()),
+            doc,
+            ..spec
+        });
+    }
+}
+
+impl AutoBroadcast {
+    /// The attribute with the rule.
+    pub const NAME: &str = "auto_broadcast";
+    /// The attribute with the axis of `pdpd`.
+    pub const PDPD_AXIS: &str = "auto_broadcast.auto_broadcast_axis";
+
+    /// The word that files use.
+    pub fn word(self) -> &'static str {
         match self {
-            Self::None => attrs.with("auto_broadcast", "none"),
-            Self::Numpy => attrs.with("auto_broadcast", "numpy"),
-            Self::Pdpd { axis } => attrs.with("auto_broadcast", "pdpd").with(Self::AXIS, axis),
+            Self::None => "none",
+            Self::Numpy => "numpy",
+            Self::Pdpd { .. } => "pdpd",
         }
     }
 
@@ -104,7 +130,7 @@ fn pdpd_axis(axis: i64, rank: usize, other: usize) -> Result<usize, OpError> {
         _ => usize::try_from(axis).ok().filter(|&first| room.is_some_and(|room| first <= room)),
     };
     let expected = || format!("an axis from which {other} axes fit into {rank}");
-    first.ok_or_else(|| OpError::out_of_range(AutoBroadcast::AXIS, axis, expected()))
+    first.ok_or_else(|| OpError::out_of_range(AutoBroadcast::PDPD_AXIS, axis, expected()))
 }
 
 #[cfg(test)]

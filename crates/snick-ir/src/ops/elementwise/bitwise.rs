@@ -8,51 +8,25 @@ use snick_tensor::kernels::BitwiseOp;
 
 use super::auto_broadcast::AutoBroadcast;
 use super::domain::Domain;
-use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
-/// A function of the bits of two integers.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Bitwise {
-    /// Which.
-    pub function: BitwiseOp,
-    /// How the inputs are brought together.
-    pub broadcast: AutoBroadcast,
-}
-
-typed_names! {
-    Bitwise { function, broadcast: AutoBroadcast }
-    BitwiseAnd = BitwiseOp::And,
-    BitwiseOr = BitwiseOp::Or,
-    BitwiseXor = BitwiseOp::Xor,
-    BitwiseLeftShift = BitwiseOp::LeftShift,
-    BitwiseRightShift = BitwiseOp::RightShift,
-}
-
-/// In the order of the names.
-const FUNCTIONS: [BitwiseOp; 5] =
-    [BitwiseOp::And, BitwiseOp::Or, BitwiseOp::Xor, BitwiseOp::LeftShift, BitwiseOp::RightShift];
-
-impl OpDef for Bitwise {
-    const NAMES: &'static [OpName] = &[
-        OpName::openvino("BitwiseAnd", &[13]),
-        OpName::openvino("BitwiseOr", &[13]),
-        OpName::openvino("BitwiseXor", &[13]),
-        OpName::openvino("BitwiseLeftShift", &[15]),
-        OpName::openvino("BitwiseRightShift", &[15]),
-    ];
-    const ARITY: Arity = Arity::exactly(2);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        Ok(Self { function: FUNCTIONS[raw.row(Self::NAMES)], broadcast: AutoBroadcast::parse(raw)? })
+op_family! {
+    /// A function of the bits of two integers. And, or and xor take booleans, too.
+    #[family(inputs = Arity::exactly(2), traits = [PURE, ELEMENTWISE])]
+    pub struct Bitwise(BitwiseOp) {
+        /// How the shapes of the inputs are combined.
+        pub broadcast: AutoBroadcast = AutoBroadcast::Numpy,
     }
-
-    fn attrs(&self) -> Attrs<'static> {
-        self.broadcast.write(Attrs::new())
-    }
-
-    fn name(&self) -> &'static OpName {
-        &Self::NAMES[FUNCTIONS.iter().position(|f| *f == self.function).unwrap_or(0)]
-    }
+    /// The bits that are set in both inputs.
+    BitwiseAnd: "BitwiseAnd", [13] => BitwiseOp::And;
+    /// The bits that are set in either input.
+    BitwiseOr: "BitwiseOr", [13] => BitwiseOp::Or;
+    /// The bits that are set in exactly one input.
+    BitwiseXor: "BitwiseXor", [13] => BitwiseOp::Xor;
+    /// The first input shifted left by as many bits as the second says.
+    BitwiseLeftShift: "BitwiseLeftShift", [15] => BitwiseOp::LeftShift;
+    /// The first input shifted right by as many bits as the second says.
+    BitwiseRightShift: "BitwiseRightShift", [15] => BitwiseOp::RightShift;
 }
 
 impl InferOp for Bitwise {

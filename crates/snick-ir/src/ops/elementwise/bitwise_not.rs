@@ -1,22 +1,15 @@
-//! BitwiseNot-13: every bit of an integer turned; booleans are one bit.
+//! BitwiseNot-13.
 
 use smallvec::smallvec;
 use snick_tensor::{Tensor, kernels};
 
 use super::domain::Domain;
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
-/// Turns every bit.
-#[derive(Clone, PartialEq, Debug)]
-pub struct BitwiseNot;
-
-impl OpDef for BitwiseNot {
-    const NAMES: &'static [OpName] = &[OpName::openvino("BitwiseNot", &[13])];
-    const ARITY: Arity = Arity::exactly(1);
-
-    fn parse(_: &RawNode) -> Result<Self, OpError> {
-        Ok(Self)
-    }
+op! {
+    /// The complement of every bit; booleans are one bit.
+    #[op("BitwiseNot", since = [13], inputs = Arity::exactly(1), traits = [PURE, ELEMENTWISE])]
+    pub struct BitwiseNot;
 }
 
 impl InferOp for BitwiseNot {

@@ -10,59 +10,27 @@ use snick_tensor::{ElementType, Tensor};
 
 use super::auto_broadcast::AutoBroadcast;
 use super::known_elements::{element_interval, zip};
-use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
-/// A question about two elements of one type.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Compare {
-    /// Which.
-    pub function: CompareOp,
-    /// How the inputs are brought together.
-    pub broadcast: AutoBroadcast,
-}
-
-typed_names! {
-    Compare { function, broadcast: AutoBroadcast }
-    Equal = CompareOp::Equal,
-    NotEqual = CompareOp::NotEqual,
-    Greater = CompareOp::Greater,
-    GreaterEqual = CompareOp::GreaterEqual,
-    Less = CompareOp::Less,
-    LessEqual = CompareOp::LessEqual,
-}
-
-/// In the order of the names.
-const FUNCTIONS: [CompareOp; 6] = [
-    CompareOp::Equal,
-    CompareOp::NotEqual,
-    CompareOp::Greater,
-    CompareOp::GreaterEqual,
-    CompareOp::Less,
-    CompareOp::LessEqual,
-];
-
-impl OpDef for Compare {
-    const NAMES: &'static [OpName] = &[
-        OpName::openvino("Equal", &[1]),
-        OpName::openvino("NotEqual", &[1]),
-        OpName::openvino("Greater", &[1]),
-        OpName::openvino("GreaterEqual", &[1]),
-        OpName::openvino("Less", &[1]),
-        OpName::openvino("LessEqual", &[1]),
-    ];
-    const ARITY: Arity = Arity::exactly(2);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        Ok(Self { function: FUNCTIONS[raw.row(Self::NAMES)], broadcast: AutoBroadcast::parse(raw)? })
+op_family! {
+    /// A comparison of two tensors, element by element; the result is boolean.
+    #[family(inputs = Arity::exactly(2), traits = [PURE, ELEMENTWISE])]
+    pub struct Compare(CompareOp) {
+        /// How the shapes of the inputs are combined.
+        pub broadcast: AutoBroadcast = AutoBroadcast::Numpy,
     }
-
-    fn attrs(&self) -> Attrs<'static> {
-        self.broadcast.write(Attrs::new())
-    }
-
-    fn name(&self) -> &'static OpName {
-        &Self::NAMES[FUNCTIONS.iter().position(|f| *f == self.function).unwrap_or(0)]
-    }
+    /// Whether the elements are equal.
+    Equal: "Equal", [1] => CompareOp::Equal;
+    /// Whether the elements differ.
+    NotEqual: "NotEqual", [1] => CompareOp::NotEqual;
+    /// Whether the first is greater.
+    Greater: "Greater", [1] => CompareOp::Greater;
+    /// Whether the first is greater or equal.
+    GreaterEqual: "GreaterEqual", [1] => CompareOp::GreaterEqual;
+    /// Whether the first is less.
+    Less: "Less", [1] => CompareOp::Less;
+    /// Whether the first is less or equal.
+    LessEqual: "LessEqual", [1] => CompareOp::LessEqual;
 }
 
 impl InferOp for Compare {

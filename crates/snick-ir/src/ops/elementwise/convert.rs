@@ -1,4 +1,4 @@
-//! Convert-1: the same numbers in another element type.
+//! Convert-1.
 
 use smallvec::smallvec;
 use snick_shape::{Interval, SymExpr};
@@ -7,26 +7,14 @@ use snick_tensor::{ElementType, Tensor};
 use super::known_elements::{element_interval, map, type_range, unwrapped};
 use super::known_floats;
 use crate::float_bounds::{FloatBounds, Ratio, round};
-use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
-/// Converts every element to another type, as OpenVINO's Convert-1 does: reals are cut to integers, integers wrap.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Convert {
-    /// The type of the output; `Dynamic` if the file does not say, which can be inferred and not run.
-    pub destination_type: ElementType,
-}
-
-impl OpDef for Convert {
-    const NAMES: &'static [OpName] = &[OpName::openvino("Convert", &[1]).in_newest()];
-    const ARITY: Arity = Arity::exactly(1);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        let destination_type = raw.attrs.element_type("destination_type")?;
-        Ok(Self { destination_type: destination_type.unwrap_or(ElementType::Dynamic) })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new().with("destination_type", self.destination_type)
+op! {
+    /// The input in another element type. Floats are truncated to integers; integers wrap.
+    #[op("Convert", since = [1], inputs = Arity::exactly(1), traits = [PURE, ELEMENTWISE], name = in_newest())]
+    pub struct Convert {
+        /// The element type of the output; `dynamic` if the file does not say: it infers, but does not run.
+        pub destination_type: ElementType = ElementType::Dynamic,
     }
 }
 

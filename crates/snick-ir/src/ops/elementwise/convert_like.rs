@@ -1,22 +1,15 @@
-//! ConvertLike-1: the same numbers in the element type of another input.
+//! ConvertLike-1.
 
 use smallvec::smallvec;
 use snick_tensor::Tensor;
 
 use super::convert::converted;
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
-/// Converts input 0 to the element type of input 1, as Convert does.
-#[derive(Clone, PartialEq, Debug)]
-pub struct ConvertLike;
-
-impl OpDef for ConvertLike {
-    const NAMES: &'static [OpName] = &[OpName::openvino("ConvertLike", &[1])];
-    const ARITY: Arity = Arity::exactly(2);
-
-    fn parse(_: &RawNode) -> Result<Self, OpError> {
-        Ok(Self)
-    }
+op! {
+    /// Input 0 converted to the element type of input 1, as Convert does it.
+    #[op("ConvertLike", since = [1], inputs = Arity::exactly(2), traits = [PURE])]
+    pub struct ConvertLike;
 }
 
 impl InferOp for ConvertLike {

@@ -1,38 +1,19 @@
-//! ConvertPromoteTypes-14: two inputs in the one element type that holds both.
+//! ConvertPromoteTypes-14.
 
 use snick_tensor::{ElementType, Tensor};
 
-use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
-/// Converts both inputs to their common type, as the frameworks do before arithmetic.
-#[derive(Clone, PartialEq, Debug)]
-pub struct ConvertPromoteTypes {
-    /// Whether the common type may hold less than one of the types.
-    pub promote_unsafe: bool,
-    /// Whether a scalar follows a type of its own or a higher category.
-    pub pytorch_scalar_promotion: bool,
-    /// The common type of u64 and signed integers.
-    pub u64_integer_promotion_target: ElementType,
-}
-
-impl OpDef for ConvertPromoteTypes {
-    const NAMES: &'static [OpName] = &[OpName::openvino("ConvertPromoteTypes", &[14])];
-    const ARITY: Arity = Arity::exactly(2);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        let target = raw.attrs.element_type("u64_integer_promotion_target")?;
-        Ok(Self {
-            promote_unsafe: raw.attrs.bool("promote_unsafe")?.unwrap_or(false),
-            pytorch_scalar_promotion: raw.attrs.bool("pytorch_scalar_promotion")?.unwrap_or(false),
-            u64_integer_promotion_target: target.unwrap_or(ElementType::F32),
-        })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new()
-            .with("promote_unsafe", self.promote_unsafe)
-            .with("pytorch_scalar_promotion", self.pytorch_scalar_promotion)
-            .with("u64_integer_promotion_target", self.u64_integer_promotion_target)
+op! {
+    /// Both inputs converted to their common element type, as frameworks do before arithmetic.
+    #[op("ConvertPromoteTypes", since = [14], inputs = Arity::exactly(2), traits = [PURE])]
+    pub struct ConvertPromoteTypes {
+        /// Whether the common type may be unable to hold all values of one of the types.
+        pub promote_unsafe: bool = false,
+        /// Whether a scalar takes the type of a tensor of its own or a higher category.
+        pub pytorch_scalar_promotion: bool = false,
+        /// The common type of u64 and signed integers.
+        pub u64_integer_promotion_target: ElementType = ElementType::F32,
     }
 }
 

@@ -1,37 +1,41 @@
-//! FakeConvert-13: reals rounded to those that a float of eight bits has, still as wide ones.
+//! FakeConvert-13.
 
 use smallvec::smallvec;
 use snick_shape::Shape;
 use snick_tensor::kernels::{BinaryOp, UnaryOp};
 use snick_tensor::{ElementType, Tensor};
 
-use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
-/// Data, a scale, and maybe a shift of the same shape, which stretch to the data: `data * scale - shift` is rounded,
-/// and scale and shift are taken back. What is too large becomes the largest value; f16 is rounded to on the way.
-#[derive(Clone, PartialEq, Debug)]
-pub struct FakeConvert {
-    /// The type of eight bits.
-    pub destination_type: ElementType,
+op! {
+    /// Floats rounded to those that an 8-bit float type has, in the type of the input. Inputs: data, a scale, and
+    /// optionally a shift of the same shape, which broadcast to the data: `data * scale - shift` is rounded, then scale
+    /// and shift are undone. What overflows becomes the largest value; f16 is rounded to on the way.
+    #[op("FakeConvert", since = [13], inputs = Arity::between(2, 3), traits = [PURE])]
+    pub struct FakeConvert {
+        /// The 8-bit type.
+        pub destination_type: FakeType = FakeType::F8E4M3,
+    }
 }
 
-/// The types and their largest values.
-const DESTINATIONS: &[(&str, (ElementType, f64))] =
-    &[("f8e4m3", (ElementType::F8E4M3, 448.0)), ("f8e5m2", (ElementType::F8E5M2, 57344.0))];
+/// An 8-bit float type.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum FakeType {
+    /// 4 bits of exponent, 3 of mantissa.
+    F8E4M3,
+    /// 5 bits of exponent, 2 of mantissa.
+    F8E5M2,
+}
 
-impl OpDef for FakeConvert {
-    const NAMES: &'static [OpName] = &[OpName::openvino("FakeConvert", &[13])];
-    const ARITY: Arity = Arity::between(2, 3);
+attr_words!(FakeType { F8E4M3 = "f8e4m3", F8E5M2 = "f8e5m2" });
 
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        let destination = raw.attrs.choice("destination_type", DESTINATIONS)?;
-        Ok(Self {
-            destination_type: destination.map_or(ElementType::F8E4M3, |(element_type, _)| element_type),
-        })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new().with("destination_type", self.destination_type)
+impl FakeType {
+    /// The element type, and its largest value.
+    pub fn limits(self) -> (ElementType, f64) {
+        match self {
+            Self::F8E4M3 => (ElementType::F8E4M3, 448.0),
+            Self::F8E5M2 => (ElementType::F8E5M2, 57344.0),
+        }
     }
 }
 
@@ -54,8 +58,7 @@ impl InferOp for FakeConvert {
 impl EvalOp for FakeConvert {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [data, scale, shift @ ..] = inputs else { return Ok(Vec::new()) };
-        let largest = DESTINATIONS.iter().find(|(_, (et, _))| *et == self.destination_type);
-        let largest = largest.map_or(448.0, |(_, (_, largest))| *largest);
+        let (narrow, largest) = self.destination_type.limits();
         let wide = |tensor: &Tensor| tensor.cast(ElementType::F32);
         let scale = wide(scale)?.broadcast_to(data.dims())?;
         let mut value = BinaryOp::Mul.apply(&wide(data)?, &scale)?;
@@ -64,7 +67,7 @@ impl EvalOp for FakeConvert {
             value = BinaryOp::Sub.apply(&value, shift)?;
         }
         let clamped = UnaryOp::Clamp { min: -largest, max: largest }.apply(&value)?;
-        let mut rounded = wide(&clamped.cast(ElementType::F16)?.cast(self.destination_type)?)?;
+        let mut rounded = wide(&clamped.cast(ElementType::F16)?.cast(narrow)?)?;
         if let Some(shift) = &shift {
             rounded = BinaryOp::Add.apply(&rounded, shift)?;
         }
@@ -101,8 +104,8 @@ mod tests {
             let inputs: Vec<_> = std::iter::once(data.clone()).chain(numbers).collect();
             FakeConvert { destination_type }.eval(&inputs).unwrap()[0].to_f32_vec().unwrap()
         };
-        assert_eq!(run(ElementType::F8E4M3, &[1.0]), [1.0, 1.125, 448.0, -448.0]);
-        assert_eq!(run(ElementType::F8E5M2, &[1.0]), [1.0, 1.0, 1024.0, -1024.0]);
-        assert_eq!(run(ElementType::F8E4M3, &[0.25, 0.25]), [1.0, 1.0703125, 1025.0, -1023.0]);
+        assert_eq!(run(FakeType::F8E4M3, &[1.0]), [1.0, 1.125, 448.0, -448.0]);
+        assert_eq!(run(FakeType::F8E5M2, &[1.0]), [1.0, 1.0, 1024.0, -1024.0]);
+        assert_eq!(run(FakeType::F8E4M3, &[0.25, 0.25]), [1.0, 1.0703125, 1025.0, -1023.0]);
     }
 }

@@ -1,35 +1,30 @@
-//! FakeQuantize-1: reals forced onto a number of levels, still as reals.
+//! FakeQuantize-1.
 
 use smallvec::smallvec;
 use snick_shape::Shape;
 use snick_tensor::{Tensor, kernels};
 
 use super::auto_broadcast::AutoBroadcast;
-use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, exactly};
 
-/// Inputs: data, input low, input high, output low, output high. The type and the shape of the data stay.
-#[derive(Clone, PartialEq, Debug)]
-pub struct FakeQuantize {
-    /// How many different values there are in the output; 0, if the file does not say: as many as there can be.
-    pub levels: usize,
-    /// How the ranges are stretched over the data.
-    pub broadcast: AutoBroadcast,
+op! {
+    /// Floats rounded to a number of levels, in the type of the input. Inputs: data, input low, input high, output low,
+    /// output high. The element type and the shape of the data stay.
+    #[op(
+        "FakeQuantize", since = [1], inputs = Arity::exactly(5), traits = [PURE, ELEMENTWISE, FLOAT_FORMULA],
+        check = Self::check_levels
+    )]
+    pub struct FakeQuantize {
+        /// The number of different values in the output; 0, if the file does not say: unlimited.
+        pub levels: i64 = 0,
+        /// How the ranges broadcast to the data.
+        pub broadcast: AutoBroadcast = AutoBroadcast::Numpy,
+    }
 }
 
-impl OpDef for FakeQuantize {
-    const NAMES: &'static [OpName] = &[OpName::openvino("FakeQuantize", &[1])];
-    const ARITY: Arity = Arity::exactly(5);
-    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::ELEMENTWISE).union(OpTraits::FLOAT_FORMULA);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        let levels = raw.attrs.int("levels")?.unwrap_or(0);
-        let levels = usize::try_from(levels).map_err(|_| raw.attrs.bad("levels", "a number of levels"))?;
-        Ok(Self { levels, broadcast: AutoBroadcast::parse(raw)? })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        let levels = i64::try_from(self.levels).unwrap_or(i64::MAX);
-        self.broadcast.write(Attrs::new().with("levels", levels))
+impl FakeQuantize {
+    fn check_levels(&self, raw: &RawNode) -> Result<(), OpError> {
+        if self.levels < 0 { Err(raw.attrs.bad("levels", "a number of levels")) } else { Ok(()) }
     }
 }
 
@@ -46,14 +41,14 @@ impl InferOp for FakeQuantize {
 
 impl EvalOp for FakeQuantize {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let [data, ranges @ ..] = inputs else { return Ok(Vec::new()) };
-        let mut stretched = Vec::with_capacity(ranges.len());
-        for range in ranges {
-            let range = self.broadcast.second(data, range)?;
-            stretched.push(without_leading_ones(range.into_owned(), data.rank())?.cast(data.element_type())?);
-        }
-        let [a, b, c, d] = stretched.as_slice() else { return Ok(Vec::new()) };
-        let levels = if self.levels == 0 { usize::MAX } else { self.levels };
+        let [data, ranges @ ..] = exactly::<5>(inputs)?;
+        let aligned = |range: &Tensor| -> Result<Tensor, OpError> {
+            let range = self.broadcast.second(data, range)?.into_owned();
+            Ok(without_leading_ones(range, data.rank())?.cast(data.element_type())?)
+        };
+        let [a, b, c, d] = ranges;
+        let [a, b, c, d] = &[aligned(a)?, aligned(b)?, aligned(c)?, aligned(d)?];
+        let levels = usize::try_from(self.levels).ok().filter(|&levels| levels > 0).unwrap_or(usize::MAX);
         Ok(vec![kernels::fake_quantize(data, [a, b, c, d], levels)?])
     }
 }

@@ -1,11 +1,11 @@
-//! Gelu-2 and Gelu-7: the Gaussian error linear unit. Gelu-7 may approximate it by tanh.
+//! Gelu-2 and Gelu-7.
 
 use smallvec::smallvec;
 use snick_tensor::Tensor;
 use snick_tensor::kernels::{ElementFunction, UnaryOp};
 
 use super::domain::Domain;
-use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, Since};
 
 /// How Gelu is computed.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -16,35 +16,19 @@ pub enum Approximation {
     Tanh,
 }
 
-/// `x / 2 (1 + erf(x / sqrt 2))`.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Gelu {
-    /// How it is computed; Gelu-2 has no choice.
-    pub approximation_mode: Option<Approximation>,
-}
-
-const MODES: &[(&str, Approximation)] = &[("ERF", Approximation::Erf), ("TANH", Approximation::Tanh)];
-
-impl OpDef for Gelu {
-    const NAMES: &'static [OpName] = &[OpName::openvino("Gelu", &[2, 7])];
-    const ARITY: Arity = Arity::exactly(1);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        let approximation_mode = match raw.since {
-            2 => None,
-            _ => Some(raw.attrs.choice("approximation_mode", MODES)?.unwrap_or(Approximation::Erf)),
-        };
-        Ok(Self { approximation_mode })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        match self.approximation_mode {
-            None => Attrs::new(),
-            Some(Approximation::Erf) => Attrs::new().with("approximation_mode", "ERF"),
-            Some(Approximation::Tanh) => Attrs::new().with("approximation_mode", "TANH"),
-        }
+op! {
+    /// The Gaussian error linear unit: `x / 2 * (1 + erf(x / sqrt(2)))`.
+    #[op("Gelu", since = [2, 7], inputs = Arity::exactly(1), traits = [PURE, ELEMENTWISE])]
+    pub struct Gelu {
+        /// The definition.
+        pub since: Since = Since(7),
+        /// How it is computed.
+        #[since(7)]
+        pub approximation_mode: Approximation = Approximation::Erf,
     }
 }
+
+attr_words!(Approximation { Erf = "ERF", Tanh = "TANH" });
 
 impl InferOp for Gelu {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
@@ -66,8 +50,8 @@ impl EvalOp for Gelu {
 impl Gelu {
     fn function(&self) -> UnaryOp {
         match self.approximation_mode {
-            Some(Approximation::Tanh) => UnaryOp::GeluTanh,
-            _ => UnaryOp::GeluErf,
+            Approximation::Tanh => UnaryOp::GeluTanh,
+            Approximation::Erf => UnaryOp::GeluErf,
         }
     }
 }

@@ -1,23 +1,16 @@
-//! LogicalNot-1: the opposite of every truth value. Other types pass inference, as files rely on it.
+//! LogicalNot-1.
 
 use smallvec::smallvec;
 use snick_shape::SymExpr;
 use snick_tensor::{ElementType, Tensor, kernels};
 
 use super::known_elements::{map, type_range};
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
-/// True where the input is false.
-#[derive(Clone, PartialEq, Debug)]
-pub struct LogicalNot;
-
-impl OpDef for LogicalNot {
-    const NAMES: &'static [OpName] = &[OpName::openvino("LogicalNot", &[1])];
-    const ARITY: Arity = Arity::exactly(1);
-
-    fn parse(_: &RawNode) -> Result<Self, OpError> {
-        Ok(Self)
-    }
+op! {
+    /// True where the input is false. Inference accepts other types, as files rely on that.
+    #[op("LogicalNot", since = [1], inputs = Arity::exactly(1), traits = [PURE, ELEMENTWISE])]
+    pub struct LogicalNot;
 }
 
 impl InferOp for LogicalNot {

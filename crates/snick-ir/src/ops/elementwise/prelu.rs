@@ -1,23 +1,16 @@
-//! PReLU-1: elements below zero times a slope.
+//! PReLU-1.
 
 use smallvec::smallvec;
 use snick_tensor::kernels::BinaryOp;
 use snick_tensor::{Dims, Tensor};
 
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
-/// Input 1 is the slope: a list of one slope a channel (axis 1), or anything that stretches to input 0. The type and
-/// the shape of input 0 stay.
-#[derive(Clone, PartialEq, Debug)]
-pub struct PRelu;
-
-impl OpDef for PRelu {
-    const NAMES: &'static [OpName] = &[OpName::openvino("PReLU", &[1])];
-    const ARITY: Arity = Arity::exactly(2);
-
-    fn parse(_: &RawNode) -> Result<Self, OpError> {
-        Ok(Self)
-    }
+op! {
+    /// The first input, multiplied by a slope where it is negative. Input 1 is the slope: a vector with a slope a channel
+    /// (axis 1), or anything that broadcasts to input 0. The element type and the shape of input 0 stay.
+    #[op("PReLU", since = [1], inputs = Arity::exactly(2), traits = [PURE])]
+    pub struct PRelu;
 }
 
 impl InferOp for PRelu {

@@ -1,4 +1,4 @@
-//! Round-5: to the nearest integer; the mode says where halves go.
+//! Round-5.
 
 use smallvec::smallvec;
 use snick_tensor::Tensor;
@@ -6,29 +6,27 @@ use snick_tensor::kernels::{ElementFunction, UnaryOp};
 
 use super::known_elements::map;
 use super::known_floats;
-use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
-/// The nearest integer; any element type passes inference.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Round {
-    /// Halves go away from zero, and not to the even neighbour.
-    pub half_away_from_zero: bool,
-}
-
-const MODES: &[(&str, bool)] = &[("half_to_even", false), ("half_away_from_zero", true)];
-
-impl OpDef for Round {
-    const NAMES: &'static [OpName] = &[OpName::openvino("Round", &[5])];
-    const ARITY: Arity = Arity::exactly(1);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        Ok(Self { half_away_from_zero: raw.attrs.choice("mode", MODES)?.unwrap_or(false) })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new().with("mode", MODES[usize::from(self.half_away_from_zero)].0)
+op! {
+    /// The nearest integer. Inference accepts any element type.
+    #[op("Round", since = [5], inputs = Arity::exactly(1), traits = [PURE, ELEMENTWISE])]
+    pub struct Round {
+        /// Where halves are rounded to.
+        pub mode: RoundMode = RoundMode::HalfToEven,
     }
 }
+
+/// Where halves are rounded to.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum RoundMode {
+    /// The even neighbour.
+    HalfToEven,
+    /// The neighbour away from zero.
+    HalfAwayFromZero,
+}
+
+attr_words!(RoundMode { HalfToEven = "half_to_even", HalfAwayFromZero = "half_away_from_zero" });
 
 impl InferOp for Round {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
@@ -55,9 +53,9 @@ impl EvalOp for Round {
 
 impl Round {
     fn function(&self) -> UnaryOp {
-        match self.half_away_from_zero {
-            true => UnaryOp::RoundHalfAwayFromZero,
-            false => UnaryOp::RoundHalfToEven,
+        match self.mode {
+            RoundMode::HalfAwayFromZero => UnaryOp::RoundHalfAwayFromZero,
+            RoundMode::HalfToEven => UnaryOp::RoundHalfToEven,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Select-1: one of two elements, by a condition.
+//! Select-1.
 
 use smallvec::smallvec;
 use snick_shape::SymExpr;
@@ -7,26 +7,15 @@ use snick_tensor::{Tensor, kernels};
 use super::auto_broadcast::AutoBroadcast;
 use super::domain::Domain;
 use super::known_elements::{element_interval, positions};
-use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
-/// The elements of the second input where the first is true, of the third elsewhere. With `pdpd` the second is the
-/// one that does not stretch.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Select {
-    /// How the inputs are brought together.
-    pub broadcast: AutoBroadcast,
-}
-
-impl OpDef for Select {
-    const NAMES: &'static [OpName] = &[OpName::openvino("Select", &[1])];
-    const ARITY: Arity = Arity::exactly(3);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        Ok(Self { broadcast: AutoBroadcast::parse(raw)? })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        self.broadcast.write(Attrs::new())
+op! {
+    /// The elements of input 1 where input 0 is true, of input 2 elsewhere. With `pdpd` input 1 is the one that does not
+    /// broadcast.
+    #[op("Select", since = [1], inputs = Arity::exactly(3), traits = [PURE, ELEMENTWISE])]
+    pub struct Select {
+        /// How the shapes of the inputs are combined.
+        pub broadcast: AutoBroadcast = AutoBroadcast::Numpy,
     }
 }
 

@@ -1,8 +1,4 @@
-//! Functions of one number without attributes: a row of the table each.
-//!
-//! Abs-1, Acos-1, Acosh-4, Asin-1, Asinh-4, Atan-1, Atanh-4, Ceiling-1, Cos-1, Cosh-1, Erf-1, ErfInv-17,
-//! Exp-1, Floor-1, HSigmoid-5, HSwish-4, Log-1, Mish-4, Negative-1, ReLU-1, Sigmoid-1, Sign-1, Sin-1, Sinh-1,
-//! SoftPlus-4, SoftSign-9, Sqrt-1, Tan-1, Tanh-1. The type and the shape stay.
+//! Element-wise functions of one input without attributes.
 
 use smallvec::smallvec;
 use snick_shape::{Interval, SymExpr};
@@ -12,123 +8,75 @@ use snick_tensor::{ElementType, Tensor};
 use super::domain::Domain;
 use super::known_elements::{element_interval, map, unwrapped};
 use super::known_floats;
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
-/// One function.
-struct UnaryFunction {
-    name: OpName,
-    domain: Domain,
-    function: UnaryOp,
-}
-
-const fn row(name: &'static str, since: &'static [u8], domain: Domain, function: UnaryOp) -> UnaryFunction {
-    UnaryFunction { name: OpName::openvino(name, since), domain, function }
-}
-
-const FUNCTIONS: [UnaryFunction; 29] = [
-    row("Abs", &[1], Domain::Number, UnaryOp::Abs),
-    row("Acos", &[1], Domain::Number, UnaryOp::Acos),
-    row("Acosh", &[4], Domain::Number, UnaryOp::Acosh),
-    row("Asin", &[1], Domain::Number, UnaryOp::Asin),
-    row("Asinh", &[4], Domain::Number, UnaryOp::Asinh),
-    row("Atan", &[1], Domain::Number, UnaryOp::Atan),
-    row("Atanh", &[4], Domain::Number, UnaryOp::Atanh),
-    row("Ceiling", &[1], Domain::Number, UnaryOp::Ceiling),
-    row("Cos", &[1], Domain::Number, UnaryOp::Cos),
-    row("Cosh", &[1], Domain::Number, UnaryOp::Cosh),
-    row("Erf", &[1], Domain::Number, UnaryOp::Erf),
-    row("ErfInv", &[17], Domain::Real, UnaryOp::ErfInv),
-    row("Exp", &[1], Domain::Number, UnaryOp::Exp),
-    row("Floor", &[1], Domain::Number, UnaryOp::Floor),
-    row("HSigmoid", &[5], Domain::Number, UnaryOp::HSigmoid),
-    row("HSwish", &[4], Domain::Number, UnaryOp::HSwish),
-    row("Log", &[1], Domain::Number, UnaryOp::Log),
-    row("Mish", &[4], Domain::Real, UnaryOp::Mish),
-    row("Negative", &[1], Domain::Number, UnaryOp::Negative),
-    row("ReLU", &[1], Domain::Number, UnaryOp::Relu),
-    row("Sigmoid", &[1], Domain::Number, UnaryOp::Sigmoid),
-    row("Sign", &[1], Domain::Number, UnaryOp::Sign),
-    row("Sin", &[1], Domain::Number, UnaryOp::Sin),
-    row("Sinh", &[1], Domain::Number, UnaryOp::Sinh),
-    row("SoftPlus", &[4], Domain::Real, UnaryOp::SoftPlus),
-    row("SoftSign", &[9], Domain::Real, UnaryOp::SoftSign),
-    row("Sqrt", &[1], Domain::Number, UnaryOp::Sqrt),
-    row("Tan", &[1], Domain::Number, UnaryOp::Tan),
-    row("Tanh", &[1], Domain::Number, UnaryOp::Tanh),
-];
-
-const NAMES: [OpName; FUNCTIONS.len()] = {
-    let mut names = [FUNCTIONS[0].name; FUNCTIONS.len()];
-    let mut i = 0;
-    while i < names.len() {
-        names[i] = FUNCTIONS[i].name;
-        i += 1;
-    }
-    names
-};
-
-/// A function of every element.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Unary {
-    /// Which; one of those in the table.
-    pub function: UnaryOp,
-}
-
-typed_names! {
-    Unary { function }
-    Abs = UnaryOp::Abs,
-    Acos = UnaryOp::Acos,
-    Acosh = UnaryOp::Acosh,
-    Asin = UnaryOp::Asin,
-    Asinh = UnaryOp::Asinh,
-    Atan = UnaryOp::Atan,
-    Atanh = UnaryOp::Atanh,
-    Ceiling = UnaryOp::Ceiling,
-    Cos = UnaryOp::Cos,
-    Cosh = UnaryOp::Cosh,
-    Erf = UnaryOp::Erf,
-    ErfInv = UnaryOp::ErfInv,
-    Exp = UnaryOp::Exp,
-    Floor = UnaryOp::Floor,
-    HSigmoid = UnaryOp::HSigmoid,
-    HSwish = UnaryOp::HSwish,
-    Log = UnaryOp::Log,
-    Mish = UnaryOp::Mish,
-    Negative = UnaryOp::Negative,
-    Relu = UnaryOp::Relu,
-    Sigmoid = UnaryOp::Sigmoid,
-    Sign = UnaryOp::Sign,
-    Sin = UnaryOp::Sin,
-    Sinh = UnaryOp::Sinh,
-    SoftPlus = UnaryOp::SoftPlus,
-    SoftSign = UnaryOp::SoftSign,
-    Sqrt = UnaryOp::Sqrt,
-    Tan = UnaryOp::Tan,
-    Tanh = UnaryOp::Tanh,
-}
-
-impl Unary {
-    fn row(&self) -> usize {
-        FUNCTIONS.iter().position(|row| row.function == self.function).unwrap_or(0)
-    }
-}
-
-impl OpDef for Unary {
-    const NAMES: &'static [OpName] = &NAMES;
-    const ARITY: Arity = Arity::exactly(1);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        Ok(Self { function: FUNCTIONS[raw.row(Self::NAMES)].function })
-    }
-
-    fn name(&self) -> &'static OpName {
-        &Self::NAMES[self.row()]
-    }
+op_family! {
+    /// A function of each element. The element type and the shape stay.
+    #[family(inputs = Arity::exactly(1), traits = [PURE, ELEMENTWISE])]
+    pub struct Unary(UnaryOp) {}
+    /// `|x|`.
+    Abs: "Abs", [1] => UnaryOp::Abs;
+    /// The arc cosine.
+    Acos: "Acos", [1] => UnaryOp::Acos;
+    /// The inverse hyperbolic cosine.
+    Acosh: "Acosh", [4] => UnaryOp::Acosh;
+    /// The arc sine.
+    Asin: "Asin", [1] => UnaryOp::Asin;
+    /// The inverse hyperbolic sine.
+    Asinh: "Asinh", [4] => UnaryOp::Asinh;
+    /// The arc tangent.
+    Atan: "Atan", [1] => UnaryOp::Atan;
+    /// The inverse hyperbolic tangent.
+    Atanh: "Atanh", [4] => UnaryOp::Atanh;
+    /// The least integer not below `x`.
+    Ceiling: "Ceiling", [1] => UnaryOp::Ceiling;
+    /// The cosine.
+    Cos: "Cos", [1] => UnaryOp::Cos;
+    /// The hyperbolic cosine.
+    Cosh: "Cosh", [1] => UnaryOp::Cosh;
+    /// The Gauss error function.
+    Erf: "Erf", [1] => UnaryOp::Erf;
+    /// The inverse of the Gauss error function.
+    ErfInv: "ErfInv", [17] => UnaryOp::ErfInv;
+    /// `e^x`.
+    Exp: "Exp", [1] => UnaryOp::Exp;
+    /// The greatest integer not above `x`.
+    Floor: "Floor", [1] => UnaryOp::Floor;
+    /// `min(max(x + 3, 0), 6) / 6`.
+    HSigmoid: "HSigmoid", [5] => UnaryOp::HSigmoid;
+    /// `x * HSigmoid(x)`.
+    HSwish: "HSwish", [4] => UnaryOp::HSwish;
+    /// The natural logarithm.
+    Log: "Log", [1] => UnaryOp::Log;
+    /// `x * tanh(SoftPlus(x))`.
+    Mish: "Mish", [4] => UnaryOp::Mish;
+    /// `-x`.
+    Negative: "Negative", [1] => UnaryOp::Negative;
+    /// `max(x, 0)`.
+    Relu: "ReLU", [1] => UnaryOp::Relu;
+    /// `1 / (1 + e^-x)`.
+    Sigmoid: "Sigmoid", [1] => UnaryOp::Sigmoid;
+    /// -1, 0 or 1 by the sign of `x`.
+    Sign: "Sign", [1] => UnaryOp::Sign;
+    /// The sine.
+    Sin: "Sin", [1] => UnaryOp::Sin;
+    /// The hyperbolic sine.
+    Sinh: "Sinh", [1] => UnaryOp::Sinh;
+    /// `ln(1 + e^x)`.
+    SoftPlus: "SoftPlus", [4] => UnaryOp::SoftPlus;
+    /// `x / (1 + |x|)`.
+    SoftSign: "SoftSign", [9] => UnaryOp::SoftSign;
+    /// The square root.
+    Sqrt: "Sqrt", [1] => UnaryOp::Sqrt;
+    /// The tangent.
+    Tan: "Tan", [1] => UnaryOp::Tan;
+    /// The hyperbolic tangent.
+    Tanh: "Tanh", [1] => UnaryOp::Tanh;
 }
 
 impl InferOp for Unary {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        let et = FUNCTIONS[self.row()].domain.check("the input", cx.element_type(0))?;
+        let et = domain(self.function).check("the input", cx.element_type(0))?;
         let fact = Fact::new(et, cx.shape(0).clone());
         let elements = if has_integer_form(self.function) {
             map(cx, |cx, element| integer(self.function, cx, element, et))
@@ -147,6 +95,14 @@ impl EvalOp for Unary {
 
     fn element_function(&self, _: &[&Fact]) -> Option<ElementFunction> {
         Some(ElementFunction::Unary(self.function))
+    }
+}
+
+/// The element types that inference accepts.
+fn domain(function: UnaryOp) -> Domain {
+    match function {
+        UnaryOp::ErfInv | UnaryOp::Mish | UnaryOp::SoftPlus | UnaryOp::SoftSign => Domain::Real,
+        _ => Domain::Number,
     }
 }
 
@@ -181,16 +137,15 @@ fn integer(function: UnaryOp, cx: &mut Infer, element: &SymExpr, et: ElementType
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Attrs, Op, Version};
+    use crate::{Attrs, Op, OpDef, RawNode, Version};
 
     #[test]
     fn every_row_is_found_by_its_name_and_opset() {
-        for row in &FUNCTIONS {
-            let version = Version::Opset(row.name.since[0]);
-            let mut raw = RawNode::openvino(row.name.name, version, Attrs::new(), 1);
-            let op = Op::parse(&mut raw).unwrap();
-            assert_eq!(op, Op::Unary(Unary { function: row.function }));
-            assert_eq!(op.type_name(), row.name.name);
+        for (name, &function) in Unary::NAMES.iter().zip(Unary::FUNCTIONS) {
+            let version = Version::Opset(name.since[0]);
+            let op = Op::parse(&mut RawNode::openvino(name.name, version, Attrs::new(), 1)).unwrap();
+            assert_eq!(op, Op::Unary(Unary { function }));
+            assert_eq!(op.type_name(), name.name);
         }
         let mut early = RawNode::openvino("Mish", Version::Opset(3), Attrs::new(), 1);
         assert!(Op::parse(&mut early).is_err());

@@ -1,34 +1,20 @@
-//! CumSum-3: sums along an axis, each element taking in those before it.
+//! CumSum-3.
 
 use smallvec::smallvec;
 use snick_shape::SymExpr;
 use snick_tensor::{ElementType, Tensor, kernels};
 
 use crate::ops::elementwise::known_elements::{element_interval, unwrapped};
-use crate::{
-    Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode, normalize_axis,
-};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, normalize_axis};
 
-/// Running sums along the axis that input 1 holds; the type and the shape stay.
-#[derive(Clone, PartialEq, Debug)]
-pub struct CumSum {
-    /// An element does not count itself.
-    pub exclusive: bool,
-    /// From the end.
-    pub reverse: bool,
-}
-
-impl OpDef for CumSum {
-    const NAMES: &'static [OpName] = &[OpName::openvino("CumSum", &[3])];
-    const ARITY: Arity = Arity::exactly(2);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        let flag = |name| Ok::<_, OpError>(raw.attrs.bool(name)?.unwrap_or(false));
-        Ok(Self { exclusive: flag("exclusive")?, reverse: flag("reverse")? })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new().with("exclusive", self.exclusive).with("reverse", self.reverse)
+op! {
+    /// Running sums along the axis that input 1 holds. The element type and the shape stay.
+    #[op("CumSum", since = [3], inputs = Arity::exactly(2), traits = [PURE])]
+    pub struct CumSum {
+        /// Whether an element is left out of its own sum.
+        pub exclusive: bool = false,
+        /// Whether the sums run from the end.
+        pub reverse: bool = false,
     }
 }
 

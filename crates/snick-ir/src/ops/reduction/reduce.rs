@@ -10,71 +10,33 @@ use snick_tensor::{ElementType, Tensor};
 
 use crate::ops::elementwise::domain::Domain;
 use crate::ops::elementwise::known_elements::{element_interval, unwrapped};
-use crate::{
-    Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode, normalize_axis,
-};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, normalize_axis};
 
-/// Many elements to one.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Reduce {
-    /// What becomes of them.
-    pub function: ReduceOp,
-    /// Reduced axes stay, with size 1.
-    pub keep_dims: bool,
-}
-
-typed_names! {
-    Reduce { function, keep_dims: bool }
-    ReduceSum = ReduceOp::Sum,
-    ReduceMean = ReduceOp::Mean,
-    ReduceProd = ReduceOp::Prod,
-    ReduceMax = ReduceOp::Max,
-    ReduceMin = ReduceOp::Min,
-    ReduceL1 = ReduceOp::L1,
-    ReduceL2 = ReduceOp::L2,
-    ReduceLogicalAnd = ReduceOp::LogicalAnd,
-    ReduceLogicalOr = ReduceOp::LogicalOr,
-}
-
-/// In the order of the names.
-const FUNCTIONS: [ReduceOp; 9] = [
-    ReduceOp::Sum,
-    ReduceOp::Mean,
-    ReduceOp::Prod,
-    ReduceOp::Max,
-    ReduceOp::Min,
-    ReduceOp::L1,
-    ReduceOp::L2,
-    ReduceOp::LogicalAnd,
-    ReduceOp::LogicalOr,
-];
-
-impl OpDef for Reduce {
-    const NAMES: &'static [OpName] = &[
-        OpName::openvino("ReduceSum", &[1]),
-        OpName::openvino("ReduceMean", &[1]),
-        OpName::openvino("ReduceProd", &[1]),
-        OpName::openvino("ReduceMax", &[1]),
-        OpName::openvino("ReduceMin", &[1]),
-        OpName::openvino("ReduceL1", &[4]),
-        OpName::openvino("ReduceL2", &[4]),
-        OpName::openvino("ReduceLogicalAnd", &[1]),
-        OpName::openvino("ReduceLogicalOr", &[1]),
-    ];
-    const ARITY: Arity = Arity::exactly(2);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        let keep_dims = raw.attrs.bool("keep_dims")?.unwrap_or(false);
-        Ok(Self { function: FUNCTIONS[raw.row(Self::NAMES)], keep_dims })
+op_family! {
+    /// A reduction along the axes that input 1 lists.
+    #[family(inputs = Arity::exactly(2), traits = [PURE])]
+    pub struct Reduce(ReduceOp) {
+        /// Whether the reduced axes stay, with size 1.
+        pub keep_dims: bool = false,
     }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new().with("keep_dims", self.keep_dims)
-    }
-
-    fn name(&self) -> &'static OpName {
-        &Self::NAMES[FUNCTIONS.iter().position(|f| *f == self.function).unwrap_or(0)]
-    }
+    /// The sum.
+    ReduceSum: "ReduceSum", [1] => ReduceOp::Sum;
+    /// The mean.
+    ReduceMean: "ReduceMean", [1] => ReduceOp::Mean;
+    /// The product.
+    ReduceProd: "ReduceProd", [1] => ReduceOp::Prod;
+    /// The greatest element.
+    ReduceMax: "ReduceMax", [1] => ReduceOp::Max;
+    /// The least element.
+    ReduceMin: "ReduceMin", [1] => ReduceOp::Min;
+    /// The sum of absolute values.
+    ReduceL1: "ReduceL1", [4] => ReduceOp::L1;
+    /// The square root of the sum of squares.
+    ReduceL2: "ReduceL2", [4] => ReduceOp::L2;
+    /// Whether all are true.
+    ReduceLogicalAnd: "ReduceLogicalAnd", [1] => ReduceOp::LogicalAnd;
+    /// Whether any is true.
+    ReduceLogicalOr: "ReduceLogicalOr", [1] => ReduceOp::LogicalOr;
 }
 
 impl InferOp for Reduce {

@@ -1,35 +1,33 @@
-//! SegmentMax-16: the greatest elements of each segment of an axis.
+//! SegmentMax-16.
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::kernels::scatter_reduce::{Reduction, scatter_reduce};
 use snick_tensor::{Dims, ElementType, Tensor};
 
-use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
-/// Row `i` of the output is the element-wise maximum of those rows of input 0 whose segment, the ascending numbers of
-/// input 1, is `i`. Input 2 says how many rows there are and drops segments above; without it there is one for each
-/// segment up to the last.
-#[derive(Clone, PartialEq, Debug)]
-pub struct SegmentMax {
-    /// Whether rows without a segment hold the lowest number of the type, not 0.
-    pub fill_lowest: bool,
-}
-
-const FILL_MODES: &[(&str, bool)] = &[("zero", false), ("lowest", true)];
-
-impl OpDef for SegmentMax {
-    const NAMES: &'static [OpName] = &[OpName::openvino("SegmentMax", &[16])];
-    const ARITY: Arity = Arity::between(2, 3);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        Ok(Self { fill_lowest: raw.attrs.choice("fill_mode", FILL_MODES)?.unwrap_or(false) })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new().with("fill_mode", FILL_MODES[usize::from(self.fill_lowest)].0)
+op! {
+    /// Row `i` of the output is the element-wise maximum of those rows of input 0 whose segment, in the ascending numbers
+    /// of input 1, is `i`. Input 2 is the number of rows and drops segments above it; without it there is a row for each
+    /// segment up to the last.
+    #[op("SegmentMax", since = [16], inputs = Arity::between(2, 3), traits = [PURE])]
+    pub struct SegmentMax {
+        /// What rows without a segment hold.
+        pub fill_mode: FillMode = FillMode::Zero,
     }
 }
+
+/// What rows without a segment hold.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum FillMode {
+    /// Zeros.
+    Zero,
+    /// The lowest number of the element type.
+    Lowest,
+}
+
+attr_words!(FillMode { Zero = "zero", Lowest = "lowest" });
 
 impl InferOp for SegmentMax {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
@@ -96,9 +94,9 @@ impl EvalOp for SegmentMax {
         let count =
             usize::try_from(count).map_err(|_| OpError::out_of_range("segments", count, "0 or more"))?;
         let dims: Dims = [count].iter().chain(rest).copied().collect();
-        let fill = match self.fill_lowest {
-            true => lowest(data.element_type())?,
-            false => Tensor::zeros(data.element_type(), &[])?,
+        let fill = match self.fill_mode {
+            FillMode::Lowest => lowest(data.element_type())?,
+            FillMode::Zero => Tensor::zeros(data.element_type(), &[])?,
         };
         let width: usize = rest.iter().product();
         let kept = segments.partition_point(|&segment| segment < count as i64);
@@ -146,17 +144,17 @@ mod tests {
     #[test]
     fn gaps_are_filled() {
         let data = Tensor::from_vec(&[4, 1], vec![-1i32, -2, -3, -4]).unwrap();
-        let run = |segments: &[i64], count: Option<i64>, fill_lowest| {
+        let run = |segments: &[i64], count: Option<i64>, fill_mode| {
             let mut inputs =
                 vec![data.clone(), Tensor::from_vec(&[segments.len()], segments.to_vec()).unwrap()];
             inputs.extend(count.map(Tensor::scalar));
-            Some(SegmentMax { fill_lowest }.eval(&inputs).ok()?[0].to_i64_vec().unwrap())
+            Some(SegmentMax { fill_mode }.eval(&inputs).ok()?[0].to_i64_vec().unwrap())
         };
-        assert_eq!(run(&[0, 0, 2, 5], None, false), Some(vec![-1, 0, -3, 0, 0, -4]));
-        assert_eq!(run(&[0, 0, 2, 5], Some(3), true), Some(vec![-1, i32::MIN.into(), -3]));
-        assert_eq!(run(&[0, 0, 2, 5], Some(0), true), Some(vec![]));
-        assert_eq!(run(&[0, 2, 1, 5], None, false), None);
-        assert_eq!(run(&[-1, 2, 2, 5], None, false), None);
-        assert_eq!(run(&[0, 0, 2], None, false), None);
+        assert_eq!(run(&[0, 0, 2, 5], None, FillMode::Zero), Some(vec![-1, 0, -3, 0, 0, -4]));
+        assert_eq!(run(&[0, 0, 2, 5], Some(3), FillMode::Lowest), Some(vec![-1, i32::MIN.into(), -3]));
+        assert_eq!(run(&[0, 0, 2, 5], Some(0), FillMode::Lowest), Some(vec![]));
+        assert_eq!(run(&[0, 2, 1, 5], None, FillMode::Zero), None);
+        assert_eq!(run(&[-1, 2, 2, 5], None, FillMode::Zero), None);
+        assert_eq!(run(&[0, 0, 2], None, FillMode::Zero), None);
     }
 }

@@ -1,88 +1,60 @@
-//! Broadcast-1 and Broadcast-3: a tensor repeated along axes until it has the target shape.
+//! Broadcast-1 and Broadcast-3.
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{Dims, Tensor};
 
 use crate::ops::movement::propagate_elements::propagate_elements;
-use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, Since};
 
-/// How the axes of the input find those of the target.
+op! {
+    /// Input 0 repeated to the shape that input 1 lists. Input 2 lists the axes of the target that those of the input
+    /// become, in mode `explicit`.
+    #[op(
+        "Broadcast", since = [1, 3], inputs = Arity::between(2, 3), traits = [PURE, MOVES_ELEMENTS],
+        check = Self::check_mode
+    )]
+    pub struct Broadcast {
+        /// The definition.
+        pub since: Since = Since(3),
+        /// How axes correspond: if absent `none` in the first definition, `numpy` in later ones.
+        pub mode: Option<BroadcastMode> = None,
+        /// With `pdpd`: the first axis; -1 aligns at the last axis.
+        #[until(3)]
+        pub axis: Option<i64> = None,
+    }
+}
+
+/// How the axes of the input correspond to those of the target.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Mode {
+pub enum BroadcastMode {
     /// Aligned at the last axis; sizes of 1 repeat.
     Numpy,
-    /// By the mapping that input 2 lists; in Broadcast-1 as `Numpy` where there is no input 2.
+    /// By the mapping in input 2.
     Explicit,
-    /// As `Numpy`, and sizes of 1 in the target repeat, too. Since Broadcast-3.
+    /// `Explicit` in the first definition: as `Numpy` without input 2.
+    None,
+    /// As `Numpy`, and sizes of 1 in the target repeat, too. Since the third definition.
     Bidirectional,
-    /// From axis `axis` of the target on. Only Broadcast-1.
-    Pdpd {
-        /// First axis; -1 aligns at the last axis.
-        axis: i64,
-    },
+    /// From an axis of the target on. In the first definition only.
+    Pdpd,
 }
 
-/// Repeats input 0 to the shape that input 1 lists. Broadcast-1 calls the explicit mode `none`.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Broadcast {
-    /// How axes correspond.
-    pub mode: Mode,
-    /// Whether this is Broadcast-1.
-    pub first_version: bool,
-}
-
-const PDPD: Mode = Mode::Pdpd { axis: -1 };
-const V1: &[(&str, Mode)] =
-    &[("none", Mode::Explicit), ("explicit", Mode::Explicit), ("numpy", Mode::Numpy), ("pdpd", PDPD)];
-const V3: &[(&str, Mode)] = &[
-    ("numpy", Mode::Numpy),
-    ("explicit", Mode::Explicit),
-    ("none", Mode::Explicit),
-    ("bidirectional", Mode::Bidirectional),
-];
-
-impl OpDef for Broadcast {
-    const NAMES: &'static [OpName] = &[OpName::openvino("Broadcast", &[1, 3])];
-    const ARITY: Arity = Arity::between(2, 3);
-    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::MOVES_ELEMENTS);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        let first_version = raw.since < 3;
-        let mode = raw.attrs.choice("mode", if first_version { V1 } else { V3 })?;
-        let mode = match mode {
-            Some(Mode::Pdpd { .. }) => Mode::Pdpd { axis: raw.attrs.int("axis")?.unwrap_or(-1) },
-            Some(mode) => mode,
-            None if first_version => Mode::Explicit,
-            None => Mode::Numpy,
-        };
-        Ok(Self { mode, first_version })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        let attrs = Attrs::new();
-        match self.mode {
-            Mode::Numpy => attrs.with("mode", "numpy"),
-            Mode::Explicit if self.first_version => attrs.with("mode", "none"),
-            Mode::Explicit => attrs.with("mode", "explicit"),
-            Mode::Bidirectional => attrs.with("mode", "bidirectional"),
-            Mode::Pdpd { axis: -1 } => attrs.with("mode", "pdpd"),
-            Mode::Pdpd { axis } => attrs.with("mode", "pdpd").with("axis", axis),
-        }
-    }
-}
+attr_words!(BroadcastMode {
+    Numpy = "numpy", Explicit = "explicit", None = "none", Bidirectional = "bidirectional", Pdpd = "pdpd"
+});
 
 impl InferOp for Broadcast {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         cx.expect_integer(1);
         cx.expect_rank(1, "1", |rank| rank == 1)?;
-        if cx.len() > 2 && self.mode == Mode::Explicit {
+        if cx.len() > 2 && self.mode() == BroadcastMode::Explicit {
             cx.expect_integer(2);
             cx.expect_rank(2, "1", |rank| rank == 1)?;
-        } else if cx.len() < 3 && self.mode == Mode::Explicit && !self.first_version {
+        } else if cx.len() < 3 && self.mode() == BroadcastMode::Explicit && self.since.at_least(3) {
             return Err(OpError::Arity { expected: "3 in mode explicit".into(), got: 2 });
         }
-        if cx.len() > 2 && self.mode != Mode::Explicit && !self.first_version {
+        if cx.len() > 2 && self.mode() != BroadcastMode::Explicit && self.since.at_least(3) {
             return Err(OpError::Arity { expected: "2 in modes other than explicit".into(), got: cx.len() });
         }
         let shape = self.shape(cx)?;
@@ -99,11 +71,11 @@ impl EvalOp for Broadcast {
         let mut target = target.ok_or_else(|| {
             OpError::mismatch("the target shape", format!("{:?}", inputs[1]), "no negative size")
         })?;
-        if self.mode == Mode::Bidirectional {
+        if self.mode() == BroadcastMode::Bidirectional {
             target = both_ways(data.dims(), &target);
         }
-        let mapping = match (self.mode, inputs.get(2)) {
-            (Mode::Explicit, Some(mapping)) => mapping.to_i64_vec()?.into(),
+        let mapping = match (self.mode(), inputs.get(2)) {
+            (BroadcastMode::Explicit, Some(mapping)) => mapping.to_i64_vec()?.into(),
             _ => self.implied(data.rank(), target.len())?,
         };
         let axes = check_mapping(&mapping, data.rank(), target.len())?;
@@ -119,11 +91,33 @@ impl EvalOp for Broadcast {
 type Mapping = SmallVec<[i64; 4]>;
 
 impl Broadcast {
+    fn check_mode(&self, raw: &RawNode) -> Result<(), OpError> {
+        match (self.mode, self.since.at_least(3)) {
+            (Some(BroadcastMode::Pdpd), true) | (Some(BroadcastMode::Bidirectional), false) => {
+                Err(raw.attrs.bad("mode", "a mode that this version has"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// How axes correspond, the default filled in; `None` counts as `Explicit`.
+    pub fn mode(&self) -> BroadcastMode {
+        match self.mode {
+            Some(BroadcastMode::None) => BroadcastMode::Explicit,
+            Some(mode) => mode,
+            None if self.since.at_least(3) => BroadcastMode::Numpy,
+            None => BroadcastMode::Explicit,
+        }
+    }
+
     /// The mapping where no input gives it.
     fn implied(&self, rank: usize, target: usize) -> Result<Mapping, OpError> {
         let too_small = || OpError::rank("the target shape", target, format!("{rank} or more, as input 0"));
-        let first = match self.mode {
-            Mode::Pdpd { axis } if axis >= 0 => usize::try_from(axis).unwrap_or(usize::MAX),
+        let first = match self.mode() {
+            BroadcastMode::Pdpd if self.axis.is_some_and(|axis| axis >= 0) => {
+                let axis = self.axis.unwrap_or(-1);
+                usize::try_from(axis).unwrap_or(usize::MAX)
+            }
             _ => target.checked_sub(rank).ok_or_else(too_small)?,
         };
         if first.checked_add(rank).is_none_or(|end| end > target) {
@@ -146,12 +140,12 @@ impl Broadcast {
             }
         }
         let target = Shape::ranked(dims.iter().cloned());
-        if self.mode == Mode::Bidirectional {
+        if self.mode() == BroadcastMode::Bidirectional {
             return cx.broadcast(cx.shape(0), &target);
         }
         let Some(data) = data else { return Ok(target) };
-        let mapping = match (self.mode, cx.optional(2)) {
-            (Mode::Explicit, Some(fact)) => match (fact.ints(), fact.shape.dims()) {
+        let mapping = match (self.mode(), cx.optional(2)) {
+            (BroadcastMode::Explicit, Some(fact)) => match (fact.ints(), fact.shape.dims()) {
                 (Some(mapping), _) => mapping,
                 (None, Some([count])) if !cx.interval(count).contains(data.len() as i64) => {
                     return Err(mapping_mismatch(cx.interval(count), data.len()));
@@ -217,20 +211,26 @@ mod tests {
     #[test]
     fn modes_on_concrete_shapes() {
         let t = Tensor::from_vec(&[2, 1], vec![1i32, 2]).unwrap();
+        let op = Broadcast::default();
         let run = |mode, target: &[i64], mapping: Option<&[i64]>| {
             let list = |v: &[i64]| Tensor::from_vec(&[v.len()], v.to_vec()).unwrap();
             let mut inputs = vec![t.clone(), list(target)];
             inputs.extend(mapping.map(list));
-            let out = Broadcast { mode, first_version: false }.eval(&inputs).ok()?;
+            let out = Broadcast { mode: Some(mode), ..op.clone() }.eval(&inputs).ok()?;
             Some((out[0].dims().to_vec(), out[0].to_i64_vec().unwrap()))
         };
-        assert_eq!(run(Mode::Numpy, &[2, 2], None), Some((vec![2, 2], vec![1, 1, 2, 2])));
-        assert_eq!(run(Mode::Numpy, &[2], None), None);
-        assert_eq!(run(Mode::Numpy, &[3, 2], None), None);
-        assert_eq!(run(Mode::Bidirectional, &[1], None), Some((vec![2, 1], vec![1, 2])));
-        assert_eq!(run(Mode::Explicit, &[2, 2, 1], Some(&[0, 2])), Some((vec![2, 2, 1], vec![1, 1, 2, 2])));
-        assert_eq!(run(Mode::Explicit, &[2, 2, 1], Some(&[2, 0])), None);
-        assert_eq!(run(Mode::Explicit, &[2, 2, 2], None).unwrap().1, [1, 1, 2, 2, 1, 1, 2, 2]);
-        assert_eq!(run(Mode::Pdpd { axis: 0 }, &[2, 2, 2], None).unwrap().1, [1, 1, 1, 1, 2, 2, 2, 2]);
+        assert_eq!(run(BroadcastMode::Numpy, &[2, 2], None), Some((vec![2, 2], vec![1, 1, 2, 2])));
+        assert_eq!(run(BroadcastMode::Numpy, &[2], None), None);
+        assert_eq!(run(BroadcastMode::Numpy, &[3, 2], None), None);
+        assert_eq!(run(BroadcastMode::Bidirectional, &[1], None), Some((vec![2, 1], vec![1, 2])));
+        assert_eq!(
+            run(BroadcastMode::Explicit, &[2, 2, 1], Some(&[0, 2])),
+            Some((vec![2, 2, 1], vec![1, 1, 2, 2]))
+        );
+        assert_eq!(run(BroadcastMode::Explicit, &[2, 2, 1], Some(&[2, 0])), None);
+        assert_eq!(run(BroadcastMode::Explicit, &[2, 2, 2], None).unwrap().1, [1, 1, 2, 2, 1, 1, 2, 2]);
+        let pdpd = Broadcast { since: Since(1), mode: Some(BroadcastMode::Pdpd), axis: Some(0) };
+        let out = pdpd.eval(&[t.clone(), Tensor::from_vec(&[3], vec![2i64; 3]).unwrap()]).unwrap();
+        assert_eq!(out[0].to_i64_vec().unwrap(), [1, 1, 1, 1, 2, 2, 2, 2]);
     }
 }

@@ -1,4 +1,4 @@
-//! Eye-9: ones on a diagonal.
+//! Eye-9.
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr};
@@ -6,26 +6,15 @@ use snick_tensor::kernels::runs;
 use snick_tensor::{Dims, ElementType, Tensor};
 
 use crate::ops::movement::indices::scalar;
-use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
-/// A matrix of `rows` (input 0) by `columns` (input 1) of zeros with ones on the diagonal that input 2 numbers:
-/// positive ones lie above the main one. Input 3, if there, is the shape of a batch of equal matrices.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Eye {
-    /// Type of the output; `Dynamic` where the file names none.
-    pub output_type: ElementType,
-}
-
-impl OpDef for Eye {
-    const NAMES: &'static [OpName] = &[OpName::openvino("Eye", &[9])];
-    const ARITY: Arity = Arity::between(3, 4);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        Ok(Self { output_type: raw.attrs.element_type("output_type")?.unwrap_or(ElementType::Dynamic) })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new().with("output_type", self.output_type)
+op! {
+    /// A matrix of `rows` (input 0) by `columns` (input 1) of zeros, with ones on the diagonal that input 2 gives:
+    /// positive numbers are above the main one. Input 3, if present, is the shape of a batch of equal matrices.
+    #[op("Eye", since = [9], inputs = Arity::between(3, 4), traits = [PURE])]
+    pub struct Eye {
+        /// The element type of the output; `dynamic` if the file does not say.
+        pub output_type: ElementType = ElementType::Dynamic,
     }
 }
 

@@ -1,48 +1,30 @@
-//! Range-1 and Range-4: numbers that count from a start to a stop.
+//! Range-1 and Range-4.
 
 use smallvec::smallvec;
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{ElementType, Tensor, kernels};
 
 use crate::fact::MAX_ELEMENTS;
-use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, Since};
 
-/// `start`, `start + step`, ... up to but without `stop`. Range-1 gives the type of its inputs; Range-4 converts
-/// them to `output_type` first.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Range {
-    /// Type of the output; `None` in Range-1.
-    pub output_type: Option<ElementType>,
+op! {
+    /// `start`, `start + step`, ... up to but without `stop`. The first definition gives the element type of its inputs;
+    /// later ones convert them to `output_type` first.
+    #[op("Range", since = [1, 4], inputs = Arity::exactly(3), traits = [PURE])]
+    pub struct Range {
+        /// The definition.
+        pub since: Since = Since(4),
+        /// The element type of the output; `dynamic` if the file does not say.
+        #[since(4)]
+        pub output_type: ElementType = ElementType::Dynamic,
+    }
 }
 
 const INPUTS: [&str; 3] = ["start", "stop", "step"];
 
-impl OpDef for Range {
-    const NAMES: &'static [OpName] = &[OpName::openvino("Range", &[1, 4])];
-    const ARITY: Arity = Arity::exactly(3);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        let output_type = match raw.since {
-            1 => None,
-            _ => Some(raw.attrs.element_type("output_type")?.unwrap_or(ElementType::Dynamic)),
-        };
-        Ok(Self { output_type })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        match self.output_type {
-            Some(output_type) => Attrs::new().with("output_type", output_type),
-            None => Attrs::new(),
-        }
-    }
-}
-
 impl InferOp for Range {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        let element_type = match self.output_type {
-            Some(output_type) => output_type,
-            None => cx.common_type(0..3),
-        };
+        let element_type = if self.since.at_least(4) { self.output_type } else { cx.common_type(0..3) };
         for (i, what) in INPUTS.into_iter().enumerate() {
             let got = cx.element_type(i);
             if matches!(got, ElementType::Boolean | ElementType::String) {
@@ -80,8 +62,9 @@ impl InferOp for Range {
 impl EvalOp for Range {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let element_type = match self.output_type {
-            Some(ElementType::Dynamic) | None => inputs[0].element_type(),
-            Some(output_type) => output_type,
+            ElementType::Dynamic => inputs[0].element_type(),
+            output_type if self.since.at_least(4) => output_type,
+            _ => inputs[0].element_type(),
         };
         let mut bounds = [Endpoint::Int(0); 3];
         for (i, bound) in bounds.iter_mut().enumerate() {
@@ -189,7 +172,7 @@ impl Range {
         let fact = cx.optional(i)?;
         if let Some(tensor) = fact.as_tensor().filter(|t| t.element_type().is_float()) {
             let value = number(INPUTS.get(i)?, tensor).ok()?.float();
-            let cuts = self.output_type.is_some_and(ElementType::is_integer);
+            let cuts = self.since.at_least(4) && self.output_type.is_integer();
             return (cuts || value.fract() == 0.0).then_some(SymExpr::from(value as i64));
         }
         if fact.element_type.is_integer() && fact.shape.rank() == Some(0) {
@@ -249,7 +232,7 @@ mod tests {
     #[test]
     fn values() {
         let scalar = |v: f32| Tensor::scalar(v);
-        let range = Range { output_type: Some(ElementType::I32) };
+        let range = Range { output_type: ElementType::I32, ..Range::default() };
         let out = range.eval(&[scalar(1.0), scalar(6.0), scalar(2.0)]).unwrap();
         assert_eq!(out[0].to_i64_vec().unwrap(), [1, 3, 5]);
         assert_eq!(out[0].element_type(), ElementType::I32);

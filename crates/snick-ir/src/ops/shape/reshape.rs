@@ -1,37 +1,23 @@
-//! Reshape-1: the same elements, in row-major order, under another shape.
+//! Reshape-1.
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{Dims, Listed, Tensor};
 
-use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
-/// Gives the elements of input 0 the sizes that input 1 lists. One of them may be -1: what the others leave. With
-/// `special_zero` a 0 copies the size of the same axis.
-///
-/// A -1 beside a size of 0 that is not copied says nothing, and is refused when it is met in a run.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Reshape {
-    /// Whether a 0 copies the size of the same axis.
-    pub special_zero: bool,
+op! {
+    /// The elements of input 0, in row-major order, in the shape that input 1 lists. One dimension may be -1: what the
+    /// others leave. A -1 beside a dimension of 0 that is not copied is ambiguous, and refused when it runs.
+    #[op("Reshape", since = [1], inputs = Arity::exactly(2), traits = [PURE, MOVES_ELEMENTS])]
+    pub struct Reshape {
+        /// Whether a 0 copies the dimension of the same axis.
+        pub special_zero: bool = false,
+    }
 }
 
 const CANNOT_RESHAPE: &str = "cannot reshape {} to {}";
 const TARGET: &str = "the target shape";
-
-impl OpDef for Reshape {
-    const NAMES: &'static [OpName] = &[OpName::openvino("Reshape", &[1])];
-    const ARITY: Arity = Arity::exactly(2);
-    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::MOVES_ELEMENTS);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        Ok(Self { special_zero: raw.attrs.bool("special_zero")?.unwrap_or(false) })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new().with("special_zero", self.special_zero)
-    }
-}
 
 impl InferOp for Reshape {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {

@@ -1,44 +1,27 @@
-//! ShapeOf-1 and ShapeOf-3: the shape of a tensor as a tensor.
+//! ShapeOf-1 and ShapeOf-3.
 
 use smallvec::smallvec;
 use snick_shape::{Interval, Shape};
-use snick_tensor::{ElementType, Tensor};
+use snick_tensor::Tensor;
 
-use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
+use crate::ops::index_type::IndexType;
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, Since};
 
-/// The sizes of all axes. ShapeOf-1 always gives i64; ShapeOf-3 gives i64 or i32.
-#[derive(Clone, PartialEq, Debug)]
-pub struct ShapeOf {
-    /// Element type of the sizes; ShapeOf-1 says none.
-    pub output_type: Option<ElementType>,
-}
-
-impl OpDef for ShapeOf {
-    const NAMES: &'static [OpName] = &[OpName::openvino("ShapeOf", &[1, 3]).in_newest()];
-    const ARITY: Arity = Arity::exactly(1);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        let output_type = match raw.since {
-            1 => None,
-            _ => {
-                let choices = &[("i64", ElementType::I64), ("i32", ElementType::I32)];
-                Some(raw.attrs.choice("output_type", choices)?.unwrap_or(ElementType::I64))
-            }
-        };
-        Ok(Self { output_type })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        match self.output_type {
-            Some(output_type) => Attrs::new().with("output_type", output_type),
-            None => Attrs::new(),
-        }
+op! {
+    /// The dimensions of the input as a vector.
+    #[op("ShapeOf", since = [1, 3], inputs = Arity::exactly(1), traits = [PURE], name = in_newest())]
+    pub struct ShapeOf {
+        /// The definition: the first always gives i64.
+        pub since: Since = Since(3),
+        /// The element type of the output.
+        #[since(3)]
+        pub output_type: IndexType = IndexType::I64,
     }
 }
 
 impl InferOp for ShapeOf {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        let output_type = self.output_type.unwrap_or(ElementType::I64);
+        let output_type = self.output_type.element_type();
         let Some(dims) = cx.shape(0).dims() else {
             let rank = cx.unknown(Interval::DIM);
             return Ok(smallvec![Fact::new(output_type, Shape::ranked([rank]))]);
@@ -51,9 +34,7 @@ impl InferOp for ShapeOf {
 impl EvalOp for ShapeOf {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let sizes = inputs[0].dims().iter().map(|&d| d as i64).collect();
-        Ok(vec![
-            Tensor::from_vec(&[inputs[0].rank()], sizes)?
-                .cast(self.output_type.unwrap_or(ElementType::I64))?,
-        ])
+        let sizes = Tensor::from_vec(&[inputs[0].rank()], sizes)?;
+        Ok(vec![sizes.cast(self.output_type.element_type())?])
     }
 }

@@ -1,42 +1,23 @@
-//! Squeeze-1 and Squeeze-15: without axes of size 1.
+//! Squeeze-1 and Squeeze-15.
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::Tensor;
 
-use crate::{
-    Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode,
-    normalize_each_axis,
-};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, Since, normalize_each_axis};
 
-/// Removes the axes that input 1 lists, or, without it or where it is empty, every axis of size 1.
-///
-/// A listed axis whose size is known not to be 1 stays. One of unknown size is taken to be 1, unless Squeeze-15
-/// says `allow_axis_skip`: then the rank is unknown.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Squeeze {
-    /// Whether listed axes of other sizes may stay; `None` in Squeeze-1, which does not say.
-    pub allow_axis_skip: Option<bool>,
-}
-
-impl OpDef for Squeeze {
-    const NAMES: &'static [OpName] = &[OpName::openvino("Squeeze", &[1, 15])];
-    const ARITY: Arity = Arity::between(1, 2);
-    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::MOVES_ELEMENTS);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        let allow_axis_skip = match raw.since {
-            1 => None,
-            _ => Some(raw.attrs.bool("allow_axis_skip")?.unwrap_or(false)),
-        };
-        Ok(Self { allow_axis_skip })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        match self.allow_axis_skip {
-            Some(skip) => Attrs::new().with("allow_axis_skip", skip),
-            None => Attrs::new(),
-        }
+op! {
+    /// The input without the axes that input 1 lists, or, without it or where it is empty, without every axis of size 1.
+    ///
+    /// A listed axis whose size is known not to be 1 stays. One of unknown size is taken to be 1, unless
+    /// `allow_axis_skip` is set: then the rank is unknown.
+    #[op("Squeeze", since = [1, 15], inputs = Arity::between(1, 2), traits = [PURE, MOVES_ELEMENTS])]
+    pub struct Squeeze {
+        /// The definition.
+        pub since: Since = Since(15),
+        /// Whether listed axes of other sizes may stay.
+        #[since(15)]
+        pub allow_axis_skip: bool = false,
     }
 }
 
@@ -60,7 +41,7 @@ impl EvalOp for Squeeze {
         };
         let mut tensor = inputs[0].clone();
         for (axis, &dim) in dims.iter().enumerate().rev() {
-            if dim != 1 && listed.contains(&axis) && self.allow_axis_skip != Some(true) {
+            if dim != 1 && listed.contains(&axis) && !self.allow_axis_skip {
                 return Err(OpError::mismatch(format!("the size of axis {axis}"), dim, 1));
             }
             if dim == 1 && (listed.is_empty() || listed.contains(&axis)) {
@@ -83,7 +64,7 @@ impl Squeeze {
             Some(Some(axes)) => normalize_each_axis(&axes, dims.len())?,
             None => SmallVec::new(),
         };
-        let takes_one = !listed.is_empty() && self.allow_axis_skip != Some(true);
+        let takes_one = !listed.is_empty() && !self.allow_axis_skip;
         let mut out: SmallVec<[SymExpr; 4]> = SmallVec::new();
         for (axis, dim) in dims.iter().enumerate() {
             let goes = listed.is_empty() || listed.contains(&axis);
@@ -106,9 +87,7 @@ mod tests {
     fn only_ones_go() {
         let t = Tensor::from_vec(&[1, 3, 1], vec![1u8, 2, 3]).unwrap();
         let axes = |axes: &[i64]| Tensor::from_vec(&[axes.len()], axes.to_vec()).unwrap();
-        let run = |inputs: &[Tensor]| {
-            Squeeze { allow_axis_skip: None }.eval(inputs).ok().map(|out| out[0].dims().to_vec())
-        };
+        let run = |inputs: &[Tensor]| Squeeze::default().eval(inputs).ok().map(|out| out[0].dims().to_vec());
         assert_eq!(run(std::slice::from_ref(&t)), Some(vec![3]));
         assert_eq!(run(&[t.clone(), axes(&[])]), Some(vec![3]));
         assert_eq!(run(&[t.clone(), axes(&[-1])]), Some(vec![1, 3]));

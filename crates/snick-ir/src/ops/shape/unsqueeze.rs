@@ -1,26 +1,16 @@
-//! Unsqueeze-1: new axes of size 1.
+//! Unsqueeze-1.
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::Tensor;
 
-use crate::{
-    Arity, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode, normalize_axis,
-};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, normalize_axis};
 
-/// Inserts an axis of size 1 at each position that input 1 lists. Positions are those of the output and may count
-/// from its end; one that is listed twice counts once.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Unsqueeze;
-
-impl OpDef for Unsqueeze {
-    const NAMES: &'static [OpName] = &[OpName::openvino("Unsqueeze", &[1])];
-    const ARITY: Arity = Arity::exactly(2);
-    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::MOVES_ELEMENTS);
-
-    fn parse(_: &RawNode) -> Result<Self, OpError> {
-        Ok(Self)
-    }
+op! {
+    /// The input with an axis of size 1 inserted at each position that input 1 lists. Positions are those of the output
+    /// and may count from its end; one that is listed twice counts once.
+    #[op("Unsqueeze", since = [1], inputs = Arity::exactly(2), traits = [PURE, MOVES_ELEMENTS])]
+    pub struct Unsqueeze;
 }
 
 impl InferOp for Unsqueeze {
