@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use snick::{DimPolicy, draw_inputs};
 use snick_emit::openvino::SliceAs;
@@ -14,7 +14,8 @@ use snick_pass::canonicalise;
 use snick_run::{Options, Session};
 use snick_tensor::Storage;
 
-use crate::files;
+use crate::emit::with_fixed_sizes;
+use crate::{files, golden};
 
 /// A version of an operation: a line of the table.
 struct Row {
@@ -122,10 +123,10 @@ fn row_of<'r>(node: &Node, rows: &'r [Row]) -> Option<&'r Row> {
 fn every_operation() {
     let rows = table();
     let mut done: BTreeMap<(String, u8), Done> = BTreeMap::new();
-    for path in cases() {
+    for path in files::ops_and_models() {
         look_through(&path, &rows, &mut done);
     }
-    for path in ngraph() {
+    for path in files::cases("ngraph") {
         if let Ok(read) = snick_read::read_file(&path, None) {
             mark(&read.graph, 1, &rows, &mut done);
         }
@@ -147,10 +148,8 @@ fn every_operation() {
         let all = types.entry(&row.op_type).or_default();
         all.iter_mut().zip(marks).for_each(|(any, can)| *any |= can);
     }
-    insta::with_settings!({ snapshot_path => "../snapshots", prepend_module_to_snapshot => false, omit_expression => true }, {
-        insta::assert_snapshot!("coverage", text);
-    });
-    shown_in_readme(&types.into_values().collect::<Vec<_>>());
+    golden::check_table("operations", &text);
+    check_documented(&types.into_values().collect::<Vec<_>>());
 }
 
 /// What is said of an operation, in the order of [`COLUMNS`].
@@ -159,8 +158,8 @@ type Marks = [bool; COLUMNS.len()];
 const COLUMNS: [&str; 5 + TARGETS.len()] =
     ["infer", "eval", "in: openvino", "onnx", "ngraph", "out: openvino", "onnx", "stablehlo", "directml"];
 
-/// The README has how many types there are, and of how many each is true.
-fn shown_in_readme(types: &[Marks]) {
+/// The documents say how many types there are, and of how many each is true.
+fn check_documented(types: &[Marks]) {
     let all = types.len();
     let counts: [usize; COLUMNS.len()] =
         std::array::from_fn(|column| types.iter().filter(|marks| marks[column]).count());
@@ -171,29 +170,11 @@ fn shown_in_readme(types: &[Marks]) {
          | written to | {openvino} | {onnx} | | {stablehlo} | {directml} |\n\n\
          {infer} are inferred, {eval} executed."
     );
-    let readme = std::fs::read_to_string(files::root().join("README.md")).unwrap();
-    let shown =
-        readme.split_once("<!-- coverage -->").and_then(|(_, rest)| rest.split_once("<!-- /coverage -->"));
-    assert_eq!(
-        shown.map(|(shown, _)| shown.trim()),
-        Some(table.as_str()),
-        "between <!-- coverage --> and <!-- /coverage --> of README.md:\n{table}"
-    );
+    assert_eq!(files::documented("coverage"), table, "the documents are out of date; write\n{table}");
 }
 
-fn ngraph() -> Vec<PathBuf> {
-    let folder = files::root().join("tests/cases/ngraph");
-    let mut paths: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    paths.sort();
-    paths
-}
-
-fn cases() -> Vec<PathBuf> {
-    let folder = files::root().join("tests/cases/ops");
-    let mut cases: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    cases.sort();
-    cases.into_iter().chain(files::models()).collect()
-}
+/// Some formats need fixed sizes.
+const SIZES: [DimPolicy; 3] = [DimPolicy::MultipleOf(8), DimPolicy::Smallest, DimPolicy::Drawn];
 
 fn look_through(path: &Path, rows: &[Row], done: &mut BTreeMap<(String, u8), Done>) {
     let mut graph = snick_read::read_file(path, None).unwrap_or_else(|e| panic!("{e}")).graph;
@@ -206,8 +187,8 @@ fn look_through(path: &Path, rows: &[Row], done: &mut BTreeMap<(String, u8), Don
         }
         let alone = leading_to(&graph, id);
         own.runs = own.runs || runs(&alone);
-        // Some formats want numbers for sizes.
-        for graph in std::iter::once(alone.clone()).chain(of_numbers(&alone)) {
+        let fixed = SIZES.into_iter().map(|dims| with_fixed_sizes(&alone, dims));
+        for graph in std::iter::once(alone.clone()).chain(fixed) {
             for ((_, emit), can) in TARGETS.iter().zip(&mut own.targets).filter(|(_, can)| !**can) {
                 *can = emit(&graph);
             }
@@ -219,23 +200,6 @@ fn look_through(path: &Path, rows: &[Row], done: &mut BTreeMap<(String, u8), Don
         snick_ir::infer(&mut read);
         mark(&read, 0, rows, done);
     }
-}
-
-/// The graph for inputs of one size or another.
-fn of_numbers(graph: &Graph) -> impl Iterator<Item = Graph> {
-    let dims = [DimPolicy::MultipleOf(8), DimPolicy::Smallest, DimPolicy::Drawn];
-    dims.into_iter().map(|dims| {
-        let mut graph = graph.clone();
-        let parameters: Vec<NodeId> = graph.parameters().collect();
-        let inputs = draw_inputs(&graph, vec![None; parameters.len()], 7, dims).unwrap();
-        for (id, input) in parameters.into_iter().zip(inputs) {
-            if let Op::Parameter(parameter) = &mut graph.node_mut(id).op {
-                parameter.shape = format!("{:?}", input.dims()).parse().unwrap();
-            }
-        }
-        snick_ir::infer(&mut graph);
-        graph
-    })
 }
 
 /// The graph that computes the outputs of one node, and nothing else.
@@ -281,4 +245,33 @@ fn runs(graph: &Graph) -> bool {
             session.run(&inputs, Options { keep_going: true, check_facts: false, ..Options::default() });
         outputs.values.iter().any(Option::is_some)
     })
+}
+
+/// What is read of ONNX, with the operator sets that changed an operator.
+#[test]
+fn operators_that_are_read() {
+    let mut text = String::new();
+    for operator in snick_read::onnx::operators() {
+        let domain = if operator.domain.is_empty() { "ai.onnx" } else { operator.domain };
+        let since: Vec<String> = operator.since.iter().map(ToString::to_string).collect();
+        writeln!(text, "{domain}.{} {}", operator.name, since.join(" ")).unwrap();
+    }
+    golden::check_table("onnx_read", &text);
+}
+
+/// Which ops of the IR ONNX can say.
+#[test]
+fn ops_that_are_written() {
+    let written = snick_emit::onnx::written_ops();
+    let mut known: Vec<&str> = snick_ir::ops::reference().iter().map(|entry| entry.name.name).collect();
+    known.dedup();
+    for op in &written {
+        assert!(known.contains(op), "{op} is in the table, and no op is called so");
+    }
+    let sources = ["Const", "Constant", "Parameter", "Result"];
+    let mut text = String::new();
+    for op in known.into_iter().filter(|op| !sources.contains(op)) {
+        writeln!(text, "{} {op}", if written.contains(&op) { "yes" } else { "-  " }).unwrap();
+    }
+    golden::check_table("onnx_written", &text);
 }

@@ -1,4 +1,4 @@
-//! Where test inputs lie.
+//! Where test inputs and documents are.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,24 @@ pub fn root() -> PathBuf {
 
 /// `model.xml` of every folder of `models/`, by name.
 pub fn models() -> Vec<PathBuf> {
-    in_folder(&root().join("models"))
+    in_folders(&root().join("models"))
+}
+
+/// The files in `tests/cases/FOLDER`, by name.
+pub fn cases(folder: &str) -> Vec<PathBuf> {
+    let cases = entries(&root().join("tests/cases").join(folder));
+    assert!(!cases.is_empty(), "no cases in {folder}");
+    cases
+}
+
+/// The cases of single operations, then the models.
+pub fn ops_and_models() -> Vec<PathBuf> {
+    cases("ops").into_iter().chain(models()).collect()
+}
+
+/// The models, then those of the corpus.
+pub fn models_and_corpus() -> Vec<PathBuf> {
+    models().into_iter().chain(corpus().unwrap_or_default()).collect()
 }
 
 /// The models of the corpus that `SNICK_CORPUS` names: `model.xml` of the folders in its `models/`, or else the `.json`
@@ -17,28 +34,60 @@ pub fn models() -> Vec<PathBuf> {
 pub fn corpus() -> Option<Vec<PathBuf>> {
     let folder = PathBuf::from(std::env::var_os("SNICK_CORPUS")?);
     let models = match folder.join("models") {
-        models if models.is_dir() => in_folder(&models),
-        _ => json_files(&folder),
+        models if models.is_dir() => in_folders(&models),
+        _ => with_extension(entries(&folder), "json"),
     };
     assert!(!models.is_empty(), "SNICK_CORPUS names {folder:?}, which holds no models");
     Some(models)
 }
 
-fn in_folder(folder: &Path) -> Vec<PathBuf> {
-    let models = entries(folder).map(|entry| entry.join("model.xml"));
-    let mut models: Vec<_> = models.filter(|path| path.exists()).collect();
-    models.sort();
-    models
+/// The name of a model or case: that of the folder for a `model.xml`.
+pub fn name(path: &Path) -> String {
+    let stem = path.file_stem().unwrap();
+    let name = if stem == "model" { path.parent().unwrap().file_name().unwrap() } else { stem };
+    name.to_str().unwrap().to_string()
 }
 
-fn json_files(folder: &Path) -> Vec<PathBuf> {
-    let mut files: Vec<_> =
-        entries(folder).filter(|path| path.extension() == Some("json".as_ref())).collect();
-    files.sort();
-    files
+/// The text between `<!-- MARK -->` and `<!-- /MARK -->` in the README or in a page of `docs/`.
+pub fn documented(mark: &str) -> String {
+    let mut pages = vec![root().join("README.md")];
+    walk(&root().join("docs"), &mut pages);
+    let [begin, end] = [format!("<!-- {mark} -->"), format!("<!-- /{mark} -->")];
+    let between = with_extension(pages, "md").into_iter().find_map(|page| {
+        let text = std::fs::read_to_string(page).unwrap();
+        let (_, rest) = text.split_once(&begin)?;
+        Some(rest.split_once(&end)?.0.trim().to_string())
+    });
+    between.unwrap_or_else(|| panic!("no page has {begin} and {end}"))
 }
 
-fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> {
+/// All files below a folder, sorted; none where the folder does not exist.
+pub fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
+    let is_source = |path: &Path| path.file_name().is_some_and(|name| name != "target");
+    for path in if folder.is_dir() { entries(folder) } else { Vec::new() } {
+        match path.is_dir() {
+            true if is_source(&path) => walk(&path, found),
+            true => {}
+            false => found.push(path),
+        }
+    }
+}
+
+/// The paths whose extension is this one.
+pub fn with_extension(mut paths: Vec<PathBuf>, extension: &str) -> Vec<PathBuf> {
+    paths.retain(|path| path.extension().is_some_and(|e| e == extension));
+    paths
+}
+
+fn in_folders(folder: &Path) -> Vec<PathBuf> {
+    let models = entries(folder).into_iter().map(|entry| entry.join("model.xml"));
+    models.filter(|path| path.exists()).collect()
+}
+
+/// What a folder holds, sorted.
+pub fn entries(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
-    entries.map(|entry| entry.unwrap().path())
+    let mut entries: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    entries.sort();
+    entries
 }

@@ -1,23 +1,19 @@
-//! The integration tests of the workspace: one binary, a module a stage.
+//! The integration tests of the workspace: one binary, a module for each property that is proved.
 //!
-//! Inputs are files in `cases/<stage>/` and the models in `models/`; outputs are snapshots. A new case is a new file.
+//! Inputs are the files in `cases/` and the models in `models/`; expected outputs are in `golden/`, a folder for each
+//! target. A new case is a new file.
 #![cfg(test)]
 
-mod bodies;
-mod canonical_table;
-mod corpus;
+mod canonical;
 mod coverage;
-mod expect;
+mod emit;
+mod errors;
+mod execution;
 mod files;
-mod json;
-mod malformed;
-mod onnx;
-mod onnx_values;
-mod ops;
-mod random_graphs;
-mod runtime_differences;
+mod golden;
+mod inference;
+mod known_differences;
+mod op_laws;
+mod round_trip;
 mod slices;
-mod splits;
-mod stablehlo;
-mod stages;
 mod tidy;

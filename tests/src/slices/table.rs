@@ -1,7 +1,7 @@
 //! The table of seven slices that the README shows.
 
 use super::model::load;
-use crate::files;
+use crate::{files, golden};
 
 const SLICES: [(&str, &str); 7] = [
     ("W[0:-1]", "0:-1:1"),
@@ -43,16 +43,10 @@ fn table() -> String {
 
 #[test]
 fn seven_slices() {
-    insta::with_settings!({ snapshot_path => "../../snapshots", prepend_module_to_snapshot => false, omit_expression => true }, {
-        insta::assert_snapshot!("slices-table", table());
-    });
+    golden::check_table("slice_lengths", &table());
 }
 
 #[test]
 fn the_readme_shows_the_table() {
-    let Ok(readme) = std::fs::read_to_string(files::root().join("README.md")) else { return };
-    let shown =
-        readme.split_once("<!-- slices -->").and_then(|(_, rest)| rest.split_once("<!-- /slices -->"));
-    let shown = shown.map(|(shown, _)| shown.trim());
-    assert_eq!(shown, Some(table().as_str()), "between <!-- slices --> and <!-- /slices --> of README.md");
+    assert_eq!(files::documented("slices"), table());
 }

@@ -1,0 +1,6 @@
+//! Canonicalisation: the result computes the same, and is cheaper.
+
+mod control_flow;
+mod gains;
+mod random_graphs;
+mod splits;

@@ -1,0 +1,120 @@
+//! Files that are cut short or have a wrong byte: read, or refused with a place, and never anything else.
+
+use snick_tensor::Storage;
+
+use crate::files;
+
+/// A model in which each format has a good part of its words.
+const MODELS: [&str; 2] = ["focus_cnn", "rotary_embedding"];
+
+fn model(name: &str) -> snick_ir::Graph {
+    let path = files::root().join("models").join(name).join("model.xml");
+    let mut read = snick_read::read_file(&path, None).unwrap();
+    snick_ir::infer(&mut read.graph);
+    read.graph
+}
+
+/// Bytes changed one at a time, at about 150 places.
+fn changed(bytes: &[u8]) -> impl Iterator<Item = Vec<u8>> {
+    let step = 1 + bytes.len() / 150;
+    (0..bytes.len()).step_by(step).flat_map(move |at| {
+        [0x00, 0x7f, 0xff, bytes[at].wrapping_add(1), bytes[at] ^ 0x80].map(|byte| {
+            let mut broken = bytes.to_vec();
+            broken[at] = byte;
+            broken
+        })
+    })
+}
+
+fn prefixes(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    (0..bytes.len()).step_by(1 + bytes.len() / 150).map(|at| &bytes[..at])
+}
+
+#[test]
+fn onnx_models() {
+    for name in MODELS {
+        let files = snick_emit::onnx::onnx(&model(name), "m.onnx.data").unwrap();
+        let read = |bytes: &[u8]| snick_read::onnx::read(&Storage::heap(bytes.to_vec()), None, "m.onnx");
+        assert!(read(&files.model).unwrap().errors.is_empty());
+        for cut in prefixes(&files.model) {
+            // A file that ends between two fields lacks a graph, an operator set or the end of one.
+            let error = read(cut).map(|read| read.errors);
+            assert!(
+                error.as_ref().is_err_and(|error| error.to_string().starts_with("m.onnx: ")),
+                "{error:?}"
+            );
+        }
+        for bytes in changed(&files.model) {
+            if let Ok(mut read) = read(&bytes) {
+                snick_ir::infer(&mut read.graph);
+            }
+        }
+    }
+}
+
+#[test]
+fn openvino_models() {
+    let folder = std::env::temp_dir().join(format!("snick-malformed-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("m.xml");
+    for name in MODELS {
+        let files = snick_emit::openvino::openvino(&model(name), Default::default()).unwrap();
+        std::fs::write(path.with_extension("bin"), &files.bin).unwrap();
+        for cut in prefixes(files.xml.as_bytes()) {
+            std::fs::write(&path, cut).unwrap();
+            let error = snick_read::read_file(&path, None).err().unwrap().to_string();
+            assert!(error.contains("m.xml:"), "{error}");
+        }
+        for bytes in changed(files.xml.as_bytes()) {
+            std::fs::write(&path, &bytes).unwrap();
+            if let Ok(mut read) = snick_read::read_file(&path, None) {
+                snick_ir::infer(&mut read.graph);
+            }
+        }
+        // Weights that end too early are told with the layer that needs them.
+        std::fs::write(&path, &files.xml).unwrap();
+        std::fs::write(path.with_extension("bin"), &files.bin[..files.bin.len() / 2]).unwrap();
+        let read = snick_read::read_file(&path, None).unwrap();
+        assert!(read.errors.iter().any(|error| error.to_string().contains("(Const)")), "{:?}", read.errors);
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn text_forms() {
+    for name in MODELS {
+        let text = snick_ir::text::print(&model(name), Default::default());
+        let read = |bytes: &[u8]| snick_read::read_text(&String::from_utf8_lossy(bytes), None, "m.snick");
+        for cut in prefixes(text.trim_end().as_bytes()) {
+            let error = read(cut).map(|read| read.errors).unwrap_err().to_string();
+            assert!(error.starts_with("m.snick:"), "{error}");
+        }
+        for bytes in changed(text.as_bytes()) {
+            if let Ok(mut read) = read(&bytes) {
+                snick_ir::infer(&mut read.graph);
+            }
+        }
+    }
+}
+
+/// Every way of cutting a file short, and of putting something else in place of a byte, is read or refused.
+#[test]
+fn broken_files_are_refused() {
+    for folder in ["ngraph", "directml"] {
+        for path in files::cases(folder) {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let step = 1 + text.len() / 700;
+            for at in (0..text.len()).step_by(step) {
+                assert!(
+                    snick_read::read_json(&text[..at], "case.json").is_err() || text[at..].trim().is_empty()
+                );
+                for byte in ["", "9", "-", "\"", "null", "[]"] {
+                    let broken = format!("{}{byte}{}", &text[..at], &text[at + 1..]);
+                    if let Ok(mut read) = snick_read::read_json(&broken, "case.json") {
+                        snick_ir::infer(&mut read.graph);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! Damaged input is refused with a place, and never panics.
+
+mod damaged_files;

@@ -1,0 +1,228 @@
+//! Golden outputs: what is read, inferred, canonicalised and written of the models and cases. `tests/golden/` has a
+//! folder for each target and in it a file for each model or case; `refused.snap` lists those that a target cannot
+//! express, with the messages. `INSTA_UPDATE=always` writes the files anew.
+
+mod onnx_text;
+
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use snick::{DimPolicy, FeatureLevel};
+use snick_emit::openvino::SliceAs;
+use snick_ir::text::{PrintOptions, print};
+use snick_ir::{Graph, Located};
+
+use crate::emit::with_fixed_sizes;
+use crate::files;
+
+/// The folders of `tests/golden/`.
+const TARGETS: [&str; 11] = [
+    "canon",
+    "directml",
+    "directml_read",
+    "dot",
+    "infer",
+    "ngraph",
+    "onnx",
+    "openvino",
+    "read",
+    "stablehlo",
+    "tables",
+];
+
+/// Tables of what is supported, checked where they are computed.
+const TABLES: [&str; 4] = ["onnx_read", "onnx_written", "operations", "slice_lengths"];
+
+/// Models that show each part of a format that has no table of operations.
+const CHOSEN: [&str; 8] = [
+    "focus_cnn",
+    "rotary_embedding",
+    "shape_subgraph",
+    "subgraphs_if",
+    "subgraphs_loop",
+    "subgraphs_tensor_iterator",
+    "v10_no_precision",
+    "weights_types",
+];
+
+/// The text of a model or case in a target, or the message with which it is refused.
+type Outcome = Result<String, String>;
+
+/// Checks a text against `tests/golden/TARGET/NAME.snap`.
+fn check(target: &str, name: &str, text: &str) {
+    let folder = files::root().join("tests/golden").join(target);
+    insta::with_settings!({ snapshot_path => folder, prepend_module_to_snapshot => false, omit_expression => true }, {
+        insta::assert_snapshot!(name, text);
+    });
+}
+
+/// Checks a table of what is supported.
+pub fn check_table(name: &str, text: &str) {
+    assert!(TABLES.contains(&name), "{name} is not in the list of tables");
+    check("tables", name, text);
+}
+
+/// Checks what a target makes of models and cases, and that its folder holds nothing else.
+fn check_all(target: &str, paths: Vec<PathBuf>, outcome: impl Fn(&Path) -> Outcome) {
+    let root = format!("{}/", files::root().display());
+    let (mut texts, mut refused) = (Vec::new(), String::new());
+    for path in paths {
+        let name = files::name(&path);
+        match outcome(&path) {
+            Ok(text) => texts.push((name, text)),
+            Err(message) => refused += &format!("{name}: {}\n", message.replace(&root, "")),
+        }
+    }
+    if !refused.is_empty() {
+        texts.push(("refused".into(), refused));
+    }
+    let differs = |(name, text): &&(String, String)| {
+        catch_unwind(AssertUnwindSafe(|| check(target, name, text))).is_err()
+    };
+    let wrong: Vec<&String> = texts.iter().filter(differs).map(|(name, _)| name).collect();
+    assert!(wrong.is_empty(), "{target} of {wrong:?} differs from the golden output");
+    assert_no_stale_files(target, texts.iter().map(|(name, _)| name.as_str()).collect());
+}
+
+fn assert_no_stale_files(target: &str, claimed: BTreeSet<&str>) {
+    let found =
+        files::with_extension(files::entries(&files::root().join("tests/golden").join(target)), "snap");
+    let stale: Vec<String> =
+        found.iter().map(|path| files::name(path)).filter(|name| !claimed.contains(name.as_str())).collect();
+    assert!(stale.is_empty(), "no test checks these files of tests/golden/{target}: {stale:?}");
+}
+
+/// As read, and what was wrong with it.
+fn read(path: &Path) -> (Graph, Vec<Located>) {
+    let read = snick_read::read_file(path, None).unwrap_or_else(|e| panic!("{e}"));
+    (read.graph, read.errors)
+}
+
+fn inferred(path: &Path) -> Graph {
+    let (mut graph, mut errors) = read(path);
+    errors.extend(snick_ir::infer(&mut graph));
+    assert!(errors.is_empty(), "{}", listed(&errors));
+    graph
+}
+
+fn listed(errors: &[Located]) -> String {
+    errors.iter().map(|error| format!("{error}\n")).collect()
+}
+
+/// As text, with facts as expressions.
+fn printed(graph: &Graph) -> String {
+    print(graph, PrintOptions { symbolic: true, ..PrintOptions::default() })
+}
+
+fn chosen() -> Vec<PathBuf> {
+    let mut models = files::models();
+    models.retain(|path| CHOSEN.contains(&files::name(path).as_str()));
+    models
+}
+
+#[test]
+fn every_golden_file_is_checked() {
+    let folders = files::entries(&files::root().join("tests/golden"));
+    let folders: Vec<String> = folders.iter().map(|folder| files::name(folder)).collect();
+    assert_eq!(folders, TARGETS);
+    assert_no_stale_files("tables", TABLES.into());
+}
+
+#[test]
+fn models_as_read() {
+    check_all("read", files::models(), |path| {
+        let (graph, errors) = read(path);
+        let options = PrintOptions { types: false, ..PrintOptions::default() };
+        Ok(listed(&errors) + &print(&graph, options))
+    });
+}
+
+#[test]
+fn models_and_cases_as_inferred() {
+    check_all("infer", files::ops_and_models(), |path| Ok(printed(&inferred(path))));
+}
+
+#[test]
+fn models_as_canonicalised() {
+    check_all("canon", files::models(), |path| {
+        let mut graph = inferred(path);
+        let report = snick_pass::canonicalise(&mut graph, &snick_pass::Options::default()).unwrap();
+        assert!(report.errors.is_empty(), "{}", listed(&report.errors));
+        assert!(snick_ir::verify(&graph).is_empty());
+        let missed = report.missed.iter();
+        let missed =
+            missed.map(|missed| format!("left: {} ({}): {}\n", missed.layer, missed.op, missed.reason));
+        Ok(printed(&graph) + &missed.collect::<String>())
+    });
+}
+
+/// JSON as read and inferred, with all that is wrong with it; or why it cannot be read.
+fn json(path: &Path) -> Outcome {
+    let text = std::fs::read_to_string(path).unwrap();
+    let mut read = snick_read::read_json(&text, "case.json").map_err(|error| error.to_string())?;
+    read.errors.extend(snick_ir::infer(&mut read.graph));
+    Ok(listed(&read.errors) + &printed(&read.graph))
+}
+
+#[test]
+fn ngraph_functions_as_read() {
+    check_all("ngraph", files::cases("ngraph"), json);
+}
+
+#[test]
+fn directml_descriptions_as_read() {
+    check_all("directml_read", files::cases("directml"), json);
+}
+
+fn lowered(path: &Path) -> Graph {
+    let mut graph = inferred(path);
+    snick_pass::canonicalise(&mut graph, &snick_pass::Options::lower_only()).unwrap();
+    graph
+}
+
+#[test]
+fn openvino_models_as_written() {
+    check_all("openvino", chosen(), |path| {
+        let files = snick_emit::openvino::openvino(&lowered(path), SliceAs::default());
+        files.map(|files| files.xml).map_err(|error| error.to_string())
+    });
+}
+
+#[test]
+fn onnx_models_as_written() {
+    check_all("onnx", files::ops_and_models(), |path| {
+        let files = snick_emit::onnx::onnx(&inferred(path), "model.onnx.data");
+        let model = files.map_err(|error| error.to_string())?.model;
+        Ok(onnx_text::text(&snick_onnx::decode(model.into()).unwrap()))
+    });
+}
+
+/// With the sizes that the case leaves open, or else with fixed ones.
+#[test]
+fn stablehlo_modules_as_written() {
+    check_all("stablehlo", files::ops_and_models(), |path| {
+        let graph = inferred(path);
+        let error = match snick_emit::stablehlo(&graph) {
+            Ok(text) => return Ok(text),
+            Err(error) => error.to_string(),
+        };
+        let fixed = snick_emit::stablehlo(&with_fixed_sizes(&graph, DimPolicy::MultipleOf(8)));
+        fixed.map(|text| "// with fixed sizes\n".to_string() + &text).map_err(|_| error)
+    });
+}
+
+#[test]
+fn directml_descriptions_as_written() {
+    check_all("directml", files::models(), |path| {
+        let text = snick_emit::directml(&lowered(path), FeatureLevel::V4_1);
+        text.map_err(|error| error.to_string())
+    });
+}
+
+#[test]
+fn graphviz_pictures_as_written() {
+    let pictures = ["focus_cnn", "subgraphs_loop", "weights_types"].map(String::from);
+    let models = files::models().into_iter().filter(|path| pictures.contains(&files::name(path)));
+    check_all("dot", models.collect(), |path| Ok(snick_emit::dot(&inferred(path))));
+}

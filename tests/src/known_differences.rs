@@ -1,0 +1,125 @@
+//! Outputs of the corpus on which snick and the runtime differ: `runtime_differences.tsv` lists them, each with its kind. The proof
+//! of a kind is its case in `cases/known_differences/`, run here for every size of its inputs.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use snick::{DimPolicy, InputSpec, Model, draw_inputs};
+use snick_ir::{Fact, Graph};
+use snick_run::{Options, Session};
+use snick_shape::Interval;
+
+use crate::files;
+
+/// Sizes tried of an axis that may have any number of elements, from the least.
+const OPEN: i64 = 20;
+
+/// Times that a case is run at each size, on other values.
+const SEEDS: u64 = 64;
+
+/// No bound above this is met in a test.
+const LARGE: i64 = 1 << 20;
+
+fn load(path: &Path) -> Model {
+    snick::load(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+/// By axis, the sizes inferred of a value.
+fn sizes(graph: &Graph, fact: &Fact) -> Vec<Interval> {
+    fact.shape.dims().unwrap().iter().map(|dim| graph.symbols().interval(dim)).collect()
+}
+
+/// Every choice of one number of each interval.
+fn choices(intervals: &[Interval]) -> Vec<Vec<i64>> {
+    intervals.iter().fold(vec![vec![]], |choices, interval| {
+        let last = if interval.has_upper() { interval.hi() } else { interval.lo() + OPEN };
+        let longer = |choice: &Vec<i64>| {
+            let choice = choice.clone();
+            (interval.lo()..=last).map(move |size| [choice.as_slice(), &[size]].concat())
+        };
+        choices.iter().flat_map(longer).collect()
+    })
+}
+
+/// The spec that sets all axes of all inputs, of these ranks, to sizes.
+fn spec(ranks: &[usize], choice: &[i64]) -> String {
+    let mut choice = choice.iter().map(i64::to_string);
+    let inputs = ranks.iter().enumerate().map(|(i, &rank)| {
+        let sizes: Vec<String> = choice.by_ref().take(rank).collect();
+        format!("{i}[{}]", sizes.join(","))
+    });
+    inputs.collect::<Vec<_>>().join(",")
+}
+
+/// Runs a case at one choice of sizes, on several values; the dims of the outputs of each run that succeeds.
+fn run(path: &Path, spec: &str) -> Vec<Vec<Vec<i64>>> {
+    let mut model = load(path);
+    model.reshape(spec).unwrap();
+    if !model.infer().is_empty() {
+        return Vec::new(); // no run at these sizes
+    }
+    let graph = &model.graph;
+    let session = Session::new(graph).unwrap();
+    let outputs = (0..SEEDS).filter_map(|seed| {
+        let draw = InputSpec { dims: DimPolicy::Smallest, integers: (0, 9) };
+        let inputs = draw_inputs(graph, vec![None; graph.parameters().count()], seed, draw).unwrap();
+        let outputs = session.run(&inputs, Options::default()).complete().ok()?;
+        Some(outputs.iter().map(|output| output.dims().iter().map(|&size| size as i64).collect()).collect())
+    });
+    outputs.collect()
+}
+
+#[test]
+fn what_is_inferred_is_what_occurs() {
+    for path in files::cases("known_differences") {
+        let name = path.display();
+        let mut model = load(&path);
+        let errors = model.infer();
+        assert!(errors.is_empty(), "{name}: {}", errors[0]);
+        let graph = &model.graph;
+        let facts = |id| &graph.node(id).outs[0].fact;
+        let inputs: Vec<Vec<Interval>> = graph.parameters().map(|id| sizes(graph, facts(id))).collect();
+        let inferred: Vec<Vec<Interval>> = graph.results().map(|id| sizes(graph, facts(id))).collect();
+        let ranks: Vec<usize> = inputs.iter().map(Vec::len).collect();
+
+        let mut found: Vec<Vec<Option<Interval>>> =
+            inferred.iter().map(|sizes| vec![None; sizes.len()]).collect();
+        for choice in choices(&inputs.concat()) {
+            for outputs in run(&path, &spec(&ranks, &choice)) {
+                for (found, dims) in found.iter_mut().zip(outputs) {
+                    assert_eq!(found.len(), dims.len(), "{name}: at {choice:?}");
+                    for (found, size) in found.iter_mut().zip(dims) {
+                        let size = Interval::exact(size);
+                        *found = Some(found.map_or(size, |found| found.hull(size)));
+                    }
+                }
+            }
+        }
+        for (output, (inferred, found)) in inferred.iter().zip(&found).enumerate() {
+            for (axis, (inferred, found)) in inferred.iter().zip(found).enumerate() {
+                let found = found.unwrap_or_else(|| panic!("{name}: never runs"));
+                let met = match inferred.hi() {
+                    hi if hi < LARGE => found == *inferred,
+                    _ => found.lo() == inferred.lo() && inferred.covers(&found),
+                };
+                assert!(met, "{name}: axis {axis} of output {output} is {found}, inferred {inferred}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_judgement_has_a_proof() {
+    let list = std::fs::read_to_string(files::root().join("tests/runtime_differences.tsv")).unwrap();
+    let proofs: BTreeSet<String> =
+        files::cases("known_differences").iter().map(|path| files::name(path)).collect();
+    let mut used = BTreeSet::new();
+    for line in list.lines().filter(|line| !line.starts_with('#')) {
+        let &[_, _, _, _, kind] = line.split('\t').collect::<Vec<_>>().as_slice() else {
+            panic!("not five columns: {line}");
+        };
+        assert!(proofs.contains(kind), "no case `{kind}`: {line}");
+        used.insert(kind.to_owned());
+    }
+    assert!(!used.is_empty());
+}

@@ -1,0 +1,161 @@
+//! The laws every op keeps, over the cases in `cases/ops/`, the models in `models/`, and the corpus:
+//!
+//! - the attributes an op writes are read back as the same op;
+//! - what runs lies within what was inferred: element types, shapes, known elements;
+//! - the canonical form computes the same bytes, and what is inferred of it is no less;
+//! - the text form prints, reads back and prints the same.
+
+use std::path::Path;
+
+use snick::{DimPolicy, draw_inputs};
+use snick_ir::text::{PrintOptions, print};
+use snick_ir::{Dialect, Graph, Op, RawNode};
+use snick_run::{Options, Session};
+use snick_tensor::Tensor;
+
+use crate::files;
+
+fn load(path: &Path) -> Graph {
+    let read = snick_read::read_file(path, None).unwrap_or_else(|e| panic!("{e}"));
+    let mut graph = read.graph;
+    let errors: Vec<String> = snick_ir::infer(&mut graph).iter().map(ToString::to_string).collect();
+    assert!(errors.is_empty(), "{}", errors.join("\n"));
+    graph
+}
+
+#[test]
+fn attributes_read_back() {
+    for path in files::cases("ops").into_iter().chain(files::models_and_corpus()) {
+        let graph = snick_read::read_file(&path, None).unwrap_or_else(|e| panic!("{e}")).graph;
+        for id in graph.ids() {
+            let node = graph.node(id);
+            if matches!(node.op, Op::SubGraph(_)) {
+                continue; // its bodies are not attributes; the text form's test holds them
+            }
+            let mut raw = RawNode::openvino(
+                node.op.type_name(),
+                node.version.clone(),
+                node.op.attrs(),
+                node.outs.len(),
+            );
+            raw.dialect = node.op.dialect();
+            let again =
+                Op::parse(&mut raw).unwrap_or_else(|e| panic!("{}: {}: {e}", path.display(), node.name));
+            assert_eq!(again, node.op, "{}: {}", path.display(), node.name);
+            if raw.dialect == Dialect::OpenVino && !node.op.is_opaque() {
+                assert!(
+                    raw.attrs.all_read(),
+                    "{}: {} writes attributes it does not read",
+                    path.display(),
+                    node.name
+                );
+            }
+        }
+    }
+}
+
+/// Runs a graph on drawn inputs. What fails where the drawn sizes do not suit the model is not there; an output that
+/// is not what was inferred is a failure of inference, and of this test.
+fn run(graph: &Graph, seed: u64, dims: DimPolicy) -> Vec<Option<Tensor>> {
+    let inputs = draw_inputs(graph, vec![None; graph.parameters().count()], seed, dims).unwrap();
+    let outputs = Session::new(graph)
+        .unwrap()
+        .run(&inputs, Options { keep_going: true, check_facts: true, ..Options::default() });
+    let unsound = outputs.errors.iter().find(|error| error.to_string().contains("against what was inferred"));
+    assert!(unsound.is_none(), "{}", unsound.unwrap());
+    outputs.values
+}
+
+#[test]
+fn what_runs_lies_within_what_is_inferred() {
+    for path in files::cases("ops") {
+        let graph = load(&path);
+        let mut ran = vec![false; graph.results().count()];
+        for (seed, dims) in sizes() {
+            let values = run(&graph, seed, dims);
+            ran.iter_mut().zip(values).for_each(|(ran, value)| *ran |= value.is_some());
+        }
+        assert!(
+            !ran.contains(&false),
+            "{}: output {:?} never ran",
+            path.display(),
+            ran.iter().position(|r| !r)
+        );
+    }
+}
+
+#[test]
+fn what_models_compute_lies_within_what_is_inferred() {
+    for path in files::models_and_corpus() {
+        let mut graph = snick_read::read_file(&path, None).unwrap_or_else(|e| panic!("{e}")).graph;
+        snick_ir::infer(&mut graph);
+        for (seed, dims) in sizes().take(2) {
+            run(&graph, seed, dims);
+        }
+    }
+}
+
+#[test]
+fn canonical_form_computes_the_same() {
+    for path in files::cases("ops") {
+        let graph = load(&path);
+        let mut canonical = graph.clone();
+        let report = snick_pass::canonicalise(&mut canonical, &snick_pass::Options::default()).unwrap();
+        let errors: Vec<String> = report.errors.iter().map(ToString::to_string).collect();
+        assert!(errors.is_empty(), "{}", errors.join("\n"));
+        for (seed, dims) in sizes() {
+            let (before, after) = (run(&graph, seed, dims), run(&canonical, seed, dims));
+            assert!(before == after, "{}: the canonical form computes something else", path.display());
+        }
+    }
+}
+
+#[test]
+fn models_compute_the_same_on_two_threads_and_in_canonical_form() {
+    for path in files::models_and_corpus() {
+        let mut graph = snick_read::read_file(&path, None).unwrap_or_else(|e| panic!("{e}")).graph;
+        snick_ir::infer(&mut graph);
+        let mut canonical = graph.clone();
+        snick_pass::canonicalise(&mut canonical, &snick_pass::Options::default()).unwrap();
+        let again =
+            snick_pass::canonicalise(&mut canonical.clone(), &snick_pass::Options::default()).unwrap();
+        assert!(again.applied.is_empty(), "{}: {:?} in canonical form", path.display(), again.applied);
+        let unseen = vec![None; graph.parameters().count()];
+        let inputs = draw_inputs(&graph, unseen, 1, DimPolicy::MultipleOf(8)).unwrap();
+        let on = |graph: &Graph, threads: usize| {
+            let session = Session::new(graph).unwrap().with_threads(threads).unwrap();
+            session.run(&inputs, Options { keep_going: true, ..Options::default() }).values
+        };
+        let expected = on(&graph, 1);
+        assert!(expected == on(&graph, 2), "{}: on two threads", path.display());
+        // What fails on drawn inputs may fail no more in canonical form.
+        let same = |(want, got): (&Option<Tensor>, &Option<Tensor>)| want.is_none() || want == got;
+        assert!(expected.iter().zip(&on(&canonical, 1)).all(same), "{}: in canonical form", path.display());
+    }
+}
+
+#[test]
+fn text_reads_back() {
+    for path in files::cases("ops") {
+        let graph = load(&path);
+        let text = print(&graph, PrintOptions::default());
+        let mut again =
+            snick_ir::text::parse(&text, None).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        snick_ir::infer(&mut again);
+        assert!(again == graph, "{}: the graph changed", path.display());
+        assert_eq!(print(&again, PrintOptions::default()), text);
+    }
+}
+
+/// Sizes of open dims to try: the smallest, some drawn, one with room for windows.
+fn sizes() -> impl Iterator<Item = (u64, DimPolicy)> {
+    let drawn = (5..12).map(|seed| (seed, DimPolicy::Drawn));
+    [
+        (1, DimPolicy::MultipleOf(8)),
+        (2, DimPolicy::Drawn),
+        (3, DimPolicy::Smallest),
+        (4, DimPolicy::MultipleOf(2)),
+    ]
+    .into_iter()
+    .chain(drawn)
+}
