@@ -191,7 +191,7 @@ impl Tensor {
             return Ok(self.clone());
         }
         let from = self.element_type();
-        let refuse = |element_type| TensorError::UnsupportedType { op: "Convert", element_type };
+        let refuse = |element_type| TensorError::UnsupportedType { element_type };
         let mut wide = Wide::for_type(from).ok_or(refuse(from))?;
         Wide::for_type(et).ok_or(refuse(et))?;
 

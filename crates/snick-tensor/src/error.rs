@@ -1,4 +1,4 @@
-//! What can go wrong with concrete data.
+//! Errors of tensors and kernels.
 
 use std::fmt::{self, Display};
 
@@ -18,140 +18,54 @@ impl<T: Display> Display for Listed<'_, T> {
     }
 }
 
-/// A refused tensor operation. It knows no place: the caller adds the layer.
+/// Why a tensor operation failed. It knows no place: the caller adds the layer.
 #[derive(thiserror::Error, Debug, Clone, PartialEq)]
+#[allow(missing_docs, reason = "the message of each variant says what its fields are")]
 pub enum TensorError {
-    /// Elements of one type were asked for, the tensor holds another.
-    #[error("expected elements of type {expected}, found {found}")]
-    TypeMismatch {
-        /// The type asked for.
-        expected: ElementType,
-        /// The type the tensor has.
-        found: ElementType,
-    },
-    /// The kernel has no meaning, or no code, for this element type.
-    #[error("{op} does not take elements of type {element_type}")]
-    UnsupportedType {
-        /// The kernel.
-        op: &'static str,
-        /// The type it was given.
-        element_type: ElementType,
-    },
+    #[error("expected elements of type {expected}, got {found}")]
+    TypeMismatch { expected: ElementType, found: ElementType },
+    #[error("elements of type {element_type} are not supported")]
+    UnsupportedType { element_type: ElementType },
     /// The size overflows or is above [`crate::MAX_BYTES`].
-    #[error("a {element_type} tensor of dims {dims:?} is too large")]
-    TooLarge {
-        /// The type of the elements.
-        element_type: ElementType,
-        /// The dims asked for.
-        dims: Box<[usize]>,
-    },
-    /// The allocator refused.
-    #[error("out of memory: {bytes} bytes")]
-    OutOfMemory {
-        /// Bytes asked for.
-        bytes: usize,
-    },
-    /// The storage is shorter than dims and type require.
-    #[error("{needed} bytes needed, the storage holds {found}")]
-    StorageTooShort {
-        /// Bytes the dims and type require.
-        needed: usize,
-        /// Bytes there are.
-        found: usize,
-    },
-    /// A window reaches over the end of its storage.
-    #[error("window of {len} bytes at {offset} lies outside a storage of {found} bytes")]
-    WindowOutOfRange {
-        /// First byte of the window.
-        offset: usize,
-        /// Length of the window.
-        len: usize,
-        /// Bytes there are.
-        found: usize,
-    },
-    /// The number of elements given is not the product of the dims.
-    #[error("{found} elements do not fill dims {dims:?}")]
-    ElementCount {
-        /// The dims asked for.
-        dims: Box<[usize]>,
-        /// Elements given.
-        found: usize,
-    },
-    /// An axis is not below the rank.
-    #[error("axis {axis} is not below rank {rank}")]
-    AxisOutOfRange {
-        /// The axis.
-        axis: usize,
-        /// The rank.
-        rank: usize,
-    },
-    /// A slice reaches outside its axis, or steps by 0.
-    #[error("slice start {start} len {len} step {step} lies outside axis {axis} of size {dim}")]
-    SliceOutOfRange {
-        /// The axis.
-        axis: usize,
-        /// First index.
-        start: usize,
-        /// Number of indices.
-        len: usize,
-        /// Distance between indices.
-        step: isize,
-        /// Size of the axis.
-        dim: usize,
-    },
-    /// Not an ordering of all the axes.
-    #[error("{order:?} is no permutation of {rank} axes")]
-    BadPermutation {
-        /// The order given.
-        order: Box<[usize]>,
-        /// The rank.
-        rank: usize,
-    },
-    /// Dims do not fit each other.
-    #[error("{op}: dims {left:?} and {right:?} do not fit")]
-    ShapeMismatch {
-        /// The kernel.
-        op: &'static str,
-        /// Dims of one side.
-        left: Box<[usize]>,
-        /// Dims of the other side.
-        right: Box<[usize]>,
-    },
-    /// An integer was divided by zero.
-    #[error("{op}: integer division by zero")]
-    DivisionByZero {
-        /// The kernel.
-        op: &'static str,
-    },
-    /// An index is outside its axis.
-    #[error("index {index} lies outside an axis of size {dim}")]
-    IndexOutOfRange {
-        /// The index.
-        index: i64,
-        /// Size of the axis.
-        dim: usize,
-    },
-    /// Packed strings that are not well formed.
+    #[error("a tensor of {element_type}{} is too large", Listed(dims))]
+    TooLarge { element_type: ElementType, dims: Box<[usize]> },
+    #[error("out of memory: cannot allocate {bytes} bytes")]
+    OutOfMemory { bytes: usize },
+    #[error("needs {needed} bytes, but the storage has {found}")]
+    StorageTooShort { needed: usize, found: usize },
+    #[error("needs bytes {offset}..{}, but the storage has {found}", offset.saturating_add(*len))]
+    WindowOutOfRange { offset: usize, len: usize, found: usize },
+    #[error("{found} elements do not fill shape {}", Listed(dims))]
+    ElementCount { dims: Box<[usize]>, found: usize },
+    #[error("axis {axis} is out of range for rank {rank}")]
+    AxisOutOfRange { axis: usize, rank: usize },
+    #[error(
+        "slice with start {start}, length {len} and step {step} is out of range for axis {axis} of size {dim}"
+    )]
+    SliceOutOfRange { axis: usize, start: usize, len: usize, step: isize, dim: usize },
+    #[error("{} is not a permutation of {rank} axes", Listed(order))]
+    BadPermutation { order: Box<[usize]>, rank: usize },
+    /// `sentence` has `{}` where the shapes stand.
+    #[error("{}", sentence.replacen("{}", &Listed(left).to_string(), 1).replacen("{}", &Listed(right).to_string(), 1))]
+    ShapeMismatch { sentence: &'static str, left: Box<[usize]>, right: Box<[usize]> },
+    #[error("integer division by zero")]
+    DivisionByZero,
+    #[error("index {index} is out of range for an axis of size {dim}")]
+    IndexOutOfRange { index: i64, dim: usize },
     #[error("malformed packed strings: {0}")]
     MalformedStrings(&'static str),
-    /// Another argument makes no sense.
-    #[error("{op}: {message}")]
-    Argument {
-        /// The kernel.
-        op: &'static str,
-        /// What is wrong.
-        message: String,
-    },
+    #[error("{0}")]
+    Argument(String),
 }
 
 impl TensorError {
-    /// An [`TensorError::Argument`].
-    pub(crate) fn argument(op: &'static str, message: impl Into<String>) -> Self {
-        TensorError::Argument { op, message: message.into() }
+    /// A [`TensorError::Argument`].
+    pub(crate) fn argument(message: impl Into<String>) -> Self {
+        Self::Argument(message.into())
     }
 
-    /// A [`TensorError::ShapeMismatch`].
-    pub(crate) fn mismatch(op: &'static str, left: &[usize], right: &[usize]) -> Self {
-        TensorError::ShapeMismatch { op, left: left.into(), right: right.into() }
+    /// A [`TensorError::ShapeMismatch`]: `mismatch("cannot broadcast {} with {}", &[2, 3], &[4])`.
+    pub(crate) fn mismatch(sentence: &'static str, left: &[usize], right: &[usize]) -> Self {
+        Self::ShapeMismatch { sentence, left: left.into(), right: right.into() }
     }
 }

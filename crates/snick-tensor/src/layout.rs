@@ -125,7 +125,7 @@ impl Layout {
     }
 
     pub fn broadcast_to(&self, dims: &[usize]) -> Result<Self, TensorError> {
-        let refuse = || TensorError::mismatch("Broadcast", &self.dims, dims);
+        let refuse = || TensorError::mismatch("cannot broadcast {} to {}", &self.dims, dims);
         let added = dims.len().checked_sub(self.dims.len()).ok_or_else(refuse)?;
         let mut strides = Strides::from_elem(0, dims.len());
         for (i, (&dim, &stride)) in self.dims.iter().zip(&self.strides).enumerate() {
@@ -156,7 +156,7 @@ impl Layout {
         view.dims.remove(axis);
         view.strides.remove(axis);
         if self.dims[axis] != 1 {
-            return Err(TensorError::mismatch("Squeeze", &self.dims, &view.dims));
+            return Err(TensorError::mismatch("cannot squeeze {} to {}", &self.dims, &view.dims));
         }
         Ok(view)
     }

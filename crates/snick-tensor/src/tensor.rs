@@ -32,7 +32,7 @@ pub struct Tensor {
 /// Bytes that a packed tensor takes in a storage, checked against [`MAX_BYTES`].
 pub(crate) fn stored_bytes(et: ElementType, dims: &[usize]) -> Result<usize, TensorError> {
     if et == ElementType::Dynamic {
-        return Err(TensorError::UnsupportedType { op: "Tensor", element_type: et });
+        return Err(TensorError::UnsupportedType { element_type: et });
     }
     checked_len(dims)
         .and_then(|len| et.stored_len(len))
@@ -398,7 +398,7 @@ impl Tensor {
     /// [`TensorError::ShapeMismatch`] if the element counts differ.
     pub fn reshape(&self, dims: &[usize]) -> Result<Self, TensorError> {
         if checked_len(dims) != Some(self.len()) {
-            return Err(TensorError::mismatch("Reshape", self.dims(), dims));
+            return Err(TensorError::mismatch("cannot reshape {} to {}", self.dims(), dims));
         }
         match self.layout.reshape(dims) {
             Some(layout) => Ok(self.view(layout)),

@@ -90,7 +90,7 @@ impl Tensor {
 
     fn wide(&self, kind: fn(ElementType) -> Option<Wide>) -> Result<Wide, TensorError> {
         let et = self.element_type();
-        let mut wide = kind(et).ok_or(TensorError::UnsupportedType { op: "conversion", element_type: et })?;
+        let mut wide = kind(et).ok_or(TensorError::UnsupportedType { element_type: et })?;
         decode(et, &self.to_units(), 0..self.len(), &mut wide);
         Ok(wide)
     }

@@ -13,8 +13,8 @@ use crate::{Dims, ElementType, Tensor, TensorError};
 /// The dims that two broadcast to: aligned at the right, 1 gives way, a missing axis is 1.
 ///
 /// # Errors
-/// [`TensorError::ShapeMismatch`], naming `op`.
-pub fn broadcast_dims(op: &'static str, a: &[usize], b: &[usize]) -> Result<Dims, TensorError> {
+/// [`TensorError::ShapeMismatch`].
+pub fn broadcast_dims(a: &[usize], b: &[usize]) -> Result<Dims, TensorError> {
     let rank = a.len().max(b.len());
     let at = |dims: &[usize], i: usize| (i + dims.len()).checked_sub(rank).map_or(1, |i| dims[i]);
     (0..rank)
@@ -22,7 +22,7 @@ pub fn broadcast_dims(op: &'static str, a: &[usize], b: &[usize]) -> Result<Dims
             (x, y) if x == y => Ok(x),
             (1, y) => Ok(y),
             (x, 1) => Ok(x),
-            _ => Err(TensorError::mismatch(op, a, b)),
+            _ => Err(TensorError::mismatch("cannot broadcast {} with {}", a, b)),
         })
         .collect()
 }
@@ -215,7 +215,6 @@ fn whole<'a, T: Pod>(tensor: &'a Tensor, dims: &[usize]) -> Option<Run<'a, T>> {
 
 /// `f` of every pair of elements, broadcast, as a tensor of type `et`.
 pub(crate) fn zip<A: Pod, R: Pod + Send + Sync>(
-    op: &'static str,
     et: ElementType,
     a: &Tensor,
     b: &Tensor,
@@ -228,7 +227,7 @@ pub(crate) fn zip<A: Pod, R: Pod + Send + Sync>(
     }
     let dims = match a.dims() == b.dims() {
         true => Dims::from_slice(a.dims()),
-        false => broadcast_dims(op, a.dims(), b.dims())?,
+        false => broadcast_dims(a.dims(), b.dims())?,
     };
     stored_bytes(et, &dims)?;
     if let (Some(x), Some(y)) = (whole(a, &dims), whole(b, &dims)) {
@@ -329,9 +328,9 @@ mod tests {
 
     #[test]
     fn dims_align_at_the_right() {
-        assert_eq!(broadcast_dims("t", &[2, 1, 3], &[4, 1]).unwrap()[..], [2, 4, 3]);
-        assert_eq!(broadcast_dims("t", &[], &[0, 1]).unwrap()[..], [0, 1]);
-        assert!(broadcast_dims("t", &[2], &[3]).is_err());
+        assert_eq!(broadcast_dims(&[2, 1, 3], &[4, 1]).unwrap()[..], [2, 4, 3]);
+        assert_eq!(broadcast_dims(&[], &[0, 1]).unwrap()[..], [0, 1]);
+        assert!(broadcast_dims(&[2], &[3]).is_err());
     }
 
     #[test]

@@ -4,9 +4,6 @@ use crate::kernels::dispatch::{widen, with_number};
 use crate::kernels::window::{Window, WindowAxis};
 use crate::tensor::{filled, stored_bytes};
 use crate::{Tensor, TensorError};
-
-const NAME: &str = "Col2Im";
-
 /// `columns` `[N, C * kernel.., windows]`, a column a window of an image, to images `[N, C, size..]`. Elements that
 /// overlap are added; what lies in the padding is dropped.
 ///
@@ -20,10 +17,10 @@ pub fn col2im(
     window: &Window,
 ) -> Result<Tensor, TensorError> {
     let et = columns.element_type();
-    let axes = window.axes(NAME, &size, &kernel)?;
-    let windows = window.output_dims(NAME, &size, &kernel)?;
+    let axes = window.axes(&size, &kernel)?;
+    let windows = window.output_dims(&size, &kernel)?;
     let (&[height, width], &[rows, lines]) = (&axes[..], &windows[..]) else {
-        return Err(TensorError::argument(NAME, "two spatial axes are needed"));
+        return Err(TensorError::argument("expected two spatial axes"));
     };
     let taps = kernel[0].checked_mul(kernel[1]).filter(|&taps| taps > 0);
     let fits = |&[_, c, l]: &[usize; 3]| {
@@ -31,7 +28,7 @@ pub fn col2im(
     };
     let dims: [usize; 3] = columns.dims().try_into().unwrap_or([0, 1, 0]);
     let (Some(taps), true) = (taps, columns.rank() == 3 && fits(&dims)) else {
-        return Err(TensorError::mismatch(NAME, columns.dims(), &windows));
+        return Err(TensorError::mismatch("columns {} do not match windows {}", columns.dims(), &windows));
     };
     let [batch, stacked, count] = dims;
     let dims = [batch, stacked / taps, size[0], size[1]];
@@ -40,7 +37,7 @@ pub fn col2im(
         return Tensor::zeros(et, &dims);
     }
     let [wide] = widen([columns])?;
-    with_number!(NAME, wide.element_type(), T => {
+    with_number!(wide.element_type(), T => {
         let values = wide.units::<T>();
         let mut images = filled(dims.iter().product(), T::default())?;
         let planes = images.chunks_exact_mut(size[0] * size[1]).zip(values.chunks_exact(taps * count));

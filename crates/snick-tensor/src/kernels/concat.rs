@@ -5,9 +5,6 @@ use crate::kernels::dispatch::moving;
 use crate::kernels::strided_copy::pack_apart;
 use crate::tensor::stored_bytes;
 use crate::{Dims, Tensor, TensorError};
-
-const NAME: &str = "Concat";
-
 /// The inputs, one after the other along `axis`; all other dims must agree.
 ///
 /// # Errors
@@ -15,7 +12,7 @@ const NAME: &str = "Concat";
 /// [`TensorError::TypeMismatch`], [`TensorError::ShapeMismatch`], [`TensorError::TooLarge`].
 pub fn concat(inputs: &[&Tensor], axis: usize) -> Result<Tensor, TensorError> {
     let Some(first) = inputs.first() else {
-        return Err(TensorError::argument(NAME, "at least one input is needed"));
+        return Err(TensorError::argument("expected at least one input"));
     };
     first.layout().check_axis(axis)?;
     let mut dims = Dims::from_slice(first.dims());
@@ -24,8 +21,9 @@ pub fn concat(inputs: &[&Tensor], axis: usize) -> Result<Tensor, TensorError> {
         let fits = input.rank() == first.rank()
             && (0..first.rank()).all(|i| i == axis || input.dims()[i] == first.dims()[i]);
         let size = dims[axis].checked_add(input.dims().get(axis).copied().unwrap_or(0));
-        dims[axis] =
-            size.filter(|_| fits).ok_or_else(|| TensorError::mismatch(NAME, first.dims(), input.dims()))?;
+        dims[axis] = size.filter(|_| fits).ok_or_else(|| {
+            TensorError::mismatch("cannot concatenate {} with {}", first.dims(), input.dims())
+        })?;
     }
     moving(inputs, |units| join(units, axis, &dims))
 }

@@ -41,8 +41,7 @@ pub fn convolution(input: &Tensor, filters: &Tensor, window: &Window) -> Result<
 /// # Errors
 /// As [`convolution`].
 pub fn group_convolution(input: &Tensor, filters: &Tensor, window: &Window) -> Result<Tensor, TensorError> {
-    const NAME: &str = "Convolution";
-    let refuse = || TensorError::mismatch(NAME, input.dims(), filters.dims());
+    let refuse = || TensorError::mismatch("cannot convolve {} with filters {}", input.dims(), filters.dims());
     let ([batch, channels, spatial @ ..], [groups, outputs, depth, kernel @ ..]) =
         (input.dims(), filters.dims())
     else {
@@ -51,7 +50,7 @@ pub fn group_convolution(input: &Tensor, filters: &Tensor, window: &Window) -> R
     if groups.checked_mul(*depth) != Some(*channels) || spatial.len() != kernel.len() {
         return Err(refuse());
     }
-    let windows = window.output_dims(NAME, spatial, kernel)?;
+    let windows = window.output_dims(spatial, kernel)?;
     let mut dims = Dims::from_slice(&[*batch, groups.checked_mul(*outputs).ok_or_else(refuse)?]);
     dims.extend_from_slice(&windows);
     stored_bytes(input.element_type(), &dims)?;
@@ -61,11 +60,11 @@ pub fn group_convolution(input: &Tensor, filters: &Tensor, window: &Window) -> R
         return Tensor::zeros(et, &dims);
     }
     let [input, filters] = widen_real([input, filters])?;
-    let axes = window.axes(NAME, spatial, kernel)?;
+    let axes = window.axes(spatial, kernel)?;
     let places = WindowAxis::places(&axes, &windows);
     let (axes, out) = WindowAxis::three(&axes, &windows);
     let grid = Grid { axes, out };
-    with_real!(NAME, input.element_type(), T => {
+    with_real!(input.element_type(), T => {
         let mut x = Strided::<T>::new(&input);
         // Planes that are the image as it is are made of packed channels.
         let packed;
@@ -315,8 +314,8 @@ mod tests {
     /// The definition, index by index, in the order that is promised.
     fn naive(input: &Tensor, filters: &Tensor, window: &Window) -> Vec<f32> {
         let (xd, wd) = (input.dims(), filters.dims());
-        let windows = window.output_dims("t", &xd[2..], &wd[3..]).unwrap();
-        let (axes, out) = WindowAxis::three(&window.axes("t", &xd[2..], &wd[3..]).unwrap(), &windows);
+        let windows = window.output_dims(&xd[2..], &wd[3..]).unwrap();
+        let (axes, out) = WindowAxis::three(&window.axes(&xd[2..], &wd[3..]).unwrap(), &windows);
         let (x, w) = (input.to_f32_vec().unwrap(), filters.to_f32_vec().unwrap());
         let (area, taps): (usize, usize) = (xd[2..].iter().product(), wd[3..].iter().product());
         let mut order: Vec<usize> = (0..taps).collect();

@@ -9,36 +9,36 @@ use crate::{Tensor, TensorError, packing};
 
 /// Runs `$body`, a `Result`, with `$T` standing for the Rust type of `$et`, one of those listed.
 macro_rules! with_type {
-    ([$($variant:ident = $rust:ty),*], $op:expr, $et:expr, $T:ident => $body:expr) => {
+    ([$($variant:ident = $rust:ty),*], $et:expr, $T:ident => $body:expr) => {
         match $et {
             $($crate::ElementType::$variant => { type $T = $rust; $body })*
-            element_type => Err($crate::TensorError::UnsupportedType { op: $op, element_type }),
+            element_type => Err($crate::TensorError::UnsupportedType { element_type }),
         }
     };
 }
 
 /// [`with_type`] for the types arithmetic is done in.
 macro_rules! with_number {
-    ($op:expr, $et:expr, $T:ident => $body:expr) => {
+    ($et:expr, $T:ident => $body:expr) => {
         $crate::kernels::dispatch::with_type!(
             [F32 = f32, F64 = f64, I8 = i8, I16 = i16, I32 = i32, I64 = i64,
              U8 = u8, U16 = u16, U32 = u32, U64 = u64],
-            $op, $et, $T => $body)
+            $et, $T => $body)
     };
 }
 
 /// [`with_type`] for `f32` and `f64`.
 macro_rules! with_real {
-    ($op:expr, $et:expr, $T:ident => $body:expr) => {
-        $crate::kernels::dispatch::with_type!([F32 = f32, F64 = f64], $op, $et, $T => $body)
+    ($et:expr, $T:ident => $body:expr) => {
+        $crate::kernels::dispatch::with_type!([F32 = f32, F64 = f64], $et, $T => $body)
     };
 }
 
 /// [`with_type`] for elements that are only moved: see [`moving`].
 macro_rules! with_unit {
-    ($op:expr, $et:expr, $T:ident => $body:expr) => {
+    ($et:expr, $T:ident => $body:expr) => {
         $crate::kernels::dispatch::with_type!(
-            [U8 = u8, U16 = u16, U32 = u32, U64 = u64], $op, $et, $T => $body)
+            [U8 = u8, U16 = u16, U32 = u32, U64 = u64], $et, $T => $body)
     };
 }
 

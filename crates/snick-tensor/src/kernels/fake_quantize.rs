@@ -19,11 +19,11 @@ use crate::{Element, ElementType, Tensor, TensorError};
 /// [`TensorError::UnsupportedType`] for booleans and strings, [`TensorError::ShapeMismatch`].
 pub fn fake_quantize(data: &Tensor, ranges: [&Tensor; 4], levels: usize) -> Result<Tensor, TensorError> {
     if levels < 2 {
-        return Err(TensorError::argument("FakeQuantize", format!("{levels} levels, at least 2 are needed")));
+        return Err(TensorError::argument(format!("has {levels} levels, expected at least 2")));
     }
     let et = data.element_type();
     if !et.is_float() && !et.is_integer() {
-        return Err(TensorError::UnsupportedType { op: "FakeQuantize", element_type: et });
+        return Err(TensorError::UnsupportedType { element_type: et });
     }
     for range in ranges {
         range.expect(et)?;
@@ -141,7 +141,7 @@ fn run<T: Quantize>(data: &Tensor, ranges: &[Tensor], steps: T) -> Result<Tensor
     let mut out = Buffer::any(data.len())?;
     let mut next = 0;
     let [a, b, c, d] = stretched.as_slice() else {
-        return Err(TensorError::argument("FakeQuantize", "four ranges are needed"));
+        return Err(TensorError::argument("expected four ranges"));
     };
     let layouts = [&x.layout, &a.layout, &b.layout, &c.layout, &d.layout];
     for_each_run(layouts, |at, apart, len| {

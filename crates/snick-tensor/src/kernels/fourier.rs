@@ -6,9 +6,6 @@ use rustfft::{FftDirection, FftNum, FftPlanner};
 use crate::kernels::dispatch::{widen, with_real};
 use crate::kernels::rows::Rows;
 use crate::{Element, Tensor, TensorError};
-
-const NAME: &str = "Fourier transform";
-
 /// `data` `[.., 2]` of real and imaginary parts, transformed along each of `axes`, none of them the last. The inverse
 /// divides by the size of each.
 ///
@@ -18,11 +15,11 @@ const NAME: &str = "Fourier transform";
 pub fn fourier(data: &Tensor, axes: &[usize], inverse: bool) -> Result<Tensor, TensorError> {
     let parts = data.rank().checked_sub(1).filter(|&last| data.dims().get(last) == Some(&2));
     let Some(parts) = parts.filter(|parts| !axes.contains(parts)) else {
-        return Err(TensorError::argument(NAME, "the last axis must hold two parts, and stay"));
+        return Err(TensorError::argument("the last axis must have size 2 and cannot be transformed"));
     };
     let [mut wide] = widen([data])?;
     for &axis in axes {
-        wide = with_real!(NAME, wide.element_type(), T => along::<T>(&wide, axis, parts, inverse))?;
+        wide = with_real!(wide.element_type(), T => along::<T>(&wide, axis, parts, inverse))?;
     }
     wide.cast(data.element_type())
 }

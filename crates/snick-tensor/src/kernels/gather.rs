@@ -6,9 +6,6 @@ use crate::buffer::Buffer;
 use crate::kernels::dispatch::{moving, with_unit};
 use crate::tensor::stored_bytes;
 use crate::{Dims, Tensor, TensorError};
-
-const NAME: &str = "Gather";
-
 /// `data[.., index, ..]` along `axis` for every index: the dims are those of `data` before
 /// `axis`, of `indices` after the first `batch_dims`, and of `data` after `axis`. The first
 /// `batch_dims` axes of both are the same and walked together. Index -1 is the last one.
@@ -25,13 +22,17 @@ pub fn gather(
 ) -> Result<Tensor, TensorError> {
     data.layout().check_axis(axis)?;
     if batch_dims > axis || batch_dims > indices.rank() {
-        return Err(TensorError::argument(NAME, "batch_dims is above the axis or the rank of the indices"));
+        return Err(TensorError::argument("batch_dims exceeds the axis or the rank of the indices"));
     }
     if data.dims()[..batch_dims] != indices.dims()[..batch_dims] {
-        return Err(TensorError::mismatch(NAME, data.dims(), indices.dims()));
+        return Err(TensorError::mismatch(
+            "batch dims of {} and indices {} differ",
+            data.dims(),
+            indices.dims(),
+        ));
     }
     if !indices.element_type().is_integer() {
-        return Err(TensorError::UnsupportedType { op: NAME, element_type: indices.element_type() });
+        return Err(TensorError::UnsupportedType { element_type: indices.element_type() });
     }
     let size = data.dims()[axis];
     let picks = indices
@@ -50,10 +51,10 @@ pub fn gather(
     dims.extend_from_slice(&data.dims()[axis + 1..]);
     stored_bytes(data.element_type(), &dims)?;
     moving(&[data], |units| match units {
-        [units] => with_unit!(NAME, units.element_type(), T => {
+        [units] => with_unit!(units.element_type(), T => {
             pick::<T>(units, &picks, axis, batch_dims, &dims)
         }),
-        _ => Err(TensorError::argument(NAME, "one input is needed")),
+        _ => Err(TensorError::argument("expected one input")),
     })
 }
 

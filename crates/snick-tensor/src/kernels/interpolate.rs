@@ -11,9 +11,6 @@ use crate::kernels::vectors::{Instructions, Vectorised, widest};
 use crate::layout::checked_len;
 use crate::tensor::stored_bytes;
 use crate::{Dims, Element, ElementType, Tensor, TensorError};
-
-const NAME: &str = "Interpolate";
-
 /// How elements between the input's elements come about.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum InterpolateMode {
@@ -125,7 +122,7 @@ pub fn interpolate(
     how: &Interpolate,
 ) -> Result<Tensor, TensorError> {
     if axes.len() != sizes.len() || axes.len() != scales.len() {
-        return Err(TensorError::argument(NAME, "a size and a scale for every axis are needed"));
+        return Err(TensorError::argument("expected a size and a scale for every axis"));
     }
     let mut dims = Dims::from_slice(input.dims());
     for (&axis, &size) in axes.iter().zip(sizes) {
@@ -137,7 +134,7 @@ pub fn interpolate(
     }
     for (&axis, &scale) in axes.iter().zip(scales) {
         if input.dims()[axis] == 0 || !(scale.is_finite() && scale > 0.0) {
-            return Err(TensorError::argument(NAME, "an axis is empty or a scale is not positive"));
+            return Err(TensorError::argument("an axis is empty, or a scale is not positive"));
         }
     }
     stored_bytes(input.element_type(), &dims)?;
@@ -289,7 +286,7 @@ fn resample(input: &Tensor, axis: usize, line: &Line, how: &Interpolate) -> Resu
     dims[axis] = line.output;
     // Axes resized earlier may make it larger for now than the end result is.
     stored_bytes(input.element_type(), &dims)?;
-    with_real!(NAME, input.element_type(), T => {
+    with_real!(input.element_type(), T => {
         let values = input.units::<T>();
         let mut out = Buffer::any(checked_len(&dims).unwrap_or(0))?;
         if !out.is_empty() {

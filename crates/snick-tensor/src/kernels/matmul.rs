@@ -12,9 +12,6 @@ use crate::layout::{Offsets, checked_len};
 use crate::memo::Purpose;
 use crate::tensor::{filled, stored_bytes};
 use crate::{Dims, Element, ElementType, Tensor, TensorError};
-
-const NAME: &str = "MatMul";
-
 /// The product of the last two axes; the axes before them broadcast. A 1-D `a` is a row, a 1-D
 /// `b` a column, whatever the transpose flags say, and its axis is dropped from the result.
 ///
@@ -25,7 +22,7 @@ const NAME: &str = "MatMul";
 /// [`TensorError::ShapeMismatch`] (scalars have no product).
 pub fn matmul(a: &Tensor, b: &Tensor, transpose_a: bool, transpose_b: bool) -> Result<Tensor, TensorError> {
     let et = a.element_type();
-    let refuse = || TensorError::mismatch(NAME, a.dims(), b.dims());
+    let refuse = || TensorError::mismatch("cannot multiply {} with {}", a.dims(), b.dims());
     if a.rank() == 0 || b.rank() == 0 {
         return Err(refuse());
     }
@@ -35,7 +32,7 @@ pub fn matmul(a: &Tensor, b: &Tensor, transpose_a: bool, transpose_b: bool) -> R
     if k != depth {
         return Err(refuse());
     }
-    let mut dims = broadcast_dims(NAME, batch_a, batch_b)?;
+    let mut dims = broadcast_dims(batch_a, batch_b)?;
     dims.extend([m, n]);
     if et == ElementType::F32 && b.element_type() == et && a.rank() > 1 && b.rank() > 1 && !dims.contains(&0)
     {
@@ -45,12 +42,12 @@ pub fn matmul(a: &Tensor, b: &Tensor, transpose_a: bool, transpose_b: bool) -> R
     let product = match left.element_type() {
         // Also spares a walk over batches of nothing, however many.
         et if dims.contains(&0) => Tensor::zeros(et, &dims),
-        et if et.is_float() => with_type!([F32 = f32, F64 = f64], NAME, et, T => {
+        et if et.is_float() => with_type!([F32 = f32, F64 = f64], et, T => {
             floats::<T>(&left, &right, &dims)
         }),
         et => with_type!(
             [I8 = i8, I16 = i16, I32 = i32, I64 = i64, U8 = u8, U16 = u16, U32 = u32, U64 = u64],
-            NAME, et, T => integers::<T>(&left, &right, &dims)),
+            et, T => integers::<T>(&left, &right, &dims)),
     }?;
     let product = if b.rank() == 1 { product.squeeze(product.rank() - 1)? } else { product };
     let product = if a.rank() == 1 {

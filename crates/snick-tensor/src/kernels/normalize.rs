@@ -41,7 +41,7 @@ pub fn mvn(
     eps: f64,
     mode: EpsMode,
 ) -> Result<Tensor, TensorError> {
-    by_columns("MVN", input, axes, |block| {
+    by_columns(input, axes, |block| {
         let count = block.count() as f64;
         let means = block.sums(false, &zeros(block.inner())).scaled(|sum| sum / count);
         let factors = match normalize_variance {
@@ -59,7 +59,7 @@ pub fn mvn(
 /// # Errors
 /// As [`mvn`].
 pub fn normalize_l2(input: &Tensor, axes: &[usize], eps: f64, mode: EpsMode) -> Result<Tensor, TensorError> {
-    by_columns("NormalizeL2", input, axes, |block| {
+    by_columns(input, axes, |block| {
         let means = zeros(block.inner());
         let factors = block.sums(true, &means).scaled(|sum| 1.0 / mode.root(sum, eps));
         (means, factors)
@@ -194,18 +194,17 @@ apply!(f32 f64);
 
 /// `(x - mean) * factor` of every element. `statistics` says the means and factors of the columns of a block.
 fn by_columns(
-    op: &'static str,
     input: &Tensor,
     axes: &[usize],
     statistics: impl Fn(&dyn Block) -> (Columns, Columns),
 ) -> Result<Tensor, TensorError> {
     let et = input.element_type();
     if !et.is_float() {
-        return Err(TensorError::UnsupportedType { op, element_type: et });
+        return Err(TensorError::UnsupportedType { element_type: et });
     }
     let [wide] = widen([input])?;
     let blocks = Blocks::new(&wide, axes)?;
-    with_real!(op, wide.element_type(), T => {
+    with_real!(wide.element_type(), T => {
         let mut to = Buffer::any(blocks.tensor.len())?;
         let mut rest = to.chunks_exact_mut(blocks.size());
         blocks.each(|from: &[T]| {

@@ -3,9 +3,6 @@
 use crate::kernels::concat::concat;
 use crate::tensor::stored_bytes;
 use crate::{Dims, Tensor, TensorError};
-
-const NAME: &str = "Pad";
-
 /// What the added elements are.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum PadMode {
@@ -35,7 +32,7 @@ pub fn pad(
     value: Option<&Tensor>,
 ) -> Result<Tensor, TensorError> {
     if begin.len() != input.rank() || end.len() != input.rank() {
-        return Err(TensorError::argument(NAME, "a count for both ends of every axis is needed"));
+        return Err(TensorError::argument("expected a pad for both ends of every axis"));
     }
     let fill = match value {
         Some(value) => value.clone(),
@@ -46,7 +43,9 @@ pub fn pad(
     for ((&dim, &before), &after) in input.dims().iter().zip(begin).zip(end) {
         let size = dim as i128 + before as i128 + after as i128;
         dims.push(usize::try_from(size).map_err(|_| {
-            TensorError::argument(NAME, format!("{before} and {after} crop more than {dim} elements"))
+            TensorError::argument(format!(
+                "pads {before} and {after} crop more than the {dim} elements of the axis"
+            ))
         })?);
     }
     stored_bytes(input.element_type(), &dims)?;
@@ -80,7 +79,7 @@ fn pad_axis(
         if count == 0 {
             return Ok(Vec::new());
         }
-        let short = || TensorError::argument(NAME, format!("{count} elements cannot be taken from {size}"));
+        let short = || TensorError::argument(format!("cannot pad {count} elements from an axis of {size}"));
         let mut dims = Dims::from_slice(input.dims());
         dims[axis] = count;
         let mirrored = |skip: usize| {

@@ -20,7 +20,7 @@ pub fn max_pool(
     window: &Window,
     outputs: &[usize],
 ) -> Result<Tensor, TensorError> {
-    let walk = Walk::new("MaxPool", input, kernel, window, outputs)?;
+    let walk = Walk::new(input, kernel, window, outputs)?;
     let [wide] = widen([input])?;
     if wide.element_type() == ElementType::F32 && walk.has_small_windows() {
         let greater = |m: f32, x: f32| if m < x { x } else { m };
@@ -52,14 +52,13 @@ pub fn max_pool_indices(
     outputs: &[usize],
     axis: usize,
 ) -> Result<(Tensor, Tensor), TensorError> {
-    const NAME: &str = "MaxPool";
     input.layout().check_axis(axis)?;
-    let walk = Walk::new(NAME, input, kernel, window, outputs)?;
+    let walk = Walk::new(input, kernel, window, outputs)?;
     stored_bytes(ElementType::I64, &walk.dims)?;
     let flat = checked_len(&input.dims()[axis..]).unwrap_or(0).max(1);
     let et = input.element_type();
     let [wide] = widen([input])?;
-    let (values, indices) = with_number!(NAME, wide.element_type(), T => {
+    let (values, indices) = with_number!(wide.element_type(), T => {
         let x = wide.units::<T>();
         let mut values = filled(walk.len(), T::MIN)?;
         let mut indices = filled(walk.len(), 0i64)?;
@@ -95,8 +94,7 @@ pub fn avg_pool(
     outputs: &[usize],
     exclude_pad: bool,
 ) -> Result<Tensor, TensorError> {
-    const NAME: &str = "AvgPool";
-    let walk = Walk::new(NAME, input, kernel, window, outputs)?;
+    let walk = Walk::new(input, kernel, window, outputs)?;
     let et = input.element_type();
     let [wide] = widen_real([input])?;
     if wide.element_type() == ElementType::F32 && walk.has_small_windows() {
@@ -107,7 +105,7 @@ pub fn avg_pool(
         }
         return Tensor::from_buffer(ElementType::F32, &walk.dims, values)?.cast(et);
     }
-    with_real!(NAME, wide.element_type(), T => {
+    with_real!(wide.element_type(), T => {
         let x = wide.units::<T>();
         let mut values = filled(walk.len(), T::default())?;
         walk.each(|to, first, inside, padded| {
@@ -159,19 +157,18 @@ impl Inside {
 
 impl Walk {
     fn new(
-        op: &'static str,
         input: &Tensor,
         kernel: &[usize],
         window: &Window,
         outputs: &[usize],
     ) -> Result<Self, TensorError> {
         let [batch, channels, spatial @ ..] = input.dims() else {
-            return Err(TensorError::mismatch(op, input.dims(), outputs));
+            return Err(TensorError::mismatch("cannot pool {} to {}", input.dims(), outputs));
         };
         if outputs.len() != spatial.len() {
-            return Err(TensorError::mismatch(op, spatial, outputs));
+            return Err(TensorError::mismatch("cannot pool spatial axes {} to {}", spatial, outputs));
         }
-        let axes = window.axes(op, spatial, kernel)?;
+        let axes = window.axes(spatial, kernel)?;
         let mut dims = Dims::from_slice(&[*batch, *channels]);
         dims.extend_from_slice(outputs);
         stored_bytes(input.element_type(), &dims)?;
@@ -181,7 +178,9 @@ impl Walk {
             count == 0 || last < axis.size as i128 + axis.after.max(0) as i128
         };
         if !axes.iter().zip(outputs).all(starts_inside) {
-            return Err(TensorError::argument(op, "more windows than start inside the padded input"));
+            return Err(TensorError::argument(
+                "the output has more windows than start inside the padded input",
+            ));
         }
         let (axes, out) = WindowAxis::three(&axes, outputs);
         Ok(Walk { channels: checked_len(&dims[..2]).unwrap_or(0), dims, axes, out })
@@ -355,8 +354,8 @@ mod tests {
         let numbers = (0..2 * 3 * 4 * 9 * 11).map(|i| (i * 7919 % 1009) as f32 - 500.0).collect();
         let x = Tensor::from_vec(&[2, 3, 4, 9, 11], numbers).unwrap();
         let kernel = [2, 3, 3];
-        let outputs = window.output_dims("t", &x.dims()[2..], &kernel).unwrap();
-        assert!(Walk::new("t", &x, &kernel, &window, &outputs).unwrap().columns_and_rows().is_some());
+        let outputs = window.output_dims(&x.dims()[2..], &kernel).unwrap();
+        assert!(Walk::new(&x, &kernel, &window, &outputs).unwrap().columns_and_rows().is_some());
         let found = max_pool(&x, &kernel, &window, &outputs).unwrap();
         assert_eq!(found, max_pool_indices(&x, &kernel, &window, &outputs, 0).unwrap().0);
     }

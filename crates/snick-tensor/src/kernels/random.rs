@@ -56,7 +56,7 @@ pub fn random_uniform(
             let (lo, hi) = (one(&min.to_i64_vec()?)?, one(&max.to_i64_vec()?)?);
             let span = hi.checked_sub(lo).and_then(|span| u64::try_from(span).ok()).filter(|span| *span > 0);
             let span =
-                span.ok_or_else(|| TensorError::argument("RandomUniform", format!("{lo} up to {hi}")))?;
+                span.ok_or_else(|| TensorError::argument(format!("minimum {lo} is not below maximum {hi}")))?;
             let draw = |x: u64| lo.wrapping_add((x % span) as i64);
             let narrow = i32::try_from(lo).is_ok() && i32::try_from(hi).is_ok();
             let mut values = filled(len, 0i64)?;
@@ -68,7 +68,7 @@ pub fn random_uniform(
             }
             Tensor::from_vec(dims, values)?.cast(et)
         }
-        element_type => Err(TensorError::UnsupportedType { op: "RandomUniform", element_type }),
+        element_type => Err(TensorError::UnsupportedType { element_type }),
     }
 }
 
@@ -79,7 +79,7 @@ fn pairs(mut words: impl Iterator<Item = u32>) -> impl Iterator<Item = (u32, u32
 fn one<T: Copy>(values: &[T]) -> Result<T, TensorError> {
     match values {
         [value] => Ok(*value),
-        _ => Err(TensorError::argument("RandomUniform", "a bound is not one number")),
+        _ => Err(TensorError::argument("minimum and maximum must be single numbers")),
     }
 }
 

@@ -2,9 +2,6 @@
 
 use crate::tensor::{filled, stored_bytes};
 use crate::{ElementType, Tensor, TensorError};
-
-const NAME: &str = "Range";
-
 /// `start, start + step, ..` up to but not including `stop`, as elements of type `et`. The three
 /// are scalars of any numeric type; if `et` is an integer type they are truncated first.
 ///
@@ -17,10 +14,10 @@ const NAME: &str = "Range";
 pub fn range(start: &Tensor, stop: &Tensor, step: &Tensor, et: ElementType) -> Result<Tensor, TensorError> {
     let one = |t: &Tensor| match t.len() {
         1 => Ok(()),
-        _ => Err(TensorError::argument(NAME, "start, stop and step are single numbers")),
+        _ => Err(TensorError::argument("start, stop and step must be single numbers")),
     };
     [start, stop, step].into_iter().try_for_each(one)?;
-    let zero_step = || TensorError::argument(NAME, "the step is 0");
+    let zero_step = || TensorError::argument("the step is 0");
     if et.is_integer() {
         let [start, stop, step] = [start.to_i64_vec()?[0], stop.to_i64_vec()?[0], step.to_i64_vec()?[0]];
         let (distance, stride) = (i128::from(stop) - i128::from(start), i128::from(step));
@@ -46,7 +43,7 @@ pub fn range(start: &Tensor, stop: &Tensor, step: &Tensor, et: ElementType) -> R
     }
     let count = ((stop - start) / step).ceil().max(0.0);
     if ![start, stop, step].iter().all(|x| x.is_finite()) {
-        return Err(TensorError::argument(NAME, "start, stop and step must be finite"));
+        return Err(TensorError::argument("start, stop and step must be finite"));
     }
     // Beyond 2^53 the cast saturates or loses what no tensor could hold.
     let len = checked(et, Some(count as usize))?;

@@ -57,7 +57,7 @@ impl ReduceOp {
         {
             return reduced.cast(et);
         }
-        with_number!("reduction", wide.element_type(), T => {
+        with_number!(wide.element_type(), T => {
             self.over_rows(&wide, axes, keep_dims, |row: &[T]| T::reduce(*self, row))
         })?
         .cast(et)

@@ -10,7 +10,7 @@ use crate::{Tensor, TensorError};
 /// [`TensorError::AxisOutOfRange`].
 pub fn roll(input: &Tensor, shifts: &[i64], axes: &[usize]) -> Result<Tensor, TensorError> {
     if shifts.len() != axes.len() {
-        return Err(TensorError::argument("Roll", "a shift for every axis is needed"));
+        return Err(TensorError::argument("expected a shift for every axis"));
     }
     let mut rolled = input.clone();
     if input.is_empty() {

@@ -23,7 +23,7 @@ pub fn running_sum(
         _ if et.is_float() => run(&input.cast(F32)?, axis, exclusive, reverse, |a: f32, b| a + b)?,
         // Wrapping sums of 64 bits are right for every narrower type.
         _ if et.is_integer() => run(&input.cast(I64)?, axis, exclusive, reverse, i64::wrapping_add)?,
-        element_type => return Err(TensorError::UnsupportedType { op: "CumSum", element_type }),
+        element_type => return Err(TensorError::UnsupportedType { element_type }),
     };
     summed.cast(et)
 }

@@ -36,8 +36,8 @@ fn copy(et: ElementType, from: &[u8], from_at: usize, to: &mut [u8], to_at: usiz
     Some(())
 }
 
-fn outside(op: &'static str) -> TensorError {
-    TensorError::argument(op, "a run lies outside its tensor")
+fn out_of_range() -> TensorError {
+    TensorError::argument("a run is out of range for its tensor")
 }
 
 /// The tensor of `dims` whose elements are runs of `run` elements of `source`, one after the other: the runs that
@@ -60,9 +60,9 @@ pub fn gather_runs(
         let inside = start.checked_add(run).is_some_and(|end| end <= size);
         let fits = at.checked_add(run).is_some_and(|end| end <= count);
         if !inside || !fits {
-            return Err(outside("gather"));
+            return Err(out_of_range());
         }
-        copy(et, &from, start, &mut bytes, at, run).ok_or_else(|| outside("gather"))?;
+        copy(et, &from, start, &mut bytes, at, run).ok_or_else(|| out_of_range())?;
         at += run;
     }
     if at != count {
@@ -85,7 +85,7 @@ pub fn scatter_runs(
     let et = base.element_type();
     updates.expect(et)?;
     let (both, texts) = one_table(&[base, updates]);
-    let [base, updates] = both.as_slice() else { return Err(outside("scatter")) };
+    let [base, updates] = both.as_slice() else { return Err(out_of_range()) };
     let mut bytes = base.to_units().into_owned();
     let from = updates.to_units();
     let (size, found) = (base.len(), updates.len());
@@ -94,9 +94,9 @@ pub fn scatter_runs(
         let inside = start.checked_add(run).is_some_and(|end| end <= size);
         let fits = at.checked_add(run).is_some_and(|end| end <= found);
         if !inside || !fits {
-            return Err(outside("scatter"));
+            return Err(out_of_range());
         }
-        copy(et, &from, at, &mut bytes, start, run).ok_or_else(|| outside("scatter"))?;
+        copy(et, &from, at, &mut bytes, start, run).ok_or_else(|| out_of_range())?;
         at += run;
     }
     Ok(Tensor::from_packed(et, base.dims(), bytes)?.with_texts(texts))

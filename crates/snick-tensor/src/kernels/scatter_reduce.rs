@@ -36,7 +36,7 @@ pub fn scatter_reduce(
     updates.expect(et)?;
     let len = base.len();
     if starts.len() != updates.len() || starts.iter().any(|&at| at >= len) {
-        return Err(TensorError::argument("scatter", "positions do not fit"));
+        return Err(TensorError::argument("positions do not match the updates, or are out of range"));
     }
     let out = if et.is_float() {
         let mut all = base.to_f64_vec()?;

@@ -28,7 +28,7 @@ fn along(input: &Tensor, axis: usize, log: bool) -> Result<Tensor, TensorError> 
     let et = input.element_type();
     let [wide] = widen([input])?;
     let blocks = Blocks::new(&wide, &[axis])?;
-    with_real!("Softmax", wide.element_type(), T => {
+    with_real!(wide.element_type(), T => {
         let mut to = Buffer::any(blocks.tensor.len())?;
         let mut rest = to.chunks_exact_mut(blocks.size());
         blocks.each(|from: &[T]| {

@@ -42,7 +42,7 @@ pub fn top_k_indices(
         return Err(TensorError::AxisOutOfRange { axis, rank });
     };
     if k > size {
-        return Err(TensorError::argument("top_k", format!("{k} elements of an axis of size {size}")));
+        return Err(TensorError::argument(format!("k = {k} exceeds the axis of size {size}")));
     }
     let mut dims = Dims::from_slice(tensor.dims());
     dims[axis] = k;

@@ -32,20 +32,15 @@ impl Window {
     ///
     /// # Errors
     /// [`TensorError::Argument`] if entries are missing, a step is 0, or a window does not fit.
-    pub fn output_dims(
-        &self,
-        op: &'static str,
-        spatial: &[usize],
-        kernel: &[usize],
-    ) -> Result<Dims, TensorError> {
-        self.axes(op, spatial, kernel)?
+    pub fn output_dims(&self, spatial: &[usize], kernel: &[usize]) -> Result<Dims, TensorError> {
+        self.axes(spatial, kernel)?
             .iter()
             .map(|axis| {
                 let reach = (axis.kernel as i128 - 1) * axis.dilation as i128 + 1;
                 let room = axis.size as i128 + axis.before as i128 + axis.after as i128 - reach;
                 match usize::try_from(room) {
                     Ok(room) => Ok(room / axis.stride + 1),
-                    Err(_) => Err(TensorError::argument(op, "the window is larger than the padded input")),
+                    Err(_) => Err(TensorError::argument("the window exceeds the padded input")),
                 }
             })
             .collect()
@@ -54,7 +49,6 @@ impl Window {
     /// One [`WindowAxis`] an axis.
     pub(crate) fn axes(
         &self,
-        op: &'static str,
         spatial: &[usize],
         kernel: &[usize],
     ) -> Result<SmallVec<[WindowAxis; 3]>, TensorError> {
@@ -67,10 +61,9 @@ impl Window {
             self.pads_end.len(),
         ];
         if !(1..=3).contains(&rank) || lens.iter().any(|&len| len != rank) {
-            return Err(TensorError::argument(
-                op,
-                format!("one to three spatial axes are needed, with an entry each, not {rank}"),
-            ));
+            return Err(TensorError::argument(format!(
+                "has {rank} spatial axes, expected one to three with an entry for each"
+            )));
         }
         // Far above any real pad or step, far below where sums of products would overflow.
         const LIMIT: usize = 1 << 40;
@@ -90,7 +83,7 @@ impl Window {
                 if fine {
                     Ok(axis)
                 } else {
-                    Err(TensorError::argument(op, "a kernel size, stride, dilation or pad is out of range"))
+                    Err(TensorError::argument("a kernel size, stride, dilation or pad is out of range"))
                 }
             })
             .collect()
@@ -172,10 +165,10 @@ mod tests {
     #[test]
     fn windows_that_do_not_fit_are_refused() {
         let window = Window::dense(1);
-        assert_eq!(window.output_dims("t", &[5], &[3]).unwrap()[..], [3]);
-        assert!(window.output_dims("t", &[2], &[3]).is_err());
-        assert!(window.output_dims("t", &[2, 2], &[1]).is_err());
+        assert_eq!(window.output_dims(&[5], &[3]).unwrap()[..], [3]);
+        assert!(window.output_dims(&[2], &[3]).is_err());
+        assert!(window.output_dims(&[2, 2], &[1]).is_err());
         let stuck = Window { strides: Dims::from_elem(0, 1), ..window };
-        assert!(stuck.output_dims("t", &[5], &[3]).is_err());
+        assert!(stuck.output_dims(&[5], &[3]).is_err());
     }
 }

@@ -107,7 +107,7 @@ fn followed(fact: &Fact) -> bool {
 /// For every element of a tensor of dims `out`, the element of one of dims `dims` that is stretched to it.
 pub fn positions(dims: &[usize], out: &[usize]) -> Option<Vec<usize>> {
     let total = out.iter().try_fold(1usize, |n, &d| n.checked_mul(d))?;
-    let agrees = kernels::broadcast_dims("broadcast", dims, out).ok()?.as_slice() == out;
+    let agrees = kernels::broadcast_dims(dims, out).ok()?.as_slice() == out;
     if total > MAX || !agrees {
         return None;
     }

@@ -159,7 +159,7 @@ fn in_phases(
     let gaps = |(&size, &stride): (&usize, &usize)| Some((size - 1).checked_mul(stride)? + 1);
     let spread: Option<Dims> = spatial.iter().zip(strides).map(gaps).collect();
     let Some(spread) = spread else { return Ok(None) };
-    let sizes = window.output_dims("ConvolutionBackpropData", &spread, kernel)?;
+    let sizes = window.output_dims(&spread, kernel)?;
     // Elements of the full result that are cut off at the beginning, and elements of each phase.
     let (mut cut, mut counts) = (Dims::new(), Dims::new());
     for (i, (&stride, &size)) in strides.iter().zip(&sizes).enumerate() {

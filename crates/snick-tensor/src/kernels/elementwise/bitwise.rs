@@ -42,7 +42,7 @@ impl BitwiseOp {
             BitwiseOp::LeftShift => |x, y| x.shift_left(y),
             BitwiseOp::RightShift => |x, y| x.shift_right(y),
         };
-        zip("bitwise", T::TYPE, a, b, f)
+        zip(T::TYPE, a, b, f)
     }
 }
 
@@ -66,7 +66,7 @@ fn integral(input: &Tensor) -> Result<(), TensorError> {
     if element_type.is_integer() || element_type == Boolean {
         return Ok(());
     }
-    Err(TensorError::UnsupportedType { op: "bitwise", element_type })
+    Err(TensorError::UnsupportedType { element_type })
 }
 
 trait Bits:

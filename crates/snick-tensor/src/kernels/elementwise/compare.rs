@@ -31,9 +31,9 @@ impl CompareOp {
         };
         macro_rules! over {
             ($f:expr) => {
-                with_number!("comparison", a.element_type(), T => {
+                with_number!(a.element_type(), T => {
                     let f: fn(&T, &T) -> bool = $f;
-                    zip("comparison", Boolean, &a, &b, |x: T, y: T| u8::from(f(&x, &y)))
+                    zip(Boolean, &a, &b, |x: T, y: T| u8::from(f(&x, &y)))
                 })
             };
         }
@@ -70,7 +70,7 @@ impl LogicalOp {
             LogicalOp::Or => |x, y| x || y,
             LogicalOp::Xor => |x, y| x != y,
         };
-        zip("logic", Boolean, a, b, |x: u8, y: u8| u8::from(f(x != 0, y != 0)))
+        zip(Boolean, a, b, |x: u8, y: u8| u8::from(f(x != 0, y != 0)))
     }
 }
 

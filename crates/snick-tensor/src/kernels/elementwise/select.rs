@@ -17,13 +17,13 @@ use crate::{Dims, Tensor, TensorError};
 /// [`TensorError::ShapeMismatch`].
 pub fn select(condition: &Tensor, then: &Tensor, otherwise: &Tensor) -> Result<Tensor, TensorError> {
     condition.expect(Boolean)?;
-    let dims = broadcast_dims("Select", then.dims(), otherwise.dims())?;
-    let dims = broadcast_dims("Select", &dims, condition.dims())?;
+    let dims = broadcast_dims(then.dims(), otherwise.dims())?;
+    let dims = broadcast_dims(&dims, condition.dims())?;
     moving(&[then, otherwise], |units| match units {
         [then, otherwise] => {
-            with_unit!("Select", then.element_type(), T => choose::<T>(&dims, condition, then, otherwise))
+            with_unit!(then.element_type(), T => choose::<T>(&dims, condition, then, otherwise))
         }
-        _ => Err(TensorError::argument("Select", "two branches are needed")),
+        _ => Err(TensorError::argument("expected two branches")),
     })
 }
 

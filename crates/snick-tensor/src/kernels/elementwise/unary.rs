@@ -104,7 +104,7 @@ impl UnaryOp {
                 return Tensor::from_buffer(ElementType::F32, input.dims(), to)?.cast(et);
             }
         }
-        let values = with_number!("unary", wide.element_type(), T => {
+        let values = with_number!(wide.element_type(), T => {
             let mut all = Vec::new();
             for_each_block(&Strided::<T>::new(&wide), |block| {
                 let mut part = T::unary(*self, block);
@@ -278,7 +278,7 @@ impl TestOp {
     /// [`TensorError::UnsupportedType`] unless the input is of a float type.
     pub fn apply(&self, input: &Tensor) -> Result<Tensor, TensorError> {
         let [wide] = widen([input])?;
-        with_real!("IsFinite, IsInf, IsNaN", wide.element_type(), T => {
+        with_real!(wide.element_type(), T => {
             let test = |&x: &T| match *self {
                 TestOp::IsFinite => x.is_finite(),
                 TestOp::IsNaN => x.is_nan(),
