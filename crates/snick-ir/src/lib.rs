@@ -41,6 +41,6 @@ pub use infer::{Infer, infer, normalize_axes, normalize_axis, normalize_each_axi
 pub use info::Info;
 pub use op::{
     Arity, AttrField, AttrSpec, AttrWords, Dialect, EvalOp, InferOp, Op, OpDef, OpName, OpTraits, RawNode,
-    Since, Values, Version, exactly,
+    Since, Values, Version, exactly, leading,
 };
 pub use verify::verify;

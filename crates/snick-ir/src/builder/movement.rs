@@ -1,6 +1,5 @@
 //! Short forms of ops that move elements.
 
-use snick_tensor::ElementType;
 use snick_tensor::kernels::PadMode;
 
 use super::GraphBuilder;
@@ -36,7 +35,7 @@ impl GraphBuilder<'_> {
         axis: i64,
     ) -> Result<Value, OpError> {
         let axis = self.int(axis)?;
-        let op = ScatterElementsUpdate { reduction: Some(None), use_init_val: true };
+        let op = ScatterElementsUpdate::default();
         self.add_op(op, &[x, indices, updates, axis])
     }
 
@@ -60,6 +59,6 @@ impl GraphBuilder<'_> {
 
     /// The indices of the elements that are not 0, a column each.
     pub fn non_zero(&mut self, x: Value) -> Result<Value, OpError> {
-        self.add_op(NonZero { output_type: ElementType::I64 }, &[x])
+        self.add_op(NonZero::default(), &[x])
     }
 }

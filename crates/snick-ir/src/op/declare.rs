@@ -56,6 +56,18 @@ pub struct AttrSpec {
     pub doc: &'static str,
 }
 
+impl AttrSpec {
+    /// An attribute that must be there.
+    pub fn required(name: &'static str, kind: Cow<'static, str>, doc: &'static str) -> Self {
+        Self { name, kind, default: None, required: true, since: 0, until: None, doc }
+    }
+
+    /// An attribute that may be absent.
+    pub fn optional(name: &'static str, kind: Cow<'static, str>, doc: &'static str) -> Self {
+        Self { required: false, ..Self::required(name, kind, doc) }
+    }
+}
+
 /// The operation set whose definition of the op a layer means.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Since(pub u8);

@@ -177,6 +177,15 @@ pub fn exactly<const N: usize>(inputs: &[Tensor]) -> Result<&[Tensor; N], OpErro
     inputs.try_into().map_err(|_| OpError::Arity { expected: N.to_string(), got: inputs.len() })
 }
 
+/// The first `N` inputs of an op that takes at least as many, and the rest.
+///
+/// # Errors
+/// [`OpError::Arity`] for fewer.
+pub fn leading<const N: usize>(inputs: &[Tensor]) -> Result<(&[Tensor; N], &[Tensor]), OpError> {
+    let split = inputs.split_first_chunk();
+    split.ok_or_else(|| OpError::Arity { expected: format!("{N} or more"), got: inputs.len() })
+}
+
 /// A large op, boxed so that the enum of all ops stays small.
 impl<T: OpDef> OpDef for Box<T> {
     const NAMES: &'static [OpName] = T::NAMES;

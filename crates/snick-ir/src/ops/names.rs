@@ -60,7 +60,10 @@ pub use super::image::yuv_to_rgb::YuvToRgb;
 pub use super::movement::bucketize::Bucketize;
 pub use super::movement::concat::Concat;
 pub use super::movement::einsum::Einsum;
-pub use super::movement::embedding_bag::EmbeddingBag;
+pub use super::movement::embedding_bag::{
+    EmbeddingBagOffsets, EmbeddingBagOffsetsSum, EmbeddingBagPacked, EmbeddingBagPackedSum,
+    EmbeddingSegmentsSum,
+};
 pub use super::movement::gather::Gather;
 pub use super::movement::gather_elements::GatherElements;
 pub use super::movement::gather_nd::GatherNd;
@@ -76,7 +79,7 @@ pub use super::movement::scatter_elements_update::ScatterElementsUpdate;
 pub use super::movement::scatter_nd_update::ScatterNdUpdate;
 pub use super::movement::scatter_update::ScatterUpdate;
 pub use super::movement::search_sorted::SearchSorted;
-pub use super::movement::space_batch::SpaceBatch;
+pub use super::movement::space_batch::{BatchToSpace, SpaceToBatch};
 pub use super::movement::sparse_fill_empty_rows::SparseFillEmptyRows;
 pub use super::movement::tile::Tile;
 pub use super::movement::top_k::TopK;

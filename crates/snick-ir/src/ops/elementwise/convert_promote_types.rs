@@ -2,7 +2,7 @@
 
 use snick_tensor::{ElementType, Tensor};
 
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 op! {
     /// Both inputs converted to their common element type, as frameworks do before arithmetic.
@@ -39,7 +39,7 @@ impl InferOp for ConvertPromoteTypes {
 
 impl EvalOp for ConvertPromoteTypes {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let [a, b] = inputs else { return Ok(Vec::new()) };
+        let [a, b] = exactly(inputs)?;
         let scalars = [Some(a.rank() == 0), Some(b.rank() == 0)];
         let common = self.common([a.element_type(), b.element_type()], scalars)?;
         Ok(vec![a.cast(common)?, b.cast(common)?])

@@ -5,7 +5,7 @@ use snick_shape::Shape;
 use snick_tensor::kernels::{BinaryOp, UnaryOp};
 use snick_tensor::{ElementType, Tensor};
 
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, leading};
 
 op! {
     /// Floats rounded to those that an 8-bit float type has, in the type of the input. Inputs: data, a scale, and
@@ -57,7 +57,7 @@ impl InferOp for FakeConvert {
 
 impl EvalOp for FakeConvert {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let [data, scale, shift @ ..] = inputs else { return Ok(Vec::new()) };
+        let ([data, scale], shift) = leading(inputs)?;
         let (narrow, largest) = self.destination_type.limits();
         let wide = |tensor: &Tensor| tensor.cast(ElementType::F32);
         let scale = wide(scale)?.broadcast_to(data.dims())?;

@@ -1,34 +1,20 @@
-//! Bucketize-3: the number of the interval that each element lies in.
+//! Bucketize-3.
 
 use smallvec::smallvec;
-use snick_tensor::{ElementType, Tensor};
+use snick_tensor::Tensor;
 
 use crate::ops::elementwise::domain::Domain;
-use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
+use crate::ops::index_type::IndexType;
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
-/// How many of the ascending bounds of input 1 are below each element of input 0.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Bucketize {
-    /// I32 or i64.
-    pub output_type: ElementType,
-    /// Whether an interval includes its right bound, not its left one.
-    pub with_right_bound: bool,
-}
-
-impl OpDef for Bucketize {
-    const NAMES: &'static [OpName] = &[OpName::openvino("Bucketize", &[3])];
-    const ARITY: Arity = Arity::exactly(2);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        let output_type = raw.attrs.element_type("output_type")?.unwrap_or(ElementType::I64);
-        if !matches!(output_type, ElementType::I32 | ElementType::I64) {
-            return Err(OpError::element_type("`output_type`", output_type, "i32 or i64"));
-        }
-        Ok(Self { output_type, with_right_bound: raw.attrs.bool("with_right_bound")?.unwrap_or(true) })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new().with("output_type", self.output_type).with("with_right_bound", self.with_right_bound)
+op! {
+    /// For each element of input 0 the number of ascending boundaries (input 1) below it.
+    #[op("Bucketize", since = [3], inputs = Arity::exactly(2), traits = [PURE])]
+    pub struct Bucketize {
+        /// The element type of the output.
+        pub output_type: IndexType = IndexType::I64,
+        /// Whether an interval includes its right boundary, and not its left one.
+        pub with_right_bound: bool = true,
     }
 }
 
@@ -39,20 +25,20 @@ impl InferOp for Bucketize {
             fits.map_or_else(|error| cx.report(error), drop);
         }
         cx.expect_rank(1, "1", |rank| rank == 1)?;
-        Ok(smallvec![Fact::new(self.output_type, cx.shape(0).clone())])
+        Ok(smallvec![Fact::new(self.output_type.element_type(), cx.shape(0).clone())])
     }
 }
 
 impl EvalOp for Bucketize {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let [data, bounds] = inputs else { return Ok(Vec::new()) };
+        let [data, bounds] = exactly(inputs)?;
         let whole = |t: &Tensor| t.element_type().is_integer();
         let buckets = if whole(data) && whole(bounds) {
             self.buckets(&data.to_i64_vec()?, &bounds.to_i64_vec()?)
         } else {
             self.buckets(&data.to_f64_vec()?, &bounds.to_f64_vec()?)
         };
-        Ok(vec![Tensor::from_vec(data.dims(), buckets)?.cast(self.output_type)?])
+        Ok(vec![Tensor::from_vec(data.dims(), buckets)?.cast(self.output_type.element_type())?])
     }
 }
 
@@ -75,7 +61,7 @@ mod tests {
         let data = Tensor::from_vec(&[3], vec![0i32, 2, 5]).unwrap();
         let bounds = Tensor::from_vec(&[2], vec![2i32, 4]).unwrap();
         let run = |with_right_bound| {
-            let op = Bucketize { output_type: ElementType::I32, with_right_bound };
+            let op = Bucketize { output_type: IndexType::I32, with_right_bound };
             op.eval(&[data.clone(), bounds.clone()]).unwrap()[0].to_i64_vec().unwrap()
         };
         assert_eq!((run(true), run(false)), (vec![0, 0, 2], vec![0, 1, 2]));

@@ -1,31 +1,18 @@
-//! Concat-1: tensors one after the other along an axis.
+//! Concat-1.
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{ElementType, Tensor, kernels};
 
 use crate::ops::movement::propagate_elements::propagate_elements;
-use crate::{
-    Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode, normalize_axis,
-};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, normalize_axis};
 
-/// Joins its inputs along `axis`; on all other axes they agree.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Concat {
-    /// The axis; negative ones count from the end.
-    pub axis: i64,
-}
-
-impl OpDef for Concat {
-    const NAMES: &'static [OpName] = &[OpName::openvino("Concat", &[1])];
-    const ARITY: Arity = Arity::at_least(1);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        Ok(Self { axis: raw.attrs.int("axis")?.unwrap_or(0) })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new().with("axis", self.axis)
+op! {
+    /// The inputs joined along `axis`. All other axes must agree.
+    #[op("Concat", since = [1], inputs = Arity::at_least(1), traits = [PURE])]
+    pub struct Concat {
+        /// The axis; negative ones count from the end.
+        pub axis: i64 = 0,
     }
 }
 

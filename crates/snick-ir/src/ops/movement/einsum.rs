@@ -11,10 +11,12 @@ use snick_tensor::{Dims, Tensor};
 
 use crate::attrs::missing;
 use crate::ops::elementwise::domain::Domain;
-use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
+use crate::{
+    Arity, AttrField, AttrSpec, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode,
+};
 
-/// `a,ab->b` and the like: a letter an axis of each input, equal letters equal axes; letters that the output lacks
-/// are summed over, and `...` are axes that broadcast.
+/// Sums of products over named axes, as in `a,ab->b`: a letter names an axis of each input, equal letters name equal
+/// axes. Letters that the output lacks are summed over; `...` are axes that broadcast.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Einsum {
     /// As the file writes it.
@@ -38,7 +40,8 @@ struct Subscript {
 }
 
 impl OpDef for Einsum {
-    const NAMES: &'static [OpName] = &[OpName::openvino("Einsum", &[7])];
+    const NAMES: &'static [OpName] =
+        &[OpName::openvino("Einsum", &[7]).doc("Sums of products over named axes.")];
     const ARITY: Arity = Arity::at_least(1);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
@@ -51,6 +54,11 @@ impl OpDef for Einsum {
 
     fn attrs(&self) -> Attrs<'static> {
         Attrs::new().with("equation", self.equation.clone())
+    }
+
+    fn attr_specs() -> Vec<AttrSpec> {
+        let doc = "A letter an axis: `a,ab->b`; `...` stands for axes that broadcast.";
+        vec![AttrSpec::required("equation", String::kind(), doc)]
     }
 }
 

@@ -1,4 +1,4 @@
-//! GatherElements-6: one element for every index.
+//! GatherElements-6.
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr};
@@ -7,28 +7,15 @@ use snick_tensor::kernels::runs;
 
 use super::indices::{count, expect_position};
 use super::propagate_elements::propagate_elements;
-use crate::{
-    Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode, normalize_axis,
-};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, normalize_axis};
 
-/// The output has the shape of the indices (input 1): at each place the element of input 0 whose position is that
-/// place, but along `axis` the index there. Negative indices count from the end.
-#[derive(Clone, PartialEq, Debug)]
-pub struct GatherElements {
-    /// The axis; negative ones count from the end.
-    pub axis: i64,
-}
-
-impl OpDef for GatherElements {
-    const NAMES: &'static [OpName] = &[OpName::openvino("GatherElements", &[6])];
-    const ARITY: Arity = Arity::exactly(2);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        Ok(Self { axis: raw.attrs.int("axis")?.unwrap_or(0) })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new().with("axis", self.axis)
+op! {
+    /// The output has the shape of the indices (input 1). Each element is the one of input 0 at the same position, but
+    /// for `axis`, where the index says it. Negative indices count from the end.
+    #[op("GatherElements", since = [6], inputs = Arity::exactly(2), traits = [PURE])]
+    pub struct GatherElements {
+        /// The axis; negative ones count from the end.
+        pub axis: i64 = 0,
     }
 }
 

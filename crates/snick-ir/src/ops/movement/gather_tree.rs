@@ -1,23 +1,17 @@
-//! GatherTree-1: beams followed back from their last step.
+//! GatherTree-1.
 
 use smallvec::smallvec;
 use snick_shape::Shape;
 use snick_tensor::Tensor;
 
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
-/// For each batch and beam the ids (input 0, `[step, batch, beam]`) along the way that the parents (input 1) tell,
-/// up to the number of steps of the batch (input 2); what follows the first `end_token` (input 3) is `end_token`.
-#[derive(Clone, PartialEq, Debug)]
-pub struct GatherTree;
-
-impl OpDef for GatherTree {
-    const NAMES: &'static [OpName] = &[OpName::openvino("GatherTree", &[1])];
-    const ARITY: Arity = Arity::exactly(4);
-
-    fn parse(_: &RawNode) -> Result<Self, OpError> {
-        Ok(Self)
-    }
+op! {
+    /// Beams traced back from their last step: for each batch and beam the ids (input 0, `[step, batch, beam]`) along the
+    /// path that the parents (input 1) give, up to the number of steps of the batch (input 2). After the first
+    /// `end_token` (input 3) everything is `end_token`.
+    #[op("GatherTree", since = [1], inputs = Arity::exactly(4), traits = [PURE])]
+    pub struct GatherTree;
 }
 
 impl InferOp for GatherTree {

@@ -1,21 +1,14 @@
-//! Identity-16: its input, unchanged.
+//! Identity-16.
 
 use smallvec::smallvec;
 use snick_tensor::Tensor;
 
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
-/// Gives its input back.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Identity;
-
-impl OpDef for Identity {
-    const NAMES: &'static [OpName] = &[OpName::openvino("Identity", &[16])];
-    const ARITY: Arity = Arity::exactly(1);
-
-    fn parse(_: &RawNode) -> Result<Self, OpError> {
-        Ok(Self)
-    }
+op! {
+    /// The input, unchanged.
+    #[op("Identity", since = [16], inputs = Arity::exactly(1), traits = [PURE])]
+    pub struct Identity;
 }
 
 impl InferOp for Identity {

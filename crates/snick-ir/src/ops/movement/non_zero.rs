@@ -1,31 +1,19 @@
-//! NonZero-3: the places of the elements that are not zero.
+//! NonZero-3.
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{ElementType, Tensor};
 
-use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
+use crate::ops::index_type::IndexType;
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
-/// A row for each axis, a column for each element that is not zero, in row-major order: its index on that axis. A
-/// scalar counts as a vector of one element.
-#[derive(Clone, PartialEq, Debug)]
-pub struct NonZero {
-    /// Type of the indices.
-    pub output_type: ElementType,
-}
-
-const TYPES: &[(&str, ElementType)] = &[("i64", ElementType::I64), ("i32", ElementType::I32)];
-
-impl OpDef for NonZero {
-    const NAMES: &'static [OpName] = &[OpName::openvino("NonZero", &[3])];
-    const ARITY: Arity = Arity::exactly(1);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        Ok(Self { output_type: raw.attrs.choice("output_type", TYPES)?.unwrap_or(ElementType::I64) })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new().with("output_type", self.output_type)
+op! {
+    /// The indices of the elements that are not zero: a row for each axis, a column for each such element, in row-major
+    /// order. A scalar counts as a vector of one element.
+    #[op("NonZero", since = [3], inputs = Arity::exactly(1), traits = [PURE])]
+    pub struct NonZero {
+        /// The element type of the output.
+        pub output_type: IndexType = IndexType::I64,
     }
 }
 
@@ -44,7 +32,7 @@ impl InferOp for NonZero {
         let columns = cx.unknown(Interval::new(0, most).unwrap_or(Interval::DIM));
         let count = cx.input(0).as_tensor().filter(|t| t.len() <= MAX_COUNTED).and_then(|t| places(t).ok());
         let columns = count.map_or(columns, |places| SymExpr::from(places.len() as i64));
-        Ok(smallvec![Fact::new(self.output_type, Shape::ranked([rows, columns]))])
+        Ok(smallvec![Fact::new(self.output_type.element_type(), Shape::ranked([rows, columns]))])
     }
 }
 
@@ -61,7 +49,7 @@ impl EvalOp for NonZero {
             stride = stride.checked_div(*dim).unwrap_or(0);
             out.extend(places.iter().map(|place| (place / stride.max(1) % dim) as i64));
         }
-        Ok(vec![Tensor::from_vec(&[dims.len(), places.len()], out)?.cast(self.output_type)?])
+        Ok(vec![Tensor::from_vec(&[dims.len(), places.len()], out)?.cast(self.output_type.element_type())?])
     }
 }
 
@@ -85,7 +73,7 @@ mod tests {
 
     #[test]
     fn places_by_axis() {
-        let op = NonZero { output_type: ElementType::I64 };
+        let op = NonZero::default();
         let t = Tensor::from_vec(&[2, 2], vec![0.0f32, 1.0, -2.0, 0.5]).unwrap();
         let out = op.eval(&[t]).unwrap();
         assert_eq!(out[0].dims(), [2, 3]);

@@ -1,4 +1,4 @@
-//! OneHot-1 and OneHot-16: indices as vectors with one element set.
+//! OneHot-1 and OneHot-16.
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr};
@@ -6,43 +6,33 @@ use snick_tensor::kernels::runs;
 use snick_tensor::{Dims, Tensor};
 
 use super::indices::{count, position, scalar};
-use crate::{
-    Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode, normalize_axis,
-};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, Since, normalize_axis};
 
-/// A new axis of size `depth` (input 1) that holds `on` (input 2) at the index (input 0) and `off` (input 3)
-/// elsewhere. OneHot-16 may count negative indices from the end; otherwise they set nothing.
-#[derive(Clone, PartialEq, Debug)]
-pub struct OneHot {
-    /// Position of the new axis in the output; negative ones count from the end.
-    pub axis: i64,
-    /// Whether negative indices count from the end; `None` in OneHot-1, where they do not.
-    pub normalizes: Option<bool>,
-}
-
-const MODES: &[(&str, bool)] = &[("ignore_negative", false), ("normalize", true)];
-
-impl OpDef for OneHot {
-    const NAMES: &'static [OpName] = &[OpName::openvino("OneHot", &[1, 16])];
-    const ARITY: Arity = Arity::exactly(4);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        let normalizes = match raw.since {
-            1 => None,
-            _ => Some(raw.attrs.choice("negative_indices_mode", MODES)?.unwrap_or(false)),
-        };
-        Ok(Self { axis: raw.attrs.int("axis")?.unwrap_or(0), normalizes })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        let attrs = Attrs::new().with("axis", self.axis);
-        match self.normalizes {
-            Some(true) => attrs.with("negative_indices_mode", "normalize"),
-            Some(false) => attrs.with("negative_indices_mode", "ignore_negative"),
-            None => attrs,
-        }
+op! {
+    /// A new axis of size `depth` (input 1) that holds `on` (input 2) at the index (input 0) and `off` (input 3)
+    /// elsewhere.
+    #[op("OneHot", since = [1, 16], inputs = Arity::exactly(4), traits = [PURE])]
+    pub struct OneHot {
+        /// The definition.
+        pub since: Since = Since(16),
+        /// Position of the new axis in the output; negative ones count from the end.
+        pub axis: i64 = 0,
+        /// What negative indices mean.
+        #[since(16)]
+        pub negative_indices_mode: NegativeIndices = NegativeIndices::Ignore,
     }
 }
+
+/// What negative indices mean.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum NegativeIndices {
+    /// They set nothing.
+    Ignore,
+    /// They count from the end.
+    Normalize,
+}
+
+attr_words!(NegativeIndices { Ignore = "ignore_negative", Normalize = "normalize" });
 
 impl InferOp for OneHot {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
@@ -85,7 +75,7 @@ impl EvalOp for OneHot {
         let (values, inner) = (indices.to_i64_vec()?, count(&indices.dims()[axis..]));
         let mut starts = Vec::with_capacity(values.len());
         for (place, index) in values.into_iter().enumerate() {
-            if (index >= 0 || self.normalizes == Some(true))
+            if (index >= 0 || self.negative_indices_mode == NegativeIndices::Normalize)
                 && let Some(at) = position(index, depth)
             {
                 starts.push((place / inner * depth + at) * inner + place % inner);
@@ -103,13 +93,13 @@ mod tests {
     #[test]
     fn sets_one_of_each() {
         let indices = Tensor::from_vec(&[3], vec![1i64, -1, 2]).unwrap();
-        let run = |axis, normalizes| {
+        let run = |axis, negative_indices_mode| {
             let inputs = [indices.clone(), Tensor::scalar(2i64), Tensor::scalar(5i32), Tensor::scalar(0i32)];
-            let out = OneHot { axis, normalizes }.eval(&inputs).ok()?;
+            let out = OneHot { since: Since(16), axis, negative_indices_mode }.eval(&inputs).ok()?;
             Some((out[0].dims().to_vec(), out[0].to_i64_vec().unwrap()))
         };
-        assert_eq!(run(-1, None), Some((vec![3, 2], vec![0, 5, 0, 0, 0, 0])));
-        assert_eq!(run(0, Some(true)), Some((vec![2, 3], vec![0, 0, 0, 5, 5, 0])));
-        assert_eq!(run(2, None), None);
+        assert_eq!(run(-1, NegativeIndices::Ignore), Some((vec![3, 2], vec![0, 5, 0, 0, 0, 0])));
+        assert_eq!(run(0, NegativeIndices::Normalize), Some((vec![2, 3], vec![0, 0, 0, 5, 5, 0])));
+        assert_eq!(run(2, NegativeIndices::Ignore), None);
     }
 }

@@ -1,22 +1,15 @@
-//! Roll-7: elements shifted along axes, those that leave at one end coming in at the other.
+//! Roll-7.
 
 use smallvec::{SmallVec, smallvec};
 use snick_tensor::{Tensor, kernels};
 
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode, normalize_axis};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, normalize_axis};
 
-/// Shifts input 0 by input 1 along the axes of input 2; one shift may serve all axes, and an axis listed twice is
-/// shifted twice.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Roll;
-
-impl OpDef for Roll {
-    const NAMES: &'static [OpName] = &[OpName::openvino("Roll", &[7])];
-    const ARITY: Arity = Arity::exactly(3);
-
-    fn parse(_: &RawNode) -> Result<Self, OpError> {
-        Ok(Self)
-    }
+op! {
+    /// Input 0 shifted by input 1 along the axes of input 2; what leaves at one end comes in at the other. One shift may
+    /// serve all axes, and an axis listed twice is shifted twice.
+    #[op("Roll", since = [7], inputs = Arity::exactly(3), traits = [PURE])]
+    pub struct Roll;
 }
 
 impl InferOp for Roll {

@@ -1,4 +1,4 @@
-//! ScatterElementsUpdate-3 and ScatterElementsUpdate-12: single elements replaced or combined.
+//! ScatterElementsUpdate-3 and ScatterElementsUpdate-12.
 
 use smallvec::smallvec;
 use snick_shape::SymExpr;
@@ -9,50 +9,26 @@ use snick_tensor::kernels::{BinaryOp, runs};
 use super::gather_elements::starts;
 use super::indices::scalar;
 use super::propagate_elements::propagate_elements;
-use super::scatter_reduction::{Reduction, reduction_name};
+use super::scatter_reduction::ScatterReduction;
 use crate::ops::elementwise::arithmetic::element;
-use crate::{
-    Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode, normalize_axis,
-};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, Since, normalize_axis};
 
-/// Input 0 with each update (input 2) at its own place, but along the axis (input 3) at the index of the same place
-/// in input 1. ScatterElementsUpdate-12 may combine what meets at a place.
-#[derive(Clone, PartialEq, Debug)]
-pub struct ScatterElementsUpdate {
-    /// How updates are combined; `None` in version 3, which replaces.
-    pub reduction: Option<Reduction>,
-    /// Whether what was at a place takes part in its reduction.
-    pub use_init_val: bool,
-}
-
-const REDUCTIONS: &[(&str, Reduction)] = &[
-    ("none", None),
-    ("sum", Some(scatter_reduce::Reduction::Sum)),
-    ("prod", Some(scatter_reduce::Reduction::Prod)),
-    ("min", Some(scatter_reduce::Reduction::Min)),
-    ("max", Some(scatter_reduce::Reduction::Max)),
-    ("mean", Some(scatter_reduce::Reduction::Mean)),
-];
-
-impl OpDef for ScatterElementsUpdate {
-    const NAMES: &'static [OpName] = &[OpName::openvino("ScatterElementsUpdate", &[3, 12])];
-    const ARITY: Arity = Arity::exactly(4);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        if raw.since < 12 {
-            return Ok(Self { reduction: None, use_init_val: true });
-        }
-        let reduction = raw.attrs.choice("reduction", REDUCTIONS)?.unwrap_or(None);
-        Ok(Self { reduction: Some(reduction), use_init_val: raw.attrs.bool("use_init_val")?.unwrap_or(true) })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        match self.reduction {
-            Some(reduction) => Attrs::new()
-                .with("reduction", reduction_name(REDUCTIONS, reduction))
-                .with("use_init_val", self.use_init_val),
-            None => Attrs::new(),
-        }
+op! {
+    /// Input 0 with each update (input 2) at its own position, but for the axis (input 3), where the index at the same
+    /// position of input 1 says it.
+    #[op(
+        "ScatterElementsUpdate", since = [3, 12], inputs = Arity::exactly(4), traits = [PURE],
+        check = Self::check_reduction
+    )]
+    pub struct ScatterElementsUpdate {
+        /// The definition.
+        pub since: Since = Since(12),
+        /// How updates are combined with what is at their position.
+        #[since(12)]
+        pub reduction: ScatterReduction = ScatterReduction::None,
+        /// Whether the element of input 0 takes part in the reduction.
+        #[since(12)]
+        pub use_init_val: bool = true,
     }
 }
 
@@ -71,7 +47,7 @@ impl InferOp for ScatterElementsUpdate {
             }
         }
         let shape = cx.shape(0).clone();
-        let elements = match self.reduction.flatten() {
+        let elements = match self.reduction.kernel() {
             None => propagate_elements(self, cx, &[0, 2], &shape),
             Some(reduction) => self.combined(cx, reduction),
         };
@@ -86,7 +62,7 @@ impl EvalOp for ScatterElementsUpdate {
             return Err(OpError::dims_conflict("indices are {}, updates {}", indices.dims(), updates.dims()));
         }
         let starts = starts(data.dims(), indices, scalar("axis", &inputs[3])?)?;
-        Ok(vec![match self.reduction.flatten() {
+        Ok(vec![match self.reduction.kernel() {
             None => runs::scatter_runs(data, 1, starts, updates)?,
             Some(reduction) => scatter_reduce(data, &starts, updates, reduction, self.use_init_val)?,
         }])
@@ -94,6 +70,13 @@ impl EvalOp for ScatterElementsUpdate {
 }
 
 impl ScatterElementsUpdate {
+    fn check_reduction(&self, raw: &RawNode) -> Result<(), OpError> {
+        match self.reduction {
+            ScatterReduction::Sub => Err(raw.attrs.bad("reduction", "none, sum, prod, min, max or mean")),
+            _ => Ok(()),
+        }
+    }
+
     /// The elements with known updates combined into them, each at a known place.
     fn combined(&self, cx: &mut Infer, reduction: scatter_reduce::Reduction) -> Option<Vec<SymExpr>> {
         let et = cx.element_type(0);
@@ -135,13 +118,13 @@ mod tests {
         let indices = Tensor::from_vec(&[1, 2], vec![-1i64, -1]).unwrap();
         let updates = Tensor::from_vec(&[1, 2], vec![10i32, 20]).unwrap();
         let run = |reduction, axis: i64| {
-            let op = ScatterElementsUpdate { reduction: Some(reduction), use_init_val: true };
+            let op = ScatterElementsUpdate { reduction, ..ScatterElementsUpdate::default() };
             let inputs = [data.clone(), indices.clone(), updates.clone(), Tensor::scalar(axis)];
             Some(op.eval(&inputs).ok()?[0].to_i64_vec().unwrap())
         };
-        assert_eq!(run(None, 0), Some(vec![1, 2, 10, 20]));
-        assert_eq!(run(None, 1), Some(vec![1, 20, 3, 4]));
-        assert_eq!(run(Some(scatter_reduce::Reduction::Sum), 1), Some(vec![1, 32, 3, 4]));
-        assert_eq!(run(None, 2), None);
+        assert_eq!(run(ScatterReduction::None, 0), Some(vec![1, 2, 10, 20]));
+        assert_eq!(run(ScatterReduction::None, 1), Some(vec![1, 20, 3, 4]));
+        assert_eq!(run(ScatterReduction::Sum, 1), Some(vec![1, 32, 3, 4]));
+        assert_eq!(run(ScatterReduction::None, 2), None);
     }
 }

@@ -1,48 +1,37 @@
-//! ScatterNDUpdate-4 and ScatterNDUpdate-15: slices replaced or combined by tuples of indices.
+//! ScatterNDUpdate-4 and ScatterNDUpdate-15.
 
 use smallvec::smallvec;
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::kernels::runs;
-use snick_tensor::kernels::scatter_reduce::{self, scatter_reduce};
+use snick_tensor::kernels::scatter_reduce::scatter_reduce;
 use snick_tensor::{Listed, Tensor};
 
 use super::indices::{count, expect_position};
 use super::propagate_elements::propagate_elements;
-use super::scatter_reduction::{Reduction, reduction_name};
-use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
+use super::scatter_reduction::ScatterReduction;
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, Since};
 
-/// Input 0 with the slices that the tuples in the last axis of input 1 name replaced by those of the updates
-/// (input 2). ScatterNDUpdate-15 may combine what meets at a place.
-#[derive(Clone, PartialEq, Debug)]
-pub struct ScatterNdUpdate {
-    /// How updates are combined; `None` in the first version, which replaces.
-    pub reduction: Option<Reduction>,
+op! {
+    /// Input 0 with the slices that the index tuples in the last axis of input 1 name combined with the updates
+    /// (input 2).
+    #[op(
+        "ScatterNDUpdate", since = [4, 15], inputs = Arity::exactly(3), traits = [PURE],
+        check = Self::check_reduction
+    )]
+    pub struct ScatterNdUpdate {
+        /// The definition.
+        pub since: Since = Since(15),
+        /// How updates are combined with what is at their position.
+        #[since(15)]
+        pub reduction: ScatterReduction = ScatterReduction::None,
+    }
 }
 
-const REDUCTIONS: &[(&str, Reduction)] = &[
-    ("none", None),
-    ("sum", Some(scatter_reduce::Reduction::Sum)),
-    ("sub", Some(scatter_reduce::Reduction::Sub)),
-    ("prod", Some(scatter_reduce::Reduction::Prod)),
-    ("min", Some(scatter_reduce::Reduction::Min)),
-    ("max", Some(scatter_reduce::Reduction::Max)),
-];
-
-impl OpDef for ScatterNdUpdate {
-    const NAMES: &'static [OpName] = &[OpName::openvino("ScatterNDUpdate", &[4, 15])];
-    const ARITY: Arity = Arity::exactly(3);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        if raw.since < 15 {
-            return Ok(Self { reduction: None });
-        }
-        Ok(Self { reduction: Some(raw.attrs.choice("reduction", REDUCTIONS)?.unwrap_or(None)) })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
+impl ScatterNdUpdate {
+    fn check_reduction(&self, raw: &RawNode) -> Result<(), OpError> {
         match self.reduction {
-            Some(reduction) => Attrs::new().with("reduction", reduction_name(REDUCTIONS, reduction)),
-            None => Attrs::new(),
+            ScatterReduction::Mean => Err(raw.attrs.bad("reduction", "none, sum, sub, prod, min or max")),
+            _ => Ok(()),
         }
     }
 }
@@ -55,7 +44,7 @@ impl InferOp for ScatterNdUpdate {
         cx.expect_rank(1, "1 or more", |rank| rank > 0)?;
         check_updates(cx)?;
         let shape = cx.shape(0).clone();
-        let elements = match self.reduction.flatten() {
+        let elements = match self.reduction.kernel() {
             None => propagate_elements(self, cx, &[0, 2], &shape),
             Some(_) => None,
         };
@@ -89,7 +78,7 @@ impl EvalOp for ScatterNdUpdate {
             }
             starts.push(slice * run);
         }
-        Ok(vec![match self.reduction.flatten() {
+        Ok(vec![match self.reduction.kernel() {
             None => runs::scatter_runs(data, run, starts, updates)?,
             Some(reduction) => {
                 let each: Vec<usize> = starts.iter().flat_map(|&at| at..at + run).collect();
@@ -121,14 +110,18 @@ mod tests {
         let run = |reduction, at: &[usize], indices: &[i64], dims: &[usize], updates: &[i32]| {
             let indices = Tensor::from_vec(at, indices.to_vec()).unwrap();
             let updates = Tensor::from_vec(dims, updates.to_vec()).unwrap();
-            let out = ScatterNdUpdate { reduction: Some(reduction) }.eval(&[data.clone(), indices, updates]);
+            let out = ScatterNdUpdate { reduction, ..ScatterNdUpdate::default() }.eval(&[
+                data.clone(),
+                indices,
+                updates,
+            ]);
             Some(out.ok()?[0].to_i64_vec().unwrap())
         };
-        assert_eq!(run(None, &[1, 1], &[1], &[1, 2], &[8, 9]), Some(vec![1, 2, 8, 9]));
-        assert_eq!(run(None, &[1, 2], &[0, -1], &[1], &[8]), Some(vec![1, 8, 3, 4]));
-        let sub = Some(scatter_reduce::Reduction::Sub);
+        assert_eq!(run(ScatterReduction::None, &[1, 1], &[1], &[1, 2], &[8, 9]), Some(vec![1, 2, 8, 9]));
+        assert_eq!(run(ScatterReduction::None, &[1, 2], &[0, -1], &[1], &[8]), Some(vec![1, 8, 3, 4]));
+        let sub = ScatterReduction::Sub;
         assert_eq!(run(sub, &[2, 1], &[0, 0], &[2, 2], &[1, 1, 1, 1]), Some(vec![-1, 0, 3, 4]));
-        assert_eq!(run(None, &[1, 3], &[0, 0, 0], &[1], &[8]), None);
-        assert_eq!(run(None, &[1, 1], &[2], &[1, 2], &[8, 9]), None);
+        assert_eq!(run(ScatterReduction::None, &[1, 3], &[0, 0, 0], &[1], &[8]), None);
+        assert_eq!(run(ScatterReduction::None, &[1, 1], &[2], &[1, 2], &[8, 9]), None);
     }
 }

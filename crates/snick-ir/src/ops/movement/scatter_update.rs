@@ -1,4 +1,4 @@
-//! ScatterUpdate-3: slices of one axis replaced.
+//! ScatterUpdate-3.
 
 use smallvec::smallvec;
 use snick_shape::{Shape, SymExpr};
@@ -7,20 +7,13 @@ use snick_tensor::kernels::runs;
 
 use super::indices::{count, expect_position, scalar};
 use super::propagate_elements::propagate_elements;
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode, normalize_axis};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, normalize_axis};
 
-/// Input 0 with the slices of the axis (input 3) that the indices (input 1) name replaced by those of the updates
-/// (input 2), whose shape has the axes of the indices in place of the axis. The last of equal indices wins.
-#[derive(Clone, PartialEq, Debug)]
-pub struct ScatterUpdate;
-
-impl OpDef for ScatterUpdate {
-    const NAMES: &'static [OpName] = &[OpName::openvino("ScatterUpdate", &[3])];
-    const ARITY: Arity = Arity::exactly(4);
-
-    fn parse(_: &RawNode) -> Result<Self, OpError> {
-        Ok(Self)
-    }
+op! {
+    /// Input 0 with the slices of the axis (input 3) that the indices (input 1) name replaced by the updates (input 2),
+    /// whose shape has the axes of the indices in place of the axis. Of equal indices the last one wins.
+    #[op("ScatterUpdate", since = [3], inputs = Arity::exactly(4), traits = [PURE])]
+    pub struct ScatterUpdate;
 }
 
 impl InferOp for ScatterUpdate {

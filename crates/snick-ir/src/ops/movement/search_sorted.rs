@@ -1,39 +1,24 @@
-//! SearchSorted-15: where values belong in sorted sequences.
+//! SearchSorted-15.
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{ElementType, Tensor};
 
-use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
+use crate::ops::index_type::IndexType;
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 /// The conflict of shapes.
 const CANNOT_SEARCH: &str = "cannot search {} for {}";
 
-/// For each element of input 1 the place in input 0 before which it may be inserted: one ascending sequence for all, or
-/// with equal leading axes one for each line of values. NaN belongs at the front.
-#[derive(Clone, PartialEq, Debug)]
-pub struct SearchSorted {
-    /// Whether the place is behind elements equal to the value, not before them.
-    pub right_mode: bool,
-    /// I32 or i64.
-    pub output_type: ElementType,
-}
-
-const TYPES: &[(&str, ElementType)] = &[("i64", ElementType::I64), ("i32", ElementType::I32)];
-
-impl OpDef for SearchSorted {
-    const NAMES: &'static [OpName] = &[OpName::openvino("SearchSorted", &[15])];
-    const ARITY: Arity = Arity::exactly(2);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        Ok(Self {
-            right_mode: raw.attrs.bool("right_mode")?.unwrap_or(false),
-            output_type: raw.attrs.choice("output_type", TYPES)?.unwrap_or(ElementType::I64),
-        })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new().with("right_mode", self.right_mode).with("output_type", self.output_type)
+op! {
+    /// For each element of input 1 the position in input 0 where it can be inserted: one ascending sequence for all, or
+    /// with equal leading axes one for each row of values. NaN is inserted at the front.
+    #[op("SearchSorted", since = [15], inputs = Arity::exactly(2), traits = [PURE])]
+    pub struct SearchSorted {
+        /// Whether the position is after elements equal to the value, and not before them.
+        pub right_mode: bool = false,
+        /// The element type of the output.
+        pub output_type: IndexType = IndexType::I64,
     }
 }
 
@@ -60,13 +45,13 @@ impl InferOp for SearchSorted {
             }
             _ => return Err(conflict(cx)),
         };
-        Ok(smallvec![Fact::new(self.output_type, shape)])
+        Ok(smallvec![Fact::new(self.output_type.element_type(), shape)])
     }
 }
 
 impl EvalOp for SearchSorted {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let [sorted, values] = inputs else { return Ok(Vec::new()) };
+        let [sorted, values] = exactly(inputs)?;
         let Some((&length, lead)) = sorted.dims().split_last() else {
             return Err(OpError::rank("the sequence", 0, "1 or more"));
         };
@@ -86,7 +71,7 @@ impl EvalOp for SearchSorted {
         } else {
             self.places(&sorted.to_f64_vec()?, length, &values.to_f64_vec()?, line)
         };
-        Ok(vec![Tensor::from_vec(values.dims(), places)?.cast(self.output_type)?])
+        Ok(vec![Tensor::from_vec(values.dims(), places)?.cast(self.output_type.element_type())?])
     }
 }
 
@@ -112,7 +97,7 @@ mod tests {
     #[test]
     fn places_before_or_behind_equals() {
         let run = |right_mode, sorted: &Tensor, values: &Tensor| {
-            let op = SearchSorted { right_mode, output_type: ElementType::I64 };
+            let op = SearchSorted { right_mode, output_type: IndexType::I64 };
             Some(op.eval(&[sorted.clone(), values.clone()]).ok()?[0].to_i64_vec().unwrap())
         };
         let sorted = Tensor::from_vec(&[4], vec![1.0f32, 2.0, 2.0, 3.0]).unwrap();

@@ -1,37 +1,54 @@
-//! SpaceToBatch-2 and BatchToSpace-2: blocks of space to the batch, and back.
+//! SpaceToBatch-2 and BatchToSpace-2.
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::kernels::{PadMode, pad};
 use snick_tensor::{Dims, Tensor};
 
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
-/// Data, a block size an axis, and what is padded (SpaceToBatch) or cropped (BatchToSpace) at the begin and the
-/// end of each axis. Axis 0 is the batch: its block is 1.
-#[derive(Clone, PartialEq, Debug)]
-pub struct SpaceBatch {
-    /// Whether blocks become batch.
-    pub to_batch: bool,
+op! {
+    /// Blocks of the spatial axes moved to the batch. Inputs: data, a block size an axis, and the padding at the begin and
+    /// at the end of each axis. Axis 0 is the batch: its block is 1.
+    #[op("SpaceToBatch", since = [2], inputs = Arity::exactly(4), traits = [PURE])]
+    pub struct SpaceToBatch;
 }
 
-const NAMES: [OpName; 2] = [OpName::openvino("SpaceToBatch", &[2]), OpName::openvino("BatchToSpace", &[2])];
-
-impl OpDef for SpaceBatch {
-    const NAMES: &'static [OpName] = &NAMES;
-    const ARITY: Arity = Arity::exactly(4);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        Ok(Self { to_batch: raw.row(&NAMES) == 0 })
-    }
-
-    fn name(&self) -> &'static OpName {
-        &Self::NAMES[usize::from(!self.to_batch)]
-    }
+op! {
+    /// The inverse of SpaceToBatch. Inputs: data, a block size an axis, and what is cropped at the begin and at the end
+    /// of each axis.
+    #[op("BatchToSpace", since = [2], inputs = Arity::exactly(4), traits = [PURE])]
+    pub struct BatchToSpace;
 }
 
-impl InferOp for SpaceBatch {
-    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+/// Which way blocks move.
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum Direction {
+    ToBatch,
+    ToSpace,
+}
+
+macro_rules! space_batch {
+    ($op:ident, $direction:expr) => {
+        impl InferOp for $op {
+            fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+                $direction.infer(cx)
+            }
+        }
+
+        impl EvalOp for $op {
+            fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+                $direction.eval(inputs)
+            }
+        }
+    };
+}
+
+space_batch!(SpaceToBatch, Direction::ToBatch);
+space_batch!(BatchToSpace, Direction::ToSpace);
+
+impl Direction {
+    fn infer(self, cx: &mut Infer) -> Result<Facts, OpError> {
         let mut rank = cx.shape(0).rank();
         for i in 1..4 {
             cx.expect_integer(i);
@@ -64,7 +81,7 @@ impl InferOp for SpaceBatch {
             data.iter().zip(&blocks).zip(&begins).zip(&ends).enumerate()
         {
             let edges = cx.add(begin, end);
-            dims.push(match (axis, self.to_batch) {
+            dims.push(match (axis, self == Self::ToBatch) {
                 (0, true) => cx.mul(dim, &volume),
                 (0, false) => divided(cx, dim, &volume),
                 (_, true) => {
@@ -82,11 +99,9 @@ impl InferOp for SpaceBatch {
         }
         Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
     }
-}
 
-impl EvalOp for SpaceBatch {
-    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let [data, blocks, begins, ends] = inputs else { return Ok(Vec::new()) };
+    fn eval(self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let [data, blocks, begins, ends] = exactly(inputs)?;
         let rank = data.rank();
         let read = |what: &str, tensor: &Tensor, least: i64| -> Result<Dims, OpError> {
             let values = tensor.to_i64_vec()?;
@@ -109,7 +124,7 @@ impl EvalOp for SpaceBatch {
             0 => Ok(dim / block),
             _ => Err(OpError::mismatch("a size", dim, format!("a multiple of {block}"))),
         };
-        if self.to_batch {
+        if self == Self::ToBatch {
             let signed = |counts: &Dims| counts.iter().map(|&n| n as isize).collect::<SmallVec<[isize; 6]>>();
             let padded = pad(data, &signed(&begins), &signed(&ends), PadMode::Constant, None)?;
             // [D0, b0, D1, b1, ..] to [b.., D..].
@@ -184,12 +199,10 @@ mod tests {
     fn there_and_back() {
         let data = Tensor::from_vec(&[1, 4], vec![1i32, 2, 3, 4]).unwrap();
         let v = |values: [i64; 2]| Tensor::from_vec(&[2], values.to_vec()).unwrap();
-        let batch = SpaceBatch { to_batch: true };
-        let space = SpaceBatch { to_batch: false };
-        let out = batch.eval(&[data.clone(), v([1, 3]), v([0, 1]), v([0, 1])]).unwrap();
+        let out = SpaceToBatch.eval(&[data.clone(), v([1, 3]), v([0, 1]), v([0, 1])]).unwrap();
         assert_eq!((out[0].dims(), out[0].to_i64_vec().unwrap()), (&[3, 2][..], vec![0, 3, 1, 4, 2, 0]));
-        let back = space.eval(&[out[0].clone(), v([1, 3]), v([0, 1]), v([0, 1])]).unwrap();
+        let back = BatchToSpace.eval(&[out[0].clone(), v([1, 3]), v([0, 1]), v([0, 1])]).unwrap();
         assert_eq!(back[0].to_i64_vec().unwrap(), [1, 2, 3, 4]);
-        assert!(space.eval(&[data, v([1, 3]), v([0, 0]), v([0, 0])]).is_err());
+        assert!(BatchToSpace.eval(&[data, v([1, 3]), v([0, 0]), v([0, 0])]).is_err());
     }
 }

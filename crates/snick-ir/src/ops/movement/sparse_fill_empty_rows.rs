@@ -1,25 +1,18 @@
-//! SparseFillEmptyRows-16: a default element in every row of a sparse matrix that has none.
+//! SparseFillEmptyRows-16.
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::kernels::{concat, runs};
 use snick_tensor::{ElementType, Tensor};
 
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
-/// Input 0: the elements of a sparse matrix, input 1: its two sizes, input 2: row and column of each element, input 3:
-/// the element to put into column 0 of empty rows. Gives the places, ordered by row and column, the elements, and
-/// which rows were empty.
-#[derive(Clone, PartialEq, Debug)]
-pub struct SparseFillEmptyRows;
-
-impl OpDef for SparseFillEmptyRows {
-    const NAMES: &'static [OpName] = &[OpName::openvino("SparseFillEmptyRows", &[16])];
-    const ARITY: Arity = Arity::exactly(4);
-
-    fn parse(_: &RawNode) -> Result<Self, OpError> {
-        Ok(Self)
-    }
+op! {
+    /// A default element in every empty row of a sparse matrix. Input 0: the elements of the matrix, input 1: its two
+    /// sizes, input 2: row and column of each element, input 3: the element to put into column 0 of empty rows. Outputs:
+    /// the indices, ordered by row and column, the elements, and which rows were empty.
+    #[op("SparseFillEmptyRows", since = [16], inputs = Arity::exactly(4), traits = [PURE])]
+    pub struct SparseFillEmptyRows;
 }
 
 impl InferOp for SparseFillEmptyRows {
@@ -64,7 +57,7 @@ impl InferOp for SparseFillEmptyRows {
 
 impl EvalOp for SparseFillEmptyRows {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let [values, sizes, indices, default] = inputs else { return Ok(Vec::new()) };
+        let [values, sizes, indices, default] = exactly(inputs)?;
         let sizes = sizes.to_i64_vec()?;
         let [rows, columns] = sizes.as_slice() else {
             return Err(OpError::mismatch("the number of sizes", sizes.len(), 2));

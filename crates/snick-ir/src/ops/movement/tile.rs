@@ -1,25 +1,17 @@
-//! Tile-1: the whole tensor repeated along its axes.
+//! Tile-1.
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::{Dims, Tensor, kernels};
 
 use super::propagate_elements::propagate_elements;
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
-/// Repeats axis `i` as often as input 1 says at `i`; the shorter of shape and repeats is filled up with ones in
-/// front. A negative number of repeats is 0.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Tile;
-
-impl OpDef for Tile {
-    const NAMES: &'static [OpName] = &[OpName::openvino("Tile", &[1])];
-    const ARITY: Arity = Arity::exactly(2);
-    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::MOVES_ELEMENTS);
-
-    fn parse(_: &RawNode) -> Result<Self, OpError> {
-        Ok(Self)
-    }
+op! {
+    /// The input repeated along axis `i` as often as input 1 says at `i`; the shorter of shape and repeats is padded with
+    /// ones in front. A negative number of repeats is 0.
+    #[op("Tile", since = [1], inputs = Arity::exactly(2), traits = [PURE, MOVES_ELEMENTS])]
+    pub struct Tile;
 }
 
 impl InferOp for Tile {

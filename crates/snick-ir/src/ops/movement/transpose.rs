@@ -1,24 +1,17 @@
-//! Transpose-1: the axes in another order.
+//! Transpose-1.
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::Tensor;
 
 use crate::ops::movement::propagate_elements::propagate_elements;
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
-/// Axis `i` of the output is axis `order[i]` of the input; an empty order reverses the axes.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Transpose;
-
-impl OpDef for Transpose {
-    const NAMES: &'static [OpName] = &[OpName::openvino("Transpose", &[1])];
-    const ARITY: Arity = Arity::exactly(2);
-    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::MOVES_ELEMENTS);
-
-    fn parse(_: &RawNode) -> Result<Self, OpError> {
-        Ok(Self)
-    }
+op! {
+    /// The input with permuted axes: axis `i` of the output is axis `order[i]` (input 1) of the input. An empty order
+    /// reverses the axes.
+    #[op("Transpose", since = [1], inputs = Arity::exactly(2), traits = [PURE, MOVES_ELEMENTS])]
+    pub struct Transpose;
 }
 
 impl InferOp for Transpose {

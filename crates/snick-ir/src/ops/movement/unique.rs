@@ -1,4 +1,4 @@
-//! Unique-10: each different element, or slice, once.
+//! Unique-10.
 
 use std::cmp::Ordering;
 
@@ -8,46 +8,25 @@ use snick_tensor::kernels::runs;
 use snick_tensor::{Dims, ElementType, Tensor};
 
 use super::indices::{count, scalar};
-use crate::{
-    Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode, normalize_axis,
-};
+use crate::ops::index_type::IndexType;
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, normalize_axis};
 
-/// The different elements of input 0, or with an axis (input 1) its different slices there. Gives them, the first index
-/// of each, which of them stands at each index, and how often each occurs. NaN differs from everything.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Unique {
-    /// Whether they are sorted, NaN last; otherwise they stand in the order in which they first occur.
-    pub sorted: bool,
-    /// Type of the indices: i32 or i64.
-    pub index_type: ElementType,
-    /// Type of the counts: i32 or i64.
-    pub count_type: ElementType,
+op! {
+    /// The distinct elements of input 0, or with an axis (input 1) its distinct slices there. Outputs: these, the first
+    /// index of each, which of them is at each index, and how often each occurs. NaN differs from everything.
+    #[op("Unique", since = [10], inputs = Arity::between(1, 2), traits = [PURE])]
+    pub struct Unique {
+        /// Whether they are sorted, NaN last; otherwise they are in the order in which they first occur.
+        pub sorted: bool = true,
+        /// The element type of the indices.
+        pub index_element_type: IndexType = IndexType::I64,
+        /// The element type of the counts.
+        pub count_element_type: IndexType = IndexType::I64,
+    }
 }
-
-const TYPES: &[(&str, ElementType)] = &[("i64", ElementType::I64), ("i32", ElementType::I32)];
 
 /// Constants up to this many elements are looked through during inference.
 const MAX_LOOKED_THROUGH: usize = 4096;
-
-impl OpDef for Unique {
-    const NAMES: &'static [OpName] = &[OpName::openvino("Unique", &[10])];
-    const ARITY: Arity = Arity::between(1, 2);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        Ok(Self {
-            sorted: raw.attrs.bool("sorted")?.unwrap_or(true),
-            index_type: raw.attrs.choice("index_element_type", TYPES)?.unwrap_or(ElementType::I64),
-            count_type: raw.attrs.choice("count_element_type", TYPES)?.unwrap_or(ElementType::I64),
-        })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new()
-            .with("sorted", self.sorted)
-            .with("index_element_type", self.index_type)
-            .with("count_element_type", self.count_type)
-    }
-}
 
 impl InferOp for Unique {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
@@ -87,9 +66,9 @@ impl InferOp for Unique {
         };
         Ok(smallvec![
             Fact::new(element_type, shape),
-            Fact::new(self.index_type, Shape::ranked([found.clone()])),
-            Fact::new(self.index_type, Shape::ranked([size])),
-            Fact::new(self.count_type, Shape::ranked([found])),
+            Fact::new(self.index_element_type.element_type(), Shape::ranked([found.clone()])),
+            Fact::new(self.index_element_type.element_type(), Shape::ranked([size])),
+            Fact::new(self.count_element_type.element_type(), Shape::ranked([found])),
         ])
     }
 }
@@ -123,9 +102,12 @@ impl EvalOp for Unique {
         let vector = |values: Vec<i64>, et| Tensor::from_vec(&[values.len()], values)?.cast(et);
         Ok(vec![
             found,
-            vector(firsts.iter().map(|&at| at as i64).collect(), self.index_type)?,
-            vector(group_of, self.index_type)?,
-            vector(groups.iter().map(|members| members.len() as i64).collect(), self.count_type)?,
+            vector(firsts.iter().map(|&at| at as i64).collect(), self.index_element_type.element_type())?,
+            vector(group_of, self.index_element_type.element_type())?,
+            vector(
+                groups.iter().map(|members| members.len() as i64).collect(),
+                self.count_element_type.element_type(),
+            )?,
         ])
     }
 }
@@ -196,7 +178,7 @@ mod tests {
     use super::*;
 
     fn run(sorted: bool, data: Tensor, axis: Option<i64>) -> Option<Vec<Vec<i64>>> {
-        let op = Unique { sorted, index_type: ElementType::I64, count_type: ElementType::I32 };
+        let op = Unique { sorted, count_element_type: IndexType::I32, ..Unique::default() };
         let inputs: Vec<Tensor> = [data].into_iter().chain(axis.map(Tensor::scalar)).collect();
         Some(op.eval(&inputs).ok()?.iter().map(|t| t.to_i64_vec().unwrap()).collect())
     }

@@ -7,7 +7,10 @@ use snick_shape::Shape;
 use snick_tensor::{ElementType, Tensor};
 
 use crate::attrs::missing;
-use crate::{Arity, AttrValue, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
+use crate::{
+    Arity, AttrField, AttrSpec, AttrValue, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError,
+    OpName, RawNode,
+};
 
 /// A constant. Its bytes are shared with the file they came from, or absent where that file is.
 #[derive(Clone, PartialEq, Debug)]
@@ -53,7 +56,10 @@ impl Constant {
 }
 
 impl OpDef for Constant {
-    const NAMES: &'static [OpName] = &[OpName::openvino("Const", &[1]), OpName::openvino("Constant", &[1])];
+    const NAMES: &'static [OpName] = &[
+        OpName::openvino("Const", &[1]).doc("A tensor that belongs to the model."),
+        OpName::openvino("Constant", &[1]).doc("Const under its name in nGraph functions."),
+    ];
     const ARITY: Arity = Arity::exactly(0);
 
     /// `value`; or, for absent weights, `element_type`, `shape` and maybe `digest`.
@@ -73,6 +79,23 @@ impl OpDef for Constant {
             dims: attrs.sizes("shape")?.ok_or(missing("shape"))?,
             digest,
         })))
+    }
+
+    fn attr_specs() -> Vec<AttrSpec> {
+        vec![
+            AttrSpec::optional("value", <Arc<Tensor>>::kind(), "The tensor."),
+            AttrSpec::optional(
+                "element_type",
+                ElementType::kind(),
+                "The element type, where the weights are absent.",
+            ),
+            AttrSpec::optional(
+                "shape",
+                <SmallVec<[usize; 4]>>::kind(),
+                "The shape, where the weights are absent.",
+            ),
+            AttrSpec::optional("digest", String::kind(), "The digest of absent weights, in 16 hex digits."),
+        ]
     }
 
     fn attrs(&self) -> Attrs<'static> {

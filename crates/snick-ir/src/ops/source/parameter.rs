@@ -1,35 +1,19 @@
-//! Parameter-1: an input of the model.
+//! Parameter-1.
 
 use smallvec::smallvec;
 use snick_shape::ShapeSpec;
 use snick_tensor::{ElementType, Tensor};
 
-use crate::attrs::missing;
-use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
-/// An input of the model. Its `shape` says what may be given: dims, intervals, symbols.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Parameter {
-    /// Element type of what is given.
-    pub element_type: ElementType,
-    /// Shapes that may be given.
-    pub shape: ShapeSpec,
-}
-
-impl OpDef for Parameter {
-    const NAMES: &'static [OpName] = &[OpName::openvino("Parameter", &[1]).in_newest()];
-    const ARITY: Arity = Arity::exactly(0);
-    const TRAITS: OpTraits = OpTraits::ROOT;
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        Ok(Self {
-            element_type: raw.attrs.element_type("element_type")?.ok_or(missing("element_type"))?,
-            shape: raw.attrs.shape("shape")?.ok_or(missing("shape"))?,
-        })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new().with("element_type", self.element_type).with("shape", self.shape.to_string())
+op! {
+    /// An input of the model.
+    #[op("Parameter", since = [1], inputs = Arity::exactly(0), traits = [ROOT], name = in_newest())]
+    pub struct Parameter {
+        /// The element type of what is given.
+        pub element_type: ElementType,
+        /// The shapes that may be given: dims, intervals, symbols.
+        pub shape: ShapeSpec,
     }
 }
 

@@ -1,22 +1,14 @@
-//! Result-1: an output of the model.
+//! Result-1.
 
 use smallvec::smallvec;
 use snick_tensor::Tensor;
 
-use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode};
+use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError};
 
-/// An output of the model: hands its input out unchanged.
-#[derive(Clone, PartialEq, Debug)]
-pub struct GraphResult;
-
-impl OpDef for GraphResult {
-    const NAMES: &'static [OpName] = &[OpName::openvino("Result", &[1])];
-    const ARITY: Arity = Arity::exactly(1);
-    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::ROOT).union(OpTraits::BOUNDARY);
-
-    fn parse(_: &RawNode) -> Result<Self, OpError> {
-        Ok(Self)
-    }
+op! {
+    /// An output of the model: its input, unchanged.
+    #[op("Result", since = [1], inputs = Arity::exactly(1), traits = [PURE, ROOT, BOUNDARY])]
+    pub struct GraphResult;
 }
 
 impl InferOp for GraphResult {
