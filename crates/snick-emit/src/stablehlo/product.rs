@@ -1,6 +1,5 @@
 //! Products: matrices and convolutions.
 
-use snick_ir::ops::nn::window::Rounding;
 use snick_ir::{Op, OpError};
 use snick_shape::SymExpr;
 use snick_tensor::ElementType;
@@ -186,15 +185,19 @@ fn ungrouped(e: &mut Emitter, grouped: bool) -> Result<(Operand, usize), OpError
 }
 
 fn convolution(e: &mut Emitter) -> Result {
-    let Op::Convolution(op) = &e.node.op else { return Err(OpError::unsupported("this convolution")) };
-    let (grouped, sliding) = (op.grouped, op.sliding.clone());
+    let (grouped, sliding) = match &e.node.op {
+        Op::Convolution(op) => (false, op.sliding.clone()),
+        Op::GroupConvolution(op) => (true, op.sliding.clone()),
+        _ => return Err(OpError::unsupported("this convolution")),
+    };
+    let windows = sliding.windows();
     let x = e.input(0)?;
     let (filters, groups) = ungrouped(e, grouped)?;
     let mut moves = Moves::default();
     for (i, (input, kernel)) in x.ty.dims.iter().zip(&filters.ty.dims).skip(2).enumerate() {
-        let axis = sliding.axis(i);
-        moves.padding.push(match sliding.auto_pad.is_same() {
-            true => sliding.padding(i, fixed(input)?, fixed(kernel)?, Rounding::Floor)?,
+        let axis = windows.axis(i);
+        moves.padding.push(match windows.auto_pad.is_same() {
+            true => windows.padding(i, fixed(input)?, fixed(kernel)?)?,
             false => [axis.begin, axis.end],
         });
         moves.strides.push(usize::try_from(axis.stride).unwrap_or(1));
@@ -206,14 +209,15 @@ fn convolution(e: &mut Emitter) -> Result {
 
 /// A convolution with the filters turned round, over data with zeros between its elements.
 fn transposed_convolution(e: &mut Emitter) -> Result {
-    let Op::ConvolutionBackpropData(op) = &e.node.op else {
-        return Err(OpError::unsupported("this convolution"));
+    let (grouped, transposed) = match &e.node.op {
+        Op::ConvolutionBackpropData(op) => (false, op.transposed.clone()),
+        Op::GroupConvolutionBackpropData(op) => (true, op.transposed.clone()),
+        _ => return Err(OpError::unsupported("this convolution")),
     };
-    let op = op.clone();
     let (x, filters) = (e.input(0)?, e.input(1)?);
     // Filters `[G, I, O, kernel..]` become `[G * O, I, kernel..]`.
     let dims = filters.ty.fixed()?;
-    let dims = if op.grouped { dims } else { [vec![1], dims].concat() };
+    let dims = if grouped { dims } else { [vec![1], dims].concat() };
     let &[groups, inputs, of_group, ref kernel @ ..] = dims.as_slice() else {
         return Err(OpError::rank("the filters", filters.ty.rank(), "3 or more"));
     };
@@ -231,12 +235,12 @@ fn transposed_convolution(e: &mut Emitter) -> Result {
             (x.ty.fixed()?.split_off(2), Some(sizes))
         }
     };
-    let window = op.transposed(&spatial, kernel, sizes.as_deref())?;
+    let window = transposed.window(&spatial, kernel, sizes.as_deref())?;
     let mut moves =
         Moves { strides: vec![1; kernel.len()], rhs_dilation: window.dilations.to_vec(), ..Moves::default() };
     for (i, (&before, &after)) in window.pads_begin.iter().zip(&window.pads_end).enumerate() {
         moves.padding.push([before as i64, after as i64]);
-        moves.lhs_dilation.push(usize::try_from(op.sliding.axis(i).stride).unwrap_or(1));
+        moves.lhs_dilation.push(usize::try_from(transposed.sliding.windows().axis(i).stride).unwrap_or(1));
     }
     convolve(e, &x, &turned, groups, &moves)
 }

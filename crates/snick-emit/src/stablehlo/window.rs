@@ -1,6 +1,5 @@
 //! Windows that slide: pooling, and sums that run along an axis.
 
-use snick_ir::ops::nn::pool::PoolKind;
 use snick_ir::ops::nn::window::Rounding;
 use snick_ir::{Op, OpError};
 use snick_tensor::ElementType;
@@ -59,22 +58,27 @@ pub(super) fn slide(
 /// The window of a pooling layer, and the padding that the layer names at the end of each axis: windows that begin
 /// inside of it may end behind it.
 fn of_pool(e: &Emitter, x: &Operand) -> Result<(Window, Vec<i64>), OpError> {
-    let Op::Pool(op) = &e.node.op else { return Err(OpError::unsupported("this pooling in StableHLO")) };
+    let (pool, dilations) = match &e.node.op {
+        Op::MaxPool(op) => (&op.window, &op.dilations),
+        Op::AvgPool(op) => (&op.window, &op.dilations),
+        _ => return Err(OpError::unsupported("this pooling in StableHLO")),
+    };
+    let windows = pool.windows(dilations);
     let dims = e.output(0)?.dims;
-    let kernel: Vec<usize> = op.kernel.iter().filter_map(|&size| usize::try_from(size).ok()).collect();
+    let kernel: Vec<usize> = pool.kernel.iter().filter_map(|&size| usize::try_from(size).ok()).collect();
     let mut window = Window::single(x.ty.rank());
     let mut ends = vec![0; x.ty.rank()];
     for (i, &size) in kernel.iter().enumerate() {
-        let (axis, own) = (i + 2, op.sliding.axis(i));
+        let (axis, own) = (i + 2, windows.axis(i));
         let (Some(input), Some(output)) = (x.ty.dims.get(axis), dims.get(axis)) else {
             return Err(OpError::rank("the data", x.ty.rank(), (kernel.len() + 2).to_string()));
         };
         let mut padding = [own.begin, own.end];
         ends[axis] = own.end;
         // Padding that follows from sizes, and windows beyond it.
-        if op.sliding.auto_pad.is_same() || op.rounding != Rounding::Floor {
+        if windows.auto_pad.is_same() || windows.rounding != Rounding::Floor {
             let (input, output) = (fixed(input)?, fixed(output)?);
-            let [low, high] = op.sliding.padding(i, input, size, op.rounding)?;
+            let [low, high] = windows.padding(i, input, size)?;
             let reach = (output as i64 - 1) * own.stride + (size as i64 - 1) * own.dilation + 1;
             padding = [low, reach - low - input as i64];
             ends[axis] = high;
@@ -105,11 +109,8 @@ fn max_pool(e: &mut Emitter) -> Result {
 
 /// The sum divided by the number of elements that count: those of the data, or of the padding too.
 fn average_pool(e: &mut Emitter) -> Result {
-    let Op::Pool(op) = &e.node.op else { return Err(OpError::unsupported("this pooling in StableHLO")) };
-    let (PoolKind::Avg { exclude_pad, .. }, rounding) = (&op.kind, op.rounding) else {
-        return Err(OpError::unsupported("this pooling in StableHLO"));
-    };
-    let exclude_pad = *exclude_pad;
+    let Op::AvgPool(op) = &e.node.op else { return Err(OpError::unsupported("this pooling in StableHLO")) };
+    let (exclude_pad, rounding) = (op.exclude_pad, op.window.rounding_type);
     let (x, dims) = (e.input(0)?, e.output(0)?.dims);
     let (window, ends) = of_pool(e, &x)?;
     let padded = window.padding.iter().zip(&ends).any(|([low, _], end)| *low != 0 || *end != 0);

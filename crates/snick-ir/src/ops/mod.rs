@@ -127,16 +127,22 @@ pub mod nn {
     pub mod adaptive_max_pool;
     mod adaptive_windows;
     pub mod attention;
+    pub mod avg_pool;
     pub mod batch_norm;
     pub mod binary_convolution;
     pub mod blocks;
     pub mod compute_tensor;
     pub mod convolution;
     pub mod convolution_backprop;
+    mod convolution_phases;
+    mod convolve;
     pub mod deformable_convolution;
+    mod deformable_sampling;
     pub mod depth_to_space;
     pub mod grid_sample;
     pub mod grn;
+    pub mod group_convolution;
+    pub mod group_convolution_backprop;
     pub mod group_normalization;
     pub mod grouped_matmul;
     pub mod interpolate;
@@ -144,6 +150,7 @@ pub mod nn {
     pub mod log_softmax;
     pub mod lrn;
     pub mod matmul;
+    pub mod max_pool;
     pub mod mvn;
     pub mod normalize_l2;
     pub mod pool;
@@ -151,6 +158,7 @@ pub mod nn {
     pub mod shuffle_channels;
     pub mod softmax;
     pub mod space_to_depth;
+    pub mod transposed_convolution;
     pub mod window;
 }
 
@@ -343,6 +351,7 @@ ops! {
     // nn
     AdaptiveAvgPool(AdaptiveAvgPool),
     AdaptiveMaxPool(AdaptiveMaxPool),
+    AvgPool(Box<AvgPool>),
     BatchNormInference(BatchNormInference),
     BinaryConvolution(Box<BinaryConvolution>),
     Convolution(Box<Convolution>),
@@ -351,6 +360,8 @@ ops! {
     DepthToSpace(DepthToSpace),
     GridSample(GridSample),
     Grn(Grn),
+    GroupConvolution(Box<GroupConvolution>),
+    GroupConvolutionBackpropData(Box<GroupConvolutionBackpropData>),
     GroupNormalization(GroupNormalization),
     GroupedMatMul(GroupedMatMul),
     Interpolate(Box<Interpolate>),
@@ -358,9 +369,9 @@ ops! {
     LogSoftmax(LogSoftmax),
     Lrn(Lrn),
     MatMul(MatMul),
+    MaxPool(Box<MaxPool>),
     Mvn(Mvn),
     NormalizeL2(NormalizeL2),
-    Pool(Box<Pool>),
     ScaledDotProductAttention(ScaledDotProductAttention),
     ShuffleChannels(ShuffleChannels),
     Softmax(Softmax),
@@ -371,7 +382,7 @@ ops! {
     Stft(Stft),
     // image
     Col2Im(Box<Col2Im>),
-    ExtractImagePatches(ExtractImagePatches),
+    ExtractImagePatches(Box<ExtractImagePatches>),
     RgbToNv12(RgbToNv12),
     YuvToRgb(YuvToRgb),
     // detection

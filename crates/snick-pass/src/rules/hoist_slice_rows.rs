@@ -1,7 +1,6 @@
 //! hoist-slice-rows: what is computed row by row is computed only for the rows that are taken.
 
 use smallvec::SmallVec;
-use snick_ir::ops::nn::pool::PoolKind;
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Op, OpError, Value, normalize_axis};
 use snick_tensor::kernels::ReduceOp;
@@ -65,6 +64,7 @@ fn rows(patch: &Patch, value: Value) -> Result<Option<(Rows, Sum)>, OpError> {
         true => Sum::Same,
         false => Sum::Rounds,
     };
+    let spatial: SmallVec<[i64; 4]> = (2..rank as i64).collect();
     Ok(match op {
         Op::Softmax(op) => Some((but(&[op.axis])?, Sum::Rounds)),
         Op::LogSoftmax(op) => Some((but(&[op.axis])?, Sum::Rounds)),
@@ -83,14 +83,9 @@ fn rows(patch: &Patch, value: Value) -> Result<Option<(Rows, Sum)>, OpError> {
             );
             (rows, if same { Sum::Same } else { of_sum })
         }),
-        Op::Pool(op) => {
-            let spatial: SmallVec<[i64; 4]> = (2..rank as i64).collect();
-            match op.kind {
-                PoolKind::Max { indices: None } => Some((but(&spatial)?, Sum::Same)),
-                PoolKind::Max { .. } => None,
-                PoolKind::Avg { .. } => Some((but(&spatial)?, Sum::Rounds)),
-            }
-        }
+        Op::MaxPool(op) if op.has_indices() => None,
+        Op::MaxPool(_) => Some((but(&spatial)?, Sum::Same)),
+        Op::AvgPool(_) => Some((but(&spatial)?, Sum::Rounds)),
         Op::Pad(_) => numbers(1)?.zip(numbers(2)?).map(|(begin, end)| {
             let is_padded = |axis: usize| begin.get(axis) != Some(&0) || end.get(axis) != Some(&0);
             ((0..rank).map(|axis| (!is_padded(axis)).then_some(axis)).collect(), Sum::Same)

@@ -1,33 +1,26 @@
-//! Col2Im-15: an image put together from what a window saw at each of its places.
+//! Col2Im-15.
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{Tensor, kernels};
 
 use crate::ops::nn::blocks::divided;
-use crate::ops::nn::window::{Rounding, Sliding};
-use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
+use crate::ops::nn::window::{AutoPad, Numbers, Rounding, Windows};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, exactly};
 
-/// Columns `[N, C * kernel.., windows]` or `[C * kernel.., windows]`, the size of the image and the size of the kernel;
-/// to `[N, C, size..]` or `[C, size..]`. Elements that overlap are added.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Col2Im {
-    /// How the window slid; its padding is explicit.
-    pub sliding: Sliding,
-}
-
-impl OpDef for Col2Im {
-    const NAMES: &'static [OpName] = &[OpName::openvino("Col2Im", &[15])];
-    const ARITY: Arity = Arity::exactly(3);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        let sliding = Sliding::parse_explicit(&raw.attrs)?;
-        sliding.check(2)?;
-        Ok(Self { sliding })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        self.sliding.attrs_explicit()
+op! {
+    /// Images put together from what a window saw: columns `[N, C * kernel.., windows]` or `[C * kernel.., windows]`, the
+    /// size of the image and the size of the kernel to `[N, C, size..]` or `[C, size..]`. Overlapping elements are added.
+    #[op("Col2Im", since = [15], inputs = Arity::exactly(3), traits = [PURE], check = Self::check_windows)]
+    pub struct Col2Im {
+        /// Distance between neighbouring windows, at least 1; 1 if empty.
+        pub strides: Numbers = Numbers::new(),
+        /// Distance between neighbouring elements of a window, at least 1; 1 if empty.
+        pub dilations: Numbers = Numbers::new(),
+        /// Elements added before each axis; 0 if empty.
+        pub pads_begin: Numbers = Numbers::new(),
+        /// Elements added after each axis; 0 if empty.
+        pub pads_end: Numbers = Numbers::new(),
     }
 }
 
@@ -67,7 +60,7 @@ impl InferOp for Col2Im {
                 .as_dim(size)
                 .ok_or_else(|| OpError::mismatch("a size of the image", cx.interval(size), "0 or more"))?;
             if let (Some(kernel), Some(all)) = (&kernel, &count) {
-                let along = self.sliding.windows(cx, i, &dim, &kernel[i].into(), Rounding::Floor);
+                let along = self.windows().count(cx, i, &dim, &kernel[i].into());
                 count = Some(cx.mul(all, &along));
             }
             dims.push(dim);
@@ -81,16 +74,28 @@ impl InferOp for Col2Im {
 
 impl EvalOp for Col2Im {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let [columns, sizes, kernel] = inputs else { return Ok(Vec::new()) };
+        let [columns, sizes, kernel] = exactly(inputs)?;
         let batched = match columns.rank() {
             2 => columns.unsqueeze(0)?,
             3 => columns.clone(),
             rank => return Err(OpError::rank("columns", rank, "2 or 3")),
         };
         let (size, kernel) = (pair("a size of the image", sizes)?, pair("a size of the kernel", kernel)?);
-        let (window, _) = self.sliding.concrete(&size, &kernel, Rounding::Floor)?;
+        let (window, _) = self.windows().concrete(&size, &kernel)?;
         let images = kernels::col2im(&batched, size, kernel, &window)?;
         Ok(vec![if columns.rank() == 2 { images.squeeze(0)? } else { images }])
+    }
+}
+
+impl Col2Im {
+    fn check_windows(&self, _: &RawNode) -> Result<(), OpError> {
+        self.windows().check(2)
+    }
+
+    fn windows(&self) -> Windows<'_> {
+        let Self { strides, dilations, pads_begin, pads_end } = self;
+        let (auto_pad, rounding) = (AutoPad::Explicit, Rounding::Floor);
+        Windows { strides, dilations, pads_begin, pads_end, auto_pad, rounding }
     }
 }
 

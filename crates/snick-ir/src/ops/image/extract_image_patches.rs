@@ -1,55 +1,30 @@
-//! ExtractImagePatches-3: what a window sees at each of its places, stacked on the channels.
+//! ExtractImagePatches-3.
 
 use smallvec::smallvec;
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::Tensor;
 use snick_tensor::kernels::{self, PadMode};
 
-use crate::attrs::{AttrValue, missing};
-use crate::ops::nn::window::{AutoPad, reach};
-use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
+use crate::ops::nn::window::{AutoPad, Numbers, reach};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, exactly};
 
-/// Images `[N, C, H, W]` to `[N, rows * columns of a patch * C, patches down, patches along]`. A patch that does not
-/// fit is left out, unless the padding makes every element start a stride; what is outside is zero.
-#[derive(Clone, PartialEq, Debug)]
-pub struct ExtractImagePatches {
-    /// Rows and columns of a patch.
-    pub sizes: [i64; 2],
-    /// Distances between patches.
-    pub strides: [i64; 2],
-    /// Distances between the elements of a patch.
-    pub rates: [i64; 2],
-    /// Never explicit.
-    pub auto_pad: AutoPad,
-}
-
-impl OpDef for ExtractImagePatches {
-    const NAMES: &'static [OpName] = &[OpName::openvino("ExtractImagePatches", &[3])];
-    const ARITY: Arity = Arity::exactly(1);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        let pair = |name: &'static str| -> Result<[i64; 2], OpError> {
-            let list = raw.attrs.ints(name)?.ok_or(missing(name))?;
-            match list.as_slice() {
-                &[rows, columns] if rows > 0 && columns > 0 => Ok([rows, columns]),
-                _ => Err(raw.attrs.bad(name, "two positive integers")),
-            }
-        };
-        let auto_pad = AutoPad::parse(&raw.attrs)?.ok_or(missing("auto_pad"))?;
-        if auto_pad == AutoPad::Explicit {
-            return Err(raw.attrs.bad("auto_pad", "one of valid, same_upper, same_lower"));
-        }
-        let [sizes, strides, rates] = ["sizes", "strides", "rates"].map(pair);
-        Ok(Self { sizes: sizes?, strides: strides?, rates: rates?, auto_pad })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        let list = |pair: [i64; 2]| AttrValue::Ints(pair.into_iter().collect());
-        Attrs::new()
-            .with("sizes", list(self.sizes))
-            .with("strides", list(self.strides))
-            .with("rates", list(self.rates))
-            .with("auto_pad", self.auto_pad.name())
+op! {
+    /// Patches of images, stacked on the channels: `[N, C, H, W]` to
+    /// `[N, rows * columns of a patch * C, patches down, patches along]`. A patch that does not fit is dropped, unless the
+    /// padding makes every element start a stride; elements outside are zero.
+    #[op(
+        "ExtractImagePatches", since = [3], inputs = Arity::exactly(1), traits = [PURE],
+        check = Self::check_patches
+    )]
+    pub struct ExtractImagePatches {
+        /// Rows and columns of a patch, at least 1.
+        pub sizes: Numbers,
+        /// Distances between neighbouring patches, at least 1.
+        pub strides: Numbers,
+        /// Distances between neighbouring elements of a patch, at least 1.
+        pub rates: Numbers,
+        /// What decides on the padding; never explicit.
+        pub auto_pad: AutoPad,
     }
 }
 
@@ -72,7 +47,7 @@ impl InferOp for ExtractImagePatches {
 
 impl EvalOp for ExtractImagePatches {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let [data] = inputs else { return Ok(Vec::new()) };
+        let [data] = exactly(inputs)?;
         let &[batch, channels, height, width] = data.dims() else {
             return Err(OpError::rank("the image", data.rank(), "4"));
         };
@@ -81,7 +56,7 @@ impl EvalOp for ExtractImagePatches {
         for (i, size) in [height, width].into_iter().enumerate() {
             axes.push(self.axis(i, size).ok_or_else(too_large)?);
         }
-        let &[down, along] = axes.as_slice() else { return Ok(Vec::new()) };
+        let (down, along) = (axes[0], axes[1]);
         let stacked = down.size.checked_mul(along.size).and_then(|area| area.checked_mul(channels));
         let dims = [batch, stacked.ok_or_else(too_large)?, down.count, along.count];
         if dims.contains(&0) {
@@ -115,6 +90,18 @@ struct PatchAxis {
 }
 
 impl ExtractImagePatches {
+    fn check_patches(&self, raw: &RawNode) -> Result<(), OpError> {
+        for (name, list) in [("sizes", &self.sizes), ("strides", &self.strides), ("rates", &self.rates)] {
+            if list.len() != 2 || list.iter().any(|&value| value < 1) {
+                return Err(raw.attrs.bad(name, "two positive integers"));
+            }
+        }
+        match self.auto_pad {
+            AutoPad::Explicit => Err(raw.attrs.bad("auto_pad", "one of valid, same_upper, same_lower")),
+            _ => Ok(()),
+        }
+    }
+
     /// The number of patches along spatial axis `i`.
     fn patches(&self, cx: &mut Infer, i: usize, size: &SymExpr) -> SymExpr {
         let stride = SymExpr::from(self.strides[i]);

@@ -5,7 +5,7 @@ use snick_shape::{Shape, SymExpr};
 use snick_tensor::kernels::{self, BinaryOp};
 use snick_tensor::{ElementType, Tensor};
 
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, leading};
 
 op! {
     /// `softmax(query key^T scale + mask) value`. Inputs: query `[N.., L, E]`, key `[N.., S, E]`, value `[N.., S, V]`,
@@ -83,7 +83,7 @@ impl InferOp for ScaledDotProductAttention {
 
 impl EvalOp for ScaledDotProductAttention {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let ([query, key, value], rest) = (exactly(&inputs[..3])?, &inputs[3..]);
+        let ([query, key, value], rest) = leading(inputs)?;
         let element_type = query.element_type();
         let wide = if element_type == ElementType::F64 { ElementType::F64 } else { ElementType::F32 };
         let (query, key, value) = (query.cast(wide)?, key.cast(wide)?, value.cast(wide)?);

@@ -1,42 +1,39 @@
-//! BinaryConvolution-1: convolution of signs.
+//! BinaryConvolution-1.
 //!
-//! Files pack the bits of filters from the least significant bit of a byte on, other than tensors of u1 are packed, and
-//! what runs models reads them so.
+//! Files pack the bits of filters from the least significant bit of a byte on, unlike tensors of u1, and the OpenVINO
+//! runtime reads them so.
 
 use smallvec::smallvec;
 use snick_tensor::kernels::{self, PadMode};
 use snick_tensor::{ElementType, Tensor};
 
-use super::convolution::infer_shape;
-use super::window::{Rounding, Sliding};
-use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
+use super::convolve::infer_shape;
+use super::window::DilatedSliding;
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
-/// Data `[N, C, H, W]` by filters `[O, C, H', W']` of bits. Elements above zero stand for 1, all others for -1, as the
-/// bits of the filters do; so each output is the number of equal pairs less the number of different ones.
-#[derive(Clone, PartialEq, Debug)]
-pub struct BinaryConvolution {
-    /// How the filters slide.
-    pub sliding: Sliding,
-    /// What is around the data; with 0 it counts for nothing.
-    pub pad_value: f64,
-}
-
-const MODES: &[(&str, ())] = &[("xnor-popcount", ())];
-
-impl OpDef for BinaryConvolution {
-    const NAMES: &'static [OpName] = &[OpName::openvino("BinaryConvolution", &[1])];
-    const ARITY: Arity = Arity::exactly(2);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        raw.attrs.choice("mode", MODES)?;
-        let pad_value = raw.attrs.float("pad_value")?.unwrap_or(0.0);
-        Ok(Self { sliding: Sliding::parse(&raw.attrs)?, pad_value })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        self.sliding.attrs().with("mode", MODES[0].0).with("pad_value", self.pad_value)
+op! {
+    /// A convolution of signs: elements above zero stand for 1, all others for -1, as the bits of the filters do; so
+    /// each output is the number of equal pairs less the number of different ones. Data `[N, C, H, W]` and filters of
+    /// bits `[O, C, H', W']` to `[N, O, rows, columns]`.
+    #[op("BinaryConvolution", since = [1], inputs = Arity::exactly(2), traits = [PURE])]
+    pub struct BinaryConvolution {
+        /// How the filters slide.
+        pub sliding: DilatedSliding = DilatedSliding::default(),
+        /// How the sum is computed.
+        pub mode: BinaryMode = BinaryMode::XnorPopcount,
+        /// The element around the data; 0 contributes nothing.
+        pub pad_value: f64 = 0.0,
     }
 }
+
+/// How a binary convolution computes its sum.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum BinaryMode {
+    /// Counting the bits that are equal.
+    XnorPopcount,
+}
+
+attr_words!(BinaryMode { XnorPopcount = "xnor-popcount" });
 
 impl InferOp for BinaryConvolution {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
@@ -54,11 +51,11 @@ impl InferOp for BinaryConvolution {
 
 impl EvalOp for BinaryConvolution {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let [data, filters] = inputs else { return Ok(Vec::new()) };
+        let [data, filters] = exactly(inputs)?;
         let (&[_, _, ref spatial @ ..], &[_, _, ref kernel @ ..]) = (data.dims(), filters.dims()) else {
             return Err(OpError::rank("data or filters", data.rank().min(filters.rank()), "4"));
         };
-        let (mut window, _) = self.sliding.concrete(spatial, kernel, Rounding::Floor)?;
+        let (mut window, _) = self.sliding.windows().concrete(spatial, kernel)?;
         let mut pads =
             [&window.pads_begin, &window.pads_end].map(|pads| [0, 0].iter().chain(pads).copied().collect());
         let [begin, end]: &mut [Vec<isize>; 2] = &mut pads;
@@ -88,7 +85,7 @@ fn filter_signs(filters: &Tensor) -> Result<Tensor, OpError> {
     if filters.element_type() != ElementType::U1 {
         return signs(filters);
     }
-    // A tensor has no bits after its last element, where files have those of a last byte that is not full.
+    // `to_bytes` drops the bits of the last byte that are no elements; files may store some there.
     let whole = filters.storage().bytes();
     let as_read = filters.is_contiguous() && whole.len() == filters.len().div_ceil(8);
     let bytes = if as_read { whole.into() } else { filters.to_bytes() };
@@ -100,6 +97,7 @@ fn filter_signs(filters: &Tensor) -> Result<Tensor, OpError> {
 mod tests {
     use snick_tensor::Storage;
 
+    use super::super::window::Sliding;
     use super::*;
 
     #[test]
@@ -109,7 +107,8 @@ mod tests {
         let run = |pad: i64, pad_value| {
             let pads = smallvec![pad, 0];
             let sliding = Sliding { pads_begin: pads, ..Sliding::default() };
-            let op = BinaryConvolution { sliding, pad_value };
+            let sliding = DilatedSliding { sliding, ..DilatedSliding::default() };
+            let op = BinaryConvolution { sliding, pad_value, ..BinaryConvolution::default() };
             op.eval(&[data.clone(), filters.clone()]).unwrap()[0].to_f32_vec().unwrap()
         };
         assert_eq!(run(0, 0.0), [2.0]);

@@ -5,7 +5,7 @@ use snick_shape::{Shape, SymExpr};
 use snick_tensor::{Tensor, kernels};
 
 use super::matmul::CANNOT_MULTIPLY;
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, leading};
 
 op! {
     /// A matrix product a group. Inputs: rows `[R, K]`, matrices `[G, N, K]` and offsets `[G]`, the end of each group
@@ -51,7 +51,7 @@ impl InferOp for GroupedMatMul {
 
 impl EvalOp for GroupedMatMul {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let ([rows, matrices], offsets) = (exactly(&inputs[..2])?, &inputs[2..]);
+        let ([rows, matrices], offsets) = leading(inputs)?;
         let refuse = || OpError::dims_conflict(CANNOT_MULTIPLY, rows.dims(), matrices.dims());
         let &[groups, outputs, depth] = matrices.dims() else { return Err(refuse()) };
         match (rows.dims(), offsets.first()) {

@@ -1,0 +1,54 @@
+//! AvgPool-1, AvgPool-14 and AvgPool-16.
+
+use smallvec::smallvec;
+use snick_tensor::{Tensor, kernels};
+
+use super::pool::PoolWindow;
+use super::window::Numbers;
+use crate::attrs::missing;
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, Since};
+
+op! {
+    /// The mean of each window: data `[N, C, spatial..]` to `[N, C, windows..]`.
+    #[op(
+        "AvgPool", since = [1, 14, 16], inputs = Arity::exactly(1), traits = [PURE],
+        check = Self::check_window
+    )]
+    pub struct AvgPool {
+        /// The definition.
+        pub since: Since = Since(16),
+        /// The window; its strides must be there.
+        pub window: PoolWindow,
+        /// Distance between neighbouring elements of a window, at least 1; 1 if empty.
+        #[since(16)]
+        pub dilations: Numbers = Numbers::new(),
+        /// Whether the mean is over elements inside the data; otherwise padding counts as zeros.
+        #[attr("exclude-pad")]
+        pub exclude_pad: bool,
+    }
+}
+
+impl InferOp for AvgPool {
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        let shape = self.window.infer_shape(cx, &self.dilations)?;
+        Ok(smallvec![Fact::new(cx.element_type(0), shape)])
+    }
+}
+
+impl EvalOp for AvgPool {
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let data = &inputs[0];
+        let pool = self.window.concrete(data, &self.dilations)?;
+        let inside_only = self.exclude_pad || !pool.is_padded;
+        Ok(vec![kernels::avg_pool(data, &pool.kernel, &pool.window, &pool.counts, inside_only)?])
+    }
+}
+
+impl AvgPool {
+    fn check_window(&self, raw: &RawNode) -> Result<(), OpError> {
+        if !raw.attrs.contains("strides") {
+            return Err(missing("strides"));
+        }
+        self.window.check_rounding(raw)
+    }
+}

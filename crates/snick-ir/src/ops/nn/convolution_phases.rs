@@ -1,0 +1,72 @@
+//! A strided transposed convolution as several convolutions of stride 1.
+
+use snick_tensor::kernels::{self, Window};
+use snick_tensor::{Dims, Tensor};
+
+use crate::OpError;
+
+/// The transposed convolution, computed for each phase: outputs a stride apart read the same elements of the filters,
+/// and neighbouring elements of the data. So each position within a stride is a convolution by part of the filters.
+///
+/// `window` is the one over data with zeros between its elements. `None` if an output lies before the first element of
+/// data by more than the filters reach.
+pub(super) fn in_phases(
+    data: &Tensor,
+    filters: &Tensor,
+    window: &Window,
+    strides: &[usize],
+) -> Result<Option<Tensor>, OpError> {
+    let (Some(spatial), Some(kernel)) = (data.dims().get(2..), filters.dims().get(3..)) else {
+        return Ok(None);
+    };
+    let gaps = |(&size, &stride): (&usize, &usize)| Some((size - 1).checked_mul(stride)? + 1);
+    let spread: Option<Dims> = spatial.iter().zip(strides).map(gaps).collect();
+    let Some(spread) = spread else { return Ok(None) };
+    let sizes = window.output_dims(&spread, kernel)?;
+    // Elements of the full result that are dropped at the beginning, and elements of each phase.
+    let (mut cut, mut counts) = (Dims::new(), Dims::new());
+    for (i, (&stride, &size)) in strides.iter().zip(&sizes).enumerate() {
+        let (Some(&reach), Some(&pad)) = (kernel.get(i), window.pads_begin.get(i)) else { return Ok(None) };
+        let Ok(before) = usize::try_from(reach as isize - 1 - pad) else { return Ok(None) };
+        cut.push(before);
+        counts.push((before + size).div_ceil(stride));
+    }
+    let mut phases = Vec::new();
+    let mut channels = Dims::from_slice(data.dims().get(..1).unwrap_or_default());
+    channels.push(filters.dims().iter().take(2).product());
+    for phase in 0..strides.iter().product::<usize>() {
+        let (mut share, mut inner) = (filters.clone(), Window::dense(spatial.len()));
+        let mut rest = phase;
+        for i in (0..spatial.len()).rev() {
+            let (stride, count, size, reach) = (strides[i], counts[i], spatial[i], kernel[i]);
+            let first = rest % stride;
+            rest /= stride;
+            let taps = reach.saturating_sub(first).div_ceil(stride);
+            let last = first + taps.saturating_sub(1) * stride;
+            share = share.slice(i + 3, if taps == 0 { 0 } else { last }, taps, -(stride as isize))?;
+            inner.pads_begin[i] = taps as isize - 1;
+            inner.pads_end[i] = count as isize - size as isize;
+        }
+        let mut dims = channels.clone();
+        dims.extend_from_slice(&counts);
+        let result = match share.is_empty() {
+            true => Tensor::zeros(data.element_type(), &dims)?,
+            false => kernels::group_convolution(data, &share, &inner)?,
+        };
+        phases.push(result.unsqueeze(2)?);
+    }
+    // `[N, C, phase.., count..]` to `[N, C, (count, phase)..]`
+    let all = kernels::concat(&phases.iter().collect::<Vec<_>>(), 2)?;
+    let mut dims = channels.clone();
+    dims.extend_from_slice(strides);
+    dims.extend_from_slice(&counts);
+    let rank = spatial.len();
+    let order: Dims = [0, 1].into_iter().chain((0..rank).flat_map(|i| [2 + rank + i, 2 + i])).collect();
+    let mut full = channels;
+    full.extend(counts.iter().zip(strides).map(|(count, stride)| count * stride));
+    let mut result = all.reshape(&dims)?.permute(&order)?.reshape(&full)?;
+    for (i, (&before, &size)) in cut.iter().zip(&sizes).enumerate() {
+        result = result.slice(i + 2, before, size, 1)?;
+    }
+    Ok(Some(result))
+}

@@ -1,0 +1,91 @@
+//! The elements that a deformable convolution reads, between pixels.
+
+/// What is read of one image; all sizes agree.
+pub(super) struct SamplingPlan {
+    pub(super) channels: usize,
+    pub(super) groups: usize,
+    pub(super) deformable_groups: usize,
+    /// Sizes of the image, of the filters, and the number of windows.
+    pub(super) image: [usize; 2],
+    pub(super) kernel: [usize; 2],
+    pub(super) rows: usize,
+    pub(super) columns: usize,
+    /// Where a tap reads, without its offset: `window * stride + tap * dilation - pad`.
+    pub(super) strides: [f32; 2],
+    pub(super) dilations: [f32; 2],
+    pub(super) pads: [f32; 2],
+    /// Whether places up to one pixel outside are read.
+    pub(super) padded: bool,
+}
+
+impl SamplingPlan {
+    /// `[channels, taps, windows]`: what each tap reads in each channel at each window.
+    pub(super) fn sample(&self, image: &[f32], offsets: &[f32], mask: Option<&[f32]>) -> Vec<f32> {
+        let (places, taps) = (self.rows * self.columns, self.kernel[0] * self.kernel[1]);
+        let area = self.image[0] * self.image[1];
+        let in_group = self.channels / self.deformable_groups;
+        let mut seen = vec![0f32; self.channels * taps * places];
+        if area == 0 {
+            return seen;
+        }
+        // What a tap mixes at each window is the same for all channels of a group.
+        let mut mixes: Vec<[(usize, f32); 4]> = Vec::with_capacity(places);
+        for number in 0..self.deformable_groups * taps {
+            let (group, tap) = (number / taps, number % taps);
+            let tap_at = [tap / self.kernel[1], tap % self.kernel[1]];
+            mixes.clear();
+            mixes.extend((0..places).map(|place| {
+                let window = [place / self.columns, place % self.columns];
+                let position = [0, 1].map(|i| {
+                    let base = window[i] as f32 * self.strides[i] + tap_at[i] as f32 * self.dilations[i]
+                        - self.pads[i];
+                    base + offsets[(2 * number + i) * places + place]
+                });
+                self.pixels(position)
+            }));
+            let scales = mask.map(|mask| &mask[number * places..][..places]);
+            for channel in group * in_group..(group + 1) * in_group {
+                let plane = &image[channel * area..][..area];
+                let row = &mut seen[(channel * taps + tap) * places..][..places];
+                for (to, mix) in row.iter_mut().zip(&mixes) {
+                    // What does not count is not read: it may be infinite.
+                    let mixed = |&(pixel, weight): &(usize, f32)| {
+                        if weight == 0.0 { 0.0 } else { plane[pixel] * weight }
+                    };
+                    *to = mix.iter().map(mixed).sum();
+                }
+                if let Some(scales) = scales {
+                    row.iter_mut().zip(scales).for_each(|(to, &scale)| *to *= scale);
+                }
+            }
+        }
+        seen
+    }
+
+    /// The pixels that mix at a place, and how much of each: 0 of those that are not there.
+    fn pixels(&self, position: [f32; 2]) -> [(usize, f32); 4] {
+        let ends = self.image.map(|size| size as f32);
+        let least = if self.padded { -1.0 } else { 0.0 };
+        let inside = |i: usize| {
+            let at = position[i];
+            (if self.padded { at > least } else { at >= least }) && at < ends[i]
+        };
+        let mut pixels = [(0, 0.0); 4];
+        if !inside(0) || !inside(1) {
+            return pixels;
+        }
+        let [y, x] = [0, 1].map(|i| {
+            let below = position[i].floor();
+            let part = position[i] - below;
+            // Without padding the pixel at the edge stands for the one after it.
+            let above = if self.padded { below + 1.0 } else { (below + 1.0).min(ends[i] - 1.0) };
+            [(below, 1.0 - part), (above, part)]
+                .map(|(at, weight)| if at >= 0.0 && at < ends[i] { (at as usize, weight) } else { (0, 0.0) })
+        });
+        let corners = y.iter().flat_map(|&(row, a)| x.iter().map(move |&(column, b)| (row, column, a * b)));
+        for (pixel, (row, column, weight)) in pixels.iter_mut().zip(corners) {
+            *pixel = (row * self.image[1] + column, weight);
+        }
+        pixels
+    }
+}

@@ -1,0 +1,28 @@
+//! GroupConvolutionBackpropData-1.
+
+use snick_tensor::Tensor;
+
+use super::transposed_convolution::TransposedSliding;
+use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError};
+
+op! {
+    /// The transpose of a grouped convolution: data `[N, G * C, spatial..]` and filters `[G, C, O, kernel..]` to
+    /// `[N, G * O, larger spatial..]`. An optional third input has the spatial sizes of the output.
+    #[op("GroupConvolutionBackpropData", since = [1], inputs = Arity::between(2, 3), traits = [PURE, CONTRACTION])]
+    pub struct GroupConvolutionBackpropData {
+        /// How the filters slide.
+        pub transposed: TransposedSliding = TransposedSliding::default(),
+    }
+}
+
+impl InferOp for GroupConvolutionBackpropData {
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        self.transposed.infer(cx, true)
+    }
+}
+
+impl EvalOp for GroupConvolutionBackpropData {
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        self.transposed.eval(inputs, true)
+    }
+}

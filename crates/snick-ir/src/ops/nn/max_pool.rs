@@ -1,0 +1,78 @@
+//! MaxPool-1, MaxPool-8 and MaxPool-14.
+
+use smallvec::smallvec;
+use snick_tensor::{Tensor, kernels};
+
+use super::pool::PoolWindow;
+use super::window::Numbers;
+use crate::ops::index_type::IndexType;
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, Since, normalize_axis};
+
+op! {
+    /// The greatest element of each window: data `[N, C, spatial..]` to `[N, C, windows..]` (output 0) and, since
+    /// operation set 8, the positions of these elements in the data flattened from `axis` on (output 1). Padding is
+    /// never the greatest.
+    #[op(
+        "MaxPool", since = [1, 8, 14], inputs = Arity::exactly(1), traits = [PURE],
+        check = Self::check_rounding
+    )]
+    pub struct MaxPool {
+        /// The definition: the first has one output.
+        pub since: Since = Since(14),
+        /// The window.
+        pub window: PoolWindow,
+        /// Distance between neighbouring elements of a window, at least 1; 1 if empty.
+        #[since(8)]
+        pub dilations: Numbers = Numbers::new(),
+        /// Element type of output 1.
+        #[since(8)]
+        pub index_element_type: IndexType = IndexType::I64,
+        /// The first axis that is flattened to count positions; negative ones count from the end.
+        #[since(8)]
+        pub axis: i64 = 0,
+    }
+}
+
+impl InferOp for MaxPool {
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        let shape = self.window.infer_shape(cx, &self.dilations)?;
+        let pooled = Fact::new(cx.element_type(0), shape.clone());
+        if !self.has_indices() {
+            return Ok(smallvec![pooled]);
+        }
+        if let Some(rank) = cx.shape(0).rank() {
+            normalize_axis(self.axis, rank)?;
+        }
+        Ok(smallvec![pooled, Fact::new(self.index_element_type.element_type(), shape)])
+    }
+}
+
+impl EvalOp for MaxPool {
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let data = &inputs[0];
+        let pool = self.window.concrete(data, &self.dilations)?;
+        if !self.has_indices() {
+            return Ok(vec![kernels::max_pool(data, &pool.kernel, &pool.window, &pool.counts)?]);
+        }
+        let axis = normalize_axis(self.axis, data.rank())?;
+        let (values, indices) =
+            kernels::max_pool_indices(data, &pool.kernel, &pool.window, &pool.counts, axis)?;
+        Ok(vec![values, indices.cast(self.index_element_type.element_type())?])
+    }
+
+    fn prune_outputs(&self, is_read: &[bool]) -> Option<Self> {
+        let unread = self.has_indices() && matches!(is_read, [_, false]);
+        unread.then(|| Self { since: Since(1), ..self.clone() })
+    }
+}
+
+impl MaxPool {
+    fn check_rounding(&self, raw: &RawNode) -> Result<(), OpError> {
+        self.window.check_rounding(raw)
+    }
+
+    /// Whether there is a second output.
+    pub fn has_indices(&self) -> bool {
+        self.since.at_least(8)
+    }
+}

@@ -1,0 +1,196 @@
+//! Transposed convolutions: what ConvolutionBackpropData and GroupConvolutionBackpropData share.
+
+use smallvec::{SmallVec, smallvec};
+use snick_shape::{Interval, Shape, SymExpr};
+use snick_tensor::kernels::{self, PadMode, Window};
+use snick_tensor::{Dims, Tensor};
+
+use super::convolution_phases::in_phases;
+use super::convolve::{CANNOT_CONVOLVE, channels_differ, operand_type, spatial_rank, spatial_sizes};
+use super::window::{
+    AutoPad, DilatedSliding, Numbers, at_least, check_count, given_sizes, reach, spatial_dims,
+};
+use crate::{Fact, Facts, Infer, OpError, leading};
+
+attrs! {
+    /// How a transposed convolution slides. Spatial sizes of the output that no input gives are
+    /// `stride * (size - 1) + reach - pads + output_padding`.
+    pub struct TransposedSliding {
+        /// The convolution that is transposed.
+        pub sliding: DilatedSliding = DilatedSliding::default(),
+        /// Elements added at the end of each axis of the output; 0 if empty.
+        pub output_padding: Numbers = Numbers::new(),
+    }
+}
+
+impl TransposedSliding {
+    /// The facts of the output of a layer; `grouped` filters have an axis of groups in front.
+    pub(super) fn infer(&self, cx: &mut Infer, grouped: bool) -> Result<Facts, OpError> {
+        let element_type = operand_type(cx)?;
+        let groups = usize::from(grouped);
+        if cx.optional(2).is_some() {
+            cx.expect_rank(2, "1", |rank| rank == 1)?;
+            cx.expect_integer(2);
+        }
+        let count = cx.optional(2).and_then(|sizes| sizes.shape.dims()?.first()?.as_const());
+        let count = count.and_then(|count| usize::try_from(count).ok());
+        let Some(spatial) = spatial_rank(cx, &self.sliding, groups)?.or(count) else {
+            return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
+        };
+        self.check(spatial)?;
+        if let Some(count) = count.filter(|&count| count != spatial) {
+            return Err(OpError::mismatch("the number of output sizes", count, spatial));
+        }
+        let (data, filters) = (cx.shape(0), cx.shape(1));
+        let filter = |axis: usize| filters.dims().and_then(|dims| dims.get(axis).cloned());
+        let channels = data.dims().and_then(|dims| dims.get(1));
+        let wanted = match (grouped, filter(0), filter(groups)) {
+            (true, Some(group), Some(per_group)) => Some(cx.mul(&group, &per_group)),
+            (false, _, per_group) => per_group,
+            _ => None,
+        };
+        if let (Some(channels), Some(wanted)) = (channels, &wanted)
+            && cx.merge(channels, wanted).is_none()
+        {
+            return Err(channels_differ(cx.interval(channels), cx.interval(wanted)));
+        }
+        let mut dims: SmallVec<[SymExpr; 4]> = SmallVec::new();
+        let batch = data.dims().and_then(|dims| dims.first().cloned());
+        dims.push(batch.unwrap_or_else(|| cx.unknown(Interval::DIM)));
+        dims.push(match (grouped, filter(0), filter(groups + 1)) {
+            (true, Some(group), Some(outs)) => cx.mul(&group, &outs),
+            (false, _, Some(outs)) => outs,
+            _ => cx.unknown(Interval::DIM),
+        });
+        if cx.optional(2).is_some() {
+            dims.extend(given_sizes(cx, 2, spatial)?);
+        } else {
+            let sizes = spatial_dims(cx, data, 2, spatial);
+            let kernels = spatial_dims(cx, filters, groups + 2, spatial);
+            for (i, (size, kernel)) in sizes.iter().zip(&kernels).enumerate() {
+                let size = self.size(cx, i, size, kernel)?;
+                dims.push(size);
+            }
+        }
+        Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
+    }
+
+    /// The output of a layer; `grouped` filters have an axis of groups in front.
+    pub(super) fn eval(&self, inputs: &[Tensor], grouped: bool) -> Result<Vec<Tensor>, OpError> {
+        let ([data, filters], sizes) = leading(inputs)?;
+        let filters = if grouped { filters.clone() } else { filters.unsqueeze(0)? };
+        let (spatial, kernel) = spatial_sizes(data, &filters, 1)?;
+        if spatial.contains(&0) {
+            return Err(OpError::dims_conflict(CANNOT_CONVOLVE, data.dims(), filters.dims()));
+        }
+        self.check(spatial.len())?;
+        let sizes = sizes.first().map(Tensor::to_i64_vec).transpose()?;
+        let window = self.window(spatial, kernel, sizes.as_deref())?;
+        // Filters `[G, O, C, kernel..]`.
+        let mut order: Dims = (0..filters.rank()).collect();
+        order.swap(1, 2);
+        let filters = filters.permute(&order)?;
+        let axes: Vec<_> = (0..spatial.len()).map(|i| self.sliding.windows().axis(i)).collect();
+        if axes.iter().any(|axis| axis.stride > 1) && axes.iter().all(|axis| axis.dilation == 1) {
+            let strides: Option<Vec<usize>> = axes.iter().map(|a| usize::try_from(a.stride).ok()).collect();
+            let strides = strides.ok_or_else(|| OpError::unsupported("a stride of this size"))?;
+            if let Some(result) = in_phases(data, &filters, &window, &strides)? {
+                return Ok(vec![result]);
+            }
+        }
+        // The flipped filters slide over data with zeros between its elements.
+        let mut flipped = filters;
+        for (i, &size) in kernel.iter().enumerate() {
+            if size > 0 {
+                flipped = flipped.slice(i + 3, size - 1, size, -1)?;
+            }
+        }
+        let mut spread = data.clone();
+        for (i, axis) in axes.iter().enumerate() {
+            spread = spread_axis(&spread, i + 2, axis.stride)?;
+        }
+        Ok(vec![kernels::group_convolution(&spread, &flipped, &window)?])
+    }
+
+    fn check(&self, spatial: usize) -> Result<(), OpError> {
+        self.sliding.windows().check(spatial)?;
+        check_count("output_padding", &self.output_padding, spatial)
+    }
+
+    fn output_padding(&self, i: usize) -> i64 {
+        self.output_padding.get(i).copied().unwrap_or(0)
+    }
+
+    /// The size of spatial axis `i` of the output. An axis without elements cannot be transposed.
+    fn size(&self, cx: &mut Infer, i: usize, size: &SymExpr, kernel: &SymExpr) -> Result<SymExpr, OpError> {
+        let axis = self.sliding.windows().axis(i);
+        let size = at_least(cx, size, 1);
+        let gaps = cx.sub(&size, &1.into());
+        let gaps = cx.mul(&gaps, &axis.stride.into());
+        let reach = reach(cx, kernel, axis.dilation);
+        let full = cx.add(&gaps, &reach);
+        let more = self.output_padding(i).saturating_sub(axis.begin).saturating_sub(axis.end);
+        let size = cx.add(&full, &more.into());
+        cx.as_dim(&size).ok_or_else(|| {
+            OpError::out_of_range("a size of the output", cx.interval(&size).hi(), "0 or more")
+        })
+    }
+
+    /// The equivalent window of stride 1 over data with zeros between its elements, for these sizes of data, filters and,
+    /// if they are given, of the output.
+    ///
+    /// # Errors
+    /// [`OpError`] if there are fewer sizes of the output than axes, or a window is too large.
+    pub fn window(
+        &self,
+        spatial: &[usize],
+        kernel: &[usize],
+        sizes: Option<&[i64]>,
+    ) -> Result<Window, OpError> {
+        let too_large = || OpError::unsupported("a window of this size");
+        let mut window = Window::dense(spatial.len());
+        for (i, (&size, &kernel)) in spatial.iter().zip(kernel).enumerate() {
+            let axis = self.sliding.windows().axis(i);
+            let reach = (kernel as i128 - 1).max(0) * i128::from(axis.dilation) + 1;
+            let more = i128::from(self.output_padding(i));
+            let full = i128::from(axis.stride) * (size as i128 - 1) + reach;
+            let (begin, end) = match sizes {
+                None => (i128::from(axis.begin), i128::from(axis.end) - more),
+                Some(sizes) => {
+                    let wanted = sizes.get(i).copied().ok_or_else(|| {
+                        OpError::mismatch("the number of output sizes", sizes.len(), spatial.len())
+                    })?;
+                    let excess = full + more - i128::from(wanted);
+                    let total = excess.max(0);
+                    let begin = match self.sliding.sliding.auto_pad {
+                        AutoPad::Explicit | AutoPad::Valid => i128::from(axis.begin),
+                        AutoPad::SameUpper => total / 2,
+                        AutoPad::SameLower => total - total / 2,
+                    };
+                    (begin, full - i128::from(wanted) - begin)
+                }
+            };
+            let pad = |crop: i128| isize::try_from(reach - 1 - crop).map_err(|_| too_large());
+            (window.pads_begin[i], window.pads_end[i]) = (pad(begin)?, pad(end)?);
+            window.dilations[i] = usize::try_from(axis.dilation).map_err(|_| too_large())?;
+        }
+        Ok(window)
+    }
+}
+
+/// `stride - 1` zeros between neighbouring elements of an axis that is not empty.
+fn spread_axis(tensor: &Tensor, axis: usize, stride: i64) -> Result<Tensor, OpError> {
+    let size = tensor.dims().get(axis).copied().unwrap_or(1);
+    let too_large = || OpError::unsupported("a stride of this size");
+    let stride = usize::try_from(stride).map_err(|_| too_large())?;
+    if stride == 1 || size <= 1 {
+        return Ok(tensor.clone());
+    }
+    let begin: SmallVec<[isize; 6]> = smallvec![0; tensor.rank() + 1];
+    let mut end = begin.clone();
+    end[axis + 1] = isize::try_from(stride - 1).map_err(|_| too_large())?;
+    let padded = kernels::pad(&tensor.unsqueeze(axis + 1)?, &begin, &end, PadMode::Constant, None)?;
+    let mut dims = Dims::from_slice(tensor.dims());
+    dims[axis] = size.checked_mul(stride).ok_or_else(too_large)?;
+    Ok(padded.reshape(&dims)?.slice(axis, 0, (size - 1) * stride + 1, 1)?)
+}
