@@ -209,6 +209,12 @@ impl<'a> Attrs<'a> {
         })
     }
 
+    /// A non-negative integer: a size, a count.
+    pub fn size(&self, name: &'static str) -> Result<Option<usize>, OpError> {
+        let Some(int) = self.int(name)? else { return Ok(None) };
+        usize::try_from(int).map(Some).map_err(|_| self.bad(name, "0 or more"))
+    }
+
     /// A real number.
     pub fn float(&self, name: &'static str) -> Result<Option<f64>, OpError> {
         self.parsed(name, "a number", |value| match value {

@@ -1,6 +1,5 @@
 //! Sequences read out of what a network says at each step.
 
-use snick_ir::ops::detection::ctc_greedy_decoder::CtcGreedyDecoder;
 use snick_ir::{Op, OpError};
 use snick_tensor::ElementType;
 
@@ -27,12 +26,13 @@ fn first(e: &mut Emitter, chosen: &Operand, axis: usize) -> Result<Operand> {
 
 /// The class at each step, without those that repeat or are blank, at the front of its sequence; -1 behind them.
 fn ctc_greedy(e: &mut Emitter) -> Result {
-    let Op::CtcGreedyDecoder(op) = &e.node.op else {
-        return Err(OpError::unsupported("this decoder in StableHLO"));
+    let (merge_repeated, has_lengths) = match &e.node.op {
+        Op::CtcGreedyDecoder(op) => (op.ctc_merge_repeated, false),
+        Op::CtcGreedyDecoderSeqLen(op) => (op.merge_repeated, true),
+        _ => return Err(OpError::unsupported("this decoder in StableHLO")),
     };
-    let CtcGreedyDecoder { merge_repeated, lengths } = op.clone();
     let (mut x, mut mask) = (e.input(0)?, e.input(1)?);
-    if lengths.is_none() {
+    if !has_lengths {
         (x, mask) = (e.transpose(&x, &[1, 0, 2]), e.transpose(&mask, &[1, 0]));
     }
     let &[batch, time, classes] = x.ty.fixed()?.as_slice() else {
@@ -43,9 +43,9 @@ fn ctc_greedy(e: &mut Emitter) -> Result {
     let is_top = e.compare("EQ", &x, &top);
     let best = first(e, &is_top, 2)?;
     let places = e.iota(1, best.ty.clone())?;
-    let end = match lengths {
-        Some(_) => e.convert(&mask, ElementType::I64),
-        None => {
+    let end = match has_lengths {
+        true => e.convert(&mask, ElementType::I64),
+        false => {
             // The first 0 ends a sequence.
             let zero = e.full(0.0, &mask.ty)?;
             let is_off = e.compare("EQ", &mask, &zero);
@@ -84,14 +84,12 @@ fn ctc_greedy(e: &mut Emitter) -> Result {
     let read = e.reshape(&read, &ty.dims)?;
     let read = e.convert(&read, ty.element);
     e.give(0, read)?;
-    match lengths {
-        Some(_) => {
-            let element = e.output(1)?.element;
-            let count = e.convert(&count, element);
-            e.give(1, count)
-        }
-        None => Ok(()),
+    if has_lengths {
+        let element = e.output(1)?.element;
+        let count = e.convert(&count, element);
+        e.give(1, count)?;
     }
+    Ok(())
 }
 
 /// Beams `[steps, batch, beams]` followed back from parent to parent; from the first end token on there is nothing

@@ -167,6 +167,7 @@ macro_rules! attr_fields {
 
 attr_fields! {
     i64: "integer", int, |v| AttrValue::Int(*v);
+    usize: "non-negative integer", size, |v| AttrValue::Int(*v as i64);
     f64: "number", float, |v| AttrValue::Float(*v);
     bool: "boolean", bool, |v| AttrValue::Bool(*v);
     SmallVec<[i64; 4]>: "integers", ints, |v| AttrValue::Ints(v.clone());

@@ -181,33 +181,42 @@ pub mod image {
 
 /// Boxes out of feature maps, and sequences out of scores.
 pub mod detection {
+    pub(super) mod aligned_regions;
+    pub(super) mod anchor_proposals;
     mod checks;
-    mod class_rows;
+    pub(super) mod class_nms;
     mod corners;
+    mod ctc_decoding;
     pub mod ctc_greedy_decoder;
+    pub mod ctc_greedy_decoder_seq_len;
     pub mod ctc_loss;
+    pub mod deformable_psroi_pooling;
     pub mod detection_output;
-    mod detections;
     pub mod detectron_detection_output;
     pub mod generate_proposals;
+    pub mod generate_proposals_single_image;
     pub mod matrix_nms;
     pub mod multiclass_nms;
     pub mod nms_rotated;
+    mod nms_selection;
     pub mod non_max_suppression;
     mod partial_sort;
+    mod position_sensitive;
     pub mod prior_box;
+    pub mod prior_box_clustered;
+    mod prior_grid;
     pub mod prior_grid_generator;
     pub mod proposal;
     pub mod psroi_pooling;
     pub mod region_yolo;
     pub mod reorg_yolo;
     pub mod roi_align;
+    pub mod roi_align_rotated;
     pub mod roi_feature_extractor;
     pub mod roi_pooling;
     mod rotated_box;
     mod sampling;
-    pub mod settings;
-    mod suppression;
+    pub(super) mod select_detections;
     pub mod top_k_rois;
 }
 
@@ -387,23 +396,28 @@ ops! {
     YuvToRgb(YuvToRgb),
     // detection
     CtcGreedyDecoder(CtcGreedyDecoder),
+    CtcGreedyDecoderSeqLen(CtcGreedyDecoderSeqLen),
     CtcLoss(CtcLoss),
-    DetectionOutput(DetectionOutput),
+    DeformablePsRoiPooling(Box<DeformablePsRoiPooling>),
+    DetectionOutput(Box<DetectionOutput>),
     DetectronDetectionOutput(DetectronDetectionOutput),
     GenerateProposals(GenerateProposals),
+    GenerateProposalsSingleImage(GenerateProposalsSingleImage),
     MatrixNms(MatrixNms),
     MulticlassNms(MulticlassNms),
     NmsRotated(NmsRotated),
     NonMaxSuppression(NonMaxSuppression),
-    PriorBox(PriorBox),
+    PriorBox(Box<PriorBox>),
+    PriorBoxClustered(Box<PriorBoxClustered>),
     PriorGridGenerator(PriorGridGenerator),
-    Proposal(Proposal),
+    Proposal(Box<Proposal>),
     PsRoiPooling(PsRoiPooling),
-    RegionYolo(RegionYolo),
+    RegionYolo(Box<RegionYolo>),
     ReorgYolo(ReorgYolo),
     RoiAlign(RoiAlign),
+    RoiAlignRotated(RoiAlignRotated),
     RoiFeatureExtractor(RoiFeatureExtractor),
-    RoiPooling(RoiPooling),
+    RoiPooling(Box<RoiPooling>),
     TopKRois(TopKRois),
     // random
     Multinomial(Multinomial),

@@ -2,24 +2,33 @@
 
 pub use super::control::opaque::Opaque;
 pub use super::control::subgraph::SubGraph;
+pub use super::detection::aligned_regions::AlignedRegions;
+pub use super::detection::anchor_proposals::ProposalLimits;
+pub use super::detection::class_nms::{ClassNms, SortBy};
 pub use super::detection::ctc_greedy_decoder::CtcGreedyDecoder;
+pub use super::detection::ctc_greedy_decoder_seq_len::CtcGreedyDecoderSeqLen;
 pub use super::detection::ctc_loss::CtcLoss;
+pub use super::detection::deformable_psroi_pooling::DeformablePsRoiPooling;
 pub use super::detection::detection_output::DetectionOutput;
 pub use super::detection::detectron_detection_output::DetectronDetectionOutput;
 pub use super::detection::generate_proposals::GenerateProposals;
+pub use super::detection::generate_proposals_single_image::GenerateProposalsSingleImage;
 pub use super::detection::matrix_nms::MatrixNms;
 pub use super::detection::multiclass_nms::MulticlassNms;
 pub use super::detection::nms_rotated::NmsRotated;
 pub use super::detection::non_max_suppression::NonMaxSuppression;
 pub use super::detection::prior_box::PriorBox;
+pub use super::detection::prior_box_clustered::PriorBoxClustered;
 pub use super::detection::prior_grid_generator::PriorGridGenerator;
 pub use super::detection::proposal::Proposal;
 pub use super::detection::psroi_pooling::PsRoiPooling;
 pub use super::detection::region_yolo::RegionYolo;
 pub use super::detection::reorg_yolo::ReorgYolo;
 pub use super::detection::roi_align::RoiAlign;
+pub use super::detection::roi_align_rotated::RoiAlignRotated;
 pub use super::detection::roi_feature_extractor::RoiFeatureExtractor;
 pub use super::detection::roi_pooling::RoiPooling;
+pub use super::detection::select_detections::{BoxCode, DetectionAttrs};
 pub use super::detection::top_k_rois::TopKRois;
 pub use super::elementwise::arithmetic::{
     Add, Arithmetic, Divide, FloorMod, Maximum, Minimum, Mod, Multiply, Power, SquaredDifference, Subtract,

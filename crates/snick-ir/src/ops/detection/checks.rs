@@ -1,32 +1,32 @@
-//! What the inputs of a detection op must agree on: element types, ranks and sizes, before a run and in it.
+//! What the inputs of a detection op must agree on, element types, ranks and sizes, in inference and in evaluation.
+
+use std::fmt::Display;
 
 use smallvec::SmallVec;
 use snick_shape::{Interval, SymExpr};
-use snick_tensor::{Element, ElementType, Tensor, TensorError};
+use snick_tensor::{Element, ElementType, Listed, Tensor, TensorError};
 
 use crate::{Infer, OpError};
 
-/// The one floating-point type of some inputs; `Dynamic` gives way.
+/// The floating-point type that some inputs share; `Dynamic` gives way.
 pub fn common_float(cx: &mut Infer, ports: impl IntoIterator<Item = usize>) -> Result<ElementType, OpError> {
     let ports: SmallVec<[usize; 5]> = ports.into_iter().collect();
-    for &port in &ports {
-        expect_float(cx, port)?;
-    }
+    ports.iter().try_for_each(|&port| expect_float(cx, port))?;
     Ok(cx.common_type(ports))
 }
 
-/// Input `port` must have a floating-point type, if its type is known. `nf4`, a table of numbers, is none.
+/// Input `port` must have a floating-point type, if its type is known; `nf4` is none.
 pub fn expect_float(cx: &Infer, port: usize) -> Result<(), OpError> {
     expect_type(cx, port, "a floating-point type", |et| et.is_float() && et != ElementType::NF4)
 }
 
-/// Input `port` must have an integer type, if its type is known, or `nf4`, which the runtime counts among them.
-pub fn expect_whole(cx: &Infer, port: usize) -> Result<(), OpError> {
+/// Input `port` must have an integer type or `nf4`, which the OpenVINO runtime accepts too, if its type is known.
+pub fn expect_integer_or_nf4(cx: &Infer, port: usize) -> Result<(), OpError> {
     expect_type(cx, port, "an integer type", |et| et.is_integer() || et == ElementType::NF4)
 }
 
 /// Input `port` must be bf16, f16 or f32, if its type is known.
-pub fn expect_single(cx: &Infer, port: usize) -> Result<(), OpError> {
+pub fn expect_f32_or_half(cx: &Infer, port: usize) -> Result<(), OpError> {
     use ElementType::{BF16, F16, F32};
     expect_type(cx, port, "bf16, f16 or f32", |et| matches!(et, BF16 | F16 | F32))
 }
@@ -45,17 +45,10 @@ fn expect_type(
     }
 }
 
-/// A type of indices: i32 or i64.
-pub fn expect_index_type(name: &str, et: ElementType) -> Result<(), OpError> {
-    match et {
-        ElementType::I32 | ElementType::I64 => Ok(()),
-        _ => Err(OpError::element_type(format!("`{name}`"), et, "i32 or i64")),
-    }
-}
-
-/// Input `port` must have this rank, if its rank is known.
-pub fn expect_rank(cx: &Infer, port: usize, rank: usize) -> Result<(), OpError> {
-    cx.expect_rank(port, &rank.to_string(), |got| got == rank)
+/// The inputs must have these ranks, as far as their ranks are known and there are so many inputs.
+pub fn expect_ranks(cx: &Infer, ranks: &[usize]) -> Result<(), OpError> {
+    let mut ports = ranks.iter().enumerate().take(cx.len());
+    ports.try_for_each(|(port, &rank)| cx.expect_rank(port, &rank.to_string(), |got| got == rank))
 }
 
 /// One dim of an input of known rank.
@@ -73,7 +66,7 @@ pub fn expect_size(cx: &Infer, port: usize, axis: usize, size: i64) -> Result<()
     }
 }
 
-/// Unifies the dims of some `(port, axis)`, which are equal in every run; an unknown where none is known.
+/// Unifies the dims at some `(port, axis)`, which are equal in every run; an unknown dim if none is known.
 pub fn common_dim(cx: &mut Infer, axes: &[(usize, usize)]) -> Result<SymExpr, OpError> {
     let mut common: Option<(SymExpr, (usize, usize))> = None;
     for &(port, axis) in axes {
@@ -96,30 +89,43 @@ pub fn common_dim(cx: &mut Infer, axes: &[(usize, usize)]) -> Result<SymExpr, Op
     Ok(common.map_or_else(|| cx.unknown(Interval::DIM), |(dim, _)| dim))
 }
 
-/// A count of rows that is at most the product of some bounds, each the upper end of an interval.
+/// A number of rows that is at most the product of some bounds, each the upper end of an interval.
 pub fn rows_up_to(cx: &mut Infer, bounds: &[Interval]) -> SymExpr {
-    let mut most = Interval::from(1);
-    for &bound in bounds {
-        most = most.mul(bound);
-    }
+    let most = bounds.iter().fold(Interval::from(1), |most, &bound| most.mul(bound));
     let hi = if bounds.iter().any(|bound| bound.hi() == 0) { 0 } else { most.hi() };
     cx.unknown(Interval::new(0, hi.max(0)).unwrap_or(Interval::DIM))
 }
 
-/// A tensor must have exactly these dims.
-pub fn check_dims(what: &str, tensor: &Tensor, dims: &[usize]) -> Result<(), OpError> {
-    if tensor.dims() == dims {
-        return Ok(());
+/// Attribute `name` must be `least` or more.
+pub fn expect_at_least(name: &str, value: i64, least: i64) -> Result<(), OpError> {
+    match value >= least {
+        true => Ok(()),
+        false => Err(OpError::out_of_range(format!("`{name}`"), value, format!("{least} or more"))),
     }
-    Err(OpError::mismatch(
-        format!("the shape of {what}"),
-        format!("{:?}", tensor.dims()),
-        format!("{dims:?}"),
-    ))
 }
 
-/// An empty vector with room for the elements of a tensor, whose size is checked before memory is taken.
-pub fn room<T: Element>(dims: &[usize]) -> Result<Vec<T>, OpError> {
+/// A limit of which -1 stands for none.
+pub fn limit(value: i64) -> usize {
+    usize::try_from(value).unwrap_or(usize::MAX)
+}
+
+/// The dims of a tensor of rank `N`.
+pub fn dims_of<const N: usize>(what: &str, tensor: &Tensor) -> Result<[usize; N], OpError> {
+    tensor.dims().try_into().map_err(|_| OpError::rank(what, tensor.rank(), N.to_string()))
+}
+
+/// A tensor must have exactly these dims.
+pub fn check_dims(what: &str, tensor: &Tensor, dims: &[usize]) -> Result<(), OpError> {
+    if tensor.dims() == dims { Ok(()) } else { Err(wrong_shape(what, tensor, Listed(dims))) }
+}
+
+/// The error for a tensor of an unexpected shape.
+pub fn wrong_shape(what: &str, tensor: &Tensor, expected: impl Display) -> OpError {
+    OpError::mismatch(format!("the shape of {what}"), Listed(tensor.dims()), expected)
+}
+
+/// An empty vector with capacity for a tensor of these dims, whose size is checked before memory is allocated.
+pub fn reserved<T: Element>(dims: &[usize]) -> Result<Vec<T>, OpError> {
     let len = Tensor::full(dims, T::default())?.len();
     let mut values = Vec::new();
     let refused = |_| TensorError::OutOfMemory { bytes: len.saturating_mul(size_of::<T>()) };
@@ -127,9 +133,9 @@ pub fn room<T: Element>(dims: &[usize]) -> Result<Vec<T>, OpError> {
     Ok(values)
 }
 
-/// A tensor of the values that are there and zeros behind them.
-pub fn padded<T: Element>(dims: &[usize], values: Vec<T>) -> Result<Tensor, OpError> {
-    let mut all = room(dims)?;
+/// A tensor of these values, and zeros after them.
+pub fn zero_padded<T: Element>(dims: &[usize], values: Vec<T>) -> Result<Tensor, OpError> {
+    let mut all = reserved(dims)?;
     all.extend(values);
     all.resize(Tensor::full(dims, T::default())?.len(), T::default());
     Ok(Tensor::from_vec(dims, all)?)

@@ -1,6 +1,6 @@
-//! Boxes by their corners: size, overlap, offsets applied, and the choice of those that do not cover each other.
+//! Boxes given by their corners: size, intersection over union, regression deltas, and non-maximum suppression.
 //!
-//! A `unit` is what is added to each length: 1 where corners are pixels that belong to the box, else 0.
+//! `unit` is added to each length: 1 where corners are pixels that belong to the box, else 0.
 
 use std::cmp::Ordering;
 
@@ -20,8 +20,7 @@ pub struct Corners {
 impl Corners {
     /// The boxes of a row-major `[.., 4]`.
     pub fn all(values: &[f32]) -> Vec<Self> {
-        let boxes = values.as_chunks::<4>().0;
-        boxes.iter().map(|&sides| Self::from(sides)).collect()
+        values.as_chunks::<4>().0.iter().map(|&coordinates| Self::from(coordinates)).collect()
     }
 
     /// Width and height; negative where the corners are exchanged.
@@ -35,9 +34,9 @@ impl Corners {
         width * height
     }
 
-    /// Width and height of what two boxes share; `None` where they lie apart.
-    pub fn shared(&self, other: &Self, unit: f32) -> Option<[f32; 2]> {
-        let apart = other.left > self.right
+    /// Width and height of the intersection; `None` if the boxes are disjoint.
+    pub fn intersection(&self, other: &Self, unit: f32) -> Option<[f32; 2]> {
+        let disjoint = other.left > self.right
             || other.right < self.left
             || other.top > self.bottom
             || other.bottom < self.top;
@@ -47,12 +46,12 @@ impl Corners {
             right: self.right.min(other.right),
             bottom: self.bottom.min(other.bottom),
         };
-        (!apart).then(|| both.size(unit))
+        (!disjoint).then(|| both.size(unit))
     }
 
-    /// The shared area over the area of both together.
-    pub fn overlap(&self, other: &Self, unit: f32) -> f32 {
-        match self.shared(other, unit) {
+    /// Intersection over union.
+    pub fn iou(&self, other: &Self, unit: f32) -> f32 {
+        match self.intersection(other, unit) {
             Some([width, height]) if width > 0.0 && height > 0.0 => {
                 let shared = width * height;
                 shared / (self.area(unit) + other.area(unit) - shared)
@@ -61,9 +60,9 @@ impl Corners {
         }
     }
 
-    /// The box moved by `[dx, dy]` in its own size and grown by the exponents `[dw, dh]`, which count up to `limit`.
-    pub fn refined(&self, by: [f32; 4], unit: f32, limit: f32) -> Self {
-        let [dx, dy, dw, dh] = by;
+    /// The box with its centre moved by `[dx, dy]` times its size, and its size multiplied by `exp([dw, dh])`;
+    /// exponents above `limit` count as `limit`.
+    pub fn with_deltas(&self, [dx, dy, dw, dh]: [f32; 4], unit: f32, limit: f32) -> Self {
         let [width, height] = self.size(unit);
         let (x, y) = (self.left + 0.5 * width, self.top + 0.5 * height);
         let (x, y) = (dx * width + x, dy * height + y);
@@ -76,12 +75,22 @@ impl Corners {
         }
     }
 
-    /// With right and bottom a `unit` nearer: back to pixels that belong to the box.
+    /// With right and bottom moved inwards by `unit`: back to pixels that belong to the box.
     pub fn inclusive(self, unit: f32) -> Self {
         Self { right: self.right - unit, bottom: self.bottom - unit, ..self }
     }
 
-    /// Every corner brought to within `0..=width` and `0..=height`.
+    /// With x divided by `width` and y divided by `height`.
+    pub fn divided(&self, width: f32, height: f32) -> Self {
+        Self {
+            left: self.left / width,
+            top: self.top / height,
+            right: self.right / width,
+            bottom: self.bottom / height,
+        }
+    }
+
+    /// With every corner clipped to `0..=width` and `0..=height`.
     pub fn clipped(&self, width: f32, height: f32) -> Self {
         Self {
             left: self.left.min(width).max(0.0),
@@ -92,7 +101,7 @@ impl Corners {
     }
 
     /// The elements.
-    pub fn sides(&self) -> [f32; 4] {
+    pub fn coordinates(&self) -> [f32; 4] {
         [self.left, self.top, self.right, self.bottom]
     }
 }
@@ -104,21 +113,27 @@ impl From<[f32; 4]> for Corners {
 }
 
 /// The order in which the higher score comes first. Total, and the two zeros are equal.
-pub fn best_first(a: f32, b: f32) -> Ordering {
+pub fn highest_first(a: f32, b: f32) -> Ordering {
     (b + 0.0).total_cmp(&(a + 0.0))
 }
 
-/// Of candidates in order the indices of those that overlap no one chosen before by more than `threshold`; at most
-/// `most`.
-pub fn nms(candidates: &[Corners], unit: f32, threshold: f32, most: usize) -> Vec<usize> {
-    let mut chosen: Vec<usize> = Vec::new();
-    for (i, candidate) in candidates.iter().enumerate() {
-        if chosen.len() >= most {
+/// The candidates, sorted best first, whose IoU with each one chosen before is at most `threshold`; at most `limit`
+/// of them.
+pub fn nms<T: Copy>(
+    candidates: &[T],
+    corners: impl Fn(&T) -> Corners,
+    unit: f32,
+    threshold: f32,
+    limit: usize,
+) -> Vec<T> {
+    let mut chosen: Vec<T> = Vec::new();
+    for candidate in candidates {
+        if chosen.len() >= limit {
             break;
         }
-        let mut others = chosen.iter().filter_map(|&j| candidates.get(j));
-        if !others.any(|other| candidate.overlap(other, unit) > threshold) {
-            chosen.push(i);
+        let own = corners(candidate);
+        if !chosen.iter().any(|other| own.iou(&corners(other), unit) > threshold) {
+            chosen.push(*candidate);
         }
     }
     chosen
@@ -129,25 +144,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn overlap_counts_pixels_where_they_belong() {
+    fn iou_counts_boundary_pixels_if_they_belong_to_the_box() {
         let [a, b] = [[0., 0., 1., 1.], [1., 0., 2., 1.]].map(Corners::from);
-        assert_eq!(a.overlap(&b, 0.0), 0.0);
-        assert_eq!(a.overlap(&b, 1.0), 2.0 / 6.0);
-        assert_eq!(a.overlap(&a, 0.0), 1.0);
+        assert_eq!(a.iou(&b, 0.0), 0.0);
+        assert_eq!(a.iou(&b, 1.0), 2.0 / 6.0);
+        assert_eq!(a.iou(&a, 0.0), 1.0);
     }
 
     #[test]
-    fn offsets_are_in_the_size_of_the_box() {
+    fn deltas_are_relative_to_the_size_of_the_box() {
         let a = Corners::from([0., 0., 2., 4.]);
-        assert_eq!(a.refined([0.5, 0.25, 0.0, 0.0], 0.0, 9.0).sides(), [1., 1., 3., 5.]);
-        let grown = a.refined([0.0, 0.0, 9.0, 0.0], 0.0, 2f32.ln());
+        assert_eq!(a.with_deltas([0.5, 0.25, 0.0, 0.0], 0.0, 9.0).coordinates(), [1., 1., 3., 5.]);
+        let grown = a.with_deltas([0.0, 0.0, 9.0, 0.0], 0.0, 2f32.ln());
         assert!((grown.size(0.0)[0] - 4.0).abs() < 1e-5);
     }
 
     #[test]
-    fn covered_candidates_go() {
+    fn nms_drops_overlapping_candidates() {
         let boxes = Corners::all(&[0., 0., 2., 2., 0., 0., 2., 1.9, 5., 5., 6., 6.]);
-        assert_eq!(nms(&boxes, 0.0, 0.5, 9), [0, 2]);
-        assert_eq!(nms(&boxes, 0.0, 0.99, 2), [0, 1]);
+        let chosen = |threshold, limit| nms(&boxes, |corners| *corners, 0.0, threshold, limit);
+        assert_eq!(chosen(0.5, 9), [boxes[0], boxes[2]]);
+        assert_eq!(chosen(0.99, 2), [boxes[0], boxes[1]]);
     }
 }

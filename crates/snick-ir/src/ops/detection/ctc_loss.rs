@@ -1,41 +1,25 @@
-//! CTCLoss-4: how unlikely a label sequence is, over all ways to spread it over time.
+//! CTCLoss-4.
 
 use smallvec::smallvec;
 use snick_shape::Shape;
 use snick_tensor::Tensor;
 
-use super::checks::{check_dims, common_dim, expect_float, expect_rank};
-use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
+use super::checks::{check_dims, common_dim, dims_of, expect_float, expect_ranks};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
-/// Class scores `[N, T, C]`, how many times count `[N]`, labels `[N, T]`, how many labels count `[N]`, and maybe the
-/// class that stands for none, else the last, to `[N]`: minus the logarithm of the probability.
-#[derive(Clone, PartialEq, Debug)]
-pub struct CtcLoss {
-    /// Whether equal neighbours among the labels count once.
-    pub preprocess_collapse_repeated: bool,
-    /// Whether equal neighbours in time count once.
-    pub ctc_merge_repeated: bool,
-    /// Whether each label counts once.
-    pub unique: bool,
-}
-
-impl OpDef for CtcLoss {
-    const NAMES: &'static [OpName] = &[OpName::openvino("CTCLoss", &[4])];
-    const ARITY: Arity = Arity::between(4, 5);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        Ok(Self {
-            preprocess_collapse_repeated: raw.attrs.bool("preprocess_collapse_repeated")?.unwrap_or(false),
-            ctc_merge_repeated: raw.attrs.bool("ctc_merge_repeated")?.unwrap_or(false),
-            unique: raw.attrs.bool("unique")?.unwrap_or(false),
-        })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new()
-            .with("preprocess_collapse_repeated", self.preprocess_collapse_repeated)
-            .with("ctc_merge_repeated", self.ctc_merge_repeated)
-            .with("unique", self.unique)
+op! {
+    /// The negative logarithm of the probability of a label sequence, summed over all its alignments to time steps.
+    ///
+    /// Class scores `[N, T, C]`, the number of time steps `[N]`, labels `[N, T]`, the number of labels `[N]`, and
+    /// optionally the blank class, else the last; to `[N]`.
+    #[op("CTCLoss", since = [4], inputs = Arity::between(4, 5), traits = [PURE])]
+    pub struct CtcLoss {
+        /// Whether repeated labels are merged before the alignment.
+        pub preprocess_collapse_repeated: bool = false,
+        /// Whether repeated classes of an alignment are merged.
+        pub ctc_merge_repeated: bool = false,
+        /// Whether each label counts once only.
+        pub unique: bool = false,
     }
 }
 
@@ -43,9 +27,7 @@ impl InferOp for CtcLoss {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         expect_float(cx, 0)?;
         (1..cx.len()).for_each(|port| cx.expect_integer(port));
-        for (port, rank) in [3, 1, 2, 1, 0].into_iter().enumerate().take(cx.len()) {
-            expect_rank(cx, port, rank)?;
-        }
+        expect_ranks(cx, &[3, 1, 2, 1, 0])?;
         common_dim(cx, &[(0, 1), (2, 1)])?;
         let batch = common_dim(cx, &[(0, 0), (1, 0), (2, 0), (3, 0)])?;
         Ok(smallvec![Fact::new(cx.element_type(0), Shape::ranked([batch]))])
@@ -54,14 +36,12 @@ impl InferOp for CtcLoss {
 
 impl EvalOp for CtcLoss {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let [scores, times, labels, counts, blank @ ..] = inputs else { return Ok(Vec::new()) };
-        let &[batch, most, classes] = scores.dims() else {
-            return Err(OpError::rank("the scores", scores.rank(), "3"));
-        };
+        let (scores, times, labels, counts) = (&inputs[0], &inputs[1], &inputs[2], &inputs[3]);
+        let [batch, most, classes] = dims_of("the scores", scores)?;
         check_dims("the lengths", times, &[batch])?;
         check_dims("the labels", labels, &[batch, most])?;
         check_dims("the label lengths", counts, &[batch])?;
-        let blank = match blank.first() {
+        let blank = match inputs.get(4) {
             Some(blank) => blank.to_i64_vec()?.first().copied().unwrap_or(0),
             None => classes as i64 - 1,
         };
@@ -72,12 +52,9 @@ impl EvalOp for CtcLoss {
             let length = |value: i64, most: usize| usize::try_from(value).ok().filter(|&value| value <= most);
             let fits = length(time, most).and_then(|time| Some((time, length(count, time)?)));
             let Some((time, count)) = fits else {
-                let found = format!("{count} labels in {time} times");
-                return Err(OpError::mismatch(
-                    "a sequence",
-                    found,
-                    format!("labels within times within {most}"),
-                ));
+                let found = format!("{count} labels in {time} time steps");
+                let expected = format!("labels <= time steps <= {most}");
+                return Err(OpError::mismatch("a sequence", found, expected));
             };
             let labels = labels.iter().skip(i * most).take(count).copied();
             let target = self.target(labels, blank, classes)?;
@@ -89,7 +66,7 @@ impl EvalOp for CtcLoss {
     }
 }
 
-/// A class of the target, and whether it stands for none.
+/// A class of the target, and whether it is the blank.
 #[derive(Copy, Clone, PartialEq)]
 struct Symbol {
     class: usize,
@@ -97,7 +74,7 @@ struct Symbol {
 }
 
 impl CtcLoss {
-    /// The labels that count, with a blank before each and one behind all.
+    /// The labels that count, with a blank before each and one after the last.
     fn target(
         &self,
         labels: impl Iterator<Item = i64>,
@@ -130,11 +107,11 @@ impl CtcLoss {
         Ok(target)
     }
 
-    /// The logarithm of the probability that the times spell the target: a sum over all paths, from the end.
-    /// `likely` has the logarithm of each symbol's probability at each time.
+    /// The logarithm of the probability of the target: a sum over all alignments, from the last time step.
+    /// `likely` has the logarithm of each symbol's probability at each time step.
     fn log_probability(&self, target: &[Symbol], likely: &[Vec<f32>]) -> f32 {
         let at = |values: &[f32], i: usize| values.get(i).copied().unwrap_or(f32::NEG_INFINITY);
-        // What follows the last time: nothing, after the last label or the blank behind it.
+        // After the last time step: only the last label and the blank after it end the target.
         let mut rest: Vec<f32> = vec![f32::NEG_INFINITY; target.len()];
         rest.iter_mut().rev().take(2).for_each(|value| *value = 0.0);
         for likely in likely.iter().skip(1).rev() {
@@ -147,7 +124,7 @@ impl CtcLoss {
                     if self.ctc_merge_repeated || blank {
                         sum = log_add(stay(s), sum);
                     }
-                    // A label may follow another without a blank between them, unless the two would merge.
+                    // A label may follow another without a blank between them, unless the two are merged.
                     let merges = self.ctc_merge_repeated && target.get(s + 2) == symbol;
                     if !blank && !merges {
                         sum = log_add(sum, stay(s + 2));
@@ -180,16 +157,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_label_in_two_times() {
+    fn the_loss_sums_over_alignments() {
         let op = CtcLoss { preprocess_collapse_repeated: false, ctc_merge_repeated: true, unique: false };
-        // Two classes, equally likely: the label, and none. Three of the four paths spell the label.
+        // Two equally probable classes, the label and the blank: three of the four paths give the label.
         let scores = Tensor::from_vec(&[1, 2, 2], vec![0f32; 4]).unwrap();
         let two = Tensor::from_vec(&[1], vec![2i32]).unwrap();
         let labels = Tensor::from_vec(&[1, 2], vec![0i32, 0]).unwrap();
         let one = Tensor::from_vec(&[1], vec![1i32]).unwrap();
         let loss = op.eval(&[scores.clone(), two.clone(), labels.clone(), one]).unwrap();
         assert!((loss[0].to_f32_vec().unwrap()[0] + 0.75f32.ln()).abs() < 1e-6);
-        // Twice the same label needs a blank between, and there is no time for it.
+        // The same label twice needs a blank between, and there is no time step for it.
         let loss = op.eval(&[scores, two.clone(), labels, two]).unwrap();
         assert_eq!(loss[0].to_f32_vec().unwrap(), [f32::INFINITY]);
     }

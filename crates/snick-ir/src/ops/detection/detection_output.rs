@@ -1,66 +1,34 @@
-//! DetectionOutput-1 and -8: boxes decoded from priors, the best of each class kept. Version 1 says the number of
-//! classes; version 8 takes it from the shapes.
+//! DetectionOutput-1 and DetectionOutput-8.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::smallvec;
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::Tensor;
 
 use super::checks::{
-    check_dims, common_dim, common_float, dim, expect_float, expect_rank, expect_size, padded,
+    check_dims, common_dim, common_float, dim, dims_of, expect_at_least, expect_float, expect_ranks,
+    expect_size, zero_padded,
 };
-use super::detections::{Decoder, Found, Scores, select};
-use super::settings::{Kind, Settings, Table};
-use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
+use super::select_detections::{Decoder, Detection, DetectionAttrs, Scores};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, Since};
 
-/// Box offsets `[N, priors * classes * 4]`, class scores `[N, priors * classes]`, priors `[1 or N, 1 or 2, ..]`, the
-/// second row being variances; and maybe object scores and offsets of a first stage. A row of the output
-/// `[1, 1, rows, 7]` is image, class, score and box; the first row not used has image -1, and zeros follow.
-#[derive(Clone, PartialEq, Debug)]
-pub struct DetectionOutput {
-    /// Whether the attributes say how many classes there are.
-    counted: bool,
-    pub(super) settings: Settings,
-}
-
-const TABLE: Table = &[
-    ("num_classes", Kind::Int),
-    ("background_label_id", Kind::Int),
-    ("top_k", Kind::Int),
-    ("variance_encoded_in_target", Kind::Bool),
-    ("keep_top_k", Kind::Ints),
-    ("code_type", Kind::Text),
-    ("share_location", Kind::Bool),
-    ("nms_threshold", Kind::Float),
-    ("confidence_threshold", Kind::Float),
-    ("clip_after_nms", Kind::Bool),
-    ("clip_before_nms", Kind::Bool),
-    ("decrease_label_id", Kind::Bool),
-    ("normalized", Kind::Bool),
-    ("input_height", Kind::Int),
-    ("input_width", Kind::Int),
-    ("objectness_score", Kind::Float),
-];
-
-/// Whether offsets are of centre and size, not of corners.
-pub(super) const CODES: &[(&str, bool)] =
-    &[("caffe.PriorBoxParameter.CORNER", false), ("caffe.PriorBoxParameter.CENTER_SIZE", true)];
-
-impl OpDef for DetectionOutput {
-    const NAMES: &'static [OpName] = &[OpName::openvino("DetectionOutput", &[1, 8])];
-    const ARITY: Arity = Arity::between(3, 5);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        let counted = raw.since < 8;
-        raw.attrs.choice("code_type", CODES)?;
-        let settings = Settings::parse(&raw.attrs, TABLE.get(usize::from(!counted)..).unwrap_or(TABLE))?;
-        if counted && settings.int("num_classes", 0) <= 0 {
-            return Err(OpError::out_of_range("`num_classes`", settings.int("num_classes", 0), "1 or more"));
-        }
-        Ok(Self { counted, settings })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        self.settings.attrs()
+op! {
+    /// Boxes decoded from priors, and the best of each class after non-maximum suppression.
+    ///
+    /// Box deltas `[N, priors * classes * 4]`, class scores `[N, priors * classes]`, priors `[1 or N, 1 or 2, ..]`, the
+    /// second row being variances; and optionally object scores and deltas of a first stage. A row of the output
+    /// `[1, 1, rows, 7]` is image, class, score and box; the first unused row has image -1, and zeros follow.
+    #[op(
+        "DetectionOutput", since = [1, 8], inputs = Arity::between(3, 5), traits = [PURE],
+        check = Self::check_attrs
+    )]
+    pub struct DetectionOutput {
+        /// The definition: the first is given the number of classes.
+        pub since: Since = Since(8),
+        /// The number of classes, 1 or more.
+        #[until(8)]
+        pub num_classes: i64 = 0,
+        /// How boxes are decoded and selected.
+        pub selection: DetectionAttrs = DetectionAttrs::default(),
     }
 }
 
@@ -70,9 +38,7 @@ impl InferOp for DetectionOutput {
         let element_type = common_float(cx, (0..cx.len()).filter(|&port| port != 2))?;
         // Models in f16 keep their priors in f32.
         expect_float(cx, 2)?;
-        for port in 0..cx.len() {
-            expect_rank(cx, port, if port == 2 { 3 } else { 2 })?;
-        }
+        expect_ranks(cx, &[2, 2, 3, 2, 2])?;
         let ports: &[(usize, usize)] = match cx.len() {
             3 => &[(0, 0), (1, 0)],
             _ => &[(0, 0), (1, 0), (3, 0), (4, 0)],
@@ -81,39 +47,39 @@ impl InferOp for DetectionOutput {
         if let Some(images) = dim(cx, 2, 0) {
             let (images, batch) = (cx.interval(&images), cx.interval(&batch));
             if !images.contains(1) && images.meet(batch).is_none() {
-                return Err(OpError::mismatch("the images of the priors", images, format!("1 or {batch}")));
+                let expected = format!("1 or {batch}");
+                return Err(OpError::mismatch("the number of images of the priors", images, expected));
             }
         }
-        expect_size(cx, 2, 1, if self.variances() { 2 } else { 1 })?;
+        expect_size(cx, 2, 1, self.selection.prior_rows() as i64)?;
         let (priors, classes) = self.counts(cx)?;
-        let boxes = match (self.keep(), self.settings.int("top_k", -1)) {
+        let boxes = match (self.selection.keep(), self.selection.top_k) {
             (keep, _) if keep > 0 => keep.into(),
             (-1, top) if top > 0 => cx.mul(&classes, &top.into()),
             _ => cx.mul(&priors, &classes),
         };
         let rows = cx.mul(&batch, &boxes);
-        let dims: SmallVec<[SymExpr; 4]> = smallvec![1.into(), 1.into(), rows, 7.into()];
-        Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
+        Ok(smallvec![Fact::new(element_type, Shape::ranked([1.into(), 1.into(), rows, 7.into()]))])
     }
 }
 
 impl EvalOp for DetectionOutput {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         check_inputs(inputs.len())?;
-        let [offsets, scores, priors, first_stage @ ..] = inputs else { return Ok(Vec::new()) };
+        let (deltas, scores, priors) = (&inputs[0], &inputs[1], &inputs[2]);
         let Sizes { images, columns, prior_images, prior_columns, count, classes } =
             self.sizes(scores, priors)?;
-        let located = if self.shares_location() { 1 } else { classes };
-        let offset_dims = [images, count.saturating_mul(located).saturating_mul(4)];
-        check_dims("the offsets", offsets, &offset_dims)?;
-        check_dims("the priors", priors, &[prior_images, 1 + usize::from(self.variances()), prior_columns])?;
-        if let [objects, first] = first_stage {
+        let selection = &self.selection;
+        let located = if selection.share_location { 1 } else { classes };
+        let delta_dims = [images, count.saturating_mul(located).saturating_mul(4)];
+        check_dims("the deltas", deltas, &delta_dims)?;
+        check_dims("the priors", priors, &[prior_images, selection.prior_rows(), prior_columns])?;
+        if let [objects, first] = &inputs[3..] {
             check_dims("the object scores", objects, &[images, count * 2])?;
-            check_dims("the first offsets", first, &offset_dims)?;
+            check_dims("the deltas of the first stage", first, &delta_dims)?;
         }
-        let decreased = self.settings.bool("decrease_label_id", false);
-        if decreased && self.settings.int("background_label_id", 0) != 0 {
-            return Err(OpError::unsupported("`decrease_label_id` where the background is not class 0"));
+        if selection.decrease_label_id && selection.background_label_id != 0 {
+            return Err(OpError::unsupported("`decrease_label_id` with a background other than class 0"));
         }
         let mut values = Vec::with_capacity(inputs.len());
         for input in inputs {
@@ -125,47 +91,43 @@ impl EvalOp for DetectionOutput {
         };
         let mut rows: Vec<f32> = Vec::new();
         for image in 0..images {
-            let prior_size = prior_columns * (1 + usize::from(self.variances()));
+            let prior_size = prior_columns * selection.prior_rows();
             let priors = part(2, if prior_images == 1 { 0 } else { image }, prior_size);
-            let stages = [4, 0].map(|port| part(port, image, offset_dims[1]));
-            let decoder = Decoder::new(self, priors, count, located, stages);
+            let stages = [4, 0].map(|port| part(port, image, delta_dims[1]));
+            let decoder = Decoder::new(selection, priors, count, located, stages);
             let scores = Scores {
                 values: part(1, image, columns),
                 objects: part(3, image, count * 2),
                 classes,
                 priors: decoder.used(),
             };
-            for Found { class, score, corners, .. } in select(self, &decoder, &scores) {
-                let label = class as i64 - i64::from(decreased);
-                let corners = if self.settings.bool("clip_after_nms", false) {
-                    corners.clipped(1.0, 1.0)
-                } else {
-                    corners
-                };
+            for Detection { class, score, corners, .. } in selection.select(&decoder, &scores) {
+                let label = class as i64 - i64::from(selection.decrease_label_id);
+                let corners = if selection.clip_after_nms { corners.clipped(1.0, 1.0) } else { corners };
                 rows.extend([image as f32, label as f32, score]);
-                rows.extend(corners.sides());
+                rows.extend(corners.coordinates());
             }
         }
-        let all = self.most_rows(count, classes).and_then(|each| each.checked_mul(images));
+        let all = self.rows_per_image(count, classes).and_then(|each| each.checked_mul(images));
         let all = all.ok_or_else(|| OpError::unsupported("an output of that many rows"))?;
         if rows.len() / 7 < all {
             rows.push(-1.0);
         }
         rows.truncate(all * 7);
-        Ok(vec![padded(&[1, 1, all, 7], rows)?.cast(offsets.element_type())?])
+        Ok(vec![zero_padded(&[1, 1, all, 7], rows)?.cast(deltas.element_type())?])
     }
 }
 
-/// What the inputs of a run hold.
+/// The sizes of the inputs.
 struct Sizes {
     images: usize,
-    /// Scores of an image.
+    /// Scores per image.
     columns: usize,
-    /// Images that have priors of their own, or 1.
+    /// Images with priors of their own, or 1.
     prior_images: usize,
-    /// Numbers of the priors of an image.
+    /// Numbers of the priors per image.
     prior_columns: usize,
-    /// Priors of an image.
+    /// Priors per image.
     count: usize,
     classes: usize,
 }
@@ -179,73 +141,60 @@ fn check_inputs(count: usize) -> Result<(), OpError> {
 }
 
 impl DetectionOutput {
-    /// Rows for what is found in an image, of so many priors; `None` if they cannot be counted.
-    fn most_rows(&self, priors: usize, classes: usize) -> Option<usize> {
-        match (self.keep(), self.settings.int("top_k", -1)) {
+    fn check_attrs(&self, _: &RawNode) -> Result<(), OpError> {
+        if self.since.at_least(8) { Ok(()) } else { expect_at_least("num_classes", self.num_classes, 1) }
+    }
+
+    /// Rows of the output per image; `None` if they overflow.
+    fn rows_per_image(&self, priors: usize, classes: usize) -> Option<usize> {
+        match (self.selection.keep(), self.selection.top_k) {
             (keep, _) if keep > 0 => usize::try_from(keep).ok(),
             (-1, top) if top > 0 => usize::try_from(top).ok()?.checked_mul(classes),
             _ => priors.checked_mul(classes),
         }
     }
 
-    /// The sizes of a run, which fit together.
+    /// The sizes of the inputs, which must fit together.
     fn sizes(&self, scores: &Tensor, priors: &Tensor) -> Result<Sizes, OpError> {
-        let (&[images, columns], &[prior_images, _, prior_columns]) = (scores.dims(), priors.dims()) else {
-            let ranks = format!("{} and {}", scores.rank(), priors.rank());
-            return Err(OpError::mismatch("the ranks of scores and priors", ranks, "2 and 3"));
-        };
-        let width = self.prior_width() as usize;
+        let [images, columns] = dims_of("the scores", scores)?;
+        let [prior_images, _, prior_columns] = dims_of("the priors", priors)?;
+        let width = self.selection.prior_width();
         let count = prior_columns / width;
         if count == 0 || prior_columns % width != 0 || columns % count != 0 {
             let found = format!("{columns} scores for {prior_columns} numbers of priors");
-            return Err(OpError::mismatch("the number of priors", found, format!("a multiple of {width}")));
+            let expected = format!("{width} numbers per prior, and a score per class and prior");
+            return Err(OpError::mismatch("the number of priors", found, expected));
         }
         let classes = columns / count;
-        if self.counted && i64::try_from(classes) != Ok(self.settings.int("num_classes", 0)) {
-            let wanted = self.settings.int("num_classes", 0);
-            return Err(OpError::mismatch("the number of classes", classes, wanted));
+        if self.num_classes().is_some_and(|expected| i64::try_from(classes) != Ok(expected)) {
+            return Err(OpError::mismatch("the number of classes", classes, self.num_classes));
         }
         if prior_images != 1 && prior_images != images {
-            let wanted = format!("1 or {images}");
-            return Err(OpError::mismatch("the images of the priors", prior_images, wanted));
+            let expected = format!("1 or {images}");
+            return Err(OpError::mismatch("the number of images of the priors", prior_images, expected));
         }
         Ok(Sizes { images, columns, prior_images, prior_columns, count, classes })
     }
 
-    /// Numbers of a prior: four corners, and before them an image where they are not normalized.
-    pub(super) fn prior_width(&self) -> i64 {
-        if self.settings.bool("normalized", false) { 4 } else { 5 }
+    /// The number of classes, if the attributes give it.
+    fn num_classes(&self) -> Option<i64> {
+        (!self.since.at_least(8)).then_some(self.num_classes)
     }
 
-    /// Whether variances stand beside the priors.
-    pub(super) fn variances(&self) -> bool {
-        !self.settings.bool("variance_encoded_in_target", false)
-    }
-
-    /// Whether all classes have the same boxes.
-    fn shares_location(&self) -> bool {
-        self.settings.bool("share_location", true)
-    }
-
-    /// The most boxes of an image; -1 for all.
-    pub(super) fn keep(&self) -> i64 {
-        self.settings.ints("keep_top_k").first().copied().unwrap_or(-1)
-    }
-
-    /// The numbers of priors and classes, from whatever dims say them; all must agree.
+    /// The numbers of priors and classes, from all dims that they divide; these must agree.
     fn counts(&self, cx: &mut Infer) -> Result<(SymExpr, SymExpr), OpError> {
         let second_stage = cx.len() == 5;
         let mut priors = Common::default();
-        priors.divide(cx, (2, 2), self.prior_width())?;
+        priors.divide(cx, (2, 2), self.selection.prior_width() as i64)?;
         if second_stage {
             priors.divide(cx, (3, 1), 2)?;
         }
         let located: &[usize] = if second_stage { &[0, 4] } else { &[0] };
-        let classes = self.counted.then(|| self.settings.int("num_classes", 0));
+        let (classes, share_location) = (self.num_classes(), self.selection.share_location);
         if let Some(classes) = classes {
             priors.divide(cx, (1, 1), classes)?;
         }
-        if let Some(located_classes) = if self.shares_location() { Some(1) } else { classes } {
+        if let Some(located_classes) = if share_location { Some(1) } else { classes } {
             for &port in located {
                 priors.divide(cx, (port, 1), located_classes.saturating_mul(4))?;
             }
@@ -256,7 +205,7 @@ impl DetectionOutput {
             (None, Some(priors)) if priors > 0 => {
                 let mut classes = Common::default();
                 classes.divide(cx, (1, 1), priors)?;
-                if !self.shares_location() {
+                if !share_location {
                     for &port in located {
                         classes.divide(cx, (port, 1), priors.saturating_mul(4))?;
                     }
@@ -273,7 +222,7 @@ impl DetectionOutput {
     }
 }
 
-/// A number that several dims say, each a multiple of it.
+/// A number that divides several dims.
 #[derive(Default)]
 struct Common(Option<SymExpr>);
 

@@ -1,110 +1,96 @@
-//! MulticlassNms-8 and -9: the best boxes of each class that do not cover each other. Version 9 adds boxes of
-//! their own for each class.
+//! MulticlassNms-8 and MulticlassNms-9.
 
-use snick_tensor::{ElementType, Tensor};
+use snick_tensor::{Listed, Tensor};
 
-use super::checks::{check_dims, common_dim, expect_index_type, expect_rank, expect_single, expect_size};
-use super::class_rows::{ORDERS, SelectedBox, SortBy, candidates, facts, limit, outputs, parse, unit};
-use super::settings::{Kind, Settings, Table};
-use crate::{Arity, Attrs, EvalOp, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
+use super::checks::{check_dims, common_dim, dims_of, expect_f32_or_half, expect_ranks, expect_size, limit};
+use super::class_nms::{ClassNms, SelectedBox, SortBy};
+use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError, RawNode};
 
-/// Boxes `[N, boxes, 4]` and scores `[N, classes, boxes]`, or boxes `[classes, all boxes, 4]`, scores
-/// `[classes, all boxes]` and the number of boxes of each image, to rows of class, score and box, the index of each
-/// box, and the number of rows of each image.
-#[derive(Clone, PartialEq, Debug)]
-pub struct MulticlassNms {
-    /// The type of indices and counts.
-    pub output_type: ElementType,
-    settings: Settings,
-}
-
-/// Its own attributes.
-const TABLE: Table = &[("iou_threshold", Kind::Float), ("nms_eta", Kind::Float)];
-
-impl OpDef for MulticlassNms {
-    const NAMES: &'static [OpName] = &[OpName::openvino("MulticlassNms", &[8, 9])];
-    const ARITY: Arity = Arity::between(2, 3);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        let (settings, output_type) = parse(&raw.attrs, TABLE)?;
-        if !(0.0..=1.0).contains(&settings.float("nms_eta", 1.0)) {
-            return Err(raw.attrs.bad("nms_eta", "a number from 0 to 1"));
-        }
-        Ok(Self { output_type, settings })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        self.settings.attrs().with("output_type", self.output_type)
+op! {
+    /// Greedy non-maximum suppression of each class.
+    ///
+    /// Boxes `[N, boxes, 4]` and scores `[N, classes, boxes]`, or since opset 9 with boxes of their own for each class:
+    /// boxes `[classes, all boxes, 4]`, scores `[classes, all boxes]` and the number of boxes of each image `[N]`. To
+    /// rows `[rows, 6]` of class, score and box, the index of each box `[rows, 1]`, and the number of rows of each
+    /// image `[N]`.
+    #[op(
+        "MulticlassNms", since = [8, 9], inputs = Arity::between(2, 3), traits = [PURE],
+        check = Self::check_attrs
+    )]
+    pub struct MulticlassNms {
+        /// What it shares with MatrixNms.
+        pub rows: ClassNms = ClassNms::default(),
+        /// A box whose IoU with a better one is at least this is dropped.
+        pub iou_threshold: f64 = 0.0,
+        /// Factor of the threshold, 0 to 1, for each box that is kept while the threshold is above 0.5.
+        pub nms_eta: f64 = 1.0,
     }
 }
 
 impl InferOp for MulticlassNms {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        expect_single(cx, 0)?;
-        expect_single(cx, 1)?;
+        expect_f32_or_half(cx, 0)?;
+        expect_f32_or_half(cx, 1)?;
         cx.common_type(0..2);
         let own_boxes = cx.len() == 3;
-        expect_rank(cx, 0, 3)?;
-        expect_rank(cx, 1, if own_boxes { 2 } else { 3 })?;
+        expect_ranks(cx, &[3, if own_boxes { 2 } else { 3 }, 1])?;
         expect_size(cx, 0, 2, 4)?;
         let first = common_dim(cx, &[(0, 0), (1, 0)])?;
         let boxes = common_dim(cx, &[(0, 1), (1, if own_boxes { 1 } else { 2 })])?;
         let (images, classes) = if own_boxes {
-            if cx.element_type(2) != ElementType::Dynamic {
-                expect_index_type("roisnum", cx.element_type(2))?;
-            }
-            expect_rank(cx, 2, 1)?;
+            cx.expect_index(2)?;
             (common_dim(cx, &[(2, 0)])?, first)
         } else {
             (first, common_dim(cx, &[(1, 1)])?)
         };
-        Ok(facts(cx, &self.settings, self.output_type, images, &classes, &boxes))
+        Ok(self.rows.infer(cx, images, &classes, &boxes))
     }
 }
 
 impl EvalOp for MulticlassNms {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let [boxes, scores, ..] = inputs else { return Ok(Vec::new()) };
+        let (boxes, scores) = (&inputs[0], &inputs[1]);
         let images = match inputs.get(2) {
             None => shared_boxes(boxes, scores)?,
             Some(counts) => own_boxes(boxes, scores, &counts.to_i64_vec()?)?,
         };
         let values = (boxes.to_f32_vec()?, scores.to_f32_vec()?);
-        let sides = values.0.as_chunks::<4>().0;
-        let background = limit(&self.settings, "background_class");
+        let coordinates = values.0.as_chunks::<4>().0;
         let mut rows: Vec<SelectedBox> = Vec::new();
         for (image, classes) in images.iter().enumerate() {
             let mut of_image: Vec<SelectedBox> = Vec::new();
-            for (class, run) in classes.iter().enumerate().filter(|&(class, _)| class != background) {
+            for (class, run) in classes.iter().enumerate().filter(|&(class, _)| self.rows.selects(class)) {
                 let range = |first: usize| first..first + run.count;
-                let sides = sides.get(range(run.boxes)).unwrap_or_default();
+                let coordinates = coordinates.get(range(run.boxes)).unwrap_or_default();
                 let scores = values.1.get(range(run.scores)).unwrap_or_default();
-                of_image.extend(self.nms(sides, scores).into_iter().map(|(place, score)| SelectedBox {
-                    image,
-                    class,
-                    index: (run.index + place) * run.index_step + run.index_shift,
-                    place,
-                    score,
-                    sides: sides.get(place).copied().unwrap_or_default(),
+                of_image.extend(self.nms(coordinates, scores).into_iter().map(|(position, score)| {
+                    SelectedBox {
+                        image,
+                        class,
+                        index: (run.index + position) * run.index_step + run.index_shift,
+                        position,
+                        score,
+                        coordinates: coordinates.get(position).copied().unwrap_or_default(),
+                    }
                 }));
             }
             of_image.sort_by(SelectedBox::by_score);
-            of_image.truncate(limit(&self.settings, "keep_top_k"));
-            if self.settings.choice("sort_result_type", ORDERS) == Some(SortBy::Class) {
+            of_image.truncate(limit(self.rows.keep_top_k));
+            if self.rows.sort_result_type == SortBy::Class {
                 of_image.sort_by(SelectedBox::by_class);
             }
             rows.extend(of_image);
         }
-        outputs(&self.settings, rows, images.len(), self.output_type, boxes.element_type())
+        self.rows.outputs(rows, images.len(), boxes)
     }
 }
 
-/// Where the boxes of one class of one image lie.
+/// Where the boxes of one class of one image are in the inputs.
 struct Run {
     boxes: usize,
     scores: usize,
     count: usize,
-    /// The index of the box at `place` is `(index + place) * index_step + index_shift`.
+    /// The index of the box at `position` is `(index + position) * index_step + index_shift`.
     index: usize,
     index_step: usize,
     index_shift: usize,
@@ -112,9 +98,7 @@ struct Run {
 
 /// The runs of each image where all classes share the boxes of the image.
 fn shared_boxes(boxes: &Tensor, scores: &Tensor) -> Result<Vec<Vec<Run>>, OpError> {
-    let &[images, classes, count] = scores.dims() else {
-        return Err(OpError::rank("the scores", scores.rank(), "3"));
-    };
+    let [images, classes, count] = dims_of("the scores", scores)?;
     check_dims("the boxes", boxes, &[images, count, 4])?;
     let classes = if scores.is_empty() { 0 } else { classes };
     let run = |image: usize, class: usize| Run {
@@ -130,9 +114,7 @@ fn shared_boxes(boxes: &Tensor, scores: &Tensor) -> Result<Vec<Vec<Run>>, OpErro
 
 /// The runs of each image where each class has boxes of its own, those of all images one after the other.
 fn own_boxes(boxes: &Tensor, scores: &Tensor, counts: &[i64]) -> Result<Vec<Vec<Run>>, OpError> {
-    let &[classes, all] = scores.dims() else {
-        return Err(OpError::rank("the scores", scores.rank(), "2"));
-    };
+    let [classes, all] = dims_of("the scores", scores)?;
     check_dims("the boxes", boxes, &[classes, all, 4])?;
     let classes = if scores.is_empty() { 0 } else { classes };
     let mut first = 0usize;
@@ -141,7 +123,11 @@ fn own_boxes(boxes: &Tensor, scores: &Tensor, counts: &[i64]) -> Result<Vec<Vec<
         let count = usize::try_from(count).unwrap_or(0);
         let end = first.checked_add(count).filter(|&end| end <= all);
         let end = end.ok_or_else(|| {
-            OpError::mismatch("the boxes of all images", format!("{counts:?}"), format!("at most {all}"))
+            OpError::mismatch(
+                "the number of boxes of each image",
+                Listed(counts),
+                format!("at most {all} in all"),
+            )
         })?;
         let run = |class: usize| Run {
             boxes: class * all + first,
@@ -158,23 +144,30 @@ fn own_boxes(boxes: &Tensor, scores: &Tensor, counts: &[i64]) -> Result<Vec<Vec<
 }
 
 impl MulticlassNms {
-    /// The boxes of one class that stay, with their scores, the best first.
-    fn nms(&self, sides: &[[f32; 4]], scores: &[f32]) -> Vec<(usize, f32)> {
-        let good = candidates(&self.settings, scores, f32::ge);
-        let unit = unit(&self.settings);
-        let eta = self.settings.float("nms_eta", 1.0) as f32;
-        let mut threshold = self.settings.float("iou_threshold", 0.0) as f32;
+    fn check_attrs(&self, raw: &RawNode) -> Result<(), OpError> {
+        self.rows.check()?;
+        match (0.0..=1.0).contains(&self.nms_eta) {
+            true => Ok(()),
+            false => Err(raw.attrs.bad("nms_eta", "a number from 0 to 1")),
+        }
+    }
+
+    /// Positions and scores of the boxes of one class that are kept, best first.
+    fn nms(&self, boxes: &[[f32; 4]], scores: &[f32]) -> Vec<(usize, f32)> {
+        let unit = self.rows.unit();
+        let eta = self.nms_eta as f32;
+        let mut threshold = self.iou_threshold as f32;
         let mut kept: Vec<(usize, f32)> = Vec::new();
-        for (place, score) in good {
-            let covers = |&(other, _): &(usize, f32)| match (sides.get(place), sides.get(other)) {
+        for (position, score) in self.rows.candidates(scores, f32::ge) {
+            let covers = |&(other, _): &(usize, f32)| match (boxes.get(position), boxes.get(other)) {
                 (Some(a), Some(b)) => overlap(a, b, unit) >= threshold,
                 _ => false,
             };
             if kept.iter().any(covers) {
                 continue;
             }
-            kept.push((place, score));
-            // The limit sinks with every box that stays, but not below a half.
+            kept.push((position, score));
+            // The threshold falls with every box that is kept, until it is at most 0.5.
             if eta < 1.0 && threshold > 0.5 {
                 threshold *= eta;
             }
@@ -183,8 +176,7 @@ impl MulticlassNms {
     }
 }
 
-/// The shared area over the area of both together. Unlike [`super::corners::Corners::overlap`], boxes less than
-/// one unit apart still overlap.
+/// Intersection over union. Unlike in [`super::corners::Corners::iou`], boxes less than one unit apart overlap.
 fn overlap(a: &[f32; 4], b: &[f32; 4], unit: f32) -> f32 {
     let area = |[x0, y0, x1, y1]: [f32; 4]| (x1 - x0 + unit) * (y1 - y0 + unit);
     let areas = [area(*a), area(*b)];

@@ -1,10 +1,10 @@
-//! The best of a list, in an order that says of equal ones which comes first: that in which a heap gives them up.
+//! The best elements of a list; equal ones are in the order in which a heap yields them.
 //!
-//! Boxes that are too small have a score of 0, all of them, and fill the rows that better ones leave. Which of them
-//! do is part of the answer, and follows from the algorithm: select by a heap whose root is the worst, then take the
-//! roots away one by one.
+//! All boxes that are too small have the score 0, and fill the rows that better ones leave. Which of them are selected
+//! is part of the result, and follows from the algorithm of the OpenVINO runtime: select by a heap whose root is the
+//! worst element, then remove the roots one by one.
 
-/// Sorts so that what comes `before` comes first, and keeps the first `count`.
+/// Sorts by `before` and keeps the first `count`.
 pub fn keep_first<T: Copy>(items: &mut Vec<T>, count: usize, before: impl Fn(&T, &T) -> bool) {
     let count = count.min(items.len());
     let (heap, rest) = items.split_at_mut(count);
@@ -32,7 +32,7 @@ pub fn keep_first<T: Copy>(items: &mut Vec<T>, count: usize, before: impl Fn(&T,
     items.truncate(count);
 }
 
-/// Puts an item into the heap below `root`, whose own item is gone: the hole sinks to a leaf along the later
+/// Inserts an item into the heap below `root`, which is free: the free position sinks to a leaf along the later
 /// children, and the item rises from there.
 fn sift_down<T: Copy>(heap: &mut [T], root: usize, item: T, before: &impl Fn(&T, &T) -> bool) {
     let mut hole = root;
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_come_sorted() {
+    fn the_kept_elements_are_sorted() {
         for count in 0..9 {
             let mut items = vec![5, 1, 4, 1, 5, 9, 2, 6];
             let mut sorted = items.clone();
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_ones_come_as_the_heap_has_them() {
+    fn equal_elements_are_in_heap_order() {
         let mut items: Vec<(u8, usize)> = (0..6).map(|i| (0, i)).collect();
         keep_first(&mut items, 6, |a, b| a.0 > b.0);
         assert_eq!(items.iter().map(|item| item.1).collect::<Vec<_>>(), [3, 4, 1, 0, 2, 5]);

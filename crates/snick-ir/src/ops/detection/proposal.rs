@@ -1,60 +1,66 @@
-//! Proposal-1 and -4: the best boxes an image, decoded from anchors. Version 4 has a second output, their scores.
+//! Proposal-1 and Proposal-4.
 
-use smallvec::{SmallVec, smallvec};
-use snick_shape::{Shape, SymExpr};
-use snick_tensor::Tensor;
+use smallvec::smallvec;
+use snick_shape::Shape;
+use snick_tensor::{Listed, Tensor};
 
-use super::checks::{check_dims, common_dim, dim, expect_float, expect_rank, padded, room};
+use super::anchor_proposals::cell_by_cell;
+use super::checks::{
+    check_dims, common_dim, dim, dims_of, expect_float, expect_ranks, reserved, zero_padded,
+};
 use super::corners::{Corners, nms};
 use super::partial_sort::keep_first;
-use super::settings::{Kind, Settings, Table};
-use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, Since, exactly};
 
-/// Class scores `[N, 2 * anchors, H, W]`, box offsets `[N, 4 * anchors, H, W]` and the size of the image to
-/// `post_nms_topn` rows of image and box for each of the N. The first row not used has image -1; zeros follow.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Proposal {
-    /// Whether there is a second output.
-    pub scores: bool,
-    settings: Settings,
-}
-
-const TABLE: Table = &[
-    ("base_size", Kind::Int),
-    ("pre_nms_topn", Kind::Int),
-    ("post_nms_topn", Kind::Int),
-    ("nms_thresh", Kind::Float),
-    ("feat_stride", Kind::Int),
-    ("min_size", Kind::Int),
-    ("ratio", Kind::Floats),
-    ("scale", Kind::Floats),
-    ("clip_before_nms", Kind::Bool),
-    ("clip_after_nms", Kind::Bool),
-    ("normalize", Kind::Bool),
-    ("box_size_scale", Kind::Float),
-    ("box_coordinate_scale", Kind::Float),
-    ("framework", Kind::Text),
-];
-
-impl OpDef for Proposal {
-    const NAMES: &'static [OpName] = &[OpName::openvino("Proposal", &[1, 4]).was_extension()];
-    const ARITY: Arity = Arity::exactly(3);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        Ok(Self { scores: raw.since >= 4, settings: Settings::parse(&raw.attrs, TABLE)? })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        self.settings.attrs()
+op! {
+    /// Boxes decoded from anchors around each cell, and the best of them after non-maximum suppression.
+    ///
+    /// Class scores `[N, 2 * anchors, H, W]`, the second half those of objects, deltas `[N, 4 * anchors, H, W]`, and
+    /// the size of the image `[3 or 4]`: height, width and one or two scales. To rows `[N * post_nms_topn, 5]` of image
+    /// and box, and since opset 4 their scores `[N * post_nms_topn]`. The first unused row of an image has image -1;
+    /// zeros follow.
+    #[op(
+        "Proposal", since = [1, 4], inputs = Arity::exactly(3), traits = [PURE], name = was_extension()
+    )]
+    pub struct Proposal {
+        /// The definition.
+        pub since: Since = Since(4),
+        /// The size of an anchor of ratio 1 and scale 1, in pixels.
+        pub base_size: i64 = 0,
+        /// The maximum number of boxes per image before suppression.
+        pub pre_nms_topn: usize = 0,
+        /// The number of rows per image.
+        pub post_nms_topn: usize = 0,
+        /// A box whose IoU with a better one is greater is dropped.
+        pub nms_thresh: f64 = 0.0,
+        /// Pixels per cell.
+        pub feat_stride: i64 = 1,
+        /// The minimum width and height of a box, multiplied by the scales of the image.
+        pub min_size: i64 = 1,
+        /// The aspect ratios of anchors.
+        pub ratio: Vec<f64> = Vec::new(),
+        /// The scales of anchors.
+        pub scale: Vec<f64> = Vec::new(),
+        /// Whether boxes are clipped to the image before suppression.
+        pub clip_before_nms: bool = true,
+        /// Whether boxes are clipped to the image after suppression.
+        pub clip_after_nms: bool = false,
+        /// Whether boxes are output as fractions of the image.
+        pub normalize: bool = false,
+        /// The divisor of deltas of the size.
+        pub box_size_scale: f64 = 1.0,
+        /// The divisor of deltas of the centre.
+        pub box_coordinate_scale: f64 = 1.0,
+        /// `tensorflow` for corners between pixels, anchors centred at 0 and exchanged axes; otherwise corners are
+        /// pixels that belong to the box.
+        pub framework: String = String::new(),
     }
 }
 
 impl InferOp for Proposal {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         (0..3).try_for_each(|port| expect_float(cx, port))?;
-        for (port, rank) in [4, 4, 1].into_iter().enumerate() {
-            expect_rank(cx, port, rank)?;
-        }
+        expect_ranks(cx, &[4, 4, 1])?;
         if let Some(size) = dim(cx, 2, 0) {
             let interval = cx.interval(&size);
             if !interval.contains(3) && !interval.contains(4) {
@@ -62,22 +68,18 @@ impl InferOp for Proposal {
             }
         }
         let batch = common_dim(cx, &[(0, 0), (1, 0)])?;
-        if let (Some(scores), Some(offsets)) = (dim(cx, 0, 1), dim(cx, 1, 1)) {
+        if let (Some(scores), Some(deltas)) = (dim(cx, 0, 1), dim(cx, 1, 1)) {
             let twice = cx.mul(&scores, &2.into());
-            if cx.merge(&twice, &offsets).is_none() {
-                let (scores, offsets) = (cx.interval(&scores), cx.interval(&offsets));
-                return Err(OpError::mismatch(
-                    "the channels of the offsets",
-                    offsets,
-                    format!("2 x {scores}"),
-                ));
+            if cx.merge(&twice, &deltas).is_none() {
+                let (scores, deltas) = (cx.interval(&scores), cx.interval(&deltas));
+                let expected = format!("2 x {scores}");
+                return Err(OpError::mismatch("the number of channels of the deltas", deltas, expected));
             }
         }
-        let rows = cx.mul(&batch, &(self.rows()? as i64).into());
-        let dims: SmallVec<[SymExpr; 4]> = smallvec![rows.clone(), 5.into()];
+        let rows = cx.mul(&batch, &(self.post_nms_topn as i64).into());
         let element_type = cx.element_type(0);
-        let mut facts: Facts = smallvec![Fact::new(element_type, Shape::ranked(dims))];
-        if self.scores {
+        let mut facts: Facts = smallvec![Fact::new(element_type, Shape::ranked([rows.clone(), 5.into()]))];
+        if self.has_scores() {
             facts.push(Fact::new(element_type, Shape::ranked([rows])));
         }
         Ok(facts)
@@ -86,45 +88,42 @@ impl InferOp for Proposal {
 
 impl EvalOp for Proposal {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let [scores, offsets, size] = inputs else { return Ok(Vec::new()) };
-        let &[images, channels, height, width] = scores.dims() else {
-            return Err(OpError::rank("the scores", scores.rank(), "4"));
-        };
+        let [scores, deltas, size] = exactly(inputs)?;
+        let [images, channels, height, width] = dims_of("the scores", scores)?;
         let anchors = self.anchors();
         let kinds = anchors.len();
         // Without any anchor there are no boxes, whatever the channels.
         if kinds > 0 && channels != 2 * kinds {
-            return Err(OpError::mismatch("the channels of the scores", channels, 2 * kinds));
+            return Err(OpError::mismatch("the number of channels of the scores", channels, 2 * kinds));
         }
-        check_dims("the offsets", offsets, &[images, channels.saturating_mul(2), height, width])?;
-        let image = Image::new(&size.to_f32_vec()?, &self.settings)?;
-        let decoder = Decoder::new(&self.settings);
-        // Places lie outermost; the scores of objects are the second half of the channels.
+        check_dims("the deltas", deltas, &[images, channels.saturating_mul(2), height, width])?;
+        let image = self.image(&size.to_f32_vec()?)?;
+        let (et, most) = (scores.element_type(), self.post_nms_topn);
         let scores = scores.slice(1, channels - kinds, kinds, 1)?.permute(&[0, 2, 3, 1])?.to_f32_vec()?;
-        let offsets = offsets.slice(1, 0, 4 * kinds, 1)?.reshape(&[images, kinds, 4, height, width])?;
-        let offsets = offsets.permute(&[0, 3, 4, 1, 2])?.to_f32_vec()?;
+        let deltas = cell_by_cell(&deltas.slice(1, 0, 4 * kinds, 1)?, kinds)?;
         let each = height.saturating_mul(width).saturating_mul(kinds);
-        let most = self.rows()?;
         let all =
             images.checked_mul(most).ok_or_else(|| OpError::unsupported("an output of that many rows"))?;
-        let mut rows: Vec<f32> = room(&[all, 5])?;
-        let mut values: Vec<f32> = room(&[all])?;
+        let mut rows: Vec<f32> = reserved(&[all, 5])?;
+        let mut values: Vec<f32> = reserved(&[all])?;
         for index in 0..images {
-            let offsets = offsets.as_chunks::<4>().0.iter().skip(index * each);
+            let deltas = deltas.as_chunks::<4>().0.iter().skip(index * each);
             let scores = scores.iter().skip(index * each).take(each);
-            let mut boxes = scores.zip(offsets);
+            let mut boxes = scores.zip(deltas);
             let mut candidates = Vec::with_capacity(each);
             for cell in 0..height.saturating_mul(width) {
-                let corner = decoder.corner([cell / width, cell % width]);
+                let corner = self.corner([cell / width, cell % width]);
                 for (&anchor, (&score, &by)) in anchors.iter().zip(&mut boxes) {
-                    candidates.push(decoder.decode(anchor, corner, by, score, &image));
+                    candidates.push(self.decode(anchor, corner, by, score, &image));
                 }
             }
-            let chosen = self.choose(candidates);
+            keep_first(&mut candidates, self.pre_nms_topn, |a, b| a.1 > b.1);
+            let threshold = self.nms_thresh as f32;
+            let chosen = nms(&candidates, |(corners, _)| *corners, self.unit(), threshold, most);
             let missing = most - chosen.len();
             for (corners, score) in chosen {
                 rows.push(index as f32);
-                rows.extend(self.placed(corners, &image).sides());
+                rows.extend(self.output_box(corners, &image).coordinates());
                 values.push(score);
             }
             if missing > 0 {
@@ -133,136 +132,69 @@ impl EvalOp for Proposal {
             rows.resize((index + 1) * most * 5, 0.0);
             values.resize((index + 1) * most, 0.0);
         }
-        let et = inputs[0].element_type();
-        let mut outputs = vec![padded(&[all, 5], rows)?.cast(et)?];
-        if self.scores {
-            outputs.push(padded(&[all], values)?.cast(et)?);
+        let mut outputs = vec![zero_padded(&[all, 5], rows)?.cast(et)?];
+        if self.has_scores() {
+            outputs.push(zero_padded(&[all], values)?.cast(et)?);
         }
         Ok(outputs)
     }
 }
 
-/// The image that boxes are cut to.
+/// The image that boxes are clipped to.
 struct Image {
-    /// As the boxes count it: the TensorFlow way exchanges the axes.
+    /// In the axes of the boxes, which TensorFlow exchanges.
     width: f32,
     height: f32,
-    /// The least width and height of a box.
+    /// The minimum width and height of a box.
     least: [f32; 2],
 }
 
-impl Image {
-    fn new(size: &[f32], settings: &Settings) -> Result<Self, OpError> {
+impl Proposal {
+    /// Whether the scores are an output.
+    fn has_scores(&self) -> bool {
+        self.since.at_least(4)
+    }
+
+    fn is_tensorflow(&self) -> bool {
+        self.framework.eq_ignore_ascii_case("tensorflow")
+    }
+
+    /// What is added to a length: 1 where corners are pixels.
+    fn unit(&self) -> f32 {
+        if self.is_tensorflow() { 0.0 } else { 1.0 }
+    }
+
+    fn image(&self, size: &[f32]) -> Result<Image, OpError> {
         let (height, width, scales) = match *size {
             [height, width, scale] => (height, width, [scale, scale]),
             [height, width, y, x] => (height, width, [x, y]),
-            _ => return Err(OpError::mismatch("the numbers of the image's size", size.len(), "3 or 4")),
+            _ => return Err(OpError::mismatch("the number of elements of input 2", size.len(), "3 or 4")),
         };
-        // All boxes of an empty image are cut to its corner.
+        // An empty image is allowed: all its boxes are clipped to its corner.
         if size.iter().any(|number| !(number.is_finite() && *number >= 0.0)) {
-            return Err(OpError::mismatch(
-                "the image's size",
-                format!("{size:?}"),
-                "numbers that are not negative",
-            ));
+            return Err(OpError::mismatch("the size of the image", Listed(size), "numbers of 0 or more"));
         }
-        let least = settings.int("min_size", 1) as f32;
-        let least = scales.map(|scale| least * scale);
-        match tensorflow(settings) {
-            true => Ok(Self { width: height, height: width, least }),
-            false => Ok(Self { width, height, least }),
-        }
-    }
-}
-
-/// How anchors and offsets become boxes.
-struct Decoder {
-    tensorflow: bool,
-    stride: f32,
-    /// What offsets of places and of sizes are divided by.
-    place: f32,
-    size: f32,
-    unit: f32,
-    clip: bool,
-}
-
-impl Decoder {
-    fn new(settings: &Settings) -> Self {
-        Self {
-            tensorflow: tensorflow(settings),
-            stride: settings.int("feat_stride", 1) as f32,
-            place: settings.float("box_coordinate_scale", 1.0) as f32,
-            size: settings.float("box_size_scale", 1.0) as f32,
-            unit: unit(settings),
-            clip: settings.bool("clip_before_nms", true),
+        let least = scales.map(|scale| self.min_size as f32 * scale);
+        match self.is_tensorflow() {
+            true => Ok(Image { width: height, height: width, least }),
+            false => Ok(Image { width, height, least }),
         }
     }
 
-    /// Where anchors begin at a cell, row and column: x and y.
-    fn corner(&self, cell: [usize; 2]) -> [f32; 2] {
-        let [y, x] = cell.map(|place| place as f32 * self.stride);
-        if self.tensorflow { [y, x] } else { [x, y] }
-    }
-
-    /// The box of an anchor that begins at a corner, with its score: 0 where it is too small.
-    fn decode(
-        &self,
-        anchor: Corners,
-        [x, y]: [f32; 2],
-        by: [f32; 4],
-        score: f32,
-        image: &Image,
-    ) -> (Corners, f32) {
-        let [left, top, right, bottom] = anchor.sides();
-        let mut corners = Corners::from([left + x, top + y, right + x, bottom + y]);
-        if self.tensorflow {
-            corners = corners.clipped(image.width, image.height);
-        }
-        let [dx, dy, dw, dh] = by;
-        let by = [dx / self.place, dy / self.place, dw / self.size, dh / self.size];
-        corners = corners.refined(by, self.unit, f32::INFINITY);
-        if self.clip {
-            corners = corners.clipped(image.width - self.unit, image.height - self.unit);
-        }
-        let [width, height] = corners.size(self.unit);
-        let large = image.least[0] <= width && image.least[1] <= height;
-        (corners, if large { score } else { 0.0 * score })
-    }
-}
-
-/// What is added to a length: 1 where corners are pixels.
-fn unit(settings: &Settings) -> f32 {
-    if tensorflow(settings) { 0.0 } else { 1.0 }
-}
-
-/// Whether boxes count as TensorFlow does: corners between pixels, anchors around 0, axes exchanged.
-fn tensorflow(settings: &Settings) -> bool {
-    settings.text("framework").eq_ignore_ascii_case("tensorflow")
-}
-
-impl Proposal {
-    /// Rows of an image.
-    fn rows(&self) -> Result<usize, OpError> {
-        let most = self.settings.int("post_nms_topn", 0);
-        usize::try_from(most).map_err(|_| OpError::out_of_range("`post_nms_topn`", most, "0 or more"))
-    }
-
-    /// The boxes around a cell, by ratio and then by scale.
+    /// The anchors of the cell at 0, by ratio and then by scale.
     fn anchors(&self) -> Vec<Corners> {
-        let base = self.settings.int("base_size", 0) as f32;
-        let unit = unit(&self.settings);
-        let shift = if tensorflow(&self.settings) { base * 0.5 } else { 0.0 };
+        let base = self.base_size as f32;
+        let unit = self.unit();
+        let shift = if self.is_tensorflow() { base * 0.5 } else { 0.0 };
         let center = 0.5 * (base - unit);
-        let scales = self.settings.floats("scale");
         let mut anchors = Vec::new();
-        for ratio in self.settings.floats("ratio") {
-            let ratio = ratio as f32;
+        for ratio in self.ratio.iter().map(|&ratio| ratio as f32) {
             let width = (base * base / ratio).sqrt();
-            let (width, height) = match tensorflow(&self.settings) {
+            let (width, height) = match self.is_tensorflow() {
                 true => (width, width * ratio),
                 false => (width.round(), (width.round() * ratio).round()),
             };
-            anchors.extend(scales.iter().map(|&scale| {
+            anchors.extend(self.scale.iter().map(|&scale| {
                 let [x, y] = [width, height].map(|size| 0.5 * (size * scale as f32 - unit));
                 Corners::from([center - x, center - y, center + x, center + y].map(|side| side - shift))
             }));
@@ -270,27 +202,41 @@ impl Proposal {
         anchors
     }
 
-    /// The best boxes that do not cover each other.
-    fn choose(&self, mut boxes: Vec<(Corners, f32)>) -> Vec<(Corners, f32)> {
-        let most = usize::try_from(self.settings.int("pre_nms_topn", 0)).unwrap_or(0);
-        keep_first(&mut boxes, most, |a, b| a.1 > b.1);
-        let corners: Vec<Corners> = boxes.iter().map(|(corners, _)| *corners).collect();
-        let threshold = self.settings.float("nms_thresh", 0.0) as f32;
-        let kept = nms(&corners, unit(&self.settings), threshold, self.rows().unwrap_or(0));
-        kept.into_iter().filter_map(|i| boxes.get(i).copied()).collect()
+    /// Where the anchors of a cell, row and column, are: x and y.
+    fn corner(&self, cell: [usize; 2]) -> [f32; 2] {
+        let [y, x] = cell.map(|index| index as f32 * self.feat_stride as f32);
+        if self.is_tensorflow() { [y, x] } else { [x, y] }
     }
 
-    /// A box as the output has it.
-    fn placed(&self, corners: Corners, image: &Image) -> Corners {
-        let (width, height) = (image.width, image.height);
-        let clip = self.settings.bool("clip_after_nms", false);
-        let corners = if clip { corners.clipped(width, height) } else { corners };
-        match self.settings.bool("normalize", false) {
-            true => {
-                let [left, top, right, bottom] = corners.sides();
-                Corners::from([left / width, top / height, right / width, bottom / height])
-            }
-            false => corners,
+    /// The box of an anchor that is moved to a corner, with its score: 0 if it is too small.
+    fn decode(
+        &self,
+        anchor: Corners,
+        [x, y]: [f32; 2],
+        [dx, dy, dw, dh]: [f32; 4],
+        score: f32,
+        image: &Image,
+    ) -> (Corners, f32) {
+        let [left, top, right, bottom] = anchor.coordinates();
+        let mut corners = Corners::from([left + x, top + y, right + x, bottom + y]);
+        if self.is_tensorflow() {
+            corners = corners.clipped(image.width, image.height);
         }
+        let (center, size, unit) =
+            (self.box_coordinate_scale as f32, self.box_size_scale as f32, self.unit());
+        corners = corners.with_deltas([dx / center, dy / center, dw / size, dh / size], unit, f32::INFINITY);
+        if self.clip_before_nms {
+            corners = corners.clipped(image.width - unit, image.height - unit);
+        }
+        let [width, height] = corners.size(unit);
+        let is_large = image.least[0] <= width && image.least[1] <= height;
+        (corners, if is_large { score } else { 0.0 * score })
+    }
+
+    /// A selected box as the output has it.
+    fn output_box(&self, corners: Corners, image: &Image) -> Corners {
+        let (width, height) = (image.width, image.height);
+        let corners = if self.clip_after_nms { corners.clipped(width, height) } else { corners };
+        if self.normalize { corners.divided(width, height) } else { corners }
     }
 }

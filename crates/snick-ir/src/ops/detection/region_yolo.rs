@@ -1,69 +1,56 @@
-//! RegionYolo-1: the output layer of the YOLO networks.
+//! RegionYolo-1.
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::kernels::{self, UnaryOp};
 use snick_tensor::{ElementType, Tensor};
 
-use super::checks::expect_float;
-use super::settings::{Kind, Settings, Table};
-use crate::{
-    Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode, normalize_axis,
-};
+use super::checks::{dims_of, expect_float, expect_ranks};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly, normalize_axis};
 
-/// `[N, boxes * (coords + 1 + classes), H, W]` with activations applied; with a softmax over the classes of all
-/// `num` boxes the axes from `axis` to `end_axis` become one, else the boxes of `mask` stay.
-#[derive(Clone, PartialEq, Debug)]
-pub struct RegionYolo {
-    settings: Settings,
-}
-
-const TABLE: Table = &[
-    ("anchors", Kind::Floats),
-    ("axis", Kind::Int),
-    ("coords", Kind::Int),
-    ("classes", Kind::Int),
-    ("end_axis", Kind::Int),
-    ("num", Kind::Int),
-    ("do_softmax", Kind::Bool),
-    ("mask", Kind::Ints),
-];
-
-impl OpDef for RegionYolo {
-    const NAMES: &'static [OpName] = &[OpName::openvino("RegionYolo", &[1])];
-    const ARITY: Arity = Arity::exactly(1);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        Ok(Self { settings: Settings::parse(&raw.attrs, TABLE)? })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        self.settings.attrs()
+op! {
+    /// The output layer of YOLO networks: activations applied to `[N, boxes * (coords + 1 + classes), H, W]`.
+    ///
+    /// With a softmax over the classes there are `num` boxes, and the axes from `axis` to `end_axis` are flattened;
+    /// otherwise the boxes of `mask` are kept.
+    #[op("RegionYolo", since = [1], inputs = Arity::exactly(1), traits = [PURE])]
+    pub struct RegionYolo {
+        /// Sizes of anchors, which nothing depends on.
+        pub anchors: Vec<f64> = Vec::new(),
+        /// The first axis that is flattened.
+        pub axis: i64 = 0,
+        /// Coordinates per box.
+        pub coords: usize = 0,
+        /// Classes.
+        pub classes: usize = 0,
+        /// The last axis that is flattened.
+        pub end_axis: i64 = 0,
+        /// Boxes per cell with a softmax.
+        pub num: usize = 0,
+        /// Whether classes go through a softmax; otherwise through a sigmoid each.
+        pub do_softmax: bool = true,
+        /// The anchors that are kept without a softmax.
+        pub mask: SmallVec<[i64; 4]> = SmallVec::new(),
     }
 }
 
 impl InferOp for RegionYolo {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        cx.expect_rank(0, "4", |rank| rank == 4)?;
+        expect_ranks(cx, &[4])?;
         expect_float(cx, 0)?;
         let element_type = cx.element_type(0);
         let Some(data) = cx.shape(0).dims() else {
             return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
         };
-        let mut dims: SmallVec<[SymExpr; 4]> = SmallVec::new();
-        if self.settings.bool("do_softmax", true) {
-            let first = normalize_axis(self.settings.int("axis", 0), data.len())?;
-            let last = normalize_axis(self.settings.int("end_axis", 0), data.len())?;
-            dims.extend(data.iter().take(first).cloned());
-            let flat = data.iter().skip(first).take((last + 1).saturating_sub(first));
-            dims.push(cx.product(flat));
-            dims.extend(data.iter().skip(last + 1).cloned());
-        } else {
-            dims.extend(data.iter().cloned());
-            let channels = self.channels(self.settings.ints("mask").len() as i64);
-            if let (Some(slot), Some(channels)) = (dims.get_mut(1), channels) {
-                *slot = channels.into();
-            }
+        let mut dims: SmallVec<[SymExpr; 4]> = data.into();
+        if self.do_softmax {
+            let [first, end] = self.flattened(data.len())?;
+            let flat = cx.product(data.iter().take(end).skip(first));
+            dims = data.iter().take(first).cloned().collect();
+            dims.push(flat);
+            dims.extend(data.iter().skip(end).cloned());
+        } else if let (Some(slot), Some(channels)) = (dims.get_mut(1), self.channels()) {
+            *slot = (channels as i64).into();
         }
         Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
     }
@@ -71,30 +58,24 @@ impl InferOp for RegionYolo {
 
 impl EvalOp for RegionYolo {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let [data] = inputs else { return Ok(Vec::new()) };
-        let softmax = self.settings.bool("do_softmax", true);
-        let &[images, channels, height, width] = data.dims() else {
-            return Err(OpError::rank("data", data.rank(), "4"));
-        };
-        let boxes =
-            if softmax { self.settings.int("num", 0) } else { self.settings.ints("mask").len() as i64 };
-        let size = |value: i64| usize::try_from(value).unwrap_or(0);
-        let (boxes, coords, classes) =
-            (size(boxes), size(self.settings.int("coords", 0)), size(self.settings.int("classes", 0)));
-        let used = self.channels(boxes as i64).map(size);
+        let [data] = exactly(inputs)?;
+        let [images, channels, height, width] = dims_of("the data", data)?;
+        let (coords, classes, softmax) = (self.coords, self.classes, self.do_softmax);
+        let used = self.channels();
         if used != Some(channels) {
-            let expected = used.map_or("a number that fits".to_string(), |used| used.to_string());
+            let expected = used.map_or("fewer".to_string(), |used| used.to_string());
             return Err(OpError::mismatch("the number of channels", channels, expected));
         }
         let mut out = data.clone();
-        // Nothing to activate; and sizes beside a 0 may be any.
+        // With nothing to activate the other sizes may be anything.
         if !data.is_empty() {
             let entry = coords + 1 + classes;
-            let boxes = data.cast(ElementType::F32)?.reshape(&[images, boxes, entry, height, width])?;
+            let boxes =
+                data.cast(ElementType::F32)?.reshape(&[images, self.boxes(), entry, height, width])?;
             let part = |first: usize, count: usize| boxes.slice(2, first, count, 1);
             let squashed = |first, count| UnaryOp::Sigmoid.apply(&part(first, count)?);
-            let place = coords.min(2);
-            let mut parts = vec![squashed(0, place)?, part(place, coords - place)?];
+            let center = coords.min(2);
+            let mut parts = vec![squashed(0, center)?, part(center, coords - center)?];
             if softmax {
                 parts.extend([squashed(coords, 1)?, kernels::softmax(&part(coords + 1, classes)?, 2)?]);
             } else {
@@ -104,10 +85,9 @@ impl EvalOp for RegionYolo {
             out = all.reshape(data.dims())?.cast(data.element_type())?;
         }
         if softmax {
-            let first = normalize_axis(self.settings.int("axis", 0), 4)?;
-            let last = normalize_axis(self.settings.int("end_axis", 0), 4)?;
+            let [first, end] = self.flattened(4)?;
             let (head, rest) = data.dims().split_at(first);
-            let (flat, tail) = rest.split_at((last + 1).saturating_sub(first));
+            let (flat, tail) = rest.split_at(end - first);
             let dims = [head, &[flat.iter().product()], tail].concat();
             out = out.reshape(&dims)?;
         }
@@ -116,10 +96,20 @@ impl EvalOp for RegionYolo {
 }
 
 impl RegionYolo {
-    /// Channels of this many boxes.
-    fn channels(&self, boxes: i64) -> Option<i64> {
-        let entry =
-            self.settings.int("coords", 0).checked_add(self.settings.int("classes", 0))?.checked_add(1)?;
-        entry.checked_mul(boxes).filter(|&n| n >= 0)
+    /// Boxes per cell.
+    fn boxes(&self) -> usize {
+        if self.do_softmax { self.num } else { self.mask.len() }
+    }
+
+    /// Channels of all boxes; `None` if they overflow.
+    fn channels(&self) -> Option<usize> {
+        let entry = self.coords.checked_add(self.classes)?.checked_add(1)?;
+        entry.checked_mul(self.boxes()).filter(|&channels| i64::try_from(channels).is_ok())
+    }
+
+    /// The axes that are flattened: the first, and the one after the last.
+    fn flattened(&self, rank: usize) -> Result<[usize; 2], OpError> {
+        let first = normalize_axis(self.axis, rank)?;
+        Ok([first, (normalize_axis(self.end_axis, rank)? + 1).max(first)])
     }
 }

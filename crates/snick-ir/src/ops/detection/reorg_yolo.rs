@@ -1,74 +1,54 @@
-//! ReorgYolo-2: blocks of space to channels, as Darknet orders them. Opset 1 has it too.
+//! ReorgYolo-2.
 
-use smallvec::{SmallVec, smallvec};
-use snick_shape::{Shape, SymExpr};
+use smallvec::smallvec;
+use snick_shape::Shape;
 use snick_tensor::{Tensor, kernels};
 
-use crate::attrs::missing;
-use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
+use super::checks::{dims_of, expect_ranks, wrong_shape};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, exactly};
 
-/// `[N, C, H, W]` to `[N, C * stride^2, H / stride, W / stride]`.
-#[derive(Clone, PartialEq, Debug)]
-pub struct ReorgYolo {
-    /// The size of a block.
-    pub stride: i64,
-}
-
-impl OpDef for ReorgYolo {
-    const NAMES: &'static [OpName] = &[OpName::openvino("ReorgYolo", &[1, 2])];
-    const ARITY: Arity = Arity::exactly(1);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        let strides = raw.attrs.ints("stride")?.ok_or(missing("stride"))?;
-        match strides.first() {
-            Some(&stride) if stride >= 1 => Ok(Self { stride }),
-            _ => Err(raw.attrs.bad("stride", "1 or more")),
-        }
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new().with("stride", self.stride)
+op! {
+    /// Blocks of `[N, C, H, W]` moved to channels in Darknet's order: `[N, C * stride^2, H / stride, W / stride]`.
+    #[op("ReorgYolo", since = [1, 2], inputs = Arity::exactly(1), traits = [PURE], check = Self::check_stride)]
+    pub struct ReorgYolo {
+        /// The height and width of a block, 1 or more.
+        pub stride: usize,
     }
 }
 
 impl InferOp for ReorgYolo {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        cx.expect_rank(0, "4", |rank| rank == 4)?;
+        expect_ranks(cx, &[4])?;
         let element_type = cx.element_type(0);
         let Some([batch, channels, height, width]) = cx.shape(0).dims() else {
             return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
         };
-        let area = self.stride.checked_mul(self.stride);
-        let area = area.ok_or_else(|| OpError::out_of_range("`stride`", self.stride, "a small number"))?;
-        if cx.interval(channels).hi() < area {
-            return Err(OpError::mismatch(
-                "the number of channels",
-                cx.interval(channels),
-                format!("{area} or more"),
-            ));
+        let stride = self.stride as i64;
+        let area = stride.checked_mul(stride);
+        let area = area.ok_or_else(|| OpError::out_of_range("`stride`", stride, "a small number"))?;
+        let count = cx.interval(channels);
+        if count.hi() < area {
+            return Err(OpError::mismatch("the number of channels", count, format!("{area} or more")));
         }
         let [height, width] = [height, width].map(|dim| {
-            let part = cx.divided(dim, &self.stride.into());
-            let expected = || format!("a multiple of {}", self.stride);
+            let part = cx.divided(dim, &stride.into());
+            let expected = || format!("a multiple of {stride}");
             part.ok_or_else(|| OpError::mismatch("a size", cx.interval(dim), expected()))
         });
-        let dims: SmallVec<[SymExpr; 4]> =
-            smallvec![batch.clone(), cx.mul(channels, &area.into()), height?, width?,];
-        Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
+        let shape = Shape::ranked([batch.clone(), cx.mul(channels, &area.into()), height?, width?]);
+        Ok(smallvec![Fact::new(element_type, shape)])
     }
 }
 
 impl EvalOp for ReorgYolo {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let [data] = inputs else { return Ok(Vec::new()) };
-        let &[n, c, h, w] = data.dims() else {
-            return Err(OpError::rank("data", data.rank(), "4"));
-        };
-        let s = usize::try_from(self.stride).unwrap_or(1);
+        let [data] = exactly(inputs)?;
+        let [n, c, h, w] = dims_of("the data", data)?;
+        let s = self.stride.max(1);
         let area = s.saturating_mul(s);
         if c < area || h % s != 0 || w % s != 0 {
-            let expected = format!("{area} channels or more and multiples of {s} places");
-            return Err(OpError::mismatch("the shape of data", format!("{:?}", data.dims()), expected));
+            let expected = format!("{area} channels or more, height and width multiples of {s}");
+            return Err(wrong_shape("the data", data, expected));
         }
         let dims = [n, c.saturating_mul(area), h / s, w / s];
         // Darknet reads the data as if it had C / stride^2 channels of stride times the height and width.
@@ -84,17 +64,23 @@ impl EvalOp for ReorgYolo {
             let part = image.slice(3, block / s, 1, 1)?.slice(5, block % s, 1, 1)?;
             parts.push(part.reshape(&[n, channels, h, w])?);
         }
-        // Where channels do not divide, it counts on through the elements.
-        let places: Vec<i64> = (counted..c)
+        // The remaining channels continue through the elements.
+        let indices: Vec<i64> = (counted..c)
             .flat_map(|channel| {
                 let block = channel / channels;
                 let first = (channel % channels * h * s + block / s) * w * s + block % s;
                 (0..h).flat_map(move |y| (0..w).map(move |x| (first + (y * w * s + x) * s) as i64))
             })
             .collect();
-        let places = Tensor::from_vec(&[c - counted, h, w], places)?;
-        parts.push(kernels::gather(&flat, &places, 1, 0)?);
+        let indices = Tensor::from_vec(&[c - counted, h, w], indices)?;
+        parts.push(kernels::gather(&flat, &indices, 1, 0)?);
         let parts: Vec<&Tensor> = parts.iter().collect();
         Ok(vec![kernels::concat(&parts, 1)?.reshape(&dims)?])
+    }
+}
+
+impl ReorgYolo {
+    fn check_stride(&self, raw: &RawNode) -> Result<(), OpError> {
+        if self.stride > 0 { Ok(()) } else { Err(raw.attrs.bad("stride", "1 or more")) }
     }
 }

@@ -1,90 +1,90 @@
-//! ROIPooling-2: the maximum of each bin of a region, or one bilinear sample of it. Opset 1 has it too.
+//! ROIPooling-2.
 
 use std::ops::Range;
 
 use smallvec::{SmallVec, smallvec};
-use snick_shape::{Shape, SymExpr};
-use snick_tensor::Tensor;
+use snick_shape::Shape;
+use snick_tensor::{Listed, Tensor};
 
-use super::checks::{common_dim, common_float, expect_rank, expect_size, padded, room};
-use super::sampling::{Between, Maps, Plane};
-use super::settings::{Kind, Settings, Table};
-use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
+use super::checks::{
+    common_dim, common_float, expect_ranks, expect_size, reserved, wrong_shape, zero_padded,
+};
+use super::sampling::{FeatureMaps, LinearTap, Plane};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
-/// A map `[N, C, H, W]` and regions `[rois, 5]`, each an image and corners x, y, x, y, to
-/// `[rois, C, pooled height, pooled width]`.
-#[derive(Clone, PartialEq, Debug)]
-pub struct RoiPooling {
-    settings: Settings,
-}
-
-const TABLE: Table = &[
-    ("output_size", Kind::Ints),
-    ("output_roi", Kind::Ints),
-    ("pooled_h", Kind::Int),
-    ("pooled_w", Kind::Int),
-    ("spatial_scale", Kind::Float),
-    ("method", Kind::Text),
-];
-
-/// Whether a bin is one bilinear sample.
-const METHODS: &[(&str, bool)] = &[("max", false), ("bilinear", true)];
-
-impl OpDef for RoiPooling {
-    const NAMES: &'static [OpName] = &[OpName::openvino("ROIPooling", &[1, 2])];
-    const ARITY: Arity = Arity::exactly(2);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        raw.attrs.choice("method", METHODS)?;
-        Ok(Self { settings: Settings::parse(&raw.attrs, TABLE)? })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        self.settings.attrs()
+op! {
+    /// The maximum of each bin of a region, or one bilinear sample of it.
+    ///
+    /// A map `[N, C, H, W]` and regions `[rois, 5]`, each an image and two corners x, y, x, y; to
+    /// `[rois, C, pooled height, pooled width]`. The first region of image -1 ends the list.
+    #[op("ROIPooling", since = [1, 2], inputs = Arity::exactly(2), traits = [PURE])]
+    pub struct RoiPooling {
+        /// Height and width of the output, unless `output_roi` is there.
+        pub output_size: Option<SmallVec<[i64; 4]>> = None,
+        /// Height and width of the output, unless `pooled_h` and `pooled_w` are there.
+        pub output_roi: Option<SmallVec<[i64; 4]>> = None,
+        /// Height of the output.
+        pub pooled_h: Option<i64> = None,
+        /// Width of the output.
+        pub pooled_w: Option<i64> = None,
+        /// Factor from coordinates of regions to elements of the map, for maxima.
+        pub spatial_scale: f64 = 0.0,
+        /// How a bin is computed.
+        pub method: RoiPoolingMethod = RoiPoolingMethod::Max,
     }
 }
+
+/// How a bin is computed.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum RoiPoolingMethod {
+    /// The maximum of its elements.
+    Max,
+    /// One bilinear sample; regions are in fractions of the map.
+    Bilinear,
+}
+
+attr_words!(RoiPoolingMethod { Max = "max", Bilinear = "bilinear" });
 
 impl InferOp for RoiPooling {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let element_type = common_float(cx, 0..2)?;
-        expect_rank(cx, 0, 4)?;
-        expect_rank(cx, 1, 2)?;
+        expect_ranks(cx, &[4, 2])?;
         expect_size(cx, 1, 1, 5)?;
         let regions = common_dim(cx, &[(1, 0)])?;
         let channels = common_dim(cx, &[(0, 1)])?;
-        let [height, width] = self.pooled()?.map(|size| SymExpr::from(size as i64));
+        let [height, width] = self.pooled()?.map(|size| (size as i64).into());
         self.scale()?;
-        let dims: SmallVec<[SymExpr; 4]> = smallvec![regions, channels, height, width];
-        Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
+        Ok(smallvec![Fact::new(element_type, Shape::ranked([regions, channels, height, width]))])
     }
 }
 
 impl EvalOp for RoiPooling {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let [data, regions] = inputs else { return Ok(Vec::new()) };
-        let maps = Maps::new(data)?;
+        let [data, regions] = exactly(inputs)?;
+        let maps = FeatureMaps::new(data)?;
         let &[count, 5] = regions.dims() else {
-            return Err(OpError::mismatch("the regions", format!("{:?}", regions.dims()), "[rois, 5]"));
+            return Err(wrong_shape("the regions", regions, "[rois,5]"));
         };
         let pooled = self.pooled()?;
         let scale = self.scale()?;
-        let bilinear = self.settings.choice("method", METHODS).unwrap_or(false);
         let [_, channels, height, width] = maps.dims();
         let dims = [count, channels, pooled[0], pooled[1]];
-        let mut out = room(&dims)?;
+        let mut out = reserved(&dims)?;
         for region in regions.to_f32_vec()?.as_chunks::<5>().0 {
             let &[image, x0, y0, x1, y1] = region;
-            // The first region of image -1 ends the list: it and what follows are off.
+            // The first region of image -1 ends the list: it and those after it give zeros.
             if image as i64 == -1 {
                 break;
             }
             let image = maps.image(image as i64)?;
             // What is read along an axis is the same for all channels.
             let axes = [([y0, y1], pooled[0], height), ([x0, x1], pooled[1], width)];
-            let [rows, columns] = axes.map(|(ends, bins, size)| -> Vec<Places> {
-                let of = |i| match bilinear {
-                    true => Places::Sample(Between::new(sample_place(ends, i, bins, size), size)),
-                    false => Places::Bin(bin(ends.map(|v| v * scale), i, bins, size)),
+            let [rows, columns] = axes.map(|(ends, bins, size)| -> Vec<Source> {
+                let of = |i| match self.method {
+                    RoiPoolingMethod::Bilinear => {
+                        Source::Sample(LinearTap::new(sample_position(ends, i, bins, size), size))
+                    }
+                    RoiPoolingMethod::Max => Source::Bin(bin(ends.map(|v| v * scale), i, bins, size)),
                 };
                 (0..bins).map(of).collect()
             });
@@ -95,21 +95,21 @@ impl EvalOp for RoiPooling {
                 }
             }
         }
-        Ok(vec![padded(&dims, out)?.cast(data.element_type())?])
+        Ok(vec![zero_padded(&dims, out)?.cast(data.element_type())?])
     }
 }
 
 impl RoiPooling {
-    /// Height and width of the output: of the attributes that say them, the last in [`TABLE`] counts.
+    /// Height and width of the output: of the attributes that give them, the last declared one counts.
     fn pooled(&self) -> Result<[usize; 2], OpError> {
-        let sizes = ["output_roi", "output_size"].map(|name| self.settings.ints(name));
-        let [height, width] = match sizes.iter().find(|sizes| !sizes.is_empty()).map(Vec::as_slice) {
+        let lists = [("`output_roi`", &self.output_roi), ("`output_size`", &self.output_size)];
+        let mut lists = lists.into_iter().filter_map(|(name, list)| Some((name, list.as_deref()?)));
+        let [height, width] = match lists.find(|(_, list)| !list.is_empty()) {
             None => [0, 0],
-            Some(&[height, width]) => [height, width],
-            Some(sizes) => return Err(OpError::mismatch("`output_roi`", format!("{sizes:?}"), "two sizes")),
+            Some((_, &[height, width])) => [height, width],
+            Some((name, list)) => return Err(OpError::mismatch(name, Listed(list), "height and width")),
         };
-        let [height, width] = [("pooled_h", height), ("pooled_w", width)]
-            .map(|(name, otherwise)| self.settings.int(name, otherwise));
+        let (height, width) = (self.pooled_h.unwrap_or(height), self.pooled_w.unwrap_or(width));
         let size = |size: i64| match usize::try_from(size) {
             Ok(size) if size > 0 => Ok(size),
             _ => Err(OpError::out_of_range("the pooled size", size, "1 or more")),
@@ -118,43 +118,42 @@ impl RoiPooling {
     }
 
     fn scale(&self) -> Result<f32, OpError> {
-        let scale = self.settings.float("spatial_scale", 0.0);
-        if scale > 0.0 {
-            return Ok(scale as f32);
+        match self.spatial_scale {
+            scale if scale > 0.0 => Ok(scale as f32),
+            scale => Err(OpError::mismatch("`spatial_scale`", scale, "a positive number")),
         }
-        Err(OpError::mismatch("`spatial_scale`", scale, "a positive number"))
     }
 }
 
 /// What an element of the result is read from along one axis.
-enum Places {
-    /// A sample; nothing outside the map.
-    Sample(Option<Between>),
-    /// The greatest of some places.
+enum Source {
+    /// A sample; `None` outside the map.
+    Sample(Option<LinearTap>),
+    /// The maximum of some elements.
     Bin(Range<usize>),
 }
 
-/// The element that is read from some rows and columns, both in one way.
-fn pooled_at(plane: Plane, y: &Places, x: &Places) -> f32 {
+/// The element that is read from two sources of the same kind.
+fn pooled_at(plane: Plane, y: &Source, x: &Source) -> f32 {
     match (y, x) {
-        (Places::Bin(rows), Places::Bin(columns)) => greatest(plane, rows, columns),
-        (Places::Sample(Some(y)), Places::Sample(Some(x))) => plane.mixed(y, x),
+        (Source::Bin(rows), Source::Bin(columns)) => maximum(plane, rows, columns),
+        (Source::Sample(Some(y)), Source::Sample(Some(x))) => plane.interpolated(y, x),
         _ => 0.0,
     }
 }
 
-/// The places of a bin along one axis: the region's first and last place divided by `bins`, cut to the map.
+/// The elements of a bin along one axis: those of the region divided by `bins`, clipped to the map.
 fn bin(ends: [f32; 2], index: usize, bins: usize, size: usize) -> Range<usize> {
-    // Places of f32 beyond 2^53 have no neighbours: the bound keeps the products below exact.
+    // The bound keeps the products below exact; no map is as large.
     let [first, last] = ends.map(|end| (end.round() as i64).clamp(-(1 << 40), 1 << 40));
     let (bins, index) = (bins as i128, index as i128);
     let length = i128::from((last - first + 1).max(1));
-    let on_map = |place: i128| (place + i128::from(first)).clamp(0, size as i128) as usize;
+    let on_map = |index: i128| (index + i128::from(first)).clamp(0, size as i128) as usize;
     on_map(index * length / bins)..on_map(((index + 1) * length + bins - 1) / bins)
 }
 
-/// The greatest element of some rows and columns; 0 where there is none.
-fn greatest(plane: Plane, rows: &Range<usize>, columns: &Range<usize>) -> f32 {
+/// The maximum of some rows and columns; 0 if there are none.
+fn maximum(plane: Plane, rows: &Range<usize>, columns: &Range<usize>) -> f32 {
     if rows.is_empty() || columns.is_empty() {
         return 0.0;
     }
@@ -162,12 +161,12 @@ fn greatest(plane: Plane, rows: &Range<usize>, columns: &Range<usize>) -> f32 {
     rows.clone().flat_map(row).copied().fold(f32::MIN, f32::max)
 }
 
-/// Where on an axis of `size` places the sample of a bin lies, for ends in parts of the axis.
-fn sample_place(ends: [f32; 2], index: usize, bins: usize, size: usize) -> f32 {
+/// The position of the sample of a bin on an axis of `size` elements, for ends in fractions of the axis.
+fn sample_position(ends: [f32; 2], index: usize, bins: usize, size: usize) -> f32 {
     let ([first, last], end) = (ends, size as f32 - 1.0);
     match bins {
         1 => 0.5 * (first + last) * end,
-        // Exactly the end, whatever rounding says: beyond it there is nothing.
+        // Exactly the end, without rounding: beyond it a sample is 0.
         _ if index + 1 == bins => last * end,
         _ => index as f32 * ((last - first) * end / (bins as f32 - 1.0)) + first * end,
     }
@@ -178,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bins_share_places_and_stay_on_the_map() {
+    fn bins_overlap_and_are_clipped_to_the_map() {
         assert_eq!(bin([0.0, 4.0], 0, 2, 5), 0..3);
         assert_eq!(bin([0.0, 4.0], 1, 2, 5), 2..5);
         assert_eq!(bin([3.0, 1.0], 0, 1, 5), 3..4);

@@ -1,6 +1,6 @@
-//! Rectangles turned around their centre, and how much two of them share.
+//! Rotated rectangles and their intersection over union.
 
-/// A rectangle that may be turned.
+/// A rectangle, rotated about its centre.
 #[derive(Copy, Clone, Debug)]
 pub struct RotatedBox {
     /// The corners in order around the box.
@@ -12,7 +12,7 @@ pub struct RotatedBox {
 type Point = [f32; 2];
 
 impl RotatedBox {
-    /// From centre x, y, width, height and an angle in radians, `turn` times.
+    /// From centre x, y, width, height and an angle in radians, which `turn` multiplies.
     pub fn new([x, y, width, height, angle]: [f32; 5], turn: f32) -> Self {
         let (sin, cos) = (turn * angle).sin_cos();
         let corner = |dx: f32, dy: f32| {
@@ -23,17 +23,17 @@ impl RotatedBox {
         Self { corners, area: width * height }
     }
 
-    /// The shared area over the area of both together.
-    pub fn overlap(&self, other: &Self) -> f32 {
+    /// Intersection over union.
+    pub fn iou(&self, other: &Self) -> f32 {
         if !(self.area > 0.0 && other.area > 0.0) {
             return 0.0;
         }
-        let shared = self.shared(other);
+        let shared = self.intersection(other);
         shared / (self.area + other.area - shared)
     }
 
-    /// The area of what two boxes share: one box cut along each side of the other.
-    fn shared(&self, other: &Self) -> f32 {
+    /// The area of the intersection: one box clipped at each side of the other.
+    fn intersection(&self, other: &Self) -> f32 {
         let mut shape: Vec<Point> = self.corners.to_vec();
         for (from, to) in sides(&other.corners) {
             let inside = |point: Point| cross(from, to, point);
@@ -55,7 +55,7 @@ impl RotatedBox {
     }
 }
 
-/// The sides of a closed line through some points.
+/// The sides of a polygon.
 fn sides(points: &[Point]) -> impl Iterator<Item = (Point, Point)> + '_ {
     points.iter().copied().zip(points.iter().copied().cycle().skip(1))
 }
@@ -70,16 +70,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn boxes_share_what_both_cover() {
+    fn intersections_of_rotated_boxes_have_the_right_area() {
         let a = RotatedBox::new([0.0, 0.0, 2.0, 2.0, 0.0], 1.0);
         let b = RotatedBox::new([1.0, 0.0, 2.0, 2.0, 0.0], 1.0);
-        assert_eq!(a.shared(&b), 2.0);
-        assert_eq!(a.overlap(&a), 1.0);
-        // A square on its corner leaves the four corners of the other outside.
+        assert_eq!(a.intersection(&b), 2.0);
+        assert_eq!(a.iou(&a), 1.0);
+        // The intersection with a square turned by 45 degrees is an octagon.
         let diamond = RotatedBox::new([0.0, 0.0, 2.0, 2.0, std::f32::consts::FRAC_PI_4], 1.0);
         let octagon = 8.0 * (2f32.sqrt() - 1.0);
-        assert!((a.shared(&diamond) - octagon).abs() < 1e-5);
+        assert!((a.intersection(&diamond) - octagon).abs() < 1e-5);
         let far = RotatedBox::new([9.0, 0.0, 1.0, 1.0, 0.3], -1.0);
-        assert_eq!(a.overlap(&far), 0.0);
+        assert_eq!(a.iou(&far), 0.0);
     }
 }

@@ -1,26 +1,23 @@
-//! Feature maps read between their places: bilinear samples, and the means and maxima of samples over the bins of
-//! a region.
+//! Bilinear samples of feature maps, and their means and maxima over the bins of a region.
 
 use snick_tensor::Tensor;
 
+use super::checks::dims_of;
 use crate::OpError;
 
-/// The most samples of one bin: more come from hostile regions, and would take for ever.
+/// The maximum number of samples per bin: more come from hostile regions only, and would take too long.
 const MAX_SAMPLES: usize = 1 << 24;
 
 /// Feature maps `[N, C, H, W]`.
-pub struct Maps {
+pub struct FeatureMaps {
     values: Vec<f32>,
     dims: [usize; 4],
 }
 
-impl Maps {
+impl FeatureMaps {
     /// The maps of a tensor of rank 4.
     pub fn new(tensor: &Tensor) -> Result<Self, OpError> {
-        let &[n, c, h, w] = tensor.dims() else {
-            return Err(OpError::rank("the feature maps", tensor.rank(), "4"));
-        };
-        Ok(Self { values: tensor.to_f32_vec()?, dims: [n, c, h, w] })
+        Ok(Self { dims: dims_of("the feature maps", tensor)?, values: tensor.to_f32_vec()? })
     }
 
     /// Images, channels, height, width.
@@ -28,15 +25,14 @@ impl Maps {
         self.dims
     }
 
-    /// The image that a region names; not one of the maps is an error.
+    /// The index of the image of a region, which must exist.
     pub fn image(&self, index: i64) -> Result<usize, OpError> {
         match usize::try_from(index) {
             Ok(image) if image < self.dims[0] => Ok(image),
-            _ => Err(OpError::out_of_range(
-                "the image of a region",
-                index,
-                format!("0 or more, below {}", self.dims[0]),
-            )),
+            _ => {
+                let expected = format!("0 or more, below {}", self.dims[0]);
+                Err(OpError::out_of_range("the image of a region", index, expected))
+            }
         }
     }
 
@@ -59,24 +55,24 @@ pub struct Plane<'a> {
 }
 
 impl Plane<'_> {
-    /// The element at a place; nothing where there is none.
+    /// The element at a position; 0 outside.
     pub fn at(&self, y: usize, x: usize) -> f32 {
         self.values.get(y * self.width + x).copied().unwrap_or(0.0)
     }
 
-    /// The elements of a row; none where there is no such row.
+    /// The elements of a row; none outside.
     pub fn row(&self, y: usize) -> &[f32] {
         let first = y.saturating_mul(self.width);
         self.values.get(first..first.saturating_add(self.width)).unwrap_or_default()
     }
 
-    /// The bilinear sample at a place within the map; `None` outside.
+    /// The bilinear sample at a position; `None` outside.
     pub fn sample(&self, y: f32, x: f32) -> Option<f32> {
-        Some(self.mixed(&Between::new(y, self.height)?, &Between::new(x, self.width)?))
+        Some(self.interpolated(&LinearTap::new(y, self.height)?, &LinearTap::new(x, self.width)?))
     }
 
-    /// The bilinear sample between rows and columns of the map.
-    pub fn mixed(&self, y: &Between, x: &Between) -> f32 {
+    /// The bilinear sample of two taps.
+    pub fn interpolated(&self, y: &LinearTap, x: &LinearTap) -> f32 {
         let along = |y: usize| {
             let (low, high) = (self.at(y, x.low), self.at(y, x.high));
             low + (high - low) * x.part
@@ -86,16 +82,16 @@ impl Plane<'_> {
     }
 }
 
-/// A place on an axis: two neighbours, and how far it is from the first to the second.
+/// A position on an axis: its neighbours, and its distance from the first of them.
 #[derive(Copy, Clone, Debug)]
-pub struct Between {
+pub struct LinearTap {
     low: usize,
     high: usize,
     part: f32,
 }
 
-impl Between {
-    /// A place on an axis of `size` elements; `None` outside.
+impl LinearTap {
+    /// A position on an axis of `size` elements; `None` outside.
     pub fn new(at: f32, size: usize) -> Option<Self> {
         let last = size.checked_sub(1)?;
         if !(0.0..=last as f32).contains(&at) {
@@ -107,7 +103,7 @@ impl Between {
     }
 }
 
-/// A region on the maps, its sides along the axes of some plane.
+/// A region in the coordinates of some plane.
 #[derive(Copy, Clone, Debug)]
 pub struct Region {
     /// Lower y and lower x.
@@ -116,26 +112,26 @@ pub struct Region {
     pub size: [f32; 2],
 }
 
-/// How a region becomes a small map.
+/// How a region is pooled.
 #[derive(Copy, Clone, Debug)]
 pub struct Bins {
-    /// Height and width of the small map.
+    /// Height and width of the result.
     pub counts: [usize; 2],
-    /// Samples of a bin along each axis; 0 for about one a place.
+    /// Samples per bin along each axis; 0 for about one per element.
     pub samples: usize,
-    /// Whether the greatest sample above 0 counts, not the mean.
+    /// Whether the result is the greatest sample above 0, not the mean.
     pub max: bool,
 }
 
 impl Bins {
-    /// Appends the small maps of all channels of a region. `place` says where a point `[y, x]` of the region's
-    /// plane lies on the maps.
+    /// Appends the bins of all channels of a region. `to_map` maps a point `[y, x]` of the region's plane to the
+    /// feature maps.
     pub fn pool(
         &self,
-        maps: &Maps,
+        maps: &FeatureMaps,
         image: usize,
         region: &Region,
-        place: impl Fn([f32; 2]) -> [f32; 2],
+        to_map: impl Fn([f32; 2]) -> [f32; 2],
         out: &mut Vec<f32>,
     ) -> Result<(), OpError> {
         let [rows, columns] = self.counts;
@@ -149,7 +145,8 @@ impl Bins {
             bin.map(|size| if self.samples > 0 { self.samples } else { size.ceil().max(0.0) as usize });
         let all = count[0].checked_mul(count[1]).filter(|&all| all <= MAX_SAMPLES);
         let all = all.ok_or_else(|| {
-            OpError::mismatch("the samples of a bin", format!("{} x {}", count[0], count[1]), "fewer")
+            let found = format!("{} x {}", count[0], count[1]);
+            OpError::mismatch("the number of samples per bin", found, format!("at most {MAX_SAMPLES}"))
         })?;
         let distance = [bin[0] / count[0] as f32, bin[1] / count[1] as f32];
         let first = out.len();
@@ -163,7 +160,7 @@ impl Bins {
             taps.clear();
             for y in 0..count[0] {
                 for x in 0..count[1] {
-                    let [y, x] = place([sample(0, y), sample(1, x)]);
+                    let [y, x] = to_map([sample(0, y), sample(1, x)]);
                     taps.extend(around(y, x, height, width));
                 }
             }
@@ -183,20 +180,20 @@ impl Bins {
     }
 }
 
-/// An element and what it adds to a sample.
+/// An element and its weight in a sample.
 #[derive(Copy, Clone)]
 struct Tap {
     index: usize,
     weight: f32,
 }
 
-/// The four elements around a place; `None` more than one place outside the map, where a sample is 0.
+/// The four elements around a position; `None` more than one element outside the map, where a sample is 0.
 fn around(y: f32, x: f32, height: usize, width: usize) -> Option<[Tap; 4]> {
     let (bottom, right) = (height.checked_sub(1)?, width.checked_sub(1)?);
     if !(-1.0..=height as f32).contains(&y) || !(-1.0..=width as f32).contains(&x) {
         return None;
     }
-    // Beyond the last place the last one counts whole.
+    // Beyond the last element the last one counts fully.
     let along = |at: f32, last: usize| {
         let low = at.max(0.0) as usize;
         if low >= last { (last, last, 0.0) } else { (low, low + 1, at.max(0.0) - low as f32) }
@@ -214,12 +211,12 @@ fn around(y: f32, x: f32, height: usize, width: usize) -> Option<[Tap; 4]> {
 mod tests {
     use super::*;
 
-    fn ramp() -> Maps {
-        Maps::new(&Tensor::from_vec(&[1, 1, 2, 3], vec![0f32, 1., 2., 3., 4., 5.]).unwrap()).unwrap()
+    fn ramp() -> FeatureMaps {
+        FeatureMaps::new(&Tensor::from_vec(&[1, 1, 2, 3], vec![0f32, 1., 2., 3., 4., 5.]).unwrap()).unwrap()
     }
 
     #[test]
-    fn samples_lie_between_places() {
+    fn samples_are_interpolated() {
         let maps = ramp();
         let plane = maps.plane(0, 0);
         assert_eq!(plane.sample(0.5, 0.5), Some(2.0));
@@ -228,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn bins_take_means_or_maxima() {
+    fn bins_are_means_or_maxima() {
         let maps = ramp();
         let region = Region { start: [0.0, 0.0], size: [1.0, 2.0] };
         let mut out = Vec::new();
@@ -240,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn absurd_regions_are_refused() {
+    fn regions_with_too_many_samples_are_refused() {
         let region = Region { start: [0.0, 0.0], size: [f32::INFINITY, 1e30] };
         let bins = Bins { counts: [1, 1], samples: 0, max: false };
         assert!(bins.pool(&ramp(), 0, &region, |at| at, &mut Vec::new()).is_err());

@@ -1,22 +1,20 @@
-//! Non-maximum suppression of one class: what NonMaxSuppression and NMSRotated share.
+//! Non-maximum suppression of each class, hard or soft: what NonMaxSuppression and NMSRotated share.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{ElementType, Tensor};
 
-use super::checks::{check_dims, common_dim, expect_rank, expect_size};
-use super::corners::best_first;
+use super::checks::{check_dims, common_dim, dims_of, expect_ranks, expect_size, rows_up_to};
+use super::corners::highest_first;
 use crate::{Fact, Facts, Infer, OpError};
 
 /// Facts of the selected indices `[rows, 3]`, scores `[rows, 3]` and their count `[1]`, for boxes
-/// `[batch, boxes, sides]`, scores `[batch, classes, boxes]` and the most rows a class in input 2.
-pub fn selected(cx: &mut Infer, sides: i64, index: ElementType) -> Result<Facts, OpError> {
-    expect_rank(cx, 0, 3)?;
-    expect_rank(cx, 1, 3)?;
-    expect_size(cx, 0, 2, sides)?;
+/// `[batch, boxes, numbers]`, scores `[batch, classes, boxes]` and the maximum number of rows per class in input 2.
+pub fn infer(cx: &mut Infer, numbers: i64, index: ElementType) -> Result<Facts, OpError> {
+    expect_ranks(cx, &[3, 3])?;
+    expect_size(cx, 0, 2, numbers)?;
     let batch = common_dim(cx, &[(0, 0), (1, 0)])?;
     let boxes = common_dim(cx, &[(0, 1), (1, 2)])?;
     let classes = common_dim(cx, &[(1, 1)])?;
@@ -27,9 +25,7 @@ pub fn selected(cx: &mut Infer, sides: i64, index: ElementType) -> Result<Facts,
     };
     let most = cx.interval(&boxes).min(Interval::new(0, most).unwrap_or(Interval::DIM));
     let bounds = [most, cx.interval(&classes), cx.interval(&batch)];
-    let rows = super::checks::rows_up_to(cx, &bounds);
-    let dims: SmallVec<[SymExpr; 4]> = SmallVec::from_iter([rows, 3.into()]);
-    let shape = Shape::ranked(dims);
+    let shape = Shape::ranked([rows_up_to(cx, &bounds), 3.into()]);
     Ok(Facts::from_iter([
         Fact::new(index, shape.clone()),
         Fact::new(ElementType::F32, shape),
@@ -37,24 +33,24 @@ pub fn selected(cx: &mut Infer, sides: i64, index: ElementType) -> Result<Facts,
     ]))
 }
 
-/// What a box must be to stay.
+/// Which boxes are selected.
 #[derive(Copy, Clone, Debug)]
-pub struct Rule {
-    /// The most boxes of a class.
-    pub most: usize,
-    /// How much a better box may cover.
-    pub overlap: f32,
-    /// Whether a box that is covered exactly as much as the limit goes.
-    pub strict: bool,
+pub struct NmsLimits {
+    /// The maximum number of boxes per class.
+    pub max_per_class: usize,
+    /// A box with a greater IoU with a better one is dropped.
+    pub iou_threshold: f32,
+    /// Whether a box with exactly this IoU is dropped too.
+    pub drop_equal: bool,
     /// Scores must be above this.
-    pub least: f32,
-    /// How far the scores of covered boxes sink, 0 for not at all.
+    pub score_threshold: f32,
+    /// How fast the scores of overlapping boxes decay (soft NMS); 0 for not at all.
     pub sigma: f32,
 }
 
-impl Rule {
-    /// The rule that inputs 2 to 5 give, each a number or absent.
-    pub fn new(limits: &[Tensor], strict: bool) -> Result<Self, OpError> {
+impl NmsLimits {
+    /// The limits that inputs 2 to 5 give, each a number or absent.
+    pub fn new(limits: &[Tensor], drop_equal: bool) -> Result<Self, OpError> {
         let number = |i: usize| -> Result<f32, OpError> {
             let values = limits.get(i).map(Tensor::to_f32_vec).transpose()?;
             Ok(values.and_then(|values| values.first().copied()).unwrap_or(0.0))
@@ -62,40 +58,40 @@ impl Rule {
         let most = limits.first().map(Tensor::to_i64_vec).transpose()?;
         let most = most.and_then(|most| most.first().copied()).unwrap_or(0);
         Ok(Self {
-            most: usize::try_from(most).unwrap_or(0),
-            overlap: number(1)?,
-            strict,
-            least: number(2)?,
+            max_per_class: usize::try_from(most).unwrap_or(0),
+            iou_threshold: number(1)?,
+            drop_equal,
+            score_threshold: number(2)?,
             sigma: number(3)?,
         })
     }
 
-    /// The boxes of one class that stay, with their scores, the best first.
-    fn pick(&self, scores: &[f32], overlap: impl Fn(usize, usize) -> f32) -> Vec<(usize, f32)> {
+    /// Indices and scores of the selected boxes of one class, best first.
+    fn pick(&self, scores: &[f32], iou: impl Fn(usize, usize) -> f32) -> Vec<(usize, f32)> {
         let scale = if self.sigma > 0.0 { -0.5 / self.sigma } else { 0.0 };
         let mut picked: Vec<(usize, f32)> = Vec::new();
-        let good = scores.iter().enumerate().filter(|(_, score)| **score > self.least);
-        // Most are never looked at: a heap puts in order only those that are.
+        let good = scores.iter().enumerate().filter(|(_, score)| **score > self.score_threshold);
+        // Most candidates are never looked at, so a heap sorts only those that are.
         let mut rest: BinaryHeap<Candidate> =
             good.map(|(index, &score)| Candidate { index, score, compared: 0 }).collect();
-        while picked.len() < self.most
+        while picked.len() < self.max_per_class
             && let Some(mut next) = rest.pop()
         {
             let before = next.score;
-            let mut covered = false;
+            let mut suppressed = false;
             for &(other, _) in picked.iter().skip(next.compared).rev() {
-                let overlap = overlap(next.index, other);
-                covered = overlap > self.overlap || (self.strict && overlap == self.overlap);
-                if covered {
+                let iou = iou(next.index, other);
+                suppressed = iou > self.iou_threshold || (self.drop_equal && iou == self.iou_threshold);
+                if suppressed {
                     break;
                 }
-                next.score *= (scale * overlap * overlap).exp();
-                if next.score <= self.least {
+                next.score *= (scale * iou * iou).exp();
+                if next.score <= self.score_threshold {
                     break;
                 }
             }
             next.compared = picked.len();
-            if covered || next.score <= self.least {
+            if suppressed || next.score <= self.score_threshold {
                 continue;
             }
             if next.score == before {
@@ -108,29 +104,27 @@ impl Rule {
     }
 
     /// The outputs for scores `[batch, classes, boxes]`: batch, class and box of each row; batch, class and score;
-    /// and the number of rows. `overlap` compares boxes counted over all batches.
+    /// and the number of rows. `iou` compares boxes by their index over all batches.
     pub fn select(
         &self,
         boxes: &Tensor,
         scores: &Tensor,
-        overlap: impl Fn(usize, usize) -> f32,
+        iou: impl Fn(usize, usize) -> f32,
         descending: bool,
         index: ElementType,
     ) -> Result<Vec<Tensor>, OpError> {
-        let &[batches, classes, count] = scores.dims() else {
-            return Err(OpError::rank("the scores", scores.rank(), "3"));
-        };
-        let sides = boxes.dims().last().copied().unwrap_or(0);
-        check_dims("the boxes", boxes, &[batches, count, sides])?;
+        let [batches, classes, count] = dims_of("the scores", scores)?;
+        let numbers = boxes.dims().last().copied().unwrap_or(0);
+        check_dims("the boxes", boxes, &[batches, count, numbers])?;
         let mut found: Vec<(f32, [i64; 3])> = Vec::new();
-        let values = if self.most == 0 { Vec::new() } else { scores.to_f32_vec()? };
+        let values = if self.max_per_class == 0 { Vec::new() } else { scores.to_f32_vec()? };
         for (row, scores) in values.chunks_exact(count.max(1)).enumerate() {
             let (batch, class) = (row / classes, row % classes);
-            let picked = self.pick(scores, |a, b| overlap(batch * count + a, batch * count + b));
+            let picked = self.pick(scores, |a, b| iou(batch * count + a, batch * count + b));
             found.extend(picked.iter().map(|&(i, score)| (score, [batch as i64, class as i64, i as i64])));
         }
         if descending {
-            found.sort_by(|a, b| best_first(a.0, b.0).then(a.1.cmp(&b.1)));
+            found.sort_by(|a, b| highest_first(a.0, b.0).then(a.1.cmp(&b.1)));
         }
         let rows: Vec<i64> = found.iter().flat_map(|(_, row)| *row).collect();
         let scores = found
@@ -149,14 +143,14 @@ impl Rule {
 struct Candidate {
     index: usize,
     score: f32,
-    /// How many of the selected ones it was compared with.
+    /// The number of selected boxes that it was compared with.
     compared: usize,
 }
 
-/// The best is the greatest; of equal ones the first.
+/// By score; of equal ones the first is the greatest.
 impl Ord for Candidate {
     fn cmp(&self, other: &Self) -> Ordering {
-        best_first(other.score, self.score).then(other.index.cmp(&self.index))
+        highest_first(other.score, self.score).then(other.index.cmp(&self.index))
     }
 }
 

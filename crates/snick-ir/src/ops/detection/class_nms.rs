@@ -1,0 +1,168 @@
+//! What MatrixNms and MulticlassNms share: everything but the choice of boxes within a class.
+
+use std::cmp::Ordering;
+
+use snick_shape::{Interval, Shape, SymExpr};
+use snick_tensor::Tensor;
+
+use super::checks::{expect_at_least, limit, rows_up_to};
+use super::corners::highest_first;
+use crate::ops::index_type::IndexType;
+use crate::{Fact, Facts, Infer, OpError};
+
+/// The order of the output rows.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum SortBy {
+    /// Image, then score.
+    None,
+    /// Score.
+    Score,
+    /// Class, then score.
+    Class,
+}
+
+attr_words!(SortBy { None = "none", Score = "score", Class = "classid" });
+
+attrs! {
+    /// The attributes that MatrixNms and MulticlassNms share.
+    pub struct ClassNms {
+        /// The order of the output rows.
+        pub sort_result_type: SortBy = SortBy::None,
+        /// Candidates per class before suppression, those with the highest scores; -1 for all.
+        pub nms_top_k: i64 = -1,
+        /// Rows per image in the output; -1 for all.
+        pub keep_top_k: i64 = -1,
+        /// Whether rows are sorted across images.
+        pub sort_result_across_batch: bool = false,
+        /// Boxes with a lower score are dropped.
+        pub score_threshold: f64 = 0.0,
+        /// The class that is ignored; -1 for none.
+        pub background_class: i64 = -1,
+        /// Whether coordinates are fractions of the image; otherwise corners are pixels that belong to the box.
+        pub normalized: bool = true,
+        /// Element type of outputs 1 and 2.
+        pub output_type: IndexType = IndexType::I64,
+    }
+}
+
+/// One selected box.
+#[derive(Copy, Clone, Debug)]
+pub struct SelectedBox {
+    /// Its image.
+    pub image: usize,
+    /// Its class.
+    pub class: usize,
+    /// Its index in the inputs, as output 1 gives it.
+    pub index: usize,
+    /// Its position among the boxes of its image and class.
+    pub position: usize,
+    /// Its score.
+    pub score: f32,
+    /// Its elements in the input.
+    pub coordinates: [f32; 4],
+}
+
+impl SelectedBox {
+    /// The order by score, then class and position, within an image.
+    pub fn by_score(a: &Self, b: &Self) -> Ordering {
+        highest_first(a.score, b.score).then((a.class, a.position).cmp(&(b.class, b.position)))
+    }
+
+    /// The order by class, then score and position, within an image.
+    pub fn by_class(a: &Self, b: &Self) -> Ordering {
+        a.class.cmp(&b.class).then(highest_first(a.score, b.score)).then(a.position.cmp(&b.position))
+    }
+}
+
+impl ClassNms {
+    /// Checks the attributes.
+    pub fn check(&self) -> Result<(), OpError> {
+        expect_at_least("nms_top_k", self.nms_top_k, -1)?;
+        expect_at_least("keep_top_k", self.keep_top_k, -1)?;
+        expect_at_least("background_class", self.background_class, -1)
+    }
+
+    /// Positions and scores of the boxes of a class whose score `passes` the threshold, best first, at most
+    /// `nms_top_k`.
+    pub fn candidates(&self, scores: &[f32], passes: fn(&f32, &f32) -> bool) -> Vec<(usize, f32)> {
+        let threshold = self.score_threshold as f32;
+        let mut good: Vec<(usize, f32)> =
+            scores.iter().copied().enumerate().filter(|(_, score)| passes(score, &threshold)).collect();
+        good.sort_by(|a, b| highest_first(a.1, b.1));
+        good.truncate(limit(self.nms_top_k));
+        good
+    }
+
+    /// How much longer a side is than the distance of its ends.
+    pub fn unit(&self) -> f32 {
+        if self.normalized { 0.0 } else { 1.0 }
+    }
+
+    /// Whether the boxes of a class are selected.
+    pub fn selects(&self, class: usize) -> bool {
+        class != limit(self.background_class)
+    }
+
+    /// Facts of the rows `[rows, 6]`, the indices `[rows, 1]` and the number of rows of each image.
+    pub fn infer(&self, cx: &mut Infer, images: SymExpr, classes: &SymExpr, boxes: &SymExpr) -> Facts {
+        let up_to =
+            |most: i64| Interval::new(0, if most < 0 { i64::MAX } else { most }).unwrap_or(Interval::DIM);
+        let boxes = cx.interval(boxes).min(up_to(self.nms_top_k));
+        let mut classes = cx.interval(classes);
+        if self.background_class >= 0 && self.background_class < classes.lo() {
+            classes = classes.sub(1.into());
+        }
+        let each = boxes.mul(classes).min(up_to(self.keep_top_k));
+        let rows = rows_up_to(cx, &[each, cx.interval(&images)]);
+        let index = self.output_type.element_type();
+        Facts::from_iter([
+            Fact::new(cx.element_type(0), Shape::ranked([rows.clone(), 6.into()])),
+            Fact::new(index, Shape::ranked([rows, 1.into()])),
+            Fact::new(index, Shape::ranked([images])),
+        ])
+    }
+
+    /// The outputs for the rows of all images; those of an image are contiguous and sorted by
+    /// [`SelectedBox::by_score`]. `boxes` is input 0.
+    pub fn outputs(
+        &self,
+        mut rows: Vec<SelectedBox>,
+        images: usize,
+        boxes: &Tensor,
+    ) -> Result<Vec<Tensor>, OpError> {
+        let mut counts = vec![0i64; images];
+        for row in &rows {
+            if let Some(count) = counts.get_mut(row.image) {
+                *count += 1;
+            }
+        }
+        if self.sort_result_across_batch {
+            match self.sort_result_type {
+                SortBy::None => {}
+                SortBy::Score => rows.sort_by(|a, b| {
+                    highest_first(a.score, b.score)
+                        .then(a.image.cmp(&b.image))
+                        .then_with(|| SelectedBox::by_score(a, b))
+                }),
+                SortBy::Class => rows.sort_by(|a, b| {
+                    a.class
+                        .cmp(&b.class)
+                        .then(a.image.cmp(&b.image))
+                        .then_with(|| SelectedBox::by_class(a, b))
+                }),
+            }
+        }
+        let numbers = |row: &SelectedBox| {
+            let [a, b, c, d] = row.coordinates;
+            [row.class as f32, row.score, a, b, c, d]
+        };
+        let table = Tensor::from_vec::<f32>(&[rows.len(), 6], rows.iter().flat_map(numbers).collect())?;
+        let indices = rows.iter().map(|row| row.index as i64).collect();
+        let index = self.output_type.element_type();
+        Ok(vec![
+            table.cast(boxes.element_type())?,
+            Tensor::from_vec::<i64>(&[rows.len(), 1], indices)?.cast(index)?,
+            Tensor::from_vec(&[images], counts)?.cast(index)?,
+        ])
+    }
+}

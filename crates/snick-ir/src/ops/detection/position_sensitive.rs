@@ -1,0 +1,124 @@
+//! Position-sensitive pooling: what PSROIPooling and DeformablePSROIPooling share.
+
+use smallvec::smallvec;
+use snick_shape::Shape;
+use snick_tensor::Tensor;
+
+use super::checks::{common_dim, expect_ranks, reserved, wrong_shape, zero_padded};
+use super::sampling::{FeatureMaps, Plane};
+use crate::{Fact, Facts, Infer, OpError};
+
+/// The sizes that the attributes give.
+#[derive(Copy, Clone)]
+pub struct Layout {
+    /// Channels of the output.
+    pub depth: usize,
+    /// Height and width of the output.
+    pub group: usize,
+    /// Samples per bin along y and x.
+    pub samples: [usize; 2],
+}
+
+impl Layout {
+    /// The channels of a map that has `planes` of them for each channel of the output.
+    pub fn channels(&self, planes: [usize; 2]) -> Result<i64, OpError> {
+        let planes = planes[0].checked_mul(planes[1]);
+        let channels = planes.and_then(|planes| planes.checked_mul(self.depth)).map(i64::try_from);
+        let huge = || OpError::unsupported("that many channels");
+        channels.and_then(Result::ok).ok_or_else(huge)
+    }
+
+    /// The output `[rois, depth, group, group]`.
+    pub fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        expect_ranks(cx, &[4, 2, 4])?;
+        let regions = common_dim(cx, &[(1, 0)])?;
+        let [depth, group] = [self.depth, self.group].map(|size| size as i64);
+        let shape = Shape::ranked([regions, depth.into(), group.into(), group.into()]);
+        Ok(smallvec![Fact::new(cx.element_type(0), shape)])
+    }
+
+    /// Pools regions `[rois, 5]` of a map with so many channels: `pool` appends the bins of one, whose index it gets.
+    /// The first region of image -1 ends the list: it and those after it give zeros.
+    pub fn pool(
+        &self,
+        data: &Tensor,
+        regions: &Tensor,
+        channels: i64,
+        side: impl Fn([f32; 2]) -> Side,
+        pool: impl Fn(&RegionBins, usize, &mut Vec<f32>),
+    ) -> Result<Vec<Tensor>, OpError> {
+        let maps = FeatureMaps::new(data)?;
+        let &[count, 5] = regions.dims() else {
+            return Err(wrong_shape("the regions", regions, "[rois,5]"));
+        };
+        if usize::try_from(channels) != Ok(maps.dims()[1]) {
+            return Err(OpError::mismatch("the number of channels", maps.dims()[1], channels));
+        }
+        let dims = [count, self.depth, self.group, self.group];
+        let mut out = reserved(&dims)?;
+        for (index, region) in regions.to_f32_vec()?.as_chunks::<5>().0.iter().enumerate() {
+            let &[image, x0, y0, x1, y1] = region;
+            if image as i64 == -1 {
+                break;
+            }
+            let image = maps.image(image as i64)?;
+            let sides = [side([y0, y1]), side([x0, x1])];
+            pool(&RegionBins { maps: &maps, image, layout: *self, sides }, index, &mut out);
+        }
+        Ok(vec![zero_padded(&dims, out)?.cast(data.element_type())?])
+    }
+}
+
+/// A region along one axis of the map.
+#[derive(Copy, Clone)]
+pub struct Side {
+    /// Where it starts.
+    pub start: f32,
+    /// Its length.
+    pub length: f32,
+}
+
+impl Side {
+    /// From `start` to `end`, with a length of at least 0.1: even an empty region is pooled.
+    pub fn not_empty(start: f32, end: f32) -> Self {
+        Self { start, length: (end - start).max(0.1) }
+    }
+}
+
+/// The bins of one region.
+pub struct RegionBins<'a> {
+    maps: &'a FeatureMaps,
+    image: usize,
+    /// The sizes.
+    pub layout: Layout,
+    /// Along y and x.
+    pub sides: [Side; 2],
+}
+
+impl RegionBins<'_> {
+    /// One channel of the map.
+    pub fn plane(&self, channel: usize) -> Plane<'_> {
+        self.maps.plane(self.image, channel)
+    }
+
+    /// The plane of a bin where each bin has its own.
+    pub fn own_plane(&self, depth: usize, at: [usize; 2]) -> Plane<'_> {
+        self.plane((depth * self.layout.group + at[0]) * self.layout.group + at[1])
+    }
+
+    /// Height and width of the map.
+    pub fn size(&self) -> [usize; 2] {
+        let [_, _, height, width] = self.maps.dims();
+        [height, width]
+    }
+
+    /// Appends what `bin` gives for each output channel, row and column.
+    pub fn for_each(&self, out: &mut Vec<f32>, bin: impl Fn(usize, [usize; 2]) -> f32) {
+        let group = self.layout.group;
+        for depth in 0..self.layout.depth {
+            for row in 0..group {
+                out.extend((0..group).map(|column| bin(depth, [row, column])));
+            }
+        }
+    }
+}

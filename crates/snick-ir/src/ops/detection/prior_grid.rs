@@ -1,0 +1,97 @@
+//! Default boxes around every cell of a feature map: what PriorBox and PriorBoxClustered share.
+
+use smallvec::smallvec;
+use snick_shape::{Interval, Shape};
+use snick_tensor::{ElementType, Listed, Tensor};
+
+use super::checks::{expect_integer_or_nf4, expect_ranks, reserved};
+use crate::{Fact, Facts, Infer, OpError, exactly};
+
+/// Infers `[2, 4 * H * W * priors]` from the size of the map `[H, W]` and that of the image.
+pub fn infer(cx: &mut Infer, priors: i64) -> Result<Facts, OpError> {
+    expect_integer_or_nf4(cx, 0)?;
+    expect_integer_or_nf4(cx, 1)?;
+    expect_ranks(cx, &[1, 1])?;
+    // Only known elements are checked before the run.
+    let elements = cx.input(0).elements();
+    let columns = match elements.as_deref() {
+        Some([height, width]) => {
+            let cells = cx.mul(height, width);
+            let columns = cx.mul(&cells, &priors.saturating_mul(4).into());
+            cx.as_dim(&columns)
+        }
+        Some(sizes) => return Err(OpError::mismatch("the number of sizes of the map", sizes.len(), 2)),
+        None => None,
+    };
+    let columns = columns.unwrap_or_else(|| cx.unknown(Interval::DIM));
+    Ok(smallvec![Fact::new(ElementType::F32, Shape::ranked([2.into(), columns]))])
+}
+
+/// The boxes that `boxes` appends for each cell, and the variances: `[2, 4 * H * W * priors]`.
+pub fn eval(
+    inputs: &[Tensor],
+    priors: i64,
+    variance: &[f64],
+    clip: bool,
+    boxes: impl Fn(&Cell, &mut Vec<f32>) -> Result<(), OpError>,
+) -> Result<Vec<Tensor>, OpError> {
+    let [map, image] = exactly(inputs)?;
+    let size = |what: &str, tensor: &Tensor| match *tensor.to_i64_vec()? {
+        [height, width] if height >= 0 && width >= 0 => Ok([height, width]),
+        ref found => {
+            Err(OpError::mismatch(format!("the size of the {what}"), Listed(found), "height and width"))
+        }
+    };
+    let (cells, image) = (size("map", map)?, size("image", image)?);
+    let priors = usize::try_from(priors).unwrap_or(0);
+    let columns = cells.iter().try_fold(priors.saturating_mul(4), |n, &size| n.checked_mul(size as usize));
+    let columns = columns.ok_or_else(|| OpError::unsupported("that many boxes"))?;
+    let variance: Vec<f32> = match variance {
+        [] => vec![0.1],
+        all @ ([_] | [_, _, _, _]) => all.iter().map(|&v| v as f32).collect(),
+        other => return Err(OpError::mismatch("`variance`", Listed(other), "1 or 4 numbers")),
+    };
+    let mut out = reserved(&[2, columns])?;
+    let [height, width] = cells;
+    for row in 0..height {
+        for column in 0..width {
+            boxes(&Cell { at: [row, column], cells, image }, &mut out)?;
+        }
+    }
+    // Fixed ratios may give more boxes, or fewer, than the number of priors.
+    out.resize(columns, 0.0);
+    if clip {
+        out.iter_mut().for_each(|side: &mut f32| *side = side.clamp(0.0, 1.0));
+    }
+    out.extend(variance.into_iter().cycle().take(columns));
+    Ok(vec![Tensor::from_vec(&[2, columns], out)?])
+}
+
+/// A cell of the feature map; sizes and positions are along y and x.
+pub struct Cell {
+    /// Its row and column.
+    pub at: [i64; 2],
+    /// Cells of the map.
+    pub cells: [i64; 2],
+    /// Pixels of the image.
+    pub image: [i64; 2],
+}
+
+impl Cell {
+    /// Appends a box given by its centre and half its size, as fractions of the image.
+    pub fn push(&self, [y, x]: [f32; 2], [height, width]: [f32; 2], out: &mut Vec<f32>) {
+        let [rows, columns] = self.image.map(|size| 1.0 / size as f32);
+        let sides = [(x - width) * columns, (y - height) * rows, (x + width) * columns, (y + height) * rows];
+        out.extend(sides);
+    }
+
+    /// Pixels of the image per cell.
+    pub fn step(&self) -> [f32; 2] {
+        [0, 1].map(|axis: usize| self.image[axis] as f32 / self.cells[axis] as f32)
+    }
+}
+
+/// The numbers of an attribute, as the boxes are computed.
+pub fn single(numbers: &[f64]) -> Vec<f32> {
+    numbers.iter().map(|&number| number as f32).collect()
+}
