@@ -15,7 +15,7 @@ use snick_run::{Options, Session};
 use snick_tensor::Storage;
 
 use crate::emit::with_fixed_sizes;
-use crate::{files, golden};
+use crate::{documentation, files, golden};
 
 /// A version of an operation: a line of the table.
 struct Row {
@@ -149,7 +149,7 @@ fn every_operation() {
         all.iter_mut().zip(marks).for_each(|(any, can)| *any |= can);
     }
     golden::check_table("operations", &text);
-    check_documented(&types.into_values().collect::<Vec<_>>());
+    check_counts(&types.into_values().collect::<Vec<_>>());
 }
 
 /// What is said of an operation, in the order of [`COLUMNS`].
@@ -159,7 +159,7 @@ const COLUMNS: [&str; 5 + TARGETS.len()] =
     ["infer", "eval", "in: openvino", "onnx", "ngraph", "out: openvino", "onnx", "stablehlo", "directml"];
 
 /// The documents say how many types there are, and of how many each is true.
-fn check_documented(types: &[Marks]) {
+fn check_counts(types: &[Marks]) {
     let all = types.len();
     let counts: [usize; COLUMNS.len()] =
         std::array::from_fn(|column| types.iter().filter(|marks| marks[column]).count());
@@ -170,7 +170,7 @@ fn check_documented(types: &[Marks]) {
          | written to | {openvino} | {onnx} | | {stablehlo} | {directml} |\n\n\
          {infer} are inferred, {eval} executed."
     );
-    assert_eq!(files::documented("coverage"), table, "the documents are out of date; write\n{table}");
+    documentation::check_documented("coverage", &table);
 }
 
 /// Some formats need fixed sizes.

@@ -48,19 +48,6 @@ pub fn name(path: &Path) -> String {
     name.to_str().unwrap().to_string()
 }
 
-/// The text between `<!-- MARK -->` and `<!-- /MARK -->` in the README or in a page of `docs/`.
-pub fn documented(mark: &str) -> String {
-    let mut pages = vec![root().join("README.md")];
-    walk(&root().join("docs"), &mut pages);
-    let [begin, end] = [format!("<!-- {mark} -->"), format!("<!-- /{mark} -->")];
-    let between = with_extension(pages, "md").into_iter().find_map(|page| {
-        let text = std::fs::read_to_string(page).unwrap();
-        let (_, rest) = text.split_once(&begin)?;
-        Some(rest.split_once(&end)?.0.trim().to_string())
-    });
-    between.unwrap_or_else(|| panic!("no page has {begin} and {end}"))
-}
-
 /// All files below a folder, sorted; none where the folder does not exist.
 pub fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
     let is_source = |path: &Path| path.file_name().is_some_and(|name| name != "target");

@@ -6,6 +6,7 @@
 
 mod canonical;
 mod coverage;
+mod documentation;
 mod emit;
 mod errors;
 mod execution;

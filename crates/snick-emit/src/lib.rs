@@ -1,5 +1,23 @@
-//! Graph to file formats. One file or folder a format; each matches the ops it can say and answers a named error for
-//! the others. Same graph, same bytes.
+//! Graph to file formats: one file or folder per format.
+//!
+//! A format writes the operations that it can express and returns an error that names the layer for every other one.
+//! The same graph gives the same bytes.
+//!
+//! ```
+//! let text = r#"snick 1
+//! graph "scale" {
+//!   %x = Parameter-1 {element_type: f32, shape: "2,4"}
+//!   %two = Const-1 f32[1] <2.0>
+//!   %mul = Multiply-1(%x, %two)
+//!   %y = Result-1(%mul)
+//! }
+//! "#;
+//! let mut graph = snick_ir::text::parse(text, None)?;
+//! assert!(snick_ir::infer(&mut graph).is_empty());
+//! let mlir = snick_emit::stablehlo(&graph)?;
+//! assert!(mlir.contains("stablehlo.multiply"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod onnx;
 pub mod openvino;

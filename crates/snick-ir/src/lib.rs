@@ -1,18 +1,34 @@
-//! The graph IR of snick: the chapter to read first.
+//! The graph IR of snick. Start reading here.
 //!
-//! A [`Graph`] holds [`Node`]s; a node applies an [`Op`] to the [`Value`]s wired to its inputs and has one
-//! [`Output`] a port. What is known of an output is its [`Fact`]: element type, shape and, for constants and
-//! small integer tensors, the elements themselves, as expressions over the sizes of the inputs.
+//! A [`Graph`] holds [`Node`]s. A node applies an [`Op`] to the [`Value`]s connected to its inputs and has one
+//! [`Output`] per port. What is known about an output is its [`Fact`]: element type, shape and, for constants and small
+//! integer tensors, the elements, as expressions over the sizes of the inputs.
 //!
-//! The way of the data, file by file:
+//! ```
+//! let text = r#"snick 1
+//! graph "double" {
+//!   %x = Parameter-1 {element_type: f32, shape: "N,4"}
+//!   %concat = Concat-1(%x, %x) {axis: 0}
+//!   %y = Result-1(%concat)
+//! }
+//! "#;
+//! let mut graph = snick_ir::text::parse(text, None)?;
+//! assert!(snick_ir::infer(&mut graph).is_empty());
+//! let result = graph.results().next().unwrap();
+//! let shape = &graph.node(result).outs[0].fact.shape;
+//! assert_eq!(shape.display_symbolic(graph.symbols()).to_string(), "[2*N,4]");
+//! # Ok::<(), snick_ir::text::ParseError>(())
+//! ```
 //!
-//! 1. a reader fills a [`RawNode`] a layer and [`Op::parse`] makes the op of it (`op.rs`, `attrs.rs`);
-//! 2. [`infer`] visits the nodes in topological order and asks each op for its facts (`infer.rs`, `fact.rs`);
-//! 3. rules replace nodes by better ones, each replacement checked, through a [`rewrite::Patch`] (`rewrite.rs`);
-//! 4. the text form prints a graph and reads it back (`text/`).
+//! The path of the data, file by file:
 //!
-//! An op is one file below `ops/` and is all there is to know of it; `ops/mod.rs` is the list.
-//! Ops know no places (files, lines, layer names): the drivers add them to an [`OpError`], once.
+//! 1. A reader fills one [`RawNode`] per layer, and [`Op::parse`] makes the operation of it (`op.rs`, `attrs.rs`).
+//! 2. [`infer()`] visits the nodes in topological order and asks each operation for its facts (`infer.rs`, `fact.rs`).
+//! 3. Rules replace nodes by better ones through a [`rewrite::Patch`]; each replacement is checked (`rewrite.rs`).
+//! 4. The text form prints a graph and reads it back (`text/`).
+//!
+//! One operation is one file below `ops/`; `ops/mod.rs` is the list. An operation knows no file, line or layer name: the
+//! drivers add these to an [`OpError`], once.
 
 mod attrs;
 mod builder;

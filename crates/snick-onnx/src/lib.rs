@@ -1,6 +1,15 @@
 //! The ONNX wire format: the messages of a model file and the numbers of its element types.
 //!
-//! Reader and writer share it. Nothing here knows what an operator means.
+//! The reader and the writer share this crate. It does not know what an operator means.
+//!
+//! ```
+//! use snick_onnx::{Model, decode, encode};
+//!
+//! let model = Model { ir_version: Some(10), producer_name: "example".into(), ..Model::default() };
+//! let bytes = encode(&model);
+//! assert_eq!(decode(bytes.into())?, model);
+//! # Ok::<(), snick_onnx::WireError>(())
+//! ```
 
 mod element_type;
 mod message;

@@ -1,14 +1,14 @@
-//! Graph to better graph: named passes and the canonical pipeline.
+//! Graph to better graph: named passes and the canonical form.
 //!
 //! A pass is a list of [`Rule`]s, or one function over the graph. The driver in [`snick_ir::rewrite`] applies rules,
-//! checks that every replacement refines what was known, and keeps names and places. [`canonicalise`] runs the
-//! [`PASSES`], together and until nothing changes, or those that [`Options`] names. With [`Options::check`] every
-//! single application of a rule is executed, before and after, on shapes and elements drawn for it ([`Checker`]).
+//! checks that every replacement refines what was known, and keeps names and source locations. [`canonicalise`] runs
+//! all [`PASSES`] until nothing changes, or only those that [`Options::passes`] names. With [`Options::check`] every
+//! single application of a rule is executed before and after, on random shapes and elements ([`Checker`]).
 //!
-//! A pass of one's own is a rule, a name and a call:
+//! A pass of your own is a rule, a name and a call:
 //!
 //! ```
-//! use snick_ir::rewrite::{RewriteOptions, RewriteResult, Patch, Rule};
+//! use snick_ir::rewrite::{Patch, RewriteOptions, RewriteResult, Rule};
 //! use snick_ir::{Op, OpError};
 //! use snick_pass::{Pass, run};
 //!
@@ -20,8 +20,14 @@
 //!     }
 //! });
 //!
-//! let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n  \
-//!             %a = ReLU-1(%x)\n  %b = ReLU-1(%a)\n  %y = Result-1(%b)\n}\n";
+//! let text = r#"snick 1
+//! graph "g" {
+//!   %x = Parameter-1 {element_type: f32, shape: "N"}
+//!   %a = ReLU-1(%x)
+//!   %b = ReLU-1(%a)
+//!   %y = Result-1(%b)
+//! }
+//! "#;
 //! let mut graph = snick_ir::text::parse(text, None)?;
 //! snick_ir::infer(&mut graph);
 //! let trace = run(&mut graph, &[Pass::of_rules("relu-once", &[RELU_ONCE])], RewriteOptions::default());

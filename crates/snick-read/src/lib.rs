@@ -1,8 +1,21 @@
-//! Bytes to graph. One folder or file a format; every reader gives a [`snick_ir::Graph`] without facts: inference
-//! comes after.
+//! Bytes to graph: one folder or file per format.
 //!
-//! Readers keep everything a file says. They go on after a layer they cannot make an op of: it stays as an opaque
-//! layer, and the cause is in [`Read::errors`].
+//! Every reader returns a [`snick_ir::Graph`] without facts; inference is a separate step. Readers keep everything that
+//! a file says. A layer that cannot be read as the operation it names stays in the graph as an opaque layer, and
+//! [`Read::errors`] has the cause.
+//!
+//! ```
+//! let text = r#"snick 1
+//! graph "crop" {
+//!   %x = Parameter-1 {element_type: f32, shape: "N,4"}
+//!   %y = Result-1(%x)
+//! }
+//! "#;
+//! let read = snick_read::read_text(text, None, "crop.snick")?;
+//! assert_eq!(read.graph.len(), 2);
+//! assert!(read.errors.is_empty());
+//! # Ok::<(), snick_read::ReadError>(())
+//! ```
 
 pub mod onnx;
 pub mod openvino;

@@ -7,6 +7,29 @@
 //!
 //! The graph must be inferred: inputs are checked against the facts of the Parameters, and with
 //! [`Options::check_facts`] every computed value against its inferred facts.
+//!
+//! ```
+//! use snick_run::{Options, Session};
+//! use snick_tensor::Tensor;
+//!
+//! let text = r#"snick 1
+//! graph "last_two" {
+//!   %x = Parameter-1 {element_type: i64, shape: "N"}
+//!   %start = Const-1 i64[1] <-2>
+//!   %stop = Const-1 i64[1] <9223372036854775807>
+//!   %step = Const-1 i64[1] <1>
+//!   %slice = Slice-8(%x, %start, %stop, %step)
+//!   %y = Result-1(%slice)
+//! }
+//! "#;
+//! let mut graph = snick_ir::text::parse(text, None)?;
+//! assert!(snick_ir::infer(&mut graph).is_empty());
+//! let session = Session::new(&graph)?;
+//! let input = Tensor::from_vec(&[4], vec![1i64, 2, 3, 4])?;
+//! let outputs = session.run(&[input], Options::default()).complete()?;
+//! assert_eq!(outputs[0].to_i64_vec()?, [3, 4]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod bodies;
 mod facts;

@@ -1,9 +1,19 @@
-//! Concrete data: element types, storage, strided tensors and the numeric kernels.
+//! Concrete data: element types, storage, strided tensors and numeric kernels.
 //!
-//! A [`Tensor`] is dims and strides over a [`Storage`], which is shared bytes on the heap or in a
-//! mapped file. Slices, transposes and broadcasts are views made in O(rank); a kernel that wants
-//! packed elements asks for them with [`Tensor::contiguous`], [`Tensor::values`] or
-//! [`Tensor::to_bytes`].
+//! A [`Tensor`] is dimensions and strides over a [`Storage`]: shared bytes on the heap or in a mapped file. Slices,
+//! transposes and broadcasts are views made in O(rank). A kernel that needs packed elements asks for them with
+//! [`Tensor::contiguous`], [`Tensor::values`] or [`Tensor::to_bytes`].
+//!
+//! ```
+//! use snick_tensor::Tensor;
+//!
+//! let matrix = Tensor::from_vec(&[2, 3], vec![1i64, 2, 3, 4, 5, 6])?;
+//! let backward = matrix.slice(1, 2, 3, -1)?; // [:, ::-1], a view
+//! assert_eq!(backward.dims(), [2, 3]);
+//! assert_eq!(backward.to_i64_vec()?, [3, 2, 1, 6, 5, 4]);
+//! assert_eq!(matrix.transposed().to_i64_vec()?, [1, 4, 2, 5, 3, 6]);
+//! # Ok::<(), snick_tensor::TensorError>(())
+//! ```
 
 #[cfg(target_endian = "big")]
 compile_error!("tensors are little-endian bytes, and read as such without conversion");

@@ -1,19 +1,29 @@
 //! Tests of graph rewrites, for crates that write rules.
 //!
-//! A test is a graph in text form whose comments say what is run and what must come out:
+//! A test is a graph in text form. Its comments say which command runs and what its output must contain:
 //!
-//! ```text
+//! ```
+//! use snick_testing::Suite;
+//!
+//! let test = r#"
 //! // RUN: snick canon --passes merge-slices --verify
 //! // CHECK: slice(%x) {axes: [0], start: [3]
 //! // CHECK-NOT: slice(
 //! snick 1
 //! graph "g" {
-//!   ...
+//!   %x = Parameter-1 {element_type: f32, shape: "10"}
+//!   %a = slice(%x) {axes: [0], start: [1], len: [8], step: [1]}
+//!   %b = slice(%a) {axes: [0], start: [2], len: [4], step: [1]}
+//!   %y = Result-1(%b)
+//! }
+//! "#;
+//! Suite::new(&[]).check_text(test)?;
+//! # Ok::<(), snick_testing::CheckError>(())
 //! ```
 //!
-//! [`check_files!`] makes a `#[test]` of all such files in a folder; the rules of the own crate are known by the names
-//! of their passes. [`before_after`] and [`diff`] are texts for snapshots (`insta::assert_snapshot!`): names are
-//! stable, weights are digests, and no paths are in them.
+//! [`check_files!`] makes one `#[test]` of all such files in a folder and knows the passes of your own crate by name.
+//! [`before_after`] and [`diff`] return text for snapshots (`insta::assert_snapshot!`): names are stable, weights are
+//! digests, and no paths occur.
 
 mod diff;
 mod directives;

@@ -1,16 +1,29 @@
-//! Read, infer, canonicalise, run and emit OpenVINO IR models: the facade for other programs.
+//! Read, infer, canonicalise, run and write OpenVINO IR models: the library for other programs, and the command line.
 //!
 //! ```
-//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/slice8_01_basic/model.xml");
-//! let mut model = snick::load(path)?;
-//! assert!(model.infer().is_empty());
-//! let x = model.graph.parameters().next().unwrap();
-//! println!("{}", model.graph.node(x).outs[0].fact.shape.display_intervals(model.graph.symbols()));
-//! # Ok::<(), snick::Error>(())
+//! let mut model = snick::parse(
+//!     r#"snick 1
+//! graph "crop" {
+//!   %x = Parameter-1 {element_type: i64, shape: "N"}
+//!   %start = Const-1 i64[1] <1>
+//!   %stop = Const-1 i64[1] <-1>
+//!   %step = Const-1 i64[1] <1>
+//!   %slice = Slice-8(%x, %start, %stop, %step)
+//!   %y = Result-1(%slice)
+//! }
+//! "#,
+//! )?;
+//! assert!(model.infer().is_empty()); // or: every error, with its layer and location
+//! let report = model.canonicalise();
+//! assert_eq!((report.slice_like_before, report.slice_after), (1, 1));
+//! let x = snick::Tensor::from_vec(&[4], vec![1i64, 2, 3, 4])?;
+//! let outputs = model.run([("x", x)])?;
+//! assert_eq!(outputs[0].1.to_i64_vec()?, [2, 3]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The crates below offer more: `snick_ir` (graph, ops, inference, text form, rewriting), `snick_shape`
-//! (symbolic shapes), `snick_tensor` (data).
+//! [`load`] reads a file by its extension, [`Model::save`] writes one. The crates below have more: `snick_ir` (graph,
+//! operations, inference, text form, rewriting), `snick_shape` (symbolic shapes), `snick_tensor` (data).
 
 pub mod npz;
 
@@ -26,7 +39,7 @@ mod save;
 
 pub use error::Error;
 pub use files::write_file;
-pub use input_candidates::{has_dynamic_dims, input_candidates};
+pub use input_candidates::{has_open_dims, input_candidates};
 pub use inputs::{by_parameter, find_input};
 pub use model::{Model, load, load_with, parse};
 pub use outputs::{named_outputs, output_names};
@@ -35,3 +48,4 @@ pub use reduce::reduce;
 pub use save::SaveOptions;
 pub use snick_emit::openvino::SliceAs;
 pub use snick_ir::directml::FeatureLevel;
+pub use snick_tensor::{ElementType, Tensor};

@@ -1,4 +1,4 @@
-//! The tables of what canonicalisation does to models, as the README shows them: to those of `models/`, and, where
+//! The tables of what canonicalisation does to models, as the book shows them: to those of `models/`, and, where
 //! `SNICK_CORPUS` names a folder that holds them, to recurrent networks. The table of that corpus goes to standard
 //! error.
 
@@ -11,6 +11,7 @@ use snick_pass::{Cost, Options, canonicalise};
 use snick_run::{Session, Variables};
 use snick_tensor::kernels::strided_copy::packed_parts;
 
+use crate::documentation::{check_documented, documented};
 use crate::files::{self, name};
 
 /// Counts of a model, or of several.
@@ -119,24 +120,22 @@ fn table(models: &[PathBuf], is_shown: fn(&Row) -> bool) -> String {
 }
 
 #[test]
-fn the_readme_shows_what_canonicalisation_does() {
+fn the_book_shows_what_canonicalisation_does() {
     let slices = |row: &Row| row.slice_like > 1;
     if let Some(corpus) = files::corpus() {
         eprintln!("{}", table(&corpus, slices));
     }
-    let table = table(&files::models(), slices);
-    assert!(files::documented("canonical") == table, "the documents are out of date; write\n{table}");
+    check_documented("canonical", &table(&files::models(), slices));
 }
 
 #[test]
-fn the_readme_shows_what_becomes_of_recurrent_networks() {
+fn the_book_shows_what_becomes_of_recurrent_networks() {
     let Some(corpus) = files::corpus() else { return };
-    let shown = files::documented("recurrent");
+    let shown = documented("recurrent");
     let wanted: Vec<&str> = shown.lines().skip(2).filter_map(|line| line.split('|').nth(1)).collect();
     let (_all, wanted) = wanted.split_last().unwrap();
     let found = wanted.iter().map(|wanted| corpus.iter().find(|path| name(path) == wanted.trim()).cloned());
     // Of another corpus the table says nothing.
     let Some(models) = found.collect::<Option<Vec<_>>>() else { return };
-    let table = table(&models, |_| true);
-    assert!(shown == table, "the documents are out of date; write\n{table}");
+    check_documented("recurrent", &table(&models, |_| true));
 }

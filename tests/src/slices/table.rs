@@ -1,7 +1,8 @@
-//! The table of seven slices that the README shows.
+//! The table of seven slices that the book shows.
 
 use super::model::load;
-use crate::{files, golden};
+use crate::documentation::check_documented;
+use crate::golden;
 
 const SLICES: [(&str, &str); 7] = [
     ("W[0:-1]", "0:-1:1"),
@@ -47,6 +48,6 @@ fn seven_slices() {
 }
 
 #[test]
-fn the_readme_shows_the_table() {
-    assert_eq!(files::documented("slices"), table());
+fn the_book_shows_the_table() {
+    check_documented("slices", &table());
 }

@@ -1,0 +1,141 @@
+//! Runs every `console` block of README.md and of the book, and compares what it prints with what the page shows.
+//!
+//! A line `$ COMMAND` runs in a shell, in a folder that has `models` and `docs`; the commands of a page
+//! share that folder. A line `...` stands for any number of lines. In a block marked `console,times` numbers are not
+//! compared. `INSTA_UPDATE=always` rewrites the pages.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests are tests")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+fn pages() -> Vec<PathBuf> {
+    let book = std::fs::read_dir(root().join("docs/src")).unwrap().map(|entry| entry.unwrap().path());
+    let mut pages: Vec<PathBuf> = book.filter(|path| path.extension().is_some_and(|e| e == "md")).collect();
+    pages.extend(["README.md", "CONTRIBUTING.md"].map(|name| root().join(name)));
+    pages.sort();
+    pages
+}
+
+/// A folder for the commands of one page.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(page: &Path) -> Self {
+        let name = page.file_stem().unwrap().to_string_lossy();
+        let folder = std::env::temp_dir().join(format!("snick-docs-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        for shared in ["models", "docs"] {
+            std::os::unix::fs::symlink(root().join(shared), folder.join(shared)).unwrap();
+        }
+        Self(folder)
+    }
+
+    /// What the command prints, on both streams, and its exit code; `$?` is that of the command before.
+    fn run(&self, command: &str, previous: i32) -> (String, i32) {
+        let bin = Path::new(env!("CARGO_BIN_EXE_snick")).parent().unwrap().display().to_string();
+        let command = command.replace("cargo run --release --", "snick");
+        let output = Command::new("sh")
+            .args(["-c", &format!("exec 2>&1; (exit {previous}); {command}")])
+            .current_dir(&self.0)
+            .env("PATH", format!("{bin}:{}", std::env::var("PATH").unwrap_or_default()))
+            .env("NO_COLOR", "1")
+            .output()
+            .unwrap();
+        (String::from_utf8(output.stdout).unwrap(), output.status.code().unwrap())
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A command of a page, and what the page shows of its output.
+struct Example<'p> {
+    command: &'p str,
+    shown: Vec<&'p str>,
+}
+
+fn examples<'p>(block: &[&'p str]) -> Vec<Example<'p>> {
+    let mut examples: Vec<Example> = Vec::new();
+    for line in block {
+        match (line.strip_prefix("$ "), examples.last_mut()) {
+            (Some(command), _) => examples.push(Example { command, shown: Vec::new() }),
+            (None, Some(example)) => example.shown.push(line),
+            (None, None) => panic!("a `console` block begins with `$ COMMAND`, not with `{line}`"),
+        }
+    }
+    examples
+}
+
+/// The output as the page would show it: with the lines before and after `...` that the page has.
+fn abridged<'o>(printed: &'o str, shown: &[&str]) -> Vec<&'o str> {
+    let lines: Vec<&str> = printed.lines().map(str::trim_end).collect();
+    let Some(at) = shown.iter().position(|line| *line == "...") else { return lines };
+    let (head, tail) = (at, shown.len() - at - 1);
+    if head + tail > lines.len() {
+        return lines;
+    }
+    [&lines[..head], &["..."], &lines[lines.len() - tail..]].concat()
+}
+
+fn without_numbers(lines: &[&str]) -> Vec<String> {
+    let word = |word: &str| if word.parse::<f64>().is_ok() { "#".into() } else { word.to_string() };
+    let line = |line: &&str| line.split_whitespace().map(word).collect::<Vec<String>>().join(" ");
+    lines.iter().map(line).collect()
+}
+
+/// The page as it should be.
+fn rerun(page: &Path, text: &str, problems: &mut Vec<String>) -> String {
+    let scratch = Scratch::new(page);
+    let (mut lines, mut result) = (text.lines(), Vec::new());
+    while let Some(line) = lines.next() {
+        result.push(line.to_string());
+        let Some(info) = line.strip_prefix("```console") else { continue };
+        let block: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
+        let examples = examples(&block);
+        let mut code = 0;
+        for (at, Example { command, shown }) in examples.iter().enumerate() {
+            let (printed, now) = scratch.run(command, code);
+            code = now;
+            let is_asked = examples.get(at + 1).is_some_and(|next| next.command == "echo $?");
+            if code != 0 && !is_asked {
+                problems.push(format!("{}: `{command}` exits {code}:\n{printed}", page.display()));
+            }
+            let wanted = abridged(&printed, shown);
+            let is_same = match info {
+                ",times" => without_numbers(&wanted) == without_numbers(shown),
+                _ => wanted == *shown,
+            };
+            if !is_same {
+                problems.push(format!("{}: `{command}` prints:\n{}", page.display(), wanted.join("\n")));
+            }
+            result.push(format!("$ {command}"));
+            result.extend((if is_same { shown } else { &wanted }).iter().map(|line| line.to_string()));
+        }
+        result.push("```".to_string());
+    }
+    result.join("\n") + "\n"
+}
+
+#[test]
+fn commands_print_what_the_pages_show() {
+    let mut problems = Vec::new();
+    let mut commands = 0;
+    for page in pages() {
+        let text = std::fs::read_to_string(&page).unwrap();
+        commands += text.lines().filter(|line| line.starts_with("$ snick")).count();
+        let current = rerun(&page, &text, &mut problems);
+        if current != text && std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
+            std::fs::write(&page, current).unwrap();
+        }
+    }
+    assert!(commands > 20, "only {commands} commands were found");
+    assert!(problems.is_empty(), "{}", problems.join("\n\n"));
+}

@@ -1,0 +1,22 @@
+//! relu-once: a ReLU of what is never negative is dropped.
+
+use snick_ir::rewrite::{Patch, RewriteResult, Rule};
+use snick_ir::{Op, OpError};
+use snick_pass::Pass;
+
+/// Drops a second ReLU, and a Clamp after a ReLU that only clamps at zero or below.
+pub const RELU_ONCE: Pass = Pass::of_rules("relu-once", &[Rule::exact("relu-once", relu_once)]);
+
+fn relu_once(patch: &mut Patch) -> Result<RewriteResult, OpError> {
+    let changes_nothing = match &patch.node().op {
+        Op::Clamp(clamp) => clamp.min <= 0.0 && clamp.max == f64::INFINITY,
+        op => op.type_name() == "ReLU",
+    };
+    let data = patch.input(0);
+    match data {
+        Ok(data) if changes_nothing && patch.op_of(data).type_name() == "ReLU" => {
+            Ok(RewriteResult::one(data))
+        }
+        _ => Ok(RewriteResult::NoMatch),
+    }
+}
