@@ -7,10 +7,17 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
+use snick_ir::Arity;
+use snick_ir::ops::{Entry, reference};
+
 use crate::files::{self, root};
 
 /// Pages are rewritten by one test at a time.
 static WRITING: Mutex<()> = Mutex::new(());
+
+fn is_update() -> bool {
+    std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always")
+}
 
 /// The page that has `<!-- MARK -->`, and its text before, between and after the marks.
 fn marked(mark: &str) -> (PathBuf, [String; 3]) {
@@ -36,8 +43,7 @@ pub fn check_documented(mark: &str, text: &str) {
     if between == text.trim() {
         return;
     }
-    let is_update = std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always");
-    assert!(is_update, "{} is out of date; between the marks `{mark}` write\n{text}", path.display());
+    assert!(is_update(), "{} is out of date; between the marks `{mark}` write\n{text}", path.display());
     fs::write(&path, before + text.trim() + &after).unwrap();
 }
 
@@ -104,7 +110,8 @@ fn book() -> Vec<Page> {
 
 /// The pages of the book, and those beside it.
 fn pages() -> Vec<Page> {
-    let beside = ["README.md", "CONTRIBUTING.md", "tests/known_differences.md", "tests/conformance/README.md"];
+    let beside =
+        ["README.md", "CONTRIBUTING.md", "tests/known_differences.md", "tests/conformance/README.md"];
     book().into_iter().chain(beside.map(|name| Page::read(root().join(name)))).collect()
 }
 
@@ -159,18 +166,25 @@ fn is_path(span: &str) -> bool {
     roots.iter().any(|root| span.starts_with(root)) && !span.contains(['*', '<', ' ', '{'])
 }
 
-/// A block behind `<!-- file: PATH -->` is that file.
+/// A block behind `<!-- file: PATH -->` is that file; `INSTA_UPDATE=always` writes it.
 #[test]
 fn code_is_that_of_the_files() {
+    let _guard = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
     let mut compared = 0;
     for page in pages() {
+        let mut current = page.text.clone();
         for (before, block) in ["rust,ignore", "snick"].iter().flat_map(|language| page.blocks(language)) {
             let marked = before.strip_prefix("<!-- file: ").and_then(|rest| rest.strip_suffix(" -->"));
             let Some(file) = marked else { continue };
             let text =
                 fs::read_to_string(root().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
-            assert!(text == block, "{}: the block is not {file} as it is now", page.path.display());
+            let is_current = text == block || is_update();
+            assert!(is_current, "{}: the block is not {file} as it is now", page.path.display());
+            current = current.replace(&block, &text);
             compared += 1;
+        }
+        if current != page.text {
+            fs::write(&page.path, current).unwrap();
         }
     }
     assert!(compared > 0, "no page shows a file");
@@ -186,6 +200,55 @@ fn text_form_examples_parse_and_infer() {
             assert!(errors.is_empty(), "{}: {errors:?}\n{block}", page.path.display());
         }
     }
+}
+
+/// The entry of an operation in the reference.
+fn reference_entry(entry: &Entry) -> String {
+    let name = entry.name;
+    let versions: Vec<String> = name.since.iter().map(|since| format!("{}-{since}", name.name)).collect();
+    let versions = if versions.is_empty() { "a primitive of snick".to_string() } else { versions.join(", ") };
+    let inputs = match entry.arity {
+        Arity { min: 1, max: 1 } => "1 input".to_string(),
+        Arity { min, max } if min == max => format!("{min} inputs"),
+        Arity { min, max: usize::MAX } => format!("{min} or more inputs"),
+        Arity { min, max } => format!("{min} to {max} inputs"),
+    };
+    let properties = entry.traits.iter_names().map(|(name, _)| name.to_lowercase().replace('_', " "));
+    let facts = [versions, inputs].into_iter().chain(properties).collect::<Vec<_>>().join(" · ");
+    let mut text = format!("## {}\n\n{facts}\n", name.name);
+    if !entry.name.doc.is_empty() {
+        text += &format!("\n{}\n", one_line(entry.name.doc));
+    }
+    let attributes = entry.attrs();
+    if !attributes.is_empty() {
+        text += "\n| attribute | type | default | versions | meaning |\n|---|---|---|---|---|\n";
+    }
+    for attribute in attributes {
+        let default = match &attribute.default {
+            Some(default) => format!("`{default}`"),
+            None if attribute.required => "required".to_string(),
+            None => String::new(),
+        };
+        let since = (attribute.since > 0).then(|| format!("from {}", attribute.since));
+        let until = attribute.until.map(|until| format!("before {until}"));
+        let versions = since.into_iter().chain(until).collect::<Vec<_>>().join(", ");
+        let (name, kind, doc) = (attribute.name, &attribute.kind, one_line(attribute.doc));
+        text += &format!("| `{name}` | {kind} | {default} | {versions} | {doc} |\n");
+    }
+    text
+}
+
+/// A doc comment as one line, its links as code.
+fn one_line(doc: &str) -> String {
+    let words: Vec<&str> = doc.split_whitespace().collect();
+    words.join(" ").replace("[`", "`").replace("`]", "`").replace('|', "\\|")
+}
+
+#[test]
+fn reference_is_that_of_the_declarations() {
+    let entries: Vec<String> = reference().into_iter().map(reference_entry).collect();
+    assert!(entries.len() > 200);
+    check_documented("operations", &entries.join("\n"));
 }
 
 #[test]

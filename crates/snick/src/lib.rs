@@ -39,7 +39,7 @@ mod save;
 
 pub use error::Error;
 pub use files::write_file;
-pub use input_candidates::{has_open_dims, input_candidates};
+pub use input_candidates::{has_dynamic_dims, input_candidates};
 pub use inputs::{by_parameter, find_input};
 pub use model::{Model, load, load_with, parse};
 pub use outputs::{named_outputs, output_names};
