@@ -3,7 +3,7 @@
 
     python onnx_inference.py path/to/snick MODEL.onnx...
 
-Needs onnx, onnxruntime, sympy and numpy; snick itself needs none of them. The table of the README comes from here, of
+Needs onnx, onnxruntime, sympy and numpy; snick itself needs none of them. The tables of docs/src/comparison.md come from here, of
 the models of ONNX's own tests (`onnx.backend.test`) and of packages.
 
 Each dim of each value is known as a number, as an expression over the sizes of inputs, or not. Values of sub-graphs

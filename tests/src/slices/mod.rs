@@ -1,4 +1,4 @@
-//! Slices: the rule by enumeration, the laws as properties, the conformance suite, the table of the README.
+//! Slices: the rule by enumeration, the laws as properties, the conformance suite, the table of the book.
 
 mod conformance;
 mod element_types;
