@@ -7,9 +7,6 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use snick_ir::Arity;
-use snick_ir::ops::{Entry, reference};
-
 use crate::files::{self, root};
 
 /// Pages are rewritten by one test at a time.
@@ -200,55 +197,6 @@ fn text_form_examples_parse_and_infer() {
             assert!(errors.is_empty(), "{}: {errors:?}\n{block}", page.path.display());
         }
     }
-}
-
-/// The entry of an operation in the reference.
-fn reference_entry(entry: &Entry) -> String {
-    let name = entry.name;
-    let versions: Vec<String> = name.since.iter().map(|since| format!("{}-{since}", name.name)).collect();
-    let versions = if versions.is_empty() { "a primitive of snick".to_string() } else { versions.join(", ") };
-    let inputs = match entry.arity {
-        Arity { min: 1, max: 1 } => "1 input".to_string(),
-        Arity { min, max } if min == max => format!("{min} inputs"),
-        Arity { min, max: usize::MAX } => format!("{min} or more inputs"),
-        Arity { min, max } => format!("{min} to {max} inputs"),
-    };
-    let properties = entry.traits.iter_names().map(|(name, _)| name.to_lowercase().replace('_', " "));
-    let facts = [versions, inputs].into_iter().chain(properties).collect::<Vec<_>>().join(" · ");
-    let mut text = format!("## {}\n\n{facts}\n", name.name);
-    if !entry.name.doc.is_empty() {
-        text += &format!("\n{}\n", one_line(entry.name.doc));
-    }
-    let attributes = entry.attrs();
-    if !attributes.is_empty() {
-        text += "\n| attribute | type | default | versions | meaning |\n|---|---|---|---|---|\n";
-    }
-    for attribute in attributes {
-        let default = match &attribute.default {
-            Some(default) => format!("`{default}`"),
-            None if attribute.required => "required".to_string(),
-            None => String::new(),
-        };
-        let since = (attribute.since > 0).then(|| format!("from {}", attribute.since));
-        let until = attribute.until.map(|until| format!("before {until}"));
-        let versions = since.into_iter().chain(until).collect::<Vec<_>>().join(", ");
-        let (name, kind, doc) = (attribute.name, &attribute.kind, one_line(attribute.doc));
-        text += &format!("| `{name}` | {kind} | {default} | {versions} | {doc} |\n");
-    }
-    text
-}
-
-/// A doc comment as one line, its links as code.
-fn one_line(doc: &str) -> String {
-    let words: Vec<&str> = doc.split_whitespace().collect();
-    words.join(" ").replace("[`", "`").replace("`]", "`").replace('|', "\\|")
-}
-
-#[test]
-fn reference_is_that_of_the_declarations() {
-    let entries: Vec<String> = reference().into_iter().map(reference_entry).collect();
-    assert!(entries.len() > 200);
-    check_documented("operations", &entries.join("\n"));
 }
 
 #[test]
