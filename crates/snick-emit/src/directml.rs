@@ -35,10 +35,7 @@ struct Writer {
 
 impl Writer {
     fn graph(&mut self, graph: &Graph) -> Result<(), Box<Located>> {
-        let order = graph.order().map_err(|id| {
-            let cycle = OpError::mismatch("the order of layers", "a cycle through this layer", "no cycle");
-            graph.located(id, cycle)
-        })?;
+        let order = graph.order()?;
         self.names.enter();
         for id in order {
             match &graph.node(id).op {

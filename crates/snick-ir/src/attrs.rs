@@ -9,7 +9,6 @@ use snick_shape::ShapeSpec;
 use snick_tensor::{ElementType, Tensor};
 
 use crate::OpError;
-use crate::text::attr_text;
 
 /// One attribute value. XML gives only [`AttrValue::Text`], which the typed getters of [`Attrs`] parse on demand;
 /// other formats and [`crate::OpDef::attrs`] give the typed variants.
@@ -340,7 +339,7 @@ impl<'a> Attrs<'a> {
         let value = match self.get(name) {
             Some(AttrValue::Text(t)) => t.to_string(),
             Some(AttrValue::Tensor(_)) => "a tensor".to_string(),
-            Some(other) => attr_text(other),
+            Some(other) => other.to_string(),
             None => String::new(),
         };
         OpError::BadAttribute { name, value, expected: expected.to_string() }

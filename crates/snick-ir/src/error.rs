@@ -41,6 +41,8 @@ pub enum OpError {
     Mismatch { what: String, got: String, expected: String },
     #[error("{what} is not supported")]
     Unsupported { what: String },
+    #[error("is part of a cycle")]
+    Cycle,
     #[error("input not provided")]
     InputNotProvided,
     #[error("no value for {what}: {why}")]
@@ -76,6 +78,7 @@ impl OpError {
             | Self::ForeignValue
             | Self::UnknownOp { .. }
             | Self::Unsupported { .. }
+            | Self::Cycle
             | Self::InputNotProvided
             | Self::NoValue { .. }
             | Self::WithInputs { .. }

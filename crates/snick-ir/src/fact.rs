@@ -1,4 +1,4 @@
-//! What is known of a value before the graph runs.
+//! Facts: what is known of a value before the graph runs.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -9,17 +9,16 @@ use snick_tensor::{ElementType, Tensor};
 
 use crate::FloatBounds;
 
-/// Elements of tensors with more than this many are not followed through shape arithmetic.
+/// Shape arithmetic does not track the elements of larger tensors.
 pub const MAX_ELEMENTS: usize = 256;
 
 /// Facts of the outputs of one node, by port.
 pub type Facts = SmallVec<[Fact; 1]>;
 
-/// Element type, shape and, where they are known, elements of a value. Sound: it may say less than the truth,
-/// never anything else.
+/// Element type, shape and known elements of a value. Sound: a fact may be less precise than the value, never wrong.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Fact {
-    /// `Dynamic` where unknown.
+    /// `Dynamic` if unknown.
     pub element_type: ElementType,
     /// Shape; dims are expressions over the graph's symbols.
     pub shape: Shape,
@@ -30,12 +29,12 @@ pub struct Fact {
 /// Elements of a value that are known before the graph runs.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Known {
-    /// All of them, as numbers: constants and what folds to a constant.
+    /// All elements as numbers: of a constant, or of a value that folds to one.
     Tensor(Arc<Tensor>),
-    /// Of a small integer tensor of static shape, row-major: one expression an element. An element of which
-    /// nothing is known is a symbol of its own.
+    /// The elements of a small integer tensor of static shape in row-major order, as expressions. An unknown element is a
+    /// symbol of its own.
     Elements(Arc<[SymExpr]>),
-    /// Of a small floating-point tensor of static shape, row-major, where not all of them are integers.
+    /// Bounds of the elements of a small floating-point tensor of static shape, in row-major order.
     Reals(Arc<[FloatBounds]>),
 }
 
@@ -45,18 +44,18 @@ impl Fact {
         Self { element_type: ElementType::Dynamic, shape: Shape::unranked(), known: None }
     }
 
-    /// A type and a shape.
+    /// A fact of a type and a shape.
     pub fn new(element_type: ElementType, shape: Shape) -> Self {
         Self { element_type, shape, known: None }
     }
 
-    /// Type, shape and elements of a constant.
+    /// The fact of a constant.
     pub fn constant(tensor: Arc<Tensor>) -> Self {
         let shape = Shape::from(tensor.dims());
         Self { element_type: tensor.element_type(), shape, known: Some(Known::Tensor(tensor)) }
     }
 
-    /// This fact with known elements; ignored where their number does not fit the shape.
+    /// This fact with known elements, which are ignored if their number does not match the shape.
     pub fn with_elements(mut self, elements: Option<impl Into<Arc<[SymExpr]>>>) -> Self {
         if let (Some(elements), Some(dims)) = (elements, self.shape.as_static()) {
             let elements = elements.into();
@@ -93,7 +92,7 @@ impl Fact {
         }
     }
 
-    /// Whether some value has both facts, as far as types and intervals of dims say.
+    /// Whether a value may have both facts, judged by types and intervals of dims.
     pub fn agrees(&self, other: &Fact, symbols: &Symbols) -> bool {
         let types = [self.element_type, other.element_type];
         if types[0] != types[1] && !types.contains(&ElementType::Dynamic) {
@@ -104,8 +103,8 @@ impl Fact {
         mine.len() == theirs.len() && mine.iter().zip(theirs).all(|(m, t)| meet(m, t))
     }
 
-    /// Whether this fact admits nothing that `other` excludes: same type or `other` has none, each dim's interval
-    /// inside the other's.
+    /// Whether this fact is at least as precise as `other`: the same type, unless `other` has none, and the interval of each
+    /// dim within that of `other`.
     pub fn refines(&self, other: &Fact, symbols: &Symbols) -> bool {
         if other.element_type != ElementType::Dynamic && self.element_type != other.element_type {
             return false;
@@ -131,7 +130,7 @@ fn integers(tensor: &Tensor) -> Option<Cow<'_, [i64]>> {
         return None;
     }
     if et == ElementType::I64 {
-        // Nearly all index constants are these, and aligned: nothing is copied.
+        // Most index constants are i64 and aligned: nothing is copied.
         return tensor.values().ok();
     }
     let values = tensor.to_i64_vec().ok()?;

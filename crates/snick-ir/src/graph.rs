@@ -1,7 +1,7 @@
-//! The graph: nodes, wires, and the only ways to change them.
+//! The graph: nodes, connections, and the only methods that change them.
 //!
-//! Inside is a petgraph whose edges carry (output port, input port); outside, everything is said in [`Value`]s.
-//! Nodes are never renumbered while passes work; printing numbers nothing and names everything.
+//! It wraps a petgraph whose edges carry (output port, input port); the interface uses [`Value`]s. Nodes are never
+//! renumbered while passes run; the text form uses names only.
 
 use std::collections::BinaryHeap;
 use std::fmt;
@@ -14,14 +14,14 @@ use smallvec::SmallVec;
 use snick_shape::Symbols;
 use snick_tensor::ElementType;
 
-use crate::{Attrs, Fact, Info, Op, OpTraits, Version};
+use crate::{Attrs, Fact, Info, Located, Op, OpError, OpTraits, Version};
 
-/// A node of a graph. Not a position: order of printing and running is [`Graph::order`].
+/// The id of a node. It says nothing about the order of execution, which is [`Graph::order`].
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct NodeId(NodeIndex);
 
 impl NodeId {
-    /// A number for side tables, below [`Graph::bound`].
+    /// An index for side tables, below [`Graph::bound`].
     pub fn index(self) -> usize {
         self.0.index()
     }
@@ -37,16 +37,16 @@ impl From<NodeIndex> for NodeId {
     }
 }
 
-/// An output port of a node: what wires carry.
+/// An output of a node, which inputs of others read.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Value {
     /// The node.
     pub node: NodeId,
-    /// Which of its outputs, from 0.
+    /// The output port, from 0.
     pub port: u32,
 }
 
-/// Line and column in the source, both from 1; 0 where there is none.
+/// Line and column in the source, both from 1; 0 if unknown.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct Loc {
     /// Line.
@@ -61,17 +61,17 @@ impl fmt::Display for Loc {
     }
 }
 
-/// Port numbers as a file gives them.
+/// Port numbers in a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum PortIds {
-    /// Consecutive from this number on.
+    /// Consecutive from this number.
     From(u32),
-    /// Anything else.
+    /// Other numbers.
     Listed(Box<[u32]>),
 }
 
 impl PortIds {
-    /// From the numbers of all ports, in order.
+    /// Makes port numbers from those of all ports, in order.
     pub fn new(ids: &[u32]) -> Self {
         match ids.first() {
             None => Self::From(0),
@@ -88,7 +88,7 @@ impl PortIds {
         }
     }
 
-    /// Which of `count` ports has this number.
+    /// The position of a port number among `count` ports.
     pub fn position(&self, id: u32, count: usize) -> Option<usize> {
         match self {
             Self::From(first) => id.checked_sub(*first).map(|i| i as usize).filter(|&i| i < count),
@@ -97,65 +97,65 @@ impl PortIds {
     }
 }
 
-/// What a file says of an output port, before inference.
+/// The declaration of an output port in a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Declared {
-    /// Element type; `Dynamic` where the file says none.
+    /// The element type; `Dynamic` if there is none.
     pub element_type: ElementType,
-    /// Dims, -1 for a dim that is not a number; `None` for an unknown rank.
+    /// The dims, -1 if dynamic; `None` for a dynamic rank.
     pub dims: Option<SmallVec<[i64; 4]>>,
 }
 
 /// An output port of a node.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Output {
-    /// What is known; unknown until inference.
+    /// The inferred fact; unknown before inference.
     pub fact: Fact,
     /// Tensor names.
     pub names: Option<Box<[String]>>,
-    /// The port as the file declares it.
+    /// The declaration in the file.
     pub declared: Option<Declared>,
 }
 
 impl Output {
-    /// An output of which nothing is known.
+    /// An output with an unknown fact.
     pub fn unknown() -> Self {
         Self { fact: Fact::unknown(), names: None, declared: None }
     }
 
-    /// Tensor names, empty where there are none.
+    /// Tensor names; may be empty.
     pub fn names(&self) -> &[String] {
         self.names.as_deref().unwrap_or_default()
     }
 }
 
-/// What only some nodes carry.
+/// Rare details of a node.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Details {
-    /// Input port numbers of the file, where they do not count from 0.
+    /// Input port numbers in the file, if they do not count from 0.
     pub input_ids: Option<PortIds>,
-    /// Attributes that the op does not know.
+    /// Attributes that the op does not declare.
     pub extra: Attrs<'static>,
-    /// `rt_info` of the layer and whatever else the file says of it.
+    /// `rt_info` and other metadata of the layer.
     pub info: Vec<Info>,
 }
 
-/// A layer: an op, its outputs, its name and place.
+/// A layer: an op, its outputs, its name and location.
 #[derive(Clone, Debug)]
 pub struct Node {
     /// Layer name; need not be unique.
     pub name: Arc<str>,
-    /// What it computes.
+    /// The op.
     pub op: Op,
-    /// The operation set the file names.
+    /// The operation set in the file.
     pub version: Version,
     /// Outputs by port.
     pub outs: SmallVec<[Output; 1]>,
-    /// Output port numbers of the file; `None`: counted on behind the inputs.
+    /// Output port numbers in the file; `None` if they continue those of the inputs.
     pub output_ids: Option<PortIds>,
-    /// Place in the source.
+    /// The location in the source.
     pub loc: Loc,
-    /// The rest, where there is any.
+    /// Rare details.
     pub details: Option<Box<Details>>,
 }
 
@@ -174,12 +174,12 @@ impl Node {
         }
     }
 
-    /// The details, made if there are none yet.
+    /// The details, created if there are none.
     pub fn details_mut(&mut self) -> &mut Details {
         self.details.get_or_insert_with(Box::default)
     }
 
-    /// The number of output port `i` in the file, or the one an OpenVINO IR would give it.
+    /// The number of output port `i` in the file, or in an OpenVINO IR that would be written.
     pub fn output_id(&self, i: usize, inputs: usize) -> u32 {
         match &self.output_ids {
             Some(ids) => ids.id(i),
@@ -200,7 +200,7 @@ pub(crate) struct Wire {
 pub struct Graph {
     /// Name of the model.
     pub name: String,
-    /// The file as the user named it, for messages.
+    /// The path of the file as given, for messages.
     pub source: String,
     /// IR version of the file it was read from.
     pub ir_version: Option<u32>,
@@ -210,7 +210,7 @@ pub struct Graph {
     pub(crate) symbols: Symbols,
 }
 
-/// Inputs of a node by port; `None` where no wire arrives.
+/// Inputs of a node by port; `None` if not connected.
 pub type Inputs = SmallVec<[Option<Value>; 5]>;
 
 impl Graph {
@@ -219,19 +219,19 @@ impl Graph {
         Self { name: name.into(), ..Self::default() }
     }
 
-    /// Makes room for so many more nodes and wires.
-    pub fn reserve(&mut self, nodes: usize, wires: usize) {
+    /// Reserves space for more nodes and connections.
+    pub fn reserve(&mut self, nodes: usize, connections: usize) {
         self.nodes.reserve_nodes(nodes);
-        self.nodes.reserve_edges(wires);
+        self.nodes.reserve_edges(connections);
     }
 
-    /// Names the file for messages, bodies included.
+    /// Sets the path for messages, bodies included.
     pub fn set_source(&mut self, source: &str) {
         self.source = source.into();
         self.for_each_body(|body| body.set_source(source));
     }
 
-    /// Visits the bodies that ops of this graph own.
+    /// Visits the bodies of the ops of this graph.
     pub fn for_each_body(&mut self, mut visit: impl FnMut(&mut Graph)) {
         for node in self.nodes.node_weights_mut() {
             node.op.bodies_mut().iter_mut().for_each(&mut visit);
@@ -253,17 +253,17 @@ impl Graph {
         self.nodes.node_indices().next_back().map_or(0, |i| i.index() + 1)
     }
 
-    /// The symbols that facts speak of.
+    /// The symbols of the facts.
     pub fn symbols(&self) -> &Symbols {
         &self.symbols
     }
 
-    /// Adds a node; wires come with [`Graph::connect`].
+    /// Adds a node without inputs; see [`Graph::connect`].
     pub fn add(&mut self, node: Node) -> NodeId {
         NodeId(self.nodes.add_node(node))
     }
 
-    /// Wires `value` to input `port` of `node`, in place of what was there.
+    /// Connects `value` to input `port` of `node`, replacing what was connected.
     pub fn connect(&mut self, value: Value, node: NodeId, port: u32) {
         let old = self.nodes.edges_directed(node.0, Incoming).find(|e| e.weight().to == port).map(|e| e.id());
         if let Some(old) = old {
@@ -272,7 +272,7 @@ impl Graph {
         self.nodes.add_edge(value.node.0, node.0, Wire { from: value.port, to: port });
     }
 
-    /// Adds a node wired to `inputs`.
+    /// Adds a node that reads `inputs`.
     pub fn add_wired(&mut self, node: Node, inputs: &[Value]) -> NodeId {
         let id = self.add(node);
         for (port, &value) in (0..).zip(inputs) {
@@ -281,27 +281,27 @@ impl Graph {
         id
     }
 
-    /// The node, if it is still there.
+    /// The node, if it exists.
     pub fn get(&self, id: NodeId) -> Option<&Node> {
         self.nodes.node_weight(id.0)
     }
 
-    /// The node. Ids of removed nodes are not to be kept; asking for one is a mistake in the caller.
+    /// The node. It must exist: the caller must not keep ids of removed nodes.
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.0]
     }
 
-    /// The node, to change its names and notes.
+    /// The node, to change its names and metadata.
     pub fn node_mut(&mut self, id: NodeId) -> &mut Node {
         &mut self.nodes[id.0]
     }
 
-    /// The output port behind a value.
+    /// The output that a value refers to.
     pub fn output(&self, value: Value) -> Option<&Output> {
         self.nodes[value.node.0].outs.get(value.port as usize)
     }
 
-    /// What is known of a value.
+    /// The fact of a value.
     pub fn fact(&self, value: Value) -> Option<&Fact> {
         self.output(value).map(|o| &o.fact)
     }
@@ -324,7 +324,7 @@ impl Graph {
         inputs
     }
 
-    /// Who reads a value: (node, input port), in order.
+    /// The readers of a value: (node, input port), in order.
     pub fn uses(&self, value: Value) -> SmallVec<[(NodeId, u32); 4]> {
         let edges = self.nodes.edges_directed(value.node.0, Outgoing);
         let mut uses: SmallVec<[(NodeId, u32); 4]> = edges
@@ -340,7 +340,7 @@ impl Graph {
         self.move_uses(old, new);
     }
 
-    /// [`Graph::replace_uses`], and hands the tensor names on. Returns the reader of every wire that moved.
+    /// [`Graph::replace_uses`] that also moves the tensor names. Returns the reader of each use.
     pub fn replace_uses_with_names(&mut self, old: Value, new: Value) -> SmallVec<[NodeId; 4]> {
         let names = self.nodes[old.node.0].outs.get_mut(old.port as usize).and_then(|out| out.names.take());
         if let (Some(names), Some(out)) = (names, self.nodes[new.node.0].outs.get_mut(new.port as usize)) {
@@ -351,7 +351,7 @@ impl Graph {
         self.move_uses(old, new)
     }
 
-    /// [`Graph::replace_uses`]; returns the reader of every wire that moved.
+    /// [`Graph::replace_uses`]; returns the reader of each use.
     fn move_uses(&mut self, old: Value, new: Value) -> SmallVec<[NodeId; 4]> {
         let edges = self.nodes.edges_directed(old.node.0, Outgoing);
         let moved: SmallVec<[_; 4]> = edges
@@ -376,9 +376,10 @@ impl Graph {
         self.ids().filter(|&id| matches!(self.node(id).op, Op::Result(_)))
     }
 
-    /// Every node after all nodes it reads from; as close to the order of ids as that allows, so that output
-    /// follows the file; where it does not, Results come last, in their order. `Err` names a node on a cycle.
-    pub fn order(&self) -> Result<Vec<NodeId>, NodeId> {
+    /// Topological order, as close to the order of ids as possible, so that output follows the file; Results that cannot
+    /// keep their place come last, in their order. An error names a
+    /// layer on a cycle.
+    pub fn order(&self) -> Result<Vec<NodeId>, Located> {
         if self.nodes.edge_references().all(|e| e.source() < e.target()) {
             return Ok(self.ids().collect());
         }
@@ -400,7 +401,7 @@ impl Graph {
             }
         }
         if order.len() != self.len() {
-            return Err(self.on_cycle());
+            return Err(self.located(self.on_cycle(), OpError::Cycle));
         }
         let (results, mut order): (Vec<_>, Vec<_>) =
             order.into_iter().partition(|&id| matches!(self.node(id).op, Op::Result(_)));
@@ -409,7 +410,7 @@ impl Graph {
         Ok(order)
     }
 
-    /// The first node of a strongly connected component of more than one node, or with a wire to itself.
+    /// The first node of a strongly connected component of several nodes, or that reads itself.
     fn on_cycle(&self) -> NodeId {
         let components = petgraph::algo::tarjan_scc(&self.nodes);
         let cyclic = components
@@ -419,8 +420,8 @@ impl Graph {
         NodeId(cyclic.min().copied().unwrap_or_default())
     }
 
-    /// Removes every node from which no Result, and nothing else that must run, can be reached.
-    /// Parameters stay: they are the model's signature.
+    /// Removes the nodes that no Result and no other root depends on. Parameters are kept: they are the signature of the
+    /// model.
     pub fn remove_dead_nodes(&mut self) {
         let mut alive = vec![false; self.bound()];
         let mut todo: Vec<NodeId> = self.ids().filter(|&id| self.node(id).op.has(OpTraits::ROOT)).collect();
@@ -433,14 +434,14 @@ impl Graph {
         if alive.iter().filter(|&&alive| alive).count() == self.len() {
             return;
         }
-        // Rebuilt in one go, ids kept: removing one by one walks the edge lists of hub nodes again and again.
+        // Rebuilt at once with the same ids: removing nodes singly walks the edges of hub nodes repeatedly.
         let nodes = std::mem::take(&mut self.nodes);
         self.nodes = nodes.filter_map_owned(|n, node| alive[n.index()].then_some(node), |_, wire| Some(wire));
     }
 }
 
-/// Equal as models: same nodes in the same order, with equal names, ops, versions, wires and notes. Places,
-/// declared ports of known ops and facts (which follow from the rest) do not count.
+/// Equal as models: the same nodes in the same order, with equal names, ops, versions, connections and metadata.
+/// Locations, declared ports of known ops, and facts (which follow from the rest) are ignored.
 impl PartialEq for Graph {
     fn eq(&self, other: &Self) -> bool {
         let (Ok(mine), Ok(theirs)) = (self.order(), other.order()) else { return false };

@@ -1,6 +1,5 @@
-//! Inference: facts for every output, in one walk over the graph in topological order (`infer/walk.rs`). Here is what
-//! an op sees of it: [`Infer`], with the facts of its inputs and what it may expect of them, and the arithmetic of dims
-//! (`infer/dims.rs`).
+//! Inference: facts for every output, in one walk over the graph in topological order (`infer/walk.rs`). An op sees
+//! [`Infer`]: the facts of its inputs, checks of them, and the arithmetic of dims (`infer/dims.rs`).
 
 mod dims;
 mod variables;
@@ -20,24 +19,24 @@ fn saturating_product(dims: &[usize]) -> usize {
     dims.iter().fold(1, |n: usize, &d| n.saturating_mul(d))
 }
 
-/// What an op sees while it infers: facts of its inputs, and the symbols of the graph.
+/// The context of an op that infers: the facts of its inputs and the symbols of the graph.
 pub struct Infer<'a> {
     inputs: &'a [&'a Fact],
     outs: &'a [Output],
     symbols: &'a mut Symbols,
-    wrong: &'a mut Vec<OpError>,
+    errors: &'a mut Vec<OpError>,
     node: u32,
     fresh: u32,
 }
 
 impl<'a> Infer<'a> {
-    /// Says what is wrong where the outputs can be told all the same: inference reports it and goes on with what the
-    /// op returns, so that layers behind are not unknown for it. No run gets past this op: any fact holds.
+    /// Reports a recoverable error; inference continues with the facts that the op returns. Since every run fails at this
+    /// op, any facts are sound.
     pub fn report(&mut self, error: OpError) {
-        self.wrong.push(error);
+        self.errors.push(error);
     }
 
-    /// Number of inputs; within the op's arity.
+    /// The number of inputs, which is valid for the op.
     pub fn len(&self) -> usize {
         self.inputs.len()
     }
@@ -47,7 +46,7 @@ impl<'a> Infer<'a> {
         self.inputs.is_empty()
     }
 
-    /// The fact of input `i`; `i` is below the least arity.
+    /// The fact of input `i`, which is a required input.
     pub fn input(&self, i: usize) -> &'a Fact {
         self.inputs[i]
     }
@@ -72,7 +71,7 @@ impl<'a> Infer<'a> {
         self.inputs[i].element_type
     }
 
-    /// What the file declares of the outputs: for ops whose rule is not known.
+    /// The declared outputs in the file, for ops without an inference rule.
     pub fn declared(&self) -> impl Iterator<Item = Option<&'a Declared>> {
         self.outs.iter().map(|o| o.declared.as_ref())
     }
@@ -82,7 +81,7 @@ impl<'a> Infer<'a> {
         self.symbols
     }
 
-    /// The symbols of the graph, to look at.
+    /// The symbols of the graph, read-only.
     pub(crate) fn known_symbols(&self) -> &Symbols {
         self.symbols
     }
@@ -92,13 +91,13 @@ impl<'a> Infer<'a> {
         self.symbols.interval(expr)
     }
 
-    /// A new symbol born here: an unknown of which only the interval is known.
+    /// A new symbol that originates here, of which only the interval is known.
     pub fn unknown(&mut self, interval: Interval) -> SymExpr {
         let origin = self.origin();
         self.symbols.fresh(interval, origin)
     }
 
-    /// The place of birth of the next symbol: this node, counted.
+    /// The origin of the next symbol: this node, with a running number.
     pub fn origin(&mut self) -> Origin {
         let axis = self.fresh;
         self.fresh += 1;
@@ -116,7 +115,7 @@ impl<'a> Infer<'a> {
         Shape::ranked((0..rank).map(|_| self.unknown(Interval::DIM)).collect::<SmallVec<[SymExpr; 4]>>())
     }
 
-    /// The one element type that inputs share; `Dynamic` gives way. Others are reported, and the first one is it.
+    /// The element type that inputs share, ignoring `Dynamic`. Differences are reported, and the first type is kept.
     pub fn common_type(&mut self, inputs: impl IntoIterator<Item = usize>) -> ElementType {
         let mut common = ElementType::Dynamic;
         for i in inputs {
@@ -124,14 +123,14 @@ impl<'a> Infer<'a> {
             if common == ElementType::Dynamic {
                 common = got;
             } else if got != ElementType::Dynamic && got != common {
-                let expected = format!("{common} as the others");
+                let expected = format!("{common} as for the other inputs");
                 self.report(OpError::element_type(format!("input {i}"), got, expected));
             }
         }
         common
     }
 
-    /// The rank of input `i`, if it is known, must be one that `fits`.
+    /// Checks that the rank of input `i`, if known, `fits`.
     pub fn expect_rank(&self, i: usize, expected: &str, fits: impl Fn(usize) -> bool) -> Result<(), OpError> {
         match self.shape(i).rank() {
             Some(rank) if !fits(rank) => Err(OpError::rank(format!("input {i}"), rank, expected)),
@@ -139,7 +138,7 @@ impl<'a> Infer<'a> {
         }
     }
 
-    /// Input `i` must be a number or a vector of one, if its shape is known.
+    /// Checks that input `i` is a scalar or a vector of one element, if its shape is known.
     pub fn expect_one(&self, i: usize) -> Result<(), OpError> {
         self.expect_rank(i, "0 or 1", |rank| rank <= 1)?;
         match self.shape(i).dims() {
@@ -150,7 +149,7 @@ impl<'a> Infer<'a> {
         }
     }
 
-    /// Input `i` must have an integer element type, if it is known: another one is reported.
+    /// Checks that input `i` has an integer type, if it is known; another type is reported.
     pub fn expect_integer(&mut self, i: usize) {
         let got = self.element_type(i);
         if got != ElementType::Dynamic && !got.is_integer() {
@@ -158,7 +157,7 @@ impl<'a> Infer<'a> {
         }
     }
 
-    /// Input `i` must have the element type i32 or i64, if it is known.
+    /// Checks that input `i` has the type i32 or i64, if it is known.
     pub fn expect_index(&self, i: usize) -> Result<(), OpError> {
         match self.element_type(i) {
             ElementType::Dynamic | ElementType::I32 | ElementType::I64 => Ok(()),
@@ -166,24 +165,23 @@ impl<'a> Infer<'a> {
         }
     }
 
-    /// Input `i` must have a real element type, if it is known.
+    /// Checks that input `i` has a floating-point type, if it is known.
     pub fn expect_real(&self, i: usize) -> Result<(), OpError> {
         match self.element_type(i) {
             ElementType::Dynamic => Ok(()),
             got if got.is_float() && got != ElementType::NF4 => Ok(()),
-            got => Err(OpError::element_type(format!("input {i}"), got, "a real type")),
+            got => Err(OpError::element_type(format!("input {i}"), got, "a floating-point type")),
         }
     }
 
-    /// Elements of input `i` as expressions: known ones, else, where their number is known and small, an unknown
-    /// each.
+    /// The elements of input `i` as expressions: known ones, or a new symbol for each if their number is known and small.
     pub fn elements_or_unknown(&mut self, i: usize) -> Option<Vec<SymExpr>> {
         let fact = self.inputs[i];
         if let Some(elements) = fact.elements() {
             return Some(elements);
         }
         if !fact.element_type.is_integer() && fact.element_type != ElementType::Boolean {
-            return None; // what is not known may be no integer
+            return None; // it need not be an integer
         }
         let count = saturating_product(&fact.shape.as_static()?);
         if count > MAX_ELEMENTS {
@@ -216,7 +214,7 @@ pub fn normalize_axes(axes: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>,
     Ok(seen)
 }
 
-/// Axes as [`normalize_axis`], of which the same may come again.
+/// Axes as [`normalize_axis`], which may repeat.
 pub fn normalize_each_axis(axes: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
     axes.iter().map(|&axis| normalize_axis(axis, rank)).collect()
 }
@@ -226,10 +224,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_one_with_the_other_stretches_to_it() {
-        let (mut symbols, mut wrong) = (Symbols::default(), Vec::new());
+    fn a_dim_that_is_one_whenever_the_other_is_broadcasts_to_it() {
+        let (mut symbols, mut errors) = (Symbols::default(), Vec::new());
         let mut cx =
-            Infer { inputs: &[], outs: &[], symbols: &mut symbols, wrong: &mut wrong, node: 0, fresh: 0 };
+            Infer { inputs: &[], outs: &[], symbols: &mut symbols, errors: &mut errors, node: 0, fresh: 0 };
         let [length, other] = [0, 1].map(|_| cx.unknown(Interval::DIM));
         let cut = cx.min(&length, &64.into());
         assert_eq!(cx.broadcast_dim(&cut, &length), Some(length.clone()));
@@ -239,10 +237,10 @@ mod tests {
     }
 
     #[test]
-    fn a_product_knows_what_its_factors_say() {
-        let (mut symbols, mut wrong) = (Symbols::default(), Vec::new());
+    fn a_product_keeps_the_bounds_of_its_factors() {
+        let (mut symbols, mut errors) = (Symbols::default(), Vec::new());
         let mut cx =
-            Infer { inputs: &[], outs: &[], symbols: &mut symbols, wrong: &mut wrong, node: 0, fresh: 0 };
+            Infer { inputs: &[], outs: &[], symbols: &mut symbols, errors: &mut errors, node: 0, fresh: 0 };
         let size = cx.unknown(Interval::new(6, 10).unwrap());
         let twice = cx.mul(&size, &2.into());
         let odd = cx.sub(&twice, &1.into());
@@ -251,10 +249,10 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_knows_what_its_parts_say() {
-        let (mut symbols, mut wrong) = (Symbols::default(), Vec::new());
+    fn a_sum_keeps_the_bounds_of_its_parts() {
+        let (mut symbols, mut errors) = (Symbols::default(), Vec::new());
         let mut cx =
-            Infer { inputs: &[], outs: &[], symbols: &mut symbols, wrong: &mut wrong, node: 0, fresh: 0 };
+            Infer { inputs: &[], outs: &[], symbols: &mut symbols, errors: &mut errors, node: 0, fresh: 0 };
         // The windows of an axis of any size, made even.
         let size = cx.unknown(Interval::DIM);
         let padded = cx.add(&size, &3.into());

@@ -1,6 +1,6 @@
-//! Metadata kept as it was written: the element trees of `rt_info` and `meta_data`.
+//! Metadata preserved as written: the element trees of `rt_info` and `meta_data`.
 
-/// An XML-like element that snick carries along without reading meaning into it.
+/// An XML-like element, which snick preserves without interpreting it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Info {
     /// Element name.

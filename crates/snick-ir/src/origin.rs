@@ -1,19 +1,17 @@
-//! Where the facts that a layer cannot use come from: an error names both sides of a clash and the layers they stem
-//! from.
+//! The origins of facts: an error names the inputs of the layer, and the layers where their shapes were made.
 
 use snick_shape::Shape;
 
 use crate::{Fact, Graph, Loc, Node, NodeId, OpError, Value};
 
-/// Layers to go back through, at most, in search of the one where a shape was made.
+/// The maximum number of layers to trace a shape back through.
 const MAX_STEPS: usize = 64;
 
-/// Elements of a known input that are shown, at most.
+/// The maximum number of known elements that are shown.
 const MAX_SHOWN: usize = 8;
 
 impl Graph {
-    /// The error with what is known of the inputs of a node, and where each shape was made, if the error is about
-    /// them.
+    /// Adds the facts of the inputs of a node, with the origin of each shape, if the error is about inputs.
     pub(crate) fn with_origins(&self, id: NodeId, error: OpError) -> OpError {
         if !error.is_about_inputs() {
             return error;
@@ -29,7 +27,7 @@ impl Graph {
     /// ``f32[2,3] of `a` (Parameter, 3:3)``
     fn origin(&self, value: Value) -> String {
         let Some(fact) = self.fact(value) else { return String::new() };
-        let node = self.node(self.made(value).node);
+        let node = self.node(self.origin_of(value).node);
         let shape = fact.shape.display_intervals(self.symbols());
         let numbers = fact.ints().filter(|numbers| numbers.len() <= MAX_SHOWN);
         let numbers = numbers.map(|numbers| format!(" <{}>", join(&numbers))).unwrap_or_default();
@@ -42,8 +40,8 @@ impl Graph {
         )
     }
 
-    /// The value where the shape of `value` was made: back through layers that hand it on from one input.
-    fn made(&self, mut value: Value) -> Value {
+    /// Traces the shape of `value` back through layers that pass it on from one input.
+    fn origin_of(&self, mut value: Value) -> Value {
         let shape = |value: Value| -> Option<&Shape> { self.fact(value).map(|fact: &Fact| &fact.shape) };
         for _ in 0..MAX_STEPS {
             let inputs = self.inputs(value.node);
@@ -75,7 +73,7 @@ mod tests {
     use crate::{infer, text};
 
     #[test]
-    fn a_clash_names_both_sides_and_their_origins() {
+    fn a_conflict_names_both_inputs_and_their_origins() {
         let text = "snick 1\ngraph \"g\" {\n  %a = Parameter-1 {element_type: f32, shape: \"2,3\"}\n  \
                     %b = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  %c = Relu-1(%a)\n  %d = Exp-1(%c)\n  \
                     %e = Add-1(%d, %b) {auto_broadcast: \"numpy\"}\n  %f = Relu-1(%e)\n  %r = Result-1(%f)\n}\n";

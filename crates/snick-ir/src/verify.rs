@@ -1,24 +1,22 @@
-//! The verifier: what every graph must hold, whoever built it.
+//! The verifier: the invariants of every graph.
 
 use crate::{Graph, Located, OpError};
 
-/// Checks that the graph has no cycle, that every op has as many inputs as it takes, all connected to outputs that
-/// exist. Returns everything that is wrong.
+/// Checks that the graph has no cycle, and that every op has a valid number of inputs, all connected to outputs that
+/// exist. Returns all errors.
 pub fn verify(graph: &Graph) -> Vec<Located> {
-    let mut wrong = Vec::new();
-    if let Err(id) = graph.order() {
-        wrong.push(graph.located(id, OpError::mismatch("the order of layers", "a cycle", "no cycle")));
-    }
+    let mut errors = Vec::new();
+    errors.extend(graph.order().err());
     for id in graph.ids() {
         let inputs = graph.inputs(id);
         if let Err(error) = graph.node(id).op.arity().check(inputs.len()) {
-            wrong.push(graph.located(id, error));
+            errors.push(graph.located(id, error));
         }
         for (port, value) in inputs.iter().enumerate() {
             if value.is_none_or(|value| graph.output(value).is_none()) {
-                wrong.push(graph.located(id, OpError::NotConnected { port }));
+                errors.push(graph.located(id, OpError::NotConnected { port }));
             }
         }
     }
-    wrong
+    errors
 }

@@ -1,6 +1,6 @@
 //! The plan: the steps of a run in order, and the last use of each value.
 
-use snick_ir::{Fact, Graph, Located, NodeId, Op, OpError, Value};
+use snick_ir::{Fact, Graph, Located, NodeId, Op, Value};
 use snick_tensor::Tensor;
 
 use crate::fused_elementwise::FusedLayer;
@@ -74,12 +74,7 @@ pub(crate) struct Plan {
 impl Plan {
     /// Plans all nodes of a graph.
     pub(crate) fn new(graph: &Graph) -> Result<Self, Located> {
-        let order = graph.order().map_err(|id| {
-            graph.located(
-                id,
-                OpError::mismatch("the order of layers", "a cycle through this layer", "no cycle"),
-            )
-        })?;
+        let order = graph.order()?;
         let mut first = vec![0; graph.bound()];
         let mut slots = 0;
         for &id in &order {

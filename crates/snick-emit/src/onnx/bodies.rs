@@ -159,8 +159,7 @@ fn typed(state: &State, parameters: &[NodeId], body: &Graph) -> Option<Value> {
 }
 
 fn order(body: &Graph) -> Result<Vec<NodeId>, OpError> {
-    let cycle = || OpError::mismatch("the order of layers in the body", "a cycle", "no cycle");
-    body.order().map_err(|_| cycle())
+    body.order().map_err(|cycle| OpError::Inside(Box::new(cycle)))
 }
 
 fn value(node: NodeId) -> Value {

@@ -53,10 +53,7 @@ pub fn onnx(graph: &Graph, data_name: &str) -> Result<OnnxFiles, Box<Located>> {
 
 fn files(graph: &Graph, data_name: &str, max_embedded: usize) -> Result<OnnxFiles, Box<Located>> {
     let graph = prepare::prepare(graph)?;
-    let order = graph.order().map_err(|id| {
-        let cycle = OpError::mismatch("the order of layers", "a cycle through this layer", "no cycle");
-        graph.located(id, cycle)
-    })?;
+    let order = graph.order()?;
     let names = Names::new(&graph, &order);
     let mut writer = Writer::new(&graph.name, names);
     for id in order {

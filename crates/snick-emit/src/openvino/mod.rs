@@ -8,7 +8,7 @@ mod slices;
 mod weights;
 mod xml;
 
-use snick_ir::{Graph, Info, Located, NodeId, OpError};
+use snick_ir::{Graph, Info, Located, NodeId};
 
 pub use self::slices::SliceAs;
 pub(crate) use self::slices::legalise;
@@ -57,10 +57,7 @@ type LayerIds = Vec<usize>;
 impl Writer {
     /// The inside of `<net>` or of a body; returns the numbers of the layers.
     fn net(&mut self, graph: &Graph) -> Result<LayerIds, Box<Located>> {
-        let order = graph.order().map_err(|id| {
-            let cycle = OpError::mismatch("the order of layers", "a cycle through this layer", "no cycle");
-            graph.located(id, cycle)
-        })?;
+        let order = graph.order()?;
         let mut ids = vec![0; graph.bound()];
         order.iter().enumerate().for_each(|(number, id)| ids[id.index()] = number);
         self.xml.open("layers");

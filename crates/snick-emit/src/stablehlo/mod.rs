@@ -58,10 +58,7 @@ pub fn stablehlo(graph: &Graph) -> Result<String, Box<Located>> {
 
 /// Writes the layers of a graph that its results are computed from. Parameters that are not given are arguments.
 fn layers(graph: &Graph, function: &mut Function) -> Result<(), Box<Located>> {
-    let order = graph.order().map_err(|id| {
-        let cycle = OpError::mismatch("the order of layers", "a cycle through this layer", "no cycle");
-        graph.located(id, cycle)
-    })?;
+    let order = graph.order()?;
     let symbols = sizes::of_arguments(graph);
     let needed = needed(graph, &order, &symbols);
     for id in order.into_iter().filter(|id| needed[id.index()]) {

@@ -1,4 +1,4 @@
-//! The arithmetic of dims: sums, products and quotients as expressions, shapes that broadcast or must agree.
+//! The arithmetic of dims: expressions, and shapes that broadcast or unify.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use crate::OpError;
 use crate::error::CANNOT_BROADCAST;
 
 impl Infer<'_> {
-    /// `expr`, or an unknown of the interval where the expression could not be built.
+    /// `expr`, or a new symbol of the interval if the expression could not be built.
     fn or_unknown(&mut self, expr: Option<SymExpr>, interval: Interval) -> SymExpr {
         match expr {
             Some(expr) => expr,
@@ -18,8 +18,7 @@ impl Infer<'_> {
         }
     }
 
-    /// The expression of `a` and `b`, and that it lies in `interval`: put together, it may have lost what its parts
-    /// say.
+    /// The expression of `a` and `b`, refined to `interval`: normalising it may have lost what its parts know.
     fn of_parts(&mut self, expr: Option<SymExpr>, interval: Interval, [a, b]: [&SymExpr; 2]) -> SymExpr {
         if let Some(expr) = &expr
             && a.as_const().is_none()
@@ -59,9 +58,8 @@ impl Infer<'_> {
         self.or_unknown(expr, interval)
     }
 
-    /// `a / b` where every run divides without rest, `b` being 1 or more: only quotients that are whole can occur.
-    /// `None` if none can.
-    pub fn divided(&mut self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
+    /// `a / b` where every run divides without remainder and `b` is at least 1. `None` if no quotient is an integer.
+    pub fn exact_div(&mut self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
         let (from, by) = (self.interval(a), self.interval(b));
         if let (Some(a), Some(b)) = (a.as_const(), b.as_const())
             && a.checked_rem(b) != Some(0)
@@ -85,14 +83,14 @@ impl Infer<'_> {
         self.or_unknown(expr, interval)
     }
 
-    /// The smaller one.
+    /// `min(a, b)`
     pub fn min(&mut self, a: &SymExpr, b: &SymExpr) -> SymExpr {
         let expr = self.symbols.min(a, b);
         let interval = self.interval(a).min(self.interval(b));
         self.or_unknown(expr, interval)
     }
 
-    /// The larger one.
+    /// `max(a, b)`
     pub fn max(&mut self, a: &SymExpr, b: &SymExpr) -> SymExpr {
         let expr = self.symbols.max(a, b);
         let interval = self.interval(a).max(self.interval(b));
@@ -104,12 +102,12 @@ impl Infer<'_> {
         dims.into_iter().fold(SymExpr::from(1), |product, dim| self.mul(&product, dim))
     }
 
-    /// An expression as a dim. `None` if it is negative for certain; one that may be negative is not in any run that
-    /// gets this far, so `max(expr, 0)` is as good. Not for numbers in which -1 means something.
+    /// An expression as a dim: `max(expr, 0)` if it may be negative, since no run with a negative size gets this far; `None`
+    /// if it is always negative. Not for numbers of which -1 has a meaning.
     pub fn as_dim(&mut self, expr: &SymExpr) -> Option<SymExpr> {
         let interval = self.interval(expr);
         interval.meet(Interval::DIM)?;
-        // Not refined to be positive: that would say something of its symbols, which stand elsewhere too.
+        // Not refined: that would constrain its symbols, which occur elsewhere too.
         Some(if interval.lo() >= 0 { expr.clone() } else { self.max(expr, &SymExpr::from(0)) })
     }
 
@@ -136,7 +134,7 @@ impl Infer<'_> {
         })
     }
 
-    /// The numpy broadcast of two dims: 1 stretches, everything else must be equal.
+    /// The numpy broadcast of two dims. `None` if they conflict.
     pub fn broadcast_dim(&mut self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
         if a == b || b.as_const() == Some(1) {
             return Some(a.clone());
@@ -150,15 +148,15 @@ impl Infer<'_> {
             (true, false) => Some(b.clone()),
             (false, true) => Some(a.clone()),
             (true, true) if ia.lo() >= 1 && ib.lo() >= 1 => Some(self.max(a, b)),
-            (true, true) if self.is_one_with(a, b) => Some(b.clone()),
-            (true, true) if self.is_one_with(b, a) => Some(a.clone()),
-            // A dim of 0 against 1 gives 0: no expression of the two says that.
+            (true, true) if self.is_one_whenever(a, b) => Some(b.clone()),
+            (true, true) if self.is_one_whenever(b, a) => Some(a.clone()),
+            // 0 with 1 gives 0, which no expression of the two yields.
             (true, true) => Some(self.unknown(ia.hull(ib))),
         }
     }
 
-    /// Whether `a` is 1 wherever `b` is: stretching `a` to `b` then always gives `b`.
-    fn is_one_with(&self, a: &SymExpr, b: &SymExpr) -> bool {
+    /// Whether `a` is 1 whenever `b` is 1: then `a` broadcast with `b` is always `b`.
+    fn is_one_whenever(&self, a: &SymExpr, b: &SymExpr) -> bool {
         let one = Interval::exact(1);
         self.symbols.interval_given(a, b, one) == one
     }

@@ -1,4 +1,4 @@
-//! Variables: what is assigned to one must fit what is read of it.
+//! Checks that the values assigned to a variable match what is read from it.
 
 use std::collections::BTreeMap;
 
@@ -7,20 +7,20 @@ use snick_tensor::ElementType;
 
 use crate::{Fact, Graph, Located, NodeId, Op, OpError};
 
-/// What is read of a variable.
+/// The type and shape that a ReadValue declares.
 struct Read {
     element_type: ElementType,
-    /// By axis, the sizes that the ReadValue declares; `None` where it leaves the shape open.
+    /// The declared size of each axis; `None` if the shape is not declared.
     dims: Option<Vec<Interval>>,
 }
 
-/// Every Assign, in the inferred graph and in its bodies, against the ReadValues of its variable, of which there must
-/// be one. Returns what is wrong.
+/// Checks every Assign in the inferred graph and its bodies against the ReadValues of its variable; there must be at least
+/// one. Returns all errors.
 pub(super) fn check(graph: &Graph) -> Vec<Located> {
-    let (mut reads, mut wrong) = (BTreeMap::new(), Vec::new());
+    let (mut reads, mut errors) = (BTreeMap::new(), Vec::new());
     collect(graph, &mut reads);
-    compare(graph, &reads, &mut wrong);
-    wrong
+    compare(graph, &reads, &mut errors);
+    errors
 }
 
 fn collect<'g>(graph: &'g Graph, reads: &mut BTreeMap<&'g str, Vec<Read>>) {
@@ -36,7 +36,7 @@ fn collect<'g>(graph: &'g Graph, reads: &mut BTreeMap<&'g str, Vec<Read>>) {
     }
 }
 
-fn compare(graph: &Graph, reads: &BTreeMap<&str, Vec<Read>>, wrong: &mut Vec<Located>) {
+fn compare(graph: &Graph, reads: &BTreeMap<&str, Vec<Read>>, errors: &mut Vec<Located>) {
     for id in graph.ids() {
         let node = graph.node(id);
         if let Op::Assign(op) = &node.op {
@@ -49,28 +49,36 @@ fn compare(graph: &Graph, reads: &BTreeMap<&str, Vec<Read>>, wrong: &mut Vec<Loc
                 reads => assigned(graph, id)
                     .and_then(|fact| conflict(&op.variable_id, fact, reads, graph.symbols())),
             };
-            wrong.extend(error.map(|error| graph.located(id, error)));
+            errors.extend(error.map(|error| graph.located(id, error)));
         }
-        node.op.bodies().for_each(|(_, body)| compare(body, reads, wrong));
+        node.op.bodies().for_each(|(_, body)| compare(body, reads, errors));
     }
 }
 
-/// The fact of what a node assigns.
+/// The fact of the value that a node assigns.
 fn assigned(graph: &Graph, id: NodeId) -> Option<&Fact> {
     graph.fact(graph.inputs(id).first().copied().flatten()?)
 }
 
-/// Why a value can never be what the variable is read as.
+/// The error if a value can never match a ReadValue.
 fn conflict(variable_id: &str, fact: &Fact, reads: &[Read], symbols: &Symbols) -> Option<OpError> {
     let what = format!("the value assigned to variable `{variable_id}`");
     for read in reads {
         let types = [fact.element_type, read.element_type];
         if types[0] != types[1] && !types.contains(&ElementType::Dynamic) {
-            return Some(OpError::element_type(what, types[0], format!("{} as it is read", types[1])));
+            return Some(OpError::element_type(
+                what,
+                types[0],
+                format!("{} as its ReadValue declares", types[1]),
+            ));
         }
         let (Some(mine), Some(theirs)) = (intervals(&fact.shape, symbols), &read.dims) else { continue };
         if mine.len() != theirs.len() {
-            return Some(OpError::rank(what, mine.len(), format!("{} as it is read", theirs.len())));
+            return Some(OpError::rank(
+                what,
+                mine.len(),
+                format!("{} as its ReadValue declares", theirs.len()),
+            ));
         }
         if let Some((mine, theirs)) =
             mine.iter().zip(theirs).find(|(mine, theirs)| mine.meet(**theirs).is_none())

@@ -1,8 +1,7 @@
-//! The walk: gathers the facts of a node's inputs, asks the op, folds what is constant and stores the answer.
+//! The inference walk: gathers the facts of a node's inputs, lets the op infer, folds constants and stores the facts.
 //!
-//! An op that fails leaves its outputs unknown, one that reports what is wrong has facts all the same; the walk goes on
-//! and all root causes are returned. Bodies are walked by
-//! the ops that own them, with what these feed them.
+//! An op that fails leaves its outputs unknown; one that reports an error has facts nevertheless. The walk continues, and
+//! all root causes are returned. Bodies are inferred by the ops that own them, with the facts of their inputs.
 
 use std::sync::Arc;
 
@@ -17,9 +16,8 @@ use crate::{Fact, Facts, Graph, Known, Located, NodeId, Op, OpError, OpTraits, O
 /// Ops on constants are evaluated during inference up to this many elements, inputs and outputs together.
 const MAX_FOLDED: usize = 4096;
 
-/// Infers the whole graph anew: element types, shapes and known values of every output, symbols included, and those
-/// in the bodies of its ops. Returns what is wrong, with places; outputs behind it are unknown, or what they would be
-/// where the op can tell all the same.
+/// Infers the whole graph from scratch, bodies included: element types, shapes, known values and symbols. Returns all
+/// errors, located; the outputs of a layer with an error are unknown, unless the op can infer them nevertheless.
 pub fn infer(graph: &mut Graph) -> Vec<Located> {
     graph.symbols = Symbols::default();
     let mut session = InferSession::default();
@@ -28,15 +26,15 @@ pub fn infer(graph: &mut Graph) -> Vec<Located> {
     session.errors
 }
 
-/// What inference of a model, bodies included, shares.
+/// The state that inference of a model and its bodies shares.
 pub(crate) struct InferSession {
-    /// What is wrong, so far.
+    /// The errors so far.
     pub(crate) errors: Vec<Located>,
-    /// Nodes that may still be visited in further rounds over bodies.
+    /// How many nodes may still be visited in further rounds over bodies.
     visits: usize,
 }
 
-/// Visits in further rounds, in one inference: rounds of bodies inside bodies multiply.
+/// The limit of visits in further rounds: rounds of nested bodies multiply.
 const MAX_VISITS: usize = 1 << 17;
 
 impl Default for InferSession {
@@ -63,10 +61,8 @@ impl Graph {
     pub(crate) fn infer_body(&mut self, given: &[Option<Fact>], session: &mut InferSession) -> Facts {
         let order = match self.order() {
             Ok(order) => order,
-            Err(id) => {
-                let cycle =
-                    OpError::mismatch("the order of layers", "a cycle through this layer", "no cycle");
-                session.errors.push(self.located(id, cycle));
+            Err(cycle) => {
+                session.errors.push(cycle);
                 return Facts::new();
             }
         };
@@ -93,19 +89,19 @@ impl Graph {
 
     fn visit(&mut self, id: NodeId, session: &mut InferSession) {
         let mut bodies = self.nodes[id.petgraph()].op.take_bodies();
-        let mut wrong = Vec::new();
-        let facts = self.facts_of(id, &mut bodies, &mut wrong, session);
+        let mut errors = Vec::new();
+        let facts = self.facts_of(id, &mut bodies, &mut errors, session);
         self.nodes[id.petgraph()].op.put_bodies(bodies);
         match facts {
             Ok(facts) => self.set_facts(id, facts),
             Err(error) => {
-                wrong.push(error);
+                errors.push(error);
                 for out in &mut self.nodes[id.petgraph()].outs {
                     out.fact = Fact::unknown();
                 }
             }
         }
-        for error in wrong {
+        for error in errors {
             let error = self.with_origins(id, error);
             session.errors.push(self.located(id, error));
         }
@@ -125,13 +121,14 @@ impl Graph {
         &mut self,
         id: NodeId,
         bodies: &mut [Graph],
-        wrong: &mut Vec<OpError>,
+        errors: &mut Vec<OpError>,
         session: &mut InferSession,
     ) -> Result<Facts, OpError> {
-        let wires = self.inputs(id);
+        let values = self.inputs(id);
         let mut inputs: SmallVec<[&Fact; 5]> = SmallVec::new();
-        for (port, wire) in wires.iter().enumerate() {
-            let fact = wire.and_then(|value| self.nodes[value.node.petgraph()].outs.get(value.port as usize));
+        for (port, value) in values.iter().enumerate() {
+            let fact =
+                value.and_then(|value| self.nodes[value.node.petgraph()].outs.get(value.port as usize));
             inputs.push(&fact.ok_or(OpError::NotConnected { port })?.fact);
         }
         let node = &self.nodes[id.petgraph()];
@@ -140,7 +137,7 @@ impl Graph {
             inputs: &inputs,
             outs: &node.outs,
             symbols: &mut self.symbols,
-            wrong,
+            errors,
             node: u32::try_from(id.index()).unwrap_or(u32::MAX),
             fresh: 0,
         };
@@ -153,12 +150,16 @@ impl Graph {
         Ok(facts)
     }
 
-    /// Nobody may read more outputs than the op has; a file may well declare more.
+    /// A file may declare more outputs than the op has, but nothing may read them.
     fn expect_outputs(&self, id: NodeId, count: usize) -> Result<(), OpError> {
         for port in count..self.node(id).outs.len() {
             let value = Value { node: id, port: u32::try_from(port).unwrap_or(u32::MAX) };
             if !self.uses(value).is_empty() {
-                return Err(OpError::mismatch("an output that is read", port, format!("below {count}")));
+                return Err(OpError::mismatch(
+                    "the port of an output that is read",
+                    port,
+                    format!("below {count}"),
+                ));
             }
         }
         Ok(())
@@ -177,7 +178,7 @@ impl Graph {
     }
 }
 
-/// Turns what is known completely into constants: elements that are all numbers, and small ops on constants.
+/// Folds facts to constants: elements that are all known numbers, and small ops on constants.
 fn fold(op: &Op, inputs: &[&Fact], facts: &mut Facts) {
     for fact in facts.iter_mut() {
         if let Some(Known::Elements(elements)) = &fact.known
@@ -206,9 +207,9 @@ fn fold(op: &Op, inputs: &[&Fact], facts: &mut Facts) {
         }
         tensors.push(Tensor::clone(tensor));
     }
-    let computes_halves = !op.has(OpTraits::MOVES_ELEMENTS) && !matches!(op, Op::Convert(_));
-    let wide = if computes_halves { widened(&tensors) } else { None };
-    // What cannot be evaluated stays unknown; running the graph will say why.
+    let computes_half = !op.has(OpTraits::MOVES_ELEMENTS) && !matches!(op, Op::Convert(_));
+    let wide = if computes_half { widened(&tensors) } else { None };
+    // If evaluation fails, the value stays unknown; running the graph reports why.
     let Ok(values) = op.eval(wide.as_deref().unwrap_or(&tensors)) else { return };
     for (fact, value) in facts.iter_mut().zip(values) {
         if fact.shape.as_static().is_none_or(|dims| dims.as_slice() != value.dims()) {
@@ -222,7 +223,7 @@ fn fold(op: &Op, inputs: &[&Fact], facts: &mut Facts) {
     }
 }
 
-/// Halves among tensors as f32; `None` if there are none. Runs compute them so, and round at the end.
+/// The tensors with f16 and bf16 converted to f32, as a run computes them; `None` if there are none.
 fn widened(tensors: &[Tensor]) -> Option<Vec<Tensor>> {
     let wide = |tensor: &Tensor| match tensor.element_type().is_half() {
         true => tensor.cast(ElementType::F32),
@@ -232,8 +233,8 @@ fn widened(tensors: &[Tensor]) -> Option<Vec<Tensor>> {
     any.then(|| tensors.iter().map(wide).collect::<Result<_, _>>().ok())?
 }
 
-/// What is known of halves computed in f32: the elements if no rounding is needed, else that they lie between what
-/// rounding gives and what it starts from.
+/// The known value of f16 or bf16 elements computed in f32: the elements if they need no rounding, otherwise bounds between
+/// the rounded and the unrounded ones.
 fn known_half(value: &Tensor, half: ElementType) -> Option<Known> {
     let rounded = value.cast(half).ok()?;
     let (exact, near) = (value.to_f64_vec().ok()?, rounded.to_f64_vec().ok()?);
@@ -249,7 +250,7 @@ fn known_half(value: &Tensor, half: ElementType) -> Option<Known> {
 mod tests {
     use crate::{Graph, infer, text};
 
-    /// The graph of these layers and what is wrong with it.
+    /// The inferred graph of these layers, and its errors.
     fn inferred(layers: &str) -> (Graph, Vec<String>) {
         let mut graph = text::parse(&format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n"), None).unwrap();
         let errors = infer(&mut graph).iter().map(|error| error.error.to_string()).collect();
@@ -257,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn behind_a_reported_error_shapes_are_known() {
+    fn shapes_are_known_after_a_reported_error() {
         let (x, y) = (r#"shape: "N,2,3""#, r#"shape: "5,4""#);
         let parameters = format!(
             "%x = Parameter-1 {{element_type: f32, {x}}}\n%y = Parameter-1 {{element_type: f32, {y}}}\n"

@@ -34,7 +34,6 @@ use snick_shape::ShapeSpec;
 use snick_tensor::{ElementType, Tensor};
 
 use super::RawNode;
-use crate::text::attr_text;
 use crate::{AttrValue, Attrs, OpError};
 
 /// An attribute as an op declares it.
@@ -107,7 +106,7 @@ pub trait AttrField: Sized {
 pub(crate) fn default_text(default: &impl AttrField) -> Option<String> {
     default.value().map(|value| match value {
         AttrValue::Text(text) => text.into_owned(),
-        value => attr_text(&value),
+        value => value.to_string(),
     })
 }
 

@@ -1,21 +1,30 @@
 //! Tokens of the text form.
 
-use super::parse::ParseError;
-use super::print::is_name_byte;
+use super::syntax::is_name_byte;
 use crate::Loc;
+
+/// Why a text is not a graph.
+#[derive(thiserror::Error, Clone, PartialEq, Debug)]
+#[error("{loc}: {message}")]
+pub struct ParseError {
+    /// The location.
+    pub loc: Loc,
+    /// What was found and what was expected.
+    pub message: String,
+}
 
 /// One token.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Token {
-    /// `%name`, `%"name"~2:1`: the name with its count, and the output port.
+    /// `%name`, `%"name"~2:1`: the name, its occurrence, and the output port.
     Value { name: String, nth: usize, port: u32 },
     /// A word of letters, digits and `_`.
     Word(String),
     /// A quoted text, unescaped.
     Text(String),
-    /// Whatever begins with a digit or a minus sign.
+    /// A token that starts with a digit or a minus sign.
     Number(String),
-    /// `#` and what follows it.
+    /// `#` and the letters after it.
     Digest(String),
     /// Any other character.
     Mark(char),
@@ -45,14 +54,14 @@ impl<'t> Lexer<'t> {
         let loc = self.loc();
         let mut ahead = self.clone_state();
         let found = match ahead.next() {
-            Ok(Token::End) => "the end".to_string(),
+            Ok(Token::End) => "the end of the text".to_string(),
             Ok(_) => format!("`{}`", self.text.get(self.at..ahead.at).unwrap_or_default()),
             Err(error) => return error,
         };
         ParseError { loc, message: format!("found {found}, expected {expected}") }
     }
 
-    /// What `take` makes of the next token; one that it refuses stays, and is an error.
+    /// Consumes the next token if `take` accepts it; otherwise returns an error.
     pub(super) fn expect<T>(
         &mut self,
         expected: &str,
@@ -138,10 +147,10 @@ impl<'t> Lexer<'t> {
         found
     }
 
-    fn take(&mut self, goes_on: impl Fn(u8, Option<u8>) -> bool) -> String {
+    fn take(&mut self, is_part: impl Fn(u8, Option<u8>) -> bool) -> String {
         let bytes = self.rest().as_bytes();
         let mut length = 0;
-        while length < bytes.len() && goes_on(bytes[length], length.checked_sub(1).map(|i| bytes[i])) {
+        while length < bytes.len() && is_part(bytes[length], length.checked_sub(1).map(|i| bytes[i])) {
             length += 1;
         }
         let taken = self.rest()[..length].to_string();
@@ -176,16 +185,16 @@ impl<'t> Lexer<'t> {
                     }
                     _ => return Err(self.error("an escape: \\\" \\\\ \\n \\r \\t \\u{..}")),
                 },
-                // A line break inside quotes is escaped when printed, so here the closing quote is missing.
+                // The printer escapes line breaks, so the closing quote is missing.
                 '\n' => break,
                 c => out.push(c),
             }
         }
         let loc = self.loc();
-        Err(ParseError { loc, message: "a text without its closing quote".into() })
+        Err(ParseError { loc, message: "missing closing quote".into() })
     }
 
-    /// White space, and comments: from `//`, or from a `#` that begins no digest, to the end of the line.
+    /// Skips white space and comments, which start with `//`, or with a `#` that starts no digest.
     fn skip_blanks(&mut self) {
         loop {
             let rest = self.rest();
@@ -211,12 +220,12 @@ mod tests {
     use crate::text::parse;
 
     #[test]
-    fn errors_show_what_is_there() {
+    fn errors_show_what_was_found() {
         for (text, message) in [
             ("snick 2\n", "1:7: found `2`, expected version 1 of the text form"),
             ("snick 1\ngraph \"g\" {\n  x = A-1\n}\n", "3:3: found `x`, expected `%name = ...`"),
             ("snick 1\ngraph \"g\" {\n  %x = A-1 {a-b: 1}\n}\n", "3:14: found `-b`, expected `:`"),
-            ("snick 1\ngraph \"g\" {\n  %x = ", "3:8: found the end, expected an operation type"),
+            ("snick 1\ngraph \"g\" {\n  %x = ", "3:8: found the end of the text, expected an operation type"),
         ] {
             assert_eq!(parse(text, None).unwrap_err().to_string(), message);
         }

@@ -1,33 +1,33 @@
-//! Elements of constants in text, both ways, and the digest that stands for large ones.
+//! Prints and parses the elements of constants; large constants are printed as digests.
+
+use std::str::FromStr;
 
 use half::{bf16, f16};
-use snick_tensor::{ElementType, Storage, Tensor, TensorError};
+use snick_tensor::{Element, ElementType, Storage, Tensor, TensorError};
 
-/// FNV-1a, 64 bits, of the bytes: names weights in text. Collisions are possible and checked for where it matters.
+use super::syntax::quoted;
+
+/// The 64-bit FNV-1a hash of the bytes, which names weights in text. Collisions are possible; the printer compares bytes.
 pub fn digest(bytes: &[u8]) -> u64 {
     bytes
         .iter()
         .fold(0xcbf2_9ce4_8422_2325, |hash, &b| (hash ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
-/// The elements as text, `<...>` around them left to the caller. Numbers where they read back exactly, else the
-/// packed bytes in hex.
+/// The elements as text, without `<...>`: numbers if they parse back exactly, otherwise the packed bytes in hex.
 pub fn print(tensor: &Tensor) -> String {
+    fn exact<T: PartialEq + std::fmt::Debug>(values: Vec<T>) -> Option<String> {
+        // A NaN differs from itself; its bits would be lost.
+        let join_all = |values: &[T]| join(values.iter().map(|x| format!("{x:?}")));
+        values.iter().all(|x| x == x).then(|| join_all(&values))
+    }
     let numbers = match tensor.element_type() {
         ElementType::String => {
             let strings = tensor.as_strings().unwrap_or_default();
-            return join(strings.iter().map(|s| super::print::quoted(s)));
+            return join(strings.iter().map(|s| quoted(s)));
         }
-        ElementType::F32 | ElementType::F16 | ElementType::BF16 => tensor
-            .to_f32_vec()
-            .ok()
-            .filter(|v| v.iter().all(|x| !x.is_nan()))
-            .map(|v| join(v.iter().map(|x| format!("{x:?}")))),
-        ElementType::F64 => tensor
-            .to_f64_vec()
-            .ok()
-            .filter(|v| v.iter().all(|x| !x.is_nan()))
-            .map(|v| join(v.iter().map(|x| format!("{x:?}")))),
+        ElementType::F32 | ElementType::F16 | ElementType::BF16 => tensor.to_f32_vec().ok().and_then(exact),
+        ElementType::F64 => tensor.to_f64_vec().ok().and_then(exact),
         ElementType::U64 => tensor.values::<u64>().ok().map(|v| join(v.iter().map(u64::to_string))),
         t if t == ElementType::Boolean || (t.is_integer() && t.bit_width() >= Some(8)) => {
             tensor.to_i64_vec().ok().map(|v| join(v.iter().map(i64::to_string)))
@@ -44,7 +44,7 @@ fn join(items: impl Iterator<Item = String>) -> String {
     items.collect::<Vec<_>>().join(", ")
 }
 
-/// Reads what [`print`] wrote: `items` are the elements as text, strings already unquoted.
+/// Parses the elements that [`print`] wrote; strings are already unquoted. `None` if an item is not an element.
 pub fn parse(
     element_type: ElementType,
     dims: &[usize],
@@ -62,34 +62,23 @@ pub fn parse(
             None => Ok(None),
         };
     }
-    fn all<T: std::str::FromStr>(items: &[String]) -> Option<Vec<T>> {
-        items.iter().map(|item| item.parse().ok()).collect()
+    match element_type {
+        ElementType::String => Tensor::strings(dims, items.to_vec()).map(Some),
+        ElementType::F32 => numbers(dims, items, |x: f32| x),
+        ElementType::F16 => numbers(dims, items, f16::from_f32),
+        ElementType::BF16 => numbers(dims, items, bf16::from_f32),
+        ElementType::F64 => numbers(dims, items, |x: f64| x),
+        ElementType::U64 => numbers(dims, items, |x: u64| x),
+        _ => numbers(dims, items, |x: i64| x)?.map(|tensor| tensor.cast(element_type)).transpose(),
     }
-    Ok(match element_type {
-        ElementType::String => Some(Tensor::strings(dims, items.to_vec())?),
-        ElementType::F32 => match all::<f32>(items) {
-            Some(values) => Some(Tensor::from_vec(dims, values)?),
-            None => None,
-        },
-        ElementType::F16 => match all::<f32>(items) {
-            Some(values) => Some(Tensor::from_vec(dims, values.into_iter().map(f16::from_f32).collect())?),
-            None => None,
-        },
-        ElementType::BF16 => match all::<f32>(items) {
-            Some(values) => Some(Tensor::from_vec(dims, values.into_iter().map(bf16::from_f32).collect())?),
-            None => None,
-        },
-        ElementType::F64 => match all::<f64>(items) {
-            Some(values) => Some(Tensor::from_vec(dims, values)?),
-            None => None,
-        },
-        ElementType::U64 => match all::<u64>(items) {
-            Some(values) => Some(Tensor::from_vec(dims, values)?),
-            None => None,
-        },
-        _ => match all::<i64>(items) {
-            Some(values) => Some(Tensor::from_vec(dims, values)?.cast(element_type)?),
-            None => None,
-        },
-    })
+}
+
+/// Parses each item as `T`; `None` if one is not.
+fn numbers<T: FromStr, E: Element>(
+    dims: &[usize],
+    items: &[String],
+    of: impl Fn(T) -> E,
+) -> Result<Option<Tensor>, TensorError> {
+    let values: Option<Vec<E>> = items.iter().map(|item| item.parse().ok().map(&of)).collect();
+    values.map(|values| Tensor::from_vec(dims, values)).transpose()
 }

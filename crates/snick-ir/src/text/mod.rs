@@ -11,23 +11,24 @@
 //! }
 //! ```
 //!
-//! A line is `%name = Type-opset(inputs) {attributes} : types "tensor names"`. `%split:1` is the second output.
-//! Names that are not plain words stand in quotes, the second node of a name is `%name~2`. Constants up to
-//! [`INLINE`] elements are written out; larger ones are a digest of their bytes and, in files, their place in the
-//! `.bin` beside the text. The types are what inference found; reading takes them as declared ports.
+//! A line has the form `%name = Type-opset(inputs) {attributes} : types "tensor names"`. `%split:1` is the second output.
+//! Other names than plain words are quoted; the second node of a name is `%name~2`. Constants of up to [`INLINE`]
+//! elements are written out; larger ones are a digest of their bytes and, in files, their offset in the `.bin` beside
+//! the text. The types are the inferred ones; the parser reads them as declared ports.
 
 mod lexer;
 mod literal;
 mod parse;
 mod print;
+mod syntax;
 
+pub use lexer::ParseError;
 pub use literal::digest;
-pub use parse::{ParseError, parse};
-pub(crate) use print::attr_text;
+pub use parse::parse;
 pub use print::{PrintOptions, Weights, packed_weights, print};
 
-/// Constants of up to so many elements are written out.
+/// The maximum number of elements of constants that are written out.
 pub const INLINE: usize = 16;
 
-/// Bytes at which weights begin in the `.bin` beside a text.
+/// The alignment of weights in the `.bin` beside a text, in bytes.
 pub const ALIGNMENT: usize = 64;

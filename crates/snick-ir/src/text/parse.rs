@@ -1,4 +1,4 @@
-//! Text to graph: recursive descent over the tokens, one function a rule of the grammar.
+//! Parses the text form: recursive descent, one function for each rule of the grammar.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,33 +6,23 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 use snick_tensor::{ElementType, Storage, Tensor};
 
-use super::lexer::{Lexer, Token};
+use super::lexer::{Lexer, ParseError, Token};
 use super::literal;
 use crate::graph::Details;
 use crate::ops;
 use crate::ops::source::constant::{Absent, Constant};
 use crate::{
-    AttrValue, Attrs, Declared, Dialect, Graph, Info, Loc, Node, NodeId, Op, Output, PortIds, RawNode, Value,
+    AttrValue, Attrs, Declared, Dialect, Graph, Info, Node, NodeId, Op, Output, PortIds, RawNode, Value,
     Version,
 };
 
-/// Bodies inside bodies, and elements inside `info`, up to this depth.
+/// The maximum nesting of bodies and of `info` elements.
 const MAX_DEPTH: usize = 64;
-
-/// Why a text is not a graph.
-#[derive(thiserror::Error, Clone, PartialEq, Debug)]
-#[error("{loc}: {message}")]
-pub struct ParseError {
-    /// Where.
-    pub loc: Loc,
-    /// What was found, and what was expected.
-    pub message: String,
-}
 
 type Parsed<T> = Result<T, ParseError>;
 
-/// Reads the text form. `weights` is the `.bin` beside it; constants that would lie in it are absent without it.
-/// Facts are not inferred yet.
+/// Parses the text form. `weights` is the `.bin` beside it, without which its constants are absent. Facts are not
+/// inferred.
 pub fn parse(text: &str, weights: Option<&Storage>) -> Parsed<Graph> {
     let mut parser = Parser { lexer: Lexer::new(text), weights, depth: 0 };
     parser.word("snick")?;
@@ -128,21 +118,21 @@ impl<'t> Parser<'t> {
         if details != Details::default() {
             node.details = Some(Box::new(details));
         }
-        let mut wired: Vec<(u32, Value)> = Vec::new();
+        let mut connected: Vec<(u32, Value)> = Vec::new();
         for (port, input) in (0..).zip(inputs) {
-            wired.extend(input.map(|value| (port, value)));
+            connected.extend(input.map(|value| (port, value)));
         }
         let id = graph.add(node);
-        for (port, value) in wired {
+        for (port, value) in connected {
             graph.connect(value, id, port);
         }
         if scope.insert((name.clone(), nth), id).is_some() {
-            return Err(ParseError { loc, message: format!("the name %{name} is taken; write %{name}~2") });
+            return Err(ParseError { loc, message: format!("%{name} is already defined; write %{name}~2") });
         }
         Ok(())
     }
 
-    /// What few layers say behind their outputs, each after a word of its own, and the ids of the outputs.
+    /// The rare details after the outputs of a layer, each introduced by a keyword, and the ids of the outputs.
     fn details(&mut self) -> Parsed<(Details, Option<PortIds>)> {
         let (mut details, mut output_ids) = (Details::default(), None);
         loop {
@@ -229,7 +219,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// The constant at `offset` of the `.bin`, which must be the one the text was written with.
+    /// The constant at `offset` of the `.bin`, whose digest must match.
     fn weights_at(
         &self,
         element_type: ElementType,
@@ -239,10 +229,12 @@ impl<'t> Parser<'t> {
         digest: u64,
     ) -> Result<Constant, String> {
         let count = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d));
-        let length = count.and_then(|n| element_type.byte_len(n)).ok_or("the constant is too large")?;
+        let length = count.and_then(|n| element_type.byte_len(n)).ok_or("constant too large")?;
         let window = weights.window(offset, length).map_err(|e| e.to_string())?;
         if literal::digest(window.bytes()) != digest {
-            return Err(format!("the weights at {offset} do not have the digest {digest:016x}"));
+            return Err(format!(
+                "the weights at offset {offset} do not match the digest {digest:016x}; is this the .bin of the text?"
+            ));
         }
         let tensor = Tensor::new(element_type, dims, window).map_err(|e| e.to_string())?;
         Ok(Constant::new(Arc::new(tensor)))
@@ -339,9 +331,9 @@ impl<'t> Parser<'t> {
                 texts
                     .collect::<Option<_>>()
                     .map(AttrValue::Texts)
-                    .ok_or_else(|| fail("a list of mixed values"))
+                    .ok_or_else(|| fail("list items have different types"))
             }
-            _ => Err(fail("an attribute value was expected")),
+            _ => Err(fail("expected an attribute value")),
         }
     }
 
@@ -375,14 +367,14 @@ impl<'t> Parser<'t> {
         ids.map(|ids| PortIds::new(&ids)).ok_or_else(|| self.lexer.error("port numbers"))
     }
 
-    /// `%name:port`, or `_` for an input without a wire.
+    /// `%name:port`, or `_` for an unconnected input.
     fn value(&mut self, scope: &Scope) -> Parsed<Option<Value>> {
         let loc = self.lexer.loc();
         match self.lexer.next()? {
             Token::Word(w) if w == "_" => Ok(None),
             Token::Value { name, nth, port } => match scope.get(&(name.clone(), nth)) {
                 Some(&node) => Ok(Some(Value { node, port })),
-                None => Err(ParseError { loc, message: format!("%{name} is not defined above") }),
+                None => Err(ParseError { loc, message: format!("%{name} is not defined before this line") }),
             },
             _ => Err(self.lexer.error("a value")),
         }

@@ -1,12 +1,13 @@
 //! A graph as text.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
 use snick_shape::Symbols;
-use snick_tensor::{ElementType, Tensor};
+use snick_tensor::{ElementType, Listed, Tensor};
 
+use super::syntax::{is_name_byte, quoted, word};
 use super::{ALIGNMENT, INLINE, literal};
 use crate::ops::source::constant::Constant;
 use crate::{AttrValue, Attrs, Dialect, Graph, Info, Node, NodeId, Op, Output, PortIds, Value, Version};
@@ -186,7 +187,7 @@ impl Printer {
             return;
         }
         let items: Vec<String> =
-            attrs.iter().map(|(name, value)| format!("{}: {}", word(name), attr_text(value))).collect();
+            attrs.iter().map(|(name, value)| format!("{}: {}", word(name), value)).collect();
         let _ = write!(self.out, "{before}{{{}}}", items.join(", "));
     }
 
@@ -247,11 +248,6 @@ impl Names {
     }
 }
 
-/// Bytes of names that need no quotes.
-pub(super) fn is_name_byte(b: u8) -> bool {
-    b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'/' | b'-')
-}
-
 /// `StridedSlice-1`, `Foo-extension`, `slice`.
 fn op_text(node: &Node) -> String {
     let name = match node.op.dialect() {
@@ -287,49 +283,19 @@ fn ids_text(ids: &PortIds, count: usize) -> String {
     format!("[{}]", ids.join(","))
 }
 
-/// A value as the text form has it.
-pub(crate) fn attr_text(value: &AttrValue) -> String {
-    let list = |items: Vec<String>| format!("[{}]", items.join(","));
-    match value {
-        AttrValue::Text(text) => word(text),
-        AttrValue::Int(v) => v.to_string(),
-        AttrValue::Float(v) => format!("{v:?}"),
-        AttrValue::Bool(v) => v.to_string(),
-        AttrValue::Ints(v) => list(v.iter().map(i64::to_string).collect()),
-        AttrValue::Floats(v) => list(v.iter().map(|x| format!("{x:?}")).collect()),
-        AttrValue::Texts(v) => list(v.iter().map(|text| quoted(text)).collect()),
-        // Only Const has one, and writes it its own way.
-        AttrValue::Tensor(tensor) => format!("<{}>", literal::print(tensor)),
-    }
-}
-
-/// The text itself where it is a word that cannot be taken for something else, else quoted.
-fn word(text: &str) -> String {
-    let mut bytes = text.bytes();
-    let starts = bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_');
-    let plain = starts && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_');
-    if plain && !matches!(text, "true" | "false" | "inf" | "NaN" | "_") {
-        text.to_string()
-    } else {
-        quoted(text)
-    }
-}
-
-/// In double quotes, with `\"`, `\\`, `\n`, `\t`, `\r` and `\u{..}` for control characters.
-pub(super) fn quoted(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c if c.is_control() => drop(write!(out, "\\u{{{:x}}}", u32::from(c))),
-            c => out.push(c),
+/// The value as the text form prints it.
+impl fmt::Display for AttrValue<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AttrValue::Text(text) => f.write_str(&word(text)),
+            AttrValue::Int(v) => v.fmt(f),
+            AttrValue::Float(v) => write!(f, "{v:?}"),
+            AttrValue::Bool(v) => v.fmt(f),
+            AttrValue::Ints(v) => Listed(v).fmt(f),
+            AttrValue::Floats(v) => Listed(&v.iter().map(|x| format!("{x:?}")).collect::<Vec<_>>()).fmt(f),
+            AttrValue::Texts(v) => Listed(&v.iter().map(|text| quoted(text)).collect::<Vec<_>>()).fmt(f),
+            // Only Const has a tensor, and prints it itself.
+            AttrValue::Tensor(tensor) => write!(f, "<{}>", literal::print(tensor)),
         }
     }
-    out.push('"');
-    out
 }

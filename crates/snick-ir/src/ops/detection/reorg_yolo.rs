@@ -31,7 +31,7 @@ impl InferOp for ReorgYolo {
             return Err(OpError::mismatch("the number of channels", count, format!("{area} or more")));
         }
         let [height, width] = [height, width].map(|dim| {
-            let part = cx.divided(dim, &stride.into());
+            let part = cx.exact_div(dim, &stride.into());
             let expected = || format!("a multiple of {stride}");
             part.ok_or_else(|| OpError::mismatch("a size", cx.interval(dim), expected()))
         });

@@ -183,7 +183,7 @@ fn numbers(cx: &mut Infer, i: usize, rank: usize, least: i64) -> Result<Vec<SymE
 
 /// A dim that every run divides without rest, reported where none can; the divisor is 1 or more.
 fn divided(cx: &mut Infer, dim: &SymExpr, divisor: &SymExpr) -> SymExpr {
-    let parts = cx.divided(dim, divisor).and_then(|parts| cx.as_dim(&parts));
+    let parts = cx.exact_div(dim, divisor).and_then(|parts| cx.as_dim(&parts));
     parts.unwrap_or_else(|| {
         let by = cx.interval(divisor);
         cx.report(OpError::mismatch("a size", cx.interval(dim), format!("a multiple of {by}")));

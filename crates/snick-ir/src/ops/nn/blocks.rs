@@ -64,7 +64,7 @@ pub(super) fn times(a: usize, b: usize) -> Result<usize, OpError> {
 
 /// A dim divided by a number that must divide it; reported if it cannot.
 pub(in crate::ops) fn divided(cx: &mut Infer, dim: &SymExpr, divisor: i64) -> SymExpr {
-    cx.divided(dim, &divisor.into()).unwrap_or_else(|| {
+    cx.exact_div(dim, &divisor.into()).unwrap_or_else(|| {
         cx.report(OpError::mismatch("a size", cx.interval(dim), format!("a multiple of {divisor}")));
         cx.unknown(Interval::DIM)
     })

@@ -200,7 +200,7 @@ impl Reshape {
             (_, Some(0)) => Err(conflict(cx)),
             (Some(n), Some(by)) if n.checked_rem(by) != Some(0) => Err(conflict(cx)),
             _ if by.lo() >= 1 => {
-                let quotient = cx.divided(&left, &given).and_then(|quotient| cx.as_dim(&quotient));
+                let quotient = cx.exact_div(&left, &given).and_then(|quotient| cx.as_dim(&quotient));
                 quotient.ok_or_else(|| conflict(cx))
             }
             _ => {

@@ -50,7 +50,7 @@ impl Split {
         let count = self.num_splits as i64;
         // Of an axis shorter than the parts only an empty one could be split: the runtime refuses it, unless it is
         // known to be empty.
-        let part = cx.divided(dim, &SymExpr::from(count));
+        let part = cx.exact_div(dim, &SymExpr::from(count));
         let part = part.filter(|part| part.as_const() != Some(0) || dim.as_const() == Some(0));
         part.unwrap_or_else(|| {
             let expected = format!("a multiple of {count}");

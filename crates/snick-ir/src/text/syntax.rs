@@ -1,0 +1,39 @@
+//! Spelling of names and texts, shared by printer and lexer.
+
+use std::fmt::Write as _;
+
+/// Whether a name with this byte needs no quotes.
+pub(super) fn is_name_byte(b: u8) -> bool {
+    b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'/' | b'-')
+}
+
+/// The text itself if it is a plain word; otherwise quoted.
+pub(super) fn word(text: &str) -> String {
+    let mut bytes = text.bytes();
+    let starts = bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_');
+    let plain = starts && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    if plain && !matches!(text, "true" | "false" | "inf" | "NaN" | "_") {
+        text.to_string()
+    } else {
+        quoted(text)
+    }
+}
+
+/// The text in double quotes, with `\"`, `\\`, `\n`, `\t`, `\r` and `\u{..}` for control characters.
+pub(super) fn quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if c.is_control() => drop(write!(out, "\\u{{{:x}}}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
