@@ -1,4 +1,4 @@
-//! Rewriting: rules look at a node and build a replacement through a [`Patch`]; the driver checks it and puts it in.
+//! Rewriting: a rule matches a node and builds a replacement with a [`Patch`]; the driver checks and commits it.
 //!
 //! A rule is a plain function in about 12 lines:
 //!
@@ -30,8 +30,8 @@
 //! # Ok::<(), snick_ir::text::ParseError>(())
 //! ```
 //!
-//! A replacement lands only if what is inferred of it refines what was known of the replaced outputs. It inherits
-//! the layer's name, tensor names and place. Nothing is removed until [`Graph::remove_dead_nodes`].
+//! A replacement is committed only if its inferred facts refine those of the replaced outputs. It inherits the layer's
+//! name, tensor names and location. Replaced nodes stay in the graph until [`Graph::remove_dead_nodes`].
 
 mod driver;
 mod liveness;
@@ -50,14 +50,14 @@ pub use self::driver::{
 };
 use self::liveness::Liveness;
 
-/// What a rule, or the lowering of an op, answers.
+/// The result of a rule, or of the lowering of an op.
 #[derive(Clone, PartialEq, Debug)]
 pub enum RewriteResult {
-    /// Nothing to do here.
+    /// The rule does not match the node.
     NoMatch,
-    /// The rule would apply, but for this reason.
+    /// Matched, but declined; carries the reason.
     Declined(String),
-    /// These values replace the outputs, by port.
+    /// The values that replace the outputs, by port.
     Replaced(Values),
 }
 
@@ -73,7 +73,7 @@ impl RewriteResult {
 pub struct Rule {
     /// Its name in traces and on the command line.
     pub name: &'static str,
-    /// Looks at [`Patch::node`] and builds the replacement.
+    /// Matches [`Patch::node`] and builds the replacement.
     pub apply: fn(&mut Patch) -> Result<RewriteResult, OpError>,
     /// Whether the replacement computes the same bytes; otherwise it may round differently.
     pub exact: bool,
@@ -94,8 +94,8 @@ impl Rule {
     }
 }
 
-/// A rule at work on one node: reads the graph, adds nodes, changes nothing else. It is a [`GraphBuilder`], and knows
-/// the node that is rewritten.
+/// A rewrite of one node. It reads the graph and adds nodes, and changes nothing else. It is a [`GraphBuilder`] that knows
+/// the node to rewrite.
 pub struct Patch<'g> {
     builder: GraphBuilder<'g>,
     root: NodeId,
@@ -123,12 +123,12 @@ impl<'g> Patch<'g> {
         Self { builder: GraphBuilder::on(graph).scope(name).loc(loc), root, liveness }
     }
 
-    /// The place of birth of a symbol that the rule makes.
+    /// The origin of a symbol that the rule makes.
     pub fn origin(&self) -> Origin {
         Origin { node: u32::try_from(self.root.index()).unwrap_or(u32::MAX), port: 0, axis: 0 }
     }
 
-    /// The node the rule looks at.
+    /// The node to rewrite.
     pub fn node(&self) -> &Node {
         self.graph().node(self.root)
     }
@@ -148,7 +148,7 @@ impl<'g> Patch<'g> {
         Value { node: self.root, port }
     }
 
-    /// Whether somebody reads output `port`.
+    /// Whether output `port` is read.
     pub fn is_used(&self, port: u32) -> bool {
         !self.graph().uses(self.output(port)).is_empty()
     }
@@ -170,14 +170,14 @@ impl<'g> Patch<'g> {
         inputs.iter().enumerate().map(connected).collect()
     }
 
-    /// Whether the outputs of the node that computes `value` have one reader in all, so that this reader may take
-    /// less of it without anything being computed twice.
+    /// Whether the outputs of the node that computes `value` have a single reader, so that nothing is computed twice if
+    /// that reader needs only a part.
     pub fn is_read_once(&self, value: Value) -> bool {
         self.liveness.readers(value.node) == 1
     }
 
-    /// Whether an op of this kind reads an output of the node that computes `value`; false where there are more than
-    /// `most` readers.
+    /// Whether an op of this kind reads an output of the node that computes `value`; `false` if there are more than `most`
+    /// readers.
     pub fn is_read_by(&self, value: Value, most: u32, kind: impl Fn(&Op) -> bool) -> bool {
         let readers =
             self.graph().nodes.neighbors_directed(value.node.petgraph(), Outgoing).map(NodeId::from);
@@ -210,12 +210,12 @@ impl<'g> Patch<'g> {
         dim.ok_or_else(|| OpError::out_of_range("axis", axis as i64, "an axis of the output"))
     }
 
-    /// Dims of a value; `None` where even their number is unknown.
+    /// The dims of a value; `None` for a dynamic rank.
     pub fn dims(&self, value: Value) -> Result<Option<SmallVec<[SymExpr; 4]>>, OpError> {
         Ok(self.fact(value)?.shape.dims().map(SmallVec::from))
     }
 
-    /// Removes what was added.
+    /// Removes the added nodes.
     fn undo(mut self) {
         let added = SmallVec::<[NodeId; 8]>::from_slice(self.added());
         for id in added.iter().rev() {
@@ -223,7 +223,7 @@ impl<'g> Patch<'g> {
         }
     }
 
-    /// Puts `values` in place of the outputs of the node, named as the node.
+    /// Replaces the outputs of the node by `values`, which inherit its name.
     fn commit(mut self, values: &[Option<Value>]) -> Committed {
         let (root, added) = (self.root, SmallVec::from_slice(self.added()));
         let graph = self.graph_mut();
@@ -243,10 +243,10 @@ impl<'g> Patch<'g> {
     }
 }
 
-/// What a replacement changed.
+/// The changes of a replacement.
 struct Committed {
-    /// Nodes that it added.
+    /// The added nodes.
     added: SmallVec<[NodeId; 8]>,
-    /// Wires that it moved: who reads, and of which node now.
+    /// The moved uses: the reader, and the node that it reads now.
     moved: SmallVec<[(NodeId, NodeId); 8]>,
 }

@@ -91,7 +91,7 @@ const MAX_ROUNDS: usize = 8;
 /// How to canonicalise.
 #[derive(Clone, Default, Debug)]
 pub struct Options {
-    /// Stop after so many replacements: for finding the one that is wrong.
+    /// Stop after so many replacements: to bisect for a wrong one.
     pub stop_after: Option<usize>,
     /// Only these passes, once each, in this order; empty: all of them until nothing changes.
     pub passes: Vec<String>,
@@ -144,7 +144,7 @@ impl Report {
 
 /// No pass has this name.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
-#[error("there is no pass `{name}`; there are: {}", PASSES.iter().map(|p| p.name).collect::<Vec<_>>().join(", "))]
+#[error("no pass named `{name}`; the passes are {}", PASSES.iter().map(|p| p.name).collect::<Vec<_>>().join(", "))]
 pub struct UnknownPass {
     /// The name asked for.
     pub name: String,
@@ -192,7 +192,7 @@ fn canonicalise_graph(
         let stop_after = stop_after.map(|most| most.saturating_sub(report.applied.len()));
         let mut trace = run(graph, passes, RewriteOptions { stop_after, check });
         if round + 1 < rounds && !trace.applied.is_empty() {
-            // What is left, and what failed, is told by the last round.
+            // The last round reports declined and failed layers.
             (trace.missed, trace.errors) = (Vec::new(), Vec::new());
             report.add(trace);
             continue;
@@ -203,7 +203,7 @@ fn canonicalise_graph(
     graph.for_each_body(|body| canonicalise_graph(body, passes, rounds, stop_after, checker, report));
 }
 
-/// Runs passes on an inferred graph, one after the other, and sweeps away what they leave behind. Bodies stay as they
+/// Runs passes on an inferred graph, one after the other, and removes dead nodes. Bodies stay as they
 /// are.
 pub fn run(graph: &mut Graph, passes: &[Pass], mut how: RewriteOptions) -> Trace {
     let mut trace = Trace::default();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{Liveness, Patch, RewriteResult, Rule};
 use crate::{Fact, Graph, Located, NodeId, OpError, Value};
 
-/// One rule that fired.
+/// An applied rule.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Applied {
     /// The rule.
@@ -17,7 +17,7 @@ pub struct Applied {
     pub op: String,
 }
 
-/// A layer that a rule had to leave.
+/// A layer that a rule matched but declined.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MissedRewrite {
     /// The rule.
@@ -26,7 +26,7 @@ pub struct MissedRewrite {
     pub layer: Arc<str>,
     /// Its operation type.
     pub op: String,
-    /// Why it stays.
+    /// The reason.
     pub reason: String,
 }
 
@@ -35,16 +35,16 @@ pub struct MissedRewrite {
 pub struct CheckFailure {
     /// The rule, the layer and its operation type.
     pub applied: Applied,
-    /// What is wrong with it, in as many lines as it takes.
+    /// The report, of one or more lines.
     pub report: String,
 }
 
-/// What the driver did.
+/// The log of the driver.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Trace {
-    /// Rules that fired, in order.
+    /// Applied rules, in order.
     pub applied: Vec<Applied>,
-    /// Layers left, with reasons.
+    /// Declined layers, with reasons.
     pub missed: Vec<MissedRewrite>,
     /// Rules that failed or whose replacement was refused.
     pub errors: Vec<Located>,
@@ -54,12 +54,12 @@ pub struct Trace {
 
 impl Trace {
     /// # Errors
-    /// The first that a rule gave: what it stands for is then still there.
+    /// The first error of a rule; its layer is unchanged.
     pub fn complete(self) -> Result<(), Box<Located>> {
         self.errors.into_iter().next().map_or(Ok(()), |error| Err(error.into()))
     }
 
-    /// Adds what was done later.
+    /// Appends a later log.
     pub fn extend(&mut self, later: Self) {
         self.applied.extend(later.applied);
         self.missed.extend(later.missed);
@@ -68,47 +68,47 @@ impl Trace {
     }
 }
 
-/// A replacement about to land: old and new stand in the graph side by side.
+/// A replacement before it is committed: the graph has the old and the new layers.
 #[derive(Copy, Clone, Debug)]
 pub struct Proposal<'a> {
-    /// The graph, in which nobody reads the new values yet.
+    /// The graph, in which nothing reads the new values yet.
     pub graph: &'a Graph,
     /// The rule.
     pub rule: &'a Rule,
-    /// The node to be replaced.
+    /// The node to replace.
     pub root: NodeId,
-    /// What shall replace its outputs, by port.
+    /// The values that replace its outputs, by port.
     pub values: &'a [Option<Value>],
     /// The nodes that the rule added for it.
     pub added: &'a [NodeId],
 }
 
-/// Judges replacements before they land.
+/// Checks replacements before they are committed.
 pub trait Check {
-    /// Lets the replacement land, or says what is wrong with it.
+    /// Accepts the replacement, or reports what is wrong with it.
     fn check(&mut self, proposal: &Proposal) -> Result<(), String>;
 }
 
 /// How rules are applied.
 #[derive(Default)]
 pub struct RewriteOptions<'c> {
-    /// At most so many replacements.
+    /// The maximum number of replacements.
     pub stop_after: Option<usize>,
-    /// Judges every replacement.
+    /// Checks every replacement.
     pub check: Option<&'c mut dyn Check>,
 }
 
-/// Applies `rules` to every node, and to what they put in, until nothing changes. Nodes that lead nowhere are swept
-/// away first; replaced nodes stay behind, unread: sweep the graph afterwards.
+/// Applies `rules` to every node, new ones included, until nothing changes. Dead nodes are removed first; replaced nodes
+/// stay in the graph, unread: call [`Graph::remove_dead_nodes`] afterwards.
 pub fn apply(graph: &mut Graph, rules: &[Rule], mut how: RewriteOptions) -> Trace {
     let mut trace = Trace::default();
     graph.remove_dead_nodes();
     let Ok(order) = graph.order() else { return trace };
-    // A rule set that feeds itself must end: no sound one needs more than a few replacements a layer.
+    // Rules that apply to their own replacements must end: no sound set needs more than a few replacements a layer.
     let limit = how.stop_after.unwrap_or(64 + 16 * order.len());
     let mut work = Worklist::new(graph, order);
-    // A node is looked at again when its surroundings change: what was said of it then no longer holds, what failed
-    // is not tried again.
+    // A node is visited again when its surroundings change. Reasons of before are then dropped; a failed node is not
+    // visited again.
     let mut left = BTreeMap::new();
     let mut failed = BTreeSet::new();
     while let Some(id) = work.next() {
@@ -165,7 +165,7 @@ pub fn apply(graph: &mut Graph, rules: &[Rule], mut how: RewriteOptions) -> Trac
     trace
 }
 
-/// Applies `rules` to the graph and the bodies in it, and sweeps away what is left behind.
+/// Applies `rules` to the graph and its bodies, and removes dead nodes.
 ///
 /// # Errors
 /// As [`Trace::complete`].
@@ -180,7 +180,7 @@ pub fn apply_throughout(graph: &mut Graph, rules: &[Rule]) -> Result<(), Box<Loc
     result
 }
 
-/// Nodes still to look at, each at most once.
+/// The nodes to visit, each at most once.
 struct Worklist {
     todo: VecDeque<NodeId>,
     waiting: Vec<bool>,
@@ -222,7 +222,7 @@ impl Worklist {
     }
 }
 
-/// What becomes of what a rule answered.
+/// The decision on the result of a rule.
 enum Verdict {
     Commit(crate::op::Values),
     Declined(String),
@@ -253,8 +253,8 @@ fn judge(
     }
 }
 
-/// Why a replacement must not land: some new fact does not refine the old one. It may say less, which is no mistake of
-/// the rule, or something else, which is.
+/// Why a replacement is refused: a new fact does not refine the old one; and whether they contradict each other, which is
+/// an error of the rule. A fact that is only less precise is not.
 fn refused(patch: &Patch, values: &[Option<Value>]) -> Option<(OpError, bool)> {
     let symbols = patch.graph().symbols();
     for (port, &value) in (0..).zip(values) {

@@ -1,4 +1,4 @@
-//! Who still counts: replaced nodes stay in the graph until it is swept, and what only they read is read by nobody.
+//! Liveness: replaced nodes stay in the graph until dead nodes are removed, but their reads do not count.
 
 use petgraph::Direction::{Incoming, Outgoing};
 use petgraph::visit::{EdgeRef, IntoEdgeReferences};
@@ -6,7 +6,7 @@ use petgraph::visit::{EdgeRef, IntoEdgeReferences};
 use super::Committed;
 use crate::{Graph, NodeId, OpTraits};
 
-/// How many living readers each node has, and which nodes are dead.
+/// The number of live readers of each node, and which nodes are dead.
 pub(super) struct Liveness {
     nodes: Vec<State>,
 }
@@ -18,7 +18,7 @@ struct State {
 }
 
 impl Liveness {
-    /// Of a graph that has been swept: every node lives.
+    /// The liveness of a graph without dead nodes.
     pub(super) fn of(graph: &Graph) -> Self {
         let mut nodes = vec![State::default(); graph.bound()];
         for edge in graph.nodes.edge_references() {
@@ -27,17 +27,17 @@ impl Liveness {
         Self { nodes }
     }
 
-    /// How many wires lead from the node to living nodes.
+    /// The number of reads of the node by live nodes.
     pub(super) fn readers(&self, id: NodeId) -> u32 {
         self.nodes.get(id.index()).map_or(0, |state| state.readers)
     }
 
-    /// Whether the node is there no more, but for its place in the graph.
+    /// Whether the node is dead, although still in the graph.
     pub(super) fn is_dead(&self, id: NodeId) -> bool {
         self.nodes.get(id.index()).is_some_and(|state| state.dead)
     }
 
-    /// Takes account of a replacement of `root`. Returns the nodes that have become the only reader of a node.
+    /// Updates the counts for a replacement of `root`. Returns the nodes that have become the only reader of a node.
     pub(super) fn update(&mut self, graph: &Graph, root: NodeId, committed: &Committed) -> Vec<NodeId> {
         for &id in &committed.added {
             if id.index() >= self.nodes.len() {
@@ -59,7 +59,7 @@ impl Liveness {
         self.bury(graph, root, &committed.added)
     }
 
-    /// Marks nodes dead that nobody reads, and what nobody reads then.
+    /// Marks nodes dead that nothing reads, and then those that only dead nodes read.
     fn bury(&mut self, graph: &Graph, root: NodeId, added: &[NodeId]) -> Vec<NodeId> {
         let mut alone = Vec::new();
         let mut todo = vec![root];

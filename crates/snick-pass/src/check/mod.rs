@@ -1,11 +1,10 @@
-//! Checked rewrites: every application of a rule is executed, before and after, before it lands.
+//! Checked rewrites: every application of a rule is executed, before and after, before it is committed.
 //!
-//! What a rule replaces is cut out of the graph together with the replacement, down to values that both read
-//! ([`region`]). The sizes that the graph leaves open get all small values that their intervals allow, their bounds
-//! and some drawn between; elements are drawn, or evaluated where inference knows them as expressions ([`sample`]).
-//! Where the old layers compute something, the new ones must compute the same: bit by bit, or within rounding for
-//! rules that say so; dims must be what inference said of them. A failure is told in numpy's notation and as a test
-//! in text form ([`report`]).
+//! The replaced and the new layers are cut out of the graph, down to values that both read ([`region`]). Dynamic sizes
+//! take all small values in their intervals, the bounds, and some random values between; elements are random, or evaluated
+//! if inference knows them as expressions ([`sample`]). Where the old layers run, the new ones must compute the same: bit
+//! by bit, or within rounding for rules that declare it; dims must match the inferred ones. A failure is reported in
+//! numpy's notation and as a test in text form ([`report`]).
 
 mod region;
 mod report;
@@ -16,15 +15,12 @@ use std::collections::HashMap;
 use snick_ir::rewrite::{Check, Proposal};
 use snick_ir::{Graph, Value};
 use snick_shape::SymbolId;
-use snick_tensor::Tensor;
+use snick_tensor::{Listed, Tensor};
 
 use self::region::Region;
 use self::sample::{Sample, Samples};
 
-/// Elements executed for one application, inputs and outputs together; more is not tried.
-const MAX_ELEMENTS: usize = 1 << 22;
-
-/// Elements executed in all: checking takes time that grows with the graph, and not with its tensors.
+/// The limit of elements over all samples: the time of checking grows with the graph, not with its tensors.
 const MAX_ALL_ELEMENTS: usize = 1 << 29;
 
 /// Checks applications of rules by executing them.
@@ -37,22 +33,22 @@ pub struct Checker {
 }
 
 impl Checker {
-    /// A checker that draws sizes and elements from this seed.
+    /// A checker with this seed of random sizes and elements.
     pub fn new(seed: u64) -> Self {
         Self { seed, checked: 0, unchecked: 0, elements: 0 }
     }
 
-    /// How many applications were executed before and after, and found equal.
+    /// The number of applications that were executed before and after, and are equal.
     pub fn checked(&self) -> usize {
         self.checked
     }
 
-    /// How many could not be executed.
+    /// The number of applications that could not be executed.
     pub fn unchecked(&self) -> usize {
         self.unchecked
     }
 
-    /// How many samples agree; the report of the first that does not.
+    /// The number of samples that agree, or the report of the first that does not.
     fn try_samples(&mut self, proposal: &Proposal, wide: bool) -> Result<usize, String> {
         let Some(region) = Region::of(proposal, wide) else { return Ok(0) };
         let seed = self.seed.wrapping_add((self.checked + self.unchecked) as u64);
@@ -74,8 +70,8 @@ impl Checker {
 
 impl Check for Checker {
     fn check(&mut self, proposal: &Proposal) -> Result<(), String> {
-        // What is given to the region was drawn as if nothing followed from anything else. The last word has the
-        // region in which less is given; if that fails, too, the smaller one is told.
+        // The inputs of the region are sampled independently, although they may be related. The wide region, which has
+        // fewer such inputs, decides; if it fails too, the report of the smaller one is used.
         let agreed = self
             .try_samples(proposal, false)
             .or_else(|report| self.try_samples(proposal, true).map_err(|_| report))?;
@@ -89,7 +85,7 @@ impl Check for Checker {
 
 enum Outcome {
     Agrees,
-    /// Neither side has an answer to compare.
+    /// The old layers do not run.
     DoesNotRun,
     Differs(String),
 }
@@ -102,24 +98,23 @@ fn compare(proposal: &Proposal, region: &Region, sample: &Sample) -> Outcome {
         let Some(new) = new else { continue };
         let old = Value { node: proposal.root, port };
         let Ok(want) = value_of(graph, region, sample, &mut computed, old) else { continue };
-        // What is given was drawn as if nothing followed from anything else. Where inference knows better than the
-        // layers that are replaced, such values cannot meet.
-        if broken_claim(graph, old, &want, &sample.symbols).is_some() {
+        // The inputs are sampled independently. If inference contradicts the old value, they cannot occur together.
+        if contradiction(graph, old, &want, &sample.symbols).is_some() {
             continue;
         }
         let got = match value_of(graph, region, sample, &mut computed, new) {
             Ok(got) => got,
             Err(error) => {
-                return Outcome::Differs(format!("the replacement of output {port} fails: {error}"));
+                return Outcome::Differs(format!("output {port}: the replacement fails: {error}"));
             }
         };
-        let claimed = || {
-            let how = broken_claim(graph, new, &got, &sample.symbols)?;
-            Some(format!("output {port}: inference says of the replacement {how}"))
+        let contradicted = || {
+            let how = contradiction(graph, new, &got, &sample.symbols)?;
+            Some(format!("output {port}: the replacement was inferred to have {how}"))
         };
         let different =
             difference(&want, &got, proposal.rule.exact).map(|how| format!("output {port}: {how}"));
-        if let Some(how) = different.or_else(claimed) {
+        if let Some(how) = different.or_else(contradicted) {
             return Outcome::Differs(how);
         }
         compared = true;
@@ -127,7 +122,7 @@ fn compare(proposal: &Proposal, region: &Region, sample: &Sample) -> Outcome {
     if compared { Outcome::Agrees } else { Outcome::DoesNotRun }
 }
 
-/// A value of the region. As deep as the region at most.
+/// Evaluates a value of the region; the recursion is as deep as the region.
 fn value_of(
     graph: &Graph,
     region: &Region,
@@ -138,7 +133,7 @@ fn value_of(
     if let Some(tensor) = sample.tensors.get(&value).or_else(|| computed.get(&value)) {
         return Ok(tensor.clone());
     }
-    let missing = || "a value is not there".to_string();
+    let missing = || "a value is missing".to_string();
     if !region.nodes.contains(&value.node) {
         return Err(missing());
     }
@@ -153,20 +148,25 @@ fn value_of(
     computed.get(&value).cloned().ok_or_else(missing)
 }
 
-/// How `got` contradicts what inference says of a value.
-fn broken_claim(graph: &Graph, value: Value, got: &Tensor, sizes: &HashMap<SymbolId, i64>) -> Option<String> {
+/// How `got` contradicts the inferred fact of a value.
+fn contradiction(
+    graph: &Graph,
+    value: Value,
+    got: &Tensor,
+    sizes: &HashMap<SymbolId, i64>,
+) -> Option<String> {
     let fact = graph.fact(value)?;
     let symbols = graph.symbols();
     let dims = fact.shape.dims()?;
     if dims.len() != got.rank() {
-        return Some(format!("rank {}, it is {}", dims.len(), got.rank()));
+        return Some(format!("rank {}, but has rank {}", dims.len(), got.rank()));
     }
     dims.iter().zip(got.dims()).enumerate().find_map(|(axis, (dim, &size))| {
         let size = i64::try_from(size).unwrap_or(i64::MAX);
-        let claimed = symbols.eval(dim, &|symbol| sizes.get(&symbol).copied());
-        let is_broken =
-            !symbols.interval(dim).contains(size) || claimed.is_some_and(|claimed| claimed != size);
-        is_broken.then(|| format!("that axis {axis} has {} elements, it has {size}", symbols.display(dim)))
+        let inferred = symbols.eval(dim, &|symbol| sizes.get(&symbol).copied());
+        let contradicts =
+            !symbols.interval(dim).contains(size) || inferred.is_some_and(|inferred| inferred != size);
+        contradicts.then(|| format!("size {} on axis {axis}, but has {size}", symbols.display(dim)))
     })
 }
 
@@ -175,18 +175,20 @@ fn difference(want: &Tensor, got: &Tensor, exact: bool) -> Option<String> {
     if want == got {
         return None;
     }
-    let kind = |tensor: &Tensor| format!("{}{:?}", tensor.element_type(), tensor.dims());
+    let describe = |tensor: &Tensor| format!("{}{}", tensor.element_type(), Listed(tensor.dims()));
     if want.element_type() != got.element_type() || want.dims() != got.dims() {
-        return Some(format!("{}, expected {}", kind(got), kind(want)));
+        return Some(format!("{}, expected {}", describe(got), describe(want)));
     }
-    let (Ok(a), Ok(b)) = (want.to_f64_vec(), got.to_f64_vec()) else { return Some("other elements".into()) };
+    let (Ok(a), Ok(b)) = (want.to_f64_vec(), got.to_f64_vec()) else {
+        return Some("the elements differ".into());
+    };
     let largest = a.iter().fold(1.0f64, |most, x| most.max(x.abs()));
     let is_close =
         |x: f64, y: f64| !exact && want.element_type().is_float() && (x - y).abs() <= 1e-3 * largest;
     let at = a.iter().zip(&b).position(|(&x, &y)| x.to_bits() != y.to_bits() && !is_close(x, y));
     match at {
-        Some(at) => Some(format!("element {at} of {} is {}, expected {}", kind(got), b[at], a[at])),
-        None => exact.then(|| "other bits".into()),
+        Some(at) => Some(format!("element {at} of {} is {}, expected {}", describe(got), b[at], a[at])),
+        None => exact.then(|| "the bits differ".into()),
     }
 }
 
@@ -200,7 +202,7 @@ mod tests {
     use crate::selection::Selection;
     use crate::{Pass, run};
 
-    /// Composes slices as if the outer one knew nothing of the step of the inner one.
+    /// Composes slices, ignoring the step of the inner one.
     const WRONG: Rule = Rule::exact("wrong-merge", wrong);
 
     fn wrong(patch: &mut Patch) -> Result<RewriteResult, OpError> {
@@ -216,13 +218,13 @@ mod tests {
         Selection::new(merged.collect::<Vec<_>>()).apply(patch, data).map(RewriteResult::one)
     }
 
-    /// Believes that ReLU changes nothing, which is so for sizes, and for what is not negative.
+    /// Removes ReLU, which is right for sizes and for elements that are not negative.
     const NO_RELU: Rule = Rule::exact("no-relu", |patch| match &patch.node().op {
         Op::Unary(_) => Ok(RewriteResult::one(patch.input(0)?)),
         _ => Ok(RewriteResult::NoMatch),
     });
 
-    fn refuted(rules: &'static [Rule], layers: &str) -> Vec<String> {
+    fn check_failures(rules: &'static [Rule], layers: &str) -> Vec<String> {
         let text = format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n");
         let mut graph = snick_ir::text::parse(&text, None).unwrap();
         assert!(infer(&mut graph).is_empty());
@@ -230,12 +232,12 @@ mod tests {
         let how = RewriteOptions { check: Some(&mut checker), ..RewriteOptions::default() };
         let trace = run(&mut graph, &[Pass::of_rules("test", rules)], how);
         assert!(trace.applied.is_empty());
-        trace.check_failures.into_iter().map(|refuted| refuted.report).collect()
+        trace.check_failures.into_iter().map(|failure| failure.report).collect()
     }
 
     #[test]
-    fn wrong_rules_are_refuted_with_a_test() {
-        let reports = refuted(
+    fn a_wrong_rule_is_reported_with_a_test() {
+        let reports = check_failures(
             &[WRONG],
             "%x = Parameter-1 {element_type: f32, shape: \"N,10\"}
              %a = ReLU-1(%x)
@@ -258,8 +260,8 @@ mod tests {
     }
 
     #[test]
-    fn elements_decide_too() {
+    fn elements_are_compared() {
         let layers = "%x = Parameter-1 {element_type: f32, shape: \"3\"}\n%a = ReLU-1(%x)\n%y = Result-1(%a)";
-        assert_eq!(refuted(&[NO_RELU], layers).len(), 1);
+        assert_eq!(check_failures(&[NO_RELU], layers).len(), 1);
     }
 }

@@ -1,30 +1,30 @@
-//! What a replacement is about: the old layers and the new ones, down to values that both read.
+//! The region of a replacement: the old and the new layers, down to values that both read.
 
 use std::collections::BTreeSet;
 
 use snick_ir::rewrite::Proposal;
 use snick_ir::{Graph, Known, NodeId, Op, OpTraits, Value};
 
-/// So many layers are opened at most.
+/// The maximum number of layers in a region.
 const MAX_NODES: usize = 96;
 
-/// So many layers before are added to a wide region.
+/// The number of levels of earlier layers in a wide region.
 const MORE: usize = 2;
 
 /// Old and new layers, and the values that they read.
 pub(super) struct Region {
     /// The layers to execute.
     pub(super) nodes: BTreeSet<NodeId>,
-    /// What is given to them, ascending.
+    /// The values that they read, ascending.
     pub(super) leaves: Vec<Value>,
-    /// Those of the layers that are replaced, each after what it reads.
+    /// The replaced layers, each after its inputs.
     pub(super) old: Vec<NodeId>,
 }
 
 impl Region {
-    /// The region of a replacement; `None` where old and new meet only beyond [`MAX_NODES`]. Values that are given to
-    /// it may follow one from the other, or have more in common than their facts say; the `wide` region holds some more
-    /// layers before, and everything that leads from one such value to another, as far as it can be seen.
+    /// The region of a replacement; `None` if old and new layers have common inputs only beyond [`MAX_NODES`]. The inputs of
+    /// a region may depend on each other, or be related in ways that facts do not express; the `wide` region has some
+    /// more earlier layers, and all layers between its inputs that are found.
     pub(super) fn of(proposal: &Proposal, wide: bool) -> Option<Self> {
         let graph = proposal.graph;
         let replaced = (0..).zip(proposal.values).filter(|(_, new)| new.is_some());
@@ -36,31 +36,34 @@ impl Region {
         loop {
             let before = leaves(graph, &nodes, &old);
             let after = leaves(graph, &nodes, &new);
-            let mut strange: Vec<Value> = after.difference(&before).copied().collect();
-            strange.retain(|&value| !is_known(graph, value));
+            let mut extra: Vec<Value> = after.difference(&before).copied().collect();
+            extra.retain(|&value| !is_known(graph, value));
             let mut missing: Vec<Value> = before.difference(&after).copied().collect();
-            missing.retain(|&value| can_open(graph, value));
-            let needs_more = !strange.is_empty();
-            strange.retain(|&value| can_open(graph, value));
-            if !needs_more || (strange.is_empty() && missing.is_empty()) {
+            missing.retain(|&value| can_expand(graph, value));
+            let needs_more = !extra.is_empty();
+            extra.retain(|&value| can_expand(graph, value));
+            if !needs_more || (extra.is_empty() && missing.is_empty()) {
                 let leaves: Vec<Value> = before.union(&after).copied().collect();
-                let follows = |&value: &Value| can_open(graph, value) && follows_from(graph, value, &leaves);
-                let opened: Vec<NodeId> = leaves
+                let follows =
+                    |&value: &Value| can_expand(graph, value) && follows_from(graph, value, &leaves);
+                let expanded: Vec<NodeId> = leaves
                     .iter()
-                    .filter(|value| wide && if more > 0 { can_open(graph, **value) } else { follows(value) })
+                    .filter(|value| {
+                        wide && if more > 0 { can_expand(graph, **value) } else { follows(value) }
+                    })
                     .map(|value| value.node)
                     .collect();
                 more -= more.min(1);
-                if !opened.is_empty() && nodes.len() + opened.len() <= MAX_NODES + proposal.added.len() {
-                    nodes.extend(opened);
+                if !expanded.is_empty() && nodes.len() + expanded.len() <= MAX_NODES + proposal.added.len() {
+                    nodes.extend(expanded);
                     continue;
                 }
                 let old = in_order(graph, &nodes, proposal.root);
                 return Some(Self { nodes, leaves, old });
             }
-            // What stands before the replaced layer is opened until all that the new ones read is found there; where
-            // nothing is left of that, what stands before the new ones.
-            let next = if missing.is_empty() { strange } else { missing };
+            // The inputs of the replaced layers are expanded until they include all that the new ones read; if none of
+            // those can be expanded, the inputs of the new ones are.
+            let next = if missing.is_empty() { extra } else { missing };
             nodes.extend(next.iter().map(|value| value.node));
             if nodes.len() > MAX_NODES + proposal.added.len() {
                 return None;
@@ -69,7 +72,7 @@ impl Region {
     }
 }
 
-/// What the layers that lead to `values` are given from outside `nodes`.
+/// The values outside `nodes` that the layers leading to `values` read.
 fn leaves(graph: &Graph, nodes: &BTreeSet<NodeId>, values: &[Value]) -> BTreeSet<Value> {
     let mut leaves = BTreeSet::new();
     let mut seen = BTreeSet::new();
@@ -84,7 +87,7 @@ fn leaves(graph: &Graph, nodes: &BTreeSet<NodeId>, values: &[Value]) -> BTreeSet
     leaves
 }
 
-/// Whether a value is computed from one of the others, as far as [`MAX_NODES`] layers show.
+/// Whether a value is computed from one of the others, searching up to [`MAX_NODES`] layers.
 fn follows_from(graph: &Graph, value: Value, others: &[Value]) -> bool {
     let mut seen = BTreeSet::new();
     let mut todo = vec![value];
@@ -99,7 +102,7 @@ fn follows_from(graph: &Graph, value: Value, others: &[Value]) -> bool {
     false
 }
 
-/// Whether the elements of a value follow from sizes.
+/// Whether inference knows the elements of a value.
 fn is_known(graph: &Graph, value: Value) -> bool {
     matches!(
         graph.fact(value).and_then(|fact| fact.known.as_ref()),
@@ -107,15 +110,15 @@ fn is_known(graph: &Graph, value: Value) -> bool {
     )
 }
 
-/// Whether to look at what computes a value. Not where its elements are known, or cannot be computed.
-fn can_open(graph: &Graph, value: Value) -> bool {
+/// Whether the layer that computes a value may join the region: not if its elements are known, or if it cannot be run.
+fn can_expand(graph: &Graph, value: Value) -> bool {
     let node = graph.node(value.node);
     !is_known(graph, value)
         && !node.op.traits().intersects(OpTraits::ROOT | OpTraits::STATEFUL)
         && !matches!(node.op, Op::Const(_))
 }
 
-/// The layers of the region that lead to `root`, it included, each after what it reads.
+/// The layers of the region that lead to `root`, included, each after its inputs.
 fn in_order(graph: &Graph, nodes: &BTreeSet<NodeId>, root: NodeId) -> Vec<NodeId> {
     let mut order = Vec::new();
     let mut todo = vec![(root, false)];

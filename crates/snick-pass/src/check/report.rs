@@ -1,4 +1,4 @@
-//! A replacement that does not hold, told so that it can be understood and repeated.
+//! Reports a wrong replacement so that it can be understood and reproduced.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use snick_tensor::Tensor;
 use super::region::Region;
 use super::sample::Sample;
 
-/// The rule and the layer, how the outcomes differ, old and new slices in numpy's notation, and a test in text form.
+/// The rule and the layer, the difference, old and new slices in numpy's notation, and a test in text form.
 pub(super) fn report(proposal: &Proposal, region: &Region, sample: &Sample, how: &str) -> String {
     let graph = proposal.graph;
     let rule = proposal.rule.name;
@@ -65,7 +65,7 @@ fn as_test(graph: &Graph, region: &Region, sample: &Sample, root: NodeId) -> Gra
             test.add_wired(Node::new(format!("result{port}"), Op::from(GraphResult)), &[value]);
         }
     }
-    // What cannot be inferred is printed without its type.
+    // Layers that fail inference are printed without types.
     snick_ir::infer(&mut test);
     test
 }

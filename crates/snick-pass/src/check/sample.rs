@@ -1,4 +1,4 @@
-//! Sizes and elements to try a replacement on.
+//! Sample sizes and elements to check a replacement with.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,17 +7,21 @@ use snick_ir::{Fact, Graph, Known, Value};
 use snick_shape::{Interval, SymExpr, SymbolId};
 use snick_tensor::{ElementType, Tensor};
 
-use super::MAX_ELEMENTS;
 use super::region::Region;
 
-/// Open sizes get every value from the smallest allowed up to so many more.
+/// The limit of elements of one sample.
+const MAX_ELEMENTS: usize = 1 << 22;
+
+/// Dynamic sizes take every value from the smallest allowed to this much more.
 const SMALL: i64 = 3;
 
-/// So many combinations of small sizes are tried, and so many drawn ones.
+/// The limit of combinations of small sizes.
 const MAX_SMALL: usize = 81;
-const DRAWN: usize = 4;
 
-/// Sizes drawn are at most so much larger than the smallest allowed.
+/// The number of random combinations of sizes.
+const RANDOM: usize = 4;
+
+/// Random sizes exceed the smallest allowed by at most this.
 const SPREAD: u64 = 40;
 
 /// Values for the symbols, and a tensor for every leaf of the region.
@@ -27,7 +31,7 @@ pub(super) struct Sample {
 }
 
 impl Sample {
-    /// How many elements the tensors have together.
+    /// The number of elements of all tensors.
     pub(super) fn elements(&self) -> usize {
         self.tensors.values().map(Tensor::len).sum()
     }
@@ -75,9 +79,9 @@ impl<'a> Samples<'a> {
         Some(sample)
     }
 
-    /// A tensor as the fact says; `None` where that cannot be with these sizes, or is too large.
+    /// A tensor that has the fact; `None` if there is none with these sizes, or it is too large.
     fn tensor(&mut self, fact: &Fact, symbols: &HashMap<SymbolId, i64>, room: usize) -> Option<Tensor> {
-        // Sizes that inference excludes, by what layers further on demand, are no case to try.
+        // Sizes that inference excludes because of later layers cannot occur.
         let table = self.graph.symbols();
         let value = |expr: &SymExpr| {
             let value = table.eval(expr, &|symbol| symbols.get(&symbol).copied());
@@ -93,10 +97,9 @@ impl<'a> Samples<'a> {
                 Tensor::from_vec(&dims, elements).ok()?.cast(fact.element_type).ok()
             }
             _ if count > room => None,
-            // What is known of real numbers is left to what computes them; and first every element is another one, so
-            // that none can stand in for another.
+            // Bounds of floats are ignored. In the first sample all elements differ, so that none can replace another.
             Some(Known::Reals(_)) | None => {
-                drawn(fact.element_type, &dims, count, self.made == 0, &mut self.random)
+                random_tensor(fact.element_type, &dims, count, self.made == 0, &mut self.random)
             }
         }
     }
@@ -115,15 +118,15 @@ impl Iterator for Samples<'_> {
     }
 }
 
-/// Values for the symbols: all small ones, or some of them where they are too many; the least and the largest, and
-/// some between.
+/// Values for the symbols: all combinations of small ones, or random ones if those are too many; the bounds, and random
+/// values between.
 fn sizes(intervals: &BTreeMap<SymbolId, Interval>, random: &mut SplitMix) -> Vec<HashMap<SymbolId, i64>> {
     let small = |interval: &Interval| {
         let from = interval.lo().max(if interval.lo() < 0 { (-1).min(interval.hi()) } else { 0 });
         (from, from.saturating_add(SMALL).min(interval.hi()))
     };
     if intervals.is_empty() {
-        return vec![HashMap::new(); DRAWN];
+        return vec![HashMap::new(); RANDOM];
     }
     let count = intervals
         .values()
@@ -156,7 +159,7 @@ fn sizes(intervals: &BTreeMap<SymbolId, Interval>, random: &mut SplitMix) -> Vec
             }
         }
     }
-    for k in 0..DRAWN {
+    for k in 0..RANDOM {
         all.push(
             intervals
                 .iter()
@@ -172,8 +175,8 @@ fn sizes(intervals: &BTreeMap<SymbolId, Interval>, random: &mut SplitMix) -> Vec
     all
 }
 
-/// A tensor of drawn elements, or of elements that differ as far as their type has room for it.
-fn drawn(
+/// A tensor of random elements, or of elements that differ as far as their type allows.
+fn random_tensor(
     element_type: ElementType,
     dims: &[usize],
     count: usize,
@@ -181,20 +184,20 @@ fn drawn(
     random: &mut SplitMix,
 ) -> Option<Tensor> {
     use ElementType::*;
-    let mut real = |i: usize| match distinct {
+    let mut float = |i: usize| match distinct {
         true => (i + 1) as f64,
         false => (random.below(256) as f64 - 128.0) / 16.0,
     };
     let tensor = match element_type {
         Dynamic => return None,
-        F32 => Tensor::from_vec(dims, (0..count).map(|i| real(i) as f32).collect()),
-        F64 => Tensor::from_vec(dims, (0..count).map(real).collect()),
-        F16 => Tensor::from_vec(dims, (0..count).map(|i| f16::from_f64(real(i))).collect()),
-        BF16 => Tensor::from_vec(dims, (0..count).map(|i| bf16::from_f64(real(i))).collect()),
+        F32 => Tensor::from_vec(dims, (0..count).map(|i| float(i) as f32).collect()),
+        F64 => Tensor::from_vec(dims, (0..count).map(float).collect()),
+        F16 => Tensor::from_vec(dims, (0..count).map(|i| f16::from_f64(float(i))).collect()),
+        BF16 => Tensor::from_vec(dims, (0..count).map(|i| bf16::from_f64(float(i))).collect()),
         Boolean => Tensor::from_bools(dims, &(0..count).map(|_| random.below(2) == 1).collect::<Vec<_>>()),
         String => Tensor::strings(dims, (0..count).map(|i| i.to_string()).collect()),
         _ if element_type.is_float() => {
-            Tensor::from_vec(dims, (0..count).map(|i| real(i) as f32).collect()).ok()?.cast(element_type)
+            Tensor::from_vec(dims, (0..count).map(|i| float(i) as f32).collect()).ok()?.cast(element_type)
         }
         _ => {
             let most = element_type.integer_range().map_or(3, |(_, high)| high).max(0);

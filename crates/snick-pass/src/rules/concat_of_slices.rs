@@ -1,4 +1,4 @@
-//! concat-of-slices: neighbouring slices of one tensor, joined, are one slice of it, or all of it.
+//! concat-of-slices: a Concat of adjacent slices of one tensor is one slice of it, or the tensor.
 
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Op, OpError, Value, normalize_axis};
@@ -6,17 +6,17 @@ use snick_shape::{AxisSlice, SymExpr};
 
 use crate::selection::Selection;
 
-/// Joins runs of inputs that go on where the one before ends. Inputs without elements go.
+/// Joins inputs that continue where the one before ends. Inputs without elements are dropped.
 pub(crate) const RULE: Rule = Rule::exact("concat-of-slices", apply);
 
-/// A run of inputs: what it takes of one tensor.
+/// Consecutive inputs that are one slice of a tensor.
 struct Piece {
-    /// The input, as long as the piece is no more than that.
+    /// The input, if the piece is only that.
     input: Option<Value>,
     source: Value,
-    /// On the axes that are not joined.
+    /// The slice on the other axes.
     others: Selection,
-    /// On the joined axis; `None` where that is not known in numbers.
+    /// The slice on the concatenation axis; `None` if dynamic.
     slice: Option<AxisSlice>,
 }
 
@@ -80,7 +80,7 @@ fn is_empty(piece: &Piece) -> bool {
     piece.slice.is_some_and(|slice| slice.len == 0)
 }
 
-/// One slice for two pieces of one tensor, the second going on where the first ends.
+/// One slice for two pieces of one tensor, if the second continues where the first ends.
 fn joined(first: &Piece, second: &Piece) -> Option<AxisSlice> {
     if first.source != second.source || first.others != second.others {
         return None;

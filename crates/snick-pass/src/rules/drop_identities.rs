@@ -1,4 +1,4 @@
-//! drop-identities: layers that give back their input go.
+//! drop-identities: removes layers that return their input.
 
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Op, OpError, Value};
@@ -6,7 +6,8 @@ use snick_tensor::ElementType;
 
 use crate::selection::Selection;
 
-/// Whole slices, reshapes to the same shape, transposes to the same order, converts to the same type and their like.
+/// Removes slices of everything, reshapes to the same shape, transposes to the same order, converts to the same type, and
+/// similar layers.
 pub(crate) const RULE: Rule = Rule::exact("drop-identities", apply);
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
@@ -44,13 +45,13 @@ fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
     Ok(if is_identity { RewriteResult::one(patch.input(0)?) } else { RewriteResult::NoMatch })
 }
 
-/// Whether input and output have one shape whenever the graph runs.
+/// Whether input and output have the same shape in every run.
 fn same_shape(patch: &Patch) -> Result<bool, OpError> {
     let (data, out) = (patch.fact(patch.input(0)?)?, patch.fact(patch.output(0))?);
     Ok(data.shape.dims().is_some() && data.shape == out.shape)
 }
 
-/// A slice without the axes that it selects all of.
+/// A slice without the axes that it selects entirely.
 fn narrowed(patch: &mut Patch, selection: &Selection) -> Result<RewriteResult, OpError> {
     let data = patch.input(0)?;
     let before = selection.iter().count();

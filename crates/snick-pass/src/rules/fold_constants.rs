@@ -1,8 +1,8 @@
-//! fold-constants: integers that are known become a constant, shape sub-graphs among them; and so do slices of
+//! fold-constants: integer tensors that inference knows, such as shape sub-graphs, become constants, and so do slices of
 //! constants.
 //!
-//! Real numbers stay computed: weights are stored in fewer bits than they are used in, and runtimes know what unpacks
-//! them by its layers.
+//! Floating-point values are not folded: compressed weights are stored in fewer bits than they are used in, and runtimes
+//! recognise the layers that decompress them.
 
 use std::sync::Arc;
 
@@ -13,13 +13,13 @@ use snick_tensor::Tensor;
 
 use crate::selection::Selection;
 
-/// Every integer tensor that inference knows the elements of; and slices of constants, up to [`MAX_BYTES`].
+/// Folds integer tensors whose elements inference knows, and slices of constants of up to [`MAX_BYTES`].
 pub(crate) const RULE: Rule = Rule::exact("fold-constants", apply);
 
-/// A slice that leaves its constant in the graph beside it copies at most so many elements.
+/// The limit of elements that are copied if the sliced constant is still used elsewhere.
 const MAX_COPIED: usize = 4096;
 
-/// No folded slice is larger.
+/// The limit of the size of a folded slice.
 const MAX_BYTES: usize = 1 << 26;
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {

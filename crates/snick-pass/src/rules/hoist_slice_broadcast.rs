@@ -1,4 +1,4 @@
-//! hoist-slice-broadcast: a tensor is stretched only as far as somebody looks.
+//! hoist-slice-broadcast: broadcasts only the elements that are read.
 
 use snick_ir::ops::shape::broadcast::BroadcastMode;
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};

@@ -1,4 +1,4 @@
-//! hoist-slice-elementwise: what is computed element by element is computed only for the elements that are taken.
+//! hoist-slice-elementwise: computes element-wise ops only for the elements that are read.
 
 use smallvec::SmallVec;
 use snick_ir::ops::elementwise::auto_broadcast::AutoBroadcast;

@@ -1,12 +1,12 @@
-//! hoist-slice-gather: only what somebody takes is gathered, and only out of what is taken.
+//! hoist-slice-gather: gathers only the elements that are read.
 
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Op, OpError, normalize_axis};
 
 use crate::selection::Selection;
 
-/// Moves a slice above a Gather without batch axes that nobody else reads: to the data where it lies beside the
-/// gathered axis, to the indices where it lies among theirs.
+/// Moves a slice above a Gather without batch axes that nobody else reads: to the data on axes other than the gathered one,
+/// to the indices on their axes.
 pub(crate) const RULE: Rule = Rule::exact("hoist-slice-gather", apply);
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {

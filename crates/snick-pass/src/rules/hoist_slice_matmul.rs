@@ -1,4 +1,4 @@
-//! hoist-slice-matmul: rows, columns and matrices that nobody takes are not multiplied.
+//! hoist-slice-matmul: multiplies only the rows, columns and matrices that are read.
 
 use snick_ir::ops::slice::dyn_axis_slice::DynAxisSlice;
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
@@ -6,7 +6,7 @@ use snick_ir::{Op, OpError};
 
 use crate::selection::{Selection, SymDims};
 
-/// Moves a slice above a MatMul that nobody else reads. A smaller product may add up in another order.
+/// Moves a slice above a MatMul that nobody else reads. A smaller product may sum in another order.
 pub(crate) const RULE: Rule = Rule::rounding("hoist-slice-matmul", apply);
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
@@ -23,7 +23,7 @@ fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
     if left.len() < 2 || right.len() < 2 || !patch.is_read_once(product) || !selection.shrinks(patch, &out)? {
         return Ok(RewriteResult::NoMatch);
     }
-    // Of each operand: its batch axes as they broadcast, and the axis of its matrix that the output keeps.
+    // For each operand: its broadcast batch axes, and the matrix axis that the output keeps.
     let side = |dims: &SymDims, kept: usize, from: usize| -> Option<Selection<DynAxisSlice>> {
         let (batch, whole) = (&dims[..dims.len() - 2], &out[..out.len() - 2]);
         let (outer, _) = selection.moved(|axis| (axis < whole.len()).then_some(axis));

@@ -1,4 +1,4 @@
-//! hoist-slice-reshape: the slice of a reshaped tensor is a slice of the tensor, reshaped, where axes correspond.
+//! hoist-slice-reshape: a slice of a Reshape is a Reshape of a slice, if the axes correspond.
 
 use smallvec::SmallVec;
 use snick_ir::ops::shape::reshape::Reshape;
@@ -9,8 +9,7 @@ use snick_shape::{AxisSlice, SymExpr};
 use crate::layout::pays;
 use crate::selection::{Cut, Selection};
 
-/// Moves a slice above a Reshape, Squeeze or Unsqueeze that nobody else reads, on its way to something that it makes
-/// cheaper.
+/// Moves a slice above a Reshape, Squeeze or Unsqueeze that nobody else reads, towards a layer that it makes cheaper.
 pub(crate) const RULE: Rule = Rule::exact("hoist-slice-reshape", apply);
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
@@ -35,17 +34,17 @@ fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
     patch.add_op(op, &[data, target] as &[Value]).map(RewriteResult::one)
 }
 
-/// The shape of the slice as the target of a Reshape, in which one open dim is -1.
+/// The shape of the slice as the target of a Reshape; one dynamic dim is -1.
 fn target(patch: &Patch) -> Result<Option<SmallVec<[i64; 4]>>, OpError> {
     let dims = patch.dims(patch.output(0))?.unwrap_or_default();
     let target: SmallVec<[i64; 4]> = dims.iter().map(|dim| dim.as_const().unwrap_or(-1)).collect();
     let open = target.iter().filter(|&&dim| dim == -1).count();
-    // Nothing tells the size of an open dim beside one without elements.
+    // -1 is undefined beside a dim of 0.
     Ok((open == 0 || (open == 1 && !target.contains(&0))).then_some(target))
 }
 
-/// What selects of a tensor of dims `from` the elements that `selection` selects of it reshaped to `to`, in the same
-/// order. `None` where no selection does, or where it is not known how the axes correspond.
+/// The selection of a tensor of dims `from` that equals `selection` of it reshaped to `to`, in the same order. `None` if
+/// there is none, or if it is not known how the axes correspond.
 fn through_reshape<C: Cut + From<AxisSlice>>(
     from: &[SymExpr],
     to: &[SymExpr],
@@ -86,8 +85,8 @@ fn through_reshape<C: Cut + From<AxisSlice>>(
     Some(Selection::new(axes))
 }
 
-/// The same for axes that as a whole have as many elements before and after; `first` and `last` are the first of
-/// them. Their dims are constant and not 0.
+/// The same for a group of axes with as many elements before as after, whose first axes are `first` and `last`. Their dims
+/// are constant and not 0.
 fn through_group<C: Cut>(
     first: usize,
     from: &[SymExpr],
@@ -101,7 +100,7 @@ fn through_group<C: Cut>(
     let sizes = |dims: &[SymExpr]| dims.iter().map(SymExpr::as_const).collect::<Option<SmallVec<[i64; 4]>>>();
     let (from, to) = (sizes(from)?, sizes(to)?);
     let (outer, inner) = to.split_at(axis - last);
-    // One run of elements that stand next to each other: those of the outermost axis of more than one element.
+    // Contiguous elements: a range of the outermost axis of more than one element.
     if sliced.next().is_some() || outer.iter().any(|&dim| dim != 1) || slice.step != 1 || slice.len == 0 {
         return None;
     }
@@ -117,7 +116,7 @@ fn through_group<C: Cut>(
             axes.push((at, AxisSlice { start: index, len: len / below, step: 1 }));
             return Some(axes);
         }
-        // All of it must lie at one index.
+        // The whole range must be at one index.
         if within + len > below {
             return None;
         }

@@ -1,4 +1,4 @@
-//! hoist-slice-rows: what is computed row by row is computed only for the rows that are taken.
+//! hoist-slice-rows: computes row-wise ops only for the rows that are read.
 
 use smallvec::SmallVec;
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
@@ -7,20 +7,20 @@ use snick_tensor::kernels::ReduceOp;
 
 use crate::selection::Selection;
 
-/// Moves a slice above an op that nobody else reads, along axes that the op does not look across.
+/// Moves a slice above an op that nobody else reads, along axes of which the op computes each index independently.
 pub(crate) const RULE: Rule = Rule::exact("hoist-slice-rows", |patch| apply(patch, Sum::Same));
 
-/// The same for ops that add up: fewer rows may be added up in another order.
+/// The same for ops that sum: fewer rows may be summed in another order.
 pub(crate) const SUMS: Rule = Rule::rounding("hoist-slice-sums", |patch| apply(patch, Sum::Rounds));
 
-/// Whether an op adds up numbers that round.
+/// Whether an op sums elements that round.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum Sum {
     Same,
     Rounds,
 }
 
-/// By axis of the output, the axis of input 0 of which each index is computed on its own.
+/// By axis of the output, the axis of input 0 of which each index is computed independently.
 type Rows = SmallVec<[Option<usize>; 4]>;
 
 fn apply(patch: &mut Patch, sum: Sum) -> Result<RewriteResult, OpError> {
@@ -43,7 +43,7 @@ fn apply(patch: &mut Patch, sum: Sum) -> Result<RewriteResult, OpError> {
     stays.apply(patch, computed).map(RewriteResult::one)
 }
 
-/// The rows of an op with one output, and whether it adds up along them.
+/// The rows of an op with one output, and whether it sums along them.
 fn rows(patch: &Patch, value: Value) -> Result<Option<(Rows, Sum)>, OpError> {
     let op = patch.op_of(value);
     let data = patch.inputs_of(value)?.first().copied();
@@ -59,7 +59,7 @@ fn rows(patch: &Patch, value: Value) -> Result<Option<(Rows, Sum)>, OpError> {
         }
         Ok(rows)
     };
-    // Integers wrap, in whichever order they are added.
+    // Integers wrap, whatever the order of the sum.
     let of_sum = match patch.fact(data)?.element_type.is_integer() {
         true => Sum::Same,
         false => Sum::Rounds,

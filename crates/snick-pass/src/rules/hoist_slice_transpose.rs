@@ -1,4 +1,4 @@
-//! hoist-slice-transpose: the slice of a transposed tensor is a slice of the tensor, transposed.
+//! hoist-slice-transpose: a slice of a Transpose is a Transpose of a slice.
 
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Op, OpError};
@@ -6,7 +6,7 @@ use snick_ir::{Op, OpError};
 use crate::layout::pays;
 use crate::selection::Selection;
 
-/// Moves a slice above a Transpose that nobody else reads, on its way to something that it makes cheaper.
+/// Moves a slice above a Transpose that nobody else reads, towards a layer that it makes cheaper.
 pub(crate) const RULE: Rule = Rule::exact("hoist-slice-transpose", apply);
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
@@ -23,7 +23,7 @@ fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
     if !patch.is_read_once(turned) || !pays(patch, data)? {
         return Ok(RewriteResult::NoMatch);
     }
-    // No order at all is the reverse one.
+    // An empty order reverses the axes.
     let source = |axis: usize| match known.as_slice() {
         [] => dims.len().checked_sub(axis + 1),
         known => known.get(axis).and_then(|&at| usize::try_from(at).ok()),

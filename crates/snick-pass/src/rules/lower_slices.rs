@@ -1,4 +1,4 @@
-//! lower-slices: every slice-like op becomes the `slice` primitive, by the op's own lowering.
+//! lower-slices: lowers every slice-like op to the `slice` primitive.
 
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Dialect, Op, OpError, OpTraits, ops};

@@ -1,4 +1,4 @@
-//! merge-duplicates: layers that compute the same from the same are one.
+//! merge-duplicates: merges layers with equal ops and inputs.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -10,14 +10,14 @@ use snick_ir::{Graph, NodeId, Op, OpTraits, Value};
 /// The name of the pass.
 pub(crate) const NAME: &str = "merge-duplicates";
 
-/// Constants of more bytes are not compared.
+/// Larger constants are not compared.
 const MAX_BYTES: usize = 4096;
 
-/// Merges equal layers, first to last, at most `stop_after`. The graph is to be swept afterwards.
+/// Merges equal layers, first to last, at most `stop_after`. Remove dead nodes afterwards.
 pub(crate) fn merge_duplicates(graph: &mut Graph, stop_after: Option<usize>) -> Trace {
     let mut trace = Trace::default();
     let Ok(order) = graph.order() else { return trace };
-    // Looked up only, never walked: its order does not matter.
+    // Its order does not matter: it is never iterated.
     let mut seen: HashMap<u64, Vec<NodeId>> = HashMap::with_capacity(order.len());
     for id in order {
         let Some(key) = key(graph, id) else { continue };
@@ -40,7 +40,7 @@ pub(crate) fn merge_duplicates(graph: &mut Graph, stop_after: Option<usize>) -> 
     trace
 }
 
-/// What equal layers have in common; `None` for those that are one of a kind.
+/// The hash of a layer; `None` for layers that are never merged.
 fn key(graph: &Graph, id: NodeId) -> Option<u64> {
     let op = &graph.node(id).op;
     if op.has(OpTraits::ROOT) || !op.has(OpTraits::PURE) {

@@ -1,11 +1,11 @@
-//! merge-slices: a slice of a slice is one slice.
+//! merge-slices: merges a slice of a slice.
 
 use snick_ir::OpError;
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 
 use crate::selection::Selection;
 
-/// Composes slices axis by axis, as far as that takes no arithmetic on numbers that only the run knows.
+/// Composes slices axis by axis, unless that needs arithmetic on dynamic bounds.
 pub(crate) const RULE: Rule = Rule::exact("merge-slices", apply);
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {

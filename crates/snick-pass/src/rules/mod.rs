@@ -1,4 +1,4 @@
-//! The rules, one a file. Each file tests where its rule fires and where it stays silent.
+//! The rules, one file each. Each file tests where its rule applies and where it does not.
 
 pub(crate) mod concat_of_slices;
 pub(crate) mod drop_identities;

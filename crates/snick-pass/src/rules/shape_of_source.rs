@@ -1,15 +1,15 @@
-//! shape-of-source: the shape of a value that is sliced is asked of what the value is computed from.
+//! shape-of-source: reads the shape of a sliced value from the operand that the value is computed from.
 //!
-//! A slice up to the end but one asks for the size of what it slices. So that this does not keep it from moving up, the
-//! size is asked of an operand that has the same.
+//! A slice whose stop depends on the size reads the shape of its input. That would keep the slice from moving up, so the
+//! shape is read from an operand with the same shape.
 
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Op, OpError, OpTraits, Value};
 
-/// Moves a ShapeOf above an op of which it reads the output beside a slice, where an operand has the same shape.
+/// Moves a ShapeOf above an op whose output a slice reads too, if an operand has the same shape.
 pub(crate) const RULE: Rule = Rule::exact("shape-of-source", apply);
 
-/// A value with more readers stays as it is, whatever a slice of it does.
+/// Values with more readers are not considered.
 const MAX_READERS: u32 = 8;
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
@@ -25,7 +25,7 @@ fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
     patch.add_op(shape_of, &[source]).map(RewriteResult::one)
 }
 
-/// An operand with the shape of the value, whenever the graph runs.
+/// An operand with the shape of the value in every run.
 fn of_same_shape(patch: &Patch, value: Value) -> Result<Option<Value>, OpError> {
     let shape = &patch.fact(value)?.shape;
     if shape.dims().is_none() {

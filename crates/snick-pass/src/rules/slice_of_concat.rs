@@ -1,4 +1,4 @@
-//! slice-of-concat: a slice of a Concat takes only the parts that it needs.
+//! slice-of-concat: a slice of a Concat reads only the parts that it needs.
 
 use snick_ir::ops::slice::dyn_axis_slice::DynAxisSlice;
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
@@ -7,8 +7,8 @@ use snick_shape::{AxisSlice, SymExpr};
 
 use crate::selection::Selection;
 
-/// A slice that lies in one part is a slice of that part. One of several parts, or across them, goes above a Concat
-/// that nobody else reads, so that less is copied.
+/// A slice within one part becomes a slice of that part. Any other is moved above a Concat that nobody else reads, so that
+/// less is copied.
 pub(crate) const RULE: Rule = Rule::exact("slice-of-concat", apply);
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
@@ -50,8 +50,7 @@ fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
     }
 }
 
-/// What a slice takes of each part, in the order in which it takes them. `None` where the size of a part is needed
-/// that is not known.
+/// The slice of each part, in the order in which the parts are read. `None` if the size of a part is needed and dynamic.
 fn parts_of(slice: AxisSlice, sizes: &[Option<i64>]) -> Option<Vec<(usize, AxisSlice)>> {
     let mut parts = Vec::new();
     let mut offset = 0i64;
