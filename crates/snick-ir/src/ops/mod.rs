@@ -164,7 +164,7 @@ pub mod nn {
 
 /// Waves and their frequencies.
 pub mod signal {
-    pub mod dft;
+    pub mod fourier;
     mod frames;
     pub mod istft;
     pub mod stft;
@@ -173,9 +173,9 @@ pub mod signal {
 /// Pixels and patches.
 pub mod image {
     pub mod col2im;
-    mod color;
+    pub(super) mod color;
     pub mod extract_image_patches;
-    pub mod rgb_to_nv12;
+    pub mod to_nv12;
     pub mod yuv_to_rgb;
 }
 
@@ -386,13 +386,13 @@ ops! {
     Softmax(Softmax),
     SpaceToDepth(SpaceToDepth),
     // signal
-    Dft(Dft),
+    FourierTransform(FourierTransform),
     Istft(Istft),
     Stft(Stft),
     // image
     Col2Im(Box<Col2Im>),
     ExtractImagePatches(Box<ExtractImagePatches>),
-    RgbToNv12(RgbToNv12),
+    ToNv12(ToNv12),
     YuvToRgb(YuvToRgb),
     // detection
     CtcGreedyDecoder(CtcGreedyDecoder),

@@ -6,7 +6,26 @@ use snick_tensor::ElementType;
 use crate::ops::nn::blocks::divided;
 use crate::{Infer, OpError};
 
-/// The type that all planes share: u8 or reals.
+/// The order of the channels of an image.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum ChannelOrder {
+    /// Red, green, blue.
+    Rgb,
+    /// Blue, green, red.
+    Bgr,
+}
+
+impl ChannelOrder {
+    /// Red, green and blue in this order, or the other way round.
+    pub(super) fn arranged(self, [first, g, last]: [f32; 3]) -> [f32; 3] {
+        match self {
+            Self::Rgb => [first, g, last],
+            Self::Bgr => [last, g, first],
+        }
+    }
+}
+
+/// The element type of all planes: u8 or a floating-point type.
 pub(super) fn infer_type(cx: &mut Infer) -> Result<ElementType, OpError> {
     let element_type = cx.common_type(0..cx.len());
     if element_type != ElementType::U8 {
@@ -15,7 +34,7 @@ pub(super) fn infer_type(cx: &mut Infer) -> Result<ElementType, OpError> {
     Ok(element_type)
 }
 
-/// Batch, height and width of input `i`, whose images have `channels`; `None` where its rank is not known.
+/// Batch, height and width of input `i`, whose images have `channels`; `None` if its rank is unknown.
 pub(super) fn infer_plane(cx: &Infer, i: usize, channels: i64) -> Result<Option<[SymExpr; 3]>, OpError> {
     cx.expect_rank(i, "4", |rank| rank == 4)?;
     let Some([batch, height, width, last]) = cx.shape(i).dims() else { return Ok(None) };
@@ -31,7 +50,7 @@ pub(super) fn half(cx: &mut Infer, dim: &SymExpr) -> SymExpr {
     divided(cx, dim, 2)
 }
 
-/// A value of a channel: within 0..255, and for integers rounded.
+/// A value of a channel: clamped to 0..=255, and for integers rounded.
 pub(super) fn channel(value: f32, element_type: ElementType, round: fn(f32) -> f32) -> f32 {
     let value = if element_type == ElementType::U8 { round(value) } else { value };
     value.clamp(0.0, 255.0)

@@ -1,51 +1,30 @@
-//! Multinomial-13: classes drawn at random, each as likely as its weight says.
+//! Multinomial-13.
 
 use smallvec::smallvec;
 use snick_shape::{Interval, Shape};
+use snick_tensor::Tensor;
 use snick_tensor::kernels::random_uniform;
-use snick_tensor::{ElementType, Tensor};
 
-use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode};
+use crate::ops::index_type::IndexType;
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
-/// For each row of weights (input 0) as many classes as input 1 says. The numbers behind them are those of
-/// RandomUniform with the same seeds, always from the start of their sequence.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Multinomial {
-    /// Type of the output.
-    pub convert_type: ElementType,
-    /// Whether a class may be drawn again.
-    pub with_replacement: bool,
-    /// Whether weights are given as logarithms.
-    pub log_probs: bool,
-    /// Seed of the model.
-    pub global_seed: u64,
-    /// Seed of this op.
-    pub op_seed: u64,
-}
-
-impl OpDef for Multinomial {
-    const NAMES: &'static [OpName] = &[OpName::openvino("Multinomial", &[13])];
-    const ARITY: Arity = Arity::exactly(2);
-    const TRAITS: OpTraits = OpTraits::RANDOM;
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        let seed = |name| Ok::<_, OpError>(raw.attrs.int(name)?.unwrap_or(0) as u64);
-        Ok(Self {
-            convert_type: raw.attrs.element_type("convert_type")?.unwrap_or(ElementType::I32),
-            with_replacement: raw.attrs.bool("with_replacement")?.unwrap_or(false),
-            log_probs: raw.attrs.bool("log_probs")?.unwrap_or(false),
-            global_seed: seed("global_seed")?,
-            op_seed: seed("op_seed")?,
-        })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new()
-            .with("convert_type", self.convert_type)
-            .with("with_replacement", self.with_replacement)
-            .with("log_probs", self.log_probs)
-            .with("global_seed", self.global_seed as i64)
-            .with("op_seed", self.op_seed as i64)
+op! {
+    /// Random classes, each with a probability in proportion to its weight.
+    ///
+    /// Weights `[batch, classes]` and the number of samples, to `[batch, samples]`. The random numbers are those of
+    /// RandomUniform with the same seeds, always from the start of the sequence.
+    #[op("Multinomial", since = [13], inputs = Arity::exactly(2), traits = [RANDOM])]
+    pub struct Multinomial {
+        /// Element type of the output.
+        pub convert_type: IndexType = IndexType::I32,
+        /// Whether a class may be drawn more than once per row.
+        pub with_replacement: bool = false,
+        /// Whether weights are logarithms.
+        pub log_probs: bool = false,
+        /// Seed of the model.
+        pub global_seed: i64 = 0,
+        /// Seed of this op.
+        pub op_seed: i64 = 0,
     }
 }
 
@@ -71,26 +50,28 @@ impl InferOp for Multinomial {
             Some([rows, _]) => rows.clone(),
             _ => cx.unknown(Interval::DIM),
         };
-        Ok(smallvec![Fact::new(self.convert_type, Shape::ranked([rows, samples]))])
+        Ok(smallvec![Fact::new(self.convert_type.element_type(), Shape::ranked([rows, samples]))])
     }
 }
 
 impl EvalOp for Multinomial {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let &[rows, classes] = inputs[0].dims() else {
-            return Err(OpError::rank("the weights", inputs[0].rank(), "2"));
+        let [weights, samples] = exactly(inputs)?;
+        let &[rows, classes] = weights.dims() else {
+            return Err(OpError::rank("the weights", weights.rank(), "2"));
         };
-        let samples = inputs[1].to_i64_vec()?.first().copied().unwrap_or(0);
-        let samples =
-            usize::try_from(samples).map_err(|_| OpError::out_of_range("samples", samples, "0 or more"))?;
+        let samples = samples.to_i64_vec()?.first().copied().unwrap_or(0);
+        let samples = usize::try_from(samples)
+            .map_err(|_| OpError::out_of_range("the number of samples", samples, "0 or more"))?;
         if samples > 0 && (classes == 0 || (!self.with_replacement && samples > classes)) {
-            return Err(OpError::out_of_range("samples", samples as i64, format!("at most {classes}")));
+            let expected = format!("at most {classes}, the number of classes");
+            return Err(OpError::out_of_range("the number of samples", samples as i64, expected));
         }
         let bounds = [Tensor::scalar(0.0f32), Tensor::scalar(1.0f32)];
-        let uniform =
-            random_uniform(&[rows, samples], &bounds[0], &bounds[1], self.global_seed, self.op_seed)?;
+        let (global_seed, op_seed) = (self.global_seed as u64, self.op_seed as u64);
+        let uniform = random_uniform(&[rows, samples], &bounds[0], &bounds[1], global_seed, op_seed)?;
         let uniform = uniform.to_f64_vec()?;
-        let weights = inputs[0].to_f64_vec()?;
+        let weights = weights.to_f64_vec()?;
         let mut drawn: Vec<i64> = Vec::with_capacity(uniform.len());
         for row in 0..rows {
             let mut weights: Vec<f64> = weights.iter().skip(row * classes).take(classes).copied().collect();
@@ -105,12 +86,11 @@ impl EvalOp for Multinomial {
                 drawn.push(class as i64);
             }
         }
-        Ok(vec![Tensor::from_vec(&[rows, samples], drawn)?.cast(self.convert_type)?])
+        Ok(vec![Tensor::from_vec(&[rows, samples], drawn)?.cast(self.convert_type.element_type())?])
     }
 }
 
-/// The class at `u`, from 0 up to 1, of the way through all weights; the last one with a weight, where rounding leads
-/// beyond it.
+/// The class at the fraction `u` of the cumulative weights; the last one with a weight if rounding leads beyond it.
 fn draw(weights: &[f64], u: f64) -> usize {
     let target = u * weights.iter().sum::<f64>();
     let mut sum = 0.0;
@@ -129,25 +109,25 @@ mod tests {
 
     fn run(with_replacement: bool, weights: &[f32], samples: i64) -> Option<Vec<i64>> {
         let op = Multinomial {
-            convert_type: ElementType::I64,
+            convert_type: IndexType::I64,
             with_replacement,
-            log_probs: false,
             global_seed: 1,
             op_seed: 2,
+            ..Multinomial::default()
         };
         let weights = Tensor::from_vec(&[1, weights.len()], weights.to_vec()).unwrap();
         Some(op.eval(&[weights, Tensor::scalar(samples)]).ok()?[0].to_i64_vec().unwrap())
     }
 
     #[test]
-    fn weights_count() {
+    fn classes_are_drawn_in_proportion_to_their_weights() {
         assert_eq!(run(true, &[0.0, 3.0, 0.0], 4), Some(vec![1; 4]));
         let drawn = run(true, &[1.0, 3.0], 4000).unwrap();
         assert!((2850..3150).contains(&drawn.iter().sum::<i64>()));
     }
 
     #[test]
-    fn without_replacement_each_once() {
+    fn without_replacement_each_class_is_drawn_once() {
         let mut drawn = run(false, &[1.0, 5.0, 2.0, 0.5], 4).unwrap();
         drawn.sort_unstable();
         assert_eq!(drawn, [0, 1, 2, 3]);

@@ -1,53 +1,39 @@
-//! RandomUniform-8: random numbers of a range.
+//! RandomUniform-8.
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::kernels::random_uniform;
 use snick_tensor::{Dims, ElementType, Tensor};
 
-use crate::attrs::missing;
-use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
-/// A shape and the least and the greatest number.
-#[derive(Clone, PartialEq, Debug)]
-pub struct RandomUniform {
-    /// The type of the numbers.
-    pub output_type: ElementType,
-    /// Seed of this op.
-    pub op_seed: i64,
-    /// Seed of the model.
-    pub global_seed: i64,
-    /// Whether the numbers are those of PyTorch, not TensorFlow; only since opset 14 is there a choice.
-    pub alignment: Option<bool>,
-}
-
-const ALIGNMENTS: &[(&str, bool)] = &[("tensorflow", false), ("pytorch", true)];
-
-impl OpDef for RandomUniform {
-    const NAMES: &'static [OpName] = &[OpName::openvino("RandomUniform", &[8])];
-    const ARITY: Arity = Arity::exactly(3);
-    const TRAITS: OpTraits = OpTraits::RANDOM;
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        Ok(Self {
-            output_type: raw.attrs.element_type("output_type")?.ok_or(missing("output_type"))?,
-            op_seed: raw.attrs.int("op_seed")?.unwrap_or(0),
-            global_seed: raw.attrs.int("global_seed")?.unwrap_or(0),
-            alignment: raw.attrs.choice("alignment", ALIGNMENTS)?,
-        })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        let attrs = Attrs::new()
-            .with("output_type", self.output_type)
-            .with("op_seed", self.op_seed)
-            .with("global_seed", self.global_seed);
-        match self.alignment {
-            Some(alignment) => attrs.with("alignment", ALIGNMENTS[usize::from(alignment)].0),
-            None => attrs,
-        }
+op! {
+    /// Uniformly distributed random numbers of a shape (input 0), from a minimum (input 1) up to a maximum (input 2).
+    ///
+    /// The numbers always come from the start of the sequence of the seeds: two runs give the same.
+    #[op("RandomUniform", since = [8], inputs = Arity::exactly(3), traits = [RANDOM])]
+    pub struct RandomUniform {
+        /// Element type of the numbers.
+        pub output_type: ElementType,
+        /// Seed of this op.
+        pub op_seed: i64 = 0,
+        /// Seed of the model.
+        pub global_seed: i64 = 0,
+        /// Which framework's numbers; written since opset 14. Only those of TensorFlow are evaluated.
+        pub alignment: Option<RandomAlignment> = None,
     }
 }
+
+/// The framework whose random numbers are drawn.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum RandomAlignment {
+    /// TensorFlow.
+    TensorFlow,
+    /// PyTorch.
+    PyTorch,
+}
+
+attr_words!(RandomAlignment { TensorFlow = "tensorflow", PyTorch = "pytorch" });
 
 impl InferOp for RandomUniform {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
@@ -65,11 +51,8 @@ impl InferOp for RandomUniform {
             && let ([min], [max]) = (min, max)
             && min >= max
         {
-            return Err(OpError::mismatch(
-                "the range",
-                format!("{min} to {max}"),
-                "a minimum below the maximum",
-            ));
+            let range = format!("{min} to {max}");
+            return Err(OpError::mismatch("the range", range, "a minimum below the maximum"));
         }
         let shape = match cx.input(0).elements() {
             Some(elements) => {
@@ -94,12 +77,11 @@ impl InferOp for RandomUniform {
 }
 
 impl EvalOp for RandomUniform {
-    /// The numbers of the seeds, always from the start of their sequence: two runs give the same.
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        if self.alignment == Some(true) {
-            return Err(OpError::unsupported("running RandomUniform with the numbers of PyTorch"));
+        if self.alignment == Some(RandomAlignment::PyTorch) {
+            return Err(OpError::unsupported("evaluation with `alignment` pytorch"));
         }
-        let [sizes, min, max] = inputs else { return Ok(Vec::new()) };
+        let [sizes, min, max] = exactly(inputs)?;
         let size =
             |size: i64| usize::try_from(size).map_err(|_| OpError::out_of_range("a size", size, "0 or more"));
         let dims = sizes.to_i64_vec()?.into_iter().map(size).collect::<Result<Dims, _>>()?;

@@ -1,4 +1,4 @@
-//! Frames of a signal: what the short-time transform and its inverse share.
+//! Frames of a signal: what STFT and ISTFT share.
 
 use snick_shape::{Interval, SymExpr};
 use snick_tensor::Tensor;
@@ -6,8 +6,8 @@ use snick_tensor::kernels::{self, PadMode};
 
 use crate::{Infer, OpError};
 
-/// The size of a frame, input 2, and the step from one to the next, input 3: as far as they are known to be positive.
-/// The signal, input 0, and the window, input 1, are checked, too.
+/// The size of a frame, input 2, and the step from one to the next, input 3, as far as they are known to be positive.
+/// Checks the signal, input 0, and the window, input 1, too.
 pub(super) fn infer(cx: &mut Infer) -> Result<[Option<SymExpr>; 2], OpError> {
     cx.expect_real(0)?;
     cx.expect_rank(1, "1", |rank| rank == 1)?;
@@ -32,7 +32,7 @@ pub(super) fn infer(cx: &mut Infer) -> Result<[Option<SymExpr>; 2], OpError> {
     Ok(numbers)
 }
 
-/// A symbol for a number of which only the sign is known.
+/// An unknown positive number.
 pub(super) fn positive(cx: &mut Infer) -> SymExpr {
     cx.unknown(Interval::new(1, i64::MAX).unwrap_or(Interval::DIM))
 }
@@ -44,7 +44,7 @@ pub(super) fn number(what: &str, tensor: &Tensor) -> Result<usize, OpError> {
     positive.ok_or_else(|| OpError::out_of_range(what, value, "1 or more"))
 }
 
-/// The window in the middle of a frame, zeros around it.
+/// The window padded with zeros on both sides to the size of a frame.
 pub(super) fn window(window: &Tensor, size: usize) -> Result<Tensor, OpError> {
     let &[own] = window.dims() else {
         return Err(OpError::rank("the window", window.rank(), "1"));

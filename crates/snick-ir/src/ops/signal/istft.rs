@@ -1,37 +1,25 @@
-//! ISTFT-16: the signal of which overlapping frames were transformed.
+//! ISTFT-16.
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::kernels::BinaryOp;
-use snick_tensor::{ElementType, Tensor, TensorError};
+use snick_tensor::{ElementType, Listed, Tensor, TensorError};
 
-use super::{dft, frames};
-use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
+use super::{fourier, frames};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, leading};
 
-/// Spectra `[batch, frequencies, frames, 2]` or `[frequencies, frames, 2]`, a window, the size of a frame, the step
-/// from one to the next, and maybe the length of the signal; to `[batch, length]` or `[length]`. Frames, each times the
-/// window, are added where they overlap, and divided by the sum of the squares of the windows there.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Istft {
-    /// Whether half a frame at either end was padding.
-    pub center: bool,
-    /// Whether the spectra were divided by the root of the size of a frame.
-    pub normalized: bool,
-}
-
-impl OpDef for Istft {
-    const NAMES: &'static [OpName] = &[OpName::openvino("ISTFT", &[16])];
-    const ARITY: Arity = Arity::between(4, 5);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        Ok(Self {
-            center: raw.attrs.bool("center")?.unwrap_or(false),
-            normalized: raw.attrs.bool("normalized")?.unwrap_or(false),
-        })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new().with("center", self.center).with("normalized", self.normalized)
+op! {
+    /// The signal of the Fourier transforms of overlapping frames.
+    ///
+    /// Spectra `[batch, frequencies, frames, 2]` or `[frequencies, frames, 2]`, a window, the size of a frame, the step
+    /// from one to the next, and optionally the length of the signal; to `[batch, length]` or `[length]`. Frames,
+    /// multiplied by the window, are added where they overlap, and divided by the sum of the squares of the windows.
+    #[op("ISTFT", since = [16], inputs = Arity::between(4, 5), traits = [PURE])]
+    pub struct Istft {
+        /// Whether half a frame at either end is padding, and cropped.
+        pub center: bool = false,
+        /// Whether the spectra are divided by the square root of the size of a frame.
+        pub normalized: bool = false,
     }
 }
 
@@ -60,7 +48,7 @@ impl InferOp for Istft {
                 let gaps = cx.max(&gaps, &0.into());
                 let length = cx.mul(&gaps, step);
                 let rest = if self.center {
-                    // Half a frame is left out at either end; an odd size leaves one element.
+                    // Half a frame is cropped at either end; an odd size leaves one element.
                     let half = cx.floor_div(size, &2.into());
                     let halves = cx.mul(&half, &2.into());
                     cx.sub(size, &halves)
@@ -80,16 +68,16 @@ impl InferOp for Istft {
 
 impl EvalOp for Istft {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let [data, window, size, step, length @ ..] = inputs else { return Ok(Vec::new()) };
+        let ([data, window, size, step], length) = leading(inputs)?;
         let size = frames::number("the size of a frame", size)?;
         let step = frames::number("the step between frames", step)?;
         let batched = if data.rank() == 3 { data.unsqueeze(0)? } else { data.clone() };
         let &[batch, frequencies, count, 2] = batched.dims() else {
-            return Err(OpError::mismatch("dims of the spectra", format!("{:?}", data.dims()), "[.., 2]"));
+            return Err(OpError::mismatch("the shape of the spectra", Listed(data.dims()), "[..,2]"));
         };
         if frequencies != size / 2 + 1 || count == 0 {
-            let expected = format!("{} frequencies and a frame", size / 2 + 1);
-            return Err(OpError::mismatch("dims of the spectra", format!("{:?}", data.dims()), expected));
+            let expected = format!("{} frequencies and at least one frame", size / 2 + 1);
+            return Err(OpError::mismatch("the shape of the spectra", Listed(data.dims()), expected));
         }
         let too_large = || OpError::unsupported("a signal of this length");
         let covered = (count - 1).checked_mul(step).and_then(|last| last.checked_add(size));
@@ -104,7 +92,7 @@ impl EvalOp for Istft {
         let spectra = batched.cast(ElementType::F32)?.permute(&[0, 2, 1, 3])?;
         let window = frames::window(&window.cast(ElementType::F32)?, size)?;
         let framed =
-            BinaryOp::Mul.apply(&dft::signal_of_half(&spectra, &[2], &[size])?, &window)?.to_f32_vec()?;
+            BinaryOp::Mul.apply(&fourier::signal_of_half(&spectra, &[2], &[size])?, &window)?.to_f32_vec()?;
         let squares = BinaryOp::Mul.apply(&window, &window)?.to_f32_vec()?;
         let weights = overlapped(std::iter::repeat_n(squares.as_slice(), count), step, covered)?;
         let scale = if self.normalized { (size as f32).sqrt() } else { 1.0 };
@@ -123,10 +111,10 @@ impl EvalOp for Istft {
     }
 }
 
-/// Elements a signal may have.
+/// The maximum number of elements of all signals.
 const MAX_LENGTH: usize = 1 << 32;
 
-/// That many zeros, if there is the memory.
+/// So many zeros, if the memory suffices.
 fn zeros(len: usize) -> Result<Vec<f32>, OpError> {
     let mut all = Vec::new();
     let refused = |_| TensorError::OutOfMemory { bytes: len.saturating_mul(size_of::<f32>()) };
@@ -135,7 +123,7 @@ fn zeros(len: usize) -> Result<Vec<f32>, OpError> {
     Ok(all)
 }
 
-/// Frames laid `step` apart and added up: `length` elements, where the last one ends.
+/// The sum of frames `step` apart; the last one ends at `length`.
 fn overlapped<'a>(
     frames: impl Iterator<Item = &'a [f32]>,
     step: usize,
@@ -155,7 +143,7 @@ mod tests {
     use crate::ops::signal::stft::Stft;
 
     #[test]
-    fn frames_give_the_signal_back() {
+    fn the_inverse_of_frames_is_the_signal() {
         let values: Vec<f32> = (0..10).map(|i| (i * 3 % 7) as f32).collect();
         let signal = Tensor::from_vec(&[10], values.clone()).unwrap();
         let [size, step] = [4i64, 3].map(Tensor::scalar);

@@ -1,32 +1,23 @@
-//! STFT-15: the Fourier transform of overlapping frames of a signal.
+//! STFT-15.
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::kernels::{self, BinaryOp};
 use snick_tensor::{ElementType, Tensor};
 
-use super::{dft, frames};
+use super::{fourier, frames};
 use crate::ops::nn::window::at_least;
-use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
-/// A signal `[batch, length]` or `[length]`, a window, the size of a frame and the step from one to the next; to
-/// `[batch, frames, frequencies, 2]`.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Stft {
-    /// Whether frequencies stand before frames.
-    pub transpose_frames: bool,
-}
-
-impl OpDef for Stft {
-    const NAMES: &'static [OpName] = &[OpName::openvino("STFT", &[15])];
-    const ARITY: Arity = Arity::exactly(4);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        Ok(Self { transpose_frames: raw.attrs.bool("transpose_frames")?.unwrap_or(false) })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new().with("transpose_frames", self.transpose_frames)
+op! {
+    /// The Fourier transform of overlapping frames of a signal.
+    ///
+    /// A signal `[batch, length]` or `[length]`, a window, the size of a frame and the step from one to the next; to
+    /// `[batch, frames, frequencies, 2]` or `[frames, frequencies, 2]`.
+    #[op("STFT", since = [15], inputs = Arity::exactly(4), traits = [PURE])]
+    pub struct Stft {
+        /// Whether frequencies precede frames in the output.
+        pub transpose_frames: bool = false,
     }
 }
 
@@ -56,7 +47,7 @@ impl InferOp for Stft {
                 let room = cx.sub(length, size);
                 let steps = cx.floor_div(&room, step);
                 let count = cx.add(&steps, &1.into());
-                // A signal shorter than a frame is in no run.
+                // No run has a signal shorter than a frame.
                 at_least(cx, &count, 1)
             }
             _ => frames::positive(cx),
@@ -70,7 +61,7 @@ impl InferOp for Stft {
 
 impl EvalOp for Stft {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let [signal, window, size, step] = inputs else { return Ok(Vec::new()) };
+        let [signal, window, size, step] = exactly(inputs)?;
         let size = frames::number("the size of a frame", size)?;
         let step = frames::number("the step between frames", step)?;
         let batched = match signal.rank() {
@@ -88,7 +79,7 @@ impl EvalOp for Stft {
         let cut = starts.map(|start| batched.slice(2, start, size, 1)).collect::<Result<Vec<_>, _>>()?;
         let framed = kernels::concat(&cut.iter().collect::<Vec<_>>(), 1)?;
         let window = frames::window(&window.cast(wide)?, size)?;
-        let spectra = dft::half_spectrum(&BinaryOp::Mul.apply(&framed, &window)?, &[2])?;
+        let spectra = fourier::half_spectrum(&BinaryOp::Mul.apply(&framed, &window)?, &[2])?;
         let spectra = if self.transpose_frames { spectra.permute(&[0, 2, 1, 3])? } else { spectra };
         let spectra = if signal.rank() == 1 { spectra.squeeze(0)? } else { spectra };
         Ok(vec![spectra.cast(signal.element_type())?])

@@ -1,22 +1,15 @@
-//! StringTensorUnpack-15: texts as one run of bytes.
+//! StringTensorUnpack-15.
 
 use smallvec::smallvec;
 use snick_shape::{Interval, Shape};
 use snick_tensor::{ElementType, Tensor};
 
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
-/// Texts to where each begins and ends in the bytes of all, and these bytes.
-#[derive(Clone, PartialEq, Debug)]
-pub struct StringTensorUnpack;
-
-impl OpDef for StringTensorUnpack {
-    const NAMES: &'static [OpName] = &[OpName::openvino("StringTensorUnpack", &[15])];
-    const ARITY: Arity = Arity::exactly(1);
-
-    fn parse(_: &RawNode) -> Result<Self, OpError> {
-        Ok(Self)
-    }
+op! {
+    /// Strings to where each begins (output 0) and ends (output 1) in the bytes of all of them (output 2).
+    #[op("StringTensorUnpack", since = [15], inputs = Arity::exactly(1), traits = [PURE])]
+    pub struct StringTensorUnpack;
 }
 
 impl InferOp for StringTensorUnpack {
@@ -34,23 +27,24 @@ impl InferOp for StringTensorUnpack {
                 if none { 0.into() } else { cx.unknown(Interval::DIM) }
             }
         };
-        let places = Fact::new(ElementType::I32, cx.shape(0).clone());
-        Ok(smallvec![places.clone(), places, Fact::new(ElementType::U8, Shape::ranked([length]))])
+        let positions = Fact::new(ElementType::I32, cx.shape(0).clone());
+        Ok(smallvec![positions.clone(), positions, Fact::new(ElementType::U8, Shape::ranked([length]))])
     }
 }
 
 impl EvalOp for StringTensorUnpack {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let texts = inputs[0].as_strings()?;
+        let [strings] = exactly(inputs)?;
+        let texts = strings.as_strings()?;
         let mut bytes: Vec<u8> = Vec::new();
         let (mut begins, mut ends) = (Vec::with_capacity(texts.len()), Vec::with_capacity(texts.len()));
-        let place = |at: usize| i32::try_from(at).map_err(|_| OpError::unsupported("2 GiB of texts"));
+        let position = |at: usize| i32::try_from(at).map_err(|_| OpError::unsupported("2 GiB of strings"));
         for text in texts {
-            begins.push(place(bytes.len())?);
+            begins.push(position(bytes.len())?);
             bytes.extend_from_slice(text.as_bytes());
-            ends.push(place(bytes.len())?);
+            ends.push(position(bytes.len())?);
         }
-        let dims = inputs[0].dims();
+        let dims = strings.dims();
         let bytes = Tensor::from_vec(&[bytes.len()], bytes)?;
         Ok(vec![Tensor::from_vec(dims, begins)?, Tensor::from_vec(dims, ends)?, bytes])
     }
@@ -61,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_are_counted() {
+    fn positions_count_bytes() {
         let texts = Tensor::strings(&[3], ["aü", "", "b"].map(String::from).into()).unwrap();
         let out = StringTensorUnpack.eval(&[texts]).unwrap();
         assert_eq!(out[0].to_i64_vec().unwrap(), [0, 3, 3]);

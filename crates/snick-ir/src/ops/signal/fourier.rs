@@ -1,52 +1,55 @@
-//! DFT-7, IDFT-7, RDFT-9 and IRDFT-9: the discrete Fourier transform, its inverse, and both for signals that are real.
-//!
-//! The spectrum of a real signal is symmetric, so only the first half of its last axis is kept.
+//! DFT-7, IDFT-7, RDFT-9 and IRDFT-9: discrete Fourier transforms.
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::kernels::{self, BinaryOp, PadMode};
 use snick_tensor::{Dims, ElementType, Tensor};
 
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode, normalize_axes};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, leading, normalize_axes};
 
-/// Data, axes, and maybe the size of the signal along each of them, to which the data is cut or padded; -1 is the size
-/// it has. Complex data is `[.., 2]`: real and imaginary parts, an axis that does not count.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Dft {
-    /// Back to the signal.
-    pub inverse: bool,
-    /// The signal is real: it has no axis of parts, and its spectrum half the size along the last of the axes.
-    pub real: bool,
+op_family! {
+    /// A discrete Fourier transform.
+    ///
+    /// Data, axes, and optionally the size of the signal along each of them, to which the data is cropped or padded
+    /// with zeros; -1 keeps the size. Complex data is `[.., 2]`: real and imaginary parts, an axis that axes do not
+    /// count. The spectrum of a real signal is symmetric, so only the first half of its last axis is kept.
+    #[family(inputs = Arity::between(2, 3), traits = [PURE])]
+    pub struct FourierTransform(Fourier) {}
+    /// The spectrum of a complex signal.
+    Dft: "DFT", [7] => Fourier::Forward;
+    /// The complex signal of a spectrum.
+    Idft: "IDFT", [7] => Fourier::Inverse;
+    /// The half spectrum of a real signal.
+    Rdft: "RDFT", [9] => Fourier::RealForward;
+    /// The real signal of a half spectrum.
+    Irdft: "IRDFT", [9] => Fourier::RealInverse;
 }
 
-const NAMES: [OpName; 4] = [
-    OpName::openvino("DFT", &[7]),
-    OpName::openvino("IDFT", &[7]),
-    OpName::openvino("RDFT", &[9]),
-    OpName::openvino("IRDFT", &[9]),
-];
+/// Which transform.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Fourier {
+    /// From a complex signal to its spectrum.
+    Forward,
+    /// From a spectrum to its complex signal.
+    Inverse,
+    /// From a real signal to half its spectrum.
+    RealForward,
+    /// From half a spectrum to its real signal.
+    RealInverse,
+}
 
-impl OpDef for Dft {
-    const NAMES: &'static [OpName] = &NAMES;
-    const ARITY: Arity = Arity::between(2, 3);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        let row = raw.row(&NAMES);
-        Ok(Self { inverse: row % 2 == 1, real: row >= 2 })
-    }
-
-    fn name(&self) -> &'static OpName {
-        &Self::NAMES[usize::from(self.inverse) + 2 * usize::from(self.real)]
+impl Fourier {
+    /// Whether signals are real.
+    fn is_real(self) -> bool {
+        matches!(self, Self::RealForward | Self::RealInverse)
     }
 }
 
-impl InferOp for Dft {
+impl InferOp for FourierTransform {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let element_type = cx.element_type(0);
-        if !matches!(
-            element_type,
-            ElementType::F32 | ElementType::F16 | ElementType::BF16 | ElementType::Dynamic
-        ) {
+        use ElementType::{BF16, Dynamic, F16, F32};
+        if !matches!(element_type, F32 | F16 | BF16 | Dynamic) {
             return Err(OpError::element_type("input 0", element_type, "f32, f16 or bf16"));
         }
         let axes = cx.shape(1).dims().and_then(|dims| dims.first().map_or(Some(0), SymExpr::as_const));
@@ -72,28 +75,29 @@ impl InferOp for Dft {
             }
         }
         self.infer_signal(cx, &mut dims)?;
-        if !(self.real && self.inverse) {
+        if self.function != Fourier::RealInverse {
             dims.push(parts);
         }
         Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
     }
 }
 
-impl EvalOp for Dft {
+impl EvalOp for FourierTransform {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let [data, axes, sizes @ ..] = inputs else { return Ok(Vec::new()) };
+        let ([data, axes], sizes) = leading(inputs)?;
         let rank = data.rank().checked_sub(usize::from(self.takes_parts()));
         let rank = rank.ok_or_else(|| OpError::rank("input 0", data.rank(), "1 or more"))?;
         let axes = normalize_axes(&axes.to_i64_vec()?, rank)?;
         let mut signal: Dims = axes.iter().map(|&axis| data.dims()[axis]).collect();
-        let last = signal.len().checked_sub(1);
-        if let (true, true, Some(size)) = (self.real, self.inverse, signal.last_mut()) {
+        if self.function == Fourier::RealInverse
+            && let Some(size) = signal.last_mut()
+        {
             *size = 2 * size.saturating_sub(1);
         }
         if let [sizes] = sizes {
             let sizes = sizes.to_i64_vec()?;
             if sizes.len() != signal.len() {
-                return Err(OpError::mismatch("the number of sizes", sizes.len(), signal.len()));
+                return Err(OpError::conflict("{} signal sizes for {} axes", sizes.len(), signal.len()));
             }
             for (to, &size) in signal.iter_mut().zip(&sizes) {
                 if size != -1 {
@@ -102,24 +106,24 @@ impl EvalOp for Dft {
                 }
             }
         }
-        if self.real && last.is_none() {
+        if self.function.is_real() && signal.is_empty() {
             return Err(OpError::mismatch("the number of axes", 0, "1 or more"));
         }
-        let real = ElementType::F32;
-        let wide = data.cast(real)?;
-        let result = match (self.real, self.inverse) {
-            (false, inverse) => kernels::fourier(&resized(&wide, &axes, &signal)?, &axes, inverse)?,
-            (true, false) => half_spectrum(&resized(&wide, &axes, &signal)?, &axes)?,
-            (true, true) => signal_of_half(&wide, &axes, &signal)?,
+        let wide = data.cast(ElementType::F32)?;
+        let result = match self.function {
+            Fourier::Forward => kernels::fourier(&resized(&wide, &axes, &signal)?, &axes, false)?,
+            Fourier::Inverse => kernels::fourier(&resized(&wide, &axes, &signal)?, &axes, true)?,
+            Fourier::RealForward => half_spectrum(&resized(&wide, &axes, &signal)?, &axes)?,
+            Fourier::RealInverse => signal_of_half(&wide, &axes, &signal)?,
         };
         Ok(vec![result.cast(data.element_type())?])
     }
 }
 
-impl Dft {
+impl FourierTransform {
     /// Whether the data is complex.
     fn takes_parts(&self) -> bool {
-        !self.real || self.inverse
+        self.function != Fourier::RealForward
     }
 
     /// The dims of the data, without its parts, to those of the result.
@@ -129,8 +133,8 @@ impl Dft {
             for dim in dims {
                 if resized {
                     *dim = cx.unknown(Interval::DIM);
-                } else if self.real {
-                    // The axis that is halved or doubled may be any.
+                } else if self.function.is_real() {
+                    // Any axis may be the one that is halved or doubled.
                     let changed = self.real_size(cx, dim);
                     let hull = cx.interval(&changed).hull(cx.interval(dim));
                     *dim = cx.unknown(hull);
@@ -141,28 +145,29 @@ impl Dft {
         let axes = normalize_axes(&axes, dims.len())?;
         let sizes = cx.optional(2).map(Fact::elements);
         for (i, &axis) in axes.iter().enumerate() {
-            let last = self.real && i + 1 == axes.len();
+            let last = self.function.is_real() && i + 1 == axes.len();
+            let inverse = self.function == Fourier::RealInverse;
             let Some(slot) = dims.get_mut(axis) else { continue };
-            let own = if last && self.inverse { self.real_size(cx, slot) } else { slot.clone() };
+            let own = if last && inverse { self.real_size(cx, slot) } else { slot.clone() };
             let size = match &sizes {
                 None => own,
                 Some(sizes) => resized_dim(cx, &own, sizes.as_ref().and_then(|sizes| sizes.get(i)))?,
             };
-            *slot = if last && !self.inverse { self.real_size(cx, &size) } else { size };
+            *slot = if last && !inverse { self.real_size(cx, &size) } else { size };
         }
         Ok(())
     }
 
-    /// What becomes of the last axis of a real signal of `size`, or of its spectrum.
+    /// The size of the half spectrum of a real signal of `size`, or of the signal of a half spectrum of `size`.
     fn real_size(&self, cx: &mut Infer, size: &SymExpr) -> SymExpr {
-        if self.inverse {
+        if self.function == Fourier::RealInverse {
             let steps = cx.sub(size, &1.into());
             let steps = cx.max(&steps, &0.into());
             return cx.mul(&steps, &2.into());
         }
         let half = cx.floor_div(size, &2.into());
         let kept = cx.add(&half, &1.into());
-        // Of nothing, nothing is kept.
+        // The spectrum of an empty signal is empty.
         if cx.interval(size).lo() >= 1 { kept } else { cx.min(&kept, size) }
     }
 }
@@ -186,7 +191,7 @@ fn resized_dim(cx: &mut Infer, own: &SymExpr, size: Option<&SymExpr>) -> Result<
     }
 }
 
-/// `data` cut, or padded with zeros at the end, to `sizes` along `axes`.
+/// `data` cropped, or padded with zeros at the end, to `sizes` along `axes`.
 fn resized(data: &Tensor, axes: &[usize], sizes: &[usize]) -> Result<Tensor, OpError> {
     let too_large = || OpError::unsupported("a signal of this size");
     let none: SmallVec<[isize; 6]> = SmallVec::from_elem(0, data.rank());
@@ -198,7 +203,7 @@ fn resized(data: &Tensor, axes: &[usize], sizes: &[usize]) -> Result<Tensor, OpE
     Ok(kernels::pad(data, &none, &end, PadMode::Constant, None)?)
 }
 
-/// The spectrum of a real signal, the last of `axes` cut after the middle. There is an axis at least.
+/// The spectrum of a real signal, the last of `axes` cropped after the middle. There is at least one axis.
 pub(super) fn half_spectrum(signal: &Tensor, axes: &[usize]) -> Result<Tensor, OpError> {
     let parts = signal.rank();
     let complex = resized(&signal.unsqueeze(parts)?, &[parts], &[2])?;
@@ -209,14 +214,14 @@ pub(super) fn half_spectrum(signal: &Tensor, axes: &[usize]) -> Result<Tensor, O
     Ok(kernels::fourier(&half, others, false)?)
 }
 
-/// The real signal of `sizes` along `axes`, of which `half` is the spectrum with the last of `axes` cut after the
-/// middle. There is an axis at least.
+/// The real signal of `sizes` along `axes` whose spectrum is `half`, the last of `axes` cropped after the middle. There
+/// is at least one axis.
 pub(super) fn signal_of_half(half: &Tensor, axes: &[usize], sizes: &[usize]) -> Result<Tensor, OpError> {
     let (Some((&last, others)), Some((&size, other_sizes))) = (axes.split_last(), sizes.split_last()) else {
         return Ok(half.clone());
     };
     let outer = kernels::fourier(&resized(half, others, other_sizes)?, others, true)?;
-    // What is missing mirrors what is there, conjugated: index n - j has what index j has.
+    // The other half is the mirror image, conjugated: index n - j has the conjugate of index j.
     let middle = size.min(size / 2 + 1);
     let kept = resized(&outer, &[last], &[middle])?;
     let spectrum = match size - middle {
@@ -236,30 +241,30 @@ pub(super) fn signal_of_half(half: &Tensor, axes: &[usize], sizes: &[usize]) -> 
 mod tests {
     use super::*;
 
-    fn eval(name: usize, data: &Tensor, axes: &[i64], sizes: &[i64]) -> Tensor {
+    fn eval(function: Fourier, data: &Tensor, axes: &[i64], sizes: &[i64]) -> Tensor {
         let index = |values: &[i64]| Tensor::from_vec(&[values.len()], values.to_vec()).unwrap();
-        let op = Dft { inverse: name % 2 == 1, real: name >= 2 };
-        op.eval(&[data.clone(), index(axes), index(sizes)]).unwrap().remove(0)
+        FourierTransform { function }.eval(&[data.clone(), index(axes), index(sizes)]).unwrap().remove(0)
     }
 
     #[test]
-    fn half_a_spectrum_gives_the_signal_back() {
+    fn the_inverse_of_a_half_spectrum_is_the_signal() {
         for (rows, columns) in [(3, 4), (2, 5), (1, 1), (4, 2)] {
             let values: Vec<f32> = (0..rows * columns).map(|i| (i * 5 % 7) as f32 - 2.0).collect();
             let signal = Tensor::from_vec(&[rows, columns], values.clone()).unwrap();
-            let spectrum = eval(2, &signal, &[0, 1], &[-1, -1]);
+            let spectrum = eval(Fourier::RealForward, &signal, &[0, 1], &[-1, -1]);
             assert_eq!(spectrum.dims(), [rows, columns / 2 + 1, 2]);
-            let back = eval(3, &spectrum, &[0, 1], &[-1, columns as i64]);
+            let back = eval(Fourier::RealInverse, &spectrum, &[0, 1], &[-1, columns as i64]);
             assert!(back.to_f32_vec().unwrap().iter().zip(&values).all(|(a, b)| (a - b).abs() < 1e-5));
         }
     }
 
     #[test]
-    fn half_a_spectrum_is_half_of_the_whole() {
+    fn a_half_spectrum_is_the_first_half_of_the_whole() {
         let signal = Tensor::from_vec(&[5], vec![1f32, 4., -2., 0., 3.]).unwrap();
         let complex = resized(&signal.unsqueeze(1).unwrap(), &[1], &[2]).unwrap();
         for size in [3, 5, 8] {
-            let (half, whole) = (eval(2, &signal, &[0], &[size]), eval(0, &complex, &[0], &[size]));
+            let half = eval(Fourier::RealForward, &signal, &[0], &[size]);
+            let whole = eval(Fourier::Forward, &complex, &[0], &[size]);
             let (half, whole) = (half.to_f32_vec().unwrap(), whole.to_f32_vec().unwrap());
             assert!(half.iter().zip(&whole).all(|(a, b)| (a - b).abs() < 1e-5));
         }

@@ -1,44 +1,28 @@
-//! RGBtoNV12-17 and BGRtoNV12-17: images as networks give them to images as encoders take them.
+//! RGBtoNV12-17 and BGRtoNV12-17.
 
 use smallvec::smallvec;
 use snick_shape::{Interval, Shape};
 use snick_tensor::ElementType::{F4E2M1, F8E4M3, F8E5M2, F8E8M0};
-use snick_tensor::Tensor;
+use snick_tensor::{Listed, Tensor, kernels};
 
-use super::color::{channel, half, infer_plane, infer_type};
-use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
+use super::color::{ChannelOrder, channel, half, infer_plane, infer_type};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
-/// `[N, H, W, 3]` to the brightness Y `[N, H, W, 1]` and the colour, one U and V for four pixels, `[N, H/2, W/2, 2]`;
-/// or to both in one output `[N, 3H/2, W, 1]`.
-#[derive(Clone, PartialEq, Debug)]
-pub struct RgbToNv12 {
-    /// Blue before green before red.
-    pub bgr: bool,
-    /// One output.
-    pub single_plane: bool,
+op_family! {
+    /// Images `[N, H, W, 3]` to NV12: luma Y `[N, H, W, 1]` and chroma `[N, H/2, W/2, 2]`, one U and V for four pixels;
+    /// or both in one output `[N, 3H/2, W, 1]`.
+    #[family(inputs = Arity::exactly(1), traits = [PURE])]
+    pub struct ToNv12(ChannelOrder) {
+        /// Whether there is one output.
+        pub single_plane: bool = true,
+    }
+    /// Images with the channels red, green, blue to NV12: one output `[N, 3H/2, W, 1]`, or luma and chroma.
+    RgbToNv12: "RGBtoNV12", [17] => ChannelOrder::Rgb;
+    /// Images with the channels blue, green, red to NV12: one output `[N, 3H/2, W, 1]`, or luma and chroma.
+    BgrToNv12: "BGRtoNV12", [17] => ChannelOrder::Bgr;
 }
 
-const NAMES: [OpName; 2] = [OpName::openvino("RGBtoNV12", &[17]), OpName::openvino("BGRtoNV12", &[17])];
-
-impl OpDef for RgbToNv12 {
-    const NAMES: &'static [OpName] = &NAMES;
-    const ARITY: Arity = Arity::exactly(1);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        let single_plane = raw.attrs.bool("single_plane")?.unwrap_or(true);
-        Ok(Self { bgr: raw.row(&NAMES) == 1, single_plane })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new().with("single_plane", self.single_plane)
-    }
-
-    fn name(&self) -> &'static OpName {
-        &Self::NAMES[usize::from(self.bgr)]
-    }
-}
-
-impl InferOp for RgbToNv12 {
+impl InferOp for ToNv12 {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let element_type = infer_type(cx)?;
         if matches!(element_type, F4E2M1 | F8E4M3 | F8E5M2 | F8E8M0) {
@@ -52,23 +36,20 @@ impl InferOp for RgbToNv12 {
             let height = cx.mul(&rows, &3.into());
             return Ok(smallvec![fact([batch, height, width, 1.into()])]);
         }
-        let color = fact([batch.clone(), rows, columns, 2.into()]);
-        Ok(smallvec![fact([batch, height, width, 1.into()]), color])
+        let chroma = fact([batch.clone(), rows, columns, 2.into()]);
+        Ok(smallvec![fact([batch, height, width, 1.into()]), chroma])
     }
 }
 
-impl EvalOp for RgbToNv12 {
+impl EvalOp for ToNv12 {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let [image] = inputs else { return Ok(Vec::new()) };
+        let [image] = exactly(inputs)?;
         let &[batch, height, width, 3] = image.dims() else {
-            return Err(OpError::mismatch(
-                "dims of the image",
-                format!("{:?}", image.dims()),
-                "[N, H, W, 3]",
-            ));
+            return Err(OpError::mismatch("the shape of the image", Listed(image.dims()), "[N,H,W,3]"));
         };
         if height % 2 != 0 || width % 2 != 0 {
-            return Err(OpError::mismatch("dims of the image", format!("{height} x {width}"), "even ones"));
+            let found = format!("{height} x {width}");
+            return Err(OpError::mismatch("the size of the image", found, "even numbers"));
         }
         let (element_type, values) = (image.element_type(), image.to_f32_vec()?);
         let mut planes = [Vec::with_capacity(values.len() / 3), Vec::with_capacity(values.len() / 6)];
@@ -84,22 +65,22 @@ impl EvalOp for RgbToNv12 {
                 planes[1].extend([1, 2].map(|part| rounded(mean(part))));
             }
         }
-        let [brightness, color] = planes;
-        let brightness = Tensor::from_vec(&[batch, height, width, 1], brightness)?.cast(element_type)?;
-        let color = Tensor::from_vec(&[batch, height / 2, width / 2, 2], color)?.cast(element_type)?;
+        let [luma, chroma] = planes;
+        let luma = Tensor::from_vec(&[batch, height, width, 1], luma)?.cast(element_type)?;
+        let chroma = Tensor::from_vec(&[batch, height / 2, width / 2, 2], chroma)?.cast(element_type)?;
         if self.single_plane {
-            let color = color.reshape(&[batch, height / 2, width, 1])?;
-            return Ok(vec![snick_tensor::kernels::concat(&[&brightness, &color], 1)?]);
+            let chroma = chroma.reshape(&[batch, height / 2, width, 1])?;
+            return Ok(vec![kernels::concat(&[&luma, &chroma], 1)?]);
         }
-        Ok(vec![brightness, color])
+        Ok(vec![luma, chroma])
     }
 }
 
-impl RgbToNv12 {
+impl ToNv12 {
     /// Y, U and V of a pixel (BT.601, limited range).
     fn pixel(&self, pixel: &[f32]) -> [f32; 3] {
-        let &[first, g, last] = pixel else { return [0.0; 3] };
-        let (r, b) = if self.bgr { (last, first) } else { (first, last) };
+        let &[first, second, last] = pixel else { return [0.0; 3] };
+        let [r, g, b] = self.function.arranged([first, second, last]);
         [
             0.257 * r + 0.504 * g + 0.098 * b + 16.0,
             -0.148 * r - 0.291 * g + 0.439 * b + 128.0,
@@ -113,21 +94,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn color_is_the_mean_of_four_pixels() {
+    fn chroma_is_the_mean_of_four_pixels() {
         let pixels = vec![255u8, 0, 0, 0, 255, 0, 0, 0, 255, 255, 255, 255];
         let image = Tensor::from_vec(&[1, 2, 2, 3], pixels).unwrap();
-        let run =
-            |bgr, single_plane| RgbToNv12 { bgr, single_plane }.eval(std::slice::from_ref(&image)).unwrap();
-        let planes: Vec<_> = run(false, false).iter().map(|t| t.to_i64_vec().unwrap()).collect();
+        let run = |function, single_plane| {
+            ToNv12 { function, single_plane }.eval(std::slice::from_ref(&image)).unwrap()
+        };
+        let planes: Vec<_> = run(ChannelOrder::Rgb, false).iter().map(|t| t.to_i64_vec().unwrap()).collect();
         assert_eq!(planes[0], [82, 145, 41, 235]);
         // U: 90, 54, 240, 128; V: 240, 34, 110, 128.
         assert_eq!(planes[1], [128, 128]);
-        let together = run(false, true);
+        let together = run(ChannelOrder::Rgb, true);
         assert_eq!(together[0].dims(), [1, 3, 2, 1]);
         assert_eq!(together[0].to_i64_vec().unwrap(), [82, 145, 41, 235, 128, 128]);
-        assert_ne!(run(true, false)[0], run(false, false)[0]);
-        assert!(
-            RgbToNv12 { bgr: false, single_plane: true }.eval(&[image.slice(1, 0, 1, 1).unwrap()]).is_err()
-        );
+        assert_ne!(run(ChannelOrder::Bgr, false)[0], run(ChannelOrder::Rgb, false)[0]);
+        let odd = image.slice(1, 0, 1, 1).unwrap();
+        assert!(ToNv12 { function: ChannelOrder::Rgb, single_plane: true }.eval(&[odd]).is_err());
     }
 }
