@@ -1,25 +1,25 @@
-//! A size times a real scale, rounded down: as an expression where the scale is a whole number or one over it.
+//! A size times a real scale, rounded down: an expression if the scale is an integer or the inverse of one.
 
 use snick_shape::{Interval, SymExpr};
 
 use crate::Infer;
 
-/// What a scale does to a size.
+/// A scale of sizes.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub enum Scale {
-    /// Times a whole number.
+    /// Times an integer.
     Times(i64),
-    /// Divided by a whole number, rounded down.
+    /// Divided by an integer, rounded down.
     Over(i64),
-    /// Times a real number, rounded down; products that miss a whole number by a rounding error reach it.
+    /// Times a real number, rounded down; a product below an integer by a rounding error counts as that integer.
     Real(f64),
 }
 
-/// Products so little below a whole number are taken for it: a scale in f32 is off by less.
+/// The rounding error of a product that is tolerated: a scale in f32 is off by less.
 const TOLERANCE: f64 = 1e-6;
 
 impl Scale {
-    /// Of a scale as models hold it; what is not a positive number makes sizes 0.
+    /// The scale as models hold it; one that is no positive number makes sizes 0.
     pub fn new(scale: f32) -> Self {
         let exact = f64::from(scale);
         let over = 1.0 / exact;
@@ -51,7 +51,7 @@ impl Scale {
             Self::Over(n) => cx.floor_div(dim, &n.into()),
             Self::Real(_) => {
                 let interval = cx.interval(dim);
-                // Rising with the size: the ends of the interval give the ends.
+                // Monotonic: the ends of the interval give the ends.
                 let hi = if interval.has_upper() { self.of_size(interval.hi()) } else { i64::MAX };
                 let scaled = Interval::new(self.of_size(interval.lo().max(0)), hi);
                 cx.unknown(scaled.unwrap_or(Interval::DIM))
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scales_of_models() {
+    fn scales_are_classified_and_applied() {
         assert_eq!(Scale::new(2.0), Scale::Times(2));
         assert_eq!(Scale::new(0.5), Scale::Over(2));
         assert_eq!(Scale::new(1.0 / 3.0), Scale::Over(3));

@@ -1,0 +1,56 @@
+//! Interpolation as sums of products, axis by axis.
+
+use snick_tensor::{Tensor, kernels};
+
+use super::Interpolate;
+use crate::OpError;
+
+/// The greatest square of the size of an axis whose weights are computed.
+const MAX_WEIGHTS: usize = 1 << 24;
+
+impl Interpolate {
+    /// For each resized axis of data of these sizes, the weights `[output, input]` of the inputs in each output. `rest`
+    /// are the inputs after the data; `None` if a relevant one is unknown.
+    ///
+    /// # Errors
+    /// As in evaluation; also padding.
+    pub fn weights(
+        &self,
+        dims: &[usize],
+        rest: &[Option<Tensor>],
+    ) -> Result<Option<Vec<(usize, Tensor)>>, OpError> {
+        if self.is_padded() {
+            return Err(OpError::unsupported("padding before an interpolation"));
+        }
+        let (target, axes) = self.ports();
+        let at = |port: usize| port.checked_sub(1).and_then(|i| rest.get(i));
+        let Some(Some(target)) = at(target) else { return Ok(None) };
+        let axes = match axes.and_then(at) {
+            Some(None) => return Ok(None),
+            Some(Some(axes)) => Some(axes),
+            None => None,
+        };
+        let to = self.resized(dims, target, axes)?;
+        let kernel = self.kernel(dims.len())?;
+        let mut all = Vec::with_capacity(to.axes.len());
+        for ((&axis, &size), &scale) in to.axes.iter().zip(&to.sizes).zip(&to.scales) {
+            let own = dims.get(axis).copied().unwrap_or(1);
+            // The outputs for each unit vector.
+            let count = own.checked_mul(own).filter(|&count| count <= MAX_WEIGHTS);
+            let count = count.ok_or_else(|| OpError::unsupported("the weights of an axis of this size"))?;
+            let mut single = vec![0.0_f32; count];
+            single.iter_mut().step_by(own + 1).for_each(|weight| *weight = 1.0);
+            let singles = Tensor::from_vec(&[own, own], single)?;
+            let mut columns = Vec::with_capacity(own);
+            for i in 0..own {
+                let one = singles.slice(0, i, 1, 1)?.reshape(&[own])?;
+                columns.push(kernels::interpolate(&one, &[0], &[size], &[scale], &kernel)?);
+            }
+            let columns = columns.iter().map(Tensor::to_f32_vec).collect::<Result<Vec<_>, _>>()?;
+            let rows = (0..size).flat_map(|row| columns.iter().map(move |column| column.get(row).copied()));
+            let rows: Vec<f32> = rows.map(|weight| weight.unwrap_or(0.0)).collect();
+            all.push((axis, Tensor::from_vec(&[size, own], rows)?));
+        }
+        Ok(Some(all))
+    }
+}
