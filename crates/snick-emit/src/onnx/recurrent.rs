@@ -1,8 +1,8 @@
 //! Recurrent cells and sequences as ONNX's GRU, LSTM and RNN: a cell is a sequence of one step.
 
-use snick_ir::ops::recurrent::cell::{Cell, CellKind, Legacy};
-use snick_ir::ops::recurrent::recurrent_sequence::Direction;
-use snick_ir::{Op, OpError};
+use snick_ir::ops::recurrent::cell::{Cell, CellKind};
+use snick_ir::ops::recurrent::sequence::Direction;
+use snick_ir::{AttrWords, OpError};
 use snick_onnx::Attribute;
 use snick_tensor::ElementType;
 
@@ -21,7 +21,7 @@ pub(super) const RULES: &[(&str, EmitRule)] = &[
 /// The ONNX operator of a cell.
 fn operator(cell: &Cell) -> &'static str {
     match cell.kind {
-        CellKind::Lstm(_) => "LSTM",
+        CellKind::Lstm => "LSTM",
         CellKind::Gru { .. } => "GRU",
         CellKind::Rnn => "RNN",
     }
@@ -31,7 +31,7 @@ fn operator(cell: &Cell) -> &'static str {
 /// output, forget and cell.
 fn gates(cell: &Cell) -> &'static [usize] {
     match cell.kind {
-        CellKind::Lstm(_) => &[1, 3, 0, 2],
+        CellKind::Lstm => &[1, 3, 0, 2],
         CellKind::Gru { .. } => &[0, 1, 2],
         CellKind::Rnn => &[0],
     }
@@ -39,13 +39,13 @@ fn gates(cell: &Cell) -> &'static [usize] {
 
 /// The attributes of a cell whose states are of size `hidden`.
 fn attrs(cell: &Cell, direction: Direction, hidden: i64) -> Result<Vec<Attribute>, OpError> {
-    let mut attrs = vec![text("direction", direction.name()), int("hidden_size", hidden)];
-    if cell.clip > 0.0 {
-        attrs.push(float("clip", cell.clip));
+    let mut attrs = vec![text("direction", direction.word()), int("hidden_size", hidden)];
+    if cell.settings.clip > 0.0 {
+        attrs.push(float("clip", cell.settings.clip));
     }
     match cell.kind {
         CellKind::Gru { linear_before_reset: true } => attrs.push(int("linear_before_reset", 1)),
-        CellKind::Lstm(Some(Legacy { input_forget: true, .. })) => attrs.push(int("input_forget", 1)),
+        CellKind::Lstm if cell.input_forget => attrs.push(int("input_forget", 1)),
         _ => {}
     }
     let (mut names, mut alphas, mut betas) = (Vec::new(), Vec::new(), Vec::new());
@@ -123,12 +123,12 @@ fn peepholes(e: &mut Emitter, value: &str) -> Result<String> {
 
 /// Inputs X `[batch, steps, input]`, states `[batch, directions, hidden]`, lengths, W, R, B, and peepholes.
 fn sequence(e: &mut Emitter) -> Result {
-    let Op::RecurrentSequence(op) = &e.node.op else {
+    let Some((cell, Some(direction))) = Cell::of(&e.node.op) else {
         return Err(OpError::unsupported("this sequence in ONNX"));
     };
-    let (cell, states) = (&op.cell, op.cell.kind.states());
+    let states = cell.kind.states();
     let at = 1 + states;
-    let attrs = attrs(cell, op.direction, hidden(e, at + 2)?)?;
+    let attrs = attrs(&cell, direction, hidden(e, at + 2)?)?;
     let x = e.transposed(&e.input(0)?, &[1, 0, 2]);
     let mut first = Vec::new();
     for i in 1..at {
@@ -136,13 +136,13 @@ fn sequence(e: &mut Emitter) -> Result {
     }
     let lengths = e.cast(e.input(at)?, e.element_type(at)?, ElementType::I32)?;
     let own = [e.input(at + 1)?, e.input(at + 2)?, e.input(at + 3)?];
-    let [w, r, b] = weights(e, cell, own)?;
+    let [w, r, b] = weights(e, &cell, own)?;
     let mut inputs = [vec![x, w, r, b, lengths], first].concat();
     if e.len() > at + 4 {
         let value = e.input(at + 4)?;
         inputs.push(peepholes(e, &value)?);
     }
-    let outputs = e.nodes(operator(cell), &inputs, 1 + states, attrs);
+    let outputs = e.nodes(operator(&cell), &inputs, 1 + states, attrs);
     for (port, output) in outputs.iter().enumerate().take(e.outputs().len()) {
         let order = if port == 0 { vec![2, 1, 0, 3] } else { vec![1, 0, 2] };
         e.last_port(port, "Transpose", &[output], vec![ints("perm", order)])?;
@@ -152,9 +152,11 @@ fn sequence(e: &mut Emitter) -> Result {
 
 /// Inputs X `[batch, input]`, states `[batch, hidden]`, W, R, B, and peepholes.
 fn cell(e: &mut Emitter) -> Result {
-    let Op::RecurrentCell(op) = &e.node.op else { return Err(OpError::unsupported("this cell in ONNX")) };
-    let (cell, states) = (&op.cell, op.cell.kind.states());
-    let attrs = attrs(cell, Direction::Forward, hidden(e, states + 2)?)?;
+    let Some((cell, None)) = Cell::of(&e.node.op) else {
+        return Err(OpError::unsupported("this cell in ONNX"));
+    };
+    let states = cell.kind.states();
+    let attrs = attrs(&cell, Direction::Forward, hidden(e, states + 2)?)?;
     let mut lifted = Vec::new();
     for i in 0..e.len() {
         let value = e.input(i)?;
@@ -166,13 +168,13 @@ fn cell(e: &mut Emitter) -> Result {
     let mut more = more.iter();
     // Without a name there is no input.
     let b = more.next().cloned().unwrap_or_default();
-    let [w, r, b] = weights(e, cell, [w.clone(), r.clone(), b])?;
+    let [w, r, b] = weights(e, &cell, [w.clone(), r.clone(), b])?;
     let mut inputs = vec![front[0].clone(), w, r, b, String::new()];
     inputs.extend_from_slice(&front[1..]);
     if let Some(value) = more.next() {
         inputs.push(peepholes(e, value)?);
     }
-    let outputs = e.nodes(operator(cell), &inputs, 1 + states, attrs);
+    let outputs = e.nodes(operator(&cell), &inputs, 1 + states, attrs);
     for (port, output) in outputs[1..].iter().enumerate().take(e.outputs().len()) {
         let axes = e.vector(&[0])?;
         e.last_port(port, "Squeeze", &[output, &axes], vec![])?;

@@ -1,7 +1,7 @@
 //! Recurrent cells, and sequences as loops over them.
 
-use snick_ir::ops::recurrent::cell::{Cell, CellKind, Legacy};
-use snick_ir::{Op, OpError};
+use snick_ir::OpError;
+use snick_ir::ops::recurrent::cell::{Cell, CellKind};
 use snick_shape::SymExpr;
 use snick_tensor::ElementType;
 
@@ -43,8 +43,8 @@ fn gates(e: &mut Emitter, x: &Operand, first: i64, count: i64, hidden: &SymExpr)
 /// The function at a place of the cell's activations.
 fn activate(e: &mut Emitter, cell: &Cell, place: usize, clipped: bool, x: &Operand) -> Result<Operand> {
     let mut x = x.clone();
-    if clipped && cell.clip > 0.0 {
-        let (low, high) = (e.full(-cell.clip, &x.ty)?, e.full(cell.clip, &x.ty)?);
+    if clipped && cell.settings.clip > 0.0 {
+        let (low, high) = (e.full(-cell.settings.clip, &x.ty)?, e.full(cell.settings.clip, &x.ty)?);
         x = e.same("stablehlo.clamp", &[&low, &x, &high]);
     }
     match cell.activation(place).to_ascii_lowercase().as_str() {
@@ -62,7 +62,7 @@ fn activate(e: &mut Emitter, cell: &Cell, place: usize, clipped: bool, x: &Opera
 fn step(e: &mut Emitter, w: &Weights, sums: &Operand, states: &[Operand]) -> Result<Vec<Operand>, OpError> {
     let h = states.first().ok_or(OpError::NotConnected { port: 1 })?;
     match (w.cell.kind, states) {
-        (CellKind::Lstm(_), [_, c]) => {
+        (CellKind::Lstm, [_, c]) => {
             let recurrent = by_rows(e, h, &w.r)?;
             let sums = e.same("stablehlo.add", &[sums, &recurrent]);
             let gate = |e: &mut Emitter, i: i64, place: usize| {
@@ -133,7 +133,7 @@ fn weights(e: &mut Emitter, cell: &Cell, r: Operand, b: &Operand) -> Result<Weig
 
 /// Refuses what the layer itself cannot compute.
 fn check(e: &Emitter, cell: &Cell, peepholes: usize) -> Result {
-    if matches!(cell.kind, CellKind::Lstm(Some(Legacy { input_forget: true, .. }))) {
+    if cell.input_forget {
         return Err(OpError::unsupported("input_forget in StableHLO"));
     }
     if e.len() > peepholes && e.known_real(peepholes) != Some(0.0) {
@@ -144,10 +144,9 @@ fn check(e: &Emitter, cell: &Cell, peepholes: usize) -> Result {
 
 /// Inputs X `[batch, input]`, states `[batch, hidden]`, W, R, B.
 fn cell(e: &mut Emitter) -> Result {
-    let Op::RecurrentCell(op) = &e.node.op else {
+    let Some((cell, None)) = Cell::of(&e.node.op) else {
         return Err(OpError::unsupported("this cell in StableHLO"));
     };
-    let cell = op.cell.clone();
     let at = 1 + cell.kind.states();
     check(e, &cell, at + 3)?;
     let (x, w) = (e.input(0)?, e.input(at)?);
@@ -173,10 +172,10 @@ fn biased(e: &mut Emitter, x: &Operand, w: &Operand, weights: &Weights) -> Resul
 /// Inputs X `[batch, steps, input]`, states `[batch, directions, hidden]`, lengths, W, R, B; outputs all states
 /// `[batch, directions, steps, hidden]` and the last ones.
 fn sequence(e: &mut Emitter) -> Result {
-    let Op::RecurrentSequence(op) = &e.node.op else {
+    let Some((cell, Some(direction))) = Cell::of(&e.node.op) else {
         return Err(OpError::unsupported("this sequence in StableHLO"));
     };
-    let (cell, reversed) = (op.cell.clone(), op.direction.reversed());
+    let reversed = direction.reversed();
     let at = 2 + cell.kind.states();
     check(e, &cell, at + 3)?;
     let mut of_directions: Vec<Vec<Operand>> = vec![];

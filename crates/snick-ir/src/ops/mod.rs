@@ -234,23 +234,24 @@ pub mod strings {
 
 /// Networks with a memory, a step or a whole sequence at a time.
 pub mod recurrent {
+    pub mod activation;
     pub mod cell;
-    pub mod recurrent_cell;
-    pub mod recurrent_sequence;
-    pub mod shapes;
-    pub mod unroll;
+    pub mod gru_cell;
+    pub mod gru_sequence;
+    pub mod lstm_cell;
+    pub mod lstm_sequence;
+    pub mod rnn_cell;
+    pub mod rnn_sequence;
+    pub mod sequence;
+    mod shapes;
+    mod step;
+    mod unroll;
 }
 
 /// Variables, which outlive a run.
 pub mod state {
     pub mod assign;
     pub mod read_value;
-
-    /// The variable that a layer reads or assigns.
-    fn variable_id(raw: &crate::RawNode) -> Result<String, crate::OpError> {
-        let id = raw.attrs.text("variable_id")?.ok_or(crate::attrs::missing("variable_id"))?;
-        Ok(id.to_string())
-    }
 }
 
 /// Ops that own graphs, and layers of which only the ports are known.
@@ -426,8 +427,12 @@ ops! {
     StringTensorPack(StringTensorPack),
     StringTensorUnpack(StringTensorUnpack),
     // recurrent
-    RecurrentCell(Box<RecurrentCell>),
-    RecurrentSequence(Box<RecurrentSequence>),
+    GruCell(Box<GruCell>),
+    GruSequence(Box<GruSequence>),
+    LstmCell(Box<LstmCell>),
+    LstmSequence(Box<LstmSequence>),
+    RnnCell(Box<RnnCell>),
+    RnnSequence(Box<RnnSequence>),
     // state
     Assign(Assign),
     ReadValue(Box<ReadValue>),

@@ -124,8 +124,12 @@ pub use super::nn::softmax::Softmax;
 pub use super::nn::space_to_depth::SpaceToDepth;
 pub use super::random::multinomial::Multinomial;
 pub use super::random::random_uniform::RandomUniform;
-pub use super::recurrent::recurrent_cell::RecurrentCell;
-pub use super::recurrent::recurrent_sequence::RecurrentSequence;
+pub use super::recurrent::gru_cell::GruCell;
+pub use super::recurrent::gru_sequence::GruSequence;
+pub use super::recurrent::lstm_cell::LstmCell;
+pub use super::recurrent::lstm_sequence::LstmSequence;
+pub use super::recurrent::rnn_cell::RnnCell;
+pub use super::recurrent::rnn_sequence::RnnSequence;
 pub use super::reduction::cum_sum::CumSum;
 pub use super::reduction::reduce::{
     Reduce, ReduceL1, ReduceL2, ReduceLogicalAnd, ReduceLogicalOr, ReduceMax, ReduceMean, ReduceMin,

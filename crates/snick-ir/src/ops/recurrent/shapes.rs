@@ -1,4 +1,4 @@
-//! Sizes of the recurrent ops: what all inputs together say of batch, directions and hidden size.
+//! Sizes of recurrent ops: batch, directions and hidden size, merged from all inputs.
 
 use snick_shape::{Interval, SymExpr};
 use snick_tensor::ElementType;
@@ -6,19 +6,19 @@ use snick_tensor::ElementType;
 use super::cell::CellKind;
 use crate::{Infer, OpError};
 
-/// What the outputs are made of.
+/// The sizes of the outputs.
 pub struct Sizes {
-    /// The type that all real inputs share.
+    /// The common type of the real inputs.
     pub element_type: ElementType,
-    /// Sequences at once.
+    /// Number of sequences.
     pub batch: SymExpr,
     /// Steps of a sequence; 1 for a cell.
     pub steps: SymExpr,
-    /// Size of a state.
+    /// Elements of a state.
     pub hidden: SymExpr,
 }
 
-/// Where the inputs are, and with which axes.
+/// The ports of the inputs and their axes.
 struct Layout {
     kind: CellKind,
     /// Directions of a sequence; `None` for a cell.
@@ -26,7 +26,7 @@ struct Layout {
 }
 
 impl Layout {
-    /// Place of W; R, B and P follow.
+    /// The port of W; R, B and the peepholes follow.
     fn weights(&self) -> usize {
         1 + self.kind.states() + usize::from(self.directions.is_some())
     }
@@ -43,13 +43,12 @@ impl Layout {
 /// Checks ranks, types and sizes. `directions` is `None` for a cell.
 pub fn sizes(cx: &mut Infer, kind: CellKind, directions: Option<usize>) -> Result<Sizes, OpError> {
     let layout = Layout { kind, directions };
-    kind.arity(usize::from(directions.is_some())).check(cx.len())?;
     let lengths = layout.lengths();
     let element_type = cx.common_type((0..cx.len()).filter(|&i| Some(i) != lengths));
     if element_type == ElementType::String && directions.is_none() {
         return Err(OpError::element_type("the inputs", element_type, "numbers"));
     }
-    // Lengths are whole numbers, but converters wrote them in real types, too.
+    // Lengths are integers, but some converters write them with a real type.
     let counts = lengths.map(|lengths| cx.element_type(lengths));
     if let Some(counts @ (ElementType::String | ElementType::Boolean)) = counts {
         return Err(OpError::element_type("the sequence lengths", counts, "numbers"));
@@ -99,7 +98,7 @@ fn dim(cx: &Infer, i: usize, axis: usize) -> Option<SymExpr> {
     cx.optional(i)?.shape.dims()?.get(axis).cloned()
 }
 
-/// Merges the dim of an input into what is known of a size.
+/// Merges a dim of an input into a size.
 fn take(cx: &mut Infer, what: &str, size: &mut Option<SymExpr>, i: usize, axis: usize) {
     if let Some(got) = dim(cx, i, axis) {
         *size = Some(match size.take() {
@@ -109,7 +108,7 @@ fn take(cx: &mut Infer, what: &str, size: &mut Option<SymExpr>, i: usize, axis: 
     }
 }
 
-/// The size of one of `count` equal blocks; reported where there are none.
+/// The size of one of `count` equal blocks; reported if the rows do not divide.
 fn block_size(cx: &mut Infer, rows: &SymExpr, count: usize) -> Option<SymExpr> {
     let count = count as i64;
     if let Some(rows) = rows.as_const()

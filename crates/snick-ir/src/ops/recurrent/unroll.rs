@@ -1,9 +1,9 @@
-//! The arithmetic of the recurrent ops, in f32: all products with W at once, then step after step.
+//! Evaluation of recurrent ops in f32: all products with W at once, then step by step.
 
 use snick_tensor::kernels::matmul;
 use snick_tensor::{ElementType, Tensor};
 
-use super::cell::{Cell, CellKind, Legacy};
+use super::cell::{Cell, CellKind};
 use crate::OpError;
 
 /// Inputs of a sequence, with the axis of directions.
@@ -12,11 +12,11 @@ pub struct Unroll<'a> {
     pub x: &'a Tensor,
     /// H and C, `[batch, directions, hidden]`
     pub states: &'a [Tensor],
-    /// Steps of each sequence; all of them without.
+    /// Steps of each sequence; all steps if absent.
     pub lengths: Option<&'a Tensor>,
     /// W, R, B and peepholes.
     pub weights: &'a [Tensor],
-    /// For each direction, whether it starts at the end.
+    /// Whether each direction is reversed.
     pub reversed: &'a [bool],
 }
 
@@ -61,7 +61,7 @@ pub fn unroll(cell: &Cell, given: &Unroll) -> Result<Vec<Tensor>, OpError> {
         let w = of(w)?;
         let products = matmul(&x, &w, false, true)?.to_f32_vec()?;
         let mut stepper = Stepper::new(cell, hidden, of(r)?, of(b)?.to_f32_vec()?)?;
-        // States of this direction, `[batch, hidden]`, cut out of those of all.
+        // The states of this direction, `[batch, hidden]`.
         let mine = |n: usize| (n * directions + direction) * hidden;
         let cut = |all: &Vec<f32>| -> Vec<f32> {
             (0..batch).flat_map(|n| all.iter().skip(mine(n)).take(hidden).copied()).collect()
@@ -102,13 +102,13 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Where a step of sequence `n` lies; past its length there is none.
+    /// The position of a step of sequence `n`; `None` after its end.
     fn place(&self, n: usize, step: usize) -> Option<usize> {
         let length = self.lengths.get(n).copied().filter(|&length| step < length)?;
         Some(if self.reversed { length - 1 - step } else { step })
     }
 
-    /// All steps of `states`, `[batch, hidden]` each; `show` gets the sequence, the place, and H after the step.
+    /// All steps of `states`, `[batch, hidden]` each; `show` gets the sequence, the position, and H after the step.
     fn run(
         &self,
         stepper: &mut Stepper,
@@ -150,13 +150,13 @@ fn expect(what: &str, tensor: &Tensor, dims: &[usize]) -> Result<(), OpError> {
 fn checked_lengths(lengths: &[i64], steps: usize) -> Result<Vec<usize>, OpError> {
     let checked = |&length: &i64| match usize::try_from(length) {
         Ok(fits) if fits <= steps => Ok(fits),
-        _ => Err(OpError::out_of_range("length of a sequence", length, format!("0..{steps}"))),
+        _ => Err(OpError::out_of_range("length of a sequence", length, format!("0 to {steps}"))),
     };
     lengths.iter().map(checked).collect()
 }
 
 fn refuse_unsupported(cell: &Cell, peepholes: &[Tensor]) -> Result<(), OpError> {
-    if matches!(cell.kind, CellKind::Lstm(Some(Legacy { input_forget: true, .. }))) {
+    if cell.input_forget {
         return Err(OpError::unsupported("input_forget"));
     }
     for peephole in peepholes {
@@ -193,17 +193,17 @@ impl<'a> Stepper<'a> {
         Ok(matmul(&state, &self.r.slice(0, start, rows, 1)?, false, true)?.to_f32_vec()?)
     }
 
-    /// The next states, in place. `product` gives X W of a sequence, `None` for one that has ended.
+    /// Updates the states. `product` gives X W of a sequence, `None` for one that has ended.
     fn step<'p>(
         &mut self,
         product: impl Fn(usize) -> Option<&'p [f32]>,
         states: &mut [Vec<f32>],
     ) -> Result<(), OpError> {
-        match (self.cell.kind, states) {
-            (CellKind::Lstm(_), [h, c]) => self.lstm(product, h, c),
+        match (self.cell.kind, &mut *states) {
+            (CellKind::Lstm, [h, c]) => self.lstm(product, h, c),
             (CellKind::Gru { linear_before_reset }, [h]) => self.gru(product, linear_before_reset, h),
             (CellKind::Rnn, [h]) => self.rnn(product, h),
-            _ => Err(OpError::mismatch("the number of states", "another one", self.cell.kind.states())),
+            _ => Err(OpError::mismatch("the number of states", states.len(), self.cell.kind.states())),
         }
     }
 

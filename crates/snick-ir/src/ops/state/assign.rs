@@ -1,28 +1,16 @@
-//! Assign-3, Assign-6: gives a variable its next value.
+//! Assign-3 and Assign-6.
 
 use smallvec::smallvec;
 use snick_tensor::Tensor;
 
-use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
-/// Stores its input in a variable, for the next run, and passes it on.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Assign {
-    /// Which variable.
-    pub variable_id: String,
-}
-
-impl OpDef for Assign {
-    const NAMES: &'static [OpName] = &[OpName::openvino("Assign", &[3, 6])];
-    const ARITY: Arity = Arity::exactly(1);
-    const TRAITS: OpTraits = OpTraits::STATEFUL.union(OpTraits::ROOT).union(OpTraits::BOUNDARY);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        Ok(Self { variable_id: super::variable_id(raw)? })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        Attrs::new().with("variable_id", self.variable_id.clone())
+op! {
+    /// Stores its input in a variable, for the next run, and returns it.
+    #[op("Assign", since = [3, 6], inputs = Arity::exactly(1), traits = [STATEFUL, ROOT, BOUNDARY])]
+    pub struct Assign {
+        /// The variable.
+        pub variable_id: String,
     }
 }
 

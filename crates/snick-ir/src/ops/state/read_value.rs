@@ -1,50 +1,26 @@
-//! ReadValue-3, ReadValue-6: what a variable holds, which outlives a run.
+//! ReadValue-3 and ReadValue-6.
 
 use smallvec::smallvec;
 use snick_shape::{Shape, ShapeSpec};
 use snick_tensor::{ElementType, Tensor};
 
 use crate::attrs::missing;
-use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, Since};
 
-/// The value last assigned to a variable; before that its input, if there is one. ReadValue-6 may declare type and
-/// shape of the variable, which then hold for all that is assigned; ReadValue-3 takes those of its input.
-#[derive(Clone, PartialEq, Debug)]
-pub struct ReadValue {
-    /// Which variable.
-    pub variable_id: String,
-    /// Type of all its values.
-    pub variable_type: Option<ElementType>,
-    /// Shapes of its values.
-    pub variable_shape: Option<ShapeSpec>,
-}
-
-impl OpDef for ReadValue {
-    const NAMES: &'static [OpName] = &[OpName::openvino("ReadValue", &[3, 6])];
-    const ARITY: Arity = Arity::between(0, 1);
-    const TRAITS: OpTraits = OpTraits::STATEFUL.union(OpTraits::BOUNDARY);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        let variable_id = super::variable_id(raw)?;
-        if raw.since < 6 {
-            return Ok(Self { variable_id, variable_type: None, variable_shape: None });
-        }
-        Ok(Self {
-            variable_id,
-            variable_type: raw.attrs.element_type("variable_type")?,
-            variable_shape: raw.attrs.shape("variable_shape")?,
-        })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        let mut attrs = Attrs::new().with("variable_id", self.variable_id.clone());
-        if let Some(element_type) = self.variable_type {
-            attrs = attrs.with("variable_type", element_type);
-        }
-        if let Some(shape) = &self.variable_shape {
-            attrs = attrs.with("variable_shape", shape.to_string());
-        }
-        attrs
+op! {
+    /// The value last assigned to a variable; before that the input, if there is one.
+    #[op("ReadValue", since = [3, 6], inputs = Arity::between(0, 1), traits = [STATEFUL, BOUNDARY])]
+    pub struct ReadValue {
+        /// The definition: with the first the variable has element type and shape of the input.
+        pub since: Since = Since(6),
+        /// The variable.
+        pub variable_id: String,
+        /// Element type of all values of the variable.
+        #[since(6)]
+        pub variable_type: Option<ElementType> = None,
+        /// Shapes of the values of the variable.
+        #[since(6)]
+        pub variable_shape: Option<ShapeSpec> = None,
     }
 }
 
@@ -60,7 +36,7 @@ impl InferOp for ReadValue {
                 }
                 shape
             }
-            // Of the input's sizes only the ranges hold: what is assigned may have others.
+            // Assigned values may have other sizes than the input, within its ranges.
             (None, Some(init)) => match init.shape.dims() {
                 Some(dims) => {
                     let intervals: Vec<_> = dims.iter().map(|dim| cx.interval(dim)).collect();
@@ -87,7 +63,7 @@ impl InferOp for ReadValue {
 }
 
 impl EvalOp for ReadValue {
-    /// In a first run: the input.
+    /// The value in the first run.
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         match inputs.first() {
             Some(init) => Ok(vec![init.clone()]),

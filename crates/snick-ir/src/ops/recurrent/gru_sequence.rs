@@ -1,0 +1,32 @@
+//! GRUSequence-5.
+
+use snick_tensor::Tensor;
+
+use super::cell::GruAttrs;
+use super::sequence::{Direction, eval_sequence, infer_sequence};
+use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError};
+
+op! {
+    /// A gated recurrent unit along sequences. Inputs X `[batch, steps, input]`, state H `[batch, directions,
+    /// hidden]`, lengths `[batch]`, and W, R and B of the cell with an axis of directions in front; outputs H of
+    /// every step `[batch, directions, steps, hidden]`, 0 after the end of a sequence, and the last H.
+    #[op("GRUSequence", since = [5], inputs = Arity::exactly(6), traits = [PURE, CONTRACTION])]
+    pub struct GruSequence {
+        /// The cell.
+        pub gru: GruAttrs = GruAttrs::default(),
+        /// Where the sequence is read from.
+        pub direction: Direction = Direction::Forward,
+    }
+}
+
+impl InferOp for GruSequence {
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        infer_sequence(cx, self.gru.kind(), self.direction)
+    }
+}
+
+impl EvalOp for GruSequence {
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        eval_sequence(&self.gru.cell(), self.direction, inputs)
+    }
+}

@@ -1,0 +1,75 @@
+//! LSTMCell-1 and LSTMCell-4.
+
+use snick_tensor::Tensor;
+
+use super::cell::{Cell, CellKind, LstmAttrs, WeightsFormat};
+use super::step::{eval_step, infer_step};
+use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError, Since};
+
+op! {
+    /// One step of a long short-term memory. Inputs X `[batch, input]`, states H and C `[batch, hidden]`, W
+    /// `[4 * hidden, input]`, R `[4 * hidden, hidden]` and B `[4 * hidden]`, their gates in the order f, i, c, o; outputs
+    /// the next H and C. The first definition may omit B, which is 0 then, and may have peepholes as a seventh input.
+    #[op("LSTMCell", since = [1, 4], inputs = Arity::between(5, 7), traits = [PURE, CONTRACTION])]
+    pub struct LstmCell {
+        /// The definition.
+        pub since: Since = Since(4),
+        /// The cell.
+        pub lstm: LstmAttrs = LstmAttrs::default(),
+        /// Whether the forget gate is `1 - i`: no implementation to run it.
+        #[until(4)]
+        pub input_forget: bool = false,
+        /// The order of the gates in the weights as the file says it; ignored, as OpenVINO does.
+        #[until(4)]
+        pub weights_format: WeightsFormat = WeightsFormat::Ifco,
+    }
+}
+
+impl InferOp for LstmCell {
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        if self.since.at_least(4) {
+            Arity::exactly(6).check(cx.len())?;
+        }
+        infer_step(cx, CellKind::Lstm)
+    }
+}
+
+impl EvalOp for LstmCell {
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        if self.since.at_least(4) {
+            Arity::exactly(6).check(inputs.len())?;
+        }
+        eval_step(&self.cell(), inputs)
+    }
+}
+
+impl LstmCell {
+    pub(super) fn cell(&self) -> Cell {
+        self.lstm.cell(self.input_forget)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Attrs, Op, RawNode, Version};
+
+    fn of_ones(opset: u8, dims: &[&[usize]]) -> Result<Vec<f32>, OpError> {
+        let attrs = Attrs::new().with("hidden_size", 4i64);
+        let op = Op::parse(&mut RawNode::openvino("LSTMCell", Version::Opset(opset), attrs, 2))?;
+        let inputs: Vec<Tensor> = dims.iter().map(|dims| Tensor::full::<f32>(dims, 1.0).unwrap()).collect();
+        let outputs = op.eval(&inputs)?;
+        outputs.iter().map(|output| Ok(output.to_f32_vec()?[0])).collect()
+    }
+
+    /// The expected values are those of the OpenVINO runtime.
+    #[test]
+    fn the_first_definition_may_omit_the_bias() {
+        let dims: [&[usize]; 6] = [&[2, 3], &[2, 4], &[2, 4], &[16, 3], &[16, 4], &[16]];
+        for (count, expected) in [(5, [0.9630203f32, 1.9981762]), (6, [0.9636569, 1.9993291])] {
+            let got = of_ones(1, &dims[..count]).unwrap();
+            assert!(got.iter().zip(expected).all(|(got, expected)| (got - expected).abs() < 1e-6), "{got:?}");
+        }
+        assert!(of_ones(4, &dims[..5]).is_err());
+    }
+}

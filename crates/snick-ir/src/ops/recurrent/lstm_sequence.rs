@@ -1,0 +1,53 @@
+//! LSTMSequence-1 and LSTMSequence-5.
+
+use snick_tensor::Tensor;
+
+use super::cell::{Cell, CellKind, LstmAttrs, WeightsFormat};
+use super::sequence::{Direction, eval_sequence, infer_sequence};
+use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError, Since};
+
+op! {
+    /// A long short-term memory along sequences. Inputs X `[batch, steps, input]`, states H and C `[batch,
+    /// directions, hidden]`, lengths `[batch]`, and W, R and B of the cell with an axis of directions in front;
+    /// outputs H of every step `[batch, directions, steps, hidden]`, 0 after the end of a sequence, and the last H
+    /// and C. The first definition may have peepholes as an eighth input.
+    #[op("LSTMSequence", since = [1, 5], inputs = Arity::between(7, 8), traits = [PURE, CONTRACTION])]
+    pub struct LstmSequence {
+        /// The definition.
+        pub since: Since = Since(5),
+        /// The cell.
+        pub lstm: LstmAttrs = LstmAttrs::default(),
+        /// Whether the forget gate is `1 - i`: no implementation to run it.
+        #[until(5)]
+        pub input_forget: bool = false,
+        /// The order of the gates in the weights as the file says it; ignored, as OpenVINO does.
+        #[until(5)]
+        pub weights_format: WeightsFormat = WeightsFormat::Ifco,
+        /// Where the sequence is read from.
+        pub direction: Direction = Direction::Forward,
+    }
+}
+
+impl InferOp for LstmSequence {
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        if self.since.at_least(5) {
+            Arity::exactly(7).check(cx.len())?;
+        }
+        infer_sequence(cx, CellKind::Lstm, self.direction)
+    }
+}
+
+impl EvalOp for LstmSequence {
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        if self.since.at_least(5) {
+            Arity::exactly(7).check(inputs.len())?;
+        }
+        eval_sequence(&self.cell(), self.direction, inputs)
+    }
+}
+
+impl LstmSequence {
+    pub(super) fn cell(&self) -> Cell {
+        self.lstm.cell(self.input_forget)
+    }
+}

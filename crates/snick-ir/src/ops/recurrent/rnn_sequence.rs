@@ -1,0 +1,32 @@
+//! RNNSequence-5.
+
+use snick_tensor::Tensor;
+
+use super::cell::{CellKind, RnnAttrs};
+use super::sequence::{Direction, eval_sequence, infer_sequence};
+use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError};
+
+op! {
+    /// A plain recurrent network along sequences. Inputs X `[batch, steps, input]`, state H `[batch, directions,
+    /// hidden]`, lengths `[batch]`, and W, R and B of the cell with an axis of directions in front; outputs H of
+    /// every step `[batch, directions, steps, hidden]`, 0 after the end of a sequence, and the last H.
+    #[op("RNNSequence", since = [5], inputs = Arity::exactly(6), traits = [PURE, CONTRACTION])]
+    pub struct RnnSequence {
+        /// The cell.
+        pub rnn: RnnAttrs = RnnAttrs::default(),
+        /// Where the sequence is read from.
+        pub direction: Direction = Direction::Forward,
+    }
+}
+
+impl InferOp for RnnSequence {
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        infer_sequence(cx, CellKind::Rnn, self.direction)
+    }
+}
+
+impl EvalOp for RnnSequence {
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        eval_sequence(&self.rnn.cell(), self.direction, inputs)
+    }
+}

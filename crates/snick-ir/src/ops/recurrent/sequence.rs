@@ -1,0 +1,58 @@
+//! A recurrent cell along whole sequences.
+
+use smallvec::smallvec;
+use snick_shape::{Shape, SymExpr};
+use snick_tensor::Tensor;
+
+use super::cell::{Cell, CellKind};
+use super::shapes::sizes;
+use super::unroll::{Unroll, unroll};
+use crate::{Fact, Facts, Infer, OpError};
+
+/// Where a sequence is read from.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Direction {
+    /// First step first.
+    Forward,
+    /// Last step first.
+    Reverse,
+    /// Both, each with its own weights.
+    Bidirectional,
+}
+
+attr_words!(Direction { Forward = "forward", Reverse = "reverse", Bidirectional = "bidirectional" });
+
+impl Direction {
+    /// Whether each direction is reversed.
+    pub fn reversed(self) -> &'static [bool] {
+        match self {
+            Self::Forward => &[false],
+            Self::Reverse => &[true],
+            Self::Bidirectional => &[false, true],
+        }
+    }
+}
+
+/// H of every step and the last states.
+pub(super) fn infer_sequence(cx: &mut Infer, kind: CellKind, direction: Direction) -> Result<Facts, OpError> {
+    let directions = direction.reversed().len();
+    let sizes = sizes(cx, kind, Some(directions))?;
+    let directions = SymExpr::from(directions as i64);
+    let all = [sizes.batch.clone(), directions.clone(), sizes.steps, sizes.hidden.clone()];
+    let state = Fact::new(sizes.element_type, Shape::ranked([sizes.batch, directions, sizes.hidden]));
+    let mut facts: Facts = smallvec![Fact::new(sizes.element_type, Shape::ranked(all))];
+    facts.extend(std::iter::repeat_n(state, kind.states()));
+    Ok(facts)
+}
+
+/// H of every step and the last states.
+pub(super) fn eval_sequence(
+    cell: &Cell,
+    direction: Direction,
+    inputs: &[Tensor],
+) -> Result<Vec<Tensor>, OpError> {
+    let states = 1 + cell.kind.states();
+    let (x, states, lengths, weights) =
+        (&inputs[0], &inputs[1..states], &inputs[states], &inputs[states + 1..]);
+    unroll(cell, &Unroll { x, states, lengths: Some(lengths), weights, reversed: direction.reversed() })
+}
