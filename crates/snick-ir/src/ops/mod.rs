@@ -399,7 +399,7 @@ ops! {
     CtcGreedyDecoder(CtcGreedyDecoder),
     CtcGreedyDecoderSeqLen(CtcGreedyDecoderSeqLen),
     CtcLoss(CtcLoss),
-    DeformablePsRoiPooling(Box<DeformablePsRoiPooling>),
+    DeformablePsRoiPooling(DeformablePsRoiPooling),
     DetectionOutput(Box<DetectionOutput>),
     DetectronDetectionOutput(DetectronDetectionOutput),
     GenerateProposals(GenerateProposals),

@@ -7,7 +7,7 @@ use snick_tensor::Tensor;
 use super::checks::{check_dims, common_dim, dims_of, expect_ranks};
 use super::ctc_decoding::{Decoded, decode};
 use crate::ops::index_type::IndexType;
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, leading};
 
 op! {
     /// The most probable class at each time step, without blanks, of sequences of given lengths.
@@ -39,12 +39,12 @@ impl InferOp for CtcGreedyDecoderSeqLen {
 
 impl EvalOp for CtcGreedyDecoderSeqLen {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let (data, lengths) = (&inputs[0], &inputs[1]);
+        let ([data, lengths], blank) = leading(inputs)?;
         let [batch, time, classes] = dims_of("the data", data)?;
         check_dims("the lengths", lengths, &[batch])?;
         let lengths: Vec<usize> =
             lengths.to_f64_vec()?.iter().map(|&length| (length.max(0.0) as usize).min(time)).collect();
-        let blank = match inputs.get(2) {
+        let blank = match blank.first() {
             Some(blank) => usize::try_from(blank.to_i64_vec()?.first().copied().unwrap_or(-1)).ok(),
             None => classes.checked_sub(1),
         };

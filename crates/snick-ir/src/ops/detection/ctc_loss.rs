@@ -5,7 +5,7 @@ use snick_shape::Shape;
 use snick_tensor::Tensor;
 
 use super::checks::{check_dims, common_dim, dims_of, expect_float, expect_ranks};
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, leading};
 
 op! {
     /// The negative logarithm of the probability of a label sequence, summed over all its alignments to time steps.
@@ -36,12 +36,12 @@ impl InferOp for CtcLoss {
 
 impl EvalOp for CtcLoss {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let (scores, times, labels, counts) = (&inputs[0], &inputs[1], &inputs[2], &inputs[3]);
+        let ([scores, times, labels, counts], blank) = leading(inputs)?;
         let [batch, most, classes] = dims_of("the scores", scores)?;
         check_dims("the lengths", times, &[batch])?;
         check_dims("the labels", labels, &[batch, most])?;
         check_dims("the label lengths", counts, &[batch])?;
-        let blank = match inputs.get(4) {
+        let blank = match blank.first() {
             Some(blank) => blank.to_i64_vec()?.first().copied().unwrap_or(0),
             None => classes as i64 - 1,
         };

@@ -4,7 +4,7 @@ use snick_tensor::Tensor;
 
 use super::checks::{expect_at_least, wrong_shape};
 use super::position_sensitive::{Layout, RegionBins, Side};
-use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError, RawNode};
+use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError, RawNode, leading};
 
 op! {
     /// Pooling in which each bin of a region reads a channel of its own and is moved by an offset.
@@ -44,13 +44,13 @@ impl InferOp for DeformablePsRoiPooling {
 
 impl EvalOp for DeformablePsRoiPooling {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let (data, regions) = (&inputs[0], &inputs[1]);
+        let ([data, regions], offsets) = leading(inputs)?;
         if !self.mode.is_empty() && !self.mode.eq_ignore_ascii_case("bilinear_deformable") {
             return Err(OpError::unsupported(format!("mode \"{}\"", self.mode)));
         }
         let layout = self.layout();
         let count = regions.dims().first().copied().unwrap_or(0);
-        let offsets = inputs.get(2).map(|offsets| self.offsets(offsets, count)).transpose()?;
+        let offsets = offsets.first().map(|offsets| self.offsets(offsets, count)).transpose()?;
         let scale = self.spatial_scale as f32;
         // Positions are the centres of elements.
         let side = |[first, last]: [f32; 2]| {

@@ -9,7 +9,7 @@ use super::checks::{
     expect_size, zero_padded,
 };
 use super::select_detections::{Decoder, Detection, DetectionAttrs, Scores};
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, Since};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, Since, leading};
 
 op! {
     /// Boxes decoded from priors, and the best of each class after non-maximum suppression.
@@ -66,7 +66,7 @@ impl InferOp for DetectionOutput {
 impl EvalOp for DetectionOutput {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         check_inputs(inputs.len())?;
-        let (deltas, scores, priors) = (&inputs[0], &inputs[1], &inputs[2]);
+        let ([deltas, scores, priors], first_stage) = leading(inputs)?;
         let Sizes { images, columns, prior_images, prior_columns, count, classes } =
             self.sizes(scores, priors)?;
         let selection = &self.selection;
@@ -74,7 +74,7 @@ impl EvalOp for DetectionOutput {
         let delta_dims = [images, count.saturating_mul(located).saturating_mul(4)];
         check_dims("the deltas", deltas, &delta_dims)?;
         check_dims("the priors", priors, &[prior_images, selection.prior_rows(), prior_columns])?;
-        if let [objects, first] = &inputs[3..] {
+        if let [objects, first] = first_stage {
             check_dims("the object scores", objects, &[images, count * 2])?;
             check_dims("the deltas of the first stage", first, &delta_dims)?;
         }

@@ -4,7 +4,7 @@ use snick_tensor::{Listed, Tensor};
 
 use super::checks::{check_dims, common_dim, dims_of, expect_f32_or_half, expect_ranks, expect_size, limit};
 use super::class_nms::{ClassNms, SelectedBox, SortBy};
-use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError, RawNode};
+use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError, RawNode, leading};
 
 op! {
     /// Greedy non-maximum suppression of each class.
@@ -49,8 +49,8 @@ impl InferOp for MulticlassNms {
 
 impl EvalOp for MulticlassNms {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let (boxes, scores) = (&inputs[0], &inputs[1]);
-        let images = match inputs.get(2) {
+        let ([boxes, scores], counts) = leading(inputs)?;
+        let images = match counts.first() {
             None => shared_boxes(boxes, scores)?,
             Some(counts) => own_boxes(boxes, scores, &counts.to_i64_vec()?)?,
         };

@@ -6,7 +6,7 @@ use super::checks::{expect_float, expect_size, wrong_shape};
 use super::nms_selection::{NmsLimits, infer};
 use super::rotated_box::RotatedBox;
 use crate::ops::index_type::IndexType;
-use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError};
+use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError, leading};
 
 op! {
     /// Non-maximum suppression of rotated boxes.
@@ -40,7 +40,7 @@ impl InferOp for NmsRotated {
 
 impl EvalOp for NmsRotated {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let (boxes, scores) = (&inputs[0], &inputs[1]);
+        let ([boxes, scores], limits) = leading(inputs)?;
         let &[_, _, 5] = boxes.dims() else {
             return Err(wrong_shape("the boxes", boxes, "[batch,boxes,5]"));
         };
@@ -52,7 +52,7 @@ impl EvalOp for NmsRotated {
             (Some(a), Some(b)) => a.iou(b),
             _ => 0.0,
         };
-        let limits = NmsLimits::new(&inputs[2..], false)?;
+        let limits = NmsLimits::new(limits, false)?;
         let index = self.output_type.element_type();
         limits.select(boxes, scores, iou, self.sort_result_descending, index)
     }

@@ -6,7 +6,7 @@ use super::checks::{expect_f32_or_half, expect_size, wrong_shape};
 use super::corners::Corners;
 use super::nms_selection::{NmsLimits, infer};
 use crate::ops::index_type::IndexType;
-use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError, Since};
+use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError, Since, leading};
 
 op! {
     /// Non-maximum suppression, hard or soft.
@@ -64,11 +64,11 @@ impl InferOp for NonMaxSuppression {
 
 impl EvalOp for NonMaxSuppression {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let (boxes, scores) = (&inputs[0], &inputs[1]);
+        let ([boxes, scores], limits) = leading(inputs)?;
         let &[_, _, 4] = boxes.dims() else {
             return Err(wrong_shape("the boxes", boxes, "[batch,boxes,4]"));
         };
-        let limits = NmsLimits::new(&inputs[2..], true)?;
+        let limits = NmsLimits::new(limits, true)?;
         // If nothing is selected, no box is read.
         let values = if limits.max_per_class == 0 { Vec::new() } else { boxes.to_f32_vec()? };
         let corners: Vec<Corners> =

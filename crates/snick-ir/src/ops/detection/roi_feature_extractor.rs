@@ -4,10 +4,12 @@ use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::{Listed, Tensor};
 
-use super::checks::{check_dims, common_dim, common_float, expect_ranks, expect_size, reserved, wrong_shape};
+use super::checks::{
+    check_dims, common_dim, common_float, dims_of, expect_ranks, expect_size, reserved, wrong_shape,
+};
 use super::corners::Corners;
 use super::sampling::{Bins, FeatureMaps, Region};
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, leading};
 
 op! {
     /// Each region aligned on the level of a feature pyramid that suits its size.
@@ -57,15 +59,16 @@ impl InferOp for RoiFeatureExtractor {
 
 impl EvalOp for RoiFeatureExtractor {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let (regions, first) = (&inputs[0], &inputs[1]);
+        let ([regions, first], _) = leading(inputs)?;
         let &[count, 4] = regions.dims() else {
             return Err(wrong_shape("the regions", regions, "[rois,4]"));
         };
-        let levels = inputs.iter().skip(1).map(FeatureMaps::new).collect::<Result<Vec<_>, _>>()?;
-        let channels = first.dims().get(1).copied().unwrap_or(0);
-        for (level, tensor) in levels.iter().zip(inputs.iter().skip(1)) {
-            let [_, _, height, width] = level.dims();
+        let [_, channels, ..] = dims_of::<4>("the first level", first)?;
+        let mut levels = Vec::with_capacity(inputs.len());
+        for tensor in &inputs[1..] {
+            let [_, _, height, width] = dims_of("a level", tensor)?;
             check_dims("a level", tensor, &[1, channels, height, width])?;
+            levels.push(FeatureMaps::new(tensor)?);
         }
         let size = self.output_size;
         let bins = Bins {

@@ -6,7 +6,7 @@ use snick_tensor::{Listed, Tensor, kernels};
 
 use super::color::{ChannelOrder, channel, half, infer_plane, infer_type};
 use crate::ops::nn::blocks::divided;
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, leading};
 
 op_family! {
     /// YUV images to images `[N, H, W, 3]`.
@@ -96,7 +96,7 @@ impl EvalOp for YuvToRgb {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let YuvConversion(chroma, order) = self.function;
         chroma.check_inputs(inputs.len())?;
-        let (first, others) = (&inputs[0], &inputs[1..]);
+        let ([first], others) = leading(inputs)?;
         let refuse = || {
             let expected = if others.is_empty() { "[N,3H/2,W,1]" } else { "[N,H,W,1]" };
             OpError::mismatch(
