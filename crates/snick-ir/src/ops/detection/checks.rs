@@ -11,13 +11,8 @@ use crate::{Infer, OpError};
 /// The floating-point type that some inputs share; `Dynamic` gives way.
 pub fn common_float(cx: &mut Infer, ports: impl IntoIterator<Item = usize>) -> Result<ElementType, OpError> {
     let ports: SmallVec<[usize; 5]> = ports.into_iter().collect();
-    ports.iter().try_for_each(|&port| expect_float(cx, port))?;
+    ports.iter().try_for_each(|&port| cx.expect_real(port))?;
     Ok(cx.common_type(ports))
-}
-
-/// Input `port` must have a floating-point type, if its type is known; `nf4` is none.
-pub fn expect_float(cx: &Infer, port: usize) -> Result<(), OpError> {
-    expect_type(cx, port, "a floating-point type", |et| et.is_float() && et != ElementType::NF4)
 }
 
 /// Input `port` must have an integer type or `nf4`, which the OpenVINO runtime accepts too, if its type is known.

@@ -64,7 +64,7 @@ pub struct SelectedBox {
 
 impl SelectedBox {
     /// The order by score, then class and position, within an image.
-    pub fn by_score(a: &Self, b: &Self) -> Ordering {
+    fn by_score(a: &Self, b: &Self) -> Ordering {
         highest_first(a.score, b.score).then((a.class, a.position).cmp(&(b.class, b.position)))
     }
 
@@ -103,6 +103,13 @@ impl ClassNms {
         class != limit(self.background_class)
     }
 
+    /// The rows of one image that are kept, by score.
+    pub fn best_rows(&self, mut rows: Vec<SelectedBox>) -> Vec<SelectedBox> {
+        rows.sort_by(SelectedBox::by_score);
+        rows.truncate(limit(self.keep_top_k));
+        rows
+    }
+
     /// Facts of the rows `[rows, 6]`, the indices `[rows, 1]` and the number of rows of each image.
     pub fn infer(&self, cx: &mut Infer, images: SymExpr, classes: &SymExpr, boxes: &SymExpr) -> Facts {
         let up_to =
@@ -122,8 +129,7 @@ impl ClassNms {
         ])
     }
 
-    /// The outputs for the rows of all images; those of an image are contiguous and sorted by
-    /// [`SelectedBox::by_score`]. `boxes` is input 0.
+    /// The outputs for the [best rows](Self::best_rows) of each image, one image after the other. `boxes` is input 0.
     pub fn outputs(
         &self,
         mut rows: Vec<SelectedBox>,

@@ -4,7 +4,7 @@ use smallvec::smallvec;
 use snick_shape::Shape;
 use snick_tensor::Tensor;
 
-use super::checks::{check_dims, common_dim, dims_of, expect_float, expect_ranks};
+use super::checks::{check_dims, common_dim, dims_of, expect_ranks};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, leading};
 
 op! {
@@ -25,7 +25,7 @@ op! {
 
 impl InferOp for CtcLoss {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        expect_float(cx, 0)?;
+        cx.expect_real(0)?;
         (1..cx.len()).for_each(|port| cx.expect_integer(port));
         expect_ranks(cx, &[3, 1, 2, 1, 0])?;
         common_dim(cx, &[(0, 1), (2, 1)])?;

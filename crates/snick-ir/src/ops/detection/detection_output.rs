@@ -5,8 +5,8 @@ use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::Tensor;
 
 use super::checks::{
-    check_dims, common_dim, common_float, dim, dims_of, expect_at_least, expect_float, expect_ranks,
-    expect_size, zero_padded,
+    check_dims, common_dim, common_float, dim, dims_of, expect_at_least, expect_ranks, expect_size,
+    zero_padded,
 };
 use super::select_detections::{Decoder, Detection, DetectionAttrs, Scores};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, Since, leading};
@@ -37,7 +37,7 @@ impl InferOp for DetectionOutput {
         check_inputs(cx.len())?;
         let element_type = common_float(cx, (0..cx.len()).filter(|&port| port != 2))?;
         // Models in f16 keep their priors in f32.
-        expect_float(cx, 2)?;
+        cx.expect_real(2)?;
         expect_ranks(cx, &[2, 2, 3, 2, 2])?;
         let ports: &[(usize, usize)] = match cx.len() {
             3 => &[(0, 0), (1, 0)],

@@ -2,7 +2,7 @@
 
 use snick_tensor::Tensor;
 
-use super::checks::{check_dims, common_dim, dims_of, expect_f32_or_half, expect_ranks, expect_size, limit};
+use super::checks::{check_dims, common_dim, dims_of, expect_f32_or_half, expect_ranks, expect_size};
 use super::class_nms::{ClassNms, SelectedBox};
 use super::corners::Corners;
 use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError, exactly};
@@ -80,9 +80,7 @@ impl EvalOp for MatrixNms {
                     coordinates: corners.get(position).map_or([0.0; 4], Corners::coordinates),
                 }));
             }
-            of_image.sort_by(SelectedBox::by_score);
-            of_image.truncate(limit(self.rows.keep_top_k));
-            rows.extend(of_image);
+            rows.extend(self.rows.best_rows(of_image));
         }
         self.rows.outputs(rows, images, boxes)
     }

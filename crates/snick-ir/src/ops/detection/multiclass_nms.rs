@@ -2,7 +2,7 @@
 
 use snick_tensor::{Listed, Tensor};
 
-use super::checks::{check_dims, common_dim, dims_of, expect_f32_or_half, expect_ranks, expect_size, limit};
+use super::checks::{check_dims, common_dim, dims_of, expect_f32_or_half, expect_ranks, expect_size};
 use super::class_nms::{ClassNms, SelectedBox, SortBy};
 use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError, RawNode, leading};
 
@@ -74,8 +74,7 @@ impl EvalOp for MulticlassNms {
                     }
                 }));
             }
-            of_image.sort_by(SelectedBox::by_score);
-            of_image.truncate(limit(self.rows.keep_top_k));
+            let mut of_image = self.rows.best_rows(of_image);
             if self.rows.sort_result_type == SortBy::Class {
                 of_image.sort_by(SelectedBox::by_class);
             }

@@ -2,7 +2,7 @@
 
 use snick_tensor::Tensor;
 
-use super::checks::{expect_float, expect_size, wrong_shape};
+use super::checks::wrong_shape;
 use super::nms_selection::{NmsLimits, infer};
 use super::rotated_box::RotatedBox;
 use crate::ops::index_type::IndexType;
@@ -28,12 +28,9 @@ op! {
 
 impl InferOp for NmsRotated {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        [0, 1, 3, 4].into_iter().try_for_each(|port| expect_float(cx, port))?;
+        [0, 1, 3, 4].into_iter().try_for_each(|port| cx.expect_real(port))?;
         cx.expect_integer(2);
-        for port in 2..5 {
-            cx.expect_rank(port, "0 or 1", |rank| rank <= 1)?;
-            expect_size(cx, port, 0, 1)?;
-        }
+        (2..5).try_for_each(|port| cx.expect_one(port))?;
         infer(cx, 5, self.output_type.element_type())
     }
 }

@@ -5,9 +5,7 @@ use snick_shape::Shape;
 use snick_tensor::{Listed, Tensor};
 
 use super::anchor_proposals::cell_by_cell;
-use super::checks::{
-    check_dims, common_dim, dim, dims_of, expect_float, expect_ranks, reserved, zero_padded,
-};
+use super::checks::{check_dims, common_dim, dim, dims_of, expect_ranks, reserved, zero_padded};
 use super::corners::{Corners, nms};
 use super::partial_sort::keep_first;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, Since, exactly};
@@ -59,7 +57,7 @@ op! {
 
 impl InferOp for Proposal {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        (0..3).try_for_each(|port| expect_float(cx, port))?;
+        (0..3).try_for_each(|port| cx.expect_real(port))?;
         expect_ranks(cx, &[4, 4, 1])?;
         if let Some(size) = dim(cx, 2, 0) {
             let interval = cx.interval(&size);

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use snick_tensor::Tensor;
 
-use super::checks::{expect_at_least, expect_float, expect_size};
+use super::checks::{expect_at_least, expect_size};
 use super::position_sensitive::{Layout, RegionBins, Side};
 use super::sampling::Plane;
 use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError, RawNode, exactly};
@@ -45,8 +45,8 @@ attr_words!(PsRoiMode { Average = "average", Bilinear = "bilinear" });
 
 impl InferOp for PsRoiPooling {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        expect_float(cx, 0)?;
-        expect_float(cx, 1)?;
+        cx.expect_real(0)?;
+        cx.expect_real(1)?;
         expect_size(cx, 1, 1, 5)?;
         let facts = self.layout().infer(cx)?;
         expect_size(cx, 0, 1, self.channels()?)?;

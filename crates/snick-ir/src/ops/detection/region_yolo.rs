@@ -5,7 +5,7 @@ use snick_shape::{Shape, SymExpr};
 use snick_tensor::kernels::{self, UnaryOp};
 use snick_tensor::{ElementType, Tensor};
 
-use super::checks::{dims_of, expect_float, expect_ranks};
+use super::checks::{dims_of, expect_ranks};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly, normalize_axis};
 
 op! {
@@ -37,7 +37,7 @@ op! {
 impl InferOp for RegionYolo {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         expect_ranks(cx, &[4])?;
-        expect_float(cx, 0)?;
+        cx.expect_real(0)?;
         let element_type = cx.element_type(0);
         let Some(data) = cx.shape(0).dims() else {
             return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);

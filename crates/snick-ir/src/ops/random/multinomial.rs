@@ -33,12 +33,7 @@ impl InferOp for Multinomial {
         cx.expect_real(0)?;
         cx.expect_rank(0, "2", |rank| rank == 2)?;
         cx.expect_integer(1);
-        cx.expect_rank(1, "0 or 1", |rank| rank <= 1)?;
-        if let Some([count]) = cx.shape(1).dims()
-            && !cx.interval(count).contains(1)
-        {
-            return Err(OpError::mismatch("the number of sample counts", cx.interval(count), 1));
-        }
+        cx.expect_one(1)?;
         let samples = match cx.input(1).elements().as_deref() {
             Some([samples]) => {
                 let (dim, range) = (cx.as_dim(samples), cx.interval(samples));
