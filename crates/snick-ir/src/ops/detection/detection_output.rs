@@ -109,7 +109,7 @@ impl EvalOp for DetectionOutput {
             }
         }
         let all = self.rows_per_image(count, classes).and_then(|each| each.checked_mul(images));
-        let all = all.ok_or_else(|| OpError::unsupported("an output of that many rows"))?;
+        let all = all.ok_or_else(|| OpError::unsupported("an output of this size"))?;
         if rows.len() / 7 < all {
             rows.push(-1.0);
         }

@@ -4,7 +4,7 @@ use smallvec::smallvec;
 use snick_shape::Shape;
 use snick_tensor::Tensor;
 
-use super::checks::{common_dim, expect_ranks, reserved, wrong_shape, zero_padded};
+use super::checks::{common_dim, expect_ranks, reserved, zero_padded};
 use super::sampling::{FeatureMaps, Plane};
 use crate::{Fact, Facts, Infer, OpError};
 
@@ -24,8 +24,7 @@ impl Layout {
     pub fn channels(&self, planes: [usize; 2]) -> Result<i64, OpError> {
         let planes = planes[0].checked_mul(planes[1]);
         let channels = planes.and_then(|planes| planes.checked_mul(self.depth)).map(i64::try_from);
-        let huge = || OpError::unsupported("that many channels");
-        channels.and_then(Result::ok).ok_or_else(huge)
+        channels.and_then(Result::ok).ok_or_else(|| OpError::unsupported("an output of this size"))
     }
 
     /// The output `[rois, depth, group, group]`.
@@ -38,7 +37,7 @@ impl Layout {
     }
 
     /// Pools regions `[rois, 5]` of a map with so many channels: `pool` appends the bins of one, whose index it gets.
-    /// The first region of image -1 ends the list: it and those after it give zeros.
+    /// Regions after the end of the list give zeros.
     pub fn pool(
         &self,
         data: &Tensor,
@@ -48,20 +47,13 @@ impl Layout {
         pool: impl Fn(&RegionBins, usize, &mut Vec<f32>),
     ) -> Result<Vec<Tensor>, OpError> {
         let maps = FeatureMaps::new(data)?;
-        let &[count, 5] = regions.dims() else {
-            return Err(wrong_shape("the regions", regions, "[rois,5]"));
-        };
+        let listed = maps.regions(regions)?;
         if usize::try_from(channels) != Ok(maps.dims()[1]) {
             return Err(OpError::mismatch("the number of channels", maps.dims()[1], channels));
         }
-        let dims = [count, self.depth, self.group, self.group];
+        let dims = [regions.dims()[0], self.depth, self.group, self.group];
         let mut out = reserved(&dims)?;
-        for (index, region) in regions.to_f32_vec()?.as_chunks::<5>().0.iter().enumerate() {
-            let &[image, x0, y0, x1, y1] = region;
-            if image as i64 == -1 {
-                break;
-            }
-            let image = maps.image(image as i64)?;
+        for (index, (image, [x0, y0, x1, y1])) in listed.into_iter().enumerate() {
             let sides = [side([y0, y1]), side([x0, x1])];
             pool(&RegionBins { maps: &maps, image, layout: *self, sides }, index, &mut out);
         }

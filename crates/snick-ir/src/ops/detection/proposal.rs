@@ -100,8 +100,7 @@ impl EvalOp for Proposal {
         let scores = scores.slice(1, channels - kinds, kinds, 1)?.permute(&[0, 2, 3, 1])?.to_f32_vec()?;
         let deltas = cell_by_cell(&deltas.slice(1, 0, 4 * kinds, 1)?, kinds)?;
         let each = height.saturating_mul(width).saturating_mul(kinds);
-        let all =
-            images.checked_mul(most).ok_or_else(|| OpError::unsupported("an output of that many rows"))?;
+        let all = images.checked_mul(most).ok_or_else(|| OpError::unsupported("an output of this size"))?;
         let mut rows: Vec<f32> = reserved(&[all, 5])?;
         let mut values: Vec<f32> = reserved(&[all])?;
         for index in 0..images {

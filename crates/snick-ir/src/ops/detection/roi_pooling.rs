@@ -6,9 +6,7 @@ use smallvec::{SmallVec, smallvec};
 use snick_shape::Shape;
 use snick_tensor::{Listed, Tensor};
 
-use super::checks::{
-    common_dim, common_float, expect_ranks, expect_size, reserved, wrong_shape, zero_padded,
-};
+use super::checks::{common_dim, common_float, expect_ranks, expect_size, reserved, zero_padded};
 use super::sampling::{FeatureMaps, LinearTap, Plane};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
@@ -62,21 +60,13 @@ impl EvalOp for RoiPooling {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [data, regions] = exactly(inputs)?;
         let maps = FeatureMaps::new(data)?;
-        let &[count, 5] = regions.dims() else {
-            return Err(wrong_shape("the regions", regions, "[rois,5]"));
-        };
         let pooled = self.pooled()?;
         let scale = self.scale()?;
+        let listed = maps.regions(regions)?;
         let [_, channels, height, width] = maps.dims();
-        let dims = [count, channels, pooled[0], pooled[1]];
+        let dims = [regions.dims()[0], channels, pooled[0], pooled[1]];
         let mut out = reserved(&dims)?;
-        for region in regions.to_f32_vec()?.as_chunks::<5>().0 {
-            let &[image, x0, y0, x1, y1] = region;
-            // The first region of image -1 ends the list: it and those after it give zeros.
-            if image as i64 == -1 {
-                break;
-            }
-            let image = maps.image(image as i64)?;
+        for (image, [x0, y0, x1, y1]) in listed {
             // What is read along an axis is the same for all channels.
             let axes = [([y0, y1], pooled[0], height), ([x0, x1], pooled[1], width)];
             let [rows, columns] = axes.map(|(ends, bins, size)| -> Vec<Source> {

@@ -2,7 +2,7 @@
 
 use snick_tensor::Tensor;
 
-use super::checks::dims_of;
+use super::checks::{dims_of, wrong_shape};
 use crate::OpError;
 
 /// The maximum number of samples per bin: more come from hostile regions only, and would take too long.
@@ -34,6 +34,14 @@ impl FeatureMaps {
                 Err(OpError::out_of_range("the image of a region", index, expected))
             }
         }
+    }
+
+    /// Image and corners x, y, x, y of the regions `[rois, 5]` up to the first of image -1, which ends the list.
+    pub fn regions(&self, regions: &Tensor) -> Result<Vec<(usize, [f32; 4])>, OpError> {
+        let &[_, 5] = regions.dims() else { return Err(wrong_shape("the regions", regions, "[rois,5]")) };
+        let numbers = regions.to_f32_vec()?;
+        let listed = numbers.as_chunks::<5>().0.iter().take_while(|region| region[0] as i64 != -1);
+        listed.map(|&[image, x0, y0, x1, y1]| Ok((self.image(image as i64)?, [x0, y0, x1, y1]))).collect()
     }
 
     /// One channel of one image.

@@ -99,7 +99,7 @@ impl Col2Im {
     }
 }
 
-/// Two sizes.
+/// The two elements of a vector of sizes.
 fn pair(what: &str, tensor: &Tensor) -> Result<[usize; 2], OpError> {
     let &[rows, columns] = tensor.to_i64_vec()?.as_slice() else {
         return Err(OpError::mismatch(format!("the number of {what}"), tensor.len(), 2));

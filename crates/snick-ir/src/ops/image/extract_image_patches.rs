@@ -51,7 +51,7 @@ impl EvalOp for ExtractImagePatches {
         let &[batch, channels, height, width] = data.dims() else {
             return Err(OpError::rank("the image", data.rank(), "4"));
         };
-        let too_large = || OpError::unsupported("patches of this size");
+        let too_large = || OpError::unsupported("a patch of this size");
         let mut axes = Vec::with_capacity(2);
         for (i, size) in [height, width].into_iter().enumerate() {
             axes.push(self.axis(i, size).ok_or_else(too_large)?);
@@ -62,19 +62,19 @@ impl EvalOp for ExtractImagePatches {
         if dims.contains(&0) {
             return Ok(vec![Tensor::zeros(data.element_type(), &dims)?]);
         }
-        // A view as large as the result: that the result is not too large is known before it is made.
+        // A view of the size of the result: fails if that is too large, before memory is allocated.
         Tensor::zeros(data.element_type(), &[1, 1, 1, 1])?.broadcast_to(&dims)?;
         let begin = [0, 0, down.before, along.before];
         let end = [0, 0, down.after, along.after];
         let padded = kernels::pad(data, &begin, &end, PadMode::Constant, None)?;
-        let mut seen = Vec::with_capacity(down.size * along.size);
+        let mut parts = Vec::with_capacity(down.size * along.size);
         for row in 0..down.size {
-            let lines = padded.slice(2, row * down.rate, down.count, down.stride)?;
+            let rows = padded.slice(2, row * down.rate, down.count, down.stride)?;
             for column in 0..along.size {
-                seen.push(lines.slice(3, column * along.rate, along.count, along.stride)?);
+                parts.push(rows.slice(3, column * along.rate, along.count, along.stride)?);
             }
         }
-        Ok(vec![kernels::concat(&seen.iter().collect::<Vec<_>>(), 1)?])
+        Ok(vec![kernels::concat(&parts.iter().collect::<Vec<_>>(), 1)?])
     }
 }
 
@@ -115,7 +115,7 @@ impl ExtractImagePatches {
         cx.max(&count, &0.into())
     }
 
-    /// The same for a concrete size, and the padding; `None` where numbers overflow.
+    /// The same for a concrete size, and the padding; `None` if numbers overflow.
     fn axis(&self, i: usize, image: usize) -> Option<PatchAxis> {
         let [size, rate, stride] = [self.sizes[i], self.rates[i], self.strides[i]].map(i128::from);
         let image = i128::try_from(image).ok()?;

@@ -38,7 +38,8 @@ impl EvalOp for StringTensorUnpack {
         let texts = strings.as_strings()?;
         let mut bytes: Vec<u8> = Vec::new();
         let (mut begins, mut ends) = (Vec::with_capacity(texts.len()), Vec::with_capacity(texts.len()));
-        let position = |at: usize| i32::try_from(at).map_err(|_| OpError::unsupported("2 GiB of strings"));
+        let position =
+            |at: usize| i32::try_from(at).map_err(|_| OpError::unsupported("a total of 2 GiB of strings"));
         for text in texts {
             begins.push(position(bytes.len())?);
             bytes.extend_from_slice(text.as_bytes());
