@@ -1,4 +1,4 @@
-//! Inference of If: the branch that a known condition takes, or what both have in common.
+//! Inference of If: the branch that a known condition selects, or the union of both.
 
 use smallvec::SmallVec;
 use snick_tensor::ElementType;
@@ -9,7 +9,7 @@ use super::symbol_map::{SymbolMap, join};
 use crate::infer::InferSession;
 use crate::{Fact, Facts, Graph, Infer, OpError};
 
-/// Facts of the outputs; sets those inside both bodies. Of a branch that is never taken, nothing is an error.
+/// Facts of the outputs; also sets the facts inside both bodies. Errors in a branch that is never taken are dropped.
 pub(super) fn infer(
     maps: [&PortMap; 2],
     bodies: [&mut Graph; 2],
@@ -34,15 +34,15 @@ pub(super) fn infer(
     both.map(|(port, (a, b))| {
         let (x, y) = (a.element_type, b.element_type);
         if x != y && ![x, y].contains(&ElementType::Dynamic) {
-            let what = format!("output {port} of the else-body");
-            return Err(OpError::element_type(what, y, format!("{x} as of the then-body")));
+            let what = format!("output {port} of else_body");
+            return Err(OpError::element_type(what, y, format!("{x} as in then_body")));
         }
         Ok(join(a, b, cx))
     })
     .collect()
 }
 
-/// What one body gives for the outputs.
+/// Facts of the outputs as one body computes them.
 fn branch(
     map: &PortMap,
     body: &mut Graph,
@@ -97,7 +97,7 @@ mod tests {
     const BAD: &str = "%w = Const-1 f32[2] <1, 2>\n %y = Add-1(%x, %w)";
 
     #[test]
-    fn both_branches_or_the_one_that_is_taken() {
+    fn outputs_cover_both_branches_or_are_those_of_the_known_one() {
         assert_eq!(outcome("p", SAME, WIDER), "[N,3..6]");
         assert_eq!(outcome("t", SAME, WIDER), "[N,3]");
         let scalar = "%a = Const-1 i64[2] <0, 1>\n %y = ReduceSum-1(%x, %a) {keep_dims: false}";
@@ -105,11 +105,11 @@ mod tests {
     }
 
     #[test]
-    fn a_branch_that_is_never_taken_may_be_wrong() {
+    fn errors_in_a_branch_that_is_never_taken_are_dropped() {
         assert_eq!(outcome("t", SAME, BAD), "[N,3]");
         assert!(outcome("t", BAD, SAME).contains("layer `y` (Add)"));
         assert!(outcome("p", SAME, BAD).contains("layer `y` (Add)"));
         let integer = "%y = Convert-1(%x) {destination_type: i32}";
-        assert!(outcome("p", SAME, integer).contains("f32 as of the then-body"));
+        assert!(outcome("p", SAME, integer).contains("f32 as in then_body"));
     }
 }

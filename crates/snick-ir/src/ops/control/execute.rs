@@ -1,6 +1,5 @@
-//! Executing TensorIterator, Loop and If: what enters a body, how often it runs, what leaves.
-//!
-//! Who runs bodies is the caller's business: a [`RunBody`] gives the Results of a body for its Parameters.
+//! Execution of TensorIterator, Loop and If. The caller runs the bodies: a [`RunBody`] computes the Results of a body
+//! from its Parameters.
 
 use std::collections::HashMap;
 
@@ -13,14 +12,14 @@ use super::port_map::{Cut, PortLink, PortMap, Purpose};
 use super::subgraph::{SubGraph, SubGraphKind};
 use crate::{Graph, Op, OpError, normalize_axis};
 
-/// Runs a body, given by its number, on one tensor a Parameter; gives one a Result.
+/// Runs the body of this number on the values of its Parameters; returns those of its Results.
 pub type RunBody<'r> = dyn FnMut(usize, &[Tensor]) -> Result<Vec<Tensor>, OpError> + 'r;
 
 impl SubGraph {
     /// The outputs for concrete inputs.
     ///
     /// # Errors
-    /// What a body fails with; inputs that do not fit the port map.
+    /// Errors of a body; inputs that contradict the port map.
     pub fn execute(&self, inputs: &[Tensor], run: &mut RunBody) -> Result<Vec<Tensor>, OpError> {
         match self.kind {
             SubGraphKind::If => self.branch(inputs, run),
@@ -52,7 +51,7 @@ impl SubGraph {
         self.collect(values)
     }
 
-    /// Runs the body until the condition does not hold any more, or as often as `trips` says.
+    /// Runs the body until the condition is false, at most `trips` times.
     fn iterate(
         &self,
         inputs: &[Tensor],
@@ -103,12 +102,12 @@ impl SubGraph {
         }
         let last = |number: usize| match &results {
             Some(results) => result(results, number).cloned(),
-            // What no iteration changed is what it was.
+            // Without an iteration a state has its initial value.
             None => match map.back_edges.iter().find(|(from, _)| *from == number) {
                 Some(&(_, to)) => argument(&arguments, to),
                 None => Err(OpError::NoValue {
                     what: format!("Result {number} of the body"),
-                    why: "there was no iteration".into(),
+                    why: "there is no iteration".into(),
                 }),
             },
         };
@@ -129,7 +128,7 @@ impl SubGraph {
         }))
     }
 
-    /// The outputs by port.
+    /// The outputs in order of their ports.
     fn collect(
         &self,
         values: impl Iterator<Item = Result<(Option<usize>, Tensor), OpError>>,
@@ -143,7 +142,7 @@ impl SubGraph {
         }
         let complete = outputs.into_iter().collect::<Option<Vec<_>>>();
         complete
-            .ok_or_else(|| OpError::mismatch("the port map", "an output without a Result", "one for each"))
+            .ok_or_else(|| OpError::mismatch("the port map", "missing an output", "a Result for each output"))
     }
 }
 
@@ -164,7 +163,7 @@ fn enter(arguments: &mut [Option<Tensor>], link: &PortLink, value: Option<Tensor
 fn argument(arguments: &[Option<Tensor>], number: usize) -> Result<Tensor, OpError> {
     let missing = || OpError::NoValue {
         what: format!("Parameter {number} of the body"),
-        why: "the port map does not feed it".into(),
+        why: "the port map has no input for it".into(),
     };
     arguments.get(number).cloned().flatten().ok_or_else(missing)
 }
@@ -173,13 +172,13 @@ fn complete(arguments: Vec<Option<Tensor>>) -> Result<Vec<Tensor>, OpError> {
     (0..arguments.len()).map(|number| argument(&arguments, number)).collect()
 }
 
-/// A number or truth value: the first element of a tensor, which mostly is the only one.
+/// An integer or boolean: the first element of a tensor, usually the only one.
 fn number(what: &str, tensor: &Tensor) -> Result<i64, OpError> {
     let empty = || OpError::mismatch(format!("the number of elements of {what}"), 0, "1");
     tensor.to_i64_vec()?.first().copied().ok_or_else(empty)
 }
 
-/// The number of the iteration as the body's Parameter declares it: a scalar, or a vector of one element.
+/// The iteration number with the type of its Parameter: a scalar, or a vector of one element.
 fn counter(body: &Graph, parameter: usize, trip: u64) -> Result<Tensor, OpError> {
     let declared = body.parameters().nth(parameter).map(|id| &body.node(id).op);
     let number = Tensor::scalar(i64::try_from(trip).unwrap_or(i64::MAX));
@@ -189,13 +188,14 @@ fn counter(body: &Graph, parameter: usize, trip: u64) -> Result<Tensor, OpError>
     Ok(if is_vector { number.unsqueeze(0)? } else { number })
 }
 
-/// First position and number of the parts of an axis.
+/// The first position and the number of the parts of an axis.
 ///
 /// # Errors
-/// Parts that do not fill what lies between the ends.
+/// Parts that do not fill the range exactly.
 pub fn parts_of(cut: Cut, size: usize) -> Result<(usize, usize), OpError> {
-    let wrong =
-        || OpError::mismatch("a cut", format!("{cut:?}"), format!("parts that fill an axis of size {size}"));
+    let wrong = || {
+        OpError::mismatch("a slicing", format!("{cut:?}"), format!("parts that fill an axis of size {size}"))
+    };
     let behind = i64::try_from(size).ok().and_then(|size| size.checked_add(1)).ok_or_else(wrong)?;
     let border = |at: i64| if at < 0 { behind.checked_add(at) } else { Some(at) };
     let (start, end) = (border(cut.start).ok_or_else(wrong)?, border(cut.end).ok_or_else(wrong)?);
@@ -230,7 +230,7 @@ fn parts(map: &PortMap, inputs: &[Tensor]) -> Result<u64, OpError> {
     }
 }
 
-/// The part of an iteration, as a view.
+/// The part of one iteration, as a view.
 fn part(data: &Tensor, cut: Cut, trip: u64) -> Result<Tensor, OpError> {
     let axis = normalize_axis(cut.axis, data.rank())?;
     let (first, count) = parts_of(cut, data.dims()[axis])?;
@@ -243,7 +243,7 @@ fn part(data: &Tensor, cut: Cut, trip: u64) -> Result<Tensor, OpError> {
     Ok(data.slice(axis, first + at * size, size, 1)?)
 }
 
-/// A part of an output, which must have the size of a step; a scalar is a part of one element.
+/// A part of an output, whose size must be the step; a scalar is a part of one element.
 fn fitting(part: &Tensor, cut: Cut) -> Result<Tensor, OpError> {
     let part = if part.rank() == 0 { part.unsqueeze(0)? } else { part.clone() };
     let axis = normalize_axis(cut.axis, part.rank())?;
@@ -254,7 +254,7 @@ fn fitting(part: &Tensor, cut: Cut) -> Result<Tensor, OpError> {
     Ok(part)
 }
 
-/// The parts one after the other, in the order of the iterations or against it.
+/// The concatenated parts, in the order of the iterations or reversed.
 fn join(mut parts: Vec<Tensor>, cut: Cut) -> Result<Tensor, OpError> {
     if cut.stride < 0 {
         parts.reverse();
@@ -263,8 +263,8 @@ fn join(mut parts: Vec<Tensor>, cut: Cut) -> Result<Tensor, OpError> {
     Ok(concat(&parts.iter().collect::<Vec<_>>(), axis)?)
 }
 
-/// An output made of no parts: what is known of a part, with size 0 along the axis. `fed` are the dims of the inputs
-/// by the Parameters that they enter: they tell the symbols of the body.
+/// An output of no parts: of the inferred shape of a part, with size 0 along the axis. `fed` are the dims of the inputs
+/// by Parameter: they bind the symbols of the body.
 fn nothing<'t>(
     body: &Graph,
     number: usize,
@@ -275,7 +275,7 @@ fn nothing<'t>(
     let fact = out.map(|out| &out.fact);
     let known = fact.and_then(|fact| fact.shape.dims().filter(|_| fact.element_type != ElementType::Dynamic));
     let (Some(fact), Some(known)) = (fact, known) else {
-        let (what, why) = (format!("Result {number} of the body"), "there was no iteration".to_string());
+        let (what, why) = (format!("Result {number} of the body"), "there is no iteration".to_string());
         return Err(OpError::NoValue { what, why });
     };
     let mut sizes = HashMap::new();
@@ -287,8 +287,8 @@ fn nothing<'t>(
         );
     }
     let size = |dim| {
-        let told = body.symbols().eval(dim, &|symbol| sizes.get(&symbol).copied());
-        usize::try_from(told.unwrap_or_else(|| body.symbols().interval(dim).lo())).unwrap_or(0)
+        let known = body.symbols().eval(dim, &|symbol| sizes.get(&symbol).copied());
+        usize::try_from(known.unwrap_or_else(|| body.symbols().interval(dim).lo())).unwrap_or(0)
     };
     let mut dims: Vec<usize> = known.iter().map(size).collect();
     if dims.is_empty() {

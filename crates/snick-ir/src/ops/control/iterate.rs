@@ -1,4 +1,4 @@
-//! Inference of TensorIterator and Loop: the body over all iterations, and how many there are.
+//! Inference of TensorIterator and Loop: the body over all iterations, and their number.
 
 use snick_shape::{Interval, Origin, Shape, SymExpr};
 
@@ -12,10 +12,10 @@ use crate::{Fact, Facts, Graph, Infer, Op, OpError};
 /// The conflict of inputs that are sliced into different numbers of parts.
 pub(super) const ITERATIONS_DIFFER: &str = "sliced inputs give {} and {} iterations";
 
-/// Rounds in which assumptions about states may fail one by one; then all that are left are given up.
+/// Rounds in which assumptions about states may fail one by one; then all remaining ones are dropped.
 const MAX_ROUNDS: usize = 8;
 
-/// Facts of the outputs; sets those inside the body.
+/// Facts of the outputs; also sets the facts inside the body.
 pub(super) fn infer(
     kind: SubGraphKind,
     map: &PortMap,
@@ -27,7 +27,7 @@ pub(super) fn infer(
         map.inputs.iter().filter_map(|link| link.external).max().map_or(0, |port| port.saturating_add(1));
     let ports = if kind == SubGraphKind::Loop { ports.max(2) } else { ports };
     if cx.len() > ports {
-        return Err(OpError::Arity { expected: format!("{ports} as the port map has them"), got: cx.len() });
+        return Err(OpError::Arity { expected: format!("{ports}, as in the port map"), got: cx.len() });
     }
     body.symbols = Default::default();
     let mut symbol_map = SymbolMap::default();
@@ -39,7 +39,7 @@ pub(super) fn infer(
         Some(count) => cx.interval(count).hi(),
         None => most_iterations(cx)?,
     };
-    // At least two values, so that it is a symbol: what is said of it is read again with the number of iterations.
+    // At least two values, so that it is a symbol, which is replaced when the number of iterations is known.
     let last = if most == i64::MAX { most } else { most.saturating_sub(1).max(1) };
     let within = Interval::new(0, last).unwrap_or(Interval::DIM);
     let iteration = body.symbols.fresh(within, Origin::default());
@@ -56,7 +56,7 @@ pub(super) fn infer(
     for &(result, parameter) in &map.back_edges {
         let Some(Some(initial)) = given.get(parameter) else {
             let what = format!("Parameter {parameter} of a back edge");
-            return Err(OpError::mismatch(what, "not fed", "an initial value"));
+            return Err(OpError::mismatch(what, "not connected", "connected to an initial value"));
         };
         states.push(State::new(kind, parameter, result, initial.clone()));
     }
@@ -73,7 +73,7 @@ pub(super) fn infer(
     outcome.outputs(&mut symbol_map, cx)
 }
 
-/// What an input is to the body: the whole of it, or one part.
+/// The fact of a Parameter for an input: the whole of it, or one part.
 fn entering(
     port: usize,
     cut: Option<Cut>,
@@ -90,19 +90,19 @@ fn entering(
     Ok(Fact::new(fact.element_type, Shape::ranked(dims.iter().enumerate().map(part).collect::<Vec<_>>())))
 }
 
-/// The number of the iteration, of the type and shape that its Parameter declares.
+/// The iteration number, with the type and shape that its Parameter declares.
 fn counter(body: &mut Graph, parameter: usize, iteration: &SymExpr) -> Result<Fact, OpError> {
     let declared = body.parameters().nth(parameter).map(|id| &body.node(id).op);
     let Some(Op::Parameter(declared)) = declared else {
-        return Err(OpError::mismatch("the number of the iteration", "not a Parameter", "a Parameter"));
+        return Err(OpError::mismatch("the iteration number", "not a Parameter", "a Parameter"));
     };
     let (element_type, shape) = (declared.element_type, declared.shape.clone());
     let shape = shape.instantiate(&mut body.symbols, Origin::default())?;
     match shape.rank() {
         None | Some(0 | 1) => {}
-        Some(rank) => return Err(OpError::rank("the number of the iteration", rank, "0 or 1")),
+        Some(rank) => return Err(OpError::rank("the iteration number", rank, "0 or 1")),
     }
-    // A vector of it has one element, whatever the file says.
+    // A vector has one element, whatever the file says.
     let shape = match shape.rank() {
         Some(1) => Shape::from([1]),
         _ => shape,
@@ -111,7 +111,7 @@ fn counter(body: &mut Graph, parameter: usize, iteration: &SymExpr) -> Result<Fa
     Ok(Fact::new(element_type, shape).with_elements(is_integer.then(|| vec![iteration.clone()])))
 }
 
-/// Infers the body until what is assumed of the states holds; facts of its Results.
+/// Infers the body until the assumptions about the states hold; facts of its Results.
 fn fixpoint(
     states: &mut [State],
     given: &mut [Option<Fact>],
@@ -137,7 +137,7 @@ fn fixpoint(
             return pass(states, given, body, session);
         }
         let results = pass(states, given, body, session);
-        // What fails in the first iteration fails whatever becomes of the states, and nothing comes out.
+        // An error in the first iteration occurs whatever the states are: there is no output.
         if round == 0 && session.errors.len() > mark {
             return Facts::new();
         }
@@ -145,7 +145,7 @@ fn fixpoint(
         for state in states.iter_mut() {
             let assumed = given[state.parameter].as_ref().unwrap_or(&unknown);
             let next = results.get(state.result).unwrap_or(&unknown);
-            fails |= state.give_up(assumed, next, &mut body.symbols);
+            fails |= state.drop_contradicted(assumed, next, &mut body.symbols);
         }
         changed |= fails;
         if !fails && !changed {
@@ -165,7 +165,7 @@ fn fixpoint(
     }
 }
 
-/// An end of a cut on an axis of this size: 0 is before the first element, -1 behind the last.
+/// A border of the sliced range of an axis of this size: 0 is before the first element, -1 after the last.
 fn border(at: i64, size: &SymExpr, cx: &mut Infer) -> SymExpr {
     let at = SymExpr::from(at);
     match at.as_const() {
@@ -177,8 +177,8 @@ fn border(at: i64, size: &SymExpr, cx: &mut Infer) -> SymExpr {
     }
 }
 
-/// The number of iterations of a TensorIterator: of parts in the inputs that are cut, which all have as many;
-/// without such an input, of parts that make an output.
+/// The number of iterations of a TensorIterator: of parts of the sliced inputs, which must agree; without such an
+/// input, of parts of an output.
 fn parts(map: &PortMap, cx: &mut Infer) -> Result<SymExpr, OpError> {
     let mut count: Option<SymExpr> = None;
     let mut is_cut = false;
@@ -212,13 +212,13 @@ fn parts(map: &PortMap, cx: &mut Infer) -> Result<SymExpr, OpError> {
     Ok(SymExpr::from(made.map_or(1, |cut| output_parts(&cut))))
 }
 
-/// How many parts make an output, where no input is cut.
+/// The number of parts of an output if no input is sliced.
 pub(super) fn output_parts(cut: &Cut) -> i64 {
     let length = i64::try_from(cut.end.abs_diff(cut.start)).unwrap_or(i64::MAX);
     length / cut.part_size.max(1)
 }
 
-/// The least number that input 0 of a Loop lets the iterations not exceed.
+/// The upper bound that input 0 of a Loop sets for the iterations.
 fn most_iterations(cx: &Infer) -> Result<i64, OpError> {
     for (port, what) in [(0, "the number of iterations"), (1, "the condition")] {
         let fact = cx.optional(port).ok_or(OpError::NotConnected { port })?;
@@ -231,7 +231,7 @@ fn most_iterations(cx: &Infer) -> Result<i64, OpError> {
     })
 }
 
-/// A number or truth value: a scalar, or the first element of a vector; a known vector has no other.
+/// Requires a scalar, or a vector, which has one element if it is known.
 pub(super) fn is_single(what: &str, fact: &Fact) -> Result<(), OpError> {
     match fact.shape.dims() {
         Some([size]) if fact.known.is_some() && size.as_const().is_some_and(|size| size != 1) => {
@@ -242,7 +242,7 @@ pub(super) fn is_single(what: &str, fact: &Fact) -> Result<(), OpError> {
     }
 }
 
-/// Whether it holds, if that is known.
+/// The value of a condition, if it is known.
 pub(super) fn truth(fact: &Fact) -> Option<bool> {
     fact.ints()?.first().map(|&value| value != 0)
 }
@@ -266,7 +266,7 @@ fn iterations(map: &PortMap, results: &Facts, cx: &mut Infer) -> Result<SymExpr,
     let most = if interval.lo() >= 0 { interval.hi() } else { i64::MAX };
     Ok(match (starts, goes_on, limit) {
         (Some(false), _, _) => SymExpr::from(0),
-        // A limit below 0 is none: the loop would never end, so what ends has another one.
+        // A negative limit is none: such a loop would never end.
         (Some(true), Some(true), Some(limit)) if interval.hi() >= 0 => {
             cx.as_dim(&limit).unwrap_or(SymExpr::from(0))
         }
@@ -275,14 +275,14 @@ fn iterations(map: &PortMap, results: &Facts, cx: &mut Infer) -> Result<SymExpr,
     })
 }
 
-/// What all iterations gave.
+/// The result of all iterations.
 struct Outcome<'a> {
     kind: SubGraphKind,
     map: &'a PortMap,
     states: &'a [State],
     /// Facts of the Results in the last iteration.
     results: &'a Facts,
-    /// How many iterations there were.
+    /// Number of iterations.
     trips: &'a SymExpr,
     body: &'a Graph,
 }
@@ -304,13 +304,13 @@ impl Outcome<'_> {
         Ok(facts)
     }
 
-    /// An output that is what the last iteration gave; the initial value, where there was none.
+    /// An output with the value of the last iteration; the initial value if there is no iteration.
     fn last(&self, result: usize, last: &Fact, symbol_map: &mut SymbolMap, cx: &mut Infer) -> Fact {
         let Some(state) = self.states.iter().find(|state| state.result == result) else {
             return symbol_map.leave(last, &self.body.symbols, cx);
         };
         let after = symbol_map.leave(&state.after(last), &self.body.symbols, cx);
-        // A TensorIterator without iterations is refused when run.
+        // A TensorIterator without iterations fails when run.
         if self.kind == SubGraphKind::TensorIterator || !cx.interval(self.trips).contains(0) {
             return after;
         }
@@ -318,7 +318,7 @@ impl Outcome<'_> {
         state.or_initial(&after, &initial, cx)
     }
 
-    /// An output made of one part each iteration.
+    /// An output concatenated from one part each iteration.
     fn assembled(
         &self,
         cut: Cut,
@@ -331,11 +331,11 @@ impl Outcome<'_> {
         if dims.is_empty() {
             return match cut.axis {
                 0 => made(Shape::ranked([self.trips.clone()])),
-                axis => Err(OpError::out_of_range("the axis of scalars put together", axis, "0")),
+                axis => Err(OpError::out_of_range("the axis of concatenated scalars", axis, "0")),
             };
         }
         let axis = normalize_axis(cut.axis, dims.len())?;
-        // Every part has the size of a step, or running fails.
+        // Every part has the size of a step, or execution fails.
         let step = i64::try_from(cut.stride.unsigned_abs()).unwrap_or(i64::MAX);
         let size = SymExpr::from(dims[axis].as_const().unwrap_or(step));
         let outside =
@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn what_grows_evenly_is_known_after_any_number_of_iterations() {
+    fn states_that_grow_by_a_constant_have_exact_sizes() {
         let grow = "%next = Concat-1(%s, %s, %one) {axis: 0}\n".replace("%s, %s", "%s");
         let body = format!("%one = Const-1 f32[2] <1, 2>\n      {grow}");
         assert_eq!(shape(&mut looped("5", "N", &body)), "[N+10]");
@@ -389,19 +389,19 @@ mod tests {
     }
 
     #[test]
-    fn what_grows_in_another_way_has_an_interval() {
+    fn states_that_grow_otherwise_have_bounds() {
         let body = "%next = Concat-1(%s, %s) {axis: 0}";
         assert_eq!(ranges(&mut looped("5", "3..4,N", body)), "[6..,?]");
         let body = "%zero = Const-1 i64[] <0>\n      %next = Unsqueeze-1(%s, %zero)";
         assert_eq!(shape(&mut looped("5", "3", body)), "[...]");
-        // What stays within an interval keeps it: a slice of at most 3.
+        // A state within an interval keeps it: a slice of at most 3.
         let body = "%a = Const-1 i64[1] <0>\n      %b = Const-1 i64[1] <3>\n      %c = Const-1 i64[1] <1>\n      \
                     %next = Slice-8(%s, %a, %b, %c, %a)";
         assert_eq!(ranges(&mut looped("5", "2..9", body)), "[2..3]");
     }
 
     #[test]
-    fn rounds_over_nested_bodies_do_not_multiply_without_bound() {
+    fn rounds_over_nested_bodies_are_bounded() {
         let mut body = "%next = Concat-1(%s, %s) {axis: 0}".to_string();
         for _ in 0..40 {
             body = format!(
@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_inside_is_told_once_with_its_layer() {
+    fn an_error_inside_is_reported_once_with_its_layer() {
         let body = "%w = Const-1 f32[3] <1, 2, 3>\n      %bad = Add-1(%s, %w)\n      \
                     %next = Concat-1(%bad, %w) {axis: 0}";
         let errors = infer(&mut looped("5", "2", body));
@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn maps_that_name_what_is_not_there_are_refused() {
+    fn maps_to_missing_ports_are_errors() {
         let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"2\"}\n  \
                     %t = TensorIterator-1(%x) {inputs: [MAP], outputs: [\"0 -> 0\"], back_edges: [EDGE]}\n    \
                     body graph \"\" {\n      %p = Parameter-1 {element_type: f32, shape: \"?\"}\n      \

@@ -1,4 +1,4 @@
-//! Opaque: a layer whose operation snick does not know, kept whole.
+//! Layers of unknown operation types, kept as they are.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use snick_tensor::Tensor;
 
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpError, OpTraits};
 
-/// Any layer: its operation type and attributes as they were read.
+/// A layer with the operation type and attributes of the file.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Opaque {
     /// Operation type.
@@ -20,21 +20,21 @@ impl Opaque {
     /// Any number of inputs.
     pub const ARITY: Arity = Arity::at_least(0);
 
-    /// Kept, whatever it does.
+    /// Kept even if nothing reads it.
     pub const TRAITS: OpTraits = OpTraits::ROOT;
 
-    /// The declared ports.
+    /// The declared types and shapes.
     pub fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         Ok(declared_facts(cx))
     }
 
-    /// Always an error: nobody knows what the layer computes.
+    /// Always an error: the operation is unknown.
     pub fn eval(&self) -> Result<Vec<Tensor>, OpError> {
         Err(OpError::unsupported(format!("executing operation type `{}`", self.op_type)))
     }
 }
 
-/// What the file declares, as facts: all there is where no rule is known. A dim of -1 is an unknown.
+/// The declared types and shapes of the outputs as facts. A dim of -1 is unknown.
 fn declared_facts(cx: &mut Infer) -> Facts {
     let ports: Vec<_> = cx.declared().map(Option::<&_>::cloned).collect();
     let facts = ports.into_iter().map(|port| {

@@ -1,4 +1,4 @@
-//! Port maps: how the ports of an op with bodies and the Parameters and Results of a body hang together.
+//! Port maps: the connections between the ports of an op and the Parameters and Results of its body.
 
 use std::fmt;
 
@@ -9,42 +9,42 @@ pub struct PortMap {
     pub inputs: Vec<PortLink>,
     /// Out of the body.
     pub outputs: Vec<PortLink>,
-    /// From a Result to a Parameter of the next iteration, each by its number among its kind.
+    /// From a Result to a Parameter of the next iteration, by their numbers.
     pub back_edges: Vec<(usize, usize)>,
 }
 
 /// One entry of a port map.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PortLink {
-    /// Number of the op's input or output; `None` for what never leaves the op.
+    /// Number of the op's input or output; `None` for a value inside the op.
     pub external: Option<usize>,
     /// Number of the body's Parameter or Result.
     pub internal: usize,
-    /// A part each iteration; `None` for the whole value.
+    /// Which part each iteration has; `None` for the whole value.
     pub cut: Option<Cut>,
-    /// What only a Loop has.
+    /// The meaning of a value to a Loop.
     pub purpose: Option<Purpose>,
 }
 
-/// How a value is cut into the parts of the iterations, or put together from them.
+/// How a value is sliced into parts, one each iteration, or concatenated from them.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Cut {
-    /// Along which axis.
+    /// The axis.
     pub axis: i64,
-    /// From which position: 0 is before the first element, -1 behind the last.
+    /// Where the range starts: 0 is before the first element, -1 after the last.
     pub start: i64,
-    /// To which position, counted likewise.
+    /// Where the range ends, counted likewise.
     pub end: i64,
-    /// From one part to the next; below 0 the parts are taken from the end.
+    /// Distance between parts; if negative, parts are taken from the end.
     pub stride: i64,
     /// Elements of one part along the axis.
     pub part_size: i64,
 }
 
-/// Values that a Loop itself reads or makes.
+/// Values that the Loop itself sets or reads.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Purpose {
-    /// A Parameter: the number of the iteration, from 0.
+    /// A Parameter: the iteration number, from 0.
     CurrentIteration,
     /// A Result: whether there is a next iteration.
     ExecutionCondition,
@@ -54,7 +54,7 @@ impl Purpose {
     const ALL: [(&'static str, Self); 2] =
         [("current_iteration", Self::CurrentIteration), ("execution_condition", Self::ExecutionCondition)];
 
-    /// As files write it.
+    /// The word that files use.
     pub fn name(self) -> &'static str {
         Self::ALL[self as usize].0
     }
@@ -78,16 +78,16 @@ impl PortLink {
         Self { cut: Some(Cut::each(axis)), ..Self::whole(external, internal) }
     }
 
-    /// What never leaves the op.
+    /// A value inside the op.
     pub fn inner(internal: usize, purpose: Purpose) -> Self {
         Self { external: None, internal, cut: None, purpose: Some(purpose) }
     }
 
-    /// The link with these notes: `axis`, `start`, `end`, `stride`, `part_size`, `purpose`, by what `find` gives for
-    /// a name. Without an axis the value is whole.
+    /// The link with the notes that `find` returns for `axis`, `start`, `end`, `stride`, `part_size` and `purpose`.
+    /// Without an axis the value is whole.
     ///
     /// # Errors
-    /// The note that cannot be read.
+    /// The name of an invalid note.
     pub fn with_notes<'t>(
         external: Option<usize>,
         internal: usize,
@@ -139,7 +139,7 @@ impl PortLink {
     }
 }
 
-/// `0 -> 1 axis=1 start=-1 ...`; an entry without external port begins with `_`.
+/// `0 -> 1 axis=1 start=-1 ...`; a link without external port begins with `_`.
 impl fmt::Display for PortLink {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.external {
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_print_and_read_back() {
+    fn printed_links_parse_to_themselves() {
         for text in [
             "0 -> 1",
             "2 -> 0 axis=1 start=-1 end=0 stride=-2 part_size=2",

@@ -1,12 +1,12 @@
-//! States: values that an iteration hands on to the next, and what holds for them in every iteration.
+//! States: values that each iteration hands on to the next, and facts that hold for them in every iteration.
 //!
-//! A state begins as its initial value, and an iteration makes the next one of it. Every dim, and every known element,
-//! is looked at on its own. First it is assumed to stay what it is initially, and the body is inferred. What turns out
-//! to change is made a free symbol, first within the hull of the initial value and the next, and the body inferred
-//! again; an end of the interval that does not hold is given up, until the assumptions hold. Each time at least one is
-//! given up, so this ends. Then each free symbol `p`, of which the body makes `f(p)`, is solved:
+//! A state has an initial value, and each iteration computes the next one. Every dim and every known element is treated
+//! separately. First it is assumed to keep its initial value, and the body is inferred. One that changes becomes a free
+//! symbol, at first within the hull of the initial and the next value, and the body is inferred again; bounds of the
+//! interval that do not hold are dropped, until the assumptions hold. Each round drops at least one, so this
+//! terminates. Then each free symbol `p`, which the body maps to `f(p)`, is solved:
 //!
-//! - `f(p) - p` is the same number `d` in every iteration: in iteration `i` it is `initial + i * d`;
+//! - if `f(p) - p` is the same number `d` in every iteration, its value in iteration `i` is `initial + i * d`;
 //! - otherwise it is the initial value or some `f(p)`: within the hull of both.
 
 use snick_shape::{Interval, Origin, Shape, SymExpr, SymbolId, Symbols};
@@ -18,41 +18,41 @@ use crate::{Fact, Infer};
 
 /// One state.
 pub(super) struct State {
-    /// The body's Parameter that takes it.
+    /// The number of its Parameter in the body.
     pub(super) parameter: usize,
-    /// The body's Result that makes the next one.
+    /// The number of the Result with its next value.
     pub(super) result: usize,
     /// The initial value, in the symbols of the body.
     initial: Fact,
     element_type: ElementType,
-    /// By axis; `None` where not even the rank stays.
+    /// By axis; `None` if the rank changes.
     dims: Option<Vec<Slot>>,
-    /// By element, where they are followed.
+    /// By element, if they are known.
     elements: Option<Vec<Slot>>,
-    /// Whether a constant that is not followed element by element stays the same.
+    /// Whether a constant whose elements are not tracked stays the same.
     keeps_constant: bool,
-    /// Whether sizes are told by the number of the iteration, or only their range.
+    /// Whether sizes are expressions in the iteration number, or only intervals.
     counts_sizes: bool,
 }
 
-/// A dim or an element.
+/// What is assumed of a dim or an element.
 #[derive(Clone)]
 enum Slot {
-    /// As initially, in every iteration.
+    /// It has its initial value in every iteration.
     Stays,
-    /// Anything within the interval of a symbol, which stands for it.
+    /// Any value within the interval of this symbol.
     Free(SymbolId),
-    /// The same more each iteration: before it, and after it.
+    /// It grows by the same number each iteration: the values before and after it.
     Grows { before: SymExpr, after: SymExpr },
-    /// Anything within an interval.
+    /// Any value within the interval of this expression.
     Within(SymExpr),
 }
 
 impl State {
-    /// All stays as it is initially.
+    /// A state that keeps its initial value.
     ///
-    /// Sizes of a TensorIterator's states are told by their range alone. Where they are static, the OpenVINO runtime
-    /// executes all iterations with those of the first: what that gives lies within the range, too.
+    /// Sizes of a TensorIterator's states are only intervals. If they are static, the OpenVINO runtime executes all
+    /// iterations with those of the first, which are within the intervals, too.
     pub(super) fn new(kind: SubGraphKind, parameter: usize, result: usize, initial: Fact) -> Self {
         let dims = initial.shape.dims().map(|dims| vec![Slot::Stays; dims.len()]);
         let elements = initial.elements().map(|elements| vec![Slot::Stays; elements.len()]);
@@ -67,7 +67,7 @@ impl State {
         &self.initial
     }
 
-    /// What holds at the start of every iteration, as assumed so far.
+    /// The fact assumed at the start of every iteration.
     pub(super) fn fact(&self) -> Fact {
         let shape = match (self.initial.shape.dims(), &self.dims) {
             (Some(dims), Some(slots)) => {
@@ -87,9 +87,9 @@ impl State {
         }
     }
 
-    /// Gives up the assumptions that `next`, made of a value of which `assumed` holds, contradicts. Whether there
-    /// were any.
-    pub(super) fn give_up(&mut self, assumed: &Fact, next: &Fact, symbols: &mut Symbols) -> bool {
+    /// Drops the assumptions that `next`, computed from a value with the fact `assumed`, contradicts. Returns whether
+    /// there were any.
+    pub(super) fn drop_contradicted(&mut self, assumed: &Fact, next: &Fact, symbols: &mut Symbols) -> bool {
         let mut changed = false;
         if self.element_type != next.element_type && self.element_type != ElementType::Dynamic {
             self.element_type = ElementType::Dynamic;
@@ -125,19 +125,19 @@ impl State {
         changed
     }
 
-    /// What an element may be.
+    /// The range of an element.
     fn element_range(&self) -> Interval {
         let range = self.element_type.integer_range().and_then(|(lo, hi)| Interval::new(lo, hi));
         range.unwrap_or(Interval::ANY)
     }
 
-    /// Gives up everything.
+    /// Drops all assumptions.
     pub(super) fn forget(&mut self) {
         (self.element_type, self.dims, self.elements) = (ElementType::Dynamic, None, None);
         self.keeps_constant = false;
     }
 
-    /// Solves what is free, by what the body makes of it. `iteration` is the number of the iteration.
+    /// Solves free symbols, given the fact `next` that the body computes. `iteration` is the iteration number.
     pub(super) fn solve(
         &mut self,
         next: &Fact,
@@ -168,7 +168,7 @@ impl State {
         }
     }
 
-    /// What leaves after the last iteration, of which `last` is inferred: in the symbols of the body.
+    /// The fact after the last iteration, for which `last` is inferred; in the symbols of the body.
     pub(super) fn after(&self, last: &Fact) -> Fact {
         let known = |slots: &Option<Vec<Slot>>, initial: &[SymExpr], last: &[SymExpr]| match slots {
             Some(slots) if slots.len() == last.len() && initial.len() == last.len() => {
@@ -189,10 +189,10 @@ impl State {
         }
     }
 
-    /// What holds for `after` where there may have been no iteration; both in the symbols outside of the body.
+    /// The fact of a state that is `after` or, without an iteration, `initial`; both in the symbols outside the body.
     pub(super) fn or_initial(&self, after: &Fact, initial: &Fact, cx: &mut Infer) -> Fact {
         let either = join(after, initial, cx);
-        // What is known for any number of iterations is known for none.
+        // Facts for any number of iterations hold for none, too.
         let known = |slots: &Option<Vec<Slot>>, after: &[SymExpr], either: &[SymExpr]| match slots {
             Some(slots) if slots.len() == after.len() && after.len() == either.len() => {
                 let found = slots.iter().zip(after).zip(either);
@@ -233,7 +233,7 @@ impl Slot {
     }
 }
 
-/// Gives up what an iteration, after which a slot is another expression, shows not to hold. Whether there was any.
+/// Drops assumptions that the values after an iteration contradict. Returns whether there were any.
 fn widen(
     slots: &mut [Slot],
     before: &[SymExpr],
@@ -253,7 +253,7 @@ fn widen(
             }
             _ => continue,
         };
-        // One value alone would be no symbol.
+        // A single value would not be a symbol.
         let wider = if wider.is_exact().is_some() { within } else { wider };
         if let Some(symbol) = symbols.fresh(wider, Origin::default()).as_symbol() {
             *slot = Slot::Free(symbol);
@@ -263,7 +263,7 @@ fn widen(
     changed
 }
 
-/// A free slot and what an iteration makes of it.
+/// A free symbol and its value after an iteration.
 struct Step<'s> {
     symbol: SymbolId,
     initial: &'s SymExpr,

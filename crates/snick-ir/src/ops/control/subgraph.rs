@@ -1,7 +1,7 @@
 //! TensorIterator-1, Loop-5 and If-8: ops that own bodies.
 //!
-//! What a body sees and gives is said by its [`PortMap`]. `iterate.rs` infers the two that iterate, `branch.rs` infers
-//! If, `execute.rs` runs all three.
+//! A [`PortMap`] connects each body with the op. `iterate.rs` infers TensorIterator and Loop, `branch.rs` infers If,
+//! `execute.rs` runs all three.
 
 use smallvec::SmallVec;
 use snick_tensor::Tensor;
@@ -10,9 +10,10 @@ use super::branch;
 use super::iterate;
 use super::port_map::{PortLink, PortMap, Purpose};
 use crate::infer::InferSession;
+use crate::op::AttrField;
 use crate::{
-    Arity, AttrValue, Attrs, EvalOp, Facts, Graph, Infer, InferOp, Op, OpDef, OpError, OpName, OpTraits,
-    RawNode,
+    Arity, AttrSpec, AttrValue, Attrs, EvalOp, Facts, Graph, Infer, InferOp, Op, OpDef, OpError, OpName,
+    OpTraits, RawNode,
 };
 
 /// Which op it is.
@@ -20,21 +21,21 @@ use crate::{
 pub enum SubGraphKind {
     /// Iterates over parts of its inputs.
     TensorIterator,
-    /// Iterates while a condition holds. Input 0 is the number of iterations, below 0 for any number; input 1 says
-    /// whether there is a first one.
+    /// Iterates while a condition holds. Input 0 is the maximum number of iterations, negative for no limit; input 1 is
+    /// the condition before the first one.
     Loop,
-    /// Runs one of two bodies, by its input 0.
+    /// Runs one of two bodies, selected by input 0.
     If,
 }
 
-/// An op with bodies. The bodies have symbols of their own; their facts hold for what the op feeds them.
+/// An op with bodies. Each body has its own symbols; its facts hold for the values that the op passes in.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SubGraph {
     /// Which op it is.
     pub kind: SubGraphKind,
-    /// `body`; or `then_body`, `else_body`.
+    /// `body`, or `then_body` and `else_body`.
     pub bodies: Vec<Graph>,
-    /// A port map a body.
+    /// The port map of each body.
     pub maps: Vec<PortMap>,
 }
 
@@ -43,10 +44,10 @@ const MAP_NAMES: [[&str; 3]; 2] =
     [["inputs", "outputs", "back_edges"], ["else_inputs", "else_outputs", "else_back_edges"]];
 
 impl SubGraph {
-    /// The op of these bodies and maps, of which there are as many as [`SubGraph::roles`].
+    /// The op with these bodies and maps, one for each of [`SubGraph::roles`].
     ///
     /// # Errors
-    /// A map that names Parameters or Results that are not there, or leaves an output out.
+    /// A map that refers to a missing Parameter or Result, or omits an output.
     pub fn new(kind: SubGraphKind, bodies: Vec<Graph>, maps: Vec<PortMap>) -> Result<Self, OpError> {
         let op = Self { kind, bodies, maps };
         for count in [op.bodies.len(), op.maps.len()] {
@@ -58,7 +59,7 @@ impl SubGraph {
         Ok(op)
     }
 
-    /// Names of the bodies, in order.
+    /// The roles of the bodies, in order.
     pub fn roles(&self) -> &'static [&'static str] {
         match self.kind {
             SubGraphKind::TensorIterator | SubGraphKind::Loop => &["body"],
@@ -66,19 +67,19 @@ impl SubGraph {
         }
     }
 
-    /// Number of outputs: as many as the port maps name.
+    /// Number of outputs in the port maps.
     pub fn outputs(&self) -> usize {
         let ports = self.maps.iter().flat_map(|map| &map.outputs).filter_map(|link| link.external);
         ports.max().map_or(0, |port| port.saturating_add(1))
     }
 
-    /// The ops of the bodies, but for their inputs and outputs.
+    /// The ops of the bodies except Parameters and Results.
     fn inner_ops(&self) -> impl Iterator<Item = &Op> {
         let ops = self.bodies.iter().flat_map(|body| body.ids().map(|id| &body.node(id).op));
         ops.filter(|op| !matches!(op, Op::Parameter(_) | Op::Result(_)))
     }
 
-    /// Facts of the outputs; the facts inside `bodies`, which are those of this op, are set on the way.
+    /// Facts of the outputs; also sets the facts inside `bodies`, the bodies of this op.
     pub(crate) fn infer_bodies(
         &self,
         cx: &mut Infer,
@@ -94,9 +95,9 @@ impl SubGraph {
         }
     }
 
-    /// Every link and back edge names Parameters and Results that are there, and every output has its link.
+    /// Requires that links and back edges refer to existing Parameters and Results, and that each output has a link.
     fn check(&self) -> Result<(), OpError> {
-        // A number of a port sizes nothing before it is known to be small.
+        // Port numbers are checked before anything is allocated for them.
         let most = self.maps.iter().map(|map| map.outputs.len()).sum::<usize>();
         for (body, map) in self.bodies.iter().zip(&self.maps) {
             let (parameters, results) = (body.parameters().count(), body.results().count());
@@ -123,7 +124,7 @@ impl SubGraph {
             }
             for link in map.inputs.iter().chain(&map.outputs) {
                 if link.cut.is_some_and(|cut| cut.stride == 0 || cut.part_size < 1) {
-                    let expected = "a stride that is not 0, a part_size above 0";
+                    let expected = "stride not 0, part_size above 0";
                     return Err(OpError::mismatch("the port map", format!("\"{link}\""), expected));
                 }
                 if self.kind != SubGraphKind::Loop && link.purpose.is_some() {
@@ -136,7 +137,7 @@ impl SubGraph {
 }
 
 impl PortMap {
-    /// The link of this purpose.
+    /// The link with this purpose.
     pub(super) fn with_purpose(&self, purpose: Purpose) -> Option<&PortLink> {
         self.inputs.iter().chain(&self.outputs).find(|link| link.purpose == Some(purpose))
     }
@@ -144,9 +145,13 @@ impl PortMap {
 
 impl OpDef for SubGraph {
     const NAMES: &'static [OpName] = &[
-        OpName::openvino("TensorIterator", &[1]),
-        OpName::openvino("Loop", &[5]),
-        OpName::openvino("If", &[8]),
+        OpName::openvino("TensorIterator", &[1])
+            .doc("Runs a body on each part of its sliced inputs. Results are returned whole or concatenated."),
+        OpName::openvino("Loop", &[5]).doc(
+            "Runs a body while a condition holds: input 0 is the maximum number of iterations, negative for no limit, \
+             input 1 the condition before the first one.",
+        ),
+        OpName::openvino("If", &[8]).doc("Runs one of two bodies, selected by the boolean input 0."),
     ];
     const ARITY: Arity = Arity::at_least(1);
     const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::HAS_BODIES).union(OpTraits::BOUNDARY);
@@ -185,11 +190,23 @@ impl OpDef for SubGraph {
         attrs
     }
 
+    /// The attributes are the text form of port maps; IR files have elements instead.
+    fn attr_specs() -> Vec<AttrSpec> {
+        let docs = [
+            "From inputs to Parameters of the body: `external -> internal note=value ..`.",
+            "From Results of the body to outputs, written likewise.",
+            "Pairs of a Result and the Parameter that receives its value in the next iteration.",
+        ];
+        let kinds = [Vec::<String>::kind(), Vec::<String>::kind(), SmallVec::<[usize; 4]>::kind()];
+        let specs = MAP_NAMES.iter().flat_map(|names| names.iter().zip(kinds.clone()).zip(docs));
+        specs.map(|((name, kind), doc)| AttrSpec::optional(name, kind, doc)).collect()
+    }
+
     fn name(&self) -> &'static OpName {
         &Self::NAMES[self.kind as usize]
     }
 
-    /// Pure, a root and so on where what the bodies hold is.
+    /// Impure, a root and so on if an op of a body is.
     fn traits(&self) -> OpTraits {
         let inner = self.inner_ops().map(Op::traits);
         let inherited = OpTraits::ROOT | OpTraits::STATEFUL | OpTraits::RANDOM;
@@ -201,15 +218,15 @@ impl OpDef for SubGraph {
 }
 
 impl InferOp for SubGraph {
-    /// Never asked: the driver hands over the bodies, through `SubGraph::infer_bodies`.
+    /// Never called: the driver calls `SubGraph::infer_bodies`.
     fn infer(&self, _: &mut Infer) -> Result<Facts, OpError> {
         Err(OpError::unsupported(format!("inference of {} without its bodies", self.name().name)))
     }
 }
 
 impl EvalOp for SubGraph {
-    /// Never asked: who runs the op runs its bodies, through [`SubGraph::execute`].
+    /// Never called: sessions call [`SubGraph::execute`].
     fn eval(&self, _: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        Err(OpError::unsupported(format!("executing {} without a session", self.name().name)))
+        Err(OpError::unsupported(format!("evaluating {} without a session", self.name().name)))
     }
 }

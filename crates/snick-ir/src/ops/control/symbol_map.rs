@@ -1,4 +1,4 @@
-//! Facts on their way into a body and out of it: each graph has symbols of its own.
+//! Translation of facts into a body and out of it: each graph has its own symbols.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use snick_shape::{Interval, Shape, SymExpr, SymbolId, Symbols};
 
 use crate::{Fact, Infer, Known};
 
-/// Which symbols of the outer graph and of the body stand for the same number.
+/// Symbols of the outer graph and of the body with the same value.
 #[derive(Default)]
 pub(super) struct SymbolMap {
     entered: HashMap<SymbolId, SymExpr>,
@@ -14,9 +14,9 @@ pub(super) struct SymbolMap {
 }
 
 impl SymbolMap {
-    /// A fact of the outer graph, in the symbols of the body. A symbol that enters keeps its name and interval.
+    /// A fact of the outer graph in the symbols of the body. Symbols keep their names and intervals.
     pub(super) fn enter(&mut self, fact: &Fact, outer: &Symbols, body: &mut Symbols) -> Fact {
-        carried(fact, |expr| self.enter_expr(expr, outer, body))
+        translate(fact, |expr| self.enter_expr(expr, outer, body))
     }
 
     fn enter_expr(&mut self, expr: &SymExpr, outer: &Symbols, body: &mut Symbols) -> SymExpr {
@@ -46,13 +46,12 @@ impl SymbolMap {
         self.left.insert(inside, outside);
     }
 
-    /// Whether the expression of the body has the same value in every iteration: its symbols came from outside.
+    /// Whether an expression of the body has the same value in every iteration: all its symbols come from outside.
     pub(super) fn is_invariant(&self, expr: &SymExpr) -> bool {
         expr.symbols().iter().all(|symbol| self.left.contains_key(symbol))
     }
 
-    /// A fact of the body, in the symbols of the outer graph. Symbols born in the body become unknowns outside, one
-    /// each.
+    /// A fact of the body in the symbols of the outer graph. Each symbol created in the body becomes an unknown.
     pub(super) fn leave(&mut self, fact: &Fact, body: &Symbols, cx: &mut Infer) -> Fact {
         let shape = fact.shape.dims().map(|dims| {
             let dims = dims.iter().map(|dim| {
@@ -71,19 +70,19 @@ impl SymbolMap {
         Fact { element_type: fact.element_type, shape: shape.unwrap_or(Shape::unranked()), known }
     }
 
-    /// An expression of the body, in the symbols of the outer graph.
+    /// An expression of the body in the symbols of the outer graph.
     fn leave_expr(&mut self, expr: &SymExpr, body: &Symbols, cx: &mut Infer) -> SymExpr {
         for symbol in expr.symbols() {
             self.left.entry(symbol).or_insert_with(|| cx.unknown(body.interval(&symbol.into())));
         }
-        // What the body knows of the expression beyond its symbols is not told outside: the body need not have run.
+        // Refinements of the expression in the body do not hold outside: the body may not run.
         let outside = cx.symbols().substitute(expr, &|symbol| self.left.get(&symbol).cloned());
         outside.unwrap_or_else(|| cx.unknown(body.interval(expr)))
     }
 }
 
 /// The fact with every expression in it replaced.
-pub(super) fn carried(fact: &Fact, mut carry: impl FnMut(&SymExpr) -> SymExpr) -> Fact {
+pub(super) fn translate(fact: &Fact, mut carry: impl FnMut(&SymExpr) -> SymExpr) -> Fact {
     let shape = match fact.shape.dims() {
         Some(dims) => Shape::ranked(dims.iter().map(&mut carry).collect::<Vec<_>>()),
         None => Shape::unranked(),
@@ -95,7 +94,7 @@ pub(super) fn carried(fact: &Fact, mut carry: impl FnMut(&SymExpr) -> SymExpr) -
     Fact { element_type: fact.element_type, shape, known }
 }
 
-/// What holds for a value that is one of two: their types are equal or one is unknown.
+/// The fact of a value that is one of two; their types are equal or one is unknown.
 pub(super) fn join(a: &Fact, b: &Fact, cx: &mut Infer) -> Fact {
     let mut either = |a: &SymExpr, b: &SymExpr| match a == b {
         true => a.clone(),
