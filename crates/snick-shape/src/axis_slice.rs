@@ -7,11 +7,11 @@ pub(crate) mod symbolic;
 /// Why an axis cannot be sliced.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SliceError {
-    /// A step of 0 never reaches its end.
-    #[error("the step of a slice must not be 0")]
+    /// The step is 0.
+    #[error("the slice step is 0")]
     ZeroStep,
-    /// An axis cannot have fewer than 0 elements.
-    #[error("cannot slice an axis of {0} elements")]
+    /// The size of the axis is negative.
+    #[error("cannot slice an axis of size {0}")]
     NegativeDim(i64),
 }
 
@@ -27,7 +27,7 @@ pub struct AxisSlice {
     pub start: i64,
     /// Number of elements.
     pub len: i64,
-    /// Distance from one element to the next; negative walks backwards.
+    /// Distance from one element to the next; negative if backward.
     pub step: i64,
 }
 
@@ -35,7 +35,7 @@ impl AxisSlice {
     /// The slice that selects nothing.
     pub const EMPTY: Self = Self { start: 0, len: 0, step: 1 };
 
-    /// The slice that selects all of an axis.
+    /// The slice that selects the whole axis.
     pub const fn whole(dim: i64) -> Self {
         Self { start: 0, len: dim, step: 1 }
     }
@@ -56,8 +56,8 @@ impl AxisSlice {
         Ok(Self { start, len, step }.normalised())
     }
 
-    /// The clamped start of `start:stop:step` and the number of elements, as in [`Self::resolve`]. Of an empty slice
-    /// the start lies where it was clamped to, in `-1..=dim`.
+    /// The clamped start of `start:stop:step` and the number of elements, as in [`Self::resolve`]. The start of an empty
+    /// slice is where it was clamped to, in `-1..=dim`.
     ///
     /// # Errors
     /// [`SliceError::ZeroStep`]; [`SliceError::NegativeDim`].
@@ -100,8 +100,7 @@ impl AxisSlice {
         (0..len).map(move |k| start.saturating_add(k.saturating_mul(step)))
     }
 
-    /// The slice that selects at once what this slice and then `inner` (a slice
-    /// of this one's result) select.
+    /// The slice that equals this slice followed by `inner`, a slice of its result.
     pub fn then(&self, inner: &Self) -> Self {
         let composed = Self {
             start: self.start.saturating_add(inner.start.saturating_mul(self.step)),

@@ -9,8 +9,7 @@ use smallvec::SmallVec;
 use crate::sym_expr::SymExpr;
 use crate::symbols::Symbols;
 
-/// What is known of a tensor's shape. Every dimension is an expression whose
-/// interval lies within `0..`.
+/// The shape of a tensor, as far as known. The interval of every dimension is within `0..`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Shape(Option<SmallVec<[SymExpr; 4]>>);
 

@@ -20,17 +20,17 @@ pub struct Origin {
     pub axis: u32,
 }
 
-/// Why a symbol cannot be made.
+/// Why a symbol cannot be created.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SymbolError {
     /// The name is used with intervals that have no value in common.
-    #[error("symbol `{name}` cannot lie both in `{known}` and in `{wanted}`")]
+    #[error("symbol `{name}` is declared as `{known}` and as `{wanted}`, which exclude each other")]
     Disjoint {
-        /// The symbol's name.
+        /// The name of the symbol.
         name: String,
-        /// What was known of it.
+        /// Its interval so far.
         known: Interval,
-        /// What was asked of it.
+        /// The interval of the new use.
         wanted: Interval,
     },
 }
@@ -64,11 +64,11 @@ impl Symbols {
         }
     }
 
-    /// The symbol called `name`, made on first use. Later uses narrow it to what
-    /// all uses agree on. Once one value is left, the result is that constant.
+    /// The symbol called `name`, created on first use. Later uses narrow it to the intersection of all intervals; once one
+    /// value is left, the result is that constant.
     ///
     /// # Errors
-    /// [`SymbolError::Disjoint`] when the uses agree on no value.
+    /// [`SymbolError::Disjoint`] if the intersection is empty.
     pub fn named(&mut self, name: &str, interval: Interval, origin: Origin) -> Result<SymExpr, SymbolError> {
         let id = match self.names.get(name) {
             Some(id) => *id,
@@ -106,7 +106,7 @@ impl Symbols {
         self.names.get(name).copied()
     }
 
-    /// All symbols, in order of birth.
+    /// All symbols, in order of creation.
     pub fn ids(&self) -> impl Iterator<Item = SymbolId> + use<> {
         (0_u32..).take(self.symbols.len()).map(SymbolId)
     }
@@ -116,7 +116,7 @@ impl Symbols {
         self.symbols.get(symbol.index())?.name.as_deref()
     }
 
-    /// Where a symbol was born.
+    /// The origin of a symbol.
     pub fn origin(&self, symbol: SymbolId) -> Origin {
         self.symbols.get(symbol.index()).map(|symbol| symbol.origin).unwrap_or_default()
     }
@@ -147,23 +147,21 @@ impl Symbols {
         Bounds::new(self, None).of_sum(sum)
     }
 
-    /// An interval that contains every value of the expression. Sound always,
-    /// tight for most shapes of expressions, at bounded cost.
+    /// An interval that contains every value of the expression: always sound, tight for most forms of expressions, of
+    /// bounded cost.
     pub fn interval(&self, expr: &SymExpr) -> Interval {
         Bounds::new(self, None).of(expr)
     }
 
-    /// [`Symbols::interval`] where `given` is known to lie in `within`.
+    /// [`Symbols::interval`] if `given` is within `within`.
     pub fn interval_given(&self, expr: &SymExpr, given: &SymExpr, within: Interval) -> Interval {
         let fact = Fact::new(given, within);
         Bounds::new(self, fact.as_ref()).of(expr)
     }
 
-    /// Records that the expression lies in `interval`, beyond what its parts say.
-    /// Shifts and multiples of the expression profit too. Nothing happens for
-    /// constants, where the claim contradicts what is known, and for a bare symbol
-    /// (or a shift or multiple of one): that stands for itself in other places,
-    /// which must not learn of a claim made here.
+    /// Records that the expression is within `interval`, which its parts do not imply. Shifts and multiples of the
+    /// expression benefit too. Ignored for constants, for contradictions, and for a bare symbol (or a shift or multiple of
+    /// one): it occurs elsewhere too, where the refinement need not hold.
     pub fn refine(&mut self, expr: &SymExpr, interval: Interval) {
         let Some(fact) = Fact::new(expr, interval) else { return };
         if let [term] = fact.direction.as_slice()
@@ -221,26 +219,25 @@ impl Symbols {
         self.sub(a, &self.mul(b, &quotient)?)
     }
 
-    /// The lesser of `a` and `b`.
+    /// `min(a, b)`.
     pub fn min(&self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
         extremum(self, Extremum::Min, &[a.sum().into_owned(), b.sum().into_owned()])
     }
 
-    /// The greater of `a` and `b`.
+    /// `max(a, b)`.
     pub fn max(&self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
         extremum(self, Extremum::Max, &[a.sum().into_owned(), b.sum().into_owned()])
     }
 
-    /// The expression's value where `value` gives each symbol's; `None` when a
-    /// symbol has no value, a result exceeds `i64` or a divisor is below 1.
+    /// The value of the expression if `value` gives those of the symbols. `None` if a symbol has no value, a result exceeds
+    /// `i64`, or a divisor is below 1.
     pub fn eval(&self, expr: &SymExpr, value: &dyn Fn(SymbolId) -> Option<i64>) -> Option<i64> {
         eval::eval(expr, value)
     }
 
-    /// The expression with each symbol replaced by what `replacement` gives for it
-    /// (itself, where that is nothing), normalised anew. Both the replacements
-    /// and the result are expressions over this table. `None` as for the
-    /// constructors, also when a divisor may now be 0.
+    /// The expression with each symbol replaced by its `replacement`, if there is one, and normalised again. Both the
+    /// replacements and the result are expressions over this table. `None` as for the constructors, and if a divisor may
+    /// now be 0.
     pub fn substitute(
         &self,
         expr: &SymExpr,
@@ -249,7 +246,7 @@ impl Symbols {
         substitute::substitute(self, expr, replacement)
     }
 
-    /// The expression as people write it: `W-1`, `max(W-1,0)`, `(H+1)/2` (a
+    /// The expression in conventional notation: `W-1`, `max(W-1,0)`, `(H+1)/2` (a
     /// floor division), `W%2`, `2*N*H`. Symbols without a name print as `s3`.
     pub fn display<'a>(&'a self, expr: &'a SymExpr) -> impl fmt::Display + 'a {
         Printed { symbols: self, expr }

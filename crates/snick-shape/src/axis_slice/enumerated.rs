@@ -1,5 +1,4 @@
-//! The length of a slice whose axis and bounds depend on the same few values:
-//! tried for all of them.
+//! The length of a slice whose axis and bounds depend on the same few symbols: evaluated for all their values.
 
 use smallvec::SmallVec;
 
@@ -9,12 +8,11 @@ use crate::interval::Interval;
 use crate::sym_expr::{SymExpr, SymbolId};
 use crate::symbols::Symbols;
 
-/// No more combinations of values than this are tried.
+/// The maximum number of combinations of values.
 const MAX_POINTS: usize = 1024;
 
-/// The least interval that contains the length for every value of the symbols
-/// in `dim` and the bounds; `None` where nothing is gained by trying (no bound is
-/// an expression of a symbol), or there are too many values.
+/// The smallest interval that contains the length for every value of the symbols in `dim` and the bounds. `None` if no
+/// bound is an expression of a symbol, or there are too many values.
 pub(super) fn enumerated(
     symbols: &Symbols,
     dim: &SymExpr,
@@ -25,7 +23,7 @@ pub(super) fn enumerated(
         SliceBound::At(expr) => Some(expr),
         SliceBound::Masked | SliceBound::Unknown => None,
     });
-    // A symbol that is only here, and whole, is known by its interval.
+    // A bare symbol that occurs once is covered by its interval.
     let is_alone = |i: usize, expr: &SymExpr| {
         let elsewhere = |id| dim.mentions(id) || exprs[1 - i].is_some_and(|other| other.mentions(id));
         expr.as_symbol().is_some_and(|id| !elsewhere(id))

@@ -12,15 +12,14 @@ use crate::interval::Interval;
 const INFINITY: i128 = 1 << 100;
 /// An axis beyond all breakpoints of finite bounds.
 const FAR: i128 = 1 << 80;
-/// Bounds that mean "to the end", though they are numbers: exporters write them.
+/// The bounds that exporters write for "to the end".
 const SENTINELS: [i64; 2] = [i32::MAX as i64, i32::MIN as i64];
 /// Bounds of at least this size are beyond every axis.
 const BEYOND: u64 = 1 << 62;
 
-/// The axis sizes to reckon with for these bounds. An unbounded axis under a
-/// bound of 2^31-1 (or -2^31) is one whose size its writer could not tell from
-/// 2^31-1: it is taken to be no longer than what that bound reaches. Where both
-/// bounds are such, they are read as the numbers they are.
+/// The axis sizes to consider for these bounds. An unbounded axis with a bound of 2^31-1 (or -2^31) is assumed to be no
+/// longer than that bound reaches, since exporters write it for "to the end". If both bounds are such, they are taken as
+/// plain numbers.
 pub(crate) fn capped(dim: Interval, bounds: [Option<Interval>; 2], step: i64) -> Interval {
     let is_sentinel = |bound: &Interval| bound.is_exact().is_some_and(|value| SENTINELS.contains(&value));
     let mut sentinels = bounds.into_iter().flatten().filter(is_sentinel);
@@ -29,9 +28,8 @@ pub(crate) fn capped(dim: Interval, bounds: [Option<Interval>; 2], step: i64) ->
     if dim.has_upper() || dim.lo() > cap { dim } else { Interval::between(dim.lo(), cap) }
 }
 
-/// The least interval that contains the length of `start:stop:step` for every
-/// axis size in `dim` and every bound in its interval, all independent. `None`
-/// is a masked bound. A `step` of 0 selects nothing.
+/// The smallest interval that contains the length of `start:stop:step` for every axis size in `dim` and every bound in its
+/// interval, all independent. `None` is a masked bound. A `step` of 0 selects nothing.
 ///
 /// The exact form of what OpenVINO's shape inference of Slice-8 and
 /// StridedSlice-1 approximates. For an unbounded axis under a bound of 2^31-1 see
@@ -56,7 +54,7 @@ pub fn length_interval(
     hull.unwrap_or(Interval::exact(0))
 }
 
-/// The values of a bound where the length may be extreme.
+/// The values of a bound at which the length may be extreme.
 fn candidates(bound: Option<Interval>, dim: Interval) -> Vec<Option<i128>> {
     let Some(bound) = bound else { return vec![None] };
     let mut values = vec![bound.lo(), bound.hi()];
@@ -74,7 +72,7 @@ fn candidates(bound: Option<Interval>, dim: Interval) -> Vec<Option<i128>> {
 fn with_exact_bounds(dim: Interval, start: Option<i128>, stop: Option<i128>, step: i128) -> Interval {
     let length = |dim: i128| select(dim, start, stop, step).1;
     let lo = i128::from(dim.lo());
-    // An unbounded axis is examined up to where no bound is felt any more.
+    // An unbounded axis is examined up to the size beyond which no bound has an effect.
     let hi = if dim.has_upper() { i128::from(dim.hi()) } else { FAR };
     let size = |bound: Option<i128>| bound.unwrap_or(0).abs();
     let (a, b) = (size(start), size(stop));

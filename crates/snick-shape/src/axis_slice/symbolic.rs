@@ -7,10 +7,10 @@ use crate::interval::Interval;
 use crate::sym_expr::SymExpr;
 use crate::symbols::{Origin, Symbols};
 
-/// What is known of a slice's start or stop.
+/// The start or stop of a slice, as far as known.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SliceBound {
-    /// Left out or masked: the first or last element in the step's direction.
+    /// Omitted or masked: the first or last element in the direction of the step.
     Masked,
     /// The value of an expression.
     At(SymExpr),
@@ -20,12 +20,10 @@ pub enum SliceBound {
 
 /// The length of `start:stop:step` on an axis of `dim` elements, as a dimension.
 ///
-/// A constant where it is one; `dim` itself if and only if the slice provably
-/// keeps the size for every value; else the expression that is right for every
-/// value of its symbols, refined in `symbols` by [`length_interval`]; else a
-/// fresh symbol, born at `origin`, with that interval. `step` is `None` when it
-/// is unknown, as a step of 0 then is too. The rule is that of [`AxisSlice::resolve`];
-/// what a bound of 2^31-1 says of an unbounded axis, `capped` tells.
+/// A constant if possible; `dim` itself if and only if the slice provably keeps the size for every value; otherwise an
+/// expression that is exact for every value of its symbols, refined in `symbols` by [`length_interval`]; otherwise a new
+/// symbol with that interval and this `origin`. `step` is `None` if it is unknown, which includes 0. The rule is that of
+/// [`AxisSlice::resolve`]; for a bound of 2^31-1 on an unbounded axis see `capped`.
 pub fn length(
     symbols: &mut Symbols,
     dim: &SymExpr,
@@ -42,8 +40,7 @@ pub fn length(
     if let Some(constant) = constant_length(dim, start, stop, step) {
         return SymExpr::Const(constant);
     }
-    // An empty axis has nothing to select, whatever the bounds; so the bounds
-    // need only be understood where there is an element.
+    // An empty axis has nothing to select, whatever the bounds: they matter only if there is an element.
     let Some(some) = sizes.meet(Interval::new(1, i64::MAX).unwrap_or(Interval::DIM)) else {
         return SymExpr::Const(0);
     };
@@ -79,7 +76,7 @@ pub fn length(
     exact
 }
 
-/// The length when nothing is symbolic.
+/// The length if nothing is symbolic.
 fn constant_length(dim: &SymExpr, start: &SliceBound, stop: &SliceBound, step: i64) -> Option<i64> {
     let value = |bound: &SliceBound| match bound {
         SliceBound::Masked => Some(None),
@@ -90,7 +87,7 @@ fn constant_length(dim: &SymExpr, start: &SliceBound, stop: &SliceBound, step: i
     slice.ok().map(|slice| slice.len)
 }
 
-/// A bound by the case its value falls into, on an axis of at least 1 element.
+/// The case of a bound on an axis of at least 1 element.
 enum Place {
     /// At or beyond the end of the axis.
     AfterAll,
@@ -112,7 +109,7 @@ struct SymbolicAxis<'a> {
 }
 
 impl SymbolicAxis<'_> {
-    /// What a bound can be when the axis is not empty.
+    /// The case of a bound if the axis is not empty.
     fn bound_interval(&self, expr: &SymExpr) -> Interval {
         self.symbols.interval_given(expr, self.dim, self.some)
     }
@@ -127,7 +124,7 @@ impl SymbolicAxis<'_> {
         if self.may_be_empty { hull.hull(Interval::exact(0)) } else { hull }
     }
 
-    /// `None` when the sign of the bound is not known.
+    /// `None` if the sign of the bound is unknown.
     fn place(&self, bound: &SliceBound, masked: Place) -> Option<Place> {
         let expr = match bound {
             SliceBound::Masked => return Some(masked),
@@ -156,7 +153,7 @@ impl SymbolicAxis<'_> {
         } else {
             self.backward(self.place(start, last)?, self.place(stop, first)?)?
         };
-        // On an empty axis the cases above say nothing: the cap makes it 0.
+        // On an empty axis the cases above do not apply: the cap makes the length 0.
         let span = if self.may_be_empty { self.symbols.min(&self.positive(&span)?, self.dim)? } else { span };
         self.symbols.ceil_div(&span, &SymExpr::Const(step.checked_abs()?))
     }
@@ -223,7 +220,7 @@ impl SymbolicAxis<'_> {
                 let before_end = self.positive(&symbols.neg(&symbols.add(d, &e)?)?)?;
                 let upto = symbols.add(&symbols.add(d, &s)?, &one)?;
                 if order.hi() <= 0 {
-                    // Only the first element, and only where both fall short of it.
+                    // Only the first element, if both are before it.
                     symbols.min(&before_end, &one)
                 } else if order.lo() > 0 {
                     symbols.min(&between, &symbols.max(&upto, &one)?)

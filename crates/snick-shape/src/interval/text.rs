@@ -37,8 +37,8 @@ impl fmt::Display for Interval {
 impl FromStr for Interval {
     type Err = IntervalError;
 
-    /// Reads what `Display` prints. `-1` and `..` also mean `?`, an absent lower
-    /// end means 0, and spaces may stand around every part.
+    /// Parses the text of `Display`. `-1` and `..` also mean `?`, a missing lower end means 0, and spaces are allowed around
+    /// every part.
     fn from_str(text: &str) -> Result<Self, IntervalError> {
         let text = text.trim();
         let number = |part: &str| part.parse::<i64>().map_err(|_| IntervalError::NotANumber(part.to_owned()));
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn lenient_spellings() {
+    fn other_spellings_are_parsed() {
         assert_eq!(parse("-1"), Ok(Interval::DIM));
         assert_eq!(parse(".."), Ok(Interval::DIM));
         assert_eq!(parse(" 2 .. 4 "), parse("2..4"));
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_named() {
+    fn errors_name_the_text() {
         assert_eq!(parse("3..1"), Err(IntervalError::Empty("3..1".into())));
         assert_eq!(parse("x"), Err(IntervalError::NotANumber("x".into())));
         assert!(matches!(parse("99999999999999999999"), Err(IntervalError::NotANumber(_))));

@@ -8,25 +8,28 @@ use crate::shape::Shape;
 use crate::sym_expr::SymExpr;
 use crate::symbols::{Origin, SymbolError, Symbols};
 
-/// Why a text is no shape.
+/// Why a text is not a shape.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ShapeError {
-    /// `[` without `]` or the other way round.
-    #[error("`{0}`: brackets do not match")]
+    /// `[` without `]`, or the reverse.
+    #[error("unbalanced brackets in `{0}`")]
     Brackets(String),
     /// Nothing between two commas.
     #[error("dimension {0} is empty")]
     EmptyDim(usize),
-    /// `...` next to dimensions: the rank is unknown as a whole or not at all.
-    #[error("`...` stands for the whole shape and cannot follow or precede dimensions")]
+    /// `...` beside dimensions.
+    #[error("`...` stands for the whole shape; remove the other dimensions")]
     Ellipsis,
     /// A dimension below 0; only `-1`, which means `?`, is allowed.
-    #[error("dimension `{0}` is negative")]
+    #[error("dimension `{0}` is negative; only -1 is allowed, which means `?`")]
     Negative(String),
+    /// Dimensions separated by `x`.
+    #[error("bad dimension `{0}`; write `{}`", .0.replace('x', ","))]
+    Separator(String),
     /// A dimension that is neither an interval nor a symbol.
-    #[error("dimension `{dim}`: {cause}")]
+    #[error("bad dimension `{dim}`: {cause}")]
     Dim {
-        /// The dimension's text.
+        /// The text of the dimension.
         dim: String,
         /// What is wrong with it.
         cause: IntervalError,
@@ -36,18 +39,18 @@ pub enum ShapeError {
 /// One dimension as written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum DimSpec {
-    /// `3`, `?`, `2..4`: an interval, its own unknown unless exact.
+    /// `3`, `?`, `2..4`: an interval; a new unknown unless exact.
     Interval(Interval),
-    /// `N`, `N=1..8`: the same value wherever the name stands.
+    /// `N`, `N=1..8`: the same value wherever the name occurs.
     Symbol {
-        /// The symbol's name.
+        /// The name of the symbol.
         name: String,
-        /// The values it may take; `0..` when none are written.
+        /// The possible values; `0..` if not written.
         interval: Interval,
     },
 }
 
-/// A shape as written, before symbols are made.
+/// A shape as written, before its symbols are created.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ShapeSpec {
     /// `[...]` or `...`.
@@ -57,11 +60,11 @@ pub enum ShapeSpec {
 }
 
 impl ShapeSpec {
-    /// Makes the shape: named dimensions are shared through `symbols`, other
-    /// unknown ones are fresh. `origin.axis` counts up from the one given.
+    /// Makes the shape: named dimensions share the symbols of `symbols`, other unknown ones get new symbols. `origin.axis`
+    /// counts up from the given one.
     ///
     /// # Errors
-    /// [`SymbolError`] when a name is used with intervals that exclude each other.
+    /// [`SymbolError`] if a name is used with intervals that exclude each other.
     pub fn instantiate(&self, symbols: &mut Symbols, origin: Origin) -> Result<Shape, SymbolError> {
         let Self::Dims(dims) = self else { return Ok(Shape::unranked()) };
         let dims = dims.iter().zip(origin.axis..).map(|(dim, axis)| {
@@ -75,7 +78,7 @@ impl ShapeSpec {
     }
 }
 
-/// As [`FromStr`] reads it, without brackets; a scalar is the empty text.
+/// The text that [`FromStr`] parses, without brackets; a scalar is the empty text.
 impl fmt::Display for ShapeSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self::Dims(dims) = self else { return f.write_str("...") };
@@ -97,7 +100,7 @@ impl fmt::Display for ShapeSpec {
 impl FromStr for ShapeSpec {
     type Err = ShapeError;
 
-    /// Reads `[1,3,?,2..4,5..,..7]`, `-1` (as `?`), `N`, `H=32..512`, `[]` and
+    /// Parses `[1,3,?,2..4,5..,..7]`, `-1` (as `?`), `N`, `H=32..512`, `[]` and
     /// `[...]`. Brackets are optional and spaces are ignored; an empty text is a
     /// scalar.
     fn from_str(text: &str) -> Result<Self, ShapeError> {
@@ -124,7 +127,7 @@ impl FromStr for ShapeSpec {
 impl FromStr for DimSpec {
     type Err = ShapeError;
 
-    /// Reads one dimension: `3`, `?`, `2..4`, `N` or `N=2..4`.
+    /// Parses one dimension: `3`, `?`, `2..4`, `N` or `N=2..4`.
     fn from_str(text: &str) -> Result<Self, ShapeError> {
         let text = text.trim();
         let (name, range) = match text.split_once('=') {
@@ -132,6 +135,10 @@ impl FromStr for DimSpec {
             None if is_name(text) => (Some(text), None),
             None => (None, Some(text)),
         };
+        let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+        if text.contains('x') && text.split('x').all(is_number) {
+            return Err(ShapeError::Separator(text.to_owned()));
+        }
         let fault = |cause| ShapeError::Dim { dim: text.to_owned(), cause };
         if let Some(name) = name.filter(|name| !is_name(name)) {
             return Err(fault(IntervalError::NotANumber(name.to_owned())));
@@ -150,7 +157,7 @@ impl FromStr for DimSpec {
     }
 }
 
-/// Names start with a letter or `_` and go on with those, digits and `.`.
+/// A letter or `_`, followed by those, digits and `.`.
 fn is_name(text: &str) -> bool {
     text.starts_with(|c: char| c.is_alphabetic() || c == '_')
         && text.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '.')
@@ -171,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes_are_read() {
+    fn shapes_are_parsed() {
         assert_eq!(printed("[1,3,?,2..4,5..,..7]"), "[1,3,?,2..4,5..,..7]");
         assert_eq!(printed(" 1 , -1, [".trim_end_matches(", [")), "[1,?]");
         assert_eq!(printed("[]"), "[]");
@@ -189,12 +196,12 @@ mod tests {
         let dims = shape.dims().unwrap();
         assert!(dims[0] == dims[1] && dims[1] == dims[2]);
         assert_eq!(symbols.interval(&dims[0]), Interval::new(2, 5).unwrap());
-        let clash = parse("N=7").unwrap().instantiate(&mut symbols, Origin::default());
-        assert!(matches!(clash, Err(SymbolError::Disjoint { .. })));
+        let conflict = parse("N=7").unwrap().instantiate(&mut symbols, Origin::default());
+        assert!(matches!(conflict, Err(SymbolError::Disjoint { .. })));
     }
 
     #[test]
-    fn faults_are_named() {
+    fn errors_name_the_dimension() {
         assert!(matches!(parse("[3..1]"), Err(ShapeError::Dim { .. })));
         assert_eq!(parse("[-2]"), Err(ShapeError::Negative("-2".into())));
         assert_eq!(parse("[N=-2..3]"), Err(ShapeError::Negative("N=-2..3".into())));
@@ -202,6 +209,7 @@ mod tests {
         assert_eq!(parse("[1,...]"), Err(ShapeError::Ellipsis));
         assert_eq!(parse("[1"), Err(ShapeError::Brackets("[1".into())));
         assert_eq!(parse("1]"), Err(ShapeError::Brackets("1]".into())));
+        assert_eq!(parse("1x16").unwrap_err().to_string(), "bad dimension `1x16`; write `1,16`");
         assert!(matches!(parse("[a b]"), Err(ShapeError::Dim { .. })));
         assert!(matches!(parse("[=3]"), Err(ShapeError::Dim { .. })));
     }

@@ -1,7 +1,7 @@
 //! Sound intervals of expressions.
 //!
-//! Term-wise interval arithmetic forgets that terms share symbols. Two devices
-//! win most of that back: a minimum or maximum inside a sum is replaced by each
+//! Term-wise interval arithmetic ignores that terms share symbols. Two methods
+//! recover most of that: a minimum or maximum inside a sum is replaced by each
 //! of its operands in turn (its value is always one of them), and a floor
 //! division by its linear bounds. Both feed sums that cancel. A budget of
 //! replacements bounds the cost.
@@ -13,7 +13,7 @@ use super::{Atom, Monomial, Sum, SymExpr, Term};
 use crate::interval::Interval;
 use crate::symbols::Symbols;
 
-/// Replacements one query may make.
+/// The maximum number of replacements in one query.
 const BUDGET: u32 = 64;
 
 /// One interval query.
@@ -23,9 +23,8 @@ pub(crate) struct Bounds<'a> {
     budget: Cell<u32>,
 }
 
-/// "This combination of terms lies in that interval." The combination is the
-/// *direction* of an expression: without constant, coefficients coprime, the
-/// first one positive; so one fact speaks of all its multiples and shifts.
+/// A combination of terms and its interval. The combination is the *direction* of an expression: without constant,
+/// coefficients coprime, the first one positive; so one fact covers all its multiples and shifts.
 #[derive(Clone, Debug)]
 pub(crate) struct Fact {
     pub direction: Vec<Term>,
@@ -33,7 +32,7 @@ pub(crate) struct Fact {
 }
 
 impl Fact {
-    /// What `expr` lying in `interval` says of its direction; `None` for
+    /// The fact of the direction of `expr` if `expr` is within `interval`; `None` for
     /// constants.
     pub(crate) fn new(expr: &SymExpr, interval: Interval) -> Option<Self> {
         let sum = expr.sum();
@@ -58,7 +57,7 @@ fn direction(terms: &[Term]) -> Option<(i64, Cow<'_, [Term]>)> {
     Some((scale, Cow::Owned(reduced.collect::<Option<_>>()?)))
 }
 
-/// The integers whose product with `scale` lies in `product`; `None` if none.
+/// The integers whose product with `scale` is within `product`; `None` if none.
 fn shrink(product: Interval, scale: i64) -> Option<Interval> {
     if scale < 0 {
         return shrink(product.neg(), scale.checked_neg()?);
@@ -69,8 +68,8 @@ fn shrink(product: Interval, scale: i64) -> Option<Interval> {
     Interval::new(lo, hi)
 }
 
-/// Both facts hold. They contradict only where no value exists at all; then
-/// any answer is sound and the first is kept.
+/// The intersection of two facts. If they contradict each other, there is no value at all, any result is sound, and the
+/// first is kept.
 fn both(known: Interval, more: Interval) -> Interval {
     known.meet(more).unwrap_or(known)
 }
@@ -96,7 +95,7 @@ impl<'a> Bounds<'a> {
             let scale = Interval::exact(term.coefficient);
             known = known.add(self.of_monomial(&term.monomial).mul(scale));
         }
-        // A single monomial has already met what is recorded of it.
+        // The recorded fact of a single monomial is already applied.
         if sum.terms.len() < 2 {
             return known;
         }
@@ -113,7 +112,7 @@ impl<'a> Bounds<'a> {
             .map(|atom| self.of_atom(atom))
             .reduce(Interval::mul)
             .unwrap_or(Interval::exact(1));
-        // A bare symbol keeps what is recorded of it in its own interval.
+        // The recorded fact of a bare symbol is its own interval.
         if self.assumed.is_none() && matches!(monomial.as_atom(), Some(Atom::Symbol(_))) {
             return product;
         }
@@ -133,7 +132,7 @@ impl<'a> Bounds<'a> {
         }
     }
 
-    /// What is recorded or assumed of the sum of `terms`.
+    /// The recorded or assumed interval of the sum of `terms`.
     fn recorded(&self, terms: &[Term]) -> Option<Interval> {
         if self.assumed.is_none() && !self.symbols.has_refinements() {
             return None;

@@ -24,7 +24,7 @@ pub(crate) fn floor_div(symbols: &Symbols, dividend: &Sum, divisor: &Sum) -> Opt
     }
 }
 
-/// The quotient when the intervals leave only one.
+/// The quotient if the intervals allow only one.
 fn single_value(dividend: Interval, divisor: Interval) -> Option<i64> {
     let finite = dividend.has_lower() && dividend.has_upper();
     dividend.floor_div(divisor).is_exact().filter(|_| finite)

@@ -3,7 +3,8 @@
 //! An expression is a constant plus a sum of coefficient times *monomial*; a
 //! monomial is a product of *atoms*; an atom is a symbol, a floor division, a
 //! minimum or a maximum. Expressions are built only by the normalising
-//! constructors of [`Symbols`](crate::Symbols), so structural equality is a
+//! constructors of [`Symbols`](crate::Symbols), with which this module depends on
+//! each other: normalising needs intervals, intervals are of expressions. So structural equality is a
 //! sound (and mostly complete) test for "the same function of the symbols".
 
 pub(crate) mod bounds;
@@ -28,7 +29,7 @@ pub(crate) use normal_form::Sum;
 pub struct SymbolId(pub(crate) u32);
 
 impl SymbolId {
-    /// The symbol's number: symbols count up from 0 in order of birth.
+    /// The index of the symbol, counted from 0 in order of creation.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
@@ -53,7 +54,7 @@ pub enum SymExpr {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Linear {
     pub(crate) sum: Sum,
-    /// Number of nodes when written out as a tree: what bounds every recursion.
+    /// The number of nodes of the tree, which bounds every recursion.
     pub(crate) weight: u32,
     /// Nesting of divisions, minima and maxima.
     pub(crate) depth: u32,
@@ -70,7 +71,7 @@ pub(crate) struct Term {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct Monomial(pub SmallVec<[Atom; 1]>);
 
-/// What cannot be taken apart by addition or multiplication.
+/// An expression that is no sum or product.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum Atom {
     Symbol(SymbolId),

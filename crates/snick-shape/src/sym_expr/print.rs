@@ -1,4 +1,4 @@
-//! Expressions as people write them: `max(W-1,0)`, `(H+1)/2`, `2*N*H`.
+//! Prints expressions in conventional notation: `max(W-1,0)`, `(H+1)/2`, `2*N*H`.
 
 use std::borrow::Cow;
 use std::fmt;

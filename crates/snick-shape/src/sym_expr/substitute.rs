@@ -3,8 +3,7 @@
 use super::{Atom, SymExpr, SymbolId};
 use crate::symbols::Symbols;
 
-/// `expr` with each symbol replaced by what `replacement` gives for it (itself,
-/// where that is nothing), normalised anew by what `symbols` knows.
+/// `expr` with each symbol replaced by its `replacement`, if there is one, normalised by the facts of `symbols`.
 pub(crate) fn substitute(
     symbols: &Symbols,
     expr: &SymExpr,

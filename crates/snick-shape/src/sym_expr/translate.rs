@@ -1,30 +1,30 @@
-//! An expression said in the operations of another language.
+//! Folds an expression into the operations of another language.
 
 use super::{Atom, SymExpr, SymbolId};
 
-/// A language with integers: what an expression becomes in it.
+/// The operations that an expression is folded into.
 pub trait ExprFolder {
-    /// A number on the way.
+    /// An integer in the target.
     type Output;
-    /// Why there is none.
+    /// The error of the target.
     type Error;
 
-    /// A known number.
+    /// A constant.
     ///
     /// # Errors
-    /// The language cannot say it.
+    /// The target cannot express it.
     fn constant(&mut self, value: i64) -> Result<Self::Output, Self::Error>;
 
-    /// The number that a symbol stands for.
+    /// The value of a symbol.
     ///
     /// # Errors
-    /// The language does not know it.
+    /// The target does not know it.
     fn symbol(&mut self, symbol: SymbolId) -> Result<Self::Output, Self::Error>;
 
-    /// One number of two.
+    /// A binary operation.
     ///
     /// # Errors
-    /// The language cannot say it.
+    /// The target cannot express it.
     fn combine(
         &mut self,
         how: BinaryOp,
@@ -33,7 +33,7 @@ pub trait ExprFolder {
     ) -> Result<Self::Output, Self::Error>;
 }
 
-/// How two numbers become one.
+/// A binary operation on integers.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum BinaryOp {
     /// `a + b`
@@ -42,17 +42,17 @@ pub enum BinaryOp {
     Multiply,
     /// `a / b` rounded down; `b` is at least 1.
     FloorDivide,
-    /// The lesser.
+    /// `min(a, b)`
     Min,
-    /// The greater.
+    /// `max(a, b)`
     Max,
 }
 
 impl SymExpr {
-    /// The expression in another language. Its size is limited, so recursion is.
+    /// Folds an expression. Its size is limited, and so is the recursion.
     ///
     /// # Errors
-    /// What the language answers first.
+    /// The first error of the target.
     pub fn translate<L: ExprFolder>(&self, language: &mut L) -> Result<L::Output, L::Error> {
         let linear = match self {
             Self::Const(constant) => return language.constant(*constant),
@@ -101,7 +101,7 @@ fn translate_atom<L: ExprFolder>(atom: &Atom, language: &mut L) -> Result<L::Out
     }
     match extreme {
         Some(extreme) => Ok(extreme),
-        // An extreme has operands by construction.
+        // A minimum or maximum has operands by construction.
         None => language.constant(0),
     }
 }
