@@ -24,8 +24,13 @@ pub enum ShapeError {
     #[error("dimension `{0}` is negative; only -1 is allowed, which means `?`")]
     Negative(String),
     /// Dimensions separated by `x`.
-    #[error("bad dimension `{0}`; write `{}`", .0.replace('x', ","))]
-    Separator(String),
+    #[error("bad dimension `{dim}`; write `{instead}`")]
+    Separator {
+        /// The text of the dimension.
+        dim: String,
+        /// The dimensions that it probably means.
+        instead: String,
+    },
     /// A dimension that is neither an interval nor a symbol.
     #[error("bad dimension `{dim}`: {cause}")]
     Dim {
@@ -137,7 +142,7 @@ impl FromStr for DimSpec {
         };
         let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
         if text.contains('x') && text.split('x').all(is_number) {
-            return Err(ShapeError::Separator(text.to_owned()));
+            return Err(ShapeError::Separator { dim: text.to_owned(), instead: text.replace('x', ",") });
         }
         let fault = |cause| ShapeError::Dim { dim: text.to_owned(), cause };
         if let Some(name) = name.filter(|name| !is_name(name)) {

@@ -3,9 +3,12 @@
 //! An expression is a constant plus a sum of coefficient times *monomial*; a
 //! monomial is a product of *atoms*; an atom is a symbol, a floor division, a
 //! minimum or a maximum. Expressions are built only by the normalising
-//! constructors of [`Symbols`](crate::Symbols), with which this module depends on
-//! each other: normalising needs intervals, intervals are of expressions. So structural equality is a
+//! constructors of [`Symbols`](crate::Symbols), so structural equality is a
 //! sound (and mostly complete) test for "the same function of the symbols".
+//!
+//! Expressions and [`Symbols`](crate::Symbols) depend on each other by nature:
+//! an expression is normalised with the intervals that `Symbols` records, and
+//! it records them by expression.
 
 pub(crate) mod bounds;
 mod collapse;
