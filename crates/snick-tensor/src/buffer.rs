@@ -1,7 +1,7 @@
-//! Memory for the elements that kernels compute, and the pool it comes back to.
+//! Memory for computed elements, and the pool that recycles it.
 //!
-//! Fresh memory is dear: the system clears each page when it is first touched, which costs more than many a kernel.
-//! Whoever runs a model again and again keeps a [`Pool`]: what is dropped in one place is used in the next.
+//! Fresh memory is expensive: the system clears each page on first access, which costs more than many kernels. Repeated
+//! runs of a model therefore share a [`Pool`]: memory that one layer drops, another reuses.
 
 use std::cell::RefCell;
 use std::marker::PhantomData;
@@ -12,33 +12,33 @@ use bytemuck::{Pod, allocation::try_zeroed_vec};
 
 use crate::TensorError;
 
-/// Smaller buffers are left to the allocator, which is quick at these.
+/// Smaller buffers are left to the allocator.
 const SMALL: usize = 1 << 15;
 
-/// A buffer serves a request of no less than this share of its size: a small tensor must not keep a large one's
-/// memory.
+/// A buffer serves requests of at least this fraction of its size: a small tensor must not occupy the memory of a large
+/// one.
 const LEAST_SHARE: usize = 4;
 
-/// Buffers nobody uses at the moment.
+/// Unused buffers.
 ///
-/// What is taken while [`Pool::scope`] runs returns here when its last user drops it, on whatever thread. A model asks
-/// for the same sizes in every run, but for each at another time: kept is what was in use at the same time and as much
-/// again, so that most runs need no fresh memory.
+/// Memory taken while [`Pool::scope`] runs returns to the pool when its last owner drops it, on any thread. Every run of a
+/// model asks for the same sizes, at different times: the pool keeps twice the peak in use, so that most runs need no
+/// fresh memory.
 #[derive(Default, Debug)]
 pub struct Pool {
     stock: Mutex<Stock>,
 }
 
-/// How many times what was in use at the same time a pool keeps, what is in use included.
+/// The limit of the pool, buffers in use included, as a multiple of the peak in use.
 const KEPT: usize = 2;
 
-/// What a pool has, in words.
+/// The state of a pool; sizes are in words.
 #[derive(Default, Debug)]
 struct Stock {
     /// The oldest first.
     free: Vec<Vec<u64>>,
     in_use: usize,
-    /// The most that was in use at the same time.
+    /// The peak in use.
     peak: usize,
 }
 
@@ -52,7 +52,7 @@ impl Stock {
         Some(self.free.remove(best))
     }
 
-    /// Lets go what is too much once `words` of fresh memory are taken, the oldest first.
+    /// Frees what exceeds the limit after `words` of fresh memory are taken, oldest first.
     fn make_room(&mut self, words: usize) {
         let in_use = self.in_use.saturating_add(words);
         let most = self.peak.max(in_use).saturating_mul(KEPT);
@@ -81,7 +81,7 @@ thread_local! {
     static CURRENT: RefCell<Option<Arc<Pool>>> = const { RefCell::new(None) };
 }
 
-/// Puts back the pool that was current before, also when a kernel panics.
+/// Restores the previous current pool, even if a kernel panics.
 struct Restore(Option<Arc<Pool>>);
 
 impl Drop for Restore {
@@ -91,14 +91,14 @@ impl Drop for Restore {
 }
 
 impl Pool {
-    /// Does some work, whose tensors take their memory from this pool.
+    /// Runs `work`; its tensors take their memory from this pool.
     pub fn scope<R>(self: &Arc<Self>, work: impl FnOnce() -> R) -> R {
         let before = CURRENT.with_borrow_mut(|current| current.replace(self.clone()));
         let _restore = Restore(before);
         work()
     }
 
-    /// Memory of at least `words`, which hold anything.
+    /// Memory of at least `words`, of unspecified content.
     fn take(&self, words: usize) -> Result<Vec<u64>, ()> {
         let mut stock = self.stock();
         if let Some(found) = stock.recycled(words) {
@@ -117,7 +117,7 @@ impl Pool {
     }
 }
 
-/// Room for elements: initialised memory, though a recycled buffer holds whatever it held before.
+/// Memory for elements: initialised, but a recycled buffer holds old values.
 pub(crate) struct Buffer<T> {
     words: Vec<u64>,
     len: usize,
@@ -126,7 +126,7 @@ pub(crate) struct Buffer<T> {
 }
 
 impl<T: Pod> Buffer<T> {
-    /// Room for `len` elements of any value: whoever asks writes them all.
+    /// Memory for `len` elements of unspecified value: the caller must write all of them.
     ///
     /// # Errors
     /// [`TensorError::OutOfMemory`] if the allocator refuses.
@@ -143,7 +143,7 @@ impl<T: Pod> Buffer<T> {
         Ok(Buffer { words, len, home: pool.map(|pool| Arc::downgrade(&pool)), elements: PhantomData })
     }
 
-    /// As [`Buffer::any`], for results that cannot fail: ends the program, as a vector does, where memory ends.
+    /// As [`Buffer::any`], for results that cannot fail: aborts if memory runs out, as a vector does.
     pub fn any_or_abort(len: usize) -> Self {
         Self::any(len).unwrap_or_else(|_| Buffer {
             words: vec![0; len.saturating_mul(size_of::<T>()).div_ceil(size_of::<u64>())],

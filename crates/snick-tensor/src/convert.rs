@@ -1,4 +1,4 @@
-//! From any numeric type to any other: OpenVINO's `Convert-1`.
+//! Conversion from any numeric type to any other: OpenVINO's `Convert-1`.
 //!
 //! Elements go through one of three wide forms, each of which holds its types exactly.
 
@@ -84,7 +84,7 @@ pub(crate) fn decode(et: ElementType, bytes: &[u8], range: Range<usize>, wide: &
 /// The least float above all of `i32`.
 const TOO_LARGE: f64 = 2_147_483_648.0;
 
-/// One wide value, on its way into a narrow type.
+/// A wide value that is converted to a narrow type.
 trait Source: Copy {
     fn is_zero(self) -> bool;
     fn float(self) -> f64;
@@ -180,8 +180,8 @@ fn encode<S: Source>(et: ElementType, values: &[S], first: usize, bytes: &mut [u
 
 impl Tensor {
     /// `Convert-1`: integers narrow by wrapping; floats truncate to integers, by way of an `i64` to `i64`, `u64` and
-    /// `u32` (which saturates, `NaN` is 0), by way of an `i32` to the others (all that is not in it is `i32::MIN`, as
-    /// on most processors and in the OpenVINO runtime), and wrap from there; to `boolean` is "not zero"; to a float
+    /// `u32` (which saturates, `NaN` is 0), by way of an `i32` to the others (values out of its range become `i32::MIN`, as
+    /// on most processors and in the OpenVINO runtime), and then wrap; to `boolean` is "not zero"; to a float
     /// rounds to nearest even, once.
     ///
     /// # Errors
@@ -200,7 +200,7 @@ impl Tensor {
         }
         let source = self.to_units();
         let mut bytes = filled(stored_bytes(et, self.dims())?, 0u8)?;
-        // In pieces, so that the wide form stays in the cache.
+        // In blocks, so that the wide form stays in the cache.
         const PIECE: usize = 4096;
         for first in (0..self.len()).step_by(PIECE) {
             let end = (first + PIECE).min(self.len());

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// The type of one element of a tensor, as OpenVINO's `ov::element::Type` knows it.
+/// The type of one element of a tensor, as OpenVINO's `ov::element::Type`.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 #[repr(u8)]
 pub enum ElementType {
@@ -61,14 +61,14 @@ pub enum ElementType {
     String,
 }
 
-/// A text that names no [`ElementType`].
+/// A text that is not the name of an [`ElementType`].
 #[derive(thiserror::Error, Debug, Clone, PartialEq, Eq)]
 #[error("unknown element type `{0}`")]
 pub struct UnknownElementType(pub std::string::String);
 
 use ElementType::*;
 
-/// One row a type: OpenVINO name, IR v10 `precision`, bits (0 = not fixed).
+/// One row for each type: OpenVINO name, IR v10 `precision`, bits (0 = not fixed).
 const TABLE: [(ElementType, &str, &str, u32); 26] = [
     (Dynamic, "dynamic", "UNSPECIFIED", 0),
     (Boolean, "boolean", "BOOL", 8),
@@ -132,7 +132,7 @@ impl ElementType {
         TABLE.iter().find(|row| row.2 == text).map(|row| row.0)
     }
 
-    /// Bits an element takes; `None` for `dynamic` and `string`.
+    /// The size of an element in bits; `None` for `dynamic` and `string`.
     pub const fn bit_width(self) -> Option<u32> {
         match self.row().3 {
             0 => None,
@@ -160,7 +160,7 @@ impl ElementType {
         matches!(self, I4 | I8 | I16 | I32 | I64) || (self.is_float() && !matches!(self, F8E8M0))
     }
 
-    /// Least and greatest value of an integer type; the upper end of `u64` saturates.
+    /// The smallest and largest value of an integer type; the upper end of `u64` saturates.
     pub const fn integer_range(self) -> Option<(i64, i64)> {
         Some(match self {
             U1 => (0, 1),
@@ -181,7 +181,7 @@ impl ElementType {
         })
     }
 
-    /// Bytes that `count` packed elements take; `None` for `dynamic` and `string`, and when the
+    /// The size of `count` packed elements in bytes; `None` for `dynamic` and `string`, and when the
     /// product overflows. `u3` and `u6` come in whole groups of three bytes.
     pub const fn byte_len(self, count: usize) -> Option<usize> {
         match self {
@@ -195,8 +195,8 @@ impl ElementType {
         }
     }
 
-    /// Bytes one element takes in storage if it takes whole ones. Strings are stored as indices
-    /// into a table, so they have a size here.
+    /// The size of one element in storage, if it is a whole number of bytes. Strings are stored as indices into a table, so
+    /// they have a size.
     pub(crate) const fn unit_bytes(self) -> Option<usize> {
         match self {
             String => Some(4),
@@ -207,7 +207,7 @@ impl ElementType {
         }
     }
 
-    /// Bytes `count` elements take in a [`crate::Storage`].
+    /// The size of `count` elements in a [`crate::Storage`], in bytes.
     pub(crate) const fn stored_len(self, count: usize) -> Option<usize> {
         match self {
             String => count.checked_mul(4),

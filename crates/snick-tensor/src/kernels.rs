@@ -1,9 +1,8 @@
-//! The numeric kernels, one family a file.
+//! The numeric kernels, one family in each file.
 //!
-//! Each takes and gives whole [`crate::Tensor`]s, refuses what does not fit before it takes
-//! memory, and answers the same bits every time. Types narrower than a kernel computes in are
-//! widened first (halves and smaller floats to `f32`, sub-byte integers to `i32`) and rounded
-//! once at the end; integers wrap.
+//! A kernel maps [`crate::Tensor`]s to tensors, checks its inputs before it allocates, and is deterministic to the bit.
+//! Narrower types than it computes in are widened first (f16, bf16 and smaller floats to `f32`, sub-byte integers to
+//! `i32`) and rounded once at the end; integers wrap.
 
 pub(crate) mod broadcast;
 mod col2im;
@@ -69,7 +68,7 @@ mod tests {
     use super::*;
     use crate::{ElementType, Tensor};
 
-    /// Empty tensors may have dims whose products overflow, and cost nothing to make.
+    /// Empty tensors may have dims whose product overflows.
     #[test]
     fn huge_dims_around_nothing_are_harmless() {
         let big = 1usize << 39;

@@ -1,13 +1,13 @@
-//! Where the elements of a tensor lie: dims, strides, start. Every view is made here.
+//! The layout of a tensor: dims, strides and start. Every view is a new layout.
 
 use smallvec::SmallVec;
 
 use crate::{Dims, TensorError};
 
-/// One distance, in elements, an axis.
+/// The stride of each axis, in elements.
 pub(crate) type Strides = SmallVec<[isize; 6]>;
 
-/// Element `[i, j, ..]` lies at `start + i * strides[0] + j * strides[1] + ..`.
+/// Element `[i, j, ..]` is at `start + i * strides[0] + j * strides[1] + ..`.
 ///
 /// Built only from a checked storage, so no sum over indices in range overflows.
 #[derive(Clone, PartialEq, Debug)]
@@ -17,7 +17,7 @@ pub(crate) struct Layout {
     pub strides: Strides,
 }
 
-/// The product of dims, if it fits. A zero anywhere makes it zero, however large the others.
+/// The product of dims, if it does not overflow. A zero makes it zero, however large the others.
 pub(crate) fn checked_len(dims: &[usize]) -> Option<usize> {
     if dims.contains(&0) {
         return Some(0);
@@ -40,7 +40,7 @@ impl Layout {
     }
 
     pub fn len(&self) -> usize {
-        // It fit when the layout was made, and views only shrink it or are checked themselves.
+        // Checked when the layout was made; views are smaller or checked themselves.
         checked_len(&self.dims).unwrap_or(usize::MAX)
     }
 
@@ -71,7 +71,7 @@ impl Layout {
         Ok(view)
     }
 
-    /// [`Layout::slice`] in place; what is refused changes nothing.
+    /// [`Layout::slice`] in place; unchanged on error.
     pub fn narrow(&mut self, axis: usize, start: usize, len: usize, step: isize) -> Result<(), TensorError> {
         self.check_axis(axis)?;
         let dim = self.dims[axis];
@@ -89,14 +89,14 @@ impl Layout {
         if self.len() > 0 {
             self.start = self.offset_by(start as isize * self.strides[axis]);
         }
-        // One index or none: the step is never taken, and might overflow.
+        // With one index or none the step is unused, and might overflow.
         if len > 1 {
             self.strides[axis] *= step;
         }
         Ok(())
     }
 
-    /// The axes before `axis`, whose elements are where the others begin, and the others.
+    /// The layouts of the axes before `axis`, whose elements are the starts of the rest, and of the rest.
     pub fn split(&self, axis: usize) -> (Self, Self) {
         let part = |axes: std::ops::Range<usize>| {
             let (dims, strides) = (self.dims[axes.clone()].into(), self.strides[axes].into());
@@ -161,7 +161,7 @@ impl Layout {
         Ok(view)
     }
 
-    /// The same elements in the same order under other dims, if strides can say so.
+    /// The same elements in the same order with other dims, if strides can express it.
     /// The element counts must agree.
     pub fn reshape(&self, dims: &[usize]) -> Option<Self> {
         let mut new = Layout::packed(dims);
@@ -170,7 +170,7 @@ impl Layout {
             return Some(new);
         }
         let old = self.collapse();
-        // Each run of old axes that walk as one must be cut exactly by some new axes.
+        // New axes must divide each group of mergeable old axes exactly.
         let mut fresh = dims.len();
         for (&run, &stride) in old.dims.iter().zip(&old.strides).rev() {
             let (mut covered, mut next) = (1usize, stride);
@@ -187,7 +187,7 @@ impl Layout {
         Some(new)
     }
 
-    /// The same walk with the fewest axes: axes of size 1 go, axes that walk as one merge.
+    /// The same order of elements with the fewest axes: without axes of size 1, mergeable axes merged.
     pub fn collapse(&self) -> Self {
         if self.len() == 0 {
             return Layout::packed(&[0]);

@@ -40,5 +40,5 @@ pub use error::{Listed, TensorError};
 pub use storage::Storage;
 pub use tensor::{MAX_BYTES, Tensor};
 
-/// The size of each axis, or an ordering of axes. Ranks up to six take no heap.
+/// The size of each axis, or a permutation of axes; on the heap only for ranks above six.
 pub type Dims = smallvec::SmallVec<[usize; 6]>;

@@ -1,4 +1,4 @@
-//! What kernels derive from constants, made once.
+//! A cache of forms that kernels derive from constants.
 
 use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::TensorError;
 use crate::layout::Layout;
 
-/// What a derived form is for.
+/// The purpose of a derived form.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Purpose {
     /// The left side of a matrix product.
@@ -15,13 +15,13 @@ pub(crate) enum Purpose {
     Right,
     /// The filters of a convolution.
     Filters,
-    /// The same, for products with what lies under few windows.
+    /// The same, for products with few windows.
     FilterColumns,
     /// The type that kernels compute in.
     Wide,
 }
 
-/// A constant is used in one way or two; more would only take memory.
+/// The limit of forms of one constant: it has one or two uses, and more would waste memory.
 const MOST: usize = 4;
 
 /// Derived forms of one constant, by purpose and view.
@@ -37,7 +37,7 @@ struct DerivedTensor {
 }
 
 impl Memo {
-    /// The form for `purpose` of the view `layout`, made if it is asked for the first time.
+    /// The form for `purpose` of the view `layout`, made on first use.
     pub fn get<T: Send + Sync + 'static>(
         &self,
         purpose: Purpose,
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_form_is_made_once_a_view_and_purpose() {
+    fn a_form_is_made_once_for_each_view_and_purpose() {
         let (memo, mut made) = (Memo::default(), 0);
         let views = [Layout::packed(&[2, 3]), Layout::packed(&[3, 2])];
         for _ in 0..2 {

@@ -1,6 +1,6 @@
-//! Elements smaller than a byte: where their bits are.
+//! Packing of elements smaller than a byte.
 //!
-//! As OpenVINO packs them: `u1` from the most significant bit down, `u2` and the 4-bit types from
+//! The layout is that of OpenVINO: `u1` from the most significant bit down, `u2` and the 4-bit types from
 //! the least significant bits up. `u3` and `u6` are split over groups of three bytes: the first
 //! two bytes hold the low bits of each element, the third byte the high bits, each from the most
 //! significant end down.

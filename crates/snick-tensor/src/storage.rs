@@ -13,7 +13,7 @@ use crate::TensorError;
 use crate::buffer::Buffer;
 use crate::memo::Memo;
 
-/// Shared bytes with a window on them. Cloning bumps a reference count.
+/// A window on shared bytes. Cloning increments a reference count.
 #[derive(Clone)]
 pub struct Storage {
     owner: Arc<dyn Owner>,
@@ -21,22 +21,22 @@ pub struct Storage {
     len: usize,
 }
 
-/// Whoever keeps the bytes alive.
+/// The owner of the bytes.
 trait Owner: Send + Sync {
     fn bytes(&self) -> &[u8];
 
-    /// The same bytes, if they may be written over.
+    /// The same bytes, if they may be overwritten.
     fn bytes_mut(&mut self) -> Option<&mut [u8]> {
         None
     }
 
-    /// What kernels made of these bytes before.
+    /// The forms that kernels derived from these bytes.
     fn memo(&self) -> Option<&Memo> {
         None
     }
 }
 
-/// A vector keeps the alignment of its elements, so reading it back costs no copy.
+/// A vector keeps the alignment of its elements, so reading it needs no copy.
 struct Heap<T>(Vec<T>);
 
 impl<T: Pod + Send + Sync> Owner for Heap<T> {
@@ -55,7 +55,7 @@ impl<T: Pod + Send + Sync> Owner for Buffer<T> {
     }
 }
 
-/// Bytes that kernels will meet again and again.
+/// Bytes that kernels read repeatedly, with a cache.
 struct Kept {
     bytes: Storage,
     memo: Memo,
@@ -83,17 +83,17 @@ impl Storage {
         Self::from_vec(bytes)
     }
 
-    /// Storage over the elements of a vector, which is taken as it is.
+    /// Storage over the elements of a vector, without a copy.
     pub fn from_vec<T: Pod + Send + Sync>(values: Vec<T>) -> Self {
         Self::whole(Arc::new(Heap(values)))
     }
 
-    /// Storage over what a kernel computed.
+    /// Storage over a buffer that a kernel computed.
     pub(crate) fn from_buffer<T: Pod + Send + Sync>(values: Buffer<T>) -> Self {
         Self::whole(Arc::new(values))
     }
 
-    /// The same bytes, with a memory for what kernels make of them.
+    /// The same bytes, with a cache for derived forms.
     pub(crate) fn kept(self) -> Self {
         Self::whole(Arc::new(Kept { bytes: self, memo: Memo::default() }))
     }
@@ -105,7 +105,7 @@ impl Storage {
     /// A read-only mapping of a whole file.
     ///
     /// # Errors
-    /// Whatever opening or mapping the file answers. The file must not shrink while mapped.
+    /// The error of opening or mapping the file. The file must not shrink while mapped.
     pub fn map(path: &Path) -> io::Result<Self> {
         Ok(Self::whole(Arc::new(map::map(path)?)))
     }
@@ -115,7 +115,7 @@ impl Storage {
         Storage { owner, offset: 0, len }
     }
 
-    /// The same bytes, seen through a smaller window: `len` bytes from `offset` of this one.
+    /// A smaller window: `len` bytes from `offset` of this one.
     ///
     /// # Errors
     /// [`TensorError::WindowOutOfRange`].
@@ -132,7 +132,7 @@ impl Storage {
         &self.owner.bytes()[self.offset..self.offset + self.len]
     }
 
-    /// The bytes of the window to write over, if a kernel computed them and nobody else has them.
+    /// The bytes of the window, mutable, if a kernel computed them and this is the only owner.
     pub(crate) fn exclusive(&mut self) -> Option<&mut [u8]> {
         let bytes = Arc::get_mut(&mut self.owner)?.bytes_mut()?;
         bytes.get_mut(self.offset..self.offset + self.len)
@@ -148,7 +148,7 @@ impl Storage {
         self.len == 0
     }
 
-    /// Whether both are windows on the same bytes, wherever the windows lie.
+    /// Whether both are windows on the same bytes, at any offsets.
     pub fn shares_with(&self, other: &Storage) -> bool {
         Arc::ptr_eq(&self.owner, &other.owner)
     }

@@ -1,4 +1,4 @@
-//! The tensor: elements of one type, laid out over shared bytes.
+//! The tensor: elements of one type, strided over shared bytes.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,14 +10,13 @@ use crate::memo;
 use crate::packing;
 use crate::{Element, ElementType, Storage, TensorError};
 
-/// The most bytes a tensor may take when packed, be it a view of far less: 64 GiB.
+/// The limit of the packed size of a tensor in bytes, even of a view of far less: 64 GiB.
 ///
-/// Models are foreign input. A `Broadcast` to a hostile shape is refused here, before memory is
-/// taken, and not by the kernel that later packs the view.
+/// Models are untrusted input. A `Broadcast` to a hostile shape is refused when the view is made, before a kernel packs it.
 pub const MAX_BYTES: usize = 1 << 36;
 
 /// Dims and strides (in elements) over a storage. A slice with any step is a view made in
-/// O(rank); a clone is O(rank) as well. Elements never change once made.
+/// O(rank), and so is a clone. Elements are immutable.
 ///
 /// A string tensor stores 4-byte indices into a shared table of texts, so every kernel that only
 /// moves elements moves strings, too.
@@ -49,14 +48,14 @@ pub(crate) fn filled<T: Clone>(len: usize, value: T) -> Result<Vec<T>, TensorErr
     Ok(all)
 }
 
-/// Bytes moved to where any element may begin.
+/// The bytes, copied to the alignment of every element type.
 fn realigned(bytes: &[u8]) -> Storage {
     let mut words = vec![0u64; bytes.len().div_ceil(size_of::<u64>())];
     bytemuck::cast_slice_mut(&mut words)[..bytes.len()].copy_from_slice(bytes);
     Storage::from_vec(words)
 }
 
-/// Making tensors.
+/// Constructors.
 impl Tensor {
     /// A packed row-major tensor over the first bytes of `storage`; further bytes are ignored.
     /// For strings the storage holds OpenVINO's packed form: count, `count + 1` offsets (all
@@ -166,7 +165,7 @@ impl Tensor {
         Ok(Tensor { element_type: et, layout: Layout::packed(dims), storage, texts: None })
     }
 
-    /// A tensor over the packed bytes of its elements, which a kernel moved.
+    /// A tensor over packed bytes that a kernel copied.
     pub(crate) fn from_buffer_bytes(
         et: ElementType,
         dims: &[usize],
@@ -175,7 +174,7 @@ impl Tensor {
         Self::of_bytes(et, dims, Storage::from_buffer(bytes))
     }
 
-    /// A tensor over bytes that a kernel packed for it.
+    /// A tensor over bytes that a kernel packed.
     pub(crate) fn from_packed(et: ElementType, dims: &[usize], bytes: Vec<u8>) -> Result<Self, TensorError> {
         Self::of_bytes(et, dims, Storage::heap(bytes))
     }
@@ -193,12 +192,12 @@ impl Tensor {
         Tensor { texts, ..self }
     }
 
-    /// Whether a kernel computed the elements and nobody else has them, so that a result may take their place.
+    /// Whether a kernel computed the elements and this is the only owner, so that a result may overwrite them.
     pub fn is_exclusive(&mut self) -> bool {
         self.layout.is_contiguous() && self.storage.exclusive().is_some()
     }
 
-    /// The elements, in row-major order, to write over: if a kernel computed them and nobody else has them.
+    /// The elements in row-major order, mutable: if a kernel computed them and this is the only owner.
     pub(crate) fn exclusive<T: bytemuck::Pod>(&mut self) -> Option<&mut [T]> {
         if !self.layout.is_contiguous() {
             return None;
@@ -214,10 +213,10 @@ impl Tensor {
     }
 }
 
-/// Constants, which kernels meet again and again.
+/// Constants, which kernels read repeatedly.
 impl Tensor {
-    /// The same tensor, packed and aligned to its elements, with a memory: what a kernel derives from it (weights
-    /// in the order a matrix product reads them) is made once. For tensors that live as long as a model does.
+    /// The same tensor, packed and aligned, with a cache: a form that a kernel derives from it, such as weights in the
+    /// order of a matrix product, is made once. For tensors that live as long as the model.
     pub fn kept(&self) -> Self {
         let packed = self.contiguous();
         let unit = self.element_type.unit_bytes().unwrap_or(1);
@@ -239,8 +238,7 @@ impl Tensor {
         self.storage.memo().is_some()
     }
 
-    /// What `make` gives, remembered if this tensor is [`Tensor::kept`]: `make` is called once a view, then.
-    /// `purpose` tells apart what different kernels make.
+    /// The result of `make`, cached by view and `purpose` if this tensor is [`Tensor::kept`].
     pub(crate) fn memoised<T: Send + Sync + 'static>(
         &self,
         purpose: memo::Purpose,
@@ -253,7 +251,7 @@ impl Tensor {
     }
 }
 
-/// Looking at tensors.
+/// Properties.
 impl Tensor {
     /// The type of the elements.
     pub fn element_type(&self) -> ElementType {
@@ -265,7 +263,7 @@ impl Tensor {
         &self.layout.dims
     }
 
-    /// The distance between neighbours on each axis, in elements.
+    /// The stride of each axis, in elements.
     pub fn strides(&self) -> &[isize] {
         &self.layout.strides
     }
@@ -280,22 +278,22 @@ impl Tensor {
         self.layout.len()
     }
 
-    /// Whether there is no element.
+    /// Whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Bytes that the elements take when packed; of strings, their indices.
+    /// The packed size of the elements in bytes; of strings, that of their indices.
     pub fn size_in_bytes(&self) -> usize {
         self.element_type.stored_len(self.len()).unwrap_or(usize::MAX)
     }
 
-    /// Whether the elements follow each other in row-major order.
+    /// Whether the elements are contiguous in row-major order.
     pub fn is_contiguous(&self) -> bool {
         self.layout.is_contiguous()
     }
 
-    /// The bytes under this view, with what lies around it.
+    /// The storage of this view.
     pub fn storage(&self) -> &Storage {
         &self.storage
     }
@@ -308,7 +306,7 @@ impl Tensor {
         self.texts.as_ref()
     }
 
-    /// The packed elements where they lie, if they do lie packed and start on a byte.
+    /// The bytes of the elements, if they are packed and start on a byte.
     pub(crate) fn packed_bytes(&self) -> Option<&[u8]> {
         if !self.is_contiguous() {
             return None;
@@ -337,12 +335,12 @@ impl Tensor {
     ///
     /// # Errors
     /// [`TensorError::AxisOutOfRange`], and [`TensorError::SliceOutOfRange`] if any index is
-    /// outside the axis: nothing is clamped here.
+    /// outside the axis: nothing is clamped.
     pub fn slice(&self, axis: usize, start: usize, len: usize, step: isize) -> Result<Self, TensorError> {
         Ok(self.view(self.layout.slice(axis, start, len, step)?))
     }
 
-    /// [`Tensor::slice`] of this view itself.
+    /// [`Tensor::slice`] in place.
     ///
     /// # Errors
     /// As [`Tensor::slice`]; nothing is changed then.
@@ -391,8 +389,7 @@ impl Tensor {
         Ok(self.view(self.layout.squeeze(axis)?))
     }
 
-    /// The same elements in row-major order under other dims: a view where strides can say so,
-    /// a copy otherwise.
+    /// The same elements in row-major order with other dims: a view if strides can express it, otherwise a copy.
     ///
     /// # Errors
     /// [`TensorError::ShapeMismatch`] if the element counts differ.
@@ -410,7 +407,7 @@ impl Tensor {
         }
     }
 
-    /// Packed in row-major order: the strided copy, or a cheap clone if it is already.
+    /// Packed in row-major order: a copy, or a clone if it is already packed.
     pub fn contiguous(&self) -> Tensor {
         if self.packed_bytes().is_some() {
             return self.clone();
@@ -427,7 +424,7 @@ impl Tensor {
 }
 
 impl PartialEq for Tensor {
-    /// Same type, dims and bits: `NaN` equals itself, 0.0 and -0.0 differ.
+    /// Equal type, dims and bits: `NaN` equals itself, 0.0 and -0.0 differ.
     fn eq(&self, other: &Self) -> bool {
         self.element_type == other.element_type
             && self.dims() == other.dims()

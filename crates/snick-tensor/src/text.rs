@@ -19,7 +19,7 @@ pub(crate) fn pack(texts: &[&str]) -> Vec<u8> {
     bytes
 }
 
-/// Reads the packed form.
+/// Parses the packed form.
 ///
 /// # Errors
 /// [`TensorError::MalformedStrings`] if an offset descends or leaves the bytes, or a text is not

@@ -10,7 +10,7 @@ use crate::kernels::strided_copy;
 use crate::{Element, ElementType, Tensor, TensorError};
 
 impl Tensor {
-    /// The packed little-endian bytes in row-major order, borrowed where they lie packed.
+    /// The packed little-endian bytes in row-major order, borrowed if they are packed.
     /// Strings are in the packed form that [`Tensor::new`] reads.
     pub fn to_bytes(&self) -> Cow<'_, [u8]> {
         if let Ok(texts) = self.as_strings() {
@@ -31,7 +31,7 @@ impl Tensor {
         }
     }
 
-    /// The elements in row-major order: borrowed when they lie packed and aligned.
+    /// The elements in row-major order: borrowed if they are packed and aligned.
     ///
     /// # Errors
     /// [`TensorError::TypeMismatch`] unless the element type is exactly `T::TYPE`.
@@ -144,7 +144,7 @@ impl Tensor {
     /// # Errors
     /// [`TensorError::IndexOutOfRange`]; [`TensorError::UnsupportedType`] for strings.
     pub fn to_i64(&self, at: usize) -> Result<i64, TensorError> {
-        // Scalars and lists of indices are read where they lie.
+        // Scalars and lists of indices are read without a copy.
         let place = match (self.dims(), self.strides()) {
             ([], []) if at == 0 => Some(self.layout().start),
             (&[len], &[stride]) if at < len => {
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn one_element_is_that_of_all() {
+    fn a_single_element_equals_that_of_the_list() {
         let vector = Tensor::from_vec(&[4], vec![5i64, -6, 7, 8]).unwrap();
         let backwards = vector.slice(0, 3, 2, -2).unwrap();
         let grid = vector.reshape(&[2, 2]).unwrap().transposed();

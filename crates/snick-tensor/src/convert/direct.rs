@@ -1,4 +1,4 @@
-//! Conversions that models make often, straight from one type to the other.
+//! Direct conversions between pairs of types that models use often.
 
 use bytemuck::Pod;
 use half::slice::HalfFloatSliceExt;
@@ -12,7 +12,7 @@ use crate::{Tensor, TensorError};
 
 use super::TOO_LARGE;
 
-/// The tensor in another type, if there is a straight way.
+/// The tensor in another type, if there is a direct conversion.
 pub(super) fn convert(tensor: &Tensor, et: ElementType) -> Result<Option<Tensor>, TensorError> {
     macro_rules! ways {
         ($($from:ident($a:ty) => $to:ident($b:ty): $f:expr;)*) => {
@@ -71,7 +71,7 @@ impl<A: Copy, B, F: Fn(A) -> B> Vectorised for Each<'_, A, B, F> {
     }
 }
 
-/// The crate of the half types brings vector code of its own.
+/// The `half` crate has vector code of its own.
 fn half<A: Pod, B: Pod + Send + Sync>(
     tensor: &Tensor,
     et: ElementType,
@@ -80,7 +80,7 @@ fn half<A: Pod, B: Pod + Send + Sync>(
     by_blocks(tensor, et, all)
 }
 
-/// Gives `convert` the elements block by block, with the room for what they become.
+/// Calls `convert` with the elements block by block, and the memory for the results.
 fn by_blocks<A: Pod, B: Pod + Send + Sync>(
     tensor: &Tensor,
     et: ElementType,

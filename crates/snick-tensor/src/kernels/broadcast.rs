@@ -1,4 +1,4 @@
-//! Several tensors walked together under numpy's broadcasting rule.
+//! Walks several tensors together by numpy's broadcasting rule.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use crate::layout::{Layout, Offsets, Strides};
 use crate::tensor::stored_bytes;
 use crate::{Dims, ElementType, Tensor, TensorError};
 
-/// The dims that two broadcast to: aligned at the right, 1 gives way, a missing axis is 1.
+/// The dims that two broadcast to: aligned at the right, 1 broadcasts, a missing axis is 1.
 ///
 /// # Errors
 /// [`TensorError::ShapeMismatch`].
@@ -27,7 +27,7 @@ pub fn broadcast_dims(a: &[usize], b: &[usize]) -> Result<Dims, TensorError> {
         .collect()
 }
 
-/// Elements where they lie, and how to walk them. Unaligned ones are packed first.
+/// Elements and the layout to walk them. Unaligned elements are packed first.
 pub(crate) struct Strided<'a, T: Pod> {
     pub data: Cow<'a, [T]>,
     pub layout: Layout,
@@ -44,7 +44,7 @@ impl<'a, T: Pod> Strided<'a, T> {
         }
     }
 
-    /// Walked as `dims`.
+    /// The elements, broadcast to `dims`.
     pub fn broadcast(tensor: &'a Tensor, dims: &[usize]) -> Result<Self, TensorError> {
         let own = Self::new(tensor);
         Ok(Strided { layout: own.layout.broadcast_to(dims)?, ..own })
@@ -56,8 +56,8 @@ impl<'a, T: Pod> Strided<'a, T> {
     }
 }
 
-/// Shows the elements of a view in row-major order, a block at a time: neighbours where they lie, others gathered so
-/// many that they stay in the cache.
+/// Visits the elements of a view in row-major order, a block at a time: contiguous ones in place, others gathered in
+/// blocks that stay in the cache.
 pub(crate) fn for_each_block<T: Pod>(view: &Strided<T>, mut visit: impl FnMut(&[T])) {
     const BLOCK: usize = 256;
     let (start, len) = (view.layout.start, view.layout.len());
@@ -83,7 +83,7 @@ pub(crate) fn for_each_block<T: Pod>(view: &Strided<T>, mut visit: impl FnMut(&[
     visit(&block[..filled]);
 }
 
-/// Copies a run as long as `to`; a short one without a call, in two pieces that may overlap.
+/// Copies a run as long as `to`; a short one without a call, as two pieces that may overlap.
 #[inline(always)]
 pub(crate) fn copy_run<T: Copy>(to: &mut [T], from: &[T]) {
     #[inline(always)]
@@ -105,11 +105,11 @@ pub(crate) fn copy_run<T: Copy>(to: &mut [T], from: &[T]) {
     }
 }
 
-/// A run of elements at a constant distance.
+/// A run of elements of constant stride.
 #[derive(Copy, Clone)]
 pub(crate) struct Run<'a, T> {
     pub data: &'a [T],
-    /// Where the first element lies.
+    /// The position of the first element.
     pub at: usize,
     pub step: isize,
 }
@@ -121,7 +121,7 @@ impl<'a, T: Copy> Run<'a, T> {
         Run { at, step: self.step * stride as isize, ..self }
     }
 
-    /// Copies the first elements, as many as there is room for.
+    /// Copies the first elements, as many as `to` holds.
     #[inline(always)]
     pub fn copy_to(&self, to: &mut [T]) {
         match self.step {
@@ -135,12 +135,12 @@ impl<'a, T: Copy> Run<'a, T> {
         }
     }
 
-    /// The next `len` elements, if they are neighbours.
+    /// The first `len` elements, if they are contiguous.
     pub fn slice(&self, len: usize) -> Option<&'a [T]> {
         (self.step == 1).then(|| &self.data[self.at..self.at + len])
     }
 
-    /// The element that repeats, if one does.
+    /// The element, if it repeats.
     pub fn constant(&self) -> Option<T> {
         (self.step == 0).then(|| self.data[self.at])
     }
@@ -150,8 +150,8 @@ impl<'a, T: Copy> Run<'a, T> {
     }
 }
 
-/// The fewest axes by which layouts of equal dims, none of them 0, are walked together: their sizes, and the strides of
-/// each layout, which are appended to its entry.
+/// Merges the axes of layouts of equal dims, none of them 0, into the fewest axes: returns their sizes, and appends the
+/// strides of each layout to its entry.
 pub(crate) fn merge(layouts: &[&Layout], strides: &mut [Strides]) -> Dims {
     let mut dims = Dims::new();
     let Some(first) = layouts.first() else { return dims };
@@ -160,7 +160,7 @@ pub(crate) fn merge(layouts: &[&Layout], strides: &mut [Strides]) -> Dims {
             continue;
         }
         let mut both = strides.iter().zip(layouts);
-        // Axes merge only if they merge for every one.
+        // Axes merge only if they merge in every layout.
         let merges = both.all(|(s, layout)| s.last() == Some(&(layout.strides[axis] * dim as isize)));
         match dims.last_mut() {
             Some(outer) if merges => {
@@ -176,8 +176,8 @@ pub(crate) fn merge(layouts: &[&Layout], strides: &mut [Strides]) -> Dims {
     dims
 }
 
-/// Walks layouts of equal dims together, in row-major order, in the longest runs that all of them
-/// take at a constant distance: `visit(starts, steps, len)`.
+/// Walks layouts of equal dims together, in row-major order, in the longest runs of constant strides:
+/// `visit(starts, steps, len)`.
 pub(crate) fn for_each_run<const N: usize>(
     layouts: [&Layout; N],
     mut visit: impl FnMut([usize; N], [isize; N], usize),
@@ -198,12 +198,12 @@ pub(crate) fn for_each_run<const N: usize>(
     }
 }
 
-/// The one element of a scalar. Arithmetic on sizes is full of them.
+/// The element of a scalar; arithmetic on sizes has many.
 fn scalar<T: Pod>(tensor: &Tensor) -> Option<T> {
     bytemuck::try_pod_read_unaligned(tensor.packed_bytes()?).ok()
 }
 
-/// All elements of a tensor as one run over `dims`, if it is one: in its own dims packed, or one that repeats.
+/// All elements of a tensor as one run over `dims`, if possible: packed in its own dims, or one that repeats.
 fn whole<'a, T: Pod>(tensor: &'a Tensor, dims: &[usize]) -> Option<Run<'a, T>> {
     let data: &[T] = bytemuck::try_cast_slice(tensor.packed_bytes()?).ok()?;
     match data {
@@ -242,7 +242,7 @@ pub(crate) fn zip<A: Pod, R: Pod + Send + Sync>(
     Tensor::from_buffer(et, &dims, out)
 }
 
-/// Both inputs, walked together.
+/// A walk over both inputs.
 struct Rows<'a, A: Pod, R, F> {
     a: &'a Strided<'a, A>,
     b: &'a Strided<'a, A>,

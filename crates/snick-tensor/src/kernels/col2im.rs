@@ -1,11 +1,11 @@
-//! Patches of an image added up where they lie: OpenVINO's `Col2Im-15`.
+//! Sums patches into an image: OpenVINO's `Col2Im-15`.
 
 use crate::kernels::dispatch::{widen, with_number};
 use crate::kernels::window::{Window, WindowAxis};
 use crate::tensor::{filled, stored_bytes};
 use crate::{Tensor, TensorError};
-/// `columns` `[N, C * kernel.., windows]`, a column a window of an image, to images `[N, C, size..]`. Elements that
-/// overlap are added; what lies in the padding is dropped.
+/// `columns` `[N, C * kernel.., windows]`, each column a window of an image, to images `[N, C, size..]`. Overlapping
+/// elements are added; elements in the padding are dropped.
 ///
 /// # Errors
 /// [`TensorError::ShapeMismatch`] if rows or columns are not as many as kernel and windows ask for, and what
@@ -52,7 +52,7 @@ pub fn col2im(
     .cast(et)
 }
 
-/// Adds what one tap of the kernel saw in every window to where it saw it.
+/// Adds the elements of one tap of the kernel in every window to their positions in the image.
 fn add_tap<T: Sum>(
     plane: &mut [T],
     patch: &[T],
@@ -69,7 +69,7 @@ fn add_tap<T: Sum>(
     }
 }
 
-/// Numbers that add up; integers wrap.
+/// Numbers with addition; integers wrap.
 trait Sum: Copy {
     fn plus(self, other: Self) -> Self;
 }

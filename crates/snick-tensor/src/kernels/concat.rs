@@ -1,11 +1,11 @@
-//! Tensors end to end.
+//! Concatenation of tensors.
 
 use crate::buffer::Buffer;
 use crate::kernels::dispatch::moving;
 use crate::kernels::strided_copy::pack_apart;
 use crate::tensor::stored_bytes;
 use crate::{Dims, Tensor, TensorError};
-/// The inputs, one after the other along `axis`; all other dims must agree.
+/// The inputs, concatenated along `axis`; all other dims must be equal.
 ///
 /// # Errors
 /// [`TensorError::Argument`] without inputs, [`TensorError::AxisOutOfRange`],
@@ -28,7 +28,7 @@ pub fn concat(inputs: &[&Tensor], axis: usize) -> Result<Tensor, TensorError> {
     moving(inputs, |units| join(units, axis, &dims))
 }
 
-/// The inputs are of one whole-byte type, and `dims` is right.
+/// The inputs have one whole-byte type, and `dims` is the dims of the result.
 fn join(units: &[Tensor], axis: usize, dims: &[usize]) -> Result<Tensor, TensorError> {
     let et = units[0].element_type();
     let mut out = Buffer::<u8>::any(stored_bytes(et, dims)?)?;

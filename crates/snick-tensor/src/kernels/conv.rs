@@ -26,9 +26,9 @@ use crate::{Dims, Element, Tensor, TensorError};
 
 /// `input` `[N, C, spatial..]` by `filters` `[O, C, kernel..]`: `[N, O, windows..]`.
 ///
-/// Integers are computed in `f64` and converted back. What lies under a window is added up channel after channel, then
-/// place after place, and column after column where there is but one channel: as the OpenVINO runtime does it, so
-/// that the sums are its sums to the last bit where products are fused with sums, but for products with few columns.
+/// Integers are computed in `f64` and converted back. The products of a window are summed channel by channel, then
+/// position by position, and column by column if there is one channel: as the OpenVINO runtime does, so that sums with
+/// fused multiply-add are equal to the last bit, except products with few columns.
 ///
 /// # Errors
 /// [`TensorError::TypeMismatch`], [`TensorError::ShapeMismatch`], [`TensorError::Argument`].
@@ -55,7 +55,7 @@ pub fn group_convolution(input: &Tensor, filters: &Tensor, window: &Window) -> R
     dims.extend_from_slice(&windows);
     stored_bytes(input.element_type(), &dims)?;
     let et = input.element_type();
-    // With nothing to add up there are only zeros; from here on every product of dims fits.
+    // Without products the result is zeros. Below, no product of dims overflows.
     if input.is_empty() || filters.is_empty() || dims.contains(&0) {
         return Tensor::zeros(et, &dims);
     }
@@ -66,7 +66,7 @@ pub fn group_convolution(input: &Tensor, filters: &Tensor, window: &Window) -> R
     let grid = Grid { axes, out };
     with_real!(input.element_type(), T => {
         let mut x = Strided::<T>::new(&input);
-        // Planes that are the image as it is are made of packed channels.
+        // Planes that are the image itself need packed channels.
         let packed;
         if grid.is_whole() && grid.windows() > FEW_WINDOWS && !Channels::of(&x, places).are_packed(&grid.axes) {
             packed = input.contiguous();
@@ -80,22 +80,22 @@ pub fn group_convolution(input: &Tensor, filters: &Tensor, window: &Window) -> R
     .cast(et)
 }
 
-/// Up to so many windows what lies under each is gathered; the runs of memory that planes give are too short then.
+/// Up to this many windows, their elements are gathered; the runs of planes would be too short.
 const FEW_WINDOWS: usize = 8;
 
-/// Up to so many filters of one channel are not worth the tiles of a product.
+/// Up to this many filters of one channel do not justify the tiles of a product.
 const FEW_FILTERS: usize = 3;
 
-/// Sums of fewer products a window are not worth a sum of their own each.
+/// Shorter sums per window are not computed separately.
 const SHORT: usize = 64;
 
-/// Windows gathered at a time, unless they are very large.
+/// The number of windows gathered together, unless they are very large.
 const AT_ONCE: usize = 64;
 
-/// Elements gathered at a time, but for a few windows at least.
+/// The number of elements gathered together, but at least those of a few windows.
 const MOST_GATHERED: usize = 1 << 24;
 
-/// Images, and the distance from one to the next.
+/// Images and their stride.
 #[derive(Copy, Clone)]
 struct Images<'a, T> {
     first: Channels<'a, T>,
@@ -108,15 +108,15 @@ impl<'a, T: Gemm> Images<'a, T> {
     }
 }
 
-/// Filters `[groups, outputs, depth, kernel..]`, none of which is 0, on their way over images.
+/// The convolution of images with filters `[groups, outputs, depth, kernel..]`, no dim of which is 0.
 struct Slide<'a, T: Gemm> {
     grid: Grid,
     filters: &'a Tensor,
-    /// The filters, one a row.
+    /// The filters, one per row.
     rows: Cow<'a, [T]>,
-    /// The elements of a filter as their products are added up, unless that is how they follow each other.
+    /// The order in which the products of a filter are summed, unless it is sequential.
     order: Option<Vec<usize>>,
-    /// The filters of each group as the left side of a product with what lies under them, once they are needed.
+    /// The filters of each group as the left side of a product with windows, made when needed.
     packed: Option<Arc<Vec<PackedLhs<T>>>>,
 }
 
@@ -158,7 +158,7 @@ impl<'a, T: Gemm> Slide<'a, T> {
     fn over(&mut self, images: Images<T>, out: &mut [T]) -> Result<(), TensorError> {
         let windows = self.grid.windows();
         let result = self.groups() * self.outputs() * windows;
-        // Few filters over one channel have few products: all that is done besides them counts.
+        // Few filters over one channel have few products: the overhead matters.
         let alone = self.depth() == 1 && self.outputs() <= FEW_FILTERS && !self.grid.is_image();
         let cuts = if windows <= FEW_WINDOWS && !alone { None } else { Cuts::new(&self.grid) };
         let Some(cuts) = cuts else { return self.patches(images, out) };
@@ -171,7 +171,7 @@ impl<'a, T: Gemm> Slide<'a, T> {
         Ok(())
     }
 
-    /// The convolution of an image that is cut into planes.
+    /// The convolution of an image that is split into planes.
     fn planes(&mut self, planes: &Planes<T>, out: &mut [T]) -> Result<(), TensorError> {
         let filters = self.packed()?;
         let (isa, windows) = (Isa::best(), self.grid.windows());
@@ -210,7 +210,7 @@ impl<'a, T: Gemm> Slide<'a, T> {
         Ok(self.packed.insert(packed).clone())
     }
 
-    /// Puts what lies under windows, one after the other, into the order of the sums.
+    /// Reorders the elements of windows into the order of the sums.
     fn in_order(&self, patches: &mut [T]) {
         let Some(order) = &self.order else { return };
         let mut before = Vec::with_capacity(order.len());
@@ -223,7 +223,7 @@ impl<'a, T: Gemm> Slide<'a, T> {
         }
     }
 
-    /// The convolution of some windows at a time, of one image or of several: what lies under each is one column.
+    /// The convolution of blocks of windows, of one image or of several: each window is one column.
     fn patches(&mut self, images: Images<T>, out: &mut [T]) -> Result<(), TensorError> {
         let (windows, length, outputs) = (self.grid.windows(), self.length(), self.outputs());
         let all = out.len() / (self.groups() * outputs);
@@ -257,8 +257,8 @@ impl<'a, T: Gemm> Slide<'a, T> {
         Ok(())
     }
 
-    /// The products of the filters of a group with what lies under some windows, one after the other, and how far
-    /// apart in `part` two windows and two outputs are.
+    /// The products of the filters of a group with a block of windows, and the strides in `part` of windows and of
+    /// outputs.
     fn multiply(&mut self, g: usize, patches: &mut [T], part: &mut [T]) -> Result<[usize; 2], TensorError> {
         let (outputs, length) = (self.outputs(), self.length());
         let count = patches.len() / length;
@@ -270,7 +270,7 @@ impl<'a, T: Gemm> Slide<'a, T> {
         }
         self.in_order(patches);
         let patches = Matrix::packed(patches, count, length);
-        // The shorter side makes the tiles, which may have few rows; a panel has many columns whatever is needed.
+        // The shorter side makes the tiles, which may have few rows; a panel always has many columns.
         if count < outputs {
             let left = PackedLhs::pack(Isa::best(), &patches);
             let left = if self.order.is_some() { left.in_one_step() } else { left };
@@ -311,7 +311,7 @@ mod tests {
         Window { dilations, pads_begin: pads, pads_end: smallvec![pad; 2], ..Window::dense(2) }
     }
 
-    /// The definition, index by index, in the order that is promised.
+    /// The definition, index by index, in the documented order.
     fn naive(input: &Tensor, filters: &Tensor, window: &Window) -> Vec<f32> {
         let (xd, wd) = (input.dims(), filters.dims());
         let windows = window.output_dims(&xd[2..], &wd[3..]).unwrap();
@@ -375,7 +375,7 @@ mod tests {
         }
     }
 
-    /// Products of integers of 12 bits are exact, sums of them are not: each order of summing has bits of its own.
+    /// Products of 12-bit integers are exact, their sums are not: each order of summing gives other bits.
     #[test]
     fn sums_are_made_in_the_order_of_the_runtime() {
         let large = |dims: &[usize], seed: usize| {

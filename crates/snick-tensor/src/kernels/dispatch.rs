@@ -1,4 +1,4 @@
-//! From an element type to the Rust type a kernel is compiled for.
+//! Dispatches an element type to the Rust type that a kernel is compiled for.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::memo::Purpose;
 use crate::tensor::{filled, stored_bytes};
 use crate::{Tensor, TensorError, packing};
 
-/// Runs `$body`, a `Result`, with `$T` standing for the Rust type of `$et`, one of those listed.
+/// Runs `$body`, a `Result`, with `$T` as the Rust type of `$et`, which is one of those listed.
 macro_rules! with_type {
     ([$($variant:ident = $rust:ty),*], $et:expr, $T:ident => $body:expr) => {
         match $et {
@@ -17,7 +17,7 @@ macro_rules! with_type {
     };
 }
 
-/// [`with_type`] for the types arithmetic is done in.
+/// [`with_type`] for the types that kernels compute in.
 macro_rules! with_number {
     ($et:expr, $T:ident => $body:expr) => {
         $crate::kernels::dispatch::with_type!(
@@ -34,7 +34,7 @@ macro_rules! with_real {
     };
 }
 
-/// [`with_type`] for elements that are only moved: see [`moving`].
+/// [`with_type`] for elements that are only copied: see [`moving`].
 macro_rules! with_unit {
     ($et:expr, $T:ident => $body:expr) => {
         $crate::kernels::dispatch::with_type!(
@@ -44,7 +44,7 @@ macro_rules! with_unit {
 
 pub(crate) use {with_number, with_real, with_type, with_unit};
 
-/// The type in which elements of `et` are computed.
+/// The type that elements of `et` are computed in.
 fn compute_type(et: ElementType) -> ElementType {
     match et {
         F16 | BF16 | NF4 | F8E4M3 | F8E5M2 | F8E8M0 | F4E2M1 => F32,
@@ -53,12 +53,12 @@ fn compute_type(et: ElementType) -> ElementType {
     }
 }
 
-/// Whether elements of `et` are computed in as they are.
+/// Whether elements of `et` are computed in their own type.
 pub(crate) fn is_computed_in(et: ElementType) -> bool {
     compute_type(et) == et
 }
 
-/// All inputs, which must have one type, in the type they are computed in.
+/// All inputs, which must have one type, converted to the type they are computed in.
 pub(crate) fn widen<const N: usize>(inputs: [&Tensor; N]) -> Result<[Tensor; N], TensorError> {
     let mut wide = inputs.map(Tensor::clone);
     let et = wide.first().map_or(Dynamic, Tensor::element_type);
@@ -69,7 +69,7 @@ pub(crate) fn widen<const N: usize>(inputs: [&Tensor; N]) -> Result<[Tensor; N],
     Ok(wide)
 }
 
-/// The tensor in another type: of a constant, remembered.
+/// The tensor in another type; cached for constants.
 fn converted(tensor: &Tensor, et: ElementType) -> Result<Tensor, TensorError> {
     if tensor.element_type() == et {
         return Ok(tensor.clone());
@@ -91,8 +91,8 @@ pub(crate) fn widen_real<const N: usize>(inputs: [&Tensor; N]) -> Result<[Tensor
     Ok(wide)
 }
 
-/// Runs a kernel that only moves elements, on unsigned integers of their width: strings move as
-/// their indices into one joined table, elements smaller than a byte as bytes.
+/// Runs a kernel that only copies elements, on unsigned integers of their width: strings as indices into a common table,
+/// sub-byte elements as bytes.
 ///
 /// # Errors
 /// [`TensorError::TypeMismatch`] if the inputs differ in type, or what the kernel answers.
@@ -135,7 +135,7 @@ fn moving_texts<K>(inputs: &[&Tensor], kernel: K) -> Result<Tensor, TensorError>
 where
     K: FnOnce(&[Tensor]) -> Result<Tensor, TensorError>,
 {
-    // One table that all share is kept; different ones are joined, and indices shifted.
+    // A shared table is kept; different ones are concatenated, and indices shifted.
     let mut tables: Vec<&Arc<[std::string::String]>> = Vec::new();
     let mut units = Vec::with_capacity(inputs.len());
     for input in inputs {

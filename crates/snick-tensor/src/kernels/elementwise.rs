@@ -1,4 +1,4 @@
-//! One element out for one element, or one of each input, in.
+//! Element-wise functions.
 
 mod binary;
 mod bitwise;

@@ -1,4 +1,4 @@
-//! Reals forced onto a few levels, still as reals.
+//! Fake quantization: floats rounded to a few levels.
 
 use crate::buffer::Buffer;
 use crate::kernels::broadcast::{Strided, for_each_run};
@@ -7,11 +7,11 @@ use crate::tensor::stored_bytes;
 use crate::{Element, ElementType, Tensor, TensorError};
 
 /// The nearest of `levels` equidistant values between `input_low` and `input_high`, moved to between `output_low`
-/// and `output_high`; what lies outside becomes an end. `ranges` are these four, in this order; they stretch to the
-/// dims of `data` by numpy's rule and have its type.
+/// and `output_high`; values outside are clamped. `ranges` are these four, in this order; they broadcast to the dims of
+/// `data` by numpy's rule and have its type.
 ///
-/// What lies in the middle of two levels is decided by rounding, so the order of the operations matters: it is that
-/// of the OpenVINO runtime for ranges that are constants, a scale and a shift made once,
+/// Rounding decides between two equally near levels, so the order of the operations matters: it is that of the OpenVINO
+/// runtime for constant ranges, with scale and shift computed once,
 /// `round(x * scale + shift) * step + output_low`, the last sum fused with its product, ties to even, NaN as low.
 ///
 /// # Errors
@@ -44,7 +44,7 @@ pub fn fake_quantize(data: &Tensor, ranges: [&Tensor; 4], levels: usize) -> Resu
 
 /// A type that elements are quantized in. Ranges are the ends of input and output.
 trait Quantize: Element {
-    /// What quantizes all that has one range; `None` if its input's ends are not apart and in order.
+    /// The rule of one range; `None` if the ends of its input are not in order.
     fn rule(ranges: [Self; 4], steps: Self) -> Option<Rule<Self>>;
 
     /// One element by a rule.
@@ -54,7 +54,7 @@ trait Quantize: Element {
     fn by_definition(self, ranges: [Self; 4], steps: Self) -> Self;
 }
 
-/// A range as the numbers that its elements are multiplied with and added to.
+/// A range as the factors and summands that are applied to its elements.
 #[derive(Copy, Clone)]
 struct Rule<T> {
     low: T,
@@ -101,7 +101,7 @@ macro_rules! quantize {
 quantize!(f32);
 quantize!(f64);
 
-/// The elements of a run that have one range.
+/// The elements of a run of one range.
 struct Line<'a, T> {
     x: &'a [T],
     to: &'a mut [T],

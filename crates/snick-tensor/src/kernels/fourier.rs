@@ -6,8 +6,8 @@ use rustfft::{FftDirection, FftNum, FftPlanner};
 use crate::kernels::dispatch::{widen, with_real};
 use crate::kernels::rows::Rows;
 use crate::{Element, Tensor, TensorError};
-/// `data` `[.., 2]` of real and imaginary parts, transformed along each of `axes`, none of them the last. The inverse
-/// divides by the size of each.
+/// Transforms `data` `[.., 2]`, of real and imaginary parts, along each of `axes`, none of which is the last. The inverse
+/// divides by the size of each axis.
 ///
 /// # Errors
 /// [`TensorError::Argument`] if the last axis has not two parts or is to be transformed,
@@ -52,11 +52,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_and_back() {
+    fn the_inverse_restores_the_data() {
         let values: Vec<f32> = (0..2 * 3 * 5 * 2).map(|i| (i * 7 % 11) as f32).collect();
         let data = Tensor::from_vec(&[2, 3, 5, 2], values.clone()).unwrap();
         let spectrum = fourier(&data, &[2, 0], false).unwrap();
-        // The element of no frequency is the sum along both axes.
+        // Frequency 0 is the sum along both axes.
         let sum: f32 =
             (0..2).flat_map(|i| (0..5).map(move |j| (i, j))).map(|(i, j)| values[(i * 15 + j) * 2]).sum();
         assert!((spectrum.to_f32_vec().unwrap()[0] - sum).abs() < 1e-4);
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_complex_is_refused() {
+    fn data_that_is_not_complex_is_refused() {
         let data = Tensor::from_vec(&[2, 3], vec![0f32; 6]).unwrap();
         assert!(fourier(&data, &[0], false).is_err());
         let complex = data.reshape(&[3, 2]).unwrap();

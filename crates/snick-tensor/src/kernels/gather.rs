@@ -1,4 +1,4 @@
-//! Slices picked by index: OpenVINO's `Gather`.
+//! Gathers slices by index: OpenVINO's `Gather`.
 
 use bytemuck::Pod;
 
@@ -8,7 +8,7 @@ use crate::tensor::stored_bytes;
 use crate::{Dims, Tensor, TensorError};
 /// `data[.., index, ..]` along `axis` for every index: the dims are those of `data` before
 /// `axis`, of `indices` after the first `batch_dims`, and of `data` after `axis`. The first
-/// `batch_dims` axes of both are the same and walked together. Index -1 is the last one.
+/// `batch_dims` axes are common to both. Index -1 is the last element.
 ///
 /// # Errors
 /// [`TensorError::IndexOutOfRange`], [`TensorError::AxisOutOfRange`],

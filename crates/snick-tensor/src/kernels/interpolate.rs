@@ -11,14 +11,14 @@ use crate::kernels::vectors::{Instructions, Vectorised, widest};
 use crate::layout::checked_len;
 use crate::tensor::stored_bytes;
 use crate::{Dims, Element, ElementType, Tensor, TensorError};
-/// How elements between the input's elements come about.
+/// How elements between those of the input are computed.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum InterpolateMode {
-    /// The closest one.
+    /// The nearest element.
     Nearest,
-    /// Between the two neighbours, as ONNX does it.
+    /// Linear between the two neighbours, as in ONNX.
     LinearOnnx,
-    /// A triangle filter; with `antialias`, if any axis shrinks, as wide as each axis' step.
+    /// A triangle filter; with `antialias`, if any axis shrinks, as wide as the step of each axis.
     Linear,
     /// Four neighbours, weighted by cubics.
     Cubic,
@@ -28,7 +28,7 @@ pub enum InterpolateMode {
     BicubicPillow,
 }
 
-/// Which element is the closest one.
+/// How a coordinate is rounded to the nearest element.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Nearest {
     /// Rounded, halves down.
@@ -43,7 +43,7 @@ pub enum Nearest {
     Simple,
 }
 
-/// Where in the input an output index lies.
+/// The input coordinate of an output index.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Coordinates {
     /// `(x + 0.5) / scale - 0.5`.
@@ -61,11 +61,11 @@ pub enum Coordinates {
 /// The attributes of an interpolation.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Interpolate {
-    /// How elements come about.
+    /// How elements are computed.
     pub mode: InterpolateMode,
     /// For [`InterpolateMode::Nearest`].
     pub nearest: Nearest,
-    /// Not heeded by the Pillow modes.
+    /// Ignored by the Pillow modes.
     pub coordinates: Coordinates,
     /// For [`InterpolateMode::Linear`].
     pub antialias: bool,
@@ -103,12 +103,12 @@ impl Nearest {
     }
 }
 
-/// Resizes `axes` to `sizes`. `scales` place the elements, and need not be `sizes` over input
-/// sizes: OpenVINO keeps the scale it was given. Padding is the caller's.
+/// Resizes `axes` to `sizes`. `scales` determine the coordinates, and need not be `sizes` over input sizes: OpenVINO uses
+/// the given scales. The caller pads.
 ///
-/// Of no elements nothing is computed, so that any scale will do.
-/// An axis whose size or scale says that nothing changes is left alone, whatever the coordinates.
-/// Integers are computed in `f32` and rounded, halves to the even neighbour; `linear` over five axes cuts them.
+/// Without elements nothing is computed, so that any scale is valid. An axis whose size or scale does not change is left
+/// unchanged, whatever the coordinates. Integers are computed in `f32` and rounded to nearest even; `linear` over five
+/// axes truncates them.
 ///
 /// # Errors
 /// [`TensorError::AxisOutOfRange`], [`TensorError::Argument`] if entries are missing, an input
@@ -148,9 +148,9 @@ pub fn interpolate(
             wide
         }
     };
-    // One axis that shrinks turns the filter on for all of them.
+    // One shrinking axis enables the filter for all axes.
     let antialias = how.antialias && scales.iter().any(|&scale| scale < 1.0);
-    // With fewer than five axes, what runs models takes `linear` for `linear_onnx`, which has no filter.
+    // With fewer than five axes, the OpenVINO runtime treats `linear` as `linear_onnx`, which has no filter.
     let mode = match how.mode {
         InterpolateMode::Linear if input.rank() < 5 => InterpolateMode::LinearOnnx,
         mode => mode,
@@ -159,7 +159,7 @@ pub fn interpolate(
     let pillow = matches!(how.mode, InterpolateMode::BilinearPillow | InterpolateMode::BicubicPillow);
     let mut lines: Vec<_> = axes.iter().zip(sizes).zip(scales).collect();
     if pillow {
-        // That library goes along the last axis first, and stores integers in between.
+        // Pillow resizes the last axis first, and stores integers in between.
         lines.reverse();
     }
     for ((&axis, &output), &scale) in lines {
@@ -175,14 +175,14 @@ pub fn interpolate(
         }
     }
     if !nearest {
-        // The filter over more than two axes cuts.
+        // The filter over more than two axes truncates.
         let round = if how.mode == InterpolateMode::Linear { f32::trunc } else { f32::round_ties_even };
         resized = stored(resized, et, round)?;
     }
     resized.cast(et)
 }
 
-/// Integers as they are stored, still in `f32`: rounded, and within the range of their type.
+/// Integers still in `f32`, rounded and clamped to the range of their type.
 fn stored(values: Tensor, et: ElementType, round: fn(f32) -> f32) -> Result<Tensor, TensorError> {
     let Some((lo, hi)) = et.integer_range() else { return Ok(values) };
     let store = |x: f32| round(x).clamp(lo as f32, hi as f32);
@@ -231,7 +231,7 @@ impl Line {
             }
             InterpolateMode::Linear => self.triangle(x, how),
             InterpolateMode::BilinearPillow => self.pillow(x, 1.0, |d| (1.0 - d.abs()).max(0.0)),
-            // That library knows no other slope.
+            // Pillow has no other slope.
             InterpolateMode::BicubicPillow => self.pillow(x, 2.0, |d| cubic(d, -0.5)),
         }
     }
@@ -247,7 +247,7 @@ impl Line {
         normalized((low..=high).map(weigh).filter(|tap| tap.1 != 0.0).collect())
     }
 
-    /// The filter is stretched over as many elements as one output element stands for.
+    /// The filter is widened to the number of input elements per output element.
     fn pillow(&self, x: usize, support: f32, filter: impl Fn(f32) -> f32) -> Taps {
         let scale = self.output as f32 / self.input as f32;
         let stretch = (1.0 / scale).max(1.0);
@@ -284,7 +284,7 @@ fn cubic(d: f32, a: f32) -> f32 {
 fn resample(input: &Tensor, axis: usize, line: &Line, how: &Interpolate) -> Result<Tensor, TensorError> {
     let mut dims = Dims::from_slice(input.dims());
     dims[axis] = line.output;
-    // Axes resized earlier may make it larger for now than the end result is.
+    // The intermediate result may be larger than the final one.
     stored_bytes(input.element_type(), &dims)?;
     with_real!(input.element_type(), T => {
         let values = input.units::<T>();
@@ -298,7 +298,7 @@ fn resample(input: &Tensor, axis: usize, line: &Line, how: &Interpolate) -> Resu
     })
 }
 
-/// One axis of all lines.
+/// The interpolation of one axis of all lines.
 struct Resample<'a, T> {
     values: &'a [T],
     /// Elements of a slab of the input.

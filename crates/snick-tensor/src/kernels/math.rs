@@ -1,7 +1,7 @@
 //! Functions of one `f32` that the compiler can turn into vector code: no branches, no tables, no calls.
 //!
-//! The bounds are of the relative error, over all inputs whose result is a normal number; the tests hold them. `NaN`
-//! stays, infinities give limits.
+//! The bounds are those of the relative error over all inputs whose result is a normal number; tests check them. `NaN`
+//! gives `NaN`, infinities give limits.
 
 use crate::kernels::vectors::{Instructions, multiply_add};
 
@@ -15,7 +15,7 @@ fn polynomial<I: Instructions, const N: usize>(x: f32, coefficients: [f32; N]) -
     sum
 }
 
-/// `e^x`, within 1e-7: two to a whole power, times a polynomial of what is left.
+/// `e^x`, within 1e-7: a power of two times a polynomial of the remainder.
 #[inline(always)]
 pub(crate) fn exp<I: Instructions>(x: f32) -> f32 {
     // Adding this leaves the nearest integer in the low bits.
@@ -31,7 +31,7 @@ pub(crate) fn exp<I: Instructions>(x: f32) -> f32 {
     let tail = [0.5, 0.166_666_65, 4.166_579_6e-2, 8.333_452e-3, 1.398_2e-3, 1.987_569_1e-4];
     let tail = polynomial::<I, 6>(rest, tail);
     let power = multiply_add::<I>(tail, rest * rest, rest) + 1.0;
-    // In two steps, so that results below the least normal number come out as well.
+    // In two steps, so that subnormal results are right, too.
     let whole = shifted.to_bits() as i32 - SHIFT.to_bits() as i32;
     let half = whole >> 1;
     let two_to = |n: i32| f32::from_bits(((n + 127) as u32) << 23);
@@ -48,7 +48,7 @@ pub(crate) fn sigmoid<I: Instructions>(x: f32) -> f32 {
 /// The hyperbolic tangent, within 2e-7.
 #[inline(always)]
 pub(crate) fn tanh<I: Instructions>(x: f32) -> f32 {
-    // Where the other formula would cancel, the odd series does not.
+    // The odd series, where the other formula would cancel.
     const SERIES_BELOW: f32 = 0.625;
     let size = x.abs();
     let limit = 1.0 - 2.0 / (exp::<I>(2.0 * size) + 1.0);
@@ -62,7 +62,7 @@ pub(crate) fn tanh<I: Instructions>(x: f32) -> f32 {
 #[inline(always)]
 pub(crate) fn exp_m1<I: Instructions>(x: f32) -> f32 {
     let half = tanh::<I>(0.5 * x);
-    // Where the hyperbolic tangent comes near 1 the difference from 1 has lost its digits, and is not needed.
+    // Where the hyperbolic tangent is near 1, the difference from 1 is imprecise, but not needed.
     if x < 0.5 { 2.0 * half / (1.0 - half) } else { exp::<I>(x) - 1.0 }
 }
 
@@ -95,7 +95,7 @@ pub(crate) fn erf<I: Instructions>(x: f32) -> f32 {
         8.392_696e-5,
     ];
     let series = polynomial::<I, 7>(square, series);
-    // The logarithm of what is missing to 1.
+    // The logarithm of the complement to 1.
     let missing = [
         -3.025_418_3e-4,
         1.130_164,

@@ -1,4 +1,4 @@
-//! Products of matrices: OpenVINO's `MatMul-1`.
+//! Matrix products: OpenVINO's `MatMul-1`.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::{Dims, Element, ElementType, Tensor, TensorError};
 /// The product of the last two axes; the axes before them broadcast. A 1-D `a` is a row, a 1-D
 /// `b` a column, whatever the transpose flags say, and its axis is dropped from the result.
 ///
-/// A transposed view, or flag, costs nothing. Integers wrap.
+/// Transposed views and flags are free. Integers wrap.
 ///
 /// # Errors
 /// [`TensorError::TypeMismatch`], [`TensorError::UnsupportedType`], and
@@ -40,7 +40,7 @@ pub fn matmul(a: &Tensor, b: &Tensor, transpose_a: bool, transpose_b: bool) -> R
     }
     let [left, right] = widen([&*left, &*right])?;
     let product = match left.element_type() {
-        // Also spares a walk over batches of nothing, however many.
+        // Batches without elements need not be walked.
         et if dims.contains(&0) => Tensor::zeros(et, &dims),
         et if et.is_float() => with_type!([F32 = f32, F64 = f64], et, T => {
             floats::<T>(&left, &right, &dims)
@@ -58,7 +58,7 @@ pub fn matmul(a: &Tensor, b: &Tensor, transpose_a: bool, transpose_b: bool) -> R
     product.cast(et)
 }
 
-/// The last two axes exchanged, if asked for.
+/// The tensor with its last two axes swapped, if `transpose`.
 fn turned(t: &Tensor, transpose: bool) -> Result<Cow<'_, Tensor>, TensorError> {
     if !transpose {
         return Ok(Cow::Borrowed(t));
@@ -109,7 +109,7 @@ fn floats<T: Gemm>(a: &Tensor, b: &Tensor, dims: &[usize]) -> Result<Tensor, Ten
     if depth == 0 {
         return Tensor::zeros(T::TYPE, dims);
     }
-    // One matrix on the right: all the rows on the left are one matrix, too.
+    // With one matrix on the right, all rows on the left are one matrix.
     if a.rank() > 2 && a.is_contiguous() && batch_b.iter().all(|&d| d == 1) && dims.len() == a.rank() {
         let flat_b = b.reshape(&b.dims()[b.rank() - 2..])?;
         let all = a.len() / depth;
@@ -135,7 +135,7 @@ fn floats<T: Gemm>(a: &Tensor, b: &Tensor, dims: &[usize]) -> Result<Tensor, Ten
     Tensor::from_buffer(T::TYPE, dims, out)
 }
 
-/// The product of one matrix of `a` and one of `b`. Of a constant that is one matrix the packed form is remembered.
+/// The product of one matrix of `a` and one of `b`. The packed form of a constant matrix is cached.
 fn multiply<T: Gemm>(
     a: &Tensor,
     x: &Matrix<T>,
@@ -149,7 +149,7 @@ fn multiply<T: Gemm>(
         true => a.memoised(Purpose::Left, || Ok(left(x)))?,
         false => Arc::new(left(x)),
     };
-    // Rows along memory are read where they lie.
+    // Contiguous rows are read without a copy.
     if is_one(b) && y.column_step != 1 {
         gemm(&left, &*b.memoised(Purpose::Right, || Ok(PackedRhs::new(isa, y).into_packed()))?, out);
     } else {
@@ -163,7 +163,7 @@ fn is_one(t: &Tensor) -> bool {
     t.dims().iter().rev().skip(2).all(|&d| d == 1)
 }
 
-/// Integers, wrapping.
+/// Products of integers, which wrap.
 trait Wrapping: Element {
     fn multiply_add(self, a: Self, b: Self) -> Self;
 }
@@ -185,7 +185,7 @@ fn integers<T: Wrapping>(a: &Tensor, b: &Tensor, dims: &[usize]) -> Result<Tenso
     stored_bytes(T::TYPE, dims)?;
     let (a, b) = (a.contiguous(), b.contiguous());
     let (_, rows, depth) = split(&a);
-    // A view of nothing may begin anywhere.
+    // An empty view may start anywhere.
     if depth == 0 {
         return Tensor::zeros(T::TYPE, dims);
     }
@@ -209,7 +209,7 @@ struct Products<'a, T> {
     out: &'a mut [T],
 }
 
-/// Rows of the right matrix taken at a time, so that a row of the result is loaded and stored less often.
+/// Rows of the right matrix per step, so that a row of the result is loaded and stored less often.
 const AT_ONCE: usize = 4;
 
 impl<T: Wrapping> Vectorised for Products<'_, T> {

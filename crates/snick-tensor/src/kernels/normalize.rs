@@ -8,7 +8,7 @@ use crate::kernels::rows::Blocks;
 use crate::kernels::vectors::{Instructions, Vectorised, widest};
 use crate::{Element, Tensor, TensorError};
 
-/// Where the small number goes that keeps a divisor from being zero.
+/// Where `eps` is added, which keeps a divisor from being zero.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum EpsMode {
     /// `sqrt(x + eps)`.
@@ -29,8 +29,7 @@ impl EpsMode {
     }
 }
 
-/// Subtracts the mean along `axes`; with `normalize_variance` divides by the standard deviation,
-/// too. Mean and variance are accumulated in `f64`.
+/// Subtracts the mean along `axes`, and with `normalize_variance` divides by the standard deviation. Mean and variance are accumulated in `f64`.
 ///
 /// # Errors
 /// [`TensorError::AxisOutOfRange`]; [`TensorError::UnsupportedType`] unless floats.
@@ -53,8 +52,8 @@ pub fn mvn(
 }
 
 /// Divides by the root of the sum of squares along `axes`. `eps` is added to the sum
-/// ([`EpsMode::InsideSqrt`]) or is its least value ([`EpsMode::Max`]). No axes: each element is
-/// divided by its own magnitude.
+/// ([`EpsMode::InsideSqrt`]) or is its minimum ([`EpsMode::Max`]). Without axes each element is divided by its absolute
+/// value.
 ///
 /// # Errors
 /// As [`mvn`].
@@ -66,7 +65,7 @@ pub fn normalize_l2(input: &Tensor, axes: &[usize], eps: f64, mode: EpsMode) -> 
     })
 }
 
-/// A number for each column of a block; mostly there is one.
+/// A number for each column of a block; usually there is one column.
 type Columns = SmallVec<[f64; 4]>;
 
 fn zeros(count: usize) -> Columns {
@@ -84,7 +83,7 @@ impl Scaled for Columns {
     }
 }
 
-/// What the statistics of a block are made from.
+/// Sums over a block, from which statistics are computed.
 trait Block {
     /// Lines.
     fn count(&self) -> usize;
@@ -135,7 +134,7 @@ impl<T: Copy + Into<f64>> Vectorised for AddUp<'_, T> {
     }
 }
 
-/// A single column is summed in several parts.
+/// The number of partial sums of a single column.
 #[inline(always)]
 fn add_up<T: Copy + Into<f64>>(block: &[T], means: &[f64], sums: &mut [f64], f: impl Fn(f64) -> f64) {
     const PARTS: usize = 32;
@@ -192,7 +191,7 @@ macro_rules! apply {
 
 apply!(f32 f64);
 
-/// `(x - mean) * factor` of every element. `statistics` says the means and factors of the columns of a block.
+/// `(x - mean) * factor` of every element. `statistics` gives the means and factors of the columns of a block.
 fn by_columns(
     input: &Tensor,
     axes: &[usize],

@@ -1,9 +1,9 @@
-//! Elements added around a tensor: OpenVINO's `Pad-1` and `Pad-12`.
+//! Pads a tensor: OpenVINO's `Pad-1` and `Pad-12`.
 
 use crate::kernels::concat::concat;
 use crate::tensor::stored_bytes;
 use crate::{Dims, Tensor, TensorError};
-/// What the added elements are.
+/// The values of the added elements.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum PadMode {
     /// A given value, or zero.
@@ -19,7 +19,7 @@ pub enum PadMode {
 /// Adds `begin[i]` elements before and `end[i]` after axis `i`; negative counts crop. `value`, a
 /// scalar of the same type, fills in [`PadMode::Constant`]; without it the fill is zero.
 ///
-/// Every part is a view of the input, one concatenation an axis.
+/// Every part is a view of the input; one concatenation for each axis.
 ///
 /// # Errors
 /// [`TensorError::Argument`] if counts are missing, crop more than there is, or mirror more than
@@ -50,7 +50,7 @@ pub fn pad(
     }
     stored_bytes(input.element_type(), &dims)?;
     let mut padded = input.clone();
-    // The last axis first, while there is little: what is added around whole rows is long runs.
+    // The last axis first, while the tensor is small: outer axes add long runs.
     for (axis, (&before, &after)) in begin.iter().zip(end).enumerate().rev() {
         padded = pad_axis(&padded, axis, before, after, mode, &fill)?;
     }
@@ -83,7 +83,7 @@ fn pad_axis(
         let mut dims = Dims::from_slice(input.dims());
         dims[axis] = count;
         let mirrored = |skip: usize| {
-            // Both count from the edge inwards; the result runs towards it.
+            // Both count inwards from the edge; the result is in the order towards it.
             let farthest = skip + count;
             if farthest > size {
                 return Err(short());

@@ -1,4 +1,4 @@
-//! The greatest or the mean of each window: OpenVINO's `MaxPool-1/8/14` and `AvgPool-1/14`.
+//! The maximum or the mean of each window: OpenVINO's `MaxPool-1/8/14` and `AvgPool-1/14`.
 
 use crate::buffer::Buffer;
 use crate::kernels::dispatch::{widen, widen_real, with_number, with_real};
@@ -8,9 +8,9 @@ use crate::layout::checked_len;
 use crate::tensor::{filled, stored_bytes};
 use crate::{Dims, ElementType, Tensor, TensorError};
 
-/// The greatest element of each window of `input` `[N, C, spatial..]`; padding never wins.
+/// The maximum of each window of `input` `[N, C, spatial..]`; padding is ignored.
 ///
-/// `outputs`, the windows an axis, is the caller's: it says how to round.
+/// `outputs` is the number of windows on each axis, which the caller rounds.
 ///
 /// # Errors
 /// [`TensorError::ShapeMismatch`], [`TensorError::Argument`], [`TensorError::UnsupportedType`].
@@ -24,7 +24,7 @@ pub fn max_pool(
     let [wide] = widen([input])?;
     if wide.element_type() == ElementType::F32 && walk.has_small_windows() {
         let greater = |m: f32, x: f32| if m < x { x } else { m };
-        // The greatest of a column of each window, and then of those: as many elements as both sides together.
+        // First the maximum of each column of a window, then of those: as many elements as both sides together.
         let values = match walk.columns_and_rows() {
             Some([columns, rows]) => {
                 let greatest = columns.by_lines(&wide.units::<f32>(), f32::NEG_INFINITY, greater)?;
@@ -32,7 +32,7 @@ pub fn max_pool(
             }
             None => walk.by_lines(&wide.units::<f32>(), f32::NEG_INFINITY, greater)?,
         };
-        // A window without elements, and one of infinities, are told apart below.
+        // Windows without elements and windows of infinities are distinguished below.
         if !values.contains(&f32::NEG_INFINITY) {
             return Tensor::from_buffer(ElementType::F32, &walk.dims, values)?.cast(input.element_type());
         }
@@ -40,8 +40,8 @@ pub fn max_pool(
     Ok(max_pool_indices(input, kernel, window, outputs, 0)?.0)
 }
 
-/// As [`max_pool`], and where each was found: an `i64` index into the input flattened from `axis`
-/// on. The first of equals is taken.
+/// As [`max_pool`], with the position of each maximum: an `i64` index into the input flattened from `axis` on. The first
+/// of equal elements is used.
 ///
 /// # Errors
 /// As [`max_pool`], and [`TensorError::AxisOutOfRange`].
@@ -82,8 +82,8 @@ pub fn max_pool_indices(
 }
 
 /// The mean of each window. With `exclude_pad` over the elements inside; otherwise padding counts
-/// as zeros, but what lies beyond the padding (a last window of `ceil` rounding) does not count. The mean of
-/// nothing is `NaN`, that of integers is the nearest one, or the even one of two.
+/// as zeros, but not elements beyond the padding (of a last window with `ceil` rounding). The mean of no elements is
+/// `NaN`; that of integers is rounded to nearest even.
 ///
 /// # Errors
 /// As [`max_pool`].
@@ -129,9 +129,9 @@ struct Walk {
     channels: usize,
 }
 
-/// The elements of one window that lie inside one channel.
+/// The elements of one window within one channel.
 struct Inside {
-    /// First index, distance and count on each axis.
+    /// First index, stride and count on each axis.
     runs: [(usize, usize, usize); 3],
     sizes: [usize; 3],
 }
@@ -190,8 +190,8 @@ impl Walk {
         checked_len(&[self.channels, self.out[0], self.out[1], self.out[2]]).unwrap_or(0)
     }
 
-    /// The same as two walks, the second over what the first one gives: along the columns of each window, then along
-    /// its last axis. `None` where one of them would have nothing to do, or the first more than it saves.
+    /// Splits the walk in two: along the columns of each window, then along the last axis of that result. `None` if one of
+    /// them is trivial, or the first costs more than it saves.
     fn columns_and_rows(&self) -> Option<[Walk; 2]> {
         let ([d, h, w], [planes, lines, _]) = (self.axes, self.out);
         let between = [planes, lines, w.size];
@@ -205,12 +205,12 @@ impl Walk {
         Some([of([d, h, along(w.size)], between), of([along(planes), along(lines), w], self.out)])
     }
 
-    /// Whether going through all taps of a window is no great matter, be they inside or not.
+    /// Whether visiting all taps of a window is cheap, inside or not.
     fn has_small_windows(&self) -> bool {
         self.axes.iter().all(|axis| axis.kernel <= 1 << 8)
     }
 
-    /// Folds the elements of each window that lie inside, tap by tap and a line of windows at a time.
+    /// Folds the inner elements of each window, tap by tap and a line of windows at a time.
     fn by_lines(
         &self,
         x: &[f32],
@@ -223,7 +223,7 @@ impl Walk {
         Ok(values)
     }
 
-    /// The number that each sum of a channel is divided by.
+    /// The divisor of each sum of a channel.
     fn counts(&self, exclude_pad: bool) -> Vec<f32> {
         let of = |i: usize| {
             let axis = &self.axes[i];
@@ -309,10 +309,10 @@ impl<F: Fn(f32, f32) -> f32> Vectorised for Lines<'_, F> {
     }
 }
 
-/// The taps of window `output` inside the input, and how many lie inside the padding.
+/// The taps of window `output` inside the input, and the number of taps inside the padded input.
 fn taps(axis: &WindowAxis, output: usize) -> (std::ops::Range<usize>, usize) {
     let first = axis.input(output, 0);
-    // How many taps lie before `end`.
+    // The number of taps before `end`.
     let before = |end: isize| match usize::try_from(end - first) {
         Ok(room) => room.div_ceil(axis.dilation).min(axis.kernel),
         Err(_) => 0,

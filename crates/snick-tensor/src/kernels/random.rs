@@ -1,10 +1,10 @@
-//! Random numbers that are the same everywhere: Philox 4x32-10, a generator that is a function of a counter.
+//! Reproducible random numbers: Philox 4x32-10, a counter-based generator.
 
 use crate::ElementType::{BF16, F16, F32, F64, I32, I64};
 use crate::tensor::{filled, stored_bytes};
 use crate::{Tensor, TensorError};
 
-/// The four 32-bit numbers at place `counter` of the sequence of two seeds.
+/// The four 32-bit numbers at position `counter` of the sequence of two seeds.
 fn philox(counter: u64, global_seed: u64, op_seed: u64) -> [u32; 4] {
     const ROUNDS: usize = 10;
     let halves = |x: u64| [x as u32, (x >> 32) as u32];
@@ -19,9 +19,8 @@ fn philox(counter: u64, global_seed: u64, op_seed: u64) -> [u32; 4] {
     [a, b, c, d]
 }
 
-/// A tensor of `dims` and the type of `min` with numbers from `min` up to, not including, `max`, each equally likely:
-/// those of OpenVINO's RandomUniform-8 with its TensorFlow alignment. Reals but bf16 are drawn as f32; i64 within the
-/// range of i32 as i32.
+/// A tensor of `dims` and the type of `min`, uniformly distributed in `min..max`: the numbers of OpenVINO's
+/// RandomUniform-8 with TensorFlow alignment. Floats except bf16 are drawn as f32, i64 within the range of i32 as i32.
 ///
 /// # Errors
 /// [`TensorError::TypeMismatch`], [`TensorError::UnsupportedType`], [`TensorError::TooLarge`];

@@ -45,7 +45,7 @@ pub fn range(start: &Tensor, stop: &Tensor, step: &Tensor, et: ElementType) -> R
     if ![start, stop, step].iter().all(|x| x.is_finite()) {
         return Err(TensorError::argument("start, stop and step must be finite"));
     }
-    // Beyond 2^53 the cast saturates or loses what no tensor could hold.
+    // Longer ranges than 2^53 are refused anyway.
     let len = checked(et, Some(count as usize))?;
     let mut values = filled(len, start)?;
     let round: fn(f64) -> f64 = match et {
@@ -62,7 +62,7 @@ pub fn range(start: &Tensor, stop: &Tensor, step: &Tensor, et: ElementType) -> R
     Tensor::from_vec(&[len], values)?.cast(et)
 }
 
-/// The length, if a tensor of it, and its wide form, may be made.
+/// The length, if a tensor of this length and its wide form are not too large.
 fn checked(et: ElementType, len: Option<usize>) -> Result<usize, TensorError> {
     let len = len.unwrap_or(usize::MAX);
     stored_bytes(et, &[len])?;
@@ -77,7 +77,7 @@ mod tests {
     use crate::ElementType::{F32, I32};
 
     #[test]
-    fn up_down_and_nowhere() {
+    fn ascending_descending_and_empty() {
         let of = |a: i32, b: i32, s: i32| {
             range(&Tensor::scalar(a), &Tensor::scalar(b), &Tensor::scalar(s), I32)
                 .map(|t| t.to_i64_vec().unwrap())

@@ -1,4 +1,4 @@
-//! Many elements to one, along axes.
+//! Reductions along axes.
 
 mod vector_reduce;
 
@@ -9,33 +9,33 @@ use crate::layout::checked_len;
 use crate::tensor::stored_bytes;
 use crate::{Element, ElementType, Tensor, TensorError};
 
-/// What becomes of the elements along the reduced axes.
+/// The reduction of the elements along the reduced axes.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum ReduceOp {
-    /// Their sum; of none, 0.
+    /// The sum; of no elements, 0.
     Sum,
-    /// Their mean; of none, 0. Integers truncate.
+    /// The mean; of no elements, 0. Integers truncate.
     Mean,
-    /// Their product; of none, 1.
+    /// The product; of no elements, 1.
     Prod,
-    /// The greatest; of none, the least finite value of the type.
+    /// The maximum; of no elements, the smallest finite value of the type.
     Max,
-    /// The least; of none, infinity or the greatest integer.
+    /// The minimum; of no elements, infinity or the largest integer.
     Min,
-    /// The sum of magnitudes.
+    /// The sum of absolute values.
     L1,
     /// The root of the sum of squares.
     L2,
-    /// Whether all hold (booleans only).
+    /// Whether all are true (booleans only).
     LogicalAnd,
-    /// Whether any holds (booleans only).
+    /// Whether any is true (booleans only).
     LogicalOr,
 }
 
 use ReduceOp::*;
 
 impl ReduceOp {
-    /// Reduces along `axes`, which stay with size 1 if `keep_dims`. No axes: every element alone.
+    /// Reduces along `axes`, which stay with size 1 if `keep_dims`. Without axes every element is reduced alone.
     ///
     /// `f32` sums and products are accumulated in `f64`, in row-major order; integers wrap in
     /// their own type.
@@ -73,7 +73,7 @@ impl ReduceOp {
         let rows = Rows::new(input, axes)?;
         let dims = reduced_dims(input.dims(), axes, keep_dims);
         let values = rows.tensor.units::<T>();
-        // An axis of size 0 may have been all that kept the other dims small.
+        // Without an axis of size 0 the other dims may be too large.
         stored_bytes(input.element_type(), &dims)?;
         let count = checked_len(&dims).unwrap_or(0);
         let out = match rows.width() {
@@ -124,7 +124,7 @@ macro_rules! integer {
             fn reduce(op: ReduceOp, row: &[$t]) -> $t {
                 let sum = || row.iter().fold(0 as $t, |sum, &x| sum.wrapping_add(x));
                 match op {
-                    // In a type that holds any sum of these.
+                    // In a type that holds any such sum.
                     Mean => (row.iter().map(|&x| x as i128).sum::<i128>() / row.len().max(1) as i128) as $t,
                     Prod => row.iter().fold(1 as $t, |product, &x| product.wrapping_mul(x)),
                     Max => row.iter().copied().max().unwrap_or($t::MIN),
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_reduces_to_the_neutral_element() {
+    fn no_elements_reduce_to_the_neutral_element() {
         let none = Tensor::zeros(ElementType::I32, &[2, 0]).unwrap();
         assert_eq!(of(Sum, &none, &[1]), [0.0, 0.0]);
         assert_eq!(of(Prod, &none, &[1]), [1.0, 1.0]);

@@ -3,8 +3,7 @@
 use crate::kernels::concat::concat;
 use crate::{Tensor, TensorError};
 
-/// Moves every element `shift` places up each of `axes`, the last ones around to the front.
-/// Negative shifts move down; shifts on the same axis add up.
+/// Moves every element by its `shift` along each of `axes`, wrapping around. Shifts of the same axis add up.
 ///
 /// # Errors
 /// [`TensorError::AxisOutOfRange`].

@@ -6,14 +6,13 @@ use crate::kernels::broadcast::Strided;
 use crate::layout::checked_len;
 use crate::{Dims, Tensor, TensorError};
 
-/// The other axes first, in order, then the chosen ones: packed, each row is what a reduction or
-/// a normalisation treats as one.
+/// A tensor with the chosen axes moved to the end, packed: each row is one group of a reduction or normalisation.
 pub(crate) struct Rows {
     /// Packed, with the axes in `order`.
     pub tensor: Tensor,
     /// Axis `i` of `tensor` is axis `order[i]` of the original.
     order: Dims,
-    /// How many axes were not chosen.
+    /// The number of other axes.
     kept: usize,
 }
 
@@ -29,12 +28,12 @@ impl Rows {
         Ok(Rows { tensor: tensor.permute(&order)?.contiguous(), order, kept: kept.len() })
     }
 
-    /// Elements in a row. Only a tensor without rows has rows too wide to count.
+    /// The number of elements in a row, which overflows only if there are no rows.
     pub fn width(&self) -> usize {
         checked_len(&self.tensor.dims()[self.kept..]).unwrap_or(usize::MAX)
     }
 
-    /// A tensor laid out like the rows, with its axes back in their places.
+    /// Moves the axes of a tensor laid out like the rows back to their original order.
     pub fn restore(&self, rows: &Tensor) -> Result<Tensor, TensorError> {
         let mut inverse = Dims::from_elem(0, self.order.len());
         for (i, &axis) in self.order.iter().enumerate() {
@@ -44,10 +43,10 @@ impl Rows {
     }
 }
 
-/// A tensor in packed blocks of `count` lines of `inner` elements: the elements that differ only in the chosen axes
-/// stand below each other. With `inner` 1 a block is a row.
+/// A tensor in packed blocks of `count` lines of `inner` elements: a column has the elements that differ only in the
+/// chosen axes. With `inner` 1 a block is a row.
 pub(crate) struct Blocks {
-    /// Each block of it is packed: rows of a slice are read where they lie.
+    /// Each block of it is packed: rows of a slice are read without a copy.
     pub tensor: Tensor,
     /// The first axis of a block.
     first: usize,
@@ -55,12 +54,12 @@ pub(crate) struct Blocks {
     pub count: usize,
     /// Elements in a line.
     pub inner: usize,
-    /// How the axes were moved, if they had to be.
+    /// The permutation of the axes, if they had to be moved.
     moved: Option<Rows>,
 }
 
 impl Blocks {
-    /// Axes that follow each other stay where they are; others are moved to the end.
+    /// Adjacent axes stay in place; others are moved to the end.
     ///
     /// # Errors
     /// [`TensorError::AxisOutOfRange`]. Naming an axis twice is naming it once.
@@ -69,12 +68,12 @@ impl Blocks {
             tensor.layout().check_axis(axis)?;
         }
         let dims = tensor.dims();
-        // Axes of one element are nowhere, and may be anywhere.
+        // Axes of one element do not matter.
         let matters = |axis: &usize| dims[*axis] != 1 && axes.contains(axis);
         let chosen: Dims = (0..dims.len()).filter(matters).collect();
         let (first, end) = match (chosen.first(), chosen.last()) {
             (Some(&first), Some(&last)) => (first, last + 1),
-            // Every element is alone: all of them are one line.
+            // Every element is a group of its own: all of them are one line.
             _ => (0, 0),
         };
         let together = (first..end).all(|axis| dims[axis] == 1 || axes.contains(&axis));
@@ -91,7 +90,7 @@ impl Blocks {
         Ok(Blocks { tensor, first, count, inner, moved: None })
     }
 
-    /// Shows block after block.
+    /// Visits each block.
     pub fn each<T: Pod>(&self, mut visit: impl FnMut(&[T])) {
         if self.tensor.is_empty() {
             return;
@@ -106,7 +105,7 @@ impl Blocks {
         self.count.saturating_mul(self.inner).max(1)
     }
 
-    /// A tensor laid out like the blocks, with its axes back in their places.
+    /// Moves the axes of a tensor laid out like the blocks back to their original order.
     pub fn restore(&self, blocks: Tensor) -> Result<Tensor, TensorError> {
         match &self.moved {
             Some(rows) => rows.restore(&blocks),
@@ -115,7 +114,7 @@ impl Blocks {
     }
 }
 
-/// The dims of one element a block: without the chosen axes, or with size 1 for them.
+/// The dims of a result with one element per block: without the chosen axes, or with size 1 for them.
 pub(crate) fn reduced_dims(dims: &[usize], axes: &[usize], keep_dims: bool) -> Dims {
     let reduced = |(axis, &dim)| match axes.contains(&axis) {
         true => keep_dims.then_some(1),

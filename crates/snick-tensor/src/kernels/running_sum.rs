@@ -1,4 +1,4 @@
-//! Sums along an axis, each element taking in those before it.
+//! Cumulative sums along an axis.
 
 use crate::ElementType::{F32, F64, I64};
 use crate::layout::checked_len;

@@ -1,7 +1,7 @@
-//! Moving runs of elements: what gathers and scatters are made of.
+//! Copies runs of elements, for gathers and scatters.
 //!
-//! A *run* is a number of elements that follow each other in row-major order. Elements move as bits, so every type
-//! does, texts and types below a byte too.
+//! A *run* is a number of consecutive elements in row-major order. Elements are copied as bits, so all types are
+//! supported, strings and sub-byte types included.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::layout::checked_len;
 use crate::tensor::{filled, stored_bytes};
 use crate::{ElementType, Tensor, TensorError, packing};
 
-/// Copies `len` elements from `from_at` of `from` to `to_at` of `to`; `None` if either lies outside.
+/// Copies `len` elements from `from_at` of `from` to `to_at` of `to`; `None` if either is out of range.
 fn copy(et: ElementType, from: &[u8], from_at: usize, to: &mut [u8], to_at: usize, len: usize) -> Option<()> {
     match et.unit_bytes() {
         Some(unit) => {
@@ -40,8 +40,8 @@ fn out_of_range() -> TensorError {
     TensorError::argument("a run is out of range for its tensor")
 }
 
-/// The tensor of `dims` whose elements are runs of `run` elements of `source`, one after the other: the runs that
-/// start at the row-major positions `starts`.
+/// The tensor of `dims` that concatenates runs of `run` elements of `source`, which start at the row-major positions
+/// `starts`.
 ///
 /// # Errors
 /// [`TensorError::TooLarge`]; [`TensorError::Argument`] if the runs do not fill `dims` or lie outside `source`.
@@ -71,8 +71,8 @@ pub fn gather_runs(
     Ok(Tensor::from_packed(et, dims, bytes)?.with_texts(source.texts().cloned()))
 }
 
-/// `base` with runs of `run` elements replaced: the one at row-major position `starts[i]` by the `i`-th run of
-/// `updates`. Where runs overlap the last one stays.
+/// `base` with runs of `run` elements replaced: that at row-major position `starts[i]` by the `i`-th run of `updates`. If
+/// runs overlap, the last one wins.
 ///
 /// # Errors
 /// [`TensorError::TypeMismatch`]; [`TensorError::Argument`] if a run lies outside a tensor.

@@ -1,30 +1,30 @@
-//! Scattering with a reduction: updates that meet at one place are combined there.
+//! Scattering with a reduction: updates of the same position are combined.
 
 use crate::{ElementType, Tensor, TensorError};
 
-/// How an update and what is at its place become one.
+/// How an update is combined with the element at its position.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Reduction {
     /// Sum.
     Sum,
-    /// What is there minus the update.
+    /// The element minus the update.
     Sub,
     /// Product.
     Prod,
-    /// The lesser.
+    /// The minimum.
     Min,
-    /// The greater.
+    /// The maximum.
     Max,
-    /// The mean of all updates of the place and, with the initial value, of what was there; integers round down.
+    /// The mean of all updates of the position and, with `use_init`, of the original element; integers round down.
     Mean,
 }
 
 /// `base` with every element `updates[i]` combined into the element at row-major position `starts[i]`. Without
-/// `use_init` what was at a place that is updated does not take part.
+/// `use_init` the original elements of updated positions are ignored.
 ///
 /// # Errors
 /// [`TensorError::TypeMismatch`], [`TensorError::UnsupportedType`] for strings, [`TensorError::Argument`] for
-/// positions outside `base` or not as many as there are updates.
+/// positions outside `base`, or another number of them than of updates.
 pub fn scatter_reduce(
     base: &Tensor,
     starts: &[usize],
@@ -104,7 +104,7 @@ pub fn scatter_reduce(
     out.cast(et)
 }
 
-/// Integers of any type, exactly.
+/// Exact arithmetic on integers of any type.
 fn wide(tensor: &Tensor) -> Result<Vec<i128>, TensorError> {
     if tensor.element_type() == ElementType::U64 {
         return Ok(tensor.values::<u64>()?.iter().map(|&x| x.into()).collect());
@@ -112,7 +112,7 @@ fn wide(tensor: &Tensor) -> Result<Vec<i128>, TensorError> {
     Ok(tensor.to_i64_vec()?.into_iter().map(Into::into).collect())
 }
 
-/// What a place holds before its first update where the initial value takes no part; `None`: the first update.
+/// The start value of a position without `use_init`; `None`: the first update.
 fn first_float(reduction: Reduction) -> Option<f64> {
     match reduction {
         Reduction::Sub => Some(0.0),

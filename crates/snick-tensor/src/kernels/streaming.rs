@@ -1,13 +1,13 @@
 //! Writing large results past the caches.
 //!
-//! To store a part of a cache line, the machine reads the line first, to have the rest of it. A large result is gone
-//! from the cache before anybody reads it, so that is memory traffic for nothing, as much as the result itself.
-//! Streaming stores write whole lines and read none.
+//! To store a part of a cache line, the processor reads the line first. A large result leaves the cache before it is
+//! read, so these reads are wasted memory traffic, as much as the result itself. Streaming stores write whole lines
+//! without reading.
 
 use crate::kernels::vectors::{Fence, Instructions, Line};
 
-/// Results from this size on, in bytes, are streamed: more than a core's share of any cache. Smaller ones are better
-/// left where their reader finds them.
+/// Results of at least this size in bytes are streamed: more than a core's share of any cache. Smaller ones should stay
+/// in the cache for their reader.
 pub(crate) const LARGE: usize = 16 << 20;
 
 /// Lines gathered before they are streamed: few enough to stay in the innermost cache.
@@ -15,9 +15,9 @@ const BLOCK: usize = 16;
 
 /// A result of elements of `N` bytes, written in order.
 pub(crate) struct Stream<'a, const N: usize> {
-    /// What is not in memory yet; the elements in the block go to its beginning.
+    /// The part that is not written yet; the elements in the block go to its start.
     rest: &'a mut [[u8; N]],
-    /// Elements before the first whole line of `rest`, which are written as they come.
+    /// The number of elements before the first whole line of `rest`, which are written directly.
     unaligned: usize,
     /// Gathers elements until it is full.
     block: [Line; BLOCK],
@@ -36,8 +36,8 @@ impl<'a, const N: usize> Stream<'a, N> {
         Stream { rest: result, unaligned, block: [Line::default(); BLOCK], filled: 0, fence: Fence }
     }
 
-    /// Where the next elements go: at least one and at most `most`, unless that is 0. [`Stream::written`] says how many
-    /// were put there.
+    /// The memory for the next elements: at least one and at most `most`, unless that is 0. Report how many were written
+    /// to [`Stream::written`].
     #[inline(always)]
     pub fn room(&mut self, most: usize) -> &mut [[u8; N]] {
         match self.unaligned {
@@ -50,7 +50,7 @@ impl<'a, const N: usize> Stream<'a, N> {
         }
     }
 
-    /// Goes on behind the first `len` elements of the room there was.
+    /// Continues after the first `len` elements of that memory.
     #[inline(always)]
     pub fn written<I: Instructions>(&mut self, len: usize) {
         if self.unaligned > 0 {
@@ -66,7 +66,7 @@ impl<'a, const N: usize> Stream<'a, N> {
         }
     }
 
-    /// Copies elements that follow each other, whole lines of them straight to where they go.
+    /// Copies contiguous elements, whole lines directly to the result.
     #[inline(always)]
     pub fn copy<I: Instructions>(&mut self, from: &[[u8; N]]) {
         let begun = match self.filled {
@@ -94,7 +94,7 @@ impl<'a, const N: usize> Stream<'a, N> {
         }
     }
 
-    /// Takes the next elements of the result.
+    /// The next elements of the result.
     #[inline(always)]
     fn next(&mut self, len: usize) -> &'a mut [[u8; N]] {
         let (next, rest) = std::mem::take(&mut self.rest).split_at_mut(len);
@@ -104,7 +104,7 @@ impl<'a, const N: usize> Stream<'a, N> {
 }
 
 impl<const N: usize> Drop for Stream<'_, N> {
-    /// Writes what a block was begun with.
+    /// Writes the elements of an incomplete block.
     fn drop(&mut self) {
         let block: &[[u8; N]] = bytemuck::cast_slice(&self.block);
         self.rest[..self.filled].copy_from_slice(&block[..self.filled]);
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
     use crate::kernels::vectors::{Isa, Vectorised, on, widest};
 
-    /// Rows of all lengths, filled and copied in turn, from a beginning that may be within a line.
+    /// Rows of all lengths, filled and copied alternately, from a start that may be within a line.
     struct Rows<'a, const N: usize>(&'a [[u8; N]], &'a mut [[u8; N]]);
 
     impl<const N: usize> Vectorised for Rows<'_, N> {

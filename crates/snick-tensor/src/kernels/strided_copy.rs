@@ -1,4 +1,4 @@
-//! Packing a view: the copy that every materialised slice, transpose and broadcast runs on.
+//! Packs a view: the copy that materialises slices, transposes and broadcasts.
 
 use std::cell::Cell;
 
@@ -7,20 +7,20 @@ use crate::kernels::vectors::{Instructions, Vectorised, widest};
 use crate::layout::{Layout, Offsets};
 use crate::{Tensor, packing};
 
-/// Side of the square blocks in which transposes go, so that both sides stay in the cache.
+/// The side of the square blocks of a transpose, so that source and result stay in the cache.
 const BLOCK: usize = 32;
 
 thread_local! {
     static PARTS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Bytes that this thread has packed so far out of views that show a part of what lies under them, as slices do: what
-/// slicing costs where nobody reads the view itself.
+/// The bytes that this thread has packed so far from views of a part of their storage, such as slices: the cost of slices
+/// that are not read as views.
 pub fn packed_parts() -> u64 {
     PARTS.get()
 }
 
-/// Writes the elements of a view, row-major, to memory of just their size. Strings are their indices.
+/// Writes the elements of a view, row-major, to memory of their size. Strings are their indices.
 pub(crate) fn pack(tensor: &Tensor, packed: &mut [u8]) {
     let et = tensor.element_type();
     let walk = tensor.layout().collapse();
@@ -37,7 +37,7 @@ pub(crate) fn pack(tensor: &Tensor, packed: &mut [u8]) {
         Some(4) => widest(Copy::<4> { walk: &walk, bytes, packed }),
         Some(_) => widest(Copy::<8> { walk: &walk, bytes, packed }),
         None => {
-            // Elements are set bit by bit beside what was there before.
+            // Elements are set bit by bit, so the memory must be zero.
             packed.fill(0);
             let mut next = 0;
             walk.for_each_offset(|at| {
@@ -48,8 +48,8 @@ pub(crate) fn pack(tensor: &Tensor, packed: &mut [u8]) {
     }
 }
 
-/// Writes the elements of a view of whole bytes, row-major, but what lies below each index of the axes before `axis` to
-/// the beginning of the next `pitch` bytes.
+/// Writes the elements of a view of whole bytes, row-major, the part below each index of the axes before `axis` to the
+/// start of the next `pitch` bytes.
 pub(crate) fn pack_apart(tensor: &Tensor, axis: usize, out: &mut [u8], pitch: usize) {
     let (outer, inner) = tensor.layout().split(axis);
     let (outer, inner) = (outer.collapse(), inner.collapse());
@@ -113,7 +113,7 @@ impl<const N: usize> Vectorised for Copy<'_, N> {
         };
         let last = outer.len();
         let step = walk.strides[last];
-        // An outer axis that walks memory closer than the last one does: a transpose.
+        // An outer axis of a smaller stride than the last one: a transpose.
         let near = (0..last)
             .filter(|&axis| walk.strides[axis] != 0)
             .min_by_key(|&axis| walk.strides[axis].unsigned_abs());
@@ -152,7 +152,7 @@ impl<const N: usize> Vectorised for Copy<'_, N> {
 fn copy_row<const N: usize>(source: &[[u8; N]], at: usize, step: isize, row: &mut [[u8; N]]) {
     let Some(gaps) = row.len().checked_sub(1) else { return };
     let other = at.wrapping_add_signed(gaps as isize * step);
-    // Exactly what the row touches, so that there are no more checks.
+    // Exactly the elements of the row, so that there are no further bounds checks.
     let stretch = &source[at.min(other)..at.max(other) + 1];
     match step {
         0 => row.fill(stretch[0]),
@@ -163,7 +163,7 @@ fn copy_row<const N: usize>(source: &[[u8; N]], at: usize, step: isize, row: &mu
             }
         }
         2 => {
-            // In whole pairs, which the compiler reads as vectors. At the end of memory the last element has no pair.
+            // In pairs, which the compiler reads as vectors. At the end of memory the last element has no pair.
             let (pairs, rest) = source[at..source.len().min(other + 2)].as_chunks::<2>();
             for (to, [unit, _]) in row.iter_mut().zip(pairs) {
                 *to = *unit;
@@ -188,7 +188,7 @@ fn copy_blocks<const N: usize>(walk: &Layout, near: usize, source: &[[u8; N]], p
     let last = walk.dims.len() - 1;
     let (rows, columns) = (walk.dims[near], walk.dims[last]);
     let (row_step, column_step) = (walk.strides[near], walk.strides[last]);
-    // How far apart in `packed` two neighbours on `near` are.
+    // The stride in `packed` of the axis `near`.
     let row_size: usize = walk.dims[near + 1..].iter().product();
 
     let mut rest = walk.clone();

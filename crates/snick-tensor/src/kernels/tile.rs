@@ -3,8 +3,8 @@
 use crate::tensor::stored_bytes;
 use crate::{Dims, Tensor, TensorError};
 
-/// The input, repeated along each axis. The shorter of dims and `repeats` is filled up with 1 at
-/// the front. One strided copy of a broadcast view.
+/// The input, repeated along each axis: a strided copy of a broadcast view. The shorter of dims and `repeats` is padded
+/// with 1 at the front.
 ///
 /// # Errors
 /// [`TensorError::TooLarge`].
@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn axes_are_filled_up_at_the_front() {
+    fn missing_axes_are_prepended() {
         let t = Tensor::from_vec(&[2], vec![1u8, 2]).unwrap();
         let tiled = tile(&t, &[2, 2]).unwrap();
         assert_eq!(tiled.dims(), [2, 4]);

@@ -1,4 +1,4 @@
-//! The greatest or least elements along an axis.
+//! The largest or smallest elements along an axis.
 
 mod first;
 
@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 
 use crate::{Dims, ElementType, Tensor, TensorError};
 
-/// In which order the selected elements stand.
+/// The order of the selected elements.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Order {
     /// By value, best first.
@@ -15,16 +15,16 @@ pub enum Order {
     Index,
 }
 
-/// Which of equal elements is better.
+/// Which of equal elements comes first.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Ties {
     /// The one of the lower index.
     Lower,
-    /// The one that comes so from a heap of the best so far, the worst of them at its root.
+    /// The one that a heap of the best elements so far yields, with the worst of them at its root.
     Heap,
 }
 
-/// For each line along `axis` the indices of its `k` greatest (or least) elements, as i64. NaN comes last.
+/// The indices of the `k` largest (or smallest) elements of each line along `axis`, as i64. NaN comes last.
 ///
 /// # Errors
 /// [`TensorError::AxisOutOfRange`], [`TensorError::UnsupportedType`], [`TensorError::Argument`] if the axis has fewer
@@ -75,7 +75,7 @@ pub fn top_k_indices(
     Tensor::from_vec(&dims, indices)
 }
 
-/// Lines across memory that are turned at a time.
+/// The number of strided lines that are transposed together.
 const COLUMNS: usize = 8;
 
 fn select<T: Copy>(
@@ -97,7 +97,7 @@ fn select<T: Copy>(
     let mut columns = Vec::with_capacity(size * COLUMNS.min(inner));
     for o in 0..outer {
         for i in 0..inner {
-            // Lines across memory are turned some at a time: neighbours share each piece that is fetched.
+            // Strided lines are transposed in blocks: neighbours share cache lines.
             if i % COLUMNS == 0 && inner > 1 {
                 columns.clear();
                 for column in i..inner.min(i + COLUMNS) {
@@ -144,7 +144,7 @@ fn heap_select(line: &mut Vec<usize>, k: usize, worse: impl Fn(usize, usize) -> 
             sink(heap, 0, &worse);
         }
     }
-    // The root, the worst of what is left, goes to the end.
+    // The root, the worst of the rest, goes to the end.
     for last in (1..k).rev() {
         heap.swap(0, last);
         sink(&mut heap[..last], 0, &worse);
@@ -152,7 +152,7 @@ fn heap_select(line: &mut Vec<usize>, k: usize, worse: impl Fn(usize, usize) -> 
     line.truncate(k);
 }
 
-/// Exchanges the item at `root` with the worst of its children while one is worse.
+/// Swaps the item at `root` with the worst of its children while that is worse.
 fn sink(heap: &mut [usize], root: usize, worse: &impl Fn(usize, usize) -> bool) {
     let mut at = root;
     loop {

@@ -1,16 +1,14 @@
-//! Work compiled for the widest vector instructions of the machine it runs on.
+//! Compiles kernels for several instruction sets and chooses the best at run time.
 //!
-//! Kernels are plain loops that the compiler turns into vector code. How wide it may make them is fixed when the
-//! program is built, for the oldest machine it may meet; here the same loops are compiled once for each instruction
-//! set, and the best is chosen at run time. Calling them is, with the file mapping, the other thing that is unsafe.
-//! Here are, too, the two things that the compiler does not make of plain loops: registers that are sure to be kept,
-//! and stores past the cache.
+//! Kernels are plain loops that the compiler vectorises, for the oldest supported processor. Here the same loops are
+//! compiled once for each instruction set. Calling them is unsafe, as only the file mapping is besides. This module also
+//! has what the compiler does not derive from plain loops: values that stay in registers, and streaming stores.
 #![allow(unsafe_code)]
 
 /// An instruction set that kernels are compiled for.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Isa {
-    /// What every machine of this kind has.
+    /// The baseline of the architecture.
     Base,
     /// AVX2 and fused multiply-add.
     #[cfg(target_arch = "x86_64")]
@@ -21,7 +19,7 @@ pub(crate) enum Isa {
 }
 
 impl Isa {
-    /// The best this machine has.
+    /// The best of this machine.
     pub fn best() -> Self {
         #[cfg(target_arch = "x86_64")]
         {
@@ -37,26 +35,25 @@ impl Isa {
     }
 }
 
-/// An instruction set as a type, for loops that are compiled for it.
+/// An instruction set as a type.
 pub(crate) trait Instructions {
     /// A vector of `f32`.
     type F32: Vector<f32>;
     /// A vector of `f64`.
     type F64: Vector<f64>;
-    /// Which.
+    /// The instruction set.
     const ISA: Isa;
     /// Whether [`f32::mul_add`] is one instruction.
     const FUSED: bool;
 
-    /// Copies `from` to lines of as many bytes, past the caches where the machine can. Other threads see them after
-    /// the fence.
+    /// Copies `from` to lines of the same size, bypassing the caches if possible. Other threads see them after the fence.
     ///
     /// # Panics
     /// If the sizes differ.
     fn stream(from: &[u8], to: &mut [Line], fence: &Fence);
 }
 
-/// What moves between memory and caches at a time.
+/// A cache line.
 #[derive(Copy, Clone, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C, align(64))]
 pub(crate) struct Line([u8; 64]);
@@ -67,22 +64,21 @@ impl Default for Line {
     }
 }
 
-/// Whoever streams keeps one until all is written: dropping it orders what was streamed before what follows.
+/// Kept until all streaming stores are done: dropping it orders them before later stores.
 #[derive(Debug)]
 pub(crate) struct Fence;
 
 impl Drop for Fence {
     fn drop(&mut self) {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: the instruction belongs to SSE, which every machine of this kind has.
+        // SAFETY: the instruction belongs to SSE, which every x86-64 processor has.
         unsafe {
             std::arch::x86_64::_mm_sfence();
         }
     }
 }
 
-/// A vector register. The compiler makes vector code of plain loops, too, but not dependably of one that keeps two
-/// dozen sums in registers.
+/// A vector register. The compiler vectorises plain loops, too, but does not reliably keep two dozen sums in registers.
 pub(crate) trait Vector<T>: Copy {
     /// Elements.
     const LANES: usize;
@@ -103,7 +99,7 @@ pub(crate) trait Vector<T>: Copy {
     fn plus(self, b: Self) -> Self;
 }
 
-/// A vector for machines about which nothing is known.
+/// A vector for other machines.
 #[derive(Copy, Clone)]
 pub(crate) struct Plain<T, const N: usize>([T; N]);
 
@@ -154,7 +150,7 @@ impl Instructions for Base {
     type F32 = Plain<f32, 4>;
     type F64 = Plain<f64, 2>;
     const ISA: Isa = Isa::Base;
-    // Elsewhere every machine has the instruction.
+    // On other architectures every machine has the instruction.
     const FUSED: bool = cfg!(target_arch = "aarch64");
 
     #[inline(always)]
@@ -163,22 +159,22 @@ impl Instructions for Base {
     }
 }
 
-/// Work to be compiled for several instruction sets. [`Vectorised::run`] must be `#[inline(always)]`, and all it
-/// calls in its inner loops: only what is inlined is compiled for the instruction set.
+/// A kernel to compile for several instruction sets. [`Vectorised::run`] and all functions that its inner loops call must
+/// be `#[inline(always)]`: only inlined code is compiled for the instruction set.
 pub(crate) trait Vectorised {
-    /// What it gives.
+    /// The result.
     type Output;
 
-    /// Does the work.
+    /// Runs the kernel.
     fn run<I: Instructions>(self) -> Self::Output;
 }
 
-/// Does the work with the best instructions of this machine.
+/// Runs a kernel with the best instruction set of this machine.
 pub(crate) fn widest<W: Vectorised>(work: W) -> W::Output {
     on(Isa::best(), work)
 }
 
-/// Does the work with the instructions of `isa`, which is [`Isa::best`] or [`Isa::Base`].
+/// Runs a kernel with the instruction set `isa`, which is [`Isa::best`] or [`Isa::Base`].
 pub(crate) fn on<W: Vectorised>(isa: Isa, work: W) -> W::Output {
     #[cfg(target_arch = "x86_64")]
     if isa == Isa::best() {
@@ -300,7 +296,7 @@ mod x86 {
     }
 }
 
-/// `a * b + c`: in one rounding where that is one instruction.
+/// `a * b + c`, rounded once if that is one instruction.
 #[inline(always)]
 pub(crate) fn multiply_add<I: Instructions>(a: f32, b: f32, c: f32) -> f32 {
     if I::FUSED { a.mul_add(b, c) } else { a * b + c }

@@ -1,15 +1,15 @@
-//! A window that slides over the spatial axes: what convolution and pooling share.
+//! A sliding window over the spatial axes, for convolution and pooling.
 
 use smallvec::SmallVec;
 
 use crate::{Dims, TensorError};
 
-/// How a window slides. One entry a spatial axis, one to three of them.
+/// The parameters of a sliding window, with one entry for each of one to three spatial axes.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Window {
-    /// Distance between neighbouring windows, at least 1.
+    /// The stride between windows, at least 1.
     pub strides: Dims,
-    /// Distance between neighbouring elements of a window, at least 1.
+    /// The stride between elements of a window, at least 1.
     pub dilations: Dims,
     /// Elements added before each axis; negative crops.
     pub pads_begin: SmallVec<[isize; 6]>,
@@ -28,7 +28,7 @@ impl Window {
         }
     }
 
-    /// How many windows of `kernel` fit each axis of `spatial`, the last one wholly inside.
+    /// The number of windows of `kernel` on each axis of `spatial`, the last one completely inside.
     ///
     /// # Errors
     /// [`TensorError::Argument`] if entries are missing, a step is 0, or a window does not fit.
@@ -46,7 +46,7 @@ impl Window {
             .collect()
     }
 
-    /// One [`WindowAxis`] an axis.
+    /// A [`WindowAxis`] for each axis.
     pub(crate) fn axes(
         &self,
         spatial: &[usize],
@@ -65,7 +65,7 @@ impl Window {
                 "has {rank} spatial axes, expected one to three with an entry for each"
             )));
         }
-        // Far above any real pad or step, far below where sums of products would overflow.
+        // Above any realistic pad or stride, below where sums of products would overflow.
         const LIMIT: usize = 1 << 40;
         (0..rank)
             .map(|i| {
@@ -102,7 +102,7 @@ pub(crate) struct WindowAxis {
 }
 
 impl WindowAxis {
-    /// An axis that is not there: three of them are always walked.
+    /// An absent axis: kernels always walk three.
     pub const ABSENT: WindowAxis =
         WindowAxis { size: 1, kernel: 1, stride: 1, dilation: 1, before: 0, after: 0 };
 
@@ -126,17 +126,17 @@ impl WindowAxis {
         (places.map(axis), places.map(|place| place.map_or(1, |i| windows[i])))
     }
 
-    /// Index in the input of element `tap` of window `output`; may lie outside.
+    /// Index in the input of element `tap` of window `output`; may be outside.
     pub fn input(&self, output: usize, tap: usize) -> isize {
         (output * self.stride + tap * self.dilation) as isize - self.before
     }
 
-    /// [`WindowAxis::input`], if it lies inside.
+    /// [`WindowAxis::input`], if it is inside.
     pub fn inside(&self, output: usize, tap: usize) -> Option<usize> {
         usize::try_from(self.input(output, tap)).ok().filter(|&i| i < self.size)
     }
 
-    /// The outputs among `outputs` whose element `tap` lies inside.
+    /// The range of `outputs` whose element `tap` is inside.
     pub fn outputs_inside(&self, tap: usize, outputs: usize) -> std::ops::Range<usize> {
         let first = self.input(0, tap);
         let low = if first >= 0 { 0 } else { first.unsigned_abs().div_ceil(self.stride) };
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_that_do_not_fit_are_refused() {
+    fn too_large_windows_are_refused() {
         let window = Window::dense(1);
         assert_eq!(window.output_dims(&[5], &[3]).unwrap()[..], [3]);
         assert!(window.output_dims(&[2], &[3]).is_err());

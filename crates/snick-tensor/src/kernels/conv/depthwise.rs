@@ -1,5 +1,5 @@
-//! Filters over a single channel each: every channel is cut into planes that stay in the cache, and a filter slides
-//! over them with its sums in registers.
+//! Depthwise filters: every channel is split into planes that stay in the cache, and a filter slides over them with its
+//! sums in registers.
 
 use std::borrow::Cow;
 
@@ -12,20 +12,20 @@ use crate::kernels::gemm::{Gemm, is_shared};
 use crate::kernels::vectors::{Instructions, Vector, Vectorised, widest};
 use crate::tensor::filled;
 
-/// Vectors of sums at a time.
+/// The number of vectors of sums per step.
 const SUMS: usize = 4;
 
-/// Elements to read and write beyond the last position: those of the longest vectors.
+/// Elements that may be read and written beyond the last position: those of the longest vectors.
 const SLACK: usize = SUMS * 16;
 
-/// Work below this many multiplications is not shared out to threads.
+/// Fewer multiplications are not distributed to threads.
 const SHARED: usize = 1 << 18;
 
-/// Channels that one thread takes at a time.
+/// The number of channels per task of a thread.
 const AT_ONCE: usize = 8;
 
-/// The filters `rows` on one image, all filters of a channel after each other, into the windows `out`. The products of
-/// each are added up in an `order`, or as they follow each other.
+/// Applies the filters `rows`, grouped by channel, to one image, and writes the windows to `out`. The products of each are
+/// summed in `order`, or sequentially.
 pub(super) fn depthwise<T: Gemm>(
     cuts: &Cuts,
     image: Channels<T>,
@@ -70,10 +70,10 @@ pub(super) fn depthwise<T: Gemm>(
 /// A filter over the planes of one channel.
 struct Slide<'a, T> {
     filter: &'a [T],
-    /// Where each element of the filter meets its first window.
+    /// The offset of each element of the filter for the first window.
     starts: &'a [usize],
     planes: &'a [T],
-    /// Room for the sums at all positions.
+    /// The sums at all positions.
     sums: &'a mut [T],
     /// The number of positions.
     len: usize,

@@ -1,4 +1,4 @@
-//! Images where they lie: slices, transposes and reversed axes are read as they are.
+//! Views of images: slices, transposes and reversed axes are read without a copy.
 
 use std::ops::Range;
 
@@ -7,21 +7,21 @@ use bytemuck::Pod;
 use crate::kernels::broadcast::{Run, Strided};
 use crate::kernels::window::WindowAxis;
 
-/// Some channels of an image.
+/// A range of channels of an image.
 #[derive(Copy, Clone)]
 pub(super) struct Channels<'a, T> {
     pub data: &'a [T],
-    /// Where the first channel begins.
+    /// The start of the first channel.
     pub first: usize,
     pub count: usize,
-    /// From one channel to the next.
+    /// The stride of channels.
     pub step: isize,
-    /// From one element to the next on each of three axes.
+    /// The strides of the three spatial axes.
     pub steps: [isize; 3],
 }
 
 impl<'a, T: Pod> Channels<'a, T> {
-    /// All channels of image 0 of `[N, C, spatial..]`, not empty, its axes taken as three.
+    /// All channels of image 0 of `[N, C, spatial..]`, not empty, extended to three spatial axes.
     pub fn of(images: &'a Strided<T>, places: [Option<usize>; 3]) -> Self {
         let layout = &images.layout;
         let steps = places.map(|axis| axis.map_or(0, |axis| layout.strides[axis + 2]));
@@ -29,20 +29,20 @@ impl<'a, T: Pod> Channels<'a, T> {
         Channels { data: &images.data, first: layout.start, count, step, steps }
     }
 
-    /// The same channels of what lies `offset` elements further.
+    /// The same channels, `offset` elements further.
     #[inline]
     pub fn moved(self, offset: isize) -> Self {
         Channels { first: self.first.wrapping_add_signed(offset), ..self }
     }
 
-    /// Some of the channels.
+    /// A range of the channels.
     #[inline]
     pub fn part(self, channels: Range<usize>) -> Self {
         let count = channels.len();
         Channels { count, ..self.moved(channels.start as isize * self.step) }
     }
 
-    /// One channel after the other.
+    /// Each channel.
     pub fn each(self) -> impl Iterator<Item = Self> {
         (0..self.count).map(move |channel| self.part(channel..channel + 1))
     }
@@ -55,7 +55,7 @@ impl<'a, T: Pod> Channels<'a, T> {
         Run { data: self.data, at, step: width }
     }
 
-    /// Whether the elements of a channel follow each other, line after line.
+    /// Whether the elements of a channel are contiguous.
     pub fn are_packed(&self, axes: &[WindowAxis; 3]) -> bool {
         let mut next = 1;
         axes.iter().zip(self.steps).rev().all(|(axis, step)| {
@@ -65,7 +65,7 @@ impl<'a, T: Pod> Channels<'a, T> {
         })
     }
 
-    /// All elements, if they follow each other channel after channel.
+    /// All elements, if the channels are contiguous.
     pub fn as_slice(&self, axes: &[WindowAxis; 3]) -> Option<&'a [T]> {
         let area: usize = axes.iter().map(|axis| axis.size).product();
         let follow = self.are_packed(axes) && (self.count == 1 || self.step == area as isize);

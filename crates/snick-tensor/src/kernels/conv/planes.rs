@@ -1,8 +1,8 @@
-//! An image cut so that what each element of a filter meets is a run of memory.
+//! Splits an image into planes, so that each element of a filter reads contiguous memory.
 //!
-//! Windows that start `stride` apart meet every `stride`-th element. Elements of equal remainder are put side by side
-//! into planes, with zeros for the padding; a filter element then meets one plane, moved by a constant. No element is
-//! copied more than once, and nothing at all if the planes would be the image as it is.
+//! With a stride, an element of a filter reads every `stride`-th element of the image. Elements of equal remainder form a
+//! plane, with zeros for the padding; a filter element then reads one plane at a constant offset. Every element is copied
+//! at most once, and none if the planes would be the image itself.
 
 use std::ops::Range;
 
@@ -13,21 +13,21 @@ use crate::kernels::broadcast::copy_run;
 use crate::kernels::gemm::Gemm;
 use crate::kernels::window::WindowAxis;
 
-/// Elements to read beyond the last one, so that a panel may begin anywhere: no vector pair is longer.
+/// Elements that may be read beyond the last one, so that a panel may start anywhere: no pair of vectors is longer.
 const SLACK: usize = 32;
 
-/// How many times as large as image and result the planes may be: a small image with ordinary padding needs about so
-/// much.
+/// The limit of the size of the planes, as a multiple of image and result: a small image with ordinary padding needs about
+/// this.
 const MOST_ZEROS: usize = 8;
 
-/// How many positions may be computed for a window: filters nearly as large as the image, as gradients have them, leave
-/// a few windows at the ends of long lines.
+/// The limit of computed positions per window: filters nearly as large as the image, as in gradients, leave a few windows
+/// at the ends of long lines.
 const MOST_POSITIONS: usize = 4;
 
-/// How windows lie on an image.
+/// The windows on an image.
 pub(super) struct Grid {
     pub axes: [WindowAxis; 3],
-    /// Windows an axis.
+    /// The number of windows on each axis.
     pub out: [usize; 3],
 }
 
@@ -46,12 +46,12 @@ impl Grid {
         self.out.iter().product()
     }
 
-    /// What lies under one window: channel by channel, as the elements of a filter follow each other.
+    /// The elements of one window, channel by channel, in the order of the elements of a filter.
     pub fn under<T: Gemm>(&self, window: usize, image: Channels<T>, patch: &mut [T]) {
         let [d, h, w] = &self.axes;
         let [_, rows, columns] = self.out;
         let place = [window / (rows * columns), window / columns % rows, window % columns];
-        // The taps of a line that lie inside, and where the first of them does.
+        // The taps of a line inside the image, and the position of the first.
         let first = w.input(place[2], 0);
         let before = |end: isize| usize::try_from(end - first).map_or(0, |room| room.div_ceil(w.dilation));
         let (low, high) = (before(0).min(w.kernel), before(w.size as isize).min(w.kernel));
@@ -83,7 +83,7 @@ impl Grid {
                 .all(|a| a.kernel == a.size && a.before == 0 && (a.dilation == 1 || a.kernel == 1))
     }
 
-    /// Whether the planes would be the image as it is.
+    /// Whether the planes would be the image itself.
     pub fn is_whole(&self) -> bool {
         let reach = |a: &WindowAxis| (a.kernel - 1) * a.dilation;
         let is_whole = |a: &WindowAxis, out| a.stride == 1 && a.before == 0 && out + reach(a) == a.size;
@@ -96,7 +96,7 @@ struct Cut {
     axis: WindowAxis,
     /// Elements on the axis of a plane.
     len: usize,
-    /// For each filter element: its plane and how far it is moved in there.
+    /// For each filter element: its plane and the offset in it.
     taps: Vec<(usize, usize)>,
     /// The remainder of each plane.
     remainders: Vec<usize>,
@@ -118,7 +118,7 @@ impl Cut {
         Cut { axis, len: out + furthest, taps, remainders }
     }
 
-    /// The index in the image of element 0 of a plane; may lie outside.
+    /// The index in the image of element 0 of a plane; may be outside.
     fn first(&self, plane: usize) -> isize {
         self.remainders[plane] as isize - self.axis.before
     }
@@ -130,22 +130,22 @@ impl Cut {
     }
 }
 
-/// How images are cut, the same for each of them.
+/// How images are split, the same for each image.
 pub(super) struct Cuts {
     cuts: [Cut; 3],
-    /// The lines of all planes of a channel, one after the other.
+    /// The lines of all planes of a channel, in order.
     lines: Vec<Line>,
     out: [usize; 3],
-    /// Whether there is nothing to cut.
+    /// Whether nothing need be split.
     is_whole: bool,
     /// Elements of the planes of one channel.
     pub len: usize,
-    /// Positions that are computed: all from the first window to the last, those between two lines too.
+    /// The number of computed positions: all from the first window to the last, those between lines included.
     pub positions: usize,
 }
 
 impl Cuts {
-    /// `None` if the planes would be mostly zeros, or what is computed mostly no window.
+    /// `None` if the planes would be mostly zeros, or most computed positions no windows.
     pub fn new(grid: &Grid) -> Option<Self> {
         let [d, h, w] = grid.axes;
         let out = grid.out;
@@ -164,7 +164,7 @@ impl Cuts {
         Some(Cuts { cuts, lines, out, is_whole, len, positions })
     }
 
-    /// Cuts one channel into its planes.
+    /// Splits one channel into its planes.
     pub fn cut<T: Gemm>(&self, channel: &Channels<T>, planes: &mut [T]) {
         let [_, _, w] = &self.cuts;
         for (line, to) in self.lines.iter().zip(planes.chunks_exact_mut(w.len)) {
@@ -174,7 +174,7 @@ impl Cuts {
         }
     }
 
-    /// As [`Cuts::cut`], into planes that an earlier channel was cut into, or zeros: what is not of the image is left.
+    /// As [`Cuts::cut`], into the planes of an earlier channel, or zeros: the padding is not written.
     pub fn cut_again<T: Gemm>(&self, channel: &Channels<T>, planes: &mut [T]) {
         let [_, _, w] = &self.cuts;
         for (line, to) in self.lines.iter().zip(planes.chunks_exact_mut(w.len)) {
@@ -189,7 +189,7 @@ impl Cuts {
         channel.line(z, y).every(w.axis.stride, line.first).copy_to(to);
     }
 
-    /// Where each element of a filter over one channel meets its first window.
+    /// The offset of each element of a filter over one channel for the first window.
     pub fn starts(&self) -> Vec<usize> {
         let [d, h, w] = &self.cuts;
         let area = d.len * h.len * w.len;
@@ -205,7 +205,7 @@ impl Cuts {
         starts
     }
 
-    /// Writes the values of all positions to the windows they belong to.
+    /// Writes the values of all positions to their windows.
     pub fn place<T: Copy>(&self, windows: &mut [T], values: &[T]) {
         let [_, h, w] = &self.cuts;
         let [_, rows, columns] = self.out;
@@ -223,13 +223,13 @@ pub(super) struct Planes<'a, T> {
 }
 
 enum PlaneData<'a, T> {
-    /// Packed channels, any distance apart.
+    /// Packed channels, of any stride.
     Image(Channels<'a, T>),
     Cut(Buffer<T>),
 }
 
 impl<'a, T: Gemm> Planes<'a, T> {
-    /// Cuts an image; one of which nothing is cut must have packed channels.
+    /// Splits an image; if nothing need be split, its channels must be packed.
     pub fn new(of: &'a Cuts, image: Channels<'a, T>) -> Result<Self, TensorError> {
         if of.is_whole {
             return Ok(Planes { of, data: PlaneData::Image(image) });
@@ -250,7 +250,7 @@ impl<'a, T: Gemm> Planes<'a, T> {
         }
     }
 
-    /// Where each element of a filter over `channels` meets its first window.
+    /// The offset of each element of a filter over `channels` for the first window.
     pub fn starts(&self, channels: Range<usize>) -> Vec<usize> {
         let (first, step) = match &self.data {
             PlaneData::Image(image) => (image.first, image.step),
@@ -265,7 +265,7 @@ impl<'a, T: Gemm> Planes<'a, T> {
         starts
     }
 
-    /// Writes what was computed for the positions from `first` on to the windows they belong to.
+    /// Writes the results of the positions from `first` on to their windows.
     #[inline(always)]
     pub fn place(&self, windows: &mut [T], first: usize, values: &[T]) {
         let [_, h, w] = &self.of.cuts;
@@ -285,18 +285,18 @@ impl<'a, T: Gemm> Planes<'a, T> {
     }
 }
 
-/// What one line of the planes takes from the image: elements of line `[z, y]` from `first` on, between zeros.
+/// The source of one line of the planes: elements of line `[z, y]` from `first` on, between zeros.
 struct Line {
     place: [usize; 2],
     first: usize,
     /// Zeros before them.
     before: usize,
-    /// None in a line of zeros.
+    /// The number of elements; 0 in a line of zeros.
     len: usize,
 }
 
 impl Line {
-    /// The lines of all planes of a channel, one after the other.
+    /// The lines of all planes of a channel, in order.
     fn all([d, h, w]: &[Cut; 3]) -> Vec<Self> {
         let mut lines = Vec::new();
         for plane_d in 0..d.remainders.len() {
@@ -314,7 +314,7 @@ impl Line {
         lines
     }
 
-    /// Line `[z, y]` of the image in a plane; zeros if that lies outside.
+    /// Line `[z, y]` of the image in a plane; zeros if it is outside.
     fn new(w: &Cut, plane: usize, place: Option<(usize, usize)>) -> Self {
         let Some((z, y)) = place else { return Line { place: [0; 2], first: 0, before: 0, len: 0 } };
         let (first, stride) = (w.first(plane), w.axis.stride);

@@ -5,7 +5,7 @@ use crate::kernels::broadcast::zip;
 use crate::kernels::dispatch::{is_computed_in, widen, with_number};
 use crate::{Element, ElementType, Tensor, TensorError};
 
-/// A function of two numbers of one type.
+/// A function of two numbers of the same type.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum BinaryOp {
     /// `a + b`.
@@ -18,9 +18,9 @@ pub enum BinaryOp {
     Div,
     /// `a / b`; integers round down.
     FloorDiv,
-    /// The lesser.
+    /// `min(a, b)`.
     Min,
-    /// The greater.
+    /// `max(a, b)`.
     Max,
     /// `a` to the power of `b`.
     Pow,
@@ -30,7 +30,7 @@ pub enum BinaryOp {
     Mod,
     /// The remainder with the sign of `b`.
     FloorMod,
-    /// `a`, or `a * b` if `a` is below zero.
+    /// `a`, or `a * b` if `a` is negative.
     PRelu,
 }
 
@@ -57,7 +57,7 @@ impl BinaryOp {
         computed(&a, &b)?.cast(et)
     }
 
-    /// Powers of `f32` with one exponent for which [`Arithmetic::pow`] has a form of its own: a loop for it.
+    /// Powers of `f32` with a scalar exponent for which [`Arithmetic::pow`] has a special form, in a loop for that form.
     fn plain_power(self, a: &Tensor, b: &Tensor) -> Option<Result<Tensor, TensorError>> {
         let are_real = [a, b].iter().all(|tensor| tensor.element_type() == ElementType::F32);
         if !are_real || b.len() != 1 {
@@ -95,7 +95,7 @@ impl BinaryOp {
     }
 }
 
-/// Runs `$body`, with `$f` standing for the function of two `$t` that `$op` is: each is compiled into loops of its own.
+/// Runs `$body` with `$f` as the function of two `$t` of `$op`: the body is compiled for each function.
 macro_rules! with_function {
     ($op:expr, $t:ty, $f:ident => $body:expr) => {{
         use $crate::kernels::elementwise::binary::{Arithmetic as A, BinaryOp::*};
@@ -134,7 +134,7 @@ fn has_near_remainders(a: &Tensor, b: &Tensor) -> bool {
     are_real && remainder::are_near(&a.units::<f32>(), &b.units::<f32>())
 }
 
-/// Arithmetic that never panics: integers wrap, and a divisor of zero has been refused.
+/// Arithmetic that never panics: integers wrap, and zero divisors are refused before.
 pub(super) trait Arithmetic: Element {
     fn add(self, other: Self) -> Self;
     fn sub(self, other: Self) -> Self;
@@ -165,7 +165,7 @@ macro_rules! real {
             }
             #[inline(always)]
             fn pow(self, other: Self) -> Self {
-                // A root is that of either zero, and of the lower infinity.
+                // The square root differs for -0 and -infinity.
                 let root = |x: Self| if x == Self::NEG_INFINITY { Self::INFINITY } else { (x + 0.0).sqrt() };
                 match other {
                     -1.0 => 1.0 / self,

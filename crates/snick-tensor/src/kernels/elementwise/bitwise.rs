@@ -11,7 +11,7 @@ pub enum BitwiseOp {
     And,
     Or,
     Xor,
-    /// Bits that leave the type are lost.
+    /// Bits that leave the type are dropped.
     LeftShift,
     /// Fills with the sign, or with 0 in unsigned types.
     RightShift,
@@ -46,7 +46,7 @@ impl BitwiseOp {
     }
 }
 
-/// Every bit of an integer turned; `false` for `true`.
+/// Inverts every bit of an integer; negates booleans.
 ///
 /// # Errors
 /// [`TensorError::UnsupportedType`] unless the input is of integers or boolean.

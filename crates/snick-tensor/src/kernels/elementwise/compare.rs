@@ -1,11 +1,11 @@
-//! Comparisons, and logic on their answers.
+//! Comparisons, and logical operations.
 
 use crate::ElementType::{Boolean, U8};
 use crate::kernels::broadcast::zip;
 use crate::kernels::dispatch::{widen, with_number};
 use crate::{Tensor, TensorError};
 
-/// An order of two elements. `NaN` is not equal to, less or greater than anything.
+/// A comparison of two elements. `NaN` is not equal to, less or greater than anything.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs)] // The names are the meaning.
 pub enum CompareOp {
@@ -18,7 +18,7 @@ pub enum CompareOp {
 }
 
 impl CompareOp {
-    /// The answer for every pair, broadcast, as a boolean tensor. Booleans compare as 0 and 1.
+    /// The result for every pair, broadcast, as a boolean tensor. Booleans compare as 0 and 1.
     ///
     /// # Errors
     /// [`TensorError::TypeMismatch`] if the types differ, [`TensorError::UnsupportedType`] for
@@ -58,7 +58,7 @@ pub enum LogicalOp {
 }
 
 impl LogicalOp {
-    /// The answer for every pair of booleans, broadcast.
+    /// The result for every pair of booleans, broadcast.
     ///
     /// # Errors
     /// [`TensorError::TypeMismatch`] unless both are boolean, [`TensorError::ShapeMismatch`].
@@ -74,7 +74,7 @@ impl LogicalOp {
     }
 }
 
-/// The opposite of every boolean.
+/// The negation of every boolean.
 ///
 /// # Errors
 /// [`TensorError::TypeMismatch`] unless the input is boolean.

@@ -1,4 +1,4 @@
-//! One of two elements.
+//! Selects one of two elements.
 
 use bytemuck::Pod;
 
@@ -10,7 +10,7 @@ use crate::kernels::vectors::{Instructions, Vectorised, widest};
 use crate::tensor::stored_bytes;
 use crate::{Dims, Tensor, TensorError};
 
-/// `then` where `condition` holds, `otherwise` elsewhere; all three broadcast.
+/// `then` where `condition` is true, `otherwise` elsewhere; all three broadcast.
 ///
 /// # Errors
 /// [`TensorError::TypeMismatch`] unless the condition is boolean and the others of one type,
@@ -48,7 +48,7 @@ fn choose<T: Pod + Send + Sync>(
     Tensor::from_buffer(then.element_type(), dims, out)
 }
 
-/// A run of all three, and where what is chosen goes.
+/// A run of all three inputs, and its results.
 struct SelectRow<'a, T> {
     condition: Run<'a, u8>,
     yes: Run<'a, T>,

@@ -29,7 +29,7 @@ pub enum UnaryOp {
     Negative,
     Relu,
     Sigmoid,
-    /// -1, 0 or 1; `NaN` stays.
+    /// -1, 0 or 1; `NaN` for `NaN`.
     Sign,
     Sin,
     Sinh,
@@ -46,9 +46,9 @@ pub enum UnaryOp {
     HSwish,
     /// `x * tanh(SoftPlus(x))`.
     Mish,
-    /// Halves go to the even neighbour.
+    /// Rounds to nearest, ties to even.
     RoundHalfToEven,
-    /// Halves go away from zero.
+    /// Rounds to nearest, ties away from zero.
     RoundHalfAwayFromZero,
     /// `x / 2 * (1 + erf(x / sqrt 2))`.
     GeluErf,
@@ -58,21 +58,21 @@ pub enum UnaryOp {
     Swish {
         beta: f64,
     },
-    /// `alpha (e^x - 1)` below zero.
+    /// `x`, or `alpha (e^x - 1)` if negative.
     Elu {
         alpha: f64,
     },
-    /// `lambda x`, or `lambda alpha (e^x - 1)` below zero.
+    /// `lambda x`, or `lambda alpha (e^x - 1)` if negative.
     Selu {
         alpha: f64,
         lambda: f64,
     },
-    /// `alpha x + beta`, kept within 0..1.
+    /// `alpha x + beta`, clamped to 0..1.
     HardSigmoid {
         alpha: f64,
         beta: f64,
     },
-    /// Kept within the bounds. Integers take the bounds rounded inwards.
+    /// Clamped. The bounds of integers are rounded inwards.
     Clamp {
         min: f64,
         max: f64,
@@ -84,8 +84,8 @@ use UnaryOp::*;
 impl UnaryOp {
     /// The function of every element; the result has the type and dims of the input.
     ///
-    /// Integers have an exact path where the function is one of integers; other functions go
-    /// through `f64` and round, but `Exp`, `Log` and `Sin` truncate: so OpenVINO's reference does.
+    /// Functions that map integers to integers are exact; others compute in `f64` and round, except `Exp`, `Log` and `Sin`,
+    /// which truncate, as OpenVINO's reference does.
     ///
     /// # Errors
     /// [`TensorError::UnsupportedType`] for booleans and strings.
@@ -120,7 +120,7 @@ impl UnaryOp {
 }
 
 impl UnaryOp {
-    /// The function of every element, in their place.
+    /// The function of every element, in place.
     pub fn apply_in_place(&self, values: &mut [f32]) {
         let mut block = [0.0; 256];
         for values in values.chunks_mut(block.len()) {
@@ -222,7 +222,7 @@ macro_rules! integer {
                     Abs => map(v, $abs),
                     Negative => map(v, $negate),
                     Relu => map(v, |x| x.max(0)),
-                    // Below zero: 0 - 1, which no unsigned number comes to.
+                    // Negative: 0 - 1, which unsigned numbers never are.
                     Sign => map(v, |x| (x > 0) as $t - (x < <$t>::default()) as $t),
                     Ceiling | Floor | RoundHalfToEven | RoundHalfAwayFromZero => v.to_vec(),
                     Clamp { min, max } => {
@@ -231,7 +231,7 @@ macro_rules! integer {
                     }
                     _ => {
                         let wide: Vec<f64> = v.iter().map(|&x| x as f64).collect();
-                        // What runs models rounds to even, and gives unsigned types what is below zero wrapped.
+                        // The OpenVINO runtime rounds to even, and wraps negative values of unsigned types.
                         let whole = |y: f64| match y.round_ties_even() {
                             y if y < 0.0 && <$t>::MIN == 0 => (y as i64) as $t,
                             y => y as $t,
@@ -255,12 +255,12 @@ integer! {
     u64: u64::wrapping_neg, |x| x;
 }
 
-/// A question about one float.
+/// A test of one float.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum TestOp {
     /// Neither infinite nor `NaN`.
     IsFinite,
-    /// Infinite, of a sign that is asked for.
+    /// Infinite, with a sign that is tested.
     IsInf {
         /// Whether minus infinity counts.
         negative: bool,
@@ -272,7 +272,7 @@ pub enum TestOp {
 }
 
 impl TestOp {
-    /// The answer for every element, as a boolean tensor.
+    /// The result for every element, as a boolean tensor.
     ///
     /// # Errors
     /// [`TensorError::UnsupportedType`] unless the input is of a float type.

@@ -4,8 +4,8 @@ use super::unary::UnaryOp::{self, *};
 use crate::kernels::math;
 use crate::kernels::vectors::{Instructions, Vectorised, widest};
 
-/// Writes the function of each element of `from` to `to`, of equal length; `false` if the function has no vector
-/// form, and nothing is written.
+/// Writes the function of each element of `from` to `to`, of equal length. `false` if the function has no vector form;
+/// then nothing is written.
 pub(super) fn apply(op: UnaryOp, from: &[f32], to: &mut [f32]) -> bool {
     widest(Apply { op, from, to })
 }

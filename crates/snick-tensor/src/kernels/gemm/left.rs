@@ -5,8 +5,8 @@ use std::slice::Chunks;
 use super::{Gemm, Matrix, tile_rows};
 use crate::kernels::vectors::Isa;
 
-/// Writes `count` runs of `from` to the columns of `to`, whose rows are `width` long. `run` says where a run begins and
-/// how far apart its elements lie.
+/// Writes `count` runs of `from` to the columns of `to`, whose rows are `width` long. `run` gives the start of a run and
+/// its stride.
 pub(super) fn turn<T: Copy>(
     to: &mut [T],
     width: usize,
@@ -14,7 +14,7 @@ pub(super) fn turn<T: Copy>(
     run: impl Fn(usize) -> (usize, isize),
     from: &[T],
 ) {
-    // Some rows at a time: a row is touched once for every run, and should be in the cache then.
+    // A block of rows at a time: each run accesses every row, which should be in the cache.
     const ROWS: usize = 16;
     for (block, rows) in to.chunks_mut(ROWS * width).enumerate() {
         for column in 0..count {
@@ -34,17 +34,17 @@ pub(super) fn turn<T: Copy>(
     }
 }
 
-/// Rows in tiles; within a tile column after column. Rows that fill the last tile up are zeros.
+/// Rows in tiles; column-major within a tile. The last tile is padded with zeros.
 pub(crate) struct PackedLhs<T> {
     isa: Isa,
     rows: usize,
     depth: usize,
-    /// After so many terms a partial sum is put aside.
+    /// The number of terms after which a partial sum is stored.
     partial: usize,
     data: Vec<T>,
 }
 
-/// Long sums of floats lose less in two steps.
+/// Long sums of floats are more precise in two steps.
 const PARTIAL: usize = 1024;
 
 impl<T: Gemm> PackedLhs<T> {
@@ -62,7 +62,7 @@ impl<T: Gemm> PackedLhs<T> {
         PackedLhs { isa, rows, depth, partial: PARTIAL, data }
     }
 
-    /// The same with its columns in another order: first that of index `order[0]`.
+    /// The same with its columns permuted by `order`.
     pub fn with_columns(mut self, order: &[usize]) -> Self {
         let height = tile_rows(self.isa);
         let mut before = Vec::new();
@@ -76,7 +76,7 @@ impl<T: Gemm> PackedLhs<T> {
         self
     }
 
-    /// The same for sums that are made in one step, however long.
+    /// The same for sums in one step, however long.
     pub fn in_one_step(self) -> Self {
         PackedLhs { partial: usize::MAX, ..self }
     }
@@ -94,7 +94,7 @@ impl<T: Gemm> PackedLhs<T> {
         self.depth
     }
 
-    /// The tile whose first row is `row`, column after column, in parts that are summed on their own.
+    /// The tile whose first row is `row`, column-major, in parts that are summed separately.
     #[inline(always)]
     pub fn tile<const ROWS: usize>(&self, row: usize) -> Chunks<'_, [T; ROWS]> {
         let first = row * self.depth;

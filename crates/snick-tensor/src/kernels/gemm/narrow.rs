@@ -5,17 +5,17 @@ use std::borrow::Cow;
 use super::{Gemm, Matrix};
 use crate::kernels::vectors::{Instructions, Vector, Vectorised, widest};
 
-/// Whether a product with `few` rows, or columns, is narrow. Each element costs some time of its own, which only long
-/// sums are worth.
+/// Whether a product with `few` rows, or columns, is narrow. Each element has a constant cost, which only long sums
+/// justify.
 fn is_narrow(few: usize, depth: usize) -> bool {
     few <= 2 || (few <= 8 && depth >= 256)
 }
 
-/// Up to so many rows the rows of the right matrix are better added up one by one: it is read once, in order.
+/// Up to this many rows, the rows of the right matrix are added one by one: it is read once, in order.
 const FEW_ROWS: usize = 3;
 
-/// Writes `a * b` into `out`, row after row, if one of the two is narrow and the other lies in memory as that needs
-/// it; otherwise nothing is done and the answer is `false`.
+/// Writes `a * b` into `out`, row-major, if one of the two is narrow and the other has a suitable layout; otherwise does
+/// nothing and returns `false`.
 pub(crate) fn narrow<T: Gemm>(a: &Matrix<T>, b: &Matrix<T>, out: &mut [T]) -> bool {
     let (columns, depth) = (b.columns, b.rows);
     if is_narrow(columns, depth) && a.column_step == 1 {
@@ -32,7 +32,7 @@ pub(crate) fn narrow<T: Gemm>(a: &Matrix<T>, b: &Matrix<T>, out: &mut [T]) -> bo
     true
 }
 
-/// The elements, row after row: where they lie if they lie so.
+/// The elements, row-major; borrowed if they are contiguous.
 fn packed<'a, T: Gemm>(matrix: &Matrix<'a, T>) -> Cow<'a, [T]> {
     let Matrix { data, rows, columns, row_step, column_step, .. } = *matrix;
     let along = column_step == 1 || columns == 1;
@@ -63,7 +63,7 @@ impl<T: Gemm, P: FnMut(usize, usize, T)> Vectorised for Dots<'_, T, P> {
     fn run<I: Instructions>(mut self) {
         let (depth, long) = (self.depth, *self.long);
         let count = self.few.len() / depth.max(1);
-        // Four rows at a time read the one they meet once: those of the long matrix, or else the few.
+        // Four rows at a time share each read of the other: rows of the long matrix, or else the few.
         if count == 1 && long.row_step == depth as isize {
             let rows = &long.data[long.start.min(long.data.len())..];
             for i in (0..long.rows).step_by(AT_ONCE) {
@@ -87,10 +87,10 @@ impl<T: Gemm, P: FnMut(usize, usize, T)> Vectorised for Dots<'_, T, P> {
     }
 }
 
-/// Rows that are met at a time.
+/// Rows that are multiplied together.
 const AT_ONCE: usize = 4;
 
-/// The sums of products of a row with each of the first `count` of others as long, or of [`AT_ONCE`]; zeros follow.
+/// The sums of products of a row with each of the first `count` other rows, at most [`AT_ONCE`]; padded with zeros.
 #[inline(always)]
 fn some<I: Instructions, T: Gemm>(row: &[T], others: &[T], count: usize) -> [T; AT_ONCE] {
     let none = T::default();
@@ -111,7 +111,7 @@ fn some<I: Instructions, T: Gemm>(row: &[T], others: &[T], count: usize) -> [T; 
     }
 }
 
-/// The rows of `b`, times the elements of each row of `a`, added up.
+/// The sums of the rows of `b` times the elements of each row of `a`.
 struct Axpy<'a, 'b, T> {
     a: &'a Matrix<'b, T>,
     b: &'a Matrix<'b, T>,
@@ -151,8 +151,8 @@ impl<T: Gemm> Vectorised for Axpy<'_, '_, T> {
     }
 }
 
-/// The sums of products of a row with each of the first `FEW` of others as long. Each is summed in the same order,
-/// whatever their number: in two vectors, which are added up by halves, if there are enough for one.
+/// The sums of products of a row with each of the first `FEW` other rows. The order of each sum does not depend on their
+/// number: in two vectors, which are added by halves, if there are enough elements for one.
 #[allow(clippy::needless_range_loop, reason = "only loops over indices are unrolled in time")]
 #[inline(always)]
 fn dots<I: Instructions, T: Gemm, const FEW: usize>(row: &[T], others: &[T]) -> [T; FEW] {
@@ -163,7 +163,7 @@ fn dots<I: Instructions, T: Gemm, const FEW: usize>(row: &[T], others: &[T]) -> 
         each[j] = &others[j * row.len()..][..row.len()];
     }
     if row.len() < lanes {
-        // One after the other, as in all other products: which of them is taken depends on how matrices lie in memory.
+        // Sequentially, as in all other products: which of them is used depends on the layout of the matrices.
         let mut all = [T::default(); FEW];
         for (i, &x) in row.iter().enumerate() {
             for j in 0..FEW {
@@ -198,7 +198,7 @@ fn dots<I: Instructions, T: Gemm, const FEW: usize>(row: &[T], others: &[T]) -> 
     all
 }
 
-/// The lanes of a vector added up by halves, and to each half the products of so many more elements if there are.
+/// The sum of the lanes of a vector by halves, adding the products of as many further elements to each half.
 #[inline(always)]
 fn total<I: Instructions, T: Gemm>(vector: T::Vector<I>, a: &[T], b: &[T]) -> T {
     let mut all = [T::default(); 16];
@@ -219,7 +219,7 @@ fn halved<T: Gemm, const LEN: usize, const HALF: usize>(all: [T; LEN]) -> [T; HA
     half
 }
 
-/// The first products of two rows added to sums, if there are so many, and what is left of the rows.
+/// Adds the first products of two rows to sums, if there are as many, and returns the rest of the rows.
 #[inline(always)]
 fn more<'a, I: Instructions, T: Gemm, const LEN: usize>(
     mut sums: [T; LEN],

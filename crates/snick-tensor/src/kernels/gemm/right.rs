@@ -4,11 +4,11 @@ use super::left::turn;
 use super::{Gemm, Matrix, panel_columns};
 use crate::kernels::vectors::Isa;
 
-/// Columns in panels of a few vectors. A panel is read where it lies if each of its rows is a run of memory, and
-/// packed if not; what lies beyond the last column is computed, too, and thrown away.
+/// Columns in panels of a few vectors. A panel is read without a copy if each of its rows is contiguous, and packed
+/// otherwise; elements beyond the last column are computed, too, and discarded.
 pub(crate) struct PackedRhs<'a, T> {
     data: &'a [T],
-    /// Where each row begins.
+    /// The start of each row.
     starts: Vec<usize>,
     columns: usize,
     width: usize,
@@ -17,17 +17,17 @@ pub(crate) struct PackedRhs<'a, T> {
     packed: Vec<T>,
 }
 
-/// One panel: its rows begin at `starts`, moved by `shift`.
+/// One panel: its rows start at `starts` plus `shift`.
 #[derive(Copy, Clone)]
 pub(crate) enum Panel<'a, T> {
-    /// Where the matrix lies.
+    /// The matrix in place.
     Direct { data: &'a [T], starts: &'a [usize], shift: usize },
-    /// Row after row.
+    /// Packed, row-major.
     Packed(&'a [T]),
 }
 
 impl<'a, T: Gemm> PackedRhs<'a, T> {
-    /// Any matrix, all of whose elements lie in its data.
+    /// Any matrix within its data.
     pub fn new(isa: Isa, matrix: &Matrix<'a, T>) -> Self {
         let width = panel_columns::<T>(isa);
         if matrix.column_step == 1 {
@@ -45,7 +45,7 @@ impl<'a, T: Gemm> PackedRhs<'a, T> {
         PackedRhs { data: &[], starts: Vec::new(), columns: matrix.columns, width, direct: 0, packed }
     }
 
-    /// Each row a run of `columns` elements of `data`, beginning anywhere: rows may overlap.
+    /// Rows of `columns` contiguous elements of `data` with any starts: rows may overlap.
     pub fn of_runs(isa: Isa, data: &'a [T], starts: Vec<usize>, columns: usize) -> Self {
         let width = panel_columns::<T>(isa);
         let furthest = starts.iter().copied().max().unwrap_or(0);
@@ -66,7 +66,7 @@ impl<'a, T: Gemm> PackedRhs<'a, T> {
         PackedRhs { data, starts, columns, width, direct, packed }
     }
 
-    /// The same with nothing borrowed: all panels are packed.
+    /// The same without borrowing: all panels are packed.
     pub fn into_packed(self) -> PackedRhs<'static, T> {
         let (depth, width) = (self.starts.len(), self.width);
         let mut packed = Vec::with_capacity(self.columns.div_ceil(width) * width * depth);

@@ -6,13 +6,13 @@ use super::right::Panel;
 use super::{Gemm, PackedLhs, PackedRhs, panel_columns, tile_rows};
 use crate::kernels::vectors::{Instructions, Isa, Vector, Vectorised};
 
-/// Some rows of a product.
+/// A block of rows of a product.
 pub(super) struct Tiles<'a, 'b, T, P> {
     pub left: &'a PackedLhs<T>,
     pub right: &'a PackedRhs<'b, T>,
-    /// The row that `out` begins with: the first of a tile.
+    /// The first row of `out`, which is the first of a tile.
     pub first: usize,
-    /// As many rows as are computed.
+    /// The memory of the rows.
     pub out: &'a mut [T],
     pub row_len: usize,
     pub place: &'a P,
@@ -35,7 +35,7 @@ impl<T: Gemm, P: Fn(&mut [T], usize, usize, &[T])> Vectorised for Tiles<'_, '_, 
 }
 
 impl<T: Gemm, P: Fn(&mut [T], usize, usize, &[T])> Tiles<'_, '_, T, P> {
-    /// Some panels at a time, as many as stay in the cache, tile by tile.
+    /// As many panels at a time as stay in the cache, tile by tile.
     #[inline(always)]
     fn walk<I: Instructions, const ROWS: usize>(self) {
         let width = 2 * T::Vector::<I>::LANES;
@@ -50,7 +50,7 @@ impl<T: Gemm, P: Fn(&mut [T], usize, usize, &[T])> Tiles<'_, '_, T, P> {
                 let rows = ROWS.min(left.rows() - row);
                 for p in group..panels.min(group + at_once) {
                     let (tile, panel) = (left.tile::<ROWS>(row), right.panel(p, left.depth()));
-                    // The least height that is compiled and holds the rows there are.
+                    // The smallest compiled height that holds the rows.
                     match rows {
                         0..=1 => multiply::<I, T, 1, ROWS>(tile, panel, &mut sums),
                         2 => multiply::<I, T, 2, ROWS>(tile, panel, &mut sums),
@@ -68,7 +68,7 @@ impl<T: Gemm, P: Fn(&mut [T], usize, usize, &[T])> Tiles<'_, '_, T, P> {
     }
 }
 
-/// Bytes of panels that are used while they are in the cache.
+/// The size of the panels that are used together, in bytes: they stay in the cache.
 const CACHED: usize = 1 << 20;
 
 /// Columns of the widest panel.
@@ -90,7 +90,7 @@ fn multiply<I: Instructions, T: Gemm, const SOME: usize, const ROWS: usize>(
         }
         Panel::Direct { data, starts, shift } => {
             let Some(data) = data.get(shift..) else { return };
-            // A panel is direct only where all of it lies in the data.
+            // A panel is read directly only if all of it is within the data.
             let line = |&start: &usize| data.get(start..start + 2 * lanes);
             accumulate::<I, T, SOME, ROWS>(tile, starts.iter().map_while(line), &mut total);
         }
@@ -111,7 +111,7 @@ fn accumulate<'a, I: Instructions, T: Gemm, const SOME: usize, const ROWS: usize
 ) {
     let lanes = T::Vector::<I>::LANES;
     for tile in tile {
-        // A variable of its own, which never leaves the registers.
+        // A local variable, which stays in registers.
         let mut sums = [[T::Vector::<I>::splat(T::default()); 2]; SOME];
         for (column, line) in tile.iter().zip(&mut lines) {
             let (low, high) = line.split_at(lanes);

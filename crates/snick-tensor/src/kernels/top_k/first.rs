@@ -1,11 +1,11 @@
-//! The one greatest or least element along an axis.
+//! The largest or smallest element along an axis.
 
 use crate::kernels::vectors::{Instructions, Vectorised, widest};
 
-/// Columns that are looked at together.
+/// The number of columns that are compared together.
 const LANES: usize = 16;
 
-/// For each line along `axis` of packed elements the index of its greatest (or least), the lower one of equals; NaN
+/// The index of the largest (or smallest) element of each line along `axis` of packed elements, the lowest of equals; NaN
 /// comes last. No dim is 0.
 pub(super) fn indices(values: &[f32], dims: &[usize], axis: usize, greatest: bool) -> Vec<i64> {
     let (size, inner) = (dims[axis], dims[axis + 1..].iter().product::<usize>());
@@ -20,7 +20,7 @@ pub(super) fn indices(values: &[f32], dims: &[usize], axis: usize, greatest: boo
     out
 }
 
-/// Rows as long as `out`, in each column of which the best is found.
+/// Rows as long as `out`; the best of each column is found.
 struct Block<'a, F> {
     block: &'a [f32],
     out: &'a mut [i64],
@@ -35,7 +35,7 @@ impl<F: Fn(f32, f32) -> bool> Vectorised for Block<'_, F> {
         let Self { block, out, better } = self;
         let is_better = |a: f32, b: f32| better(a, b) | (b.is_nan() & !a.is_nan());
         if let [to] = out {
-            // The best of every so many-th element, and of those the best.
+            // The best of each lane, and then the best of those.
             let mut bests = [(f32::NAN, usize::MAX); LANES];
             let mut best = [f32::NAN; LANES];
             let mut at = [0u32; LANES];
