@@ -28,7 +28,7 @@ pub(super) fn infer_shape(cx: &mut Infer) -> Result<Shape, OpError> {
     Ok(Shape::ranked(pooled))
 }
 
-/// Calls `visit` with the elements of each window, and their positions in their channel; the dims of the output.
+/// Calls `visit` with the elements of each window and their positions in the channel; returns the dims of the output.
 pub(super) fn each_window(
     data: &Tensor,
     sizes: &Tensor,
@@ -45,7 +45,7 @@ pub(super) fn each_window(
     for &size in &sizes {
         dims.push(usize::try_from(size).map_err(|_| OpError::out_of_range("a size", size, "0 or more"))?);
     }
-    // Checks the size of the result before memory is taken.
+    // Fails before memory is allocated if the result is too large.
     Tensor::scalar(0f64).broadcast_to(&dims)?;
     let windows = Windows::new(spatial, dims.get(2..).unwrap_or_default());
     let channel: usize = spatial.iter().product();
@@ -55,7 +55,7 @@ pub(super) fn each_window(
     Ok(dims)
 }
 
-/// The windows along three axes, absent ones first, with the stride of the axis in a channel.
+/// The windows along three axes and the stride of each axis in a channel; absent axes come first.
 struct Windows([(Vec<(usize, usize)>, usize); 3]);
 
 impl Windows {

@@ -1,4 +1,4 @@
-//! ScaledDotProductAttention-13: `softmax(query * key^T * scale + mask) * value`.
+//! ScaledDotProductAttention-13.
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr};
@@ -32,7 +32,7 @@ impl InferOp for ScaledDotProductAttention {
                 _ => false,
             });
             if !one {
-                return Err(OpError::mismatch("the shape of the scale", "not one element", "one element"));
+                return Err(OpError::mismatch("the scale", "not a single element", "a single element"));
             }
         }
         let (Some(query), Some(key), Some(value)) =
@@ -98,11 +98,11 @@ impl EvalOp for ScaledDotProductAttention {
         };
         let (rows, keys) = (*rows, *keys);
         let mask = if self.causal {
-            // Lower left: i sees j if j <= i.
+            // Lower triangle: query i sees key j if j <= i.
             let seen: Vec<bool> = (0..rows).flat_map(|i| (0..keys).map(move |j| j <= i)).collect();
             Some(Tensor::from_bools(&[rows, keys], &seen)?)
         } else {
-            // A scalar mask of 0 is how models leave it out.
+            // Models pass a scalar 0 for no mask.
             rest.first()
                 .filter(|mask| mask.rank() > 0 || mask.element_type() == ElementType::Boolean)
                 .cloned()
@@ -110,7 +110,7 @@ impl EvalOp for ScaledDotProductAttention {
         let scores = match mask {
             None => scores,
             Some(mask) => {
-                fits_scores(&mask, rows, keys)?;
+                check_mask(&mask, rows, keys)?;
                 let added = if mask.element_type() == ElementType::Boolean {
                     let none = Tensor::scalar(f64::NEG_INFINITY).cast(wide)?;
                     kernels::select(&mask, &Tensor::scalar(0.0).cast(wide)?, &none)?
@@ -125,8 +125,8 @@ impl EvalOp for ScaledDotProductAttention {
     }
 }
 
-/// The last axis of a mask is that of the scores, or 1; the rows of one query are as many as those of the mask.
-fn fits_scores(mask: &Tensor, rows: usize, keys: usize) -> Result<(), OpError> {
+/// Requires a mask whose last axis is that of the scores, or 1; a single query may have a mask of any number of rows.
+fn check_mask(mask: &Tensor, rows: usize, keys: usize) -> Result<(), OpError> {
     let last = |dim: usize| dim == 1 || dim == keys;
     let fits = match *mask.dims() {
         [.., many, one] => (many == 1 || rows == 1 || many == rows) && last(one),
@@ -139,7 +139,7 @@ fn fits_scores(mask: &Tensor, rows: usize, keys: usize) -> Result<(), OpError> {
     Err(OpError::dims_conflict("cannot broadcast the mask {} to scores {}", mask.dims(), &[rows, keys]))
 }
 
-/// A stack of matrices.
+/// A batch of matrices.
 struct Matrices<'a> {
     batch: &'a [SymExpr],
     rows: &'a SymExpr,
@@ -153,7 +153,7 @@ fn split(shape: &Shape) -> Option<Matrices<'_>> {
     }
 }
 
-/// The real type that all inputs share; a mask may be boolean instead.
+/// The common real type of all inputs; a mask may be boolean instead.
 fn operand_type(cx: &mut Infer) -> Result<ElementType, OpError> {
     let boolean_mask = cx.optional(3).is_some_and(|mask| mask.element_type == ElementType::Boolean);
     let element_type = cx.common_type((0..cx.len()).filter(|&i| i != 3 || !boolean_mask));

@@ -63,7 +63,7 @@ impl EvalOp for BatchNormInference {
         let column = |tensor: &Tensor| {
             if tensor.dims() != [channels] {
                 return Err(OpError::mismatch(
-                    "the shape beside data",
+                    "the shape of a parameter",
                     format!("{:?}", tensor.dims()),
                     channels,
                 ));

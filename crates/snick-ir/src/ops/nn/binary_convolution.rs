@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_pairs_less_different_ones() {
+    fn outputs_are_equal_pairs_less_different_ones() {
         let data = Tensor::from_vec(&[1, 1, 2, 2], vec![0.5f32, -3.0, 0.0, 2.0]).unwrap();
         let filters = Tensor::new(ElementType::U1, &[1, 1, 2, 2], Storage::heap(vec![0b1101])).unwrap();
         let run = |pad: i64, pad_value| {

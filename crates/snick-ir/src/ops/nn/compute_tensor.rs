@@ -1,21 +1,21 @@
-//! Real arithmetic on whole tensors, in f32 or f64: what the normalisations are written in.
+//! Arithmetic on whole tensors in f32 or f64, for the normalisations.
 
 use snick_tensor::kernels::{BinaryOp, UnaryOp};
 use snick_tensor::{Dims, ElementType, Tensor};
 
 use crate::OpError;
 
-/// A tensor of f32 or f64 and the type its result will have.
+/// A tensor of f32 or f64.
 #[derive(Clone, Debug)]
 pub struct ComputeTensor(Tensor);
 
 impl ComputeTensor {
-    /// Widened to f32, or to f64 if it is that already.
+    /// The tensor in f32; f64 stays as it is.
     pub fn new(tensor: &Tensor) -> Result<Self, OpError> {
         Ok(Self(tensor.cast(wide(tensor.element_type()))?))
     }
 
-    /// One entry a channel: shaped to stand beside data of `rank` whose axis 1 has the channels.
+    /// A vector with an entry a channel, shaped to broadcast with data of `rank` whose axis 1 has the channels.
     pub fn per_channel(tensor: &Tensor, rank: usize) -> Result<Self, OpError> {
         let mut dims = Dims::from_elem(1, rank.saturating_sub(1));
         if let Some(first) = dims.first_mut() {
@@ -72,12 +72,12 @@ impl ComputeTensor {
         Ok(Self(UnaryOp::Sqrt.apply(&self.0)?))
     }
 
-    /// The tensor as it is.
+    /// The tensor in f32 or f64.
     pub fn tensor(&self) -> &Tensor {
         &self.0
     }
 
-    /// The tensor, rounded to a type.
+    /// The tensor rounded to a type.
     pub fn rounded(&self, element_type: ElementType) -> Result<Tensor, OpError> {
         Ok(self.0.cast(element_type)?)
     }

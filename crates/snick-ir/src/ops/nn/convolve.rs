@@ -23,7 +23,7 @@ pub(super) fn spatial_sizes<'a>(
     }
 }
 
-/// The shape of the output: data is input 0 and filters are input 1, with an axis of groups in front or not.
+/// The shape of the output for data (input 0) and filters (input 1); `grouped` filters have an axis of groups in front.
 pub(super) fn infer_shape(cx: &mut Infer, sliding: &DilatedSliding, grouped: bool) -> Result<Shape, OpError> {
     let groups = usize::from(grouped);
     let Some(spatial) = spatial_rank(cx, sliding, groups)? else { return Ok(Shape::unranked()) };
@@ -55,13 +55,13 @@ fn ranks_differ(data: usize, filters: usize) -> OpError {
     OpError::conflict("data has rank {}, filters have rank {}", data, filters)
 }
 
-/// The error for data of other channels than the filters multiply.
+/// The error for data with other channels than the filters expect.
 pub(super) fn channels_differ(data: Interval, filters: Interval) -> OpError {
     let channels = if data == Interval::exact(1) { "channel" } else { "channels" };
     OpError::conflict(format!("data has {{}} {channels}, filters expect {{}}"), data, filters)
 }
 
-/// The element type that data and filters share: a number.
+/// The common element type of data and filters, a number.
 pub(super) fn operand_type(cx: &mut Infer) -> Result<ElementType, OpError> {
     let element_type = cx.common_type([0, 1]);
     if element_type == ElementType::Boolean {
@@ -70,7 +70,7 @@ pub(super) fn operand_type(cx: &mut Infer) -> Result<ElementType, OpError> {
     Ok(element_type)
 }
 
-/// The number of spatial axes, from data, filters (which have `groups` axes more) and attributes; all must agree.
+/// The number of spatial axes of data, filters (with `groups` axes in front) and attributes, which must agree.
 pub(super) fn spatial_rank(
     cx: &Infer,
     sliding: &DilatedSliding,
@@ -86,8 +86,8 @@ pub(super) fn spatial_rank(
     }
 }
 
-/// The number of groups: as the filters have it, or as the channels of data divide. `data = groups * filters` must
-/// be possible.
+/// The number of groups: that of the filters, or the quotient of the channels of data and filters. Requires
+/// `data = groups * filters`.
 fn known_group(
     cx: &mut Infer,
     group: Option<SymExpr>,

@@ -165,7 +165,7 @@ impl DeformableConvolution {
             let &[y, x] = list else { return Err(refuse()) };
             Ok([y as f32, x as f32])
         };
-        // What is sampled is as large as an unrolled convolution: refused before it is made.
+        // The samples are as large as an unrolled convolution: fail before they are allocated.
         Tensor::zeros(ElementType::F32, &[])?.broadcast_to(&[channels, down, along, rows, columns])?;
         Ok(SamplingPlan {
             channels,

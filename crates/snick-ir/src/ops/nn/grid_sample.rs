@@ -18,30 +18,30 @@ op! {
         pub align_corners: bool = false,
         /// How pixels are interpolated.
         pub mode: Mode = Mode::Bilinear,
-        /// What stands outside of the data.
+        /// The pixels outside of the data.
         pub padding_mode: Padding = Padding::Zeros,
     }
 }
 
-/// How pixels mix.
+/// How pixels are interpolated.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Mode {
-    /// The four around.
+    /// Linear, from the four nearest pixels.
     Bilinear,
-    /// The sixteen around.
+    /// Cubic, from the sixteen nearest pixels.
     Bicubic,
-    /// The nearest one.
+    /// The nearest pixel.
     Nearest,
 }
 
 attr_words!(Mode { Bilinear = "bilinear", Bicubic = "bicubic", Nearest = "nearest" });
 
-/// What stands outside of the data.
+/// The pixels outside of the data.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Padding {
     /// Zeros.
     Zeros,
-    /// The pixel at the edge.
+    /// The nearest pixel of the edge.
     Border,
     /// The mirrored image.
     Reflection,
@@ -65,7 +65,7 @@ impl InferOp for GridSample {
         }
         if let Some([n, height, width, pair]) = cx.shape(1).dims() {
             if !cx.interval(pair).contains(2) {
-                return Err(OpError::mismatch("the last size of the grid", cx.interval(pair), 2));
+                return Err(OpError::mismatch("the last dim of the grid", cx.interval(pair), 2));
             }
             let both = cx.merge(&dims[0], n);
             dims[0] = both.ok_or_else(|| cx.conflict(CANNOT_SAMPLE, cx.shape(0), cx.shape(1)))?;
@@ -90,12 +90,12 @@ impl EvalOp for GridSample {
         let total = total.ok_or_else(|| OpError::unsupported("an output of this size"))?;
         let mut out = vec![0f32; total];
         if total > 0 && h * w > 0 {
-            let (values, places) = (data.to_f32_vec()?, grid.to_f32_vec()?);
+            let (values, positions) = (data.to_f32_vec()?, grid.to_f32_vec()?);
             for image in 0..n {
                 for cell in 0..cells {
                     let at = 2 * (image * cells + cell);
-                    let x = self.taps(self.place(places[at], w), w);
-                    let y = self.taps(self.place(places[at + 1], h), h);
+                    let x = self.taps(self.position(positions[at], w), w);
+                    let y = self.taps(self.position(positions[at + 1], h), h);
                     for channel in 0..c {
                         let plane = (image * c + channel) * h * w;
                         let mut sum = 0.0;
@@ -115,12 +115,12 @@ impl EvalOp for GridSample {
     }
 }
 
-/// The pixels along one axis that a place mixes, and how much of each; `None` is outside.
+/// The pixels along one axis that are mixed at a position, with their weights; `None` is outside.
 type Taps = SmallVec<[(Option<usize>, f32); 4]>;
 
 impl GridSample {
-    /// From -1..1 to pixels.
-    fn place(&self, at: f32, size: usize) -> f32 {
+    /// A position in pixels, from one in -1..1.
+    fn position(&self, at: f32, size: usize) -> f32 {
         let size = size as f32;
         match self.align_corners {
             true => (at + 1.0) / 2.0 * (size - 1.0),
@@ -152,7 +152,7 @@ impl GridSample {
         }
     }
 
-    /// The pixel at an index that may be outside.
+    /// The pixel that stands for an index, which may be outside.
     fn pixel(&self, at: i64, size: usize) -> Option<usize> {
         let last = size as i64 - 1;
         let at = match self.padding_mode {
@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn between_pixels() {
+    fn positions_between_pixels_are_interpolated() {
         let data = Tensor::from_vec(&[1, 1, 2, 2], vec![1f32, 2., 3., 4.]).unwrap();
         let grid = Tensor::from_vec(&[1, 1, 3, 2], vec![0f32, 0., -1., -1., 3., 1.]).unwrap();
         let run = |padding_mode| {

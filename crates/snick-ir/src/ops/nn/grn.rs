@@ -1,4 +1,4 @@
-//! GRN-1: each position divided by the length of its channels.
+//! GRN-1.
 
 use smallvec::smallvec;
 use snick_tensor::Tensor;
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lengths() {
+    fn channels_are_divided_by_their_length() {
         let x = Tensor::from_vec(&[1, 2], vec![3f32, 4.]).unwrap();
         let out = Grn { bias: 0. }.eval(&[x]).unwrap();
         assert_eq!(out[0].to_f32_vec().unwrap(), [0.6, 0.8]);

@@ -1,4 +1,4 @@
-//! GroupNormalization-12: each group of channels to mean 0 and variance 1, then a scale and a bias a channel.
+//! GroupNormalization-12.
 
 use smallvec::smallvec;
 use snick_tensor::kernels::{self, EpsMode};
@@ -53,7 +53,7 @@ impl EvalOp for GroupNormalization {
         };
         let groups = usize::try_from(self.num_groups).unwrap_or(0);
         if groups == 0 || channels % groups != 0 || scale.dims() != [channels] || bias.dims() != [channels] {
-            let expected = format!("a multiple of {groups}, as scale and bias have");
+            let expected = format!("a multiple of {groups}, and as many as scale and bias have");
             return Err(OpError::mismatch("the number of channels", channels, expected));
         }
         let element_type = data.element_type();

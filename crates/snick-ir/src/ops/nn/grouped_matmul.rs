@@ -8,7 +8,7 @@ use super::matmul::CANNOT_MULTIPLY;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, leading};
 
 op! {
-    /// A matrix product a group. Inputs: rows `[R, K]`, matrices `[G, N, K]` and offsets `[G]`, the end of each group
+    /// A matrix product for each group. Inputs: rows `[R, K]`, matrices `[G, N, K]` and offsets `[G]`, the end of each group
     /// of rows: `[R, N]`, zero in rows after the last group. Or rows `[G, M, K]` and matrices `[G, N, K]`: `[G, M, N]`.
     #[op("GroupedMatMul", since = [17], inputs = Arity::between(2, 3), traits = [PURE])]
     pub struct GroupedMatMul;
@@ -76,7 +76,7 @@ impl EvalOp for GroupedMatMul {
     }
 }
 
-/// Where each group of rows ends: ascending, and within the rows.
+/// The end of each group of rows; requires ascending offsets within the rows.
 fn ends(offsets: &[i64], groups: usize, rows: usize) -> Result<Vec<usize>, OpError> {
     if offsets.len() < groups {
         return Err(OpError::mismatch("the number of offsets", offsets.len(), format!("{groups} or more")));
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_group_by_its_own_matrix() {
+    fn each_group_is_multiplied_by_its_own_matrix() {
         let rows = Tensor::from_vec(&[4, 1], vec![1f32, 2., 3., 4.]).unwrap();
         let matrices = Tensor::from_vec(&[2, 2, 1], vec![1f32, 10., -1., 5.]).unwrap();
         let run = |ends: [i64; 2]| {

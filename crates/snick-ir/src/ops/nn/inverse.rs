@@ -51,8 +51,7 @@ impl EvalOp for Inverse {
     }
 }
 
-/// Inverts a row-major matrix in its place by Gauss-Jordan elimination, the largest element of each column as its
-/// pivot.
+/// Inverts a row-major matrix in place by Gauss-Jordan elimination; the pivot of a column is its largest element.
 fn invert(matrix: &mut [f64], size: usize) {
     let mut swaps = Vec::with_capacity(size);
     for k in 0..size {
@@ -63,7 +62,7 @@ fn invert(matrix: &mut [f64], size: usize) {
         swap_rows(matrix, size, k, pivot_row);
         swaps.push(pivot_row);
         let pivot = matrix[k * size + k];
-        // The column that becomes one of the identity is where the inverse grows.
+        // The inverse is stored in the columns that become those of the identity.
         matrix[k * size + k] = 1.0;
         matrix[k * size..][..size].iter_mut().for_each(|value| *value /= pivot);
         let (above, rest) = matrix.split_at_mut(k * size);
@@ -73,7 +72,7 @@ fn invert(matrix: &mut [f64], size: usize) {
             other.iter_mut().zip(row.iter()).for_each(|(to, value)| *to -= factor * value);
         }
     }
-    // Rows exchanged on the way are columns of the inverse, to be exchanged back.
+    // Row swaps become column swaps of the inverse.
     for (k, &pivot_row) in swaps.iter().enumerate().rev().filter(|(k, row)| k != *row) {
         matrix.chunks_exact_mut(size).for_each(|row| row.swap(k, pivot_row));
     }
@@ -90,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_the_matrix_is_the_identity() {
+    fn inverse_times_matrix_is_the_identity() {
         for size in 1..6usize {
             let matrix: Vec<f64> =
                 (0..size * size).map(|i| ((i * i * 7 + 3 * i) % 11) as f64 - 4.5).collect();
@@ -106,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn each_matrix_and_its_transpose() {
+    fn batches_are_inverted_and_transposed() {
         let data = Tensor::from_vec(&[2, 2, 2], vec![0f32, 2., 3., 4., 1., 0., 1., 1.]).unwrap();
         let run =
             |adjoint| Inverse { adjoint }.eval(std::slice::from_ref(&data)).unwrap()[0].to_f64_vec().unwrap();

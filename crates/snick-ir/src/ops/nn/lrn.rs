@@ -31,7 +31,7 @@ impl InferOp for Lrn {
         if let (Some(rank), Some([axes])) = (cx.shape(0).rank(), cx.shape(1).dims()) {
             let axes = cx.interval(axes);
             if usize::try_from(axes.lo()).is_ok_and(|axes| axes > rank) {
-                return Err(OpError::mismatch("the number of axes", axes, format!("up to the rank {rank}")));
+                return Err(OpError::mismatch("the number of axes", axes, format!("{rank} or fewer")));
             }
         }
         if let (Some(rank), Some(axes)) = (cx.shape(0).rank(), cx.input(1).ints()) {
@@ -57,7 +57,7 @@ impl EvalOp for Lrn {
     }
 }
 
-/// Each element with its neighbours along one axis.
+/// The sums of each element and its neighbours along one axis.
 fn sum_neighbours(values: &ComputeTensor, axis: usize, size: i64) -> Result<ComputeTensor, OpError> {
     let tensor = values.tensor();
     let dim = tensor.dims().get(axis).copied().unwrap_or(1);
@@ -72,7 +72,6 @@ fn sum_neighbours(values: &ComputeTensor, axis: usize, size: i64) -> Result<Comp
                 [smallvec![0; tensor.rank()], smallvec![0; tensor.rank()]];
             let [begin, end] = &mut pads;
             if let (Some(begin), Some(end)) = (begin.get_mut(axis), end.get_mut(axis)) {
-                // At most the size of an axis that is in memory.
                 (*begin, *end) = (before as isize, (distance - before) as isize);
             }
             let [begin, end] = &pads;

@@ -21,17 +21,17 @@ op! {
     }
 }
 
-/// The operand as batch dims and a matrix.
+/// An operand as batch dims and a matrix.
 struct Operand<'a> {
     batch: &'a [SymExpr],
-    /// The axis that stays; `None` for a vector.
+    /// The axis that is in the output; `None` for a vector.
     kept: Option<&'a SymExpr>,
     /// The axis that is summed over.
     summed: &'a SymExpr,
 }
 
 impl<'a> Operand<'a> {
-    /// `summed_last`: a row, where the last axis is summed over.
+    /// `summed_last` says whether the last axis is summed over.
     fn new(dims: &'a [SymExpr], summed_last: bool) -> Option<Self> {
         match dims {
             [] => None,

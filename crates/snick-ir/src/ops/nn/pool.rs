@@ -38,7 +38,7 @@ impl PoolWindow {
         self.sliding.windows(dilations, self.rounding_type)
     }
 
-    /// Fails for a rounding that the definition of the op does not have.
+    /// Fails for a rounding that the definition of the op lacks.
     pub(super) fn check_rounding(&self, raw: &RawNode) -> Result<(), OpError> {
         match self.rounding_type == Rounding::CeilTorch && raw.since < 14 {
             true => Err(raw.attrs.bad("rounding_type", "floor or ceil")),

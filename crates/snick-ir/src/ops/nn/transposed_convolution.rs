@@ -121,7 +121,7 @@ impl TransposedSliding {
         self.output_padding.get(i).copied().unwrap_or(0)
     }
 
-    /// The size of spatial axis `i` of the output. An axis without elements cannot be transposed.
+    /// The size of spatial axis `i` of the output; the axis of data must not be empty.
     fn size(&self, cx: &mut Infer, i: usize, size: &SymExpr, kernel: &SymExpr) -> Result<SymExpr, OpError> {
         let axis = self.sliding.windows().axis(i);
         let size = at_least(cx, size, 1);
@@ -178,7 +178,7 @@ impl TransposedSliding {
     }
 }
 
-/// `stride - 1` zeros between neighbouring elements of an axis that is not empty.
+/// Inserts `stride - 1` zeros between neighbouring elements of an axis.
 fn spread_axis(tensor: &Tensor, axis: usize, stride: i64) -> Result<Tensor, OpError> {
     let size = tensor.dims().get(axis).copied().unwrap_or(1);
     let too_large = || OpError::unsupported("a stride of this size");

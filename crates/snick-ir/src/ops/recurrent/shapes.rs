@@ -114,7 +114,11 @@ fn block_size(cx: &mut Infer, rows: &SymExpr, count: usize) -> Option<SymExpr> {
     if let Some(rows) = rows.as_const()
         && rows % count != 0
     {
-        cx.report(OpError::out_of_range("rows of weights", rows, format!("a multiple of {count}")));
+        cx.report(OpError::out_of_range(
+            "the number of rows of the weights",
+            rows,
+            format!("a multiple of {count}"),
+        ));
         return None;
     }
     Some(cx.floor_div(rows, &SymExpr::from(count)))

@@ -30,7 +30,7 @@ pub fn unroll(cell: &Cell, given: &Unroll) -> Result<Vec<Tensor>, OpError> {
     let directions = given.reversed.len();
     let block = |count: usize| {
         let rows = hidden.checked_mul(count);
-        rows.ok_or_else(|| OpError::mismatch("the hidden size", hidden, "a smaller size"))
+        rows.ok_or_else(|| OpError::unsupported(format!("a hidden size of {hidden}")))
     };
     let (rows, biases) = (block(cell.kind.gates())?, block(cell.kind.biases())?);
     for state in given.states {
@@ -167,16 +167,16 @@ fn refuse_unsupported(cell: &Cell, peepholes: &[Tensor]) -> Result<(), OpError> 
     Ok(())
 }
 
-/// One direction of a cell, ready to step.
+/// One direction of a cell.
 struct Stepper<'a> {
     cell: &'a Cell,
     hidden: usize,
     r: Tensor,
-    /// What is added to the products with W, gate by gate.
+    /// The bias of the products with W, gate by gate.
     bias: Vec<f32>,
-    /// What is added to the product of the last gate with R: linear_before_reset.
+    /// The bias of the product of the last gate with R, with `linear_before_reset`.
     inner_bias: Vec<f32>,
-    /// Scratch.
+    /// Scratch space.
     sums: Vec<f32>,
 }
 
@@ -207,7 +207,7 @@ impl<'a> Stepper<'a> {
         }
     }
 
-    /// `X W + B` and, for the first `gates`, `H R` into `self.sums` for one sequence.
+    /// Sets `self.sums` of one sequence to `X W + B`, plus `H R` as far as `recurrent` goes.
     fn sum(&mut self, product: &[f32], recurrent: &[f32]) {
         self.sums.clear();
         self.sums.extend(product.iter().zip(&self.bias).map(|(p, b)| p + b));
