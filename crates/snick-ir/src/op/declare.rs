@@ -341,7 +341,7 @@ macro_rules! declared {
                 required,
                 since: 0 $(+ $since)?,
                 until: declared!(@until $($until)?),
-                doc: concat!($($meaning, "\n"),*).trim(),
+                doc: concat!($($meaning, "\n"),*).trim_ascii(),
             };
             <$type as $crate::op::AttrField>::describe(spec, &mut $specs);
         })*

@@ -13,15 +13,18 @@ mod xml;
 
 pub use weights::Weights;
 
+use std::collections::BTreeMap;
+
 use crate::{Read, ReadError};
 
 /// Reads an IR from its text; constants become views of `weights`. `source` is the file's name for messages.
 pub fn read(text: &str, weights: &Weights, source: &str) -> Result<Read, ReadError> {
     let mut cursor = xml::Cursor::new(text, source);
-    let mut context = net::Context { weights, source, errors: Vec::new() };
+    let mut context = net::Context { weights, source, errors: Vec::new(), undeclared: BTreeMap::new() };
     let graph = net::read_document(&mut cursor, &mut context)?;
-    let errors = context.errors;
-    Ok(Read { graph, errors, notes: weights.notes() })
+    let mut notes = weights.notes();
+    notes.extend(context.notes());
+    Ok(Read { graph, errors: context.errors, notes })
 }
 
 /// The bytes of an `.xml` as text, a byte order mark removed; `source` names the file in an error.

@@ -1,7 +1,12 @@
 //! A network or a body: its layers and the edges between them.
 
+use std::collections::BTreeMap;
+
 use smallvec::SmallVec;
-use snick_ir::{Graph, Info, Located, Node, NodeId, Op, OpError, Output, PortIds, RawNode, Value};
+use snick_ir::ops::{self, Entry};
+use snick_ir::{
+    Attrs, Dialect, Graph, Info, Loc, Located, Node, NodeId, Op, OpError, Output, PortIds, RawNode, Value,
+};
 
 use super::Weights;
 use super::layer::{Layer, port_ids, read_layer};
@@ -14,6 +19,26 @@ pub(super) struct Context<'c> {
     pub(super) source: &'c str,
     /// Layers that could not be read as what they claim to be.
     pub(super) errors: Vec<Located>,
+    /// Attributes that ops do not declare, by operation type and name: how many layers have them, and the first place.
+    pub(super) undeclared: BTreeMap<(&'static str, String), (usize, Loc)>,
+}
+
+impl Context<'_> {
+    /// Counts the attributes that the op of a layer does not declare.
+    fn count_undeclared(&mut self, entry: &'static Entry, attrs: &Attrs, loc: Loc) {
+        for (attr, _) in attrs.iter() {
+            let place = self.undeclared.entry((entry.name.name, attr.to_string()));
+            place.and_modify(|(count, _)| *count += 1).or_insert((1, loc));
+        }
+    }
+
+    /// A note on each undeclared attribute.
+    pub(super) fn notes(&self) -> impl Iterator<Item = String> {
+        self.undeclared.iter().map(|((op, attr), (count, loc))| {
+            let layers = if *count == 1 { "1 layer".to_string() } else { format!("{count} layers, first") };
+            format!("{op} has no attribute `{attr}`: kept, but without effect ({layers} at {loc})")
+        })
+    }
 }
 
 /// A network with the ids its file gives the layers.
@@ -151,6 +176,9 @@ fn add_layer(layer: Layer, context: &mut Context, graph: &mut Graph) -> LayerId 
     }
     let input_ids = port_ids(&layer.input_ids, 0);
     if let Some(extra) = extra.filter(|e| !e.is_empty()) {
+        if let Some(entry) = ops::find(Dialect::OpenVino, &layer.op_type) {
+            context.count_undeclared(entry, &extra, layer.loc);
+        }
         node.details_mut().extra = extra;
     }
     if !layer.info.is_empty() {

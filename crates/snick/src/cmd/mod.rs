@@ -5,6 +5,7 @@ mod canon;
 mod convert;
 mod infer;
 mod inspect;
+mod ops;
 mod reduce;
 mod run;
 
@@ -30,6 +31,8 @@ pub enum Verb {
     Reduce(reduce::Options),
     /// Measure the time of each stage
     Bench(bench::Options),
+    /// Show the operations: attributes with types, defaults and versions
+    Ops(ops::Options),
 }
 
 /// Runs a verb.
@@ -42,5 +45,6 @@ pub fn run(verb: Verb, common: &Common, console: &Console) -> Result<Outcome, Fa
         Verb::Run(options) => run::run(&options, common, console),
         Verb::Reduce(options) => reduce::run(&options, common, console),
         Verb::Bench(options) => bench::run(&options, common, console),
+        Verb::Ops(options) => ops::run(&options, common, console),
     }
 }

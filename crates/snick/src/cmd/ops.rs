@@ -1,0 +1,191 @@
+//! `snick ops`: the operations as they declare themselves.
+
+use std::fmt::Write as _;
+
+use clap::Args;
+use snick_ir::ops::{Entry, reference};
+use snick_ir::{Arity, AttrSpec, Dialect, OpTraits};
+
+use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::json::Json;
+use crate::cli::options::{Common, Format};
+
+/// Options of the verb.
+#[derive(Args)]
+pub struct Options {
+    /// An operation type; all operations if absent
+    op: Option<String>,
+    /// Write the reference as Markdown
+    #[arg(long)]
+    markdown: bool,
+}
+
+/// Prints the reference, or the part on one operation.
+pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
+    let entries = match &options.op {
+        None => reference(),
+        Some(op) => vec![find(op)?],
+    };
+    console.print(&match common.format {
+        _ if options.markdown => as_markdown(&entries),
+        Format::Json => as_json(&entries),
+        Format::Text if options.op.is_none() => as_list(&entries),
+        Format::Text => entries.iter().map(|entry| as_text(entry)).collect(),
+    })?;
+    Ok(Outcome::Fine)
+}
+
+fn find(op: &str) -> Result<&'static Entry, Failure> {
+    let found = reference().into_iter().find(|entry| entry.name.name.eq_ignore_ascii_case(op));
+    found.ok_or_else(|| match snick_ir::Op::by_name(op, snick_ir::Attrs::new()) {
+        Err(error) => Failure::usage(error),
+        Ok(_) => Failure::usage(format!("unknown operation `{op}`; `snick ops` lists all")),
+    })
+}
+
+/// The first paragraph of the documentation, on one line.
+fn summary(entry: &Entry) -> String {
+    let lines = entry.name.doc.trim().lines().map(str::trim).take_while(|line| !line.is_empty());
+    lines.collect::<Vec<_>>().join(" ")
+}
+
+/// `opset1, opset8`; a primitive has no opset.
+fn versions(entry: &Entry) -> String {
+    let opsets: Vec<String> = entry.name.since.iter().map(|opset| format!("opset{opset}")).collect();
+    if opsets.is_empty() { "primitive of snick".to_string() } else { opsets.join(", ") }
+}
+
+fn properties(traits: OpTraits) -> Vec<String> {
+    traits.iter_names().map(|(name, _)| name.to_ascii_lowercase().replace('_', "-")).collect()
+}
+
+/// `integer, default 0, since opset11`.
+fn kind(attr: &AttrSpec) -> String {
+    let mut text = attr.kind.to_string();
+    match &attr.default {
+        Some(default) if default.is_empty() => text.push_str(", default \"\""),
+        Some(default) => drop(write!(text, ", default {default}")),
+        None if attr.required => text.push_str(", required"),
+        None => text.push_str(", optional"),
+    }
+    if attr.since > 0 {
+        let _ = write!(text, ", since opset{}", attr.since);
+    }
+    if let Some(until) = attr.until {
+        let _ = write!(text, ", before opset{until}");
+    }
+    text
+}
+
+/// A line an operation: name, versions, summary.
+fn as_list(entries: &[&Entry]) -> String {
+    let mut text = String::new();
+    for entry in entries {
+        let summary = summary(entry);
+        let sentence = summary.split_once(". ").map_or(summary.as_str(), |(first, _)| first);
+        let _ = writeln!(text, "{:36} {:26} {sentence}", entry.name.name, versions(entry));
+    }
+    text
+}
+
+fn inputs(arity: Arity) -> String {
+    match arity {
+        Arity { min, max } if min == max => min.to_string(),
+        Arity { min, max: usize::MAX } => format!("{min} or more"),
+        Arity { min, max } => format!("{min} to {max}"),
+    }
+}
+
+fn as_text(entry: &Entry) -> String {
+    let mut text = format!("{}: {}\n", entry.name.name, versions(entry));
+    for line in entry.name.doc.trim().lines() {
+        let _ = writeln!(text, "{}", format!("  {}", line.trim()).trim_end());
+    }
+    let _ = writeln!(text, "\n  inputs      {}", inputs(entry.arity));
+    let _ = writeln!(text, "  properties  {}", properties(entry.traits).join(", "));
+    let attrs = entry.attrs();
+    if !attrs.is_empty() {
+        text.push_str("\n  attributes\n");
+    }
+    for attr in &attrs {
+        let _ = writeln!(text, "    {}: {}", attr.name, kind(attr));
+        for line in attr.doc.lines() {
+            let _ = writeln!(text, "      {}", line.trim());
+        }
+    }
+    text
+}
+
+fn as_markdown(entries: &[&Entry]) -> String {
+    let mut text = String::new();
+    for entry in entries {
+        let _ = writeln!(
+            text,
+            "### {}\n\n{} Inputs: {}.",
+            entry.name.name,
+            versions(entry) + ".",
+            inputs(entry.arity)
+        );
+        let _ = writeln!(text, "Properties: {}.\n", properties(entry.traits).join(", "));
+        for line in entry.name.doc.trim().lines() {
+            let _ = writeln!(text, "{}", line.trim());
+        }
+        let attrs = entry.attrs();
+        if !attrs.is_empty() {
+            text.push_str("\n| attribute | type | meaning |\n|---|---|---|\n");
+        }
+        for attr in &attrs {
+            let meaning: Vec<&str> = attr.doc.lines().map(str::trim).collect();
+            let _ = writeln!(text, "| `{}` | {} | {} |", attr.name, kind(attr), meaning.join(" "));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn as_json(entries: &[&Entry]) -> String {
+    let mut json = Json::default();
+    json.object(|json| {
+        json.key("schema").string("snick.ops/1");
+        json.key("ops").array(|json| entries.iter().for_each(|entry| op(json.line(), entry)));
+    });
+    json.finish()
+}
+
+fn op(json: &mut Json, entry: &Entry) {
+    json.object(|json| {
+        json.key("name").string(entry.name.name);
+        json.key("dialect").string(match entry.name.dialect {
+            Dialect::OpenVino => "openvino",
+            Dialect::Snick => "snick",
+        });
+        json.key("opsets").array(|json| entry.name.since.iter().for_each(|opset| json.plain(opset)));
+        json.key("min_inputs").plain(entry.arity.min);
+        if entry.arity.max < usize::MAX {
+            json.key("max_inputs").plain(entry.arity.max);
+        }
+        json.key("properties").array(|json| {
+            properties(entry.traits).iter().for_each(|property| json.string(property));
+        });
+        json.key("doc").string(entry.name.doc.trim());
+        json.key("attributes").array(|json| entry.attrs().iter().for_each(|spec| attribute(json, spec)));
+    });
+}
+
+fn attribute(json: &mut Json, attr: &AttrSpec) {
+    json.object(|json| {
+        json.key("name").string(attr.name);
+        json.key("type").string(&attr.kind);
+        json.key("required").plain(attr.required);
+        if let Some(default) = &attr.default {
+            json.key("default").string(default);
+        }
+        if attr.since > 0 {
+            json.key("since").plain(attr.since);
+        }
+        if let Some(until) = attr.until {
+            json.key("until").plain(until);
+        }
+        json.key("doc").string(attr.doc);
+    });
+}
