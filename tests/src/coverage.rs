@@ -7,8 +7,8 @@ use std::fmt::Write;
 use std::path::Path;
 
 use snick::{DimPolicy, draw_inputs};
+use snick_directml::FeatureLevel;
 use snick_emit::openvino::SliceAs;
-use snick_ir::directml::FeatureLevel;
 use snick_ir::{Attrs, Dialect, Graph, Node, NodeId, Op, OpError, RawNode, Value, Version};
 use snick_pass::canonicalise;
 use snick_run::{Options, Session};

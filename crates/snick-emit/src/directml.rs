@@ -8,7 +8,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
-use snick_ir::directml::{FeatureLevel, data_type};
+use snick_directml::{FeatureLevel, data_type};
 use snick_ir::ops::slice::primitive::Slice;
 use snick_ir::{Graph, Located, NodeId, Op, OpError, Value};
 use snick_shape::AxisSlice;
@@ -154,13 +154,13 @@ fn all_axes(dims: &[usize], slice: &Slice) -> Result<Vec<(i64, AxisSlice)>, OpEr
         let dim = i64::try_from(dim).map_err(|_| too_large("a dimension", i64::MAX))?;
         axes.push((dim, AxisSlice::whole(dim)));
     }
-    for axis in &slice.axes {
-        let fixed = axis.as_static().ok_or_else(|| {
+    for &(at, slice) in &slice.axes {
+        let fixed = slice.as_static().ok_or_else(|| {
             OpError::unsupported("a slice of numbers known at run time only, in a DirectML description,")
         })?;
         let rank = axes.len();
-        let place = axes.get_mut(axis.axis);
-        let expected = || OpError::out_of_range("axis", axis.axis as i64, format!("below rank {rank}"));
+        let place = axes.get_mut(at);
+        let expected = || OpError::out_of_range("axis", at as i64, format!("below rank {rank}"));
         place.ok_or_else(expected)?.1 = fixed;
     }
     if axes.iter().any(|(_, slice)| slice.len == 0) {

@@ -32,13 +32,13 @@
 
 mod attrs;
 mod builder;
-pub mod directml;
 mod error;
 mod fact;
 mod float_bounds;
 mod graph;
 mod infer;
 mod info;
+mod int_or_value;
 #[macro_use]
 mod op;
 pub mod ops;
@@ -55,6 +55,7 @@ pub use float_bounds::{FloatBounds, Ratio};
 pub use graph::{Declared, Graph, Loc, Node, NodeId, Output, PortIds, Value};
 pub use infer::{Infer, infer, normalize_axes, normalize_axis, normalize_each_axis};
 pub use info::Info;
+pub use int_or_value::IntOrValue;
 pub use op::{
     Arity, AttrField, AttrSpec, AttrWords, Dialect, EvalOp, InferOp, Op, OpDef, OpName, OpTraits, RawNode,
     Since, Values, Version, exactly, leading,

@@ -43,14 +43,14 @@ use smallvec::SmallVec;
 use snick_shape::{Origin, SymExpr};
 
 use crate::op::Values;
-use crate::{Attrs, Facts, Graph, GraphBuilder, Node, NodeId, Op, OpError, RawNode, Value, Version};
+use crate::{Facts, Graph, GraphBuilder, Node, NodeId, Op, OpError, Value};
 
 pub use self::driver::{
     Applied, Check, CheckFailure, MissedRewrite, Proposal, RewriteOptions, Trace, apply, apply_throughout,
 };
 use self::liveness::Liveness;
 
-/// The result of a rule, or of the lowering of an op.
+/// The result of a rule.
 #[derive(Clone, PartialEq, Debug)]
 pub enum RewriteResult {
     /// The rule does not match the node.
@@ -77,12 +77,24 @@ pub struct Rule {
     pub apply: fn(&mut Patch) -> Result<RewriteResult, OpError>,
     /// Whether the replacement computes the same bytes; otherwise it may round differently.
     pub exact: bool,
+    /// Whether what is known of the outputs stays with their replacements, where inference knows less of these: ops of
+    /// a target may say less than those that they stand for.
+    pub keeps_facts: bool,
 }
 
 impl Rule {
     /// A rule whose replacements compute the same bytes.
     pub const fn exact(name: &'static str, apply: fn(&mut Patch) -> Result<RewriteResult, OpError>) -> Self {
-        Self { name, apply, exact: true }
+        Self { name, apply, exact: true, keeps_facts: false }
+    }
+
+    /// A rule that says an op in ops of a target, which compute the same bytes; what is known of the outputs, and the
+    /// notes of the layer, stay.
+    pub const fn for_target(
+        name: &'static str,
+        apply: fn(&mut Patch) -> Result<RewriteResult, OpError>,
+    ) -> Self {
+        Self { name, apply, exact: true, keeps_facts: true }
     }
 
     /// A rule whose replacements may round differently.
@@ -90,7 +102,7 @@ impl Rule {
         name: &'static str,
         apply: fn(&mut Patch) -> Result<RewriteResult, OpError>,
     ) -> Self {
-        Self { name, apply, exact: false }
+        Self { name, apply, exact: false, keeps_facts: false }
     }
 }
 
@@ -185,15 +197,6 @@ impl<'g> Patch<'g> {
             && readers.filter(|&id| !self.liveness.is_dead(id)).any(|id| kind(&self.graph().node(id).op))
     }
 
-    /// Adds a node by its OpenVINO operation type; returns its first output.
-    pub fn make(&mut self, op_type: &str, attrs: Attrs, inputs: &[Value]) -> Result<Value, OpError> {
-        let op = Op::parse(&mut RawNode::openvino(op_type, Version::Unversioned, attrs, 1))?;
-        if op.is_opaque() {
-            return Err(OpError::unsupported(format!("operation type `{op_type}`")));
-        }
-        self.add_op(op, inputs)
-    }
-
     /// Facts of all inputs of the node.
     pub fn input_facts(&self) -> Result<Facts, OpError> {
         let inputs = self.graph().inputs(self.root);
@@ -223,8 +226,8 @@ impl<'g> Patch<'g> {
         }
     }
 
-    /// Replaces the outputs of the node by `values`, which inherit its name.
-    fn commit(mut self, values: &[Option<Value>]) -> Committed {
+    /// Replaces the outputs of the node by `values`, which inherit its name, and its facts if they shall stay.
+    fn commit(mut self, values: &[Option<Value>], keeps_facts: bool) -> Committed {
         let (root, added) = (self.root, SmallVec::from_slice(self.added()));
         let graph = self.graph_mut();
         let mut moved = SmallVec::new();
@@ -236,7 +239,14 @@ impl<'g> Patch<'g> {
             if added.contains(&new.node) {
                 let name = graph.node(root).name.clone();
                 let name = if values.len() > 1 { format!("{name}.{port}").into() } else { name };
-                graph.nodes[new.node.petgraph()].name = name;
+                let replaced = graph.node(root).outs[port as usize].fact.clone();
+                let details = graph.node(root).details.clone();
+                let node = &mut graph.nodes[new.node.petgraph()];
+                node.name = name;
+                if keeps_facts {
+                    node.outs[new.port as usize].fact = replaced;
+                    node.details = details;
+                }
             }
         }
         Committed { added, moved }

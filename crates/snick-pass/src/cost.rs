@@ -2,7 +2,7 @@
 
 use snick_ir::{Dialect, Graph, NodeId, Op};
 
-use crate::rules::lower_slices::is_slice_like;
+use crate::legalize::to_slice::is_slice_like;
 
 /// Counts of a graph, bodies included.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]

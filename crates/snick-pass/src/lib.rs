@@ -38,6 +38,7 @@
 mod check;
 mod cost;
 mod layout;
+pub mod legalize;
 mod pipeline;
 mod rules;
 mod selection;
@@ -46,6 +47,6 @@ mod testing;
 
 pub use check::Checker;
 pub use cost::Cost;
+pub use legalize::to_slice::is_slice_like;
 pub use pipeline::{Options, PASSES, Pass, PassKind, Report, UnknownPass, canonicalise, run};
-pub use rules::lower_slices::is_slice_like;
 pub use snick_ir::rewrite::Rule;

@@ -4,11 +4,11 @@ use snick_ir::rewrite::{Applied, CheckFailure, MissedRewrite, RewriteOptions, Ru
 use snick_ir::{Dialect, Graph, Located, Op};
 
 use crate::check::Checker;
-use crate::rules::lower_slices::is_slice_like;
+use crate::legalize::to_slice::{self, is_slice_like};
 use crate::rules::{
     concat_of_slices, drop_identities, fold_constants, hoist_slice_broadcast, hoist_slice_elementwise,
     hoist_slice_gather, hoist_slice_matmul, hoist_slice_reshape, hoist_slice_rows, hoist_slice_transpose,
-    lower_slices, merge_duplicates, merge_slices, shape_of_source, slice_of_concat,
+    merge_duplicates, merge_slices, shape_of_source, slice_of_concat,
 };
 
 /// A named pass.
@@ -38,7 +38,7 @@ impl Pass {
 
 /// The rules of the canonical form. Those that make the graph smaller come first.
 const RULES: &[Rule] = &[
-    lower_slices::RULE,
+    to_slice::RULE,
     fold_constants::RULE,
     drop_identities::RULE,
     merge_slices::RULE,
@@ -67,7 +67,7 @@ const fn alone(rules: &'static [Rule; 1]) -> Pass {
 /// Every pass there is, by the name it has on the command line. The canonical form is what is left when none of them
 /// finds anything to do.
 pub const PASSES: &[Pass] = &[
-    alone(&[lower_slices::RULE]),
+    alone(&[to_slice::RULE]),
     alone(&[fold_constants::RULE]),
     alone(&[drop_identities::RULE]),
     alone(&[merge_slices::RULE]),
@@ -102,7 +102,7 @@ pub struct Options {
 impl Options {
     /// Only the lowering of slice-like layers, one by one.
     pub fn lower_only() -> Self {
-        Self { passes: vec![lower_slices::RULE.name.into()], ..Self::default() }
+        Self { passes: vec![to_slice::RULE.name.into()], ..Self::default() }
     }
 }
 
@@ -136,7 +136,7 @@ impl Report {
 
     fn add(&mut self, trace: Trace) {
         self.applied.extend(trace.applied);
-        self.missed.extend(trace.missed.into_iter().filter(|left| left.rule == lower_slices::RULE.name));
+        self.missed.extend(trace.missed.into_iter().filter(|left| left.rule == to_slice::RULE.name));
         self.errors.extend(trace.errors);
         self.check_failures.extend(trace.check_failures);
     }
@@ -169,7 +169,7 @@ pub fn canonicalise(graph: &mut Graph, options: &Options) -> Result<Report, Unkn
     let mut checker = options.check.map(Checker::new);
     canonicalise_graph(graph, &passes, rounds, options.stop_after, &mut checker, &mut report);
     let others =
-        |applied: &&Applied| applied.rule == lower_slices::RULE.name && !lower_slices::is_family(&applied.op);
+        |applied: &&Applied| applied.rule == to_slice::RULE.name && !to_slice::is_family(&applied.op);
     report.slice_like_before += report.applied.iter().filter(others).count();
     report.slice_after = count(graph, &|op| matches!(op, Op::Slice(_)) && op.dialect() == Dialect::Snick);
     if let Some(checker) = checker {

@@ -1,8 +1,7 @@
 //! What a `slice` primitive selects, as rules that move it need it.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use snick_ir::ops::slice::dyn_axis_slice::DynAxisSlice;
-use snick_ir::ops::slice::primitive::{Axis, Slice};
 use snick_ir::rewrite::Patch;
 use snick_ir::{Op, OpError, Value};
 use snick_shape::{AxisSlice, SymExpr};
@@ -11,33 +10,16 @@ use snick_shape::{AxisSlice, SymExpr};
 pub(crate) type SymDims = SmallVec<[SymExpr; 4]>;
 
 /// The slice of one axis.
-pub(crate) trait Cut: Clone + PartialEq {
-    /// It as a part of the primitive, with what that reads, in order.
-    fn on_axis(&self, axis: usize) -> (Axis, SmallVec<[Value; 3]>);
-
-    /// It in numbers, if it reads nothing.
-    fn as_static(&self) -> Option<AxisSlice>;
-}
-
-impl Cut for AxisSlice {
-    fn on_axis(&self, axis: usize) -> (Axis, SmallVec<[Value; 3]>) {
-        (Axis::from((axis, *self)), SmallVec::new())
-    }
-
+pub(crate) trait Cut: Copy + PartialEq + Into<DynAxisSlice> {
+    /// It in integers, if all its numbers are.
     fn as_static(&self) -> Option<AxisSlice> {
-        Some(*self)
+        (*self).into().as_static()
     }
 }
 
-impl Cut for DynAxisSlice {
-    fn on_axis(&self, axis: usize) -> (Axis, SmallVec<[Value; 3]>) {
-        DynAxisSlice::on_axis(self, axis)
-    }
+impl Cut for AxisSlice {}
 
-    fn as_static(&self) -> Option<AxisSlice> {
-        DynAxisSlice::as_static(self)
-    }
-}
+impl Cut for DynAxisSlice {}
 
 /// Slices by axis, ascending; axes not listed are whole. Without further words all of them are static.
 #[derive(Clone, PartialEq, Debug)]
@@ -56,8 +38,7 @@ impl Selection {
     /// What a slice without operands selects; `None` for everything else.
     pub(crate) fn of(op: &Op) -> Option<Self> {
         let Op::Slice(slice) = op else { return None };
-        let axes = slice.axes.iter().map(|axis| Some((axis.axis, Axis::as_static(axis)?)));
-        Some(Self { axes: axes.collect::<Option<_>>()? })
+        Some(Self { axes: slice.as_static()? })
     }
 }
 
@@ -65,10 +46,7 @@ impl Selection<DynAxisSlice> {
     /// What the slice that computes `value` selects; `None` for every other op.
     pub(crate) fn computing(patch: &Patch, value: Value) -> Result<Option<Self>, OpError> {
         let Op::Slice(slice) = patch.op_of(value) else { return Ok(None) };
-        let mut operands = patch.inputs_of(value)?.into_iter().skip(1);
-        let cut = |axis: &Axis| Some((axis.axis, DynAxisSlice::of(axis, &mut operands)?));
-        let axes = slice.axes.iter().map(cut).collect::<Option<_>>();
-        Ok(axes.map(|axes| Self { axes }))
+        Ok(Some(Self { axes: slice.bind(&patch.inputs_of(value)?[1..])? }))
     }
 }
 
@@ -118,16 +96,10 @@ impl<C: Cut> Selection<C> {
         let dims = patch.dims(data)?.unwrap_or_default();
         let is_whole = |axis: usize, cut: &C| {
             let dim = dims.get(axis).and_then(SymExpr::as_const);
-            cut.as_static().zip(dim).is_some_and(|(slice, dim)| slice.is_whole(dim))
+            Cut::as_static(cut).zip(dim).is_some_and(|(slice, dim)| slice.is_whole(dim))
         };
-        let mut axes = SmallVec::new();
-        let mut inputs: SmallVec<[Value; 5]> = smallvec![data];
-        for (axis, cut) in self.iter().filter(|&(axis, cut)| !is_whole(axis, cut)) {
-            let (axis, operands) = cut.on_axis(axis);
-            axes.push(axis);
-            inputs.extend(operands);
-        }
-        if axes.is_empty() { Ok(data) } else { patch.add_op(Slice { axes }, &inputs) }
+        let sliced = self.iter().filter(|&(axis, cut)| !is_whole(axis, cut));
+        patch.slice(data, sliced.map(|(axis, &cut)| (axis, cut)))
     }
 
     /// Whether this, which the layer at hand selects of dims, is less than there is: in numbers, whatever the sizes of
@@ -135,7 +107,7 @@ impl<C: Cut> Selection<C> {
     pub(crate) fn shrinks(&self, patch: &Patch, dims: &[SymExpr]) -> Result<bool, OpError> {
         let kept = patch.dims(patch.output(0))?.unwrap_or_default();
         let symbols = patch.graph().symbols();
-        Ok(self.iter().any(|(axis, cut)| match (cut.as_static(), dims.get(axis), kept.get(axis)) {
+        Ok(self.iter().any(|(axis, cut)| match (Cut::as_static(cut), dims.get(axis), kept.get(axis)) {
             (Some(slice), Some(dim), _) => slice.len < symbols.interval(dim).lo(),
             (None, Some(dim), Some(kept)) => dim != kept,
             _ => false,

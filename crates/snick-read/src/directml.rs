@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 
 use smallvec::SmallVec;
-use snick_ir::directml::{FeatureLevel, element_type};
+use snick_directml::{FeatureLevel, element_type};
 use snick_ir::ops::movement::identity::Identity;
 use snick_ir::ops::slice::primitive::Slice;
 use snick_ir::ops::source::parameter::Parameter;

@@ -46,6 +46,6 @@ pub use outputs::{named_outputs, output_names};
 pub use random_inputs::{DimPolicy, InputSpec, draw_inputs};
 pub use reduce::reduce;
 pub use save::SaveOptions;
+pub use snick_directml::FeatureLevel;
 pub use snick_emit::openvino::SliceAs;
-pub use snick_ir::directml::FeatureLevel;
 pub use snick_tensor::{ElementType, Tensor};

@@ -3,9 +3,9 @@
 use std::io::Write as _;
 use std::path::Path;
 
+use snick_directml::FeatureLevel;
 use snick_emit::openvino::{self, SliceAs};
 use snick_ir::Graph;
-use snick_ir::directml::FeatureLevel;
 use snick_ir::text::{PrintOptions, Weights, packed_weights, print};
 
 use crate::Error;

@@ -98,16 +98,13 @@ fn reslice(
     patch: &mut Patch,
     change: fn(i64, i64, i64) -> (i64, i64, i64),
 ) -> Result<RewriteResult, OpError> {
-    use snick_ir::ops::slice::primitive::{Axis, Slice};
     let Op::Slice(slice) = &patch.node().op else { return Ok(RewriteResult::NoMatch) };
-    let Some(old) = slice.axes.iter().map(Axis::as_static).collect::<Option<Vec<_>>>() else {
-        return Ok(RewriteResult::NoMatch);
-    };
-    let axes = slice.axes.iter().zip(&old).map(|(axis, &slice)| {
+    let Some(old) = slice.as_static() else { return Ok(RewriteResult::NoMatch) };
+    let axes = old.iter().map(|&(axis, slice)| {
         let (start, len, step) = change(slice.start, slice.len, slice.step);
-        (axis.axis, snick_shape::AxisSlice { start, len, step })
+        (axis, snick_shape::AxisSlice { start, len, step })
     });
-    let new = Slice::fixed(axes.collect::<Vec<_>>());
+    let new = snick_ir::ops::Slice::fixed(axes.collect::<Vec<_>>());
     let data = patch.input(0)?;
     if new.axes == slice.axes {
         Ok(RewriteResult::NoMatch)

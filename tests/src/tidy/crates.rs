@@ -5,11 +5,12 @@ use std::fs;
 use crate::files::{self, root};
 
 /// The crates; each may depend on those before it.
-const CRATES: [&str; 10] = [
+const CRATES: [&str; 11] = [
     "snick-shape",
     "snick-tensor",
     "snick-ir",
     "snick-onnx",
+    "snick-directml",
     "snick-read",
     "snick-pass",
     "snick-run",

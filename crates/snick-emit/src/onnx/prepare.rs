@@ -1,32 +1,29 @@
-//! Slices that ONNX cannot say as they are, said by the primitive, and that by Slice-8.
+//! Slices that ONNX cannot say, by the primitive, and that by Slice-8.
 
-use snick_ir::rewrite::{self, Patch, RewriteResult, Rule};
+use snick_ir::rewrite::{Patch, RewriteResult, Rule, apply_throughout};
 use snick_ir::{Graph, Located, Op, OpError};
+use snick_pass::legalize::from_slice::{self, SliceAs};
+use snick_pass::legalize::to_slice;
 
-use crate::openvino::{SliceAs, legalise};
-
-/// StridedSlice with bounds known only at run time: ONNX has no masks to go with them.
-const RULE: Rule = Rule::exact("bounds-at-run-time", lower);
+/// StridedSlice with bounds known only at run time: ONNX has no masks.
+const DYNAMIC_BOUNDS: Rule = Rule::exact("lower-dynamic-strided-slice", lower);
 
 /// A copy of the graph without them, bodies included.
 pub(super) fn prepare(graph: &Graph) -> Result<Graph, Box<Located>> {
     let mut graph = graph.clone();
-    rewrite::apply_throughout(&mut graph, &[RULE])?;
-    legalise(&graph, SliceAs::Slice)
+    apply_throughout(&mut graph, &[DYNAMIC_BOUNDS])?;
+    apply_throughout(&mut graph, &[from_slice::ranges(SliceAs::Slice)])?;
+    apply_throughout(&mut graph, &[from_slice::BOUNDS])?;
+    Ok(graph)
 }
 
 fn lower(cx: &mut Patch) -> Result<RewriteResult, OpError> {
-    let op = cx.node().op.clone();
-    let facts = cx.input_facts()?;
-    match op {
-        Op::StridedSlice(_) if facts.iter().skip(1).any(|fact| fact.ints().is_none()) => {
-            match op.lower(cx)? {
-                RewriteResult::Declined(reason) => {
-                    Err(OpError::unsupported(format!("in ONNX: {reason}; it")))
-                }
-                lowered => Ok(lowered),
-            }
-        }
-        _ => Ok(RewriteResult::NoMatch),
+    let is_strided_slice = matches!(cx.node().op, Op::StridedSlice(_));
+    if !is_strided_slice || cx.input_facts()?.iter().skip(1).all(|fact| fact.ints().is_some()) {
+        return Ok(RewriteResult::NoMatch);
+    }
+    match (to_slice::RULE.apply)(cx)? {
+        RewriteResult::Declined(reason) => Err(OpError::unsupported(format!("in ONNX: {reason}; it"))),
+        lowered => Ok(lowered),
     }
 }

@@ -1,10 +1,11 @@
 //! The slice family: Slice-8, StridedSlice with known bounds, Split.
 //!
-//! ONNX clamps bounds as the IR does, so they go over as they are; only their order of inputs differs. One thing is
-//! written with care: runtimes read the greatest integer as "no bound" for the end of a backward slice, too.
+//! ONNX clamps bounds as the IR does, so they are written unchanged; only the order of inputs differs. One exception:
+//! runtimes read the greatest integer as "no bound" for the end of a backward slice, too.
 
-use snick_ir::ops::slice::strided_slice::StridedSlice;
-use snick_ir::{Op, OpError};
+use snick_ir::ops::slice::axis_range::AxisRange;
+use snick_ir::ops::slice::index_inputs::IndexEntry;
+use snick_ir::{Fact, IntOrValue, Op, OpError};
 use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Result, int};
@@ -49,24 +50,28 @@ fn slice8(e: &mut Emitter) -> Result {
     e.last("Slice", &inputs, vec![])
 }
 
-/// The masks of a StridedSlice, said by bounds, and by Squeeze and Unsqueeze after.
+/// The ranges of a StridedSlice, then a Squeeze and an Unsqueeze.
 fn strided_slice(e: &mut Emitter) -> Result {
     let Op::StridedSlice(op) = &e.node.op else { return Err(OpError::unsupported("this layer")) };
-    let (begin, end) = (e.fixed(1, "begin")?, e.fixed(2, "end")?);
-    let stride = if e.len() > 3 { e.fixed(3, "stride")? } else { vec![1; begin.len()] };
-    let plan = MaskPlan::new(op, e.fact(0)?.shape.rank(), [&begin, &end, &stride])?;
+    let facts: Vec<&Fact> = (0..e.len()).map(|i| e.fact(i)).collect::<Result<_, _>>()?;
+    let unranked = || OpError::unsupported("an ellipsis over an unknown rank in ONNX");
+    let plan = op.plan(&facts)?.ok_or_else(unranked)?;
+    let ranges: Vec<[i64; 4]> = plan.ranges().map(onnx_range).collect::<Result<_, _>>()?;
+    // Whole axes are left out.
+    let ranges: Vec<[i64; 4]> =
+        ranges.into_iter().filter(|&[start, end, _, step]| (start, end, step) != (0, i64::MAX, 1)).collect();
     let mut steps: Vec<(&str, Vec<String>)> = Vec::new();
-    if !plan.axes.is_empty() {
-        let [starts, ends, axes, strides] =
-            [0, 1, 2, 3].map(|i| plan.axes.iter().map(|a| a[i]).collect::<Vec<_>>());
-        let operands = [e.vector(&starts)?, e.vector(&ends)?, e.vector(&axes)?, e.vector(&strides)?];
-        steps.push(("Slice", operands.into()));
+    if !ranges.is_empty() {
+        let mut operands = Vec::new();
+        for i in 0..4 {
+            operands.push(e.vector(&ranges.iter().map(|range| range[i]).collect::<Vec<i64>>())?);
+        }
+        steps.push(("Slice", operands));
     }
-    if !plan.dropped.is_empty() {
-        steps.push(("Squeeze", vec![e.vector(&plan.dropped)?]));
-    }
-    if !plan.made.is_empty() {
-        steps.push(("Unsqueeze", vec![e.vector(&plan.made)?]));
+    for (op, axes) in [("Squeeze", plan.dropped_axes()), ("Unsqueeze", plan.new_axes())] {
+        if !axes.is_empty() {
+            steps.push((op, vec![e.vector(&axes)?]));
+        }
     }
     let mut value = e.input(0)?;
     let Some((last, operands)) = steps.pop() else { return e.last("Identity", &[value], vec![]) };
@@ -76,62 +81,23 @@ fn strided_slice(e: &mut Emitter) -> Result {
     e.last(last, &[vec![value], operands].concat(), vec![])
 }
 
-/// What a StridedSlice does, axis by axis.
-struct MaskPlan {
-    /// Start, end, axis and step of each sliced axis.
-    axes: Vec<[i64; 4]>,
-    /// Axes of the data that go.
-    dropped: Vec<i64>,
-    /// Axes of the output that are new.
-    made: Vec<i64>,
-}
-
-impl MaskPlan {
-    /// On one entry the masks take precedence in the order ellipsis, new axis, shrink, begin and end.
-    fn new(
-        op: &StridedSlice,
-        rank: Option<usize>,
-        [begin, end, stride]: [&[i64]; 3],
-    ) -> Result<Self, OpError> {
-        let mut plan = Self { axes: Vec::new(), dropped: Vec::new(), made: Vec::new() };
-        let (mut axis, mut out) = (0i64, 0i64);
-        for (i, &first) in begin.iter().enumerate() {
-            if op.ellipsis_mask.get(i) {
-                let rank =
-                    rank.ok_or_else(|| OpError::unsupported("an ellipsis over an unknown rank in ONNX"))?;
-                let others =
-                    (0..begin.len()).filter(|&k| !op.ellipsis_mask.get(k) && !op.new_axis_mask.get(k));
-                let whole = (rank as i64).saturating_sub(others.count() as i64);
-                (axis, out) = (axis + whole, out + whole);
-                continue;
-            }
-            if op.new_axis_mask.get(i) {
-                plan.made.push(out);
-                out += 1;
-                continue;
-            }
-            if op.shrink_axis_mask.get(i) {
-                // Behind -1 there is no number but the end itself.
-                let next = if first == -1 { i64::MAX } else { first.saturating_add(1) };
-                plan.axes.push([first, next, axis, 1]);
-                plan.dropped.push(axis);
-                axis += 1;
-                continue;
-            }
-            let step = stride.get(i).copied().unwrap_or(1);
-            let (head, tail) = if step > 0 { (0, i64::MAX) } else { (i64::MAX, i64::MIN) };
-            let start = if op.begin_mask.get(i) { head } else { first };
-            let stop = match end.get(i) {
-                Some(&stop) if !op.end_mask.get(i) => careful(stop, step),
-                _ => tail,
-            };
-            if (start, stop, step) != (0, i64::MAX, 1) {
-                plan.axes.push([start, stop, axis, step]);
-            }
-            (axis, out) = (axis + 1, out + 1);
-        }
-        Ok(plan)
+/// Start, end, axis and step, in ONNX's order.
+fn onnx_range(range: &AxisRange) -> Result<[i64; 4], OpError> {
+    let int = |number: &IntOrValue<IndexEntry>| {
+        number.as_int().ok_or_else(|| OpError::unsupported("a bound known only at run time in ONNX"))
+    };
+    let (start, stop) = (range.start.as_ref().map(int).transpose()?, range.stop.as_ref());
+    let axis = range.axis as i64;
+    if range.single {
+        let index = start.unwrap_or(0);
+        // Behind -1 there is no number but the end itself.
+        let next = if index == -1 { i64::MAX } else { index.saturating_add(1) };
+        return Ok([index, next, axis, 1]);
     }
+    let step = int(&range.step)?;
+    let (first, last) = if step > 0 { (0, i64::MAX) } else { (i64::MAX, i64::MIN) };
+    let stop = stop.map(int).transpose()?.map_or(last, |stop| careful(stop, step));
+    Ok([start.unwrap_or(first), stop, axis, step])
 }
 
 fn split(e: &mut Emitter) -> Result {

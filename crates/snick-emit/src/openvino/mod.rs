@@ -1,17 +1,17 @@
 //! OpenVINO IR: `.xml` and `.bin`.
 //!
 //! `layer.rs` writes a layer with its ports and bodies, `xml.rs` knows elements and escapes, `weights.rs` packs the
-//! constants, `slices.rs` says the `slice` primitive in ops that the format has.
+//! constants. The primitives become ops that the format has before (`snick_pass::legalize::from_slice`).
 
 mod layer;
-mod slices;
 mod weights;
 mod xml;
 
+use snick_ir::rewrite::apply_throughout;
 use snick_ir::{Graph, Info, Located, NodeId};
+use snick_pass::legalize::from_slice;
+pub use snick_pass::legalize::from_slice::SliceAs;
 
-pub use self::slices::SliceAs;
-pub(crate) use self::slices::legalise;
 use self::weights::Weights;
 use self::xml::Xml;
 
@@ -32,7 +32,9 @@ pub struct Files {
 /// # Errors
 /// The layer that the format cannot say: constants without weights, primitives without counterpart.
 pub fn openvino(graph: &Graph, slice_as: SliceAs) -> Result<Files, Box<Located>> {
-    let graph = legalise(graph, slice_as)?;
+    let mut graph = graph.clone();
+    apply_throughout(&mut graph, &[from_slice::ranges(slice_as)])?;
+    apply_throughout(&mut graph, &[from_slice::BOUNDS])?;
     let mut writer = Writer::default();
     let attrs = graph.info.iter().filter(|info| info.name == "net").flat_map(|info| &info.attrs);
     writer.xml.declaration();

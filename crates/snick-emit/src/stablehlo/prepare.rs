@@ -1,19 +1,12 @@
-//! The slice family, said by the primitive.
+//! The slice dialects, by the primitive with operands in ordinary arithmetic.
 
-use snick_ir::rewrite::{self, Patch, RewriteResult, Rule};
-use snick_ir::{Graph, Located, OpError};
-
-/// Every slice-like layer becomes the primitive.
-const RULE: Rule = Rule::exact("lower-slices", lower);
+use snick_ir::rewrite::apply_throughout;
+use snick_ir::{Graph, Located};
+use snick_pass::legalize::{from_slice, to_slice};
 
 /// A copy of the graph with no other slices, bodies included.
 pub(super) fn prepare(graph: &Graph) -> Result<Graph, Box<Located>> {
     let mut graph = graph.clone();
-    rewrite::apply_throughout(&mut graph, &[RULE])?;
+    apply_throughout(&mut graph, &[to_slice::RULE, from_slice::BOUNDS])?;
     Ok(graph)
-}
-
-fn lower(cx: &mut Patch) -> Result<RewriteResult, OpError> {
-    let op = cx.node().op.clone();
-    op.lower(cx)
 }

@@ -1,7 +1,6 @@
 //! The `slice` primitive, and what is built of slices.
 
-use snick_ir::ops::slice::primitive::Part;
-use snick_ir::{Op, OpError};
+use snick_ir::{IntOrValue, Op, OpError};
 use snick_shape::SymExpr;
 
 use super::emitter::{Emitter, Operand, Result};
@@ -49,29 +48,27 @@ impl Taken {
 /// Steps backwards are taken forwards and turned round.
 fn slice(e: &mut Emitter) -> Result {
     let Op::Slice(slice) = &e.node.op else { return Err(OpError::unsupported("this slice in StableHLO")) };
-    let axes = slice.axes.clone();
+    let inputs: Vec<usize> = (1..e.len()).collect();
+    let slices = slice.bind(&inputs)?;
     let x = e.input(0)?;
     let lens = e.output(0)?.dims;
     let mut taken: Vec<Taken> = x.ty.dims.iter().map(Taken::whole).collect();
     let mut backwards = Vec::new();
-    let mut operand = 1;
-    for axis in &axes {
-        let own = operand;
-        operand += [axis.start, axis.len, axis.step].iter().filter(|p| matches!(p, Part::Operand(_))).count();
-        let Part::Static(step) = axis.step else {
+    for (axis, slice) in slices {
+        let IntOrValue::Int(step) = slice.step else {
             return Err(OpError::unsupported("a slice whose step is known only at run time in StableHLO"));
         };
-        let start = match axis.start {
-            Part::Static(start) => First::At(start.into()),
-            Part::Operand(_) => {
-                let number = e.input(own)?;
+        let start = match slice.start {
+            IntOrValue::Int(start) => First::At(start.into()),
+            IntOrValue::Value(input, _) => {
+                let number = e.input(input)?;
                 First::Operand(e.index(&number)?)
             }
         };
         if step < 0 {
-            backwards.push(axis.axis);
+            backwards.push(axis);
         }
-        let (Some(len), Some(slot)) = (lens.get(axis.axis), taken.get_mut(axis.axis)) else {
+        let (Some(len), Some(slot)) = (lens.get(axis), taken.get_mut(axis)) else {
             return Err(OpError::rank("the data", lens.len(), "more"));
         };
         *slot = of_axis(e, start, len, step)?;

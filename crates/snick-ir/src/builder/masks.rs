@@ -1,6 +1,7 @@
 //! The masks of a StridedSlice.
 
-use crate::ops::slice::strided_slice::{Mask, StridedSlice};
+use crate::ops::slice::mask::Mask;
+use crate::ops::slice::strided_slice::StridedSlice;
 
 /// The masks of a StridedSlice, one bit an entry; missing bits are 0.
 #[derive(Clone, PartialEq, Debug, Default)]

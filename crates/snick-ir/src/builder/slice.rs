@@ -1,25 +1,29 @@
 //! Short forms of slices.
 
+use smallvec::{SmallVec, smallvec};
+
 use super::{GraphBuilder, StridedSliceMasks};
 use crate::ops::slice::dyn_axis_slice::DynAxisSlice;
 use crate::ops::{Slice, Slice8, Split, StridedSlice, VariadicSplit};
 use crate::{OpError, Value};
 
 impl GraphBuilder<'_> {
-    /// The `slice` primitive on ascending axes; `x` itself if there are none.
+    /// The `slice` primitive on distinct axes; `x` itself if there are none.
     pub fn slice(
         &mut self,
         x: Value,
         axes: impl IntoIterator<Item = (usize, impl Into<DynAxisSlice>)>,
     ) -> Result<Value, OpError> {
-        let mut inputs = vec![x];
-        let mut axis = |(axis, slice): (usize, _)| {
-            let slice: DynAxisSlice = Into::into(slice);
-            let (axis, operands) = slice.on_axis(axis);
+        let slices = axes.into_iter().map(|(axis, slice)| (axis, Into::<DynAxisSlice>::into(slice)));
+        let mut slices: SmallVec<[(usize, DynAxisSlice); 2]> = slices.collect();
+        slices.sort_by_key(|&(axis, _)| axis);
+        let mut op = Slice { axes: SmallVec::new() };
+        let mut inputs: SmallVec<[Value; 5]> = smallvec![x];
+        for (axis, slice) in slices {
+            let (slice, operands) = slice.unbind();
+            op.axes.push((axis, slice));
             inputs.extend(operands);
-            axis
-        };
-        let op = Slice { axes: axes.into_iter().map(&mut axis).collect() };
+        }
         if op.axes.is_empty() { Ok(x) } else { self.add_op(op, &inputs) }
     }
 
@@ -57,7 +61,7 @@ impl GraphBuilder<'_> {
     /// Equal parts of `x` along an axis.
     pub fn split(&mut self, x: Value, axis: i64, parts: usize) -> Result<Vec<Value>, OpError> {
         let axis = self.int(axis)?;
-        self.add_op_with_outputs(Split { num_splits: parts }, &[x, axis], parts)
+        self.add_op_with_outputs(Split { num_splits: parts as i64 }, &[x, axis], parts)
     }
 
     /// Parts of `x` of these sizes along an axis.

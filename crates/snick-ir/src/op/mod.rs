@@ -11,7 +11,6 @@ use std::fmt;
 use snick_tensor::Tensor;
 use snick_tensor::kernels::ElementFunction;
 
-use crate::rewrite::{Patch, RewriteResult};
 use crate::{Attrs, Fact, Facts, Graph, Infer, OpError, Value};
 
 pub use self::declare::{AttrField, AttrSpec, AttrWords, Since};
@@ -129,12 +128,6 @@ pub trait OpDef: Clone + PartialEq + fmt::Debug {
     fn traits(&self) -> OpTraits {
         Self::TRAITS
     }
-
-    /// Rewrites a slice-like op to the `slice` primitive, and `bounds` to arithmetic; others stay as they are.
-    fn lower(&self, cx: &mut Patch) -> Result<RewriteResult, OpError> {
-        let _ = cx;
-        Ok(RewriteResult::NoMatch)
-    }
 }
 
 /// Inference of an op.
@@ -210,10 +203,6 @@ impl<T: OpDef> OpDef for Box<T> {
 
     fn traits(&self) -> OpTraits {
         T::traits(self)
-    }
-
-    fn lower(&self, cx: &mut Patch) -> Result<RewriteResult, OpError> {
-        T::lower(self, cx)
     }
 }
 

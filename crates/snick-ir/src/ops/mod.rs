@@ -99,19 +99,17 @@ pub mod movement {
     pub mod unique;
 }
 
-/// The slice family: the primitive and what lowers to it.
+/// The slice family: the primitive, and ops that become it.
 pub mod slice {
-    mod arithmetic;
-    pub(crate) mod axis_range;
+    pub mod axis_range;
     pub mod bounds;
     pub mod crop;
     pub mod dyn_axis_slice;
-    mod dynamic_axes;
-    pub(crate) mod gather_to_slice;
-    pub(crate) mod lowering;
+    pub mod dynamic_axes;
+    pub mod index_inputs;
+    pub mod mask;
     mod notation;
     pub mod primitive;
-    pub mod scalar;
     pub mod slice8;
     pub mod slice_scatter;
     pub mod split;
@@ -272,7 +270,6 @@ use snick_tensor::kernels::ElementFunction;
 pub use self::names::*;
 pub use self::registry::Entry;
 pub use self::registry::{find, reference};
-use crate::rewrite::{Patch, RewriteResult};
 use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits};
 
 ops! {

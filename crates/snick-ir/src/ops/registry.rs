@@ -98,14 +98,6 @@ macro_rules! ops {
                     Self::Opaque(_) => None,
                 }
             }
-
-            /// The rewrite to the primitive, if the op is slice-like.
-            pub fn lower(&self, cx: &mut Patch) -> Result<RewriteResult, OpError> {
-                match self {
-                    $(Self::$variant(op) => op.lower(cx),)*
-                    Self::Opaque(_) => Ok(RewriteResult::NoMatch),
-                }
-            }
         }
 
         /// Every name of every op, with the function that parses it.

@@ -132,7 +132,7 @@ pub fn apply(graph: &mut Graph, rules: &[Rule], mut how: RewriteOptions) -> Trac
                 Applied { rule: rule.name, layer: node.name.clone(), op: node.op.type_name().to_string() };
             match judge(&patch, rule, outcome, how.check.as_deref_mut()) {
                 Verdict::Commit(values) => {
-                    let committed = patch.commit(&values);
+                    let committed = patch.commit(&values, rule.keeps_facts);
                     trace.applied.push(applied);
                     let alone = work.liveness.update(graph, id, &committed);
                     committed.moved.iter().for_each(|&(reader, _)| work.push_back(reader));
@@ -242,8 +242,10 @@ fn judge(
         Ok(RewriteResult::NoMatch) => return Verdict::Declined(String::new()),
         Err(error) => return Verdict::Fail(error),
     };
-    if let Some((error, is_wrong)) = refused(patch, &values) {
-        return if is_wrong { Verdict::Fail(error) } else { Verdict::Declined(error.to_string()) };
+    match refused(patch, &values) {
+        Some((error, true)) => return Verdict::Fail(error),
+        Some((error, false)) if !rule.keeps_facts => return Verdict::Declined(error.to_string()),
+        _ => {}
     }
     let proposal =
         Proposal { graph: patch.graph(), rule, root: patch.root, values: &values, added: patch.added() };

@@ -10,7 +10,6 @@ pub(crate) mod hoist_slice_matmul;
 pub(crate) mod hoist_slice_reshape;
 pub(crate) mod hoist_slice_rows;
 pub(crate) mod hoist_slice_transpose;
-pub(crate) mod lower_slices;
 pub(crate) mod merge_duplicates;
 pub(crate) mod merge_slices;
 pub(crate) mod shape_of_source;

@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 
 use smallvec::SmallVec;
-use snick_ir::ops::slice::bounds::{Bound, Bounds};
-use snick_ir::{Fact, Graph, Op};
+use snick_ir::ops::slice::bounds::Bounds;
+use snick_ir::{Fact, Graph, IntOrValue, Op};
 use snick_tensor::ElementType;
 use snick_tensor::kernels::{BinaryOp, CompareOp};
 
@@ -234,13 +234,12 @@ impl<'p> Search<'p> {
     }
 
     fn clamped(&mut self, bounds: Bounds, operands: &[Operand], port: usize, depth: usize) -> Option<Term> {
-        let pairs = bounds.pair(operands).ok()?;
         let mut fields = [None; 4];
-        for (field, pair) in fields.iter_mut().zip(pairs) {
-            *field = match pair {
-                (Bound::Static(number), _) => Some(self.terms.push(Term::Fixed(number))),
-                (Bound::Operand, operand) => Some(self.term(operand?, depth)?),
-                (Bound::Open, _) => None,
+        for (field, number) in fields.iter_mut().zip(bounds.bind(operands).ok()?) {
+            *field = match number {
+                Some(IntOrValue::Int(int)) => Some(self.terms.push(Term::Fixed(int))),
+                Some(IntOrValue::Value(operand, _)) => Some(self.term(operand, depth)?),
+                None => None,
             };
         }
         let [size, start, stop, step] = fields;

@@ -6,10 +6,6 @@ use snick_tensor::{Dims, Tensor, kernels};
 
 use super::indices::{expect_position, position, scalar};
 use super::propagate_elements::propagate_elements;
-use crate::ops::slice::axis_range::{AxisRange, Index};
-use crate::ops::slice::gather_to_slice::{as_output, constant_indices, run_of, slice_axes, squeeze};
-use crate::ops::slice::lowering::lower_ranges;
-use crate::rewrite::{Patch, RewriteResult};
 use crate::{
     Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode,
     normalize_axis,
@@ -46,48 +42,6 @@ impl OpDef for Gather {
         match self.since {
             1 => Attrs::new(),
             _ => Attrs::new().with("batch_dims", self.batch_dims),
-        }
-    }
-
-    /// One index, or indices that go along the axis in equal steps, are a slice. One element of a vector, which shape
-    /// arithmetic is full of, stays a Gather: it selects no part of a tensor.
-    fn lower(&self, cx: &mut Patch) -> Result<RewriteResult, OpError> {
-        let facts = cx.input_facts()?;
-        let [data, indices, axis] = facts.as_slice() else { return Ok(RewriteResult::NoMatch) };
-        let (Some(dims), Some(places), Some(axis)) =
-            (data.shape.dims(), indices.shape.as_static(), axis.ints())
-        else {
-            return Ok(RewriteResult::NoMatch);
-        };
-        let (Some(&axis), Some(numbers)) = (axis.first(), constant_indices(indices)) else {
-            return Ok(RewriteResult::NoMatch);
-        };
-        let axis = normalize_axis(axis, dims.len())?;
-        if self.batch(places.len(), axis)? != 0 {
-            return Ok(RewriteResult::NoMatch);
-        }
-        let sizes = cx.graph().symbols().interval(&dims[axis]);
-        // Zeros, which the older ones give outside the axis, are no part of the data.
-        let inside = |index: i64| self.since >= 8 || (-sizes.lo()..sizes.lo()).contains(&index);
-        let value = cx.input(0)?;
-        match (places.as_slice(), numbers.as_slice()) {
-            ([], _) if dims.len() < 2 => Ok(RewriteResult::NoMatch),
-            ([], &[index]) if inside(index) => {
-                let [stop, step] = [Index::Masked, Index::Fixed(1)];
-                let range = AxisRange { axis, start: Index::Fixed(index), stop, step, single: true };
-                let value = lower_ranges(cx, value, &[range])?;
-                squeeze(cx, value, &[axis as i64]).map(RewriteResult::one)
-            }
-            (_, numbers) => {
-                let Some(slice) = run_of(numbers, sizes) else { return Ok(RewriteResult::NoMatch) };
-                let value = slice_axes(cx, value, &[(axis, slice)])?;
-                let value = match places.len() {
-                    0 => Some(squeeze(cx, value, &[axis as i64])?),
-                    1 => Some(value),
-                    _ => as_output(cx, value)?,
-                };
-                Ok(value.map_or(RewriteResult::NoMatch, RewriteResult::one))
-            }
         }
     }
 }
@@ -134,7 +88,7 @@ impl EvalOp for Gather {
 
 impl Gather {
     /// `batch_dims` as a number of axes.
-    fn batch(&self, indices_rank: usize, axis: usize) -> Result<usize, OpError> {
+    pub fn batch(&self, indices_rank: usize, axis: usize) -> Result<usize, OpError> {
         let from_end = if self.batch_dims < 0 { indices_rank as i64 } else { 0 };
         let batch = self.batch_dims.checked_add(from_end).and_then(|batch| usize::try_from(batch).ok());
         match batch {

@@ -6,9 +6,6 @@ use snick_tensor::kernels::{self, PadMode};
 use snick_tensor::{ElementType, Tensor};
 
 use super::propagate_elements::propagate_elements;
-use crate::ops::slice::axis_range::{AxisRange, Index};
-use crate::ops::slice::lowering::lower_ranges;
-use crate::rewrite::{Patch, RewriteResult};
 use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode};
 
 const MODES: &[(&str, PadMode)] = &[
@@ -38,47 +35,6 @@ impl OpDef for Pad {
     fn attrs(&self) -> Attrs<'static> {
         let name = MODES.iter().find(|(_, mode)| *mode == self.pad_mode).map(|(name, _)| *name);
         Attrs::new().with("pad_mode", name.unwrap_or("constant"))
-    }
-
-    /// Negative pads are a slice; where some are positive, a Pad behind it adds those.
-    fn lower(&self, cx: &mut Patch) -> Result<RewriteResult, OpError> {
-        let facts = cx.input_facts()?;
-        let [data, begin, end, ..] = facts.as_slice() else { return Ok(RewriteResult::NoMatch) };
-        let (Some(dims), Some(mut begin), Some(mut end)) = (data.shape.dims(), begin.ints(), end.ints())
-        else {
-            return Ok(RewriteResult::NoMatch);
-        };
-        if begin.len() != dims.len() || end.len() != dims.len() {
-            return Ok(RewriteResult::NoMatch);
-        }
-        let mut ranges: SmallVec<[AxisRange; 4]> = SmallVec::new();
-        for (axis, dim) in dims.iter().enumerate() {
-            let (before, behind) = (begin[axis], end[axis]);
-            // What is mirrored or repeated at one end may have been removed at the other.
-            let is_apart = self.pad_mode == PadMode::Constant || (before <= 0 && behind <= 0);
-            let removed =
-                before.min(0).checked_add(behind.min(0)).and_then(i64::checked_neg).unwrap_or(i64::MAX);
-            if removed == 0 || !is_apart || removed > cx.graph().symbols().interval(dim).lo() {
-                continue;
-            }
-            let start = if before < 0 { Index::Fixed(-before) } else { Index::Masked };
-            let stop = if behind < 0 { Index::Fixed(behind) } else { Index::Masked };
-            ranges.push(AxisRange { axis, start, stop, step: Index::Fixed(1), single: false });
-            (begin[axis], end[axis]) = (before.max(0), behind.max(0));
-        }
-        if ranges.is_empty() {
-            return Ok(RewriteResult::NoMatch);
-        }
-        let data = cx.input(0)?;
-        let cropped = lower_ranges(cx, data, &ranges)?;
-        if begin.iter().chain(&end).all(|&pad| pad == 0) {
-            return Ok(RewriteResult::one(cropped));
-        }
-        let mut inputs: SmallVec<[_; 4]> = smallvec![cropped];
-        inputs.push(cx.ints(&begin)?);
-        inputs.push(cx.ints(&end)?);
-        inputs.extend(cx.optional(3));
-        cx.add_op(self.clone(), &inputs).map(RewriteResult::one)
     }
 }
 

@@ -4,9 +4,6 @@ use smallvec::{SmallVec, smallvec};
 use snick_tensor::{ElementType, Tensor};
 
 use super::propagate_elements::propagate_elements;
-use crate::ops::slice::axis_range::{AxisRange, Index};
-use crate::ops::slice::lowering::lower_ranges;
-use crate::rewrite::{Patch, RewriteResult};
 use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode};
 
 /// How input 1 names the axes.
@@ -38,24 +35,6 @@ impl OpDef for Reverse {
 
     fn attrs(&self) -> Attrs<'static> {
         Attrs::new().with("mode", if self.mode == Mode::Mask { "mask" } else { "index" })
-    }
-
-    /// Slices from the last element to the first.
-    fn lower(&self, cx: &mut Patch) -> Result<RewriteResult, OpError> {
-        let facts = cx.input_facts()?;
-        let [data, named] = facts.as_slice() else { return Ok(RewriteResult::NoMatch) };
-        let (Some(rank), Some(named)) = (data.shape.rank(), named.ints()) else {
-            let what =
-                if data.shape.rank().is_none() { "the rank of the data" } else { "which axes are reversed" };
-            return Ok(RewriteResult::Declined(format!("{what} is known only at run time")));
-        };
-        let range = |axis: usize| {
-            let (start, stop, step) = (Index::Masked, Index::Masked, Index::Fixed(-1));
-            AxisRange { axis, start, stop, step, single: false }
-        };
-        let ranges: SmallVec<[AxisRange; 4]> = self.axes(&named, rank)?.into_iter().map(range).collect();
-        let data = cx.input(0)?;
-        lower_ranges(cx, data, &ranges).map(RewriteResult::one)
     }
 }
 
@@ -89,7 +68,7 @@ impl EvalOp for Reverse {
 
 impl Reverse {
     /// The axes that the elements of input 1 name, for data of this rank.
-    pub(crate) fn axes(&self, named: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
+    pub fn axes(&self, named: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
         let mut axes: SmallVec<[usize; 4]> = SmallVec::new();
         match self.mode {
             Mode::Mask if named.len() != rank => {

@@ -1,13 +1,11 @@
 //! ReverseSequence-1: the beginning of each sequence of a batch in reverse order.
 
 use smallvec::{SmallVec, smallvec};
-use snick_shape::{AxisSlice, Shape, SymExpr};
+use snick_shape::{Shape, SymExpr};
 use snick_tensor::kernels::runs;
 use snick_tensor::{ElementType, Tensor};
 
 use super::indices::count;
-use crate::ops::slice::gather_to_slice::slice_axes;
-use crate::rewrite::{Patch, RewriteResult};
 use crate::{
     Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode,
     normalize_axis,
@@ -35,33 +33,6 @@ impl OpDef for ReverseSequence {
 
     fn attrs(&self) -> Attrs<'static> {
         Attrs::new().with("batch_axis", self.batch_axis).with("seq_axis", self.seq_axis)
-    }
-
-    /// Where every sequence is as long as the axis, a slice from the last element to the first; where none has two
-    /// elements, nothing.
-    fn lower(&self, cx: &mut Patch) -> Result<RewriteResult, OpError> {
-        let facts = cx.input_facts()?;
-        let [data, lengths] = facts.as_slice() else { return Ok(RewriteResult::NoMatch) };
-        let (Some(dims), Some(lengths)) = (data.shape.dims(), lengths.ints()) else {
-            return Ok(RewriteResult::NoMatch);
-        };
-        let seq = normalize_axis(self.seq_axis, dims.len())?;
-        let batch = normalize_axis(self.batch_axis, dims.len())?;
-        let (Some(dim), Some(count)) = (dims[seq].as_const(), dims[batch].as_const()) else {
-            return Ok(RewriteResult::NoMatch);
-        };
-        let data = cx.input(0)?;
-        if lengths.len() as i64 != count || lengths.iter().any(|&length| length < 0 || length > dim) {
-            return Ok(RewriteResult::NoMatch); // fails when it runs
-        }
-        if lengths.iter().all(|&length| length <= 1) {
-            return Ok(RewriteResult::one(data));
-        }
-        if lengths.iter().any(|&length| length != dim) {
-            return Ok(RewriteResult::NoMatch);
-        }
-        let backwards = AxisSlice { start: dim - 1, len: dim, step: -1 };
-        slice_axes(cx, data, &[(seq, backwards)]).map(RewriteResult::one)
     }
 }
 

@@ -1,12 +1,10 @@
-//! Crop: a window of a tensor, as IRs of before operation sets have it, in its three forms.
+//! Crop: a window of a tensor, in the three forms of IRs that are older than operation sets.
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{AxisSlice, Shape, SymExpr};
 use snick_tensor::Tensor;
 
-use super::gather_to_slice::slice_axes;
 use crate::attrs::missing;
-use crate::rewrite::{Patch, RewriteResult};
 use crate::{
     Arity, AttrValue, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode,
     normalize_axes,
@@ -19,20 +17,20 @@ type Numbers = SmallVec<[i64; 4]>;
 pub struct Crop {
     /// The axes.
     pub axes: Numbers,
-    /// How many elements go before the window, by axis of the list.
+    /// Number of elements before the window, for each of the axes.
     pub begin: Numbers,
-    /// How far the window reaches.
+    /// The size of the window.
     pub extent: Extent,
 }
 
-/// How far a window reaches, by axis of the list.
+/// The size of a window, for each of the axes.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Extent {
-    /// As many elements as input 1 has along the same axis: attributes `axis`, `offset`.
+    /// That of input 1 along the same axis: attributes `axis`, `offset`.
     Like,
-    /// So many elements: attributes `axis`, `offset`, `dim`.
+    /// Numbers of elements: attributes `axis`, `offset`, `dim`.
     Sizes(Numbers),
-    /// All but so many at the end: attributes `axis`, `crop_begin`, `crop_end`.
+    /// All but a number of elements at the end: attributes `axis`, `crop_begin`, `crop_end`.
     End(Numbers),
 }
 
@@ -82,20 +80,6 @@ impl OpDef for Crop {
         }
         attrs
     }
-
-    fn lower(&self, cx: &mut Patch) -> Result<RewriteResult, OpError> {
-        let facts = cx.input_facts()?;
-        let (Some(data), like) = (facts.first(), facts.get(1)) else { return Ok(RewriteResult::NoMatch) };
-        let (sizes, like) = (data.shape.as_static(), like.map(|like| like.shape.as_static()));
-        let (Some(sizes), Some(like)) = (sizes, like.map_or(Some(None), |like| like.map(Some))) else {
-            return Ok(RewriteResult::Declined(
-                "whether the window lies within is known only at run time".into(),
-            ));
-        };
-        let slices = self.slices(&sizes, like.as_deref())?;
-        let data = cx.input(0)?;
-        slice_axes(cx, data, &slices).map(RewriteResult::one)
-    }
 }
 
 impl InferOp for Crop {
@@ -142,8 +126,11 @@ impl EvalOp for Crop {
 }
 
 impl Crop {
-    /// The window of a tensor of these dims, by axis, ascending.
-    fn slices(
+    /// The window of a tensor of these dims, by axis, ascending; `like` are the dims of input 1.
+    ///
+    /// # Errors
+    /// A window that does not lie within the tensor.
+    pub fn slices(
         &self,
         dims: &[usize],
         like: Option<&[usize]>,

@@ -3,11 +3,13 @@
 use smallvec::SmallVec;
 use snick_shape::{SymExpr, Symbols};
 
-use super::axis_range::{AxisRange, Index};
-use super::primitive::{Part, Slice};
-use super::scalar::Scalar;
+use super::axis_range::AxisRange;
+use super::index_inputs::IndexEntry;
+use super::primitive::Slice;
+use super::slice8::SliceRanges;
 use super::split::known_axis;
-use crate::{Fact, Graph, NodeId, Op};
+use super::strided_slice::EntryPlan;
+use crate::{Fact, Graph, IntOrValue, NodeId, Op};
 
 /// How each output of a slice-like layer would be written in numpy: `[:, ::-1, None]`. `None` for other layers, and
 /// where ranks or axes are unknown. Unknown numbers are `?`.
@@ -18,8 +20,19 @@ pub fn notation(graph: &Graph, id: NodeId) -> Option<Vec<String>> {
     let symbols = graph.symbols();
     match &graph.node(id).op {
         Op::Slice(slice) => Some(vec![of_primitive(slice, rank)]),
-        Op::Slice8(slice) => Some(vec![of_ranges(&slice.known_ranges(&facts)?, rank, symbols)]),
-        Op::StridedSlice(slice) => Some(vec![brackets(slice.entries(&facts, symbols)?)]),
+        Op::Slice8(_) => match SliceRanges::of(&facts).ok()? {
+            SliceRanges::Known(ranges) => Some(vec![of_ranges(&ranges, rank, symbols)]),
+            _ => None,
+        },
+        Op::StridedSlice(slice) => {
+            let plan = slice.plan(&facts).ok()??;
+            let entries = plan.0.iter().flat_map(|entry| match entry {
+                EntryPlan::Whole(count) => vec![":".to_string(); *count],
+                EntryPlan::NewAxis => vec!["None".to_string()],
+                EntryPlan::Range(range) => vec![range_text(range, symbols)],
+            });
+            Some(vec![brackets(entries.collect())])
+        }
         Op::Reverse(reverse) => {
             let mut entries = vec![":".to_string(); rank];
             for axis in reverse.axes(&facts[1].ints()?, rank).ok()? {
@@ -33,13 +46,10 @@ pub fn notation(graph: &Graph, id: NodeId) -> Option<Vec<String>> {
 }
 
 fn of_primitive(slice: &Slice, rank: usize) -> String {
-    let part = |part: Part| match part {
-        Part::Static(number) => number.to_string(),
-        Part::Operand(_) => "?".into(),
-    };
+    let text = |number: IntOrValue<()>| number.as_int().map_or("?".to_string(), |int| int.to_string());
     let mut entries = vec![":".to_string(); rank];
-    for axis in &slice.axes {
-        let text = match axis.as_static() {
+    for (axis, slice) in &slice.axes {
+        let sliced = match slice.as_static() {
             Some(s) => {
                 let stop = s.len.checked_mul(s.step).and_then(|span| span.checked_add(s.start));
                 // Behind the first element going backwards numpy has no number for the end.
@@ -47,10 +57,10 @@ fn of_primitive(slice: &Slice, rank: usize) -> String {
                 let step = if s.step == 1 { String::new() } else { format!(":{}", s.step) };
                 format!("{}:{stop}{step}", s.start)
             }
-            None => format!("{}:+{}:{}", part(axis.start), part(axis.len), part(axis.step)),
+            None => format!("{}:+{}:{}", text(slice.start), text(slice.len), text(slice.step)),
         };
-        if let Some(entry) = entries.get_mut(axis.axis) {
-            *entry = text;
+        if let Some(entry) = entries.get_mut(*axis) {
+            *entry = sliced;
         }
     }
     brackets(entries)
@@ -80,23 +90,20 @@ fn of_parts(graph: &Graph, id: NodeId, axis: usize) -> Option<Vec<String>> {
 }
 
 /// `start:stop:step` as numpy writes it.
-pub(super) fn range_text(range: &AxisRange, symbols: &Symbols) -> String {
-    let text = |index: &Index| match index {
-        Index::Masked => String::new(),
-        Index::Fixed(number) | Index::Computed(Scalar::Number(number)) => number.to_string(),
-        Index::Entry { known: Some(known), .. } => symbols.display(known).to_string(),
-        Index::Entry { known: None, .. } | Index::Computed(Scalar::Value(_)) => "?".into(),
-    };
+fn range_text(range: &AxisRange, symbols: &Symbols) -> String {
+    let known = |expr: SymExpr| symbols.display(&expr).to_string();
+    let text = |bound: &IntOrValue<IndexEntry>| bound.as_expr().map_or("?".to_string(), known);
+    let mut start = range.start.as_ref().map(text).unwrap_or_default();
+    let mut stop = range.stop.as_ref().map(text).unwrap_or_default();
     if range.single {
-        return text(&range.start);
+        return start;
     }
-    let mut start = text(&range.start);
-    let mut stop = text(&range.stop);
-    let step = range.step.as_const();
+    let step = range.step.as_int();
     if step > Some(0) && start == "0" {
         start.clear();
     }
-    if step > Some(0) && range.stop.as_const().is_some_and(|stop| stop >= i64::from(i32::MAX)) {
+    let end = range.stop.as_ref().and_then(IntOrValue::as_int);
+    if step > Some(0) && end.is_some_and(|end| end >= i64::from(i32::MAX)) {
         stop.clear();
     }
     match step {

@@ -7,80 +7,47 @@ use smallvec::{SmallVec, smallvec};
 use snick_shape::{AxisSlice, Interval, Shape, SymExpr};
 use snick_tensor::Tensor;
 
+use IntOrValue::Int;
+
+use super::dyn_axis_slice::DynAxisSlice;
 use crate::attrs::missing;
 use crate::{
-    Arity, AttrValue, Attrs, EvalOp, Fact, Facts, Infer, InferOp, Op, OpDef, OpError, OpName, OpTraits,
-    RawNode,
+    Arity, AttrValue, Attrs, EvalOp, Fact, Facts, Infer, InferOp, IntOrValue, Op, OpDef, OpError, OpName,
+    OpTraits, RawNode,
 };
 
-/// A number of a slice: written in it, or read from an operand, a scalar integer input.
-#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Part {
-    /// The number.
-    Static(i64),
-    /// An operand; it lies in this interval whenever the graph runs.
-    Operand(Interval),
-}
-
-/// One sliced axis.
-#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Axis {
-    /// Which axis.
-    pub axis: usize,
-    /// Index of the first element.
-    pub start: Part,
-    /// Number of elements.
-    pub len: Part,
-    /// Distance from one element to the next; never 0.
-    pub step: Part,
-}
-
 /// Slices of one tensor along some axes. Inputs: the data, then the operands in order of axes, of one axis `start`,
-/// `len`, `step`.
+/// `len`, `step`: integer scalars, each in its interval whenever the graph runs.
 ///
-/// Axes ascend and none is known to be whole. Static parts are normal: `len <= 1` has step 1, `len = 0` start 0.
+/// Axes ascend and none is known to be whole. Integers are normal: `len <= 1` has step 1, `len = 0` start 0.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Slice {
-    /// The sliced axes, ascending.
-    pub axes: SmallVec<[Axis; 2]>,
-}
-
-impl Axis {
-    fn parts(&self) -> [Part; 3] {
-        [self.start, self.len, self.step]
-    }
-
-    /// The slice, if all of it is static.
-    pub fn as_static(&self) -> Option<AxisSlice> {
-        match self.parts() {
-            [Part::Static(start), Part::Static(len), Part::Static(step)] => {
-                Some(AxisSlice { start, len, step })
-            }
-            _ => None,
-        }
-    }
-}
-
-impl From<(usize, AxisSlice)> for Axis {
-    fn from((axis, slice): (usize, AxisSlice)) -> Self {
-        let (start, len, step) =
-            (Part::Static(slice.start), Part::Static(slice.len), Part::Static(slice.step));
-        Self { axis, start, len, step }
-    }
+    /// The sliced axes, ascending, each with its slice.
+    pub axes: SmallVec<[(usize, DynAxisSlice<()>); 2]>,
 }
 
 impl Slice {
     /// A static slice.
     pub fn fixed(axes: impl IntoIterator<Item = (usize, AxisSlice)>) -> Self {
-        Self { axes: axes.into_iter().map(Axis::from).collect() }
+        Self { axes: axes.into_iter().map(|(axis, slice)| (axis, slice.into())).collect() }
     }
 
-    fn operands(&self) -> usize {
-        self.axes.iter().flat_map(Axis::parts).filter(|p| matches!(p, Part::Operand(_))).count()
+    /// The slices by axis with their operands, which are all inputs but the data.
+    ///
+    /// # Errors
+    /// If there are not as many operands.
+    pub fn bind<V: Clone>(&self, operands: &[V]) -> Result<SmallVec<[(usize, DynAxisSlice<V>); 2]>, OpError> {
+        let numbers = self.axes.iter().flat_map(|(_, slice)| slice.numbers());
+        let count = numbers.filter(|number| number.as_int().is_none()).count();
+        Arity::exactly(1 + count).check(1 + operands.len())?;
+        let mut operands = operands.iter().cloned();
+        let bind = |(axis, slice): &(usize, DynAxisSlice<()>)| Some((*axis, slice.bind(&mut operands)?));
+        self.axes.iter().map(bind).collect::<Option<_>>().ok_or(OpError::NotConnected { port: 1 })
     }
 
-    fn check_operands(&self, inputs: usize) -> Result<(), OpError> {
-        Arity::exactly(1 + self.operands()).check(inputs)
+    /// The slices by axis, if all are static.
+    pub fn as_static(&self) -> Option<SmallVec<[(usize, AxisSlice); 2]>> {
+        self.axes.iter().map(|(axis, slice)| Some((*axis, slice.as_static()?))).collect()
     }
 }
 
@@ -97,54 +64,47 @@ impl OpDef for Slice {
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         let axes = raw.attrs.sizes("axes")?.ok_or(missing("axes"))?;
-        let parts = |name: &'static str| -> Result<Vec<Part>, OpError> {
-            let parts: Option<Vec<Part>> = match raw.attrs.get(name) {
-                Some(AttrValue::Ints(values)) => Some(values.iter().map(|&v| Part::Static(v)).collect()),
-                Some(AttrValue::Texts(texts)) => texts.iter().map(|text| parse_part(text)).collect(),
+        let numbers = |name: &'static str| -> Result<Vec<IntOrValue<()>>, OpError> {
+            let numbers: Option<Vec<IntOrValue<()>>> = match raw.attrs.get(name) {
+                Some(AttrValue::Ints(ints)) => Some(ints.iter().map(|&int| Int(int)).collect()),
+                Some(AttrValue::Texts(texts)) => texts.iter().map(|text| parse_number(text)).collect(),
                 Some(_) => None,
                 None => return Err(missing(name)),
             };
-            parts
-                .filter(|p| p.len() == axes.len())
-                .ok_or_else(|| raw.attrs.bad(name, "a number or `in ..` an axis"))
+            let of_each_axis = numbers.filter(|numbers| numbers.len() == axes.len());
+            of_each_axis.ok_or_else(|| raw.attrs.bad(name, "an integer or `in <interval>` for each axis"))
         };
-        let (starts, lens, steps) = (parts("start")?, parts("len")?, parts("step")?);
+        let (starts, lens, steps) = (numbers("start")?, numbers("len")?, numbers("step")?);
         let mut op = Self { axes: SmallVec::new() };
         for (i, &axis) in axes.iter().enumerate() {
-            let next = Axis { axis, start: starts[i], len: lens[i], step: steps[i] };
-            let ascends = op.axes.last().is_none_or(|last| last.axis < axis);
-            let normal = match (next.start, next.len, next.step) {
-                (_, _, Part::Static(0)) => false,
-                (Part::Static(start), _, _) if start < 0 => false,
-                (start, Part::Static(0), step) => start == Part::Static(0) && step == Part::Static(1),
-                (_, Part::Static(1), step) => step == Part::Static(1),
-                (_, Part::Static(len), _) => len >= 0,
+            let slice = DynAxisSlice { start: starts[i], len: lens[i], step: steps[i] };
+            let ascends = op.axes.last().is_none_or(|(last, _)| *last < axis);
+            let is_normal = match (slice.start, slice.len, slice.step) {
+                (_, _, Int(0)) => false,
+                (Int(start), _, _) if start < 0 => false,
+                (start, Int(0), step) => start == Int(0) && step == Int(1),
+                (_, Int(1), step) => step == Int(1),
+                (_, Int(len), _) => len >= 0,
                 _ => true,
             };
-            if !ascends || !normal {
+            if !ascends || !is_normal {
                 return Err(raw.attrs.bad("axes", "ascending axes, each with a slice in normal form"));
             }
-            op.axes.push(next);
+            op.axes.push((axis, slice));
         }
         Ok(op)
     }
 
     fn attrs(&self) -> Attrs<'static> {
-        let axes: SmallVec<[i64; 4]> = self.axes.iter().map(|a| a.axis as i64).collect();
+        let axes: SmallVec<[i64; 4]> = self.axes.iter().map(|(axis, _)| *axis as i64).collect();
         let mut attrs = Attrs::new();
         attrs.push("axes".into(), AttrValue::Ints(axes));
         for (name, i) in [("start", 0), ("len", 1), ("step", 2)] {
-            let parts = self.axes.iter().map(|a| a.parts()[i]);
-            let numbers: Option<SmallVec<[i64; 4]>> = parts
-                .clone()
-                .map(|part| match part {
-                    Part::Static(v) => Some(v),
-                    Part::Operand(_) => None,
-                })
-                .collect();
-            let value = match numbers {
-                Some(numbers) => AttrValue::Ints(numbers),
-                None => AttrValue::Texts(parts.map(print_part).collect()),
+            let numbers = self.axes.iter().map(|(_, slice)| slice.numbers()[i]);
+            let ints: Option<SmallVec<[i64; 4]>> = numbers.clone().map(|number| number.as_int()).collect();
+            let value = match ints {
+                Some(ints) => AttrValue::Ints(ints),
+                None => AttrValue::Texts(numbers.map(print_number).collect()),
             };
             attrs.push(name.into(), value);
         }
@@ -154,38 +114,32 @@ impl OpDef for Slice {
 
 impl InferOp for Slice {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        self.check_operands(cx.len())?;
+        let operands: SmallVec<[usize; 6]> = (1..cx.len()).collect();
+        let slices = self.bind(&operands)?;
         let Some(dims) = cx.shape(0).dims() else {
             return Ok(smallvec![Fact::new(cx.element_type(0), Shape::unranked())]);
         };
         let mut dims: Vec<SymExpr> = dims.to_vec();
-        let mut operand = 1;
-        for axis in &self.axes {
-            let Some(dim) = dims.get(axis.axis).cloned() else {
-                return Err(OpError::out_of_range(
-                    "axis",
-                    axis.axis as i64,
-                    format!("below rank {}", dims.len()),
-                ));
-            };
-            let mut parts = [SymExpr::from(0), SymExpr::from(0), SymExpr::from(0)];
-            for ((k, part), expr) in axis.parts().iter().enumerate().zip(&mut parts) {
-                *expr = match *part {
-                    Part::Static(value) => SymExpr::from(value),
-                    Part::Operand(interval) => {
-                        operand += 1;
-                        operand_value(cx, operand - 1, interval, k == 1)?
-                    }
+        for (axis, slice) in slices {
+            let Some(dim) = dims.get(axis).cloned() else { return Err(no_axis(axis, dims.len())) };
+            let mut len = SymExpr::from(0);
+            for (i, number) in slice.numbers().into_iter().enumerate() {
+                let expr = match number {
+                    Int(int) => SymExpr::from(int),
+                    IntOrValue::Value(input, interval) => operand_value(cx, input, interval, i == 1)?,
                 };
+                if i == 1 {
+                    len = expr;
+                }
             }
-            if let Some(slice) = axis.as_static() {
-                check_range(axis.axis, slice, cx.interval(&dim).hi())?;
+            if let Some(slice) = slice.as_static() {
+                check_range(axis, slice, cx.interval(&dim).hi())?;
             }
-            let [_, len, _] = parts;
-            dims[axis.axis] = cx.as_dim(&len).ok_or_else(|| OpError::out_of_range("len", -1, "0 or more"))?;
+            dims[axis] = cx.as_dim(&len).ok_or_else(|| OpError::out_of_range("len", -1, "0 or more"))?;
         }
         let fact = Fact::new(cx.element_type(0), Shape::ranked(dims));
-        let elements = self.select_elements(cx.input(0));
+        // Known elements of a small integer tensor, those that the slice keeps.
+        let elements = self.as_static().and_then(|slices| select_elements(cx.input(0), &slices));
         Ok(smallvec![fact.with_elements(elements)])
     }
 }
@@ -205,46 +159,34 @@ impl Slice {
     /// # Errors
     /// If there are not as many operands, one lies outside its interval, or an index outside its axis.
     pub fn select(&self, data: &Tensor, operands: &[i64]) -> Result<Tensor, OpError> {
-        self.check_operands(1 + operands.len())?;
         let mut view = data.clone();
-        let mut operands = operands.iter();
-        for axis in &self.axes {
+        for (axis, slice) in self.bind(operands)? {
             let mut numbers = [0i64; 3];
-            for (part, number) in axis.parts().iter().zip(&mut numbers) {
-                *number = match *part {
-                    Part::Static(value) => value,
-                    Part::Operand(interval) => {
-                        let value = *operands.next().ok_or(OpError::NotConnected { port: 1 })?;
-                        if !interval.contains(value) {
-                            return Err(OpError::out_of_range("an operand", value, format!("{interval}")));
-                        }
-                        value
+            for (int, number) in numbers.iter_mut().zip(slice.numbers()) {
+                *int = match number {
+                    IntOrValue::Value(value, interval) if !interval.contains(value) => {
+                        return Err(OpError::out_of_range("an operand", value, format!("{interval}")));
                     }
+                    Int(value) | IntOrValue::Value(value, _) => value,
                 };
             }
             let [start, len, step] = numbers;
-            let Some(&dim) = view.dims().get(axis.axis) else {
-                let expected = format!("below rank {}", view.rank());
-                return Err(OpError::out_of_range("axis", axis.axis as i64, expected));
-            };
+            let Some(&dim) = view.dims().get(axis) else { return Err(no_axis(axis, view.rank())) };
             if len == 0 {
-                view.narrow(axis.axis, 0, 0, 1)?;
+                view.narrow(axis, 0, 0, 1)?;
                 continue;
             }
-            let slice = AxisSlice { start, len, step };
-            check_range(axis.axis, slice, dim as i64)?;
+            check_range(axis, AxisSlice { start, len, step }, dim as i64)?;
             // In range, so all three fit.
             let (start, len) = (start as usize, len as usize);
-            view.narrow(axis.axis, start, len, if len == 1 { 1 } else { step as isize })?;
+            view.narrow(axis, start, len, if len == 1 { 1 } else { step as isize })?;
         }
         Ok(view)
     }
+}
 
-    /// Known elements of a small integer tensor, those that the slice keeps.
-    fn select_elements(&self, data: &Fact) -> Option<Vec<SymExpr>> {
-        let slices: Option<Vec<_>> = self.axes.iter().map(|a| Some((a.axis, a.as_static()?))).collect();
-        select_elements(data, &slices?)
-    }
+fn no_axis(axis: usize, rank: usize) -> OpError {
+    OpError::out_of_range("axis", axis as i64, format!("below rank {rank}"))
 }
 
 /// The known elements of `data` that static slices keep, row-major.
@@ -313,20 +255,20 @@ fn check_range(axis: usize, slice: AxisSlice, dim: i64) -> Result<(), OpError> {
     }
 }
 
-fn print_part(part: Part) -> String {
-    match part {
-        Part::Static(value) => value.to_string(),
-        Part::Operand(interval) => format!("in {interval}"),
+fn print_number(number: IntOrValue<()>) -> String {
+    match number {
+        Int(int) => int.to_string(),
+        IntOrValue::Value((), interval) => format!("in {interval}"),
     }
 }
 
-fn parse_part(text: &str) -> Option<Part> {
+fn parse_number(text: &str) -> Option<IntOrValue<()>> {
     match text.strip_prefix("in ") {
         Some(interval) => {
             // In a shape -1 stands for any size; here it is a number.
             let exact = interval.parse().ok().map(Interval::exact);
-            exact.or_else(|| interval.parse().ok()).map(Part::Operand)
+            exact.or_else(|| interval.parse().ok()).map(|interval| IntOrValue::Value((), interval))
         }
-        None => text.parse().ok().map(Part::Static),
+        None => text.parse().ok().map(Int),
     }
 }

@@ -5,23 +5,17 @@ use snick_shape::{Shape, SymExpr};
 use snick_tensor::Tensor;
 use snick_tensor::kernels::runs;
 
-use super::axis_range::{AxisRange, facts_of, select};
-use super::slice8::{Ranges, ranges};
+use super::axis_range::select;
+use super::index_inputs::facts_of;
+use super::slice8::SliceRanges;
 use crate::ops::movement::propagate_elements::propagate_elements;
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
-/// Input 0 with the elements that `data[start:stop:step]` selects (inputs 2 to 4, and axes as input 5, read as Slice-8
-/// reads them) replaced by those of input 1, which has the shape of the slice.
-#[derive(Clone, PartialEq, Debug)]
-pub struct SliceScatter;
-
-impl OpDef for SliceScatter {
-    const NAMES: &'static [OpName] = &[OpName::openvino("SliceScatter", &[15])];
-    const ARITY: Arity = Arity::between(5, 6);
-
-    fn parse(_: &RawNode) -> Result<Self, OpError> {
-        Ok(Self)
-    }
+op! {
+    /// Input 0 with the elements that Slice-8 would select (start, stop, step and, optionally, axes: inputs 2 to 5)
+    /// replaced by those of input 1, which has the shape of the slice.
+    #[op("SliceScatter", since = [15], inputs = Arity::between(5, 6), traits = [PURE])]
+    pub struct SliceScatter;
 }
 
 impl InferOp for SliceScatter {
@@ -30,7 +24,7 @@ impl InferOp for SliceScatter {
         for i in 0..2 {
             cx.expect_rank(i, "1 or more", |rank| rank >= 1)?;
         }
-        let ranges = ranges(&without_updates(cx.inputs()))?;
+        let ranges = SliceRanges::of(&without_updates(cx.inputs()))?;
         let shape = match (cx.shape(0).dims(), cx.shape(1).dims()) {
             (Some(data), updates) => {
                 let updates: SmallVec<[SymExpr; 4]> = match updates {
@@ -56,14 +50,16 @@ impl InferOp for SliceScatter {
 
 impl EvalOp for SliceScatter {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let [data, updates, indices @ ..] = inputs else { return Ok(Vec::new()) };
+        let [data, updates, indices @ ..] = inputs else { return Err(OpError::NotConnected { port: 1 }) };
         let count = i64::try_from(data.len()).unwrap_or(i64::MAX);
         // A slice of the positions is where the updates go.
         let mut sliced = vec![Tensor::from_vec(data.dims(), (0..count).collect())?];
         sliced.extend(indices.iter().cloned());
-        let facts = facts_of(&sliced);
-        let Ranges::Known(ranges) = ranges(&facts.iter().collect::<SmallVec<[&Fact; 5]>>())? else {
-            return Err(OpError::NoValue { what: "`axes`".into(), why: "it is not integer".into() });
+        let SliceRanges::Known(ranges) = SliceRanges::of(&facts_of(&sliced))? else {
+            return Err(OpError::NoValue {
+                what: "`axes`".into(),
+                why: "it is not an integer vector".into(),
+            });
         };
         let places = select(&sliced[0], &ranges)?;
         if places.dims() != updates.dims() {
@@ -78,7 +74,7 @@ impl EvalOp for SliceScatter {
     }
 }
 
-/// The inputs of the Slice-8 that reads what this op writes.
+/// The inputs of the Slice-8 that selects what this op replaces.
 fn without_updates<'f>(inputs: &[&'f Fact]) -> SmallVec<[&'f Fact; 5]> {
     inputs.iter().enumerate().filter(|(i, _)| *i != 1).map(|(_, fact)| *fact).collect()
 }
@@ -88,7 +84,7 @@ impl SliceScatter {
     fn check_updates(
         &self,
         cx: &mut Infer,
-        ranges: &Ranges,
+        ranges: &SliceRanges,
         data: &[SymExpr],
         updates: &[SymExpr],
     ) -> Result<Shape, OpError> {
@@ -96,9 +92,9 @@ impl SliceScatter {
         let conflict =
             |cx: &Infer| Err(cx.conflict("cannot update a slice of {} with {}", cx.shape(0), cx.shape(1)));
         for (axis, (dim, update)) in dims.iter_mut().zip(updates).enumerate() {
-            let range: Option<Option<&AxisRange>> = match ranges {
-                Ranges::Known(ranges) => Some(ranges.iter().find(|range| range.axis == axis)),
-                Ranges::Unknown(_) => None,
+            let range = match ranges {
+                SliceRanges::Known(ranges) => Some(ranges.iter().find(|range| range.axis == axis)),
+                SliceRanges::DynamicAxes(_) | SliceRanges::Unranked => None,
             };
             match range {
                 Some(None) => match cx.merge(dim, update) {

@@ -1,4 +1,14 @@
-//! What DirectML's slice operators allow at each feature level: what its reader and its writer share.
+//! What DirectML's slice operators allow at each feature level: what reader and writer of its descriptions share.
+//!
+//! ```
+//! use snick_directml::{FeatureLevel, data_type};
+//! use snick_tensor::ElementType;
+//!
+//! let level: FeatureLevel = "2.1".parse()?;
+//! assert!(level.has_slice1() && level.slices(ElementType::U8));
+//! assert_eq!(data_type(ElementType::U8), Some("UINT8"));
+//! # Ok::<(), snick_directml::UnknownLevel>(())
+//! ```
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -13,12 +23,12 @@ pub struct FeatureLevel {
     minor: u8,
 }
 
-/// A text that names no [`FeatureLevel`].
+/// A text that is no [`FeatureLevel`].
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
-#[error("there is no feature level `{0}`; there are: {levels}", levels = levels())]
+#[error("unknown feature level `{0}`; known: {levels}", levels = levels())]
 pub struct UnknownLevel(pub String);
 
-/// Every feature level there is, ascending.
+/// All feature levels, ascending.
 const LEVELS: &[(u8, u8)] = &[
     (1, 0),
     (2, 0),
@@ -87,7 +97,7 @@ impl fmt::Display for FeatureLevel {
     }
 }
 
-/// The types that tensors of slices have, by the end of `DML_TENSOR_DATA_TYPE_..`.
+/// The types that tensors of slices can have, and their names behind `DML_TENSOR_DATA_TYPE_`.
 const DATA_TYPES: &[(ElementType, &str)] = &[
     (ElementType::F32, "FLOAT32"),
     (ElementType::F16, "FLOAT16"),
@@ -102,12 +112,12 @@ const DATA_TYPES: &[(ElementType, &str)] = &[
     (ElementType::U64, "UINT64"),
 ];
 
-/// What DirectML calls an element type; `None` for types it has not.
+/// DirectML's name of an element type; `None` for types that it does not have.
 pub fn data_type(element_type: ElementType) -> Option<&'static str> {
     DATA_TYPES.iter().find(|(et, _)| *et == element_type).map(|(_, name)| *name)
 }
 
-/// The element type that DirectML calls so, with or without `DML_TENSOR_DATA_TYPE_`.
+/// The element type of this name, with or without `DML_TENSOR_DATA_TYPE_`.
 pub fn element_type(data_type: &str) -> Option<ElementType> {
     let name = data_type.strip_prefix("DML_TENSOR_DATA_TYPE_").unwrap_or(data_type);
     DATA_TYPES.iter().find(|(_, known)| *known == name).map(|(et, _)| *et)

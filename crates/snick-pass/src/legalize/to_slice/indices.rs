@@ -1,18 +1,16 @@
-//! Lowering ops that pick elements by constant indices: an arithmetic run along an axis is a slice of it.
+//! Ops that select elements by constant indices: indices in equal steps along an axis are a slice of it.
 
 use smallvec::SmallVec;
+use snick_ir::rewrite::Patch;
+use snick_ir::{Fact, OpError, Value};
 use snick_shape::{AxisSlice, Interval, SymExpr};
 use snick_tensor::Tensor;
 
-use super::primitive::Slice;
-use crate::rewrite::Patch;
-use crate::{Attrs, Fact, OpError, Value};
-
-/// Longer lists of indices are not looked through.
+/// Longer lists of indices are not searched.
 const MAX_INDICES: usize = 1 << 20;
 
-/// The constant indices of an input, row-major; `None` if they are not known in numbers, or too many.
-pub(crate) fn constant_indices(fact: &Fact) -> Option<Vec<i64>> {
+/// The constant indices of an input, row-major; `None` if they are unknown or too many.
+pub(super) fn constant_indices(fact: &Fact) -> Option<Vec<i64>> {
     match fact.as_tensor() {
         Some(tensor) if tensor.len() <= MAX_INDICES && tensor.element_type().is_integer() => {
             Tensor::to_i64_vec(tensor).ok()
@@ -21,9 +19,9 @@ pub(crate) fn constant_indices(fact: &Fact) -> Option<Vec<i64>> {
     }
 }
 
-/// The slice that takes the elements `indices`, in this order, of an axis whose size lies in `sizes`. Negative indices
-/// count from the end. `None` where the indices are no run, or some size has no such elements.
-pub(crate) fn run_of(indices: &[i64], sizes: Interval) -> Option<AxisSlice> {
+/// The slice that selects the elements `indices`, in this order, of an axis whose size lies in `sizes`. Negative indices
+/// count from the end. `None` for indices in unequal steps, or beyond some of the sizes.
+pub(super) fn run_of(indices: &[i64], sizes: Interval) -> Option<AxisSlice> {
     let from_end = |index: i64| match sizes.is_exact() {
         Some(dim) if index < 0 => index.checked_add(dim),
         _ => Some(index),
@@ -47,7 +45,7 @@ pub(crate) fn run_of(indices: &[i64], sizes: Interval) -> Option<AxisSlice> {
 }
 
 /// Adds the slice of `data`; axes known to be whole are left out.
-pub(crate) fn slice_axes(
+pub(super) fn slice_axes(
     cx: &mut Patch,
     data: Value,
     slices: &[(usize, AxisSlice)],
@@ -56,34 +54,27 @@ pub(crate) fn slice_axes(
     let is_whole = |axis: usize, slice: AxisSlice| {
         dims.get(axis).and_then(SymExpr::as_const).is_some_and(|dim| slice.is_whole(dim))
     };
-    let kept = slices.iter().copied().filter(|&(axis, slice)| !is_whole(axis, slice));
-    let kept: SmallVec<[(usize, AxisSlice); 2]> = kept.collect();
-    if kept.is_empty() { Ok(data) } else { cx.add_op(Slice::fixed(kept), &[data]) }
+    cx.slice(data, slices.iter().copied().filter(|&(axis, slice)| !is_whole(axis, slice)))
 }
 
-/// Adds a Squeeze of these axes, if there are any.
-pub(crate) fn squeeze(cx: &mut Patch, value: Value, axes: &[i64]) -> Result<Value, OpError> {
-    if axes.is_empty() {
-        return Ok(value);
-    }
-    let axes = cx.ints(axes)?;
-    cx.make("Squeeze", Attrs::new(), &[value, axes])
+/// Adds a Squeeze of these axes; `value` itself if there are none.
+pub(super) fn squeeze(cx: &mut Patch, value: Value, axes: &[i64]) -> Result<Value, OpError> {
+    if axes.is_empty() { Ok(value) } else { cx.squeeze(value, axes) }
 }
 
-/// Adds what gives `value` the shape of the node's output: nothing, or a Reshape. `None` where the shape leaves more
-/// than one dim open, so that no constant says it.
-pub(crate) fn as_output(cx: &mut Patch, value: Value) -> Result<Option<Value>, OpError> {
+/// `value` in the shape of the node's output, by a Reshape if it needs one. `None` if more than one dim of the shape is
+/// unknown, so that no constant says it.
+pub(super) fn as_output(cx: &mut Patch, value: Value) -> Result<Option<Value>, OpError> {
     let (Some(from), Some(to)) = (cx.dims(value)?, cx.dims(cx.output(0))?) else { return Ok(None) };
     if from == to {
         return Ok(Some(value));
     }
     let target: SmallVec<[i64; 4]> = to.iter().map(|dim| dim.as_const().unwrap_or(-1)).collect();
-    let open = target.iter().filter(|&&dim| dim == -1).count();
-    if open > 1 || (open == 1 && target.contains(&0)) {
+    let unknown = target.iter().filter(|&&dim| dim == -1).count();
+    if unknown > 1 || (unknown == 1 && target.contains(&0)) {
         return Ok(None);
     }
-    let target = cx.ints(&target)?;
-    cx.make("Reshape", Attrs::new().with("special_zero", false), &[value, target]).map(Some)
+    cx.reshape(value, &target).map(Some)
 }
 
 #[cfg(test)]
@@ -91,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_are_slices() {
+    fn indices_in_equal_steps_are_slices() {
         let of = |indices: &[i64], lo, hi| {
             run_of(indices, Interval::new(lo, hi).unwrap()).map(|s| (s.start, s.len, s.step))
         };

@@ -1,10 +1,27 @@
-//! lower-slices: lowers every slice-like op to the `slice` primitive.
+//! lower-slices: every slice-like op becomes the `slice` primitive, a file an op.
+//!
+//! What is known of a range becomes integers of the primitive (`range.rs`); the rest is clamped when the graph runs, by
+//! the `bounds` primitive.
+
+mod crop;
+mod dynamic_axes;
+mod gather;
+mod gather_nd;
+mod indices;
+mod pad;
+pub(crate) mod range;
+mod reverse;
+mod reverse_sequence;
+mod slice;
+mod split;
+mod strided_slice;
+mod variadic_split;
 
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Dialect, Op, OpError, OpTraits, ops};
 
-/// Asks the op how it lowers.
-pub(crate) const RULE: Rule = Rule::exact("lower-slices", apply);
+/// Every slice-like op as the `slice` primitive.
+pub const RULE: Rule = Rule::exact("lower-slices", apply);
 
 /// Whether the op only selects elements by position, in a way that the primitive can say.
 pub fn is_slice_like(op: &Op) -> bool {
@@ -21,8 +38,19 @@ fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
     if !op.traits().intersects(OpTraits::SLICE_LIKE | OpTraits::MAYBE_SLICE) {
         return Ok(RewriteResult::NoMatch);
     }
-    let op = op.clone();
-    op.lower(patch)
+    match op.clone() {
+        Op::Crop(op) => crop::lower(&op, patch),
+        Op::Gather(op) => gather::lower(&op, patch),
+        Op::GatherNd(op) => gather_nd::lower(&op, patch),
+        Op::Pad(op) => pad::lower(&op, patch),
+        Op::Reverse(op) => reverse::lower(&op, patch),
+        Op::ReverseSequence(op) => reverse_sequence::lower(&op, patch),
+        Op::Slice8(_) => slice::lower(patch),
+        Op::Split(op) => split::lower(&op, patch),
+        Op::StridedSlice(op) => strided_slice::lower(&op, patch),
+        Op::VariadicSplit(_) => variadic_split::lower(patch),
+        _ => Ok(RewriteResult::NoMatch),
+    }
 }
 
 #[cfg(test)]

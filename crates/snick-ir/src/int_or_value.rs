@@ -1,0 +1,232 @@
+//! [`IntOrValue`]: an integer that is known now, or a value that the graph computes. MLIR calls it `OpFoldResult`.
+//!
+//! Arithmetic folds integers and adds a node only where it has to.
+
+use snick_shape::{Interval, SymExpr};
+use snick_tensor::ElementType;
+
+use crate::{GraphBuilder, OpError, Value};
+
+/// An integer known now, or a scalar value of the graph with the interval in which it lies.
+///
+/// `V` names the value: a [`Value`] of a graph under construction, `()` in an op whose operands follow in order, an
+/// [`IndexEntry`](crate::ops::slice::axis_range::IndexEntry) of an index input.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub enum IntOrValue<V = Value> {
+    /// The integer.
+    Int(i64),
+    /// A value, and the interval in which it lies whenever the graph runs.
+    Value(V, Interval),
+}
+
+use IntOrValue::Int;
+
+impl<V> From<i64> for IntOrValue<V> {
+    fn from(int: i64) -> Self {
+        Int(int)
+    }
+}
+
+impl<V> IntOrValue<V> {
+    /// The integer, if it is known.
+    pub fn as_int(&self) -> Option<i64> {
+        match self {
+            Int(int) => Some(*int),
+            Self::Value(..) => None,
+        }
+    }
+
+    /// What it can be.
+    pub fn interval(&self) -> Interval {
+        match self {
+            Int(int) => Interval::exact(*int),
+            Self::Value(_, interval) => *interval,
+        }
+    }
+
+    /// The same value, said to lie in this interval.
+    #[must_use]
+    pub fn within(self, interval: Interval) -> Self {
+        match self {
+            Int(int) => Int(int),
+            Self::Value(value, _) => Self::Value(value, interval),
+        }
+    }
+
+    /// The same with another name for the value; `None` if `rename` finds none.
+    pub fn rename<W>(self, rename: impl FnOnce(V) -> Option<W>) -> Option<IntOrValue<W>> {
+        match self {
+            Int(int) => Some(Int(int)),
+            Self::Value(value, interval) => rename(value).map(|value| IntOrValue::Value(value, interval)),
+        }
+    }
+}
+
+/// What is known of a scalar.
+fn known_scalar(b: &GraphBuilder, value: Value) -> Result<Option<SymExpr>, OpError> {
+    Ok(b.fact(value)?.elements().and_then(|elements| elements.into_iter().next()))
+}
+
+/// i64 scalars.
+impl IntOrValue {
+    /// A scalar value with what inference knows of it; never an integer.
+    pub fn value(b: &GraphBuilder, value: Value) -> Result<Self, OpError> {
+        let known = known_scalar(b, value)?;
+        let interval = known.map_or(Interval::ANY, |known| b.graph().symbols().interval(&known));
+        Ok(Self::Value(value, interval))
+    }
+
+    /// A scalar value; the integer, if inference knows it.
+    pub fn fold(b: &GraphBuilder, value: Value) -> Result<Self, OpError> {
+        let known = Self::value(b, value)?;
+        Ok(known.interval().is_exact().map_or(known, Int))
+    }
+
+    /// The size of an axis.
+    pub fn dim(b: &mut GraphBuilder, data: Value, axis: usize) -> Result<Self, OpError> {
+        let dim = b.fact(data)?.shape.dims().and_then(|dims| dims.get(axis)?.as_const());
+        if let Some(dim) = dim {
+            return Ok(Int(dim));
+        }
+        let shape = b.shape_of(data)?;
+        Self::element(b, shape, axis)
+    }
+
+    /// Element `at` of an i64 vector.
+    pub fn element(b: &mut GraphBuilder, vector: Value, at: usize) -> Result<Self, OpError> {
+        let at = b.int(at as i64)?;
+        let element = b.gather(vector, at, 0)?;
+        Self::value(b, element)
+    }
+
+    /// It as a value: a constant, if it is an integer.
+    pub fn materialize(self, b: &mut GraphBuilder) -> Result<Value, OpError> {
+        match self {
+            Int(int) => b.int(int),
+            Self::Value(value, _) => Ok(value),
+        }
+    }
+
+    /// All of them in a vector.
+    pub fn vector(b: &mut GraphBuilder, elements: &[Self]) -> Result<Value, OpError> {
+        if let Some(ints) = elements.iter().map(Self::as_int).collect::<Option<Vec<i64>>>() {
+            return b.ints(&ints);
+        }
+        let mut parts = Vec::with_capacity(elements.len());
+        for element in elements {
+            parts.push(match *element {
+                Int(int) => b.ints(&[int])?,
+                Self::Value(value, _) => {
+                    let wide = b.convert(value, ElementType::I64)?;
+                    b.unsqueeze(wide, &[0])?
+                }
+            });
+        }
+        b.concat(0, &parts)
+    }
+
+    /// The sum.
+    pub fn add(self, b: &mut GraphBuilder, other: Self) -> Result<Self, OpError> {
+        match (self, other) {
+            (x, Int(0)) | (Int(0), x) => Ok(x),
+            _ => self.binary(b, other, i64::checked_add, GraphBuilder::add),
+        }
+    }
+
+    /// The difference.
+    pub fn sub(self, b: &mut GraphBuilder, other: Self) -> Result<Self, OpError> {
+        match other {
+            Int(0) => Ok(self),
+            _ => self.binary(b, other, i64::checked_sub, GraphBuilder::subtract),
+        }
+    }
+
+    /// The product.
+    pub fn mul(self, b: &mut GraphBuilder, other: Self) -> Result<Self, OpError> {
+        match (self, other) {
+            (x, Int(1)) | (Int(1), x) => Ok(x),
+            (_, Int(0)) | (Int(0), _) => Ok(Int(0)),
+            _ => self.binary(b, other, i64::checked_mul, GraphBuilder::multiply),
+        }
+    }
+
+    /// The quotient of what is not negative.
+    pub fn div(self, b: &mut GraphBuilder, other: Self) -> Result<Self, OpError> {
+        match other {
+            Int(1) => Ok(self),
+            _ => self.binary(b, other, i64::checked_div, GraphBuilder::divide),
+        }
+    }
+
+    /// The lesser of the two.
+    pub fn min(self, b: &mut GraphBuilder, other: Self) -> Result<Self, OpError> {
+        self.binary(b, other, |x, y| Some(x.min(y)), GraphBuilder::minimum)
+    }
+
+    /// The greater of the two.
+    pub fn max(self, b: &mut GraphBuilder, other: Self) -> Result<Self, OpError> {
+        self.binary(b, other, |x, y| Some(x.max(y)), GraphBuilder::maximum)
+    }
+
+    /// Whether this is below the other: a condition for [`IntOrValue::select`].
+    pub fn less(self, b: &mut GraphBuilder, other: Self) -> Result<Self, OpError> {
+        self.compare(b, other, |x, y| x < y, GraphBuilder::less)
+    }
+
+    /// Whether this is the other: a condition for [`IntOrValue::select`].
+    pub fn equal(self, b: &mut GraphBuilder, other: Self) -> Result<Self, OpError> {
+        self.compare(b, other, |x, y| x == y, GraphBuilder::equal)
+    }
+
+    /// `then` where this condition holds, else `other`.
+    pub fn select(self, b: &mut GraphBuilder, then: Self, other: Self) -> Result<Self, OpError> {
+        match self {
+            Int(condition) => Ok(if condition != 0 { then } else { other }),
+            Self::Value(..) if then == other => Ok(then),
+            Self::Value(condition, _) => {
+                let (then, other) = (then.materialize(b)?, other.materialize(b)?);
+                let selected = b.select(condition, then, other)?;
+                Self::value(b, selected)
+            }
+        }
+    }
+
+    fn compare<'g>(
+        self,
+        b: &mut GraphBuilder<'g>,
+        other: Self,
+        holds: fn(&i64, &i64) -> bool,
+        build: fn(&mut GraphBuilder<'g>, Value, Value) -> Result<Value, OpError>,
+    ) -> Result<Self, OpError> {
+        if let (Int(x), Int(y)) = (self, other) {
+            return Ok(Int(i64::from(holds(&x, &y))));
+        }
+        let (x, y) = (self.materialize(b)?, other.materialize(b)?);
+        Ok(Self::Value(build(b, x, y)?, Interval::ANY))
+    }
+
+    fn binary<'g>(
+        self,
+        b: &mut GraphBuilder<'g>,
+        other: Self,
+        fold: fn(i64, i64) -> Option<i64>,
+        build: fn(&mut GraphBuilder<'g>, Value, Value) -> Result<Value, OpError>,
+    ) -> Result<Self, OpError> {
+        if let (Int(x), Int(y)) = (self, other) {
+            return fold(x, y).map(Int).ok_or_else(|| OpError::unsupported("an index of more than 64 bits"));
+        }
+        let (x, y) = (self.materialize(b)?, other.materialize(b)?);
+        let built = build(b, x, y)?;
+        // What inference knows to be an integer, or one of the two, needs no node.
+        let Some(known) = known_scalar(b, built)? else { return Ok(Self::Value(built, Interval::ANY)) };
+        if let Some(int) = known.as_const() {
+            return Ok(Int(int));
+        }
+        for same in [x, y] {
+            if known_scalar(b, same)?.as_ref() == Some(&known) {
+                return Self::value(b, same);
+            }
+        }
+        Self::value(b, built)
+    }
+}

@@ -1,0 +1,118 @@
+//! The index inputs of a slice dialect: vectors of one length and of any integer type each.
+
+use std::borrow::Borrow;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use snick_shape::{Interval, SymExpr};
+use snick_tensor::{ElementType, Tensor};
+
+use crate::fact::MAX_ELEMENTS;
+use crate::{Fact, IntOrValue, OpError};
+
+/// An entry of an index input.
+#[derive(Clone, PartialEq, Debug)]
+pub struct IndexEntry {
+    /// Which input.
+    pub input: usize,
+    /// Which element of it.
+    pub at: usize,
+    /// Its value as an expression over sizes, if it is known.
+    pub expr: Option<SymExpr>,
+}
+
+impl IntOrValue<IndexEntry> {
+    /// Element `at` of input `input`, which has this fact; `elements` are what is known of its elements.
+    pub(super) fn entry(input: usize, at: usize, elements: Option<&[SymExpr]>, fact: &Fact) -> Self {
+        let expr = elements.and_then(|elements| elements.get(at)).cloned();
+        if let Some(int) = expr.as_ref().and_then(SymExpr::as_const) {
+            return Self::Int(int);
+        }
+        let range = fact.element_type.integer_range().and_then(|(lo, hi)| Interval::new(lo, hi));
+        Self::Value(IndexEntry { input, at, expr }, range.unwrap_or(Interval::ANY))
+    }
+
+    /// It as an expression, if it is known as one.
+    pub fn as_expr(&self) -> Option<SymExpr> {
+        match self {
+            Self::Int(int) => Some(SymExpr::from(*int)),
+            Self::Value(entry, _) => entry.expr.clone(),
+        }
+    }
+}
+
+/// The inputs behind the data, as far as they are known.
+#[derive(Clone, Debug)]
+pub struct IndexInputs {
+    /// Number of entries, if it is known.
+    pub count: Option<usize>,
+    facts: SmallVec<[Fact; 4]>,
+    elements: SmallVec<[Option<Vec<SymExpr>>; 4]>,
+}
+
+impl IndexInputs {
+    /// The index inputs among all inputs of an op, the first of which is the data.
+    ///
+    /// # Errors
+    /// An input that is no vector of integers, and inputs of different lengths, by their names.
+    pub(super) fn new<F: Borrow<Fact>>(inputs: &[F], names: &[&str]) -> Result<Self, OpError> {
+        let mut known: Option<(usize, &str)> = None;
+        for (fact, &name) in inputs.iter().skip(1).zip(names) {
+            match (known, entry_count(fact.borrow(), name)?) {
+                (Some((first, first_name)), Some(count)) if first != count => {
+                    let sentence = format!("`{first_name}` has {{}} entries, `{name}` has {{}}");
+                    return Err(OpError::conflict(sentence, first, count));
+                }
+                (None, Some(count)) => known = Some((count, name)),
+                _ => {}
+            }
+        }
+        let facts: SmallVec<[Fact; 4]> = inputs.iter().skip(1).map(|fact| fact.borrow().clone()).collect();
+        let elements = facts.iter().map(entries_of).collect();
+        Ok(Self { count: known.map(|(count, _)| count), facts, elements })
+    }
+
+    /// Number of inputs, the data included.
+    pub fn len(&self) -> usize {
+        1 + self.facts.len()
+    }
+
+    /// Element `at` of input `input`, counted with the data.
+    pub fn entry(&self, input: usize, at: usize) -> IntOrValue<IndexEntry> {
+        IntOrValue::entry(input, at, self.elements(input), &self.facts[input - 1])
+    }
+
+    /// What is known of the elements of an input.
+    pub(super) fn elements(&self, input: usize) -> Option<&[SymExpr]> {
+        self.elements.get(input - 1)?.as_deref()
+    }
+}
+
+/// The entries of an index input, as far as they are known. Above what i64 holds an index means the end.
+fn entries_of(fact: &Fact) -> Option<Vec<SymExpr>> {
+    match fact.as_tensor() {
+        Some(tensor) if tensor.element_type() == ElementType::U64 && tensor.len() <= MAX_ELEMENTS => {
+            Some(tensor.to_i64_vec().ok()?.into_iter().map(SymExpr::from).collect())
+        }
+        _ => fact.elements(),
+    }
+}
+
+/// Number of entries of an index input, a vector: its one dim, if it is known.
+pub(super) fn entry_count(fact: &Fact, name: &str) -> Result<Option<usize>, OpError> {
+    if fact.element_type != ElementType::Dynamic && !fact.element_type.is_integer() {
+        return Err(OpError::element_type(format!("`{name}`"), fact.element_type, "an integer type"));
+    }
+    match fact.shape.dims() {
+        None => Ok(None),
+        Some([count]) => Ok(count.as_const().and_then(|n| usize::try_from(n).ok())),
+        Some(dims) => Err(OpError::rank(format!("`{name}`"), dims.len(), "1")),
+    }
+}
+
+/// Facts of concrete inputs, so that evaluation decodes them the way inference does.
+pub(super) fn facts_of(inputs: &[Tensor]) -> SmallVec<[Fact; 5]> {
+    let data = inputs.iter().take(1).map(|t| Fact::new(t.element_type(), t.dims().into()));
+    let indices = inputs.iter().skip(1).map(|t| Fact::constant(Arc::new(t.clone())));
+    data.chain(indices).collect()
+}

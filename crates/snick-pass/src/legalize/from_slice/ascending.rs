@@ -1,0 +1,90 @@
+//! The elements of a slice in ascending order, by arithmetic, where its numbers are known only when the graph runs.
+
+use snick_ir::ops::slice::dyn_axis_slice::DynAxisSlice;
+use snick_ir::rewrite::Patch;
+use snick_ir::{IntOrValue, OpError};
+use snick_tensor::ElementType;
+
+use IntOrValue::Int;
+
+use super::guard::guarded_start;
+use super::op_range::OpRange;
+use crate::legalize::to_slice::range::FAR;
+
+/// The direction of a step.
+#[derive(Copy, Clone)]
+enum Direction {
+    Up,
+    Down,
+    /// Whether it is up: a condition.
+    Unknown(IntOrValue),
+}
+
+/// The elements of an axis in ascending order, and what reverses them if they were descending.
+pub(super) fn ascending(
+    cx: &mut Patch,
+    axis: usize,
+    slice: &DynAxisSlice,
+) -> Result<(OpRange, Option<OpRange>), OpError> {
+    let [start, len, step] = [wide(cx, slice.start)?, wide(cx, slice.len)?, wide(cx, slice.step)?];
+    let start = guarded_start(cx, slice, start, len)?;
+    let direction = direction(cx, slice, step)?;
+    let stride = stride(cx, step, direction)?;
+    let (start, reversal) = match direction {
+        Direction::Up => (start, None),
+        Direction::Down => {
+            let reversal = OpRange { axis, start: None, stop: None, step: Int(-1) };
+            (last(cx, start, len, step)?, Some(reversal))
+        }
+        Direction::Unknown(is_up) => {
+            let last = last(cx, start, len, step)?;
+            let start = is_up.select(cx, start, last)?;
+            let reversal = OpRange {
+                axis,
+                start: Some(is_up.select(cx, Int(0), Int(-1))?),
+                stop: Some(is_up.select(cx, Int(i64::MAX), Int(i64::MIN))?),
+                step: is_up.select(cx, Int(1), Int(-1))?,
+            };
+            (start, Some(reversal))
+        }
+    };
+    let length = len.mul(cx, stride)?;
+    let stop = start.add(cx, length)?;
+    Ok((OpRange { axis, start: Some(start), stop: Some(stop), step: stride }, reversal))
+}
+
+/// A number of the primitive as i64, which may be a scalar of any integer type, with what inference knows of it.
+fn wide(cx: &mut Patch, number: IntOrValue) -> Result<IntOrValue, OpError> {
+    let IntOrValue::Value(value, _) = number else { return Ok(number) };
+    let wide = cx.convert(value, ElementType::I64)?;
+    IntOrValue::value(cx, wide)
+}
+
+fn direction(cx: &mut Patch, slice: &DynAxisSlice, step: IntOrValue) -> Result<Direction, OpError> {
+    let steps = slice.step.interval();
+    match (steps.lo() >= 0, steps.hi() <= 0) {
+        (true, _) => Ok(Direction::Up),
+        (_, true) => Ok(Direction::Down),
+        _ => Ok(Direction::Unknown(Int(0).less(cx, step)?)),
+    }
+}
+
+/// The step's size, at most [`FAR`]: of one element any step will do, and more have none that large.
+fn stride(cx: &mut Patch, step: IntOrValue, direction: Direction) -> Result<IntOrValue, OpError> {
+    match (step, direction) {
+        (Int(step), _) => Ok(Int(step.saturating_abs().min(FAR))),
+        (IntOrValue::Value(..), Direction::Up) => step.min(cx, Int(FAR)),
+        (IntOrValue::Value(..), _) => {
+            // The least integer has no size.
+            let near = step.max(cx, Int(-FAR))?.materialize(cx)?;
+            let size = cx.abs(near)?;
+            IntOrValue::value(cx, size)?.max(cx, Int(1))?.min(cx, Int(FAR))
+        }
+    }
+}
+
+/// The index of the last element: `start + (len - 1) * step`.
+fn last(cx: &mut Patch, start: IntOrValue, len: IntOrValue, step: IntOrValue) -> Result<IntOrValue, OpError> {
+    let distance = len.sub(cx, Int(1))?.mul(cx, step)?;
+    start.add(cx, distance)
+}

@@ -1,0 +1,56 @@
+//! Numbers that the primitive refuses when the graph runs, in ops that do not.
+//!
+//! With a start or a length that is too low the ops would count from the end, or select nothing. What fails here is a
+//! Concat of one row with two: few ops of the OpenVINO runtime check the shapes that they get in a run.
+
+use snick_ir::ops::GatherNd;
+use snick_ir::ops::slice::dyn_axis_slice::DynAxisSlice;
+use snick_ir::rewrite::Patch;
+use snick_ir::{IntOrValue, Op, OpError};
+use snick_tensor::Tensor;
+
+use IntOrValue::Int;
+
+/// The start; where it or `len` is too low when the graph runs, a failure.
+pub(super) fn guarded_start(
+    cx: &mut Patch,
+    slice: &DynAxisSlice,
+    start: IntOrValue,
+    len: IntOrValue,
+) -> Result<IntOrValue, OpError> {
+    let is_clamped = |number: &IntOrValue| match number {
+        Int(_) => true,
+        IntOrValue::Value(value, _) => matches!(cx.op_of(*value), Op::Bounds(_)),
+    };
+    if [slice.start, slice.len].iter().all(is_clamped) {
+        return Ok(start);
+    }
+    // Before the first element is where nothing may start, and where it may end going backwards.
+    let first = match (slice.start, len) {
+        (IntOrValue::Value(_, within), IntOrValue::Value(..)) if within.lo() < 0 => {
+            let taken = len.min(cx, Int(1))?;
+            start.add(cx, Int(1))?.sub(cx, taken)?
+        }
+        _ => start,
+    };
+    let suspects = [first, len].into_iter().filter(|number| number.interval().lo() < 0);
+    let least = match suspects.collect::<Vec<IntOrValue>>()[..] {
+        [] => return Ok(start),
+        [one] => one,
+        _ => first.min(cx, len)?,
+    };
+    unless_negative(cx, least, start)
+}
+
+/// The start, where `least` is not negative when the graph runs; a Concat that fails where it is.
+fn unless_negative(cx: &mut Patch, least: IntOrValue, start: IntOrValue) -> Result<IntOrValue, OpError> {
+    let rows = least.less(cx, Int(0))?.select(cx, Int(2), Int(1))?;
+    let shape = IntOrValue::vector(cx, &[rows, Int(1)])?;
+    let start = start.materialize(cx)?;
+    let repeated = cx.broadcast_to(start, shape)?;
+    let one_row = cx.constant(Tensor::from_vec(&[1, 1], vec![0i64])?)?;
+    let both = cx.concat(1, &[repeated, one_row])?;
+    let corner = cx.ints(&[0, 0])?;
+    let start = cx.add_op(GatherNd { batch_dims: 0, joins_batch: false }, &[both, corner])?;
+    IntOrValue::value(cx, start)
+}

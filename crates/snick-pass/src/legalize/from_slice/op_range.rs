@@ -1,0 +1,146 @@
+//! `start:stop:step` as the ops of OpenVINO understand it, and which slices are written as the range that they were.
+
+use snick_ir::ops::slice::dyn_axis_slice::DynAxisSlice;
+use snick_ir::{GraphBuilder, IntOrValue, Op, OpError, Value};
+use snick_shape::{AxisSlice, Interval, SymExpr};
+
+use IntOrValue::Int;
+
+/// `start:stop:step` of one axis: negative numbers count from the end. A start or stop that is `None` leaves nothing
+/// out in the direction of the step.
+pub(super) struct OpRange {
+    pub(super) axis: usize,
+    pub(super) start: Option<IntOrValue>,
+    pub(super) stop: Option<IntOrValue>,
+    pub(super) step: IntOrValue,
+}
+
+impl OpRange {
+    /// The range of a static slice. One that descends to the first element has no stop: -1 would be the last.
+    pub(super) fn fixed(axis: usize, slice: &DynAxisSlice) -> Option<Self> {
+        let slice = slice.as_static()?;
+        let stop = slice.start.checked_add(slice.len.checked_mul(slice.step)?)?;
+        let (start, stop) = (Some(Int(slice.start)), (stop >= 0).then_some(Int(stop)));
+        Some(Self { axis, start, stop, step: Int(slice.step) })
+    }
+
+    /// The range that `bounds` clamp against the size of this very axis of `data`, if that is where start, length and
+    /// step come from, and the OpenVINO runtime infers it right.
+    pub(super) fn of_bounds(
+        b: &GraphBuilder,
+        data: Value,
+        axis: usize,
+        slice: &DynAxisSlice,
+    ) -> Result<Option<Self>, OpError> {
+        let source = [slice.len, slice.start].into_iter().find_map(|number| match number {
+            IntOrValue::Value(value, _) => Some(value.node),
+            Int(_) => None,
+        });
+        let Some(source) = source else { return Ok(None) };
+        let Op::Bounds(bounds) = b.graph().node(source).op else { return Ok(None) };
+        let is_output = |number, port| match number {
+            IntOrValue::Value(value, _) => value == Value { node: source, port },
+            Int(int) => known_scalar(b, Value { node: source, port }) == Some(int.into()),
+        };
+        let operands: Vec<Value> = b.graph().inputs(source).into_iter().flatten().collect();
+        let mut fields = bounds.bind(&operands)?;
+        for field in fields.iter_mut().flatten() {
+            *field = folded(b, *field)?;
+        }
+        let [Some(size), start, stop, Some(step)] = fields else { return Ok(None) };
+        // Of one element any step is right.
+        let steps_alike = folded(b, slice.step)? == step || slice.len == Int(1);
+        if !(is_output(slice.start, 0) && is_output(slice.len, 1) && steps_alike) {
+            return Ok(None);
+        }
+        let size = match size {
+            Int(size) => Some(SymExpr::from(size)),
+            IntOrValue::Value(value, _) => known_scalar(b, value),
+        };
+        let dim = b.fact(data)?.shape.dims().and_then(|dims| dims.get(axis));
+        let Some(dim) = dim.filter(|&dim| size.as_ref() == Some(dim)) else { return Ok(None) };
+        let range = Self { axis, start, stop, step };
+        let sizes = b.graph().symbols().interval(dim);
+        let lens = folded(b, slice.len)?.interval();
+        Ok(range.is_inferred_right(sizes, lens).then_some(range))
+    }
+
+    /// Whether the inference of the OpenVINO runtime is sound for the range on an axis of a size in `sizes`, of which it
+    /// selects `lens`. Tried out over all small ranges: it is where nothing is known of a bound; of known ones it looks
+    /// at the least and the largest size only, so that it takes `-1:3` of up to eight elements to be empty, as it is of
+    /// none and of eight.
+    fn is_inferred_right(&self, sizes: Interval, lens: Interval) -> bool {
+        let bounds = [self.start, self.stop];
+        let Int(step) = self.step else {
+            return bounds.iter().flatten().all(|bound| bound.as_int().is_some() || is_unknown(bound));
+        };
+        if bounds.iter().flatten().any(is_unknown) {
+            return true;
+        }
+        let known = |bound: Option<IntOrValue>| bound.map_or(Some(None), |bound| bound.as_int().map(Some));
+        if let [Some(start), Some(stop)] = bounds.map(known) {
+            let len = |size: i64| AxisSlice::clamp(size, start, stop, step).map_or(0, |(_, len)| len);
+            let (of_least, of_largest) = (len(sizes.lo()), len(sizes.hi()));
+            let is_endless = !sizes.has_upper() && of_largest > i64::from(i32::MAX);
+            // Where the larger size has fewer elements, the runtime infers nothing.
+            return of_least > of_largest
+                || (of_least <= lens.lo() && (is_endless || lens.hi() <= of_largest));
+        }
+        let [start, stop] = bounds.map(|bound| bound.map_or(Interval::ANY, |bound| bound.interval()));
+        let is_far = |bound: Option<IntOrValue>, end: i64| bound.is_none_or(|bound| bound == Int(end));
+        match step > 0 {
+            true => {
+                let from_front = is_far(self.start, i64::MIN) || start.lo() >= 0;
+                from_front || is_far(self.stop, i64::MAX) || stop.hi() < 0
+            }
+            false => is_far(self.stop, i64::MIN) || stop.lo() >= 0,
+        }
+    }
+
+    fn is_backward(&self) -> bool {
+        self.step.as_int().is_some_and(|step| step < 0)
+    }
+
+    /// The stop that leaves nothing out.
+    pub(super) fn last(&self) -> IntOrValue {
+        Int(if self.is_backward() { i64::MIN } else { i64::MAX })
+    }
+
+    /// The start that leaves nothing out.
+    pub(super) fn first(&self) -> IntOrValue {
+        Int(if self.is_backward() { i64::MAX } else { 0 })
+    }
+
+    /// Whether Slice-8 can say it: it has no masks, and what leaves nothing out depends on the sign of the step.
+    pub(super) fn has_numbers(&self) -> bool {
+        self.step.as_int().is_some() || (self.start.is_some() && self.stop.is_some())
+    }
+
+    /// Whether all its numbers are known.
+    pub(super) fn is_known(&self) -> bool {
+        self.numbers().all(|number| number.as_int().is_some())
+    }
+
+    /// Start, stop and step.
+    pub(super) fn numbers(&self) -> impl Iterator<Item = IntOrValue> {
+        [self.start, self.stop, Some(self.step)].into_iter().flatten()
+    }
+}
+
+/// It with what inference knows of it.
+fn folded(b: &GraphBuilder, number: IntOrValue) -> Result<IntOrValue, OpError> {
+    match number {
+        IntOrValue::Value(value, _) => IntOrValue::fold(b, value),
+        Int(_) => Ok(number),
+    }
+}
+
+/// Whether nothing is known of it but its type.
+pub(super) fn is_unknown(number: &IntOrValue) -> bool {
+    let within = number.interval();
+    within.lo() <= i64::from(i32::MIN) && within.hi() >= i64::from(i32::MAX)
+}
+
+fn known_scalar(b: &GraphBuilder, value: Value) -> Option<SymExpr> {
+    b.fact(value).ok()?.elements()?.into_iter().next()
+}

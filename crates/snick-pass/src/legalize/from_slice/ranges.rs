@@ -1,0 +1,174 @@
+//! The `slice` primitive in ops that OpenVINO has: Slice-8, or StridedSlice-1.
+//!
+//! A slice by `bounds` is written as the range that those clamp, for the ops clamp it likewise. Where numbers are
+//! computed in another way, the elements are selected in ascending order, and those that were descending are reversed by
+//! a second slice of the whole axis: the shape inference of the OpenVINO runtime is wrong for `start:stop:step` with a
+//! negative step and an unknown stop (it takes `0:stop:-3` to be empty, whatever the stop).
+
+use smallvec::SmallVec;
+use snick_ir::ops::slice::dyn_axis_slice::DynAxisSlice;
+use snick_ir::ops::{Reshape, Slice8};
+use snick_ir::rewrite::{Patch, RewriteResult, Rule};
+use snick_ir::{IntOrValue, Op, OpError, StridedSliceMasks, Value, ops};
+use snick_shape::SymExpr;
+
+use IntOrValue::Int;
+
+use super::ascending::ascending;
+use super::op_range::{OpRange, is_unknown};
+
+/// The op that a `slice` is written as.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub enum SliceAs {
+    /// Slice-8, but StridedSlice-1 for a bound of which nothing is known before the graph runs: there the OpenVINO
+    /// runtime infers more of StridedSlice.
+    #[default]
+    Either,
+    /// Slice-8: names the axes it slices.
+    Slice,
+    /// StridedSlice-1, of opset1: for readers that are older than opset8.
+    StridedSlice,
+}
+
+/// slice-to-ranges: the `slice` primitive as ops that take ranges.
+pub fn ranges(slice_as: SliceAs) -> Rule {
+    let apply: fn(&mut Patch) -> Result<RewriteResult, OpError> = match slice_as {
+        SliceAs::Either => |cx| lower(cx, SliceAs::Either),
+        SliceAs::Slice => |cx| lower(cx, SliceAs::Slice),
+        SliceAs::StridedSlice => |cx| lower(cx, SliceAs::StridedSlice),
+    };
+    Rule::for_target("slice-to-ranges", apply)
+}
+
+/// What replaces one primitive: an op for each list of ranges, in this order, and then the asserted sizes. The lists
+/// differ in what is known of their numbers: in one list an unknown number would hide the known ones.
+#[derive(Default)]
+struct Steps {
+    /// All numbers known.
+    known: Vec<OpRange>,
+    /// As `bounds` clamp them.
+    clamped: Vec<OpRange>,
+    /// By arithmetic, ascending.
+    computed: Vec<OpRange>,
+    /// What was descending, reversed.
+    reversed: Vec<OpRange>,
+    /// Cut to the most that a computed length can be.
+    capped: Vec<OpRange>,
+    /// Sizes that axes must have in the end.
+    size_asserts: Vec<(usize, i64)>,
+}
+
+fn lower(cx: &mut Patch, slice_as: SliceAs) -> Result<RewriteResult, OpError> {
+    let Op::Slice(slice) = &cx.node().op else { return Ok(RewriteResult::NoMatch) };
+    let inputs = cx.inputs_of(cx.output(0))?;
+    let (data, slices) = (inputs[0], slice.bind(&inputs[1..])?);
+    let mut steps = Steps::default();
+    for (axis, slice) in slices {
+        let clamped = OpRange::of_bounds(cx, data, axis, &slice)?;
+        if let Some(range) = clamped.filter(|r| r.has_numbers() || slice_as != SliceAs::Slice) {
+            let list = if range.is_known() { &mut steps.known } else { &mut steps.clamped };
+            list.push(range);
+            continue;
+        }
+        let dim = cx.dims(data)?.and_then(|dims| dims.get(axis).cloned());
+        // The ops select what there is; the primitive fails where its elements are not all there.
+        if let (Int(len @ 1..), false) = (slice.len, is_within(cx, dim.as_ref(), &slice)) {
+            steps.size_asserts.push((axis, len));
+        }
+        if let Some(range) = OpRange::fixed(axis, &slice) {
+            steps.known.push(range);
+            continue;
+        }
+        let (range, reversal) = ascending(cx, axis, &slice)?;
+        steps.computed.push(range);
+        steps.reversed.extend(reversal);
+        steps.capped.extend(cap(cx, axis, dim.as_ref(), &slice));
+    }
+    let mut sliced = data;
+    for ranges in [steps.known, steps.clamped, steps.computed, steps.reversed, steps.capped] {
+        if !ranges.is_empty() {
+            sliced = add_slice(cx, slice_as, sliced, &ranges)?;
+        }
+    }
+    if !steps.size_asserts.is_empty() {
+        sliced = assert_sizes(cx, sliced, &steps.size_asserts)?;
+    }
+    if sliced == data {
+        // The layer keeps its name, and so does what it reads.
+        sliced = add_slice(cx, slice_as, data, &[])?;
+    }
+    Ok(RewriteResult::one(sliced))
+}
+
+/// The most elements that a computed length can be, as a range, if the dim of the data does not say it.
+fn cap(cx: &Patch, axis: usize, dim: Option<&SymExpr>, slice: &DynAxisSlice) -> Option<OpRange> {
+    let IntOrValue::Value(_, lens) = slice.len else { return None };
+    let most = lens.has_upper().then_some(lens.hi())?;
+    let says_more = most < cx.graph().symbols().interval(dim?).hi();
+    says_more.then_some(OpRange { axis, start: None, stop: Some(Int(most)), step: Int(1) })
+}
+
+/// Whether every size that the axis may have holds the elements of a static slice.
+fn is_within(cx: &Patch, dim: Option<&SymExpr>, slice: &DynAxisSlice) -> bool {
+    let Some(slice) = slice.as_static() else { return false };
+    let last = slice.start.saturating_add((slice.len - 1).max(0).saturating_mul(slice.step));
+    dim.is_some_and(|dim| slice.start.max(last) < cx.graph().symbols().interval(dim).lo()) || slice.len == 0
+}
+
+/// The same value, with these sizes of axes written down: any other size fails when the graph runs.
+fn assert_sizes(cx: &mut Patch, value: Value, size_asserts: &[(usize, i64)]) -> Result<Value, OpError> {
+    let Some(rank) = cx.fact(value)?.shape.rank() else { return Ok(value) };
+    let size = |axis: usize| size_asserts.iter().find(|(at, _)| *at == axis).map_or(0, |(_, size)| *size);
+    let sizes = cx.ints(&(0..rank).map(size).collect::<Vec<i64>>())?;
+    cx.add_op(Reshape { special_zero: true }, &[value, sizes])
+}
+
+/// One op for ranges of ascending axes.
+fn add_slice(cx: &mut Patch, slice_as: SliceAs, data: Value, ranges: &[OpRange]) -> Result<Value, OpError> {
+    // An unknown step hides those of the axes before it, which StridedSlice has to name.
+    let names_no_others = || ranges.iter().enumerate().all(|(i, range)| range.axis == i);
+    let steps_are_known = || ranges.iter().all(|range| range.step.as_int().is_some());
+    let is_tighter = ranges.iter().any(|range| range.numbers().any(|number| is_unknown(&number)))
+        && (steps_are_known() || names_no_others());
+    match slice_as {
+        SliceAs::StridedSlice => strided_slice(cx, data, ranges),
+        SliceAs::Either if is_tighter => strided_slice(cx, data, ranges),
+        SliceAs::Either | SliceAs::Slice => slice8(cx, data, ranges),
+    }
+}
+
+fn slice8(cx: &mut Patch, data: Value, ranges: &[OpRange]) -> Result<Value, OpError> {
+    let mut inputs: SmallVec<[Value; 5]> = SmallVec::from_slice(&[data]);
+    let numbers: [fn(&OpRange) -> IntOrValue; 4] = [
+        |range| range.start.unwrap_or(range.first()),
+        |range| range.stop.unwrap_or(range.last()),
+        |range| range.step,
+        |range| Int(range.axis as i64),
+    ];
+    for number in numbers {
+        let column: Vec<IntOrValue> = ranges.iter().map(number).collect();
+        inputs.push(IntOrValue::vector(cx, &column)?);
+    }
+    cx.add_op(Slice8, &inputs)
+}
+
+fn strided_slice(cx: &mut Patch, data: Value, ranges: &[OpRange]) -> Result<Value, OpError> {
+    let axes = ranges.last().map_or(0, |range| range.axis + 1);
+    let whole = OpRange { axis: 0, start: None, stop: None, step: Int(1) };
+    let on = |axis: usize| ranges.iter().find(|range| range.axis == axis).unwrap_or(&whole);
+    let mut inputs: SmallVec<[Value; 4]> = SmallVec::from_slice(&[data]);
+    let numbers: [fn(&OpRange) -> IntOrValue; 3] =
+        [|range| range.start.unwrap_or(Int(0)), |range| range.stop.unwrap_or(Int(0)), |range| range.step];
+    for number in numbers {
+        let column: Vec<IntOrValue> = (0..axes).map(|axis| number(on(axis))).collect();
+        inputs.push(IntOrValue::vector(cx, &column)?);
+    }
+    let zeros = || vec![0; axes];
+    let masks = StridedSliceMasks::new()
+        .begin((0..axes).map(|axis| u8::from(on(axis).start.is_none())))
+        .end((0..axes).map(|axis| u8::from(on(axis).stop.is_none())))
+        .new_axis(zeros())
+        .shrink_axis(zeros())
+        .ellipsis(zeros());
+    cx.add_op(ops::StridedSlice::from(masks), &inputs)
+}

@@ -1,0 +1,7 @@
+//! Legalization: ops become what a target can say.
+//!
+//! `to_slice` rewrites the slice dialects to the `slice` primitive; the canonical form is built on it. `from_slice`
+//! rewrites the primitives to ranges or to arithmetic, for formats that have no such op.
+
+pub mod from_slice;
+pub mod to_slice;

@@ -1,0 +1,156 @@
+//! Slice-8 whose axes, or how many they are, are known only when the graph runs: the primitive on every axis, with the
+//! numbers of the entry that names it.
+//!
+//! What OpenVINO refuses when it runs makes the start of a slice leave its interval, and so fails here, too: an axis out
+//! of range or named twice, more entries than axes, lists of different lengths.
+
+use smallvec::SmallVec;
+use snick_ir::ops::slice::axis_range::AxisRange;
+use snick_ir::ops::slice::dyn_axis_slice::DynAxisSlice;
+use snick_ir::ops::slice::dynamic_axes::DynamicAxesSlice;
+use snick_ir::rewrite::{Patch, RewriteResult};
+use snick_ir::{IntOrValue, OpError, Value};
+use snick_shape::Interval;
+
+use IntOrValue::Int;
+
+use super::range::{clamped, from_end, index_vector, read};
+
+/// More pairs of an entry and an axis than this are not written out as graph ops.
+const MAX_PAIRS: usize = 1024;
+
+/// `start:stop:step` of an axis that no entry names.
+const WHOLE: [i64; 3] = [0, i64::MAX, 1];
+
+pub(super) fn lower(op: &DynamicAxesSlice, cx: &mut Patch) -> Result<RewriteResult, OpError> {
+    let rank = op.rank;
+    let entries = op.indices.count.unwrap_or(rank);
+    if entries.saturating_mul(rank) > MAX_PAIRS {
+        let reason = format!("which of {rank} axes are sliced is known only at run time");
+        return Ok(RewriteResult::Declined(reason));
+    }
+    let data = cx.input(0)?;
+    let dims = cx.dims(data)?.unwrap_or_default();
+    let columns = Columns::new(cx, op, entries)?;
+    let mut named = Int(0);
+    let mut slices: SmallVec<[(usize, Option<DynAxisSlice>); 4]> = SmallVec::new();
+    for (axis, dim) in dims.iter().enumerate() {
+        let mut numbers = WHOLE.map(Int);
+        let mut hit = Int(0);
+        for at in 0..entries {
+            let is_named = columns.names(cx, at, axis)?;
+            hit = is_named.select(cx, Int(1), hit)?;
+            for (number, column) in numbers.iter_mut().zip(&columns.numbers) {
+                *number = is_named.select(cx, column[at], *number)?;
+            }
+        }
+        named = named.add(cx, hit)?;
+        let [start, stop, step] = numbers;
+        let range = AxisRange { axis, entry: 0, start: Some(start), stop: Some(stop), step, single: false };
+        let len = cx.output_dim(0, axis)?;
+        slices.push((axis, clamped(cx, data, dim, &range, len, |_, number| Ok(*number))?));
+    }
+    // 0 if every entry names an axis of its own, and the lists have one length.
+    let mut fault = Int(0);
+    for &other in columns.other_counts.iter().chain([&named]) {
+        let (above, below) = (other.sub(cx, columns.count)?, columns.count.sub(cx, other)?);
+        let apart = above.max(cx, below)?;
+        fault = fault.add(cx, apart)?;
+    }
+    if fault != Int(0)
+        && let Some((axis, slice)) = slices.first_mut()
+    {
+        let sliced = slice.map_or_else(|| whole(cx, data, *axis), Ok)?;
+        *slice = Some(fail_if(cx, fault, sliced)?);
+    }
+    let slices = slices.into_iter().filter_map(|(axis, slice)| Some((axis, slice?)));
+    cx.slice(data, slices).map(RewriteResult::one)
+}
+
+/// The entries as scalars.
+struct Columns {
+    /// Start, stop and step of every entry.
+    numbers: SmallVec<[Vec<IntOrValue>; 3]>,
+    /// The axis of every entry, counted from the first; `None` if entry k is of axis k.
+    axes: Option<Vec<IntOrValue>>,
+    /// How many entries there are.
+    count: IntOrValue,
+    /// How many the other lists have.
+    other_counts: SmallVec<[IntOrValue; 4]>,
+}
+
+impl Columns {
+    /// Where their number is unknown, the lists are filled up with entries that name no axis and select all of it.
+    fn new(cx: &mut Patch, op: &DynamicAxesSlice, entries: usize) -> Result<Self, OpError> {
+        let mut counts: SmallVec<[IntOrValue; 4]> = SmallVec::new();
+        let mut columns: SmallVec<[Vec<IntOrValue>; 4]> = SmallVec::new();
+        for input in 1..op.indices.len() {
+            let list = cx.input(input)?;
+            counts.push(IntOrValue::dim(cx, list, 0)?);
+            let filled = match op.indices.count {
+                Some(_) => None,
+                None => {
+                    let fill = WHOLE.get(input - 1).copied().unwrap_or(i64::MIN);
+                    let list = index_vector(cx, input)?;
+                    let fill = cx.ints(&vec![fill; op.rank])?;
+                    Some(cx.concat(0, &[list, fill])?)
+                }
+            };
+            let mut column = Vec::with_capacity(entries);
+            for at in 0..entries {
+                column.push(match filled {
+                    Some(filled) => IntOrValue::element(cx, filled, at)?,
+                    None => read(cx, &op.indices.entry(input, at))?,
+                });
+            }
+            if input > 3 {
+                for axis in &mut column {
+                    *axis = from_end(cx, *axis, Int(op.rank as i64))?;
+                }
+            }
+            columns.push(column);
+        }
+        let axes = if columns.len() > 3 { columns.pop() } else { None };
+        let known = counts.iter().position(|count| count.as_int().is_some());
+        let count = counts.swap_remove(known.unwrap_or(0));
+        counts.retain(|other| *other != count);
+        Ok(Self { numbers: columns.into_iter().collect(), axes, count, other_counts: counts })
+    }
+
+    /// Whether entry `at` names `axis`.
+    fn names(&self, cx: &mut Patch, at: usize, axis: usize) -> Result<IntOrValue, OpError> {
+        match &self.axes {
+            Some(axes) => axes[at].equal(cx, Int(axis as i64)),
+            // Entries that fill a list up select all of the axis.
+            None if at != axis => Ok(Int(0)),
+            None => Int(at as i64).less(cx, self.count),
+        }
+    }
+}
+
+/// All of an axis.
+fn whole(cx: &mut Patch, data: Value, axis: usize) -> Result<DynAxisSlice, OpError> {
+    let dim = cx.output_dim(0, axis)?;
+    let len = match dim.as_const() {
+        Some(size) => Int(size),
+        None => {
+            let sizes = cx.graph().symbols().interval(&dim);
+            IntOrValue::dim(cx, data, axis)?.within(sizes)
+        }
+    };
+    Ok(DynAxisSlice { start: Int(0), len, step: Int(1) })
+}
+
+/// The same slice, with a start below 0 and below its interval, so that it fails, where `fault` is not 0.
+fn fail_if(cx: &mut Patch, fault: IntOrValue, slice: DynAxisSlice) -> Result<DynAxisSlice, OpError> {
+    let within = slice.start.interval();
+    let fails = Int(0).less(cx, fault)?;
+    let outside = Int(within.lo().saturating_sub(1).min(-1));
+    let start = fails.select(cx, outside, slice.start)?.within(within);
+    // A slice known to be empty would not look at its start.
+    let len = match slice.len {
+        Int(0) => IntOrValue::Value(cx.int(0)?, Interval::exact(0)),
+        len => len,
+    };
+    Ok(DynAxisSlice { start, len, ..slice })
+}

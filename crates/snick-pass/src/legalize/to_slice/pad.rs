@@ -1,0 +1,47 @@
+//! Pad: negative pads are a slice; a Pad behind it adds those that are positive.
+
+use smallvec::{SmallVec, smallvec};
+use snick_ir::OpError;
+use snick_ir::ops::Pad;
+use snick_ir::ops::slice::axis_range::AxisRange;
+use snick_ir::rewrite::{Patch, RewriteResult};
+use snick_tensor::kernels::PadMode;
+
+use super::range::slice_ranges;
+
+pub(super) fn lower(op: &Pad, cx: &mut Patch) -> Result<RewriteResult, OpError> {
+    let facts = cx.input_facts()?;
+    let [data, begin, end, ..] = facts.as_slice() else { return Ok(RewriteResult::NoMatch) };
+    let (Some(dims), Some(mut begin), Some(mut end)) = (data.shape.dims(), begin.ints(), end.ints()) else {
+        return Ok(RewriteResult::NoMatch);
+    };
+    if begin.len() != dims.len() || end.len() != dims.len() {
+        return Ok(RewriteResult::NoMatch);
+    }
+    let mut ranges: SmallVec<[AxisRange; 4]> = SmallVec::new();
+    for (axis, dim) in dims.iter().enumerate() {
+        let (before, behind) = (begin[axis], end[axis]);
+        // What is mirrored or repeated at one end may have been removed at the other.
+        let is_apart = op.pad_mode == PadMode::Constant || (before <= 0 && behind <= 0);
+        let removed = before.min(0).checked_add(behind.min(0)).and_then(i64::checked_neg).unwrap_or(i64::MAX);
+        if removed == 0 || !is_apart || removed > cx.graph().symbols().interval(dim).lo() {
+            continue;
+        }
+        let (start, stop) = ((before < 0).then_some(-before), (behind < 0).then_some(behind));
+        ranges.push(AxisRange::ints(axis, start, stop, 1));
+        (begin[axis], end[axis]) = (before.max(0), behind.max(0));
+    }
+    if ranges.is_empty() {
+        return Ok(RewriteResult::NoMatch);
+    }
+    let data = cx.input(0)?;
+    let cropped = slice_ranges(cx, data, &ranges)?;
+    if begin.iter().chain(&end).all(|&pad| pad == 0) {
+        return Ok(RewriteResult::one(cropped));
+    }
+    let mut inputs: SmallVec<[_; 4]> = smallvec![cropped];
+    inputs.push(cx.ints(&begin)?);
+    inputs.push(cx.ints(&end)?);
+    inputs.extend(cx.optional(3));
+    cx.add_op(op.clone(), &inputs).map(RewriteResult::one)
+}

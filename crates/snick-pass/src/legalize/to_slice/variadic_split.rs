@@ -1,0 +1,139 @@
+//! VariadicSplit: a slice for each part that is read, or the data itself. Where the lengths do not fit the axis, the
+//! first of them fails.
+
+use snick_ir::ops::slice::dyn_axis_slice::DynAxisSlice;
+use snick_ir::ops::slice::split::known_axis;
+use snick_ir::rewrite::{Patch, RewriteResult};
+use snick_ir::{IntOrValue, OpError, Values};
+use snick_shape::{Interval, SymExpr};
+use snick_tensor::ElementType;
+
+use IntOrValue::Int;
+
+use super::range::poison_if;
+
+/// Start and length of each part.
+type Parts = Vec<(IntOrValue, IntOrValue)>;
+
+pub(super) fn lower(cx: &mut Patch) -> Result<RewriteResult, OpError> {
+    let facts = cx.input_facts()?;
+    let Some(dims) = facts[0].shape.dims() else {
+        return Ok(RewriteResult::Declined("the rank of the data is unknown".into()));
+    };
+    let Some(axis) = known_axis(&facts[1], dims.len())? else {
+        return Ok(RewriteResult::Declined("which axis is split is known only at run time".into()));
+    };
+    let parts = match facts[2].ints() {
+        Some(lengths) => known_parts(cx, axis, &dims[axis], &lengths)?,
+        None => computed_parts(cx, axis)?,
+    };
+    slice_parts(cx, axis, &dims[axis], parts)
+}
+
+/// The parts for known lengths, one of which may be -1: the rest.
+fn known_parts(cx: &mut Patch, axis: usize, dim: &SymExpr, lengths: &[i64]) -> Result<Parts, OpError> {
+    let data = cx.input(0)?;
+    let rest = lengths.iter().position(|&len| len == -1);
+    let sum = |part: &[i64]| part.iter().fold(0i64, |sum, &len| sum.saturating_add(len.max(0)));
+    // The size of the axis less a number of elements; of a part that nobody reads, anything.
+    let left =
+        |cx: &mut Patch, port: usize, taken: i64| match cx.is_used(port as u32) || dim.as_const().is_some() {
+            true => IntOrValue::dim(cx, data, axis)?.sub(cx, Int(taken)),
+            false => Ok(Int(0)),
+        };
+    let mut parts = Parts::with_capacity(lengths.len());
+    for (k, &len) in lengths.iter().enumerate() {
+        let len = match (rest == Some(k), cx.output_dim(k as u32, axis)?.as_const()) {
+            (false, _) => Int(len),
+            (true, Some(len)) => Int(len),
+            (true, None) => left(cx, k, sum(lengths))?,
+        };
+        let start = match rest {
+            // Behind the rest, starts count from the end.
+            Some(rest) if k > rest => left(cx, k, sum(&lengths[k..]))?,
+            _ => Int(sum(&lengths[..k])),
+        };
+        parts.push((start, len));
+    }
+    // If the other lengths exceed the axis, the rest has a negative length: if it is read, it fails by itself.
+    let fails = rest.is_some_and(|rest| cx.is_used(rest as u32));
+    if dim.as_const().is_none() && !fails {
+        let size = IntOrValue::dim(cx, data, axis)?;
+        let left = size.sub(cx, Int(sum(lengths)))?;
+        let mut fault = Int(0).sub(cx, left)?.max(cx, Int(0))?;
+        if rest.is_none() {
+            fault = fault.max(cx, left)?;
+        }
+        poison_first(cx, &mut parts, fault, size)?;
+    }
+    Ok(parts)
+}
+
+/// The parts for lengths that are known only when the graph runs; a -1 among them is resolved then.
+fn computed_parts(cx: &mut Patch, axis: usize) -> Result<Parts, OpError> {
+    let count = cx.node().outs.len();
+    let (data, lengths) = (cx.input(0)?, cx.input(2)?);
+    let size = IntOrValue::dim(cx, data, axis)?;
+    let lengths = cx.convert(lengths, ElementType::I64)?;
+    let mut raw = Vec::with_capacity(count);
+    for k in 0..count {
+        raw.push(IntOrValue::element(cx, lengths, k)?);
+    }
+    let mut sum = Int(0);
+    for len in &raw {
+        let len = len.max(cx, Int(0))?;
+        sum = sum.add(cx, len)?;
+    }
+    let left = size.sub(cx, sum)?;
+    let mut start = Int(0);
+    let mut parts = Parts::with_capacity(count);
+    // Lengths that exceed the axis are a fault; those that leave elements over are one unless there is a rest.
+    let missing = Int(0).sub(cx, left)?.max(cx, Int(0))?;
+    let mut fault = missing.max(cx, left)?;
+    for len in raw {
+        let is_rest = len.less(cx, Int(0))?;
+        fault = is_rest.select(cx, missing, fault)?;
+        let len = is_rest.select(cx, left, len)?;
+        parts.push((start, len));
+        start = start.add(cx, len)?;
+    }
+    poison_first(cx, &mut parts, fault, size)?;
+    Ok(parts)
+}
+
+/// Makes the slice of the first output that is read fail where `fault` is above 0.
+fn poison_first(
+    cx: &mut Patch,
+    parts: &mut Parts,
+    fault: IntOrValue,
+    size: IntOrValue,
+) -> Result<(), OpError> {
+    let first = (0u32..).zip(parts).find(|(port, _)| cx.is_used(*port));
+    if let Some((_, (start, _))) = first {
+        *start = poison_if(cx, fault, *start, size)?;
+    }
+    Ok(())
+}
+
+/// A slice for each output that is read.
+fn slice_parts(cx: &mut Patch, axis: usize, dim: &SymExpr, parts: Parts) -> Result<RewriteResult, OpError> {
+    let data = cx.input(0)?;
+    let sizes = cx.graph().symbols().interval(dim);
+    let starts = Interval::new(0, sizes.hi()).unwrap_or(Interval::DIM);
+    let mut values = Values::new();
+    for (port, (start, len)) in (0..).zip(parts) {
+        if !cx.is_used(port) {
+            values.push(None);
+            continue;
+        }
+        let out = cx.output_dim(port, axis)?;
+        if out == *dim && start == Int(0) {
+            values.push(Some(data));
+            continue;
+        }
+        let lens = cx.graph().symbols().interval(&out);
+        let slice = DynAxisSlice { start: start.within(starts), len: len.within(lens), step: Int(1) };
+        values.push(Some(cx.slice(data, [(axis, slice)])?));
+    }
+    Ok(RewriteResult::Replaced(values))
+}
