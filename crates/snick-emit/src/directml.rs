@@ -1,9 +1,9 @@
-//! DirectML descriptions: every `slice` of a canonical graph as `DML_OPERATOR_SLICE`, or as `DML_OPERATOR_SLICE1`
-//! where it walks backwards.
+//! DirectML descriptions: every `slice` of a canonical graph as `DML_OPERATOR_SLICE`, or as `DML_OPERATOR_SLICE1` if a
+//! step is negative.
 //!
-//! DirectML knows fewer types and ranks than OpenVINO. What copies the same bits is said in the types there are:
-//! truth values as bytes, bf16 as 16-bit integers, 64-bit elements as pairs of 32-bit ones along an axis more; tensors
-//! of too few dimensions get leading ones.
+//! DirectML has fewer types and ranks than OpenVINO. The writer uses types that copy the same bits: bytes for boolean,
+//! 16-bit integers for bf16, pairs of 32-bit integers along an additional axis for 64-bit elements. Tensors of too few
+//! dimensions get leading ones.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
@@ -17,8 +17,8 @@ use snick_tensor::ElementType;
 /// Writes the slices of an inferred, canonical graph, those of its bodies included.
 ///
 /// # Errors
-/// The layer that the format cannot say at this feature level: slices of unknown size or of nothing, of types that it
-/// has not, or that are not in canonical form.
+/// The layer that has no description at this feature level: a slice of unknown size, an empty one, one of a type that
+/// the level does not have, or one that is not in canonical form.
 pub fn directml(graph: &Graph, level: FeatureLevel) -> Result<String, Box<Located>> {
     let mut writer = Writer { level, names: Names::default(), operators: Vec::new() };
     writer.graph(graph)?;
@@ -44,7 +44,7 @@ impl Writer {
                     self.operators.push(operator.map_err(|error| graph.located(id, error))?);
                 }
                 Op::Slice8(_) | Op::StridedSlice(_) | Op::Split(_) | Op::VariadicSplit(_) => {
-                    let what = "a slice that is not in canonical form, in a DirectML description,";
+                    let what = "a slice that is not in canonical form in DirectML";
                     return Err(graph.located(id, OpError::unsupported(what)).into());
                 }
                 op => {
@@ -64,7 +64,7 @@ impl Writer {
         let fact = graph.fact(data).ok_or(OpError::NotConnected { port: 0 })?;
         let dims = fact.shape.as_static().ok_or_else(|| {
             let shape = fact.shape.display_intervals(graph.symbols());
-            OpError::unsupported(format!("a slice of shape {shape}, not static, in a DirectML description,"))
+            OpError::unsupported(format!("a slice of dynamic shape {shape} in DirectML"))
         })?;
         let mut axes = all_axes(&dims, slice)?;
         let data_type = self.fit(fact.element_type, &mut axes)?;
@@ -77,7 +77,8 @@ impl Writer {
         let backward = axes.iter().any(|(_, slice)| slice.step < 0);
         if backward && !self.level.has_slice1() {
             let (level, since) = (self.level, FeatureLevel::V2_1);
-            let what = format!("a slice backwards at feature level {level} of DirectML (since {since})");
+            let what =
+                format!("a slice with a negative step at feature level {level} of DirectML (since {since})");
             return Err(OpError::unsupported(what));
         }
         let fields: [(&str, Vec<i64>); 3] = if backward {
@@ -136,9 +137,9 @@ impl Writer {
         })?;
         let counts = self.level.dimension_counts();
         if axes.len() > *counts.end() {
-            let pairs = if axes.len() > rank { ", one for the halves of elements" } else { "" };
+            let pairs = if axes.len() > rank { " (one for the halves of elements)" } else { "" };
             let (count, level) = (axes.len(), self.level);
-            let what = format!("a slice of {count} dimensions{pairs}, at feature level {level} of DirectML");
+            let what = format!("a slice of {count} dimensions{pairs} at feature level {level} of DirectML");
             return Err(OpError::unsupported(what));
         }
         let missing = counts.start().saturating_sub(axes.len());
@@ -155,28 +156,28 @@ fn all_axes(dims: &[usize], slice: &Slice) -> Result<Vec<(i64, AxisSlice)>, OpEr
         axes.push((dim, AxisSlice::whole(dim)));
     }
     for &(at, slice) in &slice.axes {
-        let fixed = slice.as_static().ok_or_else(|| {
-            OpError::unsupported("a slice of numbers known at run time only, in a DirectML description,")
-        })?;
+        let fixed = slice
+            .as_static()
+            .ok_or_else(|| OpError::unsupported("a slice with bounds known only at run time in DirectML"))?;
         let rank = axes.len();
         let place = axes.get_mut(at);
         let expected = || OpError::out_of_range("axis", at as i64, format!("below rank {rank}"));
         place.ok_or_else(expected)?.1 = fixed;
     }
     if axes.iter().any(|(_, slice)| slice.len == 0) {
-        return Err(OpError::unsupported("an empty output, in a DirectML description,"));
+        return Err(OpError::unsupported("an empty output in DirectML"));
     }
     Ok(axes)
 }
 
-/// Offset and size of the smallest window that holds a slice; one that walks backwards begins at its end.
+/// Offset and size of the smallest window that holds a slice; a backward slice begins at its end.
 fn window(slice: AxisSlice) -> (i64, i64) {
     let reach = (slice.len - 1).saturating_mul(slice.step);
     (slice.start.saturating_add(reach.min(0)), reach.saturating_abs().saturating_add(1))
 }
 
 fn too_large(what: &str, value: i64) -> OpError {
-    OpError::out_of_range(what, value, "a number of 32 bits, as DirectML has it")
+    OpError::out_of_range(what, value, "a 32-bit integer")
 }
 
 /// The names of tensors: one a value, and no two the same.
@@ -266,7 +267,11 @@ mod tests {
         let backward = described("f32[9]", BACKWARD, "3.0").unwrap();
         let window = "\"InputWindowOffsets\":[1],\"InputWindowSizes\":[7],\"InputWindowStrides\":[-3]";
         assert!(backward.contains("DML_OPERATOR_SLICE1") && backward.contains(window), "{backward}");
-        assert!(described("f32[9]", BACKWARD, "2.0").unwrap_err().contains("backwards at feature level 2.0"));
+        assert!(
+            described("f32[9]", BACKWARD, "2.0")
+                .unwrap_err()
+                .contains("a negative step at feature level 2.0")
+        );
     }
 
     #[test]
@@ -281,10 +286,10 @@ mod tests {
         for (parameter, level, what) in [
             ("i8[5]", "2.0", "a slice of i8 at feature level 2.0"),
             ("f8e4m3[5]", "6.4", "a slice of f8e4m3"),
-            ("i64[5,1,1,1,1]", "2.1", "6 dimensions, one for the halves"),
+            ("i64[5,1,1,1,1]", "2.1", "6 dimensions (one for the halves"),
             ("f32[5,1,1,1,1,1,1,1,1]", "6.4", "9 dimensions"),
-            ("f32[5..7]", "6.4", "not static"),
-            ("f32[5,4294967296]", "6.4", "a number of 32 bits"),
+            ("f32[5..7]", "6.4", "dynamic shape"),
+            ("f32[5,4294967296]", "6.4", "a 32-bit integer"),
         ] {
             let error = described(parameter, FORWARD, level).unwrap_err();
             assert!(error.contains("layer `y` (slice)") && error.contains(what), "{error}");

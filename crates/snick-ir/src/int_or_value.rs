@@ -10,7 +10,7 @@ use crate::{GraphBuilder, OpError, Value};
 /// An integer known now, or a scalar value of the graph with the interval in which it lies.
 ///
 /// `V` names the value: a [`Value`] of a graph under construction, `()` in an op whose operands follow in order, an
-/// [`IndexEntry`](crate::ops::slice::axis_range::IndexEntry) of an index input.
+/// [`IndexEntry`](crate::ops::slice::index_inputs::IndexEntry) of an index input.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum IntOrValue<V = Value> {
     /// The integer.

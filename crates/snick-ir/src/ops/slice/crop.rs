@@ -4,82 +4,36 @@ use smallvec::{SmallVec, smallvec};
 use snick_shape::{AxisSlice, Shape, SymExpr};
 use snick_tensor::Tensor;
 
-use crate::attrs::missing;
-use crate::{
-    Arity, AttrValue, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode,
-    normalize_axes,
-};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, normalize_axes};
 
 type Numbers = SmallVec<[i64; 4]>;
 
-/// Removes elements at both ends of the listed axes of input 0; the others are whole.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Crop {
-    /// The axes.
-    pub axes: Numbers,
-    /// Number of elements before the window, for each of the axes.
-    pub begin: Numbers,
-    /// The size of the window.
-    pub extent: Extent,
+op! {
+    /// A window of input 0 along the listed axes; the others are whole. `offset` alone gives the window the sizes of
+    /// input 1, `offset` with `dim` sizes in numbers; `crop_begin` with `crop_end` removes elements at both ends.
+    #[op("Crop", since = [1], inputs = Arity::between(1, 2), traits = [PURE, SLICE_LIKE], check = Crop::check_lists)]
+    pub struct Crop {
+        /// The axes.
+        pub axis: Numbers,
+        /// Number of elements before the window, for each of the axes.
+        pub offset: Option<Numbers>,
+        /// Size of the window, for each of the axes.
+        pub dim: Option<Numbers>,
+        /// Number of elements before the window, for each of the axes.
+        pub crop_begin: Option<Numbers>,
+        /// Number of elements behind the window, for each of the axes.
+        pub crop_end: Option<Numbers>,
+    }
 }
 
 /// The size of a window, for each of the axes.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Extent {
-    /// That of input 1 along the same axis: attributes `axis`, `offset`.
+enum Extent<'c> {
+    /// That of input 1 along the same axis.
     Like,
-    /// Numbers of elements: attributes `axis`, `offset`, `dim`.
-    Sizes(Numbers),
-    /// All but a number of elements at the end: attributes `axis`, `crop_begin`, `crop_end`.
-    End(Numbers),
-}
-
-impl OpDef for Crop {
-    const NAMES: &'static [OpName] = &[OpName::openvino("Crop", &[1])];
-    const ARITY: Arity = Arity::between(1, 2);
-    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::SLICE_LIKE);
-
-    fn parse(raw: &RawNode) -> Result<Self, OpError> {
-        let list = |name: &'static str| raw.attrs.ints(name);
-        let axes = list("axis")?.ok_or(missing("axis"))?;
-        let (first, begin, extent) = match list("crop_begin")? {
-            Some(begin) => ("crop_begin", begin, Extent::End(list("crop_end")?.ok_or(missing("crop_end"))?)),
-            None => {
-                let extent = list("dim")?.map_or(Extent::Like, Extent::Sizes);
-                ("offset", list("offset")?.ok_or(missing("offset"))?, extent)
-            }
-        };
-        let numbers = match &extent {
-            Extent::Like => &begin,
-            Extent::Sizes(numbers) | Extent::End(numbers) => numbers,
-        };
-        if begin.len() != axes.len()
-            || numbers.len() != axes.len()
-            || begin.iter().chain(numbers).any(|&n| n < 0)
-        {
-            return Err(raw.attrs.bad(first, "as many numbers of 0 or more as `axis`"));
-        }
-        Ok(Self { axes, begin, extent })
-    }
-
-    fn attrs(&self) -> Attrs<'static> {
-        let mut attrs = Attrs::new();
-        let mut push =
-            |name: &'static str, numbers: &Numbers| attrs.push(name.into(), AttrValue::Ints(numbers.clone()));
-        push("axis", &self.axes);
-        match &self.extent {
-            Extent::Like => push("offset", &self.begin),
-            Extent::Sizes(sizes) => {
-                push("offset", &self.begin);
-                push("dim", sizes);
-            }
-            Extent::End(end) => {
-                push("crop_begin", &self.begin);
-                push("crop_end", end);
-            }
-        }
-        attrs
-    }
+    /// In numbers.
+    Sizes(&'c Numbers),
+    /// All but a number of elements at the end.
+    End(&'c Numbers),
 }
 
 impl InferOp for Crop {
@@ -89,23 +43,26 @@ impl InferOp for Crop {
             return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
         };
         let mut out: SmallVec<[SymExpr; 4]> = dims.into();
-        for (i, axis) in normalize_axes(&self.axes, dims.len())?.into_iter().enumerate() {
+        let (begin, extent) = self.window()?;
+        for (i, axis) in normalize_axes(&self.axis, dims.len())?.into_iter().enumerate() {
             let dim = &dims[axis];
-            let size = match &self.extent {
+            let size = match &extent {
                 Extent::Sizes(sizes) => SymExpr::from(sizes[i]),
                 Extent::Like => match cx.optional(1).ok_or(OpError::NotConnected { port: 1 })?.shape.dims() {
-                    Some(like) => like.get(axis).cloned().ok_or_else(|| self.outside(i, dim))?,
+                    Some(like) => {
+                        like.get(axis).cloned().ok_or_else(|| outside(begin[i], self.axis[i], dim))?
+                    }
                     None => cx.unknown(cx.interval(dim)),
                 },
                 Extent::End(end) => {
-                    let kept = cx.sub(dim, &SymExpr::from(self.begin[i]));
+                    let kept = cx.sub(dim, &SymExpr::from(begin[i]));
                     let kept = cx.sub(&kept, &SymExpr::from(end[i]));
-                    cx.as_dim(&kept).ok_or_else(|| self.outside(i, dim))?
+                    cx.as_dim(&kept).ok_or_else(|| outside(begin[i], self.axis[i], dim))?
                 }
             };
-            let reach = cx.add(&size, &SymExpr::from(self.begin[i]));
+            let reach = cx.add(&size, &SymExpr::from(begin[i]));
             if cx.interval(&reach).lo() > cx.interval(dim).hi() {
-                return Err(self.outside(i, dim));
+                return Err(outside(begin[i], self.axis[i], dim));
             }
             out[axis] = size;
         }
@@ -136,10 +93,11 @@ impl Crop {
         like: Option<&[usize]>,
     ) -> Result<SmallVec<[(usize, AxisSlice); 4]>, OpError> {
         let mut slices: SmallVec<[(usize, AxisSlice); 4]> = SmallVec::new();
-        for (i, axis) in normalize_axes(&self.axes, dims.len())?.into_iter().enumerate() {
-            let (dim, start) = (dims[axis] as i64, self.begin[i]);
-            let outside = || self.outside(i, &SymExpr::from(dim));
-            let len = match &self.extent {
+        let (begin, extent) = self.window()?;
+        for (i, axis) in normalize_axes(&self.axis, dims.len())?.into_iter().enumerate() {
+            let (dim, start) = (dims[axis] as i64, begin[i]);
+            let outside = || outside(start, self.axis[i], &SymExpr::from(dim));
+            let len = match &extent {
                 Extent::Sizes(sizes) => Some(sizes[i]),
                 Extent::Like => like.and_then(|like| like.get(axis)).map(|&size| size as i64),
                 Extent::End(end) => dim.checked_sub(start).and_then(|rest| rest.checked_sub(end[i])),
@@ -152,12 +110,37 @@ impl Crop {
         Ok(slices)
     }
 
-    fn outside(&self, i: usize, dim: &SymExpr) -> OpError {
-        let size = dim.as_const().map_or("the axis".to_string(), |dim| format!("the axis of {dim} elements"));
-        OpError::out_of_range(
-            format!("the window from {} on axis", self.begin[i]),
-            self.axes[i],
-            format!("within {size}"),
-        )
+    /// Where the window begins, and its size.
+    fn window(&self) -> Result<(&Numbers, Extent<'_>), OpError> {
+        let missing = |name| OpError::MissingAttribute { name };
+        match &self.crop_begin {
+            Some(begin) => {
+                let end = self.crop_end.as_ref().ok_or(missing("crop_end"))?;
+                Ok((begin, Extent::End(end)))
+            }
+            None => {
+                let begin = self.offset.as_ref().ok_or(missing("offset"))?;
+                Ok((begin, self.dim.as_ref().map_or(Extent::Like, Extent::Sizes)))
+            }
+        }
     }
+
+    fn check_lists(&self, raw: &RawNode) -> Result<(), OpError> {
+        let (begin, extent) = self.window()?;
+        let numbers = match extent {
+            Extent::Like => begin,
+            Extent::Sizes(numbers) | Extent::End(numbers) => numbers,
+        };
+        let fits = |list: &Numbers| list.len() == self.axis.len() && list.iter().all(|&n| n >= 0);
+        if fits(begin) && fits(numbers) {
+            return Ok(());
+        }
+        let name = if self.crop_begin.is_some() { "crop_begin" } else { "offset" };
+        Err(raw.attrs.bad(name, "as many numbers of 0 or more as `axis`"))
+    }
+}
+
+fn outside(begin: i64, axis: i64, dim: &SymExpr) -> OpError {
+    let size = dim.as_const().map_or("the axis".to_string(), |dim| format!("the axis of {dim} elements"));
+    OpError::out_of_range(format!("the window from {begin} on axis"), axis, format!("within {size}"))
 }
