@@ -105,26 +105,20 @@ attr_words!(WeightsFormat { Fico = "fico", Icof = "icof", Ifco = "ifco", Ifoc = 
 impl LstmAttrs {
     /// The cell; `input_forget` says whether its forget gate is `1 - i`.
     pub(super) fn cell(&self, input_forget: bool) -> Cell {
-        let (activations, settings) = (self.activations.0.clone(), self.settings.clone());
-        Cell { kind: CellKind::Lstm, activations, settings, input_forget }
+        Cell { input_forget, ..Cell::new(CellKind::Lstm, &self.activations, &self.settings) }
     }
 }
 
 impl GruAttrs {
-    pub(super) fn kind(&self) -> CellKind {
-        CellKind::Gru { linear_before_reset: self.linear_before_reset }
-    }
-
     pub(super) fn cell(&self) -> Cell {
-        let (activations, settings) = (self.activations.0.clone(), self.settings.clone());
-        Cell { kind: self.kind(), activations, settings, input_forget: false }
+        let kind = CellKind::Gru { linear_before_reset: self.linear_before_reset };
+        Cell::new(kind, &self.activations, &self.settings)
     }
 }
 
 impl RnnAttrs {
     pub(super) fn cell(&self) -> Cell {
-        let (activations, settings) = (self.activations.0.clone(), self.settings.clone());
-        Cell { kind: CellKind::Rnn, activations, settings, input_forget: false }
+        Cell::new(CellKind::Rnn, &self.activations, &self.settings)
     }
 }
 
@@ -142,6 +136,10 @@ pub struct Cell {
 }
 
 impl Cell {
+    fn new(kind: CellKind, activations: &Activations, settings: &ActivationSettings) -> Self {
+        Self { kind, activations: activations.0.clone(), settings: settings.clone(), input_forget: false }
+    }
+
     /// The cell of a recurrent op, and the direction of a sequence.
     pub fn of(op: &Op) -> Option<(Self, Option<Direction>)> {
         match op {

@@ -19,7 +19,7 @@ op! {
 
 impl InferOp for GruCell {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        infer_step(cx, self.gru.kind())
+        infer_step(cx, self.gru.cell().kind)
     }
 }
 

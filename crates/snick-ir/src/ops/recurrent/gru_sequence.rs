@@ -21,7 +21,7 @@ op! {
 
 impl InferOp for GruSequence {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        infer_sequence(cx, self.gru.kind(), self.direction)
+        infer_sequence(cx, self.gru.cell().kind, self.direction)
     }
 }
 

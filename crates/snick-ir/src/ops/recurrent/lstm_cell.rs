@@ -27,23 +27,27 @@ op! {
 
 impl InferOp for LstmCell {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        if self.since.at_least(4) {
-            Arity::exactly(6).check(cx.len())?;
-        }
+        self.check_arity(cx.len())?;
         infer_step(cx, CellKind::Lstm)
     }
 }
 
 impl EvalOp for LstmCell {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        if self.since.at_least(4) {
-            Arity::exactly(6).check(inputs.len())?;
-        }
+        self.check_arity(inputs.len())?;
         eval_step(&self.cell(), inputs)
     }
 }
 
 impl LstmCell {
+    /// Only the first definition has optional inputs.
+    fn check_arity(&self, inputs: usize) -> Result<(), OpError> {
+        match self.since.at_least(4) {
+            true => Arity::exactly(6).check(inputs),
+            false => Ok(()),
+        }
+    }
+
     pub(super) fn cell(&self) -> Cell {
         self.lstm.cell(self.input_forget)
     }

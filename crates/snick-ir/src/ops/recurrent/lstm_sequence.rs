@@ -30,23 +30,27 @@ op! {
 
 impl InferOp for LstmSequence {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        if self.since.at_least(5) {
-            Arity::exactly(7).check(cx.len())?;
-        }
+        self.check_arity(cx.len())?;
         infer_sequence(cx, CellKind::Lstm, self.direction)
     }
 }
 
 impl EvalOp for LstmSequence {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        if self.since.at_least(5) {
-            Arity::exactly(7).check(inputs.len())?;
-        }
+        self.check_arity(inputs.len())?;
         eval_sequence(&self.cell(), self.direction, inputs)
     }
 }
 
 impl LstmSequence {
+    /// Only the first definition has optional inputs.
+    fn check_arity(&self, inputs: usize) -> Result<(), OpError> {
+        match self.since.at_least(5) {
+            true => Arity::exactly(7).check(inputs),
+            false => Ok(()),
+        }
+    }
+
     pub(super) fn cell(&self) -> Cell {
         self.lstm.cell(self.input_forget)
     }
