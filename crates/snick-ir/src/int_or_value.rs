@@ -11,6 +11,20 @@ use crate::{GraphBuilder, OpError, Value};
 ///
 /// `V` names the value: a [`Value`] of a graph under construction, `()` in an op whose operands follow in order, an
 /// [`IndexEntry`](crate::ops::slice::index_inputs::IndexEntry) of an index input.
+///
+/// ```
+/// use snick_ir::{GraphBuilder, IntOrValue};
+/// use snick_tensor::ElementType;
+///
+/// let mut b = GraphBuilder::new("sizes");
+/// let x = b.parameter("x", ElementType::F32, "N,3")?;
+/// let (rows, columns) = (IntOrValue::dim(&mut b, x, 0)?, IntOrValue::dim(&mut b, x, 1)?);
+/// assert_eq!(columns.mul(&mut b, IntOrValue::Int(2))?, IntOrValue::Int(6));
+/// assert_eq!(rows.as_int(), None);
+/// // Inference knows that a size is not negative.
+/// assert_eq!(rows.max(&mut b, IntOrValue::Int(0))?, rows);
+/// # Ok::<(), snick_ir::OpError>(())
+/// ```
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum IntOrValue<V = Value> {
     /// The integer.
@@ -44,7 +58,7 @@ impl<V> IntOrValue<V> {
         }
     }
 
-    /// The same value, said to lie in this interval.
+    /// The same value with this interval.
     #[must_use]
     pub fn within(self, interval: Interval) -> Self {
         match self {

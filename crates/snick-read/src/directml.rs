@@ -1,7 +1,7 @@
 //! DirectML descriptions: a list of `DML_OPERATOR_SLICE` and `DML_OPERATOR_SLICE1`, wired by the names of their
 //! tensors.
 //!
-//! Tensors that no operator writes are inputs, those that none reads are outputs. Every rule of the API is checked at
+//! Tensors that no operator writes are inputs; tensors that none reads are outputs. Every rule of the API is checked at
 //! the feature level that the description names.
 
 use std::collections::{HashMap, HashSet};
@@ -25,9 +25,9 @@ const VERSION: i64 = 1;
 /// The two operators.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum OperatorKind {
-    /// Forward, the output as large as `Sizes` says.
+    /// Positive strides; the output has the dimensions `Sizes`.
     Slice,
-    /// Either way through a window, of which the output takes as much as it has room for.
+    /// Strides of either sign in a window; the size of the output says how many elements.
     Slice1,
 }
 
@@ -168,7 +168,7 @@ impl<'d> Operator<'d> {
                     let expected = format!("Sizes[{axis}] = {extent}");
                     return Err(OpError::mismatch(format!("OutputTensor.Sizes[{axis}]"), output, expected));
                 }
-                // Numbers of 32 bits, so nothing overflows.
+                // 32-bit integers, so nothing overflows.
                 let last = offset + (extent - 1) * stride;
                 if last >= input {
                     return Err(past("the last element", last));
@@ -190,7 +190,7 @@ impl<'d> Operator<'d> {
                     let expected = format!("at most {room}, the elements that the window holds");
                     return Err(OpError::out_of_range(what, output, expected));
                 }
-                // Backwards from the end of the window, not of the axis.
+                // Backward from the end of the window, not of the axis.
                 if stride > 0 { offset } else { last }
             }
         };
@@ -198,7 +198,7 @@ impl<'d> Operator<'d> {
     }
 }
 
-/// A number of 32 bits without sign, `least` or more.
+/// An unsigned 32-bit integer of at least `least`.
 fn unsigned(name: &str, axis: usize, value: i64, least: u32) -> Result<(), OpError> {
     match u32::try_from(value) {
         Ok(number) if number >= least => Ok(()),
@@ -209,7 +209,7 @@ fn unsigned(name: &str, axis: usize, value: i64, least: u32) -> Result<(), OpErr
     }
 }
 
-/// A field that is not known could change the meaning of the others.
+/// An unknown field is an error: it could change the meaning of the others.
 fn refuse_unknown(object: &Object, known: impl Fn(&str) -> bool) -> Result<(), ReadError> {
     match object.iter().find(|(name, json)| !json.is_null() && !known(name)) {
         Some((name, json)) => Err(json.error(format!("field `{name}` is not supported"))),
@@ -246,7 +246,7 @@ impl Tensor {
 struct DescriptionBuilder {
     graph: Graph,
     errors: Vec<Located>,
-    /// By name, with where its elements come from.
+    /// By name, with the source of its elements.
     tensors: HashMap<String, (Tensor, Value)>,
     level: FeatureLevel,
 }
@@ -255,7 +255,7 @@ impl DescriptionBuilder {
     fn add_all(&mut self, operators: &[Operator]) -> Result<(), ReadError> {
         let written: HashSet<&str> = operators.iter().map(|op| op.output.name.as_str()).collect();
         let read: HashSet<&str> = operators.iter().map(|op| op.input.name.as_str()).collect();
-        // Inputs first: they are the signature.
+        // Inputs first: they are the signature of the graph.
         for operator in operators.iter().filter(|op| !written.contains(op.input.name.as_str())) {
             if !self.tensors.contains_key(&operator.input.name) {
                 self.parameter(operator);
@@ -286,7 +286,7 @@ impl DescriptionBuilder {
 
     fn parameter(&mut self, operator: &Operator) {
         let tensor = &operator.input;
-        // Sizes that no tensor can have are told with the operator.
+        // Sizes that no tensor can have are reported with the operator.
         let dims = tensor.sizes.iter().map(|&size| DimSpec::Interval(Interval::exact(size.max(0))));
         let op = Parameter { element_type: tensor.element_type, shape: ShapeSpec::Dims(dims.collect()) };
         let value = self.layer(&tensor.name, op.into(), operator.json.loc(), &[]);
@@ -294,7 +294,7 @@ impl DescriptionBuilder {
         self.tensors.insert(tensor.name.clone(), (tensor.clone(), value));
     }
 
-    /// The primitive; opaque, with the cause noted, where a rule is broken.
+    /// The primitive; an opaque layer, with the error noted, if a rule is violated.
     fn operator(&mut self, operator: &Operator, source: &Tensor, data: Value) -> Value {
         let slices = if *source == operator.input {
             operator.slices(self.level)

@@ -18,7 +18,7 @@ pub(super) const RULES: &[(&str, EmitRule)] = &[
     ("VariadicSplit", Custom(variadic_split)),
 ];
 
-/// An end that is not the greatest integer of either width, and yet behind every element.
+/// The same end, but not the greatest integer of 32 or 64 bits, which runtimes take for "no bound".
 fn careful(end: i64, step: i64) -> i64 {
     if step < 0 && end >= i64::from(i32::MAX) { i64::from(i32::MAX) - 1 } else { end }
 }
@@ -102,7 +102,7 @@ fn onnx_range(range: &AxisRange) -> Result<[i64; 4], OpError> {
 
 fn split(e: &mut Emitter) -> Result {
     let axis = e.fixed_one(1, "the axis of a split")?;
-    // Parts must be equal, which ONNX promises for parts listed only.
+    // ONNX allows a smaller last part unless the sizes are listed.
     let sizes = sizes(e, axis)?;
     let (data, attrs) = (e.input(0)?, vec![int("axis", axis)]);
     if let Some(sizes) = sizes {
@@ -124,7 +124,7 @@ fn variadic_split(e: &mut Emitter) -> Result {
     e.last("Split", &[data, lengths], vec![int("axis", axis)])
 }
 
-/// Lengths with the rest computed for the -1: the size of the axis less the sum of the others.
+/// Lengths with -1 replaced by the rest: the size of the axis less the sum of the others.
 fn rest_filled(e: &mut Emitter, axis: i64) -> Result<String, OpError> {
     let data = e.input(0)?;
     let lengths = e.input_i64(2)?;
@@ -150,7 +150,7 @@ fn sizes(e: &Emitter, axis: i64) -> Result<Option<Vec<i64>>, OpError> {
 mod tests {
     use snick_ir::{infer, text};
 
-    /// The operators that a slice by this step, with bounds known at run time, becomes.
+    /// The operators for a slice with this step and with bounds known at run time.
     fn operators(step: i64) -> Vec<String> {
         let text = format!(
             "snick 1\ngraph \"g\" {{\n%x = Parameter-1 {{element_type: f32, shape: \"?\"}}\n\

@@ -1,4 +1,4 @@
-//! The `slice` primitive, and what is built of slices.
+//! The `slice` primitive, and slices that other operations need.
 
 use snick_ir::{IntOrValue, Op, OpError};
 use snick_shape::SymExpr;
@@ -11,58 +11,58 @@ pub(super) const RULES: &[(&str, EmitRule)] = &[("slice", Custom(slice))];
 
 /// Where a slice of an axis begins.
 #[derive(Clone)]
-enum First {
+enum Start {
     /// As an expression over sizes.
     At(SymExpr),
     /// As a scalar of i64 that is known when the graph runs.
     Operand(Operand),
 }
 
-/// What is taken of an axis: every `step`-th of `span` elements, which are `len`.
+/// The selected part of an axis: `len` elements, every `step`-th of the `span` elements from `first` on.
 #[derive(Clone)]
-struct Taken {
-    first: First,
+struct AxisSpan {
+    first: Start,
     span: SymExpr,
     step: usize,
     len: SymExpr,
 }
 
-impl Taken {
+impl AxisSpan {
     /// All of an axis.
     fn whole(dim: &SymExpr) -> Self {
-        Self { first: First::At(0.into()), span: dim.clone(), step: 1, len: dim.clone() }
+        Self { first: Start::At(0.into()), span: dim.clone(), step: 1, len: dim.clone() }
     }
 
     /// `2:8:3`, if that is known.
     fn range(&self) -> Option<String> {
-        let First::At(first) = &self.first else { return None };
+        let Start::At(first) = &self.first else { return None };
         let (first, span) = (first.as_const()?, self.span.as_const()?);
         Some(format!("{first}:{}:{}", first.checked_add(span)?, self.step))
     }
 
     fn is_all_of(&self, dim: &SymExpr) -> bool {
-        self.step == 1 && self.span == *dim && matches!(self.first, First::At(SymExpr::Const(0)))
+        self.step == 1 && self.span == *dim && matches!(self.first, Start::At(SymExpr::Const(0)))
     }
 }
 
-/// Steps backwards are taken forwards and turned round.
+/// Axes with a negative step are sliced in ascending order and then reversed.
 fn slice(e: &mut Emitter) -> Result {
-    let Op::Slice(slice) = &e.node.op else { return Err(OpError::unsupported("this slice in StableHLO")) };
+    let Op::Slice(slice) = &e.node.op else { return Err(OpError::unsupported("this layer")) };
     let inputs: Vec<usize> = (1..e.len()).collect();
     let slices = slice.bind(&inputs)?;
     let x = e.input(0)?;
     let lens = e.output(0)?.dims;
-    let mut taken: Vec<Taken> = x.ty.dims.iter().map(Taken::whole).collect();
+    let mut taken: Vec<AxisSpan> = x.ty.dims.iter().map(AxisSpan::whole).collect();
     let mut backwards = Vec::new();
     for (axis, slice) in slices {
         let IntOrValue::Int(step) = slice.step else {
             return Err(OpError::unsupported("a slice whose step is known only at run time in StableHLO"));
         };
         let start = match slice.start {
-            IntOrValue::Int(start) => First::At(start.into()),
+            IntOrValue::Int(start) => Start::At(start.into()),
             IntOrValue::Value(input, _) => {
                 let number = e.input(input)?;
-                First::Operand(e.index(&number)?)
+                Start::Operand(e.index(&number)?)
             }
         };
         if step < 0 {
@@ -80,8 +80,8 @@ fn slice(e: &mut Emitter) -> Result {
     e.give(0, y)
 }
 
-/// `len` elements from `start` on, every `step`-th, as those that lie from the first place to the last.
-fn of_axis(e: &mut Emitter, start: First, len: &SymExpr, step: i64) -> Result<Taken, OpError> {
+/// `len` elements from `start` on, every `step`-th, in ascending order.
+fn of_axis(e: &mut Emitter, start: Start, len: &SymExpr, step: i64) -> Result<AxisSpan, OpError> {
     let size = step.saturating_abs().max(1);
     let symbols = e.graph.symbols();
     let (reach, span) = match size {
@@ -89,36 +89,36 @@ fn of_axis(e: &mut Emitter, start: First, len: &SymExpr, step: i64) -> Result<Ta
         _ => {
             let gaps = symbols.sub(len, &1.into()).and_then(|gaps| symbols.max(&gaps, &0.into()));
             let reach = gaps.and_then(|gaps| symbols.mul(&gaps, &size.into()));
-            let reach = reach.ok_or_else(|| OpError::unsupported("a slice of so many elements"))?;
+            let reach = reach.ok_or_else(|| OpError::unsupported("a slice of more than 2^63 elements"))?;
             let span = symbols.min(len, &1.into()).and_then(|end| symbols.add(&reach, &end));
             (reach, span)
         }
     };
-    let span = span.ok_or_else(|| OpError::unsupported("a slice of so many elements"))?;
+    let span = span.ok_or_else(|| OpError::unsupported("a slice of more than 2^63 elements"))?;
     let first = match start {
         start if step > 0 => start,
-        First::At(start) => match symbols.sub(&start, &reach) {
-            // Nothing has no first place.
-            Some(_) if span == SymExpr::Const(0) => First::At(0.into()),
-            Some(first) => First::At(first),
-            None => return Err(OpError::unsupported("a slice of so many elements")),
+        Start::At(start) => match symbols.sub(&start, &reach) {
+            // An empty slice has no first element.
+            Some(_) if span == SymExpr::Const(0) => Start::At(0.into()),
+            Some(first) => Start::At(first),
+            None => return Err(OpError::unsupported("a slice of more than 2^63 elements")),
         },
-        First::Operand(start) => {
+        Start::Operand(start) => {
             let reach = e.number(&reach)?;
-            First::Operand(e.same("stablehlo.subtract", &[&start, &reach]))
+            Start::Operand(e.same("stablehlo.subtract", &[&start, &reach]))
         }
     };
     let step = usize::try_from(size).map_err(|_| OpError::out_of_range("a step", step, "smaller"))?;
-    Ok(Taken { first, span, step, len: len.clone() })
+    Ok(AxisSpan { first, span, step, len: len.clone() })
 }
 
-/// A plain slice where all is known, a dynamic one where only starts are not, and else a slice of run-time bounds.
-fn take(e: &mut Emitter, x: &Operand, taken: &[Taken]) -> Result<Operand> {
+/// `slice` if all numbers are known, `dynamic_slice` if only starts are not, and else `real_dynamic_slice`.
+fn take(e: &mut Emitter, x: &Operand, taken: &[AxisSpan]) -> Result<Operand> {
     if taken.iter().zip(&x.ty.dims).all(|(taken, dim)| taken.is_all_of(dim)) {
         return Ok(x.clone());
     }
     let ty = x.ty.sized(taken.iter().map(|taken| taken.len.clone()).collect::<Vec<_>>());
-    if let Some(ranges) = taken.iter().map(Taken::range).collect::<Option<Vec<_>>>() {
+    if let Some(ranges) = taken.iter().map(AxisSpan::range).collect::<Option<Vec<_>>>() {
         let tail = format!("[{}] : ({}) -> {ty}", ranges.join(", "), x.ty);
         return Ok(e.line("stablehlo.slice", &x.name, &tail, ty));
     }
@@ -132,9 +132,9 @@ fn take(e: &mut Emitter, x: &Operand, taken: &[Taken]) -> Result<Operand> {
         let sizes = sizes.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
         let attributes = format!("slice_sizes = array<i64: {sizes}>");
         let run = e.generic("stablehlo.dynamic_slice", &operands, &attributes, x.ty.sized(spans));
-        // The run is thinned out where steps are longer than one.
-        let thin: Vec<Taken> =
-            taken.iter().map(|taken| Taken { first: First::At(0.into()), ..taken.clone() }).collect();
+        // Steps greater than 1 apply to the result.
+        let thin: Vec<AxisSpan> =
+            taken.iter().map(|taken| AxisSpan { first: Start::At(0.into()), ..taken.clone() }).collect();
         return take(e, &run, &thin);
     }
     let mut starts = Vec::with_capacity(taken.len());
@@ -150,20 +150,20 @@ fn take(e: &mut Emitter, x: &Operand, taken: &[Taken]) -> Result<Operand> {
     Ok(e.generic("stablehlo.real_dynamic_slice", &[x, &starts, &limits, &steps], "", ty))
 }
 
-fn scalar(e: &mut Emitter, first: &First) -> Result<Operand> {
+fn scalar(e: &mut Emitter, first: &Start) -> Result<Operand> {
     match first {
-        First::At(first) => e.number(first),
-        First::Operand(first) => Ok(first.clone()),
+        Start::At(first) => e.number(first),
+        Start::Operand(first) => Ok(first.clone()),
     }
 }
 
 impl Emitter<'_> {
     /// `len` elements of one axis from `at`, a scalar of i64, on.
     pub(super) fn pick(&mut self, x: &Operand, axis: usize, at: &Operand, len: &SymExpr) -> Result<Operand> {
-        let mut taken: Vec<Taken> = x.ty.dims.iter().map(Taken::whole).collect();
+        let mut taken: Vec<AxisSpan> = x.ty.dims.iter().map(AxisSpan::whole).collect();
         if let Some(taken) = taken.get_mut(axis) {
             *taken =
-                Taken { first: First::Operand(at.clone()), span: len.clone(), step: 1, len: len.clone() };
+                AxisSpan { first: Start::Operand(at.clone()), span: len.clone(), step: 1, len: len.clone() };
         }
         take(self, x, &taken)
     }
@@ -176,9 +176,9 @@ impl Emitter<'_> {
         first: &SymExpr,
         len: SymExpr,
     ) -> Result<Operand> {
-        let mut taken: Vec<Taken> = x.ty.dims.iter().map(Taken::whole).collect();
+        let mut taken: Vec<AxisSpan> = x.ty.dims.iter().map(AxisSpan::whole).collect();
         if let Some(taken) = taken.get_mut(axis) {
-            *taken = Taken { first: First::At(first.clone()), span: len.clone(), step: 1, len };
+            *taken = AxisSpan { first: Start::At(first.clone()), span: len.clone(), step: 1, len };
         }
         take(self, x, &taken)
     }
