@@ -70,8 +70,6 @@ impl Bounds {
 impl OpDef for Bounds {
     const NAMES: &'static [OpName] = &[OpName::snick("bounds")];
     const ARITY: Arity = Arity::between(0, 4);
-    const DOC: &'static str = "Where the range start:stop:step of an axis of this size begins, and how many elements it \
-        has: the numbers of a `slice`. Numbers written `in` are inputs, i64 scalars.";
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         let bound = |name: &'static str| match raw.attrs.get(name).ok_or(missing(name))? {

@@ -61,8 +61,6 @@ impl OpDef for Slice {
     const NAMES: &'static [OpName] = &[OpName::snick("slice")];
     const ARITY: Arity = Arity::at_least(1);
     const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::MOVES_ELEMENTS);
-    const DOC: &'static str = "Element k of a sliced axis is element start + k * step of the input, which is input 0. \
-        Numbers written `in <interval>` are further inputs, integer scalars.";
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         let axes = raw.attrs.sizes("axes")?.ok_or(missing("axes"))?;
