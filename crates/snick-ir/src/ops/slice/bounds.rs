@@ -10,7 +10,8 @@ use snick_tensor::{ElementType, Tensor};
 use super::axis_range::AxisRange;
 use crate::attrs::missing;
 use crate::{
-    Arity, AttrValue, Attrs, EvalOp, Fact, Facts, Infer, InferOp, IntOrValue, OpDef, OpError, OpName, RawNode,
+    Arity, AttrSpec, AttrValue, Attrs, EvalOp, Fact, Facts, Infer, InferOp, IntOrValue, OpDef, OpError,
+    OpName, RawNode,
 };
 
 /// The range `start:stop:step` of an axis of `size` elements. Inputs: the operands in the order of the fields, i64
@@ -68,7 +69,10 @@ impl Bounds {
 }
 
 impl OpDef for Bounds {
-    const NAMES: &'static [OpName] = &[OpName::snick("bounds")];
+    const NAMES: &'static [OpName] = &[OpName::snick("bounds").doc(
+        "Where the range `start:stop:step` begins on an axis of `size` elements, and how many elements it has: numbers \
+         of a `slice`. Numbers written `in` are inputs, i64 scalars in the order of the attributes.",
+    )];
     const ARITY: Arity = Arity::between(0, 4);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
@@ -94,6 +98,24 @@ impl OpDef for Bounds {
             attrs.push(name.into(), value);
         }
         attrs
+    }
+
+    fn attr_specs() -> Vec<AttrSpec> {
+        let spec = |name, kind: &'static str, doc| AttrSpec::required(name, kind.into(), doc);
+        vec![
+            spec("size", "integer or `in`", "Number of elements of the axis."),
+            spec(
+                "start",
+                "integer, `in` or `open`",
+                "The first element; negative numbers count from the end.",
+            ),
+            spec(
+                "stop",
+                "integer, `in` or `open`",
+                "The end, exclusive; negative numbers count from the end.",
+            ),
+            spec("step", "integer or `in`", "Distance from one element to the next; never 0."),
+        ]
     }
 }
 

@@ -12,8 +12,8 @@ use IntOrValue::Int;
 use super::dyn_axis_slice::DynAxisSlice;
 use crate::attrs::missing;
 use crate::{
-    Arity, AttrValue, Attrs, EvalOp, Fact, Facts, Infer, InferOp, IntOrValue, Op, OpDef, OpError, OpName,
-    OpTraits, RawNode,
+    Arity, AttrSpec, AttrValue, Attrs, EvalOp, Fact, Facts, Infer, InferOp, IntOrValue, Op, OpDef, OpError,
+    OpName, OpTraits, RawNode,
 };
 
 /// Slices of one tensor along some axes. Inputs: the data, then the operands in order of axes, of one axis `start`,
@@ -58,7 +58,10 @@ impl From<Slice> for Op {
 }
 
 impl OpDef for Slice {
-    const NAMES: &'static [OpName] = &[OpName::snick("slice")];
+    const NAMES: &'static [OpName] = &[OpName::snick("slice").doc(
+        "Element `k` of a sliced axis is element `start + k * step` of the data. Numbers written `in <interval>` are \
+         inputs behind the data, in order of the axes: integer scalars.",
+    )];
     const ARITY: Arity = Arity::at_least(1);
     const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::MOVES_ELEMENTS);
 
@@ -109,6 +112,16 @@ impl OpDef for Slice {
             attrs.push(name.into(), value);
         }
         attrs
+    }
+
+    fn attr_specs() -> Vec<AttrSpec> {
+        let number = |name, doc| AttrSpec::required(name, "list of integers and `in <interval>`".into(), doc);
+        vec![
+            AttrSpec::required("axes", "non-negative integers".into(), "The sliced axes, ascending."),
+            number("start", "Index of the first element, for each axis."),
+            number("len", "Number of elements, for each axis."),
+            number("step", "Distance from one element to the next, for each axis; never 0."),
+        ]
     }
 }
 
