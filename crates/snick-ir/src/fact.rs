@@ -31,8 +31,8 @@ pub struct Fact {
 pub enum Known {
     /// All elements as numbers: of a constant, or of a value that folds to one.
     Tensor(Arc<Tensor>),
-    /// The elements of a small integer tensor of static shape in row-major order, as expressions. An unknown element is a
-    /// symbol of its own.
+    /// The elements of a small integer tensor of static shape in row-major order, as expressions. An unknown element is
+    /// a symbol of its own.
     Elements(Arc<[SymExpr]>),
     /// Bounds of the elements of a small floating-point tensor of static shape, in row-major order.
     Reals(Arc<[FloatBounds]>),
@@ -103,8 +103,8 @@ impl Fact {
         mine.len() == theirs.len() && mine.iter().zip(theirs).all(|(m, t)| meet(m, t))
     }
 
-    /// Whether this fact is at least as precise as `other`: the same type, unless `other` has none, and the interval of each
-    /// dim within that of `other`.
+    /// Whether this fact is at least as precise as `other`: the same type, unless `other` has none, and the interval of
+    /// each dim within that of `other`.
     pub fn refines(&self, other: &Fact, symbols: &Symbols) -> bool {
         if other.element_type != ElementType::Dynamic && self.element_type != other.element_type {
             return false;

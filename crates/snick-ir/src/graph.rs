@@ -376,9 +376,8 @@ impl Graph {
         self.ids().filter(|&id| matches!(self.node(id).op, Op::Result(_)))
     }
 
-    /// Topological order, as close to the order of ids as possible, so that output follows the file; Results that cannot
-    /// keep their place come last, in their order. An error names a
-    /// layer on a cycle.
+    /// Topological order, as close to the order of ids as possible, so that output follows the file; Results that
+    /// cannot keep their place come last, in their order. An error names a layer on a cycle.
     pub fn order(&self) -> Result<Vec<NodeId>, Located> {
         if self.nodes.edge_references().all(|e| e.source() < e.target()) {
             return Ok(self.ids().collect());
@@ -420,8 +419,8 @@ impl Graph {
         NodeId(cyclic.min().copied().unwrap_or_default())
     }
 
-    /// Removes the nodes that no Result and no other root depends on. Parameters are kept: they are the signature of the
-    /// model.
+    /// Removes the nodes that no Result and no other root depends on. Parameters are kept: they are the signature of
+    /// the model.
     pub fn remove_dead_nodes(&mut self) {
         let mut alive = vec![false; self.bound()];
         let mut todo: Vec<NodeId> = self.ids().filter(|&id| self.node(id).op.has(OpTraits::ROOT)).collect();

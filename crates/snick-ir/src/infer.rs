@@ -30,8 +30,8 @@ pub struct Infer<'a> {
 }
 
 impl<'a> Infer<'a> {
-    /// Reports a recoverable error; inference continues with the facts that the op returns. Since every run fails at this
-    /// op, any facts are sound.
+    /// Reports a recoverable error; inference continues with the facts that the op returns. Since every run fails at
+    /// this op, any facts are sound.
     pub fn report(&mut self, error: OpError) {
         self.errors.push(error);
     }
@@ -174,7 +174,8 @@ impl<'a> Infer<'a> {
         }
     }
 
-    /// The elements of input `i` as expressions: known ones, or a new symbol for each if their number is known and small.
+    /// The elements of input `i` as expressions: known ones, or a new symbol for each if their number is known and
+    /// small.
     pub fn elements_or_unknown(&mut self, i: usize) -> Option<Vec<SymExpr>> {
         let fact = self.inputs[i];
         if let Some(elements) = fact.elements() {

@@ -106,8 +106,8 @@ impl Rule {
     }
 }
 
-/// A rewrite of one node. It reads the graph and adds nodes, and changes nothing else. It is a [`GraphBuilder`] that knows
-/// the node to rewrite.
+/// A rewrite of one node. It reads the graph and adds nodes, and changes nothing else. It is a [`GraphBuilder`] that
+/// knows the node to rewrite.
 pub struct Patch<'g> {
     builder: GraphBuilder<'g>,
     root: NodeId,
@@ -188,8 +188,8 @@ impl<'g> Patch<'g> {
         self.liveness.readers(value.node) == 1
     }
 
-    /// Whether an op of this kind reads an output of the node that computes `value`; `false` if there are more than `most`
-    /// readers.
+    /// Whether an op of this kind reads an output of the node that computes `value`; `false` if there are more than
+    /// `most` readers.
     pub fn is_read_by(&self, value: Value, most: u32, kind: impl Fn(&Op) -> bool) -> bool {
         let readers =
             self.graph().nodes.neighbors_directed(value.node.petgraph(), Outgoing).map(NodeId::from);

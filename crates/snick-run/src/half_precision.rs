@@ -1,5 +1,5 @@
-//! Values declared as f16 or bf16 are computed in f32 and rounded where they leave the run, as the OpenVINO runtime does:
-//! nothing is lost between layers.
+//! Values declared as f16 or bf16 are computed in f32 and rounded where they leave the run, as the OpenVINO runtime
+//! does: nothing is lost between layers.
 
 use snick_ir::{Graph, Op, OpError, OpTraits};
 use snick_tensor::{ElementType, Tensor};
@@ -46,9 +46,9 @@ impl HalfPrecision {
         self.declared.get(slot).copied().flatten()
     }
 
-    /// The type that an op needs a slot converted to, if any. Most ops compute in f32; one that passes values to bodies,
-    /// variables or out of the run reads the declared type; one that only moves elements reads any, so that views stay
-    /// views.
+    /// The type that an op needs a slot converted to, if any. Most ops compute in f32; one that passes values to
+    /// bodies, variables or out of the run reads the declared type; one that only moves elements reads any, so that
+    /// views stay views.
     pub(crate) fn read_as(&self, op: &Op, slot: usize) -> Option<ElementType> {
         let declared = self.declared(slot)?;
         match op {

@@ -15,12 +15,10 @@ pub enum SliceError {
     NegativeDim(i64),
 }
 
-/// One axis of the slice primitive: element `k` of the result is element
-/// `start + k * step` of the input.
+/// One axis of the slice primitive: element `k` of the result is element `start + k * step` of the input.
 ///
-/// Invariants of resolved slices: every index lies in `0..dim`; `step != 0`;
-/// `len <= 1` implies `step == 1`; `len == 0` implies `start == 0`. So two
-/// slices of an axis select the same elements if and only if they are equal.
+/// Invariants of resolved slices: every index lies in `0..dim`; `step != 0`; `len <= 1` implies `step == 1`; `len == 0`
+/// implies `start == 0`. So two slices of an axis select the same elements if and only if they are equal.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct AxisSlice {
     /// Index of the first element.
@@ -40,14 +38,12 @@ impl AxisSlice {
         Self { start: 0, len: dim, step: 1 }
     }
 
-    /// The elements that `start:stop:step` selects of an axis of `dim` elements,
-    /// by the rule OpenVINO Slice-8, OpenVINO StridedSlice-1 and ONNX Slice share.
-    /// `None` is a masked bound: the first or last element in the step's
-    /// direction is included.
+    /// The elements that `start:stop:step` selects of an axis of `dim` elements, by the rule OpenVINO Slice-8, OpenVINO
+    /// StridedSlice-1 and ONNX Slice share. `None` is a masked bound: the first or last element in the step's direction
+    /// is included.
     ///
-    /// A negative bound counts from the end, once. The start is then clamped into
-    /// the axis **at both ends for either direction**, so that a negative step
-    /// from below the axis selects its first element (Python would select none).
+    /// A negative bound counts from the end, once. The start is then clamped into the axis **at both ends for either
+    /// direction**, so that a negative step from below the axis selects its first element (Python would select none).
     ///
     /// # Errors
     /// [`SliceError::ZeroStep`]; [`SliceError::NegativeDim`].
@@ -56,8 +52,8 @@ impl AxisSlice {
         Ok(Self { start, len, step }.normalised())
     }
 
-    /// The clamped start of `start:stop:step` and the number of elements, as in [`Self::resolve`]. The start of an empty
-    /// slice is where it was clamped to, in `-1..=dim`.
+    /// The clamped start of `start:stop:step` and the number of elements, as in [`Self::resolve`]. The start of an
+    /// empty slice is where it was clamped to, in `-1..=dim`.
     ///
     /// # Errors
     /// [`SliceError::ZeroStep`]; [`SliceError::NegativeDim`].
@@ -88,8 +84,7 @@ impl AxisSlice {
         }
     }
 
-    /// Whether the slice selects every element of an axis of `dim` elements, in
-    /// order.
+    /// Whether the slice selects every element of an axis of `dim` elements, in order.
     pub fn is_whole(&self, dim: i64) -> bool {
         *self == Self::whole(dim).normalised()
     }
@@ -111,8 +106,7 @@ impl AxisSlice {
     }
 }
 
-/// First index and length of a slice, in integers wide enough for every bound.
-/// `dim >= 0`, `step != 0`.
+/// First index and length of a slice, in integers wide enough for every bound. `dim >= 0`, `step != 0`.
 pub(crate) fn select(dim: i128, start: Option<i128>, stop: Option<i128>, step: i128) -> (i128, i128) {
     let from_end = |bound: i128| if bound < 0 { bound.saturating_add(dim) } else { bound };
     // For an empty axis the upper clamp of a backward start is -1: applied last.

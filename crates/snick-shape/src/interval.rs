@@ -7,9 +7,8 @@ pub use text::IntervalError;
 
 /// A closed interval of integers, never empty.
 ///
-/// The two extreme values of `i64` double as infinities: `lo == i64::MIN` says
-/// "no lower bound" and `hi == i64::MAX` says "no upper bound". Arithmetic is
-/// done on the mathematical integers and saturates into these infinities, so a
+/// The two extreme values of `i64` double as infinities: `lo == i64::MIN` says "no lower bound" and `hi == i64::MAX`
+/// says "no upper bound". Arithmetic is done on the mathematical integers and saturates into these infinities, so a
 /// result always contains every possible value and never wraps.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Interval {

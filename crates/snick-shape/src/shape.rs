@@ -49,8 +49,8 @@ impl Shape {
         Printed { shape: self, symbols, symbolic: false }
     }
 
-    /// The shape with its expressions: `[N,3,W-1]`. A bare symbol without a name
-    /// prints as its interval; inside expressions it prints as `s3`.
+    /// The shape with its expressions: `[N,3,W-1]`. A bare symbol without a name prints as its interval; inside
+    /// expressions it prints as `s3`.
     pub fn display_symbolic<'a>(&'a self, symbols: &'a Symbols) -> impl fmt::Display + 'a {
         Printed { shape: self, symbols, symbolic: true }
     }

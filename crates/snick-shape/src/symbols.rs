@@ -37,9 +37,8 @@ pub enum SymbolError {
 
 /// All symbols of a graph and what is known of them and of expressions over them.
 ///
-/// The constructors return `None` when a coefficient would overflow `i64` or
-/// the expression would exceed a size limit; the caller then makes a fresh
-/// unknown. Equality of their results is structural.
+/// The constructors return `None` when a coefficient would overflow `i64` or the expression would exceed a size limit;
+/// the caller then makes a fresh unknown. Equality of their results is structural.
 #[derive(Clone, Default, Debug)]
 pub struct Symbols {
     symbols: Vec<Symbol>,
@@ -55,8 +54,7 @@ struct Symbol {
 }
 
 impl Symbols {
-    /// A new unknown in `interval`; an exact interval is a constant and makes no
-    /// symbol.
+    /// A new unknown in `interval`; an exact interval is a constant and makes no symbol.
     pub fn fresh(&mut self, interval: Interval, origin: Origin) -> SymExpr {
         match interval.is_exact() {
             Some(value) => SymExpr::Const(value),
@@ -64,8 +62,8 @@ impl Symbols {
         }
     }
 
-    /// The symbol called `name`, created on first use. Later uses narrow it to the intersection of all intervals; once one
-    /// value is left, the result is that constant.
+    /// The symbol called `name`, created on first use. Later uses narrow it to the intersection of all intervals; once
+    /// one value is left, the result is that constant.
     ///
     /// # Errors
     /// [`SymbolError::Disjoint`] if the intersection is empty.
@@ -160,8 +158,8 @@ impl Symbols {
     }
 
     /// Records that the expression is within `interval`, which its parts do not imply. Shifts and multiples of the
-    /// expression benefit too. Ignored for constants, for contradictions, and for a bare symbol (or a shift or multiple of
-    /// one): it occurs elsewhere too, where the refinement need not hold.
+    /// expression benefit too. Ignored for constants, for contradictions, and for a bare symbol (or a shift or multiple
+    /// of one): it occurs elsewhere too, where the refinement need not hold.
     pub fn refine(&mut self, expr: &SymExpr, interval: Interval) {
         let Some(fact) = Fact::new(expr, interval) else { return };
         if let [term] = fact.direction.as_slice()
@@ -212,8 +210,7 @@ impl Symbols {
         division::floor_div(self, &numerator, &b.sum())
     }
 
-    /// `a - b * floor(a / b)`, which has the sign of `b` (OpenVINO FloorMod-1);
-    /// `None` also when `b` may be 0.
+    /// `a - b * floor(a / b)`, which has the sign of `b` (OpenVINO FloorMod-1); `None` also when `b` may be 0.
     pub fn modulo(&self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
         let quotient = self.floor_div(a, b)?;
         self.sub(a, &self.mul(b, &quotient)?)
@@ -229,15 +226,15 @@ impl Symbols {
         extremum(self, Extremum::Max, &[a.sum().into_owned(), b.sum().into_owned()])
     }
 
-    /// The value of the expression if `value` gives those of the symbols. `None` if a symbol has no value, a result exceeds
-    /// `i64`, or a divisor is below 1.
+    /// The value of the expression if `value` gives those of the symbols. `None` if a symbol has no value, a result
+    /// exceeds `i64`, or a divisor is below 1.
     pub fn eval(&self, expr: &SymExpr, value: &dyn Fn(SymbolId) -> Option<i64>) -> Option<i64> {
         eval::eval(expr, value)
     }
 
     /// The expression with each symbol replaced by its `replacement`, if there is one, and normalised again. Both the
-    /// replacements and the result are expressions over this table. `None` as for the constructors, and if a divisor may
-    /// now be 0.
+    /// replacements and the result are expressions over this table. `None` as for the constructors, and if a divisor
+    /// may now be 0.
     pub fn substitute(
         &self,
         expr: &SymExpr,
@@ -246,8 +243,8 @@ impl Symbols {
         substitute::substitute(self, expr, replacement)
     }
 
-    /// The expression in conventional notation: `W-1`, `max(W-1,0)`, `(H+1)/2` (a
-    /// floor division), `W%2`, `2*N*H`. Symbols without a name print as `s3`.
+    /// The expression in conventional notation: `W-1`, `max(W-1,0)`, `(H+1)/2` (a floor division), `W%2`, `2*N*H`.
+    /// Symbols without a name print as `s3`.
     pub fn display<'a>(&'a self, expr: &'a SymExpr) -> impl fmt::Display + 'a {
         Printed { symbols: self, expr }
     }

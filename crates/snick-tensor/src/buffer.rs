@@ -21,9 +21,9 @@ const LEAST_SHARE: usize = 4;
 
 /// Unused buffers.
 ///
-/// Memory taken while [`Pool::scope`] runs returns to the pool when its last owner drops it, on any thread. Every run of a
-/// model asks for the same sizes, at different times: the pool keeps twice the peak in use, so that most runs need no
-/// fresh memory.
+/// Memory taken while [`Pool::scope`] runs returns to the pool when its last owner drops it, on any thread. Every run
+/// of a model asks for the same sizes, at different times: the pool keeps twice the peak in use, so that most runs need
+/// no fresh memory.
 #[derive(Default, Debug)]
 pub struct Pool {
     stock: Mutex<Stock>,

@@ -180,9 +180,9 @@ fn encode<S: Source>(et: ElementType, values: &[S], first: usize, bytes: &mut [u
 
 impl Tensor {
     /// `Convert-1`: integers narrow by wrapping; floats truncate to integers, by way of an `i64` to `i64`, `u64` and
-    /// `u32` (which saturates, `NaN` is 0), by way of an `i32` to the others (values out of its range become `i32::MIN`, as
-    /// on most processors and in the OpenVINO runtime), and then wrap; to `boolean` is "not zero"; to a float
-    /// rounds to nearest even, once.
+    /// `u32` (which saturates, `NaN` is 0), by way of an `i32` to the others (values out of its range become
+    /// `i32::MIN`, as on most processors and in the OpenVINO runtime), and then wrap; to `boolean` is "not zero"; to a
+    /// float rounds to nearest even, once.
     ///
     /// # Errors
     /// [`TensorError::UnsupportedType`] to or from strings and `dynamic`.

@@ -181,8 +181,8 @@ impl ElementType {
         })
     }
 
-    /// The size of `count` packed elements in bytes; `None` for `dynamic` and `string`, and when the
-    /// product overflows. `u3` and `u6` come in whole groups of three bytes.
+    /// The size of `count` packed elements in bytes; `None` for `dynamic` and `string`, and when the product overflows.
+    /// `u3` and `u6` come in whole groups of three bytes.
     pub const fn byte_len(self, count: usize) -> Option<usize> {
         match self {
             U3 => count.div_ceil(8).checked_mul(3),
@@ -195,8 +195,8 @@ impl ElementType {
         }
     }
 
-    /// The size of one element in storage, if it is a whole number of bytes. Strings are stored as indices into a table, so
-    /// they have a size.
+    /// The size of one element in storage, if it is a whole number of bytes. Strings are stored as indices into a
+    /// table, so they have a size.
     pub(crate) const fn unit_bytes(self) -> Option<usize> {
         match self {
             String => Some(4),

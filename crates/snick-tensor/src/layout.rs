@@ -161,8 +161,7 @@ impl Layout {
         Ok(view)
     }
 
-    /// The same elements in the same order with other dims, if strides can express it.
-    /// The element counts must agree.
+    /// The same elements in the same order with other dims, if strides can express it. The element counts must agree.
     pub fn reshape(&self, dims: &[usize]) -> Option<Self> {
         let mut new = Layout::packed(dims);
         new.start = self.start;

@@ -1,9 +1,8 @@
 //! Packing of elements smaller than a byte.
 //!
-//! The layout is that of OpenVINO: `u1` from the most significant bit down, `u2` and the 4-bit types from
-//! the least significant bits up. `u3` and `u6` are split over groups of three bytes: the first
-//! two bytes hold the low bits of each element, the third byte the high bits, each from the most
-//! significant end down.
+//! The layout is that of OpenVINO: `u1` from the most significant bit down, `u2` and the 4-bit types from the least
+//! significant bits up. `u3` and `u6` are split over groups of three bytes: the first two bytes hold the low bits of
+//! each element, the third byte the high bits, each from the most significant end down.
 
 use crate::ElementType::{self, *};
 
@@ -91,8 +90,8 @@ pub(crate) fn first_byte(et: ElementType, index: usize) -> Option<usize> {
     index.is_multiple_of(elements).then_some(index / elements * bytes)
 }
 
-/// Whether the bits behind the last of `len` elements are zero, as packing leaves them. A view
-/// may end inside a byte whose other elements are not its own.
+/// Whether the bits behind the last of `len` elements are zero, as packing leaves them. A view may end inside a byte
+/// whose other elements are not its own.
 pub(crate) fn tail_is_clear(et: ElementType, bytes: &[u8], len: usize) -> bool {
     let (elements, _) = group(et);
     (len..len.next_multiple_of(elements)).all(|i| get(et, bytes, i) == 0)

@@ -96,8 +96,8 @@ pub(crate) fn decode(et: ElementType, code: u8) -> f64 {
     }
 }
 
-/// The code nearest to a value, ties to even. Above the largest value `f8e5m2` goes to infinity,
-/// `f8e4m3` to `NaN`, the others saturate.
+/// The code nearest to a value, ties to even. Above the largest value `f8e5m2` goes to infinity, `f8e4m3` to `NaN`, the
+/// others saturate.
 pub(crate) fn encode(et: ElementType, value: f64) -> u8 {
     // OpenVINO makes an f8e5m2 out of an f16, which rounds once more.
     let value = if et == F8E5M2 { half::f16::from_f64(value).to_f64() } else { value };

@@ -12,14 +12,15 @@ use crate::{Element, ElementType, Storage, TensorError};
 
 /// The limit of the packed size of a tensor in bytes, even of a view of far less: 64 GiB.
 ///
-/// Models are untrusted input. A `Broadcast` to a hostile shape is refused when the view is made, before a kernel packs it.
+/// Models are untrusted input. A `Broadcast` to a hostile shape is refused when the view is made, before a kernel packs
+/// it.
 pub const MAX_BYTES: usize = 1 << 36;
 
-/// Dims and strides (in elements) over a storage. A slice with any step is a view made in
-/// O(rank), and so is a clone. Elements are immutable.
+/// Dims and strides (in elements) over a storage. A slice with any step is a view made in O(rank), and so is a clone.
+/// Elements are immutable.
 ///
-/// A string tensor stores 4-byte indices into a shared table of texts, so every kernel that only
-/// moves elements moves strings, too.
+/// A string tensor stores 4-byte indices into a shared table of texts, so every kernel that only moves elements moves
+/// strings, too.
 #[derive(Clone)]
 pub struct Tensor {
     element_type: ElementType,
@@ -57,13 +58,12 @@ fn realigned(bytes: &[u8]) -> Storage {
 
 /// Constructors.
 impl Tensor {
-    /// A packed row-major tensor over the first bytes of `storage`; further bytes are ignored.
-    /// For strings the storage holds OpenVINO's packed form: count, `count + 1` offsets (all
-    /// 32-bit little-endian), then the UTF-8 bytes.
+    /// A packed row-major tensor over the first bytes of `storage`; further bytes are ignored. For strings the storage
+    /// holds OpenVINO's packed form: count, `count + 1` offsets (all 32-bit little-endian), then the UTF-8 bytes.
     ///
     /// # Errors
-    /// [`TensorError::StorageTooShort`], [`TensorError::TooLarge`],
-    /// [`TensorError::MalformedStrings`], and `dynamic` is no type to store.
+    /// [`TensorError::StorageTooShort`], [`TensorError::TooLarge`], [`TensorError::MalformedStrings`], and `dynamic` is
+    /// no type to store.
     pub fn new(et: ElementType, dims: &[usize], storage: Storage) -> Result<Self, TensorError> {
         match et {
             ElementType::String => Self::strings(dims, crate::text::unpack(storage.bytes())?),
@@ -334,8 +334,8 @@ impl Tensor {
     /// `len` indices of one axis from `start`, `step` apart; `step` may be negative.
     ///
     /// # Errors
-    /// [`TensorError::AxisOutOfRange`], and [`TensorError::SliceOutOfRange`] if any index is
-    /// outside the axis: nothing is clamped.
+    /// [`TensorError::AxisOutOfRange`], and [`TensorError::SliceOutOfRange`] if any index is outside the axis: nothing
+    /// is clamped.
     pub fn slice(&self, axis: usize, start: usize, len: usize, step: isize) -> Result<Self, TensorError> {
         Ok(self.view(self.layout.slice(axis, start, len, step)?))
     }

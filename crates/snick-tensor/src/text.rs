@@ -22,8 +22,7 @@ pub(crate) fn pack(texts: &[&str]) -> Vec<u8> {
 /// Parses the packed form.
 ///
 /// # Errors
-/// [`TensorError::MalformedStrings`] if an offset descends or leaves the bytes, or a text is not
-/// UTF-8.
+/// [`TensorError::MalformedStrings`] if an offset descends or leaves the bytes, or a text is not UTF-8.
 pub(crate) fn unpack(bytes: &[u8]) -> Result<Vec<String>, TensorError> {
     let bad = TensorError::MalformedStrings;
     let (words, _) = bytes.as_chunks::<4>();

@@ -10,8 +10,8 @@ use crate::kernels::strided_copy;
 use crate::{Element, ElementType, Tensor, TensorError};
 
 impl Tensor {
-    /// The packed little-endian bytes in row-major order, borrowed if they are packed.
-    /// Strings are in the packed form that [`Tensor::new`] reads.
+    /// The packed little-endian bytes in row-major order, borrowed if they are packed. Strings are in the packed form
+    /// that [`Tensor::new`] reads.
     pub fn to_bytes(&self) -> Cow<'_, [u8]> {
         if let Ok(texts) = self.as_strings() {
             return Cow::Owned(crate::text::pack(&texts));

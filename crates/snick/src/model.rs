@@ -71,8 +71,7 @@ impl Model {
         inputs::reshape(&mut self.graph, spec)
     }
 
-    /// Infers element types, shapes and known values of every output; returns all errors, those of reading
-    /// included.
+    /// Infers element types, shapes and known values of every output; returns all errors, those of reading included.
     ///
     /// ```
     /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/slice8_01_basic/model.xml");
@@ -90,8 +89,8 @@ impl Model {
         errors
     }
 
-    /// Brings the inferred graph into canonical form: every slice-like layer becomes `slice`, except those that the report
-    /// lists with reasons.
+    /// Brings the inferred graph into canonical form: every slice-like layer becomes `slice`, except those that the
+    /// report lists with reasons.
     ///
     /// ```
     /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/slice8_01_basic/model.xml");
@@ -160,8 +159,7 @@ impl Model {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Layer`] for what the format cannot express, [`Error::Target`] for an unknown
-    /// extension, [`Error::Io`].
+    /// [`Error::Layer`] for what the format cannot express, [`Error::Target`] for an unknown extension, [`Error::Io`].
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         self.save_with(path, SaveOptions::default())
     }

@@ -44,8 +44,8 @@ const SPREAD: u64 = 12;
 /// The maximum number of elements of one tensor.
 const MAX_ELEMENTS: usize = 1 << 28;
 
-/// Replaces the inputs of an inferred graph that are `None` by random tensors. Floats lie in [-1, 1), integers in 0 to 3,
-/// unless `spec` says otherwise. A symbol has the same value in all inputs, that of the provided ones included.
+/// Replaces the inputs of an inferred graph that are `None` by random tensors. Floats lie in [-1, 1), integers in 0 to
+/// 3, unless `spec` says otherwise. A symbol has the same value in all inputs, that of the provided ones included.
 ///
 /// # Errors
 /// A tensor that would be too large.

@@ -14,8 +14,8 @@ use snick_tensor::ElementType;
 /// The maximum number of rounds through all kinds of changes.
 const MAX_ROUNDS: usize = 8;
 
-/// The smallest graph found for which `fails` is true, as it is for `graph`, which is inferred. `fails` is called at most
-/// `limit` times.
+/// The smallest graph found for which `fails` is true, as it is for `graph`, which is inferred. `fails` is called at
+/// most `limit` times.
 pub fn reduce(graph: &Graph, limit: usize, fails: &mut dyn FnMut(&Graph) -> bool) -> Graph {
     let mut reducer = Reducer {
         graph,

@@ -102,8 +102,8 @@ impl Infer<'_> {
         dims.into_iter().fold(SymExpr::from(1), |product, dim| self.mul(&product, dim))
     }
 
-    /// An expression as a dim: `max(expr, 0)` if it may be negative, since no run with a negative size gets this far; `None`
-    /// if it is always negative. Not for numbers of which -1 has a meaning.
+    /// An expression as a dim: `max(expr, 0)` if it may be negative, since no run with a negative size gets this far;
+    /// `None` if it is always negative. Not for numbers of which -1 has a meaning.
     pub fn as_dim(&mut self, expr: &SymExpr) -> Option<SymExpr> {
         let interval = self.interval(expr);
         interval.meet(Interval::DIM)?;
@@ -125,7 +125,8 @@ impl Infer<'_> {
         })
     }
 
-    /// Unifies two dims, reporting `what` (a plural) as different where they cannot be equal; the first dim is then kept.
+    /// Unifies two dims, reporting `what` (a plural) as different where they cannot be equal; the first dim is then
+    /// kept.
     pub fn merge_or_report(&mut self, what: &str, a: &SymExpr, b: &SymExpr) -> SymExpr {
         self.merge(a, b).unwrap_or_else(|| {
             let sentence = format!("{what} differ: {{}} and {{}}");
@@ -161,8 +162,8 @@ impl Infer<'_> {
         self.symbols.interval_given(a, b, one) == one
     }
 
-    /// The numpy broadcast of two shapes, aligned at the last axis. Sizes that conflict are reported, and the
-    /// axis becomes dynamic.
+    /// The numpy broadcast of two shapes, aligned at the last axis. Sizes that conflict are reported, and the axis
+    /// becomes dynamic.
     pub fn broadcast(&mut self, a: &Shape, b: &Shape) -> Result<Shape, OpError> {
         let (Some(da), Some(db)) = (a.dims(), b.dims()) else { return Ok(Shape::unranked()) };
         if da == db {

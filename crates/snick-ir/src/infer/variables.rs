@@ -14,8 +14,8 @@ struct Read {
     dims: Option<Vec<Interval>>,
 }
 
-/// Checks every Assign in the inferred graph and its bodies against the ReadValues of its variable; there must be at least
-/// one. Returns all errors.
+/// Checks every Assign in the inferred graph and its bodies against the ReadValues of its variable; there must be at
+/// least one. Returns all errors.
 pub(super) fn check(graph: &Graph) -> Vec<Located> {
     let (mut reads, mut errors) = (BTreeMap::new(), Vec::new());
     collect(graph, &mut reads);

@@ -1,7 +1,7 @@
 //! The inference walk: gathers the facts of a node's inputs, lets the op infer, folds constants and stores the facts.
 //!
-//! An op that fails leaves its outputs unknown; one that reports an error has facts nevertheless. The walk continues, and
-//! all root causes are returned. Bodies are inferred by the ops that own them, with the facts of their inputs.
+//! An op that fails leaves its outputs unknown; one that reports an error has facts nevertheless. The walk continues,
+//! and all root causes are returned. Bodies are inferred by the ops that own them, with the facts of their inputs.
 
 use std::sync::Arc;
 
@@ -233,8 +233,8 @@ fn widened(tensors: &[Tensor]) -> Option<Vec<Tensor>> {
     any.then(|| tensors.iter().map(wide).collect::<Result<_, _>>().ok())?
 }
 
-/// The known value of f16 or bf16 elements computed in f32: the elements if they need no rounding, otherwise bounds between
-/// the rounded and the unrounded ones.
+/// The known value of f16 or bf16 elements computed in f32: the elements if they need no rounding, otherwise bounds
+/// between the rounded and the unrounded ones.
 fn known_half(value: &Tensor, half: ElementType) -> Option<Known> {
     let rounded = value.cast(half).ok()?;
     let (exact, near) = (value.to_f64_vec().ok()?, rounded.to_f64_vec().ok()?);

@@ -98,8 +98,8 @@ pub struct RewriteOptions<'c> {
     pub check: Option<&'c mut dyn Check>,
 }
 
-/// Applies `rules` to every node, new ones included, until nothing changes. Dead nodes are removed first; replaced nodes
-/// stay in the graph, unread: call [`Graph::remove_dead_nodes`] afterwards.
+/// Applies `rules` to every node, new ones included, until nothing changes. Dead nodes are removed first; replaced
+/// nodes stay in the graph, unread: call [`Graph::remove_dead_nodes`] afterwards.
 pub fn apply(graph: &mut Graph, rules: &[Rule], mut how: RewriteOptions) -> Trace {
     let mut trace = Trace::default();
     graph.remove_dead_nodes();
@@ -255,8 +255,8 @@ fn judge(
     }
 }
 
-/// Why a replacement is refused: a new fact does not refine the old one; and whether they contradict each other, which is
-/// an error of the rule. A fact that is only less precise is not.
+/// Why a replacement is refused: a new fact does not refine the old one; and whether they contradict each other, which
+/// is an error of the rule. A fact that is only less precise is not.
 fn refused(patch: &Patch, values: &[Option<Value>]) -> Option<(OpError, bool)> {
     let symbols = patch.graph().symbols();
     for (port, &value) in (0..).zip(values) {

@@ -7,7 +7,8 @@ use snick_tensor::{Element, ElementType, Storage, Tensor, TensorError};
 
 use super::syntax::quoted;
 
-/// The 64-bit FNV-1a hash of the bytes, which names weights in text. Collisions are possible; the printer compares bytes.
+/// The 64-bit FNV-1a hash of the bytes, which names weights in text. Collisions are possible; the printer compares
+/// bytes.
 pub fn digest(bytes: &[u8]) -> u64 {
     bytes
         .iter()

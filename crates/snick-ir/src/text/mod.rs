@@ -11,10 +11,10 @@
 //! }
 //! ```
 //!
-//! A line has the form `%name = Type-opset(inputs) {attributes} : types "tensor names"`. `%split:1` is the second output.
-//! Other names than plain words are quoted; the second node of a name is `%name~2`. Constants of up to [`INLINE`]
-//! elements are written out; larger ones are a digest of their bytes and, in files, their offset in the `.bin` beside
-//! the text. The types are the inferred ones; the parser reads them as declared ports.
+//! A line has the form `%name = Type-opset(inputs) {attributes} : types "tensor names"`. `%split:1` is the second
+//! output. Other names than plain words are quoted; the second node of a name is `%name~2`. Constants of up to
+//! [`INLINE`] elements are written out; larger ones are a digest of their bytes and, in files, their offset in the
+//! `.bin` beside the text. The types are the inferred ones; the parser reads them as declared ports.
 
 mod lexer;
 mod literal;

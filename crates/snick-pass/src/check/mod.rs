@@ -1,10 +1,10 @@
 //! Checked rewrites: every application of a rule is executed, before and after, before it is committed.
 //!
 //! The replaced and the new layers are cut out of the graph, down to values that both read ([`region`]). Dynamic sizes
-//! take all small values in their intervals, the bounds, and some random values between; elements are random, or evaluated
-//! if inference knows them as expressions ([`sample`]). Where the old layers run, the new ones must compute the same: bit
-//! by bit, or within rounding for rules that declare it; dims must match the inferred ones. A failure is reported in
-//! numpy's notation and as a test in text form ([`report`]).
+//! take all small values in their intervals, the bounds, and some random values between; elements are random, or
+//! evaluated if inference knows them as expressions ([`sample`]). Where the old layers run, the new ones must compute
+//! the same: bit by bit, or within rounding for rules that declare it; dims must match the inferred ones. A failure is
+//! reported in numpy's notation and as a test in text form ([`report`]).
 
 mod region;
 mod report;

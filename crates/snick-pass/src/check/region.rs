@@ -22,9 +22,9 @@ pub(super) struct Region {
 }
 
 impl Region {
-    /// The region of a replacement; `None` if old and new layers have common inputs only beyond [`MAX_NODES`]. The inputs of
-    /// a region may depend on each other, or be related in ways that facts do not express; the `wide` region has some
-    /// more earlier layers, and all layers between its inputs that are found.
+    /// The region of a replacement; `None` if old and new layers have common inputs only beyond [`MAX_NODES`]. The
+    /// inputs of a region may depend on each other, or be related in ways that facts do not express; the `wide` region
+    /// has some more earlier layers, and all layers between its inputs that are found.
     pub(super) fn of(proposal: &Proposal, wide: bool) -> Option<Self> {
         let graph = proposal.graph;
         let replaced = (0..).zip(proposal.values).filter(|(_, new)| new.is_some());

@@ -6,8 +6,8 @@ use snick_tensor::ElementType;
 
 use crate::selection::Selection;
 
-/// Removes slices of everything, reshapes to the same shape, transposes to the same order, converts to the same type, and
-/// similar layers.
+/// Removes slices of everything, reshapes to the same shape, transposes to the same order, converts to the same type,
+/// and similar layers.
 pub(crate) const RULE: Rule = Rule::exact("drop-identities", apply);
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {

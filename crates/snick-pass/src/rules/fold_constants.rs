@@ -1,8 +1,8 @@
-//! fold-constants: integer tensors that inference knows, such as shape sub-graphs, become constants, and so do slices of
-//! constants.
+//! fold-constants: integer tensors that inference knows, such as shape sub-graphs, become constants, and so do slices
+//! of constants.
 //!
-//! Floating-point values are not folded: compressed weights are stored in fewer bits than they are used in, and runtimes
-//! recognise the layers that decompress them.
+//! Floating-point values are not folded: compressed weights are stored in fewer bits than they are used in, and
+//! runtimes recognise the layers that decompress them.
 
 use std::sync::Arc;
 

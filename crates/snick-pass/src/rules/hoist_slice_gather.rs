@@ -5,8 +5,8 @@ use snick_ir::{Op, OpError, normalize_axis};
 
 use crate::selection::Selection;
 
-/// Moves a slice above a Gather without batch axes that nobody else reads: to the data on axes other than the gathered one,
-/// to the indices on their axes.
+/// Moves a slice above a Gather without batch axes that nobody else reads: to the data on axes other than the gathered
+/// one, to the indices on their axes.
 pub(crate) const RULE: Rule = Rule::exact("hoist-slice-gather", apply);
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {

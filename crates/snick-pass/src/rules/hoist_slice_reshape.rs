@@ -43,8 +43,8 @@ fn target(patch: &Patch) -> Result<Option<SmallVec<[i64; 4]>>, OpError> {
     Ok((open == 0 || (open == 1 && !target.contains(&0))).then_some(target))
 }
 
-/// The selection of a tensor of dims `from` that equals `selection` of it reshaped to `to`, in the same order. `None` if
-/// there is none, or if it is not known how the axes correspond.
+/// The selection of a tensor of dims `from` that equals `selection` of it reshaped to `to`, in the same order. `None`
+/// if there is none, or if it is not known how the axes correspond.
 fn through_reshape<C: Cut + From<AxisSlice>>(
     from: &[SymExpr],
     to: &[SymExpr],
@@ -85,8 +85,8 @@ fn through_reshape<C: Cut + From<AxisSlice>>(
     Some(Selection::new(axes))
 }
 
-/// The same for a group of axes with as many elements before as after, whose first axes are `first` and `last`. Their dims
-/// are constant and not 0.
+/// The same for a group of axes with as many elements before as after, whose first axes are `first` and `last`. Their
+/// dims are constant and not 0.
 fn through_group<C: Cut>(
     first: usize,
     from: &[SymExpr],

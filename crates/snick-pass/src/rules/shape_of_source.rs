@@ -1,7 +1,7 @@
 //! shape-of-source: reads the shape of a sliced value from the operand that the value is computed from.
 //!
-//! A slice whose stop depends on the size reads the shape of its input. That would keep the slice from moving up, so the
-//! shape is read from an operand with the same shape.
+//! A slice whose stop depends on the size reads the shape of its input. That would keep the slice from moving up, so
+//! the shape is read from an operand with the same shape.
 
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Op, OpError, OpTraits, Value};

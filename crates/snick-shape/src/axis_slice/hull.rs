@@ -1,8 +1,7 @@
 //! The length of a slice whose axis and bounds are known as intervals.
 //!
-//! For fixed bounds the length is piecewise monotone in the axis size, with
-//! breakpoints only around `|start|`, `|stop|` and their sum; for a fixed axis
-//! it is monotone in each bound on the negative and on the other values. So the
+//! For fixed bounds the length is piecewise monotone in the axis size, with breakpoints only around `|start|`, `|stop|`
+//! and their sum; for a fixed axis it is monotone in each bound on the negative and on the other values. So the
 //! extremes are found at a handful of candidates, and the hull is exact.
 
 use super::select;
@@ -18,8 +17,8 @@ const SENTINELS: [i64; 2] = [i32::MAX as i64, i32::MIN as i64];
 const BEYOND: u64 = 1 << 62;
 
 /// The axis sizes to consider for these bounds. An unbounded axis with a bound of 2^31-1 (or -2^31) is assumed to be no
-/// longer than that bound reaches, since exporters write it for "to the end". If both bounds are such, they are taken as
-/// plain numbers.
+/// longer than that bound reaches, since exporters write it for "to the end". If both bounds are such, they are taken
+/// as plain numbers.
 pub(crate) fn capped(dim: Interval, bounds: [Option<Interval>; 2], step: i64) -> Interval {
     let is_sentinel = |bound: &Interval| bound.is_exact().is_some_and(|value| SENTINELS.contains(&value));
     let mut sentinels = bounds.into_iter().flatten().filter(is_sentinel);
@@ -28,12 +27,11 @@ pub(crate) fn capped(dim: Interval, bounds: [Option<Interval>; 2], step: i64) ->
     if dim.has_upper() || dim.lo() > cap { dim } else { Interval::between(dim.lo(), cap) }
 }
 
-/// The smallest interval that contains the length of `start:stop:step` for every axis size in `dim` and every bound in its
-/// interval, all independent. `None` is a masked bound. A `step` of 0 selects nothing.
+/// The smallest interval that contains the length of `start:stop:step` for every axis size in `dim` and every bound in
+/// its interval, all independent. `None` is a masked bound. A `step` of 0 selects nothing.
 ///
-/// The exact form of what OpenVINO's shape inference of Slice-8 and
-/// StridedSlice-1 approximates. For an unbounded axis under a bound of 2^31-1 see
-/// `capped`; bounds of 2^62 or more are beyond every axis.
+/// The exact form of what OpenVINO's shape inference of Slice-8 and StridedSlice-1 approximates. For an unbounded axis
+/// under a bound of 2^31-1 see `capped`; bounds of 2^62 or more are beyond every axis.
 pub fn length_interval(
     dim: Interval,
     start: Option<Interval>,

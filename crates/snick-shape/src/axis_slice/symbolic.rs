@@ -21,9 +21,9 @@ pub enum SliceBound {
 /// The length of `start:stop:step` on an axis of `dim` elements, as a dimension.
 ///
 /// A constant if possible; `dim` itself if and only if the slice provably keeps the size for every value; otherwise an
-/// expression that is exact for every value of its symbols, refined in `symbols` by [`length_interval`]; otherwise a new
-/// symbol with that interval and this `origin`. `step` is `None` if it is unknown, which includes 0. The rule is that of
-/// [`AxisSlice::resolve`]; for a bound of 2^31-1 on an unbounded axis see `capped`.
+/// expression that is exact for every value of its symbols, refined in `symbols` by [`length_interval`]; otherwise a
+/// new symbol with that interval and this `origin`. `step` is `None` if it is unknown, which includes 0. The rule is
+/// that of [`AxisSlice::resolve`]; for a bound of 2^31-1 on an unbounded axis see `capped`.
 pub fn length(
     symbols: &mut Symbols,
     dim: &SymExpr,
@@ -158,8 +158,7 @@ impl SymbolicAxis<'_> {
         self.symbols.ceil_div(&span, &SymExpr::Const(step.checked_abs()?))
     }
 
-    /// Elements from start to stop, walking forwards: both bounds are clamped
-    /// to `0..=d`.
+    /// Elements from start to stop, walking forwards: both bounds are clamped to `0..=d`.
     fn forward_length(&self, start: Place, stop: Place) -> Option<SymExpr> {
         use Place::{AfterAll, BeforeAll, FromEnd, FromStart};
         let Self { symbols, dim: d, .. } = self;
@@ -187,8 +186,8 @@ impl SymbolicAxis<'_> {
         }
     }
 
-    /// Elements from start down to stop: the start is clamped to `0..=d-1`, the
-    /// stop to `-1..=d`, on an axis of at least 1 element.
+    /// Elements from start down to stop: the start is clamped to `0..=d-1`, the stop to `-1..=d`, on an axis of at
+    /// least 1 element.
     fn backward(&self, start: Place, stop: Place) -> Option<SymExpr> {
         use Place::{AfterAll, BeforeAll, FromEnd, FromStart};
         let Self { symbols, dim: d, .. } = self;

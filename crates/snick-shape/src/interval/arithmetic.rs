@@ -1,10 +1,10 @@
-//! Interval arithmetic: each result is the hull of all values the operation
-//! can take on independent operands, saturated into unboundedness.
+//! Interval arithmetic: each result is the hull of all values the operation can take on independent operands, saturated
+//! into unboundedness.
 
 use super::Interval;
 
-/// Infinity inside a computation. Its quotient by any `i64` still exceeds every
-/// `i64`, and saturating `i128` arithmetic keeps it infinite.
+/// Infinity inside a computation. Its quotient by any `i64` still exceeds every `i64`, and saturating `i128` arithmetic
+/// keeps it infinite.
 const INFINITY: i128 = 1 << 126;
 
 /// The lower end as a mathematical integer.
@@ -27,15 +27,13 @@ fn span(lo: i128, hi: i128) -> Interval {
     Interval::between(saturate(lo), saturate(hi))
 }
 
-/// Floor division in `i128`; `b` is not 0 and the operands are far from the
-/// extremes of `i128`.
+/// Floor division in `i128`; `b` is not 0 and the operands are far from the extremes of `i128`.
 fn floor(a: i128, b: i128) -> i128 {
     let quotient = a / b;
     if a % b != 0 && (a < 0) != (b < 0) { quotient - 1 } else { quotient }
 }
 
-/// The hull of an operation that is monotone in each operand: its values at the
-/// four corners.
+/// The hull of an operation that is monotone in each operand: its values at the four corners.
 fn corners(a: Interval, b: Interval, op: impl Fn(i128, i128) -> i128) -> Interval {
     let ends = [(low(a), low(b)), (low(a), high(b)), (high(a), low(b)), (high(a), high(b))];
     let values = ends.map(|(x, y)| op(x, y));
@@ -55,8 +53,8 @@ fn over_nonzero(divisor: Interval, op: impl Fn(Interval) -> Interval) -> Interva
     }
 }
 
-// The operators are named methods and not `std::ops` traits: saturating into
-// unboundedness is not what a reader expects of `+`.
+// The operators are named methods and not `std::ops` traits: saturating into unboundedness is not what a reader expects
+// of `+`.
 #[allow(clippy::should_implement_trait)]
 impl Interval {
     /// `-self`.
@@ -79,8 +77,8 @@ impl Interval {
         corners(self, other, i128::saturating_mul)
     }
 
-    /// `self / other` rounded down. A divisor of 0 yields no value; when that is
-    /// the only divisor, the result is [`Interval::ANY`].
+    /// `self / other` rounded down. A divisor of 0 yields no value; when that is the only divisor, the result is
+    /// [`Interval::ANY`].
     pub fn floor_div(self, other: Self) -> Self {
         over_nonzero(other, |divisor| corners(self, divisor, floor))
     }
@@ -90,8 +88,7 @@ impl Interval {
         self.neg().floor_div(other).neg()
     }
 
-    /// `self / other` rounded towards 0; divisors of 0 as in
-    /// [`Interval::floor_div`].
+    /// `self / other` rounded towards 0; divisors of 0 as in [`Interval::floor_div`].
     pub fn trunc_div(self, other: Self) -> Self {
         over_nonzero(other, |divisor| corners(self, divisor, |a, b| a / b))
     }
@@ -117,8 +114,8 @@ impl Interval {
         }
     }
 
-    /// The remainder of floor division, which has the sign of the divisor
-    /// (OpenVINO FloorMod-1); divisors of 0 as in [`Interval::floor_div`].
+    /// The remainder of floor division, which has the sign of the divisor (OpenVINO FloorMod-1); divisors of 0 as in
+    /// [`Interval::floor_div`].
     pub fn modulo(self, other: Self) -> Self {
         over_nonzero(other, |divisor| {
             if divisor.lo > 0 {
@@ -130,8 +127,8 @@ impl Interval {
         })
     }
 
-    /// The remainder of truncating division, which has the sign of the dividend
-    /// (OpenVINO Mod-1); divisors of 0 as in [`Interval::floor_div`].
+    /// The remainder of truncating division, which has the sign of the dividend (OpenVINO Mod-1); divisors of 0 as in
+    /// [`Interval::floor_div`].
     pub fn trunc_mod(self, other: Self) -> Self {
         over_nonzero(other, |divisor| {
             let size = divisor.abs();

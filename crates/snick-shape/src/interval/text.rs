@@ -17,10 +17,9 @@ pub enum IntervalError {
 }
 
 impl fmt::Display for Interval {
-    /// OpenVINO's text of a dimension: `?` for [`Interval::DIM`], `3`, `2..4`,
-    /// `5..` and, for an interval that starts at 0, `..7`. Intervals that reach
-    /// below 0 are no dimensions; they print both their ends (`-3..4`, `-3..`)
-    /// and an absent lower end as `-inf`.
+    /// OpenVINO's text of a dimension: `?` for [`Interval::DIM`], `3`, `2..4`, `5..` and, for an interval that starts
+    /// at 0, `..7`. Intervals that reach below 0 are no dimensions; they print both their ends (`-3..4`, `-3..`) and an
+    /// absent lower end as `-inf`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.lo, self.hi) {
             (0, i64::MAX) => f.write_str("?"),
@@ -37,8 +36,8 @@ impl fmt::Display for Interval {
 impl FromStr for Interval {
     type Err = IntervalError;
 
-    /// Parses the text of `Display`. `-1` and `..` also mean `?`, a missing lower end means 0, and spaces are allowed around
-    /// every part.
+    /// Parses the text of `Display`. `-1` and `..` also mean `?`, a missing lower end means 0, and spaces are allowed
+    /// around every part.
     fn from_str(text: &str) -> Result<Self, IntervalError> {
         let text = text.trim();
         let number = |part: &str| part.parse::<i64>().map_err(|_| IntervalError::NotANumber(part.to_owned()));

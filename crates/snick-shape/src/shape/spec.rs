@@ -65,8 +65,8 @@ pub enum ShapeSpec {
 }
 
 impl ShapeSpec {
-    /// Makes the shape: named dimensions share the symbols of `symbols`, other unknown ones get new symbols. `origin.axis`
-    /// counts up from the given one.
+    /// Makes the shape: named dimensions share the symbols of `symbols`, other unknown ones get new symbols.
+    /// `origin.axis` counts up from the given one.
     ///
     /// # Errors
     /// [`SymbolError`] if a name is used with intervals that exclude each other.
@@ -105,9 +105,8 @@ impl fmt::Display for ShapeSpec {
 impl FromStr for ShapeSpec {
     type Err = ShapeError;
 
-    /// Parses `[1,3,?,2..4,5..,..7]`, `-1` (as `?`), `N`, `H=32..512`, `[]` and
-    /// `[...]`. Brackets are optional and spaces are ignored; an empty text is a
-    /// scalar.
+    /// Parses `[1,3,?,2..4,5..,..7]`, `-1` (as `?`), `N`, `H=32..512`, `[]` and `[...]`. Brackets are optional and
+    /// spaces are ignored; an empty text is a scalar.
     fn from_str(text: &str) -> Result<Self, ShapeError> {
         let text = text.trim();
         let inner = match (text.strip_prefix('['), text.ends_with(']')) {

@@ -1,10 +1,8 @@
 //! Sound intervals of expressions.
 //!
-//! Term-wise interval arithmetic ignores that terms share symbols. Two methods
-//! recover most of that: a minimum or maximum inside a sum is replaced by each
-//! of its operands in turn (its value is always one of them), and a floor
-//! division by its linear bounds. Both feed sums that cancel. A budget of
-//! replacements bounds the cost.
+//! Term-wise interval arithmetic ignores that terms share symbols. Two methods recover most of that: a minimum or
+//! maximum inside a sum is replaced by each of its operands in turn (its value is always one of them), and a floor
+//! division by its linear bounds. Both feed sums that cancel. A budget of replacements bounds the cost.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -32,8 +30,7 @@ pub(crate) struct Fact {
 }
 
 impl Fact {
-    /// The fact of the direction of `expr` if `expr` is within `interval`; `None` for
-    /// constants.
+    /// The fact of the direction of `expr` if `expr` is within `interval`; `None` for constants.
     pub(crate) fn new(expr: &SymExpr, interval: Interval) -> Option<Self> {
         let sum = expr.sum();
         let (scale, direction) = direction(&sum.terms)?;
@@ -174,9 +171,8 @@ impl<'a> Bounds<'a> {
         }
     }
 
-    /// `rest + coefficient * extremum(operands)`. The value is that of some
-    /// operand, and where the extremum is `least` in effect (a positive multiple
-    /// of a minimum, a negative one of a maximum) it exceeds none of the others.
+    /// `rest + coefficient * extremum(operands)`. The value is that of some operand, and where the extremum is `least`
+    /// in effect (a positive multiple of a minimum, a negative one of a maximum) it exceeds none of the others.
     fn each_operand(
         &self,
         rest: &Sum,

@@ -1,9 +1,8 @@
 //! Sums in which minima and maxima complement each other.
 //!
-//! `min(a,b) + max(a,b) == a + b` and `min(a,b) == -max(-a,-b)`, so each has
-//! several spellings. Choosing the one that leaves the shortest sum makes the
-//! pieces of an axis add up: `min(W,2) + max(W-2,0)` is `W`, and `W - min(W,2)`
-//! is `max(W-2,0)`.
+//! `min(a,b) + max(a,b) == a + b` and `min(a,b) == -max(-a,-b)`, so each has several spellings. Choosing the one that
+//! leaves the shortest sum makes the pieces of an axis add up: `min(W,2) + max(W-2,0)` is `W`, and `W - min(W,2)` is
+//! `max(W-2,0)`.
 
 use super::min_max::{Extremum, structural};
 use super::{Atom, Monomial, Sum, SymExpr, Term};
@@ -24,15 +23,14 @@ impl Sum {
         self
     }
 
-    /// What collapsing reduces: first the terms with a minimum or maximum, then
-    /// all terms. It strictly decreases, so collapsing ends.
+    /// What collapsing reduces: first the terms with a minimum or maximum, then all terms. It strictly decreases, so
+    /// collapsing ends.
     fn length(&self) -> (usize, usize) {
         let extrema = self.terms.iter().filter(|term| pair(&term.monomial).is_some()).count();
         (extrema, self.terms.len())
     }
 
-    /// The sum with each other spelling of the minimum or maximum in the term at
-    /// `index`.
+    /// The sum with each other spelling of the minimum or maximum in the term at `index`.
     fn respelled(&self, index: usize) -> Vec<Self> {
         let spellings = self.terms.get(index).and_then(|term| {
             let (position, kind, [a, b]) = pair(&term.monomial)?;

@@ -8,8 +8,7 @@ use super::{Atom, Monomial, Quotient, Sum, SymExpr, Term};
 use crate::interval::Interval;
 use crate::symbols::Symbols;
 
-/// `floor(dividend / divisor)`; `None` when the divisor may be 0, on overflow
-/// or when too large.
+/// `floor(dividend / divisor)`; `None` when the divisor may be 0, on overflow or when too large.
 pub(crate) fn floor_div(symbols: &Symbols, dividend: &Sum, divisor: &Sum) -> Option<SymExpr> {
     let by = symbols.sum_interval(divisor);
     if by.hi() < 0 {
@@ -32,8 +31,8 @@ fn single_value(dividend: Interval, divisor: Interval) -> Option<i64> {
 
 /// Division by a constant of at least 1.
 fn by_constant(symbols: &Symbols, dividend: &Sum, divisor: i64) -> Option<SymExpr> {
-    // Whole multiples of the divisor leave the division. Quotients truncate, so
-    // what stays keeps its sign and monotone expressions stay monotone.
+    // Whole multiples of the divisor leave the division. Quotients truncate, so what stays keeps its sign and monotone
+    // expressions stay monotone.
     let mut outside = Sum::default();
     let mut inside = Sum::constant(dividend.constant);
     for Term { monomial, coefficient } in &dividend.terms {
@@ -55,8 +54,8 @@ fn by_constant(symbols: &Symbols, dividend: &Sum, divisor: i64) -> Option<SymExp
     outside.plus_scaled(&fraction.sum(), sign)?.finish()
 }
 
-/// Division where every coefficient is below the divisor in size, the first one
-/// is positive, and the constant lies in `0..divisor`.
+/// Division where every coefficient is below the divisor in size, the first one is positive, and the constant lies in
+/// `0..divisor`.
 fn proper_fraction(symbols: &Symbols, mut inside: Sum, mut divisor: i64) -> Option<SymExpr> {
     if inside.terms.is_empty() {
         return Some(SymExpr::Const(0));
@@ -131,9 +130,9 @@ fn by_expression(symbols: &Symbols, dividend: &Sum, divisor: &Sum, by: Interval)
     }
 }
 
-/// Quotient and remainder of polynomial division by the divisor's leading term,
-/// the greatest of highest degree: each step then leaves only lesser terms. The
-/// remainder need not be small, but `dividend == quotient * divisor + remainder`.
+/// Quotient and remainder of polynomial division by the divisor's leading term, the greatest of highest degree: each
+/// step then leaves only lesser terms. The remainder need not be small, but `dividend == quotient * divisor +
+/// remainder`.
 fn long_division(dividend: &Sum, divisor: &Sum) -> Option<(Sum, Sum)> {
     const MAX_STEPS: usize = 16;
     let lead = divisor.terms.iter().max_by_key(|term| (term.monomial.0.len(), &term.monomial))?;

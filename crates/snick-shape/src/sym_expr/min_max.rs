@@ -32,8 +32,8 @@ impl Extremum {
         }
     }
 
-    /// The operands of a sum `k * extremum + c` that equals this extremum of
-    /// them (shifted and scaled); `None` when it has another form.
+    /// The operands of a sum `k * extremum + c` that equals this extremum of them (shifted and scaled); `None` when it
+    /// has another form.
     fn operands_of(self, sum: &Sum) -> Option<Vec<Sum>> {
         let [Term { monomial, coefficient }] = sum.terms.as_slice() else { return None };
         let (kind, operands) = match monomial.as_atom()? {
@@ -51,8 +51,7 @@ impl Extremum {
     }
 }
 
-/// The minimum or maximum of `operands`, normalised; `None` on overflow or when
-/// too large.
+/// The minimum or maximum of `operands`, normalised; `None` on overflow or when too large.
 pub(crate) fn extremum(symbols: &Symbols, kind: Extremum, operands: &[Sum]) -> Option<SymExpr> {
     // All numbers are i64: bounds "to the end" bound nothing.
     let end = Sum::constant(if kind == Extremum::Min { i64::MAX } else { i64::MIN });
@@ -97,8 +96,8 @@ fn normalised(differences: Differences<'_>, kind: Extremum, operands: &[Sum]) ->
     let rest = subtract(&rest, &shift)?;
     let outside = common.plus_scaled(&shift, 1)?;
 
-    // -min(a,b) rather than max(-a,-b), and -max(a,5) rather than min(-a,-5); but
-    // max(5-W,0) reads better than 5-min(W,5).
+    // -min(a,b) rather than max(-a,-b), and -max(a,5) rather than min(-a,-5); but max(5-W,0) reads better than
+    // 5-min(W,5).
     let mut varying = rest.iter().filter(|sum| !sum.terms.is_empty());
     let has_constant = rest.iter().any(|sum| sum.terms.is_empty());
     if varying.all(Sum::leads_negative) && !(kind == Extremum::Max && has_constant) {
@@ -150,9 +149,8 @@ fn subtract(operands: &[Sum], shift: &Sum) -> Option<Vec<Sum>> {
     operands.iter().map(|operand| operand.plus_scaled(shift, -1)).collect()
 }
 
-/// The constant to take out so that equal shapes meet in one form: a maximum is
-/// taken against 0 (`max(W-1,0)`), anything else has an operand without constant
-/// (`min(W,5)`).
+/// The constant to take out so that equal shapes meet in one form: a maximum is taken against 0 (`max(W-1,0)`),
+/// anything else has an operand without constant (`min(W,5)`).
 fn anchor(kind: Extremum, operands: &[Sum]) -> i64 {
     let constant = operands.iter().find(|sum| sum.terms.is_empty());
     let mut varying = operands.iter().filter(|sum| !sum.terms.is_empty());

@@ -1,14 +1,12 @@
 //! Symbolic integer expressions in normal form.
 //!
-//! An expression is a constant plus a sum of coefficient times *monomial*; a
-//! monomial is a product of *atoms*; an atom is a symbol, a floor division, a
-//! minimum or a maximum. Expressions are built only by the normalising
-//! constructors of [`Symbols`](crate::Symbols), so structural equality is a
-//! sound (and mostly complete) test for "the same function of the symbols".
+//! An expression is a constant plus a sum of coefficient times *monomial*; a monomial is a product of *atoms*; an atom
+//! is a symbol, a floor division, a minimum or a maximum. Expressions are built only by the normalising constructors of
+//! [`Symbols`](crate::Symbols), so structural equality is a sound (and mostly complete) test for "the same function of
+//! the symbols".
 //!
-//! Expressions and [`Symbols`](crate::Symbols) depend on each other by nature:
-//! an expression is normalised with the intervals that `Symbols` records, and
-//! it records them by expression.
+//! Expressions and [`Symbols`](crate::Symbols) depend on each other by nature: an expression is normalised with the
+//! intervals that `Symbols` records, and it records them by expression.
 
 pub(crate) mod bounds;
 mod collapse;
@@ -40,8 +38,7 @@ impl SymbolId {
 
 /// An integer expression over symbols, in normal form.
 ///
-/// 16 bytes; constants and bare symbols hold no allocation and clones of larger
-/// expressions share theirs.
+/// 16 bytes; constants and bare symbols hold no allocation and clones of larger expressions share theirs.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum SymExpr {
     /// A known number.
@@ -52,8 +49,8 @@ pub enum SymExpr {
     Linear(Arc<Linear>),
 }
 
-/// A sum of terms that is neither a constant nor a bare symbol. Opaque: it is
-/// built and taken apart by the methods of [`Symbols`](crate::Symbols).
+/// A sum of terms that is neither a constant nor a bare symbol. Opaque: it is built and taken apart by the methods of
+/// [`Symbols`](crate::Symbols).
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Linear {
     pub(crate) sum: Sum,

@@ -1,5 +1,4 @@
-//! Sums in normal form: terms sorted by monomial, like terms collected,
-//! products distributed, coefficients checked.
+//! Sums in normal form: terms sorted by monomial, like terms collected, products distributed, coefficients checked.
 
 use std::sync::Arc;
 
@@ -14,8 +13,8 @@ const MAX_DEPTH: u32 = 12;
 /// Most atoms in one product.
 const MAX_DEGREE: usize = 8;
 
-/// A constant plus terms in ascending order of their monomials. Terms compare
-/// before constants, so sorting expressions ignores how they are shifted.
+/// A constant plus terms in ascending order of their monomials. Terms compare before constants, so sorting expressions
+/// ignores how they are shifted.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub(crate) struct Sum {
     pub terms: Vec<Term>,

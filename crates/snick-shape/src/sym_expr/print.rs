@@ -40,8 +40,7 @@ fn write_sum(f: &mut fmt::Formatter<'_>, symbols: &Symbols, sum: &Sum) -> fmt::R
     write_terms(f, symbols, &rest, first)
 }
 
-/// Finds a remainder by its normal form, `x - c*(x/c)`: the place of the division
-/// and the sum without the remainder.
+/// Finds a remainder by its normal form, `x - c*(x/c)`: the place of the division and the sum without the remainder.
 fn remainder(sum: &Sum) -> Option<(usize, Sum)> {
     sum.terms.iter().enumerate().find_map(|(index, term)| {
         let Some(Atom::FloorDiv(quotient)) = term.monomial.as_atom() else { return None };
@@ -52,8 +51,8 @@ fn remainder(sum: &Sum) -> Option<(usize, Sum)> {
     })
 }
 
-/// Positive terms, then negative ones, the constant last; a positive constant
-/// leads when it would otherwise follow a minus (`5-W`).
+/// Positive terms, then negative ones, the constant last; a positive constant leads when it would otherwise follow a
+/// minus (`5-W`).
 fn write_terms(f: &mut fmt::Formatter<'_>, symbols: &Symbols, sum: &Sum, mut first: bool) -> fmt::Result {
     let negative_only = sum.terms.iter().all(|term| term.coefficient < 0);
     let constant_leads = first && negative_only && (sum.constant > 0 || sum.terms.is_empty());

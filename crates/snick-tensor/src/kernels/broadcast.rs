@@ -176,8 +176,8 @@ pub(crate) fn merge(layouts: &[&Layout], strides: &mut [Strides]) -> Dims {
     dims
 }
 
-/// Walks layouts of equal dims together, in row-major order, in the longest runs of constant strides:
-/// `visit(starts, steps, len)`.
+/// Walks layouts of equal dims together, in row-major order, in the longest runs of constant strides: `visit(starts,
+/// steps, len)`.
 pub(crate) fn for_each_run<const N: usize>(
     layouts: [&Layout; N],
     mut visit: impl FnMut([usize; N], [isize; N], usize),

@@ -8,8 +8,8 @@ use crate::{Dims, Tensor, TensorError};
 /// The inputs, concatenated along `axis`; all other dims must be equal.
 ///
 /// # Errors
-/// [`TensorError::Argument`] without inputs, [`TensorError::AxisOutOfRange`],
-/// [`TensorError::TypeMismatch`], [`TensorError::ShapeMismatch`], [`TensorError::TooLarge`].
+/// [`TensorError::Argument`] without inputs, [`TensorError::AxisOutOfRange`], [`TensorError::TypeMismatch`],
+/// [`TensorError::ShapeMismatch`], [`TensorError::TooLarge`].
 pub fn concat(inputs: &[&Tensor], axis: usize) -> Result<Tensor, TensorError> {
     let Some(first) = inputs.first() else {
         return Err(TensorError::argument("expected at least one input"));

@@ -1,5 +1,4 @@
-//! Convolution over one to three spatial axes: OpenVINO's `Convolution-1` and
-//! `GroupConvolution-1`.
+//! Convolution over one to three spatial axes: OpenVINO's `Convolution-1` and `GroupConvolution-1`.
 
 mod depthwise;
 mod images;

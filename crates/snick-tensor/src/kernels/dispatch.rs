@@ -91,8 +91,8 @@ pub(crate) fn widen_real<const N: usize>(inputs: [&Tensor; N]) -> Result<[Tensor
     Ok(wide)
 }
 
-/// Runs a kernel that only copies elements, on unsigned integers of their width: strings as indices into a common table,
-/// sub-byte elements as bytes.
+/// Runs a kernel that only copies elements, on unsigned integers of their width: strings as indices into a common
+/// table, sub-byte elements as bytes.
 ///
 /// # Errors
 /// [`TensorError::TypeMismatch`] if the inputs differ in type, or what the kernel answers.

@@ -6,17 +6,17 @@ use crate::kernels::vectors::{Instructions, Vectorised, widest};
 use crate::tensor::stored_bytes;
 use crate::{Element, ElementType, Tensor, TensorError};
 
-/// The nearest of `levels` equidistant values between `input_low` and `input_high`, moved to between `output_low`
-/// and `output_high`; values outside are clamped. `ranges` are these four, in this order; they broadcast to the dims of
+/// The nearest of `levels` equidistant values between `input_low` and `input_high`, moved to between `output_low` and
+/// `output_high`; values outside are clamped. `ranges` are these four, in this order; they broadcast to the dims of
 /// `data` by numpy's rule and have its type.
 ///
 /// Rounding decides between two equally near levels, so the order of the operations matters: it is that of the OpenVINO
-/// runtime for constant ranges, with scale and shift computed once,
-/// `round(x * scale + shift) * step + output_low`, the last sum fused with its product, ties to even, NaN as low.
+/// runtime for constant ranges, with scale and shift computed once, `round(x * scale + shift) * step + output_low`, the
+/// last sum fused with its product, ties to even, NaN as low.
 ///
 /// # Errors
-/// [`TensorError::Argument`] for fewer than two levels, [`TensorError::TypeMismatch`],
-/// [`TensorError::UnsupportedType`] for booleans and strings, [`TensorError::ShapeMismatch`].
+/// [`TensorError::Argument`] for fewer than two levels, [`TensorError::TypeMismatch`], [`TensorError::UnsupportedType`]
+/// for booleans and strings, [`TensorError::ShapeMismatch`].
 pub fn fake_quantize(data: &Tensor, ranges: [&Tensor; 4], levels: usize) -> Result<Tensor, TensorError> {
     if levels < 2 {
         return Err(TensorError::argument(format!("has {levels} levels, expected at least 2")));

@@ -6,8 +6,8 @@ use rustfft::{FftDirection, FftNum, FftPlanner};
 use crate::kernels::dispatch::{widen, with_real};
 use crate::kernels::rows::Rows;
 use crate::{Element, Tensor, TensorError};
-/// Transforms `data` `[.., 2]`, of real and imaginary parts, along each of `axes`, none of which is the last. The inverse
-/// divides by the size of each axis.
+/// Transforms `data` `[.., 2]`, of real and imaginary parts, along each of `axes`, none of which is the last. The
+/// inverse divides by the size of each axis.
 ///
 /// # Errors
 /// [`TensorError::Argument`] if the last axis has not two parts or is to be transformed,

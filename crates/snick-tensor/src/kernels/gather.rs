@@ -6,14 +6,14 @@ use crate::buffer::Buffer;
 use crate::kernels::dispatch::{moving, with_unit};
 use crate::tensor::stored_bytes;
 use crate::{Dims, Tensor, TensorError};
-/// `data[.., index, ..]` along `axis` for every index: the dims are those of `data` before
-/// `axis`, of `indices` after the first `batch_dims`, and of `data` after `axis`. The first
-/// `batch_dims` axes are common to both. Index -1 is the last element.
+/// `data[.., index, ..]` along `axis` for every index: the dims are those of `data` before `axis`, of `indices` after
+/// the first `batch_dims`, and of `data` after `axis`. The first `batch_dims` axes are common to both. Index -1 is the
+/// last element.
 ///
 /// # Errors
-/// [`TensorError::IndexOutOfRange`], [`TensorError::AxisOutOfRange`],
-/// [`TensorError::ShapeMismatch`] if batch dims differ, [`TensorError::Argument`] unless
-/// `batch_dims` is at most `axis`, [`TensorError::UnsupportedType`] unless indices are integers.
+/// [`TensorError::IndexOutOfRange`], [`TensorError::AxisOutOfRange`], [`TensorError::ShapeMismatch`] if batch dims
+/// differ, [`TensorError::Argument`] unless `batch_dims` is at most `axis`, [`TensorError::UnsupportedType`] unless
+/// indices are integers.
 pub fn gather(
     data: &Tensor,
     indices: &Tensor,

@@ -1,9 +1,9 @@
 //! The product of two matrices of floats.
 //!
-//! The left matrix is packed into tiles of a few rows, the right one is read in panels of a few vectors: where it
-//! lies if its rows are long enough, packed if not. A tile times a panel is kept in registers and walks the whole
-//! summed axis, so each element of the result is summed in one order, whatever lies around it and however many
-//! threads there are.
+//! The left matrix is packed into tiles of a few rows, the right one is read in panels of a few vectors: where it lies
+//! if its rows are long enough, packed if not. A tile times a panel is kept in registers and walks the whole summed
+//! axis, so each element of the result is summed in one order, whatever lies around it and however many threads there
+//! are.
 
 mod left;
 mod narrow;
@@ -104,8 +104,8 @@ pub(crate) const fn panel_columns<T>(isa: Isa) -> usize {
 /// Work below this many multiplications is not shared out to threads.
 const SHARED: usize = 1 << 18;
 
-/// Computes `left * right` and gives every row of the product, some columns at a time, to
-/// `place(row of the output, row, first column, values)`.
+/// Computes `left * right` and gives every row of the product, some columns at a time, to `place(row of the output,
+/// row, first column, values)`.
 ///
 /// The output is cut into rows of `row_len`, one a row of the product. Within a pool of several threads the rows are
 /// computed by all of them.

@@ -1,7 +1,7 @@
 //! Resampling along axes: OpenVINO's `Interpolate-4` and `Interpolate-11`.
 //!
-//! Every mode is separable: along one axis, each output element is a weighted sum of a few input
-//! elements, its taps. Nearest is a gather.
+//! Every mode is separable: along one axis, each output element is a weighted sum of a few input elements, its taps.
+//! Nearest is a gather.
 
 use crate::buffer::Buffer;
 use crate::kernels::dispatch::{widen, with_real};
@@ -103,17 +103,16 @@ impl Nearest {
     }
 }
 
-/// Resizes `axes` to `sizes`. `scales` determine the coordinates, and need not be `sizes` over input sizes: OpenVINO uses
-/// the given scales. The caller pads.
+/// Resizes `axes` to `sizes`. `scales` determine the coordinates, and need not be `sizes` over input sizes: OpenVINO
+/// uses the given scales. The caller pads.
 ///
-/// Without elements nothing is computed, so that any scale is valid. An axis whose size or scale does not change is left
-/// unchanged, whatever the coordinates. Integers are computed in `f32` and rounded to nearest even; `linear` over five
-/// axes truncates them.
+/// Without elements nothing is computed, so that any scale is valid. An axis whose size or scale does not change is
+/// left unchanged, whatever the coordinates. Integers are computed in `f32` and rounded to nearest even; `linear` over
+/// five axes truncates them.
 ///
 /// # Errors
-/// [`TensorError::AxisOutOfRange`], [`TensorError::Argument`] if entries are missing, an input
-/// axis is empty or a scale is not positive, [`TensorError::UnsupportedType`] for booleans and
-/// strings (nearest takes any type).
+/// [`TensorError::AxisOutOfRange`], [`TensorError::Argument`] if entries are missing, an input axis is empty or a scale
+/// is not positive, [`TensorError::UnsupportedType`] for booleans and strings (nearest takes any type).
 pub fn interpolate(
     input: &Tensor,
     axes: &[usize],

@@ -12,14 +12,14 @@ use crate::layout::{Offsets, checked_len};
 use crate::memo::Purpose;
 use crate::tensor::{filled, stored_bytes};
 use crate::{Dims, Element, ElementType, Tensor, TensorError};
-/// The product of the last two axes; the axes before them broadcast. A 1-D `a` is a row, a 1-D
-/// `b` a column, whatever the transpose flags say, and its axis is dropped from the result.
+/// The product of the last two axes; the axes before them broadcast. A 1-D `a` is a row, a 1-D `b` a column, whatever
+/// the transpose flags say, and its axis is dropped from the result.
 ///
 /// Transposed views and flags are free. Integers wrap.
 ///
 /// # Errors
-/// [`TensorError::TypeMismatch`], [`TensorError::UnsupportedType`], and
-/// [`TensorError::ShapeMismatch`] (scalars have no product).
+/// [`TensorError::TypeMismatch`], [`TensorError::UnsupportedType`], and [`TensorError::ShapeMismatch`] (scalars have no
+/// product).
 pub fn matmul(a: &Tensor, b: &Tensor, transpose_a: bool, transpose_b: bool) -> Result<Tensor, TensorError> {
     let et = a.element_type();
     let refuse = || TensorError::mismatch("cannot multiply {} with {}", a.dims(), b.dims());

@@ -29,7 +29,8 @@ impl EpsMode {
     }
 }
 
-/// Subtracts the mean along `axes`, and with `normalize_variance` divides by the standard deviation. Mean and variance are accumulated in `f64`.
+/// Subtracts the mean along `axes`, and with `normalize_variance` divides by the standard deviation. Mean and variance
+/// are accumulated in `f64`.
 ///
 /// # Errors
 /// [`TensorError::AxisOutOfRange`]; [`TensorError::UnsupportedType`] unless floats.
@@ -51,9 +52,8 @@ pub fn mvn(
     })
 }
 
-/// Divides by the root of the sum of squares along `axes`. `eps` is added to the sum
-/// ([`EpsMode::InsideSqrt`]) or is its minimum ([`EpsMode::Max`]). Without axes each element is divided by its absolute
-/// value.
+/// Divides by the root of the sum of squares along `axes`. `eps` is added to the sum ([`EpsMode::InsideSqrt`]) or is
+/// its minimum ([`EpsMode::Max`]). Without axes each element is divided by its absolute value.
 ///
 /// # Errors
 /// As [`mvn`].

@@ -16,14 +16,14 @@ pub enum PadMode {
     Symmetric,
 }
 
-/// Adds `begin[i]` elements before and `end[i]` after axis `i`; negative counts crop. `value`, a
-/// scalar of the same type, fills in [`PadMode::Constant`]; without it the fill is zero.
+/// Adds `begin[i]` elements before and `end[i]` after axis `i`; negative counts crop. `value`, a scalar of the same
+/// type, fills in [`PadMode::Constant`]; without it the fill is zero.
 ///
 /// Every part is a view of the input; one concatenation for each axis.
 ///
 /// # Errors
-/// [`TensorError::Argument`] if counts are missing, crop more than there is, or mirror more than
-/// there is; [`TensorError::TypeMismatch`]; [`TensorError::TooLarge`].
+/// [`TensorError::Argument`] if counts are missing, crop more than there is, or mirror more than there is;
+/// [`TensorError::TypeMismatch`]; [`TensorError::TooLarge`].
 pub fn pad(
     input: &Tensor,
     begin: &[isize],

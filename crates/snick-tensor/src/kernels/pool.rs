@@ -40,8 +40,8 @@ pub fn max_pool(
     Ok(max_pool_indices(input, kernel, window, outputs, 0)?.0)
 }
 
-/// As [`max_pool`], with the position of each maximum: an `i64` index into the input flattened from `axis` on. The first
-/// of equal elements is used.
+/// As [`max_pool`], with the position of each maximum: an `i64` index into the input flattened from `axis` on. The
+/// first of equal elements is used.
 ///
 /// # Errors
 /// As [`max_pool`], and [`TensorError::AxisOutOfRange`].
@@ -81,9 +81,9 @@ pub fn max_pool_indices(
     Ok((values.cast(et)?, indices))
 }
 
-/// The mean of each window. With `exclude_pad` over the elements inside; otherwise padding counts
-/// as zeros, but not elements beyond the padding (of a last window with `ceil` rounding). The mean of no elements is
-/// `NaN`; that of integers is rounded to nearest even.
+/// The mean of each window. With `exclude_pad` over the elements inside; otherwise padding counts as zeros, but not
+/// elements beyond the padding (of a last window with `ceil` rounding). The mean of no elements is `NaN`; that of
+/// integers is rounded to nearest even.
 ///
 /// # Errors
 /// As [`max_pool`].
@@ -190,8 +190,8 @@ impl Walk {
         checked_len(&[self.channels, self.out[0], self.out[1], self.out[2]]).unwrap_or(0)
     }
 
-    /// Splits the walk in two: along the columns of each window, then along the last axis of that result. `None` if one of
-    /// them is trivial, or the first costs more than it saves.
+    /// Splits the walk in two: along the columns of each window, then along the last axis of that result. `None` if one
+    /// of them is trivial, or the first costs more than it saves.
     fn columns_and_rows(&self) -> Option<[Walk; 2]> {
         let ([d, h, w], [planes, lines, _]) = (self.axes, self.out);
         let between = [planes, lines, w.size];

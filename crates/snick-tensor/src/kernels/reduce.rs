@@ -37,8 +37,7 @@ use ReduceOp::*;
 impl ReduceOp {
     /// Reduces along `axes`, which stay with size 1 if `keep_dims`. Without axes every element is reduced alone.
     ///
-    /// `f32` sums and products are accumulated in `f64`, in row-major order; integers wrap in
-    /// their own type.
+    /// `f32` sums and products are accumulated in `f64`, in row-major order; integers wrap in their own type.
     ///
     /// # Errors
     /// [`TensorError::AxisOutOfRange`], [`TensorError::UnsupportedType`].

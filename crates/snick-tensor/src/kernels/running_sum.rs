@@ -5,8 +5,8 @@ use crate::layout::checked_len;
 use crate::tensor::filled;
 use crate::{Element, Tensor, TensorError};
 
-/// Element `i` along `axis` is the sum of the elements up to `i`: without `i` itself if `exclusive`, and from the
-/// end if `reverse`. Integers wrap.
+/// Element `i` along `axis` is the sum of the elements up to `i`: without `i` itself if `exclusive`, and from the end
+/// if `reverse`. Integers wrap.
 ///
 /// # Errors
 /// [`TensorError::AxisOutOfRange`], [`TensorError::UnsupportedType`] for booleans and strings; no memory.

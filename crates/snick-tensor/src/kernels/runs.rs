@@ -71,8 +71,8 @@ pub fn gather_runs(
     Ok(Tensor::from_packed(et, dims, bytes)?.with_texts(source.texts().cloned()))
 }
 
-/// `base` with runs of `run` elements replaced: that at row-major position `starts[i]` by the `i`-th run of `updates`. If
-/// runs overlap, the last one wins.
+/// `base` with runs of `run` elements replaced: that at row-major position `starts[i]` by the `i`-th run of `updates`.
+/// If runs overlap, the last one wins.
 ///
 /// # Errors
 /// [`TensorError::TypeMismatch`]; [`TensorError::Argument`] if a run lies outside a tensor.

@@ -23,8 +23,8 @@ pub enum Reduction {
 /// `use_init` the original elements of updated positions are ignored.
 ///
 /// # Errors
-/// [`TensorError::TypeMismatch`], [`TensorError::UnsupportedType`] for strings, [`TensorError::Argument`] for
-/// positions outside `base`, or another number of them than of updates.
+/// [`TensorError::TypeMismatch`], [`TensorError::UnsupportedType`] for strings, [`TensorError::Argument`] for positions
+/// outside `base`, or another number of them than of updates.
 pub fn scatter_reduce(
     base: &Tensor,
     starts: &[usize],

@@ -36,8 +36,8 @@ impl<'a, const N: usize> Stream<'a, N> {
         Stream { rest: result, unaligned, block: [Line::default(); BLOCK], filled: 0, fence: Fence }
     }
 
-    /// The memory for the next elements: at least one and at most `most`, unless that is 0. Report how many were written
-    /// to [`Stream::written`].
+    /// The memory for the next elements: at least one and at most `most`, unless that is 0. Report how many were
+    /// written to [`Stream::written`].
     #[inline(always)]
     pub fn room(&mut self, most: usize) -> &mut [[u8; N]] {
         match self.unaligned {

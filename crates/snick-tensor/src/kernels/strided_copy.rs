@@ -14,8 +14,8 @@ thread_local! {
     static PARTS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// The bytes that this thread has packed so far from views of a part of their storage, such as slices: the cost of slices
-/// that are not read as views.
+/// The bytes that this thread has packed so far from views of a part of their storage, such as slices: the cost of
+/// slices that are not read as views.
 pub fn packed_parts() -> u64 {
     PARTS.get()
 }

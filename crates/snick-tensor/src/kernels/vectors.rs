@@ -1,8 +1,8 @@
 //! Compiles kernels for several instruction sets and chooses the best at run time.
 //!
 //! Kernels are plain loops that the compiler vectorises, for the oldest supported processor. Here the same loops are
-//! compiled once for each instruction set. Calling them is unsafe, as only the file mapping is besides. This module also
-//! has what the compiler does not derive from plain loops: values that stay in registers, and streaming stores.
+//! compiled once for each instruction set. Calling them is unsafe, as only the file mapping is besides. This module
+//! also has what the compiler does not derive from plain loops: values that stay in registers, and streaming stores.
 #![allow(unsafe_code)]
 
 /// An instruction set that kernels are compiled for.
@@ -46,7 +46,8 @@ pub(crate) trait Instructions {
     /// Whether [`f32::mul_add`] is one instruction.
     const FUSED: bool;
 
-    /// Copies `from` to lines of the same size, bypassing the caches if possible. Other threads see them after the fence.
+    /// Copies `from` to lines of the same size, bypassing the caches if possible. Other threads see them after the
+    /// fence.
     ///
     /// # Panics
     /// If the sizes differ.
@@ -159,8 +160,8 @@ impl Instructions for Base {
     }
 }
 
-/// A kernel to compile for several instruction sets. [`Vectorised::run`] and all functions that its inner loops call must
-/// be `#[inline(always)]`: only inlined code is compiled for the instruction set.
+/// A kernel to compile for several instruction sets. [`Vectorised::run`] and all functions that its inner loops call
+/// must be `#[inline(always)]`: only inlined code is compiled for the instruction set.
 pub(crate) trait Vectorised {
     /// The result.
     type Output;
@@ -199,8 +200,8 @@ mod x86 {
     macro_rules! vector {
         ($register:ident of $lanes:literal $t:ident: $splat:ident $load:ident $store:ident $fma:ident $add:ident) => {
             // SAFETY, of all of these: the instructions are there, as these types are named only by the
-            // instruction sets below, and those only by what `Isa::best` has chosen; what is read and written lies
-            // in the chunk.
+            // instruction sets below, and those only by what `Isa::best` has chosen; what is read and written lies in
+            // the chunk.
             impl Vector<$t> for $register {
                 const LANES: usize = $lanes;
 

@@ -72,8 +72,8 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     Ok(Outcome::finding(!errors.is_empty() || verdict.is_some_and(|verdict| verdict != Verdict::Equal)))
 }
 
-/// The graph, unless it was written to a file, and a summary. After a graph the summary is in comments, so that the whole
-/// output is text form.
+/// The graph, unless it was written to a file, and a summary. After a graph the summary is in comments, so that the
+/// whole output is text form.
 fn as_text(
     model: &Model,
     report: &Report,

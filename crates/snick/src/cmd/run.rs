@@ -165,8 +165,8 @@ fn execute(
     Ok(())
 }
 
-/// Compares every recorded array with the inner value or output of that name: inner values in the order of the run, then
-/// the outputs.
+/// Compares every recorded array with the inner value or output of that name: inner values in the order of the run,
+/// then the outputs.
 fn against_recorded(
     recorded: &[(String, Tensor)],
     inner: &InnerValues,

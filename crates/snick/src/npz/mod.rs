@@ -91,8 +91,8 @@ pub fn write<'a>(path: &Path, arrays: impl IntoIterator<Item = (&'a str, &'a Ten
     })
 }
 
-/// Reinterprets a stored array as an element type that numpy lacks; other arrays must have that type. `dims` are those of
-/// a packed array, if known.
+/// Reinterprets a stored array as an element type that numpy lacks; other arrays must have that type. `dims` are those
+/// of a packed array, if known.
 pub fn fit(array: Tensor, element_type: ElementType, dims: Option<&[usize]>) -> Option<Tensor> {
     let stored = array.element_type();
     if stored == element_type || element_type == ElementType::Dynamic {

@@ -24,8 +24,8 @@ const SHARED: usize = 1 << 18;
 /// The number of channels per task of a thread.
 const AT_ONCE: usize = 8;
 
-/// Applies the filters `rows`, grouped by channel, to one image, and writes the windows to `out`. The products of each are
-/// summed in `order`, or sequentially.
+/// Applies the filters `rows`, grouped by channel, to one image, and writes the windows to `out`. The products of each
+/// are summed in `order`, or sequentially.
 pub(super) fn depthwise<T: Gemm>(
     cuts: &Cuts,
     image: Channels<T>,

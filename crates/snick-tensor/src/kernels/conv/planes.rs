@@ -1,8 +1,8 @@
 //! Splits an image into planes, so that each element of a filter reads contiguous memory.
 //!
-//! With a stride, an element of a filter reads every `stride`-th element of the image. Elements of equal remainder form a
-//! plane, with zeros for the padding; a filter element then reads one plane at a constant offset. Every element is copied
-//! at most once, and none if the planes would be the image itself.
+//! With a stride, an element of a filter reads every `stride`-th element of the image. Elements of equal remainder form
+//! a plane, with zeros for the padding; a filter element then reads one plane at a constant offset. Every element is
+//! copied at most once, and none if the planes would be the image itself.
 
 use std::ops::Range;
 
@@ -16,12 +16,12 @@ use crate::kernels::window::WindowAxis;
 /// Elements that may be read beyond the last one, so that a panel may start anywhere: no pair of vectors is longer.
 const SLACK: usize = 32;
 
-/// The limit of the size of the planes, as a multiple of image and result: a small image with ordinary padding needs about
-/// this.
+/// The limit of the size of the planes, as a multiple of image and result: a small image with ordinary padding needs
+/// about this.
 const MOST_ZEROS: usize = 8;
 
-/// The limit of computed positions per window: filters nearly as large as the image, as in gradients, leave a few windows
-/// at the ends of long lines.
+/// The limit of computed positions per window: filters nearly as large as the image, as in gradients, leave a few
+/// windows at the ends of long lines.
 const MOST_POSITIONS: usize = 4;
 
 /// The windows on an image.

@@ -40,9 +40,8 @@ impl BinaryOp {
     /// The function of every pair, broadcast.
     ///
     /// # Errors
-    /// [`TensorError::TypeMismatch`] if the types differ, [`TensorError::UnsupportedType`] for
-    /// booleans and strings, [`TensorError::ShapeMismatch`], and
-    /// [`TensorError::DivisionByZero`] if an integer is divided by a zero in `b`.
+    /// [`TensorError::TypeMismatch`] if the types differ, [`TensorError::UnsupportedType`] for booleans and strings,
+    /// [`TensorError::ShapeMismatch`], and [`TensorError::DivisionByZero`] if an integer is divided by a zero in `b`.
     pub fn apply(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, TensorError> {
         let et = a.element_type();
         let computed = |a: &Tensor, b: &Tensor| match self {
@@ -57,7 +56,8 @@ impl BinaryOp {
         computed(&a, &b)?.cast(et)
     }
 
-    /// Powers of `f32` with a scalar exponent for which [`Arithmetic::pow`] has a special form, in a loop for that form.
+    /// Powers of `f32` with a scalar exponent for which [`Arithmetic::pow`] has a special form, in a loop for that
+    /// form.
     fn plain_power(self, a: &Tensor, b: &Tensor) -> Option<Result<Tensor, TensorError>> {
         let are_real = [a, b].iter().all(|tensor| tensor.element_type() == ElementType::F32);
         if !are_real || b.len() != 1 {

@@ -21,8 +21,8 @@ impl BitwiseOp {
     /// The function of every pair, broadcast.
     ///
     /// # Errors
-    /// [`TensorError::TypeMismatch`] if the types differ, [`TensorError::UnsupportedType`] unless they are
-    /// integers or boolean, [`TensorError::ShapeMismatch`].
+    /// [`TensorError::TypeMismatch`] if the types differ, [`TensorError::UnsupportedType`] unless they are integers or
+    /// boolean, [`TensorError::ShapeMismatch`].
     pub fn apply(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, TensorError> {
         let et = a.element_type();
         b.expect(et)?;

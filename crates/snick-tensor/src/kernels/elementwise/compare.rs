@@ -21,8 +21,8 @@ impl CompareOp {
     /// The result for every pair, broadcast, as a boolean tensor. Booleans compare as 0 and 1.
     ///
     /// # Errors
-    /// [`TensorError::TypeMismatch`] if the types differ, [`TensorError::UnsupportedType`] for
-    /// strings, [`TensorError::ShapeMismatch`].
+    /// [`TensorError::TypeMismatch`] if the types differ, [`TensorError::UnsupportedType`] for strings,
+    /// [`TensorError::ShapeMismatch`].
     pub fn apply(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, TensorError> {
         b.expect(a.element_type())?;
         let [a, b] = match a.element_type() {

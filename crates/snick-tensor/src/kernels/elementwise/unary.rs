@@ -84,8 +84,8 @@ use UnaryOp::*;
 impl UnaryOp {
     /// The function of every element; the result has the type and dims of the input.
     ///
-    /// Functions that map integers to integers are exact; others compute in `f64` and round, except `Exp`, `Log` and `Sin`,
-    /// which truncate, as OpenVINO's reference does.
+    /// Functions that map integers to integers are exact; others compute in `f64` and round, except `Exp`, `Log` and
+    /// `Sin`, which truncate, as OpenVINO's reference does.
     ///
     /// # Errors
     /// [`TensorError::UnsupportedType`] for booleans and strings.

@@ -5,8 +5,8 @@ use std::slice::Chunks;
 use super::{Gemm, Matrix, tile_rows};
 use crate::kernels::vectors::Isa;
 
-/// Writes `count` runs of `from` to the columns of `to`, whose rows are `width` long. `run` gives the start of a run and
-/// its stride.
+/// Writes `count` runs of `from` to the columns of `to`, whose rows are `width` long. `run` gives the start of a run
+/// and its stride.
 pub(super) fn turn<T: Copy>(
     to: &mut [T],
     width: usize,

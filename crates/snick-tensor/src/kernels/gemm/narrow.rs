@@ -14,8 +14,8 @@ fn is_narrow(few: usize, depth: usize) -> bool {
 /// Up to this many rows, the rows of the right matrix are added one by one: it is read once, in order.
 const FEW_ROWS: usize = 3;
 
-/// Writes `a * b` into `out`, row-major, if one of the two is narrow and the other has a suitable layout; otherwise does
-/// nothing and returns `false`.
+/// Writes `a * b` into `out`, row-major, if one of the two is narrow and the other has a suitable layout; otherwise
+/// does nothing and returns `false`.
 pub(crate) fn narrow<T: Gemm>(a: &Matrix<T>, b: &Matrix<T>, out: &mut [T]) -> bool {
     let (columns, depth) = (b.columns, b.rows);
     if is_narrow(columns, depth) && a.column_step == 1 {
@@ -151,8 +151,8 @@ impl<T: Gemm> Vectorised for Axpy<'_, '_, T> {
     }
 }
 
-/// The sums of products of a row with each of the first `FEW` other rows. The order of each sum does not depend on their
-/// number: in two vectors, which are added by halves, if there are enough elements for one.
+/// The sums of products of a row with each of the first `FEW` other rows. The order of each sum does not depend on
+/// their number: in two vectors, which are added by halves, if there are enough elements for one.
 #[allow(clippy::needless_range_loop, reason = "only loops over indices are unrolled in time")]
 #[inline(always)]
 fn dots<I: Instructions, T: Gemm, const FEW: usize>(row: &[T], others: &[T]) -> [T; FEW] {

@@ -5,8 +5,8 @@ use crate::kernels::vectors::{Instructions, Vectorised, widest};
 /// The number of columns that are compared together.
 const LANES: usize = 16;
 
-/// The index of the largest (or smallest) element of each line along `axis` of packed elements, the lowest of equals; NaN
-/// comes last. No dim is 0.
+/// The index of the largest (or smallest) element of each line along `axis` of packed elements, the lowest of equals;
+/// NaN comes last. No dim is 0.
 pub(super) fn indices(values: &[f32], dims: &[usize], axis: usize, greatest: bool) -> Vec<i64> {
     let (size, inner) = (dims[axis], dims[axis + 1..].iter().product::<usize>());
     let lines = values.len() / size;
