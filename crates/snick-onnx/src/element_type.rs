@@ -2,8 +2,7 @@
 
 use snick_tensor::ElementType;
 
-/// Numbers of ONNX and what snick calls the type. Complex numbers and the f8 types without a negative zero are not
-/// among them.
+/// ONNX numbers of element types. Complex numbers and the f8 types without a negative zero are not supported.
 const TYPES: &[(i32, ElementType)] = &[
     (1, ElementType::F32),
     (2, ElementType::U8),

@@ -20,20 +20,20 @@ use prost::Message;
 pub use element_type::{from_number, to_number};
 pub use message::*;
 
-/// The bytes are no ONNX model.
+/// Why bytes are not an ONNX model.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
 #[error("byte {offset}: {message}")]
 pub struct WireError {
-    /// How far the bytes could be read.
+    /// The offset of the error.
     pub offset: usize,
-    /// What is wrong there.
+    /// What is wrong.
     pub message: String,
 }
 
 /// Reads a model. Raw tensor data are views of `bytes`.
 ///
 /// # Errors
-/// [`WireError`] with the byte at which the message breaks.
+/// [`WireError`] with the offset of the malformed byte.
 pub fn decode(bytes: Bytes) -> Result<Model, WireError> {
     let (mut rest, total) = (bytes.clone(), bytes.len());
     let model = Model::decode(&mut rest);

@@ -1,6 +1,6 @@
 //! The messages of a model file, with the fields that snick reads or writes.
 //!
-//! Fields are optional where writing a default and leaving it out are not the same.
+//! A field is optional if its default value differs from its absence.
 
 use bytes::Bytes;
 use prost::{Message, Oneof};
@@ -11,7 +11,7 @@ pub struct Model {
     /// Version of the file format.
     #[prost(int64, optional, tag = "1")]
     pub ir_version: Option<i64>,
-    /// Who wrote the file.
+    /// The program that wrote the file.
     #[prost(string, tag = "2")]
     pub producer_name: String,
     /// The main graph.
@@ -54,7 +54,7 @@ pub struct Graph {
     /// Outputs.
     #[prost(message, repeated, tag = "12")]
     pub output: Vec<ValueInfo>,
-    /// What is said of values between nodes.
+    /// Types of values between nodes.
     #[prost(message, repeated, tag = "13")]
     pub value_info: Vec<ValueInfo>,
     /// Constants most of whose elements are zero.
@@ -65,10 +65,10 @@ pub struct Graph {
 /// A node: an operator on named values.
 #[derive(Clone, PartialEq, Message)]
 pub struct Node {
-    /// Names of inputs; empty for one left out.
+    /// Names of inputs; empty for an omitted one.
     #[prost(string, repeated, tag = "1")]
     pub input: Vec<String>,
-    /// Names of outputs; empty for one nobody wants.
+    /// Names of outputs; empty for an unused one.
     #[prost(string, repeated, tag = "2")]
     pub output: Vec<String>,
     /// Name, often empty.
@@ -80,10 +80,10 @@ pub struct Node {
     /// Attributes.
     #[prost(message, repeated, tag = "5")]
     pub attribute: Vec<Attribute>,
-    /// Whose operator.
+    /// The domain of the operator.
     #[prost(string, tag = "7")]
     pub domain: String,
-    /// Which of the functions of one name.
+    /// The overload of the function.
     #[prost(string, tag = "8")]
     pub overload: String,
 }
@@ -182,7 +182,7 @@ pub struct Tensor {
     /// Elements of u32 and u64.
     #[prost(uint64, repeated, tag = "11")]
     pub uint64_data: Vec<u64>,
-    /// Where the bytes are, if in another file: `location`, `offset`, `length`.
+    /// The location of the bytes in another file: `location`, `offset`, `length`.
     #[prost(message, repeated, tag = "13")]
     pub external_data: Vec<Entry>,
     /// 1 if the bytes are in another file.
@@ -190,7 +190,7 @@ pub struct Tensor {
     pub data_location: Option<i32>,
 }
 
-/// A constant by its elements that are not zero.
+/// A sparse constant: its nonzero elements.
 #[derive(Clone, PartialEq, Message)]
 pub struct SparseTensor {
     /// The elements; their name is the constant's.
@@ -220,7 +220,7 @@ pub struct ValueInfo {
     pub ty: Option<Type>,
 }
 
-/// The type of a value; of kinds that are not tensors only that they are none.
+/// The type of a value; other kinds than tensors are not decoded.
 #[derive(Clone, PartialEq, Message)]
 pub struct Type {
     /// A tensor.
@@ -234,7 +234,7 @@ pub struct TensorType {
     /// Number of the element type.
     #[prost(int32, tag = "1")]
     pub elem_type: i32,
-    /// Shape; absent where the rank is unknown.
+    /// Shape; absent if the rank is unknown.
     #[prost(message, optional, tag = "2")]
     pub shape: Option<Shape>,
 }
@@ -250,12 +250,12 @@ pub struct Shape {
 /// A dim.
 #[derive(Clone, PartialEq, Message)]
 pub struct Dim {
-    /// A size or a name; neither where it is unknown.
+    /// A size or a name; absent if unknown.
     #[prost(oneof = "DimValue", tags = "1, 2")]
     pub value: Option<DimValue>,
 }
 
-/// What is known of a dim.
+/// The value of a dim.
 #[derive(Clone, PartialEq, Oneof)]
 pub enum DimValue {
     /// Its size.
@@ -287,13 +287,13 @@ pub struct Function {
     /// Operator sets of its body.
     #[prost(message, repeated, tag = "9")]
     pub opset_import: Vec<OperatorSet>,
-    /// Whose function.
+    /// The domain of the function.
     #[prost(string, tag = "10")]
     pub domain: String,
     /// Attributes with a default.
     #[prost(message, repeated, tag = "11")]
     pub attribute_proto: Vec<Attribute>,
-    /// Which of the functions of one name.
+    /// The overload of the function.
     #[prost(string, tag = "13")]
     pub overload: String,
 }

@@ -28,6 +28,7 @@ mod layout;
 mod memo;
 mod packing;
 mod small_float;
+mod split_mix;
 mod storage;
 mod tensor;
 mod text;
@@ -37,6 +38,7 @@ pub use buffer::Pool;
 pub use element::Element;
 pub use element_type::{ElementType, UnknownElementType};
 pub use error::{Listed, TensorError};
+pub use split_mix::SplitMix;
 pub use storage::Storage;
 pub use tensor::{MAX_BYTES, Tensor};
 

@@ -1,10 +1,10 @@
-//! Two texts, line by line.
+//! The difference of two texts, line by line.
 
-/// More pairs of lines than this are not compared: all of both is shown.
+/// If there are more pairs of lines than this, both texts are shown completely.
 const MAX_PAIRS: usize = 1 << 24;
 
-/// The lines of both texts in order: two spaces before those that stay, `-` before those that go, `+` before those that
-/// come. What stays is as much as possible.
+/// The lines of both texts in order: common lines after two spaces, removed ones after `-`, added ones after `+`. As
+/// many lines as possible are common.
 pub fn diff(before: &str, after: &str) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
     let mut out = String::new();
@@ -13,7 +13,7 @@ pub fn diff(before: &str, after: &str) -> String {
         out.push_str(line);
         out.push('\n');
     };
-    // same[i][j]: how many lines the rests behind line i of the one and line j of the other have in common.
+    // same[i][j]: the number of common lines after line i of the one and line j of the other.
     let width = new.len() + 1;
     let is_small = (old.len() + 1).saturating_mul(width) <= MAX_PAIRS;
     let mut same = vec![0u32; if is_small { (old.len() + 1) * width } else { 0 }];
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stays_goes_and_comes() {
+    fn common_removed_and_added_lines_are_marked() {
         assert_eq!(diff("a\nb\nc", "a\nx\nc\nd"), "  a\n- b\n+ x\n  c\n+ d\n");
         assert_eq!(diff("", ""), "");
     }

@@ -1,49 +1,53 @@
-//! The comments of a test: what to run, and what must be in the output.
+//! The comments of a test: commands to run and checks of their output.
 
 use std::fmt;
 
-/// A line of a test that says something.
+/// A directive of a test.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Directive {
     /// `RUN:` the command.
     Run(String),
-    /// `CHECK:` some line behind the last one found has this text.
+    /// `CHECK:` a line after the last match contains this text.
     Check(String),
-    /// `CHECK-NEXT:` the line right behind the last one found has this text.
+    /// `CHECK-NEXT:` the line right after the last match contains this text.
     Next(String),
-    /// `CHECK-NOT:` no line between the one found before and the one found after has this text.
+    /// `CHECK-NOT:` no line between the last match and the next one contains this text.
     Not(String),
 }
 
-/// All of a test, with line numbers from 1.
+/// The directives of a test, with line numbers from 1.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Directives(Vec<(usize, Directive)>);
 
-/// A check that the output does not meet.
+/// A failed check.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unmet {
     /// The line of the test.
     pub line: usize,
     /// The check.
     pub check: Directive,
-    /// The line of the output that must not be there, from 1.
+    /// The line of the output that contains excluded text, from 1.
     pub found: Option<usize>,
 }
 
 impl fmt::Display for Unmet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.check, self.found) {
-            (Directive::Not(text), Some(at)) => write!(f, "line {}: `{text}` is in line {at}", self.line),
-            (Directive::Next(text), _) => write!(f, "line {}: `{text}` is not in the next line", self.line),
+            (Directive::Not(text), Some(at)) => {
+                write!(f, "line {}: `{text}` found in output line {at}", self.line)
+            }
+            (Directive::Next(text), _) => {
+                write!(f, "line {}: `{text}` not found in the next line", self.line)
+            }
             (Directive::Run(text) | Directive::Check(text) | Directive::Not(text), _) => {
-                write!(f, "line {}: `{text}` is not found", self.line)
+                write!(f, "line {}: `{text}` not found", self.line)
             }
         }
     }
 }
 
 impl Directives {
-    /// Reads the comments, `//` or `#`, of a test.
+    /// Parses the comments, `//` or `#`, of a test.
     pub fn parse(text: &str) -> Self {
         let mut all = Vec::new();
         for (number, line) in (1..).zip(text.lines()) {
@@ -70,16 +74,15 @@ impl Directives {
         })
     }
 
-    /// How many checks there are.
+    /// The number of checks.
     pub fn checks(&self) -> usize {
         self.0.len() - self.commands().count()
     }
 
-    /// Holds an output to the checks, in order. Runs of blanks count as one blank; `{{.*}}` stands for anything within
-    /// a line.
+    /// Checks an output, in order. Runs of blanks count as one blank; `{{.*}}` matches anything within a line.
     ///
     /// # Errors
-    /// The first check that is not met.
+    /// The first failed check.
     pub fn check(&self, output: &str) -> Result<(), Unmet> {
         let lines: Vec<&str> = output.lines().collect();
         let mut at = 0;
@@ -103,7 +106,7 @@ impl Directives {
     }
 }
 
-/// None of these texts is in the range of lines.
+/// Checks that none of these texts is in the range of lines.
 fn none_of(
     absent: &mut Vec<(usize, &Directive, &str)>,
     lines: &[&str],
@@ -117,7 +120,7 @@ fn none_of(
     Ok(())
 }
 
-/// Whether a line has the pieces of a pattern, one behind the other.
+/// Whether a line contains the pieces of a pattern, in order.
 fn has(line: &str, pattern: &str) -> bool {
     let line = one_blank(line);
     let mut rest = line.as_str();
@@ -143,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn checks_are_met_in_order() {
+    fn checks_match_in_order() {
         assert_eq!(unmet("// CHECK: a = one\n# CHECK: one"), None);
         assert_eq!(unmet("// CHECK: b\n// CHECK: a"), Some(2));
         assert_eq!(unmet("// CHECK: a\n// CHECK-NEXT: b"), None);
@@ -153,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_must_not_be_there() {
+    fn excluded_text_fails() {
         assert_eq!(unmet("// CHECK-NOT: three"), None);
         assert_eq!(unmet("// CHECK-NOT: two"), Some(1));
         assert_eq!(unmet("// CHECK: a\n// CHECK-NOT: two\n// CHECK: c"), Some(2));

@@ -1,6 +1,6 @@
 //! Tests of graph rewrites, for crates that write rules.
 //!
-//! A test is a graph in text form. Its comments say which command runs and what its output must contain:
+//! A test is a graph in text form. Its comments give a command and checks of its output:
 //!
 //! ```
 //! use snick_testing::Suite;
@@ -21,7 +21,7 @@
 //! # Ok::<(), snick_testing::CheckError>(())
 //! ```
 //!
-//! [`check_files!`] makes one `#[test]` of all such files in a folder and knows the passes of your own crate by name.
+//! [`check_files!`] makes one `#[test]` of all such files in a folder, and takes the passes of your own crate.
 //! [`before_after`] and [`diff`] return text for snapshots (`insta::assert_snapshot!`): names are stable, weights are
 //! digests, and no paths occur.
 

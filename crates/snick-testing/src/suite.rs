@@ -1,4 +1,4 @@
-//! Running tests: the commands that their comments give, on the graph that they hold.
+//! Runs tests: the commands in their comments, on their graph.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use snick_pass::{Checker, Options, PASSES, Pass, canonicalise, run};
 
 use crate::{Directives, Unmet, diff};
 
-/// Passes that commands may name besides those of snick.
+/// A test suite, with the passes that commands may name besides those of snick.
 #[derive(Clone, Debug, Default)]
 pub struct Suite {
     passes: Vec<Pass>,
@@ -23,9 +23,9 @@ pub enum CheckError {
     In { path: String, error: Box<CheckError> },
     #[error("{0}")]
     File(#[from] std::io::Error),
-    #[error("no .snick file is there")]
+    #[error("contains no .snick files")]
     NoFiles,
-    #[error("there is no `// RUN:` line, or no check")]
+    #[error("no `// RUN:` line, or no check")]
     NoDirectives,
     #[error("{0}")]
     Text(#[from] snick_ir::text::ParseError),
@@ -37,9 +37,9 @@ pub enum CheckError {
     Unmet { unmet: Unmet, output: String },
 }
 
-/// A command of a test, read.
+/// A parsed command of a test.
 struct Command {
-    /// Whether the graph is rewritten, and not only inferred.
+    /// Whether the graph is rewritten after inference.
     rewrites: bool,
     passes: Vec<Pass>,
     stop_after: Option<usize>,
@@ -47,15 +47,15 @@ struct Command {
 }
 
 impl Suite {
-    /// A suite whose commands may name these passes, too.
+    /// A suite whose commands may also name these passes.
     pub fn new(passes: &[Pass]) -> Self {
         Self { passes: passes.to_vec() }
     }
 
-    /// Holds every `.snick` file of a folder to its checks; returns how many there are.
+    /// Checks every `.snick` file of a folder; returns their number.
     ///
     /// # Errors
-    /// The first file that fails, by name; a folder without files.
+    /// The first file, by name, that fails; or a folder without files.
     pub fn check_folder(&self, folder: &Path) -> Result<usize, CheckError> {
         let located = |path: &Path, error: CheckError| CheckError::In {
             path: path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned(),
@@ -78,10 +78,10 @@ impl Suite {
         Ok(files.len())
     }
 
-    /// Holds a graph in text form to the checks in its comments.
+    /// Runs the commands of a graph in text form, and checks their outputs.
     ///
     /// # Errors
-    /// What the first command cannot do, or the first check that its output does not meet.
+    /// The first command that fails, or the first check that fails on its output.
     pub fn check_text(&self, text: &str) -> Result<(), CheckError> {
         let directives = Directives::parse(text);
         let commands: Vec<&str> = directives.commands().collect();
@@ -95,19 +95,19 @@ impl Suite {
         Ok(())
     }
 
-    /// What a command makes of a graph: text form, and a line for each rewrite.
+    /// The output of a command: the graph in text form, and a line for each rewrite.
     fn output(&self, text: &str, command: &str) -> Result<String, CheckError> {
         let failed = |why: String| CheckError::Command { command: command.to_string(), why };
-        let read = self.read(command).map_err(failed)?;
+        let command = self.parse(command).map_err(failed)?;
         let mut graph = parse(text, None)?;
         let errors: Vec<String> = infer(&mut graph).iter().map(ToString::to_string).collect();
         if !errors.is_empty() {
             return Err(CheckError::Infer(errors.join("\n")));
         }
         let trace =
-            if read.rewrites { rewrite(&mut graph, &read).map_err(failed)? } else { Trace::default() };
-        if let Some(refuted) = trace.check_failures.first() {
-            return Err(failed(refuted.report.clone()));
+            if command.rewrites { rewrite(&mut graph, &command).map_err(failed)? } else { Trace::default() };
+        if let Some(failure) = trace.check_failures.first() {
+            return Err(failed(failure.report.clone()));
         }
         if let Some(error) = trace.errors.first() {
             return Err(failed(error.to_string()));
@@ -116,34 +116,34 @@ impl Suite {
         Ok(print(&graph, PrintOptions::default()) + &applied.collect::<String>())
     }
 
-    /// Reads `snick infer` or `snick canon [--passes A,B] [--stop-after N] [--verify]`.
-    fn read(&self, command: &str) -> Result<Command, String> {
+    /// Parses `snick infer` or `snick canon [--passes A,B] [--stop-after N] [--verify]`.
+    fn parse(&self, command: &str) -> Result<Command, String> {
         let mut words = command.split_whitespace();
         let rewrites = match (words.next(), words.next()) {
             (Some("snick"), Some("canon")) => true,
             (Some("snick"), Some("infer")) => false,
             _ => return Err("tests run `snick canon` or `snick infer`".into()),
         };
-        let mut read = Command { rewrites, passes: Vec::new(), stop_after: None, verify: false };
+        let mut parsed = Command { rewrites, passes: Vec::new(), stop_after: None, verify: false };
         while let Some(word) = words.next() {
             match word {
                 "--passes" => {
-                    for name in words.next().ok_or("`--passes` names none")?.split(',') {
+                    for name in words.next().ok_or("`--passes` needs names")?.split(',') {
                         let pass = self.passes.iter().chain(PASSES).find(|pass| pass.name == name);
-                        read.passes.push(*pass.ok_or_else(|| format!("there is no pass `{name}`"))?);
+                        parsed.passes.push(*pass.ok_or_else(|| format!("no pass named `{name}`"))?);
                     }
                 }
                 "--stop-after" => {
                     let count = words.next().and_then(|count| count.parse().ok());
-                    read.stop_after = Some(count.ok_or("`--stop-after` takes a number")?);
+                    parsed.stop_after = Some(count.ok_or("`--stop-after` takes a number")?);
                 }
-                "--verify" => read.verify = true,
+                "--verify" => parsed.verify = true,
                 // The graph of the test itself.
                 "-" | "%s" => {}
-                other => return Err(format!("`{other}` is not known here")),
+                other => return Err(format!("unknown option `{other}`")),
             }
         }
-        Ok(read)
+        Ok(parsed)
     }
 }
 
@@ -160,18 +160,18 @@ fn rewrite(graph: &mut Graph, command: &Command) -> Result<Trace, String> {
     Ok(run(graph, &command.passes, RewriteOptions { stop_after: command.stop_after, check }))
 }
 
-/// What passes make of an inferred graph, as a text for a snapshot: the difference in text form, and what fired where.
-/// Every application of a rule is checked.
+/// The effect of passes on an inferred graph, as a text for a snapshot: the difference in text form, and the applied
+/// rules. Every application of a rule is checked.
 ///
 /// # Errors
-/// The report of the first application that does not hold; a rule that fails.
+/// The report of the first wrong application, or a rule that fails.
 pub fn before_after(graph: &Graph, passes: &[Pass]) -> Result<String, String> {
     let mut after = graph.clone();
     let mut checker = Checker::new(0);
     let trace =
         run(&mut after, passes, RewriteOptions { check: Some(&mut checker), ..RewriteOptions::default() });
-    if let Some(refuted) = trace.check_failures.first() {
-        return Err(refuted.report.clone());
+    if let Some(failure) = trace.check_failures.first() {
+        return Err(failure.report.clone());
     }
     if let Some(error) = trace.errors.first() {
         return Err(error.to_string());
@@ -210,11 +210,11 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told() {
+    fn mistakes_are_reported() {
         for (directives, told) in [
             ("// CHECK: x", "no `// RUN:` line"),
             ("// RUN: snick canon", "no check"),
-            ("// RUN: snick canon --passes no-such\n// CHECK: x", "there is no pass `no-such`"),
+            ("// RUN: snick canon --passes no-such\n// CHECK: x", "no pass named `no-such`"),
             ("// RUN: rm -r\n// CHECK: x", "tests run `snick canon`"),
         ] {
             let error = outcome(directives).unwrap_err();

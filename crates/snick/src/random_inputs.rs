@@ -1,13 +1,12 @@
 //! Random inputs. The same seed and model give the same tensors on every machine.
 //!
-//! The generator is splitmix64 (Steele, Lea and Flood, 2014), with one stream for each input.
+//! Each input has a generator of its own.
 
 use std::collections::HashMap;
 
-use half::{bf16, f16};
 use snick_ir::{Graph, Located, NodeId, Op, OpError};
 use snick_shape::{Interval, SymbolId};
-use snick_tensor::{ElementType, Tensor, TensorError};
+use snick_tensor::{ElementType, SplitMix, Tensor, TensorError};
 
 /// How sizes of dynamic dims are chosen.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -135,64 +134,29 @@ fn tensor(
     let Some(count) = count.filter(|&n| n <= MAX_ELEMENTS) else {
         return Err(TensorError::TooLarge { element_type, dims: dims.into() });
     };
-    let each = 0..count;
+    let elements = 0..count;
     match element_type {
-        F32 => Tensor::from_vec(dims, each.map(|_| random.unit() as f32).collect()),
-        F64 => Tensor::from_vec(dims, each.map(|_| random.unit()).collect()),
-        F16 => Tensor::from_vec(dims, each.map(|_| f16::from_f64(random.unit())).collect()),
-        BF16 => Tensor::from_vec(dims, each.map(|_| bf16::from_f64(random.unit())).collect()),
-        Boolean => Tensor::from_bools(dims, &each.map(|_| random.below(2) == 1).collect::<Vec<_>>()),
-        String => Tensor::strings(dims, each.map(|_| format!("text {}", random.below(4))).collect()),
-        _ if element_type.is_float() => {
-            Tensor::from_vec(dims, each.map(|_| random.unit() as f32).collect())?.cast(element_type)
+        F32 => return Tensor::from_vec(dims, elements.map(|_| random.unit() as f32).collect()),
+        String => {
+            return Tensor::strings(dims, elements.map(|_| format!("text {}", random.below(4))).collect());
         }
-        _ => {
-            let top = element_type.integer_range().map_or(most, |(_, high)| high.clamp(0, most.into()) as u8);
-            let bottom = least.min(top);
-            let room = u64::from(top - bottom) + 1;
-            let number = |random: &mut SplitMix| bottom + random.below(room) as u8;
-            Tensor::from_vec(dims, each.map(|_| number(random)).collect())?.cast(element_type)
-        }
+        _ => {}
     }
-}
-
-/// The splitmix64 generator.
-struct SplitMix(u64);
-
-impl SplitMix {
-    fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// A number below `n`, which is small.
-    fn below(&mut self, n: u64) -> u64 {
-        (self.next() >> 32) % n.max(1)
-    }
-
-    /// A number in [-1, 1) that f32 holds exactly.
-    fn unit(&mut self) -> f64 {
-        (self.next() >> 40) as f64 / f64::from(1 << 23) - 1.0
-    }
+    let most = element_type.integer_range().map_or(most, |(_, high)| high.clamp(0, most.into()) as u8);
+    let least = least.min(most);
+    let numbers: Vec<f64> = elements
+        .map(|_| match element_type {
+            Boolean => random.below(2) as f64,
+            _ if element_type.is_float() => random.unit(),
+            _ => (u64::from(least) + random.below(u64::from(most - least) + 1)) as f64,
+        })
+        .collect();
+    Tensor::from_vec(dims, numbers)?.cast(element_type)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_generator_is_splitmix64() {
-        let mut random = SplitMix::new(1_234_567);
-        assert_eq!(random.next(), 6_457_827_717_110_365_317);
-        assert_eq!(random.next(), 3_203_168_211_198_807_973);
-    }
 
     #[test]
     fn random_inputs_share_symbols() {

@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use half::{bf16, f16};
 use snick_ir::{Fact, Graph, Known, Value};
 use snick_shape::{Interval, SymExpr, SymbolId};
-use snick_tensor::{ElementType, Tensor};
+use snick_tensor::{ElementType, SplitMix, Tensor};
 
 use super::region::Region;
 
@@ -61,7 +60,7 @@ impl<'a> Samples<'a> {
                 }
             }
         }
-        let mut random = SplitMix(seed);
+        let mut random = SplitMix::new(seed);
         let sizes = sizes(&intervals, &mut random).into_iter();
         Self { graph, region, sizes, random, made: 0 }
     }
@@ -183,44 +182,19 @@ fn random_tensor(
     distinct: bool,
     random: &mut SplitMix,
 ) -> Option<Tensor> {
-    use ElementType::*;
-    let mut float = |i: usize| match distinct {
-        true => (i + 1) as f64,
-        false => (random.below(256) as f64 - 128.0) / 16.0,
-    };
-    let tensor = match element_type {
-        Dynamic => return None,
-        F32 => Tensor::from_vec(dims, (0..count).map(|i| float(i) as f32).collect()),
-        F64 => Tensor::from_vec(dims, (0..count).map(float).collect()),
-        F16 => Tensor::from_vec(dims, (0..count).map(|i| f16::from_f64(float(i))).collect()),
-        BF16 => Tensor::from_vec(dims, (0..count).map(|i| bf16::from_f64(float(i))).collect()),
-        Boolean => Tensor::from_bools(dims, &(0..count).map(|_| random.below(2) == 1).collect::<Vec<_>>()),
-        String => Tensor::strings(dims, (0..count).map(|i| i.to_string()).collect()),
-        _ if element_type.is_float() => {
-            Tensor::from_vec(dims, (0..count).map(|i| float(i) as f32).collect()).ok()?.cast(element_type)
-        }
-        _ => {
-            let most = element_type.integer_range().map_or(3, |(_, high)| high).max(0);
-            let whole = |i: usize| match distinct {
-                true => i as i64 % most.saturating_add(1).max(1),
-                false => random.below(4).min(most as u64) as i64,
-            };
-            Tensor::from_vec(dims, (0..count).map(whole).collect()).ok()?.cast(element_type)
-        }
-    };
-    tensor.ok()
-}
-
-/// The splitmix64 generator (Steele, Lea and Flood, 2014).
-struct SplitMix(u64);
-
-impl SplitMix {
-    /// A number below `n`, which is small.
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 32) % n.max(1)
+    if element_type == ElementType::Dynamic {
+        return None;
     }
+    if element_type == ElementType::String {
+        return Tensor::strings(dims, (0..count).map(|i| i.to_string()).collect()).ok();
+    }
+    let most = element_type.integer_range().map_or(3, |(_, high)| high).max(0);
+    let number = |i: usize| match element_type {
+        ElementType::Boolean => random.below(2) as f64,
+        _ if element_type.is_float() && distinct => (i + 1) as f64,
+        _ if element_type.is_float() => (random.below(256) as f64 - 128.0) / 16.0,
+        _ if distinct => (i as i64 % most.saturating_add(1).max(1)) as f64,
+        _ => random.below(4).min(most as u64) as f64,
+    };
+    Tensor::from_vec(dims, (0..count).map(number).collect()).ok()?.cast(element_type).ok()
 }
