@@ -7,7 +7,8 @@ use snick_ir::ops::control::subgraph::SubGraph;
 use snick_ir::{Graph, Located, NodeId, Op, OpError};
 use snick_tensor::Tensor;
 
-use crate::session::{Options, Session, Watch};
+use crate::run::Options;
+use crate::session::{Session, Watch};
 use crate::variables::Variables;
 
 /// The sessions of the bodies of each op that has bodies.

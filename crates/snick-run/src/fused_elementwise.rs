@@ -6,8 +6,7 @@ use snick_ir::{Graph, Located, NodeId, OpError};
 use snick_tensor::Tensor;
 use snick_tensor::kernels::{FusedElementwise, Stage};
 
-use crate::facts::{SymbolBindings, with_inputs};
-use crate::half_precision::HalfPrecision;
+use crate::facts::with_inputs;
 
 /// A layer of a fused step.
 pub(crate) struct FusedLayer {
@@ -18,16 +17,18 @@ pub(crate) struct FusedLayer {
     pub(crate) stage: Stage<usize>,
 }
 
+/// Checks the output of a layer against its facts.
+pub(crate) type Check<'a> = dyn Fn(&FusedLayer, &Tensor) -> Result<(), Located> + 'a;
+
 /// The output of `node`, the last of `layers`. The last operand is what the first layer reads.
 ///
-/// One pass computes it, unless sizes forbid that, or the value of every layer is checked with the `bindings` given.
+/// One pass computes it, unless sizes forbid that, or the output of every layer is to be checked.
 pub(crate) fn evaluate(
+    graph: &Graph,
     node: NodeId,
     layers: &[FusedLayer],
     operands: &mut Vec<Tensor>,
-    graph: &Graph,
-    half_precision: &HalfPrecision,
-    bindings: Option<&SymbolBindings>,
+    check: Option<&Check>,
 ) -> Result<Tensor, Located> {
     let Some(mut value) = operands.pop() else {
         return Err(graph.located(node, OpError::NotConnected { port: 0 }));
@@ -35,22 +36,18 @@ pub(crate) fn evaluate(
     let stages: SmallVec<[Stage<&Tensor>; 4]> =
         layers.iter().map(|layer| layer.stage.map(|operand| &operands[operand])).collect();
     // One layer alone gains only if it computes in place.
-    if bindings.is_none()
+    if check.is_none()
         && (stages.len() > 1 || value.is_exclusive())
         && let Some(fused) = FusedElementwise::new(&value, &stages)
     {
         return fused.run(value).map_err(|error| graph.located(node, error.into()));
     }
     for (layer, stage) in layers.iter().zip(&stages) {
-        let located = |error| graph.located(layer.node, error);
         value = stage.apply(&value).map_err(|error| {
-            located(with_inputs(error.into(), std::iter::once(&value).chain(operands.iter())))
+            let inputs = std::iter::once(&value).chain(operands.iter());
+            graph.located(layer.node, with_inputs(error.into(), inputs))
         })?;
-        if let Some(bindings) = bindings {
-            let rounded = half_precision.rounded(layer.slot, std::slice::from_ref(&value));
-            let checked = rounded.and_then(|values| bindings.check(graph, layer.node, &values));
-            checked.map_err(located)?;
-        }
+        check.map_or(Ok(()), |check| check(layer, &value))?;
     }
     Ok(value)
 }

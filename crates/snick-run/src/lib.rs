@@ -36,12 +36,12 @@ mod facts;
 mod fused_elementwise;
 mod half_precision;
 mod optimize;
-mod outputs;
 mod plan;
+mod run;
 mod session;
 mod slice_numbers;
 mod variables;
 
-pub use outputs::{Outputs, Progress};
-pub use session::{Options, Session};
+pub use run::{Options, Outputs, Progress};
+pub use session::Session;
 pub use variables::Variables;

@@ -3,28 +3,17 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use snick_ir::{Graph, Located, Op, OpError};
+use snick_ir::{Graph, Located, NodeId, Op, OpError};
 use snick_tensor::{Pool, Tensor};
 
 use crate::bodies::Bodies;
 use crate::facts::{SymbolBindings, with_inputs};
-use crate::fused_elementwise;
+use crate::fused_elementwise::{self, Check, FusedLayer};
 use crate::half_precision::HalfPrecision;
 use crate::optimize::optimize;
-use crate::outputs::{Outputs, Progress};
 use crate::plan::{Operand, Plan, Step, StepKind};
+use crate::run::{Options, Outputs, Progress};
 use crate::variables::Variables;
-
-/// How to run.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
-pub struct Options {
-    /// A layer that fails costs only its dependents; otherwise the first failure ends the run.
-    pub keep_going: bool,
-    /// Every computed value is checked against what was inferred: element type, shape, known elements.
-    pub check_facts: bool,
-    /// Outputs are packed in row-major order; otherwise they may be views.
-    pub pack_outputs: bool,
-}
 
 /// A graph made ready to run any number of times, also from several threads at once.
 ///
@@ -141,56 +130,33 @@ impl<'g> Session<'g> {
         let mut goes_on = ControlFlow::Continue(());
         for (i, step) in self.plan.steps.iter().enumerate() {
             if goes_on.is_break() {
-                let why = "the run was stopped".into();
-                let error = OpError::NoValue { what: "this layer".into(), why };
-                outputs.errors.push(self.located(step, error));
+                let (what, why) = ("this layer".into(), "the run was stopped".into());
+                outputs.errors.push(self.located(step, OpError::NoValue { what, why }));
                 break;
             }
-            let op = &self.graph.node(step.node).op;
-            let values = match op {
+            let node = step.node;
+            let op = &self.graph.node(node).op;
+            let mut values = match op {
                 Op::Parameter(_) => self.input(step, given.next(), &mut bindings).map(Some),
-                _ => match (self.gather(step, &mut slots, &mut operands), &step.kind) {
-                    (Ok(true), StepKind::Fused(layers)) => {
-                        let (node, half_precision) = (step.node, &self.half_precision);
-                        let checked = options.check_facts.then_some(&bindings);
-                        fused_elementwise::evaluate(
-                            node,
-                            layers,
-                            &mut operands,
-                            self.graph,
-                            half_precision,
-                            checked,
-                        )
-                        .map(|value| Some(vec![value]))
-                    }
-                    (Ok(true), _) => {
-                        let node = step.node;
-                        let mut inside = |_: Progress| watch(Progress { done: i, layers, node, values: &[] });
-                        self.evaluate(step, &operands, options, variables, &mut inside).map(Some)
-                    }
-                    (Ok(false), _) => Ok(None),
-                    (Err(error), _) => Err(error),
-                },
+                _ => self.gather(step, &mut slots, &mut operands).and_then(|complete| {
+                    let mut inside = |_: Progress| watch(Progress { done: i, layers, node, values: &[] });
+                    let compute =
+                        || self.evaluate(step, &mut operands, options, variables, &bindings, &mut inside);
+                    complete.then(compute).transpose()
+                }),
             };
             operands.clear();
-            let values = values.and_then(|values| {
-                if let Some(values) = values.as_ref().filter(|_| options.check_facts) {
-                    let rounded = self.half_precision.rounded(step.first, values);
-                    let checked = rounded.and_then(|values| bindings.check(self.graph, step.node, &values));
-                    checked.map_err(|error| self.located(step, error))?;
-                }
-                Ok(values)
-            });
+            if let (true, Ok(Some(outputs))) = (options.check_facts, &values)
+                && let Err(error) = self.check(&bindings, node, step.first, outputs)
+            {
+                values = Err(error);
+            }
             let values = values.unwrap_or_else(|error| {
                 outputs.errors.push(error);
                 None
             });
-            goes_on = watch(Progress {
-                done: i + 1,
-                layers,
-                node: step.node,
-                values: values.as_deref().unwrap_or_default(),
-            });
+            let shown = values.as_deref().unwrap_or_default();
+            goes_on = watch(Progress { done: i + 1, layers, node, values: shown });
             if !outputs.errors.is_empty() && !options.keep_going {
                 break;
             }
@@ -257,17 +223,25 @@ impl<'g> Session<'g> {
         Ok(complete)
     }
 
-    /// The outputs of a node.
+    /// The outputs of a step.
     fn evaluate(
         &self,
         step: &Step,
-        inputs: &[Tensor],
+        inputs: &mut Vec<Tensor>,
         options: Options,
         variables: &mut Variables,
+        bindings: &SymbolBindings,
         watch: &mut Watch,
     ) -> Result<Vec<Tensor>, Located> {
         let node = self.graph.node(step.node);
         let values = match (step.op(self.graph), &step.kind) {
+            (_, StepKind::Fused(layers)) => {
+                let check = |layer: &FusedLayer, value: &Tensor| {
+                    self.check(bindings, layer.node, layer.slot, std::slice::from_ref(value))
+                };
+                let check = options.check_facts.then_some(&check as &Check);
+                return Ok(vec![fused_elementwise::evaluate(self.graph, step.node, layers, inputs, check)?]);
+            }
             (Op::Slice(slice), StepKind::Slice(numbers)) => {
                 numbers.select(slice, inputs).map(|selected| vec![selected])
             }
@@ -281,6 +255,19 @@ impl<'g> Session<'g> {
             n => Err(OpError::mismatch("the number of values computed", n, step.outs)),
         });
         values.map_err(|error| self.located(step, with_inputs(error, inputs.iter())))
+    }
+
+    /// Checks outputs of a node, in the slots from `first` on, against its facts.
+    fn check(
+        &self,
+        bindings: &SymbolBindings,
+        node: NodeId,
+        first: usize,
+        values: &[Tensor],
+    ) -> Result<(), Located> {
+        let rounded = self.half_precision.rounded(first, values);
+        let checked = rounded.and_then(|values| bindings.check(self.graph, node, &values));
+        checked.map_err(|error| self.graph.located(node, error))
     }
 
     /// Stores the outputs that are read.

@@ -1,7 +1,18 @@
-//! What a run reports.
+//! The options, progress and outputs of a run.
 
 use snick_ir::{Located, NodeId};
 use snick_tensor::Tensor;
+
+/// Options of a run.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct Options {
+    /// A layer that fails costs only its dependents; otherwise the first failure ends the run.
+    pub keep_going: bool,
+    /// Every computed value is checked against what was inferred: element type, shape, known elements.
+    pub check_facts: bool,
+    /// Outputs are packed in row-major order; otherwise they may be views.
+    pub pack_outputs: bool,
+}
 
 /// A layer that a run has finished, or that has executed another layer of its bodies.
 #[derive(Copy, Clone, Debug)]
