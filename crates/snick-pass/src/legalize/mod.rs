@@ -4,4 +4,5 @@
 //! rewrites the primitives to ranges or to arithmetic, for formats that have no such op.
 
 pub mod from_slice;
+mod index;
 pub mod to_slice;

@@ -9,7 +9,7 @@ use snick_ir::{GraphBuilder, IntOrValue, Op, OpError, Value};
 
 use IntOrValue::Int;
 
-use crate::legalize::to_slice::range::{FAR, from_end};
+use crate::legalize::index::{FAR, from_end};
 
 /// `bounds` as arithmetic.
 pub const RULE: Rule = Rule::exact("lower-bounds", lower);

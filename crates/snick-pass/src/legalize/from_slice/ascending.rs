@@ -9,7 +9,7 @@ use IntOrValue::Int;
 
 use super::guard::guarded_start;
 use super::op_range::OpRange;
-use crate::legalize::to_slice::range::FAR;
+use crate::legalize::index::FAR;
 
 /// The direction of a step.
 #[derive(Copy, Clone)]

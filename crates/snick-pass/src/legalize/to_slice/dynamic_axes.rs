@@ -14,7 +14,8 @@ use snick_shape::Interval;
 
 use IntOrValue::Int;
 
-use super::range::{clamped, from_end, index_vector, read};
+use super::range::{clamped, index_vector, read};
+use crate::legalize::index::from_end;
 
 /// More pairs of an entry and an axis than this are not written out as graph ops.
 const MAX_PAIRS: usize = 1024;

@@ -9,7 +9,7 @@ mod gather;
 mod gather_nd;
 mod indices;
 mod pad;
-pub(crate) mod range;
+mod range;
 mod reverse;
 mod reverse_sequence;
 mod slice;

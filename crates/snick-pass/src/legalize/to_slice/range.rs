@@ -12,8 +12,7 @@ use snick_tensor::{ElementType, Tensor};
 
 use IntOrValue::Int;
 
-/// No axis is longer; steps are clamped to it so that sums with them fit i64.
-pub(crate) const FAR: i64 = 1 << 62;
+use crate::legalize::index::{FAR, from_end};
 
 /// The primitive that selects `ranges` of `data`; `data` itself if all of them are whole.
 pub(super) fn slice_ranges<'r>(
@@ -119,25 +118,6 @@ fn add_bounds(cx: &mut GraphBuilder, fields: [Option<IntOrValue>; 4]) -> Result<
     });
     let (size, step) = (size.unwrap_or(Int(0)), step.unwrap_or(Int(1)));
     cx.add_op(Bounds { size, start, stop, step }, &operands)
-}
-
-/// `index + size` where the index is negative.
-pub(crate) fn from_end(
-    cx: &mut GraphBuilder,
-    index: IntOrValue,
-    size: IntOrValue,
-) -> Result<IntOrValue, OpError> {
-    let range = index.interval();
-    match (range.lo() >= 0, range.hi() < 0) {
-        (true, _) => Ok(index),
-        (_, true) => index.add(cx, size),
-        _ => {
-            let negative = index.less(cx, Int(0))?;
-            // Only a negative index is added to, so that the largest ones do not wrap.
-            let low = index.min(cx, Int(0))?.add(cx, size)?;
-            negative.select(cx, low, index)
-        }
-    }
 }
 
 /// An entry of an index input as an i64 scalar.
