@@ -10,17 +10,21 @@ use crate::{Arity, Attrs, Graph, OpError};
 
 /// Makes the enum of all ops, its dispatch and its registry out of one list.
 macro_rules! ops {
-    ($($variant:ident($type:ty)),* $(,)?) => {
+    (@type $op:ident) => { $op };
+    (@type $op:ident boxed) => { Box<$op> };
+    ($($variant:ident($family:ident::$file:ident::$op:ident $(; $boxed:ident)?)),* $(,)?) => {
+        $(pub use self::$family::$file::$op;)*
+
         /// Every op snick knows, and [`Opaque`] for the rest.
         #[derive(Clone, PartialEq, Debug)]
         #[allow(missing_docs, reason = "each variant's type says what it is")]
         pub enum Op {
-            $($variant($type),)*
+            $($variant(ops!(@type $op $($boxed)?)),)*
             Opaque(Opaque),
         }
 
-        $(impl From<$type> for Op {
-            fn from(op: $type) -> Self {
+        $(impl From<ops!(@type $op $($boxed)?)> for Op {
+            fn from(op: ops!(@type $op $($boxed)?)) -> Self {
                 Self::$variant(op)
             }
         })*
@@ -45,7 +49,7 @@ macro_rules! ops {
             /// How many inputs it takes.
             pub fn arity(&self) -> Arity {
                 match self {
-                    $(Self::$variant(_) => <$type>::ARITY,)*
+                    $(Self::$variant(_) => <$op>::ARITY,)*
                     Self::Opaque(_) => Opaque::ARITY,
                 }
             }
@@ -103,13 +107,13 @@ macro_rules! ops {
         /// Every name of every op, with the function that parses it.
         fn entries() -> Vec<Entry> {
             let mut entries = Vec::new();
-            $(for name in <$type>::NAMES {
+            $(for name in <$op>::NAMES {
                 entries.push(Entry {
                     name,
-                    arity: <$type>::ARITY,
-                    traits: <$type>::TRAITS,
-                    attrs: <$type>::attr_specs,
-                    parse: |raw| <$type>::parse(raw).map(Op::$variant),
+                    arity: <$op>::ARITY,
+                    traits: <$op>::TRAITS,
+                    attrs: <$op>::attr_specs,
+                    parse: |raw| <ops!(@type $op $($boxed)?)>::parse(raw).map(Op::$variant),
                 });
             })*
             entries
