@@ -43,6 +43,8 @@ pub enum OpError {
     Unsupported { what: String },
     #[error("is part of a cycle")]
     Cycle,
+    #[error("no implementation to run `{op_type}`")]
+    NoImplementation { op_type: String },
     #[error("input not provided")]
     InputNotProvided,
     #[error("no value for {what}: {why}")]
@@ -78,6 +80,7 @@ impl OpError {
             | Self::ForeignValue
             | Self::UnknownOp { .. }
             | Self::Unsupported { .. }
+            | Self::NoImplementation { .. }
             | Self::Cycle
             | Self::InputNotProvided
             | Self::NoValue { .. }

@@ -27,8 +27,7 @@ fn scratch(name: &str) -> PathBuf {
 }
 
 /// Models that cannot be executed yet, or at all, with the reason the program gives.
-const NOT_EXECUTABLE: &[(&str, &str)] =
-    &[("v10_no_precision", "executing operation type `FancyOp` is not supported")];
+const NOT_EXECUTABLE: &[(&str, &str)] = &[("v10_no_precision", "no implementation to run `FancyOp`")];
 
 #[test]
 fn models_give_the_recorded_answers() {

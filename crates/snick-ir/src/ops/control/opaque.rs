@@ -30,7 +30,7 @@ impl Opaque {
 
     /// Always an error: the operation is unknown.
     pub fn eval(&self) -> Result<Vec<Tensor>, OpError> {
-        Err(OpError::unsupported(format!("executing operation type `{}`", self.op_type)))
+        Err(OpError::NoImplementation { op_type: self.op_type.to_string() })
     }
 }
 
