@@ -108,14 +108,13 @@ fn as_text(
         cost.layers, cost.bytes, lowered.layers, lowered.bytes
     );
     if report.checked + report.unchecked > 0 {
-        let all = report.checked + report.unchecked;
-        let _ = match report.unchecked {
-            0 => writeln!(text, "{lead}all {all} rewrites checked individually"),
-            n => writeln!(
-                text,
-                "{lead}{} of {all} rewrites checked individually; {n} do not run",
-                report.checked
-            ),
+        let all = count(report.checked + report.unchecked, "rewrite");
+        let _ = match (report.checked, report.unchecked) {
+            (1, 0) => writeln!(text, "{lead}{all} checked individually"),
+            (_, 0) => writeln!(text, "{lead}all {all} checked individually"),
+            (checked, n) => {
+                writeln!(text, "{lead}{checked} of {all} checked individually; {n} could not run")
+            }
         };
     }
     if let Some(verdict) = verdict {
