@@ -1,5 +1,6 @@
 //! Slicing one axis: the arithmetic every slice dialect shares.
 
+pub(crate) mod bound;
 mod enumerated;
 pub(crate) mod hull;
 pub(crate) mod symbolic;

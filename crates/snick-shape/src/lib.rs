@@ -38,8 +38,9 @@ mod shape;
 mod sym_expr;
 mod symbols;
 
+pub use axis_slice::bound::SliceBound;
 pub use axis_slice::hull::length_interval;
-pub use axis_slice::symbolic::{SliceBound, length};
+pub use axis_slice::symbolic::length;
 pub use axis_slice::{AxisSlice, SliceError};
 pub use interval::{Interval, IntervalError};
 pub use shape::Shape;

@@ -256,6 +256,7 @@ pub mod control {
     mod branch;
     pub mod execute;
     mod iterate;
+    mod kind;
     pub mod opaque;
     pub mod port_map;
     mod states;

@@ -3,7 +3,7 @@
 //! A graph inside reads names of the graphs around it. Here these become inputs of the node and Parameters of the body;
 //! constants are repeated in the body, so that its nodes see them as constants.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use snick_ir::ops::control::port_map::{Cut, PortLink, PortMap, Purpose};
@@ -18,61 +18,9 @@ use snick_tensor::{ElementType, Tensor};
 
 use super::attribute::resolved;
 use super::builder::NodeBuilder;
-use super::model::normal_domain;
+use super::free_names::{Refusal, free_names_of};
 use super::network::{CallSite, Network, Scope, define};
 use super::types::declared;
-
-/// Why a node does not become what it should: its file is wrong, or only the node is, and stays opaque.
-pub(super) enum Refusal {
-    File(String),
-    Node(OpError),
-}
-
-impl From<String> for Refusal {
-    fn from(message: String) -> Self {
-        Self::File(message)
-    }
-}
-
-impl From<OpError> for Refusal {
-    fn from(error: OpError) -> Self {
-        Self::Node(error)
-    }
-}
-
-/// Whether the node has graphs that are read here.
-pub(super) fn has_bodies(node: &onnx::Node) -> bool {
-    normal_domain(&node.domain).is_empty() && matches!(node.op_type.as_str(), "If" | "Loop" | "Scan")
-}
-
-/// Names that the graphs of a node read from around them, in the order of their first use.
-pub(super) fn free_names(node: &onnx::Node) -> Vec<&str> {
-    let mut free = Vec::new();
-    let graphs = node
-        .attribute
-        .iter()
-        .flat_map(|attribute| attribute.g.as_deref().into_iter().chain(&attribute.graphs));
-    for graph in graphs {
-        free.extend(free_names_of(graph));
-    }
-    free
-}
-
-fn free_names_of(graph: &onnx::Graph) -> Vec<&str> {
-    let mut own: HashSet<&str> = graph.input.iter().map(|input| input.name.as_str()).collect();
-    own.extend(graph.initializer.iter().map(|tensor| tensor.name.as_str()));
-    own.extend(graph.node.iter().flat_map(|node| &node.output).map(String::as_str));
-    let mut free = Vec::new();
-    let mut seen = HashSet::new();
-    let read = |name: &str| !name.is_empty() && !own.contains(name);
-    for node in &graph.node {
-        free.extend(node.input.iter().map(String::as_str).filter(|name| read(name)));
-        free.extend(free_names(node).into_iter().filter(|name| read(name)));
-    }
-    free.extend(graph.output.iter().map(|output| output.name.as_str()).filter(|name| read(name)));
-    free.retain(|name| seen.insert(*name));
-    free
-}
 
 /// A formal input of a body: what it is fed with.
 struct Fed {

@@ -4,8 +4,8 @@ use snick_ir::Value;
 use snick_onnx as onnx;
 
 use super::attribute::resolved;
-use super::model::opsets;
 use super::network::{CallSite, Network, Scope};
+use super::opsets::opsets;
 
 /// Functions that call functions, up to this depth: the standard allows no recursion.
 const MAX_DEPTH: usize = 32;

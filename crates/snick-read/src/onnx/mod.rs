@@ -9,10 +9,12 @@
 mod attribute;
 mod bodies;
 mod builder;
+mod free_names;
 mod function;
 mod model;
 mod network;
 mod ops;
+mod opsets;
 mod sequence;
 mod stepped;
 mod tensor;

@@ -13,10 +13,10 @@ use snick_tensor::ElementType;
 use std::sync::Arc;
 
 use super::attribute::{attributes, resolved};
-use super::bodies::{Refusal, free_names, has_bodies};
 use super::builder::NodeBuilder;
-use super::model::{Functions, Opsets, normal_domain};
+use super::free_names::{Refusal, free_names, has_bodies};
 use super::ops;
+use super::opsets::{Functions, Opsets, normal_domain};
 use super::tensor::Tensors;
 use super::types::{DimNames, declared};
 use crate::Read;

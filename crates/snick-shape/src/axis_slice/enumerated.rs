@@ -2,8 +2,8 @@
 
 use smallvec::SmallVec;
 
+use super::bound::SliceBound;
 use super::hull::length_interval;
-use super::symbolic::SliceBound;
 use crate::interval::Interval;
 use crate::sym_expr::{SymExpr, SymbolId};
 use crate::symbols::Symbols;

@@ -1,22 +1,12 @@
 //! The length of a slice as an expression of the axis and its bounds.
 
 use super::AxisSlice;
+use super::bound::SliceBound;
 use super::enumerated::enumerated;
 use super::hull::{capped, length_interval};
 use crate::interval::Interval;
 use crate::sym_expr::SymExpr;
 use crate::symbols::{Origin, Symbols};
-
-/// The start or stop of a slice, as far as known.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum SliceBound {
-    /// Omitted or masked: the first or last element in the direction of the step.
-    Masked,
-    /// The value of an expression.
-    At(SymExpr),
-    /// Nothing is known.
-    Unknown,
-}
 
 /// The length of `start:stop:step` on an axis of `dim` elements, as a dimension.
 ///

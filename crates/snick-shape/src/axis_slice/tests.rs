@@ -1,7 +1,8 @@
 //! Slices of one axis against loops over their indices.
 
+use super::bound::SliceBound;
 use super::hull::length_interval;
-use super::symbolic::{SliceBound, length};
+use super::symbolic::length;
 use super::*;
 use crate::interval::Interval;
 use crate::sym_expr::{SymExpr, SymbolId};

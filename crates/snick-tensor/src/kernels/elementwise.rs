@@ -8,6 +8,7 @@ mod fused;
 mod remainder;
 mod select;
 mod unary;
+mod unary_op;
 mod vector_unary;
 
 pub use binary::BinaryOp;
@@ -15,4 +16,5 @@ pub use bitwise::{BitwiseOp, bitwise_not};
 pub use compare::{CompareOp, LogicalOp, logical_not};
 pub use fused::{ElementFunction, FusedElementwise, Stage};
 pub use select::select;
-pub use unary::{TestOp, UnaryOp};
+pub use unary::TestOp;
+pub use unary_op::UnaryOp;

@@ -2,9 +2,9 @@
 
 use snick_shape::{Interval, Origin, Shape, SymExpr};
 
+use super::kind::SubGraphKind;
 use super::port_map::{Cut, PortMap, Purpose};
 use super::states::State;
-use super::subgraph::SubGraphKind;
 use super::symbol_map::SymbolMap;
 use crate::infer::{InferSession, normalize_axis};
 use crate::{Fact, Facts, Graph, Infer, Op, OpError};

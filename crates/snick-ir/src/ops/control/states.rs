@@ -12,7 +12,7 @@
 use snick_shape::{Interval, Origin, Shape, SymExpr, SymbolId, Symbols};
 use snick_tensor::ElementType;
 
-use super::subgraph::SubGraphKind;
+use super::kind::SubGraphKind;
 use super::symbol_map::{SymbolMap, join};
 use crate::{Fact, Infer};
 

@@ -8,6 +8,7 @@ use snick_tensor::Tensor;
 
 use super::branch;
 use super::iterate;
+pub use super::kind::SubGraphKind;
 use super::port_map::{PortLink, PortMap, Purpose};
 use crate::infer::InferSession;
 use crate::op::AttrField;
@@ -15,18 +16,6 @@ use crate::{
     Arity, AttrSpec, AttrValue, Attrs, EvalOp, Facts, Graph, Infer, InferOp, Op, OpDef, OpError, OpName,
     OpTraits, RawNode,
 };
-
-/// Which op it is.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum SubGraphKind {
-    /// Iterates over parts of its inputs.
-    TensorIterator,
-    /// Iterates while a condition holds. Input 0 is the maximum number of iterations, negative for no limit; input 1 is
-    /// the condition before the first one.
-    Loop,
-    /// Runs one of two bodies, selected by input 0.
-    If,
-}
 
 /// An op with bodies. Each body has its own symbols; its facts hold for the values that the op passes in.
 #[derive(Clone, PartialEq, Debug)]

@@ -3,7 +3,7 @@
 use snick_ir::{Attrs, OpError, Value};
 use snick_tensor::ElementType;
 
-use super::recurrent::{LSTM, functions};
+use super::cell::{LSTM, functions};
 use crate::onnx::builder::{NodeBuilder, Result};
 use crate::onnx::stepped::{Step, Stepped};
 

@@ -1,6 +1,7 @@
 //! The table of operators: a row each, with the operator sets that changed it, in files by family.
 
 mod attention;
+mod cell;
 mod constant;
 mod elementwise;
 mod exact;

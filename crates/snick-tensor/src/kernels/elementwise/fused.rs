@@ -6,7 +6,7 @@
 use smallvec::SmallVec;
 
 use super::binary::with_function;
-use super::unary::UnaryOp;
+use super::unary_op::UnaryOp;
 use super::vector_unary::Apply;
 use super::{BinaryOp, vector_unary};
 use crate::buffer::Buffer;

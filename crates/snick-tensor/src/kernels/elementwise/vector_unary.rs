@@ -1,6 +1,6 @@
 //! Functions of one `f32`, several elements at a time.
 
-use super::unary::UnaryOp::{self, *};
+use super::unary_op::UnaryOp::{self, *};
 use crate::kernels::math;
 use crate::kernels::vectors::{Instructions, Vectorised, widest};
 

@@ -5,9 +5,9 @@ use snick_ir::{OpError, Value};
 
 use super::quantized::scaled_product;
 use crate::onnx::builder::{NodeBuilder, Result};
+use crate::onnx::ops::cell::{LSTM, functions};
 use crate::onnx::ops::lstm::{Cell, Direction, Results, at, first_states};
 use crate::onnx::ops::quantize::dynamically;
-use crate::onnx::ops::recurrent::{LSTM, functions};
 use crate::onnx::ops::{ImportEntry, many};
 
 pub(super) const ENTRIES: &[ImportEntry] = &[many("DynamicQuantizeLSTM", &[1], quantized_lstm)];

@@ -1,0 +1,70 @@
+//! The recurrent cells: how ONNX and the IR order their gates, and the functions of these.
+
+use snick_ir::OpError;
+
+use crate::onnx::builder::{NodeBuilder, Result};
+
+/// A cell in words of both sides.
+pub(super) struct Cell {
+    /// The IR op.
+    pub(super) op_type: &'static str,
+    /// Where ONNX has the gates that the IR lists.
+    pub(super) gates: &'static [usize],
+    /// States that go from step to step.
+    pub(super) states: usize,
+    /// Functions of the gates.
+    activations: &'static [&'static str],
+}
+
+pub(super) const GRU: Cell =
+    Cell { op_type: "GRUSequence", gates: &[0, 1, 2], states: 1, activations: &["sigmoid", "tanh"] };
+
+/// ONNX has input, output, forget and cell; the IR has forget, input, cell and output.
+pub(super) const LSTM: Cell = Cell {
+    op_type: "LSTMSequence",
+    gates: &[2, 0, 3, 1],
+    states: 2,
+    activations: &["sigmoid", "tanh", "tanh"],
+};
+
+pub(super) const RNN: Cell = Cell { op_type: "RNNSequence", gates: &[0], states: 1, activations: &["tanh"] };
+
+/// Functions of one direction, and their parameters by place.
+#[derive(PartialEq)]
+pub(super) struct Functions {
+    pub(super) names: Vec<String>,
+    pub(super) alphas: Vec<f64>,
+    pub(super) betas: Vec<f64>,
+}
+
+/// The functions of each direction. ONNX lists parameters for those functions only that have some.
+pub(super) fn functions(b: &NodeBuilder, cell: &Cell, directions: usize) -> Result<Vec<Functions>, OpError> {
+    let count = cell.activations.len();
+    let names: Vec<String> = match b.attrs.texts("activations")?.filter(|names| !names.is_empty()) {
+        Some(names) if names.len() == count * directions => {
+            names.iter().map(|name| name.to_lowercase()).collect()
+        }
+        Some(_) => return Err(b.attrs.bad("activations", &format!("{} names", count * directions))),
+        None => cell.activations.iter().map(ToString::to_string).cycle().take(count * directions).collect(),
+    };
+    let mut alphas = b.attrs.floats("activation_alpha")?.unwrap_or_default().into_iter();
+    let mut betas = b.attrs.floats("activation_beta")?.unwrap_or_default().into_iter();
+    let mut all = Vec::new();
+    for names in names.chunks(count) {
+        let mut functions = Functions { names: names.to_vec(), alphas: vec![], betas: vec![] };
+        for name in names {
+            let (alpha, beta) = match name.as_str() {
+                "sigmoid" | "tanh" | "relu" => (0.0, 0.0),
+                "hardsigmoid" => (alphas.next().unwrap_or(0.2), betas.next().unwrap_or(0.5)),
+                _ => return Err(OpError::unsupported(format!("activation `{name}`"))),
+            };
+            functions.alphas.push(alpha);
+            functions.betas.push(beta);
+        }
+        if functions.names.iter().all(|name| name != "hardsigmoid") {
+            (functions.alphas, functions.betas) = (vec![], vec![]);
+        }
+        all.push(functions);
+    }
+    Ok(all)
+}

@@ -1,0 +1,73 @@
+//! The functions of one number, by name.
+
+/// A function of one number. The formulas are those of the OpenVINO operation set.
+#[derive(Copy, Clone, PartialEq, Debug)]
+#[allow(missing_docs)] // The names are the functions.
+pub enum UnaryOp {
+    Abs,
+    Acos,
+    Acosh,
+    Asin,
+    Asinh,
+    Atan,
+    Atanh,
+    Ceiling,
+    Cos,
+    Cosh,
+    Erf,
+    ErfInv,
+    Exp,
+    Floor,
+    Log,
+    Negative,
+    Relu,
+    Sigmoid,
+    /// -1, 0 or 1; `NaN` for `NaN`.
+    Sign,
+    Sin,
+    Sinh,
+    /// `ln(1 + e^x)`.
+    SoftPlus,
+    /// `x / (1 + |x|)`.
+    SoftSign,
+    Sqrt,
+    Tan,
+    Tanh,
+    /// `min(max(x + 3, 0), 6) / 6`.
+    HSigmoid,
+    /// `x * HSigmoid(x)`.
+    HSwish,
+    /// `x * tanh(SoftPlus(x))`.
+    Mish,
+    /// Rounds to nearest, ties to even.
+    RoundHalfToEven,
+    /// Rounds to nearest, ties away from zero.
+    RoundHalfAwayFromZero,
+    /// `x / 2 * (1 + erf(x / sqrt 2))`.
+    GeluErf,
+    /// Gelu with the tanh approximation of erf.
+    GeluTanh,
+    /// `x / (1 + e^(-beta x))`.
+    Swish {
+        beta: f64,
+    },
+    /// `x`, or `alpha (e^x - 1)` if negative.
+    Elu {
+        alpha: f64,
+    },
+    /// `lambda x`, or `lambda alpha (e^x - 1)` if negative.
+    Selu {
+        alpha: f64,
+        lambda: f64,
+    },
+    /// `alpha x + beta`, clamped to 0..1.
+    HardSigmoid {
+        alpha: f64,
+        beta: f64,
+    },
+    /// Clamped. The bounds of integers are rounded inwards.
+    Clamp {
+        min: f64,
+        max: f64,
+    },
+}
