@@ -32,7 +32,7 @@ fn run(case: &str) -> Vec<Tensor> {
 }
 
 #[test]
-fn slices_are_replaced() {
+fn replace_slice_replaces_the_range() {
     let outputs = run("replace_slice.json");
     let mut dense: Vec<i64> = (0..30).collect();
     let mut strided = dense.clone();
@@ -47,7 +47,7 @@ fn slices_are_replaced() {
 }
 
 #[test]
-fn dots_reduce_the_axes_between() {
+fn dot_reduces_the_inner_axes() {
     let outputs = run("dot.json");
     let outputs: Vec<Vec<i64>> = outputs.iter().map(|output| output.to_i64_vec().unwrap()).collect();
     let sum = |terms: &dyn Fn(i64) -> i64, count: i64| (0..count).map(terms).sum::<i64>();
@@ -60,7 +60,7 @@ fn dots_reduce_the_axes_between() {
 
 /// What a convolution makes of its data, its gradient takes back: `<conv(x, w), d> = <x, gradient(w, d)>`.
 #[test]
-fn gradients_are_adjoint() {
+fn convolution_gradients_are_adjoint() {
     let outputs = run("gradient.json");
     let sums: Vec<f64> = outputs[..2].iter().flat_map(|output| output.to_f64_vec().unwrap()).collect();
     assert_eq!(sums[0], sums[1]);
@@ -70,7 +70,7 @@ fn gradients_are_adjoint() {
 
 /// The same for all windows, as they move, with what is padded, cut off or set apart: outputs come in pairs.
 #[test]
-fn windows_take_back_what_they_give() {
+fn window_gradients_are_adjoint() {
     let outputs = run("adjoint.json");
     let sums: Vec<f64> = outputs.iter().flat_map(|output| output.to_f64_vec().unwrap()).collect();
     assert_eq!(sums.len(), 14);
@@ -82,7 +82,7 @@ fn windows_take_back_what_they_give() {
 /// Normalised data has the mean beta and the deviation gamma, and gradients are what small steps show: here of the sum
 /// of the normalised data, each element as often as the square of its number.
 #[test]
-fn batches_are_normalised() {
+fn batch_norm_gradients_match_finite_differences() {
     let outputs = run("batch_norm.json");
     let outputs: Vec<Vec<f64>> = outputs.iter().map(|output| output.to_f64_vec().unwrap()).collect();
     let [value, mean, variance, by_data, by_gamma, by_beta] = outputs.as_slice() else {
@@ -114,5 +114,65 @@ fn batches_are_normalised() {
             let slope = (loss(1e-4) - loss(-1e-4)) / 2e-4;
             assert!((by_data[at] - slope).abs() < 1e-5, "{} {slope}", by_data[at]);
         }
+    }
+}
+
+/// By inputs that count up from 0: `sum of (a[i] b[i])` by the last axis of one and an axis of the other.
+#[test]
+fn products_and_grouped_filters_sum_as_defined() {
+    let outputs = run("products.json");
+    let outputs: Vec<Vec<f64>> = outputs.iter().map(|output| output.to_f64_vec().unwrap()).collect();
+    let [plain, transposed, other_form, grouped, ..] = outputs.as_slice() else { panic!("{outputs:?}") };
+    let a = |batch: usize, i: usize, k: usize| ((batch * 3 + i) * 4 + k) as f64;
+    let mut want = [Vec::new(), Vec::new()];
+    for (batch, i, j) in (0..30).map(|at| (at / 15, at / 5 % 3, at % 5)) {
+        let sum = |b: &dyn Fn(usize) -> usize| (0..4).map(|k| a(batch, i, k) * b(k) as f64).sum::<f64>();
+        want[0].push(sum(&|k| (batch * 4 + k) * 5 + j));
+        want[1].push(sum(&|k| (batch * 5 + j) * 4 + k));
+    }
+    assert_eq!([plain, transposed, other_form], [&want[0], &want[1], &want[1]]);
+    // Six filters of two groups read two channels each; one element of padding comes first.
+    let data = |channel: usize, at: usize| at.checked_sub(1).map_or(0.0, |at| (channel * 5 + at) as f64);
+    let filtered = (0..30).map(|n| (n / 5, n % 5)).map(|(filter, at)| {
+        let terms = (0..4).map(|n| (n / 2, n % 2));
+        let term = |(channel, k): (usize, usize)| {
+            data(filter / 3 * 2 + channel, at + k) * ((filter * 2 + channel) * 2 + k) as f64
+        };
+        terms.map(term).sum::<f64>()
+    });
+    assert_eq!(*grouped, filtered.collect::<Vec<f64>>());
+}
+
+#[test]
+fn reductions_join_elements_by_their_function() {
+    let outputs = run("reductions.json");
+    let outputs: Vec<Vec<f64>> = outputs.iter().map(|output| output.to_f64_vec().unwrap()).collect();
+    let [max, min, product, sum, all, any, by_input, arg_max, joined] = outputs.as_slice() else {
+        panic!("{outputs:?}")
+    };
+    let x = |i: usize, j: usize, k: usize| ((i * 3 + j) * 4 + k) as f64;
+    let outer = |j: usize| (0..8).map(move |at| x(at / 4, j, at % 4));
+    let by_axis = |fold: &dyn Fn(usize) -> f64| (0..3).map(fold).collect::<Vec<f64>>();
+    assert_eq!(*max, by_axis(&|j| outer(j).fold(f64::MIN, f64::max)));
+    assert_eq!(*min, by_axis(&|j| outer(j).fold(f64::MAX, f64::min)));
+    assert_eq!(*product, by_axis(&|j| outer(j).product()));
+    assert_eq!(*sum, by_axis(&|j| outer(j).sum()));
+    // The booleans count up, too: all but the first are true.
+    assert_eq!((all.as_slice(), any.as_slice()), (&[0.0, 1.0][..], &[1.0, 1.0][..]));
+    let inner = |at: usize| (0..3).map(move |j| x(at / 4, j, at % 4));
+    assert_eq!(*by_input, (0..8).map(|at| inner(at).sum()).collect::<Vec<f64>>());
+    assert_eq!(*arg_max, [2.0; 8]);
+    // Multiplied, beginning with the second input, which is 2.
+    assert_eq!(*joined, (0..8).map(|at| 2.0 * inner(at).product::<f64>()).collect::<Vec<f64>>());
+}
+
+#[test]
+fn sigmoid_gradient_matches_finite_differences() {
+    let outputs = run("unary.json");
+    let gradient = outputs.last().unwrap().to_f64_vec().unwrap();
+    let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
+    for (x, gradient) in (0..6).map(f64::from).zip(gradient) {
+        let slope = (sigmoid(x + 1e-5) - sigmoid(x - 1e-5)) / 2e-5;
+        assert!((gradient - slope * x).abs() < 1e-8, "{gradient} at {x}, expected {}", slope * x);
     }
 }

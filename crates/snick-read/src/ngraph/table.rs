@@ -124,7 +124,7 @@ const SAME: &[Same] = &[
         attrs: &[("batch_axis", "batch_axis"), ("seq_axis", "sequence_axis")],
         ..same("ReverseSequence", "ReverseSequence", 1)
     },
-    same("ScatterND", "ScatterNDUpdate", 3),
+    same("ScatterND", "ScatterNDUpdate", 4),
     Same { fixed: &[("reduction", "sum")], ..same("ScatterNDAdd", "ScatterNDUpdate", 15) },
     same("Selu", "Selu", 1),
     same("ShapeOf", "ShapeOf", 1),
