@@ -287,7 +287,7 @@ fn shape_text(shape: &[Size]) -> String {
 }
 
 #[test]
-fn the_file_is_what_the_rule_says() {
+fn the_suite_is_generated_from_the_rule() {
     let lines = cases().iter().enumerate().map(|(i, case)| line(i, case) + "\n").collect::<String>();
     let path = files::root().join("tests/conformance/slices.jsonl");
     if std::env::var_os("SNICK_WRITE_CONFORMANCE").is_some() {
@@ -318,7 +318,7 @@ fn read(line: &Value) -> (Slicing, String) {
 }
 
 #[test]
-fn the_suite_holds() {
+fn every_case_of_the_suite_holds() {
     let file = std::fs::read_to_string(files::root().join("tests/conformance/slices.jsonl")).unwrap();
     let mut count = 0;
     for line in file.lines() {

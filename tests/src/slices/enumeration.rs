@@ -5,7 +5,6 @@
 use std::collections::HashMap;
 
 use snick_ir::{Graph, Op};
-use snick_shape::AxisSlice;
 
 use super::model::{canonical, load, printed};
 use super::rule::walk;
@@ -42,26 +41,7 @@ fn every_slice(dim: i64, stored: &[Numbers]) -> Graph {
 }
 
 #[test]
-fn one_slice_for_one_selection() {
-    for dim in 0..=6 {
-        let mut slice_of: HashMap<Vec<i64>, AxisSlice> = HashMap::new();
-        let mut selection_of: HashMap<AxisSlice, Vec<i64>> = HashMap::new();
-        for (start, stop, step) in space() {
-            let slice = AxisSlice::resolve(dim, start, stop, step).unwrap();
-            let selected = walk(dim, start, stop, step);
-            let case = format!("{dim}[{start:?}:{stop:?}:{step}] = {slice:?}");
-            assert!(slice.indices().eq(selected.iter().copied()), "{case}");
-            assert_eq!(*slice_of.entry(selected.clone()).or_insert(slice), slice, "{case}");
-            assert_eq!(*selection_of.entry(slice).or_insert(selected.clone()), selected, "{case}");
-            // To normalise what is normal changes nothing.
-            assert_eq!(AxisSlice::whole(dim).then(&slice), slice, "{case}");
-            assert_eq!(slice.then(&AxisSlice::whole(slice.len)), slice, "{case}");
-        }
-    }
-}
-
-#[test]
-fn one_layer_for_one_selection() {
+fn equal_selections_have_one_canonical_layer() {
     for dim in 0..=6 {
         let stored: Vec<Numbers> = space().collect();
         let graph = canonical(&every_slice(dim, &stored));

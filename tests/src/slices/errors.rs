@@ -34,7 +34,7 @@ fn says(message: &str, parts: &[&str]) {
 }
 
 #[test]
-fn an_index_out_of_range_fails_when_it_runs() {
+fn an_index_out_of_range_fails_when_run() {
     let slicing = shrinking(&[1, 7]);
     let text = text(&slicing, "3,5", ElementType::I32, "i64", [Source::Constant; 4], &[]);
     let graph = load(&text).unwrap();
@@ -48,7 +48,7 @@ fn an_index_out_of_range_fails_when_it_runs() {
 }
 
 #[test]
-fn what_no_run_could_do_is_said_at_once() {
+fn impossible_slices_are_refused_by_inference() {
     let (one, two) = (&[1i64][..], &[1i64, 1][..]);
     says(&said(&slice8(two, two, &[1, 0], None), "3,5"), &["layer `y` (Slice)", "step[1] = 0"]);
     says(&said(&slice8(two, two, two, Some(&[0, 2])), "3,5"), &["axes[1] = 2", "-2..1"]);

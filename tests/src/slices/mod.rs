@@ -1,4 +1,5 @@
-//! Slices: the rule by enumeration, the laws as properties, the conformance suite, the table of the book.
+//! Slices: every case of a small space, random cases, the conformance suite, element types, messages, and the form
+//! written for OpenVINO, all held against one rule.
 
 mod conformance;
 mod element_types;

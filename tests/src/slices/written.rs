@@ -27,7 +27,7 @@ fn again(graph: &Graph, slice_as: SliceAs) -> Graph {
 /// Every start, stop and step of a small space on an axis of open size, beside an axis that is sliced statically; the
 /// numbers are written in the model, or given when it runs, the sign of the step among them.
 #[test]
-fn canonical_forms_read_back() {
+fn canonical_slices_round_trip_through_openvino() {
     let sources = [
         [Source::Constant; 4],
         [Source::Given, Source::Constant, Source::Constant, Source::Constant],
@@ -72,7 +72,7 @@ fn op_types(graph: &Graph) -> Vec<&str> {
 
 /// What clamps is written as the range it clamps, not as arithmetic of sizes.
 #[test]
-fn ranges_are_written_as_they_were() {
+fn clamped_ranges_are_written_without_arithmetic_on_sizes() {
     let read = graph(
         "%x = Parameter-1 {element_type: i32, shape: \"?,2..9\"}
          %begin = Const-1 i64[2] <1, -1>
@@ -104,7 +104,7 @@ fn ranges_are_written_as_they_were() {
 
 /// The primitive fails where its elements are not all there; what it is written as would take what there is.
 #[test]
-fn what_has_to_fit_still_has_to() {
+fn a_slice_beyond_its_axis_fails_after_writing() {
     let read = graph(
         "%x = Parameter-1 {element_type: i32, shape: \"?,4\"}
          %y = slice(%x) {axes: [0], start: [2], len: [3], step: [1]}
@@ -119,7 +119,7 @@ fn what_has_to_fit_still_has_to() {
 
 /// A number below 0 that is known when the graph runs fails, too: the ops would count it from the end.
 #[test]
-fn what_is_below_zero_fails() {
+fn a_negative_start_or_length_fails_after_writing() {
     let start = graph(
         "%x = Parameter-1 {element_type: i32, shape: \"?,4\"}
          %n = Parameter-1 {element_type: i32, shape: \"\"}
