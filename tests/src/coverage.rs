@@ -54,7 +54,7 @@ fn is_known(op_type: &str, set: u8) -> bool {
 }
 
 #[test]
-fn operation_sets_contain_what_the_table_says() {
+fn versions_are_accepted_as_the_table_says() {
     let mut sets: BTreeMap<String, Vec<u8>> = BTreeMap::new();
     for row in table() {
         sets.entry(row.op_type).or_default().extend(row.sets);
@@ -120,7 +120,7 @@ fn row_of<'r>(node: &Node, rows: &'r [Row]) -> Option<&'r Row> {
 }
 
 #[test]
-fn every_operation() {
+fn the_table_of_operations_is_current() {
     let rows = table();
     let mut done: BTreeMap<(String, u8), Done> = BTreeMap::new();
     for path in files::ops_and_models() {
@@ -249,7 +249,7 @@ fn runs(graph: &Graph) -> bool {
 
 /// What is read of ONNX, with the operator sets that changed an operator.
 #[test]
-fn operators_that_are_read() {
+fn the_table_of_onnx_operators_read_is_current() {
     let mut text = String::new();
     for operator in snick_read::onnx::operators() {
         let domain = if operator.domain.is_empty() { "ai.onnx" } else { operator.domain };
@@ -261,7 +261,7 @@ fn operators_that_are_read() {
 
 /// Which ops of the IR ONNX can say.
 #[test]
-fn ops_that_are_written() {
+fn the_table_of_ops_written_to_onnx_is_current() {
     let written = snick_emit::onnx::written_ops();
     let mut known: Vec<&str> = snick_ir::ops::reference().iter().map(|entry| entry.name.name).collect();
     known.dedup();

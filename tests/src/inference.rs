@@ -26,7 +26,7 @@ const DIFFERENT: &[(&str, &str, usize, &str, &str, &str)] = &[
 ];
 
 #[test]
-fn every_layer_has_openvinos_shape() {
+fn every_layer_has_the_shape_that_openvino_infers() {
     let (mut count, mut wrong) = (0, Vec::new());
     for path in files::models() {
         let folder = path.parent().unwrap();

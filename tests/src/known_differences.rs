@@ -70,7 +70,7 @@ fn run(path: &Path, spec: &str) -> Vec<Vec<Vec<i64>>> {
 }
 
 #[test]
-fn what_is_inferred_is_what_occurs() {
+fn inferred_sizes_are_exactly_those_that_occur() {
     for path in files::cases("known_differences") {
         let name = path.display();
         let mut model = load(&path);
@@ -109,7 +109,7 @@ fn what_is_inferred_is_what_occurs() {
 }
 
 #[test]
-fn every_judgement_has_a_proof() {
+fn every_listed_difference_has_a_case() {
     let list = std::fs::read_to_string(files::root().join("tests/runtime_differences.tsv")).unwrap();
     let proofs: BTreeSet<String> =
         files::cases("known_differences").iter().map(|path| files::name(path)).collect();

@@ -24,7 +24,7 @@ fn load(path: &Path) -> Graph {
 }
 
 #[test]
-fn attributes_read_back() {
+fn attributes_round_trip() {
     for path in files::cases("ops").into_iter().chain(files::models_and_corpus()) {
         let graph = snick_read::read_file(&path, None).unwrap_or_else(|e| panic!("{e}")).graph;
         for id in graph.ids() {
@@ -67,7 +67,7 @@ fn run(graph: &Graph, seed: u64, dims: DimPolicy) -> Vec<Option<Tensor>> {
 }
 
 #[test]
-fn what_runs_lies_within_what_is_inferred() {
+fn cases_compute_values_within_inferred_facts() {
     for path in files::cases("ops") {
         let graph = load(&path);
         let mut ran = vec![false; graph.results().count()];
@@ -85,7 +85,7 @@ fn what_runs_lies_within_what_is_inferred() {
 }
 
 #[test]
-fn what_models_compute_lies_within_what_is_inferred() {
+fn models_compute_values_within_inferred_facts() {
     for path in files::models_and_corpus() {
         let mut graph = snick_read::read_file(&path, None).unwrap_or_else(|e| panic!("{e}")).graph;
         snick_ir::infer(&mut graph);
@@ -96,7 +96,7 @@ fn what_models_compute_lies_within_what_is_inferred() {
 }
 
 #[test]
-fn canonical_form_computes_the_same() {
+fn cases_compute_the_same_in_canonical_form() {
     for path in files::cases("ops") {
         let graph = load(&path);
         let mut canonical = graph.clone();
@@ -135,7 +135,7 @@ fn models_compute_the_same_on_two_threads_and_in_canonical_form() {
 }
 
 #[test]
-fn text_reads_back() {
+fn cases_round_trip_through_text() {
     for path in files::cases("ops") {
         let graph = load(&path);
         let text = print(&graph, PrintOptions::default());

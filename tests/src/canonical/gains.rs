@@ -120,7 +120,7 @@ fn table(models: &[PathBuf], is_shown: fn(&Row) -> bool) -> String {
 }
 
 #[test]
-fn the_book_shows_what_canonicalisation_does() {
+fn the_documented_gains_on_models_are_current() {
     let slices = |row: &Row| row.slice_like > 1;
     if let Some(corpus) = files::corpus() {
         eprintln!("{}", table(&corpus, slices));
@@ -129,7 +129,7 @@ fn the_book_shows_what_canonicalisation_does() {
 }
 
 #[test]
-fn the_book_shows_what_becomes_of_recurrent_networks() {
+fn the_documented_gains_on_recurrent_networks_are_current() {
     let Some(corpus) = files::corpus() else { return };
     let shown = documented("recurrent");
     let wanted: Vec<&str> = shown.lines().skip(2).filter_map(|line| line.split('|').nth(1)).collect();

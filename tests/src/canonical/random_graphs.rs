@@ -26,7 +26,7 @@ fn from_env(name: &str, default: u64) -> u64 {
 }
 
 #[test]
-fn canonical_forms_compute_the_same() {
+fn random_graphs_compute_the_same_in_canonical_form() {
     let first = from_env("SNICK_SEED", 0);
     let (mut applied, mut checked, mut unchecked) = (0, 0, 0);
     for seed in first..first + from_env("SNICK_GRAPHS", GRAPHS) {
@@ -114,7 +114,7 @@ fn reslice(
 }
 
 #[test]
-fn wrong_rules_are_found() {
+fn the_checker_finds_wrong_rules() {
     let wrong: [&'static [Rule]; 2] = [&[FORWARDS], &[ONE_BEFORE]];
     for rules in wrong {
         let found = (0..FOUND_WITHIN).find(|&seed| {

@@ -33,7 +33,7 @@ fn forms(layers: &str, size: usize, lengths: &[i64]) -> [Result<Vec<Tensor>, Str
 }
 
 #[test]
-fn what_does_not_fit_fails_in_either_form() {
+fn splits_that_do_not_fit_fail_in_every_form() {
     let split = "  %axis = Const-1 i64[] <0>\n  %a = Split-1(%x, %axis) {num_splits: 3}\n  \
                  %y = Result-1(%a:1)\n  %z = Result-1(%a:2)\n";
     let fixed = "  %axis = Const-1 i64[] <0>\n  %n = Const-1 i64[2] <1, 3>\n  \

@@ -59,7 +59,7 @@ fn wrong_name(text: &str) -> Option<String> {
 }
 
 #[test]
-fn names_are_there_before_they_are_used() {
+fn values_are_defined_once_and_before_use() {
     let paths = files::ops_and_models();
     let mut written = 0;
     for path in &paths {
@@ -77,7 +77,7 @@ fn names_are_there_before_they_are_used() {
 }
 
 #[test]
-fn a_wrong_name_is_found() {
+fn the_check_finds_wrong_names() {
     let function = |body: &str| {
         format!("module {{\n  func.func public @main(%x: tensor<f32>) -> () {{\n{body}  }}\n}}\n")
     };

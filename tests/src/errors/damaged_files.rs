@@ -31,7 +31,7 @@ fn prefixes(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 #[test]
-fn onnx_models() {
+fn damaged_onnx_models_are_refused() {
     for name in MODELS {
         let files = snick_emit::onnx::onnx(&model(name), "m.onnx.data").unwrap();
         let read = |bytes: &[u8]| snick_read::onnx::read(&Storage::heap(bytes.to_vec()), None, "m.onnx");
@@ -53,7 +53,7 @@ fn onnx_models() {
 }
 
 #[test]
-fn openvino_models() {
+fn damaged_openvino_models_are_refused() {
     let folder = std::env::temp_dir().join(format!("snick-malformed-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let path = folder.join("m.xml");
@@ -81,7 +81,7 @@ fn openvino_models() {
 }
 
 #[test]
-fn text_forms() {
+fn damaged_text_forms_are_refused() {
     for name in MODELS {
         let text = snick_ir::text::print(&model(name), Default::default());
         let read = |bytes: &[u8]| snick_read::read_text(&String::from_utf8_lossy(bytes), None, "m.snick");
@@ -99,7 +99,7 @@ fn text_forms() {
 
 /// Every way of cutting a file short, and of putting something else in place of a byte, is read or refused.
 #[test]
-fn broken_files_are_refused() {
+fn damaged_json_is_refused() {
     for folder in ["ngraph", "directml"] {
         for path in files::cases(folder) {
             let text = std::fs::read_to_string(&path).unwrap();

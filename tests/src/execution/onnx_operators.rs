@@ -124,7 +124,7 @@ fn near(found: &[f32], expected: &[f32]) {
 
 /// Sums beyond 2^24, where f32 has only every other integer.
 #[test]
-fn long_sums_of_bytes_are_exact() {
+fn integer_products_sum_exactly() {
     const LONG: usize = 600;
     let mut data = vec![255u8; LONG];
     data[7] = 254;
@@ -158,7 +158,7 @@ fn sigmoid(x: f32) -> f32 {
 }
 
 #[test]
-fn the_state_of_a_quantized_lstm_is_rounded_in_each_step() {
+fn quantized_lstm_rounds_its_state_in_each_step() {
     let bytes = |values: [i8; 4]| Tensor::from_vec(&[1, 1, 4], values.to_vec()).unwrap();
     let (w, r) = ([40i8, -70, 90, 20], [-30i8, 60, 25, -110]);
     let bias = [0.1f32, -0.2, 0.3, 0.05, 0.0, 0.1, -0.1, 0.2];
@@ -189,7 +189,7 @@ fn the_state_of_a_quantized_lstm_is_rounded_in_each_step() {
 }
 
 #[test]
-fn peepholes_see_the_cell() {
+fn lstm_peepholes_read_the_cell_state() {
     let (x, cell) = (0.5f32, 0.4f32);
     let (w, peepholes) = ([0.3f32, -0.6, 0.9, 0.2], [0.7f32, -0.8, 0.5]);
     let call = Call::new("LSTM").int("hidden_size", 1).fed(reals(&[2, 1, 1], &[x, 9.0]));
@@ -206,7 +206,7 @@ fn peepholes_see_the_cell() {
 }
 
 #[test]
-fn resizing_by_weights() {
+fn resize_weights_its_neighbours() {
     let line = || Call::new("Resize").outputs(1).fed(reals(&[1, 1, 1, 4], &[1.0, 2.0, 3.0, 4.0]));
     let half = || reals(&[4], &[1.0, 1.0, 1.0, 0.5]);
     // A triangle of four elements around the middle of each pair.
@@ -233,7 +233,7 @@ fn resizing_by_weights() {
 }
 
 #[test]
-fn places_in_a_volume() {
+fn grid_sample_interpolates_in_volumes() {
     let values: Vec<f32> = (0..8u8).map(f32::from).collect();
     let places = [-1.0, -1.0, -1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 3.0, -1.0, -1.0];
     let sample = |mode: &str, padding: &str| {
@@ -249,7 +249,7 @@ fn places_in_a_volume() {
 }
 
 #[test]
-fn columns_of_three_axes() {
+fn col2im_handles_three_spatial_axes() {
     let columns: Vec<f32> = (0..8u8).map(f32::from).collect();
     let call = Call::new("Col2Im").outputs(1).fed(reals(&[1, 2, 4], &columns));
     let image = call.fed(ints(&[2, 2, 2])).fed(ints(&[1, 1, 2])).run();
@@ -258,7 +258,7 @@ fn columns_of_three_axes() {
 }
 
 #[test]
-fn attention_by_a_state() {
+fn linear_attention_decays_and_updates_its_state() {
     let call = Call::new("LinearAttention").outputs(2).int("q_num_heads", 1).int("kv_num_heads", 1);
     let token = |values: [f32; 2]| reals(&[1, 2, 1], &values);
     let call = call.fed(token([2.0, 3.0])).fed(token([0.5, 0.25])).fed(token([4.0, 8.0])).absent();

@@ -44,7 +44,7 @@ fn written(name: &str, extension: &str, canonical: bool) -> Model {
 }
 
 #[test]
-fn formats_keep_what_is_computed() {
+fn written_loops_and_branches_compute_the_same() {
     for name in CASES {
         let model = case(name);
         for (extension, canonical) in [

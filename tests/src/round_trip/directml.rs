@@ -7,7 +7,7 @@ use crate::files;
 
 /// A description of all slices of a canonical model reads back, computes, and is written the same.
 #[test]
-fn descriptions_read_back() {
+fn descriptions_round_trip() {
     let mut operators = 0;
     for path in files::models() {
         let mut graph = snick_read::read_file(&path, None).unwrap().graph;

@@ -8,7 +8,7 @@ use crate::files;
 /// Every model of `models/` that ONNX can say, and every case of an op, comes back with the same types and shapes of
 /// its results.
 #[test]
-fn what_is_written_is_read_again() {
+fn written_models_are_read_with_the_same_results() {
     let (mut same, mut refused) = (0, 0);
     for path in files::ops_and_models() {
         let mut read = snick_read::read_file(&path, None).unwrap();

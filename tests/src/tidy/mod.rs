@@ -1,7 +1,9 @@
 //! House rules that no compiler checks.
 
+mod circles;
 mod crates;
 mod sizes;
+mod words;
 
 use std::fs;
 use std::path::{Path, PathBuf};

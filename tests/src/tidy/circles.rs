@@ -1,0 +1,150 @@
+//! Modules of a crate import each other in one direction. A module that re-exports what is in its own submodules does
+//! not import them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::library_sources;
+
+/// Circles that stay: the crate, the modules, and why.
+const KEPT: &[(&str, &[&str], &str)] = &[];
+
+/// A module by its path from the crate's root.
+type Module = Vec<String>;
+
+/// What each module of a crate imports of the same crate.
+type Imports = BTreeMap<Module, BTreeSet<Module>>;
+
+fn module(path: &str) -> Module {
+    let (_, inside) = path.split_once("/src/").unwrap();
+    let mut parts: Module = inside.trim_end_matches(".rs").split('/').map(String::from).collect();
+    parts.pop_if(|last| ["mod", "lib", "main"].contains(&last.as_str()));
+    parts
+}
+
+/// The paths that a `use` tree names.
+fn paths(tree: &str) -> Vec<String> {
+    let Some((prefix, rest)) = tree.split_once('{') else {
+        return vec![tree.split(" as ").next().unwrap().trim().to_string()];
+    };
+    let (mut depth, mut part, mut found) = (0, String::new(), Vec::new());
+    for c in rest.trim_end().strip_suffix('}').unwrap().chars() {
+        depth += i32::from(c == '{') - i32::from(c == '}');
+        if c == ',' && depth == 0 {
+            found.push(std::mem::take(&mut part));
+        } else {
+            part.push(c);
+        }
+    }
+    found.push(part);
+    let parts = found.iter().filter(|part| !part.trim().is_empty());
+    parts.flat_map(|part| paths(part).into_iter().map(|path| prefix.trim().to_string() + &path)).collect()
+}
+
+/// The module of the crate that a path seen from `own` leads into.
+fn target(own: &Module, path: &str, all: &BTreeSet<Module>) -> Option<Module> {
+    let mut parts = path.split("::").map(|part| part.trim().to_string()).peekable();
+    let mut base = match parts.next()?.as_str() {
+        "crate" => Module::new(),
+        "self" => own.clone(),
+        "super" => own[..own.len().checked_sub(1)?].to_vec(),
+        _ => return None,
+    };
+    while parts.next_if(|part| part == "super").is_some() {
+        base.pop();
+    }
+    base.extend(parts);
+    while !all.contains(&base) {
+        base.pop()?;
+    }
+    Some(base)
+}
+
+fn imports() -> BTreeMap<String, Imports> {
+    let sources = library_sources();
+    let mut modules: BTreeMap<&str, BTreeSet<Module>> = BTreeMap::new();
+    for source in &sources {
+        modules.entry(source.krate()).or_default().insert(module(&source.path));
+    }
+    let mut imports: BTreeMap<String, Imports> = BTreeMap::new();
+    for source in &sources {
+        let (own, all) = (module(&source.path), &modules[source.krate()]);
+        let code = source.code();
+        let statements = code.split(';').filter_map(|statement| {
+            let at = statement.rfind("use ")?;
+            let is_first = statement[..at]
+                .lines()
+                .last()
+                .is_none_or(|line| line.trim().is_empty() || line.trim().starts_with("pub"));
+            is_first.then(|| statement[at + 4..].split_whitespace().collect::<Vec<_>>().join(" "))
+        });
+        let targets = statements.flat_map(|tree| paths(&tree));
+        let targets = targets.filter_map(|path| target(&own, &path, all));
+        let outside = targets.filter(|target| !target.starts_with(&own)).collect();
+        imports.entry(source.krate().to_string()).or_default().insert(own, outside);
+    }
+    imports
+}
+
+/// All modules that a module leads to, by any number of imports.
+fn reached(from: &Module, imports: &Imports) -> BTreeSet<Module> {
+    let (mut found, mut next) = (BTreeSet::new(), vec![from.clone()]);
+    while let Some(module) = next.pop() {
+        for target in imports.get(&module).into_iter().flatten() {
+            if found.insert(target.clone()) {
+                next.push(target.clone());
+            }
+        }
+    }
+    found
+}
+
+/// The circles of a crate, each with its modules as text, sorted.
+fn circles(imports: &Imports) -> BTreeSet<Vec<String>> {
+    let reached: BTreeMap<&Module, BTreeSet<Module>> =
+        imports.keys().map(|module| (module, reached(module, imports))).collect();
+    let on_circle = imports.keys().filter(|module| reached[module].contains(*module));
+    let circle = |module: &Module| {
+        let others = reached[module].iter().filter(|other| reached[other].contains(module));
+        others.map(|other| other.join("/")).collect()
+    };
+    on_circle.map(circle).collect()
+}
+
+#[test]
+fn modules_import_each_other_in_one_direction() {
+    let mut unknown = Vec::new();
+    let mut found = BTreeSet::new();
+    for (krate, imports) in imports() {
+        for circle in circles(&imports) {
+            let kept =
+                KEPT.iter().position(|(kept, modules, _)| *kept == krate && circle.iter().eq(*modules));
+            match kept {
+                Some(kept) => {
+                    found.insert(kept);
+                }
+                None => unknown.push(format!("{krate}: {}", circle.join(", "))),
+            }
+        }
+    }
+    assert!(unknown.is_empty(), "circles of imports:\n{}", unknown.join("\n"));
+    let opened: Vec<_> =
+        (0..KEPT.len()).filter(|kept| !found.contains(kept)).map(|kept| KEPT[kept].1).collect();
+    assert!(opened.is_empty(), "no circles any more; take them off the list: {opened:?}");
+}
+
+#[test]
+fn a_circle_is_found() {
+    let module = |name: &str| vec![name.to_string()];
+    let imports = |pairs: &[(&str, &str)]| {
+        let mut imports = Imports::new();
+        for (from, to) in pairs {
+            imports.entry(module(from)).or_default().insert(module(to));
+            imports.entry(module(to)).or_default();
+        }
+        imports
+    };
+    assert_eq!(circles(&imports(&[("a", "b"), ("b", "c"), ("a", "c")])), BTreeSet::new());
+    let circle = BTreeSet::from([vec!["b".to_string(), "c".to_string()]]);
+    assert_eq!(circles(&imports(&[("a", "b"), ("b", "c"), ("c", "b")])), circle);
+    assert_eq!(paths("super::{a::{self, B}, c}"), ["super::a::self", "super::a::B", "super::c"]);
+}
