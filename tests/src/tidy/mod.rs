@@ -52,7 +52,9 @@ fn sources() -> Vec<Source> {
 fn library_sources() -> Vec<Source> {
     let mut sources = sources();
     let is_test = |path: &str| path.ends_with("/tests.rs") || path.contains("/tests/");
-    sources.retain(|source| source.path.starts_with("crates/") && !is_test(&source.path));
+    sources.retain(|source| {
+        source.path.contains("/src/") && source.path.starts_with("crates/") && !is_test(&source.path)
+    });
     sources
 }
 
@@ -74,11 +76,6 @@ fn every_public_item_is_documented() {
     for folder in files::entries(&root().join("crates")) {
         let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
         assert!(manifest.contains("[lints]\nworkspace = true"), "{} has lints of its own", folder.display());
-    }
-    for source in library_sources() {
-        let is_bare =
-            source.text.contains("allow(missing_docs)") || source.text.contains("allow(missing_docs,\n");
-        assert!(!is_bare, "{} allows missing documentation without a reason", source.path);
     }
 }
 
