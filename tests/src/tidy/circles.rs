@@ -5,8 +5,31 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::library_sources;
 
-/// Circles that stay: the crate, the modules, and why.
-const KEPT: &[(&str, &[&str], &str)] = &[];
+/// Circles that stay: the crate, modules that hold all of the circle, and why.
+const KEPT: &[(&str, &[&str], &str)] = &[
+    (
+        "snick-emit",
+        &["onnx"],
+        "the type of a rule is defined beside the table that lists the families of rules",
+    ),
+    (
+        "snick-emit",
+        &["stablehlo"],
+        "the type of a rule is defined beside the table that lists the families of rules",
+    ),
+    (
+        "snick-read",
+        &["ngraph"],
+        "a function builder lowers its nodes, and lowering a node adds to the builder",
+    ),
+    ("snick-read", &["openvino"], "a body of a layer is a network of layers"),
+    ("snick-run", &["bodies", "session"], "a body of a layer runs as a session"),
+    (
+        "snick-shape",
+        &["sym_expr", "symbols"],
+        "simplifying an expression needs the intervals of its symbols, and an interval may come from an expression",
+    ),
+];
 
 /// A module by its path from the crate's root.
 type Module = Vec<String>;
@@ -116,8 +139,13 @@ fn modules_import_each_other_in_one_direction() {
     let mut found = BTreeSet::new();
     for (krate, imports) in imports() {
         for circle in circles(&imports) {
-            let kept =
-                KEPT.iter().position(|(kept, modules, _)| *kept == krate && circle.iter().eq(*modules));
+            let holds = |modules: &[&str]| {
+                let is_inside = |module: &String, outer: &&str| {
+                    module.strip_prefix(*outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+                };
+                circle.iter().all(|module| modules.iter().any(|outer| is_inside(module, outer)))
+            };
+            let kept = KEPT.iter().position(|(kept, modules, _)| *kept == krate && holds(modules));
             match kept {
                 Some(kept) => {
                     found.insert(kept);

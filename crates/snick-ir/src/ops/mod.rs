@@ -233,6 +233,7 @@ pub mod strings {
 pub mod recurrent {
     pub mod activation;
     pub mod cell;
+    pub mod direction;
     pub mod gru_cell;
     pub mod gru_sequence;
     pub mod lstm_cell;

@@ -139,7 +139,7 @@ impl EvalOp for Einsum {
         let extra = ellipsis * usize::from(self.output.after.is_some());
         let output = self.output.labels(0, self.output.letters() + extra)?;
         let mut rest = operands.into_iter();
-        let Some(mut product) = rest.next() else { return Ok(Vec::new()) };
+        let mut product = rest.next().ok_or(OpError::NotConnected { port: 0 })?;
         while let Some(next) = rest.next() {
             let later: Labels = rest.as_slice().iter().flat_map(|o| o.labels.iter().copied()).collect();
             let kept = |label: &u32| output.contains(label) || later.contains(label);

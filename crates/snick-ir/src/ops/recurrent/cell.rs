@@ -1,7 +1,7 @@
 //! What the recurrent ops share: the kinds of cells and their attributes.
 
 use super::activation::{Activation, ActivationSettings, Activations};
-use super::sequence::Direction;
+use super::direction::Direction;
 use crate::{Op, OpError};
 
 /// The kind of a cell.

@@ -5,33 +5,10 @@ use snick_shape::{Shape, SymExpr};
 use snick_tensor::Tensor;
 
 use super::cell::{Cell, CellKind};
+pub use super::direction::Direction;
 use super::shapes::sizes;
 use super::unroll::{Unroll, unroll};
 use crate::{Fact, Facts, Infer, OpError};
-
-/// Where a sequence is read from.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Direction {
-    /// First step first.
-    Forward,
-    /// Last step first.
-    Reverse,
-    /// Both, each with its own weights.
-    Bidirectional,
-}
-
-attr_words!(Direction { Forward = "forward", Reverse = "reverse", Bidirectional = "bidirectional" });
-
-impl Direction {
-    /// Whether each direction is reversed.
-    pub fn reversed(self) -> &'static [bool] {
-        match self {
-            Self::Forward => &[false],
-            Self::Reverse => &[true],
-            Self::Bidirectional => &[false, true],
-        }
-    }
-}
 
 /// H of every step and the last states.
 pub(super) fn infer_sequence(cx: &mut Infer, kind: CellKind, direction: Direction) -> Result<Facts, OpError> {
