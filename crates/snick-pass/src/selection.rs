@@ -9,19 +9,19 @@ use snick_shape::{AxisSlice, SymExpr};
 /// Dims of a value of known rank.
 pub(crate) type SymDims = SmallVec<[SymExpr; 4]>;
 
-/// The slice of one axis.
-pub(crate) trait Cut: Copy + PartialEq + Into<DynAxisSlice> {
-    /// It in integers, if all its numbers are.
+/// The slice of one axis, static or not.
+pub(crate) trait AnySlice: Copy + PartialEq + Into<DynAxisSlice> {
+    /// The slice, if all its numbers are integers.
     fn as_static(&self) -> Option<AxisSlice> {
         (*self).into().as_static()
     }
 }
 
-impl Cut for AxisSlice {}
+impl AnySlice for AxisSlice {}
 
-impl Cut for DynAxisSlice {}
+impl AnySlice for DynAxisSlice {}
 
-/// Slices by axis, ascending; axes not listed are whole. Without further words all of them are static.
+/// Slices by axis, ascending; axes not listed are whole. Static by default.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Selection<C = AxisSlice> {
     axes: SmallVec<[(usize, C); 2]>,
@@ -50,7 +50,7 @@ impl Selection<DynAxisSlice> {
     }
 }
 
-impl<C: Cut> Selection<C> {
+impl<C: AnySlice> Selection<C> {
     /// Slices by axis, in any order, an axis at most once.
     pub(crate) fn new(axes: impl IntoIterator<Item = (usize, C)>) -> Self {
         let mut axes: SmallVec<[(usize, C); 2]> = axes.into_iter().collect();
@@ -60,18 +60,18 @@ impl<C: Cut> Selection<C> {
 
     /// The sliced axes, ascending.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &C)> + '_ {
-        self.axes.iter().map(|(axis, cut)| (*axis, cut))
+        self.axes.iter().map(|(axis, slice)| (*axis, slice))
     }
 
     /// The slice of one axis; `None` where that is whole.
     pub(crate) fn on(&self, axis: usize) -> Option<&C> {
-        self.iter().find(|&(at, _)| at == axis).map(|(_, cut)| cut)
+        self.iter().find(|&(at, _)| at == axis).map(|(_, slice)| slice)
     }
 
     /// The same selection with another slice of one axis.
-    pub(crate) fn with(&self, axis: usize, cut: C) -> Self {
+    pub(crate) fn with(&self, axis: usize, slice: C) -> Self {
         let others = self.axes.iter().filter(|(at, _)| *at != axis).cloned();
-        Self::new(others.chain([(axis, cut)]))
+        Self::new(others.chain([(axis, slice)]))
     }
 
     /// The same selection with one axis whole.
@@ -79,11 +79,11 @@ impl<C: Cut> Selection<C> {
         Self { axes: self.axes.iter().filter(|(at, _)| *at != axis).cloned().collect() }
     }
 
-    /// The same slices on other axes; those without one stay behind: first what moves, then what stays.
+    /// The same slices on other axes, and the slices that have none.
     pub(crate) fn moved(&self, to: impl Fn(usize) -> Option<usize>) -> (Self, Self) {
         let (moves, stays): (Vec<_>, Vec<_>) =
             self.axes.iter().cloned().partition(|&(axis, _)| to(axis).is_some());
-        (Self::new(moves.into_iter().filter_map(|(axis, cut)| Some((to(axis)?, cut)))), Self::new(stays))
+        (Self::new(moves.into_iter().filter_map(|(axis, slice)| Some((to(axis)?, slice)))), Self::new(stays))
     }
 
     /// Whether everything is selected.
@@ -94,35 +94,37 @@ impl<C: Cut> Selection<C> {
     /// Adds the slice of `data`: `data` itself where everything is selected.
     pub(crate) fn apply(&self, patch: &mut Patch, data: Value) -> Result<Value, OpError> {
         let dims = patch.dims(data)?.unwrap_or_default();
-        let is_whole = |axis: usize, cut: &C| {
+        let is_whole = |axis: usize, slice: &C| {
             let dim = dims.get(axis).and_then(SymExpr::as_const);
-            Cut::as_static(cut).zip(dim).is_some_and(|(slice, dim)| slice.is_whole(dim))
+            AnySlice::as_static(slice).zip(dim).is_some_and(|(slice, dim)| slice.is_whole(dim))
         };
-        let sliced = self.iter().filter(|&(axis, cut)| !is_whole(axis, cut));
-        patch.slice(data, sliced.map(|(axis, &cut)| (axis, cut)))
+        let sliced = self.iter().filter(|&(axis, slice)| !is_whole(axis, slice));
+        patch.slice(data, sliced.map(|(axis, &slice)| (axis, slice)))
     }
 
-    /// Whether this, which the layer at hand selects of dims, is less than there is: in numbers, whatever the sizes of
-    /// open dims; of sizes known only when the graph runs, at least for some.
+    /// Whether this selection of dims, whose slice is the node at hand, has fewer elements than the dims: a static slice
+    /// for every size, a dynamic one for some.
     pub(crate) fn shrinks(&self, patch: &Patch, dims: &[SymExpr]) -> Result<bool, OpError> {
         let kept = patch.dims(patch.output(0))?.unwrap_or_default();
         let symbols = patch.graph().symbols();
-        Ok(self.iter().any(|(axis, cut)| match (Cut::as_static(cut), dims.get(axis), kept.get(axis)) {
-            (Some(slice), Some(dim), _) => slice.len < symbols.interval(dim).lo(),
-            (None, Some(dim), Some(kept)) => dim != kept,
-            _ => false,
+        Ok(self.iter().any(|(axis, slice)| {
+            match (AnySlice::as_static(slice), dims.get(axis), kept.get(axis)) {
+                (Some(slice), Some(dim), _) => slice.len < symbols.interval(dim).lo(),
+                (None, Some(dim), Some(kept)) => dim != kept,
+                _ => false,
+            }
         }))
     }
 
-    /// The selection on an operand that broadcasts, by numpy's rule, to the dims `whole` that are sliced: its axes of
-    /// size 1 that stretch stay. `None` where it is not known whether an axis stretches.
+    /// The selection on an operand that broadcasts, by numpy's rule, to the sliced dims `whole`: axes of size 1 that are
+    /// repeated stay. `None` if it is unknown whether an axis is repeated.
     pub(crate) fn before_broadcast(&self, operand: &[SymExpr], whole: &[SymExpr]) -> Option<Self> {
         let missing = whole.len().checked_sub(operand.len())?;
         let mut axes = SmallVec::new();
-        for (axis, cut) in self.iter() {
+        for (axis, slice) in self.iter() {
             let Some(at) = axis.checked_sub(missing) else { continue };
             if operand.get(at)? == whole.get(axis)? {
-                axes.push((at, cut.clone()));
+                axes.push((at, *slice));
             } else if operand[at].as_const() != Some(1) {
                 return None;
             }

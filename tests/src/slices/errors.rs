@@ -54,7 +54,7 @@ fn impossible_slices_are_refused_by_inference() {
     says(&said(&slice8(two, two, two, Some(&[0, 2])), "3,5"), &["axes[1] = 2", "-2..1"]);
     says(&said(&slice8(two, two, two, Some(&[1, -1])), "3,5"), &["axes[1] = -1", "twice"]);
     says(&said(&slice8(two, two, two, None), "3"), &["sliced axes = 2", "at most 1"]);
-    says(&said(&slice8(one, two, one, None), "3"), &["`start` has 1", "`stop` has 2"]);
+    says(&said(&slice8(one, two, one, None), "3"), &["`start` has length 1, `stop` has length 2"]);
     says(&said(&slice8(one, one, one, None), ""), &["the data has rank 0"]);
     says(&said(&shrinking(&[0, 0]), "3"), &["entries that take an axis = 2", "at most 1"]);
     let mut slicing = shrinking(&[0]);

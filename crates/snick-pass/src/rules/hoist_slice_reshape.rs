@@ -7,7 +7,7 @@ use snick_ir::{Op, OpError, Value};
 use snick_shape::{AxisSlice, SymExpr};
 
 use crate::layout::pays;
-use crate::selection::{Cut, Selection};
+use crate::selection::{AnySlice, Selection};
 
 /// Moves a slice above a Reshape, Squeeze or Unsqueeze that nobody else reads, towards a layer that it makes cheaper.
 pub(crate) const RULE: Rule = Rule::exact("hoist-slice-reshape", apply);
@@ -45,7 +45,7 @@ fn target(patch: &Patch) -> Result<Option<SmallVec<[i64; 4]>>, OpError> {
 
 /// The selection of a tensor of dims `from` that equals `selection` of it reshaped to `to`, in the same order. `None`
 /// if there is none, or if it is not known how the axes correspond.
-fn through_reshape<C: Cut + From<AxisSlice>>(
+fn through_reshape<C: AnySlice + From<AxisSlice>>(
     from: &[SymExpr],
     to: &[SymExpr],
     selection: &Selection<C>,
@@ -87,7 +87,7 @@ fn through_reshape<C: Cut + From<AxisSlice>>(
 
 /// The same for a group of axes with as many elements before as after, whose first axes are `first` and `last`. Their
 /// dims are constant and not 0.
-fn through_group<C: Cut>(
+fn through_group<C: AnySlice>(
     first: usize,
     from: &[SymExpr],
     last: usize,

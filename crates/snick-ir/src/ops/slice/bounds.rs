@@ -58,7 +58,7 @@ impl Bounds {
             Some(match field? {
                 IntOrValue::Int(int) => IntOrValue::Int(int),
                 IntOrValue::Value((input, fact), _) => {
-                    IntOrValue::entry(input, 0, fact.elements().as_deref(), fact)
+                    IntOrValue::entry(input, 0, fact.elements().as_deref(), fact.element_type)
                 }
             })
         });

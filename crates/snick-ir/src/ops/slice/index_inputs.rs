@@ -22,13 +22,18 @@ pub struct IndexEntry {
 }
 
 impl IntOrValue<IndexEntry> {
-    /// Element `at` of input `input`, which has this fact; `elements` are what is known of its elements.
-    pub(super) fn entry(input: usize, at: usize, elements: Option<&[SymExpr]>, fact: &Fact) -> Self {
+    /// Element `at` of input `input`; `elements` are what is known of its elements.
+    pub(super) fn entry(
+        input: usize,
+        at: usize,
+        elements: Option<&[SymExpr]>,
+        element_type: ElementType,
+    ) -> Self {
         let expr = elements.and_then(|elements| elements.get(at)).cloned();
         if let Some(int) = expr.as_ref().and_then(SymExpr::as_const) {
             return Self::Int(int);
         }
-        let range = fact.element_type.integer_range().and_then(|(lo, hi)| Interval::new(lo, hi));
+        let range = element_type.integer_range().and_then(|(lo, hi)| Interval::new(lo, hi));
         Self::Value(IndexEntry { input, at, expr }, range.unwrap_or(Interval::ANY))
     }
 
@@ -46,8 +51,8 @@ impl IntOrValue<IndexEntry> {
 pub struct IndexInputs {
     /// Number of entries, if it is known.
     pub count: Option<usize>,
-    facts: SmallVec<[Fact; 4]>,
-    elements: SmallVec<[Option<Vec<SymExpr>>; 4]>,
+    /// Type and known elements of each input.
+    inputs: SmallVec<[(ElementType, Option<Vec<SymExpr>>); 4]>,
 }
 
 impl IndexInputs {
@@ -60,31 +65,32 @@ impl IndexInputs {
         for (fact, &name) in inputs.iter().skip(1).zip(names) {
             match (known, entry_count(fact.borrow(), name)?) {
                 (Some((first, first_name)), Some(count)) if first != count => {
-                    let sentence = format!("`{first_name}` has {{}} entries, `{name}` has {{}}");
+                    let sentence = format!("`{first_name}` has length {{}}, `{name}` has length {{}}");
                     return Err(OpError::conflict(sentence, first, count));
                 }
                 (None, Some(count)) => known = Some((count, name)),
                 _ => {}
             }
         }
-        let facts: SmallVec<[Fact; 4]> = inputs.iter().skip(1).map(|fact| fact.borrow().clone()).collect();
-        let elements = facts.iter().map(entries_of).collect();
-        Ok(Self { count: known.map(|(count, _)| count), facts, elements })
+        let inputs = inputs.iter().skip(1).map(Borrow::borrow);
+        let inputs = inputs.map(|fact| (fact.element_type, entries_of(fact))).collect();
+        Ok(Self { count: known.map(|(count, _)| count), inputs })
     }
 
     /// Number of inputs, the data included.
     pub fn len(&self) -> usize {
-        1 + self.facts.len()
+        1 + self.inputs.len()
     }
 
     /// Element `at` of input `input`, counted with the data.
     pub fn entry(&self, input: usize, at: usize) -> IntOrValue<IndexEntry> {
-        IntOrValue::entry(input, at, self.elements(input), &self.facts[input - 1])
+        let (element_type, elements) = &self.inputs[input - 1];
+        IntOrValue::entry(input, at, elements.as_deref(), *element_type)
     }
 
     /// What is known of the elements of an input.
     pub(super) fn elements(&self, input: usize) -> Option<&[SymExpr]> {
-        self.elements.get(input - 1)?.as_deref()
+        self.inputs.get(input - 1)?.1.as_deref()
     }
 }
 
