@@ -1,7 +1,7 @@
 //! Recurrent cells and sequences as ONNX's GRU, LSTM and RNN: a cell is a sequence of one step.
 
 use snick_ir::ops::recurrent::cell::{Cell, CellKind};
-use snick_ir::ops::recurrent::sequence::Direction;
+use snick_ir::ops::recurrent::direction::Direction;
 use snick_ir::{AttrWords, OpError};
 use snick_onnx::Attribute;
 use snick_tensor::ElementType;

@@ -240,7 +240,7 @@ pub mod recurrent {
     pub mod lstm_sequence;
     pub mod rnn_cell;
     pub mod rnn_sequence;
-    pub mod sequence;
+    mod sequence;
     mod shapes;
     mod step;
     mod unroll;

@@ -3,7 +3,8 @@
 use snick_tensor::Tensor;
 
 use super::cell::{Cell, CellKind, LstmAttrs, WeightsFormat};
-use super::sequence::{Direction, eval_sequence, infer_sequence};
+use super::direction::Direction;
+use super::sequence::{eval_sequence, infer_sequence};
 use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError, Since};
 
 op! {

@@ -5,7 +5,7 @@ use snick_shape::{Shape, SymExpr};
 use snick_tensor::Tensor;
 
 use super::cell::{Cell, CellKind};
-pub use super::direction::Direction;
+use super::direction::Direction;
 use super::shapes::sizes;
 use super::unroll::{Unroll, unroll};
 use crate::{Fact, Facts, Infer, OpError};
