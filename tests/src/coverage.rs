@@ -1,6 +1,6 @@
-//! What is covered: every operation of every operation set (`opsets.tsv`) against what snick knows of it, and against
-//! the formats it is read from and written to. All marks are won by doing it, with the cases of `cases/ops` and the
-//! models of `models/`; the README shows how many there are.
+//! What is covered: for every operation of every operation set (`opsets.tsv`), whether snick infers and runs it, and
+//! which formats it is read from and written to. Each mark is measured on the cases of `cases/ops` and the
+//! models of `models/`; the README has the totals.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -17,7 +17,7 @@ use snick_tensor::Storage;
 use crate::emit::with_fixed_sizes;
 use crate::{documentation, files, golden};
 
-/// A version of an operation: a line of the table.
+/// A version of an operation: a row of the table.
 struct Row {
     op_type: String,
     /// The operation set that defines it.
@@ -48,7 +48,7 @@ fn parse(op_type: &str, set: u8) -> Result<Op, OpError> {
     Op::parse(&mut RawNode::openvino(op_type, Version::Opset(set), Attrs::new(), 1))
 }
 
-/// Whether snick knows the operation; without its attributes it may well be refused.
+/// Whether snick knows the operation, even if it is refused here without its attributes.
 fn is_known(op_type: &str, set: u8) -> bool {
     !matches!(parse(op_type, set), Ok(Op::Opaque(_)))
 }
@@ -70,13 +70,13 @@ fn versions_are_accepted_as_the_table_says() {
     }
 }
 
-/// What is done with an operation in the cases that have it.
+/// What succeeds for an operation in at least one case.
 #[derive(Default)]
 struct Done {
     runs: bool,
-    /// Other formats that it is read from.
+    /// Formats other than OpenVINO that it is read from.
     sources: [bool; SOURCES.len()],
-    /// Formats that can say it.
+    /// Formats that it is written to.
     targets: [bool; TARGETS.len()],
 }
 
@@ -110,7 +110,7 @@ fn mark(graph: &Graph, source: usize, rows: &[Row], done: &mut BTreeMap<(String,
     }
 }
 
-/// The line of the table that a layer is of.
+/// The row of the table for a layer.
 fn row_of<'r>(node: &Node, rows: &'r [Row]) -> Option<&'r Row> {
     let Version::Opset(set) = node.version else { return None };
     if node.op.dialect() != Dialect::OpenVino {
@@ -152,13 +152,13 @@ fn the_table_of_operations_is_current() {
     check_counts(&types.into_values().collect::<Vec<_>>());
 }
 
-/// What is said of an operation, in the order of [`COLUMNS`].
+/// The marks of an operation, in the order of [`COLUMNS`].
 type Marks = [bool; COLUMNS.len()];
 
 const COLUMNS: [&str; 5 + TARGETS.len()] =
     ["infer", "eval", "in: openvino", "onnx", "ngraph", "out: openvino", "onnx", "stablehlo", "directml"];
 
-/// The documents say how many types there are, and of how many each is true.
+/// The documents have the number of operation types, in total and by column.
 fn check_counts(types: &[Marks]) {
     let all = types.len();
     let counts: [usize; COLUMNS.len()] =
@@ -234,7 +234,7 @@ fn leading_to(graph: &Graph, last: NodeId) -> Graph {
     alone
 }
 
-/// Whether it computes something for inputs of one size or another.
+/// Whether it runs for inputs of some size.
 fn runs(graph: &Graph) -> bool {
     let inputs =
         |(seed, dims)| draw_inputs(graph, vec![None; graph.parameters().count()], seed, dims).unwrap();
@@ -247,7 +247,7 @@ fn runs(graph: &Graph) -> bool {
     })
 }
 
-/// What is read of ONNX, with the operator sets that changed an operator.
+/// The ONNX operators that are read, with the operator sets that changed them.
 #[test]
 fn the_table_of_onnx_operators_read_is_current() {
     let mut text = String::new();
@@ -259,7 +259,7 @@ fn the_table_of_onnx_operators_read_is_current() {
     golden::check_table("onnx_read", &text);
 }
 
-/// Which ops of the IR ONNX can say.
+/// The ops that can be written as ONNX.
 #[test]
 fn the_table_of_ops_written_to_onnx_is_current() {
     let written = snick_emit::onnx::written_ops();

@@ -1,4 +1,4 @@
-//! What OpenVINO says of the models in `models/`: `expect/shapes.json`, layer by layer.
+//! The shapes that OpenVINO infers for the models in `models/`: `expect/shapes.json`, layer by layer.
 
 use std::collections::HashMap;
 

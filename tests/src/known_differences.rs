@@ -1,5 +1,5 @@
-//! Outputs of the corpus on which snick and the runtime differ: `runtime_differences.tsv` lists them, each with its kind. The proof
-//! of a kind is its case in `cases/known_differences/`, run here for every size of its inputs.
+//! Outputs of the corpus on which snick and the OpenVINO runtime differ. `runtime_differences.tsv` lists them, each with
+//! its kind. Each kind is proved by the case of its name in `cases/known_differences/`, run here for every input size.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,25 +11,25 @@ use snick_shape::Interval;
 
 use crate::files;
 
-/// Sizes tried of an axis that may have any number of elements, from the least.
+/// Number of sizes to try for an unbounded axis, from the smallest.
 const OPEN: i64 = 20;
 
-/// Times that a case is run at each size, on other values.
+/// Runs of a case at each size, with different values.
 const SEEDS: u64 = 64;
 
-/// No bound above this is met in a test.
+/// Sizes above this do not occur in a test.
 const LARGE: i64 = 1 << 20;
 
 fn load(path: &Path) -> Model {
     snick::load(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// By axis, the sizes inferred of a value.
+/// The inferred sizes of a value by axis.
 fn sizes(graph: &Graph, fact: &Fact) -> Vec<Interval> {
     fact.shape.dims().unwrap().iter().map(|dim| graph.symbols().interval(dim)).collect()
 }
 
-/// Every choice of one number of each interval.
+/// Every choice of one number from each interval.
 fn choices(intervals: &[Interval]) -> Vec<Vec<i64>> {
     intervals.iter().fold(vec![vec![]], |choices, interval| {
         let last = if interval.has_upper() { interval.hi() } else { interval.lo() + OPEN };
@@ -41,7 +41,7 @@ fn choices(intervals: &[Interval]) -> Vec<Vec<i64>> {
     })
 }
 
-/// The spec that sets all axes of all inputs, of these ranks, to sizes.
+/// The `--shape` text that sets all axes of inputs of these ranks.
 fn spec(ranks: &[usize], choice: &[i64]) -> String {
     let mut choice = choice.iter().map(i64::to_string);
     let inputs = ranks.iter().enumerate().map(|(i, &rank)| {
@@ -51,7 +51,7 @@ fn spec(ranks: &[usize], choice: &[i64]) -> String {
     inputs.collect::<Vec<_>>().join(",")
 }
 
-/// Runs a case at one choice of sizes, on several values; the dims of the outputs of each run that succeeds.
+/// Runs a case at one choice of sizes with several values; the dims of the outputs of each successful run.
 fn run(path: &Path, spec: &str) -> Vec<Vec<Vec<i64>>> {
     let mut model = load(path);
     model.reshape(spec).unwrap();

@@ -1,9 +1,9 @@
-//! The laws every op keeps, over the cases in `cases/ops/`, the models in `models/`, and the corpus:
+//! Laws of every op, checked on the cases in `cases/ops/`, the models in `models/` and the corpus:
 //!
-//! - the attributes an op writes are read back as the same op;
-//! - what runs lies within what was inferred: element types, shapes, known elements;
-//! - the canonical form computes the same bytes, and what is inferred of it is no less;
-//! - the text form prints, reads back and prints the same.
+//! - printed attributes parse as the same op;
+//! - computed values agree with the inferred facts: element types, shapes, known elements;
+//! - the canonical form computes the same bytes;
+//! - the text form parses back as the same graph.
 
 use std::path::Path;
 
@@ -54,8 +54,8 @@ fn attributes_round_trip() {
     }
 }
 
-/// Runs a graph on drawn inputs. What fails where the drawn sizes do not suit the model is not there; an output that
-/// is not what was inferred is a failure of inference, and of this test.
+/// Runs a graph on random inputs. Outputs that fail because the sizes do not suit the model are `None`; a value that
+/// contradicts its inferred facts fails the test.
 fn run(graph: &Graph, seed: u64, dims: DimPolicy) -> Vec<Option<Tensor>> {
     let inputs = draw_inputs(graph, vec![None; graph.parameters().count()], seed, dims).unwrap();
     let outputs = Session::new(graph)
@@ -128,7 +128,7 @@ fn models_compute_the_same_on_two_threads_and_in_canonical_form() {
         };
         let expected = on(&graph, 1);
         assert!(expected == on(&graph, 2), "{}: on two threads", path.display());
-        // What fails on drawn inputs may fail no more in canonical form.
+        // A layer that fails on random inputs may succeed in canonical form.
         let same = |(want, got): (&Option<Tensor>, &Option<Tensor>)| want.is_none() || want == got;
         assert!(expected.iter().zip(&on(&canonical, 1)).all(same), "{}: in canonical form", path.display());
     }
@@ -147,7 +147,7 @@ fn cases_round_trip_through_text() {
     }
 }
 
-/// Sizes of open dims to try: the smallest, some drawn, one with room for windows.
+/// Sizes of dynamic dims to try: the smallest, random ones, and one large enough for windows.
 fn sizes() -> impl Iterator<Item = (u64, DimPolicy)> {
     let drawn = (5..12).map(|seed| (seed, DimPolicy::Drawn));
     [

@@ -1,5 +1,5 @@
-//! The tables of what canonicalisation does to models, as the book shows them: to those of `models/`, and, where
-//! `SNICK_CORPUS` names a folder that holds them, to recurrent networks. The table of that corpus goes to standard
+//! The tables of the book about what canonicalisation saves: on the models of `models/` and, if
+//! `SNICK_CORPUS` names a folder that has them, on recurrent networks. The table of that corpus is printed on standard
 //! error.
 
 use std::ops::ControlFlow;
@@ -14,14 +14,14 @@ use snick_tensor::kernels::strided_copy::packed_parts;
 use crate::documentation::{check_documented, documented};
 use crate::files::{self, name};
 
-/// Counts of a model, or of several.
+/// Counts for a model, or for several.
 #[derive(Clone, Default)]
 struct Row {
     slice_like: usize,
     slices: usize,
     lowered: Cost,
     after: Cost,
-    /// Bytes that a run copies of what slices give out: of the lowered graph, and of the canonical one.
+    /// Bytes of sliced data that the interpreter must copy: for the lowered graph, and for the canonical one.
     copied: [u64; 2],
 }
 
@@ -59,7 +59,7 @@ impl Row {
     }
 }
 
-/// Bytes that layers copy in one run, of those that read slices, or views of slices.
+/// Bytes that the readers of slices, or of views of slices, copy in one run.
 fn copied(graph: &Graph) -> u64 {
     let Ok(session) = Session::new(graph) else { return 0 };
     let Ok(inputs) = draw_inputs(graph, vec![None; graph.parameters().count()], 1, DimPolicy::Smallest)
@@ -94,7 +94,7 @@ fn reads_slices(graph: &Graph, reader: NodeId) -> bool {
             _ => {}
         }
     }
-    // Of bodies all is told in one.
+    // Copies inside bodies are counted for the layer as a whole.
     graph.node(reader).op.bodies().next().is_some()
 }
 
@@ -104,7 +104,7 @@ const HEADER: [&str; 2] = [
     "|---|---|---|---|---|---|---|---|---|---|",
 ];
 
-/// A line for each model of which `is_shown`, and one for all.
+/// A line for each model that `is_shown`, and one for the total.
 fn table(models: &[PathBuf], is_shown: fn(&Row) -> bool) -> String {
     let mut lines = HEADER.map(String::from).to_vec();
     let mut all = Row::default();
@@ -135,7 +135,7 @@ fn the_documented_gains_on_recurrent_networks_are_current() {
     let wanted: Vec<&str> = shown.lines().skip(2).filter_map(|line| line.split('|').nth(1)).collect();
     let (_all, wanted) = wanted.split_last().unwrap();
     let found = wanted.iter().map(|wanted| corpus.iter().find(|path| name(path) == wanted.trim()).cloned());
-    // Of another corpus the table says nothing.
+    // Another corpus has no such table.
     let Some(models) = found.collect::<Option<Vec<_>>>() else { return };
     check_documented("recurrent", &table(&models, |_| true));
 }

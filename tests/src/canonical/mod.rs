@@ -1,4 +1,4 @@
-//! Canonicalisation: the result computes the same, and is cheaper.
+//! Canonicalisation: the result computes the same at lower cost.
 
 mod control_flow;
 mod gains;

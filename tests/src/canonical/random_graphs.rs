@@ -1,7 +1,7 @@
-//! Random small graphs: what canonicalisation makes of them computes the same, every application of a rule is checked
-//! on its own, and a second time there is nothing left to do. A wrong rule among them is found.
+//! Random small graphs compute the same in canonical form. Every application of a rule is checked
+//! individually, and canonicalising again changes nothing. The checker finds wrong rules.
 //!
-//! `SNICK_GRAPHS` says how many graphs to try; `SNICK_SEED` with which to begin.
+//! `SNICK_GRAPHS` is the number of graphs to try; `SNICK_SEED` the first seed.
 
 mod builder;
 
@@ -15,10 +15,10 @@ use snick_tensor::Tensor;
 
 use self::builder::random_graph;
 
-/// How many graphs an ordinary test run tries.
+/// The number of graphs in an ordinary test run.
 const GRAPHS: u64 = 500;
 
-/// A wrong rule must be found within so many.
+/// A wrong rule must be found within this number of graphs.
 const FOUND_WITHIN: u64 = 100;
 
 fn from_env(name: &str, default: u64) -> u64 {
@@ -40,20 +40,20 @@ fn random_graphs_compute_the_same_in_canonical_form() {
         assert!(report.check_failures.is_empty(), "{}\n{}", report.check_failures[0].report, text());
         assert!(snick_ir::verify(&canonical).is_empty(), "{}", text());
         compare(&graph, &canonical, report.may_round(), &text);
-        // Merging duplicates is no rule: only all of it is checked.
+        // Merging duplicates is not a rule: it is only checked as a whole.
         applied += report.applied.iter().filter(|applied| applied.rule != "merge-duplicates").count();
         (checked, unchecked) = (checked + report.checked, unchecked + report.unchecked);
         let again = canonicalise(&mut canonical, &snick_pass::Options::default()).unwrap();
         assert!(again.applied.is_empty(), "fires again: {:?}\n{}", again.applied, text());
     }
     assert_eq!(checked + unchecked, applied);
-    // Layers that fail for every size cannot be.
+    // Layers that fail for every size cannot be checked.
     assert!(unchecked * 10 < checked, "{unchecked} applications could not be checked, {checked} were");
 }
 
 fn compare(before: &Graph, after: &Graph, may_round: bool, text: &dyn Fn() -> String) {
     let old = Session::new(before).unwrap();
-    // Layer by layer, and as what runs fastest.
+    // Layer by layer, and with folding and fusion.
     let (without_folding, folded) = (Session::without_folding(after).unwrap(), Session::new(after).unwrap());
     let ways = [
         (1, DimPolicy::Smallest, &folded),
@@ -67,7 +67,7 @@ fn compare(before: &Graph, after: &Graph, may_round: bool, text: &dyn Fn() -> St
         };
         let (old, new) = (run(&old), run(new));
         let unsound = new.errors.iter().find(|error| error.to_string().contains("against what was inferred"));
-        // Where the graph contradicts itself, nothing holds that follows from it.
+        // If a layer of the graph fails for all inputs, facts of its dependents mean nothing.
         assert!(unsound.is_none() || !old.errors.is_empty(), "{}\n{}", unsound.unwrap(), text());
         for (want, got) in old.values.iter().zip(&new.values) {
             let Some(want) = want else { continue };
@@ -82,7 +82,7 @@ fn is_close(a: &Tensor, b: &Tensor) -> bool {
     a.dims() == b.dims() && x.iter().zip(&y).all(|(x, y)| (x - y).abs() <= 1e-4 * x.abs().max(1.0))
 }
 
-/// Reads what goes backwards forwards: all sizes stay right.
+/// Turns backward slices into forward ones: sizes stay right, elements do not.
 const FORWARDS: Rule = Rule::exact("always-forwards", |patch| {
     reslice(
         patch,
@@ -90,7 +90,7 @@ const FORWARDS: Rule = Rule::exact("always-forwards", |patch| {
     )
 });
 
-/// Takes the elements one before, where there are any.
+/// Starts one element earlier, if there is one.
 const ONE_BEFORE: Rule =
     Rule::exact("one-before", |patch| reslice(patch, |start, len, step| ((start - 1).max(0), len, step)));
 

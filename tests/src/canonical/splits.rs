@@ -1,5 +1,5 @@
-//! Splits that do not fit the axis fail in canonical form, too, and where that is written for others, though slices
-//! alone would take what there is.
+//! Splits that do not fit the axis fail in canonical form and after writing it as OpenVINO IR, too, although slices
+//! alone would clamp.
 
 use snick::SliceAs;
 use snick_emit::openvino::openvino;
@@ -8,8 +8,8 @@ use snick_read::openvino::{Weights, read};
 use snick_run::Session;
 use snick_tensor::Tensor;
 
-/// By the size of the axis and the lengths asked for, what each form gives: as read, canonical, and that written as
-/// OpenVINO IR and read again.
+/// The outputs of each form for an axis of this size: as read, canonical, and the canonical form written as
+/// OpenVINO IR and read back.
 fn forms(layers: &str, size: usize, lengths: &[i64]) -> [Result<Vec<Tensor>, String>; 3] {
     let text = format!(
         "snick 1\ngraph \"g\" {{\n  %x = Parameter-1 {{element_type: f32, shape: \"?,2\"}}\n{layers}}}\n"
@@ -58,8 +58,8 @@ fn splits_that_do_not_fit_fail_in_every_form() {
             let [as_read, canonical, written] = forms(layers, size, lengths);
             fits += usize::from(as_read.is_ok());
             for other in [canonical, written] {
-                let told = format!("{size} {lengths:?}\n{layers}{as_read:?}\n{other:?}");
-                assert_eq!(as_read.is_ok(), other.is_ok(), "{told}");
+                let case = format!("{size} {lengths:?}\n{layers}{as_read:?}\n{other:?}");
+                assert_eq!(as_read.is_ok(), other.is_ok(), "{case}");
                 if let (Ok(as_read), Ok(other)) = (&as_read, other) {
                     assert_eq!(*as_read, other);
                 }

@@ -1,10 +1,10 @@
-//! StableHLO out: texts name each value once, and none before it is there or behind the region it is in.
+//! StableHLO modules define each value once, before its use, and use it within its region.
 
 use std::collections::HashSet;
 
 use crate::files;
 
-/// A `%name` of a line, without the number of a result, and what stands behind it.
+/// Each `%name` of a line, without the number of a result, and the text after it.
 fn names(line: &str) -> Vec<(&str, &str)> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$' | '-');
     let mut found = Vec::new();
@@ -15,7 +15,7 @@ fn names(line: &str) -> Vec<(&str, &str)> {
     found
 }
 
-/// Whether a name begins here: `%x = ..`, `%x:2 = ..`, or the argument of a function or block.
+/// Whether this is a definition: `%x = ..`, `%x:2 = ..`, or an argument of a function or block.
 fn begins(line: &str, rest: &str) -> bool {
     let is_head = line.contains("func.func") || line.trim_start().starts_with('^');
     rest.starts_with(" = ")
@@ -23,7 +23,7 @@ fn begins(line: &str, rest: &str) -> bool {
         || (is_head && rest.starts_with(": tensor"))
 }
 
-/// The first name that is used wrongly.
+/// The first name with a wrong definition or use.
 fn wrong_name(text: &str) -> Option<String> {
     let mut scopes: Vec<HashSet<&str>> = vec![HashSet::new()];
     for line in text.lines() {
@@ -47,7 +47,7 @@ fn wrong_name(text: &str) -> Option<String> {
         }
         let scope = scopes.last_mut()?;
         scope.extend(new.into_iter().map(|(name, _)| name));
-        // What an operation with a region gives is seen around it.
+        // The results of an operation with a region are visible after it.
         if opened && line.contains(" = ") {
             let results: Vec<&str> = names(line).into_iter().take(1).map(|(name, _)| name).collect();
             let around = scopes.len() - 2;

@@ -71,7 +71,7 @@ fn damaged_openvino_models_are_refused() {
                 snick_ir::infer(&mut read.graph);
             }
         }
-        // Weights that end too early are told with the layer that needs them.
+        // A file of weights that is too short is reported with the layer that needs them.
         std::fs::write(&path, &files.xml).unwrap();
         std::fs::write(path.with_extension("bin"), &files.bin[..files.bin.len() / 2]).unwrap();
         let read = snick_read::read_file(&path, None).unwrap();

@@ -1,3 +1,3 @@
-//! Damaged input is refused with a place, and never panics.
+//! Damaged input is refused with its location, and never panics.
 
 mod damaged_files;

@@ -17,7 +17,7 @@ fn canonical(case: &str) -> Graph {
     read.graph
 }
 
-/// The outputs of a case for inputs that count up from 0, but for those of opaque layers.
+/// The outputs of a case for inputs that count up from 0, without those of opaque layers.
 fn run(case: &str) -> Vec<Tensor> {
     let graph = canonical(case);
     let inputs = graph.parameters().map(|id| {
@@ -58,7 +58,7 @@ fn dot_reduces_the_inner_axes() {
     assert_eq!(outputs, [both, vec![0; 24], last, outer, vec![14]]);
 }
 
-/// What a convolution makes of its data, its gradient takes back: `<conv(x, w), d> = <x, gradient(w, d)>`.
+/// The gradient by the data is the adjoint of the convolution: `<conv(x, w), d> = <x, gradient(w, d)>`.
 #[test]
 fn convolution_gradients_are_adjoint() {
     let outputs = run("gradient.json");
@@ -68,7 +68,7 @@ fn convolution_gradients_are_adjoint() {
     assert_eq!(outputs.len(), 5);
 }
 
-/// The same for all windows, as they move, with what is padded, cut off or set apart: outputs come in pairs.
+/// The same for all kinds of windows, with strides, dilations and padding: outputs come in pairs.
 #[test]
 fn window_gradients_are_adjoint() {
     let outputs = run("adjoint.json");
@@ -79,8 +79,8 @@ fn window_gradients_are_adjoint() {
     }
 }
 
-/// Normalised data has the mean beta and the deviation gamma, and gradients are what small steps show: here of the sum
-/// of the normalised data, each element as often as the square of its number.
+/// Normalised data has the mean beta and the deviation gamma, and gradients match finite differences of the sum
+/// of the normalised data, each element weighted by the square of its index.
 #[test]
 fn batch_norm_gradients_match_finite_differences() {
     let outputs = run("batch_norm.json");

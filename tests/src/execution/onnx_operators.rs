@@ -1,4 +1,4 @@
-//! Operators of ONNX that are read as several ops of the IR: what they compute, against their definitions.
+//! Operators of ONNX that are read as several ops compute what their definitions say.
 
 use snick_ir::Op;
 use snick_onnx as onnx;
@@ -95,7 +95,7 @@ impl Call {
         let mut read = snick_read::onnx::read(&Storage::heap(onnx::encode(&model)), None, "call").unwrap();
         assert!(read.errors.is_empty() && read.notes.is_empty(), "{:?} {:?}", read.errors, read.notes);
         assert_eq!(snick_ir::infer(&mut read.graph), []);
-        // Inputs of the graph stand in the order of the file.
+        // The inputs of the graph are in file order.
         assert_eq!(
             read.graph.ids().filter(|&id| matches!(read.graph.node(id).op, Op::Parameter(_))).count(),
             self.fed.len()
@@ -122,7 +122,7 @@ fn near(found: &[f32], expected: &[f32]) {
     assert!(found.len() == expected.len() && found.iter().zip(expected).all(close), "{found:?} {expected:?}");
 }
 
-/// Sums beyond 2^24, where f32 has only every other integer.
+/// Sums beyond 2^24, where f32 does not represent every integer.
 #[test]
 fn integer_products_sum_exactly() {
     const LONG: usize = 600;
@@ -140,12 +140,12 @@ fn integer_products_sum_exactly() {
     let image = Call::new("ConvInteger").outputs(1).fed(bytes(&[1, LONG, 1, 1], data.clone()));
     let sum = image.constant(bytes(&[1, LONG, 1, 1], weights())).run();
     assert_eq!(sum[0].to_i64_vec().unwrap(), expected);
-    // Weights that are known only when it runs.
+    // Weights known only at run time.
     let row = Call::new("MatMulInteger").outputs(1).fed(bytes(&[1, LONG], data));
     assert_eq!(row.fed(bytes(&[LONG, 1], weights())).run()[0].to_i64_vec().unwrap(), expected);
 }
 
-/// Rounded to 8 bits with a range that has 0 in it.
+/// Quantised to 8 bits with a range that contains 0.
 fn rounded(x: f32) -> f32 {
     let (low, high) = (x.min(0.0), x.max(0.0));
     let scale = if low == high { 1.0 } else { (high - low) / 255.0 };
@@ -209,14 +209,14 @@ fn lstm_peepholes_read_the_cell_state() {
 fn resize_weights_its_neighbours() {
     let line = || Call::new("Resize").outputs(1).fed(reals(&[1, 1, 1, 4], &[1.0, 2.0, 3.0, 4.0]));
     let half = || reals(&[4], &[1.0, 1.0, 1.0, 0.5]);
-    // A triangle of four elements around the middle of each pair.
+    // A triangle filter of four elements around the centre of each pair.
     let smooth = || line().text("mode", "linear").absent().constant(half());
     near(&smooth().int("antialias", 1).numbers(), &[1.625, 3.375]);
     near(&smooth().int("antialias", 1).int("exclude_outside", 1).numbers(), &[12.0 / 7.0, 23.0 / 7.0]);
-    // Sizes that are known only when it runs.
+    // Sizes known only at run time.
     let sizes = line().text("mode", "linear").int("antialias", 1).absent().absent().fed(ints(&[1, 1, 1, 2]));
     near(&sizes.numbers(), &[1.625, 3.375]);
-    // 0.6 of 4 are two, which lie around the middle of the line.
+    // 0.6 of 4 elements are two, symmetric about the centre.
     let scales = reals(&[4], &[1.0, 1.0, 1.0, 0.6]);
     let symmetric = line().text("mode", "linear").absent().constant(scales);
     near(
@@ -244,7 +244,7 @@ fn grid_sample_interpolates_in_volumes() {
     near(&sample("linear", "zeros"), &[0.0, 7.0, 3.5, 0.0]);
     near(&sample("linear", "border"), &[0.0, 7.0, 3.5, 1.0]);
     near(&sample("linear", "reflection"), &[0.0, 7.0, 3.5, 0.0]);
-    // A place in the middle goes to the even pixel.
+    // A tie goes to the even pixel.
     near(&sample("nearest", "border"), &[0.0, 7.0, 0.0, 1.0]);
 }
 
@@ -264,7 +264,7 @@ fn linear_attention_decays_and_updates_its_state() {
     let call = call.fed(token([2.0, 3.0])).fed(token([0.5, 0.25])).fed(token([4.0, 8.0])).absent();
     let call = call.fed(token([0.0, -0.5])).fed(token([1.0, 0.5]));
     let outputs = call.run();
-    // The state decays, then what it holds for the key moves towards the value.
+    // The state decays, then its entry for the key moves towards the value.
     let first = 0.5 * 4.0f32;
     let kept = (-0.5f32).exp() * first;
     let second = kept + 0.25 * 0.5 * (8.0 - 0.25 * kept);

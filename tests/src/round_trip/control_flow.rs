@@ -27,7 +27,7 @@ fn run(graph: &Graph, inputs: &[Tensor]) -> Vec<Tensor> {
     outputs.unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// The model, canonicalised if asked for, written in a format and read back.
+/// The model, canonicalised if `canonical`, written in a format and read back.
 fn written(name: &str, extension: &str, canonical: bool) -> Model {
     let mut model = case(name);
     if canonical {

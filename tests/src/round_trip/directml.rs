@@ -5,7 +5,7 @@ use snick_run::{Options, Session};
 
 use crate::files;
 
-/// A description of all slices of a canonical model reads back, computes, and is written the same.
+/// A description of all slices of a canonical model can be read and run, and is written again as the same text.
 #[test]
 fn descriptions_round_trip() {
     let mut operators = 0;
@@ -15,7 +15,7 @@ fn descriptions_round_trip() {
         snick_pass::canonicalise(&mut graph, &snick_pass::Options::lower_only()).unwrap();
         for level in ["2.0", "2.1", "3.0", "4.1", "6.4"] {
             let level: FeatureLevel = level.parse().unwrap();
-            // What the format cannot say is tested where it is written.
+            // Refusals are tested with the golden outputs.
             let Ok(text) = snick_emit::directml(&graph, level) else { continue };
             let again = snick_read::read_json(&text, "case.json").unwrap();
             assert!(again.errors.is_empty(), "{}: {:?}", path.display(), again.errors);

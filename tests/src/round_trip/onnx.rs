@@ -1,11 +1,11 @@
-//! ONNX.
+//! ONNX models.
 
 use snick_ir::Op;
 use snick_tensor::Storage;
 
 use crate::files;
 
-/// Every model of `models/` that ONNX can say, and every case of an op, comes back with the same types and shapes of
+/// Every model and case that can be written as ONNX is read with the same types and shapes of
 /// its results.
 #[test]
 fn written_models_are_read_with_the_same_results() {

@@ -5,7 +5,7 @@ use snick_tensor::Storage;
 
 use crate::files;
 
-/// Every model loads, prints, and prints the same after parsing; what is parsed is the identical graph.
+/// Every printed model parses as the identical graph.
 #[test]
 fn every_model_prints_and_reads_back() {
     let mut count = 0;

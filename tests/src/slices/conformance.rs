@@ -1,6 +1,6 @@
-//! The conformance suite `tests/conformance/slices.jsonl`: cases chosen by rule, answers worked out by [`super::rule`].
+//! The conformance suite `tests/conformance/slices.jsonl`: cases chosen by rule, answers computed by [`super::rule`].
 //!
-//! The file is data for anybody; `SNICK_WRITE_CONFORMANCE=1` writes it anew.
+//! The file is data for any implementation; `SNICK_WRITE_CONFORMANCE=1` writes it again.
 
 use serde_json::{Value, json};
 use snick_tensor::ElementType;
@@ -206,7 +206,7 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-/// The length hull of one walk over an interval of sizes. The bounds of the cases are felt below 100 only.
+/// The hull of the lengths over an interval of sizes. Beyond a size of 100 the bounds of the cases make no difference.
 fn hull(lo: usize, hi: Option<usize>, length: impl Fn(usize) -> usize) -> String {
     let lengths: Vec<usize> = (lo..=hi.unwrap_or(200)).map(&length).collect();
     let least = lengths.iter().min().copied().unwrap_or(0);
@@ -226,7 +226,7 @@ fn dims_of(shape: &[Size]) -> Option<Vec<usize>> {
     shape.iter().map(size).collect()
 }
 
-/// What the rule says of a case.
+/// The outcome of a case according to the rule.
 fn expected(case: &Case) -> Value {
     if let Some(dims) = dims_of(&case.shape) {
         return match case.slicing.select(&dims) {
@@ -250,7 +250,7 @@ fn expected(case: &Case) -> Value {
     json!({ "dims": outs.iter().map(dim).collect::<Vec<_>>() })
 }
 
-/// A case as JSON, its keys in an order that reads well.
+/// A case as JSON, with its keys in reading order.
 fn line(number: usize, case: &Case) -> String {
     let Case { rule, slicing, shape, index_type } = case;
     let mut line: Vec<(&str, Value)> = Vec::new();
@@ -296,7 +296,7 @@ fn the_suite_is_generated_from_the_rule() {
     assert!(std::fs::read_to_string(&path).unwrap() == lines, "{} is out of date", path.display());
 }
 
-/// A case as the file has it, read without the code that wrote it.
+/// A case read from the file, without the code that wrote it.
 fn read(line: &Value) -> (Slicing, String) {
     let ints = |name: &str| -> Option<Vec<i64>> {
         Some(line.get(name)?.as_array()?.iter().map(|v| v.as_i64().unwrap()).collect())

@@ -1,4 +1,4 @@
-//! Every element type is sliced element by element: packed ones of 1 to 6 bits, 8-bit floats and texts, too.
+//! Every element type is sliced element by element, including packed types of 1 to 6 bits, 8-bit floats and strings.
 
 use snick_tensor::{ElementType, Storage, Tensor};
 
@@ -12,7 +12,7 @@ const TYPES: [ElementType; 25] = [
     F8E5M2, F8E8M0, F4E2M1, String,
 ];
 
-/// Elements that differ as far as the type lets them.
+/// Elements that differ as far as the type allows.
 fn filled(et: ElementType, dims: &[usize]) -> Tensor {
     let count: usize = dims.iter().product();
     if et == String {
@@ -28,12 +28,12 @@ fn filled(et: ElementType, dims: &[usize]) -> Tensor {
     Tensor::new(et, dims, Storage::heap(noise)).unwrap()
 }
 
-/// The elements, each as something to compare by.
+/// The elements as text, for comparison.
 fn elements(tensor: &Tensor) -> Vec<std::string::String> {
     if tensor.element_type() == String {
         return tensor.as_strings().unwrap().iter().map(ToString::to_string).collect();
     }
-    // NaNs of all kinds are alike here; their bits are held against each other below.
+    // All NaNs are equal here; their bits are compared below.
     tensor.to_f64_vec().unwrap().iter().map(f64::to_string).collect()
 }
 
@@ -66,7 +66,7 @@ fn every_type_is_sliced_element_by_element() {
                 let expected: Vec<_> = positions.iter().map(|&at| before[at].clone()).collect();
                 assert_eq!(elements(&sliced), expected, "{et} {slicing:?}");
                 if et != String {
-                    // Packed, each element has the bits it had.
+                    // Packed again, each element has the same bits.
                     let packed =
                         Tensor::new(et, &out, Storage::heap(sliced.to_bytes().into_owned())).unwrap();
                     let bits = |tensor: &Tensor, at: usize| {

@@ -26,7 +26,7 @@ fn space() -> impl Iterator<Item = Numbers> {
 fn every_slice(dim: i64, stored: &[Numbers]) -> Graph {
     let mut lines = vec![format!("%x = Parameter-1 {{element_type: i32, shape: \"{dim}\"}}")];
     for (i, (start, stop, step)) in stored.iter().enumerate() {
-        // What a mask covers must not matter.
+        // The values of masked bounds must not matter.
         let (begin, end) = (start.unwrap_or(77), stop.unwrap_or(-78));
         lines.push(format!("%b{i} = Const-1 i64[1] <{begin}>"));
         lines.push(format!("%e{i} = Const-1 i64[1] <{end}>"));

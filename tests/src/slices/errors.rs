@@ -1,4 +1,4 @@
-//! What is wrong with a slice is said with entry, value, axis and size.
+//! Messages about a wrong slice name the entry, value, axis and size.
 
 use snick_tensor::ElementType;
 
@@ -21,13 +21,13 @@ fn shrinking(begin: &[i64]) -> Slicing {
     Slicing { masks: Some(masks), start: begin.to_vec(), stop: begin.to_vec(), step: None, axes: None }
 }
 
-fn said(slicing: &Slicing, shape: &str) -> String {
+fn message_of(slicing: &Slicing, shape: &str) -> String {
     let text = text(slicing, shape, ElementType::I32, "i64", [Source::Constant; 4], &[]);
     load(&text).err().unwrap_or_default()
 }
 
 #[track_caller]
-fn says(message: &str, parts: &[&str]) {
+fn assert_contains(message: &str, parts: &[&str]) {
     for part in parts {
         assert!(message.contains(part), "`{part}` is not in: {message}");
     }
@@ -39,32 +39,41 @@ fn an_index_out_of_range_fails_when_run() {
     let text = text(&slicing, "3,5", ElementType::I32, "i64", [Source::Constant; 4], &[]);
     let graph = load(&text).unwrap();
     let error = run(&graph, &[counting(&[3, 5])]).unwrap_err();
-    says(
+    assert_contains(
         &error,
         &["layer `y` (StridedSlice)", "begin[1] = 7 is out of range for axis 1 of size 5 (shrink_axis_mask)"],
     );
     let error = run(&canonical(&graph), &[counting(&[3, 5])]).unwrap_err();
-    says(&error, &["index on axis 1 = 7 is out of range"]);
+    assert_contains(&error, &["index on axis 1 = 7 is out of range"]);
 }
 
 #[test]
 fn impossible_slices_are_refused_by_inference() {
     let (one, two) = (&[1i64][..], &[1i64, 1][..]);
-    says(&said(&slice8(two, two, &[1, 0], None), "3,5"), &["layer `y` (Slice)", "step[1] = 0"]);
-    says(&said(&slice8(two, two, two, Some(&[0, 2])), "3,5"), &["axes[1] = 2", "-2..1"]);
-    says(&said(&slice8(two, two, two, Some(&[1, -1])), "3,5"), &["axes[1] = -1", "twice"]);
-    says(&said(&slice8(two, two, two, None), "3"), &["sliced axes = 2", "at most 1"]);
-    says(&said(&slice8(one, two, one, None), "3"), &["`start` has length 1, `stop` has length 2"]);
-    says(&said(&slice8(one, one, one, None), ""), &["the data has rank 0"]);
-    says(&said(&shrinking(&[0, 0]), "3"), &["entries that take an axis = 2", "at most 1"]);
+    assert_contains(
+        &message_of(&slice8(two, two, &[1, 0], None), "3,5"),
+        &["layer `y` (Slice)", "step[1] = 0"],
+    );
+    assert_contains(&message_of(&slice8(two, two, two, Some(&[0, 2])), "3,5"), &["axes[1] = 2", "-2..1"]);
+    assert_contains(&message_of(&slice8(two, two, two, Some(&[1, -1])), "3,5"), &["axes[1] = -1", "twice"]);
+    assert_contains(&message_of(&slice8(two, two, two, None), "3"), &["sliced axes = 2", "at most 1"]);
+    assert_contains(
+        &message_of(&slice8(one, two, one, None), "3"),
+        &["`start` has length 1, `stop` has length 2"],
+    );
+    assert_contains(&message_of(&slice8(one, one, one, None), ""), &["the data has rank 0"]);
+    assert_contains(&message_of(&shrinking(&[0, 0]), "3"), &["entries that take an axis = 2", "at most 1"]);
     let mut slicing = shrinking(&[0]);
     slicing.masks = Some([vec![0], vec![0, 1], vec![], vec![], vec![]]);
-    says(&said(&slicing, "3"), &["`end_mask` is \"[0,1]\"", "as many as `begin_mask` has: 1"]);
+    assert_contains(
+        &message_of(&slicing, "3"),
+        &["`end_mask` is \"[0,1]\"", "as many as `begin_mask` has: 1"],
+    );
     slicing.masks = Some([vec![2], vec![], vec![], vec![], vec![]]);
-    says(&said(&slicing, "3"), &["`begin_mask`", "0 and 1"]);
+    assert_contains(&message_of(&slicing, "3"), &["`begin_mask`", "0 and 1"]);
 }
 
-/// Axes that only the run knows are held to the same rules then, before and after lowering.
+/// Axes known only at run time are checked by the same rules, before and after lowering.
 #[test]
 fn axes_given_at_run_time_are_checked() {
     for source in [Source::Given, Source::GivenAnyLength] {
@@ -77,13 +86,13 @@ fn axes_given_at_run_time_are_checked() {
                 let mut inputs = vec![counting(&[3, 5])];
                 inputs.extend(given(&slicing, sources));
                 let error = run(graph, &inputs).unwrap_err();
-                says(&error, &["is out of range", "y"]);
+                assert_contains(&error, &["is out of range", "y"]);
             }
         }
     }
 }
 
-/// Lists of lengths that do not fit, found out only by the run.
+/// Lists whose lengths differ, which is known only at run time.
 #[test]
 fn lengths_given_at_run_time_are_checked() {
     let sources = [Source::GivenAnyLength; 4];

@@ -1,4 +1,4 @@
-//! Small graphs of one slice, written as text, and what snick makes of them.
+//! Small graphs of one slice, written as text: inferred, canonicalised and run.
 
 use snick_ir::Graph;
 use snick_ir::text::{PrintOptions, print};
@@ -10,17 +10,17 @@ use super::rule::{MASKS, Slicing};
 /// Where an index input comes from.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Source {
-    /// Written in the model.
+    /// A constant of the model.
     Constant,
-    /// Given when it runs.
+    /// An input of the model.
     Given,
-    /// As `Given`, and not even its length is known before.
+    /// As `Given`, with a length known only at run time.
     GivenAnyLength,
-    /// Computed from the sizes of the data: of this axis, and what has to be added.
+    /// Computed from the sizes of the data.
     Computed,
 }
 
-/// The slice as text IR. `dims` are the sizes that computed entries are right for.
+/// The slice in text form. `dims` are the sizes for which computed entries have the values of the slice.
 pub fn text(
     slicing: &Slicing,
     shape: &str,
@@ -38,7 +38,7 @@ pub fn text(
         let count = list.len();
         let values = |list: &[i64]| list.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
         match source {
-            // Sums that could leave i64 are no case: of an unknown size nobody can say whether they do.
+            // Sums that could overflow i64 are excluded: for an unknown size that is undecidable.
             Source::Computed
                 if !dims.is_empty() && count > 0 && list.iter().all(|v| v.unsigned_abs() < 1 << 50) =>
             {
@@ -86,7 +86,7 @@ pub fn load(text: &str) -> Result<Graph, String> {
     }
 }
 
-/// The canonical form; nothing may be left or refused.
+/// The canonical form; every slice must be lowered.
 pub fn canonical(graph: &Graph) -> Graph {
     let mut graph = graph.clone();
     let report = snick_pass::canonicalise(&mut graph, &snick_pass::Options::default()).unwrap();
@@ -98,7 +98,7 @@ pub fn canonical(graph: &Graph) -> Graph {
     graph
 }
 
-/// Runs; what comes out is held against what was inferred.
+/// Runs, and checks every value against its inferred facts.
 pub fn run(graph: &Graph, inputs: &[Tensor]) -> Result<Tensor, String> {
     let session = Session::new(graph).map_err(|e| e.to_string())?;
     let outputs = session.run(inputs, Options { keep_going: false, check_facts: true, ..Options::default() });
@@ -117,7 +117,7 @@ pub fn counting(dims: &[usize]) -> Tensor {
     Tensor::from_vec(dims, (0..dims.iter().product::<usize>() as i32).collect()).unwrap()
 }
 
-/// The tensors that the given index inputs of a slice take, after the data.
+/// The tensors for the index inputs that are inputs of the model.
 pub fn given(slicing: &Slicing, sources: [Source; 4]) -> Vec<Tensor> {
     let lists = [Some(&slicing.start), Some(&slicing.stop), slicing.step.as_ref(), slicing.axes.as_ref()];
     let pairs = lists.into_iter().zip(sources);

@@ -1,4 +1,4 @@
-//! The laws of slices, for random ops, masks, sizes and sources of the indices. The cases are the same on every run.
+//! Random slices: ops, masks, sizes and sources of the indices. The cases are the same in every test run.
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -19,7 +19,7 @@ fn config(cases: u32) -> ProptestConfig {
     }
 }
 
-/// How much of a size the model says.
+/// How much the model declares of a size.
 #[derive(Copy, Clone, Debug)]
 enum Known {
     Exactly,
@@ -127,7 +127,7 @@ fn case() -> impl Strategy<Value = Case> {
     full.prop_map(
         |((sized, count, strided, rank), (start, stop, step, unit, axes, masks, mut sources, open))| {
             let (dims, known): (Vec<usize>, Vec<Known>) = sized.into_iter().unzip();
-            // A Slice-8 lowers even where only the run knows how many entries there are.
+            // A Slice-8 is lowered even if the number of its entries is known only at run time.
             if open && !strided {
                 sources = [Source::GivenAnyLength; 4];
             }
@@ -186,7 +186,7 @@ fn holds(case: &Case) {
         let text = print(graph, PrintOptions::default());
         let mut again = parse(&text, None).unwrap_or_else(|e| panic!("{e}\n{text}"));
         snick_ir::infer(&mut again);
-        // What was lowered may know more than what reads it was told.
+        // A lowered slice may infer more than its readers declare.
         let bare = PrintOptions { types: false, ..PrintOptions::default() };
         let (again, bare) = (print(&again, bare), print(graph, bare));
         let other = again.lines().zip(bare.lines()).find(|(a, b)| a != b);

@@ -1,4 +1,4 @@
-//! The rule of the two dialects, walked index by index: what the tests hold snick against. Shares no code with it.
+//! The rule of the two dialects, index by index: the reference of the tests. It shares no code with snick.
 
 /// A StridedSlice-1 or a Slice-8 with all numbers known.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -17,12 +17,12 @@ pub struct Slicing {
 
 pub const MASKS: [&str; 5] = ["begin_mask", "end_mask", "new_axis_mask", "shrink_axis_mask", "ellipsis_mask"];
 
-/// When a slice that means nothing is refused.
+/// When an invalid slice is refused.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Refused {
     /// By inference, at the latest.
     Infer,
-    /// Only when it runs.
+    /// At run time.
     Run,
 }
 

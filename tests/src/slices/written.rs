@@ -1,4 +1,4 @@
-//! The canonical form written as OpenVINO IR, as either op, and read back: it computes the same bytes.
+//! The canonical form, written as OpenVINO IR with either op and read back, computes the same bytes.
 
 use snick::SliceAs;
 use snick_emit::openvino::openvino;
@@ -24,8 +24,8 @@ fn again(graph: &Graph, slice_as: SliceAs) -> Graph {
     graph
 }
 
-/// Every start, stop and step of a small space on an axis of open size, beside an axis that is sliced statically; the
-/// numbers are written in the model, or given when it runs, the sign of the step among them.
+/// Every start, stop and step of a small space on a dynamic axis, beside an axis that is sliced statically; the
+/// numbers are constants or inputs of the model, the step included.
 #[test]
 fn canonical_slices_round_trip_through_openvino() {
     let sources = [
@@ -70,7 +70,7 @@ fn op_types(graph: &Graph) -> Vec<&str> {
     graph.ids().map(|id| graph.node(id).op.type_name()).filter(|&name| name != "Const").collect()
 }
 
-/// What clamps is written as the range it clamps, not as arithmetic of sizes.
+/// A slice that clamps is written with the original range, not with arithmetic on sizes.
 #[test]
 fn clamped_ranges_are_written_without_arithmetic_on_sizes() {
     let read = graph(
@@ -84,7 +84,7 @@ fn clamped_ranges_are_written_without_arithmetic_on_sizes() {
     );
     let written = again(&canonical(&read), SliceAs::default());
     assert_eq!(op_types(&written), ["Parameter", "Slice", "Result"]);
-    // The runtime takes this one to be empty, for neither the least nor the largest size selects anything: sizes are
+    // The runtime infers an empty result, since neither the smallest nor the largest size selects anything: sizes are
     // computed instead.
     let odd = graph(
         "%x = Parameter-1 {element_type: i32, shape: \"..8\"}
@@ -102,7 +102,7 @@ fn clamped_ranges_are_written_without_arithmetic_on_sizes() {
     }
 }
 
-/// The primitive fails where its elements are not all there; what it is written as would take what there is.
+/// The primitive fails if the axis is too short; the op that it is written as would clamp.
 #[test]
 fn a_slice_beyond_its_axis_fails_after_writing() {
     let read = graph(
@@ -117,7 +117,7 @@ fn a_slice_beyond_its_axis_fails_after_writing() {
     }
 }
 
-/// A number below 0 that is known when the graph runs fails, too: the ops would count it from the end.
+/// A negative number known only at run time fails, too: the ops would count it from the end.
 #[test]
 fn a_negative_start_or_length_fails_after_writing() {
     let start = graph(
@@ -149,7 +149,7 @@ fn integer(element_type: ElementType, value: i64) -> Tensor {
     }
 }
 
-/// A slice of no axis is written, too: it does not take the place of what it reads.
+/// A slice of no axis is written, too, and keeps its name.
 #[test]
 fn a_slice_of_no_axis_keeps_its_name() {
     let read = graph(

@@ -1,4 +1,4 @@
-//! Small graphs at random, the same for the same seed.
+//! Small random graphs, the same for the same seed.
 
 use snick_ir::{AttrValue, Attrs, Dialect, Graph, Node, NodeId, Op, RawNode, Value, Version};
 use snick_tensor::Tensor;
@@ -21,7 +21,7 @@ pub(super) fn random_graph(seed: u64) -> Graph {
     let mut tries = 0;
     while b.graph.len() < 40 && tries < layers * 3 {
         tries += 1;
-        // What does not fit together is taken back.
+        // A layer that does not infer is removed.
         let before = (b.graph.clone(), b.values.len());
         if b.layer().is_none() {
             b.graph = before.0;
@@ -74,7 +74,7 @@ impl Builder {
         self.ints(&[values.len()], values)
     }
 
-    /// A value, its rank, and its dims where they are numbers.
+    /// A value, its rank, and its static dims.
     fn any(&mut self) -> (Value, usize, Vec<Option<i64>>) {
         let value = *self.random.pick(&self.values);
         let shape = &self.graph.fact(value).unwrap().shape;
