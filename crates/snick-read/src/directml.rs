@@ -19,7 +19,7 @@ use snick_tensor::ElementType;
 use crate::json::{Json, Object};
 use crate::{Read, ReadError};
 
-/// The version of descriptions.
+/// The supported version of descriptions.
 const VERSION: i64 = 1;
 
 /// The two operators.
@@ -56,7 +56,7 @@ struct Tensor {
     sizes: Vec<i64>,
 }
 
-/// An operator with its description.
+/// An operator as described.
 struct Operator<'d> {
     kind: OperatorKind,
     json: Json<'d>,
@@ -71,7 +71,7 @@ struct Operator<'d> {
 pub(crate) fn read(root: &Object, source: &str) -> Result<Read, ReadError> {
     let version = root.require("directml")?;
     if version.int()? != VERSION {
-        return Err(version.error(format!("version {}, expected {VERSION}", version.raw())));
+        return Err(version.error(format!("unsupported version {}; expected {VERSION}", version.raw())));
     }
     let json = root.require("feature_level")?;
     let level: FeatureLevel = json.text()?.parse().map_err(|error| json.error(format!("{error}")))?;
@@ -93,7 +93,7 @@ impl<'d> Operator<'d> {
             "SLICE" => OperatorKind::Slice,
             "SLICE1" => OperatorKind::Slice1,
             _ => {
-                return Err(place.error(format!("operator `{name}` is not supported, only SLICE and SLICE1")));
+                return Err(place.error(format!("operator `{name}` is not supported; use SLICE or SLICE1")));
             }
         };
         let desc = object.require("desc")?.object()?;
@@ -110,7 +110,7 @@ impl<'d> Operator<'d> {
         })
     }
 
-    /// The slice of every axis, by the rules of the API.
+    /// The slice of every axis; checks the rules of the API.
     fn slices(&self, level: FeatureLevel) -> Result<Vec<AxisSlice>, OpError> {
         let name = self.kind.name();
         if self.kind == OperatorKind::Slice1 && !level.has_slice1() {
@@ -151,7 +151,7 @@ impl<'d> Operator<'d> {
         Ok(())
     }
 
-    /// The slice of one axis; the lists have an item for it.
+    /// The slice of one axis, for which every list has an item.
     fn slice(&self, axis: usize) -> Result<AxisSlice, OpError> {
         let [offset, extent, stride] = [0, 1, 2].map(|list| self.lists[list][axis]);
         let (input, output) = (self.input.sizes[axis], self.output.sizes[axis]);
@@ -233,7 +233,11 @@ impl Tensor {
         if let Some(count) = object.get("DimensionCount")
             && usize::try_from(count.int()?).ok() != Some(tensor.sizes.len())
         {
-            return Err(count.error(format!("{}, but Sizes has {}", count.raw(), tensor.sizes.len())));
+            return Err(count.error(format!(
+                "DimensionCount is {}, but Sizes has {} entries",
+                count.raw(),
+                tensor.sizes.len()
+            )));
         }
         Ok(tensor)
     }

@@ -1,10 +1,10 @@
-//! Why a file cannot be read at all.
+//! Errors that stop a reader.
 
 use std::path::{Path, PathBuf};
 
-use snick_ir::Loc;
+use snick_ir::{Format, Loc};
 
-/// The file is unreadable or not what its name says. What is wrong with single layers is in [`crate::Read`].
+/// The file cannot be read, or is not of the format of its extension. Errors of single layers are in [`crate::Read`].
 #[derive(thiserror::Error, Debug)]
 #[allow(missing_docs, reason = "the message of each variant says what its fields are")]
 pub enum ReadError {
@@ -13,7 +13,8 @@ pub enum ReadError {
     #[error("{source_name}: the file is not UTF-8 text")]
     NotUtf8 { source_name: String },
     #[error(
-        "{source_name}: snick reads .xml (OpenVINO IR), .onnx, .json (nGraph, DirectML) and .snick (text form)"
+        "{source_name}: unknown input format; the extension must be one of {}",
+        Format::described(Format::can_read)
     )]
     Format { source_name: String },
     #[error("{source_name}:{loc}: {message}")]

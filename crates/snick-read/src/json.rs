@@ -1,7 +1,7 @@
-//! JSON with places: every value knows where it stands in its document, so that whoever refuses it can say so.
+//! JSON with locations: every value knows its line and column, for error messages.
 //!
-//! Values are slices of the text. Only what is asked for is parsed, so nesting costs nothing and cannot run the
-//! stack out; the first look at the document checks the syntax of all of it.
+//! Values are slices of the text and are parsed on demand, so deep nesting cannot overflow the stack. The syntax of the
+//! whole document is checked first.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use snick_ir::Loc;
 
 use crate::ReadError;
 
-/// A JSON text and where its lines begin.
+/// A JSON text and the offsets of its lines.
 pub(crate) struct Document<'t> {
     text: &'t str,
     source: &'t str,
@@ -32,7 +32,7 @@ impl<'t> Document<'t> {
             Err(error) => Err(ReadError::Json {
                 source_name: self.source.to_string(),
                 loc: Loc { line: narrow(error.line()), column: narrow(error.column()) },
-                message: format!("this is not JSON: {}", without_place(&error)),
+                message: format!("invalid JSON: {}", without_place(&error)),
             }),
         }
     }
@@ -46,7 +46,7 @@ pub(crate) struct Json<'d> {
 }
 
 impl<'d> Json<'d> {
-    /// The text of the value as the document has it.
+    /// The value as written in the document.
     pub(crate) fn raw(self) -> &'d str {
         self.raw
     }
@@ -71,14 +71,14 @@ impl<'d> Json<'d> {
         self.raw == "null"
     }
 
-    /// The fields of an object, in order; a name that comes twice is refused.
+    /// The fields of an object, in order; duplicate names are refused.
     pub(crate) fn object(self) -> Result<Object<'d>, ReadError> {
         let Fields(fields) = self.parse("an object")?;
         let fields: Vec<_> = fields.into_iter().map(|(name, raw)| (name, self.part(raw))).collect();
         let mut names: Vec<&str> = fields.iter().map(|(name, _)| name.as_str()).collect();
         names.sort_unstable();
         if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(self.error(format!("field `{}` comes twice", pair[0])));
+            return Err(self.error(format!("duplicate field `{}`", pair[0])));
         }
         Ok(Object { json: self, fields })
     }
@@ -117,7 +117,7 @@ impl<'d> Json<'d> {
         Self { document: self.document, raw: raw.get() }
     }
 
-    /// The value for a message, long ones by their kind.
+    /// The value for a message; of a long one, its kind.
     fn shown(self) -> String {
         match self.raw.as_bytes().first() {
             Some(b'{') => "an object".into(),
@@ -129,7 +129,7 @@ impl<'d> Json<'d> {
 
     /// Line and column of the value.
     pub(crate) fn loc(self) -> Loc {
-        // The value is a slice of the text, so the difference of their addresses is its place in it.
+        // The value is a slice of the text: the difference of the addresses is its offset.
         let at = self.raw.as_ptr().addr().saturating_sub(self.document.text.as_ptr().addr());
         let line = self.document.lines.partition_point(|&start| start <= at).saturating_sub(1);
         let start = self.document.lines.get(line).copied().unwrap_or_default();
@@ -149,7 +149,7 @@ impl<'d> Json<'d> {
     }
 }
 
-/// Longest value that a message repeats.
+/// The length of the longest value that a message quotes.
 const SHOWN: usize = 60;
 
 /// The fields of an object.
@@ -160,7 +160,7 @@ pub(crate) struct Object<'d> {
 }
 
 impl<'d> Object<'d> {
-    /// The object as a value, for its place.
+    /// The object as a value.
     pub(crate) fn json(&self) -> Json<'d> {
         self.json
     }
@@ -181,7 +181,7 @@ impl<'d> Object<'d> {
     }
 }
 
-/// Fields as serde hands them over.
+/// Collects fields in the order of the document.
 struct Fields<'d>(Vec<(String, &'d RawValue)>);
 
 impl<'d> Deserialize<'d> for Fields<'d> {
@@ -206,7 +206,7 @@ impl<'d> Deserialize<'d> for Fields<'d> {
     }
 }
 
-/// The message without the line and column that serde_json appends: they are told apart.
+/// The message without the line and column that serde_json appends.
 fn without_place(error: &serde_json::Error) -> String {
     let message = error.to_string();
     message.rsplit_once(" at line ").map_or(message.clone(), |(what, _)| what.to_string())
@@ -240,7 +240,7 @@ mod tests {
     fn what_is_no_json_is_refused_with_its_place() {
         for (text, place) in [("{\"a\": 1,}", "f.json:1:9"), ("[1\n2]", "f.json:2:1"), ("", "f.json:1:0")] {
             let error = message(Document::new(text, "f.json").root().map(|_| ()));
-            assert!(error.starts_with(&format!("{place}: this is not JSON: ")), "{error}");
+            assert!(error.starts_with(&format!("{place}: invalid JSON: ")), "{error}");
         }
         let twice = Document::new("{\"a\": 1, \"a\": 2}", "f.json");
         assert_eq!(message(twice.root().unwrap().object()), "f.json:1:1: field `a` comes twice");

@@ -27,24 +27,24 @@ mod ngraph;
 
 use std::path::Path;
 
-use snick_ir::{Graph, Located};
+use snick_ir::{Format, Graph, Located, OpError};
 use snick_tensor::Storage;
 
 pub use error::ReadError;
 
-/// A graph as read, and what was wrong with it.
+/// A graph as read, and the errors and notes of reading it.
 #[derive(Debug)]
 pub struct Read {
     /// The graph, not yet inferred.
     pub graph: Graph,
-    /// Layers that could not be read as what they claim to be.
+    /// Errors of layers that stay opaque.
     pub errors: Vec<Located>,
-    /// What the user should know once: absent weights.
+    /// Notes for the user, such as absent weights.
     pub notes: Vec<String>,
 }
 
-/// Reads a model file by its extension: `.xml` (OpenVINO IR), `.onnx`, `.json` (nGraph functions or a DirectML
-/// description) or `.snick` (text form). `weights` names the `.bin` in place of the one beside the model.
+/// Reads a model file in the [`Format`] of its extension. `weights` names the file of the weights; by default it is the
+/// `.bin` beside the model.
 pub fn read_file(path: &Path, weights: Option<&Path>) -> Result<Read, ReadError> {
     let source = path.display().to_string();
     let file = open(path)?;
@@ -52,23 +52,22 @@ pub fn read_file(path: &Path, weights: Option<&Path>) -> Result<Read, ReadError>
     let bin = weights.map_or_else(|| path.with_extension("bin"), Path::to_path_buf);
     let utf8 =
         |bytes| std::str::from_utf8(bytes).map_err(|_| ReadError::NotUtf8 { source_name: source.clone() });
-    let extension = path.extension().map(|e| e.to_ascii_lowercase());
-    match extension.as_deref().and_then(|e| e.to_str()) {
-        Some("xml") => {
+    match Format::to_read(path) {
+        Some(Format::OpenVino) => {
             let text = openvino::decode(bytes, &source)?;
             let weights = openvino::Weights::open(&bin, weights.is_some())?;
             openvino::read(text, &weights, &source)
         }
-        Some("onnx") => {
-            // A bare file name has the empty text for a folder.
+        Some(Format::Onnx) => {
+            // The parent of a bare file name is the empty path.
             let folder = path.parent().map(|p| if p.as_os_str().is_empty() { Path::new(".") } else { p });
             onnx::read(&file, folder, &source)
         }
-        Some("json") => {
+        Some(Format::NGraph | Format::DirectMl) => {
             let text = utf8(bytes)?;
             read_json(text.strip_prefix('\u{feff}').unwrap_or(text), &source)
         }
-        Some("snick") => {
+        Some(Format::Text) => {
             let text = utf8(bytes)?;
             let storage = if bin.exists() || weights.is_some() { Some(open(&bin)?) } else { None };
             read_text(text, storage.as_ref(), &source)
@@ -77,7 +76,7 @@ pub fn read_file(path: &Path, weights: Option<&Path>) -> Result<Read, ReadError>
     }
 }
 
-/// Maps a file, unless it is a pointer that git-LFS has left in place of one.
+/// Maps a file; refuses git-LFS pointers.
 fn open(path: &Path) -> Result<Storage, ReadError> {
     let storage = Storage::map(path).map_err(|error| ReadError::io(path, error))?;
     match storage.bytes().starts_with(b"version https://git-lfs") {
@@ -86,7 +85,7 @@ fn open(path: &Path) -> Result<Storage, ReadError> {
     }
 }
 
-/// Reads JSON from memory: an array is serialised nGraph functions, an object with a field `directml` a DirectML
+/// Reads JSON from memory: an array of serialised nGraph functions, or an object with a field `directml`, a DirectML
 /// description.
 pub fn read_json(text: &str, source: &str) -> Result<Read, ReadError> {
     let document = json::Document::new(text, source);
@@ -96,7 +95,7 @@ pub fn read_json(text: &str, source: &str) -> Result<Read, ReadError> {
     }
     match root.is_object().then(|| root.object()).transpose()? {
         Some(object) if object.get("directml").is_some() => directml::read(&object, source),
-        _ => Err(root.error("neither an array of nGraph functions nor an object with a field `directml`")),
+        _ => Err(root.error("expected an array of nGraph functions or an object with a field `directml`")),
     }
 }
 
@@ -106,4 +105,12 @@ pub fn read_text(text: &str, weights: Option<&Storage>, source: &str) -> Result<
         .map_err(|error| ReadError::Text { source_name: source.to_string(), error })?;
     graph.set_source(source);
     Ok(Read { graph, errors: Vec::new(), notes: Vec::new() })
+}
+
+/// The error for a constant whose bytes a file does not have.
+fn out_of_file((start, end): (usize, usize), file: &str, len: usize) -> OpError {
+    OpError::NoValue {
+        what: "the constant".into(),
+        why: format!("needs bytes {start}..{end} of {file}, but the file has {len}: truncated?"),
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use snick_ir::Located;
+use snick_ir::{Format, Located};
 
 use crate::npz::NpzError;
 
@@ -19,9 +19,8 @@ pub enum Error {
     #[error("{}: {error}", path.display())]
     Io { path: PathBuf, error: std::io::Error },
     #[error(
-        "{}: unknown output format; the extension must be .xml (OpenVINO IR), .onnx, .mlir (StableHLO), .json (DirectML), \
-         .snick (text form) or .dot (Graphviz)",
-        path.display()
+        "{}: unknown output format; the extension must be one of {}",
+        path.display(), Format::described(Format::can_write)
     )]
     Target { path: PathBuf },
     #[error("`{spec}`: {message}")]

@@ -48,4 +48,5 @@ pub use reduce::reduce;
 pub use save::SaveOptions;
 pub use snick_directml::FeatureLevel;
 pub use snick_emit::openvino::SliceAs;
+pub use snick_ir::Format;
 pub use snick_tensor::{ElementType, Tensor};

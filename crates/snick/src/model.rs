@@ -24,8 +24,7 @@ pub struct Model {
     pub notes: Vec<String>,
 }
 
-/// Reads a model by its extension: `.xml` (OpenVINO IR, its weights in the `.bin` beside it), `.onnx`, `.json`
-/// (serialised nGraph functions, or a DirectML description) or `.snick` (text form).
+/// Reads a model in the [`Format`](crate::Format) of its extension, its weights from the `.bin` beside it.
 ///
 /// ```
 /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/slice8_01_basic/model.xml");
@@ -143,9 +142,8 @@ impl Model {
         Ok(named.into_iter().map(|(name, value)| (name.to_string(), value.clone())).collect())
     }
 
-    /// Writes the inferred model in the format of the file extension: `.xml` (OpenVINO IR), `.snick` (text form), both
-    /// with large constants in a `.bin` beside, `.onnx`, `.json` (the slices of a canonical model as a DirectML
-    /// description), or `.dot` (Graphviz).
+    /// Writes the inferred model in the [`Format`](crate::Format) of the file extension, large constants of an OpenVINO
+    /// IR or a text form in a `.bin` beside it. A DirectML description holds the slices of a canonical model.
     ///
     /// ```
     /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/slice8_01_basic/model.xml");

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use snick_directml::FeatureLevel;
 use snick_emit::openvino::{self, SliceAs};
-use snick_ir::Graph;
 use snick_ir::text::{PrintOptions, Weights, packed_weights, print};
+use snick_ir::{Format, Graph};
 
 use crate::Error;
 use crate::files::write_file;
@@ -29,15 +29,14 @@ impl Default for SaveOptions {
 
 /// Writes the graph in the format of the file extension.
 pub(crate) fn save(graph: &Graph, path: &Path, options: SaveOptions) -> Result<(), Error> {
-    let extension = path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
-    match extension.as_deref() {
-        Some("xml") => {
+    match Format::to_write(path) {
+        Some(Format::OpenVino) => {
             let files = openvino::openvino(graph, options.slice_as).map_err(|error| Error::Layer(*error))?;
             // The weights first, so that a reader of the model finds them.
             write_bytes(&path.with_extension("bin"), &files.bin)?;
             write_bytes(path, files.xml.as_bytes())
         }
-        Some("onnx") => {
+        Some(Format::Onnx) => {
             let data = path.with_extension("onnx.data");
             let name = data.file_name().unwrap_or_default().to_string_lossy();
             let files = snick_emit::onnx::onnx(graph, &name).map_err(|error| Error::Layer(*error))?;
@@ -46,11 +45,11 @@ pub(crate) fn save(graph: &Graph, path: &Path, options: SaveOptions) -> Result<(
             }
             write_bytes(path, &files.model)
         }
-        Some("json") => {
+        Some(Format::DirectMl) => {
             let text = snick_emit::directml(graph, options.feature_level);
             write_bytes(path, text.map_err(|error| Error::Layer(*error))?.as_bytes())
         }
-        Some("snick") => {
+        Some(Format::Text) => {
             let weights = packed_weights(graph);
             if !weights.is_empty() {
                 write_bytes(&path.with_extension("bin"), &weights)?;
@@ -58,11 +57,11 @@ pub(crate) fn save(graph: &Graph, path: &Path, options: SaveOptions) -> Result<(
             let how = PrintOptions { weights: Weights::Packed, ..PrintOptions::default() };
             write_bytes(path, print(graph, how).as_bytes())
         }
-        Some("mlir") => {
+        Some(Format::StableHlo) => {
             let text = snick_emit::stablehlo(graph).map_err(|error| Error::Layer(*error))?;
             write_bytes(path, text.as_bytes())
         }
-        Some("dot") => write_bytes(path, snick_emit::dot(graph).as_bytes()),
+        Some(Format::Dot) => write_bytes(path, snick_emit::dot(graph).as_bytes()),
         _ => Err(Error::Target { path: path.to_path_buf() }),
     }
 }

@@ -10,6 +10,8 @@ mod movement;
 mod reduction;
 mod shape;
 mod slice;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
@@ -307,7 +309,7 @@ impl From<f64> for Operand {
 
 impl GraphBuilder<'_> {
     /// The values of two operands, at least one of which is a value.
-    fn operands(&mut self, x: impl Into<Operand>, y: impl Into<Operand>) -> Result<[Value; 2], OpError> {
+    pub fn operands(&mut self, x: impl Into<Operand>, y: impl Into<Operand>) -> Result<[Value; 2], OpError> {
         Ok(match (x.into(), y.into()) {
             (Operand::Value(x), Operand::Value(y)) => [x, y],
             (Operand::Value(x), Operand::Number(y)) => [x, self.scalar_like(x, y)?],

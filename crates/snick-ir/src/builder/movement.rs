@@ -54,6 +54,11 @@ impl GraphBuilder<'_> {
     /// `x` with so many elements more at both ends of each axis, all equal to a scalar.
     pub fn pad(&mut self, x: Value, begin: &[i64], end: &[i64], fill: Value) -> Result<Value, OpError> {
         let (begin, end) = (self.ints(begin)?, self.ints(end)?);
+        self.pad_by(x, begin, end, fill)
+    }
+
+    /// [`GraphBuilder::pad`] by numbers that other values hold.
+    pub fn pad_by(&mut self, x: Value, begin: Value, end: Value, fill: Value) -> Result<Value, OpError> {
         self.add_op(Pad { pad_mode: PadMode::Constant }, &[x, begin, end, fill])
     }
 

@@ -1,9 +1,11 @@
 //! Short forms of ops that compute with many elements.
 
+use snick_tensor::kernels::ReduceOp;
+
 use super::GraphBuilder;
 use crate::ops::index_type::IndexType;
 use crate::ops::movement::top_k::{TopKMode, TopKSort};
-use crate::ops::{self, CumSum, LogSoftmax, MatMul, Softmax, TopK};
+use crate::ops::{CumSum, LogSoftmax, MatMul, Reduce, Softmax, TopK};
 use crate::{OpError, Value};
 
 macro_rules! reductions {
@@ -11,8 +13,7 @@ macro_rules! reductions {
         impl GraphBuilder<'_> {
             $($(#[$doc])*
             pub fn $name(&mut self, x: Value, axes: &[i64], keep_dims: bool) -> Result<Value, OpError> {
-                let axes = self.ints(axes)?;
-                self.add_op(ops::$op { keep_dims }, &[x, axes])
+                self.reduce(ReduceOp::$op, x, axes, keep_dims)
             })*
         }
     };
@@ -20,26 +21,38 @@ macro_rules! reductions {
 
 reductions! {
     /// The sum over axes.
-    reduce_sum => ReduceSum,
+    reduce_sum => Sum,
     /// The mean over axes.
-    reduce_mean => ReduceMean,
+    reduce_mean => Mean,
     /// The product over axes.
-    reduce_prod => ReduceProd,
+    reduce_prod => Prod,
     /// The greatest element over axes.
-    reduce_max => ReduceMax,
+    reduce_max => Max,
     /// The least element over axes.
-    reduce_min => ReduceMin,
+    reduce_min => Min,
     /// The sum of absolute values over axes.
-    reduce_l1 => ReduceL1,
+    reduce_l1 => L1,
     /// The square root of the sum of squares over axes.
-    reduce_l2 => ReduceL2,
+    reduce_l2 => L2,
     /// Whether all elements hold, over axes.
-    reduce_logical_and => ReduceLogicalAnd,
+    reduce_logical_and => LogicalAnd,
     /// Whether any element holds, over axes.
-    reduce_logical_or => ReduceLogicalOr,
+    reduce_logical_or => LogicalOr,
 }
 
 impl GraphBuilder<'_> {
+    /// A reduction over axes.
+    pub fn reduce(
+        &mut self,
+        function: ReduceOp,
+        x: Value,
+        axes: &[i64],
+        keep_dims: bool,
+    ) -> Result<Value, OpError> {
+        let axes = self.ints(axes)?;
+        self.add_op(Reduce { function, keep_dims }, &[x, axes])
+    }
+
     /// The matrix product over the last two axes.
     pub fn matmul(&mut self, x: Value, y: Value) -> Result<Value, OpError> {
         self.add_op(MatMul { transpose_a: false, transpose_b: false }, &[x, y])

@@ -1,15 +1,16 @@
-//! Making the graph: names, wires, and a site on which a node becomes layers.
+//! Builds the graph: names, wires, and a [`Site`] on which a node becomes layers.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::ops::{Deref, DerefMut};
 
 use smallvec::SmallVec;
-use snick_ir::ops::source::constant::Constant;
-use snick_ir::ops::source::parameter::Parameter;
-use snick_ir::ops::source::result::GraphResult;
-use snick_ir::{Attrs, Declared, Graph, Loc, Located, NodeId, Op, OpError, Output, RawNode, Value, Version};
+use snick_ir::ops::Parameter;
+use snick_ir::{
+    Attrs, BuildMode, Declared, Graph, GraphBuilder, Located, NodeId, Op, OpError, Output, RawNode, Value,
+    Version,
+};
 use snick_shape::ShapeSpec;
-use snick_tensor::{ElementType, Tensor};
+use snick_tensor::ElementType;
 
 use super::function::Functions;
 use super::node::{Node, Source};
@@ -17,7 +18,7 @@ use super::{constant, ops, value_type};
 use crate::json::Json;
 use crate::{Read, ReadError};
 
-/// Outputs that one opaque node may have.
+/// Maximum number of outputs of an opaque node.
 const MAX_OUTPUTS: usize = 1 << 16;
 
 /// The graph so far.
@@ -28,12 +29,12 @@ pub(super) struct FunctionBuilder<'f> {
     named: HashMap<String, NamedValue>,
 }
 
-/// What a name stands for.
+/// The meaning of a name.
 enum NamedValue {
     Layer(NodeId),
-    /// One output of a node, taken out under a name of its own.
+    /// One output of a node, under a name of its own.
     Alias(Value),
-    /// The outputs of a node that several layers say, or the members of a tuple.
+    /// The outputs of a node that became several layers, or the members of a tuple.
     Several(SmallVec<[Value; 4]>),
 }
 
@@ -54,7 +55,7 @@ impl<'f> FunctionBuilder<'f> {
         self.named.contains_key(name)
     }
 
-    /// Adds any node but a Result. What cannot be made an op of stays opaque, with the cause noted.
+    /// Adds a node other than a Result; it stays opaque if it does not become an op, and the error is kept.
     pub(super) fn node(&mut self, node: &Node) -> Result<(), ReadError> {
         let inputs = node.inputs.iter().map(|source| self.value(source, None)).collect::<Result<_, _>>()?;
         if node.op == "XLATuple" {
@@ -62,19 +63,28 @@ impl<'f> FunctionBuilder<'f> {
             return Ok(());
         }
         let declared = value_type::declared(&node.object)?;
-        let loc = node.object.json().loc();
-        let mut site = Site { builder: self, node, inputs, further: SmallVec::new(), loc };
+        let builder = GraphBuilder::on(&mut self.graph)
+            .mode(BuildMode::Lenient)
+            .scope(node.name.as_str())
+            .loc(node.object.json().loc());
+        let functions = self.functions;
+        let mut site = Site { builder, functions, node, inputs, further: SmallVec::new() };
         let lowered = match node.op.as_str() {
-            "Parameter" => site.parameter().map(Some).map(Ok)?,
-            "Constant" => constant::tensor(node)?.and_then(|tensor| site.tensor(tensor)).map(Some),
+            "Parameter" => site.parameter()?.map(Some),
+            "Constant" => constant::tensor(node)?.and_then(|tensor| site.constant(tensor)).map(Some),
             "GetOutputElement" => return self.alias(node, declared),
             _ => ops::lower(&mut site),
         };
-        let further = std::mem::take(&mut site.further);
-        let (value, further, wrong) = match lowered {
-            Ok(Some(value)) => (value, further, None),
-            Ok(None) => (site.opaque(declared.as_ref()), SmallVec::new(), None),
-            Err(error) => (site.opaque(declared.as_ref()), SmallVec::new(), Some(error)),
+        let (lowered, wrong) = match lowered {
+            Ok(value) => (value, None),
+            Err(error) => (None, Some(error)),
+        };
+        let (value, further) = match lowered {
+            Some(value) => (value, site.further),
+            None => {
+                let opaque = site.opaque(declared.as_ref());
+                (opaque.map_err(|error| node.object.json().error(error.to_string()))?, SmallVec::new())
+            }
         };
         let layer = self.graph.node_mut(value.node);
         layer.name = node.name.as_str().into();
@@ -82,7 +92,7 @@ impl<'f> FunctionBuilder<'f> {
             out.declared = Some(declared);
         }
         let outputs = layer.outs.len();
-        // Outputs of one layer are in its order, those of several are listed.
+        // Outputs of one layer are its ports; outputs of several layers are listed.
         let plain = (0..outputs).map(|port| Value { node: value.node, port: port as u32 });
         let outputs: SmallVec<[Value; 4]> = match further.is_empty() && value.port == 0 {
             true => plain.collect(),
@@ -94,7 +104,7 @@ impl<'f> FunctionBuilder<'f> {
                 out.names = (!names.is_empty()).then(|| names.into());
             }
         }
-        // What does not infer is told by inference, which comes after.
+        // Inference of the whole graph reports what is wrong.
         let _ = self.graph.infer_node(value.node);
         self.errors.extend(wrong.map(|error| self.graph.located(value.node, error)));
         let named = if further.is_empty() && value.port == 0 {
@@ -106,7 +116,7 @@ impl<'f> FunctionBuilder<'f> {
         Ok(())
     }
 
-    /// GetOutputElement: a name for an output of another node.
+    /// GetOutputElement names an output of another node.
     fn alias(&mut self, node: &Node, declared: Option<Declared>) -> Result<(), ReadError> {
         let [source] = node.inputs.as_slice() else {
             return Err(node.object.json().error(format!("{} inputs, expected 1", node.inputs.len())));
@@ -128,38 +138,34 @@ impl<'f> FunctionBuilder<'f> {
             return Err(node.object.json().error(format!("{} inputs, expected 1", node.inputs.len())));
         };
         let value = self.value(source, None)?;
-        self.add_result(&node.name, value, node.object.json().loc());
-        Ok(())
+        self.add_result(&node.name, value, node.object.json())
     }
 
-    /// Makes a Result of a node that the function returns as it is.
-    /// Of a tuple, of each member.
+    /// Adds a Result for a node that the function returns directly,
+    /// or one for each member of a tuple.
     pub(super) fn return_value(&mut self, name: &str, place: Json) -> Result<(), ReadError> {
         if let Some(NamedValue::Several(values)) = self.named.get(name)
             && values.len() != 1
         {
             for (index, value) in values.clone().into_iter().enumerate() {
-                self.add_result(&format!("{name}/Result.{index}"), value, place.loc());
+                self.add_result(&format!("{name}/Result.{index}"), value, place)?;
             }
             return Ok(());
         }
         let source = Source { name: name.to_string(), index: None, json: place };
         let value = self.value(&source, None)?;
-        self.add_result(&format!("{name}/Result"), value, place.loc());
-        Ok(())
+        self.add_result(&format!("{name}/Result"), value, place)
     }
 
-    fn add_result(&mut self, name: &str, value: Value, loc: Loc) {
-        let mut layer = snick_ir::Node::new(name, Op::from(GraphResult));
-        layer.loc = loc;
-        layer.outs.push(Output::unknown());
-        self.graph.add_wired(layer, &[value]);
+    fn add_result(&mut self, name: &str, value: Value, place: Json) -> Result<(), ReadError> {
+        let mut builder = GraphBuilder::on(&mut self.graph).mode(BuildMode::Lenient).loc(place.loc());
+        builder.result(name, value).map(|_| ()).map_err(|error| place.error(error.to_string()))
     }
 
-    /// The value that an input names; `index` where it does not say which output.
+    /// The value that an input names; `index` selects the output if the input does not.
     fn value(&mut self, source: &Source, index: Option<i64>) -> Result<Value, ReadError> {
         let Some(named) = self.named.get(&source.name) else {
-            return Err(source.json.error(format!("there is no node `{}` before this one", source.name)));
+            return Err(source.json.error(format!("no node named `{}` before this one", source.name)));
         };
         let index = source.index.or(index).unwrap_or(0);
         let wrong = || source.json.error(format!("node `{}` has no output {index}", source.name));
@@ -177,110 +183,86 @@ impl<'f> FunctionBuilder<'f> {
             if !layer.op.is_opaque() {
                 return Err(wrong());
             }
-            // Of an unknown op, only who reads it tells how many outputs it has.
+            // The outputs of an unknown op are known only from its readers.
             layer.outs.resize_with(port + 1, Output::unknown);
         }
         Ok(Value { node, port: port as u32 })
     }
 }
 
-/// Where one node becomes one layer or several.
-pub(super) struct Site<'b, 'f, 'd> {
-    builder: &'b mut FunctionBuilder<'f>,
+/// A [`GraphBuilder`] for the layers of one node.
+pub(super) struct Site<'b, 'd> {
+    builder: GraphBuilder<'b>,
+    /// The other functions of the file.
+    pub(super) functions: &'b Functions,
     /// The node.
     pub(super) node: &'b Node<'d>,
     /// The values at its inputs.
     pub(super) inputs: SmallVec<[Value; 4]>,
-    /// The values at its outputs behind the first, where several layers say them.
+    /// The values of its outputs after the first, if several layers give them.
     pub(super) further: SmallVec<[Value; 4]>,
-    loc: Loc,
 }
 
-impl Site<'_, '_, '_> {
-    /// The other functions of the file.
-    pub(super) fn functions(&self) -> &Functions {
-        self.builder.functions
-    }
+impl<'b> Deref for Site<'b, '_> {
+    type Target = GraphBuilder<'b>;
 
+    fn deref(&self) -> &Self::Target {
+        &self.builder
+    }
+}
+
+impl DerefMut for Site<'_, '_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.builder
+    }
+}
+
+impl Site<'_, '_> {
     /// The value at input `port`.
     pub(super) fn input(&self, port: usize) -> Result<Value, OpError> {
         self.inputs.get(port).copied().ok_or(OpError::NotConnected { port })
     }
 
-    /// Adds a layer of an op of OpenVINO.
-    pub(super) fn add(
+    /// Adds the op that an operation set of OpenVINO names so; returns its first output.
+    pub(super) fn ir_op(
         &mut self,
         op_type: &str,
         opset: u8,
         attrs: Attrs,
         inputs: &[Value],
-    ) -> Result<Value, OpError> {
-        self.add_many(op_type, opset, attrs, inputs, 1)
-    }
-
-    /// Adds a layer of an op of OpenVINO with several outputs, and gives the first.
-    pub(super) fn add_many(
-        &mut self,
-        op_type: &str,
-        opset: u8,
-        attrs: Attrs,
-        inputs: &[Value],
-        outputs: usize,
     ) -> Result<Value, OpError> {
         let version = Version::Opset(opset);
-        let op = Op::parse(&mut RawNode::openvino(op_type, version.clone(), attrs, outputs))?;
+        let op = Op::parse(&mut RawNode::openvino(op_type, version.clone(), attrs, 1))?;
         if op.is_opaque() {
             return Err(OpError::unsupported(format!("operation type `{op_type}`")));
         }
         let mut layer = self.layer(op);
         layer.version = version;
-        Ok(self.wire(layer, inputs))
-    }
-
-    /// Adds a layer.
-    pub(super) fn add_op(&mut self, op: impl Into<Op>, inputs: &[Value]) -> Value {
-        let layer = self.layer(op.into());
-        self.wire(layer, inputs)
-    }
-
-    /// Adds a vector of i64.
-    pub(super) fn ints(&mut self, values: &[i64]) -> Result<Value, OpError> {
-        self.tensor(Tensor::from_vec(&[values.len()], values.to_vec())?)
-    }
-
-    /// Adds a scalar of i64.
-    pub(super) fn int(&mut self, value: i64) -> Result<Value, OpError> {
-        self.tensor(Tensor::scalar(value))
-    }
-
-    /// Adds a constant.
-    pub(super) fn tensor(&mut self, tensor: Tensor) -> Result<Value, OpError> {
-        Ok(self.add_op(Constant::new(Arc::new(tensor)), &[]))
+        Ok(Value { node: self.add_node(layer, inputs, 1)?, port: 0 })
     }
 
     /// The sizes of a value, if all are known.
     pub(super) fn sizes(&self, value: Value) -> Option<Vec<i64>> {
-        let dims = self.builder.graph.fact(value)?.shape.as_static()?;
-        dims.iter().map(|&dim| i64::try_from(dim).ok()).collect()
+        self.dims(value)?.into_iter().collect()
     }
 
-    /// The sizes of a value, `None` for those that are not known; `None` where the rank is not.
+    /// The sizes of a value, `None` for unknown ones; `None` if the rank is unknown.
     pub(super) fn dims(&self, value: Value) -> Option<Vec<Option<i64>>> {
-        let dims = self.builder.graph.fact(value)?.shape.dims()?;
+        let dims = self.fact(value).ok()?.shape.dims()?;
         Some(dims.iter().map(|dim| dim.as_const()).collect())
     }
 
     /// The integers that a value is known to hold.
     pub(super) fn known(&self, value: Value) -> Option<SmallVec<[i64; 4]>> {
-        self.builder.graph.fact(value)?.ints()
+        self.fact(value).ok()?.ints()
     }
 
-    /// What is inferred of a value's element type.
-    pub(super) fn element_type(&self, value: Value) -> ElementType {
-        self.builder.graph.fact(value).map_or(ElementType::Dynamic, |fact| fact.element_type)
+    /// The inferred element type of a value; `Dynamic` if unknown.
+    pub(super) fn type_of(&self, value: Value) -> ElementType {
+        self.element_type(value).unwrap_or(ElementType::Dynamic)
     }
 
-    fn parameter(&mut self) -> Result<Value, ReadError> {
+    fn parameter(&mut self) -> Result<Result<Value, OpError>, ReadError> {
         let node = &self.node.object;
         let element_type = value_type::element_type(value_type::of_node(node, "element_type")?)?;
         let json = value_type::of_node(node, "shape")?;
@@ -292,43 +274,29 @@ impl Site<'_, '_, '_> {
         Ok(self.add_op(Parameter { element_type, shape }, &[]))
     }
 
-    /// A layer of which only the type and the shape that the file gives are known.
-    fn opaque(&mut self, declared: Option<&Declared>) -> Value {
+    /// An opaque layer with the declared type and shape.
+    fn opaque(&mut self, declared: Option<&Declared>) -> Result<Value, OpError> {
         let mut layer = self.layer(Op::opaque(&self.node.op, self.node.attrs.clone()));
         let outputs = self.node.outputs.len().clamp(1, MAX_OUTPUTS);
         layer.outs.resize_with(outputs, Output::unknown);
         if let (declared @ Some(_), [out]) =
-            (declared.cloned().or_else(|| self.told()), layer.outs.as_mut_slice())
+            (declared.cloned().or_else(|| self.declared_by_attrs()), layer.outs.as_mut_slice())
         {
             out.declared = declared;
         }
         let inputs = self.inputs.clone();
-        self.wire(layer, &inputs)
+        Ok(Value { node: self.add_node(layer, &inputs, outputs)?, port: 0 })
     }
 
-    /// What the attributes of gradients say of their output.
-    fn told(&self) -> Option<Declared> {
+    /// The output that the attributes of a gradient declare.
+    fn declared_by_attrs(&self) -> Option<Declared> {
         let names = ["data_batch_shape", "filters_shape", "forward_arg_shape", "output_shape"];
         let sizes = names.into_iter().find_map(|name| self.node.attrs.sizes(name).ok().flatten())?;
         let dims = sizes.iter().map(|&size| i64::try_from(size).ok()).collect::<Option<_>>()?;
-        Some(Declared { element_type: self.element_type(*self.inputs.first()?), dims: Some(dims) })
+        Some(Declared { element_type: self.type_of(*self.inputs.first()?), dims: Some(dims) })
     }
 
     fn layer(&self, op: Op) -> snick_ir::Node {
-        let mut layer = snick_ir::Node::new(format!("{}/{}", self.node.name, op.type_name()), op);
-        layer.loc = self.loc;
-        layer
-    }
-
-    fn wire(&mut self, layer: snick_ir::Node, inputs: &[Value]) -> Value {
-        let node = self.builder.graph.add_wired(layer, inputs);
-        // What does not infer is told by inference, which comes after.
-        let _ = self.builder.graph.infer_node(node);
-        // Readers of it need a port to name, even where nothing is known of it.
-        let outs = &mut self.builder.graph.node_mut(node).outs;
-        if outs.is_empty() {
-            outs.push(Output::unknown());
-        }
-        Value { node, port: 0 }
+        snick_ir::Node::new(format!("{}/{}", self.node.name, op.type_name()), op)
     }
 }

@@ -1,18 +1,18 @@
 //! Dot: the last axes of the first input against the first axes of the second.
 
-use snick_ir::{Attrs, OpError, Value};
+use snick_ir::{OpError, Value};
 use snick_tensor::Listed;
 
 use super::build::Site;
 use super::layers::product;
 
-/// A matrix product, between reshapes where the axes are not those of matrices.
+/// A matrix product, with reshapes if the inputs are not matrices.
 pub(super) fn dot(site: &mut Site) -> Result<Value, OpError> {
     let (a, b) = (site.input(0)?, site.input(1)?);
     let ranks = site.dims(a).zip(site.dims(b)).map(|(a, b)| (a.len(), b.len()));
     let count = match (site.node.attrs.int("reduction_axes_count")?, ranks) {
         (Some(count), _) => count,
-        // Old files leave it out: one axis, but for scalars, which have none.
+        // Old files omit it: one axis, or none if an input is a scalar.
         (None, Some((a, b))) => i64::from(a > 0 && b > 0),
         (None, None) => return Err(OpError::MissingAttribute { name: "reduction_axes_count" }),
     };
@@ -25,17 +25,10 @@ pub(super) fn dot(site: &mut Site) -> Result<Value, OpError> {
             OpError::out_of_range("reduction_axes_count", count, expected)
         })?;
     match (count, rank_a, rank_b) {
-        (0, 0, _) | (0, _, 0) => {
-            site.add("Multiply", 1, Attrs::new().with("auto_broadcast", "numpy"), &[a, b])
-        }
-        (1, 1.., 1 | 2) => matmul(site, a, b),
+        (0, 0, _) | (0, _, 0) => site.multiply(a, b),
+        (1, 1.., 1 | 2) => site.matmul(a, b),
         _ => by_matrices(site, a, b, count),
     }
-}
-
-fn matmul(site: &mut Site, a: Value, b: Value) -> Result<Value, OpError> {
-    let attrs = Attrs::new().with("transpose_a", false).with("transpose_b", false);
-    site.add("MatMul", 1, attrs, &[a, b])
 }
 
 fn by_matrices(site: &mut Site, a: Value, b: Value, count: usize) -> Result<Value, OpError> {
@@ -48,8 +41,8 @@ fn by_matrices(site: &mut Site, a: Value, b: Value, count: usize) -> Result<Valu
         return Err(OpError::conflict("the reduced axes differ: {} and {}", Listed(inner), Listed(against)));
     }
     let reduced = product(inner)?;
-    let left = site.reshaped(a, &[product(rows)?, reduced])?;
-    let right = site.reshaped(b, &[reduced, product(columns)?])?;
-    let matrix = matmul(site, left, right)?;
-    site.reshaped(matrix, &[rows, columns].concat())
+    let left = site.reshape(a, &[product(rows)?, reduced])?;
+    let right = site.reshape(b, &[reduced, product(columns)?])?;
+    let matrix = site.matmul(left, right)?;
+    site.reshape(matrix, &[rows, columns].concat())
 }

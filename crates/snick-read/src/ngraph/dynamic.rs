@@ -1,15 +1,16 @@
-//! Ops whose bounds, sizes or positions are inputs, and those that find positions.
+//! Ops whose bounds, sizes or indices are inputs, and ops that compute indices.
 
+use snick_ir::ops::VariadicSplit;
 use snick_ir::{AttrValue, Attrs, OpError, Value};
 use snick_tensor::ElementType;
 
 use super::build::Site;
 use super::ops::{element_type, sizes, word};
 
-/// Axes that a mask may name: the list that OpenVINO writes has a number for each one before.
+/// Maximum axis in a mask: OpenVINO's masks have an entry for each axis up to it.
 const MAX_MASKED_AXIS: usize = 256;
 
-/// A strided slice by inputs; the sets of axes are masks.
+/// A strided slice; the sets of axes become masks.
 pub(super) fn slice(site: &mut Site) -> Result<Value, OpError> {
     let masks = [
         ("begin_mask", "lower_bounds_mask"),
@@ -34,52 +35,51 @@ pub(super) fn slice(site: &mut Site) -> Result<Value, OpError> {
         attrs = attrs.with(name, AttrValue::Ints(mask));
     }
     let inputs = site.inputs.to_vec();
-    site.add("StridedSlice", 1, attrs, &inputs)
+    site.ir_op("StridedSlice", 1, attrs, &inputs)
 }
 
-/// The third input lists the axes that are new; the others are those of the data.
+/// The third input lists the new axes; the others are those of the data.
 pub(super) fn broadcast(site: &mut Site) -> Result<Value, OpError> {
     let (data, shape, axes) = (site.input(0)?, site.input(1)?, site.input(2)?);
     let rank = site.sizes(shape).and_then(|sizes| sizes.first().copied());
     let (Some(rank @ 0..), Some(axes)) = (rank, site.known(axes)) else {
-        return Err(OpError::unsupported("a DynBroadcast along axes that are not known"));
+        return Err(OpError::unsupported("a DynBroadcast along unknown axes"));
     };
     if rank > MAX_MASKED_AXIS as i64 {
         return Err(OpError::out_of_range("the rank", rank, format!("at most {MAX_MASKED_AXIS}")));
     }
     let kept: Vec<i64> = (0..rank).filter(|axis| !axes.contains(axis)).collect();
     let kept = site.ints(&kept)?;
-    site.add("Broadcast", 3, Attrs::new().with("mode", "explicit"), &[data, shape, kept])
+    site.ir_op("Broadcast", 3, Attrs::new().with("mode", "explicit"), &[data, shape, kept])
 }
 
 pub(super) fn gather(site: &mut Site) -> Result<Value, OpError> {
     let (data, indices) = (site.input(0)?, site.input(1)?);
     let axis = site.node.attrs.int("axis")?.unwrap_or(0);
     let axis = site.int(axis)?;
-    site.add("Gather", 1, Attrs::new(), &[data, indices, axis])
+    site.ir_op("Gather", 1, Attrs::new(), &[data, indices, axis])
 }
 
-/// Updates are added at the indices of the first axis, as often as they come.
+/// Adds updates at indices of the first axis; repeated indices accumulate.
 pub(super) fn scatter_add(site: &mut Site) -> Result<Value, OpError> {
     let (data, indices, updates) = (site.input(0)?, site.input(1)?, site.input(2)?);
-    let last = site.int(-1)?;
-    let indices = site.add("Unsqueeze", 1, Attrs::new(), &[indices, last])?;
+    let indices = site.unsqueeze(indices, &[-1])?;
     let attrs = Attrs::new().with("reduction", "sum");
-    site.add("ScatterNDUpdate", 15, attrs, &[data, indices, updates])
+    site.ir_op("ScatterNDUpdate", 15, attrs, &[data, indices, updates])
 }
 
-/// The pieces of an axis, of the sizes listed: the axis is the second input.
+/// Splits an axis, the second input, into pieces of the listed sizes.
 pub(super) fn split(site: &mut Site) -> Result<Value, OpError> {
     let (data, axis) = (site.input(0)?, site.input(1)?);
     let pieces = sizes(site, "splits")?;
     let count = pieces.len();
     let pieces = site.ints(&pieces)?;
-    let first = site.add_many("VariadicSplit", 1, Attrs::new(), &[data, axis, pieces], count)?;
-    site.further.extend((1..count).map(|port| Value { port: port as u32, ..first }));
-    Ok(first)
+    let values = site.add_op_with_outputs(VariadicSplit, &[data, axis, pieces], count)?;
+    site.further.extend(values.iter().skip(1).copied());
+    values.first().copied().ok_or(OpError::NotConnected { port: 1 })
 }
 
-/// Type of the indices of what is found.
+/// The element type of the computed indices.
 fn index_type(site: &Site) -> Result<ElementType, OpError> {
     match element_type(site, "index_element_type")? {
         known @ (ElementType::I32 | ElementType::I64) => Ok(known),
@@ -87,7 +87,7 @@ fn index_type(site: &Site) -> Result<ElementType, OpError> {
     }
 }
 
-/// The index of the least or greatest element along an axis.
+/// The index of the minimum or maximum along an axis.
 pub(super) fn arg(site: &mut Site, mode: &'static str) -> Result<Value, OpError> {
     let data = site.input(0)?;
     let axis = site.node.attrs.int("axis")?.ok_or(OpError::MissingAttribute { name: "axis" })?;
@@ -97,17 +97,16 @@ pub(super) fn arg(site: &mut Site, mode: &'static str) -> Result<Value, OpError>
         .with("sort", "value")
         .with("index_element_type", index_type(site)?);
     let one = site.int(1)?;
-    let found = site.add_many("TopK", 3, attrs, &[data, one], 2)?;
-    let axis = site.int(axis)?;
-    site.add("Squeeze", 1, Attrs::new(), &[Value { port: 1, ..found }, axis])
+    let found = site.ir_op("TopK", 3, attrs, &[data, one])?;
+    site.squeeze(Value { port: 1, ..found }, &[axis])
 }
 
-/// Indices first, then values. A `k` of 0 takes all of the axis.
+/// The first output is the indices, the second the values. A `k` of 0 means the whole axis.
 pub(super) fn top_k(site: &mut Site) -> Result<Value, OpError> {
     let data = site.input(0)?;
     let known = |site: &Site, port: usize, what: &str| {
         let known = site.known(site.input(port)?).and_then(|known| known.first().copied());
-        known.ok_or_else(|| OpError::unsupported(format!("a TopK of {what} that is not known")))
+        known.ok_or_else(|| OpError::unsupported(format!("a TopK with {what} that is not constant")))
     };
     let attrs = &site.node.attrs;
     let axis = match (attrs.int("top_k_axis")?, attrs.int("axis")?) {
@@ -138,7 +137,7 @@ pub(super) fn top_k(site: &mut Site) -> Result<Value, OpError> {
         .with("sort", sort)
         .with("index_element_type", index_type(site)?);
     let k = site.int(k)?;
-    let values = site.add_many("TopK", 3, attrs, &[data, k], 2)?;
+    let values = site.ir_op("TopK", 3, attrs, &[data, k])?;
     site.further.push(values);
     Ok(Value { port: 1, ..values })
 }

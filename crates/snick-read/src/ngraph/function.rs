@@ -1,4 +1,4 @@
-//! The functions before the entry: what nodes that are given one by name do with two elements.
+//! The other functions of a file, which nodes name to combine two elements.
 
 use std::collections::HashMap;
 
@@ -8,16 +8,16 @@ use super::node::{Node, list};
 use crate::ReadError;
 use crate::json::Json;
 
-/// A function of two elements that is one op of its parameters.
+/// A function that is one op of its two parameters.
 #[derive(Clone)]
 pub(super) struct Binary {
     /// Type of the op.
     pub(super) op: String,
-    /// Whether its inputs are the parameters in the order of the function.
+    /// Whether its inputs are the parameters in order.
     pub(super) in_order: bool,
 }
 
-/// What is known of each function by name: `None` for one that is not one op of two parameters.
+/// Functions by name; `None` for one that is not one op of two parameters.
 pub(super) struct Functions(HashMap<String, Option<Binary>>);
 
 impl Functions {
@@ -30,7 +30,7 @@ impl Functions {
             let nodes = list(&function, "ops")?.into_iter().map(Node::read).collect::<Result<Vec<_>, _>>()?;
             let results = texts(list(&function, "result")?)?;
             if known.insert(name.text()?, binary(&parameters, &nodes, &results)).is_some() {
-                return Err(name.error(format!("function `{}` comes twice", name.text()?)));
+                return Err(name.error(format!("duplicate function `{}`", name.text()?)));
             }
         }
         Ok(Self(known))

@@ -1,5 +1,6 @@
-//! Gradients of pools and convolutions, said with the ops of the forward pass.
+//! Gradients of pools and convolutions, built from forward ops.
 
+use snick_ir::ops::Slice8;
 use snick_ir::{AttrValue, Attrs, OpError, Value};
 use snick_tensor::Tensor;
 
@@ -8,7 +9,7 @@ use super::layers::product;
 use super::ops::sizes;
 use super::window::{dilated, numbers, numbers_or};
 
-/// Windows of which the greatest element counts, the first of equal ones.
+/// Windows that select their maximum, the first of equal elements.
 pub(super) struct Maxima {
     pub(super) kernel: Vec<i64>,
     pub(super) strides: Vec<i64>,
@@ -17,7 +18,7 @@ pub(super) struct Maxima {
 }
 
 impl Maxima {
-    /// `initial` everywhere, plus, at the greatest element of each window of `data`, the element of `delta` for it.
+    /// `initial`, broadcast; at the maximum of each window of `data`, the element of `delta` for that window is added.
     pub(super) fn scatter(
         self,
         site: &mut Site,
@@ -34,22 +35,20 @@ impl Maxima {
             .with("rounding_type", "floor")
             .with("auto_pad", "explicit")
             .with("axis", 0);
-        let pool = site.add_many("MaxPool", 8, attrs, &[data], 2)?;
-        // The second output counts positions in all of the data, as if it were flat.
+        let pool = site.ir_op("MaxPool", 8, attrs, &[data])?;
+        // The second output holds flat indices into the data.
         let positions = Value { port: 1, ..pool };
-        let flat = |site: &mut Site, value| site.reshaped(value, &[-1]);
-        let (positions, delta) = (flat(site, positions)?, flat(site, delta)?);
+        let (positions, delta) = (site.reshape(positions, &[-1])?, site.reshape(delta, &[-1])?);
         let total = site.ints(&[product(&dims)?])?;
-        let attrs = Attrs::new().with("mode", "numpy");
-        let base = site.add("Broadcast", 3, attrs, &[initial, total])?;
+        let base = site.broadcast_to(initial, total)?;
         let axis = site.int(0)?;
         let attrs = Attrs::new().with("reduction", "sum").with("use_init_val", true);
-        let sum = site.add("ScatterElementsUpdate", 12, attrs, &[base, positions, delta, axis])?;
-        site.reshaped(sum, &dims)
+        let sum = site.ir_op("ScatterElementsUpdate", 12, attrs, &[base, positions, delta, axis])?;
+        site.reshape(sum, &dims)
     }
 }
 
-/// Each element of the second input goes to the greatest element of its window of the first.
+/// Adds each element of the second input at the maximum of its window of the first.
 pub(super) fn max_pool(site: &mut Site) -> Result<Value, OpError> {
     let kernel = numbers(site, "window_shape")?.to_vec();
     let count = kernel.len();
@@ -60,11 +59,11 @@ pub(super) fn max_pool(site: &mut Site) -> Result<Value, OpError> {
         above: numbers_or(site, "padding_above", count, 0)?.to_vec(),
     };
     let (data, delta) = (site.input(0)?, site.input(1)?);
-    let zero = site.number(0.0, delta)?;
+    let zero = site.scalar_like(delta, 0.0)?;
     maxima.scatter(site, data, delta, zero)
 }
 
-/// Each element goes in equal parts to the elements of its window.
+/// Distributes each element equally over its window.
 pub(super) fn avg_pool(site: &mut Site) -> Result<Value, OpError> {
     let shape = sizes(site, "forward_arg_shape")?;
     let kernel = numbers(site, "window_shape")?;
@@ -94,17 +93,16 @@ pub(super) fn avg_pool(site: &mut Site) -> Result<Value, OpError> {
         let counts = counts.ok_or_else(|| OpError::out_of_range("a window", window, "64 bits"))?;
         let mut like = vec![1usize; count - axis];
         like[0] = counts.len();
-        let counts = Tensor::from_vec(&like, counts)?.cast(site.element_type(delta))?;
-        let counts = site.tensor(counts)?;
-        delta = site.add("Divide", 1, Attrs::new().with("auto_broadcast", "numpy"), &[delta, counts])?;
+        let counts = Tensor::from_vec(&like, counts)?.cast(site.element_type(delta)?)?;
+        let counts = site.constant(counts)?;
+        delta = site.divide(delta, counts)?;
     }
     let planes = product(&shape[..2])?;
     let plane = |sizes: &[i64]| -> Vec<i64> { [planes, 1].iter().chain(&sizes[2..]).copied().collect() };
-    let delta = site.reshaped(delta, &plane(&windows))?;
-    let one = site.number(1.0, delta)?;
+    let delta = site.reshape(delta, &plane(&windows))?;
+    let one = site.scalar_like(delta, 1.0)?;
     let like: Vec<i64> = [1, 1].into_iter().chain(kernel.iter().copied()).collect();
-    let like = site.ints(&like)?;
-    let ones = site.add("Broadcast", 3, Attrs::new().with("mode", "numpy"), &[one, like])?;
+    let ones = site.broadcast(one, &like)?;
     let window = Window {
         strides: strides.to_vec(),
         dilations: vec![1; count],
@@ -112,13 +110,13 @@ pub(super) fn avg_pool(site: &mut Site) -> Result<Value, OpError> {
         above: above.to_vec(),
     };
     let value = window.transposed(site, ones, delta, &plane(&shape))?;
-    site.reshaped(value, &shape)
+    site.reshape(value, &shape)
 }
 
-/// Windows along one axis that may be counted one by one.
+/// Maximum number of windows along an axis.
 const MAX_LISTED: i64 = 1 << 24;
 
-/// How the filters of a convolution move.
+/// The geometry of a convolution.
 pub(super) struct Window {
     strides: Vec<i64>,
     dilations: Vec<i64>,
@@ -127,7 +125,7 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// The window of the forward pass, for data of `spatial` axes.
+    /// The window of the forward pass, for `spatial` axes.
     fn of_forward(site: &Site, spatial: usize) -> Result<Self, OpError> {
         let list = |name| Ok::<_, OpError>(numbers(site, name)?.to_vec());
         let window = Self {
@@ -144,7 +142,7 @@ impl Window {
         Ok(window)
     }
 
-    /// Data of shape `dims` whose convolution by `filters` has the gradient `delta`.
+    /// The transposed convolution of `delta` by `filters`, of shape `dims`.
     fn transposed(
         &self,
         site: &mut Site,
@@ -157,7 +155,7 @@ impl Window {
             let got = format!("ranks {} and {}", kernel.len(), windows.len());
             return Err(OpError::mismatch("the inputs", got, format!("rank {}, 3 or more", dims.len())));
         }
-        // Data that negative padding cut off has no gradient: it is put back as zeros.
+        // Data cropped by negative padding has no gradient: zeros are added back.
         let cut = self.below.iter().chain(&self.above).any(|&pad| pad < 0);
         let (below, above) = if cut {
             (vec![0; self.below.len()], vec![0; self.above.len()])
@@ -185,7 +183,7 @@ impl Window {
             .with("pads_end", AttrValue::Ints(above.into()))
             .with("output_padding", AttrValue::Ints(rest.into()))
             .with("auto_pad", "explicit");
-        let value = site.add("ConvolutionBackpropData", 1, attrs, &[delta, filters])?;
+        let value = site.ir_op("ConvolutionBackpropData", 1, attrs, &[delta, filters])?;
         if !cut {
             return Ok(value);
         }
@@ -196,7 +194,7 @@ impl Window {
     }
 }
 
-/// The gradient of a convolution by its data. Of data with zeros between its elements, that of the elements.
+/// The gradient of a convolution with respect to its data; for dilated data, of the elements between the zeros.
 pub(super) fn convolution_data(site: &mut Site) -> Result<Value, OpError> {
     let shape = sizes(site, "data_batch_shape")?;
     let spatial = shape.len().saturating_sub(2);
@@ -212,15 +210,14 @@ pub(super) fn convolution_data(site: &mut Site) -> Result<Value, OpError> {
     let steps: Vec<i64> = [1, 1].into_iter().chain(holes).collect();
     let wide = |(&dim, &step): (&i64, &i64)| (dim - 1).max(0).checked_mul(step)?.checked_add(dim.min(1));
     let wide = shape.iter().zip(&steps).map(wide).collect::<Option<Vec<i64>>>();
-    let wide =
-        wide.ok_or_else(|| OpError::unsupported("a dilated axis of more elements than 64 bits count"))?;
+    let wide = wide.ok_or_else(|| OpError::unsupported("a dilated axis beyond 64 bits"))?;
     let value = window.transposed(site, filters, delta, &wide)?;
-    let (start, stop, step) = (site.ints(&vec![0; shape.len()])?, site.ints(&wide)?, site.ints(&steps)?);
-    site.add("Slice", 8, Attrs::new(), &[value, start, stop, step])
+    let inputs = [value, site.ints(&vec![0; shape.len()])?, site.ints(&wide)?, site.ints(&steps)?];
+    site.add_op(Slice8, &inputs)
 }
 
-/// The gradient of a convolution by its filters: the convolution of the data by the gradient of the output, with batch
-/// and channels changing places and strides and dilations, too.
+/// The gradient of a convolution with respect to its filters: the convolution of the data by the gradient of the output,
+/// with batch and channels swapped, and strides and dilations swapped.
 pub(super) fn convolution_filters(site: &mut Site) -> Result<Value, OpError> {
     let filters = sizes(site, "filters_shape")?;
     let spatial = filters.len().saturating_sub(2);
@@ -233,15 +230,14 @@ pub(super) fn convolution_filters(site: &mut Site) -> Result<Value, OpError> {
         let got = format!("ranks {} and {}", dims.len(), windows.len());
         return Err(OpError::mismatch("the inputs", got, format!("rank {}, 3 or more", filters.len())));
     }
-    // Behind, there is just as much as the filters reach.
+    // The padding at the end is just what the filters reach.
     let behind = |i: usize| {
         let kernel = filters[i + 2].checked_sub(1)?.checked_mul(window.dilations[i])?;
         let reach = windows[i + 2].checked_sub(1)?.checked_mul(window.strides[i])?.checked_add(1)?;
         kernel.checked_add(reach)?.checked_sub(dims[i + 2])?.checked_sub(window.below[i])
     };
     let behind: Option<Vec<i64>> = (0..spatial).map(behind).collect();
-    let behind =
-        behind.ok_or_else(|| OpError::unsupported("the padding of more elements than 64 bits count"))?;
+    let behind = behind.ok_or_else(|| OpError::unsupported("padding beyond 64 bits"))?;
     let whole = |pads: &[i64]| -> Vec<i64> { [0, 0].iter().chain(pads).copied().collect() };
     let data = site.padded(data, &whole(&window.below), &whole(&behind))?;
     let order: Vec<i64> = [1, 0].into_iter().chain(2..filters.len() as i64).collect();
@@ -252,6 +248,6 @@ pub(super) fn convolution_filters(site: &mut Site) -> Result<Value, OpError> {
         .with("pads_begin", AttrValue::Ints(vec![0; spatial].into()))
         .with("pads_end", AttrValue::Ints(vec![0; spatial].into()))
         .with("auto_pad", "explicit");
-    let value = site.add("Convolution", 1, attrs, &[data, delta])?;
+    let value = site.ir_op("Convolution", 1, attrs, &[data, delta])?;
     site.transposed(value, &order)
 }

@@ -1,49 +1,35 @@
-//! Layers that many nodes take: other shapes, other orders of axes, padding.
+//! Layers that several nodes need: reshapes, transposes, padding.
 
-use snick_ir::{Attrs, OpError, Value};
-use snick_tensor::Tensor;
+use snick_ir::{OpError, Value};
 
 use super::build::Site;
 
-impl Site<'_, '_, '_> {
-    /// The sizes of a value that an expansion needs.
+impl Site<'_, '_> {
+    /// The sizes of a value, which must be known.
     pub(super) fn known_sizes(&self, value: Value) -> Result<Vec<i64>, OpError> {
         self.sizes(value).ok_or_else(|| OpError::unsupported(format!("a {} of unknown sizes", self.node.op)))
     }
 
-    /// A scalar of the element type of `like`.
-    pub(super) fn number(&mut self, number: f64, like: Value) -> Result<Value, OpError> {
-        self.tensor(Tensor::scalar(number).cast(self.element_type(like))?)
-    }
-
-    /// `value` under another shape.
-    pub(super) fn reshaped(&mut self, value: Value, shape: &[i64]) -> Result<Value, OpError> {
-        let shape = self.ints(shape)?;
-        self.add("Reshape", 1, Attrs::new().with("special_zero", false), &[value, shape])
-    }
-
-    /// `value` with its axes in another order.
+    /// `value` with its axes reordered; unchanged if the order is.
     pub(super) fn transposed(&mut self, value: Value, order: &[i64]) -> Result<Value, OpError> {
         if order.iter().copied().eq(0..order.len() as i64) {
             return Ok(value);
         }
-        let order = self.ints(order)?;
-        self.add("Transpose", 1, Attrs::new(), &[value, order])
+        self.transpose(value, order)
     }
 
-    /// `value` between zeros; negative numbers cut off.
+    /// `value` padded with zeros; negative numbers crop.
     pub(super) fn padded(&mut self, value: Value, below: &[i64], above: &[i64]) -> Result<Value, OpError> {
         if below.iter().chain(above).all(|&pad| pad == 0) {
             return Ok(value);
         }
-        let zero = self.number(0.0, value)?;
-        let (below, above) = (self.ints(below)?, self.ints(above)?);
-        self.add("Pad", 12, Attrs::new().with("pad_mode", "constant"), &[value, below, above, zero])
+        let zero = self.scalar_like(value, 0.0)?;
+        self.pad(value, below, above, zero)
     }
 }
 
-/// How many elements there are in a shape.
+/// The number of elements of a shape.
 pub(super) fn product(sizes: &[i64]) -> Result<i64, OpError> {
     let product = sizes.iter().try_fold(1i64, |product, &size| product.checked_mul(size));
-    product.ok_or_else(|| OpError::unsupported("more elements than 64 bits count"))
+    product.ok_or_else(|| OpError::unsupported("a number of elements beyond 64 bits"))
 }

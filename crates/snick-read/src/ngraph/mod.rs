@@ -1,9 +1,9 @@
-//! Serialised nGraph functions: a JSON array, of which the last function is the model.
+//! Serialised nGraph functions: a JSON array whose last function is the model.
 //!
-//! `node.rs` reads what every node says, in all forms the format has had; `value_type.rs` its types and shapes,
-//! `constant.rs` its values; `build.rs` makes the graph; `table.rs` has the ops that OpenVINO has as well, `ops.rs` the
-//! others, and the files beside it how those are made, of layers in `layers.rs` where several need them; `function.rs`
-//! knows what the other functions compute. An op that is not known stays an opaque layer.
+//! `node.rs` reads nodes in every version of the format, `value_type.rs` types and shapes, `constant.rs` values;
+//! `build.rs` builds the graph. `table.rs` maps ops that OpenVINO has as well; `ops.rs` and the files beside it expand the
+//! others, with common layers in `layers.rs`. `function.rs` reads the other functions. An unknown op stays an opaque
+//! layer.
 
 mod build;
 mod constant;
@@ -33,7 +33,7 @@ use crate::{Read, ReadError};
 pub(crate) fn read(root: Json, source: &str) -> Result<Read, ReadError> {
     let functions = root.array()?;
     let Some(entry) = functions.last() else {
-        return Err(root.error("an empty array, expected nGraph functions"));
+        return Err(root.error("empty array, expected nGraph functions"));
     };
     let function = entry.object()?;
     let name = function.require("name")?.text()?;
@@ -41,19 +41,19 @@ pub(crate) fn read(root: Json, source: &str) -> Result<Read, ReadError> {
     let mut by_name = HashMap::with_capacity(nodes.len());
     for node in &nodes {
         if by_name.insert(node.name.as_str(), node).is_some() {
-            return Err(node.object.json().error(format!("node `{}` comes twice", node.name)));
+            return Err(node.object.json().error(format!("duplicate node `{}`", node.name)));
         }
     }
     let others = functions.get(..functions.len() - 1).unwrap_or_default();
     let functions = Functions::read(others)?;
     let mut builder = FunctionBuilder::new(name, source, nodes.len(), &functions);
-    // The order of parameters and results is the function's, not that of its nodes.
+    // Parameters and results have the order of the function, not of its nodes.
     for parameter in list(&function, "parameters")? {
         let name = parameter.text()?;
         let node = by_name.get(name.as_str()).filter(|node| node.op == "Parameter");
-        let node = node.ok_or_else(|| parameter.error(format!("there is no Parameter `{name}`")))?;
+        let node = node.ok_or_else(|| parameter.error(format!("no Parameter named `{name}`")))?;
         if builder.knows(&name) {
-            return Err(parameter.error(format!("parameter `{name}` comes twice")));
+            return Err(parameter.error(format!("duplicate parameter `{name}`")));
         }
         builder.node(node)?;
     }
@@ -69,7 +69,7 @@ pub(crate) fn read(root: Json, source: &str) -> Result<Read, ReadError> {
             _ => builder.return_value(&name, result)?,
         }
     }
-    // Results that the function does not list are outputs, too.
+    // Unlisted Results are outputs, too.
     for node in nodes.iter().filter(|node| node.op == "Result" && by_name.contains_key(node.name.as_str())) {
         builder.result(node)?;
     }

@@ -1,4 +1,4 @@
-//! One node: what every op has in common, through all the forms of the format.
+//! One node: the fields that all ops share, in every version of the format.
 
 use std::borrow::Cow;
 
@@ -7,13 +7,13 @@ use snick_ir::{AttrValue, Attrs};
 use crate::ReadError;
 use crate::json::{Json, Object};
 
-/// A node as the file has it.
+/// A node as written.
 pub(super) struct Node<'d> {
     /// Unique in its function.
     pub(super) name: String,
     /// Operation type.
     pub(super) op: String,
-    /// Version of the operation: 0 where the file says none.
+    /// Version of the operation; 0 if the file has none.
     pub(super) version: i64,
     /// Where its inputs come from.
     pub(super) inputs: Vec<Source<'d>>,
@@ -25,17 +25,17 @@ pub(super) struct Node<'d> {
     pub(super) object: Object<'d>,
 }
 
-/// What an input names.
+/// The source of an input.
 pub(super) struct Source<'d> {
     /// A node.
     pub(super) name: String,
-    /// Which of its outputs, where the file says so.
+    /// The index of its output, if given.
     pub(super) index: Option<i64>,
-    /// The input, for its place.
+    /// The input, for error messages.
     pub(super) json: Json<'d>,
 }
 
-/// Fields of a node that are no attributes of its operation.
+/// Fields of a node that are not attributes.
 const COMMON: &[&str] = &[
     "name",
     "op",
@@ -70,12 +70,12 @@ impl<'d> Node<'d> {
         })
     }
 
-    /// Whether the writer named the attributes as the op itself does.
+    /// Whether the attributes have the names of the op.
     pub(super) fn attrs_are_visited(&self) -> bool {
         self.object.get("attribute_visitor").is_some_and(|flag| flag.raw() == "true")
     }
 
-    /// The names of output tensor `port`: of the first, also those of the node.
+    /// The names of output tensor `port`; those of the first include the names of the node.
     pub(super) fn tensor_names(&self, port: usize) -> Result<Vec<String>, ReadError> {
         let mut names: Vec<String> = self.outputs.get(port).cloned().into_iter().collect();
         if port == 0 {
@@ -104,8 +104,8 @@ impl<'d> Source<'d> {
     }
 }
 
-/// The items of an array that may be absent or null, as writers of some age leave empty ones out; of one item also
-/// without the array.
+/// The items of an array that may be absent or null if empty, and may be written
+/// without brackets if it has one item.
 pub(super) fn list<'d>(object: &Object<'d>, name: &str) -> Result<Vec<Json<'d>>, ReadError> {
     match object.get(name) {
         Some(json) if json.is_text() => Ok(vec![json]),
@@ -119,7 +119,7 @@ fn type_info_version(object: &Object) -> Result<i64, ReadError> {
     info.object()?.get("version").map_or(Ok(0), Json::int)
 }
 
-/// An output is its name, or an object that has one.
+/// An output is a name, or an object with one.
 fn tensor_name(json: Json) -> Result<String, ReadError> {
     if json.is_object() {
         return json.object()?.get("name").map_or(Ok(String::new()), Json::text);
@@ -127,7 +127,7 @@ fn tensor_name(json: Json) -> Result<String, ReadError> {
     json.text()
 }
 
-/// The other fields, by the type their text has; what fits none is kept as JSON text.
+/// The other fields, typed by their syntax; anything else stays JSON text.
 fn attrs(object: &Object) -> Attrs<'static> {
     let own = object.iter().filter(|(name, json)| !COMMON.contains(name) && !json.is_null());
     own.map(|(name, json)| (Cow::Owned(name.to_string()), attr(json))).collect()

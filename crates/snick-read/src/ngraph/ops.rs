@@ -1,13 +1,13 @@
-//! Which op a node becomes: what `table.rs` says, or a function for each other one.
+//! The layers of each node: by the tables of `table.rs`, or by a function.
 
-use snick_ir::ops::movement::identity::Identity;
+use snick_ir::ops::{Concat, Convert, Identity};
 use snick_ir::{Attrs, OpError, Value};
-use snick_tensor::{ElementType, Tensor};
+use snick_tensor::ElementType;
 
 use super::build::Site;
 use super::{dot, dynamic, gradient, normalize, reduce_window, slice, table, value_type, window};
 
-/// The layers of a node; `None` for an op that is not known.
+/// Adds the layers of a node; `None` for an unknown op.
 pub(super) fn lower(site: &mut Site) -> Result<Option<Value>, OpError> {
     if let Some(value) = table::lower(site)? {
         return Ok(Some(value));
@@ -17,7 +17,7 @@ pub(super) fn lower(site: &mut Site) -> Result<Option<Value>, OpError> {
         ("ArgMax", 0) => dynamic::arg(site, "max"),
         ("ArgMin", 0) => dynamic::arg(site, "min"),
         ("AvgPoolBackprop", 0) => gradient::avg_pool(site),
-        // Once one op for both: it is given the mean and the variance, or finds them.
+        // Older files use one op for both: with five inputs mean and variance are given, with three they are computed.
         ("BatchNorm", 0) if site.inputs.len() == 3 => normalize::batch_norm_training(site),
         ("BatchNorm" | "BatchNormInference", 0) => normalize::batch_norm(site),
         ("BatchNormTraining", 0) => normalize::batch_norm_training(site),
@@ -52,7 +52,7 @@ pub(super) fn lower(site: &mut Site) -> Result<Option<Value>, OpError> {
         ("Slice", 0) => slice::slice(site),
         ("Softmax", 0) => softmax(site),
         ("Split", 0) => dynamic::split(site),
-        ("StopGradient", 0) => Ok(site.input(0).map(|data| site.add_op(Identity, &[data]))?),
+        ("StopGradient", 0) => site.input(0).and_then(|data| site.add_op(Identity, &[data])),
         ("TopK", 0) => dynamic::top_k(site),
         (_, 1..) if site.node.attrs_are_visited() => return same_as_openvino(site, version),
         _ => return Ok(None),
@@ -60,19 +60,17 @@ pub(super) fn lower(site: &mut Site) -> Result<Option<Value>, OpError> {
     lowered.map(Some)
 }
 
-/// Transposes, then takes another shape for the same elements.
+/// Transposes, then reshapes.
 fn reshape(site: &mut Site) -> Result<Value, OpError> {
     let order = sizes(site, "input_order")?;
     let shape = sizes(site, "output_shape")?;
     let mut data = site.input(0)?;
     if !order.iter().copied().eq(0..order.len() as i64) {
-        let order = site.ints(&order)?;
-        data = site.add("Transpose", 1, Attrs::new(), &[data, order])?;
+        data = site.transpose(data, &order)?;
     } else if let Some(rank) = site.dims(data).map(|dims| dims.len()).filter(|&rank| rank != order.len()) {
         return Err(OpError::mismatch("the length of `input_order`", order.len(), format!("rank {rank}")));
     }
-    let shape = site.ints(&shape)?;
-    site.add("Reshape", 1, Attrs::new().with("special_zero", false), &[data, shape])
+    site.reshape(data, &shape)
 }
 
 /// `axes` of the output are new; the others are those of the input, in order.
@@ -85,7 +83,7 @@ fn broadcast(site: &mut Site) -> Result<Value, OpError> {
     }
     let kept: Vec<i64> = (0..rank).filter(|axis| !axes.contains(axis)).collect();
     let data = site.input(0)?;
-    // The input has the output's sizes along the kept axes: an axis of one element is not repeated.
+    // Kept axes have the sizes of the output: an axis of size 1 is not repeated.
     for (dim, &axis) in site.dims(data).unwrap_or_default().into_iter().zip(&kept) {
         let want = usize::try_from(axis).ok().and_then(|axis| shape.get(axis)).copied();
         if dim.is_some() && dim != want {
@@ -94,22 +92,22 @@ fn broadcast(site: &mut Site) -> Result<Value, OpError> {
         }
     }
     let (shape, kept) = (site.ints(&shape)?, site.ints(&kept)?);
-    site.add("Broadcast", 3, Attrs::new().with("mode", "explicit"), &[data, shape, kept])
+    site.ir_op("Broadcast", 3, Attrs::new().with("mode", "explicit"), &[data, shape, kept])
 }
 
 fn concat(site: &mut Site) -> Result<Value, OpError> {
     let axis = site.node.attrs.int("axis")?.ok_or(OpError::MissingAttribute { name: "axis" })?;
     let inputs = site.inputs.to_vec();
-    site.add("Concat", 1, Attrs::new().with("axis", axis), &inputs)
+    site.add_op(Concat { axis }, &inputs)
 }
 
 fn convert(site: &mut Site) -> Result<Value, OpError> {
     let element_type = element_type(site, "target_type")?;
     let data = site.input(0)?;
-    site.add("Convert", 1, Attrs::new().with("destination_type", element_type), &[data])
+    site.add_op(Convert { destination_type: element_type }, &[data])
 }
 
-/// The element type that a field of the node names.
+/// The element type in a field of the node.
 pub(super) fn element_type(site: &Site, name: &'static str) -> Result<ElementType, OpError> {
     let json = site.node.object.get(name).ok_or(OpError::MissingAttribute { name })?;
     value_type::element_type(json).map_err(|_| OpError::BadAttribute {
@@ -127,17 +125,12 @@ fn one_hot(site: &mut Site) -> Result<Value, OpError> {
     let depth = depth
         .ok_or_else(|| OpError::out_of_range("one_hot_axis", axis, format!("below rank {}", shape.len())))?;
     let data = site.input(0)?;
-    let element_type = site.element_type(data);
     let depth = site.int(depth)?;
-    let mut levels = [depth; 2];
-    for (level, number) in levels.iter_mut().zip([1i64, 0]) {
-        *level = site.tensor(Tensor::scalar(number).cast(element_type)?)?;
-    }
-    let [on, off] = levels;
-    site.add("OneHot", 1, Attrs::new().with("axis", axis), &[data, depth, on, off])
+    let (on, off) = (site.scalar_like(data, 1.0)?, site.scalar_like(data, 0.0)?);
+    site.ir_op("OneHot", 1, Attrs::new().with("axis", axis), &[data, depth, on, off])
 }
 
-/// Padding by the second input; never between elements.
+/// Pads with the second input; interior padding is not supported.
 fn pad(site: &mut Site) -> Result<Value, OpError> {
     let attrs = &site.node.attrs;
     let inside = attrs.ints("padding_interior")?.unwrap_or_default();
@@ -148,83 +141,74 @@ fn pad(site: &mut Site) -> Result<Value, OpError> {
     let list = |name| attrs.ints(name)?.ok_or(OpError::MissingAttribute { name });
     let (below, above) = (list("padding_below")?, list("padding_above")?);
     let (data, value) = (site.input(0)?, site.input(1)?);
-    let (below, above) = (site.ints(&below)?, site.ints(&above)?);
-    site.add("Pad", 12, Attrs::new().with("pad_mode", "constant"), &[data, below, above, value])
+    site.pad(data, &below, &above, value)
 }
 
 fn reverse(site: &mut Site) -> Result<Value, OpError> {
     let axes = sizes(site, "reversed_axes")?;
     let (data, axes) = (site.input(0)?, site.ints(&axes)?);
-    site.add("Reverse", 1, Attrs::new().with("mode", "index"), &[data, axes])
+    site.ir_op("Reverse", 1, Attrs::new().with("mode", "index"), &[data, axes])
 }
 
-/// Over several axes at once, too: exponentials of what is below the greatest, by their sum.
+/// Over several axes: the exponentials of the distances to the maximum, divided by their sum.
 fn softmax(site: &mut Site) -> Result<Value, OpError> {
     let data = site.input(0)?;
     let axes = match (site.node.attrs.sizes("softmax_axes")?, site.inputs.get(1)) {
         (Some(axes), _) => as_ints(&axes),
         (None, Some(&input)) => {
             let known = site.known(input).map(|axes| axes.to_vec());
-            known.ok_or_else(|| OpError::unsupported("a Softmax over axes that are not known"))?
+            known.ok_or_else(|| OpError::unsupported("a Softmax over unknown axes"))?
         }
         (None, None) => return Err(OpError::MissingAttribute { name: "softmax_axes" }),
     };
     if let [axis] = axes.as_slice() {
-        return site.add("Softmax", 1, Attrs::new().with("axis", *axis), &[data]);
+        return site.ir_op("Softmax", 1, Attrs::new().with("axis", *axis), &[data]);
     }
-    let axes = site.ints(&axes)?;
-    let kept = || Attrs::new().with("keep_dims", true);
-    let numpy = || Attrs::new().with("auto_broadcast", "numpy");
-    let greatest = site.add("ReduceMax", 1, kept(), &[data, axes])?;
-    let below = site.add("Subtract", 1, numpy(), &[data, greatest])?;
-    let exp = site.add("Exp", 1, Attrs::new(), &[below])?;
-    let sum = site.add("ReduceSum", 1, kept(), &[exp, axes])?;
-    site.add("Divide", 1, numpy(), &[exp, sum])
+    let greatest = site.reduce_max(data, &axes, true)?;
+    let below = site.subtract(data, greatest)?;
+    let exp = site.exp(below)?;
+    let sum = site.reduce_sum(exp, &axes, true)?;
+    site.divide(exp, sum)
 }
 
-/// The derivative at the argument, s * (1 - s), times the gradient.
+/// `s * (1 - s)`, the derivative at the argument, times the gradient.
 fn sigmoid_backprop(site: &mut Site) -> Result<Value, OpError> {
     let (argument, delta) = (site.input(0)?, site.input(1)?);
-    let one = site.number(1.0, argument)?;
-    let numpy = || Attrs::new().with("auto_broadcast", "numpy");
-    let sigmoid = site.add("Sigmoid", 1, Attrs::new(), &[argument])?;
-    let rest = site.add("Subtract", 1, numpy(), &[one, sigmoid])?;
-    let slope = site.add("Multiply", 1, numpy(), &[sigmoid, rest])?;
-    site.add("Multiply", 1, numpy(), &[slope, delta])
+    let sigmoid = site.sigmoid(argument)?;
+    let rest = site.subtract(1.0, sigmoid)?;
+    let slope = site.multiply(sigmoid, rest)?;
+    site.multiply(slope, delta)
 }
 
-/// The gradient passes where the argument is positive.
+/// The gradient where the argument is positive, else 0.
 fn relu_backprop(site: &mut Site) -> Result<Value, OpError> {
     let (argument, delta) = (site.input(0)?, site.input(1)?);
-    let zero = Tensor::scalar(0i64).cast(site.element_type(delta))?;
-    let zero = site.tensor(zero)?;
-    let numpy = || Attrs::new().with("auto_broadcast", "numpy");
-    let positive = site.add("Greater", 1, numpy(), &[argument, zero])?;
-    site.add("Select", 1, numpy(), &[positive, delta, zero])
+    let positive = site.greater(argument, 0.0)?;
+    site.select(positive, delta, 0.0)
 }
 
-/// Late writers name the attributes of late ops as OpenVINO does, which has the same ops.
+/// Newer files write newer ops with the attribute names of OpenVINO, which has the same ops.
 fn same_as_openvino(site: &mut Site, version: i64) -> Result<Option<Value>, OpError> {
     let Ok(opset) = u8::try_from(version) else { return Ok(None) };
     let (attrs, inputs) = (site.node.attrs.clone(), site.inputs.to_vec());
-    match site.add(&site.node.op, opset, attrs, &inputs) {
+    match site.ir_op(&site.node.op, opset, attrs, &inputs) {
         Err(OpError::Unsupported { .. }) => Ok(None),
         added => added.map(Some),
     }
 }
 
-/// A choice: by name or by number.
+/// An enumeration value, a name or a number.
 pub(super) fn word(site: &Site, name: &str) -> Option<String> {
     Some(site.node.object.get(name)?.raw().trim_matches('"').to_string())
 }
 
-/// A list of sizes or axes that must be there.
+/// A required list of sizes or axes.
 pub(super) fn sizes(site: &Site, name: &'static str) -> Result<Vec<i64>, OpError> {
     let list = site.node.attrs.sizes(name)?.ok_or(OpError::MissingAttribute { name })?;
     Ok(as_ints(&list))
 }
 
 pub(super) fn as_ints(sizes: &[usize]) -> Vec<i64> {
-    // They were integers of 64 bits in the file.
+    // The file holds 64-bit integers.
     sizes.iter().map(|&size| i64::try_from(size).unwrap_or(i64::MAX)).collect()
 }

@@ -1,56 +1,55 @@
-//! Reductions by a function of the file: over whole axes, over windows, and back to the element a window selects.
+//! Reductions by a function of the file: over axes, over windows, and scattering to the selected element of a window.
 
 use snick_ir::{Attrs, OpError, Value};
 use snick_tensor::Tensor;
+use snick_tensor::kernels::ReduceOp;
 
 use super::build::Site;
 use super::gradient::Maxima;
 use super::layers::product;
 use super::ops::sizes;
 
-/// Positions that the windows of one axis may list.
+/// Maximum number of positions listed for the windows of one axis.
 const MAX_POSITIONS: i64 = 1 << 24;
 
-/// What a function of two elements does with many: its op, the reduction, and the op by which one more joins.
-const REDUCTIONS: &[(&str, &str, &str)] = &[
-    ("Add", "ReduceSum", "Add"),
-    ("And", "ReduceLogicalAnd", "LogicalAnd"),
-    ("LogicalAnd", "ReduceLogicalAnd", "LogicalAnd"),
-    ("LogicalOr", "ReduceLogicalOr", "LogicalOr"),
-    ("Maximum", "ReduceMax", "Maximum"),
-    ("Minimum", "ReduceMin", "Minimum"),
-    ("Multiply", "ReduceProd", "Multiply"),
-    ("Or", "ReduceLogicalOr", "LogicalOr"),
+/// Adds the op of a function of two elements.
+type Join = fn(&mut Site, Value, Value) -> Result<Value, OpError>;
+
+/// For each function of two elements: its op, the reduction by it, and how one more element is combined.
+const REDUCTIONS: &[(&str, ReduceOp, Join)] = &[
+    ("Add", ReduceOp::Sum, |site, x, y| site.add(x, y)),
+    ("And", ReduceOp::LogicalAnd, |site, x, y| site.logical_and(x, y)),
+    ("LogicalAnd", ReduceOp::LogicalAnd, |site, x, y| site.logical_and(x, y)),
+    ("LogicalOr", ReduceOp::LogicalOr, |site, x, y| site.logical_or(x, y)),
+    ("Maximum", ReduceOp::Max, |site, x, y| site.maximum(x, y)),
+    ("Minimum", ReduceOp::Min, |site, x, y| site.minimum(x, y)),
+    ("Multiply", ReduceOp::Prod, |site, x, y| site.multiply(x, y)),
+    ("Or", ReduceOp::LogicalOr, |site, x, y| site.logical_or(x, y)),
 ];
 
-/// The op of the function that attribute `name` gives, and the order of its inputs.
+/// The op of the function named by attribute `name`, and whether its inputs are in order.
 fn function(site: &Site, name: &'static str) -> Result<(String, bool), OpError> {
     let function = site.node.attrs.text(name)?.ok_or(OpError::MissingAttribute { name })?;
-    let binary = site.functions().binary(function)?;
+    let binary = site.functions.binary(function)?;
     Ok((binary.op.clone(), binary.in_order))
 }
 
-fn reduction(site: &Site) -> Result<(&'static str, &'static str), OpError> {
+fn reduction(site: &Site) -> Result<(ReduceOp, Join), OpError> {
     let (op, _) = function(site, "function")?;
     let row = REDUCTIONS.iter().find(|row| row.0 == op);
     row.map(|row| (row.1, row.2)).ok_or_else(|| OpError::unsupported(format!("a reduction by `{op}`")))
 }
 
-fn joined(site: &mut Site, join: &str, value: Value, initial: Value) -> Result<Value, OpError> {
-    site.add(join, 1, Attrs::new().with("auto_broadcast", "numpy"), &[value, initial])
-}
-
-/// The elements along `reduction_axes` and the second input, joined by a function.
+/// Reduces `reduction_axes` by a function, starting from the second input.
 pub(super) fn reduce(site: &mut Site) -> Result<Value, OpError> {
     let (reduce, join) = reduction(site)?;
     let axes = sizes(site, "reduction_axes")?;
     let (data, initial) = (site.input(0)?, site.input(1)?);
-    let axes = site.ints(&axes)?;
-    let value = site.add(reduce, 1, Attrs::new().with("keep_dims", false), &[data, axes])?;
-    joined(site, join, value, initial)
+    let value = site.reduce(reduce, data, &axes, false)?;
+    join(site, value, initial)
 }
 
-/// The elements of each window and the second input, joined by a function: axis by axis, as the functions allow.
+/// Reduces each window by a function, starting from the second input; one axis after the other.
 pub(super) fn reduce_window(site: &mut Site) -> Result<Value, OpError> {
     let (reduce, join) = reduction(site)?;
     let windows = windows(site)?;
@@ -63,13 +62,12 @@ pub(super) fn reduce_window(site: &mut Site) -> Result<Value, OpError> {
         let positions: Vec<i64> =
             (0..count).flat_map(|at| (0..size).map(move |inside| at * stride + inside)).collect();
         let positions = Tensor::from_vec(&[count as usize, size as usize], positions)?;
-        let positions = site.tensor(positions)?;
+        let positions = site.constant(positions)?;
         let along = site.int(axis as i64)?;
-        let listed = site.add("Gather", 1, Attrs::new(), &[value, positions, along])?;
-        let inside = site.ints(&[axis as i64 + 1])?;
-        value = site.add(reduce, 1, Attrs::new().with("keep_dims", false), &[listed, inside])?;
+        let listed = site.ir_op("Gather", 1, Attrs::new(), &[value, positions, along])?;
+        value = site.reduce(reduce, listed, &[axis as i64 + 1], false)?;
     }
-    joined(site, join, value, initial)
+    join(site, value, initial)
 }
 
 /// The windows along one axis.
@@ -78,12 +76,12 @@ struct Window {
     dim: i64,
     size: i64,
     stride: i64,
-    /// How many there are.
+    /// Number of windows.
     count: i64,
 }
 
 impl Window {
-    /// Whether each element is a window.
+    /// Whether every element is a window of its own.
     fn is_whole(self) -> bool {
         self.size == 1 && (self.stride == 1 || self.dim == 1)
     }
@@ -116,8 +114,8 @@ fn windows(site: &Site) -> Result<Vec<Window>, OpError> {
     axes.map(window).collect()
 }
 
-/// The third input everywhere, joined at the greatest element of each window of the first input with the element of
-/// the second that stands for the window. `GreaterEq` selects the last of equal elements: the first, seen from behind.
+/// The third input, broadcast; at the maximum of each window of the first input, the element of the second input for
+/// that window is added. `GreaterEq` selects the last of equal elements: the first in reverse order.
 pub(super) fn select_and_scatter(site: &mut Site) -> Result<Value, OpError> {
     let last = match function(site, "selection_function")? {
         (op, true) if op == "Greater" => false,
@@ -131,7 +129,7 @@ pub(super) fn select_and_scatter(site: &mut Site) -> Result<Value, OpError> {
     let windows = windows(site)?;
     let (mut data, mut source, initial) = (site.input(0)?, site.input(1)?, site.input(2)?);
     let rank = windows.len();
-    // Windows slide over at most three axes of a pool: these go last, the others are its batch.
+    // A pool has at most three spatial axes: those with windows go last, the others form its batch.
     let (slides, rests): (Vec<usize>, Vec<usize>) = (0..rank).partition(|&axis| !windows[axis].is_whole());
     if slides.len() > 3 {
         return Err(OpError::unsupported(format!("windows that slide over {} axes", slides.len())));
@@ -143,7 +141,7 @@ pub(super) fn select_and_scatter(site: &mut Site) -> Result<Value, OpError> {
     let all: Vec<usize> = (0..rank).collect();
     let unreached: Vec<i64> = windows.iter().map(|window| window.dim - reached(window)).collect();
     if last {
-        // Seen from behind, the first window begins where the last one ends.
+        // In reverse order, the first window begins at the end of the last one.
         let crop: Vec<i64> = unreached.iter().map(|rest| -rest).collect();
         data = site.padded(data, &vec![0; rank], &crop)?;
         data = reversed(site, data, &slides)?;
@@ -159,9 +157,9 @@ pub(super) fn select_and_scatter(site: &mut Site) -> Result<Value, OpError> {
     };
     let transposed = site.transposed(data, &order)?;
     let inner: Vec<i64> = slides.iter().map(|&axis| dims[axis]).collect();
-    let flat = site.reshaped(transposed, &pooled(inner))?;
+    let flat = site.reshape(transposed, &pooled(inner))?;
     let source = site.transposed(source, &order)?;
-    let delta = site.reshaped(source, &pooled(of(&slides, |window| window.count)))?;
+    let delta = site.reshape(source, &pooled(of(&slides, |window| window.count)))?;
     let or_one = |list: Vec<i64>| if list.is_empty() { vec![1] } else { list };
     let spatial = slides.len().max(1);
     let maxima = Maxima {
@@ -170,9 +168,9 @@ pub(super) fn select_and_scatter(site: &mut Site) -> Result<Value, OpError> {
         below: vec![0; spatial],
         above: vec![0; spatial],
     };
-    let zero = site.number(0.0, flat)?;
+    let zero = site.scalar_like(flat, 0.0)?;
     let scattered = maxima.scatter(site, flat, delta, zero)?;
-    let scattered = site.reshaped(scattered, &front(&dims))?;
+    let scattered = site.reshape(scattered, &front(&dims))?;
     let mut back = vec![0; rank];
     for (place, &axis) in order.iter().enumerate() {
         back[axis as usize] = place as i64;
@@ -182,11 +180,11 @@ pub(super) fn select_and_scatter(site: &mut Site) -> Result<Value, OpError> {
         value = reversed(site, value, &slides)?;
         value = site.padded(value, &vec![0; rank], &unreached)?;
     }
-    joined(site, "Add", value, initial)
+    site.add(value, initial)
 }
 
 fn reversed(site: &mut Site, value: Value, axes: &[usize]) -> Result<Value, OpError> {
     let axes: Vec<i64> = axes.iter().map(|&axis| axis as i64).collect();
     let axes = site.ints(&axes)?;
-    site.add("Reverse", 1, Attrs::new().with("mode", "index"), &[value, axes])
+    site.ir_op("Reverse", 1, Attrs::new().with("mode", "index"), &[value, axes])
 }

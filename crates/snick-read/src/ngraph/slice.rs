@@ -1,9 +1,9 @@
-//! Slice and ReplaceSlice: `lower_bounds:upper_bounds:strides` on every axis, with nothing to clamp.
+//! Slice and ReplaceSlice: `lower_bounds:upper_bounds:strides` on every axis, within bounds.
 
-use snick_ir::ops::movement::identity::Identity;
-use snick_ir::ops::slice::primitive;
-use snick_ir::{Attrs, OpError, Value};
+use snick_ir::ops::{Concat, Identity, ScatterUpdate, Slice, Slice8};
+use snick_ir::{OpError, Value};
 use snick_shape::AxisSlice;
+use snick_tensor::ElementType;
 
 use super::build::Site;
 use super::ops::sizes;
@@ -20,18 +20,18 @@ struct BoundedRange {
 }
 
 impl BoundedRange {
-    /// The elements; within bounds, so the size of the axis does not matter.
+    /// The slice; it is within bounds, so it does not depend on the size of the axis.
     fn slice(self) -> Result<AxisSlice, OpError> {
         Ok(AxisSlice::resolve(self.upper, Some(self.lower), Some(self.upper), self.stride)?)
     }
 
-    /// Whether all of the axis is known to be taken.
+    /// Whether it is known to take the whole axis.
     fn is_whole(self) -> bool {
         self.dim == Some(self.upper) && self.lower == 0 && (self.stride == 1 || self.upper == 1)
     }
 }
 
-/// What is taken of the data, checked by the rules of the format.
+/// The ranges of the data; checks the rules of the format.
 fn ranges(site: &Site, data: Value) -> Result<Vec<BoundedRange>, OpError> {
     let (lower, upper) = (sizes(site, "lower_bounds")?, sizes(site, "upper_bounds")?);
     let mut strides = sizes(site, "strides")?;
@@ -69,12 +69,12 @@ fn ranges(site: &Site, data: Value) -> Result<Vec<BoundedRange>, OpError> {
     bounds.map(range).collect()
 }
 
-/// Slice-8 where all sizes are known; otherwise the primitive, which clamps as little as nGraph does.
+/// Slice-8 if all sizes are known; otherwise the primitive, which does not clamp either.
 pub(super) fn slice(site: &mut Site) -> Result<Value, OpError> {
     let data = site.input(0)?;
     let ranges = ranges(site, data)?;
     if ranges.is_empty() {
-        return Ok(site.add_op(Identity, &[data]));
+        return site.add_op(Identity, &[data]);
     }
     if ranges.iter().any(|range| range.dim.is_none()) {
         return cut(site, data, &ranges);
@@ -84,7 +84,7 @@ pub(super) fn slice(site: &mut Site) -> Result<Value, OpError> {
         let values: Vec<i64> = ranges.iter().map(part).collect();
         inputs.push(site.ints(&values)?);
     }
-    site.add("Slice", 8, Attrs::new(), &inputs)
+    site.add_op(Slice8, &inputs)
 }
 
 /// The primitive.
@@ -92,11 +92,11 @@ fn cut(site: &mut Site, data: Value, ranges: &[BoundedRange]) -> Result<Value, O
     let partial = ranges.iter().filter(|range| !range.is_whole());
     let axes = partial.map(|range| Ok((range.axis, range.slice()?)));
     let axes = axes.collect::<Result<Vec<_>, OpError>>()?;
-    Ok(site.add_op(primitive::Slice::fixed(axes), &[data]))
+    site.add_op(Slice::fixed(axes), &[data])
 }
 
-/// The data with the elements of a slice replaced by those of the second input: axis by axis, what lies outside the
-/// range stays, and inside it the other axes are replaced.
+/// The data with a slice replaced by the second input. Axis by axis: what lies outside the
+/// range stays; inside it, the other axes are replaced.
 pub(super) fn replace_slice(site: &mut Site) -> Result<Value, OpError> {
     let (data, patch) = (site.input(0)?, site.input(1)?);
     let ranges = ranges(site, data)?;
@@ -109,7 +109,7 @@ pub(super) fn replace_slice(site: &mut Site) -> Result<Value, OpError> {
         }
     }
     if sizes.contains(&0) {
-        return Ok(site.add_op(Identity, &[data]));
+        return site.add_op(Identity, &[data]);
     }
     let partial: Vec<BoundedRange> = ranges.into_iter().filter(|range| !range.is_whole()).collect();
     let mut inside = vec![data];
@@ -121,16 +121,16 @@ pub(super) fn replace_slice(site: &mut Site) -> Result<Value, OpError> {
     for (range, &outer) in partial.iter().zip(&inside).rev() {
         result = replace_along(site, outer, *range, result)?;
     }
-    Ok(if partial.is_empty() { site.add_op(Identity, &[patch]) } else { result })
+    if partial.is_empty() { site.add_op(Identity, &[patch]) } else { Ok(result) }
 }
 
-/// `data` with `patch` in its range along one axis.
+/// `data` with its range along one axis replaced by `patch`.
 fn replace_along(site: &mut Site, data: Value, range: BoundedRange, patch: Value) -> Result<Value, OpError> {
     let len = range.slice()?.len;
     let axis = i64::try_from(range.axis).unwrap_or(i64::MAX);
     let fits = site.dims(patch).and_then(|dims| dims.get(range.axis).copied().flatten()) == Some(len);
     match range.dim.filter(|_| fits && (range.stride == 1 || len == 1)) {
-        // Without gaps: what is before, the patch, what is behind.
+        // Without gaps: the part before, the patch, the part after.
         Some(dim) => {
             let mut pieces = Vec::new();
             let end = range.lower.saturating_add(len);
@@ -145,15 +145,14 @@ fn replace_along(site: &mut Site, data: Value, range: BoundedRange, patch: Value
             if end < dim {
                 pieces.push(cut(site, data, &[BoundedRange { lower: end, upper: dim, stride: 1, ..range }])?);
             }
-            site.add("Concat", 1, Attrs::new().with("axis", axis), &pieces)
+            site.add_op(Concat { axis }, &pieces)
         }
         None => {
             let (start, stop, step) =
                 (site.int(range.lower)?, site.int(range.upper)?, site.int(range.stride)?);
-            let attrs = Attrs::new().with("output_type", "i64");
-            let indices = site.add("Range", 4, attrs, &[start, stop, step])?;
+            let indices = site.range(start, stop, step, ElementType::I64)?;
             let axis = site.int(axis)?;
-            site.add("ScatterUpdate", 3, Attrs::new(), &[data, indices, patch, axis])
+            site.add_op(ScatterUpdate, &[data, indices, patch, axis])
         }
     }
 }

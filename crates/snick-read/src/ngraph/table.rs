@@ -1,84 +1,49 @@
-//! The ops of nGraph that a row of a table says: as they are, with names of their own, or of a family.
+//! nGraph ops that a table maps to one layer.
 
-use snick_ir::{Attrs, OpError, Value};
+use snick_ir::ops::Reduce;
+use snick_ir::{Attrs, Op, OpError, Value};
+use snick_tensor::kernels::ReduceOp;
 
 use super::build::Site;
 use super::ops::as_ints;
 
-/// A node of nGraph that one layer says, and its name in OpenVINO with the operation set.
-struct OpEntry(&'static str, &'static str, u8);
-
-/// One element to one element.
-const UNARY: &[OpEntry] = &[
-    OpEntry("Abs", "Abs", 1),
-    OpEntry("Acos", "Acos", 1),
-    OpEntry("Acosh", "Acosh", 4),
-    OpEntry("Asin", "Asin", 1),
-    OpEntry("Asinh", "Asinh", 4),
-    OpEntry("Atan", "Atan", 1),
-    OpEntry("Atanh", "Atanh", 4),
-    OpEntry("Ceiling", "Ceiling", 1),
-    OpEntry("Cos", "Cos", 1),
-    OpEntry("Cosh", "Cosh", 1),
-    OpEntry("Erf", "Erf", 1),
-    OpEntry("Exp", "Exp", 1),
-    OpEntry("Floor", "Floor", 1),
-    OpEntry("Log", "Log", 1),
-    OpEntry("LogicalNot", "LogicalNot", 1),
-    OpEntry("Negative", "Negative", 1),
-    OpEntry("Not", "LogicalNot", 1),
-    OpEntry("Relu", "Relu", 1),
-    OpEntry("Round", "Round", 5),
-    OpEntry("Sigmoid", "Sigmoid", 1),
-    OpEntry("Sign", "Sign", 1),
-    OpEntry("Sin", "Sin", 1),
-    OpEntry("Sinh", "Sinh", 1),
-    OpEntry("Sqrt", "Sqrt", 1),
-    OpEntry("Tan", "Tan", 1),
-    OpEntry("Tanh", "Tanh", 1),
+/// Unary ops.
+#[rustfmt::skip]
+const UNARY: &[&str] = &[
+    "Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Ceiling", "Cos", "Cosh", "Erf", "Exp",
+    "Floor", "Log", "LogicalNot", "Negative", "Not", "Relu", "Round", "Sigmoid", "Sign", "Sin", "Sinh",
+    "Sqrt", "Tan", "Tanh",
 ];
 
-/// Elements of several tensors to one; all broadcast by `auto_broadcast`.
-const BROADCASTING: &[OpEntry] = &[
-    OpEntry("Add", "Add", 1),
-    OpEntry("And", "LogicalAnd", 1),
-    OpEntry("Divide", "Divide", 1),
-    OpEntry("Equal", "Equal", 1),
-    OpEntry("FloorMod", "FloorMod", 1),
-    OpEntry("Greater", "Greater", 1),
-    OpEntry("GreaterEq", "GreaterEqual", 1),
-    OpEntry("GreaterEqual", "GreaterEqual", 1),
-    OpEntry("Less", "Less", 1),
-    OpEntry("LessEq", "LessEqual", 1),
-    OpEntry("LessEqual", "LessEqual", 1),
-    OpEntry("LogicalAnd", "LogicalAnd", 1),
-    OpEntry("LogicalOr", "LogicalOr", 1),
-    OpEntry("LogicalXor", "LogicalXor", 1),
-    OpEntry("Maximum", "Maximum", 1),
-    OpEntry("Minimum", "Minimum", 1),
-    OpEntry("Mod", "Mod", 1),
-    OpEntry("Multiply", "Multiply", 1),
-    OpEntry("NotEqual", "NotEqual", 1),
-    OpEntry("Or", "LogicalOr", 1),
-    OpEntry("Power", "Power", 1),
-    OpEntry("Select", "Select", 1),
-    OpEntry("SquaredDifference", "SquaredDifference", 1),
-    OpEntry("Subtract", "Subtract", 1),
-    OpEntry("Xor", "LogicalXor", 1),
+/// Elementwise ops that broadcast by `auto_broadcast`.
+#[rustfmt::skip]
+const BROADCASTING: &[&str] = &[
+    "Add", "And", "Divide", "Equal", "FloorMod", "Greater", "GreaterEq", "GreaterEqual", "Less", "LessEq",
+    "LessEqual", "LogicalAnd", "LogicalOr", "LogicalXor", "Maximum", "Minimum", "Mod", "Multiply",
+    "NotEqual", "Or", "Power", "Select", "SquaredDifference", "Subtract", "Xor",
 ];
 
-/// Many elements to one; `reduction_axes` fall away.
-const REDUCTIONS: &[OpEntry] = &[
-    OpEntry("All", "ReduceLogicalAnd", 1),
-    OpEntry("Any", "ReduceLogicalOr", 1),
-    OpEntry("Max", "ReduceMax", 1),
-    OpEntry("Min", "ReduceMin", 1),
-    OpEntry("Product", "ReduceProd", 1),
-    OpEntry("Sum", "ReduceSum", 1),
+/// Names of these ops that differ in OpenVINO.
+const RENAMED: &[(&str, &str)] = &[
+    ("Not", "LogicalNot"),
+    ("And", "LogicalAnd"),
+    ("GreaterEq", "GreaterEqual"),
+    ("LessEq", "LessEqual"),
+    ("Or", "LogicalOr"),
+    ("Xor", "LogicalXor"),
 ];
 
-/// A node that one layer with the same inputs says, the names of its attributes there and here, and what is always
-/// so.
+/// Reductions that drop `reduction_axes`.
+const REDUCTIONS: &[(&str, ReduceOp)] = &[
+    ("All", ReduceOp::LogicalAnd),
+    ("Any", ReduceOp::LogicalOr),
+    ("Max", ReduceOp::Max),
+    ("Min", ReduceOp::Min),
+    ("Product", ReduceOp::Prod),
+    ("Sum", ReduceOp::Sum),
+];
+
+/// An op with the same inputs: the names of its attributes in OpenVINO and in nGraph, and constant attributes.
 struct Same {
     op: &'static str,
     row: (&'static str, u8),
@@ -90,7 +55,7 @@ const fn same(op: &'static str, name: &'static str, opset: u8) -> Same {
     Same { op, row: (name, opset), attrs: &[], fixed: &[] }
 }
 
-/// First versions of ops that have kept their inputs.
+/// First versions of ops whose inputs did not change.
 const SAME: &[Same] = &[
     same("BatchMatMul", "MatMul", 1),
     Same {
@@ -135,21 +100,20 @@ const SAME: &[Same] = &[
     same("Unsqueeze", "Unsqueeze", 1),
 ];
 
-/// The layer of a node whose op is in a table; `None` for others.
+/// Adds the layer of a node whose op is in a table; `None` for others.
 pub(super) fn lower(site: &mut Site) -> Result<Option<Value>, OpError> {
     let (op, version) = (site.node.op.as_str(), site.node.version);
-    let find = |rows: &'static [OpEntry]| rows.iter().find(|row| row.0 == op);
-    if let Some(row) = find(UNARY) {
-        return unary(site, row).map(Some);
+    if UNARY.contains(&op) {
+        return elementwise(site, Attrs::new()).map(Some);
     }
-    if let Some(row) = find(BROADCASTING) {
-        return broadcasting(site, row).map(Some);
+    if BROADCASTING.contains(&op) {
+        return broadcasting(site).map(Some);
     }
     if version != 0 {
         return Ok(None);
     }
-    if let Some(row) = find(REDUCTIONS) {
-        return reduction(site, row).map(Some);
+    if let Some((_, function)) = REDUCTIONS.iter().find(|(name, _)| *name == op) {
+        return reduction(site, *function).map(Some);
     }
     match SAME.iter().find(|row| row.op == op) {
         Some(row) => with_same_inputs(site, row).map(Some),
@@ -162,26 +126,26 @@ fn with_same_inputs(site: &mut Site, same: &Same) -> Result<Value, OpError> {
     let attrs = given.fold(Attrs::new(), |attrs, (name, value)| attrs.with(name, value.clone()));
     let attrs = same.fixed.iter().fold(attrs, |attrs, &(name, value)| attrs.with(name, value));
     let inputs = site.inputs.to_vec();
-    site.add(same.row.0, same.row.1, attrs, &inputs)
+    site.ir_op(same.row.0, same.row.1, attrs, &inputs)
 }
 
-fn unary(site: &mut Site, row: &OpEntry) -> Result<Value, OpError> {
-    let inputs = site.inputs.to_vec();
-    site.add(row.1, row.2, Attrs::new(), &inputs)
+fn elementwise(site: &mut Site, attrs: Attrs) -> Result<Value, OpError> {
+    let (name, inputs) = (site.node.op.as_str(), site.inputs.to_vec());
+    let renamed = RENAMED.iter().find(|(ngraph, _)| *ngraph == name);
+    site.add_op(Op::by_name(renamed.map_or(name, |(_, openvino)| openvino), attrs)?, &inputs)
 }
 
-fn broadcasting(site: &mut Site, row: &OpEntry) -> Result<Value, OpError> {
+fn broadcasting(site: &mut Site) -> Result<Value, OpError> {
     let mut attrs = auto_broadcast(site)?;
-    if row.0 == "Divide" {
+    if site.node.op == "Divide" {
         let python = site.node.attrs.bool("pythondiv")?.or(site.node.attrs.bool("m_pythondiv")?);
         attrs = attrs.with("m_pythondiv", python.unwrap_or(true));
     }
-    let inputs = site.inputs.to_vec();
-    site.add(row.1, row.2, attrs, &inputs)
+    elementwise(site, attrs)
 }
 
-/// What there is of broadcasting: a name, or an object with a number and an axis. Where the file says nothing, none in
-/// the first version of an op, numpy's in later ones.
+/// The broadcast attributes: a name, or an object with a number and an axis. By default there is none in
+/// the first version of an op, and numpy's in later ones.
 fn auto_broadcast(site: &Site) -> Result<Attrs<'static>, OpError> {
     let numpy = Attrs::new().with("auto_broadcast", "numpy");
     let none = Attrs::new().with("auto_broadcast", "none");
@@ -201,13 +165,13 @@ fn auto_broadcast(site: &Site) -> Result<Attrs<'static>, OpError> {
     }
 }
 
-/// Late files have the axes as a second input, and an empty list of them.
-fn reduction(site: &mut Site, row: &OpEntry) -> Result<Value, OpError> {
+/// Newer files have the axes as a second input, and an empty list.
+fn reduction(site: &mut Site, function: ReduceOp) -> Result<Value, OpError> {
     let axes = site.node.attrs.sizes("reduction_axes")?.unwrap_or_default();
     let axes = match site.inputs.get(1) {
         Some(&input) if axes.is_empty() => input,
         _ => site.ints(&as_ints(&axes))?,
     };
     let data = site.input(0)?;
-    site.add(row.1, row.2, Attrs::new().with("keep_dims", false), &[data, axes])
+    site.add_op(Reduce { function, keep_dims: false }, &[data, axes])
 }

@@ -7,7 +7,7 @@ use snick_tensor::ElementType;
 use crate::ReadError;
 use crate::json::{Json, Object};
 
-/// The types of C++ that stand for element types.
+/// C++ types and the element types they stand for.
 const C_TYPES: &[(&str, ElementType)] = &[
     ("char", ElementType::Boolean),
     ("bfloat16", ElementType::BF16),
@@ -27,10 +27,10 @@ const C_TYPES: &[(&str, ElementType)] = &[
     ("undefined", ElementType::Dynamic),
 ];
 
-/// Dims, -1 for one that is not known; `None` for an unknown rank.
+/// Dims, -1 for a dynamic one; `None` for a dynamic rank.
 pub(super) type DeclaredDims = Option<SmallVec<[i64; 4]>>;
 
-/// An element type: a C name, or the object with one that the oldest files have.
+/// An element type: a C++ type, or, in the oldest files, an object with one.
 pub(super) fn element_type(json: Json) -> Result<ElementType, ReadError> {
     let name = if json.is_object() { json.object()?.require("c_type_string")? } else { json };
     let text = name.text()?;
@@ -38,7 +38,7 @@ pub(super) fn element_type(json: Json) -> Result<ElementType, ReadError> {
     found.map(|(_, et)| *et).ok_or_else(|| name.error(format!("`{text}` is no element type of nGraph")))
 }
 
-/// A shape: a list in which null is an unknown dim, or null for an unknown rank.
+/// A shape: a list in which null is a dynamic dim, or null for a dynamic rank.
 pub(super) fn shape(json: Json) -> Result<DeclaredDims, ReadError> {
     if json.is_null() {
         return Ok(None);
@@ -53,7 +53,7 @@ pub(super) fn shape(json: Json) -> Result<DeclaredDims, ReadError> {
     Ok(Some(json.array()?.into_iter().map(dim).collect::<Result<_, _>>()?))
 }
 
-/// The field of a node, or of its `value_type`, where older files have it.
+/// A field of a node, or of its `value_type`, as in older files.
 pub(super) fn of_node<'d>(node: &Object<'d>, name: &str) -> Result<Json<'d>, ReadError> {
     match (node.get(name), node.get("value_type")) {
         (Some(json), _) => Ok(json),
@@ -62,11 +62,11 @@ pub(super) fn of_node<'d>(node: &Object<'d>, name: &str) -> Result<Json<'d>, Rea
     }
 }
 
-/// What a node declares of its only output.
+/// The type and shape that a node declares for its only output.
 pub(super) fn declared(node: &Object) -> Result<Option<Declared>, ReadError> {
     let Some(json) = node.get("value_type").filter(|json| json.is_object()) else { return Ok(None) };
     let object = json.object()?;
-    // The type of several values at once is a tuple: it is told by the nodes that take one of them out.
+    // Several outputs have a tuple type; the nodes that select one of them declare its type.
     let (Some(of), Some(dims)) = (object.get("element_type"), object.get("shape")) else { return Ok(None) };
     Ok(Some(Declared { element_type: element_type(of)?, dims: shape(dims)? }))
 }

@@ -7,12 +7,12 @@ use super::build::Site;
 
 type Numbers = SmallVec<[i64; 4]>;
 
-/// Numbers that must be there.
+/// A required list of numbers.
 pub(super) fn numbers(site: &Site, name: &'static str) -> Result<Numbers, OpError> {
     site.node.attrs.ints(name)?.ok_or(OpError::MissingAttribute { name })
 }
 
-/// Numbers that older files leave out: `default` for each.
+/// A list that older files omit: `count` times `default`.
 pub(super) fn numbers_or(
     site: &Site,
     name: &'static str,
@@ -23,7 +23,7 @@ pub(super) fn numbers_or(
     Ok(numbers.unwrap_or_else(|| SmallVec::from_elem(default, count)))
 }
 
-/// Padding is as listed: no other way of finding it is known.
+/// Refuses padding types other than explicit.
 fn expect_explicit_padding(site: &Site) -> Result<(), OpError> {
     match site.node.attrs.int("pad_type")?.unwrap_or(0) {
         0 => Ok(()),
@@ -41,25 +41,24 @@ pub(super) fn dilated(site: &mut Site, data: Value, holes: &[i64]) -> Result<Val
         let expected = format!("1 or more for each of {} axes", dims.len().saturating_sub(2));
         return Err(OpError::mismatch("the data dilation", format!("{holes:?}"), expected));
     }
-    // Each element gets an axis of its own, is padded there, and what is behind the last one falls off.
+    // Each element gets an axis of its own and is padded there; the zeros after the last one are cropped.
     let (batch, spatial) = dims.split_at(2);
     let axes = || spatial.iter().zip(holes);
     let apart: Vec<i64> = batch.iter().copied().chain(axes().flat_map(|(&dim, _)| [dim, 1])).collect();
     let above: Vec<i64> = [0, 0].into_iter().chain(axes().flat_map(|(_, &hole)| [0, hole - 1])).collect();
     let wide = axes().map(|(&dim, &hole)| dim.checked_mul(hole));
     let wide = batch.iter().map(|&dim| Some(dim)).chain(wide).collect::<Option<Vec<i64>>>();
-    let wide =
-        wide.ok_or_else(|| OpError::unsupported("a dilated axis of more elements than 64 bits count"))?;
+    let wide = wide.ok_or_else(|| OpError::unsupported("a dilated axis beyond 64 bits"))?;
     let behind: Vec<i64> =
         [0, 0].into_iter().chain(axes().map(|(&dim, &hole)| if dim > 0 { 1 - hole } else { 0 })).collect();
-    let value = site.reshaped(data, &apart)?;
+    let value = site.reshape(data, &apart)?;
     let value = site.padded(value, &vec![0; above.len()], &above)?;
-    let value = site.reshaped(value, &wide)?;
+    let value = site.reshape(value, &wide)?;
     site.padded(value, &vec![0; behind.len()], &behind)
 }
 
-/// The data of a convolution as OpenVINO takes it, and the padding that is left to say: dilated, and padded where
-/// numbers are negative.
+/// The data of a convolution, dilated, and the padding. Negative padding is applied to the data, since OpenVINO has
+/// none.
 fn prepared(site: &mut Site) -> Result<(Value, Numbers, Numbers), OpError> {
     expect_explicit_padding(site)?;
     let (below, above) = (numbers(site, "padding_below")?, numbers(site, "padding_above")?);
@@ -89,10 +88,10 @@ pub(super) fn convolution(site: &mut Site) -> Result<Value, OpError> {
     let filters = site.input(1)?;
     let (data, below, above) = prepared(site)?;
     let attrs = convolution_attrs(site, below, above)?;
-    site.add("Convolution", 1, attrs, &[data, filters])
+    site.ir_op("Convolution", 1, attrs, &[data, filters])
 }
 
-/// A convolution with the filters of all groups one behind the other.
+/// A convolution whose filters are concatenated over the groups.
 pub(super) fn group_convolution(site: &mut Site) -> Result<Value, OpError> {
     let mut filters = site.input(1)?;
     if let Some(groups) = site.node.attrs.int("groups")? {
@@ -104,24 +103,24 @@ pub(super) fn group_convolution(site: &mut Site) -> Result<Value, OpError> {
             return Err(OpError::out_of_range("groups", groups, format!("a divisor of {outputs} filters")));
         }
         let apart: Vec<i64> = [groups, outputs / groups].iter().chain(rest).copied().collect();
-        filters = site.reshaped(filters, &apart)?;
+        filters = site.reshape(filters, &apart)?;
     }
     let (data, below, above) = prepared(site)?;
     let attrs = convolution_attrs(site, below, above)?;
-    site.add("GroupConvolution", 1, attrs, &[data, filters])
+    site.ir_op("GroupConvolution", 1, attrs, &[data, filters])
 }
 
 pub(super) fn max_pool(site: &mut Site) -> Result<Value, OpError> {
     let attrs = pool(site)?;
     let data = site.input(0)?;
-    site.add("MaxPool", 1, attrs, &[data])
+    site.ir_op("MaxPool", 1, attrs, &[data])
 }
 
 pub(super) fn avg_pool(site: &mut Site) -> Result<Value, OpError> {
     let with_padding = site.node.attrs.bool("include_padding_in_avg_computation")?.unwrap_or(false);
     let attrs = pool(site)?.with("exclude-pad", !with_padding);
     let data = site.input(0)?;
-    site.add("AvgPool", 1, attrs, &[data])
+    site.ir_op("AvgPool", 1, attrs, &[data])
 }
 
 fn pool(site: &Site) -> Result<Attrs<'static>, OpError> {

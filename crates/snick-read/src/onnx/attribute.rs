@@ -8,7 +8,7 @@ use snick_onnx::{Attribute, kind};
 
 use super::tensor::Tensors;
 
-/// The attributes of a node; graphs are left out. `given` are those of the call, where the node is in a function.
+/// The attributes of a node, without graphs. In a function, `given` are the attributes of the call.
 pub(super) fn attributes(
     attributes: &[Attribute],
     given: &[Attribute],
@@ -23,7 +23,7 @@ pub(super) fn attributes(
     Ok(attrs)
 }
 
-/// Attributes by name; one that refers to the call has the call's value, or is absent.
+/// Attributes by name; a reference to an attribute of the call is resolved, or absent.
 pub(super) fn resolved<'a>(
     attributes: &'a [Attribute],
     given: &'a [Attribute],
@@ -37,7 +37,7 @@ pub(super) fn resolved<'a>(
     })
 }
 
-/// The value that the attribute's kind says; files of the first format version say none.
+/// The value, by the kind of the attribute; files of the first format version have no kind.
 fn value(attribute: &Attribute, tensors: &Tensors) -> Result<Option<AttrValue<'static>>, OpError> {
     let a = attribute;
     let text = |bytes: &bytes::Bytes| String::from_utf8_lossy(bytes).into_owned();
@@ -66,7 +66,7 @@ fn value(attribute: &Attribute, tensors: &Tensors) -> Result<Option<AttrValue<'s
     })
 }
 
-/// The shortest decimal number that is this one in single precision: `0.01`, not `0.009999999776482582`.
+/// The shortest decimal that rounds to this f32: `0.01`, not `0.009999999776482582`.
 fn decimal(value: f32) -> f64 {
     value.to_string().parse().unwrap_or(f64::from(value))
 }

@@ -1,17 +1,15 @@
-//! If, Loop and Scan: nodes with graphs of their own, which become If, Loop and TensorIterator.
+//! If, Loop and Scan, nodes with inner graphs: they become If, Loop and TensorIterator.
 //!
-//! A graph inside reads names of the graphs around it. Here these become inputs of the node and Parameters of the body;
-//! constants are repeated in the body, so that its nodes see them as constants.
+//! An inner graph reads names of the graphs around it. These become inputs of the node and Parameters of the body;
+//! constants are copied into the body, so that its nodes see constants.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use snick_ir::ops::control::port_map::{Cut, PortLink, PortMap, Purpose};
 use snick_ir::ops::control::subgraph::{SubGraph, SubGraphKind};
-use snick_ir::ops::source::constant::Constant;
-use snick_ir::ops::source::parameter::Parameter;
-use snick_ir::ops::source::result::GraphResult;
-use snick_ir::{Attrs, Graph, Node, Op, OpError, Output, Value};
+use snick_ir::ops::{Constant, Parameter};
+use snick_ir::{Graph, Node, Op, OpError, Value};
 use snick_onnx as onnx;
 use snick_shape::{DimSpec, Interval, ShapeSpec};
 use snick_tensor::{ElementType, Tensor};
@@ -22,23 +20,23 @@ use super::free_names::{Refusal, free_names_of};
 use super::network::{CallSite, Network, Scope, define};
 use super::types::declared;
 
-/// A formal input of a body: what it is fed with.
+/// The type of a formal input of a body.
 struct Fed {
     element_type: ElementType,
     rank: Option<usize>,
-    /// It is one index of this axis, which the body does not see.
+    /// The input is a slice along this axis, which the body does not see.
     axis: Option<i64>,
 }
 
-/// A body, with the values around it that it reads: they enter as Parameters behind its own inputs.
+/// A body and the values that it captures: they become Parameters after its own inputs.
 struct Body {
     graph: Graph,
     captured: Vec<Value>,
 }
 
 impl<'m> Network<'m> {
-    /// Reads a node with bodies; gives its outputs. How deep graphs may be nested is the decoder's limit, and that of
-    /// calls inside of them counts both.
+    /// Reads a node with bodies; returns its outputs. The decoder limits the nesting of graphs; calls inside of them count
+    /// towards the depth of calls.
     pub(super) fn with_bodies(
         &mut self,
         node: &'m onnx::Node,
@@ -58,21 +56,21 @@ impl<'m> Network<'m> {
     }
 }
 
-/// One node being read.
+/// A node being read.
 struct Reading<'n, 'm, 'a> {
     network: &'n mut Network<'m>,
     node: &'m onnx::Node,
     name: &'a str,
     inputs: &'a [Option<Value>],
     scope: &'a Scope,
-    /// Where the nodes of the bodies stand.
+    /// The call site of the nodes of the bodies.
     place: &'a CallSite<'a>,
 }
 
 impl<'m> Reading<'_, 'm, '_> {
     fn branches(&mut self) -> Result<Vec<Value>, Refusal> {
         let condition = self.input(0)?;
-        // Of one element, whatever its rank; the IR takes a scalar or a vector.
+        // The condition has one element and any rank; the IR takes a scalar or a vector.
         let condition =
             self.build(|b| if b.rank(condition)? > 1 { b.reshape(condition, &[]) } else { Ok(condition) });
         let mut inputs = vec![condition.or_else(|_| self.input(0))?];
@@ -88,12 +86,12 @@ impl<'m> Reading<'_, 'm, '_> {
         self.finish(SubGraphKind::If, bodies, maps, &inputs)
     }
 
-    /// A Loop. Its body takes the number of the iteration, the condition and the states, and gives the condition, the
-    /// states, and parts of outputs.
+    /// A Loop. Its body takes the number of the iteration, the condition and the states, and returns the condition, the
+    /// states, and slices of outputs.
     fn repeated(&mut self) -> Result<Vec<Value>, Refusal> {
         let graph = self.graph("body")?;
         let trips = self.optional(0);
-        let trips = trips.map_or_else(|| self.build(|b| b.index(-1)), Ok)?;
+        let trips = trips.map_or_else(|| self.build(|b| b.int(-1)), Ok)?;
         let truth = || Tensor::from_bools(&[], &[true]).map_err(OpError::from);
         let starts = self.optional(1);
         let starts = starts.map_or_else(|| self.build(|b| b.constant(truth()?)), Ok)?;
@@ -111,7 +109,7 @@ impl<'m> Reading<'_, 'm, '_> {
         let mut map = PortMap {
             inputs: vec![PortLink::inner(0, Purpose::CurrentIteration), PortLink::whole(1, 1)],
             outputs: vec![PortLink::inner(0, Purpose::ExecutionCondition)],
-            // The condition and the states: the Results stand one before the Parameters.
+            // The condition and the states: Result `i` feeds Parameter `i + 1`.
             back_edges: (0..=states).map(|i| (i, i + 1)).collect(),
         };
         map.inputs.extend((2..states + 2).map(|i| PortLink::whole(i, i)));
@@ -123,11 +121,11 @@ impl<'m> Reading<'_, 'm, '_> {
         self.finish(SubGraphKind::Loop, vec![body.graph], vec![map], &inputs)
     }
 
-    /// A Scan of operator set 9 or later. Its body takes the states and one index of each scanned input, and gives the
-    /// states and parts of outputs.
+    /// A Scan of operator set 9 or later. Its body takes the states and a slice of each scanned input, and returns the
+    /// states and slices of outputs.
     fn scanned(&mut self) -> Result<Vec<Value>, Refusal> {
         if self.place.opsets.get("").is_some_and(|&opset| opset < 9) {
-            return Err(OpError::unsupported("Scan with a batch, of operator set 8,").into());
+            return Err(OpError::unsupported("the batch axis of Scan-8").into());
         }
         let graph = self.graph("body")?;
         let mut inputs = Vec::new();
@@ -164,7 +162,7 @@ impl<'m> Reading<'_, 'm, '_> {
         self.finish(SubGraphKind::TensorIterator, vec![body.graph], vec![map], &inputs)
     }
 
-    /// One index of an axis each iteration, forward or, where the direction is 1, backward.
+    /// One slice along an axis for each iteration, forward, or backward if the direction is 1.
     fn cuts(&self, axes: &str, directions: &str, count: usize) -> Result<Vec<Cut>, OpError> {
         let (axes, directions) = (self.ints(axes), self.ints(directions));
         let fits = |list: &[i64]| list.is_empty() || list.len() == count;
@@ -202,7 +200,7 @@ impl<'m> Reading<'_, 'm, '_> {
     }
 
     fn attribute(&self, name: &str) -> Option<&'m onnx::Attribute> {
-        // Attributes of graphs and of iterations are never those of a call of a function.
+        // Graphs and attributes of iterations never refer to a function call.
         resolved(&self.node.attribute, &[]).find(|(found, _)| *found == name).map(|(_, attribute)| attribute)
     }
 
@@ -231,25 +229,17 @@ impl<'m> Reading<'_, 'm, '_> {
         }
     }
 
-    /// Adds to the graph under construction: that of the node, or a body.
+    /// Adds to the current graph: that of the node, or a body.
     fn build<T>(&mut self, build: impl FnOnce(&mut NodeBuilder) -> Result<T, OpError>) -> Result<T, OpError> {
-        build(&mut NodeBuilder {
-            graph: &mut self.network.graph,
-            name: self.name,
-            since: 0,
-            inputs: Vec::new(),
-            wanted: Vec::new(),
-            attrs: Attrs::new(),
-            added: Vec::new(),
-        })
+        build(&mut NodeBuilder::new(&mut self.network.graph, self.name))
     }
 
-    /// Reads a graph; `made` has, by output, the axis of an output of the node that it is one index of.
+    /// Reads an inner graph. `made` has, for each output that is a slice of an output of the node, its axis.
     fn body(&mut self, graph: &'m onnx::Graph, fed: &[Fed], made: &[Option<i64>]) -> Result<Body, Refusal> {
         let mut inner = Graph::new(graph.name.clone());
         inner.source = self.network.graph.source.clone();
         let outer = std::mem::replace(&mut self.network.graph, inner);
-        // Elements of sequences outside are values of the outer graph.
+        // Elements of outer sequences are values of the outer graph.
         let sequences = std::mem::take(&mut self.network.sequences);
         let captured = self.fill(graph, fed, made, &outer);
         self.network.sequences = sequences;
@@ -258,7 +248,7 @@ impl<'m> Reading<'_, 'm, '_> {
         Ok(Body { graph, captured: captured? })
     }
 
-    /// Fills the body; gives the values of the outer graph that it reads.
+    /// Fills the body; returns the values of the outer graph that it captures.
     fn fill(
         &mut self,
         graph: &'m onnx::Graph,
@@ -273,10 +263,7 @@ impl<'m> Reading<'_, 'm, '_> {
         for (info, fed) in graph.input.iter().zip(fed) {
             let value = self.parameter(&info.name, fed);
             let value = match fed.axis {
-                Some(axis) => self.build(|b| {
-                    let axis = b.vector(&[axis])?;
-                    b.plain("Squeeze", &[value, axis])
-                })?,
+                Some(axis) => self.build(|b| b.squeeze(value, &[axis]))?,
                 None => value,
             };
             define(&mut scope, &info.name, value)?;
@@ -284,7 +271,8 @@ impl<'m> Reading<'_, 'm, '_> {
         let mut captured = Vec::new();
         for name in free_names_of(graph) {
             let Some(&value) = self.scope.get(name) else {
-                let message = format!("node `{}`: its graph reads `{name}`, which no node makes", self.name);
+                let message =
+                    format!("node `{}`: its graph reads `{name}`, which no node computes", self.name);
                 return Err(Refusal::File(message));
             };
             let inside = value.map(|value| self.capture(name, value, outer, &mut captured));
@@ -295,22 +283,18 @@ impl<'m> Reading<'_, 'm, '_> {
         for (i, info) in graph.output.iter().enumerate() {
             let value = scope.get(&info.name).copied().flatten();
             let value =
-                value.ok_or_else(|| format!("output `{}` of a graph: no node makes it", info.name))?;
+                value.ok_or_else(|| format!("no node computes output `{}` of an inner graph", info.name))?;
             let value = match made.get(i).copied().flatten() {
-                Some(axis) => self.build(|b| {
-                    let axis = b.vector(&[axis])?;
-                    b.plain("Unsqueeze", &[value, axis])
-                })?,
+                Some(axis) => self.build(|b| b.unsqueeze(value, &[axis]))?,
                 None => value,
             };
-            let mut result = Node::new(format!("{}{}", self.place.prefix, info.name), GraphResult.into());
-            result.outs.push(Output::unknown());
-            self.network.graph.add_wired(result, &[value]);
+            let name = format!("{}{}", self.place.prefix, info.name);
+            self.network.builder().result(&name, value)?;
         }
         Ok(captured)
     }
 
-    /// A value of the outer graph inside the body: a constant again, or a Parameter.
+    /// A value of the outer graph inside the body: a copy of a constant, or a Parameter.
     fn capture(&mut self, name: &str, value: Value, outer: &Graph, captured: &mut Vec<Value>) -> Value {
         if let Op::Const(Constant::Here(tensor)) = &outer.node(value.node).op {
             let constant = Constant::new(Arc::clone(tensor)).into();
@@ -326,7 +310,7 @@ impl<'m> Reading<'_, 'm, '_> {
         self.parameter(name, &fed)
     }
 
-    /// A Parameter of the body. Of its shape only the rank is said: sizes follow from what is fed.
+    /// A Parameter of the body with dynamic dims: inference takes them from the input.
     fn parameter(&mut self, name: &str, fed: &Fed) -> Value {
         let shape = match fed.rank {
             Some(rank) => ShapeSpec::Dims(vec![DimSpec::Interval(Interval::DIM); rank]),
@@ -336,7 +320,7 @@ impl<'m> Reading<'_, 'm, '_> {
         self.network.source(&format!("{}{name}", self.place.prefix), parameter.into())
     }
 
-    /// Puts the op in the place of the node.
+    /// Adds the op of the node.
     fn finish(
         &mut self,
         kind: SubGraphKind,
@@ -350,19 +334,16 @@ impl<'m> Reading<'_, 'm, '_> {
             let got = self.node.output.len();
             return Err(OpError::mismatch("the number of outputs", got, format!("at most {outputs}")).into());
         }
-        let mut node = Node::new(self.name, op.into());
-        node.outs.resize_with(outputs, Output::unknown);
-        let id = self.network.graph.add_wired(node, inputs);
-        // What does not fit is told by the inference of the whole graph, with its place.
-        let _ = self.network.graph.infer_node(id);
-        Ok((0..).zip(0..outputs).map(|(port, _)| Value { node: id, port }).collect())
+        let node = Node::new(self.name, op.into());
+        let node = self.network.builder().add_node(node, inputs, outputs)?;
+        Ok((0..).zip(0..outputs).map(|(port, _)| Value { node, port }).collect())
     }
 }
 
-/// Feeds captured values to the Parameters from `first` on; those that are inputs already enter from there.
+/// Links captured values to the Parameters from `first` on; a value that is an input already is reused.
 fn enter(inputs: &mut Vec<Value>, captured: impl Iterator<Item = Value>, first: usize) -> Vec<PortLink> {
     let entry = |(i, value): (usize, Value)| {
-        // The first inputs have meanings of their own, and one that a Loop or Scan changes is another value inside.
+        // The first inputs have a special meaning, and a state of a Loop or Scan is another value inside.
         let port = inputs.iter().position(|&input| input == value).filter(|&port| port >= first.max(1));
         let port = port.unwrap_or_else(|| {
             inputs.push(value);

@@ -7,7 +7,7 @@ use snick_onnx as onnx;
 
 use super::opsets::normal_domain;
 
-/// Why a node does not become what it should: its file is wrong, or only the node is, and stays opaque.
+/// Why a node is refused: the file is invalid, or only the node, which stays opaque.
 pub(super) enum Refusal {
     File(String),
     Node(OpError),
@@ -25,12 +25,12 @@ impl From<OpError> for Refusal {
     }
 }
 
-/// Whether the node has graphs that are read here.
+/// Whether the inner graphs of the node are read here.
 pub(super) fn has_bodies(node: &onnx::Node) -> bool {
     normal_domain(&node.domain).is_empty() && matches!(node.op_type.as_str(), "If" | "Loop" | "Scan")
 }
 
-/// Names that the graphs of a node read from around them, in the order of their first use.
+/// Names that the inner graphs of a node capture, in order of first use.
 pub(super) fn free_names(node: &onnx::Node) -> Vec<&str> {
     let mut free = Vec::new();
     let graphs = node

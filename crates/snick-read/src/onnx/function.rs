@@ -1,4 +1,4 @@
-//! Functions of the model: a call becomes the nodes of the function.
+//! Functions of the model, inlined into their calls.
 
 use snick_ir::Value;
 use snick_onnx as onnx;
@@ -7,14 +7,14 @@ use super::attribute::resolved;
 use super::network::{CallSite, Network, Scope};
 use super::opsets::opsets;
 
-/// Functions that call functions, up to this depth: the standard allows no recursion.
+/// Maximum depth of calls; the standard allows no recursion.
 const MAX_DEPTH: usize = 32;
 
-/// Nodes that may come of all calls: calls of calls grow without bound.
+/// Maximum number of inlined nodes: nested calls can grow exponentially.
 const MAX_NODES: usize = 1 << 18;
 
 impl<'m> Network<'m> {
-    /// Puts the nodes of `function` in place of `call`; returns its outputs.
+    /// Inlines `function` at `call`; returns the outputs.
     pub(super) fn call(
         &mut self,
         function: &'m onnx::Function,
@@ -51,7 +51,7 @@ impl<'m> Network<'m> {
         self.nodes(&function.node, &mut scope, &inside)?;
         let outputs = function.output.iter().map(|output| match scope.get(output) {
             Some(&value) => Ok(value),
-            None => Err(format!("function `{}`: no node makes its output `{output}`", function.name)),
+            None => Err(format!("function `{}`: no node computes its output `{output}`", function.name)),
         });
         outputs.collect()
     }

@@ -1,10 +1,10 @@
 //! ONNX models: protobuf messages to a graph of IR ops.
 //!
-//! `model.rs` opens the file, `network.rs` walks its graph, `function.rs` inlines the functions it brings along,
-//! `bodies.rs` reads the graphs inside of nodes,
-//! `tensor.rs` views its constants. One node becomes IR nodes by a row of the table in `ops/`, which builds them
-//! with a `NodeBuilder` (`builder.rs`); sequences are resolved on the way (`sequence.rs`). A node without a row, or whose
-//! row refuses it, stays as an opaque layer with the types that the file declares for its outputs.
+//! `model.rs` decodes the file, `network.rs` holds the graph under construction, `nodes.rs` walks the nodes,
+//! `function.rs` inlines functions, `bodies.rs` reads inner graphs,
+//! `tensor.rs` reads constants. A row of the table in `ops/` builds the IR nodes of an ONNX node
+//! with a `NodeBuilder` (`builder.rs`); `sequence.rs` resolves sequences. A node without a row, or whose
+//! row refuses it, stays an opaque layer with the declared types of its outputs.
 
 mod attribute;
 mod bodies;
@@ -13,6 +13,7 @@ mod free_names;
 mod function;
 mod model;
 mod network;
+mod nodes;
 mod ops;
 mod opsets;
 mod sequence;

@@ -10,7 +10,7 @@ use super::opsets::{functions, opsets};
 use super::tensor::Tensors;
 use crate::{Read, ReadError};
 
-/// The file in memory, as an owner of bytes.
+/// The mapped file as an owner of bytes.
 struct View(Storage);
 
 impl AsRef<[u8]> for View {
@@ -19,10 +19,10 @@ impl AsRef<[u8]> for View {
     }
 }
 
-/// Reads a model; constants are views of `file`. External data lie in `folder`.
+/// Reads a model; constants are views of `file`, external data is in `folder`.
 ///
 /// # Errors
-/// [`ReadError::Onnx`] where the bytes are no model of a supported operator set, or its values are not wired.
+/// [`ReadError::Onnx`] if the bytes are not a model of a supported operator set, or a value is missing.
 pub fn read(file: &Storage, folder: Option<&Path>, source: &str) -> Result<Read, ReadError> {
     let error = |message: String| ReadError::Onnx { source_name: source.to_string(), message };
     let model =

@@ -1,13 +1,13 @@
-//! The operator sets and functions that a model imports.
+//! Operator sets and functions of a model.
 
 use std::collections::HashMap;
 
 use snick_onnx::{Function, Model, OperatorSet};
 
-/// Operator sets of ONNX that the table of ops is written for.
+/// Supported operator sets of ONNX.
 const OPSETS: std::ops::RangeInclusive<i64> = 1..=28;
 
-/// Operator set versions by domain; that of ONNX itself is the empty one.
+/// Operator set versions by domain; the domain of ONNX itself is empty.
 pub(super) type Opsets = HashMap<String, i64>;
 
 /// Functions by domain, name and overload.
@@ -20,14 +20,14 @@ pub(super) fn opsets(imports: &[OperatorSet]) -> Result<Opsets, String> {
         let (domain, version) = (normal_domain(&import.domain), import.version.unwrap_or_default());
         if domain.is_empty() && !OPSETS.contains(&version) {
             let (first, last) = (OPSETS.start(), OPSETS.end());
-            return Err(format!("operator set {version} is not supported, {first} to {last} are"));
+            return Err(format!("operator set {version} is not supported; snick reads {first} to {last}"));
         }
         opsets.insert(domain.to_string(), version);
     }
     Ok(opsets)
 }
 
-/// The domain of ONNX itself has two names.
+/// The domain with one name for ONNX itself, which has two.
 pub(super) fn normal_domain(domain: &str) -> &str {
     if domain == "ai.onnx" { "" } else { domain }
 }

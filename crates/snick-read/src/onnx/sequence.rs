@@ -1,7 +1,7 @@
-//! Sequences of tensors and optional values. The IR has neither, so they are resolved while the model is read: a
-//! sequence is the list of its elements, wherever its length is known.
+//! Sequences of tensors and optional values. The IR has neither, so the reader resolves them: a
+//! sequence of known length is the list of its elements.
 
-use snick_ir::{Attrs, OpError, Value};
+use snick_ir::{OpError, Value};
 use snick_onnx as onnx;
 use snick_tensor::Tensor;
 
@@ -9,10 +9,10 @@ use super::attribute::attributes;
 use super::builder::NodeBuilder;
 use super::network::{CallSite, Network, Scope};
 
-/// A sequence of more elements than this is refused: each is at least a node.
+/// Maximum length of a sequence: each element is at least one node.
 const MAX_ELEMENTS: usize = 1 << 12;
 
-/// What a name stands for.
+/// The meaning of a name.
 #[derive(Clone)]
 enum Item {
     /// A tensor.
@@ -22,7 +22,7 @@ enum Item {
 }
 
 impl Network<'_> {
-    /// Resolves a node that makes, takes or passes on a sequence; false for any other node.
+    /// Resolves a node that produces or consumes a sequence; false for any other node.
     pub(super) fn sequence(
         &mut self,
         node: &onnx::Node,
@@ -48,8 +48,7 @@ impl Network<'_> {
         });
         let inputs = ones.collect();
         let wanted = vec![true];
-        let graph = &mut self.graph;
-        let mut builder = NodeBuilder { graph, name, since: 0, inputs, wanted, attrs, added: Vec::new() };
+        let mut builder = NodeBuilder { inputs, wanted, attrs, ..NodeBuilder::new(&mut self.graph, name) };
         match resolved(&mut builder, &node.op_type, &items)? {
             None => return Ok(false),
             Some(Item::One(value)) => {
@@ -69,7 +68,7 @@ impl Network<'_> {
     }
 }
 
-/// Operators that make sequences or optional values of tensors.
+/// Operators that produce sequences or optional values from tensors.
 const MAKERS: &[&str] = &[
     "Optional",
     "OptionalGetElement",
@@ -79,7 +78,7 @@ const MAKERS: &[&str] = &[
     "SplitToSequence",
 ];
 
-/// What a node gives; `None` for an operator that knows no sequences.
+/// The output of a node; `None` for an operator without sequences.
 fn resolved(b: &mut NodeBuilder, op_type: &str, items: &[Option<Item>]) -> Result<Option<Item>, OpError> {
     let many = |i: usize| match items.get(i) {
         Some(Some(Item::Many(elements))) => Ok(elements.clone()),
@@ -111,7 +110,7 @@ fn resolved(b: &mut NodeBuilder, op_type: &str, items: &[Option<Item>]) -> Resul
         }
         "SequenceLength" => {
             let length = many(0)?.len() as i64;
-            Item::One(b.index(length)?)
+            Item::One(b.int(length)?)
         }
         "ConcatFromSequence" => Item::One(concat(b, many(0)?)?),
         "SplitToSequence" => Item::Many(split(b)?),
@@ -127,7 +126,7 @@ fn resolved(b: &mut NodeBuilder, op_type: &str, items: &[Option<Item>]) -> Resul
     }))
 }
 
-/// The place that input `i` names, counted from the end if it is negative; below `end`.
+/// The index in input `i`, counted from the end if negative; below `end`.
 fn position(b: &NodeBuilder, i: usize, default: usize, end: usize) -> Result<usize, OpError> {
     let at = match b.optional(i) {
         None => default as i64,
@@ -136,7 +135,7 @@ fn position(b: &NodeBuilder, i: usize, default: usize, end: usize) -> Result<usi
             known.ok_or_else(|| OpError::unsupported("a place in a sequence known only at run time"))?
         }
     };
-    // Behind the last element there is no place to count from.
+    // Negative indices count from the last element.
     let from_end = if i == 2 { end.saturating_sub(1) } else { end };
     let at = if at < 0 { at.saturating_add(from_end as i64) } else { at };
     let found = usize::try_from(at).ok().filter(|&at| at < end);
@@ -145,11 +144,11 @@ fn position(b: &NodeBuilder, i: usize, default: usize, end: usize) -> Result<usi
 }
 
 fn concat(b: &mut NodeBuilder, mut elements: Vec<Value>) -> Result<Value, OpError> {
-    let axis = b.attrs.int("axis")?.ok_or(OpError::MissingAttribute { name: "axis" })?;
+    let axis = b.required_int("axis")?;
     if elements.is_empty() {
         return Err(OpError::unsupported("joining no elements"));
     }
-    if b.flag("new_axis", false)? {
+    if b.flag_attr("new_axis", false)? {
         for element in &mut elements {
             *element = b.unsqueeze(*element, &[axis])?;
         }
@@ -157,9 +156,9 @@ fn concat(b: &mut NodeBuilder, mut elements: Vec<Value>) -> Result<Value, OpErro
     b.concat(axis, &elements)
 }
 
-/// Parts of the sizes that input 1 lists, of the one size it gives, or of size 1, which may lose their axis.
+/// Parts of the sizes that input 1 lists, of the one size that it holds, or of size 1, then maybe without the axis.
 fn split(b: &mut NodeBuilder) -> Result<Vec<Value>, OpError> {
-    let (x, axis, keeps) = (b.input(0)?, b.int("axis", 0)?, b.flag("keepdims", true)?);
+    let (x, axis, keeps) = (b.input(0)?, b.int_attr("axis", 0)?, b.flag_attr("keepdims", true)?);
     let unknown = || OpError::unsupported("splitting into an unknown number of parts");
     let rank = b.rank(x)?;
     let size = b.fixed_size(x, b.axis(axis, rank)?);
@@ -179,8 +178,8 @@ fn split(b: &mut NodeBuilder) -> Result<Vec<Value>, OpError> {
             vec![part; count].into_iter().chain((rest > 0).then_some(rest)).collect()
         }
     };
-    let (at, lengths) = (b.index(axis)?, b.vector(&sizes)?);
-    let mut parts = b.many("VariadicSplit", Attrs::new(), &[x, at, lengths], sizes.len())?;
+    let (at, lengths) = (b.int(axis)?, b.ints(&sizes)?);
+    let mut parts = b.add_op_with_outputs(snick_ir::ops::VariadicSplit, &[x, at, lengths], sizes.len())?;
     if b.optional(1).is_none() && !keeps {
         for part in &mut parts {
             *part = b.squeeze(*part, &[axis])?;

@@ -1,4 +1,4 @@
-//! Constants: views of the model file, or of the files beside it; typed fields are copied.
+//! Constants: views of the model file or of external files; typed fields are copied.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -8,10 +8,12 @@ use snick_ir::OpError;
 use snick_onnx::{Tensor as Message, from_number};
 use snick_tensor::{ElementType, Storage, Tensor};
 
+use crate::out_of_file;
+
 /// Number of [`Message::data_location`] for data in another file.
 const EXTERNAL: i32 = 1;
 
-/// Where the bytes of constants are.
+/// The files that hold the bytes of constants.
 pub(super) struct Tensors<'m> {
     file: &'m Storage,
     folder: Option<PathBuf>,
@@ -58,14 +60,14 @@ impl<'m> Tensors<'m> {
         Ok(Tensor::new(element_type, &dims, storage)?)
     }
 
-    /// The window of the file that holds these bytes, which are a part of it.
+    /// The window of the file that these bytes are.
     fn view(&self, raw: &bytes::Bytes) -> Storage {
         let start = (raw.as_ptr() as usize).wrapping_sub(self.file.bytes().as_ptr() as usize);
         let window = self.file.window(start, raw.len());
         window.unwrap_or_else(|_| Storage::heap(raw.to_vec()))
     }
 
-    /// The window of another file that an entry names.
+    /// The window of an external file.
     fn external(&self, message: &Message, expected: usize) -> Result<Storage, OpError> {
         let entry = |key: &str| message.external_data.iter().find(|e| e.key == key).map(|e| e.value.as_str());
         let number = |key: &'static str, default: usize| match entry(key) {
@@ -79,13 +81,11 @@ impl<'m> Tensors<'m> {
         let location = entry("location").ok_or(OpError::MissingAttribute { name: "location" })?;
         let (offset, length) = (number("offset", 0)?, number("length", expected)?);
         let storage = self.open(location)?;
-        storage.window(offset, length).map_err(|_| {
-            let what = format!("offset {offset} + length {length} in {location}");
-            OpError::mismatch(what, "beyond the end", format!("at most {} bytes", storage.len()))
-        })
+        let end = offset.saturating_add(length);
+        storage.window(offset, length).map_err(|_| out_of_file((offset, end), location, storage.len()))
     }
 
-    /// The file beside the model that has this name: nothing outside of its folder is ever opened.
+    /// Opens an external file; refuses anything outside the folder of the model.
     fn open(&self, location: &str) -> Result<Storage, OpError> {
         let outside = || {
             OpError::mismatch(
@@ -107,7 +107,7 @@ impl<'m> Tensors<'m> {
             what: "the constant".into(),
             why: format!("its file `{location}`: {error}"),
         };
-        // A link may still lead out of the folder.
+        // A symbolic link may still lead out of the folder.
         let path = folder.join(location).canonicalize().map_err(failed)?;
         if !path.starts_with(folder.canonicalize().map_err(failed)?) {
             return Err(outside());
@@ -131,7 +131,7 @@ fn typed_bytes(message: &Message, element_type: ElementType, count: usize) -> Re
         I32 => ints.iter().flat_map(|v| v.to_le_bytes()).collect(),
         Boolean => ints.iter().map(|&v| u8::from(v != 0)).collect(),
         U8 | I8 => ints.iter().map(|&v| v as u8).collect(),
-        // Bits in the lower part of an integer: half floats and 16-bit integers, or bytes that hold several elements.
+        // The lower bits of an integer: f16, bf16 and 16-bit integers, or bytes that hold several elements.
         _ => match element_type.bit_width() {
             Some(16) => ints.iter().flat_map(|&v| (v as u16).to_le_bytes()).collect(),
             Some(..=8) => ints.iter().map(|&v| v as u8).collect(),

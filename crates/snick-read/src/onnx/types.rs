@@ -8,14 +8,14 @@ use snick_onnx::{DimValue, ValueInfo, from_number};
 use snick_shape::{DimSpec, Interval, ShapeSpec};
 use snick_tensor::ElementType;
 
-/// Names of dims as symbols: a file may use any text, a symbol is one word.
+/// Symbols for names of dims: a file may use any text, a symbol is an identifier.
 #[derive(Default)]
 pub(super) struct DimNames {
     symbols: HashMap<String, String>,
 }
 
 impl DimNames {
-    /// The symbol of a name: the same for the same name, different for different ones.
+    /// The symbol of a name, unique for each name.
     fn symbol(&mut self, name: &str) -> String {
         if let Some(symbol) = self.symbols.get(name) {
             return symbol.clone();
@@ -32,7 +32,7 @@ impl DimNames {
         word
     }
 
-    /// Element type, `Dynamic` where it is not known here, and shape of an input; `None` for what is no tensor.
+    /// Element type (`Dynamic` if unknown) and shape of an input; `None` if it is not a tensor.
     pub(super) fn input(&mut self, info: &ValueInfo) -> Option<(ElementType, ShapeSpec)> {
         let tensor = info.ty.as_ref()?.tensor.as_ref()?;
         let element_type = from_number(tensor.elem_type).unwrap_or(ElementType::Dynamic);
@@ -51,12 +51,12 @@ impl DimNames {
     }
 }
 
-/// Whether a text names a size. Exporters write `?` for every size they do not know, and these need not be equal.
+/// Whether a text names a size. Exporters write `?` for any unknown size, so these need not be equal.
 fn is_name(text: &str) -> bool {
     text.chars().any(char::is_alphanumeric)
 }
 
-/// What is said of a value between nodes.
+/// The declared type and shape of a value.
 pub(super) fn declared(info: &ValueInfo) -> Option<Declared> {
     let tensor = info.ty.as_ref()?.tensor.as_ref()?;
     let element_type = from_number(tensor.elem_type).unwrap_or(ElementType::Dynamic);

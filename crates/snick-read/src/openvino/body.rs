@@ -9,7 +9,7 @@ use super::net::Net;
 use super::xml::{Cursor, Step};
 use crate::ReadError;
 
-/// Bodies of a layer with their maps as the file writes them: second places are the else-branch's.
+/// The bodies of a layer and their port maps as written; the second of each belongs to the else branch.
 #[derive(Default)]
 pub(super) struct Body<'x> {
     pub(super) nets: [Option<Net>; 2],
@@ -58,8 +58,8 @@ impl<'x> Body<'x> {
         }
     }
 
-    /// Hands the bodies and maps to the layer: port numbers become positions, layer ids the numbers of a body's
-    /// Parameters and Results.
+    /// Hands the bodies and maps to the layer: port numbers become positions, layer ids become indices of Parameters and
+    /// Results of a body.
     pub(super) fn attach(
         self,
         raw: &mut RawNode,

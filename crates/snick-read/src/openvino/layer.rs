@@ -1,4 +1,4 @@
-//! One `<layer>`: its ports, attributes and notes.
+//! One `<layer>`: its ports, attributes and runtime info.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use super::net::{self, Context};
 use super::xml::{Cursor, Step};
 use crate::ReadError;
 
-/// A layer as the file has it.
+/// A layer as written.
 pub(super) struct Layer<'x> {
     pub(super) id: u64,
     pub(super) name: Cow<'x, str>,
@@ -24,11 +24,11 @@ pub(super) struct Layer<'x> {
     pub(super) outs: SmallVec<[Output; 1]>,
     /// `rt_info`, unknown attributes and elements.
     pub(super) info: Vec<Info>,
-    /// Boxed: few layers have bodies, and every layer is moved.
+    /// Boxed, since few layers have bodies.
     pub(super) body: Option<Box<Body<'x>>>,
 }
 
-/// Reads the layer whose start tag was just read.
+/// Reads a layer, after its start tag.
 pub(super) fn read_layer<'x>(cursor: &mut Cursor<'x>, context: &mut Context) -> Result<Layer<'x>, ReadError> {
     let loc = cursor.loc();
     let mut layer = Layer {
@@ -89,7 +89,7 @@ fn read_data<'x>(cursor: &mut Cursor<'x>, layer: &mut Layer<'x>) -> Result<(), R
     }
 }
 
-/// Input ports: only their numbers say anything that the wires do not.
+/// Reads input ports: all but their numbers follows from the edges.
 fn read_inputs(cursor: &mut Cursor, layer: &mut Layer) -> Result<(), ReadError> {
     loop {
         match cursor.step()? {
@@ -155,7 +155,7 @@ fn read_outputs(cursor: &mut Cursor, layer: &mut Layer) -> Result<(), ReadError>
     }
 }
 
-/// A dim as ports write it: a size, or -1 for any.
+/// A dim of a port: a size, or -1 if dynamic.
 fn size(cursor: &mut Cursor, text: &str) -> Result<i64, ReadError> {
     let size = text.trim().parse::<i64>().ok().filter(|&d| d >= -1);
     size.ok_or_else(|| cursor.error(format!("dim \"{text}\" is not a size")))
@@ -170,7 +170,7 @@ fn port_info(side: &str, id: u32, info: Info) -> Info {
     }
 }
 
-/// Tensor names are separated by commas; a comma inside a name is escaped by a backslash.
+/// Splits tensor names at commas; a backslash escapes a comma inside a name.
 fn split_names(text: &str) -> Box<[String]> {
     let mut names = vec![String::new()];
     let mut chars = text.chars().peekable();
@@ -194,7 +194,7 @@ fn split_names(text: &str) -> Box<[String]> {
     names.into()
 }
 
-/// Port numbers as a node keeps them: nothing where they count from `first`.
+/// Port numbers as a node keeps them: `None` if they count from `first`.
 pub(super) fn port_ids(ids: &[u32], first: u32) -> Option<PortIds> {
     let ids = PortIds::new(ids);
     (ids != PortIds::From(first)).then_some(ids)

@@ -1,7 +1,7 @@
 //! OpenVINO IR v10 and v11: `.xml` and `.bin`.
 //!
-//! `xml.rs` walks the elements (`plain.rs` those that are written plainly), `layer.rs` reads one layer, `net.rs` a
-//! network or body with its edges, `body.rs` the port maps of TensorIterator, Loop and If, `weights.rs` makes constants
+//! `xml.rs` iterates over the elements (`plain.rs` over plain ones), `layer.rs` reads a layer, `net.rs` a
+//! network or body with its edges, `body.rs` the port maps of TensorIterator, Loop and If; `weights.rs` makes constants
 //! views of the `.bin`.
 
 mod body;
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 use crate::{Read, ReadError};
 
-/// Reads an IR from its text; constants become views of `weights`. `source` is the file's name for messages.
+/// Reads an IR; constants become views of `weights`. Messages call the file `source`.
 pub fn read(text: &str, weights: &Weights, source: &str) -> Result<Read, ReadError> {
     let mut cursor = xml::Cursor::new(text, source);
     let mut context = net::Context { weights, source, errors: Vec::new(), undeclared: BTreeMap::new() };
@@ -27,7 +27,7 @@ pub fn read(text: &str, weights: &Weights, source: &str) -> Result<Read, ReadErr
     Ok(Read { graph, errors: context.errors, notes })
 }
 
-/// The bytes of an `.xml` as text, a byte order mark removed; `source` names the file in an error.
+/// The bytes of an `.xml` as text, without a byte order mark. Errors call the file `source`.
 pub(crate) fn decode<'b>(bytes: &'b [u8], source: &str) -> Result<&'b str, ReadError> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     simdutf8::basic::from_utf8(bytes).map_err(|_| ReadError::NotUtf8 { source_name: source.into() })

@@ -13,11 +13,11 @@ use super::layer::{Layer, port_ids, read_layer};
 use super::xml::{Cursor, Step};
 use crate::ReadError;
 
-/// What every part of a document shares.
+/// State shared by all parts of a document.
 pub(super) struct Context<'c> {
     pub(super) weights: &'c Weights,
     pub(super) source: &'c str,
-    /// Layers that could not be read as what they claim to be.
+    /// Errors of layers that stay opaque.
     pub(super) errors: Vec<Located>,
     /// Attributes that ops do not declare, by operation type and name: how many layers have them, and the first place.
     pub(super) undeclared: BTreeMap<(&'static str, String), (usize, Loc)>,
@@ -41,20 +41,20 @@ impl Context<'_> {
     }
 }
 
-/// A network with the ids its file gives the layers.
+/// A network, and its layers by the ids of the file.
 pub(super) struct Net {
     pub(super) graph: Graph,
     layers: LayerIds,
 }
 
-/// Layers by id, ascending. Ids mostly count from 0 without gaps, so the id is nearly always the place.
+/// Layers by id, ascending. Ids mostly count from 0 without gaps, so the id is nearly always the index.
 #[derive(Default)]
 struct LayerIds(Vec<LayerId>);
 
 struct LayerId {
     id: u64,
     node: NodeId,
-    /// The numbers of the input ports; the graph keeps them only where they are unusual.
+    /// The numbers of the input ports; the graph keeps only unusual ones.
     inputs: PortIds,
     outputs: PortIds,
 }
@@ -67,7 +67,7 @@ impl LayerIds {
 }
 
 impl Net {
-    /// The number of a body's Parameter or Result among its kind, from its layer's id.
+    /// The index of the layer with this id among the Parameters, or the Results, of a body.
     pub(super) fn ordinal(&self, id: u64) -> Option<usize> {
         let node = self.layers.get(id)?.node;
         let parameter = self.graph.parameters().position(|n| n == node);
@@ -108,7 +108,7 @@ pub(super) fn read_document(cursor: &mut Cursor, context: &mut Context) -> Resul
 pub(super) fn read_net(cursor: &mut Cursor, context: &mut Context) -> Result<Net, ReadError> {
     let mut net = Net { graph: Graph::new(""), layers: LayerIds::default() };
     net.graph.source = context.source.into();
-    // Attributes that bodies may have (`name`) say nothing that is needed.
+    // Attributes of bodies (`name`) are not needed.
     loop {
         match cursor.step()? {
             Step::Open("layers") => read_layers(cursor, context, &mut net)?,
@@ -137,13 +137,13 @@ fn read_layers(cursor: &mut Cursor, context: &mut Context, net: &mut Net) -> Res
     layers.sort_by_key(|layer| layer.id);
     if let Some(pair) = layers.windows(2).find(|pair| pair[0].id == pair[1].id) {
         let [first, second] = [&pair[0], &pair[1]].map(|layer| net.graph.node(layer.node));
-        let message = format!("layer id {} is that of `{}` too", pair[1].id, first.name);
+        let message = format!("duplicate layer id {}, also used by `{}`", pair[1].id, first.name);
         return Err(cursor.error_at(second.loc, message));
     }
     Ok(())
 }
 
-/// Makes a node of a layer. What cannot be made an op of stays opaque, with the cause noted.
+/// Adds a node for a layer; it stays opaque if it does not become an op, and the error is kept.
 fn add_layer(layer: Layer, context: &mut Context, graph: &mut Graph) -> LayerId {
     let inputs = PortIds::new(&layer.input_ids);
     let outputs = PortIds::new(&layer.output_ids);
@@ -209,11 +209,11 @@ fn read_edges(cursor: &mut Cursor, net: &mut Net) -> Result<(), ReadError> {
 fn read_edge(cursor: &mut Cursor, net: &mut Net) -> Result<(), ReadError> {
     let (from, from_port): (u64, u32) = (cursor.number("from-layer")?, cursor.number("from-port")?);
     let (to, to_port): (u64, u32) = (cursor.number("to-layer")?, cursor.number("to-port")?);
-    // What would lead to a layer that is not there feeds nothing; the runtime passes it over, too.
+    // An edge to a missing layer feeds nothing; the runtime ignores it, too.
     if net.layers.get(to).is_none() && !net.layers.0.is_empty() {
         return Ok(());
     }
-    let find = |id: u64| net.layers.get(id).ok_or_else(|| format!("edge: there is no layer with id {id}"));
+    let find = |id: u64| net.layers.get(id).ok_or_else(|| format!("edge: no layer has the id {id}"));
     let wire = find(from).and_then(|source| {
         let target = find(to)?;
         let outs = net.graph.node(source.node).outs.len();
@@ -232,7 +232,7 @@ fn read_edge(cursor: &mut Cursor, net: &mut Net) -> Result<(), ReadError> {
     }
 }
 
-/// Input ports of one layer.
+/// Maximum number of input ports of a layer.
 const MAX_INPUTS: usize = 1 << 16;
 
 #[cfg(test)]
@@ -259,6 +259,6 @@ mod tests {
             with_edge(r#"<edge from-layer="3" from-port="0" to-layer="4" to-port="1"/>"#).unwrap();
         assert_eq!(left_over.graph.results().count(), 1);
         let error = with_edge(r#"<edge from-layer="3" from-port="0" to-layer="1" to-port="0"/>"#);
-        assert!(error.err().unwrap().to_string().contains("there is no layer with id 3"));
+        assert!(error.err().unwrap().to_string().contains("no layer has the id 3"));
     }
 }

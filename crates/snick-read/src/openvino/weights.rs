@@ -1,4 +1,4 @@
-//! Constants as views of the mapped `.bin`: nothing is copied.
+//! Constants as views of the mapped `.bin`, without copies.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -6,19 +6,19 @@ use std::sync::Arc;
 use snick_ir::{AttrValue, Attrs, OpError};
 use snick_tensor::{ElementType, Storage, Tensor};
 
-use crate::ReadError;
+use crate::{ReadError, out_of_file};
 
-/// The weights of a model, or the knowledge that they are not there.
+/// The weights of a model; they may be absent.
 #[derive(Debug)]
 pub struct Weights {
     path: PathBuf,
     storage: Option<Storage>,
-    /// Whether some constant wanted them.
+    /// Whether a constant needed absent weights.
     missed: std::cell::Cell<bool>,
 }
 
 impl Weights {
-    /// Maps the `.bin`. Absent weights are an error only where they were asked for by name.
+    /// Maps the `.bin`. Absent weights are an error only if the user named the file.
     pub fn open(path: &Path, required: bool) -> Result<Self, ReadError> {
         let storage = match crate::open(path) {
             Ok(storage) => Some(storage),
@@ -30,12 +30,12 @@ impl Weights {
         Ok(Self { path: path.to_path_buf(), storage, missed: false.into() })
     }
 
-    /// Weights in memory; `name` stands for the file in messages.
+    /// Weights in memory; messages call them `name`.
     pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Self {
         Self { path: name.into(), storage: Some(Storage::heap(bytes)), missed: false.into() }
     }
 
-    /// What the user should know once.
+    /// Notes for the user.
     pub(super) fn notes(&self) -> Vec<String> {
         match self.missed.get() {
             true => vec![format!("{}: not found; shapes are inferred without weights", self.path.display())],
@@ -43,8 +43,7 @@ impl Weights {
         }
     }
 
-    /// Gives a Const layer its value: attribute `value` in place of `offset` and `size`. Without weights the layer
-    /// stays without a value.
+    /// Gives a Const layer its value: attribute `value` in place of `offset` and `size`; nothing if the weights are absent.
     pub(super) fn attach(&self, attrs: &mut Attrs) -> Result<(), OpError> {
         let need = |name| OpError::MissingAttribute { name };
         let element_type = attrs.element_type("element_type")?.ok_or(need("element_type"))?;
@@ -56,12 +55,8 @@ impl Weights {
             return Ok(());
         };
         let Ok(window) = storage.window(offset, size) else {
-            let what = format!("offset {offset} + size {size} in {}", self.path.display());
-            return Err(OpError::mismatch(
-                what,
-                "beyond the end",
-                format!("at most {} bytes", storage.len()),
-            ));
+            let bytes = (offset, offset.saturating_add(size));
+            return Err(out_of_file(bytes, &self.path.display().to_string(), storage.len()));
         };
         let tensor = match element_type {
             ElementType::String => Tensor::strings(&dims, unpack_strings(window.bytes())?)?,
@@ -72,8 +67,8 @@ impl Weights {
     }
 }
 
-/// The strings of a constant: their number, then where each begins and the last ends, each as i32, then the
-/// characters. As OpenVINO writes them.
+/// The strings of a constant as OpenVINO packs them: their number, the offset of each, the end of the last, all as i32,
+/// then the characters.
 fn unpack_strings(bytes: &[u8]) -> Result<Vec<String>, OpError> {
     let broken =
         || OpError::mismatch("the bytes of a string constant", "inconsistent", "count, offsets, text");
@@ -83,7 +78,7 @@ fn unpack_strings(bytes: &[u8]) -> Result<Vec<String>, OpError> {
         usize::try_from(i32::from_le_bytes(word)).ok()
     };
     let count = word(0).ok_or_else(broken)?;
-    // A count beyond what the bytes can hold is refused before memory is taken.
+    // A count that the bytes cannot hold is refused before memory is allocated.
     let text_at = count.checked_add(2).and_then(|n| n.checked_mul(4)).filter(|&at| at <= bytes.len());
     let text = &bytes[text_at.ok_or_else(broken)?..];
     let string = |i: usize| -> Option<String> {

@@ -1,4 +1,4 @@
-//! A walk over the elements of an XML text that borrows everything it can and knows its place.
+//! A cursor over the elements of an XML text. It borrows from the text and knows its line and column.
 
 use std::borrow::Cow;
 use std::io::BufRead;
@@ -10,19 +10,19 @@ use snick_ir::{Info, Loc};
 use super::plain::{self, Attributes};
 use crate::ReadError;
 
-/// Elements inside elements, up to this depth. Real files need about 6 a body level.
+/// Maximum nesting of elements; real files need about 6 for each level of bodies.
 const MAX_DEPTH: usize = 256;
 
 /// What comes next.
 #[derive(Debug)]
 pub(super) enum Step<'x> {
-    /// An element begins; its attributes are in the cursor until the next step.
+    /// Start of an element; the cursor holds its attributes until the next step.
     Open(&'x str),
-    /// The innermost open element ends.
+    /// End of the innermost open element.
     Close,
     /// Character data.
     Text(Cow<'x, str>),
-    /// The document ends.
+    /// End of the document.
     End,
 }
 
@@ -30,17 +30,17 @@ pub(super) struct Cursor<'x> {
     text: &'x str,
     source: &'x str,
     reader: Reader<&'x [u8]>,
-    /// Attributes of the element that was opened last.
+    /// Attributes of the last start tag.
     attrs: Attributes<'x>,
-    /// Names of the elements that are open.
+    /// Names of the open elements.
     open: Vec<&'x str>,
-    /// The innermost open element was written `<a/>`: its end comes next.
+    /// The last start tag was `<a/>`: its end is the next step.
     empty: bool,
-    /// The reader stands behind character data, and waits for markup.
+    /// The reader has returned character data and expects markup.
     behind_text: bool,
-    /// Where the last step began, in bytes.
+    /// Byte offset of the last step.
     at: usize,
-    /// A position whose line is known, to count on from.
+    /// A byte offset whose line is known.
     mark: Mark,
 }
 
@@ -56,9 +56,9 @@ impl<'x> Cursor<'x> {
         let mut reader = Reader::from_str(text);
         let config = reader.config_mut();
         config.trim_text(true);
-        // Checked here, against names that are borrowed and not copied.
+        // End tags are checked here, against borrowed names.
         config.check_end_names = false;
-        // The reader does not see the elements that are read past it.
+        // The reader does not see the elements that the plain parser reads.
         config.allow_unmatched_ends = true;
         let mark = Mark { at: 0, line: 1, line_start: 0 };
         Self {
@@ -74,7 +74,7 @@ impl<'x> Cursor<'x> {
         }
     }
 
-    /// The next element, end or text; comments, declarations and processing instructions are passed over.
+    /// The next start tag, end tag or text; skips comments, declarations and processing instructions.
     pub(super) fn step(&mut self) -> Result<Step<'x>, ReadError> {
         if std::mem::take(&mut self.empty) {
             self.open.pop();
@@ -122,7 +122,7 @@ impl<'x> Cursor<'x> {
         let element = self.borrow(start.name().into_inner());
         self.enter(element)?;
         self.attrs.clear();
-        // Duplicates are found below without the list of names that the iterator would allocate for it.
+        // The iterator would allocate a list of names to find duplicates; they are found below.
         for attr in start.attributes().with_checks(false) {
             let attr = attr.map_err(|error| self.error(error.to_string()))?;
             let (name, raw) = (self.borrow(attr.key.into_inner()), self.borrow(&attr.value));
@@ -131,7 +131,7 @@ impl<'x> Cursor<'x> {
                 Some(_) => quick_xml::escape::unescape(raw).map_err(|error| self.error(error.to_string()))?,
             };
             if self.attr(name).is_some() {
-                return Err(self.error(format!("attribute `{name}` is there twice")));
+                return Err(self.error(format!("duplicate attribute `{name}`")));
             }
             self.attrs.push((name, value));
         }
@@ -149,13 +149,13 @@ impl<'x> Cursor<'x> {
     fn leave(&mut self, element: &str) -> Result<(), ReadError> {
         match self.open.pop() {
             Some(open) if open == element => Ok(()),
-            Some(open) => Err(self.error(format!("</{element}> ends <{open}>"))),
-            None => Err(self.error(format!("</{element}> ends nothing"))),
+            Some(open) => Err(self.error(format!("</{element}> closes <{open}>"))),
+            None => Err(self.error(format!("</{element}> has no start tag"))),
         }
     }
 
-    /// The text from the next markup on, if the reader stands before it: inside the root, and not behind a piece of
-    /// text, after which the reader waits for the markup itself.
+    /// The text from the next markup on, if the reader is before it: inside the root, and not after character data, when the
+    /// reader expects markup.
     fn markup(&self) -> Option<&'x str> {
         if self.empty || self.behind_text || self.open.is_empty() {
             return None;
@@ -163,7 +163,7 @@ impl<'x> Cursor<'x> {
         Some(self.text.get(self.position()..)?.trim_ascii_start())
     }
 
-    /// The next element or end, if it is written plainly.
+    /// The next start or end tag, if the plain parser can read it.
     fn plain_step(&mut self) -> Option<Result<Step<'x>, ReadError>> {
         let markup = self.markup()?;
         let at = self.text.len() - markup.len();
@@ -179,26 +179,26 @@ impl<'x> Cursor<'x> {
         Some(self.enter(tag.name).map(|()| Step::Open(tag.name)))
     }
 
-    /// Has the reader go on at `rest`, the end of the text.
+    /// Continues the reader at `rest`, a suffix of the text.
     fn pass_to(&mut self, rest: &str) {
         let passed = (self.text.len() - rest.len()).saturating_sub(self.position());
         self.reader.stream().consume(passed);
     }
 
-    /// The same text with the lifetime of the document: events borrow from it, but do not say so.
+    /// The same text with the lifetime of the document, from which events borrow.
     fn borrow(&self, part: &str) -> &'x str {
         let start = (part.as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize);
         let found = start.checked_add(part.len()).and_then(|end| self.text.get(start..end));
-        // The reader works on the text in place, so a part is always found in it.
+        // The reader works in place, so the part lies inside the text.
         found.unwrap_or_default()
     }
 
-    /// An attribute of the element that was opened last.
+    /// An attribute of the last start tag.
     pub(super) fn attr(&self, name: &str) -> Option<&Cow<'x, str>> {
         self.attrs.iter().find(|(n, _)| *n == name).map(|(_, value)| value)
     }
 
-    /// An attribute that must be there.
+    /// A required attribute.
     pub(super) fn require(&mut self, name: &str) -> Result<Cow<'x, str>, ReadError> {
         match self.attr(name) {
             Some(value) => Ok(value.clone()),
@@ -206,7 +206,7 @@ impl<'x> Cursor<'x> {
         }
     }
 
-    /// A number that must be there.
+    /// A required number.
     pub(super) fn number<T: std::str::FromStr>(&mut self, name: &str) -> Result<T, ReadError> {
         let Some(value) = self.attr(name) else {
             return Err(self.error(format!("attribute `{name}` is missing")));
@@ -220,12 +220,12 @@ impl<'x> Cursor<'x> {
         }
     }
 
-    /// The attributes of the element that was opened last, taken out.
+    /// Takes the attributes of the last start tag.
     pub(super) fn take_attrs(&mut self) -> impl Iterator<Item = (&'x str, Cow<'x, str>)> + '_ {
         self.attrs.drain(..)
     }
 
-    /// The text up to the end of the open element; elements inside are refused.
+    /// The text up to the end of the open element; refuses elements inside.
     pub(super) fn text(&mut self) -> Result<Cow<'x, str>, ReadError> {
         let mut all = Cow::Borrowed("");
         loop {
@@ -233,20 +233,22 @@ impl<'x> Cursor<'x> {
                 Step::Text(text) if all.is_empty() => all = text,
                 Step::Text(text) => all.to_mut().push_str(&text),
                 Step::Close => return Ok(all),
-                Step::Open(name) => return Err(self.error(format!("element <{name}> inside text"))),
+                Step::Open(name) => {
+                    return Err(self.error(format!("unexpected element <{name}> inside text")));
+                }
                 Step::End => return Ok(all),
             }
         }
     }
 
-    /// The text of the next `<dim>` element, if that is what comes next in the open element and it is written plainly.
+    /// The text of the next element, if that is a `<dim>` that the plain parser can read.
     pub(super) fn dim(&mut self) -> Option<&'x str> {
         let (dim, behind) = plain::dim(self.markup()?)?;
         self.pass_to(behind);
         Some(dim)
     }
 
-    /// The open element as it is, with everything inside.
+    /// The open element with everything inside, uninterpreted.
     pub(super) fn info(&mut self, name: &str) -> Result<Info, ReadError> {
         let attrs = self.attrs.drain(..).map(|(n, v)| (n.to_string(), v.into_owned())).collect();
         let mut info = Info { name: name.to_string(), attrs, ..Info::default() };
@@ -260,14 +262,14 @@ impl<'x> Cursor<'x> {
         }
     }
 
-    /// Line and column of the last step. Counts on from the last call, so asking for each layer costs one pass.
+    /// Line and column of the last step. Counts from the previous call, so that locating every layer costs one pass.
     pub(super) fn loc(&mut self) -> Loc {
         let at = self.at.min(self.text.len());
         let bytes = self.text.as_bytes();
         if at < self.mark.at {
             self.mark = Mark { at: 0, line: 1, line_start: 0 };
         }
-        // Text before an element belongs to the step when it was trimmed away.
+        // Whitespace that was trimmed from before an element belongs to its step.
         let at = at + bytes[at..].iter().take_while(|b| b.is_ascii_whitespace()).count();
         let passed = &bytes[self.mark.at..at];
         let lines = memchr::memchr_iter(b'\n', passed).count();

@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use snick::Format;
 
 /// Options of every verb.
 #[derive(Args, Clone, Debug)]
 pub struct Common {
     /// Format of the results on standard output
-    #[arg(long, global = true, value_enum, default_value_t = Format::Text)]
-    pub format: Format,
+    #[arg(long, global = true, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
     /// Colour diagnostics; NO_COLOR is respected
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto)]
     pub color: Color,
@@ -23,7 +24,7 @@ pub struct Common {
 
 /// Format of results.
 #[derive(ValueEnum, Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Format {
+pub enum OutputFormat {
     /// Human-readable
     Text,
     /// Machine-readable
@@ -50,10 +51,14 @@ pub enum ErrorFormat {
     Json,
 }
 
+fn model_help() -> String {
+    format!("The model: {}, or - for text form on standard input", Format::extensions(Format::can_read))
+}
+
 /// The model and its input shapes.
 #[derive(Args, Clone, Debug)]
 pub struct ModelOptions {
-    /// The model: .xml, .onnx, .json, .snick, or - for text form on standard input
+    #[arg(help = model_help())]
     pub model: PathBuf,
     /// Weights file, instead of the .bin beside the model
     #[arg(long, value_name = "FILE")]

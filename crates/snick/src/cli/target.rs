@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use snick::{FeatureLevel, SaveOptions, SliceAs};
+use snick::{FeatureLevel, Format, SaveOptions, SliceAs};
 
 use super::console::Failure;
 use super::options::ModelOptions;
@@ -60,12 +60,7 @@ fn overwritten(options: &ModelOptions, target: &Path) -> Option<PathBuf> {
     let weights = options.weights.clone().unwrap_or_else(|| options.model.with_extension("bin"));
     let real = |path: &Path| path.canonicalize().ok();
     let sources: Vec<PathBuf> = [options.model.as_path(), &weights].into_iter().filter_map(real).collect();
-    // Formats without a weights file of their own.
-    let bin = target.with_extension("bin");
-    let alone = ["dot", "json", "mlir", "onnx"];
-    let has_weights = target.extension().is_some_and(|extension| !alone.iter().any(|&e| extension == e));
-    let targets = [Some(target), has_weights.then_some(bin.as_path())];
-    let found =
-        targets.into_iter().flatten().find(|path| real(path).is_some_and(|path| sources.contains(&path)));
-    found.map(Path::to_path_buf)
+    let bin = Format::to_write(target).and_then(|format| format.weights_of(target));
+    let mut targets = [Some(target.to_path_buf()), bin].into_iter().flatten();
+    targets.find(|path| real(path).is_some_and(|path| sources.contains(&path)))
 }

@@ -12,7 +12,7 @@ use snick_tensor::Tensor;
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::json::Json;
 use crate::cli::model;
-use crate::cli::options::{Common, Format, ModelOptions};
+use crate::cli::options::{Common, ModelOptions, OutputFormat};
 
 /// Options of the verb.
 #[derive(Args)]
@@ -58,8 +58,8 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
         execute(options, &mut times, console)?;
     }
     console.print(&match common.format {
-        Format::Text => times.as_text(),
-        Format::Json => times.as_json(options.threads),
+        OutputFormat::Text => times.as_text(),
+        OutputFormat::Json => times.as_json(options.threads),
     })?;
     Ok(Outcome::Fine)
 }

@@ -12,7 +12,7 @@ use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::inputs::InputOptions;
 use crate::cli::json::Json;
 use crate::cli::model;
-use crate::cli::options::{Common, Format, ModelOptions};
+use crate::cli::options::{Common, ModelOptions, OutputFormat};
 use crate::cli::target::TargetOptions;
 use crate::cli::verify::{Verdict, verify};
 
@@ -66,8 +66,8 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
         model.save_with(output, options.target.save())?;
     }
     console.print(&match common.format {
-        Format::Text => as_text(&model, &report, lowered, verdict, options.output.is_none()),
-        Format::Json => as_json(&report, lowered, Cost::of(&model.graph), verdict, &errors),
+        OutputFormat::Text => as_text(&model, &report, lowered, verdict, options.output.is_none()),
+        OutputFormat::Json => as_json(&report, lowered, Cost::of(&model.graph), verdict, &errors),
     })?;
     Ok(Outcome::finding(!errors.is_empty() || verdict.is_some_and(|verdict| verdict != Verdict::Equal)))
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use snick::Format;
 
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::model;
@@ -14,12 +15,14 @@ use crate::cli::target::TargetOptions;
 pub struct Options {
     #[command(flatten)]
     model: ModelOptions,
-    /// File to write; the extension selects the format: .xml (OpenVINO IR), .onnx, .mlir (StableHLO), .json (the slices
-    /// as a DirectML description), .snick (text form), .dot (Graphviz)
-    #[arg(short, long, value_name = "OUT")]
+    #[arg(short, long, value_name = "OUT", help = output_help())]
     output: PathBuf,
     #[command(flatten)]
     target: TargetOptions,
+}
+
+fn output_help() -> String {
+    format!("File to write; the extension selects the format: {}", Format::described(Format::can_write))
 }
 
 /// Reads, infers, writes.
@@ -28,7 +31,7 @@ pub fn run(options: &Options, console: &Console) -> Result<Outcome, Failure> {
     let mut model = model::load(&options.model, console)?;
     let mut errors = model.infer();
     // A DirectML description holds slices only, so every slice-like layer is lowered.
-    if options.output.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json")) {
+    if Format::to_write(&options.output) == Some(Format::DirectMl) {
         let lowered = model.canonicalise_with(&snick_pass::Options::lower_only());
         errors.extend(lowered.map_err(Failure::usage)?.errors);
     }

@@ -8,7 +8,7 @@ use snick_ir::{Graph, Located, NodeId, Output};
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::json::Json;
 use crate::cli::model;
-use crate::cli::options::{Common, Format, ModelOptions};
+use crate::cli::options::{Common, ModelOptions, OutputFormat};
 
 /// Options of the verb.
 #[derive(Args)]
@@ -23,8 +23,8 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     let errors = model.infer();
     errors.iter().for_each(|error| console.located(error));
     console.print(&match common.format {
-        Format::Text => as_text(&model.graph),
-        Format::Json => as_json(&model.graph, &errors),
+        OutputFormat::Text => as_text(&model.graph),
+        OutputFormat::Json => as_json(&model.graph, &errors),
     })?;
     let found = Outcome::finding(!errors.is_empty());
     // The process ends here: freeing a large model would only take time.

@@ -11,7 +11,7 @@ use snick_pass::is_slice_like;
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::json::Json;
 use crate::cli::model;
-use crate::cli::options::{Common, Format, ModelOptions};
+use crate::cli::options::{Common, ModelOptions, OutputFormat};
 
 /// Options of the verb.
 #[derive(Args)]
@@ -65,8 +65,8 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     let _ = snick_pass::canonicalise(&mut canonical, &snick_pass::Options::lower_only());
     summary.add_slices(graph, &canonical);
     console.print(&match common.format {
-        Format::Text => summary.as_text(),
-        Format::Json => summary.as_json(),
+        OutputFormat::Text => summary.as_text(),
+        OutputFormat::Json => summary.as_json(),
     })?;
     Ok(Outcome::finding(!errors.is_empty()))
 }

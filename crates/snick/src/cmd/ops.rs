@@ -8,7 +8,7 @@ use snick_ir::{Arity, AttrSpec, Dialect, OpTraits};
 
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::json::Json;
-use crate::cli::options::{Common, Format};
+use crate::cli::options::{Common, OutputFormat};
 
 /// Options of the verb.
 #[derive(Args)]
@@ -28,9 +28,9 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     };
     console.print(&match common.format {
         _ if options.markdown => as_markdown(&entries),
-        Format::Json => as_json(&entries),
-        Format::Text if options.op.is_none() => as_list(&entries),
-        Format::Text => entries.iter().map(|entry| as_text(entry)).collect(),
+        OutputFormat::Json => as_json(&entries),
+        OutputFormat::Text if options.op.is_none() => as_list(&entries),
+        OutputFormat::Text => entries.iter().map(|entry| as_text(entry)).collect(),
     })?;
     Ok(Outcome::Fine)
 }

@@ -12,7 +12,7 @@ use snick_ir::text::{PrintOptions, Weights, packed_weights, print};
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::json::Json;
 use crate::cli::model;
-use crate::cli::options::{Common, Format, ModelOptions};
+use crate::cli::options::{Common, ModelOptions, OutputFormat};
 use crate::cli::target::TargetOptions;
 
 /// Options of the verb.
@@ -60,8 +60,8 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     let (before, after) = (model.graph.len(), small.len());
     write(options, small, model)?;
     console.print(&match common.format {
-        Format::Text => format!("reduced {before} layers to {after} in {runs} runs of the command\n"),
-        Format::Json => as_json(before, after, runs),
+        OutputFormat::Text => format!("reduced {before} layers to {after} in {runs} runs of the command\n"),
+        OutputFormat::Json => as_json(before, after, runs),
     })?;
     Ok(Outcome::Fine)
 }

@@ -17,7 +17,7 @@ use crate::cli::inner_values::{InnerValues, dump, first_difference};
 use crate::cli::inputs::InputOptions;
 use crate::cli::json::Json;
 use crate::cli::model;
-use crate::cli::options::{Common, Format, ModelOptions};
+use crate::cli::options::{Common, ModelOptions, OutputFormat};
 use crate::cli::progress::ProgressBar;
 
 /// Options of the verb.
@@ -87,8 +87,8 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
         npz::write(path, report.outputs.iter().map(|(key, tensor)| (key.as_str(), tensor)))?;
     }
     console.print(&match common.format {
-        Format::Text => report.as_text(),
-        Format::Json => report.as_json(),
+        OutputFormat::Text => report.as_text(),
+        OutputFormat::Json => report.as_json(),
     })?;
     Ok(Outcome::finding(failed || report.differs()))
 }

@@ -4,15 +4,15 @@ use snick_ir::OpError;
 
 use crate::onnx::builder::{NodeBuilder, Result};
 
-/// A cell in words of both sides.
+/// A cell in ONNX and in the IR.
 pub(super) struct Cell {
     /// The IR op.
     pub(super) op_type: &'static str,
-    /// Where ONNX has the gates that the IR lists.
+    /// Index in ONNX of each gate of the IR.
     pub(super) gates: &'static [usize],
-    /// States that go from step to step.
+    /// Number of states.
     pub(super) states: usize,
-    /// Functions of the gates.
+    /// Default activations.
     activations: &'static [&'static str],
 }
 
@@ -29,7 +29,7 @@ pub(super) const LSTM: Cell = Cell {
 
 pub(super) const RNN: Cell = Cell { op_type: "RNNSequence", gates: &[0], states: 1, activations: &["tanh"] };
 
-/// Functions of one direction, and their parameters by place.
+/// Activations of one direction, and their parameters.
 #[derive(PartialEq)]
 pub(super) struct Functions {
     pub(super) names: Vec<String>,
@@ -37,7 +37,7 @@ pub(super) struct Functions {
     pub(super) betas: Vec<f64>,
 }
 
-/// The functions of each direction. ONNX lists parameters for those functions only that have some.
+/// The activations of each direction. ONNX lists parameters only for activations that have some.
 pub(super) fn functions(b: &NodeBuilder, cell: &Cell, directions: usize) -> Result<Vec<Functions>, OpError> {
     let count = cell.activations.len();
     let names: Vec<String> = match b.attrs.texts("activations")?.filter(|names| !names.is_empty()) {

@@ -1,9 +1,9 @@
-//! Operators that make values of nothing, or of a shape.
+//! Operators that produce values from nothing, or from a shape.
 
 use std::sync::Arc;
 
-use snick_ir::{AttrValue, Attrs, OpError};
-use snick_tensor::{ElementType, Tensor};
+use snick_ir::{AttrValue, OpError, ops};
+use snick_tensor::Tensor;
 
 use super::{ImportEntry, one};
 use crate::onnx::builder::{NodeBuilder, Result};
@@ -15,10 +15,10 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     one("Range", &[11], range),
 ];
 
-/// The value is in the one attribute that is there.
+/// The value is the only attribute.
 fn constant(b: &mut NodeBuilder) -> Result {
     let given = b.attrs.iter().next().map(|(name, value)| {
-        // Asked for by its name, it counts as understood.
+        // Marks the attribute as read.
         b.attrs.get(name);
         (name, value)
     });
@@ -50,7 +50,7 @@ fn constant_of_shape(b: &mut NodeBuilder) -> Result {
         None => Tensor::scalar(0f32),
     };
     let value = b.constant(value)?;
-    b.make("Broadcast", Attrs::new().with("mode", "numpy"), &[value, shape])
+    b.broadcast_to(value, shape)
 }
 
 fn eye_like(b: &mut NodeBuilder) -> Result {
@@ -59,21 +59,21 @@ fn eye_like(b: &mut NodeBuilder) -> Result {
         Some(element_type) => element_type,
         None => b.element_type(like)?,
     };
-    let k = b.int("k", 0)?;
-    let (shape, zero) = (b.shape_of(like)?, b.index(0)?);
-    let mut sizes = [zero; 2];
-    for (axis, size) in (0..).zip(&mut sizes) {
-        let at = b.index(axis)?;
-        *size = b.plain("Gather", &[shape, at, zero])?;
-    }
-    let diagonal = b.index(k)?;
-    let attrs = Attrs::new().with("output_type", element_type);
-    b.make("Eye", attrs, &[sizes[0], sizes[1], diagonal])
+    let k = b.int_attr("k", 0)?;
+    let shape = b.shape_of(like)?;
+    let mut size = |axis| {
+        let axis = b.int(axis)?;
+        b.gather(shape, axis, 0)
+    };
+    let (rows, columns) = (size(0)?, size(1)?);
+    let diagonal = b.int(k)?;
+    b.add_op(ops::Eye { output_type: element_type }, &[rows, columns, diagonal])
 }
 
 fn range(b: &mut NodeBuilder) -> Result {
-    let inputs = b.all()?;
-    let element_type = inputs.first().map_or(Ok(ElementType::I64), |&start| b.element_type(start))?;
-    let scalars = inputs.into_iter().map(|value| b.scalar(value)).collect::<Result<Vec<_>, _>>()?;
-    b.make("Range", Attrs::new().with("output_type", element_type), &scalars)
+    let start = b.input(0)?;
+    let element_type = b.element_type(start)?;
+    let mut bound = |i| b.input(i).and_then(|value| b.to_scalar(value));
+    let (start, stop, step) = (bound(0)?, bound(1)?, bound(2)?);
+    b.range(start, stop, step, element_type)
 }

@@ -1,6 +1,6 @@
-//! Operators on one element at a time that have no parameters.
+//! Elementwise operators without parameters.
 
-use snick_ir::{Attrs, OpError, Value};
+use snick_ir::{Attrs, Op, OpError, ops};
 
 use super::{ImportEntry, one, same};
 use crate::onnx::builder::{NodeBuilder, Result};
@@ -54,98 +54,93 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     one("BitShift", &[11, 28], bit_shift),
     one("Div", &[7, 13, 14], |b| {
         let (x, y) = (b.input(0)?, b.input(1)?);
-        divide(b, x, y)
+        b.divide(x, y)
     }),
-    one("Max", &[6, 8, 12, 13], |b| folded(b, "Maximum")),
+    one("Max", &[6, 8, 12, 13], |b| folded(b, ops::Maximum::default())),
     one("Mean", &[6, 8, 13], mean),
-    one("Min", &[6, 8, 12, 13], |b| folded(b, "Minimum")),
+    one("Min", &[6, 8, 12, 13], |b| folded(b, ops::Minimum::default())),
     one("Mod", &[10, 13], modulo),
     one("Pow", &[7, 12, 13, 15], power),
     one("Reciprocal", &[6, 13], reciprocal),
     one("Round", &[11, 22], |b| {
         let x = b.input(0)?;
-        b.make("Round", Attrs::new().with("mode", "half_to_even"), &[x])
+        b.ir_op("Round", Attrs::new().with("mode", "half_to_even"), &[x])
     }),
-    one("Sum", &[6, 8, 13], |b| folded(b, "Add")),
+    one("Sum", &[6, 8, 13], |b| folded(b, ops::Add::default())),
     one("SwiGLU", &[28], |b| {
         let (gate, x) = (b.input(0)?, b.input(1)?);
-        let alpha = b.float("alpha", 1.0)?;
-        let alpha = b.number_like(gate, alpha)?;
-        let gate = b.plain("Swish", &[gate, alpha])?;
-        b.plain("Multiply", &[gate, x])
+        let alpha = b.float_attr("alpha", 1.0)?;
+        let alpha = b.scalar_like(gate, alpha)?;
+        let gate = b.add_op(ops::Swish, &[gate, alpha])?;
+        b.multiply(gate, x)
     }),
 ];
 
-/// Integers are divided towards zero.
-pub(super) fn divide(b: &mut NodeBuilder, x: Value, y: Value) -> Result {
-    b.make("Divide", Attrs::new().with("m_pythondiv", false), &[x, y])
-}
-
-/// Any number of inputs, two at a time.
-fn folded(b: &mut NodeBuilder, op_type: &str) -> Result {
+/// Folds any number of inputs with a binary op.
+fn folded(b: &mut NodeBuilder, op: impl Into<Op>) -> Result {
     let inputs = b.all()?;
     let mut inputs = inputs.into_iter();
-    let first = inputs.next().ok_or(OpError::NotConnected { port: 0 })?;
-    inputs.try_fold(first, |sum, next| b.plain(op_type, &[sum, next]))
+    let (first, op) = (inputs.next().ok_or(OpError::NotConnected { port: 0 })?, op.into());
+    inputs.try_fold(first, |sum, next| b.add_op(op.clone(), &[sum, next]))
 }
 
 fn mean(b: &mut NodeBuilder) -> Result {
-    let sum = folded(b, "Add")?;
-    let count = b.number_like(sum, b.inputs.len() as f64)?;
-    divide(b, sum, count)
+    let sum = folded(b, ops::Add::default())?;
+    b.divide(sum, b.inputs.len() as f64)
 }
 
-/// Amounts below 0 or beyond the bits leave what the sign fills in: nothing was said of them before operator set 28.
+/// Out-of-range amounts shift out all bits; they were undefined before operator set 28.
 fn bit_shift(b: &mut NodeBuilder) -> Result {
     let (x, amount) = (b.input(0)?, b.input(1)?);
-    let right = match b.text("direction", "")? {
+    let right = match b.text_attr("direction", "")? {
         "LEFT" => false,
         "RIGHT" => true,
         _ => return Err(b.attrs.bad("direction", "LEFT or RIGHT")),
     };
     let element_type = b.element_type(x)?;
-    let bits = b.number(element_type, f64::from(element_type.bit_width().unwrap_or(0)))?;
-    let zero = b.number(element_type, 0.0)?;
-    let beyond = b.plain("GreaterEqual", &[amount, bits])?;
+    let bits = b.scalar(element_type, f64::from(element_type.bit_width().unwrap_or(0)))?;
+    let zero = b.scalar(element_type, 0.0)?;
+    let beyond = b.greater_equal(amount, bits)?;
     let (mut far, mut fill) = (beyond, zero);
     if element_type.is_signed() {
-        let below = b.plain("Less", &[amount, zero])?;
-        far = b.plain("LogicalOr", &[beyond, below])?;
+        let below = b.less(amount, zero)?;
+        far = b.logical_or(beyond, below)?;
         if right {
-            let (negative, ones) = (b.plain("Less", &[x, zero])?, b.number(element_type, -1.0)?);
-            fill = b.plain("Select", &[negative, ones, zero])?;
+            let negative = b.less(x, zero)?;
+            fill = b.select(negative, -1.0, zero)?;
         }
     }
-    let amount = b.plain("Select", &[far, zero, amount])?;
-    let shifted = b.plain(if right { "BitwiseRightShift" } else { "BitwiseLeftShift" }, &[x, amount])?;
-    b.plain("Select", &[far, fill, shifted])
+    let amount = b.select(far, zero, amount)?;
+    let shifted = match right {
+        true => b.add_op(ops::BitwiseRightShift::default(), &[x, amount])?,
+        false => b.add_op(ops::BitwiseLeftShift::default(), &[x, amount])?,
+    };
+    b.select(far, fill, shifted)
 }
 
-/// The sign is that of the divisor, or with `fmod` that of the dividend.
+/// The result has the sign of the divisor, or, with `fmod`, of the dividend.
 fn modulo(b: &mut NodeBuilder) -> Result {
-    let op_type = if b.flag("fmod", false)? { "Mod" } else { "FloorMod" };
-    let inputs = b.all()?;
-    b.plain(op_type, &inputs)
+    let (x, y) = (b.input(0)?, b.input(1)?);
+    if b.flag_attr("fmod", false)? { b.modulo(x, y) } else { b.floor_mod(x, y) }
 }
 
-/// The exponent may have a type of its own; the result has that of the base.
+/// The exponent may have another type than the base, whose type the result has.
 fn power(b: &mut NodeBuilder) -> Result {
     let (base, exponent) = (b.input(0)?, b.input(1)?);
     let (result, other) = (b.element_type(base)?, b.element_type(exponent)?);
     if result == other {
-        return b.plain("Power", &[base, exponent]);
+        return b.power(base, exponent);
     }
     let common = match (result.is_float(), other.is_float()) {
         (false, true) => other,
         _ => result,
     };
     let (base, exponent) = (b.convert(base, common)?, b.convert(exponent, common)?);
-    let power = b.plain("Power", &[base, exponent])?;
+    let power = b.power(base, exponent)?;
     b.convert(power, result)
 }
 
 fn reciprocal(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
-    let unit = b.number_like(x, 1.0)?;
-    divide(b, unit, x)
+    b.divide(1.0, x)
 }

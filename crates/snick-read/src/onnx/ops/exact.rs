@@ -1,31 +1,31 @@
-//! Sums of products of 8-bit integers in floating point. Every integer up to 2^24 is an f32, so a sum that stays below
-//! is exact, in any order and on any machine; longer ones are taken in parts.
+//! Sums of products of 8-bit integers in floats. Every integer up to 2^24 is an f32, so a sum that stays below
+//! is exact, in any order and on any machine; longer sums are split into parts.
 
 use snick_ir::Value;
 use snick_tensor::ElementType;
 
 use crate::onnx::builder::NodeBuilder;
 
-/// The greatest sum of sizes of weights: times the greatest distance of an 8-bit integer from a zero point of its type,
-/// it is at most 2^24, up to where every integer is an f32.
+/// Maximum sum of absolute weights: times the maximum distance of an 8-bit integer from its zero point,
+/// it is at most 2^24.
 const LIMIT: u32 = (1 << 24) / 255;
 
-/// Weights under a kernel that are summed in one step; so many of them stay far below what `u32` holds.
+/// Maximum number of weights of a kernel; their sum fits `u32`.
 const KERNEL: usize = 1 << 20;
 
-/// Where weights are summed.
+/// The axes that are summed.
 pub(super) enum Summed {
     /// Along the rows of a matrix; a zero point for each column.
     Rows,
-    /// Along all axes of a filter but the first; a zero point for each filter. Parts are channels.
+    /// All axes of a filter but the first; a zero point for each filter. Parts are channels.
     Filters,
 }
 
-/// What lies between the cuts of the summed axis: first index, and the one behind the last.
+/// Parts of the summed axis: first index, and the end.
 pub(super) type Parts = Vec<(i64, i64)>;
 
-/// Parts of the summed axis in which each sum of constant weights, less their zero points, times data of 8 bits, is
-/// exact in f32; `None` where that is not known.
+/// Parts of the summed axis whose sums of products of constant weights and 8-bit data are
+/// exact in f32; `None` if unknown.
 pub(super) fn exact_parts(
     b: &NodeBuilder,
     data: Value,
@@ -49,7 +49,7 @@ pub(super) fn exact_parts(
         }
         _ => return None,
     };
-    // Each of these has a sum of its own.
+    // Number of separate sums.
     let lines = if matches!(summed, Summed::Rows) { inner } else { outer };
     let mut zeros = match zero_point {
         Some(zero_point) => b.tensor(zero_point)?.to_i64_vec().ok()?,

@@ -1,6 +1,6 @@
 //! Matrix products.
 
-use snick_ir::{Attrs, OpError};
+use snick_ir::{Attrs, OpError, Value, ops};
 
 use super::{ImportEntry, one, same};
 use crate::onnx::builder::{NodeBuilder, Result};
@@ -17,24 +17,22 @@ fn einsum(b: &mut NodeBuilder) -> Result {
     let equation = equation.to_string();
     let mut attrs = Attrs::new();
     attrs.push("equation".into(), equation.into());
-    b.make("Einsum", attrs, &inputs)
+    b.ir_op("Einsum", attrs, &inputs)
+}
+
+/// A value times a number, which is often 1.
+pub(super) fn scaled(b: &mut NodeBuilder, x: Value, factor: f64) -> Result {
+    if factor == 1.0 { Ok(x) } else { b.multiply(x, factor) }
 }
 
 /// `alpha A B + beta C`.
 pub(super) fn gemm(b: &mut NodeBuilder) -> Result {
     let (a, other) = (b.input(0)?, b.input(1)?);
-    let attrs = Attrs::new().with("transpose_a", b.flag("transA", false)?);
-    let attrs = attrs.with("transpose_b", b.flag("transB", false)?);
-    let mut product = b.make("MatMul", attrs, &[a, other])?;
-    let (alpha, beta) = (b.float("alpha", 1.0)?, b.float("beta", 1.0)?);
-    if alpha != 1.0 {
-        let alpha = b.number_like(product, alpha)?;
-        product = b.plain("Multiply", &[product, alpha])?;
-    }
-    let Some(mut bias) = b.optional(2) else { return Ok(product) };
-    if beta != 1.0 {
-        let beta = b.number_like(bias, beta)?;
-        bias = b.plain("Multiply", &[bias, beta])?;
-    }
-    b.plain("Add", &[product, bias])
+    let (transpose_a, transpose_b) = (b.flag_attr("transA", false)?, b.flag_attr("transB", false)?);
+    let product = b.add_op(ops::MatMul { transpose_a, transpose_b }, &[a, other])?;
+    let (alpha, beta) = (b.float_attr("alpha", 1.0)?, b.float_attr("beta", 1.0)?);
+    let product = scaled(b, product, alpha)?;
+    let Some(bias) = b.optional(2) else { return Ok(product) };
+    let bias = scaled(b, bias, beta)?;
+    b.add(product, bias)
 }

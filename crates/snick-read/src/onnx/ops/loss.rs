@@ -1,9 +1,8 @@
-//! Losses: how far scores of classes are from the right classes.
+//! Classification losses.
 
-use snick_ir::{Attrs, Value};
+use snick_ir::Value;
 use snick_tensor::ElementType;
 
-use super::elementwise::divide;
 use super::{ImportEntry, many, one};
 use crate::onnx::builder::{NodeBuilder, Result};
 
@@ -14,46 +13,46 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     }),
     many("SoftmaxCrossEntropyLoss", &[12, 13], |b| {
         let scores = b.input(0)?;
-        let scores = b.make("LogSoftmax", Attrs::new().with("axis", 1), &[scores])?;
+        let scores = b.log_softmax(scores, 1)?;
         Ok(vec![likelihood(b, scores)?, scores])
     }),
 ];
 
-/// The negated logarithm at each right class, weighted by class, without what has the class to ignore.
+/// The negative log likelihood of the target classes, weighted by class, except an ignored class.
 fn likelihood(b: &mut NodeBuilder, scores: Value) -> Result {
     let target = b.input(1)?;
     let mut target = b.convert(target, ElementType::I64)?;
-    let (zero, unit) = (b.number_like(scores, 0.0)?, b.number_like(scores, 1.0)?);
+    let (zero, unit) = (b.scalar_like(scores, 0.0)?, b.scalar_like(scores, 1.0)?);
     let mut ignored = None;
     if let Some(class) = b.attrs.int("ignore_index")? {
-        let (class, first) = (b.index(class)?, b.index(0)?);
-        let equal = b.plain("Equal", &[target, class])?;
-        target = b.plain("Select", &[equal, first, target])?;
+        let (class, first) = (b.int(class)?, b.int(0)?);
+        let equal = b.equal(target, class)?;
+        target = b.select(equal, first, target)?;
         ignored = Some(equal);
     }
     let places = b.unsqueeze(target, &[1])?;
-    let picked = b.make("GatherElements", Attrs::new().with("axis", 1), &[scores, places])?;
+    let picked = b.gather_elements(scores, places, 1)?;
     let picked = b.squeeze(picked, &[1])?;
-    let mut loss = b.plain("Negative", &[picked])?;
+    let mut loss = b.negative(picked)?;
     let mut weights = match b.optional(2) {
         Some(weights) => Some(b.gather(weights, target, 0)?),
         None => None,
     };
     if let Some(ignored) = ignored {
-        weights = Some(b.plain("Select", &[ignored, zero, weights.unwrap_or(unit)])?);
+        weights = Some(b.select(ignored, zero, weights.unwrap_or(unit))?);
     }
     if let Some(weights) = weights {
-        loss = b.plain("Multiply", &[loss, weights])?;
+        loss = b.multiply(loss, weights)?;
     }
     let all: Vec<i64> = (0..).take(b.rank(target)?).collect();
-    match (b.text("reduction", "mean")?, weights) {
+    match (b.text_attr("reduction", "mean")?, weights) {
         ("none", _) => Ok(loss),
-        ("sum", _) => b.reduced("ReduceSum", loss, &all, false),
-        ("mean", None) => b.reduced("ReduceMean", loss, &all, false),
+        ("sum", _) => b.reduce_sum(loss, &all, false),
+        ("mean", None) => b.reduce_mean(loss, &all, false),
         ("mean", Some(weights)) => {
-            let loss = b.reduced("ReduceSum", loss, &all, false)?;
-            let weight = b.reduced("ReduceSum", weights, &all, false)?;
-            divide(b, loss, weight)
+            let loss = b.reduce_sum(loss, &all, false)?;
+            let weight = b.reduce_sum(weights, &all, false)?;
+            b.divide(loss, weight)
         }
         _ => Err(b.attrs.bad("reduction", "none, sum or mean")),
     }

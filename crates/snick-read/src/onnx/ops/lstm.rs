@@ -1,4 +1,4 @@
-//! An LSTM step by step, for what the IR's LSTMSequence cannot say: peepholes, coupled gates, rounded products.
+//! An LSTM step by step, for what LSTMSequence lacks: peepholes, coupled gates, quantized products.
 
 use snick_ir::{Attrs, OpError, Value};
 use snick_tensor::ElementType;
@@ -7,23 +7,23 @@ use super::cell::{LSTM, functions};
 use crate::onnx::builder::{NodeBuilder, Result};
 use crate::onnx::stepped::{Step, Stepped};
 
-/// One index of the first axis, which goes; of a constant a constant.
+/// One index of the first axis, which is dropped; a constant stays a constant.
 pub(super) fn at(b: &mut NodeBuilder, value: Value, index: usize) -> Result {
     if let Some(tensor) = b.tensor(value) {
         let part = tensor.slice(0, index, 1, 1)?.squeeze(0)?.contiguous();
         return b.constant(part);
     }
-    let index = b.index(index as i64)?;
+    let index = b.int(index as i64)?;
     b.gather(value, index, 0)
 }
 
-/// How a state goes on from step to step.
+/// The cell of an LSTM.
 pub(super) struct Cell<'a> {
-    /// Of input, output and forget gate, of the cell gate, of the cell state.
+    /// Activations of the input, output and forget gates, of the cell gate, and of the cell state.
     pub(super) activations: &'a [String],
-    /// Sums of gates are kept within `-clip..clip`, if that is not 0.
+    /// Bound of the sums of gates; 0 for none.
     pub(super) clip: f64,
-    /// Whether the forget gate is 1 less the input gate.
+    /// Whether the forget gate is one minus the input gate.
     pub(super) coupled: bool,
 }
 
@@ -34,17 +34,17 @@ impl Cell<'_> {
             Some("relu") => "ReLU",
             _ => "Tanh",
         };
-        b.plain(op_type, &[x])
+        b.ir_op(op_type, Attrs::new(), &[x])
     }
 
     fn clipped(&self, b: &mut NodeBuilder, x: Value) -> Result {
         match self.clip {
             0.0 => Ok(x),
-            clip => b.make("Clamp", Attrs::new().with("min", -clip).with("max", clip), &[x]),
+            clip => b.clamp(x, -clip, clip),
         }
     }
 
-    /// The next state and cell state, of the sum of products for input, output, forget and cell gate. Peepholes are
+    /// The next state and cell state, from the sums for input, output, forget and cell gate. Peepholes are
     /// those of input, output and forget gate.
     fn step(
         &self,
@@ -53,37 +53,32 @@ impl Cell<'_> {
         cell: Value,
         peepholes: Option<Value>,
     ) -> Result<[Value; 2], OpError> {
-        let gates = b.parts(gates, -1, 4)?;
+        let gates = b.split(gates, -1, 4)?;
         let peepholes = match peepholes {
-            Some(peepholes) => b.parts(peepholes, -1, 3)?,
+            Some(peepholes) => b.split(peepholes, -1, 3)?,
             None => Vec::new(),
         };
         let gate = |b: &mut NodeBuilder, i: usize, cell: Value| {
             let mut sum = gates[i];
             if let Some(&peephole) = peepholes.get(i) {
-                let seen = b.plain("Multiply", &[peephole, cell])?;
-                sum = b.plain("Add", &[sum, seen])?;
+                let seen = b.multiply(peephole, cell)?;
+                sum = b.add(sum, seen)?;
             }
             let sum = self.clipped(b, sum)?;
             self.activated(b, 0, sum)
         };
         let input = gate(b, 0, cell)?;
-        let forget = if self.coupled {
-            let unit = b.number_like(input, 1.0)?;
-            b.plain("Subtract", &[unit, input])?
-        } else {
-            gate(b, 2, cell)?
-        };
+        let forget = if self.coupled { b.subtract(1.0, input)? } else { gate(b, 2, cell)? };
         let fresh = self.clipped(b, gates[3])?;
         let fresh = self.activated(b, 1, fresh)?;
-        let (kept, added) = (b.plain("Multiply", &[forget, cell])?, b.plain("Multiply", &[input, fresh])?);
-        let cell = b.plain("Add", &[kept, added])?;
+        let (kept, added) = (b.multiply(forget, cell)?, b.multiply(input, fresh)?);
+        let cell = b.add(kept, added)?;
         let output = gate(b, 1, cell)?;
         let shown = self.activated(b, 2, cell)?;
-        Ok([b.plain("Multiply", &[output, shown])?, cell])
+        Ok([b.multiply(output, shown)?, cell])
     }
 
-    /// All steps of a direction; `product` multiplies the state with its weights.
+    /// All steps of a direction; `product` multiplies the state by its weights.
     pub(super) fn run(
         &self,
         b: &mut NodeBuilder,
@@ -92,11 +87,11 @@ impl Cell<'_> {
     ) -> Result<[Value; 3], OpError> {
         let Direction { index, reverse, mut gates, states, mut fixed, lengths } = direction;
         if let Some(bias) = b.optional(3) {
-            // That of the data, then that of the state.
+            // The bias of the data, then that of the state.
             let bias = at(b, bias, index)?;
-            let halves = b.parts(bias, 0, 2)?;
-            let bias = b.plain("Add", &[halves[0], halves[1]])?;
-            gates = b.plain("Add", &[gates, bias])?;
+            let halves = b.split(bias, 0, 2)?;
+            let bias = b.add(halves[0], halves[1])?;
+            gates = b.add(gates, bias)?;
         }
         let peepholes = match b.optional(7) {
             Some(peepholes) => {
@@ -107,24 +102,24 @@ impl Cell<'_> {
         };
         let mut parts = vec![gates];
         if let Some(lengths) = lengths {
-            // Which sequences have this step.
-            let steps = b.size(gates, 0)?;
+            // The sequences that have this step.
+            let steps = b.size_of(gates, 0)?;
             let (steps, lengths) = (b.count_to(steps)?, b.convert(lengths, ElementType::I64)?);
             let (steps, lengths) = (b.reshape(steps, &[-1, 1, 1])?, b.reshape(lengths, &[1, -1, 1])?);
-            parts.push(b.plain("Less", &[steps, lengths])?);
+            parts.push(b.less(steps, lengths)?);
         }
         let stepped = Stepped { parts: &parts, axis: 0, reverse, states: &states, fixed: &fixed };
         let Step { states, made } = stepped.build(b, |b, parts, states, fixed| {
             let (fresh, past) = (b.squeeze(parts[0], &[0])?, product(b, states[0], fixed)?);
-            let gates = b.plain("Add", &[fresh, past])?;
+            let gates = b.add(fresh, past)?;
             let peepholes = peepholes.map(|i| fixed[i]);
             let [mut hidden, mut kept] = self.step(b, gates, states[1], peepholes)?;
             let mut shown = hidden;
             if let Some(&there) = parts.get(1) {
-                let (there, zero) = (b.squeeze(there, &[0])?, b.number_like(hidden, 0.0)?);
-                shown = b.plain("Select", &[there, hidden, zero])?;
-                hidden = b.plain("Select", &[there, hidden, states[0]])?;
-                kept = b.plain("Select", &[there, kept, states[1]])?;
+                let there = b.squeeze(there, &[0])?;
+                shown = b.select(there, hidden, 0.0)?;
+                hidden = b.select(there, hidden, states[0])?;
+                kept = b.select(there, kept, states[1])?;
             }
             Ok(Step { states: vec![hidden, kept], made: vec![b.unsqueeze(shown, &[0])?] })
         })?;
@@ -135,68 +130,66 @@ impl Cell<'_> {
     }
 }
 
-/// What goes through the steps of one direction.
+/// The inputs of one direction.
 pub(super) struct Direction {
-    /// Where its weights stand.
+    /// Index of its weights.
     pub(super) index: usize,
-    /// Whether it begins with the last step.
+    /// Whether it runs backward.
     pub(super) reverse: bool,
     /// The product of data and weights `[steps, batch, gates]`.
     pub(super) gates: Value,
-    /// First state and cell state `[batch, hidden]`.
+    /// Initial state and cell state `[batch, hidden]`.
     pub(super) states: Vec<Value>,
-    /// What the product with the state takes.
+    /// Values that the product with the state needs.
     pub(super) fixed: Vec<Value>,
-    /// Steps of each sequence.
+    /// Lengths of the sequences.
     pub(super) lengths: Option<Value>,
 }
 
-/// First state and cell state of a direction: inputs 5 and 6, or zeros.
-pub(super) fn first_states(b: &mut NodeBuilder, x: Value, direction: usize) -> Result<Vec<Value>, OpError> {
-    let hidden = b.attrs.int("hidden_size")?.ok_or(OpError::MissingAttribute { name: "hidden_size" })?;
-    let batch = b.size(x, 1)?;
+/// Initial state and cell state of a direction: inputs 5 and 6, or zeros.
+pub(super) fn first_states(b: &mut NodeBuilder, x: Value, direction: usize) -> Result<Vec<Value>> {
+    let hidden = b.required_int("hidden_size")?;
+    let batch = b.size_of(x, 1)?;
     let state = |input: usize| match b.optional(input) {
         Some(state) => at(b, state, direction),
         None => {
-            let (zero, hidden) = (b.number_like(x, 0.0)?, b.vector(&[hidden])?);
-            let sizes = b.join(&[batch, hidden])?;
-            b.filled(zero, sizes)
+            let (zero, hidden) = (b.scalar_like(x, 0.0)?, b.ints(&[hidden])?);
+            let sizes = b.concat(0, &[batch, hidden])?;
+            b.broadcast_to(zero, sizes)
         }
     };
     [5, 6].into_iter().map(state).collect()
 }
 
-/// States of every step and the last states, by direction.
+/// The states of every step and the last states, by direction.
 #[derive(Default)]
 pub(super) struct Results([Vec<Value>; 3]);
 
 impl Results {
     pub(super) fn push(&mut self, b: &mut NodeBuilder, result: [Value; 3]) -> Result<(), OpError> {
-        // Directions stand before the batch.
+        // The axis of directions precedes the batch.
         for (i, (all, value)) in self.0.iter_mut().zip(result).enumerate() {
             all.push(b.unsqueeze(value, &[i64::from(i == 0)])?);
         }
         Ok(())
     }
 
-    pub(super) fn joined(&self, b: &mut NodeBuilder) -> Result<Vec<Value>, OpError> {
+    pub(super) fn joined(&self, b: &mut NodeBuilder) -> Result<Vec<Value>> {
         self.0.iter().enumerate().map(|(i, values)| b.concat(i64::from(i == 0), values)).collect()
     }
 }
 
-/// The operator itself, with steps in front of the batch.
-pub(super) fn stepwise(b: &mut NodeBuilder, directions: &[&str]) -> Result<Vec<Value>, OpError> {
-    if b.flag("layout", false)? {
-        return Err(OpError::unsupported("peepholes or coupled gates with the batch in front"));
+/// LSTM with the steps as the first axis.
+pub(super) fn stepwise(b: &mut NodeBuilder, directions: &[&str]) -> Result<Vec<Value>> {
+    if b.flag_attr("layout", false)? {
+        return Err(OpError::unsupported("a batch-first layout with peepholes or coupled gates"));
     }
     let functions = functions(b, &LSTM, directions.len())?;
     if functions.iter().flat_map(|of| &of.names).any(|name| name == "hardsigmoid") {
         return Err(OpError::unsupported("activation `hardsigmoid` with peepholes or coupled gates"));
     }
-    let (x, clip, coupled) = (b.input(0)?, b.float("clip", 0.0)?, b.flag("input_forget", false)?);
-    let by_rows = |b: &mut NodeBuilder, x: Value, weights: Value| {
-        b.make("MatMul", Attrs::new().with("transpose_b", true), &[x, weights])
-    };
+    let (x, clip, coupled) = (b.input(0)?, b.float_attr("clip", 0.0)?, b.flag_attr("input_forget", false)?);
+    let by_rows = |b: &mut NodeBuilder, x: Value, weights: Value| b.matmul_transposed(x, weights);
     let mut results = Results::default();
     for ((index, &name), functions) in directions.iter().enumerate().zip(&functions) {
         let (w, r) = (b.input(1)?, b.input(2)?);

@@ -1,4 +1,4 @@
-//! The table of operators: a row each, with the operator sets that changed it, in files by family.
+//! The table of operators, in files by family: a row each, with the operator sets that define it.
 
 mod attention;
 mod cell;
@@ -30,7 +30,7 @@ mod window;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use snick_ir::{OpError, Value};
+use snick_ir::{Attrs, OpError, Value};
 
 use super::builder::{NodeBuilder, Result};
 
@@ -38,19 +38,19 @@ use super::builder::{NodeBuilder, Result};
 pub(super) struct ImportEntry {
     /// Its name.
     name: &'static str,
-    /// The operator sets that define it, ascending: a node of operator set N means the last of them not above N.
+    /// The operator sets that define it, ascending: for a node of operator set N, the last one up to N applies.
     since: &'static [i64],
     form: ImportRule,
 }
 
-/// What its node becomes.
+/// How a node is converted.
 enum ImportRule {
-    /// The IR op of this type, with the same inputs and no attributes.
+    /// To the IR op of this type, with the same inputs and no attributes.
     Same(&'static str),
-    /// Nodes that give one output.
+    /// To nodes with one output.
     One(fn(&mut NodeBuilder) -> Result),
-    /// Nodes that give several.
-    Many(fn(&mut NodeBuilder) -> Result<Vec<Value>, OpError>),
+    /// To nodes with several outputs.
+    Many(fn(&mut NodeBuilder) -> Result<Vec<Value>>),
 }
 
 const fn same(name: &'static str, since: &'static [i64], op_type: &'static str) -> ImportEntry {
@@ -68,13 +68,13 @@ const fn one(
 const fn many(
     name: &'static str,
     since: &'static [i64],
-    build: fn(&mut NodeBuilder) -> Result<Vec<Value>, OpError>,
+    build: fn(&mut NodeBuilder) -> Result<Vec<Value>>,
 ) -> ImportEntry {
     ImportEntry { name, since, form: ImportRule::Many(build) }
 }
 
-/// Attributes that change nothing where rows do not ask for them: what concerns training, what follows from the
-/// inputs, precision inside, and values for cases that are not the node's.
+/// Attributes without effect if a row does not read them: they concern training, follow from the
+/// inputs, set an internal precision, or apply to other cases.
 const WITHOUT_EFFECT: &[&str] = &[
     "axis",
     "beta",
@@ -129,11 +129,11 @@ static TABLE: LazyLock<HashMap<(&'static str, &'static str), &'static ImportEntr
 /// An operator that the reader knows.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Operator {
-    /// Whose it is; empty for those of ONNX itself.
+    /// Its domain; empty for ONNX itself.
     pub domain: &'static str,
     /// Its name.
     pub name: &'static str,
-    /// The operator sets that define it, as far as they are told apart.
+    /// The operator sets that define it, as far as snick distinguishes them.
     pub since: &'static [i64],
 }
 
@@ -157,14 +157,14 @@ pub(super) fn find(domain: &str, op_type: &str, opset: i64) -> Option<(&'static 
 }
 
 impl ImportEntry {
-    /// Builds what a node becomes; gives its outputs. An attribute that the row does not know would change the
-    /// meaning unseen, so it is refused.
-    pub(super) fn build(&self, b: &mut NodeBuilder) -> Result<Vec<Value>, OpError> {
+    /// Builds the layers of a node; returns its outputs. An attribute that the row does not read could change the
+    /// meaning, so it is refused.
+    pub(super) fn build(&self, b: &mut NodeBuilder) -> Result<Vec<Value>> {
         let outputs = match self.form {
             ImportRule::Same(op_type) => {
                 let inputs = b.all()?;
                 b.outputs_below(1)?;
-                vec![b.plain(op_type, &inputs)?]
+                vec![b.ir_op(op_type, Attrs::new(), &inputs)?]
             }
             ImportRule::One(build) => {
                 b.outputs_below(1)?;

@@ -1,6 +1,6 @@
-//! Operators that take elements to other places.
+//! Operators that move elements.
 
-use snick_ir::{Attrs, OpError, Value};
+use snick_ir::{Attrs, OpError, Value, ops};
 use snick_tensor::ElementType;
 
 use super::{ImportEntry, many, one};
@@ -22,80 +22,73 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     one("SpaceToDepth", &[1, 13, 28], |b| blocks(b, "SpaceToDepth")),
     one("Tile", &[6, 13], |b| {
         let inputs = b.all()?;
-        b.plain("Tile", &inputs)
+        b.add_op(ops::Tile, &inputs)
     }),
     many("TopK", &[1, 10, 11, 24], top_k),
     one("Trilu", &[14], trilu),
 ];
 
 fn concat(b: &mut NodeBuilder) -> Result {
-    let axis = b.attrs.int("axis")?.ok_or(OpError::MissingAttribute { name: "axis" })?;
+    let axis = b.required_int("axis")?;
     let inputs = b.all()?;
-    b.make("Concat", Attrs::new().with("axis", axis), &inputs)
+    b.add_op(ops::Concat { axis }, &inputs)
 }
 
 fn blocks(b: &mut NodeBuilder, op_type: &str) -> Result {
     let x = b.input(0)?;
-    let mode = match b.text("mode", "DCR")? {
-        "DCR" => "blocks_first",
-        "CRD" => "depth_first",
-        _ => return Err(b.attrs.bad("mode", "DCR or CRD")),
-    };
-    let size = b.attrs.int("blocksize")?.ok_or(OpError::MissingAttribute { name: "blocksize" })?;
-    b.make(op_type, Attrs::new().with("mode", mode).with("block_size", size), &[x])
+    let mode = b.choice("mode", &[("DCR", "blocks_first"), ("CRD", "depth_first")])?;
+    let size = b.required_int("blocksize")?;
+    b.ir_op(op_type, Attrs::new().with("mode", mode).with("block_size", size), &[x])
 }
 
 fn gather(b: &mut NodeBuilder) -> Result {
-    let (data, indices, axis) = (b.input(0)?, b.input(1)?, b.int("axis", 0)?);
-    let axis = b.index(axis)?;
-    b.make("Gather", Attrs::new().with("batch_dims", 0), &[data, indices, axis])
+    let (data, indices, axis) = (b.input(0)?, b.input(1)?, b.int_attr("axis", 0)?);
+    b.gather(data, indices, axis)
 }
 
-/// Along the other axes there may be fewer indices than elements, which the IR does not allow.
+/// ONNX allows fewer indices than elements along the other axes; the IR does not.
 fn gather_elements(b: &mut NodeBuilder) -> Result {
-    let (mut data, indices, axis) = (b.input(0)?, b.input(1)?, b.int("axis", 0)?);
+    let (mut data, indices, axis) = (b.input(0)?, b.input(1)?, b.int_attr("axis", 0)?);
     let rank = b.rank(data)?;
     let along = b.axis(axis, rank)?;
     let others: Vec<i64> = (0..rank).filter(|&other| other != along).map(|other| other as i64).collect();
     if !others.iter().all(|&other| b.same_size(data, indices, other as usize)) {
         let shape = b.shape_of(indices)?;
-        let axes = b.vector(&others)?;
-        let (starts, stops) = (b.vector(&vec![0; others.len()])?, b.gather(shape, axes, 0)?);
-        let steps = b.vector(&vec![1; others.len()])?;
-        data = b.plain("Slice", &[data, starts, stops, steps, axes])?;
+        let axes = b.ints(&others)?;
+        let (starts, stops) = (b.ints(&vec![0; others.len()])?, b.gather(shape, axes, 0)?);
+        let steps = b.ints(&vec![1; others.len()])?;
+        data = b.add_op(ops::Slice8, &[data, starts, stops, steps, axes])?;
     }
-    b.make("GatherElements", Attrs::new().with("axis", axis), &[data, indices])
+    b.gather_elements(data, indices, axis)
 }
 
 pub(super) fn gather_nd(b: &mut NodeBuilder) -> Result {
-    let (data, indices, batch) = (b.input(0)?, b.input(1)?, b.int("batch_dims", 0)?);
-    b.make("GatherND", Attrs::new().with("batch_dims", batch), &[data, indices])
+    let (data, indices, batch) = (b.input(0)?, b.input(1)?, b.int_attr("batch_dims", 0)?);
+    b.ir_op("GatherND", Attrs::new().with("batch_dims", batch), &[data, indices])
 }
 
 fn non_zero(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
-    b.make("NonZero", Attrs::new().with("output_type", ElementType::I64), &[x])
+    b.non_zero(x)
 }
 
-/// `values` is the pair of off and on; indices and depth may be of any type.
+/// `values` is the pair of off and on; indices and depth may have any type.
 fn one_hot(b: &mut NodeBuilder) -> Result {
     let (indices, depth, values) = (b.input(0)?, b.input(1)?, b.input(2)?);
-    let axis = b.int("axis", -1)?;
+    let axis = b.int_attr("axis", -1)?;
     let indices = b.convert(indices, ElementType::I64)?;
     let depth = b.convert(depth, ElementType::I64)?;
-    let depth = b.scalar(depth)?;
-    let zero = b.index(0)?;
-    let at = b.index(1)?;
-    let off = b.plain("Gather", &[values, zero, zero])?;
-    let on = b.plain("Gather", &[values, at, zero])?;
+    let depth = b.to_scalar(depth)?;
+    let (first, second) = (b.int(0)?, b.int(1)?);
+    let (off, on) = (b.gather(values, first, 0)?, b.gather(values, second, 0)?);
     let attrs = Attrs::new().with("axis", axis).with("negative_indices_mode", "normalize");
-    b.make("OneHot", attrs, &[indices, depth, on, off])
+    b.ir_op("OneHot", attrs, &[indices, depth, on, off])
 }
 
-/// Pads are one vector: all beginnings, then all ends; for all axes, or for those listed.
+/// Pads are one vector, all begins, then all ends, for all axes or the listed ones.
 pub(super) fn pad(b: &mut NodeBuilder) -> Result {
     let data = b.input(0)?;
-    let mode = match b.text("mode", "constant")? {
+    let mode = match b.text_attr("mode", "constant")? {
         "constant" => "constant",
         "edge" => "edge",
         "reflect" => "reflect",
@@ -103,19 +96,19 @@ pub(super) fn pad(b: &mut NodeBuilder) -> Result {
         other => return Err(OpError::unsupported(format!("padding mode `{other}`"))),
     };
     let (pads, value) = if b.since < 11 {
-        let pads = b.ints("pads")?.ok_or(OpError::MissingAttribute { name: "pads" })?;
-        let value = b.float("value", 0.0)?;
-        (b.vector(&pads)?, Some(b.number_like(data, value)?))
+        let pads = b.ints_attr("pads")?.ok_or(OpError::MissingAttribute { name: "pads" })?;
+        let value = b.float_attr("value", 0.0)?;
+        (b.ints(&pads)?, Some(b.scalar_like(data, value)?))
     } else {
         let value = match b.optional(2) {
-            Some(value) => Some(b.scalar(value)?),
+            Some(value) => Some(b.to_scalar(value)?),
             None => None,
         };
         (b.input(1)?, value)
     };
     let value = match value {
         Some(value) => value,
-        None => b.number_like(data, 0.0)?,
+        None => b.scalar_like(data, 0.0)?,
     };
     let axes = b.optional(3);
     let length = |b: &NodeBuilder, vector: Value| b.dims(vector).filter(|d| d.len() == 1).map(|d| d[0]);
@@ -125,38 +118,39 @@ pub(super) fn pad(b: &mut NodeBuilder) -> Result {
     };
     let count = count.ok_or_else(|| OpError::unsupported("padding an unknown number of axes"))?;
     let mut halves = match b.known_ints(pads).filter(|p| p.len() == 2 * count) {
-        Some(pads) => [b.vector(&pads[..count])?, b.vector(&pads[count..])?],
-        None => [b.part(pads, 0, count as i64)?, b.part(pads, count as i64, i64::MAX)?],
+        Some(pads) => [b.ints(&pads[..count])?, b.ints(&pads[count..])?],
+        None => [b.slice_range(pads, 0, 0, count as i64)?, b.slice_range(pads, 0, count as i64, i64::MAX)?],
     };
     if let Some(axes) = axes {
-        let none = b.vector(&vec![0; b.rank(data)?])?;
-        let zero = b.index(0)?;
+        let rank = b.rank(data)?;
+        let none = b.ints(&vec![0; rank])?;
         for half in &mut halves {
-            *half = b.plain("ScatterElementsUpdate", &[none, axes, *half, zero])?;
+            *half = b.scatter_elements(none, axes, *half, 0)?;
         }
     }
-    b.make("Pad", Attrs::new().with("pad_mode", mode), &[data, halves[0], halves[1], value])
+    b.ir_op("Pad", Attrs::new().with("pad_mode", mode), &[data, halves[0], halves[1], value])
 }
 
-/// Pads with what lies at the other end: indices count on around each axis.
+/// Pads from the other end: indices wrap around each axis.
 fn wrapped(b: &mut NodeBuilder, data: Value) -> Result {
     let (pads, rank) = (b.input(1)?, b.rank(data)?);
     let axes: Vec<i64> = match b.optional(3) {
         None => (0..).take(rank).collect(),
-        Some(axes) => {
-            b.known_ints(axes).ok_or_else(|| OpError::unsupported("wrapping axes known only at run time"))?
-        }
+        Some(axes) => b
+            .known_ints(axes)
+            .ok_or_else(|| OpError::unsupported("wrap padding of axes that are not constant"))?,
     };
     let mut y = data;
     let count = axes.len() as i64;
     for (i, axis) in (0..).zip(axes) {
-        let (size, zero) = (b.size(y, axis)?, b.vector(&[0])?);
-        let (before, after) = (b.part(pads, i, i + 1)?, b.part(pads, count + i, count + i + 1)?);
-        let start = b.plain("Subtract", &[zero, before])?;
-        let stop = b.plain("Add", &[size, after])?;
-        let bounds = [b.scalar(start)?, b.scalar(stop)?, b.index(1)?];
-        let places = b.make("Range", Attrs::new().with("output_type", ElementType::I64), &bounds)?;
-        let places = b.plain("FloorMod", &[places, size])?;
+        let (size, zero) = (b.size_of(y, axis)?, b.ints(&[0])?);
+        let (before, after) =
+            (b.slice_range(pads, 0, i, i + 1)?, b.slice_range(pads, 0, count + i, count + i + 1)?);
+        let start = b.subtract(zero, before)?;
+        let stop = b.add(size, after)?;
+        let (start, stop, step) = (b.to_scalar(start)?, b.to_scalar(stop)?, b.int(1)?);
+        let places = b.range(start, stop, step, ElementType::I64)?;
+        let places = b.floor_mod(places, size)?;
         y = b.gather(y, places, axis)?;
     }
     Ok(y)
@@ -164,75 +158,68 @@ fn wrapped(b: &mut NodeBuilder, data: Value) -> Result {
 
 fn reverse_sequence(b: &mut NodeBuilder) -> Result {
     let inputs = b.all()?;
-    let attrs = Attrs::new().with("batch_axis", b.int("batch_axis", 1)?);
-    let attrs = attrs.with("seq_axis", b.int("time_axis", 0)?);
-    b.make("ReverseSequence", attrs, &inputs)
+    let attrs = Attrs::new().with("batch_axis", b.int_attr("batch_axis", 1)?);
+    let attrs = attrs.with("seq_axis", b.int_attr("time_axis", 0)?);
+    b.ir_op("ReverseSequence", attrs, &inputs)
 }
 
-/// What is done where an element is written, in words of the IR.
+/// The reduction, in words of the IR.
 fn scatter_reduction(b: &NodeBuilder) -> Result<&'static str, OpError> {
-    Ok(match b.text("reduction", "none")? {
-        "none" => "none",
-        "add" => "sum",
-        "mul" => "prod",
-        "max" => "max",
-        "min" => "min",
-        _ => return Err(b.attrs.bad("reduction", "none, add, mul, max or min")),
-    })
+    let table = [("none", "none"), ("add", "sum"), ("mul", "prod"), ("max", "max"), ("min", "min")];
+    b.choice("reduction", &table)
 }
 
 fn scatter_elements(b: &mut NodeBuilder) -> Result {
     let (data, indices, updates) = (b.input(0)?, b.input(1)?, b.input(2)?);
     let reduction = scatter_reduction(b)?;
-    let axis = b.int("axis", 0)?;
-    let axis = b.index(axis)?;
+    let axis = b.int_attr("axis", 0)?;
+    let axis = b.int(axis)?;
     let attrs = Attrs::new().with("reduction", reduction).with("use_init_val", true);
-    b.make("ScatterElementsUpdate", attrs, &[data, indices, updates, axis])
+    b.ir_op("ScatterElementsUpdate", attrs, &[data, indices, updates, axis])
 }
 
 fn scatter_nd(b: &mut NodeBuilder) -> Result {
     let inputs = b.all()?;
     let reduction = scatter_reduction(b)?;
-    b.make("ScatterNDUpdate", Attrs::new().with("reduction", reduction), &inputs)
+    b.ir_op("ScatterNDUpdate", Attrs::new().with("reduction", reduction), &inputs)
 }
 
-/// `k` is an attribute in the first version, then an input.
-fn top_k(b: &mut NodeBuilder) -> Result<Vec<Value>, OpError> {
+/// `k` is an attribute in the first version, later an input.
+fn top_k(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     let x = b.input(0)?;
     let k = match b.attrs.int("k")? {
-        Some(k) => b.index(k)?,
+        Some(k) => b.int(k)?,
         None => {
             let k = b.input(1)?;
-            b.scalar(k)?
+            b.to_scalar(k)?
         }
     };
-    let mode = if b.flag("largest", true)? { "max" } else { "min" };
-    let sort = if b.flag("sorted", true)? { "value" } else { "none" };
-    let attrs = Attrs::new().with("axis", b.int("axis", -1)?).with("mode", mode).with("sort", sort);
+    let mode = if b.flag_attr("largest", true)? { "max" } else { "min" };
+    let sort = if b.flag_attr("sorted", true)? { "value" } else { "none" };
+    let attrs = Attrs::new().with("axis", b.int_attr("axis", -1)?).with("mode", mode).with("sort", sort);
     let attrs = attrs.with("index_element_type", ElementType::I64).with("stable", sort == "value");
-    b.many("TopK", attrs, &[x, k], 2)
+    b.ir_op_with_outputs("TopK", attrs, &[x, k], 2)
 }
 
-/// Keeps what lies on one side of a diagonal of the last two axes.
+/// Keeps one side of a diagonal of the last two axes.
 pub(super) fn trilu(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let k = match b.optional(1) {
-        Some(k) => b.scalar(k)?,
-        None => b.index(0)?,
+        Some(k) => b.to_scalar(k)?,
+        None => b.int(0)?,
     };
-    let (shape, zero, unit) = (b.shape_of(x)?, b.index(0)?, b.index(1)?);
+    let (shape, zero, unit) = (b.shape_of(x)?, b.int(0)?, b.int(1)?);
     let mut lines = [zero; 2];
     for (axis, line) in [(-2, 0), (-1, 1)] {
-        let at = b.index(axis)?;
-        let size = b.plain("Gather", &[shape, at, zero])?;
-        let attrs = Attrs::new().with("output_type", ElementType::I64);
-        lines[line] = b.make("Range", attrs, &[zero, size, unit])?;
+        let at = b.int(axis)?;
+        let size = b.gather(shape, at, 0)?;
+        lines[line] = b.range(zero, size, unit, ElementType::I64)?;
     }
-    let last = b.vector(&[-1])?;
-    let rows = b.plain("Unsqueeze", &[lines[0], last])?;
-    let diagonal = b.plain("Add", &[rows, k])?;
-    let op_type = if b.flag("upper", true)? { "GreaterEqual" } else { "LessEqual" };
-    let kept = b.plain(op_type, &[lines[1], diagonal])?;
-    let nothing = b.number_like(x, 0.0)?;
-    b.plain("Select", &[kept, x, nothing])
+    let rows = b.unsqueeze(lines[0], &[-1])?;
+    let diagonal = b.add(rows, k)?;
+    let kept = match b.flag_attr("upper", true)? {
+        true => b.greater_equal(lines[1], diagonal)?,
+        false => b.less_equal(lines[1], diagonal)?,
+    };
+    b.select(kept, x, 0.0)
 }

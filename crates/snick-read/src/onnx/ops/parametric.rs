@@ -1,9 +1,8 @@
-//! Operators on one element at a time that have parameters, and conversions.
+//! Elementwise operators with parameters, and conversions.
 
-use snick_ir::{Attrs, OpError, Value};
+use snick_ir::{Attrs, Op, OpError, Value, ops};
 use snick_tensor::ElementType;
 
-use super::elementwise::divide;
 use super::quantize::saturated;
 use super::{ImportEntry, many, one};
 use crate::onnx::builder::{NodeBuilder, Result};
@@ -39,13 +38,13 @@ fn cast_like(b: &mut NodeBuilder) -> Result {
     let (x, like) = (b.input(0)?, b.input(1)?);
     match b.element_type(like) {
         Ok(to) => cast_to(b, x, to),
-        Err(_) => b.plain("ConvertLike", &[x, like]),
+        Err(_) => b.add_op(ops::ConvertLike, &[x, like]),
     }
 }
 
-/// What is beyond the range of a small float type becomes the last number in it, unless the node says otherwise.
+/// Saturates at the range of a small float type, unless the node says otherwise.
 fn cast_to(b: &mut NodeBuilder, x: Value, to: ElementType) -> Result {
-    let saturate = b.flag("saturate", true)?;
+    let saturate = b.flag_attr("saturate", true)?;
     match to {
         ElementType::F8E4M3 | ElementType::F8E5M2 if saturate => saturated(b, x, to),
         ElementType::F4E2M1 => saturated(b, x, to),
@@ -54,156 +53,148 @@ fn cast_to(b: &mut NodeBuilder, x: Value, to: ElementType) -> Result {
     }
 }
 
-/// A number as the next power of two, above, below or nearest as the node says.
+/// Rounds to a power of two, up, down or to the nearest.
 fn power_of_two(b: &mut NodeBuilder, x: Value) -> Result {
     let nearest = b.convert(x, ElementType::F8E8M0)?;
-    let (compare, factor) = match b.text("round_mode", "up")? {
+    let (compare, factor): (Op, f64) = match b.text_attr("round_mode", "up")? {
         "nearest" => return Ok(nearest),
-        "up" => ("Less", 2.0),
-        "down" => ("Greater", 0.5),
+        "up" => (ops::Less::default().into(), 2.0),
+        "down" => (ops::Greater::default().into(), 0.5),
         _ => return Err(b.attrs.bad("round_mode", "up, down or nearest")),
     };
     let x = b.convert(x, ElementType::F32)?;
     let found = b.convert(nearest, ElementType::F32)?;
-    let wrong = b.plain(compare, &[found, x])?;
-    let factor = b.number(ElementType::F32, factor)?;
-    let other = b.plain("Multiply", &[found, factor])?;
-    let power = b.plain("Select", &[wrong, other, found])?;
+    let wrong = b.add_op(compare, &[found, x])?;
+    let other = b.multiply(found, factor)?;
+    let power = b.select(wrong, other, found)?;
     b.convert(power, ElementType::F8E8M0)
 }
 
-/// Bounds are attributes up to operator set 6, then inputs. A lower bound above the upper one gives the upper.
+/// Bounds are attributes up to operator set 6, then inputs. If the lower bound is above the upper one, that is the result.
 fn clip(b: &mut NodeBuilder) -> Result {
     let mut x = b.input(0)?;
-    for (i, name, op_type) in [(1, "min", "Maximum"), (2, "max", "Minimum")] {
+    for (i, name) in [(1, "min"), (2, "max")] {
         let bound = match b.attrs.float(name)?.filter(|_| b.since < 11) {
-            Some(bound) => Some(b.number_like(x, bound)?),
+            Some(bound) => Some(b.scalar_like(x, bound)?),
             None => b.optional(i),
         };
         if let Some(bound) = bound {
-            x = b.plain(op_type, &[x, bound])?;
+            x = if i == 1 { b.maximum(x, bound)? } else { b.minimum(x, bound)? };
         }
     }
     Ok(x)
 }
 
-/// At inference nothing is dropped, and the mask is all true.
-fn dropout(b: &mut NodeBuilder) -> Result<Vec<Value>, OpError> {
+/// At inference nothing is dropped; the mask is all true.
+fn dropout(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     let x = b.input(0)?;
     if let Some(training) = b.optional(2) {
         let training = b.known_ints(training);
         if training.is_none_or(|v| v.first() != Some(&0)) {
-            return Err(OpError::unsupported("training"));
+            return Err(OpError::unsupported("training mode"));
         }
     }
     let mut outputs = vec![x];
     if b.wants(1) {
-        let kept = b.number(if b.since < 10 { b.element_type(x)? } else { ElementType::Boolean }, 1.0)?;
+        let mask_type = if b.since < 10 { b.element_type(x)? } else { ElementType::Boolean };
+        let kept = b.scalar(mask_type, 1.0)?;
         let shape = b.shape_of(x)?;
-        outputs.push(b.make("Broadcast", Attrs::new().with("mode", "numpy"), &[kept, shape])?);
+        outputs.push(b.broadcast_to(kept, shape)?);
     }
     Ok(outputs)
 }
 
 fn elu(b: &mut NodeBuilder) -> Result {
-    let (x, alpha) = (b.input(0)?, b.float("alpha", 1.0)?);
-    b.make("Elu", Attrs::new().with("alpha", alpha), &[x])
+    let (x, alpha) = (b.input(0)?, b.float_attr("alpha", 1.0)?);
+    b.add_op(ops::Elu { alpha }, &[x])
 }
 
 /// `max(x, 0) + min(alpha (exp(x / alpha) - 1), 0)`.
 fn celu(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
-    let alpha = b.float("alpha", 1.0)?;
-    let alpha = b.number_like(x, alpha)?;
-    let ratio = divide(b, x, alpha)?;
-    let curve = b.make("Elu", Attrs::new().with("alpha", 1.0), &[ratio])?;
-    let curve = b.plain("Multiply", &[curve, alpha])?;
-    let zero = b.number_like(x, 0.0)?;
-    let negative = b.plain("Less", &[x, zero])?;
-    b.plain("Select", &[negative, curve, x])
+    let alpha = b.float_attr("alpha", 1.0)?;
+    let alpha = b.scalar_like(x, alpha)?;
+    let ratio = b.divide(x, alpha)?;
+    let curve = b.add_op(ops::Elu { alpha: 1.0 }, &[ratio])?;
+    let curve = b.multiply(curve, alpha)?;
+    let negative = b.less(x, 0.0)?;
+    b.select(negative, curve, x)
 }
 
 fn gelu(b: &mut NodeBuilder) -> Result {
-    let mode = match b.text("approximate", "none")? {
-        "none" => "ERF",
-        "tanh" => "TANH",
-        _ => return Err(b.attrs.bad("approximate", "none or tanh")),
-    };
+    let mode = b.choice("approximate", &[("none", "ERF"), ("tanh", "TANH")])?;
     let x = b.input(0)?;
-    b.make("Gelu", Attrs::new().with("approximation_mode", mode), &[x])
+    b.ir_op("Gelu", Attrs::new().with("approximation_mode", mode), &[x])
 }
 
 fn hard_sigmoid(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
-    let (alpha, beta) = (b.float("alpha", 0.2)?, b.float("beta", 0.5)?);
+    let (alpha, beta) = (b.float_attr("alpha", 0.2)?, b.float_attr("beta", 0.5)?);
     ramp(b, x, alpha, beta)
 }
 
-/// `alpha x + beta`, kept within 0..1. To the IR's HardSigmoid a parameter of zero says something else.
+/// `alpha x + beta`, clamped to 0..1. A zero parameter has another meaning in the IR's HardSigmoid.
 pub fn ramp(b: &mut NodeBuilder, x: Value, alpha: f64, beta: f64) -> Result {
     let meant = alpha != 0.0 && beta != 0.0;
-    let (alpha, beta) = (b.number_like(x, alpha)?, b.number_like(x, beta)?);
+    let (alpha, beta) = (b.scalar_like(x, alpha)?, b.scalar_like(x, beta)?);
     if meant {
-        return b.plain("HardSigmoid", &[x, alpha, beta]);
+        return b.add_op(ops::HardSigmoid, &[x, alpha, beta]);
     }
-    let scaled = b.plain("Multiply", &[x, alpha])?;
-    let line = b.plain("Add", &[scaled, beta])?;
-    b.make("Clamp", Attrs::new().with("min", 0.0).with("max", 1.0), &[line])
+    let scaled = b.multiply(x, alpha)?;
+    let line = b.add(scaled, beta)?;
+    b.clamp(line, 0.0, 1.0)
 }
 
 fn is_inf(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
-    let (negative, positive) = (b.flag("detect_negative", true)?, b.flag("detect_positive", true)?);
+    let (negative, positive) = (b.flag_attr("detect_negative", true)?, b.flag_attr("detect_positive", true)?);
     let attrs = Attrs::new().with("detect_negative", negative).with("detect_positive", positive);
-    b.make("IsInf", attrs, &[x])
+    b.ir_op("IsInf", attrs, &[x])
 }
 
 fn leaky_relu(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
-    let alpha = b.float("alpha", 0.01)?;
-    let slope = b.number_like(x, alpha)?;
-    b.plain("PReLU", &[x, slope])
+    let alpha = b.float_attr("alpha", 0.01)?;
+    let slope = b.scalar_like(x, alpha)?;
+    b.add_op(ops::PRelu, &[x, slope])
 }
 
-/// `x`, times `slope` where negative. The IR's PReLU would take a slope of one axis for one of channels.
+/// `x`, times `slope` where negative. The IR's PReLU broadcasts a vector along the channels, so it does not fit.
 fn sloped(b: &mut NodeBuilder, x: Value, slope: Value) -> Result {
-    let zero = b.number_like(x, 0.0)?;
-    let negative = b.plain("Less", &[x, zero])?;
-    let scaled = b.plain("Multiply", &[x, slope])?;
-    b.plain("Select", &[negative, scaled, x])
+    let negative = b.less(x, 0.0)?;
+    let scaled = b.multiply(x, slope)?;
+    b.select(negative, scaled, x)
 }
 
 fn selu(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
-    let alpha = b.float("alpha", 1.673_263_192_176_818_8)?;
-    let gamma = b.float("gamma", 1.050_701_022_148_132_3)?;
-    let (alpha, gamma) = (b.number_like(x, alpha)?, b.number_like(x, gamma)?);
-    b.plain("Selu", &[x, alpha, gamma])
+    let alpha = b.float_attr("alpha", 1.673_263_192_176_818_8)?;
+    let gamma = b.float_attr("gamma", 1.050_701_022_148_132_3)?;
+    let (alpha, gamma) = (b.scalar_like(x, alpha)?, b.scalar_like(x, gamma)?);
+    b.add_op(ops::Selu, &[x, alpha, gamma])
 }
 
 /// `x + bias` below `-lambd`, `x - bias` above `lambd`, 0 between.
 fn shrink(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
-    let (lambd, bias) = (b.float("lambd", 0.5)?, b.float("bias", 0.0)?);
-    let (low, high) = (b.number_like(x, -lambd)?, b.number_like(x, lambd)?);
-    let (bias, zero) = (b.number_like(x, bias)?, b.number_like(x, 0.0)?);
-    let (below, above) = (b.plain("Less", &[x, low])?, b.plain("Greater", &[x, high])?);
-    let (up, down) = (b.plain("Add", &[x, bias])?, b.plain("Subtract", &[x, bias])?);
-    let right = b.plain("Select", &[above, down, zero])?;
-    b.plain("Select", &[below, up, right])
+    let (lambd, bias) = (b.float_attr("lambd", 0.5)?, b.float_attr("bias", 0.0)?);
+    let bias = b.scalar_like(x, bias)?;
+    let (below, above) = (b.less(x, -lambd)?, b.greater(x, lambd)?);
+    let (up, down) = (b.add(x, bias)?, b.subtract(x, bias)?);
+    let right = b.select(above, down, 0.0)?;
+    b.select(below, up, right)
 }
 
 fn swish(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
-    let beta = b.float("alpha", 1.0)?;
-    let beta = b.number_like(x, beta)?;
-    b.plain("Swish", &[x, beta])
+    let beta = b.float_attr("alpha", 1.0)?;
+    let beta = b.scalar_like(x, beta)?;
+    b.add_op(ops::Swish, &[x, beta])
 }
 
 fn thresholded_relu(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
-    let alpha = b.float("alpha", 1.0)?;
-    let (alpha, zero) = (b.number_like(x, alpha)?, b.number_like(x, 0.0)?);
-    let above = b.plain("Greater", &[x, alpha])?;
-    b.plain("Select", &[above, x, zero])
+    let alpha = b.float_attr("alpha", 1.0)?;
+    let above = b.greater(x, alpha)?;
+    b.select(above, x, 0.0)
 }

@@ -1,9 +1,8 @@
-//! Integers that stand for real numbers.
+//! Quantization.
 
 use snick_ir::{Attrs, OpError, Value};
 use snick_tensor::ElementType;
 
-use super::elementwise::divide;
 use super::exact::{Parts, Summed, exact_parts};
 use super::normalization::along_channels;
 use super::window::convolved;
@@ -29,10 +28,10 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     one("QuantizeLinear", &[10, 13, 19, 21, 23, 24, 25], quantize),
 ];
 
-/// How integers stand for real numbers: `(x - zero_point) * scale`.
+/// A quantization: an integer `x` means `(x - zero_point) * scale`.
 #[derive(Copy, Clone)]
 pub(super) struct Code {
-    /// A scalar, a vector along the axis, or one number for each block of elements.
+    /// A scalar, a vector along the axis, or a number for each block of elements.
     pub(super) scale: Value,
     /// Of the same form.
     pub(super) zero_point: Option<Value>,
@@ -44,7 +43,7 @@ impl Code {
         Ok(Self { scale: b.input(scale)?, zero_point: b.optional(zero_point) })
     }
 
-    /// Laid along the axes of `x`, as the attributes of the node say.
+    /// Broadcast to `x` by the attributes of the node.
     fn laid(self, b: &mut NodeBuilder, x: Value) -> Result<Self, OpError> {
         let zero_point = match self.zero_point {
             Some(zero_point) => Some(along_axis(b, zero_point, x)?),
@@ -53,43 +52,42 @@ impl Code {
         Ok(Self { scale: along_axis(b, self.scale, x)?, zero_point })
     }
 
-    /// The real numbers that integers stand for, of the type of the scale.
+    /// Dequantizes, to the type of the scale.
     pub(super) fn decode(self, b: &mut NodeBuilder, x: Value) -> Result {
         let real = b.element_type(self.scale)?;
         let mut y = b.convert(x, real)?;
         if let Some(zero_point) = self.zero_point {
             let zero_point = b.convert(zero_point, real)?;
-            y = b.plain("Subtract", &[y, zero_point])?;
+            y = b.subtract(y, zero_point)?;
         }
-        b.plain("Multiply", &[y, self.scale])
+        b.multiply(y, self.scale)
     }
 
-    /// Real numbers, divided, rounded to the nearest even integer and kept within the type.
+    /// Quantizes: divides, rounds half to even, and saturates.
     pub(super) fn encode(self, b: &mut NodeBuilder, x: Value, target: ElementType) -> Result {
         let real = b.element_type(self.scale)?;
         let x = b.convert(x, real)?;
-        let mut y = divide(b, x, self.scale)?;
+        let mut y = b.divide(x, self.scale)?;
         if target.is_float() {
-            // Zero points of floats are zeros; what they are added to has no negative zero.
-            let zero = b.number_like(y, 0.0)?;
-            y = b.plain("Add", &[y, zero])?;
+            // Zero points of floats are zero; adding them removes negative zeros.
+            y = b.add(y, 0.0)?;
             return saturated(b, y, target);
         }
         let range = target.integer_range().filter(|_| target.bit_width().is_some_and(|width| width <= 16));
         let (low, high) = range.ok_or_else(|| OpError::unsupported(format!("quantizing to {target}")))?;
-        y = b.make("Round", Attrs::new().with("mode", "half_to_even"), &[y])?;
-        // Small types could not hold the sum.
+        y = b.ir_op("Round", Attrs::new().with("mode", "half_to_even"), &[y])?;
+        // Small types could overflow.
         y = b.convert(y, ElementType::F32)?;
         if let Some(zero_point) = self.zero_point {
             let zero_point = b.convert(zero_point, ElementType::F32)?;
-            y = b.plain("Add", &[y, zero_point])?;
+            y = b.add(y, zero_point)?;
         }
-        y = b.make("Clamp", Attrs::new().with("min", low as f64).with("max", high as f64), &[y])?;
+        y = b.clamp(y, low as f64, high as f64)?;
         b.convert(y, target)
     }
 }
 
-/// Real numbers as a small float type, those beyond its range as the last one in it.
+/// Converts to a small float type, saturating.
 pub(super) fn saturated(b: &mut NodeBuilder, x: Value, target: ElementType) -> Result {
     let greatest = match target {
         ElementType::F8E4M3 => 448.0,
@@ -99,15 +97,15 @@ pub(super) fn saturated(b: &mut NodeBuilder, x: Value, target: ElementType) -> R
     };
     let mut x = x;
     if target == ElementType::F4E2M1 {
-        // It has nothing for what is no number; the standard takes the zero with a sign.
-        let (wrong, zero) = (b.plain("IsNaN", &[x])?, b.number_like(x, -0.0)?);
-        x = b.plain("Select", &[wrong, zero, x])?;
+        // The type has no NaN; the standard converts it to negative zero.
+        let wrong = b.ir_op("IsNaN", Attrs::new(), &[x])?;
+        x = b.select(wrong, -0.0, x)?;
     }
-    // What is no number stays so.
-    let (high, low) = (b.number_like(x, greatest)?, b.number_like(x, -greatest)?);
-    let (above, below) = (b.plain("Greater", &[x, high])?, b.plain("Less", &[x, low])?);
-    let kept = b.plain("Select", &[above, high, x])?;
-    let kept = b.plain("Select", &[below, low, kept])?;
+    // NaN stays NaN.
+    let (high, low) = (b.scalar_like(x, greatest)?, b.scalar_like(x, -greatest)?);
+    let (above, below) = (b.greater(x, high)?, b.less(x, low)?);
+    let kept = b.select(above, high, x)?;
+    let kept = b.select(below, low, kept)?;
     b.convert(kept, target)
 }
 
@@ -128,7 +126,7 @@ pub(super) fn quantize(b: &mut NodeBuilder) -> Result {
         (None, Some(element_type)) => element_type,
         (None, None) => ElementType::U8,
     };
-    if target.is_float() && !b.flag("saturate", true)? {
+    if target.is_float() && !b.flag_attr("saturate", true)? {
         return Err(OpError::unsupported("a conversion that does not saturate"));
     }
     let mut code = Code::read(b, 1, 2)?.laid(b, x)?;
@@ -140,10 +138,10 @@ pub(super) fn quantize(b: &mut NodeBuilder) -> Result {
 
 /// One number for all, one for each index of the axis, or one for each block along the axis.
 fn along_axis(b: &mut NodeBuilder, parameter: Value, x: Value) -> Result {
-    let axis = b.int("axis", 1)?;
-    match (b.int("block_size", 0)?, b.rank(parameter)?) {
+    let axis = b.int_attr("axis", 1)?;
+    match (b.int_attr("block_size", 0)?, b.rank(parameter)?) {
         (0, 0) => Ok(parameter),
-        (0, 1) if b.dims(parameter).is_some_and(|d| d == [1]) => b.scalar(parameter),
+        (0, 1) if b.dims(parameter).is_some_and(|d| d == [1]) => b.to_scalar(parameter),
         (0, 1) => {
             let rank = b.rank(x)?;
             let axis = b.axis(axis, rank)?;
@@ -153,50 +151,47 @@ fn along_axis(b: &mut NodeBuilder, parameter: Value, x: Value) -> Result {
         }
         (0, rank) => Err(OpError::rank("a parameter", rank, "0 or 1")),
         (block, _) => {
-            let (size, block) = (b.size(x, axis)?, b.index(block)?);
+            let (size, block) = (b.size_of(x, axis)?, b.int(block)?);
             let places = b.count_to(size)?;
-            let blocks = divide(b, places, block)?;
+            let blocks = b.divide(places, block)?;
             b.gather(parameter, blocks, axis)
         }
     }
 }
 
-/// Real numbers as u8, of which the range holds all of them and 0.
+/// Quantizes to u8 with a range that contains all values and 0.
 pub(super) fn dynamically(b: &mut NodeBuilder, x: Value) -> Result<(Value, Code), OpError> {
     let real = b.element_type(x)?;
-    // Of any rank, known or not.
+    // The rank may be unknown.
     let flat = b.reshape(x, &[-1])?;
-    let zero = b.number(real, 0.0)?;
-    let mut end = |reduction, op_type| {
-        let end = b.reduced(reduction, flat, &[0], false)?;
-        b.plain(op_type, &[end, zero])
-    };
-    let (low, high) = (end("ReduceMin", "Minimum")?, end("ReduceMax", "Maximum")?);
-    let (width, steps) = (b.plain("Subtract", &[high, low])?, b.number(real, 255.0)?);
-    let scale = divide(b, width, steps)?;
-    // Nothing but zeros: any scale will do.
-    let (empty, unit) = (b.plain("Equal", &[scale, zero])?, b.number(real, 1.0)?);
-    let scale = b.plain("Select", &[empty, unit, scale])?;
-    let below = b.plain("Negative", &[low])?;
+    let zero = b.scalar(real, 0.0)?;
+    let (low, high) = (b.reduce_min(flat, &[0], false)?, b.reduce_max(flat, &[0], false)?);
+    let (low, high) = (b.minimum(low, zero)?, b.maximum(high, zero)?);
+    let width = b.subtract(high, low)?;
+    let scale = b.divide(width, 255.0)?;
+    // All zeros: any scale will do.
+    let empty = b.equal(scale, zero)?;
+    let scale = b.select(empty, 1.0, scale)?;
+    let below = b.negative(low)?;
     let zero_point = Code { scale, zero_point: None }.encode(b, below, ElementType::U8)?;
     let code = Code { scale, zero_point: Some(zero_point) };
     Ok((code.encode(b, x, ElementType::U8)?, code))
 }
 
-/// Integers less their zero point, in an element type that has all of them.
+/// Integers minus their zero point, in an element type that holds all of them.
 fn centred(b: &mut NodeBuilder, x: Value, zero_point: Option<Value>, target: ElementType) -> Result {
     let x = b.convert(x, target)?;
     let Some(zero_point) = zero_point else { return Ok(x) };
     let zero_point = b.convert(zero_point, target)?;
-    b.plain("Subtract", &[x, zero_point])
+    b.subtract(x, zero_point)
 }
 
-/// A vector laid along the rows of matrices; other forms broadcast as they are.
+/// A vector along the rows of matrices; anything else broadcasts as it is.
 fn along_rows(b: &mut NodeBuilder, parameter: Value) -> Result {
     if b.rank(parameter)? == 1 { b.unsqueeze(parameter, &[-1]) } else { Ok(parameter) }
 }
 
-/// The exact product of integers: of constant weights in f32, which has fast products everywhere, else of i32.
+/// The exact product of integers: in f32 for constant weights, since that is fast everywhere, else in i32.
 pub(super) fn product_of_integers(
     b: &mut NodeBuilder,
     factors: [Value; 2],
@@ -210,10 +205,10 @@ pub(super) fn product_of_integers(
     let target = if parts.is_some() { ElementType::F32 } else { ElementType::I32 };
     let x = centred(b, factors[0], zero_of_rows, target)?;
     let y = centred(b, factors[1], zeros[1], target)?;
-    summed_in_parts(b, [x, y], [-1, -2], parts, |b, x, y| b.plain("MatMul", &[x, y]))
+    summed_in_parts(b, [x, y], [-1, -2], parts, |b, x, y| b.matmul(x, y))
 }
 
-/// Sums of products over an axis of either factor, which is cut as the parts say; several parts add up as i32.
+/// Sums of products over an axis, split into parts; the parts are added in i32.
 fn summed_in_parts(
     b: &mut NodeBuilder,
     [x, y]: [Value; 2],
@@ -227,11 +222,11 @@ fn summed_in_parts(
     }
     let mut sum = None;
     for (start, stop) in parts {
-        let (x, y) = (b.range_of(x, axes[0], start, stop)?, b.range_of(y, axes[1], start, stop)?);
+        let (x, y) = (b.slice_range(x, axes[0], start, stop)?, b.slice_range(y, axes[1], start, stop)?);
         let part = multiply(b, x, y)?;
         let part = b.convert(part, ElementType::I32)?;
         sum = Some(match sum {
-            Some(sum) => b.plain("Add", &[sum, part])?,
+            Some(sum) => b.add(sum, part)?,
             None => part,
         });
     }
@@ -249,12 +244,12 @@ fn quantized_product(b: &mut NodeBuilder) -> Result {
     rescaled(b, product, scales, code)
 }
 
-/// A sum of products of integers, of the product of two scales, in another code.
+/// Requantizes a sum of products of integers, whose scale is the product of two scales.
 fn rescaled(b: &mut NodeBuilder, sum: Value, scales: [Value; 2], code: Code) -> Result {
     let real = b.element_type(scales[0])?;
-    let scale = b.plain("Multiply", &scales)?;
+    let scale = b.ir_op("Multiply", Attrs::new(), &scales)?;
     let sum = b.convert(sum, real)?;
-    let sum = b.plain("Multiply", &[sum, scale])?;
+    let sum = b.multiply(sum, scale)?;
     let target = match code.zero_point {
         Some(zero_point) => b.element_type(zero_point)?,
         None => ElementType::U8,
@@ -262,7 +257,7 @@ fn rescaled(b: &mut NodeBuilder, sum: Value, scales: [Value; 2], code: Code) -> 
     code.encode(b, sum, target)
 }
 
-/// A vector with one element for each filter, laid along the first axis of the filters.
+/// A vector with an element for each filter, along the first axis of the filters.
 fn along_filters(b: &mut NodeBuilder, parameter: Value, filters: Value) -> Result {
     if b.rank(parameter)? == 0 {
         return Ok(parameter);
@@ -281,16 +276,15 @@ fn convolution_of_integers(b: &mut NodeBuilder) -> Result {
     b.convert(sum, ElementType::I32)
 }
 
-/// A convolution of integers: of constant filters in f32, else in f64, whose integers are exact far beyond those of
-/// i32.
+/// A convolution of integers: in f32 for constant filters, else in f64, which holds all sums exactly.
 fn convolved_integers(
     b: &mut NodeBuilder,
     [x, filters]: [Value; 2],
     zeros: [Option<Value>; 2],
     bias: Option<Value>,
 ) -> Result {
-    // Groups do not see all channels, so channels are no parts of them.
-    let groups = b.int("group", 1)?;
+    // Groups do not see all channels, so they are not split by channels.
+    let groups = b.int_attr("group", 1)?;
     let parts = exact_parts(b, x, filters, zeros[1], Summed::Filters);
     let parts = parts.filter(|parts| groups == 1 || parts.len() < 2);
     let target = if parts.is_some() { ElementType::F32 } else { ElementType::F64 };
@@ -299,7 +293,7 @@ fn convolved_integers(
         None => None,
     };
     let zero_of_data = match zeros[0] {
-        Some(zero) => Some(b.scalar(zero)?),
+        Some(zero) => Some(b.to_scalar(zero)?),
         None => None,
     };
     let rank = b.rank(filters)?;
@@ -309,7 +303,7 @@ fn convolved_integers(
         summed_in_parts(b, [x, filters], [1, 1], parts, |b, x, filters| convolved(b, x, filters, None))?;
     let Some(bias) = bias else { return Ok(sum) };
     let (sum, bias) = (b.convert(sum, ElementType::I32)?, along_channels(b, bias, rank)?);
-    b.plain("Add", &[sum, bias])
+    b.add(sum, bias)
 }
 
 fn quantized_convolution(b: &mut NodeBuilder) -> Result {
@@ -321,8 +315,8 @@ fn quantized_convolution(b: &mut NodeBuilder) -> Result {
     if b.rank(of_filters)? == 1 {
         of_filters = along_channels(b, of_filters, rank)?;
     }
-    let of_data = b.scalar(of_data)?;
+    let of_data = b.to_scalar(of_data)?;
     let mut code = Code::read(b, 6, 7)?;
-    code.scale = b.scalar(code.scale)?;
+    code.scale = b.to_scalar(code.scale)?;
     rescaled(b, sum, [of_data, of_filters], code)
 }

@@ -21,8 +21,8 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
 type Sampler = fn(&mut NodeBuilder) -> Result<(Value, ElementType), OpError>;
 
 fn shape_attr(b: &mut NodeBuilder) -> Result<(Value, ElementType), OpError> {
-    let sizes = b.ints("shape")?.ok_or(OpError::MissingAttribute { name: "shape" })?;
-    Ok((b.vector(&sizes)?, b.type_attr("dtype")?.unwrap_or(ElementType::F32)))
+    let sizes = b.ints_attr("shape")?.ok_or(OpError::MissingAttribute { name: "shape" })?;
+    Ok((b.ints(&sizes)?, b.type_attr("dtype")?.unwrap_or(ElementType::F32)))
 }
 
 fn shape_of_input(b: &mut NodeBuilder) -> Result<(Value, ElementType), OpError> {
@@ -34,21 +34,21 @@ fn shape_of_input(b: &mut NodeBuilder) -> Result<(Value, ElementType), OpError> 
     Ok((b.shape_of(x)?, element_type))
 }
 
-/// Numbers of a range; the seed of the node is the seed of the layer.
+/// Uniform random numbers of a range; the seed of the node is the seed of the layer.
 fn drawn(b: &mut NodeBuilder, sizes: Value, real: ElementType, [low, high]: [f64; 2], stream: i64) -> Result {
-    let bounds = [b.number(real, low)?, b.number(real, high)?];
+    let bounds = [b.scalar(real, low)?, b.scalar(real, high)?];
     let seed = seed(b)?.saturating_add(stream);
     let attrs = Attrs::new().with("output_type", real).with("op_seed", seed);
-    b.make("RandomUniform", attrs.with("global_seed", 0), &[sizes, bounds[0], bounds[1]])
+    b.ir_op("RandomUniform", attrs.with("global_seed", 0), &[sizes, bounds[0], bounds[1]])
 }
 
 fn uniform(b: &mut NodeBuilder, form: Sampler) -> Result {
     let (sizes, real) = form(b)?;
-    let bounds = [b.float("low", 0.0)?, b.float("high", 1.0)?];
+    let bounds = [b.float_attr("low", 0.0)?, b.float_attr("high", 1.0)?];
     drawn(b, sizes, real, bounds, 0)
 }
 
-/// Two uniform numbers make a normal one: the distance from the middle, and the direction.
+/// Normal random numbers from pairs of uniform ones, by the Box-Muller transform.
 fn normal(b: &mut NodeBuilder, form: Sampler) -> Result {
     let (sizes, real) = form(b)?;
     let least = f64::from(f32::MIN_POSITIVE);
@@ -56,15 +56,13 @@ fn normal(b: &mut NodeBuilder, form: Sampler) -> Result {
         drawn(b, sizes, ElementType::F32, [least, 1.0], 1)?,
         drawn(b, sizes, ElementType::F32, [0.0, TAU], 2)?,
     );
-    let logarithm = b.plain("Log", &[first])?;
-    let factor = b.number(ElementType::F32, -2.0)?;
-    let square = b.plain("Multiply", &[logarithm, factor])?;
-    let (distance, direction) = (b.plain("Sqrt", &[square])?, b.plain("Cos", &[second])?);
-    let y = b.plain("Multiply", &[distance, direction])?;
-    let (scale, mean) = (b.float("scale", 1.0)?, b.float("mean", 0.0)?);
-    let (scale, mean) = (b.number(ElementType::F32, scale)?, b.number(ElementType::F32, mean)?);
-    let y = b.plain("Multiply", &[y, scale])?;
-    let y = b.plain("Add", &[y, mean])?;
+    let logarithm = b.log(first)?;
+    let square = b.multiply(logarithm, -2.0)?;
+    let (distance, direction) = (b.sqrt(square)?, b.cos(second)?);
+    let y = b.multiply(distance, direction)?;
+    let (scale, mean) = (b.float_attr("scale", 1.0)?, b.float_attr("mean", 0.0)?);
+    let y = b.multiply(y, scale)?;
+    let y = b.add(y, mean)?;
     b.convert(y, real)
 }
 
@@ -74,22 +72,22 @@ fn bernoulli(b: &mut NodeBuilder) -> Result {
     let (sizes, target) = shape_of_input(b)?;
     let real = b.element_type(x)?;
     let drawn = drawn(b, sizes, real, [0.0, 1.0], 0)?;
-    let hit = b.plain("Less", &[drawn, x])?;
+    let hit = b.less(drawn, x)?;
     b.convert(hit, target)
 }
 
-/// Classes drawn by the logarithms of their probabilities.
+/// Samples classes by the logarithms of their probabilities.
 fn multinomial(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
-    let count = b.int("sample_size", 1)?;
-    let count = b.vector(&[count])?;
+    let count = b.int_attr("sample_size", 1)?;
+    let count = b.ints(&[count])?;
     let target = b.type_attr("dtype")?.unwrap_or(ElementType::I32);
     let attrs = Attrs::new().with("convert_type", target).with("with_replacement", true);
     let attrs = attrs.with("log_probs", true).with("global_seed", 0).with("op_seed", seed(b)?);
-    b.make("Multinomial", attrs, &[x, count])
+    b.ir_op("Multinomial", attrs, &[x, count])
 }
 
 /// The seed of the node as an integer.
 fn seed(b: &NodeBuilder) -> Result<i64, OpError> {
-    Ok(i64::from((b.float("seed", 0.0)? as f32).to_bits()))
+    Ok(i64::from((b.float_attr("seed", 0.0)? as f32).to_bits()))
 }

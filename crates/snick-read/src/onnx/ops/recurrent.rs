@@ -1,4 +1,4 @@
-//! Recurrent networks along sequences: GRU, LSTM, RNN.
+//! Recurrent networks: GRU, LSTM, RNN.
 
 use snick_ir::{AttrValue, Attrs, OpError, Value};
 use snick_tensor::ElementType;
@@ -14,7 +14,7 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     many("RNN", &[7, 14, 22], |b| recurrent(b, &RNN)),
 ];
 
-/// Inputs of all directions, as the IR has them: directions in front of weights, second in states.
+/// Inputs in the layout of the IR: directions are the first axis of weights, the second of states.
 struct Inputs {
     x: Value,
     states: Vec<Value>,
@@ -23,23 +23,21 @@ struct Inputs {
     weights: Vec<Value>,
 }
 
-/// Inputs X, W, R, B, lengths, first states; outputs H of every step, and the last states.
-pub(super) fn recurrent(b: &mut NodeBuilder, cell: &Cell) -> Result<Vec<Value>, OpError> {
-    let directions: &[&str] = match b.text("direction", "forward")? {
-        "forward" => &["forward"],
-        "reverse" => &["reverse"],
-        "bidirectional" => &["forward", "reverse"],
-        _ => return Err(b.attrs.bad("direction", "forward, reverse or bidirectional")),
-    };
-    if cell.op_type == LSTM.op_type && (b.optional(7).is_some() || b.flag("input_forget", false)?) {
+/// Inputs: X, W, R, B, lengths, initial states. Outputs: H of every step, and the last states.
+pub(super) fn recurrent(b: &mut NodeBuilder, cell: &Cell) -> Result<Vec<Value>> {
+    let directions = b.choice::<&[&'static str]>(
+        "direction",
+        &[("forward", &["forward"]), ("reverse", &["reverse"]), ("bidirectional", &["forward", "reverse"])],
+    )?;
+    if cell.op_type == LSTM.op_type && (b.optional(7).is_some() || b.flag_attr("input_forget", false)?) {
         return stepwise(b, directions);
     }
-    let batch_first = b.flag("layout", false)?;
-    let linear = b.flag("linear_before_reset", false)?;
+    let batch_first = b.flag_attr("layout", false)?;
+    let linear = b.flag_attr("linear_before_reset", false)?;
     let inputs = Inputs::read(b, cell, directions.len(), batch_first, linear)?;
     let functions = functions(b, cell, directions.len())?;
-    let mut attrs = Attrs::new().with("clip", b.float("clip", 0.0)?);
-    attrs.push("hidden_size".into(), AttrValue::Int(b.int("hidden_size", 0)?));
+    let mut attrs = Attrs::new().with("clip", b.float_attr("clip", 0.0)?);
+    attrs.push("hidden_size".into(), AttrValue::Int(b.int_attr("hidden_size", 0)?));
     if cell.op_type == GRU.op_type {
         attrs = attrs.with("linear_before_reset", linear);
     }
@@ -49,13 +47,13 @@ pub(super) fn recurrent(b: &mut NodeBuilder, cell: &Cell) -> Result<Vec<Value>, 
         attrs.push("activations_alpha".into(), AttrValue::Floats(functions.alphas.clone()));
         attrs.push("activations_beta".into(), AttrValue::Floats(functions.betas.clone()));
         let all = [&[inputs.x][..], &inputs.states, &[inputs.lengths], &inputs.weights].concat();
-        b.many(cell.op_type, attrs, &all, 1 + cell.states)
+        b.ir_op_with_outputs(cell.op_type, attrs, &all, 1 + cell.states)
     };
     let outputs = match (directions, functions.as_slice()) {
         ([direction], [functions]) => call(b, &inputs, direction, functions)?,
         (_, [forward, reverse]) if forward == reverse => call(b, &inputs, "bidirectional", forward)?,
         _ => {
-            // The IR has the same functions for both directions; here each goes by itself.
+            // The IR has the same activations for both directions, so each direction gets a layer of its own.
             let halves = inputs.by_direction(b)?;
             let mut results = Vec::new();
             for ((direction, half), functions) in directions.iter().zip(&halves).zip(&functions) {
@@ -71,9 +69,9 @@ pub(super) fn recurrent(b: &mut NodeBuilder, cell: &Cell) -> Result<Vec<Value>, 
     let orders: [&[i64]; 2] =
         if batch_first { [&[0, 2, 1, 3], &[0, 1, 2]] } else { [&[2, 1, 0, 3], &[1, 0, 2]] };
     let turned = outputs.iter().enumerate().map(|(i, &value)| match (i, batch_first) {
-        (0, _) => b.transposed(value, orders[0]),
+        (0, _) => b.transpose(value, orders[0]),
         (_, true) => Ok(value),
-        (_, false) => b.transposed(value, orders[1]),
+        (_, false) => b.transpose(value, orders[1]),
     });
     turned.collect()
 }
@@ -88,7 +86,7 @@ impl Inputs {
     ) -> Result<Self, OpError> {
         let (mut x, w, r) = (b.input(0)?, b.input(1)?, b.input(2)?);
         if !batch_first {
-            x = b.transposed(x, &[1, 0, 2])?;
+            x = b.transpose(x, &[1, 0, 2])?;
         }
         let hidden = match b.attrs.int("hidden_size")? {
             Some(hidden) => hidden,
@@ -99,45 +97,45 @@ impl Inputs {
         };
         let directions = directions as i64;
         let gates = cell.gates.len() as i64;
-        let batch = b.size(x, 0)?;
+        let batch = b.size_of(x, 0)?;
         let lengths = match b.optional(4) {
             Some(lengths) => lengths,
             None => {
-                let steps = b.size(x, 1)?;
+                let steps = b.size_of(x, 1)?;
                 let steps = b.convert(steps, ElementType::I32)?;
-                let steps = b.scalar(steps)?;
-                b.filled(steps, batch)?
+                let steps = b.to_scalar(steps)?;
+                b.broadcast_to(steps, batch)?
             }
         };
         let mut states = Vec::new();
         for i in 0..cell.states {
             states.push(match b.optional(5 + i) {
                 Some(state) if batch_first => state,
-                Some(state) => b.transposed(state, &[1, 0, 2])?,
+                Some(state) => b.transpose(state, &[1, 0, 2])?,
                 None => {
-                    let (zero, rest) = (b.number_like(x, 0.0)?, b.vector(&[directions, hidden])?);
-                    let sizes = b.join(&[batch, rest])?;
-                    b.filled(zero, sizes)?
+                    let (zero, rest) = (b.scalar_like(x, 0.0)?, b.ints(&[directions, hidden])?);
+                    let sizes = b.concat(0, &[batch, rest])?;
+                    b.broadcast_to(zero, sizes)?
                 }
             });
         }
         let bias = match b.optional(3) {
             Some(bias) => bias,
             None => {
-                let sizes = b.vector(&[directions, gates.saturating_mul(2).saturating_mul(hidden)])?;
-                let zero = b.number_like(x, 0.0)?;
-                b.filled(zero, sizes)?
+                let sizes = b.ints(&[directions, gates.saturating_mul(2).saturating_mul(hidden)])?;
+                let zero = b.scalar_like(x, 0.0)?;
+                b.broadcast_to(zero, sizes)?
             }
         };
-        let biases = b.parts(bias, 1, 2 * cell.gates.len())?;
+        let biases = b.split(bias, 1, 2 * cell.gates.len())?;
         let (of_w, of_r) = biases.split_at(cell.gates.len());
         let mut sums = Vec::new();
         for (i, &gate) in cell.gates.iter().enumerate() {
-            // What is reset after the product has its bias apart.
+            // A gate that is reset after the product has separate biases.
             if linear && cell.op_type == GRU.op_type && i == 2 {
                 sums.extend([of_w[gate], of_r[gate]]);
             } else {
-                sums.push(b.plain("Add", &[of_w[gate], of_r[gate]])?);
+                sums.push(b.add(of_w[gate], of_r[gate])?);
             }
         }
         let weights = vec![reordered(b, w, cell)?, reordered(b, r, cell)?, b.concat(1, &sums)?];
@@ -150,22 +148,22 @@ impl Inputs {
             [0, 1].map(|_| Self { x: self.x, states: vec![], lengths: self.lengths, weights: vec![] });
         for (i, half) in (0..).zip(&mut halves) {
             for &state in &self.states {
-                half.states.push(b.range_of(state, 1, i, i + 1)?);
+                half.states.push(b.slice_range(state, 1, i, i + 1)?);
             }
             for &weights in &self.weights {
-                half.weights.push(b.range_of(weights, 0, i, i + 1)?);
+                half.weights.push(b.slice_range(weights, 0, i, i + 1)?);
             }
         }
         Ok(halves)
     }
 }
 
-/// Weights with their gates as the IR has them.
+/// Weights with the gates in the order of the IR.
 fn reordered(b: &mut NodeBuilder, weights: Value, cell: &Cell) -> Result {
     if cell.gates.is_sorted() {
         return Ok(weights);
     }
-    let parts = b.parts(weights, 1, cell.gates.len())?;
+    let parts = b.split(weights, 1, cell.gates.len())?;
     let parts: Vec<Value> = cell.gates.iter().map(|&gate| parts[gate]).collect();
     b.concat(1, &parts)
 }

@@ -1,4 +1,4 @@
-//! Operators that pick elements by their values, or put others in their places.
+//! Operators that select or replace elements by data-dependent indices.
 
 use snick_ir::{Attrs, OpError, Value};
 use snick_tensor::ElementType;
@@ -13,7 +13,7 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     many("Unique", &[11], unique),
 ];
 
-/// What stands where the condition holds, along an axis or of all elements in order.
+/// The elements where the condition holds, along an axis or flattened.
 fn compress(b: &mut NodeBuilder) -> Result {
     let (mut x, condition) = (b.input(0)?, b.input(1)?);
     let axis = match b.attrs.int("axis")? {
@@ -23,17 +23,17 @@ fn compress(b: &mut NodeBuilder) -> Result {
             0
         }
     };
-    let places = b.make("NonZero", Attrs::new().with("output_type", ElementType::I64), &[condition])?;
+    let places = b.non_zero(condition)?;
     let places = b.squeeze(places, &[0])?;
     b.gather(x, places, axis)
 }
 
-/// Zeros, with each element at the place it was taken from.
+/// Zeros, with each element at the index it was pooled from.
 fn max_unpool(b: &mut NodeBuilder) -> Result {
     let (x, places) = (b.input(0)?, b.input(1)?);
-    let kernel = b.ints("kernel_shape")?.ok_or(OpError::MissingAttribute { name: "kernel_shape" })?;
+    let kernel = b.ints_attr("kernel_shape")?.ok_or(OpError::MissingAttribute { name: "kernel_shape" })?;
     let spatial = kernel.len();
-    let numbers = |name: &'static str, default: i64, count: usize| match b.ints(name)? {
+    let numbers = |name: &'static str, default: i64, count: usize| match b.ints_attr(name)? {
         None => Ok(vec![default; count]),
         Some(numbers) if numbers.len() == count => Ok(numbers),
         Some(_) => Err(b.attrs.bad(name, &format!("{count} numbers"))),
@@ -45,31 +45,31 @@ fn max_unpool(b: &mut NodeBuilder) -> Result {
         })
         .collect();
     let shape = b.shape_of(x)?;
-    let (front, sizes) = (b.part(shape, 0, 2)?, b.part(shape, 2, i64::MAX)?);
-    let (strides, more) = (b.vector(&strides)?, b.vector(&more)?);
-    let sizes = b.plain("Multiply", &[sizes, strides])?;
-    let sizes = b.plain("Add", &[sizes, more])?;
-    // Places count through the tensor that was pooled, which the sizes follow from.
-    let sizes = b.join(&[front, sizes])?;
-    let count = b.reduced("ReduceProd", sizes, &[0], true)?;
-    let zero = b.number_like(x, 0.0)?;
-    let empty = b.filled(zero, count)?;
+    let (front, sizes) = (b.slice_range(shape, 0, 0, 2)?, b.slice_range(shape, 0, 2, i64::MAX)?);
+    let (strides, more) = (b.ints(&strides)?, b.ints(&more)?);
+    let sizes = b.multiply(sizes, strides)?;
+    let sizes = b.add(sizes, more)?;
+    // The indices are flat indices into the pooled tensor.
+    let sizes = b.concat(0, &[front, sizes])?;
+    let count = b.reduce_prod(sizes, &[0], true)?;
+    let zero = b.scalar_like(x, 0.0)?;
+    let empty = b.broadcast_to(zero, count)?;
     let (places, values) = (b.reshape(places, &[-1])?, b.reshape(x, &[-1])?);
-    let axis = b.index(0)?;
-    let y = b.plain("ScatterElementsUpdate", &[empty, places, values, axis])?;
-    let y = b.make("Reshape", Attrs::new().with("special_zero", false), &[y, sizes])?;
+    let y = b.scatter_elements(empty, places, values, 0)?;
+    let y = b.reshape_to(y, sizes)?;
     let Some(target) = b.optional(2) else { return Ok(y) };
-    let begin = b.vector(&vec![0; b.rank(x)?])?;
-    let end = b.plain("Subtract", &[target, sizes])?;
-    b.make("Pad", Attrs::new().with("pad_mode", "constant"), &[y, begin, end, zero])
+    let rank = b.rank(x)?;
+    let begin = b.ints(&vec![0; rank])?;
+    let end = b.subtract(target, sizes)?;
+    b.pad_by(y, begin, end, zero)
 }
 
-/// Updates written along an axis from a place on that each line of the batch has for itself.
+/// Writes updates along an axis, starting at an index for each batch.
 fn tensor_scatter(b: &mut NodeBuilder) -> Result {
-    let (past, update, axis) = (b.input(0)?, b.input(1)?, b.int("axis", -2)?);
+    let (past, update, axis) = (b.input(0)?, b.input(1)?, b.int_attr("axis", -2)?);
     let rank = b.rank(past)?;
     let axis = b.axis(axis, rank)?;
-    let length = b.size(update, axis as i64)?;
+    let length = b.size_of(update, axis as i64)?;
     let count = b.count_to(length)?;
     let mut form = vec![1; rank];
     form[axis] = -1;
@@ -79,32 +79,31 @@ fn tensor_scatter(b: &mut NodeBuilder) -> Result {
         form[0] = -1;
         let starts = b.convert(starts, ElementType::I64)?;
         let starts = b.reshape(starts, &form)?;
-        places = b.plain("Add", &[places, starts])?;
+        places = b.add(places, starts)?;
     }
-    match b.text("mode", "linear")? {
+    match b.text_attr("mode", "linear")? {
         "linear" => {}
         "circular" => {
-            let around = b.size(past, axis as i64)?;
-            places = b.plain("FloorMod", &[places, around])?;
+            let around = b.size_of(past, axis as i64)?;
+            places = b.floor_mod(places, around)?;
         }
         _ => return Err(b.attrs.bad("mode", "linear or circular")),
     }
     let shape = b.shape_of(update)?;
-    let places = b.make("Broadcast", Attrs::new().with("mode", "bidirectional"), &[places, shape])?;
-    let axis = b.index(axis as i64)?;
-    b.plain("ScatterElementsUpdate", &[past, places, update, axis])
+    let places = b.broadcast_both(places, shape)?;
+    b.scatter_elements(past, places, update, axis as i64)
 }
 
-/// Each value once, where it first stood, which one each element is, and how often it stood.
-pub(super) fn unique(b: &mut NodeBuilder) -> Result<Vec<Value>, OpError> {
+/// Outputs: each value once, the index of its first occurrence, the index of each element's value, and the counts.
+pub(super) fn unique(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     let mut inputs = vec![b.input(0)?];
     if let Some(axis) = b.attrs.int("axis")? {
-        inputs.push(b.index(axis)?);
+        inputs.push(b.int(axis)?);
     }
-    // The operator of ONNX Runtime, which has no attributes, keeps the order.
-    let sorted = b.flag("sorted", b.since >= 11)?;
+    // ONNX Runtime's operator, which has no attributes, does not sort.
+    let sorted = b.flag_attr("sorted", b.since >= 11)?;
     let attrs = Attrs::new().with("sorted", sorted);
     let attrs =
         attrs.with("index_element_type", ElementType::I64).with("count_element_type", ElementType::I64);
-    b.many("Unique", attrs, &inputs, 4)
+    b.ir_op_with_outputs("Unique", attrs, &inputs, 4)
 }

@@ -1,4 +1,4 @@
-//! Operators on shapes: the sizes of a value, and the same elements under other sizes.
+//! Operators on shapes: sizes of a value, reshapes.
 
 use snick_ir::{Attrs, OpError, Value};
 
@@ -21,71 +21,69 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
 ];
 
 fn expand(b: &mut NodeBuilder) -> Result {
-    let inputs = b.all()?;
-    b.make("Broadcast", Attrs::new().with("mode", "bidirectional"), &inputs)
+    let (x, sizes) = (b.input(0)?, b.input(1)?);
+    b.broadcast_both(x, sizes)
 }
 
-/// Two axes: the ones before `axis`, and the others.
+/// Two axes: those before `axis`, and the others.
 fn flatten(b: &mut NodeBuilder) -> Result {
-    let (x, axis) = (b.input(0)?, b.int("axis", 1)?);
+    let (x, axis) = (b.input(0)?, b.int_attr("axis", 1)?);
     matrix(b, x, axis)
 }
 
-/// The elements of `x` as rows over the axes before `axis`.
+/// `x` as a matrix with the axes before `axis` as rows.
 pub(super) fn matrix(b: &mut NodeBuilder, x: Value, axis: i64) -> Result {
     if axis == 0 {
         return b.reshape(x, &[1, -1]);
     }
     let shape = b.shape_of(x)?;
-    let (front, back) = (b.part(shape, 0, axis)?, b.part(shape, axis, i64::MAX)?);
+    let (front, back) = (b.slice_range(shape, 0, 0, axis)?, b.slice_range(shape, 0, axis, i64::MAX)?);
     let mut sizes = [front, back];
     for part in &mut sizes {
         let product = size(b, *part)?;
         *part = b.reshape(product, &[1])?;
     }
-    let target = b.join(&sizes)?;
-    b.make("Reshape", Attrs::new().with("special_zero", false), &[x, target])
+    let target = b.concat(0, &sizes)?;
+    b.reshape_to(x, target)
 }
 
-/// How many elements a shape has.
+/// The number of elements of a shape.
 fn size(b: &mut NodeBuilder, shape: Value) -> Result {
-    let axis = b.vector(&[0])?;
-    b.make("ReduceProd", Attrs::new().with("keep_dims", false), &[shape, axis])
+    b.reduce_prod(shape, &[0], false)
 }
 
 /// A 0 copies the size of the same axis, unless `allowzero` says otherwise.
 fn reshape(b: &mut NodeBuilder) -> Result {
     let (x, target) = (b.input(0)?, b.input(1)?);
-    let copies = !b.flag("allowzero", false)?;
-    b.make("Reshape", Attrs::new().with("special_zero", copies), &[x, target])
+    let copies = !b.flag_attr("allowzero", false)?;
+    if copies { b.reshape_copying(x, target) } else { b.reshape_to(x, target) }
 }
 
-/// The sizes of axes `start..end`, which are clamped.
+/// The sizes of axes `start..end`, clamped.
 fn shape(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let shape = b.shape_of(x)?;
-    let (start, end) = (b.int("start", 0)?, b.int("end", i64::MAX)?);
-    if start == 0 && end == i64::MAX { Ok(shape) } else { b.part(shape, start, end) }
+    let (start, end) = (b.int_attr("start", 0)?, b.int_attr("end", i64::MAX)?);
+    if start == 0 && end == i64::MAX { Ok(shape) } else { b.slice_range(shape, 0, start, end) }
 }
 
-/// Axes are an attribute, since operator set 13 an input; Squeeze may have none.
+/// Axes are an attribute before operator set 13, then an input; Squeeze may have none.
 fn with_axes(b: &mut NodeBuilder, op_type: &str) -> Result {
     let x = b.input(0)?;
-    let axes = match b.ints("axes")?.filter(|_| b.since < 13) {
-        Some(axes) => Some(b.vector(&axes)?),
+    let axes = match b.ints_attr("axes")?.filter(|_| b.since < 13) {
+        Some(axes) => Some(b.ints(&axes)?),
         None => b.optional(1),
     };
     if axes.is_none() && op_type == "Unsqueeze" {
         return Err(OpError::NotConnected { port: 1 });
     }
     let inputs: Vec<Value> = [x].into_iter().chain(axes).collect();
-    b.plain(op_type, &inputs)
+    b.ir_op(op_type, Attrs::new(), &inputs)
 }
 
-/// By default the axes are reversed, which the IR says by an empty list.
+/// By default the axes are reversed; in the IR, that is an empty list.
 fn transpose(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
-    let order = b.ints("perm")?.unwrap_or_default();
-    let order = b.vector(&order)?;
-    b.plain("Transpose", &[x, order])
+    let order = b.ints_attr("perm")?.unwrap_or_default();
+    b.transpose(x, &order)
 }

@@ -1,26 +1,25 @@
-//! Operators that take parts: Slice and Split in all their versions.
+//! Slice and Split, in all versions.
 
-use snick_ir::{Attrs, OpError, Value};
+use snick_ir::{OpError, Value, ops};
 
-use super::elementwise::divide;
 use super::{ImportEntry, many, one};
 use crate::onnx::builder::{NodeBuilder, Result};
 
 pub(super) const ENTRIES: &[ImportEntry] =
     &[one("Slice", &[1, 10, 11, 13], slice), many("Split", &[2, 11, 13, 18], split)];
 
-/// The first version has attributes; later ones have inputs, in the order starts, ends, axes, steps.
+/// The first version has attributes; later ones have inputs: starts, ends, axes, steps.
 fn slice(b: &mut NodeBuilder) -> Result {
     let data = b.input(0)?;
     if b.since < 10 {
-        let starts = b.ints("starts")?.ok_or(OpError::MissingAttribute { name: "starts" })?;
-        let ends = b.ints("ends")?.ok_or(OpError::MissingAttribute { name: "ends" })?;
-        let steps = b.vector(&vec![1; starts.len()])?;
-        let mut inputs = vec![data, b.vector(&starts)?, b.vector(&ends)?, steps];
-        if let Some(axes) = b.ints("axes")? {
-            inputs.push(b.vector(&axes)?);
+        let starts = b.ints_attr("starts")?.ok_or(OpError::MissingAttribute { name: "starts" })?;
+        let ends = b.ints_attr("ends")?.ok_or(OpError::MissingAttribute { name: "ends" })?;
+        let steps = b.ints(&vec![1; starts.len()])?;
+        let mut inputs = vec![data, b.ints(&starts)?, b.ints(&ends)?, steps];
+        if let Some(axes) = b.ints_attr("axes")? {
+            inputs.push(b.ints(&axes)?);
         }
-        return b.plain("Slice", &inputs);
+        return b.add_op(ops::Slice8, &inputs);
     }
     let (starts, ends) = (b.input(1)?, b.input(2)?);
     let steps = match b.optional(4) {
@@ -29,29 +28,29 @@ fn slice(b: &mut NodeBuilder) -> Result {
     };
     let mut inputs = vec![data, starts, ends, steps];
     inputs.extend(b.optional(3));
-    b.plain("Slice", &inputs)
+    b.add_op(ops::Slice8, &inputs)
 }
 
-/// As many ones as a vector has elements.
+/// A vector of ones, as long as another vector.
 fn ones(b: &mut NodeBuilder, vector: Value) -> Result {
     if let Some(elements) = b.known_ints(vector) {
-        return b.vector(&vec![1; elements.len()]);
+        return b.ints(&vec![1; elements.len()]);
     }
-    let (one, shape) = (b.index(1)?, b.shape_of(vector)?);
-    b.make("Broadcast", Attrs::new().with("mode", "numpy"), &[one, shape])
+    let (one, shape) = (b.int(1)?, b.shape_of(vector)?);
+    b.broadcast_to(one, shape)
 }
 
-/// Equal parts, parts of given sizes, or, since operator set 18, so many parts of which the last may be smaller.
-fn split(b: &mut NodeBuilder) -> Result<Vec<Value>, OpError> {
+/// Equal parts, parts of given sizes, or, since operator set 18, a number of parts of which the last may be smaller.
+fn split(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     let (data, outputs) = (b.input(0)?, b.wanted.len());
-    let axis = b.int("axis", 0)?;
-    let sizes = match b.ints("split")?.filter(|_| b.since < 13) {
-        Some(sizes) => Some(b.vector(&sizes)?),
+    let axis = b.int_attr("axis", 0)?;
+    let sizes = match b.ints_attr("split")?.filter(|_| b.since < 13) {
+        Some(sizes) => Some(b.ints(&sizes)?),
         None => b.optional(1),
     };
-    let axis_input = b.index(axis)?;
+    let axis_input = b.int(axis)?;
     if let Some(sizes) = sizes {
-        return b.many("VariadicSplit", Attrs::new(), &[data, axis_input, sizes], outputs);
+        return b.add_op_with_outputs(ops::VariadicSplit, &[data, axis_input, sizes], outputs);
     }
     let parts = match b.attrs.int("num_outputs")? {
         Some(parts) => usize::try_from(parts).ok().filter(|&parts| parts == outputs).ok_or_else(|| {
@@ -62,20 +61,18 @@ fn split(b: &mut NodeBuilder) -> Result<Vec<Value>, OpError> {
     let dims = b.dims(data);
     let dim = dims.and_then(|dims| dims.get(b.axis(axis, dims.len()).ok()?).copied());
     if b.since < 18 || dim.is_some_and(|dim| parts > 0 && dim % parts == 0) {
-        let attrs = Attrs::new().with("num_splits", parts as i64);
-        return b.many("Split", attrs, &[data, axis_input], parts);
+        return b.split(data, axis, parts);
     }
-    // All parts but the last have the size rounded up.
+    // The size of all parts but the last is rounded up.
     let shape = b.shape_of(data)?;
-    let zero = b.index(0)?;
-    let at = b.vector(&[axis])?;
-    let dim = b.plain("Gather", &[shape, at, zero])?;
-    let (more, count) = (b.vector(&[parts as i64 - 1])?, b.vector(&[parts as i64])?);
-    let padded = b.plain("Add", &[dim, more])?;
-    let size = divide(b, padded, count)?;
-    let rest = b.vector(&[-1])?;
+    let at = b.ints(&[axis])?;
+    let dim = b.gather(shape, at, 0)?;
+    let (more, count) = (b.ints(&[parts as i64 - 1])?, b.ints(&[parts as i64])?);
+    let padded = b.add(dim, more)?;
+    let size = b.divide(padded, count)?;
+    let rest = b.ints(&[-1])?;
     let mut sizes = vec![size; parts.saturating_sub(1)];
     sizes.push(rest);
-    let sizes = b.join(&sizes)?;
-    b.many("VariadicSplit", Attrs::new(), &[data, axis_input, sizes], outputs)
+    let sizes = b.concat(0, &sizes)?;
+    b.add_op_with_outputs(ops::VariadicSplit, &[data, axis_input, sizes], outputs)
 }

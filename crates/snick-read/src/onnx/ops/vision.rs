@@ -1,9 +1,8 @@
-//! Images, boxes and what is read at places between pixels.
+//! Images, boxes and regions.
 
-use snick_ir::{Attrs, OpError, Value};
+use snick_ir::{Attrs, OpError, Value, ops};
 use snick_tensor::ElementType;
 
-use super::elementwise::divide;
 use super::{ImportEntry, one};
 use crate::onnx::builder::{NodeBuilder, Result, list};
 
@@ -17,83 +16,84 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     one("RoiAlign", &[10, 16, 22], roi_align),
 ];
 
-/// Where each pixel of the output lies in the input: `theta` times its coordinates from -1 to 1 and a 1.
+/// The input position of each output pixel: `theta` times its coordinates from -1 to 1 and a 1.
 fn affine_grid(b: &mut NodeBuilder) -> Result {
     let (theta, size) = (b.input(0)?, b.input(1)?);
     let spatial = match b.dims(size).as_deref() {
         Some([4]) => 2i64,
         Some([5]) => 3,
-        _ => return Err(OpError::unsupported("a grid of an unknown number of axes")),
+        _ => return Err(OpError::unsupported("a grid of unknown rank")),
     };
-    let corners = b.flag("align_corners", false)?;
+    let corners = b.flag_attr("align_corners", false)?;
     let real = b.element_type(theta)?;
-    let sizes = b.part(size, 2, i64::MAX)?;
-    let (unit, two) = (b.number(real, 1.0)?, b.number(real, 2.0)?);
+    let sizes = b.slice_range(size, 0, 2, i64::MAX)?;
+    let unit = b.scalar(real, 1.0)?;
     let mut axes = Vec::new();
     for axis in (0..spatial).rev() {
-        let size = b.part(sizes, axis, axis + 1)?;
+        let size = b.slice_range(sizes, 0, axis, axis + 1)?;
         let count = b.count_to(size)?;
         let (count, size) = (b.convert(count, real)?, b.convert(size, real)?);
-        // From edge to edge, or from the middle of the first pixel to that of the last.
+        // From edge to edge, or from the centre of the first pixel to that of the last.
         let (places, width) = if corners {
-            (count, b.plain("Subtract", &[size, unit])?)
+            (count, b.subtract(size, unit)?)
         } else {
-            let half = b.number(real, 0.5)?;
-            (b.plain("Add", &[count, half])?, size)
+            let half = b.scalar(real, 0.5)?;
+            (b.add(count, half)?, size)
         };
-        let places = b.plain("Multiply", &[places, two])?;
-        let places = divide(b, places, width)?;
-        let places = b.plain("Subtract", &[places, unit])?;
+        let places = b.multiply(places, 2.0)?;
+        let places = b.divide(places, width)?;
+        let places = b.subtract(places, unit)?;
         let mut form = vec![1; spatial as usize];
         form[axis as usize] = -1;
         let places = b.reshape(places, &form)?;
-        axes.push(b.make("Broadcast", Attrs::new().with("mode", "numpy"), &[places, sizes])?);
+        axes.push(b.broadcast_to(places, sizes)?);
     }
-    axes.push(b.filled(unit, sizes)?);
+    axes.push(b.broadcast_to(unit, sizes)?);
     for axis in &mut axes {
         *axis = b.unsqueeze(*axis, &[-1])?;
     }
     let places = b.concat(-1, &axes)?;
     let places = b.reshape(places, &[-1, spatial + 1])?;
-    let grid = b.make("MatMul", Attrs::new().with("transpose_b", true), &[places, theta])?;
-    let (batch, last) = (b.size(theta, 0)?, b.vector(&[spatial])?);
-    let target = b.join(&[batch, sizes, last])?;
-    b.make("Reshape", Attrs::new().with("special_zero", false), &[grid, target])
+    let grid = b.matmul_transposed(places, theta)?;
+    let (batch, last) = (b.size_of(theta, 0)?, b.ints(&[spatial])?);
+    let target = b.concat(0, &[batch, sizes, last])?;
+    b.reshape_to(grid, target)
 }
 
-/// What lies around the centre is cut off or padded; of an odd number, the smaller half lies before.
+/// Crops or pads around the centre; of an odd number, the smaller half comes first.
 fn center_crop_pad(b: &mut NodeBuilder) -> Result {
     let (x, target) = (b.input(0)?, b.input(1)?);
-    let axes = match b.ints("axes")? {
+    let axes = match b.ints_attr("axes")? {
         Some(axes) => axes,
         None => (0..).take(b.rank(x)?).collect(),
     };
-    let (shape, axes) = (b.shape_of(x)?, b.vector(&axes)?);
+    let (shape, axes) = (b.shape_of(x)?, b.ints(&axes)?);
     let target = b.convert(target, ElementType::I64)?;
-    let (zero, two) = (b.index(0)?, b.index(2)?);
+    let (zero, two) = (b.int(0)?, b.int(2)?);
     let sizes = b.gather(shape, axes, 0)?;
     let half = |b: &mut NodeBuilder, from: Value, less: Value| {
-        let rest = b.plain("Subtract", &[from, less])?;
-        let rest = b.plain("Maximum", &[rest, zero])?;
-        Ok::<_, OpError>((rest, divide(b, rest, two)?))
+        let rest = b.subtract(from, less)?;
+        let rest = b.maximum(rest, zero)?;
+        Ok::<_, OpError>((rest, b.divide(rest, two)?))
     };
     let (_, start) = half(b, sizes, target)?;
-    let stop = b.plain("Add", &[start, target])?;
-    let (units, form) = (b.index(1)?, b.shape_of(axes)?);
-    let steps = b.filled(units, form)?;
-    let cut = b.plain("Slice", &[x, start, stop, steps, axes])?;
+    let stop = b.add(start, target)?;
+    let (units, form) = (b.int(1)?, b.shape_of(axes)?);
+    let steps = b.broadcast_to(units, form)?;
+    let cut = b.add_op(ops::Slice8, &[x, start, stop, steps, axes])?;
     let (more, before) = half(b, target, sizes)?;
-    let after = b.plain("Subtract", &[more, before])?;
-    let none = b.vector(&vec![0; b.rank(x)?])?;
-    let scatter = |b: &mut NodeBuilder, pads| b.plain("ScatterElementsUpdate", &[none, axes, pads, zero]);
+    let after = b.subtract(more, before)?;
+    let rank = b.rank(x)?;
+    let none = b.ints(&vec![0; rank])?;
+    let scatter = |b: &mut NodeBuilder, pads| b.scatter_elements(none, axes, pads, 0);
     let (before, after) = (scatter(b, before)?, scatter(b, after)?);
-    let nothing = b.number_like(x, 0.0)?;
-    b.make("Pad", Attrs::new().with("pad_mode", "constant"), &[cut, before, after, nothing])
+    let nothing = b.scalar_like(x, 0.0)?;
+    b.pad_by(cut, before, after, nothing)
 }
 
 /// Numbers for each of `count` axes, and pads before and after.
 fn window(b: &NodeBuilder, count: usize) -> Result<Attrs<'static>, OpError> {
-    let numbers = |name: &'static str, default: i64, count: usize| match b.ints(name)? {
+    let numbers = |name: &'static str, default: i64, count: usize| match b.ints_attr(name)? {
         None => Ok(vec![default; count]),
         Some(numbers) if numbers.len() == count => Ok(numbers),
         Some(_) => Err(b.attrs.bad(name, &format!("{count} numbers"))),
@@ -105,72 +105,73 @@ fn window(b: &NodeBuilder, count: usize) -> Result<Attrs<'static>, OpError> {
     Ok(attrs.with("pads_begin", list(&begin)).with("pads_end", list(&end)))
 }
 
-/// Columns, one for each block of an image, each element added where the block lies.
+/// Adds columns, one for each block of an image, at the positions of their blocks.
 fn columns_to_image(b: &mut NodeBuilder) -> Result {
     let (x, image, block) = (b.input(0)?, b.input(1)?, b.input(2)?);
     let spatial = [image, block].into_iter().find_map(|sizes| b.dims(sizes)).and_then(|d| d.first().copied());
-    let spatial = spatial.ok_or_else(|| OpError::unsupported("an image of an unknown number of axes"))?;
+    let spatial = spatial.ok_or_else(|| OpError::unsupported("an image of unknown rank"))?;
     let attrs = window(b, spatial)?;
     match spatial {
-        2 => b.make("Col2Im", attrs, &[x, image, block]),
+        2 => b.ir_op("Col2Im", attrs, &[x, image, block]),
         1 | 3 => columns_by_convolution(b, [x, image, block], attrs),
         _ => Err(OpError::unsupported(format!("an image of {spatial} axes"))),
     }
 }
 
-/// A transposed convolution, each of whose filters has a 1 at another place of the block.
+/// By a transposed convolution whose filters each have a 1 at another position of the block.
 fn columns_by_convolution(
     b: &mut NodeBuilder,
     [x, image, block]: [Value; 3],
     attrs: Attrs<'static>,
 ) -> Result {
     let list = |name| attrs.ints(name).map(|list| list.unwrap_or_default().to_vec());
-    let (strides, dilations) = (b.vector(&list("strides")?)?, b.vector(&list("dilations")?)?);
-    let (begin, end) = (b.vector(&list("pads_begin")?)?, b.vector(&list("pads_end")?)?);
+    let (strides, dilations) = (b.ints(&list("strides")?)?, b.ints(&list("dilations")?)?);
+    let (begin, end) = (b.ints(&list("pads_begin")?)?, b.ints(&list("pads_end")?)?);
     let (image, block) = (b.convert(image, ElementType::I64)?, b.convert(block, ElementType::I64)?);
-    let (one, minus, zero) = (b.vector(&[1])?, b.vector(&[-1])?, b.vector(&[0])?);
-    // How many blocks lie along each axis.
-    let reach = b.plain("Subtract", &[block, one])?;
-    let reach = b.plain("Multiply", &[reach, dilations])?;
-    let mut rest = b.plain("Subtract", &[image, reach])?;
+    let (one, minus, zero) = (b.ints(&[1])?, b.ints(&[-1])?, b.ints(&[0])?);
+    // The number of blocks along each axis.
+    let reach = b.subtract(block, one)?;
+    let reach = b.multiply(reach, dilations)?;
+    let mut rest = b.subtract(image, reach)?;
     for (op_type, amount) in [("Add", begin), ("Add", end), ("Subtract", one)] {
-        rest = b.plain(op_type, &[rest, amount])?;
+        rest = b.ir_op(op_type, Attrs::new(), &[rest, amount])?;
     }
-    let count = divide(b, rest, strides)?;
-    let count = b.plain("Add", &[count, one])?;
-    let taps = b.reduced("ReduceProd", block, &[0], true)?;
-    let sizes = b.join(&[minus, taps, count])?;
-    let columns = b.make("Reshape", Attrs::new().with("special_zero", false), &[x, sizes])?;
-    let (all, diagonal) = (b.scalar(taps)?, b.index(0)?);
+    let count = b.divide(rest, strides)?;
+    let count = b.add(count, one)?;
+    let taps = b.reduce_prod(block, &[0], true)?;
+    let sizes = b.concat(0, &[minus, taps, count])?;
+    let columns = b.reshape_to(x, sizes)?;
+    let (all, diagonal) = (b.to_scalar(taps)?, b.int(0)?);
     let element_type = b.element_type(x)?;
-    let filters = b.make("Eye", Attrs::new().with("output_type", element_type), &[all, all, diagonal])?;
-    let form = b.join(&[taps, one, block])?;
-    let filters = b.make("Reshape", Attrs::new().with("special_zero", false), &[filters, form])?;
-    let y = b.make("ConvolutionBackpropData", attrs, &[columns, filters])?;
-    // What no block reaches at the end is 0.
+    let filters = b.add_op(ops::Eye { output_type: element_type }, &[all, all, diagonal])?;
+    let form = b.concat(0, &[taps, one, block])?;
+    let filters = b.reshape_to(filters, form)?;
+    let y = b.ir_op("ConvolutionBackpropData", attrs, &[columns, filters])?;
+    // The end that no block reaches is 0.
     let shape = b.shape_of(y)?;
-    let have = b.part(shape, 2, i64::MAX)?;
-    let missing = b.plain("Subtract", &[image, have])?;
-    let more = b.join(&[zero, zero, missing])?;
-    let none = b.vector(&vec![0; b.rank(y)?])?;
-    let nothing = b.number_like(x, 0.0)?;
-    let y = b.make("Pad", Attrs::new().with("pad_mode", "constant"), &[y, none, more, nothing])?;
-    let batch = b.size(x, 0)?;
-    let sizes = b.join(&[batch, minus, image])?;
-    b.make("Reshape", Attrs::new().with("special_zero", false), &[y, sizes])
+    let have = b.slice_range(shape, 0, 2, i64::MAX)?;
+    let missing = b.subtract(image, have)?;
+    let more = b.concat(0, &[zero, zero, missing])?;
+    let rank = b.rank(y)?;
+    let none = b.ints(&vec![0; rank])?;
+    let nothing = b.scalar_like(x, 0.0)?;
+    let y = b.pad_by(y, none, more, nothing)?;
+    let batch = b.size_of(x, 0)?;
+    let sizes = b.concat(0, &[batch, minus, image])?;
+    b.reshape_to(y, sizes)
 }
 
 fn deformable_convolution(b: &mut NodeBuilder) -> Result {
     let (x, filters, offsets) = (b.input(0)?, b.input(1)?, b.input(2)?);
-    let attrs = window(b, 2)?.with("group", b.int("group", 1)?).with("auto_pad", "explicit");
-    let attrs = attrs.with("deformable_group", b.int("offset_group", 1)?);
+    let attrs = window(b, 2)?.with("group", b.int_attr("group", 1)?).with("auto_pad", "explicit");
+    let attrs = attrs.with("deformable_group", b.int_attr("offset_group", 1)?);
     let mut inputs = vec![x, offsets, filters];
     inputs.extend(b.optional(4));
-    let y = b.make("DeformableConvolution", attrs.with("bilinear_interpolation_pad", true), &inputs)?;
+    let y = b.ir_op("DeformableConvolution", attrs.with("bilinear_interpolation_pad", true), &inputs)?;
     match b.optional(3) {
         Some(bias) => {
             let bias = super::normalization::along_channels(b, bias, 4)?;
-            b.plain("Add", &[y, bias])
+            b.add(y, bias)
         }
         None => Ok(y),
     }
@@ -178,52 +179,49 @@ fn deformable_convolution(b: &mut NodeBuilder) -> Result {
 
 fn max_roi_pool(b: &mut NodeBuilder) -> Result {
     let inputs = b.all()?;
-    let pooled = b.ints("pooled_shape")?.ok_or(OpError::MissingAttribute { name: "pooled_shape" })?;
+    let pooled = b.ints_attr("pooled_shape")?.ok_or(OpError::MissingAttribute { name: "pooled_shape" })?;
     let &[height, width] = pooled.as_slice() else { return Err(b.attrs.bad("pooled_shape", "two sizes")) };
     let attrs = Attrs::new().with("pooled_h", height).with("pooled_w", width).with("method", "max");
-    b.make("ROIPooling", attrs.with("spatial_scale", b.float("spatial_scale", 1.0)?), &inputs)
+    b.ir_op("ROIPooling", attrs.with("spatial_scale", b.float_attr("spatial_scale", 1.0)?), &inputs)
 }
 
-/// Rows of batch, class and box. Without a least score every box counts.
+/// Rows of batch, class and box. Without a minimum score every box counts.
 fn non_max_suppression(b: &mut NodeBuilder) -> Result {
     let mut inputs = vec![b.input(0)?, b.input(1)?];
     let defaults =
         [(ElementType::I64, 0.0), (ElementType::F32, 0.0), (ElementType::F32, f64::from(f32::MIN))];
     for (i, (element_type, default)) in defaults.into_iter().enumerate() {
         inputs.push(match b.optional(2 + i) {
-            Some(value) => b.scalar(value)?,
-            None => b.number(element_type, default)?,
+            Some(value) => b.to_scalar(value)?,
+            None => b.scalar(element_type, default)?,
         });
     }
-    // A box goes if it overlaps by more than the limit, in the IR also if by just as much: the next number is meant.
-    let (up, least) = (
-        b.number(ElementType::F32, 1.0 + f64::from(f32::EPSILON))?,
-        b.number(ElementType::F32, f64::from(f32::MIN_POSITIVE))?,
-    );
-    let limit = b.plain("Multiply", &[inputs[3], up])?;
-    inputs[3] = b.plain("Add", &[limit, least])?;
-    let encoding = if b.flag("center_point_box", false)? { "center" } else { "corner" };
+    // ONNX drops boxes that overlap by more than the limit, the IR also at the limit: the next number is passed.
+    let limit = b.multiply(inputs[3], 1.0 + f64::from(f32::EPSILON))?;
+    inputs[3] = b.add(limit, f64::from(f32::MIN_POSITIVE))?;
+    let encoding = if b.flag_attr("center_point_box", false)? { "center" } else { "corner" };
     let attrs = Attrs::new().with("box_encoding", encoding).with("sort_result_descending", false);
-    let values = b.many("NonMaxSuppression", attrs.with("output_type", ElementType::I64), &inputs, 3)?;
+    let values =
+        b.ir_op_with_outputs("NonMaxSuppression", attrs.with("output_type", ElementType::I64), &inputs, 3)?;
     values.first().copied().ok_or(OpError::NotConnected { port: 0 })
 }
 
 fn roi_align(b: &mut NodeBuilder) -> Result {
     let inputs = b.all()?;
-    let aligned = match b.text("coordinate_transformation_mode", "half_pixel")? {
+    let aligned = match b.text_attr("coordinate_transformation_mode", "half_pixel")? {
         _ if b.since < 16 => "asymmetric",
         "half_pixel" => "half_pixel_for_nn",
         "output_half_pixel" => "asymmetric",
         _ => return Err(b.attrs.bad("coordinate_transformation_mode", "half_pixel or output_half_pixel")),
     };
-    // By `max` ONNX means the greatest weighted pixel, the IR the greatest point between pixels.
-    let mode = match b.text("mode", "avg")? {
+    // `max` selects the maximum weighted pixel in ONNX, the maximum interpolated point in the IR.
+    let mode = match b.text_attr("mode", "avg")? {
         "avg" => "avg",
         other => return Err(OpError::unsupported(format!("mode `{other}`"))),
     };
-    let attrs = Attrs::new().with("pooled_h", b.int("output_height", 1)?);
-    let attrs = attrs.with("pooled_w", b.int("output_width", 1)?);
-    let attrs = attrs.with("sampling_ratio", b.int("sampling_ratio", 0)?);
-    let attrs = attrs.with("spatial_scale", b.float("spatial_scale", 1.0)?);
-    b.make("ROIAlign", attrs.with("mode", mode).with("aligned_mode", aligned), &inputs)
+    let attrs = Attrs::new().with("pooled_h", b.int_attr("output_height", 1)?);
+    let attrs = attrs.with("pooled_w", b.int_attr("output_width", 1)?);
+    let attrs = attrs.with("sampling_ratio", b.int_attr("sampling_ratio", 0)?);
+    let attrs = attrs.with("spatial_scale", b.float_attr("spatial_scale", 1.0)?);
+    b.ir_op("ROIAlign", attrs.with("mode", mode).with("aligned_mode", aligned), &inputs)
 }

@@ -11,14 +11,21 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     one("AveragePool", &[7, 10, 11, 19, 22], average_pool),
     one("Conv", &[1, 11, 22], convolution),
     one("ConvTranspose", &[1, 11, 22], transposed_convolution),
-    one("GlobalAveragePool", &[1, 22], |b| global(b, "ReduceMean")),
+    one("GlobalAveragePool", &[1, 22], |b| {
+        let x = b.input(0)?;
+        global_mean(b, x)
+    }),
     one("GlobalLpPool", &[2, 22], global_norm_pool),
-    one("GlobalMaxPool", &[1, 22], |b| global(b, "ReduceMax")),
+    one("GlobalMaxPool", &[1, 22], |b| {
+        let x = b.input(0)?;
+        let axes = spatial_axes(b, x)?;
+        b.reduce_max(x, &axes, true)
+    }),
     one("LpPool", &[2, 11, 18, 22], norm_pool),
     many("MaxPool", &[1, 8, 10, 11, 12, 22], max_pool),
 ];
 
-/// How a window slides.
+/// The geometry of a sliding window.
 struct Sliding {
     strides: Vec<i64>,
     dilations: Vec<i64>,
@@ -29,14 +36,17 @@ struct Sliding {
 
 impl Sliding {
     fn read(b: &NodeBuilder, spatial: usize) -> Result<Self, OpError> {
-        let auto_pad = match b.text("auto_pad", "NOTSET")? {
-            "NOTSET" | "" => "explicit",
-            "VALID" => "valid",
-            "SAME_UPPER" => "same_upper",
-            "SAME_LOWER" => "same_lower",
-            _ => return Err(b.attrs.bad("auto_pad", "NOTSET, VALID, SAME_UPPER or SAME_LOWER")),
-        };
-        let numbers = |name: &'static str, default: i64, count: usize| match b.ints(name)? {
+        let auto_pad = b.choice(
+            "auto_pad",
+            &[
+                ("NOTSET", "explicit"),
+                ("", "explicit"),
+                ("VALID", "valid"),
+                ("SAME_UPPER", "same_upper"),
+                ("SAME_LOWER", "same_lower"),
+            ],
+        )?;
+        let numbers = |name: &'static str, default: i64, count: usize| match b.ints_attr(name)? {
             None => Ok(vec![default; count]),
             Some(list) if list.len() == count => Ok(list),
             Some(_) => Err(b.attrs.bad(name, &format!("{count} numbers"))),
@@ -58,13 +68,13 @@ impl Sliding {
     }
 }
 
-/// Number of spatial axes, of the data or of the filters.
+/// Number of spatial axes, by the rank of the data or of the filters.
 fn spatial(b: &NodeBuilder, x: Value, filters: Value) -> Result<usize, OpError> {
     let rank = b.rank(x).or_else(|_| b.rank(filters))?;
     rank.checked_sub(2).ok_or_else(|| OpError::rank("the data", rank, "3 or more"))
 }
 
-/// Filters with an axis of groups in front: the groups lie one after the other on the first axis.
+/// Filters with a new first axis of groups, which were concatenated along the first axis.
 fn grouped(b: &mut NodeBuilder, filters: Value, groups: i64) -> Result {
     let dims = b.dims(filters).ok_or_else(|| OpError::unsupported("filters of unknown size in groups"))?;
     let sizes: Option<Vec<i64>> = dims.iter().map(|&dim| i64::try_from(dim).ok()).collect();
@@ -80,7 +90,7 @@ fn grouped(b: &mut NodeBuilder, filters: Value, groups: i64) -> Result {
 fn with_bias(b: &mut NodeBuilder, y: Value, bias: Option<Value>, rank: usize) -> Result {
     let Some(bias) = bias else { return Ok(y) };
     let bias = along_channels(b, bias, rank)?;
-    b.plain("Add", &[y, bias])
+    b.add(y, bias)
 }
 
 fn convolution(b: &mut NodeBuilder) -> Result {
@@ -93,11 +103,11 @@ fn convolution(b: &mut NodeBuilder) -> Result {
 pub(super) fn convolved(b: &mut NodeBuilder, x: Value, filters: Value, bias: Option<Value>) -> Result {
     let spatial = spatial(b, x, filters)?;
     let attrs = Sliding::read(b, spatial)?.attrs();
-    let y = match b.int("group", 1)? {
-        1 => b.make("Convolution", attrs, &[x, filters])?,
+    let y = match b.int_attr("group", 1)? {
+        1 => b.ir_op("Convolution", attrs, &[x, filters])?,
         groups => {
             let filters = grouped(b, filters, groups)?;
-            b.make("GroupConvolution", attrs, &[x, filters])?
+            b.ir_op("GroupConvolution", attrs, &[x, filters])?
         }
     };
     with_bias(b, y, bias, spatial + 2)
@@ -107,22 +117,22 @@ fn transposed_convolution(b: &mut NodeBuilder) -> Result {
     let (x, filters) = (b.input(0)?, b.input(1)?);
     let spatial = spatial(b, x, filters)?;
     let mut sliding = Sliding::read(b, spatial)?;
-    let extra = b.ints("output_padding")?.unwrap_or_else(|| vec![0; spatial]);
-    let sizes = match b.ints("output_shape")? {
-        // It may have batch and channels in front.
+    let extra = b.ints_attr("output_padding")?.unwrap_or_else(|| vec![0; spatial]);
+    let sizes = match b.ints_attr("output_shape")? {
+        // It may include batch and channels.
         Some(sizes) if sizes.len() >= spatial => Some(sizes[sizes.len() - spatial..].to_vec()),
         Some(_) => return Err(b.attrs.bad("output_shape", &format!("{spatial} sizes"))),
         None => None,
     };
     if sizes.is_some() {
-        // Of an odd number of elements to cut, one more is cut at the beginning, unless the node says otherwise.
+        // Of an odd number of elements to crop, the begin gets one more, unless the node says otherwise.
         sliding.auto_pad = if sliding.auto_pad == "same_upper" { "same_upper" } else { "same_lower" };
     } else if sliding.auto_pad.starts_with("same") {
         same_pads(b, filters, &mut sliding, &extra)?;
     }
     let attrs = sliding.attrs().with("output_padding", list(&extra));
     let mut inputs = vec![x];
-    let op_type = match b.int("group", 1)? {
+    let op_type = match b.int_attr("group", 1)? {
         1 => {
             inputs.push(filters);
             "ConvolutionBackpropData"
@@ -133,16 +143,16 @@ fn transposed_convolution(b: &mut NodeBuilder) -> Result {
         }
     };
     if let Some(sizes) = sizes {
-        inputs.push(b.vector(&sizes)?);
+        inputs.push(b.ints(&sizes)?);
     }
-    let y = b.make(op_type, attrs, &inputs)?;
+    let y = b.ir_op(op_type, attrs, &inputs)?;
     let bias = b.optional(2);
     with_bias(b, y, bias, spatial + 2)
 }
 
-/// Pads that make the output `stride` times as large as the input; they do not depend on its size.
+/// Pads that make the output `stride` times as large as the input, whatever its size.
 fn same_pads(b: &NodeBuilder, filters: Value, sliding: &mut Sliding, extra: &[i64]) -> Result<(), OpError> {
-    let unknown = || OpError::unsupported("padding to the same size by filters of unknown size");
+    let unknown = || OpError::unsupported("auto_pad with filters of unknown size");
     let dims = b.dims(filters).ok_or_else(unknown)?;
     for (axis, &kernel) in dims.iter().skip(2).enumerate() {
         let (stride, dilation) = (sliding.strides[axis], sliding.dilations[axis]);
@@ -151,7 +161,7 @@ fn same_pads(b: &NodeBuilder, filters: Value, sliding: &mut Sliding, extra: &[i6
         let extra = extra.get(axis).copied().unwrap_or(0);
         let total = reach.saturating_add(extra).saturating_sub(stride);
         if total < 0 {
-            return Err(OpError::unsupported("a stride beyond the reach of the filters, to the same size"));
+            return Err(OpError::unsupported("auto_pad with a stride larger than the filters"));
         }
         let (less, more) = (total / 2, total - total / 2);
         let upper = sliding.auto_pad == "same_upper";
@@ -161,11 +171,11 @@ fn same_pads(b: &NodeBuilder, filters: Value, sliding: &mut Sliding, extra: &[i6
     Ok(())
 }
 
-/// Attributes that pools share.
+/// Attributes common to pools.
 fn pool_attrs(b: &NodeBuilder) -> Result<Attrs<'static>, OpError> {
-    let kernel = b.ints("kernel_shape")?.ok_or(OpError::MissingAttribute { name: "kernel_shape" })?;
+    let kernel = b.ints_attr("kernel_shape")?.ok_or(OpError::MissingAttribute { name: "kernel_shape" })?;
     let sliding = Sliding::read(b, kernel.len())?;
-    let rounding = if b.flag("ceil_mode", false)? { "ceil_torch" } else { "floor" };
+    let rounding = if b.flag_attr("ceil_mode", false)? { "ceil_torch" } else { "floor" };
     Ok(sliding.attrs().with("kernel", list(&kernel)).with("rounding_type", rounding))
 }
 
@@ -174,82 +184,79 @@ fn average_pool(b: &mut NodeBuilder) -> Result {
     average_pool_of(b, x)
 }
 
-/// Means of windows, with the attributes of the node.
+/// An average pool with the attributes of the node.
 pub(super) fn average_pool_of(b: &mut NodeBuilder, x: Value) -> Result {
-    let exclude = !b.flag("count_include_pad", false)?;
+    let exclude = !b.flag_attr("count_include_pad", false)?;
     let attrs = pool_attrs(b)?.with("exclude-pad", exclude);
-    b.make("AvgPool", attrs, &[x])
+    b.ir_op("AvgPool", attrs, &[x])
 }
 
-/// The second output counts positions through the whole tensor.
-pub(super) fn max_pool(b: &mut NodeBuilder) -> Result<Vec<Value>, OpError> {
+/// The second output holds flat indices into the whole tensor.
+pub(super) fn max_pool(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     let x = b.input(0)?;
     let attrs = pool_attrs(b)?.with("index_element_type", ElementType::I64).with("axis", 0);
-    let mut outputs = b.many("MaxPool", attrs, &[x], 2)?;
-    if b.wants(1) && b.flag("storage_order", false)? {
+    let mut outputs = b.ir_op_with_outputs("MaxPool", attrs, &[x], 2)?;
+    if b.wants(1) && b.flag_attr("storage_order", false)? {
         outputs[1] = column_major(b, x, outputs[1])?;
     }
     Ok(outputs)
 }
 
-/// Positions that count the first spatial axis fastest, from those that count the last one fastest.
+/// Column-major indices from row-major ones, over the spatial axes.
 fn column_major(b: &mut NodeBuilder, x: Value, positions: Value) -> Result {
     let rank = b.rank(x)? as i64;
-    let (shape, mut stride) = (b.shape_of(x)?, b.vector(&[1])?);
-    let spatial = b.part(shape, 2, i64::MAX)?;
-    let image = b.reduced("ReduceProd", spatial, &[0], true)?;
-    let mut rest = b.plain("FloorMod", &[positions, image])?;
-    let mut sum = b.plain("Subtract", &[positions, rest])?;
+    let (shape, mut stride) = (b.shape_of(x)?, b.ints(&[1])?);
+    let spatial = b.slice_range(shape, 0, 2, i64::MAX)?;
+    let image = b.reduce_prod(spatial, &[0], true)?;
+    let mut rest = b.floor_mod(positions, image)?;
+    let mut sum = b.subtract(positions, rest)?;
     let mut strides = Vec::new();
     for axis in 2..rank {
-        let size = b.part(shape, axis, axis + 1)?;
+        let size = b.slice_range(shape, 0, axis, axis + 1)?;
         strides.push((size, stride));
-        stride = b.plain("Multiply", &[stride, size])?;
+        stride = b.multiply(stride, size)?;
     }
     for (size, stride) in strides.into_iter().rev() {
-        let place = b.plain("FloorMod", &[rest, size])?;
-        rest = super::elementwise::divide(b, rest, size)?;
-        let part = b.plain("Multiply", &[place, stride])?;
-        sum = b.plain("Add", &[sum, part])?;
+        let place = b.floor_mod(rest, size)?;
+        rest = b.divide(rest, size)?;
+        let part = b.multiply(place, stride)?;
+        sum = b.add(sum, part)?;
     }
     Ok(sum)
 }
 
-/// The norm of each window: the root of the sum of powers, which is their mean times the size of the window.
+/// The norm of each window: the root of the sum of powers, that is, of their mean times the size of the window.
 fn norm_pool(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
-    let p = b.int("p", 2)? as f64;
-    let kernel = b.ints("kernel_shape")?.unwrap_or_default();
+    let p = b.int_attr("p", 2)? as f64;
+    let kernel = b.ints_attr("kernel_shape")?.unwrap_or_default();
     let attrs = pool_attrs(b)?.with("exclude-pad", false);
-    let power = b.number_like(x, p)?;
-    let size = b.plain("Abs", &[x])?;
-    let powers = b.plain("Power", &[size, power])?;
-    let mean = b.make("AvgPool", attrs, &[powers])?;
-    let count = b.number_like(x, kernel.iter().map(|&k| k as f64).product())?;
-    let sum = b.plain("Multiply", &[mean, count])?;
-    let root = b.number_like(x, 1.0 / p)?;
-    b.plain("Power", &[sum, root])
+    let power = b.scalar_like(x, p)?;
+    let size = b.abs(x)?;
+    let powers = b.power(size, power)?;
+    let mean = b.ir_op("AvgPool", attrs, &[powers])?;
+    let count = b.scalar_like(x, kernel.iter().map(|&k| k as f64).product())?;
+    let sum = b.multiply(mean, count)?;
+    b.power(sum, 1.0 / p)
 }
 
 fn global_norm_pool(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
-    let p = b.int("p", 2)? as f64;
-    let (power, root) = (b.number_like(x, p)?, b.number_like(x, 1.0 / p)?);
-    let size = b.plain("Abs", &[x])?;
-    let powers = b.plain("Power", &[size, power])?;
-    let axes: Vec<i64> = (2..b.rank(x)? as i64).collect();
-    let sum = b.reduced("ReduceSum", powers, &axes, true)?;
-    b.plain("Power", &[sum, root])
+    let p = b.int_attr("p", 2)? as f64;
+    let size = b.abs(x)?;
+    let powers = b.power(size, p)?;
+    let axes = spatial_axes(b, x)?;
+    let sum = b.reduce_sum(powers, &axes, true)?;
+    b.power(sum, 1.0 / p)
 }
 
-fn global(b: &mut NodeBuilder, op_type: &str) -> Result {
-    let x = b.input(0)?;
-    let axes: Vec<i64> = (2..b.rank(x)? as i64).collect();
-    b.reduced(op_type, x, &axes, true)
+/// All axes but those of the batch and the channels.
+fn spatial_axes(b: &NodeBuilder, x: Value) -> Result<Vec<i64>> {
+    Ok((2..b.rank(x)? as i64).collect())
 }
 
 /// The mean of each channel.
 pub(super) fn global_mean(b: &mut NodeBuilder, x: Value) -> Result {
-    let axes: Vec<i64> = (2..b.rank(x)? as i64).collect();
-    b.reduced("ReduceMean", x, &axes, true)
+    let axes = spatial_axes(b, x)?;
+    b.reduce_mean(x, &axes, true)
 }

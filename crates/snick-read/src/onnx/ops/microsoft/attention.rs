@@ -1,12 +1,12 @@
 //! Attention as ONNX Runtime fuses it: projections, masks and rotation are part of the operator.
 
-use snick_ir::{OpError, Value};
+use snick_ir::{OpError, Value, ops};
 use snick_tensor::ElementType;
 
 use super::quantized::scaled_product;
 use crate::onnx::builder::{NodeBuilder, Result};
 use crate::onnx::ops::attention::{
-    Scores, Window, heads_apart, heads_together, masked, repeated_heads, rotated,
+    Scores, Window, heads_apart, heads_together, lowered, masked, repeated_heads, rotated,
 };
 use crate::onnx::ops::{ImportEntry, many, one};
 
@@ -19,66 +19,61 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
 ];
 
 fn heads(b: &NodeBuilder) -> Result<i64, OpError> {
-    b.attrs.int("num_heads")?.ok_or(OpError::MissingAttribute { name: "num_heads" })
+    b.required_int("num_heads")
 }
 
 fn scale(b: &NodeBuilder) -> Result<Option<f64>, OpError> {
     Ok(b.attrs.float("scale")?.filter(|&scale| scale != 0.0))
 }
 
-/// Scores of what a mask rules out are lowered by the filter value of the node.
+/// Lowers the scores of masked keys by the filter value of the node.
 fn filtered(b: &mut NodeBuilder, bias: Option<Value>, seen: Value, real: ElementType) -> Result {
-    let filter = b.float("mask_filter_value", -10000.0)?;
-    let (low, zero) = (b.number(real, filter)?, b.number(real, 0.0)?);
-    let mask = b.plain("Select", &[seen, zero, low])?;
-    match bias {
-        Some(bias) => b.plain("Add", &[bias, mask]),
-        None => Ok(mask),
-    }
+    let low = b.float_attr("mask_filter_value", -10000.0)?;
+    lowered(b, bias, seen, low, real)
 }
 
-/// Which keys a mask lets through, to broadcast to `[batch, heads, queries, keys]`: a 1 for each key or each pair,
-/// or for each sequence the place behind its last key, maybe followed by the place of its first.
+/// Keys that a mask admits, broadcastable to `[batch, heads, queries, keys]`. The mask has a 1 for each key or pair, or
+/// the end of each sequence, maybe followed by the starts.
 fn allowed(b: &mut NodeBuilder, mask: Value, batch: Value, keys: Value) -> Result {
     let rank = b.rank(mask)?;
     let mask = b.convert(mask, ElementType::I64)?;
-    let zero = b.index(0)?;
+    let zero = b.int(0)?;
     match rank {
         1 => {
-            let (single, begin) = (b.vector(&[1])?, b.vector(&[0])?);
-            let twice = b.plain("Add", &[batch, batch])?;
-            let none = b.filled(zero, batch)?;
-            // Sequences without a first key begin with key 0.
-            let padded = b.join(&[mask, none])?;
-            let ends = b.plain("Slice", &[padded, begin, batch, single])?;
-            let starts = b.plain("Slice", &[padded, batch, twice, single])?;
+            let (single, begin) = (b.ints(&[1])?, b.ints(&[0])?);
+            let twice = b.add(batch, batch)?;
+            let none = b.broadcast_to(zero, batch)?;
+            // Without starts, sequences start at key 0.
+            let padded = b.concat(0, &[mask, none])?;
+            let ends = b.add_op(ops::Slice8, &[padded, begin, batch, single])?;
+            let starts = b.add_op(ops::Slice8, &[padded, batch, twice, single])?;
             let places = b.count_to(keys)?;
             let (ends, starts) = (b.reshape(ends, &[-1, 1, 1, 1])?, b.reshape(starts, &[-1, 1, 1, 1])?);
-            let before = b.plain("Less", &[places, ends])?;
-            let behind = b.plain("GreaterEqual", &[places, starts])?;
-            b.plain("LogicalAnd", &[before, behind])
+            let before = b.less(places, ends)?;
+            let behind = b.greater_equal(places, starts)?;
+            b.logical_and(before, behind)
         }
         2 | 3 => {
             let axes: &[i64] = if rank == 2 { &[1, 2] } else { &[1] };
             let mask = b.unsqueeze(mask, axes)?;
-            b.plain("NotEqual", &[mask, zero])
+            b.not_equal(mask, zero)
         }
         _ => Err(OpError::unsupported(format!("a mask of rank {rank}"))),
     }
 }
 
-/// Queries, keys and values from one product; the past and the present are pairs of keys and values.
-fn attention(b: &mut NodeBuilder) -> Result<Vec<Value>, OpError> {
+/// Queries, keys and values from one product; past and present are pairs of keys and values.
+fn attention(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     if b.optional(6).is_some() {
-        return Err(OpError::unsupported("a buffer for the past"));
+        return Err(OpError::unsupported("a shared buffer of past and present"));
     }
     let (x, weights) = (b.input(0)?, b.input(1)?);
-    let all = b.plain("MatMul", &[x, weights])?;
+    let all = b.matmul(x, weights)?;
     projected_attention(b, all)
 }
 
-/// The same of integers: scales of data and weights, the mask, zero points of both, and the past.
-fn quantized_attention(b: &mut NodeBuilder) -> Result<Vec<Value>, OpError> {
+/// The same for integers. Inputs: data, weights, bias, scales of both, mask, zero points of both, past.
+fn quantized_attention(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     let (factors, scales) = ([b.input(0)?, b.input(1)?], [b.input(3)?, b.input(4)?]);
     let zeros = [b.optional(6), b.optional(7)];
     let all = scaled_product(b, factors, zeros, scales)?;
@@ -86,21 +81,21 @@ fn quantized_attention(b: &mut NodeBuilder) -> Result<Vec<Value>, OpError> {
     projected_attention(b, all)
 }
 
-/// Attention of queries, keys and values that stand one behind the other, before their bias.
-fn projected_attention(b: &mut NodeBuilder, mut all: Value) -> Result<Vec<Value>, OpError> {
-    if b.flag("do_rotary", false)? || b.flag("past_present_share_buffer", false)? {
-        return Err(OpError::unsupported("rotation, or a buffer for the past"));
+/// Attention of concatenated queries, keys and values, before their bias.
+fn projected_attention(b: &mut NodeBuilder, mut all: Value) -> Result<Vec<Value>> {
+    if b.flag_attr("do_rotary", false)? || b.flag_attr("past_present_share_buffer", false)? {
+        return Err(OpError::unsupported("rotation or a shared buffer of past and present"));
     }
     let (real, heads) = (b.element_type(all)?, heads(b)?);
     if let Some(bias) = b.optional(2) {
-        all = b.plain("Add", &[all, bias])?;
+        all = b.add(all, bias)?;
     }
-    let parts = match b.ints("qkv_hidden_sizes")? {
+    let parts = match b.ints_attr("qkv_hidden_sizes")? {
         Some(sizes) if sizes.len() == 3 => {
-            let (axis, sizes) = (b.index(-1)?, b.vector(&sizes)?);
-            b.many("VariadicSplit", snick_ir::Attrs::new(), &[all, axis, sizes], 3)?
+            let (axis, sizes) = (b.int(-1)?, b.ints(&sizes)?);
+            b.add_op_with_outputs(ops::VariadicSplit, &[all, axis, sizes], 3)?
         }
-        _ => b.parts(all, -1, 3)?,
+        _ => b.split(all, -1, 3)?,
     };
     let mut apart = Vec::new();
     for part in parts {
@@ -109,9 +104,9 @@ fn projected_attention(b: &mut NodeBuilder, mut all: Value) -> Result<Vec<Value>
     let &[q, mut k, mut v] = apart.as_slice() else { return Err(OpError::NotConnected { port: 0 }) };
     let mut offset = None;
     if let Some(past) = b.optional(4) {
-        let before = b.size(past, 3)?;
-        offset = Some(b.scalar(before)?);
-        let past = b.parts(past, 0, 2)?;
+        let before = b.size_of(past, 3)?;
+        offset = Some(b.to_scalar(before)?);
+        let past = b.split(past, 0, 2)?;
         let (past_k, past_v) = (b.squeeze(past[0], &[0])?, b.squeeze(past[1], &[0])?);
         k = b.concat(2, &[past_k, k])?;
         v = b.concat(2, &[past_v, v])?;
@@ -124,8 +119,8 @@ fn projected_attention(b: &mut NodeBuilder, mut all: Value) -> Result<Vec<Value>
     Ok(vec![heads_together(b, y)?, present])
 }
 
-/// What is added to the scores of queries and keys: input 5, and the least number where a mask, or the order in a
-/// `unidirectional` attention behind `offset` keys of the past, lets nothing be seen.
+/// The bias of the scores: input 5, lowered where the mask, or the order in a
+/// `unidirectional` attention after `offset` past keys, hides a key.
 fn whole_bias(
     b: &mut NodeBuilder,
     [q, k]: [Value; 2],
@@ -133,14 +128,14 @@ fn whole_bias(
     offset: Option<Value>,
     real: ElementType,
 ) -> Result<Option<Value>, OpError> {
-    let (queries, keys) = (b.size(q, 2)?, b.size(k, 2)?);
+    let (queries, keys) = (b.size_of(q, 2)?, b.size_of(k, 2)?);
     let mut bias = b.optional(5);
     if let Some(mask) = mask {
-        let batch = b.size(q, 0)?;
+        let batch = b.size_of(q, 0)?;
         let seen = allowed(b, mask, batch, keys)?;
         bias = Some(filtered(b, bias, seen, real)?);
     }
-    if b.flag("unidirectional", false)?
+    if b.flag_attr("unidirectional", false)?
         && let Some(seen) = (Window { left: None, right: Some(0), offset }).seen(b, queries, keys)?
     {
         bias = Some(filtered(b, bias, seen, real)?);
@@ -148,28 +143,28 @@ fn whole_bias(
     Ok(bias)
 }
 
-/// Queries, keys and values on their own; those that have four axes have their heads apart already.
-fn multi_head_attention(b: &mut NodeBuilder) -> Result<Vec<Value>, OpError> {
+/// Separate queries, keys and values; the heads of those with four axes are split already.
+fn multi_head_attention(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     let query = b.input(0)?;
     let (Some(key), Some(value)) = (b.optional(1), b.optional(2)) else {
-        return Err(OpError::unsupported("queries, keys and values in one input"));
+        return Err(OpError::unsupported("packed input of queries, keys and values"));
     };
     if b.optional(8).is_some() || b.rank(query)? != 3 {
-        return Err(OpError::unsupported("a buffer for the past, or queries in another form"));
+        return Err(OpError::unsupported("a shared buffer of past and present, or packed queries,"));
     }
     let (real, heads) = (b.element_type(query)?, heads(b)?);
     let mut inputs = [query, key, value];
     if let Some(bias) = b.optional(3) {
-        // One vector has the biases of all three, which have the sizes of the three.
+        // One vector holds the biases of all three.
         let mut sizes = Vec::new();
         for input in inputs {
-            sizes.push(if b.rank(input)? == 3 { b.size(input, 2)? } else { b.size(query, 2)? });
+            sizes.push(if b.rank(input)? == 3 { b.size_of(input, 2)? } else { b.size_of(query, 2)? });
         }
-        let (axis, sizes) = (b.index(0)?, b.join(&sizes)?);
-        let biases = b.many("VariadicSplit", snick_ir::Attrs::new(), &[bias, axis, sizes], 3)?;
+        let (axis, sizes) = (b.int(0)?, b.concat(0, &sizes)?);
+        let biases = b.add_op_with_outputs(ops::VariadicSplit, &[bias, axis, sizes], 3)?;
         for (input, bias) in inputs.iter_mut().zip(biases) {
             if b.rank(*input)? == 3 {
-                *input = b.plain("Add", &[*input, bias])?;
+                *input = b.add(*input, bias)?;
             }
         }
     }
@@ -181,8 +176,8 @@ fn multi_head_attention(b: &mut NodeBuilder) -> Result<Vec<Value>, OpError> {
     let (q, mut k, mut v) = (apart(inputs[0])?, apart(inputs[1])?, apart(inputs[2])?);
     let mut offset = None;
     if let (Some(past_k), Some(past_v)) = (b.optional(6), b.optional(7)) {
-        let before = b.size(past_k, 2)?;
-        offset = Some(b.scalar(before)?);
+        let before = b.size_of(past_k, 2)?;
+        offset = Some(b.to_scalar(before)?);
         k = b.concat(2, &[past_k, k])?;
         v = b.concat(2, &[past_v, v])?;
     }
@@ -192,34 +187,34 @@ fn multi_head_attention(b: &mut NodeBuilder) -> Result<Vec<Value>, OpError> {
     Ok(vec![heads_together(b, y)?, k, v, stages[0]])
 }
 
-/// Positions `[batch, length]` from the number of keys of each sequence, less one, and the length of what is new.
+/// Positions `[batch, length]` of new queries; `last` is the number of keys of each sequence, less one.
 fn positions(b: &mut NodeBuilder, last: Value, queries: Value) -> Result {
     let last = b.convert(last, ElementType::I64)?;
-    let (last, unit) = (b.reshape(last, &[-1, 1])?, b.index(1)?);
-    let total = b.plain("Add", &[last, unit])?;
-    let before = b.plain("Subtract", &[total, queries])?;
-    let zero = b.index(0)?;
-    // A prompt may be padded behind its end.
-    let before = b.plain("Maximum", &[before, zero])?;
+    let (last, unit) = (b.reshape(last, &[-1, 1])?, b.int(1)?);
+    let total = b.add(last, unit)?;
+    let before = b.subtract(total, queries)?;
+    let zero = b.int(0)?;
+    // A prompt may be padded at the end.
+    let before = b.maximum(before, zero)?;
     let count = b.count_to(queries)?;
-    b.plain("Add", &[before, count])
+    b.add(before, count)
 }
 
-/// Causal, with fewer heads of keys than of queries; rotates queries and keys itself if asked to.
-fn group_query_attention(b: &mut NodeBuilder) -> Result<Vec<Value>, OpError> {
+/// Causal, with fewer heads of keys than of queries; may rotate queries and keys.
+fn group_query_attention(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     if (12..b.inputs.len()).any(|i| b.optional(i).is_some()) {
-        return Err(OpError::unsupported("quantized or normed keys"));
+        return Err(OpError::unsupported("quantization or normalisation of keys"));
     }
     let (mut q, heads) = (b.input(0)?, heads(b)?);
-    let kv_heads = b.attrs.int("kv_num_heads")?.ok_or(OpError::MissingAttribute { name: "kv_num_heads" })?;
+    let kv_heads = b.required_int("kv_num_heads")?;
     let real = b.element_type(q)?;
     let (mut k, mut v) = match (b.optional(1), b.optional(2)) {
         (Some(k), Some(v)) => (heads_apart(b, k, kv_heads)?, heads_apart(b, v, kv_heads)?),
         _ => {
             let all = kv_heads.saturating_mul(2).saturating_add(heads);
             let packed = heads_apart(b, q, all)?;
-            let (axis, sizes) = (b.index(1)?, b.vector(&[heads, kv_heads, kv_heads])?);
-            let parts = b.many("VariadicSplit", snick_ir::Attrs::new(), &[packed, axis, sizes], 3)?;
+            let (axis, sizes) = (b.int(1)?, b.ints(&[heads, kv_heads, kv_heads])?);
+            let parts = b.add_op_with_outputs(ops::VariadicSplit, &[packed, axis, sizes], 3)?;
             q = parts[0];
             (parts[1], parts[2])
         }
@@ -227,9 +222,9 @@ fn group_query_attention(b: &mut NodeBuilder) -> Result<Vec<Value>, OpError> {
     if b.rank(q)? == 3 {
         q = heads_apart(b, q, heads)?;
     }
-    let queries = b.size(q, 2)?;
-    let interleaved = b.flag("rotary_interleaved", false)?;
-    if b.flag("do_rotary", false)? {
+    let queries = b.size_of(q, 2)?;
+    let interleaved = b.flag_attr("rotary_interleaved", false)?;
+    if b.flag_attr("do_rotary", false)? {
         let mut tables = [b.input(7)?, b.input(8)?];
         let places = match b.optional(9) {
             Some(places) => places,
@@ -247,14 +242,14 @@ fn group_query_attention(b: &mut NodeBuilder) -> Result<Vec<Value>, OpError> {
     }
     let mut offset = None;
     if let (Some(past_k), Some(past_v)) = (b.optional(3), b.optional(4)) {
-        let before = b.size(past_k, 2)?;
-        offset = Some(b.scalar(before)?);
+        let before = b.size_of(past_k, 2)?;
+        offset = Some(b.to_scalar(before)?);
         k = b.concat(2, &[past_k, k])?;
         v = b.concat(2, &[past_v, v])?;
     }
     let (present_k, present_v) = (k, v);
-    let keys = b.size(k, 2)?;
-    let left = Some(b.int("local_window_size", -1)?).filter(|&reach| reach > 0);
+    let keys = b.size_of(k, 2)?;
+    let left = Some(b.int_attr("local_window_size", -1)?).filter(|&reach| reach > 0);
     let window = Window { left: left.map(|reach| reach - 1), right: Some(0), offset };
     let mut bias = b.optional(10);
     if let Some(seen) = window.seen(b, queries, keys)? {
@@ -264,41 +259,41 @@ fn group_query_attention(b: &mut NodeBuilder) -> Result<Vec<Value>, OpError> {
         k = repeated_heads(b, k, q)?;
         v = repeated_heads(b, v, q)?;
     }
-    let (scale, cap) = (scale(b)?, b.float("softcap", 0.0)?);
-    let smooth = b.flag("smooth_softmax", false)?;
+    let (scale, cap) = (scale(b)?, b.float_attr("softcap", 0.0)?);
+    let smooth = b.flag_attr("smooth_softmax", false)?;
     let sink = match b.optional(11) {
-        None if smooth => Some(b.number(real, 0.0)?),
+        None if smooth => Some(b.scalar(real, 0.0)?),
         sink => sink,
     };
     let (y, _) = Scores { q, k, v, bias, scale, cap, precision: None, sink }.mix(b)?;
     Ok(vec![heads_together(b, y)?, present_k, present_v])
 }
 
-/// How many elements of a head a table of cosines turns.
+/// The number of elements of a head that a table of cosines rotates.
 fn table_reach(b: &NodeBuilder, table: Value) -> Result<i64, OpError> {
     let pairs = b.fixed_size(table, 1).ok_or_else(|| OpError::unsupported("a table of unknown size"))?;
     Ok(pairs.saturating_mul(2))
 }
 
-/// Positions are given for each element of the sequence, or one for the first.
+/// Positions are given for each token, or for the first one.
 fn rotary_embedding(b: &mut NodeBuilder) -> Result {
-    if b.float("scale", 1.0)? != 1.0 || b.flag("is_packed_batching", false)? {
-        return Err(OpError::unsupported("a scale, or sequences in one batch"));
+    if b.float_attr("scale", 1.0)? != 1.0 || b.flag_attr("is_packed_batching", false)? {
+        return Err(OpError::unsupported("scaling or packed batching"));
     }
     let (x, mut places, mut tables) = (b.input(0)?, b.input(1)?, [b.input(2)?, b.input(3)?]);
     let flat = b.rank(x)? == 3;
     if b.rank(places)? == 1 {
-        let length = b.size(x, if flat { 1 } else { 2 })?;
+        let length = b.size_of(x, if flat { 1 } else { 2 })?;
         let count = b.count_to(length)?;
         let count = b.unsqueeze(count, &[0])?;
-        places = b.plain("Add", &[places, count])?;
+        places = b.add(places, count)?;
     }
     let turned = table_reach(b, tables[0])?;
     for table in &mut tables {
         *table = b.gather(*table, places, 0)?;
     }
-    let (heads, interleaved) = (b.int("num_heads", 0)?, b.flag("interleaved", false)?);
-    b.int("rotary_embedding_dim", 0)?;
+    let (heads, interleaved) = (b.int_attr("num_heads", 0)?, b.flag_attr("interleaved", false)?);
+    b.int_attr("rotary_embedding_dim", 0)?;
     if !flat {
         return rotated(b, x, tables, turned, interleaved);
     }

@@ -1,11 +1,11 @@
-//! Several operators of the standard in one: an activation or a sum taken into a product, a norm into a sum.
+//! Fused operators: a product with an activation or a sum, a sum with a normalisation.
 
-use snick_ir::{Attrs, OpError, Value};
+use snick_ir::{Attrs, OpError, Value, ops};
 use snick_tensor::ElementType;
 
 use crate::onnx::builder::{NodeBuilder, Result};
 use crate::onnx::ops::grid_sample::grid_sample;
-use crate::onnx::ops::linear::gemm;
+use crate::onnx::ops::linear::{gemm, scaled};
 use crate::onnx::ops::movement::{gather_nd, pad, trilu};
 use crate::onnx::ops::normalization::{layer_norm, rms_norm};
 use crate::onnx::ops::parametric::ramp;
@@ -24,7 +24,7 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     many("EmbedLayerNormalization", &[1], embed_layer_normalization),
     one("ExpandDims", &[1], |b| {
         let (x, axis) = (b.input(0)?, b.input(1)?);
-        b.plain("Unsqueeze", &[x, axis])
+        b.add_op(ops::Unsqueeze, &[x, axis])
     }),
     one("FastGelu", &[1], |b| gelu(b, "TANH")),
     one("FusedConv", &[1], fused_convolution),
@@ -40,7 +40,7 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     one("GroupNorm", &[1], group_norm),
     one("Inverse", &[1], |b| {
         let x = b.input(0)?;
-        b.make("Inverse", Attrs::new().with("adjoint", false), &[x])
+        b.ir_op("Inverse", Attrs::new().with("adjoint", false), &[x])
     }),
     one("NhwcMaxPool", &[1], |b| {
         let x = b.input(0)?;
@@ -51,14 +51,14 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
         })
     }),
     one("Pad", &[1], |b| {
-        // As the standard has it since operator set 11.
+        // As in the standard since operator set 11.
         b.since = 11;
         pad(b)
     }),
     one("QuickGelu", &[1], |b| {
-        let (x, alpha) = (b.input(0)?, b.float("alpha", 1.702)?);
-        let alpha = b.number_like(x, alpha)?;
-        b.plain("Swish", &[x, alpha])
+        let (x, alpha) = (b.input(0)?, b.float_attr("alpha", 1.702)?);
+        let alpha = b.scalar_like(x, alpha)?;
+        b.add_op(ops::Swish, &[x, alpha])
     }),
     many("SkipLayerNormalization", &[1], |b| skip_normalization(b, false)),
     many("SkipSimplifiedLayerNormalization", &[1], |b| skip_normalization(b, true)),
@@ -70,7 +70,7 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     }),
 ];
 
-/// An operator on images whose channels come last: they are turned, and the result is turned back.
+/// An operator on images with channels last, by transposing there and back.
 pub(super) fn channels_first_of(
     b: &mut NodeBuilder,
     x: Value,
@@ -79,125 +79,121 @@ pub(super) fn channels_first_of(
     let rank = b.rank(x)? as i64;
     let there: Vec<i64> = [0, rank - 1].into_iter().chain(1..rank - 1).collect();
     let back: Vec<i64> = [0].into_iter().chain(2..rank).chain([1]).collect();
-    let x = b.transposed(x, &there)?;
+    let x = b.transpose(x, &there)?;
     let y = compute(b, x)?;
-    b.transposed(y, &back)
+    b.transpose(y, &back)
 }
 
-/// Distances of each row of one matrix to each row of another.
+/// Distances between the rows of two matrices.
 fn distances(b: &mut NodeBuilder) -> Result {
     let (x, y) = (b.input(0)?, b.input(1)?);
     let (x, y) = (b.unsqueeze(x, &[1])?, b.unsqueeze(y, &[0])?);
-    let squares = b.plain("SquaredDifference", &[x, y])?;
-    let sum = b.reduced("ReduceSum", squares, &[-1], false)?;
-    match b.text("metric", "sqeuclidean")? {
+    let squares = b.squared_difference(x, y)?;
+    let sum = b.reduce_sum(squares, &[-1], false)?;
+    match b.text_attr("metric", "sqeuclidean")? {
         "sqeuclidean" => Ok(sum),
-        "euclidean" => b.plain("Sqrt", &[sum]),
+        "euclidean" => b.sqrt(sum),
         _ => Err(b.attrs.bad("metric", "euclidean or sqeuclidean")),
     }
 }
 
-/// The sum of all inputs that are there.
+/// The sum of the inputs.
 fn sum(b: &mut NodeBuilder, inputs: &[Value]) -> Result {
     let (first, rest) = inputs.split_first().ok_or(OpError::NotConnected { port: 0 })?;
-    rest.iter().try_fold(*first, |sum, &next| b.plain("Add", &[sum, next]))
+    rest.iter().try_fold(*first, |sum, &next| b.add(sum, next))
 }
 
-/// Of the input, or of its sum with a bias.
+/// The Gelu of the input, or of its sum with a bias.
 fn gelu(b: &mut NodeBuilder, mode: &'static str) -> Result {
     let inputs: Vec<Value> = [Some(b.input(0)?), b.optional(1)].into_iter().flatten().collect();
     let x = sum(b, &inputs)?;
-    b.make("Gelu", Attrs::new().with("approximation_mode", mode), &[x])
+    b.ir_op("Gelu", Attrs::new().with("approximation_mode", mode), &[x])
 }
 
 /// One half of the last axis times the Gelu of the other.
 fn bias_split_gelu(b: &mut NodeBuilder) -> Result {
     let inputs = b.all()?;
     let x = sum(b, &inputs)?;
-    let halves = b.parts(x, -1, 2)?;
-    let gate = b.make("Gelu", Attrs::new().with("approximation_mode", "ERF"), &[halves[1]])?;
-    b.plain("Multiply", &[halves[0], gate])
+    let halves = b.split(x, -1, 2)?;
+    let gate = b.ir_op("Gelu", Attrs::new().with("approximation_mode", "ERF"), &[halves[1]])?;
+    b.multiply(halves[0], gate)
 }
 
 fn fused_product(b: &mut NodeBuilder) -> Result {
     let mut inputs = b.all()?;
     for (input, name) in inputs.iter_mut().zip(["transBatchA", "transBatchB"]) {
-        if b.flag(name, false)? {
-            // The axis in front of the batch goes behind it.
+        if b.flag_attr(name, false)? {
+            // The first axis moves behind the batch.
             let rank = b.rank(*input)? as i64;
             let order: Vec<i64> = (1..rank - 1).chain([0, rank - 1]).collect();
-            *input = b.transposed(*input, &order)?;
+            *input = b.transpose(*input, &order)?;
         }
     }
-    let attrs = Attrs::new().with("transpose_a", b.flag("transA", false)?);
-    let y = b.make("MatMul", attrs.with("transpose_b", b.flag("transB", false)?), &inputs)?;
-    let alpha = b.float("alpha", 1.0)?;
-    if alpha == 1.0 {
-        return Ok(y);
-    }
-    let alpha = b.number_like(y, alpha)?;
-    b.plain("Multiply", &[y, alpha])
+    let (transpose_a, transpose_b) = (b.flag_attr("transA", false)?, b.flag_attr("transB", false)?);
+    let y = b.add_op(ops::MatMul { transpose_a, transpose_b }, &inputs)?;
+    let alpha = b.float_attr("alpha", 1.0)?;
+    scaled(b, y, alpha)
 }
 
-/// A convolution, maybe a sum, and an activation.
+/// A convolution, an optional sum, and an activation.
 fn fused_convolution(b: &mut NodeBuilder) -> Result {
     let (x, filters) = (b.input(0)?, b.input(1)?);
     let bias = b.optional(2);
     let mut y = convolved(b, x, filters, bias)?;
     if let Some(other) = b.optional(3) {
-        y = b.plain("Add", &[y, other])?;
+        y = b.add(y, other)?;
     }
     let parameters = b.attrs.floats("activation_params")?.unwrap_or_default();
     activated(b, y, [parameters.first().copied(), parameters.get(1).copied()])
 }
 
-/// What the attribute `activation` makes of a value.
+/// The activation named by attribute `activation`.
 fn activated(b: &mut NodeBuilder, y: Value, [alpha, beta]: [Option<f64>; 2]) -> Result {
     let missing = || OpError::MissingAttribute { name: "activation_params" };
-    match b.text("activation", "")? {
+    match b.text_attr("activation", "")? {
         "" => Ok(y),
-        "Relu" => b.plain("ReLU", &[y]),
-        "Sigmoid" => b.plain("Sigmoid", &[y]),
-        "Tanh" => b.plain("Tanh", &[y]),
+        "Relu" => b.relu(y),
+        "Sigmoid" => b.sigmoid(y),
+        "Tanh" => b.tanh(y),
         "LeakyRelu" => {
-            let slope = b.number_like(y, alpha.unwrap_or(0.01))?;
-            b.plain("PReLU", &[y, slope])
+            let slope = b.scalar_like(y, alpha.unwrap_or(0.01))?;
+            b.add_op(ops::PRelu, &[y, slope])
         }
         "Clip" => {
             let (low, high) = (alpha.ok_or_else(missing)?, beta.ok_or_else(missing)?);
-            b.make("Clamp", Attrs::new().with("min", low).with("max", high), &[y])
+            b.clamp(y, low, high)
         }
         "HardSigmoid" => ramp(b, y, alpha.unwrap_or(0.2), beta.unwrap_or(0.5)),
         other => Err(OpError::unsupported(format!("activation `{other}`"))),
     }
 }
 
-/// Channels last by default; an activation of 1 is Swish.
+/// Channels are last by default; an activation of 1 means Swish.
 fn group_norm(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let (gamma, beta) = (b.input(1)?, b.input(2)?);
-    let groups = b.attrs.int("groups")?.ok_or(OpError::MissingAttribute { name: "groups" })?;
-    let attrs = Attrs::new().with("num_groups", groups).with("epsilon", b.float("epsilon", 1e-5)?);
-    let (last, element_type) = (b.flag("channels_last", true)?, b.element_type(x)?);
+    let groups = b.required_int("groups")?;
+    let attrs = Attrs::new().with("num_groups", groups).with("epsilon", b.float_attr("epsilon", 1e-5)?);
+    let (last, element_type) = (b.flag_attr("channels_last", true)?, b.element_type(x)?);
     let (gamma, beta) = (b.convert(gamma, element_type)?, b.convert(beta, element_type)?);
-    let mut y = if last { b.transposed(x, &[0, 3, 1, 2])? } else { x };
-    y = b.make("GroupNormalization", attrs, &[y, gamma, beta])?;
+    let mut y = if last { b.transpose(x, &[0, 3, 1, 2])? } else { x };
+    y = b.ir_op("GroupNormalization", attrs, &[y, gamma, beta])?;
     if last {
-        y = b.transposed(y, &[0, 2, 3, 1])?;
+        y = b.transpose(y, &[0, 2, 3, 1])?;
     }
-    if b.flag("activation", false)? { b.plain("Swish", &[y]) } else { Ok(y) }
+    if b.flag_attr("activation", false)? { b.add_op(ops::Swish, &[y]) } else { Ok(y) }
 }
 
-/// Outputs: the norm of the sum, mean and inverse of the deviation (not by the simplified one), the sum.
-fn skip_normalization(b: &mut NodeBuilder, simplified: bool) -> Result<Vec<Value>, OpError> {
+/// Outputs: the normalised sum, mean and inverse deviation (not in the simplified operator), the sum.
+fn skip_normalization(b: &mut NodeBuilder, simplified: bool) -> Result<Vec<Value>> {
     let (scale, at) = (b.input(2)?, if simplified { 3 } else { 4 });
     let parts: Vec<Value> =
         [Some(b.input(0)?), Some(b.input(1)?), b.optional(at)].into_iter().flatten().collect();
     let sum = sum(b, &parts)?;
-    let epsilon = b.float("epsilon", if simplified { 1e-6 } else { 1e-12 })?;
+    let epsilon = b.float_attr("epsilon", if simplified { 1e-6 } else { 1e-12 })?;
     if simplified {
         if b.wants(1) || b.wants(2) {
-            return Err(OpError::unsupported("mean and deviation of the simplified norm"));
+            return Err(OpError::unsupported("an output of mean or deviation of the simplified operator"));
         }
         let y = rms_norm(b, sum, scale, &[-1], epsilon)?;
         return Ok(vec![y, sum, sum, sum]);
@@ -209,14 +205,14 @@ fn skip_normalization(b: &mut NodeBuilder, simplified: bool) -> Result<Vec<Value
     Ok(outputs)
 }
 
-/// Embeddings of words, places and segments, summed and brought to a common scale.
-fn embed_layer_normalization(b: &mut NodeBuilder) -> Result<Vec<Value>, OpError> {
+/// Embeddings of words, positions and segments, summed and normalised.
+fn embed_layer_normalization(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     let (ids, words, places) = (b.input(0)?, b.input(2)?, b.input(3)?);
     let words = b.gather(words, ids, 0)?;
     let positions = match b.optional(8) {
         Some(positions) => positions,
         None => {
-            let length = b.size(ids, 1)?;
+            let length = b.size_of(ids, 1)?;
             b.count_to(length)?
         }
     };
@@ -225,17 +221,17 @@ fn embed_layer_normalization(b: &mut NodeBuilder) -> Result<Vec<Value>, OpError>
         parts.push(b.gather(table, segments, 0)?);
     }
     let sum = sum(b, &parts)?;
-    let (scale, bias, epsilon) = (b.input(5)?, b.input(6)?, b.float("epsilon", 1e-12)?);
+    let (scale, bias, epsilon) = (b.input(5)?, b.input(6)?, b.float_attr("epsilon", 1e-12)?);
     let y = layer_norm(b, sum, scale, Some(bias), &[-1], epsilon)?[0];
-    // How much of each sequence takes part.
+    // The length of each sequence.
     let lengths = match b.optional(7) {
         Some(mask) => {
             let mask = b.convert(mask, ElementType::I32)?;
-            b.reduced("ReduceSum", mask, &[1], false)?
+            b.reduce_sum(mask, &[1], false)?
         }
         None => {
-            let (batch, zero) = (b.size(ids, 0)?, b.number(ElementType::I32, 0.0)?);
-            b.filled(zero, batch)?
+            let (batch, zero) = (b.size_of(ids, 0)?, b.scalar(ElementType::I32, 0.0)?);
+            b.broadcast_to(zero, batch)?
         }
     };
     Ok(vec![y, lengths, sum])

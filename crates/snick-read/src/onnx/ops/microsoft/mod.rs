@@ -1,4 +1,4 @@
-//! The operators of ONNX Runtime, domain com.microsoft, that optimised models are full of.
+//! Operators of ONNX Runtime, domain com.microsoft, as in optimised models.
 
 mod attention;
 mod fused;

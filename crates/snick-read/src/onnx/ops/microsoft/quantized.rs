@@ -1,12 +1,14 @@
-//! Operators on integers that stand for real numbers: computed on the real numbers, then encoded again.
+//! Operators on quantized values: dequantized, computed in floats, quantized again.
 
 use std::sync::Arc;
 
-use snick_ir::{Attrs, OpError, Value};
+use snick_ir::{Attrs, Op, OpError, Value, ops};
+use snick_tensor::kernels::ReduceOp;
 use snick_tensor::{ElementType, Tensor};
 
 use super::fused::channels_first_of;
 use crate::onnx::builder::{NodeBuilder, Result};
+use crate::onnx::ops::linear::scaled;
 use crate::onnx::ops::normalization::softmax_of;
 use crate::onnx::ops::quantize::{Code, dequantize, dynamically, product_of_integers, quantize};
 use crate::onnx::ops::reduction::reduce_value;
@@ -27,47 +29,47 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     one("MatMulIntegerToFloat", &[1], product_to_real),
     one("MatMulNBits", &[1], product_of_few_bits),
     one("QGemm", &[1], quantized_gemm),
-    one("QLinearAdd", &[1], |b| pairwise(b, "Add")),
+    one("QLinearAdd", &[1], |b| pairwise(b, ops::Add::default())),
     one("QLinearAveragePool", &[1], |b| pool(b, average_pool_of)),
     one("QLinearConcat", &[1], concat),
     one("QLinearGlobalAveragePool", &[1], |b| pool(b, global_mean)),
     one("QLinearLeakyRelu", &[1], |b| {
         single(b, |b, x| {
-            let alpha = b.float("alpha", 0.01)?;
-            let slope = b.number_like(x, alpha)?;
-            b.plain("PReLU", &[x, slope])
+            let alpha = b.float_attr("alpha", 0.01)?;
+            let slope = b.scalar_like(x, alpha)?;
+            b.add_op(ops::PRelu, &[x, slope])
         })
     }),
-    one("QLinearMul", &[1], |b| pairwise(b, "Multiply")),
+    one("QLinearMul", &[1], |b| pairwise(b, ops::Multiply::default())),
     one("QLinearReduceMean", &[1], |b| {
         single(b, |b, x| {
-            let keeps = b.flag("keepdims", true)?;
-            reduce_value(b, "ReduceMean", x, keeps)
+            let keeps = b.flag_attr("keepdims", true)?;
+            reduce_value(b, ReduceOp::Mean, x, keeps)
         })
     }),
-    one("QLinearSigmoid", &[1], |b| single(b, |b, x| b.plain("Sigmoid", &[x]))),
+    one("QLinearSigmoid", &[1], |b| single(b, |b, x| b.sigmoid(x))),
     one("QLinearSoftmax", &[1], |b| {
-        // It means what the operator of that set means.
-        b.since = b.attrs.int("opset")?.ok_or(OpError::MissingAttribute { name: "opset" })?;
-        single(b, |b, x| softmax_of(b, x, "SoftMax"))
+        // The operator set defines the meaning.
+        b.since = b.required_int("opset")?;
+        single(b, |b, x| softmax_of(b, x, false))
     }),
     one("QuantizeLinear", &[1], quantize),
 ];
 
-/// A pool of real numbers, with channels first or last.
+/// A pool in floats, with channels first or last.
 fn pool(b: &mut NodeBuilder, compute: fn(&mut NodeBuilder, Value) -> Result) -> Result {
-    let last = b.flag("channels_last", false)?;
+    let last = b.flag_attr("channels_last", false)?;
     single(b, |b, x| if last { channels_first_of(b, x, compute) } else { compute(b, x) })
 }
 
 fn with_bias(b: &mut NodeBuilder, y: Value, input: usize) -> Result {
     match b.optional(input) {
-        Some(bias) => b.plain("Add", &[y, bias]),
+        Some(bias) => b.add(y, bias),
         None => Ok(y),
     }
 }
 
-/// Inputs: x, its code, the code of the result.
+/// Inputs: x and its quantization, then the quantization of the result.
 fn single(b: &mut NodeBuilder, compute: impl Fn(&mut NodeBuilder, Value) -> Result) -> Result {
     let x = b.input(0)?;
     let target = b.element_type(x)?;
@@ -76,19 +78,19 @@ fn single(b: &mut NodeBuilder, compute: impl Fn(&mut NodeBuilder, Value) -> Resu
     Code::read(b, 3, 4)?.encode(b, real, target)
 }
 
-/// Inputs: x and y, each with its code, and the code of the result.
-fn pairwise(b: &mut NodeBuilder, op_type: &str) -> Result {
+/// Inputs: x and y, each with its quantization, then the quantization of the result.
+fn pairwise(b: &mut NodeBuilder, op: impl Into<Op>) -> Result {
     let (x, y) = (b.input(0)?, b.input(3)?);
     let target = b.element_type(x)?;
     let x = Code::read(b, 1, 2)?.decode(b, x)?;
     let y = Code::read(b, 4, 5)?.decode(b, y)?;
-    let real = b.plain(op_type, &[x, y])?;
+    let real = b.add_op(op, &[x, y])?;
     Code::read(b, 6, 7)?.encode(b, real, target)
 }
 
-/// The code of the result, then values each with its code.
+/// Inputs: the quantization of the result, then values, each with its quantization.
 fn concat(b: &mut NodeBuilder) -> Result {
-    let axis = b.attrs.int("axis")?.ok_or(OpError::MissingAttribute { name: "axis" })?;
+    let axis = b.required_int("axis")?;
     let target = b.input(1)?;
     let target = b.element_type(target)?;
     let mut parts = Vec::new();
@@ -100,35 +102,31 @@ fn concat(b: &mut NodeBuilder) -> Result {
     Code::read(b, 0, 1)?.encode(b, real, target)
 }
 
-/// Without a code for the result it is real.
+/// Without a quantization of the result, it is float.
 fn quantized_gemm(b: &mut NodeBuilder) -> Result {
     let (x, y, bias) = (b.input(0)?, b.input(3)?, b.optional(6));
     let target = b.element_type(x)?;
     let x = Code::read(b, 1, 2)?.decode(b, x)?;
     let scale = Code::read(b, 4, 5)?;
-    let attrs = Attrs::new().with("transpose_a", b.flag("transA", false)?);
-    let transposed = b.flag("transB", false)?;
+    let (transpose_a, transpose_b) = (b.flag_attr("transA", false)?, b.flag_attr("transB", false)?);
     // One number for each column of the product.
     let lay = |b: &mut NodeBuilder, value: Value| {
-        if transposed && b.rank(value)? == 1 { b.unsqueeze(value, &[-1]) } else { Ok(value) }
+        if transpose_b && b.rank(value)? == 1 { b.unsqueeze(value, &[-1]) } else { Ok(value) }
     };
     let zero_point = match scale.zero_point {
         Some(zero_point) => Some(lay(b, zero_point)?),
         None => None,
     };
     let y = Code { scale: lay(b, scale.scale)?, zero_point }.decode(b, y)?;
-    let mut product = b.make("MatMul", attrs.with("transpose_b", transposed), &[x, y])?;
-    let alpha = b.float("alpha", 1.0)?;
-    if alpha != 1.0 {
-        let alpha = b.number_like(product, alpha)?;
-        product = b.plain("Multiply", &[product, alpha])?;
-    }
+    let product = b.add_op(ops::MatMul { transpose_a, transpose_b }, &[x, y])?;
+    let alpha = b.float_attr("alpha", 1.0)?;
+    let mut product = scaled(b, product, alpha)?;
     if let Some(bias) = bias {
-        // The bias has the product of both scales, and `alpha`.
+        // The scale of the bias is the product of both scales, times `alpha`.
         let scales = [b.input(1)?, b.input(4)?];
-        let unit = b.plain("Multiply", &scales)?;
+        let unit = b.ir_op("Multiply", Attrs::new(), &scales)?;
         let bias = Code { scale: unit, zero_point: None }.decode(b, bias)?;
-        product = b.plain("Add", &[product, bias])?;
+        product = b.add(product, bias)?;
     }
     match b.optional(7) {
         Some(_) => Code::read(b, 7, 8)?.encode(b, product, target),
@@ -143,7 +141,7 @@ fn product_to_real(b: &mut NodeBuilder) -> Result {
     with_bias(b, product, 6)
 }
 
-/// The real numbers that the product of integers stands for.
+/// The dequantized product of integers.
 pub(super) fn scaled_product(
     b: &mut NodeBuilder,
     factors: [Value; 2],
@@ -152,12 +150,12 @@ pub(super) fn scaled_product(
 ) -> Result {
     let product = product_of_integers(b, factors, zeros)?;
     let real = b.element_type(scales[0])?;
-    let scale = b.plain("Multiply", &scales)?;
+    let scale = b.ir_op("Multiply", Attrs::new(), &scales)?;
     let product = b.convert(product, real)?;
-    b.plain("Multiply", &[product, scale])
+    b.multiply(product, scale)
 }
 
-/// A constant of bytes as integers of so few bits, several to a byte, the lowest first.
+/// A constant of bytes as integers of 2, 4 or 8 bits, lowest bits first.
 fn unpacked(b: &mut NodeBuilder, bytes: Value, bits: i64, dims: &[usize]) -> Result {
     let element_type = match bits {
         2 => ElementType::U2,
@@ -167,22 +165,22 @@ fn unpacked(b: &mut NodeBuilder, bytes: Value, bits: i64, dims: &[usize]) -> Res
     };
     let tensor = match b.tensor(bytes) {
         Some(tensor) if tensor.element_type() == ElementType::U8 => tensor.contiguous(),
-        _ => return Err(OpError::unsupported("weights that are no constant of bytes")),
+        _ => return Err(OpError::unsupported("weights other than a constant of bytes")),
     };
     let tensor = Tensor::new(element_type, dims, tensor.storage().clone())?;
     let packed = b.constant(Arc::new(tensor))?;
     b.convert(packed, ElementType::U8)
 }
 
-/// Rows of a table of few bits, with a scale for each block of a row; zero points are half the range unless given.
+/// Rows of a table of 2, 4 or 8 bits, with a scale for each block of a row; the default zero point is half the range.
 fn gather_of_blocks(b: &mut NodeBuilder) -> Result {
     let (table, indices, scales) = (b.input(0)?, b.input(1)?, b.input(2)?);
-    let (bits, block) = (b.int("bits", 4)?, b.int("block_size", 128)?);
+    let (bits, block) = (b.int_attr("bits", 4)?, b.int_attr("block_size", 128)?);
     let dims = b.dims(table).ok_or_else(|| OpError::unsupported("a table of unknown size"))?;
     let last = dims.len() as i64 - 1;
-    let rows = b.int("gather_axis", 0)? == 0 && [last, -1].contains(&b.int("quantize_axis", 1)?);
+    let rows = b.int_attr("gather_axis", 0)? == 0 && [last, -1].contains(&b.int_attr("quantize_axis", 1)?);
     if !rows || last < 1 || b.element_type(table)? != ElementType::U8 {
-        return Err(OpError::unsupported("blocks other than along rows of bytes"));
+        return Err(OpError::unsupported("a block axis other than the rows of a table of bytes"));
     }
     let per_byte = usize::try_from(8 / bits.max(1)).unwrap_or(1).max(1);
     let codes = |b: &mut NodeBuilder, value: Value, along: Option<i64>| {
@@ -192,8 +190,8 @@ fn gather_of_blocks(b: &mut NodeBuilder) -> Result {
         }
         let codes = unpacked(b, value, bits, &dims)?;
         let codes = match along {
-            // A row of zero points fills whole bytes.
-            Some(blocks) => b.range_of(codes, -1, 0, blocks)?,
+            // A row of zero points is padded to whole bytes.
+            Some(blocks) => b.slice_range(codes, -1, 0, blocks)?,
             None => codes,
         };
         b.gather(codes, indices, 0)
@@ -206,12 +204,12 @@ fn gather_of_blocks(b: &mut NodeBuilder) -> Result {
     let rank = b.rank(values)?;
     let mut form = vec![0; rank.saturating_sub(1)];
     form.extend([blocks, -1]);
-    // The last block may be shorter than the others, which a table of whole blocks has not.
+    // A shorter last block is not supported.
     if dims.last().map(|&last| last.saturating_mul(per_byte) as i64) != Some(blocks.saturating_mul(block)) {
         return Err(OpError::unsupported("blocks that do not fill the rows"));
     }
-    let form = b.vector(&form)?;
-    let values = b.reshape_to(values, form)?;
+    let form = b.ints(&form)?;
+    let values = b.reshape_copying(values, form)?;
     let zero_point = match b.optional(3) {
         Some(zero_point) => {
             let zero_point = codes(b, zero_point, Some(blocks))?;
@@ -220,26 +218,26 @@ fn gather_of_blocks(b: &mut NodeBuilder) -> Result {
         }
         None => half_range(b, real, bits)?,
     };
-    let values = b.plain("Subtract", &[values, zero_point])?;
+    let values = b.subtract(values, zero_point)?;
     let scales = b.gather(scales, indices, 0)?;
     let scales = b.unsqueeze(scales, &[-1])?;
-    let values = b.plain("Multiply", &[values, scales])?;
+    let values = b.multiply(values, scales)?;
     let mut form = vec![0; rank.saturating_sub(1)];
     form.push(-1);
-    let form = b.vector(&form)?;
-    b.reshape_to(values, form)
+    let form = b.ints(&form)?;
+    b.reshape_copying(values, form)
 }
 
-/// The zero point of few bits that is in the middle.
+/// Half the range of so many bits, the default zero point.
 fn half_range(b: &mut NodeBuilder, real: ElementType, bits: i64) -> Result {
-    b.number(real, 2f64.powi(i32::try_from(bits).unwrap_or(1) - 1))
+    b.scalar(real, 2f64.powi(i32::try_from(bits).unwrap_or(1) - 1))
 }
 
-/// Weights `[N, blocks, bytes]` of a few bits; each block has a scale, and a zero point that is half the range unless
-/// it is given.
+/// Weights `[N, blocks, bytes]` of 2, 4 or 8 bits; each block has a scale and a zero point,
+/// by default half the range.
 fn product_of_few_bits(b: &mut NodeBuilder) -> Result {
     if b.optional(4).is_some() {
-        return Err(OpError::unsupported("blocks in an order of their own"));
+        return Err(OpError::unsupported("an index of groups"));
     }
     let size = |b: &NodeBuilder, name: &'static str| {
         let size = b.attrs.int(name)?.ok_or(OpError::MissingAttribute { name })?;
@@ -249,7 +247,7 @@ fn product_of_few_bits(b: &mut NodeBuilder) -> Result {
             .ok_or_else(|| b.attrs.bad(name, "a positive size"))
     };
     let (n, k, block) = (size(b, "N")?, size(b, "K")?, size(b, "block_size")?);
-    let (bits, blocks) = (b.int("bits", 4)?, k.div_ceil(block));
+    let (bits, blocks) = (b.int_attr("bits", 4)?, k.div_ceil(block));
     b.attrs.int("accuracy_level")?;
     let (x, scales, packed) = (b.input(0)?, b.input(2)?, b.input(1)?);
     let real = b.element_type(x)?;
@@ -258,22 +256,22 @@ fn product_of_few_bits(b: &mut NodeBuilder) -> Result {
     let form = [n as i64, blocks as i64, 1];
     let zero_point = match b.optional(3) {
         Some(zero_point) if b.element_type(zero_point)? == ElementType::U8 => {
-            // A line fills whole bytes.
+            // A line is padded to whole bytes.
             let per_byte = usize::try_from(8 / bits.max(1)).unwrap_or(1).max(1);
             let line = blocks.div_ceil(per_byte).saturating_mul(per_byte);
             let all = unpacked(b, zero_point, bits, &[n, line])?;
-            let used = b.range_of(all, 1, 0, blocks as i64)?;
+            let used = b.slice_range(all, 1, 0, blocks as i64)?;
             let used = b.convert(used, real)?;
             b.reshape(used, &form)?
         }
         Some(zero_point) => b.reshape(zero_point, &form)?,
         None => half_range(b, real, bits)?,
     };
-    let weights = b.plain("Subtract", &[weights, zero_point])?;
+    let weights = b.subtract(weights, zero_point)?;
     let scales = b.reshape(scales, &form)?;
-    let weights = b.plain("Multiply", &[weights, scales])?;
+    let weights = b.multiply(weights, scales)?;
     let weights = b.reshape(weights, &[n as i64, -1])?;
-    let weights = b.range_of(weights, 1, 0, k as i64)?;
-    let y = b.make("MatMul", Attrs::new().with("transpose_b", true), &[x, weights])?;
+    let weights = b.slice_range(weights, 1, 0, k as i64)?;
+    let y = b.matmul_transposed(x, weights)?;
     with_bias(b, y, 5)
 }

@@ -1,5 +1,5 @@
-//! An LSTM on weights of 8 bits, as runtimes compute it: the data, and in each step the state, are rounded to 8 bits
-//! before they are multiplied.
+//! An LSTM with 8-bit weights, as ONNX Runtime computes it: the data, and in each step the state, are quantized to 8 bits
+//! before the products.
 
 use snick_ir::{OpError, Value};
 
@@ -12,7 +12,7 @@ use crate::onnx::ops::{ImportEntry, many};
 
 pub(super) const ENTRIES: &[ImportEntry] = &[many("DynamicQuantizeLSTM", &[1], quantized_lstm)];
 
-/// Weights of one direction: integers `[inputs, gates]`, and what they stand for.
+/// Weights of one direction: integers `[inputs, gates]`, and their quantization.
 struct Weights {
     integers: Value,
     scale: Value,
@@ -20,7 +20,7 @@ struct Weights {
 }
 
 impl Weights {
-    /// From the inputs of the node, at a direction.
+    /// The weights of a direction, from the inputs of the node.
     fn read(b: &mut NodeBuilder, weights: usize, scale: usize, direction: usize) -> Result<Self, OpError> {
         let mut part = |input: usize| {
             let value = b.input(input)?;
@@ -29,7 +29,7 @@ impl Weights {
         Ok(Self { integers: part(weights)?, scale: part(scale)?, zero_point: part(scale + 1)? })
     }
 
-    /// Real numbers, rounded to 8 bits, times the weights.
+    /// The product of `x`, quantized to 8 bits, and the weights.
     fn times(&self, b: &mut NodeBuilder, x: Value) -> Result {
         let (x, code) = dynamically(b, x)?;
         let zeros = [code.zero_point, Some(self.zero_point)];
@@ -37,23 +37,21 @@ impl Weights {
     }
 }
 
-/// Inputs: X `[steps, batch, inputs]`, W, R, B, lengths, first states, peepholes, then scales and zero points of W
+/// Inputs: X `[steps, batch, inputs]`, W, R, B, lengths, initial states, peepholes, then scales and zero points of W
 /// and R. Outputs: H of every step, and the last states.
-fn quantized_lstm(b: &mut NodeBuilder) -> Result<Vec<Value>, OpError> {
-    let directions: &[bool] = match b.text("direction", "forward")? {
-        "forward" => &[false],
-        "reverse" => &[true],
-        "bidirectional" => &[false, true],
-        _ => return Err(b.attrs.bad("direction", "forward, reverse or bidirectional")),
-    };
+fn quantized_lstm(b: &mut NodeBuilder) -> Result<Vec<Value>> {
+    let directions = b.choice::<&[bool]>(
+        "direction",
+        &[("forward", &[false]), ("reverse", &[true]), ("bidirectional", &[false, true])],
+    )?;
     if b.optional(4).is_some() {
-        return Err(OpError::unsupported("lengths of sequences"));
+        return Err(OpError::unsupported("an input of sequence lengths"));
     }
     let functions = functions(b, &LSTM, directions.len())?;
     if functions.iter().flat_map(|of| &of.names).any(|name| name == "hardsigmoid") {
         return Err(OpError::unsupported("activation `hardsigmoid`"));
     }
-    let (x, clip, coupled) = (b.input(0)?, b.float("clip", 0.0)?, b.flag("input_forget", false)?);
+    let (x, clip, coupled) = (b.input(0)?, b.float_attr("clip", 0.0)?, b.flag_attr("input_forget", false)?);
     let mut results = Results::default();
     for ((d, &reverse), functions) in directions.iter().enumerate().zip(&functions) {
         let gates = Weights::read(b, 1, 8, d)?.times(b, x)?;
@@ -61,7 +59,7 @@ fn quantized_lstm(b: &mut NodeBuilder) -> Result<Vec<Value>, OpError> {
         let weights = Weights::read(b, 2, 10, d)?;
         let constant = [weights.integers, weights.scale, weights.zero_point].map(|v| b.tensor(v).cloned());
         let [Some(integers), Some(scale), Some(zero_point)] = constant else {
-            return Err(OpError::unsupported("weights that are no constants"));
+            return Err(OpError::unsupported("weights that are not constant"));
         };
         let cell = Cell { activations: &functions.names, clip, coupled };
         let direction = Direction { index: d, reverse, gates, states, fixed: Vec::new(), lengths: None };

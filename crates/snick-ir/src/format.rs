@@ -1,0 +1,127 @@
+//! The file formats of models: one list for readers, writers, and the texts that name them.
+
+use std::path::Path;
+
+/// A file format of models.
+///
+/// ```
+/// use std::path::Path;
+/// use snick_ir::Format;
+///
+/// assert_eq!(Format::to_write(Path::new("model.ONNX")), Some(Format::Onnx));
+/// assert_eq!(Format::to_read(Path::new("model.dot")), None);
+/// assert!(Format::described(Format::can_write).starts_with(".xml (OpenVINO IR), .onnx,"));
+/// ```
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Format {
+    /// OpenVINO IR, with its weights in a file beside it.
+    OpenVino,
+    /// ONNX.
+    Onnx,
+    /// StableHLO.
+    StableHlo,
+    /// Serialised nGraph functions.
+    NGraph,
+    /// A description of DirectML operators.
+    DirectMl,
+    /// snick's own text form.
+    Text,
+    /// A drawing for Graphviz.
+    Dot,
+}
+
+/// What is known of a format.
+struct Properties {
+    name: &'static str,
+    extension: &'static str,
+    reads: bool,
+    writes: bool,
+    /// Whether large constants are in a `.bin` beside the file.
+    has_weights: bool,
+}
+
+impl Format {
+    /// All formats.
+    pub const ALL: [Self; 7] =
+        [Self::OpenVino, Self::Onnx, Self::StableHlo, Self::NGraph, Self::DirectMl, Self::Text, Self::Dot];
+
+    const fn properties(self) -> Properties {
+        let (name, extension, reads, writes, has_weights) = match self {
+            Self::OpenVino => ("OpenVINO IR", "xml", true, true, true),
+            Self::Onnx => ("ONNX", "onnx", true, true, false),
+            Self::StableHlo => ("StableHLO", "mlir", false, true, false),
+            Self::NGraph => ("nGraph", "json", true, false, false),
+            Self::DirectMl => ("DirectML", "json", true, true, false),
+            Self::Text => ("text form", "snick", true, true, true),
+            Self::Dot => ("Graphviz", "dot", false, true, false),
+        };
+        Properties { name, extension, reads, writes, has_weights }
+    }
+
+    /// Its name, as messages write it.
+    pub const fn name(self) -> &'static str {
+        self.properties().name
+    }
+
+    /// The extension of its files. Formats of JSON share one.
+    pub const fn extension(self) -> &'static str {
+        self.properties().extension
+    }
+
+    /// Whether snick reads it.
+    pub const fn can_read(self) -> bool {
+        self.properties().reads
+    }
+
+    /// Whether snick writes it.
+    pub const fn can_write(self) -> bool {
+        self.properties().writes
+    }
+
+    /// The file beside a model that holds its large constants, if the format has one.
+    pub fn weights_of(self, path: &Path) -> Option<std::path::PathBuf> {
+        self.properties().has_weights.then(|| path.with_extension("bin"))
+    }
+
+    /// The format to read a file as, by its extension: of those that share it, the first.
+    pub fn to_read(path: &Path) -> Option<Self> {
+        Self::by_extension(path, Self::can_read)
+    }
+
+    /// The format to write a file in, by its extension.
+    pub fn to_write(path: &Path) -> Option<Self> {
+        Self::by_extension(path, Self::can_write)
+    }
+
+    fn by_extension(path: &Path, is_possible: fn(Self) -> bool) -> Option<Self> {
+        let extension = path.extension()?.to_str()?;
+        let mut formats = Self::ALL.into_iter().filter(|&format| is_possible(format));
+        formats.find(|format| format.extension().eq_ignore_ascii_case(extension))
+    }
+
+    /// The extensions of some formats: `.xml, .onnx, .json, .snick`.
+    pub fn extensions(chosen: fn(Self) -> bool) -> String {
+        Self::listed(chosen, |extension, _| format!(".{extension}"))
+    }
+
+    /// The extensions of some formats, with their names: `.xml (OpenVINO IR), .onnx, .snick (text form)`.
+    pub fn described(chosen: fn(Self) -> bool) -> String {
+        Self::listed(chosen, |extension, names| match names.eq_ignore_ascii_case(extension) {
+            true => format!(".{extension}"),
+            false => format!(".{extension} ({names})"),
+        })
+    }
+
+    fn listed(chosen: fn(Self) -> bool, item: fn(&str, &str) -> String) -> String {
+        let mut items: Vec<(&str, String)> = Vec::new();
+        for format in Self::ALL.into_iter().filter(|&format| chosen(format)) {
+            match items.last_mut().filter(|(extension, _)| *extension == format.extension()) {
+                Some((_, names)) => *names = format!("{names}, {}", format.name()),
+                None => items.push((format.extension(), format.name().to_string())),
+            }
+        }
+        let items: Vec<String> = items.iter().map(|(extension, names)| item(extension, names)).collect();
+        items.join(", ")
+    }
+}

@@ -1,0 +1,218 @@
+//! The walk over the nodes of a graph: a node becomes layers by its row, is inlined, has bodies, or stays opaque.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+
+use snick_ir::{Attrs, Node, NodeId, Op, OpError, Output, Value, Version};
+use snick_onnx as onnx;
+
+use super::attribute::{attributes, resolved};
+use super::builder::NodeBuilder;
+use super::free_names::{Refusal, free_names, has_bodies};
+use super::network::{CallSite, Network, Scope, define};
+use super::ops;
+use super::opsets::normal_domain;
+
+impl<'m> Network<'m> {
+    /// Reads nodes and binds their outputs in `scope`.
+    pub(super) fn nodes(
+        &mut self,
+        nodes: &'m [onnx::Node],
+        scope: &mut Scope,
+        place: &CallSite,
+    ) -> Result<(), String> {
+        for i in order(nodes, scope)? {
+            let node = &nodes[i];
+            let name = format!("{}{}", place.prefix, label(node));
+            let mut wrong = None;
+            match self.sequence(node, &name, scope, place) {
+                Ok(true) => continue,
+                Ok(false) => {}
+                Err(error) => wrong = Some(error),
+            }
+            let inputs: Vec<Option<Value>> =
+                node.input.iter().map(|input| scope.get(input).copied().flatten()).collect();
+            let key = (normal_domain(&node.domain), node.op_type.as_str(), node.overload.as_str());
+            let outputs = match self.functions.get(&key).copied() {
+                Some(function) => self.call(function, node, &name, inputs, place)?,
+                None if has_bodies(node) => self.control(node, &name, inputs, scope, place)?,
+                None => self.node(node, &name, inputs, place, wrong)?.into_iter().map(Some).collect(),
+            };
+            for (output, value) in node.output.iter().zip(outputs) {
+                let Some(value) = value.filter(|_| !output.is_empty()) else { continue };
+                if place.depth == 0 {
+                    self.name_value(value, output);
+                }
+                define(scope, output, value)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a node with bodies; it stays opaque if it is refused.
+    fn control(
+        &mut self,
+        node: &'m onnx::Node,
+        name: &str,
+        inputs: Vec<Option<Value>>,
+        scope: &Scope,
+        place: &CallSite,
+    ) -> Result<Vec<Option<Value>>, String> {
+        let values = match self.with_bodies(node, name, &inputs, scope, place) {
+            Ok(values) => values,
+            Err(Refusal::File(message)) => return Err(message),
+            Err(Refusal::Node(error)) => {
+                let opset = place.opsets.get("").copied().unwrap_or_default();
+                let version = Version::Custom(qualified("", &opset.to_string()).into());
+                let (id, values) = self.opaque(node, name, version, Attrs::new(), &inputs);
+                self.errors.push(self.graph.located(id, error));
+                values
+            }
+        };
+        Ok(values.into_iter().map(Some).collect())
+    }
+
+    /// Reads a node by its row; it stays opaque without one, or if it is refused.
+    fn node(
+        &mut self,
+        node: &onnx::Node,
+        name: &str,
+        inputs: Vec<Option<Value>>,
+        place: &CallSite,
+        mut wrong: Option<OpError>,
+    ) -> Result<Vec<Value>, String> {
+        let domain = normal_domain(&node.domain);
+        let opset = match place.opsets.get(domain) {
+            Some(&opset) => opset,
+            None if domain.is_empty() => return Err(format!("node `{name}`: no operator set is imported")),
+            None => 1,
+        };
+        let attrs = attributes(&node.attribute, place.given, self.tensors);
+        let row = ops::find(domain, &node.op_type, opset).filter(|_| wrong.is_none());
+        let attrs = match (attrs, row) {
+            (Ok(attrs), Some((row, since))) => {
+                let wanted = node.output.iter().map(|output| !output.is_empty()).collect();
+                let inputs = inputs.clone();
+                let mut builder =
+                    NodeBuilder { since, inputs, wanted, attrs, ..NodeBuilder::new(&mut self.graph, name) };
+                match row.build(&mut builder) {
+                    Ok(values) => {
+                        let added = builder.added().to_vec();
+                        self.name_layers(name, &values, &added);
+                        return Ok(values);
+                    }
+                    Err(error) => {
+                        wrong = Some(error);
+                        builder.attrs
+                    }
+                }
+            }
+            (Ok(attrs), None) if wrong.is_some() => attrs,
+            (Ok(attrs), None) => {
+                *self.unknown.entry(qualified(domain, &node.op_type)).or_default() += 1;
+                attrs
+            }
+            (Err(error), _) => {
+                wrong = Some(error);
+                Attrs::new()
+            }
+        };
+        if resolved(&node.attribute, place.given).any(|(_, a)| a.g.is_some() || !a.graphs.is_empty()) {
+            let op = &node.op_type;
+            self.notes
+                .push(format!("layer `{name}` ({op}): its sub-graphs are not read; the layer stays opaque"));
+        }
+        let version = Version::Custom(qualified(domain, &opset.to_string()).into());
+        let (id, values) = self.opaque(node, name, version, attrs, &inputs);
+        self.errors.extend(wrong.map(|error| self.graph.located(id, error)));
+        Ok(values)
+    }
+
+    /// Gives layers that compute outputs the name of the node.
+    fn name_layers(&mut self, name: &str, values: &[Value], added: &[NodeId]) {
+        let mut named: Vec<NodeId> = Vec::new();
+        for (i, value) in values.iter().enumerate() {
+            if !added.contains(&value.node) || named.contains(&value.node) {
+                continue;
+            }
+            let name = if named.is_empty() { name.to_string() } else { format!("{name}.{i}") };
+            self.graph.node_mut(value.node).name = name.into();
+            named.push(value.node);
+        }
+    }
+
+    /// Adds an opaque layer with the declared types.
+    fn opaque(
+        &mut self,
+        node: &onnx::Node,
+        name: &str,
+        version: Version,
+        attrs: Attrs<'static>,
+        inputs: &[Option<Value>],
+    ) -> (NodeId, Vec<Value>) {
+        let mut layer = Node::new(name, Op::opaque(&node.op_type, attrs));
+        layer.version = version;
+        for output in &node.output {
+            let mut out = Output::unknown();
+            out.declared = self.declared.get(output).cloned();
+            layer.outs.push(out);
+        }
+        let inputs: Vec<Value> = inputs.iter().copied().flatten().collect();
+        let id = self.graph.add_wired(layer, &inputs);
+        let _ = self.graph.infer_node(id);
+        (id, (0..).zip(&node.output).map(|(port, _)| Value { node: id, port }).collect())
+    }
+}
+
+/// `domain.name`.
+fn qualified(domain: &str, name: &str) -> String {
+    match domain {
+        "" => format!("ai.onnx.{name}"),
+        domain => format!("{domain}.{name}"),
+    }
+}
+
+/// The name of a node, or that of its first output.
+fn label(node: &onnx::Node) -> &str {
+    let output = || node.output.iter().find(|o| !o.is_empty()).map_or(node.op_type.as_str(), String::as_str);
+    if node.name.is_empty() { output() } else { &node.name }
+}
+
+/// A topological order of the nodes: that of the file, if it is one.
+fn order(nodes: &[onnx::Node], scope: &Scope) -> Result<Vec<usize>, String> {
+    let mut makers: HashMap<&str, usize> = HashMap::new();
+    for (i, node) in nodes.iter().enumerate() {
+        makers.extend(node.output.iter().filter(|o| !o.is_empty()).map(|o| (o.as_str(), i)));
+    }
+    let mut readers: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
+    let mut missing = vec![0usize; nodes.len()];
+    for (i, node) in nodes.iter().enumerate() {
+        for input in node.input.iter().filter(|input| !input.is_empty() && !scope.contains_key(*input)) {
+            let Some(&maker) = makers.get(input.as_str()) else {
+                return Err(format!("node `{}`: no node computes its input `{input}`", label(node)));
+            };
+            readers[maker].push(i);
+            missing[i] += 1;
+        }
+        // Names that inner graphs read and no node computes are reported when these are read.
+        for maker in free_names(node).into_iter().filter_map(|name| makers.get(name)) {
+            readers[*maker].push(i);
+            missing[i] += 1;
+        }
+    }
+    let mut ready: BinaryHeap<_> = (0..nodes.len()).filter(|&i| missing[i] == 0).map(Reverse).collect();
+    let mut order = Vec::with_capacity(nodes.len());
+    while let Some(Reverse(i)) = ready.pop() {
+        order.push(i);
+        for &reader in &readers[i] {
+            missing[reader] -= 1;
+            if missing[reader] == 0 {
+                ready.push(Reverse(reader));
+            }
+        }
+    }
+    match nodes.iter().zip(&missing).find(|(_, missing)| **missing > 0) {
+        Some((node, _)) => Err(format!("node `{}` depends on its own output", label(node))),
+        None => Ok(order),
+    }
+}
