@@ -1,3 +1,5 @@
+//! Graphs built with the typed methods, and what the builder refuses.
+
 use snick_tensor::ElementType;
 
 use super::{BuildMode, GraphBuilder, StridedSliceMasks};
