@@ -3,7 +3,7 @@
 use smallvec::{SmallVec, smallvec};
 
 use super::{GraphBuilder, StridedSliceMasks};
-use crate::ops::slice::dyn_axis_slice::DynAxisSlice;
+use crate::ops::slice::dyn_axis_slice::{AxisSlices, DynAxisSlice};
 use crate::ops::{Slice, Slice8, Split, StridedSlice, VariadicSplit};
 use crate::{OpError, Value};
 
@@ -15,7 +15,7 @@ impl GraphBuilder<'_> {
         axes: impl IntoIterator<Item = (usize, impl Into<DynAxisSlice>)>,
     ) -> Result<Value, OpError> {
         let slices = axes.into_iter().map(|(axis, slice)| (axis, Into::<DynAxisSlice>::into(slice)));
-        let mut slices: SmallVec<[(usize, DynAxisSlice); 2]> = slices.collect();
+        let mut slices: AxisSlices = slices.collect();
         slices.sort_by_key(|&(axis, _)| axis);
         let mut op = Slice { axes: SmallVec::new() };
         let mut inputs: SmallVec<[Value; 5]> = smallvec![x];

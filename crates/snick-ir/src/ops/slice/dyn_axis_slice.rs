@@ -17,6 +17,9 @@ pub struct DynAxisSlice<V = Value> {
     pub step: IntOrValue<V>,
 }
 
+/// Slices by axis, ascending.
+pub type AxisSlices<V = Value> = SmallVec<[(usize, DynAxisSlice<V>); 2]>;
+
 use IntOrValue::Int;
 
 impl<V: Copy> DynAxisSlice<V> {

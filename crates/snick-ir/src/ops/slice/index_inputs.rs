@@ -78,7 +78,7 @@ impl IndexInputs {
     }
 
     /// Number of inputs, the data included.
-    pub fn len(&self) -> usize {
+    pub fn input_count(&self) -> usize {
         1 + self.inputs.len()
     }
 

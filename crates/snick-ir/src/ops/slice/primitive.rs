@@ -9,7 +9,7 @@ use snick_tensor::Tensor;
 
 use IntOrValue::Int;
 
-use super::dyn_axis_slice::DynAxisSlice;
+use super::dyn_axis_slice::{AxisSlices, DynAxisSlice};
 use crate::attrs::missing;
 use crate::{
     Arity, AttrSpec, AttrValue, Attrs, EvalOp, Fact, Facts, Infer, InferOp, IntOrValue, Op, OpDef, OpError,
@@ -23,7 +23,7 @@ use crate::{
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Slice {
     /// The sliced axes, ascending, each with its slice.
-    pub axes: SmallVec<[(usize, DynAxisSlice<()>); 2]>,
+    pub axes: AxisSlices<()>,
 }
 
 impl Slice {
@@ -36,7 +36,7 @@ impl Slice {
     ///
     /// # Errors
     /// If there are not as many operands.
-    pub fn bind<V: Clone>(&self, operands: &[V]) -> Result<SmallVec<[(usize, DynAxisSlice<V>); 2]>, OpError> {
+    pub fn bind<V: Clone>(&self, operands: &[V]) -> Result<AxisSlices<V>, OpError> {
         let numbers = self.axes.iter().flat_map(|(_, slice)| slice.numbers());
         let count = numbers.filter(|number| number.as_int().is_none()).count();
         Arity::exactly(1 + count).check(1 + operands.len())?;

@@ -52,7 +52,7 @@ impl SliceRanges {
                 return Err(OpError::out_of_range(format!("step[{at}]"), 0, "any step but 0"));
             }
         }
-        let axes: Option<SmallVec<[usize; 4]>> = match (count, indices.len() > 4) {
+        let axes: Option<SmallVec<[usize; 4]>> = match (count, indices.input_count() > 4) {
             (Some(count), false) => Some((0..count).collect()),
             (Some(_), true) => named_axes(indices.elements(4), rank)?,
             (None, _) => None,

@@ -90,7 +90,8 @@ impl StridedSlice {
                 let bound =
                     |mask: Mask, input| (single || !mask.get(entry)).then(|| indices.entry(input, entry));
                 let (start, stop) = (bound(self.begin_mask, 1), bound(self.end_mask, 2));
-                let step = if indices.len() > 3 { indices.entry(3, entry) } else { IntOrValue::Int(1) };
+                let step =
+                    if indices.input_count() > 3 { indices.entry(3, entry) } else { IntOrValue::Int(1) };
                 let range = AxisRange { axis, entry, start, stop, step, single };
                 range.check_step("stride")?;
                 plan.push(EntryPlan::Range(range));

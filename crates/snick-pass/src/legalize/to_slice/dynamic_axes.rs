@@ -85,7 +85,7 @@ impl Columns {
     fn new(cx: &mut Patch, op: &DynamicAxesSlice, entries: usize) -> Result<Self, OpError> {
         let mut counts: SmallVec<[IntOrValue; 4]> = SmallVec::new();
         let mut columns: SmallVec<[Vec<IntOrValue>; 4]> = SmallVec::new();
-        for input in 1..op.indices.len() {
+        for input in 1..op.indices.input_count() {
             let list = cx.input(input)?;
             counts.push(IntOrValue::dim(cx, list, 0)?);
             let filled = match op.indices.count {

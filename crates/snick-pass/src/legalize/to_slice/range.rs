@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 use snick_ir::ops::slice::axis_range::AxisRange;
 use snick_ir::ops::slice::bounds::Bounds;
-use snick_ir::ops::slice::dyn_axis_slice::DynAxisSlice;
+use snick_ir::ops::slice::dyn_axis_slice::{AxisSlices, DynAxisSlice};
 use snick_ir::ops::slice::index_inputs::IndexEntry;
 use snick_ir::rewrite::Patch;
 use snick_ir::{GraphBuilder, IntOrValue, OpError, Value};
@@ -21,7 +21,7 @@ pub(super) fn slice_ranges<'r>(
     ranges: impl IntoIterator<Item = &'r AxisRange>,
 ) -> Result<Value, OpError> {
     let dims = cx.dims(data)?.unwrap_or_default();
-    let mut slices: SmallVec<[(usize, DynAxisSlice); 2]> = SmallVec::new();
+    let mut slices = AxisSlices::new();
     for range in ranges {
         let dim = dims.get(range.axis).ok_or_else(|| OpError::unsupported("slicing beyond the rank"))?;
         let slice = match range.single {
