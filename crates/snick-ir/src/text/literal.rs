@@ -17,10 +17,10 @@ pub fn digest(bytes: &[u8]) -> u64 {
 
 /// The elements as text, without `<...>`: numbers if they parse back exactly, otherwise the packed bytes in hex.
 pub fn print(tensor: &Tensor) -> String {
-    fn exact<T: PartialEq + std::fmt::Debug>(values: Vec<T>) -> Option<String> {
-        // A NaN differs from itself; its bits would be lost.
+    fn exact<T: PartialOrd + std::fmt::Debug>(values: Vec<T>) -> Option<String> {
+        // A NaN is not comparable to itself; its bits would be lost.
         let join_all = |values: &[T]| join(values.iter().map(|x| format!("{x:?}")));
-        values.iter().all(|x| x == x).then(|| join_all(&values))
+        values.iter().all(|x| x.partial_cmp(x).is_some()).then(|| join_all(&values))
     }
     let numbers = match tensor.element_type() {
         ElementType::String => {
