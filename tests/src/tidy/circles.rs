@@ -17,11 +17,6 @@ const KEPT: &[(&str, &[&str], &str)] = &[
         &["stablehlo"],
         "the type of a rule is defined beside the table that lists the families of rules",
     ),
-    (
-        "snick-read",
-        &["ngraph"],
-        "a function builder lowers its nodes, and lowering a node adds to the builder",
-    ),
     ("snick-read", &["openvino"], "a body of a layer is a network of layers"),
     ("snick-run", &["bodies", "session"], "a body of a layer runs as a session"),
     (

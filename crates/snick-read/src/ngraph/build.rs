@@ -1,25 +1,16 @@
-//! Builds the graph: names, wires, and a [`Site`] on which a node becomes layers.
+//! Builds the graph: names, wires, and a [`Site`] for each node.
 
 use std::collections::HashMap;
-use std::ops::{Deref, DerefMut};
 
 use smallvec::SmallVec;
-use snick_ir::ops::Parameter;
-use snick_ir::{
-    Attrs, BuildMode, Declared, Graph, GraphBuilder, Located, NodeId, Op, OpError, Output, RawNode, Value,
-    Version,
-};
-use snick_shape::ShapeSpec;
-use snick_tensor::ElementType;
+use snick_ir::{BuildMode, Declared, Graph, GraphBuilder, Located, NodeId, Output, Value};
 
 use super::function::Functions;
 use super::node::{Node, Source};
+use super::site::{MAX_OUTPUTS, Site};
 use super::{constant, ops, value_type};
 use crate::json::Json;
 use crate::{Read, ReadError};
-
-/// Maximum number of outputs of an opaque node.
-const MAX_OUTPUTS: usize = 1 << 16;
 
 /// The graph so far.
 pub(super) struct FunctionBuilder<'f> {
@@ -187,116 +178,5 @@ impl<'f> FunctionBuilder<'f> {
             layer.outs.resize_with(port + 1, Output::unknown);
         }
         Ok(Value { node, port: port as u32 })
-    }
-}
-
-/// A [`GraphBuilder`] for the layers of one node.
-pub(super) struct Site<'b, 'd> {
-    builder: GraphBuilder<'b>,
-    /// The other functions of the file.
-    pub(super) functions: &'b Functions,
-    /// The node.
-    pub(super) node: &'b Node<'d>,
-    /// The values at its inputs.
-    pub(super) inputs: SmallVec<[Value; 4]>,
-    /// The values of its outputs after the first, if several layers give them.
-    pub(super) further: SmallVec<[Value; 4]>,
-}
-
-impl<'b> Deref for Site<'b, '_> {
-    type Target = GraphBuilder<'b>;
-
-    fn deref(&self) -> &Self::Target {
-        &self.builder
-    }
-}
-
-impl DerefMut for Site<'_, '_> {
-    fn deref_mut(&mut self) -> &mut Self::Target {
-        &mut self.builder
-    }
-}
-
-impl Site<'_, '_> {
-    /// The value at input `port`.
-    pub(super) fn input(&self, port: usize) -> Result<Value, OpError> {
-        self.inputs.get(port).copied().ok_or(OpError::NotConnected { port })
-    }
-
-    /// Adds the op that an operation set of OpenVINO names so; returns its first output.
-    pub(super) fn ir_op(
-        &mut self,
-        op_type: &str,
-        opset: u8,
-        attrs: Attrs,
-        inputs: &[Value],
-    ) -> Result<Value, OpError> {
-        let version = Version::Opset(opset);
-        let op = Op::parse(&mut RawNode::openvino(op_type, version.clone(), attrs, 1))?;
-        if op.is_opaque() {
-            return Err(OpError::unsupported(format!("operation type `{op_type}`")));
-        }
-        let mut layer = self.layer(op);
-        layer.version = version;
-        Ok(Value { node: self.add_node(layer, inputs, 1)?, port: 0 })
-    }
-
-    /// The sizes of a value, if all are known.
-    pub(super) fn sizes(&self, value: Value) -> Option<Vec<i64>> {
-        self.dims(value)?.into_iter().collect()
-    }
-
-    /// The sizes of a value, `None` for unknown ones; `None` if the rank is unknown.
-    pub(super) fn dims(&self, value: Value) -> Option<Vec<Option<i64>>> {
-        let dims = self.fact(value).ok()?.shape.dims()?;
-        Some(dims.iter().map(|dim| dim.as_const()).collect())
-    }
-
-    /// The integers that a value is known to hold.
-    pub(super) fn known(&self, value: Value) -> Option<SmallVec<[i64; 4]>> {
-        self.fact(value).ok()?.ints()
-    }
-
-    /// The inferred element type of a value; `Dynamic` if unknown.
-    pub(super) fn type_of(&self, value: Value) -> ElementType {
-        self.element_type(value).unwrap_or(ElementType::Dynamic)
-    }
-
-    fn parameter(&mut self) -> Result<Result<Value, OpError>, ReadError> {
-        let node = &self.node.object;
-        let element_type = value_type::element_type(value_type::of_node(node, "element_type")?)?;
-        let json = value_type::of_node(node, "shape")?;
-        let text = match value_type::shape(json)? {
-            Some(dims) => dims.iter().map(i64::to_string).collect::<Vec<_>>().join(","),
-            None => "...".into(),
-        };
-        let shape: ShapeSpec = text.parse().map_err(|error| json.error(format!("{error}")))?;
-        Ok(self.add_op(Parameter { element_type, shape }, &[]))
-    }
-
-    /// An opaque layer with the declared type and shape.
-    fn opaque(&mut self, declared: Option<&Declared>) -> Result<Value, OpError> {
-        let mut layer = self.layer(Op::opaque(&self.node.op, self.node.attrs.clone()));
-        let outputs = self.node.outputs.len().clamp(1, MAX_OUTPUTS);
-        layer.outs.resize_with(outputs, Output::unknown);
-        if let (declared @ Some(_), [out]) =
-            (declared.cloned().or_else(|| self.declared_by_attrs()), layer.outs.as_mut_slice())
-        {
-            out.declared = declared;
-        }
-        let inputs = self.inputs.clone();
-        Ok(Value { node: self.add_node(layer, &inputs, outputs)?, port: 0 })
-    }
-
-    /// The output that the attributes of a gradient declare.
-    fn declared_by_attrs(&self) -> Option<Declared> {
-        let names = ["data_batch_shape", "filters_shape", "forward_arg_shape", "output_shape"];
-        let sizes = names.into_iter().find_map(|name| self.node.attrs.sizes(name).ok().flatten())?;
-        let dims = sizes.iter().map(|&size| i64::try_from(size).ok()).collect::<Option<_>>()?;
-        Some(Declared { element_type: self.type_of(*self.inputs.first()?), dims: Some(dims) })
-    }
-
-    fn layer(&self, op: Op) -> snick_ir::Node {
-        snick_ir::Node::new(format!("{}/{}", self.node.name, op.type_name()), op)
     }
 }

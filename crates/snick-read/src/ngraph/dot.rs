@@ -3,8 +3,8 @@
 use snick_ir::{OpError, Value};
 use snick_tensor::Listed;
 
-use super::build::Site;
 use super::layers::product;
+use super::site::Site;
 
 /// A matrix product, with reshapes if the inputs are not matrices.
 pub(super) fn dot(site: &mut Site) -> Result<Value, OpError> {

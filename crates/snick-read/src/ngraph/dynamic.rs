@@ -4,8 +4,7 @@ use snick_ir::ops::VariadicSplit;
 use snick_ir::{AttrValue, Attrs, OpError, Value};
 use snick_tensor::ElementType;
 
-use super::build::Site;
-use super::ops::{element_type, sizes, word};
+use super::site::{Site, element_type, sizes, word};
 
 /// Maximum axis in a mask: OpenVINO's masks have an entry for each axis up to it.
 const MAX_MASKED_AXIS: usize = 256;

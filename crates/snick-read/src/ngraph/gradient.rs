@@ -4,9 +4,8 @@ use snick_ir::ops::Slice8;
 use snick_ir::{AttrValue, Attrs, OpError, Value};
 use snick_tensor::Tensor;
 
-use super::build::Site;
 use super::layers::product;
-use super::ops::sizes;
+use super::site::{Site, sizes};
 use super::window::{dilated, numbers, numbers_or};
 
 /// Windows that select their maximum, the first of equal elements.

@@ -2,7 +2,7 @@
 
 use snick_ir::{OpError, Value};
 
-use super::build::Site;
+use super::site::Site;
 
 impl Site<'_, '_> {
     /// The sizes of a value, which must be known.

@@ -1,7 +1,7 @@
 //! Serialised nGraph functions: a JSON array whose last function is the model.
 //!
 //! `node.rs` reads nodes in every version of the format, `value_type.rs` types and shapes, `constant.rs` values;
-//! `build.rs` builds the graph. `table.rs` maps ops that OpenVINO has as well; `ops.rs` and the files beside it expand the
+//! `build.rs` builds the graph, with a `Site` (`site.rs`) for each node. `table.rs` maps ops that OpenVINO has as well; `ops.rs` and the files beside it expand the
 //! others, with common layers in `layers.rs`. `function.rs` reads the other functions. An unknown op stays an opaque
 //! layer.
 
@@ -16,6 +16,7 @@ mod node;
 mod normalize;
 mod ops;
 mod reduce_window;
+mod site;
 mod slice;
 mod table;
 mod value_type;

@@ -3,8 +3,7 @@
 use snick_ir::{Attrs, OpError, Value};
 use snick_tensor::ElementType;
 
-use super::build::Site;
-use super::ops::{element_type, sizes, word};
+use super::site::{Site, element_type, sizes, word};
 
 /// `value` along the listed axes, broadcastable to data of `rank`.
 fn along(site: &mut Site, value: Value, axes: &[i64], rank: usize) -> Result<Value, OpError> {

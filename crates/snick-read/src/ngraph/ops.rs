@@ -2,10 +2,9 @@
 
 use snick_ir::ops::{Concat, Convert, Identity};
 use snick_ir::{Attrs, OpError, Value};
-use snick_tensor::ElementType;
 
-use super::build::Site;
-use super::{dot, dynamic, gradient, normalize, reduce_window, slice, table, value_type, window};
+use super::site::{Site, as_ints, element_type, sizes};
+use super::{dot, dynamic, gradient, normalize, reduce_window, slice, table, window};
 
 /// Adds the layers of a node; `None` for an unknown op.
 pub(super) fn lower(site: &mut Site) -> Result<Option<Value>, OpError> {
@@ -107,16 +106,6 @@ fn convert(site: &mut Site) -> Result<Value, OpError> {
     site.add_op(Convert { destination_type: element_type }, &[data])
 }
 
-/// The element type in a field of the node.
-pub(super) fn element_type(site: &Site, name: &'static str) -> Result<ElementType, OpError> {
-    let json = site.node.object.get(name).ok_or(OpError::MissingAttribute { name })?;
-    value_type::element_type(json).map_err(|_| OpError::BadAttribute {
-        name,
-        value: json.raw().into(),
-        expected: "an element type".into(),
-    })
-}
-
 fn one_hot(site: &mut Site) -> Result<Value, OpError> {
     let shape = sizes(site, "shape")?;
     let axis = site.node.attrs.int("one_hot_axis")?;
@@ -195,20 +184,4 @@ fn same_as_openvino(site: &mut Site, version: i64) -> Result<Option<Value>, OpEr
         Err(OpError::Unsupported { .. }) => Ok(None),
         added => added.map(Some),
     }
-}
-
-/// An enumeration value, a name or a number.
-pub(super) fn word(site: &Site, name: &str) -> Option<String> {
-    Some(site.node.object.get(name)?.raw().trim_matches('"').to_string())
-}
-
-/// A required list of sizes or axes.
-pub(super) fn sizes(site: &Site, name: &'static str) -> Result<Vec<i64>, OpError> {
-    let list = site.node.attrs.sizes(name)?.ok_or(OpError::MissingAttribute { name })?;
-    Ok(as_ints(&list))
-}
-
-pub(super) fn as_ints(sizes: &[usize]) -> Vec<i64> {
-    // The file holds 64-bit integers.
-    sizes.iter().map(|&size| i64::try_from(size).unwrap_or(i64::MAX)).collect()
 }

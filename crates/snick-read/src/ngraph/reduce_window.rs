@@ -4,10 +4,9 @@ use snick_ir::{Attrs, OpError, Value};
 use snick_tensor::Tensor;
 use snick_tensor::kernels::ReduceOp;
 
-use super::build::Site;
 use super::gradient::Maxima;
 use super::layers::product;
-use super::ops::sizes;
+use super::site::{Site, sizes};
 
 /// Maximum number of positions listed for the windows of one axis.
 const MAX_POSITIONS: i64 = 1 << 24;

@@ -5,8 +5,7 @@ use snick_ir::{OpError, Value};
 use snick_shape::AxisSlice;
 use snick_tensor::ElementType;
 
-use super::build::Site;
-use super::ops::sizes;
+use super::site::{Site, sizes};
 
 /// The range of one axis.
 #[derive(Copy, Clone)]

@@ -4,8 +4,7 @@ use snick_ir::ops::Reduce;
 use snick_ir::{Attrs, Op, OpError, Value};
 use snick_tensor::kernels::ReduceOp;
 
-use super::build::Site;
-use super::ops::as_ints;
+use super::site::{Site, as_ints};
 
 /// Unary ops.
 #[rustfmt::skip]

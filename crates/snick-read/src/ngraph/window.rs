@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 use snick_ir::{AttrValue, Attrs, OpError, Value};
 
-use super::build::Site;
+use super::site::Site;
 
 type Numbers = SmallVec<[i64; 4]>;
 
