@@ -1,9 +1,9 @@
 //! Serialised nGraph functions: a JSON array whose last function is the model.
 //!
 //! `node.rs` reads nodes in every version of the format, `value_type.rs` types and shapes, `constant.rs` values;
-//! `build.rs` builds the graph, with a `Site` (`site.rs`) for each node. `table.rs` maps ops that OpenVINO has as well; `ops.rs` and the files beside it expand the
-//! others, with common layers in `layers.rs`. `function.rs` reads the other functions. An unknown op stays an opaque
-//! layer.
+//! `build.rs` builds the graph, with a `Site` (`site.rs`) for each node. `table.rs` maps ops that OpenVINO has as well;
+//! `ops.rs` and the files beside it expand the others, with common layers in `layers.rs`. `function.rs` reads the other
+//! functions. An unknown op stays an opaque layer.
 
 mod build;
 mod constant;
