@@ -2,7 +2,8 @@
 //!
 //! A line `$ COMMAND` runs in a shell, in a folder that has `models` and `docs`; the commands of a page
 //! share that folder. A line `...` stands for any number of lines. In a block marked `console,times` numbers are not
-//! compared. `INSTA_UPDATE=always` rewrites the pages.
+//! compared. Between `<!-- output: COMMAND -->` and `<!-- /output -->` is what the command prints.
+//! `INSTA_UPDATE=always` rewrites the pages.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests are tests")]
 
@@ -91,12 +92,24 @@ fn without_numbers(lines: &[&str]) -> Vec<String> {
     lines.iter().map(line).collect()
 }
 
+/// What ends the part of a page that is the whole output of a command.
+const OUTPUT_END: &str = "<!-- /output -->";
+
 /// The page as it should be.
 fn rerun(page: &Path, text: &str, problems: &mut Vec<String>) -> String {
     let scratch = Scratch::new(page);
     let (mut lines, mut result) = (text.lines(), Vec::new());
     while let Some(line) = lines.next() {
         result.push(line.to_string());
+        if let Some(command) = line.strip_prefix("<!-- output: ").and_then(|rest| rest.strip_suffix(" -->")) {
+            let shown: Vec<&str> = lines.by_ref().take_while(|line| *line != OUTPUT_END).collect();
+            let (printed, _) = scratch.run(command, 0);
+            if printed.trim() != shown.join("\n").trim() {
+                problems.push(format!("{}: the output of `{command}` is out of date", page.display()));
+            }
+            result.extend([printed.trim().to_string(), OUTPUT_END.to_string()]);
+            continue;
+        }
         let Some(info) = line.strip_prefix("```console") else { continue };
         let block: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
         let examples = examples(&block);
