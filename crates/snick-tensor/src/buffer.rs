@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_dropped_is_used_again() {
+    fn dropped_buffers_are_reused() {
         let pool = Arc::new(Pool::default());
         let first = pool.scope(|| Buffer::<f32>::any(1 << 16)).unwrap();
         let place = first.as_ptr();
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_holds_twice_what_was_in_use() {
+    fn a_pool_holds_twice_the_peak() {
         let pool = Arc::new(Pool::default());
         let mut largest = 0;
         for len in [1 << 13, 1 << 15, 1 << 17, 1 << 20, 1 << 13, 1 << 18, 1 << 20, 1 << 13, 1 << 15] {

@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_round_to_even() {
+    fn f16_rounds_to_even() {
         // 2049 and 2051 lie halfway between the neighbours f16 has there.
         let h = cast(&[2049.0, 2051.0, 65520.0], F16);
         assert_eq!(h.to_f32_vec().unwrap(), [2048.0, 2052.0, f32::INFINITY]);
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn the_straight_way_is_the_long_way() {
+    fn direct_conversions_equal_the_general_one() {
         let values = [0.0, -1.5, 1.5, 300.25, -7e9, 3e38, 1e-7, 65519.9, f32::INFINITY, f32::NAN];
         for from in [Boolean, U8, I8, I32, I64, F32, F64, F16, BF16] {
             let source = cast(&values, from);

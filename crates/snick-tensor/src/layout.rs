@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn reshape_is_a_view_when_runs_are_cut_exactly() {
+    fn reshape_is_a_view_when_axes_divide_exactly() {
         let t = Layout::packed(&[2, 3, 4]);
         assert!(t.reshape(&[6, 2, 2, 1]).unwrap().is_contiguous());
         let cut = t.slice(2, 0, 2, 1).unwrap();

@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_code_comes_back() {
+    fn every_code_round_trips() {
         for et in [F8E4M3, F8E5M2, F8E8M0] {
             for code in 0..=255u8 {
                 let value = decode(et, code);

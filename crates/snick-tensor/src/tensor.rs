@@ -492,7 +492,7 @@ mod tests {
     }
 
     #[test]
-    fn a_view_inside_a_byte_is_packed_anew() {
+    fn a_view_within_a_byte_is_packed_again() {
         let t = Tensor::new(ElementType::U4, &[4], Storage::heap(vec![0x21, 0x43])).unwrap();
         assert_eq!(t.slice(0, 1, 2, 1).unwrap().to_bytes()[..], [0x32]);
         assert_eq!(t.slice(0, 0, 3, 1).unwrap().to_bytes()[..], [0x21, 0x03]);

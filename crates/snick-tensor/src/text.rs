@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn packed_strings_come_back() {
+    fn packed_strings_round_trip() {
         let bytes = pack(&["ab", "", "ü"]);
         assert_eq!(&bytes[..8], [3, 0, 0, 0, 0, 0, 0, 0]);
         assert_eq!(unpack(&bytes).unwrap(), ["ab", "", "ü"]);

@@ -211,14 +211,14 @@ mod tests {
 
     #[test]
     fn mistakes_are_reported() {
-        for (directives, told) in [
+        for (directives, message) in [
             ("// CHECK: x", "no `// RUN:` line"),
             ("// RUN: snick canon", "no check"),
             ("// RUN: snick canon --passes no-such\n// CHECK: x", "no pass named `no-such`"),
             ("// RUN: rm -r\n// CHECK: x", "tests run `snick canon`"),
         ] {
             let error = outcome(directives).unwrap_err();
-            assert!(error.contains(told), "{error}");
+            assert!(error.contains(message), "{error}");
         }
     }
 }

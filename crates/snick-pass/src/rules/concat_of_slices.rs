@@ -103,7 +103,7 @@ mod tests {
     use crate::testing::{fires, silent};
 
     #[test]
-    fn fires_on_neighbours() {
+    fn adjacent_slices_are_joined() {
         let text = fires(
             "concat-of-slices",
             "%x = Parameter-1 {element_type: f32, shape: \"4,N\"}
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn silent_on_gaps_and_other_axes() {
+    fn gaps_and_other_axes_are_kept() {
         silent(
             "concat-of-slices",
             "%x = Parameter-1 {element_type: f32, shape: \"4,4\"}

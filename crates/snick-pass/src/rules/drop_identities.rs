@@ -66,7 +66,7 @@ mod tests {
     use crate::testing::{fires, silent};
 
     #[test]
-    fn fires_on_what_changes_nothing() {
+    fn identities_are_dropped() {
         let text = fires(
             "drop-identities",
             "%x = Parameter-1 {element_type: f32, shape: \"N,3\"}
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn silent_where_something_changes() {
+    fn layers_with_an_effect_are_kept() {
         silent(
             "drop-identities",
             "%x = Parameter-1 {element_type: f32, shape: \"3,3\"}

@@ -62,7 +62,7 @@ mod tests {
     use crate::testing::{fires, silent};
 
     #[test]
-    fn fires_on_shapes_and_slices_of_constants() {
+    fn shapes_and_slices_of_constants_are_folded() {
         let text = fires(
             "fold-constants",
             "%x = Parameter-1 {element_type: f32, shape: \"2,3\"}
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn silent_on_weights_that_are_unpacked() {
+    fn compressed_weights_are_kept() {
         silent(
             "fold-constants",
             "%x = Parameter-1 {element_type: f32, shape: \"N,3\"}
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn silent_on_what_only_the_run_knows() {
+    fn dynamic_values_are_kept() {
         silent(
             "fold-constants",
             "%x = Parameter-1 {element_type: f32, shape: \"N,3\"}

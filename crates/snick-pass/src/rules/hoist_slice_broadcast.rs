@@ -11,17 +11,17 @@ pub(crate) const RULE: Rule = Rule::exact("hoist-slice-broadcast", apply);
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
     let Some(selection) = Selection::of(&patch.node().op) else { return Ok(RewriteResult::NoMatch) };
-    let stretched = patch.input(0)?;
-    let Op::Broadcast(broadcast) = patch.op_of(stretched) else { return Ok(RewriteResult::NoMatch) };
+    let expanded = patch.input(0)?;
+    let Op::Broadcast(broadcast) = patch.op_of(expanded) else { return Ok(RewriteResult::NoMatch) };
     if !matches!(broadcast.mode(), BroadcastMode::Numpy | BroadcastMode::Bidirectional) {
         return Ok(RewriteResult::NoMatch);
     }
-    let op = patch.op_of(stretched).clone();
-    let (data, dims) = (patch.input_of(stretched, 0)?, patch.dims(stretched)?.unwrap_or_default());
+    let op = patch.op_of(expanded).clone();
+    let (data, dims) = (patch.input_of(expanded, 0)?, patch.dims(expanded)?.unwrap_or_default());
     let target = patch.fact(patch.output(0))?.shape.as_static();
     let before = patch.dims(data)?.and_then(|operand| selection.before_broadcast(&operand, &dims));
     let (Some(target), Some(before)) = (target, before) else { return Ok(RewriteResult::NoMatch) };
-    if !patch.is_read_once(stretched) || !selection.shrinks(patch, &dims)? {
+    if !patch.is_read_once(expanded) || !selection.shrinks(patch, &dims)? {
         return Ok(RewriteResult::NoMatch);
     }
     let sizes: Vec<i64> = target.iter().map(|&dim| dim as i64).collect();
@@ -34,7 +34,7 @@ mod tests {
     use crate::testing::{fires, silent};
 
     #[test]
-    fn fires_on_what_is_stretched_and_what_is_not() {
+    fn broadcast_and_other_axes_are_hoisted() {
         let text = fires(
             "hoist-slice-broadcast",
             "%x = Parameter-1 {element_type: f32, shape: \"6,1\"}
@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn silent_where_the_target_is_open_or_shared() {
+    fn dynamic_and_shared_targets_are_kept() {
         silent(
             "hoist-slice-broadcast",
             "%x = Parameter-1 {element_type: f32, shape: \"6,1\"}

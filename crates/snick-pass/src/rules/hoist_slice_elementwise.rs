@@ -51,7 +51,7 @@ mod tests {
     use crate::testing::{fires, silent};
 
     #[test]
-    fn fires_and_leaves_what_stretches() {
+    fn broadcast_axes_of_operands_are_not_sliced() {
         let text = fires(
             "hoist-slice-elementwise",
             "%x = Parameter-1 {element_type: f32, shape: \"N,8,5\"}
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn fires_where_only_the_run_knows_the_bounds() {
+    fn slices_with_dynamic_bounds_are_hoisted() {
         let text = fires(
             "hoist-slice-elementwise",
             "%x = Parameter-1 {element_type: f32, shape: \"N=2..9,8\"}
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn silent_where_it_would_compute_twice_or_save_nothing() {
+    fn shared_values_and_useless_moves_are_kept() {
         silent(
             "hoist-slice-elementwise",
             "%x = Parameter-1 {element_type: f32, shape: \"8\"}

@@ -40,7 +40,7 @@ mod tests {
     use crate::testing::{fires, silent};
 
     #[test]
-    fn fires_beside_and_among_the_indices() {
+    fn data_and_index_axes_are_hoisted() {
         let text = fires(
             "hoist-slice-gather",
             "%x = Parameter-1 {element_type: f32, shape: \"6,9,N\"}
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn silent_with_batches_and_where_others_read() {
+    fn batches_and_shared_values_are_kept() {
         silent(
             "hoist-slice-gather",
             "%x = Parameter-1 {element_type: f32, shape: \"6,9\"}

@@ -49,7 +49,7 @@ mod tests {
     use crate::testing::{fires, silent};
 
     #[test]
-    fn fires_on_rows_columns_and_batches() {
+    fn rows_columns_and_batches_are_hoisted() {
         let text = fires(
             "hoist-slice-matmul",
             "%a = Parameter-1 {element_type: f32, shape: \"1,4,6\"}
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn silent_on_vectors_and_shared_products() {
+    fn vectors_and_shared_products_are_kept() {
         silent(
             "hoist-slice-matmul",
             "%a = Parameter-1 {element_type: f32, shape: \"3,4\"}

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_elements_in_the_same_order() {
+    fn the_selection_keeps_elements_and_order() {
         let shapes: [&[usize]; 9] =
             [&[24], &[2, 12], &[2, 3, 4], &[6, 4], &[1, 24, 1], &[4, 6], &[2, 1, 3, 4], &[8, 3], &[3, 8]];
         let exprs = |dims: &[usize]| dims.iter().map(|&d| SymExpr::from(d as i64)).collect::<Vec<_>>();
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn fires_where_axes_correspond() {
+    fn corresponding_axes_are_hoisted() {
         let text = fires(
             "hoist-slice-reshape",
             "%x = Parameter-1 {element_type: f32, shape: \"N,12,5\"}
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn silent_where_they_do_not() {
+    fn other_axes_are_kept() {
         silent(
             "hoist-slice-reshape",
             "%x = Parameter-1 {element_type: f32, shape: \"12,5\"}

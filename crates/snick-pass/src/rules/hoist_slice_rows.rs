@@ -109,7 +109,7 @@ mod tests {
     use crate::testing::{fires, silent};
 
     #[test]
-    fn fires_along_axes_that_are_not_looked_across() {
+    fn slices_along_independent_axes_are_hoisted() {
         let text = fires(
             "hoist-slice-sums",
             "%x = Parameter-1 {element_type: f32, shape: \"N,8,5,6\"}
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn fires_on_windows_pads_and_tiles() {
+    fn slices_are_hoisted_above_windows_pads_and_tiles() {
         let text = fires(
             "hoist-slice-rows",
             "%x = Parameter-1 {element_type: f32, shape: \"4,8,5\"}
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn silent_along_axes_that_are_and_where_others_read() {
+    fn dependent_axes_and_shared_values_are_kept() {
         let layers = "%x = Parameter-1 {element_type: f32, shape: \"4,8,5\"}
              %a = SoftMax-8(%x) {axis: 1}
              %b = slice(%a) {axes: [1], start: [2], len: [3], step: [1]}

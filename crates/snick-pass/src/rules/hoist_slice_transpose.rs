@@ -41,7 +41,7 @@ mod tests {
     use crate::testing::{fires, silent};
 
     #[test]
-    fn fires_below_something_that_gets_cheaper() {
+    fn slices_that_make_a_layer_cheaper_are_hoisted() {
         let text = fires(
             "hoist-slice-transpose",
             "%x = Parameter-1 {element_type: f32, shape: \"2,N,5\"}
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn silent_below_an_input() {
+    fn slices_of_a_transposed_input_are_kept() {
         silent(
             "hoist-slice-transpose",
             "%x = Parameter-1 {element_type: f32, shape: \"2,5\"}

@@ -74,7 +74,7 @@ mod tests {
     use crate::testing::{fires, silent};
 
     #[test]
-    fn fires_on_chains_of_duplicates() {
+    fn chains_of_duplicates_are_merged() {
         let text = fires(
             "merge-duplicates",
             "%x = Parameter-1 {element_type: f32, shape: \"8\"}
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn silent_on_what_only_looks_alike() {
+    fn different_layers_are_kept() {
         silent(
             "merge-duplicates",
             "%x = Parameter-1 {element_type: f32, shape: \"8\"}

@@ -29,7 +29,7 @@ mod tests {
     use crate::testing::{fires, silent};
 
     #[test]
-    fn fires_on_slices_of_slices() {
+    fn slices_of_slices_are_merged() {
         let text = fires(
             "merge-slices",
             "%x = Parameter-1 {element_type: f32, shape: \"10,N\"}
@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn fires_on_operands_that_stay_what_they_are() {
+    fn unchanged_operands_are_merged() {
         let text = fires(
             "merge-slices",
             "%x = Parameter-1 {element_type: f32, shape: \"10\"}
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn silent_where_an_operand_would_have_to_be_composed() {
+    fn operands_that_need_arithmetic_are_kept() {
         silent(
             "merge-slices",
             "%x = Parameter-1 {element_type: f32, shape: \"10\"}

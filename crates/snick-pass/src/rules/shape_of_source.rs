@@ -44,7 +44,7 @@ mod tests {
     use crate::testing::{fires, silent};
 
     #[test]
-    fn fires_beside_a_slice() {
+    fn shapes_of_sliced_values_are_read_from_the_source() {
         let text = fires(
             "shape-of-source",
             "%x = Parameter-1 {element_type: f32, shape: \"N,8\"}
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn silent_without_one_and_where_shapes_differ() {
+    fn other_shapes_are_kept() {
         silent(
             "shape-of-source",
             "%x = Parameter-1 {element_type: f32, shape: \"N,8\"}

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn fires_on_what_one_part_holds() {
+    fn slices_within_one_part_read_that_part() {
         let text = fires(
             "slice-of-concat",
             "%x = Parameter-1 {element_type: f32, shape: \"3,N\"}
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn silent_where_sizes_are_open_or_nothing_is_saved() {
+    fn dynamic_sizes_and_useless_moves_are_kept() {
         silent(
             "slice-of-concat",
             "%x = Parameter-1 {element_type: f32, shape: \"2..4\"}

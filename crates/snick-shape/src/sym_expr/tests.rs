@@ -194,7 +194,7 @@ fn named_symbols_are_shared_and_exact_ones_are_constants() {
 }
 
 #[test]
-fn substitution_normalises_anew() {
+fn substitution_normalises_again() {
     let (s, [n, h, w]) = dims();
     let over = s.max(&s.sub(&w, &n).unwrap(), &c(0)).unwrap();
     let expr = s.add(&s.floor_div(&over, &h).unwrap(), &s.mul(&n, &w).unwrap()).unwrap();

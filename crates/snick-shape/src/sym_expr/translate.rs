@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn arithmetic_is_kept() {
+    fn folding_equals_evaluation() {
         let mut symbols = Symbols::default();
         let mut fresh = || symbols.fresh("0..".parse::<Interval>().unwrap(), Origin::default());
         let (w, h) = (fresh(), fresh());

@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn padding_drops_what_lies_outside() {
+    fn elements_in_the_padding_are_dropped() {
         let columns = Tensor::from_vec(&[1, 2, 3], vec![1f32, 2., 3., 10., 20., 30.]).unwrap();
         let mut window = Window::dense(2);
         (window.pads_begin[1], window.pads_end[1]) = (1, 1);

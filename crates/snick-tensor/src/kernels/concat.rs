@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn views_go_in_without_a_copy_of_their_own() {
+    fn views_are_concatenated_without_a_copy() {
         let all = Tensor::from_vec(&[3, 4, 5], (0..60i32).collect()).unwrap();
         let cut = all.slice(1, 3, 2, -2).unwrap().slice(2, 0, 3, 2).unwrap();
         let turned = cut.permute(&[2, 1, 0]).unwrap();
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_join() {
+    fn strings_are_concatenated() {
         let a = Tensor::strings(&[1], vec!["a".to_owned()]).unwrap();
         let b = Tensor::strings(&[1], vec!["b".to_owned()]).unwrap();
         let joined = concat(&[&a, &b, &a], 0).unwrap();

@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn views_are_read_as_they_lie() {
+    fn views_equal_packed_tensors() {
         let padded = padded(1, 1);
         let dense = Window::dense(2);
         let cases = [

@@ -200,7 +200,7 @@ mod tests {
 
     /// Middles of two levels, with what the runtime gives: neither the nearest level nor the even one as a rule.
     #[test]
-    fn middles_of_levels_are_decided_by_scale_and_shift() {
+    fn ties_between_levels_depend_on_scale_and_shift() {
         let x = [-0.430_99, -0.146_843_34, 0.279_376_66, 0.847_669_96];
         let expected = [-0.866_666_7, -0.599_999_96, -0.199_999_96, 0.333_333_4];
         assert_eq!(quantized(&x, [-0.644_1, 1.487, -1.0, 1.0], 16).unwrap(), expected);
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_of_its_own_for_every_element_gives_the_same() {
+    fn ranges_per_element_give_the_same() {
         let x: Vec<f32> = (0..4096).map(|i| i as f32 * 0.000_7 - 1.3).collect();
         let ends = [-1.1f32, 1.37, 1.37, -1.1];
         let [a, b, c, d] = ends.map(|end| Tensor::from_vec(&[x.len()], vec![end; x.len()]).unwrap());

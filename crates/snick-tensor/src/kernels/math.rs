@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_and_what_is_not_a_number() {
+    fn limits_and_nan() {
         let limits = |x| widest(All(x));
         assert!(limits(f32::NAN).iter().all(|y| y.is_nan()));
         assert_eq!(limits(f32::INFINITY), [f32::INFINITY, 1.0, 1.0, f32::INFINITY, 1.0, f32::INFINITY]);

@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_of_no_depth_are_zeros_wherever_they_begin() {
+    fn integer_products_of_depth_zero_are_zeros() {
         let numbers = Tensor::from_vec(&[3, 2, 4], (0..24).collect::<Vec<i32>>()).unwrap();
         let none = numbers.slice(0, 2, 3, -1).unwrap().slice(2, 0, 0, 1).unwrap();
         let right = Tensor::from_vec(&[0, 2], Vec::<i32>::new()).unwrap();
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn short_sums_are_the_same_however_matrices_lie() {
+    fn short_sums_do_not_depend_on_the_layout() {
         let numbers = |len: usize, seed: usize| {
             (0..len).map(|i| ((i * 7919 + seed) % 1013) as f32 / 97.0 - 5.0).collect()
         };

@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mean_and_variance_go() {
+    fn mean_becomes_zero_and_variance_one() {
         let t = Tensor::from_vec(&[2, 2], vec![1.0f32, 10.0, 3.0, 10.0]).unwrap();
         let of = |variance, eps, mode| mvn(&t, &[0], variance, eps, mode).unwrap().to_f32_vec().unwrap();
         assert_eq!(of(false, 0.0, EpsMode::InsideSqrt), [-1.0, 0.0, 1.0, 0.0]);

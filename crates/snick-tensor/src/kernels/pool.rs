@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn greatest_and_where() {
+    fn maxima_and_their_positions() {
         let window = Window { strides: smallvec![2, 2], ..Window::dense(2) };
         let (values, indices) = max_pool_indices(&ramp(&[1, 2, 4, 4]), &[2, 2], &window, &[2, 2], 2).unwrap();
         assert_eq!(values.to_f32_vec().unwrap(), [5.0, 7.0, 13.0, 15.0, 21.0, 23.0, 29.0, 31.0]);

@@ -129,7 +129,7 @@ mod tests {
     use crate::kernels::strided_copy::packed_parts;
 
     #[test]
-    fn rows_of_slices_are_read_where_they_lie() {
+    fn rows_of_slices_are_read_without_a_copy() {
         let whole = Tensor::from_vec(&[4, 3, 6], (0..72i32).collect()).unwrap();
         let part = whole.slice(0, 3, 2, -2).unwrap().slice(2, 1, 4, 1).unwrap();
         let lines = whole.slice(0, 1, 2, 1).unwrap().slice(1, 0, 2, 2).unwrap();

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_outside_is_refused() {
+    fn runs_out_of_range_are_refused() {
         let t = Tensor::from_vec(&[2, 2], vec![1u8, 2, 3, 4]).unwrap();
         assert!(gather_runs(&t, &[2], 2, [3]).is_err());
         assert!(gather_runs(&t, &[3], 2, [0]).is_err());

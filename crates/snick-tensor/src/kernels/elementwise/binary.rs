@@ -243,7 +243,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn powers_with_a_form_of_their_own_are_powers() {
+    fn special_exponents_equal_powers() {
         let special = [0.0, -0.0, 1.0, -1.0, 2.5, -3.25, 1e-30, f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
         let x = Tensor::from_vec(&[special.len()], special.to_vec()).unwrap();
         for exponent in [-1.0, -0.5, 0.5, 1.0, 2.0, 3.0] {
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn an_integer_zero_divides_nothing() {
+    fn integer_division_by_zero_is_refused() {
         let (one, zero) = (Tensor::scalar(1i32), Tensor::scalar(0i32));
         assert_eq!(Mod.apply(&one, &zero), Err(TensorError::DivisionByZero));
         assert!(Div.apply(&Tensor::scalar(1.0f32), &Tensor::scalar(0.0f32)).is_ok());
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_are_rounded_once() {
+    fn f16_results_are_rounded_once() {
         let a = Tensor::from_vec(&[1], vec![half::f16::from_f32(2048.0)]).unwrap();
         let b = Tensor::from_vec(&[1], vec![half::f16::from_f32(3.0)]).unwrap();
         assert_eq!(Add.apply(&a, &b).unwrap().to_f32_vec().unwrap(), [2052.0]);

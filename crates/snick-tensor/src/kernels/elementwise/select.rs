@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_of_two_tables_join() {
+    fn string_tables_are_merged() {
         let condition = Tensor::from_bools(&[2], &[true, false]).unwrap();
         let a = Tensor::strings(&[], vec!["a".to_owned()]).unwrap();
         let b = Tensor::strings(&[2], vec!["b".to_owned(), "c".to_owned()]).unwrap();

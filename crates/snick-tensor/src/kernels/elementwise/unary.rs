@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn infinities_are_told_apart() {
+    fn infinities_are_tested_by_sign() {
         let t = Tensor::from_vec(&[3], vec![f32::NEG_INFINITY, f32::NAN, f32::INFINITY]).unwrap();
         let op = TestOp::IsInf { negative: false, positive: true };
         assert_eq!(op.apply(&t).unwrap().to_bools().unwrap(), [false, false, true]);

@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_of_the_best_is_found_wherever_it_lies() {
+    fn the_first_of_equal_maxima_is_found() {
         for (size, inner) in [(1, 1), (5, 1), (40, 1), (77, 1), (9, 3), (4, 40)] {
             for seed in 0..50 {
                 let number = |i: usize| match (i * 7919 + seed * 104_729) % 13 {
