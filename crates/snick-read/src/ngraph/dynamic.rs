@@ -1,6 +1,6 @@
 //! Ops whose bounds, sizes or indices are inputs, and ops that compute indices.
 
-use snick_ir::ops::VariadicSplit;
+use snick_ir::ops::{Unsqueeze, VariadicSplit};
 use snick_ir::{AttrValue, Attrs, OpError, Value};
 use snick_tensor::ElementType;
 
@@ -62,7 +62,8 @@ pub(super) fn gather(site: &mut Site) -> Result<Value, OpError> {
 /// Adds updates at indices of the first axis; repeated indices accumulate.
 pub(super) fn scatter_add(site: &mut Site) -> Result<Value, OpError> {
     let (data, indices, updates) = (site.input(0)?, site.input(1)?, site.input(2)?);
-    let indices = site.unsqueeze(indices, &[-1])?;
+    let last = site.int(-1)?;
+    let indices = site.add_op(Unsqueeze, &[indices, last])?;
     let attrs = Attrs::new().with("reduction", "sum");
     site.ir_op("ScatterNDUpdate", 15, attrs, &[data, indices, updates])
 }
@@ -97,7 +98,8 @@ pub(super) fn arg(site: &mut Site, mode: &'static str) -> Result<Value, OpError>
         .with("index_element_type", index_type(site)?);
     let one = site.int(1)?;
     let found = site.ir_op("TopK", 3, attrs, &[data, one])?;
-    site.squeeze(Value { port: 1, ..found }, &[axis])
+    let axis = site.int(axis)?;
+    site.ir_op("Squeeze", 1, Attrs::new(), &[Value { port: 1, ..found }, axis])
 }
 
 /// The first output is the indices, the second the values. A `k` of 0 means the whole axis.

@@ -1,7 +1,8 @@
 //! The layers of each node: by the tables of `table.rs`, or by a function.
 
-use snick_ir::ops::{Concat, Convert, Identity};
+use snick_ir::ops::{Concat, Convert, Identity, Reduce};
 use snick_ir::{Attrs, OpError, Value};
+use snick_tensor::kernels::ReduceOp;
 
 use super::site::{Site, as_ints, element_type, sizes};
 use super::{dot, dynamic, gradient, normalize, reduce_window, slice, table, window};
@@ -153,18 +154,20 @@ fn softmax(site: &mut Site) -> Result<Value, OpError> {
     if let [axis] = axes.as_slice() {
         return site.ir_op("Softmax", 1, Attrs::new().with("axis", *axis), &[data]);
     }
-    let greatest = site.reduce_max(data, &axes, true)?;
+    let axes = site.ints(&axes)?;
+    let greatest = site.add_op(Reduce { function: ReduceOp::Max, keep_dims: true }, &[data, axes])?;
     let below = site.subtract(data, greatest)?;
     let exp = site.exp(below)?;
-    let sum = site.reduce_sum(exp, &axes, true)?;
+    let sum = site.add_op(Reduce { function: ReduceOp::Sum, keep_dims: true }, &[exp, axes])?;
     site.divide(exp, sum)
 }
 
 /// `s * (1 - s)`, the derivative at the argument, times the gradient.
 fn sigmoid_backprop(site: &mut Site) -> Result<Value, OpError> {
     let (argument, delta) = (site.input(0)?, site.input(1)?);
+    let one = site.scalar_like(argument, 1.0)?;
     let sigmoid = site.sigmoid(argument)?;
-    let rest = site.subtract(1.0, sigmoid)?;
+    let rest = site.subtract(one, sigmoid)?;
     let slope = site.multiply(sigmoid, rest)?;
     site.multiply(slope, delta)
 }
@@ -172,8 +175,9 @@ fn sigmoid_backprop(site: &mut Site) -> Result<Value, OpError> {
 /// The gradient where the argument is positive, else 0.
 fn relu_backprop(site: &mut Site) -> Result<Value, OpError> {
     let (argument, delta) = (site.input(0)?, site.input(1)?);
-    let positive = site.greater(argument, 0.0)?;
-    site.select(positive, delta, 0.0)
+    let zero = site.scalar_like(delta, 0.0)?;
+    let positive = site.greater(argument, zero)?;
+    site.select(positive, delta, zero)
 }
 
 /// Newer files write newer ops with the attribute names of OpenVINO, which has the same ops.
