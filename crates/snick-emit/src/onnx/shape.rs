@@ -1,6 +1,7 @@
 //! Ops on shapes, and reductions.
 
-use snick_ir::OpError;
+use snick_ir::ops::shape::broadcast::BroadcastMode;
+use snick_ir::{AttrWords, Op, OpError};
 use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Result, int};
@@ -29,8 +30,9 @@ pub(super) const RULES: &[(&str, EmitRule)] = &[
 ];
 
 fn broadcast(e: &mut Emitter) -> Result {
-    match e.word("mode")?.as_str() {
-        "numpy" | "bidirectional" | "none" if e.len() == 2 => {
+    let Op::Broadcast(op) = &e.node.op else { return Err(OpError::unsupported("this layer")) };
+    match (op.mode(), e.len()) {
+        (BroadcastMode::Numpy | BroadcastMode::Bidirectional | BroadcastMode::Explicit, 2) => {
             let (x, mut shape) = (e.input(0)?, e.input_i64(1)?);
             // The size of one axis may be a scalar.
             if e.rank(1)? != 1 {
@@ -38,7 +40,7 @@ fn broadcast(e: &mut Emitter) -> Result {
             }
             e.last("Expand", &[x, shape], vec![])
         }
-        "explicit" | "none" | "" if e.len() == 3 => {
+        (BroadcastMode::Explicit, 3) => {
             // Axes of the data stand where the mapping says, the others have size 1.
             let places = e.fixed(2, "the mapping of axes")?;
             let rank = e.fixed_len(1)?;
@@ -47,7 +49,7 @@ fn broadcast(e: &mut Emitter) -> Result {
             let x = if others.is_empty() { x } else { e.unsqueezed(&x, &others)? };
             e.last("Expand", &[x, shape], vec![])
         }
-        mode => Err(OpError::unsupported(format!("mode `{mode}` in ONNX"))),
+        (mode, _) => Err(OpError::unsupported(format!("mode `{}` in ONNX", mode.word()))),
     }
 }
 

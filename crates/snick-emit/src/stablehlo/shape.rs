@@ -1,6 +1,7 @@
 //! Values under other shapes.
 
-use snick_ir::OpError;
+use snick_ir::ops::shape::broadcast::BroadcastMode;
+use snick_ir::{Op, OpError};
 use snick_shape::SymExpr;
 
 use super::emitter::{Emitter, Result};
@@ -46,14 +47,15 @@ fn transpose(e: &mut Emitter) -> Result {
 
 fn broadcast(e: &mut Emitter) -> Result {
     let (x, dims) = (e.input(0)?, e.output(0)?.dims);
-    let y = match e.word("mode")?.as_str() {
-        "explicit" | "none" if e.len() == 3 => {
+    let Op::Broadcast(op) = &e.node.op else { return Err(OpError::unsupported("this layer")) };
+    let y = match (op.mode(), e.len()) {
+        (BroadcastMode::Explicit, 3) => {
             let axes = e.fixed(2, "the axes of a broadcast")?;
             let axes: Vec<usize> = axes.iter().filter_map(|&axis| usize::try_from(axis).ok()).collect();
             e.spread(&x, &axes, dims)?
         }
-        "pdpd" => return Err(OpError::unsupported("Broadcast of mode pdpd in StableHLO")),
-        "bidirectional" => {
+        (BroadcastMode::Pdpd, _) => return Err(OpError::unsupported("Broadcast of mode pdpd in StableHLO")),
+        (BroadcastMode::Bidirectional, _) => {
             // The target is a shape of its own, known or computed.
             let target = e.elements(1).unwrap_or_default();
             e.meet(&[&x.ty.dims, &target], &dims)?;

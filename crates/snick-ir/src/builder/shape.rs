@@ -63,7 +63,7 @@ impl GraphBuilder<'_> {
 
     /// `x` repeated to the sizes that another value holds, axes aligned at the last one.
     pub fn broadcast_to(&mut self, x: Value, sizes: Value) -> Result<Value, OpError> {
-        self.add_op(Broadcast::default(), &[x, sizes])
+        self.add_op(Broadcast { mode: Some(BroadcastMode::Numpy), ..Broadcast::default() }, &[x, sizes])
     }
 
     /// `start, start + step, ..` up to, not including, `stop`, three scalars; of an element type.
