@@ -243,7 +243,7 @@ mod tests {
             assert!(error.starts_with(&format!("{place}: invalid JSON: ")), "{error}");
         }
         let twice = Document::new("{\"a\": 1, \"a\": 2}", "f.json");
-        assert_eq!(message(twice.root().unwrap().object()), "f.json:1:1: field `a` comes twice");
+        assert_eq!(message(twice.root().unwrap().object()), "f.json:1:1: duplicate field `a`");
     }
 
     #[test]
