@@ -24,9 +24,11 @@ pub mod openvino;
 
 mod directml;
 mod dot;
-mod evaluated;
+mod layer;
+mod legalized;
 mod stablehlo;
 mod states;
+mod table;
 mod type_limits;
 
 pub use directml::directml;

@@ -1,19 +1,6 @@
-//! Integers where formats want real numbers.
+//! Bounds of numbers in formats that take them as values of a type.
 
-use snick_ir::OpError;
 use snick_tensor::ElementType;
-
-/// Ops on real numbers that the graph has of integers too, rounded in ways that formats do not follow.
-const FLOAT_ONLY: &[&str] =
-    &["AdaptiveAvgPool", "Elu", "FakeQuantize", "GRN", "LRN", "LogSoftmax", "MVN", "NormalizeL2", "SoftMax"];
-
-/// Refuses an op of integers that the format has of real numbers only.
-pub(crate) fn expect_float(op: &str, element_type: ElementType, format: &str) -> Result<(), OpError> {
-    match FLOAT_ONLY.contains(&op) && element_type.is_integer() {
-        true => Err(OpError::unsupported(format!("`{op}` of {element_type} in {format}"))),
-        false => Ok(()),
-    }
-}
 
 /// Bounds of numbers of a type: those of integers are rounded inwards, and are no further than the type reaches.
 pub(crate) fn bounds(min: f64, max: f64, element_type: ElementType) -> [f64; 2] {

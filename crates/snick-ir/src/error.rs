@@ -45,6 +45,8 @@ pub enum OpError {
     Cycle,
     #[error("no implementation to run `{op_type}`")]
     NoImplementation { op_type: String },
+    #[error("cannot write {what} to {format}")]
+    CannotWrite { what: String, format: &'static str },
     #[error("input not provided")]
     InputNotProvided,
     #[error("no value for {what}: {why}")]
@@ -82,6 +84,7 @@ impl OpError {
             | Self::Unsupported { .. }
             | Self::NoImplementation { .. }
             | Self::Cycle
+            | Self::CannotWrite { .. }
             | Self::InputNotProvided
             | Self::NoValue { .. }
             | Self::WithInputs { .. }

@@ -5,6 +5,9 @@
 //! all [`PASSES`] until nothing changes, or only those that [`Options::passes`] names. With [`Options::check`] every
 //! single application of a rule is executed before and after, on random shapes and elements ([`Checker`]).
 //!
+//! [`legalize::for_target`] decomposes the layers that a target has no operator for. Decompositions are rules like the
+//! others: [`canonicalise`] takes their names too, and checks them.
+//!
 //! A pass of your own is a rule, a name and a call:
 //!
 //! ```

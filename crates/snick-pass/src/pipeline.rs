@@ -4,6 +4,7 @@ use snick_ir::rewrite::{Applied, CheckFailure, MissedRewrite, RewriteOptions, Ru
 use snick_ir::{Dialect, Graph, Located, Op};
 
 use crate::check::Checker;
+use crate::legalize::decompose;
 use crate::legalize::to_slice::{self, is_slice_like};
 use crate::rules::{
     concat_of_slices, drop_identities, fold_constants, hoist_slice_broadcast, hoist_slice_elementwise,
@@ -130,7 +131,9 @@ pub struct Report {
 impl Report {
     /// Whether a rule fired that computes in another order, so that real numbers may round differently.
     pub fn may_round(&self) -> bool {
-        let rounds = |applied: &Applied| RULES.iter().any(|rule| !rule.exact && rule.name == applied.rule);
+        let rounds = |applied: &Applied| {
+            RULES.iter().chain(decompose::RULES).any(|rule| !rule.exact && rule.name == applied.rule)
+        };
         self.applied.iter().any(rounds)
     }
 
@@ -158,8 +161,7 @@ pub struct UnknownPass {
 pub fn canonicalise(graph: &mut Graph, options: &Options) -> Result<Report, UnknownPass> {
     let mut passes = Vec::new();
     for name in &options.passes {
-        let pass = PASSES.iter().find(|pass| pass.name == name);
-        passes.push(*pass.ok_or_else(|| UnknownPass { name: name.clone() })?);
+        passes.push(pass(name).ok_or_else(|| UnknownPass { name: name.clone() })?);
     }
     let rounds = if passes.is_empty() { MAX_ROUNDS } else { 1 };
     if passes.is_empty() {
@@ -178,6 +180,13 @@ pub fn canonicalise(graph: &mut Graph, options: &Options) -> Result<Report, Unkn
     Ok(report)
 }
 
+/// The pass of this name; a decomposition is one, too.
+fn pass(name: &str) -> Option<Pass> {
+    let decomposition = || decompose::RULES.iter().find(|rule| rule.name == name);
+    let known = PASSES.iter().find(|pass| pass.name == name).copied();
+    known.or_else(|| decomposition().map(|rule| Pass::of_rules(rule.name, std::slice::from_ref(rule))))
+}
+
 /// The graph, and then its bodies.
 fn canonicalise_graph(
     graph: &mut Graph,
@@ -190,7 +199,7 @@ fn canonicalise_graph(
     for round in 0..rounds {
         let check = checker.as_mut().map(|checker| checker as _);
         let stop_after = stop_after.map(|most| most.saturating_sub(report.applied.len()));
-        let mut trace = run(graph, passes, RewriteOptions { stop_after, check });
+        let mut trace = run(graph, passes, RewriteOptions { stop_after, check, only: None });
         if round + 1 < rounds && !trace.applied.is_empty() {
             // The last round reports declined and failed layers.
             (trace.missed, trace.errors) = (Vec::new(), Vec::new());
@@ -211,7 +220,8 @@ pub fn run(graph: &mut Graph, passes: &[Pass], mut how: RewriteOptions) -> Trace
         let stop_after = how.stop_after.map(|most| most.saturating_sub(trace.applied.len()));
         trace.extend(match pass.kind {
             PassKind::Rules(rules) => {
-                apply(graph, rules, RewriteOptions { stop_after, check: reborrow(&mut how.check) })
+                let check = reborrow(&mut how.check);
+                apply(graph, rules, RewriteOptions { stop_after, check, only: how.only })
             }
             PassKind::Graph(change) => change(graph, stop_after),
         });

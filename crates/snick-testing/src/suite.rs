@@ -157,7 +157,7 @@ fn rewrite(graph: &mut Graph, command: &Command) -> Result<Trace, String> {
     }
     let mut checker = command.verify.then(|| Checker::new(0));
     let check = checker.as_mut().map(|checker| checker as _);
-    Ok(run(graph, &command.passes, RewriteOptions { stop_after: command.stop_after, check }))
+    Ok(run(graph, &command.passes, RewriteOptions { stop_after: command.stop_after, check, only: None }))
 }
 
 /// The effect of passes on an inferred graph, as a text for a snapshot: the difference in text form, and the applied

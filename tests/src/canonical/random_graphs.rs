@@ -121,7 +121,7 @@ fn the_checker_finds_wrong_rules() {
             let mut graph = random_graph(seed);
             canonicalise(&mut graph, &snick_pass::Options::lower_only()).unwrap();
             let mut checker = Checker::new(seed);
-            let how = RewriteOptions { check: Some(&mut checker), stop_after: Some(20) };
+            let how = RewriteOptions { check: Some(&mut checker), stop_after: Some(20), only: None };
             !run(&mut graph, &[Pass::of_rules("wrong", rules)], how).check_failures.is_empty()
         });
         assert!(found.is_some(), "{} passes {FOUND_WITHIN} graphs", rules[0].name);

@@ -12,19 +12,20 @@ use snick_tensor::{ElementType, Tensor};
 
 use super::emitter::{Emitter, Result, ints};
 use super::layer;
-use super::table::EmitRule;
+use super::rule::EmitRule::Custom;
+use super::rule::Row;
 use crate::states::{State, states};
 
-pub(super) const RULES: &[(&str, EmitRule)] = &[
-    ("If", EmitRule::Custom(branches)),
-    ("Loop", EmitRule::Custom(iterated)),
-    ("TensorIterator", EmitRule::Custom(iterated)),
+pub(super) const ROWS: &[Row] = &[
+    Row::new("If", Custom(branches)),
+    Row::new("Loop", Custom(iterated)),
+    Row::new("TensorIterator", Custom(iterated)),
 ];
 
 fn sub_graph<'g>(e: &Emitter<'g>) -> Result<&'g SubGraph, OpError> {
     match &e.node.op {
         Op::SubGraph(op) => Ok(op),
-        op => Err(OpError::unsupported(format!("`{}` without bodies in ONNX", op.type_name()))),
+        op => Err(OpError::unsupported(format!("`{}` without bodies", op.type_name()))),
     }
 }
 
@@ -240,7 +241,7 @@ fn limit(e: &mut Emitter) -> Result<String> {
 /// How often a TensorIterator runs: the number of parts of an input that is cut.
 fn parts(e: &mut Emitter, map: &PortMap) -> Result<String> {
     let cut = map.inputs.iter().find_map(|link| Some((link.external?, link.cut?)));
-    let (port, cut) = cut.ok_or_else(|| OpError::unsupported("no input that is cut, in ONNX,"))?;
+    let (port, cut) = cut.ok_or_else(|| OpError::unsupported("no input that is cut"))?;
     let axis = normalize_axis(cut.axis, e.rank(port)?)?;
     let (first, last) = if cut.stride < 0 { (cut.end, cut.start) } else { (cut.start, cut.end) };
     // Each end is a number, or counts from one behind the size.
@@ -260,7 +261,7 @@ fn parts(e: &mut Emitter, map: &PortMap) -> Result<String> {
 /// Something for a state to begin with whose first value nobody reads.
 fn placeholder(e: &mut Emitter, body: &Graph, result: usize) -> Result<String> {
     let fact = fact(body, returned(body, result));
-    let rank = fact.shape.rank().ok_or_else(|| OpError::unsupported("an output of unknown rank in ONNX"))?;
+    let rank = fact.shape.rank().ok_or_else(|| OpError::unsupported("an output of unknown rank"))?;
     e.tensor(&Tensor::zeros(fact.element_type, &vec![1; rank])?)
 }
 
@@ -294,7 +295,7 @@ const MAX_PART: usize = 1 << 16;
 /// Parts, stacked along a new first axis, brought together along theirs.
 fn assembled(e: &mut Emitter, stacked: String, cut: Cut, body: &Graph, result: usize) -> Result<String> {
     let rank = fact(body, returned(body, result)).shape.rank();
-    let rank = rank.ok_or_else(|| OpError::unsupported("parts of unknown rank in ONNX"))?;
+    let rank = rank.ok_or_else(|| OpError::unsupported("parts of unknown rank"))?;
     let mut whole = stacked;
     if cut.stride < 0 {
         let bounds = [e.vector(&[-1])?, e.vector(&[i64::MIN])?, e.vector(&[0])?, e.vector(&[-1])?];

@@ -4,15 +4,17 @@ use snick_ir::OpError;
 use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Result, float, int, ints, text};
-use super::table::EmitRule::{self, Custom};
+use super::rule::EmitRule::Custom;
+use super::rule::Row;
+use super::types::BF16_IN_F32;
 
-pub(super) const RULES: &[(&str, EmitRule)] = &[
-    ("Col2Im", Custom(columns_to_image)),
-    ("DeformableConvolution", Custom(deformable_convolution)),
-    ("GridSample", Custom(grid_sample)),
-    ("NonMaxSuppression", Custom(non_max_suppression)),
-    ("ROIAlign", Custom(roi_align)),
-    ("ROIPooling", Custom(roi_pooling)),
+pub(super) const ROWS: &[Row] = &[
+    Row::new("Col2Im", Custom(columns_to_image)),
+    Row::new("DeformableConvolution", Custom(deformable_convolution)),
+    Row::new("GridSample", Custom(grid_sample)).lacks(BF16_IN_F32),
+    Row::new("NonMaxSuppression", Custom(non_max_suppression)),
+    Row::new("ROIAlign", Custom(roi_align)).lacks(BF16_IN_F32),
+    Row::new("ROIPooling", Custom(roi_pooling)).lacks(BF16_IN_F32),
 ];
 
 fn grid_sample(e: &mut Emitter) -> Result {
@@ -37,10 +39,10 @@ fn grid_sample(e: &mut Emitter) -> Result {
 /// Rows of batch, class and box, in ONNX by falling score within a class; the layer may have them so over all.
 fn non_max_suppression(e: &mut Emitter) -> Result {
     if e.outputs().len() < 3 {
-        return Err(OpError::unsupported("rows filled up with -1 in ONNX"));
+        return Err(OpError::unsupported("rows filled up with -1"));
     }
     if e.len() > 5 && e.fixed_float(5, "the soft threshold")? != 0.0 {
-        return Err(OpError::unsupported("a soft threshold in ONNX"));
+        return Err(OpError::unsupported("a soft threshold"));
     }
     let target = e.attrs.element_type("output_type")?.unwrap_or(ElementType::I64);
     let real = |e: &mut Emitter, i| e.cast(e.input(i)?, e.element_type(i)?, ElementType::F32);
@@ -77,12 +79,12 @@ fn non_max_suppression(e: &mut Emitter) -> Result {
 fn roi_align(e: &mut Emitter) -> Result {
     let mode = match e.word("mode")?.as_str() {
         "avg" => "avg",
-        other => return Err(OpError::unsupported(format!("mode `{other}` in ONNX"))),
+        other => return Err(OpError::unsupported(format!("mode `{other}`"))),
     };
     let aligned = match e.word("aligned_mode")?.as_str() {
         "" | "asymmetric" => "output_half_pixel",
         "half_pixel_for_nn" => "half_pixel",
-        other => return Err(OpError::unsupported(format!("aligned_mode `{other}` in ONNX"))),
+        other => return Err(OpError::unsupported(format!("aligned_mode `{other}`"))),
     };
     let attrs = vec![
         text("mode", mode),
@@ -98,7 +100,7 @@ fn roi_align(e: &mut Emitter) -> Result {
 
 fn roi_pooling(e: &mut Emitter) -> Result {
     if e.word("method")? == "bilinear" {
-        return Err(OpError::unsupported("bilinear pooling of regions in ONNX"));
+        return Err(OpError::unsupported("bilinear pooling of regions"));
     }
     let size = |new, old| Ok::<_, OpError>(e.attrs.int(new)?.or(e.attrs.int(old)?).unwrap_or(0));
     let pooled = vec![size("output_size_h", "pooled_h")?, size("output_size_w", "pooled_w")?];
@@ -139,7 +141,7 @@ fn columns_to_image(e: &mut Emitter) -> Result {
 /// ONNX fades out at the edges, as the later definition may.
 fn deformable_convolution(e: &mut Emitter) -> Result {
     if !e.flag("bilinear_interpolation_pad")? || e.word("auto_pad")?.starts_with("same") {
-        return Err(OpError::unsupported("edges cut off, or padding to the same size, in ONNX"));
+        return Err(OpError::unsupported("edges cut off, or padding to the same size"));
     }
     let mut attrs = window(e)?;
     attrs.push(int("group", e.attrs.int("group")?.unwrap_or(1)));

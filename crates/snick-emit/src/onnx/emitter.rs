@@ -1,26 +1,20 @@
 //! What a row of the table sees: one layer, and the means to write ONNX nodes for it.
 
-use snick_ir::{Attrs, Fact, Graph, Node, NodeId, OpError, Value};
+use std::ops::Deref;
+
+use snick_ir::{Graph, NodeId, OpError, Value};
 use snick_onnx::{self as onnx, kind};
 use snick_tensor::{ElementType, Tensor};
 
 use super::writer::{Writer, number_of};
-use crate::evaluated::evaluated;
+use crate::layer::Layer;
 
 /// Writes one layer.
 pub(super) struct Emitter<'g> {
-    graph: &'g Graph,
-    id: NodeId,
-    /// The layer.
-    pub(super) node: &'g Node,
-    /// Its attributes.
-    pub(super) attrs: Attrs<'static>,
-    values: Vec<Value>,
+    pub(super) layer: Layer<'g>,
     /// The names of the inputs.
     inputs: Vec<String>,
     outputs: Vec<String>,
-    /// The type that values of another are written in.
-    instead: Option<(ElementType, ElementType)>,
     /// The file.
     pub(super) writer: &'g mut Writer,
 }
@@ -28,50 +22,21 @@ pub(super) struct Emitter<'g> {
 /// A result whose error is an [`OpError`].
 pub(super) type Result<T = (), E = OpError> = std::result::Result<T, E>;
 
+impl<'g> Deref for Emitter<'g> {
+    type Target = Layer<'g>;
+
+    fn deref(&self) -> &Layer<'g> {
+        &self.layer
+    }
+}
+
 impl<'g> Emitter<'g> {
-    pub(super) fn new(graph: &'g Graph, id: NodeId, writer: &'g mut Writer) -> Result<Self, OpError> {
-        let node = graph.node(id);
-        let inputs = graph.inputs(id).into_iter().enumerate();
-        let values = inputs.map(|(port, value)| value.ok_or(OpError::NotConnected { port }));
-        let values = values.collect::<Result<Vec<Value>, _>>()?;
-        let inputs = values.iter().map(|&value| writer.names.of(value)).collect();
-        let outputs =
-            (0..).zip(&node.outs).map(|(port, _)| writer.names.of(Value { node: id, port })).collect();
-        let attrs = node.op.attrs();
-        Ok(Self { graph, id, node, attrs, values, inputs, outputs, instead: None, writer })
-    }
-
-    /// Writes the layer with all values of type `from` as such of type `to`.
-    pub(super) fn instead(
-        &mut self,
-        from: ElementType,
-        to: ElementType,
-        write: impl FnOnce(&mut Self) -> Result,
-    ) -> Result {
-        for i in 0..self.len() {
-            if self.element_type(i)? == from {
-                self.inputs[i] = self.cast(self.input(i)?, from, to)?;
-            }
-        }
-        let mut given = Vec::new();
-        for (port, out) in self.node.outs.iter().enumerate() {
-            if out.fact.element_type == from {
-                let own = self.fresh("Wide");
-                given.push((std::mem::replace(&mut self.outputs[port], own.clone()), own));
-            }
-        }
-        self.instead = Some((from, to));
-        write(self)?;
-        for (output, own) in given {
-            let name = self.fresh("Narrow");
-            self.push("Cast", name, &[own], vec![output], Self::to(from)?);
-        }
-        Ok(())
-    }
-
-    /// How many inputs there are.
-    pub(super) fn len(&self) -> usize {
-        self.values.len()
+    pub(super) fn new(graph: &'g Graph, id: NodeId, writer: &'g mut Writer) -> Result<Self> {
+        let layer = Layer::new(graph, id)?;
+        let inputs = layer.inputs.iter().map(|&value| writer.names.of(value)).collect();
+        let ports = (0..).zip(&layer.node.outs);
+        let outputs = ports.map(|(port, _)| writer.names.of(Value { node: id, port })).collect();
+        Ok(Self { layer, inputs, outputs, writer })
     }
 
     /// The name of input `i`.
@@ -84,83 +49,28 @@ impl<'g> Emitter<'g> {
         self.inputs.clone()
     }
 
-    /// What is known of input `i`.
-    pub(super) fn fact(&self, i: usize) -> Result<&'g Fact, OpError> {
-        let fact = self.values.get(i).and_then(|&value| self.graph.fact(value));
-        fact.ok_or(OpError::NotConnected { port: i })
-    }
-
-    /// The element type that input `i` has where the layer is written.
-    pub(super) fn element_type(&self, i: usize) -> Result<ElementType, OpError> {
-        let element_type = self.fact(i)?.element_type;
-        Ok(self.instead.filter(|(from, _)| *from == element_type).map_or(element_type, |(_, to)| to))
-    }
-
     /// The rank of input `i`, which must be known.
-    pub(super) fn rank(&self, i: usize) -> Result<usize, OpError> {
+    pub(super) fn rank(&self, i: usize) -> Result<usize> {
         let rank = self.fact(i)?.shape.rank();
-        rank.ok_or_else(|| OpError::unsupported(format!("input {i} of unknown rank in ONNX")))
+        rank.ok_or_else(|| OpError::unsupported(format!("the unknown rank of input {i}")))
     }
 
     /// The sizes of input `i`, which must be known.
-    pub(super) fn dims(&self, i: usize) -> Result<Vec<i64>, OpError> {
+    pub(super) fn dims(&self, i: usize) -> Result<Vec<i64>> {
         let dims = self.fact(i)?.shape.as_static();
-        let dims = dims.ok_or_else(|| OpError::unsupported(format!("input {i} of unknown size in ONNX")))?;
+        let dims = dims.ok_or_else(|| OpError::unsupported(format!("unknown sizes of input {i}")))?;
         Ok(dims.iter().map(|&dim| dim as i64).collect())
     }
 
-    /// How many elements input `i`, a vector, has.
-    pub(super) fn fixed_len(&self, i: usize) -> Result<i64, OpError> {
+    /// The length of input `i`, a vector.
+    pub(super) fn fixed_len(&self, i: usize) -> Result<i64> {
         match self.dims(i)?.as_slice() {
             &[len] => Ok(len),
             dims => Err(OpError::rank(format!("input {i}"), dims.len(), "1")),
         }
     }
 
-    /// The integers of input `i`, if they are known.
-    pub(super) fn known(&self, i: usize) -> Option<Vec<i64>> {
-        self.fact(i).ok()?.ints().map(|v| v.to_vec())
-    }
-
-    /// The integers of input `i`, which ONNX has as an attribute.
-    pub(super) fn fixed(&self, i: usize, what: &str) -> Result<Vec<i64>, OpError> {
-        self.known(i).ok_or_else(|| OpError::unsupported(format!("{what} known only at run time in ONNX")))
-    }
-
-    /// The one integer of input `i`, which ONNX has as an attribute.
-    pub(super) fn fixed_one(&self, i: usize, what: &str) -> Result<i64, OpError> {
-        self.fixed(i, what)?.first().copied().ok_or_else(|| OpError::unsupported(format!("no {what}")))
-    }
-
-    /// The one real number of input `i`, which ONNX has as an attribute.
-    pub(super) fn fixed_float(&self, i: usize, what: &str) -> Result<f64, OpError> {
-        let tensor = self.fact(i)?.as_tensor().cloned();
-        let number =
-            tensor.and_then(|t| t.cast(ElementType::F64).ok()?.values::<f64>().ok()?.first().copied());
-        number.ok_or_else(|| OpError::unsupported(format!("{what} known only at run time in ONNX")))
-    }
-
-    /// An integer attribute of the layer.
-    pub(super) fn int(&self, name: &'static str) -> Result<i64, OpError> {
-        self.attrs.int(name)?.ok_or(OpError::MissingAttribute { name })
-    }
-
-    /// A truth value of the layer, false if it is not there.
-    pub(super) fn flag(&self, name: &'static str) -> Result<bool, OpError> {
-        Ok(self.attrs.bool(name)?.unwrap_or(false))
-    }
-
-    /// A list of the layer, empty if it is not there.
-    pub(super) fn ints(&self, name: &'static str) -> Result<Vec<i64>, OpError> {
-        Ok(self.attrs.ints(name)?.map(|v| v.to_vec()).unwrap_or_default())
-    }
-
-    /// A word of the layer, empty if it is not there.
-    pub(super) fn word(&self, name: &'static str) -> Result<String, OpError> {
-        Ok(self.attrs.text(name)?.unwrap_or_default().to_ascii_lowercase())
-    }
-
-    /// A node whose one output is a value on the way.
+    /// A node whose one output is an intermediate value.
     pub(super) fn node<S: AsRef<str>>(
         &mut self,
         op: &str,
@@ -173,7 +83,7 @@ impl<'g> Emitter<'g> {
         output
     }
 
-    /// The node that gives the outputs of the layer.
+    /// The node that computes the outputs of the layer.
     pub(super) fn last<S: AsRef<str>>(
         &mut self,
         op: &str,
@@ -185,7 +95,7 @@ impl<'g> Emitter<'g> {
         Ok(())
     }
 
-    /// The node that gives the outputs of the layer, of which ONNX has the first `count`.
+    /// The node that computes the outputs of the layer, of which ONNX has the first `count`.
     pub(super) fn last_of<S: AsRef<str>>(
         &mut self,
         count: usize,
@@ -198,7 +108,7 @@ impl<'g> Emitter<'g> {
         Ok(())
     }
 
-    /// A node that gives output `port` of the layer.
+    /// A node that computes output `port` of the layer.
     pub(super) fn last_port<S: AsRef<str>>(
         &mut self,
         port: usize,
@@ -211,11 +121,6 @@ impl<'g> Emitter<'g> {
         Ok(())
     }
 
-    /// The outputs of the layer, if all of its inputs are known.
-    pub(super) fn evaluated(&self) -> Option<Vec<Tensor>> {
-        evaluated(self.graph, self.id)
-    }
-
     /// A constant that is output `port` of the layer.
     pub(super) fn last_constant(&mut self, port: usize, value: &Tensor) -> Result {
         match self.outputs.get(port).cloned() {
@@ -224,7 +129,7 @@ impl<'g> Emitter<'g> {
         }
     }
 
-    /// A node of several outputs, which are values on the way.
+    /// A node of several outputs, which are intermediate values.
     pub(super) fn nodes<S: AsRef<str>>(
         &mut self,
         op: &str,
@@ -257,14 +162,9 @@ impl<'g> Emitter<'g> {
         &self.outputs
     }
 
-    /// Whether somebody reads output `port`.
-    pub(super) fn is_used(&self, port: u32) -> bool {
-        !self.graph.uses(Value { node: self.id, port }).is_empty()
-    }
-
-    /// A name for a value on the way.
+    /// A name for an intermediate value.
     pub(super) fn fresh(&mut self, what: &str) -> String {
-        self.writer.names.fresh(&format!("{}/{what}", self.node.name))
+        self.writer.names.fresh(&format!("{}/{what}", self.layer.node.name))
     }
 
     /// A constant.
@@ -341,14 +241,14 @@ impl<'g> Emitter<'g> {
     }
 
     /// The attribute for a conversion to an element type.
-    pub(super) fn to(element_type: ElementType) -> Result<Vec<onnx::Attribute>, OpError> {
+    pub(super) fn to(element_type: ElementType) -> Result<Vec<onnx::Attribute>> {
         Ok(vec![int("to", number_of(element_type)?.into())])
     }
 
     /// Input `i` as i64.
     pub(super) fn input_i64(&mut self, i: usize) -> Result<String> {
         if self.element_type(i)? == ElementType::U64 && self.known(i).is_none() {
-            return Err(OpError::unsupported(format!("input {i} of u64 known only at run time in ONNX")));
+            return Err(OpError::unsupported(format!("input {i} of u64 known only at run time")));
         }
         if self.element_type(i)? != ElementType::I64
             && let (Some(known), Some(dims)) = (self.known(i), self.fact(i)?.shape.as_static())
@@ -382,13 +282,13 @@ pub(super) fn ints(name: &str, ints: Vec<i64>) -> onnx::Attribute {
     onnx::Attribute { name: name.into(), ints, kind: Some(kind::INTS), ..onnx::Attribute::default() }
 }
 
-/// A word.
+/// A string attribute.
 pub(super) fn text(name: &str, value: &str) -> onnx::Attribute {
     let s = Some(bytes::Bytes::copy_from_slice(value.as_bytes()));
     onnx::Attribute { name: name.into(), s, kind: Some(kind::STRING), ..onnx::Attribute::default() }
 }
 
-/// A list of real numbers.
+/// A list of floats.
 pub(super) fn floats(name: &str, values: &[f64]) -> onnx::Attribute {
     let floats = values.iter().map(|&v| v as f32).collect();
     onnx::Attribute { name: name.into(), floats, kind: Some(kind::FLOATS), ..onnx::Attribute::default() }

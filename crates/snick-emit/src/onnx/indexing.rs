@@ -3,15 +3,17 @@
 use snick_ir::OpError;
 use snick_tensor::ElementType;
 
+use super::axes::to_front;
 use super::emitter::{Emitter, Result, int, ints, text};
-use super::movement::to_front;
-use super::table::EmitRule::{self, Custom};
+use super::rule::EmitRule::Custom;
+use super::rule::Row;
+use super::types::BF16_IN_F32;
 use super::writer::number_of;
+use crate::layer::Layer;
 
-pub(super) const RULES: &[(&str, EmitRule)] = &[
-    ("Bucketize", Custom(bucketize)),
-    ("Gather", Custom(gather)),
-    (
+pub(super) const ROWS: &[Row] = &[
+    Row::new("Gather", Custom(gather)),
+    Row::new(
         "GatherElements",
         Custom(|e| {
             let axis = e.int("axis")?;
@@ -19,15 +21,14 @@ pub(super) const RULES: &[(&str, EmitRule)] = &[
             e.last("GatherElements", &[data, indices], vec![int("axis", axis)])
         }),
     ),
-    ("GatherND", Custom(gather_nd)),
-    ("NonZero", Custom(non_zero)),
-    ("OneHot", Custom(one_hot)),
-    ("ScatterElementsUpdate", Custom(scatter_elements)),
-    ("ScatterNDUpdate", Custom(scatter_nd)),
-    ("ScatterUpdate", Custom(scatter)),
-    ("SearchSorted", Custom(search_sorted)),
-    ("TopK", Custom(top_k)),
-    ("Unique", Custom(unique)),
+    Row::new("GatherND", Custom(gather_nd)),
+    Row::new("NonZero", Custom(non_zero)),
+    Row::new("OneHot", Custom(one_hot)).only(is_usual_one_hot),
+    Row::new("ScatterElementsUpdate", Custom(scatter_elements)),
+    Row::new("ScatterNDUpdate", Custom(scatter_nd)),
+    Row::new("ScatterUpdate", Custom(scatter)),
+    Row::new("TopK", Custom(top_k)).lacks(BF16_IN_F32),
+    Row::new("Unique", Custom(unique)),
 ];
 
 fn gather(e: &mut Emitter) -> Result {
@@ -38,7 +39,7 @@ fn gather(e: &mut Emitter) -> Result {
         let from_end = if batch < 0 { e.rank(1)? as i64 } else { 0 };
         let batch = batch.saturating_add(from_end).try_into().unwrap_or(0_usize);
         if snick_ir::normalize_axis(axis, e.rank(0)?)? != batch {
-            return Err(OpError::unsupported("an axis that is not right behind batch_dims in ONNX"));
+            return Err(OpError::unsupported("an axis that is not right behind batch_dims"));
         }
         let (data, indices) = (e.input(0)?, e.input_i64(1)?);
         let indices = e.unsqueezed(&indices, &[-1])?;
@@ -59,7 +60,7 @@ fn indices(e: &mut Emitter, i: usize) -> Result<String, OpError> {
 fn gather_nd(e: &mut Emitter) -> Result {
     let batch = e.attrs.int("batch_dims")?.unwrap_or(0);
     if batch > 1 && e.node.version == snick_ir::Version::Opset(5) {
-        return Err(OpError::unsupported("batch axes made one in ONNX"));
+        return Err(OpError::unsupported("batch axes made one"));
     }
     let (data, indices) = (e.input(0)?, e.input_i64(1)?);
     e.last("GatherND", &[data, indices], vec![int("batch_dims", batch)])
@@ -82,34 +83,19 @@ fn one_hot(e: &mut Emitter) -> Result {
         let negative = e.node("Less", &[&indices, &zero], vec![]);
         indices = e.node("Where", &[&negative, &depth, &indices], vec![]);
     }
-    // ONNX has no indices without axes.
-    if e.rank(0)? == 0 {
-        return one_hot_of_one(e, &indices, &depth);
-    }
     let one = e.vector(&[1])?;
     let axis = vec![int("axis", e.int("axis")?)];
     let (on, off) = (e.input(2)?, e.input(3)?);
-    if matches!(e.element_type(2)?, ElementType::F32 | ElementType::I64) {
-        let [off, on] = [off, on].map(|value| e.node("Reshape", &[&value, &one], vec![]));
-        let values = e.joined(&[off, on], 0);
-        return e.last("OneHot", &[indices, depth, values], axis);
-    }
-    // Runtimes have few types; the others are put in where a one would stand.
-    let values = e.vector(&[0, 1])?;
-    let ones = e.node("OneHot", &[indices, depth, values], axis);
-    let hot = e.node("Cast", &[ones], Emitter::to(ElementType::Boolean)?);
-    e.last("Where", &[hot, on, off], vec![])
+    let [off, on] = [off, on].map(|value| e.node("Reshape", &[&value, &one], vec![]));
+    let values = e.joined(&[off, on], 0);
+    e.last("OneHot", &[indices, depth, values], axis)
 }
 
-/// The row of a single index.
-fn one_hot_of_one(e: &mut Emitter, index: &str, depth: &str) -> Result {
-    let (zero, one) = (e.index(0)?, e.index(1)?);
-    let scalar = e.vector(&[])?;
-    let depth = e.node("Reshape", &[depth, &scalar], vec![]);
-    let places = e.node("Range", &[&zero, &depth, &one], vec![]);
-    let hot = e.node("Equal", &[index, &places], vec![]);
-    let (on, off) = (e.input(2)?, e.input(3)?);
-    e.last("Where", &[hot, on, off], vec![])
+/// Runtimes have few element types, and ONNX no indices without axes.
+fn is_usual_one_hot(layer: &Layer) -> bool {
+    let is_vector = layer.fact(0).is_ok_and(|fact| fact.shape.rank().is_some_and(|rank| rank > 0));
+    let element_type = layer.fact(2).map(|fact| fact.element_type);
+    is_vector && matches!(element_type, Ok(ElementType::F32 | ElementType::I64))
 }
 
 /// Slices of the data replaced along an axis; that axis goes to the front, where ScatterND has it.
@@ -137,14 +123,14 @@ fn reduction(e: &Emitter) -> Result<&'static str, OpError> {
         "prod" => Ok("mul"),
         "max" => Ok("max"),
         "min" => Ok("min"),
-        other => Err(OpError::unsupported(format!("reduction `{other}` in ONNX"))),
+        other => Err(OpError::unsupported(format!("reduction `{other}`"))),
     }
 }
 
 fn scatter_elements(e: &mut Emitter) -> Result {
     let reduction = reduction(e)?;
     if reduction != "none" && !e.attrs.bool("use_init_val")?.unwrap_or(true) {
-        return Err(OpError::unsupported("a reduction without the initial values in ONNX"));
+        return Err(OpError::unsupported("a reduction without the initial values"));
     }
     let axis = e.fixed_one(3, "the axis")?;
     let (data, indices, updates) = (e.input(0)?, indices(e, 1)?, e.input(2)?);
@@ -185,39 +171,6 @@ fn top_k(e: &mut Emitter) -> Result {
         return Ok(());
     }
     e.last_port(1, "Cast", &[places], vec![int("to", number_of(ElementType::I32)?.into())])
-}
-
-/// How many bounds lie below each element, or not above it where they belong to the bucket on their right.
-fn bucketize(e: &mut Emitter) -> Result {
-    let common = match (e.element_type(0)?.is_float(), e.element_type(1)?.is_float()) {
-        (false, false) => ElementType::I64,
-        _ => ElementType::F32,
-    };
-    let x = e.cast(e.input(0)?, e.element_type(0)?, common)?;
-    let x = e.unsqueezed(&x, &[-1])?;
-    let bounds = e.cast(e.input(1)?, e.element_type(1)?, common)?;
-    let right = e.attrs.bool("with_right_bound")?.unwrap_or(true);
-    let below = e.node(if right { "Less" } else { "LessOrEqual" }, &[bounds, x], vec![]);
-    counted(e, below)
-}
-
-/// How many elements of a sorted line lie below each value, or not above it.
-fn search_sorted(e: &mut Emitter) -> Result {
-    let (sorted, values) = (e.input(0)?, e.input(1)?);
-    let values = e.unsqueezed(&values, &[-1])?;
-    let sorted = if e.rank(0)? > 1 { e.unsqueezed(&sorted, &[-2])? } else { sorted };
-    let op = if e.flag("right_mode")? { "LessOrEqual" } else { "Less" };
-    let below = e.node(op, &[sorted, values], vec![]);
-    counted(e, below)
-}
-
-/// How often it is so along the last axis, in the type that the layer names.
-fn counted(e: &mut Emitter, below: String) -> Result {
-    let ones = e.node("Cast", &[below], Emitter::to(ElementType::I64)?);
-    let axes = e.vector(&[-1])?;
-    let count = e.node("ReduceSum", &[ones, axes], vec![int("keepdims", 0)]);
-    let target = e.attrs.element_type("output_type")?.unwrap_or(ElementType::I64);
-    e.last("Cast", &[count], Emitter::to(target)?)
 }
 
 /// Places and counts have types of their own.

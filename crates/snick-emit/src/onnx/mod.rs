@@ -1,14 +1,14 @@
 //! ONNX models of operator set 21.
 //!
-//! `prepare.rs` says the slice family in ops that ONNX has, `names.rs` gives values names, `writer.rs` holds the
+//! What ONNX has no operator for is decomposed first (`snick_pass::legalize`, `prepare.rs` for slices). `names.rs` names
+//! the values, `writer.rs` holds the
 //! messages, and a row of the table in `table.rs` writes one op with an `Emitter` (`emitter.rs`). Files by family
 //! have the functions of rows that are more than a new name.
 
-mod attention;
+mod axes;
 mod bodies;
 mod detection;
 mod elementwise;
-mod embedding;
 mod emitter;
 mod indexing;
 mod movement;
@@ -18,6 +18,7 @@ mod normalize;
 mod prepare;
 mod quantize;
 mod recurrent;
+mod rule;
 mod shape;
 mod signal;
 mod slices;
@@ -30,6 +31,7 @@ use snick_ir::{Graph, Located, NodeId, Op, OpError};
 use self::emitter::Emitter;
 use self::names::Names;
 use self::writer::{MAX_EMBEDDED, Writer};
+use crate::legalized::Refusals;
 
 pub use self::table::written_ops;
 pub use self::writer::ExternalData;
@@ -46,24 +48,25 @@ pub struct OnnxFiles {
 /// Writes an inferred graph as an ONNX model. Constants that do not fit go to a file named `data_name` beside it.
 ///
 /// # Errors
-/// The layer that ONNX cannot say.
+/// The layer that ONNX has no operators for.
 pub fn onnx(graph: &Graph, data_name: &str) -> Result<OnnxFiles, Box<Located>> {
     files(graph, data_name, MAX_EMBEDDED)
 }
 
 fn files(graph: &Graph, data_name: &str, max_embedded: usize) -> Result<OnnxFiles, Box<Located>> {
+    let mut graph = graph.clone();
+    let refusals = Refusals::legalize(&mut graph, &table::target(), "ONNX");
     let graph = prepare::prepare(graph)?;
     let order = graph.order()?;
     let names = Names::new(&graph, &order);
-    let mut writer = Writer::new(&graph.name, names);
+    let mut writer = Writer::new(&graph.name, names, refusals);
     for id in order {
-        let error = |error: OpError| Box::new(graph.located(id, error));
-        match &graph.node(id).op {
+        let written = match &graph.node(id).op {
             Op::Parameter(parameter) => writer.parameter(&graph, id, parameter),
             Op::Result(_) => writer.result(&graph, id),
             _ => layer(&graph, id, &mut writer),
-        }
-        .map_err(error)?;
+        };
+        written.map_err(|error| writer.refusals.located(&graph, id, error))?;
     }
     let (model, data) = writer.finish(data_name, max_embedded);
     Ok(OnnxFiles { model: snick_onnx::encode(&model), data })

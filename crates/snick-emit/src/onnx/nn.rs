@@ -1,24 +1,26 @@
 //! What neural networks are made of.
 
-use snick_ir::{Op, OpError};
+use snick_ir::OpError;
 use snick_onnx::Attribute;
 use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Result, float, int, ints, text};
-use super::table::EmitRule::{self, Custom};
+use super::rule::EmitRule::Custom;
+use super::rule::Row;
+use super::types::{BF16_IN_F32, FLOATS_BUT_BF16, OF_MAX_POOL, SMALL_IN_I32};
+use crate::layer::op;
 
-pub(super) const RULES: &[(&str, EmitRule)] = &[
-    ("AdaptiveAvgPool", Custom(|e| adaptive_pool(e, "ReduceMean"))),
-    ("AdaptiveMaxPool", Custom(|e| adaptive_pool(e, "ReduceMax"))),
-    ("AvgPool", Custom(average_pool)),
-    ("Convolution", Custom(|e| convolution(e, false))),
-    ("ConvolutionBackpropData", Custom(|e| transposed_convolution(e, false))),
-    ("Einsum", Custom(einsum)),
-    ("GroupConvolution", Custom(|e| convolution(e, true))),
-    ("GroupConvolutionBackpropData", Custom(|e| transposed_convolution(e, true))),
-    ("Interpolate", Custom(interpolate)),
-    ("MatMul", Custom(matmul)),
-    ("MaxPool", Custom(max_pool)),
+pub(super) const ROWS: &[Row] = &[
+    Row::new("AvgPool", Custom(average_pool)).lacks(FLOATS_BUT_BF16),
+    Row::new("Convolution", Custom(|e| convolution(e, false))).lacks(FLOATS_BUT_BF16),
+    Row::new("ConvolutionBackpropData", Custom(|e| transposed_convolution(e, false))).lacks(FLOATS_BUT_BF16),
+    Row::new("Einsum", Custom(einsum)).lacks(BF16_IN_F32),
+    Row::new("GroupConvolution", Custom(|e| convolution(e, true))).lacks(FLOATS_BUT_BF16),
+    Row::new("GroupConvolutionBackpropData", Custom(|e| transposed_convolution(e, true)))
+        .lacks(FLOATS_BUT_BF16),
+    Row::new("Interpolate", Custom(interpolate)),
+    Row::new("MatMul", Custom(matmul)).lacks(SMALL_IN_I32),
+    Row::new("MaxPool", Custom(max_pool)).lacks(OF_MAX_POOL),
 ];
 
 /// Transposed operands are written as such, but for vectors, which have nothing to transpose.
@@ -105,16 +107,13 @@ fn sliding(e: &Emitter, spatial: usize) -> Result<Vec<Attribute>, OpError> {
             let (begin, end) = pads(e, spatial)?;
             let pads = [begin, end].concat();
             if pads.iter().any(|&pad| pad < 0) {
-                return Err(OpError::unsupported("negative pads in ONNX"));
+                return Err(OpError::unsupported("negative pads"));
             }
             attrs.push(ints("pads", pads));
         }
     }
     Ok(attrs)
 }
-
-/// Adaptive pooling to more windows than this along an axis would be a node each.
-const MAX_WINDOWS: i64 = 1024;
 
 /// Pads of a dilated window that make the output as large as the data, divided by the strides.
 fn same_pads(e: &Emitter, spatial: usize, upper: bool) -> Result<Vec<i64>, OpError> {
@@ -135,7 +134,7 @@ fn same_pads(e: &Emitter, spatial: usize, upper: bool) -> Result<Vec<i64>, OpErr
                 let steps = size.saturating_add(stride - 1).checked_div(stride).unwrap_or(0);
                 (steps - 1).saturating_mul(stride).saturating_add(reach).saturating_sub(size).max(0)
             }
-            _ => return Err(OpError::unsupported("padding of data of unknown size in ONNX")),
+            _ => return Err(OpError::unsupported("padding of data of unknown size")),
         };
         let (less, more) = (whole / 2, whole - whole / 2);
         begin.push(if upper { less } else { more });
@@ -176,7 +175,7 @@ fn transposed_convolution(e: &mut Emitter, grouped: bool) -> Result {
         let (begin, mut end) = pads(e, spatial)?;
         let mut extra = numbers(e, "output_padding", 0, spatial)?;
         if begin.iter().chain(&end).any(|&pad| pad < 0) {
-            return Err(OpError::unsupported("negative pads in ONNX"));
+            return Err(OpError::unsupported("negative pads"));
         }
         // Runtimes want less than a stride of it; what is cut off at the end need not be put there.
         for ((end, extra), stride) in end.iter_mut().zip(&mut extra).zip(numbers(e, "strides", 1, spatial)?) {
@@ -203,9 +202,7 @@ fn pool(e: &Emitter) -> Result<Vec<Attribute>, OpError> {
         "ceil_torch" => (sliding(e, kernel.len())?, 1),
         // A window that starts in the padding counts here, and not in ONNX.
         "ceil" if gaps && same => {
-            return Err(OpError::unsupported(
-                "rounding_type `ceil` with gaps and padding to the same size in ONNX",
-            ));
+            return Err(OpError::unsupported("rounding_type `ceil` with gaps and padding to the same size"));
         }
         "ceil" if padded || gaps => (padded_up(e, &kernel)?, 0),
         "ceil" => (sliding(e, kernel.len())?, 1),
@@ -218,7 +215,7 @@ fn pool(e: &Emitter) -> Result<Vec<Attribute>, OpError> {
 fn padded_up(e: &Emitter, kernel: &[i64]) -> Result<Vec<Attribute>, OpError> {
     let spatial = kernel.len();
     let counts = e.node.op.type_name() == "AvgPool" && !e.attrs.bool("exclude-pad")?.unwrap_or(false);
-    let refused = || OpError::unsupported("rounding_type `ceil` with padding that counts in ONNX");
+    let refused = || OpError::unsupported("rounding_type `ceil` with padding that counts");
     let (strides, dilations) = (numbers(e, "strides", 1, spatial)?, numbers(e, "dilations", 1, spatial)?);
     let (begin, mut end) = pads(e, spatial)?;
     let outs = e.node.outs.first().and_then(|out| out.fact.shape.as_static());
@@ -247,7 +244,7 @@ fn max_pool(e: &mut Emitter) -> Result {
     let attrs = pool(e)?;
     let second = e.outputs().len() > 1 && e.is_used(1);
     if second && (e.int("axis")? != 0 || e.word("index_element_type")? == "i32") {
-        return Err(OpError::unsupported("positions counted from a later axis, or of i32, in ONNX"));
+        return Err(OpError::unsupported("positions counted from a later axis, or of i32"));
     }
     e.last_of(1 + usize::from(second), "MaxPool", &e.inputs(), attrs)
 }
@@ -258,17 +255,17 @@ fn interpolate(e: &mut Emitter) -> Result {
         "nearest" => "nearest",
         "linear_onnx" => "linear",
         "cubic" => "cubic",
-        other => return Err(OpError::unsupported(format!("mode `{other}` in ONNX"))),
+        other => return Err(OpError::unsupported(format!("mode `{other}`"))),
     };
     let padded = [e.ints("pads_begin")?, e.ints("pads_end")?].concat().iter().any(|&pad| pad != 0);
     if padded || e.flag("antialias")? || e.attrs.get("axes").is_some() {
-        return Err(OpError::unsupported("pads, antialias or the first definition in ONNX"));
+        return Err(OpError::unsupported("pads, antialias or the first definition"));
     }
     if mode != "nearest" && !e.element_type(0)?.is_float() {
-        return Err(OpError::unsupported("interpolation between integers in ONNX"));
+        return Err(OpError::unsupported("interpolation between integers"));
     }
     let nearest = match e.word("nearest_mode")?.as_str() {
-        "simple" => return Err(OpError::unsupported("nearest_mode `simple` in ONNX")),
+        "simple" => return Err(OpError::unsupported("nearest_mode `simple`")),
         "" => "round_prefer_floor".to_string(),
         other => other.to_string(),
     };
@@ -308,7 +305,7 @@ fn interpolate(e: &mut Emitter) -> Result {
 
 /// The ellipses of ONNX stand for as many axes in each operand.
 fn einsum(e: &mut Emitter) -> Result {
-    let Op::Einsum(op) = &e.node.op else { return Err(OpError::unsupported("this product in ONNX")) };
+    let op = op!(e, Einsum);
     let mut inputs = e.inputs();
     if op.equation.contains("...") {
         let ranks = (0..e.len()).map(|i| e.rank(i)).collect::<Result<Vec<_>, _>>()?;
@@ -320,31 +317,4 @@ fn einsum(e: &mut Emitter) -> Result {
         }
     }
     e.last("Einsum", &inputs, vec![text("equation", &op.equation)])
-}
-
-/// Windows that cover each axis without rest, axis by axis: the extreme or mean of a box is that of its sides.
-fn adaptive_pool(e: &mut Emitter, op: &str) -> Result {
-    if op == "ReduceMax" && e.outputs().len() > 1 && e.is_used(1) {
-        return Err(OpError::unsupported("positions of adaptive pooling in ONNX"));
-    }
-    let (mut value, dims) = (e.input(0)?, e.fact(0)?.shape.dims().map(<[_]>::to_vec).unwrap_or_default());
-    let targets = e.fixed(1, "the sizes of the output")?;
-    for (axis, target) in (2..).zip(targets) {
-        let size = dims.get(axis).and_then(|dim| dim.as_const());
-        let size = size.ok_or_else(|| OpError::unsupported("data of unknown size in ONNX"))?;
-        if !(0..=MAX_WINDOWS).contains(&target) || target == 0 {
-            return Err(OpError::unsupported(format!("{target} windows in ONNX")));
-        }
-        let mut windows = Vec::new();
-        for i in 0..target {
-            let (start, stop) = (
-                i.saturating_mul(size) / target,
-                (i + 1).saturating_mul(size).saturating_add(target - 1) / target,
-            );
-            let (part, axes) = (e.cut(&value, axis as i64, start, stop)?, e.vector(&[axis as i64])?);
-            windows.push(e.node(op, &[part, axes], vec![int("keepdims", 1)]));
-        }
-        value = e.joined(&windows, axis as i64);
-    }
-    e.last_of(1, "Identity", &[value], vec![])
 }

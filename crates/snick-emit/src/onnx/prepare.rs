@@ -9,8 +9,7 @@ use snick_pass::legalize::to_slice;
 const DYNAMIC_BOUNDS: Rule = Rule::exact("lower-dynamic-strided-slice", lower);
 
 /// A copy of the graph without them, bodies included.
-pub(super) fn prepare(graph: &Graph) -> Result<Graph, Box<Located>> {
-    let mut graph = graph.clone();
+pub(super) fn prepare(mut graph: Graph) -> Result<Graph, Box<Located>> {
     apply_throughout(&mut graph, &[DYNAMIC_BOUNDS])?;
     apply_throughout(&mut graph, &[from_slice::ranges(SliceAs::Slice)])?;
     apply_throughout(&mut graph, &[from_slice::BOUNDS])?;
@@ -23,7 +22,7 @@ fn lower(cx: &mut Patch) -> Result<RewriteResult, OpError> {
         return Ok(RewriteResult::NoMatch);
     }
     match (to_slice::RULE.apply)(cx)? {
-        RewriteResult::Declined(reason) => Err(OpError::unsupported(format!("in ONNX: {reason}; it"))),
+        RewriteResult::Declined(reason) => Err(OpError::CannotWrite { what: reason, format: "ONNX" }),
         lowered => Ok(lowered),
     }
 }

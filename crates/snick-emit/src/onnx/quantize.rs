@@ -1,18 +1,22 @@
-//! FakeConvert, and FakeQuantize: as QuantizeLinear and DequantizeLinear where these say the same, else by arithmetic.
+//! FakeConvert, and FakeQuantize: as QuantizeLinear and DequantizeLinear where these compute the same; elsewhere it is decomposed.
 
 use snick_ir::OpError;
 use snick_tensor::{ElementType, Tensor};
 
 use super::emitter::{Emitter, Result, int};
-use super::table::EmitRule::{self, Custom};
+use super::rule::EmitRule::Custom;
+use super::rule::Row;
+use crate::layer::Layer;
 
-pub(super) const RULES: &[(&str, EmitRule)] =
-    &[("FakeConvert", Custom(fake_convert)), ("FakeQuantize", Custom(fake_quantize))];
+pub(super) const ROWS: &[Row] = &[
+    Row::new("FakeConvert", Custom(fake_convert)),
+    Row::new("FakeQuantize", Custom(fake_quantize))
+        .only(|layer| Code::find(layer).is_ok_and(|code| code.is_some())),
+];
 
 /// Scaled, shifted, kept within a small float type and brought to it and back.
 fn fake_convert(e: &mut Emitter) -> Result {
-    let name = "destination_type";
-    let target = e.attrs.element_type(name)?.ok_or(OpError::MissingAttribute { name })?;
+    let target = e.type_attr("destination_type")?;
     let greatest = if target == ElementType::F8E5M2 { 57344.0 } else { 448.0 };
     let real = e.element_type(0)?;
     let mut inputs = Vec::new();
@@ -38,18 +42,13 @@ fn fake_convert(e: &mut Emitter) -> Result {
 }
 
 fn fake_quantize(e: &mut Emitter) -> Result {
-    super::elementwise::expect_numpy(e)?;
-    match Code::find(e)? {
-        Some(code) => {
-            let axis: Vec<_> = code.axis.map(|axis| int("axis", axis)).into_iter().collect();
-            let zero_point = e.tensor(&code.zero_point)?;
-            let [from, to] = [e.tensor(&code.from)?, e.tensor(&code.to)?];
-            let x = e.input(0)?;
-            let integers = e.node("QuantizeLinear", &[&x, &from, &zero_point], axis.clone());
-            e.last("DequantizeLinear", &[integers, to, zero_point], axis)
-        }
-        None => arithmetic(e),
-    }
+    let code = Code::find(&e.layer)?.ok_or_else(|| OpError::unsupported("these ranges"))?;
+    let axis: Vec<_> = code.axis.map(|axis| int("axis", axis)).into_iter().collect();
+    let zero_point = e.tensor(&code.zero_point)?;
+    let [from, to] = [e.tensor(&code.from)?, e.tensor(&code.to)?];
+    let x = e.input(0)?;
+    let integers = e.node("QuantizeLinear", &[&x, &from, &zero_point], axis.clone());
+    e.last("DequantizeLinear", &[integers, to, zero_point], axis)
 }
 
 /// Scales and zero points of unsigned integers that do what the layer does: one of each, or one an index of an axis.
@@ -66,7 +65,7 @@ impl Code {
     /// Only where input and output ranges have as many levels as an integer type and steps that hit 0 at the same
     /// level, and that an even one: halves are rounded to even before the zero point is added, not after. And only
     /// where steps of the input are powers of 2, so that data halfway between two levels is so by either computation.
-    fn find(e: &Emitter) -> Result<Option<Self>, OpError> {
+    fn find(e: &Layer) -> Result<Option<Self>, OpError> {
         let integers = match e.int("levels")? {
             256 => ElementType::U8,
             65536 => ElementType::U16,
@@ -108,7 +107,7 @@ struct Ranges {
 
 impl Ranges {
     /// The ranges of f32 data, if they are known and differ along one axis at most; and that axis.
-    fn find(e: &Emitter) -> Result<Option<(Self, Option<i64>)>, OpError> {
+    fn find(e: &Layer) -> Result<Option<(Self, Option<i64>)>, OpError> {
         let Some(rank) = e.fact(0)?.shape.rank().filter(|_| e.element_type(0) == Ok(ElementType::F32)) else {
             return Ok(None);
         };
@@ -135,45 +134,6 @@ impl Ranges {
         let at = |end: &[f32], i: usize| end.get(i).or(end.first()).copied().unwrap_or(0.0);
         (0..self.count).map(move |i| [0, 1, 2, 3].map(|end| at(&self.ends[end], i)))
     }
-}
-
-/// `round((x - low) / (high - low) * steps) / steps * (out high - out low) + out low`, and the ends beyond the range.
-fn arithmetic(e: &mut Emitter) -> Result {
-    let real = e.element_type(0)?;
-    if !real.is_float() {
-        return Err(OpError::unsupported(format!("`FakeQuantize` of {real} in ONNX")));
-    }
-    // None are as many as there can be.
-    let levels = e.int("levels")?;
-    let steps = if levels == 0 { usize::MAX as f64 } else { levels.saturating_sub(1) as f64 };
-    // Half floats could not tell the levels apart.
-    let wide = if real == ElementType::F64 { real } else { ElementType::F32 };
-    let mut names = Vec::new();
-    for i in 0..e.len() {
-        names.push(e.cast(e.input(i)?, e.element_type(i)?, wide)?);
-    }
-    let [x, low, high, out_low, out_high] = names.as_slice() else {
-        return Err(OpError::NotConnected { port: 4 });
-    };
-    let steps = e.number(wide, steps)?;
-    let width = e.node("Sub", &[high, low], vec![]);
-    let out_width = e.node("Sub", &[out_high, out_low], vec![]);
-    let from_low = e.node("Sub", &[x, low], vec![]);
-    let share = e.node("Div", &[from_low, width], vec![]);
-    let level = e.node("Mul", &[&share, &steps], vec![]);
-    let level = e.node("Round", &[level], vec![]);
-    let share = e.node("Div", &[level, steps], vec![]);
-    let inside = e.node("Mul", &[share, out_width], vec![]);
-    let inside = e.node("Add", &[&inside, out_low], vec![]);
-    let (least, greatest) = (e.node("Min", &[low, high], vec![]), e.node("Max", &[low, high], vec![]));
-    let below = e.node("LessOrEqual", &[x, &least], vec![]);
-    let above = e.node("Greater", &[x, &greatest], vec![]);
-    let upper = e.node("Where", &[&above, out_high, &inside], vec![]);
-    if real == wide {
-        return e.last("Where", &[&below, out_low, &upper], vec![]);
-    }
-    let y = e.node("Where", &[&below, out_low, &upper], vec![]);
-    e.last("Cast", &[y], Emitter::to(real)?)
 }
 
 #[cfg(test)]

@@ -7,15 +7,17 @@ use snick_onnx::Attribute;
 use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Result, float, floats, int, ints, text, texts};
-use super::table::EmitRule::{self, Custom};
+use super::rule::EmitRule::Custom;
+use super::rule::Row;
+use super::types::FLOATS_BUT_BF16;
 
-pub(super) const RULES: &[(&str, EmitRule)] = &[
-    ("GRUCell", Custom(cell)),
-    ("GRUSequence", Custom(sequence)),
-    ("LSTMCell", Custom(cell)),
-    ("LSTMSequence", Custom(sequence)),
-    ("RNNCell", Custom(cell)),
-    ("RNNSequence", Custom(sequence)),
+pub(super) const ROWS: &[Row] = &[
+    Row::new("GRUCell", Custom(cell)).lacks(FLOATS_BUT_BF16),
+    Row::new("GRUSequence", Custom(sequence)).lacks(FLOATS_BUT_BF16),
+    Row::new("LSTMCell", Custom(cell)).lacks(FLOATS_BUT_BF16),
+    Row::new("LSTMSequence", Custom(sequence)).lacks(FLOATS_BUT_BF16),
+    Row::new("RNNCell", Custom(cell)).lacks(FLOATS_BUT_BF16),
+    Row::new("RNNSequence", Custom(sequence)).lacks(FLOATS_BUT_BF16),
 ];
 
 /// The ONNX operator of a cell.
@@ -60,7 +62,7 @@ fn attrs(cell: &Cell, direction: Direction, hidden: i64) -> Result<Vec<Attribute
                 betas.push(beta);
                 "HardSigmoid"
             }
-            other => return Err(OpError::unsupported(format!("activation `{other}` in ONNX"))),
+            other => return Err(OpError::unsupported(format!("activation `{other}`"))),
         });
     }
     let directions = direction.reversed().len();
@@ -77,7 +79,7 @@ fn attrs(cell: &Cell, direction: Direction, hidden: i64) -> Result<Vec<Attribute
 /// The size of a state: the last one of the weights R, which are input `i`.
 fn hidden(e: &Emitter, i: usize) -> Result<i64, OpError> {
     let size = e.fact(i)?.shape.dims().and_then(|dims| dims.last()?.as_const());
-    size.ok_or_else(|| OpError::unsupported("weights of unknown size in ONNX"))
+    size.ok_or_else(|| OpError::unsupported("weights of unknown size"))
 }
 
 /// Weights, with an axis of directions, as ONNX wants them: W, R, and B with both biases, if there is any.
@@ -124,7 +126,7 @@ fn peepholes(e: &mut Emitter, value: &str) -> Result<String> {
 /// Inputs X `[batch, steps, input]`, states `[batch, directions, hidden]`, lengths, W, R, B, and peepholes.
 fn sequence(e: &mut Emitter) -> Result {
     let Some((cell, Some(direction))) = Cell::of(&e.node.op) else {
-        return Err(OpError::unsupported("this sequence in ONNX"));
+        return Err(OpError::unsupported("this sequence"));
     };
     let states = cell.kind.states();
     let at = 1 + states;
@@ -153,7 +155,7 @@ fn sequence(e: &mut Emitter) -> Result {
 /// Inputs X `[batch, input]`, states `[batch, hidden]`, W, R, B, and peepholes.
 fn cell(e: &mut Emitter) -> Result {
     let Some((cell, None)) = Cell::of(&e.node.op) else {
-        return Err(OpError::unsupported("this cell in ONNX"));
+        return Err(OpError::unsupported("this cell"));
     };
     let states = cell.kind.states();
     let attrs = attrs(&cell, Direction::Forward, hidden(e, states + 2)?)?;

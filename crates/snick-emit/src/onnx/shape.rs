@@ -1,36 +1,39 @@
 //! Ops on shapes, and reductions.
 
 use snick_ir::ops::shape::broadcast::BroadcastMode;
-use snick_ir::{AttrWords, Op, OpError};
+use snick_ir::{AttrWords, OpError};
 use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Result, int};
-use super::table::EmitRule::{self, Custom, Rename};
+use super::rule::EmitRule::{Custom, Rename};
+use super::rule::Row;
+use super::types::{SHORT_IN_I32, SMALL_IN_I32};
 use super::writer::number_of;
+use crate::layer::op;
 
-pub(super) const RULES: &[(&str, EmitRule)] = &[
-    ("Broadcast", Custom(broadcast)),
-    ("CumSum", Custom(cum_sum)),
-    ("Eye", Custom(eye)),
-    ("Identity", Rename("Identity")),
-    ("Range", Custom(range)),
-    ("ReduceL1", Custom(|e| reduce(e, "ReduceL1"))),
-    ("ReduceL2", Custom(|e| reduce(e, "ReduceL2"))),
-    ("ReduceLogicalAnd", Custom(|e| reduce_booleans(e, true))),
-    ("ReduceLogicalOr", Custom(|e| reduce_booleans(e, false))),
-    ("ReduceMax", Custom(|e| reduce(e, "ReduceMax"))),
-    ("ReduceMean", Custom(|e| reduce(e, "ReduceMean"))),
-    ("ReduceMin", Custom(|e| reduce(e, "ReduceMin"))),
-    ("ReduceProd", Custom(|e| reduce(e, "ReduceProd"))),
-    ("ReduceSum", Custom(|e| reduce(e, "ReduceSum"))),
-    ("Reshape", Custom(reshape)),
-    ("ShapeOf", Custom(shape_of)),
-    ("Squeeze", Custom(squeeze)),
-    ("Unsqueeze", Custom(unsqueeze)),
+pub(super) const ROWS: &[Row] = &[
+    Row::new("Broadcast", Custom(broadcast)),
+    Row::new("CumSum", Custom(cum_sum)).lacks(SMALL_IN_I32),
+    Row::new("Eye", Custom(eye)),
+    Row::new("Identity", Rename("Identity")),
+    Row::new("Range", Custom(range)),
+    Row::new("ReduceL1", Custom(|e| reduce(e, "ReduceL1"))).lacks(SMALL_IN_I32),
+    Row::new("ReduceL2", Custom(|e| reduce(e, "ReduceL2"))).lacks(SMALL_IN_I32),
+    Row::new("ReduceLogicalAnd", Custom(|e| reduce_booleans(e, true))),
+    Row::new("ReduceLogicalOr", Custom(|e| reduce_booleans(e, false))),
+    Row::new("ReduceMax", Custom(|e| reduce(e, "ReduceMax"))).lacks(SHORT_IN_I32),
+    Row::new("ReduceMean", Custom(|e| reduce(e, "ReduceMean"))).lacks(SMALL_IN_I32),
+    Row::new("ReduceMin", Custom(|e| reduce(e, "ReduceMin"))).lacks(SHORT_IN_I32),
+    Row::new("ReduceProd", Custom(|e| reduce(e, "ReduceProd"))).lacks(SMALL_IN_I32),
+    Row::new("ReduceSum", Custom(|e| reduce(e, "ReduceSum"))).lacks(SMALL_IN_I32),
+    Row::new("Reshape", Custom(reshape)),
+    Row::new("ShapeOf", Custom(shape_of)),
+    Row::new("Squeeze", Custom(squeeze)),
+    Row::new("Unsqueeze", Custom(unsqueeze)),
 ];
 
 fn broadcast(e: &mut Emitter) -> Result {
-    let Op::Broadcast(op) = &e.node.op else { return Err(OpError::unsupported("this layer")) };
+    let op = op!(e, Broadcast);
     match (op.mode(), e.len()) {
         (BroadcastMode::Numpy | BroadcastMode::Bidirectional | BroadcastMode::Explicit, 2) => {
             let (x, mut shape) = (e.input(0)?, e.input_i64(1)?);
@@ -49,7 +52,7 @@ fn broadcast(e: &mut Emitter) -> Result {
             let x = if others.is_empty() { x } else { e.unsqueezed(&x, &others)? };
             e.last("Expand", &[x, shape], vec![])
         }
-        (mode, _) => Err(OpError::unsupported(format!("mode `{}` in ONNX", mode.word()))),
+        (mode, _) => Err(OpError::unsupported(format!("mode `{}`", mode.word()))),
     }
 }
 
@@ -80,7 +83,7 @@ fn range(e: &mut Emitter) -> Result {
         if from.is_float() && !target.is_float() {
             let bound = e.fixed_float(i, "a real bound of integers")?;
             if bound.fract() != 0.0 {
-                return Err(OpError::unsupported(format!("a range of {target} by {bound} in ONNX")));
+                return Err(OpError::unsupported(format!("a range of {target} by {bound}")));
             }
             inputs.push(e.number(wide, bound)?);
             continue;
@@ -174,7 +177,7 @@ fn squeeze(e: &mut Emitter) -> Result {
             match dims.get(at).and_then(|dim| dim.as_const()) {
                 Some(1) => kept.push(axis),
                 Some(_) => {}
-                None => return Err(OpError::unsupported("allow_axis_skip of an unknown size in ONNX")),
+                None => return Err(OpError::unsupported("allow_axis_skip of an unknown size")),
             }
         }
         let x = e.input(0)?;

@@ -3,22 +3,23 @@
 use snick_ir::OpError;
 
 use super::emitter::{Emitter, Result, float, int, ints};
-use super::table::EmitRule::{self, Custom};
+use super::rule::EmitRule::Custom;
+use super::rule::Row;
 use super::writer::number_of;
 
-pub(super) const RULES: &[(&str, EmitRule)] = &[
-    ("DFT", Custom(|e| dft(e, 0))),
-    ("IDFT", Custom(|e| dft(e, 1))),
-    ("RDFT", Custom(rdft)),
-    ("RandomUniform", Custom(random_uniform)),
-    ("STFT", Custom(stft)),
+pub(super) const ROWS: &[Row] = &[
+    Row::new("DFT", Custom(|e| dft(e, 0))),
+    Row::new("IDFT", Custom(|e| dft(e, 1))),
+    Row::new("RDFT", Custom(rdft)),
+    Row::new("RandomUniform", Custom(random_uniform)),
+    Row::new("STFT", Custom(stft)),
 ];
 
 /// Of real numbers: the last of the axes gives one side of a spectrum, the others go on from there.
 fn rdft(e: &mut Emitter) -> Result {
     let (axes, rank) = (e.fixed(1, "the axes")?, e.rank(0)?);
     if e.len() > 2 {
-        return Err(OpError::unsupported("sizes of a real signal in ONNX"));
+        return Err(OpError::unsupported("sizes of a real signal"));
     }
     let x = e.input(0)?;
     let mut value = e.unsqueezed(&x, &[-1])?;
@@ -55,7 +56,7 @@ fn random_uniform(e: &mut Emitter) -> Result {
     let name = "output_type";
     let target = e.attrs.element_type(name)?.ok_or(OpError::MissingAttribute { name })?;
     if !target.is_float() {
-        return Err(OpError::unsupported(format!("random numbers of {target} in ONNX")));
+        return Err(OpError::unsupported(format!("random numbers of {target}")));
     }
     let bounds = [("low", e.fixed_float(1, "a bound")?), ("high", e.fixed_float(2, "a bound")?)];
     let shape = e.input_i64(0)?;
@@ -73,7 +74,7 @@ fn random_uniform(e: &mut Emitter) -> Result {
 fn stft(e: &mut Emitter) -> Result {
     let (rank, size) = (e.rank(0)?, e.fixed_one(2, "the size of a frame")?);
     if e.dims(1)? != [size] {
-        return Err(OpError::unsupported("a window smaller than the frame in ONNX"));
+        return Err(OpError::unsupported("a window smaller than the frame"));
     }
     let (mut signal, window) = (e.input(0)?, e.input(1)?);
     if rank == 1 {

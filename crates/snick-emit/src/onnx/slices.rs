@@ -5,17 +5,19 @@
 
 use snick_ir::ops::slice::axis_range::AxisRange;
 use snick_ir::ops::slice::index_inputs::IndexEntry;
-use snick_ir::{Fact, IntOrValue, Op, OpError};
+use snick_ir::{Fact, IntOrValue, OpError};
 use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Result, int};
-use super::table::EmitRule::{self, Custom};
+use super::rule::EmitRule::Custom;
+use super::rule::Row;
+use crate::layer::op;
 
-pub(super) const RULES: &[(&str, EmitRule)] = &[
-    ("Slice", Custom(slice8)),
-    ("Split", Custom(split)),
-    ("StridedSlice", Custom(strided_slice)),
-    ("VariadicSplit", Custom(variadic_split)),
+pub(super) const ROWS: &[Row] = &[
+    Row::new("Slice", Custom(slice8)),
+    Row::new("Split", Custom(split)),
+    Row::new("StridedSlice", Custom(strided_slice)),
+    Row::new("VariadicSplit", Custom(variadic_split)),
 ];
 
 /// The same end, but not the greatest integer of 32 or 64 bits, which runtimes take for "no bound".
@@ -52,9 +54,9 @@ fn slice8(e: &mut Emitter) -> Result {
 
 /// The ranges of a StridedSlice, then a Squeeze and an Unsqueeze.
 fn strided_slice(e: &mut Emitter) -> Result {
-    let Op::StridedSlice(op) = &e.node.op else { return Err(OpError::unsupported("this layer")) };
+    let op = op!(e, StridedSlice);
     let facts: Vec<&Fact> = (0..e.len()).map(|i| e.fact(i)).collect::<Result<_, _>>()?;
-    let unranked = || OpError::unsupported("an ellipsis over an unknown rank in ONNX");
+    let unranked = || OpError::unsupported("an ellipsis over an unknown rank");
     let plan = op.plan(&facts)?.ok_or_else(unranked)?;
     let ranges: Vec<[i64; 4]> = plan.ranges().map(onnx_range).collect::<Result<_, _>>()?;
     // Whole axes are left out.
@@ -84,7 +86,7 @@ fn strided_slice(e: &mut Emitter) -> Result {
 /// Start, end, axis and step, in ONNX's order.
 fn onnx_range(range: &AxisRange) -> Result<[i64; 4], OpError> {
     let int = |number: &IntOrValue<IndexEntry>| {
-        number.as_int().ok_or_else(|| OpError::unsupported("a bound known only at run time in ONNX"))
+        number.as_int().ok_or_else(|| OpError::unsupported("a bound known only at run time"))
     };
     let (start, stop) = (range.start.as_ref().map(int).transpose()?, range.stop.as_ref());
     let axis = range.axis as i64;

@@ -11,6 +11,7 @@ use snick_shape::{DimSpec, ShapeSpec, Symbols};
 use snick_tensor::{ElementType, Tensor};
 
 use super::names::Names;
+use crate::legalized::Refusals;
 
 /// The operator set that all nodes belong to.
 const OPSET: i64 = 21;
@@ -30,6 +31,7 @@ const ALIGNMENT: usize = 64;
 /// Collects inputs, constants, nodes and outputs.
 pub(super) struct Writer {
     pub(super) names: Names,
+    pub(super) refusals: Refusals,
     graph: onnx::Graph,
     /// The elements of initializers, by their number.
     elements: Vec<(usize, Tensor)>,
@@ -38,10 +40,10 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn new(name: &str, names: Names) -> Self {
+    pub(super) fn new(name: &str, names: Names, refusals: Refusals) -> Self {
         let name = if name.is_empty() { "model" } else { name };
         let graph = onnx::Graph { name: name.into(), ..onnx::Graph::default() };
-        Self { names, graph, elements: Vec::new(), outputs: Vec::new() }
+        Self { names, refusals, graph, elements: Vec::new(), outputs: Vec::new() }
     }
 
     /// The model, and the constants that go to the file `data_name` beside it because all together have more than
@@ -251,7 +253,7 @@ impl Writer {
 /// The number of an element type, or that ONNX has none.
 pub(super) fn number_of(element_type: ElementType) -> Result<i32, OpError> {
     snick_onnx::to_number(element_type)
-        .ok_or_else(|| OpError::unsupported(format!("element type {element_type} in ONNX")))
+        .ok_or_else(|| OpError::unsupported(format!("element type {element_type}")))
 }
 
 /// Type and shape as the file declares them: numbers, names of symbols, nothing for the rest.

@@ -7,18 +7,22 @@ use snick_ir::{Graph, NodeId, Op, OpError, Value, normalize_axis};
 use snick_shape::SymExpr;
 use snick_tensor::{ElementType, Tensor};
 
-use super::elementwise::converted;
 use super::emitter::{Emitter, Function, Operand, Result};
-use super::table::EmitRule::{self, Custom};
+use super::rule::EmitRule::Custom;
+use super::rule::Row;
 use super::types::Type;
+use super::unary::converted;
 use crate::states::{State, states};
 
-pub(super) const RULES: &[(&str, EmitRule)] =
-    &[("If", Custom(branches)), ("Loop", Custom(iterated)), ("TensorIterator", Custom(iterated))];
+pub(super) const ROWS: &[Row] = &[
+    Row::new("If", Custom(branches)),
+    Row::new("Loop", Custom(iterated)),
+    Row::new("TensorIterator", Custom(iterated)),
+];
 
 impl Function {
-    /// Writes a body whose Parameters are given; what its Results return. Its values and sizes are its own, and halves
-    /// are rounded where they go in and come out.
+    /// Writes a body whose Parameters are given; what its Results return. Its values and sizes are its own, and f16 and
+    /// bf16 are rounded where they enter and leave.
     fn inline(&mut self, body: &Graph, given: &[Option<Operand>]) -> Result<Vec<Operand>, OpError> {
         let around = std::mem::take(&mut self.scope);
         let written = self.inside(body, given);
@@ -43,7 +47,7 @@ impl Function {
 /// The operand under a type that is spelled like its own.
 fn same_type(what: &str, operand: &Operand, ty: &Type) -> Result<Operand> {
     if operand.ty.to_string() != ty.to_string() {
-        return Err(OpError::mismatch(format!("{what} in StableHLO"), &operand.ty, ty));
+        return Err(OpError::mismatch(format!("{what}"), &operand.ty, ty));
     }
     Ok(Operand { name: operand.name.clone(), ty: ty.clone() })
 }
@@ -51,11 +55,11 @@ fn same_type(what: &str, operand: &Operand, ty: &Type) -> Result<Operand> {
 fn sub_graph<'g>(e: &Emitter<'g>) -> Result<&'g SubGraph, OpError> {
     match &e.node.op {
         Op::SubGraph(op) => Ok(op),
-        op => Err(OpError::unsupported(format!("`{}` without bodies in StableHLO", op.type_name()))),
+        op => Err(OpError::unsupported(format!("`{}` without bodies", op.type_name()))),
     }
 }
 
-/// A truth value of one element.
+/// A boolean of one element.
 fn truth(e: &mut Emitter, x: &Operand) -> Result<Operand> {
     let x = e.reshape(x, &[])?;
     converted(e, &x, ElementType::Boolean)
@@ -71,10 +75,10 @@ fn branches(e: &mut Emitter) -> Result {
     let op = sub_graph(e)?;
     let condition = e.input(0)?;
     let condition = truth(e, &condition)?;
-    let outer = e.inputs()?;
+    let outer = e.operands()?;
     let types = (0..op.outputs()).map(|port| e.output(port as u32)).collect::<Result<Vec<_>, _>>()?;
     if !types.iter().flat_map(|ty| &ty.dims).all(|dim| e.function.knows(dim)) {
-        return Err(OpError::unsupported("a size that depends on the branch in StableHLO"));
+        return Err(OpError::unsupported("a size that depends on the branch"));
     }
     let head = format!("({}) ({{", condition.name);
     let name = e.function.lines(&e.node.name, "\"stablehlo.if\"", &head, types.len());
@@ -152,7 +156,7 @@ struct Iterated<'g> {
     /// Outputs that are put together of parts.
     made: Vec<(&'g PortLink, Parts)>,
     outer: Vec<Operand>,
-    /// The Result that says whether there is a next iteration, where that is not sure.
+    /// The Result that tells whether there is a next iteration, unless there always is.
     condition: Option<usize>,
 }
 
@@ -161,7 +165,7 @@ fn iterated(e: &mut Emitter) -> Result {
     let ([body], [map]) = (op.bodies.as_slice(), op.maps.as_slice()) else {
         return Err(OpError::mismatch("the number of bodies", op.bodies.len(), 1));
     };
-    let outer = e.inputs()?;
+    let outer = e.operands()?;
     let states = states(map);
     let mut made = Vec::new();
     for link in &map.outputs {
@@ -294,7 +298,7 @@ fn limit(e: &mut Emitter) -> Result<Operand> {
     }
 }
 
-/// The Result that says whether a Loop goes on, unless both that and the input for the first time are sure to.
+/// The Result that tells whether a Loop continues; `None` if it always does.
 fn condition(e: &Emitter, body: &Graph, map: &PortMap) -> Option<usize> {
     let link = map.outputs.iter().find(|link| link.purpose == Some(Purpose::ExecutionCondition))?;
     let next = returned(body, link.internal).ok().and_then(|fact| fact.ints());
@@ -304,8 +308,7 @@ fn condition(e: &Emitter, body: &Graph, map: &PortMap) -> Option<usize> {
 
 fn number_of_parts(e: &mut Emitter, map: &PortMap, outer: &[Operand]) -> Result<Operand> {
     let cut = map.inputs.iter().find_map(|link| Some((outer.get(link.external?)?, link.cut?)));
-    let (whole, cut) =
-        cut.ok_or_else(|| OpError::unsupported("iterations of unknown number in StableHLO"))?;
+    let (whole, cut) = cut.ok_or_else(|| OpError::unsupported("iterations of unknown number"))?;
     let parts = Parts::of(cut, &whole.ty)?;
     e.number(&parts.count)
 }

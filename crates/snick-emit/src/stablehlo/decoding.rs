@@ -4,15 +4,16 @@ use snick_ir::{Op, OpError};
 use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Operand, Result};
-use super::indexing::elements_along;
-use super::reduction::{maximum, sum};
-use super::sort::sorted;
-use super::table::EmitRule::{self, Custom};
+use super::lookup::elements_along;
+use super::reduce::{maximum, sum};
+use super::rule::EmitRule::Custom;
+use super::rule::Row;
+use super::sorted::sorted;
 
-pub(super) const RULES: &[(&str, EmitRule)] = &[
-    ("CTCGreedyDecoder", Custom(ctc_greedy)),
-    ("CTCGreedyDecoderSeqLen", Custom(ctc_greedy)),
-    ("GatherTree", Custom(gather_tree)),
+pub(super) const ROWS: &[Row] = &[
+    Row::new("CTCGreedyDecoder", Custom(ctc_greedy)),
+    Row::new("CTCGreedyDecoderSeqLen", Custom(ctc_greedy)),
+    Row::new("GatherTree", Custom(gather_tree)),
 ];
 
 /// Of places along an axis the first that is chosen, i64; the axis falls away. A large number where none is.
@@ -29,7 +30,7 @@ fn ctc_greedy(e: &mut Emitter) -> Result {
     let (merge_repeated, has_lengths) = match &e.node.op {
         Op::CtcGreedyDecoder(op) => (op.ctc_merge_repeated, false),
         Op::CtcGreedyDecoderSeqLen(op) => (op.merge_repeated, true),
-        _ => return Err(OpError::unsupported("this decoder in StableHLO")),
+        _ => return Err(OpError::unsupported("this decoder")),
     };
     let (mut x, mut mask) = (e.input(0)?, e.input(1)?);
     if !has_lengths {

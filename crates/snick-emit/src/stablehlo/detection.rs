@@ -1,20 +1,18 @@
 //! Regions of maps: pooled samples of them, and what a detector says of them.
 
 use snick_ir::OpError;
-use snick_shape::SymExpr;
 use snick_tensor::{ElementType, Tensor};
 
 use super::emitter::{Emitter, Operand, Result};
-use super::normalization::softmax_over;
-use super::reduction::{maximum, sum};
-use super::sampling::{Tap, mixed};
-use super::table::EmitRule::{self, Custom};
+use super::reduce::{maximum, sum};
+use super::rule::EmitRule::Custom;
+use super::rule::Row;
+use super::taps::{Tap, mixed};
 
-pub(super) const RULES: &[(&str, EmitRule)] = &[
-    ("ExperimentalDetectronROIFeatureExtractor", Custom(feature_extractor)),
-    ("ROIAlign", Custom(align)),
-    ("ROIPooling", Custom(pooling)),
-    ("RegionYolo", Custom(region_yolo)),
+pub(super) const ROWS: &[Row] = &[
+    Row::new("ExperimentalDetectronROIFeatureExtractor", Custom(feature_extractor)),
+    Row::new("ROIAlign", Custom(align)),
+    Row::new("ROIPooling", Custom(pooling)),
 ];
 
 /// How a region becomes a small map: rows and columns, samples of a cell along each axis, and whether the greatest
@@ -31,7 +29,7 @@ impl Bins {
         let size = |size: i64| usize::try_from(size).ok().filter(|&size| size > 0);
         match (size(counts[0]), size(counts[1]), size(samples)) {
             (Some(rows), Some(columns), Some(samples)) => Ok(Self { counts: [rows, columns], samples, max }),
-            _ => Err(OpError::unsupported("samples of which the number depends on data in StableHLO")),
+            _ => Err(OpError::unsupported("samples of which the number depends on data")),
         }
     }
 }
@@ -268,7 +266,7 @@ fn greatest(e: &mut Emitter, maps: &Operand, images: &Operand, ends: [[&Operand;
     let out = e.output(0)?.fixed()?;
     let &[regions, ..] = out.as_slice() else { return Err(OpError::rank("the output", 0, "4")) };
     let places = e.reshape(images, &[regions, 1])?;
-    let mut y = super::indexing::along(e, maps, &places, 0)?;
+    let mut y = super::lookup::along(e, maps, &places, 0)?;
     let lowest = e.full(f32::MIN.into(), &maps.ty.sized(&[]))?;
     let mut empty: Option<Operand> = None;
     for (axis, ends) in [(3, ends[1]), (2, ends[0])] {
@@ -383,41 +381,4 @@ fn feature_extractor(e: &mut Emitter) -> Result {
     let y = e.convert(&y, element);
     e.give(0, y)?;
     e.give(1, regions)
-}
-
-/// Of each box: place and objectness through a sigmoid, classes through a softmax or a sigmoid.
-fn region_yolo(e: &mut Emitter) -> Result {
-    let (x, dims) = (e.input(0)?, e.output(0)?.dims);
-    let softmax = e.flag("do_softmax")?;
-    let boxes = match softmax {
-        true => e.int("num")?,
-        false => e.attrs.ints("mask")?.map_or(0, |mask| mask.len() as i64),
-    };
-    let (coords, classes) = (e.int("coords")?, e.int("classes")?);
-    let [images, _, rest @ ..] = x.ty.dims.as_slice() else {
-        return Err(OpError::rank("the data", x.ty.rank(), "4"));
-    };
-    let boxed: Vec<SymExpr> = [&[images.clone(), boxes.into(), (coords + 1 + classes).into()], rest].concat();
-    let boxed = e.reshape(&x, boxed)?;
-    let squashed = coords.min(2);
-    let mut parts = Vec::with_capacity(4);
-    for (first, count, is_class) in [
-        (0, squashed, None),
-        (squashed, coords - squashed, Some(false)),
-        (coords, 1, None),
-        (coords + 1, classes, if softmax { Some(true) } else { None }),
-    ] {
-        if count == 0 {
-            continue;
-        }
-        let part = e.part(&boxed, 2, &first.into(), count.into())?;
-        parts.push(match is_class {
-            Some(true) => softmax_over(e, &part, 2, false)?,
-            Some(false) => part,
-            None => e.same("stablehlo.logistic", &[&part]),
-        });
-    }
-    let y = e.concatenate(&parts, 2)?;
-    let y = e.reshape(&y, dims)?;
-    e.give(0, y)
 }

@@ -1,15 +1,17 @@
 //! Einsum: operands are multiplied from left to right, summing over a letter as soon as nobody else has it.
 
-use snick_ir::{Op, OpError};
+use snick_ir::OpError;
 use snick_shape::SymExpr;
 use snick_tensor::ElementType;
 
+use super::contract::contract;
 use super::emitter::{Emitter, Operand, Result};
-use super::product::contract;
-use super::reduction::sum;
-use super::table::EmitRule::{self, Custom};
+use super::reduce::sum;
+use super::rule::EmitRule::Custom;
+use super::rule::Row;
+use crate::layer::op;
 
-pub(super) const RULES: &[(&str, EmitRule)] = &[("Einsum", Custom(einsum))];
+pub(super) const ROWS: &[Row] = &[Row::new("Einsum", Custom(einsum))];
 
 /// An operand with a letter an axis.
 struct LabelledOperand {
@@ -18,8 +20,8 @@ struct LabelledOperand {
 }
 
 fn einsum(e: &mut Emitter) -> Result {
-    let Op::Einsum(op) = &e.node.op else { return Err(OpError::unsupported("this product in StableHLO")) };
-    let operands = e.inputs()?;
+    let op = op!(e, Einsum);
+    let operands = e.operands()?;
     let ranks: Vec<usize> = operands.iter().map(|x| x.ty.rank()).collect();
     let (inputs, output) = op.labels(&ranks)?;
     let mut rest: Vec<LabelledOperand> = Vec::with_capacity(operands.len());
@@ -56,7 +58,7 @@ fn diagonal(e: &mut Emitter, mut named: LabelledOperand) -> Result<LabelledOpera
     };
     while let Some((first, second)) = twice(&named.letters) {
         if named.x.ty.dims.get(first) != named.x.ty.dims.get(second) {
-            return Err(OpError::unsupported("a diagonal of axes of different sizes in StableHLO"));
+            return Err(OpError::unsupported("a diagonal of axes of different sizes"));
         }
         let ty = named.x.ty.with(ElementType::I64);
         let (a, b) = (e.iota(first, ty.clone())?, e.iota(second, ty)?);

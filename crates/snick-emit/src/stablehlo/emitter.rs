@@ -2,16 +2,18 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
+use std::ops::Deref;
 
-use snick_ir::{Attrs, Fact, Graph, Node, NodeId, OpError, Value};
+use snick_ir::{Fact, Graph, NodeId, OpError, Value};
 use snick_shape::{SymExpr, SymbolId};
 use snick_tensor::{ElementType, Tensor};
 
 use super::literal;
 use super::types::{Sizes, Type, computed};
-use crate::evaluated::evaluated;
+use crate::layer::Layer;
+use crate::legalized::Refusals;
 
-/// A value on the way: its name, with the `%`, and its type.
+/// A value of the output: its name, with the `%`, and its type.
 #[derive(Clone, Debug)]
 pub(super) struct Operand {
     pub(super) name: String,
@@ -27,7 +29,7 @@ pub(super) type Sources = HashMap<SymbolId, (Operand, usize)>;
 /// Scalars of i64 for sizes.
 pub(super) type Numbers = HashMap<SymExpr, Operand>;
 
-/// Scalars of i64 for the text of the operation that gives them.
+/// Scalars of i64 by the text of the operation that computes them.
 pub(super) type Steps = HashMap<String, Operand>;
 
 /// What a graph, or a region, knows of its own values.
@@ -49,11 +51,16 @@ pub(super) struct Function {
     body: String,
     names: HashSet<String>,
     pub(super) scope: Scope,
+    pub(super) refusals: Refusals,
     /// How many regions are open.
     pub(super) depth: usize,
 }
 
 impl Function {
+    pub(super) fn new(refusals: Refusals) -> Self {
+        Self { refusals, ..Self::default() }
+    }
+
     /// An argument of the function, unless it is given already.
     pub(super) fn parameter(&mut self, graph: &Graph, id: NodeId) -> Result {
         let value = Value { node: id, port: 0 };
@@ -183,28 +190,21 @@ impl Function {
 
 /// Writes one layer.
 pub(super) struct Emitter<'g> {
-    pub(super) graph: &'g Graph,
-    id: NodeId,
-    /// The layer.
-    pub(super) node: &'g Node,
-    /// Its attributes.
-    pub(super) attrs: Attrs<'static>,
-    inputs: Vec<Value>,
+    pub(super) layer: Layer<'g>,
     pub(super) function: &'g mut Function,
 }
 
-impl<'g> Emitter<'g> {
-    pub(super) fn new(graph: &'g Graph, id: NodeId, function: &'g mut Function) -> Result<Self, OpError> {
-        let inputs = graph.inputs(id).into_iter().enumerate();
-        let inputs = inputs.map(|(port, value)| value.ok_or(OpError::NotConnected { port }));
-        let inputs = inputs.collect::<Result<_, _>>()?;
-        let node = graph.node(id);
-        Ok(Self { graph, id, node, attrs: node.op.attrs(), inputs, function })
-    }
+impl<'g> Deref for Emitter<'g> {
+    type Target = Layer<'g>;
 
-    /// How many inputs there are.
-    pub(super) fn len(&self) -> usize {
-        self.inputs.len()
+    fn deref(&self) -> &Layer<'g> {
+        &self.layer
+    }
+}
+
+impl<'g> Emitter<'g> {
+    pub(super) fn new(graph: &'g Graph, id: NodeId, function: &'g mut Function) -> Result<Self> {
+        Ok(Self { layer: Layer::new(graph, id)?, function })
     }
 
     /// Input `i`.
@@ -214,40 +214,8 @@ impl<'g> Emitter<'g> {
     }
 
     /// All inputs.
-    pub(super) fn inputs(&self) -> Result<Vec<Operand>, OpError> {
+    pub(super) fn operands(&self) -> Result<Vec<Operand>> {
         (0..self.len()).map(|i| self.input(i)).collect()
-    }
-
-    /// The integers of input `i`, which StableHLO wants to know.
-    pub(super) fn fixed(&self, i: usize, what: &str) -> Result<Vec<i64>, OpError> {
-        let known = self.known(i);
-        known.ok_or_else(|| OpError::unsupported(format!("{what} known only at run time in StableHLO")))
-    }
-
-    /// The integers of input `i`, if they are known.
-    pub(super) fn known(&self, i: usize) -> Option<Vec<i64>> {
-        self.inputs.get(i).and_then(|&value| self.graph.fact(value)?.ints()).map(|ints| ints.to_vec())
-    }
-
-    /// The integers of input `i` as far as they are known, as expressions over sizes.
-    pub(super) fn elements(&self, i: usize) -> Option<Vec<SymExpr>> {
-        self.inputs.get(i).and_then(|&value| self.graph.fact(value)?.elements())
-    }
-
-    /// Input `i`, if it is known.
-    pub(super) fn tensor(&self, i: usize) -> Option<Tensor> {
-        self.inputs.get(i).and_then(|&value| self.graph.fact(value)?.as_tensor().map(|t| Tensor::clone(t)))
-    }
-
-    /// The one real number of input `i`, if it is known.
-    pub(super) fn known_real(&self, i: usize) -> Option<f64> {
-        let fact = self.inputs.get(i).and_then(|&value| self.graph.fact(value))?;
-        fact.as_tensor()?.to_f64_vec().ok()?.first().copied()
-    }
-
-    /// The outputs of the layer, if all of its inputs are known.
-    pub(super) fn evaluated(&self) -> Option<Vec<Tensor>> {
-        evaluated(self.graph, self.id)
     }
 
     /// The type of output `port`.
@@ -256,40 +224,15 @@ impl<'g> Emitter<'g> {
         Type::of(fact.ok_or(OpError::NotConnected { port: port as usize })?)
     }
 
-    /// Whether somebody reads output `port`.
-    pub(super) fn is_used(&self, port: u32) -> bool {
-        !self.graph.uses(Value { node: self.id, port }).is_empty()
-    }
-
     /// The value is output `port` of the layer.
     pub(super) fn give(&mut self, port: u32, operand: Operand) -> Result {
         let want = self.output(port)?;
         // Two expressions may be one size; MLIR knows only that it is not known.
         if operand.ty.to_string() != want.to_string() {
-            return Err(OpError::mismatch("what is written in StableHLO", operand.ty, want));
+            return Err(OpError::mismatch("what is written", operand.ty, want));
         }
         self.function.define(Value { node: self.id, port }, Operand { name: operand.name, ty: want });
         Ok(())
-    }
-
-    /// An integer attribute of the layer.
-    pub(super) fn int(&self, name: &'static str) -> Result<i64, OpError> {
-        self.attrs.int(name)?.ok_or(OpError::MissingAttribute { name })
-    }
-
-    /// A real attribute of the layer.
-    pub(super) fn float(&self, name: &'static str) -> Result<f64, OpError> {
-        self.attrs.float(name)?.ok_or(OpError::MissingAttribute { name })
-    }
-
-    /// A truth value of the layer, false if it is not there.
-    pub(super) fn flag(&self, name: &'static str) -> Result<bool, OpError> {
-        Ok(self.attrs.bool(name)?.unwrap_or(false))
-    }
-
-    /// A word of the layer in small letters, empty if it is not there.
-    pub(super) fn word(&self, name: &'static str) -> Result<String, OpError> {
-        Ok(self.attrs.text(name)?.unwrap_or_default().to_ascii_lowercase())
     }
 
     /// `%x = dialect.op %a, %b : type`, for operations whose values all have one type.
@@ -297,24 +240,24 @@ impl<'g> Emitter<'g> {
         let ty = operands
             .first()
             .map_or(Type { element: ElementType::F32, dims: vec![] }, |first| first.ty.clone());
-        // CHLO says the types of what goes in and of what comes out.
+        // CHLO lists the types of operands and results.
         let types = if op.starts_with("chlo") { format!(": {ty} -> {ty}") } else { format!(": {ty}") };
         self.line(op, &names(operands), &types, ty)
     }
 
     /// `%x = dialect.op ..what.. tail`.
     pub(super) fn line(&mut self, op: &str, what: &str, tail: &str, ty: Type) -> Operand {
-        self.function.line(&self.node.name, op, what, tail, ty)
+        self.function.line(&self.layer.node.name, op, what, tail, ty)
     }
 
     /// `%x:2 = dialect.op tail`, an operation of several results.
     pub(super) fn lines<const N: usize>(&mut self, op: &str, tail: &str, types: [Type; N]) -> [Operand; N] {
-        let name = self.function.lines(&self.node.name, op, tail, N);
+        let name = self.function.lines(&self.layer.node.name, op, tail, N);
         let mut number = 0..;
         types.map(|ty| Operand { name: format!("{name}#{}", number.next().unwrap_or(0)), ty })
     }
 
-    /// The generic form, which says everything: `%x = "stablehlo.op"(%a) <{attributes}> : (types) -> type`.
+    /// The generic form: `%x = "stablehlo.op"(%a) <{attributes}> : (types) -> type`.
     pub(super) fn generic(&mut self, op: &str, operands: &[&Operand], attributes: &str, ty: Type) -> Operand {
         let types: Vec<String> = operands.iter().map(|operand| operand.ty.to_string()).collect();
         let attributes = if attributes.is_empty() { String::new() } else { format!(" <{{{attributes}}}>") };
@@ -324,7 +267,7 @@ impl<'g> Emitter<'g> {
 
     /// A constant.
     pub(super) fn constant(&mut self, tensor: &Tensor) -> Result<Operand> {
-        self.function.constant(&self.node.name, tensor)
+        self.function.constant(&self.layer.node.name, tensor)
     }
 
     /// One number in all places.
@@ -339,7 +282,7 @@ impl<'g> Emitter<'g> {
 
     /// Other elements of the same values.
     pub(super) fn convert(&mut self, x: &Operand, element: ElementType) -> Operand {
-        self.function.convert(&self.node.name, x.clone(), element)
+        self.function.convert(&self.layer.node.name, x.clone(), element)
     }
 
     /// The same elements in other sizes.
@@ -387,6 +330,14 @@ impl<'g> Emitter<'g> {
         let first = dims.len().saturating_sub(x.ty.rank());
         let axes: Vec<usize> = (first..dims.len()).collect();
         self.spread(x, &axes, dims)
+    }
+
+    /// The two inputs, repeated to the shape that both have together.
+    pub(super) fn pair(&mut self) -> Result<[Operand; 2]> {
+        let dims = self.output(0)?.dims;
+        let [a, b] = [self.input(0)?, self.input(1)?];
+        self.meet(&[&a.ty.dims, &b.ty.dims], &dims)?;
+        Ok([self.broadcast(&a, &dims)?, self.broadcast(&b, &dims)?])
     }
 
     /// One element in all places.

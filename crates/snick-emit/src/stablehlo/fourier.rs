@@ -5,16 +5,17 @@ use std::f64::consts::TAU;
 use snick_ir::OpError;
 use snick_tensor::Tensor;
 
+use super::contract::sums;
 use super::emitter::{Emitter, Operand, Result};
-use super::resample::sums;
-use super::table::EmitRule::{self, Custom};
+use super::rule::EmitRule::Custom;
+use super::rule::Row;
 
-pub(super) const RULES: &[(&str, EmitRule)] = &[
-    ("DFT", Custom(|e| complex(e, false))),
-    ("IDFT", Custom(|e| complex(e, true))),
-    ("IRDFT", Custom(signal_of_half)),
-    ("RDFT", Custom(half_spectrum)),
-    ("STFT", Custom(short_time)),
+pub(super) const ROWS: &[Row] = &[
+    Row::new("DFT", Custom(|e| complex(e, false))),
+    Row::new("IDFT", Custom(|e| complex(e, true))),
+    Row::new("IRDFT", Custom(signal_of_half)),
+    Row::new("RDFT", Custom(half_spectrum)),
+    Row::new("STFT", Custom(short_time)),
 ];
 
 /// The most elements of a matrix.
@@ -65,7 +66,7 @@ fn matrix(
     of: impl Fn(usize, f64) -> f64,
 ) -> Result<Tensor, OpError> {
     if rows.saturating_mul(columns) > MAX_MATRIX {
-        return Err(OpError::unsupported("a transform of this size in StableHLO"));
+        return Err(OpError::unsupported("a transform of this size"));
     }
     let size = size.max(1);
     let angle = |row: usize, column: usize| TAU * (row * column % size) as f64 / size as f64;
@@ -195,7 +196,7 @@ fn short_time(e: &mut Emitter) -> Result {
     let frames = [batch, places.len() / size, size];
     let places = e.constant(&Tensor::from_vec(&[places.len(), 1], places)?)?;
     let signal = e.reshape(&signal, &[batch, length])?;
-    let framed = super::indexing::along(e, &signal, &places, 1)?;
+    let framed = super::lookup::along(e, &signal, &places, 1)?;
     let framed = e.reshape(&framed, &frames)?;
     // A shorter window stands in the middle.
     let room = size.saturating_sub(window.ty.size(0)?) as i64;

@@ -1,92 +1,19 @@
 //! Elements chosen by indices.
 
 use snick_ir::OpError;
-use snick_shape::SymExpr;
 use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Operand, Result};
-use super::reduction::sum;
-use super::table::EmitRule::{self, Custom};
-use super::types::{Sizes, fixed};
+use super::lookup::{Lookup, column, elements_along, from_start, look_up, own_place};
+use super::rule::EmitRule::Custom;
+use super::rule::Row;
 
-pub(super) const RULES: &[(&str, EmitRule)] = &[
-    ("Gather", Custom(gather)),
-    ("GatherElements", Custom(gather_elements)),
-    ("GatherND", Custom(gather_nd)),
-    ("OneHot", Custom(one_hot)),
-    ("ReverseSequence", Custom(reverse_sequence)),
-    ("SearchSorted", Custom(search_sorted)),
+pub(super) const ROWS: &[Row] = &[
+    Row::new("Gather", Custom(gather)),
+    Row::new("GatherElements", Custom(gather_elements)),
+    Row::new("GatherND", Custom(gather_nd)),
+    Row::new("ReverseSequence", Custom(reverse_sequence)),
 ];
-
-/// Indices as i64; negative ones count from the end of an axis of `size`.
-pub(super) fn from_start(e: &mut Emitter, indices: &Operand, size: &SymExpr) -> Result<Operand> {
-    let indices = e.convert(indices, ElementType::I64);
-    let zero = e.full(0.0, &indices.ty)?;
-    let size = e.number(size)?;
-    let size = e.spread(&size, &[], &indices.ty.dims)?;
-    let below = e.compare("LT", &indices, &zero);
-    let moved = e.same("stablehlo.add", &[&indices, &size]);
-    Ok(e.select(&below, &moved, &indices))
-}
-
-/// How windows of the data are found and where they go.
-struct Lookup {
-    /// Axes of the result that are those of the window.
-    offset: Vec<usize>,
-    /// Axes of the data that the window does not have.
-    collapsed: Vec<usize>,
-    /// Axes of the data that the entries of an index are for.
-    indexed: Vec<usize>,
-    /// Sizes of the window.
-    sizes: Vec<SymExpr>,
-}
-
-/// The indices' last axis holds the entries of one index.
-fn look_up(
-    e: &mut Emitter,
-    data: &Operand,
-    indices: &Operand,
-    lookup: Lookup,
-    dims: impl Sizes,
-) -> Result<Operand> {
-    let numbers = format!(
-        "dimension_numbers = #stablehlo.gather<offset_dims = {:?}, collapsed_slice_dims = {:?}, start_index_map = {:?}, \
-         index_vector_dim = {}>, indices_are_sorted = false",
-        lookup.offset,
-        lookup.collapsed,
-        lookup.indexed,
-        indices.ty.rank().saturating_sub(1),
-    );
-    let ty = data.ty.sized(dims);
-    let sizes: Result<Vec<usize>, OpError> = lookup.sizes.iter().map(fixed).collect();
-    if let Ok(sizes) = sizes {
-        let sizes = sizes.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
-        let attributes = format!("{numbers}, slice_sizes = array<i64: {sizes}>");
-        return Ok(e.generic("stablehlo.gather", &[data, indices], &attributes, ty));
-    }
-    let sizes = e.vector(lookup.sizes)?;
-    Ok(e.generic("stablehlo.dynamic_gather", &[data, indices, &sizes], &numbers, ty))
-}
-
-/// Slices of the data across one axis at known places `[count, 1]`.
-pub(super) fn along(e: &mut Emitter, data: &Operand, places: &Operand, axis: usize) -> Result<Operand> {
-    let (mut sizes, mut dims) = (data.ty.dims.clone(), data.ty.dims.clone());
-    sizes[axis] = 1.into();
-    dims[axis] = places.ty.dims[0].clone();
-    let offset = (0..dims.len()).filter(|&own| own != axis).collect();
-    let lookup = Lookup { offset, collapsed: vec![axis], indexed: vec![axis], sizes };
-    look_up(e, data, places, lookup, dims)
-}
-
-/// Where values of these sizes stand along an axis, as a column along a new last axis.
-fn own_place(e: &mut Emitter, like: &Operand, axis: usize) -> Result<Operand> {
-    let places = e.iota(axis, like.ty.with(ElementType::I64))?;
-    column(e, &places)
-}
-
-fn column(e: &mut Emitter, x: &Operand) -> Result<Operand> {
-    e.reshape(x, [x.ty.dims.as_slice(), &[1.into()]].concat())
-}
 
 /// Each index takes a whole slice of the data across one axis; the first axes may be common to both.
 fn gather(e: &mut Emitter) -> Result {
@@ -128,42 +55,12 @@ fn gather(e: &mut Emitter) -> Result {
     e.give(0, y)
 }
 
-/// Whole places, along a new last axis, of elements that are chosen along one axis of the data.
-pub(super) fn places_along(
-    e: &mut Emitter,
-    indices: &Operand,
-    data: &Operand,
-    axis: usize,
-) -> Result<Operand> {
-    let rank = data.ty.rank();
-    let entries = from_start(e, indices, &data.ty.dims[axis])?;
-    let mut columns = Vec::with_capacity(rank);
-    for own in 0..rank {
-        columns.push(if own == axis { column(e, &entries)? } else { own_place(e, &entries, own)? });
-    }
-    e.concatenate(&columns, rank)
-}
-
 /// Along `axis` the place is read from the indices, along the others it is that of the result.
 fn gather_elements(e: &mut Emitter) -> Result {
     let (data, indices) = (e.input(0)?, e.input(1)?);
     let axis = snick_ir::normalize_axis(e.int("axis")?, data.ty.rank())?;
     let y = elements_along(e, &data, &indices, axis)?;
     e.give(0, y)
-}
-
-/// Elements whose place along `axis` is read from the indices.
-pub(super) fn elements_along(
-    e: &mut Emitter,
-    data: &Operand,
-    indices: &Operand,
-    axis: usize,
-) -> Result<Operand> {
-    let places = places_along(e, indices, data, axis)?;
-    let all: Vec<usize> = (0..data.ty.rank()).collect();
-    let sizes = vec![1.into(); all.len()];
-    let lookup = Lookup { offset: vec![], collapsed: all.clone(), indexed: all, sizes };
-    look_up(e, data, &places, lookup, &indices.ty.dims)
 }
 
 /// The beginning of each sequence of a batch in reverse order.
@@ -211,43 +108,5 @@ fn gather_nd(e: &mut Emitter) -> Result {
     // Before version 8 the batch axes are one.
     let dims = e.output(0)?.dims;
     let y = e.reshape(&y, dims)?;
-    e.give(0, y)
-}
-
-/// The `on` value where the place along the new axis is the index.
-fn one_hot(e: &mut Emitter) -> Result {
-    let (indices, on, off) = (e.input(0)?, e.input(2)?, e.input(3)?);
-    let ty = e.output(0)?;
-    let axis = snick_ir::normalize_axis(e.int("axis")?, ty.rank())?;
-    let mut entries = e.convert(&indices, ElementType::I64);
-    if e.word("negative_indices_mode")? == "normalize" {
-        entries = from_start(e, &entries, &ty.dims[axis])?;
-    }
-    let others: Vec<usize> = (0..ty.rank()).filter(|&own| own != axis).collect();
-    let entries = e.spread(&entries, &others, &ty.dims)?;
-    let places = e.iota(axis, entries.ty.clone())?;
-    let hits = e.compare("EQ", &places, &entries);
-    let (on, off) = (e.everywhere(&on, &ty.dims)?, e.everywhere(&off, &ty.dims)?);
-    let y = e.select(&hits, &on, &off);
-    e.give(0, y)
-}
-
-/// How many elements of each value's sorted sequence, or of the one for all, lie before it.
-fn search_sorted(e: &mut Emitter) -> Result {
-    let (sorted, values) = (e.input(0)?, e.input(1)?);
-    let common = match (sorted.ty.element.is_float(), values.ty.element.is_float()) {
-        (false, false) => sorted.ty.element,
-        _ => ElementType::F64,
-    };
-    let (sorted, values) = (e.convert(&sorted, common), e.convert(&values, common));
-    let rank = values.ty.rank();
-    let each = [values.ty.dims.as_slice(), &sorted.ty.dims[sorted.ty.rank().saturating_sub(1)..]].concat();
-    let lead = (0..sorted.ty.rank().saturating_sub(1)).chain([rank]).collect::<Vec<_>>();
-    let own: Vec<usize> = (0..rank).collect();
-    let (sorted, values) = (e.spread(&sorted, &lead, &each)?, e.spread(&values, &own, &each)?);
-    let before = e.compare(if e.flag("right_mode")? { "LE" } else { "LT" }, &sorted, &values);
-    let element = e.output(0)?.element;
-    let ones = e.convert(&before, element);
-    let y = sum(e, &ones, &[rank])?;
     e.give(0, y)
 }

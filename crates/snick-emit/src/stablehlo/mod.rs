@@ -1,6 +1,7 @@
 //! StableHLO, as MLIR text: the road to XLA and its partitioner.
 //!
-//! `prepare.rs` says the slice family by the primitive, a row of the table in `table.rs` writes one op with an
+//! What StableHLO has no operation for is decomposed first (`snick_pass::legalize`), and slice-like layers become the
+//! primitive. Then a row of the table in `table.rs` writes one op with an
 //! `Emitter` (`emitter.rs`), `types.rs` and `literal.rs` know how MLIR spells types and constants. Files by family
 //! have the functions of rows that are more than a name. What inference knows already is written as a constant, and
 //! what it knows as an expression over the sizes of inputs as arithmetic on these (`sizes.rs`): no shape is computed by
@@ -10,7 +11,7 @@
 //! Followed: the StableHLO specification, version 1.0, with CHLO.
 
 mod activation;
-mod blocks;
+mod contract;
 mod control;
 mod decoding;
 mod detection;
@@ -20,38 +21,45 @@ mod emitter;
 mod fourier;
 mod indexing;
 mod literal;
+mod lookup;
 mod movement;
-mod normalization;
-mod pooling;
-mod prepare;
 mod product;
-mod quantize;
 mod recurrent;
+mod reduce;
 mod reduction;
 mod regions;
 mod resample;
+mod rule;
 mod sampling;
 mod scatter;
 mod shape;
 mod sizes;
 mod slices;
 mod sort;
+mod sorted;
 mod table;
+mod taps;
 mod types;
+mod unary;
 mod window;
 
-use snick_ir::{Graph, Located, NodeId, Op, OpError};
+use snick_ir::rewrite::apply_throughout;
+use snick_ir::{Graph, Located, NodeId, Op};
+use snick_pass::legalize::{from_slice, to_slice};
 use snick_shape::SymbolId;
 
 use self::emitter::{Emitter, Function};
+use crate::legalized::Refusals;
 
 /// Writes an inferred graph as an MLIR module of one function, `main`.
 ///
 /// # Errors
-/// The layer that StableHLO cannot say: sizes that depend on data, ops without counterpart, types MLIR lacks.
+/// The layer that StableHLO has no operations for: sizes that depend on data, types that MLIR lacks.
 pub fn stablehlo(graph: &Graph) -> Result<String, Box<Located>> {
-    let graph = prepare::prepare(graph)?;
-    let mut function = Function::default();
+    let mut graph = graph.clone();
+    let refusals = Refusals::legalize(&mut graph, &table::target(), "StableHLO");
+    apply_throughout(&mut graph, &[to_slice::RULE, from_slice::BOUNDS])?;
+    let mut function = Function::new(refusals);
     layers(&graph, &mut function)?;
     Ok(function.finish(&graph.name))
 }
@@ -62,20 +70,19 @@ fn layers(graph: &Graph, function: &mut Function) -> Result<(), Box<Located>> {
     let symbols = sizes::of_arguments(graph);
     let needed = needed(graph, &order, &symbols);
     for id in order.into_iter().filter(|id| needed[id.index()]) {
-        let error = |error: OpError| Box::new(graph.located(id, error));
-        match &graph.node(id).op {
+        let written = match &graph.node(id).op {
             Op::Parameter(_) => function.parameter(graph, id),
             Op::Result(_) => function.result(graph, id),
             _ if is_known(graph, id) => function.constants(graph, id),
             _ if sizes::is_shape_value(graph, id, &symbols) => function.emit_shape_value(graph, id),
             _ => Emitter::new(graph, id, function).and_then(|mut emitter| table::emit(&mut emitter)),
-        }
-        .map_err(error)?;
+        };
+        written.map_err(|error| function.refusals.located(graph, id, error))?;
     }
     Ok(())
 }
 
-/// Whether inference knows all that a layer gives.
+/// Whether inference knows all outputs of a layer.
 fn is_known(graph: &Graph, id: NodeId) -> bool {
     let outs = &graph.node(id).outs;
     !matches!(graph.node(id).op, Op::Parameter(_) | Op::Result(_))
@@ -176,10 +183,10 @@ mod tests {
             written(&format!("{x}\n%y = Sin-1(%x)\n%r = Result-1(%y)")).unwrap()
         };
         for line in [
-            "%y = stablehlo.convert %x : (tensor<2xi32>) -> tensor<2xf64>",
-            "%y_1 = stablehlo.sine %y : tensor<2xf64>",
-            "%y_2 = stablehlo.round_nearest_even %y_1 : tensor<2xf64>",
-            "%y_3 = stablehlo.convert %y_2 : (tensor<2xf64>) -> tensor<2xi32>\n    return %y_3",
+            "stablehlo.convert %x : (tensor<2xi32>) -> tensor<2xf64>",
+            "stablehlo.sine ",
+            "stablehlo.round_nearest_even ",
+            ": (tensor<2xf64>) -> tensor<2xi32>\n    return ",
         ] {
             assert!(text("i32").contains(line), "{line} in\n{}", text("i32"));
         }
@@ -195,7 +202,7 @@ mod tests {
              %y = Add-1(%x, %b) {auto_broadcast: pdpd}
              %r = Result-1(%y)",
         );
-        let line = "stablehlo.broadcast_in_dim %b, dims = [0] : (tensor<2xf32>) -> tensor<2x3x2xf32>";
+        let line = "dims = [0, 1, 2] : (tensor<2x1x1xf32>) -> tensor<2x3x2xf32>";
         assert!(text.as_ref().unwrap().contains(line), "{text:?}");
     }
 
@@ -279,10 +286,13 @@ mod tests {
     #[test]
     fn what_it_cannot_say_is_named() {
         let text = written("%x = Parameter-1 {element_type: f32, shape: \"...\"}\n%r = Result-1(%x)");
-        assert!(text.unwrap_err().contains("layer `x` (Parameter): a rank known only at run time"));
+        assert!(
+            text.unwrap_err()
+                .contains("layer `x` (Parameter): cannot write a rank known only at run time to StableHLO")
+        );
         let text = written(
             "%x = Parameter-1 {element_type: f32, shape: \"2,3\"}\n%y = NonZero-3(%x) {output_type: i64}\n%r = Result-1(%y)",
         );
-        assert!(text.unwrap_err().contains("layer `y` (NonZero): `NonZero` in StableHLO"));
+        assert!(text.unwrap_err().contains("layer `y` (NonZero): cannot write this operation to StableHLO"));
     }
 }

@@ -2,19 +2,19 @@
 
 use snick_ir::{Op, OpError};
 use snick_shape::SymExpr;
-use snick_tensor::ElementType;
 
+use super::contract::contract;
 use super::emitter::{Emitter, Operand, Result};
-use super::table::EmitRule::{self, Custom};
+use super::rule::EmitRule::Custom;
+use super::rule::Row;
 use super::types::fixed;
 
-pub(super) const RULES: &[(&str, EmitRule)] = &[
-    ("Convolution", Custom(convolution)),
-    ("ConvolutionBackpropData", Custom(transposed_convolution)),
-    ("GroupConvolution", Custom(convolution)),
-    ("GroupConvolutionBackpropData", Custom(transposed_convolution)),
-    ("MatMul", Custom(matmul)),
-    ("ScaledDotProductAttention", Custom(attention)),
+pub(super) const ROWS: &[Row] = &[
+    Row::new("Convolution", Custom(convolution)),
+    Row::new("ConvolutionBackpropData", Custom(transposed_convolution)),
+    Row::new("GroupConvolution", Custom(convolution)),
+    Row::new("GroupConvolutionBackpropData", Custom(transposed_convolution)),
+    Row::new("MatMul", Custom(matmul)),
 ];
 
 /// The last two axes of each, the second of them exchanged where the operand is written transposed; the axes before
@@ -37,32 +37,6 @@ pub(super) fn multiply(
     contract(e, &a, &b, [&batch, &batch], [&[shared_a], &[shared_b]])
 }
 
-/// The sum of products over the `shared` axes of each, for each place of the `batch` axes: these come first, then the
-/// other axes of `a`, then those of `b`.
-pub(super) fn contract(
-    e: &mut Emitter,
-    a: &Operand,
-    b: &Operand,
-    batch: [&[usize]; 2],
-    shared: [&[usize]; 2],
-) -> Result<Operand> {
-    let others = |x: &Operand, side: usize| {
-        let own = x.ty.dims.iter().enumerate();
-        let own = own.filter(|(axis, _)| !batch[side].contains(axis) && !shared[side].contains(axis));
-        own.map(|(_, dim)| dim.clone()).collect::<Vec<SymExpr>>()
-    };
-    let lead = batch[0].iter().filter_map(|&axis| a.ty.dims.get(axis).cloned()).collect();
-    let ty = a.ty.sized([lead, others(a, 0), others(b, 1)].concat());
-    let batching = format!("batching_dims = {:?} x {:?}, ", batch[0], batch[1]);
-    let batching = if batch[0].is_empty() { "" } else { &batching };
-    let what = format!("{}, {}, {batching}", a.name, b.name);
-    let tail = format!(
-        "contracting_dims = {:?} x {:?}, precision = [HIGHEST, HIGHEST] : ({}, {}) -> {ty}",
-        shared[0], shared[1], a.ty, b.ty
-    );
-    Ok(e.line("stablehlo.dot_general", &what, &tail, ty))
-}
-
 /// Vectors are matrices of one row or column, which falls away again.
 fn matmul(e: &mut Emitter) -> Result {
     let (a, b) = (e.input(0)?, e.input(1)?);
@@ -83,56 +57,6 @@ fn matmul(e: &mut Emitter) -> Result {
     e.meet(&[a.ty.before_matrix(), b.ty.before_matrix()], &lead)?;
     let y = multiply(e, &a, &b, transposed, &lead)?;
     let y = e.reshape(&y, dims)?;
-    e.give(0, y)
-}
-
-/// `softmax(q * k^T * scale + mask) * v`
-fn attention(e: &mut Emitter) -> Result {
-    let (q, k, v) = (e.input(0)?, e.input(1)?, e.input(2)?);
-    let dims = e.output(0)?.dims;
-    let lead = dims.get(..dims.len().saturating_sub(2)).unwrap_or_default().to_vec();
-    let mut shapes = vec![q.ty.before_matrix(), k.ty.before_matrix(), v.ty.before_matrix()];
-    let causal = e.flag("causal")?;
-    let mask = if e.len() > 3 && !causal { Some(e.input(3)?) } else { None };
-    // A real number alone is how models leave the mask out.
-    let mask = mask.filter(|mask| mask.ty.rank() > 0 || mask.ty.element == ElementType::Boolean);
-    shapes.extend(mask.as_ref().map(|mask| mask.ty.before_matrix()));
-    e.meet(&shapes, &lead)?;
-    let mut scores = multiply(e, &q, &k, [false, true], &lead)?;
-    let scale = match e.len() {
-        5 => {
-            let scale = e.input(4)?;
-            let scale = e.convert(&scale, scores.ty.element);
-            e.everywhere(&scale, &scores.ty.dims)?
-        }
-        _ => {
-            let width = q.ty.size(q.ty.rank().saturating_sub(1))?;
-            e.full(1.0 / (width.max(1) as f64).sqrt(), &scores.ty)?
-        }
-    };
-    scores = e.same("stablehlo.multiply", &[&scores, &scale]);
-    if causal {
-        // Query `i` sees keys up to `i`.
-        let places = scores.ty.with(ElementType::I64);
-        let last = places.rank().saturating_sub(1);
-        let (rows, keys) = (e.iota(last.saturating_sub(1), places.clone())?, e.iota(last, places)?);
-        let seen = e.compare("LE", &keys, &rows);
-        let never = e.full(f64::NEG_INFINITY, &scores.ty)?;
-        scores = e.select(&seen, &scores, &never);
-    }
-    if let Some(mask) = mask {
-        let mask = e.broadcast(&mask, &scores.ty.dims)?;
-        scores = match mask.ty.element == ElementType::Boolean {
-            true => {
-                let never = e.full(f64::NEG_INFINITY, &scores.ty)?;
-                e.select(&mask, &scores, &never)
-            }
-            false => e.same("stablehlo.add", &[&scores, &mask]),
-        };
-    }
-    let last = scores.ty.rank().saturating_sub(1);
-    let weights = super::normalization::softmax_over(e, &scores, last, false)?;
-    let y = multiply(e, &weights, &v, [false, false], &lead)?;
     e.give(0, y)
 }
 

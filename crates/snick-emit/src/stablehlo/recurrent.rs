@@ -5,17 +5,18 @@ use snick_ir::ops::recurrent::cell::{Cell, CellKind};
 use snick_shape::SymExpr;
 use snick_tensor::ElementType;
 
+use super::contract::contract;
 use super::emitter::{Emitter, Operand, Result};
-use super::product::contract;
-use super::table::EmitRule::{self, Custom};
+use super::rule::EmitRule::Custom;
+use super::rule::Row;
 
-pub(super) const RULES: &[(&str, EmitRule)] = &[
-    ("GRUCell", Custom(cell)),
-    ("GRUSequence", Custom(sequence)),
-    ("LSTMCell", Custom(cell)),
-    ("LSTMSequence", Custom(sequence)),
-    ("RNNCell", Custom(cell)),
-    ("RNNSequence", Custom(sequence)),
+pub(super) const ROWS: &[Row] = &[
+    Row::new("GRUCell", Custom(cell)),
+    Row::new("GRUSequence", Custom(sequence)),
+    Row::new("LSTMCell", Custom(cell)),
+    Row::new("LSTMSequence", Custom(sequence)),
+    Row::new("RNNCell", Custom(cell)),
+    Row::new("RNNSequence", Custom(sequence)),
 ];
 
 /// A cell with its weights, for one direction: `R` is `[gates * hidden, hidden]`.
@@ -54,7 +55,7 @@ fn activate(e: &mut Emitter, cell: &Cell, place: usize, clipped: bool, x: &Opera
             let zero = e.full(0.0, &x.ty)?;
             Ok(e.same("stablehlo.maximum", &[&x, &zero]))
         }
-        other => Err(OpError::unsupported(format!("the activation {other} in StableHLO"))),
+        other => Err(OpError::unsupported(format!("the activation {other}"))),
     }
 }
 
@@ -134,10 +135,10 @@ fn weights(e: &mut Emitter, cell: &Cell, r: Operand, b: &Operand) -> Result<Weig
 /// Refuses what the layer itself cannot compute.
 fn check(e: &Emitter, cell: &Cell, peepholes: usize) -> Result {
     if cell.input_forget {
-        return Err(OpError::unsupported("input_forget in StableHLO"));
+        return Err(OpError::unsupported("input_forget"));
     }
-    if e.len() > peepholes && e.known_real(peepholes) != Some(0.0) {
-        return Err(OpError::unsupported("an LSTM with peepholes in StableHLO"));
+    if e.len() > peepholes && e.known_float(peepholes) != Some(0.0) {
+        return Err(OpError::unsupported("an LSTM with peepholes"));
     }
     Ok(())
 }
@@ -145,7 +146,7 @@ fn check(e: &Emitter, cell: &Cell, peepholes: usize) -> Result {
 /// Inputs X `[batch, input]`, states `[batch, hidden]`, W, R, B.
 fn cell(e: &mut Emitter) -> Result {
     let Some((cell, None)) = Cell::of(&e.node.op) else {
-        return Err(OpError::unsupported("this cell in StableHLO"));
+        return Err(OpError::unsupported("this cell"));
     };
     let at = 1 + cell.kind.states();
     check(e, &cell, at + 3)?;
@@ -173,7 +174,7 @@ fn biased(e: &mut Emitter, x: &Operand, w: &Operand, weights: &Weights) -> Resul
 /// `[batch, directions, steps, hidden]` and the last ones.
 fn sequence(e: &mut Emitter) -> Result {
     let Some((cell, Some(direction))) = Cell::of(&e.node.op) else {
-        return Err(OpError::unsupported("this sequence in StableHLO"));
+        return Err(OpError::unsupported("this sequence"));
     };
     let reversed = direction.reversed();
     let at = 2 + cell.kind.states();

@@ -1,27 +1,26 @@
 //! Interpolation: along each axis an output is a known sum of inputs.
 
-use snick_ir::{Op, OpError};
+use snick_ir::OpError;
 use snick_tensor::Tensor;
 
+use super::contract::sums;
 use super::emitter::{Emitter, Operand, Result};
-use super::product::contract;
-use super::table::EmitRule::{self, Custom};
+use super::rule::EmitRule::Custom;
+use super::rule::Row;
+use crate::layer::op;
 
-pub(super) const RULES: &[(&str, EmitRule)] = &[("Interpolate", Custom(interpolate))];
+pub(super) const ROWS: &[Row] = &[Row::new("Interpolate", Custom(interpolate))];
 
 /// Axis after axis: the weights of its outputs are known, and where each is one input, it is looked up.
 fn interpolate(e: &mut Emitter) -> Result {
-    let Op::Interpolate(op) = &e.node.op else {
-        return Err(OpError::unsupported("this interpolation in StableHLO"));
-    };
+    let op = op!(e, Interpolate);
     let op = op.clone();
-    let unknown =
-        || OpError::unsupported("an interpolation whose sizes are known only at run time in StableHLO");
+    let unknown = || OpError::unsupported("an interpolation whose sizes are known only at run time");
     let x = e.input(0)?;
     let mut rest = Vec::with_capacity(e.len());
     for i in 1..e.len() {
         // Of sizes and scales only one counts.
-        rest.push(e.tensor(i));
+        rest.push(e.tensor(i).cloned());
     }
     let along = op.weights(&x.ty.fixed().map_err(|_| unknown())?, &rest)?.ok_or_else(unknown)?;
     let mut y = x;
@@ -29,7 +28,7 @@ fn interpolate(e: &mut Emitter) -> Result {
         y = match chosen(&weights)? {
             Some(places) => look_up(e, &y, axis, &places)?,
             None if y.ty.element.is_float() => sums(e, &y, axis, &weights)?,
-            None => return Err(OpError::unsupported("interpolation between integers in StableHLO")),
+            None => return Err(OpError::unsupported("interpolation between integers")),
         };
     }
     e.give(0, y)
@@ -52,15 +51,5 @@ fn look_up(e: &mut Emitter, x: &Operand, axis: usize, places: &[i64]) -> Result<
         return Ok(x.clone());
     }
     let places = e.constant(&Tensor::from_vec(&[places.len(), 1], places.to_vec())?)?;
-    super::indexing::along(e, x, &places, axis)
-}
-
-/// Along an axis, sums with the weights `[output, input]`.
-pub(super) fn sums(e: &mut Emitter, x: &Operand, axis: usize, weights: &Tensor) -> Result<Operand> {
-    let weights = e.constant(&weights.cast(x.ty.element)?)?;
-    let sums = contract(e, x, &weights, [&[], &[]], [&[axis], &[1]])?;
-    // The axis of sums stands last.
-    let last = x.ty.rank() - 1;
-    let order: Vec<usize> = (0..axis).chain([last]).chain(axis..last).collect();
-    Ok(e.transpose(&sums, &order))
+    super::lookup::along(e, x, &places, axis)
 }

@@ -5,14 +5,15 @@ use snick_shape::SymExpr;
 use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Operand, Result};
-use super::indexing::{from_start, places_along};
-use super::reduction::extreme;
-use super::table::EmitRule::{self, Custom};
+use super::lookup::{from_start, places_along};
+use super::reduce::extreme;
+use super::rule::EmitRule::Custom;
+use super::rule::Row;
 
-pub(super) const RULES: &[(&str, EmitRule)] = &[
-    ("ScatterElementsUpdate", Custom(scatter_elements)),
-    ("ScatterNDUpdate", Custom(scatter_nd)),
-    ("ScatterUpdate", Custom(scatter_update)),
+pub(super) const ROWS: &[Row] = &[
+    Row::new("ScatterElementsUpdate", Custom(scatter_elements)),
+    Row::new("ScatterNDUpdate", Custom(scatter_nd)),
+    Row::new("ScatterUpdate", Custom(scatter_update)),
 ];
 
 /// Where windows of the updates go.
@@ -64,7 +65,7 @@ fn combine(e: &Emitter, data: &Operand) -> Result<Combine, OpError> {
         "prod" => of("multiply", 1.0),
         "min" => of("minimum", extreme(data, 1.0)),
         "max" => of("maximum", extreme(data, -1.0)),
-        other => Err(OpError::unsupported(format!("a scatter with the reduction {other} in StableHLO"))),
+        other => Err(OpError::unsupported(format!("a scatter with the reduction {other}"))),
     }
 }
 

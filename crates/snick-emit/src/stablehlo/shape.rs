@@ -1,22 +1,24 @@
 //! Values under other shapes.
 
+use snick_ir::OpError;
 use snick_ir::ops::shape::broadcast::BroadcastMode;
-use snick_ir::{Op, OpError};
 use snick_shape::SymExpr;
 
 use super::emitter::{Emitter, Result};
-use super::table::EmitRule::{self, Custom};
+use super::rule::EmitRule::Custom;
+use super::rule::Row;
+use crate::layer::op;
 
-pub(super) const RULES: &[(&str, EmitRule)] = &[
-    ("Broadcast", Custom(broadcast)),
-    ("Identity", Custom(reshape)),
-    ("Range", Custom(range)),
-    ("Reshape", Custom(reshape)),
-    ("ShapeOf", Custom(shape_of)),
-    ("Squeeze", Custom(reshape)),
-    ("Tile", Custom(tile)),
-    ("Transpose", Custom(transpose)),
-    ("Unsqueeze", Custom(reshape)),
+pub(super) const ROWS: &[Row] = &[
+    Row::new("Broadcast", Custom(broadcast)),
+    Row::new("Identity", Custom(reshape)),
+    Row::new("Range", Custom(range)),
+    Row::new("Reshape", Custom(reshape)),
+    Row::new("ShapeOf", Custom(shape_of)),
+    Row::new("Squeeze", Custom(reshape)),
+    Row::new("Tile", Custom(tile)),
+    Row::new("Transpose", Custom(transpose)),
+    Row::new("Unsqueeze", Custom(reshape)),
 ];
 
 /// All that only changes sizes.
@@ -47,14 +49,14 @@ fn transpose(e: &mut Emitter) -> Result {
 
 fn broadcast(e: &mut Emitter) -> Result {
     let (x, dims) = (e.input(0)?, e.output(0)?.dims);
-    let Op::Broadcast(op) = &e.node.op else { return Err(OpError::unsupported("this layer")) };
+    let op = op!(e, Broadcast);
     let y = match (op.mode(), e.len()) {
         (BroadcastMode::Explicit, 3) => {
             let axes = e.fixed(2, "the axes of a broadcast")?;
             let axes: Vec<usize> = axes.iter().filter_map(|&axis| usize::try_from(axis).ok()).collect();
             e.spread(&x, &axes, dims)?
         }
-        (BroadcastMode::Pdpd, _) => return Err(OpError::unsupported("Broadcast of mode pdpd in StableHLO")),
+        (BroadcastMode::Pdpd, _) => return Err(OpError::unsupported("Broadcast of mode pdpd")),
         (BroadcastMode::Bidirectional, _) => {
             // The target is a shape of its own, known or computed.
             let target = e.elements(1).unwrap_or_default();
@@ -96,7 +98,7 @@ fn tile(e: &mut Emitter) -> Result {
                 place.and_then(|place| repeats.get(place).cloned()).unwrap_or_else(|| 1.into())
             }
             (None, Some(1), _) => all.clone(),
-            _ => return Err(OpError::unsupported("repeats known only at run time in StableHLO")),
+            _ => return Err(OpError::unsupported("repeats known only at run time")),
         };
         pairs.extend([repeat, size]);
     }

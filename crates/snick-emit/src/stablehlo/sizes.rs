@@ -1,4 +1,4 @@
-//! Sizes known only at run time: expressions over the sizes of arguments, said in operations.
+//! Dynamic sizes: expressions over the sizes of arguments, written as operations.
 
 use snick_ir::{Graph, NodeId, Op, OpError, Value};
 use snick_shape::{BinaryOp, ExprFolder, SymExpr, SymbolId};
@@ -23,7 +23,7 @@ pub(super) fn of_arguments(graph: &Graph) -> Vec<SymbolId> {
     symbols
 }
 
-/// Whether a layer gives integers that follow from the sizes of the graph's inputs, as ShapeOf does.
+/// Whether a layer computes integers that follow from the sizes of the graph's inputs, as ShapeOf does.
 pub(super) fn is_shape_value(graph: &Graph, id: NodeId, symbols: &[SymbolId]) -> bool {
     let node = graph.node(id);
     let known = |symbol: &SymbolId| symbols.binary_search(symbol).is_ok();
@@ -44,7 +44,7 @@ impl Function {
             let elements = out.fact.elements().unwrap_or_default();
             let numbers = self.vector(&node.name, &elements)?;
             let shaped = self.shaped(&node.name, numbers, &ty.with(ElementType::I64));
-            // The elements of a truth value are 0 and 1.
+            // The elements of a boolean are 0 and 1.
             let converted = self.convert(&node.name, shaped, ty.element);
             self.define(Value { node: id, port }, converted);
         }
@@ -129,8 +129,7 @@ impl ExprFolder for Function {
             return Ok(known.clone());
         }
         let source = self.scope.sources.get(&symbol).cloned();
-        let (x, axis) =
-            source.ok_or_else(|| OpError::unsupported("a size that depends on data in StableHLO"))?;
+        let (x, axis) = source.ok_or_else(|| OpError::unsupported("a size that depends on data"))?;
         let ty = scalar().with(ElementType::I32);
         let what = format!("{}, dim = {axis}", x.name);
         let size = self.line(
@@ -166,8 +165,8 @@ impl ExprFolder for Function {
 }
 
 impl Emitter<'_> {
-    /// Sizes that `shapes` have together by broadcasting, where inference could not say them by theirs: for each such
-    /// axis, that of the first shape where it is not 1.
+    /// Writes the sizes that `shapes` broadcast to, where inference knows no expression for them: for each such axis,
+    /// the size of the first shape that is not 1.
     pub(super) fn meet(&mut self, shapes: &[&[SymExpr]], dims: &[SymExpr]) -> Result {
         for (axis, dim) in dims.iter().enumerate() {
             let Some(symbol) = dim.as_symbol() else { continue };
@@ -223,5 +222,5 @@ impl Emitter<'_> {
 }
 
 fn too_large() -> OpError {
-    OpError::unsupported("a size of so many parts in StableHLO")
+    OpError::unsupported("a size with too many terms")
 }

@@ -4,10 +4,11 @@ use snick_ir::{IntOrValue, Op, OpError};
 use snick_shape::SymExpr;
 
 use super::emitter::{Emitter, Operand, Result};
-use super::table::EmitRule::{self, Custom};
+use super::rule::EmitRule::Custom;
+use super::rule::Row;
 use super::types::fixed;
 
-pub(super) const RULES: &[(&str, EmitRule)] = &[("slice", Custom(slice))];
+pub(super) const ROWS: &[Row] = &[Row::new("slice", Custom(slice))];
 
 /// Where a slice of an axis begins.
 #[derive(Clone)]
@@ -56,7 +57,7 @@ fn slice(e: &mut Emitter) -> Result {
     let mut backwards = Vec::new();
     for (axis, slice) in slices {
         let IntOrValue::Int(step) = slice.step else {
-            return Err(OpError::unsupported("a slice whose step is known only at run time in StableHLO"));
+            return Err(OpError::unsupported("a slice whose step is known only at run time"));
         };
         let start = match slice.start {
             IntOrValue::Int(start) => Start::At(start.into()),

@@ -14,7 +14,7 @@ pub(super) struct Type {
 }
 
 impl Type {
-    /// Of a value whose rank is known, as it is computed: halves in f32.
+    /// Of a value whose rank is known, as it is computed: f16 and bf16 in f32.
     pub(super) fn of(fact: &Fact) -> Result<Self, OpError> {
         Ok(Self::declared(fact)?.computed())
     }
@@ -22,7 +22,7 @@ impl Type {
     /// Of a value whose rank is known, as it is declared.
     pub(super) fn declared(fact: &Fact) -> Result<Self, OpError> {
         let dims = fact.shape.dims();
-        let dims = dims.ok_or_else(|| OpError::unsupported("a rank known only at run time in StableHLO"))?;
+        let dims = dims.ok_or_else(|| OpError::unsupported("a rank known only at run time"))?;
         spelled(fact.element_type)?;
         Ok(Self { element: fact.element_type, dims: dims.to_vec() })
     }
@@ -67,8 +67,8 @@ impl Type {
     }
 }
 
-/// The type that elements of this one are computed in: what runs models computes halves in f32, and rounds them where
-/// they leave the model.
+/// The type that elements of this one are computed in: runtimes compute f16 and bf16 in f32, and round where values
+/// leave the model.
 pub(super) fn computed(element: ElementType) -> ElementType {
     if element.is_half() { ElementType::F32 } else { element }
 }
@@ -76,8 +76,7 @@ pub(super) fn computed(element: ElementType) -> ElementType {
 /// A size that must be known.
 pub(super) fn fixed(dim: &SymExpr) -> Result<usize, OpError> {
     let known = dim.as_const().and_then(|dim| usize::try_from(dim).ok());
-    known
-        .ok_or_else(|| OpError::unsupported("a size known only at run time, where StableHLO wants a number,"))
+    known.ok_or_else(|| OpError::unsupported("a size known only at run time where a number is needed"))
 }
 
 /// Sizes, as numbers or as expressions.
@@ -146,6 +145,6 @@ fn spelled(element: ElementType) -> Result<&'static str, OpError> {
         ElementType::U16 => "ui16",
         ElementType::U32 => "ui32",
         ElementType::U64 => "ui64",
-        other => return Err(OpError::unsupported(format!("the element type {other} in StableHLO"))),
+        other => return Err(OpError::unsupported(format!("the element type {other}"))),
     })
 }

@@ -4,14 +4,19 @@ use snick_ir::ops::nn::window::Rounding;
 use snick_ir::{Op, OpError};
 use snick_tensor::ElementType;
 
+use super::contract::contract;
 use super::emitter::{Emitter, Operand, Result};
-use super::product::contract;
-use super::reduction::extreme;
-use super::table::EmitRule::{self, Custom};
+use super::reduce::extreme;
+use super::rule::EmitRule::Custom;
+use super::rule::Row;
 use super::types::{Sizes, fixed};
+use crate::layer::op;
 
-pub(super) const RULES: &[(&str, EmitRule)] =
-    &[("AvgPool", Custom(average_pool)), ("CumSum", Custom(cumulative_sum)), ("MaxPool", Custom(max_pool))];
+pub(super) const ROWS: &[Row] = &[
+    Row::new("AvgPool", Custom(average_pool)),
+    Row::new("CumSum", Custom(cumulative_sum)),
+    Row::new("MaxPool", Custom(max_pool)),
+];
 
 /// A window over each axis.
 pub(super) struct Window {
@@ -61,7 +66,7 @@ fn of_pool(e: &Emitter, x: &Operand) -> Result<(Window, Vec<i64>), OpError> {
     let (pool, dilations) = match &e.node.op {
         Op::MaxPool(op) => (&op.window, &op.dilations),
         Op::AvgPool(op) => (&op.window, &op.dilations),
-        _ => return Err(OpError::unsupported("this pooling in StableHLO")),
+        _ => return Err(OpError::unsupported("this pooling")),
     };
     let windows = pool.windows(dilations);
     let dims = e.output(0)?.dims;
@@ -93,7 +98,7 @@ fn of_pool(e: &Emitter, x: &Operand) -> Result<(Window, Vec<i64>), OpError> {
 
 fn max_pool(e: &mut Emitter) -> Result {
     if e.node.outs.len() > 1 && e.is_used(1) {
-        return Err(OpError::unsupported("the indices of MaxPool in StableHLO"));
+        return Err(OpError::unsupported("the indices of MaxPool"));
     }
     let (x, dims) = (e.input(0)?, e.output(0)?.dims);
     let (window, _) = of_pool(e, &x)?;
@@ -109,13 +114,13 @@ fn max_pool(e: &mut Emitter) -> Result {
 
 /// The sum divided by the number of elements that count: those of the data, or of the padding too.
 fn average_pool(e: &mut Emitter) -> Result {
-    let Op::AvgPool(op) = &e.node.op else { return Err(OpError::unsupported("this pooling in StableHLO")) };
+    let op = op!(e, AvgPool);
     let (exclude_pad, rounding) = (op.exclude_pad, op.window.rounding_type);
     let (x, dims) = (e.input(0)?, e.output(0)?.dims);
     let (window, ends) = of_pool(e, &x)?;
     let padded = window.padding.iter().zip(&ends).any(|([low, _], end)| *low != 0 || *end != 0);
     if rounding != Rounding::Floor && padded && !exclude_pad {
-        return Err(OpError::unsupported("a mean over padding in windows rounded up in StableHLO"));
+        return Err(OpError::unsupported("a mean over padding in windows rounded up"));
     }
     let sum = slide(e, &x, &window, "add", 0.0, &dims)?;
     let count = if exclude_pad || !padded {

@@ -96,6 +96,8 @@ pub struct RewriteOptions<'c> {
     pub stop_after: Option<usize>,
     /// Checks every replacement.
     pub check: Option<&'c mut dyn Check>,
+    /// The nodes that rules may replace; all if `None`.
+    pub only: Option<&'c dyn Fn(&Graph, NodeId) -> bool>,
 }
 
 /// Applies `rules` to every node, new ones included, until nothing changes. Dead nodes are removed first; replaced
@@ -113,6 +115,9 @@ pub fn apply(graph: &mut Graph, rules: &[Rule], mut how: RewriteOptions) -> Trac
     let mut failed = BTreeSet::new();
     while let Some(id) = work.next() {
         left.remove(&id);
+        if how.only.is_some_and(|only| !only(graph, id)) {
+            continue;
+        }
         for rule in rules {
             if failed.contains(&(id, rule.name)) {
                 continue;

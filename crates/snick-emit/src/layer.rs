@@ -1,0 +1,154 @@
+//! One layer as the emitters of all formats see it: its attributes and what is known of its inputs.
+
+use snick_ir::{Attrs, Fact, Graph, Node, NodeId, OpError, Value};
+use snick_shape::SymExpr;
+use snick_tensor::{ElementType, Tensor};
+
+/// A layer whose inputs are all connected.
+pub(crate) struct Layer<'g> {
+    /// The graph that it is in.
+    pub(crate) graph: &'g Graph,
+    pub(crate) id: NodeId,
+    pub(crate) node: &'g Node,
+    pub(crate) attrs: Attrs<'static>,
+    pub(crate) inputs: Vec<Value>,
+}
+
+impl<'g> Layer<'g> {
+    pub(crate) fn new(graph: &'g Graph, id: NodeId) -> Result<Self, OpError> {
+        let inputs = graph.inputs(id).into_iter().enumerate();
+        let inputs = inputs.map(|(port, value)| value.ok_or(OpError::NotConnected { port }));
+        let inputs = inputs.collect::<Result<_, _>>()?;
+        let node = graph.node(id);
+        Ok(Self { graph, id, node, attrs: node.op.attrs(), inputs })
+    }
+
+    /// The number of inputs.
+    pub(crate) fn len(&self) -> usize {
+        self.inputs.len()
+    }
+
+    /// What is known of input `i`.
+    pub(crate) fn fact(&self, i: usize) -> Result<&'g Fact, OpError> {
+        let fact = self.inputs.get(i).and_then(|&value| self.graph.fact(value));
+        fact.ok_or(OpError::NotConnected { port: i })
+    }
+
+    /// The element type of input `i`.
+    pub(crate) fn element_type(&self, i: usize) -> Result<ElementType, OpError> {
+        Ok(self.fact(i)?.element_type)
+    }
+
+    /// The value of input `i`, if it is a constant.
+    pub(crate) fn tensor(&self, i: usize) -> Option<&'g Tensor> {
+        self.fact(i).ok()?.as_tensor().map(|tensor| &**tensor)
+    }
+
+    /// The integers of input `i`, if they are known.
+    pub(crate) fn known(&self, i: usize) -> Option<Vec<i64>> {
+        self.fact(i).ok()?.ints().map(|ints| ints.to_vec())
+    }
+
+    /// The first number of input `i`, if it is a constant.
+    pub(crate) fn known_float(&self, i: usize) -> Option<f64> {
+        self.tensor(i)?.to_f64_vec().ok()?.first().copied()
+    }
+
+    /// The integers of input `i` as expressions over sizes, if they follow from these.
+    pub(crate) fn elements(&self, i: usize) -> Option<Vec<SymExpr>> {
+        self.fact(i).ok()?.elements()
+    }
+
+    /// The integers of input `i`, which the format wants as an attribute.
+    pub(crate) fn fixed(&self, i: usize, what: &str) -> Result<Vec<i64>, OpError> {
+        self.known(i).ok_or_else(|| at_run_time(what))
+    }
+
+    /// The one integer of input `i`, which the format wants as an attribute.
+    pub(crate) fn fixed_one(&self, i: usize, what: &str) -> Result<i64, OpError> {
+        let first = self.fixed(i, what)?.first().copied();
+        first.ok_or_else(|| OpError::mismatch(what, "an empty list", "a number"))
+    }
+
+    /// The one float of input `i`, which the format wants as an attribute.
+    pub(crate) fn fixed_float(&self, i: usize, what: &str) -> Result<f64, OpError> {
+        self.known_float(i).ok_or_else(|| at_run_time(what))
+    }
+
+    /// An attribute that is an integer.
+    pub(crate) fn int(&self, name: &'static str) -> Result<i64, OpError> {
+        self.attrs.int(name)?.ok_or(OpError::MissingAttribute { name })
+    }
+
+    /// An attribute that is a float.
+    pub(crate) fn float(&self, name: &'static str) -> Result<f64, OpError> {
+        self.attrs.float(name)?.ok_or(OpError::MissingAttribute { name })
+    }
+
+    /// An attribute that is an element type.
+    pub(crate) fn type_attr(&self, name: &'static str) -> Result<ElementType, OpError> {
+        self.attrs.element_type(name)?.ok_or(OpError::MissingAttribute { name })
+    }
+
+    /// An attribute that is a boolean; false if it is missing.
+    pub(crate) fn flag(&self, name: &'static str) -> Result<bool, OpError> {
+        Ok(self.attrs.bool(name)?.unwrap_or(false))
+    }
+
+    /// An attribute that is a list of integers; empty if it is missing.
+    pub(crate) fn ints(&self, name: &'static str) -> Result<Vec<i64>, OpError> {
+        Ok(self.attrs.ints(name)?.map(|ints| ints.to_vec()).unwrap_or_default())
+    }
+
+    /// An attribute that is a string, in lower case; empty if it is missing.
+    pub(crate) fn word(&self, name: &'static str) -> Result<String, OpError> {
+        Ok(self.attrs.text(name)?.unwrap_or_default().to_ascii_lowercase())
+    }
+
+    /// Whether the first input is of floats.
+    pub(crate) fn is_float(&self) -> bool {
+        self.fact(0).is_ok_and(|fact| fact.element_type.is_float())
+    }
+
+    /// Whether a division rounds as formats have it: integers towards zero.
+    pub(crate) fn divides_towards_zero(&self) -> bool {
+        let rounds_down = self.attrs.bool("m_pythondiv").is_ok_and(|rounds_down| rounds_down.unwrap_or(true));
+        let is_signed = self.fact(0).is_ok_and(|fact| fact.element_type.is_signed());
+        self.is_float() || !is_signed || !rounds_down
+    }
+
+    /// Whether a layer reads output `port`.
+    pub(crate) fn is_used(&self, port: u32) -> bool {
+        !self.graph.uses(Value { node: self.id, port }).is_empty()
+    }
+
+    /// Whether all inputs are constants, and the layer computes the same in every run.
+    pub(crate) fn is_constant(&self) -> bool {
+        let is_known = |i| self.tensor(i).is_some();
+        self.len() > 0 && self.node.op.traits().is_foldable() && (0..self.len()).all(is_known)
+    }
+
+    /// The outputs, computed, if all inputs are constants.
+    pub(crate) fn evaluated(&self) -> Option<Vec<Tensor>> {
+        if !self.is_constant() {
+            return None;
+        }
+        let inputs: Option<Vec<Tensor>> = (0..self.len()).map(|i| self.tensor(i).cloned()).collect();
+        self.node.op.eval(&inputs?).ok()
+    }
+}
+
+fn at_run_time(what: &str) -> OpError {
+    OpError::unsupported(format!("{what} known only at run time"))
+}
+
+/// The op of an emitter's layer, of the variant that the layer's row in the table is for.
+macro_rules! op {
+    ($emitter:expr, $variant:ident) => {
+        match &$emitter.layer.node.op {
+            snick_ir::Op::$variant(op) => op,
+            other => return Err(snick_ir::OpError::unsupported(format!("`{}`", other.type_name()))),
+        }
+    };
+}
+pub(crate) use op;

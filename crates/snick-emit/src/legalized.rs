@@ -1,0 +1,40 @@
+//! A graph made ready for a format, and what it remembers for messages.
+
+use snick_ir::rewrite::MissedRewrite;
+use snick_ir::{Graph, Located, NodeId, OpError};
+use snick_pass::legalize::{Target, for_target};
+
+/// Words the refusals of a format.
+#[derive(Default)]
+pub(crate) struct Refusals {
+    format: &'static str,
+    declined: Vec<MissedRewrite>,
+}
+
+impl Refusals {
+    /// Decomposes what the format has no operator for.
+    pub(crate) fn legalize(graph: &mut Graph, target: &Target, format: &'static str) -> Self {
+        Self { format, declined: for_target(graph, target) }
+    }
+
+    /// The error of a layer, with its place, and with the reason why it was not decomposed.
+    pub(crate) fn located(&self, graph: &Graph, id: NodeId, error: OpError) -> Box<Located> {
+        let OpError::Unsupported { what } = error else { return graph.located(id, error).into() };
+        let node = graph.node(id);
+        let declined =
+            |missed: &&MissedRewrite| missed.layer == node.name && missed.op == node.op.type_name();
+        let what = match self.declined.iter().find(declined) {
+            Some(missed) if what == NO_OPERATOR => missed.reason.clone(),
+            _ => what,
+        };
+        graph.located(id, OpError::CannotWrite { what, format: self.format }).into()
+    }
+}
+
+/// What cannot be written where a table has no row and no decomposition applies.
+const NO_OPERATOR: &str = "this operation";
+
+/// The error of an emitter that finds no row for a layer.
+pub(crate) fn no_operator() -> OpError {
+    OpError::unsupported(NO_OPERATOR)
+}

@@ -1,0 +1,42 @@
+//! Sums of products, as other operations use them.
+
+use snick_shape::SymExpr;
+use snick_tensor::Tensor;
+
+use super::emitter::{Emitter, Operand, Result};
+
+/// The sum of products over the `shared` axes of each, for each place of the `batch` axes: these come first, then the
+/// other axes of `a`, then those of `b`.
+pub(super) fn contract(
+    e: &mut Emitter,
+    a: &Operand,
+    b: &Operand,
+    batch: [&[usize]; 2],
+    shared: [&[usize]; 2],
+) -> Result<Operand> {
+    let others = |x: &Operand, side: usize| {
+        let own = x.ty.dims.iter().enumerate();
+        let own = own.filter(|(axis, _)| !batch[side].contains(axis) && !shared[side].contains(axis));
+        own.map(|(_, dim)| dim.clone()).collect::<Vec<SymExpr>>()
+    };
+    let lead = batch[0].iter().filter_map(|&axis| a.ty.dims.get(axis).cloned()).collect();
+    let ty = a.ty.sized([lead, others(a, 0), others(b, 1)].concat());
+    let batching = format!("batching_dims = {:?} x {:?}, ", batch[0], batch[1]);
+    let batching = if batch[0].is_empty() { "" } else { &batching };
+    let what = format!("{}, {}, {batching}", a.name, b.name);
+    let tail = format!(
+        "contracting_dims = {:?} x {:?}, precision = [HIGHEST, HIGHEST] : ({}, {}) -> {ty}",
+        shared[0], shared[1], a.ty, b.ty
+    );
+    Ok(e.line("stablehlo.dot_general", &what, &tail, ty))
+}
+
+/// Along an axis, sums with the weights `[output, input]`.
+pub(super) fn sums(e: &mut Emitter, x: &Operand, axis: usize, weights: &Tensor) -> Result<Operand> {
+    let weights = e.constant(&weights.cast(x.ty.element)?)?;
+    let sums = contract(e, x, &weights, [&[], &[]], [&[axis], &[1]])?;
+    // The axis of sums stands last.
+    let last = x.ty.rank() - 1;
+    let order: Vec<usize> = (0..axis).chain([last]).chain(axis..last).collect();
+    Ok(e.transpose(&sums, &order))
+}

@@ -1,0 +1,108 @@
+//! Elements looked up by indices, as other operations use it.
+
+use snick_ir::OpError;
+use snick_shape::SymExpr;
+use snick_tensor::ElementType;
+
+use super::emitter::{Emitter, Operand, Result};
+use super::types::{Sizes, fixed};
+
+/// How windows of the data are found and where they go.
+pub(super) struct Lookup {
+    /// Axes of the result that are those of the window.
+    pub(super) offset: Vec<usize>,
+    /// Axes of the data that the window does not have.
+    pub(super) collapsed: Vec<usize>,
+    /// Axes of the data that the entries of an index are for.
+    pub(super) indexed: Vec<usize>,
+    /// Sizes of the window.
+    pub(super) sizes: Vec<SymExpr>,
+}
+
+/// The indices' last axis holds the entries of one index.
+pub(super) fn look_up(
+    e: &mut Emitter,
+    data: &Operand,
+    indices: &Operand,
+    lookup: Lookup,
+    dims: impl Sizes,
+) -> Result<Operand> {
+    let numbers = format!(
+        "dimension_numbers = #stablehlo.gather<offset_dims = {:?}, collapsed_slice_dims = {:?}, start_index_map = {:?}, \
+         index_vector_dim = {}>, indices_are_sorted = false",
+        lookup.offset,
+        lookup.collapsed,
+        lookup.indexed,
+        indices.ty.rank().saturating_sub(1),
+    );
+    let ty = data.ty.sized(dims);
+    let sizes: Result<Vec<usize>, OpError> = lookup.sizes.iter().map(fixed).collect();
+    if let Ok(sizes) = sizes {
+        let sizes = sizes.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
+        let attributes = format!("{numbers}, slice_sizes = array<i64: {sizes}>");
+        return Ok(e.generic("stablehlo.gather", &[data, indices], &attributes, ty));
+    }
+    let sizes = e.vector(lookup.sizes)?;
+    Ok(e.generic("stablehlo.dynamic_gather", &[data, indices, &sizes], &numbers, ty))
+}
+
+/// Slices of the data across one axis at known places `[count, 1]`.
+pub(super) fn along(e: &mut Emitter, data: &Operand, places: &Operand, axis: usize) -> Result<Operand> {
+    let (mut sizes, mut dims) = (data.ty.dims.clone(), data.ty.dims.clone());
+    sizes[axis] = 1.into();
+    dims[axis] = places.ty.dims[0].clone();
+    let offset = (0..dims.len()).filter(|&own| own != axis).collect();
+    let lookup = Lookup { offset, collapsed: vec![axis], indexed: vec![axis], sizes };
+    look_up(e, data, places, lookup, dims)
+}
+
+/// Indices as i64; negative ones count from the end of an axis of `size`.
+pub(super) fn from_start(e: &mut Emitter, indices: &Operand, size: &SymExpr) -> Result<Operand> {
+    let indices = e.convert(indices, ElementType::I64);
+    let zero = e.full(0.0, &indices.ty)?;
+    let size = e.number(size)?;
+    let size = e.spread(&size, &[], &indices.ty.dims)?;
+    let below = e.compare("LT", &indices, &zero);
+    let moved = e.same("stablehlo.add", &[&indices, &size]);
+    Ok(e.select(&below, &moved, &indices))
+}
+
+/// Where values of these sizes stand along an axis, as a column along a new last axis.
+pub(super) fn own_place(e: &mut Emitter, like: &Operand, axis: usize) -> Result<Operand> {
+    let places = e.iota(axis, like.ty.with(ElementType::I64))?;
+    column(e, &places)
+}
+
+pub(super) fn column(e: &mut Emitter, x: &Operand) -> Result<Operand> {
+    e.reshape(x, [x.ty.dims.as_slice(), &[1.into()]].concat())
+}
+
+/// Whole places, along a new last axis, of elements that are chosen along one axis of the data.
+pub(super) fn places_along(
+    e: &mut Emitter,
+    indices: &Operand,
+    data: &Operand,
+    axis: usize,
+) -> Result<Operand> {
+    let rank = data.ty.rank();
+    let entries = from_start(e, indices, &data.ty.dims[axis])?;
+    let mut columns = Vec::with_capacity(rank);
+    for own in 0..rank {
+        columns.push(if own == axis { column(e, &entries)? } else { own_place(e, &entries, own)? });
+    }
+    e.concatenate(&columns, rank)
+}
+
+/// Elements whose place along `axis` is read from the indices.
+pub(super) fn elements_along(
+    e: &mut Emitter,
+    data: &Operand,
+    indices: &Operand,
+    axis: usize,
+) -> Result<Operand> {
+    let places = places_along(e, indices, data, axis)?;
+    let all: Vec<usize> = (0..data.ty.rank()).collect();
+    let sizes = vec![1.into(); all.len()];
+    let lookup = Lookup { offset: vec![], collapsed: all.clone(), indexed: all, sizes };
+    look_up(e, data, &places, lookup, &indices.ty.dims)
+}

@@ -1,0 +1,26 @@
+//! Functions of one value, as other operations use them.
+
+use snick_tensor::ElementType;
+
+use super::emitter::{Emitter, Operand, Result};
+use super::types::computed;
+
+/// A function of the one input that matters.
+pub(super) fn activate(
+    e: &mut Emitter,
+    function: impl Fn(&mut Emitter, &Operand) -> Result<Operand>,
+) -> Result {
+    let x = e.input(0)?;
+    let y = function(e, &x)?;
+    e.give(0, y)
+}
+
+/// Truth is what is not zero.
+pub(super) fn converted(e: &mut Emitter, x: &Operand, to: ElementType) -> Result<Operand> {
+    let to = computed(to);
+    if to != ElementType::Boolean || x.ty.element == to {
+        return Ok(e.convert(x, to));
+    }
+    let zero = e.full(0.0, &x.ty)?;
+    Ok(e.compare("NE", x, &zero))
+}

@@ -1,0 +1,101 @@
+//! The table of a format: a row an op, with what writes the op and for which layers.
+
+use std::collections::HashMap;
+
+use snick_ir::{Graph, NodeId};
+use snick_pass::legalize::is_rounded_formula;
+use snick_tensor::ElementType;
+
+use crate::layer::Layer;
+
+/// Element types that an operator of the format lacks, and the wider type that has the same result once it is
+/// converted back; `None`: there is none.
+pub(crate) type TypeGap = (&'static [ElementType], Option<ElementType>);
+
+/// How the layers of one op are written.
+#[derive(Copy, Clone)]
+pub(crate) struct Row<R> {
+    /// The op's type name.
+    pub(crate) op: &'static str,
+    /// What writes it.
+    pub(crate) rule: R,
+    floats_only: bool,
+    gaps: &'static [TypeGap],
+    only: Option<fn(&Layer) -> bool>,
+}
+
+impl<R> Row<R> {
+    /// All layers of the op are written by `rule`.
+    pub(crate) const fn new(op: &'static str, rule: R) -> Self {
+        Self { op, rule, floats_only: false, gaps: &[], only: None }
+    }
+
+    /// The operator takes no integers.
+    pub(crate) const fn floats(mut self) -> Self {
+        self.floats_only = true;
+        self
+    }
+
+    /// Element types that the operator lacks.
+    pub(crate) const fn lacks(mut self, gaps: &'static [TypeGap]) -> Self {
+        self.gaps = gaps;
+        self
+    }
+
+    /// The operator does what only these layers do; others are decomposed.
+    pub(crate) const fn only(mut self, is_written: fn(&Layer) -> bool) -> Self {
+        self.only = Some(is_written);
+        self
+    }
+
+    fn gap(&self, layer: &Layer) -> Option<Option<ElementType>> {
+        let own = layer.node.outs.first()?.fact.element_type;
+        self.gaps.iter().find(|(types, _)| types.contains(&own)).map(|(_, wide)| *wide)
+    }
+
+    fn writes(&self, layer: &Layer) -> bool {
+        let is_integer = || layer.fact(0).is_ok_and(|fact| fact.element_type.is_integer());
+        self.gap(layer).is_none()
+            && !(self.floats_only && is_integer())
+            && !is_rounded_formula(layer.graph, layer.id)
+            && self.only.is_none_or(|is_written| is_written(layer))
+            && layer.word("auto_broadcast").is_ok_and(|mode| mode != "pdpd")
+    }
+}
+
+/// All rows of a format.
+pub(crate) struct Table<R: 'static>(HashMap<&'static str, &'static Row<R>>);
+
+impl<R: Copy> Table<R> {
+    pub(crate) fn new(families: &[&'static [Row<R>]]) -> Self {
+        Self(families.iter().copied().flatten().map(|row| (row.op, row)).collect())
+    }
+
+    /// The ops that have a row, sorted.
+    pub(crate) fn ops(&self) -> Vec<&'static str> {
+        let mut ops: Vec<&str> = self.0.keys().copied().collect();
+        ops.sort_unstable();
+        ops
+    }
+
+    fn row(&self, layer: &Layer) -> Option<&'static Row<R>> {
+        let op = &layer.node.op;
+        self.0.get(op.type_name()).copied().filter(|_| !op.is_opaque())
+    }
+
+    /// What writes a layer; `None` if the format has no operator for it.
+    pub(crate) fn rule(&self, layer: &Layer) -> Option<R> {
+        self.row(layer).filter(|row| row.writes(layer)).map(|row| row.rule)
+    }
+
+    /// Whether a layer is written as it is, or as the constant that it computes.
+    pub(crate) fn can_write(&self, graph: &Graph, id: NodeId) -> bool {
+        Layer::new(graph, id).is_ok_and(|layer| self.rule(&layer).is_some() || layer.is_constant())
+    }
+
+    /// The wider element type that a layer must be computed in.
+    pub(crate) fn computes_in(&self, graph: &Graph, id: NodeId) -> Option<ElementType> {
+        let layer = Layer::new(graph, id).ok()?;
+        self.row(&layer)?.gap(&layer)?
+    }
+}

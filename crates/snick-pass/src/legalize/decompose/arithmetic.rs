@@ -1,0 +1,78 @@
+//! Remainders, rounding and tests in terms of plain arithmetic.
+
+use snick_ir::Op;
+use snick_ir::ops::elementwise::round::RoundMode;
+use snick_ir::ops::{Divide, FloorMod, IsInf, IsNaN, SquaredDifference, TruncatedDivide};
+use snick_ir::rewrite::{Patch, RewriteResult, Rule};
+
+use super::helpers::{Result, is_integer};
+
+pub(crate) const FLOOR_DIVIDE: Rule = Rule::exact("decompose-floor-divide", floor_divide);
+pub(crate) const FLOOR_MOD: Rule = Rule::rounding("decompose-floor-mod", floor_mod);
+pub(crate) const IS_FINITE: Rule = Rule::exact("decompose-is-finite", is_finite);
+pub(crate) const ROUND: Rule = Rule::rounding("decompose-round", round);
+pub(crate) const SQUARED_DIFFERENCE: Rule =
+    Rule::rounding("decompose-squared-difference", squared_difference);
+
+/// A division that rounds down by one that cuts: one less where the remainders of both differ.
+fn floor_divide(p: &mut Patch) -> Result<RewriteResult> {
+    if p.node().op != Divide::default().into() || !is_integer(p)? {
+        return Ok(RewriteResult::NoMatch);
+    }
+    let (x, y) = (p.input(0)?, p.input(1)?);
+    let quotient = p.add_op(TruncatedDivide::default(), &[x, y])?;
+    let (below, towards_zero) = (p.floor_mod(x, y)?, p.modulo(x, y)?);
+    let is_same = p.equal(below, towards_zero)?;
+    let less = p.subtract(quotient, 1.0)?;
+    p.select(is_same, quotient, less).map(RewriteResult::one)
+}
+
+/// The remainder with the sign of the dividend is moved by one divisor where the signs differ.
+fn floor_mod(p: &mut Patch) -> Result<RewriteResult> {
+    if p.node().op != FloorMod::default().into() {
+        return Ok(RewriteResult::NoMatch);
+    }
+    let (x, y) = (p.input(0)?, p.input(1)?);
+    let remainder = p.modulo(x, y)?;
+    let (is_below, divisor_is_below) = (p.less(remainder, 0.0)?, p.less(y, 0.0)?);
+    let differ = p.logical_xor(is_below, divisor_is_below)?;
+    let is_inexact = p.not_equal(remainder, 0.0)?;
+    let moves = p.logical_and(differ, is_inexact)?;
+    let moved = p.add(remainder, y)?;
+    p.select(moves, moved, remainder).map(RewriteResult::one)
+}
+
+fn squared_difference(p: &mut Patch) -> Result<RewriteResult> {
+    if p.node().op != SquaredDifference::default().into() {
+        return Ok(RewriteResult::NoMatch);
+    }
+    let (x, y) = (p.input(0)?, p.input(1)?);
+    let difference = p.subtract(x, y)?;
+    p.multiply(difference, difference).map(RewriteResult::one)
+}
+
+fn is_finite(p: &mut Patch) -> Result<RewriteResult> {
+    let Op::IsFinite(_) = &p.node().op else { return Ok(RewriteResult::NoMatch) };
+    let x = p.input(0)?;
+    let is_infinite = p.add_op(IsInf::default(), &[x])?;
+    let is_nan = p.add_op(IsNaN, &[x])?;
+    let either = p.logical_or(is_infinite, is_nan)?;
+    p.logical_not(either).map(RewriteResult::one)
+}
+
+/// Halves away from 0: the whole part of `|x|`, one more from the half on, with the sign of `x`.
+fn round(p: &mut Patch) -> Result<RewriteResult> {
+    let Op::Round(op) = p.node().op.clone() else { return Ok(RewriteResult::NoMatch) };
+    if op.mode != RoundMode::HalfAwayFromZero {
+        return Ok(RewriteResult::NoMatch);
+    }
+    let x = p.input(0)?;
+    let element_type = p.element_type(x)?;
+    let (size, sign) = (p.abs(x)?, p.sign(x)?);
+    let whole = p.floor(size)?;
+    let rest = p.subtract(size, whole)?;
+    let is_more = p.greater_equal(rest, 0.5)?;
+    let more = p.convert(is_more, element_type)?;
+    let nearest = p.add(whole, more)?;
+    p.multiply(sign, nearest).map(RewriteResult::one)
+}

@@ -1,0 +1,63 @@
+//! ScaledDotProductAttention by its products and its softmax.
+
+use snick_ir::ops::MatMul;
+use snick_ir::rewrite::{Patch, RewriteResult, Rule};
+use snick_ir::{Op, Value};
+use snick_tensor::ElementType;
+
+use super::helpers::{Result, known_size};
+
+pub(crate) const RULE: Rule = Rule::rounding("decompose-attention", attention);
+
+/// `softmax(query * scale * key^T + mask) * value`.
+fn attention(p: &mut Patch) -> Result<RewriteResult> {
+    let Op::ScaledDotProductAttention(op) = p.node().op.clone() else { return Ok(RewriteResult::NoMatch) };
+    let (query, key, value) = (p.input(0)?, p.input(1)?, p.input(2)?);
+    let query = scaled(p, query)?;
+    let mut scores = p.add_op(MatMul { transpose_a: false, transpose_b: true }, &[query, key])?;
+    let never = p.scalar_like(scores, f64::NEG_INFINITY)?;
+    if op.causal {
+        // Query `i` sees keys up to `i`.
+        let (rows, keys) = (count(p, scores, -2)?, count(p, scores, -1)?);
+        let rows = p.unsqueeze(rows, &[-1])?;
+        let is_seen = p.less_equal(keys, rows)?;
+        scores = p.select(is_seen, scores, never)?;
+    } else if let Some(mask) = p.optional(3) {
+        if p.element_type(mask)? == ElementType::Boolean {
+            scores = p.select(mask, scores, never)?;
+        } else if p.rank(mask)? > 0 {
+            // A scalar is how models leave the mask out.
+            scores = p.add(scores, mask)?;
+        }
+    }
+    let shares = p.softmax(scores, -1)?;
+    p.matmul(shares, value).map(RewriteResult::one)
+}
+
+/// The query times the scale, which is that of its depth unless it is given; exact factors need f32.
+fn scaled(p: &mut Patch, query: Value) -> Result<Value> {
+    let own = p.element_type(query)?;
+    if let Some(scale) = p.optional(4) {
+        let scale = p.convert(scale, own)?;
+        return p.multiply(query, scale);
+    }
+    let wide = if own.is_half() { ElementType::F32 } else { own };
+    let converted = p.convert(query, wide)?;
+    let scaled = match known_size(p, query, p.rank(query)?.saturating_sub(1))? {
+        Some(depth) => p.multiply(converted, 1.0 / (depth.max(1) as f64).sqrt())?,
+        None => {
+            let depth = p.size_of(query, -1)?;
+            let depth = p.convert(depth, wide)?;
+            let root = p.sqrt(depth)?;
+            p.divide(converted, root)?
+        }
+    };
+    p.convert(scaled, own)
+}
+
+/// `0, 1, ..` up to the size of an axis.
+fn count(p: &mut Patch, x: Value, axis: i64) -> Result<Value> {
+    let size = p.size_of(x, axis)?;
+    let (size, zero, one) = (p.squeeze(size, &[0])?, p.int(0)?, p.int(1)?);
+    p.range(zero, size, one, ElementType::I64)
+}

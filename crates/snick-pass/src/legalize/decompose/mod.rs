@@ -1,0 +1,69 @@
+//! Decompositions: a layer that a target has no operator for, in terms of simpler ops.
+//!
+//! Each rule replaces one layer by ops that every target has or that are decomposed in turn, and is checked like all
+//! rules. What f16 and bf16 would round too early is computed in f32. Sizes known to inference are constants.
+
+mod activations;
+mod adaptive_pool;
+mod arithmetic;
+mod attention;
+mod blocks;
+mod broadcast;
+mod conversions;
+mod embedding;
+mod float_functions;
+mod helpers;
+mod normalization;
+mod one_hot;
+mod pad;
+mod quantize;
+mod reduction;
+mod region_yolo;
+mod search;
+
+#[cfg(test)]
+mod tests;
+
+use snick_ir::rewrite::Rule;
+
+/// All decompositions. At most one matches a layer.
+pub(crate) const RULES: &[Rule] = &[
+    activations::GELU,
+    activations::HARD_SIGMOID,
+    activations::PRELU,
+    activations::SELU,
+    activations::SWISH,
+    activations::UNARY,
+    adaptive_pool::RULE,
+    arithmetic::FLOOR_DIVIDE,
+    arithmetic::FLOOR_MOD,
+    arithmetic::IS_FINITE,
+    arithmetic::ROUND,
+    arithmetic::SQUARED_DIFFERENCE,
+    attention::RULE,
+    blocks::BATCH_TO_SPACE,
+    blocks::DEPTH_TO_SPACE,
+    blocks::REORG_YOLO,
+    blocks::SHUFFLE_CHANNELS,
+    blocks::SPACE_TO_BATCH,
+    blocks::SPACE_TO_DEPTH,
+    broadcast::RULE,
+    conversions::LIKE,
+    conversions::PROMOTE,
+    embedding::RULE,
+    float_functions::RULE,
+    normalization::BATCH_NORM,
+    normalization::GRN,
+    normalization::GROUP_NORMALIZATION,
+    normalization::LRN,
+    normalization::MVN,
+    normalization::NORMALIZE_L2,
+    normalization::SOFTMAX,
+    one_hot::RULE,
+    pad::RULE,
+    quantize::RULE,
+    reduction::RULE,
+    region_yolo::RULE,
+    search::BUCKETIZE,
+    search::SEARCH_SORTED,
+];

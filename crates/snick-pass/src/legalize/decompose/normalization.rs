@@ -1,0 +1,187 @@
+//! Normalisations and softmax.
+
+use snick_ir::ops::nn::normalize_l2::SquaresEps;
+use snick_ir::ops::nn::pool::PoolWindow;
+use snick_ir::ops::nn::window::{Numbers, Rounding, Sliding};
+use snick_ir::ops::{AvgPool, Mvn, ReduceMean, ReduceSum, Reshape};
+use snick_ir::rewrite::{Patch, RewriteResult, Rule};
+use snick_ir::{Op, OpError, Since, Value};
+use snick_tensor::kernels::EpsMode;
+
+use super::helpers::{Result, all_inputs, at_run_time, in_f32, known_axes, per_channel, reshape_like};
+
+pub(crate) const BATCH_NORM: Rule = Rule::rounding("decompose-batch-norm", batch_norm);
+pub(crate) const GRN: Rule = Rule::rounding("decompose-grn", grn);
+pub(crate) const GROUP_NORMALIZATION: Rule =
+    Rule::rounding("decompose-group-normalization", group_normalization);
+pub(crate) const LRN: Rule = Rule::rounding("decompose-lrn", lrn);
+pub(crate) const MVN: Rule = Rule::rounding("decompose-mvn", mvn);
+pub(crate) const NORMALIZE_L2: Rule = Rule::rounding("decompose-normalize-l2", normalize_l2);
+pub(crate) const SOFTMAX: Rule = Rule::rounding("decompose-softmax", softmax);
+
+fn mean(p: &mut Patch, x: Value, axes: Value) -> Result<Value> {
+    p.add_op(ReduceMean { keep_dims: true }, &[x, axes])
+}
+
+fn sum_of_squares(p: &mut Patch, x: Value, axes: Value) -> Result<Value> {
+    let squares = p.multiply(x, x)?;
+    p.add_op(ReduceSum { keep_dims: true }, &[squares, axes])
+}
+
+/// `(x - mean) / sqrt(variance + eps)`, or `(x - mean) / (sqrt(variance) + eps)`.
+fn mvn(p: &mut Patch) -> Result<RewriteResult> {
+    let Op::Mvn(op) = p.node().op.clone() else { return Ok(RewriteResult::NoMatch) };
+    let x = p.input(0)?;
+    let axes = match op.has_axes_input() {
+        true => p.input(1)?,
+        false => {
+            let axes = op.attribute_axes(p.rank(x)?)?;
+            p.ints(&axes.iter().map(|&axis| axis as i64).collect::<Vec<_>>())?
+        }
+    };
+    in_f32(p, &[x], |p, inputs| {
+        let mean_of_x = mean(p, inputs[0], axes)?;
+        let centred = p.subtract(inputs[0], mean_of_x)?;
+        if !op.normalize_variance {
+            return Ok(centred);
+        }
+        let squares = p.multiply(centred, centred)?;
+        let variance = mean(p, squares, axes)?;
+        let deviation = if op.eps_mode == EpsMode::InsideSqrt {
+            let raised = p.add(variance, op.eps)?;
+            p.sqrt(raised)?
+        } else {
+            let root = p.sqrt(variance)?;
+            p.add(root, op.eps)?
+        };
+        p.divide(centred, deviation)
+    })
+}
+
+/// The groups of channels of each sample as rows, normalised by an MVN; then scaled and moved.
+fn group_normalization(p: &mut Patch) -> Result<RewriteResult> {
+    let Op::GroupNormalization(op) = p.node().op.clone() else { return Ok(RewriteResult::NoMatch) };
+    let rank = p.rank(p.input(0)?)?;
+    let inputs = all_inputs(p)?;
+    in_f32(p, &inputs, |p, inputs| {
+        let &[x, scale, bias] = inputs else { return Err(OpError::NotConnected { port: 2 }) };
+        let sizes = p.ints(&[0, op.num_groups, -1])?;
+        let grouped = p.add_op(Reshape { special_zero: true }, &[x, sizes])?;
+        let axes = p.ints(&[2])?;
+        let op = Mvn { normalize_variance: true, eps: op.epsilon, ..Mvn::default() };
+        let even = p.add_op(op, &[grouped, axes])?;
+        let even = reshape_like(p, even, x)?;
+        let (scale, bias) = (per_channel(p, scale, rank)?, per_channel(p, bias, rank)?);
+        let scaled = p.multiply(even, scale)?;
+        p.add(scaled, bias)
+    })
+}
+
+/// `(x - mean) / sqrt(variance + epsilon) * gamma + beta`, a number of each a channel.
+fn batch_norm(p: &mut Patch) -> Result<RewriteResult> {
+    let Op::BatchNormInference(op) = p.node().op.clone() else { return Ok(RewriteResult::NoMatch) };
+    let inputs = all_inputs(p)?;
+    let rank = p.rank(p.input(op.order()[0])?)?;
+    in_f32(p, &inputs, |p, inputs| {
+        let [x, gamma, beta, mean, variance] = op.order().map(|i| inputs[i]);
+        let raised = p.add(variance, op.epsilon)?;
+        let deviation = p.sqrt(raised)?;
+        let scale = p.divide(gamma, deviation)?;
+        let mean = per_channel(p, mean, rank)?;
+        let (scale, beta) = (per_channel(p, scale, rank)?, per_channel(p, beta, rank)?);
+        let centred = p.subtract(x, mean)?;
+        let scaled = p.multiply(centred, scale)?;
+        p.add(scaled, beta)
+    })
+}
+
+/// `x / sqrt(sum of squares over channels + bias)`.
+fn grn(p: &mut Patch) -> Result<RewriteResult> {
+    let Op::Grn(op) = p.node().op.clone() else { return Ok(RewriteResult::NoMatch) };
+    let x = p.input(0)?;
+    in_f32(p, &[x], |p, inputs| {
+        let axes = p.ints(&[1])?;
+        let sum = sum_of_squares(p, inputs[0], axes)?;
+        let raised = p.add(sum, op.bias)?;
+        let root = p.sqrt(raised)?;
+        p.divide(inputs[0], root)
+    })
+}
+
+/// `x / sqrt(sum of squares + eps)`, or with the sum at least eps.
+fn normalize_l2(p: &mut Patch) -> Result<RewriteResult> {
+    let Op::NormalizeL2(op) = p.node().op.clone() else { return Ok(RewriteResult::NoMatch) };
+    let (x, axes) = (p.input(0)?, p.input(1)?);
+    in_f32(p, &[x], |p, inputs| {
+        let sum = sum_of_squares(p, inputs[0], axes)?;
+        let raised = match op.eps_mode {
+            SquaresEps::Add => p.add(sum, op.eps)?,
+            SquaresEps::Max => p.maximum(sum, op.eps)?,
+        };
+        let root = p.sqrt(raised)?;
+        p.divide(inputs[0], root)
+    })
+}
+
+/// `x / (bias + alpha / size^axes * sum of squares)^beta` over a window of as many elements on either side: the sum
+/// is the mean of a pool whose padding counts.
+fn lrn(p: &mut Patch) -> Result<RewriteResult> {
+    let Op::Lrn(op) = p.node().op.clone() else { return Ok(RewriteResult::NoMatch) };
+    let x = p.input(0)?;
+    let rank = p.rank(x)?;
+    let Some(axes) = known_axes(p, 1, rank)? else { return Ok(at_run_time("the axes")) };
+    let Some(&first) = axes.first().filter(|&&first| first > 0) else {
+        return Ok(RewriteResult::Declined("no axes, or the axis of the batch".into()));
+    };
+    let side = (op.size - 1).max(0) / 2;
+    let reach = |axis: usize| if axes.contains(&axis) { side } else { 0 };
+    // The channels become an axis of space behind a new axis of size 1.
+    let lifts = first == 1;
+    let pads: Numbers = (if lifts { 1 } else { 2 }..rank).map(reach).collect();
+    let sliding = Sliding {
+        strides: pads.iter().map(|_| 1).collect(),
+        pads_begin: pads.clone(),
+        pads_end: pads.clone(),
+        ..Sliding::default()
+    };
+    let kernel = pads.iter().map(|pad| 2 * pad + 1).collect();
+    let window = PoolWindow { kernel, sliding, rounding_type: Rounding::Floor };
+    let pool = AvgPool { since: Since(16), window, dilations: Numbers::new(), exclude_pad: false };
+    let share = (2 * side + 1) as f64 / op.size as f64;
+    let alpha = op.alpha * share.powi(i32::try_from(axes.len()).unwrap_or(i32::MAX));
+    in_f32(p, &[x], |p, inputs| {
+        let mut squares = p.multiply(inputs[0], inputs[0])?;
+        if lifts {
+            squares = p.unsqueeze(squares, &[1])?;
+        }
+        let mut mean = p.add_op(Box::new(pool), &[squares])?;
+        if lifts {
+            mean = p.squeeze(mean, &[1])?;
+        }
+        let scaled = p.multiply(mean, alpha)?;
+        let raised = p.add(scaled, op.bias)?;
+        let divisor = p.power(raised, op.beta)?;
+        p.divide(inputs[0], divisor)
+    })
+}
+
+/// `exp(x - max)` over its sum, or the logarithm of that.
+fn softmax(p: &mut Patch) -> Result<RewriteResult> {
+    let (axis, log) = match &p.node().op {
+        Op::LogSoftmax(op) => (op.axis, true),
+        Op::Softmax(op) => (op.axis, false),
+        _ => return Ok(RewriteResult::NoMatch),
+    };
+    let x = p.input(0)?;
+    in_f32(p, &[x], |p, inputs| {
+        let top = p.reduce_max(inputs[0], &[axis], true)?;
+        let below = p.subtract(inputs[0], top)?;
+        let powers = p.exp(below)?;
+        let sum = p.reduce_sum(powers, &[axis], true)?;
+        if !log {
+            return p.divide(powers, sum);
+        }
+        let log = p.log(sum)?;
+        p.subtract(below, log)
+    })
+}

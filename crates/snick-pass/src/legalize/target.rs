@@ -1,0 +1,111 @@
+//! Layers that a target has no operator for become layers that it has.
+
+use snick_ir::rewrite::{MissedRewrite, RewriteOptions, Rule, Trace, apply};
+use snick_ir::{Graph, NodeId, OpTraits};
+use snick_tensor::ElementType;
+
+use super::{decompose, widen};
+
+/// What a format or a device has operators for, as its table tells.
+#[derive(Copy, Clone, Debug)]
+pub struct Target {
+    /// Whether a layer can stay as it is.
+    pub can_write: fn(&Graph, NodeId) -> bool,
+    /// The wider element type to compute a layer in, if the operator lacks only the layer's own type.
+    pub computes_in: fn(&Graph, NodeId) -> Option<ElementType>,
+}
+
+/// Whether a layer applies a formula of floats to integers, which runtimes round in ways that no formula follows.
+pub fn is_rounded_formula(graph: &Graph, id: NodeId) -> bool {
+    let data = graph.inputs(id).first().copied().flatten().and_then(|value| graph.fact(value));
+    graph.node(id).op.traits().contains(OpTraits::FLOAT_FORMULA)
+        && data.is_some_and(|fact| fact.element_type.is_integer())
+}
+
+/// Rewrites an inferred graph and its bodies until the target can write all layers or no rule is left for those that it
+/// cannot. Returns the layers that a rule matched but declined, with the reasons.
+pub fn for_target(graph: &mut Graph, target: &Target) -> Vec<MissedRewrite> {
+    let mut missed = loop {
+        for (wide, rule) in widen::RULES {
+            rewrite(graph, std::slice::from_ref(rule), &|graph, id| {
+                (target.computes_in)(graph, id) == Some(*wide)
+            });
+        }
+        let trace = rewrite(graph, decompose::RULES, &|graph, id| {
+            !(target.can_write)(graph, id)
+                && (target.computes_in)(graph, id).is_none()
+                && !is_rounded_formula(graph, id)
+        });
+        // What decompositions add may lack an element type in its turn.
+        if trace.applied.is_empty() {
+            break trace.missed;
+        }
+    };
+    graph.for_each_body(|body| missed.extend(for_target(body, target)));
+    missed
+}
+
+fn rewrite(graph: &mut Graph, rules: &[Rule], only: &dyn Fn(&Graph, NodeId) -> bool) -> Trace {
+    let trace = apply(graph, rules, RewriteOptions { only: Some(only), ..RewriteOptions::default() });
+    graph.remove_dead_nodes();
+    trace
+}
+
+#[cfg(test)]
+mod tests {
+    use snick_ir::text::{PrintOptions, print};
+    use snick_ir::{Op, infer};
+
+    use super::*;
+
+    const PLAIN: Target = Target {
+        can_write: |graph, id| {
+            !matches!(graph.node(id).op, Op::GroupNormalization(_) | Op::Mvn(_) | Op::Pad(_))
+        },
+        computes_in: |graph, id| {
+            let is_bf16 = graph.node(id).outs.first()?.fact.element_type == ElementType::BF16;
+            (is_bf16 && matches!(graph.node(id).op, Op::Unary(_))).then_some(ElementType::F32)
+        },
+    };
+
+    fn legalized(layers: &str) -> (String, Vec<MissedRewrite>) {
+        let text = format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n");
+        let mut graph = snick_ir::text::parse(&text, None).unwrap();
+        assert_eq!(infer(&mut graph), []);
+        let missed = for_target(&mut graph, &PLAIN);
+        (print(&graph, PrintOptions::default()), missed)
+    }
+
+    #[test]
+    fn decompositions_are_decomposed_in_turn() {
+        let (text, missed) = legalized(
+            "%x = Parameter-1 {element_type: f32, shape: \"N,4,5\"}
+             %s = Parameter-1 {element_type: f32, shape: \"4\"}
+             %y = GroupNormalization-12(%x, %s, %s) {num_groups: 2, epsilon: 0.001}
+             %r = Result-1(%y)",
+        );
+        assert_eq!(missed, []);
+        assert!(
+            text.contains("ReduceMean") && !text.contains("MVN") && !text.contains("GroupNorm"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn layers_are_computed_in_a_wider_type() {
+        let x = "%x = Parameter-1 {element_type: bf16, shape: \"2\"}\n";
+        let (text, _) = legalized(&format!("{x}%y = Cos-1(%x)\n%z = Sin-1(%y)\n%r = Result-1(%z)"));
+        assert_eq!(text.matches("Convert-1").count(), 4, "{text}");
+    }
+
+    #[test]
+    fn declined_rules_are_reported() {
+        let (_, missed) = legalized(
+            "%x = Parameter-1 {element_type: f32, shape: \"4\"}
+             %p = Parameter-1 {element_type: i64, shape: \"1\"}
+             %y = Pad-12(%x, %p, %p) {pad_mode: edge}
+             %r = Result-1(%y)",
+        );
+        assert_eq!(missed[0].reason, "the pads known only at run time");
+    }
+}

@@ -1,0 +1,33 @@
+//! Layers of an element type that a target's operator lacks, computed in a wider one and converted back.
+
+use snick_ir::OpError;
+use snick_ir::rewrite::{Patch, RewriteResult, Rule};
+use snick_tensor::ElementType;
+
+/// A rule for each element type that layers are computed in.
+pub(super) const RULES: &[(ElementType, Rule)] = &[
+    (ElementType::F32, Rule::rounding("compute-in-f32", |p| compute_in(p, ElementType::F32))),
+    (ElementType::F64, Rule::rounding("compute-in-f64", |p| compute_in(p, ElementType::F64))),
+    (ElementType::I32, Rule::exact("compute-in-i32", |p| compute_in(p, ElementType::I32))),
+    (ElementType::I64, Rule::exact("compute-in-i64", |p| compute_in(p, ElementType::I64))),
+];
+
+/// All values of the type of the first output become values of the wider type.
+fn compute_in(p: &mut Patch, wide: ElementType) -> Result<RewriteResult, OpError> {
+    let own = p.element_type(p.output(0))?;
+    let root = p.output(0);
+    let mut inputs = p.inputs_of(root)?;
+    for input in &mut inputs {
+        if p.element_type(*input)? == own {
+            *input = p.convert(*input, wide)?;
+        }
+    }
+    let (op, types): (_, Vec<ElementType>) =
+        (p.node().op.clone(), p.node().outs.iter().map(|out| out.fact.element_type).collect());
+    let outputs = p.add_op_with_outputs(op, &inputs, types.len())?;
+    let mut values = smallvec::SmallVec::new();
+    for (output, element_type) in outputs.into_iter().zip(types) {
+        values.push(Some(p.convert(output, element_type)?));
+    }
+    Ok(RewriteResult::Replaced(values))
+}
