@@ -14,7 +14,7 @@ pub(crate) type TypeGap = (&'static [ElementType], Option<ElementType>);
 
 /// How the layers of one op are written.
 #[derive(Copy, Clone)]
-pub(crate) struct Row<R> {
+pub(crate) struct OpRow<R> {
     /// The op's type name.
     pub(crate) op: &'static str,
     /// What writes it.
@@ -24,7 +24,7 @@ pub(crate) struct Row<R> {
     only: Option<fn(&Layer) -> bool>,
 }
 
-impl<R> Row<R> {
+impl<R> OpRow<R> {
     /// All layers of the op are written by `rule`.
     pub(crate) const fn new(op: &'static str, rule: R) -> Self {
         Self { op, rule, floats_only: false, gaps: &[], only: None }
@@ -64,10 +64,10 @@ impl<R> Row<R> {
 }
 
 /// All rows of a format.
-pub(crate) struct Table<R: 'static>(HashMap<&'static str, &'static Row<R>>);
+pub(crate) struct Table<R: 'static>(HashMap<&'static str, &'static OpRow<R>>);
 
 impl<R: Copy> Table<R> {
-    pub(crate) fn new(families: &[&'static [Row<R>]]) -> Self {
+    pub(crate) fn new(families: &[&'static [OpRow<R>]]) -> Self {
         Self(families.iter().copied().flatten().map(|row| (row.op, row)).collect())
     }
 
@@ -78,7 +78,7 @@ impl<R: Copy> Table<R> {
         ops
     }
 
-    fn row(&self, layer: &Layer) -> Option<&'static Row<R>> {
+    fn row(&self, layer: &Layer) -> Option<&'static OpRow<R>> {
         let op = &layer.node.op;
         self.0.get(op.type_name()).copied().filter(|_| !op.is_opaque())
     }

@@ -5,16 +5,16 @@ use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Result, float, int, ints, text};
 use super::rule::EmitRule::Custom;
-use super::rule::Row;
+use super::rule::OpRow;
 use super::types::BF16_IN_F32;
 
-pub(super) const ROWS: &[Row] = &[
-    Row::new("Col2Im", Custom(columns_to_image)),
-    Row::new("DeformableConvolution", Custom(deformable_convolution)),
-    Row::new("GridSample", Custom(grid_sample)).lacks(BF16_IN_F32),
-    Row::new("NonMaxSuppression", Custom(non_max_suppression)),
-    Row::new("ROIAlign", Custom(roi_align)).lacks(BF16_IN_F32),
-    Row::new("ROIPooling", Custom(roi_pooling)).lacks(BF16_IN_F32),
+pub(super) const ROWS: &[OpRow] = &[
+    OpRow::new("Col2Im", Custom(columns_to_image)),
+    OpRow::new("DeformableConvolution", Custom(deformable_convolution)),
+    OpRow::new("GridSample", Custom(grid_sample)).lacks(BF16_IN_F32),
+    OpRow::new("NonMaxSuppression", Custom(non_max_suppression)),
+    OpRow::new("ROIAlign", Custom(roi_align)).lacks(BF16_IN_F32),
+    OpRow::new("ROIPooling", Custom(roi_pooling)).lacks(BF16_IN_F32),
 ];
 
 fn grid_sample(e: &mut Emitter) -> Result {

@@ -6,14 +6,14 @@ use snick_tensor::ElementType;
 use super::axes::to_front;
 use super::emitter::{Emitter, Result, int, ints, text};
 use super::rule::EmitRule::Custom;
-use super::rule::Row;
+use super::rule::OpRow;
 use super::types::BF16_IN_F32;
 use super::writer::number_of;
 use crate::layer::Layer;
 
-pub(super) const ROWS: &[Row] = &[
-    Row::new("Gather", Custom(gather)),
-    Row::new(
+pub(super) const ROWS: &[OpRow] = &[
+    OpRow::new("Gather", Custom(gather)),
+    OpRow::new(
         "GatherElements",
         Custom(|e| {
             let axis = e.int("axis")?;
@@ -21,14 +21,14 @@ pub(super) const ROWS: &[Row] = &[
             e.last("GatherElements", &[data, indices], vec![int("axis", axis)])
         }),
     ),
-    Row::new("GatherND", Custom(gather_nd)),
-    Row::new("NonZero", Custom(non_zero)),
-    Row::new("OneHot", Custom(one_hot)).only(is_usual_one_hot),
-    Row::new("ScatterElementsUpdate", Custom(scatter_elements)),
-    Row::new("ScatterNDUpdate", Custom(scatter_nd)),
-    Row::new("ScatterUpdate", Custom(scatter)),
-    Row::new("TopK", Custom(top_k)).lacks(BF16_IN_F32),
-    Row::new("Unique", Custom(unique)),
+    OpRow::new("GatherND", Custom(gather_nd)),
+    OpRow::new("NonZero", Custom(non_zero)),
+    OpRow::new("OneHot", Custom(one_hot)).only(is_usual_one_hot),
+    OpRow::new("ScatterElementsUpdate", Custom(scatter_elements)),
+    OpRow::new("ScatterNDUpdate", Custom(scatter_nd)),
+    OpRow::new("ScatterUpdate", Custom(scatter)),
+    OpRow::new("TopK", Custom(top_k)).lacks(BF16_IN_F32),
+    OpRow::new("Unique", Custom(unique)),
 ];
 
 fn gather(e: &mut Emitter) -> Result {

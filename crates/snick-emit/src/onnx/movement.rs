@@ -6,27 +6,27 @@ use snick_tensor::ElementType;
 use super::axes::to_front;
 use super::emitter::{Emitter, Result, int, ints, text};
 use super::rule::EmitRule::Custom;
-use super::rule::Row;
+use super::rule::OpRow;
 use super::types::BF16_IN_F32;
 use crate::layer::Layer;
 
-pub(super) const ROWS: &[Row] = &[
-    Row::new(
+pub(super) const ROWS: &[OpRow] = &[
+    OpRow::new(
         "Concat",
         Custom(|e| {
             let axis = e.int("axis")?;
             e.last("Concat", &e.inputs(), vec![int("axis", axis)])
         }),
     ),
-    Row::new("DepthToSpace", Custom(depth_to_space)).only(is_of_images),
-    Row::new("Pad", Custom(pad)).only(|layer| layer.word("pad_mode").is_ok_and(|mode| mode != "symmetric")),
-    Row::new("Reverse", Custom(reverse)),
-    Row::new("ReverseSequence", Custom(reverse_sequence)).lacks(BF16_IN_F32),
-    Row::new("Roll", Custom(roll)),
-    Row::new("SpaceToDepth", Custom(space_to_depth))
+    OpRow::new("DepthToSpace", Custom(depth_to_space)).only(is_of_images),
+    OpRow::new("Pad", Custom(pad)).only(|layer| layer.word("pad_mode").is_ok_and(|mode| mode != "symmetric")),
+    OpRow::new("Reverse", Custom(reverse)),
+    OpRow::new("ReverseSequence", Custom(reverse_sequence)).lacks(BF16_IN_F32),
+    OpRow::new("Roll", Custom(roll)),
+    OpRow::new("SpaceToDepth", Custom(space_to_depth))
         .only(|layer| is_of_images(layer) && layer.word("mode").is_ok_and(|mode| mode == "blocks_first")),
-    Row::new("Tile", Custom(tile)),
-    Row::new("Transpose", Custom(transpose)),
+    OpRow::new("Tile", Custom(tile)),
+    OpRow::new("Transpose", Custom(transpose)),
 ];
 
 fn depth_to_space(e: &mut Emitter) -> Result {

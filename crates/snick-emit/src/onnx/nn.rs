@@ -6,21 +6,22 @@ use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Result, float, int, ints, text};
 use super::rule::EmitRule::Custom;
-use super::rule::Row;
+use super::rule::OpRow;
 use super::types::{BF16_IN_F32, FLOATS_BUT_BF16, OF_MAX_POOL, SMALL_IN_I32};
 use crate::layer::op;
 
-pub(super) const ROWS: &[Row] = &[
-    Row::new("AvgPool", Custom(average_pool)).lacks(FLOATS_BUT_BF16),
-    Row::new("Convolution", Custom(|e| convolution(e, false))).lacks(FLOATS_BUT_BF16),
-    Row::new("ConvolutionBackpropData", Custom(|e| transposed_convolution(e, false))).lacks(FLOATS_BUT_BF16),
-    Row::new("Einsum", Custom(einsum)).lacks(BF16_IN_F32),
-    Row::new("GroupConvolution", Custom(|e| convolution(e, true))).lacks(FLOATS_BUT_BF16),
-    Row::new("GroupConvolutionBackpropData", Custom(|e| transposed_convolution(e, true)))
+pub(super) const ROWS: &[OpRow] = &[
+    OpRow::new("AvgPool", Custom(average_pool)).lacks(FLOATS_BUT_BF16),
+    OpRow::new("Convolution", Custom(|e| convolution(e, false))).lacks(FLOATS_BUT_BF16),
+    OpRow::new("ConvolutionBackpropData", Custom(|e| transposed_convolution(e, false)))
         .lacks(FLOATS_BUT_BF16),
-    Row::new("Interpolate", Custom(interpolate)),
-    Row::new("MatMul", Custom(matmul)).lacks(SMALL_IN_I32),
-    Row::new("MaxPool", Custom(max_pool)).lacks(OF_MAX_POOL),
+    OpRow::new("Einsum", Custom(einsum)).lacks(BF16_IN_F32),
+    OpRow::new("GroupConvolution", Custom(|e| convolution(e, true))).lacks(FLOATS_BUT_BF16),
+    OpRow::new("GroupConvolutionBackpropData", Custom(|e| transposed_convolution(e, true)))
+        .lacks(FLOATS_BUT_BF16),
+    OpRow::new("Interpolate", Custom(interpolate)),
+    OpRow::new("MatMul", Custom(matmul)).lacks(SMALL_IN_I32),
+    OpRow::new("MaxPool", Custom(max_pool)).lacks(OF_MAX_POOL),
 ];
 
 /// Transposed operands are written as such, but for vectors, which have nothing to transpose.

@@ -2,16 +2,16 @@
 
 use super::emitter::{Emitter, Result, float, int};
 use super::rule::EmitRule::Custom;
-use super::rule::Row;
+use super::rule::OpRow;
 use super::types::FLOATS;
 use crate::layer::op;
 
-pub(super) const ROWS: &[Row] = &[
-    Row::new("BatchNormInference", Custom(batch_norm)),
-    Row::new("GroupNormalization", Custom(group_normalization)).lacks(FLOATS),
-    Row::new("LRN", Custom(lrn)).only(|layer| layer.known(1).is_some_and(|axes| axes == [1])),
-    Row::new("LogSoftmax", Custom(|e| softmax(e, "LogSoftmax"))),
-    Row::new("SoftMax", Custom(|e| softmax(e, "Softmax"))),
+pub(super) const ROWS: &[OpRow] = &[
+    OpRow::new("BatchNormInference", Custom(batch_norm)),
+    OpRow::new("GroupNormalization", Custom(group_normalization)).lacks(FLOATS),
+    OpRow::new("LRN", Custom(lrn)).only(|layer| layer.known(1).is_some_and(|axes| axes == [1])),
+    OpRow::new("LogSoftmax", Custom(|e| softmax(e, "LogSoftmax"))),
+    OpRow::new("SoftMax", Custom(|e| softmax(e, "Softmax"))),
 ];
 
 fn softmax(e: &mut Emitter, op: &str) -> Result {

@@ -5,12 +5,12 @@ use snick_tensor::{ElementType, Tensor};
 
 use super::emitter::{Emitter, Result, int};
 use super::rule::EmitRule::Custom;
-use super::rule::Row;
+use super::rule::OpRow;
 use crate::layer::Layer;
 
-pub(super) const ROWS: &[Row] = &[
-    Row::new("FakeConvert", Custom(fake_convert)),
-    Row::new("FakeQuantize", Custom(fake_quantize))
+pub(super) const ROWS: &[OpRow] = &[
+    OpRow::new("FakeConvert", Custom(fake_convert)),
+    OpRow::new("FakeQuantize", Custom(fake_quantize))
         .only(|layer| Code::find(layer).is_ok_and(|code| code.is_some())),
 ];
 

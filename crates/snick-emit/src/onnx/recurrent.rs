@@ -8,16 +8,16 @@ use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Result, float, floats, int, ints, text, texts};
 use super::rule::EmitRule::Custom;
-use super::rule::Row;
+use super::rule::OpRow;
 use super::types::FLOATS_BUT_BF16;
 
-pub(super) const ROWS: &[Row] = &[
-    Row::new("GRUCell", Custom(cell)).lacks(FLOATS_BUT_BF16),
-    Row::new("GRUSequence", Custom(sequence)).lacks(FLOATS_BUT_BF16),
-    Row::new("LSTMCell", Custom(cell)).lacks(FLOATS_BUT_BF16),
-    Row::new("LSTMSequence", Custom(sequence)).lacks(FLOATS_BUT_BF16),
-    Row::new("RNNCell", Custom(cell)).lacks(FLOATS_BUT_BF16),
-    Row::new("RNNSequence", Custom(sequence)).lacks(FLOATS_BUT_BF16),
+pub(super) const ROWS: &[OpRow] = &[
+    OpRow::new("GRUCell", Custom(cell)).lacks(FLOATS_BUT_BF16),
+    OpRow::new("GRUSequence", Custom(sequence)).lacks(FLOATS_BUT_BF16),
+    OpRow::new("LSTMCell", Custom(cell)).lacks(FLOATS_BUT_BF16),
+    OpRow::new("LSTMSequence", Custom(sequence)).lacks(FLOATS_BUT_BF16),
+    OpRow::new("RNNCell", Custom(cell)).lacks(FLOATS_BUT_BF16),
+    OpRow::new("RNNSequence", Custom(sequence)).lacks(FLOATS_BUT_BF16),
 ];
 
 /// The ONNX operator of a cell.

@@ -14,4 +14,4 @@ pub(super) enum EmitRule {
 }
 
 /// A row of the table.
-pub(super) type Row = crate::table::Row<EmitRule>;
+pub(super) type OpRow = crate::table::OpRow<EmitRule>;

@@ -6,30 +6,30 @@ use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Result, int};
 use super::rule::EmitRule::{Custom, Rename};
-use super::rule::Row;
+use super::rule::OpRow;
 use super::types::{SHORT_IN_I32, SMALL_IN_I32};
 use super::writer::number_of;
 use crate::layer::op;
 
-pub(super) const ROWS: &[Row] = &[
-    Row::new("Broadcast", Custom(broadcast)),
-    Row::new("CumSum", Custom(cum_sum)).lacks(SMALL_IN_I32),
-    Row::new("Eye", Custom(eye)),
-    Row::new("Identity", Rename("Identity")),
-    Row::new("Range", Custom(range)),
-    Row::new("ReduceL1", Custom(|e| reduce(e, "ReduceL1"))).lacks(SMALL_IN_I32),
-    Row::new("ReduceL2", Custom(|e| reduce(e, "ReduceL2"))).lacks(SMALL_IN_I32),
-    Row::new("ReduceLogicalAnd", Custom(|e| reduce_booleans(e, true))),
-    Row::new("ReduceLogicalOr", Custom(|e| reduce_booleans(e, false))),
-    Row::new("ReduceMax", Custom(|e| reduce(e, "ReduceMax"))).lacks(SHORT_IN_I32),
-    Row::new("ReduceMean", Custom(|e| reduce(e, "ReduceMean"))).lacks(SMALL_IN_I32),
-    Row::new("ReduceMin", Custom(|e| reduce(e, "ReduceMin"))).lacks(SHORT_IN_I32),
-    Row::new("ReduceProd", Custom(|e| reduce(e, "ReduceProd"))).lacks(SMALL_IN_I32),
-    Row::new("ReduceSum", Custom(|e| reduce(e, "ReduceSum"))).lacks(SMALL_IN_I32),
-    Row::new("Reshape", Custom(reshape)),
-    Row::new("ShapeOf", Custom(shape_of)),
-    Row::new("Squeeze", Custom(squeeze)),
-    Row::new("Unsqueeze", Custom(unsqueeze)),
+pub(super) const ROWS: &[OpRow] = &[
+    OpRow::new("Broadcast", Custom(broadcast)),
+    OpRow::new("CumSum", Custom(cum_sum)).lacks(SMALL_IN_I32),
+    OpRow::new("Eye", Custom(eye)),
+    OpRow::new("Identity", Rename("Identity")),
+    OpRow::new("Range", Custom(range)),
+    OpRow::new("ReduceL1", Custom(|e| reduce(e, "ReduceL1"))).lacks(SMALL_IN_I32),
+    OpRow::new("ReduceL2", Custom(|e| reduce(e, "ReduceL2"))).lacks(SMALL_IN_I32),
+    OpRow::new("ReduceLogicalAnd", Custom(|e| reduce_booleans(e, true))),
+    OpRow::new("ReduceLogicalOr", Custom(|e| reduce_booleans(e, false))),
+    OpRow::new("ReduceMax", Custom(|e| reduce(e, "ReduceMax"))).lacks(SHORT_IN_I32),
+    OpRow::new("ReduceMean", Custom(|e| reduce(e, "ReduceMean"))).lacks(SMALL_IN_I32),
+    OpRow::new("ReduceMin", Custom(|e| reduce(e, "ReduceMin"))).lacks(SHORT_IN_I32),
+    OpRow::new("ReduceProd", Custom(|e| reduce(e, "ReduceProd"))).lacks(SMALL_IN_I32),
+    OpRow::new("ReduceSum", Custom(|e| reduce(e, "ReduceSum"))).lacks(SMALL_IN_I32),
+    OpRow::new("Reshape", Custom(reshape)),
+    OpRow::new("ShapeOf", Custom(shape_of)),
+    OpRow::new("Squeeze", Custom(squeeze)),
+    OpRow::new("Unsqueeze", Custom(unsqueeze)),
 ];
 
 fn broadcast(e: &mut Emitter) -> Result {

@@ -4,15 +4,15 @@ use snick_ir::OpError;
 
 use super::emitter::{Emitter, Result, float, int, ints};
 use super::rule::EmitRule::Custom;
-use super::rule::Row;
+use super::rule::OpRow;
 use super::writer::number_of;
 
-pub(super) const ROWS: &[Row] = &[
-    Row::new("DFT", Custom(|e| dft(e, 0))),
-    Row::new("IDFT", Custom(|e| dft(e, 1))),
-    Row::new("RDFT", Custom(rdft)),
-    Row::new("RandomUniform", Custom(random_uniform)),
-    Row::new("STFT", Custom(stft)),
+pub(super) const ROWS: &[OpRow] = &[
+    OpRow::new("DFT", Custom(|e| dft(e, 0))),
+    OpRow::new("IDFT", Custom(|e| dft(e, 1))),
+    OpRow::new("RDFT", Custom(rdft)),
+    OpRow::new("RandomUniform", Custom(random_uniform)),
+    OpRow::new("STFT", Custom(stft)),
 ];
 
 /// Of real numbers: the last of the axes gives one side of a spectrum, the others go on from there.

@@ -10,14 +10,14 @@ use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Result, int};
 use super::rule::EmitRule::Custom;
-use super::rule::Row;
+use super::rule::OpRow;
 use crate::layer::op;
 
-pub(super) const ROWS: &[Row] = &[
-    Row::new("Slice", Custom(slice8)),
-    Row::new("Split", Custom(split)),
-    Row::new("StridedSlice", Custom(strided_slice)),
-    Row::new("VariadicSplit", Custom(variadic_split)),
+pub(super) const ROWS: &[OpRow] = &[
+    OpRow::new("Slice", Custom(slice8)),
+    OpRow::new("Split", Custom(split)),
+    OpRow::new("StridedSlice", Custom(strided_slice)),
+    OpRow::new("VariadicSplit", Custom(variadic_split)),
 ];
 
 /// The same end, but not the greatest integer of 32 or 64 bits, which runtimes take for "no bound".

@@ -2,11 +2,11 @@
 
 use super::emitter::{Emitter, Operand, Result};
 use super::rule::EmitRule::Custom;
-use super::rule::Row;
+use super::rule::OpRow;
 use super::unary::activate;
 
-pub(super) const ROWS: &[Row] =
-    &[Row::new("Elu", Custom(elu)), Row::new("SoftPlus", Custom(|e| activate(e, soft_plus)))];
+pub(super) const ROWS: &[OpRow] =
+    &[OpRow::new("Elu", Custom(elu)), OpRow::new("SoftPlus", Custom(|e| activate(e, soft_plus)))];
 
 /// `alpha * (exp(x) - 1)` below 0.
 fn elu(e: &mut Emitter) -> Result {

@@ -9,15 +9,15 @@ use snick_tensor::{ElementType, Tensor};
 
 use super::emitter::{Emitter, Function, Operand, Result};
 use super::rule::EmitRule::Custom;
-use super::rule::Row;
+use super::rule::OpRow;
 use super::types::Type;
 use super::unary::converted;
 use crate::states::{State, states};
 
-pub(super) const ROWS: &[Row] = &[
-    Row::new("If", Custom(branches)),
-    Row::new("Loop", Custom(iterated)),
-    Row::new("TensorIterator", Custom(iterated)),
+pub(super) const ROWS: &[OpRow] = &[
+    OpRow::new("If", Custom(branches)),
+    OpRow::new("Loop", Custom(iterated)),
+    OpRow::new("TensorIterator", Custom(iterated)),
 ];
 
 impl Function {

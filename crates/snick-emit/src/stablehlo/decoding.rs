@@ -7,13 +7,13 @@ use super::emitter::{Emitter, Operand, Result};
 use super::lookup::elements_along;
 use super::reduce::{maximum, sum};
 use super::rule::EmitRule::Custom;
-use super::rule::Row;
+use super::rule::OpRow;
 use super::sorted::sorted;
 
-pub(super) const ROWS: &[Row] = &[
-    Row::new("CTCGreedyDecoder", Custom(ctc_greedy)),
-    Row::new("CTCGreedyDecoderSeqLen", Custom(ctc_greedy)),
-    Row::new("GatherTree", Custom(gather_tree)),
+pub(super) const ROWS: &[OpRow] = &[
+    OpRow::new("CTCGreedyDecoder", Custom(ctc_greedy)),
+    OpRow::new("CTCGreedyDecoderSeqLen", Custom(ctc_greedy)),
+    OpRow::new("GatherTree", Custom(gather_tree)),
 ];
 
 /// Of places along an axis the first that is chosen, i64; the axis falls away. A large number where none is.

@@ -6,13 +6,13 @@ use snick_tensor::{ElementType, Tensor};
 use super::emitter::{Emitter, Operand, Result};
 use super::reduce::{maximum, sum};
 use super::rule::EmitRule::Custom;
-use super::rule::Row;
+use super::rule::OpRow;
 use super::taps::{Tap, mixed};
 
-pub(super) const ROWS: &[Row] = &[
-    Row::new("ExperimentalDetectronROIFeatureExtractor", Custom(feature_extractor)),
-    Row::new("ROIAlign", Custom(align)),
-    Row::new("ROIPooling", Custom(pooling)),
+pub(super) const ROWS: &[OpRow] = &[
+    OpRow::new("ExperimentalDetectronROIFeatureExtractor", Custom(feature_extractor)),
+    OpRow::new("ROIAlign", Custom(align)),
+    OpRow::new("ROIPooling", Custom(pooling)),
 ];
 
 /// How a region becomes a small map: rows and columns, samples of a cell along each axis, and whether the greatest

@@ -8,10 +8,10 @@ use super::contract::contract;
 use super::emitter::{Emitter, Operand, Result};
 use super::reduce::sum;
 use super::rule::EmitRule::Custom;
-use super::rule::Row;
+use super::rule::OpRow;
 use crate::layer::op;
 
-pub(super) const ROWS: &[Row] = &[Row::new("Einsum", Custom(einsum))];
+pub(super) const ROWS: &[OpRow] = &[OpRow::new("Einsum", Custom(einsum))];
 
 /// An operand with a letter an axis.
 struct LabelledOperand {

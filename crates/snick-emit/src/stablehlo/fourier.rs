@@ -8,14 +8,14 @@ use snick_tensor::Tensor;
 use super::contract::sums;
 use super::emitter::{Emitter, Operand, Result};
 use super::rule::EmitRule::Custom;
-use super::rule::Row;
+use super::rule::OpRow;
 
-pub(super) const ROWS: &[Row] = &[
-    Row::new("DFT", Custom(|e| complex(e, false))),
-    Row::new("IDFT", Custom(|e| complex(e, true))),
-    Row::new("IRDFT", Custom(signal_of_half)),
-    Row::new("RDFT", Custom(half_spectrum)),
-    Row::new("STFT", Custom(short_time)),
+pub(super) const ROWS: &[OpRow] = &[
+    OpRow::new("DFT", Custom(|e| complex(e, false))),
+    OpRow::new("IDFT", Custom(|e| complex(e, true))),
+    OpRow::new("IRDFT", Custom(signal_of_half)),
+    OpRow::new("RDFT", Custom(half_spectrum)),
+    OpRow::new("STFT", Custom(short_time)),
 ];
 
 /// The most elements of a matrix.

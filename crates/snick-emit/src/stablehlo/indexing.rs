@@ -6,13 +6,13 @@ use snick_tensor::ElementType;
 use super::emitter::{Emitter, Operand, Result};
 use super::lookup::{Lookup, column, elements_along, from_start, look_up, own_place};
 use super::rule::EmitRule::Custom;
-use super::rule::Row;
+use super::rule::OpRow;
 
-pub(super) const ROWS: &[Row] = &[
-    Row::new("Gather", Custom(gather)),
-    Row::new("GatherElements", Custom(gather_elements)),
-    Row::new("GatherND", Custom(gather_nd)),
-    Row::new("ReverseSequence", Custom(reverse_sequence)),
+pub(super) const ROWS: &[OpRow] = &[
+    OpRow::new("Gather", Custom(gather)),
+    OpRow::new("GatherElements", Custom(gather_elements)),
+    OpRow::new("GatherND", Custom(gather_nd)),
+    OpRow::new("ReverseSequence", Custom(reverse_sequence)),
 ];
 
 /// Each index takes a whole slice of the data across one axis; the first axes may be common to both.

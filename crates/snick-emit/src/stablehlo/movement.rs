@@ -4,13 +4,13 @@ use snick_ir::OpError;
 
 use super::emitter::{Emitter, Result};
 use super::rule::EmitRule::Custom;
-use super::rule::Row;
+use super::rule::OpRow;
 
-pub(super) const ROWS: &[Row] = &[
-    Row::new("Concat", Custom(concat)),
-    Row::new("Pad", Custom(pad)).only(|layer| layer.word("pad_mode").is_ok_and(|mode| mode == "constant")),
-    Row::new("Reverse", Custom(reverse)),
-    Row::new("Roll", Custom(roll)),
+pub(super) const ROWS: &[OpRow] = &[
+    OpRow::new("Concat", Custom(concat)),
+    OpRow::new("Pad", Custom(pad)).only(|layer| layer.word("pad_mode").is_ok_and(|mode| mode == "constant")),
+    OpRow::new("Reverse", Custom(reverse)),
+    OpRow::new("Roll", Custom(roll)),
 ];
 
 fn concat(e: &mut Emitter) -> Result {

@@ -6,15 +6,15 @@ use snick_shape::SymExpr;
 use super::contract::contract;
 use super::emitter::{Emitter, Operand, Result};
 use super::rule::EmitRule::Custom;
-use super::rule::Row;
+use super::rule::OpRow;
 use super::types::fixed;
 
-pub(super) const ROWS: &[Row] = &[
-    Row::new("Convolution", Custom(convolution)),
-    Row::new("ConvolutionBackpropData", Custom(transposed_convolution)),
-    Row::new("GroupConvolution", Custom(convolution)),
-    Row::new("GroupConvolutionBackpropData", Custom(transposed_convolution)),
-    Row::new("MatMul", Custom(matmul)),
+pub(super) const ROWS: &[OpRow] = &[
+    OpRow::new("Convolution", Custom(convolution)),
+    OpRow::new("ConvolutionBackpropData", Custom(transposed_convolution)),
+    OpRow::new("GroupConvolution", Custom(convolution)),
+    OpRow::new("GroupConvolutionBackpropData", Custom(transposed_convolution)),
+    OpRow::new("MatMul", Custom(matmul)),
 ];
 
 /// The last two axes of each, the second of them exchanged where the operand is written transposed; the axes before

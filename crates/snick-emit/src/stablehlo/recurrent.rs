@@ -8,15 +8,15 @@ use snick_tensor::ElementType;
 use super::contract::contract;
 use super::emitter::{Emitter, Operand, Result};
 use super::rule::EmitRule::Custom;
-use super::rule::Row;
+use super::rule::OpRow;
 
-pub(super) const ROWS: &[Row] = &[
-    Row::new("GRUCell", Custom(cell)),
-    Row::new("GRUSequence", Custom(sequence)),
-    Row::new("LSTMCell", Custom(cell)),
-    Row::new("LSTMSequence", Custom(sequence)),
-    Row::new("RNNCell", Custom(cell)),
-    Row::new("RNNSequence", Custom(sequence)),
+pub(super) const ROWS: &[OpRow] = &[
+    OpRow::new("GRUCell", Custom(cell)),
+    OpRow::new("GRUSequence", Custom(sequence)),
+    OpRow::new("LSTMCell", Custom(cell)),
+    OpRow::new("LSTMSequence", Custom(sequence)),
+    OpRow::new("RNNCell", Custom(cell)),
+    OpRow::new("RNNSequence", Custom(sequence)),
 ];
 
 /// A cell with its weights, for one direction: `R` is `[gates * hidden, hidden]`.

@@ -6,10 +6,10 @@ use snick_tensor::Tensor;
 use super::contract::sums;
 use super::emitter::{Emitter, Operand, Result};
 use super::rule::EmitRule::Custom;
-use super::rule::Row;
+use super::rule::OpRow;
 use crate::layer::op;
 
-pub(super) const ROWS: &[Row] = &[Row::new("Interpolate", Custom(interpolate))];
+pub(super) const ROWS: &[OpRow] = &[OpRow::new("Interpolate", Custom(interpolate))];
 
 /// Axis after axis: the weights of its outputs are known, and where each is one input, it is looked up.
 fn interpolate(e: &mut Emitter) -> Result {

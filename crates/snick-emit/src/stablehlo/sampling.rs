@@ -6,11 +6,11 @@ use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Operand, Result};
 use super::rule::EmitRule::Custom;
-use super::rule::Row;
+use super::rule::OpRow;
 use super::taps::{Tap, mixed};
 use crate::layer::op;
 
-pub(super) const ROWS: &[Row] = &[Row::new("GridSample", Custom(grid_sample))];
+pub(super) const ROWS: &[OpRow] = &[OpRow::new("GridSample", Custom(grid_sample))];
 
 fn grid_sample(e: &mut Emitter) -> Result {
     let op = op!(e, GridSample);

@@ -8,12 +8,12 @@ use super::emitter::{Emitter, Operand, Result};
 use super::lookup::{from_start, places_along};
 use super::reduce::extreme;
 use super::rule::EmitRule::Custom;
-use super::rule::Row;
+use super::rule::OpRow;
 
-pub(super) const ROWS: &[Row] = &[
-    Row::new("ScatterElementsUpdate", Custom(scatter_elements)),
-    Row::new("ScatterNDUpdate", Custom(scatter_nd)),
-    Row::new("ScatterUpdate", Custom(scatter_update)),
+pub(super) const ROWS: &[OpRow] = &[
+    OpRow::new("ScatterElementsUpdate", Custom(scatter_elements)),
+    OpRow::new("ScatterNDUpdate", Custom(scatter_nd)),
+    OpRow::new("ScatterUpdate", Custom(scatter_update)),
 ];
 
 /// Where windows of the updates go.

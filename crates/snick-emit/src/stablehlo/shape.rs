@@ -6,19 +6,19 @@ use snick_shape::SymExpr;
 
 use super::emitter::{Emitter, Result};
 use super::rule::EmitRule::Custom;
-use super::rule::Row;
+use super::rule::OpRow;
 use crate::layer::op;
 
-pub(super) const ROWS: &[Row] = &[
-    Row::new("Broadcast", Custom(broadcast)),
-    Row::new("Identity", Custom(reshape)),
-    Row::new("Range", Custom(range)),
-    Row::new("Reshape", Custom(reshape)),
-    Row::new("ShapeOf", Custom(shape_of)),
-    Row::new("Squeeze", Custom(reshape)),
-    Row::new("Tile", Custom(tile)),
-    Row::new("Transpose", Custom(transpose)),
-    Row::new("Unsqueeze", Custom(reshape)),
+pub(super) const ROWS: &[OpRow] = &[
+    OpRow::new("Broadcast", Custom(broadcast)),
+    OpRow::new("Identity", Custom(reshape)),
+    OpRow::new("Range", Custom(range)),
+    OpRow::new("Reshape", Custom(reshape)),
+    OpRow::new("ShapeOf", Custom(shape_of)),
+    OpRow::new("Squeeze", Custom(reshape)),
+    OpRow::new("Tile", Custom(tile)),
+    OpRow::new("Transpose", Custom(transpose)),
+    OpRow::new("Unsqueeze", Custom(reshape)),
 ];
 
 /// All that only changes sizes.

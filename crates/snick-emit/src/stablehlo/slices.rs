@@ -5,10 +5,10 @@ use snick_shape::SymExpr;
 
 use super::emitter::{Emitter, Operand, Result};
 use super::rule::EmitRule::Custom;
-use super::rule::Row;
+use super::rule::OpRow;
 use super::types::fixed;
 
-pub(super) const ROWS: &[Row] = &[Row::new("slice", Custom(slice))];
+pub(super) const ROWS: &[OpRow] = &[OpRow::new("slice", Custom(slice))];
 
 /// Where a slice of an axis begins.
 #[derive(Clone)]

@@ -5,11 +5,11 @@ use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Result};
 use super::rule::EmitRule::Custom;
-use super::rule::Row;
+use super::rule::OpRow;
 use super::sorted::sorted;
 use crate::layer::op;
 
-pub(super) const ROWS: &[Row] = &[Row::new("TopK", Custom(top_k))];
+pub(super) const ROWS: &[OpRow] = &[OpRow::new("TopK", Custom(top_k))];
 
 /// All are sorted and the first are kept.
 fn top_k(e: &mut Emitter) -> Result {

@@ -8,14 +8,14 @@ use super::contract::contract;
 use super::emitter::{Emitter, Operand, Result};
 use super::reduce::extreme;
 use super::rule::EmitRule::Custom;
-use super::rule::Row;
+use super::rule::OpRow;
 use super::types::{Sizes, fixed};
 use crate::layer::op;
 
-pub(super) const ROWS: &[Row] = &[
-    Row::new("AvgPool", Custom(average_pool)),
-    Row::new("CumSum", Custom(cumulative_sum)),
-    Row::new("MaxPool", Custom(max_pool)),
+pub(super) const ROWS: &[OpRow] = &[
+    OpRow::new("AvgPool", Custom(average_pool)),
+    OpRow::new("CumSum", Custom(cumulative_sum)),
+    OpRow::new("MaxPool", Custom(max_pool)),
 ];
 
 /// A window over each axis.

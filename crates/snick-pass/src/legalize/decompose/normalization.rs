@@ -130,13 +130,47 @@ fn lrn(p: &mut Patch) -> Result<RewriteResult> {
     let x = p.input(0)?;
     let rank = p.rank(x)?;
     let Some(axes) = known_axes(p, 1, rank)? else { return Ok(at_run_time("the axes")) };
-    let Some(&first) = axes.first().filter(|&&first| first > 0) else {
-        return Ok(RewriteResult::Declined("no axes, or the axis of the batch".into()));
-    };
+    if axes.starts_with(&[0, 1]) {
+        return Ok(RewriteResult::Declined("a window over batch and channels".into()));
+    }
     let side = (op.size - 1).max(0) / 2;
+    let share = (2 * side + 1) as f64 / op.size as f64;
+    let alpha = op.alpha * share.powi(i32::try_from(axes.len()).unwrap_or(i32::MAX));
+    in_f32(p, &[x], |p, inputs| {
+        let squares = p.multiply(inputs[0], inputs[0])?;
+        let mean = match axes.first() {
+            None => squares,
+            // The batch becomes the last axis.
+            Some(0) => {
+                let (last, back): (Vec<i64>, Vec<i64>) = rotations(rank);
+                let rotated = p.transpose(squares, &last)?;
+                let axes: Vec<usize> = axes.iter().map(|axis| (axis + rank - 1) % rank).collect();
+                let mean = window_mean(p, rotated, &axes, side, rank)?;
+                p.transpose(mean, &back)?
+            }
+            Some(_) => window_mean(p, squares, &axes, side, rank)?,
+        };
+        let scaled = p.multiply(mean, alpha)?;
+        let raised = p.add(scaled, op.bias)?;
+        let divisor = p.power(raised, op.beta)?;
+        p.divide(inputs[0], divisor)
+    })
+}
+
+/// The order of axes with the first one last, and the order that undoes it.
+fn rotations(rank: usize) -> (Vec<i64>, Vec<i64>) {
+    let mut last: Vec<i64> = (0..rank as i64).collect();
+    let mut back = last.clone();
+    last.rotate_left(1.min(rank));
+    back.rotate_right(1.min(rank));
+    (last, back)
+}
+
+/// The mean over a window of `side` elements on either side along each of the axes, none of which is the first.
+fn window_mean(p: &mut Patch, x: Value, axes: &[usize], side: i64, rank: usize) -> Result<Value> {
     let reach = |axis: usize| if axes.contains(&axis) { side } else { 0 };
-    // The channels become an axis of space behind a new axis of size 1.
-    let lifts = first == 1;
+    // The channels become a spatial axis behind a new axis of size 1.
+    let lifts = axes.contains(&1);
     let pads: Numbers = (if lifts { 1 } else { 2 }..rank).map(reach).collect();
     let sliding = Sliding {
         strides: pads.iter().map(|_| 1).collect(),
@@ -147,22 +181,9 @@ fn lrn(p: &mut Patch) -> Result<RewriteResult> {
     let kernel = pads.iter().map(|pad| 2 * pad + 1).collect();
     let window = PoolWindow { kernel, sliding, rounding_type: Rounding::Floor };
     let pool = AvgPool { since: Since(16), window, dilations: Numbers::new(), exclude_pad: false };
-    let share = (2 * side + 1) as f64 / op.size as f64;
-    let alpha = op.alpha * share.powi(i32::try_from(axes.len()).unwrap_or(i32::MAX));
-    in_f32(p, &[x], |p, inputs| {
-        let mut squares = p.multiply(inputs[0], inputs[0])?;
-        if lifts {
-            squares = p.unsqueeze(squares, &[1])?;
-        }
-        let mut mean = p.add_op(Box::new(pool), &[squares])?;
-        if lifts {
-            mean = p.squeeze(mean, &[1])?;
-        }
-        let scaled = p.multiply(mean, alpha)?;
-        let raised = p.add(scaled, op.bias)?;
-        let divisor = p.power(raised, op.beta)?;
-        p.divide(inputs[0], divisor)
-    })
+    let lifted = if lifts { p.unsqueeze(x, &[1])? } else { x };
+    let mean = p.add_op(Box::new(pool), &[lifted])?;
+    if lifts { p.squeeze(mean, &[1]) } else { Ok(mean) }
 }
 
 /// `exp(x - max)` over its sum, or the logarithm of that.

@@ -108,6 +108,14 @@ fn normalizations() {
         ),
         (
             "decompose-lrn",
+            "%a = Const-1 i64[1] <0>\n%out = LRN-1(%x, %a) {alpha: 0.1, beta: 0.75, bias: 2.0, size: 5}",
+        ),
+        (
+            "decompose-lrn",
+            "%a = Const-1 i64[0] <>\n%out = LRN-1(%x, %a) {alpha: 0.1, beta: 0.75, bias: 2.0, size: 5}",
+        ),
+        (
+            "decompose-lrn",
             "%a = Const-1 i64[2] <-1, 2>\n%out = LRN-1(%x, %a) {alpha: 0.1, beta: 0.5, bias: 1.0, size: 4}",
         ),
         (
