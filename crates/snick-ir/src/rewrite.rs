@@ -46,7 +46,8 @@ use crate::op::Values;
 use crate::{Facts, Graph, GraphBuilder, Node, NodeId, Op, OpError, Value};
 
 pub use self::driver::{
-    Applied, Check, CheckFailure, MissedRewrite, Proposal, RewriteOptions, Trace, apply, apply_throughout,
+    Applied, Check, CheckFailure, MissedRewrite, NodeFilter, Proposal, RewriteOptions, Trace, apply,
+    apply_throughout,
 };
 use self::liveness::Liveness;
 

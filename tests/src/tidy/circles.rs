@@ -7,16 +7,6 @@ use super::library_sources;
 
 /// Circles that stay: the crate, modules that hold all of the circle, and why.
 const KEPT: &[(&str, &[&str], &str)] = &[
-    (
-        "snick-emit",
-        &["onnx"],
-        "the type of a rule is defined beside the table that lists the families of rules",
-    ),
-    (
-        "snick-emit",
-        &["stablehlo"],
-        "the type of a rule is defined beside the table that lists the families of rules",
-    ),
     ("snick-read", &["openvino"], "a body of a layer is a network of layers"),
     ("snick-run", &["bodies", "session"], "a body of a layer runs as a session"),
     (

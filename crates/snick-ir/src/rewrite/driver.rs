@@ -89,6 +89,9 @@ pub trait Check {
     fn check(&mut self, proposal: &Proposal) -> Result<(), String>;
 }
 
+/// Chooses nodes of a graph.
+pub type NodeFilter<'f> = dyn Fn(&Graph, NodeId) -> bool + 'f;
+
 /// How rules are applied.
 #[derive(Default)]
 pub struct RewriteOptions<'c> {
@@ -97,7 +100,7 @@ pub struct RewriteOptions<'c> {
     /// Checks every replacement.
     pub check: Option<&'c mut dyn Check>,
     /// The nodes that rules may replace; all if `None`.
-    pub only: Option<&'c dyn Fn(&Graph, NodeId) -> bool>,
+    pub only: Option<&'c NodeFilter<'c>>,
 }
 
 /// Applies `rules` to every node, new ones included, until nothing changes. Dead nodes are removed first; replaced

@@ -55,7 +55,7 @@ fn through_reshape<C: AnySlice + From<AxisSlice>>(
     while i < from.len() || j < to.len() {
         let is_one = |dims: &[SymExpr], at: usize| dims.get(at).is_some_and(|dim| dim.as_const() == Some(1));
         if i < from.len() && from.get(i) == to.get(j) {
-            axes.extend(selection.on(j).map(|cut| (i, cut.clone())));
+            axes.extend(selection.on(j).map(|cut| (i, *cut)));
             (i, j) = (i + 1, j + 1);
         } else if is_one(from, i) {
             i += 1;

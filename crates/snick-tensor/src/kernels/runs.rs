@@ -62,7 +62,7 @@ pub fn gather_runs(
         if !inside || !fits {
             return Err(out_of_range());
         }
-        copy(et, &from, start, &mut bytes, at, run).ok_or_else(|| out_of_range())?;
+        copy(et, &from, start, &mut bytes, at, run).ok_or_else(out_of_range)?;
         at += run;
     }
     if at != count {
@@ -96,7 +96,7 @@ pub fn scatter_runs(
         if !inside || !fits {
             return Err(out_of_range());
         }
-        copy(et, &from, at, &mut bytes, start, run).ok_or_else(|| out_of_range())?;
+        copy(et, &from, at, &mut bytes, start, run).ok_or_else(out_of_range)?;
         at += run;
     }
     Ok(Tensor::from_packed(et, base.dims(), bytes)?.with_texts(texts))

@@ -118,7 +118,10 @@ fn reorg_yolo(p: &mut Patch) -> Result<RewriteResult> {
     let block = Size::Known(stride);
     let parts = [Size::of(0), share(1, area), Size::of(2), block, Size::of(3), block];
     let joined = [vec![0], vec![1, 2, 3], vec![4], vec![5]];
-    rearrange(p, x, &parts, &[0, 3, 5, 1, 2, 4], &joined).map(RewriteResult::one)
+    let moved = rearrange(p, x, &parts, &[0, 3, 5, 1, 2, 4], &joined)?;
+    // Of the sizes of the data again: in row-major order, these are elements of smaller images.
+    let sizes = [Size::of(0), multiple(1, area), share(2, stride), share(3, stride)];
+    reshape(p, moved, &sizes).map(RewriteResult::one)
 }
 
 /// Blocks, and what is padded or cropped at the begin and the end of each axis.

@@ -84,7 +84,7 @@ fn arithmetic() {
         "%a = Const-1 i64[1] <0>\n%out = ReduceL1-4(%x, %a) {keep_dims: false}",
     );
     decomposes("decompose-convert-like", &[("f32", "4"), ("i32", "2")], "%out = ConvertLike-1(%x, %y)");
-    let promoted = "%out, %other = ConvertPromoteTypes-14(%x, %y) {promote_unsafe: true, pytorch_scalar_promotion: false, u64_integer_promotion_target: f32}\n%s = Result-1(%other)";
+    let promoted = "%out = ConvertPromoteTypes-14(%x, %y) {promote_unsafe: true, pytorch_scalar_promotion: false, u64_integer_promotion_target: f32}\n%s = Result-1(%out:1)";
     decomposes("decompose-convert-promote-types", &[("f32", "4"), ("i32", "2")], promoted);
 }
 
@@ -93,7 +93,7 @@ fn pdpd_broadcasts() {
     let text = decomposes(
         "pdpd-to-numpy",
         &[("f32", "1..2,3,2"), ("f32", "3")],
-        "%out = Add-1(%x, %y) {auto_broadcast: pdpd, auto_broadcast.auto_broadcast_axis: 1}",
+        "%out = Add-1(%x, %y) {auto_broadcast: pdpd, \"auto_broadcast.auto_broadcast_axis\": 1}",
     );
     assert!(text.contains("Unsqueeze"), "{text}");
 }
