@@ -132,7 +132,7 @@ fn failures_have_their_exit_codes_and_places() {
         (vec!["infer", old.as_str()], 2, "IR v7 is not supported; re-export"),
         (vec!["infer", cut.as_str()], 2, "cut.xml:"),
         (vec!["infer", edge.as_str()], 2, "no layer has the id 7"),
-        (vec!["infer", twice.as_str()], 2, "twice.xml:3:1: layer id 0 is that of `a` too"),
+        (vec!["infer", twice.as_str()], 2, "twice.xml:3:1: duplicate layer id 0, also used by `a`"),
         (vec!["infer", pointer.as_str()], 2, "pointer.xml: this is a git-LFS pointer"),
         (
             vec!["infer", clash.as_str()],

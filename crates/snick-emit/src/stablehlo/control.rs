@@ -47,7 +47,7 @@ impl Function {
 /// The operand under a type that is spelled like its own.
 fn same_type(what: &str, operand: &Operand, ty: &Type) -> Result<Operand> {
     if operand.ty.to_string() != ty.to_string() {
-        return Err(OpError::mismatch(format!("{what}"), &operand.ty, ty));
+        return Err(OpError::mismatch(what, &operand.ty, ty));
     }
     Ok(Operand { name: operand.name.clone(), ty: ty.clone() })
 }
