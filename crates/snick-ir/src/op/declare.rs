@@ -1,6 +1,6 @@
 //! How an op declares itself.
 //!
-//! [`op!`] makes of one declaration the struct, reading and writing of its attributes, its properties, and its entry in
+//! `op!` makes of one declaration the struct, reading and writing of its attributes, its properties, and its entry in
 //! the op reference. An attribute is declared once: name, type, default, the operation sets that have it, and meaning.
 //!
 //! ```ignore
@@ -24,7 +24,7 @@
 //! After `traits` may follow `name = METHODS`, const methods of [`OpName`] such as `missing_in(2, 2)`, and
 //! `check = FUNCTION`, which looks at all attributes together: `fn(&Self, &RawNode) -> Result<(), OpError>`.
 //! `#[until(8)]` is for attributes of earlier definitions only, `#[attr("exclude-pad")]` for a name that is no Rust
-//! name. An op whose fields all have defaults is `Default`. Attributes that several ops share are a struct made by [`attrs!`], and one field of each op.
+//! name. An op whose fields all have defaults is `Default`. Attributes that several ops share are a struct made by `attrs!`, and one field of each op.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -209,7 +209,7 @@ impl AttrField for Arc<Tensor> {
     }
 }
 
-/// An enum whose variants files write as words. [`attr_words!`] implements it.
+/// An enum whose variants files write as words. `attr_words!` implements it.
 pub trait AttrWords: Copy + PartialEq + 'static {
     /// Each word with its variant; of several words for a variant the first is written.
     const WORDS: &'static [(&'static str, Self)];
@@ -245,7 +245,7 @@ macro_rules! attr_words {
     };
 }
 
-/// The parts of a declaration that [`op!`] and [`attrs!`] share.
+/// The parts of a declaration that `op!` and `attrs!` share.
 macro_rules! declared {
     (@name $field:ident) => { stringify!($field) };
     (@name $field:ident $attr:literal) => { $attr };

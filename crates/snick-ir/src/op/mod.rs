@@ -96,7 +96,7 @@ impl<'a> RawNode<'a> {
     }
 }
 
-/// What an op declares of itself. [`op!`] writes it from one declaration; families of ops that share a table write it
+/// What an op declares of itself. `op!` writes it from one declaration; families of ops that share a table write it
 /// by hand.
 pub trait OpDef: Clone + PartialEq + fmt::Debug {
     /// What each format calls it.
