@@ -23,14 +23,14 @@ impl Source {
     }
 
     /// Without the unit tests, which come last.
-    fn library(&self) -> &str {
+    fn without_tests(&self) -> &str {
         self.text.find("\n#[cfg(test)]\nmod ").map_or(&*self.text, |at| &self.text[..at + 1])
     }
 
-    /// [`Source::library`] without comments.
+    /// [`Source::without_tests`] without comments.
     fn code(&self) -> String {
         let code = |line: &str| line.split("//").next().unwrap_or_default().to_string() + "\n";
-        self.library().lines().map(code).collect()
+        self.without_tests().lines().map(code).collect()
     }
 }
 

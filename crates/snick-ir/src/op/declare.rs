@@ -298,7 +298,10 @@ macro_rules! declared {
     (@default $op:ident $fields:tt) => {};
 
     // The fields of the struct, read from `raw`.
-    (@parse $raw:ident { }) => { Self };
+    (@parse $raw:ident { }) => {{
+        let _ = $raw;
+        Self
+    }};
     (@parse $raw:ident { $(
         $(#[doc = $meaning:literal])* $(#[since($since:literal)])? $(#[until($until:literal)])?
         $(#[attr($attr:literal)])? $fvis:vis $field:ident: $type:ty $(= $default:expr)?
@@ -317,21 +320,26 @@ macro_rules! declared {
         },)+ }
     };
 
-    // The attributes of `this`, added to `attrs`.
-    (@write $this:ident $attrs:ident { $(
+    // The attributes of `this`.
+    (@attrs $this:ident { }) => { $crate::Attrs::new() };
+    (@attrs $this:ident { $(
         $(#[doc = $meaning:literal])* $(#[since($since:literal)])? $(#[until($until:literal)])?
         $(#[attr($attr:literal)])? $fvis:vis $field:ident: $type:ty $(= $default:expr)?
-    ),* $(,)? }) => {
+    ),+ $(,)? }) => {{
+        let mut attrs = $crate::Attrs::new();
         $(if true $(&& $this.since.at_least($since))? $(&& !$this.since.at_least($until))? {
-            $crate::op::AttrField::write(&$this.$field, declared!(@name $field $($attr)?), &mut $attrs);
-        })*
-    };
+            $crate::op::AttrField::write(&$this.$field, declared!(@name $field $($attr)?), &mut attrs);
+        })+
+        attrs
+    }};
 
-    // What is declared, added to `specs`.
-    (@specs $specs:ident { $(
+    // What is declared.
+    (@specs { }) => { Vec::new() };
+    (@specs { $(
         $(#[doc = $meaning:literal])* $(#[since($since:literal)])? $(#[until($until:literal)])?
         $(#[attr($attr:literal)])? $fvis:vis $field:ident: $type:ty $(= $default:expr)?
-    ),* $(,)? }) => {
+    ),+ $(,)? }) => {{
+        let mut specs = Vec::new();
         $({
             let (required, default) = declared!(@default_text $type, $($default)?);
             let spec = $crate::op::AttrSpec {
@@ -343,9 +351,10 @@ macro_rules! declared {
                 until: declared!(@until $($until)?),
                 doc: concat!($($meaning, "\n"),*).trim_ascii(),
             };
-            <$type as $crate::op::AttrField>::describe(spec, &mut $specs);
-        })*
-    };
+            <$type as $crate::op::AttrField>::describe(spec, &mut specs);
+        })+
+        specs
+    }};
 }
 
 /// Declares an op: see the head of this file.
@@ -368,7 +377,6 @@ macro_rules! op {
             const ARITY: $crate::Arity = $arity;
             const TRAITS: $crate::OpTraits = $crate::OpTraits::empty()$(.union($crate::OpTraits::$trait))*;
 
-            #[allow(unused_variables, reason = "an op without attributes reads none")]
             fn parse(raw: &$crate::RawNode) -> Result<Self, $crate::OpError> {
                 let op = declared!(@parse raw { $($fields)* });
                 $({
@@ -378,18 +386,12 @@ macro_rules! op {
                 Ok(op)
             }
 
-            #[allow(unused_mut, reason = "an op without attributes writes none")]
             fn attrs(&self) -> $crate::Attrs<'static> {
-                let mut attrs = $crate::Attrs::new();
-                declared!(@write self attrs { $($fields)* });
-                attrs
+                declared!(@attrs self { $($fields)* })
             }
 
-            #[allow(unused_mut, reason = "an op without attributes declares none")]
             fn attr_specs() -> Vec<$crate::op::AttrSpec> {
-                let mut specs = Vec::new();
-                declared!(@specs specs { $($fields)* });
-                specs
+                declared!(@specs { $($fields)* })
             }
         }
     };
@@ -422,15 +424,11 @@ macro_rules! attrs {
             }
 
             fn write(&self, _: &'static str, attrs: &mut $crate::Attrs<'static>) {
-                let mut own = $crate::Attrs::new();
-                declared!(@write self own { $($fields)* });
-                attrs.extend(own);
+                attrs.extend(declared!(@attrs self { $($fields)* }));
             }
 
             fn describe(_: $crate::op::AttrSpec, specs: &mut Vec<$crate::op::AttrSpec>) {
-                let mut own = Vec::new();
-                declared!(@specs own { $($fields)* });
-                specs.extend(own);
+                specs.extend(declared!(@specs { $($fields)* }));
             }
         }
     };

@@ -20,14 +20,20 @@
 /// [`AttrField`](crate::AttrField) for the function itself.
 macro_rules! op_family {
     // The op of a typed name.
+    (@typed $family:ident $typed:ident $function:expr, { }) => {
+        impl From<$typed> for $crate::Op {
+            fn from(_: $typed) -> Self {
+                $family { function: $function }.into()
+            }
+        }
+    };
     (@typed $family:ident $typed:ident $function:expr, { $(
         $(#[doc = $meaning:literal])* $(#[since($since:literal)])? $(#[until($until:literal)])?
         $(#[attr($attr:literal)])? $fvis:vis $field:ident: $type:ty $(= $default:expr)?
-    ),* $(,)? }) => {
+    ),+ $(,)? }) => {
         impl From<$typed> for $crate::Op {
-            #[allow(unused_variables, reason = "a family may have no attributes")]
             fn from(op: $typed) -> Self {
-                $family { function: $function, $($field: op.$field,)* }.into()
+                $family { function: $function, $($field: op.$field,)+ }.into()
             }
         }
     };
@@ -95,15 +101,11 @@ macro_rules! op_family {
             }
 
             fn attrs(&self) -> $crate::Attrs<'static> {
-                let mut attrs = $crate::Attrs::new();
-                op_family!(@fields $function $fields @write self attrs);
-                attrs
+                op_family!(@fields $function $fields @attrs self)
             }
 
             fn attr_specs() -> Vec<$crate::AttrSpec> {
-                let mut specs = Vec::new();
-                op_family!(@fields $function $fields @specs specs);
-                specs
+                op_family!(@fields $function $fields @specs)
             }
 
             fn name(&self) -> &'static $crate::OpName {
