@@ -31,7 +31,7 @@ pub enum OpError {
     #[error("{what} has rank {got}, expected {expected}")]
     Rank { what: String, got: usize, expected: String },
     /// Two values that contradict each other; `sentence` has `{}` where they stand.
-    #[error("{}", sentence.replacen("{}", left, 1).replacen("{}", right, 1))]
+    #[error("{}", filled(sentence, [left, right]))]
     Conflict { sentence: Cow<'static, str>, left: String, right: String },
     #[error("{what} = {value} is out of range, expected {expected}")]
     OutOfRange { what: String, value: i64, expected: String },
@@ -61,6 +61,18 @@ pub enum OpError {
     Symbol(#[from] snick_shape::SymbolError),
     #[error(transparent)]
     Slice(#[from] snick_shape::SliceError),
+}
+
+/// The sentence with the values in place of its `{}`, in order.
+fn filled(sentence: &str, values: [&String; 2]) -> String {
+    let mut values = values.into_iter();
+    let mut parts = sentence.split("{}");
+    let mut text = parts.next().unwrap_or_default().to_string();
+    for part in parts {
+        text.push_str(values.next().map_or("{}", String::as_str));
+        text.push_str(part);
+    }
+    text
 }
 
 impl OpError {
@@ -161,5 +173,17 @@ impl Display for Located {
 impl std::error::Error for Located {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         Some(&self.error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_stand_where_the_sentence_has_them() {
+        let text = |left, right| OpError::conflict("{} against {}", left, right).to_string();
+        assert_eq!(text("[1]", "[2]"), "[1] against [2]");
+        assert_eq!(text("{}", "b"), "{} against b");
     }
 }

@@ -236,7 +236,7 @@ fn padded_up(e: &Emitter, kernel: &[i64]) -> Result<Vec<Attribute>, OpError> {
 
 fn average_pool(e: &mut Emitter) -> Result {
     let mut attrs = pool(e)?;
-    let exclude = e.attrs.bool("exclude-pad")?.or(e.attrs.bool("exclude_pad")?).unwrap_or(false);
+    let exclude = e.flag("exclude-pad")?;
     attrs.push(int("count_include_pad", i64::from(!exclude)));
     e.last("AveragePool", &e.inputs(), attrs)
 }

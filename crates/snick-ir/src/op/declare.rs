@@ -23,8 +23,8 @@
 //!
 //! After `traits` may follow `name = METHODS`, const methods of [`OpName`] such as `missing_in(2, 2)`, and
 //! `check = FUNCTION`, which looks at all attributes together: `fn(&Self, &RawNode) -> Result<(), OpError>`.
-//! `#[until(8)]` is for attributes of earlier definitions only, `#[attr("exclude-pad")]` for a name that is no Rust
-//! name. An op whose fields all have defaults is `Default`. Attributes that several ops share are a struct made by `attrs!`, and one field of each op.
+//! `#[until(8)]` is for attributes of earlier definitions only, `#[attr("exclude-pad" | "exclude_pad")]` for a name
+//! that is no Rust name and for further spellings, which are read and never written. An op whose fields all have defaults is `Default`. Attributes that several ops share are a struct made by `attrs!`, and one field of each op.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -270,7 +270,7 @@ macro_rules! declared {
     };
     (@struct $(#[doc = $doc:literal])* $vis:vis $op:ident { $(
         $(#[doc = $meaning:literal])* $(#[since($since:literal)])? $(#[until($until:literal)])?
-        $(#[attr($attr:literal)])? $fvis:vis $field:ident: $type:ty $(= $default:expr)?
+        $(#[attr($attr:literal $(| $alias:literal)*)])? $fvis:vis $field:ident: $type:ty $(= $default:expr)?
     ),+ $(,)? }) => {
         $(#[doc = $doc])*
         #[derive(Clone, PartialEq, Debug)]
@@ -287,7 +287,7 @@ macro_rules! declared {
     };
     (@default $op:ident { $(
         $(#[doc = $meaning:literal])* $(#[since($since:literal)])? $(#[until($until:literal)])?
-        $(#[attr($attr:literal)])? $fvis:vis $field:ident: $type:ty = $default:expr
+        $(#[attr($attr:literal $(| $alias:literal)*)])? $fvis:vis $field:ident: $type:ty = $default:expr
     ),+ $(,)? }) => {
         impl Default for $op {
             fn default() -> Self {
@@ -304,13 +304,14 @@ macro_rules! declared {
     }};
     (@parse $raw:ident { $(
         $(#[doc = $meaning:literal])* $(#[since($since:literal)])? $(#[until($until:literal)])?
-        $(#[attr($attr:literal)])? $fvis:vis $field:ident: $type:ty $(= $default:expr)?
+        $(#[attr($attr:literal $(| $alias:literal)*)])? $fvis:vis $field:ident: $type:ty $(= $default:expr)?
     ),+ $(,)? }) => {
         Self { $($field: {
             const NAME: &str = declared!(@name $field $($attr)?);
             let is_defined = true $(&& $raw.since >= $since)? $(&& $raw.since < $until)?;
             let value = match is_defined {
-                true => <$type as $crate::op::AttrField>::parse($raw, NAME)?,
+                true => <$type as $crate::op::AttrField>::parse($raw, NAME)?
+                    $($(.or(<$type as $crate::op::AttrField>::parse($raw, $alias)?))*)?,
                 false => None,
             };
             match value {
@@ -324,7 +325,7 @@ macro_rules! declared {
     (@attrs $this:ident { }) => { $crate::Attrs::new() };
     (@attrs $this:ident { $(
         $(#[doc = $meaning:literal])* $(#[since($since:literal)])? $(#[until($until:literal)])?
-        $(#[attr($attr:literal)])? $fvis:vis $field:ident: $type:ty $(= $default:expr)?
+        $(#[attr($attr:literal $(| $alias:literal)*)])? $fvis:vis $field:ident: $type:ty $(= $default:expr)?
     ),+ $(,)? }) => {{
         let mut attrs = $crate::Attrs::new();
         $(if true $(&& $this.since.at_least($since))? $(&& !$this.since.at_least($until))? {
@@ -337,7 +338,7 @@ macro_rules! declared {
     (@specs { }) => { Vec::new() };
     (@specs { $(
         $(#[doc = $meaning:literal])* $(#[since($since:literal)])? $(#[until($until:literal)])?
-        $(#[attr($attr:literal)])? $fvis:vis $field:ident: $type:ty $(= $default:expr)?
+        $(#[attr($attr:literal $(| $alias:literal)*)])? $fvis:vis $field:ident: $type:ty $(= $default:expr)?
     ),+ $(,)? }) => {{
         let mut specs = Vec::new();
         $({

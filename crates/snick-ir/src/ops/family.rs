@@ -29,7 +29,7 @@ macro_rules! op_family {
     };
     (@typed $family:ident $typed:ident $function:expr, { $(
         $(#[doc = $meaning:literal])* $(#[since($since:literal)])? $(#[until($until:literal)])?
-        $(#[attr($attr:literal)])? $fvis:vis $field:ident: $type:ty $(= $default:expr)?
+        $(#[attr($attr:literal $(| $alias:literal)*)])? $fvis:vis $field:ident: $type:ty $(= $default:expr)?
     ),+ $(,)? }) => {
         impl From<$typed> for $crate::Op {
             fn from(op: $typed) -> Self {

@@ -105,20 +105,20 @@ pub struct RewriteOptions<'c> {
 
 /// Applies `rules` to every node, new ones included, until nothing changes. Dead nodes are removed first; replaced
 /// nodes stay in the graph, unread: call [`Graph::remove_dead_nodes`] afterwards.
-pub fn apply(graph: &mut Graph, rules: &[Rule], mut how: RewriteOptions) -> Trace {
+pub fn apply(graph: &mut Graph, rules: &[Rule], mut options: RewriteOptions) -> Trace {
     let mut trace = Trace::default();
     graph.remove_dead_nodes();
     let Ok(order) = graph.order() else { return trace };
     // Rules that apply to their own replacements must end: no sound set needs more than a few replacements a layer.
-    let limit = how.stop_after.unwrap_or(64 + 16 * order.len());
+    let limit = options.stop_after.unwrap_or(64 + 16 * order.len());
     let mut work = Worklist::new(graph, order);
     // A node is visited again when its surroundings change. Reasons of before are then dropped; a failed node is not
     // visited again.
-    let mut left = BTreeMap::new();
+    let mut missed = BTreeMap::new();
     let mut failed = BTreeSet::new();
     while let Some(id) = work.next() {
-        left.remove(&id);
-        if how.only.is_some_and(|only| !only(graph, id)) {
+        missed.remove(&id);
+        if options.only.is_some_and(|only| !only(graph, id)) {
             continue;
         }
         for rule in rules {
@@ -126,7 +126,7 @@ pub fn apply(graph: &mut Graph, rules: &[Rule], mut how: RewriteOptions) -> Trac
                 continue;
             }
             if trace.applied.len() >= limit {
-                trace.missed.extend(left.into_values());
+                trace.missed.extend(missed.into_values());
                 return trace;
             }
             let mut patch = Patch::new(graph, id, &work.liveness);
@@ -138,7 +138,7 @@ pub fn apply(graph: &mut Graph, rules: &[Rule], mut how: RewriteOptions) -> Trac
             let node = patch.node();
             let applied =
                 Applied { rule: rule.name, layer: node.name.clone(), op: node.op.type_name().to_string() };
-            match judge(&patch, rule, outcome, how.check.as_deref_mut()) {
+            match judge(&patch, rule, outcome, options.check.as_deref_mut()) {
                 Verdict::Commit(values) => {
                     let committed = patch.commit(&values, rule.keeps_facts);
                     trace.applied.push(applied);
@@ -150,7 +150,7 @@ pub fn apply(graph: &mut Graph, rules: &[Rule], mut how: RewriteOptions) -> Trac
                 }
                 Verdict::Declined(reason) => {
                     patch.undo();
-                    left.insert(
+                    missed.insert(
                         id,
                         MissedRewrite { rule: applied.rule, layer: applied.layer, op: applied.op, reason },
                     );
@@ -168,8 +168,8 @@ pub fn apply(graph: &mut Graph, rules: &[Rule], mut how: RewriteOptions) -> Trac
             }
         }
     }
-    left.retain(|&id, _| !work.liveness.is_dead(id));
-    trace.missed.extend(left.into_values());
+    missed.retain(|&id, _| !work.liveness.is_dead(id));
+    trace.missed.extend(missed.into_values());
     trace
 }
 

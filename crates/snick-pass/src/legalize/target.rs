@@ -6,6 +6,9 @@ use snick_tensor::ElementType;
 
 use super::{decompose, widen};
 
+/// More rounds than any layer needs: GroupNormalization to MVN to reductions, and their element types.
+const MAX_ROUNDS: usize = 16;
+
 /// What a format or a device has operators for, as its table tells.
 #[derive(Copy, Clone, Debug)]
 pub struct Target {
@@ -18,14 +21,14 @@ pub struct Target {
 /// Whether a layer applies a formula of floats to integers, which runtimes round in ways that no formula follows.
 pub fn is_rounded_formula(graph: &Graph, id: NodeId) -> bool {
     let data = graph.inputs(id).first().copied().flatten().and_then(|value| graph.fact(value));
-    graph.node(id).op.traits().contains(OpTraits::FLOAT_FORMULA)
-        && data.is_some_and(|fact| fact.element_type.is_integer())
+    graph.node(id).op.has(OpTraits::FLOAT_FORMULA) && data.is_some_and(|fact| fact.element_type.is_integer())
 }
 
 /// Rewrites an inferred graph and its bodies until the target can write all layers or no rule is left for those that it
 /// cannot. Returns the layers that a rule matched but declined, with the reasons.
 pub fn for_target(graph: &mut Graph, target: &Target) -> Vec<MissedRewrite> {
-    let mut missed = loop {
+    let mut missed = Vec::new();
+    for _ in 0..MAX_ROUNDS {
         for (wide, rule) in widen::RULES {
             rewrite(graph, std::slice::from_ref(rule), &|graph, id| {
                 (target.computes_in)(graph, id) == Some(*wide)
@@ -37,10 +40,11 @@ pub fn for_target(graph: &mut Graph, target: &Target) -> Vec<MissedRewrite> {
                 && !is_rounded_formula(graph, id)
         });
         // What decompositions add may lack an element type in its turn.
+        missed = trace.missed;
         if trace.applied.is_empty() {
-            break trace.missed;
+            break;
         }
-    };
+    }
     graph.for_each_body(|body| missed.extend(for_target(body, target)));
     missed
 }

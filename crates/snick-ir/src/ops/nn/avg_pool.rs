@@ -23,7 +23,7 @@ op! {
         #[since(16)]
         pub dilations: Numbers = Numbers::new(),
         /// Whether the mean is over elements inside the data; otherwise padding counts as zeros.
-        #[attr("exclude-pad")]
+        #[attr("exclude-pad" | "exclude_pad")]
         pub exclude_pad: bool,
     }
 }
@@ -50,5 +50,23 @@ impl AvgPool {
             return Err(missing("strides"));
         }
         self.window.check_rounding(raw)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Attrs, Op, RawNode, Version};
+
+    #[test]
+    fn exclude_pad_has_two_spellings() {
+        let window = || Attrs::new().with("kernel", "2").with("strides", "1");
+        for name in ["exclude-pad", "exclude_pad"] {
+            let attrs = window().with("pads_begin", "0").with("pads_end", "0").with(name, "true");
+            let op = Op::parse(&mut RawNode::openvino("AvgPool", Version::Opset(1), attrs, 1)).unwrap();
+            assert!(matches!(&op, Op::AvgPool(op) if op.exclude_pad), "{name}");
+            assert!(op.attrs().contains("exclude-pad") && !op.attrs().contains("exclude_pad"));
+        }
+        let raw = &mut RawNode::openvino("AvgPool", Version::Opset(1), window(), 1);
+        assert!(Op::parse(raw).is_err());
     }
 }
