@@ -1,6 +1,6 @@
 //! README.md and the book in `docs/`: tables are current, code is that of the files, links lead somewhere.
 //!
-//! Commands are run by `crates/snick/tests/documented_commands.rs`, Rust blocks by the doctests of `examples/`.
+//! Commands are run by `crates/snick-cli/tests/documented_commands.rs`, Rust blocks by the doctests of `examples/`.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -4,8 +4,6 @@ use std::path::{Path, PathBuf};
 
 use snick_ir::{Format, Located};
 
-use crate::npz::NpzError;
-
 /// Why a call failed.
 #[derive(thiserror::Error, Debug)]
 #[allow(missing_docs, reason = "the message of each variant says what its fields are")]
@@ -14,8 +12,6 @@ pub enum Error {
     Read(#[from] snick_read::ReadError),
     #[error(transparent)]
     Layer(#[from] Located),
-    #[error("{}{}: {error}", path.display(), if array.is_empty() { String::new() } else { format!(": array `{array}`") })]
-    Npz { path: PathBuf, array: String, error: NpzError },
     #[error("{}: {error}", path.display())]
     Io { path: PathBuf, error: std::io::Error },
     #[error(
@@ -33,10 +29,6 @@ impl Error {
     /// A file that cannot be read or written.
     pub fn io(path: &Path, error: std::io::Error) -> Self {
         Self::Io { path: path.to_path_buf(), error }
-    }
-
-    pub(crate) fn npz(path: &Path, array: &str, error: NpzError) -> Self {
-        Self::Npz { path: path.to_path_buf(), array: array.to_string(), error }
     }
 
     pub(crate) fn shape(spec: &str, message: impl ToString) -> Self {

@@ -2,10 +2,9 @@
 
 use snick_ir::{Graph, Located, NodeId, Op, OpError};
 use snick_shape::ShapeSpec;
-use snick_tensor::Tensor;
+use snick_tensor::{ElementType, Tensor};
 
 use crate::Error;
-use crate::npz::fit;
 
 /// The Parameter of a layer name, a tensor name, or the index of an input.
 ///
@@ -59,7 +58,7 @@ fn distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
-/// Tensors by the index of their Parameter; bits of types that files cannot hold are reinterpreted.
+/// Tensors by the index of their Parameter.
 ///
 /// # Errors
 /// [`Error::NoInput`]; [`Error::Layer`] for another element type: nothing is converted.
@@ -73,20 +72,21 @@ pub fn by_parameter<'n>(
         let id = find_input(graph, name)?;
         let at = parameters.iter().position(|&p| p == id);
         if let Some(slot) = at.and_then(|at| inputs.get_mut(at)) {
-            *slot = Some(as_input(graph, id, tensor)?);
+            check_type(graph, id, &tensor)?;
+            *slot = Some(tensor);
         }
     }
     Ok(inputs)
 }
 
-/// Reinterprets a tensor as the element type of a Parameter.
-fn as_input(graph: &Graph, id: NodeId, tensor: Tensor) -> Result<Tensor, Located> {
-    let node = graph.node(id);
-    let Op::Parameter(parameter) = &node.op else { return Ok(tensor) };
-    let dims = node.outs.first().and_then(|out| out.fact.shape.as_static());
+/// A tensor must have the element type of its Parameter.
+fn check_type(graph: &Graph, id: NodeId, tensor: &Tensor) -> Result<(), Located> {
+    let Op::Parameter(parameter) = &graph.node(id).op else { return Ok(()) };
     let (got, expected) = (tensor.element_type(), parameter.element_type);
-    fit(tensor, expected, dims.as_deref())
-        .ok_or_else(|| graph.located(id, OpError::element_type("the provided tensor", got, expected.name())))
+    if got == expected || expected == ElementType::Dynamic {
+        return Ok(());
+    }
+    Err(graph.located(id, OpError::element_type("the provided tensor", got, expected.name())))
 }
 
 /// The error for an input that was not provided.

@@ -1,4 +1,4 @@
-//! Read, infer, canonicalise, run and write OpenVINO IR models: the library for other programs, and the command line.
+//! Read, infer, canonicalise, run and write OpenVINO IR models.
 //!
 //! ```
 //! let mut model = snick::parse(
@@ -24,8 +24,6 @@
 //!
 //! [`load`] reads a file by its extension, [`Model::save`] writes one. The crates below have more: `snick_ir` (graph,
 //! operations, inference, text form, rewriting), `snick_shape` (symbolic shapes), `snick_tensor` (data).
-
-pub mod npz;
 
 mod error;
 mod files;

@@ -5,7 +5,7 @@ use std::fs;
 use crate::files::{self, root};
 
 /// The crates; each may depend on those before it.
-const CRATES: [&str; 11] = [
+const CRATES: [&str; 12] = [
     "snick-shape",
     "snick-tensor",
     "snick-ir",
@@ -17,6 +17,7 @@ const CRATES: [&str; 11] = [
     "snick-emit",
     "snick",
     "snick-testing",
+    "snick-cli",
 ];
 
 #[test]

@@ -7,6 +7,7 @@ use snick_ir::Located;
 
 use super::json::Json;
 use super::options::{Color, Common, ErrorFormat};
+use crate::npz::UnreadableFile;
 
 /// The outcome of a verb that did its work.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -51,6 +52,12 @@ impl From<snick::Error> for Failure {
             snick::Error::Layer(located) => Self::Layer(located),
             error => Self::usage(error),
         }
+    }
+}
+
+impl From<UnreadableFile> for Failure {
+    fn from(error: UnreadableFile) -> Self {
+        Self::usage(error)
     }
 }
 

@@ -1,8 +1,9 @@
 //! Compares outputs with recorded ones.
 
 use clap::Args;
-use snick::npz::fit;
 use snick_tensor::{ElementType, Listed, Tensor};
+
+use crate::npz::fit;
 
 /// How far outputs may differ. An element is within the tolerance if `|got - want| <= atol + rtol * |want|`; integers,
 /// booleans and strings must be equal.

@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use snick::npz;
 use snick_ir::{Graph, Located, Value};
 use snick_run::{Options, Progress, Session, Variables};
 use snick_tensor::Tensor;
 
 use super::compare::{Tolerance, compare};
 use super::console::Failure;
+use crate::npz;
 
 /// Finds a value by layer name, by `LAYER:PORT`, or by tensor name.
 fn find_value(graph: &Graph, name: &str) -> Option<Value> {

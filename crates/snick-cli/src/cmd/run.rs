@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use clap::Args;
-use snick::{DimPolicy, Model, named_outputs, npz, output_names};
+use snick::{DimPolicy, Model, named_outputs, output_names};
 use snick_ir::Located;
 use snick_run::{Session, Variables};
 use snick_tensor::Tensor;
@@ -19,6 +19,7 @@ use crate::cli::json::Json;
 use crate::cli::model;
 use crate::cli::options::{Common, ModelOptions, OutputFormat};
 use crate::cli::progress::ProgressBar;
+use crate::npz;
 
 /// Options of the verb.
 #[derive(Args)]

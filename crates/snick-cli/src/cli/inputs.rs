@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use snick::{InputSpec, by_parameter, draw_inputs, find_input, npz, output_names};
-use snick_ir::Graph;
+use snick::{InputSpec, by_parameter, draw_inputs, find_input, output_names};
+use snick_ir::{Graph, Op};
 use snick_tensor::Tensor;
 
 use super::console::{Console, Failure};
+use crate::npz;
 
 /// The options that give inputs.
 #[derive(Args, Clone, Debug)]
@@ -48,13 +49,24 @@ impl InputOptions {
                 None => Vec::new(),
             };
             given.extend(single.iter().cloned());
-            let given =
-                by_parameter(graph, given.iter().map(|(name, tensor)| (name.as_str(), tensor.clone())))?;
+            let fitted = given.iter().map(|(name, array)| (name.as_str(), fit_input(graph, name, array)));
+            let given = by_parameter(graph, fitted)?;
             let seed = self.seed.wrapping_add((round << 32).wrapping_add(k as u64).wrapping_mul(0x9e37_79b9));
             steps.push(draw_inputs(graph, given, seed, draw).map_err(Failure::Layer)?);
         }
         Ok(steps)
     }
+}
+
+/// The array in the element type of the input, where that is one that numpy lacks.
+fn fit_input(graph: &Graph, name: &str, array: &Tensor) -> Tensor {
+    let node = find_input(graph, name).ok().map(|id| graph.node(id));
+    let fitted = node.and_then(|node| {
+        let Op::Parameter(parameter) = &node.op else { return None };
+        let dims = node.outs.first().and_then(|out| out.fact.shape.as_static());
+        npz::fit(array.clone(), parameter.element_type, dims.as_deref())
+    });
+    fitted.unwrap_or_else(|| array.clone())
 }
 
 /// The arrays of a file that are inputs of the model. Others are noted, except recorded outputs.

@@ -2,6 +2,7 @@
 
 mod cli;
 mod cmd;
+mod npz;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -7,15 +7,12 @@ mod npy;
 
 use std::fs::File;
 use std::io::BufReader;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use snick_tensor::{ElementType, Storage, Tensor};
 use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
-
-use crate::Error;
-use crate::files::write_file;
 
 /// Why a file cannot be read.
 #[derive(thiserror::Error, Debug)]
@@ -35,48 +32,55 @@ pub enum NpzError {
     Tensor(#[from] snick_tensor::TensorError),
 }
 
+/// A file of arrays that cannot be read.
+#[derive(thiserror::Error, Debug)]
+#[error("{}{}: {error}", path.display(), if array.is_empty() { String::new() } else { format!(": array `{array}`") })]
+pub struct UnreadableFile {
+    path: PathBuf,
+    /// The name of the array; empty if the error is about the whole file.
+    array: String,
+    error: NpzError,
+}
+
+impl UnreadableFile {
+    fn new(path: &Path, array: &str, error: impl Into<NpzError>) -> Self {
+        Self { path: path.to_path_buf(), array: array.to_string(), error: error.into() }
+    }
+}
+
 /// The array of an `.npy` file.
-///
-/// # Errors
-/// [`Error::Npz`] with the file's name.
-pub fn read_npy(path: &Path) -> Result<Tensor, Error> {
-    let file = File::open(path).map_err(|error| Error::io(path, error))?;
-    npy::read(&mut BufReader::new(file)).map_err(|error| Error::npz(path, "", error))
+pub fn read_npy(path: &Path) -> Result<Tensor, UnreadableFile> {
+    let file = File::open(path).map_err(|error| UnreadableFile::new(path, "", error))?;
+    npy::read(&mut BufReader::new(file)).map_err(|error| UnreadableFile::new(path, "", error))
 }
 
 /// Writes an array to an `.npy` file.
-///
-/// # Errors
-/// [`Error::Io`].
-pub fn write_npy(path: &Path, tensor: &Tensor) -> Result<(), Error> {
-    write_file(path, |file| std::io::Write::write_all(file, &npy::write(tensor)))
+pub fn write_npy(path: &Path, tensor: &Tensor) -> Result<(), snick::Error> {
+    snick::write_file(path, |file| std::io::Write::write_all(file, &npy::write(tensor)))
 }
 
 /// The arrays of an `.npz` file with their names, in its order.
-///
-/// # Errors
-/// [`Error::Npz`] with the names of the file and the array.
-pub fn read(path: &Path) -> Result<Vec<(String, Tensor)>, Error> {
-    let file = File::open(path).map_err(|error| Error::io(path, error))?;
-    let wrong = |error: ZipError| Error::npz(path, "", error.into());
+pub fn read(path: &Path) -> Result<Vec<(String, Tensor)>, UnreadableFile> {
+    let file = File::open(path).map_err(|error| UnreadableFile::new(path, "", error))?;
+    let wrong = |error: ZipError| UnreadableFile::new(path, "", error);
     let mut archive = ZipArchive::new(BufReader::new(file)).map_err(wrong)?;
     let mut arrays = Vec::with_capacity(archive.len().min(1 << 16));
     for i in 0..archive.len() {
         let mut entry = archive.by_index(i).map_err(wrong)?;
         let name = entry.name().map_err(wrong)?;
         let name = name.strip_suffix(".npy").unwrap_or(&name).to_string();
-        let array = npy::read(&mut entry).map_err(|error| Error::npz(path, &name, error))?;
+        let array = npy::read(&mut entry).map_err(|error| UnreadableFile::new(path, &name, error))?;
         arrays.push((name, array));
     }
     Ok(arrays)
 }
 
 /// Writes arrays by name, uncompressed. Names must differ.
-///
-/// # Errors
-/// [`Error::Io`].
-pub fn write<'a>(path: &Path, arrays: impl IntoIterator<Item = (&'a str, &'a Tensor)>) -> Result<(), Error> {
-    write_file(path, |file| {
+pub fn write<'a>(
+    path: &Path,
+    arrays: impl IntoIterator<Item = (&'a str, &'a Tensor)>,
+) -> Result<(), snick::Error> {
+    snick::write_file(path, |file| {
         let mut archive = ZipWriter::new(file);
         for (name, tensor) in arrays {
             let bytes = npy::write(tensor);
