@@ -61,7 +61,7 @@ fn label(graph: &Graph, id: NodeId) -> String {
 }
 
 fn type_text(graph: &Graph, out: &Output) -> String {
-    format!("{}{}", out.fact.element_type, out.fact.shape.display_symbolic(graph.symbols()))
+    format!("{}{}", out.fact.element_type, out.fact.shape.display(graph.symbols()))
 }
 
 fn quoted(text: &str) -> String {

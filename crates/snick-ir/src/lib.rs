@@ -16,7 +16,7 @@
 //! assert!(snick_ir::infer(&mut graph).is_empty());
 //! let result = graph.results().next().unwrap();
 //! let shape = &graph.node(result).outs[0].fact.shape;
-//! assert_eq!(shape.display_symbolic(graph.symbols()).to_string(), "[2*N,4]");
+//! assert_eq!(shape.display(graph.symbols()).to_string(), "[2*N,4]");
 //! # Ok::<(), snick_ir::text::ParseError>(())
 //! ```
 //!

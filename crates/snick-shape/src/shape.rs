@@ -51,7 +51,7 @@ impl Shape {
 
     /// The shape with its expressions: `[N,3,W-1]`. A bare symbol without a name prints as its interval; inside
     /// expressions it prints as `s3`.
-    pub fn display_symbolic<'a>(&'a self, symbols: &'a Symbols) -> impl fmt::Display + 'a {
+    pub fn display<'a>(&'a self, symbols: &'a Symbols) -> impl fmt::Display + 'a {
         Printed { shape: self, symbols, symbolic: true }
     }
 }
@@ -121,10 +121,10 @@ mod tests {
         let less = symbols.sub(&any, &SymExpr::from(1)).unwrap();
         let shape = Shape::ranked([n, SymExpr::from(3), any, less]);
         assert_eq!(shape.display_intervals(&symbols).to_string(), "[?,3,1..10,..9]");
-        assert_eq!(shape.display_symbolic(&symbols).to_string(), "[N,3,1..10,s1-1]");
+        assert_eq!(shape.display(&symbols).to_string(), "[N,3,1..10,s1-1]");
         assert_eq!(shape.rank(), Some(4));
         assert!(!shape.is_static() && shape.as_static().is_none());
-        assert_eq!(Shape::unranked().display_symbolic(&symbols).to_string(), "[...]");
+        assert_eq!(Shape::unranked().display(&symbols).to_string(), "[...]");
         assert_eq!(Shape::from([]).display_intervals(&symbols).to_string(), "[]");
     }
 

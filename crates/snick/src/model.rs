@@ -79,7 +79,7 @@ impl Model {
     /// assert!(model.infer().is_empty());
     /// let y = model.graph.results().next().unwrap();
     /// let shape = &model.graph.node(y).outs[0].fact.shape;
-    /// println!("{}", shape.display_symbolic(model.graph.symbols()));
+    /// println!("{}", shape.display(model.graph.symbols()));
     /// # Ok::<(), snick::Error>(())
     /// ```
     pub fn infer(&mut self) -> Vec<Located> {

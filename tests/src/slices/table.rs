@@ -25,7 +25,7 @@ fn length(dim: &str, slice: &str) -> (String, String) {
     let shape = &graph.fact(graph.inputs(result)[0].unwrap()).unwrap().shape;
     let symbols = graph.symbols();
     let plain = |text: String| text.trim_matches(['[', ']']).to_string();
-    (plain(shape.display_intervals(symbols).to_string()), plain(shape.display_symbolic(symbols).to_string()))
+    (plain(shape.display_intervals(symbols).to_string()), plain(shape.display(symbols).to_string()))
 }
 
 fn table() -> String {

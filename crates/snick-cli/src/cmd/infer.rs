@@ -61,7 +61,7 @@ fn fact(json: &mut Json, graph: &Graph, out: &Output) {
     json.key("element_type").string(out.fact.element_type.name());
     json.key("shape").string(&intervals);
     if !shape.is_static() {
-        let symbolic = shape.display_symbolic(symbols).to_string();
+        let symbolic = shape.display(symbols).to_string();
         if symbolic != intervals {
             json.key("symbolic").string(&symbolic);
         }
@@ -117,9 +117,8 @@ fn as_text(graph: &Graph) -> String {
 
 /// One line for each layer: operation, types and name; bodies are indented below.
 fn table(text: &mut String, graph: &Graph, indent: &str) {
-    let types = |out: &Output| {
-        format!("{}{}", out.fact.element_type, out.fact.shape.display_symbolic(graph.symbols()))
-    };
+    let types =
+        |out: &Output| format!("{}{}", out.fact.element_type, out.fact.shape.display(graph.symbols()));
     for id in graph.ids() {
         let node = graph.node(id);
         let outs: Vec<String> = node.outs.iter().map(types).collect();

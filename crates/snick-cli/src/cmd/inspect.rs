@@ -76,7 +76,7 @@ fn port(graph: &Graph, id: NodeId) -> Port {
     let kind = node
         .outs
         .first()
-        .map(|out| format!("{}{}", out.fact.element_type, out.fact.shape.display_symbolic(graph.symbols())));
+        .map(|out| format!("{}{}", out.fact.element_type, out.fact.shape.display(graph.symbols())));
     Port { name: node.name.to_string(), kind: kind.unwrap_or_default() }
 }
 

@@ -7,7 +7,7 @@ use crate::ops::{self, Reshape};
 use crate::{Attrs, Graph, Op, OpError, Value};
 
 fn shape(b: &GraphBuilder, value: Value) -> String {
-    b.fact(value).unwrap().shape.display_symbolic(b.graph().symbols()).to_string()
+    b.fact(value).unwrap().shape.display(b.graph().symbols()).to_string()
 }
 
 #[test]

@@ -216,6 +216,6 @@ impl Infer<'_> {
 
     /// An [`OpError::Conflict`] of two shapes.
     pub fn conflict(&self, sentence: impl Into<Cow<'static, str>>, a: &Shape, b: &Shape) -> OpError {
-        OpError::conflict(sentence, a.display_symbolic(self.symbols), b.display_symbolic(self.symbols))
+        OpError::conflict(sentence, a.display(self.symbols), b.display(self.symbols))
     }
 }

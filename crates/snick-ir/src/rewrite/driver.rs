@@ -272,7 +272,7 @@ fn refused(patch: &Patch, values: &[Option<Value>]) -> Option<(OpError, bool)> {
         let old = patch.graph().fact(patch.output(port))?;
         let new = patch.graph().fact(value);
         if !new.is_some_and(|new| new.refines(old, symbols)) {
-            let text = |f: &Fact| format!("{}{}", f.element_type, f.shape.display_symbolic(symbols));
+            let text = |f: &Fact| format!("{}{}", f.element_type, f.shape.display(symbols));
             let got = new.map_or("nothing".to_string(), text);
             let error = OpError::mismatch(format!("the replacement of output {port}"), got, text(old));
             return Some((error, !new.is_some_and(|new| new.agrees(old, symbols))));

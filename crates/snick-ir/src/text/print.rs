@@ -273,7 +273,7 @@ fn type_text(out: &Output, symbols: &Symbols, symbolic: bool) -> String {
                 format!("{}[{}]", declared.element_type, dims.join(","))
             }
         },
-        _ if symbolic => format!("{}{}", fact.element_type, fact.shape.display_symbolic(symbols)),
+        _ if symbolic => format!("{}{}", fact.element_type, fact.shape.display(symbols)),
         _ => format!("{}{}", fact.element_type, fact.shape.display_intervals(symbols)),
     }
 }

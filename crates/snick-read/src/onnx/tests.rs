@@ -48,7 +48,7 @@ fn shape_of_output(model: &onnx::Model) -> String {
     assert_eq!(snick_ir::infer(&mut read.graph), []);
     let result = read.graph.results().next().unwrap();
     let shape = &read.graph.node(result).outs[0].fact.shape;
-    shape.display_symbolic(read.graph.symbols()).to_string()
+    shape.display(read.graph.symbols()).to_string()
 }
 
 fn refusal(model: &onnx::Model) -> String {

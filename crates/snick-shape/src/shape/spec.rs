@@ -178,7 +178,7 @@ mod tests {
     fn printed(text: &str) -> String {
         let mut symbols = Symbols::default();
         let shape = parse(text).unwrap().instantiate(&mut symbols, Origin::default()).unwrap();
-        shape.display_symbolic(&symbols).to_string()
+        shape.display(&symbols).to_string()
     }
 
     #[test]

@@ -370,7 +370,7 @@ mod tests {
         let errors = infer(graph);
         assert!(errors.is_empty(), "{}", errors[0]);
         let id = graph.results().next().unwrap();
-        graph.node(id).outs[0].fact.shape.display_symbolic(graph.symbols()).to_string()
+        graph.node(id).outs[0].fact.shape.display(graph.symbols()).to_string()
     }
 
     fn ranges(graph: &mut Graph) -> String {

@@ -260,7 +260,7 @@ mod tests {
         let out = graph.ids().find(|&id| &*graph.node(id).name == "out").unwrap();
         let shape = &graph.node(out).outs[0].fact.shape;
         let symbols = graph.symbols();
-        (shape.display_intervals(symbols).to_string(), shape.display_symbolic(symbols).to_string())
+        (shape.display_intervals(symbols).to_string(), shape.display(symbols).to_string())
     }
 
     fn says(range: &str, chain: &str, interval: &str, expression: &str) {

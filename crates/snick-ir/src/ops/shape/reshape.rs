@@ -282,7 +282,7 @@ mod tests {
         let mut graph = crate::text::parse(&text, None).unwrap();
         let errors = crate::infer(&mut graph).len();
         let last = graph.ids().last().unwrap();
-        (graph.node(last).outs[0].fact.shape.display_symbolic(graph.symbols()).to_string(), errors)
+        (graph.node(last).outs[0].fact.shape.display(graph.symbols()).to_string(), errors)
     }
 
     #[test]
