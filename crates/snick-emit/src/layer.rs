@@ -35,6 +35,7 @@ impl<'g> Layer<'g> {
     }
 
     /// The element type of input `i`.
+    #[cfg(feature = "onnx")]
     pub(crate) fn element_type(&self, i: usize) -> Result<ElementType, OpError> {
         Ok(self.fact(i)?.element_type)
     }
@@ -65,12 +66,14 @@ impl<'g> Layer<'g> {
     }
 
     /// The one integer of input `i`, which the format wants as an attribute.
+    #[cfg(feature = "onnx")]
     pub(crate) fn fixed_one(&self, i: usize, what: &str) -> Result<i64, OpError> {
         let first = self.fixed(i, what)?.first().copied();
         first.ok_or_else(|| OpError::mismatch(what, "an empty list", "a number"))
     }
 
     /// The one float of input `i`, which the format wants as an attribute.
+    #[cfg(feature = "onnx")]
     pub(crate) fn fixed_float(&self, i: usize, what: &str) -> Result<f64, OpError> {
         self.known_float(i).ok_or_else(|| at_run_time(what))
     }
@@ -96,6 +99,7 @@ impl<'g> Layer<'g> {
     }
 
     /// An attribute that is a list of integers; empty if it is missing.
+    #[cfg(feature = "onnx")]
     pub(crate) fn ints(&self, name: &'static str) -> Result<Vec<i64>, OpError> {
         Ok(self.attrs.ints(name)?.map(|ints| ints.to_vec()).unwrap_or_default())
     }

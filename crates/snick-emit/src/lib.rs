@@ -19,6 +19,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[cfg(feature = "onnx")]
 pub mod onnx;
 pub mod openvino;
 

@@ -37,6 +37,7 @@ impl<R> OpRow<R> {
     }
 
     /// Element types that the operator lacks.
+    #[cfg(feature = "onnx")]
     pub(crate) const fn lacks(mut self, gaps: &'static [TypeGap]) -> Self {
         self.gaps = gaps;
         self
@@ -72,6 +73,7 @@ impl<R: Copy> Table<R> {
     }
 
     /// The ops that have a row, sorted.
+    #[cfg(feature = "onnx")]
     pub(crate) fn ops(&self) -> Vec<&'static str> {
         let mut ops: Vec<&str> = self.0.keys().copied().collect();
         ops.sort_unstable();

@@ -17,6 +17,8 @@ pub enum ReadError {
         Format::described(Format::can_read)
     )]
     Format { source_name: String },
+    #[error("{source_name}: this format needs the feature `{feature}` of the crates snick and snick-read")]
+    FeatureOff { source_name: String, feature: &'static str },
     #[error("{source_name}:{loc}: {message}")]
     Xml { source_name: String, loc: Loc, message: String },
     #[error("{source_name}:{loc}: {message}")]

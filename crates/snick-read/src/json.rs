@@ -62,6 +62,7 @@ impl<'d> Json<'d> {
     }
 
     /// Whether the value is a text.
+    #[cfg(feature = "ngraph")]
     pub(crate) fn is_text(self) -> bool {
         self.raw.starts_with('"')
     }
@@ -109,6 +110,7 @@ impl<'d> Json<'d> {
     }
 
     /// An array of integers.
+    #[cfg(feature = "directml")]
     pub(crate) fn ints(self) -> Result<Vec<i64>, ReadError> {
         self.parse("an array of integers")
     }
@@ -161,6 +163,7 @@ pub(crate) struct Object<'d> {
 
 impl<'d> Object<'d> {
     /// The object as a value.
+    #[cfg(feature = "ngraph")]
     pub(crate) fn json(&self) -> Json<'d> {
         self.json
     }

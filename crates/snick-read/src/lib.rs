@@ -17,12 +17,16 @@
 //! # Ok::<(), snick_read::ReadError>(())
 //! ```
 
+#[cfg(feature = "onnx")]
 pub mod onnx;
 pub mod openvino;
 
+#[cfg(feature = "directml")]
 mod directml;
 mod error;
+#[cfg(any(feature = "ngraph", feature = "directml"))]
 mod json;
+#[cfg(feature = "ngraph")]
 mod ngraph;
 
 use std::path::Path;
@@ -58,11 +62,13 @@ pub fn read_file(path: &Path, weights: Option<&Path>) -> Result<Read, ReadError>
             let weights = openvino::Weights::open(&bin, weights.is_some())?;
             openvino::read(text, &weights, &source)
         }
+        #[cfg(feature = "onnx")]
         Some(Format::Onnx) => {
             // The parent of a bare file name is the empty path.
             let folder = path.parent().map(|p| if p.as_os_str().is_empty() { Path::new(".") } else { p });
             onnx::read(&file, folder, &source)
         }
+        #[cfg(any(feature = "ngraph", feature = "directml"))]
         Some(Format::NGraph | Format::DirectMl) => {
             let text = utf8(bytes)?;
             read_json(text.strip_prefix('\u{feff}').unwrap_or(text), &source)
@@ -72,6 +78,12 @@ pub fn read_file(path: &Path, weights: Option<&Path>) -> Result<Read, ReadError>
             let storage = if bin.exists() || weights.is_some() { Some(open(&bin)?) } else { None };
             read_text(text, storage.as_ref(), &source)
         }
+        #[cfg(not(feature = "onnx"))]
+        Some(Format::Onnx) => Err(ReadError::FeatureOff { source_name: source, feature: "onnx" }),
+        #[cfg(not(any(feature = "ngraph", feature = "directml")))]
+        Some(Format::NGraph) => Err(ReadError::FeatureOff { source_name: source, feature: "ngraph" }),
+        #[cfg(not(any(feature = "ngraph", feature = "directml")))]
+        Some(Format::DirectMl) => Err(ReadError::FeatureOff { source_name: source, feature: "directml" }),
         _ => Err(ReadError::Format { source_name: source }),
     }
 }
@@ -87,14 +99,23 @@ fn open(path: &Path) -> Result<Storage, ReadError> {
 
 /// Reads JSON from memory: an array of serialised nGraph functions, or an object with a field `directml`, a DirectML
 /// description.
+#[cfg(any(feature = "ngraph", feature = "directml"))]
 pub fn read_json(text: &str, source: &str) -> Result<Read, ReadError> {
     let document = json::Document::new(text, source);
     let root = document.root()?;
     if root.is_array() {
+        #[cfg(feature = "ngraph")]
         return ngraph::read(root, source);
+        #[cfg(not(feature = "ngraph"))]
+        return Err(ReadError::FeatureOff { source_name: source.into(), feature: "ngraph" });
     }
     match root.is_object().then(|| root.object()).transpose()? {
+        #[cfg(feature = "directml")]
         Some(object) if object.get("directml").is_some() => directml::read(&object, source),
+        #[cfg(not(feature = "directml"))]
+        Some(object) if object.get("directml").is_some() => {
+            Err(ReadError::FeatureOff { source_name: source.into(), feature: "directml" })
+        }
         _ => Err(root.error("expected an array of nGraph functions or an object with a field `directml`")),
     }
 }

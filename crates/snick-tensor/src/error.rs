@@ -52,6 +52,8 @@ pub enum TensorError {
     DivisionByZero,
     #[error("index {index} is out of range for an axis of size {dim}")]
     IndexOutOfRange { index: i64, dim: usize },
+    #[error("{what} needs the feature `{feature}` of the crate snick-tensor")]
+    FeatureOff { what: &'static str, feature: &'static str },
     #[error("malformed packed strings: {0}")]
     MalformedStrings(&'static str),
     #[error("{0}")]

@@ -28,6 +28,7 @@ mod rows;
 mod running_sum;
 pub mod runs;
 pub mod scatter_reduce;
+mod sharing;
 mod softmax;
 mod streaming;
 pub mod strided_copy;

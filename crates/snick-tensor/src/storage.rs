@@ -71,6 +71,7 @@ impl Owner for Kept {
     }
 }
 
+#[cfg(any(unix, windows))]
 impl Owner for memmap2::Mmap {
     fn bytes(&self) -> &[u8] {
         self
@@ -102,7 +103,7 @@ impl Storage {
         self.owner.memo()
     }
 
-    /// A read-only mapping of a whole file.
+    /// A read-only mapping of a whole file; its bytes on the heap where the system has no mappings.
     ///
     /// # Errors
     /// The error of opening or mapping the file. The file must not shrink while mapped.

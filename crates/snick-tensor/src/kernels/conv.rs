@@ -7,15 +7,14 @@ mod planes;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use rayon::prelude::*;
-
 use self::depthwise::depthwise;
 use self::images::Channels;
 use self::planes::{Cuts, Grid, Planes};
 use crate::buffer::Buffer;
 use crate::kernels::broadcast::Strided;
 use crate::kernels::dispatch::{widen_real, with_real};
-use crate::kernels::gemm::{Gemm, Matrix, PackedLhs, PackedRhs, gemm, is_shared, narrow, product};
+use crate::kernels::gemm::{Gemm, Matrix, PackedLhs, PackedRhs, gemm, narrow, product};
+use crate::kernels::sharing;
 use crate::kernels::vectors::Isa;
 use crate::kernels::window::{Window, WindowAxis};
 use crate::layout::checked_len;
@@ -184,10 +183,11 @@ impl<'a, T: Gemm> Slide<'a, T> {
             let right = PackedRhs::of_runs(isa, planes.data(), starts, planes.of.positions);
             product(left, &right, out, windows, |row, _, first, values| planes.place(row, first, values));
         };
-        if is_shared() && filters.len() > 1 {
-            filters.par_iter().zip(out.par_chunks_exact_mut(result)).enumerate().for_each(group);
+        let groups = filters.iter().zip(out.chunks_exact_mut(result)).enumerate();
+        if sharing::is_shared() && filters.len() > 1 {
+            sharing::for_each(groups, group);
         } else {
-            filters.iter().zip(out.chunks_exact_mut(result)).enumerate().for_each(group);
+            groups.for_each(group);
         }
         Ok(())
     }

@@ -14,9 +14,8 @@ pub(crate) use left::PackedLhs;
 pub(crate) use narrow::narrow;
 pub(crate) use right::PackedRhs;
 
-use rayon::prelude::*;
-
 use crate::Element;
+use crate::kernels::sharing;
 use crate::kernels::vectors::{Instructions, Isa, Vector, on};
 
 /// A matrix in memory: any start, any distances, negative and 0 too.
@@ -125,16 +124,11 @@ pub(crate) fn product<T: Gemm>(
         on(isa, tile::Tiles { left, right, first: tile * rows, out, row_len, place: &place });
     };
     let size = left.rows().saturating_mul(right.columns()).saturating_mul(left.depth());
-    if is_shared() && size >= SHARED && left.rows() > rows {
-        out.par_chunks_mut(rows * row_len).enumerate().for_each(chunk);
+    if sharing::is_shared() && size >= SHARED && left.rows() > rows {
+        sharing::for_each(out.chunks_mut(rows * row_len).enumerate(), chunk);
     } else {
-        on(isa, tile::Tiles { left, right, first: 0, out, row_len, place: &place });
+        chunk((0, out));
     }
-}
-
-/// Whether this thread belongs to a pool of several.
-pub(crate) fn is_shared() -> bool {
-    rayon::current_thread_index().is_some() && rayon::current_num_threads() > 1
 }
 
 /// Writes `a * b` into `out`, row after row.
@@ -197,6 +191,7 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "threads")]
     #[test]
     fn threads_change_no_bit() {
         let (m, k, n) = (70, 90, 110);

@@ -1,16 +1,20 @@
-//! Memory-maps a file.
+//! Memory-maps a file, or reads it where there is no mapping.
 #![allow(unsafe_code)]
 
-use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use memmap2::Mmap;
-
 /// Maps a file read-only.
-pub(super) fn map(path: &Path) -> io::Result<Mmap> {
-    let file = File::open(path)?;
+#[cfg(any(unix, windows))]
+pub(super) fn map(path: &Path) -> io::Result<memmap2::Mmap> {
+    let file = std::fs::File::open(path)?;
     // SAFETY: the mapping is read-only and owned by the storage. As for every memory-mapped reader, nobody may truncate or
     // rewrite the file while it is in use.
-    unsafe { Mmap::map(&file) }
+    unsafe { memmap2::Mmap::map(&file) }
+}
+
+/// Reads a file.
+#[cfg(not(any(unix, windows)))]
+pub(super) fn map(path: &Path) -> io::Result<super::Heap<u8>> {
+    std::fs::read(path).map(super::Heap)
 }

@@ -3,12 +3,11 @@
 
 use std::borrow::Cow;
 
-use rayon::prelude::*;
-
 use super::images::Channels;
 use super::planes::Cuts;
 use crate::TensorError;
-use crate::kernels::gemm::{Gemm, is_shared};
+use crate::kernels::gemm::Gemm;
+use crate::kernels::sharing;
 use crate::kernels::vectors::{Instructions, Vector, Vectorised, widest};
 use crate::tensor::filled;
 
@@ -60,9 +59,9 @@ pub(super) fn depthwise<T: Gemm>(
         }
         Ok(())
     };
-    if is_shared() && rows.len().saturating_mul(cuts.positions) >= SHARED {
-        let rows = rows.par_chunks(AT_ONCE * filters);
-        return rows.zip(out.par_chunks_mut(AT_ONCE * windows)).enumerate().try_for_each(some);
+    if sharing::is_shared() && rows.len().saturating_mul(cuts.positions) >= SHARED {
+        let rows = rows.chunks(AT_ONCE * filters);
+        return sharing::try_for_each(rows.zip(out.chunks_mut(AT_ONCE * windows)).enumerate(), some);
     }
     some((0, (&rows, out)))
 }
