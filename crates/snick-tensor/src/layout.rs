@@ -17,12 +17,12 @@ pub(crate) struct Layout {
     pub strides: Strides,
 }
 
-/// The product of dims, if it does not overflow. A zero makes it zero, however large the others.
+/// The product of dims, if it is below `isize::MAX`. A zero makes it zero, however large the others.
 pub(crate) fn checked_len(dims: &[usize]) -> Option<usize> {
     if dims.contains(&0) {
         return Some(0);
     }
-    dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d))
+    dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d)).filter(|&len| len < isize::MAX.unsigned_abs())
 }
 
 impl Layout {

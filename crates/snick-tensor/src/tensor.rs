@@ -10,11 +10,12 @@ use crate::memo;
 use crate::packing;
 use crate::{Element, ElementType, Storage, TensorError};
 
-/// The limit of the packed size of a tensor in bytes, even of a view of far less: 64 GiB.
+/// The limit of the packed size of a tensor in bytes, even of a view of far less: 64 GiB, and 1 GiB on machines of 32
+/// bits.
 ///
 /// Models are untrusted input. A `Broadcast` to a hostile shape is refused when the view is made, before a kernel packs
 /// it.
-pub const MAX_BYTES: usize = 1 << 36;
+pub const MAX_BYTES: usize = 1 << if usize::BITS < 64 { 30 } else { 36 };
 
 /// Dims and strides (in elements) over a storage. A slice with any step is a view made in O(rank), and so is a clone.
 /// Elements are immutable.

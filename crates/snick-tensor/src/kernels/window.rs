@@ -65,8 +65,8 @@ impl Window {
                 "has {rank} spatial axes, expected one to three with an entry for each"
             )));
         }
-        // Above any realistic pad or stride, below where sums of products would overflow.
-        const LIMIT: usize = 1 << 40;
+        // Above any realistic pad or stride. On an axis that a window fits on, sums of positions and pads do not overflow.
+        const LIMIT: usize = 1 << if usize::BITS < 64 { 28 } else { 40 };
         (0..rank)
             .map(|i| {
                 let axis = WindowAxis {

@@ -44,7 +44,9 @@ pub fn eval(
     };
     let (cells, image) = (size("map", map)?, size("image", image)?);
     let priors = usize::try_from(priors).unwrap_or(0);
-    let columns = cells.iter().try_fold(priors.saturating_mul(4), |n, &size| n.checked_mul(size as usize));
+    let columns = cells
+        .iter()
+        .try_fold(priors.saturating_mul(4), |n, &size| n.checked_mul(usize::try_from(size).ok()?));
     let columns = columns.ok_or_else(|| OpError::unsupported("an output of this size"))?;
     let variance: Vec<f32> = match variance {
         [] => vec![0.1],

@@ -3,7 +3,7 @@
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr};
-use snick_tensor::Tensor;
+use snick_tensor::{MAX_BYTES, Tensor};
 
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
@@ -200,7 +200,7 @@ fn eval(bags: Bags, reduction: BagReduction, inputs: &[Tensor]) -> Result<Vec<Te
     }
     let width: usize = rest.iter().product();
     let dims = [&[count], rest].concat();
-    let size = count.checked_mul(width).filter(|&n| n < 1 << 32);
+    let size = count.checked_mul(width).filter(|&n| n < MAX_BYTES / 16);
     let mut out = vec![0f64; size.ok_or_else(|| OpError::unsupported("an output of this size"))?];
     let values = table.to_f64_vec()?;
     let mut members = vec![0usize; count];

@@ -2,7 +2,7 @@
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr};
-use snick_tensor::Tensor;
+use snick_tensor::{MAX_BYTES, Tensor};
 
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
@@ -86,7 +86,7 @@ impl EvalOp for GridSample {
             return Err(OpError::dims_conflict(CANNOT_SAMPLE, data.dims(), grid.dims()));
         }
         let cells = rows * columns;
-        let total = n.checked_mul(c).and_then(|k| k.checked_mul(cells)).filter(|&k| k < 1 << 32);
+        let total = n.checked_mul(c).and_then(|k| k.checked_mul(cells)).filter(|&k| k < MAX_BYTES / 16);
         let total = total.ok_or_else(|| OpError::unsupported("an output of this size"))?;
         let mut out = vec![0f32; total];
         if total > 0 && h * w > 0 {

@@ -3,7 +3,7 @@
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::kernels::BinaryOp;
-use snick_tensor::{ElementType, Listed, Tensor, TensorError};
+use snick_tensor::{ElementType, Listed, MAX_BYTES, Tensor, TensorError};
 
 use super::{fourier, frames};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, leading};
@@ -112,7 +112,7 @@ impl EvalOp for Istft {
 }
 
 /// The maximum number of elements of all signals.
-const MAX_LENGTH: usize = 1 << 32;
+const MAX_LENGTH: usize = MAX_BYTES / 16;
 
 /// So many zeros, if the memory suffices.
 fn zeros(len: usize) -> Result<Vec<f32>, OpError> {

@@ -140,8 +140,9 @@ pub(super) fn select<'r>(
         let dim = view.dims().get(range.axis).copied().unwrap_or(0);
         let unknown = || OpError::NoValue { what: "an index".into(), why: "it is not an integer".into() };
         let slice = range.resolve(dim as i64).ok_or_else(unknown)??;
-        // Resolved within the axis, so all three fit.
-        view = view.slice(range.axis, slice.start as usize, slice.len as usize, slice.step as isize)?;
+        // Resolved within the axis, so the start and the length fit, and so does a step that is taken.
+        let step = if slice.len < 2 { 1 } else { slice.step as isize };
+        view = view.slice(range.axis, slice.start as usize, slice.len as usize, step)?;
     }
     Ok(view)
 }
