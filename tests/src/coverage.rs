@@ -9,7 +9,7 @@ use std::path::Path;
 use snick::{DimPolicy, draw_inputs};
 use snick_directml::FeatureLevel;
 use snick_emit::openvino::SliceAs;
-use snick_ir::{Attrs, Dialect, Graph, Node, NodeId, Op, OpError, RawNode, Value, Version};
+use snick_ir::{Attrs, Dialect, Graph, Node, NodeId, NodeRef, Op, OpError, RawNode, Value, Version};
 use snick_pass::canonicalise;
 use snick_run::{Options, Session};
 use snick_tensor::Storage;
@@ -106,17 +106,17 @@ fn mark(graph: &Graph, source: usize, rows: &[Row], done: &mut BTreeMap<(String,
         if let Some(row) = row_of(node, rows) {
             done.entry((row.op_type.clone(), row.since)).or_default().sources[source] = true;
         }
-        node.op.bodies().for_each(|(_, body)| mark(body, source, rows, done));
+        node.op().bodies().for_each(|(_, body)| mark(body, source, rows, done));
     }
 }
 
 /// The row of the table for a layer.
-fn row_of<'r>(node: &Node, rows: &'r [Row]) -> Option<&'r Row> {
-    let Version::Opset(set) = node.version else { return None };
-    if node.op.dialect() != Dialect::OpenVino {
+fn row_of<'r>(node: NodeRef, rows: &'r [Row]) -> Option<&'r Row> {
+    let Version::Opset(set) = node.version() else { return None };
+    if node.op().dialect() != Dialect::OpenVino {
         return None;
     }
-    rows.iter().find(|row| row.op_type == node.op.type_name() && row.sets.contains(&set))
+    rows.iter().find(|row| row.op_type == node.op().type_name() && row.sets.contains(&set))
 }
 
 #[test]
@@ -215,17 +215,17 @@ fn leading_to(graph: &Graph, last: NodeId) -> Graph {
     let mut alone = Graph::new(graph.name.clone());
     let mut copies: BTreeMap<usize, NodeId> = BTreeMap::new();
     for id in graph.order().unwrap().into_iter().filter(|id| needed.contains(id)) {
-        let copy = alone.add(graph.node(id).clone());
+        let copy = alone.add(graph.node(id).to_node());
         for (port, value) in graph.inputs(id).into_iter().enumerate() {
             let value = value.unwrap();
             let value = Value { node: copies[&value.node.index()], ..value };
-            alone.connect(value, copy, port as u32);
+            alone.connect(value, copy, port as u32).unwrap();
         }
         copies.insert(id.index(), copy);
     }
     let node = copies[&last.index()];
-    if !matches!(graph.node(last).op, Op::Result(_)) {
-        for port in 0..graph.node(last).outs.len() {
+    if !matches!(graph.node(last).op(), Op::Result(_)) {
+        for port in 0..graph.node(last).outs().len() {
             let result = Node::new(format!("result {port}"), parse("Result", 1).unwrap());
             alone.add_wired(result, &[Value { node, port: port as u32 }]);
         }

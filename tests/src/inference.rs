@@ -35,18 +35,18 @@ fn every_layer_has_the_shape_that_openvino_infers() {
         let recorded: Json = serde_json::from_str(&recorded).unwrap();
         let mut graph = snick_read::read_file(&path, None).unwrap_or_else(|e| panic!("{e}")).graph;
         snick_ir::infer(&mut graph);
-        let by_name: HashMap<&str, _> = graph.ids().map(|id| (&*graph.node(id).name, id)).collect();
+        let by_name: HashMap<&str, _> = graph.ids().map(|id| (graph.node(id).name(), id)).collect();
         for layer in recorded.as_array().unwrap() {
             let Some(&id) = layer["name"].as_str().and_then(|name| by_name.get(name)) else { continue };
             let node = graph.node(id);
-            if node.op.is_opaque() {
+            if node.op().is_opaque() {
                 continue; // what is declared is all there is
             }
             for (port, (expected, out)) in
-                layer["outputs"].as_array().unwrap().iter().zip(&node.outs).enumerate()
+                layer["outputs"].as_array().unwrap().iter().zip(node.outs()).enumerate()
             {
                 let shape = out.fact.shape.display_intervals(graph.symbols()).to_string();
-                let (theirs, layer) = (expected["partial_shape"].as_str().unwrap(), &*node.name);
+                let (theirs, layer) = (expected["partial_shape"].as_str().unwrap(), node.name());
                 let known = DIFFERENT.iter().find(|d| (d.0, d.1, d.2) == (name, layer, port));
                 match known {
                     Some(&(.., their_answer, ours, _)) => {

@@ -77,7 +77,7 @@ fn inferred_sizes_are_exactly_those_that_occur() {
         let errors = model.infer();
         assert!(errors.is_empty(), "{name}: {}", errors[0]);
         let graph = &model.graph;
-        let facts = |id| &graph.node(id).outs[0].fact;
+        let facts = |id| &graph.node(id).outs()[0].fact;
         let inputs: Vec<Vec<Interval>> = graph.parameters().map(|id| sizes(graph, facts(id))).collect();
         let inferred: Vec<Vec<Interval>> = graph.results().map(|id| sizes(graph, facts(id))).collect();
         let ranks: Vec<usize> = inputs.iter().map(Vec::len).collect();

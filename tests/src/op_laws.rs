@@ -29,25 +29,25 @@ fn attributes_round_trip() {
         let graph = snick_read::read_file(&path, None).unwrap_or_else(|e| panic!("{e}")).graph;
         for id in graph.ids() {
             let node = graph.node(id);
-            if matches!(node.op, Op::SubGraph(_)) {
+            if matches!(node.op(), Op::SubGraph(_)) {
                 continue; // its bodies are not attributes; the text form's test holds them
             }
             let mut raw = RawNode::openvino(
-                node.op.type_name(),
-                node.version.clone(),
-                node.op.attrs(),
-                node.outs.len(),
+                node.op().type_name(),
+                node.version().clone(),
+                node.op().attrs(),
+                node.outs().len(),
             );
-            raw.dialect = node.op.dialect();
+            raw.dialect = node.op().dialect();
             let again =
-                Op::parse(&mut raw).unwrap_or_else(|e| panic!("{}: {}: {e}", path.display(), node.name));
-            assert_eq!(again, node.op, "{}: {}", path.display(), node.name);
-            if raw.dialect == Dialect::OpenVino && !node.op.is_opaque() {
+                Op::parse(&mut raw).unwrap_or_else(|e| panic!("{}: {}: {e}", path.display(), node.name()));
+            assert_eq!(&again, node.op(), "{}: {}", path.display(), node.name());
+            if raw.dialect == Dialect::OpenVino && !node.op().is_opaque() {
                 assert!(
                     raw.attrs.all_read(),
                     "{}: {} writes attributes it does not read",
                     path.display(),
-                    node.name
+                    node.name()
                 );
             }
         }

@@ -38,7 +38,7 @@ impl Writer {
         let order = graph.order()?;
         self.names.enter();
         for id in order {
-            match &graph.node(id).op {
+            match graph.node(id).op() {
                 Op::Slice(slice) => {
                     let operator = self.operator(graph, id, slice);
                     self.operators.push(operator.map_err(|error| graph.located(id, error))?);
@@ -201,8 +201,8 @@ impl Names {
             let node = graph.node(value.node);
             let tensor = graph.output(value).and_then(|out| out.names().first()).cloned();
             let wanted = tensor.unwrap_or_else(|| match value.port {
-                0 => node.name.to_string(),
-                port => format!("{}:{port}", node.name),
+                0 => node.name().to_string(),
+                port => format!("{}:{port}", node.name()),
             });
             let numbered = (2u64..).map(|number| format!("{wanted}#{number}"));
             let free = std::iter::once(wanted.clone()).chain(numbered).find(|name| !taken.contains(name));

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use snick_ir::{Graph, Node, NodeId, Op, Output};
+use snick_ir::{Graph, NodeId, NodeRef, Op, Output};
 
 /// The graph in the language of `dot`; bodies are clusters.
 pub fn dot(graph: &Graph) -> String {
@@ -21,7 +21,7 @@ fn cluster(out: &mut String, graph: &Graph, prefix: &str, depth: usize) {
     let name = |id: NodeId| format!("{prefix}{}", numbers[id.index()]);
     for &id in order.iter().filter(|&&id| !is_constant(graph.node(id))) {
         let node = graph.node(id);
-        let shape = match node.op {
+        let shape = match node.op() {
             Op::Parameter(_) | Op::Result(_) => ", style=rounded",
             _ => "",
         };
@@ -33,7 +33,7 @@ fn cluster(out: &mut String, graph: &Graph, prefix: &str, depth: usize) {
             let label = quoted(&format!("{port}{types}"));
             let _ = writeln!(out, "{pad}{} -> {} [label={label}];", name(value.node), name(id));
         }
-        for (role, body) in node.op.bodies() {
+        for (role, body) in node.op().bodies() {
             let inner = format!("{}_{role}_", name(id));
             let _ = writeln!(out, "{pad}subgraph cluster_{inner} {{\n{pad}  label={};", quoted(role));
             cluster(out, body, &inner, depth + 1);
@@ -42,14 +42,14 @@ fn cluster(out: &mut String, graph: &Graph, prefix: &str, depth: usize) {
     }
 }
 
-fn is_constant(node: &Node) -> bool {
-    matches!(node.op, Op::Const(_))
+fn is_constant(node: NodeRef) -> bool {
+    matches!(node.op(), Op::Const(_))
 }
 
 /// Type and name of a layer, and the constants it reads.
 fn label(graph: &Graph, id: NodeId) -> String {
     let node = graph.node(id);
-    let mut label = format!("{}\n{}", node.op.type_name(), node.name);
+    let mut label = format!("{}\n{}", node.op().type_name(), node.name());
     for (port, value) in graph.inputs(id).into_iter().enumerate() {
         let constant = value.filter(|value| is_constant(graph.node(value.node)));
         if let Some(out) = constant.and_then(|value| graph.output(value)) {

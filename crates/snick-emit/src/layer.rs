@@ -1,6 +1,6 @@
 //! One layer as the emitters of all formats see it: its attributes and what is known of its inputs.
 
-use snick_ir::{Attrs, Fact, Graph, Node, NodeId, OpError, Value};
+use snick_ir::{Attrs, Fact, Graph, NodeId, NodeRef, OpError, Value};
 use snick_shape::SymExpr;
 use snick_tensor::{ElementType, Tensor};
 
@@ -9,7 +9,7 @@ pub(crate) struct Layer<'g> {
     /// The graph that it is in.
     pub(crate) graph: &'g Graph,
     pub(crate) id: NodeId,
-    pub(crate) node: &'g Node,
+    pub(crate) node: NodeRef<'g>,
     pub(crate) attrs: Attrs<'static>,
     pub(crate) inputs: Vec<Value>,
 }
@@ -20,7 +20,7 @@ impl<'g> Layer<'g> {
         let inputs = inputs.map(|(port, value)| value.ok_or(OpError::NotConnected { port }));
         let inputs = inputs.collect::<Result<_, _>>()?;
         let node = graph.node(id);
-        Ok(Self { graph, id, node, attrs: node.op.attrs(), inputs })
+        Ok(Self { graph, id, node, attrs: node.op().attrs(), inputs })
     }
 
     /// The number of inputs.
@@ -129,7 +129,7 @@ impl<'g> Layer<'g> {
     /// Whether all inputs are constants, and the layer computes the same in every run.
     pub(crate) fn is_constant(&self) -> bool {
         let is_known = |i| self.tensor(i).is_some();
-        self.len() > 0 && self.node.op.traits().is_foldable() && (0..self.len()).all(is_known)
+        self.len() > 0 && self.node.op().traits().is_foldable() && (0..self.len()).all(is_known)
     }
 
     /// The outputs, computed, if all inputs are constants.
@@ -138,7 +138,7 @@ impl<'g> Layer<'g> {
             return None;
         }
         let inputs: Option<Vec<Tensor>> = (0..self.len()).map(|i| self.tensor(i).cloned()).collect();
-        self.node.op.eval(&inputs?).ok()
+        self.node.op().eval(&inputs?).ok()
     }
 }
 
@@ -149,7 +149,7 @@ fn at_run_time(what: &str) -> OpError {
 /// The op of an emitter's layer, of the variant that the layer's row in the table is for.
 macro_rules! op {
     ($emitter:expr, $variant:ident) => {
-        match &$emitter.layer.node.op {
+        match &$emitter.layer.node.op() {
             snick_ir::Op::$variant(op) => op,
             other => return Err(snick_ir::OpError::unsupported(format!("`{}`", other.type_name()))),
         }

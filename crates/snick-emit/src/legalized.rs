@@ -22,7 +22,7 @@ impl Refusals {
         let OpError::Unsupported { what } = error else { return graph.located(id, error).into() };
         let node = graph.node(id);
         let declined =
-            |missed: &&MissedRewrite| missed.layer == node.name && missed.op == node.op.type_name();
+            |missed: &&MissedRewrite| *missed.layer == *node.name() && missed.op == node.op().type_name();
         let what = match self.declined.iter().find(declined) {
             Some(missed) if what == NO_OPERATOR => missed.reason.clone(),
             _ => what,

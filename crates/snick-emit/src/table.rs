@@ -50,7 +50,7 @@ impl<R> OpRow<R> {
     }
 
     fn gap(&self, layer: &Layer) -> Option<Option<ElementType>> {
-        let own = layer.node.outs.first()?.fact.element_type;
+        let own = layer.node.outs().first()?.fact.element_type;
         self.gaps.iter().find(|(types, _)| types.contains(&own)).map(|(_, wide)| *wide)
     }
 
@@ -81,8 +81,8 @@ impl<R: Copy> Table<R> {
     }
 
     fn row(&self, layer: &Layer) -> Option<&'static OpRow<R>> {
-        let op = &layer.node.op;
-        self.0.get(op.type_name()).copied().filter(|_| !op.is_opaque())
+        let op = layer.node.op();
+        self.0.get(op.type_name()).copied().filter(|_| op.is_builtin())
     }
 
     /// What writes a layer; `None` if the format has no operator for it.

@@ -1,6 +1,7 @@
 //! Facts: what is known of a value before the graph runs.
 
 use std::borrow::Cow;
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -13,7 +14,76 @@ use crate::FloatBounds;
 pub const MAX_ELEMENTS: usize = 256;
 
 /// Facts of the outputs of one node, by port.
-pub type Facts = SmallVec<[Fact; 1]>;
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Facts(SmallVec<[Fact; 1]>);
+
+impl Facts {
+    /// Of no output.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds the fact of the next output.
+    pub fn push(&mut self, fact: Fact) {
+        self.0.push(fact);
+    }
+}
+
+impl Deref for Facts {
+    type Target = [Fact];
+
+    fn deref(&self) -> &[Fact] {
+        &self.0
+    }
+}
+
+impl DerefMut for Facts {
+    fn deref_mut(&mut self) -> &mut [Fact] {
+        &mut self.0
+    }
+}
+
+impl From<Fact> for Facts {
+    fn from(fact: Fact) -> Self {
+        Self([fact].into())
+    }
+}
+
+impl<const N: usize> From<[Fact; N]> for Facts {
+    fn from(facts: [Fact; N]) -> Self {
+        facts.into_iter().collect()
+    }
+}
+
+impl From<Vec<Fact>> for Facts {
+    fn from(facts: Vec<Fact>) -> Self {
+        Self(facts.into())
+    }
+}
+
+impl FromIterator<Fact> for Facts {
+    fn from_iter<I: IntoIterator<Item = Fact>>(facts: I) -> Self {
+        Self(facts.into_iter().collect())
+    }
+}
+
+impl IntoIterator for Facts {
+    type Item = Fact;
+    type IntoIter = smallvec::IntoIter<[Fact; 1]>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl<'f> IntoIterator for &'f Facts {
+    type Item = &'f Fact;
+    type IntoIter = std::slice::Iter<'f, Fact>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
+    }
+}
 
 /// Element type, shape and known elements of a value. Sound: a fact may be less precise than the value, never wrong.
 #[derive(Clone, PartialEq, Debug)]
@@ -47,6 +117,21 @@ impl Fact {
     /// A fact of a type and a shape.
     pub fn new(element_type: ElementType, shape: Shape) -> Self {
         Self { element_type, shape, known: None }
+    }
+
+    /// The element type; `Dynamic` if unknown.
+    pub fn element_type(&self) -> ElementType {
+        self.element_type
+    }
+
+    /// The shape; dims are expressions over the graph's symbols.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// The elements, if they are known.
+    pub fn known(&self) -> Option<&Known> {
+        self.known.as_ref()
     }
 
     /// The fact of a constant.

@@ -11,7 +11,7 @@ use petgraph::Direction::{Incoming, Outgoing};
 use petgraph::stable_graph::{NodeIndex, StableDiGraph};
 use petgraph::visit::{EdgeRef, IntoEdgeReferences};
 use smallvec::SmallVec;
-use snick_shape::Symbols;
+use snick_shape::{ShapeSpec, Symbols};
 use snick_tensor::ElementType;
 
 use crate::{Attrs, Fact, Info, Located, Op, OpError, OpTraits, Version};
@@ -29,10 +29,8 @@ impl NodeId {
     pub(crate) fn petgraph(self) -> NodeIndex {
         self.0
     }
-}
 
-impl From<NodeIndex> for NodeId {
-    fn from(index: NodeIndex) -> Self {
+    pub(crate) fn from_petgraph(index: NodeIndex) -> Self {
         Self(index)
     }
 }
@@ -178,13 +176,96 @@ impl Node {
     pub fn details_mut(&mut self) -> &mut Details {
         self.details.get_or_insert_with(Box::default)
     }
+}
 
-    /// The number of output port `i` in the file, or in an OpenVINO IR that would be written.
-    pub fn output_id(&self, i: usize, inputs: usize) -> u32 {
-        match &self.output_ids {
+/// A node of a graph, to look at.
+#[derive(Copy, Clone, Debug)]
+pub struct NodeRef<'g> {
+    graph: &'g Graph,
+    id: NodeId,
+    data: &'g Node,
+}
+
+impl<'g> NodeRef<'g> {
+    /// The id.
+    pub fn id(self) -> NodeId {
+        self.id
+    }
+
+    /// The layer name; need not be unique.
+    pub fn name(self) -> &'g str {
+        &self.data.name
+    }
+
+    /// The layer name, shared.
+    pub fn shared_name(self) -> Arc<str> {
+        self.data.name.clone()
+    }
+
+    /// The op.
+    pub fn op(self) -> &'g Op {
+        &self.data.op
+    }
+
+    /// The operation set in the file.
+    pub fn version(self) -> &'g Version {
+        &self.data.version
+    }
+
+    /// The location in the source.
+    pub fn loc(self) -> Loc {
+        self.data.loc
+    }
+
+    /// The values that it reads, by port; ports that are not connected are left out.
+    pub fn inputs(self) -> impl ExactSizeIterator<Item = Value> + use<> {
+        let inputs: SmallVec<[Value; 5]> = self.graph.inputs(self.id).into_iter().flatten().collect();
+        inputs.into_iter()
+    }
+
+    /// The value at input `port`, if one is connected.
+    pub fn input(self, port: usize) -> Option<Value> {
+        self.graph.inputs(self.id).get(port).copied().flatten()
+    }
+
+    /// What is known of its outputs, by port: nothing before inference.
+    pub fn outputs(self) -> impl ExactSizeIterator<Item = &'g Fact> {
+        self.data.outs.iter().map(|out| &out.fact)
+    }
+
+    /// Output `port` as a value.
+    pub fn output(self, port: usize) -> Option<Value> {
+        let port = (port < self.data.outs.len()).then(|| u32::try_from(port).ok())?;
+        port.map(|port| Value { node: self.id, port })
+    }
+
+    /// Its outputs, by port, with what the file says of them.
+    pub fn outs(self) -> &'g [Output] {
+        &self.data.outs
+    }
+
+    /// Rare details.
+    pub fn details(self) -> Option<&'g Details> {
+        self.data.details.as_deref()
+    }
+
+    /// The numbers of the output ports in the file; `None` if they continue those of the inputs.
+    pub fn output_ids(self) -> Option<&'g PortIds> {
+        self.data.output_ids.as_ref()
+    }
+
+    /// The number of output port `i` in the file, or in an OpenVINO IR that would be written, where those of the
+    /// `inputs` come first.
+    pub fn output_id(self, i: usize, inputs: usize) -> u32 {
+        match &self.data.output_ids {
             Some(ids) => ids.id(i),
             None => u32::try_from(inputs + i).unwrap_or(u32::MAX),
         }
+    }
+
+    /// A copy, to add to another graph.
+    pub fn to_node(self) -> Node {
+        self.data.clone()
     }
 }
 
@@ -264,41 +345,113 @@ impl Graph {
     }
 
     /// Connects `value` to input `port` of `node`, replacing what was connected.
-    pub fn connect(&mut self, value: Value, node: NodeId, port: u32) {
+    ///
+    /// # Errors
+    /// [`OpError::ForeignValue`] if the graph does not have one of the two nodes.
+    pub fn connect(&mut self, value: Value, node: NodeId, port: u32) -> Result<(), OpError> {
+        if ![value.node, node].iter().all(|id| self.nodes.contains_node(id.0)) {
+            return Err(OpError::ForeignValue);
+        }
         let old = self.nodes.edges_directed(node.0, Incoming).find(|e| e.weight().to == port).map(|e| e.id());
         if let Some(old) = old {
             self.nodes.remove_edge(old);
         }
         self.nodes.add_edge(value.node.0, node.0, Wire { from: value.port, to: port });
+        Ok(())
     }
 
-    /// Adds a node that reads `inputs`.
+    /// Adds a node that reads `inputs`. Values of other graphs stay unconnected, which inference reports.
     pub fn add_wired(&mut self, node: Node, inputs: &[Value]) -> NodeId {
         let id = self.add(node);
         for (port, &value) in (0..).zip(inputs) {
-            self.nodes.add_edge(value.node.0, id.0, Wire { from: value.port, to: port });
+            if self.nodes.contains_node(value.node.0) {
+                self.nodes.add_edge(value.node.0, id.0, Wire { from: value.port, to: port });
+            }
         }
         id
     }
 
+    /// Removes a node; its readers lose that input. Returns the node, or `None` if the graph has none of this id.
+    pub fn remove(&mut self, id: NodeId) -> Option<Node> {
+        self.nodes.remove_node(id.0)
+    }
+
     /// The node, if it exists.
-    pub fn get(&self, id: NodeId) -> Option<&Node> {
-        self.nodes.node_weight(id.0)
+    pub fn get(&self, id: NodeId) -> Option<NodeRef<'_>> {
+        self.nodes.node_weight(id.0).map(|data| NodeRef { graph: self, id, data })
     }
 
-    /// The node. It must exist: the caller must not keep ids of removed nodes.
-    pub fn node(&self, id: NodeId) -> &Node {
-        &self.nodes[id.0]
+    /// The node.
+    ///
+    /// # Panics
+    /// If the graph has no node of this id; [`Graph::get`] does not. Ids that this graph gave out are valid until their
+    /// nodes are removed.
+    pub fn node(&self, id: NodeId) -> NodeRef<'_> {
+        NodeRef { graph: self, id, data: &self.nodes[id.0] }
     }
 
-    /// The node, to change its names and metadata.
-    pub fn node_mut(&mut self, id: NodeId) -> &mut Node {
-        &mut self.nodes[id.0]
+    /// The first layer of this name.
+    pub fn find(&self, layer: &str) -> Option<NodeId> {
+        self.ids().find(|&id| self.node(id).name() == layer)
+    }
+
+    /// The first value that has this tensor name.
+    pub fn find_tensor(&self, name: &str) -> Option<Value> {
+        self.ids().find_map(|node| {
+            let outs = self.node(node).outs();
+            let port = outs.iter().position(|out| out.names().iter().any(|n| n == name))?;
+            Some(Value { node, port: u32::try_from(port).ok()? })
+        })
+    }
+
+    /// Renames a layer. Nothing happens if there is none of this id; so with all methods that change one.
+    pub fn rename(&mut self, id: NodeId, name: impl Into<Arc<str>>) {
+        if let Some(node) = self.nodes.node_weight_mut(id.0) {
+            node.name = name.into();
+        }
+    }
+
+    /// Replaces the tensor names of a value.
+    pub fn set_tensor_names(&mut self, value: Value, names: Vec<String>) {
+        if let Some(out) = self.output_mut(value) {
+            out.names = (!names.is_empty()).then(|| names.into());
+        }
+    }
+
+    /// Replaces what a file declares of a value; unknown ops have no other facts.
+    pub fn declare(&mut self, value: Value, declared: Declared) {
+        if let Some(out) = self.output_mut(value) {
+            out.declared = Some(declared);
+        }
+    }
+
+    /// Gives a node at least this many outputs.
+    pub fn ensure_outputs(&mut self, id: NodeId, count: usize) {
+        if let Some(node) = self.nodes.node_weight_mut(id.0) {
+            node.outs.resize_with(node.outs.len().max(count), Output::unknown);
+        }
+    }
+
+    /// Sets the declared shape of a Parameter. Infer afterwards.
+    ///
+    /// # Errors
+    /// [`OpError::ForeignValue`] if there is no such node; an error if it is no Parameter.
+    pub fn set_parameter_shape(&mut self, id: NodeId, shape: ShapeSpec) -> Result<(), OpError> {
+        match self.nodes.node_weight_mut(id.0).map(|node| &mut node.op) {
+            Some(Op::Parameter(parameter)) => parameter.shape = shape,
+            Some(op) => return Err(OpError::mismatch("the layer", op.type_name(), "a Parameter")),
+            None => return Err(OpError::ForeignValue),
+        }
+        Ok(())
+    }
+
+    fn output_mut(&mut self, value: Value) -> Option<&mut Output> {
+        self.nodes.node_weight_mut(value.node.0)?.outs.get_mut(value.port as usize)
     }
 
     /// The output that a value refers to.
     pub fn output(&self, value: Value) -> Option<&Output> {
-        self.nodes[value.node.0].outs.get(value.port as usize)
+        self.nodes.node_weight(value.node.0)?.outs.get(value.port as usize)
     }
 
     /// The fact of a value.
@@ -342,8 +495,8 @@ impl Graph {
 
     /// [`Graph::replace_uses`] that also moves the tensor names. Returns the reader of each use.
     pub fn replace_uses_with_names(&mut self, old: Value, new: Value) -> SmallVec<[NodeId; 4]> {
-        let names = self.nodes[old.node.0].outs.get_mut(old.port as usize).and_then(|out| out.names.take());
-        if let (Some(names), Some(out)) = (names, self.nodes[new.node.0].outs.get_mut(new.port as usize)) {
+        let names = self.output_mut(old).and_then(|out| out.names.take());
+        if let (Some(names), Some(out)) = (names, self.output_mut(new)) {
             let mut all = out.names.take().map(Vec::from).unwrap_or_default();
             all.extend(names);
             out.names = Some(all.into());
@@ -368,12 +521,12 @@ impl Graph {
 
     /// Parameters in order of their ids: the model's inputs in file order.
     pub fn parameters(&self) -> impl Iterator<Item = NodeId> + '_ {
-        self.ids().filter(|&id| matches!(self.node(id).op, Op::Parameter(_)))
+        self.ids().filter(|&id| matches!(self.node(id).op(), Op::Parameter(_)))
     }
 
     /// Results in order of their ids: the model's outputs in file order.
     pub fn results(&self) -> impl Iterator<Item = NodeId> + '_ {
-        self.ids().filter(|&id| matches!(self.node(id).op, Op::Result(_)))
+        self.ids().filter(|&id| matches!(self.node(id).op(), Op::Result(_)))
     }
 
     /// Topological order, as close to the order of ids as possible, so that output follows the file; Results that
@@ -403,7 +556,7 @@ impl Graph {
             return Err(self.located(self.on_cycle(), OpError::Cycle));
         }
         let (results, mut order): (Vec<_>, Vec<_>) =
-            order.into_iter().partition(|&id| matches!(self.node(id).op, Op::Result(_)));
+            order.into_iter().partition(|&id| matches!(self.node(id).op(), Op::Result(_)));
         debug_assert_eq!(results.len(), self.results().count());
         order.extend(self.results());
         Ok(order)
@@ -423,7 +576,7 @@ impl Graph {
     /// the model.
     pub fn remove_dead_nodes(&mut self) {
         let mut alive = vec![false; self.bound()];
-        let mut todo: Vec<NodeId> = self.ids().filter(|&id| self.node(id).op.has(OpTraits::ROOT)).collect();
+        let mut todo: Vec<NodeId> = self.ids().filter(|&id| self.node(id).op().has(OpTraits::ROOT)).collect();
         while let Some(id) = todo.pop() {
             if std::mem::replace(&mut alive[id.index()], true) {
                 continue;
@@ -458,11 +611,11 @@ impl PartialEq for Graph {
                 inputs.iter().map(|v| v.map(|v| (place[v.node.index()], v.port))).collect()
             };
             let names =
-                |n: &Node| -> Vec<Vec<String>> { n.outs.iter().map(|o| o.names().to_vec()).collect() };
-            x.name == y.name
-                && x.op == y.op
-                && x.version == y.version
-                && x.details == y.details
+                |n: NodeRef| -> Vec<Vec<String>> { n.outs().iter().map(|o| o.names().to_vec()).collect() };
+            x.name() == y.name()
+                && x.op() == y.op()
+                && x.version() == y.version()
+                && x.details() == y.details()
                 && names(x) == names(y)
                 && wired(&self.inputs(a), &place) == wired(&other.inputs(b), &their_place)
         })

@@ -54,12 +54,12 @@ pub use error::{Located, OpError};
 pub use fact::{Fact, Facts, Known};
 pub use float_bounds::{FloatBounds, Ratio};
 pub use format::Format;
-pub use graph::{Declared, Graph, Loc, Node, NodeId, Output, PortIds, Value};
+pub use graph::{Declared, Details, Graph, Loc, Node, NodeId, NodeRef, Output, PortIds, Value};
 pub use infer::{Infer, infer, normalize_axes, normalize_axis, normalize_each_axis};
 pub use info::Info;
 pub use int_or_value::IntOrValue;
 pub use op::{
-    Arity, AttrField, AttrSpec, AttrWords, Dialect, EvalOp, InferOp, Op, OpDef, OpName, OpTraits, RawNode,
-    Since, Values, Version, exactly, leading,
+    Arity, AttrField, AttrSpec, AttrWords, Custom, CustomOp, Dialect, EvalOp, InferOp, Op, OpDef, OpName,
+    OpTraits, RawNode, Registry, Since, Values, Version, exactly, leading,
 };
 pub use verify::verify;

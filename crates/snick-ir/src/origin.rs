@@ -2,7 +2,7 @@
 
 use snick_shape::Shape;
 
-use crate::{Fact, Graph, Loc, Node, NodeId, OpError, Value};
+use crate::{Fact, Graph, Loc, NodeId, NodeRef, OpError, Value};
 
 /// The maximum number of layers to trace a shape back through.
 const MAX_STEPS: usize = 64;
@@ -34,8 +34,8 @@ impl Graph {
         format!(
             "{}{shape}{numbers} of `{}` ({}{})",
             fact.element_type,
-            node.name,
-            node.op.type_name(),
+            node.name(),
+            node.op().type_name(),
             place(node)
         )
     }
@@ -57,8 +57,8 @@ impl Graph {
     }
 }
 
-fn place(node: &Node) -> String {
-    match node.loc {
+fn place(node: NodeRef) -> String {
+    match node.loc() {
         Loc { line: 0, .. } => String::new(),
         loc => format!(", {loc}"),
     }

@@ -43,7 +43,7 @@ use smallvec::SmallVec;
 use snick_shape::{Origin, SymExpr};
 
 use crate::op::Values;
-use crate::{Facts, Graph, GraphBuilder, Node, NodeId, Op, OpError, Value};
+use crate::{Facts, Graph, GraphBuilder, Node, NodeId, NodeRef, Op, OpError, Value};
 
 pub use self::driver::{
     Applied, Check, CheckFailure, MissedRewrite, NodeFilter, Proposal, RewriteOptions, Trace, apply,
@@ -131,9 +131,8 @@ impl DerefMut for Patch<'_> {
 
 impl<'g> Patch<'g> {
     fn new(graph: &'g mut Graph, root: NodeId, liveness: &'g Liveness) -> Self {
-        let Node { name, loc, .. } = graph.node(root);
-        let (name, loc) = (name.clone(), *loc);
-        Self { builder: GraphBuilder::on(graph).scope(name).loc(loc), root, liveness }
+        let loc = graph.node(root).loc();
+        Self { builder: GraphBuilder::on(graph).scope_of(root).loc(loc), root, liveness }
     }
 
     /// The origin of a symbol that the rule makes.
@@ -142,7 +141,7 @@ impl<'g> Patch<'g> {
     }
 
     /// The node to rewrite.
-    pub fn node(&self) -> &Node {
+    pub fn node(&self) -> NodeRef<'_> {
         self.graph().node(self.root)
     }
 
@@ -168,7 +167,7 @@ impl<'g> Patch<'g> {
 
     /// The op that computes a value.
     pub fn op_of(&self, value: Value) -> &Op {
-        &self.graph().node(value.node).op
+        self.graph().node(value.node).op()
     }
 
     /// The value at input `i` of the node that computes `value`.
@@ -193,9 +192,9 @@ impl<'g> Patch<'g> {
     /// `most` readers.
     pub fn is_read_by(&self, value: Value, most: u32, kind: impl Fn(&Op) -> bool) -> bool {
         let readers =
-            self.graph().nodes.neighbors_directed(value.node.petgraph(), Outgoing).map(NodeId::from);
+            self.graph().nodes.neighbors_directed(value.node.petgraph(), Outgoing).map(NodeId::from_petgraph);
         self.liveness.readers(value.node) <= most
-            && readers.filter(|&id| !self.liveness.is_dead(id)).any(|id| kind(&self.graph().node(id).op))
+            && readers.filter(|&id| !self.liveness.is_dead(id)).any(|id| kind(self.graph().node(id).op()))
     }
 
     /// Facts of all inputs of the node.
@@ -238,10 +237,10 @@ impl<'g> Patch<'g> {
             moved
                 .extend(graph.replace_uses_with_names(old, new).into_iter().map(|reader| (reader, new.node)));
             if added.contains(&new.node) {
-                let name = graph.node(root).name.clone();
+                let Node { name, details, .. } = &graph.nodes[root.petgraph()];
+                let (name, details) = (name.clone(), details.clone());
                 let name = if values.len() > 1 { format!("{name}.{port}").into() } else { name };
-                let replaced = graph.node(root).outs[port as usize].fact.clone();
-                let details = graph.node(root).details.clone();
+                let replaced = graph.node(root).outs()[port as usize].fact.clone();
                 let node = &mut graph.nodes[new.node.petgraph()];
                 node.name = name;
                 if keeps_facts {

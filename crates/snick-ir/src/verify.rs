@@ -9,7 +9,7 @@ pub fn verify(graph: &Graph) -> Vec<Located> {
     errors.extend(graph.order().err());
     for id in graph.ids() {
         let inputs = graph.inputs(id);
-        if let Err(error) = graph.node(id).op.arity().check(inputs.len()) {
+        if let Err(error) = graph.node(id).op().arity().check(inputs.len()) {
             errors.push(graph.located(id, error));
         }
         for (port, value) in inputs.iter().enumerate() {

@@ -21,7 +21,7 @@ impl Cost {
     pub fn of(graph: &Graph) -> Self {
         let mut cost = Self { layers: graph.len(), ..Self::default() };
         for id in graph.ids() {
-            let op = &graph.node(id).op;
+            let op = graph.node(id).op();
             if is_slice_like(op) || matches!(op, Op::Slice(_) if op.dialect() == Dialect::Snick) {
                 cost.slices += 1;
                 cost.bytes = cost.bytes.saturating_add(bytes(graph, id));
@@ -47,5 +47,5 @@ fn bytes(graph: &Graph, id: NodeId) -> u64 {
         let count = least.fold(1u64, u64::saturating_mul);
         count.saturating_mul(u64::from(fact.element_type.bit_width().unwrap_or(32))) / 8
     };
-    graph.node(id).outs.iter().map(|out| of_output(&out.fact)).fold(0, u64::saturating_add)
+    graph.node(id).outs().iter().map(|out| of_output(&out.fact)).fold(0, u64::saturating_add)
 }

@@ -241,7 +241,7 @@ fn reborrow<'s>(
 }
 
 fn count(graph: &Graph, which: &impl Fn(&Op) -> bool) -> usize {
-    let here = |id| usize::from(which(&graph.node(id).op));
-    let inside = |id| graph.node(id).op.bodies().map(|(_, body)| count(body, which)).sum::<usize>();
+    let here = |id| usize::from(which(graph.node(id).op()));
+    let inside = |id| graph.node(id).op().bodies().map(|(_, body)| count(body, which)).sum::<usize>();
     graph.ids().map(|id| here(id) + inside(id)).sum()
 }

@@ -326,9 +326,7 @@ impl DescriptionBuilder {
         let dims: Option<SmallVec<[i64; 4]>> =
             operator.output.sizes.iter().map(|&size| (size >= 0).then_some(size)).collect();
         let declared = Declared { element_type: operator.output.element_type, dims };
-        if let Some(out) = self.graph.node_mut(value.node).outs.first_mut() {
-            out.declared = Some(declared);
-        }
+        self.graph.declare(value, declared);
         value
     }
 
@@ -340,9 +338,7 @@ impl DescriptionBuilder {
     }
 
     fn name(&mut self, value: Value, name: &str) {
-        if let Some(out) = self.graph.node_mut(value.node).outs.first_mut() {
-            out.names = Some(Box::from([name.to_string()]));
-        }
+        self.graph.set_tensor_names(value, vec![name.to_string()]);
     }
 }
 

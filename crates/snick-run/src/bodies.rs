@@ -22,7 +22,7 @@ impl<'g> Bodies<'g> {
     ) -> Result<Self, Located> {
         let mut bodies = BTreeMap::new();
         for id in graph.ids() {
-            if let Op::SubGraph(op) = &graph.node(id).op {
+            if let Op::SubGraph(op) = graph.node(id).op() {
                 bodies.insert(id, op.bodies.iter().map(plan).collect::<Result<_, _>>()?);
             }
         }

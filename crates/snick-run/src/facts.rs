@@ -27,7 +27,7 @@ impl SymbolBindings {
 
     /// Checks the outputs of a node against its facts: intervals, expressions of bound symbols, known elements.
     pub(crate) fn check(&self, graph: &Graph, node: NodeId, values: &[Tensor]) -> Result<(), OpError> {
-        for (port, (out, value)) in graph.node(node).outs.iter().zip(values).enumerate() {
+        for (port, (out, value)) in graph.node(node).outs().iter().zip(values).enumerate() {
             let what = format!("output {port}");
             check_intervals(graph, &what, &out.fact, value)?;
             for (dim, &size) in out.fact.shape.dims().unwrap_or_default().iter().zip(value.dims()) {

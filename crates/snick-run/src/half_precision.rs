@@ -22,7 +22,7 @@ impl HalfPrecision {
             Self { declared: vec![None; plan.slots], is_converted: vec![false; plan.slots] };
         for step in &plan.steps {
             let node = graph.node(step.node);
-            for (slot, out) in (step.first..).zip(&node.outs) {
+            for (slot, out) in (step.first..).zip(node.outs()) {
                 match out.fact.element_type {
                     ElementType::Dynamic => return Self::default(),
                     element_type => {
@@ -33,7 +33,7 @@ impl HalfPrecision {
             // A converted constant is rounded.
             let input = graph.inputs(step.node).first().copied().flatten();
             let is_constant = input.and_then(|input| graph.output(input)?.fact.as_tensor()).is_some();
-            let is_convert = matches!(&node.op, Op::Convert(op) if op.destination_type.is_half());
+            let is_convert = matches!(node.op(), Op::Convert(op) if op.destination_type.is_half());
             half_precision.is_converted[step.first] = is_convert && !is_constant;
         }
         match half_precision.declared.iter().any(Option::is_some) {

@@ -35,7 +35,7 @@ impl Step {
     pub(crate) fn op<'s>(&'s self, graph: &'s Graph) -> &'s Op {
         match &self.kind {
             StepKind::Specialized(op) => op,
-            _ => &graph.node(self.node).op,
+            _ => graph.node(self.node).op(),
         }
     }
 }
@@ -79,7 +79,7 @@ impl Plan {
         let mut slots = 0;
         for &id in &order {
             first[id.index()] = slots;
-            slots += graph.node(id).outs.len().max(1);
+            slots += graph.node(id).outs().len().max(1);
         }
         let slot_of = |value: Option<Value>| {
             let value = value.filter(|&value| graph.output(value).is_some())?;
@@ -93,9 +93,9 @@ impl Plan {
             let inputs = graph.inputs(node);
             let facts: Option<Vec<&Fact>> =
                 inputs.iter().map(|input| Some(&graph.output((*input)?)?.fact)).collect();
-            let op = facts.and_then(|facts| graph.node(node).op.specialize(&facts));
+            let op = facts.and_then(|facts| graph.node(node).op().specialize(&facts));
             let operands = inputs.into_iter().map(operand).collect();
-            let (first, outs) = (first[node.index()], graph.node(node).outs.len());
+            let (first, outs) = (first[node.index()], graph.node(node).outs().len());
             let kind = op.map_or(StepKind::Op, StepKind::Specialized);
             Step { node, kind, operands, first, outs }
         });

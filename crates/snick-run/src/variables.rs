@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use snick_ir::ops::state::assign::Assign;
 use snick_ir::ops::state::read_value::ReadValue;
-use snick_ir::{Node, OpError};
+use snick_ir::{NodeRef, OpError};
 use snick_shape::Symbols;
 use snick_tensor::{ElementType, Tensor};
 
@@ -31,7 +31,7 @@ impl Variables {
     pub(crate) fn read(
         &self,
         op: &ReadValue,
-        node: &Node,
+        node: NodeRef,
         symbols: &Symbols,
         inputs: &[Tensor],
     ) -> Result<Vec<Tensor>, OpError> {
@@ -41,7 +41,7 @@ impl Variables {
         if let Some(initial) = inputs.first() {
             return Ok(vec![initial.clone()]);
         }
-        let fact = node.outs.first().map(|out| &out.fact);
+        let fact = node.outs().first().map(|out| &out.fact);
         let dims =
             fact.and_then(|fact| fact.shape.dims().filter(|_| fact.element_type != ElementType::Dynamic));
         let (Some(fact), Some(dims)) = (fact, dims) else {

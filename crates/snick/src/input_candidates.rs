@@ -49,7 +49,7 @@ pub fn input_candidates(graph: &Graph) -> impl Iterator<Item = InputSpec> {
 fn sizes_of_constants(graph: &Graph) -> BTreeSet<usize> {
     let mut sizes = BTreeSet::new();
     for id in graph.ids() {
-        if let Op::Const(constant) = &graph.node(id).op {
+        if let Op::Const(constant) = graph.node(id).op() {
             sizes.extend(constant.dims().iter().filter(|&&size| size > 1));
         }
         while sizes.len() > MAX_CONSTANT_SIZES {
@@ -68,7 +68,7 @@ pub fn has_dynamic_dims(graph: &Graph) -> bool {
 fn dynamic_dims(graph: &Graph) -> usize {
     let is_dynamic =
         |dim: &&DimSpec| !matches!(dim, DimSpec::Interval(interval) if interval.is_exact().is_some());
-    let of_parameter = |id| match &graph.node(id).op {
+    let of_parameter = |id| match graph.node(id).op() {
         Op::Parameter(parameter) => match &parameter.shape {
             ShapeSpec::Dims(dims) => dims.iter().filter(is_dynamic).count(),
             ShapeSpec::Unranked => 4,

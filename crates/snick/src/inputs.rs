@@ -11,7 +11,7 @@ use crate::Error;
 /// # Errors
 /// [`Error::NoInput`], with similar names or all inputs.
 pub fn find_input(graph: &Graph, name: &str) -> Result<NodeId, Error> {
-    let by_layer = graph.parameters().find(|&id| &*graph.node(id).name == name);
+    let by_layer = graph.parameters().find(|&id| graph.node(id).name() == name);
     let by_tensor = || graph.parameters().find(|&id| has_tensor_name(graph, id, name));
     let by_number = || name.parse().ok().and_then(|n| graph.parameters().nth(n));
     let found = by_layer.or_else(by_tensor).or_else(by_number);
@@ -19,13 +19,13 @@ pub fn find_input(graph: &Graph, name: &str) -> Result<NodeId, Error> {
 }
 
 fn has_tensor_name(graph: &Graph, id: NodeId, name: &str) -> bool {
-    graph.node(id).outs.iter().any(|out| out.names().iter().any(|n| n == name))
+    graph.node(id).outs().iter().any(|out| out.names().iter().any(|n| n == name))
 }
 
 /// A question with similar names, or a list of all.
 fn hint(graph: &Graph, name: &str) -> String {
-    let layers = graph.parameters().map(|id| &*graph.node(id).name);
-    let tensors = graph.parameters().flat_map(|id| graph.node(id).outs.iter().flat_map(|o| o.names()));
+    let layers = graph.parameters().map(|id| graph.node(id).name());
+    let tensors = graph.parameters().flat_map(|id| graph.node(id).outs().iter().flat_map(|o| o.names()));
     let mut names: Vec<&str> = layers.chain(tensors.map(String::as_str)).collect();
     names.sort_unstable();
     names.dedup();
@@ -81,7 +81,7 @@ pub fn by_parameter<'n>(
 
 /// A tensor must have the element type of its Parameter.
 fn check_type(graph: &Graph, id: NodeId, tensor: &Tensor) -> Result<(), Located> {
-    let Op::Parameter(parameter) = &graph.node(id).op else { return Ok(()) };
+    let Op::Parameter(parameter) = graph.node(id).op() else { return Ok(()) };
     let (got, expected) = (tensor.element_type(), parameter.element_type);
     if got == expected || expected == ElementType::Dynamic {
         return Ok(());
@@ -105,9 +105,7 @@ pub(crate) fn reshape(graph: &mut Graph, spec: &str) -> Result<(), Error> {
             "" => the_only_input(graph, item)?,
             name => find_input(graph, name)?,
         };
-        if let Op::Parameter(parameter) = &mut graph.node_mut(id).op {
-            parameter.shape = shape;
-        }
+        graph.set_parameter_shape(id, shape).map_err(|error| Error::shape(item, error))?;
     }
     Ok(())
 }

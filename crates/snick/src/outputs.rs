@@ -6,7 +6,7 @@ use snick_ir::{Graph, NodeId};
 
 /// The names of an output: its Result layer, then the tensor names of the value it returns.
 pub fn output_names(graph: &Graph, result: NodeId) -> Vec<&str> {
-    let mut names = vec![&*graph.node(result).name];
+    let mut names = vec![graph.node(result).name()];
     let value = graph.inputs(result).first().copied().flatten();
     let tensor_names = value.and_then(|value| graph.output(value)).map(|out| out.names()).unwrap_or_default();
     names.extend(tensor_names.iter().map(String::as_str));

@@ -58,7 +58,7 @@ pub fn draw_inputs(
     let parameters: Vec<NodeId> = graph.parameters().collect();
     let mut symbols = HashMap::new();
     for (&id, tensor) in parameters.iter().zip(&given) {
-        let known = graph.node(id).outs.first().and_then(|out| out.fact.shape.dims());
+        let known = graph.node(id).outs().first().and_then(|out| out.fact.shape.dims());
         if let (Some(known), Some(tensor)) = (known, tensor) {
             let pairs = known.iter().zip(tensor.dims());
             symbols.extend(pairs.filter_map(|(dim, &size)| Some((dim.as_symbol()?, size))));
@@ -79,7 +79,7 @@ pub fn draw_inputs(
 }
 
 fn element_type(graph: &Graph, id: NodeId) -> ElementType {
-    match &graph.node(id).op {
+    match graph.node(id).op() {
         Op::Parameter(parameter) if parameter.element_type != ElementType::Dynamic => parameter.element_type,
         _ => ElementType::F32,
     }
@@ -110,7 +110,7 @@ fn sizes(
             }
         }
     };
-    let shape = graph.node(id).outs.first().and_then(|out| out.fact.shape.dims());
+    let shape = graph.node(id).outs().first().and_then(|out| out.fact.shape.dims());
     let Some(shape) = shape else { return vec![choose(Interval::DIM); 4] };
     let size = |dim| {
         let interval = graph.symbols().interval(dim);

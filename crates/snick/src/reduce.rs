@@ -84,23 +84,23 @@ impl Subgraph {
         for id in needed {
             let node = graph.node(id);
             if self.replaced.contains(&id) {
-                for port in (0..).take(node.outs.len()) {
+                for port in (0..).take(node.outs().len()) {
                     let old = Value { node: id, port };
                     if !read.contains(&old) {
                         continue;
                     }
                     let Some(parameter) = self.parameter_for(graph, old) else { continue };
-                    let name = if node.outs.len() > 1 {
-                        format!("{}.{port}", node.name)
+                    let name = if node.outs().len() > 1 {
+                        format!("{}.{port}", node.name())
                     } else {
-                        node.name.to_string()
+                        node.name().to_string()
                     };
                     let new = small.add(Node::new(name, Op::from(parameter)));
                     values.insert(old, Value { node: new, port: 0 });
                 }
                 continue;
             }
-            let mut copy = node.clone();
+            let mut copy = node.to_node();
             if let Op::Parameter(parameter) = &mut copy.op {
                 parameter.shape = self.resized(&parameter.shape);
                 copy.outs.iter_mut().for_each(|out| out.declared = None);
@@ -110,7 +110,7 @@ impl Subgraph {
                 inputs.push(*values.get(&self.resolve(input?))?);
             }
             let new = small.add_wired(copy, &inputs);
-            for port in (0..).take(node.outs.len()) {
+            for port in (0..).take(node.outs().len()) {
                 values.insert(Value { node: id, port }, Value { node: new, port });
             }
         }
@@ -194,7 +194,7 @@ impl Reducer<'_, '_> {
     /// Replaces layers, in order, and constants too large to be printed.
     fn replace_layers(&mut self) {
         let Some(needed) = self.current.needed(self.graph) else { return };
-        let is_replaceable = |id: &NodeId| match &self.graph.node(*id).op {
+        let is_replaceable = |id: &NodeId| match self.graph.node(*id).op() {
             Op::Parameter(_) | Op::Result(_) | Op::Assign(_) => false,
             Op::Const(constant) => constant.dims().iter().product::<usize>() > INLINE,
             _ => true,
@@ -234,7 +234,7 @@ impl Reducer<'_, '_> {
         let Some(small) = self.current.build(self.graph) else { return };
         let mut sizes = BTreeSet::new();
         for id in small.parameters() {
-            let dims = small.node(id).outs.first().and_then(|out| out.fact.shape.as_static());
+            let dims = small.node(id).outs().first().and_then(|out| out.fact.shape.as_static());
             sizes.extend(dims.into_iter().flatten().map(|size| size as i64));
         }
         for size in sizes.into_iter().rev().filter(|&size| size > 1) {
@@ -263,7 +263,7 @@ mod tests {
                     %c = Abs-1(%b)\n  %d = Floor-1(%c)\n  %e = Sqrt-1(%d)\n  %y = Result-1(%e)\n  %z = Result-1(%a)\n}\n";
         let mut graph = snick_ir::text::parse(text, None).unwrap();
         assert!(infer(&mut graph).is_empty());
-        let has = |graph: &Graph, name: &str| graph.ids().any(|id| graph.node(id).op.type_name() == name);
+        let has = |graph: &Graph, name: &str| graph.ids().any(|id| graph.node(id).op().type_name() == name);
         let mut calls = 0;
         let small = reduce(&graph, 1000, &mut |graph| {
             calls += 1;
@@ -271,7 +271,7 @@ mod tests {
         });
         assert_eq!(small.len(), 4, "a Parameter, Abs, Floor and a Result");
         let parameter = small.parameters().next().unwrap();
-        assert_eq!(small.node(parameter).outs[0].fact.shape.as_static().unwrap().as_slice(), [1, 1]);
+        assert_eq!(small.node(parameter).outs()[0].fact.shape.as_static().unwrap().as_slice(), [1, 1]);
         assert!(calls < 100, "{calls}");
         assert_eq!(
             reduce(&graph, 0, &mut |_| true),

@@ -9,7 +9,7 @@ fn slices_in_bodies_are_lowered() {
     fn slices(graph: &Graph) -> [usize; 2] {
         let mut found = [0, 0];
         for id in graph.ids() {
-            let op = &graph.node(id).op;
+            let op = graph.node(id).op();
             found[0] += usize::from(snick_pass::is_slice_like(op));
             found[1] += usize::from(matches!(op, Op::Slice(_)));
             for (_, body) in op.bodies() {

@@ -83,7 +83,7 @@ fn reads_slices(graph: &Graph, reader: NodeId) -> bool {
     let mut todo: Vec<Value> = graph.inputs(reader).into_iter().flatten().collect();
     let mut seen = Vec::new();
     while let Some(value) = todo.pop() {
-        match graph.node(value.node).op {
+        match graph.node(value.node).op() {
             Op::Slice(_) => return true,
             Op::Reshape(_) | Op::Squeeze(_) | Op::Unsqueeze(_) | Op::Transpose(_)
                 if !seen.contains(&value) =>
@@ -95,7 +95,7 @@ fn reads_slices(graph: &Graph, reader: NodeId) -> bool {
         }
     }
     // Copies inside bodies are counted for the layer as a whole.
-    graph.node(reader).op.bodies().next().is_some()
+    graph.node(reader).op().bodies().next().is_some()
 }
 
 const HEADER: [&str; 2] = [

@@ -98,7 +98,7 @@ fn reslice(
     patch: &mut Patch,
     change: fn(i64, i64, i64) -> (i64, i64, i64),
 ) -> Result<RewriteResult, OpError> {
-    let Op::Slice(slice) = &patch.node().op else { return Ok(RewriteResult::NoMatch) };
+    let Op::Slice(slice) = patch.node().op() else { return Ok(RewriteResult::NoMatch) };
     let Some(old) = slice.as_static() else { return Ok(RewriteResult::NoMatch) };
     let axes = old.iter().map(|&(axis, slice)| {
         let (start, len, step) = change(slice.start, slice.len, slice.step);

@@ -3,7 +3,7 @@
 mod stablehlo_names;
 
 use snick::{DimPolicy, draw_inputs};
-use snick_ir::{Graph, NodeId, Op};
+use snick_ir::{Graph, NodeId};
 
 /// The graph for inputs of fixed sizes.
 pub fn with_fixed_sizes(graph: &Graph, dims: DimPolicy) -> Graph {
@@ -11,9 +11,7 @@ pub fn with_fixed_sizes(graph: &Graph, dims: DimPolicy) -> Graph {
     let parameters: Vec<NodeId> = graph.parameters().collect();
     let inputs = draw_inputs(&graph, vec![None; parameters.len()], 7, dims).unwrap();
     for (id, input) in parameters.into_iter().zip(inputs) {
-        if let Op::Parameter(parameter) = &mut graph.node_mut(id).op {
-            parameter.shape = format!("{:?}", input.dims()).parse().unwrap();
-        }
+        graph.set_parameter_shape(id, format!("{:?}", input.dims()).parse().unwrap()).unwrap();
     }
     snick_ir::infer(&mut graph);
     graph

@@ -21,7 +21,7 @@ fn canonical(case: &str) -> Graph {
 fn run(case: &str) -> Vec<Tensor> {
     let graph = canonical(case);
     let inputs = graph.parameters().map(|id| {
-        let fact = &graph.node(id).outs[0].fact;
+        let fact = &graph.node(id).outs()[0].fact;
         let dims = fact.shape.as_static().unwrap();
         let count = dims.iter().product::<usize>() as i64;
         Tensor::from_vec(&dims, (0..count).collect()).unwrap().cast(fact.element_type).unwrap()

@@ -97,7 +97,7 @@ impl Call {
         assert_eq!(snick_ir::infer(&mut read.graph), []);
         // The inputs of the graph are in file order.
         assert_eq!(
-            read.graph.ids().filter(|&id| matches!(read.graph.node(id).op, Op::Parameter(_))).count(),
+            read.graph.ids().filter(|&id| matches!(read.graph.node(id).op(), Op::Parameter(_))).count(),
             self.fed.len()
         );
         let session = Session::new(&read.graph).unwrap();

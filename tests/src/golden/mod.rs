@@ -212,7 +212,7 @@ fn check_emitter(
 
 fn add_types(graph: &Graph, types: &mut BTreeSet<String>) {
     for id in graph.ids() {
-        let op = &graph.node(id).op;
+        let op = graph.node(id).op();
         types.insert(op.type_name().to_string());
         op.bodies().for_each(|(_, body)| add_types(body, types));
     }

@@ -26,9 +26,9 @@ fn written_models_are_read_with_the_same_results() {
         assert!(again.errors.is_empty(), "{}: {:?}", path.display(), again.errors);
         let errors = snick_ir::infer(&mut again.graph);
         assert!(errors.is_empty(), "{}: {errors:?}", path.display());
-        assert!(again.graph.ids().all(|id| !matches!(again.graph.node(id).op, Op::Opaque(_))));
+        assert!(again.graph.ids().all(|id| !matches!(again.graph.node(id).op(), Op::Opaque(_))));
         let facts = |graph: &snick_ir::Graph| -> Vec<_> {
-            graph.results().map(|id| graph.node(id).outs[0].fact.clone()).collect()
+            graph.results().map(|id| graph.node(id).outs()[0].fact.clone()).collect()
         };
         for (before, after) in facts(&read.graph).iter().zip(facts(&again.graph)) {
             assert_eq!(before.element_type, after.element_type, "{}", path.display());

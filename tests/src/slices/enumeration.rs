@@ -49,7 +49,7 @@ fn equal_selections_have_one_canonical_layer() {
         let mut selection_of: Vec<(Op, Vec<i64>)> = Vec::new();
         for (result, (start, stop, step)) in graph.results().zip(&stored) {
             let source = graph.inputs(result)[0].unwrap().node;
-            let layer = match &graph.node(source).op {
+            let layer = match graph.node(source).op() {
                 Op::Parameter(_) => None, // all of the axis
                 op @ Op::Slice(_) => Some(op.clone()),
                 op => panic!("{dim}[{start:?}:{stop:?}:{step}] became {}", op.type_name()),

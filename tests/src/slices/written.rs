@@ -67,7 +67,7 @@ fn graph(lines: &str) -> Graph {
 }
 
 fn op_types(graph: &Graph) -> Vec<&str> {
-    graph.ids().map(|id| graph.node(id).op.type_name()).filter(|&name| name != "Const").collect()
+    graph.ids().map(|id| graph.node(id).op().type_name()).filter(|&name| name != "Const").collect()
 }
 
 /// A slice that clamps is written with the original range, not with arithmetic on sizes.
@@ -159,7 +159,7 @@ fn a_slice_of_no_axis_keeps_its_name() {
     );
     for slice_as in [SliceAs::Either, SliceAs::Slice, SliceAs::StridedSlice] {
         let written = again(&read, slice_as);
-        let names: Vec<&str> = written.ids().map(|id| &*written.node(id).name).collect();
+        let names: Vec<&str> = written.ids().map(|id| written.node(id).name()).collect();
         assert!(names.contains(&"x") && names.contains(&"y"), "{names:?}");
         assert_eq!(run(&written, &[counting(&[4])]).unwrap(), counting(&[4]));
     }

@@ -14,13 +14,13 @@ use crate::npz;
 /// Finds a value by layer name, by `LAYER:PORT`, or by tensor name.
 fn find_value(graph: &Graph, name: &str) -> Option<Value> {
     let of_layer = |name: &str, port: u32| {
-        let node = graph.ids().find(|&id| &*graph.node(id).name == name)?;
+        let node = graph.ids().find(|&id| graph.node(id).name() == name)?;
         let value = Value { node, port };
         graph.output(value).is_some().then_some(value)
     };
     let of_tensor = || {
         let values = graph.ids().flat_map(|node| {
-            (0..graph.node(node).outs.len()).map(move |port| Value { node, port: port as u32 })
+            (0..graph.node(node).outs().len()).map(move |port| Value { node, port: port as u32 })
         });
         let mut values = values;
         values.find(|&value| graph.output(value).is_some_and(|out| out.names().iter().any(|n| n == name)))
@@ -84,12 +84,12 @@ pub fn first_difference(
     let mut known: HashMap<String, Vec<Tensor>> = HashMap::new();
     let how = Options { keep_going: true, ..Options::default() };
     Session::without_folding(before)?.watch(inputs, how, &mut Variables::default(), |progress| {
-        known.insert(before.node(progress.node).name.to_string(), progress.values.to_vec());
+        known.insert(before.node(progress.node).name().to_string(), progress.values.to_vec());
         ControlFlow::Continue(())
     });
     let mut first = None;
     Session::without_folding(after)?.watch(inputs, how, &mut Variables::default(), |progress| {
-        let name = &*after.node(progress.node).name;
+        let name = after.node(progress.node).name();
         let values = known.get(name).filter(|values| values.len() == progress.values.len());
         let mut pairs = values.into_iter().flatten().zip(progress.values);
         if pairs.any(|(want, got)| !compare(got, want, tolerance).is_within()) {

@@ -62,8 +62,8 @@ impl InputOptions {
 fn fit_input(graph: &Graph, name: &str, array: &Tensor) -> Tensor {
     let node = find_input(graph, name).ok().map(|id| graph.node(id));
     let fitted = node.and_then(|node| {
-        let Op::Parameter(parameter) = &node.op else { return None };
-        let dims = node.outs.first().and_then(|out| out.fact.shape.as_static());
+        let Op::Parameter(parameter) = node.op() else { return None };
+        let dims = node.outs().first().and_then(|out| out.fact.shape.as_static());
         npz::fit(array.clone(), parameter.element_type, dims.as_deref())
     });
     fitted.unwrap_or_else(|| array.clone())

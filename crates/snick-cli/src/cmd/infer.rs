@@ -48,8 +48,8 @@ fn as_json(graph: &Graph, errors: &[Located]) -> String {
 fn signature(json: &mut Json, graph: &Graph, id: NodeId) {
     let node = graph.node(id);
     json.object(|json| {
-        json.key("name").string(&node.name);
-        if let Some(out) = node.outs.first() {
+        json.key("name").string(node.name());
+        if let Some(out) = node.outs().first() {
             fact(json, graph, out);
         }
     });
@@ -73,14 +73,14 @@ fn nodes(json: &mut Json, graph: &Graph) {
         let node = graph.node(id);
         let inputs = graph.inputs(id).len();
         json.line().object(|json| {
-            json.key("name").string(&node.name);
-            json.key("op").string(node.op.type_name());
-            json.key("version").string(&node.version.to_string());
-            if node.loc.line > 0 {
-                json.key("loc").string(&node.loc.to_string());
+            json.key("name").string(node.name());
+            json.key("op").string(node.op().type_name());
+            json.key("version").string(&node.version().to_string());
+            if node.loc().line > 0 {
+                json.key("loc").string(&node.loc().to_string());
             }
             json.key("outputs").array(|json| {
-                for (i, out) in node.outs.iter().enumerate() {
+                for (i, out) in node.outs().iter().enumerate() {
                     json.object(|json| {
                         json.key("port").plain(node.output_id(i, inputs));
                         fact(json, graph, out);
@@ -92,12 +92,12 @@ fn nodes(json: &mut Json, graph: &Graph) {
                     });
                 }
             });
-            if node.op.is_opaque() {
+            if node.op().is_opaque() {
                 json.key("opaque").plain(true);
             }
-            if node.op.bodies().next().is_some() {
+            if node.op().bodies().next().is_some() {
                 json.key("bodies").array(|json| {
-                    for (role, body) in node.op.bodies() {
+                    for (role, body) in node.op().bodies() {
                         json.object(|json| {
                             json.key("name").string(role);
                             json.key("nodes").array(|json| nodes(json, body));
@@ -121,9 +121,9 @@ fn table(text: &mut String, graph: &Graph, indent: &str) {
         |out: &Output| format!("{}{}", out.fact.element_type, out.fact.shape.display(graph.symbols()));
     for id in graph.ids() {
         let node = graph.node(id);
-        let outs: Vec<String> = node.outs.iter().map(types).collect();
-        let _ = writeln!(text, "{indent}{:24} {:32} {}", node.op.type_name(), outs.join(" "), node.name);
-        for (role, body) in node.op.bodies() {
+        let outs: Vec<String> = node.outs().iter().map(types).collect();
+        let _ = writeln!(text, "{indent}{:24} {:32} {}", node.op().type_name(), outs.join(" "), node.name());
+        for (role, body) in node.op().bodies() {
             let _ = writeln!(text, "{indent}  {role}");
             table(text, body, &format!("{indent}    "));
         }

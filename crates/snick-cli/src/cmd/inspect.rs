@@ -74,10 +74,10 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
 fn port(graph: &Graph, id: NodeId) -> Port {
     let node = graph.node(id);
     let kind = node
-        .outs
+        .outs()
         .first()
         .map(|out| format!("{}{}", out.fact.element_type, out.fact.shape.display(graph.symbols())));
-    Port { name: node.name.to_string(), kind: kind.unwrap_or_default() }
+    Port { name: node.name().to_string(), kind: kind.unwrap_or_default() }
 }
 
 impl Summary {
@@ -87,14 +87,14 @@ impl Summary {
             let node = graph.node(id);
             self.layers += 1;
             self.wires += graph.inputs(id).iter().flatten().count();
-            self.opaque += usize::from(matches!(node.op, Op::Opaque(_)));
-            *self.ops.entry(node.op.type_name().to_string()).or_default() += 1;
-            if let Op::Const(constant) = &node.op {
+            self.opaque += usize::from(matches!(node.op(), Op::Opaque(_)));
+            *self.ops.entry(node.op().type_name().to_string()).or_default() += 1;
+            if let Op::Const(constant) = node.op() {
                 let count = constant.dims().iter().fold(1usize, |n, &d| n.saturating_mul(d));
                 let bytes = constant.element_type().byte_len(count).unwrap_or_default();
                 self.weights_bytes = self.weights_bytes.saturating_add(bytes);
             }
-            node.op.bodies().for_each(|(_, body)| self.count(body));
+            node.op().bodies().for_each(|(_, body)| self.count(body));
         }
     }
 
@@ -103,29 +103,29 @@ impl Summary {
         let mut primitives: HashMap<&str, Vec<String>> = HashMap::new();
         for id in canonical.ids() {
             let node = canonical.node(id);
-            if matches!(node.op, Op::Slice(_)) && node.op.dialect() == Dialect::Snick {
+            if matches!(node.op(), Op::Slice(_)) && node.op().dialect() == Dialect::Snick {
                 let text = notation(canonical, id).unwrap_or_default().join(" ");
-                let ends = node.name.match_indices(['/', '.']).map(|(at, _)| at);
-                let names = ends.map(|end| &node.name[..end]).chain([&*node.name]);
+                let ends = node.name().match_indices(['/', '.']).map(|(at, _)| at);
+                let names = ends.map(|end| &node.name()[..end]).chain([node.name()]);
                 names.for_each(|name| primitives.entry(name).or_default().push(text.clone()));
             }
         }
         let mut bodies: Vec<(&Graph, &Graph)> = Vec::new();
         for id in graph.ids() {
             let node = graph.node(id);
-            if is_slice_like(&node.op) {
+            if is_slice_like(node.op()) {
                 self.slices.push(SliceRow {
-                    layer: node.name.to_string(),
-                    op: node.op.type_name().to_string(),
+                    layer: node.name().to_string(),
+                    op: node.op().type_name().to_string(),
                     numpy: notation(graph, id).unwrap_or_default(),
-                    primitives: primitives.get(&*node.name).cloned().unwrap_or_default(),
+                    primitives: primitives.get(node.name()).cloned().unwrap_or_default(),
                 });
             }
-            if node.op.bodies().next().is_some()
-                && let Some(same) = canonical.ids().find(|&other| canonical.node(other).name == node.name)
+            if node.op().bodies().next().is_some()
+                && let Some(same) = canonical.ids().find(|&other| canonical.node(other).name() == node.name())
             {
-                let theirs = canonical.node(same).op.bodies().map(|(_, body)| body);
-                bodies.extend(node.op.bodies().map(|(_, body)| body).zip(theirs));
+                let theirs = canonical.node(same).op().bodies().map(|(_, body)| body);
+                bodies.extend(node.op().bodies().map(|(_, body)| body).zip(theirs));
             }
         }
         bodies.into_iter().for_each(|(body, canonical)| self.add_slices(body, canonical));

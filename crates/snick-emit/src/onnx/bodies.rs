@@ -23,7 +23,7 @@ pub(super) const ROWS: &[OpRow] = &[
 ];
 
 fn sub_graph<'g>(e: &Emitter<'g>) -> Result<&'g SubGraph, OpError> {
-    match &e.node.op {
+    match e.node.op() {
         Op::SubGraph(op) => Ok(op),
         op => Err(OpError::unsupported(format!("`{}` without bodies", op.type_name()))),
     }
@@ -71,7 +71,7 @@ fn iterated(e: &mut Emitter) -> Result {
     let graph = loop_body(e, body, map, &states, &outer)?;
     let made: Vec<&PortLink> = map.outputs.iter().filter(|link| link.cut.is_some()).collect();
     let outputs: Vec<String> = (0..states.len() + made.len()).map(|_| e.fresh("Loop")).collect();
-    let name = e.node.name.to_string();
+    let name = e.node.name().to_string();
     e.push("Loop", name, &inputs, outputs.clone(), vec![graph_attribute("body", graph)]);
     for link in &map.outputs {
         let Some(port) = link.external else { continue };
@@ -85,7 +85,7 @@ fn iterated(e: &mut Emitter) -> Result {
             None => found,
         };
         let output = e.outputs().get(port).cloned().unwrap_or_default();
-        e.push("Identity", format!("{}.{port}", e.node.name), &[whole], vec![output], vec![]);
+        e.push("Identity", format!("{}.{port}", e.node.name()), &[whole], vec![output], vec![]);
     }
     Ok(())
 }
@@ -189,7 +189,7 @@ fn fed(map: &PortMap, parameter: usize, outer: &[String]) -> Result<String> {
 /// Writes the layers of the body.
 fn inside(e: &mut Emitter, body: &Graph) -> Result {
     for id in order(body)? {
-        if matches!(body.node(id).op, Op::Parameter(_) | Op::Result(_)) {
+        if matches!(body.node(id).op(), Op::Parameter(_) | Op::Result(_)) {
             continue;
         }
         layer(body, id, e.writer).map_err(|error| OpError::Inside(Box::new(body.located(id, error))))?;

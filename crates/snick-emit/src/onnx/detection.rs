@@ -65,7 +65,7 @@ fn non_max_suppression(e: &mut Emitter) -> Result {
         rows = e.node("Gather", &[&rows, &sorted[1]], vec![int("axis", 0)]);
         best = sorted[0].clone();
     }
-    let scored = e.node.outs.get(1).map_or(ElementType::F32, |out| out.fact.element_type);
+    let scored = e.node.outs().get(1).map_or(ElementType::F32, |out| out.fact.element_type);
     let places = e.cut(&rows, 1, 0, 2)?;
     let places = e.cast(places, ElementType::I64, scored)?;
     let best = e.unsqueezed(&best, &[-1])?;

@@ -34,7 +34,7 @@ impl<'g> Emitter<'g> {
     pub(super) fn new(graph: &'g Graph, id: NodeId, writer: &'g mut Writer) -> Result<Self> {
         let layer = Layer::new(graph, id)?;
         let inputs = layer.inputs.iter().map(|&value| writer.names.of(value)).collect();
-        let ports = (0..).zip(&layer.node.outs);
+        let ports = (0..).zip(layer.node.outs());
         let outputs = ports.map(|(port, _)| writer.names.of(Value { node: id, port })).collect();
         Ok(Self { layer, inputs, outputs, writer })
     }
@@ -77,7 +77,7 @@ impl<'g> Emitter<'g> {
         inputs: &[S],
         attrs: Vec<onnx::Attribute>,
     ) -> String {
-        let output = self.writer.names.fresh(&format!("{}/{op}", self.node.name));
+        let output = self.writer.names.fresh(&format!("{}/{op}", self.node.name()));
         let name = output.clone();
         self.push(op, name, inputs, vec![output.clone()], attrs);
         output
@@ -91,7 +91,7 @@ impl<'g> Emitter<'g> {
         attrs: Vec<onnx::Attribute>,
     ) -> Result {
         let outputs = self.outputs.clone();
-        self.push(op, self.node.name.to_string(), inputs, outputs, attrs);
+        self.push(op, self.node.name().to_string(), inputs, outputs, attrs);
         Ok(())
     }
 
@@ -104,7 +104,7 @@ impl<'g> Emitter<'g> {
         attrs: Vec<onnx::Attribute>,
     ) -> Result {
         let outputs = self.outputs.iter().take(count).cloned().collect();
-        self.push(op, self.node.name.to_string(), inputs, outputs, attrs);
+        self.push(op, self.node.name().to_string(), inputs, outputs, attrs);
         Ok(())
     }
 
@@ -117,7 +117,7 @@ impl<'g> Emitter<'g> {
         attrs: Vec<onnx::Attribute>,
     ) -> Result {
         let output = self.outputs.get(port).cloned().unwrap_or_default();
-        self.push(op, format!("{}.{port}", self.node.name), inputs, vec![output], attrs);
+        self.push(op, format!("{}.{port}", self.node.name()), inputs, vec![output], attrs);
         Ok(())
     }
 
@@ -164,7 +164,7 @@ impl<'g> Emitter<'g> {
 
     /// A name for an intermediate value.
     pub(super) fn fresh(&mut self, what: &str) -> String {
-        self.writer.names.fresh(&format!("{}/{what}", self.layer.node.name))
+        self.writer.names.fresh(&format!("{}/{what}", self.layer.node.name()))
     }
 
     /// A constant.

@@ -59,7 +59,7 @@ fn indices(e: &mut Emitter, i: usize) -> Result<String, OpError> {
 
 fn gather_nd(e: &mut Emitter) -> Result {
     let batch = e.attrs.int("batch_dims")?.unwrap_or(0);
-    if batch > 1 && e.node.version == snick_ir::Version::Opset(5) {
+    if batch > 1 && *e.node.version() == snick_ir::Version::Opset(5) {
         return Err(OpError::unsupported("batch axes made one"));
     }
     let (data, indices) = (e.input(0)?, e.input_i64(1)?);
@@ -166,7 +166,7 @@ fn top_k(e: &mut Emitter) -> Result {
         return e.last("TopK", &[x, k], attrs);
     }
     let (values, places) = (e.outputs()[0].clone(), e.fresh("indices"));
-    e.push("TopK", e.node.name.to_string(), &[x, k], vec![values, places.clone()], attrs);
+    e.push("TopK", e.node.name().to_string(), &[x, k], vec![values, places.clone()], attrs);
     if e.outputs().len() < 2 {
         return Ok(());
     }

@@ -61,7 +61,7 @@ fn files(graph: &Graph, data_name: &str, max_embedded: usize) -> Result<OnnxFile
     let names = Names::new(&graph, &order);
     let mut writer = Writer::new(&graph.name, names, refusals);
     for id in order {
-        let written = match &graph.node(id).op {
+        let written = match graph.node(id).op() {
             Op::Parameter(parameter) => writer.parameter(&graph, id, parameter),
             Op::Result(_) => writer.result(&graph, id),
             _ => layer(&graph, id, &mut writer),
@@ -74,7 +74,7 @@ fn files(graph: &Graph, data_name: &str, max_embedded: usize) -> Result<OnnxFile
 
 /// Writes a layer of the model or of a body that is neither input nor output.
 fn layer(graph: &Graph, id: NodeId, writer: &mut Writer) -> Result<(), OpError> {
-    match &graph.node(id).op {
+    match graph.node(id).op() {
         Op::Const(constant) => writer.constant(id, constant),
         _ => table::emit(&mut Emitter::new(graph, id, writer)?),
     }

@@ -26,7 +26,7 @@ impl Names {
         for &(id, value) in &results {
             // Of several tensor names the one that the Result has, too.
             let names_of_value = graph.output(value).map(|out| out.names()).unwrap_or_default();
-            let layer = graph.node(id).name.to_string();
+            let layer = graph.node(id).name().to_string();
             let name = match names_of_value.first() {
                 Some(first) if !names_of_value.contains(&layer) => first.clone(),
                 _ => layer,
@@ -35,8 +35,8 @@ impl Names {
                 names.give(value, name);
             }
         }
-        for &id in order.iter().filter(|&&id| !matches!(graph.node(id).op, Op::Result(_))) {
-            for (port, _) in (0..).zip(&graph.node(id).outs) {
+        for &id in order.iter().filter(|&&id| !matches!(graph.node(id).op(), Op::Result(_))) {
+            for (port, _) in (0..).zip(graph.node(id).outs()) {
                 let value = Value { node: id, port };
                 if !names.by_value.contains_key(&value) {
                     names.give(value, own_name(graph, value));
@@ -50,9 +50,9 @@ impl Names {
     /// are named with [`Names::set`].
     pub(super) fn enter(&mut self, body: &Graph, order: &[NodeId]) -> HashMap<Value, String> {
         let around = std::mem::take(&mut self.by_value);
-        let has_name = |id: &&NodeId| !matches!(body.node(**id).op, Op::Parameter(_) | Op::Result(_));
+        let has_name = |id: &&NodeId| !matches!(body.node(**id).op(), Op::Parameter(_) | Op::Result(_));
         for &id in order.iter().filter(has_name) {
-            for (port, _) in (0..).zip(&body.node(id).outs) {
+            for (port, _) in (0..).zip(body.node(id).outs()) {
                 let value = Value { node: id, port };
                 self.give(value, own_name(body, value));
             }
@@ -108,7 +108,7 @@ fn own_name(graph: &Graph, value: Value) -> String {
     let tensor_name = graph.output(value).and_then(|out| out.names().first());
     match (tensor_name, value.port) {
         (Some(name), _) => name.clone(),
-        (None, 0) => node.name.to_string(),
-        (None, port) => format!("{}:{port}", node.name),
+        (None, 0) => node.name().to_string(),
+        (None, port) => format!("{}:{port}", node.name()),
     }
 }

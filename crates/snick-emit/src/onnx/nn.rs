@@ -215,11 +215,11 @@ fn pool(e: &Emitter) -> Result<Vec<Attribute>, OpError> {
 /// As much padding behind the data as the last window reaches, where padding does not count.
 fn padded_up(e: &Emitter, kernel: &[i64]) -> Result<Vec<Attribute>, OpError> {
     let spatial = kernel.len();
-    let counts = e.node.op.type_name() == "AvgPool" && !e.attrs.bool("exclude-pad")?.unwrap_or(false);
+    let counts = e.node.op().type_name() == "AvgPool" && !e.attrs.bool("exclude-pad")?.unwrap_or(false);
     let refused = || OpError::unsupported("rounding_type `ceil` with padding that counts");
     let (strides, dilations) = (numbers(e, "strides", 1, spatial)?, numbers(e, "dilations", 1, spatial)?);
     let (begin, mut end) = pads(e, spatial)?;
-    let outs = e.node.outs.first().and_then(|out| out.fact.shape.as_static());
+    let outs = e.node.outs().first().and_then(|out| out.fact.shape.as_static());
     let (data, outs) = (e.dims(0)?, outs.ok_or_else(refused)?);
     for i in 0..spatial {
         let windows = outs.get(i + 2).map_or(0, |&size| size as i64);
@@ -284,7 +284,7 @@ fn interpolate(e: &mut Emitter) -> Result {
     }
     let by_scales = e.word("shape_calculation_mode")? == "scales";
     // Operation set 4 has both, in the order sizes, scales; later there is one.
-    let both = e.node.version == snick_ir::Version::Opset(4);
+    let both = *e.node.version() == snick_ir::Version::Opset(4);
     let (target, axes) = match (both, by_scales) {
         (true, false) => (1, 3),
         (true, true) => (2, 3),

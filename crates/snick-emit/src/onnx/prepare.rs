@@ -17,7 +17,7 @@ pub(super) fn prepare(mut graph: Graph) -> Result<Graph, Box<Located>> {
 }
 
 fn lower(cx: &mut Patch) -> Result<RewriteResult, OpError> {
-    let is_strided_slice = matches!(cx.node().op, Op::StridedSlice(_));
+    let is_strided_slice = matches!(cx.node().op(), Op::StridedSlice(_));
     if !is_strided_slice || cx.input_facts()?.iter().skip(1).all(|fact| fact.ints().is_some()) {
         return Ok(RewriteResult::NoMatch);
     }

@@ -125,7 +125,7 @@ fn peepholes(e: &mut Emitter, value: &str) -> Result<String> {
 
 /// Inputs X `[batch, steps, input]`, states `[batch, directions, hidden]`, lengths, W, R, B, and peepholes.
 fn sequence(e: &mut Emitter) -> Result {
-    let Some((cell, Some(direction))) = Cell::of(&e.node.op) else {
+    let Some((cell, Some(direction))) = Cell::of(e.node.op()) else {
         return Err(OpError::unsupported("this sequence"));
     };
     let states = cell.kind.states();
@@ -154,7 +154,7 @@ fn sequence(e: &mut Emitter) -> Result {
 
 /// Inputs X `[batch, input]`, states `[batch, hidden]`, W, R, B, and peepholes.
 fn cell(e: &mut Emitter) -> Result {
-    let Some((cell, None)) = Cell::of(&e.node.op) else {
+    let Some((cell, None)) = Cell::of(e.node.op()) else {
         return Err(OpError::unsupported("this cell"));
     };
     let states = cell.kind.states();

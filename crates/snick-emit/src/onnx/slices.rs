@@ -144,7 +144,7 @@ fn rest_filled(e: &mut Emitter, axis: i64) -> Result<String, OpError> {
 fn sizes(e: &Emitter, axis: i64) -> Result<Option<Vec<i64>>, OpError> {
     let rank = e.rank(0)?;
     let axis = snick_ir::normalize_axis(axis, rank)?;
-    let sizes = e.node.outs.iter().map(|out| out.fact.shape.dims()?.get(axis)?.as_const());
+    let sizes = e.node.outs().iter().map(|out| out.fact.shape.dims()?.get(axis)?.as_const());
     Ok(sizes.collect())
 }
 

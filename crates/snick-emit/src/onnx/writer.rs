@@ -147,7 +147,7 @@ impl Writer {
         let mut name = self.names.of(value);
         let is_input = graph.parameters().any(|node| node == value.node);
         if is_input || self.outputs.contains(&name) {
-            let own = self.names.fresh(&graph.node(id).name);
+            let own = self.names.fresh(graph.node(id).name());
             self.node(onnx::Node {
                 input: vec![name],
                 output: vec![own.clone()],

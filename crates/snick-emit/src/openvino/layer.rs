@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 use snick_ir::ops::control::port_map::{PortLink, PortMap};
 use snick_ir::ops::source::constant::Constant;
 use snick_ir::ops::source::parameter::Parameter;
-use snick_ir::{AttrValue, Attrs, Dialect, Graph, Info, Located, Node, NodeId, Op, OpDef, OpError, Output};
+use snick_ir::{
+    AttrValue, Attrs, Dialect, Graph, Info, Located, NodeId, NodeRef, Op, OpDef, OpError, Output,
+};
 use snick_shape::{DimSpec, ShapeSpec};
 use snick_tensor::ElementType;
 
@@ -17,16 +19,16 @@ const PARTS: [&str; 4] = ["layer", "data", "input", "output"];
 impl Writer {
     pub(super) fn layer(&mut self, graph: &Graph, id: NodeId, number: usize) -> Result<(), Box<Located>> {
         let node = graph.node(id);
-        if node.op.dialect() == Dialect::Snick {
-            let error = OpError::unsupported(format!("`{}` in an OpenVINO IR", node.op.type_name()));
+        if node.op().dialect() == Dialect::Snick {
+            let error = OpError::unsupported(format!("`{}` in an OpenVINO IR", node.op().type_name()));
             return Err(graph.located(id, error).into());
         }
-        let infos = node.details.as_ref().map(|details| details.info.as_slice()).unwrap_or_default();
+        let infos = node.details().as_ref().map(|details| details.info.as_slice()).unwrap_or_default();
         self.xml.open("layer");
         self.xml.attr("id", number);
-        self.xml.attr("name", &node.name);
-        self.xml.attr("type", node.op.type_name());
-        let version = node.version.to_string();
+        self.xml.attr("name", node.name());
+        self.xml.attr("type", node.op().type_name());
+        let version = node.version().to_string();
         if !version.is_empty() {
             self.xml.attr("version", version);
         }
@@ -37,9 +39,9 @@ impl Writer {
         self.inputs(graph, id, infos);
         self.outputs(graph, id, infos);
         self.infos(infos.iter().filter(|info| !PARTS.contains(&info.name.as_str())));
-        if let Op::SubGraph(op) = &node.op {
+        if let Op::SubGraph(op) = node.op() {
             let prefixes = op.roles().iter().map(|role| role.strip_suffix("body").unwrap_or(role));
-            for ((role, body), (prefix, map)) in node.op.bodies().zip(prefixes.zip(&op.maps)) {
+            for ((role, body), (prefix, map)) in node.op().bodies().zip(prefixes.zip(&op.maps)) {
                 self.xml.open(role);
                 let ids = self.net(body)?;
                 self.xml.close(role);
@@ -50,15 +52,15 @@ impl Writer {
         Ok(())
     }
 
-    fn data(&mut self, node: &Node, infos: &[Info]) -> Result<(), OpError> {
-        let attrs = match &node.op {
+    fn data(&mut self, node: NodeRef, infos: &[Info]) -> Result<(), OpError> {
+        let attrs = match node.op() {
             Op::Const(constant) => self.constant(constant)?,
             // Their maps are elements of their own.
             Op::SubGraph(_) => Attrs::new(),
             Op::Parameter(parameter) => nameless(parameter).attrs(),
             op => op.attrs(),
         };
-        let extra = node.details.as_ref().map(|details| &details.extra);
+        let extra = node.details().as_ref().map(|details| &details.extra);
         let is_known = |name: &str| attrs.contains(name);
         let extra = extra.iter().flat_map(|extra| extra.iter()).filter(|(name, _)| !is_known(name));
         let all: Vec<_> = attrs.iter().chain(extra).collect();
@@ -107,12 +109,12 @@ impl Writer {
     fn outputs(&mut self, graph: &Graph, id: NodeId, infos: &[Info]) {
         let node = graph.node(id);
         // What a Result hands out leaves the model: it has no port.
-        if node.outs.is_empty() || matches!(node.op, Op::Result(_)) {
+        if node.outs().is_empty() || matches!(node.op(), Op::Result(_)) {
             return;
         }
         let inputs = graph.inputs(id).len();
         self.xml.open("output");
-        for (i, out) in node.outs.iter().enumerate() {
+        for (i, out) in node.outs().iter().enumerate() {
             let number = node.output_id(i, inputs);
             self.xml.open("port");
             self.xml.attr("id", number);
@@ -214,8 +216,8 @@ fn nameless(parameter: &Parameter) -> Parameter {
 }
 
 /// The number of an input port.
-pub(super) fn input_id(node: &Node, port: usize) -> u32 {
-    let ids = node.details.as_ref().and_then(|details| details.input_ids.as_ref());
+pub(super) fn input_id(node: NodeRef, port: usize) -> u32 {
+    let ids = node.details().as_ref().and_then(|details| details.input_ids.as_ref());
     ids.map_or(u32::try_from(port).unwrap_or(u32::MAX), |ids| ids.id(port))
 }
 

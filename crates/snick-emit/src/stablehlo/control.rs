@@ -53,7 +53,7 @@ fn same_type(what: &str, operand: &Operand, ty: &Type) -> Result<Operand> {
 }
 
 fn sub_graph<'g>(e: &Emitter<'g>) -> Result<&'g SubGraph, OpError> {
-    match &e.node.op {
+    match e.node.op() {
         Op::SubGraph(op) => Ok(op),
         op => Err(OpError::unsupported(format!("`{}` without bodies", op.type_name()))),
     }
@@ -81,7 +81,7 @@ fn branches(e: &mut Emitter) -> Result {
         return Err(OpError::unsupported("a size that depends on the branch"));
     }
     let head = format!("({}) ({{", condition.name);
-    let name = e.function.lines(&e.node.name, "\"stablehlo.if\"", &head, types.len());
+    let name = e.function.lines(e.node.name(), "\"stablehlo.if\"", &head, types.len());
     for (number, (body, map)) in op.bodies.iter().zip(&op.maps).enumerate() {
         if number > 0 {
             e.function.write("}, {");

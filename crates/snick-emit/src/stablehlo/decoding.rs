@@ -27,7 +27,7 @@ fn first(e: &mut Emitter, chosen: &Operand, axis: usize) -> Result<Operand> {
 
 /// The class at each step, without those that repeat or are blank, at the front of its sequence; -1 behind them.
 fn ctc_greedy(e: &mut Emitter) -> Result {
-    let (merge_repeated, has_lengths) = match &e.node.op {
+    let (merge_repeated, has_lengths) = match e.node.op() {
         Op::CtcGreedyDecoder(op) => (op.ctc_merge_repeated, false),
         Op::CtcGreedyDecoderSeqLen(op) => (op.merge_repeated, true),
         _ => return Err(OpError::unsupported("this decoder")),

@@ -68,7 +68,7 @@ impl Function {
             return Ok(());
         }
         let fact = graph.fact(value).ok_or(OpError::NotConnected { port: 0 })?;
-        let name = &graph.node(id).name;
+        let name = graph.node(id).name();
         let operand = Operand { name: self.fresh(name), ty: Type::declared(fact)? };
         self.arguments.push(operand.clone());
         let computed = self.computed(name, operand);
@@ -82,7 +82,7 @@ impl Function {
         let value = graph.inputs(id).into_iter().flatten().next().ok_or_else(not_connected)?;
         let operand = self.scope.values.get(&value).cloned().ok_or_else(not_connected)?;
         let declared = graph.fact(value).ok_or_else(not_connected)?.element_type;
-        let result = self.convert(&graph.node(id).name, operand, declared);
+        let result = self.convert(graph.node(id).name(), operand, declared);
         self.scope.results.push(result);
         Ok(())
     }
@@ -105,9 +105,9 @@ impl Function {
 
     /// A layer whose outputs are known.
     pub(super) fn constants(&mut self, graph: &Graph, id: NodeId) -> Result {
-        for (port, out) in (0..).zip(&graph.node(id).outs) {
+        for (port, out) in (0..).zip(graph.node(id).outs()) {
             let Some(tensor) = out.fact.as_tensor() else { continue };
-            let operand = self.constant(&graph.node(id).name, tensor)?;
+            let operand = self.constant(graph.node(id).name(), tensor)?;
             self.define(Value { node: id, port }, operand);
         }
         Ok(())
@@ -247,12 +247,12 @@ impl<'g> Emitter<'g> {
 
     /// `%x = dialect.op ..what.. tail`.
     pub(super) fn line(&mut self, op: &str, what: &str, tail: &str, ty: Type) -> Operand {
-        self.function.line(&self.layer.node.name, op, what, tail, ty)
+        self.function.line(self.layer.node.name(), op, what, tail, ty)
     }
 
     /// `%x:2 = dialect.op tail`, an operation of several results.
     pub(super) fn lines<const N: usize>(&mut self, op: &str, tail: &str, types: [Type; N]) -> [Operand; N] {
-        let name = self.function.lines(&self.layer.node.name, op, tail, N);
+        let name = self.function.lines(self.layer.node.name(), op, tail, N);
         let mut number = 0..;
         types.map(|ty| Operand { name: format!("{name}#{}", number.next().unwrap_or(0)), ty })
     }
@@ -267,7 +267,7 @@ impl<'g> Emitter<'g> {
 
     /// A constant.
     pub(super) fn constant(&mut self, tensor: &Tensor) -> Result<Operand> {
-        self.function.constant(&self.layer.node.name, tensor)
+        self.function.constant(self.layer.node.name(), tensor)
     }
 
     /// One number in all places.
@@ -282,7 +282,7 @@ impl<'g> Emitter<'g> {
 
     /// Other elements of the same values.
     pub(super) fn convert(&mut self, x: &Operand, element: ElementType) -> Operand {
-        self.function.convert(&self.layer.node.name, x.clone(), element)
+        self.function.convert(self.layer.node.name(), x.clone(), element)
     }
 
     /// The same elements in other sizes.

@@ -70,7 +70,7 @@ fn layers(graph: &Graph, function: &mut Function) -> Result<(), Box<Located>> {
     let symbols = sizes::of_arguments(graph);
     let needed = needed(graph, &order, &symbols);
     for id in order.into_iter().filter(|id| needed[id.index()]) {
-        let written = match &graph.node(id).op {
+        let written = match graph.node(id).op() {
             Op::Parameter(_) => function.parameter(graph, id),
             Op::Result(_) => function.result(graph, id),
             _ if is_known(graph, id) => function.constants(graph, id),
@@ -84,8 +84,8 @@ fn layers(graph: &Graph, function: &mut Function) -> Result<(), Box<Located>> {
 
 /// Whether inference knows all outputs of a layer.
 fn is_known(graph: &Graph, id: NodeId) -> bool {
-    let outs = &graph.node(id).outs;
-    !matches!(graph.node(id).op, Op::Parameter(_) | Op::Result(_))
+    let outs = graph.node(id).outs();
+    !matches!(graph.node(id).op(), Op::Parameter(_) | Op::Result(_))
         && outs.iter().all(|out| out.fact.as_tensor().is_some())
 }
 
@@ -94,7 +94,7 @@ fn is_known(graph: &Graph, id: NodeId) -> bool {
 fn needed(graph: &Graph, order: &[NodeId], symbols: &[SymbolId]) -> Vec<bool> {
     let mut needed = vec![false; graph.bound()];
     for &id in order.iter().rev() {
-        let is_end = matches!(graph.node(id).op, Op::Result(_) | Op::Parameter(_));
+        let is_end = matches!(graph.node(id).op(), Op::Result(_) | Op::Parameter(_));
         needed[id.index()] |= is_end;
         if needed[id.index()] && !is_known(graph, id) && !sizes::is_shape_value(graph, id, symbols) {
             graph.inputs(id).into_iter().flatten().for_each(|value| needed[value.node.index()] = true);

@@ -109,7 +109,7 @@ fn ungrouped(e: &mut Emitter, grouped: bool) -> Result<(Operand, usize), OpError
 }
 
 fn convolution(e: &mut Emitter) -> Result {
-    let (grouped, sliding) = match &e.node.op {
+    let (grouped, sliding) = match e.node.op() {
         Op::Convolution(op) => (false, op.sliding.clone()),
         Op::GroupConvolution(op) => (true, op.sliding.clone()),
         _ => return Err(OpError::unsupported("this convolution")),
@@ -133,7 +133,7 @@ fn convolution(e: &mut Emitter) -> Result {
 
 /// A convolution with the filters turned round, over data with zeros between its elements.
 fn transposed_convolution(e: &mut Emitter) -> Result {
-    let (grouped, transposed) = match &e.node.op {
+    let (grouped, transposed) = match e.node.op() {
         Op::ConvolutionBackpropData(op) => (false, op.transposed.clone()),
         Op::GroupConvolutionBackpropData(op) => (true, op.transposed.clone()),
         _ => return Err(OpError::unsupported("this convolution")),

@@ -145,7 +145,7 @@ fn check(e: &Emitter, cell: &Cell, peepholes: usize) -> Result {
 
 /// Inputs X `[batch, input]`, states `[batch, hidden]`, W, R, B.
 fn cell(e: &mut Emitter) -> Result {
-    let Some((cell, None)) = Cell::of(&e.node.op) else {
+    let Some((cell, None)) = Cell::of(e.node.op()) else {
         return Err(OpError::unsupported("this cell"));
     };
     let at = 1 + cell.kind.states();
@@ -173,7 +173,7 @@ fn biased(e: &mut Emitter, x: &Operand, w: &Operand, weights: &Weights) -> Resul
 /// Inputs X `[batch, steps, input]`, states `[batch, directions, hidden]`, lengths, W, R, B; outputs all states
 /// `[batch, directions, steps, hidden]` and the last ones.
 fn sequence(e: &mut Emitter) -> Result {
-    let Some((cell, Some(direction))) = Cell::of(&e.node.op) else {
+    let Some((cell, Some(direction))) = Cell::of(e.node.op()) else {
         return Err(OpError::unsupported("this sequence"));
     };
     let reversed = direction.reversed();

@@ -78,7 +78,7 @@ impl Emitter<'_> {
         let begins: Vec<String> =
             names.iter().zip(&carried).map(|(name, x)| format!("{name} = {}", x.name)).collect();
         let head = format!("({}) : {types}", begins.join(", "));
-        let result = self.function.lines(&self.node.name, "stablehlo.while", &head, carried.len());
+        let result = self.function.lines(self.node.name(), "stablehlo.while", &head, carried.len());
         let states: Vec<Operand> =
             names.into_iter().zip(&carried).map(|(name, x)| Operand { name, ty: x.ty.clone() }).collect();
         let (Some(number), states) = (states.first(), states.get(1..).unwrap_or_default()) else {

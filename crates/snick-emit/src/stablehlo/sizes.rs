@@ -27,9 +27,9 @@ pub(super) fn of_arguments(graph: &Graph) -> Vec<SymbolId> {
 pub(super) fn is_shape_value(graph: &Graph, id: NodeId, symbols: &[SymbolId]) -> bool {
     let node = graph.node(id);
     let known = |symbol: &SymbolId| symbols.binary_search(symbol).is_ok();
-    !matches!(node.op, Op::Parameter(_) | Op::Result(_))
-        && !node.outs.is_empty()
-        && node.outs.iter().all(|out| {
+    !matches!(node.op(), Op::Parameter(_) | Op::Result(_))
+        && !node.outs().is_empty()
+        && node.outs().iter().all(|out| {
             let elements = out.fact.elements();
             elements.is_some_and(|elements| elements.iter().all(|e| e.symbols().iter().all(known)))
         })
@@ -39,13 +39,13 @@ impl Function {
     /// A layer whose outputs follow from sizes.
     pub(super) fn emit_shape_value(&mut self, graph: &Graph, id: NodeId) -> Result {
         let node = graph.node(id);
-        for (port, out) in (0..).zip(&node.outs) {
+        for (port, out) in (0..).zip(node.outs()) {
             let ty = Type::of(&out.fact)?;
             let elements = out.fact.elements().unwrap_or_default();
-            let numbers = self.vector(&node.name, &elements)?;
-            let shaped = self.shaped(&node.name, numbers, &ty.with(ElementType::I64));
+            let numbers = self.vector(node.name(), &elements)?;
+            let shaped = self.shaped(node.name(), numbers, &ty.with(ElementType::I64));
             // The elements of a boolean are 0 and 1.
-            let converted = self.convert(&node.name, shaped, ty.element);
+            let converted = self.convert(node.name(), shaped, ty.element);
             self.define(Value { node: id, port }, converted);
         }
         Ok(())

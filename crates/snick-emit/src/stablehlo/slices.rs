@@ -48,7 +48,7 @@ impl AxisSpan {
 
 /// Axes with a negative step are sliced in ascending order and then reversed.
 fn slice(e: &mut Emitter) -> Result {
-    let Op::Slice(slice) = &e.node.op else { return Err(OpError::unsupported("this layer")) };
+    let Op::Slice(slice) = e.node.op() else { return Err(OpError::unsupported("this layer")) };
     let inputs: Vec<usize> = (1..e.len()).collect();
     let slices = slice.bind(&inputs)?;
     let x = e.input(0)?;

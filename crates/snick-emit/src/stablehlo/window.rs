@@ -63,7 +63,7 @@ pub(super) fn slide(
 /// The window of a pooling layer, and the padding that the layer names at the end of each axis: windows that begin
 /// inside of it may end behind it.
 fn of_pool(e: &Emitter, x: &Operand) -> Result<(Window, Vec<i64>), OpError> {
-    let (pool, dilations) = match &e.node.op {
+    let (pool, dilations) = match e.node.op() {
         Op::MaxPool(op) => (&op.window, &op.dilations),
         Op::AvgPool(op) => (&op.window, &op.dilations),
         _ => return Err(OpError::unsupported("this pooling")),
@@ -97,7 +97,7 @@ fn of_pool(e: &Emitter, x: &Operand) -> Result<(Window, Vec<i64>), OpError> {
 }
 
 fn max_pool(e: &mut Emitter) -> Result {
-    if e.node.outs.len() > 1 && e.is_used(1) {
+    if e.node.outs().len() > 1 && e.is_used(1) {
         return Err(OpError::unsupported("the indices of MaxPool"));
     }
     let (x, dims) = (e.input(0)?, e.output(0)?.dims);

@@ -62,9 +62,20 @@ pub enum BuildMode {
 pub struct GraphBuilder<'g> {
     graph: GraphRef<'g>,
     mode: BuildMode,
-    scope: Option<Arc<str>>,
+    scope: Scope,
     loc: Loc,
     added: SmallVec<[NodeId; 8]>,
+}
+
+/// What the names of new nodes begin with.
+#[derive(Debug)]
+enum Scope {
+    /// Nothing.
+    Global,
+    /// This name.
+    Named(Arc<str>),
+    /// The name of this node, looked up only when a node is added: most patches add none.
+    Node(NodeId),
 }
 
 /// A graph of one's own, or another's.
@@ -88,7 +99,13 @@ impl<'g> GraphBuilder<'g> {
     }
 
     fn with_graph(graph: GraphRef<'g>) -> Self {
-        Self { graph, mode: BuildMode::Checked, scope: None, loc: Loc::default(), added: SmallVec::new() }
+        Self {
+            graph,
+            mode: BuildMode::Checked,
+            scope: Scope::Global,
+            loc: Loc::default(),
+            added: SmallVec::new(),
+        }
     }
 
     /// Sets what happens about inference.
@@ -100,7 +117,20 @@ impl<'g> GraphBuilder<'g> {
     /// Names of new nodes begin with `scope` and a slash.
     #[must_use]
     pub fn scope(self, scope: impl Into<Arc<str>>) -> Self {
-        Self { scope: Some(scope.into()), ..self }
+        Self { scope: Scope::Named(scope.into()), ..self }
+    }
+
+    /// Names of new nodes begin with the name of `node` and a slash.
+    pub(crate) fn scope_of(self, node: NodeId) -> Self {
+        Self { scope: Scope::Node(node), ..self }
+    }
+
+    fn scope_name(&self) -> Option<&str> {
+        match &self.scope {
+            Scope::Global => None,
+            Scope::Named(name) => Some(name),
+            Scope::Node(node) => self.graph().get(*node).map(|node| node.name()),
+        }
     }
 
     /// Sets the place in the source of new nodes.
@@ -151,7 +181,7 @@ impl<'g> GraphBuilder<'g> {
     /// # Errors
     /// [`OpError::ForeignValue`] if the graph has no such value; so have all methods that take values.
     pub fn fact(&self, value: Value) -> Result<&Fact, OpError> {
-        let out = self.graph().get(value.node).and_then(|node| node.outs.get(value.port as usize));
+        let out = self.graph().get(value.node).and_then(|node| node.outs().get(value.port as usize));
         out.map(|out| &out.fact).ok_or(OpError::ForeignValue)
     }
 
@@ -213,7 +243,7 @@ impl<'g> GraphBuilder<'g> {
 
     /// Adds a named node; returns its first output.
     pub fn op(&mut self, name: &str, op: impl Into<Op>, inputs: &[Value]) -> Result<Value, OpError> {
-        let name = match &self.scope {
+        let name = match self.scope_name() {
             Some(scope) => format!("{scope}/{name}").into(),
             None => Arc::from(name),
         };
@@ -250,7 +280,7 @@ impl<'g> GraphBuilder<'g> {
     }
 
     fn named_by_type(&self, op: Op) -> Node {
-        let name = match &self.scope {
+        let name = match self.scope_name() {
             Some(scope) => format!("{scope}/{}", op.type_name()),
             None => format!("{}_{}", op.type_name(), self.graph().bound()),
         };

@@ -75,7 +75,7 @@ fn nodes_are_named_after_scope_and_op() {
     let mut b = GraphBuilder::on(&mut graph).scope("layer");
     let x = b.parameter("x", ElementType::F32, "N").unwrap();
     let y = b.relu(x).unwrap();
-    let names = [x, y].map(|value| b.graph().node(value.node).name.to_string());
+    let names = [x, y].map(|value| b.graph().node(value.node).name().to_string());
     assert_eq!(names, ["layer/x", "layer/ReLU"]);
     drop(b);
     assert_eq!(graph.len(), 2);
@@ -86,7 +86,7 @@ fn short_forms_are_the_ops_of_their_names() {
     let mut b = GraphBuilder::new("g");
     let x = b.parameter("x", ElementType::F32, "2,3").unwrap();
     let k = b.int(1).unwrap();
-    let op = |b: &GraphBuilder, value: Value| b.graph().node(value.node).op.clone();
+    let op = |b: &GraphBuilder, value: Value| b.graph().node(value.node).op().clone();
     let by_name = |name, attrs| Op::by_name(name, attrs).unwrap();
     let y = b.add(x, x).unwrap();
     assert_eq!(op(&b, y), by_name("Add", Attrs::new()));
@@ -104,7 +104,7 @@ fn short_forms_are_the_ops_of_their_names() {
     assert_eq!(op(&b, parts[2]), by_name("Split", Attrs::new().with("num_splits", 3)));
     let target = b.ints(&[0, -1]).unwrap();
     let y = b.op("named", Reshape { special_zero: true }, &[x, target]).unwrap();
-    assert_eq!(&*b.graph().node(y.node).name, "named");
+    assert_eq!(b.graph().node(y.node).name(), "named");
 }
 
 #[test]

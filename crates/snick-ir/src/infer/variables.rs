@@ -26,20 +26,20 @@ pub(super) fn check(graph: &Graph) -> Vec<Located> {
 fn collect<'g>(graph: &'g Graph, reads: &mut BTreeMap<&'g str, Vec<Read>>) {
     for id in graph.ids() {
         let node = graph.node(id);
-        if let (Op::ReadValue(op), Some(out)) = (&node.op, node.outs.first()) {
+        if let (Op::ReadValue(op), Some(out)) = (node.op(), node.outs().first()) {
             let declared = op.variable_shape.as_ref();
             let dims = declared.and_then(|_| intervals(&out.fact.shape, graph.symbols()));
             let read = Read { element_type: out.fact.element_type, dims };
             reads.entry(&op.variable_id).or_default().push(read);
         }
-        node.op.bodies().for_each(|(_, body)| collect(body, reads));
+        node.op().bodies().for_each(|(_, body)| collect(body, reads));
     }
 }
 
 fn compare(graph: &Graph, reads: &BTreeMap<&str, Vec<Read>>, errors: &mut Vec<Located>) {
     for id in graph.ids() {
         let node = graph.node(id);
-        if let Op::Assign(op) = &node.op {
+        if let Op::Assign(op) = node.op() {
             let reads = reads.get(op.variable_id.as_str()).map(Vec::as_slice).unwrap_or_default();
             let error = match reads {
                 [] => Some(OpError::NoValue {
@@ -51,7 +51,7 @@ fn compare(graph: &Graph, reads: &BTreeMap<&str, Vec<Read>>, errors: &mut Vec<Lo
             };
             errors.extend(error.map(|error| graph.located(id, error)));
         }
-        node.op.bodies().for_each(|(_, body)| compare(body, reads, errors));
+        node.op().bodies().for_each(|(_, body)| compare(body, reads, errors));
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use snick_shape::{SymExpr, Symbols};
 use snick_tensor::{ElementType, Tensor};
 
@@ -68,15 +68,15 @@ impl Graph {
         };
         let mut given = given.iter().peekable();
         for &id in &order {
-            let is_parameter = matches!(self.node(id).op, Op::Parameter(_));
+            let is_parameter = matches!(self.node(id).op(), Op::Parameter(_));
             match given.next_if(|_| is_parameter).and_then(Option::as_ref) {
-                Some(fact) => self.set_facts(id, smallvec![fact.clone()]),
+                Some(fact) => self.set_facts(id, Facts::from(fact.clone())),
                 None => self.visit(id, session),
             }
         }
-        let results = order.iter().filter(|&&id| matches!(self.node(id).op, Op::Result(_)));
+        let results = order.iter().filter(|&&id| matches!(self.node(id).op(), Op::Result(_)));
         results
-            .map(|&id| self.node(id).outs.first().map_or_else(Fact::unknown, |out| out.fact.clone()))
+            .map(|&id| self.node(id).outs().first().map_or_else(Fact::unknown, |out| out.fact.clone()))
             .collect()
     }
 
@@ -152,7 +152,7 @@ impl Graph {
 
     /// A file may declare more outputs than the op has, but nothing may read them.
     fn expect_outputs(&self, id: NodeId, count: usize) -> Result<(), OpError> {
-        for port in count..self.node(id).outs.len() {
+        for port in count..self.node(id).outs().len() {
             let value = Value { node: id, port: u32::try_from(port).unwrap_or(u32::MAX) };
             if !self.uses(value).is_empty() {
                 return Err(OpError::mismatch(
@@ -170,9 +170,9 @@ impl Graph {
         let node = self.node(id);
         Located {
             source: self.source.clone(),
-            loc: node.loc,
-            layer: node.name.to_string(),
-            op: node.op.type_name().to_string(),
+            loc: node.loc(),
+            layer: node.name().to_string(),
+            op: node.op().type_name().to_string(),
             error,
         }
     }
@@ -274,7 +274,7 @@ mod tests {
             let (graph, errors) = inferred(&format!("{parameters}{constants}{layer}\n%last = Relu-1(%e)"));
             assert_eq!(errors.len(), 1, "{layer}: {errors:?}");
             let last = graph.ids().last().unwrap();
-            let shape = graph.node(last).outs[0].fact.shape.display(graph.symbols()).to_string();
+            let shape = graph.node(last).outs()[0].fact.shape.display(graph.symbols()).to_string();
             assert_eq!(shape, expected, "{layer}");
         }
     }

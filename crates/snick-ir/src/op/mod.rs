@@ -2,6 +2,7 @@
 
 #[macro_use]
 pub(crate) mod declare;
+mod custom;
 mod name;
 mod traits;
 
@@ -13,6 +14,7 @@ use snick_tensor::kernels::ElementFunction;
 
 use crate::{Attrs, Fact, Facts, Graph, Infer, OpError, Value};
 
+pub use self::custom::{Custom, CustomOp, Registry};
 pub use self::declare::{AttrField, AttrSpec, AttrWords, Since};
 pub use self::name::{Dialect, OpName, Version};
 pub use self::traits::OpTraits;
@@ -88,6 +90,11 @@ impl<'a> RawNode<'a> {
             outputs,
             bodies: RefCell::default(),
         }
+    }
+
+    /// The attributes.
+    pub fn attrs(&self) -> &Attrs<'a> {
+        &self.attrs
     }
 
     /// Which of the names of a family this layer has: its row in the family's table.

@@ -15,11 +15,12 @@ macro_rules! ops {
     ($($variant:ident($family:ident::$file:ident::$op:ident $(; $boxed:ident)?)),* $(,)?) => {
         $(pub use self::$family::$file::$op;)*
 
-        /// Every op snick knows, and [`Opaque`] for the rest.
+        /// Every op snick knows, [`Custom`] ops that are registered, and [`Opaque`] for the rest.
         #[derive(Clone, PartialEq, Debug)]
         #[allow(missing_docs, reason = "each variant's type says what it is")]
         pub enum Op {
             $($variant(ops!(@type $op $($boxed)?)),)*
+            Custom(Custom),
             Opaque(Opaque),
         }
 
@@ -30,11 +31,11 @@ macro_rules! ops {
         })*
 
         impl Op {
-            /// The name entry; `None` for an opaque layer.
+            /// The name entry; `None` for a custom op and an opaque layer.
             fn op_name(&self) -> Option<&'static OpName> {
                 match self {
                     $(Self::$variant(op) => Some(op.name()),)*
-                    Self::Opaque(_) => None,
+                    Self::Custom(_) | Self::Opaque(_) => None,
                 }
             }
 
@@ -42,6 +43,7 @@ macro_rules! ops {
             pub fn attrs(&self) -> Attrs<'static> {
                 match self {
                     $(Self::$variant(op) => op.attrs(),)*
+                    Self::Custom(op) => op.definition().attrs(),
                     Self::Opaque(op) => op.attrs.clone(),
                 }
             }
@@ -50,6 +52,7 @@ macro_rules! ops {
             pub fn arity(&self) -> Arity {
                 match self {
                     $(Self::$variant(_) => <$op>::ARITY,)*
+                    Self::Custom(op) => op.definition().arity(),
                     Self::Opaque(_) => Opaque::ARITY,
                 }
             }
@@ -58,6 +61,7 @@ macro_rules! ops {
             pub fn traits(&self) -> OpTraits {
                 match self {
                     $(Self::$variant(op) => op.traits(),)*
+                    Self::Custom(op) => op.definition().traits(),
                     Self::Opaque(_) => Opaque::TRAITS,
                 }
             }
@@ -66,6 +70,7 @@ macro_rules! ops {
             pub fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
                 match self {
                     $(Self::$variant(op) => op.infer(cx),)*
+                    Self::Custom(op) => op.definition().infer(cx),
                     Self::Opaque(op) => op.infer(cx),
                 }
             }
@@ -75,6 +80,7 @@ macro_rules! ops {
                 self.arity().check(inputs.len())?;
                 match self {
                     $(Self::$variant(op) => op.eval(inputs),)*
+                    Self::Custom(op) => op.eval(inputs),
                     Self::Opaque(op) => op.eval(),
                 }
             }
@@ -83,7 +89,7 @@ macro_rules! ops {
             pub fn prune_outputs(&self, is_read: &[bool]) -> Option<Self> {
                 match self {
                     $(Self::$variant(op) => op.prune_outputs(is_read).map(Self::$variant),)*
-                    Self::Opaque(_) => None,
+                    Self::Custom(_) | Self::Opaque(_) => None,
                 }
             }
 
@@ -91,7 +97,7 @@ macro_rules! ops {
             pub fn specialize(&self, inputs: &[&Fact]) -> Option<Self> {
                 match self {
                     $(Self::$variant(op) => op.specialize(inputs).map(Self::$variant),)*
-                    Self::Opaque(_) => None,
+                    Self::Custom(_) | Self::Opaque(_) => None,
                 }
             }
 
@@ -99,7 +105,7 @@ macro_rules! ops {
             pub fn element_function(&self, inputs: &[&Fact]) -> Option<ElementFunction> {
                 match self {
                     $(Self::$variant(op) => op.element_function(inputs),)*
-                    Self::Opaque(_) => None,
+                    Self::Custom(_) | Self::Opaque(_) => None,
                 }
             }
         }
@@ -192,6 +198,7 @@ impl Op {
     pub fn type_name(&self) -> &str {
         match (self.op_name(), self) {
             (Some(name), _) => name.name,
+            (None, Self::Custom(op)) => op.op_type(),
             (None, Self::Opaque(op)) => &op.op_type,
             (None, _) => "",
         }
@@ -204,6 +211,9 @@ impl Op {
 
     /// The newest operation set that defines the op: for nodes that no file declares.
     pub fn default_version(&self) -> Version {
+        if let Self::Custom(op) = self {
+            return op.version();
+        }
         match self.op_name().and_then(|name| name.since.last()) {
             Some(&opset) => Version::Opset(opset),
             None => Version::Unversioned,
@@ -213,6 +223,11 @@ impl Op {
     /// Whether the declared ports are all that is known of the outputs.
     pub fn is_opaque(&self) -> bool {
         matches!(self, Self::Opaque(_))
+    }
+
+    /// Whether the op is one of snick's own.
+    pub fn is_builtin(&self) -> bool {
+        self.op_name().is_some()
     }
 
     /// Whether the op has this property.

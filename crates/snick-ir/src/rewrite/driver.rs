@@ -137,7 +137,7 @@ pub fn apply(graph: &mut Graph, rules: &[Rule], mut options: RewriteOptions) -> 
             }
             let node = patch.node();
             let applied =
-                Applied { rule: rule.name, layer: node.name.clone(), op: node.op.type_name().to_string() };
+                Applied { rule: rule.name, layer: node.shared_name(), op: node.op().type_name().to_string() };
             match judge(&patch, rule, outcome, options.check.as_deref_mut()) {
                 Verdict::Commit(values) => {
                     let committed = patch.commit(&values, rule.keeps_facts);

@@ -67,7 +67,7 @@ impl Liveness {
         while let Some(id) = todo.pop() {
             if self.nodes[id.index()].readers > 0
                 || self.nodes[id.index()].dead
-                || graph.node(id).op.has(OpTraits::ROOT)
+                || graph.node(id).op().has(OpTraits::ROOT)
             {
                 continue;
             }
@@ -75,8 +75,8 @@ impl Liveness {
             for input in graph.nodes.neighbors_directed(id.petgraph(), Incoming) {
                 self.nodes[input.index()].readers -= 1;
                 match self.nodes[input.index()].readers {
-                    0 => todo.push(NodeId::from(input)),
-                    1 => alone.push(NodeId::from(input)),
+                    0 => todo.push(NodeId::from_petgraph(input)),
+                    1 => alone.push(NodeId::from_petgraph(input)),
                     _ => {}
                 }
             }
@@ -87,7 +87,7 @@ impl Liveness {
 
     fn only_reader(&self, graph: &Graph, id: NodeId) -> Option<NodeId> {
         let mut readers =
-            graph.nodes.edges_directed(id.petgraph(), Outgoing).map(|e| NodeId::from(e.target()));
+            graph.nodes.edges_directed(id.petgraph(), Outgoing).map(|e| NodeId::from_petgraph(e.target()));
         readers.find(|&reader| !self.is_dead(reader))
     }
 }

@@ -12,8 +12,8 @@ use crate::graph::Details;
 use crate::ops;
 use crate::ops::source::constant::{Absent, Constant};
 use crate::{
-    AttrValue, Attrs, Declared, Dialect, Graph, Info, Node, NodeId, Op, Output, PortIds, RawNode, Value,
-    Version,
+    AttrValue, Attrs, Declared, Dialect, Graph, Info, Node, NodeId, Op, Output, PortIds, RawNode, Registry,
+    Value, Version,
 };
 
 /// The maximum nesting of bodies and of `info` elements.
@@ -24,7 +24,15 @@ type Parsed<T> = Result<T, ParseError>;
 /// Parses the text form. `weights` is the `.bin` beside it, without which its constants are absent. Facts are not
 /// inferred.
 pub fn parse(text: &str, weights: Option<&Storage>) -> Parsed<Graph> {
-    let mut parser = Parser { lexer: Lexer::new(text), weights, depth: 0 };
+    parse_with(text, weights, &Registry::builtin())
+}
+
+/// [`parse`] with registered ops.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_with(text: &str, weights: Option<&Storage>, ops: &Registry) -> Parsed<Graph> {
+    let mut parser = Parser { lexer: Lexer::new(text), weights, ops, depth: 0 };
     parser.word("snick")?;
     parser.lexer.expect("version 1 of the text form", |token| match token {
         Token::Number(n) if n == "1" => Some(()),
@@ -40,6 +48,7 @@ pub fn parse(text: &str, weights: Option<&Storage>) -> Parsed<Graph> {
 struct Parser<'t> {
     lexer: Lexer<'t>,
     weights: Option<&'t Storage>,
+    ops: &'t Registry,
     depth: usize,
 }
 
@@ -107,7 +116,9 @@ impl<'t> Parser<'t> {
                 let mut raw = RawNode::openvino(&op_type, version.clone(), attrs, outs.len());
                 raw.dialect = dialect;
                 *raw.bodies.get_mut() = bodies;
-                Op::parse(&mut raw).map_err(|e| ParseError { loc, message: format!("{op_type}: {e}") })?
+                self.ops
+                    .parse(&mut raw)
+                    .map_err(|e| ParseError { loc, message: format!("{op_type}: {e}") })?
             }
         };
         if outs.is_empty() && !matches!(op, Op::Opaque(_)) {
@@ -124,7 +135,7 @@ impl<'t> Parser<'t> {
         }
         let id = graph.add(node);
         for (port, value) in connected {
-            graph.connect(value, id, port);
+            graph.connect(value, id, port).map_err(|e| ParseError { loc, message: e.to_string() })?;
         }
         if scope.insert((name.clone(), nth), id).is_some() {
             return Err(ParseError { loc, message: format!("%{name} is already defined; write %{name}~2") });

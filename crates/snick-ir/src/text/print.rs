@@ -10,7 +10,7 @@ use snick_tensor::{ElementType, Listed, Tensor};
 use super::syntax::{is_name_byte, quoted, word};
 use super::{ALIGNMENT, INLINE, literal};
 use crate::ops::source::constant::Constant;
-use crate::{AttrValue, Attrs, Dialect, Graph, Info, Node, NodeId, Op, Output, PortIds, Value, Version};
+use crate::{AttrValue, Attrs, Dialect, Graph, Info, NodeId, NodeRef, Op, Output, PortIds, Value, Version};
 
 /// How large constants are written.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
@@ -97,7 +97,7 @@ impl Printer {
         let node = graph.node(id);
         let _ = write!(self.out, "{} = {}", names.node(id), op_text(node));
         let inputs = graph.inputs(id);
-        if let Op::Const(constant) = &node.op {
+        if let Op::Const(constant) = node.op() {
             self.constant(constant);
         } else {
             if !inputs.is_empty() {
@@ -105,13 +105,13 @@ impl Printer {
                     inputs.iter().map(|v| v.map_or("_".into(), |v| names.value(v))).collect();
                 let _ = write!(self.out, "({})", inputs.join(", "));
             }
-            self.attrs(" ", &node.op.attrs());
+            self.attrs(" ", &node.op().attrs());
         }
         self.outputs(graph, node);
-        if let Some(ids) = &node.output_ids {
-            let _ = write!(self.out, " outputs {}", ids_text(ids, node.outs.len()));
+        if let Some(ids) = &node.output_ids() {
+            let _ = write!(self.out, " outputs {}", ids_text(ids, node.outs().len()));
         }
-        if let Some(details) = &node.details {
+        if let Some(details) = &node.details() {
             if let Some(ids) = &details.input_ids {
                 let _ = write!(self.out, " inputs {}", ids_text(ids, inputs.len()));
             }
@@ -122,7 +122,7 @@ impl Printer {
             }
         }
         let pad = "  ".repeat(depth + 1);
-        for (role, body) in node.op.bodies() {
+        for (role, body) in node.op().bodies() {
             let _ = write!(self.out, "\n{pad}  {role} ");
             self.graph(body, depth + 2);
             self.out.pop();
@@ -130,11 +130,11 @@ impl Printer {
     }
 
     /// ` : f32[1,2] "name"`, or all of them in parentheses.
-    fn outputs(&mut self, graph: &Graph, node: &Node) {
-        let is_const = matches!(node.op, Op::Const(_));
-        let shown = (self.options.types || node.op.is_opaque()) && !is_const;
-        let named = node.outs.iter().any(|o| !o.names().is_empty());
-        if node.outs.is_empty() || !(shown || named || node.outs.len() > 1) {
+    fn outputs(&mut self, graph: &Graph, node: NodeRef) {
+        let is_const = matches!(node.op(), Op::Const(_));
+        let shown = (self.options.types || !node.op().is_builtin()) && !is_const;
+        let named = node.outs().iter().any(|o| !o.names().is_empty());
+        if node.outs().is_empty() || !(shown || named || node.outs().len() > 1) {
             return;
         }
         let port = |out: &Output| {
@@ -142,7 +142,7 @@ impl Printer {
                 if shown { type_text(out, graph.symbols(), self.options.symbolic) } else { "_".into() };
             out.names().iter().fold(kind, |text, name| format!("{text} {}", quoted(name)))
         };
-        let ports: Vec<String> = node.outs.iter().map(port).collect();
+        let ports: Vec<String> = node.outs().iter().map(port).collect();
         match ports.as_slice() {
             [one] => drop(write!(self.out, " : {one}")),
             many => drop(write!(self.out, " : ({})", many.join(", "))),
@@ -223,7 +223,7 @@ impl Names {
         let mut by_node = vec![String::new(); graph.bound()];
         let mut seen: HashMap<&str, usize> = HashMap::new();
         for &id in order {
-            let name = &*graph.node(id).name;
+            let name = graph.node(id).name();
             let count = seen.entry(name).or_insert(0);
             *count += 1;
             let plain = !name.is_empty() && name.bytes().all(is_name_byte);
@@ -249,12 +249,12 @@ impl Names {
 }
 
 /// `StridedSlice-1`, `Foo-extension`, `slice`.
-fn op_text(node: &Node) -> String {
-    let name = match node.op.dialect() {
-        Dialect::Snick => return node.op.type_name().to_string(),
-        Dialect::OpenVino => word(node.op.type_name()),
+fn op_text(node: NodeRef) -> String {
+    let name = match node.op().dialect() {
+        Dialect::Snick => return node.op().type_name().to_string(),
+        Dialect::OpenVino => word(node.op().type_name()),
     };
-    match &node.version {
+    match node.version() {
         Version::Opset(n) => format!("{name}-{n}"),
         Version::Custom(text) => format!("{name}-{}", word(text)),
         Version::Unversioned => format!("{name}-_"),

@@ -141,7 +141,7 @@ fn value_of(
     for input in graph.inputs(value.node) {
         inputs.push(value_of(graph, region, sample, computed, input.ok_or_else(missing)?)?);
     }
-    let outputs = graph.node(value.node).op.eval(&inputs).map_err(|error| error.to_string())?;
+    let outputs = graph.node(value.node).op().eval(&inputs).map_err(|error| error.to_string())?;
     for (port, tensor) in (0..).zip(outputs) {
         computed.insert(Value { node: value.node, port }, tensor);
     }
@@ -206,7 +206,7 @@ mod tests {
     const WRONG: Rule = Rule::exact("wrong-merge", wrong);
 
     fn wrong(patch: &mut Patch) -> Result<RewriteResult, OpError> {
-        let (Some(outer), Ok(middle)) = (Selection::of(&patch.node().op), patch.input(0)) else {
+        let (Some(outer), Ok(middle)) = (Selection::of(patch.node().op()), patch.input(0)) else {
             return Ok(RewriteResult::NoMatch);
         };
         let Some(inner) = Selection::of(patch.op_of(middle)) else { return Ok(RewriteResult::NoMatch) };
@@ -219,7 +219,7 @@ mod tests {
     }
 
     /// Removes ReLU, which is right for sizes and for elements that are not negative.
-    const NO_RELU: Rule = Rule::exact("no-relu", |patch| match &patch.node().op {
+    const NO_RELU: Rule = Rule::exact("no-relu", |patch| match patch.node().op() {
         Op::Unary(_) => Ok(RewriteResult::one(patch.input(0)?)),
         _ => Ok(RewriteResult::NoMatch),
     });

@@ -114,8 +114,8 @@ fn is_known(graph: &Graph, value: Value) -> bool {
 fn can_expand(graph: &Graph, value: Value) -> bool {
     let node = graph.node(value.node);
     !is_known(graph, value)
-        && !node.op.traits().intersects(OpTraits::ROOT | OpTraits::STATEFUL)
-        && !matches!(node.op, Op::Const(_))
+        && !node.op().traits().intersects(OpTraits::ROOT | OpTraits::STATEFUL)
+        && !matches!(node.op(), Op::Const(_))
 }
 
 /// The layers of the region that lead to `root`, included, each after its inputs.

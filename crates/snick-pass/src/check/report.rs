@@ -19,12 +19,12 @@ use super::sample::Sample;
 pub(super) fn report(proposal: &Proposal, region: &Region, sample: &Sample, how: &str) -> String {
     let graph = proposal.graph;
     let rule = proposal.rule.name;
-    let mut text = format!("{rule} at `{}`: {how}\n", graph.node(proposal.root).name);
+    let mut text = format!("{rule} at `{}`: {how}\n", graph.node(proposal.root).name());
     let mut slices = |title: &str, nodes: &[NodeId]| {
         for &id in nodes {
             for slice in notation(graph, id).unwrap_or_default() {
                 let node = graph.node(id);
-                let _ = writeln!(text, "  {title} {} `{}`: {slice}", node.op.type_name(), node.name);
+                let _ = writeln!(text, "  {title} {} `{}`: {slice}", node.op().type_name(), node.name());
             }
         }
     };
@@ -46,21 +46,21 @@ fn as_test(graph: &Graph, region: &Region, sample: &Sample, root: NodeId) -> Gra
         }
         let is_known = graph.fact(leaf).is_some_and(|fact| fact.known.is_some());
         let op = if is_known { Op::from(Constant::new(Arc::new(tensor.clone()))) } else { parameter(tensor) };
-        let node = test.add(Node::new(graph.node(leaf.node).name.clone(), op));
+        let node = test.add(Node::new(graph.node(leaf.node).name(), op));
         values.insert(leaf, Value { node, port: 0 });
     }
     for &id in &region.old {
         let old = graph.node(id);
-        let mut node = Node::new(old.name.clone(), old.op.clone());
-        node.version = old.version.clone();
+        let mut node = Node::new(old.name(), old.op().clone());
+        node.version = old.version().clone();
         let inputs = graph.inputs(id);
         let inputs: Vec<Value> = inputs.iter().filter_map(|input| values.get(&(*input)?).copied()).collect();
         let node = test.add_wired(node, &inputs);
-        for port in (0..).take(old.outs.len()) {
+        for port in (0..).take(old.outs().len()) {
             values.insert(Value { node: id, port }, Value { node, port });
         }
     }
-    for port in (0..).take(graph.node(root).outs.len()) {
+    for port in (0..).take(graph.node(root).outs().len()) {
         if let Some(&value) = values.get(&Value { node: root, port }) {
             test.add_wired(Node::new(format!("result{port}"), Op::from(GraphResult)), &[value]);
         }

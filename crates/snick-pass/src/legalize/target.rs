@@ -21,7 +21,8 @@ pub struct Target {
 /// Whether a layer applies a formula of floats to integers, which runtimes round in ways that no formula follows.
 pub fn is_rounded_formula(graph: &Graph, id: NodeId) -> bool {
     let data = graph.inputs(id).first().copied().flatten().and_then(|value| graph.fact(value));
-    graph.node(id).op.has(OpTraits::FLOAT_FORMULA) && data.is_some_and(|fact| fact.element_type.is_integer())
+    graph.node(id).op().has(OpTraits::FLOAT_FORMULA)
+        && data.is_some_and(|fact| fact.element_type.is_integer())
 }
 
 /// Rewrites an inferred graph and its bodies until the target can write all layers or no rule is left for those that it
@@ -64,11 +65,11 @@ mod tests {
 
     const PLAIN: Target = Target {
         can_write: |graph, id| {
-            !matches!(graph.node(id).op, Op::GroupNormalization(_) | Op::Mvn(_) | Op::Pad(_))
+            !matches!(graph.node(id).op(), Op::GroupNormalization(_) | Op::Mvn(_) | Op::Pad(_))
         },
         computes_in: |graph, id| {
-            let is_bf16 = graph.node(id).outs.first()?.fact.element_type == ElementType::BF16;
-            (is_bf16 && matches!(graph.node(id).op, Op::Unary(_))).then_some(ElementType::F32)
+            let is_bf16 = graph.node(id).outs().first()?.fact.element_type == ElementType::BF16;
+            (is_bf16 && matches!(graph.node(id).op(), Op::Unary(_))).then_some(ElementType::F32)
         },
     };
 

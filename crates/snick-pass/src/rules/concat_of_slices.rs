@@ -21,7 +21,7 @@ struct Piece {
 }
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
-    let Op::Concat(concat) = &patch.node().op else { return Ok(RewriteResult::NoMatch) };
+    let Op::Concat(concat) = patch.node().op() else { return Ok(RewriteResult::NoMatch) };
     let Some(dims) = patch.dims(patch.output(0))? else { return Ok(RewriteResult::NoMatch) };
     let (axis, concat) = (normalize_axis(concat.axis, dims.len())?, concat.clone());
     let inputs = patch.inputs_of(patch.output(0))?;

@@ -11,13 +11,13 @@ use crate::selection::Selection;
 pub(crate) const RULE: Rule = Rule::exact("drop-identities", apply);
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
-    let is_identity = match &patch.node().op {
+    let is_identity = match patch.node().op() {
         Op::Identity(_) => true,
         Op::DepthToSpace(op) => op.blocks.block_size == 1,
         Op::SpaceToDepth(op) => op.blocks.block_size == 1,
         Op::ShuffleChannels(op) => op.group == 1,
         Op::Concat(_) => patch.optional(1).is_none(),
-        Op::Slice(slice) => match Selection::of(&patch.node().op) {
+        Op::Slice(slice) => match Selection::of(patch.node().op()) {
             Some(selection) if slice.axes.is_empty() || same_shape(patch)? => {
                 return narrowed(patch, &selection);
             }

@@ -24,10 +24,11 @@ const MAX_BYTES: usize = 1 << 26;
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
     let node = patch.node();
-    if matches!(node.op, Op::Const(_)) || node.op.has(OpTraits::ROOT) || !node.op.traits().is_foldable() {
+    if matches!(node.op(), Op::Const(_)) || node.op().has(OpTraits::ROOT) || !node.op().traits().is_foldable()
+    {
         return Ok(RewriteResult::NoMatch);
     }
-    let known = node.outs.iter().map(|out| {
+    let known = node.outs().iter().map(|out| {
         let is_real = out.fact.element_type.is_float();
         out.fact.as_tensor().filter(|_| !is_real).cloned()
     });
@@ -45,7 +46,7 @@ fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
 }
 
 fn slice_of_constant(patch: &Patch) -> Result<Option<Tensor>, OpError> {
-    let op = &patch.node().op;
+    let op = patch.node().op();
     if Selection::of(op).is_none() {
         return Ok(None);
     }

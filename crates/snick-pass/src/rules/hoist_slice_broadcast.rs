@@ -10,7 +10,7 @@ use crate::selection::Selection;
 pub(crate) const RULE: Rule = Rule::exact("hoist-slice-broadcast", apply);
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
-    let Some(selection) = Selection::of(&patch.node().op) else { return Ok(RewriteResult::NoMatch) };
+    let Some(selection) = Selection::of(patch.node().op()) else { return Ok(RewriteResult::NoMatch) };
     let expanded = patch.input(0)?;
     let Op::Broadcast(broadcast) = patch.op_of(expanded) else { return Ok(RewriteResult::NoMatch) };
     if !matches!(broadcast.mode(), BroadcastMode::Numpy | BroadcastMode::Bidirectional) {

@@ -31,9 +31,9 @@ pub(crate) fn merge_duplicates(graph: &mut Graph, stop_after: Option<usize>) -> 
             return trace;
         }
         let node = graph.node(id);
-        let (layer, op) = (node.name.clone(), node.op.type_name().to_string());
+        let (layer, op) = (node.shared_name(), node.op().type_name().to_string());
         trace.applied.push(Applied { rule: NAME, layer, op });
-        for port in (0..).take(node.outs.len()) {
+        for port in (0..).take(node.outs().len()) {
             graph.replace_uses_with_names(Value { node: id, port }, Value { node: first, port });
         }
     }
@@ -42,7 +42,7 @@ pub(crate) fn merge_duplicates(graph: &mut Graph, stop_after: Option<usize>) -> 
 
 /// The hash of a layer; `None` for layers that are never merged.
 fn key(graph: &Graph, id: NodeId) -> Option<u64> {
-    let op = &graph.node(id).op;
+    let op = graph.node(id).op();
     if op.has(OpTraits::ROOT) || !op.has(OpTraits::PURE) {
         return None;
     }
@@ -66,7 +66,9 @@ fn key(graph: &Graph, id: NodeId) -> Option<u64> {
 
 fn is_same(graph: &Graph, a: NodeId, b: NodeId) -> bool {
     let (first, second) = (graph.node(a), graph.node(b));
-    first.op == second.op && graph.inputs(a) == graph.inputs(b) && first.outs.len() == second.outs.len()
+    first.op() == second.op()
+        && graph.inputs(a) == graph.inputs(b)
+        && first.outs().len() == second.outs().len()
 }
 
 #[cfg(test)]

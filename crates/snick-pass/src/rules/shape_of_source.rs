@@ -13,7 +13,7 @@ pub(crate) const RULE: Rule = Rule::exact("shape-of-source", apply);
 const MAX_READERS: u32 = 8;
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
-    let Op::ShapeOf(shape_of) = &patch.node().op else { return Ok(RewriteResult::NoMatch) };
+    let Op::ShapeOf(shape_of) = patch.node().op() else { return Ok(RewriteResult::NoMatch) };
     let shape_of = shape_of.clone();
     let value = patch.input(0)?;
     let op = patch.op_of(value);

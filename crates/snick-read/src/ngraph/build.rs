@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use smallvec::SmallVec;
-use snick_ir::{BuildMode, Declared, Graph, GraphBuilder, Located, NodeId, Output, Value};
+use snick_ir::{BuildMode, Declared, Graph, GraphBuilder, Located, NodeId, Value};
 
 use super::function::Functions;
 use super::node::{Node, Source};
@@ -77,12 +77,11 @@ impl<'f> FunctionBuilder<'f> {
                 (opaque.map_err(|error| node.object.json().error(error.to_string()))?, SmallVec::new())
             }
         };
-        let layer = self.graph.node_mut(value.node);
-        layer.name = node.name.as_str().into();
-        if let (Some(declared), Some(out)) = (declared, layer.outs.get_mut(value.port as usize)) {
-            out.declared = Some(declared);
+        self.graph.rename(value.node, node.name.as_str());
+        if let Some(declared) = declared {
+            self.graph.declare(value, declared);
         }
-        let outputs = layer.outs.len();
+        let outputs = self.graph.node(value.node).outs().len();
         // Outputs of one layer are its ports; outputs of several layers are listed.
         let plain = (0..outputs).map(|port| Value { node: value.node, port: port as u32 });
         let outputs: SmallVec<[Value; 4]> = match further.is_empty() && value.port == 0 {
@@ -91,9 +90,7 @@ impl<'f> FunctionBuilder<'f> {
         };
         for (port, output) in outputs.iter().enumerate() {
             let names = node.tensor_names(port)?;
-            if let Some(out) = self.graph.node_mut(output.node).outs.get_mut(output.port as usize) {
-                out.names = (!names.is_empty()).then(|| names.into());
-            }
+            self.graph.set_tensor_names(*output, names);
         }
         // Inference of the whole graph reports what is wrong.
         let _ = self.graph.infer_node(value.node);
@@ -114,9 +111,9 @@ impl<'f> FunctionBuilder<'f> {
         };
         let index = node.object.get("n").map(Json::int).transpose()?;
         let value = self.value(source, index)?;
-        let out = self.graph.node_mut(value.node).outs.get_mut(value.port as usize);
-        if let (Some(out), Some(declared)) = (out, declared) {
-            out.declared.get_or_insert(declared);
+        let known = self.graph.output(value).is_some_and(|out| out.declared.is_some());
+        if let Some(declared) = declared.filter(|_| !known) {
+            self.graph.declare(value, declared);
         }
         let _ = self.graph.infer_node(value.node);
         self.named.insert(node.name.clone(), NamedValue::Alias(value));
@@ -169,13 +166,13 @@ impl<'f> FunctionBuilder<'f> {
             NamedValue::Layer(node) => *node,
         };
         let port = usize::try_from(index).ok().filter(|&port| port < MAX_OUTPUTS).ok_or_else(wrong)?;
-        let layer = self.graph.node_mut(node);
-        if port >= layer.outs.len() {
-            if !layer.op.is_opaque() {
+        let layer = self.graph.node(node);
+        if port >= layer.outs().len() {
+            if !layer.op().is_opaque() {
                 return Err(wrong());
             }
             // The outputs of an unknown op are known only from its readers.
-            layer.outs.resize_with(port + 1, Output::unknown);
+            self.graph.ensure_outputs(node, port + 1);
         }
         Ok(Value { node, port: port as u32 })
     }

@@ -296,7 +296,7 @@ impl<'m> Reading<'_, 'm, '_> {
 
     /// A value of the outer graph inside the body: a copy of a constant, or a Parameter.
     fn capture(&mut self, name: &str, value: Value, outer: &Graph, captured: &mut Vec<Value>) -> Value {
-        if let Op::Const(Constant::Here(tensor)) = &outer.node(value.node).op {
+        if let Op::Const(Constant::Here(tensor)) = outer.node(value.node).op() {
             let constant = Constant::new(Arc::clone(tensor)).into();
             return self.network.source(&format!("{}{name}", self.place.prefix), constant);
         }

@@ -130,7 +130,7 @@ impl<'g> NodeBuilder<'g> {
 
     /// The tensor of a constant.
     pub(super) fn tensor(&self, value: Value) -> Option<&Arc<Tensor>> {
-        match &self.graph().node(value.node).op {
+        match self.graph().node(value.node).op() {
             Op::Const(Constant::Here(tensor)) => Some(tensor),
             _ => None,
         }
@@ -138,7 +138,7 @@ impl<'g> NodeBuilder<'g> {
 
     /// The integers of a constant of the file, if they are few.
     pub(super) fn known_ints(&self, value: Value) -> Option<Vec<i64>> {
-        let is_constant = matches!(self.graph().node(value.node).op, Op::Const(_));
+        let is_constant = matches!(self.graph().node(value.node).op(), Op::Const(_));
         self.fact(value).ok().filter(|_| is_constant)?.ints().map(|v| v.to_vec())
     }
 

@@ -163,11 +163,9 @@ impl<'m> Network<'m> {
     }
 
     pub(super) fn name_value(&mut self, value: Value, name: &str) {
-        if let Some(out) = self.graph.node_mut(value.node).outs.get_mut(value.port as usize) {
-            let mut names = out.names.take().map(Vec::from).unwrap_or_default();
-            names.push(name.to_string());
-            out.names = Some(names.into());
-        }
+        let mut names = self.graph.output(value).map(|out| out.names().to_vec()).unwrap_or_default();
+        names.push(name.to_string());
+        self.graph.set_tensor_names(value, names);
     }
 
     /// A sequence that is an output of the graph: an opaque layer.

@@ -136,7 +136,7 @@ impl<'m> Network<'m> {
                 continue;
             }
             let name = if named.is_empty() { name.to_string() } else { format!("{name}.{i}") };
-            self.graph.node_mut(value.node).name = name.into();
+            self.graph.rename(value.node, name);
             named.push(value.node);
         }
     }

@@ -47,7 +47,7 @@ fn shape_of_output(model: &onnx::Model) -> String {
     assert!(read.errors.is_empty(), "{:?}", read.errors);
     assert_eq!(snick_ir::infer(&mut read.graph), []);
     let result = read.graph.results().next().unwrap();
-    let shape = &read.graph.node(result).outs[0].fact.shape;
+    let shape = &read.graph.node(result).outs()[0].fact.shape;
     shape.display(read.graph.symbols()).to_string()
 }
 
@@ -88,7 +88,7 @@ fn functions_become_their_nodes() {
     };
     model.functions = vec![function(vec![node("Add", &["v", "v"], &["w"])])];
     let read = read(&model).unwrap();
-    assert!(read.graph.ids().any(|id| matches!(read.graph.node(id).op, Op::Arithmetic(_))));
+    assert!(read.graph.ids().any(|id| matches!(read.graph.node(id).op(), Op::Arithmetic(_))));
     (call.input, call.output) = (vec!["v".into()], vec!["w".into()]);
     model.functions = vec![function(vec![call])];
     assert!(refusal(&model).contains("nested deeper than"));
@@ -131,7 +131,7 @@ fn raw_data_are_views_of_the_file() {
     let model = model(vec![node("Slice", &["x", "s", "s"], &["y"])], vec![constant]);
     let file = Storage::heap(onnx::encode(&model));
     let read = super::read(&file, None, "m").unwrap();
-    let shared = read.graph.ids().any(|id| match &read.graph.node(id).op {
+    let shared = read.graph.ids().any(|id| match read.graph.node(id).op() {
         Op::Const(snick_ir::ops::source::constant::Constant::Here(tensor)) => {
             tensor.storage().shares_with(&file)
         }

@@ -137,8 +137,8 @@ fn read_layers(cursor: &mut Cursor, context: &mut Context, net: &mut Net) -> Res
     layers.sort_by_key(|layer| layer.id);
     if let Some(pair) = layers.windows(2).find(|pair| pair[0].id == pair[1].id) {
         let [first, second] = [&pair[0], &pair[1]].map(|layer| net.graph.node(layer.node));
-        let message = format!("duplicate layer id {}, also used by `{}`", pair[1].id, first.name);
-        return Err(cursor.error_at(second.loc, message));
+        let message = format!("duplicate layer id {}, also used by `{}`", pair[1].id, first.name());
+        return Err(cursor.error_at(second.loc(), message));
     }
     Ok(())
 }
@@ -216,7 +216,7 @@ fn read_edge(cursor: &mut Cursor, net: &mut Net) -> Result<(), ReadError> {
     let find = |id: u64| net.layers.get(id).ok_or_else(|| format!("edge: no layer has the id {id}"));
     let wire = find(from).and_then(|source| {
         let target = find(to)?;
-        let outs = net.graph.node(source.node).outs.len();
+        let outs = net.graph.node(source.node).outs().len();
         let port = source.outputs.position(from_port, outs);
         let port = port.ok_or_else(|| format!("edge: layer {from} has no output port {from_port}"))?;
         let input = target.inputs.position(to_port, MAX_INPUTS);
@@ -225,8 +225,7 @@ fn read_edge(cursor: &mut Cursor, net: &mut Net) -> Result<(), ReadError> {
     });
     match wire {
         Ok((value, node, port)) => {
-            net.graph.connect(value, node, port);
-            Ok(())
+            net.graph.connect(value, node, port).map_err(|error| cursor.error(error.to_string()))
         }
         Err(message) => Err(cursor.error(message)),
     }

@@ -32,7 +32,7 @@ fn wrapping(function: BinaryOp) -> Option<fn(i64, i64) -> i64> {
 /// Lets slices compute the numbers of their ranges, and removes the steps that nobody reads then.
 pub(super) fn compute_slice_numbers(plan: &mut Plan, graph: &Graph) {
     let is_dynamic = |step: &Step| {
-        let is_slice = matches!((&step.kind, &graph.node(step.node).op), (StepKind::Op, Op::Slice(_)));
+        let is_slice = matches!((&step.kind, graph.node(step.node).op()), (StepKind::Op, Op::Slice(_)));
         is_slice && step.operands.iter().skip(1).any(|operand| operand.slot().is_some())
     };
     let dynamic: Vec<usize> = (0..plan.steps.len()).filter(|&i| is_dynamic(&plan.steps[i])).collect();
@@ -139,13 +139,13 @@ impl<'p> Search<'p> {
     fn producer(&self, slot: usize) -> Option<(usize, &'p Step, &'p Op)> {
         let number = (*self.producers.get(slot)?)?;
         let step = self.plan.steps.get(number).filter(|step| matches!(step.kind, StepKind::Op))?;
-        Some((number, step, &self.graph.node(step.node).op))
+        Some((number, step, self.graph.node(step.node).op()))
     }
 
     fn fact(&self, operand: Operand) -> Option<&'p Fact> {
         let Operand::Slot { slot, .. } = operand else { return None };
         let step = self.plan.steps.get((*self.producers.get(slot)?)?)?;
-        Some(&self.graph.node(step.node).outs.get(slot - step.first)?.fact)
+        Some(&self.graph.node(step.node).outs().get(slot - step.first)?.fact)
     }
 
     /// A constant integer scalar.

@@ -30,7 +30,7 @@ pub(super) fn fold(plan: &mut Plan, graph: &Graph, half_precision: &HalfPrecisio
     // One constant for each element type that a slot is read as.
     let mut numbers = HashMap::new();
     for step in &mut plan.steps {
-        let op = &graph.node(step.node).op;
+        let op = graph.node(step.node).op();
         for operand in &mut step.operands {
             let Some(slot) = operand.slot() else { continue };
             let Some(value) = &known[slot] else { continue };
@@ -55,7 +55,7 @@ fn fixed_outputs(
     known: &[Option<Tensor>],
     half_precision: &HalfPrecision,
 ) -> Option<Vec<Tensor>> {
-    let op = &graph.node(step.node).op;
+    let op = graph.node(step.node).op();
     let values = match op {
         // Its value is what it was inferred from: nothing to check, and it may be as large as all weights.
         Op::Const(_) => return op.eval(&[]).ok(),
@@ -84,7 +84,7 @@ fn fixed_outputs(
 
 /// A shape that inference knows; the inputs of a run are checked against it.
 fn static_shape(graph: &Graph, node: NodeId) -> Option<Vec<Tensor>> {
-    let fact = &graph.node(node).outs.first()?.fact;
+    let fact = &graph.node(node).outs().first()?.fact;
     let sizes = fact.ints()?;
     let sizes = Tensor::from_vec(&[sizes.len()], sizes.to_vec()).ok()?;
     Some(vec![sizes.cast(fact.element_type).ok()?])
@@ -93,7 +93,7 @@ fn static_shape(graph: &Graph, node: NodeId) -> Option<Vec<Tensor>> {
 /// Whether the outputs are known to be not much larger than the inputs.
 fn is_worth_keeping(graph: &Graph, node: NodeId, inputs: &[Tensor]) -> bool {
     let before: usize = inputs.iter().map(Tensor::size_in_bytes).sum();
-    let after = graph.node(node).outs.iter().try_fold(0usize, |sum, out| {
+    let after = graph.node(node).outs().iter().try_fold(0usize, |sum, out| {
         let dims = out.fact.shape.as_static()?;
         let count = dims.iter().try_fold(1usize, |count, &dim| count.checked_mul(dim))?;
         sum.checked_add(out.fact.element_type.byte_len(count)?)

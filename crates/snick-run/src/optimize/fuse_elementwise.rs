@@ -53,11 +53,11 @@ fn fusable(graph: &Graph, step: &Step) -> Option<(ElementFunction, SmallVec<[usi
     let is_float = |et: ElementType| et == ElementType::F32 || et.is_half();
     let inputs: Option<SmallVec<[_; 2]>> =
         graph.inputs(step.node).into_iter().map(|input| Some(&graph.output(input?)?.fact)).collect();
-    let (inputs, output) = (inputs?, &graph.node(step.node).outs.first()?.fact);
+    let (inputs, output) = (inputs?, &graph.node(step.node).outs().first()?.fact);
     if !matches!(step.kind, StepKind::Op) || !is_float(output.element_type) {
         return None;
     }
-    let function = graph.node(step.node).op.element_function(&inputs).filter(|f| f.is_fusable())?;
+    let function = graph.node(step.node).op().element_function(&inputs).filter(|f| f.is_fusable())?;
     let ports = match function {
         ElementFunction::Unary(_) => 0..1,
         ElementFunction::Binary(_) => 0..2,

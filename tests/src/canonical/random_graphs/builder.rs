@@ -48,7 +48,7 @@ impl Builder {
 
     fn add(&mut self, op: &str, attrs: Attrs<'static>, inputs: &[Value]) -> Option<()> {
         let id = self.node(op, attrs, inputs)?;
-        for port in (0..).take(self.graph.node(id).outs.len()) {
+        for port in (0..).take(self.graph.node(id).outs().len()) {
             self.values.push(Value { node: id, port });
         }
         Some(())

@@ -89,7 +89,7 @@ mod tests {
             return error.to_string();
         }
         let id = graph.results().next().unwrap();
-        graph.node(id).outs[0].fact.shape.display(graph.symbols()).to_string()
+        graph.node(id).outs()[0].fact.shape.display(graph.symbols()).to_string()
     }
 
     const SAME: &str = "%y = ReLU-1(%x)";

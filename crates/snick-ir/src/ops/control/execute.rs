@@ -180,7 +180,7 @@ fn number(what: &str, tensor: &Tensor) -> Result<i64, OpError> {
 
 /// The iteration number with the type of its Parameter: a scalar, or a vector of one element.
 fn counter(body: &Graph, parameter: usize, trip: u64) -> Result<Tensor, OpError> {
-    let declared = body.parameters().nth(parameter).map(|id| &body.node(id).op);
+    let declared = body.parameters().nth(parameter).map(|id| body.node(id).op());
     let number = Tensor::scalar(i64::try_from(trip).unwrap_or(i64::MAX));
     let Some(Op::Parameter(declared)) = declared else { return Ok(number) };
     let number = number.cast(declared.element_type)?;
@@ -271,7 +271,7 @@ fn nothing<'t>(
     cut: Cut,
     fed: impl Iterator<Item = (usize, &'t [usize])>,
 ) -> Result<Tensor, OpError> {
-    let out = body.results().nth(number).and_then(|id| body.node(id).outs.first());
+    let out = body.results().nth(number).and_then(|id| body.node(id).outs().first());
     let fact = out.map(|out| &out.fact);
     let known = fact.and_then(|fact| fact.shape.dims().filter(|_| fact.element_type != ElementType::Dynamic));
     let (Some(fact), Some(known)) = (fact, known) else {
@@ -280,7 +280,7 @@ fn nothing<'t>(
     };
     let mut sizes = HashMap::new();
     for (parameter, dims) in fed {
-        let out = body.parameters().nth(parameter).and_then(|id| body.node(id).outs.first());
+        let out = body.parameters().nth(parameter).and_then(|id| body.node(id).outs().first());
         let names = out.and_then(|out| out.fact.shape.dims()).unwrap_or_default();
         sizes.extend(
             names.iter().zip(dims).filter_map(|(name, &size)| Some((name.as_symbol()?, size as i64))),

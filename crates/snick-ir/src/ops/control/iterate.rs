@@ -92,7 +92,7 @@ fn entering(
 
 /// The iteration number, with the type and shape that its Parameter declares.
 fn counter(body: &mut Graph, parameter: usize, iteration: &SymExpr) -> Result<Fact, OpError> {
-    let declared = body.parameters().nth(parameter).map(|id| &body.node(id).op);
+    let declared = body.parameters().nth(parameter).map(|id| body.node(id).op());
     let Some(Op::Parameter(declared)) = declared else {
         return Err(OpError::mismatch("the iteration number", "not a Parameter", "a Parameter"));
     };
@@ -370,13 +370,13 @@ mod tests {
         let errors = infer(graph);
         assert!(errors.is_empty(), "{}", errors[0]);
         let id = graph.results().next().unwrap();
-        graph.node(id).outs[0].fact.shape.display(graph.symbols()).to_string()
+        graph.node(id).outs()[0].fact.shape.display(graph.symbols()).to_string()
     }
 
     fn ranges(graph: &mut Graph) -> String {
         shape(graph);
         let id = graph.results().next().unwrap();
-        graph.node(id).outs[0].fact.shape.display_intervals(graph.symbols()).to_string()
+        graph.node(id).outs()[0].fact.shape.display_intervals(graph.symbols()).to_string()
     }
 
     #[test]

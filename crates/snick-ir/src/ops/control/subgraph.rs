@@ -64,7 +64,7 @@ impl SubGraph {
 
     /// The ops of the bodies except Parameters and Results.
     fn inner_ops(&self) -> impl Iterator<Item = &Op> {
-        let ops = self.bodies.iter().flat_map(|body| body.ids().map(|id| &body.node(id).op));
+        let ops = self.bodies.iter().flat_map(|body| body.ids().map(|id| body.node(id).op()));
         ops.filter(|op| !matches!(op, Op::Parameter(_) | Op::Result(_)))
     }
 

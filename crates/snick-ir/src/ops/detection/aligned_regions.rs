@@ -1,6 +1,5 @@
 //! What ROIAlign and ROIAlignRotated share.
 
-use smallvec::smallvec;
 use snick_shape::Shape;
 use snick_tensor::Tensor;
 
@@ -32,7 +31,7 @@ impl AlignedRegions {
         let regions = common_dim(cx, &[(1, 0), (2, 0)])?;
         let channels = common_dim(cx, &[(0, 1)])?;
         let [height, width] = [self.pooled_h, self.pooled_w].map(|size| (size as i64).into());
-        Ok(smallvec![Fact::new(element_type, Shape::ranked([regions, channels, height, width]))])
+        Ok(Facts::from(Fact::new(element_type, Shape::ranked([regions, channels, height, width]))))
     }
 
     /// Pools regions of `N` numbers: `pool` appends the bins of one. `has_end` says whether the first region of image

@@ -1,6 +1,5 @@
 //! CTCGreedyDecoder-1.
 
-use smallvec::smallvec;
 use snick_shape::Shape;
 use snick_tensor::Tensor;
 
@@ -25,7 +24,7 @@ impl InferOp for CtcGreedyDecoder {
         expect_ranks(cx, &[3, 2])?;
         let time = common_dim(cx, &[(0, 0), (1, 0)])?;
         let batch = common_dim(cx, &[(0, 1), (1, 1)])?;
-        Ok(smallvec![Fact::new(cx.element_type(0), Shape::ranked([batch, time, 1.into(), 1.into()]))])
+        Ok(Facts::from(Fact::new(cx.element_type(0), Shape::ranked([batch, time, 1.into(), 1.into()]))))
     }
 }
 

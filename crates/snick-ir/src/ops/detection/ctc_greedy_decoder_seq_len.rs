@@ -1,6 +1,5 @@
 //! CTCGreedyDecoderSeqLen-6.
 
-use smallvec::smallvec;
 use snick_shape::Shape;
 use snick_tensor::Tensor;
 
@@ -30,10 +29,10 @@ impl InferOp for CtcGreedyDecoderSeqLen {
         expect_ranks(cx, &[3, 1])?;
         let batch = common_dim(cx, &[(0, 0), (1, 0)])?;
         let time = common_dim(cx, &[(0, 1)])?;
-        Ok(smallvec![
+        Ok(Facts::from([
             Fact::new(self.classes_index_type.element_type(), Shape::ranked([batch.clone(), time])),
             Fact::new(self.sequence_length_type.element_type(), Shape::ranked([batch])),
-        ])
+        ]))
     }
 }
 

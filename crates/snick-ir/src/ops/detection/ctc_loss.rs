@@ -1,6 +1,5 @@
 //! CTCLoss-4.
 
-use smallvec::smallvec;
 use snick_shape::Shape;
 use snick_tensor::Tensor;
 
@@ -30,7 +29,7 @@ impl InferOp for CtcLoss {
         expect_ranks(cx, &[3, 1, 2, 1, 0])?;
         common_dim(cx, &[(0, 1), (2, 1)])?;
         let batch = common_dim(cx, &[(0, 0), (1, 0), (2, 0), (3, 0)])?;
-        Ok(smallvec![Fact::new(cx.element_type(0), Shape::ranked([batch]))])
+        Ok(Facts::from(Fact::new(cx.element_type(0), Shape::ranked([batch]))))
     }
 }
 

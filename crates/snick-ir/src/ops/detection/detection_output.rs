@@ -1,6 +1,5 @@
 //! DetectionOutput-1 and DetectionOutput-8.
 
-use smallvec::smallvec;
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::Tensor;
 
@@ -59,7 +58,7 @@ impl InferOp for DetectionOutput {
             _ => cx.mul(&priors, &classes),
         };
         let rows = cx.mul(&batch, &boxes);
-        Ok(smallvec![Fact::new(element_type, Shape::ranked([1.into(), 1.into(), rows, 7.into()]))])
+        Ok(Facts::from(Fact::new(element_type, Shape::ranked([1.into(), 1.into(), rows, 7.into()]))))
     }
 }
 

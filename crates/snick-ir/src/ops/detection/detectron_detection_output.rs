@@ -1,6 +1,5 @@
 //! ExperimentalDetectronDetectionOutput-6.
 
-use smallvec::smallvec;
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::{ElementType, Tensor};
 
@@ -56,11 +55,11 @@ impl InferOp for DetectronDetectionOutput {
         let rows = SymExpr::from(self.max_detections_per_image as i64);
         let boxes = Shape::ranked([rows.clone(), 4.into()]);
         let rows = Shape::ranked([rows]);
-        Ok(smallvec![
+        Ok(Facts::from([
             Fact::new(element_type, boxes),
             Fact::new(ElementType::I32, rows.clone()),
             Fact::new(element_type, rows),
-        ])
+        ]))
     }
 }
 

@@ -1,6 +1,5 @@
 //! GenerateProposals-9.
 
-use smallvec::smallvec;
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::Tensor;
 
@@ -47,11 +46,11 @@ impl InferOp for GenerateProposals {
         expect_deltas(cx, &anchors)?;
         let bounds = [cx.interval(&images), (self.limits.post_nms_count as i64).into()];
         let rows = rows_up_to(cx, &bounds);
-        Ok(smallvec![
+        Ok(Facts::from([
             Fact::new(element_type, Shape::ranked([rows.clone(), 4.into()])),
             Fact::new(element_type, Shape::ranked([rows])),
             Fact::new(self.roi_num_type.element_type(), Shape::ranked([images])),
-        ])
+        ]))
     }
 }
 

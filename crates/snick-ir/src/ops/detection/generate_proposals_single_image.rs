@@ -1,6 +1,5 @@
 //! ExperimentalDetectronGenerateProposalsSingleImage-6.
 
-use smallvec::smallvec;
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::Tensor;
 
@@ -32,10 +31,10 @@ impl InferOp for GenerateProposalsSingleImage {
         common_dim(cx, &[(2, 1), (3, 1)])?;
         common_dim(cx, &[(2, 2), (3, 2)])?;
         let rows = SymExpr::from(self.limits.post_nms_count as i64);
-        Ok(smallvec![
+        Ok(Facts::from([
             Fact::new(element_type, Shape::ranked([rows.clone(), 4.into()])),
             Fact::new(element_type, Shape::ranked([rows])),
-        ])
+        ]))
     }
 }
 

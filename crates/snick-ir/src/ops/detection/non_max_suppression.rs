@@ -54,11 +54,9 @@ impl InferOp for NonMaxSuppression {
             cx.expect_rank(port, "0", |rank| rank == 0 || (self.has_scores() && rank == 1))?;
             expect_size(cx, port, 0, 1)?;
         }
-        let mut facts = infer(cx, 4, self.output_type.element_type())?;
-        if !self.has_scores() {
-            facts.truncate(1);
-        }
-        Ok(facts)
+        let facts = infer(cx, 4, self.output_type.element_type())?;
+        let outputs = if self.has_scores() { facts.len() } else { 1 };
+        Ok(facts.into_iter().take(outputs).collect())
     }
 }
 

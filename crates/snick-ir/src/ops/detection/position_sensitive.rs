@@ -1,6 +1,5 @@
 //! Position-sensitive pooling: what PSROIPooling and DeformablePSROIPooling share.
 
-use smallvec::smallvec;
 use snick_shape::Shape;
 use snick_tensor::Tensor;
 
@@ -33,7 +32,7 @@ impl Layout {
         let regions = common_dim(cx, &[(1, 0)])?;
         let [depth, group] = [self.depth, self.group].map(|size| size as i64);
         let shape = Shape::ranked([regions, depth.into(), group.into(), group.into()]);
-        Ok(smallvec![Fact::new(cx.element_type(0), shape)])
+        Ok(Facts::from(Fact::new(cx.element_type(0), shape)))
     }
 
     /// Pools regions `[rois, 5]` of a map with so many channels: `pool` appends the bins of one, whose index it gets.

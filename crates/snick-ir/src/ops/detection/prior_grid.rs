@@ -1,6 +1,5 @@
 //! Default boxes around every cell of a feature map: what PriorBox and PriorBoxClustered share.
 
-use smallvec::smallvec;
 use snick_shape::{Interval, Shape};
 use snick_tensor::{ElementType, Listed, Tensor};
 
@@ -24,7 +23,7 @@ pub fn infer(cx: &mut Infer, priors: i64) -> Result<Facts, OpError> {
         None => None,
     };
     let columns = columns.unwrap_or_else(|| cx.unknown(Interval::DIM));
-    Ok(smallvec![Fact::new(ElementType::F32, Shape::ranked([2.into(), columns]))])
+    Ok(Facts::from(Fact::new(ElementType::F32, Shape::ranked([2.into(), columns]))))
 }
 
 /// The boxes that `boxes` appends for each cell, and the variances: `[2, 4 * H * W * priors]`.

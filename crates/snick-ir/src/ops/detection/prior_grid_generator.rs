@@ -1,6 +1,5 @@
 //! ExperimentalDetectronPriorGridGenerator-6.
 
-use smallvec::smallvec;
 use snick_shape::Shape;
 use snick_tensor::Tensor;
 
@@ -43,7 +42,7 @@ impl InferOp for PriorGridGenerator {
             true => Shape::ranked([cx.product([&height, &width, &priors]), 4.into()]),
             false => Shape::ranked([height, width, priors, 4.into()]),
         };
-        Ok(smallvec![Fact::new(element_type, shape)])
+        Ok(Facts::from(Fact::new(element_type, shape)))
     }
 }
 

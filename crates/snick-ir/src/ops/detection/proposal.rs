@@ -1,6 +1,5 @@
 //! Proposal-1 and Proposal-4.
 
-use smallvec::smallvec;
 use snick_shape::Shape;
 use snick_tensor::{Listed, Tensor};
 
@@ -76,7 +75,7 @@ impl InferOp for Proposal {
         }
         let rows = cx.mul(&batch, &(self.post_nms_topn as i64).into());
         let element_type = cx.element_type(0);
-        let mut facts: Facts = smallvec![Fact::new(element_type, Shape::ranked([rows.clone(), 5.into()]))];
+        let mut facts: Facts = Facts::from(Fact::new(element_type, Shape::ranked([rows.clone(), 5.into()])));
         if self.has_scores() {
             facts.push(Fact::new(element_type, Shape::ranked([rows])));
         }

@@ -1,6 +1,6 @@
 //! RegionYolo-1.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::kernels::{self, UnaryOp};
 use snick_tensor::{ElementType, Tensor};
@@ -40,7 +40,7 @@ impl InferOp for RegionYolo {
         cx.expect_real(0)?;
         let element_type = cx.element_type(0);
         let Some(data) = cx.shape(0).dims() else {
-            return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
+            return Ok(Facts::from(Fact::new(element_type, Shape::unranked())));
         };
         let mut dims: SmallVec<[SymExpr; 4]> = data.into();
         if self.do_softmax {
@@ -52,7 +52,7 @@ impl InferOp for RegionYolo {
         } else if let (Some(slot), Some(channels)) = (dims.get_mut(1), self.channels()) {
             *slot = (channels as i64).into();
         }
-        Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
+        Ok(Facts::from(Fact::new(element_type, Shape::ranked(dims))))
     }
 }
 

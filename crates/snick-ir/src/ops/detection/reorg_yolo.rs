@@ -1,6 +1,5 @@
 //! ReorgYolo-2.
 
-use smallvec::smallvec;
 use snick_shape::Shape;
 use snick_tensor::{Tensor, kernels};
 
@@ -21,7 +20,7 @@ impl InferOp for ReorgYolo {
         expect_ranks(cx, &[4])?;
         let element_type = cx.element_type(0);
         let Some([batch, channels, height, width]) = cx.shape(0).dims() else {
-            return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
+            return Ok(Facts::from(Fact::new(element_type, Shape::unranked())));
         };
         let stride = self.stride as i64;
         let area = stride.checked_mul(stride);
@@ -36,7 +35,7 @@ impl InferOp for ReorgYolo {
             part.ok_or_else(|| OpError::mismatch("a size", cx.interval(dim), expected()))
         });
         let shape = Shape::ranked([batch.clone(), cx.mul(channels, &area.into()), height?, width?]);
-        Ok(smallvec![Fact::new(element_type, shape)])
+        Ok(Facts::from(Fact::new(element_type, shape)))
     }
 }
 

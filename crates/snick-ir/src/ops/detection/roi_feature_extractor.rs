@@ -1,6 +1,6 @@
 //! ExperimentalDetectronROIFeatureExtractor-6.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::{Listed, Tensor};
 
@@ -50,10 +50,10 @@ impl InferOp for RoiFeatureExtractor {
         let channels = common_dim(cx, &levels)?;
         let size = SymExpr::from(self.output_size as i64);
         let dims = [regions.clone(), channels, size.clone(), size];
-        Ok(smallvec![
+        Ok(Facts::from([
             Fact::new(element_type, Shape::ranked(dims)),
             Fact::new(element_type, Shape::ranked([regions, 4.into()])),
-        ])
+        ]))
     }
 }
 

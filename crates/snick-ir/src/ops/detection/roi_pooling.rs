@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use snick_shape::Shape;
 use snick_tensor::{Listed, Tensor};
 
@@ -52,7 +52,7 @@ impl InferOp for RoiPooling {
         let channels = common_dim(cx, &[(0, 1)])?;
         let [height, width] = self.pooled()?.map(|size| (size as i64).into());
         self.scale()?;
-        Ok(smallvec![Fact::new(element_type, Shape::ranked([regions, channels, height, width]))])
+        Ok(Facts::from(Fact::new(element_type, Shape::ranked([regions, channels, height, width]))))
     }
 }
 

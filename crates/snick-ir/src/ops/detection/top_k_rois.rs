@@ -1,6 +1,5 @@
 //! ExperimentalDetectronTopKROIs-6.
 
-use smallvec::smallvec;
 use snick_shape::Shape;
 use snick_tensor::Tensor;
 
@@ -27,7 +26,7 @@ impl InferOp for TopKRois {
         expect_ranks(cx, &[2, 1])?;
         expect_size(cx, 0, 1, 4)?;
         common_dim(cx, &[(0, 0), (1, 0)])?;
-        Ok(smallvec![Fact::new(element_type, Shape::ranked([(self.max_rois as i64).into(), 4.into()]))])
+        Ok(Facts::from(Fact::new(element_type, Shape::ranked([(self.max_rois as i64).into(), 4.into()]))))
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use smallvec::smallvec;
 use snick_shape::{Interval, SymExpr};
 use snick_tensor::kernels::{BinaryOp, ElementFunction};
 use snick_tensor::{ElementType, Tensor};
@@ -94,7 +93,7 @@ impl InferOp for Arithmetic {
             zip(cx, self.broadcast, &shape, (0, 1), |cx, a, b| element(self.function, cx, a, b, et));
         let function = if self.function == BinaryOp::FloorDiv { BinaryOp::Div } else { self.function };
         let reals = known_floats::zip(cx, self.broadcast, &shape, function, et);
-        Ok(smallvec![Fact::new(et, shape).with_elements(elements).with_reals(reals)])
+        Ok(Facts::from(Fact::new(et, shape).with_elements(elements).with_reals(reals)))
     }
 }
 
@@ -214,8 +213,8 @@ mod tests {
         let text = format!("snick 1\ngraph \"t\" {{\n{a}{b}  %out = {name}(%ae, %be)\n}}\n");
         let mut graph = text::parse(&text, None).unwrap();
         assert_eq!(infer(&mut graph), []);
-        let out = graph.ids().find(|&id| &*graph.node(id).name == "out").unwrap();
-        let fact = &graph.node(out).outs[0].fact;
+        let out = graph.ids().find(|&id| graph.node(id).name() == "out").unwrap();
+        let fact = &graph.node(out).outs()[0].fact;
         assert_eq!(fact.element_type, et);
         match fact.elements() {
             Some(elements) => graph.symbols.interval(&elements[0]),

@@ -2,7 +2,6 @@
 //!
 //! BitwiseAnd-13, BitwiseOr-13, BitwiseXor-13 (booleans, too), BitwiseLeftShift-15, BitwiseRightShift-15.
 
-use smallvec::smallvec;
 use snick_tensor::Tensor;
 use snick_tensor::kernels::BitwiseOp;
 
@@ -37,7 +36,7 @@ impl InferOp for Bitwise {
         };
         let et = domain.check("the inputs", cx.common_type([0, 1]))?;
         let shape = self.broadcast.infer(cx, cx.shape(0), cx.shape(1))?;
-        Ok(smallvec![Fact::new(et, shape)])
+        Ok(Facts::from(Fact::new(et, shape)))
     }
 }
 

@@ -1,6 +1,5 @@
 //! BitwiseNot-13.
 
-use smallvec::smallvec;
 use snick_tensor::{Tensor, kernels};
 
 use super::domain::Domain;
@@ -15,7 +14,7 @@ op! {
 impl InferOp for BitwiseNot {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let et = Domain::Integral.check("the input", cx.element_type(0))?;
-        Ok(smallvec![Fact::new(et, cx.shape(0).clone())])
+        Ok(Facts::from(Fact::new(et, cx.shape(0).clone())))
     }
 }
 

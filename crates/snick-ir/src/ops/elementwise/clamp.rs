@@ -1,6 +1,5 @@
 //! Clamp-1.
 
-use smallvec::smallvec;
 use snick_shape::SymExpr;
 use snick_tensor::kernels::{BinaryOp, ElementFunction, UnaryOp};
 use snick_tensor::{ElementType, Tensor};
@@ -34,7 +33,7 @@ impl InferOp for Clamp {
         let fact = Fact::new(et, cx.shape(0).clone());
         if !et.is_integer() {
             let reals = known_floats::map(cx, |cx, real| self.real(cx, real, et));
-            return Ok(smallvec![fact.with_reals(reals)]);
+            return Ok(Facts::from(fact.with_reals(reals)));
         }
         let range = type_range(et);
         let within = |bound: f64| SymExpr::from((bound as i64).clamp(range.lo(), range.hi()));
@@ -43,7 +42,7 @@ impl InferOp for Clamp {
             let raised = cx.max(element, &min);
             cx.min(&raised, &max)
         });
-        Ok(smallvec![fact.with_elements(elements)])
+        Ok(Facts::from(fact.with_elements(elements)))
     }
 }
 

@@ -3,7 +3,6 @@
 //! Equal-1, NotEqual-1, Greater-1, GreaterEqual-1, Less-1, LessEqual-1. The answer is boolean; NaN is not equal to
 //! anything, nor less or greater.
 
-use smallvec::smallvec;
 use snick_shape::{Interval, SymExpr};
 use snick_tensor::kernels::CompareOp;
 use snick_tensor::{ElementType, Tensor};
@@ -42,7 +41,7 @@ impl InferOp for Compare {
                 Some(answer) => SymExpr::from(i64::from(answer)),
                 None => cx.unknown(Interval::exact(0).hull(Interval::exact(1))),
             });
-        Ok(smallvec![Fact::new(ElementType::Boolean, shape).with_elements(answers)])
+        Ok(Facts::from(Fact::new(ElementType::Boolean, shape).with_elements(answers)))
     }
 }
 

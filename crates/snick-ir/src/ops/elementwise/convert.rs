@@ -1,6 +1,5 @@
 //! Convert-1.
 
-use smallvec::smallvec;
 use snick_shape::{Interval, SymExpr};
 use snick_tensor::{ElementType, Tensor};
 
@@ -21,7 +20,7 @@ op! {
 impl InferOp for Convert {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let fact = Fact::new(self.destination_type, cx.shape(0).clone());
-        Ok(smallvec![converted(cx, fact)])
+        Ok(Facts::from(converted(cx, fact)))
     }
 }
 

@@ -1,6 +1,5 @@
 //! ConvertLike-1.
 
-use smallvec::smallvec;
 use snick_tensor::Tensor;
 
 use super::convert::converted;
@@ -16,7 +15,7 @@ impl InferOp for ConvertLike {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let et = cx.element_type(1);
         let fact = Fact::new(et, cx.shape(0).clone());
-        Ok(smallvec![converted(cx, fact)])
+        Ok(Facts::from(converted(cx, fact)))
     }
 }
 

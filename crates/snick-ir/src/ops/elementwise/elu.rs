@@ -1,6 +1,5 @@
 //! Elu-1.
 
-use smallvec::smallvec;
 use snick_tensor::Tensor;
 use snick_tensor::kernels::{ElementFunction, UnaryOp};
 
@@ -17,7 +16,7 @@ op! {
 
 impl InferOp for Elu {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        Ok(smallvec![Fact::new(cx.element_type(0), cx.shape(0).clone())])
+        Ok(Facts::from(Fact::new(cx.element_type(0), cx.shape(0).clone())))
     }
 }
 

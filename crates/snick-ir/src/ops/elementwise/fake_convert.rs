@@ -1,6 +1,5 @@
 //! FakeConvert-13.
 
-use smallvec::smallvec;
 use snick_shape::Shape;
 use snick_tensor::kernels::{BinaryOp, UnaryOp};
 use snick_tensor::{ElementType, Tensor};
@@ -51,7 +50,7 @@ impl InferOp for FakeConvert {
             None => cx.shape(1).clone(),
         };
         let shape = stretched(cx, &scale)?;
-        Ok(smallvec![Fact::new(element_type, shape)])
+        Ok(Facts::from(Fact::new(element_type, shape)))
     }
 }
 

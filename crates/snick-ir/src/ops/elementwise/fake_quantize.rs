@@ -1,6 +1,5 @@
 //! FakeQuantize-1.
 
-use smallvec::smallvec;
 use snick_shape::Shape;
 use snick_tensor::{Tensor, kernels};
 
@@ -35,7 +34,7 @@ impl InferOp for FakeQuantize {
             all = self.broadcast.infer(cx, &all, cx.shape(i))?;
         }
         // What the ranges would stretch the data to is refused when the model runs.
-        Ok(smallvec![Fact::new(cx.element_type(0), cx.shape(0).clone())])
+        Ok(Facts::from(Fact::new(cx.element_type(0), cx.shape(0).clone())))
     }
 }
 

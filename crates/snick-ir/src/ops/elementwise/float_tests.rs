@@ -1,6 +1,5 @@
 //! IsFinite-10, IsInf-10 and IsNaN-10.
 
-use smallvec::smallvec;
 use snick_tensor::kernels::TestOp;
 use snick_tensor::{ElementType, Tensor};
 
@@ -35,7 +34,7 @@ macro_rules! float_test {
         impl InferOp for $op {
             fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
                 Domain::Real.check("the input", cx.element_type(0))?;
-                Ok(smallvec![Fact::new(ElementType::Boolean, cx.shape(0).clone())])
+                Ok(Facts::from(Fact::new(ElementType::Boolean, cx.shape(0).clone())))
             }
         }
 

@@ -1,6 +1,5 @@
 //! Gelu-2 and Gelu-7.
 
-use smallvec::smallvec;
 use snick_tensor::Tensor;
 use snick_tensor::kernels::{ElementFunction, UnaryOp};
 
@@ -33,7 +32,7 @@ attr_words!(Approximation { Erf = "ERF", Tanh = "TANH" });
 impl InferOp for Gelu {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let et = Domain::Real.check("the input", cx.element_type(0))?;
-        Ok(smallvec![Fact::new(et, cx.shape(0).clone())])
+        Ok(Facts::from(Fact::new(et, cx.shape(0).clone())))
     }
 }
 

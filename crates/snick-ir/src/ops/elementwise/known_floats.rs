@@ -257,8 +257,8 @@ mod tests {
         );
         let mut graph = text::parse(&text, None).unwrap();
         assert_eq!(infer(&mut graph), []);
-        let out = graph.ids().find(|&id| &*graph.node(id).name == "out").unwrap();
-        let shape = &graph.node(out).outs[0].fact.shape;
+        let out = graph.ids().find(|&id| graph.node(id).name() == "out").unwrap();
+        let shape = &graph.node(out).outs()[0].fact.shape;
         let symbols = graph.symbols();
         (shape.display_intervals(symbols).to_string(), shape.display(symbols).to_string())
     }

@@ -1,6 +1,5 @@
 //! Logic on two boolean tensors that broadcast: LogicalAnd-1, LogicalOr-1, LogicalXor-1 and its old name Xor-1.
 
-use smallvec::smallvec;
 use snick_shape::{Interval, SymExpr};
 use snick_tensor::kernels::LogicalOp;
 use snick_tensor::{ElementType, Tensor};
@@ -43,7 +42,7 @@ impl InferOp for Logical {
                 None => cx.unknown(Interval::exact(0).hull(Interval::exact(1))),
             }
         });
-        Ok(smallvec![Fact::new(ElementType::Boolean, shape).with_elements(answers)])
+        Ok(Facts::from(Fact::new(ElementType::Boolean, shape).with_elements(answers)))
     }
 }
 

@@ -1,6 +1,5 @@
 //! LogicalNot-1.
 
-use smallvec::smallvec;
 use snick_shape::SymExpr;
 use snick_tensor::{ElementType, Tensor, kernels};
 
@@ -24,7 +23,7 @@ impl InferOp for LogicalNot {
         } else {
             None
         };
-        Ok(smallvec![Fact::new(et, cx.shape(0).clone()).with_elements(answers)])
+        Ok(Facts::from(Fact::new(et, cx.shape(0).clone()).with_elements(answers)))
     }
 }
 

@@ -1,6 +1,5 @@
 //! PReLU-1.
 
-use smallvec::smallvec;
 use snick_tensor::kernels::BinaryOp;
 use snick_tensor::{Dims, Tensor};
 
@@ -15,7 +14,7 @@ op! {
 
 impl InferOp for PRelu {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        Ok(smallvec![Fact::new(cx.element_type(0), cx.shape(0).clone())])
+        Ok(Facts::from(Fact::new(cx.element_type(0), cx.shape(0).clone())))
     }
 }
 

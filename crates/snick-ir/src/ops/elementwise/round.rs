@@ -1,6 +1,5 @@
 //! Round-5.
 
-use smallvec::smallvec;
 use snick_tensor::Tensor;
 use snick_tensor::kernels::{ElementFunction, UnaryOp};
 
@@ -34,7 +33,7 @@ impl InferOp for Round {
         let elements = map(cx, |_, element| element.clone());
         let et = cx.element_type(0);
         let reals = known_floats::map(cx, |cx, real| known_floats::unary(self.function(), cx, real, et));
-        Ok(smallvec![fact.with_reals(reals).with_elements(elements)])
+        Ok(Facts::from(fact.with_reals(reals).with_elements(elements)))
     }
 }
 

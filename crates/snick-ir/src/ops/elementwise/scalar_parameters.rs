@@ -1,6 +1,5 @@
 //! What activations share whose parameters are inputs of one element: HardSigmoid, Selu and Swish.
 
-use smallvec::smallvec;
 use snick_tensor::Tensor;
 
 use super::domain::Domain;
@@ -9,7 +8,7 @@ use crate::{Fact, Facts, Infer, OpError};
 /// The fact of the output: the element type that all inputs share, and the shape of input 0.
 pub(super) fn infer(cx: &mut Infer, domain: Domain) -> Result<Facts, OpError> {
     let element_type = domain.check("the inputs", cx.common_type(0..cx.len()))?;
-    Ok(smallvec![Fact::new(element_type, cx.shape(0).clone())])
+    Ok(Facts::from(Fact::new(element_type, cx.shape(0).clone())))
 }
 
 /// The parameters must be scalars.

@@ -1,6 +1,5 @@
 //! Select-1.
 
-use smallvec::smallvec;
 use snick_shape::SymExpr;
 use snick_tensor::{Tensor, kernels};
 
@@ -27,7 +26,7 @@ impl InferOp for Select {
         let shape = self.broadcast.infer(cx, &branches, cx.shape(0))?;
         let fact = Fact::new(et, shape);
         let elements = self.elements(cx, &fact);
-        Ok(smallvec![fact.with_elements(elements)])
+        Ok(Facts::from(fact.with_elements(elements)))
     }
 }
 

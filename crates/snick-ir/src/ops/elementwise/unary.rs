@@ -1,6 +1,5 @@
 //! Element-wise functions of one input without attributes.
 
-use smallvec::smallvec;
 use snick_shape::{Interval, SymExpr};
 use snick_tensor::kernels::{ElementFunction, UnaryOp};
 use snick_tensor::{ElementType, Tensor};
@@ -84,7 +83,7 @@ impl InferOp for Unary {
             None
         };
         let reals = known_floats::map(cx, |cx, real| known_floats::unary(self.function, cx, real, et));
-        Ok(smallvec![fact.with_reals(reals).with_elements(elements)])
+        Ok(Facts::from(fact.with_reals(reals).with_elements(elements)))
     }
 }
 

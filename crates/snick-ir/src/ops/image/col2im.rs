@@ -1,6 +1,6 @@
 //! Col2Im-15.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{Tensor, kernels};
 
@@ -34,7 +34,7 @@ impl InferOp for Col2Im {
         }
         let element_type = cx.element_type(0);
         let Some([batch @ .., stacked, windows]) = cx.shape(0).dims() else {
-            return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
+            return Ok(Facts::from(Fact::new(element_type, Shape::unranked())));
         };
         let kernel = cx.input(2).ints().filter(|kernel| kernel.len() == 2);
         let area = kernel.as_ref().and_then(|kernel| kernel[0].checked_mul(kernel[1]));
@@ -68,7 +68,7 @@ impl InferOp for Col2Im {
         if let (Some(count), Some(_)) = (&count, &kernel) {
             cx.merge_or_report("numbers of windows", count, windows);
         }
-        Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
+        Ok(Facts::from(Fact::new(element_type, Shape::ranked(dims))))
     }
 }
 

@@ -1,6 +1,5 @@
 //! ExtractImagePatches-3.
 
-use smallvec::smallvec;
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::Tensor;
 use snick_tensor::kernels::{self, PadMode};
@@ -34,14 +33,14 @@ impl InferOp for ExtractImagePatches {
         let element_type = cx.element_type(0);
         let Some([batch, channels, space @ ..]) = cx.shape(0).dims() else {
             let dims = cx.unknown_dims(4);
-            return Ok(smallvec![Fact::new(element_type, dims)]);
+            return Ok(Facts::from(Fact::new(element_type, dims)));
         };
         let area = cx.mul(&self.sizes[0].into(), &self.sizes[1].into());
         let mut dims = [batch.clone(), cx.mul(channels, &area), 0.into(), 0.into()];
         for (i, size) in space.iter().enumerate().take(2) {
             dims[2 + i] = self.patches(cx, i, size);
         }
-        Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
+        Ok(Facts::from(Fact::new(element_type, Shape::ranked(dims))))
     }
 }
 

@@ -1,6 +1,5 @@
 //! RGBtoNV12-17 and BGRtoNV12-17.
 
-use smallvec::smallvec;
 use snick_shape::{Interval, Shape};
 use snick_tensor::ElementType::{F4E2M1, F8E4M3, F8E5M2, F8E8M0};
 use snick_tensor::{Listed, Tensor, kernels};
@@ -34,10 +33,10 @@ impl InferOp for ToNv12 {
         let fact = |dims: [_; 4]| Fact::new(element_type, Shape::ranked(dims));
         if self.single_plane {
             let height = cx.mul(&rows, &3.into());
-            return Ok(smallvec![fact([batch, height, width, 1.into()])]);
+            return Ok(Facts::from(fact([batch, height, width, 1.into()])));
         }
         let chroma = fact([batch.clone(), rows, columns, 2.into()]);
-        Ok(smallvec![fact([batch, height, width, 1.into()]), chroma])
+        Ok(Facts::from([fact([batch, height, width, 1.into()]), chroma]))
     }
 }
 

@@ -1,6 +1,6 @@
 //! NV12toRGB-8, NV12toBGR-8, I420toRGB-8 and I420toBGR-8.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{Listed, Tensor, kernels};
 
@@ -88,7 +88,7 @@ impl InferOp for YuvToRgb {
         }
         let mut dims: SmallVec<[SymExpr; 4]> = dims.into_iter().collect();
         dims.push(3.into());
-        Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
+        Ok(Facts::from(Fact::new(element_type, Shape::ranked(dims))))
     }
 }
 

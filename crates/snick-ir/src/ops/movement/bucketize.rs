@@ -1,6 +1,5 @@
 //! Bucketize-3.
 
-use smallvec::smallvec;
 use snick_tensor::Tensor;
 
 use crate::ops::elementwise::domain::Domain;
@@ -25,7 +24,7 @@ impl InferOp for Bucketize {
             fits.map_or_else(|error| cx.report(error), drop);
         }
         cx.expect_rank(1, "1", |rank| rank == 1)?;
-        Ok(smallvec![Fact::new(self.output_type.element_type(), cx.shape(0).clone())])
+        Ok(Facts::from(Fact::new(self.output_type.element_type(), cx.shape(0).clone())))
     }
 }
 

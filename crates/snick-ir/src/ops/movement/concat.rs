@@ -1,6 +1,6 @@
 //! Concat-1.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{ElementType, Tensor, kernels};
 
@@ -26,7 +26,7 @@ impl InferOp for Concat {
             let all: Vec<usize> = (0..cx.len()).collect();
             propagate_elements(self, cx, &all, &shape)
         };
-        Ok(smallvec![Fact::new(element_type, shape).with_elements(elements)])
+        Ok(Facts::from(Fact::new(element_type, shape).with_elements(elements)))
     }
 }
 

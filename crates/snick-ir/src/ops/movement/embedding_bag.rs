@@ -176,11 +176,11 @@ fn infer(bags: Bags, cx: &mut Infer) -> Result<Facts, OpError> {
         },
     };
     let Some([_, rest @ ..]) = cx.shape(0).dims() else {
-        return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
+        return Ok(Facts::from(Fact::new(element_type, Shape::unranked())));
     };
     let mut dims: SmallVec<[SymExpr; 4]> = smallvec![count.unwrap_or_else(|| cx.unknown(Interval::DIM))];
     dims.extend(rest.iter().cloned());
-    Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
+    Ok(Facts::from(Fact::new(element_type, Shape::ranked(dims))))
 }
 
 fn eval(bags: Bags, reduction: BagReduction, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {

@@ -1,6 +1,6 @@
 //! Gather-1, Gather-7 and Gather-8: slices of one axis by index.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{Dims, Tensor, kernels};
 
@@ -53,7 +53,7 @@ impl InferOp for Gather {
         cx.expect_rank(2, "0 or 1", |rank| rank <= 1)?;
         let shape = self.shape(cx)?;
         let elements = propagate_elements(self, cx, &[0], &shape);
-        Ok(smallvec![Fact::new(cx.element_type(0), shape).with_elements(elements)])
+        Ok(Facts::from(Fact::new(cx.element_type(0), shape).with_elements(elements)))
     }
 }
 

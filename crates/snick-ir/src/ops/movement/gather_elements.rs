@@ -1,6 +1,6 @@
 //! GatherElements-6.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::Tensor;
 use snick_tensor::kernels::runs;
@@ -27,7 +27,7 @@ impl InferOp for GatherElements {
                 let axis = normalize_axis(self.axis, data.len())?;
                 let Some(mut dims) = cx.unknown_dims(data.len()).dims().map(SmallVec::<[SymExpr; 4]>::from)
                 else {
-                    return Ok(smallvec![Fact::unknown()]);
+                    return Ok(Facts::from(Fact::unknown()));
                 };
                 for (at, dim) in data.iter().enumerate().filter(|(at, _)| *at != axis) {
                     dims[at] = dim.clone();
@@ -57,7 +57,7 @@ impl InferOp for GatherElements {
             }
         };
         let elements = propagate_elements(self, cx, &[0], &shape);
-        Ok(smallvec![Fact::new(cx.element_type(0), shape).with_elements(elements)])
+        Ok(Facts::from(Fact::new(cx.element_type(0), shape).with_elements(elements)))
     }
 }
 

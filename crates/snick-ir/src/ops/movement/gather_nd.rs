@@ -45,7 +45,7 @@ impl InferOp for GatherNd {
         cx.expect_rank(1, "1 or more, and above batch_dims", |rank| rank > batch)?;
         let shape = self.shape(cx)?;
         let elements = propagate_elements(self, cx, &[0], &shape);
-        Ok(smallvec![Fact::new(cx.element_type(0), shape).with_elements(elements)])
+        Ok(Facts::from(Fact::new(cx.element_type(0), shape).with_elements(elements)))
     }
 }
 

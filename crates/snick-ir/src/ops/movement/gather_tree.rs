@@ -1,6 +1,5 @@
 //! GatherTree-1.
 
-use smallvec::smallvec;
 use snick_shape::Shape;
 use snick_tensor::Tensor;
 
@@ -27,7 +26,7 @@ impl InferOp for GatherTree {
             let conflict = || cx.conflict("ids are {}, lengths {}", &shape, cx.shape(2));
             shape = Shape::ranked([steps.clone(), merged.ok_or_else(conflict)?, beams.clone()]);
         }
-        Ok(smallvec![Fact::new(element_type, shape)])
+        Ok(Facts::from(Fact::new(element_type, shape)))
     }
 }
 

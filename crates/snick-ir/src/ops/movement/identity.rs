@@ -1,6 +1,5 @@
 //! Identity-16.
 
-use smallvec::smallvec;
 use snick_tensor::Tensor;
 
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
@@ -14,7 +13,7 @@ op! {
 impl InferOp for Identity {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let fact: Fact = cx.input(0).clone();
-        Ok(smallvec![fact])
+        Ok(Facts::from(fact))
     }
 }
 

@@ -32,7 +32,7 @@ impl InferOp for NonZero {
         let columns = cx.unknown(Interval::new(0, most).unwrap_or(Interval::DIM));
         let count = cx.input(0).as_tensor().filter(|t| t.len() <= MAX_COUNTED).and_then(|t| places(t).ok());
         let columns = count.map_or(columns, |places| SymExpr::from(places.len() as i64));
-        Ok(smallvec![Fact::new(self.output_type.element_type(), Shape::ranked([rows, columns]))])
+        Ok(Facts::from(Fact::new(self.output_type.element_type(), Shape::ranked([rows, columns]))))
     }
 }
 

@@ -1,6 +1,6 @@
 //! OneHot-1 and OneHot-16.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::kernels::runs;
 use snick_tensor::{Dims, Tensor};
@@ -58,7 +58,7 @@ impl InferOp for OneHot {
             }
             None => Shape::unranked(),
         };
-        Ok(smallvec![Fact::new(element_type, shape)])
+        Ok(Facts::from(Fact::new(element_type, shape)))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Pad-1 and Pad-12: more elements, or fewer, at both ends of each axis.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::kernels::{self, PadMode};
 use snick_tensor::{ElementType, Tensor};
@@ -59,7 +59,7 @@ impl InferOp for Pad {
         let begin = self.pads(cx, 1)?;
         let end = self.pads(cx, 2)?;
         let Some(dims) = cx.shape(0).dims() else {
-            return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
+            return Ok(Facts::from(Fact::new(element_type, Shape::unranked())));
         };
         let mut out: SmallVec<[SymExpr; 4]> = SmallVec::new();
         for (axis, dim) in dims.iter().enumerate() {
@@ -71,7 +71,7 @@ impl InferOp for Pad {
         }
         let shape = Shape::ranked(out);
         let elements = propagate_elements(self, cx, &[0, 3], &shape);
-        Ok(smallvec![Fact::new(element_type, shape).with_elements(elements)])
+        Ok(Facts::from(Fact::new(element_type, shape).with_elements(elements)))
     }
 }
 

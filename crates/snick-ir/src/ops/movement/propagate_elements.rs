@@ -55,7 +55,7 @@ mod tests {
         let mut graph = text::parse(&format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n"), None).unwrap();
         assert_eq!(infer(&mut graph), []);
         let last = graph.ids().last().unwrap();
-        graph.node(last).outs[0].fact.shape.display(graph.symbols()).to_string()
+        graph.node(last).outs()[0].fact.shape.display(graph.symbols()).to_string()
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Reverse-1: axes in reverse order.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use snick_tensor::{ElementType, Tensor};
 
 use super::propagate_elements::propagate_elements;
@@ -51,7 +51,7 @@ impl InferOp for Reverse {
         }
         let shape = cx.shape(0).clone();
         let elements = propagate_elements(self, cx, &[0], &shape);
-        Ok(smallvec![Fact::new(cx.element_type(0), shape).with_elements(elements)])
+        Ok(Facts::from(Fact::new(cx.element_type(0), shape).with_elements(elements)))
     }
 }
 

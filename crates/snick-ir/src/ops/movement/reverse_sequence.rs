@@ -1,6 +1,6 @@
 //! ReverseSequence-1: the beginning of each sequence of a batch in reverse order.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::kernels::runs;
 use snick_tensor::{ElementType, Tensor};
@@ -58,7 +58,7 @@ impl InferOp for ReverseSequence {
                 shape = Shape::ranked(dims);
             }
         }
-        Ok(smallvec![Fact::new(cx.element_type(0), shape)])
+        Ok(Facts::from(Fact::new(cx.element_type(0), shape)))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Roll-7.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use snick_tensor::{Tensor, kernels};
 
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, normalize_axis};
@@ -34,7 +34,7 @@ impl InferOp for Roll {
                 normalize_axis(axis, rank)?;
             }
         }
-        Ok(smallvec![Fact::new(cx.element_type(0), cx.shape(0).clone())])
+        Ok(Facts::from(Fact::new(cx.element_type(0), cx.shape(0).clone())))
     }
 }
 

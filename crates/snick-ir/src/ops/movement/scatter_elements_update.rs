@@ -1,6 +1,5 @@
 //! ScatterElementsUpdate-3 and ScatterElementsUpdate-12.
 
-use smallvec::smallvec;
 use snick_shape::SymExpr;
 use snick_tensor::Tensor;
 use snick_tensor::kernels::scatter_reduce::{self, scatter_reduce};
@@ -51,7 +50,7 @@ impl InferOp for ScatterElementsUpdate {
             None => propagate_elements(self, cx, &[0, 2], &shape),
             Some(reduction) => self.combined(cx, reduction),
         };
-        Ok(smallvec![Fact::new(element_type, shape).with_elements(elements)])
+        Ok(Facts::from(Fact::new(element_type, shape).with_elements(elements)))
     }
 }
 

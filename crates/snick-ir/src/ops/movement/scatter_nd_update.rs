@@ -1,6 +1,5 @@
 //! ScatterNDUpdate-4 and ScatterNDUpdate-15.
 
-use smallvec::smallvec;
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::kernels::runs;
 use snick_tensor::kernels::scatter_reduce::scatter_reduce;
@@ -48,7 +47,7 @@ impl InferOp for ScatterNdUpdate {
             None => propagate_elements(self, cx, &[0, 2], &shape),
             Some(_) => None,
         };
-        Ok(smallvec![Fact::new(element_type, shape).with_elements(elements)])
+        Ok(Facts::from(Fact::new(element_type, shape).with_elements(elements)))
     }
 }
 

@@ -1,6 +1,5 @@
 //! ScatterUpdate-3.
 
-use smallvec::smallvec;
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::Tensor;
 use snick_tensor::kernels::runs;
@@ -25,7 +24,7 @@ impl InferOp for ScatterUpdate {
         check_updates(cx)?;
         let shape = cx.shape(0).clone();
         let elements = propagate_elements(self, cx, &[0, 2], &shape);
-        Ok(smallvec![Fact::new(element_type, shape).with_elements(elements)])
+        Ok(Facts::from(Fact::new(element_type, shape).with_elements(elements)))
     }
 }
 

@@ -1,6 +1,6 @@
 //! SearchSorted-15.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{ElementType, Tensor};
 
@@ -45,7 +45,7 @@ impl InferOp for SearchSorted {
             }
             _ => return Err(conflict(cx)),
         };
-        Ok(smallvec![Fact::new(self.output_type.element_type(), shape)])
+        Ok(Facts::from(Fact::new(self.output_type.element_type(), shape)))
     }
 }
 

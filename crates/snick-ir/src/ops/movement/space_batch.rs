@@ -1,6 +1,6 @@
 //! SpaceToBatch-2 and BatchToSpace-2.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::kernels::{PadMode, pad};
 use snick_tensor::{Dims, Tensor};
@@ -66,7 +66,7 @@ impl Direction {
         cx.common_type(1..4);
         let element_type = cx.element_type(0);
         let Some(rank) = rank.filter(|_| cx.shape(0).rank().is_some()) else {
-            return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
+            return Ok(Facts::from(Fact::new(element_type, Shape::unranked())));
         };
         if rank < 1 {
             return Err(OpError::rank("input 0", rank, "1 or more"));
@@ -97,7 +97,7 @@ impl Direction {
                 }
             });
         }
-        Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
+        Ok(Facts::from(Fact::new(element_type, Shape::ranked(dims))))
     }
 
     fn eval(self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {

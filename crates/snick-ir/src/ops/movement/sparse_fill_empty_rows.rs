@@ -1,6 +1,6 @@
 //! SparseFillEmptyRows-16.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::kernels::{concat, runs};
 use snick_tensor::{ElementType, Tensor};
@@ -47,11 +47,11 @@ impl InferOp for SparseFillEmptyRows {
             _ => cx.unknown(Interval::DIM),
         };
         let filled = self.filled(cx, &count, &rows)?;
-        Ok(smallvec![
+        Ok(Facts::from([
             Fact::new(index_type, Shape::ranked([filled.clone(), SymExpr::from(2)])),
             Fact::new(element_type, Shape::ranked([filled])),
             Fact::new(ElementType::Boolean, Shape::ranked([rows])),
-        ])
+        ]))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Tile-1.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::{Dims, Tensor, kernels};
 
@@ -37,7 +37,7 @@ impl InferOp for Tile {
             _ => Shape::unranked(),
         };
         let elements = propagate_elements(self, cx, &[0], &shape);
-        Ok(smallvec![Fact::new(cx.element_type(0), shape).with_elements(elements)])
+        Ok(Facts::from(Fact::new(cx.element_type(0), shape).with_elements(elements)))
     }
 }
 

@@ -1,6 +1,6 @@
 //! TopK-1, TopK-3 and TopK-11.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::kernels::runs;
 use snick_tensor::kernels::top_k::{Order, Ties, top_k_indices};
@@ -91,10 +91,10 @@ impl InferOp for TopK {
             }
             None => Shape::unranked(),
         };
-        Ok(smallvec![
+        Ok(Facts::from([
             Fact::new(cx.element_type(0), shape.clone()),
             Fact::new(self.index_element_type.element_type(), shape),
-        ])
+        ]))
     }
 }
 

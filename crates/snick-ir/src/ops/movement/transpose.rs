@@ -1,6 +1,6 @@
 //! Transpose-1.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::Tensor;
 
@@ -40,7 +40,7 @@ impl InferOp for Transpose {
             }
         };
         let elements = propagate_elements(self, cx, &[0], &shape);
-        Ok(smallvec![Fact::new(cx.element_type(0), shape).with_elements(elements)])
+        Ok(Facts::from(Fact::new(cx.element_type(0), shape).with_elements(elements)))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::kernels::runs;
 use snick_tensor::{Dims, ElementType, Tensor};
@@ -64,12 +64,12 @@ impl InferOp for Unique {
             (None, Some(_)) => Shape::unranked(),
             (_, None) => Shape::ranked([found.clone()]),
         };
-        Ok(smallvec![
+        Ok(Facts::from([
             Fact::new(element_type, shape),
             Fact::new(self.index_element_type.element_type(), Shape::ranked([found.clone()])),
             Fact::new(self.index_element_type.element_type(), Shape::ranked([size])),
             Fact::new(self.count_element_type.element_type(), Shape::ranked([found])),
-        ])
+        ]))
     }
 }
 

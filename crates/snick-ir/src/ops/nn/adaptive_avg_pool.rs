@@ -1,6 +1,5 @@
 //! AdaptiveAvgPool-8.
 
-use smallvec::smallvec;
 use snick_tensor::Tensor;
 
 use super::adaptive_windows::{each_window, infer_shape};
@@ -16,7 +15,7 @@ op! {
 impl InferOp for AdaptiveAvgPool {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let shape = infer_shape(cx)?;
-        Ok(smallvec![Fact::new(cx.element_type(0), shape)])
+        Ok(Facts::from(Fact::new(cx.element_type(0), shape)))
     }
 }
 

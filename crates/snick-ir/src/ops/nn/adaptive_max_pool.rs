@@ -1,6 +1,5 @@
 //! AdaptiveMaxPool-8.
 
-use smallvec::smallvec;
 use snick_tensor::Tensor;
 
 use super::adaptive_windows::{each_window, infer_shape};
@@ -21,7 +20,7 @@ impl InferOp for AdaptiveMaxPool {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let shape = infer_shape(cx)?;
         let indices = Fact::new(self.index_element_type.element_type(), shape.clone());
-        Ok(smallvec![Fact::new(cx.element_type(0), shape), indices])
+        Ok(Facts::from([Fact::new(cx.element_type(0), shape), indices]))
     }
 }
 

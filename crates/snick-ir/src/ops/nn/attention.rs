@@ -1,6 +1,6 @@
 //! ScaledDotProductAttention-13.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::kernels::{self, BinaryOp};
 use snick_tensor::{ElementType, Tensor};
@@ -38,7 +38,7 @@ impl InferOp for ScaledDotProductAttention {
         let (Some(query), Some(key), Some(value)) =
             (split(cx.shape(0)), split(cx.shape(1)), split(cx.shape(2)))
         else {
-            return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
+            return Ok(Facts::from(Fact::new(element_type, Shape::unranked())));
         };
         if cx.merge(query.last, key.last).is_none() {
             return Err(cx.conflict("cannot multiply queries {} with keys {}", cx.shape(0), cx.shape(1)));
@@ -59,7 +59,7 @@ impl InferOp for ScaledDotProductAttention {
             Some(mask) => {
                 let Some(mask) = split(mask) else {
                     // The mask may have more axes than the query.
-                    return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
+                    return Ok(Facts::from(Fact::new(element_type, Shape::unranked())));
                 };
                 let mut fitted = |size: &SymExpr, mine: &SymExpr| {
                     cx.broadcast_dim(size, mine).ok_or_else(|| {
@@ -77,7 +77,7 @@ impl InferOp for ScaledDotProductAttention {
         }
         let mut dims: SmallVec<[SymExpr; 4]> = batch.dims().unwrap_or_default().into();
         dims.extend([rows, value.last.clone()]);
-        Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
+        Ok(Facts::from(Fact::new(element_type, Shape::ranked(dims))))
     }
 }
 

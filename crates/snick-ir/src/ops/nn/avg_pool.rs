@@ -1,6 +1,5 @@
 //! AvgPool-1, AvgPool-14 and AvgPool-16.
 
-use smallvec::smallvec;
 use snick_tensor::{Tensor, kernels};
 
 use super::pool::PoolWindow;
@@ -31,7 +30,7 @@ op! {
 impl InferOp for AvgPool {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let shape = self.window.infer_shape(cx, &self.dilations)?;
-        Ok(smallvec![Fact::new(cx.element_type(0), shape)])
+        Ok(Facts::from(Fact::new(cx.element_type(0), shape)))
     }
 }
 

@@ -1,6 +1,6 @@
 //! BatchNormInference-1 and BatchNormInference-5.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::{ElementType, Tensor};
 
@@ -46,13 +46,13 @@ impl InferOp for BatchNormInference {
             };
         }
         let Some(dims) = cx.shape(data).dims() else {
-            return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
+            return Ok(Facts::from(Fact::new(element_type, Shape::unranked())));
         };
         let mut dims: SmallVec<[SymExpr; 4]> = dims.into();
         if let (Some(slot), Some(channels)) = (dims.get_mut(1), channels) {
             *slot = channels;
         }
-        Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
+        Ok(Facts::from(Fact::new(element_type, Shape::ranked(dims))))
     }
 }
 

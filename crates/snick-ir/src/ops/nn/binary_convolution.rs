@@ -45,7 +45,7 @@ impl InferOp for BinaryConvolution {
             cx.expect_rank(i, "4", |rank| rank == 4)?;
         }
         let shape = infer_shape(cx, &self.sliding, false)?;
-        Ok(smallvec![Fact::new(element_type, shape)])
+        Ok(Facts::from(Fact::new(element_type, shape)))
     }
 }
 

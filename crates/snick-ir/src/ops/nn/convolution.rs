@@ -1,6 +1,5 @@
 //! Convolution-1.
 
-use smallvec::smallvec;
 use snick_tensor::{Tensor, kernels};
 
 use super::convolve::{infer_shape, operand_type, spatial_sizes};
@@ -21,7 +20,7 @@ impl InferOp for Convolution {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let element_type = operand_type(cx)?;
         let shape = infer_shape(cx, &self.sliding, false)?;
-        Ok(smallvec![Fact::new(element_type, shape)])
+        Ok(Facts::from(Fact::new(element_type, shape)))
     }
 }
 

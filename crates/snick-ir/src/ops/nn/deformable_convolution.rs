@@ -49,7 +49,7 @@ impl InferOp for DeformableConvolution {
             cx.expect_rank(i, "4", |rank| rank == 4)?;
         }
         if (0..3).all(|i| cx.shape(i).dims().is_none()) {
-            return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
+            return Ok(Facts::from(Fact::new(element_type, Shape::unranked())));
         }
         let slides = self.sliding.windows();
         slides.check(2)?;
@@ -94,7 +94,7 @@ impl InferOp for DeformableConvolution {
         }
         let mut dims: SmallVec<[SymExpr; 4]> = smallvec![batch, outputs];
         dims.extend(windows);
-        Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
+        Ok(Facts::from(Fact::new(element_type, Shape::ranked(dims))))
     }
 }
 

@@ -22,12 +22,12 @@ impl InferOp for DepthToSpace {
         self.blocks.check()?;
         let element_type = cx.element_type(0);
         let Some([batch, channels, space @ ..]) = cx.shape(0).dims() else {
-            return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
+            return Ok(Facts::from(Fact::new(element_type, Shape::unranked())));
         };
         let depth = divided(cx, channels, self.blocks.volume(space.len())?);
         let mut dims: SmallVec<[SymExpr; 4]> = smallvec![batch.clone(), depth];
         dims.extend(space.iter().map(|dim| cx.mul(dim, &self.blocks.block_size.into())));
-        Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
+        Ok(Facts::from(Fact::new(element_type, Shape::ranked(dims))))
     }
 }
 

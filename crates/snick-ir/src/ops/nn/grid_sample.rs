@@ -72,7 +72,7 @@ impl InferOp for GridSample {
             dims[2] = height.clone();
             dims[3] = width.clone();
         }
-        Ok(smallvec![Fact::new(cx.element_type(0), Shape::ranked(dims))])
+        Ok(Facts::from(Fact::new(cx.element_type(0), Shape::ranked(dims))))
     }
 }
 

@@ -1,6 +1,5 @@
 //! GRN-1.
 
-use smallvec::smallvec;
 use snick_tensor::Tensor;
 use snick_tensor::kernels::ReduceOp;
 
@@ -19,7 +18,7 @@ op! {
 impl InferOp for Grn {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         cx.expect_rank(0, "2 to 4", |rank| (2..=4).contains(&rank))?;
-        Ok(smallvec![Fact::new(cx.element_type(0), cx.shape(0).clone())])
+        Ok(Facts::from(Fact::new(cx.element_type(0), cx.shape(0).clone())))
     }
 }
 

@@ -1,6 +1,5 @@
 //! GroupConvolution-1.
 
-use smallvec::smallvec;
 use snick_tensor::{Tensor, kernels};
 
 use super::convolve::{infer_shape, operand_type, spatial_sizes};
@@ -21,7 +20,7 @@ impl InferOp for GroupConvolution {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let element_type = operand_type(cx)?;
         let shape = infer_shape(cx, &self.sliding, true)?;
-        Ok(smallvec![Fact::new(element_type, shape)])
+        Ok(Facts::from(Fact::new(element_type, shape)))
     }
 }
 

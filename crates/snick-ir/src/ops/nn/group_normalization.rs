@@ -1,6 +1,5 @@
 //! GroupNormalization-12.
 
-use smallvec::smallvec;
 use snick_tensor::kernels::{self, EpsMode};
 use snick_tensor::{ElementType, Tensor};
 
@@ -41,7 +40,7 @@ impl InferOp for GroupNormalization {
             let expected = format!("a multiple of {}", self.num_groups);
             cx.report(OpError::mismatch("the number of channels", channels, expected));
         }
-        Ok(smallvec![Fact::new(element_type, cx.shape(0).clone())])
+        Ok(Facts::from(Fact::new(element_type, cx.shape(0).clone())))
     }
 }
 

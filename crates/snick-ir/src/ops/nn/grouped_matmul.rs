@@ -1,6 +1,5 @@
 //! GroupedMatMul-17.
 
-use smallvec::smallvec;
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::{Tensor, kernels};
 
@@ -23,7 +22,7 @@ impl InferOp for GroupedMatMul {
         cx.expect_rank(0, "2 or 3", |rank| rank == 2 || rank == 3)?;
         cx.expect_rank(1, "3", |rank| rank == 3)?;
         let (Some(rows), Some([groups, outputs, depth])) = (cx.shape(0).dims(), cx.shape(1).dims()) else {
-            return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
+            return Ok(Facts::from(Fact::new(element_type, Shape::unranked())));
         };
         let mut agree = |a: &SymExpr, b: &SymExpr| {
             let both = cx.merge(a, b);
@@ -45,7 +44,7 @@ impl InferOp for GroupedMatMul {
             }
             _ => Shape::unranked(),
         };
-        Ok(smallvec![Fact::new(element_type, shape)])
+        Ok(Facts::from(Fact::new(element_type, shape)))
     }
 }
 

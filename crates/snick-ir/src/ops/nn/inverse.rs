@@ -1,6 +1,6 @@
 //! Inverse-14.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::{Dims, Tensor};
 
@@ -23,12 +23,12 @@ impl InferOp for Inverse {
         cx.expect_rank(0, "2 or more", |rank| rank >= 2)?;
         let element_type = cx.element_type(0);
         let Some([batch @ .., rows, columns]) = cx.shape(0).dims() else {
-            return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
+            return Ok(Facts::from(Fact::new(element_type, Shape::unranked())));
         };
         let size = cx.merge_or_report("rows and columns of a square matrix", rows, columns);
         let mut dims: SmallVec<[SymExpr; 4]> = batch.iter().cloned().collect();
         dims.extend([size.clone(), size]);
-        Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
+        Ok(Facts::from(Fact::new(element_type, Shape::ranked(dims))))
     }
 }
 

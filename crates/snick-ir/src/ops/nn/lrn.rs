@@ -37,7 +37,7 @@ impl InferOp for Lrn {
         if let (Some(rank), Some(axes)) = (cx.shape(0).rank(), cx.input(1).ints()) {
             positions(&axes, rank)?;
         }
-        Ok(smallvec![Fact::new(cx.element_type(0), cx.shape(0).clone())])
+        Ok(Facts::from(Fact::new(cx.element_type(0), cx.shape(0).clone())))
     }
 }
 

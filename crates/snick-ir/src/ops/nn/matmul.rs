@@ -1,6 +1,6 @@
 //! MatMul-1.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::{Tensor, kernels};
 
@@ -53,7 +53,7 @@ impl InferOp for MatMul {
             cx.shape(1).dims().and_then(|dims| Operand::new(dims, self.transpose_b)),
         );
         let (Some(a), Some(b)) = operands else {
-            return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
+            return Ok(Facts::from(Fact::new(element_type, Shape::unranked())));
         };
         if cx.merge(a.summed, b.summed).is_none() {
             cx.report(cx.conflict(CANNOT_MULTIPLY, cx.shape(0), cx.shape(1)));
@@ -62,7 +62,7 @@ impl InferOp for MatMul {
         let batch = cx.broadcast(&batches[0], &batches[1])?;
         let mut dims: SmallVec<[SymExpr; 4]> = batch.dims().unwrap_or_default().into();
         dims.extend(a.kept.into_iter().chain(b.kept).cloned());
-        Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
+        Ok(Facts::from(Fact::new(element_type, Shape::ranked(dims))))
     }
 }
 

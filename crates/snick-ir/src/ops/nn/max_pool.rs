@@ -1,6 +1,5 @@
 //! MaxPool-1, MaxPool-8 and MaxPool-14.
 
-use smallvec::smallvec;
 use snick_tensor::{Tensor, kernels};
 
 use super::pool::PoolWindow;
@@ -38,12 +37,12 @@ impl InferOp for MaxPool {
         let shape = self.window.infer_shape(cx, &self.dilations)?;
         let pooled = Fact::new(cx.element_type(0), shape.clone());
         if !self.has_indices() {
-            return Ok(smallvec![pooled]);
+            return Ok(Facts::from(pooled));
         }
         if let Some(rank) = cx.shape(0).rank() {
             normalize_axis(self.axis, rank)?;
         }
-        Ok(smallvec![pooled, Fact::new(self.index_element_type.element_type(), shape)])
+        Ok(Facts::from([pooled, Fact::new(self.index_element_type.element_type(), shape)]))
     }
 }
 

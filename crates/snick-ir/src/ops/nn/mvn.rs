@@ -1,6 +1,6 @@
 //! MVN-1 and MVN-6.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use snick_tensor::kernels::EpsMode;
 use snick_tensor::{Tensor, kernels};
 
@@ -47,7 +47,7 @@ impl InferOp for Mvn {
                 return Err(OpError::mismatch("the number of axes", count, format!("{rank} or fewer")));
             }
         }
-        Ok(smallvec![Fact::new(cx.element_type(0), cx.shape(0).clone())])
+        Ok(Facts::from(Fact::new(cx.element_type(0), cx.shape(0).clone())))
     }
 }
 

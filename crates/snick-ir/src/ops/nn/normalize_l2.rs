@@ -1,6 +1,6 @@
 //! NormalizeL2-1.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use snick_tensor::kernels::{self, EpsMode};
 use snick_tensor::{ElementType, Tensor};
 
@@ -36,7 +36,7 @@ impl InferOp for NormalizeL2 {
         if let (Some(rank), Some(axes)) = (cx.shape(0).rank(), cx.input(1).ints()) {
             positions(&axes, rank)?;
         }
-        Ok(smallvec![Fact::new(cx.element_type(0), cx.shape(0).clone())])
+        Ok(Facts::from(Fact::new(cx.element_type(0), cx.shape(0).clone())))
     }
 }
 

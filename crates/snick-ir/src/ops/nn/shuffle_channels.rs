@@ -1,6 +1,5 @@
 //! ShuffleChannels-1.
 
-use smallvec::smallvec;
 use snick_tensor::{Dims, Tensor};
 
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly, normalize_axis};
@@ -36,7 +35,7 @@ impl InferOp for ShuffleChannels {
                 ));
             }
         }
-        Ok(smallvec![Fact::new(cx.element_type(0), cx.shape(0).clone())])
+        Ok(Facts::from(Fact::new(cx.element_type(0), cx.shape(0).clone())))
     }
 }
 

@@ -1,6 +1,5 @@
 //! SoftMax-1 and SoftMax-8.
 
-use smallvec::smallvec;
 use snick_tensor::{Tensor, TensorError, kernels};
 
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, Since, normalize_axis};
@@ -45,7 +44,7 @@ pub(super) fn infer_along(cx: &mut Infer, axis: i64) -> Result<Facts, OpError> {
     if let Some(rank) = cx.shape(0).rank() {
         normalize_axis(axis, rank.max(1))?;
     }
-    Ok(smallvec![Fact::new(cx.element_type(0), cx.shape(0).clone())])
+    Ok(Facts::from(Fact::new(cx.element_type(0), cx.shape(0).clone())))
 }
 
 /// A kernel applied along an axis; a scalar is a row of one element.

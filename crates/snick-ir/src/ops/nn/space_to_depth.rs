@@ -22,12 +22,12 @@ impl InferOp for SpaceToDepth {
         self.blocks.check()?;
         let element_type = cx.element_type(0);
         let Some([batch, channels, space @ ..]) = cx.shape(0).dims() else {
-            return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
+            return Ok(Facts::from(Fact::new(element_type, Shape::unranked())));
         };
         let channels = cx.mul(channels, &self.blocks.volume(space.len())?.into());
         let mut dims: SmallVec<[SymExpr; 4]> = smallvec![batch.clone(), channels];
         dims.extend(space.iter().map(|dim| divided(cx, dim, self.blocks.block_size)));
-        Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
+        Ok(Facts::from(Fact::new(element_type, Shape::ranked(dims))))
     }
 }
 

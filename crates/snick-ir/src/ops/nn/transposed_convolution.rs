@@ -35,7 +35,7 @@ impl TransposedSliding {
         let count = cx.optional(2).and_then(|sizes| sizes.shape.dims()?.first()?.as_const());
         let count = count.and_then(|count| usize::try_from(count).ok());
         let Some(spatial) = spatial_rank(cx, &self.sliding, groups)?.or(count) else {
-            return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
+            return Ok(Facts::from(Fact::new(element_type, Shape::unranked())));
         };
         self.check(spatial)?;
         if let Some(count) = count.filter(|&count| count != spatial) {
@@ -72,7 +72,7 @@ impl TransposedSliding {
                 dims.push(size);
             }
         }
-        Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
+        Ok(Facts::from(Fact::new(element_type, Shape::ranked(dims))))
     }
 
     /// The output of a layer; `grouped` filters have an axis of groups in front.

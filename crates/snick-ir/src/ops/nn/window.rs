@@ -344,8 +344,8 @@ mod tests {
             return None;
         }
         let order = graph.order().unwrap();
-        let pool = order.iter().find(|&&id| graph.node(id).op.type_name() == "MaxPool").unwrap();
-        let dims = graph.node(*pool).outs[0].fact.shape.dims().unwrap().to_vec();
+        let pool = order.iter().find(|&&id| graph.node(id).op().type_name() == "MaxPool").unwrap();
+        let dims = graph.node(*pool).outs()[0].fact.shape.dims().unwrap().to_vec();
         let interval = graph.symbols.interval(&dims[2]);
         Some((interval.lo(), interval.hi()))
     }

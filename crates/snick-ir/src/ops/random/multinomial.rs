@@ -1,6 +1,5 @@
 //! Multinomial-13.
 
-use smallvec::smallvec;
 use snick_shape::{Interval, Shape};
 use snick_tensor::Tensor;
 use snick_tensor::kernels::random_uniform;
@@ -45,7 +44,7 @@ impl InferOp for Multinomial {
             Some([rows, _]) => rows.clone(),
             _ => cx.unknown(Interval::DIM),
         };
-        Ok(smallvec![Fact::new(self.convert_type.element_type(), Shape::ranked([rows, samples]))])
+        Ok(Facts::from(Fact::new(self.convert_type.element_type(), Shape::ranked([rows, samples]))))
     }
 }
 

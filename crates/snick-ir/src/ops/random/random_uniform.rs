@@ -1,6 +1,6 @@
 //! RandomUniform-8.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::kernels::random_uniform;
 use snick_tensor::{Dims, ElementType, Tensor};
@@ -72,7 +72,7 @@ impl InferOp for RandomUniform {
                 _ => Shape::unranked(),
             },
         };
-        Ok(smallvec![Fact::new(self.output_type, shape)])
+        Ok(Facts::from(Fact::new(self.output_type, shape)))
     }
 }
 

@@ -1,6 +1,5 @@
 //! A recurrent cell along whole sequences.
 
-use smallvec::smallvec;
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::Tensor;
 
@@ -17,9 +16,8 @@ pub(super) fn infer_sequence(cx: &mut Infer, kind: CellKind, direction: Directio
     let directions = SymExpr::from(directions as i64);
     let all = [sizes.batch.clone(), directions.clone(), sizes.steps, sizes.hidden.clone()];
     let state = Fact::new(sizes.element_type, Shape::ranked([sizes.batch, directions, sizes.hidden]));
-    let mut facts: Facts = smallvec![Fact::new(sizes.element_type, Shape::ranked(all))];
-    facts.extend(std::iter::repeat_n(state, kind.states()));
-    Ok(facts)
+    let all = Fact::new(sizes.element_type, Shape::ranked(all));
+    Ok(std::iter::once(all).chain(std::iter::repeat_n(state, kind.states())).collect())
 }
 
 /// H of every step and the last states.

@@ -1,6 +1,5 @@
 //! One step of a recurrent network.
 
-use smallvec::smallvec;
 use snick_shape::Shape;
 use snick_tensor::Tensor;
 
@@ -13,7 +12,7 @@ use crate::{Fact, Facts, Infer, OpError};
 pub(super) fn infer_step(cx: &mut Infer, kind: CellKind) -> Result<Facts, OpError> {
     let sizes = sizes(cx, kind, None)?;
     let state = Fact::new(sizes.element_type, Shape::ranked([sizes.batch, sizes.hidden]));
-    Ok(smallvec![state; kind.states()])
+    Ok(std::iter::repeat_n(state, kind.states()).collect())
 }
 
 /// The next states: a sequence of one step in one direction.

@@ -1,6 +1,5 @@
 //! CumSum-3.
 
-use smallvec::smallvec;
 use snick_shape::SymExpr;
 use snick_tensor::{ElementType, Tensor, kernels};
 
@@ -29,7 +28,7 @@ impl InferOp for CumSum {
         }
         let fact = Fact::new(cx.element_type(0), cx.shape(0).clone());
         let elements = self.elements(cx);
-        Ok(smallvec![fact.with_elements(elements)])
+        Ok(Facts::from(fact.with_elements(elements)))
     }
 }
 

@@ -3,7 +3,7 @@
 //! ReduceSum-1, ReduceMean-1, ReduceProd-1, ReduceMax-1, ReduceMin-1, ReduceL1-4, ReduceL2-4, ReduceLogicalAnd-1,
 //! ReduceLogicalOr-1. Input 1 names the axes, counted from either end; naming one twice is naming it once.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::kernels::ReduceOp;
 use snick_tensor::{ElementType, Tensor};
@@ -51,11 +51,11 @@ impl InferOp for Reduce {
         Domain::IntegralNumber.check("the axes", cx.element_type(1))?;
         cx.expect_rank(1, "0 or 1", |rank| rank <= 1)?;
         let Some(dims) = cx.shape(0).dims() else {
-            return Ok(smallvec![Fact::new(et, Shape::unranked())]);
+            return Ok(Facts::from(Fact::new(et, Shape::unranked())));
         };
         let Some(axes) = cx.input(1).ints() else {
             let shape = self.unknown_axes(cx, dims);
-            return Ok(smallvec![Fact::new(et, shape)]);
+            return Ok(Facts::from(Fact::new(et, shape)));
         };
         let axes = normalized(&axes, dims.len())?;
         let kept = |(axis, dim): (usize, &SymExpr)| match axes.contains(&axis) {
@@ -64,7 +64,7 @@ impl InferOp for Reduce {
         };
         let shape: Shape = dims.iter().enumerate().filter_map(kept).collect();
         let elements = self.elements(cx, &axes, et);
-        Ok(smallvec![Fact::new(et, shape).with_elements(elements)])
+        Ok(Facts::from(Fact::new(et, shape).with_elements(elements)))
     }
 }
 

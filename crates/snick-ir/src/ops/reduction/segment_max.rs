@@ -72,7 +72,7 @@ impl InferOp for SegmentMax {
             }
             _ => Shape::unranked(),
         };
-        Ok(smallvec![Fact::new(cx.element_type(0), shape)])
+        Ok(Facts::from(Fact::new(cx.element_type(0), shape)))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Broadcast-1 and Broadcast-3.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{Dims, Tensor};
 
@@ -59,7 +59,7 @@ impl InferOp for Broadcast {
         }
         let shape = self.shape(cx)?;
         let elements = propagate_elements(self, cx, &[0], &shape);
-        Ok(smallvec![Fact::new(cx.element_type(0), shape).with_elements(elements)])
+        Ok(Facts::from(Fact::new(cx.element_type(0), shape).with_elements(elements)))
     }
 }
 

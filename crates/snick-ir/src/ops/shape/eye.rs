@@ -1,6 +1,6 @@
 //! Eye-9.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::kernels::runs;
 use snick_tensor::{Dims, ElementType, Tensor};
@@ -46,7 +46,7 @@ impl InferOp for Eye {
             });
         }
         let shape = if ranked { Shape::ranked(dims) } else { Shape::unranked() };
-        Ok(smallvec![Fact::new(self.output_type, shape)])
+        Ok(Facts::from(Fact::new(self.output_type, shape)))
     }
 }
 

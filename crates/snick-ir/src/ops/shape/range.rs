@@ -1,6 +1,5 @@
 //! Range-1 and Range-4.
 
-use smallvec::smallvec;
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{ElementType, Tensor, kernels};
 
@@ -37,11 +36,11 @@ impl InferOp for Range {
         }
         if let Some(bounds) = self.constants(cx) {
             let count = count(element_type, bounds)?;
-            return Ok(smallvec![Fact::new(element_type, Shape::from([count]))]);
+            return Ok(Facts::from(Fact::new(element_type, Shape::from([count]))));
         }
         let Some([start, stop, step]) = self.integers(cx, element_type) else {
             let dim = cx.unknown(Interval::DIM);
-            return Ok(smallvec![Fact::new(element_type, Shape::ranked([dim]))]);
+            return Ok(Facts::from(Fact::new(element_type, Shape::ranked([dim]))));
         };
         let length = self.length(cx, &start, &stop, &step)?;
         let count = length.as_const().filter(|_| element_type.is_integer());
@@ -55,7 +54,7 @@ impl InferOp for Range {
             }
             elements
         });
-        Ok(smallvec![Fact::new(element_type, Shape::ranked([length])).with_elements(elements)])
+        Ok(Facts::from(Fact::new(element_type, Shape::ranked([length])).with_elements(elements)))
     }
 }
 

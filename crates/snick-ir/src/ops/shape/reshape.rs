@@ -1,6 +1,6 @@
 //! Reshape-1.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{Dims, Listed, Tensor};
 
@@ -28,7 +28,7 @@ impl InferOp for Reshape {
             None => Shape::unranked(),
         };
         let fact = Fact::new(cx.element_type(0), shape);
-        Ok(smallvec![fact.with_elements(cx.input(0).elements())])
+        Ok(Facts::from(fact.with_elements(cx.input(0).elements())))
     }
 }
 
@@ -282,7 +282,7 @@ mod tests {
         let mut graph = crate::text::parse(&text, None).unwrap();
         let errors = crate::infer(&mut graph).len();
         let last = graph.ids().last().unwrap();
-        (graph.node(last).outs[0].fact.shape.display(graph.symbols()).to_string(), errors)
+        (graph.node(last).outs()[0].fact.shape.display(graph.symbols()).to_string(), errors)
     }
 
     #[test]

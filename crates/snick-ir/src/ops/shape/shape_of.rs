@@ -1,6 +1,5 @@
 //! ShapeOf-1 and ShapeOf-3.
 
-use smallvec::smallvec;
 use snick_shape::{Interval, Shape};
 use snick_tensor::Tensor;
 
@@ -24,10 +23,10 @@ impl InferOp for ShapeOf {
         let output_type = self.output_type.element_type();
         let Some(dims) = cx.shape(0).dims() else {
             let rank = cx.unknown(Interval::DIM);
-            return Ok(smallvec![Fact::new(output_type, Shape::ranked([rank]))]);
+            return Ok(Facts::from(Fact::new(output_type, Shape::ranked([rank]))));
         };
         let fact = Fact::new(output_type, Shape::from([dims.len() as i64]));
-        Ok(smallvec![fact.with_elements(Some(dims))])
+        Ok(Facts::from(fact.with_elements(Some(dims))))
     }
 }
 

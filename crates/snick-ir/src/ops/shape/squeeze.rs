@@ -1,6 +1,6 @@
 //! Squeeze-1 and Squeeze-15.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::Tensor;
 
@@ -28,7 +28,7 @@ impl InferOp for Squeeze {
             cx.expect_rank(1, "0 or 1", |rank| rank <= 1)?;
         }
         let fact = Fact::new(cx.element_type(0), self.shape(cx)?);
-        Ok(smallvec![fact.with_elements(cx.input(0).elements())])
+        Ok(Facts::from(fact.with_elements(cx.input(0).elements())))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Unsqueeze-1.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::Tensor;
 
@@ -30,7 +30,7 @@ impl InferOp for Unsqueeze {
             _ => Shape::unranked(),
         };
         let fact = Fact::new(cx.element_type(0), shape);
-        Ok(smallvec![fact.with_elements(cx.input(0).elements())])
+        Ok(Facts::from(fact.with_elements(cx.input(0).elements())))
     }
 }
 

@@ -1,6 +1,6 @@
 //! DFT-7, IDFT-7, RDFT-9 and IRDFT-9: discrete Fourier transforms.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::kernels::{self, BinaryOp, PadMode};
 use snick_tensor::{Dims, ElementType, Tensor};
@@ -64,7 +64,7 @@ impl InferOp for FourierTransform {
             cx.merge_shapes("axes are {}, signal sizes {}", cx.shape(1), cx.shape(2))?;
         }
         let Some(dims) = cx.shape(0).dims() else {
-            return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
+            return Ok(Facts::from(Fact::new(element_type, Shape::unranked())));
         };
         let mut dims: SmallVec<[SymExpr; 4]> = dims.iter().cloned().collect();
         let mut parts = SymExpr::from(2);
@@ -78,7 +78,7 @@ impl InferOp for FourierTransform {
         if self.function != Fourier::RealInverse {
             dims.push(parts);
         }
-        Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
+        Ok(Facts::from(Fact::new(element_type, Shape::ranked(dims))))
     }
 }
 

@@ -1,6 +1,6 @@
 //! ISTFT-16.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::kernels::BinaryOp;
 use snick_tensor::{ElementType, Listed, MAX_BYTES, Tensor, TensorError};
@@ -36,7 +36,7 @@ impl InferOp for Istft {
             }
         }
         let Some([batch @ .., _, count, _]) = cx.shape(0).dims() else {
-            return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
+            return Ok(Facts::from(Fact::new(element_type, Shape::unranked())));
         };
         let length = match (cx.optional(4).map(Fact::elements), &size, &step) {
             (Some(Some(length)), ..) => match length.as_slice() {
@@ -62,7 +62,7 @@ impl InferOp for Istft {
         let mut dims: SmallVec<[SymExpr; 4]> = batch.iter().cloned().collect();
         let dim = cx.as_dim(&length);
         dims.push(dim.ok_or_else(|| OpError::mismatch("the length", cx.interval(&length), "0 or more"))?);
-        Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
+        Ok(Facts::from(Fact::new(element_type, Shape::ranked(dims))))
     }
 }
 

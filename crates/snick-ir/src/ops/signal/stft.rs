@@ -1,6 +1,6 @@
 //! STFT-15.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::kernels::{self, BinaryOp};
 use snick_tensor::{ElementType, Tensor};
@@ -27,7 +27,7 @@ impl InferOp for Stft {
         cx.expect_rank(0, "1 or 2", |rank| rank == 1 || rank == 2)?;
         let [size, step] = frames::infer(cx)?;
         let Some([batch @ .., length]) = cx.shape(0).dims() else {
-            return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
+            return Ok(Facts::from(Fact::new(element_type, Shape::unranked())));
         };
         if let Some(size) = &size {
             let (size, length) = (cx.interval(size), cx.interval(length));
@@ -55,7 +55,7 @@ impl InferOp for Stft {
         let mut dims: SmallVec<[SymExpr; 4]> = batch.iter().cloned().collect();
         dims.extend(if self.transpose_frames { [frequencies, count] } else { [count, frequencies] });
         dims.push(2.into());
-        Ok(smallvec![Fact::new(element_type, Shape::ranked(dims))])
+        Ok(Facts::from(Fact::new(element_type, Shape::ranked(dims))))
     }
 }
 

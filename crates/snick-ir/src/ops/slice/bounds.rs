@@ -3,7 +3,6 @@
 //! It is the one place where a canonical graph still clamps: `start:stop:step` against the size of an axis, by
 //! [`AxisSlice::clamp`]. Formats that have ranges write the range again; for others it becomes arithmetic.
 
-use smallvec::smallvec;
 use snick_shape::{AxisSlice, Interval, Shape, SymExpr};
 use snick_tensor::{ElementType, Tensor};
 
@@ -58,7 +57,8 @@ impl Bounds {
             Some(match field? {
                 IntOrValue::Int(int) => IntOrValue::Int(int),
                 IntOrValue::Value((input, fact), _) => {
-                    IntOrValue::entry(input, 0, fact.elements().as_deref(), fact.element_type)
+                    let expr = fact.elements().and_then(|elements| elements.into_iter().next());
+                    IntOrValue::entry(input, 0, expr, fact.element_type)
                 }
             })
         });
@@ -137,7 +137,7 @@ impl InferOp for Bounds {
         let start = first(cx, &range, &size);
         let scalar =
             |expr: SymExpr| Fact::new(ElementType::I64, Shape::ranked([])).with_elements(Some(vec![expr]));
-        Ok(smallvec![scalar(start), scalar(len)])
+        Ok(Facts::from([scalar(start), scalar(len)]))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Crop: a window of a tensor, in the three forms of IRs that are older than operation sets.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use snick_shape::{AxisSlice, Shape, SymExpr};
 use snick_tensor::Tensor;
 
@@ -40,7 +40,7 @@ impl InferOp for Crop {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let element_type = cx.element_type(0);
         let Some(dims) = cx.shape(0).dims() else {
-            return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
+            return Ok(Facts::from(Fact::new(element_type, Shape::unranked())));
         };
         let mut out: SmallVec<[SymExpr; 4]> = dims.into();
         let (begin, extent) = self.window()?;
@@ -66,7 +66,7 @@ impl InferOp for Crop {
             }
             out[axis] = size;
         }
-        Ok(smallvec![Fact::new(element_type, Shape::ranked(out))])
+        Ok(Facts::from(Fact::new(element_type, Shape::ranked(out))))
     }
 }
 

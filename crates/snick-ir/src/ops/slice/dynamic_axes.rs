@@ -5,8 +5,8 @@ use smallvec::{SmallVec, smallvec};
 use snick_shape::SymExpr;
 
 use super::axis_range::AxisRange;
-use super::index_inputs::IndexInputs;
-use crate::Infer;
+use super::index_inputs::{IndexEntry, IndexInputs};
+use crate::{Infer, IntOrValue};
 
 /// A Slice-8 of unknown axes.
 #[derive(Clone, Debug)]
@@ -48,15 +48,12 @@ impl DynamicAxesSlice {
         let names = [axis as i64, axis as i64 - self.rank as i64];
         let mut entries = SmallVec::new();
         for at in 0..count {
-            let Some(named) = self.indices.elements(4).and_then(|axes| axes.get(at)) else {
-                entries.push(at);
-                continue;
-            };
-            match named.as_const() {
-                Some(named) if names.contains(&named) => return Naming::Only(at),
-                Some(_) => {}
-                None => {
-                    let range = cx.interval(named);
+            match self.indices.entry(4, at) {
+                IntOrValue::Int(named) if names.contains(&named) => return Naming::Only(at),
+                IntOrValue::Int(_) => {}
+                IntOrValue::Value(IndexEntry { expr: None, .. }, _) => entries.push(at),
+                IntOrValue::Value(IndexEntry { expr: Some(named), .. }, _) => {
+                    let range = cx.interval(&named);
                     entries.extend(names.iter().any(|&name| range.contains(name)).then_some(at));
                 }
             }

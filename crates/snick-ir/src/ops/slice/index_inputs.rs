@@ -8,7 +8,7 @@ use snick_shape::{Interval, SymExpr};
 use snick_tensor::{ElementType, Tensor};
 
 use crate::fact::MAX_ELEMENTS;
-use crate::{Fact, IntOrValue, OpError};
+use crate::{Fact, IntOrValue, Known, OpError};
 
 /// An entry of an index input.
 #[derive(Clone, PartialEq, Debug)]
@@ -22,14 +22,8 @@ pub struct IndexEntry {
 }
 
 impl IntOrValue<IndexEntry> {
-    /// Element `at` of input `input`; `elements` are what is known of its elements.
-    pub(super) fn entry(
-        input: usize,
-        at: usize,
-        elements: Option<&[SymExpr]>,
-        element_type: ElementType,
-    ) -> Self {
-        let expr = elements.and_then(|elements| elements.get(at)).cloned();
+    /// Element `at` of input `input`, of which `expr` is known.
+    pub(super) fn entry(input: usize, at: usize, expr: Option<SymExpr>, element_type: ElementType) -> Self {
         if let Some(int) = expr.as_ref().and_then(SymExpr::as_const) {
             return Self::Int(int);
         }
@@ -51,8 +45,22 @@ impl IntOrValue<IndexEntry> {
 pub struct IndexInputs {
     /// Number of entries, if it is known.
     pub count: Option<usize>,
-    /// Type and known elements of each input.
-    inputs: SmallVec<[(ElementType, Option<Vec<SymExpr>>); 4]>,
+    inputs: SmallVec<[IndexInput; 4]>,
+}
+
+/// What is known of one input.
+#[derive(Clone, Debug)]
+struct IndexInput {
+    element_type: ElementType,
+    elements: Elements,
+}
+
+/// What is known of the elements of an input. Nearly all are constants, which need no expressions.
+#[derive(Clone, Debug)]
+enum Elements {
+    Unknown,
+    Ints(SmallVec<[i64; 4]>),
+    Exprs(Arc<[SymExpr]>),
 }
 
 impl IndexInputs {
@@ -73,7 +81,8 @@ impl IndexInputs {
             }
         }
         let inputs = inputs.iter().skip(1).map(Borrow::borrow);
-        let inputs = inputs.map(|fact| (fact.element_type, entries_of(fact))).collect();
+        let input = |fact: &Fact| IndexInput { element_type: fact.element_type, elements: elements_of(fact) };
+        let inputs = inputs.map(input).collect();
         Ok(Self { count: known.map(|(count, _)| count), inputs })
     }
 
@@ -84,23 +93,35 @@ impl IndexInputs {
 
     /// Element `at` of input `input`, counted with the data.
     pub fn entry(&self, input: usize, at: usize) -> IntOrValue<IndexEntry> {
-        let (element_type, elements) = &self.inputs[input - 1];
-        IntOrValue::entry(input, at, elements.as_deref(), *element_type)
+        let IndexInput { element_type, elements } = &self.inputs[input - 1];
+        match elements {
+            Elements::Ints(ints) if at < ints.len() => IntOrValue::Int(ints[at]),
+            Elements::Exprs(exprs) => IntOrValue::entry(input, at, exprs.get(at).cloned(), *element_type),
+            _ => IntOrValue::entry(input, at, None, *element_type),
+        }
     }
 
-    /// What is known of the elements of an input.
-    pub(super) fn elements(&self, input: usize) -> Option<&[SymExpr]> {
-        self.inputs.get(input - 1)?.1.as_deref()
+    /// The elements of an input as far as they are known; none, if nothing is.
+    pub(super) fn elements(&self, input: usize) -> impl Iterator<Item = IntOrValue<IndexEntry>> {
+        let known = match self.inputs.get(input - 1).map(|input| &input.elements) {
+            None | Some(Elements::Unknown) => 0,
+            Some(Elements::Ints(ints)) => ints.len(),
+            Some(Elements::Exprs(exprs)) => exprs.len(),
+        };
+        (0..known).map(move |at| self.entry(input, at))
     }
 }
 
-/// The entries of an index input, as far as they are known. Above what i64 holds an index means the end.
-fn entries_of(fact: &Fact) -> Option<Vec<SymExpr>> {
-    match fact.as_tensor() {
-        Some(tensor) if tensor.element_type() == ElementType::U64 && tensor.len() <= MAX_ELEMENTS => {
-            Some(tensor.to_i64_vec().ok()?.into_iter().map(SymExpr::from).collect())
+/// The elements of an index input, as far as they are known. Above what i64 holds an index means the end.
+fn elements_of(fact: &Fact) -> Elements {
+    match &fact.known {
+        Some(Known::Tensor(tensor))
+            if tensor.element_type() == ElementType::U64 && tensor.len() <= MAX_ELEMENTS =>
+        {
+            tensor.to_i64_vec().map_or(Elements::Unknown, |ints| Elements::Ints(ints.into()))
         }
-        _ => fact.elements(),
+        Some(Known::Elements(exprs)) => Elements::Exprs(exprs.clone()),
+        _ => fact.ints().map_or(Elements::Unknown, Elements::Ints),
     }
 }
 

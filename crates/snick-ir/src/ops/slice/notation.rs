@@ -18,7 +18,7 @@ pub fn notation(graph: &Graph, id: NodeId) -> Option<Vec<String>> {
     let facts: SmallVec<[&Fact; 5]> = inputs.iter().map(|v| graph.fact((*v)?)).collect::<Option<_>>()?;
     let rank = facts.first()?.shape.rank()?;
     let symbols = graph.symbols();
-    match &graph.node(id).op {
+    match graph.node(id).op() {
         Op::Slice(slice) => Some(vec![of_primitive(slice, rank)]),
         Op::Slice8(_) => match SliceRanges::of(&facts).ok()? {
             SliceRanges::Known(ranges) => Some(vec![of_ranges(&ranges, rank, symbols)]),
@@ -78,7 +78,7 @@ fn of_ranges(ranges: &[AxisRange], rank: usize, symbols: &Symbols) -> String {
 fn of_parts(graph: &Graph, id: NodeId, axis: usize) -> Option<Vec<String>> {
     let mut start = SymExpr::from(0);
     let mut parts = Vec::new();
-    for out in &graph.node(id).outs {
+    for out in graph.node(id).outs() {
         let symbols = graph.symbols();
         let stop = symbols.add(&start, out.fact.shape.dims()?.get(axis)?)?;
         let mut entries = vec![":".to_string(); axis];

@@ -3,7 +3,7 @@
 //! Element k of a sliced axis is element `start + k * step` of the input; axes not listed are whole. No masks,
 //! negatives or clamping are left in it, so two static slices select the same elements if and only if they are equal.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use snick_shape::{AxisSlice, Interval, Shape, SymExpr};
 use snick_tensor::Tensor;
 
@@ -130,7 +130,7 @@ impl InferOp for Slice {
         let operands: SmallVec<[usize; 6]> = (1..cx.len()).collect();
         let slices = self.bind(&operands)?;
         let Some(dims) = cx.shape(0).dims() else {
-            return Ok(smallvec![Fact::new(cx.element_type(0), Shape::unranked())]);
+            return Ok(Facts::from(Fact::new(cx.element_type(0), Shape::unranked())));
         };
         let mut dims: Vec<SymExpr> = dims.to_vec();
         for (axis, slice) in slices {
@@ -153,7 +153,7 @@ impl InferOp for Slice {
         let fact = Fact::new(cx.element_type(0), Shape::ranked(dims));
         // Known elements of a small integer tensor, those that the slice keeps.
         let elements = self.as_static().and_then(|slices| select_elements(cx.input(0), &slices));
-        Ok(smallvec![fact.with_elements(elements)])
+        Ok(Facts::from(fact.with_elements(elements)))
     }
 }
 

@@ -2,15 +2,15 @@
 
 use std::borrow::Borrow;
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::Tensor;
 
 use super::axis_range::{AxisRange, select, static_slices};
 use super::dynamic_axes::DynamicAxesSlice;
-use super::index_inputs::{IndexInputs, facts_of};
+use super::index_inputs::{IndexEntry, IndexInputs, facts_of};
 use super::primitive::select_elements;
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, normalize_axis};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, IntOrValue, OpError, normalize_axis};
 
 op! {
     /// `data[start:stop:step]` on listed axes. Inputs: data, start, stop, step and, optionally, axes; without axes the
@@ -47,14 +47,14 @@ impl SliceRanges {
             return Err(OpError::out_of_range("the number of sliced axes", count as i64, expected));
         }
         // Whichever axis it slices, a step of 0 is an error.
-        for (at, step) in indices.elements(3).unwrap_or_default().iter().enumerate() {
-            if step.as_const() == Some(0) {
+        for (at, step) in indices.elements(3).enumerate() {
+            if step.as_int() == Some(0) {
                 return Err(OpError::out_of_range(format!("step[{at}]"), 0, "any step but 0"));
             }
         }
         let axes: Option<SmallVec<[usize; 4]>> = match (count, indices.input_count() > 4) {
             (Some(count), false) => Some((0..count).collect()),
-            (Some(_), true) => named_axes(indices.elements(4), rank)?,
+            (Some(count), true) => named_axes(indices.elements(4), count, rank)?,
             (None, _) => None,
         };
         let Some(axes) = axes else { return Ok(Self::DynamicAxes(DynamicAxesSlice { rank, indices })) };
@@ -69,7 +69,7 @@ impl InferOp for Slice8 {
         let mut dims: SmallVec<[SymExpr; 4]> = cx.shape(0).dims().unwrap_or_default().into();
         let mut slices = None;
         match SliceRanges::of(cx.inputs())? {
-            SliceRanges::Unranked => return Ok(smallvec![Fact::new(element_type, Shape::unranked())]),
+            SliceRanges::Unranked => return Ok(Facts::from(Fact::new(element_type, Shape::unranked()))),
             SliceRanges::DynamicAxes(dynamic) => dims = dynamic.infer(cx, &dims),
             SliceRanges::Known(ranges) => {
                 for range in &ranges {
@@ -79,7 +79,7 @@ impl InferOp for Slice8 {
             }
         }
         let elements = slices.and_then(|slices| select_elements(cx.input(0), &slices));
-        Ok(smallvec![Fact::new(element_type, Shape::ranked(dims)).with_elements(elements)])
+        Ok(Facts::from(Fact::new(element_type, Shape::ranked(dims)).with_elements(elements)))
     }
 }
 
@@ -92,10 +92,14 @@ impl EvalOp for Slice8 {
     }
 }
 
-/// The axes, counted from the first; `None` where one is unknown.
-fn named_axes(axes: Option<&[SymExpr]>, rank: usize) -> Result<Option<SmallVec<[usize; 4]>>, OpError> {
-    let axes: Option<SmallVec<[i64; 4]>> = axes.and_then(|axes| axes.iter().map(SymExpr::as_const).collect());
-    let Some(axes) = axes else { return Ok(None) };
+/// The `count` axes, counted from the first; `None` where one is unknown.
+fn named_axes(
+    axes: impl Iterator<Item = IntOrValue<IndexEntry>>,
+    count: usize,
+    rank: usize,
+) -> Result<Option<SmallVec<[usize; 4]>>, OpError> {
+    let axes: Option<SmallVec<[i64; 4]>> = axes.map(|axis| axis.as_int()).collect();
+    let Some(axes) = axes.filter(|axes| axes.len() == count) else { return Ok(None) };
     let mut named: SmallVec<[usize; 4]> = SmallVec::new();
     for (at, &axis) in axes.iter().enumerate() {
         let entry = || format!("axes[{at}]");

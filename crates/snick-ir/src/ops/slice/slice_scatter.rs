@@ -1,6 +1,6 @@
 //! SliceScatter-15: a slice of the data replaced.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::Tensor;
 use snick_tensor::kernels::runs;
@@ -36,7 +36,7 @@ impl InferOp for SliceScatter {
                             cx.shape(1),
                         ));
                     }
-                    None => return Ok(smallvec![Fact::new(element_type, cx.shape(0).clone())]),
+                    None => return Ok(Facts::from(Fact::new(element_type, cx.shape(0).clone()))),
                 };
                 self.check_updates(cx, &ranges, data, &updates)?
             }
@@ -44,7 +44,7 @@ impl InferOp for SliceScatter {
             (None, None) => Shape::unranked(),
         };
         let elements = propagate_elements(self, cx, &[0, 1], &shape);
-        Ok(smallvec![Fact::new(element_type, shape).with_elements(elements)])
+        Ok(Facts::from(Fact::new(element_type, shape).with_elements(elements)))
     }
 }
 

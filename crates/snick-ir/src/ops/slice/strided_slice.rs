@@ -5,7 +5,7 @@
 
 use std::borrow::Borrow;
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::Tensor;
 
@@ -155,7 +155,7 @@ impl InferOp for StridedSlice {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let element_type = cx.element_type(0);
         let (Some(plan), Some(dims)) = (self.plan(cx.inputs())?, cx.shape(0).dims()) else {
-            return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
+            return Ok(Facts::from(Fact::new(element_type, Shape::unranked())));
         };
         let mut dims: SmallVec<[SymExpr; 4]> = dims.into();
         for range in plan.ranges() {
@@ -169,7 +169,7 @@ impl InferOp for StridedSlice {
         }
         let slices = static_slices(cx.input(0), plan.ranges());
         let elements = slices.and_then(|slices| select_elements(cx.input(0), &slices));
-        Ok(smallvec![Fact::new(element_type, Shape::ranked(dims)).with_elements(elements)])
+        Ok(Facts::from(Fact::new(element_type, Shape::ranked(dims)).with_elements(elements)))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use snick_shape::Shape;
 use snick_tensor::{ElementType, Tensor};
 
@@ -119,10 +119,10 @@ impl OpDef for Constant {
 
 impl InferOp for Constant {
     fn infer(&self, _: &mut Infer) -> Result<Facts, OpError> {
-        Ok(smallvec![match self {
+        Ok(Facts::from(match self {
             Self::Here(tensor) => Fact::constant(tensor.clone()),
             Self::Absent(absent) => Fact::new(absent.element_type, Shape::from(&absent.dims[..])),
-        }])
+        }))
     }
 }
 

@@ -1,6 +1,5 @@
 //! Parameter-1.
 
-use smallvec::smallvec;
 use snick_shape::ShapeSpec;
 use snick_tensor::{ElementType, Tensor};
 
@@ -21,7 +20,7 @@ impl InferOp for Parameter {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let origin = cx.origin();
         let shape = self.shape.instantiate(cx.symbols(), origin)?;
-        Ok(smallvec![Fact::new(self.element_type, shape)])
+        Ok(Facts::from(Fact::new(self.element_type, shape)))
     }
 }
 

@@ -1,6 +1,5 @@
 //! Result-1.
 
-use smallvec::smallvec;
 use snick_tensor::Tensor;
 
 use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError};
@@ -13,7 +12,7 @@ op! {
 
 impl InferOp for GraphResult {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        Ok(smallvec![cx.input(0).clone()])
+        Ok(Facts::from(cx.input(0).clone()))
     }
 }
 

@@ -1,6 +1,5 @@
 //! Assign-3 and Assign-6.
 
-use smallvec::smallvec;
 use snick_tensor::Tensor;
 
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
@@ -16,7 +15,7 @@ op! {
 
 impl InferOp for Assign {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        Ok(smallvec![Fact::new(cx.element_type(0), cx.shape(0).clone())])
+        Ok(Facts::from(Fact::new(cx.element_type(0), cx.shape(0).clone())))
     }
 }
 

@@ -1,6 +1,5 @@
 //! ReadValue-3 and ReadValue-6.
 
-use smallvec::smallvec;
 use snick_shape::{Shape, ShapeSpec};
 use snick_tensor::{ElementType, Tensor};
 
@@ -58,7 +57,7 @@ impl InferOp for ReadValue {
             }
             (Some(declared), None) => declared,
         };
-        Ok(smallvec![Fact::new(element_type, shape)])
+        Ok(Facts::from(Fact::new(element_type, shape)))
     }
 }
 

@@ -1,6 +1,5 @@
 //! StringTensorPack-15.
 
-use smallvec::smallvec;
 use snick_tensor::{ElementType, Tensor};
 
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
@@ -29,7 +28,7 @@ impl InferOp for StringTensorPack {
             }
         }
         let shape = cx.merge_shapes("begins are {}, ends {}", cx.shape(0), cx.shape(1))?;
-        Ok(smallvec![Fact::new(ElementType::String, shape)])
+        Ok(Facts::from(Fact::new(ElementType::String, shape)))
     }
 }
 

@@ -1,6 +1,5 @@
 //! StringTensorUnpack-15.
 
-use smallvec::smallvec;
 use snick_shape::{Interval, Shape};
 use snick_tensor::{ElementType, Tensor};
 
@@ -28,7 +27,7 @@ impl InferOp for StringTensorUnpack {
             }
         };
         let positions = Fact::new(ElementType::I32, cx.shape(0).clone());
-        Ok(smallvec![positions.clone(), positions, Fact::new(ElementType::U8, Shape::ranked([length]))])
+        Ok(Facts::from([positions.clone(), positions, Fact::new(ElementType::U8, Shape::ranked([length]))]))
     }
 }
 

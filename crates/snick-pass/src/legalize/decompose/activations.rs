@@ -19,7 +19,7 @@ pub(crate) const UNARY: Rule = Rule::rounding("decompose-activation", unary);
 
 /// `x / 2 * (1 + erf(x / sqrt(2)))`, or by tanh.
 fn gelu(p: &mut Patch) -> Result<RewriteResult> {
-    let Op::Gelu(op) = p.node().op.clone() else { return Ok(RewriteResult::NoMatch) };
+    let Op::Gelu(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     let x = p.input(0)?;
     in_f32(p, &[x], |p, inputs| {
         let x = inputs[0];
@@ -42,7 +42,7 @@ fn gelu(p: &mut Patch) -> Result<RewriteResult> {
 
 /// Activations without parameters.
 fn unary(p: &mut Patch) -> Result<RewriteResult> {
-    let Op::Unary(op) = p.node().op.clone() else { return Ok(RewriteResult::NoMatch) };
+    let Op::Unary(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     let x = p.input(0)?;
     if op.function == UnaryOp::Relu {
         return p.maximum(x, 0.0).map(RewriteResult::one);
@@ -93,7 +93,7 @@ fn parameter(p: &mut Patch, i: usize, like: Value, meaning: fn(f64) -> f64) -> R
 
 /// `clamp(alpha * x + beta, 0, 1)`.
 fn hard_sigmoid(p: &mut Patch) -> Result<RewriteResult> {
-    let Op::HardSigmoid(_) = &p.node().op else { return Ok(RewriteResult::NoMatch) };
+    let Op::HardSigmoid(_) = p.node().op() else { return Ok(RewriteResult::NoMatch) };
     let x = p.input(0)?;
     in_f32(p, &[x], |p, inputs| {
         let (alpha, beta) =
@@ -106,7 +106,7 @@ fn hard_sigmoid(p: &mut Patch) -> Result<RewriteResult> {
 
 /// `lambda * x`, or `lambda * alpha * (e^x - 1)` below 0.
 fn selu(p: &mut Patch) -> Result<RewriteResult> {
-    let Op::Selu(_) = &p.node().op else { return Ok(RewriteResult::NoMatch) };
+    let Op::Selu(_) = p.node().op() else { return Ok(RewriteResult::NoMatch) };
     let x = p.input(0)?;
     in_f32(p, &[x], |p, inputs| {
         let x = inputs[0];
@@ -121,7 +121,7 @@ fn selu(p: &mut Patch) -> Result<RewriteResult> {
 
 /// `x * sigmoid(beta * x)`.
 fn swish(p: &mut Patch) -> Result<RewriteResult> {
-    let Op::Swish(_) = &p.node().op else { return Ok(RewriteResult::NoMatch) };
+    let Op::Swish(_) = p.node().op() else { return Ok(RewriteResult::NoMatch) };
     let x = p.input(0)?;
     let scaled = match p.optional(1) {
         Some(beta) => p.multiply(x, beta)?,
@@ -133,7 +133,7 @@ fn swish(p: &mut Patch) -> Result<RewriteResult> {
 
 /// `slope * x` below 0. A slope with one axis is one a channel.
 fn prelu(p: &mut Patch) -> Result<RewriteResult> {
-    let Op::PRelu(_) = &p.node().op else { return Ok(RewriteResult::NoMatch) };
+    let Op::PRelu(_) = p.node().op() else { return Ok(RewriteResult::NoMatch) };
     let (x, slope) = (p.input(0)?, p.input(1)?);
     let (rank, element_type) = (p.rank(x)?, p.element_type(x)?);
     // Old files have slopes of another type than the data.

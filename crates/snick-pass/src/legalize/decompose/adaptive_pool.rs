@@ -12,7 +12,7 @@ const MAX_WINDOWS: i64 = 1024;
 
 /// The greatest element or the mean of a box is that of its sides.
 fn adaptive_pool(p: &mut Patch) -> Result<RewriteResult> {
-    let is_mean = match &p.node().op {
+    let is_mean = match p.node().op() {
         Op::AdaptiveAvgPool(_) => true,
         Op::AdaptiveMaxPool(_) => false,
         _ => return Ok(RewriteResult::NoMatch),

@@ -16,7 +16,7 @@ pub(crate) const SQUARED_DIFFERENCE: Rule =
 
 /// A division that rounds down by one that cuts: one less where the remainders of both differ.
 fn floor_divide(p: &mut Patch) -> Result<RewriteResult> {
-    if p.node().op != Divide::default().into() || !is_integer(p)? {
+    if *p.node().op() != Divide::default().into() || !is_integer(p)? {
         return Ok(RewriteResult::NoMatch);
     }
     let (x, y) = (p.input(0)?, p.input(1)?);
@@ -29,7 +29,7 @@ fn floor_divide(p: &mut Patch) -> Result<RewriteResult> {
 
 /// The remainder with the sign of the dividend is moved by one divisor where the signs differ.
 fn floor_mod(p: &mut Patch) -> Result<RewriteResult> {
-    if p.node().op != FloorMod::default().into() {
+    if *p.node().op() != FloorMod::default().into() {
         return Ok(RewriteResult::NoMatch);
     }
     let (x, y) = (p.input(0)?, p.input(1)?);
@@ -43,7 +43,7 @@ fn floor_mod(p: &mut Patch) -> Result<RewriteResult> {
 }
 
 fn squared_difference(p: &mut Patch) -> Result<RewriteResult> {
-    if p.node().op != SquaredDifference::default().into() {
+    if *p.node().op() != SquaredDifference::default().into() {
         return Ok(RewriteResult::NoMatch);
     }
     let (x, y) = (p.input(0)?, p.input(1)?);
@@ -52,7 +52,7 @@ fn squared_difference(p: &mut Patch) -> Result<RewriteResult> {
 }
 
 fn is_finite(p: &mut Patch) -> Result<RewriteResult> {
-    let Op::IsFinite(_) = &p.node().op else { return Ok(RewriteResult::NoMatch) };
+    let Op::IsFinite(_) = p.node().op() else { return Ok(RewriteResult::NoMatch) };
     let x = p.input(0)?;
     let is_infinite = p.add_op(IsInf::default(), &[x])?;
     let is_nan = p.add_op(IsNaN, &[x])?;
@@ -62,7 +62,7 @@ fn is_finite(p: &mut Patch) -> Result<RewriteResult> {
 
 /// Halves away from 0: the whole part of `|x|`, one more from the half on, with the sign of `x`.
 fn round(p: &mut Patch) -> Result<RewriteResult> {
-    let Op::Round(op) = p.node().op.clone() else { return Ok(RewriteResult::NoMatch) };
+    let Op::Round(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     if op.mode != RoundMode::HalfAwayFromZero {
         return Ok(RewriteResult::NoMatch);
     }

@@ -11,7 +11,7 @@ pub(crate) const RULE: Rule = Rule::rounding("decompose-attention", attention);
 
 /// `softmax(query * scale * key^T + mask) * value`.
 fn attention(p: &mut Patch) -> Result<RewriteResult> {
-    let Op::ScaledDotProductAttention(op) = p.node().op.clone() else { return Ok(RewriteResult::NoMatch) };
+    let Op::ScaledDotProductAttention(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     let (query, key, value) = (p.input(0)?, p.input(1)?, p.input(2)?);
     let query = scaled(p, query)?;
     let mut scores = p.add_op(MatMul { transpose_a: false, transpose_b: true }, &[query, key])?;

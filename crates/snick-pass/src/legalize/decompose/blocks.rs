@@ -51,7 +51,7 @@ fn rearrange(
 }
 
 fn depth_to_space(p: &mut Patch) -> Result<RewriteResult> {
-    let Op::DepthToSpace(op) = p.node().op.clone() else { return Ok(RewriteResult::NoMatch) };
+    let Op::DepthToSpace(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     let Blocks { block_size, mode } = op.blocks;
     let x = p.input(0)?;
     let count = p.rank(x)?.saturating_sub(2);
@@ -73,7 +73,7 @@ fn depth_to_space(p: &mut Patch) -> Result<RewriteResult> {
 }
 
 fn space_to_depth(p: &mut Patch) -> Result<RewriteResult> {
-    let Op::SpaceToDepth(op) = p.node().op.clone() else { return Ok(RewriteResult::NoMatch) };
+    let Op::SpaceToDepth(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     let x = p.input(0)?;
     let count = p.rank(x)?.saturating_sub(2);
     let Blocks { block_size, mode } = op.blocks;
@@ -93,7 +93,7 @@ fn space_to_depth(p: &mut Patch) -> Result<RewriteResult> {
 }
 
 fn shuffle_channels(p: &mut Patch) -> Result<RewriteResult> {
-    let Op::ShuffleChannels(op) = p.node().op.clone() else { return Ok(RewriteResult::NoMatch) };
+    let Op::ShuffleChannels(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     let x = p.input(0)?;
     let rank = p.rank(x)?;
     let axis = normalize_axis(op.axis, rank)?;
@@ -109,7 +109,7 @@ fn shuffle_channels(p: &mut Patch) -> Result<RewriteResult> {
 
 /// The data is read as if it had `channels / stride^2` channels of `stride` times the height and width.
 fn reorg_yolo(p: &mut Patch) -> Result<RewriteResult> {
-    let Op::ReorgYolo(op) = p.node().op.clone() else { return Ok(RewriteResult::NoMatch) };
+    let Op::ReorgYolo(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     let (x, stride) = (p.input(0)?, op.stride.max(1) as i64);
     let area = stride.saturating_mul(stride);
     if known_size(p, x, 1)?.is_none_or(|channels| channels % area != 0) {
@@ -136,7 +136,7 @@ fn known_blocks(p: &Patch) -> Result<Option<[Vec<i64>; 3]>> {
 
 /// Padded; each axis becomes parts and a block, and the blocks go to the front.
 fn space_to_batch(p: &mut Patch) -> Result<RewriteResult> {
-    let Op::SpaceToBatch(_) = &p.node().op else { return Ok(RewriteResult::NoMatch) };
+    let Op::SpaceToBatch(_) = p.node().op() else { return Ok(RewriteResult::NoMatch) };
     let Some([blocks, begins, ends]) = known_blocks(p)? else { return Ok(at_run_time("the blocks")) };
     let (x, rank) = (p.input(0)?, blocks.len());
     let zero = p.scalar_like(x, 0.0)?;
@@ -151,7 +151,7 @@ fn space_to_batch(p: &mut Patch) -> Result<RewriteResult> {
 
 /// The blocks in front of the batch go behind the axes that they belong to; then it is cropped.
 fn batch_to_space(p: &mut Patch) -> Result<RewriteResult> {
-    let Op::BatchToSpace(_) = &p.node().op else { return Ok(RewriteResult::NoMatch) };
+    let Op::BatchToSpace(_) = p.node().op() else { return Ok(RewriteResult::NoMatch) };
     let Some([blocks, begins, ends]) = known_blocks(p)? else { return Ok(at_run_time("the blocks")) };
     let (x, rank) = (p.input(0)?, blocks.len());
     let volume = blocks.iter().fold(1_i64, |volume, &block| volume.saturating_mul(block));

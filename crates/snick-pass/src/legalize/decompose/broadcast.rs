@@ -10,7 +10,7 @@ pub(crate) const RULE: Rule = Rule::exact("pdpd-to-numpy", pdpd_to_numpy);
 
 /// Inputs that are laid over another from an axis on get axes of size 1 behind their own.
 fn pdpd_to_numpy(p: &mut Patch) -> Result<RewriteResult> {
-    let mut op = p.node().op.clone();
+    let mut op = p.node().op().clone();
     let (broadcast, over) = match &mut op {
         Op::Arithmetic(op) => (&mut op.broadcast, 0),
         Op::Bitwise(op) => (&mut op.broadcast, 0),

@@ -9,13 +9,13 @@ pub(crate) const LIKE: Rule = Rule::exact("decompose-convert-like", like);
 pub(crate) const PROMOTE: Rule = Rule::exact("decompose-convert-promote-types", promote);
 
 fn like(p: &mut Patch) -> Result<RewriteResult> {
-    let Op::ConvertLike(_) = &p.node().op else { return Ok(RewriteResult::NoMatch) };
+    let Op::ConvertLike(_) = p.node().op() else { return Ok(RewriteResult::NoMatch) };
     let (x, to) = (p.input(0)?, p.element_type(p.output(0))?);
     p.convert(x, to).map(RewriteResult::one)
 }
 
 fn promote(p: &mut Patch) -> Result<RewriteResult> {
-    let Op::ConvertPromoteTypes(_) = &p.node().op else { return Ok(RewriteResult::NoMatch) };
+    let Op::ConvertPromoteTypes(_) = p.node().op() else { return Ok(RewriteResult::NoMatch) };
     let (x, y, to) = (p.input(0)?, p.input(1)?, p.element_type(p.output(0))?);
     let (x, y) = (p.convert(x, to)?, p.convert(y, to)?);
     Ok(RewriteResult::Replaced([Some(x), Some(y)].into_iter().collect()))

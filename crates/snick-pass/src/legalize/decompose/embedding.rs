@@ -12,7 +12,7 @@ use super::helpers::{Result, at_run_time, known};
 pub(crate) const RULE: Rule = Rule::rounding("decompose-embedding-bag", embedding_bag);
 
 fn embedding_bag(p: &mut Patch) -> Result<RewriteResult> {
-    match &p.node().op {
+    match p.node().op() {
         Op::EmbeddingBagPackedSum(_) => packed(p, BagReduction::Sum),
         Op::EmbeddingBagPacked(op) => {
             let reduction = op.reduction;

@@ -11,7 +11,7 @@ use super::helpers::{Result, is_integer};
 pub(crate) const RULE: Rule = Rule::rounding("float-function-of-integers", function_of_integers);
 
 fn function_of_integers(p: &mut Patch) -> Result<RewriteResult> {
-    let op = p.node().op.clone();
+    let op = p.node().op().clone();
     let has_integer_form = match &op {
         Op::Unary(op) => {
             use UnaryOp::{Abs, Ceiling, Floor, Negative, Relu, Sign};

@@ -30,7 +30,7 @@ fn sum_of_squares(p: &mut Patch, x: Value, axes: Value) -> Result<Value> {
 
 /// `(x - mean) / sqrt(variance + eps)`, or `(x - mean) / (sqrt(variance) + eps)`.
 fn mvn(p: &mut Patch) -> Result<RewriteResult> {
-    let Op::Mvn(op) = p.node().op.clone() else { return Ok(RewriteResult::NoMatch) };
+    let Op::Mvn(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     let x = p.input(0)?;
     let axes = match op.has_axes_input() {
         true => p.input(1)?,
@@ -60,7 +60,7 @@ fn mvn(p: &mut Patch) -> Result<RewriteResult> {
 
 /// The groups of channels of each sample as rows, normalised by an MVN; then scaled and moved.
 fn group_normalization(p: &mut Patch) -> Result<RewriteResult> {
-    let Op::GroupNormalization(op) = p.node().op.clone() else { return Ok(RewriteResult::NoMatch) };
+    let Op::GroupNormalization(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     let rank = p.rank(p.input(0)?)?;
     let inputs = all_inputs(p)?;
     in_f32(p, &inputs, |p, inputs| {
@@ -79,7 +79,7 @@ fn group_normalization(p: &mut Patch) -> Result<RewriteResult> {
 
 /// `(x - mean) / sqrt(variance + epsilon) * gamma + beta`, a number of each a channel.
 fn batch_norm(p: &mut Patch) -> Result<RewriteResult> {
-    let Op::BatchNormInference(op) = p.node().op.clone() else { return Ok(RewriteResult::NoMatch) };
+    let Op::BatchNormInference(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     let inputs = all_inputs(p)?;
     let rank = p.rank(p.input(op.order()[0])?)?;
     in_f32(p, &inputs, |p, inputs| {
@@ -97,7 +97,7 @@ fn batch_norm(p: &mut Patch) -> Result<RewriteResult> {
 
 /// `x / sqrt(sum of squares over channels + bias)`.
 fn grn(p: &mut Patch) -> Result<RewriteResult> {
-    let Op::Grn(op) = p.node().op.clone() else { return Ok(RewriteResult::NoMatch) };
+    let Op::Grn(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     let x = p.input(0)?;
     in_f32(p, &[x], |p, inputs| {
         let axes = p.ints(&[1])?;
@@ -110,7 +110,7 @@ fn grn(p: &mut Patch) -> Result<RewriteResult> {
 
 /// `x / sqrt(sum of squares + eps)`, or with the sum at least eps.
 fn normalize_l2(p: &mut Patch) -> Result<RewriteResult> {
-    let Op::NormalizeL2(op) = p.node().op.clone() else { return Ok(RewriteResult::NoMatch) };
+    let Op::NormalizeL2(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     let (x, axes) = (p.input(0)?, p.input(1)?);
     in_f32(p, &[x], |p, inputs| {
         let sum = sum_of_squares(p, inputs[0], axes)?;
@@ -126,7 +126,7 @@ fn normalize_l2(p: &mut Patch) -> Result<RewriteResult> {
 /// `x / (bias + alpha / size^axes * sum of squares)^beta` over a window of as many elements on either side: the sum
 /// is the mean of a pool whose padding counts.
 fn lrn(p: &mut Patch) -> Result<RewriteResult> {
-    let Op::Lrn(op) = p.node().op.clone() else { return Ok(RewriteResult::NoMatch) };
+    let Op::Lrn(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     let x = p.input(0)?;
     let rank = p.rank(x)?;
     let Some(axes) = known_axes(p, 1, rank)? else { return Ok(at_run_time("the axes")) };
@@ -188,7 +188,7 @@ fn window_mean(p: &mut Patch, x: Value, axes: &[usize], side: i64, rank: usize) 
 
 /// `exp(x - max)` over its sum, or the logarithm of that.
 fn softmax(p: &mut Patch) -> Result<RewriteResult> {
-    let (axis, log) = match &p.node().op {
+    let (axis, log) = match p.node().op() {
         Op::LogSoftmax(op) => (op.axis, true),
         Op::Softmax(op) => (op.axis, false),
         _ => return Ok(RewriteResult::NoMatch),

@@ -11,7 +11,7 @@ pub(crate) const RULE: Rule = Rule::exact("decompose-one-hot", one_hot);
 
 /// The `on` value where the place along the new axis is the index.
 fn one_hot(p: &mut Patch) -> Result<RewriteResult> {
-    let Op::OneHot(op) = p.node().op.clone() else { return Ok(RewriteResult::NoMatch) };
+    let Op::OneHot(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     let (indices, mut depth, on, off) = (p.input(0)?, p.input(1)?, p.input(2)?, p.input(3)?);
     let rank = p.rank(indices)? + 1;
     let axis = normalize_axis(op.axis, rank)?;

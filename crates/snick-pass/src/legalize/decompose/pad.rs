@@ -9,7 +9,7 @@ use super::helpers::{Result, at_run_time, known};
 pub(crate) const RULE: Rule = Rule::exact("decompose-pad", pad);
 
 fn pad(p: &mut Patch) -> Result<RewriteResult> {
-    let Op::Pad(op) = p.node().op.clone() else { return Ok(RewriteResult::NoMatch) };
+    let Op::Pad(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     if op.pad_mode == PadMode::Constant {
         return Ok(RewriteResult::NoMatch);
     }

@@ -11,7 +11,7 @@ pub(crate) const RULE: Rule = Rule::rounding("decompose-fake-quantize", fake_qua
 /// `round((x - low) / (high - low) * steps) / steps * (out high - out low) + out low`, and the ends of the output
 /// beyond the range of the input.
 fn fake_quantize(p: &mut Patch) -> Result<RewriteResult> {
-    let Op::FakeQuantize(op) = p.node().op.clone() else { return Ok(RewriteResult::NoMatch) };
+    let Op::FakeQuantize(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     // No number of levels means as many as possible.
     let steps = if op.levels == 0 { usize::MAX as f64 } else { op.levels.saturating_sub(1) as f64 };
     let mut operands = all_inputs(p)?;

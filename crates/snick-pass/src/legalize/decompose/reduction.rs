@@ -10,7 +10,7 @@ use super::helpers::{Result, is_integer};
 pub(crate) const RULE: Rule = Rule::rounding("decompose-norm", norm);
 
 fn norm(p: &mut Patch) -> Result<RewriteResult> {
-    let Op::Reduce(op) = p.node().op.clone() else { return Ok(RewriteResult::NoMatch) };
+    let Op::Reduce(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     let (x, axes) = (p.input(0)?, p.input(1)?);
     let sum = ReduceSum { keep_dims: op.keep_dims };
     match op.function {

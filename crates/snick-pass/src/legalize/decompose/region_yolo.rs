@@ -12,7 +12,7 @@ type Activation = fn(&mut Patch, Value) -> Result<Value>;
 
 /// Of each box: place and objectness through a sigmoid, sizes as they are, classes through a softmax or a sigmoid.
 fn region_yolo(p: &mut Patch) -> Result<RewriteResult> {
-    let Op::RegionYolo(op) = p.node().op.clone() else { return Ok(RewriteResult::NoMatch) };
+    let Op::RegionYolo(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     let (coords, classes, softmax) = (op.coords as i64, op.classes as i64, op.do_softmax);
     let boxes = if softmax { op.num } else { op.mask.len() } as i64;
     let (x, entry) = (p.input(0)?, coords + 1 + classes);

@@ -10,13 +10,13 @@ pub(crate) const BUCKETIZE: Rule = Rule::exact("decompose-bucketize", bucketize)
 pub(crate) const SEARCH_SORTED: Rule = Rule::exact("decompose-search-sorted", search_sorted);
 
 fn bucketize(p: &mut Patch) -> Result<RewriteResult> {
-    let Op::Bucketize(op) = p.node().op.clone() else { return Ok(RewriteResult::NoMatch) };
+    let Op::Bucketize(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     let (x, bounds) = (p.input(0)?, p.input(1)?);
     count(p, bounds, x, !op.with_right_bound, op.output_type.element_type())
 }
 
 fn search_sorted(p: &mut Patch) -> Result<RewriteResult> {
-    let Op::SearchSorted(op) = p.node().op.clone() else { return Ok(RewriteResult::NoMatch) };
+    let Op::SearchSorted(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     let (mut sorted, values) = (p.input(0)?, p.input(1)?);
     if p.rank(sorted)? > 1 {
         sorted = p.unsqueeze(sorted, &[-2])?;

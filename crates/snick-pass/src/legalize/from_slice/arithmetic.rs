@@ -22,7 +22,7 @@ struct OpenRange {
 }
 
 fn lower(cx: &mut Patch) -> Result<RewriteResult, OpError> {
-    let Op::Bounds(bounds) = cx.node().op else { return Ok(RewriteResult::NoMatch) };
+    let Op::Bounds(bounds) = cx.node().op() else { return Ok(RewriteResult::NoMatch) };
     let mut fields = bounds.bind(&cx.inputs_of(cx.output(0))?)?;
     for field in fields.iter_mut().flatten() {
         if let IntOrValue::Value(value, _) = *field {

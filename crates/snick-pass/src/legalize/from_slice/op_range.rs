@@ -37,7 +37,7 @@ impl OpRange {
             Int(_) => None,
         });
         let Some(source) = source else { return Ok(None) };
-        let Op::Bounds(bounds) = b.graph().node(source).op else { return Ok(None) };
+        let Op::Bounds(bounds) = b.graph().node(source).op() else { return Ok(None) };
         let is_output = |number, port| match number {
             IntOrValue::Value(value, _) => value == Value { node: source, port },
             Int(int) => known_scalar(b, Value { node: source, port }) == Some(int.into()),

@@ -59,7 +59,7 @@ struct Steps {
 }
 
 fn lower(cx: &mut Patch, slice_as: SliceAs) -> Result<RewriteResult, OpError> {
-    let Op::Slice(slice) = &cx.node().op else { return Ok(RewriteResult::NoMatch) };
+    let Op::Slice(slice) = cx.node().op() else { return Ok(RewriteResult::NoMatch) };
     let inputs = cx.inputs_of(cx.output(0))?;
     let (data, slices) = (inputs[0], slice.bind(&inputs[1..])?);
     let mut steps = Steps::default();

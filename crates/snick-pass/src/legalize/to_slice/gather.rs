@@ -11,7 +11,7 @@ use super::range::slice_ranges;
 
 pub(super) fn lower(op: &Gather, cx: &mut Patch) -> Result<RewriteResult, OpError> {
     let facts = cx.input_facts()?;
-    let [data, indices, axis] = facts.as_slice() else { return Ok(RewriteResult::NoMatch) };
+    let [data, indices, axis] = &facts[..] else { return Ok(RewriteResult::NoMatch) };
     let (Some(dims), Some(places), Some(axis)) = (data.shape.dims(), indices.shape.as_static(), axis.ints())
     else {
         return Ok(RewriteResult::NoMatch);

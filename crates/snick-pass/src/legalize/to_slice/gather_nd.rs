@@ -9,7 +9,7 @@ use super::indices::{as_output, constant_indices, run_of, slice_axes, squeeze};
 
 pub(super) fn lower(op: &GatherNd, cx: &mut Patch) -> Result<RewriteResult, OpError> {
     let facts = cx.input_facts()?;
-    let [data, indices] = facts.as_slice() else { return Ok(RewriteResult::NoMatch) };
+    let [data, indices] = &facts[..] else { return Ok(RewriteResult::NoMatch) };
     let (Some(dims), Some(places)) = (data.shape.dims(), indices.shape.as_static()) else {
         return Ok(RewriteResult::NoMatch);
     };

@@ -34,7 +34,7 @@ pub(crate) fn is_family(op_type: &str) -> bool {
 }
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
-    let op = &patch.node().op;
+    let op = patch.node().op();
     if !op.traits().intersects(OpTraits::SLICE_LIKE | OpTraits::MAYBE_SLICE) {
         return Ok(RewriteResult::NoMatch);
     }

@@ -11,7 +11,7 @@ use super::range::slice_ranges;
 
 pub(super) fn lower(op: &Pad, cx: &mut Patch) -> Result<RewriteResult, OpError> {
     let facts = cx.input_facts()?;
-    let [data, begin, end, ..] = facts.as_slice() else { return Ok(RewriteResult::NoMatch) };
+    let [data, begin, end, ..] = &facts[..] else { return Ok(RewriteResult::NoMatch) };
     let (Some(dims), Some(mut begin), Some(mut end)) = (data.shape.dims(), begin.ints(), end.ints()) else {
         return Ok(RewriteResult::NoMatch);
     };

@@ -10,7 +10,7 @@ use super::indices::slice_axes;
 
 pub(super) fn lower(op: &ReverseSequence, cx: &mut Patch) -> Result<RewriteResult, OpError> {
     let facts = cx.input_facts()?;
-    let [data, lengths] = facts.as_slice() else { return Ok(RewriteResult::NoMatch) };
+    let [data, lengths] = &facts[..] else { return Ok(RewriteResult::NoMatch) };
     let (Some(dims), Some(lengths)) = (data.shape.dims(), lengths.ints()) else {
         return Ok(RewriteResult::NoMatch);
     };

@@ -71,7 +71,7 @@ fn known_parts(cx: &mut Patch, axis: usize, dim: &SymExpr, lengths: &[i64]) -> R
 
 /// The parts for lengths that are known only when the graph runs; a -1 among them is resolved then.
 fn computed_parts(cx: &mut Patch, axis: usize) -> Result<Parts, OpError> {
-    let count = cx.node().outs.len();
+    let count = cx.node().outs().len();
     let (data, lengths) = (cx.input(0)?, cx.input(2)?);
     let size = IntOrValue::dim(cx, data, axis)?;
     let lengths = cx.convert(lengths, ElementType::I64)?;

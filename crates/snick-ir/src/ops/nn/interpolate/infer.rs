@@ -1,6 +1,6 @@
 //! The shape of a resized tensor.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::ElementType;
 
@@ -16,14 +16,14 @@ impl InferOp for Interpolate {
         cx.expect_rank(target, "0 or 1", |rank| rank <= 1)?;
         self.check_types(cx, target, axes_input)?;
         let Some(dims) = cx.shape(0).dims() else {
-            return Ok(smallvec![Fact::new(element_type, Shape::unranked())]);
+            return Ok(Facts::from(Fact::new(element_type, Shape::unranked())));
         };
         let rank = dims.len();
         let axes = match axes_input.and_then(|port| cx.optional(port)) {
             None => self.resized_axes(None, rank)?,
             Some(axes) => match axes.ints() {
                 Some(axes) => self.resized_axes(Some(&axes), rank)?,
-                None => return Ok(smallvec![Fact::new(element_type, cx.unknown_dims(rank))]),
+                None => return Ok(Facts::from(Fact::new(element_type, cx.unknown_dims(rank)))),
             },
         };
         self.check_count(cx, target, axes.len());
@@ -52,7 +52,7 @@ impl InferOp for Interpolate {
                 };
             }
         }
-        Ok(smallvec![Fact::new(element_type, Shape::ranked(resized))])
+        Ok(Facts::from(Fact::new(element_type, Shape::ranked(resized))))
     }
 }
 
