@@ -107,8 +107,14 @@ fn book() -> Vec<Page> {
 
 /// The pages of the book, and those beside it.
 fn pages() -> Vec<Page> {
-    let beside =
-        ["README.md", "CONTRIBUTING.md", "tests/known_differences.md", "tests/conformance/README.md"];
+    let beside = [
+        "README.md",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+        "tests/known_differences.md",
+        "tests/conformance/README.md",
+    ];
     book().into_iter().chain(beside.map(|name| Page::read(root().join(name)))).collect()
 }
 

@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn memory_that_was_refused_is_not_in_use() {
         let pool = Arc::new(Pool::default());
-        assert!(pool.scope(|| Buffer::<u64>::any(usize::MAX / 16)).is_err());
+        assert!(pool.scope(|| Buffer::<u64>::any(usize::MAX / 8)).is_err());
         assert_eq!(pool.stock().in_use, 0);
         assert_eq!(pool.stock().peak, 0);
     }

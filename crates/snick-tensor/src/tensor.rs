@@ -462,7 +462,7 @@ mod tests {
     fn hostile_dims_are_refused_before_memory_is_taken() {
         let huge = [usize::MAX, 2];
         assert!(Tensor::zeros(ElementType::F32, &huge).is_err());
-        assert!(Tensor::full(&[1 << 40], 1u8).is_err());
+        assert!(Tensor::full(&[MAX_BYTES + 1], 1u8).is_err());
         assert!(Tensor::new(ElementType::U8, &[3], Storage::heap(vec![0; 2])).is_err());
         assert!(Tensor::from_vec(&[3], vec![0u8; 4]).is_err());
         let none = Tensor::zeros(ElementType::F32, &[0, usize::MAX, usize::MAX]).unwrap();

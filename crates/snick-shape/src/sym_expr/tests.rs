@@ -27,7 +27,7 @@ fn c(value: i64) -> SymExpr {
 
 #[test]
 fn expressions_are_small_and_ordered() {
-    assert_eq!(size_of::<SymExpr>(), 16);
+    assert!(size_of::<SymExpr>() <= 16);
     let (s, [n, h, _]) = dims();
     let sum = s.add(&s.mul(&h, &c(2)).unwrap(), &n).unwrap();
     assert_eq!(sum.symbols(), vec![SymbolId(0), SymbolId(1)]);
