@@ -89,7 +89,7 @@ fn stages(c: &mut Criterion) {
             b.iter_batched_ref(|| graph.clone(), infer, BatchSize::LargeInput);
         });
         group.bench_function(BenchmarkId::new("canon", &name), |b| {
-            let options = snick_pass::Options::default();
+            let options = snick_pass::RewriteOptions::new();
             b.iter_batched_ref(
                 || inferred.clone(),
                 |graph| snick_pass::canonicalise(graph, &options),

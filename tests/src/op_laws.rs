@@ -100,7 +100,7 @@ fn cases_compute_the_same_in_canonical_form() {
     for path in files::cases("ops") {
         let graph = load(&path);
         let mut canonical = graph.clone();
-        let report = snick_pass::canonicalise(&mut canonical, &snick_pass::Options::default()).unwrap();
+        let report = snick_pass::canonicalise(&mut canonical, &snick_pass::RewriteOptions::new());
         let errors: Vec<String> = report.errors.iter().map(ToString::to_string).collect();
         assert!(errors.is_empty(), "{}", errors.join("\n"));
         for (seed, dims) in sizes() {
@@ -116,9 +116,9 @@ fn models_compute_the_same_on_two_threads_and_in_canonical_form() {
         let mut graph = snick_read::read_file(&path, None).unwrap_or_else(|e| panic!("{e}")).graph;
         snick_ir::infer(&mut graph);
         let mut canonical = graph.clone();
-        snick_pass::canonicalise(&mut canonical, &snick_pass::Options::default()).unwrap();
+        snick_pass::canonicalise(&mut canonical, &snick_pass::RewriteOptions::new());
         let again =
-            snick_pass::canonicalise(&mut canonical.clone(), &snick_pass::Options::default()).unwrap();
+            snick_pass::canonicalise(&mut canonical.clone(), &snick_pass::RewriteOptions::new());
         assert!(again.applied.is_empty(), "{}: {:?} in canonical form", path.display(), again.applied);
         let unseen = vec![None; graph.parameters().count()];
         let inputs = draw_inputs(&graph, unseen, 1, DimPolicy::MultipleOf(8)).unwrap();

@@ -43,6 +43,10 @@ pub enum OpError {
     Unsupported { what: String },
     #[error("is part of a cycle")]
     Cycle,
+    #[error("the replacement reads the layer that it replaces")]
+    ReadsReplaced,
+    #[error("rule `{rule}` does not end after {rewrites} rewrites; it must not match its own replacement")]
+    EndlessRule { rule: String, rewrites: usize },
     #[error("no implementation to run `{op_type}`")]
     NoImplementation { op_type: String },
     #[error("cannot write {what} to {format}")]
@@ -96,6 +100,8 @@ impl OpError {
             | Self::Unsupported { .. }
             | Self::NoImplementation { .. }
             | Self::Cycle
+            | Self::ReadsReplaced
+            | Self::EndlessRule { .. }
             | Self::CannotWrite { .. }
             | Self::InputNotProvided
             | Self::NoValue { .. }

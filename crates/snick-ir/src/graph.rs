@@ -575,8 +575,13 @@ impl Graph {
     /// Removes the nodes that no Result and no other root depends on. Parameters are kept: they are the signature of
     /// the model.
     pub fn remove_dead_nodes(&mut self) {
+        self.remove_all_but(|graph, id| graph.node(id).op().has(OpTraits::ROOT));
+    }
+
+    /// Removes the nodes that no root depends on.
+    pub(crate) fn remove_all_but(&mut self, is_root: impl Fn(&Graph, NodeId) -> bool) {
         let mut alive = vec![false; self.bound()];
-        let mut todo: Vec<NodeId> = self.ids().filter(|&id| self.node(id).op().has(OpTraits::ROOT)).collect();
+        let mut todo: Vec<NodeId> = self.ids().filter(|&id| is_root(self, id)).collect();
         while let Some(id) = todo.pop() {
             if std::mem::replace(&mut alive[id.index()], true) {
                 continue;
@@ -589,6 +594,12 @@ impl Graph {
         // Rebuilt at once with the same ids: removing nodes singly walks the edges of hub nodes repeatedly.
         let nodes = std::mem::take(&mut self.nodes);
         self.nodes = nodes.filter_map_owned(|n, node| alive[n.index()].then_some(node), |_, wire| Some(wire));
+    }
+}
+
+impl AsRef<Graph> for Graph {
+    fn as_ref(&self) -> &Graph {
+        self
     }
 }
 

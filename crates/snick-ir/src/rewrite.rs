@@ -1,9 +1,9 @@
 //! Rewriting: a rule matches a node and builds a replacement with a [`Patch`]; the driver checks and commits it.
 //!
-//! A rule is a plain function in about 12 lines:
+//! A rule is a function in about 12 lines, or a closure ([`Rule::new`]):
 //!
 //! ```
-//! use snick_ir::rewrite::{self, RewriteOptions, RewriteResult, Patch, Rule};
+//! use snick_ir::rewrite::{self, DriverOptions, Patch, RewriteResult, Rule};
 //! use snick_ir::{Op, OpError};
 //!
 //! /// `-(-x)` is `x`.
@@ -24,17 +24,20 @@
 //!             %a = Negative-1(%x)\n  %b = Negative-1(%a)\n  %y = Result-1(%b)\n}\n";
 //! let mut graph = snick_ir::text::parse(text, None)?;
 //! snick_ir::infer(&mut graph);
-//! let trace = rewrite::apply(&mut graph, &[TWICE], RewriteOptions::default());
-//! graph.remove_dead_nodes();
+//! let trace = rewrite::apply(&mut graph, &[TWICE], DriverOptions::default());
 //! assert_eq!((trace.applied.len(), graph.len()), (1, 2));
 //! # Ok::<(), snick_ir::text::ParseError>(())
 //! ```
 //!
 //! A replacement is committed only if its inferred facts refine those of the replaced outputs. It inherits the layer's
-//! name, tensor names and location. Replaced nodes stay in the graph until [`Graph::remove_dead_nodes`].
+//! name, tensor names and location. What is replaced is gone when [`apply`] returns: an opaque layer, too, although
+//! [`Graph::remove_dead_nodes`] keeps those.
 
 mod driver;
 mod liveness;
+mod rule;
+#[cfg(test)]
+mod tests;
 
 use std::ops::{Deref, DerefMut};
 
@@ -46,10 +49,11 @@ use crate::op::Values;
 use crate::{Facts, Graph, GraphBuilder, Node, NodeId, NodeRef, Op, OpError, Value};
 
 pub use self::driver::{
-    Applied, Check, CheckFailure, MissedRewrite, NodeFilter, Proposal, RewriteOptions, Trace, apply,
+    Applied, Check, CheckFailure, DriverOptions, MissedRewrite, NodeFilter, Proposal, Trace, apply,
     apply_throughout,
 };
 use self::liveness::Liveness;
+pub use self::rule::Rule;
 
 /// The result of a rule.
 #[derive(Clone, PartialEq, Debug)]
@@ -58,7 +62,7 @@ pub enum RewriteResult {
     NoMatch,
     /// Matched, but declined; carries the reason.
     Declined(String),
-    /// The values that replace the outputs, by port.
+    /// The values that replace the outputs, by port; `None` for an output that nothing reads.
     Replaced(Values),
 }
 
@@ -67,43 +71,15 @@ impl RewriteResult {
     pub fn one(value: Value) -> Self {
         Self::Replaced(smallvec::smallvec![Some(value)])
     }
-}
 
-/// A named rewrite.
-#[derive(Copy, Clone, Debug)]
-pub struct Rule {
-    /// Its name in traces and on the command line.
-    pub name: &'static str,
-    /// Matches [`Patch::node`] and builds the replacement.
-    pub apply: fn(&mut Patch) -> Result<RewriteResult, OpError>,
-    /// Whether the replacement computes the same bytes; otherwise it may round differently.
-    pub exact: bool,
-    /// Whether what is known of the outputs stays with their replacements, where inference knows less of these: ops of
-    /// a target may say less than those that they stand for.
-    pub keeps_facts: bool,
-}
-
-impl Rule {
-    /// A rule whose replacements compute the same bytes.
-    pub const fn exact(name: &'static str, apply: fn(&mut Patch) -> Result<RewriteResult, OpError>) -> Self {
-        Self { name, apply, exact: true, keeps_facts: false }
+    /// These values replace the outputs, by port.
+    pub fn many(values: impl IntoIterator<Item = Value>) -> Self {
+        Self::Replaced(values.into_iter().map(Some).collect())
     }
 
-    /// A rule that says an op in ops of a target, which compute the same bytes; what is known of the outputs, and the
-    /// notes of the layer, stay.
-    pub const fn for_target(
-        name: &'static str,
-        apply: fn(&mut Patch) -> Result<RewriteResult, OpError>,
-    ) -> Self {
-        Self { name, apply, exact: true, keeps_facts: true }
-    }
-
-    /// A rule whose replacements may round differently.
-    pub const fn rounding(
-        name: &'static str,
-        apply: fn(&mut Patch) -> Result<RewriteResult, OpError>,
-    ) -> Self {
-        Self { name, apply, exact: false, keeps_facts: false }
+    /// Matched, but declined for this reason.
+    pub fn declined(reason: impl Into<String>) -> Self {
+        Self::Declined(reason.into())
     }
 }
 
@@ -240,10 +216,10 @@ impl<'g> Patch<'g> {
                 let Node { name, details, .. } = &graph.nodes[root.petgraph()];
                 let (name, details) = (name.clone(), details.clone());
                 let name = if values.len() > 1 { format!("{name}.{port}").into() } else { name };
-                let replaced = graph.node(root).outs()[port as usize].fact.clone();
+                let replaced = graph.fact(old).cloned();
                 let node = &mut graph.nodes[new.node.petgraph()];
                 node.name = name;
-                if keeps_facts {
+                if let (true, Some(replaced)) = (keeps_facts, replaced) {
                     node.outs[new.port as usize].fact = replaced;
                     node.details = details;
                 }

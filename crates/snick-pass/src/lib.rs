@@ -2,20 +2,19 @@
 //!
 //! A pass is a list of [`Rule`]s, or one function over the graph. The driver in [`snick_ir::rewrite`] applies rules,
 //! checks that every replacement refines what was known, and keeps names and source locations. [`canonicalise`] runs
-//! all [`PASSES`] until nothing changes, or only those that [`Options::passes`] names. With [`Options::check`] every
+//! all [`PASSES`] until nothing changes; [`apply`] runs passes of your choice. With [`RewriteOptions::check`] every
 //! single application of a rule is executed before and after, on random shapes and elements ([`Checker`]).
 //!
 //! [`legalize::for_target`] decomposes the layers that a target has no operator for. Decompositions are rules like the
-//! others: [`canonicalise`] takes their names too, and checks them.
+//! others: [`Pass::by_name`] knows them too.
 //!
 //! A pass of your own is a rule, a name and a call:
 //!
 //! ```
-//! use snick_ir::rewrite::{Patch, RewriteOptions, RewriteResult, Rule};
-//! use snick_ir::{Op, OpError};
-//! use snick_pass::{Pass, run};
+//! use snick_ir::rewrite::{RewriteResult, Rule};
+//! use snick_pass::{Pass, RewriteOptions, apply};
 //!
-//! const RELU_ONCE: Rule = Rule::exact("relu-once", |patch| {
+//! let relu_once = Rule::new("relu-once", |patch| {
 //!     let data = patch.input(0);
 //!     match (patch.node().op.type_name(), data) {
 //!         ("ReLU", Ok(data)) if patch.op_of(data).type_name() == "ReLU" => Ok(RewriteResult::one(data)),
@@ -33,8 +32,8 @@
 //! "#;
 //! let mut graph = snick_ir::text::parse(text, None)?;
 //! snick_ir::infer(&mut graph);
-//! let trace = run(&mut graph, &[Pass::of_rules("relu-once", &[RELU_ONCE])], RewriteOptions::default());
-//! assert_eq!((trace.applied.len(), graph.len()), (1, 3));
+//! let report = apply(&mut graph, &[Pass::new("mine", [relu_once])], &RewriteOptions::new().check(true));
+//! assert_eq!((report.applied.len(), report.checked, graph.len()), (1, 1, 3));
 //! # Ok::<(), snick_ir::text::ParseError>(())
 //! ```
 
@@ -42,7 +41,10 @@ mod check;
 mod cost;
 mod layout;
 pub mod legalize;
+mod options;
+mod pass;
 mod pipeline;
+mod report;
 mod rules;
 mod selection;
 #[cfg(test)]
@@ -51,5 +53,8 @@ mod testing;
 pub use check::Checker;
 pub use cost::Cost;
 pub use legalize::to_slice::is_slice_like;
-pub use pipeline::{Options, PASSES, Pass, PassKind, Report, UnknownPass, canonicalise, run};
+pub use options::RewriteOptions;
+pub use pass::Pass;
+pub use pipeline::{PASSES, UnknownPass, apply, canonicalise, lower_slices};
+pub use report::Report;
 pub use snick_ir::rewrite::Rule;

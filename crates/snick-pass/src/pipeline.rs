@@ -1,41 +1,18 @@
 //! Passes by name, and the order in which they run.
 
-use snick_ir::rewrite::{Applied, CheckFailure, MissedRewrite, RewriteOptions, Rule, Trace, apply};
-use snick_ir::{Dialect, Graph, Located, Op};
+use snick_ir::rewrite::{DriverOptions, Rule, Trace};
+use snick_ir::{Graph, Op};
 
 use crate::check::Checker;
-use crate::legalize::decompose;
-use crate::legalize::to_slice::{self, is_slice_like};
+use crate::legalize::{decompose, to_slice};
+use crate::options::RewriteOptions;
+use crate::pass::Pass;
+use crate::report::Report;
 use crate::rules::{
     concat_of_slices, drop_identities, fold_constants, hoist_slice_broadcast, hoist_slice_elementwise,
     hoist_slice_gather, hoist_slice_matmul, hoist_slice_reshape, hoist_slice_rows, hoist_slice_transpose,
     merge_duplicates, merge_slices, shape_of_source, slice_of_concat,
 };
-
-/// A named pass.
-#[derive(Copy, Clone, Debug)]
-pub struct Pass {
-    /// Its name on the command line.
-    pub name: &'static str,
-    /// What it does.
-    pub kind: PassKind,
-}
-
-/// What a pass does.
-#[derive(Copy, Clone, Debug)]
-pub enum PassKind {
-    /// Applies rules, in order of preference, until nothing changes.
-    Rules(&'static [Rule]),
-    /// Looks at the graph as a whole; changes it at most so many times.
-    Graph(fn(&mut Graph, Option<usize>) -> Trace),
-}
-
-impl Pass {
-    /// A pass of rules, in order of preference.
-    pub const fn of_rules(name: &'static str, rules: &'static [Rule]) -> Self {
-        Self { name, kind: PassKind::Rules(rules) }
-    }
-}
 
 /// The rules of the canonical form. Those that make the graph smaller come first.
 const RULES: &[Rule] = &[
@@ -56,191 +33,209 @@ const RULES: &[Rule] = &[
     hoist_slice_reshape::RULE,
 ];
 
-const TOGETHER: Pass = Pass::of_rules("rules", RULES);
-const MERGE_DUPLICATES: Pass =
-    Pass { name: merge_duplicates::NAME, kind: PassKind::Graph(merge_duplicates::merge_duplicates) };
-
 /// A pass of one rule.
 const fn alone(rules: &'static [Rule; 1]) -> Pass {
-    Pass::of_rules(rules[0].name, rules)
+    Pass::of_rules(rules[0].name(), rules)
 }
 
 /// Every pass there is, by the name it has on the command line. The canonical form is what is left when none of them
 /// finds anything to do.
 pub const PASSES: &[Pass] = &[
-    alone(&[to_slice::RULE]),
-    alone(&[fold_constants::RULE]),
-    alone(&[drop_identities::RULE]),
-    alone(&[merge_slices::RULE]),
-    alone(&[concat_of_slices::RULE]),
-    alone(&[slice_of_concat::RULE]),
-    alone(&[shape_of_source::RULE]),
-    alone(&[hoist_slice_elementwise::RULE]),
-    alone(&[hoist_slice_broadcast::RULE]),
-    alone(&[hoist_slice_rows::RULE]),
-    alone(&[hoist_slice_rows::SUMS]),
-    alone(&[hoist_slice_gather::RULE]),
-    alone(&[hoist_slice_matmul::RULE]),
-    alone(&[hoist_slice_transpose::RULE]),
-    alone(&[hoist_slice_reshape::RULE]),
-    MERGE_DUPLICATES,
+    alone(const { &[to_slice::RULE] }),
+    alone(const { &[fold_constants::RULE] }),
+    alone(const { &[drop_identities::RULE] }),
+    alone(const { &[merge_slices::RULE] }),
+    alone(const { &[concat_of_slices::RULE] }),
+    alone(const { &[slice_of_concat::RULE] }),
+    alone(const { &[shape_of_source::RULE] }),
+    alone(const { &[hoist_slice_elementwise::RULE] }),
+    alone(const { &[hoist_slice_broadcast::RULE] }),
+    alone(const { &[hoist_slice_rows::RULE] }),
+    alone(const { &[hoist_slice_rows::SUMS] }),
+    alone(const { &[hoist_slice_gather::RULE] }),
+    alone(const { &[hoist_slice_matmul::RULE] }),
+    alone(const { &[hoist_slice_transpose::RULE] }),
+    alone(const { &[hoist_slice_reshape::RULE] }),
+    Pass::of_graph(merge_duplicates::NAME, merge_duplicates::merge_duplicates),
 ];
 
 /// Merging duplicates may open the way for a rule, and that for merging. More often than this it does not.
 const MAX_ROUNDS: usize = 8;
 
-/// How to canonicalise.
-#[derive(Clone, Default, Debug)]
-pub struct Options {
-    /// Stop after so many replacements: to bisect for a wrong one.
-    pub stop_after: Option<usize>,
-    /// Only these passes, once each, in this order; empty: all of them until nothing changes.
-    pub passes: Vec<String>,
-    /// Check every application of a rule, on what is drawn from this seed.
-    pub check: Option<u64>,
-}
-
-impl Options {
-    /// Only the lowering of slice-like layers, one by one.
-    pub fn lower_only() -> Self {
-        Self { passes: vec![to_slice::RULE.name.into()], ..Self::default() }
-    }
-}
-
-/// What canonicalisation did.
-#[derive(Clone, Default, Debug)]
-pub struct Report {
-    /// Slice-like layers as read: those of the slice family, and others that turned out to be slices.
-    pub slice_like_before: usize,
-    /// `slice` primitives now.
-    pub slice_after: usize,
-    /// Rules that fired, in order.
-    pub applied: Vec<Applied>,
-    /// Slice-like layers that stay, with reasons.
-    pub missed: Vec<MissedRewrite>,
-    /// Rules that failed, and replacements that were refused.
-    pub errors: Vec<Located>,
-    /// Replacements that did not pass the check, and did not land.
-    pub check_failures: Vec<CheckFailure>,
-    /// Applications that were executed before and after, and found equal.
-    pub checked: usize,
-    /// Applications that could not be executed: an op that cannot run, tensors too large.
-    pub unchecked: usize,
-}
-
-impl Report {
-    /// Whether a rule fired that computes in another order, so that real numbers may round differently.
-    pub fn may_round(&self) -> bool {
-        let rounds = |applied: &Applied| {
-            RULES.iter().chain(decompose::RULES).any(|rule| !rule.exact && rule.name == applied.rule)
-        };
-        self.applied.iter().any(rounds)
-    }
-
-    fn add(&mut self, trace: Trace) {
-        self.applied.extend(trace.applied);
-        self.missed.extend(trace.missed.into_iter().filter(|left| left.rule == to_slice::RULE.name));
-        self.errors.extend(trace.errors);
-        self.check_failures.extend(trace.check_failures);
-    }
-}
-
 /// No pass has this name.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
-#[error("no pass named `{name}`; the passes are {}", PASSES.iter().map(|p| p.name).collect::<Vec<_>>().join(", "))]
+#[error("no pass named `{name}`; the passes are {}", PASSES.iter().map(Pass::name).collect::<Vec<_>>().join(", "))]
 pub struct UnknownPass {
     /// The name asked for.
     pub name: String,
 }
 
+impl Pass {
+    /// The pass of this name: one of [`PASSES`], or a decomposition.
+    ///
+    /// ```
+    /// assert_eq!(snick_pass::Pass::by_name("merge-slices")?.name(), "merge-slices");
+    /// assert!(snick_pass::Pass::by_name("merge-slizes").is_err());
+    /// # Ok::<(), snick_pass::UnknownPass>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`UnknownPass`].
+    pub fn by_name(name: &str) -> Result<Self, UnknownPass> {
+        let decomposition = || decompose::RULES.iter().find(|rule| rule.name() == name);
+        let known = PASSES.iter().find(|pass| pass.name() == name).cloned();
+        let pass =
+            known.or_else(|| decomposition().map(|rule| Self::of_rules(rule.name(), std::slice::from_ref(rule))));
+        pass.ok_or_else(|| UnknownPass { name: name.to_string() })
+    }
+}
+
 /// Brings an inferred graph, and the bodies in it, into canonical form: of the slice family only `slice` is left,
 /// but for what [`Report::missed`] lists, and no rule finds anything to improve.
 ///
-/// # Errors
-/// [`UnknownPass`], before anything is changed.
-pub fn canonicalise(graph: &mut Graph, options: &Options) -> Result<Report, UnknownPass> {
-    let mut passes = Vec::new();
-    for name in &options.passes {
-        passes.push(pass(name).ok_or_else(|| UnknownPass { name: name.clone() })?);
-    }
-    let rounds = if passes.is_empty() { MAX_ROUNDS } else { 1 };
-    if passes.is_empty() {
-        passes = vec![TOGETHER, MERGE_DUPLICATES];
-    }
-    let mut report = Report { slice_like_before: count(graph, &is_slice_like), ..Report::default() };
-    let mut checker = options.check.map(Checker::new);
-    canonicalise_graph(graph, &passes, rounds, options.stop_after, &mut checker, &mut report);
-    let others =
-        |applied: &&Applied| applied.rule == to_slice::RULE.name && !to_slice::is_family(&applied.op);
-    report.slice_like_before += report.applied.iter().filter(others).count();
-    report.slice_after = count(graph, &|op| matches!(op, Op::Slice(_)) && op.dialect() == Dialect::Snick);
-    if let Some(checker) = checker {
-        (report.checked, report.unchecked) = (checker.checked(), checker.unchecked());
-    }
-    Ok(report)
+/// ```
+/// use snick_pass::{RewriteOptions, canonicalise};
+///
+/// let text = r#"snick 1
+/// graph "g" {
+///   %x = Parameter-1 {element_type: f32, shape: "10"}
+///   %a = slice(%x) {axes: [0], start: [1], len: [8], step: [1]}
+///   %b = slice(%a) {axes: [0], start: [2], len: [4], step: [1]}
+///   %y = Result-1(%b)
+/// }
+/// "#;
+/// let mut graph = snick_ir::text::parse(text, None)?;
+/// snick_ir::infer(&mut graph);
+/// let report = canonicalise(&mut graph, &RewriteOptions::new().check(true));
+/// assert_eq!((report.slice_after, report.checked), (1, 1));
+/// # Ok::<(), snick_ir::text::ParseError>(())
+/// ```
+pub fn canonicalise(graph: &mut Graph, options: &RewriteOptions) -> Report {
+    let mut report = Report::before(graph);
+    let mut checker = options.checker();
+    canonicalise_graph(graph, options.limit(), &mut checker, &mut report);
+    report.missed.retain(|missed| missed.rule == to_slice::RULE.name());
+    report.finish(graph, checker.as_ref());
+    report
 }
 
-/// The pass of this name; a decomposition is one, too.
-fn pass(name: &str) -> Option<Pass> {
-    let decomposition = || decompose::RULES.iter().find(|rule| rule.name == name);
-    let known = PASSES.iter().find(|pass| pass.name == name).copied();
-    known.or_else(|| decomposition().map(|rule| Pass::of_rules(rule.name, std::slice::from_ref(rule))))
+/// Lowers the slice-like layers of an inferred graph and its bodies to `slice`, and changes nothing else.
+pub fn lower_slices(graph: &mut Graph) -> Report {
+    apply(graph, const { &[alone(const { &[to_slice::RULE] })] }, &RewriteOptions::new())
 }
 
 /// The graph, and then its bodies.
 fn canonicalise_graph(
     graph: &mut Graph,
-    passes: &[Pass],
-    rounds: usize,
     stop_after: Option<usize>,
     checker: &mut Option<Checker>,
     report: &mut Report,
 ) {
-    for round in 0..rounds {
-        let check = checker.as_mut().map(|checker| checker as _);
-        let stop_after = stop_after.map(|most| most.saturating_sub(report.applied.len()));
-        let mut trace = run(graph, passes, RewriteOptions { stop_after, check, only: None });
-        if round + 1 < rounds && !trace.applied.is_empty() {
+    const STEPS: &[Pass] = &[
+        Pass::of_rules("rules", RULES),
+        Pass::of_graph(merge_duplicates::NAME, merge_duplicates::merge_duplicates),
+    ];
+    for round in 0..MAX_ROUNDS {
+        let mut trace = run_all(graph, STEPS, report.remaining(stop_after), checker);
+        let is_last = round + 1 == MAX_ROUNDS || trace.applied.is_empty();
+        if !is_last {
             // The last round reports declined and failed layers.
             (trace.missed, trace.errors) = (Vec::new(), Vec::new());
-            report.add(trace);
-            continue;
         }
         report.add(trace);
-        break;
+        if is_last {
+            break;
+        }
     }
-    graph.for_each_body(|body| canonicalise_graph(body, passes, rounds, stop_after, checker, report));
+    graph.for_each_body(|body| canonicalise_graph(body, stop_after, checker, report));
 }
 
-/// Runs passes on an inferred graph, one after the other, and removes dead nodes. Bodies stay as they
-/// are.
-pub fn run(graph: &mut Graph, passes: &[Pass], mut how: RewriteOptions) -> Trace {
+/// The passes one after the other, on the graph without its bodies.
+fn run_all(
+    graph: &mut Graph,
+    passes: &[Pass],
+    stop_after: Option<usize>,
+    checker: &mut Option<Checker>,
+) -> Trace {
     let mut trace = Trace::default();
     for pass in passes {
-        let stop_after = how.stop_after.map(|most| most.saturating_sub(trace.applied.len()));
-        trace.extend(match pass.kind {
-            PassKind::Rules(rules) => {
-                let check = reborrow(&mut how.check);
-                apply(graph, rules, RewriteOptions { stop_after, check, only: how.only })
-            }
-            PassKind::Graph(change) => change(graph, stop_after),
-        });
-        graph.remove_dead_nodes();
+        let stop_after = stop_after.map(|most| most.saturating_sub(trace.applied.len()));
+        let check = checker.as_mut().map(|checker| checker as _);
+        trace.extend(pass.run(graph, DriverOptions { stop_after, check, only: None }));
     }
     trace
 }
 
-/// The same check, lent for a shorter time.
-fn reborrow<'s>(
-    check: &'s mut Option<&mut dyn snick_ir::rewrite::Check>,
-) -> Option<&'s mut dyn snick_ir::rewrite::Check> {
-    match check {
-        Some(check) => Some(*check),
-        None => None,
+/// Applies passes to an inferred graph and its bodies, once each, one after the other. What is replaced is gone: dead
+/// layers are removed, and so are unknown ones that a rule replaces. Where a rule replaces an unknown layer, the graph
+/// is inferred again, and the pass goes on with what is known then.
+///
+/// ```
+/// use std::collections::HashSet;
+///
+/// use snick_ir::rewrite::{RewriteResult, Rule};
+/// use snick_pass::{Pass, RewriteOptions, apply};
+///
+/// let dropped = HashSet::from(["a".to_string()]);
+/// let rule = Rule::new("drop-named", move |patch| match dropped.contains(patch.node().name()) {
+///     true => Ok(RewriteResult::one(patch.input(0)?)),
+///     false => Ok(RewriteResult::NoMatch),
+/// });
+/// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n  \
+/// #             %a = ReLU-1(%x)\n  %b = ReLU-1(%a)\n  %y = Result-1(%b)\n}\n";
+/// # let mut graph = snick_ir::text::parse(text, None)?;
+/// # snick_ir::infer(&mut graph);
+/// let report = apply(&mut graph, &[Pass::new("mine", [rule])], &RewriteOptions::new().check(true));
+/// // ReLU is not the identity: the check finds a difference, and the layer stays.
+/// assert_eq!((report.applied.len(), report.check_failures.len()), (0, 1));
+/// # Ok::<(), snick_ir::text::ParseError>(())
+/// ```
+pub fn apply(graph: &mut Graph, passes: &[Pass], options: &RewriteOptions) -> Report {
+    let mut report = Report::before(graph);
+    let mut checker = options.checker();
+    let mut inference = Vec::new();
+    for pass in passes {
+        let (missed, errors, failures) =
+            (report.missed.len(), report.errors.len(), report.check_failures.len());
+        let mut unknown = opaque_layers(graph);
+        loop {
+            apply_pass(graph, pass, options.limit(), &mut checker, &mut report);
+            let left = if unknown == 0 { 0 } else { opaque_layers(graph) };
+            if left == unknown {
+                break;
+            }
+            // Layers after an unknown one may be known now. What is declined or fails then is reported.
+            unknown = left;
+            inference = snick_ir::infer(graph);
+            report.missed.truncate(missed);
+            report.errors.truncate(errors);
+            report.check_failures.truncate(failures);
+        }
     }
+    report.errors.extend(inference);
+    report.finish(graph, checker.as_ref());
+    report
 }
 
-fn count(graph: &Graph, which: &impl Fn(&Op) -> bool) -> usize {
+/// The graph, and then its bodies.
+fn apply_pass(
+    graph: &mut Graph,
+    pass: &Pass,
+    stop_after: Option<usize>,
+    checker: &mut Option<Checker>,
+    report: &mut Report,
+) {
+    let check = checker.as_mut().map(|checker| checker as _);
+    report.add(pass.run(graph, DriverOptions { stop_after: report.remaining(stop_after), check, only: None }));
+    graph.for_each_body(|body| apply_pass(body, pass, stop_after, checker, report));
+}
+
+fn opaque_layers(graph: &Graph) -> usize {
+    count(graph, &|op| op.is_opaque())
+}
+
+/// The number of ops that are so, in the graph and its bodies.
+pub(crate) fn count(graph: &Graph, which: &impl Fn(&Op) -> bool) -> usize {
     let here = |id| usize::from(which(graph.node(id).op()));
     let inside = |id| graph.node(id).op().bodies().map(|(_, body)| count(body, which)).sum::<usize>();
     graph.ids().map(|id| here(id) + inside(id)).sum()

@@ -3,15 +3,14 @@
 use snick_ir::text::{PrintOptions, print};
 use snick_ir::{Graph, infer};
 
-use crate::{Options, Report, canonicalise};
+use crate::{Pass, Report, RewriteOptions, apply};
 
 fn at_work(rule: &str, layers: &str) -> (Graph, Report) {
     let text = format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n");
     let mut graph = snick_ir::text::parse(&text, None).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let errors: Vec<String> = infer(&mut graph).iter().map(ToString::to_string).collect();
     assert!(errors.is_empty(), "{}", errors.join("\n"));
-    let options = Options { passes: vec![rule.into()], check: Some(1), ..Options::default() };
-    let report = canonicalise(&mut graph, &options).unwrap();
+    let report = apply(&mut graph, &[Pass::by_name(rule).unwrap()], &RewriteOptions::new().check(true).seed(1));
     let errors: Vec<String> = report.errors.iter().map(ToString::to_string).collect();
     assert!(errors.is_empty(), "{}", errors.join("\n"));
     assert!(report.check_failures.is_empty(), "{}", report.check_failures[0].report);
@@ -23,8 +22,8 @@ fn at_work(rule: &str, layers: &str) -> (Graph, Report) {
 pub(crate) fn fires(rule: &str, layers: &str) -> String {
     let (mut graph, report) = at_work(rule, layers);
     assert!(!report.applied.is_empty(), "{rule} does not fire");
-    let options = Options { passes: vec![rule.into()], ..Options::default() };
-    assert!(canonicalise(&mut graph, &options).unwrap().applied.is_empty(), "{rule} fires again");
+    let again = apply(&mut graph, &[Pass::by_name(rule).unwrap()], &RewriteOptions::new());
+    assert!(again.applied.is_empty(), "{rule} fires again");
     print(&graph, PrintOptions::default())
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use snick_ir::text::{PrintOptions, print};
 use snick_ir::{Graph, Located};
-use snick_pass::{Options, Report, UnknownPass};
+use snick_pass::{Report, RewriteOptions};
 use snick_read::Read;
 use snick_run::Session;
 use snick_tensor::Tensor;
@@ -100,15 +100,11 @@ impl Model {
     /// # Ok::<(), snick::Error>(())
     /// ```
     pub fn canonicalise(&mut self) -> Report {
-        // The default names no passes, so none is unknown.
-        self.canonicalise_with(&Options::default()).unwrap_or_default()
+        self.canonicalise_with(&RewriteOptions::new())
     }
 
-    /// [`Model::canonicalise`] with selected passes, a limit of rewrites, or a check of every rewrite.
-    ///
-    /// # Errors
-    /// [`UnknownPass`].
-    pub fn canonicalise_with(&mut self, options: &Options) -> Result<Report, UnknownPass> {
+    /// [`Model::canonicalise`] with a limit of rewrites, or a check of every rewrite.
+    pub fn canonicalise_with(&mut self, options: &RewriteOptions) -> Report {
         snick_pass::canonicalise(&mut self.graph, options)
     }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use snick::{DimPolicy, draw_inputs};
 use snick_ir::{Graph, NodeId, Op, Value};
-use snick_pass::{Cost, Options, canonicalise};
+use snick_pass::{Cost, RewriteOptions, canonicalise};
 use snick_run::{Session, Variables};
 use snick_tensor::kernels::strided_copy::packed_parts;
 
@@ -30,8 +30,8 @@ impl Row {
         let mut graph = snick_read::read_file(path, None).unwrap_or_else(|e| panic!("{e}")).graph;
         snick_ir::infer(&mut graph);
         let mut lowered = graph.clone();
-        canonicalise(&mut lowered, &Options::lower_only()).unwrap();
-        let report = canonicalise(&mut graph, &Options::default()).unwrap();
+        snick_pass::lower_slices(&mut lowered);
+        let report = canonicalise(&mut graph, &RewriteOptions::new());
         let copied = [copied(&lowered), copied(&graph)];
         let (lowered, after) = (Cost::of(&lowered), Cost::of(&graph));
         Self { slice_like: report.slice_like_before, slices: report.slice_after, lowered, after, copied }

@@ -6,10 +6,10 @@
 mod builder;
 
 use snick::{DimPolicy, draw_inputs};
-use snick_ir::rewrite::{Patch, RewriteOptions, RewriteResult, Rule};
+use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::text::{PrintOptions, print};
 use snick_ir::{Graph, Op, OpError};
-use snick_pass::{Checker, Pass, canonicalise, run};
+use snick_pass::{Pass, RewriteOptions, apply, canonicalise};
 use snick_run::{Options, Session};
 use snick_tensor::Tensor;
 
@@ -33,8 +33,8 @@ fn random_graphs_compute_the_same_in_canonical_form() {
         let graph = random_graph(seed);
         let text = || format!("seed {seed}\n{}", print(&graph, PrintOptions::default()));
         let mut canonical = graph.clone();
-        let options = snick_pass::Options { check: Some(seed), ..snick_pass::Options::default() };
-        let report = canonicalise(&mut canonical, &options).unwrap();
+        let options = RewriteOptions::new().check(true).seed(seed);
+        let report = canonicalise(&mut canonical, &options);
         let errors: Vec<String> = report.errors.iter().map(ToString::to_string).collect();
         assert!(errors.is_empty(), "{}\n{}", errors.join("\n"), text());
         assert!(report.check_failures.is_empty(), "{}\n{}", report.check_failures[0].report, text());
@@ -43,7 +43,7 @@ fn random_graphs_compute_the_same_in_canonical_form() {
         // Merging duplicates is not a rule: it is only checked as a whole.
         applied += report.applied.iter().filter(|applied| applied.rule != "merge-duplicates").count();
         (checked, unchecked) = (checked + report.checked, unchecked + report.unchecked);
-        let again = canonicalise(&mut canonical, &snick_pass::Options::default()).unwrap();
+        let again = canonicalise(&mut canonical, &RewriteOptions::new());
         assert!(again.applied.is_empty(), "fires again: {:?}\n{}", again.applied, text());
     }
     assert_eq!(checked + unchecked, applied);
@@ -115,15 +115,14 @@ fn reslice(
 
 #[test]
 fn the_checker_finds_wrong_rules() {
-    let wrong: [&'static [Rule]; 2] = [&[FORWARDS], &[ONE_BEFORE]];
+    let wrong: [&'static [Rule]; 2] = [const { &[FORWARDS] }, const { &[ONE_BEFORE] }];
     for rules in wrong {
         let found = (0..FOUND_WITHIN).find(|&seed| {
             let mut graph = random_graph(seed);
-            canonicalise(&mut graph, &snick_pass::Options::lower_only()).unwrap();
-            let mut checker = Checker::new(seed);
-            let how = RewriteOptions { check: Some(&mut checker), stop_after: Some(20), only: None };
-            !run(&mut graph, &[Pass::of_rules("wrong", rules)], how).check_failures.is_empty()
+            snick_pass::lower_slices(&mut graph);
+            let options = RewriteOptions::new().check(true).seed(seed).stop_after(20);
+            !apply(&mut graph, &[Pass::of_rules("wrong", rules)], &options).check_failures.is_empty()
         });
-        assert!(found.is_some(), "{} passes {FOUND_WITHIN} graphs", rules[0].name);
+        assert!(found.is_some(), "{} passes {FOUND_WITHIN} graphs", rules[0].name());
     }
 }

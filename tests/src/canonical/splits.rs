@@ -3,7 +3,7 @@
 
 use snick::SliceAs;
 use snick_emit::openvino::openvino;
-use snick_pass::{Options, canonicalise};
+use snick_pass::{RewriteOptions, canonicalise};
 use snick_read::openvino::{Weights, read};
 use snick_run::Session;
 use snick_tensor::Tensor;
@@ -17,7 +17,7 @@ fn forms(layers: &str, size: usize, lengths: &[i64]) -> [Result<Vec<Tensor>, Str
     let mut graph = snick_ir::text::parse(&text, None).unwrap();
     assert!(snick_ir::infer(&mut graph).is_empty());
     let mut canonical = graph.clone();
-    assert!(canonicalise(&mut canonical, &Options::default()).unwrap().missed.is_empty());
+    assert!(canonicalise(&mut canonical, &RewriteOptions::new()).missed.is_empty());
     let mut inputs = vec![Tensor::from_vec(&[size, 2], (0..2 * size).map(|i| i as f32).collect()).unwrap()];
     if graph.parameters().count() == 2 {
         inputs.push(Tensor::from_vec(&[lengths.len()], lengths.to_vec()).unwrap());

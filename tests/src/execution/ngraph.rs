@@ -12,7 +12,7 @@ fn canonical(case: &str) -> Graph {
     let mut read = snick_read::read_file(&path, None).unwrap();
     assert!(read.errors.is_empty(), "{:?}", read.errors);
     assert_eq!(snick_ir::infer(&mut read.graph), []);
-    let report = snick_pass::canonicalise(&mut read.graph, &snick_pass::Options::lower_only()).unwrap();
+    let report = snick_pass::lower_slices(&mut read.graph);
     assert!(report.errors.is_empty() && report.missed.is_empty(), "{:?}", report.missed);
     read.graph
 }

@@ -147,7 +147,7 @@ fn models_and_cases_as_inferred() {
 fn models_as_canonicalised() {
     check_all("canon", files::models(), |path| {
         let mut graph = inferred(path);
-        let report = snick_pass::canonicalise(&mut graph, &snick_pass::Options::default()).unwrap();
+        let report = snick_pass::canonicalise(&mut graph, &snick_pass::RewriteOptions::new());
         assert!(report.errors.is_empty(), "{}", listed(&report.errors));
         assert!(snick_ir::verify(&graph).is_empty());
         let missed = report.missed.iter();
@@ -249,7 +249,7 @@ fn split_case(path: &Path, write: fn(&Graph) -> Outcome, written: &mut BTreeSet<
 
 fn lowered(graph: &Graph) -> Graph {
     let mut graph = graph.clone();
-    snick_pass::canonicalise(&mut graph, &snick_pass::Options::lower_only()).unwrap();
+    snick_pass::lower_slices(&mut graph);
     graph
 }
 

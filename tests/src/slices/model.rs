@@ -89,7 +89,7 @@ pub fn load(text: &str) -> Result<Graph, String> {
 /// The canonical form; every slice must be lowered.
 pub fn canonical(graph: &Graph) -> Graph {
     let mut graph = graph.clone();
-    let report = snick_pass::canonicalise(&mut graph, &snick_pass::Options::default()).unwrap();
+    let report = snick_pass::canonicalise(&mut graph, &snick_pass::RewriteOptions::new());
     let text = printed(&graph);
     assert!(report.errors.is_empty(), "{}\n{text}", report.errors[0]);
     assert!(report.missed.is_empty(), "{}\n{text}", report.missed[0].reason);

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use snick::Model;
 use snick_ir::Graph;
-use snick_pass::{Cost, Report};
+use snick_pass::{Cost, Pass, Report, RewriteOptions};
 
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::inputs::InputOptions;
@@ -15,6 +15,9 @@ use crate::cli::model;
 use crate::cli::options::{Common, ModelOptions, OutputFormat};
 use crate::cli::target::TargetOptions;
 use crate::cli::verify::{Verdict, verify};
+
+/// The pass whose declined layers are reported.
+const LOWER_SLICES: &str = "lower-slices";
 
 /// Options of the verb.
 #[derive(Args)]
@@ -44,16 +47,13 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     if let Some(output) = &options.output {
         options.target.check(&options.model, output)?;
     }
+    let passes: Result<Vec<Pass>, _> = options.passes.iter().map(|name| Pass::by_name(name)).collect();
+    let passes = passes.map_err(Failure::usage)?;
     let mut model = model::load(&options.model, console)?;
     let mut errors = model.infer();
     let before = options.verify.then(|| model.graph.clone());
     let lowered = Cost::of(&lowered(&model.graph));
-    let how = snick_pass::Options {
-        stop_after: options.stop_after,
-        passes: options.passes.clone(),
-        check: options.verify.then_some(0),
-    };
-    let report = snick_pass::canonicalise(&mut model.graph, &how).map_err(Failure::usage)?;
+    let report = rewrite(&mut model.graph, options, &passes);
     errors.extend(report.errors.iter().cloned());
     errors.iter().for_each(|error| console.located(error));
     report.check_failures.iter().for_each(|failure| console.error(&failure.report));
@@ -70,6 +70,18 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
         OutputFormat::Json => as_json(&report, lowered, Cost::of(&model.graph), verdict, &errors),
     })?;
     Ok(Outcome::finding(!errors.is_empty() || verdict.is_some_and(|verdict| verdict != Verdict::Equal)))
+}
+
+/// Runs the passes, or all until nothing changes.
+fn rewrite(graph: &mut Graph, options: &Options, passes: &[Pass]) -> Report {
+    let rewrite = RewriteOptions::new().check(options.verify);
+    let rewrite = options.stop_after.iter().fold(rewrite, |rewrite, &most| rewrite.stop_after(most));
+    if passes.is_empty() {
+        return snick_pass::canonicalise(graph, &rewrite);
+    }
+    let mut report = snick_pass::apply(graph, passes, &rewrite);
+    report.missed.retain(|missed| missed.rule == LOWER_SLICES);
+    report
 }
 
 /// The graph, unless it was written to a file, and a summary. After a graph the summary is in comments, so that the
@@ -131,8 +143,7 @@ fn count(n: usize, what: &str) -> String {
 /// The graph with every slice-like layer lowered, and nothing else changed.
 fn lowered(graph: &Graph) -> Graph {
     let mut lowered = graph.clone();
-    // The named pass exists.
-    let _ = snick_pass::canonicalise(&mut lowered, &snick_pass::Options::lower_only());
+    snick_pass::lower_slices(&mut lowered);
     lowered
 }
 

@@ -32,8 +32,7 @@ pub fn run(options: &Options, console: &Console) -> Result<Outcome, Failure> {
     let mut errors = model.infer();
     // A DirectML description holds slices only, so every slice-like layer is lowered.
     if Format::to_write(&options.output) == Some(Format::DirectMl) {
-        let lowered = model.canonicalise_with(&snick_pass::Options::lower_only());
-        errors.extend(lowered.map_err(Failure::usage)?.errors);
+        errors.extend(snick_pass::lower_slices(&mut model.graph).errors);
     }
     errors.iter().for_each(|error| console.located(error));
     model.save_with(&options.output, options.target.save())?;

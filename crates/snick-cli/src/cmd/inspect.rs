@@ -61,8 +61,7 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     summary.outputs = graph.results().map(|id| port(graph, id)).collect();
     summary.count(graph);
     let mut canonical = graph.clone();
-    // The named pass exists.
-    let _ = snick_pass::canonicalise(&mut canonical, &snick_pass::Options::lower_only());
+    snick_pass::lower_slices(&mut canonical);
     summary.add_slices(graph, &canonical);
     console.print(&match common.format {
         OutputFormat::Text => summary.as_text(),

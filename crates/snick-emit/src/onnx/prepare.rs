@@ -21,7 +21,7 @@ fn lower(cx: &mut Patch) -> Result<RewriteResult, OpError> {
     if !is_strided_slice || cx.input_facts()?.iter().skip(1).all(|fact| fact.ints().is_some()) {
         return Ok(RewriteResult::NoMatch);
     }
-    match (to_slice::RULE.apply)(cx)? {
+    match to_slice::RULE.apply(cx)? {
         RewriteResult::Declined(reason) => Err(OpError::CannotWrite { what: reason, format: "ONNX" }),
         lowered => Ok(lowered),
     }

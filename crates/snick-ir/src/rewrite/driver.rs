@@ -1,27 +1,32 @@
 //! The driver: applies rules to every node until nothing changes.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
+use petgraph::Direction::Incoming;
+
 use super::{Liveness, Patch, RewriteResult, Rule};
-use crate::{Fact, Graph, Located, NodeId, OpError, Value};
+use crate::{Fact, Graph, Located, NodeId, OpError, OpTraits, Value, Values};
 
 /// An applied rule.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Applied {
     /// The rule.
-    pub rule: &'static str,
+    pub rule: Cow<'static, str>,
     /// The layer it replaced.
     pub layer: Arc<str>,
     /// The layer's operation type.
     pub op: String,
+    /// Whether the replacement computes the same bytes; otherwise it may round differently.
+    pub exact: bool,
 }
 
 /// A layer that a rule matched but declined.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MissedRewrite {
     /// The rule.
-    pub rule: &'static str,
+    pub rule: Cow<'static, str>,
     /// The layer.
     pub layer: Arc<str>,
     /// Its operation type.
@@ -92,9 +97,9 @@ pub trait Check {
 /// Chooses nodes of a graph.
 pub type NodeFilter<'f> = dyn Fn(&Graph, NodeId) -> bool + 'f;
 
-/// How rules are applied.
+/// How the driver applies rules.
 #[derive(Default)]
-pub struct RewriteOptions<'c> {
+pub struct DriverOptions<'c> {
     /// The maximum number of replacements.
     pub stop_after: Option<usize>,
     /// Checks every replacement.
@@ -103,9 +108,12 @@ pub struct RewriteOptions<'c> {
     pub only: Option<&'c NodeFilter<'c>>,
 }
 
-/// Applies `rules` to every node, new ones included, until nothing changes. Dead nodes are removed first; replaced
-/// nodes stay in the graph, unread: call [`Graph::remove_dead_nodes`] afterwards.
-pub fn apply(graph: &mut Graph, rules: &[Rule], mut options: RewriteOptions) -> Trace {
+/// Applies `rules` to every node, new ones included, until nothing changes. Dead nodes are removed before and after,
+/// and so are replaced opaque layers.
+///
+/// Parameters and Results stay, for they are the signature of the model, and so do layers with a state, whose effect is
+/// not among their outputs.
+pub fn apply(graph: &mut Graph, rules: &[Rule], mut options: DriverOptions) -> Trace {
     let mut trace = Trace::default();
     graph.remove_dead_nodes();
     let Ok(order) = graph.order() else { return trace };
@@ -116,32 +124,32 @@ pub fn apply(graph: &mut Graph, rules: &[Rule], mut options: RewriteOptions) -> 
     // visited again.
     let mut missed = BTreeMap::new();
     let mut failed = BTreeSet::new();
-    while let Some(id) = work.next() {
+    'nodes: while let Some(id) = work.next() {
         missed.remove(&id);
         if options.only.is_some_and(|only| !only(graph, id)) {
             continue;
         }
-        for rule in rules {
-            if failed.contains(&(id, rule.name)) {
+        for (number, rule) in rules.iter().enumerate() {
+            if failed.contains(&(id, number)) {
                 continue;
             }
             if trace.applied.len() >= limit {
-                trace.missed.extend(missed.into_values());
-                return trace;
+                trace.errors.extend(options.stop_after.is_none().then(|| endless(graph, id, &trace)));
+                break 'nodes;
             }
             let mut patch = Patch::new(graph, id, &work.liveness);
-            let outcome = (rule.apply)(&mut patch);
+            let outcome = rule.apply(&mut patch);
             if matches!(outcome, Ok(RewriteResult::NoMatch)) {
                 patch.undo();
                 continue;
             }
             let node = patch.node();
-            let applied =
-                Applied { rule: rule.name, layer: node.shared_name(), op: node.op().type_name().to_string() };
+            let (layer, op) = (node.shared_name(), node.op().type_name().to_string());
+            let rule_name = rule.shared_name();
             match judge(&patch, rule, outcome, options.check.as_deref_mut()) {
-                Verdict::Commit(values) => {
-                    let committed = patch.commit(&values, rule.keeps_facts);
-                    trace.applied.push(applied);
+                Verdict::Commit { values, keeps_facts } => {
+                    let committed = patch.commit(&values, keeps_facts);
+                    trace.applied.push(Applied { rule: rule_name, layer, op, exact: rule.is_exact() });
                     let alone = work.liveness.update(graph, id, &committed);
                     committed.moved.iter().for_each(|&(reader, _)| work.push_back(reader));
                     alone.into_iter().for_each(|reader| work.push_back(reader));
@@ -150,19 +158,17 @@ pub fn apply(graph: &mut Graph, rules: &[Rule], mut options: RewriteOptions) -> 
                 }
                 Verdict::Declined(reason) => {
                     patch.undo();
-                    missed.insert(
-                        id,
-                        MissedRewrite { rule: applied.rule, layer: applied.layer, op: applied.op, reason },
-                    );
+                    missed.insert(id, MissedRewrite { rule: rule_name, layer, op, reason });
                 }
                 Verdict::Fail(error) => {
                     patch.undo();
-                    failed.insert((id, rule.name));
+                    failed.insert((id, number));
                     trace.errors.push(graph.located(id, error));
                 }
                 Verdict::Refute(report) => {
                     patch.undo();
-                    failed.insert((id, rule.name));
+                    failed.insert((id, number));
+                    let applied = Applied { rule: rule_name, layer, op, exact: rule.is_exact() };
                     trace.check_failures.push(CheckFailure { applied, report });
                 }
             }
@@ -170,16 +176,22 @@ pub fn apply(graph: &mut Graph, rules: &[Rule], mut options: RewriteOptions) -> 
     }
     missed.retain(|&id, _| !work.liveness.is_dead(id));
     trace.missed.extend(missed.into_values());
+    graph.remove_all_but(|graph, id| graph.node(id).op().has(OpTraits::ROOT) && !work.liveness.is_dead(id));
     trace
 }
 
-/// Applies `rules` to the graph and its bodies, and removes dead nodes.
+/// The error of rules that apply to their own replacements, without an end.
+fn endless(graph: &Graph, id: NodeId, trace: &Trace) -> Located {
+    let rule = trace.applied.last().map_or_else(String::new, |applied| applied.rule.to_string());
+    graph.located(id, OpError::EndlessRule { rule, rewrites: trace.applied.len() })
+}
+
+/// Applies `rules` to the graph and its bodies.
 ///
 /// # Errors
 /// As [`Trace::complete`].
 pub fn apply_throughout(graph: &mut Graph, rules: &[Rule]) -> Result<(), Box<Located>> {
-    let mut result = apply(graph, rules, RewriteOptions::default()).complete();
-    graph.remove_dead_nodes();
+    let mut result = apply(graph, rules, DriverOptions::default()).complete();
     graph.for_each_body(|body| {
         if result.is_ok() {
             result = apply_throughout(body, rules);
@@ -232,7 +244,7 @@ impl Worklist {
 
 /// The decision on the result of a rule.
 enum Verdict {
-    Commit(crate::op::Values),
+    Commit { values: Values, keeps_facts: bool },
     Declined(String),
     Fail(OpError),
     Refute(String),
@@ -250,17 +262,45 @@ fn judge(
         Ok(RewriteResult::NoMatch) => return Verdict::Declined(String::new()),
         Err(error) => return Verdict::Fail(error),
     };
-    match refused(patch, &values) {
-        Some((error, true)) => return Verdict::Fail(error),
-        Some((error, false)) if !rule.keeps_facts => return Verdict::Declined(error.to_string()),
-        _ => {}
+    if let Err(error) = connects(patch, &values) {
+        return Verdict::Fail(error);
     }
+    let keeps_facts = match refused(patch, &values) {
+        Some((error, true)) => return Verdict::Fail(error),
+        // What is known of an opaque layer was declared in the file; its lowering need not infer it.
+        Some((error, false)) if !rule.keeps_facts() && !patch.node().op().is_opaque() => {
+            return Verdict::Declined(error.to_string());
+        }
+        refused => rule.keeps_facts() || refused.is_some(),
+    };
     let proposal =
         Proposal { graph: patch.graph(), rule, root: patch.root, values: &values, added: patch.added() };
     match check.map_or(Ok(()), |check| check.check(&proposal)) {
-        Ok(()) => Verdict::Commit(values),
+        Ok(()) => Verdict::Commit { values, keeps_facts },
         Err(report) => Verdict::Refute(report),
     }
+}
+
+/// Checks that the values exist, that there is one for each output that is read and for no other port, and that none is
+/// computed from the replaced node.
+fn connects(patch: &Patch, values: &[Option<Value>]) -> Result<(), OpError> {
+    let (graph, root) = (patch.graph(), patch.root);
+    for (port, value) in values.iter().enumerate() {
+        let Some(value) = value else { continue };
+        let output = Value { node: root, port: u32::try_from(port).unwrap_or(u32::MAX) };
+        if port >= patch.node().outs().len() && graph.uses(output).is_empty() {
+            let expected = format!("{} as of the layer", patch.node().outs().len());
+            return Err(OpError::mismatch("the number of new values", values.len(), expected));
+        }
+        patch.fact(*value)?;
+        if value.node == root {
+            return Err(OpError::ReadsReplaced);
+        }
+    }
+    let reads_root = |id: &NodeId| {
+        graph.nodes.neighbors_directed(id.petgraph(), Incoming).any(|input| NodeId::from_petgraph(input) == root)
+    };
+    if patch.added().iter().any(reads_root) { Err(OpError::ReadsReplaced) } else { Ok(()) }
 }
 
 /// Why a replacement is refused: a new fact does not refine the old one; and whether they contradict each other, which
@@ -269,7 +309,8 @@ fn refused(patch: &Patch, values: &[Option<Value>]) -> Option<(OpError, bool)> {
     let symbols = patch.graph().symbols();
     for (port, &value) in (0..).zip(values) {
         let Some(value) = value else { continue };
-        let old = patch.graph().fact(patch.output(port))?;
+        // An opaque layer may not say how many outputs it has.
+        let Some(old) = patch.graph().fact(patch.output(port)) else { continue };
         let new = patch.graph().fact(value);
         if !new.is_some_and(|new| new.refines(old, symbols)) {
             let text = |f: &Fact| format!("{}{}", f.element_type, f.shape.display(symbols));

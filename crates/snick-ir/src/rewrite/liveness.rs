@@ -4,7 +4,7 @@ use petgraph::Direction::{Incoming, Outgoing};
 use petgraph::visit::{EdgeRef, IntoEdgeReferences};
 
 use super::Committed;
-use crate::{Graph, NodeId, OpTraits};
+use crate::{Graph, NodeId, Op, OpTraits};
 
 /// The number of live readers of each node, and which nodes are dead.
 pub(super) struct Liveness {
@@ -65,10 +65,8 @@ impl Liveness {
         let mut todo = vec![root];
         todo.extend(added);
         while let Some(id) = todo.pop() {
-            if self.nodes[id.index()].readers > 0
-                || self.nodes[id.index()].dead
-                || graph.node(id).op().has(OpTraits::ROOT)
-            {
+            let state = self.nodes[id.index()];
+            if state.readers > 0 || state.dead || is_kept(graph.node(id).op(), id == root) {
                 continue;
             }
             self.nodes[id.index()].dead = true;
@@ -90,4 +88,11 @@ impl Liveness {
             graph.nodes.edges_directed(id.petgraph(), Outgoing).map(|e| NodeId::from_petgraph(e.target()));
         readers.find(|&reader| !self.is_dead(reader))
     }
+}
+
+/// Whether a node that nothing reads stays. A replaced root is none any more, unless the model would be another one: its
+/// inputs and outputs, and what changes its state.
+fn is_kept(op: &Op, is_replaced: bool) -> bool {
+    let is_bound = || matches!(op, Op::Parameter(_) | Op::Result(_)) || op.has(OpTraits::STATEFUL);
+    op.has(OpTraits::ROOT) && (!is_replaced || is_bound())
 }

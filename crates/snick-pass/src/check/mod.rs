@@ -113,7 +113,7 @@ fn compare(proposal: &Proposal, region: &Region, sample: &Sample) -> Outcome {
             Some(format!("output {port}: the replacement was inferred to have {how}"))
         };
         let different =
-            difference(&want, &got, proposal.rule.exact).map(|how| format!("output {port}: {how}"));
+            difference(&want, &got, proposal.rule.is_exact()).map(|how| format!("output {port}: {how}"));
         if let Some(how) = different.or_else(contradicted) {
             return Outcome::Differs(how);
         }
@@ -194,13 +194,13 @@ fn difference(want: &Tensor, got: &Tensor, exact: bool) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use snick_ir::rewrite::{Patch, RewriteOptions, RewriteResult, Rule};
+    use snick_ir::rewrite::{Patch, RewriteResult, Rule};
     use snick_ir::{Op, OpError, infer};
     use snick_shape::AxisSlice;
 
     use super::*;
     use crate::selection::Selection;
-    use crate::{Pass, run};
+    use crate::{Pass, RewriteOptions, apply};
 
     /// Composes slices, ignoring the step of the inner one.
     const WRONG: Rule = Rule::exact("wrong-merge", wrong);
@@ -228,17 +228,16 @@ mod tests {
         let text = format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n");
         let mut graph = snick_ir::text::parse(&text, None).unwrap();
         assert!(infer(&mut graph).is_empty());
-        let mut checker = Checker::new(1);
-        let how = RewriteOptions { check: Some(&mut checker), ..RewriteOptions::default() };
-        let trace = run(&mut graph, &[Pass::of_rules("test", rules)], how);
-        assert!(trace.applied.is_empty());
-        trace.check_failures.into_iter().map(|failure| failure.report).collect()
+        let passes = [Pass::of_rules("test", rules)];
+        let report = apply(&mut graph, &passes, &RewriteOptions::new().check(true).seed(1));
+        assert!(report.applied.is_empty());
+        report.check_failures.into_iter().map(|failure| failure.report).collect()
     }
 
     #[test]
     fn a_wrong_rule_is_reported_with_a_test() {
         let reports = check_failures(
-            &[WRONG],
+            const { &[WRONG] },
             "%x = Parameter-1 {element_type: f32, shape: \"N,10\"}
              %a = ReLU-1(%x)
              %b = slice(%a) {axes: [1], start: [1], len: [4], step: [2]}
@@ -262,6 +261,6 @@ mod tests {
     #[test]
     fn elements_are_compared() {
         let layers = "%x = Parameter-1 {element_type: f32, shape: \"3\"}\n%a = ReLU-1(%x)\n%y = Result-1(%a)";
-        assert_eq!(check_failures(&[NO_RELU], layers).len(), 1);
+        assert_eq!(check_failures(const { &[NO_RELU] }, layers).len(), 1);
     }
 }

@@ -18,7 +18,7 @@ use super::sample::Sample;
 /// The rule and the layer, the difference, old and new slices in numpy's notation, and a test in text form.
 pub(super) fn report(proposal: &Proposal, region: &Region, sample: &Sample, how: &str) -> String {
     let graph = proposal.graph;
-    let rule = proposal.rule.name;
+    let rule = proposal.rule.name();
     let mut text = format!("{rule} at `{}`: {how}\n", graph.node(proposal.root).name());
     let mut slices = |title: &str, nodes: &[NodeId]| {
         for &id in nodes {

@@ -1,6 +1,6 @@
 //! Layers that a target has no operator for become layers that it has.
 
-use snick_ir::rewrite::{MissedRewrite, RewriteOptions, Rule, Trace, apply};
+use snick_ir::rewrite::{DriverOptions, MissedRewrite, Rule, Trace, apply};
 use snick_ir::{Graph, NodeId, OpTraits};
 use snick_tensor::ElementType;
 
@@ -51,9 +51,7 @@ pub fn for_target(graph: &mut Graph, target: &Target) -> Vec<MissedRewrite> {
 }
 
 fn rewrite(graph: &mut Graph, rules: &[Rule], only: &dyn Fn(&Graph, NodeId) -> bool) -> Trace {
-    let trace = apply(graph, rules, RewriteOptions { only: Some(only), ..RewriteOptions::default() });
-    graph.remove_dead_nodes();
-    trace
+    apply(graph, rules, DriverOptions { only: Some(only), ..DriverOptions::default() })
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ pub(crate) fn merge_duplicates(graph: &mut Graph, stop_after: Option<usize>) -> 
         }
         let node = graph.node(id);
         let (layer, op) = (node.shared_name(), node.op().type_name().to_string());
-        trace.applied.push(Applied { rule: NAME, layer, op });
+        trace.applied.push(Applied { rule: NAME.into(), layer, op, exact: true });
         for port in (0..).take(node.outs().len()) {
             graph.replace_uses_with_names(Value { node: id, port }, Value { node: first, port });
         }

@@ -1,0 +1,150 @@
+use super::*;
+use crate::infer;
+use crate::text::{PrintOptions, parse, print};
+
+fn graph(layers: &str) -> Graph {
+    let mut graph = parse(&format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n"), None).unwrap();
+    infer(&mut graph);
+    graph
+}
+
+fn text(graph: &Graph) -> String {
+    print(graph, PrintOptions::default())
+}
+
+/// Lowers opaque layers of this type to ReLU.
+fn lower(op_type: &'static str) -> Rule {
+    Rule::new("lower", move |patch| match patch.node().op().type_name() == op_type {
+        true => {
+            let data = patch.input(0)?;
+            patch.relu(data).map(RewriteResult::one)
+        }
+        false => Ok(RewriteResult::NoMatch),
+    })
+}
+
+#[test]
+fn a_replaced_opaque_layer_is_gone() {
+    for declared in [": f32[N,3]", ": f32[?,?]", ": f32[?...]", ": dynamic[?...]", ""] {
+        let mut graph = graph(&format!(
+            "%x = Parameter-1 {{element_type: f32, shape: \"4,3\"}}
+             %w = Const-1 f32[] <1.0>
+             %a = Fancy-x(%x, %w){}
+             %b = Fancy-x(%a, %w){}
+             %y = Result-1(%b)",
+            declared.replace('N', "4"),
+            declared.replace('N', "4")
+        ));
+        let trace = apply(&mut graph, &[lower("Fancy")], DriverOptions::default());
+        assert_eq!((trace.applied.len(), &trace.errors[..]), (2, &[][..]), "{declared}");
+        assert_eq!(graph.len(), 4, "{declared}\n{}", text(&graph));
+        assert_eq!(infer(&mut graph), []);
+        assert!(text(&graph).contains("%b = ReLU-1(%a) : f32[4,3]"), "{}", text(&graph));
+    }
+}
+
+#[test]
+fn an_opaque_layer_of_which_an_output_is_read_stays() {
+    let mut graph = graph(
+        "%x = Parameter-1 {element_type: f32, shape: \"4,3\"}
+         %a = Fancy-x(%x) : (f32[4,3], f32[4,3])
+         %y = Result-1(%a)
+         %z = Result-1(%a:1)",
+    );
+    let rule = Rule::new("first-output", |patch| match patch.is_used(0) && patch.node().op().is_opaque() {
+        true => Ok(RewriteResult::one(patch.input(0)?)),
+        false => Ok(RewriteResult::NoMatch),
+    });
+    let trace = apply(&mut graph, &[rule], DriverOptions::default());
+    assert_eq!((trace.applied.len(), graph.len()), (1, 4), "{}", text(&graph));
+}
+
+#[test]
+fn inputs_outputs_and_states_stay() {
+    let layers = "%x = Parameter-1 {element_type: f32, shape: \"4\"}
+         %r = ReadValue-6(%x) {variable_id: \"v\", variable_shape: \"4\", variable_type: f32}
+         %a = Add-1(%r, %x)
+         %w = Assign-6(%a) {variable_id: \"v\"}
+         %y = Result-1(%w)";
+    let mut graph = graph(layers);
+    let rule = Rule::new("drop-assign", |patch| match patch.node().op() {
+        Op::Assign(_) if patch.is_used(0) => Ok(RewriteResult::one(patch.input(0)?)),
+        _ => Ok(RewriteResult::NoMatch),
+    });
+    let trace = apply(&mut graph, &[rule], DriverOptions::default());
+    assert_eq!((trace.applied.len(), graph.len()), (1, 5), "{}", text(&graph));
+}
+
+/// What an opaque layer declares may be more than its lowering lets infer.
+#[test]
+fn declared_facts_of_an_opaque_layer_stay() {
+    let mut graph = graph(
+        "%x = Parameter-1 {element_type: f32, shape: \"N\"}
+         %a = Fancy-x(%x) : f32[4]
+         %y = Result-1(%a)",
+    );
+    let trace = apply(&mut graph, &[lower("Fancy")], DriverOptions::default());
+    assert_eq!((trace.applied.len(), trace.missed.len()), (1, 0));
+    assert!(text(&graph).contains("%a = ReLU-1(%x) : f32[4]"), "{}", text(&graph));
+}
+
+#[test]
+fn a_rule_that_contradicts_what_is_declared_fails() {
+    let mut graph = graph(
+        "%x = Parameter-1 {element_type: f32, shape: \"3\"}
+         %a = Fancy-x(%x) : f32[4]
+         %y = Result-1(%a)",
+    );
+    let trace = apply(&mut graph, &[lower("Fancy")], DriverOptions::default());
+    let error = trace.errors[0].error.to_string();
+    assert_eq!(error, "the replacement of output 0 is f32[3], expected f32[4]");
+    assert!(text(&graph).contains("Fancy"));
+}
+
+#[test]
+fn impossible_replacements_are_errors() {
+    let layers = "%x = Parameter-1 {element_type: f32, shape: \"3\"}\n%a = ReLU-1(%x)\n%y = Result-1(%a)";
+    let is_relu = |patch: &Patch| patch.node().op().type_name() == "ReLU";
+    let mut other = GraphBuilder::new("other");
+    let foreign = other.parameter("z", snick_tensor::ElementType::F32, "3").unwrap();
+    let foreign = (0..9).fold(foreign, |value, _| other.relu(value).unwrap());
+    let rules = [
+        Rule::new("after-itself", move |patch| {
+            let output = patch.output(0);
+            if is_relu(patch) { patch.relu(output).map(RewriteResult::one) } else { Ok(RewriteResult::NoMatch) }
+        }),
+        Rule::new("itself", move |patch| match is_relu(patch) {
+            true => Ok(RewriteResult::one(patch.output(0))),
+            false => Ok(RewriteResult::NoMatch),
+        }),
+        Rule::new("too-many", move |patch| match is_relu(patch) {
+            true => Ok(RewriteResult::many([patch.input(0)?, patch.input(0)?])),
+            false => Ok(RewriteResult::NoMatch),
+        }),
+        Rule::new("foreign", move |patch| match is_relu(patch) {
+            true => Ok(RewriteResult::one(foreign)),
+            false => Ok(RewriteResult::NoMatch),
+        }),
+        Rule::new("endless", move |patch| {
+            let input = patch.input(0);
+            if is_relu(patch) { patch.relu(input?).map(RewriteResult::one) } else { Ok(RewriteResult::NoMatch) }
+        }),
+    ];
+    let messages = rules.map(|rule| {
+        let mut graph = graph(layers);
+        let trace = apply(&mut graph, &[rule], DriverOptions::default());
+        assert_eq!(graph.len(), 3, "{}", text(&graph));
+        assert_eq!(trace.errors.len(), 1);
+        trace.errors[0].error.to_string()
+    });
+    assert_eq!(
+        messages,
+        [
+            "the replacement reads the layer that it replaces",
+            "the replacement reads the layer that it replaces",
+            "the number of new values is 2, expected 1 as of the layer",
+            "a value of another graph, or of a node that was removed",
+            "rule `endless` does not end after 112 rewrites; it must not match its own replacement",
+        ]
+    );
+}

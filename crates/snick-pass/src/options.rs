@@ -1,0 +1,52 @@
+//! How passes are applied.
+
+use crate::check::Checker;
+
+/// How passes are applied to a graph.
+///
+/// ```
+/// use snick_pass::RewriteOptions;
+///
+/// let options = RewriteOptions::new().check(true).seed(7).stop_after(10);
+/// # let _ = options;
+/// ```
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
+pub struct RewriteOptions {
+    check: bool,
+    seed: u64,
+    stop_after: Option<usize>,
+}
+
+impl RewriteOptions {
+    /// Nothing is checked, and no limit is set.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Executes every replacement, before and after, on random sizes and elements, and refuses those that differ.
+    #[must_use]
+    pub fn check(self, check: bool) -> Self {
+        Self { check, ..self }
+    }
+
+    /// The seed of the random sizes and elements; 0 if it is not set.
+    #[must_use]
+    pub fn seed(self, seed: u64) -> Self {
+        Self { seed, ..self }
+    }
+
+    /// Stops after so many replacements: to bisect for a wrong one.
+    #[must_use]
+    pub fn stop_after(self, rewrites: usize) -> Self {
+        Self { stop_after: Some(rewrites), ..self }
+    }
+
+    pub(crate) fn checker(&self) -> Option<Checker> {
+        self.check.then(|| Checker::new(self.seed))
+    }
+
+    pub(crate) fn limit(&self) -> Option<usize> {
+        self.stop_after
+    }
+}

@@ -1,0 +1,70 @@
+//! What passes did.
+
+use snick_ir::rewrite::{Applied, CheckFailure, MissedRewrite, Trace};
+use snick_ir::{Dialect, Graph, Located, Op};
+
+use crate::check::Checker;
+use crate::legalize::to_slice::{self, is_slice_like};
+use crate::pipeline::count;
+
+/// What [`apply`](crate::apply) or [`canonicalise`](crate::canonicalise) did.
+#[derive(Clone, Default, Debug)]
+#[non_exhaustive]
+pub struct Report {
+    /// Slice-like layers as read: those of the slice family, and others that turned out to be slices.
+    pub slice_like_before: usize,
+    /// `slice` primitives now.
+    pub slice_after: usize,
+    /// Replacements, in order.
+    pub applied: Vec<Applied>,
+    /// Layers that a rule matched but declined, with reasons; of canonicalisation, the slice-like layers that stay.
+    pub missed: Vec<MissedRewrite>,
+    /// Rules that failed, and replacements that were refused, located at the layer.
+    pub errors: Vec<Located>,
+    /// Replacements that did not pass the check, and were not made.
+    pub check_failures: Vec<CheckFailure>,
+    /// Replacements that were executed before and after, and found equal.
+    pub checked: usize,
+    /// Replacements that could not be executed: an op that cannot run, tensors too large.
+    pub unchecked: usize,
+}
+
+impl Report {
+    /// Whether a rule fired that computes in another order, so that real numbers may round differently.
+    pub fn may_round(&self) -> bool {
+        self.applied.iter().any(|applied| !applied.exact)
+    }
+
+    /// Whether no rule failed, and every checked replacement passed.
+    pub fn is_ok(&self) -> bool {
+        self.errors.is_empty() && self.check_failures.is_empty()
+    }
+
+    /// The report before anything is done.
+    pub(crate) fn before(graph: &Graph) -> Self {
+        Self { slice_like_before: count(graph, &is_slice_like), ..Self::default() }
+    }
+
+    /// The replacements that a limit leaves.
+    pub(crate) fn remaining(&self, stop_after: Option<usize>) -> Option<usize> {
+        stop_after.map(|most| most.saturating_sub(self.applied.len()))
+    }
+
+    pub(crate) fn add(&mut self, trace: Trace) {
+        self.applied.extend(trace.applied);
+        self.missed.extend(trace.missed);
+        self.errors.extend(trace.errors);
+        self.check_failures.extend(trace.check_failures);
+    }
+
+    /// Counts what is left.
+    pub(crate) fn finish(&mut self, graph: &Graph, checker: Option<&Checker>) {
+        let others =
+            |applied: &&Applied| applied.rule == to_slice::RULE.name() && !to_slice::is_family(&applied.op);
+        self.slice_like_before += self.applied.iter().filter(others).count();
+        self.slice_after = count(graph, &|op| matches!(op, Op::Slice(_)) && op.dialect() == Dialect::Snick);
+        if let Some(checker) = checker {
+            (self.checked, self.unchecked) = (checker.checked(), checker.unchecked());
+        }
+    }
+}
