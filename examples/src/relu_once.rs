@@ -5,7 +5,7 @@ use snick_ir::{Op, OpError};
 use snick_pass::Pass;
 
 /// Drops a second ReLU, and a Clamp after a ReLU that only clamps at zero or below.
-pub const RELU_ONCE: Pass = Pass::of_rules("relu-once", &[Rule::exact("relu-once", relu_once)]);
+pub const RELU_ONCE: Pass = Pass::of_rules("relu-once", const { &[Rule::exact("relu-once", relu_once)] });
 
 fn relu_once(patch: &mut Patch) -> Result<RewriteResult, OpError> {
     let changes_nothing = match patch.node().op() {

@@ -117,8 +117,7 @@ fn models_compute_the_same_on_two_threads_and_in_canonical_form() {
         snick_ir::infer(&mut graph);
         let mut canonical = graph.clone();
         snick_pass::canonicalise(&mut canonical, &snick_pass::RewriteOptions::new());
-        let again =
-            snick_pass::canonicalise(&mut canonical.clone(), &snick_pass::RewriteOptions::new());
+        let again = snick_pass::canonicalise(&mut canonical.clone(), &snick_pass::RewriteOptions::new());
         assert!(again.applied.is_empty(), "{}: {:?} in canonical form", path.display(), again.applied);
         let unseen = vec![None; graph.parameters().count()];
         let inputs = draw_inputs(&graph, unseen, 1, DimPolicy::MultipleOf(8)).unwrap();

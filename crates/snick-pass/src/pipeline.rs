@@ -84,8 +84,8 @@ impl Pass {
     pub fn by_name(name: &str) -> Result<Self, UnknownPass> {
         let decomposition = || decompose::RULES.iter().find(|rule| rule.name() == name);
         let known = PASSES.iter().find(|pass| pass.name() == name).cloned();
-        let pass =
-            known.or_else(|| decomposition().map(|rule| Self::of_rules(rule.name(), std::slice::from_ref(rule))));
+        let pass = known
+            .or_else(|| decomposition().map(|rule| Self::of_rules(rule.name(), std::slice::from_ref(rule))));
         pass.ok_or_else(|| UnknownPass { name: name.to_string() })
     }
 }
@@ -226,7 +226,8 @@ fn apply_pass(
     report: &mut Report,
 ) {
     let check = checker.as_mut().map(|checker| checker as _);
-    report.add(pass.run(graph, DriverOptions { stop_after: report.remaining(stop_after), check, only: None }));
+    report
+        .add(pass.run(graph, DriverOptions { stop_after: report.remaining(stop_after), check, only: None }));
     graph.for_each_body(|body| apply_pass(body, pass, stop_after, checker, report));
 }
 

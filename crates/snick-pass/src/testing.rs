@@ -10,7 +10,8 @@ fn at_work(rule: &str, layers: &str) -> (Graph, Report) {
     let mut graph = snick_ir::text::parse(&text, None).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let errors: Vec<String> = infer(&mut graph).iter().map(ToString::to_string).collect();
     assert!(errors.is_empty(), "{}", errors.join("\n"));
-    let report = apply(&mut graph, &[Pass::by_name(rule).unwrap()], &RewriteOptions::new().check(true).seed(1));
+    let report =
+        apply(&mut graph, &[Pass::by_name(rule).unwrap()], &RewriteOptions::new().check(true).seed(1));
     let errors: Vec<String> = report.errors.iter().map(ToString::to_string).collect();
     assert!(errors.is_empty(), "{}", errors.join("\n"));
     assert!(report.check_failures.is_empty(), "{}", report.check_failures[0].report);

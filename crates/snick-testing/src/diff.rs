@@ -1,48 +1,56 @@
 //! The difference of two texts, line by line.
 
-/// If there are more pairs of lines than this, both texts are shown completely.
-const MAX_PAIRS: usize = 1 << 24;
+use similar::TextDiff;
 
-/// The lines of both texts in order: common lines after two spaces, removed ones after `-`, added ones after `+`. As
-/// many lines as possible are common.
-pub fn diff(before: &str, after: &str) -> String {
-    let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
-    let mut out = String::new();
-    let mut line = |mark: &str, line: &str| {
-        out.push_str(mark);
-        out.push_str(line);
-        out.push('\n');
-    };
-    // same[i][j]: the number of common lines after line i of the one and line j of the other.
-    let width = new.len() + 1;
-    let is_small = (old.len() + 1).saturating_mul(width) <= MAX_PAIRS;
-    let mut same = vec![0u32; if is_small { (old.len() + 1) * width } else { 0 }];
-    if is_small {
-        for i in (0..old.len()).rev() {
-            for j in (0..new.len()).rev() {
-                same[i * width + j] = match old[i] == new[j] {
-                    true => same[(i + 1) * width + j + 1] + 1,
-                    false => same[(i + 1) * width + j].max(same[i * width + j + 1]),
-                };
+/// How much of what is the same is shown around changes.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Context {
+    /// All of it.
+    All,
+    /// So many lines before and after each change; parts between changes are left out, and `@@ -3,7 +3,6 @@` says where
+    /// the next part is, and how long.
+    Lines(usize),
+}
+
+/// The difference of two texts, as `diff -u` prints it: common lines after a space, removed ones after `-`, added ones
+/// after `+`. Empty if the texts are equal and the context is not [`Context::All`].
+///
+/// ```
+/// use snick_testing::{Context, diff};
+///
+/// let (before, after) = ("a\nb\nc\nd\ne\n", "a\nb\nx\nd\ne\n");
+/// assert_eq!(diff(before, after, Context::Lines(1)), "@@ -2,3 +2,3 @@\n b\n-c\n+x\n d\n");
+/// assert_eq!(diff(before, after, Context::All), " a\n b\n-c\n+x\n d\n e\n");
+/// ```
+pub fn diff(before: &str, after: &str, context: Context) -> String {
+    let [before, after]: [Vec<&str>; 2] = [before, after].map(|text| text.lines().collect());
+    let lines = TextDiff::from_slices(&before, &after);
+    match context {
+        Context::All => {
+            let mut out = String::new();
+            for change in lines.iter_all_changes() {
+                push_line(&mut out, &format!("{}{change}", change.tag()));
             }
+            out
+        }
+        Context::Lines(lines_around) => {
+            let mut unified = lines.unified_diff();
+            unified.context_radius(lines_around).missing_newline_hint(false);
+            let mut out = String::new();
+            for hunk in unified.iter_hunks() {
+                push_line(&mut out, &hunk.header().to_string());
+                for change in hunk.iter_changes() {
+                    push_line(&mut out, &format!("{}{change}", change.tag()));
+                }
+            }
+            out
         }
     }
-    let (mut i, mut j) = (0, 0);
-    while i < old.len() || j < new.len() {
-        if is_small && i < old.len() && j < new.len() && old[i] == new[j] {
-            line("  ", old[i]);
-            (i, j) = (i + 1, j + 1);
-        } else if i < old.len()
-            && (j == new.len() || !is_small || same[(i + 1) * width + j] >= same[i * width + j + 1])
-        {
-            line("- ", old[i]);
-            i += 1;
-        } else {
-            line("+ ", new[j]);
-            j += 1;
-        }
-    }
-    out
+}
+
+fn push_line(out: &mut String, line: &str) {
+    out.push_str(line.trim_end_matches('\n'));
+    out.push('\n');
 }
 
 #[cfg(test)]
@@ -51,7 +59,16 @@ mod tests {
 
     #[test]
     fn common_removed_and_added_lines_are_marked() {
-        assert_eq!(diff("a\nb\nc", "a\nx\nc\nd"), "  a\n- b\n+ x\n  c\n+ d\n");
-        assert_eq!(diff("", ""), "");
+        assert_eq!(diff("a\nb\nc", "a\nx\nc\nd", Context::All), " a\n-b\n+x\n c\n+d\n");
+        assert_eq!(diff("", "", Context::All), "");
+        assert_eq!(diff("a\n", "a\n", Context::Lines(3)), "");
+    }
+
+    #[test]
+    fn a_change_in_a_long_text_is_shown_alone() {
+        let lines = |n: usize| (0..n).map(|i| format!("{i}\n")).collect::<String>();
+        let (before, after) = (lines(20_000), lines(20_000).replace("\n15000\n", "\nnew\n"));
+        let expected = "@@ -15000,3 +15000,3 @@\n 14999\n-15000\n+new\n 15001\n";
+        assert_eq!(diff(&before, &after, Context::Lines(1)), expected);
     }
 }

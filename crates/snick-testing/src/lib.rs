@@ -2,13 +2,11 @@
 //!
 //! A test is a graph in text form. Its comments give a command and checks of its output:
 //!
-//! ```
-//! use snick_testing::Suite;
-//!
-//! let test = r#"
+//! ```text
 //! // RUN: snick canon --passes merge-slices --verify
 //! // CHECK: slice(%x) {axes: [0], start: [3]
 //! // CHECK-NOT: slice(
+//! // CHECK-TRACE: merge-slices slice b
 //! snick 1
 //! graph "g" {
 //!   %x = Parameter-1 {element_type: f32, shape: "10"}
@@ -16,39 +14,93 @@
 //!   %b = slice(%a) {axes: [0], start: [2], len: [4], step: [1]}
 //!   %y = Result-1(%b)
 //! }
-//! "#;
-//! Suite::new(&[]).check_text(test)?;
-//! # Ok::<(), snick_testing::CheckError>(())
 //! ```
 //!
-//! [`check_files!`] makes one `#[test]` of all such files in a folder, and takes the passes of your own crate.
-//! [`before_after`] and [`diff`] return text for snapshots (`insta::assert_snapshot!`): names are stable, weights are
-//! digests, and no paths occur.
+//! [`check_files!`] makes a `#[test]` of each such file in a folder, and takes the passes of your own crate; [`Suite`]
+//! checks a text at run time. [`before_after`] and [`diff`] return text for snapshots (`insta::assert_snapshot!`): names
+//! are stable, weights are digests, and no paths occur.
 
+mod before_after;
 mod diff;
 mod directives;
+mod error;
 mod suite;
 
-pub use diff::diff;
-pub use directives::{Directive, Directives, Unmet};
-pub use suite::{CheckError, Suite, before_after};
+use std::path::Path;
 
-/// A `#[test]` named `$test` that holds every `.snick` file of a folder, given relative to the crate, to the checks in
-/// its comments. Passes of the own crate come last; their names may stand behind `--passes`.
+pub use before_after::before_after;
+pub use diff::{Context, diff};
+pub use directives::{Directive, Directives, Unmet};
+pub use error::CheckError;
+pub use suite::Suite;
+
+#[doc(hidden)]
+pub use snick_testing_macros::list_files as __list_files;
+
+/// A module of tests, one for each `.snick` file of a folder, which is given relative to the crate: they hold the graph
+/// to the checks in its comments. Commands may name the passes that stand last, in `--passes`: any list of passes, such
+/// as a `Vec<Pass>`, an array, or a call.
 ///
 /// ```
-/// snick_testing::check_files!(rewrites, "tests/rewrites");
+/// use snick_pass::Pass;
+///
+/// fn passes() -> Vec<Pass> {
+///     Vec::new()
+/// }
+///
+/// snick_testing::check_files!(rewrites, "tests/rewrites", passes());
+/// # fn main() { passes(); }
 /// ```
+///
+/// `cargo test` then lists `rewrites::merge_two_slices` for `tests/rewrites/merge_two_slices.snick`, and so on. A file
+/// that changes is compiled again; one that was added since then is run by the test
+/// `rewrites::files_added_since_compilation`.
 #[macro_export]
 macro_rules! check_files {
-    ($test:ident, $folder:expr $(, $pass:expr)* $(,)?) => {
-        #[test]
-        fn $test() {
-            let folder = ::std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join($folder);
-            let checked = $crate::Suite::new(&[$($pass),*]).check_folder(&folder);
-            if let Err(error) = checked {
-                panic!("{error}");
+    ($tests:ident, $folder:literal $(,)?) => {
+        $crate::check_files!($tests, $folder, ::core::iter::empty::<&$crate::__Pass>());
+    };
+    ($tests:ident, $folder:literal, $passes:expr $(,)?) => {
+        $crate::__list_files! { [$crate] $tests $folder [$passes] }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __check_listed {
+    ($tests:ident $suite:ident $folder:literal ($passes:expr) [$(($test:ident $file:literal $path:literal))*]) => {
+        #[cfg(test)]
+        fn $suite() -> $crate::Suite {
+            $crate::Suite::new($passes)
+        }
+
+        #[cfg(test)]
+        mod $tests {
+            $(
+                #[test]
+                fn $test() -> Result<(), $crate::CheckError> {
+                    $crate::__check_file(&super::$suite(), $file, include_str!($path))
+                }
+            )*
+
+            #[test]
+            fn files_added_since_compilation() -> Result<(), $crate::CheckError> {
+                let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/", $folder);
+                $crate::__check_others(&super::$suite(), folder, &[$($file),*])
             }
         }
     };
+}
+
+#[doc(hidden)]
+pub use snick_pass::Pass as __Pass;
+
+#[doc(hidden)]
+pub fn __check_file(suite: &Suite, file: &str, text: &str) -> Result<(), CheckError> {
+    suite.check_text(text).map_err(|error| error.of(file))
+}
+
+#[doc(hidden)]
+pub fn __check_others(suite: &Suite, folder: &str, listed: &[&str]) -> Result<(), CheckError> {
+    suite.check_others(Path::new(folder), listed)
 }

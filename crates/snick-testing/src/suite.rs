@@ -1,40 +1,39 @@
 //! Runs tests: the commands in their comments, on their graph.
 
-use std::path::Path;
+use std::borrow::Borrow;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
-use snick_ir::rewrite::{RewriteOptions, Trace};
 use snick_ir::text::{PrintOptions, parse, print};
 use snick_ir::{Graph, infer};
-use snick_pass::{Checker, Options, PASSES, Pass, canonicalise, run};
+use snick_pass::{PASSES, Pass, Report, RewriteOptions, apply, canonicalise};
 
-use crate::{Directives, Unmet, diff};
+use crate::{CheckError, Directives};
 
 /// A test suite, with the passes that commands may name besides those of snick.
+///
+/// ```
+/// use snick_testing::Suite;
+///
+/// let test = r#"
+/// // RUN: snick canon --passes merge-slices --verify
+/// // CHECK: slice(%x) {axes: [0], start: [3]
+/// // CHECK-NOT: slice(
+/// // CHECK-TRACE: merge-slices slice b
+/// snick 1
+/// graph "g" {
+///   %x = Parameter-1 {element_type: f32, shape: "10"}
+///   %a = slice(%x) {axes: [0], start: [1], len: [8], step: [1]}
+///   %b = slice(%a) {axes: [0], start: [2], len: [4], step: [1]}
+///   %y = Result-1(%b)
+/// }
+/// "#;
+/// Suite::default().check_text(test)?;
+/// # Ok::<(), snick_testing::CheckError>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Suite {
     passes: Vec<Pass>,
-}
-
-/// Why a test fails.
-#[derive(thiserror::Error, Debug)]
-#[allow(missing_docs, reason = "the message of each variant says what its fields are")]
-pub enum CheckError {
-    #[error("{path}: {error}")]
-    In { path: String, error: Box<CheckError> },
-    #[error("{0}")]
-    File(#[from] std::io::Error),
-    #[error("contains no .snick files")]
-    NoFiles,
-    #[error("no `// RUN:` line, or no check")]
-    NoDirectives,
-    #[error("{0}")]
-    Text(#[from] snick_ir::text::ParseError),
-    #[error("{0}")]
-    Infer(String),
-    #[error("`{command}`: {why}")]
-    Command { command: String, why: String },
-    #[error("{unmet}; the output is\n{output}")]
-    Unmet { unmet: Unmet, output: String },
 }
 
 /// A parsed command of a test.
@@ -46,36 +45,51 @@ struct Command {
     verify: bool,
 }
 
+/// The output of a command.
+struct Output {
+    /// The graph in text form.
+    graph: String,
+    /// A line for each rewrite: rule, operation type, layer.
+    trace: String,
+}
+
 impl Suite {
-    /// A suite whose commands may also name these passes.
-    pub fn new(passes: &[Pass]) -> Self {
-        Self { passes: passes.to_vec() }
+    /// A suite whose commands may also name these passes: a list of passes, or of references to them.
+    pub fn new(passes: impl IntoIterator<Item: Borrow<Pass>>) -> Self {
+        Self { passes: passes.into_iter().map(|pass| pass.borrow().clone()).collect() }
     }
 
-    /// Checks every `.snick` file of a folder; returns their number.
+    /// Checks every `.snick` file of a folder; returns their number. [`check_files!`](crate::check_files) makes a test of
+    /// each instead.
     ///
     /// # Errors
-    /// The first file, by name, that fails; or a folder without files.
+    /// All files that fail, by name; or a folder without files.
     pub fn check_folder(&self, folder: &Path) -> Result<usize, CheckError> {
-        let located = |path: &Path, error: CheckError| CheckError::In {
-            path: path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned(),
-            error: error.into(),
-        };
-        let entries = std::fs::read_dir(folder).map_err(|error| located(folder, error.into()))?;
-        let mut files = Vec::new();
-        for entry in entries {
-            files.push(entry.map_err(|error| located(folder, error.into()))?.path());
-        }
-        files.retain(|path| path.extension().is_some_and(|extension| extension == "snick"));
-        files.sort();
+        let located = |error: CheckError| error.of(&folder.to_string_lossy());
+        let files = files(folder).map_err(|error| located(error.into()))?;
         if files.is_empty() {
-            return Err(located(folder, CheckError::NoFiles));
+            return Err(located(CheckError::NoFiles));
         }
-        for path in &files {
-            let text = std::fs::read_to_string(path).map_err(|error| located(path, error.into()))?;
-            self.check_text(&text).map_err(|error| located(path, error))?;
-        }
-        Ok(files.len())
+        self.check_paths(&files).map(|()| files.len())
+    }
+
+    /// Checks the `.snick` files of a folder that are not in the list.
+    pub(crate) fn check_others(&self, folder: &Path, listed: &[&str]) -> Result<(), CheckError> {
+        let listed: BTreeSet<_> = listed.iter().filter_map(|file| Path::new(file).file_name()).collect();
+        // The tests may run where the sources are not.
+        let mut files = files(folder).unwrap_or_default();
+        files.retain(|path| path.file_name().is_some_and(|name| !listed.contains(name)));
+        self.check_paths(&files)
+    }
+
+    fn check_paths(&self, files: &[PathBuf]) -> Result<(), CheckError> {
+        let check = |path: &PathBuf| {
+            let text = std::fs::read_to_string(path);
+            let checked = text.map_err(CheckError::from).and_then(|text| self.check_text(&text));
+            checked.err().map(|error| error.of(&path.to_string_lossy()))
+        };
+        let failures: Vec<CheckError> = files.iter().filter_map(check).collect();
+        if failures.is_empty() { Ok(()) } else { Err(CheckError::Several(failures)) }
     }
 
     /// Runs the commands of a graph in text form, and checks their outputs.
@@ -89,14 +103,15 @@ impl Suite {
             return Err(CheckError::NoDirectives);
         }
         for command in commands {
-            let output = self.output(text, command)?;
-            directives.check(&output).map_err(|unmet| CheckError::Unmet { unmet, output })?;
+            let Output { graph, trace } = self.output(text, command)?;
+            directives
+                .check(&graph, &trace)
+                .map_err(|unmet| CheckError::Unmet { unmet, output: graph + &commented(&trace) })?;
         }
         Ok(())
     }
 
-    /// The output of a command: the graph in text form, and a line for each rewrite.
-    fn output(&self, text: &str, command: &str) -> Result<String, CheckError> {
+    fn output(&self, text: &str, command: &str) -> Result<Output, CheckError> {
         let failed = |why: String| CheckError::Command { command: command.to_string(), why };
         let command = self.parse(command).map_err(failed)?;
         let mut graph = parse(text, None)?;
@@ -104,16 +119,15 @@ impl Suite {
         if !errors.is_empty() {
             return Err(CheckError::Infer(errors.join("\n")));
         }
-        let trace =
-            if command.rewrites { rewrite(&mut graph, &command).map_err(failed)? } else { Trace::default() };
-        if let Some(failure) = trace.check_failures.first() {
+        let report = if command.rewrites { rewrite(&mut graph, &command) } else { Report::default() };
+        if let Some(failure) = report.check_failures.first() {
             return Err(failed(failure.report.clone()));
         }
-        if let Some(error) = trace.errors.first() {
+        if let Some(error) = report.errors.first() {
             return Err(failed(error.to_string()));
         }
-        let applied = trace.applied.iter().map(|a| format!("// {} {} {}\n", a.rule, a.op, a.layer));
-        Ok(print(&graph, PrintOptions::default()) + &applied.collect::<String>())
+        let applied = report.applied.iter().map(|a| format!("{} {} {}\n", a.rule, a.op, a.layer));
+        Ok(Output { graph: print(&graph, PrintOptions::default()), trace: applied.collect() })
     }
 
     /// Parses `snick infer` or `snick canon [--passes A,B] [--stop-after N] [--verify]`.
@@ -129,8 +143,7 @@ impl Suite {
             match word {
                 "--passes" => {
                     for name in words.next().ok_or("`--passes` needs names")?.split(',') {
-                        let pass = self.passes.iter().chain(PASSES).find(|pass| pass.name == name);
-                        parsed.passes.push(*pass.ok_or_else(|| format!("no pass named `{name}`"))?);
+                        parsed.passes.push(self.pass(name)?);
                     }
                 }
                 "--stop-after" => {
@@ -145,42 +158,39 @@ impl Suite {
         }
         Ok(parsed)
     }
+
+    /// The pass of this name, of the suite or of snick.
+    fn pass(&self, name: &str) -> Result<Pass, String> {
+        let own = self.passes.iter().find(|pass| pass.name() == name).cloned();
+        own.or_else(|| Pass::by_name(name).ok()).ok_or_else(|| {
+            let names: Vec<&str> = self.passes.iter().chain(PASSES).map(Pass::name).collect();
+            format!("no pass named `{name}`; the passes are {}", names.join(", "))
+        })
+    }
 }
 
-fn rewrite(graph: &mut Graph, command: &Command) -> Result<Trace, String> {
-    if command.passes.is_empty() {
-        let check = command.verify.then_some(0);
-        let options = Options { stop_after: command.stop_after, check, ..Options::default() };
-        let report = canonicalise(graph, &options).map_err(|error| error.to_string())?;
-        let (applied, errors, check_failures) = (report.applied, report.errors, report.check_failures);
-        return Ok(Trace { applied, errors, check_failures, missed: report.missed });
+fn rewrite(graph: &mut Graph, command: &Command) -> Report {
+    let options = RewriteOptions::new().check(command.verify);
+    let options = command.stop_after.iter().fold(options, |options, &most| options.stop_after(most));
+    match command.passes.is_empty() {
+        true => canonicalise(graph, &options),
+        false => apply(graph, &command.passes, &options),
     }
-    let mut checker = command.verify.then(|| Checker::new(0));
-    let check = checker.as_mut().map(|checker| checker as _);
-    Ok(run(graph, &command.passes, RewriteOptions { stop_after: command.stop_after, check, only: None }))
 }
 
-/// The effect of passes on an inferred graph, as a text for a snapshot: the difference in text form, and the applied
-/// rules. Every application of a rule is checked.
-///
-/// # Errors
-/// The report of the first wrong application, or a rule that fails.
-pub fn before_after(graph: &Graph, passes: &[Pass]) -> Result<String, String> {
-    let mut after = graph.clone();
-    let mut checker = Checker::new(0);
-    let trace =
-        run(&mut after, passes, RewriteOptions { check: Some(&mut checker), ..RewriteOptions::default() });
-    if let Some(failure) = trace.check_failures.first() {
-        return Err(failure.report.clone());
+fn commented(trace: &str) -> String {
+    trace.lines().map(|line| format!("// {line}\n")).collect()
+}
+
+/// The `.snick` files of a folder, by name.
+fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        files.push(entry?.path());
     }
-    if let Some(error) = trace.errors.first() {
-        return Err(error.to_string());
-    }
-    let mut text = diff(&print(graph, PrintOptions::default()), &print(&after, PrintOptions::default()));
-    for applied in &trace.applied {
-        text.push_str(&format!("{} at {} ({})\n", applied.rule, applied.layer, applied.op));
-    }
-    Ok(text)
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "snick"));
+    files.sort();
+    Ok(files)
 }
 
 #[cfg(test)]
@@ -200,13 +210,49 @@ mod tests {
         let merged = "// CHECK: slice(%x) {axes: [0], start: [3], len: [3]\n// CHECK-NOT: slice(";
         assert_eq!(outcome(&format!("# RUN: snick canon --passes merge-slices --verify\n{merged}")), Ok(()));
         assert_eq!(
-            outcome(&format!("// RUN: snick canon\n{merged}\n// CHECK: merge-slices slice b")),
+            outcome(&format!("// RUN: snick canon\n{merged}\n// CHECK-TRACE: merge-slices slice b")),
             Ok(())
         );
         assert_eq!(outcome("// RUN: snick infer\n// CHECK: %b = slice(%a)"), Ok(()));
         let untouched =
             outcome(&format!("// RUN: snick canon --passes merge-slices --stop-after 0\n{merged}"));
         assert!(untouched.unwrap_err().starts_with("line 2:"));
+    }
+
+    /// The rule's name in the trace is not the op in the graph.
+    #[test]
+    fn excluded_text_is_looked_for_in_the_graph_alone() {
+        let run = "// RUN: snick canon --passes merge-slices";
+        assert_eq!(outcome(&format!("{run}\n// CHECK-NOT: merge-slices")), Ok(()));
+        let error = outcome(&format!("{run}\n// CHECK: merge-slices")).unwrap_err();
+        assert!(
+            error.starts_with("line 2: `merge-slices` not found in the graph; use CHECK-TRACE"),
+            "{error}"
+        );
+        let error = outcome(&format!("{run}\n// CHECK-TRACE-NOT: merge-slices")).unwrap_err();
+        assert!(error.starts_with("line 2: `merge-slices` found in line 1 of the trace"), "{error}");
+        let error = outcome(&format!("{run}\n// CHECK-TRACE: fold")).unwrap_err();
+        assert!(error.starts_with("line 2: `fold` not found in the trace"), "{error}");
+    }
+
+    #[test]
+    fn every_failing_file_of_a_folder_is_reported() {
+        let folder = std::env::temp_dir().join(format!("snick-testing-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        for (name, check) in [("a", "no-such"), ("b", "slice"), ("c", "neither")] {
+            let test = format!("// RUN: snick infer\n// CHECK: {check}\n{GRAPH}");
+            std::fs::write(folder.join(name).with_extension("snick"), test).unwrap();
+        }
+        let error = Suite::default().check_folder(&folder).unwrap_err().to_string();
+        let others = Suite::default().check_others(&folder, &["rewrites/a.snick", "rewrites/b.snick"]);
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert!(error.contains("a.snick: line 2: `no-such` not found"), "{error}");
+        assert!(
+            error.contains("c.snick: line 2: `neither` not found") && !error.contains("b.snick"),
+            "{error}"
+        );
+        let others = others.unwrap_err().to_string();
+        assert!(others.contains("c.snick") && !others.contains("a.snick"), "{others}");
     }
 
     #[test]

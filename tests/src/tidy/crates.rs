@@ -5,7 +5,7 @@ use std::fs;
 use crate::files::{self, root};
 
 /// The crates; each may depend on those before it.
-const CRATES: [&str; 12] = [
+const CRATES: [&str; 13] = [
     "snick-shape",
     "snick-tensor",
     "snick-ir",
@@ -16,6 +16,7 @@ const CRATES: [&str; 12] = [
     "snick-run",
     "snick-emit",
     "snick",
+    "snick-testing-macros",
     "snick-testing",
     "snick-cli",
 ];

@@ -59,12 +59,7 @@ impl Rule {
         name: impl Into<Cow<'static, str>>,
         apply: impl Fn(&mut Patch<'_>) -> Result<RewriteResult, OpError> + Send + Sync + 'static,
     ) -> Self {
-        Self {
-            name: name.into(),
-            action: Action::Closure(Arc::new(apply)),
-            exact: true,
-            keeps_facts: false,
-        }
+        Self { name: name.into(), action: Action::Closure(Arc::new(apply)), exact: true, keeps_facts: false }
     }
 
     /// [`Rule::new`] for a plain function, as a constant.

@@ -25,7 +25,7 @@ fn lower(op_type: &'static str) -> Rule {
 
 #[test]
 fn a_replaced_opaque_layer_is_gone() {
-    for declared in [": f32[N,3]", ": f32[?,?]", ": f32[?...]", ": dynamic[?...]", ""] {
+    for declared in [": f32[N,3]", ": f32[?,?]", ": f32[...]", ": dynamic[...]", ""] {
         let mut graph = graph(&format!(
             "%x = Parameter-1 {{element_type: f32, shape: \"4,3\"}}
              %w = Const-1 f32[] <1.0>
@@ -111,7 +111,11 @@ fn impossible_replacements_are_errors() {
     let rules = [
         Rule::new("after-itself", move |patch| {
             let output = patch.output(0);
-            if is_relu(patch) { patch.relu(output).map(RewriteResult::one) } else { Ok(RewriteResult::NoMatch) }
+            if is_relu(patch) {
+                patch.relu(output).map(RewriteResult::one)
+            } else {
+                Ok(RewriteResult::NoMatch)
+            }
         }),
         Rule::new("itself", move |patch| match is_relu(patch) {
             true => Ok(RewriteResult::one(patch.output(0))),
@@ -127,7 +131,11 @@ fn impossible_replacements_are_errors() {
         }),
         Rule::new("endless", move |patch| {
             let input = patch.input(0);
-            if is_relu(patch) { patch.relu(input?).map(RewriteResult::one) } else { Ok(RewriteResult::NoMatch) }
+            if is_relu(patch) {
+                patch.relu(input?).map(RewriteResult::one)
+            } else {
+                Ok(RewriteResult::NoMatch)
+            }
         }),
     ];
     let messages = rules.map(|rule| {

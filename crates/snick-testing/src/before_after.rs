@@ -1,0 +1,71 @@
+//! The effect of passes, as text for a snapshot.
+
+use snick_ir::text::{PrintOptions, print};
+use snick_ir::{Graph, infer};
+use snick_pass::{Pass, RewriteOptions, apply};
+
+use crate::{CheckError, Context, diff};
+
+/// The effect of passes on a graph or a model, as a text for a snapshot: what changes in the text form, with so much
+/// context, and the applied rules. Every application of a rule is checked. The graph is inferred first.
+///
+/// ```
+/// use snick_ir::rewrite::{RewriteResult, Rule};
+/// use snick_pass::Pass;
+/// use snick_testing::{Context, before_after};
+///
+/// let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n  \
+///             %a = ReLU-1(%x)\n  %b = ReLU-1(%a)\n  %y = Result-1(%b)\n}\n";
+/// let graph = snick_ir::text::parse(text, None)?;
+/// let rule = Rule::new("relu-once", |patch| match patch.input(0) {
+///     Ok(data) if patch.node().op.type_name() == "ReLU" && patch.op_of(data).type_name() == "ReLU" => {
+///         Ok(RewriteResult::one(data))
+///     }
+///     _ => Ok(RewriteResult::NoMatch),
+/// });
+/// let changed = before_after(&graph, &[Pass::new("mine", [rule])], Context::Lines(1))?;
+/// assert_eq!(
+///     changed,
+///     "\
+/// @@ -4,5 +4,4 @@
+///    %a = ReLU-1(%x) : f32[?]
+/// -  %b = ReLU-1(%a) : f32[?]
+/// -  %y = Result-1(%b) : f32[?]
+/// +  %y = Result-1(%a) : f32[?]
+///  }
+/// relu-once at b (ReLU)
+/// "
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// The report of the first wrong application, a rule that fails, or a graph with errors.
+pub fn before_after(
+    graph: &(impl AsRef<Graph> + ?Sized),
+    passes: &[Pass],
+    context: Context,
+) -> Result<String, CheckError> {
+    let mut before = graph.as_ref().clone();
+    let errors: Vec<String> = infer(&mut before).iter().map(ToString::to_string).collect();
+    if !errors.is_empty() {
+        return Err(CheckError::Infer(errors.join("\n")));
+    }
+    let mut after = before.clone();
+    let report = apply(&mut after, passes, &RewriteOptions::new().check(true));
+    if let Some(failure) = report.check_failures.first() {
+        return Err(CheckError::Rewrite(failure.report.clone()));
+    }
+    if let Some(error) = report.errors.first() {
+        return Err(CheckError::Rewrite(error.to_string()));
+    }
+    let [old, new] = [&before, &after].map(|graph| print(graph, PrintOptions::default()));
+    let mut text = diff(&old, &new, context);
+    for applied in &report.applied {
+        text.push_str(&format!("{} at {} ({})\n", applied.rule, applied.layer, applied.op));
+    }
+    if report.applied.is_empty() {
+        text.push_str("no rule applies\n");
+    }
+    Ok(text)
+}
