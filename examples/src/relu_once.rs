@@ -8,7 +8,7 @@ use snick_pass::Pass;
 pub const RELU_ONCE: Pass = Pass::of_rules("relu-once", const { &[Rule::exact("relu-once", relu_once)] });
 
 fn relu_once(patch: &mut Patch) -> Result<RewriteResult, OpError> {
-    let changes_nothing = match patch.node().op() {
+    let changes_nothing = match patch.node().op()() {
         Op::Clamp(clamp) => clamp.min <= 0.0 && clamp.max == f64::INFINITY,
         op => op.type_name() == "ReLU",
     };

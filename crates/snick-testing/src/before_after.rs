@@ -18,7 +18,7 @@ use crate::{CheckError, Context, diff};
 ///             %a = ReLU-1(%x)\n  %b = ReLU-1(%a)\n  %y = Result-1(%b)\n}\n";
 /// let graph = snick_ir::text::parse(text, None)?;
 /// let rule = Rule::new("relu-once", |patch| match patch.input(0) {
-///     Ok(data) if patch.node().op.type_name() == "ReLU" && patch.op_of(data).type_name() == "ReLU" => {
+///     Ok(data) if patch.node().op().type_name() == "ReLU" && patch.op_of(data).type_name() == "ReLU" => {
 ///         Ok(RewriteResult::one(data))
 ///     }
 ///     _ => Ok(RewriteResult::NoMatch),

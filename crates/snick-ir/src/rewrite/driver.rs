@@ -298,7 +298,10 @@ fn connects(patch: &Patch, values: &[Option<Value>]) -> Result<(), OpError> {
         }
     }
     let reads_root = |id: &NodeId| {
-        graph.nodes.neighbors_directed(id.petgraph(), Incoming).any(|input| NodeId::from_petgraph(input) == root)
+        graph
+            .nodes
+            .neighbors_directed(id.petgraph(), Incoming)
+            .any(|input| NodeId::from_petgraph(input) == root)
     };
     if patch.added().iter().any(reads_root) { Err(OpError::ReadsReplaced) } else { Ok(()) }
 }

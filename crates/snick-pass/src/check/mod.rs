@@ -198,7 +198,6 @@ mod tests {
     use snick_ir::{Op, OpError, infer};
     use snick_shape::AxisSlice;
 
-    use super::*;
     use crate::selection::Selection;
     use crate::{Pass, RewriteOptions, apply};
 
