@@ -2,13 +2,12 @@
 
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Op, OpError};
-use snick_pass::Pass;
 
 /// Drops a second ReLU, and a Clamp after a ReLU that only clamps at zero or below.
-pub const RELU_ONCE: Pass = Pass::of_rules("relu-once", const { &[Rule::exact("relu-once", relu_once)] });
+pub const RELU_ONCE: Rule = Rule::exact("relu-once", relu_once);
 
 fn relu_once(patch: &mut Patch) -> Result<RewriteResult, OpError> {
-    let changes_nothing = match patch.node().op()() {
+    let changes_nothing = match patch.node().op() {
         Op::Clamp(clamp) => clamp.min <= 0.0 && clamp.max == f64::INFINITY,
         op => op.type_name() == "ReLU",
     };

@@ -10,7 +10,7 @@
 //! const TWICE: Rule = Rule::exact("negative-of-negative", apply);
 //!
 //! fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
-//!     if patch.node().op.type_name() != "Negative" {
+//!     if patch.node().op().type_name() != "Negative" {
 //!         return Ok(RewriteResult::NoMatch);
 //!     }
 //!     let inner = patch.input(0)?;
@@ -45,7 +45,6 @@ use petgraph::Direction::Outgoing;
 use smallvec::SmallVec;
 use snick_shape::{Origin, SymExpr};
 
-use crate::op::Values;
 use crate::{Facts, Graph, GraphBuilder, Node, NodeId, NodeRef, Op, OpError, Value};
 
 pub use self::driver::{
@@ -63,13 +62,13 @@ pub enum RewriteResult {
     /// Matched, but declined; carries the reason.
     Declined(String),
     /// The values that replace the outputs, by port; `None` for an output that nothing reads.
-    Replaced(Values),
+    Replaced(Vec<Option<Value>>),
 }
 
 impl RewriteResult {
     /// One value replaces the only output.
     pub fn one(value: Value) -> Self {
-        Self::Replaced(smallvec::smallvec![Some(value)])
+        Self::Replaced(vec![Some(value)])
     }
 
     /// These values replace the outputs, by port.

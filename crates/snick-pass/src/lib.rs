@@ -16,7 +16,7 @@
 //!
 //! let relu_once = Rule::new("relu-once", |patch| {
 //!     let data = patch.input(0);
-//!     match (patch.node().op.type_name(), data) {
+//!     match (patch.node().op().type_name(), data) {
 //!         ("ReLU", Ok(data)) if patch.op_of(data).type_name() == "ReLU" => Ok(RewriteResult::one(data)),
 //!         _ => Ok(RewriteResult::NoMatch),
 //!     }

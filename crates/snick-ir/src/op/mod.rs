@@ -12,7 +12,7 @@ use std::fmt;
 use snick_tensor::Tensor;
 use snick_tensor::kernels::ElementFunction;
 
-use crate::{Attrs, Fact, Facts, Graph, Infer, OpError, Value};
+use crate::{Attrs, Fact, Facts, Graph, Infer, OpError};
 
 pub use self::custom::{Custom, CustomOp, Registry};
 pub use self::declare::{AttrField, AttrSpec, AttrWords, Since};
@@ -236,6 +236,3 @@ impl<T: EvalOp> EvalOp for Box<T> {
         T::element_function(self, inputs)
     }
 }
-
-/// Replacement values by output port; `None` for an output that nobody reads.
-pub type Values = smallvec::SmallVec<[Option<Value>; 1]>;

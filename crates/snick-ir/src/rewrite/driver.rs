@@ -7,7 +7,7 @@ use std::sync::Arc;
 use petgraph::Direction::Incoming;
 
 use super::{Liveness, Patch, RewriteResult, Rule};
-use crate::{Fact, Graph, Located, NodeId, OpError, OpTraits, Value, Values};
+use crate::{Fact, Graph, Located, NodeId, OpError, OpTraits, Value};
 
 /// An applied rule.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -244,7 +244,7 @@ impl Worklist {
 
 /// The decision on the result of a rule.
 enum Verdict {
-    Commit { values: Values, keeps_facts: bool },
+    Commit { values: Vec<Option<Value>>, keeps_facts: bool },
     Declined(String),
     Fail(OpError),
     Refute(String),

@@ -25,7 +25,7 @@ fn compute_in(p: &mut Patch, wide: ElementType) -> Result<RewriteResult, OpError
     let (op, types): (_, Vec<ElementType>) =
         (p.node().op().clone(), p.node().outs().iter().map(|out| out.fact.element_type).collect());
     let outputs = p.add_op_with_outputs(op, &inputs, types.len())?;
-    let mut values = smallvec::SmallVec::new();
+    let mut values = Vec::new();
     for (output, element_type) in outputs.into_iter().zip(types) {
         values.push(Some(p.convert(output, element_type)?));
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use snick_ir::ops::source::constant::Constant;
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
-use snick_ir::{Op, OpError, OpTraits, Values};
+use snick_ir::{Op, OpError, OpTraits};
 use snick_tensor::Tensor;
 
 use crate::selection::Selection;
@@ -38,7 +38,7 @@ fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
             None => RewriteResult::NoMatch,
         });
     };
-    let mut values = Values::new();
+    let mut values = Vec::new();
     for tensor in tensors {
         values.push(Some(patch.add_op(Constant::new(tensor), &[])?));
     }

@@ -18,5 +18,5 @@ fn promote(p: &mut Patch) -> Result<RewriteResult> {
     let Op::ConvertPromoteTypes(_) = p.node().op() else { return Ok(RewriteResult::NoMatch) };
     let (x, y, to) = (p.input(0)?, p.input(1)?, p.element_type(p.output(0))?);
     let (x, y) = (p.convert(x, to)?, p.convert(y, to)?);
-    Ok(RewriteResult::Replaced([Some(x), Some(y)].into_iter().collect()))
+    Ok(RewriteResult::many([x, y]))
 }

@@ -3,7 +3,6 @@
 //!
 //! [`AxisSlice::clamp`]: snick_shape::AxisSlice::clamp
 
-use smallvec::smallvec;
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{GraphBuilder, IntOrValue, Op, OpError, Value};
 
@@ -34,7 +33,7 @@ fn lower(cx: &mut Patch) -> Result<RewriteResult, OpError> {
     let (start, len) = clamp(cx, &range, step.unwrap_or(Int(1)))?;
     let mut value =
         |scalar: IntOrValue| -> Result<Option<Value>, OpError> { scalar.materialize(cx).map(Some) };
-    Ok(RewriteResult::Replaced(smallvec![value(start)?, value(len)?]))
+    Ok(RewriteResult::Replaced(vec![value(start)?, value(len)?]))
 }
 
 /// Start and length.

@@ -3,7 +3,7 @@
 use snick_ir::ops::Split;
 use snick_ir::ops::slice::split::known_axis;
 use snick_ir::rewrite::{Patch, RewriteResult};
-use snick_ir::{IntOrValue, OpError, Value, Values};
+use snick_ir::{IntOrValue, OpError, Value};
 use snick_shape::AxisSlice;
 
 pub(super) fn lower(op: &Split, cx: &mut Patch) -> Result<RewriteResult, OpError> {
@@ -25,7 +25,7 @@ pub(super) fn lower(op: &Split, cx: &mut Patch) -> Result<RewriteResult, OpError
         Some(_) => data,
         None => axis_of_parts(cx, data, dims.len(), axis, op.num_splits)?,
     };
-    let mut values = Values::new();
+    let mut values = Vec::new();
     for (k, port) in (0..op.num_splits).zip(0..) {
         if !cx.is_used(port) {
             values.push(None);

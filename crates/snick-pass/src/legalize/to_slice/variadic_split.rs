@@ -4,7 +4,7 @@
 use snick_ir::ops::slice::dyn_axis_slice::DynAxisSlice;
 use snick_ir::ops::slice::split::known_axis;
 use snick_ir::rewrite::{Patch, RewriteResult};
-use snick_ir::{IntOrValue, OpError, Values};
+use snick_ir::{IntOrValue, OpError};
 use snick_shape::{Interval, SymExpr};
 use snick_tensor::ElementType;
 
@@ -120,7 +120,7 @@ fn slice_parts(cx: &mut Patch, axis: usize, dim: &SymExpr, parts: Parts) -> Resu
     let data = cx.input(0)?;
     let sizes = cx.graph().symbols().interval(dim);
     let starts = Interval::new(0, sizes.hi()).unwrap_or(Interval::DIM);
-    let mut values = Values::new();
+    let mut values = Vec::new();
     for (port, (start, len)) in (0..).zip(parts) {
         if !cx.is_used(port) {
             values.push(None);

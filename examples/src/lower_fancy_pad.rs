@@ -1,0 +1,20 @@
+//! lower-fancy-pad: a layer that snick does not know becomes layers that it knows.
+
+use snick_ir::rewrite::{RewriteResult, Rule};
+
+/// Lowers `FancyPad`, which adds `by` elements before and after each row, to Pad. It pads with `fill`.
+pub fn lower_fancy_pad(fill: f64) -> Rule {
+    Rule::new("lower-fancy-pad", move |patch| {
+        if patch.node().op().type_name() != "FancyPad" {
+            return Ok(RewriteResult::NoMatch);
+        }
+        let by = patch.node().op().attrs().int("by")?.unwrap_or(1);
+        if by < 0 {
+            return Ok(RewriteResult::declined(format!("pads by {by}, which would remove elements")));
+        }
+        let data = patch.input(0)?;
+        let fill = patch.scalar_like(data, fill)?;
+        let padded = patch.pad(data, &[0, by], &[0, by], fill)?;
+        Ok(RewriteResult::one(padded))
+    })
+}
