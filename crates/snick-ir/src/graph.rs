@@ -291,6 +291,13 @@ pub struct Graph {
     pub(crate) symbols: Symbols,
 }
 
+/// A copy: sessions share their graph.
+impl From<&Graph> for Arc<Graph> {
+    fn from(graph: &Graph) -> Self {
+        Self::new(graph.clone())
+    }
+}
+
 /// Inputs of a node by port; `None` if not connected.
 pub type Inputs = SmallVec<[Option<Value>; 5]>;
 

@@ -33,6 +33,7 @@
 //! name, tensor names and location. What is replaced is gone when [`apply`] returns: an opaque layer, too, although
 //! [`Graph::remove_dead_nodes`] keeps those.
 
+mod custom;
 mod driver;
 mod liveness;
 mod rule;
@@ -47,6 +48,7 @@ use snick_shape::{Origin, SymExpr};
 
 use crate::{Facts, Graph, GraphBuilder, Node, NodeId, NodeRef, Op, OpError, Value};
 
+pub use self::custom::CUSTOM_OPS;
 pub use self::driver::{
     Applied, Check, CheckFailure, DriverOptions, MissedRewrite, NodeFilter, Proposal, Trace, apply,
     apply_throughout,

@@ -6,10 +6,15 @@ use snick_ir::{Format, Loc};
 
 /// The file cannot be read, or is not of the format of its extension. Errors of single layers are in [`crate::Read`].
 #[derive(thiserror::Error, Debug)]
+#[non_exhaustive]
 #[allow(missing_docs, reason = "the message of each variant says what its fields are")]
 pub enum ReadError {
-    #[error("{}: {error}", path.display())]
-    Io { path: PathBuf, error: std::io::Error },
+    #[error("cannot read {}", path.display())]
+    Io {
+        path: PathBuf,
+        #[source]
+        error: std::io::Error,
+    },
     #[error("{source_name}: the file is not UTF-8 text")]
     NotUtf8 { source_name: String },
     #[error(

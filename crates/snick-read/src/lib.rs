@@ -29,9 +29,9 @@ mod json;
 #[cfg(feature = "ngraph")]
 mod ngraph;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use snick_ir::{Format, Graph, Located, OpError};
+use snick_ir::{Format, Graph, Located, OpError, Registry};
 use snick_tensor::Storage;
 
 pub use error::ReadError;
@@ -47,45 +47,147 @@ pub struct Read {
     pub notes: Vec<String>,
 }
 
+/// How to read.
+#[derive(Clone, Debug, Default)]
+pub struct Reader {
+    weights: Option<PathBuf>,
+    ops: Registry,
+}
+
+impl Reader {
+    /// Reads the ops of snick, and weights from the `.bin` beside a model.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Names the file of the weights, which must exist then.
+    #[must_use]
+    pub fn weights(self, path: impl Into<PathBuf>) -> Self {
+        Self { weights: Some(path.into()), ..self }
+    }
+
+    /// Reads registered ops, too.
+    #[must_use]
+    pub fn ops(self, ops: &Registry) -> Self {
+        Self { ops: ops.clone(), ..self }
+    }
+
+    /// Reads a model file in the [`Format`] of its extension.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or is not of that format.
+    pub fn file(&self, path: &Path) -> Result<Read, ReadError> {
+        let source = path.display().to_string();
+        let Some(format) = Format::to_read(path) else {
+            return Err(ReadError::Format { source_name: source });
+        };
+        let file = open(path)?;
+        let named = self.weights.as_deref();
+        let bin = named.map_or_else(|| path.with_extension("bin"), Path::to_path_buf);
+        match format {
+            Format::OpenVino => {
+                self.openvino(&file, &openvino::Weights::open(&bin, named.is_some())?, &source)
+            }
+            Format::Text if bin.exists() || named.is_some() => self.text(&file, Some(&open(&bin)?), &source),
+            Format::Text => self.text(&file, None, &source),
+            // The parent of a bare file name is the empty path.
+            Format::Onnx => {
+                let folder = path.parent().map(|p| if p.as_os_str().is_empty() { Path::new(".") } else { p });
+                self.onnx(&file, folder, &source)
+            }
+            format => self.without_weights(format, &file, &source),
+        }
+    }
+
+    /// Reads a model from memory; `weights` are the bytes of the `.bin`. Messages call the model `source`. External data
+    /// of ONNX models is not read.
+    ///
+    /// # Errors
+    /// Bytes that are not of this format.
+    pub fn bytes(
+        &self,
+        format: Format,
+        model: &[u8],
+        weights: Option<&[u8]>,
+        source: &str,
+    ) -> Result<Read, ReadError> {
+        let model = Storage::heap(model.to_vec());
+        match format {
+            Format::OpenVino => {
+                let weights = weights.map_or_else(
+                    || openvino::Weights::absent("the weights"),
+                    |weights| openvino::Weights::from_bytes("the weights", weights.to_vec()),
+                );
+                self.openvino(&model, &weights, source)
+            }
+            Format::Text => {
+                self.text(&model, weights.map(|bytes| Storage::heap(bytes.to_vec())).as_ref(), source)
+            }
+            Format::Onnx => self.onnx(&model, None, source),
+            format => self.without_weights(format, &model, source),
+        }
+    }
+
+    fn openvino(
+        &self,
+        model: &Storage,
+        weights: &openvino::Weights,
+        source: &str,
+    ) -> Result<Read, ReadError> {
+        openvino::read_with(openvino::decode(model.bytes(), source)?, weights, source, &self.ops)
+    }
+
+    fn text(&self, model: &Storage, weights: Option<&Storage>, source: &str) -> Result<Read, ReadError> {
+        let text = utf8(model.bytes(), source)?;
+        let mut graph = snick_ir::text::parse_with(text, weights, &self.ops)
+            .map_err(|error| ReadError::Text { source_name: source.to_string(), error })?;
+        graph.set_source(source);
+        Ok(Read { graph, errors: Vec::new(), notes: Vec::new() })
+    }
+
+    #[cfg(feature = "onnx")]
+    fn onnx(&self, model: &Storage, folder: Option<&Path>, source: &str) -> Result<Read, ReadError> {
+        onnx::read_with(model, folder, source, &self.ops)
+    }
+
+    #[cfg(not(feature = "onnx"))]
+    fn onnx(&self, _: &Storage, _: Option<&Path>, source: &str) -> Result<Read, ReadError> {
+        Err(ReadError::FeatureOff { source_name: source.into(), feature: "onnx" })
+    }
+
+    #[cfg(any(feature = "ngraph", feature = "directml"))]
+    fn without_weights(&self, format: Format, model: &Storage, source: &str) -> Result<Read, ReadError> {
+        match format {
+            Format::NGraph | Format::DirectMl => {
+                let text = utf8(model.bytes(), source)?;
+                read_json(text.strip_prefix('\u{feff}').unwrap_or(text), source)
+            }
+            _ => Err(ReadError::Format { source_name: source.into() }),
+        }
+    }
+
+    #[cfg(not(any(feature = "ngraph", feature = "directml")))]
+    fn without_weights(&self, format: Format, _: &Storage, source: &str) -> Result<Read, ReadError> {
+        let source_name = source.into();
+        match format {
+            Format::NGraph => Err(ReadError::FeatureOff { source_name, feature: "ngraph" }),
+            Format::DirectMl => Err(ReadError::FeatureOff { source_name, feature: "directml" }),
+            _ => Err(ReadError::Format { source_name }),
+        }
+    }
+}
+
+fn utf8<'b>(bytes: &'b [u8], source: &str) -> Result<&'b str, ReadError> {
+    std::str::from_utf8(bytes).map_err(|_| ReadError::NotUtf8 { source_name: source.into() })
+}
+
 /// Reads a model file in the [`Format`] of its extension. `weights` names the file of the weights; by default it is the
 /// `.bin` beside the model.
+///
+/// # Errors
+/// As [`Reader::file`].
 pub fn read_file(path: &Path, weights: Option<&Path>) -> Result<Read, ReadError> {
-    let source = path.display().to_string();
-    let file = open(path)?;
-    let bytes = file.bytes();
-    let bin = weights.map_or_else(|| path.with_extension("bin"), Path::to_path_buf);
-    let utf8 =
-        |bytes| std::str::from_utf8(bytes).map_err(|_| ReadError::NotUtf8 { source_name: source.clone() });
-    match Format::to_read(path) {
-        Some(Format::OpenVino) => {
-            let text = openvino::decode(bytes, &source)?;
-            let weights = openvino::Weights::open(&bin, weights.is_some())?;
-            openvino::read(text, &weights, &source)
-        }
-        #[cfg(feature = "onnx")]
-        Some(Format::Onnx) => {
-            // The parent of a bare file name is the empty path.
-            let folder = path.parent().map(|p| if p.as_os_str().is_empty() { Path::new(".") } else { p });
-            onnx::read(&file, folder, &source)
-        }
-        #[cfg(any(feature = "ngraph", feature = "directml"))]
-        Some(Format::NGraph | Format::DirectMl) => {
-            let text = utf8(bytes)?;
-            read_json(text.strip_prefix('\u{feff}').unwrap_or(text), &source)
-        }
-        Some(Format::Text) => {
-            let text = utf8(bytes)?;
-            let storage = if bin.exists() || weights.is_some() { Some(open(&bin)?) } else { None };
-            read_text(text, storage.as_ref(), &source)
-        }
-        #[cfg(not(feature = "onnx"))]
-        Some(Format::Onnx) => Err(ReadError::FeatureOff { source_name: source, feature: "onnx" }),
-        #[cfg(not(any(feature = "ngraph", feature = "directml")))]
-        Some(Format::NGraph) => Err(ReadError::FeatureOff { source_name: source, feature: "ngraph" }),
-        #[cfg(not(any(feature = "ngraph", feature = "directml")))]
-        Some(Format::DirectMl) => Err(ReadError::FeatureOff { source_name: source, feature: "directml" }),
-        _ => Err(ReadError::Format { source_name: source }),
-    }
+    Reader { weights: weights.map(Path::to_path_buf), ..Reader::new() }.file(path)
 }
 
 /// Maps a file; refuses git-LFS pointers.
@@ -121,11 +223,11 @@ pub fn read_json(text: &str, source: &str) -> Result<Read, ReadError> {
 }
 
 /// Reads the text form from memory; `weights` is the `.bin` beside it.
+///
+/// # Errors
+/// [`ReadError::Text`] with line and column.
 pub fn read_text(text: &str, weights: Option<&Storage>, source: &str) -> Result<Read, ReadError> {
-    let mut graph = snick_ir::text::parse(text, weights)
-        .map_err(|error| ReadError::Text { source_name: source.to_string(), error })?;
-    graph.set_source(source);
-    Ok(Read { graph, errors: Vec::new(), notes: Vec::new() })
+    Reader::new().text(&Storage::heap(text.as_bytes().to_vec()), weights, source)
 }
 
 /// The error for a constant whose bytes a file does not have.

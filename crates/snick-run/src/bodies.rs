@@ -12,18 +12,18 @@ use crate::session::{Session, Watch};
 use crate::variables::Variables;
 
 /// The sessions of the bodies of each op that has bodies.
-pub(crate) struct Bodies<'g>(BTreeMap<NodeId, Vec<Session<'g>>>);
+pub(crate) struct Bodies(BTreeMap<NodeId, Vec<Session>>);
 
-impl<'g> Bodies<'g> {
+impl Bodies {
     /// Plans all bodies of a graph, nested ones included, by `plan`.
     pub(crate) fn new(
-        graph: &'g Graph,
-        plan: fn(&'g Graph) -> Result<Session<'g>, Located>,
+        graph: &Graph,
+        plan: impl Fn(&Graph) -> Result<Session, Located>,
     ) -> Result<Self, Located> {
         let mut bodies = BTreeMap::new();
         for id in graph.ids() {
             if let Op::SubGraph(op) = graph.node(id).op() {
-                bodies.insert(id, op.bodies.iter().map(plan).collect::<Result<_, _>>()?);
+                bodies.insert(id, op.bodies.iter().map(&plan).collect::<Result<_, _>>()?);
             }
         }
         Ok(Self(bodies))

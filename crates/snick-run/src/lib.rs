@@ -32,6 +32,7 @@
 //! ```
 
 mod bodies;
+mod custom;
 mod facts;
 mod fused_elementwise;
 mod half_precision;

@@ -7,6 +7,7 @@ use snick_ir::{Graph, Located, NodeId, Op, OpError};
 use snick_tensor::{Pool, Tensor};
 
 use crate::bodies::Bodies;
+use crate::custom;
 use crate::facts::{SymbolBindings, with_inputs};
 use crate::fused_elementwise::{self, Check, FusedLayer};
 use crate::half_precision::HalfPrecision;
@@ -19,11 +20,11 @@ use crate::variables::Variables;
 ///
 /// Creating a session computes what does not depend on the inputs. The memory of values is reused by the next run, and
 /// so is that of outputs once they are dropped.
-pub struct Session<'g> {
-    graph: &'g Graph,
+pub struct Session {
+    graph: Arc<Graph>,
     pub(crate) plan: Plan,
     half_precision: HalfPrecision,
-    bodies: Bodies<'g>,
+    bodies: Bodies,
     pool: Arc<Pool>,
     threads: Option<rayon::ThreadPool>,
 }
@@ -41,32 +42,36 @@ enum Slot {
 /// Called after each layer; may stop the run.
 pub(crate) type Watch<'a> = dyn FnMut(Progress) -> ControlFlow<()> + Send + 'a;
 
-impl<'g> Session<'g> {
+impl Session {
     /// Plans an inferred graph and its bodies, and computes what is the same in every run.
     ///
     /// # Errors
     /// A graph with a cycle has no order.
-    pub fn new(graph: &'g Graph) -> Result<Self, Located> {
-        let bodies = Bodies::new(graph, Self::new)?;
-        let mut plan = Plan::new(graph)?;
-        let half_precision = HalfPrecision::of(graph, &plan);
-        optimize(&mut plan, graph, &half_precision);
-        Ok(Self::of(graph, plan, half_precision, bodies))
+    pub fn new(graph: impl Into<Arc<Graph>>) -> Result<Self, Located> {
+        Self::planned(graph.into(), true)
     }
 
     /// A session that computes every layer in every run, so that inner values can be watched.
     ///
     /// # Errors
     /// As [`Session::new`].
-    pub fn without_folding(graph: &'g Graph) -> Result<Self, Located> {
-        let bodies = Bodies::new(graph, Self::without_folding)?;
-        let plan = Plan::new(graph)?;
-        let half_precision = HalfPrecision::of(graph, &plan);
-        Ok(Self::of(graph, plan, half_precision, bodies))
+    pub fn without_folding(graph: impl Into<Arc<Graph>>) -> Result<Self, Located> {
+        Self::planned(graph.into(), false)
     }
 
-    fn of(graph: &'g Graph, plan: Plan, half_precision: HalfPrecision, bodies: Bodies<'g>) -> Self {
-        Self { graph, half_precision, plan, bodies, pool: Arc::default(), threads: None }
+    fn planned(graph: Arc<Graph>, folds: bool) -> Result<Self, Located> {
+        let bodies = Bodies::new(&graph, |body| Self::planned(body.into(), folds))?;
+        let mut plan = Plan::new(&graph)?;
+        let half_precision = HalfPrecision::of(&graph, &plan);
+        if folds {
+            optimize(&mut plan, &graph, &half_precision);
+        }
+        Ok(Self { graph, half_precision, plan, bodies, pool: Arc::default(), threads: None })
+    }
+
+    /// The graph that it runs.
+    pub fn graph(&self) -> &Graph {
+        &self.graph
     }
 
     /// Runs on `count` threads instead of the caller's. The outputs are the same, bit by bit.
@@ -183,7 +188,7 @@ impl<'g> Session<'g> {
         let node = self.graph.node(step.node);
         let checked = match given {
             Some(given) => {
-                let bound = node.outs().first().map(|out| bindings.bind(self.graph, &out.fact, given));
+                let bound = node.outs().first().map(|out| bindings.bind(&self.graph, &out.fact, given));
                 bound.unwrap_or(Ok(())).map(|()| vec![given.clone()])
             }
             None => Err(OpError::InputNotProvided),
@@ -194,7 +199,7 @@ impl<'g> Session<'g> {
     /// Takes the inputs of a step out of the slots. `false` if one is lost.
     fn gather(&self, step: &Step, slots: &mut [Slot], inputs: &mut Vec<Tensor>) -> Result<bool, Located> {
         let mut complete = true;
-        let op = step.op(self.graph);
+        let op = step.op(&self.graph);
         for (port, operand) in step.operands.iter().enumerate() {
             match *operand {
                 Operand::Missing => return Err(self.located(step, OpError::NotConnected { port })),
@@ -234,13 +239,13 @@ impl<'g> Session<'g> {
         watch: &mut Watch,
     ) -> Result<Vec<Tensor>, Located> {
         let node = self.graph.node(step.node);
-        let values = match (step.op(self.graph), &step.kind) {
+        let values = match (step.op(&self.graph), &step.kind) {
             (_, StepKind::Fused(layers)) => {
                 let check = |layer: &FusedLayer, value: &Tensor| {
                     self.check(bindings, layer.node, layer.slot, std::slice::from_ref(value))
                 };
                 let check = options.check_facts.then_some(&check as &Check);
-                return Ok(vec![fused_elementwise::evaluate(self.graph, step.node, layers, inputs, check)?]);
+                return Ok(vec![fused_elementwise::evaluate(&self.graph, step.node, layers, inputs, check)?]);
             }
             (Op::Slice(slice), StepKind::Slice(numbers)) => {
                 numbers.select(slice, inputs).map(|selected| vec![selected])
@@ -248,6 +253,7 @@ impl<'g> Session<'g> {
             (Op::SubGraph(op), _) => self.bodies.execute(step.node, op, inputs, options, variables, watch),
             (Op::ReadValue(op), _) => variables.read(op, node, self.graph.symbols(), inputs),
             (Op::Assign(op), _) => Ok(variables.assign(op, inputs)),
+            (Op::Custom(op), _) => custom::evaluate(op, inputs, step.outs),
             (op, _) => self.half_precision.evaluate(step, op, inputs),
         };
         let values = values.and_then(|values| match values.len() {
@@ -266,7 +272,7 @@ impl<'g> Session<'g> {
         values: &[Tensor],
     ) -> Result<(), Located> {
         let rounded = self.half_precision.rounded(first, values);
-        let checked = rounded.and_then(|values| bindings.check(self.graph, node, &values));
+        let checked = rounded.and_then(|values| bindings.check(&self.graph, node, &values));
         checked.map_err(|error| self.graph.located(node, error))
     }
 

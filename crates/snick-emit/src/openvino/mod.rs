@@ -7,7 +7,7 @@ mod layer;
 mod weights;
 mod xml;
 
-use snick_ir::rewrite::apply_throughout;
+use snick_ir::rewrite::{CUSTOM_OPS, apply_throughout};
 use snick_ir::{Graph, Info, Located, NodeId};
 use snick_pass::legalize::from_slice;
 pub use snick_pass::legalize::from_slice::SliceAs;
@@ -33,6 +33,7 @@ pub struct Files {
 /// The layer that the format cannot say: constants without weights, primitives without counterpart.
 pub fn openvino(graph: &Graph, slice_as: SliceAs) -> Result<Files, Box<Located>> {
     let mut graph = graph.clone();
+    apply_throughout(&mut graph, &[CUSTOM_OPS])?;
     apply_throughout(&mut graph, &[from_slice::ranges(slice_as)])?;
     apply_throughout(&mut graph, &[from_slice::BOUNDS])?;
     let mut writer = Writer::default();

@@ -138,8 +138,11 @@ impl Custom {
         Version::from_ir(&self.opset)
     }
 
-    /// [`CustomOp::eval`]; an error for a missing implementation names the type.
-    pub(crate) fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+    /// [`CustomOp::eval`].
+    ///
+    /// # Errors
+    /// What the definition says; [`OpError::NoImplementation`] with the operation type if it has no implementation.
+    pub fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         self.op.eval(inputs).map_err(|error| match error {
             OpError::NoImplementation { op_type } if op_type.is_empty() => {
                 OpError::NoImplementation { op_type: self.op_type.to_string() }

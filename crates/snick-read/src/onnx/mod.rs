@@ -22,6 +22,7 @@ mod tensor;
 mod types;
 
 pub use model::read;
+pub(crate) use model::read_with;
 pub use ops::{Operator, operators};
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use bytes::Bytes;
+use snick_ir::Registry;
 use snick_tensor::Storage;
 
 use super::network::Network;
@@ -24,6 +25,16 @@ impl AsRef<[u8]> for View {
 /// # Errors
 /// [`ReadError::Onnx`] if the bytes are not a model of a supported operator set, or a value is missing.
 pub fn read(file: &Storage, folder: Option<&Path>, source: &str) -> Result<Read, ReadError> {
+    read_with(file, folder, source, &Registry::builtin())
+}
+
+/// [`read`] with registered ops.
+pub(crate) fn read_with(
+    file: &Storage,
+    folder: Option<&Path>,
+    source: &str,
+    ops: &Registry,
+) -> Result<Read, ReadError> {
     let error = |message: String| ReadError::Onnx { source_name: source.to_string(), message };
     let model =
         snick_onnx::decode(Bytes::from_owner(View(file.clone()))).map_err(|e| error(e.to_string()))?;
@@ -32,7 +43,7 @@ pub fn read(file: &Storage, folder: Option<&Path>, source: &str) -> Result<Read,
     };
     let opsets = opsets(&model.opset_import).map_err(error)?;
     let tensors = Tensors::new(file, folder);
-    let mut network = Network::new(source, &tensors, functions(&model));
+    let mut network = Network::new(source, &tensors, functions(&model), ops);
     network.read(main, &opsets).map_err(error)?;
     Ok(network.finish())
 }

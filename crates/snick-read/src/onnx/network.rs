@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use snick_ir::ops::{Constant, Parameter};
-use snick_ir::{Attrs, BuildMode, Declared, Graph, GraphBuilder, Located, Node, Op, OpError, Output, Value};
+use snick_ir::{
+    Attrs, BuildMode, Declared, Graph, GraphBuilder, Located, Node, Op, OpError, Output, Registry, Value,
+};
 use snick_onnx as onnx;
 use snick_shape::ShapeSpec;
 use snick_tensor::ElementType;
@@ -21,6 +23,8 @@ pub(super) type Scope = HashMap<String, Option<Value>>;
 pub(super) struct Network<'m> {
     pub(super) tensors: &'m Tensors<'m>,
     pub(super) functions: Functions<'m>,
+    /// The ops that users registered.
+    pub(super) ops: &'m Registry,
     /// The main graph, or the body being read.
     pub(super) graph: Graph,
     /// Elements of sequences by name, prefixed with the name of the call.
@@ -49,12 +53,18 @@ pub(super) struct CallSite<'p> {
 }
 
 impl<'m> Network<'m> {
-    pub(super) fn new(source: &str, tensors: &'m Tensors<'m>, functions: Functions<'m>) -> Self {
+    pub(super) fn new(
+        source: &str,
+        tensors: &'m Tensors<'m>,
+        functions: Functions<'m>,
+        ops: &'m Registry,
+    ) -> Self {
         let mut graph = Graph::new("");
         graph.source = source.into();
         Self {
             tensors,
             functions,
+            ops,
             graph,
             sequences: HashMap::new(),
             errors: Vec::new(),

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-use snick_ir::{Attrs, Node, NodeId, Op, OpError, Output, Value, Version};
+use snick_ir::{Attrs, Node, NodeId, Op, OpError, Output, RawNode, Value, Version};
 use snick_onnx as onnx;
 
 use super::attribute::{attributes, resolved};
@@ -88,6 +88,13 @@ impl<'m> Network<'m> {
             None => 1,
         };
         let attrs = attributes(&node.attribute, place.given, self.tensors);
+        let attrs = match self.custom(node, name, domain, attrs, &inputs) {
+            Ok(values) => return Ok(values),
+            Err((attrs, error)) => {
+                wrong = wrong.or(error);
+                attrs
+            }
+        };
         let row = ops::find(domain, &node.op_type, opset).filter(|_| wrong.is_none());
         let attrs = match (attrs, row) {
             (Ok(attrs), Some((row, since))) => {
@@ -141,6 +148,32 @@ impl<'m> Network<'m> {
         }
     }
 
+    /// Adds the op that is registered for a node. Gives back the attributes if there is none, or if it refuses them.
+    fn custom(
+        &mut self,
+        node: &onnx::Node,
+        name: &str,
+        domain: &str,
+        attrs: Result<Attrs<'static>, OpError>,
+        inputs: &[Option<Value>],
+    ) -> Result<Vec<Value>, (Result<Attrs<'static>, OpError>, Option<OpError>)> {
+        let attrs = match attrs {
+            Ok(attrs) if !self.ops.is_builtin() => attrs,
+            attrs => return Err((attrs, None)),
+        };
+        let version = Version::Custom(domain.into());
+        let raw = RawNode::openvino(&node.op_type, version.clone(), attrs, node.output.len());
+        let op = match self.ops.custom(domain, &raw) {
+            Ok(Some(op)) => op,
+            Ok(None) => return Err((Ok(raw.attrs.into_owned()), None)),
+            Err(error) => return Err((Ok(raw.attrs.into_owned()), Some(error))),
+        };
+        let mut layer = Node::new(name, op);
+        layer.version = version;
+        layer.outs.extend(node.output.iter().map(|_| Output::unknown()));
+        Ok(self.add_layer(layer, node, inputs).1)
+    }
+
     /// Adds an opaque layer with the declared types.
     fn opaque(
         &mut self,
@@ -157,8 +190,18 @@ impl<'m> Network<'m> {
             out.declared = self.declared.get(output).cloned();
             layer.outs.push(out);
         }
+        self.add_layer(layer, node, inputs)
+    }
+
+    fn add_layer(
+        &mut self,
+        layer: Node,
+        node: &onnx::Node,
+        inputs: &[Option<Value>],
+    ) -> (NodeId, Vec<Value>) {
         let inputs: Vec<Value> = inputs.iter().copied().flatten().collect();
         let id = self.graph.add_wired(layer, &inputs);
+        // Inference of the whole graph reports errors.
         let _ = self.graph.infer_node(id);
         (id, (0..).zip(&node.output).map(|(port, _)| Value { node: id, port }).collect())
     }

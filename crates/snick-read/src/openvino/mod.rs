@@ -15,12 +15,24 @@ pub use weights::Weights;
 
 use std::collections::BTreeMap;
 
+use snick_ir::Registry;
+
 use crate::{Read, ReadError};
 
 /// Reads an IR; constants become views of `weights`. Messages call the file `source`.
 pub fn read(text: &str, weights: &Weights, source: &str) -> Result<Read, ReadError> {
+    read_with(text, weights, source, &Registry::builtin())
+}
+
+/// [`read`] with registered ops.
+pub(crate) fn read_with(
+    text: &str,
+    weights: &Weights,
+    source: &str,
+    ops: &Registry,
+) -> Result<Read, ReadError> {
     let mut cursor = xml::Cursor::new(text, source);
-    let mut context = net::Context { weights, source, errors: Vec::new(), undeclared: BTreeMap::new() };
+    let mut context = net::Context { weights, source, ops, errors: Vec::new(), undeclared: BTreeMap::new() };
     let graph = net::read_document(&mut cursor, &mut context)?;
     let mut notes = weights.notes();
     notes.extend(context.notes());

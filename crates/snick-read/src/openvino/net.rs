@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use smallvec::SmallVec;
 use snick_ir::ops::{self, Entry};
 use snick_ir::{
-    Attrs, Dialect, Graph, Info, Loc, Located, Node, NodeId, Op, OpError, Output, PortIds, RawNode, Value,
+    Attrs, Dialect, Graph, Info, Loc, Located, Node, NodeId, Op, OpError, Output, PortIds, RawNode, Registry,
+    Value,
 };
 
 use super::Weights;
@@ -17,6 +18,7 @@ use crate::ReadError;
 pub(super) struct Context<'c> {
     pub(super) weights: &'c Weights,
     pub(super) source: &'c str,
+    pub(super) ops: &'c Registry,
     /// Errors of layers that stay opaque.
     pub(super) errors: Vec<Located>,
     /// Attributes that ops do not declare, by operation type and name: how many layers have them, and the first place.
@@ -156,9 +158,9 @@ fn add_layer(layer: Layer, context: &mut Context, graph: &mut Graph) -> LayerId 
     if let Some(body) = layer.body {
         wrong.extend(body.attach(&mut raw, &inputs, &outputs, layer.input_ids.len()).err());
     }
-    let (op, extra) = match Op::parse(&mut raw) {
+    let (op, extra) = match context.ops.parse(&mut raw) {
         Ok(op) => {
-            let known = raw.attrs.all_read() || matches!(op, Op::Opaque(_));
+            let known = raw.attrs.all_read() || !op.is_builtin();
             (op, (!known).then(|| raw.attrs.unread()))
         }
         Err(error) => {

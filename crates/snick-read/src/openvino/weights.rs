@@ -30,6 +30,11 @@ impl Weights {
         Ok(Self { path: path.to_path_buf(), storage, missed: false.into() })
     }
 
+    /// No weights: constants are absent. Messages call the missing file `name`.
+    pub fn absent(name: &str) -> Self {
+        Self { path: name.into(), storage: None, missed: false.into() }
+    }
+
     /// Weights in memory; messages call them `name`.
     pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Self {
         Self { path: name.into(), storage: Some(Storage::heap(bytes)), missed: false.into() }

@@ -3,7 +3,6 @@
 //! Files pack the bits of filters from the least significant bit of a byte on, unlike tensors of u1, and the OpenVINO
 //! runtime reads them so.
 
-use smallvec::smallvec;
 use snick_tensor::kernels::{self, PadMode};
 use snick_tensor::{ElementType, Tensor};
 
@@ -105,7 +104,7 @@ mod tests {
         let data = Tensor::from_vec(&[1, 1, 2, 2], vec![0.5f32, -3.0, 0.0, 2.0]).unwrap();
         let filters = Tensor::new(ElementType::U1, &[1, 1, 2, 2], Storage::heap(vec![0b1101])).unwrap();
         let run = |pad: i64, pad_value| {
-            let pads = smallvec![pad, 0];
+            let pads = smallvec::smallvec![pad, 0];
             let sliding = Sliding { pads_begin: pads, ..Sliding::default() };
             let sliding = DilatedSliding { sliding, ..DilatedSliding::default() };
             let op = BinaryConvolution { sliding, pad_value, ..BinaryConvolution::default() };

@@ -24,10 +24,11 @@ mod search;
 #[cfg(test)]
 mod tests;
 
-use snick_ir::rewrite::Rule;
+use snick_ir::rewrite::{CUSTOM_OPS, Rule};
 
 /// All decompositions. At most one matches a layer.
 pub(crate) const RULES: &[Rule] = &[
+    CUSTOM_OPS,
     activations::GELU,
     activations::HARD_SIGMOID,
     activations::PRELU,

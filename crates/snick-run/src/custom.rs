@@ -1,0 +1,53 @@
+//! Custom ops: those without an implementation run as the ops that they decompose to.
+
+use snick_ir::ops::{GraphResult, Parameter};
+use snick_ir::rewrite::{CUSTOM_OPS, apply_throughout};
+use snick_ir::{Custom, Graph, Node, OpError, Value, infer};
+use snick_shape::{DimSpec, Interval, ShapeSpec};
+use snick_tensor::Tensor;
+
+use crate::run::Options;
+use crate::session::Session;
+
+/// The outputs of a custom op, `outputs` many.
+pub(crate) fn evaluate(op: &Custom, inputs: &[Tensor], outputs: usize) -> Result<Vec<Tensor>, OpError> {
+    op.definition().arity().check(inputs.len())?;
+    match op.eval(inputs) {
+        Err(missing @ OpError::NoImplementation { .. }) => decomposed(op, inputs, outputs, missing),
+        computed => computed,
+    }
+}
+
+/// The outputs of what the op decomposes to, for these inputs; `missing` if it does not decompose.
+fn decomposed(
+    op: &Custom,
+    inputs: &[Tensor],
+    outputs: usize,
+    missing: OpError,
+) -> Result<Vec<Tensor>, OpError> {
+    let mut graph = Graph::new(op.op_type());
+    let parameters: Vec<Value> = inputs.iter().map(|input| parameter(&mut graph, input)).collect();
+    let node = graph.add_wired(Node::new(op.op_type(), op.clone().into()), &parameters);
+    graph.ensure_outputs(node, outputs);
+    for port in 0..outputs {
+        let value = graph.node(node).output(port).ok_or(OpError::ForeignValue)?;
+        graph.add_wired(Node::new(format!("output{port}"), GraphResult.into()), &[value]);
+    }
+    let inside = |error| OpError::Inside(Box::new(error));
+    infer(&mut graph).into_iter().next().map_or(Ok(()), |error| Err(inside(error)))?;
+    apply_throughout(&mut graph, &[CUSTOM_OPS]).map_err(OpError::Inside)?;
+    let remains = graph.ids().any(|id| graph.node(id).op() == &op.clone().into());
+    if remains {
+        return Err(missing);
+    }
+    infer(&mut graph).into_iter().next().map_or(Ok(()), |error| Err(inside(error)))?;
+    let session = Session::without_folding(graph).map_err(inside)?;
+    session.run(inputs, Options::default()).complete().map_err(inside)
+}
+
+fn parameter(graph: &mut Graph, input: &Tensor) -> Value {
+    let dims = input.dims().iter().map(|&size| DimSpec::Interval(Interval::exact(size as i64)));
+    let shape = ShapeSpec::Dims(dims.collect());
+    let op = Parameter { element_type: input.element_type(), shape };
+    Value { node: graph.add(Node::new("input", op.into())), port: 0 }
+}
