@@ -6,6 +6,7 @@ use std::fmt::{self, Display};
 use snick_tensor::{ElementType, Listed, TensorError};
 
 use crate::Loc;
+use crate::diagnostic::place;
 
 /// The [`OpError::Conflict`] of shapes that do not broadcast.
 pub(crate) const CANNOT_BROADCAST: &str = "cannot broadcast {} with {}";
@@ -13,6 +14,7 @@ pub(crate) const CANNOT_BROADCAST: &str = "cannot broadcast {} with {}";
 /// What is wrong with one layer. It knows no place: the driver that gets it wraps it in a [`Located`].
 #[derive(thiserror::Error, Clone, PartialEq, Debug)]
 #[allow(missing_docs, reason = "the message of each variant says what its fields are")]
+#[non_exhaustive]
 pub enum OpError {
     #[error("attribute `{name}` is missing")]
     MissingAttribute { name: &'static str },
@@ -55,8 +57,8 @@ pub enum OpError {
     InputNotProvided,
     #[error("no value for {what}: {why}")]
     NoValue { what: String, why: String },
-    #[error("{error} (inputs: {inputs})")]
-    WithInputs { error: Box<OpError>, inputs: String },
+    #[error("{error} (inputs: {})", inputs.join(", "))]
+    WithInputs { error: Box<OpError>, inputs: Vec<String> },
     #[error("in the body: {0}")]
     Inside(Box<Located>),
     #[error(transparent)]
@@ -80,6 +82,21 @@ fn filled(sentence: &str, values: [&String; 2]) -> String {
 }
 
 impl OpError {
+    /// The code that stays the same whatever the message says: that of the finding of `snick check`, where there is
+    /// one.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Cycle => "S013",
+            Self::UnknownOp { .. } => "S014",
+            Self::NoImplementation { .. } => "S050",
+            Self::CannotWrite { .. } => "S051",
+            Self::InputNotProvided => "S052",
+            Self::WithInputs { error, .. } => error.code(),
+            Self::Inside(located) => located.error.code(),
+            _ => "S020",
+        }
+    }
+
     /// Whether the facts of the inputs help to understand the error.
     pub(crate) fn is_about_inputs(&self) -> bool {
         match self {
@@ -164,21 +181,15 @@ pub struct Located {
 
 impl Display for Located {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.source.is_empty() {
-            write!(f, "{}:", self.source)?;
-        }
-        if self.loc.line > 0 {
-            write!(f, "{}: ", self.loc)?;
-        } else if !self.source.is_empty() {
-            f.write_str(" ")?;
-        }
-        write!(f, "layer `{}` ({}): {}", self.layer, self.op, self.error)
+        let place = place(&self.source, self.loc);
+        write!(f, "{place}layer `{}` ({}): {}", self.layer, self.op, self.error)
     }
 }
 
+/// The message has the cause of the error: only what lies behind that is a source.
 impl std::error::Error for Located {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.error)
+        self.error.source()
     }
 }
 

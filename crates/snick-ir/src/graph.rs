@@ -46,6 +46,7 @@ pub struct Value {
 
 /// Line and column in the source, both from 1; 0 if unknown.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Loc {
     /// Line.
     pub line: u32,

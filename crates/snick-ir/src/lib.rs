@@ -32,6 +32,7 @@
 
 mod attrs;
 mod builder;
+mod diagnostic;
 mod error;
 mod fact;
 mod float_bounds;
@@ -50,6 +51,7 @@ mod verify;
 
 pub use attrs::{AttrValue, Attrs};
 pub use builder::{BuildMode, GraphBuilder, Operand, StridedSliceMasks};
+pub use diagnostic::{Diagnostic, Severity};
 pub use error::{Located, OpError};
 pub use fact::{Fact, Facts, Known};
 pub use float_bounds::{FloatBounds, Ratio};

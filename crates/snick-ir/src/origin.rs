@@ -20,7 +20,7 @@ impl Graph {
             self.inputs(id).into_iter().flatten().map(|value| self.origin(value)).collect();
         match inputs.is_empty() {
             true => error,
-            false => OpError::WithInputs { error: Box::new(error), inputs: inputs.join(", ") },
+            false => OpError::WithInputs { error: Box::new(error), inputs },
         }
     }
 

@@ -90,7 +90,7 @@ pub(crate) fn with_inputs<'t>(error: OpError, inputs: impl Iterator<Item = &'t T
     let inputs: Vec<String> = inputs.map(describe).collect();
     match inputs.is_empty() {
         true => error,
-        false => OpError::WithInputs { error: Box::new(error), inputs: inputs.join(", ") },
+        false => OpError::WithInputs { error: Box::new(error), inputs },
     }
 }
 

@@ -41,6 +41,7 @@ mod plan;
 mod run;
 mod session;
 mod slice_numbers;
+mod threads;
 mod variables;
 
 pub use run::{Options, Outputs, Progress};

@@ -12,6 +12,8 @@ pub struct Options {
     pub check_facts: bool,
     /// Outputs are packed in row-major order; otherwise they may be views.
     pub pack_outputs: bool,
+    /// Number of threads; 0 for that of the session.
+    pub threads: usize,
 }
 
 /// A layer that a run has finished, or that has executed another layer of its bodies.

@@ -14,6 +14,7 @@ use crate::half_precision::HalfPrecision;
 use crate::optimize::optimize;
 use crate::plan::{Operand, Plan, Step, StepKind};
 use crate::run::{Options, Outputs, Progress};
+use crate::threads::Threads;
 use crate::variables::Variables;
 
 /// A graph made ready to run any number of times, also from several threads at once.
@@ -26,7 +27,8 @@ pub struct Session {
     half_precision: HalfPrecision,
     bodies: Bodies,
     pool: Arc<Pool>,
-    threads: Option<rayon::ThreadPool>,
+    threads: Threads,
+    thread_count: usize,
 }
 
 /// The value of a slot during a run.
@@ -66,7 +68,15 @@ impl Session {
         if folds {
             optimize(&mut plan, &graph, &half_precision);
         }
-        Ok(Self { graph, half_precision, plan, bodies, pool: Arc::default(), threads: None })
+        Ok(Self {
+            graph,
+            half_precision,
+            plan,
+            bodies,
+            pool: Arc::default(),
+            threads: Threads::default(),
+            thread_count: 1,
+        })
     }
 
     /// The graph that it runs.
@@ -74,19 +84,14 @@ impl Session {
         &self.graph
     }
 
-    /// Runs on `count` threads instead of the caller's. The outputs are the same, bit by bit.
+    /// Runs on `count` threads, at most as many as the machine has, instead of the caller's. The outputs are the same,
+    /// bit by bit.
     ///
     /// # Errors
     /// The system may refuse to start threads.
     pub fn with_threads(self, count: usize) -> Result<Self, OpError> {
-        let threads = match count {
-            0 | 1 => None,
-            _ => {
-                let pool = rayon::ThreadPoolBuilder::new().num_threads(count).build();
-                Some(pool.map_err(|error| OpError::unsupported(format!("{count} threads: {error}")))?)
-            }
-        };
-        Ok(Self { threads, ..self })
+        self.threads.pool(count)?;
+        Ok(Self { thread_count: count, ..self })
     }
 
     /// Runs the graph on one tensor for each Parameter, in their order, with fresh variables.
@@ -110,9 +115,11 @@ impl Session {
         mut watch: impl FnMut(Progress) -> ControlFlow<()> + Send,
     ) -> Outputs {
         let mut run = || self.pool.scope(|| self.run_inside(inputs, options, variables, &mut watch));
-        let outputs = match &self.threads {
-            Some(threads) => threads.install(run),
-            None => run(),
+        let count = if options.threads == 0 { self.thread_count } else { options.threads };
+        let outputs = match self.threads.pool(count) {
+            Ok(Some(threads)) => threads.install(run),
+            Ok(None) => run(),
+            Err(error) => Outputs { errors: vec![self.error(error)], ..Outputs::default() },
         };
         variables.finish(outputs.errors.is_empty() || options.keep_going);
         outputs
@@ -293,13 +300,17 @@ impl Session {
     }
 
     fn too_many(&self, got: usize) -> Located {
-        let expected = self.graph.parameters().count().to_string();
+        self.error(OpError::Arity { expected: self.graph.parameters().count().to_string(), got })
+    }
+
+    /// An error of the model as a whole.
+    fn error(&self, error: OpError) -> Located {
         Located {
             source: self.graph.source.clone(),
             loc: snick_ir::Loc::default(),
             layer: self.graph.name.clone(),
             op: "model".into(),
-            error: OpError::Arity { expected, got },
+            error,
         }
     }
 }

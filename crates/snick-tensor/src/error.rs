@@ -37,6 +37,8 @@ pub enum TensorError {
     WindowOutOfRange { offset: usize, len: usize, found: usize },
     #[error("{found} elements do not fill shape {}", Listed(dims))]
     ElementCount { dims: Box<[usize]>, found: usize },
+    #[error("the elements are not packed in memory; call `contiguous` first")]
+    NotContiguous,
     #[error("axis {axis} is out of range for rank {rank}")]
     AxisOutOfRange { axis: usize, rank: usize },
     #[error(

@@ -80,6 +80,14 @@ impl Tensor {
         Self::from_units(T::TYPE, dims, values)
     }
 
+    /// A tensor of a copy of `values`, in row-major order.
+    ///
+    /// # Errors
+    /// As [`Tensor::from_vec`].
+    pub fn from_slice<T: Element>(values: &[T], dims: &[usize]) -> Result<Self, TensorError> {
+        Self::from_vec(dims, values.to_vec())
+    }
+
     /// A tensor of rank 0.
     pub fn scalar<T: Element>(value: T) -> Self {
         Tensor {

@@ -40,6 +40,28 @@ impl Tensor {
         Ok(self.units())
     }
 
+    /// The elements in row-major order, in place.
+    ///
+    /// ```
+    /// use snick_tensor::Tensor;
+    ///
+    /// let tensor = Tensor::from_slice(&[1f32, 2., 3., 4.], &[2, 2])?;
+    /// assert_eq!(tensor.as_slice::<f32>()?, [1., 2., 3., 4.]);
+    /// let column = tensor.slice(1, 0, 1, 1)?;
+    /// assert!(column.as_slice::<f32>().is_err()); // a view: its elements are not neighbours
+    /// assert_eq!(column.contiguous().as_slice::<f32>()?, [1., 3.]);
+    /// # Ok::<(), snick_tensor::TensorError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`TensorError::TypeMismatch`] unless the element type is exactly `T::TYPE`, and [`TensorError::NotContiguous`]
+    /// for a view; [`Tensor::values`] copies it.
+    pub fn as_slice<T: Element>(&self) -> Result<&[T], TensorError> {
+        self.expect(T::TYPE)?;
+        let packed = self.packed_bytes().and_then(|bytes| bytemuck::try_cast_slice(bytes).ok());
+        packed.ok_or(TensorError::NotContiguous)
+    }
+
     /// The elements of a `boolean` tensor, 0 or not 0, as bytes.
     ///
     /// # Errors

@@ -1,37 +1,152 @@
-//! Errors of the facade. Errors of single layers are [`snick_ir::Located`]s in a list.
+//! Errors of the facade.
 
 use std::path::{Path, PathBuf};
 
-use snick_ir::{Format, Located};
+use snick_ir::{Diagnostic, Format, Located, OpError};
+use snick_tensor::TensorError;
 
 /// Why a call failed.
+///
+/// The text of an error does not repeat its [`source`](std::error::Error::source): print the chain to show all causes.
+///
+/// ```
+/// use std::error::Error as _;
+///
+/// let error = snick::load("missing.xml").unwrap_err();
+/// assert_eq!((error.to_string().as_str(), error.code()), ("cannot read missing.xml", "S001"));
+/// let cause = error.source().and_then(|cause| cause.downcast_ref::<std::io::Error>()).unwrap();
+/// assert_eq!(cause.kind(), std::io::ErrorKind::NotFound);
+/// ```
 #[derive(thiserror::Error, Debug)]
-#[allow(missing_docs, reason = "the message of each variant says what its fields are")]
+#[non_exhaustive]
 pub enum Error {
+    /// A file that cannot be read as a model.
     #[error(transparent)]
     Read(#[from] snick_read::ReadError),
+    /// Layers with errors; there is at least one.
+    #[error("{}", first_of(diagnostics))]
+    Invalid {
+        /// The errors.
+        diagnostics: Vec<Diagnostic>,
+    },
+    /// A graph that cannot be built so.
     #[error(transparent)]
-    Layer(#[from] Located),
-    #[error("{}: {error}", path.display())]
-    Io { path: PathBuf, error: std::io::Error },
+    Op(#[from] OpError),
+    /// A tensor that cannot be made or read so.
+    #[error(transparent)]
+    Tensor(#[from] TensorError),
+    /// A file that cannot be written.
+    #[error("cannot write {}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        error: std::io::Error,
+    },
+    /// A file to write whose extension names no format.
     #[error(
         "{}: unknown output format; the extension must be one of {}",
         path.display(), Format::described(Format::can_write)
     )]
-    Target { path: PathBuf },
+    Target {
+        /// The file.
+        path: PathBuf,
+    },
+    /// An input shape that cannot be set.
     #[error("`{spec}`: {message}")]
-    Shape { spec: String, message: String },
+    Shape {
+        /// As it was given.
+        spec: String,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// A name that no input of the model has.
     #[error("no input named `{name}`; {hint}")]
-    NoInput { name: String, hint: String },
+    NoInput {
+        /// The name.
+        name: String,
+        /// Names that the model has.
+        hint: String,
+    },
+    /// A folder that holds no model, or several.
+    #[error("{}: {message}", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// What it holds.
+        message: String,
+    },
+    /// The caller's progress function stopped the work.
+    #[error("cancelled at layer `{layer}`")]
+    Cancelled {
+        /// The layer that was finished last.
+        layer: String,
+    },
+    /// A limit was reached.
+    #[error("the limit of {limit} is reached{}", if layer.is_empty() { String::new() } else { format!(" at layer `{layer}`") })]
+    Limit {
+        /// The limit: `1000 layers`, `30 s`.
+        limit: String,
+        /// The layer that was finished last; empty if there is none.
+        layer: String,
+    },
 }
 
 impl Error {
-    /// A file that cannot be read or written.
+    /// A code that stays the same whatever the message says.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Read(snick_read::ReadError::LfsPointer { .. }) => "S005",
+            Self::Read(_) => "S001",
+            Self::Invalid { diagnostics } => diagnostics.first().map_or("S020", |first| first.code),
+            Self::Op(error) => error.code(),
+            Self::Tensor(_) => "S020",
+            Self::Limit { .. } => "S008",
+            Self::Io { .. } => "S053",
+            Self::NoInput { .. } => "S054",
+            Self::Shape { .. } => "S055",
+            Self::Target { .. } => "S056",
+            Self::Cancelled { .. } => "S057",
+            Self::Folder { .. } => "S058",
+        }
+    }
+
+    /// The errors of layers as data; empty if the error is about no layer.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        match self {
+            Self::Invalid { diagnostics } => diagnostics,
+            _ => &[],
+        }
+    }
+
+    /// A file that cannot be written.
     pub fn io(path: &Path, error: std::io::Error) -> Self {
         Self::Io { path: path.to_path_buf(), error }
     }
 
     pub(crate) fn shape(spec: &str, message: impl ToString) -> Self {
         Self::Shape { spec: spec.to_string(), message: message.to_string() }
+    }
+}
+
+impl From<Located> for Error {
+    fn from(error: Located) -> Self {
+        Self::Invalid { diagnostics: vec![error.into()] }
+    }
+}
+
+impl From<Box<Located>> for Error {
+    fn from(error: Box<Located>) -> Self {
+        (*error).into()
+    }
+}
+
+/// The first error, and how many follow.
+fn first_of(diagnostics: &[Diagnostic]) -> String {
+    match diagnostics {
+        [] => "no error".into(),
+        [one] => one.to_string(),
+        [first, others @ ..] => format!("{first} (and {} more)", others.len()),
     }
 }

@@ -61,15 +61,15 @@ fn distance(a: &str, b: &str) -> usize {
 /// Tensors by the index of their Parameter.
 ///
 /// # Errors
-/// [`Error::NoInput`]; [`Error::Layer`] for another element type: nothing is converted.
-pub fn by_parameter<'n>(
+/// [`Error::NoInput`]; [`Error::Invalid`] for another element type: nothing is converted.
+pub fn by_parameter<N: AsRef<str>>(
     graph: &Graph,
-    given: impl IntoIterator<Item = (&'n str, Tensor)>,
+    given: impl IntoIterator<Item = (N, Tensor)>,
 ) -> Result<Vec<Option<Tensor>>, Error> {
     let parameters: Vec<NodeId> = graph.parameters().collect();
     let mut inputs = vec![None; parameters.len()];
     for (name, tensor) in given {
-        let id = find_input(graph, name)?;
+        let id = find_input(graph, name.as_ref())?;
         let at = parameters.iter().position(|&p| p == id);
         if let Some(slot) = at.and_then(|at| inputs.get_mut(at)) {
             check_type(graph, id, &tensor)?;
@@ -89,9 +89,20 @@ fn check_type(graph: &Graph, id: NodeId, tensor: &Tensor) -> Result<(), Located>
     Err(graph.located(id, OpError::element_type("the provided tensor", got, expected.name())))
 }
 
-/// The error for an input that was not provided.
-pub(crate) fn not_provided(graph: &Graph, id: NodeId) -> Located {
-    graph.located(id, OpError::InputNotProvided)
+/// One tensor for each Parameter, in order.
+///
+/// # Errors
+/// As [`by_parameter`], and an input that is not provided.
+#[cfg(feature = "run")]
+pub(crate) fn complete<N: AsRef<str>>(
+    graph: &Graph,
+    given: impl IntoIterator<Item = (N, Tensor)>,
+) -> Result<Vec<Tensor>, Error> {
+    let inputs = graph.parameters().zip(by_parameter(graph, given)?);
+    let provided = |(id, input): (NodeId, Option<Tensor>)| {
+        input.ok_or_else(|| graph.located(id, OpError::InputNotProvided).into())
+    };
+    inputs.map(provided).collect()
 }
 
 /// Sets input shapes from a specification: `x[1,3,H=32..512],mask[1,?]`, or `[1,3]` for a single input.

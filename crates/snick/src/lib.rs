@@ -13,38 +13,82 @@
 //! }
 //! "#,
 //! )?;
-//! assert!(model.infer().is_empty()); // or: every error, with its layer and location
+//! model.infer().into_result()?; // or .errors(): every error, with its layer and location
 //! let report = model.canonicalise();
 //! assert_eq!((report.slice_like_before, report.slice_after), (1, 1));
-//! let x = snick::Tensor::from_vec(&[4], vec![1i64, 2, 3, 4])?;
-//! let outputs = model.run([("x", x)])?;
-//! assert_eq!(outputs[0].1.to_i64_vec()?, [2, 3]);
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # #[cfg(feature = "run")] {
+//! let outputs = model.run([("x", snick::Tensor::from_slice(&[1i64, 2, 3, 4], &[4])?)])?;
+//! assert_eq!(outputs["y"].as_slice::<i64>()?, [2, 3]);
+//! # }
+//! # Ok::<(), snick::Error>(())
 //! ```
 //!
-//! [`load`] reads a file by its extension, [`Model::save`] writes one. The crates below have more: `snick_ir` (graph,
-//! operations, inference, text form, rewriting), `snick_shape` (symbolic shapes), `snick_tensor` (data).
+//! - [`load`] reads a file or a folder, [`load_bytes`] reads memory, [`Model::save`] writes a file.
+//! - [`Model::graph`] is the [`Graph`]: layers ([`NodeRef`]), values, and what is known of them ([`Fact`], [`Shape`]).
+//! - [`GraphBuilder`] builds one in code, [`Rule`] and [`Pass`] rewrite one.
+//! - [`Model::session`] runs a model any number of times.
+//! - [`CustomOp`] and [`Registry`] add ops of your own.
+//! - [`Error`] and [`Diagnostic`] are data, with codes.
+//!
+//! # Features
+//! All but the last three are on by default. Without any, snick reads OpenVINO IR and the text form, infers and
+//! canonicalises.
+//!
+//! | feature | what it adds |
+//! |---|---|
+//! | `onnx` | reads ONNX, and with `emit` writes it |
+//! | `ngraph`, `directml` | read JSON of nGraph functions and DirectML descriptions |
+//! | `run` | [`Session`] and random inputs |
+//! | `emit` | [`Model::save`] |
+//! | `analyze` | reserved |
+//! | `serde` | diagnostics serialise |
+//! | `ndarray` | tensors from and to `ndarray` |
 
 mod error;
-mod files;
+mod inference;
 mod input_candidates;
 mod inputs;
+mod limits;
+mod load;
 mod model;
 mod outputs;
 mod random_inputs;
 mod reduce;
+
+#[cfg(feature = "emit")]
+mod files;
+#[cfg(feature = "emit")]
 mod save;
+#[cfg(feature = "run")]
+mod session;
 
 pub use error::Error;
+#[cfg(feature = "emit")]
 pub use files::write_file;
+pub use inference::Inference;
 pub use input_candidates::{has_dynamic_dims, input_candidates};
 pub use inputs::{by_parameter, find_input};
-pub use model::{Model, load, load_with, parse};
-pub use outputs::{named_outputs, output_names};
+pub use limits::Limits;
+pub use load::{LoadOptions, load, load_bytes, load_with, parse};
+pub use model::Model;
+pub use outputs::{Outputs, named_outputs, output_names};
 pub use random_inputs::{DimPolicy, InputSpec, draw_inputs};
 pub use reduce::reduce;
+#[cfg(feature = "emit")]
 pub use save::SaveOptions;
+#[cfg(feature = "run")]
+pub use session::{Progress, RunOptions, Session};
+#[cfg(any(feature = "emit", feature = "directml"))]
 pub use snick_directml::FeatureLevel;
+#[cfg(feature = "emit")]
 pub use snick_emit::openvino::SliceAs;
-pub use snick_ir::Format;
-pub use snick_tensor::{ElementType, Tensor};
+pub use snick_ir::rewrite::{Applied, CheckFailure, MissedRewrite, Patch, RewriteResult, Rule};
+pub use snick_ir::{
+    Arity, AttrValue, Attrs, BuildMode, Custom, CustomOp, Diagnostic, Dialect, Fact, Facts, Format, Graph,
+    GraphBuilder, Infer, IntOrValue, Known, Loc, Located, Node, NodeId, NodeRef, Op, OpError, OpTraits,
+    Operand, RawNode, Registry, Severity, StridedSliceMasks, Value, Version, infer, ops, text,
+};
+pub use snick_pass::{Cost, PASSES, Pass, Report, RewriteOptions, UnknownPass};
+pub use snick_read::ReadError;
+pub use snick_shape::{DimSpec, Interval, Shape, ShapeSpec, SymExpr, Symbols};
+pub use snick_tensor::{Element, ElementType, Storage, Tensor, TensorError};

@@ -1,102 +1,142 @@
 //! A model, and the operations on it.
 
-use std::path::Path;
+use std::sync::Arc;
 
 use snick_ir::text::{PrintOptions, print};
 use snick_ir::{Graph, Located};
-use snick_pass::{Report, RewriteOptions};
+use snick_pass::{Pass, Report, RewriteOptions};
 use snick_read::Read;
-use snick_run::Session;
-use snick_tensor::Tensor;
 
-use crate::outputs::named_outputs;
-use crate::save::{SaveOptions, save};
-use crate::{Error, inputs};
+use crate::{Error, Inference, inputs};
 
-/// A model as read, with its errors.
-#[derive(Debug)]
-pub struct Model {
-    /// The graph; facts are unknown until [`Model::infer`].
-    pub graph: Graph,
-    /// Errors of layers that could not be read; these are opaque layers of the graph.
-    pub errors: Vec<Located>,
-    /// Notes for the user, for example that the weights were not found.
-    pub notes: Vec<String>,
-}
-
-/// Reads a model in the [`Format`](crate::Format) of its extension, its weights from the `.bin` beside it.
+/// A model as read, with its errors. Cloning it is cheap until one of the copies changes.
 ///
 /// ```
-/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/slice8_01_basic/model.xml");
-/// let model = snick::load(path)?;
-/// assert_eq!(model.graph.parameters().count(), 1);
+/// use snick::{ElementType, GraphBuilder, Model};
+///
+/// let mut b = GraphBuilder::new("double");
+/// let x = b.parameter("x", ElementType::F32, "N,3")?;
+/// let sum = b.add(x, x)?;
+/// b.result("out", sum)?;
+/// let model = Model::from(b.finish()?);
+/// let out = model.graph().find("out").expect("layer");
+/// let fact = model.graph().node(out).outputs().next().expect("an output");
+/// assert_eq!(fact.shape().display(model.graph().symbols()).to_string(), "[N,3]");
 /// # Ok::<(), snick::Error>(())
 /// ```
-///
-/// # Errors
-/// [`Error::Read`] for a file that is unreadable or not of the format of its extension.
-pub fn load(path: impl AsRef<Path>) -> Result<Model, Error> {
-    load_with(path.as_ref(), None)
-}
-
-/// As [`load`], with the weights in a file of any name.
-///
-/// # Errors
-/// As [`load`], and if the weights cannot be read.
-pub fn load_with(path: &Path, weights: Option<&Path>) -> Result<Model, Error> {
-    Ok(snick_read::read_file(path, weights)?.into())
-}
-
-/// Reads the text form from memory.
-///
-/// # Errors
-/// [`Error::Read`] with line and column.
-pub fn parse(text: &str) -> Result<Model, Error> {
-    Ok(snick_read::read_text(text, None, "<text>")?.into())
+#[derive(Clone, Debug)]
+pub struct Model {
+    graph: Arc<Graph>,
+    errors: Vec<Located>,
+    notes: Vec<String>,
 }
 
 impl From<Read> for Model {
-    fn from(Read { graph, errors, notes }: Read) -> Self {
-        Self { graph, errors, notes }
+    fn from(Read { graph, errors, notes, .. }: Read) -> Self {
+        Self { graph: graph.into(), errors, notes }
+    }
+}
+
+impl From<Graph> for Model {
+    fn from(graph: Graph) -> Self {
+        Self { graph: graph.into(), errors: Vec::new(), notes: Vec::new() }
+    }
+}
+
+impl AsRef<Graph> for Model {
+    fn as_ref(&self) -> &Graph {
+        &self.graph
+    }
+}
+
+/// Equal as models: see [`Graph`].
+impl PartialEq for Model {
+    fn eq(&self, other: &Self) -> bool {
+        self.graph == other.graph
     }
 }
 
 impl Model {
+    /// The graph. What is known of its values is there after [`Model::infer`].
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// The graph, to change it; copied first if a session or another model shares it. Infer afterwards.
+    pub fn graph_mut(&mut self) -> &mut Graph {
+        Arc::make_mut(&mut self.graph)
+    }
+
+    /// The graph, shared with this model.
+    pub fn share_graph(&self) -> Arc<Graph> {
+        self.graph.clone()
+    }
+
+    /// The graph alone.
+    pub fn into_graph(self) -> Graph {
+        Arc::unwrap_or_clone(self.graph)
+    }
+
+    /// Errors of layers that could not be read; these are opaque layers of the graph.
+    pub fn read_errors(&self) -> &[Located] {
+        &self.errors
+    }
+
+    /// Notes for the user, for example that the weights were not found.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
     /// Sets input shapes: `x[1,3,H=32..512],mask[1,?]`, or `[1,3]` for a single input. Infer afterwards.
     ///
     /// # Errors
     /// [`Error::NoInput`], [`Error::Shape`].
     pub fn reshape(&mut self, spec: &str) -> Result<(), Error> {
-        inputs::reshape(&mut self.graph, spec)
+        inputs::reshape(self.graph_mut(), spec)
     }
 
-    /// Infers element types, shapes and known values of every output; returns all errors, those of reading included.
+    /// Infers element types, shapes and known values of every output. The result has all errors, those of reading
+    /// included.
     ///
     /// ```
-    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/slice8_01_basic/model.xml");
-    /// let mut model = snick::load(path)?;
-    /// model.reshape("[W]")?;
-    /// assert!(model.infer().is_empty());
-    /// let y = model.graph.results().next().unwrap();
-    /// let shape = &model.graph.node(y).outs[0].fact.shape;
-    /// println!("{}", shape.display(model.graph.symbols()));
+    /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"?\"}\n  \
+    /// #             %a = ReLU-1(%x)\n  %y = Result-1(%a)\n}\n";
+    /// let mut model = snick::parse(text)?;
+    /// model.reshape("x[W]")?;
+    /// model.infer().into_result()?;
+    /// let graph = model.graph();
+    /// for id in graph.order()? {
+    ///     let node = graph.node(id);
+    ///     for (port, fact) in node.outputs().enumerate() {
+    ///         println!("{} {port} {}", node.name(), fact.shape().display(graph.symbols())); // x 0 [W]
+    ///     }
+    /// }
     /// # Ok::<(), snick::Error>(())
     /// ```
-    pub fn infer(&mut self) -> Vec<Located> {
+    pub fn infer(&mut self) -> Inference {
         let mut errors = self.errors.clone();
-        errors.extend(snick_ir::infer(&mut self.graph));
-        errors
+        errors.extend(snick_ir::infer(self.graph_mut()));
+        errors.into()
     }
 
     /// Brings the inferred graph into canonical form: every slice-like layer becomes `slice`, except those that the
     /// report lists with reasons.
     ///
     /// ```
-    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/slice8_01_basic/model.xml");
-    /// let mut model = snick::load(path)?;
-    /// model.infer();
+    /// let text = r#"snick 1
+    /// graph "crop" {
+    ///   %x = Parameter-1 {element_type: f32, shape: "N"}
+    ///   %start = Const-1 i64[1] <1>
+    ///   %stop = Const-1 i64[1] <-1>
+    ///   %step = Const-1 i64[1] <1>
+    ///   %slice = Slice-8(%x, %start, %stop, %step)
+    ///   %y = Result-1(%slice)
+    /// }
+    /// "#;
+    /// let mut model = snick::parse(text)?;
+    /// model.infer().into_result()?;
     /// let report = model.canonicalise();
-    /// assert_eq!(report.slice_like_before, 1);
+    /// assert_eq!((report.slice_like_before, report.slice_after), (1, 1));
     /// # Ok::<(), snick::Error>(())
     /// ```
     pub fn canonicalise(&mut self) -> Report {
@@ -105,69 +145,118 @@ impl Model {
 
     /// [`Model::canonicalise`] with a limit of rewrites, or a check of every rewrite.
     pub fn canonicalise_with(&mut self, options: &RewriteOptions) -> Report {
-        snick_pass::canonicalise(&mut self.graph, options)
+        snick_pass::canonicalise(self.graph_mut(), options)
     }
 
-    /// Runs the inferred graph on inputs by name; returns the outputs by the names of their Result layers and tensors.
+    /// Lowers every slice-like layer of the inferred graph to `slice`, and changes nothing else.
+    pub fn lower_slices(&mut self) -> Report {
+        snick_pass::lower_slices(self.graph_mut())
+    }
+
+    /// Applies passes to the inferred graph and its bodies, once each, one after the other.
     ///
     /// ```
-    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/slice8_01_basic/model.xml");
-    /// let mut model = snick::load(path)?;
-    /// model.infer();
-    /// let x = snick_tensor::Tensor::from_vec(&[10], (0..10u8).map(f32::from).collect())?;
-    /// let outputs = model.run([("data", x)])?;
-    /// assert_eq!(outputs[0].1.to_i64_vec()?, [1, 2, 3, 4, 5, 6, 7]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// use snick::{Pass, RewriteOptions, RewriteResult, Rule};
+    ///
+    /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n  \
+    /// #             %a = ReLU-1(%x)\n  %b = ReLU-1(%a)\n  %y = Result-1(%b)\n}\n";
+    /// let mut model = snick::parse(text)?;
+    /// model.infer().into_result()?;
+    /// let op = "ReLU".to_string();
+    /// let twice = Rule::new("once-is-enough", move |patch| {
+    ///     let input = patch.input(0);
+    ///     match input {
+    ///         Ok(x) if patch.node().op().type_name() == op && patch.op_of(x).type_name() == op => {
+    ///             Ok(RewriteResult::one(x))
+    ///         }
+    ///         _ => Ok(RewriteResult::NoMatch),
+    ///     }
+    /// });
+    /// let report = model.apply(&[Pass::new("mine", [twice])], &RewriteOptions::new().check(true))?;
+    /// assert_eq!((report.applied.len(), report.checked, model.graph().len()), (1, 1, 3));
+    /// # Ok::<(), snick::Error>(())
     /// ```
     ///
     /// # Errors
-    /// [`Error::NoInput`]; [`Error::Layer`] for the layer that failed, or an input not provided.
-    pub fn run<'n>(
-        &self,
-        given: impl IntoIterator<Item = (&'n str, Tensor)>,
-    ) -> Result<Vec<(String, Tensor)>, Error> {
-        let session = Session::new(&self.graph)?;
-        let inputs = inputs::by_parameter(&self.graph, given)?;
-        let missing = self.graph.parameters().zip(&inputs).find(|(_, input)| input.is_none());
-        if let Some((id, _)) = missing {
-            return Err(inputs::not_provided(&self.graph, id).into());
-        }
-        let inputs: Vec<Tensor> = inputs.into_iter().flatten().collect();
-        let values = session.run(&inputs, snick_run::Options::default()).complete()?;
-        let named = named_outputs(&self.graph, &values);
-        Ok(named.into_iter().map(|(name, value)| (name.to_string(), value.clone())).collect())
+    /// [`Error::Invalid`] for a graph with a cycle. What rules do wrong is in the report.
+    pub fn apply(&mut self, passes: &[Pass], options: &RewriteOptions) -> Result<Report, Error> {
+        self.graph.order()?;
+        Ok(snick_pass::apply(self.graph_mut(), passes, options))
     }
 
+    /// The text form: for snapshots and for reading. Weights are digests.
+    pub fn to_text(&self) -> String {
+        print(&self.graph, PrintOptions::default())
+    }
+}
+
+#[cfg(feature = "run")]
+impl Model {
+    /// Runs the inferred graph on inputs by name.
+    ///
+    /// ```
+    /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n  \
+    /// #             %a = ReLU-1(%x)\n  %y = Result-1(%a)\n}\n";
+    /// use snick::Tensor;
+    ///
+    /// let mut model = snick::parse(text)?;
+    /// model.infer().into_result()?;
+    /// let outputs = model.run([("x", Tensor::from_slice(&[-1f32, 2., 3.], &[3])?)])?;
+    /// let y: &[f32] = outputs["y"].as_slice()?;
+    /// assert_eq!(y, [0., 2., 3.]);
+    /// # Ok::<(), snick::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Session::run`](crate::Session::run).
+    pub fn run<N: AsRef<str>>(
+        &self,
+        inputs: impl IntoIterator<Item = (N, snick_tensor::Tensor)>,
+    ) -> Result<crate::Outputs, Error> {
+        self.session()?.run(inputs)
+    }
+
+    /// The inferred model made ready to run any number of times.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a graph with a cycle.
+    pub fn session(&self) -> Result<crate::Session, Error> {
+        crate::Session::new(self)
+    }
+}
+
+#[cfg(feature = "emit")]
+impl Model {
     /// Writes the inferred model in the [`Format`](crate::Format) of the file extension, large constants of an OpenVINO
     /// IR or a text form in a `.bin` beside it. A DirectML description holds the slices of a canonical model.
     ///
     /// ```
-    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/slice8_01_basic/model.xml");
-    /// let mut model = snick::load(path)?;
-    /// model.infer();
+    /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n  \
+    /// #             %a = ReLU-1(%x)\n  %y = Result-1(%a)\n}\n";
+    /// let mut model = snick::parse(text)?;
+    /// model.infer().into_result()?;
     /// # let out = std::env::temp_dir().join(format!("snick-doctest-{}.xml", std::process::id()));
     /// model.save(&out)?;
-    /// assert_eq!(snick::load(&out)?.graph, model.graph);
+    /// assert_eq!(snick::load(&out)?.graph().len(), 3);
     /// # std::fs::remove_file(&out).and_then(|()| std::fs::remove_file(out.with_extension("bin"))).unwrap();
     /// # Ok::<(), snick::Error>(())
     /// ```
     ///
     /// # Errors
-    /// [`Error::Layer`] for what the format cannot express, [`Error::Target`] for an unknown extension, [`Error::Io`].
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
-        self.save_with(path, SaveOptions::default())
+    /// [`Error::Invalid`] for what the format cannot express, [`Error::Target`] for an unknown extension, [`Error::Io`].
+    pub fn save(&self, path: impl AsRef<std::path::Path>) -> Result<(), Error> {
+        self.save_with(path, crate::SaveOptions::default())
     }
 
     /// As [`Model::save`], with options of the formats.
     ///
     /// # Errors
     /// As [`Model::save`].
-    pub fn save_with(&self, path: impl AsRef<Path>, options: SaveOptions) -> Result<(), Error> {
-        save(&self.graph, path.as_ref(), options)
-    }
-
-    /// The text form: for snapshots and for reading. Weights are digests.
-    pub fn to_text(&self) -> String {
-        print(&self.graph, PrintOptions::default())
+    pub fn save_with(
+        &self,
+        path: impl AsRef<std::path::Path>,
+        options: crate::SaveOptions,
+    ) -> Result<(), Error> {
+        crate::save::save(&self.graph, path.as_ref(), options)
     }
 }

@@ -1,8 +1,89 @@
 //! The outputs of a model by name.
 
 use std::collections::HashSet;
+use std::ops::Index;
 
 use snick_ir::{Graph, NodeId};
+use snick_tensor::Tensor;
+
+/// The outputs of a run, one a Result, in the order of the file. A name is that of a Result layer, or a tensor name of
+/// the value that it returns; layer names come first.
+///
+/// ```
+/// let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: i64, shape: \"N\"}\n  \
+///             %a = Negative-1(%x) : _ \"logits\"\n  %y = Result-1(%a)\n}\n";
+/// let mut model = snick::parse(text)?;
+/// model.infer().into_result()?;
+/// let outputs = model.run([("x", snick::Tensor::from_slice(&[1i64, 2], &[2])?)])?;
+/// assert_eq!(outputs["logits"].as_slice::<i64>()?, [-1, -2]);
+/// assert_eq!(outputs["y"], outputs["logits"]);
+/// assert_eq!(outputs.iter().map(|(name, _)| name).collect::<Vec<_>>(), ["y"]);
+/// # Ok::<(), snick::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Outputs(Vec<Output>);
+
+/// One output: its names, the layer's first, and its value.
+#[derive(Clone, PartialEq, Debug)]
+struct Output {
+    names: Vec<String>,
+    value: Tensor,
+}
+
+impl Outputs {
+    /// Names the values of all Results.
+    #[cfg(feature = "run")]
+    pub(crate) fn new(graph: &Graph, values: Vec<Tensor>) -> Self {
+        let names = |id| output_names(graph, id).into_iter().map(str::to_string).collect();
+        Self(graph.results().zip(values).map(|(id, value)| Output { names: names(id), value }).collect())
+    }
+
+    /// The output of this name.
+    pub fn get(&self, name: &str) -> Option<&Tensor> {
+        let by_layer = self.0.iter().find(|output| output.names.first().is_some_and(|n| n == name));
+        let by_tensor = || self.0.iter().find(|output| output.names.iter().any(|n| n == name));
+        by_layer.or_else(by_tensor).map(|output| &output.value)
+    }
+
+    /// The outputs with the names of their layers, in the order of the file.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Tensor)> {
+        self.0.iter().map(|output| (output.names.first().map_or("", String::as_str), &output.value))
+    }
+
+    /// Number of outputs.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether the model has no outputs.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// # Panics
+/// If no output has this name; [`Outputs::get`] does not.
+impl Index<&str> for Outputs {
+    type Output = Tensor;
+
+    #[allow(clippy::panic, reason = "so do maps, and the message names what there is")]
+    fn index(&self, name: &str) -> &Tensor {
+        self.get(name).unwrap_or_else(|| {
+            let names: Vec<&str> = self.iter().map(|(name, _)| name).collect();
+            panic!("no output named `{name}`; the model has {names:?}")
+        })
+    }
+}
+
+impl IntoIterator for Outputs {
+    type Item = (String, Tensor);
+    type IntoIter = std::vec::IntoIter<(String, Tensor)>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        let named = |output: Output| (output.names.into_iter().next().unwrap_or_default(), output.value);
+        self.0.into_iter().map(named).collect::<Vec<_>>().into_iter()
+    }
+}
 
 /// The names of an output: its Result layer, then the tensor names of the value it returns.
 pub fn output_names(graph: &Graph, result: NodeId) -> Vec<&str> {

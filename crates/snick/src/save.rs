@@ -13,6 +13,7 @@ use crate::files::write_file;
 
 /// Choices that the formats leave.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct SaveOptions {
     /// The feature level of a DirectML description.
     pub feature_level: FeatureLevel,
@@ -27,19 +28,39 @@ impl Default for SaveOptions {
     }
 }
 
+impl SaveOptions {
+    /// The defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the feature level of a DirectML description.
+    #[must_use]
+    pub fn feature_level(self, feature_level: FeatureLevel) -> Self {
+        Self { feature_level, ..self }
+    }
+
+    /// Sets the operation that a `slice` primitive is written as in an OpenVINO IR.
+    #[must_use]
+    pub fn slice_as(self, slice_as: SliceAs) -> Self {
+        Self { slice_as, ..self }
+    }
+}
+
 /// Writes the graph in the format of the file extension.
 pub(crate) fn save(graph: &Graph, path: &Path, options: SaveOptions) -> Result<(), Error> {
     match Format::to_write(path) {
         Some(Format::OpenVino) => {
-            let files = openvino::openvino(graph, options.slice_as).map_err(|error| Error::Layer(*error))?;
+            let files = openvino::openvino(graph, options.slice_as)?;
             // The weights first, so that a reader of the model finds them.
             write_bytes(&path.with_extension("bin"), &files.bin)?;
             write_bytes(path, files.xml.as_bytes())
         }
+        #[cfg(feature = "onnx")]
         Some(Format::Onnx) => {
             let data = path.with_extension("onnx.data");
             let name = data.file_name().unwrap_or_default().to_string_lossy();
-            let files = snick_emit::onnx::onnx(graph, &name).map_err(|error| Error::Layer(*error))?;
+            let files = snick_emit::onnx::onnx(graph, &name)?;
             if !files.data.is_empty() {
                 write_file(&data, |file| files.data.write(file))?;
             }
@@ -47,7 +68,7 @@ pub(crate) fn save(graph: &Graph, path: &Path, options: SaveOptions) -> Result<(
         }
         Some(Format::DirectMl) => {
             let text = snick_emit::directml(graph, options.feature_level);
-            write_bytes(path, text.map_err(|error| Error::Layer(*error))?.as_bytes())
+            write_bytes(path, text?.as_bytes())
         }
         Some(Format::Text) => {
             let weights = packed_weights(graph);
@@ -58,7 +79,7 @@ pub(crate) fn save(graph: &Graph, path: &Path, options: SaveOptions) -> Result<(
             write_bytes(path, print(graph, how).as_bytes())
         }
         Some(Format::StableHlo) => {
-            let text = snick_emit::stablehlo(graph).map_err(|error| Error::Layer(*error))?;
+            let text = snick_emit::stablehlo(graph)?;
             write_bytes(path, text.as_bytes())
         }
         Some(Format::Dot) => write_bytes(path, snick_emit::dot(graph).as_bytes()),

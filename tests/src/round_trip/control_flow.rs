@@ -13,7 +13,7 @@ const CASES: [&str; 4] = ["loop", "loop_while", "tensor_iterator", "if"];
 
 fn load(path: &Path) -> Model {
     let mut model = snick::load(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-    let errors: Vec<String> = model.infer().iter().map(ToString::to_string).collect();
+    let errors: Vec<String> = model.infer().errors().iter().map(ToString::to_string).collect();
     assert!(errors.is_empty(), "{}", errors.join("\n"));
     model
 }
@@ -57,9 +57,9 @@ fn written_loops_and_branches_compute_the_same() {
         ] {
             let again = written(name, extension, canonical);
             for seed in 0..4 {
-                let given = vec![None; model.graph.parameters().count()];
-                let inputs = draw_inputs(&model.graph, given, seed, DimPolicy::MultipleOf(2)).unwrap();
-                let (before, after) = (run(&model.graph, &inputs), run(&again.graph, &inputs));
+                let given = vec![None; model.graph().parameters().count()];
+                let inputs = draw_inputs(model.graph(), given, seed, DimPolicy::MultipleOf(2)).unwrap();
+                let (before, after) = (run(model.graph(), &inputs), run(again.graph(), &inputs));
                 assert!(
                     before == after,
                     "{name}.{extension} (canonical: {canonical}) computes something else"

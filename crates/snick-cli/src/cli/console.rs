@@ -3,9 +3,9 @@
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
-use snick_ir::Located;
+use snick::Diagnostic;
 
-use super::json::Json;
+use super::json::{Json, message};
 use super::options::{Color, Common, ErrorFormat};
 use crate::npz::UnreadableFile;
 
@@ -31,9 +31,9 @@ pub enum Failure {
     /// Wrong usage or unreadable input: exit code 2.
     #[error("{0}")]
     Usage(String),
-    /// An error of a layer that stops the verb: exit code 1.
-    #[error("{0}")]
-    Layer(Located),
+    /// Errors of layers that stop the verb: exit code 1.
+    #[error("{}", .0.first().map(ToString::to_string).unwrap_or_default())]
+    Layers(Vec<Diagnostic>),
     /// The reader of standard output is gone: not an error.
     #[error("standard output is closed")]
     Closed,
@@ -44,15 +44,31 @@ impl Failure {
     pub fn usage(message: impl ToString) -> Self {
         Self::Usage(message.to_string())
     }
+
+    /// An error of a layer that stops the verb.
+    pub fn layer(error: impl Into<Diagnostic>) -> Self {
+        Self::Layers(vec![error.into()])
+    }
 }
 
 impl From<snick::Error> for Failure {
     fn from(error: snick::Error) -> Self {
         match error {
-            snick::Error::Layer(located) => Self::Layer(located),
-            error => Self::usage(error),
+            snick::Error::Invalid { diagnostics } => Self::Layers(diagnostics),
+            error => Self::Usage(with_causes(&error)),
         }
     }
+}
+
+/// An error and its causes, each once.
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
 }
 
 impl From<UnreadableFile> for Failure {
@@ -91,17 +107,18 @@ impl Console {
     }
 
     /// Reports the error of a layer.
-    pub fn located(&self, error: &Located) {
+    pub fn located(&self, error: impl Into<Diagnostic>) {
+        let error = error.into();
         if self.error_format == ErrorFormat::Json {
             let mut json = Json::default();
             json.object(|json| {
                 json.key("severity").string("error");
-                json.key("file").string(&error.source);
+                json.key("file").string(&error.file);
                 json.key("line").plain(error.loc.line);
                 json.key("column").plain(error.loc.column);
                 json.key("layer").string(&error.layer);
                 json.key("op").string(&error.op);
-                json.key("message").string(&error.error.to_string());
+                json.key("message").string(&message(&error));
             });
             return self.diagnose(&json.finish());
         }
@@ -153,8 +170,8 @@ pub fn exit_code(console: &Console, result: Result<Outcome, Failure>) -> ExitCod
     match result {
         Ok(Outcome::Fine) | Err(Failure::Closed) => ExitCode::SUCCESS,
         Ok(Outcome::Finding) => ExitCode::from(1),
-        Err(Failure::Layer(error)) => {
-            console.located(&error);
+        Err(Failure::Layers(errors)) => {
+            errors.into_iter().for_each(|error| console.located(error));
             ExitCode::from(1)
         }
         Err(failure) => {

@@ -52,7 +52,7 @@ impl InputOptions {
             let fitted = given.iter().map(|(name, array)| (name.as_str(), fit_input(graph, name, array)));
             let given = by_parameter(graph, fitted)?;
             let seed = self.seed.wrapping_add((round << 32).wrapping_add(k as u64).wrapping_mul(0x9e37_79b9));
-            steps.push(draw_inputs(graph, given, seed, draw).map_err(Failure::Layer)?);
+            steps.push(draw_inputs(graph, given, seed, draw).map_err(Failure::layer)?);
         }
         Ok(steps)
     }

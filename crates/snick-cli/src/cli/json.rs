@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, Write as _};
 
-use snick_ir::Located;
+use snick::Diagnostic;
 
 /// A JSON text under construction. Commas are added automatically.
 #[derive(Default)]
@@ -83,15 +83,24 @@ impl Json {
     }
 
     /// The error of a layer, on a line of its own.
-    pub fn located(&mut self, error: &Located) {
+    pub fn located(&mut self, error: impl Into<Diagnostic>) {
+        let error = error.into();
         self.line().object(|json| {
             json.key("name").string(&error.layer);
             json.key("op").string(&error.op);
             if error.loc.line > 0 {
                 json.key("loc").string(&error.loc.to_string());
             }
-            json.key("message").string(&error.error.to_string());
+            json.key("message").string(&message(&error));
         });
+    }
+}
+
+/// The message of an error with the inputs that it is about.
+pub fn message(error: &Diagnostic) -> String {
+    match error.origins.is_empty() {
+        true => error.message.clone(),
+        false => format!("{} (inputs: {})", error.message, error.origins.join(", ")),
     }
 }
 

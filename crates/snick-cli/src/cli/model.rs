@@ -3,7 +3,7 @@
 use std::io::Read as _;
 use std::path::Path;
 
-use snick::Model;
+use snick::{LoadOptions, Model};
 
 use super::console::{Console, Failure};
 use super::options::ModelOptions;
@@ -11,7 +11,7 @@ use super::options::ModelOptions;
 /// Reads the model, prints its notes and sets the shapes of `--shape`.
 pub fn load(options: &ModelOptions, console: &Console) -> Result<Model, Failure> {
     let mut model = read(&options.model, options.weights.as_deref())?;
-    model.notes.iter().for_each(|note| console.note(note));
+    model.notes().iter().for_each(|note| console.note(note));
     reshape(&mut model, options)?;
     Ok(model)
 }
@@ -19,7 +19,8 @@ pub fn load(options: &ModelOptions, console: &Console) -> Result<Model, Failure>
 /// Reads a model; `-` is text form on standard input.
 pub fn read(path: &Path, weights: Option<&Path>) -> Result<Model, Failure> {
     if path.as_os_str() != "-" {
-        return Ok(snick::load_with(path, weights)?);
+        let options = weights.map_or_else(LoadOptions::new, |path| LoadOptions::new().weights(path));
+        return Ok(snick::load_with(path, &options)?);
     }
     let mut text = String::new();
     let read = std::io::stdin().lock().read_to_string(&mut text);

@@ -39,7 +39,7 @@ impl TargetOptions {
             Some(SliceOp::Slice) => SliceAs::Slice,
             Some(SliceOp::StridedSlice) => SliceAs::StridedSlice,
         };
-        SaveOptions { feature_level: self.feature_level, slice_as }
+        SaveOptions::new().feature_level(self.feature_level).slice_as(slice_as)
     }
 
     /// Refuses to overwrite the files of the model, unless `--force` is given. That is safe: a file is written under a

@@ -51,7 +51,7 @@ pub fn verify(
     console: &Console,
 ) -> Result<Verdict, Failure> {
     let (old, new) =
-        (Session::new(before).map_err(Failure::Layer)?, Session::new(after).map_err(Failure::Layer)?);
+        (Session::new(before).map_err(Failure::layer)?, Session::new(after).map_err(Failure::layer)?);
     let how = Options { keep_going: true, ..Options::default() };
     let rounds = if has_dynamic_dims(before) { ROUNDS } else { 1 };
     let mut compared = vec![false; before.results().count()];

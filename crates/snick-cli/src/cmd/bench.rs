@@ -70,7 +70,7 @@ fn read_to_canon(options: &Options, times: &mut Times) -> Result<(), Failure> {
     let ModelOptions { model: path, weights, .. } = &options.model;
     let mut model = times.stage(Stage::Read, || model::read(path, weights.as_deref()))?;
     model::reshape(&mut model, &options.model)?;
-    let _errors = times.stage(Stage::Infer, || snick_ir::infer(&mut model.graph));
+    let _errors = times.stage(Stage::Infer, || snick_ir::infer(model.graph_mut()));
     if times.wants(Stage::Canon) {
         let _report = times.stage(Stage::Canon, || model.canonicalise());
     }
@@ -80,21 +80,21 @@ fn read_to_canon(options: &Options, times: &mut Times) -> Result<(), Failure> {
 /// Runs one session repeatedly; values are dropped while no clock runs.
 fn execute(options: &Options, times: &mut Times, console: &Console) -> Result<(), Failure> {
     let mut model = model::load(&options.model, console)?;
-    if let Some(error) = model.infer().into_iter().next() {
-        return Err(Failure::Layer(error));
+    if let Some(error) = model.infer().into_located().into_iter().next() {
+        return Err(Failure::layer(error));
     }
     if options.canon {
         model.canonicalise();
     }
-    let graph = &model.graph;
-    let session = Session::new(graph).map_err(Failure::Layer)?;
+    let graph = model.graph();
+    let session = Session::new(model.share_graph()).map_err(Failure::layer)?;
     let session =
         session.with_threads(options.threads as usize).map_err(|e| Failure::usage(e.to_string()))?;
     let how = snick_run::Options { pack_outputs: true, ..Default::default() };
     let inputs = inputs(graph, &session)?;
     for _ in 0..options.runs {
         let outputs = times.stage(Stage::Run, || session.run(&inputs, how).complete());
-        outputs.map_err(Failure::Layer)?;
+        outputs.map_err(Failure::layer)?;
     }
     Ok(())
 }
@@ -102,7 +102,7 @@ fn execute(options: &Options, times: &mut Times, console: &Console) -> Result<()
 /// The first candidate inputs that the model runs with; if there are none, the first candidate.
 fn inputs(graph: &Graph, session: &Session) -> Result<Vec<Tensor>, Failure> {
     let draw = |seed, draw: InputSpec| {
-        draw_inputs(graph, vec![None; graph.parameters().count()], seed, draw).map_err(Failure::Layer)
+        draw_inputs(graph, vec![None; graph.parameters().count()], seed, draw).map_err(Failure::layer)
     };
     for (seed, tried) in (0..).zip(input_candidates(graph)) {
         let inputs = draw(seed, tried)?;

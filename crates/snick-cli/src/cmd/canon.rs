@@ -50,16 +50,16 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     let passes: Result<Vec<Pass>, _> = options.passes.iter().map(|name| Pass::by_name(name)).collect();
     let passes = passes.map_err(Failure::usage)?;
     let mut model = model::load(&options.model, console)?;
-    let mut errors = model.infer();
-    let before = options.verify.then(|| model.graph.clone());
-    let lowered = Cost::of(&lowered(&model.graph));
-    let report = rewrite(&mut model.graph, options, &passes);
+    let mut errors = model.infer().into_located();
+    let before = options.verify.then(|| model.graph().clone());
+    let lowered = Cost::of(&lowered(model.graph()));
+    let report = rewrite(model.graph_mut(), options, &passes);
     errors.extend(report.errors.iter().cloned());
     errors.iter().for_each(|error| console.located(error));
     report.check_failures.iter().for_each(|failure| console.error(&failure.report));
     let verdict = match &before {
         Some(_) if !report.check_failures.is_empty() => Some(Verdict::Different),
-        Some(before) => Some(verify(before, &model.graph, report.may_round(), &options.inputs, console)?),
+        Some(before) => Some(verify(before, model.graph(), report.may_round(), &options.inputs, console)?),
         None => None,
     };
     if let Some(output) = &options.output {
@@ -67,7 +67,7 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     }
     console.print(&match common.format {
         OutputFormat::Text => as_text(&model, &report, lowered, verdict, options.output.is_none()),
-        OutputFormat::Json => as_json(&report, lowered, Cost::of(&model.graph), verdict, &errors),
+        OutputFormat::Json => as_json(&report, lowered, Cost::of(model.graph()), verdict, &errors),
     })?;
     Ok(Outcome::finding(!errors.is_empty() || verdict.is_some_and(|verdict| verdict != Verdict::Equal)))
 }
@@ -113,7 +113,7 @@ fn as_text(
         count(before, "slice-like layer"),
         count(after, "slice")
     );
-    let cost = Cost::of(&model.graph);
+    let cost = Cost::of(model.graph());
     let _ = writeln!(
         text,
         "{lead}{} layers, {} bytes sliced ({} layers, {} bytes before optimisation)",

@@ -29,10 +29,10 @@ fn output_help() -> String {
 pub fn run(options: &Options, console: &Console) -> Result<Outcome, Failure> {
     options.target.check(&options.model, &options.output)?;
     let mut model = model::load(&options.model, console)?;
-    let mut errors = model.infer();
+    let mut errors = model.infer().into_located();
     // A DirectML description holds slices only, so every slice-like layer is lowered.
     if Format::to_write(&options.output) == Some(Format::DirectMl) {
-        errors.extend(snick_pass::lower_slices(&mut model.graph).errors);
+        errors.extend(snick_pass::lower_slices(model.graph_mut()).errors);
     }
     errors.iter().for_each(|error| console.located(error));
     model.save_with(&options.output, options.target.save())?;

@@ -20,11 +20,11 @@ pub struct Options {
 /// Infers and prints.
 pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
     let mut model = model::load(&options.model, console)?;
-    let errors = model.infer();
+    let errors = model.infer().into_located();
     errors.iter().for_each(|error| console.located(error));
     console.print(&match common.format {
-        OutputFormat::Text => as_text(&model.graph),
-        OutputFormat::Json => as_json(&model.graph, &errors),
+        OutputFormat::Text => as_text(model.graph()),
+        OutputFormat::Json => as_json(model.graph(), &errors),
     })?;
     let found = Outcome::finding(!errors.is_empty());
     // The process ends here: freeing a large model would only take time.

@@ -52,9 +52,9 @@ struct SliceRow {
 /// Reads, infers, prints.
 pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
     let mut model = model::load(&options.model, console)?;
-    let errors = model.infer();
+    let errors = model.infer().into_located();
     errors.iter().for_each(|error| console.located(error));
-    let graph = &model.graph;
+    let graph = model.graph();
     let mut summary =
         Summary { name: graph.name.clone(), ir_version: graph.ir_version, ..Summary::default() };
     summary.inputs = graph.parameters().map(|id| port(graph, id)).collect();

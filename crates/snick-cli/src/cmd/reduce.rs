@@ -37,17 +37,18 @@ pub struct Options {
 pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
     options.target.check(&options.model, &options.output)?;
     let mut model = model::load(&options.model, console)?;
-    model.infer();
+    // What is wrong is left to the command.
+    let _ = model.infer();
     let folder = Folder::new()?;
     let path = folder.0.join("model.snick");
-    let code = test(&options.test, &model.graph, &path)?;
+    let code = test(&options.test, model.graph(), &path)?;
     if code != Some(1) {
         let code = code.map_or("was killed by a signal".into(), |code| format!("exited {code}"));
         return Err(Failure::usage(format!("the command must exit 1 on the original model; it {code}")));
     }
     let mut runs = 1;
     let mut failure = None;
-    let small = reduce(&model.graph, options.most, &mut |graph| {
+    let small = reduce(model.graph(), options.most, &mut |graph| {
         runs += 1;
         test(&options.test, graph, &path).unwrap_or_else(|error| {
             failure.get_or_insert(error);
@@ -57,8 +58,8 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     if let Some(failure) = failure {
         return Err(failure);
     }
-    let (before, after) = (model.graph.len(), small.len());
-    write(options, small, model)?;
+    let (before, after) = (model.graph().len(), small.len());
+    write(options, small)?;
     console.print(&match common.format {
         OutputFormat::Text => format!("reduced {before} layers to {after} in {runs} runs of the command\n"),
         OutputFormat::Json => as_json(before, after, runs),
@@ -78,9 +79,8 @@ fn as_json(before: usize, after: usize, runs: usize) -> String {
 }
 
 /// Writes the result; a text form starts with the command in a comment.
-fn write(options: &Options, small: Graph, mut model: Model) -> Result<(), Failure> {
-    model.graph = small;
-    model.save_with(&options.output, options.target.save())?;
+fn write(options: &Options, small: Graph) -> Result<(), Failure> {
+    Model::from(small).save_with(&options.output, options.target.save())?;
     if options.output.extension().is_some_and(|extension| extension == "snick") {
         let text = std::fs::read_to_string(&options.output).map_err(Failure::usage)?;
         let command = options.test.replace("{}", "-").replace('\n', " ");

@@ -68,9 +68,9 @@ struct RunReport {
 /// Runs, writes, compares, prints.
 pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
     let mut model = model::load(&options.model, console)?;
-    let mut report = RunReport { errors: model.infer(), ..RunReport::default() };
+    let mut report = RunReport { errors: model.infer().into_located(), ..RunReport::default() };
     if report.errors.is_empty() || options.keep_going {
-        let before = (options.canon && options.compare.is_some()).then(|| model.graph.clone());
+        let before = (options.canon && options.compare.is_some()).then(|| model.graph().clone());
         if options.canon {
             report.errors.extend(model.canonicalise().errors);
         }
@@ -78,8 +78,8 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
         if let Some(before) = before.filter(|_| report.differs() && report.first_difference.is_none()) {
             let steps = options.inputs.steps(&before, DimPolicy::Smallest, 0, console)?;
             let inputs = steps.first().map(Vec::as_slice).unwrap_or_default();
-            let found = first_difference(&before, &model.graph, inputs, options.tolerance);
-            report.first_difference = found.map_err(Failure::Layer)?;
+            let found = first_difference(&before, model.graph(), inputs, options.tolerance);
+            report.first_difference = found.map_err(Failure::layer)?;
         }
     }
     report.errors.iter().for_each(|error| console.located(error));
@@ -100,7 +100,7 @@ fn execute(
     console: &Console,
     report: &mut RunReport,
 ) -> Result<(), Failure> {
-    let graph = &model.graph;
+    let graph = model.graph();
     let recorded = options.compare.as_deref().map(npz::read).transpose()?.unwrap_or_default();
     let mut inner = InnerValues::default();
     for name in &options.dump {
@@ -113,8 +113,8 @@ fn execute(
         inner.request(graph, key);
     }
     let session = match inner.is_empty() && !options.check_facts {
-        true => Session::new(graph),
-        false => Session::without_folding(graph),
+        true => Session::new(model.share_graph()),
+        false => Session::without_folding(model.share_graph()),
     };
     let session = match session {
         Ok(session) => session.with_threads(options.threads as usize).map_err(Failure::usage)?,
@@ -126,7 +126,7 @@ fn execute(
     let how = snick_run::Options {
         keep_going: options.keep_going,
         check_facts: options.check_facts,
-        pack_outputs: false,
+        ..snick_run::Options::default()
     };
     let mut variables = Variables::default();
     for (k, inputs) in options.inputs.steps(graph, DimPolicy::Smallest, 0, console)?.into_iter().enumerate() {

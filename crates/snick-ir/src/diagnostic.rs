@@ -1,0 +1,101 @@
+//! Errors of layers as data.
+
+use std::fmt;
+
+use crate::{Loc, Located, OpError};
+
+/// How bad a finding is.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "lowercase"))]
+#[non_exhaustive]
+pub enum Severity {
+    /// For information.
+    Note,
+    /// Probably not intended.
+    Warning,
+    /// Wrong.
+    Error,
+}
+
+/// What is wrong with a layer, as data. Its text is ``file:line:column: layer `name` (Op): message``.
+///
+/// ```
+/// let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"2,3\"}\n  \
+///             %y = Parameter-1 {element_type: f32, shape: \"4\"}\n  %sum = Add-1(%x, %y)\n  \
+///             %r = Result-1(%sum)\n}\n";
+/// let mut graph = snick_ir::text::parse(text, None)?;
+/// let error = snick_ir::Diagnostic::from(&snick_ir::infer(&mut graph)[0]);
+/// assert_eq!((error.code, error.layer.as_str(), error.loc.line), ("S020", "sum", 5));
+/// assert_eq!(error.message, "cannot broadcast [2,3] with [4]");
+/// assert_eq!(error.origins[0], "f32[2,3] of `x` (Parameter, 3:3)");
+/// # Ok::<(), snick_ir::text::ParseError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct Diagnostic {
+    /// A code that stays the same whatever the message says.
+    pub code: &'static str,
+    /// How bad it is.
+    pub severity: Severity,
+    /// The file as the user named it; empty if there is none.
+    pub file: String,
+    /// The name of the layer.
+    pub layer: String,
+    /// The operation type of the layer.
+    pub op: String,
+    /// Line and column of the layer, if the file has them.
+    pub loc: Loc,
+    /// What is wrong.
+    pub message: String,
+    /// The inputs that the message is about, each with the layer where its shape was made.
+    pub origins: Vec<String>,
+}
+
+impl From<&Located> for Diagnostic {
+    fn from(located: &Located) -> Self {
+        let (message, origins) = match &located.error {
+            OpError::WithInputs { error, inputs } => (error.to_string(), inputs.clone()),
+            error => (error.to_string(), Vec::new()),
+        };
+        Self {
+            code: located.error.code(),
+            severity: Severity::Error,
+            file: located.source.clone(),
+            layer: located.layer.clone(),
+            op: located.op.clone(),
+            loc: located.loc,
+            message,
+            origins,
+        }
+    }
+}
+
+impl From<Located> for Diagnostic {
+    fn from(located: Located) -> Self {
+        Self::from(&located)
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { layer, op, message, .. } = self;
+        write!(f, "{}layer `{layer}` ({op}): {message}", place(&self.file, self.loc))?;
+        match self.origins.is_empty() {
+            true => Ok(()),
+            false => write!(f, " (inputs: {})", self.origins.join(", ")),
+        }
+    }
+}
+
+impl std::error::Error for Diagnostic {}
+
+/// `file:line:column: `, as far as it is known.
+pub(crate) fn place(file: &str, loc: Loc) -> String {
+    match (file, loc.line) {
+        ("", 0) => String::new(),
+        ("", _) => format!("{loc}: "),
+        (file, 0) => format!("{file}: "),
+        (file, _) => format!("{file}:{loc}: "),
+    }
+}

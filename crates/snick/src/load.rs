@@ -1,0 +1,168 @@
+//! Models from files, folders and bytes.
+
+use std::path::{Path, PathBuf};
+
+use snick_ir::{Format, Graph, Registry};
+use snick_read::{ReadError, Reader};
+
+use crate::{Error, Limits, Model};
+
+/// How to load a model.
+///
+/// ```
+/// use snick::{Format, LoadOptions, Limits};
+///
+/// let options = LoadOptions::new().strict(true).limits(Limits::new().layers(10));
+/// let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n  %y = Result-1(%x)\n}\n";
+/// let model = snick::load_bytes(Format::Text, text, None, &options)?;
+/// assert_eq!(model.graph().len(), 2);
+/// # Ok::<(), snick::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct LoadOptions {
+    weights: Option<PathBuf>,
+    ops: Registry,
+    limits: Limits,
+    strict: bool,
+}
+
+impl LoadOptions {
+    /// Weights from the `.bin` beside the model, the ops of snick, no limits, not strict.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Names the file of the weights, which must exist then.
+    #[must_use]
+    pub fn weights(self, path: impl Into<PathBuf>) -> Self {
+        Self { weights: Some(path.into()), ..self }
+    }
+
+    /// Reads registered ops, too.
+    #[must_use]
+    pub fn ops(self, ops: &Registry) -> Self {
+        Self { ops: ops.clone(), ..self }
+    }
+
+    /// Refuses models beyond these limits.
+    #[must_use]
+    pub fn limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// Fails if a layer cannot be read as the op that it names. Otherwise it stays opaque, and [`Model::infer`] reports
+    /// the error.
+    #[must_use]
+    pub fn strict(self, strict: bool) -> Self {
+        Self { strict, ..self }
+    }
+
+    fn reader(&self) -> Reader {
+        let reader = Reader::new().ops(&self.ops);
+        match &self.weights {
+            Some(path) => reader.weights(path),
+            None => reader,
+        }
+    }
+
+    fn check(&self, model: Model) -> Result<Model, Error> {
+        self.limits.check_layers(layers(model.graph()))?;
+        match self.strict && !model.read_errors().is_empty() {
+            true => Err(Error::Invalid { diagnostics: model.read_errors().iter().map(Into::into).collect() }),
+            false => Ok(model),
+        }
+    }
+}
+
+/// Layers of a graph and its bodies.
+fn layers(graph: &Graph) -> usize {
+    let inside = |id| graph.node(id).op().bodies().map(|(_, body)| layers(body)).sum::<usize>();
+    graph.len() + graph.ids().map(inside).sum::<usize>()
+}
+
+/// Reads a model in the [`Format`] of its extension, its weights from the `.bin` beside it; or the model in a folder:
+/// `model.xml`, `openvino_model.xml`, `model.onnx`, or the only model in it.
+///
+/// ```
+/// # let folder = std::env::temp_dir().join(format!("snick-load-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder).unwrap();
+/// # let path = folder.join("model.snick");
+/// # std::fs::write(&path, "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n}\n").unwrap();
+/// let model = snick::load(&path)?;
+/// assert_eq!(model.graph().parameters().count(), 1);
+/// assert_eq!(snick::load(&folder)?, model);
+/// # std::fs::remove_dir_all(&folder).unwrap();
+/// # Ok::<(), snick::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Read`] for a file that is unreadable or not of the format of its extension; [`Error::Folder`].
+pub fn load(path: impl AsRef<Path>) -> Result<Model, Error> {
+    load_with(path, &LoadOptions::new())
+}
+
+/// As [`load`], with options.
+///
+/// # Errors
+/// As [`load`]; [`Error::Limit`], and [`Error::Invalid`] if options ask for these.
+pub fn load_with(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Model, Error> {
+    let path = path.as_ref();
+    let read = match path.is_dir() {
+        true => options.reader().file(&model_in(path)?)?,
+        false => options.reader().file(path)?,
+    };
+    options.check(read.into())
+}
+
+/// Reads a model from memory; `weights` are the bytes of the `.bin` of an OpenVINO IR or a text form. No file is opened.
+///
+/// # Errors
+/// As [`load_with`].
+pub fn load_bytes(
+    format: Format,
+    model: impl AsRef<[u8]>,
+    weights: Option<&[u8]>,
+    options: &LoadOptions,
+) -> Result<Model, Error> {
+    let read = options.reader().bytes(format, model.as_ref(), weights, "<bytes>")?;
+    options.check(read.into())
+}
+
+/// Reads the text form from memory.
+///
+/// # Errors
+/// [`Error::Read`] with line and column.
+pub fn parse(text: &str) -> Result<Model, Error> {
+    Ok(snick_read::read_text(text, None, "<text>")?.into())
+}
+
+/// The names that models have in folders of their own, the first one preferred.
+const NAMES: [&str; 3] = ["model.xml", "openvino_model.xml", "model.onnx"];
+
+/// The model in a folder.
+fn model_in(folder: &Path) -> Result<PathBuf, Error> {
+    if let Some(path) = NAMES.iter().map(|name| folder.join(name)).find(|path| path.is_file()) {
+        return Ok(path);
+    }
+    let unreadable = |error| ReadError::Io { path: folder.to_path_buf(), error };
+    let mut models = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        let format = Format::to_read(&path);
+        if format.is_some_and(|format| !matches!(format, Format::NGraph | Format::DirectMl)) && path.is_file()
+        {
+            models.push(path);
+        }
+    }
+    models.sort();
+    let message = match models.as_slice() {
+        [model] => return Ok(model.clone()),
+        [] => "the folder holds no model".to_string(),
+        [first, ..] => {
+            let first = first.file_name().unwrap_or_default().to_string_lossy();
+            format!("the folder holds {} models, {first} among them; name one", models.len())
+        }
+    };
+    Err(Error::Folder { path: folder.to_path_buf(), message })
+}

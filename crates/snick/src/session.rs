@@ -1,0 +1,226 @@
+//! Running a model any number of times.
+
+use std::fmt;
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use snick_ir::{Graph, OpTraits};
+use snick_run::Variables;
+use snick_tensor::Tensor;
+
+use crate::outputs::Outputs;
+use crate::{Error, Limits, Model, inputs};
+
+/// A layer that a run has finished.
+#[derive(Copy, Clone, Debug)]
+#[non_exhaustive]
+pub struct Progress<'a> {
+    /// Finished layers.
+    pub done: usize,
+    /// All layers.
+    pub layers: usize,
+    /// The name of the layer.
+    pub layer: &'a str,
+}
+
+type ProgressFn = dyn Fn(&Progress) -> ControlFlow<()> + Send + Sync;
+
+/// How to run.
+///
+/// ```
+/// use std::ops::ControlFlow;
+/// use std::time::Duration;
+/// use snick::{Limits, RunOptions};
+///
+/// let options = RunOptions::new()
+///     .threads(4)
+///     .limits(Limits::new().time(Duration::from_secs(10)))
+///     .progress(|p| if p.done < 1000 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) });
+/// # let _ = options;
+/// ```
+#[derive(Clone, Default)]
+#[non_exhaustive]
+pub struct RunOptions {
+    threads: usize,
+    check_facts: bool,
+    limits: Limits,
+    progress: Option<Arc<ProgressFn>>,
+}
+
+impl RunOptions {
+    /// On the caller's thread, without limits.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Runs on `count` threads, at most as many as the machine has. The outputs are the same, bit by bit.
+    #[must_use]
+    pub fn threads(self, count: usize) -> Self {
+        Self { threads: count, ..self }
+    }
+
+    /// Checks every value that is computed against what was inferred of it.
+    #[must_use]
+    pub fn check_facts(self, check_facts: bool) -> Self {
+        Self { check_facts, ..self }
+    }
+
+    /// Ends a run that reaches a limit with [`Error::Limit`].
+    #[must_use]
+    pub fn limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// Calls `progress` after each layer; `Break` ends the run with [`Error::Cancelled`].
+    #[must_use]
+    pub fn progress(self, progress: impl Fn(&Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
+        Self { progress: Some(Arc::new(progress)), ..self }
+    }
+}
+
+impl fmt::Debug for RunOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunOptions")
+            .field("threads", &self.threads)
+            .field("check_facts", &self.check_facts)
+            .field("limits", &self.limits)
+            .field("progress", &self.progress.is_some())
+            .finish()
+    }
+}
+
+/// A model made ready to run any number of times. It plans once, keeps the model's variables from run to run, and owns
+/// what it needs. Several threads may run it at once; runs of a model that has variables wait for each other.
+///
+/// ```
+/// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n  \
+/// #             %a = ReLU-1(%x)\n  %y = Result-1(%a)\n}\n";
+/// use std::sync::Arc;
+/// use snick::Tensor;
+///
+/// let mut model = snick::parse(text)?;
+/// model.infer().into_result()?;
+/// let session = Arc::new(model.session()?);
+/// let worker = std::thread::spawn({
+///     let session = session.clone();
+///     move || session.run([("x", Tensor::from_slice(&[-1f32, 2.], &[2])?)])
+/// });
+/// let outputs = worker.join().unwrap()?;
+/// assert_eq!(outputs["y"].as_slice::<f32>()?, [0., 2.]);
+/// # Ok::<(), snick::Error>(())
+/// ```
+pub struct Session {
+    inner: snick_run::Session,
+    /// `None` for a model that has none.
+    variables: Option<Mutex<Variables>>,
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session").field("graph", &self.graph().name).finish_non_exhaustive()
+    }
+}
+
+impl Session {
+    /// A session of an inferred model.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a graph with a cycle.
+    pub fn new(model: &Model) -> Result<Self, Error> {
+        let inner = snick_run::Session::new(model.share_graph())?;
+        let variables = has_variables(inner.graph()).then(Mutex::default);
+        Ok(Self { inner, variables })
+    }
+
+    /// The graph that it runs.
+    pub fn graph(&self) -> &Graph {
+        self.inner.graph()
+    }
+
+    /// Runs on inputs by name: a layer name, a tensor name or the index of the input.
+    ///
+    /// # Errors
+    /// [`Error::NoInput`]; [`Error::Invalid`] for the layer that failed, or an input that is not provided or does not
+    /// fit.
+    pub fn run<N: AsRef<str>>(
+        &self,
+        inputs: impl IntoIterator<Item = (N, Tensor)>,
+    ) -> Result<Outputs, Error> {
+        self.run_with(inputs, &RunOptions::new())
+    }
+
+    /// As [`Session::run`], with options.
+    ///
+    /// # Errors
+    /// As [`Session::run`]; [`Error::Cancelled`], [`Error::Limit`].
+    pub fn run_with<N: AsRef<str>>(
+        &self,
+        inputs: impl IntoIterator<Item = (N, Tensor)>,
+        options: &RunOptions,
+    ) -> Result<Outputs, Error> {
+        let inputs = inputs::complete(self.graph(), inputs)?;
+        match &self.variables {
+            None => self.execute(&inputs, options, &mut Variables::default()),
+            Some(variables) => {
+                let mut variables = variables.lock().unwrap_or_else(PoisonError::into_inner);
+                self.execute(&inputs, options, &mut variables)
+            }
+        }
+    }
+
+    /// Forgets the values of variables: the next run is like the first.
+    pub fn reset(&self) {
+        if let Some(variables) = &self.variables {
+            *variables.lock().unwrap_or_else(PoisonError::into_inner) = Variables::default();
+        }
+    }
+
+    fn execute(
+        &self,
+        inputs: &[Tensor],
+        options: &RunOptions,
+        variables: &mut Variables,
+    ) -> Result<Outputs, Error> {
+        let how = snick_run::Options {
+            check_facts: options.check_facts,
+            pack_outputs: true,
+            threads: options.threads,
+            ..snick_run::Options::default()
+        };
+        let graph = self.graph();
+        let deadline = options.limits.time.and_then(|time| Instant::now().checked_add(time));
+        let mut stopped = None;
+        let watch = |progress: snick_run::Progress| {
+            let layer = graph.node(progress.node).name();
+            if let (Some(time), Some(true)) = (options.limits.time, deadline.map(|end| Instant::now() >= end))
+            {
+                stopped = Some(Error::Limit { limit: format!("{time:?}"), layer: layer.into() });
+                return ControlFlow::Break(());
+            }
+            let Some(report) = &options.progress else { return ControlFlow::Continue(()) };
+            let goes_on = report(&Progress { done: progress.done, layers: progress.layers, layer });
+            if goes_on.is_break() {
+                stopped = Some(Error::Cancelled { layer: layer.into() });
+            }
+            goes_on
+        };
+        let outputs = match deadline.is_some() || options.progress.is_some() {
+            true => self.inner.watch(inputs, how, variables, watch),
+            false => self.inner.run_with(inputs, how, variables),
+        };
+        // A run that is stopped after its last layer is complete.
+        match stopped.filter(|_| !outputs.errors.is_empty()) {
+            Some(error) => Err(error),
+            None => Ok(Outputs::new(graph, outputs.complete()?)),
+        }
+    }
+}
+
+/// Whether the graph or a body in it has a variable.
+fn has_variables(graph: &Graph) -> bool {
+    graph
+        .ids()
+        .map(|id| graph.node(id).op())
+        .any(|op| op.has(OpTraits::STATEFUL) || op.bodies().any(|(_, body)| has_variables(body)))
+}
