@@ -6,7 +6,7 @@ mod relu_once;
 pub use lower_fancy_pad::lower_fancy_pad;
 pub use relu_once::RELU_ONCE;
 
-use snick_pass::Pass;
+use snick::Pass;
 
 /// The passes of this crate, by the names that commands use.
 pub fn passes() -> Vec<Pass> {

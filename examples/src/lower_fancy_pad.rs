@@ -1,6 +1,6 @@
 //! lower-fancy-pad: a layer that snick does not know becomes layers that it knows.
 
-use snick_ir::rewrite::{RewriteResult, Rule};
+use snick::{RewriteResult, Rule};
 
 /// Lowers `FancyPad`, which adds `by` elements before and after each row, to Pad. It pads with `fill`.
 pub fn lower_fancy_pad(fill: f64) -> Rule {

@@ -1,7 +1,6 @@
 //! relu-once: a ReLU of what is never negative is dropped.
 
-use snick_ir::rewrite::{Patch, RewriteResult, Rule};
-use snick_ir::{Op, OpError};
+use snick::{Op, OpError, Patch, RewriteResult, Rule};
 
 /// Drops a second ReLU, and a Clamp after a ReLU that only clamps at zero or below.
 pub const RELU_ONCE: Rule = Rule::exact("relu-once", relu_once);
