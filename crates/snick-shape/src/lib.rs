@@ -45,6 +45,7 @@ pub use axis_slice::{AxisSlice, SliceError};
 pub use interval::{Interval, IntervalError};
 pub use shape::Shape;
 pub use shape::spec::{DimSpec, ShapeError, ShapeSpec};
+pub use sym_expr::parse::{ExprError, ExprErrorKind};
 pub use sym_expr::translate::{BinaryOp, ExprFolder};
 pub use sym_expr::{Linear, SymExpr, SymbolId};
 pub use symbols::{Origin, SymbolError, Symbols};

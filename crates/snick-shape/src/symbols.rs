@@ -7,7 +7,7 @@ use crate::interval::Interval;
 use crate::sym_expr::bounds::{Bounds, Fact};
 use crate::sym_expr::min_max::{Extremum, extremum};
 use crate::sym_expr::print::Printed;
-use crate::sym_expr::{Atom, Sum, SymExpr, SymbolId, Term, division, eval, substitute};
+use crate::sym_expr::{Atom, Sum, SymExpr, SymbolId, Term, division, eval, proof, substitute};
 
 /// Where a symbol was born. Opaque to this crate: the numbering is the caller's.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -51,6 +51,8 @@ struct Symbol {
     name: Option<String>,
     interval: Interval,
     origin: Origin,
+    /// An expression that the symbol never exceeds.
+    upper: Option<SymExpr>,
 }
 
 impl Symbols {
@@ -58,7 +60,29 @@ impl Symbols {
     pub fn fresh(&mut self, interval: Interval, origin: Origin) -> SymExpr {
         match interval.is_exact() {
             Some(value) => SymExpr::Const(value),
-            None => SymExpr::Symbol(self.push(Symbol { name: None, interval, origin })),
+            None => SymExpr::Symbol(self.push(Symbol { name: None, interval, origin, upper: None })),
+        }
+    }
+
+    /// [`Symbols::fresh`] for a value that never exceeds `upper`: [`Symbols::le`] knows.
+    ///
+    /// ```
+    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// let mut symbols = Symbols::default();
+    /// let all = symbols.named("N", Interval::DIM, Origin::default())?;
+    /// let some = symbols.fresh_at_most(&all, Interval::DIM, Origin::default());
+    /// assert!(symbols.le(&some, &all) && !symbols.le(&all, &some));
+    /// let pairs = symbols.ceil_div(&some, &2.into()).unwrap();
+    /// assert!(symbols.le(&pairs, &all));
+    /// # Ok::<(), snick_shape::SymbolError>(())
+    /// ```
+    pub fn fresh_at_most(&mut self, upper: &SymExpr, interval: Interval, origin: Origin) -> SymExpr {
+        match interval.is_exact() {
+            Some(value) => SymExpr::Const(value),
+            None => {
+                let upper = Some(upper).filter(|upper| upper.as_const().is_none()).cloned();
+                SymExpr::Symbol(self.push(Symbol { name: None, interval, origin, upper }))
+            }
         }
     }
 
@@ -71,7 +95,7 @@ impl Symbols {
         let id = match self.names.get(name) {
             Some(id) => *id,
             None => {
-                let id = self.push(Symbol { name: Some(name.to_owned()), interval, origin });
+                let id = self.push(Symbol { name: Some(name.to_owned()), interval, origin, upper: None });
                 self.names.insert(name.to_owned(), id);
                 id
             }
@@ -129,6 +153,11 @@ impl Symbols {
         self.symbols.is_empty()
     }
 
+    /// An expression that the symbol never exceeds, if one is known.
+    pub(crate) fn upper(&self, symbol: SymbolId) -> Option<&SymExpr> {
+        self.symbols.get(symbol.index())?.upper.as_ref()
+    }
+
     pub(crate) fn symbol_interval(&self, id: SymbolId) -> Interval {
         self.symbols.get(id.index()).map_or(Interval::ANY, |symbol| symbol.interval)
     }
@@ -155,6 +184,43 @@ impl Symbols {
     pub fn interval_given(&self, expr: &SymExpr, given: &SymExpr, within: Interval) -> Interval {
         let fact = Fact::new(given, within);
         Bounds::new(self, fact.as_ref()).of(expr)
+    }
+
+    /// Whether `a <= b` is provable for all values that the symbols can have. `false` says nothing.
+    ///
+    /// ```
+    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// let mut symbols = Symbols::default();
+    /// let width = symbols.named("W", Interval::new(1, i64::MAX).unwrap(), Origin::default())?;
+    /// let half = symbols.ceil_div(&width, &2.into()).unwrap();
+    /// assert!(symbols.le(&half, &width));
+    /// assert!(!symbols.le(&width, &half)); // not for W = 2
+    /// let rows = symbols.named("H", Interval::DIM, Origin::default())?;
+    /// assert!(!symbols.le(&width, &rows) && !symbols.le(&rows, &width));
+    /// # Ok::<(), snick_shape::SymbolError>(())
+    /// ```
+    pub fn le(&self, a: &SymExpr, b: &SymExpr) -> bool {
+        if let Some(difference) = b.sum().plus_scaled(&a.sum(), -1) {
+            return proof::is_nonnegative(self, &difference);
+        }
+        let (a, b) = (self.interval(a), self.interval(b));
+        a.has_upper() && b.has_lower() && a.hi() <= b.lo()
+    }
+
+    /// Whether `a == b` is provable for all values that the symbols can have. `false` says nothing.
+    ///
+    /// ```
+    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// let mut symbols = Symbols::default();
+    /// symbols.named("W", Interval::DIM, Origin::default())?;
+    /// let a = symbols.parse("(2*W+6)/2 - 3")?;
+    /// let b = symbols.parse("min(W,5) + max(W-5,0)")?;
+    /// assert!(symbols.always_eq(&a, &b));
+    /// assert!(!symbols.always_eq(&a, &symbols.parse("W/2*2")?));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn always_eq(&self, a: &SymExpr, b: &SymExpr) -> bool {
+        a == b || (self.le(a, b) && self.le(b, a))
     }
 
     /// Records that the expression is within `interval`, which its parts do not imply. Shifts and multiples of the

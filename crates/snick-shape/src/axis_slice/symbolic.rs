@@ -12,7 +12,7 @@ use crate::symbols::{Origin, Symbols};
 ///
 /// A constant if possible; `dim` itself if and only if the slice provably keeps the size for every value; otherwise an
 /// expression that is exact for every value of its symbols, refined in `symbols` by [`length_interval`]; otherwise a
-/// new symbol with that interval and this `origin`. `step` is `None` if it is unknown, which includes 0. The rule is
+/// new symbol with that interval and this `origin`. `symbols.le(&length, dim)` holds for all of them. `step` is `None` if it is unknown, which includes 0. The rule is
 /// that of [`AxisSlice::resolve`]; for a bound of 2^31-1 on an unbounded axis see `capped`.
 pub fn length(
     symbols: &mut Symbols,
@@ -25,7 +25,7 @@ pub fn length(
     let sizes = symbols.interval(dim).meet(Interval::DIM).unwrap_or(Interval::DIM);
     let Some(step) = step.filter(|step| *step != 0) else {
         let upper = Interval::new(0, sizes.hi()).unwrap_or(Interval::DIM);
-        return symbols.fresh(upper, origin);
+        return unknown_length(symbols, dim, upper, origin);
     };
     if let Some(constant) = constant_length(dim, start, stop, step) {
         return SymExpr::Const(constant);
@@ -49,7 +49,7 @@ pub fn length(
         return SymExpr::Const(constant);
     }
     let exact = axis.expression(start, stop, step);
-    let Some(exact) = exact else { return symbols.fresh(hull, origin) };
+    let Some(exact) = exact else { return unknown_length(symbols, dim, hull, origin) };
     let interval = symbols.interval(&exact);
     if let Some(constant) = interval.meet(hull).unwrap_or(hull).is_exact() {
         return SymExpr::Const(constant);
@@ -60,10 +60,21 @@ pub fn length(
     if reach != some {
         // The cap holds for this slice only, so it is part of the expression and no refinement.
         let most = SymExpr::Const(hull.hi());
-        return symbols.min(&exact, &most).unwrap_or_else(|| symbols.fresh(hull, origin));
+        let capped = symbols.min(&exact, &most);
+        return capped.unwrap_or_else(|| unknown_length(symbols, dim, hull, origin));
     }
     symbols.refine(&exact, hull);
     exact
+}
+
+/// A new symbol that is at most the size of the axis.
+fn unknown_length(symbols: &mut Symbols, dim: &SymExpr, interval: Interval, origin: Origin) -> SymExpr {
+    let is_size = symbols.interval(dim).lo() >= 0;
+    let most = if is_size { Some(dim.clone()) } else { symbols.max(dim, &SymExpr::Const(0)) };
+    match most {
+        Some(most) => symbols.fresh_at_most(&most, interval, origin),
+        None => symbols.fresh(interval, origin),
+    }
 }
 
 /// The length if nothing is symbolic.

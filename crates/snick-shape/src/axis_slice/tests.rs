@@ -301,6 +301,7 @@ fn symbolic_length_is_right_everywhere_for_constant_bounds() {
         let shown = symbols.display(&result).to_string();
         let case = format!("{interval} {scale} {shift} {start:?}:{stop:?}:{step} = {shown}");
         assert_eq!(symbols.len(), known, "a constant bound needs no unknown: {case}");
+        assert!(symbols.le(&result, &dim), "{case}");
         let claimed = symbols.interval(&result);
         let (mut keeps, mut hull) = (true, None::<Interval>);
         for v in interval.lo()..=interval.hi() {
@@ -357,6 +358,7 @@ fn symbolic_length_is_right_everywhere_for_symbolic_bounds() {
         let result = length(&mut symbols, &d, &a, &b, Some(step), Origin::default());
         let shown = |e| symbols.display(e).to_string();
         let case = format!("{}:{}:{step} = {}", shown(&start), shown(&stop), shown(&result));
+        assert!(symbols.le(&result, &d), "{case}");
         let fresh = result.as_symbol().is_some_and(|id| id.index() >= 2);
         for dv in sizes.lo()..=sizes.hi() {
             for nv in others.lo()..=others.hi() {
@@ -429,6 +431,14 @@ fn unknown_bounds_and_steps_give_a_fresh_unknown() {
     assert_eq!(symbols.origin(part.as_symbol().unwrap()), origin);
     let part = length(&mut symbols, &dim, &SliceBound::Masked, &SliceBound::Masked, None, origin);
     assert_eq!(symbols.interval(&part), of(0, 9));
+    let half = symbols.ceil_div(&part, &2.into()).unwrap();
+    let again = length(&mut symbols, &half, &unknown, &unknown, Some(-1), origin);
+    let area = symbols.mul(&again, &part).unwrap();
+    let square = symbols.mul(&dim, &dim).unwrap();
+    for (a, b) in [(&part, &dim), (&half, &dim), (&half, &part), (&again, &dim), (&area, &square)] {
+        assert!(symbols.le(a, b), "{} <= {}", symbols.display(a), symbols.display(b));
+    }
+    assert!(!symbols.le(&dim, &part) && !symbols.le(&part, &half));
     let none = length(&mut symbols, &0.into(), &unknown, &unknown, Some(1), origin);
     assert_eq!(none, SymExpr::Const(0));
 }

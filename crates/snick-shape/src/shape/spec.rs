@@ -6,6 +6,7 @@ use std::str::FromStr;
 use crate::interval::{Interval, IntervalError};
 use crate::shape::Shape;
 use crate::sym_expr::SymExpr;
+use crate::sym_expr::parse::is_word;
 use crate::symbols::{Origin, SymbolError, Symbols};
 
 /// Why a text is not a shape.
@@ -136,7 +137,7 @@ impl FromStr for DimSpec {
         let text = text.trim();
         let (name, range) = match text.split_once('=') {
             Some((name, range)) => (Some(name.trim()), Some(range)),
-            None if is_name(text) => (Some(text), None),
+            None if is_word(text) => (Some(text), None),
             None => (None, Some(text)),
         };
         let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
@@ -144,7 +145,7 @@ impl FromStr for DimSpec {
             return Err(ShapeError::Separator { dim: text.to_owned(), instead: text.replace('x', ",") });
         }
         let fault = |cause| ShapeError::Dim { dim: text.to_owned(), cause };
-        if let Some(name) = name.filter(|name| !is_name(name)) {
+        if let Some(name) = name.filter(|name| !is_word(name)) {
             return Err(fault(IntervalError::NotANumber(name.to_owned())));
         }
         let interval = match range {
@@ -159,12 +160,6 @@ impl FromStr for DimSpec {
             None => Self::Interval(interval),
         })
     }
-}
-
-/// A letter or `_`, followed by those, digits and `.`.
-fn is_name(text: &str) -> bool {
-    text.starts_with(|c: char| c.is_alphabetic() || c == '_')
-        && text.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '.')
 }
 
 #[cfg(test)]

@@ -133,7 +133,7 @@ fn by_expression(symbols: &Symbols, dividend: &Sum, divisor: &Sum, by: Interval)
 /// Quotient and remainder of polynomial division by the divisor's leading term, the greatest of highest degree: each
 /// step then leaves only lesser terms. The remainder need not be small, but `dividend == quotient * divisor +
 /// remainder`.
-fn long_division(dividend: &Sum, divisor: &Sum) -> Option<(Sum, Sum)> {
+pub(super) fn long_division(dividend: &Sum, divisor: &Sum) -> Option<(Sum, Sum)> {
     const MAX_STEPS: usize = 16;
     let lead = divisor.terms.iter().max_by_key(|term| (term.monomial.0.len(), &term.monomial))?;
     let (mut quotient, mut rest) = (Sum::default(), dividend.clone());

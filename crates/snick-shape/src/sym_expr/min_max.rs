@@ -108,10 +108,14 @@ fn normalised(differences: Differences<'_>, kind: Extremum, operands: &[Sum]) ->
 
     let common_factor =
         rest.iter().fold(0, |common, sum| gcd(common, gcd(sum.content(), sum.constant.unsigned_abs())));
-    let factor = i64::try_from(common_factor).ok().filter(|factor| *factor > 1).unwrap_or(1);
-    let operands: Arc<[SymExpr]> =
-        rest.into_iter().map(|sum| sum.divided_exactly(factor)?.finish()).collect::<Option<_>>()?;
-    outside.plus_scaled(&Sum::atom(kind.atom(operands)), factor)
+    if let Ok(factor @ 2..) = i64::try_from(common_factor) {
+        // Smaller numbers have tighter bounds: an operand may turn out to be beaten only now.
+        let divided: Vec<Sum> =
+            rest.into_iter().map(|sum| sum.divided_exactly(factor)).collect::<Option<_>>()?;
+        return outside.plus_scaled(&normalised(differences, kind, &divided)?, factor);
+    }
+    let operands: Arc<[SymExpr]> = rest.into_iter().map(Sum::finish).collect::<Option<_>>()?;
+    outside.plus_scaled(&Sum::atom(kind.atom(operands)), 1)
 }
 
 /// Drops each operand that another one always beats or equals.

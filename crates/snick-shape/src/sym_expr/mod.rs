@@ -12,9 +12,12 @@ pub(crate) mod bounds;
 mod collapse;
 pub(crate) mod division;
 pub(crate) mod eval;
+mod factor;
 pub(crate) mod min_max;
 pub(crate) mod normal_form;
+pub(crate) mod parse;
 pub(crate) mod print;
+pub(crate) mod proof;
 pub(crate) mod substitute;
 pub mod translate;
 

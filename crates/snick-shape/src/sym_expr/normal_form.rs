@@ -131,7 +131,7 @@ impl Sum {
         self.collapsed().pack()
     }
 
-    fn pack(self) -> Option<SymExpr> {
+    pub(crate) fn pack(self) -> Option<SymExpr> {
         match self.terms.as_slice() {
             [] => return Some(SymExpr::Const(self.constant)),
             [Term { monomial, coefficient: 1 }] if self.constant == 0 => {

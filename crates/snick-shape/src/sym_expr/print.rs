@@ -1,10 +1,17 @@
 //! Prints expressions in conventional notation: `max(W-1,0)`, `(H+1)/2`, `2*N*H`.
+//!
+//! A sum is written term by term, unless it is shorter as a product (`(A+1)*(B+1)`) or with its constant inside a
+//! minimum or maximum (`max(W,4)` for `max(W-4,0)+4`). Every text parses back to the expression.
 
 use std::borrow::Cow;
 use std::fmt;
 
+use super::factor::Product;
 use super::{Atom, Monomial, Sum, SymExpr, SymbolId, Term};
 use crate::symbols::Symbols;
+
+/// The most other forms of sums that one text tries; their parts count as well.
+const MAX_TRIES: u32 = 64;
 
 /// An expression together with the table that names its symbols.
 pub(crate) struct Printed<'a> {
@@ -14,33 +21,139 @@ pub(crate) struct Printed<'a> {
 
 impl fmt::Display for Printed<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_sum(f, self.symbols, &self.expr.sum())
-    }
-}
-
-fn write_expr(f: &mut fmt::Formatter<'_>, symbols: &Symbols, expr: &SymExpr) -> fmt::Result {
-    write_sum(f, symbols, &expr.sum())
-}
-
-/// Remainders lead (`W%2+H`), then come the other terms.
-fn write_sum(f: &mut fmt::Formatter<'_>, symbols: &Symbols, sum: &Sum) -> fmt::Result {
-    let mut rest = Cow::Borrowed(sum);
-    let mut first = true;
-    while let Some((index, shorter)) = remainder(&rest) {
-        let term = rest.terms.get(index);
-        if let Some(Atom::FloorDiv(quotient)) = term.and_then(|term| term.monomial.as_atom()) {
-            f.write_str(if first { "" } else { "+" })?;
-            write_operand(f, symbols, &quotient.dividend)?;
-            f.write_str("%")?;
-            write_operand(f, symbols, &quotient.divisor)?;
+        match self.expr {
+            SymExpr::Const(value) => write!(f, "{value}"),
+            SymExpr::Symbol(id) => f.write_str(&self.symbols.label(*id)),
+            SymExpr::Linear(linear) => {
+                let mut printer = Printer { symbols: self.symbols, tries_left: MAX_TRIES };
+                f.write_str(&printer.sum(&linear.sum, true).text)
+            }
         }
-        first = false;
-        rest = Cow::Owned(shorter);
     }
-    write_terms(f, symbols, &rest, first)
 }
 
-/// Finds a remainder by its normal form, `x - c*(x/c)`: the place of the division and the sum without the remainder.
+/// What an expression looks like from outside, which decides on parentheses.
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum TextKind {
+    /// A name, a call or a number of at least 0.
+    Primary,
+    /// A division.
+    Quotient,
+    /// Any other.
+    Sum,
+}
+
+struct Text {
+    text: String,
+    kind: TextKind,
+}
+
+impl Text {
+    fn primary(text: String) -> Self {
+        Self { text, kind: TextKind::Primary }
+    }
+
+    /// In parentheses unless it is a single word or call.
+    fn operand(self) -> String {
+        match self.kind {
+            TextKind::Primary => self.text,
+            TextKind::Quotient | TextKind::Sum => format!("({})", self.text),
+        }
+    }
+}
+
+/// One term or product of a sum.
+struct Piece {
+    coefficient: i64,
+    factors: Vec<Text>,
+}
+
+struct Printer<'a> {
+    symbols: &'a Symbols,
+    tries_left: u32,
+}
+
+impl Printer<'_> {
+    fn expr(&mut self, expr: &SymExpr) -> Text {
+        match expr {
+            SymExpr::Const(value) if *value >= 0 => Text::primary(value.to_string()),
+            SymExpr::Symbol(id) => Text::primary(self.symbols.label(*id).into_owned()),
+            _ => self.sum(&expr.sum(), true),
+        }
+    }
+
+    /// Remainders lead (`W%2+H`), then come the other terms. Unless the sum is `first`, it begins with a sign.
+    fn sum(&mut self, sum: &Sum, first: bool) -> Text {
+        let Some((index, shorter)) = remainder(sum) else { return self.shortest(sum, first) };
+        let mut text = String::from(if first { "" } else { "+" });
+        if let Some(Atom::FloorDiv(quotient)) = sum.terms.get(index).and_then(|term| term.monomial.as_atom())
+        {
+            text += &self.expr(&quotient.dividend).operand();
+            text += "%";
+            text += &self.expr(&quotient.divisor).operand();
+        }
+        if !shorter.terms.is_empty() || shorter.constant != 0 {
+            text += &self.sum(&shorter, false).text;
+        }
+        Text { text, kind: TextKind::Sum }
+    }
+
+    /// The first of the shortest forms of a sum.
+    fn shortest(&mut self, sum: &Sum, first: bool) -> Text {
+        let mut best = self.term_by_term(sum, first);
+        for index in 0..sum.terms.len() {
+            let Some(inside) = constant_inside(sum, index).filter(|_| self.may_try()) else { continue };
+            let other = self.term_by_term(&inside, first);
+            best = if other.text.len() < best.text.len() { other } else { best };
+        }
+        if sum.terms.len() > 1
+            && self.may_try()
+            && let Some(product) = Product::of(sum)
+        {
+            let factors = product.factors.iter().map(|factor| self.sum(factor, true)).collect();
+            let piece = Piece { coefficient: product.coefficient, factors };
+            let other = written(vec![piece], product.constant, first);
+            best = if other.text.len() < best.text.len() { other } else { best };
+        }
+        best
+    }
+
+    fn may_try(&mut self) -> bool {
+        let left = self.tries_left.checked_sub(1);
+        self.tries_left = left.unwrap_or(0);
+        left.is_some()
+    }
+
+    fn term_by_term(&mut self, sum: &Sum, first: bool) -> Text {
+        let pieces = sum.terms.iter().map(|term| {
+            let factors = term.monomial.0.iter().map(|atom| self.atom(atom)).collect();
+            Piece { coefficient: term.coefficient, factors }
+        });
+        written(pieces.collect(), sum.constant, first)
+    }
+
+    fn atom(&mut self, atom: &Atom) -> Text {
+        match atom {
+            Atom::Symbol(id) => Text::primary(self.symbols.label(*id).into_owned()),
+            Atom::FloorDiv(quotient) => {
+                let [a, b] = [&quotient.dividend, &quotient.divisor].map(|expr| self.expr(expr).operand());
+                Text { text: format!("{a}/{b}"), kind: TextKind::Quotient }
+            }
+            Atom::Min(operands) => self.call("min", operands),
+            Atom::Max(operands) => self.call("max", operands),
+        }
+    }
+
+    /// Constants come last: `max(W-1,0)`.
+    fn call(&mut self, name: &str, operands: &[SymExpr]) -> Text {
+        let varying = operands.iter().filter(|operand| operand.as_const().is_none());
+        let constant = operands.iter().filter(|operand| operand.as_const().is_some());
+        let texts: Vec<String> = varying.chain(constant).map(|operand| self.expr(operand).text).collect();
+        Text::primary(format!("{name}({})", texts.join(",")))
+    }
+}
+
+/// Finds a remainder by its normal kind, `x - c*(x/c)`: the place of the division and the sum without the remainder.
 fn remainder(sum: &Sum) -> Option<(usize, Sum)> {
     sum.terms.iter().enumerate().find_map(|(index, term)| {
         let Some(Atom::FloorDiv(quotient)) = term.monomial.as_atom() else { return None };
@@ -51,118 +164,96 @@ fn remainder(sum: &Sum) -> Option<(usize, Sum)> {
     })
 }
 
-/// Positive terms, then negative ones, the constant last; a positive constant leads when it would otherwise follow a
-/// minus (`5-W`).
-fn write_terms(f: &mut fmt::Formatter<'_>, symbols: &Symbols, sum: &Sum, mut first: bool) -> fmt::Result {
-    let negative_only = sum.terms.iter().all(|term| term.coefficient < 0);
-    let constant_leads = first && negative_only && (sum.constant > 0 || sum.terms.is_empty());
-    if constant_leads {
-        write!(f, "{}", sum.constant)?;
-        first = false;
+/// The sum with its constant added to the operands of the minimum or maximum in the term at `index`, for printing only:
+/// it is not in normal kind.
+fn constant_inside(sum: &Sum, index: usize) -> Option<Sum> {
+    let Term { monomial, coefficient } = sum.terms.get(index)?;
+    if sum.constant == 0 || sum.constant.checked_rem(*coefficient)? != 0 {
+        return None;
     }
-    let positive = sum.terms.iter().filter(|term| term.coefficient > 0);
-    let negative = sum.terms.iter().filter(|term| term.coefficient < 0);
-    for term in positive.chain(negative) {
-        write_term(f, symbols, term, first)?;
-        first = false;
-    }
-    if sum.constant != 0 && !constant_leads {
-        write!(f, "{:+}", sum.constant)?;
-    }
-    Ok(())
-}
-
-fn write_term(f: &mut fmt::Formatter<'_>, symbols: &Symbols, term: &Term, first: bool) -> fmt::Result {
-    let minus = term.coefficient < 0;
-    match (minus, first) {
-        (true, _) => f.write_str("-")?,
-        (false, false) => f.write_str("+")?,
-        (false, true) => {}
-    }
-    let size = term.coefficient.unsigned_abs();
-    if size != 1 {
-        write!(f, "{size}*")?;
-    }
-    // `-(H/2)`: without the parentheses it reads as floor(-H / 2).
-    let bare = size == 1 && !(minus && first);
-    write_monomial(f, symbols, &term.monomial, bare)
-}
-
-fn write_monomial(
-    f: &mut fmt::Formatter<'_>,
-    symbols: &Symbols,
-    monomial: &Monomial,
-    bare: bool,
-) -> fmt::Result {
-    for (index, atom) in monomial.0.iter().enumerate() {
-        if index > 0 {
-            f.write_str("*")?;
-        }
-        let divides = matches!(atom, Atom::FloorDiv(_));
-        if divides && !(bare && monomial.0.len() == 1) {
-            f.write_str("(")?;
-            write_atom(f, symbols, atom)?;
-            f.write_str(")")?;
-        } else {
-            write_atom(f, symbols, atom)?;
-        }
-    }
-    Ok(())
-}
-
-fn write_atom(f: &mut fmt::Formatter<'_>, symbols: &Symbols, atom: &Atom) -> fmt::Result {
-    match atom {
-        Atom::Symbol(id) => write_symbol(f, symbols, *id),
-        Atom::FloorDiv(quotient) => {
-            write_operand(f, symbols, &quotient.dividend)?;
-            f.write_str("/")?;
-            write_operand(f, symbols, &quotient.divisor)
-        }
-        Atom::Min(operands) => write_call(f, symbols, "min", operands),
-        Atom::Max(operands) => write_call(f, symbols, "max", operands),
-    }
-}
-
-fn write_symbol(f: &mut fmt::Formatter<'_>, symbols: &Symbols, id: SymbolId) -> fmt::Result {
-    match symbols.name(id) {
-        Some(name) => f.write_str(name),
-        None => write!(f, "s{}", id.index()),
-    }
-}
-
-/// One side of a division, in parentheses unless it is a single word or call.
-fn write_operand(f: &mut fmt::Formatter<'_>, symbols: &Symbols, expr: &SymExpr) -> fmt::Result {
-    let sum = expr.sum();
-    let simple = match (sum.terms.as_slice(), sum.constant) {
-        ([], constant) => constant >= 0,
-        ([Term { monomial, coefficient: 1 }], 0) => {
-            monomial.as_atom().is_some_and(|atom| !matches!(atom, Atom::FloorDiv(_)))
-        }
-        _ => false,
+    let shift = sum.constant.checked_div(*coefficient)?;
+    let shifted = |operand: &SymExpr| {
+        let operand = operand.sum().into_owned().shifted(shift)?.finish()?;
+        // The extreme numbers bound nothing.
+        operand.as_const().is_none_or(|value| ![i64::MIN, i64::MAX].contains(&value)).then_some(operand)
     };
-    if simple {
-        return write_expr(f, symbols, expr);
-    }
-    f.write_str("(")?;
-    write_expr(f, symbols, expr)?;
-    f.write_str(")")
+    let atom = match monomial.as_atom()? {
+        Atom::Min(operands) => Atom::Min(operands.iter().map(shifted).collect::<Option<_>>()?),
+        Atom::Max(operands) => Atom::Max(operands.iter().map(shifted).collect::<Option<_>>()?),
+        Atom::Symbol(_) | Atom::FloorDiv(_) => return None,
+    };
+    let mut inside = Sum { terms: sum.terms.clone(), constant: 0 };
+    *inside.terms.get_mut(index)? = Term { monomial: Monomial::of(atom), coefficient: *coefficient };
+    Some(inside)
 }
 
-/// Constants come last: `max(W-1,0)`.
-fn write_call(
-    f: &mut fmt::Formatter<'_>,
-    symbols: &Symbols,
-    name: &str,
-    operands: &[SymExpr],
-) -> fmt::Result {
-    write!(f, "{name}(")?;
-    let varying = operands.iter().filter(|operand| operand.as_const().is_none());
-    let constant = operands.iter().filter(|operand| operand.as_const().is_some());
-    for (index, operand) in varying.chain(constant).enumerate() {
-        if index > 0 {
-            f.write_str(",")?;
-        }
-        write_expr(f, symbols, operand)?;
+/// Positive pieces, then negative ones, the constant last; a positive constant leads when it would otherwise follow a
+/// minus (`5-W`).
+fn written(pieces: Vec<Piece>, constant: i64, mut first: bool) -> Text {
+    if pieces.is_empty() && first && constant >= 0 {
+        return Text::primary(constant.to_string());
     }
-    f.write_str(")")
+    let mut text = String::new();
+    let mut kind = TextKind::Sum;
+    if let ([Piece { coefficient: 1, factors }], 0, true) = (pieces.as_slice(), constant, first)
+        && let [only] = factors.as_slice()
+    {
+        kind = only.kind;
+    }
+    let negative_only = pieces.iter().all(|piece| piece.coefficient < 0);
+    let constant_leads = first && negative_only && (constant > 0 || pieces.is_empty());
+    if constant_leads {
+        text += &constant.to_string();
+        first = false;
+    }
+    let (positive, negative): (Vec<_>, Vec<_>) = pieces.into_iter().partition(|piece| piece.coefficient > 0);
+    for piece in positive.into_iter().chain(negative) {
+        piece.write(&mut text, first);
+        first = false;
+    }
+    if constant != 0 && !constant_leads {
+        text += &format!("{constant:+}");
+    }
+    Text { text, kind }
+}
+
+impl Piece {
+    fn write(self, into: &mut String, first: bool) {
+        let is_negative = self.coefficient < 0;
+        *into += match (is_negative, first) {
+            (true, _) => "-",
+            (false, false) => "+",
+            (false, true) => "",
+        };
+        let size = self.coefficient.unsigned_abs();
+        // `-(H/2)`: without the parentheses it reads as floor(-H / 2).
+        let is_bare = size == 1 && self.factors.len() == 1 && !(is_negative && first);
+        let mut factors: Vec<String> = Vec::with_capacity(self.factors.len() + 1);
+        if size != 1 {
+            factors.push(size.to_string());
+        }
+        factors.extend(self.factors.into_iter().map(|factor| match factor.kind {
+            TextKind::Quotient if is_bare => factor.text,
+            _ => factor.operand(),
+        }));
+        *into += &factors.join("*");
+    }
+}
+
+impl Symbols {
+    /// The text of a symbol: its name, in backticks unless it is a word; `s3` without a name, or `s_3` where that is the
+    /// name of another symbol.
+    pub(crate) fn label(&self, id: SymbolId) -> Cow<'_, str> {
+        match self.name(id) {
+            Some(name) if super::parse::is_word(name) => Cow::Borrowed(name),
+            Some(name) => Cow::Owned(format!("`{}`", name.replace('`', "``"))),
+            None => {
+                let mut label = format!("s{}", id.index());
+                while self.find(&label).is_some() {
+                    label.insert(1, '_');
+                }
+                Cow::Owned(label)
+            }
+        }
+    }
 }

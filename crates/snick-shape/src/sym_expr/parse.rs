@@ -1,0 +1,343 @@
+//! Parses the text of expressions.
+//!
+//! ```text
+//! sum    = term (("+" | "-") term)*
+//! term   = factor (("*" | "/" | "%") factor)*        "/" rounds down, "%" is the remainder of that
+//! factor = "-" factor | number | name | "(" sum ")" | ("min" | "max") "(" sum ("," sum)* ")"
+//! ```
+//!
+//! The result is in normal form like that of the constructors. Sums and products are distributed before they are
+//! normalised, so that a printed expression becomes what it was.
+
+mod token;
+
+use super::min_max::{Extremum, extremum};
+use super::{Sum, SymExpr, SymbolId};
+use crate::interval::Interval;
+use crate::symbols::{Origin, Symbols};
+use token::{Token, tokens};
+
+pub(crate) use token::is_word;
+
+/// Deepest nesting of parentheses, calls and signs.
+const MAX_DEPTH: u32 = 64;
+/// Most words, numbers and signs of one text.
+const MAX_TOKENS: usize = 4096;
+/// Most terms of a sum before it is normalised.
+const MAX_TERMS: usize = 128;
+
+/// Why a text is not an expression, and where.
+///
+/// ```
+/// # use snick_shape::Symbols;
+/// let error = Symbols::default().parse("2*(3+)").unwrap_err();
+/// assert_eq!(error.offset, 5);
+/// assert_eq!(error.to_string(), "expected a number, a name or `(`, found `)` at character 6 of `2*(3+)`");
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{kind} at character {} of `{text}`", self.column())]
+#[non_exhaustive]
+pub struct ExprError {
+    /// The text.
+    pub text: String,
+    /// The byte of the text at which it goes wrong.
+    pub offset: usize,
+    /// What is wrong.
+    pub kind: ExprErrorKind,
+}
+
+impl ExprError {
+    fn column(&self) -> usize {
+        self.text.get(..self.offset).map_or(0, |before| before.chars().count()).saturating_add(1)
+    }
+}
+
+/// What is wrong with the text of an expression.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExprErrorKind {
+    /// Another part should stand here.
+    #[error("expected {expected}, found {found}")]
+    Unexpected {
+        /// What can stand here.
+        expected: &'static str,
+        /// What stands here.
+        found: String,
+    },
+    /// A name that the table of symbols does not have.
+    #[error("unknown symbol `{0}`")]
+    UnknownSymbol(String),
+    /// A number or coefficient does not fit 64 bits, or the expression exceeds a size limit.
+    #[error("the expression is too large")]
+    TooLarge,
+    /// Too many parentheses inside each other.
+    #[error("parentheses are nested more than {MAX_DEPTH} deep")]
+    TooDeep,
+    /// Division by an expression that is 0 for some values of its symbols.
+    #[error("the divisor may be 0; its values are {0}")]
+    ZeroDivisor(Interval),
+}
+
+type Result<T> = std::result::Result<T, ExprError>;
+
+impl Symbols {
+    /// Parses an expression of symbols that this table has: `+`, `-`, `*`, `/` (rounded down), `%`, `min`, `max` and
+    /// parentheses. It parses what [`Symbols::display`] prints: `s3` is the symbol 3 if that has no name, and a name that
+    /// is no word stands between backticks.
+    ///
+    /// A sign binds tighter than a division, as in Python: `-7/2` is -4.
+    ///
+    /// # Errors
+    /// [`ExprError`] says where the text goes wrong; an unknown name is an error. Use [`Symbols::parse_or_declare`] to
+    /// declare names.
+    ///
+    /// ```
+    /// use snick_shape::{Interval, Origin, Symbols};
+    ///
+    /// let mut symbols = Symbols::default();
+    /// let width = symbols.named("W", Interval::new(1, 512).unwrap(), Origin::default())?;
+    /// let tiles = symbols.parse("(W+31)/32")?;
+    /// assert_eq!(tiles, symbols.ceil_div(&width, &32.into()).unwrap());
+    /// assert_eq!(symbols.parse(&symbols.display(&tiles).to_string())?, tiles);
+    /// assert_eq!(symbols.parse("H+1").unwrap_err().to_string(), "unknown symbol `H` at character 1 of `H+1`");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn parse(&self, text: &str) -> Result<SymExpr> {
+        let tokens = tokens(text, MAX_TOKENS)?;
+        let mut parser = Parser { symbols: self, text, tokens: &tokens, next: 0, depth: 0 };
+        let sum = parser.sum()?;
+        parser.expect(&Token::End, "an operator or the end")?;
+        sum.finish().ok_or_else(|| error(text, 0, ExprErrorKind::TooLarge))
+    }
+
+    /// [`Symbols::parse`] where unknown names become symbols in `interval`. On an error no symbols are made.
+    ///
+    /// # Errors
+    /// As [`Symbols::parse`], except for unknown names.
+    ///
+    /// ```
+    /// use snick_shape::{Interval, Origin, Symbols};
+    ///
+    /// let mut symbols = Symbols::default();
+    /// let area = symbols.parse_or_declare("H*W", Interval::DIM, Origin::default())?;
+    /// assert_eq!(symbols.len(), 2);
+    /// assert_eq!(symbols.parse("W*H"), Ok(area));
+    /// # Ok::<(), snick_shape::ExprError>(())
+    /// ```
+    pub fn parse_or_declare(&mut self, text: &str, interval: Interval, origin: Origin) -> Result<SymExpr> {
+        let tokens = tokens(text, MAX_TOKENS)?;
+        let mut declared: Option<Self> = None;
+        for (index, (_, token)) in tokens.iter().enumerate() {
+            let Token::Name(name) = token else { continue };
+            let is_call = tokens.get(index + 1).is_some_and(|(_, next)| *next == Token::Sign('('));
+            let known = declared.as_ref().unwrap_or(self).labelled(name).is_some();
+            if known || is_call {
+                continue;
+            }
+            // The interval of a symbol that is new meets every other.
+            let table = declared.get_or_insert_with(|| self.clone());
+            let _ = table.named(name, interval, origin);
+        }
+        let Some(declared) = declared else { return self.parse(text) };
+        let expr = declared.parse(text)?;
+        *self = declared;
+        Ok(expr)
+    }
+
+    /// The symbol that is printed like this.
+    fn labelled(&self, label: &str) -> Option<SymbolId> {
+        if let Some(id) = self.find(label) {
+            return Some(id);
+        }
+        let id = SymbolId(label.strip_prefix('s')?.trim_start_matches('_').parse().ok()?);
+        (id.index() < self.len() && self.name(id).is_none() && self.label(id) == label).then_some(id)
+    }
+}
+
+fn error(text: &str, offset: usize, kind: ExprErrorKind) -> ExprError {
+    ExprError { text: text.to_owned(), offset, kind }
+}
+
+struct Parser<'a> {
+    symbols: &'a Symbols,
+    text: &'a str,
+    tokens: &'a [(usize, Token)],
+    next: usize,
+    depth: u32,
+}
+
+impl<'a> Parser<'a> {
+    fn peek(&self) -> &'a Token {
+        self.tokens.get(self.next).map_or(&Token::End, |(_, token)| token)
+    }
+
+    fn offset(&self) -> usize {
+        self.tokens.get(self.next).map_or(self.text.len(), |(offset, _)| *offset)
+    }
+
+    /// Moves on if the next token is one of these signs.
+    fn sign(&mut self, signs: &[char]) -> Option<char> {
+        let Token::Sign(sign) = self.peek() else { return None };
+        signs.contains(sign).then(|| {
+            self.next += 1;
+            *sign
+        })
+    }
+
+    fn expect(&mut self, token: &Token, expected: &'static str) -> Result<()> {
+        if self.peek() != token {
+            return Err(self.unexpected(expected));
+        }
+        self.next += 1;
+        Ok(())
+    }
+
+    fn unexpected(&self, expected: &'static str) -> ExprError {
+        let found = self.peek().to_string();
+        error(self.text, self.offset(), ExprErrorKind::Unexpected { expected, found })
+    }
+
+    /// A result within the limits.
+    fn checked(&self, offset: usize, sum: Option<Sum>) -> Result<Sum> {
+        sum.filter(|sum| sum.terms.len() <= MAX_TERMS)
+            .ok_or_else(|| error(self.text, offset, ExprErrorKind::TooLarge))
+    }
+
+    fn deeper<T>(&mut self, parse: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if self.depth == MAX_DEPTH {
+            return Err(error(self.text, self.offset(), ExprErrorKind::TooDeep));
+        }
+        self.depth += 1;
+        let result = parse(self);
+        self.depth -= 1;
+        result
+    }
+
+    fn sum(&mut self) -> Result<Sum> {
+        let mut total = self.term(false)?;
+        loop {
+            let offset = self.offset();
+            let next = match self.sign(&['+', '-']) {
+                Some('+') => total.plus_scaled(&self.term(false)?, 1),
+                Some(_) => total.plus_scaled(&self.term(true)?, 1),
+                None => return Ok(total),
+            };
+            total = self.checked(offset, next)?;
+        }
+    }
+
+    /// A term, or the negative one.
+    fn term(&mut self, is_negative: bool) -> Result<Sum> {
+        let start = self.offset();
+        // The least number has no opposite.
+        let least = is_negative && self.least_number();
+        let mut product = if least { Sum::constant(i64::MIN) } else { self.factor()? };
+        loop {
+            let offset = self.offset();
+            let Some(sign) = self.sign(&['*', '/', '%']) else { break };
+            if least && sign != '*' {
+                return Err(error(self.text, start, ExprErrorKind::TooLarge));
+            }
+            let second = self.offset();
+            let factor = self.factor()?;
+            product = match sign {
+                '*' => self.checked(offset, product.times(&factor))?,
+                _ => self.divided(offset, product, second, factor, sign == '%')?,
+            };
+        }
+        if is_negative && !least { self.checked(start, product.scaled(-1)) } else { Ok(product) }
+    }
+
+    /// The quotient or the remainder.
+    fn divided(&self, offset: usize, a: Sum, second: usize, b: Sum, is_remainder: bool) -> Result<Sum> {
+        let too_large = || error(self.text, offset, ExprErrorKind::TooLarge);
+        let a = a.finish().ok_or_else(too_large)?;
+        let b = b.finish().ok_or_else(too_large)?;
+        let range = self.symbols.interval(&b);
+        if range.contains(0) {
+            return Err(error(self.text, second, ExprErrorKind::ZeroDivisor(range)));
+        }
+        let quotient = self.symbols.floor_div(&a, &b).ok_or_else(too_large)?;
+        let quotient = quotient.sum().into_owned();
+        let result = if is_remainder {
+            quotient.times(&b.sum()).and_then(|whole| a.sum().plus_scaled(&whole, -1))
+        } else {
+            Some(quotient)
+        };
+        self.checked(offset, result)
+    }
+
+    fn factor(&mut self) -> Result<Sum> {
+        let offset = self.offset();
+        match self.peek() {
+            Token::Sign('-') => {
+                self.next += 1;
+                if self.least_number() {
+                    return Ok(Sum::constant(i64::MIN));
+                }
+                let factor = self.deeper(Self::factor)?;
+                self.checked(offset, factor.scaled(-1))
+            }
+            Token::Sign('(') => {
+                self.next += 1;
+                let sum = self.deeper(Self::sum)?;
+                self.expect(&Token::Sign(')'), "an operator or `)`")?;
+                Ok(sum)
+            }
+            Token::Number(number) => {
+                self.next += 1;
+                self.checked(offset, i64::try_from(*number).ok().map(Sum::constant))
+            }
+            Token::Name(name) => {
+                self.next += 1;
+                if *self.peek() == Token::Sign('(') {
+                    return self.call(offset, name);
+                }
+                let unknown = || error(self.text, offset, ExprErrorKind::UnknownSymbol(name.clone()));
+                let id = self.symbols.labelled(name).ok_or_else(unknown)?;
+                // As `Symbols::named`: a symbol with one value is that value.
+                let exact = self.symbols.symbol_interval(id).is_exact();
+                Ok(exact.map_or(SymExpr::Symbol(id), SymExpr::Const).sum().into_owned())
+            }
+            Token::Sign(_) | Token::End => Err(self.unexpected("a number, a name or `(`")),
+        }
+    }
+
+    /// Moves on if the next token is 2^63.
+    fn least_number(&mut self) -> bool {
+        let found = *self.peek() == Token::Number(i64::MIN.unsigned_abs());
+        self.next += usize::from(found);
+        found
+    }
+
+    /// The operands of a minimum or maximum.
+    fn call(&mut self, offset: usize, name: &str) -> Result<Sum> {
+        let kind = match name {
+            "min" => Extremum::Min,
+            "max" => Extremum::Max,
+            _ => {
+                let found = format!("`{name}(`");
+                let kind = ExprErrorKind::Unexpected { expected: "`min(`, `max(` or an operator", found };
+                return Err(error(self.text, offset, kind));
+            }
+        };
+        self.next += 1;
+        let mut operands = Vec::new();
+        loop {
+            let at = self.offset();
+            let operand = self.deeper(Self::sum)?;
+            let normal = operand.finish().map(|expr| expr.sum().into_owned());
+            operands.push(self.checked(at, normal)?);
+            if self.sign(&[',']).is_none() {
+                break;
+            }
+        }
+        self.expect(&Token::Sign(')'), "an operator, `,` or `)`")?;
+        let result = extremum(self.symbols, kind, &operands);
+        self.checked(offset, result.map(|expr| expr.sum().into_owned()))
+    }
+}
+
+#[cfg(test)]
+#[path = "parse/tests.rs"]
+mod tests;

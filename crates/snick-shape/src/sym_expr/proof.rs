@@ -1,0 +1,120 @@
+//! Proofs that a sum is never negative.
+//!
+//! A sum whose interval begins at 0 is proved. Otherwise one term is replaced by what bounds it from below: a minimum or
+//! maximum by its operands, a division by its dividend, a symbol by the expression that it is at most. Every step is
+//! sound for all values of the symbols; what is not proved may still hold.
+
+use std::sync::Arc;
+
+use super::factor::Product;
+use super::{Atom, Monomial, Quotient, Sum, SymExpr, Term};
+use crate::symbols::Symbols;
+
+/// The most sums that one proof looks at.
+const MAX_STEPS: u32 = 32;
+
+/// Whether `sum` is at least 0 for all values of the symbols, as far as provable.
+pub(crate) fn is_nonnegative(symbols: &Symbols, sum: &Sum) -> bool {
+    Proof { symbols, steps_left: MAX_STEPS, failed: Vec::new() }.nonnegative(sum)
+}
+
+struct Proof<'a> {
+    symbols: &'a Symbols,
+    steps_left: u32,
+    /// The sums that were not proved: the same replacements in another order lead to them again.
+    failed: Vec<Sum>,
+}
+
+impl Proof<'_> {
+    fn nonnegative(&mut self, sum: &Sum) -> bool {
+        let Some(left) = self.steps_left.checked_sub(1) else { return false };
+        self.steps_left = left;
+        let interval = self.symbols.sum_interval(sum);
+        if interval.lo() >= 0 {
+            return true;
+        }
+        if interval.hi() < 0 || self.failed.contains(sum) {
+            return false;
+        }
+        let is_proved = self.by_factors(sum) || self.by_bounds(sum);
+        if !is_proved {
+            self.failed.push(sum.clone());
+        }
+        is_proved
+    }
+
+    /// `c * a * b * …` with no factor below 0.
+    fn by_factors(&mut self, sum: &Sum) -> bool {
+        let Some(product) = Product::of(sum) else { return false };
+        let negative = product.coefficient < 0;
+        product.constant >= 0
+            && product.factors.iter().any(|factor| factor.terms.len() > 1)
+            && product.factors.iter().enumerate().all(|(index, factor)| {
+                // A minus sign is that of the last factor.
+                let is_last = negative && index + 1 == product.factors.len();
+                let factor = if is_last { factor.scaled(-1) } else { Some(factor.clone()) };
+                factor.is_some_and(|factor| self.nonnegative(&factor))
+            })
+    }
+
+    /// One term replaced by a bound from below: whichever can be, extrema first, for they end in fewer atoms.
+    fn by_bounds(&mut self, sum: &Sum) -> bool {
+        let atoms = || {
+            let places = sum.terms.iter().enumerate();
+            places.flat_map(|(term, of)| (0..of.monomial.0.len()).map(move |factor| (term, factor)))
+        };
+        let atom_at = |(term, factor): (usize, usize)| sum.terms.get(term)?.monomial.0.get(factor);
+        let rank = |place| match atom_at(place) {
+            Some(Atom::Min(_) | Atom::Max(_)) => 0,
+            Some(Atom::FloorDiv(_)) => 1,
+            Some(Atom::Symbol(_)) | None => 2,
+        };
+        let mut places: Vec<_> = atoms().collect();
+        places.sort_by_key(|place| rank(*place));
+        places.into_iter().any(|(term, factor)| self.by_atom(sum, term, factor).unwrap_or(false))
+    }
+
+    /// The bound that replaces one factor of a term, if the other factors are at least 0; `None` if there is none.
+    fn by_atom(&mut self, sum: &Sum, index: usize, factor: usize) -> Option<bool> {
+        let Term { monomial, coefficient } = sum.terms.get(index)?;
+        let atom = monomial.0.get(factor)?;
+        let upper = match atom {
+            Atom::Symbol(id) => Some(self.symbols.upper(*id).filter(|_| *coefficient < 0)?),
+            _ => None,
+        };
+        let mut others = monomial.0.clone();
+        others.remove(factor);
+        let others = if others.is_empty() { Sum::constant(1) } else { Sum::monomial(Monomial(others), 1) };
+        if self.symbols.sum_interval(&others).lo() < 0 {
+            return None;
+        }
+        let scale = others.scaled(*coefficient)?;
+        let rest = sum.without(index);
+        let with = |value: &SymExpr| rest.plus_scaled(&scale.times(&value.sum())?, 1);
+        let case = |proof: &mut Self, value: &SymExpr| with(value).is_some_and(|sum| proof.nonnegative(&sum));
+        match atom {
+            Atom::Symbol(_) => Some(case(self, upper?)),
+            // The value is that of each operand at most, or of some operand.
+            Atom::Min(operands) if *coefficient < 0 => Some(operands.iter().any(|value| case(self, value))),
+            Atom::Max(operands) if *coefficient > 0 => Some(operands.iter().any(|value| case(self, value))),
+            Atom::Min(operands) | Atom::Max(operands) => Some(operands.iter().all(|value| case(self, value))),
+            Atom::FloorDiv(quotient) => self.by_quotient(&rest, &scale, quotient, *coefficient < 0),
+        }
+    }
+
+    /// `rest + scale * (x / d)` is an integer, so it is at least 0 where `d` times it exceeds `-d`; and `d * (x / d)` is
+    /// between `x - d + 1` and `x`.
+    fn by_quotient(
+        &mut self,
+        rest: &Sum,
+        scale: &Sum,
+        quotient: &Arc<Quotient>,
+        is_negative: bool,
+    ) -> Option<bool> {
+        let (x, d) = (quotient.dividend.sum(), quotient.divisor.sum());
+        let below = d.as_ref().clone().shifted(-1)?;
+        let x = if is_negative { x.into_owned() } else { x.plus_scaled(&below, -1)? };
+        let scaled = rest.times(&d)?.plus_scaled(&scale.times(&x)?, 1)?.plus_scaled(&below, 1)?;
+        Some(self.nonnegative(&scaled))
+    }
+}
