@@ -5,8 +5,9 @@ use std::fmt;
 
 use crate::interval::Interval;
 use crate::sym_expr::bounds::{Bounds, Fact};
-use crate::sym_expr::min_max::{Extremum, extremum};
+use crate::sym_expr::min_max::{Extremum, extremum_sum};
 use crate::sym_expr::print::Printed;
+use crate::sym_expr::renormalize::in_normal_form;
 use crate::sym_expr::{Atom, Sum, SymExpr, SymbolId, Term, division, eval, proof, substitute};
 
 /// Where a symbol was born. Opaque to this crate: the numbering is the caller's.
@@ -244,22 +245,22 @@ impl Symbols {
 
     /// `a + b`.
     pub fn add(&self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
-        a.sum().plus_scaled(&b.sum(), 1)?.finish()
+        in_normal_form(self, a.sum().plus_scaled(&b.sum(), 1)?)
     }
 
     /// `a - b`.
     pub fn sub(&self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
-        a.sum().plus_scaled(&b.sum(), -1)?.finish()
+        in_normal_form(self, a.sum().plus_scaled(&b.sum(), -1)?)
     }
 
     /// `a * b`.
     pub fn mul(&self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
-        a.sum().times(&b.sum())?.finish()
+        in_normal_form(self, a.sum().times(&b.sum())?)
     }
 
     /// `-a`.
     pub fn neg(&self, a: &SymExpr) -> Option<SymExpr> {
-        a.sum().scaled(-1)?.finish()
+        in_normal_form(self, a.sum().scaled(-1)?)
     }
 
     /// `a / b` rounded down; `None` also when `b` may be 0.
@@ -284,12 +285,17 @@ impl Symbols {
 
     /// `min(a, b)`.
     pub fn min(&self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
-        extremum(self, Extremum::Min, &[a.sum().into_owned(), b.sum().into_owned()])
+        self.extremum(Extremum::Min, a, b)
     }
 
     /// `max(a, b)`.
     pub fn max(&self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
-        extremum(self, Extremum::Max, &[a.sum().into_owned(), b.sum().into_owned()])
+        self.extremum(Extremum::Max, a, b)
+    }
+
+    fn extremum(&self, kind: Extremum, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
+        let operands = [a.sum().into_owned(), b.sum().into_owned()];
+        in_normal_form(self, extremum_sum(self, kind, &operands)?)
     }
 
     /// The value of the expression if `value` gives those of the symbols. `None` if a symbol has no value, a result

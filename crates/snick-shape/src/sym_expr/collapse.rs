@@ -8,8 +8,9 @@ use super::min_max::{Extremum, structural};
 use super::{Atom, Monomial, Sum, SymExpr, Term};
 
 impl Sum {
-    /// The sum with minima and maxima respelled as long as that shortens it.
-    pub(super) fn collapsed(mut self) -> Self {
+    /// The sum with minima and maxima respelled as long as that shortens it, and whether it was.
+    pub(super) fn collapsed(mut self) -> (Self, bool) {
+        let mut is_changed = false;
         // A lone term cannot get shorter.
         while self.terms.len() > 1 {
             let shorter = (0..self.terms.len())
@@ -19,8 +20,9 @@ impl Sum {
                 Some(other) => self = other,
                 None => break,
             }
+            is_changed = true;
         }
-        self
+        (self, is_changed)
     }
 
     /// What collapsing reduces: first the terms with a minimum or maximum, then all terms. It strictly decreases, so

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::min_max::{Extremum, extremum};
+use super::min_max::{Extremum, extremum_sum};
 use super::normal_form::gcd;
 use super::{Atom, Monomial, Quotient, Sum, SymExpr, Term};
 use crate::interval::Interval;
@@ -92,7 +92,11 @@ fn proper_fraction(symbols: &Symbols, mut inside: Sum, mut divisor: i64) -> Opti
             _ => {}
         }
     }
-    quotient(inside, Sum::constant(divisor))
+    match inside.collapsed() {
+        // Other coefficients, which may be whole multiples again.
+        (collapsed, true) => by_constant(symbols, &collapsed, divisor),
+        (inside, false) => quotient(inside, Sum::constant(divisor)),
+    }
 }
 
 /// `floor((coefficient * extremum + constant) / divisor)`, coefficient positive.
@@ -109,7 +113,7 @@ fn through(
         let dividend = shift.plus_scaled(&operand.sum(), coefficient)?;
         Some(by_constant(symbols, &dividend, divisor)?.sum().into_owned())
     });
-    extremum(symbols, kind, &divided.collect::<Option<Vec<_>>>()?)
+    extremum_sum(symbols, kind, &divided.collect::<Option<Vec<_>>>()?)?.finish()
 }
 
 /// Division by an expression known to be at least 1.

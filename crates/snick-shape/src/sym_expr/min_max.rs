@@ -52,15 +52,15 @@ impl Extremum {
 }
 
 /// The minimum or maximum of `operands`, normalised; `None` on overflow or when too large.
-pub(crate) fn extremum(symbols: &Symbols, kind: Extremum, operands: &[Sum]) -> Option<SymExpr> {
+pub(crate) fn extremum_sum(symbols: &Symbols, kind: Extremum, operands: &[Sum]) -> Option<Sum> {
     // All numbers are i64: bounds "to the end" bound nothing.
     let end = Sum::constant(if kind == Extremum::Min { i64::MAX } else { i64::MIN });
     let bounding: Vec<Sum> = operands.iter().filter(|operand| **operand != end).cloned().collect();
     let operands = if bounding.is_empty() { operands } else { &bounding };
-    normalised(&|difference| symbols.sum_interval(difference), kind, operands)?.finish()
+    normalised(&|difference| symbols.sum_interval(difference), kind, operands)
 }
 
-/// [`extremum`] where only constant differences are understood, as a sum.
+/// [`extremum_sum`] where only constant differences are understood, as a sum.
 pub(crate) fn structural(kind: Extremum, operands: &[Sum]) -> Option<Sum> {
     let interval = |difference: &Sum| match difference.terms.as_slice() {
         [] => Interval::exact(difference.constant),

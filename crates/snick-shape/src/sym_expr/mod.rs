@@ -18,6 +18,7 @@ pub(crate) mod normal_form;
 pub(crate) mod parse;
 pub(crate) mod print;
 pub(crate) mod proof;
+pub(crate) mod renormalize;
 pub(crate) mod substitute;
 pub mod translate;
 

@@ -128,7 +128,7 @@ impl Sum {
 
     /// The expression of this sum; `None` when it exceeds the size limits.
     pub(crate) fn finish(self) -> Option<SymExpr> {
-        self.collapsed().pack()
+        self.collapsed().0.pack()
     }
 
     pub(crate) fn pack(self) -> Option<SymExpr> {

@@ -11,7 +11,8 @@
 
 mod token;
 
-use super::min_max::{Extremum, extremum};
+use super::min_max::{Extremum, extremum_sum};
+use super::renormalize::in_normal_form;
 use super::{Sum, SymExpr, SymbolId};
 use crate::interval::Interval;
 use crate::symbols::{Origin, Symbols};
@@ -107,7 +108,7 @@ impl Symbols {
         let mut parser = Parser { symbols: self, text, tokens: &tokens, next: 0, depth: 0 };
         let sum = parser.sum()?;
         parser.expect(&Token::End, "an operator or the end")?;
-        sum.finish().ok_or_else(|| error(text, 0, ExprErrorKind::TooLarge))
+        in_normal_form(self, sum).ok_or_else(|| error(text, 0, ExprErrorKind::TooLarge))
     }
 
     /// [`Symbols::parse`] where unknown names become symbols in `interval`. On an error no symbols are made.
@@ -251,8 +252,8 @@ impl<'a> Parser<'a> {
     /// The quotient or the remainder.
     fn divided(&self, offset: usize, a: Sum, second: usize, b: Sum, is_remainder: bool) -> Result<Sum> {
         let too_large = || error(self.text, offset, ExprErrorKind::TooLarge);
-        let a = a.finish().ok_or_else(too_large)?;
-        let b = b.finish().ok_or_else(too_large)?;
+        let a = in_normal_form(self.symbols, a).ok_or_else(too_large)?;
+        let b = in_normal_form(self.symbols, b).ok_or_else(too_large)?;
         let range = self.symbols.interval(&b);
         if range.contains(0) {
             return Err(error(self.text, second, ExprErrorKind::ZeroDivisor(range)));
@@ -326,15 +327,15 @@ impl<'a> Parser<'a> {
         loop {
             let at = self.offset();
             let operand = self.deeper(Self::sum)?;
-            let normal = operand.finish().map(|expr| expr.sum().into_owned());
+            let normal = in_normal_form(self.symbols, operand).map(|expr| expr.sum().into_owned());
             operands.push(self.checked(at, normal)?);
             if self.sign(&[',']).is_none() {
                 break;
             }
         }
         self.expect(&Token::Sign(')'), "an operator, `,` or `)`")?;
-        let result = extremum(self.symbols, kind, &operands);
-        self.checked(offset, result.map(|expr| expr.sum().into_owned()))
+        let result = extremum_sum(self.symbols, kind, &operands);
+        self.checked(offset, result)
     }
 }
 
