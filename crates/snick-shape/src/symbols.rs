@@ -22,7 +22,17 @@ pub struct Origin {
 }
 
 /// Why a symbol cannot be created.
+///
+/// ```
+/// # use snick_shape::{Interval, Origin, Symbols};
+/// let mut symbols = Symbols::default();
+/// symbols.named("N", Interval::exact(3), Origin::default())?;
+/// let error = symbols.named("N", Interval::exact(4), Origin::default()).unwrap_err();
+/// assert_eq!(error.to_string(), "symbol `N` is declared as `3` and as `4`, which exclude each other");
+/// # Ok::<(), snick_shape::SymbolError>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum SymbolError {
     /// The name is used with intervals that have no value in common.
     #[error("symbol `{name}` is declared as `{known}` and as `{wanted}`, which exclude each other")]

@@ -6,11 +6,19 @@ use std::str::FromStr;
 use crate::interval::{Interval, IntervalError};
 use crate::shape::Shape;
 use crate::sym_expr::SymExpr;
-use crate::sym_expr::parse::is_word;
+use crate::sym_expr::parse::{ExprError, is_word, quoted, word_or_quoted};
 use crate::symbols::{Origin, SymbolError, Symbols};
 
 /// Why a text is not a shape.
+///
+/// ```
+/// # use snick_shape::{ShapeError, ShapeSpec};
+/// let error = "[1x16]".parse::<ShapeSpec>().unwrap_err();
+/// assert_eq!(error, ShapeError::Separator { dim: "1x16".into(), instead: "1,16".into() });
+/// assert_eq!(error.to_string(), "bad dimension `1x16`; write `1,16`");
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ShapeError {
     /// `[` without `]`, or the reverse.
     #[error("unbalanced brackets in `{0}`")]
@@ -40,9 +48,37 @@ pub enum ShapeError {
         /// What is wrong with it.
         cause: IntervalError,
     },
+    /// A dimension that looks like an expression and is none.
+    #[error("bad dimension `{dim}`: {cause}")]
+    Expr {
+        /// The text of the dimension.
+        dim: String,
+        /// What is wrong with it.
+        cause: ExprError,
+    },
+    /// An expression that is below 0 for some values of its symbols.
+    #[error("dimension `{dim}` may be negative; its values are {interval}")]
+    MaybeNegative {
+        /// The text of the dimension.
+        dim: String,
+        /// The interval of its values.
+        interval: Interval,
+    },
+    /// A symbol cannot be created.
+    #[error(transparent)]
+    Symbol(#[from] SymbolError),
 }
 
 /// One dimension as written.
+///
+/// ```
+/// # use snick_shape::{DimSpec, Interval};
+/// let height: DimSpec = "H=16..64".parse()?;
+/// assert_eq!(height, DimSpec::Symbol { name: "H".into(), interval: Interval::new(16, 64).unwrap() });
+/// assert_eq!("?".parse(), Ok(DimSpec::Interval(Interval::DIM)));
+/// assert_eq!(height.to_string(), "H=16..64");
+/// # Ok::<(), snick_shape::ShapeError>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum DimSpec {
     /// `3`, `?`, `2..4`: an interval; a new unknown unless exact.
@@ -57,6 +93,16 @@ pub enum DimSpec {
 }
 
 /// A shape as written, before its symbols are created.
+///
+/// ```
+/// # use snick_shape::{Origin, ShapeSpec, Symbols};
+/// let spec: ShapeSpec = "[N, 3, H=16..64, ?]".parse()?;
+/// assert_eq!(spec.to_string(), "N,3,H=16..64,?");
+/// let mut symbols = Symbols::default();
+/// let shape = spec.instantiate(&mut symbols, Origin::default())?;
+/// assert_eq!(shape.rank(), Some(4));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ShapeSpec {
     /// `[...]` or `...`.
@@ -71,16 +117,33 @@ impl ShapeSpec {
     ///
     /// # Errors
     /// [`SymbolError`] if a name is used with intervals that exclude each other.
+    ///
+    /// ```
+    /// # use snick_shape::{Origin, ShapeSpec, Symbols};
+    /// let mut symbols = Symbols::default();
+    /// let shape = "N,N=2..9".parse::<ShapeSpec>()?.instantiate(&mut symbols, Origin::default())?;
+    /// assert_eq!(shape.display(&symbols).to_string(), "[N,N]");
+    /// assert_eq!(shape.display_intervals(&symbols).to_string(), "[2..9,2..9]");
+    /// assert!("N=1".parse::<ShapeSpec>()?.instantiate(&mut symbols, Origin::default()).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn instantiate(&self, symbols: &mut Symbols, origin: Origin) -> Result<Shape, SymbolError> {
         let Self::Dims(dims) = self else { return Ok(Shape::unranked()) };
-        let dims = dims.iter().zip(origin.axis..).map(|(dim, axis)| {
-            let origin = Origin { axis, ..origin };
-            match dim {
-                DimSpec::Interval(interval) => Ok(symbols.fresh(*interval, origin)),
-                DimSpec::Symbol { name, interval } => symbols.named(name, *interval, origin),
-            }
-        });
-        Ok(Shape::ranked(dims.collect::<Result<Vec<SymExpr>, _>>()?))
+        let dims = dims.iter().zip(origin.axis..);
+        dims.map(|(dim, axis)| dim.instantiate(symbols, Origin { axis, ..origin })).collect()
+    }
+}
+
+impl DimSpec {
+    /// The dimension: the symbol of that name, or a new unknown.
+    ///
+    /// # Errors
+    /// [`SymbolError`] if the name is used with intervals that exclude each other.
+    pub fn instantiate(&self, symbols: &mut Symbols, origin: Origin) -> Result<SymExpr, SymbolError> {
+        match self {
+            Self::Interval(interval) => Ok(symbols.fresh(*interval, origin)),
+            Self::Symbol { name, interval } => symbols.named(name, *interval, origin),
+        }
     }
 }
 
@@ -89,17 +152,23 @@ impl fmt::Display for ShapeSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self::Dims(dims) = self else { return f.write_str("...") };
         for (i, dim) in dims.iter().enumerate() {
-            let comma = if i > 0 { "," } else { "" };
-            match dim {
-                DimSpec::Interval(interval) => write!(f, "{comma}{interval}")?,
-                DimSpec::Symbol { name, interval } if *interval == Interval::DIM => {
-                    write!(f, "{comma}{name}")?
-                }
-                // `Display` of an interval leaves out a lower bound of 0; `H=..7` reads back just the same.
-                DimSpec::Symbol { name, interval } => write!(f, "{comma}{name}={interval}")?,
-            }
+            write!(f, "{}{dim}", if i > 0 { "," } else { "" })?;
         }
         Ok(())
+    }
+}
+
+/// The text that [`FromStr`] parses. A name that is no word stands between backticks.
+impl fmt::Display for DimSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Interval(interval) => interval.fmt(f),
+            Self::Symbol { name, interval } if *interval == Interval::DIM => {
+                f.write_str(&word_or_quoted(name))
+            }
+            // `Display` of an interval leaves out a lower bound of 0; `H=..7` reads back just the same.
+            Self::Symbol { name, interval } => write!(f, "{}={interval}", word_or_quoted(name)),
+        }
     }
 }
 
@@ -109,24 +178,44 @@ impl FromStr for ShapeSpec {
     /// Parses `[1,3,?,2..4,5..,..7]`, `-1` (as `?`), `N`, `H=32..512`, `[]` and `[...]`. Brackets are optional and
     /// spaces are ignored; an empty text is a scalar.
     fn from_str(text: &str) -> Result<Self, ShapeError> {
-        let text = text.trim();
-        let inner = match (text.strip_prefix('['), text.ends_with(']')) {
-            (Some(rest), true) => rest.strip_suffix(']').unwrap_or(rest),
-            (None, false) => text,
-            _ => return Err(ShapeError::Brackets(text.to_owned())),
-        };
-        match inner.trim() {
-            "" => return Ok(Self::Dims(Vec::new())),
-            "..." => return Ok(Self::Unranked),
+        match outer_brackets(text)? {
+            "..." => Ok(Self::Unranked),
+            inner => split_dims(inner)?.into_iter().map(str::parse).collect::<Result<_, _>>().map(Self::Dims),
+        }
+    }
+}
+
+/// The text inside of the brackets, which may be absent.
+pub(super) fn outer_brackets(text: &str) -> Result<&str, ShapeError> {
+    let text = text.trim();
+    match (text.strip_prefix('['), text.ends_with(']')) {
+        (Some(rest), true) => Ok(rest.strip_suffix(']').unwrap_or(rest).trim()),
+        (None, false) => Ok(text),
+        _ => Err(ShapeError::Brackets(text.to_owned())),
+    }
+}
+
+/// The dimensions between the commas that are outside of parentheses and backticks.
+pub(super) fn split_dims(text: &str) -> Result<Vec<&str>, ShapeError> {
+    if text.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (mut depth, mut is_name) = (0_usize, false);
+    let dims = text.split(|c| {
+        match c {
+            '`' => is_name = !is_name,
+            '(' if !is_name => depth += 1,
+            ')' if !is_name => depth = depth.saturating_sub(1),
             _ => {}
         }
-        let dims = inner.split(',').enumerate().map(|(index, dim)| match dim.trim() {
-            "" => Err(ShapeError::EmptyDim(index)),
-            "..." => Err(ShapeError::Ellipsis),
-            dim => dim.parse(),
-        });
-        dims.collect::<Result<_, _>>().map(Self::Dims)
-    }
+        c == ',' && depth == 0 && !is_name
+    });
+    let dims = dims.enumerate().map(|(index, dim)| match dim.trim() {
+        "" => Err(ShapeError::EmptyDim(index)),
+        "..." => Err(ShapeError::Ellipsis),
+        dim => Ok(dim),
+    });
+    dims.collect()
 }
 
 impl FromStr for DimSpec {
@@ -135,6 +224,14 @@ impl FromStr for DimSpec {
     /// Parses one dimension: `3`, `?`, `2..4`, `N` or `N=2..4`.
     fn from_str(text: &str) -> Result<Self, ShapeError> {
         let text = text.trim();
+        let fault = |cause| ShapeError::Dim { dim: text.to_owned(), cause };
+        if let Some((name, length)) = text.starts_with('`').then(|| quoted(text)).flatten() {
+            return match text.get(length..).unwrap_or_default().trim_start().strip_prefix('=') {
+                None if text.len() == length => Ok(Self::Symbol { name, interval: Interval::DIM }),
+                None => Err(fault(IntervalError::NotANumber(text.to_owned()))),
+                Some(range) => Ok(Self::Symbol { name, interval: size(text, range)? }),
+            };
+        }
         let (name, range) = match text.split_once('=') {
             Some((name, range)) => (Some(name.trim()), Some(range)),
             None if is_word(text) => (Some(text), None),
@@ -144,22 +241,21 @@ impl FromStr for DimSpec {
         if text.contains('x') && text.split('x').all(is_number) {
             return Err(ShapeError::Separator { dim: text.to_owned(), instead: text.replace('x', ",") });
         }
-        let fault = |cause| ShapeError::Dim { dim: text.to_owned(), cause };
         if let Some(name) = name.filter(|name| !is_word(name)) {
             return Err(fault(IntervalError::NotANumber(name.to_owned())));
         }
-        let interval = match range {
-            Some(range) => range.parse::<Interval>().map_err(fault)?,
-            None => Interval::DIM,
-        };
-        if interval.lo() < 0 {
-            return Err(ShapeError::Negative(text.to_owned()));
-        }
+        let interval = range.map_or(Ok(Interval::DIM), |range| size(text, range))?;
         Ok(match name {
             Some(name) => Self::Symbol { name: name.to_owned(), interval },
             None => Self::Interval(interval),
         })
     }
+}
+
+/// The interval of a dimension.
+fn size(dim: &str, text: &str) -> Result<Interval, ShapeError> {
+    let interval: Interval = text.parse().map_err(|cause| ShapeError::Dim { dim: dim.to_owned(), cause })?;
+    if interval.lo() < 0 { Err(ShapeError::Negative(dim.to_owned())) } else { Ok(interval) }
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use crate::interval::Interval;
 use crate::symbols::{Origin, Symbols};
 use token::{Token, tokens};
 
-pub(crate) use token::is_word;
+pub(crate) use token::{is_word, quoted, word_or_quoted};
 
 /// Deepest nesting of parentheses, calls and signs.
 const MAX_DEPTH: u32 = 64;

@@ -245,8 +245,7 @@ impl Symbols {
     /// name of another symbol.
     pub(crate) fn label(&self, id: SymbolId) -> Cow<'_, str> {
         match self.name(id) {
-            Some(name) if super::parse::is_word(name) => Cow::Borrowed(name),
-            Some(name) => Cow::Owned(format!("`{}`", name.replace('`', "``"))),
+            Some(name) => super::parse::word_or_quoted(name),
             None => {
                 let mut label = format!("s{}", id.index());
                 while self.find(&label).is_some() {

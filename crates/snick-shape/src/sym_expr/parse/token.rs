@@ -1,5 +1,6 @@
 //! The words, numbers and signs of an expression.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use super::{ExprError, ExprErrorKind, error};
@@ -88,8 +89,13 @@ fn prefix(text: &str, belongs: impl Fn(char) -> bool) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
+/// A name as it is written: between backticks unless it is a word.
+pub(crate) fn word_or_quoted(name: &str) -> Cow<'_, str> {
+    if is_word(name) { Cow::Borrowed(name) } else { Cow::Owned(format!("`{}`", name.replace('`', "``"))) }
+}
+
 /// The name that a text begins with between backticks, where two stand for one, and the length with them.
-fn quoted(text: &str) -> Option<(String, usize)> {
+pub(crate) fn quoted(text: &str) -> Option<(String, usize)> {
     let mut name = String::new();
     let mut chars = text.char_indices().skip(1).peekable();
     while let Some((offset, c)) = chars.next() {
