@@ -6,6 +6,11 @@ pub(crate) mod hull;
 pub(crate) mod symbolic;
 
 /// Why an axis cannot be sliced.
+///
+/// ```
+/// # use snick_shape::{AxisSlice, SliceError};
+/// assert_eq!(AxisSlice::resolve(10, None, None, 0), Err(SliceError::ZeroStep));
+/// ```
 #[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SliceError {
     /// The step is 0.
@@ -20,6 +25,16 @@ pub enum SliceError {
 ///
 /// Invariants of resolved slices: every index lies in `0..dim`; `step != 0`; `len <= 1` implies `step == 1`; `len == 0`
 /// implies `start == 0`. So two slices of an axis select the same elements if and only if they are equal.
+///
+/// ```
+/// use snick_shape::AxisSlice;
+///
+/// // `x[8:1:-3]` of an axis of 10 elements.
+/// let slice = AxisSlice::resolve(10, Some(8), Some(1), -3)?;
+/// assert_eq!(slice, AxisSlice { start: 8, len: 3, step: -3 });
+/// assert_eq!(slice.indices().collect::<Vec<_>>(), [8, 5, 2]);
+/// # Ok::<(), snick_shape::SliceError>(())
+/// ```
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct AxisSlice {
     /// Index of the first element.
@@ -35,6 +50,11 @@ impl AxisSlice {
     pub const EMPTY: Self = Self { start: 0, len: 0, step: 1 };
 
     /// The slice that selects the whole axis.
+    ///
+    /// ```
+    /// # use snick_shape::AxisSlice;
+    /// assert_eq!(AxisSlice::whole(3).indices().collect::<Vec<_>>(), [0, 1, 2]);
+    /// ```
     pub const fn whole(dim: i64) -> Self {
         Self { start: 0, len: dim, step: 1 }
     }
@@ -48,6 +68,13 @@ impl AxisSlice {
     ///
     /// # Errors
     /// [`SliceError::ZeroStep`]; [`SliceError::NegativeDim`].
+    ///
+    /// ```
+    /// # use snick_shape::AxisSlice;
+    /// assert_eq!(AxisSlice::resolve(10, Some(-3), None, 1)?, AxisSlice { start: 7, len: 3, step: 1 });
+    /// assert_eq!(AxisSlice::resolve(10, Some(5), Some(2), 1)?, AxisSlice::EMPTY);
+    /// # Ok::<(), snick_shape::SliceError>(())
+    /// ```
     pub fn resolve(dim: i64, start: Option<i64>, stop: Option<i64>, step: i64) -> Result<Self, SliceError> {
         let (start, len) = Self::clamp(dim, start, stop, step)?;
         Ok(Self { start, len, step }.normalised())
@@ -58,6 +85,13 @@ impl AxisSlice {
     ///
     /// # Errors
     /// [`SliceError::ZeroStep`]; [`SliceError::NegativeDim`].
+    ///
+    /// ```
+    /// # use snick_shape::AxisSlice;
+    /// assert_eq!(AxisSlice::clamp(10, Some(99), None, 1)?, (10, 0));
+    /// assert_eq!(AxisSlice::clamp(10, Some(99), None, -1)?, (9, 10));
+    /// # Ok::<(), snick_shape::SliceError>(())
+    /// ```
     pub fn clamp(
         dim: i64,
         start: Option<i64>,
@@ -86,17 +120,38 @@ impl AxisSlice {
     }
 
     /// Whether the slice selects every element of an axis of `dim` elements, in order.
+    ///
+    /// ```
+    /// # use snick_shape::AxisSlice;
+    /// assert!(AxisSlice::resolve(10, Some(-10), Some(99), 1)?.is_whole(10));
+    /// assert!(!AxisSlice::resolve(10, None, None, -1)?.is_whole(10));
+    /// # Ok::<(), snick_shape::SliceError>(())
+    /// ```
     pub fn is_whole(&self, dim: i64) -> bool {
         *self == Self::whole(dim).normalised()
     }
 
     /// The selected indices, in order.
+    ///
+    /// ```
+    /// # use snick_shape::AxisSlice;
+    /// let backward = AxisSlice::resolve(3, None, None, -1)?;
+    /// assert_eq!(backward.indices().collect::<Vec<_>>(), [2, 1, 0]);
+    /// # Ok::<(), snick_shape::SliceError>(())
+    /// ```
     pub fn indices(&self) -> impl Iterator<Item = i64> + use<> {
         let Self { start, len, step } = *self;
         (0..len).map(move |k| start.saturating_add(k.saturating_mul(step)))
     }
 
     /// The slice that equals this slice followed by `inner`, a slice of its result.
+    ///
+    /// ```
+    /// # use snick_shape::AxisSlice;
+    /// let (even, tail) = (AxisSlice::resolve(10, None, None, 2)?, AxisSlice::resolve(5, Some(3), None, 1)?);
+    /// assert_eq!(even.then(&tail), AxisSlice { start: 6, len: 2, step: 2 });
+    /// # Ok::<(), snick_shape::SliceError>(())
+    /// ```
     pub fn then(&self, inner: &Self) -> Self {
         let composed = Self {
             start: self.start.saturating_add(inner.start.saturating_mul(self.step)),

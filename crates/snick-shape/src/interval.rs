@@ -10,6 +10,17 @@ pub use text::IntervalError;
 /// The two extreme values of `i64` double as infinities: `lo == i64::MIN` says "no lower bound" and `hi == i64::MAX`
 /// says "no upper bound". Arithmetic is done on the mathematical integers and saturates into these infinities, so a
 /// result always contains every possible value and never wraps.
+///
+/// ```
+/// use snick_shape::Interval;
+///
+/// let batch: Interval = "1..8".parse()?;
+/// let pixels = batch.mul(Interval::exact(640)).add(Interval::exact(1));
+/// assert_eq!(pixels.to_string(), "641..5121");
+/// assert_eq!(Interval::DIM.to_string(), "?");
+/// assert_eq!(Interval::DIM.mul(batch), Interval::DIM); // unbounded stays unbounded
+/// # Ok::<(), snick_shape::IntervalError>(())
+/// ```
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Interval {
     lo: i64,
@@ -23,11 +34,22 @@ impl Interval {
     pub const DIM: Self = Self { lo: 0, hi: i64::MAX };
 
     /// The interval that holds one value.
+    ///
+    /// ```
+    /// # use snick_shape::Interval;
+    /// assert_eq!(Interval::exact(3).to_string(), "3");
+    /// ```
     pub const fn exact(value: i64) -> Self {
         Self { lo: value, hi: value }
     }
 
     /// The interval from `lo` to `hi`, both included; `None` when `lo > hi`.
+    ///
+    /// ```
+    /// # use snick_shape::Interval;
+    /// assert_eq!(Interval::new(2, 4).unwrap().to_string(), "2..4");
+    /// assert_eq!(Interval::new(4, 2), None);
+    /// ```
     pub const fn new(lo: i64, hi: i64) -> Option<Self> {
         if lo <= hi { Some(Self { lo, hi }) } else { None }
     }
@@ -38,46 +60,98 @@ impl Interval {
     }
 
     /// The least value; `i64::MIN` when there is no lower bound.
+    ///
+    /// ```
+    /// # use snick_shape::Interval;
+    /// assert_eq!(Interval::new(2, 4).unwrap().lo(), 2);
+    /// assert_eq!(Interval::ANY.lo(), i64::MIN);
+    /// ```
     pub const fn lo(&self) -> i64 {
         self.lo
     }
 
     /// The greatest value; `i64::MAX` when there is no upper bound.
+    ///
+    /// ```
+    /// # use snick_shape::Interval;
+    /// assert_eq!(Interval::new(2, 4).unwrap().hi(), 4);
+    /// assert_eq!(Interval::DIM.hi(), i64::MAX);
+    /// ```
     pub const fn hi(&self) -> i64 {
         self.hi
     }
 
     /// The single value, when there is only one.
+    ///
+    /// ```
+    /// # use snick_shape::Interval;
+    /// assert_eq!(Interval::exact(3).is_exact(), Some(3));
+    /// assert_eq!(Interval::DIM.is_exact(), None);
+    /// ```
     pub fn is_exact(&self) -> Option<i64> {
         (self.lo == self.hi).then_some(self.lo)
     }
 
     /// Whether there is an upper bound.
+    ///
+    /// ```
+    /// # use snick_shape::Interval;
+    /// assert!(Interval::exact(3).has_upper() && !Interval::DIM.has_upper());
+    /// ```
     pub const fn has_upper(&self) -> bool {
         self.hi != i64::MAX
     }
 
     /// Whether there is a lower bound.
+    ///
+    /// ```
+    /// # use snick_shape::Interval;
+    /// assert!(Interval::DIM.has_lower() && !Interval::ANY.has_lower());
+    /// ```
     pub const fn has_lower(&self) -> bool {
         self.lo != i64::MIN
     }
 
     /// Whether `value` lies in the interval.
+    ///
+    /// ```
+    /// # use snick_shape::Interval;
+    /// let interval = Interval::new(2, 4).unwrap();
+    /// assert!(interval.contains(4) && !interval.contains(5));
+    /// ```
     pub const fn contains(&self, value: i64) -> bool {
         self.lo <= value && value <= self.hi
     }
 
     /// Whether every value of `other` lies in this interval.
+    ///
+    /// ```
+    /// # use snick_shape::Interval;
+    /// assert!(Interval::DIM.covers(&Interval::exact(7)));
+    /// assert!(!Interval::DIM.covers(&Interval::exact(-7)));
+    /// ```
     pub const fn covers(&self, other: &Self) -> bool {
         self.lo <= other.lo && other.hi <= self.hi
     }
 
     /// The values both intervals hold; `None` when there are none.
+    ///
+    /// ```
+    /// # use snick_shape::Interval;
+    /// let [a, b] = [Interval::new(1, 5).unwrap(), Interval::new(4, 9).unwrap()];
+    /// assert_eq!(a.meet(b), Interval::new(4, 5));
+    /// assert_eq!(a.meet(Interval::exact(6)), None);
+    /// ```
     pub fn meet(&self, other: Self) -> Option<Self> {
         Self::new(self.lo.max(other.lo), self.hi.min(other.hi))
     }
 
     /// The least interval that covers both.
+    ///
+    /// ```
+    /// # use snick_shape::Interval;
+    /// assert_eq!(Interval::exact(1).hull(Interval::exact(4)), Interval::new(1, 4).unwrap());
+    /// ```
     pub fn hull(&self, other: Self) -> Self {
         Self { lo: self.lo.min(other.lo), hi: self.hi.max(other.hi) }
     }

@@ -1,16 +1,47 @@
-//! Abstract data: what is known about the dimensions of a tensor before it exists.
+//! Symbolic shapes: what is known about the dimensions of a tensor before it exists.
 //!
-//! - [`Interval`]: a closed range of integers that may be unbounded. `?`, `3` and `2..4` are intervals. Its
-//!   arithmetic is sound and never wraps.
-//! - [`SymExpr`]: an integer expression over symbols in normal form, so that `W-1+1` and `W` are the same value.
-//!   [`Symbols`] owns the symbols, builds the expressions and knows the interval of each.
-//! - [`Shape`]: unranked, or one non-negative expression per dimension. [`ShapeSpec`] is the text of a shape before
-//!   its names become symbols.
-//! - [`AxisSlice`]: the arithmetic of slicing one axis, shared by every slice operation: in numbers
-//!   ([`AxisSlice::resolve`]), over intervals ([`length_interval`]) and over expressions ([`length`]).
+//! This crate knows no graphs, operations or files. It has two dependencies.
 //!
+//! # The way through
+//! 1. An [`Interval`] is a range of integers that may be unbounded: `?`, `3`, `2..4`, `5..`. Its arithmetic is sound and
+//!    never wraps.
+//! 2. [`Symbols`] is the table of the unknown sizes. [`Symbols::named`] makes the `N` that every input shares,
+//!    [`Symbols::fresh`] one that nobody named; both have an interval and an [`Origin`].
+//! 3. A [`SymExpr`] is an integer expression over them, made by the table: [`Symbols::add`], [`Symbols::floor_div`],
+//!    [`Symbols::max`], … or [`Symbols::parse`]. It is in normal form: `W-1+1` and `W` are the same value.
+//! 4. The table answers questions: [`Symbols::interval`], [`Symbols::le`], [`Symbols::always_eq`], [`Symbols::eval`],
+//!    [`Symbols::substitute`]. It prints expressions by [`Symbols::display`], and parses what it prints.
+//! 5. A [`Shape`] is unranked, or one expression for each dimension. [`ShapeSpec`] and [`DimSpec`] are the text of a
+//!    shape before its names become symbols, as in a file or an option.
+//! 6. [`AxisSlice`] is the arithmetic of slicing one axis, which all slice operations share: in numbers
+//!    ([`AxisSlice::resolve`]), over intervals ([`length_interval`]) and over expressions ([`length`]).
+//! 7. [`SymExpr::translate`] writes an expression in another language, by an [`ExprFolder`].
+//!
+//! # Shapes
 //! ```
-//! use snick_shape::{AxisSlice, Interval, Origin, ShapeSpec, SliceBound, SymExpr, Symbols, length, length_interval};
+//! use snick_shape::{Origin, Shape, Symbols};
+//!
+//! let mut symbols = Symbols::default();
+//! let image = Shape::parse("[N,3,H=32..1024,W=32..1024]", &mut symbols, Origin::default())?;
+//! let [n, _, h, w] = image.dims().unwrap() else { unreachable!() };
+//!
+//! // A stride of 32 that keeps the last rows and columns, flattened: as the head of a detector does.
+//! let tiles = |size| symbols.ceil_div(size, &32.into());
+//! let cells = symbols.mul(&tiles(h).unwrap(), &tiles(w).unwrap()).unwrap();
+//! let boxes = Shape::ranked([n.clone(), cells.clone(), 4.into()]);
+//! assert_eq!(boxes.display(&symbols).to_string(), "[N,((H+31)/32)*((W+31)/32),4]");
+//! assert_eq!(boxes.display_intervals(&symbols).to_string(), "[?,1..1024,4]");
+//!
+//! // There are never more cells than pixels, and 300 for an image of 640 to 480.
+//! assert!(symbols.le(&cells, &symbols.parse("H*W")?));
+//! let size = |symbol| Some(if symbols.name(symbol) == Some("H") { 480 } else { 640 });
+//! assert_eq!(symbols.eval(&cells, &size), Some(300));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Slices
+//! ```
+//! use snick_shape::{AxisSlice, Interval, Origin, SliceBound, Symbols, length, length_interval};
 //!
 //! // Every second element of an axis of 10, without the ends: `[1:-1:2]`.
 //! let slice = AxisSlice::resolve(10, Some(1), Some(-1), 2)?;
@@ -23,17 +54,25 @@
 //!
 //! // And of an axis of `W` elements it has this many.
 //! let mut symbols = Symbols::default();
-//! let shape = "W=4..10".parse::<ShapeSpec>()?.instantiate(&mut symbols, Origin::default())?;
-//! let bounds = [1, -1].map(|bound| SliceBound::At(SymExpr::Const(bound)));
-//! let len = length(&mut symbols, &shape.dims().unwrap()[0], &bounds[0], &bounds[1], Some(2), Origin::default());
+//! let w = symbols.named("W", axis, Origin::default())?;
+//! let bounds = [1, -1].map(|bound| SliceBound::At(bound.into()));
+//! let len = length(&mut symbols, &w, &bounds[0], &bounds[1], Some(2), Origin::default());
 //! assert_eq!(symbols.display(&len).to_string(), "(W+1)/2-1");
+//!
+//! // Whatever a run will ask for, it gets at most the axis.
+//! let len = length(&mut symbols, &w, &SliceBound::Unknown, &SliceBound::Unknown, Some(1), Origin::default());
+//! assert!(symbols.le(&len, &w));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! This crate knows no graphs, operations or files.
+//! # Features
+//! `serde`: `Serialize` and `Deserialize` for [`Interval`], [`Origin`], [`SymbolId`], [`SymExpr`], [`Symbols`], [`Shape`],
+//! [`ShapeSpec`], [`DimSpec`], [`AxisSlice`] and [`SliceBound`]. What is read is checked.
 
 mod axis_slice;
 mod interval;
+#[cfg(feature = "serde")]
+mod serial;
 mod shape;
 mod sym_expr;
 mod symbols;
@@ -49,3 +88,7 @@ pub use sym_expr::parse::{ExprError, ExprErrorKind};
 pub use sym_expr::translate::{BinaryOp, ExprFolder};
 pub use sym_expr::{Linear, SymExpr, SymbolId};
 pub use symbols::{Origin, SymbolError, Symbols};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

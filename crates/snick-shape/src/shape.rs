@@ -11,47 +11,112 @@ use crate::sym_expr::SymExpr;
 use crate::symbols::Symbols;
 
 /// The shape of a tensor, as far as known. The interval of every dimension is within `0..`.
+///
+/// ```
+/// use snick_shape::{Origin, Shape, Symbols};
+///
+/// let mut symbols = Symbols::default();
+/// let image = Shape::parse("[N,3,H=1..,W=1..]", &mut symbols, Origin::default())?;
+/// let [n, _, h, w] = image.dims().unwrap() else { unreachable!() };
+/// let pixels = symbols.mul(h, w).unwrap();
+/// let flat = Shape::ranked([n.clone(), 3.into(), pixels]);
+/// assert_eq!(flat.display(&symbols).to_string(), "[N,3,H*W]");
+/// # Ok::<(), snick_shape::ShapeError>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Shape(Option<SmallVec<[SymExpr; 4]>>);
 
 impl Shape {
     /// A shape of unknown rank, printed `[...]`.
+    ///
+    /// ```
+    /// # use snick_shape::{Interval, Origin, Shape, SymExpr, Symbols};
+    /// assert_eq!(Shape::unranked().display(&Symbols::default()).to_string(), "[...]");
+    /// ```
     pub const fn unranked() -> Self {
         Self(None)
     }
 
     /// A shape with these dimensions; none of them make a scalar.
+    ///
+    /// ```
+    /// # use snick_shape::{Interval, Origin, Shape, SymExpr, Symbols};
+    /// assert_eq!(Shape::ranked([2, 3].map(SymExpr::Const)), Shape::from([2, 3]));
+    /// assert_eq!(Shape::ranked([]).rank(), Some(0));
+    /// ```
     pub fn ranked(dims: impl IntoIterator<Item = SymExpr>) -> Self {
         Self(Some(dims.into_iter().collect()))
     }
 
     /// The number of dimensions, when it is known.
+    ///
+    /// ```
+    /// # use snick_shape::{Interval, Origin, Shape, SymExpr, Symbols};
+    /// assert_eq!(Shape::from([2, 3]).rank(), Some(2));
+    /// assert_eq!(Shape::unranked().rank(), None);
+    /// ```
     pub fn rank(&self) -> Option<usize> {
         self.dims().map(<[SymExpr]>::len)
     }
 
     /// The dimensions, when their number is known.
+    ///
+    /// ```
+    /// # use snick_shape::{Interval, Origin, Shape, SymExpr, Symbols};
+    /// assert_eq!(Shape::from([2, 3]).dims(), Some([SymExpr::Const(2), SymExpr::Const(3)].as_slice()));
+    /// ```
     pub fn dims(&self) -> Option<&[SymExpr]> {
         self.0.as_deref()
     }
 
     /// The dimensions as numbers, when all are known (and not negative).
+    ///
+    /// ```
+    /// # use snick_shape::{Interval, Origin, Shape, SymExpr, Symbols};
+    /// assert_eq!(Shape::from([2, 3]).as_static().as_deref(), Some([2, 3].as_slice()));
+    /// assert_eq!(Shape::unranked().as_static(), None);
+    /// ```
     pub fn as_static(&self) -> Option<SmallVec<[usize; 6]>> {
         self.dims()?.iter().map(|dim| usize::try_from(dim.as_const()?).ok()).collect()
     }
 
     /// Whether rank and dimensions are all known numbers.
+    ///
+    /// ```
+    /// # use snick_shape::{Interval, Origin, Shape, SymExpr, Symbols};
+    /// assert!(Shape::from([2, 3]).is_static() && !Shape::unranked().is_static());
+    /// ```
     pub fn is_static(&self) -> bool {
         self.dims().is_some_and(|dims| dims.iter().all(|dim| dim.as_const().is_some()))
     }
 
     /// OpenVINO's text of a PartialShape: `[?,3,1..10]`, `[]`, `[...]`.
+    ///
+    /// ```
+    /// # use snick_shape::{Interval, Origin, Shape, SymExpr, Symbols};
+    /// let mut symbols = Symbols::default();
+    /// let n = symbols.named("N", Interval::new(1, 8).unwrap(), Origin::default())?;
+    /// let twice = symbols.mul(&n, &2.into()).unwrap();
+    /// let shape = Shape::ranked([n, 3.into(), twice]);
+    /// assert_eq!(shape.display_intervals(&symbols).to_string(), "[1..8,3,2..16]");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn display_intervals<'a>(&'a self, symbols: &'a Symbols) -> impl fmt::Display + 'a {
         Printed { shape: self, symbols, symbolic: false }
     }
 
     /// The shape with its expressions: `[N,3,W-1]`. A bare symbol without a name prints as its interval; inside
     /// expressions it prints as `s3`.
+    ///
+    /// ```
+    /// # use snick_shape::{Interval, Origin, Shape, SymExpr, Symbols};
+    /// let mut symbols = Symbols::default();
+    /// let n = symbols.named("N", Interval::new(1, 8).unwrap(), Origin::default())?;
+    /// let twice = symbols.mul(&n, &2.into()).unwrap();
+    /// let shape = Shape::ranked([n, 3.into(), twice]);
+    /// assert_eq!(shape.display(&symbols).to_string(), "[N,3,2*N]");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn display<'a>(&'a self, symbols: &'a Symbols) -> impl fmt::Display + 'a {
         Printed { shape: self, symbols, symbolic: true }
     }

@@ -1,16 +1,23 @@
-//! The table of symbols and the normalising constructors of expressions.
+//! The table of symbols.
+
+mod arithmetic;
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use crate::interval::Interval;
 use crate::sym_expr::bounds::{Bounds, Fact};
-use crate::sym_expr::min_max::{Extremum, extremum_sum};
-use crate::sym_expr::print::Printed;
-use crate::sym_expr::renormalize::in_normal_form;
-use crate::sym_expr::{Atom, Sum, SymExpr, SymbolId, Term, division, eval, proof, substitute};
+use crate::sym_expr::{Atom, Sum, SymExpr, SymbolId, Term};
 
 /// Where a symbol was born. Opaque to this crate: the numbering is the caller's.
+///
+/// ```
+/// # use snick_shape::{Interval, Origin, Symbols};
+/// // Where it was born: layer 7, its output 0, axis 2.
+/// let origin = Origin { node: 7, port: 0, axis: 2 };
+/// let mut symbols = Symbols::default();
+/// let size = symbols.fresh(Interval::DIM, origin);
+/// assert_eq!(symbols.origin(size.as_symbol().unwrap()), origin);
+/// ```
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Origin {
     /// The layer.
@@ -50,24 +57,45 @@ pub enum SymbolError {
 ///
 /// The constructors return `None` when a coefficient would overflow `i64` or the expression would exceed a size limit;
 /// the caller then makes a fresh unknown. Equality of their results is structural.
+///
+/// ```
+/// use snick_shape::{Interval, Origin, Symbols};
+///
+/// let mut symbols = Symbols::default();
+/// let height = symbols.named("H", Interval::new(32, 1024).unwrap(), Origin::default())?;
+/// let tiles = symbols.ceil_div(&height, &32.into()).unwrap();
+/// assert_eq!(symbols.display(&tiles).to_string(), "(H+31)/32");
+/// assert_eq!(symbols.interval(&tiles).to_string(), "1..32");
+/// assert_eq!(symbols.eval(&tiles, &|_| Some(640)), Some(20));
+/// assert!(symbols.le(&tiles, &height));
+/// # Ok::<(), snick_shape::SymbolError>(())
+/// ```
 #[derive(Clone, Default, Debug)]
 pub struct Symbols {
-    symbols: Vec<Symbol>,
-    names: BTreeMap<String, SymbolId>,
-    refinements: BTreeMap<Vec<Term>, Interval>,
+    pub(crate) symbols: Vec<Symbol>,
+    pub(crate) names: BTreeMap<String, SymbolId>,
+    pub(crate) refinements: BTreeMap<Vec<Term>, Interval>,
 }
 
 #[derive(Clone, Debug)]
-struct Symbol {
-    name: Option<String>,
-    interval: Interval,
-    origin: Origin,
+pub(crate) struct Symbol {
+    pub name: Option<String>,
+    pub interval: Interval,
+    pub origin: Origin,
     /// An expression that the symbol never exceeds.
-    upper: Option<SymExpr>,
+    pub upper: Option<SymExpr>,
 }
 
 impl Symbols {
     /// A new unknown in `interval`; an exact interval is a constant and makes no symbol.
+    ///
+    /// ```
+    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # let mut symbols = Symbols::default();
+    /// let unknown = symbols.fresh(Interval::DIM, Origin::default());
+    /// assert_eq!(symbols.display(&unknown).to_string(), "s0");
+    /// assert_eq!(symbols.fresh(Interval::exact(4), Origin::default()), 4.into());
+    /// ```
     pub fn fresh(&mut self, interval: Interval, origin: Origin) -> SymExpr {
         match interval.is_exact() {
             Some(value) => SymExpr::Const(value),
@@ -102,6 +130,15 @@ impl Symbols {
     ///
     /// # Errors
     /// [`SymbolError::Disjoint`] if the intersection is empty.
+    ///
+    /// ```
+    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # let mut symbols = Symbols::default();
+    /// let n = symbols.named("N", Interval::DIM, Origin::default())?;
+    /// assert_eq!(symbols.named("N", Interval::new(1, 8).unwrap(), Origin::default())?, n);
+    /// assert_eq!(symbols.interval(&n).to_string(), "1..8");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn named(&mut self, name: &str, interval: Interval, origin: Origin) -> Result<SymExpr, SymbolError> {
         let id = match self.names.get(name) {
             Some(id) => *id,
@@ -121,7 +158,7 @@ impl Symbols {
         Ok(met.is_exact().map_or(SymExpr::Symbol(id), SymExpr::Const))
     }
 
-    fn push(&mut self, symbol: Symbol) -> SymbolId {
+    pub(crate) fn push(&mut self, symbol: Symbol) -> SymbolId {
         // 2^32 symbols would need some 200 GB first.
         let id = SymbolId(u32::try_from(self.symbols.len()).unwrap_or(u32::MAX));
         self.symbols.push(symbol);
@@ -135,26 +172,67 @@ impl Symbols {
     }
 
     /// The symbol of this name.
+    ///
+    /// ```
+    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # let mut symbols = Symbols::default();
+    /// let w = symbols.named("W", Interval::new(1, 512).unwrap(), Origin::default())?;
+    /// assert_eq!(symbols.find("W"), w.as_symbol());
+    /// assert_eq!(symbols.find("H"), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn find(&self, name: &str) -> Option<SymbolId> {
         self.names.get(name).copied()
     }
 
     /// All symbols, in order of creation.
+    ///
+    /// ```
+    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # let mut symbols = Symbols::default();
+    /// let w = symbols.named("W", Interval::new(1, 512).unwrap(), Origin::default())?;
+    /// assert_eq!(symbols.ids().collect::<Vec<_>>(), [w.as_symbol().unwrap()]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn ids(&self) -> impl Iterator<Item = SymbolId> + use<> {
         (0_u32..).take(self.symbols.len()).map(SymbolId)
     }
 
     /// The name of a symbol that has one.
+    ///
+    /// ```
+    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # let mut symbols = Symbols::default();
+    /// let w = symbols.named("W", Interval::new(1, 512).unwrap(), Origin::default())?;
+    /// assert_eq!(symbols.name(w.as_symbol().unwrap()), Some("W"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn name(&self, symbol: SymbolId) -> Option<&str> {
         self.symbols.get(symbol.index())?.name.as_deref()
     }
 
     /// The origin of a symbol.
+    ///
+    /// ```
+    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # let mut symbols = Symbols::default();
+    /// let w = symbols.named("W", Interval::new(1, 512).unwrap(), Origin::default())?;
+    /// assert_eq!(symbols.origin(w.as_symbol().unwrap()), Origin::default());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn origin(&self, symbol: SymbolId) -> Origin {
         self.symbols.get(symbol.index()).map(|symbol| symbol.origin).unwrap_or_default()
     }
 
     /// The number of symbols.
+    ///
+    /// ```
+    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # let mut symbols = Symbols::default();
+    /// let w = symbols.named("W", Interval::new(1, 512).unwrap(), Origin::default())?;
+    /// assert_eq!(symbols.len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn len(&self) -> usize {
         self.symbols.len()
     }
@@ -187,56 +265,47 @@ impl Symbols {
 
     /// An interval that contains every value of the expression: always sound, tight for most forms of expressions, of
     /// bounded cost.
+    ///
+    /// ```
+    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # let mut symbols = Symbols::default();
+    /// let w = symbols.named("W", Interval::new(1, 512).unwrap(), Origin::default())?;
+    /// let rest = symbols.sub(&w, &symbols.floor_div(&w, &2.into()).unwrap()).unwrap();
+    /// assert_eq!(symbols.interval(&rest).to_string(), "1..256");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn interval(&self, expr: &SymExpr) -> Interval {
         Bounds::new(self, None).of(expr)
     }
 
     /// [`Symbols::interval`] if `given` is within `within`.
+    ///
+    /// ```
+    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # let mut symbols = Symbols::default();
+    /// let w = symbols.named("W", Interval::new(1, 512).unwrap(), Origin::default())?;
+    /// let odd = symbols.parse("2*W+1")?;
+    /// let small = Interval::new(1, 4).unwrap();
+    /// assert_eq!(symbols.interval_given(&odd, &w, small).to_string(), "3..9");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn interval_given(&self, expr: &SymExpr, given: &SymExpr, within: Interval) -> Interval {
         let fact = Fact::new(given, within);
         Bounds::new(self, fact.as_ref()).of(expr)
     }
 
-    /// Whether `a <= b` is provable for all values that the symbols can have. `false` says nothing.
-    ///
-    /// ```
-    /// # use snick_shape::{Interval, Origin, Symbols};
-    /// let mut symbols = Symbols::default();
-    /// let width = symbols.named("W", Interval::new(1, i64::MAX).unwrap(), Origin::default())?;
-    /// let half = symbols.ceil_div(&width, &2.into()).unwrap();
-    /// assert!(symbols.le(&half, &width));
-    /// assert!(!symbols.le(&width, &half)); // not for W = 2
-    /// let rows = symbols.named("H", Interval::DIM, Origin::default())?;
-    /// assert!(!symbols.le(&width, &rows) && !symbols.le(&rows, &width));
-    /// # Ok::<(), snick_shape::SymbolError>(())
-    /// ```
-    pub fn le(&self, a: &SymExpr, b: &SymExpr) -> bool {
-        if let Some(difference) = b.sum().plus_scaled(&a.sum(), -1) {
-            return proof::is_nonnegative(self, &difference);
-        }
-        let (a, b) = (self.interval(a), self.interval(b));
-        a.has_upper() && b.has_lower() && a.hi() <= b.lo()
-    }
-
-    /// Whether `a == b` is provable for all values that the symbols can have. `false` says nothing.
-    ///
-    /// ```
-    /// # use snick_shape::{Interval, Origin, Symbols};
-    /// let mut symbols = Symbols::default();
-    /// symbols.named("W", Interval::DIM, Origin::default())?;
-    /// let a = symbols.parse("(2*W+6)/2 - 3")?;
-    /// let b = symbols.parse("min(W,5) + max(W-5,0)")?;
-    /// assert!(symbols.always_eq(&a, &b));
-    /// assert!(!symbols.always_eq(&a, &symbols.parse("W/2*2")?));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn always_eq(&self, a: &SymExpr, b: &SymExpr) -> bool {
-        a == b || (self.le(a, b) && self.le(b, a))
-    }
-
     /// Records that the expression is within `interval`, which its parts do not imply. Shifts and multiples of the
     /// expression benefit too. Ignored for constants, for contradictions, and for a bare symbol (or a shift or multiple
     /// of one): it occurs elsewhere too, where the refinement need not hold.
+    ///
+    /// ```
+    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # let mut symbols = Symbols::default();
+    /// let [a, b] = ["A", "B"].map(|name| symbols.named(name, Interval::DIM, Origin::default()).unwrap());
+    /// let gap = symbols.sub(&b, &a).unwrap();
+    /// symbols.refine(&gap, Interval::DIM); // A <= B
+    /// assert_eq!(symbols.min(&a, &b), Some(a));
+    /// ```
     pub fn refine(&mut self, expr: &SymExpr, interval: Interval) {
         let Some(fact) = Fact::new(expr, interval) else { return };
         if let [term] = fact.direction.as_slice()
@@ -251,83 +320,5 @@ impl Symbols {
         if let Some(met) = known.meet(fact.interval) {
             self.refinements.insert(fact.direction, met);
         }
-    }
-
-    /// `a + b`.
-    pub fn add(&self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
-        in_normal_form(self, a.sum().plus_scaled(&b.sum(), 1)?)
-    }
-
-    /// `a - b`.
-    pub fn sub(&self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
-        in_normal_form(self, a.sum().plus_scaled(&b.sum(), -1)?)
-    }
-
-    /// `a * b`.
-    pub fn mul(&self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
-        in_normal_form(self, a.sum().times(&b.sum())?)
-    }
-
-    /// `-a`.
-    pub fn neg(&self, a: &SymExpr) -> Option<SymExpr> {
-        in_normal_form(self, a.sum().scaled(-1)?)
-    }
-
-    /// `a / b` rounded down; `None` also when `b` may be 0.
-    pub fn floor_div(&self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
-        division::floor_div(self, &a.sum(), &b.sum())
-    }
-
-    /// `a / b` rounded up; `None` also when `b` may be 0.
-    pub fn ceil_div(&self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
-        if self.interval(b).hi() < 0 {
-            return self.ceil_div(&self.neg(a)?, &self.neg(b)?);
-        }
-        let numerator = a.sum().plus_scaled(&b.sum(), 1)?.shifted(-1)?;
-        division::floor_div(self, &numerator, &b.sum())
-    }
-
-    /// `a - b * floor(a / b)`, which has the sign of `b` (OpenVINO FloorMod-1); `None` also when `b` may be 0.
-    pub fn modulo(&self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
-        let quotient = self.floor_div(a, b)?;
-        self.sub(a, &self.mul(b, &quotient)?)
-    }
-
-    /// `min(a, b)`.
-    pub fn min(&self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
-        self.extremum(Extremum::Min, a, b)
-    }
-
-    /// `max(a, b)`.
-    pub fn max(&self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
-        self.extremum(Extremum::Max, a, b)
-    }
-
-    fn extremum(&self, kind: Extremum, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
-        let operands = [a.sum().into_owned(), b.sum().into_owned()];
-        in_normal_form(self, extremum_sum(self, kind, &operands)?)
-    }
-
-    /// The value of the expression if `value` gives those of the symbols. `None` if a symbol has no value, a result
-    /// exceeds `i64`, or a divisor is below 1.
-    pub fn eval(&self, expr: &SymExpr, value: &dyn Fn(SymbolId) -> Option<i64>) -> Option<i64> {
-        eval::eval(expr, value)
-    }
-
-    /// The expression with each symbol replaced by its `replacement`, if there is one, and normalised again. Both the
-    /// replacements and the result are expressions over this table. `None` as for the constructors, and if a divisor
-    /// may now be 0.
-    pub fn substitute(
-        &self,
-        expr: &SymExpr,
-        replacement: &dyn Fn(SymbolId) -> Option<SymExpr>,
-    ) -> Option<SymExpr> {
-        substitute::substitute(self, expr, replacement)
-    }
-
-    /// The expression in conventional notation: `W-1`, `max(W-1,0)`, `(H+1)/2` (a floor division), `W%2`, `2*N*H`.
-    /// Symbols without a name print as `s3`.
-    pub fn display<'a>(&'a self, expr: &'a SymExpr) -> impl fmt::Display + 'a {
-        Printed { symbols: self, expr }
     }
 }

@@ -32,6 +32,14 @@ pub(crate) fn capped(dim: Interval, bounds: [Option<Interval>; 2], step: i64) ->
 ///
 /// The exact form of what OpenVINO's shape inference of Slice-8 and StridedSlice-1 approximates. For an unbounded axis
 /// under a bound of 2^31-1 see `capped`; bounds of 2^62 or more are beyond every axis.
+///
+/// ```
+/// use snick_shape::{Interval, length_interval};
+///
+/// // `x[k:]` of an axis of 4 to 10 elements, with k from -3 to 2.
+/// let (axis, start) = (Interval::new(4, 10).unwrap(), Interval::new(-3, 2).unwrap());
+/// assert_eq!(length_interval(axis, Some(start), None, 1), Interval::new(1, 10).unwrap());
+/// ```
 pub fn length_interval(
     dim: Interval,
     start: Option<Interval>,

@@ -14,6 +14,23 @@ use crate::symbols::{Origin, Symbols};
 /// expression that is exact for every value of its symbols, refined in `symbols` by [`length_interval`]; otherwise a
 /// new symbol with that interval and this `origin`. `symbols.le(&length, dim)` holds for all of them. `step` is `None` if it is unknown, which includes 0. The rule is
 /// that of [`AxisSlice::resolve`]; for a bound of 2^31-1 on an unbounded axis see `capped`.
+///
+/// ```
+/// use snick_shape::{Interval, Origin, SliceBound, Symbols, length};
+///
+/// let mut symbols = Symbols::default();
+/// let w = symbols.named("W", Interval::new(1, i64::MAX).unwrap(), Origin::default())?;
+/// let at = |value: i64| SliceBound::At(value.into());
+/// let mut slice = |start, stop, step| {
+///     let len = length(&mut symbols, &w, &start, &stop, Some(step), Origin::default());
+///     symbols.display(&len).to_string()
+/// };
+/// assert_eq!(slice(SliceBound::Masked, SliceBound::Masked, 2), "(W+1)/2");
+/// assert_eq!(slice(at(1), at(-1), 1), "max(W-2,0)");
+/// assert_eq!(slice(at(-2), SliceBound::Masked, 1), "min(W,2)");
+/// assert_eq!(slice(SliceBound::Masked, SliceBound::Masked, -1), "W");
+/// # Ok::<(), snick_shape::SymbolError>(())
+/// ```
 pub fn length(
     symbols: &mut Symbols,
     dim: &SymExpr,

@@ -58,52 +58,112 @@ fn over_nonzero(divisor: Interval, op: impl Fn(Interval) -> Interval) -> Interva
 #[allow(clippy::should_implement_trait)]
 impl Interval {
     /// `-self`.
+    ///
+    /// ```
+    /// # use snick_shape::Interval;
+    /// let a = Interval::new(-5, 7).unwrap();
+    /// assert_eq!(a.neg().to_string(), "-7..5");
+    /// ```
     pub fn neg(self) -> Self {
         span(-high(self), -low(self))
     }
 
     /// `self + other`.
+    ///
+    /// ```
+    /// # use snick_shape::Interval;
+    /// let [a, b] = [Interval::new(-5, 7).unwrap(), Interval::new(2, 3).unwrap()];
+    /// assert_eq!(a.add(b).to_string(), "-3..10");
+    /// ```
     pub fn add(self, other: Self) -> Self {
         span(low(self).saturating_add(low(other)), high(self).saturating_add(high(other)))
     }
 
     /// `self - other`.
+    ///
+    /// ```
+    /// # use snick_shape::Interval;
+    /// let [a, b] = [Interval::new(-5, 7).unwrap(), Interval::new(2, 3).unwrap()];
+    /// assert_eq!(a.sub(b).to_string(), "-8..5");
+    /// ```
     pub fn sub(self, other: Self) -> Self {
         self.add(other.neg())
     }
 
     /// `self * other`.
+    ///
+    /// ```
+    /// # use snick_shape::Interval;
+    /// let [a, b] = [Interval::new(-5, 7).unwrap(), Interval::new(2, 3).unwrap()];
+    /// assert_eq!(a.mul(b).to_string(), "-15..21");
+    /// ```
     pub fn mul(self, other: Self) -> Self {
         corners(self, other, i128::saturating_mul)
     }
 
     /// `self / other` rounded down. A divisor of 0 yields no value; when that is the only divisor, the result is
     /// [`Interval::ANY`].
+    ///
+    /// ```
+    /// # use snick_shape::Interval;
+    /// let [a, b] = [Interval::new(-5, 7).unwrap(), Interval::new(2, 3).unwrap()];
+    /// assert_eq!(a.floor_div(b).to_string(), "-3..3");
+    /// ```
     pub fn floor_div(self, other: Self) -> Self {
         over_nonzero(other, |divisor| corners(self, divisor, floor))
     }
 
     /// `self / other` rounded up; divisors of 0 as in [`Interval::floor_div`].
+    ///
+    /// ```
+    /// # use snick_shape::Interval;
+    /// let [a, b] = [Interval::new(-5, 7).unwrap(), Interval::new(2, 3).unwrap()];
+    /// assert_eq!(a.ceil_div(b).to_string(), "-2..4");
+    /// ```
     pub fn ceil_div(self, other: Self) -> Self {
         self.neg().floor_div(other).neg()
     }
 
     /// `self / other` rounded towards 0; divisors of 0 as in [`Interval::floor_div`].
+    ///
+    /// ```
+    /// # use snick_shape::Interval;
+    /// let [a, b] = [Interval::new(-5, 7).unwrap(), Interval::new(2, 3).unwrap()];
+    /// assert_eq!(a.trunc_div(b).to_string(), "-2..3");
+    /// ```
     pub fn trunc_div(self, other: Self) -> Self {
         over_nonzero(other, |divisor| corners(self, divisor, |a, b| a / b))
     }
 
     /// The lesser of the two values.
+    ///
+    /// ```
+    /// # use snick_shape::Interval;
+    /// let [a, b] = [Interval::new(-5, 7).unwrap(), Interval::new(2, 3).unwrap()];
+    /// assert_eq!(a.min(b).to_string(), "-5..3");
+    /// ```
     pub fn min(self, other: Self) -> Self {
         Self { lo: self.lo.min(other.lo), hi: self.hi.min(other.hi) }
     }
 
     /// The greater of the two values.
+    ///
+    /// ```
+    /// # use snick_shape::Interval;
+    /// let [a, b] = [Interval::new(-5, 7).unwrap(), Interval::new(2, 3).unwrap()];
+    /// assert_eq!(a.max(b).to_string(), "2..7");
+    /// ```
     pub fn max(self, other: Self) -> Self {
         Self { lo: self.lo.max(other.lo), hi: self.hi.max(other.hi) }
     }
 
     /// The absolute value.
+    ///
+    /// ```
+    /// # use snick_shape::Interval;
+    /// let a = Interval::new(-5, 7).unwrap();
+    /// assert_eq!(a.abs().to_string(), "..7");
+    /// ```
     pub fn abs(self) -> Self {
         if self.lo >= 0 {
             self
@@ -116,6 +176,12 @@ impl Interval {
 
     /// The remainder of floor division, which has the sign of the divisor (OpenVINO FloorMod-1); divisors of 0 as in
     /// [`Interval::floor_div`].
+    ///
+    /// ```
+    /// # use snick_shape::Interval;
+    /// let [a, b] = [Interval::new(-5, 7).unwrap(), Interval::new(2, 3).unwrap()];
+    /// assert_eq!(a.modulo(b).to_string(), "..2");
+    /// ```
     pub fn modulo(self, other: Self) -> Self {
         over_nonzero(other, |divisor| {
             if divisor.lo > 0 {
@@ -129,6 +195,12 @@ impl Interval {
 
     /// The remainder of truncating division, which has the sign of the dividend (OpenVINO Mod-1); divisors of 0 as in
     /// [`Interval::floor_div`].
+    ///
+    /// ```
+    /// # use snick_shape::Interval;
+    /// let [a, b] = [Interval::new(-5, 7).unwrap(), Interval::new(2, 3).unwrap()];
+    /// assert_eq!(a.trunc_mod(b).to_string(), "-2..2");
+    /// ```
     pub fn trunc_mod(self, other: Self) -> Self {
         over_nonzero(other, |divisor| {
             let size = divisor.abs();

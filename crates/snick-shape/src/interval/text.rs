@@ -6,6 +6,12 @@ use std::str::FromStr;
 use super::Interval;
 
 /// Why a text is not an interval.
+///
+/// ```
+/// # use snick_shape::Interval;
+/// let error = "4..2".parse::<Interval>().unwrap_err();
+/// assert_eq!(error.to_string(), "`4..2` is empty: the lower end exceeds the upper one");
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum IntervalError {
     /// An end is neither a number nor absent, or exceeds 64 bits.

@@ -30,11 +30,28 @@ use smallvec::{SmallVec, smallvec};
 pub(crate) use normal_form::Sum;
 
 /// A symbol of one [`Symbols`](crate::Symbols) table.
+///
+/// ```
+/// # use snick_shape::{Interval, Origin, Symbols};
+/// # let mut symbols = Symbols::default();
+/// let w = symbols.named("W", Interval::new(1, 512).unwrap(), Origin::default())?;
+/// let id = w.as_symbol().unwrap();
+/// assert_eq!((id.index(), symbols.name(id)), (0, Some("W")));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct SymbolId(pub(crate) u32);
 
 impl SymbolId {
     /// The index of the symbol, counted from 0 in order of creation.
+    ///
+    /// ```
+    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # let mut symbols = Symbols::default();
+    /// let w = symbols.named("W", Interval::new(1, 512).unwrap(), Origin::default())?;
+    /// assert_eq!(w.as_symbol().unwrap().index(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub const fn index(self) -> usize {
         self.0 as usize
     }
@@ -43,6 +60,19 @@ impl SymbolId {
 /// An integer expression over symbols, in normal form.
 ///
 /// 16 bytes; constants and bare symbols hold no allocation and clones of larger expressions share theirs.
+///
+/// ```
+/// use snick_shape::{Interval, Origin, SymExpr, Symbols};
+///
+/// let mut symbols = Symbols::default();
+/// let w = symbols.named("W", Interval::DIM, Origin::default())?;
+/// let less = symbols.sub(&w, &SymExpr::Const(1)).unwrap();
+/// // Equal functions have equal normal forms.
+/// assert_eq!(symbols.add(&less, &1.into()), Some(w));
+/// assert_eq!(symbols.display(&less).to_string(), "W-1");
+/// assert_eq!(symbols.parse("W-1"), Ok(less));
+/// # Ok::<(), snick_shape::SymbolError>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum SymExpr {
     /// A known number.
@@ -107,6 +137,11 @@ impl Monomial {
 
 impl SymExpr {
     /// The value of a constant expression.
+    ///
+    /// ```
+    /// # use snick_shape::SymExpr;
+    /// assert_eq!(SymExpr::from(3).as_const(), Some(3));
+    /// ```
     pub fn as_const(&self) -> Option<i64> {
         match self {
             Self::Const(value) => Some(*value),
@@ -115,6 +150,15 @@ impl SymExpr {
     }
 
     /// The symbol of an expression that is one bare symbol.
+    ///
+    /// ```
+    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # let mut symbols = Symbols::default();
+    /// let w = symbols.named("W", Interval::new(1, 512).unwrap(), Origin::default())?;
+    /// assert_eq!(w.as_symbol(), symbols.find("W"));
+    /// assert_eq!(symbols.parse("2*W")?.as_symbol(), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn as_symbol(&self) -> Option<SymbolId> {
         match self {
             Self::Symbol(id) => Some(*id),
@@ -123,11 +167,29 @@ impl SymExpr {
     }
 
     /// Whether the expression depends on `symbol`.
+    ///
+    /// ```
+    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # let mut symbols = Symbols::default();
+    /// let w = symbols.named("W", Interval::new(1, 512).unwrap(), Origin::default())?;
+    /// let w = w.as_symbol().unwrap();
+    /// assert!(symbols.parse("max(W-1,0)")?.mentions(w) && !symbols.parse("W-W")?.mentions(w));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn mentions(&self, symbol: SymbolId) -> bool {
         self.symbols().binary_search(&symbol).is_ok()
     }
 
     /// The symbols the expression depends on, ascending, each once.
+    ///
+    /// ```
+    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # let mut symbols = Symbols::default();
+    /// let area = symbols.parse_or_declare("(H+1)/2*W", Interval::DIM, Origin::default())?;
+    /// let names: Vec<_> = area.symbols().into_iter().filter_map(|id| symbols.name(id)).collect();
+    /// assert_eq!(names, ["H", "W"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn symbols(&self) -> Vec<SymbolId> {
         let mut found = Vec::new();
         self.collect_symbols(&mut found);

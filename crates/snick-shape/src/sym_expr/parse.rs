@@ -54,6 +54,12 @@ impl ExprError {
 }
 
 /// What is wrong with the text of an expression.
+///
+/// ```
+/// # use snick_shape::{ExprErrorKind, Symbols};
+/// let error = Symbols::default().parse("2*x").unwrap_err();
+/// assert_eq!(error.kind, ExprErrorKind::UnknownSymbol("x".into()));
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExprErrorKind {

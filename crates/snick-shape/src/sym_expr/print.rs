@@ -173,9 +173,9 @@ fn constant_inside(sum: &Sum, index: usize) -> Option<Sum> {
     }
     let shift = sum.constant.checked_div(*coefficient)?;
     let shifted = |operand: &SymExpr| {
-        let operand = operand.sum().into_owned().shifted(shift)?.finish()?;
-        // The extreme numbers bound nothing.
-        operand.as_const().is_none_or(|value| ![i64::MIN, i64::MAX].contains(&value)).then_some(operand)
+        let operand = operand.sum().into_owned().shifted(shift)?;
+        // The extreme numbers bound nothing, and differences of numbers near them overflow.
+        (operand.constant.unsigned_abs() < 1 << 62).then(|| operand.finish())?
     };
     let atom = match monomial.as_atom()? {
         Atom::Min(operands) => Atom::Min(operands.iter().map(shifted).collect::<Option<_>>()?),

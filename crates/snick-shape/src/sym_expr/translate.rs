@@ -3,6 +3,37 @@
 use super::{Atom, SymExpr, SymbolId};
 
 /// The operations that an expression is folded into.
+///
+/// ```
+/// use snick_shape::{BinaryOp, ExprFolder, Interval, Origin, SymbolId, Symbols};
+///
+/// /// Lines of a small stack language.
+/// struct Stack(Vec<String>);
+///
+/// impl ExprFolder for Stack {
+///     type Output = ();
+///     type Error = std::convert::Infallible;
+///
+///     fn constant(&mut self, value: i64) -> Result<(), Self::Error> {
+///         Ok(self.0.push(format!("push {value}")))
+///     }
+///
+///     fn symbol(&mut self, symbol: SymbolId) -> Result<(), Self::Error> {
+///         Ok(self.0.push(format!("load {}", symbol.index())))
+///     }
+///
+///     fn combine(&mut self, how: BinaryOp, (): (), (): ()) -> Result<(), Self::Error> {
+///         Ok(self.0.push(format!("{how:?}").to_lowercase()))
+///     }
+/// }
+///
+/// let mut symbols = Symbols::default();
+/// let half = symbols.parse_or_declare("(W+1)/2", Interval::DIM, Origin::default())?;
+/// let mut stack = Stack(Vec::new());
+/// half.translate(&mut stack)?;
+/// assert_eq!(stack.0, ["load 0", "push 1", "add", "push 2", "floordivide"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait ExprFolder {
     /// An integer in the target.
     type Output;

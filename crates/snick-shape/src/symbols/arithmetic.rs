@@ -1,0 +1,243 @@
+//! The normalising constructors of expressions, and what is asked of them.
+
+use std::fmt;
+
+use super::Symbols;
+use crate::sym_expr::min_max::{Extremum, extremum_sum};
+use crate::sym_expr::print::Printed;
+use crate::sym_expr::renormalize::in_normal_form;
+use crate::sym_expr::{SymExpr, SymbolId, division, eval, proof, substitute};
+
+impl Symbols {
+    /// Whether `a <= b` is provable for all values that the symbols can have. `false` says nothing.
+    ///
+    /// ```
+    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// let mut symbols = Symbols::default();
+    /// let width = symbols.named("W", Interval::new(1, i64::MAX).unwrap(), Origin::default())?;
+    /// let half = symbols.ceil_div(&width, &2.into()).unwrap();
+    /// assert!(symbols.le(&half, &width));
+    /// assert!(!symbols.le(&width, &half)); // not for W = 2
+    /// let rows = symbols.named("H", Interval::DIM, Origin::default())?;
+    /// assert!(!symbols.le(&width, &rows) && !symbols.le(&rows, &width));
+    /// # Ok::<(), snick_shape::SymbolError>(())
+    /// ```
+    pub fn le(&self, a: &SymExpr, b: &SymExpr) -> bool {
+        if a == b {
+            return true;
+        }
+        if let Some(difference) = b.sum().plus_scaled(&a.sum(), -1) {
+            return proof::is_nonnegative(self, &difference);
+        }
+        let (a, b) = (self.interval(a), self.interval(b));
+        a.has_upper() && b.has_lower() && a.hi() <= b.lo()
+    }
+
+    /// Whether `a == b` is provable for all values that the symbols can have. `false` says nothing.
+    ///
+    /// ```
+    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// let mut symbols = Symbols::default();
+    /// symbols.named("W", Interval::DIM, Origin::default())?;
+    /// let a = symbols.parse("(2*W+6)/2 - 3")?;
+    /// let b = symbols.parse("min(W,5) + max(W-5,0)")?;
+    /// assert!(symbols.always_eq(&a, &b));
+    /// assert!(!symbols.always_eq(&a, &symbols.parse("W/2*2")?));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn always_eq(&self, a: &SymExpr, b: &SymExpr) -> bool {
+        self.le(a, b) && self.le(b, a)
+    }
+
+    /// `a + b`.
+    ///
+    /// ```
+    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # let mut symbols = Symbols::default();
+    /// let w = symbols.named("W", Interval::new(1, 512).unwrap(), Origin::default())?;
+    /// let result = symbols.add(&w, &1.into()).unwrap();
+    /// assert_eq!(symbols.display(&result).to_string(), "W+1");
+    /// assert_eq!(symbols.add(&i64::MAX.into(), &1.into()), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn add(&self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
+        in_normal_form(self, a.sum().plus_scaled(&b.sum(), 1)?)
+    }
+
+    /// `a - b`.
+    ///
+    /// ```
+    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # let mut symbols = Symbols::default();
+    /// let w = symbols.named("W", Interval::new(1, 512).unwrap(), Origin::default())?;
+    /// let result = symbols.sub(&w, &1.into()).unwrap();
+    /// assert_eq!(symbols.display(&result).to_string(), "W-1");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn sub(&self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
+        in_normal_form(self, a.sum().plus_scaled(&b.sum(), -1)?)
+    }
+
+    /// `a * b`.
+    ///
+    /// ```
+    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # let mut symbols = Symbols::default();
+    /// let w = symbols.named("W", Interval::new(1, 512).unwrap(), Origin::default())?;
+    /// let result = symbols.mul(&w, &w).unwrap();
+    /// assert_eq!(symbols.display(&result).to_string(), "W*W");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn mul(&self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
+        in_normal_form(self, a.sum().times(&b.sum())?)
+    }
+
+    /// `-a`.
+    ///
+    /// ```
+    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # let mut symbols = Symbols::default();
+    /// let w = symbols.named("W", Interval::new(1, 512).unwrap(), Origin::default())?;
+    /// let result = symbols.neg(&w).unwrap();
+    /// assert_eq!(symbols.display(&result).to_string(), "-W");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn neg(&self, a: &SymExpr) -> Option<SymExpr> {
+        in_normal_form(self, a.sum().scaled(-1)?)
+    }
+
+    /// `a / b` rounded down; `None` also when `b` may be 0.
+    ///
+    /// ```
+    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # let mut symbols = Symbols::default();
+    /// let w = symbols.named("W", Interval::new(1, 512).unwrap(), Origin::default())?;
+    /// let result = symbols.floor_div(&w, &2.into()).unwrap();
+    /// assert_eq!(symbols.display(&result).to_string(), "W/2");
+    /// assert_eq!(symbols.floor_div(&w, &symbols.parse("W-1")?), None); // W may be 1
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn floor_div(&self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
+        division::floor_div(self, &a.sum(), &b.sum())
+    }
+
+    /// `a / b` rounded up; `None` also when `b` may be 0.
+    ///
+    /// ```
+    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # let mut symbols = Symbols::default();
+    /// let w = symbols.named("W", Interval::new(1, 512).unwrap(), Origin::default())?;
+    /// let result = symbols.ceil_div(&w, &2.into()).unwrap();
+    /// assert_eq!(symbols.display(&result).to_string(), "(W+1)/2");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn ceil_div(&self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
+        if self.interval(b).hi() < 0 {
+            return self.ceil_div(&self.neg(a)?, &self.neg(b)?);
+        }
+        let numerator = a.sum().plus_scaled(&b.sum(), 1)?.shifted(-1)?;
+        division::floor_div(self, &numerator, &b.sum())
+    }
+
+    /// `a - b * floor(a / b)`, which has the sign of `b` (OpenVINO FloorMod-1); `None` also when `b` may be 0.
+    ///
+    /// ```
+    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # let mut symbols = Symbols::default();
+    /// let w = symbols.named("W", Interval::new(1, 512).unwrap(), Origin::default())?;
+    /// let result = symbols.modulo(&w, &2.into()).unwrap();
+    /// assert_eq!(symbols.display(&result).to_string(), "W%2");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn modulo(&self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
+        let quotient = self.floor_div(a, b)?;
+        self.sub(a, &self.mul(b, &quotient)?)
+    }
+
+    /// `min(a, b)`.
+    ///
+    /// ```
+    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # let mut symbols = Symbols::default();
+    /// let w = symbols.named("W", Interval::new(1, 512).unwrap(), Origin::default())?;
+    /// let result = symbols.min(&w, &5.into()).unwrap();
+    /// assert_eq!(symbols.display(&result).to_string(), "min(W,5)");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn min(&self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
+        self.extremum(Extremum::Min, a, b)
+    }
+
+    /// `max(a, b)`.
+    ///
+    /// ```
+    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # let mut symbols = Symbols::default();
+    /// let w = symbols.named("W", Interval::new(1, 512).unwrap(), Origin::default())?;
+    /// let result = symbols.max(&w, &5.into()).unwrap();
+    /// assert_eq!(symbols.display(&result).to_string(), "max(W,5)");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn max(&self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
+        self.extremum(Extremum::Max, a, b)
+    }
+
+    fn extremum(&self, kind: Extremum, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
+        let operands = [a.sum().into_owned(), b.sum().into_owned()];
+        in_normal_form(self, extremum_sum(self, kind, &operands)?)
+    }
+
+    /// The value of the expression if `value` gives those of the symbols. `None` if a symbol has no value, a result
+    /// exceeds `i64`, or a divisor is below 1.
+    ///
+    /// ```
+    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # let mut symbols = Symbols::default();
+    /// let w = symbols.named("W", Interval::new(1, 512).unwrap(), Origin::default())?;
+    /// let half = symbols.parse("(W+1)/2")?;
+    /// assert_eq!(symbols.eval(&half, &|_| Some(7)), Some(4));
+    /// assert_eq!(symbols.eval(&half, &|_| None), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn eval(&self, expr: &SymExpr, value: &dyn Fn(SymbolId) -> Option<i64>) -> Option<i64> {
+        eval::eval(expr, value)
+    }
+
+    /// The expression with each symbol replaced by its `replacement`, if there is one, and normalised again. Both the
+    /// replacements and the result are expressions over this table. `None` as for the constructors, and if a divisor
+    /// may now be 0.
+    ///
+    /// ```
+    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # let mut symbols = Symbols::default();
+    /// let w = symbols.named("W", Interval::new(1, 512).unwrap(), Origin::default())?;
+    /// let half = symbols.parse("(W+1)/2")?;
+    /// let twice = symbols.mul(&w, &2.into()).unwrap();
+    /// assert_eq!(symbols.substitute(&half, &|_| Some(twice.clone())), Some(w));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn substitute(
+        &self,
+        expr: &SymExpr,
+        replacement: &dyn Fn(SymbolId) -> Option<SymExpr>,
+    ) -> Option<SymExpr> {
+        substitute::substitute(self, expr, replacement)
+    }
+
+    /// The expression in conventional notation: `W-1`, `max(W-1,0)`, `(H+1)/2` (a floor division), `W%2`, `2*N*H`. A
+    /// product stays one where that is shorter: `21*((H+31)/32)*((W+31)/32)`. Symbols without a name print as `s3`, names
+    /// that are no words between backticks. [`Symbols::parse`] reads it back.
+    ///
+    /// ```
+    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # let mut symbols = Symbols::default();
+    /// let w = symbols.named("W", Interval::new(1, 512).unwrap(), Origin::default())?;
+    /// let area = symbols.parse("W*(W/2) + 7*(W/2)")?;
+    /// assert_eq!(symbols.display(&area).to_string(), "(W+7)*(W/2)");
+    /// assert_eq!(symbols.parse(&symbols.display(&area).to_string())?, area);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn display<'a>(&'a self, expr: &'a SymExpr) -> impl fmt::Display + 'a {
+        Printed { symbols: self, expr }
+    }
+}
