@@ -160,7 +160,7 @@ fn add_layer(layer: Layer, context: &mut Context, graph: &mut Graph) -> LayerId 
     }
     let (op, extra) = match context.ops.parse(&mut raw) {
         Ok(op) => {
-            let known = raw.attrs.all_read() || !op.is_builtin();
+            let known = raw.attrs.all_read() || op.is_opaque();
             (op, (!known).then(|| raw.attrs.unread()))
         }
         Err(error) => {
