@@ -1,5 +1,8 @@
 //! The tensor: elements of one type, strided over shared bytes.
 
+#[cfg(feature = "ndarray")]
+mod arrays;
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -335,7 +338,7 @@ impl Tensor {
 
 /// Views: other dims and strides over the same bytes.
 impl Tensor {
-    fn view(&self, layout: Layout) -> Self {
+    fn with_layout(&self, layout: Layout) -> Self {
         let (storage, texts) = (self.storage.clone(), self.texts.clone());
         Tensor { element_type: self.element_type, layout, storage, texts }
     }
@@ -346,7 +349,7 @@ impl Tensor {
     /// [`TensorError::AxisOutOfRange`], and [`TensorError::SliceOutOfRange`] if any index is outside the axis: nothing
     /// is clamped.
     pub fn slice(&self, axis: usize, start: usize, len: usize, step: isize) -> Result<Self, TensorError> {
-        Ok(self.view(self.layout.slice(axis, start, len, step)?))
+        Ok(self.with_layout(self.layout.slice(axis, start, len, step)?))
     }
 
     /// [`Tensor::slice`] in place.
@@ -362,7 +365,7 @@ impl Tensor {
     /// # Errors
     /// [`TensorError::BadPermutation`].
     pub fn permute(&self, order: &[usize]) -> Result<Self, TensorError> {
-        Ok(self.view(self.layout.permute(order)?))
+        Ok(self.with_layout(self.layout.permute(order)?))
     }
 
     /// The axes in reverse order.
@@ -370,7 +373,7 @@ impl Tensor {
         let mut layout = self.layout.clone();
         layout.dims.reverse();
         layout.strides.reverse();
-        self.view(layout)
+        self.with_layout(layout)
     }
 
     /// Numpy's rule: dims align at the right, axes of size 1 and new axes repeat (stride 0).
@@ -379,7 +382,7 @@ impl Tensor {
     /// [`TensorError::ShapeMismatch`]; [`TensorError::TooLarge`] if the packed result would be.
     pub fn broadcast_to(&self, dims: &[usize]) -> Result<Self, TensorError> {
         stored_bytes(self.element_type, dims)?;
-        Ok(self.view(self.layout.broadcast_to(dims)?))
+        Ok(self.with_layout(self.layout.broadcast_to(dims)?))
     }
 
     /// A new axis of size 1 before `axis`.
@@ -387,7 +390,7 @@ impl Tensor {
     /// # Errors
     /// [`TensorError::AxisOutOfRange`] if `axis` is above the rank.
     pub fn unsqueeze(&self, axis: usize) -> Result<Self, TensorError> {
-        Ok(self.view(self.layout.unsqueeze(axis)?))
+        Ok(self.with_layout(self.layout.unsqueeze(axis)?))
     }
 
     /// Without `axis`, which must have size 1.
@@ -395,7 +398,7 @@ impl Tensor {
     /// # Errors
     /// [`TensorError::AxisOutOfRange`], [`TensorError::ShapeMismatch`].
     pub fn squeeze(&self, axis: usize) -> Result<Self, TensorError> {
-        Ok(self.view(self.layout.squeeze(axis)?))
+        Ok(self.with_layout(self.layout.squeeze(axis)?))
     }
 
     /// The same elements in row-major order with other dims: a view if strides can express it, otherwise a copy.
@@ -407,7 +410,7 @@ impl Tensor {
             return Err(TensorError::mismatch("cannot reshape {} to {}", self.dims(), dims));
         }
         match self.layout.reshape(dims) {
-            Some(layout) => Ok(self.view(layout)),
+            Some(layout) => Ok(self.with_layout(layout)),
             None => {
                 let packed = self.contiguous();
                 let layout = Layout::packed(dims);
