@@ -2,6 +2,7 @@
 
 mod circles;
 mod crates;
+mod packages;
 mod sizes;
 mod words;
 
