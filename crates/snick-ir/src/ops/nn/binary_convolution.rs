@@ -94,6 +94,8 @@ fn filter_signs(filters: &Tensor) -> Result<Tensor, OpError> {
 
 #[cfg(test)]
 mod tests {
+    use smallvec::smallvec;
+
     use snick_tensor::Storage;
 
     use super::super::window::Sliding;
