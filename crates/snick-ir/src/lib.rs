@@ -15,7 +15,7 @@
 //! let mut graph = snick_ir::text::parse(text, None)?;
 //! assert!(snick_ir::infer(&mut graph).is_empty());
 //! let result = graph.results().next().unwrap();
-//! let shape = &graph.node(result).outs[0].fact.shape;
+//! let shape = &graph.node(result).outs()[0].fact.shape;
 //! assert_eq!(shape.display(graph.symbols()).to_string(), "[2*N,4]");
 //! # Ok::<(), snick_ir::text::ParseError>(())
 //! ```

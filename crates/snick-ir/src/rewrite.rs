@@ -4,7 +4,7 @@
 //!
 //! ```
 //! use snick_ir::rewrite::{self, DriverOptions, Patch, RewriteResult, Rule};
-//! use snick_ir::{Op, OpError};
+//! use snick_ir::OpError;
 //!
 //! /// `-(-x)` is `x`.
 //! const TWICE: Rule = Rule::exact("negative-of-negative", apply);
@@ -57,6 +57,13 @@ use self::liveness::Liveness;
 pub use self::rule::Rule;
 
 /// The result of a rule.
+///
+/// ```
+/// use snick_ir::rewrite::RewriteResult;
+///
+/// let declined = RewriteResult::declined(format!("{} groups", 3));
+/// assert_eq!(declined, RewriteResult::Declined("3 groups".into()));
+/// ```
 #[derive(Clone, PartialEq, Debug)]
 pub enum RewriteResult {
     /// The rule does not match the node.
@@ -86,6 +93,30 @@ impl RewriteResult {
 
 /// A rewrite of one node. It reads the graph and adds nodes, and changes nothing else. It is a [`GraphBuilder`] that
 /// knows the node to rewrite.
+///
+/// ```
+/// use snick_ir::rewrite::{Patch, RewriteResult};
+/// use snick_ir::OpError;
+///
+/// /// `x * x + y` for `x^2 + y`, if nothing else reads the square.
+/// fn square(patch: &mut Patch<'_>) -> Result<RewriteResult, OpError> {
+///     if patch.node().op().type_name() != "Add" {
+///         return Ok(RewriteResult::NoMatch);
+///     }
+///     let (power, y) = (patch.input(0)?, patch.input(1)?);
+///     if patch.op_of(power).type_name() != "Power" || !patch.is_read_once(power) {
+///         return Ok(RewriteResult::NoMatch);
+///     }
+///     let exponent = patch.fact(patch.input_of(power, 1)?)?.ints();
+///     if exponent.as_deref() != Some(&[2]) {
+///         return Ok(RewriteResult::declined("an exponent other than 2"));
+///     }
+///     let x = patch.input_of(power, 0)?;
+///     let product = patch.multiply(x, x)?; // inferred at once
+///     patch.add(product, y).map(RewriteResult::one)
+/// }
+/// # let _ = square;
+/// ```
 pub struct Patch<'g> {
     builder: GraphBuilder<'g>,
     root: NodeId,

@@ -27,7 +27,7 @@ use crate::{CheckError, Context, diff};
 /// assert_eq!(
 ///     changed,
 ///     "\
-/// @@ -4,5 +4,4 @@
+/// @@ -4,4 +4,3 @@
 ///    %a = ReLU-1(%x) : f32[?]
 /// -  %b = ReLU-1(%a) : f32[?]
 /// -  %y = Result-1(%b) : f32[?]
