@@ -4,6 +4,7 @@ mod parse;
 pub(crate) mod spec;
 
 use std::fmt;
+use std::ops::Deref;
 
 use smallvec::SmallVec;
 
@@ -76,7 +77,7 @@ impl Shape {
     /// assert_eq!(Shape::from([2, 3]).as_static().as_deref(), Some([2, 3].as_slice()));
     /// assert_eq!(Shape::unranked().as_static(), None);
     /// ```
-    pub fn as_static(&self) -> Option<SmallVec<[usize; 6]>> {
+    pub fn as_static(&self) -> Option<StaticDims> {
         self.dims()?.iter().map(|dim| usize::try_from(dim.as_const()?).ok()).collect()
     }
 
@@ -119,6 +120,47 @@ impl Shape {
     /// ```
     pub fn display<'a>(&'a self, symbols: &'a Symbols) -> impl fmt::Display + 'a {
         Printed { shape: self, symbols, symbolic: true }
+    }
+}
+
+/// The dimensions of a static shape: a list of numbers, on the stack for up to 6 of them.
+///
+/// ```
+/// # use snick_shape::Shape;
+/// let dims = Shape::from([2, 3]).as_static().unwrap();
+/// assert_eq!(dims.iter().product::<usize>(), 6);
+/// assert_eq!(*dims, [2, 3]);
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct StaticDims(SmallVec<[usize; 6]>);
+
+impl StaticDims {
+    /// The dimensions.
+    pub fn as_slice(&self) -> &[usize] {
+        &self.0
+    }
+}
+
+impl Deref for StaticDims {
+    type Target = [usize];
+
+    fn deref(&self) -> &[usize] {
+        &self.0
+    }
+}
+
+impl FromIterator<usize> for StaticDims {
+    fn from_iter<I: IntoIterator<Item = usize>>(dims: I) -> Self {
+        Self(dims.into_iter().collect())
+    }
+}
+
+impl<'a> IntoIterator for &'a StaticDims {
+    type Item = &'a usize;
+    type IntoIter = std::slice::Iter<'a, usize>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
     }
 }
 

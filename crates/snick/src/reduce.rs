@@ -235,7 +235,7 @@ impl Reducer<'_, '_> {
         let mut sizes = BTreeSet::new();
         for id in small.parameters() {
             let dims = small.node(id).outs().first().and_then(|out| out.fact.shape.as_static());
-            sizes.extend(dims.into_iter().flatten().map(|size| size as i64));
+            sizes.extend(dims.iter().flatten().map(|&size| size as i64));
         }
         for size in sizes.into_iter().rev().filter(|&size| size > 1) {
             for target in [1, 2, 3, size / 2] {

@@ -52,7 +52,8 @@ impl Select {
         let rank = then.shape.rank()?;
         let at = |shape: &snick_shape::Shape, pdpd: bool| {
             let own = shape.as_static()?;
-            let aligned = if pdpd { self.broadcast.aligned(rank, &own).ok()? } else { own };
+            let aligned =
+                if pdpd { self.broadcast.aligned(rank, &own).ok()? } else { own.iter().copied().collect() };
             positions(&aligned, &dims)
         };
         let (ic, it, io) =
