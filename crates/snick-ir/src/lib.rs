@@ -62,6 +62,6 @@ pub use info::Info;
 pub use int_or_value::IntOrValue;
 pub use op::{
     Arity, AttrField, AttrSpec, AttrWords, Custom, CustomOp, Dialect, EvalOp, InferOp, Op, OpDef, OpName,
-    OpTraits, RawNode, Registry, Since, Version, exactly, leading,
+    OpTraits, RawNode, Registry, ShapeRule, Since, Version, exactly, leading,
 };
 pub use verify::verify;

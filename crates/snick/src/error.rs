@@ -77,6 +77,12 @@ pub enum Error {
         /// What it holds.
         message: String,
     },
+    /// Declarations of ops that cannot be read.
+    #[error("{message}")]
+    Ops {
+        /// What is wrong, and where.
+        message: String,
+    },
     /// The caller's progress function stopped the work.
     #[error("cancelled at layer `{layer}`")]
     Cancelled {
@@ -109,6 +115,7 @@ impl Error {
             Self::Target { .. } => "S056",
             Self::Cancelled { .. } => "S057",
             Self::Folder { .. } => "S058",
+            Self::Ops { .. } => "S059",
         }
     }
 

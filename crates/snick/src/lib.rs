@@ -31,7 +31,7 @@
 //! - [`Error`] and [`Diagnostic`] are data, with codes.
 //!
 //! # Features
-//! All but the last three are on by default. Without any, snick reads OpenVINO IR and the text form, infers and
+//! All but the last four are on by default. Without any, snick reads OpenVINO IR and the text form, infers and
 //! canonicalises.
 //!
 //! | feature | what it adds |
@@ -41,7 +41,8 @@
 //! | `run` | [`Session`] and random inputs |
 //! | `emit` | [`Model::save`] |
 //! | `analyze` | reserved |
-//! | `serde` | diagnostics serialise |
+//! | `ops-toml` | [`load_ops`]: shapes of custom ops from a file |
+//! | `serde` | diagnostics and shapes serialise |
 //! | `ndarray` | tensors from and to `ndarray` |
 
 mod error;
@@ -51,6 +52,8 @@ mod inputs;
 mod limits;
 mod load;
 mod model;
+#[cfg(feature = "ops-toml")]
+mod ops_file;
 mod outputs;
 mod random_inputs;
 mod reduce;
@@ -71,6 +74,8 @@ pub use inputs::{by_parameter, find_input};
 pub use limits::Limits;
 pub use load::{LoadOptions, load, load_bytes, load_with, parse};
 pub use model::Model;
+#[cfg(feature = "ops-toml")]
+pub use ops_file::{load_ops, parse_ops};
 pub use outputs::{Outputs, named_outputs, output_names};
 pub use random_inputs::{DimPolicy, InputSpec, draw_inputs};
 pub use reduce::reduce;
@@ -86,7 +91,7 @@ pub use snick_ir::rewrite::{Applied, CheckFailure, MissedRewrite, Patch, Rewrite
 pub use snick_ir::{
     Arity, AttrValue, Attrs, BuildMode, Custom, CustomOp, Diagnostic, Dialect, Fact, Facts, Format, Graph,
     GraphBuilder, Infer, IntOrValue, Known, Loc, Located, Node, NodeId, NodeRef, Op, OpError, OpTraits,
-    Operand, RawNode, Registry, Severity, StridedSliceMasks, Value, Version, infer, ops, text,
+    Operand, RawNode, Registry, Severity, ShapeRule, StridedSliceMasks, Value, Version, infer, ops, text,
 };
 pub use snick_pass::{Cost, PASSES, Pass, Report, RewriteOptions, UnknownPass};
 pub use snick_read::ReadError;

@@ -125,7 +125,8 @@ pub fn load_bytes(
     weights: Option<&[u8]>,
     options: &LoadOptions,
 ) -> Result<Model, Error> {
-    let read = options.reader().bytes(format, model.as_ref(), weights, "<bytes>")?;
+    let source = if format == Format::Text { TEXT } else { "<bytes>" };
+    let read = options.reader().bytes(format, model.as_ref(), weights, source)?;
     options.check(read.into())
 }
 
@@ -134,8 +135,11 @@ pub fn load_bytes(
 /// # Errors
 /// [`Error::Read`] with line and column.
 pub fn parse(text: &str) -> Result<Model, Error> {
-    Ok(snick_read::read_text(text, None, "<text>")?.into())
+    Ok(snick_read::read_text(text, None, TEXT)?.into())
 }
+
+/// What messages call a text form from memory.
+const TEXT: &str = "<text>";
 
 /// The names that models have in folders of their own, the first one preferred.
 const NAMES: [&str; 3] = ["model.xml", "openvino_model.xml", "model.onnx"];

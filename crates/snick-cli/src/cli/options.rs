@@ -63,6 +63,9 @@ pub struct ModelOptions {
     /// Weights file, instead of the .bin beside the model
     #[arg(long, value_name = "FILE")]
     pub weights: Option<PathBuf>,
+    /// Shape rules of operations that snick does not have, in a TOML file
+    #[arg(long, value_name = "OPS.toml")]
+    pub ops: Option<PathBuf>,
     /// Input shapes: "x[1,3,H=32..512,?],mask[1,?]", or "[1,3]" for a single input
     #[arg(long = "shape", value_name = "SPEC")]
     pub shapes: Vec<String>,

@@ -4,6 +4,7 @@
 pub(crate) mod declare;
 mod custom;
 mod name;
+mod shape_rule;
 mod traits;
 
 use std::cell::RefCell;
@@ -17,6 +18,7 @@ use crate::{Attrs, Fact, Facts, Graph, Infer, OpError};
 pub use self::custom::{Custom, CustomOp, Registry};
 pub use self::declare::{AttrField, AttrSpec, AttrWords, Since};
 pub use self::name::{Dialect, OpName, Version};
+pub use self::shape_rule::ShapeRule;
 pub use self::traits::OpTraits;
 pub use crate::ops::Op;
 

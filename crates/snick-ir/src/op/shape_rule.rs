@@ -1,0 +1,281 @@
+//! Ops of which only shapes are declared: for people who have no Rust.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use snick_shape::{Interval, Origin, Shape, SymExpr, SymbolId, Symbols};
+use snick_tensor::ElementType;
+
+use super::{CustomOp, RawNode, Registry};
+use crate::{Arity, AttrValue, Attrs, Fact, Facts, Infer, OpError};
+
+/// The shapes of an op: dims of inputs get names, dims of outputs are expressions of these and of integer attributes.
+///
+/// ```
+/// use snick_ir::{Registry, ShapeRule, infer, text};
+///
+/// let mut registry = Registry::builtin();
+/// let rule = ShapeRule::new().attribute("by", 1).input("...,W")?.output("...,W+2*by", None)?;
+/// registry.register_shapes("my.ops", "FancyPad", rule);
+/// let text = r#"snick 1
+/// graph "pad" {
+///   %x = Parameter-1 {element_type: f32, shape: "N,6"}
+///   %p = FancyPad-"my.ops"(%x) {by: 2}
+///   %y = Result-1(%p)
+/// }
+/// "#;
+/// let mut graph = text::parse_with(text, None, &registry)?;
+/// assert!(infer(&mut graph).is_empty());
+/// let fact = graph.node(graph.find("p").unwrap()).outputs().next().unwrap();
+/// assert_eq!(fact.shape().display(graph.symbols()).to_string(), "[N,10]");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct ShapeRule {
+    /// The names of dims and attributes.
+    symbols: Symbols,
+    attributes: BTreeMap<String, i64>,
+    inputs: Vec<Dims<SymbolId>>,
+    outputs: Vec<(Dims<SymExpr>, Option<ElementType>)>,
+}
+
+/// A list of dims; after `...` it is the end of a longer one.
+#[derive(Clone, Debug)]
+struct Dims<T> {
+    has_more: bool,
+    dims: Vec<T>,
+}
+
+impl ShapeRule {
+    /// An op without inputs, outputs and attributes.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds an integer attribute and its value where a layer does not have it. Attributes come before outputs.
+    #[must_use]
+    pub fn attribute(mut self, name: &str, default: i64) -> Self {
+        // A new name of any value meets every other.
+        let _ = self.symbols.named(name, Interval::ANY, Origin::default());
+        self.attributes.insert(name.to_string(), default);
+        self
+    }
+
+    /// Adds an input by the names of its dims: `N,C,H,W`, or `...,W` for at least one dim. Dims of one name are equal.
+    ///
+    /// # Errors
+    /// A name that is no name.
+    pub fn input(mut self, dims: &str) -> Result<Self, OpError> {
+        let dims = parse(dims, |name| {
+            let dim = self.symbols.parse_or_declare(name, Interval::DIM, Origin::default());
+            let symbol = dim.ok().and_then(|dim| dim.as_symbol());
+            let symbol = symbol.filter(|_| !self.attributes.contains_key(name));
+            symbol.ok_or_else(|| OpError::mismatch("a dim of an input", format!("`{name}`"), "a name"))
+        })?;
+        self.inputs.push(dims);
+        Ok(self)
+    }
+
+    /// Adds an output: its dims as expressions of the names so far, `...` for the leading dims of the first input that
+    /// has them, and its element type, which is that of the first input if there is none.
+    ///
+    /// # Errors
+    /// An expression that cannot be read, with the place where it goes wrong.
+    pub fn output(mut self, dims: &str, element_type: Option<ElementType>) -> Result<Self, OpError> {
+        let dims = parse(dims, |text| {
+            let parsed = self.symbols.parse(text);
+            parsed.map_err(|error| OpError::mismatch("a dim of an output", error, "an expression"))
+        })?;
+        if dims.has_more && !self.inputs.iter().any(|input| input.has_more) {
+            return Err(OpError::mismatch("an output", "`...`", "an input with `...` before it"));
+        }
+        self.outputs.push((dims, element_type));
+        Ok(self)
+    }
+
+    /// What the names stand for in a layer, and the leading dims of the first input that has some.
+    fn bind(&self, values: &BTreeMap<String, i64>, cx: &mut Infer) -> Result<Option<Bound>, OpError> {
+        let mut bound = Bound::default();
+        for (name, value) in values {
+            bound.names.extend(self.symbols.find(name).map(|symbol| (symbol, SymExpr::from(*value))));
+        }
+        for (port, input) in self.inputs.iter().enumerate() {
+            let Some(dims) = cx.shape(port).dims() else { return Ok(None) };
+            let (least, has_more) = (input.dims.len(), input.has_more);
+            let expected = if has_more { format!("{least} or more") } else { least.to_string() };
+            cx.expect_rank(port, &expected, |rank| rank == least || (has_more && rank > least))?;
+            let (leading, named) = dims.split_at(dims.len() - least);
+            if has_more && bound.leading.is_none() {
+                bound.leading = Some(leading.to_vec());
+            }
+            for (&symbol, dim) in input.dims.iter().zip(named) {
+                let dim = match bound.names.get(&symbol) {
+                    None => dim.clone(),
+                    Some(first) => {
+                        let name = self.symbols.name(symbol).unwrap_or_default();
+                        cx.merge_or_report(&format!("dim `{name}`"), &first.clone(), dim)
+                    }
+                };
+                bound.names.insert(symbol, dim);
+            }
+        }
+        Ok(Some(bound))
+    }
+}
+
+/// What the names of a rule stand for in one layer.
+#[derive(Default)]
+struct Bound {
+    names: BTreeMap<SymbolId, SymExpr>,
+    leading: Option<Vec<SymExpr>>,
+}
+
+/// The items between commas outside parentheses.
+fn parse<T>(text: &str, mut item: impl FnMut(&str) -> Result<T, OpError>) -> Result<Dims<T>, OpError> {
+    let mut depth = 0usize;
+    let mut items = text.split(|c: char| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == ',' && depth == 0
+    });
+    let first = items.next().map(str::trim).unwrap_or_default();
+    let has_more = first == "...";
+    let first = Some(first).filter(|first| !has_more && !first.is_empty());
+    let dims = first.into_iter().chain(items.map(str::trim)).map(&mut item).collect::<Result<_, _>>()?;
+    Ok(Dims { has_more, dims })
+}
+
+/// A layer of an op of which only shapes are declared.
+#[derive(Clone, Debug)]
+struct ShapesOnly {
+    rule: Arc<ShapeRule>,
+    /// As the layer has them.
+    attrs: Attrs<'static>,
+    /// The declared attributes.
+    values: BTreeMap<String, i64>,
+}
+
+impl ShapesOnly {
+    fn of(rule: Arc<ShapeRule>, raw: &RawNode<'_>) -> Result<Self, OpError> {
+        let mut values = rule.attributes.clone();
+        for (name, value) in &mut values {
+            let given = match raw.attrs.get(name) {
+                None => continue,
+                Some(AttrValue::Int(int)) => Some(*int),
+                Some(AttrValue::Text(text)) => text.trim().parse().ok(),
+                Some(_) => None,
+            };
+            let wrong = || OpError::mismatch(format!("attribute `{name}`"), "no integer", "an integer");
+            *value = given.ok_or_else(wrong)?;
+        }
+        Ok(Self { rule, attrs: raw.attrs.clone().into_owned(), values })
+    }
+}
+
+impl CustomOp for ShapesOnly {
+    fn arity(&self) -> Arity {
+        Arity::exactly(self.rule.inputs.len())
+    }
+
+    fn attrs(&self) -> Attrs<'static> {
+        self.attrs.clone()
+    }
+
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<Facts, OpError> {
+        let bound = self.rule.bind(&self.values, cx)?;
+        let first = cx.optional(0).map_or(ElementType::Dynamic, Fact::element_type);
+        let mut facts = Facts::new();
+        for (dims, element_type) in &self.rule.outputs {
+            let shape = match &bound {
+                None => Shape::unranked(),
+                Some(bound) => {
+                    let mut sizes = match dims.has_more {
+                        true => bound.leading.clone().unwrap_or_default(),
+                        false => Vec::new(),
+                    };
+                    for dim in &dims.dims {
+                        let size = cx.symbols().substitute(dim, &|symbol| bound.names.get(&symbol).cloned());
+                        let size = size.and_then(|size| cx.as_dim(&size));
+                        sizes.push(size.unwrap_or_else(|| cx.unknown(Interval::DIM)));
+                    }
+                    Shape::ranked(sizes)
+                }
+            };
+            facts.push(Fact::new(element_type.unwrap_or(first), shape));
+        }
+        Ok(facts)
+    }
+}
+
+impl Registry {
+    /// Adds an op of which only shapes are known: it is inferred and kept, and has no implementation to run.
+    pub fn register_shapes(
+        &mut self,
+        opset: impl Into<String>,
+        op_type: impl Into<String>,
+        rule: ShapeRule,
+    ) -> &mut Self {
+        let rule = Arc::new(rule);
+        self.register(opset, op_type, move |raw| Ok(Arc::new(ShapesOnly::of(rule.clone(), raw)?)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{infer, text};
+
+    fn shapes(rule: ShapeRule, layers: &str) -> (String, Vec<String>) {
+        let mut registry = Registry::builtin();
+        registry.register_shapes("my", "Op", rule);
+        let text = format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n");
+        let mut graph = text::parse_with(&text, None, &registry).unwrap();
+        let errors = infer(&mut graph).iter().map(|error| error.error.to_string()).collect();
+        let node = graph.node(graph.find("o").unwrap());
+        let shapes: Vec<String> = node
+            .outputs()
+            .map(|fact| format!("{}{}", fact.element_type, fact.shape.display(graph.symbols())))
+            .collect();
+        (shapes.join(" "), errors)
+    }
+
+    const X: &str = "%x = Parameter-1 {element_type: f32, shape: \"N,3,H\"}\n";
+
+    #[test]
+    fn dims_are_expressions_of_names() {
+        let rule = ShapeRule::new().attribute("block", 2).input("N,C,H").unwrap();
+        assert!(rule.clone().output("...", None).is_err(), "`...` needs an input that has it");
+        let rule = rule.output("N, C*block, max(H/block, 1)", Some(ElementType::I64)).unwrap();
+        let (got, errors) = shapes(rule, &format!("{X}%o = Op-my(%x) {{block: 4}}"));
+        assert_eq!((got.as_str(), errors.len()), ("i64[N,12,max(H/4,1)]", 0));
+    }
+
+    #[test]
+    fn equal_names_are_equal_dims() {
+        let rule = || ShapeRule::new().input("...,K").unwrap().input("K,M").unwrap();
+        let rule = || rule().output("...,M", None).unwrap();
+        let layers = |shape| {
+            format!("{X}%y = Parameter-1 {{element_type: f32, shape: \"{shape}\"}}\n%o = Op-my(%x, %y)")
+        };
+        assert_eq!(shapes(rule(), &layers("H,5")), ("f32[N,3,5]".to_string(), vec![]));
+        let unequal = X.replace("N,3,H", "N,3,4");
+        let (_, errors) = shapes(rule(), &layers("7,5").replace(X, &unequal));
+        assert_eq!(errors.len(), 1, "{errors:?}");
+        assert!(errors[0].contains("dim `K`"), "{errors:?}");
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_an_error() {
+        let rule = || ShapeRule::new().input("N").unwrap();
+        assert!(rule().output("M", None).unwrap_err().to_string().contains("unknown symbol `M`"));
+        assert!(rule().output("N+", None).is_err());
+        assert!(ShapeRule::new().input("N+1").is_err());
+        let mut registry = Registry::builtin();
+        registry.register_shapes("my", "Op", rule().attribute("by", 1));
+        let text = format!("snick 1\ngraph \"g\" {{\n{X}%o = Op-my(%x) {{by: \"two\"}}\n}}\n");
+        assert!(text::parse_with(&text, None, &registry).unwrap_err().message.contains("`by`"));
+    }
+}
