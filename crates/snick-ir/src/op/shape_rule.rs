@@ -32,11 +32,9 @@ use crate::{Arity, AttrValue, Attrs, Fact, Facts, Infer, OpError};
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct ShapeRule {
-    /// The names of dims and attributes.
-    symbols: Symbols,
     attributes: BTreeMap<String, i64>,
-    inputs: Vec<Dims<SymbolId>>,
-    outputs: Vec<(Dims<SymExpr>, Option<ElementType>)>,
+    inputs: Vec<Dims<String>>,
+    outputs: Vec<(Dims<String>, Option<ElementType>)>,
 }
 
 /// A list of dims; after `...` it is the end of a longer one.
@@ -46,17 +44,41 @@ struct Dims<T> {
     dims: Vec<T>,
 }
 
+impl Dims<String> {
+    /// The items between commas outside parentheses.
+    fn parse(text: &str) -> Self {
+        let mut depth = 0usize;
+        let items = text.split(|c: char| {
+            match c {
+                '(' => depth += 1,
+                ')' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            c == ',' && depth == 0
+        });
+        let mut dims: Vec<String> = items.map(|item| item.trim().to_string()).collect();
+        if dims == [""] {
+            dims.clear();
+        }
+        let has_more = dims.first().is_some_and(|first| first == "...");
+        dims.drain(..usize::from(has_more));
+        Self { has_more, dims }
+    }
+
+    fn try_map<T>(&self, item: impl FnMut(&String) -> Result<T, OpError>) -> Result<Dims<T>, OpError> {
+        Ok(Dims { has_more: self.has_more, dims: self.dims.iter().map(item).collect::<Result<_, _>>()? })
+    }
+}
+
 impl ShapeRule {
     /// An op without inputs, outputs and attributes.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds an integer attribute and its value where a layer does not have it. Attributes come before outputs.
+    /// Adds an integer attribute and its value where a layer does not have it. Attributes come first.
     #[must_use]
     pub fn attribute(mut self, name: &str, default: i64) -> Self {
-        // A new name of any value meets every other.
-        let _ = self.symbols.named(name, Interval::ANY, Origin::default());
         self.attributes.insert(name.to_string(), default);
         self
     }
@@ -64,33 +86,56 @@ impl ShapeRule {
     /// Adds an input by the names of its dims: `N,C,H,W`, or `...,W` for at least one dim. Dims of one name are equal.
     ///
     /// # Errors
-    /// A name that is no name.
+    /// A name that is no name, or that of an attribute.
     pub fn input(mut self, dims: &str) -> Result<Self, OpError> {
-        let dims = parse(dims, |name| {
-            let dim = self.symbols.parse_or_declare(name, Interval::DIM, Origin::default());
-            let symbol = dim.ok().and_then(|dim| dim.as_symbol());
-            let symbol = symbol.filter(|_| !self.attributes.contains_key(name));
-            symbol.ok_or_else(|| OpError::mismatch("a dim of an input", format!("`{name}`"), "a name"))
-        })?;
-        self.inputs.push(dims);
-        Ok(self)
+        self.inputs.push(Dims::parse(dims));
+        Equations::of(&self, &self.attributes).map(|_| self)
     }
 
-    /// Adds an output: its dims as expressions of the names so far, `...` for the leading dims of the first input that
-    /// has them, and its element type, which is that of the first input if there is none.
+    /// Adds an output: its dims as expressions of the names of dims and attributes, `...` for the leading dims of the
+    /// first input that has them, and its element type, which is that of the first input if there is none.
     ///
     /// # Errors
     /// An expression that cannot be read, with the place where it goes wrong.
     pub fn output(mut self, dims: &str, element_type: Option<ElementType>) -> Result<Self, OpError> {
-        let dims = parse(dims, |text| {
-            let parsed = self.symbols.parse(text);
-            parsed.map_err(|error| OpError::mismatch("a dim of an output", error, "an expression"))
-        })?;
+        let dims = Dims::parse(dims);
         if dims.has_more && !self.inputs.iter().any(|input| input.has_more) {
             return Err(OpError::mismatch("an output", "`...`", "an input with `...` before it"));
         }
         self.outputs.push((dims, element_type));
-        Ok(self)
+        Equations::of(&self, &self.attributes).map(|_| self)
+    }
+}
+
+/// The expressions of a rule for certain values of the attributes.
+#[derive(Clone, Debug)]
+struct Equations {
+    /// The names of dims and attributes.
+    symbols: Symbols,
+    inputs: Vec<Dims<SymbolId>>,
+    outputs: Vec<(Dims<SymExpr>, Option<ElementType>)>,
+}
+
+impl Equations {
+    fn of(rule: &ShapeRule, values: &BTreeMap<String, i64>) -> Result<Self, OpError> {
+        let mut symbols = Symbols::default();
+        for (name, value) in values {
+            symbols.named(name, Interval::exact(*value), Origin::default())?;
+        }
+        let mut input = |name: &String| {
+            let dim = symbols.parse_or_declare(name, Interval::DIM, Origin::default()).ok();
+            let symbol = dim.and_then(|dim| dim.as_symbol()).filter(|_| !values.contains_key(name));
+            symbol.ok_or_else(|| OpError::mismatch("a dim of an input", format!("`{name}`"), "a name"))
+        };
+        let inputs = rule.inputs.iter().map(|dims| dims.try_map(&mut input)).collect::<Result<_, _>>()?;
+        let output = |text: &String| {
+            let parsed = symbols.parse(text);
+            parsed.map_err(|error| OpError::mismatch("a dim of an output", error, "an expression"))
+        };
+        let outputs =
+            rule.outputs.iter().map(|(dims, element_type)| Ok((dims.try_map(output)?, *element_type)));
+        let outputs = outputs.collect::<Result<_, OpError>>()?;
+        Ok(Self { symbols, inputs, outputs })
     }
 
     /// What the names stand for in a layer, and the leading dims of the first input that has some.
@@ -130,28 +175,10 @@ struct Bound {
     leading: Option<Vec<SymExpr>>,
 }
 
-/// The items between commas outside parentheses.
-fn parse<T>(text: &str, mut item: impl FnMut(&str) -> Result<T, OpError>) -> Result<Dims<T>, OpError> {
-    let mut depth = 0usize;
-    let mut items = text.split(|c: char| {
-        match c {
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        c == ',' && depth == 0
-    });
-    let first = items.next().map(str::trim).unwrap_or_default();
-    let has_more = first == "...";
-    let first = Some(first).filter(|first| !has_more && !first.is_empty());
-    let dims = first.into_iter().chain(items.map(str::trim)).map(&mut item).collect::<Result<_, _>>()?;
-    Ok(Dims { has_more, dims })
-}
-
 /// A layer of an op of which only shapes are declared.
 #[derive(Clone, Debug)]
 struct ShapesOnly {
-    rule: Arc<ShapeRule>,
+    equations: Equations,
     /// As the layer has them.
     attrs: Attrs<'static>,
     /// The declared attributes.
@@ -159,7 +186,7 @@ struct ShapesOnly {
 }
 
 impl ShapesOnly {
-    fn of(rule: Arc<ShapeRule>, raw: &RawNode<'_>) -> Result<Self, OpError> {
+    fn of(rule: &ShapeRule, raw: &RawNode<'_>) -> Result<Self, OpError> {
         let mut values = rule.attributes.clone();
         for (name, value) in &mut values {
             let given = match raw.attrs.get(name) {
@@ -171,13 +198,14 @@ impl ShapesOnly {
             let wrong = || OpError::mismatch(format!("attribute `{name}`"), "no integer", "an integer");
             *value = given.ok_or_else(wrong)?;
         }
-        Ok(Self { rule, attrs: raw.attrs.clone().into_owned(), values })
+        let equations = Equations::of(rule, &values)?;
+        Ok(Self { equations, attrs: raw.attrs.clone().into_owned(), values })
     }
 }
 
 impl CustomOp for ShapesOnly {
     fn arity(&self) -> Arity {
-        Arity::exactly(self.rule.inputs.len())
+        Arity::exactly(self.equations.inputs.len())
     }
 
     fn attrs(&self) -> Attrs<'static> {
@@ -185,10 +213,10 @@ impl CustomOp for ShapesOnly {
     }
 
     fn infer(&self, cx: &mut Infer<'_>) -> Result<Facts, OpError> {
-        let bound = self.rule.bind(&self.values, cx)?;
+        let bound = self.equations.bind(&self.values, cx)?;
         let first = cx.optional(0).map_or(ElementType::Dynamic, Fact::element_type);
         let mut facts = Facts::new();
-        for (dims, element_type) in &self.rule.outputs {
+        for (dims, element_type) in &self.equations.outputs {
             let shape = match &bound {
                 None => Shape::unranked(),
                 Some(bound) => {
@@ -218,8 +246,7 @@ impl Registry {
         op_type: impl Into<String>,
         rule: ShapeRule,
     ) -> &mut Self {
-        let rule = Arc::new(rule);
-        self.register(opset, op_type, move |raw| Ok(Arc::new(ShapesOnly::of(rule.clone(), raw)?)))
+        self.register(opset, op_type, move |raw| Ok(Arc::new(ShapesOnly::of(&rule, raw)?)))
     }
 }
 

@@ -94,7 +94,6 @@ fn filter_signs(filters: &Tensor) -> Result<Tensor, OpError> {
 
 #[cfg(test)]
 mod tests {
-    use smallvec::smallvec;
 
     use snick_tensor::Storage;
 
