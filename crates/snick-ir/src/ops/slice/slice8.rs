@@ -25,7 +25,7 @@ pub enum SliceRanges {
     /// These ranges.
     Known(Vec<AxisRange>),
     /// Which axes is known only when the graph runs.
-    DynamicAxes(DynamicAxesSlice),
+    DynamicAxes(Box<DynamicAxesSlice>),
     /// The rank of the data is unknown.
     Unranked,
 }
@@ -57,7 +57,9 @@ impl SliceRanges {
             (Some(count), true) => named_axes(indices.elements(4), count, rank)?,
             (None, _) => None,
         };
-        let Some(axes) = axes else { return Ok(Self::DynamicAxes(DynamicAxesSlice { rank, indices })) };
+        let Some(axes) = axes else {
+            return Ok(Self::DynamicAxes(Box::new(DynamicAxesSlice { rank, indices })));
+        };
         let range = |(entry, axis)| AxisRange::of_entry(&indices, entry, axis);
         Ok(Self::Known(axes.into_iter().enumerate().map(range).collect()))
     }
