@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use bytemuck::Pod;
 
 use crate::buffer::Buffer;
-use crate::kernels::vectors::{Instructions, Vectorised, widest};
+use crate::kernels::vectors::{Instructions, Number, Vectorised};
 use crate::layout::{Layout, Offsets, Strides};
 use crate::tensor::stored_bytes;
 use crate::{Dims, ElementType, Tensor, TensorError};
@@ -214,7 +214,7 @@ fn whole<'a, T: Pod>(tensor: &'a Tensor, dims: &[usize]) -> Option<Run<'a, T>> {
 }
 
 /// `f` of every pair of elements, broadcast, as a tensor of type `et`.
-pub(crate) fn zip<A: Pod, R: Pod + Send + Sync>(
+pub(crate) fn zip<A: Number, R: Pod + Send + Sync>(
     et: ElementType,
     a: &Tensor,
     b: &Tensor,
@@ -230,83 +230,83 @@ pub(crate) fn zip<A: Pod, R: Pod + Send + Sync>(
         false => broadcast_dims(a.dims(), b.dims())?,
     };
     stored_bytes(et, &dims)?;
+    let mut out = Buffer::<R>::any(dims.iter().product())?;
     if let (Some(x), Some(y)) = (whole(a, &dims), whole(b, &dims)) {
-        let mut out = Buffer::<R>::any(dims.iter().product())?;
-        widest(BroadcastRow { x, y, to: &mut out, f: &f });
+        let rows = Rows { x, y, outer: None, len: out.len() };
+        A::vectorised(Zip { rows, to: &mut out, f: &f });
         return Tensor::from_buffer(et, &dims, out);
     }
-    let a = Strided::<A>::broadcast(a, &dims)?;
-    let b = Strided::<A>::broadcast(b, &dims)?;
-    let mut out = Buffer::<R>::any(a.layout.len())?;
-    widest(Rows { a: &a, b: &b, to: &mut out, f: &f });
+    let (x, y) = (Strided::<A>::broadcast(a, &dims)?, Strided::<A>::broadcast(b, &dims)?);
+    let mut strides = [Strides::new(), Strides::new()];
+    let mut merged = merge(&[&x.layout, &y.layout], &mut strides);
+    let rows = Rows::new(&x, &y, &mut merged, &mut strides);
+    A::vectorised(Zip { rows, to: &mut out, f: &f });
     Tensor::from_buffer(et, &dims, out)
 }
 
-/// A walk over both inputs.
-struct Rows<'a, A: Pod, R, F> {
-    a: &'a Strided<'a, A>,
-    b: &'a Strided<'a, A>,
-    to: &'a mut [R],
-    f: &'a F,
+/// The rows of two inputs that are walked together: runs of constant strides.
+struct Rows<'a, A> {
+    /// The first row of each input.
+    x: Run<'a, A>,
+    y: Run<'a, A>,
+    /// Where the further rows begin.
+    outer: Option<[Offsets<'a>; 2]>,
+    len: usize,
 }
 
-impl<A: Pod, R, F: Fn(A, A) -> R> Vectorised for Rows<'_, A, R, F> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<I: Instructions>(self) {
-        let Self { a, b, to, f } = self;
-        if to.is_empty() {
-            return;
-        }
-        let mut strides = [Strides::new(), Strides::new()];
-        let mut dims = merge(&[&a.layout, &b.layout], &mut strides);
+impl<'a, A: Pod> Rows<'a, A> {
+    /// The rows of two inputs of the same dims; `dims` and `strides` are theirs, merged as far as both allow.
+    fn new(x: &'a Strided<A>, y: &'a Strided<A>, dims: &'a mut Dims, strides: &'a mut [Strides; 2]) -> Self {
         let len = dims.pop().unwrap_or(1);
-        let [p, q] = strides.each_mut().map(|strides| strides.pop().unwrap_or(0));
-        let [left, right] = &strides;
-        let starts =
-            Offsets::new(&dims, left, a.layout.start).zip(Offsets::new(&dims, right, b.layout.start));
-        for ((i, j), to) in starts.zip(to.chunks_exact_mut(len)) {
-            BroadcastRow { x: a.run(i, p), y: b.run(j, q), to, f }.run::<I>();
-        }
+        let [p, q] = strides;
+        let steps = (p.pop().unwrap_or(0), q.pop().unwrap_or(0));
+        let mut outer = [Offsets::new(dims, p, x.layout.start), Offsets::new(dims, q, y.layout.start)];
+        let [i, j] = outer.each_mut().map(|offsets| offsets.next().unwrap_or_default());
+        Rows { x: x.run(i, steps.0), y: y.run(j, steps.1), outer: Some(outer), len }
     }
 }
 
-/// A run of both inputs, and where its results go.
-struct BroadcastRow<'a, A, R, F> {
-    x: Run<'a, A>,
-    y: Run<'a, A>,
+/// A function of two elements, on all rows.
+struct Zip<'a, A, R, F> {
+    rows: Rows<'a, A>,
     to: &'a mut [R],
     f: &'a F,
 }
 
-impl<A: Copy, R, F: Fn(A, A) -> R> Vectorised for BroadcastRow<'_, A, R, F> {
+impl<A: Copy, R, F: Fn(A, A) -> R> Vectorised for Zip<'_, A, R, F> {
     type Output = ();
 
     #[inline(always)]
     fn run<I: Instructions>(self) {
-        let Self { x, y, to, f } = self;
-        let len = to.len();
-        match (x.slice(len), y.slice(len), x.constant(), y.constant()) {
-            (Some(x), Some(y), ..) => {
-                for ((to, &x), &y) in to.iter_mut().zip(x).zip(y) {
-                    *to = f(x, y);
+        let Self { rows: Rows { mut x, mut y, mut outer, len }, to, f } = self;
+        if len == 0 {
+            return;
+        }
+        for to in to.chunks_exact_mut(len) {
+            match (x.slice(len), y.slice(len), x.constant(), y.constant()) {
+                (Some(x), Some(y), ..) => {
+                    for ((to, &x), &y) in to.iter_mut().zip(x).zip(y) {
+                        *to = f(x, y);
+                    }
+                }
+                (Some(x), _, _, Some(y)) => {
+                    for (to, &x) in to.iter_mut().zip(x) {
+                        *to = f(x, y);
+                    }
+                }
+                (_, Some(y), Some(x), _) => {
+                    for (to, &y) in to.iter_mut().zip(y) {
+                        *to = f(x, y);
+                    }
+                }
+                _ => {
+                    for (n, to) in to.iter_mut().enumerate() {
+                        *to = f(x.get(n), y.get(n));
+                    }
                 }
             }
-            (Some(x), _, _, Some(y)) => {
-                for (to, &x) in to.iter_mut().zip(x) {
-                    *to = f(x, y);
-                }
-            }
-            (_, Some(y), Some(x), _) => {
-                for (to, &y) in to.iter_mut().zip(y) {
-                    *to = f(x, y);
-                }
-            }
-            _ => {
-                for (n, to) in to.iter_mut().enumerate() {
-                    *to = f(x.get(n), y.get(n));
-                }
+            if let Some([i, j]) = &mut outer {
+                (x.at, y.at) = (i.next().unwrap_or_default(), j.next().unwrap_or_default());
             }
         }
     }

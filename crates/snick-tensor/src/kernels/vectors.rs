@@ -191,6 +191,31 @@ pub(crate) fn on<W: Vectorised>(isa: Isa, work: W) -> W::Output {
     work.run::<Base>()
 }
 
+/// A number, and how kernels over many functions of it are compiled.
+pub(crate) trait Number: bytemuck::Pod {
+    /// Runs a kernel over numbers of this type: with the best instruction set if models compute much in it, else with
+    /// the baseline, which saves two copies of every function.
+    fn vectorised<W: Vectorised>(work: W) -> W::Output;
+}
+
+macro_rules! numbers {
+    ($run:path: $($t:ty),*) => {$(
+        impl Number for $t {
+            fn vectorised<W: Vectorised>(work: W) -> W::Output {
+                $run(work)
+            }
+        }
+    )*};
+}
+
+numbers!(widest: f32, i32, i64, u8);
+numbers!(baseline: f64, i8, i16, u16, u32, u64);
+
+/// Runs a kernel with the baseline of the architecture.
+fn baseline<W: Vectorised>(work: W) -> W::Output {
+    work.run::<Base>()
+}
+
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::*;

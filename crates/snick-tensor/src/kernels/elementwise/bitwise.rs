@@ -2,6 +2,7 @@
 
 use crate::ElementType::{Boolean, I64, U64};
 use crate::kernels::broadcast::zip;
+use crate::kernels::vectors::Number;
 use crate::{Element, Tensor, TensorError};
 
 /// A function of the bits of two integers; booleans count as one bit.
@@ -70,7 +71,11 @@ fn integral(input: &Tensor) -> Result<(), TensorError> {
 }
 
 trait Bits:
-    Element + std::ops::BitAnd<Output = Self> + std::ops::BitOr<Output = Self> + std::ops::BitXor<Output = Self>
+    Element
+    + Number
+    + std::ops::BitAnd<Output = Self>
+    + std::ops::BitOr<Output = Self>
+    + std::ops::BitXor<Output = Self>
 {
     fn shift_left(self, by: Self) -> Self;
     fn shift_right(self, by: Self) -> Self;

@@ -1,0 +1,55 @@
+//! Changes of single nodes.
+
+use std::sync::Arc;
+
+use snick_shape::ShapeSpec;
+
+use super::{Declared, Graph, NodeId, Output, Value};
+use crate::{Op, OpError};
+
+impl Graph {
+    /// Renames a layer. Nothing happens if there is none of this id; so with all methods that change one.
+    pub fn rename(&mut self, id: NodeId, name: impl Into<Arc<str>>) {
+        if let Some(node) = self.nodes.node_weight_mut(id.0) {
+            node.name = name.into();
+        }
+    }
+
+    /// Replaces the tensor names of a value.
+    pub fn set_tensor_names(&mut self, value: Value, names: Vec<String>) {
+        if let Some(out) = self.output_mut(value) {
+            out.names = (!names.is_empty()).then(|| names.into());
+        }
+    }
+
+    /// Replaces what a file declares of a value; unknown ops have no other facts.
+    pub fn declare(&mut self, value: Value, declared: Declared) {
+        if let Some(out) = self.output_mut(value) {
+            out.declared = Some(declared);
+        }
+    }
+
+    /// Gives a node at least this many outputs.
+    pub fn ensure_outputs(&mut self, id: NodeId, count: usize) {
+        if let Some(node) = self.nodes.node_weight_mut(id.0) {
+            node.outs.resize_with(node.outs.len().max(count), Output::unknown);
+        }
+    }
+
+    /// Sets the declared shape of a Parameter. Infer afterwards.
+    ///
+    /// # Errors
+    /// [`OpError::ForeignValue`] if there is no such node; an error if it is no Parameter.
+    pub fn set_parameter_shape(&mut self, id: NodeId, shape: ShapeSpec) -> Result<(), OpError> {
+        match self.nodes.node_weight_mut(id.0).map(|node| &mut node.op) {
+            Some(Op::Parameter(parameter)) => parameter.shape = shape,
+            Some(op) => return Err(OpError::mismatch("the layer", op.type_name(), "a Parameter")),
+            None => return Err(OpError::ForeignValue),
+        }
+        Ok(())
+    }
+
+    pub(super) fn output_mut(&mut self, value: Value) -> Option<&mut Output> {
+        self.nodes.node_weight_mut(value.node.0)?.outs.get_mut(value.port as usize)
+    }
+}

@@ -1,0 +1,265 @@
+//! Nodes: what a graph holds, and how one looks at them.
+
+use std::fmt;
+use std::sync::Arc;
+
+use petgraph::stable_graph::NodeIndex;
+use smallvec::SmallVec;
+use snick_tensor::ElementType;
+
+use super::Graph;
+use crate::{Attrs, Fact, Info, Op, Version};
+
+/// The id of a node. It says nothing about the order of execution, which is [`Graph::order`].
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct NodeId(pub(super) NodeIndex);
+
+impl NodeId {
+    /// An index for side tables, below [`Graph::bound`].
+    pub fn index(self) -> usize {
+        self.0.index()
+    }
+
+    pub(crate) fn petgraph(self) -> NodeIndex {
+        self.0
+    }
+
+    pub(crate) fn from_petgraph(index: NodeIndex) -> Self {
+        Self(index)
+    }
+}
+
+/// An output of a node, which inputs of others read.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Value {
+    /// The node.
+    pub node: NodeId,
+    /// The output port, from 0.
+    pub port: u32,
+}
+
+/// Line and column in the source, both from 1; 0 if unknown.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Loc {
+    /// Line.
+    pub line: u32,
+    /// Column.
+    pub column: u32,
+}
+
+impl fmt::Display for Loc {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.line, self.column)
+    }
+}
+
+/// Port numbers in a file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum PortIds {
+    /// Consecutive from this number.
+    From(u32),
+    /// Other numbers.
+    Listed(Box<[u32]>),
+}
+
+impl PortIds {
+    /// Makes port numbers from those of all ports, in order.
+    pub fn new(ids: &[u32]) -> Self {
+        match ids.first() {
+            None => Self::From(0),
+            Some(&first) if ids.iter().zip(first..).all(|(&id, want)| id == want) => Self::From(first),
+            Some(_) => Self::Listed(ids.into()),
+        }
+    }
+
+    /// The number of port `i`.
+    pub fn id(&self, i: usize) -> u32 {
+        match self {
+            Self::From(first) => first.saturating_add(u32::try_from(i).unwrap_or(u32::MAX)),
+            Self::Listed(ids) => ids.get(i).copied().unwrap_or(u32::MAX),
+        }
+    }
+
+    /// The position of a port number among `count` ports.
+    pub fn position(&self, id: u32, count: usize) -> Option<usize> {
+        match self {
+            Self::From(first) => id.checked_sub(*first).map(|i| i as usize).filter(|&i| i < count),
+            Self::Listed(ids) => ids.iter().position(|&i| i == id),
+        }
+    }
+}
+
+/// The declaration of an output port in a file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Declared {
+    /// The element type; `Dynamic` if there is none.
+    pub element_type: ElementType,
+    /// The dims, -1 if dynamic; `None` for a dynamic rank.
+    pub dims: Option<SmallVec<[i64; 4]>>,
+}
+
+/// An output port of a node.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Output {
+    /// The inferred fact; unknown before inference.
+    pub fact: Fact,
+    /// Tensor names.
+    pub names: Option<Box<[String]>>,
+    /// The declaration in the file.
+    pub declared: Option<Declared>,
+}
+
+impl Output {
+    /// An output with an unknown fact.
+    pub fn unknown() -> Self {
+        Self { fact: Fact::unknown(), names: None, declared: None }
+    }
+
+    /// Tensor names; may be empty.
+    pub fn names(&self) -> &[String] {
+        self.names.as_deref().unwrap_or_default()
+    }
+}
+
+/// Rare details of a node.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Details {
+    /// Input port numbers in the file, if they do not count from 0.
+    pub input_ids: Option<PortIds>,
+    /// Attributes that the op does not declare.
+    pub extra: Attrs<'static>,
+    /// `rt_info` and other metadata of the layer.
+    pub info: Vec<Info>,
+}
+
+/// A layer: an op, its outputs, its name and location.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// Layer name; need not be unique.
+    pub name: Arc<str>,
+    /// The op.
+    pub op: Op,
+    /// The operation set in the file.
+    pub version: Version,
+    /// Outputs by port.
+    pub outs: SmallVec<[Output; 1]>,
+    /// Output port numbers in the file; `None` if they continue those of the inputs.
+    pub output_ids: Option<PortIds>,
+    /// The location in the source.
+    pub loc: Loc,
+    /// Rare details.
+    pub details: Option<Box<Details>>,
+}
+
+impl Node {
+    /// A node without outputs; [`Graph::infer_node`] or the reader adds them.
+    pub fn new(name: impl Into<Arc<str>>, op: Op) -> Self {
+        let version = op.default_version();
+        Self {
+            name: name.into(),
+            op,
+            version,
+            outs: SmallVec::new(),
+            output_ids: None,
+            loc: Loc::default(),
+            details: None,
+        }
+    }
+
+    /// The details, created if there are none.
+    pub fn details_mut(&mut self) -> &mut Details {
+        self.details.get_or_insert_with(Box::default)
+    }
+}
+
+/// A node of a graph, to look at.
+#[derive(Copy, Clone, Debug)]
+pub struct NodeRef<'g> {
+    pub(super) graph: &'g Graph,
+    pub(super) id: NodeId,
+    pub(super) data: &'g Node,
+}
+
+impl<'g> NodeRef<'g> {
+    /// The id.
+    pub fn id(self) -> NodeId {
+        self.id
+    }
+
+    /// The layer name; need not be unique.
+    pub fn name(self) -> &'g str {
+        &self.data.name
+    }
+
+    /// The layer name, shared.
+    pub fn shared_name(self) -> Arc<str> {
+        self.data.name.clone()
+    }
+
+    /// The op.
+    pub fn op(self) -> &'g Op {
+        &self.data.op
+    }
+
+    /// The operation set in the file.
+    pub fn version(self) -> &'g Version {
+        &self.data.version
+    }
+
+    /// The location in the source.
+    pub fn loc(self) -> Loc {
+        self.data.loc
+    }
+
+    /// The values that it reads, by port; ports that are not connected are left out.
+    pub fn inputs(self) -> impl ExactSizeIterator<Item = Value> + use<> {
+        let inputs: SmallVec<[Value; 5]> = self.graph.inputs(self.id).into_iter().flatten().collect();
+        inputs.into_iter()
+    }
+
+    /// The value at input `port`, if one is connected.
+    pub fn input(self, port: usize) -> Option<Value> {
+        self.graph.inputs(self.id).get(port).copied().flatten()
+    }
+
+    /// What is known of its outputs, by port: nothing before inference.
+    pub fn outputs(self) -> impl ExactSizeIterator<Item = &'g Fact> {
+        self.data.outs.iter().map(|out| &out.fact)
+    }
+
+    /// Output `port` as a value.
+    pub fn output(self, port: usize) -> Option<Value> {
+        let port = (port < self.data.outs.len()).then(|| u32::try_from(port).ok())?;
+        port.map(|port| Value { node: self.id, port })
+    }
+
+    /// Its outputs, by port, with what the file says of them.
+    pub fn outs(self) -> &'g [Output] {
+        &self.data.outs
+    }
+
+    /// Rare details.
+    pub fn details(self) -> Option<&'g Details> {
+        self.data.details.as_deref()
+    }
+
+    /// The numbers of the output ports in the file; `None` if they continue those of the inputs.
+    pub fn output_ids(self) -> Option<&'g PortIds> {
+        self.data.output_ids.as_ref()
+    }
+
+    /// The number of output port `i` in the file, or in an OpenVINO IR that would be written, where those of the
+    /// `inputs` come first.
+    pub fn output_id(self, i: usize, inputs: usize) -> u32 {
+        match &self.data.output_ids {
+            Some(ids) => ids.id(i),
+            None => u32::try_from(inputs + i).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// A copy, to add to another graph.
+    pub fn to_node(self) -> Node {
+        self.data.clone()
+    }
+}
