@@ -38,8 +38,10 @@ fn paths(tree: &str) -> Vec<String> {
     let Some((prefix, rest)) = tree.split_once('{') else {
         return vec![tree.split(" as ").next().unwrap().trim().to_string()];
     };
+    // A message that says what to use is no import.
+    let Some(inside) = rest.trim_end().strip_suffix('}') else { return Vec::new() };
     let (mut depth, mut part, mut found) = (0, String::new(), Vec::new());
-    for c in rest.trim_end().strip_suffix('}').unwrap().chars() {
+    for c in inside.chars() {
         depth += i32::from(c == '{') - i32::from(c == '}');
         if c == ',' && depth == 0 {
             found.push(std::mem::take(&mut part));

@@ -1,3 +1,5 @@
+//! Rules that capture, and what a rewrite leaves of the layers that it replaces.
+
 use super::*;
 use crate::infer;
 use crate::text::{PrintOptions, parse, print};
