@@ -230,7 +230,12 @@ pub(crate) fn zip<A: Number, R: Pod + Send + Sync>(
         false => broadcast_dims(a.dims(), b.dims())?,
     };
     stored_bytes(et, &dims)?;
-    let mut out = Buffer::<R>::any(dims.iter().product())?;
+    // Without elements, the other sizes may overflow.
+    let count = if dims.contains(&0) { 0 } else { dims.iter().product() };
+    let mut out = Buffer::<R>::any(count)?;
+    if count == 0 {
+        return Tensor::from_buffer(et, &dims, out);
+    }
     if let (Some(x), Some(y)) = (whole(a, &dims), whole(b, &dims)) {
         let rows = Rows { x, y, outer: None, len: out.len() };
         A::vectorised(Zip { rows, to: &mut out, f: &f });
@@ -244,7 +249,7 @@ pub(crate) fn zip<A: Number, R: Pod + Send + Sync>(
     Tensor::from_buffer(et, &dims, out)
 }
 
-/// The rows of two inputs that are walked together: runs of constant strides.
+/// The rows of two inputs that are walked together: runs of constant strides, not empty.
 struct Rows<'a, A> {
     /// The first row of each input.
     x: Run<'a, A>,
@@ -279,9 +284,6 @@ impl<A: Copy, R, F: Fn(A, A) -> R> Vectorised for Zip<'_, A, R, F> {
     #[inline(always)]
     fn run<I: Instructions>(self) {
         let Self { rows: Rows { mut x, mut y, mut outer, len }, to, f } = self;
-        if len == 0 {
-            return;
-        }
         for to in to.chunks_exact_mut(len) {
             match (x.slice(len), y.slice(len), x.constant(), y.constant()) {
                 (Some(x), Some(y), ..) => {
