@@ -115,7 +115,7 @@ fn row_of<'r>(node: NodeRef, rows: &'r [Row]) -> Option<&'r Row> {
     if node.op().dialect() != Dialect::OpenVino {
         return None;
     }
-    rows.iter().find(|row| row.op_type == node.op().type_name() && row.sets.contains(&set))
+    rows.iter().find(|row| row.op_type == node.op().type_name() && row.sets.contains(set))
 }
 
 #[test]

@@ -1,13 +1,13 @@
 //! Passes by name, and the order in which they run.
 
+use snick_ir::Graph;
 use snick_ir::rewrite::{DriverOptions, Rule, Trace};
-use snick_ir::{Graph, Op};
 
 use crate::check::Checker;
 use crate::legalize::{decompose, to_slice};
 use crate::options::RewriteOptions;
 use crate::pass::Pass;
-use crate::report::Report;
+use crate::report::{Report, count};
 use crate::rules::{
     concat_of_slices, drop_identities, fold_constants, hoist_slice_broadcast, hoist_slice_elementwise,
     hoist_slice_gather, hoist_slice_matmul, hoist_slice_reshape, hoist_slice_rows, hoist_slice_transpose,
@@ -233,11 +233,4 @@ fn apply_pass(
 
 fn opaque_layers(graph: &Graph) -> usize {
     count(graph, &|op| op.is_opaque())
-}
-
-/// The number of ops that are so, in the graph and its bodies.
-pub(crate) fn count(graph: &Graph, which: &impl Fn(&Op) -> bool) -> usize {
-    let here = |id| usize::from(which(graph.node(id).op()));
-    let inside = |id| graph.node(id).op().bodies().map(|(_, body)| count(body, which)).sum::<usize>();
-    graph.ids().map(|id| here(id) + inside(id)).sum()
 }

@@ -5,7 +5,6 @@ use snick_ir::{Dialect, Graph, Located, Op};
 
 use crate::check::Checker;
 use crate::legalize::to_slice::{self, is_slice_like};
-use crate::pipeline::count;
 
 /// What [`apply`](crate::apply) or [`canonicalise`](crate::canonicalise) did.
 #[derive(Clone, Default, Debug)]
@@ -67,4 +66,11 @@ impl Report {
             (self.checked, self.unchecked) = (checker.checked(), checker.unchecked());
         }
     }
+}
+
+/// The number of ops that are so, in the graph and its bodies.
+pub(crate) fn count(graph: &Graph, which: &impl Fn(&Op) -> bool) -> usize {
+    let here = |id| usize::from(which(graph.node(id).op()));
+    let inside = |id| graph.node(id).op().bodies().map(|(_, body)| count(body, which)).sum::<usize>();
+    graph.ids().map(|id| here(id) + inside(id)).sum()
 }

@@ -441,7 +441,7 @@ mod tests {
         });
     }
 
-    /// Passes its input on; its inference swaps the axes if `lies`.
+    /// Passes its input on; its inference claims 3 rows of N if `lies`.
     #[derive(Debug)]
     struct Pass {
         lies: bool,
@@ -455,7 +455,7 @@ mod tests {
         fn infer(&self, cx: &mut Infer<'_>) -> Result<Facts, OpError> {
             let mut dims = cx.shape(0).dims().unwrap_or_default().to_vec();
             if self.lies {
-                dims.reverse();
+                dims = vec![3.into(), dims[0].clone()];
             }
             Ok(Fact::new(cx.element_type(0), Shape::ranked(dims)).into())
         }
@@ -480,6 +480,6 @@ mod tests {
         };
         assert_eq!(errors(false), []);
         let wrong = errors(true);
-        assert!(wrong[0].to_string().contains("is 3, expected 2"), "{wrong:?}");
+        assert!(wrong[0].to_string().contains("is 2, expected N = 3"), "{wrong:?}");
     }
 }

@@ -88,13 +88,11 @@ impl<'m> Network<'m> {
             None => 1,
         };
         let attrs = attributes(&node.attribute, place.given, self.tensors);
-        let attrs = match self.custom(node, name, domain, attrs, &inputs) {
-            Ok(values) => return Ok(values),
-            Err((attrs, error)) => {
-                wrong = wrong.or(error);
-                attrs
-            }
-        };
+        match attrs.as_ref().map_or(Ok(None), |attrs| self.registered(node, domain, attrs)) {
+            Ok(Some(op)) => return Ok(self.custom(op, node, name, domain, &inputs)),
+            Ok(None) => {}
+            Err(error) => wrong = wrong.or(Some(error)),
+        }
         let row = ops::find(domain, &node.op_type, opset).filter(|_| wrong.is_none());
         let attrs = match (attrs, row) {
             (Ok(attrs), Some((row, since))) => {
@@ -148,30 +146,33 @@ impl<'m> Network<'m> {
         }
     }
 
-    /// Adds the op that is registered for a node. Gives back the attributes if there is none, or if it refuses them.
+    /// The op that a user registered for a node.
+    fn registered(
+        &self,
+        node: &onnx::Node,
+        domain: &str,
+        attrs: &Attrs<'static>,
+    ) -> Result<Option<Op>, OpError> {
+        if self.ops.is_builtin() {
+            return Ok(None);
+        }
+        let version = Version::Custom(domain.into());
+        self.ops.custom(domain, &RawNode::openvino(&node.op_type, version, attrs.clone(), node.output.len()))
+    }
+
+    /// Adds a registered op.
     fn custom(
         &mut self,
+        op: Op,
         node: &onnx::Node,
         name: &str,
         domain: &str,
-        attrs: Result<Attrs<'static>, OpError>,
         inputs: &[Option<Value>],
-    ) -> Result<Vec<Value>, (Result<Attrs<'static>, OpError>, Option<OpError>)> {
-        let attrs = match attrs {
-            Ok(attrs) if !self.ops.is_builtin() => attrs,
-            attrs => return Err((attrs, None)),
-        };
-        let version = Version::Custom(domain.into());
-        let raw = RawNode::openvino(&node.op_type, version.clone(), attrs, node.output.len());
-        let op = match self.ops.custom(domain, &raw) {
-            Ok(Some(op)) => op,
-            Ok(None) => return Err((Ok(raw.attrs.into_owned()), None)),
-            Err(error) => return Err((Ok(raw.attrs.into_owned()), Some(error))),
-        };
+    ) -> Vec<Value> {
         let mut layer = Node::new(name, op);
-        layer.version = version;
+        layer.version = Version::Custom(domain.into());
         layer.outs.extend(node.output.iter().map(|_| Output::unknown()));
-        Ok(self.add_layer(layer, node, inputs).1)
+        self.add_layer(layer, node, inputs).1
     }
 
     /// Adds an opaque layer with the declared types.

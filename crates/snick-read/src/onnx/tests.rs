@@ -1,11 +1,11 @@
 //! Models built message by message.
 
 use bytes::Bytes;
-use snick_ir::Op;
+use snick_ir::{Format, Op, Registry, ShapeRule};
 use snick_onnx as onnx;
 use snick_tensor::Storage;
 
-use crate::{Read, ReadError};
+use crate::{Read, ReadError, Reader};
 
 fn value(name: &str, dims: &[&str]) -> onnx::ValueInfo {
     let dim = |text: &&str| {
@@ -65,6 +65,21 @@ fn slices_have_axes_before_steps() {
     assert_eq!(shape_of_output(&model(vec![slice], constants.clone())), "[batch_size,3]");
     let skipped = node("Slice", &["x", "s", "e", "", "s"], &["y"]);
     assert_eq!(shape_of_output(&model(vec![skipped], constants)), "[max(batch_size-1,0),10]");
+}
+
+#[test]
+fn nodes_of_other_domains_are_registered_ops() {
+    let pad = onnx::Node { domain: "my.ops".into(), ..node("FancyPad", &["x"], &["y"]) };
+    let bytes = onnx::encode(&model(vec![pad], vec![]));
+    let mut registry = Registry::builtin();
+    let rule = ShapeRule::new().attribute("by", 2).input("N,W").unwrap().output("N,W+by", None).unwrap();
+    registry.register_shapes("my.ops", "FancyPad", rule);
+    let mut read = Reader::new().ops(&registry).bytes(Format::Onnx, &bytes, None, "m.onnx").unwrap();
+    assert_eq!((read.errors.len(), read.notes.len()), (0, 0));
+    assert_eq!(snick_ir::infer(&mut read.graph), []);
+    let result = read.graph.results().next().unwrap();
+    let shape = read.graph.node(result).outputs().next().unwrap().shape();
+    assert_eq!(shape.display(read.graph.symbols()).to_string(), "[batch_size,12]");
 }
 
 #[test]
