@@ -16,55 +16,79 @@ pub(crate) const CANNOT_BROADCAST: &str = "cannot broadcast {} with {}";
 #[allow(missing_docs, reason = "the message of each variant says what its fields are")]
 #[non_exhaustive]
 pub enum OpError {
+    /// An attribute that must be there is not.
     #[error("attribute `{name}` is missing")]
     MissingAttribute { name: &'static str },
+    /// An attribute has a value that the op cannot have.
     #[error("attribute `{name}` is \"{value}\", expected {expected}")]
     BadAttribute { name: &'static str, value: String, expected: String },
+    /// The op has another number of inputs.
     #[error("has {got} {}, expected {expected}", if *got == 1 { "input" } else { "inputs" })]
     Arity { expected: String, got: usize },
+    /// Nothing is connected to an input.
     #[error("input {port} is not connected")]
     NotConnected { port: usize },
+    /// A value of another graph, or of a node that was removed.
     #[error("a value of another graph, or of a node that was removed")]
     ForeignValue,
+    /// No op has this name.
     #[error("unknown operation `{name}`{}", nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default())]
     UnknownOp { name: String, nearest: Option<&'static str> },
+    /// An element type that the op does not take.
     #[error("{what} has element type {got}, expected {expected}")]
     ElementType { what: String, got: ElementType, expected: String },
+    /// A rank that the op does not take.
     #[error("{what} has rank {got}, expected {expected}")]
     Rank { what: String, got: usize, expected: String },
     /// Two values that contradict each other; `sentence` has `{}` where they stand.
     #[error("{}", filled(sentence, [left, right]))]
     Conflict { sentence: Cow<'static, str>, left: String, right: String },
+    /// An integer outside the values that it can have.
     #[error("{what} = {value} is out of range, expected {expected}")]
     OutOfRange { what: String, value: i64, expected: String },
+    /// An index beyond the end of its axis.
     #[error("{entry} = {value} is out of range for axis {axis} of size {size} ({why})")]
     NoSuchIndex { entry: String, value: i64, axis: usize, size: i64, why: &'static str },
+    /// Any other wrong property.
     #[error("{what} is {got}, expected {expected}")]
     Mismatch { what: String, got: String, expected: String },
+    /// Something valid that is not implemented.
     #[error("{what} is not supported")]
     Unsupported { what: String },
+    /// The layer reads what it computes.
     #[error("is part of a cycle")]
     Cycle,
+    /// A rule whose replacement depends on what it replaces.
     #[error("the replacement reads the layer that it replaces")]
     ReadsReplaced,
+    /// Rules that apply to their own replacements, without an end.
     #[error("rule `{rule}` does not end after {rewrites} rewrites; it must not match its own replacement")]
     EndlessRule { rule: String, rewrites: usize },
+    /// The op has no implementation to run.
     #[error("no implementation to run `{op_type}`")]
     NoImplementation { op_type: String },
+    /// A format has no way to say this.
     #[error("cannot write {what} to {format}")]
     CannotWrite { what: String, format: &'static str },
+    /// A run lacks an input.
     #[error("input not provided")]
     InputNotProvided,
+    /// A value that is needed is not there.
     #[error("no value for {what}: {why}")]
     NoValue { what: String, why: String },
+    /// Another error, with the facts of the inputs that it is about.
     #[error("{error} (inputs: {})", inputs.join(", "))]
     WithInputs { error: Box<OpError>, inputs: Vec<String> },
+    /// An error in a body.
     #[error("in the body: {0}")]
     Inside(Box<Located>),
+    /// An error of a tensor.
     #[error(transparent)]
     Tensor(#[from] TensorError),
+    /// An error of a symbol.
     #[error(transparent)]
     Symbol(#[from] snick_shape::SymbolError),
+    /// An error of a slice.
     #[error(transparent)]
     Slice(#[from] snick_shape::SliceError),
 }

@@ -9,34 +9,44 @@ use snick_ir::{Format, Loc};
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the message of each variant says what its fields are")]
 pub enum ReadError {
+    /// The file, or one beside it, cannot be opened or read.
     #[error("cannot read {}", path.display())]
     Io {
         path: PathBuf,
         #[source]
         error: std::io::Error,
     },
+    /// A format of text, and bytes that are no text.
     #[error("{source_name}: the file is not UTF-8 text")]
     NotUtf8 { source_name: String },
+    /// The extension names no format that can be read.
     #[error(
         "{source_name}: unknown input format; the extension must be one of {}",
         Format::described(Format::can_read)
     )]
     Format { source_name: String },
+    /// The format is not compiled in.
     #[error("{source_name}: this format needs the feature `{feature}` of the crates snick and snick-read")]
     FeatureOff { source_name: String, feature: &'static str },
+    /// XML that is no OpenVINO IR.
     #[error("{source_name}:{loc}: {message}")]
     Xml { source_name: String, loc: Loc, message: String },
+    /// JSON that is no model.
     #[error("{source_name}:{loc}: {message}")]
     Json { source_name: String, loc: Loc, message: String },
+    /// A version of the IR that is too old or too new.
     #[error(
         "{source_name}: IR v{version} is not supported; re-export the model with OpenVINO 2022.1 or later (IR v11), \
          or 2020.3 to 2021.4 (IR v10)"
     )]
     IrVersion { source_name: String, version: String },
+    /// Bytes that are no ONNX model, or one that is damaged.
     #[error("{source_name}: {message}")]
     Onnx { source_name: String, message: String },
+    /// Text form that does not parse.
     #[error("{source_name}:{error}")]
     Text { source_name: String, error: snick_ir::text::ParseError },
+    /// A git-LFS pointer in place of the file.
     #[error("{}: this is a git-LFS pointer, not the file; fetch it with `git lfs pull`", path.display())]
     LfsPointer { path: PathBuf },
 }

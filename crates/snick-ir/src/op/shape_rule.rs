@@ -33,18 +33,18 @@ use crate::{Arity, AttrValue, Attrs, Fact, Facts, Infer, OpError};
 #[derive(Clone, Debug, Default)]
 pub struct ShapeRule {
     attributes: BTreeMap<String, i64>,
-    inputs: Vec<Dims<String>>,
-    outputs: Vec<(Dims<String>, Option<ElementType>)>,
+    inputs: Vec<DimPattern<String>>,
+    outputs: Vec<(DimPattern<String>, Option<ElementType>)>,
 }
 
 /// A list of dims; after `...` it is the end of a longer one.
 #[derive(Clone, Debug)]
-struct Dims<T> {
+struct DimPattern<T> {
     has_more: bool,
     dims: Vec<T>,
 }
 
-impl Dims<String> {
+impl DimPattern<String> {
     /// The items between commas outside parentheses.
     fn parse(text: &str) -> Self {
         let mut depth = 0usize;
@@ -65,8 +65,11 @@ impl Dims<String> {
         Self { has_more, dims }
     }
 
-    fn try_map<T>(&self, item: impl FnMut(&String) -> Result<T, OpError>) -> Result<Dims<T>, OpError> {
-        Ok(Dims { has_more: self.has_more, dims: self.dims.iter().map(item).collect::<Result<_, _>>()? })
+    fn try_map<T>(&self, item: impl FnMut(&String) -> Result<T, OpError>) -> Result<DimPattern<T>, OpError> {
+        Ok(DimPattern {
+            has_more: self.has_more,
+            dims: self.dims.iter().map(item).collect::<Result<_, _>>()?,
+        })
     }
 }
 
@@ -88,7 +91,7 @@ impl ShapeRule {
     /// # Errors
     /// A name that is no name, or that of an attribute.
     pub fn input(mut self, dims: &str) -> Result<Self, OpError> {
-        self.inputs.push(Dims::parse(dims));
+        self.inputs.push(DimPattern::parse(dims));
         Equations::of(&self, &self.attributes).map(|_| self)
     }
 
@@ -98,7 +101,7 @@ impl ShapeRule {
     /// # Errors
     /// An expression that cannot be read, with the place where it goes wrong.
     pub fn output(mut self, dims: &str, element_type: Option<ElementType>) -> Result<Self, OpError> {
-        let dims = Dims::parse(dims);
+        let dims = DimPattern::parse(dims);
         if dims.has_more && !self.inputs.iter().any(|input| input.has_more) {
             return Err(OpError::mismatch("an output", "`...`", "an input with `...` before it"));
         }
@@ -112,8 +115,8 @@ impl ShapeRule {
 struct Equations {
     /// The names of dims and attributes.
     symbols: Symbols,
-    inputs: Vec<Dims<SymbolId>>,
-    outputs: Vec<(Dims<SymExpr>, Option<ElementType>)>,
+    inputs: Vec<DimPattern<SymbolId>>,
+    outputs: Vec<(DimPattern<SymExpr>, Option<ElementType>)>,
 }
 
 impl Equations {
