@@ -41,7 +41,7 @@
 //! | `run` | [`Session`] and random inputs |
 //! | `emit` | [`Model::save`] |
 //! | `analyze` | reserved |
-//! | `ops-toml` | [`load_ops`]: shapes of custom ops from a file |
+//! | `ops-toml` | `load_ops`: shapes of custom ops from a file |
 //! | `serde` | diagnostics and shapes serialise |
 //! | `ndarray` | tensors from and to `ndarray` |
 

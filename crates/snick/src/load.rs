@@ -21,8 +21,7 @@ use crate::{Error, Limits, Model};
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct LoadOptions {
-    weights: Option<PathBuf>,
-    ops: Registry,
+    reader: Reader,
     limits: Limits,
     strict: bool,
 }
@@ -36,13 +35,13 @@ impl LoadOptions {
     /// Names the file of the weights, which must exist then.
     #[must_use]
     pub fn weights(self, path: impl Into<PathBuf>) -> Self {
-        Self { weights: Some(path.into()), ..self }
+        Self { reader: self.reader.weights(path), ..self }
     }
 
     /// Reads registered ops, too.
     #[must_use]
     pub fn ops(self, ops: &Registry) -> Self {
-        Self { ops: ops.clone(), ..self }
+        Self { reader: self.reader.ops(ops), ..self }
     }
 
     /// Refuses models beyond these limits.
@@ -56,14 +55,6 @@ impl LoadOptions {
     #[must_use]
     pub fn strict(self, strict: bool) -> Self {
         Self { strict, ..self }
-    }
-
-    fn reader(&self) -> Reader {
-        let reader = Reader::new().ops(&self.ops);
-        match &self.weights {
-            Some(path) => reader.weights(path),
-            None => reader,
-        }
     }
 
     fn check(&self, model: Model) -> Result<Model, Error> {
@@ -109,8 +100,8 @@ pub fn load(path: impl AsRef<Path>) -> Result<Model, Error> {
 pub fn load_with(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Model, Error> {
     let path = path.as_ref();
     let read = match path.is_dir() {
-        true => options.reader().file(&model_in(path)?)?,
-        false => options.reader().file(path)?,
+        true => options.reader.file(&model_in(path)?)?,
+        false => options.reader.file(path)?,
     };
     options.check(read.into())
 }
@@ -126,7 +117,7 @@ pub fn load_bytes(
     options: &LoadOptions,
 ) -> Result<Model, Error> {
     let source = if format == Format::Text { TEXT } else { "<bytes>" };
-    let read = options.reader().bytes(format, model.as_ref(), weights, source)?;
+    let read = options.reader.bytes(format, model.as_ref(), weights, source)?;
     options.check(read.into())
 }
 

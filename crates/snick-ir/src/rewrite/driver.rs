@@ -281,8 +281,8 @@ fn judge(
     }
 }
 
-/// Checks that the values exist, that there is one for each output that is read and for no other port, and that none is
-/// computed from the replaced node.
+/// Checks the values of a replacement: every output that is read has one, no other port has, all of them exist, and none
+/// is computed from the replaced node.
 fn connects(patch: &Patch, values: &[Option<Value>]) -> Result<(), OpError> {
     let (graph, root) = (patch.graph(), patch.root);
     for (port, value) in values.iter().enumerate() {
