@@ -203,7 +203,7 @@ impl<'a> Attrs<'a> {
     pub fn int(&self, name: &'static str) -> Result<Option<i64>, OpError> {
         self.parsed(name, "an integer", |value| match value {
             AttrValue::Int(v) => Some(*v),
-            AttrValue::Text(t) => t.trim().parse().ok(),
+            AttrValue::Text(t) => t.trim_ascii().parse().ok(),
             _ => None,
         })
     }
@@ -219,7 +219,7 @@ impl<'a> Attrs<'a> {
         self.parsed(name, "a number", |value| match value {
             AttrValue::Float(v) => Some(*v),
             AttrValue::Int(v) => Some(*v as f64),
-            AttrValue::Text(t) => t.trim().parse().ok(),
+            AttrValue::Text(t) => t.trim_ascii().parse().ok(),
             _ => None,
         })
     }
@@ -229,7 +229,7 @@ impl<'a> Attrs<'a> {
         self.parsed(name, "true or false", |value| match value {
             AttrValue::Bool(v) => Some(*v),
             AttrValue::Int(v @ 0..=1) => Some(*v == 1),
-            AttrValue::Text(t) => match t.trim() {
+            AttrValue::Text(t) => match t.trim_ascii() {
                 "true" | "True" | "TRUE" | "1" => Some(true),
                 "false" | "False" | "FALSE" | "0" => Some(false),
                 _ => None,
@@ -289,7 +289,7 @@ impl<'a> Attrs<'a> {
     /// An element type by its OpenVINO name.
     pub fn element_type(&self, name: &'static str) -> Result<Option<ElementType>, OpError> {
         self.parsed(name, "an element type", |value| match value {
-            AttrValue::Text(t) => t.trim().parse().ok(),
+            AttrValue::Text(t) => t.trim_ascii().parse().ok(),
             _ => None,
         })
     }
@@ -313,7 +313,7 @@ impl<'a> Attrs<'a> {
         choices: &'static [(&'static str, T)],
     ) -> Result<Option<T>, OpError> {
         let Some(text) = self.text(name)? else { return Ok(None) };
-        match choices.iter().find(|(word, _)| word.eq_ignore_ascii_case(text.trim())) {
+        match choices.iter().find(|(word, _)| word.eq_ignore_ascii_case(text.trim_ascii())) {
             Some(&(_, value)) => Ok(Some(value)),
             None => {
                 let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
@@ -360,7 +360,7 @@ fn whole_number(text: &str) -> Option<i64> {
 
 /// The items of a comma-separated list; none for blank text.
 fn list(text: &str) -> impl Iterator<Item = &str> {
-    let blank = text.trim().is_empty();
+    let blank = text.trim_ascii().is_empty();
     text.split(',').map(str::trim).filter(move |_| !blank)
 }
 

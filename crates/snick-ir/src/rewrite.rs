@@ -46,7 +46,8 @@ use petgraph::Direction::Outgoing;
 use smallvec::SmallVec;
 use snick_shape::{Origin, SymExpr};
 
-use crate::{Facts, Graph, GraphBuilder, Node, NodeId, NodeRef, Op, OpError, Value};
+use crate::graph::Details;
+use crate::{Fact, Graph, GraphBuilder, Node, NodeId, NodeRef, Op, OpError, Value};
 
 pub use self::custom::CUSTOM_OPS;
 pub use self::driver::{
@@ -206,10 +207,10 @@ impl<'g> Patch<'g> {
     }
 
     /// Facts of all inputs of the node.
-    pub fn input_facts(&self) -> Result<Facts, OpError> {
+    pub fn input_facts(&self) -> Result<Vec<&Fact>, OpError> {
         let inputs = self.graph().inputs(self.root);
         let fact = |(port, value): (usize, &Option<Value>)| {
-            value.and_then(|value| self.graph().fact(value)).cloned().ok_or(OpError::NotConnected { port })
+            value.and_then(|value| self.graph().fact(value)).ok_or(OpError::NotConnected { port })
         };
         inputs.iter().enumerate().map(fact).collect()
     }
@@ -226,10 +227,12 @@ impl<'g> Patch<'g> {
         Ok(self.fact(value)?.shape.dims().map(SmallVec::from))
     }
 
-    /// Removes the added nodes.
-    fn undo(mut self) {
-        let added = SmallVec::<[NodeId; 8]>::from_slice(self.added());
-        for id in added.iter().rev() {
+    /// Removes the added nodes, so that the next rule finds the graph as it was.
+    fn undo(&mut self) {
+        if self.added().is_empty() {
+            return;
+        }
+        for id in self.builder.take_added().rev() {
             self.graph_mut().nodes.remove_node(id.petgraph());
         }
     }
@@ -253,7 +256,9 @@ impl<'g> Patch<'g> {
                 node.name = name;
                 if let (true, Some(replaced)) = (keeps_facts, replaced) {
                     node.outs[new.port as usize].fact = replaced;
-                    node.details = details;
+                    // Port numbers are those of the layer in the file.
+                    node.details = details
+                        .map(|details| Box::new(Details { input_ids: None, output_ids: None, ..*details }));
                 }
             }
         }

@@ -43,6 +43,20 @@ impl Selection {
 }
 
 impl Selection<DynAxisSlice> {
+    /// The slice at hand if it slices what an op of this kind computes: what it selects, and of which value.
+    pub(crate) fn of_computed(
+        patch: &Patch,
+        is_kind: impl Fn(&Op) -> bool,
+    ) -> Result<Option<(Self, Value)>, OpError> {
+        let Op::Slice(slice) = patch.node().op() else { return Ok(None) };
+        let data = patch.input(0)?;
+        // Many rules look at every slice: nothing is copied for the ops that they do not match.
+        if !is_kind(patch.op_of(data)) {
+            return Ok(None);
+        }
+        Ok(Some((Self { axes: slice.bind(&patch.inputs_of(patch.output(0))?[1..])? }, data)))
+    }
+
     /// What the slice that computes `value` selects; `None` for every other op.
     pub(crate) fn computing(patch: &Patch, value: Value) -> Result<Option<Self>, OpError> {
         let Op::Slice(slice) = patch.op_of(value) else { return Ok(None) };

@@ -159,6 +159,11 @@ impl<'g> GraphBuilder<'g> {
         &self.added
     }
 
+    /// Takes the list of the added nodes, which is empty then.
+    pub(crate) fn take_added(&mut self) -> impl DoubleEndedIterator<Item = NodeId> + use<> {
+        std::mem::take(&mut self.added).into_iter()
+    }
+
     /// The symbols of the graph, to build expressions.
     pub fn symbols(&mut self) -> &mut Symbols {
         &mut self.graph_mut().symbols

@@ -127,6 +127,8 @@ impl Output {
 pub struct Details {
     /// Input port numbers in the file, if they do not count from 0.
     pub input_ids: Option<PortIds>,
+    /// Output port numbers in the file; `None` if they continue those of the inputs.
+    pub output_ids: Option<PortIds>,
     /// Attributes that the op does not declare.
     pub extra: Attrs<'static>,
     /// `rt_info` and other metadata of the layer.
@@ -144,8 +146,6 @@ pub struct Node {
     pub version: Version,
     /// Outputs by port.
     pub outs: SmallVec<[Output; 1]>,
-    /// Output port numbers in the file; `None` if they continue those of the inputs.
-    pub output_ids: Option<PortIds>,
     /// The location in the source.
     pub loc: Loc,
     /// Rare details.
@@ -156,15 +156,7 @@ impl Node {
     /// A node without outputs; [`Graph::infer_node`] or the reader adds them.
     pub fn new(name: impl Into<Arc<str>>, op: Op) -> Self {
         let version = op.default_version();
-        Self {
-            name: name.into(),
-            op,
-            version,
-            outs: SmallVec::new(),
-            output_ids: None,
-            loc: Loc::default(),
-            details: None,
-        }
+        Self { name: name.into(), op, version, outs: SmallVec::new(), loc: Loc::default(), details: None }
     }
 
     /// The details, created if there are none.
@@ -246,13 +238,13 @@ impl<'g> NodeRef<'g> {
 
     /// The numbers of the output ports in the file; `None` if they continue those of the inputs.
     pub fn output_ids(self) -> Option<&'g PortIds> {
-        self.data.output_ids.as_ref()
+        self.data.details.as_ref()?.output_ids.as_ref()
     }
 
     /// The number of output port `i` in the file, or in an OpenVINO IR that would be written, where those of the
     /// `inputs` come first.
     pub fn output_id(self, i: usize, inputs: usize) -> u32 {
-        match &self.data.output_ids {
+        match self.output_ids() {
             Some(ids) => ids.id(i),
             None => u32::try_from(inputs + i).unwrap_or(u32::MAX),
         }

@@ -22,7 +22,9 @@ pub fn infer(graph: &mut Graph) -> Vec<Located> {
     graph.symbols = Symbols::default();
     let mut session = InferSession::default();
     graph.infer_body(&[], &mut session);
-    session.errors.extend(variables::check(graph));
+    if session.has_variables {
+        session.errors.extend(variables::check(graph));
+    }
     session.errors
 }
 
@@ -32,6 +34,8 @@ pub(crate) struct InferSession {
     pub(crate) errors: Vec<Located>,
     /// How many nodes may still be visited in further rounds over bodies.
     visits: usize,
+    /// Whether a node that reads or assigns a variable was visited.
+    has_variables: bool,
 }
 
 /// The limit of visits in further rounds: rounds of nested bodies multiply.
@@ -39,7 +43,7 @@ const MAX_VISITS: usize = 1 << 17;
 
 impl Default for InferSession {
     fn default() -> Self {
-        Self { errors: Vec::new(), visits: MAX_VISITS }
+        Self { errors: Vec::new(), visits: MAX_VISITS, has_variables: false }
     }
 }
 
@@ -67,17 +71,23 @@ impl Graph {
             }
         };
         let mut given = given.iter().peekable();
+        let mut results = Facts::new();
         for &id in &order {
             let is_parameter = matches!(self.node(id).op(), Op::Parameter(_));
             match given.next_if(|_| is_parameter).and_then(Option::as_ref) {
                 Some(fact) => self.set_facts(id, Facts::from(fact.clone())),
                 None => self.visit(id, session),
             }
+            let node = self.node(id);
+            match node.op() {
+                Op::Result(_) => {
+                    results.push(node.outs().first().map_or_else(Fact::unknown, |out| out.fact.clone()));
+                }
+                Op::ReadValue(_) | Op::Assign(_) => session.has_variables = true,
+                _ => {}
+            }
         }
-        let results = order.iter().filter(|&&id| matches!(self.node(id).op(), Op::Result(_)));
         results
-            .map(|&id| self.node(id).outs().first().map_or_else(Fact::unknown, |out| out.fact.clone()))
-            .collect()
     }
 
     /// Infers one node from the facts of its inputs.

@@ -129,15 +129,15 @@ pub fn apply(graph: &mut Graph, rules: &[Rule], mut options: DriverOptions) -> T
         if options.only.is_some_and(|only| !only(graph, id)) {
             continue;
         }
+        let mut patch = Patch::new(graph, id, &work.liveness);
         for (number, rule) in rules.iter().enumerate() {
             if failed.contains(&(id, number)) {
                 continue;
             }
             if trace.applied.len() >= limit {
-                trace.errors.extend(options.stop_after.is_none().then(|| endless(graph, id, &trace)));
+                trace.errors.extend(options.stop_after.is_none().then(|| endless(&patch, &trace)));
                 break 'nodes;
             }
-            let mut patch = Patch::new(graph, id, &work.liveness);
             let outcome = rule.apply(&mut patch);
             if matches!(outcome, Ok(RewriteResult::NoMatch)) {
                 patch.undo();
@@ -157,21 +157,19 @@ pub fn apply(graph: &mut Graph, rules: &[Rule], mut options: DriverOptions) -> T
                     break;
                 }
                 Verdict::Declined(reason) => {
-                    patch.undo();
                     missed.insert(id, MissedRewrite { rule: rule_name, layer, op, reason });
                 }
                 Verdict::Fail(error) => {
-                    patch.undo();
                     failed.insert((id, number));
-                    trace.errors.push(graph.located(id, error));
+                    trace.errors.push(patch.graph().located(id, error));
                 }
                 Verdict::Refute(report) => {
-                    patch.undo();
                     failed.insert((id, number));
                     let applied = Applied { rule: rule_name, layer, op, exact: rule.is_exact() };
                     trace.check_failures.push(CheckFailure { applied, report });
                 }
             }
+            patch.undo();
         }
     }
     missed.retain(|&id, _| !work.liveness.is_dead(id));
@@ -181,9 +179,9 @@ pub fn apply(graph: &mut Graph, rules: &[Rule], mut options: DriverOptions) -> T
 }
 
 /// The error of rules that apply to their own replacements, without an end.
-fn endless(graph: &Graph, id: NodeId, trace: &Trace) -> Located {
+fn endless(patch: &Patch, trace: &Trace) -> Located {
     let rule = trace.applied.last().map_or_else(String::new, |applied| applied.rule.to_string());
-    graph.located(id, OpError::EndlessRule { rule, rewrites: trace.applied.len() })
+    patch.graph().located(patch.root, OpError::EndlessRule { rule, rewrites: trace.applied.len() })
 }
 
 /// Applies `rules` to the graph and its bodies.

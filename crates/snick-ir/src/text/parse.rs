@@ -102,7 +102,7 @@ impl<'t> Parser<'t> {
             attrs = self.attrs()?;
         }
         let mut outs = self.outputs()?;
-        let (details, output_ids) = self.details()?;
+        let details = self.details()?;
         let mut bodies = Vec::new();
         while let Token::Word(w) = self.lexer.peek()?
             && w.ends_with("body")
@@ -125,7 +125,7 @@ impl<'t> Parser<'t> {
             outs.push(Output::unknown());
         }
         let mut node = Node::new(name.as_str(), op);
-        (node.version, node.outs, node.output_ids, node.loc) = (version, outs.into(), output_ids, loc);
+        (node.version, node.outs, node.loc) = (version, outs.into(), loc);
         if details != Details::default() {
             node.details = Some(Box::new(details));
         }
@@ -143,14 +143,14 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// The rare details after the outputs of a layer, each introduced by a keyword, and the ids of the outputs.
-    fn details(&mut self) -> Parsed<(Details, Option<PortIds>)> {
-        let (mut details, mut output_ids) = (Details::default(), None);
+    /// The rare details after the outputs of a layer, each introduced by a keyword.
+    fn details(&mut self) -> Parsed<Details> {
+        let mut details = Details::default();
         loop {
             match self.lexer.peek()? {
                 Token::Word(w) if w == "outputs" => {
                     self.lexer.next()?;
-                    output_ids = Some(self.ids()?);
+                    details.output_ids = Some(self.ids()?);
                 }
                 Token::Word(w) if w == "inputs" => {
                     self.lexer.next()?;
@@ -164,7 +164,7 @@ impl<'t> Parser<'t> {
                     self.lexer.next()?;
                     details.info.push(self.info()?);
                 }
-                _ => return Ok((details, output_ids)),
+                _ => return Ok(details),
             }
         }
     }

@@ -108,10 +108,10 @@ impl Printer {
             self.attrs(" ", &node.op().attrs());
         }
         self.outputs(graph, node);
-        if let Some(ids) = &node.output_ids() {
-            let _ = write!(self.out, " outputs {}", ids_text(ids, node.outs().len()));
-        }
         if let Some(details) = &node.details() {
+            if let Some(ids) = &details.output_ids {
+                let _ = write!(self.out, " outputs {}", ids_text(ids, node.outs().len()));
+            }
             if let Some(ids) = &details.input_ids {
                 let _ = write!(self.out, " inputs {}", ids_text(ids, inputs.len()));
             }

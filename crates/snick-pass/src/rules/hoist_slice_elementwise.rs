@@ -12,15 +12,13 @@ use crate::selection::Selection;
 pub(crate) const RULE: Rule = Rule::exact("hoist-slice-elementwise", apply);
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
-    let Some(selection) = Selection::computing(patch, patch.output(0))? else {
+    let Some((selection, computed)) = Selection::of_computed(patch, is_elementwise)? else {
         return Ok(RewriteResult::NoMatch);
     };
-    let computed = patch.input(0)?;
-    let op = patch.op_of(computed);
-    if !is_elementwise(op) || !patch.is_read_once(computed) {
+    if !patch.is_read_once(computed) {
         return Ok(RewriteResult::NoMatch);
     }
-    let op = op.clone();
+    let op = patch.op_of(computed).clone();
     let Some(dims) = patch.dims(computed)? else { return Ok(RewriteResult::NoMatch) };
     if !selection.shrinks(patch, &dims)? {
         return Ok(RewriteResult::NoMatch);

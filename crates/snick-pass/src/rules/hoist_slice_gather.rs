@@ -10,10 +10,9 @@ use crate::selection::Selection;
 pub(crate) const RULE: Rule = Rule::exact("hoist-slice-gather", apply);
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
-    let Some(selection) = Selection::computing(patch, patch.output(0))? else {
+    let Some((selection, gathered)) = Selection::of_computed(patch, |op| matches!(op, Op::Gather(_)))? else {
         return Ok(RewriteResult::NoMatch);
     };
-    let gathered = patch.input(0)?;
     let Op::Gather(gather) = patch.op_of(gathered) else { return Ok(RewriteResult::NoMatch) };
     let gather = gather.clone();
     let inputs = patch.inputs_of(gathered)?;

@@ -10,10 +10,9 @@ use crate::selection::{Selection, SymDims};
 pub(crate) const RULE: Rule = Rule::rounding("hoist-slice-matmul", apply);
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
-    let Some(selection) = Selection::computing(patch, patch.output(0))? else {
+    let Some((selection, product)) = Selection::of_computed(patch, |op| matches!(op, Op::MatMul(_)))? else {
         return Ok(RewriteResult::NoMatch);
     };
-    let product = patch.input(0)?;
     let Op::MatMul(op) = patch.op_of(product) else { return Ok(RewriteResult::NoMatch) };
     let op = op.clone();
     let (a, b) = (patch.input_of(product, 0)?, patch.input_of(product, 1)?);

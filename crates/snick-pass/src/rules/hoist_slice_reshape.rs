@@ -13,13 +13,10 @@ use crate::selection::{AnySlice, Selection};
 pub(crate) const RULE: Rule = Rule::exact("hoist-slice-reshape", apply);
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
-    let Some(selection) = Selection::computing(patch, patch.output(0))? else {
+    let reshapes = |op: &Op| matches!(op, Op::Reshape(_) | Op::Squeeze(_) | Op::Unsqueeze(_));
+    let Some((selection, reshaped)) = Selection::of_computed(patch, reshapes)? else {
         return Ok(RewriteResult::NoMatch);
     };
-    let reshaped = patch.input(0)?;
-    if !matches!(patch.op_of(reshaped), Op::Reshape(_) | Op::Squeeze(_) | Op::Unsqueeze(_)) {
-        return Ok(RewriteResult::NoMatch);
-    }
     let data = patch.input_of(reshaped, 0)?;
     let (Some(from), Some(to)) = (patch.dims(data)?, patch.dims(reshaped)?) else {
         return Ok(RewriteResult::NoMatch);

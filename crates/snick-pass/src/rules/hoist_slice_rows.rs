@@ -24,10 +24,10 @@ enum Sum {
 type Rows = SmallVec<[Option<usize>; 4]>;
 
 fn apply(patch: &mut Patch, sum: Sum) -> Result<RewriteResult, OpError> {
-    let Some(selection) = Selection::computing(patch, patch.output(0))? else {
+    let computes = |op: &Op| !matches!(op, Op::Slice(_) | Op::Parameter(_));
+    let Some((selection, computed)) = Selection::of_computed(patch, computes)? else {
         return Ok(RewriteResult::NoMatch);
     };
-    let computed = patch.input(0)?;
     let Some((rows, _)) = rows(patch, computed)?.filter(|(_, found)| *found == sum) else {
         return Ok(RewriteResult::NoMatch);
     };

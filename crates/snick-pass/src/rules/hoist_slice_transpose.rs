@@ -10,10 +10,10 @@ use crate::selection::Selection;
 pub(crate) const RULE: Rule = Rule::exact("hoist-slice-transpose", apply);
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
-    let Some(selection) = Selection::computing(patch, patch.output(0))? else {
+    let Some((selection, turned)) = Selection::of_computed(patch, |op| matches!(op, Op::Transpose(_)))?
+    else {
         return Ok(RewriteResult::NoMatch);
     };
-    let turned = patch.input(0)?;
     let Op::Transpose(transpose) = patch.op_of(turned) else { return Ok(RewriteResult::NoMatch) };
     let transpose = transpose.clone();
     let (data, order) = (patch.input_of(turned, 0)?, patch.input_of(turned, 1)?);

@@ -1,7 +1,7 @@
 //! merge-slices: merges a slice of a slice.
 
-use snick_ir::OpError;
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
+use snick_ir::{Op, OpError};
 
 use crate::selection::Selection;
 
@@ -9,8 +9,9 @@ use crate::selection::Selection;
 pub(crate) const RULE: Rule = Rule::exact("merge-slices", apply);
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
-    let Some(last) = Selection::computing(patch, patch.output(0))? else { return Ok(RewriteResult::NoMatch) };
-    let middle = patch.input(0)?;
+    let Some((last, middle)) = Selection::of_computed(patch, |op| matches!(op, Op::Slice(_)))? else {
+        return Ok(RewriteResult::NoMatch);
+    };
     let Some(mut merged) = Selection::computing(patch, middle)? else { return Ok(RewriteResult::NoMatch) };
     for (axis, next) in last.iter() {
         let both = match merged.on(axis) {

@@ -12,10 +12,9 @@ use crate::selection::Selection;
 pub(crate) const RULE: Rule = Rule::exact("slice-of-concat", apply);
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
-    let Some(selection) = Selection::computing(patch, patch.output(0))? else {
+    let Some((selection, joined)) = Selection::of_computed(patch, |op| matches!(op, Op::Concat(_)))? else {
         return Ok(RewriteResult::NoMatch);
     };
-    let joined = patch.input(0)?;
     let Op::Concat(concat) = patch.op_of(joined) else { return Ok(RewriteResult::NoMatch) };
     let (Some(dims), concat) = (patch.dims(joined)?, concat.clone()) else {
         return Ok(RewriteResult::NoMatch);

@@ -99,7 +99,7 @@ fn ordinal(net: &Net, id: u64) -> Result<usize, OpError> {
 }
 
 fn link(entry: &Entry, net: &Net, ids: &PortIds, count: usize) -> Result<PortLink, OpError> {
-    let find = |name: &str| entry.iter().find(|(n, _)| *n == name).map(|(_, value)| value.trim());
+    let find = |name: &str| entry.iter().find(|(n, _)| *n == name).map(|(_, value)| value.trim_ascii());
     let bad = |name: &'static str| OpError::BadAttribute {
         name,
         value: find(name).unwrap_or_default().to_string(),

@@ -157,7 +157,7 @@ fn read_outputs(cursor: &mut Cursor, layer: &mut Layer) -> Result<(), ReadError>
 
 /// A dim of a port: a size, or -1 if dynamic.
 fn size(cursor: &mut Cursor, text: &str) -> Result<i64, ReadError> {
-    let size = text.trim().parse::<i64>().ok().filter(|&d| d >= -1);
+    let size = text.trim_ascii().parse::<i64>().ok().filter(|&d| d >= -1);
     size.ok_or_else(|| cursor.error(format!("dim \"{text}\" is not a size")))
 }
 

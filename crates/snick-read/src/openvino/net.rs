@@ -88,10 +88,10 @@ pub(super) fn read_document(cursor: &mut Cursor, context: &mut Context) -> Resul
         }
     }
     let version = cursor.require("version")?;
-    let ir_version = match version.trim().parse::<u32>() {
+    let ir_version = match version.trim_ascii().parse::<u32>() {
         Ok(number @ 10..=11) => number,
         _ => {
-            let (source_name, version) = (context.source.to_string(), version.trim().to_string());
+            let (source_name, version) = (context.source.to_string(), version.trim_ascii().to_string());
             return Err(ReadError::IrVersion { source_name, version });
         }
     };
@@ -172,11 +172,11 @@ fn add_layer(layer: Layer, context: &mut Context, graph: &mut Graph) -> LayerId 
     node.version = layer.version;
     node.outs = layer.outs;
     node.loc = layer.loc;
-    node.output_ids = port_ids(&layer.output_ids, first_output).filter(|_| !layer.output_ids.is_empty());
     if node.outs.is_empty() && matches!(node.op, Op::Result(_)) {
         node.outs.push(Output::unknown());
     }
     let input_ids = port_ids(&layer.input_ids, 0);
+    let output_ids = port_ids(&layer.output_ids, first_output).filter(|_| !layer.output_ids.is_empty());
     if let Some(extra) = extra.filter(|e| !e.is_empty()) {
         if let Some(entry) = ops::find(Dialect::OpenVino, &layer.op_type) {
             context.count_undeclared(entry, &extra, layer.loc);
@@ -186,8 +186,9 @@ fn add_layer(layer: Layer, context: &mut Context, graph: &mut Graph) -> LayerId 
     if !layer.info.is_empty() {
         node.details_mut().info = layer.info;
     }
-    if input_ids.is_some() {
-        node.details_mut().input_ids = input_ids;
+    if input_ids.is_some() || output_ids.is_some() {
+        let details = node.details_mut();
+        (details.input_ids, details.output_ids) = (input_ids, output_ids);
     }
     let node = graph.add(node);
     context.errors.extend(wrong.into_iter().map(|error| graph.located(node, error)));

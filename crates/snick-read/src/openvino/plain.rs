@@ -58,10 +58,20 @@ pub(super) fn dim(text: &str) -> Option<(&str, &str)> {
     Some((dim, behind.strip_prefix("</dim>")?))
 }
 
+/// Whether a byte may occur in a name, as a table: most bytes of an IR are looked at once for this.
+const IN_NAME: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0u8;
+    while byte < 128 {
+        table[byte as usize] = byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b':');
+        byte += 1;
+    }
+    table
+};
+
 /// An ASCII name, and the text after it.
 fn name(text: &str) -> Option<(&str, &str)> {
-    let is_part = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b':');
-    let end = text.as_bytes().iter().position(|b| !is_part(b))?;
+    let end = text.as_bytes().iter().position(|&b| !IN_NAME[usize::from(b)])?;
     let starts = text.as_bytes().first().is_some_and(|b| b.is_ascii_alphabetic() || *b == b'_');
     starts.then(|| text.split_at(end))
 }

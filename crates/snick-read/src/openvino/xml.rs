@@ -211,7 +211,7 @@ impl<'x> Cursor<'x> {
         let Some(value) = self.attr(name) else {
             return Err(self.error(format!("attribute `{name}` is missing")));
         };
-        match value.trim().parse() {
+        match value.trim_ascii().parse() {
             Ok(number) => Ok(number),
             Err(_) => {
                 let message = format!("attribute `{name}` is \"{value}\", expected a number");

@@ -8,6 +8,7 @@ use snick_shape::{AxisSlice, Interval, Origin, SliceBound, SymExpr, Symbols, len
 use snick_tensor::Tensor;
 
 use super::index_inputs::{IndexEntry, IndexInputs};
+use super::primitive::select_elements;
 use crate::{Fact, Infer, IntOrValue, OpError};
 
 /// `start:stop:step` on one axis.
@@ -147,14 +148,17 @@ pub(super) fn select<'r>(
     Ok(view)
 }
 
-/// The ranges as slices, if all of them are known in integers.
-pub(super) fn static_slices<'r>(
+/// The known elements of `data` that the ranges select, row-major; `None` if a range is not known in integers.
+pub(super) fn known_elements<'r>(
     data: &Fact,
     ranges: impl IntoIterator<Item = &'r AxisRange>,
-) -> Option<SmallVec<[(usize, AxisSlice); 4]>> {
+) -> Option<Vec<SymExpr>> {
+    // Of most data nothing but the shape is known.
+    data.known.as_ref()?;
     let dims = data.shape.as_static()?;
     let slice = |range: &AxisRange| Some((range.axis, range.resolve(dims[range.axis] as i64)?.ok()?));
-    ranges.into_iter().map(slice).collect()
+    let slices: Option<SmallVec<[(usize, AxisSlice); 4]>> = ranges.into_iter().map(slice).collect();
+    select_elements(data, &slices?)
 }
 
 impl Infer<'_> {

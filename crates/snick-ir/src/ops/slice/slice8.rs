@@ -6,10 +6,9 @@ use smallvec::SmallVec;
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::Tensor;
 
-use super::axis_range::{AxisRange, select, static_slices};
+use super::axis_range::{AxisRange, known_elements, select};
 use super::dynamic_axes::DynamicAxesSlice;
 use super::index_inputs::{IndexEntry, IndexInputs, facts_of};
-use super::primitive::select_elements;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, IntOrValue, OpError, normalize_axis};
 
 op! {
@@ -69,7 +68,7 @@ impl InferOp for Slice8 {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let element_type = cx.element_type(0);
         let mut dims: SmallVec<[SymExpr; 4]> = cx.shape(0).dims().unwrap_or_default().into();
-        let mut slices = None;
+        let mut elements = None;
         match SliceRanges::of(cx.inputs())? {
             SliceRanges::Unranked => return Ok(Facts::from(Fact::new(element_type, Shape::unranked()))),
             SliceRanges::DynamicAxes(dynamic) => dims = dynamic.infer(cx, &dims),
@@ -77,10 +76,9 @@ impl InferOp for Slice8 {
                 for range in &ranges {
                     dims[range.axis] = cx.range_length(range, &dims[range.axis]);
                 }
-                slices = static_slices(cx.input(0), &ranges);
+                elements = known_elements(cx.input(0), &ranges);
             }
         }
-        let elements = slices.and_then(|slices| select_elements(cx.input(0), &slices));
         Ok(Facts::from(Fact::new(element_type, Shape::ranked(dims)).with_elements(elements)))
     }
 }

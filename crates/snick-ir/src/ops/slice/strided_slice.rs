@@ -9,10 +9,9 @@ use smallvec::SmallVec;
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::Tensor;
 
-use super::axis_range::{AxisRange, select, static_slices};
+use super::axis_range::{AxisRange, known_elements, select};
 use super::index_inputs::{IndexInputs, facts_of};
 use super::mask::Mask;
-use super::primitive::select_elements;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, IntOrValue, OpError, RawNode};
 
 op! {
@@ -167,8 +166,7 @@ impl InferOp for StridedSlice {
         for axis in plan.new_axes() {
             dims.insert(axis as usize, SymExpr::from(1));
         }
-        let slices = static_slices(cx.input(0), plan.ranges());
-        let elements = slices.and_then(|slices| select_elements(cx.input(0), &slices));
+        let elements = known_elements(cx.input(0), plan.ranges());
         Ok(Facts::from(Fact::new(element_type, Shape::ranked(dims)).with_elements(elements)))
     }
 }

@@ -23,11 +23,12 @@ pub(super) fn lower(cx: &mut Patch) -> Result<RewriteResult, OpError> {
     let Some(axis) = known_axis(&facts[1], dims.len())? else {
         return Ok(RewriteResult::Declined("which axis is split is known only at run time".into()));
     };
-    let parts = match facts[2].ints() {
-        Some(lengths) => known_parts(cx, axis, &dims[axis], &lengths)?,
+    let (dim, lengths) = (dims[axis].clone(), facts[2].ints());
+    let parts = match lengths {
+        Some(lengths) => known_parts(cx, axis, &dim, &lengths)?,
         None => computed_parts(cx, axis)?,
     };
-    slice_parts(cx, axis, &dims[axis], parts)
+    slice_parts(cx, axis, &dim, parts)
 }
 
 /// The parts for known lengths, one of which may be -1: the rest.
