@@ -133,6 +133,7 @@ impl<'a> FromIterator<(Cow<'a, str>, AttrValue<'a>)> for Attrs<'a> {
 
 impl<'a> Attrs<'a> {
     /// No attributes.
+    #[inline]
     pub fn new() -> Self {
         Self::default()
     }
@@ -144,6 +145,7 @@ impl<'a> Attrs<'a> {
     }
 
     /// Adds an attribute at the end.
+    #[inline]
     pub fn push(&mut self, name: Cow<'a, str>, value: AttrValue<'a>) {
         if self.items.is_empty() {
             self.items.reserve(6);
@@ -162,6 +164,7 @@ impl<'a> Attrs<'a> {
     }
 
     /// Whether there are none.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
@@ -186,11 +189,13 @@ impl<'a> Attrs<'a> {
     }
 
     /// Whether every attribute has been read.
+    #[inline]
     pub fn all_read(&self) -> bool {
         self.items.len() < 64 && self.read.get() == (1u64 << self.items.len()) - 1
     }
 
     /// The attribute as it is.
+    #[inline]
     pub fn get(&self, name: &str) -> Option<&AttrValue<'a>> {
         let i = self.items.iter().position(|(n, _)| n == name)?;
         if i < 64 {

@@ -92,11 +92,13 @@ impl Graph {
     }
 
     /// The symbols of the facts.
+    #[inline]
     pub fn symbols(&self) -> &Symbols {
         &self.symbols
     }
 
     /// Adds a node without inputs; see [`Graph::connect`].
+    #[inline]
     pub fn add(&mut self, node: Node) -> NodeId {
         NodeId(self.nodes.add_node(node))
     }
@@ -105,6 +107,7 @@ impl Graph {
     ///
     /// # Errors
     /// [`OpError::ForeignValue`] if the graph does not have one of the two nodes.
+    #[inline]
     pub fn connect(&mut self, value: Value, node: NodeId, port: u32) -> Result<(), OpError> {
         if ![value.node, node].iter().all(|id| self.nodes.contains_node(id.0)) {
             return Err(OpError::ForeignValue);
@@ -134,6 +137,7 @@ impl Graph {
     }
 
     /// The node, if it exists.
+    #[inline]
     pub fn get(&self, id: NodeId) -> Option<NodeRef<'_>> {
         self.nodes.node_weight(id.0).map(|data| NodeRef { graph: self, id, data })
     }
@@ -143,6 +147,7 @@ impl Graph {
     /// # Panics
     /// If the graph has no node of this id; [`Graph::get`] does not. Ids that this graph gave out are valid until their
     /// nodes are removed.
+    #[inline]
     pub fn node(&self, id: NodeId) -> NodeRef<'_> {
         NodeRef { graph: self, id, data: &self.nodes[id.0] }
     }
@@ -162,21 +167,25 @@ impl Graph {
     }
 
     /// The output that a value refers to.
+    #[inline]
     pub fn output(&self, value: Value) -> Option<&Output> {
         self.nodes.node_weight(value.node.0)?.outs.get(value.port as usize)
     }
 
     /// The fact of a value.
+    #[inline]
     pub fn fact(&self, value: Value) -> Option<&Fact> {
         self.output(value).map(|o| &o.fact)
     }
 
     /// All nodes in order of their ids.
+    #[inline]
     pub fn ids(&self) -> impl DoubleEndedIterator<Item = NodeId> + '_ {
         self.nodes.node_indices().map(NodeId)
     }
 
     /// Inputs of a node by port.
+    #[inline]
     pub fn inputs(&self, id: NodeId) -> Inputs {
         let mut inputs = Inputs::new();
         for edge in self.nodes.edges_directed(id.0, Incoming) {

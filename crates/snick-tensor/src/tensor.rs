@@ -424,7 +424,21 @@ impl Tensor {
         if self.packed_bytes().is_some() {
             return self.clone();
         }
-        let mut bytes = Buffer::any_or_abort(self.element_type.stored_len(self.len()).unwrap_or(0));
+        self.packed_into(Buffer::any_or_abort(self.element_type.stored_len(self.len()).unwrap_or(0)))
+    }
+
+    /// [`Tensor::contiguous`], without aborting.
+    ///
+    /// # Errors
+    /// [`TensorError::OutOfMemory`].
+    pub(crate) fn try_contiguous(&self) -> Result<Tensor, TensorError> {
+        if self.packed_bytes().is_some() {
+            return Ok(self.clone());
+        }
+        Ok(self.packed_into(Buffer::any(self.element_type.stored_len(self.len()).unwrap_or(0))?))
+    }
+
+    fn packed_into(&self, mut bytes: Buffer<u8>) -> Tensor {
         strided_copy::pack(self, &mut bytes);
         Tensor {
             element_type: self.element_type,

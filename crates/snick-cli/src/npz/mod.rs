@@ -67,7 +67,7 @@ pub fn read(path: &Path) -> Result<Vec<(String, Tensor)>, UnreadableFile> {
     let mut arrays = Vec::with_capacity(archive.len().min(1 << 16));
     for i in 0..archive.len() {
         let mut entry = archive.by_index(i).map_err(wrong)?;
-        let name = entry.name().map_err(wrong)?;
+        let name = entry.name();
         let name = name.strip_suffix(".npy").unwrap_or(&name).to_string();
         let array = npy::read(&mut entry).map_err(|error| UnreadableFile::new(path, &name, error))?;
         arrays.push((name, array));

@@ -16,14 +16,17 @@ pub struct NodeId(pub(super) NodeIndex);
 
 impl NodeId {
     /// An index for side tables, below [`Graph::bound`].
+    #[inline]
     pub fn index(self) -> usize {
         self.0.index()
     }
 
+    #[inline]
     pub(crate) fn petgraph(self) -> NodeIndex {
         self.0
     }
 
+    #[inline]
     pub(crate) fn from_petgraph(index: NodeIndex) -> Self {
         Self(index)
     }
@@ -74,6 +77,7 @@ impl PortIds {
     }
 
     /// The number of port `i`.
+    #[inline]
     pub fn id(&self, i: usize) -> u32 {
         match self {
             Self::From(first) => first.saturating_add(u32::try_from(i).unwrap_or(u32::MAX)),
@@ -117,6 +121,7 @@ impl Output {
     }
 
     /// Tensor names; may be empty.
+    #[inline]
     pub fn names(&self) -> &[String] {
         self.names.as_deref().unwrap_or_default()
     }
@@ -180,6 +185,7 @@ impl<'g> NodeRef<'g> {
     }
 
     /// The layer name; need not be unique.
+    #[inline]
     pub fn name(self) -> &'g str {
         &self.data.name
     }
@@ -190,16 +196,19 @@ impl<'g> NodeRef<'g> {
     }
 
     /// The op.
+    #[inline]
     pub fn op(self) -> &'g Op {
         &self.data.op
     }
 
     /// The operation set in the file.
+    #[inline]
     pub fn version(self) -> &'g Version {
         &self.data.version
     }
 
     /// The location in the source.
+    #[inline]
     pub fn loc(self) -> Loc {
         self.data.loc
     }
@@ -216,6 +225,7 @@ impl<'g> NodeRef<'g> {
     }
 
     /// What is known of its outputs, by port: nothing before inference.
+    #[inline]
     pub fn outputs(self) -> impl ExactSizeIterator<Item = &'g Fact> {
         self.data.outs.iter().map(|out| &out.fact)
     }
@@ -227,11 +237,13 @@ impl<'g> NodeRef<'g> {
     }
 
     /// Its outputs, by port, with what the file says of them.
+    #[inline]
     pub fn outs(self) -> &'g [Output] {
         &self.data.outs
     }
 
     /// Rare details.
+    #[inline]
     pub fn details(self) -> Option<&'g Details> {
         self.data.details.as_deref()
     }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use bytemuck::Pod;
+use smallvec::SmallVec;
 
 use crate::buffer::Buffer;
 use crate::kernels::vectors::{Instructions, Number, Vectorised};
@@ -140,6 +141,22 @@ impl<'a, T: Copy> Run<'a, T> {
         (self.step == 1).then(|| &self.data[self.at..self.at + len])
     }
 
+    /// The first `len` elements: in place if they are contiguous, otherwise copied to `copies`.
+    pub fn slice_or<'c>(&self, len: usize, copies: &'c mut [T]) -> &'c [T]
+    where
+        'a: 'c,
+    {
+        if let Some(slice) = self.slice(len) {
+            return slice;
+        }
+        let copies = &mut copies[..len];
+        match self.constant() {
+            Some(x) => copies.fill(x),
+            None => self.copy_to(copies),
+        }
+        copies
+    }
+
     /// The element, if it repeats.
     pub fn constant(&self) -> Option<T> {
         (self.step == 0).then(|| self.data[self.at])
@@ -220,9 +237,21 @@ pub(crate) fn zip<A: Number, R: Pod + Send + Sync>(
     b: &Tensor,
     f: impl Fn(A, A) -> R,
 ) -> Result<Tensor, TensorError> {
+    fill_rows(et, a, b, &mut |rows, to| A::vectorised(Zip { rows, to, f: &f }))
+}
+
+/// A tensor of type `et` whose elements `fill` computes from the rows of two others, broadcast. Nothing in here depends
+/// on the function of a [`zip`], so that it is compiled once for many.
+fn fill_rows<A: Number, R: Pod + Send + Sync>(
+    et: ElementType,
+    a: &Tensor,
+    b: &Tensor,
+    fill: &mut dyn FnMut(Rows<A>, &mut [R]),
+) -> Result<Tensor, TensorError> {
     if let ([], [], Some(x), Some(y)) = (a.dims(), b.dims(), scalar(a), scalar(b)) {
+        let (x, y) = (Run { data: &[x], at: 0, step: 0 }, Run { data: &[y], at: 0, step: 0 });
         let mut out = Buffer::any(1)?;
-        out.fill(f(x, y));
+        fill(Rows { x, y, outer: None, len: 1 }, &mut out);
         return Tensor::from_buffer(et, &[], out);
     }
     let dims = match a.dims() == b.dims() {
@@ -237,25 +266,36 @@ pub(crate) fn zip<A: Number, R: Pod + Send + Sync>(
         return Tensor::from_buffer(et, &dims, out);
     }
     if let (Some(x), Some(y)) = (whole(a, &dims), whole(b, &dims)) {
-        let rows = Rows { x, y, outer: None, len: out.len() };
-        A::vectorised(Zip { rows, to: &mut out, f: &f });
+        let len = out.len();
+        fill(Rows { x, y, outer: None, len }, &mut out);
         return Tensor::from_buffer(et, &dims, out);
     }
-    let (x, y) = (Strided::<A>::broadcast(a, &dims)?, Strided::<A>::broadcast(b, &dims)?);
+    let (a, b) = (in_rows(a)?, in_rows(b)?);
+    let (x, y) = (Strided::<A>::broadcast(&a, &dims)?, Strided::<A>::broadcast(&b, &dims)?);
     let mut strides = [Strides::new(), Strides::new()];
     let mut merged = merge(&[&x.layout, &y.layout], &mut strides);
-    let rows = Rows::new(&x, &y, &mut merged, &mut strides);
-    A::vectorised(Zip { rows, to: &mut out, f: &f });
+    fill(Rows::new(&x, &y, &mut merged, &mut strides), &mut out);
     Tensor::from_buffer(et, &dims, out)
 }
 
-/// The rows of two inputs that are walked together: runs of constant strides, not empty.
+/// The tensor with neighbours in its last axis, so that each row of it is contiguous, or one element that repeats.
+fn in_rows(tensor: &Tensor) -> Result<Cow<'_, Tensor>, TensorError> {
+    let layout = tensor.layout();
+    let mut axes = layout.dims.iter().zip(&layout.strides).rev();
+    match axes.find(|&(&dim, _)| dim != 1) {
+        Some((_, stride)) if !matches!(stride, 0 | 1) => Ok(Cow::Owned(tensor.try_contiguous()?)),
+        _ => Ok(Cow::Borrowed(tensor)),
+    }
+}
+
+/// The rows of two inputs that are walked together: each is contiguous, or one element that repeats.
 struct Rows<'a, A> {
     /// The first row of each input.
     x: Run<'a, A>,
     y: Run<'a, A>,
     /// Where the further rows begin.
     outer: Option<[Offsets<'a>; 2]>,
+    /// The number of elements, not 0.
     len: usize,
 }
 
@@ -271,6 +311,45 @@ impl<'a, A: Pod> Rows<'a, A> {
     }
 }
 
+/// How many copies of an element that repeats lie side by side: as many as fit into the innermost cache.
+const COPIES: usize = 1024;
+
+/// One input of a [`Zip`]. Rows that repeat an element are read from copies of it, so that one loop serves all rows.
+struct Operand<'a, A: Copy> {
+    row: Run<'a, A>,
+    copies: SmallVec<[A; COPIES]>,
+    /// Which element the copies are of.
+    copied: usize,
+}
+
+impl<'a, A: Copy> Operand<'a, A> {
+    fn new(row: Run<'a, A>) -> Self {
+        Operand { row, copies: SmallVec::new(), copied: usize::MAX }
+    }
+
+    fn repeats(&self) -> bool {
+        self.row.step == 0
+    }
+
+    /// Goes on with the row of `len` elements at `at`.
+    fn start_row(&mut self, at: usize, len: usize) {
+        self.row.at = at;
+        if self.repeats() && self.copied != at {
+            self.copies.clear();
+            self.copies.resize(len.min(COPIES), self.row.data[at]);
+            self.copied = at;
+        }
+    }
+
+    /// `len` elements of the row, from element `first` on.
+    fn piece(&self, first: usize, len: usize) -> &[A] {
+        match self.repeats() {
+            true => &self.copies[..len],
+            false => &self.row.data[self.row.at + first..][..len],
+        }
+    }
+}
+
 /// A function of two elements, on all rows.
 struct Zip<'a, A, R, F> {
     rows: Rows<'a, A>,
@@ -283,32 +362,20 @@ impl<A: Copy, R, F: Fn(A, A) -> R> Vectorised for Zip<'_, A, R, F> {
 
     #[inline(always)]
     fn run<I: Instructions>(self) {
-        let Self { rows: Rows { mut x, mut y, mut outer, len }, to, f } = self;
-        for to in to.chunks_exact_mut(len) {
-            match (x.slice(len), y.slice(len), x.constant(), y.constant()) {
-                (Some(x), Some(y), ..) => {
-                    for ((to, &x), &y) in to.iter_mut().zip(x).zip(y) {
-                        *to = f(x, y);
-                    }
-                }
-                (Some(x), _, _, Some(y)) => {
-                    for (to, &x) in to.iter_mut().zip(x) {
-                        *to = f(x, y);
-                    }
-                }
-                (_, Some(y), Some(x), _) => {
-                    for (to, &y) in to.iter_mut().zip(y) {
-                        *to = f(x, y);
-                    }
-                }
-                _ => {
-                    for (n, to) in to.iter_mut().enumerate() {
-                        *to = f(x.get(n), y.get(n));
-                    }
+        let Self { rows: Rows { x, y, mut outer, len }, to, f } = self;
+        let (mut starts, mut x, mut y) = ((x.at, y.at), Operand::new(x), Operand::new(y));
+        let most = if x.repeats() || y.repeats() { COPIES } else { len };
+        for row in to.chunks_exact_mut(len) {
+            x.start_row(starts.0, len);
+            y.start_row(starts.1, len);
+            for (n, to) in row.chunks_mut(most).enumerate() {
+                let (x, y) = (x.piece(n * most, to.len()), y.piece(n * most, to.len()));
+                for ((to, &x), &y) in to.iter_mut().zip(x).zip(y) {
+                    *to = f(x, y);
                 }
             }
             if let Some([i, j]) = &mut outer {
-                (x.at, y.at) = (i.next().unwrap_or_default(), j.next().unwrap_or_default());
+                starts = (i.next().unwrap_or_default(), j.next().unwrap_or_default());
             }
         }
     }

@@ -1,13 +1,10 @@
 //! The discrete Fourier transform of complex data, along any axes.
 
-#[cfg(feature = "fft")]
-use crate::Element;
-use crate::kernels::dispatch::{widen, with_real};
 use crate::kernels::rows::Rows;
-use crate::{Tensor, TensorError};
+use crate::{ElementType, Tensor, TensorError};
 
 /// Transforms `data` `[.., 2]`, of real and imaginary parts, along each of `axes`, none of which is the last. The
-/// inverse divides by the size of each axis.
+/// inverse divides by the size of each axis. It is computed in `f64`.
 ///
 /// # Errors
 /// [`TensorError::Argument`] if the last axis has not two parts or is to be transformed,
@@ -18,55 +15,45 @@ pub fn fourier(data: &Tensor, axes: &[usize], inverse: bool) -> Result<Tensor, T
     let Some(parts) = parts.filter(|parts| !axes.contains(parts)) else {
         return Err(TensorError::argument("the last axis must have size 2 and cannot be transformed"));
     };
-    let [mut wide] = widen([data])?;
+    if !data.element_type().is_float() {
+        return Err(TensorError::UnsupportedType { element_type: data.element_type() });
+    }
+    let mut wide = data.cast(ElementType::F64)?;
     for &axis in axes {
-        wide = with_real!(wide.element_type(), T => along::<T>(&wide, axis, parts, inverse))?;
+        wide = along(&wide, axis, parts, inverse)?;
     }
     wide.cast(data.element_type())
 }
 
 /// The transform along one axis; `parts` is the last axis.
-fn along<T: Transform>(
-    data: &Tensor,
-    axis: usize,
-    parts: usize,
-    inverse: bool,
-) -> Result<Tensor, TensorError> {
+fn along(data: &Tensor, axis: usize, parts: usize, inverse: bool) -> Result<Tensor, TensorError> {
     data.layout().check_axis(axis)?;
     if data.is_empty() {
         return Ok(data.clone());
     }
     let rows = Rows::new(data, &[axis, parts])?;
-    let numbers = rows.tensor.units::<T>();
+    let numbers = rows.tensor.units::<f64>();
     let transformed = transform(&numbers, data.dims()[axis], inverse)?;
     rows.restore(&Tensor::from_vec(rows.tensor.dims(), transformed)?)
 }
 
-/// What is transformed: floats.
-#[cfg(feature = "fft")]
-trait Transform: Element + rustfft::FftNum {}
-#[cfg(feature = "fft")]
-impl<T: Element + rustfft::FftNum> Transform for T {}
-#[cfg(not(feature = "fft"))]
-use crate::Element as Transform;
-
 /// The transforms of signals of `size` complex numbers, one after the other.
 #[cfg(feature = "fft")]
-fn transform<T: Transform>(numbers: &[T], size: usize, inverse: bool) -> Result<Vec<T>, TensorError> {
+fn transform(numbers: &[f64], size: usize, inverse: bool) -> Result<Vec<f64>, TensorError> {
     use rustfft::num_complex::Complex;
     use rustfft::{FftDirection, FftPlanner};
 
-    let mut signals: Vec<Complex<T>> =
+    let mut signals: Vec<Complex<f64>> =
         numbers.chunks_exact(2).map(|pair| Complex::new(pair[0], pair[1])).collect();
     let direction = if inverse { FftDirection::Inverse } else { FftDirection::Forward };
     FftPlanner::new().plan_fft(size, direction).process(&mut signals);
-    let divisor = T::from_usize(size).filter(|_| inverse).unwrap_or_else(T::one);
+    let divisor = if inverse { size as f64 } else { 1.0 };
     Ok(signals.iter().flat_map(|z| [z.re / divisor, z.im / divisor]).collect())
 }
 
 /// The transforms of signals need a feature.
 #[cfg(not(feature = "fft"))]
-fn transform<T: Transform>(_: &[T], _: usize, _: bool) -> Result<Vec<T>, TensorError> {
+fn transform(_: &[f64], _: usize, _: bool) -> Result<Vec<f64>, TensorError> {
     Err(TensorError::FeatureOff { what: "the discrete Fourier transform", feature: "fft" })
 }
 

@@ -10,7 +10,7 @@ use super::unary_op::UnaryOp;
 use super::vector_unary::Apply;
 use super::{BinaryOp, vector_unary};
 use crate::buffer::Buffer;
-use crate::kernels::broadcast::{Run, Strided, merge};
+use crate::kernels::broadcast::{Strided, merge};
 use crate::kernels::vectors::{Instructions, Vectorised, widest};
 use crate::layout::{Layout, Offsets, Strides};
 use crate::{ElementType, Tensor, TensorError};
@@ -163,7 +163,7 @@ impl Vectorised for Pass<'_, '_> {
             .map(|(layout, strides)| Offsets::new(&dims, strides, layout.start))
             .collect();
         let mut starts: SmallVec<[usize; 5]> = SmallVec::from_elem(0, layouts.len());
-        let (mut one, mut two) = ([0.0; BLOCK], [0.0; BLOCK]);
+        let (mut one, mut two, mut copies) = ([0.0; BLOCK], [0.0; BLOCK], [0.0; BLOCK]);
         for run in to.chunks_mut(len) {
             for (start, offsets) in starts.iter_mut().zip(&mut offsets) {
                 *start = offsets.next().unwrap_or_default();
@@ -180,49 +180,29 @@ impl Vectorised for Pass<'_, '_> {
                     Some(other.run(start, step).every(1, n * BLOCK))
                 };
                 for stage in fused.stages {
-                    match *stage {
+                    let operands = match *stage {
                         Stage::Unary(op) => {
                             Apply { op, from: values, to: spare }.run::<I>();
                             std::mem::swap(&mut values, &mut spare);
+                            continue;
                         }
-                        Stage::Same(op) => with_function!(op, f32, f => {
-                            values.iter_mut().for_each(|x| *x = f(*x, *x));
-                        }),
+                        Stage::Same(op) => Some((op, &*values, &*values)),
                         Stage::Right(op, _) => {
-                            if let Some(other) = other() {
-                                with_function!(op, f32, f => pairs(values, other, f));
-                            }
+                            other().map(|y| (op, &*values, y.slice_or(values.len(), &mut copies)))
                         }
                         Stage::Left(op, _) => {
-                            if let Some(other) = other() {
-                                with_function!(op, f32, f => pairs(values, other, |x, y| f(y, x)));
-                            }
+                            other().map(|x| (op, x.slice_or(values.len(), &mut copies), &*values))
                         }
-                    }
+                    };
+                    let Some((op, x, y)) = operands else { continue };
+                    with_function!(op, f32, f => {
+                        for ((to, &x), &y) in spare.iter_mut().zip(x).zip(y) {
+                            *to = f(x, y);
+                        }
+                    });
+                    std::mem::swap(&mut values, &mut spare);
                 }
                 piece.copy_from_slice(values);
-            }
-        }
-    }
-}
-
-/// Replaces each value by `f` of it and its other input.
-#[inline(always)]
-fn pairs(values: &mut [f32], other: Run<f32>, f: impl Fn(f32, f32) -> f32) {
-    match (other.constant(), other.slice(values.len())) {
-        (Some(y), _) => {
-            for x in values {
-                *x = f(*x, y);
-            }
-        }
-        (_, Some(other)) => {
-            for (x, &y) in values.iter_mut().zip(other) {
-                *x = f(*x, y);
-            }
-        }
-        _ => {
-            for (i, x) in values.iter_mut().enumerate() {
-                *x = f(*x, other.get(i));
             }
         }
     }

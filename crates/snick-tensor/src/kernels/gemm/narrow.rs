@@ -20,10 +20,10 @@ pub(crate) fn narrow<T: Gemm>(a: &Matrix<T>, b: &Matrix<T>, out: &mut [T]) -> bo
     let (columns, depth) = (b.columns, b.rows);
     if is_narrow(columns, depth) && a.column_step == 1 {
         let few = packed(&b.turned());
-        widest(Dots { long: a, few: &few, depth, place: |i, j, sum| out[i * columns + j] = sum });
+        widest(Dots { long: a, few: &few, depth, out, steps: [columns, 1] });
     } else if is_narrow(a.rows, depth) && b.row_step == 1 {
         let few = packed(a);
-        widest(Dots { long: &b.turned(), few: &few, depth, place: |j, i, sum| out[i * columns + j] = sum });
+        widest(Dots { long: &b.turned(), few: &few, depth, out, steps: [1, columns] });
     } else if a.rows <= FEW_ROWS && b.column_step == 1 {
         widest(Axpy { a, b, out });
     } else {
@@ -48,28 +48,29 @@ fn packed<'a, T: Gemm>(matrix: &Matrix<'a, T>) -> Cow<'a, [T]> {
 }
 
 /// The sums of products of each row of a matrix with each of a few rows.
-struct Dots<'a, T, P> {
+struct Dots<'a, T> {
     long: &'a Matrix<'a, T>,
     few: &'a [T],
     depth: usize,
-    /// `place(row of long, row of few, sum)`
-    place: P,
+    out: &'a mut [T],
+    /// The steps in `out` from one row of `long` to the next, and from one row of `few` to the next.
+    steps: [usize; 2],
 }
 
-impl<T: Gemm, P: FnMut(usize, usize, T)> Vectorised for Dots<'_, T, P> {
+impl<T: Gemm> Vectorised for Dots<'_, T> {
     type Output = ();
 
     #[inline(always)]
-    fn run<I: Instructions>(mut self) {
-        let (depth, long) = (self.depth, *self.long);
-        let count = self.few.len() / depth.max(1);
+    fn run<I: Instructions>(self) {
+        let Self { long, few, depth, out, steps } = self;
+        let count = few.len() / depth.max(1);
         // Four rows at a time share each read of the other: rows of the long matrix, or else the few.
         if count == 1 && long.row_step == depth as isize {
             let rows = &long.data[long.start.min(long.data.len())..];
             for i in (0..long.rows).step_by(AT_ONCE) {
-                let sums = some::<I, T>(self.few, &rows[i * depth..], long.rows - i);
+                let sums = some::<I, T>(few, &rows[i * depth..], long.rows - i);
                 for (k, &sum) in sums.iter().enumerate().take(long.rows - i) {
-                    (self.place)(i + k, 0, sum);
+                    out[(i + k) * steps[0]] = sum;
                 }
             }
             return;
@@ -78,9 +79,9 @@ impl<T: Gemm, P: FnMut(usize, usize, T)> Vectorised for Dots<'_, T, P> {
             let at = long.at(i, 0);
             let row = &long.data[at.min(long.data.len())..][..depth];
             for j in (0..count).step_by(AT_ONCE) {
-                let sums = some::<I, T>(row, &self.few[j * depth..], count - j);
+                let sums = some::<I, T>(row, &few[j * depth..], count - j);
                 for (k, &sum) in sums.iter().enumerate().take(count - j) {
-                    (self.place)(i, j + k, sum);
+                    out[i * steps[0] + (j + k) * steps[1]] = sum;
                 }
             }
         }
