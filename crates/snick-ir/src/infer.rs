@@ -13,7 +13,7 @@ use crate::fact::MAX_ELEMENTS;
 use crate::{Declared, Fact, OpError, Output};
 
 pub(crate) use walk::InferSession;
-pub use walk::infer;
+pub use walk::{infer, infer_with};
 
 fn saturating_product(dims: &[usize]) -> usize {
     dims.iter().fold(1, |n: usize, &d| n.saturating_mul(d))

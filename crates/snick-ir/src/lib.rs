@@ -48,6 +48,7 @@ mod origin;
 pub mod rewrite;
 pub mod text;
 mod verify;
+mod work;
 
 pub use attrs::{AttrValue, Attrs};
 pub use builder::{BuildMode, GraphBuilder, Operand, StridedSliceMasks};
@@ -57,7 +58,7 @@ pub use fact::{Fact, Facts, Known};
 pub use float_bounds::{FloatBounds, Ratio};
 pub use format::Format;
 pub use graph::{Declared, Details, Graph, Loc, Node, NodeId, NodeRef, Output, PortIds, Value};
-pub use infer::{Infer, infer, normalize_axes, normalize_axis, normalize_each_axis};
+pub use infer::{Infer, infer, infer_with, normalize_axes, normalize_axis, normalize_each_axis};
 pub use info::Info;
 pub use int_or_value::IntOrValue;
 pub use op::{
@@ -65,3 +66,4 @@ pub use op::{
     OpTraits, RawNode, Registry, ShapeRule, Since, Version, exactly, leading,
 };
 pub use verify::verify;
+pub use work::{Limits, Monitor, Progress, ProgressFn, Stopped};

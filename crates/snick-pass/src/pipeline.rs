@@ -1,7 +1,7 @@
 //! Passes by name, and the order in which they run.
 
-use snick_ir::Graph;
 use snick_ir::rewrite::{DriverOptions, Rule, Trace};
+use snick_ir::{Graph, Monitor};
 
 use crate::check::Checker;
 use crate::legalize::{decompose, to_slice};
@@ -111,59 +111,15 @@ impl Pass {
 /// # Ok::<(), snick_ir::text::ParseError>(())
 /// ```
 pub fn canonicalise(graph: &mut Graph, options: &RewriteOptions) -> Report {
-    let mut report = Report::before(graph);
-    let mut checker = options.checker();
-    canonicalise_graph(graph, options.limit(), &mut checker, &mut report);
-    report.missed.retain(|missed| missed.rule == to_slice::RULE.name());
-    report.finish(graph, checker.as_ref());
-    report
+    let mut work = Work::new(graph, options);
+    work.canonicalise(graph);
+    work.report.missed.retain(|missed| missed.rule == to_slice::RULE.name());
+    work.finish(graph)
 }
 
 /// Lowers the slice-like layers of an inferred graph and its bodies to `slice`, and changes nothing else.
 pub fn lower_slices(graph: &mut Graph) -> Report {
     apply(graph, const { &[alone(const { &[to_slice::RULE] })] }, &RewriteOptions::new())
-}
-
-/// The graph, and then its bodies.
-fn canonicalise_graph(
-    graph: &mut Graph,
-    stop_after: Option<usize>,
-    checker: &mut Option<Checker>,
-    report: &mut Report,
-) {
-    const STEPS: &[Pass] = &[
-        Pass::of_rules("rules", RULES),
-        Pass::of_graph(merge_duplicates::NAME, merge_duplicates::merge_duplicates),
-    ];
-    for round in 0..MAX_ROUNDS {
-        let mut trace = run_all(graph, STEPS, report.remaining(stop_after), checker);
-        let is_last = round + 1 == MAX_ROUNDS || trace.applied.is_empty();
-        if !is_last {
-            // The last round reports declined and failed layers.
-            (trace.missed, trace.errors) = (Vec::new(), Vec::new());
-        }
-        report.add(trace);
-        if is_last {
-            break;
-        }
-    }
-    graph.for_each_body(|body| canonicalise_graph(body, stop_after, checker, report));
-}
-
-/// The passes one after the other, on the graph without its bodies.
-fn run_all(
-    graph: &mut Graph,
-    passes: &[Pass],
-    stop_after: Option<usize>,
-    checker: &mut Option<Checker>,
-) -> Trace {
-    let mut trace = Trace::default();
-    for pass in passes {
-        let stop_after = stop_after.map(|most| most.saturating_sub(trace.applied.len()));
-        let check = checker.as_mut().map(|checker| checker as _);
-        trace.extend(pass.run(graph, DriverOptions { stop_after, check, only: None }));
-    }
-    trace
 }
 
 /// Applies passes to an inferred graph and its bodies, once each, one after the other. What is replaced is gone: dead
@@ -191,15 +147,15 @@ fn run_all(
 /// # Ok::<(), snick_ir::text::ParseError>(())
 /// ```
 pub fn apply(graph: &mut Graph, passes: &[Pass], options: &RewriteOptions) -> Report {
-    let mut report = Report::before(graph);
-    let mut checker = options.checker();
+    let mut work = Work::new(graph, options);
     let mut inference = Vec::new();
     for pass in passes {
+        let report = &work.report;
         let (missed, errors, failures) =
             (report.missed.len(), report.errors.len(), report.check_failures.len());
         let mut unknown = opaque_layers(graph);
         loop {
-            apply_pass(graph, pass, options.limit(), &mut checker, &mut report);
+            work.apply(graph, pass);
             let left = if unknown == 0 { 0 } else { opaque_layers(graph) };
             if left == unknown {
                 break;
@@ -207,28 +163,85 @@ pub fn apply(graph: &mut Graph, passes: &[Pass], options: &RewriteOptions) -> Re
             // Layers after an unknown one may be known now. What is declined or fails then is reported.
             unknown = left;
             inference = snick_ir::infer(graph);
-            report.missed.truncate(missed);
-            report.errors.truncate(errors);
-            report.check_failures.truncate(failures);
+            work.report.missed.truncate(missed);
+            work.report.errors.truncate(errors);
+            work.report.check_failures.truncate(failures);
         }
     }
-    report.errors.extend(inference);
-    report.finish(graph, checker.as_ref());
-    report
+    work.report.errors.extend(inference);
+    work.finish(graph)
 }
 
-/// The graph, and then its bodies.
-fn apply_pass(
-    graph: &mut Graph,
-    pass: &Pass,
+/// Passes at work on a model.
+struct Work {
     stop_after: Option<usize>,
-    checker: &mut Option<Checker>,
-    report: &mut Report,
-) {
-    let check = checker.as_mut().map(|checker| checker as _);
-    report
-        .add(pass.run(graph, DriverOptions { stop_after: report.remaining(stop_after), check, only: None }));
-    graph.for_each_body(|body| apply_pass(body, pass, stop_after, checker, report));
+    checker: Option<Checker>,
+    monitor: Monitor,
+    report: Report,
+}
+
+impl Work {
+    fn new(graph: &Graph, options: &RewriteOptions) -> Self {
+        Self {
+            stop_after: options.limit(),
+            checker: options.checker(),
+            monitor: options.monitor(),
+            report: Report::before(graph),
+        }
+    }
+
+    fn finish(mut self, graph: &Graph) -> Report {
+        self.report.finish(graph, self.checker.as_ref());
+        self.report.stopped = self.monitor.into_stopped();
+        self.report
+    }
+
+    /// The graph, and then its bodies.
+    fn canonicalise(&mut self, graph: &mut Graph) {
+        const STEPS: &[Pass] = &[
+            Pass::of_rules("rules", RULES),
+            Pass::of_graph(merge_duplicates::NAME, merge_duplicates::merge_duplicates),
+        ];
+        for round in 0..MAX_ROUNDS {
+            let mut trace = Trace::default();
+            for step in STEPS {
+                trace.extend(self.run(graph, step, trace.applied.len()));
+            }
+            let is_last =
+                round + 1 == MAX_ROUNDS || trace.applied.is_empty() || self.monitor.stopped().is_some();
+            if !is_last {
+                // The last round reports declined and failed layers.
+                (trace.missed, trace.errors) = (Vec::new(), Vec::new());
+            }
+            self.report.add(trace);
+            if is_last {
+                break;
+            }
+        }
+        graph.for_each_body(|body| self.canonicalise(body));
+    }
+
+    /// A pass on the graph, and then on its bodies.
+    fn apply(&mut self, graph: &mut Graph, pass: &Pass) {
+        let trace = self.run(graph, pass, 0);
+        self.report.add(trace);
+        graph.for_each_body(|body| self.apply(body, pass));
+    }
+
+    /// A pass on the graph without its bodies, when there are so many replacements that are not in the report yet.
+    fn run(&mut self, graph: &mut Graph, pass: &Pass, unreported: usize) -> Trace {
+        if self.monitor.stopped().is_some() {
+            return Trace::default();
+        }
+        let left = self.report.remaining(self.stop_after);
+        let options = DriverOptions {
+            stop_after: left.map(|left| left.saturating_sub(unreported)),
+            check: self.checker.as_mut().map(|checker| checker as _),
+            only: None,
+            monitor: (!self.monitor.is_idle()).then_some(&mut self.monitor),
+        };
+        pass.run(graph, options)
+    }
 }
 
 fn opaque_layers(graph: &Graph) -> usize {

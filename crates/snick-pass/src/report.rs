@@ -1,7 +1,7 @@
 //! What passes did.
 
 use snick_ir::rewrite::{Applied, CheckFailure, MissedRewrite, Trace};
-use snick_ir::{Dialect, Graph, Located, Op};
+use snick_ir::{Dialect, Graph, Located, Op, Stopped};
 
 use crate::check::Checker;
 use crate::legalize::to_slice::{self, is_slice_like};
@@ -26,6 +26,8 @@ pub struct Report {
     pub checked: usize,
     /// Replacements that could not be executed: an op that cannot run, tensors too large.
     pub unchecked: usize,
+    /// Why the work ended early, if it did: the graph is sound, but rewritten in part.
+    pub stopped: Option<Stopped>,
 }
 
 impl Report {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use snick_ir::{Diagnostic, Format, Located, OpError};
+use snick_ir::{Diagnostic, Format, Located, OpError, Stopped};
 use snick_tensor::TensorError;
 
 /// Why a call failed.
@@ -97,6 +97,17 @@ pub enum Error {
         /// The layer that was finished last; empty if there is none.
         layer: String,
     },
+}
+
+impl From<Stopped> for Error {
+    fn from(stopped: Stopped) -> Self {
+        match stopped {
+            Stopped::Limit { limit, layer } => Self::Limit { limit, layer },
+            // Other reasons than limits are the caller's.
+            Stopped::Cancelled { layer } => Self::Cancelled { layer },
+            other => Self::Cancelled { layer: other.to_string() },
+        }
+    }
 }
 
 impl Error {

@@ -1,10 +1,82 @@
 //! The result of inference.
 
-use snick_ir::{Diagnostic, Located};
+use std::fmt;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use snick_ir::{Diagnostic, Limits, Located, Monitor, Progress, ProgressFn};
 
 use crate::Error;
 
+/// How to infer.
+///
+/// ```
+/// use std::ops::ControlFlow;
+/// use std::time::Duration;
+/// use snick::{Error, InferOptions, Limits};
+///
+/// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n  \
+/// #             %a = ReLU-1(%x)\n  %y = Result-1(%a)\n}\n";
+/// let mut model = snick::parse(text)?;
+/// let options = InferOptions::new().limits(Limits::new().time(Duration::from_secs(10)));
+/// model.infer_with(&options)?.into_result()?;
+///
+/// let impatient = InferOptions::new().progress(|_| ControlFlow::Break(()));
+/// assert!(matches!(model.infer_with(&impatient), Err(Error::Cancelled { layer }) if layer == "x"));
+/// # Ok::<(), snick::Error>(())
+/// ```
+#[derive(Clone, Default)]
+#[non_exhaustive]
+pub struct InferOptions {
+    limits: Limits,
+    progress: Option<Arc<ProgressFn>>,
+}
+
+impl InferOptions {
+    /// Without limits.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Ends an inference that reaches a limit with [`Error::Limit`].
+    #[must_use]
+    pub fn limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// Calls `progress` after each layer, those of bodies included; `Break` ends the inference with
+    /// [`Error::Cancelled`].
+    #[must_use]
+    pub fn progress(self, progress: impl Fn(&Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
+        Self { progress: Some(Arc::new(progress)), ..self }
+    }
+
+    pub(crate) fn monitor(&self) -> Monitor {
+        Monitor::new(self.limits, self.progress.clone())
+    }
+}
+
+impl fmt::Debug for InferOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InferOptions")
+            .field("limits", &self.limits)
+            .field("progress", &self.progress.is_some())
+            .finish()
+    }
+}
+
 /// What [`Model::infer`](crate::Model::infer) found wrong, errors of reading included.
+///
+/// ```
+/// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"2,3\"}\n  \
+/// #             %y = MatMul-1(%x, %x) {transpose_a: false, transpose_b: false}\n  %z = Result-1(%y)\n}\n";
+/// let mut model = snick::parse(text)?;
+/// let inference = model.infer();
+/// assert!(!inference.is_ok());
+/// assert_eq!(inference.errors()[0].layer, "y");
+/// assert_eq!(inference.into_result().unwrap_err().diagnostics().len(), 1);
+/// # Ok::<(), snick::Error>(())
+/// ```
 #[must_use = "errors of the model are lost"]
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Inference {

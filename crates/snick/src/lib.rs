@@ -49,7 +49,6 @@ mod error;
 mod inference;
 mod input_candidates;
 mod inputs;
-mod limits;
 mod load;
 mod model;
 #[cfg(feature = "ops-toml")]
@@ -68,10 +67,9 @@ mod session;
 pub use error::Error;
 #[cfg(feature = "emit")]
 pub use files::write_file;
-pub use inference::Inference;
+pub use inference::{InferOptions, Inference};
 pub use input_candidates::{has_dynamic_dims, input_candidates};
 pub use inputs::{by_parameter, find_input};
-pub use limits::Limits;
 pub use load::{LoadOptions, load, load_bytes, load_with, parse};
 pub use model::Model;
 #[cfg(feature = "ops-toml")]
@@ -82,7 +80,7 @@ pub use reduce::reduce;
 #[cfg(feature = "emit")]
 pub use save::SaveOptions;
 #[cfg(feature = "run")]
-pub use session::{Progress, RunOptions, Session};
+pub use session::{RunOptions, Session};
 #[cfg(any(feature = "emit", feature = "directml"))]
 pub use snick_directml::FeatureLevel;
 #[cfg(feature = "emit")]
@@ -90,8 +88,9 @@ pub use snick_emit::openvino::SliceAs;
 pub use snick_ir::rewrite::{Applied, CheckFailure, MissedRewrite, Patch, RewriteResult, Rule};
 pub use snick_ir::{
     Arity, AttrValue, Attrs, BuildMode, Custom, CustomOp, Diagnostic, Dialect, Fact, Facts, Format, Graph,
-    GraphBuilder, Infer, IntOrValue, Known, Loc, Located, Node, NodeId, NodeRef, Op, OpError, OpTraits,
-    Operand, RawNode, Registry, Severity, ShapeRule, StridedSliceMasks, Value, Version, infer, ops, text,
+    GraphBuilder, Infer, IntOrValue, Known, Limits, Loc, Located, Node, NodeId, NodeRef, Op, OpError,
+    OpTraits, Operand, Progress, RawNode, Registry, Severity, ShapeRule, StridedSliceMasks, Value, Version,
+    infer, ops, text,
 };
 pub use snick_pass::{Cost, PASSES, Pass, Report, RewriteOptions, UnknownPass};
 pub use snick_read::ReadError;

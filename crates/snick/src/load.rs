@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use snick_ir::{Format, Graph, Registry};
+use snick_ir::{Format, Graph, Limits, Registry};
 use snick_read::{ReadError, Reader};
 
-use crate::{Error, Limits, Model};
+use crate::{Error, Model};
 
 /// How to load a model.
 ///
@@ -44,7 +44,7 @@ impl LoadOptions {
         Self { reader: self.reader.ops(ops), ..self }
     }
 
-    /// Refuses models beyond these limits.
+    /// Refuses models of more layers than these limits say.
     #[must_use]
     pub fn limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
@@ -58,7 +58,11 @@ impl LoadOptions {
     }
 
     fn check(&self, model: Model) -> Result<Model, Error> {
-        self.limits.check_layers(layers(model.graph()))?;
+        if let Some(limit) = self.limits.layers
+            && layers(model.graph()) > limit
+        {
+            return Err(Error::Limit { limit: format!("{limit} layers"), layer: String::new() });
+        }
         match self.strict && !model.read_errors().is_empty() {
             true => Err(Error::Invalid { diagnostics: model.read_errors().iter().map(Into::into).collect() }),
             false => Ok(model),

@@ -7,7 +7,7 @@ use snick_ir::{Graph, Located};
 use snick_pass::{Pass, Report, RewriteOptions};
 use snick_read::Read;
 
-use crate::{Error, Inference, inputs};
+use crate::{Error, InferOptions, Inference, inputs};
 
 /// A model as read, with its errors. Cloning it is cheap until one of the copies changes.
 ///
@@ -119,6 +119,20 @@ impl Model {
         errors.into()
     }
 
+    /// [`Model::infer`] with limits, or with a report of progress. Nothing is known of the layers that are left.
+    ///
+    /// # Errors
+    /// [`Error::Cancelled`], [`Error::Limit`].
+    pub fn infer_with(&mut self, options: &InferOptions) -> Result<Inference, Error> {
+        let mut errors = self.errors.clone();
+        let mut monitor = options.monitor();
+        errors.extend(snick_ir::infer_with(self.graph_mut(), &mut monitor));
+        match monitor.into_stopped() {
+            Some(stopped) => Err(stopped.into()),
+            None => Ok(errors.into()),
+        }
+    }
+
     /// Brings the inferred graph into canonical form: every slice-like layer becomes `slice`, except those that the
     /// report lists with reasons.
     ///
@@ -178,10 +192,15 @@ impl Model {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a graph with a cycle. What rules do wrong is in the report.
+    /// [`Error::Invalid`] for a graph with a cycle; [`Error::Cancelled`], [`Error::Limit`]: the model is sound then, but
+    /// rewritten in part. What rules do wrong is in the report.
     pub fn apply(&mut self, passes: &[Pass], options: &RewriteOptions) -> Result<Report, Error> {
         self.graph.order()?;
-        Ok(snick_pass::apply(self.graph_mut(), passes, options))
+        let report = snick_pass::apply(self.graph_mut(), passes, options);
+        match report.stopped {
+            Some(stopped) => Err(stopped.into()),
+            None => Ok(report),
+        }
     }
 
     /// The text form: for snapshots and for reading. Weights are digests.

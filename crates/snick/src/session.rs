@@ -3,28 +3,13 @@
 use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
 
-use snick_ir::{Graph, OpTraits};
+use snick_ir::{Graph, Limits, Monitor, OpTraits, Progress, ProgressFn};
 use snick_run::Variables;
 use snick_tensor::Tensor;
 
 use crate::outputs::Outputs;
-use crate::{Error, Limits, Model, inputs};
-
-/// A layer that a run has finished.
-#[derive(Copy, Clone, Debug)]
-#[non_exhaustive]
-pub struct Progress<'a> {
-    /// Finished layers.
-    pub done: usize,
-    /// All layers.
-    pub layers: usize,
-    /// The name of the layer.
-    pub layer: &'a str,
-}
-
-type ProgressFn = dyn Fn(&Progress) -> ControlFlow<()> + Send + Sync;
+use crate::{Error, Model, inputs};
 
 /// How to run.
 ///
@@ -189,29 +174,20 @@ impl Session {
             ..snick_run::Options::default()
         };
         let graph = self.graph();
-        let deadline = options.limits.time.and_then(|time| Instant::now().checked_add(time));
-        let mut stopped = None;
-        let watch = |progress: snick_run::Progress| {
-            let layer = graph.node(progress.node).name();
-            if let (Some(time), Some(true)) = (options.limits.time, deadline.map(|end| Instant::now() >= end))
-            {
-                stopped = Some(Error::Limit { limit: format!("{time:?}"), layer: layer.into() });
-                return ControlFlow::Break(());
-            }
-            let Some(report) = &options.progress else { return ControlFlow::Continue(()) };
-            let goes_on = report(&Progress { done: progress.done, layers: progress.layers, layer });
-            if goes_on.is_break() {
-                stopped = Some(Error::Cancelled { layer: layer.into() });
-            }
-            goes_on
-        };
-        let outputs = match deadline.is_some() || options.progress.is_some() {
-            true => self.inner.watch(inputs, how, variables, watch),
-            false => self.inner.run_with(inputs, how, variables),
+        let mut monitor = Monitor::new(options.limits, options.progress.clone());
+        let outputs = match monitor.is_idle() {
+            true => self.inner.run_with(inputs, how, variables),
+            false => self.inner.watch(inputs, how, variables, |progress| {
+                let layer = graph.node(progress.node).name();
+                match monitor.goes_on(progress.done, progress.layers, layer) {
+                    true => ControlFlow::Continue(()),
+                    false => ControlFlow::Break(()),
+                }
+            }),
         };
         // A run that is stopped after its last layer is complete.
-        match stopped.filter(|_| !outputs.errors.is_empty()) {
-            Some(error) => Err(error),
+        match monitor.into_stopped().filter(|_| !outputs.errors.is_empty()) {
+            Some(stopped) => Err(stopped.into()),
             None => Ok(Outputs::new(graph, outputs.complete()?)),
         }
     }

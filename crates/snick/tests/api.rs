@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use snick::{
-    Arity, Attrs, CustomOp, ElementType, Error, Fact, Facts, Format, GraphBuilder, Infer, Limits,
-    LoadOptions, Model, Op, OpError, Pass, Patch, Registry, RewriteOptions, RewriteResult, Rule, RunOptions,
-    Session, Shape, StridedSliceMasks, Tensor, ops,
+    Arity, Attrs, CustomOp, ElementType, Error, Fact, Facts, Format, GraphBuilder, Infer, InferOptions,
+    Limits, LoadOptions, Model, Op, OpError, Pass, Patch, Progress, Registry, RewriteOptions, RewriteResult,
+    Rule, RunOptions, Session, Shape, StridedSliceMasks, Tensor, ops,
 };
 
 type Tested = Result<(), Box<dyn std::error::Error>>;
@@ -258,6 +258,55 @@ fn rules_capture_what_they_like() -> Tested {
     let report = model.apply(&[Pass::new("mine", [rule])], &RewriteOptions::new().check(true))?;
     assert!(report.applied.is_empty());
     assert_eq!(count.load(Ordering::Relaxed), 1);
+    Ok(())
+}
+
+#[test]
+fn inference_and_rewriting_end_when_they_are_told_to() -> Tested {
+    let mut b = GraphBuilder::new("chain");
+    let mut x = b.parameter("x", ElementType::F32, "N")?;
+    for _ in 0..3 {
+        x = b.relu(x)?;
+    }
+    b.result("y", x)?;
+    let mut model = Model::from(b.finish()?);
+
+    let stop_at_two = |progress: &Progress| match progress.done {
+        0..2 => ControlFlow::Continue(()),
+        _ => ControlFlow::Break(()),
+    };
+    let error = model.infer_with(&InferOptions::new().progress(stop_at_two)).unwrap_err();
+    assert!(matches!(&error, Error::Cancelled { layer } if layer == "ReLU_1"), "{error}");
+    let ranks = |model: &Model| -> Vec<Option<usize>> {
+        let graph = model.graph();
+        graph.ids().flat_map(|id| graph.node(id).outputs().map(|fact| fact.shape().rank())).collect()
+    };
+    assert_eq!(ranks(&model), [Some(1), Some(1), None, None, None]);
+
+    let no_time = Limits::new().time(Duration::ZERO);
+    let error = model.infer_with(&InferOptions::new().limits(no_time)).unwrap_err();
+    assert!(matches!(error, Error::Limit { .. }), "{error}");
+
+    model.infer().into_result()?;
+    let once = Rule::new("relu-once", |patch| {
+        let input = patch.input(0);
+        match input {
+            Ok(x) if patch.node().op().type_name() == "ReLU" && patch.op_of(x).type_name() == "ReLU" => {
+                Ok(RewriteResult::one(x))
+            }
+            _ => Ok(RewriteResult::NoMatch),
+        }
+    });
+    let passes = [Pass::new("mine", [once])];
+    let error = model.clone().apply(&passes, &RewriteOptions::new().limits(no_time)).unwrap_err();
+    assert!(matches!(error, Error::Limit { .. }), "{error}");
+    let options = RewriteOptions::new().progress(|progress| match progress.layer {
+        "ReLU_3" => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    let report = model.clone().canonicalise_with(&options);
+    assert!(report.stopped.is_some());
+    assert_eq!(model.apply(&passes, &RewriteOptions::new())?.applied.len(), 2);
     Ok(())
 }
 

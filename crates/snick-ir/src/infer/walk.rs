@@ -11,7 +11,9 @@ use snick_tensor::{ElementType, Tensor};
 
 use super::{Infer, saturating_product, variables};
 use crate::float_bounds::FloatBounds;
-use crate::{Fact, Facts, Graph, Known, Located, NodeId, Op, OpError, OpTraits, Output, Value};
+use crate::{
+    Fact, Facts, Graph, Known, Located, Monitor, NodeId, NodeRef, Op, OpError, OpTraits, Output, Value,
+};
 
 /// Ops on constants are evaluated during inference up to this many elements, inputs and outputs together.
 const MAX_FOLDED: usize = 4096;
@@ -19,8 +21,15 @@ const MAX_FOLDED: usize = 4096;
 /// Infers the whole graph from scratch, bodies included: element types, shapes, known values and symbols. Returns all
 /// errors, located; the outputs of a layer with an error are unknown, unless the op can infer them nevertheless.
 pub fn infer(graph: &mut Graph) -> Vec<Located> {
+    infer_with(graph, &mut Monitor::default())
+}
+
+/// [`infer`], watched: nothing is known of the layers that are left when the monitor ends it.
+pub fn infer_with(graph: &mut Graph, monitor: &mut Monitor) -> Vec<Located> {
     graph.symbols = Symbols::default();
-    let mut session = InferSession::default();
+    let layers = graph.len();
+    let monitor = (!monitor.is_idle()).then_some(monitor);
+    let mut session = InferSession { monitor, layers, ..InferSession::default() };
     graph.infer_body(&[], &mut session);
     if session.has_variables {
         session.errors.extend(variables::check(graph));
@@ -29,25 +38,47 @@ pub fn infer(graph: &mut Graph) -> Vec<Located> {
 }
 
 /// The state that inference of a model and its bodies shares.
-pub(crate) struct InferSession {
+pub(crate) struct InferSession<'m> {
     /// The errors so far.
     pub(crate) errors: Vec<Located>,
     /// How many nodes may still be visited in further rounds over bodies.
     visits: usize,
     /// Whether a node that reads or assigns a variable was visited.
     has_variables: bool,
+    /// Ends the inference early.
+    monitor: Option<&'m mut Monitor>,
+    /// Visited layers of the model, and all of them; those of bodies are not counted.
+    done: usize,
+    layers: usize,
 }
 
 /// The limit of visits in further rounds: rounds of nested bodies multiply.
 const MAX_VISITS: usize = 1 << 17;
 
-impl Default for InferSession {
+impl Default for InferSession<'_> {
     fn default() -> Self {
-        Self { errors: Vec::new(), visits: MAX_VISITS, has_variables: false }
+        Self {
+            errors: Vec::new(),
+            visits: MAX_VISITS,
+            has_variables: false,
+            monitor: None,
+            done: 0,
+            layers: 0,
+        }
     }
 }
 
-impl InferSession {
+impl InferSession<'_> {
+    /// Whether inference goes on after a node, of the model itself or of a body.
+    fn goes_on(&mut self, node: NodeRef) -> bool {
+        let Some(monitor) = &mut self.monitor else { return true };
+        monitor.goes_on(self.done.min(self.layers), self.layers, node.name())
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.monitor.as_ref().is_some_and(|monitor| monitor.stopped().is_some())
+    }
+
     /// Whether the body may be visited in this round; the first one is always allowed.
     pub(crate) fn affords(&mut self, round: usize, body: &Graph) -> bool {
         if round == 0 {
@@ -63,6 +94,7 @@ impl Graph {
     /// Infers all nodes; Parameters have the facts `given`, in their order, or what they declare. Returns the facts of
     /// the Results.
     pub(crate) fn infer_body(&mut self, given: &[Option<Fact>], session: &mut InferSession) -> Facts {
+        let is_model = session.done == 0;
         let order = match self.order() {
             Ok(order) => order,
             Err(cycle) => {
@@ -73,12 +105,17 @@ impl Graph {
         let mut given = given.iter().peekable();
         let mut results = Facts::new();
         for &id in &order {
+            if is_model {
+                session.done += 1;
+            }
             let is_parameter = matches!(self.node(id).op(), Op::Parameter(_));
             match given.next_if(|_| is_parameter).and_then(Option::as_ref) {
+                _ if session.is_stopped() => self.forget(id),
                 Some(fact) => self.set_facts(id, Facts::from(fact.clone())),
                 None => self.visit(id, session),
             }
             let node = self.node(id);
+            session.goes_on(node);
             match node.op() {
                 Op::Result(_) => {
                     results.push(node.outs().first().map_or_else(Fact::unknown, |out| out.fact.clone()));
@@ -106,14 +143,19 @@ impl Graph {
             Ok(facts) => self.set_facts(id, facts),
             Err(error) => {
                 errors.push(error);
-                for out in &mut self.nodes[id.petgraph()].outs {
-                    out.fact = Fact::unknown();
-                }
+                self.forget(id);
             }
         }
         for error in errors {
             let error = self.with_origins(id, error);
             session.errors.push(self.located(id, error));
+        }
+    }
+
+    /// Nothing is known of the outputs.
+    fn forget(&mut self, id: NodeId) {
+        for out in &mut self.nodes[id.petgraph()].outs {
+            out.fact = Fact::unknown();
         }
     }
 

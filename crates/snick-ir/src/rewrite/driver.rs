@@ -7,7 +7,7 @@ use std::sync::Arc;
 use petgraph::Direction::Incoming;
 
 use super::{Liveness, Patch, RewriteResult, Rule};
-use crate::{Fact, Graph, Located, NodeId, OpError, OpTraits, Value};
+use crate::{Fact, Graph, Located, Monitor, NodeId, OpError, OpTraits, Value};
 
 /// An applied rule.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -106,6 +106,8 @@ pub struct DriverOptions<'c> {
     pub check: Option<&'c mut dyn Check>,
     /// The nodes that rules may replace; all if `None`.
     pub only: Option<&'c NodeFilter<'c>>,
+    /// Ends the work early; the graph is then rewritten in part.
+    pub monitor: Option<&'c mut Monitor>,
 }
 
 /// Applies `rules` to every node, new ones included, until nothing changes. Dead nodes are removed before and after,
@@ -124,7 +126,15 @@ pub fn apply(graph: &mut Graph, rules: &[Rule], mut options: DriverOptions) -> T
     // visited again.
     let mut missed = BTreeMap::new();
     let mut failed = BTreeSet::new();
+    let mut visited = 0;
     'nodes: while let Some(id) = work.next() {
+        if let Some(monitor) = &mut options.monitor {
+            let layer = graph.node(id);
+            if !monitor.goes_on(visited, visited + 1 + work.todo.len(), layer.name()) {
+                break;
+            }
+            visited += 1;
+        }
         missed.remove(&id);
         if options.only.is_some_and(|only| !only(graph, id)) {
             continue;

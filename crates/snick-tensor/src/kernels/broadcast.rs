@@ -396,6 +396,51 @@ mod tests {
     }
 
     #[test]
+    fn pairs_are_the_same_however_the_operands_lie() {
+        let tensor = |dims: &[usize]| {
+            let len = dims.iter().product::<usize>();
+            Tensor::from_vec(dims, (0..len).map(|i| (i * 37 % 101) as f32 - 50.0).collect()).unwrap()
+        };
+        let subtract = |a: &Tensor, b: &Tensor| zip(ElementType::F32, a, b, |x: f32, y: f32| x - y).unwrap();
+        // The last axis is longer than the copies of an element.
+        let full = tensor(&[2, 3, COPIES + 9]);
+        let turned = tensor(&[COPIES + 9, 3, 2]).permute(&[2, 1, 0]).unwrap();
+        let backwards = full.slice(2, COPIES + 8, COPIES + 9, -1).unwrap();
+        let others =
+            [tensor(&[3, 1]), tensor(&[COPIES + 9]), tensor(&[2, 1, 1]), tensor(&[]), tensor(&[1, 1])];
+        for a in [&full, &turned, &backwards] {
+            for b in others.iter().chain([&full, &turned, &backwards]) {
+                let (a_alone, b_alone) = (a.contiguous(), b.contiguous());
+                let expected: Vec<f32> = {
+                    let [a, b] =
+                        [&a_alone, &b_alone].map(|t| Strided::<f32>::broadcast(t, &full.dims()).unwrap());
+                    let mut all = Vec::new();
+                    for_each_run([&a.layout, &b.layout], |[i, j], [p, q], len| {
+                        let (x, y) = (a.run(i, p), b.run(j, q));
+                        all.extend((0..len).map(|n| x.get(n) - y.get(n)));
+                    });
+                    all
+                };
+                assert_eq!(
+                    subtract(a, b).to_f32_vec().unwrap(),
+                    expected,
+                    "{:?} {:?}",
+                    a.layout(),
+                    b.layout()
+                );
+                let swapped: Vec<f32> = expected.iter().map(|x| -x).collect();
+                assert_eq!(
+                    subtract(b, a).to_f32_vec().unwrap(),
+                    swapped,
+                    "{:?} {:?}",
+                    b.layout(),
+                    a.layout()
+                );
+            }
+        }
+    }
+
+    #[test]
     fn dims_align_at_the_right() {
         assert_eq!(broadcast_dims(&[2, 1, 3], &[4, 1]).unwrap()[..], [2, 4, 3]);
         assert_eq!(broadcast_dims(&[], &[0, 1]).unwrap()[..], [0, 1]);
