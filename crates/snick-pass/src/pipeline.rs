@@ -111,7 +111,7 @@ impl Pass {
 /// # Ok::<(), snick_ir::text::ParseError>(())
 /// ```
 pub fn canonicalise(graph: &mut Graph, options: &RewriteOptions) -> Report {
-    let mut work = Work::new(graph, options);
+    let mut work = PassManager::new(graph, options);
     work.canonicalise(graph);
     work.report.missed.retain(|missed| missed.rule == to_slice::RULE.name());
     work.finish(graph)
@@ -147,7 +147,7 @@ pub fn lower_slices(graph: &mut Graph) -> Report {
 /// # Ok::<(), snick_ir::text::ParseError>(())
 /// ```
 pub fn apply(graph: &mut Graph, passes: &[Pass], options: &RewriteOptions) -> Report {
-    let mut work = Work::new(graph, options);
+    let mut work = PassManager::new(graph, options);
     let mut inference = Vec::new();
     for pass in passes {
         let report = &work.report;
@@ -173,14 +173,14 @@ pub fn apply(graph: &mut Graph, passes: &[Pass], options: &RewriteOptions) -> Re
 }
 
 /// Passes at work on a model.
-struct Work {
+struct PassManager {
     stop_after: Option<usize>,
     checker: Option<Checker>,
     monitor: Monitor,
     report: Report,
 }
 
-impl Work {
+impl PassManager {
     fn new(graph: &Graph, options: &RewriteOptions) -> Self {
         Self {
             stop_after: options.limit(),

@@ -1,7 +1,7 @@
 //! The threads of a session: a pool for each number of threads, started when it is first asked for.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use snick_ir::OpError;
@@ -13,8 +13,13 @@ pub(crate) struct Threads(Mutex<BTreeMap<usize, Arc<ThreadPool>>>);
 impl Threads {
     /// A pool of `count` threads, but of no more than the machine has; `None` for one, which is the caller's.
     pub(crate) fn pool(&self, count: usize) -> Result<Option<Arc<ThreadPool>>, OpError> {
-        let machine = std::thread::available_parallelism().map_or(1, usize::from);
-        let count = count.min(machine);
+        if count <= 1 {
+            return Ok(None);
+        }
+        // Asking takes longer than a small model runs.
+        static MACHINE: LazyLock<usize> =
+            LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
+        let count = count.min(*MACHINE);
         if count <= 1 {
             return Ok(None);
         }

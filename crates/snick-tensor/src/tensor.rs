@@ -427,15 +427,12 @@ impl Tensor {
         self.packed_into(Buffer::any_or_abort(self.element_type.stored_len(self.len()).unwrap_or(0)))
     }
 
-    /// [`Tensor::contiguous`], without aborting.
-    ///
-    /// # Errors
-    /// [`TensorError::OutOfMemory`].
+    /// [`Tensor::contiguous`], or [`TensorError::OutOfMemory`].
     pub(crate) fn try_contiguous(&self) -> Result<Tensor, TensorError> {
-        if self.packed_bytes().is_some() {
-            return Ok(self.clone());
+        match self.packed_bytes() {
+            Some(_) => Ok(self.clone()),
+            None => Ok(self.packed_into(Buffer::any(self.element_type.stored_len(self.len()).unwrap_or(0))?)),
         }
-        Ok(self.packed_into(Buffer::any(self.element_type.stored_len(self.len()).unwrap_or(0))?))
     }
 
     fn packed_into(&self, mut bytes: Buffer<u8>) -> Tensor {

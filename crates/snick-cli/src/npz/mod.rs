@@ -68,7 +68,7 @@ pub fn read(path: &Path) -> Result<Vec<(String, Tensor)>, UnreadableFile> {
     for i in 0..archive.len() {
         let mut entry = archive.by_index(i).map_err(wrong)?;
         let name = entry.name();
-        let name = name.strip_suffix(".npy").unwrap_or(&name).to_string();
+        let name = name.strip_suffix(".npy").unwrap_or(name).to_string();
         let array = npy::read(&mut entry).map_err(|error| UnreadableFile::new(path, &name, error))?;
         arrays.push((name, array));
     }

@@ -413,7 +413,7 @@ mod tests {
                 let (a_alone, b_alone) = (a.contiguous(), b.contiguous());
                 let expected: Vec<f32> = {
                     let [a, b] =
-                        [&a_alone, &b_alone].map(|t| Strided::<f32>::broadcast(t, &full.dims()).unwrap());
+                        [&a_alone, &b_alone].map(|t| Strided::<f32>::broadcast(t, full.dims()).unwrap());
                     let mut all = Vec::new();
                     for_each_run([&a.layout, &b.layout], |[i, j], [p, q], len| {
                         let (x, y) = (a.run(i, p), b.run(j, q));

@@ -20,7 +20,7 @@ pub(super) fn lower(cx: &mut Patch) -> Result<RewriteResult, OpError> {
     let Some(dims) = facts[0].shape.dims() else {
         return Ok(RewriteResult::Declined("the rank of the data is unknown".into()));
     };
-    let Some(axis) = known_axis(&facts[1], dims.len())? else {
+    let Some(axis) = known_axis(facts[1], dims.len())? else {
         return Ok(RewriteResult::Declined("which axis is split is known only at run time".into()));
     };
     let (dim, lengths) = (dims[axis].clone(), facts[2].ints());

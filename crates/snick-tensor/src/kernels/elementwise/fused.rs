@@ -163,7 +163,10 @@ impl Vectorised for Pass<'_, '_> {
             .map(|(layout, strides)| Offsets::new(&dims, strides, layout.start))
             .collect();
         let mut starts: SmallVec<[usize; 5]> = SmallVec::from_elem(0, layouts.len());
-        let (mut one, mut two, mut copies) = ([0.0; BLOCK], [0.0; BLOCK], [0.0; BLOCK]);
+        // Of a short row only the elements that are needed: setting blocks to 0 takes longer than a small pass.
+        let mut blocks: [SmallVec<[f32; BLOCK]>; 3] = std::array::from_fn(|_| SmallVec::new());
+        blocks.iter_mut().for_each(|block| block.resize(len.min(BLOCK), 0.0));
+        let [one, two, copies] = &mut blocks;
         for run in to.chunks_mut(len) {
             for (start, offsets) in starts.iter_mut().zip(&mut offsets) {
                 *start = offsets.next().unwrap_or_default();
@@ -188,10 +191,10 @@ impl Vectorised for Pass<'_, '_> {
                         }
                         Stage::Same(op) => Some((op, &*values, &*values)),
                         Stage::Right(op, _) => {
-                            other().map(|y| (op, &*values, y.slice_or(values.len(), &mut copies)))
+                            other().map(|y| (op, &*values, y.slice_or(values.len(), copies)))
                         }
                         Stage::Left(op, _) => {
-                            other().map(|x| (op, x.slice_or(values.len(), &mut copies), &*values))
+                            other().map(|x| (op, x.slice_or(values.len(), copies), &*values))
                         }
                     };
                     let Some((op, x, y)) = operands else { continue };
