@@ -366,7 +366,7 @@ fn whole_number(text: &str) -> Option<i64> {
 /// The items of a comma-separated list; none for blank text.
 fn list(text: &str) -> impl Iterator<Item = &str> {
     let blank = text.trim_ascii().is_empty();
-    text.split(',').map(str::trim).filter(move |_| !blank)
+    text.split(',').map(str::trim_ascii).filter(move |_| !blank)
 }
 
 #[cfg(test)]

@@ -81,6 +81,12 @@ impl Graph {
         self.nodes.node_count()
     }
 
+    /// Number of nodes, those of bodies included.
+    pub fn layers(&self) -> usize {
+        let inside = |node: &Node| node.op.bodies().map(|(_, body)| body.layers()).sum::<usize>();
+        self.len() + self.nodes.node_weights().map(inside).sum::<usize>()
+    }
+
     /// Whether there are no nodes.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

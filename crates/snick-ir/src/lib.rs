@@ -41,6 +41,7 @@ mod graph;
 mod infer;
 mod info;
 mod int_or_value;
+mod monitor;
 #[macro_use]
 mod op;
 pub mod ops;
@@ -48,7 +49,6 @@ mod origin;
 pub mod rewrite;
 pub mod text;
 mod verify;
-mod work;
 
 pub use attrs::{AttrValue, Attrs};
 pub use builder::{BuildMode, GraphBuilder, Operand, StridedSliceMasks};
@@ -61,9 +61,9 @@ pub use graph::{Declared, Details, Graph, Loc, Node, NodeId, NodeRef, Output, Po
 pub use infer::{Infer, infer, infer_with, normalize_axes, normalize_axis, normalize_each_axis};
 pub use info::Info;
 pub use int_or_value::IntOrValue;
+pub use monitor::{Limits, Monitor, Progress, Stopped, Watch};
 pub use op::{
     Arity, AttrField, AttrSpec, AttrWords, Custom, CustomOp, Dialect, EvalOp, InferOp, Op, OpDef, OpName,
     OpTraits, RawNode, Registry, ShapeRule, Since, Version, exactly, leading,
 };
 pub use verify::verify;
-pub use work::{Limits, Monitor, Progress, ProgressFn, Stopped};

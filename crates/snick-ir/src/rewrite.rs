@@ -256,9 +256,9 @@ impl<'g> Patch<'g> {
                 node.name = name;
                 if let (true, Some(replaced)) = (keeps_facts, replaced) {
                     node.outs[new.port as usize].fact = replaced;
-                    // Port numbers are those of the layer in the file.
-                    node.details = details
-                        .map(|details| Box::new(Details { input_ids: None, output_ids: None, ..*details }));
+                    // Port numbers and undeclared attributes are those of the replaced op.
+                    node.details =
+                        details.map(|details| Box::new(Details { info: details.info, ..Details::default() }));
                 }
             }
         }

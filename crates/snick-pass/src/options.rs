@@ -1,10 +1,8 @@
 //! How passes are applied.
 
-use std::fmt;
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
-use snick_ir::{Limits, Monitor, Progress, ProgressFn};
+use snick_ir::{Limits, Progress, Watch};
 
 use crate::check::Checker;
 
@@ -16,14 +14,13 @@ use crate::check::Checker;
 /// let options = RewriteOptions::new().check(true).seed(7).stop_after(10);
 /// # let _ = options;
 /// ```
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Debug)]
 #[non_exhaustive]
 pub struct RewriteOptions {
     check: bool,
     seed: u64,
     stop_after: Option<usize>,
-    limits: Limits,
-    progress: Option<Arc<ProgressFn>>,
+    watch: Watch,
 }
 
 impl RewriteOptions {
@@ -53,17 +50,17 @@ impl RewriteOptions {
     /// Ends the work at these limits; see [`Report::stopped`](crate::Report::stopped).
     #[must_use]
     pub fn limits(self, limits: Limits) -> Self {
-        Self { limits, ..self }
+        Self { watch: self.watch.limits(limits), ..self }
     }
 
-    /// Calls `progress` before each layer that rules look at; `Break` ends the work.
+    /// Calls `progress` after each layer that rules look at, new ones included; `Break` ends the work.
     #[must_use]
     pub fn progress(self, progress: impl Fn(&Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
-        Self { progress: Some(Arc::new(progress)), ..self }
+        Self { watch: self.watch.progress(progress), ..self }
     }
 
-    pub(crate) fn monitor(&self) -> Monitor {
-        Monitor::new(self.limits, self.progress.clone())
+    pub(crate) fn watch(&self) -> &Watch {
+        &self.watch
     }
 
     pub(crate) fn checker(&self) -> Option<Checker> {
@@ -72,18 +69,5 @@ impl RewriteOptions {
 
     pub(crate) fn limit(&self) -> Option<usize> {
         self.stop_after
-    }
-}
-
-impl fmt::Debug for RewriteOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { check, seed, stop_after, limits, progress } = self;
-        f.debug_struct("RewriteOptions")
-            .field("check", check)
-            .field("seed", seed)
-            .field("stop_after", stop_after)
-            .field("limits", limits)
-            .field("progress", &progress.is_some())
-            .finish()
     }
 }

@@ -111,10 +111,10 @@ impl Pass {
 /// # Ok::<(), snick_ir::text::ParseError>(())
 /// ```
 pub fn canonicalise(graph: &mut Graph, options: &RewriteOptions) -> Report {
-    let mut work = PassManager::new(graph, options);
-    work.canonicalise(graph);
-    work.report.missed.retain(|missed| missed.rule == to_slice::RULE.name());
-    work.finish(graph)
+    let mut manager = PassManager::new(graph, options);
+    manager.canonicalise(graph);
+    manager.report.missed.retain(|missed| missed.rule == to_slice::RULE.name());
+    manager.finish(graph)
 }
 
 /// Lowers the slice-like layers of an inferred graph and its bodies to `slice`, and changes nothing else.
@@ -147,15 +147,15 @@ pub fn lower_slices(graph: &mut Graph) -> Report {
 /// # Ok::<(), snick_ir::text::ParseError>(())
 /// ```
 pub fn apply(graph: &mut Graph, passes: &[Pass], options: &RewriteOptions) -> Report {
-    let mut work = PassManager::new(graph, options);
+    let mut manager = PassManager::new(graph, options);
     let mut inference = Vec::new();
     for pass in passes {
-        let report = &work.report;
+        let report = &manager.report;
         let (missed, errors, failures) =
             (report.missed.len(), report.errors.len(), report.check_failures.len());
         let mut unknown = opaque_layers(graph);
         loop {
-            work.apply(graph, pass);
+            manager.apply(graph, pass);
             let left = if unknown == 0 { 0 } else { opaque_layers(graph) };
             if left == unknown {
                 break;
@@ -163,13 +163,13 @@ pub fn apply(graph: &mut Graph, passes: &[Pass], options: &RewriteOptions) -> Re
             // Layers after an unknown one may be known now. What is declined or fails then is reported.
             unknown = left;
             inference = snick_ir::infer(graph);
-            work.report.missed.truncate(missed);
-            work.report.errors.truncate(errors);
-            work.report.check_failures.truncate(failures);
+            manager.report.missed.truncate(missed);
+            manager.report.errors.truncate(errors);
+            manager.report.check_failures.truncate(failures);
         }
     }
-    work.report.errors.extend(inference);
-    work.finish(graph)
+    manager.report.errors.extend(inference);
+    manager.finish(graph)
 }
 
 /// Passes at work on a model.
@@ -182,10 +182,12 @@ struct PassManager {
 
 impl PassManager {
     fn new(graph: &Graph, options: &RewriteOptions) -> Self {
+        let mut monitor = options.watch().start();
+        monitor.count_layers(graph.layers(), "");
         Self {
             stop_after: options.limit(),
             checker: options.checker(),
-            monitor: options.monitor(),
+            monitor,
             report: Report::before(graph),
         }
     }
@@ -207,8 +209,7 @@ impl PassManager {
             for step in STEPS {
                 trace.extend(self.run(graph, step, trace.applied.len()));
             }
-            let is_last =
-                round + 1 == MAX_ROUNDS || trace.applied.is_empty() || self.monitor.stopped().is_some();
+            let is_last = round + 1 == MAX_ROUNDS || trace.applied.is_empty() || self.monitor.is_stopped();
             if !is_last {
                 // The last round reports declined and failed layers.
                 (trace.missed, trace.errors) = (Vec::new(), Vec::new());
@@ -230,7 +231,7 @@ impl PassManager {
 
     /// A pass on the graph without its bodies, when there are so many replacements that are not in the report yet.
     fn run(&mut self, graph: &mut Graph, pass: &Pass, unreported: usize) -> Trace {
-        if self.monitor.stopped().is_some() {
+        if self.monitor.is_stopped() {
             return Trace::default();
         }
         let left = self.report.remaining(self.stop_after);
@@ -238,7 +239,7 @@ impl PassManager {
             stop_after: left.map(|left| left.saturating_sub(unreported)),
             check: self.checker.as_mut().map(|checker| checker as _),
             only: None,
-            monitor: (!self.monitor.is_idle()).then_some(&mut self.monitor),
+            monitor: Some(&mut self.monitor),
         };
         pass.run(graph, options)
     }

@@ -43,18 +43,17 @@ impl Selection {
 }
 
 impl Selection<DynAxisSlice> {
-    /// The slice at hand if it slices what an op of this kind computes: what it selects, and of which value.
-    pub(crate) fn of_computed(
+    /// The slice at hand if it slices what an op that `pick` accepts computes: what it selects, of which value, and what
+    /// `pick` returns.
+    pub(crate) fn of_computed<T>(
         patch: &Patch,
-        is_kind: impl Fn(&Op) -> bool,
-    ) -> Result<Option<(Self, Value)>, OpError> {
+        pick: impl FnOnce(&Op) -> Option<T>,
+    ) -> Result<Option<(Self, Value, T)>, OpError> {
         let Op::Slice(slice) = patch.node().op() else { return Ok(None) };
         let data = patch.input(0)?;
-        // Many rules look at every slice: nothing is copied for the ops that they do not match.
-        if !is_kind(patch.op_of(data)) {
-            return Ok(None);
-        }
-        Ok(Some((Self { axes: slice.bind(&patch.inputs_of(patch.output(0))?[1..])? }, data)))
+        // Many rules look at every slice: nothing is copied for the ops that they do not accept.
+        let Some(picked) = pick(patch.op_of(data)) else { return Ok(None) };
+        Ok(Some((Self { axes: slice.bind(&patch.inputs_of(patch.output(0))?[1..])? }, data, picked)))
     }
 
     /// What the slice that computes `value` selects; `None` for every other op.

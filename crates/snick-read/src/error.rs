@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use snick_ir::{Format, Loc};
+use snick_ir::{Format, Loc, Stopped};
 
 /// The file cannot be read, or is not of the format of its extension. Errors of single layers are in [`crate::Read`].
 #[derive(thiserror::Error, Debug)]
@@ -49,6 +49,9 @@ pub enum ReadError {
     /// A git-LFS pointer in place of the file.
     #[error("{}: this is a git-LFS pointer, not the file; fetch it with `git lfs pull`", path.display())]
     LfsPointer { path: PathBuf },
+    /// A limit was reached, or the progress function ended the reading.
+    #[error("reading was stopped at layer `{}`", .0.layer)]
+    Stopped(Stopped),
 }
 
 impl ReadError {

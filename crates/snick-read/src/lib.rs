@@ -31,7 +31,7 @@ mod ngraph;
 
 use std::path::{Path, PathBuf};
 
-use snick_ir::{Format, Graph, Located, OpError, Registry};
+use snick_ir::{Format, Graph, Located, Monitor, OpError, Registry, Watch};
 use snick_tensor::Storage;
 
 pub use error::ReadError;
@@ -52,6 +52,7 @@ pub struct Read {
 pub struct Reader {
     weights: Option<PathBuf>,
     ops: Registry,
+    watch: Watch,
 }
 
 impl Reader {
@@ -72,11 +73,31 @@ impl Reader {
         Self { ops: ops.clone(), ..self }
     }
 
+    /// Limits the reading and reports its progress: of ONNX models by node, of others by layer.
+    #[must_use]
+    pub fn watch(self, watch: Watch) -> Self {
+        Self { watch, ..self }
+    }
+
     /// Reads a model file in the [`Format`] of its extension.
     ///
     /// # Errors
-    /// A file that cannot be read, or is not of that format.
+    /// A file that cannot be read, or is not of that format; [`ReadError::Stopped`].
     pub fn file(&self, path: &Path) -> Result<Read, ReadError> {
+        self.watched(|monitor| self.read_file(path, monitor))
+    }
+
+    /// What `read` reads, unless the monitor ends it: then its own result is of a model in part.
+    fn watched(&self, read: impl FnOnce(&mut Monitor) -> Result<Read, ReadError>) -> Result<Read, ReadError> {
+        let mut monitor = self.watch.start();
+        let read = read(&mut monitor);
+        if let Ok(read) = &read {
+            monitor.count_layers(read.graph.layers(), "");
+        }
+        monitor.into_stopped().map_or(read, |stopped| Err(ReadError::Stopped(stopped)))
+    }
+
+    fn read_file(&self, path: &Path, monitor: &mut Monitor) -> Result<Read, ReadError> {
         let source = path.display().to_string();
         let Some(format) = Format::to_read(path) else {
             return Err(ReadError::Format { source_name: source });
@@ -86,16 +107,18 @@ impl Reader {
         let bin = named.map_or_else(|| path.with_extension("bin"), Path::to_path_buf);
         match format {
             Format::OpenVino => {
-                self.openvino(&file, &openvino::Weights::open(&bin, named.is_some())?, &source)
+                self.openvino(&file, &openvino::Weights::open(&bin, named.is_some())?, &source, monitor)
             }
-            Format::Text if bin.exists() || named.is_some() => self.text(&file, Some(&open(&bin)?), &source),
-            Format::Text => self.text(&file, None, &source),
+            Format::Text if bin.exists() || named.is_some() => {
+                self.text(&file, Some(&open(&bin)?), &source, monitor)
+            }
+            Format::Text => self.text(&file, None, &source, monitor),
             // The parent of a bare file name is the empty path.
             Format::Onnx => {
                 let folder = path.parent().map(|p| if p.as_os_str().is_empty() { Path::new(".") } else { p });
-                self.onnx(&file, folder, &source)
+                self.onnx(&file, folder, &source, monitor)
             }
-            format => self.without_weights(format, &file, &source),
+            format => self.without_weights(format, &file, &source, monitor),
         }
     }
 
@@ -103,7 +126,7 @@ impl Reader {
     /// of ONNX models is not read.
     ///
     /// # Errors
-    /// Bytes that are not of this format.
+    /// Bytes that are not of this format; [`ReadError::Stopped`].
     pub fn bytes(
         &self,
         format: Format,
@@ -112,19 +135,31 @@ impl Reader {
         source: &str,
     ) -> Result<Read, ReadError> {
         let model = Storage::heap(model.to_vec());
+        self.watched(|monitor| self.read_bytes(format, &model, weights, source, monitor))
+    }
+
+    fn read_bytes(
+        &self,
+        format: Format,
+        model: &Storage,
+        weights: Option<&[u8]>,
+        source: &str,
+        monitor: &mut Monitor,
+    ) -> Result<Read, ReadError> {
         match format {
             Format::OpenVino => {
                 let weights = weights.map_or_else(
                     || openvino::Weights::absent("the weights"),
                     |weights| openvino::Weights::from_bytes("the weights", weights.to_vec()),
                 );
-                self.openvino(&model, &weights, source)
+                self.openvino(model, &weights, source, monitor)
             }
             Format::Text => {
-                self.text(&model, weights.map(|bytes| Storage::heap(bytes.to_vec())).as_ref(), source)
+                let weights = weights.map(|bytes| Storage::heap(bytes.to_vec()));
+                self.text(model, weights.as_ref(), source, monitor)
             }
-            Format::Onnx => self.onnx(&model, None, source),
-            format => self.without_weights(format, &model, source),
+            Format::Onnx => self.onnx(model, None, source, monitor),
+            format => self.without_weights(format, model, source, monitor),
         }
     }
 
@@ -133,41 +168,66 @@ impl Reader {
         model: &Storage,
         weights: &openvino::Weights,
         source: &str,
+        monitor: &mut Monitor,
     ) -> Result<Read, ReadError> {
-        openvino::read_with(openvino::decode(model.bytes(), source)?, weights, source, &self.ops)
+        openvino::read_with(openvino::decode(model.bytes(), source)?, weights, source, &self.ops, monitor)
     }
 
-    fn text(&self, model: &Storage, weights: Option<&Storage>, source: &str) -> Result<Read, ReadError> {
+    fn text(
+        &self,
+        model: &Storage,
+        weights: Option<&Storage>,
+        source: &str,
+        monitor: &mut Monitor,
+    ) -> Result<Read, ReadError> {
         let text = utf8(model.bytes(), source)?;
-        let mut graph = snick_ir::text::parse_with(text, weights, &self.ops)
+        let mut graph = snick_ir::text::parse_watched(text, weights, &self.ops, monitor)
             .map_err(|error| ReadError::Text { source_name: source.to_string(), error })?;
         graph.set_source(source);
         Ok(Read { graph, errors: Vec::new(), notes: Vec::new() })
     }
 
     #[cfg(feature = "onnx")]
-    fn onnx(&self, model: &Storage, folder: Option<&Path>, source: &str) -> Result<Read, ReadError> {
-        onnx::read_with(model, folder, source, &self.ops)
+    fn onnx(
+        &self,
+        model: &Storage,
+        folder: Option<&Path>,
+        source: &str,
+        monitor: &mut Monitor,
+    ) -> Result<Read, ReadError> {
+        onnx::read_with(model, folder, source, &self.ops, monitor)
     }
 
     #[cfg(not(feature = "onnx"))]
-    fn onnx(&self, _: &Storage, _: Option<&Path>, source: &str) -> Result<Read, ReadError> {
+    fn onnx(&self, _: &Storage, _: Option<&Path>, source: &str, _: &mut Monitor) -> Result<Read, ReadError> {
         Err(ReadError::FeatureOff { source_name: source.into(), feature: "onnx" })
     }
 
     #[cfg(any(feature = "ngraph", feature = "directml"))]
-    fn without_weights(&self, format: Format, model: &Storage, source: &str) -> Result<Read, ReadError> {
+    fn without_weights(
+        &self,
+        format: Format,
+        model: &Storage,
+        source: &str,
+        monitor: &mut Monitor,
+    ) -> Result<Read, ReadError> {
         match format {
             Format::NGraph | Format::DirectMl => {
                 let text = utf8(model.bytes(), source)?;
-                read_json(text.strip_prefix('\u{feff}').unwrap_or(text), source)
+                json_model(text.strip_prefix('\u{feff}').unwrap_or(text), source, monitor)
             }
             _ => Err(ReadError::Format { source_name: source.into() }),
         }
     }
 
     #[cfg(not(any(feature = "ngraph", feature = "directml")))]
-    fn without_weights(&self, format: Format, _: &Storage, source: &str) -> Result<Read, ReadError> {
+    fn without_weights(
+        &self,
+        format: Format,
+        _: &Storage,
+        source: &str,
+        _: &mut Monitor,
+    ) -> Result<Read, ReadError> {
         let source_name = source.into();
         match format {
             Format::NGraph => Err(ReadError::FeatureOff { source_name, feature: "ngraph" }),
@@ -203,11 +263,21 @@ fn open(path: &Path) -> Result<Storage, ReadError> {
 /// description.
 #[cfg(any(feature = "ngraph", feature = "directml"))]
 pub fn read_json(text: &str, source: &str) -> Result<Read, ReadError> {
+    json_model(text, source, &mut Monitor::default())
+}
+
+#[cfg(any(feature = "ngraph", feature = "directml"))]
+fn json_model(
+    text: &str,
+    source: &str,
+    #[cfg_attr(not(feature = "ngraph"), allow(unused_variables, reason = "DirectML descriptions are small"))]
+    monitor: &mut Monitor,
+) -> Result<Read, ReadError> {
     let document = json::Document::new(text, source);
     let root = document.root()?;
     if root.is_array() {
         #[cfg(feature = "ngraph")]
-        return ngraph::read(root, source);
+        return ngraph::read(root, source, monitor);
         #[cfg(not(feature = "ngraph"))]
         return Err(ReadError::FeatureOff { source_name: source.into(), feature: "ngraph" });
     }
@@ -227,7 +297,7 @@ pub fn read_json(text: &str, source: &str) -> Result<Read, ReadError> {
 /// # Errors
 /// [`ReadError::Text`] with line and column.
 pub fn read_text(text: &str, weights: Option<&Storage>, source: &str) -> Result<Read, ReadError> {
-    Reader::new().text(&Storage::heap(text.as_bytes().to_vec()), weights, source)
+    Reader::new().text(&Storage::heap(text.as_bytes().to_vec()), weights, source, &mut Monitor::default())
 }
 
 /// The error for a constant whose bytes a file does not have.

@@ -8,7 +8,7 @@ use snick_ir::{Graph, Located, NodeId, Op, OpError};
 use snick_tensor::Tensor;
 
 use crate::run::Options;
-use crate::session::{Session, Watch};
+use crate::session::{Observer, Session};
 use crate::variables::Variables;
 
 /// The sessions of the bodies of each op that has bodies.
@@ -37,7 +37,7 @@ impl Bodies {
         inputs: &[Tensor],
         options: Options,
         variables: &mut Variables,
-        watch: &mut Watch,
+        watch: &mut Observer,
     ) -> Result<Vec<Tensor>, OpError> {
         let sessions = self.0.get(&id).map(Vec::as_slice).unwrap_or_default();
         let options = Options { keep_going: false, ..options };

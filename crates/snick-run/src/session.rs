@@ -41,8 +41,8 @@ enum Slot {
     Full(Tensor),
 }
 
-/// Called after each layer; may stop the run.
-pub(crate) type Watch<'a> = dyn FnMut(Progress) -> ControlFlow<()> + Send + 'a;
+/// Is called after each layer and may stop the run.
+pub(crate) type Observer<'a> = dyn FnMut(Progress) -> ControlFlow<()> + Send + 'a;
 
 impl Session {
     /// Plans an inferred graph and its bodies, and computes what is the same in every run.
@@ -131,7 +131,7 @@ impl Session {
         inputs: &[Tensor],
         options: Options,
         variables: &mut Variables,
-        watch: &mut Watch,
+        watch: &mut Observer,
     ) -> Outputs {
         let mut slots = vec![Slot::Empty; self.plan.slots];
         let mut given = inputs.iter();
@@ -243,7 +243,7 @@ impl Session {
         options: Options,
         variables: &mut Variables,
         bindings: &SymbolBindings,
-        watch: &mut Watch,
+        watch: &mut Observer,
     ) -> Result<Vec<Tensor>, Located> {
         let node = self.graph.node(step.node);
         let values = match (step.op(&self.graph), &step.kind) {

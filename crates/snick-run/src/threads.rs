@@ -13,14 +13,11 @@ pub(crate) struct Threads(Mutex<BTreeMap<usize, Arc<ThreadPool>>>);
 impl Threads {
     /// A pool of `count` threads, but of no more than the machine has; `None` for one, which is the caller's.
     pub(crate) fn pool(&self, count: usize) -> Result<Option<Arc<ThreadPool>>, OpError> {
-        if count <= 1 {
-            return Ok(None);
-        }
         // Asking takes longer than a small model runs.
         static MACHINE: LazyLock<usize> =
             LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
-        let count = count.min(*MACHINE);
-        if count <= 1 {
+        let count = if count > 1 { count.min(*MACHINE) } else { 1 };
+        if count == 1 {
             return Ok(None);
         }
         let mut pools = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use snick_ir::{Diagnostic, Format, Located, OpError, Stopped};
+use snick_read::ReadError;
 use snick_tensor::TensorError;
 
 /// Why a call failed.
@@ -22,7 +23,7 @@ use snick_tensor::TensorError;
 pub enum Error {
     /// A file that cannot be read as a model.
     #[error(transparent)]
-    Read(#[from] snick_read::ReadError),
+    Read(ReadError),
     /// Layers with errors; there is at least one.
     #[error("{}", first_of(diagnostics))]
     Invalid {
@@ -99,13 +100,21 @@ pub enum Error {
     },
 }
 
+impl From<ReadError> for Error {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Stopped(stopped) => stopped.into(),
+            error => Self::Read(error),
+        }
+    }
+}
+
 impl From<Stopped> for Error {
     fn from(stopped: Stopped) -> Self {
-        match stopped {
-            Stopped::Limit { limit, layer } => Self::Limit { limit, layer },
-            // Other reasons than limits are the caller's.
-            Stopped::Cancelled { layer } => Self::Cancelled { layer },
-            other => Self::Cancelled { layer: other.to_string() },
+        let Stopped { limit, layer, .. } = stopped;
+        match limit {
+            Some(limit) => Self::Limit { limit, layer },
+            None => Self::Cancelled { layer },
         }
     }
 }
@@ -114,7 +123,7 @@ impl Error {
     /// A code that stays the same whatever the message says.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Read(snick_read::ReadError::LfsPointer { .. }) => "S005",
+            Self::Read(ReadError::LfsPointer { .. }) => "S005",
             Self::Read(_) => "S001",
             Self::Invalid { diagnostics } => diagnostics.first().map_or("S020", |first| first.code),
             Self::Op(error) => error.code(),

@@ -1,10 +1,8 @@
-//! The result of inference.
+//! How to infer, and what inference found.
 
-use std::fmt;
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
-use snick_ir::{Diagnostic, Limits, Located, Monitor, Progress, ProgressFn};
+use snick_ir::{Diagnostic, Limits, Located, Monitor, Progress, Watch};
 
 use crate::Error;
 
@@ -25,11 +23,10 @@ use crate::Error;
 /// assert!(matches!(model.infer_with(&impatient), Err(Error::Cancelled { layer }) if layer == "x"));
 /// # Ok::<(), snick::Error>(())
 /// ```
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Debug)]
 #[non_exhaustive]
 pub struct InferOptions {
-    limits: Limits,
-    progress: Option<Arc<ProgressFn>>,
+    watch: Watch,
 }
 
 impl InferOptions {
@@ -41,27 +38,18 @@ impl InferOptions {
     /// Ends an inference that reaches a limit with [`Error::Limit`].
     #[must_use]
     pub fn limits(self, limits: Limits) -> Self {
-        Self { limits, ..self }
+        Self { watch: self.watch.limits(limits) }
     }
 
     /// Calls `progress` after each layer, those of bodies included; `Break` ends the inference with
     /// [`Error::Cancelled`].
     #[must_use]
     pub fn progress(self, progress: impl Fn(&Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
-        Self { progress: Some(Arc::new(progress)), ..self }
+        Self { watch: self.watch.progress(progress) }
     }
 
     pub(crate) fn monitor(&self) -> Monitor {
-        Monitor::new(self.limits, self.progress.clone())
-    }
-}
-
-impl fmt::Debug for InferOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("InferOptions")
-            .field("limits", &self.limits)
-            .field("progress", &self.progress.is_some())
-            .finish()
+        self.watch.start()
     }
 }
 

@@ -1,8 +1,9 @@
 //! Models from files, folders and bytes.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use snick_ir::{Format, Graph, Limits, Registry};
+use snick_ir::{Format, Limits, Progress, Registry, Watch};
 use snick_read::{ReadError, Reader};
 
 use crate::{Error, Model};
@@ -22,7 +23,7 @@ use crate::{Error, Model};
 #[non_exhaustive]
 pub struct LoadOptions {
     reader: Reader,
-    limits: Limits,
+    watch: Watch,
     strict: bool,
 }
 
@@ -44,10 +45,21 @@ impl LoadOptions {
         Self { reader: self.reader.ops(ops), ..self }
     }
 
-    /// Refuses models of more layers than these limits say.
+    /// Ends a reading that reaches a limit with [`Error::Limit`].
     #[must_use]
     pub fn limits(self, limits: Limits) -> Self {
-        Self { limits, ..self }
+        Self { watch: self.watch.limits(limits), ..self }
+    }
+
+    /// Calls `progress` after each layer, of ONNX models after each node; `Break` ends the reading with
+    /// [`Error::Cancelled`].
+    #[must_use]
+    pub fn progress(self, progress: impl Fn(&Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
+        Self { watch: self.watch.progress(progress), ..self }
+    }
+
+    fn reader(&self) -> Reader {
+        self.reader.clone().watch(self.watch.clone())
     }
 
     /// Fails if a layer cannot be read as the op that it names. Otherwise it stays opaque, and [`Model::infer`] reports
@@ -58,22 +70,11 @@ impl LoadOptions {
     }
 
     fn check(&self, model: Model) -> Result<Model, Error> {
-        if let Some(limit) = self.limits.layers
-            && layers(model.graph()) > limit
-        {
-            return Err(Error::Limit { limit: format!("{limit} layers"), layer: String::new() });
-        }
         match self.strict && !model.read_errors().is_empty() {
             true => Err(Error::Invalid { diagnostics: model.read_errors().iter().map(Into::into).collect() }),
             false => Ok(model),
         }
     }
-}
-
-/// Layers of a graph and its bodies.
-fn layers(graph: &Graph) -> usize {
-    let inside = |id| graph.node(id).op().bodies().map(|(_, body)| layers(body)).sum::<usize>();
-    graph.len() + graph.ids().map(inside).sum::<usize>()
 }
 
 /// Reads a model in the [`Format`] of its extension, its weights from the `.bin` beside it; or the model in a folder:
@@ -102,10 +103,10 @@ pub fn load(path: impl AsRef<Path>) -> Result<Model, Error> {
 /// # Errors
 /// As [`load`]; [`Error::Limit`], and [`Error::Invalid`] if options ask for these.
 pub fn load_with(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Model, Error> {
-    let path = path.as_ref();
+    let (path, reader) = (path.as_ref(), options.reader());
     let read = match path.is_dir() {
-        true => options.reader.file(&model_in(path)?)?,
-        false => options.reader.file(path)?,
+        true => reader.file(&model_in(path)?)?,
+        false => reader.file(path)?,
     };
     options.check(read.into())
 }
@@ -121,7 +122,7 @@ pub fn load_bytes(
     options: &LoadOptions,
 ) -> Result<Model, Error> {
     let source = if format == Format::Text { TEXT } else { "<bytes>" };
-    let read = options.reader.bytes(format, model.as_ref(), weights, source)?;
+    let read = options.reader().bytes(format, model.as_ref(), weights, source)?;
     options.check(read.into())
 }
 

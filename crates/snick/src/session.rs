@@ -2,9 +2,9 @@
 
 use std::fmt;
 use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
-use snick_ir::{Graph, Limits, Monitor, OpTraits, Progress, ProgressFn};
+use snick_ir::{Graph, Limits, OpTraits, Progress, Watch};
 use snick_run::Variables;
 use snick_tensor::Tensor;
 
@@ -24,13 +24,12 @@ use crate::{Error, Model, inputs};
 ///     .progress(|p| if p.done < 1000 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) });
 /// # let _ = options;
 /// ```
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Debug)]
 #[non_exhaustive]
 pub struct RunOptions {
     threads: usize,
     check_facts: bool,
-    limits: Limits,
-    progress: Option<Arc<ProgressFn>>,
+    watch: Watch,
 }
 
 impl RunOptions {
@@ -54,24 +53,13 @@ impl RunOptions {
     /// Ends a run that reaches a limit with [`Error::Limit`].
     #[must_use]
     pub fn limits(self, limits: Limits) -> Self {
-        Self { limits, ..self }
+        Self { watch: self.watch.limits(limits), ..self }
     }
 
     /// Calls `progress` after each layer; `Break` ends the run with [`Error::Cancelled`].
     #[must_use]
     pub fn progress(self, progress: impl Fn(&Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
-        Self { progress: Some(Arc::new(progress)), ..self }
-    }
-}
-
-impl fmt::Debug for RunOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RunOptions")
-            .field("threads", &self.threads)
-            .field("check_facts", &self.check_facts)
-            .field("limits", &self.limits)
-            .field("progress", &self.progress.is_some())
-            .finish()
+        Self { watch: self.watch.progress(progress), ..self }
     }
 }
 
@@ -97,6 +85,8 @@ impl fmt::Debug for RunOptions {
 /// ```
 pub struct Session {
     inner: snick_run::Session,
+    /// Layers, those of bodies included.
+    layers: usize,
     /// `None` for a model that has none.
     variables: Option<Mutex<Variables>>,
 }
@@ -115,7 +105,7 @@ impl Session {
     pub fn new(model: &Model) -> Result<Self, Error> {
         let inner = snick_run::Session::new(model.share_graph())?;
         let variables = has_variables(inner.graph()).then(Mutex::default);
-        Ok(Self { inner, variables })
+        Ok(Self { layers: inner.graph().layers(), inner, variables })
     }
 
     /// The graph that it runs.
@@ -174,17 +164,18 @@ impl Session {
             ..snick_run::Options::default()
         };
         let graph = self.graph();
-        let mut monitor = Monitor::new(options.limits, options.progress.clone());
-        let outputs = match monitor.is_idle() {
-            true => self.inner.run_with(inputs, how, variables),
-            false => self.inner.watch(inputs, how, variables, |progress| {
-                let layer = graph.node(progress.node).name();
-                match monitor.goes_on(progress.done, progress.layers, layer) {
-                    true => ControlFlow::Continue(()),
-                    false => ControlFlow::Break(()),
-                }
-            }),
-        };
+        let mut monitor = options.watch.start();
+        monitor.count_layers(self.layers, "");
+        if let Some(stopped) = monitor.stopped() {
+            return Err(stopped.clone().into());
+        }
+        let outputs = self.inner.watch(inputs, how, variables, |progress| {
+            monitor.report(progress.done, progress.layers, graph.node(progress.node).name());
+            match monitor.stopped() {
+                Some(_) => ControlFlow::Break(()),
+                None => ControlFlow::Continue(()),
+            }
+        });
         // A run that is stopped after its last layer is complete.
         match monitor.into_stopped().filter(|_| !outputs.errors.is_empty()) {
             Some(stopped) => Err(stopped.into()),

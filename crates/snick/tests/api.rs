@@ -151,10 +151,50 @@ fn a_run_can_be_cancelled_and_limited() -> Tested {
     let options = RunOptions::new().limits(Limits::new().time(Duration::ZERO));
     let error = session.run_with([("x", x()?)], &options).unwrap_err();
     assert!(matches!(error, Error::Limit { .. }), "{error}");
-    let few = LoadOptions::new().limits(Limits::new().layers(2));
-    let text = relu()?.to_text();
-    let error = snick::load_bytes(Format::Text, &text, None, &few).unwrap_err();
+    Ok(())
+}
+
+#[test]
+fn reading_can_be_cancelled_and_limited() -> Tested {
+    let model = relu()?;
+    let folder = std::env::temp_dir().join(format!("snick-watched-reading-{}", std::process::id()));
+    std::fs::create_dir_all(&folder)?;
+    for file in ["m.xml", "m.onnx", "m.snick"] {
+        let path = folder.join(file);
+        model.save(&path)?;
+        let read = |options| snick::load_with(&path, &options);
+        let seen = Arc::new(AtomicUsize::new(0));
+        let count = seen.clone();
+        read(LoadOptions::new().limits(Limits::new().layers(model.graph().len())).progress(
+            move |progress| {
+                assert_eq!(progress.done, count.fetch_add(1, Ordering::Relaxed) + 1);
+                ControlFlow::Continue(())
+            },
+        ))?;
+        assert!(seen.load(Ordering::Relaxed) > 0, "{file}");
+        let error = read(LoadOptions::new().progress(|_| ControlFlow::Break(()))).unwrap_err();
+        assert!(matches!(&error, Error::Cancelled { layer } if !layer.is_empty()), "{file}: {error}");
+        let error = read(LoadOptions::new().limits(Limits::new().layers(2))).unwrap_err();
+        assert!(matches!(&error, Error::Limit { limit, .. } if limit == "2 layers"), "{file}: {error}");
+        let error = read(LoadOptions::new().limits(Limits::new().time(Duration::ZERO))).unwrap_err();
+        assert!(matches!(&error, Error::Limit { limit, .. } if limit == "0ns"), "{file}: {error}");
+    }
+    Ok(std::fs::remove_dir_all(&folder)?)
+}
+
+/// Models of more layers than a limit are neither inferred nor rewritten.
+#[test]
+fn layers_are_limited_everywhere() -> Tested {
+    let mut model = relu()?;
+    let few = Limits::new().layers(2);
+    let error = model.infer_with(&InferOptions::new().limits(few)).unwrap_err();
     assert_eq!(error.to_string(), "the limit of 2 layers is reached");
+    model.infer().into_result()?;
+    let error = model.apply(&[], &RewriteOptions::new().limits(few)).unwrap_err();
+    assert!(matches!(error, Error::Limit { .. }), "{error}");
+    let error =
+        model.session()?.run_with([("x", Tensor::full(&[1, 2], 1f32)?)], &RunOptions::new().limits(few));
+    assert!(matches!(error, Err(Error::Limit { .. })), "{error:?}");
     Ok(())
 }
 

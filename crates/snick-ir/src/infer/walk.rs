@@ -27,9 +27,9 @@ pub fn infer(graph: &mut Graph) -> Vec<Located> {
 /// [`infer`], watched: nothing is known of the layers that are left when the monitor ends it.
 pub fn infer_with(graph: &mut Graph, monitor: &mut Monitor) -> Vec<Located> {
     graph.symbols = Symbols::default();
-    let layers = graph.len();
-    let monitor = (!monitor.is_idle()).then_some(monitor);
-    let mut session = InferSession { monitor, layers, ..InferSession::default() };
+    let layers = graph.layers();
+    monitor.count_layers(layers, "");
+    let mut session = InferSession::new(monitor, layers);
     graph.infer_body(&[], &mut session);
     if session.has_variables {
         session.errors.extend(variables::check(graph));
@@ -46,37 +46,24 @@ pub(crate) struct InferSession<'m> {
     /// Whether a node that reads or assigns a variable was visited.
     has_variables: bool,
     /// Ends the inference early.
-    monitor: Option<&'m mut Monitor>,
-    /// Visited layers of the model, and all of them; those of bodies are not counted.
-    done: usize,
+    monitor: &'m mut Monitor,
+    /// Visited layers, those of bodies in each round, and all layers that there are.
+    visited: usize,
     layers: usize,
 }
 
 /// The limit of visits in further rounds: rounds of nested bodies multiply.
 const MAX_VISITS: usize = 1 << 17;
 
-impl Default for InferSession<'_> {
-    fn default() -> Self {
-        Self {
-            errors: Vec::new(),
-            visits: MAX_VISITS,
-            has_variables: false,
-            monitor: None,
-            done: 0,
-            layers: 0,
-        }
-    }
-}
-
-impl InferSession<'_> {
-    /// Whether inference goes on after a node, of the model itself or of a body.
-    fn goes_on(&mut self, node: NodeRef) -> bool {
-        let Some(monitor) = &mut self.monitor else { return true };
-        monitor.goes_on(self.done.min(self.layers), self.layers, node.name())
+impl<'m> InferSession<'m> {
+    fn new(monitor: &'m mut Monitor, layers: usize) -> Self {
+        Self { errors: Vec::new(), visits: MAX_VISITS, has_variables: false, monitor, visited: 0, layers }
     }
 
-    fn is_stopped(&self) -> bool {
-        self.monitor.as_ref().is_some_and(|monitor| monitor.stopped().is_some())
+    /// Reports that a node, of the model itself or of a body, is inferred.
+    fn report(&mut self, node: NodeRef) {
+        self.visited += 1;
+        self.monitor.report(self.visited.min(self.layers), self.layers, node.name());
     }
 
     /// Whether the body may be visited in this round; the first one is always allowed.
@@ -94,7 +81,6 @@ impl Graph {
     /// Infers all nodes; Parameters have the facts `given`, in their order, or what they declare. Returns the facts of
     /// the Results.
     pub(crate) fn infer_body(&mut self, given: &[Option<Fact>], session: &mut InferSession) -> Facts {
-        let is_model = session.done == 0;
         let order = match self.order() {
             Ok(order) => order,
             Err(cycle) => {
@@ -105,17 +91,14 @@ impl Graph {
         let mut given = given.iter().peekable();
         let mut results = Facts::new();
         for &id in &order {
-            if is_model {
-                session.done += 1;
-            }
             let is_parameter = matches!(self.node(id).op(), Op::Parameter(_));
             match given.next_if(|_| is_parameter).and_then(Option::as_ref) {
-                _ if session.is_stopped() => self.forget(id),
+                _ if session.monitor.is_stopped() => self.forget(id),
                 Some(fact) => self.set_facts(id, Facts::from(fact.clone())),
                 None => self.visit(id, session),
             }
             let node = self.node(id);
-            session.goes_on(node);
+            session.report(node);
             match node.op() {
                 Op::Result(_) => {
                     results.push(node.outs().first().map_or_else(Fact::unknown, |out| out.fact.clone()));
@@ -129,7 +112,8 @@ impl Graph {
 
     /// Infers one node from the facts of its inputs.
     pub fn infer_node(&mut self, id: NodeId) -> Result<(), Located> {
-        let mut session = InferSession::default();
+        let mut monitor = Monitor::default();
+        let mut session = InferSession::new(&mut monitor, 1);
         self.visit(id, &mut session);
         session.errors.into_iter().next().map_or(Ok(()), Err)
     }

@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use petgraph::Direction::Incoming;
 
-use super::{Liveness, Patch, RewriteResult, Rule};
+use super::{Committed, Liveness, Patch, RewriteResult, Rule};
 use crate::{Fact, Graph, Located, Monitor, NodeId, OpError, OpTraits, Value};
 
 /// An applied rule.
@@ -115,38 +116,67 @@ pub struct DriverOptions<'c> {
 ///
 /// Parameters and Results stay, for they are the signature of the model, and so do layers with a state, whose effect is
 /// not among their outputs.
-pub fn apply(graph: &mut Graph, rules: &[Rule], mut options: DriverOptions) -> Trace {
-    let mut trace = Trace::default();
+pub fn apply(graph: &mut Graph, rules: &[Rule], options: DriverOptions) -> Trace {
     graph.remove_dead_nodes();
-    let Ok(order) = graph.order() else { return trace };
-    // Rules that apply to their own replacements must end: no sound set needs more than a few replacements a layer.
-    let limit = options.stop_after.unwrap_or(64 + 16 * order.len());
-    let mut work = Worklist::new(graph, order);
-    // A node is visited again when its surroundings change. Reasons of before are then dropped; a failed node is not
-    // visited again.
-    let mut missed = BTreeMap::new();
-    let mut failed = BTreeSet::new();
-    let mut visited = 0;
-    'nodes: while let Some(id) = work.next() {
-        if let Some(monitor) = &mut options.monitor {
-            let layer = graph.node(id);
-            if !monitor.goes_on(visited, visited + 1 + work.todo.len(), layer.name()) {
-                break;
-            }
-            visited += 1;
+    let Ok(order) = graph.order() else { return Trace::default() };
+    let mut driver = Driver::new(graph, rules, order, options);
+    while let Some(id) = driver.worklist.next() {
+        if driver.visit(id).is_break() || driver.report(id).is_break() {
+            break;
         }
-        missed.remove(&id);
-        if options.only.is_some_and(|only| !only(graph, id)) {
-            continue;
+    }
+    driver.finish()
+}
+
+/// Rules at work on a graph.
+struct Driver<'g, 'c> {
+    graph: &'g mut Graph,
+    rules: &'g [Rule],
+    options: DriverOptions<'c>,
+    worklist: Worklist,
+    /// The maximum number of replacements.
+    limit: usize,
+    visited: usize,
+    trace: Trace,
+    /// Declined nodes. A node is visited again when its surroundings change; reasons of before are then dropped.
+    missed: BTreeMap<NodeId, MissedRewrite>,
+    /// Nodes and rules, by number, that failed: these are not tried again.
+    failed: BTreeSet<(NodeId, usize)>,
+}
+
+impl<'g, 'c> Driver<'g, 'c> {
+    fn new(graph: &'g mut Graph, rules: &'g [Rule], order: Vec<NodeId>, options: DriverOptions<'c>) -> Self {
+        // Rules that apply to their own replacements must end: no sound set needs more than a few replacements a layer.
+        let limit = options.stop_after.unwrap_or(64 + 16 * order.len());
+        Self {
+            worklist: Worklist::new(graph, order),
+            graph,
+            rules,
+            options,
+            limit,
+            visited: 0,
+            trace: Trace::default(),
+            missed: BTreeMap::new(),
+            failed: BTreeSet::new(),
         }
-        let mut patch = Patch::new(graph, id, &work.liveness);
-        for (number, rule) in rules.iter().enumerate() {
-            if failed.contains(&(id, number)) {
+    }
+
+    /// Applies the first rule that replaces the node. `Break` at the limit of replacements.
+    fn visit(&mut self, id: NodeId) -> ControlFlow<()> {
+        self.missed.remove(&id);
+        if self.options.only.is_some_and(|only| !only(self.graph, id)) {
+            return ControlFlow::Continue(());
+        }
+        let mut patch = Patch::new(self.graph, id, &self.worklist.liveness);
+        for (number, rule) in self.rules.iter().enumerate() {
+            if self.failed.contains(&(id, number)) {
                 continue;
             }
-            if trace.applied.len() >= limit {
-                trace.errors.extend(options.stop_after.is_none().then(|| endless(&patch, &trace)));
-                break 'nodes;
+            if self.trace.applied.len() >= self.limit {
+                if self.options.stop_after.is_none() {
+                    self.trace.errors.push(endless(&patch, &self.trace));
+                }
+                return ControlFlow::Break(());
             }
             let outcome = rule.apply(&mut patch);
             if matches!(outcome, Ok(RewriteResult::NoMatch)) {
@@ -156,36 +186,49 @@ pub fn apply(graph: &mut Graph, rules: &[Rule], mut options: DriverOptions) -> T
             let node = patch.node();
             let (layer, op) = (node.shared_name(), node.op().type_name().to_string());
             let rule_name = rule.shared_name();
-            match judge(&patch, rule, outcome, options.check.as_deref_mut()) {
+            match judge(&patch, rule, outcome, self.options.check.as_deref_mut()) {
                 Verdict::Commit { values, keeps_facts } => {
                     let committed = patch.commit(&values, keeps_facts);
-                    trace.applied.push(Applied { rule: rule_name, layer, op, exact: rule.is_exact() });
-                    let alone = work.liveness.update(graph, id, &committed);
-                    committed.moved.iter().for_each(|&(reader, _)| work.push_back(reader));
-                    alone.into_iter().for_each(|reader| work.push_back(reader));
-                    committed.added.iter().rev().for_each(|&added| work.push_front(added));
-                    break;
+                    self.trace.applied.push(Applied { rule: rule_name, layer, op, exact: rule.is_exact() });
+                    self.worklist.update(self.graph, id, &committed);
+                    return ControlFlow::Continue(());
                 }
                 Verdict::Declined(reason) => {
-                    missed.insert(id, MissedRewrite { rule: rule_name, layer, op, reason });
+                    self.missed.insert(id, MissedRewrite { rule: rule_name, layer, op, reason });
                 }
                 Verdict::Fail(error) => {
-                    failed.insert((id, number));
-                    trace.errors.push(patch.graph().located(id, error));
+                    self.failed.insert((id, number));
+                    self.trace.errors.push(patch.graph().located(id, error));
                 }
                 Verdict::Refute(report) => {
-                    failed.insert((id, number));
+                    self.failed.insert((id, number));
                     let applied = Applied { rule: rule_name, layer, op, exact: rule.is_exact() };
-                    trace.check_failures.push(CheckFailure { applied, report });
+                    self.trace.check_failures.push(CheckFailure { applied, report });
                 }
             }
             patch.undo();
         }
+        ControlFlow::Continue(())
     }
-    missed.retain(|&id, _| !work.liveness.is_dead(id));
-    trace.missed.extend(missed.into_values());
-    graph.remove_all_but(|graph, id| graph.node(id).op().has(OpTraits::ROOT) && !work.liveness.is_dead(id));
-    trace
+
+    /// Reports that a node was visited. `Break` if the monitor ends the work.
+    fn report(&mut self, id: NodeId) -> ControlFlow<()> {
+        self.visited += 1;
+        let Some(monitor) = &mut self.options.monitor else { return ControlFlow::Continue(()) };
+        let waiting = self.worklist.todo.len();
+        monitor.report(self.visited, self.visited + waiting, self.graph.node(id).name());
+        if monitor.is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    /// Removes what is dead.
+    fn finish(mut self) -> Trace {
+        let liveness = self.worklist.liveness;
+        self.missed.retain(|&id, _| !liveness.is_dead(id));
+        self.trace.missed.extend(self.missed.into_values());
+        self.graph
+            .remove_all_but(|graph, id| graph.node(id).op().has(OpTraits::ROOT) && !liveness.is_dead(id));
+        self.trace
+    }
 }
 
 /// The error of rules that apply to their own replacements, without an end.
@@ -247,6 +290,14 @@ impl Worklist {
         if self.is_new(id) {
             self.todo.push_front(id);
         }
+    }
+
+    /// Visits what a replacement of `root` added, and then what has other surroundings now.
+    fn update(&mut self, graph: &Graph, root: NodeId, committed: &Committed) {
+        let alone = self.liveness.update(graph, root, committed);
+        committed.moved.iter().for_each(|&(reader, _)| self.push_back(reader));
+        alone.into_iter().for_each(|reader| self.push_back(reader));
+        committed.added.iter().rev().for_each(|&added| self.push_front(added));
     }
 }
 

@@ -1,8 +1,8 @@
 //! Rules that capture, and what a rewrite leaves of the layers that it replaces.
 
 use super::*;
-use crate::infer;
 use crate::text::{PrintOptions, parse, print};
+use crate::{Info, PortIds, infer};
 
 fn graph(layers: &str) -> Graph {
     let mut graph = parse(&format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n"), None).unwrap();
@@ -88,6 +88,38 @@ fn declared_facts_of_an_opaque_layer_stay() {
     let trace = apply(&mut graph, &[lower("Fancy")], DriverOptions::default());
     assert_eq!((trace.applied.len(), trace.missed.len()), (1, 0));
     assert!(text(&graph).contains("%a = ReLU-1(%x) : f32[4]"), "{}", text(&graph));
+}
+
+/// A replacement inherits the metadata of the layer, and nothing that belongs to the replaced op.
+#[test]
+fn metadata_is_inherited_and_port_numbers_are_not() {
+    fn abs_of_relu(patch: &mut Patch) -> Result<RewriteResult, OpError> {
+        match patch.node().op().type_name() {
+            "ReLU" => {
+                let data = patch.input(0)?;
+                patch.abs(data).map(RewriteResult::one)
+            }
+            _ => Ok(RewriteResult::NoMatch),
+        }
+    }
+    let mut graph = graph(
+        "%x = Parameter-1 {element_type: f32, shape: \"4\"}
+         %a = ReLU-1(%x) {surplus: 1}
+         %y = Result-1(%a)",
+    );
+    let layer = graph.find("a").unwrap();
+    let details = graph.nodes[layer.petgraph()].details_mut();
+    assert!(!details.extra.is_empty());
+    details.info = vec![Info { name: "rt_info".into(), ..Info::default() }];
+    (details.input_ids, details.output_ids) = (Some(PortIds::new(&[7])), Some(PortIds::new(&[9])));
+    let rule = Rule::for_target("abs", abs_of_relu);
+    let trace = apply(&mut graph, &[rule], DriverOptions::default());
+    assert_eq!((trace.applied.len(), &trace.errors[..]), (1, &[][..]));
+    let replacement = graph.node(graph.find("a").unwrap());
+    assert_eq!(replacement.op().type_name(), "Abs");
+    let details = replacement.details().unwrap();
+    assert_eq!(*details, Details { info: details.info.clone(), ..Details::default() });
+    assert_eq!(details.info[0].name, "rt_info");
 }
 
 #[test]

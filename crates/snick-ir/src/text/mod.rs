@@ -24,7 +24,7 @@ mod syntax;
 
 pub use lexer::ParseError;
 pub use literal::digest;
-pub use parse::{parse, parse_with};
+pub use parse::{parse, parse_watched, parse_with};
 pub use print::{PrintOptions, Weights, packed_weights, print};
 
 /// The maximum number of elements of constants that are written out.

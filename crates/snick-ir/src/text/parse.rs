@@ -12,8 +12,8 @@ use crate::graph::Details;
 use crate::ops;
 use crate::ops::source::constant::{Absent, Constant};
 use crate::{
-    AttrValue, Attrs, Declared, Dialect, Graph, Info, Node, NodeId, Op, Output, PortIds, RawNode, Registry,
-    Value, Version,
+    AttrValue, Attrs, Declared, Dialect, Graph, Info, Monitor, Node, NodeId, Op, Output, PortIds, RawNode,
+    Registry, Value, Version,
 };
 
 /// The maximum nesting of bodies and of `info` elements.
@@ -32,7 +32,20 @@ pub fn parse(text: &str, weights: Option<&Storage>) -> Parsed<Graph> {
 /// # Errors
 /// As [`parse`].
 pub fn parse_with(text: &str, weights: Option<&Storage>, ops: &Registry) -> Parsed<Graph> {
-    let mut parser = Parser { lexer: Lexer::new(text), weights, ops, depth: 0 };
+    parse_watched(text, weights, ops, &mut Monitor::default())
+}
+
+/// [`parse_with`], watched: an error if the monitor ends it.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_watched(
+    text: &str,
+    weights: Option<&Storage>,
+    ops: &Registry,
+    monitor: &mut Monitor,
+) -> Parsed<Graph> {
+    let mut parser = Parser { lexer: Lexer::new(text), weights, ops, depth: 0, layers: 0, monitor };
     parser.word("snick")?;
     parser.lexer.expect("version 1 of the text form", |token| match token {
         Token::Number(n) if n == "1" => Some(()),
@@ -50,6 +63,9 @@ struct Parser<'t> {
     weights: Option<&'t Storage>,
     ops: &'t Registry,
     depth: usize,
+    /// Layers so far, those of bodies included.
+    layers: usize,
+    monitor: &'t mut Monitor,
 }
 
 /// Nodes by name and count.
@@ -123,6 +139,12 @@ impl<'t> Parser<'t> {
         };
         if outs.is_empty() && !matches!(op, Op::Opaque(_)) {
             outs.push(Output::unknown());
+        }
+        self.layers += 1;
+        self.monitor.count_layers(self.layers, &name);
+        self.monitor.report(self.layers, self.layers, &name);
+        if self.monitor.is_stopped() {
+            return Err(ParseError { loc, message: "parsing was stopped".into() });
         }
         let mut node = Node::new(name.as_str(), op);
         (node.version, node.outs, node.loc) = (version, outs.into(), loc);

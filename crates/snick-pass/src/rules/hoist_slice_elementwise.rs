@@ -12,13 +12,13 @@ use crate::selection::Selection;
 pub(crate) const RULE: Rule = Rule::exact("hoist-slice-elementwise", apply);
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
-    let Some((selection, computed)) = Selection::of_computed(patch, is_elementwise)? else {
+    let elementwise = |op: &Op| is_elementwise(op).then(|| op.clone());
+    let Some((selection, computed, op)) = Selection::of_computed(patch, elementwise)? else {
         return Ok(RewriteResult::NoMatch);
     };
     if !patch.is_read_once(computed) {
         return Ok(RewriteResult::NoMatch);
     }
-    let op = patch.op_of(computed).clone();
     let Some(dims) = patch.dims(computed)? else { return Ok(RewriteResult::NoMatch) };
     if !selection.shrinks(patch, &dims)? {
         return Ok(RewriteResult::NoMatch);

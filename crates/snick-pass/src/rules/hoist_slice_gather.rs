@@ -10,11 +10,10 @@ use crate::selection::Selection;
 pub(crate) const RULE: Rule = Rule::exact("hoist-slice-gather", apply);
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
-    let Some((selection, gathered)) = Selection::of_computed(patch, |op| matches!(op, Op::Gather(_)))? else {
+    let gather = |op: &Op| if let Op::Gather(op) = op { Some(op.clone()) } else { None };
+    let Some((selection, gathered, gather)) = Selection::of_computed(patch, gather)? else {
         return Ok(RewriteResult::NoMatch);
     };
-    let Op::Gather(gather) = patch.op_of(gathered) else { return Ok(RewriteResult::NoMatch) };
-    let gather = gather.clone();
     let inputs = patch.inputs_of(gathered)?;
     let &[data, indices, axis] = inputs.as_slice() else { return Ok(RewriteResult::NoMatch) };
     let (Some(dims), Some(places), Some(out), Some(known)) =

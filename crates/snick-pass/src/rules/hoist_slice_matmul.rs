@@ -10,11 +10,10 @@ use crate::selection::{Selection, SymDims};
 pub(crate) const RULE: Rule = Rule::rounding("hoist-slice-matmul", apply);
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
-    let Some((selection, product)) = Selection::of_computed(patch, |op| matches!(op, Op::MatMul(_)))? else {
+    let matmul = |op: &Op| if let Op::MatMul(op) = op { Some(op.clone()) } else { None };
+    let Some((selection, product, op)) = Selection::of_computed(patch, matmul)? else {
         return Ok(RewriteResult::NoMatch);
     };
-    let Op::MatMul(op) = patch.op_of(product) else { return Ok(RewriteResult::NoMatch) };
-    let op = op.clone();
     let (a, b) = (patch.input_of(product, 0)?, patch.input_of(product, 1)?);
     let (Some(out), Some(left), Some(right)) = (patch.dims(product)?, patch.dims(a)?, patch.dims(b)?) else {
         return Ok(RewriteResult::NoMatch);

@@ -13,8 +13,8 @@ use crate::selection::{AnySlice, Selection};
 pub(crate) const RULE: Rule = Rule::exact("hoist-slice-reshape", apply);
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
-    let reshapes = |op: &Op| matches!(op, Op::Reshape(_) | Op::Squeeze(_) | Op::Unsqueeze(_));
-    let Some((selection, reshaped)) = Selection::of_computed(patch, reshapes)? else {
+    let reshapes = |op: &Op| matches!(op, Op::Reshape(_) | Op::Squeeze(_) | Op::Unsqueeze(_)).then_some(());
+    let Some((selection, reshaped, ())) = Selection::of_computed(patch, reshapes)? else {
         return Ok(RewriteResult::NoMatch);
     };
     let data = patch.input_of(reshaped, 0)?;

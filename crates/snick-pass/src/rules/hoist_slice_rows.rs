@@ -24,8 +24,9 @@ enum Sum {
 type Rows = SmallVec<[Option<usize>; 4]>;
 
 fn apply(patch: &mut Patch, sum: Sum) -> Result<RewriteResult, OpError> {
-    let computes = |op: &Op| !matches!(op, Op::Slice(_) | Op::Parameter(_));
-    let Some((selection, computed)) = Selection::of_computed(patch, computes)? else {
+    // Most slices are of these two; `rows` accepts neither.
+    let computes = |op: &Op| (!matches!(op, Op::Slice(_) | Op::Parameter(_))).then_some(());
+    let Some((selection, computed, ())) = Selection::of_computed(patch, computes)? else {
         return Ok(RewriteResult::NoMatch);
     };
     let Some((rows, _)) = rows(patch, computed)?.filter(|(_, found)| *found == sum) else {

@@ -10,12 +10,10 @@ use crate::selection::Selection;
 pub(crate) const RULE: Rule = Rule::exact("hoist-slice-transpose", apply);
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
-    let Some((selection, turned)) = Selection::of_computed(patch, |op| matches!(op, Op::Transpose(_)))?
-    else {
+    let transpose = |op: &Op| if let Op::Transpose(op) = op { Some(op.clone()) } else { None };
+    let Some((selection, turned, transpose)) = Selection::of_computed(patch, transpose)? else {
         return Ok(RewriteResult::NoMatch);
     };
-    let Op::Transpose(transpose) = patch.op_of(turned) else { return Ok(RewriteResult::NoMatch) };
-    let transpose = transpose.clone();
     let (data, order) = (patch.input_of(turned, 0)?, patch.input_of(turned, 1)?);
     let (Some(dims), Some(known)) = (patch.dims(data)?, patch.fact(order)?.ints()) else {
         return Ok(RewriteResult::NoMatch);

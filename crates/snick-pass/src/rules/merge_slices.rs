@@ -9,7 +9,8 @@ use crate::selection::Selection;
 pub(crate) const RULE: Rule = Rule::exact("merge-slices", apply);
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
-    let Some((last, middle)) = Selection::of_computed(patch, |op| matches!(op, Op::Slice(_)))? else {
+    let slices = |op: &Op| matches!(op, Op::Slice(_)).then_some(());
+    let Some((last, middle, ())) = Selection::of_computed(patch, slices)? else {
         return Ok(RewriteResult::NoMatch);
     };
     let Some(mut merged) = Selection::computing(patch, middle)? else { return Ok(RewriteResult::NoMatch) };

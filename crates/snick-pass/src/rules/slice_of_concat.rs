@@ -12,13 +12,11 @@ use crate::selection::Selection;
 pub(crate) const RULE: Rule = Rule::exact("slice-of-concat", apply);
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
-    let Some((selection, joined)) = Selection::of_computed(patch, |op| matches!(op, Op::Concat(_)))? else {
+    let concat = |op: &Op| if let Op::Concat(op) = op { Some(op.clone()) } else { None };
+    let Some((selection, joined, concat)) = Selection::of_computed(patch, concat)? else {
         return Ok(RewriteResult::NoMatch);
     };
-    let Op::Concat(concat) = patch.op_of(joined) else { return Ok(RewriteResult::NoMatch) };
-    let (Some(dims), concat) = (patch.dims(joined)?, concat.clone()) else {
-        return Ok(RewriteResult::NoMatch);
-    };
+    let Some(dims) = patch.dims(joined)? else { return Ok(RewriteResult::NoMatch) };
     let axis = normalize_axis(concat.axis, dims.len())?;
     let inputs = patch.inputs_of(joined)?;
     let parts: Vec<(Value, Selection<DynAxisSlice>)> = match selection.on(axis) {

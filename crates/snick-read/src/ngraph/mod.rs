@@ -24,14 +24,16 @@ mod window;
 
 use std::collections::HashMap;
 
+use snick_ir::Monitor;
+
 use self::build::FunctionBuilder;
 use self::function::Functions;
 use self::node::{Node, list};
 use crate::json::Json;
 use crate::{Read, ReadError};
 
-/// Reads the last function of the array.
-pub(crate) fn read(root: Json, source: &str) -> Result<Read, ReadError> {
+/// Reads the last function of the array, watched.
+pub(crate) fn read(root: Json, source: &str, monitor: &mut Monitor) -> Result<Read, ReadError> {
     let functions = root.array()?;
     let Some(entry) = functions.last() else {
         return Err(root.error("empty array, expected nGraph functions"));
@@ -58,9 +60,13 @@ pub(crate) fn read(root: Json, source: &str) -> Result<Read, ReadError> {
         }
         builder.node(node)?;
     }
-    for node in nodes.iter().filter(|node| node.op != "Result") {
-        if !builder.knows(&node.name) {
+    for (done, node) in nodes.iter().enumerate() {
+        if node.op != "Result" && !builder.knows(&node.name) {
             builder.node(node)?;
+        }
+        monitor.report(done + 1, nodes.len(), &node.name);
+        if monitor.is_stopped() {
+            return Err(node.object.json().error("reading was stopped"));
         }
     }
     for result in list(&function, "result")? {

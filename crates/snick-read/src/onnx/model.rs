@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use bytes::Bytes;
-use snick_ir::Registry;
+use snick_ir::{Monitor, Registry};
 use snick_tensor::Storage;
 
 use super::network::Network;
@@ -25,15 +25,16 @@ impl AsRef<[u8]> for View {
 /// # Errors
 /// [`ReadError::Onnx`] if the bytes are not a model of a supported operator set, or a value is missing.
 pub fn read(file: &Storage, folder: Option<&Path>, source: &str) -> Result<Read, ReadError> {
-    read_with(file, folder, source, &Registry::builtin())
+    read_with(file, folder, source, &Registry::builtin(), &mut Monitor::default())
 }
 
-/// [`read`] with registered ops.
+/// [`read`] with registered ops, watched.
 pub(crate) fn read_with(
     file: &Storage,
     folder: Option<&Path>,
     source: &str,
     ops: &Registry,
+    monitor: &mut Monitor,
 ) -> Result<Read, ReadError> {
     let error = |message: String| ReadError::Onnx { source_name: source.to_string(), message };
     let model =
@@ -43,7 +44,7 @@ pub(crate) fn read_with(
     };
     let opsets = opsets(&model.opset_import).map_err(error)?;
     let tensors = Tensors::new(file, folder);
-    let mut network = Network::new(source, &tensors, functions(&model), ops);
+    let mut network = Network::new(source, &tensors, functions(&model), ops, monitor);
     network.read(main, &opsets).map_err(error)?;
     Ok(network.finish())
 }

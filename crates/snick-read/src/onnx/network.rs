@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use snick_ir::ops::{Constant, Parameter};
 use snick_ir::{
-    Attrs, BuildMode, Declared, Graph, GraphBuilder, Located, Node, Op, OpError, Output, Registry, Value,
+    Attrs, BuildMode, Declared, Graph, GraphBuilder, Located, Monitor, Node, Op, OpError, Output, Registry,
+    Value,
 };
 use snick_onnx as onnx;
 use snick_shape::ShapeSpec;
@@ -38,6 +39,9 @@ pub(super) struct Network<'m> {
     pub(super) unknown: BTreeMap<String, usize>,
     /// Number of inlined nodes.
     pub(super) inlined: usize,
+    /// Nodes so far, those of bodies and inlined functions included.
+    read: usize,
+    monitor: &'m mut Monitor,
 }
 
 /// The context of nodes: the main graph, or a function that a node calls.
@@ -58,6 +62,7 @@ impl<'m> Network<'m> {
         tensors: &'m Tensors<'m>,
         functions: Functions<'m>,
         ops: &'m Registry,
+        monitor: &'m mut Monitor,
     ) -> Self {
         let mut graph = Graph::new("");
         graph.source = source.into();
@@ -73,7 +78,16 @@ impl<'m> Network<'m> {
             declared: HashMap::new(),
             unknown: BTreeMap::new(),
             inlined: 0,
+            read: 0,
+            monitor,
         }
+    }
+
+    /// Reports a node. `Err` if no more are to be read.
+    pub(super) fn report(&mut self, node: &str) -> Result<(), String> {
+        self.read += 1;
+        self.monitor.report(self.read, self.read, node);
+        if self.monitor.is_stopped() { Err("reading was stopped".into()) } else { Ok(()) }
     }
 
     /// Adds to the graph; errors of inference are reported with the graph, when it is inferred as a whole.

@@ -24,6 +24,7 @@ impl<'m> Network<'m> {
         for i in order(nodes, scope)? {
             let node = &nodes[i];
             let name = format!("{}{}", place.prefix, label(node));
+            self.report(&name)?;
             let mut wrong = None;
             match self.sequence(node, &name, scope, place) {
                 Ok(true) => continue,

@@ -15,24 +15,33 @@ pub use weights::Weights;
 
 use std::collections::BTreeMap;
 
-use snick_ir::Registry;
+use snick_ir::{Monitor, Registry};
 
 use crate::{Read, ReadError};
 
 /// Reads an IR; constants become views of `weights`. Messages call the file `source`.
 pub fn read(text: &str, weights: &Weights, source: &str) -> Result<Read, ReadError> {
-    read_with(text, weights, source, &Registry::builtin())
+    read_with(text, weights, source, &Registry::builtin(), &mut Monitor::default())
 }
 
-/// [`read`] with registered ops.
+/// [`read`] with registered ops, watched.
 pub(crate) fn read_with(
     text: &str,
     weights: &Weights,
     source: &str,
     ops: &Registry,
+    monitor: &mut Monitor,
 ) -> Result<Read, ReadError> {
     let mut cursor = xml::Cursor::new(text, source);
-    let mut context = net::Context { weights, source, ops, errors: Vec::new(), undeclared: BTreeMap::new() };
+    let mut context = net::Context {
+        weights,
+        source,
+        ops,
+        errors: Vec::new(),
+        undeclared: BTreeMap::new(),
+        layers: 0,
+        monitor,
+    };
     let graph = net::read_document(&mut cursor, &mut context)?;
     let mut notes = weights.notes();
     notes.extend(context.notes());

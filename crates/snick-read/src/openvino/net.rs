@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use smallvec::SmallVec;
 use snick_ir::ops::{self, Entry};
 use snick_ir::{
-    Attrs, Dialect, Graph, Info, Loc, Located, Node, NodeId, Op, OpError, Output, PortIds, RawNode, Registry,
-    Value,
+    Attrs, Dialect, Graph, Info, Loc, Located, Monitor, Node, NodeId, Op, OpError, Output, PortIds, RawNode,
+    Registry, Value,
 };
 
 use super::Weights;
@@ -23,6 +23,9 @@ pub(super) struct Context<'c> {
     pub(super) errors: Vec<Located>,
     /// Attributes that ops do not declare, by operation type and name: how many layers have them, and the first place.
     pub(super) undeclared: BTreeMap<(&'static str, String), (usize, Loc)>,
+    /// Layers so far, those of bodies included.
+    pub(super) layers: usize,
+    pub(super) monitor: &'c mut Monitor,
 }
 
 impl Context<'_> {
@@ -32,6 +35,14 @@ impl Context<'_> {
             let place = self.undeclared.entry((entry.name.name, attr.to_string()));
             place.and_modify(|(count, _)| *count += 1).or_insert((1, loc));
         }
+    }
+
+    /// Reports a layer, and whether more are to be read.
+    fn goes_on(&mut self, layer: &str) -> bool {
+        self.layers += 1;
+        self.monitor.count_layers(self.layers, layer);
+        self.monitor.report(self.layers, self.layers, layer);
+        !self.monitor.is_stopped()
     }
 
     /// A note on each undeclared attribute.
@@ -127,7 +138,11 @@ fn read_layers(cursor: &mut Cursor, context: &mut Context, net: &mut Net) -> Res
         match cursor.step()? {
             Step::Open("layer") => {
                 let layer = read_layer(cursor, context)?;
+                let loc = layer.loc;
                 let id = add_layer(layer, context, &mut net.graph);
+                if !context.goes_on(net.graph.node(id.node).name()) {
+                    return Err(cursor.error_at(loc, "reading was stopped"));
+                }
                 net.layers.0.push(id);
             }
             Step::Open(name) => drop(cursor.info(name)?),
