@@ -6,7 +6,7 @@ mod arrays;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, Pool};
 use crate::kernels::strided_copy;
 use crate::layout::{Layout, checked_len};
 use crate::memo;
@@ -33,14 +33,14 @@ pub struct Tensor {
     texts: Option<Arc<[String]>>,
 }
 
-/// Bytes that a packed tensor takes in a storage, checked against [`MAX_BYTES`].
+/// Bytes that a packed tensor takes in a storage, checked against [`MAX_BYTES`] and the limit of the thread.
 pub(crate) fn stored_bytes(et: ElementType, dims: &[usize]) -> Result<usize, TensorError> {
     if et == ElementType::Dynamic {
         return Err(TensorError::UnsupportedType { element_type: et });
     }
     checked_len(dims)
         .and_then(|len| et.stored_len(len))
-        .filter(|&bytes| bytes <= MAX_BYTES)
+        .filter(|&bytes| bytes <= MAX_BYTES.min(Pool::limit()))
         .ok_or_else(|| TensorError::TooLarge { element_type: et, dims: dims.into() })
 }
 
