@@ -105,8 +105,10 @@ pub(crate) fn complete<N: AsRef<str>>(
     inputs.map(provided).collect()
 }
 
-/// Sets input shapes from a specification: `x[1,3,H=32..512],mask[1,?]`, or `[1,3]` for a single input.
+/// Sets input shapes from a specification: `x[1,3,H=32..512],mask[1,2*H]`, or `[1,3]` for a single input. After an error
+/// all shapes are as before.
 pub(crate) fn reshape(graph: &mut Graph, spec: &str) -> Result<(), Error> {
+    let mut shapes: Vec<(NodeId, ShapeSpec)> = Vec::new();
     for item in items(spec) {
         let Some((name, _)) = item.rsplit_once('[').filter(|_| item.ends_with(']')) else {
             return Err(Error::shape(item, "expected NAME[DIMS] or [DIMS]"));
@@ -116,9 +118,16 @@ pub(crate) fn reshape(graph: &mut Graph, spec: &str) -> Result<(), Error> {
             "" => the_only_input(graph, item)?,
             name => find_input(graph, name)?,
         };
-        graph.set_parameter_shape(id, shape).map_err(|error| Error::shape(item, error))?;
+        if shapes.iter().any(|(known, _)| *known == id) {
+            let layer = graph.node(id).name();
+            return Err(Error::shape(
+                item,
+                format!("the shape of input `{layer}` is given twice; remove one"),
+            ));
+        }
+        shapes.push((id, shape));
     }
-    Ok(())
+    shapes.into_iter().try_for_each(|(id, shape)| Ok(graph.set_parameter_shape(id, shape)?))
 }
 
 fn the_only_input(graph: &Graph, item: &str) -> Result<NodeId, Error> {

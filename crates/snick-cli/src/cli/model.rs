@@ -35,5 +35,5 @@ pub fn read(options: &ModelOptions) -> Result<Model, Failure> {
 
 /// Sets the input shapes of `--shape`.
 pub fn reshape(model: &mut Model, options: &ModelOptions) -> Result<(), Failure> {
-    Ok(options.shapes.iter().try_for_each(|spec| model.reshape(spec))?)
+    Ok(model.reshape(&options.shapes.join(","))?)
 }
