@@ -75,6 +75,27 @@ fn infer_tells_shapes_as_json() {
 }
 
 #[test]
+fn dims_of_inputs_may_be_expressions() {
+    let keys = root().join("docs/examples/masked_keys.snick").display().to_string();
+    let shapes = ["--shape", "mask[B,P+T,1]", "--shape", "past[B,P=..8,8],new[B,T=2*3,8]"];
+    let out = snick(&[&["infer", &keys], &shapes[..]].concat());
+    assert_eq!(out.status.code(), Some(2), "{}", text(&out.stdout));
+    let message = "bad dimension `T=2*3`: a name takes an interval";
+    assert!(text(&out.stderr).contains(message), "{}", text(&out.stderr));
+
+    let shapes = ["--shape", "mask[B,P+T,1]", "--shape", "past[B,P=..8,8],new[B,T=1..6,8]"];
+    let out = snick(&[&["infer", &keys, "--format", "json"], &shapes[..]].concat());
+    assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+    let masked = "\"shape\":\"[?,1..14,8]\"";
+    assert!(text(&out.stdout).contains(masked), "{}", text(&out.stdout));
+    assert!(text(&out.stdout).contains("\"symbolic\":\"[B,P+T,8]\""), "{}", text(&out.stdout));
+
+    // Random inputs agree with the expressions.
+    let out = snick(&[&["run", &keys, "--check-facts"], &shapes[..]].concat());
+    assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+}
+
+#[test]
 fn text_form_goes_through_standard_streams() {
     let folder = scratch("text");
     let (once, again) = (folder.join("a.snick"), folder.join("b.snick"));
@@ -143,6 +164,9 @@ fn failures_have_their_exit_codes_and_places() {
         (vec!["fly"], 2, ""),
         (vec!["infer", clash.as_str(), "--shape", "c[1]"], 2, "`c`"),
         (vec!["infer", clash.as_str(), "--shape", "a[3..1]"], 2, "3..1"),
+        (vec!["infer", clash.as_str(), "--shape", "a[2,N+]"], 2, "bad dimension `N+`"),
+        (vec!["infer", clash.as_str(), "--shape", "a[2,N-1],b[2,N]"], 1, "dimension `N-1` may be negative"),
+        (vec!["infer", clash.as_str(), "--shape", "a[2]", "--shape", "0[2]"], 2, "input `a` is given twice"),
     ] {
         let out = snick(&args);
         let stderr = text(&out.stderr);

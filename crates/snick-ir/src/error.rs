@@ -86,9 +86,9 @@ pub enum OpError {
     /// An error of a tensor.
     #[error(transparent)]
     Tensor(#[from] TensorError),
-    /// An error of a symbol.
+    /// An error of a declared shape.
     #[error(transparent)]
-    Symbol(#[from] snick_shape::SymbolError),
+    Shape(#[from] snick_shape::ShapeError),
     /// An error of a slice.
     #[error(transparent)]
     Slice(#[from] snick_shape::SliceError),
@@ -132,7 +132,7 @@ impl OpError {
             | Self::OutOfRange { .. }
             | Self::NoSuchIndex { .. }
             | Self::Mismatch { .. }
-            | Self::Symbol(_)
+            | Self::Shape(_)
             | Self::Slice(_) => true,
             Self::MissingAttribute { .. }
             | Self::BadAttribute { .. }

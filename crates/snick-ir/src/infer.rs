@@ -2,6 +2,7 @@
 //! [`Infer`]: the facts of its inputs, checks of them, and the arithmetic of dims (`infer/dims.rs`).
 
 mod dims;
+mod input_symbols;
 mod variables;
 mod walk;
 

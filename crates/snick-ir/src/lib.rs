@@ -33,6 +33,7 @@
 mod attrs;
 mod builder;
 mod diagnostic;
+mod edit_distance;
 mod error;
 mod fact;
 mod float_bounds;
@@ -53,6 +54,7 @@ mod verify;
 pub use attrs::{AttrValue, Attrs};
 pub use builder::{BuildMode, GraphBuilder, Operand, StridedSliceMasks};
 pub use diagnostic::{Diagnostic, Severity};
+pub use edit_distance::edit_distance;
 pub use error::{Located, OpError};
 pub use fact::{Fact, Facts, Known};
 pub use float_bounds::{FloatBounds, Ratio};

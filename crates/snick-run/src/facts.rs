@@ -3,26 +3,56 @@
 use std::collections::HashMap;
 
 use snick_ir::{Fact, Graph, Known, NodeId, OpError};
-use snick_shape::{SymExpr, SymbolId};
+use snick_shape::{SymExpr, SymbolId, Symbols};
 use snick_tensor::{ElementType, Listed, Tensor};
 
 /// The values of symbols in one run, taken from the dims of the inputs.
 #[derive(Default)]
-pub(crate) struct SymbolBindings(HashMap<SymbolId, i64>);
+pub(crate) struct SymbolBindings {
+    values: HashMap<SymbolId, i64>,
+    /// Expressions of dims, with their values, of which several symbols have no value yet.
+    equations: Vec<(SymExpr, i64)>,
+}
 
 impl SymbolBindings {
     /// Checks the tensor given for a Parameter and binds its symbols.
     pub(crate) fn bind(&mut self, graph: &Graph, fact: &Fact, given: &Tensor) -> Result<(), OpError> {
         check_intervals(graph, "the input", fact, given)?;
         for (dim, &size) in fact.shape.dims().unwrap_or_default().iter().zip(given.dims()) {
-            let Some(symbol) = dim.as_symbol() else { continue };
-            let known = *self.0.entry(symbol).or_insert(size_of_dim(size));
-            if known != size_of_dim(size) {
-                let what = format!("symbol `{}` of the input", graph.symbols().display(dim));
-                return Err(OpError::mismatch(what, size, format!("{known} as in other dims")));
+            let size = size_of_dim(size);
+            match dim {
+                SymExpr::Const(_) => {}
+                SymExpr::Symbol(symbol) => {
+                    let known = *self.values.entry(*symbol).or_insert(size);
+                    if known != size {
+                        let what = format!("symbol `{}` of the input", graph.symbols().display(dim));
+                        return Err(OpError::mismatch(what, size, format!("{known} as in other dims")));
+                    }
+                }
+                SymExpr::Linear(_) => self.equations.push((dim.clone(), size)),
             }
         }
-        Ok(())
+        if self.equations.is_empty() {
+            return Ok(());
+        }
+        let solved = graph.symbols().solve(&mut self.equations, &mut self.values);
+        solved.map_err(|(dim, size)| self.contradiction(graph.symbols(), &dim, size))
+    }
+
+    fn contradiction(&self, symbols: &Symbols, dim: &SymExpr, size: i64) -> OpError {
+        let what = format!("dim `{}` of the input", symbols.display(dim));
+        let value = |symbol: SymbolId| {
+            let value = self.values.get(&symbol)?;
+            Some(format!("{} = {value}", symbols.display(&SymExpr::Symbol(symbol))))
+        };
+        let values: Vec<String> = dim.symbols().into_iter().filter_map(value).collect();
+        let interval = symbols.interval(dim);
+        let expected = match symbols.eval(dim, &|symbol| self.values.get(&symbol).copied()) {
+            Some(expected) => format!("{expected}, as {}", values.join(", ")),
+            None if values.is_empty() => format!("a value of the expression within {interval}"),
+            None => format!("a value of the expression for {}", values.join(", ")),
+        };
+        OpError::mismatch(what, size, expected)
     }
 
     /// Checks the outputs of a node against its facts: intervals, expressions of bound symbols, known elements.
@@ -57,7 +87,7 @@ impl SymbolBindings {
     }
 
     fn expect(&self, graph: &Graph, what: &str, expr: &SymExpr, got: i64) -> Result<(), OpError> {
-        match graph.symbols().eval(expr, &|symbol| self.0.get(&symbol).copied()) {
+        match graph.symbols().eval(expr, &|symbol| self.values.get(&symbol).copied()) {
             Some(expected) if expected != got => {
                 Err(OpError::mismatch(what, got, format!("{} = {expected}", graph.symbols().display(expr))))
             }

@@ -82,6 +82,7 @@ pub use axis_slice::hull::length_interval;
 pub use axis_slice::symbolic::length;
 pub use axis_slice::{AxisSlice, SliceError};
 pub use interval::{Interval, IntervalError};
+pub use shape::expr_spec::ExprSpec;
 pub use shape::spec::{DimSpec, ShapeError, ShapeSpec};
 pub use shape::{Shape, StaticDims};
 pub use sym_expr::parse::{ExprError, ExprErrorKind};

@@ -1,6 +1,6 @@
 //! Finds the inputs of a model by name, and sets their shapes.
 
-use snick_ir::{Graph, Located, NodeId, Op, OpError};
+use snick_ir::{Graph, Located, NodeId, Op, OpError, edit_distance};
 use snick_shape::ShapeSpec;
 use snick_tensor::{ElementType, Tensor};
 
@@ -32,7 +32,8 @@ fn hint(graph: &Graph, name: &str) -> String {
     if names.is_empty() {
         return "the model has no inputs".into();
     }
-    let near: Vec<&str> = names.iter().copied().filter(|n| distance(n, name) <= n.len().max(3) / 3).collect();
+    let near: Vec<&str> =
+        names.iter().copied().filter(|n| edit_distance(n, name) <= n.len().max(3) / 3).collect();
     let (lead, shown, end) = match near.is_empty() {
         true => ("the model has", names, ""),
         false => ("did you mean", near, "?"),
@@ -40,22 +41,6 @@ fn hint(graph: &Graph, name: &str) -> String {
     let list: Vec<String> = shown.iter().take(8).map(|n| format!("`{n}`")).collect();
     let more = if shown.len() > 8 { ", ..." } else { "" };
     format!("{lead} {}{more}{end}", list.join(", "))
-}
-
-/// The edit distance of two names, ignoring case.
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b) = (a.to_lowercase(), b.to_lowercase());
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, &y) in b.iter().enumerate() {
-            let change = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 /// Tensors by the index of their Parameter.
@@ -105,8 +90,10 @@ pub(crate) fn complete<N: AsRef<str>>(
     inputs.map(provided).collect()
 }
 
-/// Sets input shapes from a specification: `x[1,3,H=32..512],mask[1,?]`, or `[1,3]` for a single input.
+/// Sets input shapes from a specification: `x[1,3,H=32..512],mask[1,2*H]`, or `[1,3]` for a single input. After an error
+/// all shapes are as before.
 pub(crate) fn reshape(graph: &mut Graph, spec: &str) -> Result<(), Error> {
+    let mut shapes: Vec<(NodeId, ShapeSpec)> = Vec::new();
     for item in items(spec) {
         let Some((name, _)) = item.rsplit_once('[').filter(|_| item.ends_with(']')) else {
             return Err(Error::shape(item, "expected NAME[DIMS] or [DIMS]"));
@@ -116,9 +103,16 @@ pub(crate) fn reshape(graph: &mut Graph, spec: &str) -> Result<(), Error> {
             "" => the_only_input(graph, item)?,
             name => find_input(graph, name)?,
         };
-        graph.set_parameter_shape(id, shape).map_err(|error| Error::shape(item, error))?;
+        if shapes.iter().any(|(known, _)| *known == id) {
+            let layer = graph.node(id).name();
+            return Err(Error::shape(
+                item,
+                format!("the shape of input `{layer}` is given twice; remove one"),
+            ));
+        }
+        shapes.push((id, shape));
     }
-    Ok(())
+    shapes.into_iter().try_for_each(|(id, shape)| Ok(graph.set_parameter_shape(id, shape)?))
 }
 
 fn the_only_input(graph: &Graph, item: &str) -> Result<NodeId, Error> {
@@ -159,11 +153,5 @@ mod tests {
         assert_eq!(items("[N,H=1..2]"), ["[N,H=1..2]"]);
         assert_eq!(items("a,b[0][1],c[]"), ["a,b[0][1]", "c[]"]);
         assert_eq!(items("x"), ["x"]);
-    }
-
-    #[test]
-    fn distances() {
-        assert_eq!(distance("Input", "inptu"), 2);
-        assert_eq!(distance("", "abc"), 3);
     }
 }

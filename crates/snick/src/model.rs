@@ -94,10 +94,27 @@ impl Model {
         &self.files
     }
 
-    /// Sets input shapes: `x[1,3,H=32..512],mask[1,?]`, or `[1,3]` for a single input. Infer afterwards.
+    /// Sets input shapes: `x[1,3,H=32..512],mask[1,2*H]`, or `[1,3]` for a single input. Infer afterwards.
+    ///
+    /// A symbol has the bounds that are written where it stands alone, in expressions and in other inputs too. Without
+    /// bounds it is any size from 0.
+    ///
+    /// ```
+    /// # let text = "snick 1\ngraph \"g\" {\n  %past = Parameter-1 {element_type: f32, shape: \"?,?\"}\n  \
+    /// #             %new = Parameter-1 {element_type: f32, shape: \"?,?\"}\n  \
+    /// #             %mask = Parameter-1 {element_type: f32, shape: \"?,?\"}\n  \
+    /// #             %keys = Concat-1(%past, %new) {axis: 1}\n  %masked = Multiply-1(%keys, %mask)\n}\n";
+    /// let mut model = snick::parse(text)?;
+    /// model.reshape("past[B,P=..2048],new[B,T],mask[B,P+T]")?;
+    /// model.infer().into_result()?;
+    /// let masked = model.graph().find("masked").expect("layer");
+    /// let fact = model.graph().node(masked).outputs().next().expect("an output");
+    /// assert_eq!(fact.shape().display(model.graph().symbols()).to_string(), "[B,P+T]");
+    /// # Ok::<(), snick::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// [`Error::NoInput`], [`Error::Shape`].
+    /// [`Error::NoInput`]; [`Error::Shape`], also for an input that is given twice. All shapes are as before then.
     pub fn reshape(&mut self, spec: &str) -> Result<(), Error> {
         inputs::reshape(self.graph_mut(), spec)
     }

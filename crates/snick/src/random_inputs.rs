@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use snick_ir::{Graph, Located, NodeId, Op, OpError};
-use snick_shape::{Interval, SymbolId};
+use snick_shape::{Interval, SymExpr, SymbolId};
 use snick_tensor::{ElementType, SplitMix, Tensor, TensorError};
 
 /// How sizes of dynamic dims are chosen.
@@ -56,22 +56,16 @@ pub fn draw_inputs(
 ) -> Result<Vec<Tensor>, Located> {
     let InputSpec { dims, integers } = spec.into();
     let parameters: Vec<NodeId> = graph.parameters().collect();
-    let mut symbols = HashMap::new();
-    for (&id, tensor) in parameters.iter().zip(&given) {
-        let known = graph.node(id).outs().first().and_then(|out| out.fact.shape.dims());
-        if let (Some(known), Some(tensor)) = (known, tensor) {
-            let pairs = known.iter().zip(tensor.dims());
-            symbols.extend(pairs.filter_map(|(dim, &size)| Some((dim.as_symbol()?, size))));
-        }
-    }
+    let mut sizes = Sizes { graph, policy: dims, values: HashMap::new(), equations: Vec::new(), dynamic: 0 };
+    parameters.iter().zip(&given).for_each(|(&id, tensor)| sizes.bind(id, tensor.as_ref()));
+    sizes.solve();
     let mut given = given.into_iter();
-    let mut dynamic = 0;
     let inputs = (0u64..).zip(parameters).map(|(i, id)| match given.next().flatten() {
         Some(tensor) => Ok(tensor),
         None => {
             let mut random = SplitMix::new(seed ^ i.wrapping_mul(0xd134_2543_de82_ef95));
-            let sizes = sizes(graph, id, dims, &mut random, &mut symbols, &mut dynamic);
-            let tensor = tensor(element_type(graph, id), &sizes, integers, &mut random);
+            let dims = sizes.of(id, &mut random);
+            let tensor = tensor(element_type(graph, id), &dims, integers, &mut random);
             tensor.map_err(|error| graph.located(id, OpError::from(error)))
         }
     });
@@ -85,41 +79,80 @@ fn element_type(graph: &Graph, id: NodeId) -> ElementType {
     }
 }
 
-/// The sizes of one input; `dynamic` counts the dynamic dims so far. An input of unknown rank gets four axes.
-fn sizes(
-    graph: &Graph,
-    id: NodeId,
-    dims: DimPolicy,
-    random: &mut SplitMix,
-    symbols: &mut HashMap<SymbolId, usize>,
-    dynamic: &mut usize,
-) -> Vec<usize> {
-    let mut choose = |interval: Interval| {
-        let least = interval.lo().max(1).min(interval.hi());
-        let room = interval.hi().abs_diff(least).min(SPREAD);
-        let size = usize::try_from(least).unwrap_or(0);
-        let place = *dynamic;
-        *dynamic += usize::from(interval.is_exact().is_none());
-        match dims {
-            DimPolicy::Longer(n) => size + usize::from(n == place && least < interval.hi()),
-            DimPolicy::Smallest => size,
-            DimPolicy::Drawn => size.saturating_add(random.below(room + 1) as usize),
-            DimPolicy::MultipleOf(n) => {
-                let multiple = size.checked_next_multiple_of(n).and_then(|m| i64::try_from(m).ok());
-                multiple.filter(|&m| interval.contains(m)).map_or(size, |m| m as usize)
+/// The sizes of dims, chosen one input after the other.
+struct Sizes<'g> {
+    graph: &'g Graph,
+    policy: DimPolicy,
+    /// The values of symbols.
+    values: HashMap<SymbolId, i64>,
+    /// Expressions of the dims of provided inputs, with unknown symbols.
+    equations: Vec<(SymExpr, i64)>,
+    /// The number of dynamic dims so far.
+    dynamic: usize,
+}
+
+impl Sizes<'_> {
+    /// What the dims of a provided input say of symbols.
+    fn bind(&mut self, id: NodeId, tensor: Option<&Tensor>) {
+        let known = self.graph.node(id).outs().first().and_then(|out| out.fact.shape.dims());
+        let (Some(known), Some(tensor)) = (known, tensor) else { return };
+        for (dim, &size) in known.iter().zip(tensor.dims()) {
+            let size = i64::try_from(size).unwrap_or(i64::MAX);
+            match dim {
+                SymExpr::Const(_) => {}
+                SymExpr::Symbol(symbol) => drop(self.values.insert(*symbol, size)),
+                SymExpr::Linear(_) => self.equations.push((dim.clone(), size)),
             }
         }
-    };
-    let shape = graph.node(id).outs().first().and_then(|out| out.fact.shape.dims());
-    let Some(shape) = shape else { return vec![choose(Interval::DIM); 4] };
-    let size = |dim| {
-        let interval = graph.symbols().interval(dim);
-        match dim.as_symbol() {
-            Some(symbol) => *symbols.entry(symbol).or_insert_with(|| choose(interval)),
-            None => choose(interval),
+    }
+
+    /// A contradiction is an error of the run.
+    fn solve(&mut self) {
+        if !self.equations.is_empty() {
+            let _ = self.graph.symbols().solve(&mut self.equations, &mut self.values);
         }
-    };
-    shape.iter().map(size).collect()
+    }
+
+    /// The sizes of one input. One of unknown rank gets four axes.
+    fn of(&mut self, id: NodeId, random: &mut SplitMix) -> Vec<usize> {
+        let shape = self.graph.node(id).outs().first().and_then(|out| out.fact.shape.dims());
+        let Some(shape) = shape else { return vec![self.choose(Interval::DIM, random) as usize; 4] };
+        let dims = shape.iter().map(|dim| self.dim(dim, random));
+        dims.map(|size| usize::try_from(size).unwrap_or(0)).collect()
+    }
+
+    fn dim(&mut self, dim: &SymExpr, random: &mut SplitMix) -> i64 {
+        let symbols = self.graph.symbols();
+        if let SymExpr::Const(_) = dim {
+            return self.choose(symbols.interval(dim), random);
+        }
+        for symbol in dim.symbols() {
+            if !self.values.contains_key(&symbol) {
+                let size = self.choose(symbols.interval(&symbol.into()), random);
+                self.values.insert(symbol, size);
+                self.solve();
+            }
+        }
+        let size = symbols.eval(dim, &|symbol| self.values.get(&symbol).copied());
+        size.unwrap_or_else(|| symbols.interval(dim).lo())
+    }
+
+    fn choose(&mut self, interval: Interval, random: &mut SplitMix) -> i64 {
+        let least = interval.lo().max(1).min(interval.hi());
+        let room = interval.hi().abs_diff(least).min(SPREAD);
+        let place = self.dynamic;
+        self.dynamic += usize::from(interval.is_exact().is_none());
+        match self.policy {
+            DimPolicy::Longer(n) => least + i64::from(n == place && least < interval.hi()),
+            DimPolicy::Smallest => least,
+            DimPolicy::Drawn => least.saturating_add(random.below(room + 1) as i64),
+            DimPolicy::MultipleOf(n) => {
+                let multiple = usize::try_from(least).ok().and_then(|size| size.checked_next_multiple_of(n));
+                let multiple = multiple.and_then(|size| i64::try_from(size).ok());
+                multiple.filter(|&size| interval.contains(size)).unwrap_or(least)
+            }
+        }
+    }
 }
 
 /// A tensor of random elements.
@@ -176,5 +209,24 @@ mod tests {
             DimPolicy::Smallest,
         );
         assert_eq!(given.unwrap()[1].dims(), [5]);
+    }
+
+    #[test]
+    fn expressions_agree_with_their_symbols() {
+        let text = "snick 1\ngraph \"g\" {\n  %a = Parameter-1 {element_type: f32, shape: \"P+T,2*H\"}\n  \
+                    %b = Parameter-1 {element_type: f32, shape: \"P=3..,T\"}\n}\n";
+        let mut graph = snick_ir::text::parse(text, None).unwrap();
+        assert!(snick_ir::infer(&mut graph).is_empty());
+        let draw = |given, dims| {
+            let given = [given, None].map(|dims: Option<[usize; 2]>| {
+                dims.map(|dims| Tensor::zeros(ElementType::F32, &dims).unwrap())
+            });
+            draw_inputs(&graph, given.into(), 7, dims).unwrap()
+        };
+        let smallest = draw(None, DimPolicy::Smallest);
+        assert_eq!((smallest[0].dims(), smallest[1].dims()), (&[4, 2][..], &[3, 1][..]));
+        let drawn = draw(None, DimPolicy::Drawn);
+        assert_eq!(drawn[0].dims()[0], drawn[1].dims().iter().sum::<usize>());
+        assert_eq!(draw(Some([9, 2]), DimPolicy::Smallest)[1].dims(), [3, 6]);
     }
 }

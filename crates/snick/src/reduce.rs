@@ -135,7 +135,7 @@ impl Subgraph {
                 let size = interval.is_exact().and_then(|size| self.sizes.get(&size));
                 size.map_or(dim.clone(), |&size| DimSpec::Interval(Interval::exact(size)))
             }
-            DimSpec::Symbol { .. } => dim.clone(),
+            _ => dim.clone(),
         };
         ShapeSpec::Dims(dims.iter().map(resized).collect())
     }

@@ -371,6 +371,40 @@ fn inference_and_rewriting_end_when_they_are_told_to() -> Tested {
 }
 
 #[test]
+fn dims_of_inputs_may_be_expressions() -> Tested {
+    let mut b = GraphBuilder::new("masked");
+    let past = b.parameter("past", ElementType::F32, "?")?;
+    let mask = b.parameter("mask", ElementType::F32, "?")?;
+    let masked = b.multiply(past, mask)?;
+    b.result("out", masked)?;
+    let mut model = Model::from(b.finish()?);
+    let shape_of = |model: &Model| {
+        let graph = model.graph();
+        let fact = graph.node(graph.results().next().unwrap()).outputs().next().unwrap().clone();
+        fact.shape().display(graph.symbols()).to_string()
+    };
+    model.reshape("past[2*N], mask[(4*N+1)/2]")?;
+    model.infer().into_result()?;
+    assert_eq!(shape_of(&model), "[2*N]");
+    let vector = |n: usize| Tensor::from_slice(&vec![1f32; n], &[n]);
+    model.run([("past", vector(4)?), ("mask", vector(4)?)])?;
+    let error = model.run([("past", vector(3)?), ("mask", vector(3)?)]).unwrap_err();
+    assert!(error.to_string().contains("dim `2*N` of the input is 3"), "{error}");
+
+    let before = model.to_text();
+    for (spec, message) in [
+        ("past[N],0[N]", "the shape of input `past` is given twice"),
+        ("past[N],mask[2*]", "bad dimension `2*`"),
+        ("past[1],mask[M=N+1]", "write the expression alone, `N+1`"),
+    ] {
+        let error = model.reshape(spec).unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
+        assert_eq!(model.to_text(), before, "{spec}");
+    }
+    Ok(())
+}
+
+#[test]
 fn a_copy_of_a_model_changes_alone() -> Tested {
     let model = relu()?;
     let session = model.session()?;

@@ -71,5 +71,5 @@ pub fn in_time<T>(result: Result<T, snick::Error>, console: &Console) -> Result<
 
 /// Sets the input shapes of `--shape`.
 pub fn reshape(model: &mut Model, options: &ModelOptions) -> Result<(), Failure> {
-    Ok(options.shapes.iter().try_for_each(|spec| model.reshape(spec))?)
+    Ok(model.reshape(&options.shapes.join(","))?)
 }

@@ -76,7 +76,7 @@ pub struct ModelOptions {
     /// Shape rules of operations that snick does not have, in a TOML file
     #[arg(long, value_name = "OPS.toml")]
     pub ops: Option<PathBuf>,
-    /// Input shapes: "x[1,3,H=32..512,?],mask[1,?]", or "[1,3]" for a single input
+    /// Input shapes: "x[1,3,H=32..512,?],mask[1,2*H]", or "[1,3]" for a single input
     #[arg(long = "shape", value_name = "SPEC")]
     pub shapes: Vec<String>,
 }

@@ -6,9 +6,9 @@ use snick_ir::ops::control::port_map::{PortLink, PortMap};
 use snick_ir::ops::source::constant::Constant;
 use snick_ir::ops::source::parameter::Parameter;
 use snick_ir::{
-    AttrValue, Attrs, Dialect, Graph, Info, Located, NodeId, NodeRef, Op, OpDef, OpError, Output,
+    AttrValue, Attrs, Dialect, Graph, Info, Located, NodeId, NodeRef, Op, OpDef, OpError, Output, Value,
 };
-use snick_shape::{DimSpec, ShapeSpec};
+use snick_shape::{DimSpec, Interval, ShapeSpec};
 use snick_tensor::ElementType;
 
 use super::{LayerIds, Writer};
@@ -35,7 +35,7 @@ impl Writer {
         part(infos, "layer")
             .flat_map(|info| &info.attrs)
             .for_each(|(name, value)| self.xml.attr(name, value));
-        self.data(node, infos).map_err(|error| graph.located(id, error))?;
+        self.data(graph, node, infos).map_err(|error| graph.located(id, error))?;
         self.inputs(graph, id, infos);
         self.outputs(graph, id, infos);
         self.infos(infos.iter().filter(|info| !PARTS.contains(&info.name.as_str())));
@@ -52,12 +52,12 @@ impl Writer {
         Ok(())
     }
 
-    fn data(&mut self, node: NodeRef, infos: &[Info]) -> Result<(), OpError> {
+    fn data(&mut self, graph: &Graph, node: NodeRef, infos: &[Info]) -> Result<(), OpError> {
         let attrs = match node.op() {
             Op::Const(constant) => self.constant(constant)?,
             // Their maps are elements of their own.
             Op::SubGraph(_) => Attrs::new(),
-            Op::Parameter(parameter) => nameless(parameter).attrs(),
+            Op::Parameter(parameter) => nameless(graph, node.id(), parameter).attrs(),
             op => op.attrs(),
         };
         let extra = node.details().as_ref().map(|details| &details.extra);
@@ -202,13 +202,20 @@ impl Ends {
     }
 }
 
-/// The Parameter with dims that the format has: a symbol is its interval.
-fn nameless(parameter: &Parameter) -> Parameter {
+/// The Parameter with dims that the format has: a symbol or an expression is its interval.
+fn nameless(graph: &Graph, id: NodeId, parameter: &Parameter) -> Parameter {
     let mut parameter = parameter.clone();
+    let inferred = graph.fact(Value { node: id, port: 0 }).and_then(|fact| fact.shape.dims());
     if let ShapeSpec::Dims(dims) = &mut parameter.shape {
-        for dim in dims {
-            if let DimSpec::Symbol { interval, .. } = dim {
-                *dim = DimSpec::Interval(*interval);
+        for (axis, dim) in dims.iter_mut().enumerate() {
+            match dim {
+                DimSpec::Symbol { interval, .. } => *dim = DimSpec::Interval(*interval),
+                DimSpec::Expr(_) => {
+                    let expr = inferred.and_then(|dims| dims.get(axis));
+                    let interval = expr.map_or(Interval::DIM, |expr| graph.symbols().interval(expr));
+                    *dim = DimSpec::Interval(interval);
+                }
+                _ => {}
             }
         }
     }

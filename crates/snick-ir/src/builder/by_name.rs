@@ -1,6 +1,6 @@
 //! Ops by the names that files give them.
 
-use crate::{Attrs, Op, OpError, RawNode, Version, ops};
+use crate::{Attrs, Op, OpError, RawNode, Version, edit_distance, ops};
 
 impl Op {
     /// The newest definition of the op that OpenVINO IR names so.
@@ -25,22 +25,7 @@ impl Op {
 
 /// The known name with the fewest edits from `name`, if they are few.
 fn nearest(name: &str) -> Option<&'static str> {
-    let name = name.to_ascii_lowercase();
     let known = ops::reference().into_iter().map(|entry| entry.name.name);
-    let nearest = known.map(|known| (edits(&name, &known.to_ascii_lowercase()), known)).min();
+    let nearest = known.map(|known| (edit_distance(name, known), known)).min();
     nearest.filter(|(edits, known)| *edits <= known.len() / 3).map(|(_, known)| known)
-}
-
-/// The Levenshtein distance.
-fn edits(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.bytes().enumerate() {
-            let substituted = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }

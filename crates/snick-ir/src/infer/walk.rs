@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use snick_shape::{SymExpr, Symbols};
 use snick_tensor::{ElementType, Tensor};
 
-use super::{Infer, saturating_product, variables};
+use super::{Infer, input_symbols, saturating_product, variables};
 use crate::float_bounds::FloatBounds;
 use crate::{
     Fact, Facts, Graph, Known, Located, Monitor, NodeId, NodeRef, Op, OpError, OpTraits, Output, Value,
@@ -27,6 +27,7 @@ pub fn infer(graph: &mut Graph) -> Vec<Located> {
 /// [`infer`], watched: nothing is known of the layers that are left when the monitor ends it.
 pub fn infer_with(graph: &mut Graph, monitor: &mut Monitor) -> Vec<Located> {
     graph.symbols = Symbols::default();
+    input_symbols::declare(graph);
     let layers = graph.layers();
     monitor.count_layers(layers, "");
     let mut session = InferSession::new(monitor, layers);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use snick_shape::{Interval, Origin, Shape, SymExpr, SymbolId, Symbols};
+use snick_shape::{Interval, Origin, Shape, ShapeError, SymExpr, SymbolId, Symbols};
 use snick_tensor::ElementType;
 
 use super::{CustomOp, RawNode, Registry};
@@ -123,7 +123,7 @@ impl Equations {
     fn of(rule: &ShapeRule, values: &BTreeMap<String, i64>) -> Result<Self, OpError> {
         let mut symbols = Symbols::default();
         for (name, value) in values {
-            symbols.named(name, Interval::exact(*value), Origin::default())?;
+            symbols.named(name, Interval::exact(*value), Origin::default()).map_err(ShapeError::from)?;
         }
         let mut input = |name: &String| {
             let dim = symbols.parse_or_declare(name, Interval::DIM, Origin::default()).ok();

@@ -1,8 +1,7 @@
 //! Shapes from the text that [`Shape::display`] prints.
 
-use super::Shape;
 use super::spec::{DimSpec, ShapeError, outer_brackets, split_dims};
-use crate::interval::Interval;
+use super::{Shape, expr_spec};
 use crate::sym_expr::SymExpr;
 use crate::symbols::{Origin, Symbols};
 
@@ -39,25 +38,9 @@ impl Shape {
 }
 
 fn dimension(text: &str, symbols: &mut Symbols, origin: Origin) -> Result<SymExpr, ShapeError> {
-    let spec = match text.parse::<DimSpec>() {
-        Ok(spec) => spec,
-        Err(error) => {
-            // Intervals and names have none of these, except for the minus of a number.
-            let is_expr =
-                text.contains(['+', '*', '/', '%', '(', '`']) || text.trim_start_matches('-').contains('-');
-            return if is_expr { expression(text, symbols) } else { Err(error) };
-        }
-    };
-    Ok(spec.instantiate(symbols, origin)?)
-}
-
-fn expression(text: &str, symbols: &Symbols) -> Result<SymExpr, ShapeError> {
-    let expr = symbols.parse(text).map_err(|cause| ShapeError::Expr { dim: text.to_owned(), cause })?;
-    let interval = symbols.interval(&expr);
-    if Interval::DIM.covers(&interval) {
-        Ok(expr)
-    } else {
-        Err(ShapeError::MaybeNegative { dim: text.to_owned(), interval })
+    match text.parse::<DimSpec>()? {
+        DimSpec::Expr(_) => expr_spec::dimension(text, symbols),
+        spec => spec.instantiate(symbols, origin),
     }
 }
 
@@ -85,7 +68,10 @@ mod tests {
     #[test]
     fn errors_name_the_dimension() {
         let fault = |text| parse(text).unwrap_err();
-        assert_eq!(fault("[N,N-1]"), "dimension `N-1` may be negative; its values are -1..");
+        assert_eq!(
+            fault("[N,N-1]"),
+            "dimension `N-1` may be negative: its values are -1..; bound its symbols, such as `N=1..`, or write `max(N-1,0)`"
+        );
         assert_eq!(
             fault("[N,2*]"),
             "bad dimension `2*`: expected a number, a name or `(`, found the end at character 3 of `2*`"

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use crate::interval::{Interval, IntervalError};
 use crate::shape::Shape;
+use crate::shape::expr_spec::ExprSpec;
 use crate::sym_expr::SymExpr;
 use crate::sym_expr::parse::{ExprError, is_word, quoted, word_or_quoted};
 use crate::symbols::{Origin, SymbolError, Symbols};
@@ -48,6 +49,16 @@ pub enum ShapeError {
         /// What is wrong with it.
         cause: IntervalError,
     },
+    /// A name with an expression in place of its interval.
+    #[error(
+        "bad dimension `{dim}`: a name takes an interval, such as `N=1..8`; write the expression alone, `{expr}`"
+    )]
+    NamedExpr {
+        /// The text of the dimension.
+        dim: String,
+        /// The text of the expression.
+        expr: String,
+    },
     /// A dimension that looks like an expression and is none.
     #[error("bad dimension `{dim}`: {cause}")]
     Expr {
@@ -56,8 +67,14 @@ pub enum ShapeError {
         /// What is wrong with it.
         cause: ExprError,
     },
+    /// An expression with a divisor that is 0 for some values of its symbols.
+    #[error("dimension `{0}` divides by what may be 0; bound the symbols of the divisor, such as `N=1..`")]
+    ZeroDivisor(String),
     /// An expression that is below 0 for some values of its symbols.
-    #[error("dimension `{dim}` may be negative; its values are {interval}")]
+    #[error(
+        "dimension `{dim}` may be negative: its values are {interval}; bound its symbols, such as `N=1..`, or \
+         write `max({dim},0)`"
+    )]
     MaybeNegative {
         /// The text of the dimension.
         dim: String,
@@ -80,6 +97,7 @@ pub enum ShapeError {
 /// # Ok::<(), snick_shape::ShapeError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum DimSpec {
     /// `3`, `?`, `2..4`: an interval; a new unknown unless exact.
     Interval(Interval),
@@ -90,6 +108,8 @@ pub enum DimSpec {
         /// The possible values; `0..` if not written.
         interval: Interval,
     },
+    /// `P+T`, `H/2`: an expression of symbols.
+    Expr(ExprSpec),
 }
 
 /// A shape as written, before its symbols are created.
@@ -116,7 +136,8 @@ impl ShapeSpec {
     /// `origin.axis` counts up from the given one.
     ///
     /// # Errors
-    /// [`SymbolError`] if a name is used with intervals that exclude each other.
+    /// [`ShapeError`] if a name is used with intervals that exclude each other, or if an expression may be negative or
+    /// divides by what may be 0.
     ///
     /// ```
     /// # use snick_shape::{Origin, ShapeSpec, Symbols};
@@ -127,7 +148,7 @@ impl ShapeSpec {
     /// assert!("N=1".parse::<ShapeSpec>()?.instantiate(&mut symbols, Origin::default()).is_err());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn instantiate(&self, symbols: &mut Symbols, origin: Origin) -> Result<Shape, SymbolError> {
+    pub fn instantiate(&self, symbols: &mut Symbols, origin: Origin) -> Result<Shape, ShapeError> {
         let Self::Dims(dims) = self else { return Ok(Shape::unranked()) };
         let dims = dims.iter().zip(origin.axis..);
         dims.map(|(dim, axis)| dim.instantiate(symbols, Origin { axis, ..origin })).collect()
@@ -135,14 +156,15 @@ impl ShapeSpec {
 }
 
 impl DimSpec {
-    /// The dimension: the symbol of that name, or a new unknown.
+    /// The dimension: the symbol of that name, the expression, or a new unknown.
     ///
     /// # Errors
-    /// [`SymbolError`] if the name is used with intervals that exclude each other.
-    pub fn instantiate(&self, symbols: &mut Symbols, origin: Origin) -> Result<SymExpr, SymbolError> {
+    /// As [`ShapeSpec::instantiate`].
+    pub fn instantiate(&self, symbols: &mut Symbols, origin: Origin) -> Result<SymExpr, ShapeError> {
         match self {
             Self::Interval(interval) => Ok(symbols.fresh(*interval, origin)),
-            Self::Symbol { name, interval } => symbols.named(name, *interval, origin),
+            Self::Symbol { name, interval } => Ok(symbols.named(name, *interval, origin)?),
+            Self::Expr(expr) => expr.instantiate(symbols, origin),
         }
     }
 }
@@ -168,6 +190,7 @@ impl fmt::Display for DimSpec {
             }
             // `Display` of an interval leaves out a lower bound of 0; `H=..7` reads back just the same.
             Self::Symbol { name, interval } => write!(f, "{}={interval}", word_or_quoted(name)),
+            Self::Expr(expr) => expr.fmt(f),
         }
     }
 }
@@ -175,8 +198,8 @@ impl fmt::Display for DimSpec {
 impl FromStr for ShapeSpec {
     type Err = ShapeError;
 
-    /// Parses `[1,3,?,2..4,5..,..7]`, `-1` (as `?`), `N`, `H=32..512`, `[]` and `[...]`. Brackets are optional and
-    /// spaces are ignored; an empty text is a scalar.
+    /// Parses `[1,3,?,2..4,5..,..7]`, `-1` (as `?`), `N`, `H=32..512`, `P+T`, `[]` and `[...]`. Brackets are optional
+    /// and spaces are ignored; an empty text is a scalar.
     fn from_str(text: &str) -> Result<Self, ShapeError> {
         match outer_brackets(text)? {
             "..." => Ok(Self::Unranked),
@@ -221,9 +244,37 @@ pub(super) fn split_dims(text: &str) -> Result<Vec<&str>, ShapeError> {
 impl FromStr for DimSpec {
     type Err = ShapeError;
 
-    /// Parses one dimension: `3`, `?`, `2..4`, `N` or `N=2..4`.
+    /// Parses one dimension: `3`, `?`, `2..4`, `N`, `N=2..4` or an expression such as `2*N+1`.
     fn from_str(text: &str) -> Result<Self, ShapeError> {
         let text = text.trim();
+        match Self::interval_or_symbol(text) {
+            Err(error) if is_expr(text) => match text.split_once('=') {
+                Some((name, range)) if is_word(name.trim()) => match range.parse::<ExprSpec>() {
+                    Ok(expr) => Err(ShapeError::NamedExpr { dim: text.to_owned(), expr: expr.to_string() }),
+                    Err(_) => Err(error),
+                },
+                _ => Self::expression(text),
+            },
+            result => result,
+        }
+    }
+}
+
+/// Whether a text that is neither an interval nor a symbol is meant as an expression: the others have none of these,
+/// except for the minus of a number.
+fn is_expr(text: &str) -> bool {
+    text.contains(['+', '*', '/', '%', '(', '`']) || text.trim_start_matches('-').contains('-')
+}
+
+impl DimSpec {
+    /// An expression; a number if it has no symbols.
+    fn expression(text: &str) -> Result<Self, ShapeError> {
+        let spec: ExprSpec = text.parse()?;
+        Ok(spec.constant().map_or(Self::Expr(spec), |value| Self::Interval(Interval::exact(value))))
+    }
+
+    /// `3`, `?`, `2..4`, `N` or `N=2..4`.
+    fn interval_or_symbol(text: &str) -> Result<Self, ShapeError> {
         let fault = |cause| ShapeError::Dim { dim: text.to_owned(), cause };
         if let Some((name, length)) = text.starts_with('`').then(|| quoted(text)).flatten() {
             return match text.get(length..).unwrap_or_default().trim_start().strip_prefix('=') {
@@ -292,7 +343,7 @@ mod tests {
         assert!(dims[0] == dims[1] && dims[1] == dims[2]);
         assert_eq!(symbols.interval(&dims[0]), Interval::new(2, 5).unwrap());
         let conflict = parse("N=7").unwrap().instantiate(&mut symbols, Origin::default());
-        assert!(matches!(conflict, Err(SymbolError::Disjoint { .. })));
+        assert!(matches!(conflict, Err(ShapeError::Symbol(SymbolError::Disjoint { .. }))));
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub(crate) fn eval(expr: &SymExpr, value: &dyn Fn(SymbolId) -> Option<i64>) -> O
     i64::try_from(total).ok()
 }
 
-fn atom(atom: &Atom, value: &dyn Fn(SymbolId) -> Option<i64>) -> Option<i64> {
+pub(crate) fn atom(atom: &Atom, value: &dyn Fn(SymbolId) -> Option<i64>) -> Option<i64> {
     match atom {
         Atom::Symbol(id) => value(*id),
         Atom::FloorDiv(quotient) => {

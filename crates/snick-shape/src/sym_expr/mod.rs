@@ -19,6 +19,7 @@ pub(crate) mod parse;
 pub(crate) mod print;
 pub(crate) mod proof;
 pub(crate) mod renormalize;
+pub(crate) mod solve;
 pub(crate) mod substitute;
 pub mod translate;
 

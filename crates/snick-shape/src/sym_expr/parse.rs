@@ -134,11 +134,8 @@ impl Symbols {
     pub fn parse_or_declare(&mut self, text: &str, interval: Interval, origin: Origin) -> Result<SymExpr> {
         let tokens = tokens(text, MAX_TOKENS)?;
         let mut declared: Option<Self> = None;
-        for (index, (_, token)) in tokens.iter().enumerate() {
-            let Token::Name(name) = token else { continue };
-            let is_call = tokens.get(index + 1).is_some_and(|(_, next)| *next == Token::Sign('('));
-            let known = declared.as_ref().unwrap_or(self).labelled(name).is_some();
-            if known || is_call {
+        for name in names_of(&tokens) {
+            if declared.as_ref().unwrap_or(self).labelled(name).is_some() {
                 continue;
             }
             // The interval of a symbol that is new meets every other.
@@ -159,6 +156,27 @@ impl Symbols {
         let id = SymbolId(label.strip_prefix('s')?.trim_start_matches('_').parse().ok()?);
         (id.index() < self.len() && self.name(id).is_none() && self.label(id) == label).then_some(id)
     }
+}
+
+/// The names of symbols in the order of their first use, each once.
+pub(crate) fn names(text: &str) -> Result<Vec<String>> {
+    let tokens = tokens(text, MAX_TOKENS)?;
+    let mut names: Vec<String> = Vec::new();
+    for name in names_of(&tokens) {
+        if !names.iter().any(|known| known == name) {
+            names.push(name.to_owned());
+        }
+    }
+    Ok(names)
+}
+
+/// The words that are not called.
+fn names_of(tokens: &[(usize, Token)]) -> impl Iterator<Item = &str> {
+    let is_call = |index: usize| tokens.get(index + 1).is_some_and(|(_, next)| *next == Token::Sign('('));
+    tokens.iter().enumerate().filter_map(move |(index, (_, token))| match token {
+        Token::Name(name) if !is_call(index) => Some(name.as_str()),
+        _ => None,
+    })
 }
 
 fn error(text: &str, offset: usize, kind: ExprErrorKind) -> ExprError {

@@ -1,12 +1,13 @@
 //! The normalising constructors of expressions, and what is asked of them.
 
+use std::collections::HashMap;
 use std::fmt;
 
 use super::Symbols;
 use crate::sym_expr::min_max::{Extremum, extremum_sum};
 use crate::sym_expr::print::Printed;
 use crate::sym_expr::renormalize::in_normal_form;
-use crate::sym_expr::{SymExpr, SymbolId, division, eval, proof, substitute};
+use crate::sym_expr::{SymExpr, SymbolId, division, eval, proof, solve, substitute};
 
 impl Symbols {
     /// Whether `a <= b` is provable for all values that the symbols can have. `false` says nothing.
@@ -201,6 +202,34 @@ impl Symbols {
     /// ```
     pub fn eval(&self, expr: &SymExpr, value: &dyn Fn(SymbolId) -> Option<i64>) -> Option<i64> {
         eval::eval(expr, value)
+    }
+
+    /// Adds the values that equations `expression == value` determine to those that are known, and removes the equations
+    /// that hold then. Equations with a product of unknown symbols, or an unknown symbol in a division, a minimum or a
+    /// maximum, stay.
+    ///
+    /// ```
+    /// # use std::collections::HashMap;
+    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// // A mask of 10 covers the past `P` and the present `T`, of 7.
+    /// let mut symbols = Symbols::default();
+    /// let total = symbols.parse_or_declare("P+T", Interval::DIM, Origin::default())?;
+    /// let (p, t) = (symbols.find("P").unwrap(), symbols.find("T").unwrap());
+    /// let mut values = HashMap::from([(t, 7)]);
+    /// assert_eq!(symbols.solve(&mut vec![(total.clone(), 10)], &mut values), Ok(()));
+    /// assert_eq!(values[&p], 3);
+    /// assert_eq!(symbols.solve(&mut vec![(total.clone(), 11)], &mut values), Err((total, 11)));
+    /// # Ok::<(), snick_shape::ExprError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// An equation that does not hold, whatever the unknown symbols are.
+    pub fn solve(
+        &self,
+        equations: &mut Vec<(SymExpr, i64)>,
+        values: &mut HashMap<SymbolId, i64>,
+    ) -> Result<(), (SymExpr, i64)> {
+        solve::solve_all(self, equations, values)
     }
 
     /// The expression with each symbol replaced by its `replacement`, if there is one, and normalised again. Both the
