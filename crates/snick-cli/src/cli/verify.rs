@@ -74,6 +74,7 @@ pub fn verify(
                 })
             };
             let old = watch(&old, &mut old_state);
+            console.deadline().check()?;
             let new = watch(&new, &mut new_state);
             console.deadline().check()?;
             for (i, value) in old.values.iter().enumerate() {

@@ -1,0 +1,233 @@
+//! The promises of `docs/src/safety.md` about files, limits and names.
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A folder of files, removed when dropped.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("snick-safety-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        Self(folder)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    fn model(&self, layers: &str) {
+        std::fs::write(self.path("m.snick"), format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n")).unwrap();
+    }
+
+    /// Runs the program in the folder; returns its exit code and what it says.
+    fn snick(&self, args: &[&str]) -> (Option<i32>, String) {
+        let mut snick = Command::new(env!("CARGO_BIN_EXE_snick"));
+        let Output { status, stdout, stderr } =
+            snick.args(args).env("NO_COLOR", "1").current_dir(&self.0).output().unwrap();
+        (status.code(), String::from_utf8([stdout, stderr].concat()).unwrap())
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(&self.0).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// `y = relu(x)`, `z = -x`.
+const TWO_OUTPUTS: &str = "%x = Parameter-1 {element_type: f32, shape: \"2\"}\n%a = ReLU-1(%x)\n\
+                           %b = Negative-1(%x)\n%y = Result-1(%a)\n%z = Result-1(%b)";
+
+fn with_outputs(name: &str) -> Scratch {
+    let folder = Scratch::new(name);
+    folder.model(TWO_OUTPUTS);
+    folder.model(TWO_OUTPUTS);
+    assert_eq!(folder.snick(&["run", "m.snick", "-o", "want.npz"]).0, Some(0));
+    folder
+}
+
+#[cfg(unix)]
+#[test]
+fn only_regular_files_are_replaced_and_they_keep_their_mode() {
+    use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
+    let folder = Scratch::new("kinds");
+    folder.model(TWO_OUTPUTS);
+    let convert = |name: &str| folder.snick(&["convert", "m.snick", "-o", name]);
+    let is_new = |path: &Path| std::fs::read_to_string(path).unwrap().starts_with("digraph");
+    let set_mode =
+        |path: &Path, mode| std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+
+    let private = folder.path("private.dot");
+    std::fs::write(&private, "old").unwrap();
+    set_mode(&private, 0o600);
+    assert_eq!(convert("private.dot").0, Some(0));
+    assert_eq!(std::fs::metadata(&private).unwrap().permissions().mode() & 0o777, 0o600);
+    assert!(is_new(&private));
+
+    set_mode(&private, 0o444);
+    let (code, said) = convert("private.dot");
+    assert_eq!(code, Some(2));
+    assert!(said.contains("read-only"), "{said}");
+
+    std::fs::create_dir(folder.path("there")).unwrap();
+    symlink("there/target.dot", folder.path("link.dot")).unwrap();
+    for _ in 0..2 {
+        assert_eq!(convert("link.dot").0, Some(0));
+        assert!(std::fs::symlink_metadata(folder.path("link.dot")).unwrap().is_symlink());
+        assert!(is_new(&folder.path("there/target.dot")));
+    }
+    symlink("b.dot", folder.path("a.dot")).unwrap();
+    symlink("a.dot", folder.path("b.dot")).unwrap();
+    assert_eq!(convert("a.dot").0, Some(2));
+
+    let pipe = folder.path("pipe.dot");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let reader = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || is_new(&pipe)
+    });
+    assert_eq!(convert("pipe.dot").0, Some(0));
+    assert!(reader.join().unwrap());
+    assert!(std::fs::metadata(&pipe).unwrap().file_type().is_fifo());
+
+    std::fs::create_dir(folder.path("folder.dot")).unwrap();
+    assert_eq!(convert("folder.dot").0, Some(2));
+    let long = format!("{}.dot", "n".repeat(251));
+    assert_eq!(convert(&long).0, Some(0));
+    assert!(folder.names().iter().all(|name| !name.ends_with(".tmp")), "{:?}", folder.names());
+}
+
+#[test]
+fn inputs_of_a_command_are_not_overwritten() {
+    let folder = with_outputs("inputs");
+    let before = std::fs::read(folder.path("want.npz")).unwrap();
+    let commands: [&[&str]; 2] = [
+        &["run", "m.snick", "--compare", "want.npz", "-o", "want.npz"],
+        &["run", "m.snick", "--inputs", "want.npz", "--ignore-extra", "-o", "want.npz"],
+    ];
+    for command in commands {
+        let (code, said) = folder.snick(command);
+        assert_eq!(code, Some(2), "{said}");
+        assert!(said.contains("--force"), "{said}");
+        assert_eq!(std::fs::read(folder.path("want.npz")).unwrap(), before);
+        assert_eq!(folder.snick(&[command, &["--force"]].concat()).0, Some(0));
+    }
+}
+
+#[test]
+fn arrays_that_are_no_input_are_refused() {
+    let folder = with_outputs("extra");
+    let (code, said) = folder.snick(&["run", "m.snick", "--inputs", "want.npz"]);
+    assert_eq!(code, Some(2));
+    assert!(said.contains("no input named `y`") && said.contains("--ignore-extra"), "{said}");
+    assert_eq!(folder.snick(&["run", "m.snick", "--inputs", "want.npz", "--ignore-extra"]).0, Some(0));
+}
+
+#[test]
+fn what_is_drawn_is_said() {
+    let folder = Scratch::new("drawn");
+    folder.model(
+        "%x = Parameter-1 {element_type: f32, shape: \"?,?\"}\n%six = Const-1 i64[2] <-1, 6>\n\
+         %r = Reshape-1(%x, %six) {special_zero: false}\n%y = Result-1(%r)",
+    );
+    let (code, said) = folder.snick(&["run", "m.snick", "--seed", "7"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("input x is drawn: f32[") && said.contains("seed 7"), "{said}");
+    assert!(said.contains("y: f32[") && said.contains(" NaN 0 inf 0"), "{said}");
+}
+
+#[test]
+fn a_comparison_is_complete_and_strict() {
+    let folder = with_outputs("compare");
+    let compare = |more: &[&str]| folder.snick(&[&["run", "m.snick", "--compare", "want.npz"], more].concat());
+    assert_eq!(compare(&[]).0, Some(0));
+    for tolerance in ["--rtol=nan", "--atol=nan", "--rtol=-1", "--atol=-1"] {
+        assert_eq!(compare(&[tolerance]).0, Some(2), "{tolerance}");
+    }
+    assert_eq!(compare(&["--only", "nosuch"]).0, Some(2));
+    // Another model with one more output.
+    folder.model(&format!("{TWO_OUTPUTS}\n%w = Result-1(%x)"));
+    let (code, said) = compare(&[]);
+    assert_eq!(code, Some(1));
+    assert!(said.contains("contains no output `w`"), "{said}");
+    assert_eq!(compare(&["--only", "y", "--only", "z"]).0, Some(0));
+    // NaN is equal to nothing, unless that is asked for.
+    folder.model("%x = Const-1 f32[1] <NaN>\n%y = Result-1(%x)");
+    assert_eq!(folder.snick(&["run", "m.snick", "-o", "nan.npz"]).0, Some(0));
+    let nan = |more: &[&str]| folder.snick(&[&["run", "m.snick", "--compare", "nan.npz"], more].concat()).0;
+    assert_eq!((nan(&[]), nan(&["--equal-nan"])), (Some(1), Some(0)));
+}
+
+#[test]
+fn time_and_memory_are_limited() {
+    let folder = Scratch::new("limits");
+    folder.model(
+        "%x = Parameter-1 {element_type: f32, shape: \"2\"}
+         %trips = Const-1 i64[] <4611686018427387904>
+         %starts = Const-1 boolean[] <1>
+         %endless = Loop-5(%trips, %starts, %x) {inputs: [\"2 -> 0\"], \
+           outputs: [\"_ -> 0 purpose=execution_condition\", \"0 -> 1\"], back_edges: [1,0]}
+           body graph \"\" {
+             %state = Parameter-1 {element_type: f32, shape: \"2\"}
+             %goes_on = Const-1 boolean[] <1>
+             %next = Add-1(%state, %state)
+             %r0 = Result-1(%goes_on)
+             %r1 = Result-1(%next)
+           }
+         %y = Result-1(%endless)",
+    );
+    for command in [&["run", "m.snick"][..], &["canon", "m.snick", "--verify"]] {
+        let (code, said) = folder.snick(&[command, &["--timeout", "300ms"]].concat());
+        assert_eq!(code, Some(3), "{said}");
+        assert!(said.contains("--timeout 300ms is over at layer `endless`"), "{said}");
+    }
+    folder.model(
+        "%x = Parameter-1 {element_type: f32, shape: \"1\"}\n%shape = Const-1 i64[2] <131072, 131072>\n\
+         %wide = Broadcast-3(%x, %shape) {mode: numpy}\n%y = Result-1(%wide)",
+    );
+    let (code, said) = folder.snick(&["run", "m.snick", "--max-memory", "64M"]);
+    assert_eq!(code, Some(3), "{said}");
+    assert!(said.contains("`wide`"), "{said}");
+    for option in ["--timeout=nan", "--timeout=-1s", "--max-memory=lots", "--max-memory=0"] {
+        assert_eq!(folder.snick(&["run", "m.snick", option]).0, Some(2), "{option}");
+    }
+}
+
+#[test]
+fn names_of_models_are_escaped() {
+    let folder = Scratch::new("names");
+    let attack = r"a\n::error title=x::\u{1b}[31m\u{202e}b";
+    folder.model(&format!(
+        "%\"x{attack}\" = Parameter-1 {{element_type: f32, shape: \"?,4\"}}\n\
+         %\"s{attack}\" = Const-1 f32[5] <1, 2, 3, 4, 5>\n\
+         %\"bad{attack}\" = Add-1(%\"x{attack}\", %\"s{attack}\")\n%\"y{attack}\" = Result-1(%\"x{attack}\")"
+    ));
+    let commands: [&[&str]; 5] = [
+        &["inspect", "m.snick"],
+        &["infer", "m.snick"],
+        &["canon", "m.snick"],
+        &["run", "m.snick", "--keep-going"],
+        &["run", "m.snick", "--input", "no\n::error\u{1b}=x.npy"],
+    ];
+    for command in commands {
+        let (_, said) = folder.snick(command);
+        assert!(!said.contains(['\u{1b}', '\u{202e}']), "{said}");
+        assert!(!said.lines().any(|line| line.trim_start().starts_with("::error")), "{said}");
+    }
+    let (_, json) = folder.snick(&["infer", "m.snick", "--format", "json"]);
+    assert!(json.contains(r"x"), "{json}");
+    assert_eq!(folder.snick(&["convert", "m.snick", "-o", "m.dot"]).0, Some(1));
+    let dot = std::fs::read_to_string(folder.path("m.dot")).unwrap();
+    assert!(!dot.contains(['\u{1b}', '\u{202e}']), "{dot}");
+}
