@@ -25,6 +25,17 @@ pub const MAX_BYTES: usize = 1 << if usize::BITS < 64 { 30 } else { 36 };
 ///
 /// A string tensor stores 4-byte indices into a shared table of texts, so every kernel that only moves elements moves
 /// strings, too.
+///
+/// ```
+/// use snick_tensor::{ElementType, Tensor};
+///
+/// let x = Tensor::from_slice(&[1f32, 2., 3., 4., 5., 6.], &[2, 3])?;
+/// assert_eq!((x.element_type(), x.dims()), (ElementType::F32, &[2, 3][..]));
+/// // A view: no element is copied.
+/// let last_column = x.slice(1, 2, 1, 1)?;
+/// assert_eq!(last_column.to_f32_vec()?, [3., 6.]);
+/// # Ok::<(), snick_tensor::TensorError>(())
+/// ```
 #[derive(Clone)]
 pub struct Tensor {
     element_type: ElementType,
