@@ -424,18 +424,7 @@ impl Tensor {
         if self.packed_bytes().is_some() {
             return self.clone();
         }
-        self.packed_into(Buffer::any_or_abort(self.element_type.stored_len(self.len()).unwrap_or(0)))
-    }
-
-    /// [`Tensor::contiguous`], or [`TensorError::OutOfMemory`].
-    pub(crate) fn try_contiguous(&self) -> Result<Tensor, TensorError> {
-        match self.packed_bytes() {
-            Some(_) => Ok(self.clone()),
-            None => Ok(self.packed_into(Buffer::any(self.element_type.stored_len(self.len()).unwrap_or(0))?)),
-        }
-    }
-
-    fn packed_into(&self, mut bytes: Buffer<u8>) -> Tensor {
+        let mut bytes = Buffer::any_or_abort(self.element_type.stored_len(self.len()).unwrap_or(0));
         strided_copy::pack(self, &mut bytes);
         Tensor {
             element_type: self.element_type,
