@@ -32,6 +32,11 @@ fn main() -> ExitCode {
     match parsed {
         Ok(snick) => {
             let console = Console::new(&snick.common);
+            let reporter = console.clone();
+            console.deadline().on_overrun(move |failure| {
+                reporter.error(&failure.to_string());
+                std::process::exit(3);
+            });
             exit_code(&console, cmd::run(snick.verb, &snick.common, &console))
         }
         Err(error) => {

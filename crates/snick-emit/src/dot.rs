@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use snick_ir::text::Escaped;
 use snick_ir::{Graph, NodeId, NodeRef, Op, Output};
 
 /// The graph in the language of `dot`; bodies are clusters.
@@ -64,6 +65,8 @@ fn type_text(graph: &Graph, out: &Output) -> String {
     format!("{}{}", out.fact.element_type, out.fact.shape.display(graph.symbols()))
 }
 
+/// The lines of a label, quoted.
 fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
+    let lines = text.lines().map(|line| Escaped(line).to_string().replace('\\', "\\\\").replace('"', "\\\""));
+    format!("\"{}\"", lines.collect::<Vec<_>>().join("\\n"))
 }

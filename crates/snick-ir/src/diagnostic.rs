@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::text::Escaped;
 use crate::{Loc, Located, OpError};
 
 /// How bad a finding is.
@@ -91,11 +92,12 @@ impl From<Located> for Diagnostic {
 
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { layer, op, message, .. } = self;
-        write!(f, "{}layer `{layer}` ({op}): {message}", place(&self.file, self.loc))?;
+        let [file, layer, op, message] =
+            [&self.file, &self.layer, &self.op, &self.message].map(|text| Escaped(text.as_str()));
+        write!(f, "{}layer `{layer}` ({op}): {message}", place(&file.to_string(), self.loc))?;
         match self.origins.is_empty() {
             true => Ok(()),
-            false => write!(f, " (inputs: {})", self.origins.join(", ")),
+            false => write!(f, " (inputs: {})", Escaped(&self.origins.join(", "))),
         }
     }
 }

@@ -7,6 +7,7 @@ use snick_tensor::{ElementType, Listed, TensorError};
 
 use crate::Loc;
 use crate::diagnostic::place;
+use crate::text::Escaped;
 
 /// The [`OpError::Conflict`] of shapes that do not broadcast.
 pub(crate) const CANNOT_BROADCAST: &str = "cannot broadcast {} with {}";
@@ -123,6 +124,7 @@ impl OpError {
             Self::NoImplementation { .. } => "S050",
             Self::CannotWrite { .. } => "S051",
             Self::InputNotProvided => "S052",
+            Self::Tensor(TensorError::TooLarge { .. } | TensorError::OutOfMemory { .. }) => "S008",
             Self::WithInputs { error, .. } => error.code(),
             Self::Inside(located) => located.error.code(),
             _ => "S020",
@@ -223,8 +225,9 @@ pub struct Located {
 
 impl Display for Located {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = place(&self.source, self.loc);
-        write!(f, "{place}layer `{}` ({}): {}", self.layer, self.op, self.error)
+        let place = place(&Escaped(&self.source).to_string(), self.loc);
+        let error = self.error.to_string();
+        write!(f, "{place}layer `{}` ({}): {}", Escaped(&self.layer), Escaped(&self.op), Escaped(&error))
     }
 }
 

@@ -37,8 +37,8 @@ struct Properties {
     extension: &'static str,
     reads: bool,
     writes: bool,
-    /// Whether large constants are in a `.bin` beside the file.
-    has_weights: bool,
+    /// The extension of the file beside it that holds large constants.
+    weights: Option<&'static str>,
 }
 
 impl Format {
@@ -47,16 +47,16 @@ impl Format {
         [Self::OpenVino, Self::Onnx, Self::StableHlo, Self::NGraph, Self::DirectMl, Self::Text, Self::Dot];
 
     const fn properties(self) -> Properties {
-        let (name, extension, reads, writes, has_weights) = match self {
-            Self::OpenVino => ("OpenVINO IR", "xml", true, true, true),
-            Self::Onnx => ("ONNX", "onnx", true, true, false),
-            Self::StableHlo => ("StableHLO", "mlir", false, true, false),
-            Self::NGraph => ("nGraph", "json", true, false, false),
-            Self::DirectMl => ("DirectML", "json", true, true, false),
-            Self::Text => ("text form", "snick", true, true, true),
-            Self::Dot => ("Graphviz", "dot", false, true, false),
+        let (name, extension, reads, writes, weights) = match self {
+            Self::OpenVino => ("OpenVINO IR", "xml", true, true, Some("bin")),
+            Self::Onnx => ("ONNX", "onnx", true, true, Some("onnx.data")),
+            Self::StableHlo => ("StableHLO", "mlir", false, true, None),
+            Self::NGraph => ("nGraph", "json", true, false, None),
+            Self::DirectMl => ("DirectML", "json", true, true, None),
+            Self::Text => ("text form", "snick", true, true, Some("bin")),
+            Self::Dot => ("Graphviz", "dot", false, true, None),
         };
-        Properties { name, extension, reads, writes, has_weights }
+        Properties { name, extension, reads, writes, weights }
     }
 
     /// Its name, as messages write it.
@@ -79,9 +79,9 @@ impl Format {
         self.properties().writes
     }
 
-    /// The file beside a model that holds its large constants, if the format has one.
+    /// The file beside a model that holds its large constants, if the format has one; small models need none.
     pub fn weights_of(self, path: &Path) -> Option<std::path::PathBuf> {
-        self.properties().has_weights.then(|| path.with_extension("bin"))
+        self.properties().weights.map(|extension| path.with_extension(extension))
     }
 
     /// The format to read a file as, by its extension: of those that share it, the first.

@@ -21,6 +21,8 @@ pub struct Limits {
     pub layers: Option<usize>,
     /// Time, which is looked at after each layer.
     pub time: Option<Duration>,
+    /// Bytes of the tensors of a run.
+    pub memory: Option<usize>,
 }
 
 impl Limits {
@@ -33,6 +35,12 @@ impl Limits {
     #[must_use]
     pub fn layers(self, layers: usize) -> Self {
         Self { layers: Some(layers), ..self }
+    }
+
+    /// Limits the memory of the tensors of a run, in bytes. What is known to exceed it is refused before memory is taken.
+    #[must_use]
+    pub fn memory(self, bytes: usize) -> Self {
+        Self { memory: Some(bytes), ..self }
     }
 
     /// Limits the time; it is looked at after each layer.
@@ -111,6 +119,11 @@ impl Watch {
     #[must_use]
     pub fn progress(self, progress: impl Fn(&Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
         Self { progress: Some(Arc::new(progress)), ..self }
+    }
+
+    /// The limits.
+    pub fn current_limits(&self) -> Limits {
+        self.limits
     }
 
     /// Starts the clock of one piece of work.

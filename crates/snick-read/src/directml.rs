@@ -81,7 +81,7 @@ pub(crate) fn read(root: &Object, source: &str) -> Result<Read, ReadError> {
     graph.set_source(source);
     let mut builder = DescriptionBuilder { graph, errors: Vec::new(), tensors: HashMap::new(), level };
     builder.add_all(&operators)?;
-    Ok(Read { graph: builder.graph, errors: builder.errors, notes: Vec::new() })
+    Ok(Read { graph: builder.graph, errors: builder.errors, notes: Vec::new(), files: Vec::new() })
 }
 
 impl<'d> Operator<'d> {

@@ -55,6 +55,8 @@ pub struct Read {
     pub errors: Vec<Located>,
     /// Notes for the user, such as absent weights.
     pub notes: Vec<String>,
+    /// The files that were read: the model, its weights, external data.
+    pub files: Vec<PathBuf>,
 }
 
 /// How to read.
@@ -125,13 +127,13 @@ impl Reader {
         let file = open(path)?;
         let named = self.weights.as_deref();
         let bin = named.map_or_else(|| path.with_extension("bin"), Path::to_path_buf);
-        match format {
+        let has_weights =
+            matches!(format, Format::OpenVino | Format::Text) && (bin.exists() || named.is_some());
+        let read = match format {
             Format::OpenVino => {
                 self.openvino(&file, &openvino::Weights::open(&bin, named.is_some())?, &source, monitor)
             }
-            Format::Text if bin.exists() || named.is_some() => {
-                self.text(&file, Some(&open(&bin)?), &source, monitor)
-            }
+            Format::Text if has_weights => self.text(&file, Some(&open(&bin)?), &source, monitor),
             Format::Text => self.text(&file, None, &source, monitor),
             // The parent of a bare file name is the empty path.
             Format::Onnx => {
@@ -139,7 +141,11 @@ impl Reader {
                 self.onnx(&file, folder, &source, monitor)
             }
             format => self.without_weights(format, &file, &source, monitor),
-        }
+        };
+        let mut read = read?;
+        read.files.push(path.to_path_buf());
+        read.files.extend(has_weights.then_some(bin));
+        Ok(read)
     }
 
     /// Reads a model from memory; `weights` are the bytes of the `.bin`. Messages call the model `source`. External data
@@ -204,7 +210,7 @@ impl Reader {
         let mut graph = snick_ir::text::parse_watched(text, weights, &self.ops, monitor)
             .map_err(|error| ReadError::Text { source_name: source.to_string(), error })?;
         graph.set_source(source);
-        Ok(Read { graph, errors: Vec::new(), notes: Vec::new() })
+        Ok(Read { graph, errors: Vec::new(), notes: Vec::new(), files: Vec::new() })
     }
 
     #[cfg(feature = "onnx")]
@@ -270,9 +276,19 @@ pub fn read_file(path: &Path, weights: Option<&Path>) -> Result<Read, ReadError>
     Reader { weights: weights.map(Path::to_path_buf), ..Reader::new() }.file(path)
 }
 
+/// Maps a regular file: opening a pipe would wait for a writer, and a device may have no end.
+fn map(path: &Path) -> std::io::Result<Storage> {
+    let kind = std::fs::metadata(path)?.file_type();
+    if !kind.is_file() && !kind.is_dir() {
+        let message = "a pipe or a device, not a regular file";
+        return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, message));
+    }
+    Storage::map(path)
+}
+
 /// Maps a file; refuses git-LFS pointers.
 fn open(path: &Path) -> Result<Storage, ReadError> {
-    let storage = Storage::map(path).map_err(|error| ReadError::io(path, error))?;
+    let storage = map(path).map_err(|error| ReadError::io(path, error))?;
     match storage.bytes().starts_with(b"version https://git-lfs") {
         true => Err(ReadError::LfsPointer { path: path.to_path_buf() }),
         false => Ok(storage),

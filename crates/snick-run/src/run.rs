@@ -21,6 +21,8 @@ pub struct Options {
     pub pack_outputs: bool,
     /// Number of threads; 0 for that of the session.
     pub threads: usize,
+    /// A layer whose outputs would bring the memory of all tensors above so many bytes fails; 0 for no limit.
+    pub memory: usize,
 }
 
 /// A layer that a run has finished, or that has executed another layer of its bodies.

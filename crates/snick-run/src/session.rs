@@ -114,7 +114,9 @@ impl Session {
         variables: &mut Variables,
         mut watch: impl FnMut(Progress) -> ControlFlow<()> + Send,
     ) -> Outputs {
-        let mut run = || self.pool.scope(|| self.run_inside(inputs, options, variables, &mut watch));
+        let memory = if options.memory == 0 { usize::MAX } else { options.memory };
+        let mut run =
+            || self.pool.scope_within(memory, || self.run_inside(inputs, options, variables, &mut watch));
         let count = if options.threads == 0 { self.thread_count } else { options.threads };
         let outputs = match self.threads.pool(count) {
             Ok(Some(threads)) => threads.install(run),

@@ -52,10 +52,10 @@ impl Stock {
         Some(self.free.remove(best))
     }
 
-    /// Frees what exceeds the limit after `words` of fresh memory are taken, oldest first.
-    fn make_room(&mut self, words: usize) {
+    /// Frees what exceeds the limits of the pool and of the thread after `words` of fresh memory are taken, oldest first.
+    fn make_room(&mut self, words: usize, limit: usize) {
         let in_use = self.in_use.saturating_add(words);
-        let most = self.peak.max(in_use).saturating_mul(KEPT);
+        let most = self.peak.max(in_use).saturating_mul(KEPT).min(limit);
         let mut held = self.free.iter().map(Vec::len).fold(in_use, usize::saturating_add);
         let too_much = self.free.iter().take_while(|oldest| {
             let goes = held > most;
@@ -78,11 +78,19 @@ impl Stock {
 }
 
 thread_local! {
-    static CURRENT: RefCell<Option<Arc<Pool>>> = const { RefCell::new(None) };
+    static CURRENT: RefCell<Option<Current>> = const { RefCell::new(None) };
+}
+
+/// The pool of a thread, and what may be in use of it.
+#[derive(Clone)]
+struct Current {
+    pool: Arc<Pool>,
+    /// In words.
+    limit: usize,
 }
 
 /// Restores the previous current pool, even if a kernel panics.
-struct Restore(Option<Arc<Pool>>);
+struct Restore(Option<Current>);
 
 impl Drop for Restore {
     fn drop(&mut self) {
@@ -93,19 +101,34 @@ impl Drop for Restore {
 impl Pool {
     /// Runs `work`; its tensors take their memory from this pool.
     pub fn scope<R>(self: &Arc<Self>, work: impl FnOnce() -> R) -> R {
-        let before = CURRENT.with_borrow_mut(|current| current.replace(self.clone()));
+        self.scope_within(usize::MAX, work)
+    }
+
+    /// [`Pool::scope`]; a tensor that would bring the memory in use above `bytes` is refused.
+    pub fn scope_within<R>(self: &Arc<Self>, bytes: usize, work: impl FnOnce() -> R) -> R {
+        let current = Current { pool: self.clone(), limit: bytes / size_of::<u64>() };
+        let before = CURRENT.with_borrow_mut(|before| before.replace(current));
         let _restore = Restore(before);
         work()
     }
 
-    /// Memory of at least `words`, of unspecified content.
-    fn take(&self, words: usize) -> Result<Vec<u64>, ()> {
+    /// The most bytes that a tensor of this thread may take.
+    pub(crate) fn limit() -> usize {
+        let limit = CURRENT.with_borrow(|current| current.as_ref().map(|current| current.limit));
+        limit.map_or(usize::MAX, |words| words.saturating_mul(size_of::<u64>()))
+    }
+
+    /// Memory of at least `words`, of unspecified content; refused if more than `limit` would be in use then.
+    fn take(&self, words: usize, limit: usize) -> Result<Vec<u64>, ()> {
         let mut stock = self.stock();
+        if stock.in_use.saturating_add(words) > limit {
+            return Err(());
+        }
         if let Some(found) = stock.recycled(words) {
             stock.taken(found.len());
             return Ok(found);
         }
-        stock.make_room(words);
+        stock.make_room(words, limit);
         drop(stock);
         let fresh = try_zeroed_vec(words)?;
         self.stock().taken(words);
@@ -129,18 +152,23 @@ impl<T: Pod> Buffer<T> {
     /// Memory for `len` elements of unspecified value: the caller must write all of them.
     ///
     /// # Errors
-    /// [`TensorError::OutOfMemory`] if the allocator refuses.
+    /// [`TensorError::OutOfMemory`] if the allocator refuses, or the limit of the pool is reached.
     pub fn any(len: usize) -> Result<Self, TensorError> {
         let refuse = || TensorError::OutOfMemory { bytes: len.saturating_mul(size_of::<T>()) };
         let bytes = len.checked_mul(size_of::<T>()).ok_or_else(refuse)?;
         let words = bytes.div_ceil(size_of::<u64>());
-        let pool = if bytes < SMALL { None } else { CURRENT.with_borrow(Option::clone) };
-        let words = match &pool {
-            Some(pool) => pool.take(words),
+        let current = if bytes < SMALL { None } else { CURRENT.with_borrow(Option::clone) };
+        let words = match &current {
+            Some(Current { pool, limit }) => pool.take(words, *limit),
             None => try_zeroed_vec(words),
         };
         let words = words.map_err(|()| refuse())?;
-        Ok(Buffer { words, len, home: pool.map(|pool| Arc::downgrade(&pool)), elements: PhantomData })
+        Ok(Buffer {
+            words,
+            len,
+            home: current.map(|current| Arc::downgrade(&current.pool)),
+            elements: PhantomData,
+        })
     }
 
     /// As [`Buffer::any`], for results that cannot fail: aborts if memory runs out, as a vector does.
@@ -236,6 +264,20 @@ mod tests {
         assert!(pool.scope(|| Buffer::<u64>::any(usize::MAX / 8)).is_err());
         assert_eq!(pool.stock().in_use, 0);
         assert_eq!(pool.stock().peak, 0);
+    }
+
+    #[test]
+    fn memory_above_the_limit_is_refused() {
+        let pool = Arc::new(Pool::default());
+        pool.scope_within(1 << 20, || {
+            let half = Buffer::<u8>::any(1 << 19).unwrap();
+            assert!(Buffer::<u8>::any((1 << 19) + 8).is_err());
+            drop(half);
+            assert!(Buffer::<u8>::any((1 << 19) + 8).is_ok());
+            assert!(crate::Tensor::scalar(1f32).broadcast_to(&[1 << 18]).is_ok());
+            assert!(crate::Tensor::scalar(1f32).broadcast_to(&[(1 << 18) + 1]).is_err());
+        });
+        assert!(pool.scope(|| Buffer::<u8>::any(1 << 21)).is_ok());
     }
 
     #[test]

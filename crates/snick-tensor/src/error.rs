@@ -33,7 +33,7 @@ pub enum TensorError {
     TypeMismatch { expected: ElementType, found: ElementType },
     #[error("elements of type {element_type} are not supported")]
     UnsupportedType { element_type: ElementType },
-    /// The size overflows or is above [`crate::MAX_BYTES`].
+    /// The size overflows, or is above [`crate::MAX_BYTES`] or the limit of the run.
     #[error("a tensor of {element_type}{} is too large", Listed(dims))]
     TooLarge { element_type: ElementType, dims: Box<[usize]> },
     #[error("out of memory: cannot allocate {bytes} bytes")]

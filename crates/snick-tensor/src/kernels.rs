@@ -24,6 +24,7 @@ mod random;
 mod range;
 mod reduce;
 mod roll;
+mod row_reader;
 mod rows;
 mod running_sum;
 pub mod runs;

@@ -229,16 +229,25 @@ impl Layout {
 
 /// The offset of every index of `dims`, in row-major order.
 pub(crate) struct Offsets<'a> {
+    /// The axes but the last one.
     dims: &'a [usize],
     strides: &'a [isize],
     index: Dims,
     next: Option<usize>,
+    /// The last axis, along which most steps go.
+    last_dim: usize,
+    last_stride: isize,
+    /// Indices of the last axis from the next one on.
+    last_left: usize,
 }
 
 impl<'a> Offsets<'a> {
     pub fn new(dims: &'a [usize], strides: &'a [isize], start: usize) -> Self {
         let next = (!dims.contains(&0)).then_some(start);
-        Offsets { dims, strides, index: Dims::from_elem(0, dims.len()), next }
+        let (&last_dim, dims) = dims.split_last().unwrap_or((&1, &[]));
+        let (&last_stride, strides) = strides.split_last().unwrap_or((&0, &[]));
+        let index = Dims::from_elem(0, dims.len());
+        Offsets { dims, strides, index, next, last_dim, last_stride, last_left: last_dim }
     }
 }
 
@@ -249,7 +258,15 @@ impl Iterator for Offsets<'_> {
     #[inline(always)]
     fn next(&mut self) -> Option<usize> {
         let offset = self.next?;
-        let mut at = offset;
+        let mut at = offset.wrapping_add_signed(self.last_stride);
+        self.last_left -= 1;
+        if self.last_left > 0 {
+            self.next = Some(at);
+            return Some(offset);
+        }
+        let back = |stride: isize, dim: usize| stride.wrapping_mul(dim as isize).wrapping_neg();
+        at = at.wrapping_add_signed(back(self.last_stride, self.last_dim));
+        self.last_left = self.last_dim;
         self.next = None;
         for axis in (0..self.dims.len()).rev() {
             self.index[axis] += 1;
@@ -258,8 +275,7 @@ impl Iterator for Offsets<'_> {
                 self.next = Some(at);
                 break;
             }
-            let length = self.strides[axis].wrapping_mul(self.dims[axis] as isize);
-            at = at.wrapping_add_signed(length.wrapping_neg());
+            at = at.wrapping_add_signed(back(self.strides[axis], self.dims[axis]));
             self.index[axis] = 0;
         }
         Some(offset)

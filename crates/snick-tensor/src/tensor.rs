@@ -6,7 +6,7 @@ mod debug;
 
 use std::sync::Arc;
 
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, Pool};
 use crate::kernels::strided_copy;
 use crate::layout::{Layout, checked_len};
 use crate::memo;
@@ -44,14 +44,14 @@ pub struct Tensor {
     texts: Option<Arc<[String]>>,
 }
 
-/// Bytes that a packed tensor takes in a storage, checked against [`MAX_BYTES`].
+/// Bytes that a packed tensor takes in a storage, checked against [`MAX_BYTES`] and the limit of the thread.
 pub(crate) fn stored_bytes(et: ElementType, dims: &[usize]) -> Result<usize, TensorError> {
     if et == ElementType::Dynamic {
         return Err(TensorError::UnsupportedType { element_type: et });
     }
     checked_len(dims)
         .and_then(|len| et.stored_len(len))
-        .filter(|&bytes| bytes <= MAX_BYTES)
+        .filter(|&bytes| bytes <= MAX_BYTES.min(Pool::limit()))
         .ok_or_else(|| TensorError::TooLarge { element_type: et, dims: dims.into() })
 }
 
@@ -435,18 +435,7 @@ impl Tensor {
         if self.packed_bytes().is_some() {
             return self.clone();
         }
-        self.packed_into(Buffer::any_or_abort(self.element_type.stored_len(self.len()).unwrap_or(0)))
-    }
-
-    /// [`Tensor::contiguous`], or [`TensorError::OutOfMemory`].
-    pub(crate) fn try_contiguous(&self) -> Result<Tensor, TensorError> {
-        match self.packed_bytes() {
-            Some(_) => Ok(self.clone()),
-            None => Ok(self.packed_into(Buffer::any(self.element_type.stored_len(self.len()).unwrap_or(0))?)),
-        }
-    }
-
-    fn packed_into(&self, mut bytes: Buffer<u8>) -> Tensor {
+        let mut bytes = Buffer::any_or_abort(self.element_type.stored_len(self.len()).unwrap_or(0));
         strided_copy::pack(self, &mut bytes);
         Tensor {
             element_type: self.element_type,

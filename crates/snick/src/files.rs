@@ -1,34 +1,173 @@
-//! Writes files so that a reader never sees a partial one.
+//! Writes files so that a reader never sees a partial one, and what fails leaves nothing behind.
 
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Cursor, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use crate::Error;
 
-/// Writes a file under a temporary name in the same folder, then renames it.
+/// What a file is filled through.
+pub trait Sink: Write + Seek {}
+
+impl<T: Write + Seek> Sink for T {}
+
+/// Writes a file; see [`OutputFiles`].
 ///
 /// # Errors
-/// [`Error::Io`]; the temporary file is removed.
-pub fn write_file(
-    path: &Path,
-    fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
-) -> Result<(), Error> {
-    let temporary = temporary_name(path);
-    let written = File::create(&temporary).and_then(|file| {
+/// [`Error::Io`].
+pub fn write_file(path: &Path, fill: impl FnOnce(&mut dyn Sink) -> io::Result<()>) -> Result<(), Error> {
+    let mut files = OutputFiles::new();
+    files.add(path, fill)?;
+    files.commit()
+}
+
+/// Files that are written together. Each is filled under a temporary name in its folder; [`OutputFiles::commit`] renames
+/// all. Without it, nothing is left behind.
+///
+/// Only regular files are replaced, and keep their permissions; one that is read-only is refused. A symbolic link is
+/// followed. A pipe or a device is written to.
+///
+/// ```
+/// use std::io::Write;
+/// use snick::OutputFiles;
+///
+/// let folder = std::env::temp_dir().join(format!("snick-outputs-{}", std::process::id()));
+/// std::fs::create_dir_all(&folder)?;
+/// let path = folder.join("notes.txt");
+/// let mut files = OutputFiles::new();
+/// files.add(&path, |file| file.write_all(b"complete"))?;
+/// assert!(!path.exists());
+/// files.commit()?;
+/// assert_eq!(std::fs::read(&path)?, b"complete");
+/// # std::fs::remove_dir_all(&folder)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Default)]
+#[must_use = "files are written by `commit`"]
+pub struct OutputFiles {
+    staged: Vec<Staged>,
+}
+
+/// A file that is filled, but not in place.
+#[derive(Debug)]
+enum Staged {
+    /// To be renamed.
+    Regular { temporary: PathBuf, target: PathBuf },
+    /// To be written to a pipe or a device.
+    Stream { bytes: Vec<u8>, target: PathBuf },
+}
+
+impl OutputFiles {
+    /// No files.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Fills a file.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the file cannot be written there, or `fill` fails.
+    pub fn add(
+        &mut self,
+        path: &Path,
+        fill: impl FnOnce(&mut dyn Sink) -> io::Result<()>,
+    ) -> Result<(), Error> {
+        self.stage(path, fill).map_err(|error| Error::io(path, error))
+    }
+
+    fn stage(&mut self, path: &Path, fill: impl FnOnce(&mut dyn Sink) -> io::Result<()>) -> io::Result<()> {
+        let target = follow_links(path)?;
+        let old = match fs::metadata(&target) {
+            Ok(old) => Some(old),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        match &old {
+            Some(old) if old.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+            Some(old) if !old.is_file() => {
+                let mut bytes = Cursor::new(Vec::new());
+                fill(&mut bytes)?;
+                self.staged.push(Staged::Stream { bytes: bytes.into_inner(), target });
+                return Ok(());
+            }
+            Some(old) if old.permissions().readonly() => {
+                return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the file is read-only"));
+            }
+            _ => {}
+        }
+        let (temporary, file) = create_beside(&target, old.as_ref())?;
+        self.staged.push(Staged::Regular { temporary, target });
+        if let Some(old) = old {
+            file.set_permissions(old.permissions())?;
+        }
         let mut file = BufWriter::new(file);
         fill(&mut file)?;
         file.flush()
-    });
-    written.and_then(|()| fs::rename(&temporary, path)).map_err(|error| {
-        let _ = fs::remove_file(&temporary);
-        Error::io(path, error)
-    })
+    }
+
+    /// Puts all files in place, in the order in which they were added.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn commit(mut self) -> Result<(), Error> {
+        for staged in &mut self.staged {
+            let (target, done) = match staged {
+                Staged::Regular { temporary, target } => (&*target, fs::rename(temporary, &*target)),
+                Staged::Stream { bytes, target } => {
+                    let opened = OpenOptions::new().write(true).open(&*target);
+                    (&*target, opened.and_then(|mut stream| stream.write_all(bytes)))
+                }
+            };
+            done.map_err(|error| Error::io(target, error))?;
+        }
+        Ok(())
+    }
 }
 
-fn temporary_name(path: &Path) -> PathBuf {
-    let mut name = std::ffi::OsString::from(".");
-    name.push(path.file_name().unwrap_or_default());
-    name.push(format!(".{}.tmp", std::process::id()));
-    path.with_file_name(name)
+impl Drop for OutputFiles {
+    fn drop(&mut self) {
+        for staged in &self.staged {
+            if let Staged::Regular { temporary, .. } = staged {
+                // A renamed file is not there any more; there is nobody to report another error to.
+                let _ = fs::remove_file(temporary);
+            }
+        }
+    }
+}
+
+/// The path that a symbolic link leads to, whether or not there is a file.
+fn follow_links(path: &Path) -> io::Result<PathBuf> {
+    // As many as Linux follows.
+    const MAX_LINKS: usize = 40;
+    let mut path = path.to_path_buf();
+    for _ in 0..MAX_LINKS {
+        match fs::read_link(&path) {
+            Ok(next) => path = path.parent().unwrap_or(Path::new("")).join(next),
+            // Not a link, or not there.
+            Err(_) => return Ok(path),
+        }
+    }
+    Err(io::Error::other("too many symbolic links"))
+}
+
+/// Creates a file of a new name in the folder of `target`, which nobody can read who cannot read the old file.
+fn create_beside(target: &Path, old: Option<&fs::Metadata>) -> io::Result<(PathBuf, File)> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    if let Some(old) = old {
+        use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+        options.mode(old.permissions().mode() & 0o777);
+    }
+    #[cfg(not(unix))]
+    let _ = old;
+    for attempt in 0u32.. {
+        // Short, whatever the length of the target's name.
+        let path = target.with_file_name(format!(".snick-{}-{attempt}.tmp", std::process::id()));
+        match options.open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            opened => return Ok((path, opened?)),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
 }

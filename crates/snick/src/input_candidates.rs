@@ -25,6 +25,9 @@ const SIZES: [DimPolicy; 11] = [
 /// The ranges of integers to try after the default: they may be indices into short axes, padding or sizes.
 const INTEGERS: [(u8, u8); 6] = [(0, 1), (0, 0), (1, 1), (2, 2), (3, 3), (4, 4)];
 
+/// Integers of constants of at most this many elements are tried as sizes of inputs: they may be the shape to reshape to.
+const MAX_SHAPE_LEN: usize = 8;
+
 /// At most this many sizes of constants are tried as sizes of inputs: weights show the number of channels.
 const MAX_CONSTANT_SIZES: usize = 32;
 
@@ -45,12 +48,16 @@ pub fn input_candidates(graph: &Graph) -> impl Iterator<Item = InputSpec> {
     usual.chain(longer).chain(others).chain(multiples)
 }
 
-/// The smallest sizes of constants along any axis.
+/// The smallest sizes of constants along any axis, and the smallest integers of small ones.
 fn sizes_of_constants(graph: &Graph) -> BTreeSet<usize> {
     let mut sizes = BTreeSet::new();
     for id in graph.ids() {
         if let Op::Const(constant) = graph.node(id).op() {
             sizes.extend(constant.dims().iter().filter(|&&size| size > 1));
+            let integers = graph.node(id).outs().first().and_then(|out| out.fact.ints()).unwrap_or_default();
+            let integers = integers.iter().filter(|_| integers.len() <= MAX_SHAPE_LEN);
+            sizes
+                .extend(integers.filter_map(|&n| usize::try_from(n).ok()).filter(|n| (2..=4096).contains(n)));
         }
         while sizes.len() > MAX_CONSTANT_SIZES {
             sizes.pop_last();

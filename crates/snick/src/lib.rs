@@ -66,7 +66,7 @@ mod session;
 
 pub use error::Error;
 #[cfg(feature = "emit")]
-pub use files::write_file;
+pub use files::{OutputFiles, Sink, write_file};
 pub use inference::{InferOptions, Inference};
 pub use input_candidates::{has_dynamic_dims, input_candidates};
 pub use inputs::{by_parameter, find_input};

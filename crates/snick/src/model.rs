@@ -1,5 +1,6 @@
 //! A model, and the operations on it.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use snick_ir::text::{PrintOptions, print};
@@ -29,17 +30,18 @@ pub struct Model {
     graph: Arc<Graph>,
     errors: Vec<Located>,
     notes: Vec<String>,
+    files: Vec<PathBuf>,
 }
 
 impl From<Read> for Model {
-    fn from(Read { graph, errors, notes, .. }: Read) -> Self {
-        Self { graph: graph.into(), errors, notes }
+    fn from(Read { graph, errors, notes, files }: Read) -> Self {
+        Self { graph: graph.into(), errors, notes, files }
     }
 }
 
 impl From<Graph> for Model {
     fn from(graph: Graph) -> Self {
-        Self { graph: graph.into(), errors: Vec::new(), notes: Vec::new() }
+        Self { graph: graph.into(), errors: Vec::new(), notes: Vec::new(), files: Vec::new() }
     }
 }
 
@@ -85,6 +87,11 @@ impl Model {
     /// Notes for the user, for example that the weights were not found.
     pub fn notes(&self) -> &[String] {
         &self.notes
+    }
+
+    /// The files that it was read from: the model, its weights, external data.
+    pub fn files(&self) -> &[PathBuf] {
+        &self.files
     }
 
     /// Sets input shapes: `x[1,3,H=32..512],mask[1,2*H]`, or `[1,3]` for a single input. Infer afterwards.

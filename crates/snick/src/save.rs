@@ -1,6 +1,5 @@
 //! Writes a model to a file.
 
-use std::io::Write as _;
 use std::path::Path;
 
 use snick_directml::FeatureLevel;
@@ -9,7 +8,7 @@ use snick_ir::text::{PrintOptions, Weights, packed_weights, print};
 use snick_ir::{Format, Graph};
 
 use crate::Error;
-use crate::files::write_file;
+use crate::files::OutputFiles;
 
 /// Choices that the formats leave.
 ///
@@ -62,46 +61,46 @@ impl SaveOptions {
     }
 }
 
-/// Writes the graph in the format of the file extension.
+/// Writes the graph in the format of the file extension: all of its files, or none.
 pub(crate) fn save(graph: &Graph, path: &Path, options: SaveOptions) -> Result<(), Error> {
+    let mut files = OutputFiles::new();
+    // Weights come first, so that a reader of the model finds them.
     match Format::to_write(path) {
         Some(Format::OpenVino) => {
-            let files = openvino::openvino(graph, options.slice_as)?;
-            // The weights first, so that a reader of the model finds them.
-            write_bytes(&path.with_extension("bin"), &files.bin)?;
-            write_bytes(path, files.xml.as_bytes())
+            let ir = openvino::openvino(graph, options.slice_as)?;
+            files.add(&path.with_extension("bin"), |file| file.write_all(&ir.bin))?;
+            files.add(path, |file| file.write_all(ir.xml.as_bytes()))?;
         }
         #[cfg(feature = "onnx")]
         Some(Format::Onnx) => {
             let data = path.with_extension("onnx.data");
             let name = data.file_name().unwrap_or_default().to_string_lossy();
-            let files = snick_emit::onnx::onnx(graph, &name)?;
-            if !files.data.is_empty() {
-                write_file(&data, |file| files.data.write(file))?;
+            let model = snick_emit::onnx::onnx(graph, &name)?;
+            if !model.data.is_empty() {
+                files.add(&data, |file| model.data.write(file))?;
             }
-            write_bytes(path, &files.model)
+            files.add(path, |file| file.write_all(&model.model))?;
         }
         Some(Format::DirectMl) => {
-            let text = snick_emit::directml(graph, options.feature_level);
-            write_bytes(path, text?.as_bytes())
+            let text = snick_emit::directml(graph, options.feature_level)?;
+            files.add(path, |file| file.write_all(text.as_bytes()))?;
         }
         Some(Format::Text) => {
             let weights = packed_weights(graph);
             if !weights.is_empty() {
-                write_bytes(&path.with_extension("bin"), &weights)?;
+                files.add(&path.with_extension("bin"), |file| file.write_all(&weights))?;
             }
             let how = PrintOptions { weights: Weights::Packed, ..PrintOptions::default() };
-            write_bytes(path, print(graph, how).as_bytes())
+            files.add(path, |file| file.write_all(print(graph, how).as_bytes()))?;
         }
         Some(Format::StableHlo) => {
             let text = snick_emit::stablehlo(graph)?;
-            write_bytes(path, text.as_bytes())
+            files.add(path, |file| file.write_all(text.as_bytes()))?;
         }
-        Some(Format::Dot) => write_bytes(path, snick_emit::dot(graph).as_bytes()),
-        _ => Err(Error::Target { path: path.to_path_buf() }),
+        Some(Format::Dot) => {
+            files.add(path, |file| file.write_all(snick_emit::dot(graph).as_bytes()))?;
+        }
+        _ => return Err(Error::Target { path: path.to_path_buf() }),
     }
-}
-
-fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    write_file(path, |file| file.write_all(bytes))
+    files.commit()
 }

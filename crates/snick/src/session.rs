@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
-use snick_ir::{Graph, Limits, OpTraits, Progress, Watch};
+use snick_ir::{Graph, Limits, Located, OpTraits, Progress, Watch};
 use snick_run::Variables;
 use snick_tensor::Tensor;
 
@@ -161,6 +161,7 @@ impl Session {
             check_facts: options.check_facts,
             pack_outputs: true,
             threads: options.threads,
+            memory: options.watch.current_limits().memory.unwrap_or_default(),
             ..snick_run::Options::default()
         };
         let graph = self.graph();
@@ -179,8 +180,16 @@ impl Session {
         // A run that is stopped after its last layer is complete.
         match monitor.into_stopped().filter(|_| !outputs.errors.is_empty()) {
             Some(stopped) => Err(stopped.into()),
-            None => Ok(Outputs::new(graph, outputs.complete()?)),
+            None => Ok(Outputs::new(graph, outputs.complete().map_err(refused)?)),
         }
+    }
+}
+
+/// The error of a layer; that of a limit if its outputs would be too large.
+fn refused(error: Located) -> Error {
+    match error.error.code() == "S008" {
+        true => Error::Limit { limit: format!("memory: {}", error.error), layer: error.layer },
+        false => error.into(),
     }
 }
 

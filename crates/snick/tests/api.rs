@@ -182,6 +182,26 @@ fn reading_can_be_cancelled_and_limited() -> Tested {
     Ok(std::fs::remove_dir_all(&folder)?)
 }
 
+#[test]
+fn memory_of_a_run_is_limited() -> Tested {
+    let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n  \
+                %shape = Const-1 i64[2] <1024, 1024>\n  %wide = Broadcast-3(%x, %shape) {mode: numpy}\n  \
+                %y = Result-1(%wide)\n}\n";
+    let mut model = snick::parse(text)?;
+    model.infer().into_result()?;
+    let session = model.session()?;
+    let run = |bytes| {
+        session.run_with(
+            [("x", Tensor::full(&[1], 1f32)?)],
+            &RunOptions::new().limits(Limits::new().memory(bytes)),
+        )
+    };
+    assert_eq!(run(8 << 20)?["y"].dims(), [1024, 1024]);
+    let error = run(2 << 20).unwrap_err();
+    assert!(matches!(&error, Error::Limit { layer, .. } if layer == "wide"), "{error}");
+    Ok(())
+}
+
 /// Models of more layers than a limit are neither inferred nor rewritten.
 #[test]
 fn layers_are_limited_everywhere() -> Tested {

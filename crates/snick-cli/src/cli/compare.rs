@@ -10,11 +10,20 @@ use crate::npz::fit;
 #[derive(Args, Copy, Clone, Debug)]
 pub struct Tolerance {
     /// Relative tolerance of floating-point elements
-    #[arg(long, value_name = "R", default_value_t = 1e-3)]
+    #[arg(long, value_name = "R", default_value_t = 1e-3, value_parser = tolerance)]
     pub rtol: f64,
     /// Absolute tolerance of floating-point elements
-    #[arg(long, value_name = "A", default_value_t = 1e-4)]
+    #[arg(long, value_name = "A", default_value_t = 1e-4, value_parser = tolerance)]
     pub atol: f64,
+    /// Count NaN as equal to NaN
+    #[arg(long)]
+    pub equal_nan: bool,
+}
+
+/// A number that elements may differ by.
+fn tolerance(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number: &f64| *number >= 0.0);
+    number.ok_or_else(|| "expected a tolerance of 0 or more".into())
 }
 
 /// The result of a comparison.
@@ -60,7 +69,7 @@ pub fn compare(got: &Tensor, want: &Tensor, tolerance: Tolerance) -> Comparison 
     let (Ok(a), Ok(b)) = (got.to_f64_vec(), want.to_f64_vec()) else { return incomparable() };
     let mut found = Comparison { max_abs: 0.0, max_rel: 0.0, outside: 0, incomparable: None };
     for (&a, &b) in a.iter().zip(&b) {
-        if a == b || (a.is_nan() && b.is_nan()) {
+        if a == b || (tolerance.equal_nan && a.is_nan() && b.is_nan()) {
             continue;
         }
         let off = if a.is_finite() && b.is_finite() { (a - b).abs() } else { f64::INFINITY };
@@ -81,11 +90,14 @@ mod tests {
 
     #[test]
     fn tolerances() {
-        let tolerance = Tolerance { rtol: 0.1, atol: 0.0 };
+        let tolerance = Tolerance { rtol: 0.1, atol: 0.0, equal_nan: false };
         let tensor = |v: f32| Tensor::scalar(v);
         assert!(compare(&tensor(1.05), &tensor(1.0), tolerance).is_within());
         assert!(!compare(&tensor(1.2), &tensor(1.0), tolerance).is_within());
-        assert!(compare(&tensor(f32::NAN), &tensor(f32::NAN), tolerance).is_within());
+        assert!(!compare(&tensor(f32::NAN), &tensor(f32::NAN), tolerance).is_within());
+        let equal_nan = Tolerance { equal_nan: true, ..tolerance };
+        assert!(compare(&tensor(f32::NAN), &tensor(f32::NAN), equal_nan).is_within());
+        assert!(!compare(&tensor(f32::NAN), &tensor(0.0), equal_nan).is_within());
         assert!(!compare(&tensor(f32::NAN), &tensor(0.0), tolerance).is_within());
         assert!(!compare(&Tensor::scalar(i64::MAX), &Tensor::scalar(i64::MAX - 1), tolerance).is_within());
         assert!(compare(&tensor(1.0), &Tensor::scalar(1.0f64), tolerance).incomparable.is_some());

@@ -4,10 +4,17 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 use snick::Diagnostic;
+use snick::text::Escaped;
+use snick_ir::Located;
 
+use super::deadline::Deadline;
 use super::json::{Json, message};
+use super::memory::default_limit;
 use super::options::{Color, Common, ErrorFormat};
 use crate::npz::UnreadableFile;
+
+/// The code of errors of memory.
+const LIMIT: &str = "S008";
 
 /// The outcome of a verb that did its work.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -16,12 +23,20 @@ pub enum Outcome {
     Fine,
     /// An error in the model, a difference, a failed check: exit code 1.
     Finding,
+    /// A layer needs more memory than there may be: exit code 3.
+    Limit,
 }
 
 impl Outcome {
     /// A finding if `found`.
     pub fn finding(found: bool) -> Self {
         if found { Self::Finding } else { Self::Fine }
+    }
+
+    /// A finding if there are errors; a limit if the memory of one of them is.
+    pub fn of_errors(errors: &[Located]) -> Self {
+        let is_limit = errors.iter().any(|error| error.error.code() == LIMIT);
+        if is_limit { Self::Limit } else { Self::finding(!errors.is_empty()) }
     }
 }
 
@@ -34,6 +49,9 @@ pub enum Failure {
     /// Errors of layers that stop the verb: exit code 1.
     #[error("{}", .0.first().map(ToString::to_string).unwrap_or_default())]
     Layers(Vec<Diagnostic>),
+    /// A limit was reached: exit code 3.
+    #[error("{0}")]
+    Limit(String),
     /// The reader of standard output is gone: not an error.
     #[error("standard output is closed")]
     Closed,
@@ -55,6 +73,7 @@ impl From<snick::Error> for Failure {
     fn from(error: snick::Error) -> Self {
         match error {
             snick::Error::Invalid { diagnostics } => Self::Layers(diagnostics),
+            error @ snick::Error::Limit { .. } => Self::Limit(error.to_string()),
             error => Self::Usage(with_causes(&error)),
         }
     }
@@ -77,11 +96,14 @@ impl From<UnreadableFile> for Failure {
     }
 }
 
-/// The outputs of a verb.
+/// The outputs of a verb, and the time that it may take.
+#[derive(Clone)]
 pub struct Console {
     error_format: ErrorFormat,
     colored: bool,
     quiet: bool,
+    deadline: Deadline,
+    memory: usize,
 }
 
 impl Console {
@@ -93,7 +115,19 @@ impl Console {
             Color::Never => false,
             Color::Auto => !no_color && io::stderr().is_terminal(),
         };
-        Self { error_format: common.error_format, colored, quiet: common.quiet }
+        let deadline = Deadline::start(common.timeout);
+        let memory = common.max_memory.or_else(default_limit).unwrap_or(usize::MAX);
+        Self { error_format: common.error_format, colored, quiet: common.quiet, deadline, memory }
+    }
+
+    /// The bytes that tensors may take.
+    pub fn memory(&self) -> usize {
+        self.memory
+    }
+
+    /// The time that the command may take.
+    pub fn deadline(&self) -> &Deadline {
+        &self.deadline
     }
 
     /// Writes a result.
@@ -152,7 +186,7 @@ impl Console {
             });
             return self.diagnose(&json.finish());
         }
-        self.diagnose(&format!("{}{message}\n", self.paint(color, &format!("{severity}: "))));
+        self.diagnose(&format!("{}{}\n", self.paint(color, &format!("{severity}: ")), Escaped(message)));
     }
 
     fn paint(&self, color: &str, text: &str) -> String {
@@ -170,13 +204,15 @@ pub fn exit_code(console: &Console, result: Result<Outcome, Failure>) -> ExitCod
     match result {
         Ok(Outcome::Fine) | Err(Failure::Closed) => ExitCode::SUCCESS,
         Ok(Outcome::Finding) => ExitCode::from(1),
+        Ok(Outcome::Limit) => ExitCode::from(3),
         Err(Failure::Layers(errors)) => {
+            let is_limit = errors.iter().any(|error| error.code == LIMIT);
             errors.into_iter().for_each(|error| console.located(error));
-            ExitCode::from(1)
+            ExitCode::from(if is_limit { 3 } else { 1 })
         }
         Err(failure) => {
             console.error(&failure.to_string());
-            ExitCode::from(2)
+            ExitCode::from(if matches!(failure, Failure::Limit(_)) { 3 } else { 2 })
         }
     }
 }

@@ -48,6 +48,11 @@ impl InnerValues {
         value.is_some()
     }
 
+    /// Requests what another run takes.
+    pub fn request_as(&mut self, other: &Self) {
+        self.requested.clone_from(&other.requested);
+    }
+
     /// Whether no value is requested.
     pub fn is_empty(&self) -> bool {
         self.requested.is_empty()

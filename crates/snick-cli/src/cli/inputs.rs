@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use snick::{InputSpec, by_parameter, draw_inputs, find_input, output_names};
-use snick_ir::{Graph, Op};
-use snick_tensor::Tensor;
+use snick::{InputSpec, by_parameter, draw_inputs, find_input};
+use snick_ir::{Graph, NodeId, Op};
+use snick_tensor::{Listed, Tensor};
 
-use super::console::{Console, Failure};
+use super::console::Failure;
 use crate::npz;
 
 /// The options that give inputs.
@@ -19,21 +19,27 @@ pub struct InputOptions {
     /// Inputs from an .npz file; repeat for several steps, between which variables are kept
     #[arg(long = "inputs", value_name = "F.npz")]
     inputs: Vec<PathBuf>,
+    /// Ignore arrays of --inputs files that are no inputs of the model
+    #[arg(long)]
+    ignore_extra: bool,
     /// Seed of the random inputs that replace those not provided
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
 }
 
 impl InputOptions {
-    /// The inputs of each step, by Parameter; another `round` draws others from the same seed.
-    pub fn steps(
-        &self,
-        graph: &Graph,
-        draw: impl Into<InputSpec>,
-        round: u64,
-        console: &Console,
-    ) -> Result<Vec<Vec<Tensor>>, Failure> {
-        let draw = draw.into();
+    /// The files that the options name.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        let single =
+            self.input.iter().filter_map(|item| item.rsplit_once('=').map(|(_, path)| Path::new(path)));
+        self.inputs.iter().map(PathBuf::as_path).chain(single)
+    }
+
+    /// Reads the files.
+    ///
+    /// # Errors
+    /// A file that cannot be read, an array that is no input, or one of another element type.
+    pub fn read(&self, graph: &Graph) -> Result<GivenInputs, Failure> {
         let mut single = Vec::new();
         for item in &self.input {
             let Some((name, path)) = item.rsplit_once('=') else {
@@ -42,19 +48,79 @@ impl InputOptions {
             single.push((name.to_string(), npz::read_npy(Path::new(path))?));
         }
         let mut steps = Vec::new();
-        for (k, path) in self.inputs.iter().map(Some).chain([None]).take(self.inputs.len().max(1)).enumerate()
-        {
-            let mut given = match path {
-                Some(path) => input_arrays(graph, npz::read(path)?, path, console),
+        for path in self.inputs.iter().map(Some).chain([None]).take(self.inputs.len().max(1)) {
+            let mut arrays = match path {
+                Some(path) => self.of_model(graph, npz::read(path)?, path)?,
                 None => Vec::new(),
             };
-            given.extend(single.iter().cloned());
-            let fitted = given.iter().map(|(name, array)| (name.as_str(), fit_input(graph, name, array)));
-            let given = by_parameter(graph, fitted)?;
-            let seed = self.seed.wrapping_add((round << 32).wrapping_add(k as u64).wrapping_mul(0x9e37_79b9));
-            steps.push(draw_inputs(graph, given, seed, draw).map_err(Failure::layer)?);
+            arrays.extend(single.iter().cloned());
+            let fitted = arrays.iter().map(|(name, array)| (name.as_str(), fit_input(graph, name, array)));
+            steps.push(by_parameter(graph, fitted).map_err(Failure::usage)?);
         }
-        Ok(steps)
+        Ok(GivenInputs { steps, seed: self.seed })
+    }
+
+    /// The arrays of a file, which are inputs of the model; with `--ignore-extra`, those that are.
+    fn of_model(
+        &self,
+        graph: &Graph,
+        mut arrays: Vec<(String, Tensor)>,
+        path: &Path,
+    ) -> Result<Vec<(String, Tensor)>, Failure> {
+        if self.ignore_extra {
+            arrays.retain(|(name, _)| find_input(graph, name).is_ok());
+        }
+        let extra = arrays.iter().find_map(|(name, _)| find_input(graph, name).err());
+        match extra {
+            Some(error) => {
+                let message = "pass --ignore-extra to ignore such arrays";
+                Err(Failure::usage(format!("{}: {error}; {message}", path.display())))
+            }
+            None => Ok(arrays),
+        }
+    }
+}
+
+/// The inputs that the command line gives, by step and Parameter; the others are drawn.
+pub struct GivenInputs {
+    steps: Vec<Vec<Option<Tensor>>>,
+    seed: u64,
+}
+
+impl GivenInputs {
+    /// The inputs of each step; another `round` draws others from the same seed.
+    ///
+    /// # Errors
+    /// An input that would be too large.
+    pub fn complete(
+        &self,
+        graph: &Graph,
+        spec: impl Into<InputSpec>,
+        round: u64,
+    ) -> Result<Vec<Vec<Tensor>>, Failure> {
+        let spec = spec.into();
+        let of_step = |(k, given): (usize, &Vec<Option<Tensor>>)| {
+            let seed = self.seed.wrapping_add((round << 32).wrapping_add(k as u64).wrapping_mul(0x9e37_79b9));
+            draw_inputs(graph, given.clone(), seed, spec).map_err(Failure::layer)
+        };
+        self.steps.iter().enumerate().map(of_step).collect()
+    }
+
+    /// Whether every step has every input.
+    pub fn is_complete(&self) -> bool {
+        self.steps.iter().flatten().all(Option::is_some)
+    }
+
+    /// A note on each input of the first step that is drawn.
+    pub fn drawn(&self, graph: &Graph, inputs: &[Vec<Tensor>]) -> Vec<String> {
+        let (Some(given), Some(inputs)) = (self.steps.first(), inputs.first()) else { return Vec::new() };
+        let drawn = graph.parameters().zip(given).zip(inputs).filter(|((_, given), _)| given.is_none());
+        let note = |((id, _), tensor): ((NodeId, _), &Tensor)| {
+            let (name, element_type) = (graph.node(id).name(), tensor.element_type());
+            let dims = Listed(tensor.dims());
+            format!("input {name} is drawn: {element_type}{dims}, seed {}", self.seed)
+        };
+        drawn.map(note).collect()
     }
 }
 
@@ -67,25 +133,4 @@ fn fit_input(graph: &Graph, name: &str, array: &Tensor) -> Tensor {
         npz::fit(array.clone(), parameter.element_type, dims.as_deref())
     });
     fitted.unwrap_or_else(|| array.clone())
-}
-
-/// The arrays of a file that are inputs of the model. Others are noted, except recorded outputs.
-fn input_arrays(
-    graph: &Graph,
-    arrays: Vec<(String, Tensor)>,
-    path: &Path,
-    console: &Console,
-) -> Vec<(String, Tensor)> {
-    let mut arrays = arrays;
-    arrays.retain(|(name, _)| {
-        let found = find_input(graph, name);
-        let is_output = || graph.results().any(|id| output_names(graph, id).contains(&name.as_str()));
-        if let Err(error) = &found
-            && !is_output()
-        {
-            console.note(&format!("{}: {error}", path.display()));
-        }
-        found.is_ok()
-    });
-    arrays
 }

@@ -2,11 +2,15 @@
 
 pub mod compare;
 pub mod console;
+pub mod deadline;
 pub mod inner_values;
 pub mod inputs;
 pub mod json;
+pub mod memory;
 pub mod model;
 pub mod options;
+pub mod overwrite;
 pub mod progress;
+pub mod summary;
 pub mod target;
 pub mod verify;

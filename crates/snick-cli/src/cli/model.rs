@@ -2,22 +2,27 @@
 
 use std::io::Read as _;
 
-use snick::{Format, LoadOptions, Model};
+use snick::{Format, InferOptions, Inference, LoadOptions, Model, RewriteOptions};
+use snick_ir::Located;
 
 use super::console::{Console, Failure};
 use super::options::ModelOptions;
 
 /// Reads the model, prints its notes and sets the shapes of `--shape`.
 pub fn load(options: &ModelOptions, console: &Console) -> Result<Model, Failure> {
-    let mut model = read(options)?;
+    let mut model = read(options, console)?;
     model.notes().iter().for_each(|note| console.note(note));
     reshape(&mut model, options)?;
     Ok(model)
 }
 
 /// Reads a model; `-` is text form on standard input.
-pub fn read(options: &ModelOptions) -> Result<Model, Failure> {
+pub fn read(options: &ModelOptions, console: &Console) -> Result<Model, Failure> {
     let mut load = LoadOptions::new();
+    if console.deadline().is_set() {
+        let deadline = console.deadline().clone();
+        load = load.progress(move |progress| deadline.advance(progress.layer));
+    }
     if let Some(weights) = &options.weights {
         load = load.weights(weights);
     }
@@ -25,12 +30,43 @@ pub fn read(options: &ModelOptions) -> Result<Model, Failure> {
         load = load.ops(&snick::load_ops(ops)?);
     }
     if options.model.as_os_str() != "-" {
-        return Ok(snick::load_with(&options.model, &load)?);
+        return in_time(snick::load_with(&options.model, &load), console);
     }
     let mut text = String::new();
     let read = std::io::stdin().lock().read_to_string(&mut text);
     read.map_err(|error| Failure::usage(format!("standard input: {error}")))?;
-    Ok(snick::load_bytes(Format::Text, text, None, &load)?)
+    in_time(snick::load_bytes(Format::Text, text, None, &load), console)
+}
+
+/// Infers the model. Errors of layers are returned.
+pub fn infer(model: &mut Model, console: &Console) -> Result<Vec<Located>, Failure> {
+    let mut options = InferOptions::new();
+    if console.deadline().is_set() {
+        let deadline = console.deadline().clone();
+        options = options.progress(move |progress| deadline.advance(progress.layer));
+    }
+    in_time(model.infer_with(&options), console).map(Inference::into_located)
+}
+
+/// The options of rewriting that end it in time.
+pub fn rewriting(console: &Console) -> RewriteOptions {
+    let options = RewriteOptions::new();
+    if !console.deadline().is_set() {
+        return options;
+    }
+    let deadline = console.deadline().clone();
+    options.progress(move |progress| deadline.advance(progress.layer))
+}
+
+/// A result that may be of work that was ended because the time is over.
+pub fn in_time<T>(result: Result<T, snick::Error>, console: &Console) -> Result<T, Failure> {
+    match result {
+        Err(snick::Error::Cancelled { .. }) => {
+            console.deadline().check()?;
+            Err(Failure::usage("cancelled"))
+        }
+        result => Ok(result?),
+    }
 }
 
 /// Sets the input shapes of `--shape`.

@@ -1,9 +1,13 @@
 //! Options shared by verbs.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use snick::Format;
+
+use super::deadline::parse_time;
+use super::memory::parse_size;
 
 /// Options of every verb.
 #[derive(Args, Clone, Debug)]
@@ -20,6 +24,12 @@ pub struct Common {
     /// Suppress notes; errors are still printed
     #[arg(long, global = true)]
     pub quiet: bool,
+    /// End the command after this time: 30s, 500ms, 2m, 1h
+    #[arg(long, global = true, value_name = "TIME", value_parser = parse_time)]
+    pub timeout: Option<Duration>,
+    /// End the command if its tensors need more memory: 2G, 512M [default: three quarters of the machine's]
+    #[arg(long, global = true, value_name = "SIZE", value_parser = parse_size)]
+    pub max_memory: Option<usize>,
 }
 
 /// Format of results.

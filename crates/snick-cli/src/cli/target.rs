@@ -1,14 +1,14 @@
 //! Options of the verbs that write a model.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::{Args, ValueEnum};
-use snick::{FeatureLevel, Format, SaveOptions, SliceAs};
+use snick::{FeatureLevel, SaveOptions, SliceAs};
 
 use super::console::Failure;
-use super::options::ModelOptions;
+use super::overwrite::OverwriteOptions;
 
-/// Choices that a format leaves, and whether to overwrite the input.
+/// Choices that a format leaves, and whether to overwrite an input.
 #[derive(Args)]
 pub struct TargetOptions {
     /// Feature level of a DirectML description
@@ -18,9 +18,8 @@ pub struct TargetOptions {
     /// bounds, where OpenVINO infers more]
     #[arg(long, value_name = "OP", value_enum, ignore_case = true)]
     slice_as: Option<SliceOp>,
-    /// Allow the output to overwrite the input
-    #[arg(long)]
-    force: bool,
+    #[command(flatten)]
+    overwrite: OverwriteOptions,
 }
 
 /// [`SliceAs`] by the names of the operation types.
@@ -42,25 +41,17 @@ impl TargetOptions {
         SaveOptions::new().feature_level(self.feature_level).slice_as(slice_as)
     }
 
-    /// Refuses to overwrite the files of the model, unless `--force` is given. That is safe: a file is written under a
-    /// temporary name first, and mapped weights of the old one stay valid.
-    pub fn check(&self, model: &ModelOptions, target: &Path) -> Result<(), Failure> {
-        match overwritten(model, target).filter(|_| !self.force) {
-            Some(path) => {
-                let message = "would overwrite the input; pass --force to allow";
-                Err(Failure::usage(format!("{}: {message}", path.display())))
-            }
-            None => Ok(()),
-        }
+    /// Refuses to write `target` over one of `inputs`; see [`OverwriteOptions::check`].
+    pub fn check<'p>(
+        &self,
+        inputs: impl IntoIterator<Item = &'p Path>,
+        target: &Path,
+    ) -> Result<(), Failure> {
+        self.overwrite.check(inputs, target)
     }
 }
 
-/// A file of the model that writing `target` would replace.
-fn overwritten(options: &ModelOptions, target: &Path) -> Option<PathBuf> {
-    let weights = options.weights.clone().unwrap_or_else(|| options.model.with_extension("bin"));
-    let real = |path: &Path| path.canonicalize().ok();
-    let sources: Vec<PathBuf> = [options.model.as_path(), &weights].into_iter().filter_map(real).collect();
-    let bin = Format::to_write(target).and_then(|format| format.weights_of(target));
-    let mut targets = [Some(target.to_path_buf()), bin].into_iter().flatten();
-    targets.find(|path| real(path).is_some_and(|path| sources.contains(&path)))
+/// Whether an output is text form on standard output.
+pub fn is_stdout(output: &Path) -> bool {
+    output.as_os_str() == "-"
 }

@@ -33,7 +33,7 @@ impl fmt::Display for Verdict {
 }
 
 /// How far sums may differ that are added up in another order.
-const ROUNDING: Tolerance = Tolerance { rtol: 1e-3, atol: 1e-4 };
+const ROUNDING: Tolerance = Tolerance { rtol: 1e-3, atol: 1e-4, equal_nan: true };
 
 /// Rounds that always run if dims are dynamic; further ones run until every output has been compared.
 const ROUNDS: u64 = 5;
@@ -52,23 +52,30 @@ pub fn verify(
 ) -> Result<Verdict, Failure> {
     let (old, new) =
         (Session::new(before).map_err(Failure::layer)?, Session::new(after).map_err(Failure::layer)?);
-    let how = Options { keep_going: true, ..Options::default() };
+    let how = Options { keep_going: true, memory: console.memory(), ..Options::default() };
     let rounds = if has_dynamic_dims(before) { ROUNDS } else { 1 };
     let mut compared = vec![false; before.results().count()];
     let mut causes = Vec::new();
+    let given = inputs.read(before)?;
     for (round, draw) in (0u64..).zip(input_candidates(before)) {
         if round >= rounds && !compared.contains(&false) {
             break;
         }
         let (mut old_state, mut new_state) = (Variables::default(), Variables::default());
-        let steps = match inputs.steps(before, draw, round, console) {
+        let steps = match given.complete(before, draw, round) {
             Ok(steps) if round < ROUNDS || elements(&steps) <= MAX_ELEMENTS => steps,
             Err(failure) if round < ROUNDS => return Err(failure),
             _ => continue, // too large
         };
         for inputs in steps {
-            let old = old.run_with(&inputs, how, &mut old_state);
-            let new = new.run_with(&inputs, how, &mut new_state);
+            let watch = |session: &Session, state| {
+                session.watch(&inputs, how, state, |progress| {
+                    console.deadline().advance(session.graph().node(progress.node).name())
+                })
+            };
+            let old = watch(&old, &mut old_state);
+            let new = watch(&new, &mut new_state);
+            console.deadline().check()?;
             for (i, value) in old.values.iter().enumerate() {
                 let Some(value) = value else { continue };
                 let got = new.values.get(i).and_then(Option::as_ref);

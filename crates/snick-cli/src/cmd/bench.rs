@@ -51,7 +51,8 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     let mut times = Times::new(&options.stage);
     if !times.wants_only(Stage::Run) {
         for _ in 0..options.runs {
-            read_to_canon(options, &mut times)?;
+            read_to_canon(options, &mut times, console)?;
+            console.deadline().check()?;
         }
     }
     if times.wants(Stage::Run) {
@@ -66,8 +67,8 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
 
 /// One repetition on a graph of its own, which is dropped while no clock runs. Errors of the model are left to other
 /// verbs.
-fn read_to_canon(options: &Options, times: &mut Times) -> Result<(), Failure> {
-    let mut model = times.stage(Stage::Read, || model::read(&options.model))?;
+fn read_to_canon(options: &Options, times: &mut Times, console: &Console) -> Result<(), Failure> {
+    let mut model = times.stage(Stage::Read, || model::read(&options.model, console))?;
     model::reshape(&mut model, &options.model)?;
     let _errors = times.stage(Stage::Infer, || snick_ir::infer(model.graph_mut()));
     if times.wants(Stage::Canon) {
@@ -79,7 +80,7 @@ fn read_to_canon(options: &Options, times: &mut Times) -> Result<(), Failure> {
 /// Runs one session repeatedly; values are dropped while no clock runs.
 fn execute(options: &Options, times: &mut Times, console: &Console) -> Result<(), Failure> {
     let mut model = model::load(&options.model, console)?;
-    if let Some(error) = model.infer().into_located().into_iter().next() {
+    if let Some(error) = model::infer(&mut model, console)?.into_iter().next() {
         return Err(Failure::layer(error));
     }
     if options.canon {

@@ -5,15 +5,16 @@ use std::path::PathBuf;
 
 use clap::Args;
 use snick::Model;
-use snick_ir::Graph;
-use snick_pass::{Cost, Pass, Report, RewriteOptions};
+use snick_ir::text::Escaped;
+use snick_ir::{Graph, Located};
+use snick_pass::{Cost, Pass, Report};
 
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::inputs::InputOptions;
 use crate::cli::json::Json;
 use crate::cli::model;
 use crate::cli::options::{Common, ModelOptions, OutputFormat};
-use crate::cli::target::TargetOptions;
+use crate::cli::target::{TargetOptions, is_stdout};
 use crate::cli::verify::{Verdict, verify};
 
 /// The pass whose declined layers are reported.
@@ -26,7 +27,8 @@ pub struct Options {
     model: ModelOptions,
     #[command(flatten)]
     inputs: InputOptions,
-    /// Write the canonical form to a file; the extension selects the format, as in `convert`
+    /// Write the canonical form to a file; the extension selects the format, as in `convert`. - is text form on standard
+    /// output
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -44,37 +46,52 @@ pub struct Options {
 
 /// Canonicalises, verifies, writes or prints.
 pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
-    if let Some(output) = &options.output {
-        options.target.check(&options.model, output)?;
-    }
     let passes: Result<Vec<Pass>, _> = options.passes.iter().map(|name| Pass::by_name(name)).collect();
     let passes = passes.map_err(Failure::usage)?;
     let mut model = model::load(&options.model, console)?;
-    let mut errors = model.infer().into_located();
+    if let Some(output) = &options.output {
+        let inputs = model.files().iter().map(PathBuf::as_path).chain(options.inputs.files());
+        options.target.check(inputs, output)?;
+    }
+    let mut errors = model::infer(&mut model, console)?;
     let before = options.verify.then(|| model.graph().clone());
     let lowered = Cost::of(&lowered(model.graph()));
-    let report = rewrite(model.graph_mut(), options, &passes);
+    let report = rewrite(model.graph_mut(), options, &passes, console);
+    console.deadline().check()?;
     errors.extend(report.errors.iter().cloned());
     errors.iter().for_each(|error| console.located(error));
-    report.check_failures.iter().for_each(|failure| console.error(&failure.report));
+    report
+        .check_failures
+        .iter()
+        .flat_map(|failure| failure.report.lines())
+        .for_each(|line| console.error(line));
     let verdict = match &before {
         Some(_) if !report.check_failures.is_empty() => Some(Verdict::Different),
         Some(before) => Some(verify(before, model.graph(), report.may_round(), &options.inputs, console)?),
         None => None,
     };
-    if let Some(output) = &options.output {
-        model.save_with(output, options.target.save())?;
+    match &options.output {
+        Some(output) if is_stdout(output) => {
+            console.print(&model.to_text())?;
+            return Ok(outcome(&errors, verdict));
+        }
+        Some(output) => model.save_with(output, options.target.save())?,
+        None => {}
     }
     console.print(&match common.format {
         OutputFormat::Text => as_text(&model, &report, lowered, verdict, options.output.is_none()),
         OutputFormat::Json => as_json(&report, lowered, Cost::of(model.graph()), verdict, &errors),
     })?;
-    Ok(Outcome::finding(!errors.is_empty() || verdict.is_some_and(|verdict| verdict != Verdict::Equal)))
+    Ok(outcome(&errors, verdict))
+}
+
+fn outcome(errors: &[Located], verdict: Option<Verdict>) -> Outcome {
+    Outcome::finding(!errors.is_empty() || verdict.is_some_and(|verdict| verdict != Verdict::Equal))
 }
 
 /// Runs the passes, or all until nothing changes.
-fn rewrite(graph: &mut Graph, options: &Options, passes: &[Pass]) -> Report {
-    let rewrite = RewriteOptions::new().check(options.verify);
+fn rewrite(graph: &mut Graph, options: &Options, passes: &[Pass], console: &Console) -> Report {
+    let rewrite = model::rewriting(console).check(options.verify);
     let rewrite = options.stop_after.iter().fold(rewrite, |rewrite, &most| rewrite.stop_after(most));
     if passes.is_empty() {
         return snick_pass::canonicalise(graph, &rewrite);
@@ -95,11 +112,12 @@ fn as_text(
 ) -> String {
     let (mut text, lead) = if with_graph { (model.to_text(), "// ") } else { (String::new(), "") };
     for applied in &report.applied {
-        let _ = writeln!(text, "{lead}{:16} {:16} {}", applied.rule, applied.op, applied.layer);
+        let line = format!("{:16} {:16} {}", applied.rule, applied.op, applied.layer);
+        let _ = writeln!(text, "{lead}{}", Escaped(&line));
     }
     for missed in &report.missed {
-        let _ =
-            writeln!(text, "{lead}{:16} {:16} {}: {}", "not lowered", missed.op, missed.layer, missed.reason);
+        let line = format!("{:16} {:16} {}: {}", "not lowered", missed.op, missed.layer, missed.reason);
+        let _ = writeln!(text, "{lead}{}", Escaped(&line));
     }
     let (before, after) = (report.slice_like_before, report.slice_after);
     let remaining = match report.missed.len() {
@@ -152,7 +170,7 @@ fn as_json(
     lowered: Cost,
     cost: Cost,
     verdict: Option<Verdict>,
-    errors: &[snick_ir::Located],
+    errors: &[Located],
 ) -> String {
     let mut json = Json::default();
     json.object(|json| {

@@ -8,7 +8,7 @@ use snick::Format;
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::model;
 use crate::cli::options::ModelOptions;
-use crate::cli::target::TargetOptions;
+use crate::cli::target::{TargetOptions, is_stdout};
 
 /// Options of the verb.
 #[derive(Args)]
@@ -22,19 +22,23 @@ pub struct Options {
 }
 
 fn output_help() -> String {
-    format!("File to write; the extension selects the format: {}", Format::described(Format::can_write))
+    let formats = Format::described(Format::can_write);
+    format!("File to write; the extension selects the format: {formats}. - is text form on standard output")
 }
 
 /// Reads, infers, writes.
 pub fn run(options: &Options, console: &Console) -> Result<Outcome, Failure> {
-    options.target.check(&options.model, &options.output)?;
     let mut model = model::load(&options.model, console)?;
-    let mut errors = model.infer().into_located();
+    options.target.check(model.files().iter().map(PathBuf::as_path), &options.output)?;
+    let mut errors = model::infer(&mut model, console)?;
     // A DirectML description holds slices only, so every slice-like layer is lowered.
     if Format::to_write(&options.output) == Some(Format::DirectMl) {
         errors.extend(snick_pass::lower_slices(model.graph_mut()).errors);
     }
     errors.iter().for_each(|error| console.located(error));
-    model.save_with(&options.output, options.target.save())?;
+    match is_stdout(&options.output) {
+        true => console.print(&model.to_text())?,
+        false => model.save_with(&options.output, options.target.save())?,
+    }
     Ok(Outcome::finding(!errors.is_empty()))
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use clap::Args;
+use snick_ir::text::Escaped;
 use snick_ir::{Graph, Located, NodeId, Output};
 
 use crate::cli::console::{Console, Failure, Outcome};
@@ -20,7 +21,7 @@ pub struct Options {
 /// Infers and prints.
 pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
     let mut model = model::load(&options.model, console)?;
-    let errors = model.infer().into_located();
+    let errors = model::infer(&mut model, console)?;
     errors.iter().for_each(|error| console.located(error));
     console.print(&match common.format {
         OutputFormat::Text => as_text(model.graph()),
@@ -122,7 +123,8 @@ fn table(text: &mut String, graph: &Graph, indent: &str) {
     for id in graph.ids() {
         let node = graph.node(id);
         let outs: Vec<String> = node.outs().iter().map(types).collect();
-        let _ = writeln!(text, "{indent}{:24} {:32} {}", node.op().type_name(), outs.join(" "), node.name());
+        let line = format!("{:24} {:32} {}", node.op().type_name(), outs.join(" "), node.name());
+        let _ = writeln!(text, "{indent}{}", Escaped(&line));
         for (role, body) in node.op().bodies() {
             let _ = writeln!(text, "{indent}  {role}");
             table(text, body, &format!("{indent}    "));

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use clap::Args;
 use snick_ir::ops::slice::notation;
+use snick_ir::text::Escaped;
 use snick_ir::{Dialect, Graph, NodeId, Op};
 use snick_pass::is_slice_like;
 
@@ -52,7 +53,7 @@ struct SliceRow {
 /// Reads, infers, prints.
 pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
     let mut model = model::load(&options.model, console)?;
-    let errors = model.infer().into_located();
+    let errors = model::infer(&mut model, console)?;
     errors.iter().for_each(|error| console.located(error));
     let graph = model.graph();
     let mut summary =
@@ -131,7 +132,7 @@ impl Summary {
     }
 
     fn as_text(&self) -> String {
-        let mut text = format!("model    {}\n", self.name);
+        let mut text = format!("model    {}\n", Escaped(&self.name));
         if let Some(version) = self.ir_version {
             let _ = writeln!(text, "format   OpenVINO IR v{version}");
         }
@@ -141,14 +142,15 @@ impl Summary {
             let _ = writeln!(text, "\n{title}");
             let width = ports.iter().map(|port| port.name.chars().count()).max().unwrap_or_default().min(48);
             for port in ports {
-                let _ = writeln!(text, "  {:width$}  {}", port.name, port.kind);
+                let line = format!("{:width$}  {}", port.name, port.kind);
+                let _ = writeln!(text, "  {}", Escaped(&line));
             }
         }
         let _ = writeln!(text, "\nops");
         let mut ops: Vec<_> = self.ops.iter().collect();
         ops.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
         for (op, count) in ops {
-            let _ = writeln!(text, "  {count:6}  {op}");
+            let _ = writeln!(text, "  {count:6}  {}", Escaped(op));
         }
         if !self.slices.is_empty() {
             let _ = writeln!(text, "\nslices");
@@ -158,7 +160,8 @@ impl Summary {
                     primitives => format!("slice{}", primitives.join(" slice")),
                 };
                 let numpy = if row.numpy.is_empty() { "?".into() } else { row.numpy.join(" ") };
-                let _ = writeln!(text, "  {:14} {}  {numpy}  ->  {becomes}", row.op, row.layer);
+                let line = format!("{:14} {}  {numpy}  ->  {becomes}", row.op, row.layer);
+                let _ = writeln!(text, "  {}", Escaped(&line));
             }
         }
         text

@@ -1,6 +1,5 @@
 //! `snick reduce`: finds the smallest model for which a command still exits 1.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -35,10 +34,10 @@ pub struct Options {
 
 /// Reduces the model until nothing more can be removed.
 pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
-    options.target.check(&options.model, &options.output)?;
     let mut model = model::load(&options.model, console)?;
+    options.target.check(model.files().iter().map(PathBuf::as_path), &options.output)?;
     // What is wrong is left to the command.
-    let _ = model.infer();
+    model::infer(&mut model, console)?;
     let folder = Folder::new()?;
     let path = folder.0.join("model.snick");
     let code = test(&options.test, model.graph(), &path)?;

@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use clap::Args;
-use snick::{DimPolicy, Model, named_outputs, output_names};
-use snick_ir::Located;
+use snick::{Model, input_candidates, named_outputs, output_names};
+use snick_ir::text::Escaped;
+use snick_ir::{Graph, Located};
 use snick_run::{Session, Variables};
 use snick_tensor::Tensor;
 
@@ -18,7 +18,9 @@ use crate::cli::inputs::InputOptions;
 use crate::cli::json::Json;
 use crate::cli::model;
 use crate::cli::options::{Common, ModelOptions, OutputFormat};
+use crate::cli::overwrite::OverwriteOptions;
 use crate::cli::progress::ProgressBar;
+use crate::cli::summary::Summary;
 use crate::npz;
 
 /// Options of the verb.
@@ -34,8 +36,13 @@ pub struct Options {
     /// Compare the outputs with those of an .npz file
     #[arg(long, value_name = "F.npz")]
     compare: Option<PathBuf>,
+    /// Compare only this output; repeat for several
+    #[arg(long, value_name = "NAME", requires = "compare")]
+    only: Vec<String>,
     #[command(flatten)]
     tolerance: Tolerance,
+    #[command(flatten)]
+    overwrite: OverwriteOptions,
     /// Run the canonical form
     #[arg(long)]
     canon: bool,
@@ -57,49 +64,75 @@ pub struct Options {
 #[derive(Default)]
 struct RunReport {
     steps: usize,
-    /// By output name, with the prefix of the step from the second step on.
-    outputs: Vec<(String, Tensor)>,
+    outputs: Vec<RunOutput>,
     errors: Vec<Located>,
     compared: Vec<(String, Comparison)>,
+    /// Outputs that were to be compared, but are not in the file.
+    missing: Vec<String>,
     /// The first layer, in the order of execution, that differs.
     first_difference: Option<String>,
+}
+
+/// An output of a step, under one of its names.
+struct RunOutput {
+    /// The name, with the prefix of the step from the second step on.
+    key: String,
+    /// Whether it is the name of the layer.
+    is_layer: bool,
+    value: Tensor,
 }
 
 /// Runs, writes, compares, prints.
 pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
     let mut model = model::load(&options.model, console)?;
-    let mut report = RunReport { errors: model.infer().into_located(), ..RunReport::default() };
+    if let Some(output) = &options.output {
+        let read = options.inputs.files().chain(options.compare.as_deref());
+        options.overwrite.check(model.files().iter().map(PathBuf::as_path).chain(read), output)?;
+    }
+    let mut report = RunReport { errors: model::infer(&mut model, console)?, ..RunReport::default() };
     if report.errors.is_empty() || options.keep_going {
         let before = (options.canon && options.compare.is_some()).then(|| model.graph().clone());
         if options.canon {
-            report.errors.extend(model.canonicalise().errors);
+            report
+                .errors
+                .extend(snick_pass::canonicalise(model.graph_mut(), &model::rewriting(console)).errors);
+            console.deadline().check()?;
         }
-        execute(&model, options, console, &mut report)?;
+        let inputs = execute(&model, options, console, &mut report)?;
         if let Some(before) = before.filter(|_| report.differs() && report.first_difference.is_none()) {
-            let steps = options.inputs.steps(&before, DimPolicy::Smallest, 0, console)?;
-            let inputs = steps.first().map(Vec::as_slice).unwrap_or_default();
+            let inputs = inputs.first().map(Vec::as_slice).unwrap_or_default();
             let found = first_difference(&before, model.graph(), inputs, options.tolerance);
             report.first_difference = found.map_err(Failure::layer)?;
         }
     }
     report.errors.iter().for_each(|error| console.located(error));
+    if let Some(path) = &options.compare {
+        for name in &report.missing {
+            let hint = "name the outputs to compare with --only";
+            console.error(&format!("{}: contains no output `{name}`; {hint}", path.display()));
+        }
+    }
     let failed = !report.errors.is_empty();
     if let Some(path) = options.output.as_ref().filter(|_| !failed || options.keep_going) {
-        npz::write(path, report.outputs.iter().map(|(key, tensor)| (key.as_str(), tensor)))?;
+        npz::write(path, report.outputs.iter().map(|output| (output.key.as_str(), &output.value)))?;
     }
     console.print(&match common.format {
         OutputFormat::Text => report.as_text(),
         OutputFormat::Json => report.as_json(),
     })?;
-    Ok(Outcome::finding(failed || report.differs()))
+    match Outcome::of_errors(&report.errors) {
+        Outcome::Fine => Ok(Outcome::finding(report.differs() || !report.missing.is_empty())),
+        outcome => Ok(outcome),
+    }
 }
 
+/// Runs all steps, and compares. Returns the inputs of each step.
 fn execute(
     model: &Model,
     options: &Options,
     console: &Console,
     report: &mut RunReport,
-) -> Result<(), Failure> {
+) -> Result<Vec<Vec<Tensor>>, Failure> {
     let graph = model.graph();
     let recorded = options.compare.as_deref().map(npz::read).transpose()?.unwrap_or_default();
     let mut inner = InnerValues::default();
@@ -109,7 +142,10 @@ fn execute(
         }
     }
     let outputs: HashSet<&str> = graph.results().flat_map(|id| output_names(graph, id)).collect();
-    for (key, _) in recorded.iter().filter(|(key, _)| !outputs.contains(&**key)) {
+    if let Some(name) = options.only.iter().find(|name| !outputs.contains(name.as_str())) {
+        return Err(Failure::usage(format!("--only {name}: the model has no such output")));
+    }
+    for (key, _) in recorded.iter().filter(|(key, _)| options.only.is_empty() && !outputs.contains(&**key)) {
         inner.request(graph, key);
     }
     let session = match inner.is_empty() && !options.check_facts {
@@ -120,71 +156,142 @@ fn execute(
         Ok(session) => session.with_threads(options.threads as usize).map_err(Failure::usage)?,
         Err(error) => {
             report.errors.push(error);
-            return Ok(());
+            return Ok(Vec::new());
         }
     };
+    let inputs = run_steps(&session, options, console, &mut inner, report)?;
+    for (name, tensor) in inner.taken.iter().filter(|(name, _)| options.dump.contains(name)) {
+        dump(name, tensor)?;
+    }
+    if let Some(path) = &options.compare {
+        against_recorded(graph, &recorded, &inner, options, report);
+        let is_compared = |key: &str| report.compared.iter().any(|(name, _)| name == key);
+        for (key, _) in recorded.iter().filter(|(key, _)| options.only.is_empty() && !is_compared(key)) {
+            console.note(&format!("{}: the model has no output `{key}`", path.display()));
+        }
+    }
+    Ok(inputs)
+}
+
+/// Runs all steps on the inputs given and drawn: of the sizes that are open, on the first that the model runs with, or
+/// the smallest if it runs with none. Returns the inputs of each step.
+fn run_steps(
+    session: &Session,
+    options: &Options,
+    console: &Console,
+    inner: &mut InnerValues,
+    report: &mut RunReport,
+) -> Result<Vec<Vec<Tensor>>, Failure> {
+    let graph = session.graph();
+    let given = options.inputs.read(graph)?;
+    let mut first = None;
+    for spec in input_candidates(graph) {
+        let inputs = match given.complete(graph, spec, 0) {
+            Ok(inputs) => inputs,
+            Err(failure) if first.is_none() => return Err(failure),
+            Err(_) => continue, // too large
+        };
+        let mut attempt = InnerValues::default();
+        attempt.request_as(inner);
+        let run = run_once(session, &inputs, options, console, &mut attempt)?;
+        let succeeded = run.errors.is_empty();
+        if succeeded || first.is_none() {
+            first = Some((inputs, attempt, run));
+        }
+        if succeeded || given.is_complete() {
+            break;
+        }
+    }
+    let Some((inputs, taken, run)) = first else { return Ok(Vec::new()) };
+    given.drawn(graph, &inputs).iter().for_each(|note| console.note(note));
+    *inner = taken;
+    report.steps = run.steps;
+    report.outputs = run.outputs;
+    report.errors.extend(run.errors);
+    Ok(inputs)
+}
+
+/// Runs all steps on these inputs.
+fn run_once(
+    session: &Session,
+    inputs: &[Vec<Tensor>],
+    options: &Options,
+    console: &Console,
+    inner: &mut InnerValues,
+) -> Result<RunReport, Failure> {
+    let graph = session.graph();
     let how = snick_run::Options {
         keep_going: options.keep_going,
         check_facts: options.check_facts,
+        memory: console.memory(),
         ..snick_run::Options::default()
     };
+    let layers = graph.results().count();
+    let mut report = RunReport::default();
     let mut variables = Variables::default();
-    for (k, inputs) in options.inputs.steps(graph, DimPolicy::Smallest, 0, console)?.into_iter().enumerate() {
+    for (k, inputs) in inputs.iter().enumerate() {
         let mut bar = ProgressBar::new(console);
-        let outputs = session.watch(&inputs, how, &mut variables, |progress| {
+        let outputs = session.watch(inputs, how, &mut variables, |progress| {
             bar.advance(&progress);
             if k == 0 {
                 inner.take(graph, &progress);
             }
-            ControlFlow::Continue(())
+            console.deadline().advance(graph.node(progress.node).name())
         });
         drop(bar);
+        console.deadline().check()?;
         report.steps += 1;
         report.errors.extend(outputs.errors);
-        for (name, value) in named_outputs(graph, &outputs.values) {
-            let key = if k == 0 { name.to_string() } else { format!("s{k}_{name}") };
-            report.outputs.extend(value.as_ref().map(|value| (key, value.clone())));
+        for (i, (name, value)) in named_outputs(graph, &outputs.values).into_iter().enumerate() {
+            let Some(value) = value.clone() else { continue };
+            report.outputs.push(RunOutput { key: step_key(k, name), is_layer: i < layers, value });
         }
         if !report.errors.is_empty() && !options.keep_going {
             break;
         }
     }
-    for (name, tensor) in inner.taken.iter().filter(|(name, _)| options.dump.contains(name)) {
-        dump(name, tensor)?;
-    }
-    if let Some(path) = &options.compare {
-        against_recorded(&recorded, &inner, options.tolerance, report);
-        for (key, _) in
-            recorded.iter().filter(|(key, _)| !report.compared.iter().any(|(name, _)| name == key))
-        {
-            console.note(&format!("{}: the model has no output `{key}`", path.display()));
-        }
-        if report.compared.is_empty() && report.errors.is_empty() {
-            return Err(Failure::usage(format!("{}: contains no output of the model", path.display())));
-        }
-    }
-    Ok(())
+    Ok(report)
+}
+
+/// The key of an output of a step.
+fn step_key(step: usize, name: &str) -> String {
+    if step == 0 { name.to_string() } else { format!("s{step}_{name}") }
 }
 
 /// Compares every recorded array with the inner value or output of that name: inner values in the order of the run,
-/// then the outputs.
+/// then the outputs. Outputs that are not recorded are missing.
 fn against_recorded(
+    graph: &Graph,
     recorded: &[(String, Tensor)],
     inner: &InnerValues,
-    tolerance: Tolerance,
+    options: &Options,
     report: &mut RunReport,
 ) {
     for (key, got) in &inner.taken {
         let Some((_, want)) = recorded.iter().find(|(name, _)| name == key) else { continue };
-        let comparison = compare(got, want, tolerance);
+        let comparison = compare(got, want, options.tolerance);
         if !comparison.is_within() && report.first_difference.is_none() {
             report.first_difference = Some(key.clone());
         }
         report.compared.push((key.clone(), comparison));
     }
-    for (key, want) in recorded {
-        if let Some((_, got)) = report.outputs.iter().find(|(name, _)| name == key) {
-            report.compared.push((key.clone(), compare(got, want, tolerance)));
+    let find = |key: &str| recorded.iter().find(|(name, _)| name == key);
+    for step in 0..report.steps {
+        for result in graph.results() {
+            let names = output_names(graph, result);
+            let is_wanted =
+                options.only.is_empty() || names.iter().any(|name| options.only.iter().any(|o| o == name));
+            if is_wanted && names.iter().all(|name| find(&step_key(step, name)).is_none()) {
+                report.missing.push(step_key(step, names[0]));
+            }
+        }
+    }
+    let only: HashSet<String> = (0..report.steps)
+        .flat_map(|step| options.only.iter().map(move |name| step_key(step, name)))
+        .collect();
+    for output in report.outputs.iter().filter(|output| only.is_empty() || only.contains(&output.key)) {
+        if let Some((key, want)) = find(&output.key) {
+            report.compared.push((key.clone(), compare(&output.value, want, options.tolerance)));
         }
     }
 }
@@ -197,11 +304,12 @@ impl RunReport {
     fn as_text(&self) -> String {
         let mut text = String::new();
         if self.compared.is_empty() {
-            for (key, tensor) in &self.outputs {
-                let _ = writeln!(text, "{key}: {tensor:?}");
+            for output in self.outputs.iter().filter(|output| output.is_layer) {
+                let _ = writeln!(text, "{}: {}", Escaped(&output.key), Summary::of(&output.value));
             }
         }
         for (key, comparison) in &self.compared {
+            let key = Escaped(key);
             let verdict = if comparison.is_within() { "ok" } else { "differs" };
             let _ = match &comparison.incomparable {
                 Some(why) => writeln!(text, "{key}: {verdict}: {why}"),
@@ -213,7 +321,7 @@ impl RunReport {
             };
         }
         if let Some(layer) = &self.first_difference {
-            let _ = writeln!(text, "first layer that differs: {layer}");
+            let _ = writeln!(text, "first layer that differs: {}", Escaped(layer));
         }
         text
     }
@@ -224,11 +332,12 @@ impl RunReport {
             json.key("schema").string("snick.run/1");
             json.key("steps").plain(self.steps);
             json.line().key("outputs").array(|json| {
-                for (key, tensor) in &self.outputs {
+                for RunOutput { key, value, .. } in &self.outputs {
                     json.line().object(|json| {
                         json.key("name").string(key);
-                        json.key("element_type").string(tensor.element_type().name());
-                        json.key("shape").array(|json| tensor.dims().iter().for_each(|dim| json.plain(dim)));
+                        json.key("element_type").string(value.element_type().name());
+                        json.key("shape").array(|json| value.dims().iter().for_each(|dim| json.plain(dim)));
+                        Summary::of(value).write(json);
                     });
                 }
             });
@@ -244,6 +353,11 @@ impl RunReport {
                             json.key("message").string(why);
                         }
                     });
+                }
+            });
+            json.line().key("missing").array(|json| {
+                for name in &self.missing {
+                    json.string(name);
                 }
             });
             if let Some(layer) = &self.first_difference {

@@ -16,12 +16,14 @@
 //! [`INLINE`] elements are written out; larger ones are a digest of their bytes and, in files, their offset in the
 //! `.bin` beside the text. The types are the inferred ones; the parser reads them as declared ports.
 
+mod escape;
 mod lexer;
 mod literal;
 mod parse;
 mod print;
 mod syntax;
 
+pub use escape::{Escaped, is_invisible};
 pub use lexer::ParseError;
 pub use literal::digest;
 pub use parse::{parse, parse_watched, parse_with};

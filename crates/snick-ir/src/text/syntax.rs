@@ -1,6 +1,6 @@
 //! Spelling of names and texts, shared by printer and lexer.
 
-use std::fmt::Write as _;
+use super::escape::{is_invisible, write_code};
 
 /// Whether a name with this byte needs no quotes.
 pub(super) fn is_name_byte(b: u8) -> bool {
@@ -19,7 +19,8 @@ pub(super) fn word(text: &str) -> String {
     }
 }
 
-/// The text in double quotes, with `\"`, `\\`, `\n`, `\t`, `\r` and `\u{..}` for control characters.
+/// The text in double quotes, with `\"`, `\\`, `\n`, `\t`, `\r` and `\u{..}` for other characters
+/// that would not be shown.
 pub(super) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
@@ -30,7 +31,7 @@ pub(super) fn quoted(text: &str) -> String {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            c if c.is_control() => drop(write!(out, "\\u{{{:x}}}", u32::from(c))),
+            c if is_invisible(c) => drop(write_code(&mut out, c)),
             c => out.push(c),
         }
     }

@@ -38,7 +38,7 @@ impl<'f> FunctionBuilder<'f> {
     }
 
     pub(super) fn finish(self) -> Read {
-        Read { graph: self.graph, errors: self.errors, notes: Vec::new() }
+        Read { graph: self.graph, errors: self.errors, notes: Vec::new(), files: Vec::new() }
     }
 
     /// Whether a node of this name was added.

@@ -144,7 +144,7 @@ impl<'m> Network<'m> {
             format!("unknown ONNX operator `{op}`: {layers} opaque")
         });
         self.notes.extend(unknown);
-        Read { graph: self.graph, errors: self.errors, notes: self.notes }
+        Read { graph: self.graph, errors: self.errors, notes: self.notes, files: self.tensors.files() }
     }
 
     fn parameter(&mut self, info: &onnx::ValueInfo) -> Value {

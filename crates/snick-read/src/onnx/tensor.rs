@@ -8,7 +8,7 @@ use snick_ir::OpError;
 use snick_onnx::{Tensor as Message, from_number};
 use snick_tensor::{ElementType, Storage, Tensor};
 
-use crate::out_of_file;
+use crate::{map, out_of_file};
 
 /// Number of [`Message::data_location`] for data in another file.
 const EXTERNAL: i32 = 1;
@@ -17,12 +17,18 @@ const EXTERNAL: i32 = 1;
 pub(super) struct Tensors<'m> {
     file: &'m Storage,
     folder: Option<PathBuf>,
-    external: RefCell<HashMap<String, Storage>>,
+    /// Mapped external files by location.
+    external: RefCell<HashMap<String, (PathBuf, Storage)>>,
 }
 
 impl<'m> Tensors<'m> {
     pub(super) fn new(file: &'m Storage, folder: Option<&Path>) -> Self {
         Self { file, folder: folder.map(Path::to_path_buf), external: RefCell::default() }
+    }
+
+    /// The external files that were read.
+    pub(super) fn files(&self) -> Vec<PathBuf> {
+        self.external.borrow().values().map(|(path, _)| path.clone()).collect()
     }
 
     /// The tensor of a message.
@@ -100,7 +106,7 @@ impl<'m> Tensors<'m> {
         if !inside || location.is_empty() {
             return Err(outside());
         }
-        if let Some(storage) = self.external.borrow().get(location) {
+        if let Some((_, storage)) = self.external.borrow().get(location) {
             return Ok(storage.clone());
         }
         let failed = |error: std::io::Error| OpError::NoValue {
@@ -112,8 +118,8 @@ impl<'m> Tensors<'m> {
         if !path.starts_with(folder.canonicalize().map_err(failed)?) {
             return Err(outside());
         }
-        let storage = Storage::map(&path).map_err(failed)?;
-        self.external.borrow_mut().insert(location.to_string(), storage.clone());
+        let storage = map(&path).map_err(failed)?;
+        self.external.borrow_mut().insert(location.to_string(), (path, storage.clone()));
         Ok(storage)
     }
 }

@@ -3,13 +3,9 @@
 use std::borrow::Cow;
 
 use bytemuck::Pod;
-use smallvec::SmallVec;
 
-use crate::buffer::Buffer;
-use crate::kernels::vectors::{Instructions, Number, Vectorised};
 use crate::layout::{Layout, Offsets, Strides};
-use crate::tensor::stored_bytes;
-use crate::{Dims, ElementType, Tensor, TensorError};
+use crate::{Dims, Tensor, TensorError};
 
 /// The dims that two broadcast to: aligned at the right, 1 broadcasts, a missing axis is 1.
 ///
@@ -49,6 +45,16 @@ impl<'a, T: Pod> Strided<'a, T> {
     pub fn broadcast(tensor: &'a Tensor, dims: &[usize]) -> Result<Self, TensorError> {
         let own = Self::new(tensor);
         Ok(Strided { layout: own.layout.broadcast_to(dims)?, ..own })
+    }
+
+    /// The elements, broadcast to `dims`, in the same order with the fewest axes.
+    pub fn collapsed(tensor: &'a Tensor, dims: &[usize]) -> Result<Self, TensorError> {
+        let packed = tensor.packed_bytes().and_then(|bytes| bytemuck::try_cast_slice(bytes).ok());
+        if let Some(data) = packed.filter(|_| tensor.dims() == dims) {
+            return Ok(Strided { data: Cow::Borrowed(data), layout: Layout::packed(&[data.len()]) });
+        }
+        let own = Self::broadcast(tensor, dims)?;
+        Ok(Strided { layout: own.layout.collapse(), ..own })
     }
 
     /// `len` elements from `at` on, `step` apart.
@@ -127,6 +133,7 @@ impl<'a, T: Copy> Run<'a, T> {
     pub fn copy_to(&self, to: &mut [T]) {
         match self.step {
             _ if to.is_empty() => {}
+            0 => to.fill(self.data[self.at]),
             1 => copy_run(to, &self.data[self.at..self.at + to.len()]),
             2.. => {
                 let from = self.data[self.at..].iter().step_by(self.step.unsigned_abs());
@@ -141,22 +148,6 @@ impl<'a, T: Copy> Run<'a, T> {
         (self.step == 1).then(|| &self.data[self.at..self.at + len])
     }
 
-    /// The first `len` elements: in place if they are contiguous, otherwise copied to `copies`.
-    pub fn slice_or<'c>(&self, len: usize, copies: &'c mut [T]) -> &'c [T]
-    where
-        'a: 'c,
-    {
-        if let Some(slice) = self.slice(len) {
-            return slice;
-        }
-        let copies = &mut copies[..len];
-        match self.constant() {
-            Some(x) => copies.fill(x),
-            None => self.copy_to(copies),
-        }
-        copies
-    }
-
     /// The element, if it repeats.
     pub fn constant(&self) -> Option<T> {
         (self.step == 0).then(|| self.data[self.at])
@@ -169,7 +160,7 @@ impl<'a, T: Copy> Run<'a, T> {
 
 /// Merges the axes of layouts of equal dims, none of them 0, into the fewest axes: returns their sizes, and appends the
 /// strides of each layout to its entry.
-pub(crate) fn merge(layouts: &[&Layout], strides: &mut [Strides]) -> Dims {
+fn merge(layouts: &[&Layout], strides: &mut [Strides]) -> Dims {
     let mut dims = Dims::new();
     let Some(first) = layouts.first() else { return dims };
     for (axis, &dim) in first.dims.iter().enumerate() {
@@ -215,172 +206,6 @@ pub(crate) fn for_each_run<const N: usize>(
     }
 }
 
-/// The element of a scalar; arithmetic on sizes has many.
-fn scalar<T: Pod>(tensor: &Tensor) -> Option<T> {
-    bytemuck::try_pod_read_unaligned(tensor.packed_bytes()?).ok()
-}
-
-/// All elements of a tensor as one run over `dims`, if possible: packed in its own dims, or one that repeats.
-fn whole<'a, T: Pod>(tensor: &'a Tensor, dims: &[usize]) -> Option<Run<'a, T>> {
-    let data: &[T] = bytemuck::try_cast_slice(tensor.packed_bytes()?).ok()?;
-    match data {
-        _ if tensor.dims() == dims => Some(Run { data, at: 0, step: 1 }),
-        [_] => Some(Run { data, at: 0, step: 0 }),
-        _ => None,
-    }
-}
-
-/// `f` of every pair of elements, broadcast, as a tensor of type `et`.
-pub(crate) fn zip<A: Number, R: Pod + Send + Sync>(
-    et: ElementType,
-    a: &Tensor,
-    b: &Tensor,
-    f: impl Fn(A, A) -> R,
-) -> Result<Tensor, TensorError> {
-    fill_rows(et, a, b, &mut |rows, to| A::vectorised(Zip { rows, to, f: &f }))
-}
-
-/// A tensor of type `et` whose elements `fill` computes from the rows of two others, broadcast. Nothing in here depends
-/// on the function of a [`zip`], so that it is compiled once for many.
-fn fill_rows<A: Number, R: Pod + Send + Sync>(
-    et: ElementType,
-    a: &Tensor,
-    b: &Tensor,
-    fill: &mut dyn FnMut(Rows<A>, &mut [R]),
-) -> Result<Tensor, TensorError> {
-    if let ([], [], Some(x), Some(y)) = (a.dims(), b.dims(), scalar(a), scalar(b)) {
-        let (x, y) = (Run { data: &[x], at: 0, step: 0 }, Run { data: &[y], at: 0, step: 0 });
-        let mut out = Buffer::any(1)?;
-        fill(Rows { x, y, outer: None, len: 1 }, &mut out);
-        return Tensor::from_buffer(et, &[], out);
-    }
-    let dims = match a.dims() == b.dims() {
-        true => Dims::from_slice(a.dims()),
-        false => broadcast_dims(a.dims(), b.dims())?,
-    };
-    stored_bytes(et, &dims)?;
-    // Without elements, the other sizes may overflow.
-    let count = if dims.contains(&0) { 0 } else { dims.iter().product() };
-    let mut out = Buffer::<R>::any(count)?;
-    if count == 0 {
-        return Tensor::from_buffer(et, &dims, out);
-    }
-    if let (Some(x), Some(y)) = (whole(a, &dims), whole(b, &dims)) {
-        let len = out.len();
-        fill(Rows { x, y, outer: None, len }, &mut out);
-        return Tensor::from_buffer(et, &dims, out);
-    }
-    let (a, b) = (in_rows(a)?, in_rows(b)?);
-    let (x, y) = (Strided::<A>::broadcast(&a, &dims)?, Strided::<A>::broadcast(&b, &dims)?);
-    let mut strides = [Strides::new(), Strides::new()];
-    let mut merged = merge(&[&x.layout, &y.layout], &mut strides);
-    fill(Rows::new(&x, &y, &mut merged, &mut strides), &mut out);
-    Tensor::from_buffer(et, &dims, out)
-}
-
-/// The tensor with neighbours in its last axis, so that each row of it is contiguous, or one element that repeats.
-fn in_rows(tensor: &Tensor) -> Result<Cow<'_, Tensor>, TensorError> {
-    let layout = tensor.layout();
-    let mut axes = layout.dims.iter().zip(&layout.strides).rev();
-    match axes.find(|&(&dim, _)| dim != 1) {
-        Some((_, stride)) if !matches!(stride, 0 | 1) => Ok(Cow::Owned(tensor.try_contiguous()?)),
-        _ => Ok(Cow::Borrowed(tensor)),
-    }
-}
-
-/// The rows of two inputs that are walked together: each is contiguous, or one element that repeats.
-struct Rows<'a, A> {
-    /// The first row of each input.
-    x: Run<'a, A>,
-    y: Run<'a, A>,
-    /// Where the further rows begin.
-    outer: Option<[Offsets<'a>; 2]>,
-    /// The number of elements, not 0.
-    len: usize,
-}
-
-impl<'a, A: Pod> Rows<'a, A> {
-    /// The rows of two inputs of the same dims; `dims` and `strides` are theirs, merged as far as both allow.
-    fn new(x: &'a Strided<A>, y: &'a Strided<A>, dims: &'a mut Dims, strides: &'a mut [Strides; 2]) -> Self {
-        let len = dims.pop().unwrap_or(1);
-        let [p, q] = strides;
-        let steps = (p.pop().unwrap_or(0), q.pop().unwrap_or(0));
-        let mut outer = [Offsets::new(dims, p, x.layout.start), Offsets::new(dims, q, y.layout.start)];
-        let [i, j] = outer.each_mut().map(|offsets| offsets.next().unwrap_or_default());
-        Rows { x: x.run(i, steps.0), y: y.run(j, steps.1), outer: Some(outer), len }
-    }
-}
-
-/// How many copies of an element that repeats lie side by side: as many as fit into the innermost cache.
-const COPIES: usize = 1024;
-
-/// One input of a [`Zip`]. Rows that repeat an element are read from copies of it, so that one loop serves all rows.
-struct Operand<'a, A: Copy> {
-    row: Run<'a, A>,
-    copies: SmallVec<[A; COPIES]>,
-    /// Which element the copies are of.
-    copied: usize,
-}
-
-impl<'a, A: Copy> Operand<'a, A> {
-    fn new(row: Run<'a, A>) -> Self {
-        Operand { row, copies: SmallVec::new(), copied: usize::MAX }
-    }
-
-    fn repeats(&self) -> bool {
-        self.row.step == 0
-    }
-
-    /// Goes on with the row of `len` elements at `at`.
-    fn start_row(&mut self, at: usize, len: usize) {
-        self.row.at = at;
-        if self.repeats() && self.copied != at {
-            self.copies.clear();
-            self.copies.resize(len.min(COPIES), self.row.data[at]);
-            self.copied = at;
-        }
-    }
-
-    /// `len` elements of the row, from element `first` on.
-    fn piece(&self, first: usize, len: usize) -> &[A] {
-        match self.repeats() {
-            true => &self.copies[..len],
-            false => &self.row.data[self.row.at + first..][..len],
-        }
-    }
-}
-
-/// A function of two elements, on all rows.
-struct Zip<'a, A, R, F> {
-    rows: Rows<'a, A>,
-    to: &'a mut [R],
-    f: &'a F,
-}
-
-impl<A: Copy, R, F: Fn(A, A) -> R> Vectorised for Zip<'_, A, R, F> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<I: Instructions>(self) {
-        let Self { rows: Rows { x, y, mut outer, len }, to, f } = self;
-        let (mut starts, mut x, mut y) = ((x.at, y.at), Operand::new(x), Operand::new(y));
-        let most = if x.repeats() || y.repeats() { COPIES } else { len };
-        for row in to.chunks_exact_mut(len) {
-            x.start_row(starts.0, len);
-            y.start_row(starts.1, len);
-            for (n, to) in row.chunks_mut(most).enumerate() {
-                let (x, y) = (x.piece(n * most, to.len()), y.piece(n * most, to.len()));
-                for ((to, &x), &y) in to.iter_mut().zip(x).zip(y) {
-                    *to = f(x, y);
-                }
-            }
-            if let Some([i, j]) = &mut outer {
-                starts = (i.next().unwrap_or_default(), j.next().unwrap_or_default());
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -392,51 +217,6 @@ mod tests {
             let mut to = vec![99; from.len()];
             copy_run(&mut to, &from);
             assert_eq!(to, from);
-        }
-    }
-
-    #[test]
-    fn pairs_are_the_same_however_the_operands_lie() {
-        let tensor = |dims: &[usize]| {
-            let len = dims.iter().product::<usize>();
-            Tensor::from_vec(dims, (0..len).map(|i| (i * 37 % 101) as f32 - 50.0).collect()).unwrap()
-        };
-        let subtract = |a: &Tensor, b: &Tensor| zip(ElementType::F32, a, b, |x: f32, y: f32| x - y).unwrap();
-        // The last axis is longer than the copies of an element.
-        let full = tensor(&[2, 3, COPIES + 9]);
-        let turned = tensor(&[COPIES + 9, 3, 2]).permute(&[2, 1, 0]).unwrap();
-        let backwards = full.slice(2, COPIES + 8, COPIES + 9, -1).unwrap();
-        let others =
-            [tensor(&[3, 1]), tensor(&[COPIES + 9]), tensor(&[2, 1, 1]), tensor(&[]), tensor(&[1, 1])];
-        for a in [&full, &turned, &backwards] {
-            for b in others.iter().chain([&full, &turned, &backwards]) {
-                let (a_alone, b_alone) = (a.contiguous(), b.contiguous());
-                let expected: Vec<f32> = {
-                    let [a, b] =
-                        [&a_alone, &b_alone].map(|t| Strided::<f32>::broadcast(t, full.dims()).unwrap());
-                    let mut all = Vec::new();
-                    for_each_run([&a.layout, &b.layout], |[i, j], [p, q], len| {
-                        let (x, y) = (a.run(i, p), b.run(j, q));
-                        all.extend((0..len).map(|n| x.get(n) - y.get(n)));
-                    });
-                    all
-                };
-                assert_eq!(
-                    subtract(a, b).to_f32_vec().unwrap(),
-                    expected,
-                    "{:?} {:?}",
-                    a.layout(),
-                    b.layout()
-                );
-                let swapped: Vec<f32> = expected.iter().map(|x| -x).collect();
-                assert_eq!(
-                    subtract(b, a).to_f32_vec().unwrap(),
-                    swapped,
-                    "{:?} {:?}",
-                    b.layout(),
-                    a.layout()
-                );
-            }
         }
     }
 

@@ -10,6 +10,7 @@ mod select;
 mod unary;
 mod unary_op;
 mod vector_unary;
+mod zip;
 
 pub use binary::BinaryOp;
 pub use bitwise::{BitwiseOp, bitwise_not};

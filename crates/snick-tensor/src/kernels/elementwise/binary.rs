@@ -1,7 +1,7 @@
 //! Functions of two elements, with numpy broadcasting.
 
 use super::remainder;
-use crate::kernels::broadcast::zip;
+use super::zip::zip;
 use crate::kernels::dispatch::{is_computed_in, widen, with_number};
 use crate::kernels::vectors::Number;
 use crate::{Element, ElementType, Tensor, TensorError};

@@ -1,7 +1,7 @@
 //! Logic and shifts on the bits of integers.
 
+use super::zip::zip;
 use crate::ElementType::{Boolean, I64, U64};
-use crate::kernels::broadcast::zip;
 use crate::kernels::vectors::Number;
 use crate::{Element, Tensor, TensorError};
 

@@ -1,7 +1,7 @@
 //! Comparisons, and logical operations.
 
+use super::zip::zip;
 use crate::ElementType::{Boolean, U8};
-use crate::kernels::broadcast::zip;
 use crate::kernels::dispatch::{widen, with_number};
 use crate::{Tensor, TensorError};
 

@@ -7,16 +7,13 @@ use smallvec::SmallVec;
 
 use super::binary::with_function;
 use super::unary_op::UnaryOp;
-use super::vector_unary::Apply;
+use super::vector_unary::{Apply, Elements};
 use super::{BinaryOp, vector_unary};
 use crate::buffer::Buffer;
-use crate::kernels::broadcast::{Strided, merge};
+use crate::kernels::broadcast::Strided;
+use crate::kernels::row_reader::{RowReader, part_and_block};
 use crate::kernels::vectors::{Instructions, Vectorised, widest};
-use crate::layout::{Layout, Offsets, Strides};
 use crate::{ElementType, Tensor, TensorError};
-
-/// Elements in a block: two blocks fit into the innermost cache, with as many of the other inputs.
-const BLOCK: usize = 1024;
 
 /// A function of elements.
 #[derive(Copy, Clone, PartialEq, Debug)]
@@ -97,7 +94,7 @@ impl Stage<&Tensor> {
 /// Stages that one pass can compute.
 pub struct FusedElementwise<'a> {
     stages: &'a [Stage<&'a Tensor>],
-    /// The other inputs, walked as the first.
+    /// The other inputs, broadcast to the first.
     others: SmallVec<[Strided<'a, f32>; 4]>,
 }
 
@@ -108,7 +105,7 @@ impl<'a> FusedElementwise<'a> {
         let is_f32 = |tensor: &Tensor| tensor.element_type() == ElementType::F32;
         let mut others = SmallVec::new();
         for other in stages.iter().filter_map(Stage::other) {
-            others.push(Strided::broadcast(other, x.dims()).ok().filter(|_| is_f32(other))?);
+            others.push(Strided::collapsed(other, x.dims()).ok().filter(|_| is_f32(other))?);
         }
         let fuses = is_f32(x) && stages.iter().all(|stage| stage.function().is_fusable());
         fuses.then_some(Self { stages, others })
@@ -119,95 +116,87 @@ impl<'a> FusedElementwise<'a> {
     /// # Errors
     /// [`TensorError::OutOfMemory`].
     pub fn run(&self, mut x: Tensor) -> Result<Tensor, TensorError> {
-        let layout = Layout::packed(x.dims());
+        if x.is_empty() {
+            return Ok(x);
+        }
         if let Some(values) = x.exclusive::<f32>() {
-            widest(Pass { fused: self, from: None, layout, to: values });
+            self.pass(None, values);
             return Ok(x);
         }
         let mut out = Buffer::any(x.len())?;
-        let from = Strided::<f32>::new(&x);
-        widest(Pass { fused: self, from: Some(&from), layout: from.layout.clone(), to: &mut out });
+        let from = Strided::collapsed(&x, x.dims())?;
+        self.pass(Some(RowReader::new(&from)), &mut out);
         Tensor::from_buffer(ElementType::F32, x.dims(), out)
+    }
+
+    /// The pass over the first input, which lies where the result goes if it is not in `from`.
+    fn pass(&self, from: Option<RowReader<f32>>, to: &mut [f32]) {
+        let others = self.others.iter().map(RowReader::new).collect();
+        widest(Pass { stages: self.stages, from, others, to });
     }
 }
 
 /// A pass over the first input.
-struct Pass<'a, 't> {
-    fused: &'t FusedElementwise<'a>,
+struct Pass<'p, 'a> {
+    stages: &'p [Stage<&'p Tensor>],
     /// The first input; `None` if it lies where the result goes.
-    from: Option<&'t Strided<'t, f32>>,
-    /// Its layout.
-    layout: Layout,
-    to: &'t mut [f32],
+    from: Option<RowReader<'a, f32>>,
+    /// The other inputs, in the order of the stages.
+    others: SmallVec<[RowReader<'a, f32>; 4]>,
+    to: &'p mut [f32],
 }
 
 impl Vectorised for Pass<'_, '_> {
     type Output = ();
 
     #[inline(always)]
-    fn run<I: Instructions>(self) {
-        let Self { fused, from, layout, to } = self;
-        if to.is_empty() {
-            return;
-        }
-        let layouts: SmallVec<[&Layout; 5]> =
-            std::iter::once(&layout).chain(fused.others.iter().map(|other| &other.layout)).collect();
-        let mut strides: SmallVec<[Strides; 5]> = SmallVec::from_elem(Strides::new(), layouts.len());
-        let mut dims = merge(&layouts, &mut strides);
-        let len = dims.pop().unwrap_or(1);
-        let steps: SmallVec<[isize; 5]> =
-            strides.iter_mut().map(|strides| strides.pop().unwrap_or(0)).collect();
-        let mut offsets: SmallVec<[Offsets; 5]> = layouts
-            .iter()
-            .zip(&strides)
-            .map(|(layout, strides)| Offsets::new(&dims, strides, layout.start))
-            .collect();
-        let mut starts: SmallVec<[usize; 5]> = SmallVec::from_elem(0, layouts.len());
-        // Of a short row only the elements that are needed: setting blocks to 0 takes longer than a small pass.
-        let mut blocks: [SmallVec<[f32; BLOCK]>; 3] = std::array::from_fn(|_| SmallVec::new());
-        blocks.iter_mut().for_each(|block| block.resize(len.min(BLOCK), 0.0));
-        let [one, two, copies] = &mut blocks;
-        for run in to.chunks_mut(len) {
-            for (start, offsets) in starts.iter_mut().zip(&mut offsets) {
-                *start = offsets.next().unwrap_or_default();
-            }
-            for (n, piece) in run.chunks_mut(BLOCK).enumerate() {
-                let (mut values, mut spare) = (&mut one[..piece.len()], &mut two[..piece.len()]);
-                match from {
-                    Some(from) => from.run(starts[0], steps[0]).every(1, n * BLOCK).copy_to(values),
-                    None => values.copy_from_slice(piece),
-                }
-                let mut others = fused.others.iter().zip(&starts[1..]).zip(&steps[1..]);
-                let mut other = || {
-                    let ((other, &start), &step) = others.next()?;
-                    Some(other.run(start, step).every(1, n * BLOCK))
-                };
-                for stage in fused.stages {
-                    let operands = match *stage {
-                        Stage::Unary(op) => {
-                            Apply { op, from: values, to: spare }.run::<I>();
-                            std::mem::swap(&mut values, &mut spare);
-                            continue;
-                        }
-                        Stage::Same(op) => Some((op, &*values, &*values)),
-                        Stage::Right(op, _) => {
-                            other().map(|y| (op, &*values, y.slice_or(values.len(), copies)))
-                        }
-                        Stage::Left(op, _) => {
-                            other().map(|x| (op, x.slice_or(values.len(), copies), &*values))
-                        }
-                    };
-                    let Some((op, x, y)) = operands else { continue };
-                    with_function!(op, f32, f => {
-                        for ((to, &x), &y) in spare.iter_mut().zip(x).zip(y) {
-                            *to = f(x, y);
-                        }
-                    });
-                    std::mem::swap(&mut values, &mut spare);
-                }
-                piece.copy_from_slice(values);
+    fn run<I: Instructions>(mut self) {
+        let row_lens = self.others.iter().chain(&self.from).map(RowReader::row_len);
+        let (part, block) = part_and_block(row_lens);
+        for part in std::mem::take(&mut self.to).chunks_mut(part) {
+            for values in part.chunks_mut(block) {
+                self.compute::<I>(values);
             }
         }
+    }
+}
+
+impl Pass<'_, '_> {
+    /// Computes the next block: all stages while it is in the innermost cache.
+    #[inline(always)]
+    fn compute<I: Instructions>(&mut self, values: &mut [f32]) {
+        if let Some(from) = &mut self.from {
+            values.copy_from_slice(from.read(values.len()));
+        }
+        let len = values.len();
+        let mut others = self.others.iter_mut();
+        let mut other = || others.next().map_or(&[][..], |other| other.read(len));
+        for stage in self.stages {
+            match *stage {
+                Stage::Unary(op) => {
+                    Apply { op, elements: &mut *values }.run::<I>();
+                }
+                Stage::Same(op) => {
+                    with_function!(op, f32, f => (&mut *values).each(|x| f(x, x)));
+                }
+                Stage::Right(op, _) => {
+                    let other = other();
+                    with_function!(op, f32, f => update(values, other, f));
+                }
+                Stage::Left(op, _) => {
+                    let other = other();
+                    with_function!(op, f32, f => update(values, other, |x, y| f(y, x)));
+                }
+            }
+        }
+    }
+}
+
+/// Replaces each value by `f` of it and the other at the same position.
+#[inline(always)]
+fn update(values: &mut [f32], others: &[f32], f: impl Fn(f32, f32) -> f32) {
+    for (x, &y) in values.iter_mut().zip(others) {
+        *x = f(*x, y);
     }
 }
 

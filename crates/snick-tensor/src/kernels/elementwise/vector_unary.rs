@@ -7,72 +7,91 @@ use crate::kernels::vectors::{Instructions, Vectorised, widest};
 /// Writes the function of each element of `from` to `to`, of equal length. `false` if the function has no vector form;
 /// then nothing is written.
 pub(super) fn apply(op: UnaryOp, from: &[f32], to: &mut [f32]) -> bool {
-    widest(Apply { op, from, to })
+    widest(Apply { op, elements: (from, to) })
 }
 
-/// The work of [`apply`].
-pub(super) struct Apply<'a> {
+/// Elements, and where the results go.
+pub(super) trait Elements {
+    /// Writes `f` of each element.
+    fn each(self, f: impl Fn(f32) -> f32);
+}
+
+/// From one slice to another of equal length.
+impl Elements for (&[f32], &mut [f32]) {
+    #[inline(always)]
+    fn each(self, f: impl Fn(f32) -> f32) {
+        let (from, to) = self;
+        for (to, &x) in to.iter_mut().zip(from) {
+            *to = f(x);
+        }
+    }
+}
+
+/// In place.
+impl Elements for &mut [f32] {
+    #[inline(always)]
+    fn each(self, f: impl Fn(f32) -> f32) {
+        for x in self {
+            *x = f(*x);
+        }
+    }
+}
+
+/// The function `op` of each element. `false` if it has no vector form; then nothing is written.
+pub(super) struct Apply<E> {
     pub op: UnaryOp,
-    pub from: &'a [f32],
-    pub to: &'a mut [f32],
+    pub elements: E,
 }
 
-impl Vectorised for Apply<'_> {
+impl<E: Elements> Vectorised for Apply<E> {
     type Output = bool;
 
     #[allow(clippy::manual_clamp, reason = "`clamp` keeps what is not a number, `max` does not")]
     #[inline(always)]
     fn run<I: Instructions>(self) -> bool {
-        let Self { op, from, to } = self;
+        let Self { op, elements } = self;
         let hard = |x: f32| (x + 3.0).clamp(0.0, 6.0) / 6.0;
         match op {
-            Abs => each(from, to, f32::abs),
-            Ceiling => each(from, to, f32::ceil),
-            Erf => each(from, to, math::erf::<I>),
-            Exp => each(from, to, math::exp::<I>),
-            Floor => each(from, to, f32::floor),
-            Negative => each(from, to, |x| -x),
-            Relu => each(from, to, |x| if x < 0.0 { 0.0 } else { x }),
-            Sigmoid => each(from, to, math::sigmoid::<I>),
-            SoftPlus => each(from, to, math::soft_plus::<I>),
-            SoftSign => each(from, to, |x| x / (1.0 + x.abs())),
-            Sqrt => each(from, to, f32::sqrt),
-            Tanh => each(from, to, math::tanh::<I>),
-            HSigmoid => each(from, to, hard),
-            HSwish => each(from, to, |x| x * hard(x)),
-            Mish => each(from, to, math::mish::<I>),
-            RoundHalfToEven => each(from, to, f32::round_ties_even),
-            GeluErf => each(from, to, math::gelu_erf::<I>),
-            GeluTanh => each(from, to, math::gelu_tanh::<I>),
+            Abs => elements.each(f32::abs),
+            Ceiling => elements.each(f32::ceil),
+            Erf => elements.each(math::erf::<I>),
+            Exp => elements.each(math::exp::<I>),
+            Floor => elements.each(f32::floor),
+            Negative => elements.each(|x| -x),
+            Relu => elements.each(|x| if x < 0.0 { 0.0 } else { x }),
+            Sigmoid => elements.each(math::sigmoid::<I>),
+            SoftPlus => elements.each(math::soft_plus::<I>),
+            SoftSign => elements.each(|x| x / (1.0 + x.abs())),
+            Sqrt => elements.each(f32::sqrt),
+            Tanh => elements.each(math::tanh::<I>),
+            HSigmoid => elements.each(hard),
+            HSwish => elements.each(|x| x * hard(x)),
+            Mish => elements.each(math::mish::<I>),
+            RoundHalfToEven => elements.each(f32::round_ties_even),
+            GeluErf => elements.each(math::gelu_erf::<I>),
+            GeluTanh => elements.each(math::gelu_tanh::<I>),
             Swish { beta } => {
                 let beta = beta as f32;
-                each(from, to, |x| x * math::sigmoid::<I>(beta * x));
+                elements.each(|x| x * math::sigmoid::<I>(beta * x));
             }
             Elu { alpha } => {
                 let alpha = alpha as f32;
-                each(from, to, |x| if x < 0.0 { alpha * math::exp_m1::<I>(x) } else { x });
+                elements.each(|x| if x < 0.0 { alpha * math::exp_m1::<I>(x) } else { x });
             }
             Selu { alpha, lambda } => {
                 let (alpha, lambda) = (alpha as f32, lambda as f32);
-                each(from, to, |x| lambda * if x > 0.0 { x } else { alpha * math::exp_m1::<I>(x) });
+                elements.each(|x| lambda * if x > 0.0 { x } else { alpha * math::exp_m1::<I>(x) });
             }
             HardSigmoid { alpha, beta } => {
                 let (alpha, beta) = (alpha as f32, beta as f32);
-                each(from, to, |x| (alpha * x + beta).max(0.0).min(1.0));
+                elements.each(|x| (alpha * x + beta).max(0.0).min(1.0));
             }
             Clamp { min, max } => {
                 let (min, max) = (min as f32, max as f32);
-                each(from, to, |x| x.max(min).min(max));
+                elements.each(|x| x.max(min).min(max));
             }
             _ => return false,
         }
         true
-    }
-}
-
-#[inline(always)]
-fn each(from: &[f32], to: &mut [f32], f: impl Fn(f32) -> f32) {
-    for (to, &x) in to.iter_mut().zip(from) {
-        *to = f(x);
     }
 }

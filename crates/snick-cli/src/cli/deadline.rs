@@ -1,0 +1,103 @@
+//! The time that a command may take.
+
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::console::Failure;
+
+/// The end of the time of a command, if it has one, and the layer at which the command is.
+#[derive(Clone, Debug, Default)]
+pub struct Deadline(Option<Arc<Timer>>);
+
+#[derive(Debug)]
+struct Timer {
+    timeout: Duration,
+    end: Instant,
+    /// The layer that was reported last.
+    layer: Mutex<String>,
+}
+
+/// How long a single step may go on after the end of the time, before the process is ended.
+const GRACE: Duration = Duration::from_millis(200);
+
+impl Deadline {
+    /// Starts the clock. Work that reports its progress ends in time; a thread ends the process if a single step takes
+    /// longer.
+    pub fn start(timeout: Option<Duration>) -> Self {
+        let timer = timeout.and_then(|timeout| {
+            let end = Instant::now().checked_add(timeout)?;
+            Some(Arc::new(Timer { timeout, end, layer: Mutex::default() }))
+        });
+        Self(timer)
+    }
+
+    /// Calls `end` with the failure when the time and [`GRACE`] are over.
+    pub fn on_overrun(&self, end: impl FnOnce(Failure) + Send + 'static) {
+        let Some(timer) = self.0.clone() else { return };
+        std::thread::spawn(move || {
+            std::thread::sleep(timer.timeout.saturating_add(GRACE));
+            end(timer.failure());
+        });
+    }
+
+    /// Reports that a layer is done. `Break` if the time is over.
+    pub fn advance(&self, layer: &str) -> ControlFlow<()> {
+        let Some(timer) = &self.0 else { return ControlFlow::Continue(()) };
+        let mut last = timer.layer.lock().unwrap_or_else(PoisonError::into_inner);
+        last.clear();
+        last.push_str(layer);
+        if Instant::now() >= timer.end { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    /// Fails if the time is over.
+    pub fn check(&self) -> Result<(), Failure> {
+        match &self.0 {
+            Some(timer) if Instant::now() >= timer.end => Err(timer.failure()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether there is one.
+    pub fn is_set(&self) -> bool {
+        self.0.is_some()
+    }
+}
+
+impl Timer {
+    fn failure(&self) -> Failure {
+        let layer = self.layer.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = if layer.is_empty() { String::new() } else { format!(" at layer `{layer}`") };
+        Failure::Limit(format!("--timeout {:?} is over{at}", self.timeout))
+    }
+}
+
+/// A time such as `30s`, `500ms`, `2m` or `1.5h`; a bare number is of seconds.
+pub fn parse_time(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "ms" => 1e-3,
+        "s" | "" => 1.0,
+        "m" => 60.0,
+        "h" => 3600.0,
+        _ => return Err("expected a time such as 30s, 500ms, 2m or 1h".into()),
+    };
+    let seconds = digits.parse().ok().map(|number: f64| number * unit);
+    let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    time.ok_or_else(|| "expected a time such as 30s, 500ms, 2m or 1h".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units() {
+        assert_eq!(parse_time("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(parse_time("1.5m"), Ok(Duration::from_secs(90)));
+        assert_eq!(parse_time("7"), Ok(Duration::from_secs(7)));
+        for text in ["", "s", "soon", "-1s", "nan", "inf", "1e400s", "3 days"] {
+            assert!(parse_time(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! A tensor in one line.
+
+use std::fmt;
+
+use snick_tensor::Tensor;
+
+use super::json::Json;
+
+/// Type, dims and the range of the elements; the elements themselves if they are few.
+pub struct Summary<'t> {
+    tensor: &'t Tensor,
+    /// Of the elements that are numbers and finite; `None` if there are none.
+    range: Option<Range>,
+    nan: usize,
+    infinite: usize,
+}
+
+/// The range of numbers, and their mean.
+struct Range {
+    min: f64,
+    max: f64,
+    mean: f64,
+}
+
+impl<'t> Summary<'t> {
+    /// Summarises a tensor.
+    pub fn of(tensor: &'t Tensor) -> Self {
+        let (mut min, mut max, mut sum) = (f64::INFINITY, f64::NEG_INFINITY, 0.0);
+        let (mut finite, mut nan, mut infinite) = (0usize, 0, 0);
+        for block in blocks(tensor) {
+            // Strings are no numbers.
+            for element in block.to_f64_vec().unwrap_or_default() {
+                if element.is_finite() {
+                    (min, max, sum, finite) = (min.min(element), max.max(element), sum + element, finite + 1);
+                } else if element.is_nan() {
+                    nan += 1;
+                } else {
+                    infinite += 1;
+                }
+            }
+        }
+        let range = (finite > 0).then(|| Range { min, max, mean: sum / finite as f64 });
+        Self { tensor, range, nan, infinite }
+    }
+
+    /// The range as fields of the current object.
+    pub fn write(&self, json: &mut Json) {
+        if let Some(Range { min, max, mean }) = self.range {
+            json.key("min").float(min);
+            json.key("max").float(max);
+            json.key("mean").float(mean);
+        }
+        json.key("nan").plain(self.nan);
+        json.key("inf").plain(self.infinite);
+    }
+}
+
+/// The elements in blocks, so that a large tensor is not copied as a whole.
+fn blocks(tensor: &Tensor) -> impl Iterator<Item = Tensor> {
+    const BLOCK: usize = 1 << 16;
+    let flat = tensor.reshape(&[tensor.len()]).ok();
+    flat.into_iter().flat_map(|flat| {
+        (0..flat.len())
+            .step_by(BLOCK)
+            .filter_map(move |start| flat.slice(0, start, BLOCK.min(flat.len() - start), 1).ok())
+    })
+}
+
+impl fmt::Display for Summary<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.tensor)?;
+        if let Some(Range { min, max, mean }) = self.range {
+            write!(f, " min {min} max {max} mean {mean}")?;
+        }
+        if self.tensor.element_type().is_float() {
+            write!(f, " NaN {} inf {}", self.nan, self.infinite)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_finite_is_counted() {
+        let tensor = Tensor::from_slice(&[f32::NAN, f32::INFINITY, 2.0, 4.0], &[4]).unwrap();
+        assert_eq!(
+            Summary::of(&tensor).to_string(),
+            "f32[4] {NaN, inf, 2, 4} min 2 max 4 mean 3 NaN 1 inf 1"
+        );
+        let empty = Tensor::from_slice(&[0i64; 0], &[0]).unwrap();
+        assert_eq!(Summary::of(&empty).to_string(), "i64[0] {}");
+    }
+}

@@ -1,0 +1,230 @@
+//! Reads the operands of element-wise functions in rows.
+//!
+//! A row of an operand is its last axis after [collapsing](Strided::collapsed): the longest run of elements of constant
+//! step.
+
+use std::ops::Range;
+
+use bytemuck::Pod;
+use smallvec::SmallVec;
+
+use crate::kernels::broadcast::{Run, Strided};
+use crate::layout::Offsets;
+
+/// The most elements in a block: those of a few operands fit into the innermost cache.
+pub(crate) const BLOCK: usize = 1024;
+
+/// Shorter rows are copied to longer blocks: starting a loop takes longer than copying so few elements.
+const SHORT: usize = 32;
+
+/// The most rows that are gathered together: in a transpose, the elements of adjacent rows share cache lines.
+const TILE_ROWS: usize = 16;
+
+/// The most elements in these rows: they fit into the second-level cache.
+const TILE_ELEMENTS: usize = 1 << 15;
+
+/// Elements of one of these rows that are gathered before those of the next row.
+const TILE_COLUMNS: usize = 32;
+
+/// The sizes in which to cut a result: into parts, and each part into blocks, which are computed one by one. For each
+/// operand a block is within one row, or is several whole rows. `row_lens` has the elements in a row of each operand;
+/// each divides the next larger.
+pub(crate) fn part_and_block(row_lens: impl Iterator<Item = usize> + Clone) -> (usize, usize) {
+    let shortest = row_lens.clone().min().unwrap_or(BLOCK);
+    if shortest >= SHORT {
+        return (shortest, BLOCK);
+    }
+    let part = row_lens.clone().filter(|&len| len > BLOCK).min().unwrap_or(usize::MAX);
+    let short = row_lens.filter(|&len| len <= BLOCK).max().unwrap_or(1);
+    (part, BLOCK / short * short)
+}
+
+/// Reads the elements of an operand in row-major order: rows of step 1 in place, rows of step 0 as copies of their
+/// element, other and short rows gathered.
+pub(crate) struct RowReader<'a, T> {
+    /// What follows of the current row.
+    row: Run<'a, T>,
+    /// Elements that follow of the current row.
+    left: usize,
+    /// Elements in a row.
+    row_len: usize,
+    /// Rows of a step other than 0 and 1 to gather together, if more than one.
+    tile_rows: usize,
+    /// Where the next rows start.
+    starts: Offsets<'a>,
+    /// Elements that are not read in place.
+    copies: SmallVec<[T; 64]>,
+    /// Gathered elements not yet read, in `copies`.
+    gathered: Range<usize>,
+    /// The element that `copies` repeats.
+    cached: Option<usize>,
+}
+
+impl<'a, T: Pod> RowReader<'a, T> {
+    /// Of an operand that is [collapsed](Strided::collapsed) and not empty.
+    pub fn new(operand: &'a Strided<T>) -> Self {
+        let (data, start) = (&operand.data[..], operand.layout.start);
+        let (dims, strides) = (&operand.layout.dims, &operand.layout.strides);
+        // A layout without axes has one element.
+        let (&row_len, outer) = dims.split_last().unwrap_or((&1, &[]));
+        let (&step, outer_strides) = strides.split_last().unwrap_or((&0, &[]));
+        RowReader {
+            row: Run { data, at: start, step },
+            left: 0,
+            row_len,
+            tile_rows: (TILE_ELEMENTS / row_len).min(TILE_ROWS).min(outer.iter().product()),
+            starts: Offsets::new(outer, outer_strides, start),
+            copies: SmallVec::new(),
+            gathered: 0..0,
+            cached: None,
+        }
+    }
+
+    /// Elements in a row.
+    pub fn row_len(&self) -> usize {
+        self.row_len
+    }
+
+    /// The next elements, as many as in the next block.
+    pub fn read(&mut self, len: usize) -> &[T] {
+        let in_row = len <= self.row_len;
+        match self.row.step {
+            1 if in_row => {
+                let row = self.advance(len);
+                &row.data[row.at..][..len]
+            }
+            0 if in_row => self.repeat(len),
+            _ if !in_row => self.gather(len / self.row_len, len),
+            _ if self.tile_rows > 1 => self.gather(self.tile_rows, len),
+            _ => {
+                let row = self.advance(len);
+                let copies = room(&mut self.copies, len);
+                row.copy_to(copies);
+                copies
+            }
+        }
+    }
+
+    /// Goes on by `len` elements of a row; returns where they start.
+    #[inline(always)]
+    fn advance(&mut self, len: usize) -> Run<'a, T> {
+        if self.left == 0 {
+            self.row.at = self.starts.next().unwrap_or_default();
+            self.left = self.row_len;
+        }
+        let row = self.row;
+        self.row.at = row.every(1, len).at;
+        self.left -= len;
+        row
+    }
+
+    /// The next `len` elements, equal ones.
+    // Not inlined, so that reading in place stays short.
+    #[inline(never)]
+    fn repeat(&mut self, len: usize) -> &[T] {
+        let Run { data, at, .. } = self.advance(len);
+        if self.copies.len() < len {
+            self.copies = SmallVec::from_elem(data[at], len);
+        } else if self.cached != Some(at) {
+            self.copies.fill(data[at]);
+        }
+        self.cached = Some(at);
+        &self.copies[..len]
+    }
+
+    /// The next `len` elements, which are gathered together with those up to the end of `rows` whole rows.
+    // As above.
+    #[inline(never)]
+    fn gather(&mut self, rows: usize, len: usize) -> &[T] {
+        if self.gathered.is_empty() {
+            self.cached = None;
+            self.gathered = 0..0;
+            for tile in room(&mut self.copies, rows * self.row_len).chunks_mut(TILE_ROWS * self.row_len) {
+                let rows = tile.len() / self.row_len;
+                let starts: SmallVec<[usize; TILE_ROWS]> = self.starts.by_ref().take(rows).collect();
+                for column in (0..self.row_len).step_by(TILE_COLUMNS) {
+                    let end = self.row_len.min(column + TILE_COLUMNS);
+                    for (to, &at) in tile.chunks_exact_mut(self.row_len).zip(&starts) {
+                        Run { at, ..self.row }.every(1, column).copy_to(&mut to[column..end]);
+                    }
+                }
+                self.gathered.end += starts.len() * self.row_len;
+            }
+        }
+        let first = self.gathered.start;
+        self.gathered.start += len;
+        &self.copies[first..][..len]
+    }
+}
+
+/// The first `len` of `copies`, which grow if they are fewer.
+fn room<T: Pod>(copies: &mut SmallVec<[T; 64]>, len: usize) -> &mut [T] {
+    // Only for the first block, which is the largest. The allocator often has zeros at hand.
+    if copies.len() < len {
+        *copies = SmallVec::from_elem(T::zeroed(), len);
+    }
+    &mut copies[..len]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::Layout;
+
+    /// Reads layouts of the same dims together, and checks what is read of each.
+    fn check(layouts: &[Layout]) {
+        let data: Vec<u32> = (0..200_000).collect();
+        let collapsed = |layout: &Layout| Strided { data: (&data[..]).into(), layout: layout.collapse() };
+        let operands: Vec<Strided<u32>> = layouts.iter().map(collapsed).collect();
+        let mut readers: Vec<_> = operands.iter().map(RowReader::new).collect();
+        let mut found = vec![Vec::new(); layouts.len()];
+        let (part, block) = part_and_block(readers.iter().map(RowReader::row_len));
+        for part in vec![(); layouts[0].len()].chunks(part) {
+            for block in part.chunks(block) {
+                assert!(block.len() <= BLOCK);
+                for (reader, found) in readers.iter_mut().zip(&mut found) {
+                    found.extend_from_slice(reader.read(block.len()));
+                }
+            }
+        }
+        for (layout, found) in layouts.iter().zip(found) {
+            let mut expected = Vec::new();
+            layout.for_each_offset(|at| expected.push(data[at]));
+            assert!(found == expected, "{layout:?} with {layouts:?}");
+        }
+    }
+
+    /// Every kind of row of these dims.
+    fn views(dims: &[usize; 3]) -> Vec<Layout> {
+        let &[a, b, c] = dims;
+        let steps = Layout::packed(&[a, b, 2 * c]).slice(2, 1, c, 2);
+        let backwards = Layout::packed(&[a, b, c]).slice(2, c - 1, c, -1);
+        let transposed = Layout::packed(&[c, b, a]).permute(&[2, 1, 0]);
+        let parts = Layout::packed(&[a, b, c + 3]).slice(2, 2, c, 1);
+        let broadcast = [&[c][..], &[b, 1], &[b, c], &[a, 1, 1], &[a, 1, c], &[1]];
+        let broadcast = broadcast.into_iter().map(|own| Layout::packed(own).broadcast_to(dims));
+        let all = broadcast.chain([steps, backwards, transposed, parts, Ok(Layout::packed(dims))]);
+        all.collect::<Result<_, _>>().unwrap()
+    }
+
+    #[test]
+    fn every_pair_of_views_is_read_in_order() {
+        for dims in
+            [[3, 40, 4], [1, 1, 1], [5, 3, 12], [40, 7, 40], [2, 33, 1100], [4, 300, 31], [2, 1, 9000]]
+        {
+            let views = views(&dims);
+            for x in &views {
+                for y in &views {
+                    check(&[x.clone(), y.clone()]);
+                }
+            }
+            check(&views);
+        }
+    }
+
+    #[test]
+    fn rows_too_long_for_a_tile_are_read_in_parts() {
+        let rows = Layout::packed(&[2, 2 * TILE_ELEMENTS]).slice(1, 0, TILE_ELEMENTS, 2).unwrap();
+        check(&[rows]);
+    }
+}
