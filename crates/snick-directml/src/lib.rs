@@ -17,6 +17,14 @@ use std::str::FromStr;
 use snick_tensor::ElementType;
 
 /// A feature level of DirectML: what a device can do.
+///
+/// ```
+/// use snick_directml::FeatureLevel;
+///
+/// let level: FeatureLevel = "3.0".parse()?;
+/// assert!(level.has_slice1() && level < FeatureLevel::V4_1);
+/// # Ok::<(), snick_directml::UnknownLevel>(())
+/// ```
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct FeatureLevel {
     major: u8,

@@ -12,6 +12,14 @@ use crate::OpError;
 
 /// One attribute value. XML gives only [`AttrValue::Text`], which the typed getters of [`Attrs`] parse on demand;
 /// other formats and [`crate::OpDef::attrs`] give the typed variants.
+///
+/// ```
+/// use snick_ir::{AttrValue, Attrs};
+///
+/// let attrs = Attrs::new().with("axis", -1).with("mode", "nearest");
+/// assert_eq!(attrs.get("axis"), Some(&AttrValue::Int(-1)));
+/// assert_eq!(attrs.get("mode"), Some(&AttrValue::from("nearest")));
+/// ```
 #[derive(Clone, PartialEq, Debug)]
 pub enum AttrValue<'a> {
     /// Text, not yet parsed, or a name.
@@ -91,6 +99,17 @@ impl From<&[usize]> for AttrValue<'_> {
 
 /// Attributes in order. Every getter notes which attribute it was asked for, so that what an op does not know can
 /// be kept beside it ([`Attrs::unread`]).
+///
+/// ```
+/// use snick_ir::Attrs;
+///
+/// let attrs = Attrs::new().with("axis", -1).with("keep_dims", true);
+/// assert_eq!(attrs.int("axis")?, Some(-1));
+/// assert_eq!(attrs.bool("keep_dims")?, Some(true));
+/// assert_eq!(attrs.float("epsilon")?, None);
+/// assert!(attrs.bool("axis").is_err());
+/// # Ok::<(), snick_ir::OpError>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Attrs<'a> {
     // A Vec and not a SmallVec, which would be invariant in 'a: owned and borrowed attributes must mix.

@@ -6,6 +6,18 @@ use crate::text::Escaped;
 use crate::{Loc, Located, OpError};
 
 /// How bad a finding is.
+///
+/// ```
+/// use snick_ir::{Diagnostic, Severity};
+///
+/// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"2,3\"}\n  \
+/// #             %y = Parameter-1 {element_type: f32, shape: \"2,4\"}\n  %sum = Add-1(%x, %y)\n}\n";
+/// let mut graph = snick_ir::text::parse(text, None)?;
+/// let found: Vec<Diagnostic> = snick_ir::infer(&mut graph).into_iter().map(Diagnostic::from).collect();
+/// assert_eq!(found[0].severity, Severity::Error);
+/// assert_eq!(found.iter().filter(|finding| finding.severity >= Severity::Warning).count(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "lowercase"))]
 #[non_exhaustive]

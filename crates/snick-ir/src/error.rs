@@ -13,6 +13,14 @@ use crate::text::Escaped;
 pub(crate) const CANNOT_BROADCAST: &str = "cannot broadcast {} with {}";
 
 /// What is wrong with one layer. It knows no place: the driver that gets it wraps it in a [`Located`].
+///
+/// ```
+/// use snick_ir::OpError;
+///
+/// let error = OpError::out_of_range("by", -1, "0 or more");
+/// assert_eq!(error.to_string(), "by = -1 is out of range, expected 0 or more");
+/// assert_eq!(error.code(), "S020");
+/// ```
 #[derive(thiserror::Error, Clone, PartialEq, Debug)]
 #[allow(missing_docs, reason = "the message of each variant says what its fields are")]
 #[non_exhaustive]
@@ -191,6 +199,16 @@ impl OpError {
 }
 
 /// An [`OpError`] with its place: ``file:line:col: layer `name` (Op): what``.
+///
+/// ```
+/// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"2,3\"}\n  \
+/// #             %y = Parameter-1 {element_type: f32, shape: \"2,4\"}\n  %sum = Add-1(%x, %y)\n}\n";
+/// let mut graph = snick_ir::text::parse(text, None)?;
+/// let error = snick_ir::infer(&mut graph).remove(0);
+/// assert_eq!((error.layer.as_str(), error.op.as_str(), error.loc.line), ("sum", "Add", 5));
+/// assert!(error.to_string().contains("layer `sum` (Add): cannot broadcast [2,3] with [2,4]"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, PartialEq, Debug)]
 pub struct Located {
     /// File as the user named it.

@@ -14,6 +14,18 @@ use crate::FloatBounds;
 pub const MAX_ELEMENTS: usize = 256;
 
 /// Facts of the outputs of one node, by port.
+///
+/// ```
+/// use snick_ir::{Fact, Facts};
+/// use snick_shape::Shape;
+/// use snick_tensor::ElementType;
+///
+/// // An op with two outputs: values and their indices.
+/// let mut facts = Facts::from(Fact::new(ElementType::F32, Shape::from([2, 3])));
+/// facts.push(Fact::new(ElementType::I64, Shape::from([2, 3])));
+/// assert_eq!(facts.len(), 2);
+/// assert_eq!(facts[1].element_type(), ElementType::I64);
+/// ```
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Facts(SmallVec<[Fact; 1]>);
 
@@ -86,6 +98,18 @@ impl<'f> IntoIterator for &'f Facts {
 }
 
 /// Element type, shape and known elements of a value. Sound: a fact may be less precise than the value, never wrong.
+///
+/// ```
+/// use snick_ir::Fact;
+/// use snick_shape::Shape;
+/// use snick_tensor::{ElementType, Tensor};
+///
+/// let image = Fact::new(ElementType::U8, Shape::from([480, 640, 3]));
+/// assert_eq!((image.element_type(), image.shape().rank()), (ElementType::U8, Some(3)));
+/// let axes = Fact::constant(Tensor::from_slice(&[0i64, 2], &[2])?.into());
+/// assert_eq!(axes.ints().as_deref(), Some(&[0, 2][..]));
+/// # Ok::<(), snick_tensor::TensorError>(())
+/// ```
 #[derive(Clone, PartialEq, Debug)]
 pub struct Fact {
     /// `Dynamic` if unknown.
@@ -97,6 +121,17 @@ pub struct Fact {
 }
 
 /// Elements of a value that are known before the graph runs.
+///
+/// ```
+/// use snick_ir::{Fact, Known};
+/// use snick_shape::{Shape, SymExpr};
+/// use snick_tensor::ElementType;
+///
+/// // The shape [2, 3] as a vector: its elements are known before anything runs.
+/// let sizes = Fact::new(ElementType::I64, Shape::from([2]));
+/// let sizes = sizes.with_elements(Some(vec![SymExpr::from(2), SymExpr::from(3)]));
+/// assert!(matches!(sizes.known(), Some(Known::Elements(elements)) if elements.len() == 2));
+/// ```
 #[derive(Clone, PartialEq, Debug)]
 pub enum Known {
     /// All elements as numbers: of a constant, or of a value that folds to one.

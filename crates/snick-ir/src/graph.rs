@@ -27,6 +27,19 @@ pub(crate) struct Wire {
 }
 
 /// A model or a sub-graph body.
+///
+/// ```
+/// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  \
+/// #             %relu = ReLU-1(%x)\n  %y = Result-1(%relu)\n}\n";
+/// let mut graph = snick_ir::text::parse(text, None)?;
+/// assert!(snick_ir::infer(&mut graph).is_empty());
+/// for id in graph.order()? {
+///     println!("{}", graph.node(id).name());
+/// }
+/// let input = graph.parameters().next().expect("an input");
+/// assert_eq!((graph.len(), graph.node(input).name()), (3, "x"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Default, Debug)]
 pub struct Graph {
     /// Name of the model.

@@ -21,6 +21,23 @@ fn saturating_product(dims: &[usize]) -> usize {
 }
 
 /// The context of an op that infers: the facts of its inputs and the symbols of the graph.
+///
+/// ```
+/// use snick_ir::{Fact, Facts, Infer, OpError};
+/// use snick_shape::Shape;
+///
+/// /// Doubles the last axis of its input, whatever its size.
+/// fn infer(cx: &mut Infer<'_>) -> Result<Facts, OpError> {
+///     cx.expect_rank(0, "1 or more", |rank| rank > 0)?;
+///     let Some(mut dims) = cx.shape(0).dims().map(<[_]>::to_vec) else {
+///         return Ok(Fact::new(cx.element_type(0), Shape::unranked()).into());
+///     };
+///     if let Some(last) = dims.last_mut() {
+///         *last = cx.add(last, last);
+///     }
+///     Ok(Fact::new(cx.element_type(0), Shape::ranked(dims)).into())
+/// }
+/// ```
 pub struct Infer<'a> {
     inputs: &'a [&'a Fact],
     outs: &'a [Output],

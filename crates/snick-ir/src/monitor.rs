@@ -51,6 +51,20 @@ impl Limits {
 }
 
 /// How far work has come: a layer is done.
+///
+/// ```
+/// use std::ops::ControlFlow;
+///
+/// use snick_ir::Watch;
+///
+/// let watch = Watch::new().progress(|progress| {
+///     println!("{} of {}: {}", progress.done, progress.layers, progress.layer);
+///     ControlFlow::Continue(())
+/// });
+/// let mut monitor = watch.start();
+/// monitor.report(1, 3, "conv1");
+/// assert!(!monitor.is_stopped());
+/// ```
 #[derive(Copy, Clone, Debug)]
 #[non_exhaustive]
 pub struct Progress<'a> {

@@ -40,6 +40,11 @@ const fn alone(rules: &'static [Rule; 1]) -> Pass {
 
 /// Every pass there is, by the name it has on the command line. The canonical form is what is left when none of them
 /// finds anything to do.
+///
+/// ```
+/// let names: Vec<&str> = snick_pass::PASSES.iter().map(|pass| pass.name()).collect();
+/// assert!(names.contains(&"merge-slices"));
+/// ```
 pub const PASSES: &[Pass] = &[
     alone(const { &[to_slice::RULE] }),
     alone(const { &[fold_constants::RULE] }),
@@ -63,6 +68,11 @@ pub const PASSES: &[Pass] = &[
 const MAX_ROUNDS: usize = 8;
 
 /// No pass has this name.
+///
+/// ```
+/// let error = snick_pass::Pass::by_name("merge-slizes").unwrap_err();
+/// assert!(error.to_string().starts_with("no pass named `merge-slizes`; the passes are "));
+/// ```
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
 #[error("no pass named `{name}`; the passes are {}", PASSES.iter().map(Pass::name).collect::<Vec<_>>().join(", "))]
 pub struct UnknownPass {

@@ -7,6 +7,21 @@ use crate::check::Checker;
 use crate::legalize::to_slice::{self, is_slice_like};
 
 /// What [`apply`](crate::apply) or [`canonicalise`](crate::canonicalise) did.
+///
+/// ```
+/// use snick_pass::RewriteOptions;
+///
+/// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  \
+/// #             %a = ReLU-1(%x)\n  %b = ReLU-1(%a)\n  %y = Result-1(%b)\n}\n";
+/// let mut graph = snick_ir::text::parse(text, None)?;
+/// assert!(snick_ir::infer(&mut graph).is_empty());
+/// let report = snick_pass::canonicalise(&mut graph, &RewriteOptions::default());
+/// for applied in &report.applied {
+///     println!("{} replaced {}", applied.rule, applied.layer);
+/// }
+/// assert!(report.errors.is_empty() && report.stopped.is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Default, Debug)]
 #[non_exhaustive]
 pub struct Report {

@@ -5,6 +5,11 @@ use std::path::{Path, PathBuf};
 use snick_ir::{Format, Loc, Stopped};
 
 /// The file cannot be read, or is not of the format of its extension. Errors of single layers are in [`crate::Read`].
+///
+/// ```
+/// let error = snick_read::read_text("snick 2", None, "new.snick").unwrap_err();
+/// assert!(error.to_string().starts_with("new.snick:1:"), "{error}");
+/// ```
 #[derive(thiserror::Error, Debug)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the message of each variant says what its fields are")]

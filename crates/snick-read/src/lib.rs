@@ -37,6 +37,16 @@ use snick_tensor::Storage;
 pub use error::ReadError;
 
 /// A graph as read, and the errors and notes of reading it.
+///
+/// ```
+/// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n}\n";
+/// let read = snick_read::read_text(text, None, "relu.snick")?;
+/// for error in &read.errors {
+///     eprintln!("{error}");
+/// }
+/// assert!(read.errors.is_empty() && read.notes.is_empty());
+/// # Ok::<(), snick_read::ReadError>(())
+/// ```
 #[derive(Debug)]
 pub struct Read {
     /// The graph, not yet inferred.
@@ -50,6 +60,16 @@ pub struct Read {
 }
 
 /// How to read.
+///
+/// ```
+/// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n}\n";
+/// use snick_ir::Format;
+/// use snick_read::Reader;
+///
+/// let read = Reader::new().bytes(Format::Text, text.as_bytes(), None, "relu.snick")?;
+/// assert_eq!(read.graph.len(), 1);
+/// # Ok::<(), snick_read::ReadError>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Reader {
     weights: Option<PathBuf>,

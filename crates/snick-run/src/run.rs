@@ -4,6 +4,13 @@ use snick_ir::{Located, NodeId};
 use snick_tensor::Tensor;
 
 /// Options of a run.
+///
+/// ```
+/// use snick_run::Options;
+///
+/// let options = Options { check_facts: true, threads: 2, ..Options::default() };
+/// assert!(!options.keep_going);
+/// ```
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct Options {
     /// A layer that fails costs only its dependents; otherwise the first failure ends the run.

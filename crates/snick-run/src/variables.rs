@@ -9,6 +9,16 @@ use snick_shape::Symbols;
 use snick_tensor::{ElementType, Tensor};
 
 /// The variables of a model between runs; new ones have no values.
+///
+/// ```
+/// use snick_run::Variables;
+/// use snick_tensor::Tensor;
+///
+/// let mut variables = Variables::default();
+/// variables.set("cache", Tensor::from_slice(&[1f32, 2.], &[2])?);
+/// assert_eq!(variables.get("cache").map(Tensor::dims), Some(&[2][..]));
+/// # Ok::<(), snick_tensor::TensorError>(())
+/// ```
 #[derive(Clone, Default, Debug)]
 pub struct Variables {
     values: BTreeMap<String, Tensor>,

@@ -1,5 +1,6 @@
 //! The shape of a tensor: unranked, or a list of symbolic dimensions.
 
+pub(crate) mod error;
 pub(crate) mod expr_spec;
 mod parse;
 pub(crate) mod spec;

@@ -7,6 +7,18 @@ use crate::ElementType;
 /// A Rust type that is exactly one [`ElementType`] in memory.
 ///
 /// `boolean` has none: see [`crate::Tensor::from_bools`] and [`crate::Tensor::to_bools`].
+///
+/// ```
+/// use snick_tensor::{Element, Tensor, TensorError};
+///
+/// fn vector<T: Element>(values: &[T]) -> Result<Tensor, TensorError> {
+///     Tensor::from_slice(values, &[values.len()])
+/// }
+///
+/// assert_eq!(vector(&[1i64, 2])?.dims(), [2]);
+/// assert_eq!(vector(&[0.5f32])?.dims(), [1]);
+/// # Ok::<(), TensorError>(())
+/// ```
 pub trait Element: bytemuck::Pod + Default + PartialEq + PartialOrd + Send + Sync {
     /// The element type.
     const TYPE: ElementType;

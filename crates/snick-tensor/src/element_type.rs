@@ -4,6 +4,16 @@ use std::fmt;
 use std::str::FromStr;
 
 /// The type of one element of a tensor, as OpenVINO's `ov::element::Type`.
+///
+/// ```
+/// use snick_tensor::ElementType;
+///
+/// let half: ElementType = "f16".parse()?;
+/// assert!(half.is_float() && half.is_half());
+/// assert_eq!(half.name(), "f16");
+/// assert_eq!(ElementType::from_ir_precision("FP32"), Some(ElementType::F32));
+/// # Ok::<(), snick_tensor::UnknownElementType>(())
+/// ```
 #[derive(Copy, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 #[repr(u8)]
 pub enum ElementType {
@@ -62,6 +72,10 @@ pub enum ElementType {
 }
 
 /// A text that is not the name of an [`ElementType`].
+///
+/// ```
+/// assert!("float33".parse::<snick_tensor::ElementType>().is_err());
+/// ```
 #[derive(thiserror::Error, Debug, Clone, PartialEq, Eq)]
 #[error("unknown element type `{0}`")]
 pub struct UnknownElementType(pub std::string::String);

@@ -19,6 +19,13 @@ impl<T: Display> Display for Listed<'_, T> {
 }
 
 /// Why a tensor operation failed. It knows no place: the caller adds the layer.
+///
+/// ```
+/// use snick_tensor::Tensor;
+///
+/// let error = Tensor::from_slice(&[1f32, 2., 3.], &[2, 2]).unwrap_err();
+/// assert_eq!(error.to_string(), "3 elements do not fill shape [2,2]");
+/// ```
 #[derive(thiserror::Error, Debug, Clone, PartialEq)]
 #[allow(missing_docs, reason = "the message of each variant says what its fields are")]
 pub enum TensorError {

@@ -14,6 +14,16 @@ use crate::buffer::Buffer;
 use crate::memo::Memo;
 
 /// A window on shared bytes. Cloning increments a reference count.
+///
+/// ```
+/// use snick_tensor::{ElementType, Storage, Tensor};
+///
+/// let weights = Storage::heap(vec![0, 0, 128, 63, 0, 0, 0, 64]);
+/// let second = weights.window(4, 4)?;
+/// assert!(second.shares_with(&weights));
+/// assert_eq!(Tensor::new(ElementType::F32, &[1], second)?.to_f32_vec()?, [2.0]);
+/// # Ok::<(), snick_tensor::TensorError>(())
+/// ```
 #[derive(Clone)]
 pub struct Storage {
     owner: Arc<dyn Owner>,

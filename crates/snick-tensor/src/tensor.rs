@@ -2,8 +2,8 @@
 
 #[cfg(feature = "ndarray")]
 mod arrays;
+mod debug;
 
-use std::fmt;
 use std::sync::Arc;
 
 use crate::buffer::{Buffer, Pool};
@@ -25,6 +25,17 @@ pub const MAX_BYTES: usize = 1 << if usize::BITS < 64 { 30 } else { 36 };
 ///
 /// A string tensor stores 4-byte indices into a shared table of texts, so every kernel that only moves elements moves
 /// strings, too.
+///
+/// ```
+/// use snick_tensor::{ElementType, Tensor};
+///
+/// let x = Tensor::from_slice(&[1f32, 2., 3., 4., 5., 6.], &[2, 3])?;
+/// assert_eq!((x.element_type(), x.dims()), (ElementType::F32, &[2, 3][..]));
+/// // A view: no element is copied.
+/// let last_column = x.slice(1, 2, 1, 1)?;
+/// assert_eq!(last_column.to_f32_vec()?, [3., 6.]);
+/// # Ok::<(), snick_tensor::TensorError>(())
+/// ```
 #[derive(Clone)]
 pub struct Tensor {
     element_type: ElementType,
@@ -444,24 +455,6 @@ impl PartialEq for Tensor {
                 ElementType::String => self.as_strings() == other.as_strings(),
                 _ => self.to_bytes() == other.to_bytes(),
             }
-    }
-}
-
-impl fmt::Debug for Tensor {
-    /// Type and dims, and the elements if they are few: `f32[2, 2] {0, 1, 2, 3}`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const SHOWN: usize = 8;
-        write!(f, "{}{:?}", self.element_type, self.dims())?;
-        if self.len() > SHOWN {
-            return Ok(());
-        }
-        let shown: Vec<String> = match (self.as_strings(), self.to_i64_vec(), self.to_f64_vec()) {
-            (Ok(texts), ..) => texts.iter().map(|t| format!("{t:?}")).collect(),
-            (_, Ok(ints), _) if !self.element_type.is_float() => ints.iter().map(i64::to_string).collect(),
-            (_, _, Ok(floats)) => floats.iter().map(f64::to_string).collect(),
-            _ => return Ok(()),
-        };
-        write!(f, " {{{}}}", shown.join(", "))
     }
 }
 

@@ -9,6 +9,18 @@ use snick_shape::{Interval, SymExpr, SymbolId};
 use snick_tensor::{ElementType, SplitMix, Tensor, TensorError};
 
 /// How sizes of dynamic dims are chosen.
+///
+/// ```
+/// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n  \
+/// #             %a = ReLU-1(%x)\n  %y = Result-1(%a)\n}\n";
+/// use snick::{DimPolicy, draw_inputs};
+///
+/// let mut model = snick::parse(text)?;
+/// model.infer().into_result()?;
+/// let inputs = draw_inputs(model.graph(), vec![None], 7, DimPolicy::MultipleOf(16)).unwrap();
+/// assert_eq!(inputs[0].dims(), [16]);
+/// # Ok::<(), snick::Error>(())
+/// ```
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum DimPolicy {
     /// The smallest allowed, but at least 1.
@@ -22,6 +34,14 @@ pub enum DimPolicy {
 }
 
 /// The distribution of random inputs.
+///
+/// ```
+/// use snick::{DimPolicy, InputSpec};
+///
+/// // The smallest sizes, and integers that are valid indices into axes of 2.
+/// let spec = InputSpec { integers: (0, 1), ..InputSpec::from(DimPolicy::Smallest) };
+/// assert_eq!(spec.dims, DimPolicy::Smallest);
+/// ```
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct InputSpec {
     /// Sizes of dynamic dims.

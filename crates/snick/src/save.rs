@@ -11,6 +11,21 @@ use crate::Error;
 use crate::files::OutputFiles;
 
 /// Choices that the formats leave.
+///
+/// ```
+/// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n  \
+/// #             %a = ReLU-1(%x)\n  %y = Result-1(%a)\n}\n";
+/// use snick::{SaveOptions, SliceAs};
+///
+/// let mut model = snick::parse(text)?;
+/// model.infer().into_result()?;
+/// model.canonicalise();
+/// # let out = std::env::temp_dir().join(format!("snick-doctest-options-{}.xml", std::process::id()));
+/// // For readers that are older than opset8.
+/// model.save_with(&out, SaveOptions::new().slice_as(SliceAs::StridedSlice))?;
+/// # std::fs::remove_file(&out).and_then(|()| std::fs::remove_file(out.with_extension("bin"))).unwrap();
+/// # Ok::<(), snick::Error>(())
+/// ```
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct SaveOptions {

@@ -4,6 +4,20 @@ use crate::ops::slice::mask::Mask;
 use crate::ops::slice::strided_slice::StridedSlice;
 
 /// The masks of a StridedSlice, one bit an entry; missing bits are 0.
+///
+/// ```
+/// use snick_ir::{GraphBuilder, StridedSliceMasks};
+/// use snick_tensor::ElementType;
+///
+/// // x[:, 0, 1:]: all rows, and of the other axes one index and one bound.
+/// let mut b = GraphBuilder::new("crop");
+/// let x = b.parameter("x", ElementType::F32, "N,3,8")?;
+/// let masks = StridedSliceMasks::new().begin([1]).end([1, 0, 1]).shrink_axis([0, 1]);
+/// let y = b.strided_slice(x, &[0, 0, 1], &[0, 1, 0], &[1, 1, 1], masks)?;
+/// let graph = b.finish()?;
+/// assert_eq!(graph.fact(y).unwrap().shape().display(graph.symbols()).to_string(), "[N,7]");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct StridedSliceMasks(StridedSlice);
 

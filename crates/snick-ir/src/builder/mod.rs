@@ -27,6 +27,19 @@ use crate::{Fact, Graph, Loc, Located, Node, NodeId, Op, OpError, Output, Value}
 pub use self::masks::StridedSliceMasks;
 
 /// What the builder does about the inference of a new node.
+///
+/// ```
+/// use snick_ir::GraphBuilder;
+/// use snick_tensor::ElementType;
+///
+/// // The default, `Checked`: a layer that cannot be inferred is not added.
+/// let mut b = GraphBuilder::new("g");
+/// let x = b.parameter("x", ElementType::F32, "2,3")?;
+/// let y = b.parameter("y", ElementType::F32, "2,4")?;
+/// assert!(b.add(x, y).is_err());
+/// assert_eq!(b.finish()?.len(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum BuildMode {
     /// Infers it; an error is returned, and the node is removed.
@@ -322,6 +335,18 @@ impl<'g> GraphBuilder<'g> {
 }
 
 /// An operand of a short form: a value, or a number, which becomes a scalar of the other operand's element type.
+///
+/// ```
+/// use snick_ir::GraphBuilder;
+/// use snick_tensor::ElementType;
+///
+/// let mut b = GraphBuilder::new("scale");
+/// let x = b.parameter("x", ElementType::F32, "N")?;
+/// let twice = b.multiply(x, 2.0)?; // a number
+/// let sum = b.add(x, twice)?; // a value
+/// assert_eq!(b.fact(sum)?.element_type(), ElementType::F32);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub enum Operand {
     /// A value of the graph.

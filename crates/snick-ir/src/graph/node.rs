@@ -11,6 +11,16 @@ use super::Graph;
 use crate::{Attrs, Fact, Info, Op, Version};
 
 /// The id of a node. It says nothing about the order of execution, which is [`Graph::order`].
+///
+/// ```
+/// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  \
+/// #             %relu = ReLU-1(%x)\n  %y = Result-1(%relu)\n}\n";
+/// let graph = snick_ir::text::parse(text, None)?;
+/// let relu = graph.find("relu").expect("a layer of this name");
+/// assert_eq!(graph.node(relu).name(), "relu");
+/// assert_eq!(graph.order()?[1], relu);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct NodeId(pub(super) NodeIndex);
 
@@ -33,6 +43,17 @@ impl NodeId {
 }
 
 /// An output of a node, which inputs of others read.
+///
+/// ```
+/// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  \
+/// #             %relu = ReLU-1(%x)\n  %y = Result-1(%relu)\n}\n";
+/// let graph = snick_ir::text::parse(text, None)?;
+/// let relu = graph.node(graph.find("relu").expect("layer"));
+/// let value = relu.output(0).expect("its output");
+/// assert_eq!((value.node, value.port), (relu.id(), 0));
+/// assert_eq!(graph.uses(value).len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Value {
     /// The node.
@@ -42,6 +63,15 @@ pub struct Value {
 }
 
 /// Line and column in the source, both from 1; 0 if unknown.
+///
+/// ```
+/// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  \
+/// #             %relu = ReLU-1(%x)\n  %y = Result-1(%relu)\n}\n";
+/// let graph = snick_ir::text::parse(text, None)?;
+/// let relu = graph.node(graph.find("relu").expect("layer"));
+/// assert_eq!((relu.loc().line, relu.loc().to_string()), (4, "4:3".to_string()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Loc {
@@ -141,6 +171,14 @@ pub struct Details {
 }
 
 /// A layer: an op, its outputs, its name and location.
+///
+/// ```
+/// use snick_ir::{Graph, Node, Op, ops};
+///
+/// let mut graph = Graph::new("g");
+/// let id = graph.add(Node::new("sum", Op::from(ops::Add::default())));
+/// assert_eq!(graph.node(id).name(), "sum");
+/// ```
 #[derive(Clone, Debug)]
 pub struct Node {
     /// Layer name; need not be unique.
@@ -171,6 +209,20 @@ impl Node {
 }
 
 /// A node of a graph, to look at.
+///
+/// ```
+/// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  \
+/// #             %relu = ReLU-1(%x)\n  %y = Result-1(%relu)\n}\n";
+/// let mut graph = snick_ir::text::parse(text, None)?;
+/// assert!(snick_ir::infer(&mut graph).is_empty());
+/// let relu = graph.node(graph.find("relu").expect("layer"));
+/// assert_eq!((relu.name(), relu.op().type_name()), ("relu", "ReLU"));
+/// let producer = relu.input(0).expect("input 0 is connected").node;
+/// assert_eq!(graph.node(producer).name(), "x");
+/// let fact = relu.outputs().next().expect("an output");
+/// assert_eq!(fact.shape().display(graph.symbols()).to_string(), "[N,4]");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Copy, Clone, Debug)]
 pub struct NodeRef<'g> {
     pub(super) graph: &'g Graph,

@@ -104,6 +104,27 @@ pub trait CustomOp: fmt::Debug + Send + Sync + 'static {
 }
 
 /// A custom op in a graph: what files call it, and its definition.
+///
+/// ```
+/// use snick_ir::{Arity, Custom, CustomOp, Facts, Infer, OpError};
+/// use std::sync::Arc;
+///
+/// #[derive(Debug)]
+/// struct Identity;
+///
+/// impl CustomOp for Identity {
+///     fn arity(&self) -> Arity {
+///         Arity::exactly(1)
+///     }
+///
+///     fn infer(&self, cx: &mut Infer<'_>) -> Result<Facts, OpError> {
+///         Ok(cx.input(0).clone().into())
+///     }
+/// }
+///
+/// let op = Custom::new("my.ops", "Identity", Arc::new(Identity));
+/// assert_eq!((op.opset(), op.op_type()), ("my.ops", "Identity"));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Custom {
     /// The operation set: the `version` of a layer of an OpenVINO IR, the domain of an ONNX node.
@@ -167,6 +188,28 @@ impl From<Custom> for Op {
 type Factory = dyn Fn(&RawNode<'_>) -> Result<Arc<dyn CustomOp>, OpError> + Send + Sync;
 
 /// The ops that readers and the text parser know: those of snick, and registered ones. Cloning it is cheap.
+///
+/// ```
+/// use snick_ir::{Arity, CustomOp, Facts, Infer, OpError, Registry};
+/// use std::sync::Arc;
+///
+/// #[derive(Debug)]
+/// struct Identity;
+///
+/// impl CustomOp for Identity {
+///     fn arity(&self) -> Arity {
+///         Arity::exactly(1)
+///     }
+///
+///     fn infer(&self, cx: &mut Infer<'_>) -> Result<Facts, OpError> {
+///         Ok(cx.input(0).clone().into())
+///     }
+/// }
+///
+/// let mut registry = Registry::builtin();
+/// registry.register("my.ops", "Identity", |_| Ok(Arc::new(Identity)));
+/// assert!(!registry.is_builtin());
+/// ```
 #[derive(Clone, Default)]
 pub struct Registry {
     /// By operation set and operation type.

@@ -23,6 +23,14 @@ pub use self::traits::OpTraits;
 pub use crate::ops::Op;
 
 /// How many inputs an op takes. Drivers check it; ops never do.
+///
+/// ```
+/// use snick_ir::Arity;
+///
+/// assert!(Arity::between(2, 3).check(3).is_ok());
+/// assert!(Arity::exactly(1).check(2).is_err());
+/// assert!(Arity::at_least(1).check(9).is_ok());
+/// ```
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Arity {
     /// At least.
@@ -62,6 +70,14 @@ impl Arity {
 }
 
 /// A layer as a reader found it, before it is an op.
+///
+/// ```
+/// use snick_ir::{Attrs, Op, RawNode, Version};
+///
+/// let mut raw = RawNode::openvino("Concat", Version::Opset(1), Attrs::new().with("axis", 1), 1);
+/// assert_eq!(Op::parse(&mut raw)?.type_name(), "Concat");
+/// # Ok::<(), snick_ir::OpError>(())
+/// ```
 #[derive(Debug)]
 pub struct RawNode<'a> {
     /// Who names it.

@@ -7,6 +7,14 @@ use std::sync::Arc;
 use crate::OpError;
 
 /// The formats that name ops.
+///
+/// ```
+/// use snick_ir::{Attrs, Dialect, Op};
+///
+/// let add = Op::by_name("Add", Attrs::new())?;
+/// assert_eq!(add.dialect(), Dialect::OpenVino);
+/// # Ok::<(), snick_ir::OpError>(())
+/// ```
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Dialect {
     /// OpenVINO IR, opset1 and up.
@@ -112,6 +120,13 @@ impl OpName {
 }
 
 /// The operation set a layer belongs to.
+///
+/// ```
+/// use snick_ir::Version;
+///
+/// assert_eq!(Version::from_ir("opset8"), Version::Opset(8));
+/// assert_eq!(Version::from_ir("my.ops"), Version::Custom("my.ops".into()));
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Version {
     /// `opsetN` of OpenVINO.

@@ -2,6 +2,13 @@
 
 bitflags::bitflags! {
     /// What drivers may assume of an op.
+    ///
+    /// ```
+    /// use snick_ir::{Op, OpTraits, ops};
+    ///
+    /// let add = Op::from(ops::Add::default());
+    /// assert!(add.has(OpTraits::ELEMENTWISE) && !add.has(OpTraits::ROOT));
+    /// ```
     #[derive(Copy, Clone, PartialEq, Eq, Debug)]
     pub struct OpTraits: u16 {
         /// Equal inputs give equal outputs, and nothing else happens: equal nodes merge, constants fold.

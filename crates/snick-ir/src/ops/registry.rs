@@ -16,6 +16,16 @@ macro_rules! ops {
         $(pub use self::$family::$file::$op;)*
 
         /// Every op snick knows, [`Custom`] ops that are registered, and [`Opaque`] for the rest.
+        ///
+        /// ```
+        /// use snick_ir::{Op, ops};
+        ///
+        /// let op = Op::from(ops::Concat { axis: -1 });
+        /// assert_eq!(op.type_name(), "Concat");
+        /// assert_eq!(op.attrs().int("axis")?, Some(-1));
+        /// assert!(matches!(op, Op::Concat(concat) if concat.axis == -1));
+        /// # Ok::<(), snick_ir::OpError>(())
+        /// ```
         #[derive(Clone, PartialEq, Debug)]
         #[allow(missing_docs, reason = "each variant's type says what it is")]
         pub enum Op {

@@ -11,6 +11,23 @@ use super::{Committed, Liveness, Patch, RewriteResult, Rule};
 use crate::{Fact, Graph, Located, Monitor, NodeId, OpError, OpTraits, Value};
 
 /// An applied rule.
+///
+/// ```
+/// use snick_ir::rewrite::{self, DriverOptions, RewriteResult, Rule};
+///
+/// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  \
+/// #             %a = ReLU-1(%x)\n  %b = ReLU-1(%a)\n  %y = Result-1(%b)\n}\n";
+/// let mut graph = snick_ir::text::parse(text, None)?;
+/// assert!(snick_ir::infer(&mut graph).is_empty());
+/// let drop_a = Rule::new("drop-a", |patch| match patch.node().name() {
+///     "a" => Ok(RewriteResult::one(patch.input(0)?)),
+///     _ => Ok(RewriteResult::NoMatch),
+/// });
+/// let trace = rewrite::apply(&mut graph, &[drop_a], DriverOptions::default());
+/// let applied = &trace.applied[0];
+/// assert_eq!((&*applied.rule, &*applied.layer, applied.op.as_str()), ("drop-a", "a", "ReLU"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Applied {
     /// The rule.
@@ -24,6 +41,23 @@ pub struct Applied {
 }
 
 /// A layer that a rule matched but declined.
+///
+/// ```
+/// use snick_ir::rewrite::{self, DriverOptions, RewriteResult, Rule};
+///
+/// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  \
+/// #             %a = ReLU-1(%x)\n  %b = ReLU-1(%a)\n  %y = Result-1(%b)\n}\n";
+/// let mut graph = snick_ir::text::parse(text, None)?;
+/// assert!(snick_ir::infer(&mut graph).is_empty());
+/// let never = Rule::new("never", |patch| match patch.node().name() {
+///     "a" => Ok(RewriteResult::declined("another layer may read it")),
+///     _ => Ok(RewriteResult::NoMatch),
+/// });
+/// let trace = rewrite::apply(&mut graph, &[never], DriverOptions::default());
+/// let missed = &trace.missed[0];
+/// assert_eq!((&*missed.layer, missed.reason.as_str()), ("a", "another layer may read it"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MissedRewrite {
     /// The rule.
@@ -37,6 +71,33 @@ pub struct MissedRewrite {
 }
 
 /// A replacement that a [`Check`] refused.
+///
+/// ```
+/// use snick_ir::rewrite::{self, Check, DriverOptions, Proposal, RewriteResult, Rule};
+///
+/// /// Refuses every replacement.
+/// struct Refuse;
+///
+/// impl Check for Refuse {
+///     fn check(&mut self, proposal: &Proposal) -> Result<(), String> {
+///         Err(format!("{} is not wanted", proposal.rule.name()))
+///     }
+/// }
+///
+/// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  \
+/// #             %a = ReLU-1(%x)\n  %b = ReLU-1(%a)\n  %y = Result-1(%b)\n}\n";
+/// let mut graph = snick_ir::text::parse(text, None)?;
+/// assert!(snick_ir::infer(&mut graph).is_empty());
+/// let drop_a = Rule::new("drop-a", |patch| match patch.node().name() {
+///     "a" => Ok(RewriteResult::one(patch.input(0)?)),
+///     _ => Ok(RewriteResult::NoMatch),
+/// });
+/// let options = DriverOptions { check: Some(&mut Refuse), ..DriverOptions::default() };
+/// let trace = rewrite::apply(&mut graph, &[drop_a], options);
+/// assert!(trace.applied.is_empty());
+/// assert_eq!(trace.check_failures[0].report, "drop-a is not wanted");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CheckFailure {
     /// The rule, the layer and its operation type.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::spec::ShapeError;
+use super::error::ShapeError;
 use crate::interval::Interval;
 use crate::sym_expr::SymExpr;
 use crate::sym_expr::parse::{ExprErrorKind, names};

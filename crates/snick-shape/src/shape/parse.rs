@@ -1,6 +1,7 @@
 //! Shapes from the text that [`Shape::display`] prints.
 
-use super::spec::{DimSpec, ShapeError, outer_brackets, split_dims};
+use super::error::ShapeError;
+use super::spec::{DimSpec, outer_brackets, split_dims};
 use super::{Shape, expr_spec};
 use crate::sym_expr::SymExpr;
 use crate::symbols::{Origin, Symbols};

@@ -18,6 +18,12 @@ use super::ascending::ascending;
 use super::op_range::{OpRange, is_unknown};
 
 /// The op that a `slice` is written as.
+///
+/// ```
+/// use snick_pass::legalize::from_slice::SliceAs;
+///
+/// assert_eq!(SliceAs::default(), SliceAs::Either);
+/// ```
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum SliceAs {
     /// Slice-8, but StridedSlice-1 for a bound of which nothing is known before the graph runs: there the OpenVINO

@@ -1,0 +1,81 @@
+//! Why a text is not a shape.
+
+use crate::interval::{Interval, IntervalError};
+use crate::sym_expr::parse::ExprError;
+use crate::symbols::SymbolError;
+
+/// Why a text is not a shape.
+///
+/// ```
+/// # use snick_shape::{ShapeError, ShapeSpec};
+/// let error = "[1x16]".parse::<ShapeSpec>().unwrap_err();
+/// assert_eq!(error, ShapeError::Separator { dim: "1x16".into(), instead: "1,16".into() });
+/// assert_eq!(error.to_string(), "bad dimension `1x16`; write `1,16`");
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ShapeError {
+    /// `[` without `]`, or the reverse.
+    #[error("unbalanced brackets in `{0}`")]
+    Brackets(String),
+    /// Nothing between two commas.
+    #[error("dimension {0} is empty")]
+    EmptyDim(usize),
+    /// `...` beside dimensions.
+    #[error("`...` stands for the whole shape; remove the other dimensions")]
+    Ellipsis,
+    /// A dimension below 0; only `-1`, which means `?`, is allowed.
+    #[error("dimension `{0}` is negative; only -1 is allowed, which means `?`")]
+    Negative(String),
+    /// Dimensions separated by `x`.
+    #[error("bad dimension `{dim}`; write `{instead}`")]
+    Separator {
+        /// The text of the dimension.
+        dim: String,
+        /// The dimensions that it probably means.
+        instead: String,
+    },
+    /// A dimension that is neither an interval nor a symbol.
+    #[error("bad dimension `{dim}`: {cause}")]
+    Dim {
+        /// The text of the dimension.
+        dim: String,
+        /// What is wrong with it.
+        cause: IntervalError,
+    },
+    /// A name with an expression in place of its interval.
+    #[error(
+        "bad dimension `{dim}`: a name takes an interval, such as `N=1..8`; write the expression alone, `{expr}`"
+    )]
+    NamedExpr {
+        /// The text of the dimension.
+        dim: String,
+        /// The text of the expression.
+        expr: String,
+    },
+    /// A dimension that looks like an expression and is none.
+    #[error("bad dimension `{dim}`: {cause}")]
+    Expr {
+        /// The text of the dimension.
+        dim: String,
+        /// What is wrong with it.
+        cause: ExprError,
+    },
+    /// An expression with a divisor that is 0 for some values of its symbols.
+    #[error("dimension `{0}` divides by what may be 0; bound the symbols of the divisor, such as `N=1..`")]
+    ZeroDivisor(String),
+    /// An expression that is below 0 for some values of its symbols.
+    #[error(
+        "dimension `{dim}` may be negative: its values are {interval}; bound its symbols, such as `N=1..`, or \
+         write `max({dim},0)`"
+    )]
+    MaybeNegative {
+        /// The text of the dimension.
+        dim: String,
+        /// The interval of its values.
+        interval: Interval,
+    },
+    /// A symbol cannot be created.
+    #[error(transparent)]
+    Symbol(#[from] SymbolError),
+}
