@@ -10,13 +10,14 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use petgraph::Direction::{Incoming, Outgoing};
-use petgraph::stable_graph::StableDiGraph;
+use petgraph::stable_graph::{NodeIndex, StableDiGraph};
 use petgraph::visit::{EdgeRef, IntoEdgeReferences};
 use smallvec::SmallVec;
 use snick_shape::Symbols;
 
 use crate::{Fact, Info, Located, Op, OpError, OpTraits};
 
+use self::node::GraphId;
 pub use self::node::{Declared, Details, Loc, Node, NodeId, NodeRef, Output, PortIds, Value};
 
 /// Output port of the source, input port of the target.
@@ -50,6 +51,7 @@ pub struct Graph {
     pub ir_version: Option<u32>,
     /// `rt_info`, `meta_data` and other metadata of the model.
     pub info: Vec<Info>,
+    id: GraphId,
     pub(crate) nodes: StableDiGraph<Node, Wire>,
     pub(crate) symbols: Symbols,
 }
@@ -60,6 +62,9 @@ impl From<&Graph> for Arc<Graph> {
         Self::new(graph.clone())
     }
 }
+
+/// Input ports are below this: the inputs of a node are a list as long as its largest port.
+const MAX_PORTS: u32 = 1 << 24;
 
 /// Inputs of a node by port; `None` if not connected.
 pub type Inputs = SmallVec<[Option<Value>; 5]>;
@@ -119,23 +124,28 @@ impl Graph {
     /// Adds a node without inputs; see [`Graph::connect`].
     #[inline]
     pub fn add(&mut self, node: Node) -> NodeId {
-        NodeId(self.nodes.add_node(node))
+        let index = self.nodes.add_node(node);
+        self.id_of(index)
     }
 
     /// Connects `value` to input `port` of `node`, replacing what was connected.
     ///
     /// # Errors
-    /// [`OpError::ForeignValue`] if the graph does not have one of the two nodes.
+    /// [`OpError::ForeignValue`] if the graph does not have one of the two nodes; a port beyond every real layer's.
     #[inline]
     pub fn connect(&mut self, value: Value, node: NodeId, port: u32) -> Result<(), OpError> {
-        if ![value.node, node].iter().all(|id| self.nodes.contains_node(id.0)) {
+        if ![value.node, node].iter().all(|&id| self.contains(id)) {
             return Err(OpError::ForeignValue);
         }
-        let old = self.nodes.edges_directed(node.0, Incoming).find(|e| e.weight().to == port).map(|e| e.id());
+        if port >= MAX_PORTS {
+            return Err(OpError::out_of_range("input port", i64::from(port), format!("below {MAX_PORTS}")));
+        }
+        let (from, to) = (self.place(value.node), self.place(node));
+        let old = self.nodes.edges_directed(to, Incoming).find(|e| e.weight().to == port).map(|e| e.id());
         if let Some(old) = old {
             self.nodes.remove_edge(old);
         }
-        self.nodes.add_edge(value.node.0, node.0, Wire { from: value.port, to: port });
+        self.nodes.add_edge(from, to, Wire { from: value.port, to: port });
         Ok(())
     }
 
@@ -143,8 +153,9 @@ impl Graph {
     pub fn add_wired(&mut self, node: Node, inputs: &[Value]) -> NodeId {
         let id = self.add(node);
         for (port, &value) in (0..).zip(inputs) {
-            if self.nodes.contains_node(value.node.0) {
-                self.nodes.add_edge(value.node.0, id.0, Wire { from: value.port, to: port });
+            if self.contains(value.node) {
+                let (from, to) = (self.place(value.node), self.place(id));
+                self.nodes.add_edge(from, to, Wire { from: value.port, to: port });
             }
         }
         id
@@ -152,13 +163,30 @@ impl Graph {
 
     /// Removes a node; its readers lose that input. Returns the node, or `None` if the graph has none of this id.
     pub fn remove(&mut self, id: NodeId) -> Option<Node> {
-        self.nodes.remove_node(id.0)
+        self.nodes.remove_node(self.place(id))
+    }
+
+    /// Whether this graph gave out the id and still has the node.
+    #[inline]
+    pub fn contains(&self, id: NodeId) -> bool {
+        self.nodes.contains_node(self.place(id))
+    }
+
+    /// The place of a node in the petgraph; that of no node if the id is of another graph.
+    #[inline]
+    pub(crate) fn place(&self, id: NodeId) -> NodeIndex {
+        if id.graph == self.id { id.index } else { NodeIndex::end() }
+    }
+
+    #[inline]
+    pub(crate) fn id_of(&self, index: NodeIndex) -> NodeId {
+        NodeId { index, graph: self.id }
     }
 
     /// The node, if it exists.
     #[inline]
     pub fn get(&self, id: NodeId) -> Option<NodeRef<'_>> {
-        self.nodes.node_weight(id.0).map(|data| NodeRef { graph: self, id, data })
+        self.nodes.node_weight(self.place(id)).map(|data| NodeRef { graph: self, id, data })
     }
 
     /// The node.
@@ -168,7 +196,7 @@ impl Graph {
     /// nodes are removed.
     #[inline]
     pub fn node(&self, id: NodeId) -> NodeRef<'_> {
-        NodeRef { graph: self, id, data: &self.nodes[id.0] }
+        NodeRef { graph: self, id, data: &self.nodes[self.place(id)] }
     }
 
     /// The first layer of this name.
@@ -188,7 +216,7 @@ impl Graph {
     /// The output that a value refers to.
     #[inline]
     pub fn output(&self, value: Value) -> Option<&Output> {
-        self.nodes.node_weight(value.node.0)?.outs.get(value.port as usize)
+        self.nodes.node_weight(self.place(value.node))?.outs.get(value.port as usize)
     }
 
     /// The fact of a value.
@@ -200,35 +228,35 @@ impl Graph {
     /// All nodes in order of their ids.
     #[inline]
     pub fn ids(&self) -> impl DoubleEndedIterator<Item = NodeId> + '_ {
-        self.nodes.node_indices().map(NodeId)
+        self.nodes.node_indices().map(|index| self.id_of(index))
     }
 
     /// Inputs of a node by port.
     #[inline]
     pub fn inputs(&self, id: NodeId) -> Inputs {
         let mut inputs = Inputs::new();
-        for edge in self.nodes.edges_directed(id.0, Incoming) {
+        for edge in self.nodes.edges_directed(self.place(id), Incoming) {
             let port = edge.weight().to as usize;
             if port >= inputs.len() {
                 inputs.resize(port + 1, None);
             }
-            inputs[port] = Some(Value { node: NodeId(edge.source()), port: edge.weight().from });
+            inputs[port] = Some(Value { node: self.id_of(edge.source()), port: edge.weight().from });
         }
         inputs
     }
 
     /// The readers of a value: (node, input port), in order.
     pub fn uses(&self, value: Value) -> SmallVec<[(NodeId, u32); 4]> {
-        let edges = self.nodes.edges_directed(value.node.0, Outgoing);
+        let edges = self.nodes.edges_directed(self.place(value.node), Outgoing);
         let mut uses: SmallVec<[(NodeId, u32); 4]> = edges
             .filter(|e| e.weight().from == value.port)
-            .map(|e| (NodeId(e.target()), e.weight().to))
+            .map(|e| (self.id_of(e.target()), e.weight().to))
             .collect();
         uses.sort_unstable();
         uses
     }
 
-    /// Makes every reader of `old` read `new`.
+    /// Makes every reader of `old` read `new`. Nothing happens if the graph does not have both; so with the next method.
     pub fn replace_uses(&mut self, old: Value, new: Value) {
         self.move_uses(old, new);
     }
@@ -246,15 +274,18 @@ impl Graph {
 
     /// [`Graph::replace_uses`]; returns the reader of each use.
     fn move_uses(&mut self, old: Value, new: Value) -> SmallVec<[NodeId; 4]> {
-        let edges = self.nodes.edges_directed(old.node.0, Outgoing);
+        if !self.contains(new.node) {
+            return SmallVec::new();
+        }
+        let edges = self.nodes.edges_directed(self.place(old.node), Outgoing);
         let moved: SmallVec<[_; 4]> = edges
             .filter(|e| e.weight().from == old.port)
             .map(|e| (e.id(), e.target(), e.weight().to))
             .collect();
         let wire = |(edge, target, to)| {
             self.nodes.remove_edge(edge);
-            self.nodes.add_edge(new.node.0, target, Wire { from: new.port, to });
-            NodeId(target)
+            self.nodes.add_edge(self.place(new.node), target, Wire { from: new.port, to });
+            self.id_of(target)
         };
         moved.into_iter().map(wire).collect()
     }
@@ -284,11 +315,11 @@ impl Graph {
         let mut order = Vec::with_capacity(self.len());
         while let Some(std::cmp::Reverse(id)) = ready.pop() {
             order.push(id);
-            for edge in self.nodes.edges_directed(id.0, Outgoing) {
+            for edge in self.nodes.edges_directed(self.place(id), Outgoing) {
                 let left = &mut missing[edge.target().index()];
                 *left -= 1;
                 if *left == 0 {
-                    ready.push(std::cmp::Reverse(NodeId(edge.target())));
+                    ready.push(std::cmp::Reverse(self.id_of(edge.target())));
                 }
             }
         }
@@ -309,7 +340,7 @@ impl Graph {
             .iter()
             .filter(|c| c.len() > 1 || c.iter().any(|&n| self.nodes.contains_edge(n, n)))
             .filter_map(|c| c.iter().min());
-        NodeId(cyclic.min().copied().unwrap_or_default())
+        self.id_of(cyclic.min().copied().unwrap_or_default())
     }
 
     /// Removes the nodes that no Result and no other root depends on. Parameters are kept: they are the signature of
@@ -326,7 +357,9 @@ impl Graph {
             if std::mem::replace(&mut alive[id.index()], true) {
                 continue;
             }
-            todo.extend(self.nodes.neighbors_directed(id.0, Incoming).map(NodeId));
+            todo.extend(
+                self.nodes.neighbors_directed(self.place(id), Incoming).map(|index| self.id_of(index)),
+            );
         }
         if alive.iter().filter(|&&alive| alive).count() == self.len() {
             return;

@@ -187,6 +187,13 @@ impl Monitor {
         }
     }
 
+    /// Reports a layer that was read, the last of `layers` so far. Returns whether to read on.
+    pub fn read_layer(&mut self, layers: usize, layer: &str) -> bool {
+        self.count_layers(layers, layer);
+        self.report(layers, layers, layer);
+        !self.is_stopped()
+    }
+
     fn stop(&mut self, limit: Option<String>, layer: &str) {
         self.stopped = Some(Stopped { limit, layer: layer.into() });
     }

@@ -200,10 +200,11 @@ impl<'g> Patch<'g> {
     /// Whether an op of this kind reads an output of the node that computes `value`; `false` if there are more than
     /// `most` readers.
     pub fn is_read_by(&self, value: Value, most: u32, kind: impl Fn(&Op) -> bool) -> bool {
-        let readers =
-            self.graph().nodes.neighbors_directed(value.node.petgraph(), Outgoing).map(NodeId::from_petgraph);
+        let graph = self.graph();
+        let readers = graph.nodes.neighbors_directed(graph.place(value.node), Outgoing);
+        let mut readers = readers.map(|index| graph.id_of(index));
         self.liveness.readers(value.node) <= most
-            && readers.filter(|&id| !self.liveness.is_dead(id)).any(|id| kind(self.graph().node(id).op()))
+            && readers.any(|id| !self.liveness.is_dead(id) && kind(graph.node(id).op()))
     }
 
     /// Facts of all inputs of the node.
@@ -233,7 +234,7 @@ impl<'g> Patch<'g> {
             return;
         }
         for id in self.builder.take_added().rev() {
-            self.graph_mut().nodes.remove_node(id.petgraph());
+            self.graph_mut().remove(id);
         }
     }
 
@@ -248,11 +249,12 @@ impl<'g> Patch<'g> {
             moved
                 .extend(graph.replace_uses_with_names(old, new).into_iter().map(|reader| (reader, new.node)));
             if added.contains(&new.node) {
-                let Node { name, details, .. } = &graph.nodes[root.petgraph()];
+                let Node { name, details, .. } = &graph.nodes[graph.place(root)];
                 let (name, details) = (name.clone(), details.clone());
                 let name = if values.len() > 1 { format!("{name}.{port}").into() } else { name };
                 let replaced = graph.fact(old).cloned();
-                let node = &mut graph.nodes[new.node.petgraph()];
+                let place = graph.place(new.node);
+                let node = &mut graph.nodes[place];
                 node.name = name;
                 if let (true, Some(replaced)) = (keeps_facts, replaced) {
                     node.outs[new.port as usize].fact = replaced;

@@ -5,96 +5,13 @@ use std::process::ExitCode;
 
 use snick::Diagnostic;
 use snick::text::Escaped;
-use snick_ir::Located;
 
 use super::deadline::Deadline;
 use super::json::{Json, message};
 use super::memory::default_limit;
 use super::options::{Color, Common, ErrorFormat};
-use crate::npz::UnreadableFile;
-
-/// The code of errors of memory.
-const LIMIT: &str = "S008";
-
-/// The outcome of a verb that did its work.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Outcome {
-    /// Nothing to report: exit code 0.
-    Fine,
-    /// An error in the model, a difference, a failed check: exit code 1.
-    Finding,
-    /// A layer needs more memory than there may be: exit code 3.
-    Limit,
-}
-
-impl Outcome {
-    /// A finding if `found`.
-    pub fn finding(found: bool) -> Self {
-        if found { Self::Finding } else { Self::Fine }
-    }
-
-    /// A finding if there are errors; a limit if the memory of one of them is.
-    pub fn of_errors(errors: &[Located]) -> Self {
-        let is_limit = errors.iter().any(|error| error.error.code() == LIMIT);
-        if is_limit { Self::Limit } else { Self::finding(!errors.is_empty()) }
-    }
-}
-
-/// Why a verb could not do its work.
-#[derive(thiserror::Error, Debug)]
-pub enum Failure {
-    /// Wrong usage or unreadable input: exit code 2.
-    #[error("{0}")]
-    Usage(String),
-    /// Errors of layers that stop the verb: exit code 1.
-    #[error("{}", .0.first().map(ToString::to_string).unwrap_or_default())]
-    Layers(Vec<Diagnostic>),
-    /// A limit was reached: exit code 3.
-    #[error("{0}")]
-    Limit(String),
-    /// The reader of standard output is gone: not an error.
-    #[error("standard output is closed")]
-    Closed,
-}
-
-impl Failure {
-    /// Wrong usage or unreadable input.
-    pub fn usage(message: impl ToString) -> Self {
-        Self::Usage(message.to_string())
-    }
-
-    /// An error of a layer that stops the verb.
-    pub fn layer(error: impl Into<Diagnostic>) -> Self {
-        Self::Layers(vec![error.into()])
-    }
-}
-
-impl From<snick::Error> for Failure {
-    fn from(error: snick::Error) -> Self {
-        match error {
-            snick::Error::Invalid { diagnostics } => Self::Layers(diagnostics),
-            error @ snick::Error::Limit { .. } => Self::Limit(error.to_string()),
-            error => Self::Usage(with_causes(&error)),
-        }
-    }
-}
-
-/// An error and its causes, each once.
-fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
-}
-
-impl From<UnreadableFile> for Failure {
-    fn from(error: UnreadableFile) -> Self {
-        Self::usage(error)
-    }
-}
+use super::outcome::LIMIT;
+pub use super::outcome::{Failure, Outcome};
 
 /// The outputs of a verb, and the time that it may take.
 #[derive(Clone)]

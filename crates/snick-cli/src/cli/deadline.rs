@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::console::Failure;
+use super::outcome::Failure;
 
 /// The end of the time of a command, if it has one, and the layer at which the command is.
 #[derive(Clone, Debug, Default)]

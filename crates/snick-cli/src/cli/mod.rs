@@ -9,6 +9,7 @@ pub mod json;
 pub mod memory;
 pub mod model;
 pub mod options;
+pub mod outcome;
 pub mod overwrite;
 pub mod progress;
 pub mod summary;

@@ -315,7 +315,8 @@ impl<'g> GraphBuilder<'g> {
         let graph = self.graph_mut();
         let id = graph.add_wired(node, inputs);
         let inferred = graph.infer_node(id).map_err(|located| located.error);
-        let outs = &mut graph.nodes[id.petgraph()].outs;
+        let place = graph.place(id);
+        let outs = &mut graph.nodes[place].outs;
         let checked = match mode {
             BuildMode::Lenient => {
                 outs.resize_with(outs.len().max(outputs), Output::unknown);
@@ -328,7 +329,7 @@ impl<'g> GraphBuilder<'g> {
         };
         match checked {
             Ok(()) => self.added.push(id),
-            Err(_) => drop(graph.nodes.remove_node(id.petgraph())),
+            Err(_) => drop(graph.remove(id)),
         }
         checked.map(|()| id)
     }

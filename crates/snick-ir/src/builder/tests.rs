@@ -46,6 +46,9 @@ fn values_of_other_graphs_are_errors() {
     }
     let mut b = GraphBuilder::new("g");
     assert_eq!(b.relu(x), Err(OpError::ForeignValue));
+    // Also where this graph has a node of the same index.
+    b.parameter("own", ElementType::I64, "7").unwrap();
+    assert_eq!(b.relu(x), Err(OpError::ForeignValue));
     assert_eq!(b.fact(x).err(), Some(OpError::ForeignValue));
     let y = b.parameter("y", ElementType::F32, "N").unwrap();
     assert_eq!(b.relu(Value { port: 1, ..y }), Err(OpError::ForeignValue));

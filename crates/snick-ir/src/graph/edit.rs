@@ -10,7 +10,7 @@ use crate::{Op, OpError};
 impl Graph {
     /// Renames a layer. Nothing happens if there is none of this id; so with all methods that change one.
     pub fn rename(&mut self, id: NodeId, name: impl Into<Arc<str>>) {
-        if let Some(node) = self.nodes.node_weight_mut(id.0) {
+        if let Some(node) = self.nodes.node_weight_mut(self.place(id)) {
             node.name = name.into();
         }
     }
@@ -31,7 +31,7 @@ impl Graph {
 
     /// Gives a node at least this many outputs.
     pub fn ensure_outputs(&mut self, id: NodeId, count: usize) {
-        if let Some(node) = self.nodes.node_weight_mut(id.0) {
+        if let Some(node) = self.nodes.node_weight_mut(self.place(id)) {
             node.outs.resize_with(node.outs.len().max(count), Output::unknown);
         }
     }
@@ -41,7 +41,7 @@ impl Graph {
     /// # Errors
     /// [`OpError::ForeignValue`] if there is no such node; an error if it is no Parameter.
     pub fn set_parameter_shape(&mut self, id: NodeId, shape: ShapeSpec) -> Result<(), OpError> {
-        match self.nodes.node_weight_mut(id.0).map(|node| &mut node.op) {
+        match self.nodes.node_weight_mut(self.place(id)).map(|node| &mut node.op) {
             Some(Op::Parameter(parameter)) => parameter.shape = shape,
             Some(op) => return Err(OpError::mismatch("the layer", op.type_name(), "a Parameter")),
             None => return Err(OpError::ForeignValue),
@@ -50,6 +50,6 @@ impl Graph {
     }
 
     pub(super) fn output_mut(&mut self, value: Value) -> Option<&mut Output> {
-        self.nodes.node_weight_mut(value.node.0)?.outs.get_mut(value.port as usize)
+        self.nodes.node_weight_mut(self.place(value.node))?.outs.get_mut(value.port as usize)
     }
 }

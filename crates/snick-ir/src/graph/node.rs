@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use petgraph::stable_graph::NodeIndex;
 use smallvec::SmallVec;
@@ -21,24 +22,35 @@ use crate::{Attrs, Fact, Info, Op, Version};
 /// assert_eq!(graph.order()?[1], relu);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct NodeId(pub(super) NodeIndex);
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId {
+    pub(crate) index: NodeIndex,
+    pub(super) graph: GraphId,
+}
 
 impl NodeId {
     /// An index for side tables, below [`Graph::bound`].
     #[inline]
     pub fn index(self) -> usize {
-        self.0.index()
+        self.index.index()
     }
+}
 
-    #[inline]
-    pub(crate) fn petgraph(self) -> NodeIndex {
-        self.0
+impl fmt::Debug for NodeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "NodeId({})", self.index())
     }
+}
 
-    #[inline]
-    pub(crate) fn from_petgraph(index: NodeIndex) -> Self {
-        Self(index)
+/// Tells graphs apart, so that an id is not taken for one of another graph. A copy of a graph has the same ids.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct GraphId(u32);
+
+impl Default for GraphId {
+    /// One that no other graph has.
+    fn default() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 }
 

@@ -12,7 +12,7 @@ use snick_tensor::{ElementType, Tensor};
 use super::{Infer, input_symbols, saturating_product, variables};
 use crate::float_bounds::FloatBounds;
 use crate::{
-    Fact, Facts, Graph, Known, Located, Monitor, NodeId, NodeRef, Op, OpError, OpTraits, Output, Value,
+    Fact, Facts, Graph, Known, Loc, Located, Monitor, NodeId, NodeRef, Op, OpError, OpTraits, Output, Value,
 };
 
 /// Ops on constants are evaluated during inference up to this many elements, inputs and outputs together.
@@ -112,7 +112,13 @@ impl Graph {
     }
 
     /// Infers one node from the facts of its inputs.
+    ///
+    /// # Errors
+    /// What is wrong with it; [`OpError::ForeignValue`] if the graph has no such node.
     pub fn infer_node(&mut self, id: NodeId) -> Result<(), Located> {
+        if !self.contains(id) {
+            return Err(self.located(id, OpError::ForeignValue));
+        }
         let mut monitor = Monitor::default();
         let mut session = InferSession::new(&mut monitor, 1);
         self.visit(id, &mut session);
@@ -120,10 +126,11 @@ impl Graph {
     }
 
     fn visit(&mut self, id: NodeId, session: &mut InferSession) {
-        let mut bodies = self.nodes[id.petgraph()].op.take_bodies();
+        let place = self.place(id);
+        let mut bodies = self.nodes[place].op.take_bodies();
         let mut errors = Vec::new();
         let facts = self.facts_of(id, &mut bodies, &mut errors, session);
-        self.nodes[id.petgraph()].op.put_bodies(bodies);
+        self.nodes[place].op.put_bodies(bodies);
         match facts {
             Ok(facts) => self.set_facts(id, facts),
             Err(error) => {
@@ -139,13 +146,15 @@ impl Graph {
 
     /// Nothing is known of the outputs.
     fn forget(&mut self, id: NodeId) {
-        for out in &mut self.nodes[id.petgraph()].outs {
+        let place = self.place(id);
+        for out in &mut self.nodes[place].outs {
             out.fact = Fact::unknown();
         }
     }
 
     fn set_facts(&mut self, id: NodeId, facts: Facts) {
-        let outs = &mut self.nodes[id.petgraph()].outs;
+        let place = self.place(id);
+        let outs = &mut self.nodes[place].outs;
         if outs.len() < facts.len() {
             outs.resize_with(facts.len(), Output::unknown);
         }
@@ -164,11 +173,10 @@ impl Graph {
         let values = self.inputs(id);
         let mut inputs: SmallVec<[&Fact; 5]> = SmallVec::new();
         for (port, value) in values.iter().enumerate() {
-            let fact =
-                value.and_then(|value| self.nodes[value.node.petgraph()].outs.get(value.port as usize));
+            let fact = value.and_then(|value| self.nodes[value.node.index].outs.get(value.port as usize));
             inputs.push(&fact.ok_or(OpError::NotConnected { port })?.fact);
         }
-        let node = &self.nodes[id.petgraph()];
+        let node = &self.nodes[id.index];
         node.op.arity().check(inputs.len())?;
         let mut cx = Infer {
             inputs: &inputs,
@@ -202,14 +210,14 @@ impl Graph {
         Ok(())
     }
 
-    /// An error with the place of a node.
+    /// An error with the place of a node; without one if the graph has no such node.
     pub fn located(&self, id: NodeId, error: OpError) -> Located {
-        let node = self.node(id);
+        let node = self.get(id);
         Located {
             source: self.source.clone(),
-            loc: node.loc(),
-            layer: node.name().to_string(),
-            op: node.op().type_name().to_string(),
+            loc: node.map_or_else(Loc::default, NodeRef::loc),
+            layer: node.map_or("", NodeRef::name).to_string(),
+            op: node.map_or("", |node| node.op().type_name()).to_string(),
             error,
         }
     }

@@ -418,10 +418,7 @@ fn connects(patch: &Patch, values: &[Option<Value>]) -> Result<(), OpError> {
         }
     }
     let reads_root = |id: &NodeId| {
-        graph
-            .nodes
-            .neighbors_directed(id.petgraph(), Incoming)
-            .any(|input| NodeId::from_petgraph(input) == root)
+        graph.nodes.neighbors_directed(graph.place(*id), Incoming).any(|input| graph.id_of(input) == root)
     };
     if patch.added().iter().any(reads_root) { Err(OpError::ReadsReplaced) } else { Ok(()) }
 }

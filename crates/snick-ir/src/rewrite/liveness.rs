@@ -46,7 +46,7 @@ impl Liveness {
             self.nodes[id.index()] = State::default();
         }
         for &id in &committed.added {
-            for input in graph.nodes.neighbors_directed(id.petgraph(), Incoming) {
+            for input in graph.nodes.neighbors_directed(graph.place(id), Incoming) {
                 self.nodes[input.index()].readers += 1;
             }
         }
@@ -70,11 +70,11 @@ impl Liveness {
                 continue;
             }
             self.nodes[id.index()].dead = true;
-            for input in graph.nodes.neighbors_directed(id.petgraph(), Incoming) {
+            for input in graph.nodes.neighbors_directed(graph.place(id), Incoming) {
                 self.nodes[input.index()].readers -= 1;
                 match self.nodes[input.index()].readers {
-                    0 => todo.push(NodeId::from_petgraph(input)),
-                    1 => alone.push(NodeId::from_petgraph(input)),
+                    0 => todo.push(graph.id_of(input)),
+                    1 => alone.push(graph.id_of(input)),
                     _ => {}
                 }
             }
@@ -85,7 +85,7 @@ impl Liveness {
 
     fn only_reader(&self, graph: &Graph, id: NodeId) -> Option<NodeId> {
         let mut readers =
-            graph.nodes.edges_directed(id.petgraph(), Outgoing).map(|e| NodeId::from_petgraph(e.target()));
+            graph.nodes.edges_directed(graph.place(id), Outgoing).map(|e| graph.id_of(e.target()));
         readers.find(|&reader| !self.is_dead(reader))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::text::{PrintOptions, parse, print};
-use crate::{Info, PortIds, infer};
+use crate::{Attrs, Info, PortIds, infer};
 
 fn graph(layers: &str) -> Graph {
     let mut graph = parse(&format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n"), None).unwrap();
@@ -104,12 +104,13 @@ fn metadata_is_inherited_and_port_numbers_are_not() {
     }
     let mut graph = graph(
         "%x = Parameter-1 {element_type: f32, shape: \"4\"}
-         %a = ReLU-1(%x) {surplus: 1}
+         %a = ReLU-1(%x)
          %y = Result-1(%a)",
     );
     let layer = graph.find("a").unwrap();
-    let details = graph.nodes[layer.petgraph()].details_mut();
-    assert!(!details.extra.is_empty());
+    let place = graph.place(layer);
+    let details = graph.nodes[place].details_mut();
+    details.extra = Attrs::new().with("surplus", 1);
     details.info = vec![Info { name: "rt_info".into(), ..Info::default() }];
     (details.input_ids, details.output_ids) = (Some(PortIds::new(&[7])), Some(PortIds::new(&[9])));
     let rule = Rule::for_target("abs", abs_of_relu);

@@ -63,7 +63,6 @@ struct Parser<'t> {
     weights: Option<&'t Storage>,
     ops: &'t Registry,
     depth: usize,
-    /// Layers so far, those of bodies included.
     layers: usize,
     monitor: &'t mut Monitor,
 }
@@ -141,9 +140,7 @@ impl<'t> Parser<'t> {
             outs.push(Output::unknown());
         }
         self.layers += 1;
-        self.monitor.count_layers(self.layers, &name);
-        self.monitor.report(self.layers, self.layers, &name);
-        if self.monitor.is_stopped() {
+        if !self.monitor.read_layer(self.layers, &name) {
             return Err(ParseError { loc, message: "parsing was stopped".into() });
         }
         let mut node = Node::new(name.as_str(), op);

@@ -40,9 +40,7 @@ impl Context<'_> {
     /// Reports a layer, and whether more are to be read.
     fn goes_on(&mut self, layer: &str) -> bool {
         self.layers += 1;
-        self.monitor.count_layers(self.layers, layer);
-        self.monitor.report(self.layers, self.layers, layer);
-        !self.monitor.is_stopped()
+        self.monitor.read_layer(self.layers, layer)
     }
 
     /// A note on each undeclared attribute.
