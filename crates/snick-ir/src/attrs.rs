@@ -200,6 +200,11 @@ impl<'a> Attrs<'a> {
         unread.map(|(_, item)| item.clone()).collect::<Attrs>().into_owned()
     }
 
+    /// Notes that all attributes were asked for.
+    pub(crate) fn mark_all_read(&self) {
+        (0..self.items.len().min(64)).for_each(|i| self.read.set(i));
+    }
+
     /// The same attributes, borrowing nothing.
     pub fn into_owned(self) -> Attrs<'static> {
         let owned =

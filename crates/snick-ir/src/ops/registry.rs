@@ -53,7 +53,7 @@ macro_rules! ops {
             pub fn attrs(&self) -> Attrs<'static> {
                 match self {
                     $(Self::$variant(op) => op.attrs(),)*
-                    Self::Custom(op) => op.definition().attrs(),
+                    Self::Custom(op) => op.attrs(),
                     Self::Opaque(op) => op.attrs.clone(),
                 }
             }

@@ -1,0 +1,112 @@
+//! Custom ops that leave out optional methods, or whose methods contradict each other.
+#![cfg(all(feature = "run", feature = "emit", feature = "onnx"))]
+
+use std::sync::Arc;
+
+use snick::{
+    Arity, Custom, CustomOp, ElementType, Error, Facts, Format, GraphBuilder, Infer, LoadOptions,
+    Model, OpError, Registry, Tensor,
+};
+
+type Tested = Result<(), Box<dyn std::error::Error>>;
+
+/// Multiplies by `by`. It has an attribute and no `attrs`.
+#[derive(Debug)]
+struct Scale {
+    by: i64,
+}
+
+impl CustomOp for Scale {
+    fn arity(&self) -> Arity {
+        Arity::exactly(1)
+    }
+
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<Facts, OpError> {
+        Ok(cx.input(0).clone().into())
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let scaled: Vec<i64> = inputs[0].to_i64_vec()?.iter().map(|element| element * self.by).collect();
+        Ok(vec![Tensor::from_vec(inputs[0].dims(), scaled)?])
+    }
+}
+
+fn registry() -> Registry {
+    let mut registry = Registry::builtin();
+    registry
+        .register("my.ops", "Scale", |raw| Ok(Arc::new(Scale { by: raw.attrs().int("by")?.unwrap_or(1) })));
+    registry
+}
+
+fn parsed(text: &str, registry: &Registry) -> Result<Model, Error> {
+    let mut model = snick::load_bytes(Format::Text, text, None, &LoadOptions::new().ops(registry))?;
+    model.infer().into_result()?;
+    Ok(model)
+}
+
+fn input() -> Tensor {
+    Tensor::from_slice(&[1i64, 2, 3], &[3]).expect("three elements")
+}
+
+fn scaled(model: &Model) -> Result<[Vec<i64>; 2], Box<dyn std::error::Error>> {
+    let outputs = model.run([("x", input())])?;
+    Ok([outputs["y"].to_i64_vec()?, outputs["z"].to_i64_vec()?])
+}
+
+#[test]
+fn attributes_are_kept_without_attrs() -> Tested {
+    let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: i64, shape: \"3\"}\n  \
+         %a = Scale-\"my.ops\"(%x) {by: 1}\n  %b = Scale-\"my.ops\"(%x) {by: 2}\n  \
+         %y = Result-1(%a)\n  %z = Result-1(%b)\n}\n";
+    let mut model = parsed(text, &registry())?;
+    assert_eq!(scaled(&model)?, [vec![1, 2, 3], vec![2, 4, 6]]);
+    model.canonicalise();
+    assert_eq!(scaled(&model)?, [vec![1, 2, 3], vec![2, 4, 6]]);
+    let printed = model.to_text();
+    assert!(printed.contains("{by: 1}") && printed.contains("{by: 2}"), "{printed}");
+    assert_eq!(parsed(&printed, &registry())?.graph(), model.graph());
+    Ok(())
+}
+
+#[test]
+fn equal_attributes_are_merged_without_attrs() -> Tested {
+    let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: i64, shape: \"3\"}\n  \
+         %a = Scale-\"my.ops\"(%x) {by: 2}\n  %b = Scale-\"my.ops\"(%x) {by: 2}\n  \
+         %y = Result-1(%a)\n  %z = Result-1(%b)\n}\n";
+    let mut model = parsed(text, &registry())?;
+    model.canonicalise();
+    assert_eq!(model.to_text().matches("Scale").count(), 1, "{}", model.to_text());
+    Ok(())
+}
+
+#[test]
+fn attributes_of_an_ir_are_kept_once() -> Tested {
+    let xml = r#"<?xml version="1.0"?><net name="g" version="11"><layers>
+        <layer id="0" name="x" type="Parameter" version="opset1"><data shape="3" element_type="i64"/>
+        <output><port id="0" precision="I64"><dim>3</dim></port></output></layer>
+        <layer id="1" name="a" type="Scale" version="my.ops"><data by="2" note="kept"/>
+        <input><port id="0"><dim>3</dim></port></input>
+        <output><port id="1" precision="I64"><dim>3</dim></port></output></layer>
+        <layer id="2" name="y" type="Result" version="opset1"><input><port id="0"><dim>3</dim></port></input></layer>
+        </layers><edges><edge from-layer="0" from-port="0" to-layer="1" to-port="0"/>
+        <edge from-layer="1" from-port="1" to-layer="2" to-port="0"/></edges></net>"#;
+    let mut model = snick::load_bytes(Format::OpenVino, xml, None, &LoadOptions::new().ops(&registry()))?;
+    model.infer().into_result()?;
+    let text = model.to_text();
+    assert!(text.contains(r#"{by: "2", note: kept}"#) && !text.contains("extra"), "{text}");
+    Ok(())
+}
+
+#[test]
+fn ops_made_in_code_without_attrs_are_not_merged() -> Tested {
+    let mut b = GraphBuilder::new("g");
+    let x = b.parameter("x", ElementType::I64, "3")?;
+    for (name, by) in [("y", 1), ("z", 2)] {
+        let scaled = b.add_op(Custom::new("my.ops", "Scale", Arc::new(Scale { by })), &[x])?;
+        b.result(name, scaled)?;
+    }
+    let mut model = Model::from(b.finish()?);
+    model.canonicalise();
+    assert_eq!(scaled(&model)?, [vec![1, 2, 3], vec![2, 4, 6]]);
+    Ok(())
+}
