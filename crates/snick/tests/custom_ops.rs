@@ -110,3 +110,16 @@ fn ops_made_in_code_without_attrs_are_not_merged() -> Tested {
     assert_eq!(scaled(&model)?, [vec![1, 2, 3], vec![2, 4, 6]]);
     Ok(())
 }
+
+#[test]
+fn numbers_of_outputs_are_limited() -> Tested {
+    let mut b = GraphBuilder::new("g");
+    let x = b.parameter("x", ElementType::F32, "N")?;
+    for count in [0, (1 << 16) + 1, 1 << 40, 1 << 62] {
+        let split = b.split(x, 0, count);
+        assert!(split.is_err_and(|error| error.to_string().contains("1 to 65536")), "{count}");
+        let many = b.add_op_with_outputs(snick::ops::Relu, &[x], count);
+        assert_eq!(many.is_err(), count > 0, "{count}");
+    }
+    Ok(())
+}

@@ -50,6 +50,9 @@ pub enum BuildMode {
     Lenient,
 }
 
+/// More outputs than any layer has.
+const MAX_OUTPUTS: usize = 1 << 16;
+
 /// Builds a graph of its own, or adds to one that it borrows.
 ///
 /// ```
@@ -308,6 +311,11 @@ impl<'g> GraphBuilder<'g> {
     /// Adds a node of which `outputs` outputs will be read. Its place is that of the builder unless it has one.
     pub fn add_node(&mut self, mut node: Node, inputs: &[Value], outputs: usize) -> Result<NodeId, OpError> {
         inputs.iter().try_for_each(|&input| self.fact(input).map(|_| ()))?;
+        if self.mode == BuildMode::Lenient && outputs > MAX_OUTPUTS {
+            let (count, expected) =
+                (i64::try_from(outputs).unwrap_or(i64::MAX), format!("at most {MAX_OUTPUTS}"));
+            return Err(OpError::out_of_range("the number of outputs", count, expected));
+        }
         if node.loc == Loc::default() {
             node.loc = self.loc;
         }
