@@ -2,20 +2,30 @@
 
 use snick_ir::ops::{GraphResult, Parameter};
 use snick_ir::rewrite::{CUSTOM_OPS, apply_throughout};
-use snick_ir::{Custom, Graph, Node, OpError, Value, infer};
+use snick_ir::{Custom, Graph, Node, NodeId, OpError, Value, infer};
 use snick_shape::{DimSpec, Interval, ShapeSpec};
 use snick_tensor::Tensor;
 
+use crate::facts::check_values;
 use crate::run::Options;
 use crate::session::Session;
 
-/// The outputs of a custom op, `outputs` many.
-pub(crate) fn evaluate(op: &Custom, inputs: &[Tensor], outputs: usize) -> Result<Vec<Tensor>, OpError> {
+/// The outputs of a custom op, which is that of a node, checked against what it inferred.
+pub(crate) fn evaluate(
+    op: &Custom,
+    inputs: &[Tensor],
+    graph: &Graph,
+    node: NodeId,
+) -> Result<Vec<Tensor>, OpError> {
     op.definition().arity().check(inputs.len())?;
-    match op.eval(inputs) {
-        Err(missing @ OpError::NoImplementation { .. }) => decomposed(op, inputs, outputs, missing),
-        computed => computed,
-    }
+    let values = match op.eval(inputs) {
+        Err(missing @ OpError::NoImplementation { .. }) => {
+            decomposed(op, inputs, graph.node(node).outs().len(), missing)?
+        }
+        computed => computed?,
+    };
+    check_values(graph, node, &values)?;
+    Ok(values)
 }
 
 /// The outputs of what the op decomposes to, for these inputs; `missing` if it does not decompose.

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use snick::{
-    Arity, Custom, CustomOp, ElementType, Error, Facts, Format, GraphBuilder, Infer, LoadOptions,
-    Model, OpError, Registry, Tensor,
+    Arity, Custom, CustomOp, ElementType, Error, Fact, Facts, Format, GraphBuilder, Infer, LoadOptions,
+    Model, OpError, Registry, Shape, Tensor,
 };
 
 type Tested = Result<(), Box<dyn std::error::Error>>;
@@ -31,6 +31,29 @@ impl CustomOp for Scale {
     }
 }
 
+/// Infers and computes what it is told to.
+#[derive(Clone, Debug)]
+struct Stated {
+    element_type: ElementType,
+    dims: &'static [i64],
+    values: Vec<Tensor>,
+}
+
+impl CustomOp for Stated {
+    fn arity(&self) -> Arity {
+        Arity::exactly(1)
+    }
+
+    fn infer(&self, _: &mut Infer<'_>) -> Result<Facts, OpError> {
+        let dims: Vec<_> = self.dims.iter().map(|&dim| dim.into()).collect();
+        Ok(Fact::new(self.element_type, Shape::ranked(dims)).into())
+    }
+
+    fn eval(&self, _: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        Ok(self.values.clone())
+    }
+}
+
 fn registry() -> Registry {
     let mut registry = Registry::builtin();
     registry
@@ -42,6 +65,15 @@ fn parsed(text: &str, registry: &Registry) -> Result<Model, Error> {
     let mut model = snick::load_bytes(Format::Text, text, None, &LoadOptions::new().ops(registry))?;
     model.infer().into_result()?;
     Ok(model)
+}
+
+/// A model of one op on `x`, three elements of i64.
+fn layer(op: &str, registry: &Registry) -> Result<Model, Error> {
+    let text = format!(
+        "snick 1\ngraph \"g\" {{\n  %x = Parameter-1 {{element_type: i64, shape: \"3\"}}\n  \
+         %a = {op}-\"my.ops\"(%x)\n  %y = Result-1(%a)\n}}\n"
+    );
+    parsed(&text, registry)
 }
 
 fn input() -> Tensor {
@@ -108,6 +140,59 @@ fn ops_made_in_code_without_attrs_are_not_merged() -> Tested {
     let mut model = Model::from(b.finish()?);
     model.canonicalise();
     assert_eq!(scaled(&model)?, [vec![1, 2, 3], vec![2, 4, 6]]);
+    Ok(())
+}
+
+/// What a run says of an op that infers one thing and computes another.
+fn stated(element_type: ElementType, dims: &'static [i64], values: Vec<Tensor>) -> String {
+    let op = Stated { element_type, dims, values };
+    let mut registry = Registry::builtin();
+    registry.register("my.ops", "Stated", move |_| Ok(Arc::new(op.clone())));
+    match layer("Stated", &registry).and_then(|model| model.run([("x", input())])) {
+        Ok(outputs) => panic!("{outputs:?}"),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn values_that_contradict_inference_are_errors_of_the_run() -> Tested {
+    let f32s = || Tensor::from_slice(&[1f32, 2., 3.], &[3]);
+    let error = stated(ElementType::I64, &[3], vec![f32s()?]);
+    assert!(error.contains("layer `a` (Stated): output 0 is f32[3], expected i64[3]"), "{error}");
+    let error = stated(ElementType::F32, &[1, 6], vec![f32s()?]);
+    assert!(error.contains("layer `a` (Stated): output 0 is f32[3], expected f32[1,6]"), "{error}");
+    let error = stated(ElementType::F32, &[3], vec![f32s()?, f32s()?]);
+    assert!(error.contains("layer `a` (Stated): the number of values computed is 2, expected 1"), "{error}");
+    let error = stated(ElementType::F32, &[3], vec![]);
+    assert!(error.contains("layer `a` (Stated): the number of values computed is 0, expected 1"), "{error}");
+    Ok(())
+}
+
+/// Also where the values are computed before any run.
+#[test]
+fn values_of_constants_that_contradict_inference_are_errors_of_the_run() -> Tested {
+    let op = Stated { element_type: ElementType::I64, dims: &[3], values: vec![Tensor::scalar(1f32)] };
+    let mut b = GraphBuilder::new("g");
+    let x = b.ints(&[1, 2, 3])?;
+    let y = b.add_op(Custom::new("my.ops", "Stated", Arc::new(op)), &[x])?;
+    b.result("y", y)?;
+    let mut model = Model::from(b.finish()?);
+    let none: [(&str, Tensor); 0] = [];
+    let error = model.run(none.clone()).unwrap_err().to_string();
+    assert!(error.contains("output 0 is f32[], expected i64[3]"), "{error}");
+    model.canonicalise();
+    let error = model.run(none).unwrap_err().to_string();
+    assert!(error.contains("output 0 is f32[], expected i64[3]"), "{error}");
+    Ok(())
+}
+
+#[test]
+fn an_inferred_negative_dim_is_an_error() -> Tested {
+    let error = stated(ElementType::I64, &[-3], vec![input()]);
+    assert!(
+        error.contains("layer `a` (Stated): dim 0 of output 0 = -3 is out of range, expected 0 or more"),
+        "{error}"
+    );
     Ok(())
 }
 

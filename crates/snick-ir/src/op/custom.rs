@@ -78,13 +78,15 @@ pub trait CustomOp: fmt::Debug + Send + Sync + 'static {
         OpTraits::PURE
     }
 
-    /// Element types, shapes and known elements of the outputs. They must hold in every run.
+    /// Element types, shapes and known elements of the outputs. They must hold in every run: values of another type or
+    /// shape are an error of the run.
     ///
     /// # Errors
     /// What is wrong with the inputs.
     fn infer(&self, cx: &mut Infer<'_>) -> Result<Facts, OpError>;
 
-    /// The outputs for concrete inputs, as many as [`CustomOp::arity`] allows.
+    /// The outputs for concrete inputs, as many as [`CustomOp::arity`] allows. There must be one value for each fact
+    /// of [`CustomOp::infer`].
     ///
     /// # Errors
     /// What is wrong with the inputs; by default [`OpError::NoImplementation`]: then the op runs if it decomposes.
@@ -169,6 +171,21 @@ impl Custom {
     /// The operation set as the version of a layer.
     pub(crate) fn version(&self) -> Version {
         Version::from_ir(&self.opset)
+    }
+
+    /// [`CustomOp::infer`]; dims that are negative are errors.
+    pub(crate) fn infer(&self, cx: &mut Infer<'_>) -> Result<Facts, OpError> {
+        let facts = self.op.infer(cx)?;
+        for (port, fact) in facts.iter().enumerate() {
+            for (axis, dim) in fact.shape.dims().unwrap_or_default().iter().enumerate() {
+                let most = cx.interval(dim).hi();
+                if most < 0 {
+                    let what = format!("dim {axis} of output {port}");
+                    return Err(OpError::out_of_range(what, most, "0 or more"));
+                }
+            }
+        }
+        Ok(facts)
     }
 
     /// [`CustomOp::eval`].
