@@ -1,8 +1,8 @@
 //! Custom ops: those without an implementation run as the ops that they decompose to.
 
 use snick_ir::ops::{GraphResult, Parameter};
-use snick_ir::rewrite::{CUSTOM_OPS, apply_throughout};
-use snick_ir::{Custom, Graph, Node, NodeId, OpError, Value, infer};
+use snick_ir::rewrite::{CUSTOM_OPS, DriverOptions, apply};
+use snick_ir::{Custom, Graph, Located, Node, NodeId, OpError, Value, infer};
 use snick_shape::{DimSpec, Interval, ShapeSpec};
 use snick_tensor::Tensor;
 
@@ -43,12 +43,20 @@ fn decomposed(
         let value = graph.node(node).output(port).ok_or(OpError::ForeignValue)?;
         graph.add_wired(Node::new(format!("output{port}"), GraphResult.into()), &[value]);
     }
-    let inside = |error| OpError::Inside(Box::new(error));
+    // An error of the op itself needs no place of its own.
+    let inside = |located: Located| match located.layer == op.op_type() && located.op == op.op_type() {
+        true => located.error,
+        false => OpError::InDecomposition(Box::new(located)),
+    };
     infer(&mut graph).into_iter().next().map_or(Ok(()), |error| Err(inside(error)))?;
-    apply_throughout(&mut graph, &[CUSTOM_OPS]).map_err(OpError::Inside)?;
+    let trace = apply(&mut graph, &[CUSTOM_OPS], DriverOptions::default());
+    trace.errors.into_iter().next().map_or(Ok(()), |error| Err(inside(error)))?;
     let remains = graph.ids().any(|id| graph.node(id).op() == &op.clone().into());
     if remains {
-        return Err(missing);
+        return Err(match trace.missed.into_iter().next() {
+            Some(missed) => OpError::NoValue { what: "the outputs".into(), why: missed.reason },
+            None => missing,
+        });
     }
     infer(&mut graph).into_iter().next().map_or(Ok(()), |error| Err(inside(error)))?;
     let session = Session::without_folding(graph).map_err(inside)?;

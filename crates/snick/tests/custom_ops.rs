@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use snick::{
     Arity, Custom, CustomOp, ElementType, Error, Fact, Facts, Format, GraphBuilder, Infer, LoadOptions,
-    Model, OpError, Registry, Shape, Tensor,
+    Model, OpError, Patch, Registry, RewriteResult, Shape, Tensor,
 };
 
 type Tested = Result<(), Box<dyn std::error::Error>>;
@@ -54,10 +54,29 @@ impl CustomOp for Stated {
     }
 }
 
+/// Decomposes for no input.
+#[derive(Debug)]
+struct Odd;
+
+impl CustomOp for Odd {
+    fn arity(&self) -> Arity {
+        Arity::exactly(1)
+    }
+
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<Facts, OpError> {
+        Ok(cx.input(0).clone().into())
+    }
+
+    fn decompose(&self, _: &mut Patch<'_>) -> Result<RewriteResult, OpError> {
+        Err(OpError::unsupported("an odd last dim"))
+    }
+}
+
 fn registry() -> Registry {
     let mut registry = Registry::builtin();
     registry
-        .register("my.ops", "Scale", |raw| Ok(Arc::new(Scale { by: raw.attrs().int("by")?.unwrap_or(1) })));
+        .register("my.ops", "Scale", |raw| Ok(Arc::new(Scale { by: raw.attrs().int("by")?.unwrap_or(1) })))
+        .register("my.ops", "Odd", |_| Ok(Arc::new(Odd)));
     registry
 }
 
@@ -193,6 +212,21 @@ fn an_inferred_negative_dim_is_an_error() -> Tested {
         error.contains("layer `a` (Stated): dim 0 of output 0 = -3 is out of range, expected 0 or more"),
         "{error}"
     );
+    Ok(())
+}
+
+#[test]
+fn the_reason_of_a_failed_decomposition_is_reported() -> Tested {
+    let model = layer("Odd", &registry())?;
+    let folder = std::env::temp_dir().join(format!("snick-odd-{}", std::process::id()));
+    std::fs::create_dir_all(&folder)?;
+    for file in ["odd.xml", "odd.onnx", "odd.mlir"] {
+        let error = model.save(folder.join(file)).unwrap_err().to_string();
+        assert!(error.contains("layer `a` (Odd)") && error.contains("an odd last dim"), "{file}: {error}");
+    }
+    std::fs::remove_dir_all(&folder)?;
+    let error = model.run([("x", input())]).unwrap_err().to_string();
+    assert!(error.contains("layer `a` (Odd): an odd last dim is not supported"), "{error}");
     Ok(())
 }
 
