@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use snick::{
-    Arity, Custom, CustomOp, ElementType, Error, Fact, Facts, Format, GraphBuilder, Infer, LoadOptions,
-    Model, OpError, Patch, Registry, RewriteResult, Shape, Tensor,
+    Arity, BuildMode, Custom, CustomOp, ElementType, Error, Fact, Facts, Format, GraphBuilder, Infer,
+    LoadOptions, Model, OpError, Patch, Registry, RewriteResult, Shape, Tensor,
 };
 
 type Tested = Result<(), Box<dyn std::error::Error>>;
@@ -72,10 +72,30 @@ impl CustomOp for Odd {
     }
 }
 
+/// The first element.
+#[derive(Debug)]
+struct Head;
+
+impl CustomOp for Head {
+    fn arity(&self) -> Arity {
+        Arity::exactly(1)
+    }
+
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<Facts, OpError> {
+        Ok(Fact::new(cx.element_type(0), Shape::from([1])).into())
+    }
+
+    fn decompose(&self, b: &mut Patch<'_>) -> Result<RewriteResult, OpError> {
+        let x = b.input(0)?;
+        Ok(RewriteResult::one(b.slice_range(x, 0, 0, 1)?))
+    }
+}
+
 fn registry() -> Registry {
     let mut registry = Registry::builtin();
     registry
         .register("my.ops", "Scale", |raw| Ok(Arc::new(Scale { by: raw.attrs().int("by")?.unwrap_or(1) })))
+        .register("my.ops", "Head", |_| Ok(Arc::new(Head)))
         .register("my.ops", "Odd", |_| Ok(Arc::new(Odd)));
     registry
 }
@@ -230,6 +250,23 @@ fn the_reason_of_a_failed_decomposition_is_reported() -> Tested {
     Ok(())
 }
 
+/// DirectML describes slices: another layer is not left out.
+#[test]
+fn a_description_of_other_layers_than_slices_is_an_error() -> Tested {
+    let path = std::env::temp_dir().join(format!("snick-scale-{}.json", std::process::id()));
+    let error = layer("Scale", &registry())?.save(&path).unwrap_err().to_string();
+    assert!(error.contains("layer `a` (Scale): cannot write this operation to DirectML"), "{error}");
+    let error = layer("Odd", &registry())?.save(&path).unwrap_err().to_string();
+    assert!(error.contains("layer `a` (Odd): an odd last dim"), "{error}");
+    assert!(!path.exists());
+    // The slices that a custom op decomposes to are described.
+    layer("Head", &registry())?.save(&path)?;
+    let text = std::fs::read_to_string(&path)?;
+    std::fs::remove_file(&path)?;
+    assert!(text.contains("DML_OPERATOR_SLICE"), "{text}");
+    Ok(())
+}
+
 #[test]
 fn numbers_of_outputs_are_limited() -> Tested {
     let mut b = GraphBuilder::new("g");
@@ -238,6 +275,10 @@ fn numbers_of_outputs_are_limited() -> Tested {
         let split = b.split(x, 0, count);
         assert!(split.is_err_and(|error| error.to_string().contains("1 to 65536")), "{count}");
         let many = b.add_op_with_outputs(snick::ops::Relu, &[x], count);
+        assert_eq!(many.is_err(), count > 0, "{count}");
+        let mut lenient = GraphBuilder::new("lenient").mode(BuildMode::Lenient);
+        let x = lenient.parameter("x", ElementType::F32, "N")?;
+        let many = lenient.add_op_with_outputs(snick::ops::Relu, &[x], count);
         assert_eq!(many.is_err(), count > 0, "{count}");
     }
     Ok(())
