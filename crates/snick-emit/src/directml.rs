@@ -10,27 +10,49 @@ use std::fmt::Write as _;
 
 use snick_directml::{FeatureLevel, data_type};
 use snick_ir::ops::slice::primitive::Slice;
+use snick_ir::rewrite::{CUSTOM_OPS, apply_throughout};
 use snick_ir::{Graph, Located, NodeId, Op, OpError, Value};
+use snick_pass::lower_slices;
 use snick_shape::AxisSlice;
 use snick_tensor::ElementType;
 
-/// Writes the slices of an inferred, canonical graph, those of its bodies included.
+/// Writes the slices of an inferred, canonical graph, those of its bodies and of decompositions of custom ops included.
+/// Other layers are not described.
 ///
 /// # Errors
 /// The layer that has no description at this feature level: a slice of unknown size, an empty one, one of a type that
-/// the level does not have, or one that is not in canonical form.
+/// the level does not have, or one that is not in canonical form. The first layer that computes something, if there is
+/// no slice at all.
 pub fn directml(graph: &Graph, level: FeatureLevel) -> Result<String, Box<Located>> {
-    let mut writer = Writer { level, names: Names::default(), operators: Vec::new() };
-    writer.graph(graph)?;
+    let mut writer = Writer { level, names: Names::default(), operators: Vec::new(), other: None };
+    if has_custom_ops(graph) {
+        let mut graph = graph.clone();
+        apply_throughout(&mut graph, &[CUSTOM_OPS])?;
+        lower_slices(&mut graph);
+        writer.graph(&graph)?;
+    } else {
+        writer.graph(graph)?;
+    }
+    if let (Some(other), true) = (writer.other, writer.operators.is_empty()) {
+        return Err(other);
+    }
     let list: Vec<String> = writer.operators.iter().map(|operator| format!("\n  {operator}")).collect();
     let end = if list.is_empty() { "" } else { "\n" };
     Ok(format!("{{\"directml\":1,\"feature_level\":\"{level}\",\"ops\":[{}{end}]}}\n", list.join(",")))
+}
+
+fn has_custom_ops(graph: &Graph) -> bool {
+    graph.ids().map(|id| graph.node(id).op()).any(|op| {
+        matches!(op, Op::Custom(_)) || op.bodies().into_iter().any(|(_, body)| has_custom_ops(body))
+    })
 }
 
 struct Writer {
     level: FeatureLevel,
     names: Names,
     operators: Vec<String>,
+    /// The first layer that is no slice and does more than to give elements another shape.
+    other: Option<Box<Located>>,
 }
 
 impl Writer {
@@ -47,7 +69,17 @@ impl Writer {
                     let what = "a slice that is not in canonical form in DirectML";
                     return Err(graph.located(id, OpError::unsupported(what)).into());
                 }
+                Op::Parameter(_)
+                | Op::Const(_)
+                | Op::Result(_)
+                | Op::Reshape(_)
+                | Op::Squeeze(_)
+                | Op::Unsqueeze(_) => {}
                 op => {
+                    self.other.get_or_insert_with(|| {
+                        let (what, format) = ("this operation".into(), "DirectML");
+                        graph.located(id, OpError::CannotWrite { what, format }).into()
+                    });
                     for (_, body) in op.bodies() {
                         // As deep as the reader let bodies nest.
                         self.graph(body)?;

@@ -1,7 +1,7 @@
 //! A graph made ready for a format, and what it remembers for messages.
 
 use snick_ir::rewrite::MissedRewrite;
-use snick_ir::{Graph, Located, NodeId, OpError};
+use snick_ir::{Graph, Located, NodeId, Op, OpError};
 use snick_pass::legalize::{Target, for_target};
 
 /// Words the refusals of a format.
@@ -24,6 +24,8 @@ impl Refusals {
         let declined =
             |missed: &&MissedRewrite| *missed.layer == *node.name() && missed.op == node.op().type_name();
         let what = match self.declined.iter().find(declined) {
+            // Users word these reasons.
+            Some(missed) if matches!(node.op(), Op::Custom(_)) => format!("{what} ({})", missed.reason),
             Some(missed) if what == NO_OPERATOR => missed.reason.clone(),
             _ => what,
         };

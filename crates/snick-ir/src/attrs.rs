@@ -91,6 +91,31 @@ impl From<&[i64]> for AttrValue<'_> {
         Self::Ints(v.into())
     }
 }
+impl From<Vec<i64>> for AttrValue<'_> {
+    fn from(v: Vec<i64>) -> Self {
+        Self::Ints(v.into())
+    }
+}
+impl<const N: usize> From<[i64; N]> for AttrValue<'_> {
+    fn from(v: [i64; N]) -> Self {
+        Self::Ints(v.as_slice().into())
+    }
+}
+impl From<Vec<f64>> for AttrValue<'_> {
+    fn from(v: Vec<f64>) -> Self {
+        Self::Floats(v)
+    }
+}
+impl From<&[f64]> for AttrValue<'_> {
+    fn from(v: &[f64]) -> Self {
+        Self::Floats(v.to_vec())
+    }
+}
+impl From<Vec<String>> for AttrValue<'_> {
+    fn from(v: Vec<String>) -> Self {
+        Self::Texts(v)
+    }
+}
 impl From<&[usize]> for AttrValue<'_> {
     fn from(v: &[usize]) -> Self {
         Self::Ints(v.iter().map(|&d| d as i64).collect())
@@ -198,6 +223,11 @@ impl<'a> Attrs<'a> {
         let read = self.read.get();
         let unread = self.items.iter().enumerate().filter(|(i, _)| *i >= 64 || read & (1 << i) == 0);
         unread.map(|(_, item)| item.clone()).collect::<Attrs>().into_owned()
+    }
+
+    /// Notes that all attributes were asked for.
+    pub(crate) fn mark_all_read(&self) {
+        (0..self.items.len().min(64)).for_each(|i| self.read.set(i));
     }
 
     /// The same attributes, borrowing nothing.
@@ -391,6 +421,19 @@ fn list(text: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lists_of_numbers_and_texts() {
+        let attrs = Attrs::new()
+            .with("pads", vec![1, 2])
+            .with("axes", [-1, 0])
+            .with("scales", vec![0.5, 2.0])
+            .with("names", vec!["a".to_string()]);
+        assert_eq!(attrs.ints("pads").unwrap().unwrap().as_slice(), [1, 2]);
+        assert_eq!(attrs.ints("axes").unwrap().unwrap().as_slice(), [-1, 0]);
+        assert_eq!(attrs.floats("scales").unwrap().unwrap(), [0.5, 2.0]);
+        assert_eq!(attrs.texts("names").unwrap().unwrap(), ["a"]);
+    }
 
     #[test]
     fn lists_as_real_files_write_them() {

@@ -91,6 +91,9 @@ pub enum OpError {
     /// An error in a body.
     #[error("in the body: {0}")]
     Inside(Box<Located>),
+    /// An error of what an op decomposes to.
+    #[error("in its decomposition: {0}")]
+    InDecomposition(Box<Located>),
     /// An error of a tensor.
     #[error(transparent)]
     Tensor(#[from] TensorError),
@@ -126,7 +129,7 @@ impl OpError {
             Self::InputNotProvided => "S052",
             Self::Tensor(TensorError::TooLarge { .. } | TensorError::OutOfMemory { .. }) => "S008",
             Self::WithInputs { error, .. } => error.code(),
-            Self::Inside(located) => located.error.code(),
+            Self::Inside(located) | Self::InDecomposition(located) => located.error.code(),
             _ => "S020",
         }
     }
@@ -158,6 +161,7 @@ impl OpError {
             | Self::NoValue { .. }
             | Self::WithInputs { .. }
             | Self::Inside(_)
+            | Self::InDecomposition(_)
             | Self::Tensor(_) => false,
         }
     }

@@ -1,21 +1,31 @@
 //! Custom ops: those without an implementation run as the ops that they decompose to.
 
 use snick_ir::ops::{GraphResult, Parameter};
-use snick_ir::rewrite::{CUSTOM_OPS, apply_throughout};
-use snick_ir::{Custom, Graph, Node, OpError, Value, infer};
+use snick_ir::rewrite::{CUSTOM_OPS, DriverOptions, apply};
+use snick_ir::{Custom, Graph, Located, Node, NodeId, OpError, Value, infer};
 use snick_shape::{DimSpec, Interval, ShapeSpec};
 use snick_tensor::Tensor;
 
+use crate::facts::check_values;
 use crate::run::Options;
 use crate::session::Session;
 
-/// The outputs of a custom op, `outputs` many.
-pub(crate) fn evaluate(op: &Custom, inputs: &[Tensor], outputs: usize) -> Result<Vec<Tensor>, OpError> {
+/// The outputs of a custom op, which is that of a node, checked against what it inferred.
+pub(crate) fn evaluate(
+    op: &Custom,
+    inputs: &[Tensor],
+    graph: &Graph,
+    node: NodeId,
+) -> Result<Vec<Tensor>, OpError> {
     op.definition().arity().check(inputs.len())?;
-    match op.eval(inputs) {
-        Err(missing @ OpError::NoImplementation { .. }) => decomposed(op, inputs, outputs, missing),
-        computed => computed,
-    }
+    let values = match op.eval(inputs) {
+        Err(missing @ OpError::NoImplementation { .. }) => {
+            decomposed(op, inputs, graph.node(node).outs().len(), missing)?
+        }
+        computed => computed?,
+    };
+    check_values(graph, node, &values)?;
+    Ok(values)
 }
 
 /// The outputs of what the op decomposes to, for these inputs; `missing` if it does not decompose.
@@ -33,12 +43,20 @@ fn decomposed(
         let value = graph.node(node).output(port).ok_or(OpError::ForeignValue)?;
         graph.add_wired(Node::new(format!("output{port}"), GraphResult.into()), &[value]);
     }
-    let inside = |error| OpError::Inside(Box::new(error));
+    // An error of the op itself needs no place of its own.
+    let inside = |located: Located| match located.layer == op.op_type() && located.op == op.op_type() {
+        true => located.error,
+        false => OpError::InDecomposition(Box::new(located)),
+    };
     infer(&mut graph).into_iter().next().map_or(Ok(()), |error| Err(inside(error)))?;
-    apply_throughout(&mut graph, &[CUSTOM_OPS]).map_err(OpError::Inside)?;
+    let trace = apply(&mut graph, &[CUSTOM_OPS], DriverOptions::default());
+    trace.errors.into_iter().next().map_or(Ok(()), |error| Err(inside(error)))?;
     let remains = graph.ids().any(|id| graph.node(id).op() == &op.clone().into());
     if remains {
-        return Err(missing);
+        return Err(match trace.missed.into_iter().next() {
+            Some(missed) => OpError::NoValue { what: "the outputs".into(), why: missed.reason },
+            None => missing,
+        });
     }
     infer(&mut graph).into_iter().next().map_or(Ok(()), |error| Err(inside(error)))?;
     let session = Session::without_folding(graph).map_err(inside)?;

@@ -115,6 +115,21 @@ fn describe(tensor: &Tensor) -> String {
     format!("{}{}", tensor.element_type(), Listed(tensor.dims()))
 }
 
+/// Checks the number, the types and the shapes of the values of a node against its facts. Values that were inferred as
+/// f16 or bf16 may have been computed in f32.
+pub(crate) fn check_values(graph: &Graph, node: NodeId, values: &[Tensor]) -> Result<(), OpError> {
+    let outs = graph.node(node).outs();
+    if values.len() != outs.len() {
+        return Err(OpError::mismatch("the number of values computed", values.len(), outs.len()));
+    }
+    for (port, (out, value)) in outs.iter().zip(values).enumerate() {
+        let is_wide = out.fact.element_type.is_half() && value.element_type() == ElementType::F32;
+        let wide = is_wide.then(|| Fact::new(ElementType::F32, out.fact.shape.clone()));
+        check_intervals(graph, &format!("output {port}"), wide.as_ref().unwrap_or(&out.fact), value)?;
+    }
+    Ok(())
+}
+
 /// An error of a layer with the types and shapes of its inputs.
 pub(crate) fn with_inputs<'t>(error: OpError, inputs: impl Iterator<Item = &'t Tensor>) -> OpError {
     let inputs: Vec<String> = inputs.map(describe).collect();

@@ -262,7 +262,7 @@ impl Session {
             (Op::SubGraph(op), _) => self.bodies.execute(step.node, op, inputs, options, variables, watch),
             (Op::ReadValue(op), _) => variables.read(op, node, self.graph.symbols(), inputs),
             (Op::Assign(op), _) => Ok(variables.assign(op, inputs)),
-            (Op::Custom(op), _) => custom::evaluate(op, inputs, step.outs),
+            (Op::Custom(op), _) => custom::evaluate(op, inputs, &self.graph, step.node),
             (op, _) => self.half_precision.evaluate(step, op, inputs),
         };
         let values = values.and_then(|values| match values.len() {

@@ -195,6 +195,8 @@ fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
 
 #[cfg(test)]
 mod tests {
+    use snick_ir::rewrite::{RewriteResult, Rule};
+
     use super::*;
 
     const GRAPH: &str = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"10\"}\n  \
@@ -253,6 +255,24 @@ mod tests {
         );
         let others = others.unwrap_err().to_string();
         assert!(others.contains("c.snick") && !others.contains("a.snick"), "{others}");
+    }
+
+    /// It fails as long as the rule is wrong, and passes with the right one.
+    #[test]
+    fn the_report_of_a_refuted_rewrite_has_a_test_that_runs() {
+        let suite = |rule: Rule| Suite::new([Pass::new("drop-relu", [rule])]);
+        let wrong = suite(Rule::new("drop-relu", |patch| match patch.node().op().type_name() {
+            "ReLU" => Ok(RewriteResult::one(patch.input(0)?)),
+            _ => Ok(RewriteResult::NoMatch),
+        }));
+        let test = "// RUN: snick canon --passes drop-relu --verify\n// CHECK: Result\nsnick 1\ngraph \"g\" {\n  \
+                    %x = Parameter-1 {element_type: f32, shape: \"3\"}\n  %a = ReLU-1(%x)\n  %y = Result-1(%a)\n}\n";
+        let report = wrong.check_text(test).unwrap_err().to_string();
+        let (_, reported) = report.split_once("// RUN:").unwrap();
+        let reported = format!("// RUN:{reported}");
+        let again = wrong.check_text(&reported).unwrap_err().to_string();
+        assert!(again.contains("drop-relu at `a`"), "{again}");
+        suite(Rule::new("drop-relu", |_| Ok(RewriteResult::NoMatch))).check_text(&reported).unwrap();
     }
 
     #[test]

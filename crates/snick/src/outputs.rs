@@ -17,7 +17,9 @@ use snick_tensor::Tensor;
 /// let outputs = model.run([("x", snick::Tensor::from_slice(&[1i64, 2], &[2])?)])?;
 /// assert_eq!(outputs["logits"].as_slice::<i64>()?, [-1, -2]);
 /// assert_eq!(outputs["y"], outputs["logits"]);
-/// assert_eq!(outputs.iter().map(|(name, _)| name).collect::<Vec<_>>(), ["y"]);
+/// for (name, tensor) in &outputs {
+///     assert_eq!((name, tensor.dims()), ("y", [2].as_slice()));
+/// }
 /// # Ok::<(), snick::Error>(())
 /// ```
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -82,6 +84,15 @@ impl IntoIterator for Outputs {
     fn into_iter(self) -> Self::IntoIter {
         let named = |output: Output| (output.names.into_iter().next().unwrap_or_default(), output.value);
         self.0.into_iter().map(named).collect::<Vec<_>>().into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a Outputs {
+    type Item = (&'a str, &'a Tensor);
+    type IntoIter = std::vec::IntoIter<Self::Item>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter().collect::<Vec<_>>().into_iter()
     }
 }
 

@@ -50,6 +50,9 @@ pub enum BuildMode {
     Lenient,
 }
 
+/// More outputs than any layer has.
+const MAX_OUTPUTS: usize = 1 << 16;
+
 /// Builds a graph of its own, or adds to one that it borrows.
 ///
 /// ```
@@ -308,6 +311,11 @@ impl<'g> GraphBuilder<'g> {
     /// Adds a node of which `outputs` outputs will be read. Its place is that of the builder unless it has one.
     pub fn add_node(&mut self, mut node: Node, inputs: &[Value], outputs: usize) -> Result<NodeId, OpError> {
         inputs.iter().try_for_each(|&input| self.fact(input).map(|_| ()))?;
+        if self.mode == BuildMode::Lenient && outputs > MAX_OUTPUTS {
+            let (count, expected) =
+                (i64::try_from(outputs).unwrap_or(i64::MAX), format!("at most {MAX_OUTPUTS}"));
+            return Err(OpError::out_of_range("the number of outputs", count, expected));
+        }
         if node.loc == Loc::default() {
             node.loc = self.loc;
         }
@@ -344,6 +352,7 @@ impl<'g> GraphBuilder<'g> {
 /// let mut b = GraphBuilder::new("scale");
 /// let x = b.parameter("x", ElementType::F32, "N")?;
 /// let twice = b.multiply(x, 2.0)?; // a number
+/// let more = b.add(twice, 1)?; // an integer
 /// let sum = b.add(x, twice)?; // a value
 /// assert_eq!(b.fact(sum)?.element_type(), ElementType::F32);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -354,6 +363,8 @@ pub enum Operand {
     Value(Value),
     /// A number.
     Number(f64),
+    /// An integer.
+    Int(i64),
 }
 
 impl From<Value> for Operand {
@@ -368,17 +379,34 @@ impl From<f64> for Operand {
     }
 }
 
+impl From<i64> for Operand {
+    fn from(number: i64) -> Self {
+        Self::Int(number)
+    }
+}
+
+impl Operand {
+    /// The value, or a scalar of the element type of `like`.
+    fn value(self, b: &mut GraphBuilder<'_>, like: Value) -> Result<Value, OpError> {
+        match self {
+            Self::Value(value) => Ok(value),
+            Self::Number(number) => b.scalar_like(like, number),
+            Self::Int(number) => {
+                let element_type = b.element_type(like)?;
+                b.constant(Tensor::scalar(number).cast(element_type)?)
+            }
+        }
+    }
+}
+
 impl GraphBuilder<'_> {
     /// The values of two operands, at least one of which is a value.
     pub fn operands(&mut self, x: impl Into<Operand>, y: impl Into<Operand>) -> Result<[Value; 2], OpError> {
-        Ok(match (x.into(), y.into()) {
-            (Operand::Value(x), Operand::Value(y)) => [x, y],
-            (Operand::Value(x), Operand::Number(y)) => [x, self.scalar_like(x, y)?],
-            (Operand::Number(x), Operand::Value(y)) => [self.scalar_like(y, x)?, y],
-            (Operand::Number(_), Operand::Number(_)) => {
-                return Err(OpError::mismatch("the operands", "two numbers", "at least one value"));
-            }
-        })
+        match (x.into(), y.into()) {
+            (Operand::Value(x), y) => Ok([x, y.value(self, x)?]),
+            (x, Operand::Value(y)) => Ok([x.value(self, y)?, y]),
+            _ => Err(OpError::mismatch("the operands", "two numbers", "at least one value")),
+        }
     }
 }
 

@@ -67,7 +67,8 @@ pub trait CustomOp: fmt::Debug + Send + Sync + 'static {
     /// How many inputs it takes. Checked before any other method is called.
     fn arity(&self) -> Arity;
 
-    /// The attributes as files have them; none by default. Two ops of one type with equal attributes are equal.
+    /// The attributes as files have them. Two ops of one type with equal attributes are equal. By default there are
+    /// none of its own: then an op that [`Registry`] makes has the attributes of its layer, as the file has them.
     fn attrs(&self) -> Attrs<'static> {
         Attrs::new()
     }
@@ -77,13 +78,15 @@ pub trait CustomOp: fmt::Debug + Send + Sync + 'static {
         OpTraits::PURE
     }
 
-    /// Element types, shapes and known elements of the outputs. They must hold in every run.
+    /// Element types, shapes and known elements of the outputs. They must hold in every run: values of another type or
+    /// shape are an error of the run.
     ///
     /// # Errors
     /// What is wrong with the inputs.
     fn infer(&self, cx: &mut Infer<'_>) -> Result<Facts, OpError>;
 
-    /// The outputs for concrete inputs, as many as [`CustomOp::arity`] allows.
+    /// The outputs for concrete inputs, as many as [`CustomOp::arity`] allows. There must be one value for each fact
+    /// of [`CustomOp::infer`].
     ///
     /// # Errors
     /// What is wrong with the inputs; by default [`OpError::NoImplementation`]: then the op runs if it decomposes.
@@ -131,12 +134,14 @@ pub struct Custom {
     opset: Arc<str>,
     op_type: Arc<str>,
     op: Arc<dyn CustomOp>,
+    /// The attributes of the layer that the op was made of; `None` if it was made in code.
+    raw: Option<Arc<Attrs<'static>>>,
 }
 
 impl Custom {
     /// The op of a type in an operation set.
     pub fn new(opset: impl Into<Arc<str>>, op_type: impl Into<Arc<str>>, op: Arc<dyn CustomOp>) -> Self {
-        Self { opset: opset.into(), op_type: op_type.into(), op }
+        Self { opset: opset.into(), op_type: op_type.into(), op, raw: None }
     }
 
     /// The operation set.
@@ -154,9 +159,33 @@ impl Custom {
         &*self.op
     }
 
+    /// The attributes: [`CustomOp::attrs`], or those of the layer if the definition has none.
+    pub fn attrs(&self) -> Attrs<'static> {
+        let own = self.op.attrs();
+        match &self.raw {
+            Some(raw) if own.is_empty() => Attrs::clone(raw),
+            _ => own,
+        }
+    }
+
     /// The operation set as the version of a layer.
     pub(crate) fn version(&self) -> Version {
         Version::from_ir(&self.opset)
+    }
+
+    /// [`CustomOp::infer`]; dims that are negative are errors.
+    pub(crate) fn infer(&self, cx: &mut Infer<'_>) -> Result<Facts, OpError> {
+        let facts = self.op.infer(cx)?;
+        for (port, fact) in facts.iter().enumerate() {
+            for (axis, dim) in fact.shape.dims().unwrap_or_default().iter().enumerate() {
+                let most = cx.interval(dim).hi();
+                if most < 0 {
+                    let what = format!("dim {axis} of output {port}");
+                    return Err(OpError::out_of_range(what, most, "0 or more"));
+                }
+            }
+        }
+        Ok(facts)
     }
 
     /// [`CustomOp::eval`].
@@ -175,7 +204,13 @@ impl Custom {
 
 impl PartialEq for Custom {
     fn eq(&self, other: &Self) -> bool {
-        self.op_type == other.op_type && self.opset == other.opset && self.op.attrs() == other.op.attrs()
+        if self.op_type != other.op_type || self.opset != other.opset {
+            return false;
+        }
+        let (attrs, others) = (self.attrs(), other.attrs());
+        // Ops made in code may leave out their attributes: then only one and the same definition is known to be equal.
+        let known = !attrs.is_empty() || (self.raw.is_some() && other.raw.is_some());
+        Arc::ptr_eq(&self.op, &other.op) || (known && attrs == others)
     }
 }
 
@@ -257,7 +292,12 @@ impl Registry {
         let key = (opset.to_string(), raw.op_type.to_string());
         let Some(define) = self.custom.get(&key) else { return Ok(None) };
         let (opset, op_type) = key;
-        Ok(Some(Custom::new(opset, op_type, define(raw)?).into()))
+        let op = define(raw)?;
+        if op.attrs().is_empty() {
+            raw.attrs.mark_all_read();
+        }
+        let attrs = raw.attrs.clone().into_owned();
+        Ok(Some(Custom { raw: Some(Arc::new(attrs)), ..Custom::new(opset, op_type, op) }.into()))
     }
 
     /// Makes the op of a layer: a registered one, or as [`Op::parse`].

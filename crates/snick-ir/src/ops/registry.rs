@@ -53,7 +53,7 @@ macro_rules! ops {
             pub fn attrs(&self) -> Attrs<'static> {
                 match self {
                     $(Self::$variant(op) => op.attrs(),)*
-                    Self::Custom(op) => op.definition().attrs(),
+                    Self::Custom(op) => op.attrs(),
                     Self::Opaque(op) => op.attrs.clone(),
                 }
             }
@@ -80,7 +80,7 @@ macro_rules! ops {
             pub fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
                 match self {
                     $(Self::$variant(op) => op.infer(cx),)*
-                    Self::Custom(op) => op.definition().infer(cx),
+                    Self::Custom(op) => op.infer(cx),
                     Self::Opaque(op) => op.infer(cx),
                 }
             }

@@ -30,7 +30,8 @@ pub(super) fn report(proposal: &Proposal, region: &Region, sample: &Sample, how:
     };
     slices("old", &region.old);
     slices("new", proposal.added);
-    let _ = writeln!(text, "// RUN: snick canon --passes {rule} --verify");
+    // A test has a check: this one holds as soon as the rule is right.
+    let _ = writeln!(text, "// RUN: snick canon --passes {rule} --verify\n// CHECK: Result-");
     text.push_str(&print(&as_test(graph, region, sample, proposal.root), PrintOptions::default()));
     text
 }

@@ -1,7 +1,7 @@
 //! Layers that a target has no operator for become layers that it has.
 
 use snick_ir::rewrite::{DriverOptions, MissedRewrite, Rule, Trace, apply};
-use snick_ir::{Graph, NodeId, OpTraits};
+use snick_ir::{Graph, NodeId, Op, OpTraits};
 use snick_tensor::ElementType;
 
 use super::{decompose, widen};
@@ -26,7 +26,8 @@ pub fn is_rounded_formula(graph: &Graph, id: NodeId) -> bool {
 }
 
 /// Rewrites an inferred graph and its bodies until the target can write all layers or no rule is left for those that it
-/// cannot. Returns the layers that a rule matched but declined, with the reasons.
+/// cannot. Returns the layers that a rule matched but declined, and the custom ops that failed to decompose, with the
+/// reasons.
 pub fn for_target(graph: &mut Graph, target: &Target) -> Vec<MissedRewrite> {
     let mut missed = Vec::new();
     for _ in 0..MAX_ROUNDS {
@@ -42,6 +43,15 @@ pub fn for_target(graph: &mut Graph, target: &Target) -> Vec<MissedRewrite> {
         });
         // What decompositions add may lack an element type in its turn.
         missed = trace.missed;
+        let is_custom =
+            |layer: &str| graph.find(layer).is_some_and(|id| matches!(graph.node(id).op(), Op::Custom(_)));
+        let failed = trace.errors.into_iter().filter(|located| is_custom(&located.layer));
+        missed.extend(failed.map(|located| MissedRewrite {
+            rule: "custom-ops".into(),
+            layer: located.layer.into(),
+            op: located.op,
+            reason: located.error.to_string(),
+        }));
         if trace.applied.is_empty() {
             break;
         }
@@ -56,8 +66,8 @@ fn rewrite(graph: &mut Graph, rules: &[Rule], only: &dyn Fn(&Graph, NodeId) -> b
 
 #[cfg(test)]
 mod tests {
+    use snick_ir::infer;
     use snick_ir::text::{PrintOptions, print};
-    use snick_ir::{Op, infer};
 
     use super::*;
 

@@ -6,7 +6,7 @@ use snick_ir::{Graph, NodeId, Op, OpTraits};
 use snick_tensor::Tensor;
 use snick_tensor::kernels::without_subnormals;
 
-use crate::facts::SymbolBindings;
+use crate::facts::{SymbolBindings, check_values};
 use crate::half_precision::HalfPrecision;
 use crate::plan::{Operand, Plan, Step};
 
@@ -77,8 +77,11 @@ fn fixed_outputs(
         _ => return None,
     };
     let rounded = half_precision.rounded(step.first, &values).ok()?;
-    let fits =
-        values.len() >= step.outs && SymbolBindings::default().check(graph, step.node, &rounded).is_ok();
+    let fits = match op {
+        Op::Custom(_) => check_values(graph, step.node, &values).is_ok(),
+        _ => values.len() >= step.outs,
+    };
+    let fits = fits && SymbolBindings::default().check(graph, step.node, &rounded).is_ok();
     fits.then_some(values)
 }
 

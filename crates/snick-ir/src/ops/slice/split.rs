@@ -22,6 +22,8 @@ op! {
 /// More outputs than any model has.
 const MAX_SPLITS: i64 = 1 << 16;
 
+const COUNTS: &str = "1 to 65536";
+
 /// The axis input of Split and VariadicSplit, if it is known.
 pub fn known_axis(axis: &Fact, rank: usize) -> Result<Option<usize>, OpError> {
     if axis.shape.as_static().is_some_and(|dims| dims.iter().product::<usize>() != 1) {
@@ -50,13 +52,17 @@ impl Split {
     fn check_count(&self, raw: &RawNode) -> Result<(), OpError> {
         match self.num_splits {
             1..=MAX_SPLITS => Ok(()),
-            _ => Err(raw.attrs.bad("num_splits", "1 to 65536")),
+            _ => Err(raw.attrs.bad("num_splits", COUNTS)),
         }
     }
 }
 
 impl InferOp for Split {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        // Code can make a Split of any count.
+        if !(1..=MAX_SPLITS).contains(&self.num_splits) {
+            return Err(OpError::out_of_range("num_splits", self.num_splits, COUNTS));
+        }
         cx.expect_integer(1);
         cx.expect_rank(1, "0", |rank| rank == 0)?;
         let element_type = cx.element_type(0);
