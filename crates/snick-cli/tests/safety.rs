@@ -150,7 +150,8 @@ fn what_is_drawn_is_said() {
 #[test]
 fn a_comparison_is_complete_and_strict() {
     let folder = with_outputs("compare");
-    let compare = |more: &[&str]| folder.snick(&[&["run", "m.snick", "--compare", "want.npz"], more].concat());
+    let compare =
+        |more: &[&str]| folder.snick(&[&["run", "m.snick", "--compare", "want.npz"], more].concat());
     assert_eq!(compare(&[]).0, Some(0));
     for tolerance in ["--rtol=nan", "--atol=nan", "--rtol=-1", "--atol=-1"] {
         assert_eq!(compare(&[tolerance]).0, Some(2), "{tolerance}");
