@@ -88,6 +88,18 @@ pub enum OpError {
     /// Another error, with the facts of the inputs that it is about.
     #[error("{error} (inputs: {})", inputs.join(", "))]
     WithInputs { error: Box<OpError>, inputs: Vec<String> },
+    /// A constant whose weights are not there.
+    #[error("no value for the constant: {why}")]
+    WeightsMissing { why: String },
+    /// A constant that lies beyond the end of the weights.
+    #[error("no value for the constant: {why}")]
+    WeightsTruncated { why: String },
+    /// External data outside the folder of the model.
+    #[error("the location of external data is `{location}`, expected a file beside the model")]
+    UnsafePath { location: String },
+    /// A dim of a declared op that cannot be read.
+    #[error("{dim}: {fault}")]
+    DeclaredDim { dim: String, fault: String },
     /// An error in a body.
     #[error("in the body: {0}")]
     Inside(Box<Located>),
@@ -115,13 +127,15 @@ fn filled(sentence: &str, values: [&String; 2]) -> String {
 }
 
 impl OpError {
-    /// The code that stays the same whatever the message says: that of the finding of `snick check`, where there is
-    /// one.
+    /// The code that stays the same whatever the message says. The errors of the crate `snick` list all codes.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Cycle => "S013",
             Self::UnknownOp { .. } => "S014",
             Self::NoImplementation { .. } => "S050",
+            Self::WeightsMissing { .. } => "S002",
+            Self::WeightsTruncated { .. } => "S003",
+            Self::UnsafePath { .. } => "S006",
             Self::CannotWrite { .. } => "S051",
             Self::InputNotProvided => "S052",
             Self::Tensor(TensorError::TooLarge { .. } | TensorError::OutOfMemory { .. }) => "S008",
@@ -151,6 +165,11 @@ impl OpError {
             | Self::Unsupported { .. }
             | Self::NoImplementation { .. }
             | Self::Cycle
+            | Self::UnknownAttribute { .. }
+            | Self::WeightsMissing { .. }
+            | Self::WeightsTruncated { .. }
+            | Self::UnsafePath { .. }
+            | Self::DeclaredDim { .. }
             | Self::ReadsReplaced
             | Self::EndlessRule { .. }
             | Self::CannotWrite { .. }

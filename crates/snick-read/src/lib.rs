@@ -338,8 +338,7 @@ pub fn read_text(text: &str, weights: Option<&Storage>, source: &str) -> Result<
 
 /// The error for a constant whose bytes a file does not have.
 fn out_of_file((start, end): (usize, usize), file: &str, len: usize) -> OpError {
-    OpError::NoValue {
-        what: "the constant".into(),
+    OpError::WeightsTruncated {
         why: format!("needs bytes {start}..{end} of {file}, but the file has {len}: truncated?"),
     }
 }

@@ -120,7 +120,29 @@ impl From<Stopped> for Error {
 }
 
 impl Error {
-    /// A code that stays the same whatever the message says.
+    /// A code that stays the same whatever the message says. Codes below S050 are those of findings about a model.
+    ///
+    /// | code | error |
+    /// |---|---|
+    /// | S001 | a file that is not a model, or cannot be read |
+    /// | S002 | weights of a constant that are not there |
+    /// | S003 | weights that end before a constant does |
+    /// | S005 | a git-LFS pointer in place of a file |
+    /// | S006 | external data outside the folder of the model |
+    /// | S008 | a limit of time, memory or layers, or a tensor that is too large |
+    /// | S013 | a cycle |
+    /// | S014 | an unknown operation |
+    /// | S020 | any other error of a layer: inference fails |
+    /// | S050 | an operation without an implementation to run |
+    /// | S051 | something that the output format cannot express |
+    /// | S052 | an input that a run needs and is not given |
+    /// | S053 | a file that cannot be written |
+    /// | S054 | a name that no input has, or an input given twice |
+    /// | S055 | an input shape that cannot be set |
+    /// | S056 | an output file whose extension names no format |
+    /// | S057 | work that the progress function stopped |
+    /// | S058 | a folder that holds no model, or several |
+    /// | S059 | declarations of ops that cannot be read |
     pub fn code(&self) -> &'static str {
         match self {
             Self::Read(ReadError::LfsPointer { .. }) => "S005",

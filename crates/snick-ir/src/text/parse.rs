@@ -236,7 +236,12 @@ impl<'t> Parser<'t> {
             if let (Some(weights), Some(offset), Some(digest)) = (self.weights, offset, digest) {
                 return self.weights_at(element_type, &dims, weights, offset, digest).map_err(fail);
             }
-            return Ok(Constant::Absent(Box::new(Absent { element_type, dims, digest })));
+            return Ok(Constant::Absent(Box::new(Absent {
+                element_type,
+                dims,
+                digest,
+                is_truncated: false,
+            })));
         }
         self.mark('<')?;
         let items = self.list('>', |parser| {
