@@ -65,3 +65,16 @@ fn truncated_and_missing_weights_have_the_codes_of_check() -> Tested {
     assert_eq!(error.code(), "S002", "{error}");
     Ok(())
 }
+
+#[test]
+fn weights_that_a_format_does_not_take_are_an_error() -> Tested {
+    let folder = Folder::new("onnx")?;
+    let onnx = folder.file("m.onnx");
+    saved(RELU, &onnx)?;
+    let options = LoadOptions::new().weights("/nowhere.bin");
+    let error = snick::load_with(&onnx, &options).unwrap_err();
+    assert!(error.to_string().contains("/nowhere.bin"), "{error}");
+    let error = snick::load_bytes(Format::Text, RELU, None, &options).unwrap_err();
+    assert!(error.to_string().contains("/nowhere.bin"), "{error}");
+    Ok(())
+}
