@@ -78,3 +78,12 @@ fn weights_that_a_format_does_not_take_are_an_error() -> Tested {
     assert!(error.to_string().contains("/nowhere.bin"), "{error}");
     Ok(())
 }
+
+#[test]
+fn an_op_by_name_refuses_attributes_that_it_does_not_declare() {
+    let error = Op::by_name("Softmax", Attrs::new().with("axsi", 1)).unwrap_err();
+    assert_eq!(error.to_string(), "unknown attribute `axsi` of `Softmax`; did you mean `axis`?");
+    assert!(Op::by_name("Softmax", Attrs::new().with("axis", 1)).is_ok());
+    let error = Op::by_name("ReLU", Attrs::new().with("slope", 1)).unwrap_err();
+    assert_eq!(error.to_string(), "unknown attribute `slope` of `ReLU`");
+}
