@@ -70,6 +70,14 @@ pub enum Error {
         /// Names that the model has.
         hint: String,
     },
+    /// An input that is given twice, under one name or two.
+    #[error("input `{input}` is given twice, the second time as `{name}`; remove one")]
+    InputTwice {
+        /// The layer of the input.
+        input: String,
+        /// The name the second time.
+        name: String,
+    },
     /// A folder that holds no model, or several.
     #[error("{}: {message}", path.display())]
     Folder {
@@ -152,7 +160,7 @@ impl Error {
             Self::Tensor(_) => "S020",
             Self::Limit { .. } => "S008",
             Self::Io { .. } => "S053",
-            Self::NoInput { .. } => "S054",
+            Self::NoInput { .. } | Self::InputTwice { .. } => "S054",
             Self::Shape { .. } => "S055",
             Self::Target { .. } => "S056",
             Self::Cancelled { .. } => "S057",

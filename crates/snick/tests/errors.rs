@@ -87,3 +87,13 @@ fn an_op_by_name_refuses_attributes_that_it_does_not_declare() {
     let error = Op::by_name("ReLU", Attrs::new().with("slope", 1)).unwrap_err();
     assert_eq!(error.to_string(), "unknown attribute `slope` of `ReLU`");
 }
+
+#[test]
+fn an_input_given_twice_is_an_error() -> Tested {
+    let mut model = snick::parse(RELU)?;
+    model.infer().into_result()?;
+    let x = Tensor::full(&[4], 1f32)?;
+    let error = model.run([("x", x.clone()), ("0", x)]).unwrap_err();
+    assert_eq!(error.to_string(), "input `x` is given twice, the second time as `0`; remove one");
+    Ok(())
+}
