@@ -97,3 +97,20 @@ fn an_input_given_twice_is_an_error() -> Tested {
     assert_eq!(error.to_string(), "input `x` is given twice, the second time as `0`; remove one");
     Ok(())
 }
+
+#[test]
+fn messages_are_plain() -> Tested {
+    let mut b = GraphBuilder::new("g");
+    let error = b.add(1.0, 2.0).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "an operation on two numbers without a value of the graph is not supported"
+    );
+    let options = LoadOptions::new().limits(Limits::new().layers(1));
+    let error = snick::load_bytes(Format::Text, RELU, None, &options).unwrap_err();
+    assert!(error.to_string().starts_with("the limit of 1 layer is reached"), "{error}");
+    let error = snick::parse(RELU)?.reshape("x[a b]").unwrap_err();
+    let expected = "`x[a b]`: bad dimension `a b`; write a number, a range such as `2..4`, `?` or a name";
+    assert_eq!(error.to_string(), expected);
+    Ok(())
+}

@@ -375,7 +375,7 @@ impl GraphBuilder<'_> {
             (Operand::Value(x), Operand::Number(y)) => [x, self.scalar_like(x, y)?],
             (Operand::Number(x), Operand::Value(y)) => [self.scalar_like(y, x)?, y],
             (Operand::Number(_), Operand::Number(_)) => {
-                return Err(OpError::mismatch("the operands", "two numbers", "at least one value"));
+                return Err(OpError::unsupported("an operation on two numbers without a value of the graph"));
             }
         })
     }
