@@ -43,6 +43,9 @@ pub enum OpError {
     /// No op has this name.
     #[error("unknown operation `{name}`{}", nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default())]
     UnknownOp { name: String, nearest: Option<&'static str> },
+    /// An attribute that the op does not declare.
+    #[error("unknown attribute `{name}` of `{op_type}`{}", nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default())]
+    UnknownAttribute { op_type: &'static str, name: String, nearest: Option<&'static str> },
     /// An element type that the op does not take.
     #[error("{what} has element type {got}, expected {expected}")]
     ElementType { what: String, got: ElementType, expected: String },
@@ -85,9 +88,6 @@ pub enum OpError {
     /// A value that is needed is not there.
     #[error("no value for {what}: {why}")]
     NoValue { what: String, why: String },
-    /// Another error, with the facts of the inputs that it is about.
-    #[error("{error} (inputs: {})", inputs.join(", "))]
-    WithInputs { error: Box<OpError>, inputs: Vec<String> },
     /// A constant whose weights are not there.
     #[error("no value for the constant: {why}")]
     WeightsMissing { why: String },
@@ -100,6 +100,9 @@ pub enum OpError {
     /// A dim of a declared op that cannot be read.
     #[error("{dim}: {fault}")]
     DeclaredDim { dim: String, fault: String },
+    /// Another error, with the facts of the inputs that it is about.
+    #[error("{error} (inputs: {})", inputs.join(", "))]
+    WithInputs { error: Box<OpError>, inputs: Vec<String> },
     /// An error in a body.
     #[error("in the body: {0}")]
     Inside(Box<Located>),
@@ -130,12 +133,12 @@ impl OpError {
     /// The code that stays the same whatever the message says. The errors of the crate `snick` list all codes.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Cycle => "S013",
-            Self::UnknownOp { .. } => "S014",
-            Self::NoImplementation { .. } => "S050",
             Self::WeightsMissing { .. } => "S002",
             Self::WeightsTruncated { .. } => "S003",
             Self::UnsafePath { .. } => "S006",
+            Self::Cycle => "S013",
+            Self::UnknownOp { .. } => "S014",
+            Self::NoImplementation { .. } => "S050",
             Self::CannotWrite { .. } => "S051",
             Self::InputNotProvided => "S052",
             Self::Tensor(TensorError::TooLarge { .. } | TensorError::OutOfMemory { .. }) => "S008",
@@ -162,14 +165,14 @@ impl OpError {
             | Self::NotConnected { .. }
             | Self::ForeignValue
             | Self::UnknownOp { .. }
-            | Self::Unsupported { .. }
-            | Self::NoImplementation { .. }
-            | Self::Cycle
             | Self::UnknownAttribute { .. }
             | Self::WeightsMissing { .. }
             | Self::WeightsTruncated { .. }
             | Self::UnsafePath { .. }
             | Self::DeclaredDim { .. }
+            | Self::Unsupported { .. }
+            | Self::NoImplementation { .. }
+            | Self::Cycle
             | Self::ReadsReplaced
             | Self::EndlessRule { .. }
             | Self::CannotWrite { .. }
@@ -229,6 +232,7 @@ impl OpError {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct Located {
     /// File as the user named it.
     pub source: String,
@@ -240,6 +244,13 @@ pub struct Located {
     pub op: String,
     /// What is wrong.
     pub error: OpError,
+}
+
+impl Located {
+    /// An error of a model as a whole.
+    pub fn of_model(source: impl Into<String>, name: impl Into<String>, error: OpError) -> Self {
+        Self { source: source.into(), loc: Loc::default(), layer: name.into(), op: "model".into(), error }
+    }
 }
 
 impl Display for Located {
