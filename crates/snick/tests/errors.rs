@@ -82,7 +82,7 @@ fn weights_that_a_format_does_not_take_are_an_error() -> Tested {
 #[test]
 fn an_op_by_name_refuses_attributes_that_it_does_not_declare() {
     let error = Op::by_name("Softmax", Attrs::new().with("axsi", 1)).unwrap_err();
-    assert_eq!(error.to_string(), "unknown attribute `axsi` of `Softmax`; did you mean `axis`?");
+    assert_eq!(error.to_string(), "unknown attribute `axsi` of `SoftMax`; did you mean `axis`?");
     assert!(Op::by_name("Softmax", Attrs::new().with("axis", 1)).is_ok());
     let error = Op::by_name("ReLU", Attrs::new().with("slope", 1)).unwrap_err();
     assert_eq!(error.to_string(), "unknown attribute `slope` of `ReLU`");
