@@ -50,6 +50,11 @@ impl Constant {
         Self::Here(tensor)
     }
 
+    /// A constant whose weights are not there.
+    pub fn absent(element_type: ElementType, dims: SmallVec<[usize; 4]>, digest: Option<u64>) -> Self {
+        Self::Absent(Box::new(Absent { element_type, dims, digest, is_truncated: false }))
+    }
+
     /// Element type.
     pub fn element_type(&self) -> ElementType {
         match self {
@@ -86,12 +91,8 @@ impl OpDef for Constant {
             }
             None => None,
         };
-        Ok(Self::Absent(Box::new(Absent {
-            element_type: attrs.element_type("element_type")?.ok_or(missing("element_type"))?,
-            dims: attrs.sizes("shape")?.ok_or(missing("shape"))?,
-            digest,
-            is_truncated: false,
-        })))
+        let element_type = attrs.element_type("element_type")?.ok_or(missing("element_type"))?;
+        Ok(Self::absent(element_type, attrs.sizes("shape")?.ok_or(missing("shape"))?, digest))
     }
 
     fn attr_specs() -> Vec<AttrSpec> {
