@@ -28,7 +28,9 @@ pub fn directml(graph: &Graph, level: FeatureLevel) -> Result<String, Box<Locate
     if has_custom_ops(graph) {
         let mut graph = graph.clone();
         apply_throughout(&mut graph, &[CUSTOM_OPS])?;
-        lower_slices(&mut graph);
+        if let Some(error) = lower_slices(&mut graph).errors.into_iter().next() {
+            return Err(error.into());
+        }
         writer.graph(&graph)?;
     } else {
         writer.graph(graph)?;

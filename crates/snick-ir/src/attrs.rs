@@ -20,6 +20,7 @@ use crate::OpError;
 /// assert_eq!(attrs.get("axis"), Some(&AttrValue::Int(-1)));
 /// assert_eq!(attrs.get("mode"), Some(&AttrValue::from("nearest")));
 /// ```
+// Exhaustive, so that a match in a sibling crate that misses a new variant does not compile.
 #[derive(Clone, PartialEq, Debug)]
 pub enum AttrValue<'a> {
     /// Text, not yet parsed, or a name.

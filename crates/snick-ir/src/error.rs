@@ -43,6 +43,9 @@ pub enum OpError {
     /// No op has this name.
     #[error("unknown operation `{name}`{}", nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default())]
     UnknownOp { name: String, nearest: Option<&'static str> },
+    /// An attribute that the op does not declare.
+    #[error("unknown attribute `{name}` of `{op_type}`{}", nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default())]
+    UnknownAttribute { op_type: &'static str, name: String, nearest: Option<&'static str> },
     /// An element type that the op does not take.
     #[error("{what} has element type {got}, expected {expected}")]
     ElementType { what: String, got: ElementType, expected: String },
@@ -85,6 +88,18 @@ pub enum OpError {
     /// A value that is needed is not there.
     #[error("no value for {what}: {why}")]
     NoValue { what: String, why: String },
+    /// A constant whose weights are not there.
+    #[error("no value for the constant: {why}")]
+    WeightsMissing { why: String },
+    /// A constant that lies beyond the end of the weights.
+    #[error("no value for the constant: {why}")]
+    WeightsTruncated { why: String },
+    /// External data outside the folder of the model.
+    #[error("the location of external data is `{location}`, expected a file beside the model")]
+    UnsafePath { location: String },
+    /// A dim of a declared op that cannot be read.
+    #[error("{dim}: {fault}")]
+    DeclaredDim { dim: String, fault: String },
     /// Another error, with the facts of the inputs that it is about.
     #[error("{error} (inputs: {})", inputs.join(", "))]
     WithInputs { error: Box<OpError>, inputs: Vec<String> },
@@ -118,10 +133,12 @@ fn filled(sentence: &str, values: [&String; 2]) -> String {
 }
 
 impl OpError {
-    /// The code that stays the same whatever the message says: that of the finding of `snick check`, where there is
-    /// one.
+    /// The code that stays the same whatever the message says. The errors of the crate `snick` list all codes.
     pub fn code(&self) -> &'static str {
         match self {
+            Self::WeightsMissing { .. } => "S002",
+            Self::WeightsTruncated { .. } => "S003",
+            Self::UnsafePath { .. } => "S006",
             Self::Cycle => "S013",
             Self::UnknownOp { .. } => "S014",
             Self::NoImplementation { .. } => "S050",
@@ -151,6 +168,11 @@ impl OpError {
             | Self::NotConnected { .. }
             | Self::ForeignValue
             | Self::UnknownOp { .. }
+            | Self::UnknownAttribute { .. }
+            | Self::WeightsMissing { .. }
+            | Self::WeightsTruncated { .. }
+            | Self::UnsafePath { .. }
+            | Self::DeclaredDim { .. }
             | Self::Unsupported { .. }
             | Self::NoImplementation { .. }
             | Self::Cycle
@@ -214,6 +236,7 @@ impl OpError {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct Located {
     /// File as the user named it.
     pub source: String,
@@ -225,6 +248,13 @@ pub struct Located {
     pub op: String,
     /// What is wrong.
     pub error: OpError,
+}
+
+impl Located {
+    /// An error of a model as a whole.
+    pub fn of_model(source: impl Into<String>, name: impl Into<String>, error: OpError) -> Self {
+        Self { source: source.into(), loc: Loc::default(), layer: name.into(), op: "model".into(), error }
+    }
 }
 
 impl Display for Located {

@@ -132,6 +132,7 @@ pub struct Fact {
 /// let sizes = sizes.with_elements(Some(vec![SymExpr::from(2), SymExpr::from(3)]));
 /// assert!(matches!(sizes.known(), Some(Known::Elements(elements)) if elements.len() == 2));
 /// ```
+// Exhaustive, so that a match in a sibling crate that misses a new variant does not compile.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Known {
     /// All elements as numbers: of a constant, or of a value that folds to one.

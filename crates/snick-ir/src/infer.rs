@@ -65,6 +65,10 @@ impl<'a> Infer<'a> {
     }
 
     /// The fact of input `i`, which is a required input.
+    ///
+    /// # Panics
+    /// If the op has fewer inputs, which its [`Arity`](crate::Arity) rules out for a required one; see
+    /// [`Infer::optional`].
     pub fn input(&self, i: usize) -> &'a Fact {
         self.inputs[i]
     }

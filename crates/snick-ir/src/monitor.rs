@@ -183,7 +183,8 @@ impl Monitor {
             && layers > limit
             && !self.is_stopped()
         {
-            self.stop(Some(format!("{limit} layers")), layer);
+            let unit = if limit == 1 { "layer" } else { "layers" };
+            self.stop(Some(format!("{limit} {unit}")), layer);
         }
     }
 

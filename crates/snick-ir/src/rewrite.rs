@@ -65,6 +65,7 @@ pub use self::rule::Rule;
 /// let declined = RewriteResult::declined(format!("{} groups", 3));
 /// assert_eq!(declined, RewriteResult::Declined("3 groups".into()));
 /// ```
+// Exhaustive, so that a match in a sibling crate that misses a new variant does not compile.
 #[derive(Clone, PartialEq, Debug)]
 pub enum RewriteResult {
     /// The rule does not match the node.

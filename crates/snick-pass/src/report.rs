@@ -23,6 +23,7 @@ use crate::legalize::to_slice::{self, is_slice_like};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Default, Debug)]
+#[must_use = "the report has the errors of rules and the failures of checks"]
 #[non_exhaustive]
 pub struct Report {
     /// Slice-like layers as read: those of the slice family, and others that turned out to be slices.

@@ -33,6 +33,9 @@ pub enum ReadError {
     /// The format is not compiled in.
     #[error("{source_name}: this format needs the feature `{feature}` of the crates snick and snick-read")]
     FeatureOff { source_name: String, feature: &'static str },
+    /// A file of weights for a model that takes none.
+    #[error("{source_name}: {why}; remove `{}`", weights.display())]
+    Weights { source_name: String, weights: PathBuf, why: &'static str },
     /// XML that is no OpenVINO IR.
     #[error("{source_name}:{loc}: {message}")]
     Xml { source_name: String, loc: Loc, message: String },

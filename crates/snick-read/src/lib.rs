@@ -83,7 +83,8 @@ impl Reader {
         Self::default()
     }
 
-    /// Names the file of the weights, which must exist then.
+    /// Names the file of the weights, which must exist then, of an OpenVINO IR or a text form; for other formats, and
+    /// for models in memory, it is an error.
     #[must_use]
     pub fn weights(self, path: impl Into<PathBuf>) -> Self {
         Self { weights: Some(path.into()), ..self }
@@ -127,8 +128,12 @@ impl Reader {
         let file = open(path)?;
         let named = self.weights.as_deref();
         let bin = named.map_or_else(|| path.with_extension("bin"), Path::to_path_buf);
-        let has_weights =
-            matches!(format, Format::OpenVino | Format::Text) && (bin.exists() || named.is_some());
+        let takes_weights = matches!(format, Format::OpenVino | Format::Text);
+        if let (false, Some(weights)) = (takes_weights, named) {
+            let why = "this format has no file of weights";
+            return Err(ReadError::Weights { source_name: source, weights: weights.into(), why });
+        }
+        let has_weights = takes_weights && (bin.exists() || named.is_some());
         let read = match format {
             Format::OpenVino => {
                 self.openvino(&file, &openvino::Weights::open(&bin, named.is_some())?, &source, monitor)
@@ -160,6 +165,10 @@ impl Reader {
         weights: Option<&[u8]>,
         source: &str,
     ) -> Result<Read, ReadError> {
+        if let Some(file) = &self.weights {
+            let why = "a model in memory takes its weights as bytes";
+            return Err(ReadError::Weights { source_name: source.into(), weights: file.clone(), why });
+        }
         let model = Storage::heap(model.to_vec());
         self.watched(|monitor| self.read_bytes(format, &model, weights, source, monitor))
     }
@@ -338,8 +347,7 @@ pub fn read_text(text: &str, weights: Option<&Storage>, source: &str) -> Result<
 
 /// The error for a constant whose bytes a file does not have.
 fn out_of_file((start, end): (usize, usize), file: &str, len: usize) -> OpError {
-    OpError::NoValue {
-        what: "the constant".into(),
+    OpError::WeightsTruncated {
         why: format!("needs bytes {start}..{end} of {file}, but the file has {len}: truncated?"),
     }
 }

@@ -307,13 +307,7 @@ impl Session {
 
     /// An error of the model as a whole.
     fn error(&self, error: OpError) -> Located {
-        Located {
-            source: self.graph.source.clone(),
-            loc: snick_ir::Loc::default(),
-            layer: self.graph.name.clone(),
-            op: "model".into(),
-            error,
-        }
+        Located::of_model(self.graph.source.clone(), self.graph.name.clone(), error)
     }
 }
 

@@ -12,6 +12,7 @@ pub(crate) mod symbolic;
 /// assert_eq!(AxisSlice::resolve(10, None, None, 0), Err(SliceError::ZeroStep));
 /// ```
 #[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum SliceError {
     /// The step is 0.
     #[error("the slice step is 0")]

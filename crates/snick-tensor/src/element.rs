@@ -4,12 +4,10 @@ use half::{bf16, f16};
 
 use crate::ElementType;
 
-/// A Rust type that is exactly one [`ElementType`] in memory.
-///
-/// `boolean` has none: see [`crate::Tensor::from_bools`] and [`crate::Tensor::to_bools`].
+/// A Rust type that is exactly one [`ElementType`] in memory; `bool` is `boolean`.
 ///
 /// ```
-/// use snick_tensor::{Element, Tensor, TensorError};
+/// use snick_tensor::{Element, ElementType, Tensor, TensorError};
 ///
 /// fn vector<T: Element>(values: &[T]) -> Result<Tensor, TensorError> {
 ///     Tensor::from_slice(values, &[values.len()])
@@ -17,17 +15,28 @@ use crate::ElementType;
 ///
 /// assert_eq!(vector(&[1i64, 2])?.dims(), [2]);
 /// assert_eq!(vector(&[0.5f32])?.dims(), [1]);
+/// assert_eq!(vector(&[true, false])?.element_type(), ElementType::Boolean);
 /// # Ok::<(), TensorError>(())
 /// ```
-pub trait Element: bytemuck::Pod + Default + PartialEq + PartialOrd + Send + Sync {
+pub trait Element:
+    bytemuck::NoUninit + bytemuck::CheckedBitPattern + Default + PartialEq + PartialOrd + Send + Sync
+{
     /// The element type.
     const TYPE: ElementType;
+
+    /// The elements of these bytes, which need not be aligned; nothing if a byte has no meaning in this type.
+    #[doc(hidden)]
+    fn copied(bytes: &[u8]) -> Option<Vec<Self>>;
 }
 
 macro_rules! elements {
     ($($rust:ty = $et:ident),* $(,)?) => {
         $(impl Element for $rust {
             const TYPE: ElementType = ElementType::$et;
+
+            fn copied(bytes: &[u8]) -> Option<Vec<Self>> {
+                Some(bytemuck::pod_collect_to_vec(bytes))
+            }
         })*
     };
 }
@@ -37,3 +46,16 @@ elements! {
     i8 = I8, i16 = I16, i32 = I32, i64 = I64,
     u8 = U8, u16 = U16, u32 = U32, u64 = U64,
 }
+
+impl Element for bool {
+    const TYPE: ElementType = ElementType::Boolean;
+
+    fn copied(bytes: &[u8]) -> Option<Vec<Self>> {
+        bytemuck::checked::try_cast_slice(bytes).ok().map(<[Self]>::to_vec)
+    }
+}
+
+/// An [`Element`] of which every bit pattern is a value, so that kernels read and write its bytes in place.
+pub(crate) trait PodElement: Element + bytemuck::Pod {}
+
+impl<T: Element + bytemuck::Pod> PodElement for T {}

@@ -14,6 +14,7 @@ use std::str::FromStr;
 /// assert_eq!(ElementType::from_ir_precision("FP32"), Some(ElementType::F32));
 /// # Ok::<(), snick_tensor::UnknownElementType>(())
 /// ```
+// Exhaustive, so that a match in a sibling crate that misses a new variant does not compile.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 #[repr(u8)]
 pub enum ElementType {

@@ -28,6 +28,7 @@ impl<T: Display> Display for Listed<'_, T> {
 /// ```
 #[derive(thiserror::Error, Debug, Clone, PartialEq)]
 #[allow(missing_docs, reason = "the message of each variant says what its fields are")]
+#[non_exhaustive]
 pub enum TensorError {
     #[error("expected elements of type {expected}, got {found}")]
     TypeMismatch { expected: ElementType, found: ElementType },
@@ -46,6 +47,9 @@ pub enum TensorError {
     ElementCount { dims: Box<[usize]>, found: usize },
     #[error("the elements are not packed in memory; call `contiguous` first")]
     NotContiguous,
+    /// The bytes of a file may be so.
+    #[error("a boolean element is neither 0 nor 1; read the elements with `to_bools`")]
+    NotBoolean,
     #[error("axis {axis} is out of range for rank {rank}")]
     AxisOutOfRange { axis: usize, rank: usize },
     #[error(

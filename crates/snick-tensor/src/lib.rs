@@ -36,6 +36,7 @@ mod values;
 
 pub use buffer::Pool;
 pub use element::Element;
+pub(crate) use element::PodElement;
 pub use element_type::{ElementType, UnknownElementType};
 pub use error::{Listed, TensorError};
 pub use split_mix::SplitMix;

@@ -7,7 +7,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use bytemuck::Pod;
+use bytemuck::{NoUninit, Pod};
 
 use crate::TensorError;
 use crate::buffer::Buffer;
@@ -49,7 +49,7 @@ trait Owner: Send + Sync {
 /// A vector keeps the alignment of its elements, so reading it needs no copy.
 struct Heap<T>(Vec<T>);
 
-impl<T: Pod + Send + Sync> Owner for Heap<T> {
+impl<T: NoUninit + Send + Sync> Owner for Heap<T> {
     fn bytes(&self) -> &[u8] {
         bytemuck::cast_slice(&self.0)
     }
@@ -95,7 +95,7 @@ impl Storage {
     }
 
     /// Storage over the elements of a vector, without a copy.
-    pub fn from_vec<T: Pod + Send + Sync>(values: Vec<T>) -> Self {
+    pub fn from_vec<T: NoUninit + Send + Sync>(values: Vec<T>) -> Self {
         Self::whole(Arc::new(Heap(values)))
     }
 

@@ -23,6 +23,9 @@ pub const MAX_BYTES: usize = 1 << if usize::BITS < 64 { 30 } else { 36 };
 /// Dims and strides (in elements) over a storage. A slice with any step is a view made in O(rank), and so is a clone.
 /// Elements are immutable.
 ///
+/// Elements are made and read as the Rust type that they are in memory (see [`Element`]); those of a `boolean` tensor as
+/// `bool`.
+///
 /// A string tensor stores 4-byte indices into a shared table of texts, so every kernel that only moves elements moves
 /// strings, too.
 ///
@@ -34,6 +37,8 @@ pub const MAX_BYTES: usize = 1 << if usize::BITS < 64 { 30 } else { 36 };
 /// // A view: no element is copied.
 /// let last_column = x.slice(1, 2, 1, 1)?;
 /// assert_eq!(last_column.to_f32_vec()?, [3., 6.]);
+/// let mask = Tensor::from_slice(&[true, false], &[2])?;
+/// assert_eq!((mask.element_type(), mask.as_slice::<bool>()?), (ElementType::Boolean, &[true, false][..]));
 /// # Ok::<(), snick_tensor::TensorError>(())
 /// ```
 #[derive(Clone)]
@@ -117,8 +122,7 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::from_vec`].
     pub fn from_bools(dims: &[usize], values: &[bool]) -> Result<Self, TensorError> {
-        let units: Vec<u8> = values.iter().map(|&b| b.into()).collect();
-        Self::from_units(ElementType::Boolean, dims, units)
+        Self::from_slice(values, dims)
     }
 
     /// A tensor of texts.
@@ -158,7 +162,7 @@ impl Tensor {
     /// A tensor of whole-byte elements in row-major order.
     pub(crate) fn from_units<T>(et: ElementType, dims: &[usize], values: Vec<T>) -> Result<Self, TensorError>
     where
-        T: bytemuck::Pod + Send + Sync,
+        T: bytemuck::NoUninit + Send + Sync,
     {
         Self::of_elements(et, dims, values.len(), Storage::from_vec(values))
     }

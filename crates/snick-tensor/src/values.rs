@@ -3,11 +3,20 @@
 use std::borrow::Cow;
 
 use bytemuck::Pod;
+use bytemuck::checked::CheckedCastError;
 
 use crate::convert::{Wide, decode};
 use crate::kernels::broadcast::{Strided, for_each_block};
 use crate::kernels::strided_copy;
 use crate::{Element, ElementType, Tensor, TensorError};
+
+/// Why bytes cannot be read in place.
+pub(crate) fn unreadable(error: CheckedCastError) -> TensorError {
+    match error {
+        CheckedCastError::PodCastError(_) => TensorError::NotContiguous,
+        CheckedCastError::InvalidBitPattern => TensorError::NotBoolean,
+    }
+}
 
 impl Tensor {
     /// The packed little-endian bytes in row-major order, borrowed if they are packed. Strings are in the packed form
@@ -34,10 +43,18 @@ impl Tensor {
     /// The elements in row-major order: borrowed if they are packed and aligned.
     ///
     /// # Errors
-    /// [`TensorError::TypeMismatch`] unless the element type is exactly `T::TYPE`.
+    /// [`TensorError::TypeMismatch`] unless the element type is exactly `T::TYPE`; [`TensorError::NotBoolean`].
     pub fn values<T: Element>(&self) -> Result<Cow<'_, [T]>, TensorError> {
         self.expect(T::TYPE)?;
-        Ok(self.units())
+        let values = match self.to_units() {
+            Cow::Borrowed(bytes) => match bytemuck::checked::try_cast_slice(bytes) {
+                Ok(values) => Some(Cow::Borrowed(values)),
+                // Mapped weights may start anywhere.
+                Err(_) => T::copied(bytes).map(Cow::Owned),
+            },
+            Cow::Owned(bytes) => T::copied(&bytes).map(Cow::Owned),
+        };
+        values.ok_or(TensorError::NotBoolean)
     }
 
     /// The elements in row-major order, in place.
@@ -54,12 +71,12 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// [`TensorError::TypeMismatch`] unless the element type is exactly `T::TYPE`, and [`TensorError::NotContiguous`]
-    /// for a view; [`Tensor::values`] copies it.
+    /// [`TensorError::TypeMismatch`] unless the element type is exactly `T::TYPE`; [`TensorError::NotContiguous`] for a
+    /// view, which [`Tensor::values`] copies; [`TensorError::NotBoolean`].
     pub fn as_slice<T: Element>(&self) -> Result<&[T], TensorError> {
         self.expect(T::TYPE)?;
-        let packed = self.packed_bytes().and_then(|bytes| bytemuck::try_cast_slice(bytes).ok());
-        packed.ok_or(TensorError::NotContiguous)
+        let bytes = self.packed_bytes().ok_or(TensorError::NotContiguous)?;
+        bytemuck::checked::try_cast_slice(bytes).map_err(unreadable)
     }
 
     /// The elements of a `boolean` tensor, 0 or not 0, as bytes.
@@ -71,7 +88,7 @@ impl Tensor {
         Ok(self.to_units())
     }
 
-    /// The elements of a `boolean` tensor.
+    /// The elements of a `boolean` tensor, of which any byte but 0 is `true`.
     ///
     /// # Errors
     /// [`TensorError::TypeMismatch`].
@@ -240,6 +257,22 @@ mod tests {
                 assert!(t.to_i64(all.len()).is_err());
             }
         }
+    }
+
+    #[test]
+    fn booleans_are_read_and_written_as_bool() {
+        let t = Tensor::from_slice(&[true, false, true], &[3]).unwrap();
+        assert_eq!(t.element_type(), ElementType::Boolean);
+        assert_eq!(t.as_slice::<bool>().unwrap(), [true, false, true]);
+        let backward = t.slice(0, 1, 2, -1).unwrap();
+        assert_eq!(backward.values::<bool>().unwrap()[..], [false, true]);
+        assert_eq!(Tensor::scalar(true), Tensor::from_bools(&[], &[true]).unwrap());
+        assert!(matches!(t.as_slice::<u8>(), Err(TensorError::TypeMismatch { .. })));
+        // The bytes of a file may be anything.
+        let file = Tensor::new(ElementType::Boolean, &[2], Storage::heap(vec![1, 7])).unwrap();
+        assert_eq!(file.as_slice::<bool>(), Err(TensorError::NotBoolean));
+        assert_eq!(file.values::<bool>(), Err(TensorError::NotBoolean));
+        assert_eq!(file.to_bools().unwrap(), [true, true]);
     }
 
     #[test]

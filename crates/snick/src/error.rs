@@ -70,6 +70,14 @@ pub enum Error {
         /// Names that the model has.
         hint: String,
     },
+    /// An input that is given twice, under one name or two.
+    #[error("input `{input}` is given twice, the second time as `{name}`; remove one")]
+    InputTwice {
+        /// The layer of the input.
+        input: String,
+        /// The name the second time.
+        name: String,
+    },
     /// A folder that holds no model, or several.
     #[error("{}: {message}", path.display())]
     Folder {
@@ -120,7 +128,29 @@ impl From<Stopped> for Error {
 }
 
 impl Error {
-    /// A code that stays the same whatever the message says.
+    /// A code that stays the same whatever the message says. Codes below S050 are those of findings about a model.
+    ///
+    /// | code | error |
+    /// |---|---|
+    /// | S001 | a file that is not a model, or cannot be read |
+    /// | S002 | weights of a constant that are not there |
+    /// | S003 | weights that end before a constant does |
+    /// | S005 | a git-LFS pointer in place of a file |
+    /// | S006 | external data outside the folder of the model |
+    /// | S008 | a limit of time, memory or layers, or a tensor that is too large |
+    /// | S013 | a cycle |
+    /// | S014 | an unknown operation |
+    /// | S020 | any other error of a layer: inference fails |
+    /// | S050 | an operation without an implementation to run |
+    /// | S051 | something that the output format cannot express |
+    /// | S052 | an input that a run needs and is not given |
+    /// | S053 | a file that cannot be written |
+    /// | S054 | a name that no input has, or an input given twice |
+    /// | S055 | an input shape that cannot be set |
+    /// | S056 | an output file whose extension names no format |
+    /// | S057 | work that the progress function stopped |
+    /// | S058 | a folder that holds no model, or several |
+    /// | S059 | declarations of ops that cannot be read |
     pub fn code(&self) -> &'static str {
         match self {
             Self::Read(ReadError::LfsPointer { .. }) => "S005",
@@ -130,7 +160,7 @@ impl Error {
             Self::Tensor(_) => "S020",
             Self::Limit { .. } => "S008",
             Self::Io { .. } => "S053",
-            Self::NoInput { .. } => "S054",
+            Self::NoInput { .. } | Self::InputTwice { .. } => "S054",
             Self::Shape { .. } => "S055",
             Self::Target { .. } => "S056",
             Self::Cancelled { .. } => "S057",

@@ -46,7 +46,7 @@ fn hint(graph: &Graph, name: &str) -> String {
 /// Tensors by the index of their Parameter.
 ///
 /// # Errors
-/// [`Error::NoInput`]; [`Error::Invalid`] for another element type: nothing is converted.
+/// [`Error::NoInput`]; [`Error::InputTwice`]; [`Error::Invalid`] for another element type: nothing is converted.
 pub fn by_parameter<N: AsRef<str>>(
     graph: &Graph,
     given: impl IntoIterator<Item = (N, Tensor)>,
@@ -58,6 +58,10 @@ pub fn by_parameter<N: AsRef<str>>(
         let at = parameters.iter().position(|&p| p == id);
         if let Some(slot) = at.and_then(|at| inputs.get_mut(at)) {
             check_type(graph, id, &tensor)?;
+            if slot.is_some() {
+                let (input, name) = (graph.node(id).name().to_string(), name.as_ref().to_string());
+                return Err(Error::InputTwice { input, name });
+            }
             *slot = Some(tensor);
         }
     }

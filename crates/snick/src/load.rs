@@ -33,7 +33,8 @@ impl LoadOptions {
         Self::default()
     }
 
-    /// Names the file of the weights, which must exist then.
+    /// Names the file of the weights of an OpenVINO IR or a text form, which must exist then. For other formats, and for
+    /// [`load_bytes`], it is an error.
     #[must_use]
     pub fn weights(self, path: impl Into<PathBuf>) -> Self {
         Self { reader: self.reader.weights(path), ..self }

@@ -1,6 +1,6 @@
 //! Ops declared in a file: shape rules for people who have no Rust.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde::Deserialize;
@@ -14,6 +14,7 @@ use crate::Error;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
+    #[serde(default)]
     op: Vec<Declaration>,
 }
 
@@ -52,7 +53,7 @@ enum Output {
 ///     opset = "my.ops"
 ///     type = "FancyPad"
 ///     attributes = { by = 1 }           # integers, with the values where a layer has none
-///     inputs = ["...,W"]                # names of dims; `...` are any leading dims
+///     inputs = ["...,W"]                # names of dims, numbers, `_` for any size; `...` are any leading dims
 ///     outputs = ["...,W+2*by"]          # or { shape = "...,W+2*by", type = "f32" }
 ///     "#,
 /// )?;
@@ -70,8 +71,13 @@ enum Output {
 pub fn parse_ops(text: &str) -> Result<Registry, Error> {
     let file: File = toml::from_str(text).map_err(|error| Error::Ops { message: error.to_string() })?;
     let mut registry = Registry::builtin();
+    let mut declared = BTreeSet::new();
     for Declaration { opset, op_type, attributes, inputs, outputs } in file.op {
-        let wrong = |error: String| Error::Ops { message: format!("{op_type}: {error}") };
+        let wrong = |error: String| Error::Ops { message: format!("op `{op_type}`: {error}") };
+        if !declared.insert((opset.clone(), op_type.clone())) {
+            let message = format!("op `{op_type}` of opset `{opset}` is declared twice; remove one");
+            return Err(Error::Ops { message });
+        }
         let mut rule = ShapeRule::new();
         for (name, default) in &attributes {
             rule = rule.attribute(name, *default);

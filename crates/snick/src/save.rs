@@ -90,7 +90,7 @@ pub(crate) fn save(graph: &Graph, path: &Path, options: SaveOptions) -> Result<(
             if !weights.is_empty() {
                 files.add(&path.with_extension("bin"), |file| file.write_all(&weights))?;
             }
-            let how = PrintOptions { weights: Weights::Packed, ..PrintOptions::default() };
+            let how = PrintOptions::new().weights(Weights::Packed);
             files.add(path, |file| file.write_all(print(graph, how).as_bytes()))?;
         }
         Some(Format::StableHlo) => {

@@ -48,7 +48,8 @@ fn lowered() -> Result<Model, snick::Error> {
     });
     let mut model = snick::load(MODEL)?;
     model.infer().into_result()?;
-    model.apply(&[Pass::new("fancy-pad", [rule])], &RewriteOptions::new())?;
+    let report = model.apply(&[Pass::new("fancy-pad", [rule])], &RewriteOptions::new())?;
+    assert!(report.is_ok(), "{report:?}");
     model.infer().into_result()?;
     Ok(model)
 }

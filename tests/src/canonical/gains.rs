@@ -30,7 +30,7 @@ impl Row {
         let mut graph = snick_read::read_file(path, None).unwrap_or_else(|e| panic!("{e}")).graph;
         snick_ir::infer(&mut graph);
         let mut lowered = graph.clone();
-        snick_pass::lower_slices(&mut lowered);
+        drop(snick_pass::lower_slices(&mut lowered));
         let report = canonicalise(&mut graph, &RewriteOptions::new());
         let copied = [copied(&lowered), copied(&graph)];
         let (lowered, after) = (Cost::of(&lowered), Cost::of(&graph));

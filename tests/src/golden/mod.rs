@@ -112,7 +112,7 @@ fn listed(errors: &[Located]) -> String {
 
 /// As text, with facts as expressions.
 fn printed(graph: &Graph) -> String {
-    print(graph, PrintOptions { symbolic: true, ..PrintOptions::default() })
+    print(graph, PrintOptions::new().symbolic(true))
 }
 
 fn chosen() -> Vec<PathBuf> {
@@ -133,7 +133,7 @@ fn every_golden_file_is_checked() {
 fn models_as_read() {
     check_all("read", files::models(), |path| {
         let (graph, errors) = read(path);
-        let options = PrintOptions { types: false, ..PrintOptions::default() };
+        let options = PrintOptions::new().types(false);
         Ok(listed(&errors) + &print(&graph, options))
     });
 }
@@ -249,7 +249,7 @@ fn split_case(path: &Path, write: fn(&Graph) -> Outcome, written: &mut BTreeSet<
 
 fn lowered(graph: &Graph) -> Graph {
     let mut graph = graph.clone();
-    snick_pass::lower_slices(&mut graph);
+    drop(snick_pass::lower_slices(&mut graph));
     graph
 }
 

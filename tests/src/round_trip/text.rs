@@ -13,7 +13,7 @@ fn every_model_prints_and_reads_back() {
         let read = snick_read::read_file(&path, None).unwrap_or_else(|e| panic!("{e}"));
         let mut graph = read.graph;
         snick_ir::infer(&mut graph);
-        let options = PrintOptions { weights: Weights::Packed, ..PrintOptions::default() };
+        let options = PrintOptions::new().weights(Weights::Packed);
         let text = print(&graph, options);
         let bin = Storage::heap(packed_weights(&graph));
         let mut again = parse(&text, Some(&bin)).unwrap_or_else(|e| panic!("{}: {e}", path.display()));

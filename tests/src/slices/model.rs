@@ -109,7 +109,7 @@ pub fn run(graph: &Graph, inputs: &[Tensor]) -> Result<Tensor, String> {
 
 /// As text, with facts as expressions.
 pub fn printed(graph: &Graph) -> String {
-    print(graph, PrintOptions { symbolic: true, ..PrintOptions::default() })
+    print(graph, PrintOptions::new().symbolic(true))
 }
 
 /// The elements `0, 1, 2, ..` in these dims.

@@ -187,7 +187,7 @@ fn holds(case: &Case) {
         let mut again = parse(&text, None).unwrap_or_else(|e| panic!("{e}\n{text}"));
         snick_ir::infer(&mut again);
         // A lowered slice may infer more than its readers declare.
-        let bare = PrintOptions { types: false, ..PrintOptions::default() };
+        let bare = PrintOptions::new().types(false);
         let (again, bare) = (print(&again, bare), print(graph, bare));
         let other = again.lines().zip(bare.lines()).find(|(a, b)| a != b);
         assert!(other.is_none() && again.len() == bare.len(), "{other:?}");

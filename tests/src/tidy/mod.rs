@@ -1,6 +1,7 @@
 //! House rules that no compiler checks.
 
 mod circles;
+mod codes;
 mod crates;
 mod packages;
 mod sizes;

@@ -54,6 +54,12 @@ impl InputOptions {
                 None => Vec::new(),
             };
             arrays.extend(single.iter().cloned());
+            // A later array replaces an earlier one of the same input: --input those of --inputs.
+            let inputs: Vec<_> = arrays.iter().map(|(name, _)| find_input(graph, name).ok()).collect();
+            let mut places = 0..inputs.len();
+            arrays.retain(|_| {
+                places.next().is_none_or(|i| inputs[i].is_none() || !inputs[i + 1..].contains(&inputs[i]))
+            });
             let fitted = arrays.iter().map(|(name, array)| (name.as_str(), fit_input(graph, name, array)));
             steps.push(by_parameter(graph, fitted).map_err(Failure::usage)?);
         }

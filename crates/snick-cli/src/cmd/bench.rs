@@ -84,7 +84,7 @@ fn execute(options: &Options, times: &mut Times, console: &Console) -> Result<()
         return Err(Failure::layer(error));
     }
     if options.canon {
-        model.canonicalise();
+        drop(model.canonicalise());
     }
     let graph = model.graph();
     let session = Session::new(model.share_graph()).map_err(Failure::layer)?;

@@ -161,7 +161,7 @@ fn count(n: usize, what: &str) -> String {
 /// The graph with every slice-like layer lowered, and nothing else changed.
 fn lowered(graph: &Graph) -> Graph {
     let mut lowered = graph.clone();
-    snick_pass::lower_slices(&mut lowered);
+    drop(snick_pass::lower_slices(&mut lowered));
     lowered
 }
 

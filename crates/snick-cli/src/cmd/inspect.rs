@@ -62,7 +62,7 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     summary.outputs = graph.results().map(|id| port(graph, id)).collect();
     summary.count(graph);
     let mut canonical = graph.clone();
-    snick_pass::lower_slices(&mut canonical);
+    drop(snick_pass::lower_slices(&mut canonical));
     summary.add_slices(graph, &canonical);
     console.print(&match common.format {
         OutputFormat::Text => summary.as_text(),

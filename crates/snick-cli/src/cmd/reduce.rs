@@ -93,7 +93,7 @@ fn write(options: &Options, small: Graph) -> Result<(), Failure> {
 /// The exit code of the command for a graph; `None` if a signal killed it.
 fn test(command: &str, graph: &Graph, path: &Path) -> Result<Option<i32>, Failure> {
     let weights = packed_weights(graph);
-    let text = print(graph, PrintOptions { weights: Weights::Packed, ..PrintOptions::default() });
+    let text = print(graph, PrintOptions::new().weights(Weights::Packed));
     let wrote = std::fs::write(path, text).and_then(|()| match weights.is_empty() {
         true => Ok(()),
         false => std::fs::write(path.with_extension("bin"), weights),

@@ -107,9 +107,9 @@ impl Writer {
     }
 
     pub(super) fn constant(&mut self, id: NodeId, constant: &Constant) -> Result<(), OpError> {
-        let Constant::Here(tensor) = constant else {
-            let why = "its weights were not found".to_string();
-            return Err(OpError::NoValue { what: "the constant".into(), why });
+        let tensor = match constant {
+            Constant::Here(tensor) => tensor,
+            Constant::Absent(absent) => return Err(absent.error()),
         };
         let name = self.names.of(Value { node: id, port: 0 });
         self.tensor(name, tensor)

@@ -76,9 +76,9 @@ impl Writer {
     }
 
     fn constant(&mut self, constant: &Constant) -> Result<Attrs<'static>, OpError> {
-        let Constant::Here(tensor) = constant else {
-            let why = "its weights were not found".to_string();
-            return Err(OpError::NoValue { what: "the constant".into(), why });
+        let tensor = match constant {
+            Constant::Here(tensor) => tensor,
+            Constant::Absent(absent) => return Err(absent.error()),
         };
         let bytes = tensor.to_bytes();
         let offset = self.weights.place(&bytes);

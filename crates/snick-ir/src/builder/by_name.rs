@@ -1,6 +1,6 @@
 //! Ops by the names that files give them.
 
-use crate::{Attrs, Op, OpError, RawNode, Version, edit_distance, ops};
+use crate::{Attrs, Dialect, Op, OpError, RawNode, Version, edit_distance, ops};
 
 impl Op {
     /// The newest definition of the op that OpenVINO IR names so.
@@ -13,19 +13,33 @@ impl Op {
     /// ```
     ///
     /// # Errors
-    /// [`OpError::UnknownOp`], and what the op says of its attributes.
+    /// [`OpError::UnknownOp`], [`OpError::UnknownAttribute`], and what the op says of its attributes.
     pub fn by_name(name: &str, attrs: Attrs) -> Result<Self, OpError> {
-        let op = Self::parse(&mut RawNode::openvino(name, Version::Unversioned, attrs, 1))?;
-        match op.is_opaque() {
-            false => Ok(op),
-            true => Err(OpError::UnknownOp { name: name.to_string(), nearest: nearest(name) }),
+        let mut raw = RawNode::openvino(name, Version::Unversioned, attrs, 1);
+        let op = Self::parse(&mut raw)?;
+        if op.is_opaque() {
+            return Err(OpError::UnknownOp { name: name.to_string(), nearest: nearest(name) });
+        }
+        let Some(entry) = ops::find(Dialect::OpenVino, name) else { return Ok(op) };
+        let declared = || entry.attrs().into_iter().map(|spec| spec.name);
+        match raw.attrs.unread().iter().find(|(attr, _)| !declared().any(|name| name == *attr)) {
+            Some((attr, _)) => Err(OpError::UnknownAttribute {
+                op_type: entry.name.name,
+                name: attr.to_string(),
+                nearest: nearest_of(declared(), attr, 2),
+            }),
+            None => Ok(op),
         }
     }
 }
 
 /// The known name with the fewest edits from `name`, if they are few.
 fn nearest(name: &str) -> Option<&'static str> {
-    let known = ops::reference().into_iter().map(|entry| entry.name.name);
+    nearest_of(ops::reference().into_iter().map(|entry| entry.name.name), name, 0)
+}
+
+/// The known name with the fewest edits from `name`, if they are at most `few` or a third of its length.
+fn nearest_of(known: impl Iterator<Item = &'static str>, name: &str, few: usize) -> Option<&'static str> {
     let nearest = known.map(|known| (edit_distance(name, known), known)).min();
-    nearest.filter(|(edits, known)| *edits <= known.len() / 3).map(|(_, known)| known)
+    nearest.filter(|(edits, known)| *edits <= few.max(known.len() / 3)).map(|(_, known)| known)
 }

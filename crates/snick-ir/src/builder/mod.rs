@@ -405,7 +405,7 @@ impl GraphBuilder<'_> {
         match (x.into(), y.into()) {
             (Operand::Value(x), y) => Ok([x, y.value(self, x)?]),
             (x, Operand::Value(y)) => Ok([x.value(self, y)?, y]),
-            _ => Err(OpError::mismatch("the operands", "two numbers", "at least one value")),
+            _ => Err(OpError::unsupported("an operation on two numbers without a value of the graph")),
         }
     }
 }

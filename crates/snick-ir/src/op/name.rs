@@ -127,6 +127,7 @@ impl OpName {
 /// assert_eq!(Version::from_ir("opset8"), Version::Opset(8));
 /// assert_eq!(Version::from_ir("my.ops"), Version::Custom("my.ops".into()));
 /// ```
+// Exhaustive, so that a match in a sibling crate that misses a new variant does not compile.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Version {
     /// `opsetN` of OpenVINO.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use snick_shape::{Interval, Origin, Shape, ShapeError, SymExpr, SymbolId, Symbols};
+use snick_shape::{ExprErrorKind, Interval, Origin, Shape, ShapeError, SymExpr, SymbolId, Symbols};
 use snick_tensor::ElementType;
 
 use super::{CustomOp, RawNode, Registry};
@@ -86,10 +86,11 @@ impl ShapeRule {
         self
     }
 
-    /// Adds an input by the names of its dims: `N,C,H,W`, or `...,W` for at least one dim. Dims of one name are equal.
+    /// Adds an input by its dims: names as in `N,C,H,W`, numbers, and `_` or `?` for any size; `...,W` is at least one
+    /// dim. Dims of one name are equal.
     ///
     /// # Errors
-    /// A name that is no name, or that of an attribute.
+    /// A dim that is none of these, or has the name of an attribute.
     pub fn input(mut self, dims: &str) -> Result<Self, OpError> {
         self.inputs.push(DimPattern::parse(dims));
         Equations::of(&self, &self.attributes).map(|_| self)
@@ -103,11 +104,31 @@ impl ShapeRule {
     pub fn output(mut self, dims: &str, element_type: Option<ElementType>) -> Result<Self, OpError> {
         let dims = DimPattern::parse(dims);
         if dims.has_more && !self.inputs.iter().any(|input| input.has_more) {
-            return Err(OpError::mismatch("an output", "`...`", "an input with `...` before it"));
+            return Err(bad_dim("output", "...", "no input has `...`"));
         }
         self.outputs.push((dims, element_type));
         Equations::of(&self, &self.attributes).map(|_| self)
     }
+}
+
+/// What a dim of an input must be.
+#[derive(Copy, Clone, Debug)]
+enum InputDim {
+    Any,
+    Size(u32),
+    Named(SymbolId),
+}
+
+/// The longest text of a dim that messages quote whole, in characters.
+const QUOTED: usize = 40;
+
+/// The error of a dim of an `end` of the op: of an input or an output.
+fn bad_dim(end: &str, dim: &str, fault: impl Into<String>) -> OpError {
+    let mut quoted: String = dim.chars().take(QUOTED).collect();
+    if quoted.len() < dim.len() {
+        quoted.push_str("...");
+    }
+    OpError::DeclaredDim { dim: format!("{end} dim `{quoted}`"), fault: fault.into() }
 }
 
 /// The expressions of a rule for certain values of the attributes.
@@ -115,7 +136,7 @@ impl ShapeRule {
 struct Equations {
     /// The names of dims and attributes.
     symbols: Symbols,
-    inputs: Vec<DimPattern<SymbolId>>,
+    inputs: Vec<DimPattern<InputDim>>,
     outputs: Vec<(DimPattern<SymExpr>, Option<ElementType>)>,
 }
 
@@ -126,14 +147,30 @@ impl Equations {
             symbols.named(name, Interval::exact(*value), Origin::default()).map_err(ShapeError::from)?;
         }
         let mut input = |name: &String| {
+            if matches!(name.as_str(), "_" | "?") {
+                return Ok(InputDim::Any);
+            }
+            if let Ok(size) = name.parse() {
+                return Ok(InputDim::Size(size));
+            }
+            if values.contains_key(name) {
+                return Err(bad_dim("input", name, "an attribute has this name"));
+            }
             let dim = symbols.parse_or_declare(name, Interval::DIM, Origin::default()).ok();
-            let symbol = dim.and_then(|dim| dim.as_symbol()).filter(|_| !values.contains_key(name));
-            symbol.ok_or_else(|| OpError::mismatch("a dim of an input", format!("`{name}`"), "a name"))
+            let symbol = dim.and_then(|dim| dim.as_symbol()).map(InputDim::Named);
+            symbol.ok_or_else(|| bad_dim("input", name, "expected a name, a number, `_` or `?`"))
         };
         let inputs = rule.inputs.iter().map(|dims| dims.try_map(&mut input)).collect::<Result<_, _>>()?;
         let output = |text: &String| {
-            let parsed = symbols.parse(text);
-            parsed.map_err(|error| OpError::mismatch("a dim of an output", error, "an expression"))
+            symbols.parse(text).map_err(|error| {
+                let fault = match error.kind {
+                    ExprErrorKind::UnknownSymbol(name) => {
+                        format!("no input dim or attribute is named `{name}`")
+                    }
+                    kind => kind.to_string(),
+                };
+                bad_dim("output", text, fault)
+            })
         };
         let outputs =
             rule.outputs.iter().map(|(dims, element_type)| Ok((dims.try_map(output)?, *element_type)));
@@ -156,7 +193,16 @@ impl Equations {
             if has_more && bound.leading.is_none() {
                 bound.leading = Some(leading.to_vec());
             }
-            for (&symbol, dim) in input.dims.iter().zip(named) {
+            for (expected, dim) in input.dims.iter().zip(named) {
+                let symbol = match *expected {
+                    InputDim::Any => continue,
+                    InputDim::Size(size) => {
+                        let what = format!("a dim of input {port} and its declared size");
+                        cx.merge_or_report(&what, dim, &i64::from(size).into());
+                        continue;
+                    }
+                    InputDim::Named(symbol) => symbol,
+                };
                 let dim = match bound.names.get(&symbol) {
                     None => dim.clone(),
                     Some(first) => {
@@ -198,8 +244,15 @@ impl ShapesOnly {
                 Some(AttrValue::Text(text)) => text.trim().parse().ok(),
                 Some(_) => None,
             };
-            let wrong = || OpError::mismatch(format!("attribute `{name}`"), "no integer", "an integer");
+            let wrong = || {
+                let got = raw.attrs.get(name).map_or(String::new(), |value| format!("\"{value}\""));
+                OpError::mismatch(format!("attribute `{name}`"), got, "an integer")
+            };
             *value = given.ok_or_else(wrong)?;
+        }
+        // The op keeps the attributes that the rule does not declare, too: they count as read.
+        for (name, _) in raw.attrs.iter() {
+            raw.attrs.get(name);
         }
         let equations = Equations::of(rule, &values)?;
         Ok(Self { equations, attrs: raw.attrs.clone().into_owned(), values })
@@ -300,7 +353,13 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_an_error() {
         let rule = || ShapeRule::new().input("N").unwrap();
-        assert!(rule().output("M", None).unwrap_err().to_string().contains("unknown symbol `M`"));
+        assert!(
+            rule()
+                .output("M", None)
+                .unwrap_err()
+                .to_string()
+                .contains("no input dim or attribute is named `M`")
+        );
         assert!(rule().output("N+", None).is_err());
         assert!(ShapeRule::new().input("N+1").is_err());
         let mut registry = Registry::builtin();

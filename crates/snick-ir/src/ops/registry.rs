@@ -26,6 +26,7 @@ macro_rules! ops {
         /// assert!(matches!(op, Op::Concat(concat) if concat.axis == -1));
         /// # Ok::<(), snick_ir::OpError>(())
         /// ```
+        // Exhaustive, so that a match in a sibling crate that misses a new op does not compile.
         #[derive(Clone, PartialEq, Debug)]
         #[allow(missing_docs, reason = "each variant's type says what it is")]
         pub enum Op {

@@ -99,6 +99,7 @@ pub struct MissedRewrite {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct CheckFailure {
     /// The rule, the layer and its operation type.
     pub applied: Applied,

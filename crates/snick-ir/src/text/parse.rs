@@ -10,7 +10,7 @@ use super::lexer::{Lexer, ParseError, Token};
 use super::literal;
 use crate::graph::Details;
 use crate::ops;
-use crate::ops::source::constant::{Absent, Constant};
+use crate::ops::source::constant::Constant;
 use crate::{
     AttrValue, Attrs, Declared, Dialect, Graph, Info, Monitor, Node, NodeId, Op, Output, PortIds, RawNode,
     Registry, Value, Version,
@@ -233,7 +233,7 @@ impl<'t> Parser<'t> {
             if let (Some(weights), Some(offset), Some(digest)) = (self.weights, offset, digest) {
                 return self.weights_at(element_type, &dims, weights, offset, digest).map_err(fail);
             }
-            return Ok(Constant::Absent(Box::new(Absent { element_type, dims, digest })));
+            return Ok(Constant::absent(element_type, dims, digest));
         }
         self.mark('<')?;
         let items = self.list('>', |parser| {

@@ -23,7 +23,18 @@ pub enum Weights {
 }
 
 /// How a graph is printed.
+///
+/// ```
+/// use snick_ir::text::{PrintOptions, parse, print};
+///
+/// let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"2\"}\n}\n";
+/// let mut graph = parse(text, None)?;
+/// assert!(snick_ir::infer(&mut graph).is_empty());
+/// assert_eq!(print(&graph, PrintOptions::new().types(false)), text);
+/// # Ok::<(), snick_ir::text::ParseError>(())
+/// ```
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct PrintOptions {
     /// How large constants are written.
     pub weights: Weights,
@@ -39,6 +50,31 @@ impl Default for PrintOptions {
     }
 }
 
+impl PrintOptions {
+    /// Digests of large constants, inferred types, dims as intervals.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How large constants are written.
+    #[must_use]
+    pub fn weights(self, weights: Weights) -> Self {
+        Self { weights, ..self }
+    }
+
+    /// Whether inferred types are shown.
+    #[must_use]
+    pub fn types(self, types: bool) -> Self {
+        Self { types, ..self }
+    }
+
+    /// Whether dims are shown as expressions.
+    #[must_use]
+    pub fn symbolic(self, symbolic: bool) -> Self {
+        Self { symbolic, ..self }
+    }
+}
+
 /// The graph as text: same graph, same bytes.
 pub fn print(graph: &Graph, options: PrintOptions) -> String {
     let mut printer = Printer { out: String::from("snick 1\n"), options, packed: 0, places: HashMap::new() };
@@ -48,7 +84,7 @@ pub fn print(graph: &Graph, options: PrintOptions) -> String {
 
 /// The bytes of all constants that [`print()`] writes with a place, in that order, each distinct one once.
 pub fn packed_weights(graph: &Graph) -> Vec<u8> {
-    let options = PrintOptions { weights: Weights::Packed, ..PrintOptions::default() };
+    let options = PrintOptions::new().weights(Weights::Packed);
     let mut printer = Printer { out: String::new(), options, packed: 0, places: HashMap::new() };
     printer.graph(graph, 0);
     let mut places: Vec<_> = printer.places.into_values().flatten().collect();

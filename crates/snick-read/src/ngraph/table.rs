@@ -159,7 +159,9 @@ fn auto_broadcast(site: &Site) -> Result<Attrs<'static>, OpError> {
     match kind.as_str() {
         "0" | "none" | "explicit" => Ok(none),
         "1" | "numpy" => Ok(numpy),
-        "2" | "pdpd" => Ok(Attrs::new().with("auto_broadcast", "pdpd").with("axis", axis.unwrap_or(-1))),
+        "2" | "pdpd" => Ok(Attrs::new()
+            .with("auto_broadcast", "pdpd")
+            .with("auto_broadcast.auto_broadcast_axis", axis.unwrap_or(-1))),
         _ => Err(OpError::mismatch("auto_broadcast", json.raw(), "none, numpy or pdpd")),
     }
 }

@@ -93,13 +93,7 @@ impl<'m> Tensors<'m> {
 
     /// Opens an external file; refuses anything outside the folder of the model.
     fn open(&self, location: &str) -> Result<Storage, OpError> {
-        let outside = || {
-            OpError::mismatch(
-                "the location of external data",
-                format!("`{location}`"),
-                "a file beside the model",
-            )
-        };
+        let outside = || OpError::UnsafePath { location: location.to_string() };
         let folder = self.folder.as_ref().ok_or_else(outside)?;
         let inside =
             Path::new(location).components().all(|c| matches!(c, Component::Normal(_) | Component::CurDir));
@@ -109,8 +103,7 @@ impl<'m> Tensors<'m> {
         if let Some((_, storage)) = self.external.borrow().get(location) {
             return Ok(storage.clone());
         }
-        let failed = |error: std::io::Error| OpError::NoValue {
-            what: "the constant".into(),
+        let failed = |error: std::io::Error| OpError::WeightsMissing {
             why: format!("its file `{location}`: {error}"),
         };
         // A symbolic link may still lead out of the folder.

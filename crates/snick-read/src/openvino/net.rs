@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use smallvec::SmallVec;
+use snick_ir::ops::source::constant::Constant;
 use snick_ir::ops::{self, Entry};
 use snick_ir::{
     Attrs, Dialect, Graph, Info, Loc, Located, Monitor, Node, NodeId, Op, OpError, Output, PortIds, RawNode,
@@ -171,7 +172,8 @@ fn add_layer(layer: Layer, context: &mut Context, graph: &mut Graph) -> LayerId 
     if let Some(body) = layer.body {
         wrong.extend(body.attach(&mut raw, &inputs, &outputs, layer.input_ids.len()).err());
     }
-    let (op, extra) = match context.ops.parse(&mut raw) {
+    let is_truncated = wrong.iter().any(|error| matches!(error, OpError::WeightsTruncated { .. }));
+    let (mut op, extra) = match context.ops.parse(&mut raw) {
         Ok(op) => {
             let known = raw.attrs.all_read() || op.is_opaque();
             (op, (!known).then(|| raw.attrs.unread()))
@@ -181,6 +183,9 @@ fn add_layer(layer: Layer, context: &mut Context, graph: &mut Graph) -> LayerId 
             (Op::opaque(&layer.op_type, raw.attrs.into_owned()), None)
         }
     };
+    if let Op::Const(Constant::Absent(absent)) = &mut op {
+        absent.is_truncated = is_truncated;
+    }
     let mut node = Node::new(&*layer.name, op);
     node.version = layer.version;
     node.outs = layer.outs;

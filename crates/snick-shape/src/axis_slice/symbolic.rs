@@ -12,8 +12,8 @@ use crate::symbols::{Origin, Symbols};
 ///
 /// A constant if possible; `dim` itself if and only if the slice provably keeps the size for every value; otherwise an
 /// expression that is exact for every value of its symbols, refined in `symbols` by [`length_interval`]; otherwise a
-/// new symbol with that interval and this `origin`. `symbols.le(&length, dim)` holds for all of them. `step` is `None` if it is unknown, which includes 0. The rule is
-/// that of [`AxisSlice::resolve`]; for a bound of 2^31-1 on an unbounded axis see `capped`.
+/// new symbol with that interval and this `origin`. `symbols.le(&length, dim)` holds for all of them. `step` is `None` if it is unknown; 0 counts as
+/// unknown, and the run that has it fails. The rule is that of [`AxisSlice::resolve`]; for a bound of 2^31-1 on an unbounded axis see `capped`.
 ///
 /// ```
 /// use snick_shape::{Interval, Origin, SliceBound, Symbols, length};

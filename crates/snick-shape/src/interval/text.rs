@@ -13,6 +13,7 @@ use super::Interval;
 /// assert_eq!(error.to_string(), "`4..2` is empty: the lower end exceeds the upper one");
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum IntervalError {
     /// An end is neither a number nor absent, or exceeds 64 bits.
     #[error("`{0}` is not a 64-bit integer")]

@@ -36,7 +36,7 @@ pub enum ShapeError {
         instead: String,
     },
     /// A dimension that is neither an interval nor a symbol.
-    #[error("bad dimension `{dim}`: {cause}")]
+    #[error("{}", bad_dim(dim, cause))]
     Dim {
         /// The text of the dimension.
         dim: String,
@@ -78,4 +78,14 @@ pub enum ShapeError {
     /// A symbol cannot be created.
     #[error(transparent)]
     Symbol(#[from] SymbolError),
+}
+
+/// The message does not repeat a dimension of which no part is right.
+fn bad_dim(dim: &str, cause: &IntervalError) -> String {
+    match cause {
+        IntervalError::NotANumber(part) if part == dim => {
+            format!("bad dimension `{dim}`; write a number, a range such as `2..4`, `?` or a name")
+        }
+        cause => format!("bad dimension `{dim}`: {cause}"),
+    }
 }

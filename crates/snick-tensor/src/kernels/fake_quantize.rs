@@ -4,7 +4,7 @@ use crate::buffer::Buffer;
 use crate::kernels::broadcast::{Strided, for_each_run};
 use crate::kernels::vectors::{Instructions, Vectorised, widest};
 use crate::tensor::stored_bytes;
-use crate::{Element, ElementType, Tensor, TensorError};
+use crate::{ElementType, PodElement, Tensor, TensorError};
 
 /// The nearest of `levels` equidistant values between `input_low` and `input_high`, moved to between `output_low` and
 /// `output_high`; values outside are clamped. `ranges` are these four, in this order; they broadcast to the dims of
@@ -43,7 +43,7 @@ pub fn fake_quantize(data: &Tensor, ranges: [&Tensor; 4], levels: usize) -> Resu
 }
 
 /// A type that elements are quantized in. Ranges are the ends of input and output.
-trait Quantize: Element {
+trait Quantize: PodElement {
     /// The rule of one range; `None` if the ends of its input are not in order.
     fn rule(ranges: [Self; 4], steps: Self) -> Option<Rule<Self>>;
 

@@ -14,7 +14,7 @@ pub(crate) use left::PackedLhs;
 pub(crate) use narrow::narrow;
 pub(crate) use right::PackedRhs;
 
-use crate::Element;
+use crate::PodElement;
 use crate::kernels::sharing;
 use crate::kernels::vectors::{Instructions, Isa, Vector, on};
 
@@ -54,7 +54,9 @@ impl<'a, T: Copy> Matrix<'a, T> {
 }
 
 /// Floats that have a product of matrices.
-pub(crate) trait Gemm: Element + std::ops::Add<Output = Self> + std::ops::Mul<Output = Self> {
+pub(crate) trait Gemm:
+    PodElement + std::ops::Add<Output = Self> + std::ops::Mul<Output = Self>
+{
     /// A register of them.
     type Vector<I: Instructions>: Vector<Self>;
 

@@ -11,7 +11,7 @@ use crate::kernels::vectors::{Instructions, Isa, Vectorised, widest};
 use crate::layout::{Offsets, checked_len};
 use crate::memo::Purpose;
 use crate::tensor::{filled, stored_bytes};
-use crate::{Dims, Element, ElementType, Tensor, TensorError};
+use crate::{Dims, ElementType, PodElement, Tensor, TensorError};
 /// The product of the last two axes; the axes before them broadcast. A 1-D `a` is a row, a 1-D `b` a column, whatever
 /// the transpose flags say, and its axis is dropped from the result.
 ///
@@ -75,7 +75,7 @@ fn split(t: &Tensor) -> (&[usize], usize, usize) {
 }
 
 /// An operand with its batch axes broadcast, and the offset of each of its matrices.
-fn batches<'a, T: Element>(
+fn batches<'a, T: PodElement>(
     t: &'a Tensor,
     dims: &[usize],
 ) -> Result<(Strided<'a, T>, Vec<usize>), TensorError> {
@@ -89,7 +89,7 @@ fn batches<'a, T: Element>(
 }
 
 /// The matrix that starts at `start`.
-fn matrix<'a, T: Element>(t: &'a Strided<'_, T>, start: usize) -> Matrix<'a, T> {
+fn matrix<'a, T: PodElement>(t: &'a Strided<'_, T>, start: usize) -> Matrix<'a, T> {
     let rank = t.layout.dims.len();
     Matrix {
         data: &t.data,
@@ -164,7 +164,7 @@ fn is_one(t: &Tensor) -> bool {
 }
 
 /// Products of integers, which wrap.
-trait Wrapping: Element {
+trait Wrapping: PodElement {
     fn multiply_add(self, a: Self, b: Self) -> Self;
 }
 

@@ -7,7 +7,7 @@ use crate::kernels::dispatch::{widen, with_number};
 use crate::kernels::rows::{Rows, reduced_dims};
 use crate::layout::checked_len;
 use crate::tensor::stored_bytes;
-use crate::{Element, ElementType, Tensor, TensorError};
+use crate::{ElementType, PodElement, Tensor, TensorError};
 
 /// The reduction of the elements along the reduced axes.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -83,15 +83,15 @@ impl ReduceOp {
     }
 }
 
-fn greatest<T: Element>(row: &[T]) -> Option<T> {
+fn greatest<T: PodElement>(row: &[T]) -> Option<T> {
     row.iter().copied().reduce(|m, x| if m < x { x } else { m })
 }
 
-fn least<T: Element>(row: &[T]) -> Option<T> {
+fn least<T: PodElement>(row: &[T]) -> Option<T> {
     row.iter().copied().reduce(|m, x| if x < m { x } else { m })
 }
 
-trait Reduce: Element {
+trait Reduce: PodElement {
     fn reduce(op: ReduceOp, row: &[Self]) -> Self;
 }
 

@@ -3,7 +3,7 @@
 use crate::ElementType::{F32, F64, I64};
 use crate::layout::checked_len;
 use crate::tensor::filled;
-use crate::{Element, Tensor, TensorError};
+use crate::{PodElement, Tensor, TensorError};
 
 /// Element `i` along `axis` is the sum of the elements up to `i`: without `i` itself if `exclusive`, and from the end
 /// if `reverse`. Integers wrap.
@@ -28,7 +28,7 @@ pub fn running_sum(
     summed.cast(et)
 }
 
-fn run<T: Element>(
+fn run<T: PodElement>(
     input: &Tensor,
     axis: usize,
     exclusive: bool,

@@ -4,6 +4,7 @@ use ndarray::{ArrayD, ArrayViewD, IxDyn, ShapeBuilder};
 
 use super::Tensor;
 use crate::layout::Layout;
+use crate::values::unreadable;
 use crate::{Dims, Element, Storage, TensorError};
 
 /// Takes over the elements of an array, without a copy if they are in row-major order.
@@ -53,7 +54,8 @@ impl Tensor {
     ///
     /// # Errors
     /// [`TensorError::TypeMismatch`] unless the element type is exactly `T::TYPE`; [`TensorError::Argument`] if the
-    /// elements are not aligned, as those of a mapped file may be: [`Tensor::values`] copies them.
+    /// elements are not aligned, as those of a mapped file may be: [`Tensor::values`] copies them;
+    /// [`TensorError::NotBoolean`].
     pub fn view<T: Element>(&self) -> Result<ArrayViewD<'_, T>, TensorError> {
         self.expect(T::TYPE)?;
         let refuse = |_| TensorError::argument("this layout has no view as an array: read its `values`");
@@ -63,11 +65,16 @@ impl Tensor {
         // The array starts at the element of the lowest address.
         let backward = self.dims().iter().zip(self.strides()).filter(|(_, stride)| **stride < 0);
         let below: usize = backward.map(|(dim, stride)| (dim - 1) * stride.unsigned_abs()).sum();
+        let forward = self.dims().iter().zip(self.strides()).filter(|(_, stride)| **stride > 0);
+        let above: usize = forward.map(|(dim, stride)| (dim - 1) * stride.unsigned_abs()).sum();
         let lowest = self.layout.start.saturating_sub(below).saturating_mul(size_of::<T>());
-        let bytes = self.storage.bytes().get(lowest..).unwrap_or_default();
-        let whole = bytes.len() - bytes.len() % size_of::<T>();
-        let elements = bytemuck::try_cast_slice(&bytes[..whole]).map_err(|_| {
-            TensorError::argument("the elements are not aligned in memory: read them with `values`")
+        let end = (self.layout.start + above + 1).saturating_mul(size_of::<T>());
+        let bytes = self.storage.bytes().get(lowest..end).unwrap_or_default();
+        let elements = bytemuck::checked::try_cast_slice(bytes).map_err(|error| match unreadable(error) {
+            TensorError::NotContiguous => {
+                TensorError::argument("the elements are not aligned in memory: read them with `values`")
+            }
+            error => error,
         })?;
         // Negative strides are given as wrapped numbers.
         let strides: Dims = self.strides().iter().map(|stride| *stride as usize).collect();
@@ -117,6 +124,19 @@ mod tests {
             let found: Vec<i64> = array.iter().map(|&x| x.into()).collect();
             assert_eq!(found, view.to_i64_vec().unwrap());
         }
+    }
+
+    #[test]
+    fn boolean_arrays_are_boolean_tensors() {
+        let array = ndarray::array![[true, false], [false, false]].into_dyn();
+        let tensor = Tensor::from(array.clone());
+        assert_eq!(tensor.element_type(), ElementType::Boolean);
+        assert_eq!(tensor.view::<bool>().unwrap(), array);
+        // Bytes behind the elements do not matter.
+        let file = Tensor::new(ElementType::Boolean, &[2], Storage::heap(vec![1, 0, 7])).unwrap();
+        assert_eq!(file.view::<bool>().unwrap(), ndarray::array![true, false].into_dyn());
+        let file = Tensor::new(ElementType::Boolean, &[2], Storage::heap(vec![1, 7])).unwrap();
+        assert_eq!(file.view::<bool>(), Err(TensorError::NotBoolean));
     }
 
     #[test]

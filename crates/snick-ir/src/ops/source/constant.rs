@@ -17,7 +17,7 @@ use crate::{
 pub enum Constant {
     /// The tensor.
     Here(Arc<Tensor>),
-    /// Weights that were not found; all else is known.
+    /// Weights that were not read; all else is known.
     Absent(Box<Absent>),
 }
 
@@ -30,12 +30,29 @@ pub struct Absent {
     pub dims: SmallVec<[usize; 4]>,
     /// Digest of the bytes, where a text form gave it.
     pub digest: Option<u64>,
+    /// Whether the file of the weights ends before the last byte.
+    pub is_truncated: bool,
+}
+
+impl Absent {
+    /// Why the constant has no value.
+    pub fn error(&self) -> OpError {
+        match self.is_truncated {
+            true => OpError::WeightsTruncated { why: "it lies beyond the end of the weights".into() },
+            false => OpError::WeightsMissing { why: "its weights were not found".into() },
+        }
+    }
 }
 
 impl Constant {
     /// A constant of this value.
     pub fn new(tensor: Arc<Tensor>) -> Self {
         Self::Here(tensor)
+    }
+
+    /// A constant whose weights are not there.
+    pub fn absent(element_type: ElementType, dims: SmallVec<[usize; 4]>, digest: Option<u64>) -> Self {
+        Self::Absent(Box::new(Absent { element_type, dims, digest, is_truncated: false }))
     }
 
     /// Element type.
@@ -74,11 +91,8 @@ impl OpDef for Constant {
             }
             None => None,
         };
-        Ok(Self::Absent(Box::new(Absent {
-            element_type: attrs.element_type("element_type")?.ok_or(missing("element_type"))?,
-            dims: attrs.sizes("shape")?.ok_or(missing("shape"))?,
-            digest,
-        })))
+        let element_type = attrs.element_type("element_type")?.ok_or(missing("element_type"))?;
+        Ok(Self::absent(element_type, attrs.sizes("shape")?.ok_or(missing("shape"))?, digest))
     }
 
     fn attr_specs() -> Vec<AttrSpec> {
@@ -130,10 +144,7 @@ impl EvalOp for Constant {
     fn eval(&self, _: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         match self {
             Self::Here(tensor) => Ok(vec![Tensor::clone(tensor)]),
-            Self::Absent(_) => {
-                let why = "its weights were not found".into();
-                Err(OpError::NoValue { what: "the constant".into(), why })
-            }
+            Self::Absent(absent) => Err(absent.error()),
         }
     }
 }

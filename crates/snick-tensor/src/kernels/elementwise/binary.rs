@@ -4,7 +4,7 @@ use super::remainder;
 use super::zip::zip;
 use crate::kernels::dispatch::{is_computed_in, widen, with_number};
 use crate::kernels::vectors::Number;
-use crate::{Element, ElementType, Tensor, TensorError};
+use crate::{ElementType, PodElement, Tensor, TensorError};
 
 /// A function of two numbers of the same type.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -136,7 +136,7 @@ fn has_near_remainders(a: &Tensor, b: &Tensor) -> bool {
 }
 
 /// Arithmetic that never panics: integers wrap, and zero divisors are refused before.
-pub(super) trait Arithmetic: Element + Number {
+pub(super) trait Arithmetic: PodElement + Number {
     fn add(self, other: Self) -> Self;
     fn sub(self, other: Self) -> Self;
     fn mul(self, other: Self) -> Self;

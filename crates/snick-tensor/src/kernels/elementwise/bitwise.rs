@@ -3,7 +3,7 @@
 use super::zip::zip;
 use crate::ElementType::{Boolean, I64, U64};
 use crate::kernels::vectors::Number;
-use crate::{Element, Tensor, TensorError};
+use crate::{PodElement, Tensor, TensorError};
 
 /// A function of the bits of two integers; booleans count as one bit.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -71,7 +71,7 @@ fn integral(input: &Tensor) -> Result<(), TensorError> {
 }
 
 trait Bits:
-    Element
+    PodElement
     + Number
     + std::ops::BitAnd<Output = Self>
     + std::ops::BitOr<Output = Self>
