@@ -1,4 +1,5 @@
 //! Ops that a file declares: their messages, dims and attributes.
+#![allow(clippy::expect_used, reason = "helpers of tests are tests")]
 #![cfg(feature = "ops-toml")]
 
 use snick::{Format, LoadOptions, parse_ops};
