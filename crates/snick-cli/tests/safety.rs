@@ -108,6 +108,22 @@ fn only_regular_files_are_replaced_and_they_keep_their_mode() {
     assert!(folder.names().iter().all(|name| !name.ends_with(".tmp")), "{:?}", folder.names());
 }
 
+/// Opening a pipe would wait for a writer.
+#[cfg(unix)]
+#[test]
+fn pipes_and_devices_are_not_read() {
+    let folder = Scratch::new("pipes");
+    folder.model("%x = Parameter-1 {element_type: f32, shape: \"2\"}\n%y = Result-1(%x)");
+    for pipe in ["pipe.xml", "m.bin"] {
+        assert!(Command::new("mkfifo").arg(folder.path(pipe)).status().unwrap().success());
+    }
+    for model in ["pipe.xml", "m.snick"] {
+        let (code, said) = folder.snick(&["infer", model]);
+        assert_eq!(code, Some(2), "{said}");
+        assert!(said.contains("not a regular file"), "{said}");
+    }
+}
+
 #[test]
 fn inputs_of_a_command_are_not_overwritten() {
     let folder = with_outputs("inputs");
