@@ -10,13 +10,13 @@ use super::json::Json;
 pub struct Summary<'t> {
     tensor: &'t Tensor,
     /// Of the elements that are numbers and finite; `None` if there are none.
-    range: Option<Range>,
+    range: Option<FiniteRange>,
     nan: usize,
     infinite: usize,
 }
 
 /// The range of numbers, and their mean.
-struct Range {
+struct FiniteRange {
     min: f64,
     max: f64,
     mean: f64,
@@ -39,13 +39,13 @@ impl<'t> Summary<'t> {
                 }
             }
         }
-        let range = (finite > 0).then(|| Range { min, max, mean: sum / finite as f64 });
+        let range = (finite > 0).then(|| FiniteRange { min, max, mean: sum / finite as f64 });
         Self { tensor, range, nan, infinite }
     }
 
     /// The range as fields of the current object.
     pub fn write(&self, json: &mut Json) {
-        if let Some(Range { min, max, mean }) = self.range {
+        if let Some(FiniteRange { min, max, mean }) = self.range {
             json.key("min").float(min);
             json.key("max").float(max);
             json.key("mean").float(mean);
@@ -69,7 +69,7 @@ fn blocks(tensor: &Tensor) -> impl Iterator<Item = Tensor> {
 impl fmt::Display for Summary<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}", self.tensor)?;
-        if let Some(Range { min, max, mean }) = self.range {
+        if let Some(FiniteRange { min, max, mean }) = self.range {
             write!(f, " min {min} max {max} mean {mean}")?;
         }
         if self.tensor.element_type().is_float() {
