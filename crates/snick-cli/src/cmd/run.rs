@@ -173,6 +173,9 @@ fn execute(
     Ok(inputs)
 }
 
+/// The elements of all inputs above which other sizes than the first are not tried.
+const MAX_SEARCHED: usize = 1 << 22;
+
 /// Runs all steps on the inputs given and drawn: of the sizes that are open, on the first that the model runs with, or
 /// the smallest if it runs with none. Returns the inputs of each step.
 fn run_steps(
@@ -191,6 +194,10 @@ fn run_steps(
             Err(failure) if first.is_none() => return Err(failure),
             Err(_) => continue, // too large
         };
+        let elements = inputs.iter().flatten().map(Tensor::len).fold(0, usize::saturating_add);
+        if first.is_some() && elements > MAX_SEARCHED {
+            continue;
+        }
         let mut attempt = InnerValues::default();
         attempt.request_as(inner);
         let run = run_once(session, &inputs, options, console, &mut attempt)?;
@@ -198,7 +205,8 @@ fn run_steps(
         if succeeded || first.is_none() {
             first = Some((inputs, attempt, run));
         }
-        if succeeded || given.is_complete() {
+        // With --keep-going, failures are expected.
+        if succeeded || given.is_complete() || options.keep_going {
             break;
         }
     }
