@@ -151,6 +151,11 @@ impl OpError {
         }
     }
 
+    /// Whether a tensor would be larger than a limit or the memory that there is.
+    pub fn is_limit(&self) -> bool {
+        self.code() == "S008"
+    }
+
     /// Whether the facts of the inputs help to understand the error.
     pub(crate) fn is_about_inputs(&self) -> bool {
         match self {

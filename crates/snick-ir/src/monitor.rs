@@ -79,8 +79,8 @@ pub struct Progress<'a> {
 /// A function that progress is reported to; `Break` ends the work.
 type ProgressFn = dyn Fn(&Progress) -> ControlFlow<()> + Send + Sync;
 
-/// How long work is watched: its limits, and the function that progress is reported to. It is a part of the options of
-/// reading, inference, passes and runs; [`Watch::start`] begins one piece of work.
+/// What watches long work: limits, and a function that progress is reported to. It is a part of the options of reading,
+/// inference, passes and runs; [`Watch::start`] begins one piece of work.
 ///
 /// ```
 /// use std::ops::ControlFlow;

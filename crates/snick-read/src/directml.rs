@@ -12,7 +12,7 @@ use snick_ir::ops::movement::identity::Identity;
 use snick_ir::ops::slice::primitive::Slice;
 use snick_ir::ops::source::parameter::Parameter;
 use snick_ir::ops::source::result::GraphResult;
-use snick_ir::{Attrs, Declared, Graph, Loc, Located, Node, Op, OpError, Output, Value};
+use snick_ir::{Attrs, Declared, Graph, Loc, Located, Monitor, Node, Op, OpError, Output, Value};
 use snick_shape::{AxisSlice, DimSpec, Interval, ShapeSpec};
 use snick_tensor::ElementType;
 
@@ -67,16 +67,22 @@ struct Operator<'d> {
     lists: [Vec<i64>; 3],
 }
 
-/// Reads a description.
-pub(crate) fn read(root: &Object, source: &str) -> Result<Read, ReadError> {
+/// Reads a description, watched.
+pub(crate) fn read(root: &Object, source: &str, monitor: &mut Monitor) -> Result<Read, ReadError> {
     let version = root.require("directml")?;
     if version.int()? != VERSION {
         return Err(version.error(format!("unsupported version {}; expected {VERSION}", version.raw())));
     }
     let json = root.require("feature_level")?;
     let level: FeatureLevel = json.text()?.parse().map_err(|error| json.error(format!("{error}")))?;
-    let operators = root.require("ops")?.array()?;
-    let operators = operators.into_iter().map(Operator::read).collect::<Result<Vec<_>, _>>()?;
+    let mut operators = Vec::new();
+    for json in root.require("ops")?.array()? {
+        let operator = Operator::read(json)?;
+        if !monitor.read_layer(operators.len() + 1, &operator.output.name) {
+            return Err(json.error("reading was stopped"));
+        }
+        operators.push(operator);
+    }
     let mut graph = Graph::new("directml");
     graph.set_source(source);
     let mut builder = DescriptionBuilder { graph, errors: Vec::new(), tensors: HashMap::new(), level };

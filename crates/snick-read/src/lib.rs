@@ -312,12 +312,7 @@ pub fn read_json(text: &str, source: &str) -> Result<Read, ReadError> {
 }
 
 #[cfg(any(feature = "ngraph", feature = "directml"))]
-fn json_model(
-    text: &str,
-    source: &str,
-    #[cfg_attr(not(feature = "ngraph"), allow(unused_variables, reason = "DirectML descriptions are small"))]
-    monitor: &mut Monitor,
-) -> Result<Read, ReadError> {
+fn json_model(text: &str, source: &str, monitor: &mut Monitor) -> Result<Read, ReadError> {
     let document = json::Document::new(text, source);
     let root = document.root()?;
     if root.is_array() {
@@ -328,7 +323,7 @@ fn json_model(
     }
     match root.is_object().then(|| root.object()).transpose()? {
         #[cfg(feature = "directml")]
-        Some(object) if object.get("directml").is_some() => directml::read(&object, source),
+        Some(object) if object.get("directml").is_some() => directml::read(&object, source, monitor),
         #[cfg(not(feature = "directml"))]
         Some(object) if object.get("directml").is_some() => {
             Err(ReadError::FeatureOff { source_name: source.into(), feature: "directml" })

@@ -28,6 +28,9 @@ const INTEGERS: [(u8, u8); 6] = [(0, 1), (0, 0), (1, 1), (2, 2), (3, 3), (4, 4)]
 /// Integers of constants of at most this many elements are tried as sizes of inputs: they may be the shape to reshape to.
 const MAX_SHAPE_LEN: usize = 8;
 
+/// Larger integers of constants are not tried as sizes.
+const MAX_SIZE: usize = 4096;
+
 /// At most this many sizes of constants are tried as sizes of inputs: weights show the number of channels.
 const MAX_CONSTANT_SIZES: usize = 32;
 
@@ -56,8 +59,9 @@ fn sizes_of_constants(graph: &Graph) -> BTreeSet<usize> {
             sizes.extend(constant.dims().iter().filter(|&&size| size > 1));
             let integers = graph.node(id).outs().first().and_then(|out| out.fact.ints()).unwrap_or_default();
             let integers = integers.iter().filter(|_| integers.len() <= MAX_SHAPE_LEN);
-            sizes
-                .extend(integers.filter_map(|&n| usize::try_from(n).ok()).filter(|n| (2..=4096).contains(n)));
+            sizes.extend(
+                integers.filter_map(|&n| usize::try_from(n).ok()).filter(|n| (2..=MAX_SIZE).contains(n)),
+            );
         }
         while sizes.len() > MAX_CONSTANT_SIZES {
             sizes.pop_last();

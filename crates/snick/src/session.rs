@@ -187,7 +187,7 @@ impl Session {
 
 /// The error of a layer; that of a limit if its outputs would be too large.
 fn refused(error: Located) -> Error {
-    match error.error.code() == "S008" {
+    match error.error.is_limit() {
         true => Error::Limit { limit: format!("memory: {}", error.error), layer: error.layer },
         false => error.into(),
     }

@@ -32,7 +32,7 @@ impl CustomOp for Scale {
     }
 }
 
-/// Infers and computes what it is told to.
+/// Infers and computes what its fields say.
 #[derive(Clone, Debug)]
 struct Stated {
     element_type: ElementType,

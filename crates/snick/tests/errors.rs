@@ -1,4 +1,4 @@
-//! What goes wrong in programs that use the library, and what these are told.
+//! Errors that programs get from the library: codes and messages.
 #![allow(clippy::expect_used, reason = "helpers of tests are tests")]
 #![cfg(all(feature = "run", feature = "emit", feature = "onnx"))]
 

@@ -27,7 +27,7 @@ impl Outcome {
 
     /// A finding if there are errors; a limit if the memory of one of them is.
     pub fn of_errors(errors: &[Located]) -> Self {
-        let is_limit = errors.iter().any(|error| error.error.code() == LIMIT);
+        let is_limit = errors.iter().any(|error| error.error.is_limit());
         if is_limit { Self::Limit } else { Self::finding(!errors.is_empty()) }
     }
 }

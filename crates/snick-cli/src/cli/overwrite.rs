@@ -1,7 +1,7 @@
 //! Keeps the files that a command reads from being overwritten by what it writes.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::Args;
 use snick::Format;
@@ -27,10 +27,10 @@ impl OverwriteOptions {
         if self.force {
             return Ok(());
         }
-        let read: Vec<FileId> = inputs.into_iter().filter_map(FileId::of).collect();
+        let read: Vec<FileId> = inputs.into_iter().filter_map(file_id).collect();
         let weights = Format::to_write(target).and_then(|format| format.weights_of(target));
         let mut written = [Some(target.to_path_buf()), weights].into_iter().flatten();
-        match written.find(|path| FileId::of(path).is_some_and(|id| read.contains(&id))) {
+        match written.find(|path| file_id(path).is_some_and(|id| read.contains(&id))) {
             Some(path) => {
                 let message = "would overwrite the input; pass --force to allow";
                 Err(Failure::usage(format!("{}: {message}", path.display())))
@@ -40,27 +40,24 @@ impl OverwriteOptions {
     }
 }
 
-/// What makes a file the same under two names.
-#[derive(PartialEq, Eq)]
-enum FileId {
-    #[cfg_attr(not(unix), allow(dead_code, reason = "other systems have no inodes"))]
-    Inode { device: u64, inode: u64 },
-    #[cfg_attr(unix, allow(dead_code, reason = "two links to a file have two paths"))]
-    Path(PathBuf),
+/// What makes a file the same under two names: device and inode.
+#[cfg(unix)]
+type FileId = (u64, u64);
+
+/// What makes a file the same under two names: its full path, without links.
+#[cfg(not(unix))]
+type FileId = std::path::PathBuf;
+
+/// The file that a path leads to; `None` if there is none.
+#[cfg(unix)]
+fn file_id(path: &Path) -> Option<FileId> {
+    use std::os::unix::fs::MetadataExt;
+    let metadata = fs::metadata(path).ok()?;
+    Some((metadata.dev(), metadata.ino()))
 }
 
-impl FileId {
-    /// The file that a path leads to; `None` if there is none.
-    #[cfg(unix)]
-    fn of(path: &Path) -> Option<Self> {
-        use std::os::unix::fs::MetadataExt;
-        let metadata = fs::metadata(path).ok()?;
-        Some(Self::Inode { device: metadata.dev(), inode: metadata.ino() })
-    }
-
-    /// The file that a path leads to; `None` if there is none.
-    #[cfg(not(unix))]
-    fn of(path: &Path) -> Option<Self> {
-        fs::canonicalize(path).ok().map(Self::Path)
-    }
+/// The file that a path leads to; `None` if there is none.
+#[cfg(not(unix))]
+fn file_id(path: &Path) -> Option<FileId> {
+    fs::canonicalize(path).ok()
 }
