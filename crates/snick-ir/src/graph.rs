@@ -10,8 +10,8 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use petgraph::Direction::{Incoming, Outgoing};
-use petgraph::stable_graph::{NodeIndex, StableDiGraph};
-use petgraph::visit::{EdgeRef, IntoEdgeReferences};
+use petgraph::stable_graph::{EdgeReference, NodeIndex, StableDiGraph};
+use petgraph::visit::{EdgeFiltered, EdgeRef, IntoEdgeReferences};
 use smallvec::SmallVec;
 use snick_shape::Symbols;
 
@@ -23,8 +23,18 @@ pub use self::node::{Declared, Details, Loc, Node, NodeId, NodeRef, Output, Port
 /// Output port of the source, input port of the target.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Wire {
-    pub(crate) from: u32,
-    pub(crate) to: u32,
+    from: u32,
+    to: u32,
+}
+
+impl Wire {
+    /// A connection that is no more. petgraph takes time in proportion to the connections of both nodes to remove one, so
+    /// moved ones are only marked, and removed together.
+    const DETACHED: Self = Self { from: u32::MAX, to: u32::MAX };
+
+    fn is_attached(self) -> bool {
+        self != Self::DETACHED
+    }
 }
 
 /// A model or a sub-graph body.
@@ -53,6 +63,8 @@ pub struct Graph {
     pub info: Vec<Info>,
     id: GraphId,
     pub(crate) nodes: StableDiGraph<Node, Wire>,
+    /// The number of detached connections.
+    detached: usize,
     pub(crate) symbols: Symbols,
 }
 
@@ -134,6 +146,22 @@ impl Graph {
     /// [`OpError::ForeignValue`] if the graph does not have one of the two nodes; a port beyond every real layer's.
     #[inline]
     pub fn connect(&mut self, value: Value, node: NodeId, port: u32) -> Result<(), OpError> {
+        let old = self.nodes.edges_directed(self.place(node), Incoming).find(|e| e.weight().to == port);
+        let old = old.map(|e| e.id());
+        self.connect_new(value, node, port)?;
+        if let Some(old) = old {
+            self.nodes.remove_edge(old);
+        }
+        Ok(())
+    }
+
+    /// [`Graph::connect`] for an input that is not connected yet, which is not checked: checking takes time in proportion
+    /// to the inputs that the node has.
+    ///
+    /// # Errors
+    /// As [`Graph::connect`].
+    #[inline]
+    pub fn connect_new(&mut self, value: Value, node: NodeId, port: u32) -> Result<(), OpError> {
         if ![value.node, node].iter().all(|&id| self.contains(id)) {
             return Err(OpError::ForeignValue);
         }
@@ -141,10 +169,6 @@ impl Graph {
             return Err(OpError::out_of_range("input port", i64::from(port), format!("below {MAX_PORTS}")));
         }
         let (from, to) = (self.place(value.node), self.place(node));
-        let old = self.nodes.edges_directed(to, Incoming).find(|e| e.weight().to == port).map(|e| e.id());
-        if let Some(old) = old {
-            self.nodes.remove_edge(old);
-        }
         self.nodes.add_edge(from, to, Wire { from: value.port, to: port });
         Ok(())
     }
@@ -235,7 +259,7 @@ impl Graph {
     #[inline]
     pub fn inputs(&self, id: NodeId) -> Inputs {
         let mut inputs = Inputs::new();
-        for edge in self.nodes.edges_directed(self.place(id), Incoming) {
+        for edge in self.reads(id) {
             let port = edge.weight().to as usize;
             if port >= inputs.len() {
                 inputs.resize(port + 1, None);
@@ -245,10 +269,47 @@ impl Graph {
         inputs
     }
 
-    /// The readers of a value: (node, input port), in order.
+    /// The connections of the inputs of a node.
+    #[inline]
+    fn reads(&self, id: NodeId) -> impl Iterator<Item = EdgeReference<'_, Wire>> {
+        self.nodes.edges_directed(self.place(id), Incoming).filter(|e| e.weight().is_attached())
+    }
+
+    /// The connections of the outputs of a node.
+    #[inline]
+    fn read_by(&self, id: NodeId) -> impl Iterator<Item = EdgeReference<'_, Wire>> {
+        self.nodes.edges_directed(self.place(id), Outgoing).filter(|e| e.weight().is_attached())
+    }
+
+    /// The nodes that a node reads, once for each input.
+    #[inline]
+    pub(crate) fn sources(&self, id: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        self.reads(id).map(|edge| self.id_of(edge.source()))
+    }
+
+    /// The nodes that read a node, once for each input.
+    #[inline]
+    pub(crate) fn readers(&self, id: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        self.read_by(id).map(|edge| self.id_of(edge.target()))
+    }
+
+    /// All connections: the node that is read, and its reader.
+    #[inline]
+    pub(crate) fn connections(&self) -> impl Iterator<Item = (NodeId, NodeId)> + '_ {
+        let attached = self.nodes.edge_references().filter(|e| e.weight().is_attached());
+        attached.map(|e| (self.id_of(e.source()), self.id_of(e.target())))
+    }
+
+    /// The node, to change; `None` if the graph has none of this id.
+    #[inline]
+    pub(crate) fn node_mut(&mut self, id: NodeId) -> Option<&mut Node> {
+        self.nodes.node_weight_mut(self.place(id))
+    }
+
+    /// The readers of a value: (node, input port), in order. Takes time in proportion to the readers of all outputs.
     pub fn uses(&self, value: Value) -> SmallVec<[(NodeId, u32); 4]> {
-        let edges = self.nodes.edges_directed(self.place(value.node), Outgoing);
-        let mut uses: SmallVec<[(NodeId, u32); 4]> = edges
+        let mut uses: SmallVec<[(NodeId, u32); 4]> = self
+            .read_by(value.node)
             .filter(|e| e.weight().from == value.port)
             .map(|e| (self.id_of(e.target()), e.weight().to))
             .collect();
@@ -256,38 +317,67 @@ impl Graph {
         uses
     }
 
-    /// Makes every reader of `old` read `new`. Nothing happens if the graph does not have both; so with the next method.
+    /// Which outputs of a node are read, by port, up to the last that is.
+    pub fn used_outputs(&self, id: NodeId) -> Vec<bool> {
+        let mut used = Vec::new();
+        for edge in self.read_by(id) {
+            let port = edge.weight().from as usize;
+            if port >= used.len() {
+                used.resize(port + 1, false);
+            }
+            used[port] = true;
+        }
+        used
+    }
+
+    /// Makes every reader of `old` read `new`. Nothing happens if the graph does not have both.
     pub fn replace_uses(&mut self, old: Value, new: Value) {
-        self.move_uses(old, new);
+        self.move_uses(old.node, |port| (port == old.port).then_some(new));
     }
 
-    /// [`Graph::replace_uses`] that also moves the tensor names. Returns the reader of each use.
-    pub fn replace_uses_with_names(&mut self, old: Value, new: Value) -> SmallVec<[NodeId; 4]> {
-        let names = self.output_mut(old).and_then(|out| out.names.take());
-        if let (Some(names), Some(out)) = (names, self.output_mut(new)) {
-            let mut all = out.names.take().map(Vec::from).unwrap_or_default();
-            all.extend(names);
-            out.names = Some(all.into());
+    /// Makes every reader of an output of a node read the value given for its port, if there is one and the graph has it.
+    /// The values get the tensor names of the outputs. Returns each moved use: the reader, and the node that it reads now.
+    pub fn replace_outputs(
+        &mut self,
+        node: NodeId,
+        values: &[Option<Value>],
+    ) -> SmallVec<[(NodeId, NodeId); 8]> {
+        for (port, &new) in (0..).zip(values) {
+            let names = new.and(self.output_mut(Value { node, port })).and_then(|out| out.names.take());
+            if let (Some(names), Some(new)) = (names, new)
+                && let Some(out) = self.output_mut(new)
+            {
+                let mut all = out.names.take().map(Vec::from).unwrap_or_default();
+                all.extend(names);
+                out.names = Some(all.into());
+            }
         }
-        self.move_uses(old, new)
+        self.move_uses(node, |port| values.get(port as usize).copied().flatten())
     }
 
-    /// [`Graph::replace_uses`]; returns the reader of each use.
-    fn move_uses(&mut self, old: Value, new: Value) -> SmallVec<[NodeId; 4]> {
-        if !self.contains(new.node) {
-            return SmallVec::new();
+    /// Makes the readers of a node read what `new` gives for the port. Returns each moved use: the reader, and the node
+    /// that it reads now.
+    fn move_uses(
+        &mut self,
+        node: NodeId,
+        new: impl Fn(u32) -> Option<Value>,
+    ) -> SmallVec<[(NodeId, NodeId); 8]> {
+        let moved = self.read_by(node).filter_map(|edge| {
+            let wire = *edge.weight();
+            let value = new(wire.from).filter(|value| self.contains(value.node))?;
+            Some((wire.from, edge.id(), edge.target(), Wire { from: value.port, to: wire.to }, value.node))
+        });
+        let mut moved: SmallVec<[_; 8]> = moved.collect();
+        moved.sort_by_key(|&(port, ..)| port);
+        for &(_, edge, reader, wire, value) in &moved {
+            self.nodes[edge] = Wire::DETACHED;
+            self.nodes.add_edge(self.place(value), reader, wire);
         }
-        let edges = self.nodes.edges_directed(self.place(old.node), Outgoing);
-        let moved: SmallVec<[_; 4]> = edges
-            .filter(|e| e.weight().from == old.port)
-            .map(|e| (e.id(), e.target(), e.weight().to))
-            .collect();
-        let wire = |(edge, target, to)| {
-            self.nodes.remove_edge(edge);
-            self.nodes.add_edge(self.place(new.node), target, Wire { from: new.port, to });
-            self.id_of(target)
-        };
-        moved.into_iter().map(wire).collect()
+        self.detached += moved.len();
+        if self.detached > 64 && 2 * self.detached > self.nodes.edge_count() {
+            self.keep(|_| true);
+        }
+        moved.into_iter().map(|(_, _, reader, _, value)| (self.id_of(reader), value)).collect()
     }
 
     /// Parameters in order of their ids: the model's inputs in file order.
@@ -303,23 +393,23 @@ impl Graph {
     /// Topological order, as close to the order of ids as possible, so that output follows the file; Results that
     /// cannot keep their place come last, in their order. An error names a layer on a cycle.
     pub fn order(&self) -> Result<Vec<NodeId>, Located> {
-        if self.nodes.edge_references().all(|e| e.source() < e.target()) {
+        if self.connections().all(|(source, reader)| source < reader) {
             return Ok(self.ids().collect());
         }
         let mut missing = vec![0usize; self.bound()];
-        for edge in self.nodes.edge_references() {
-            missing[edge.target().index()] += 1;
+        for (_, reader) in self.connections() {
+            missing[reader.index()] += 1;
         }
         let ready = self.ids().filter(|id| missing[id.index()] == 0).map(std::cmp::Reverse);
         let mut ready: BinaryHeap<_> = ready.collect();
         let mut order = Vec::with_capacity(self.len());
         while let Some(std::cmp::Reverse(id)) = ready.pop() {
             order.push(id);
-            for edge in self.nodes.edges_directed(self.place(id), Outgoing) {
-                let left = &mut missing[edge.target().index()];
+            for reader in self.readers(id) {
+                let left = &mut missing[reader.index()];
                 *left -= 1;
                 if *left == 0 {
-                    ready.push(std::cmp::Reverse(self.id_of(edge.target())));
+                    ready.push(std::cmp::Reverse(reader));
                 }
             }
         }
@@ -335,10 +425,12 @@ impl Graph {
 
     /// The first node of a strongly connected component of several nodes, or that reads itself.
     fn on_cycle(&self) -> NodeId {
-        let components = petgraph::algo::tarjan_scc(&self.nodes);
+        let attached = EdgeFiltered::from_fn(&self.nodes, |e| e.weight().is_attached());
+        let components = petgraph::algo::tarjan_scc(&attached);
+        let reads_itself = |&n: &NodeIndex| self.sources(self.id_of(n)).any(|source| source.index == n);
         let cyclic = components
             .iter()
-            .filter(|c| c.len() > 1 || c.iter().any(|&n| self.nodes.contains_edge(n, n)))
+            .filter(|c| c.len() > 1 || c.iter().any(reads_itself))
             .filter_map(|c| c.iter().min());
         self.id_of(cyclic.min().copied().unwrap_or_default())
     }
@@ -357,16 +449,22 @@ impl Graph {
             if std::mem::replace(&mut alive[id.index()], true) {
                 continue;
             }
-            todo.extend(
-                self.nodes.neighbors_directed(self.place(id), Incoming).map(|index| self.id_of(index)),
-            );
+            todo.extend(self.sources(id));
         }
-        if alive.iter().filter(|&&alive| alive).count() == self.len() {
-            return;
+        if self.detached > 0 || alive.iter().filter(|&&alive| alive).count() < self.len() {
+            self.keep(|n| alive[n.index()]);
         }
-        // Rebuilt at once with the same ids: removing nodes singly walks the edges of hub nodes repeatedly.
+    }
+
+    /// Keeps the nodes that `is_kept` names, with the same ids, and what connects them. All at once: removing nodes singly
+    /// walks the edges of hub nodes repeatedly.
+    fn keep(&mut self, is_kept: impl Fn(NodeIndex) -> bool) {
         let nodes = std::mem::take(&mut self.nodes);
-        self.nodes = nodes.filter_map_owned(|n, node| alive[n.index()].then_some(node), |_, wire| Some(wire));
+        self.nodes = nodes.filter_map_owned(
+            |n, node| is_kept(n).then_some(node),
+            |_, wire| wire.is_attached().then_some(wire),
+        );
+        self.detached = 0;
     }
 }
 

@@ -42,12 +42,11 @@ mod tests;
 
 use std::ops::{Deref, DerefMut};
 
-use petgraph::Direction::Outgoing;
 use smallvec::SmallVec;
 use snick_shape::{Origin, SymExpr};
 
 use crate::graph::Details;
-use crate::{Fact, Graph, GraphBuilder, Node, NodeId, NodeRef, Op, OpError, Value};
+use crate::{Fact, Graph, GraphBuilder, NodeId, NodeRef, Op, OpError, Value};
 
 pub use self::custom::CUSTOM_OPS;
 pub use self::driver::{
@@ -175,6 +174,11 @@ impl<'g> Patch<'g> {
         !self.graph().uses(self.output(port)).is_empty()
     }
 
+    /// Which outputs are read, by port, up to the last that is.
+    pub fn used_outputs(&self) -> Vec<bool> {
+        self.graph().used_outputs(self.root)
+    }
+
     /// The op that computes a value.
     pub fn op_of(&self, value: Value) -> &Op {
         self.graph().node(value.node).op()
@@ -202,10 +206,8 @@ impl<'g> Patch<'g> {
     /// `most` readers.
     pub fn is_read_by(&self, value: Value, most: u32, kind: impl Fn(&Op) -> bool) -> bool {
         let graph = self.graph();
-        let readers = graph.nodes.neighbors_directed(graph.place(value.node), Outgoing);
-        let mut readers = readers.map(|index| graph.id_of(index));
         self.liveness.readers(value.node) <= most
-            && readers.any(|id| !self.liveness.is_dead(id) && kind(graph.node(id).op()))
+            && graph.readers(value.node).any(|id| !self.liveness.is_dead(id) && kind(graph.node(id).op()))
     }
 
     /// Facts of all inputs of the node.
@@ -243,26 +245,20 @@ impl<'g> Patch<'g> {
     fn commit(mut self, values: &[Option<Value>], keeps_facts: bool) -> Committed {
         let (root, added) = (self.root, SmallVec::from_slice(self.added()));
         let graph = self.graph_mut();
-        let mut moved = SmallVec::new();
+        let moved = graph.replace_outputs(root, values);
         for (port, &new) in (0..).zip(values) {
-            let Some(new) = new else { continue };
-            let old = Value { node: root, port };
-            moved
-                .extend(graph.replace_uses_with_names(old, new).into_iter().map(|reader| (reader, new.node)));
-            if added.contains(&new.node) {
-                let Node { name, details, .. } = &graph.nodes[graph.place(root)];
-                let (name, details) = (name.clone(), details.clone());
-                let name = if values.len() > 1 { format!("{name}.{port}").into() } else { name };
-                let replaced = graph.fact(old).cloned();
-                let place = graph.place(new.node);
-                let node = &mut graph.nodes[place];
-                node.name = name;
-                if let (true, Some(replaced)) = (keeps_facts, replaced) {
-                    node.outs[new.port as usize].fact = replaced;
-                    // Port numbers and undeclared attributes are those of the replaced op.
-                    node.details =
-                        details.map(|details| Box::new(Details { info: details.info, ..Details::default() }));
-                }
+            let Some(new) = new.filter(|new| added.contains(&new.node)) else { continue };
+            let replaced = graph.node(root);
+            let (name, details) = (replaced.shared_name(), replaced.details().cloned());
+            let name = if values.len() > 1 { format!("{name}.{port}").into() } else { name };
+            let fact = graph.fact(Value { node: root, port }).cloned();
+            let Some(node) = graph.node_mut(new.node) else { continue };
+            node.name = name;
+            if let (true, Some(fact)) = (keeps_facts, fact) {
+                node.outs[new.port as usize].fact = fact;
+                // Port numbers and undeclared attributes are those of the replaced op.
+                node.details =
+                    details.map(|details| Box::new(Details { info: details.info, ..Details::default() }));
             }
         }
         Committed { added, moved }

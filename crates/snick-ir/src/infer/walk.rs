@@ -12,7 +12,7 @@ use snick_tensor::{ElementType, Tensor};
 use super::{Infer, input_symbols, saturating_product, variables};
 use crate::float_bounds::FloatBounds;
 use crate::{
-    Fact, Facts, Graph, Known, Loc, Located, Monitor, NodeId, NodeRef, Op, OpError, OpTraits, Output, Value,
+    Fact, Facts, Graph, Known, Loc, Located, Monitor, NodeId, NodeRef, Op, OpError, OpTraits, Output,
 };
 
 /// Ops on constants are evaluated during inference up to this many elements, inputs and outputs together.
@@ -197,17 +197,17 @@ impl Graph {
 
     /// A file may declare more outputs than the op has, but nothing may read them.
     fn expect_outputs(&self, id: NodeId, count: usize) -> Result<(), OpError> {
-        for port in count..self.node(id).outs().len() {
-            let value = Value { node: id, port: u32::try_from(port).unwrap_or(u32::MAX) };
-            if !self.uses(value).is_empty() {
-                return Err(OpError::mismatch(
-                    "the port of an output that is read",
-                    port,
-                    format!("below {count}"),
-                ));
-            }
+        if self.node(id).outs().len() <= count {
+            return Ok(());
         }
-        Ok(())
+        let used = self.used_outputs(id);
+        match (count..used.len()).find(|&port| used[port]) {
+            Some(port) => {
+                let expected = format!("below {count}");
+                Err(OpError::mismatch("the port of an output that is read", port, expected))
+            }
+            None => Ok(()),
+        }
     }
 
     /// An error with the place of a node; without one if the graph has no such node.

@@ -5,8 +5,6 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use petgraph::Direction::Incoming;
-
 use super::{Committed, Liveness, Patch, RewriteResult, Rule};
 use crate::{Fact, Graph, Located, Monitor, NodeId, OpError, OpTraits, Value};
 
@@ -418,9 +416,7 @@ fn connects(patch: &Patch, values: &[Option<Value>]) -> Result<(), OpError> {
             return Err(OpError::ReadsReplaced);
         }
     }
-    let reads_root = |id: &NodeId| {
-        graph.nodes.neighbors_directed(graph.place(*id), Incoming).any(|input| graph.id_of(input) == root)
-    };
+    let reads_root = |&id: &NodeId| graph.sources(id).any(|source| source == root);
     if patch.added().iter().any(reads_root) { Err(OpError::ReadsReplaced) } else { Ok(()) }
 }
 

@@ -1,8 +1,5 @@
 //! Liveness: replaced nodes stay in the graph until dead nodes are removed, but their reads do not count.
 
-use petgraph::Direction::{Incoming, Outgoing};
-use petgraph::visit::{EdgeRef, IntoEdgeReferences};
-
 use super::Committed;
 use crate::{Graph, NodeId, Op, OpTraits};
 
@@ -21,8 +18,8 @@ impl Liveness {
     /// The liveness of a graph without dead nodes.
     pub(super) fn of(graph: &Graph) -> Self {
         let mut nodes = vec![State::default(); graph.bound()];
-        for edge in graph.nodes.edge_references() {
-            nodes[edge.source().index()].readers += 1;
+        for (source, _) in graph.connections() {
+            nodes[source.index()].readers += 1;
         }
         Self { nodes }
     }
@@ -46,7 +43,7 @@ impl Liveness {
             self.nodes[id.index()] = State::default();
         }
         for &id in &committed.added {
-            for input in graph.nodes.neighbors_directed(graph.place(id), Incoming) {
+            for input in graph.sources(id) {
                 self.nodes[input.index()].readers += 1;
             }
         }
@@ -70,11 +67,11 @@ impl Liveness {
                 continue;
             }
             self.nodes[id.index()].dead = true;
-            for input in graph.nodes.neighbors_directed(graph.place(id), Incoming) {
+            for input in graph.sources(id) {
                 self.nodes[input.index()].readers -= 1;
                 match self.nodes[input.index()].readers {
-                    0 => todo.push(graph.id_of(input)),
-                    1 => alone.push(graph.id_of(input)),
+                    0 => todo.push(input),
+                    1 => alone.push(input),
                     _ => {}
                 }
             }
@@ -84,9 +81,7 @@ impl Liveness {
     }
 
     fn only_reader(&self, graph: &Graph, id: NodeId) -> Option<NodeId> {
-        let mut readers =
-            graph.nodes.edges_directed(graph.place(id), Outgoing).map(|e| graph.id_of(e.target()));
-        readers.find(|&reader| !self.is_dead(reader))
+        graph.readers(id).find(|&reader| !self.is_dead(reader))
     }
 }
 

@@ -33,9 +33,9 @@ pub(crate) fn merge_duplicates(graph: &mut Graph, stop_after: Option<usize>) -> 
         let node = graph.node(id);
         let (layer, op) = (node.shared_name(), node.op().type_name().to_string());
         trace.applied.push(Applied { rule: NAME.into(), layer, op, exact: true });
-        for port in (0..).take(node.outs().len()) {
-            graph.replace_uses_with_names(Value { node: id, port }, Value { node: first, port });
-        }
+        let values: Vec<_> =
+            (0..).take(node.outs().len()).map(|port| Some(Value { node: first, port })).collect();
+        graph.replace_outputs(id, &values);
     }
     trace
 }

@@ -69,12 +69,35 @@ struct LayerId {
     /// The numbers of the input ports; the graph keeps only unusual ones.
     inputs: PortIds,
     outputs: PortIds,
+    /// The inputs that have a producer.
+    connected: PortSet,
+}
+
+/// A set of ports by position.
+#[derive(Default)]
+struct PortSet(SmallVec<[u64; 1]>);
+
+impl PortSet {
+    /// Whether the port was not in the set before.
+    fn insert(&mut self, port: usize) -> bool {
+        let (word, bit) = (port / 64, 1 << (port % 64));
+        if word >= self.0.len() {
+            self.0.resize(word + 1, 0);
+        }
+        let is_new = self.0[word] & bit == 0;
+        self.0[word] |= bit;
+        is_new
+    }
 }
 
 impl LayerIds {
+    fn index(&self, id: u64) -> Option<usize> {
+        let guess = usize::try_from(id).ok().filter(|&i| self.0.get(i).is_some_and(|layer| layer.id == id));
+        guess.or_else(|| self.0.binary_search_by_key(&id, |layer| layer.id).ok())
+    }
+
     fn get(&self, id: u64) -> Option<&LayerId> {
-        let guess = usize::try_from(id).ok().and_then(|i| self.0.get(i)).filter(|layer| layer.id == id);
-        guess.or_else(|| self.0.binary_search_by_key(&id, |layer| layer.id).ok().map(|i| &self.0[i]))
+        self.index(id).map(|i| &self.0[i])
     }
 }
 
@@ -84,6 +107,23 @@ impl Net {
         let node = self.layers.get(id)?.node;
         let parameter = self.graph.parameters().position(|n| n == node);
         parameter.or_else(|| self.graph.results().position(|n| n == node))
+    }
+
+    /// What an edge connects, by layer and port ids: the value, the node that reads it, and at which input.
+    fn ends(&mut self, from: (u64, u32), to: (u64, u32)) -> Result<(Value, NodeId, u32), String> {
+        let find = |id: u64| self.layers.index(id).ok_or_else(|| format!("edge: no layer has the id {id}"));
+        let (source, target) = (find(from.0)?, find(to.0)?);
+        let LayerId { node, outputs, .. } = &self.layers.0[source];
+        let output = outputs.position(from.1, self.graph.node(*node).outs().len());
+        let output = output.ok_or_else(|| format!("edge: layer {} has no output port {}", from.0, from.1))?;
+        let value = Value { node: *node, port: output as u32 };
+        let LayerId { node, inputs, connected, .. } = &mut self.layers.0[target];
+        let input = inputs.position(to.1, MAX_INPUTS);
+        let input = input.ok_or_else(|| format!("edge: layer {} has no input port {}", to.0, to.1))?;
+        if !connected.insert(input) {
+            return Err(format!("edge: input port {} of layer {} has another producer already", to.1, to.0));
+        }
+        Ok((value, *node, input as u32))
     }
 }
 
@@ -210,7 +250,7 @@ fn add_layer(layer: Layer, context: &mut Context, graph: &mut Graph) -> LayerId 
     }
     let node = graph.add(node);
     context.errors.extend(wrong.into_iter().map(|error| graph.located(node, error)));
-    LayerId { id: layer.id, node, inputs, outputs }
+    LayerId { id: layer.id, node, inputs, outputs, connected: PortSet::default() }
 }
 
 fn read_edges(cursor: &mut Cursor, net: &mut Net) -> Result<(), ReadError> {
@@ -231,22 +271,12 @@ fn read_edge(cursor: &mut Cursor, net: &mut Net) -> Result<(), ReadError> {
     let (from, from_port): (u64, u32) = (cursor.number("from-layer")?, cursor.number("from-port")?);
     let (to, to_port): (u64, u32) = (cursor.number("to-layer")?, cursor.number("to-port")?);
     // An edge to a missing layer feeds nothing; the runtime ignores it, too.
-    if net.layers.get(to).is_none() && !net.layers.0.is_empty() {
+    if net.layers.index(to).is_none() && !net.layers.0.is_empty() {
         return Ok(());
     }
-    let find = |id: u64| net.layers.get(id).ok_or_else(|| format!("edge: no layer has the id {id}"));
-    let wire = find(from).and_then(|source| {
-        let target = find(to)?;
-        let outs = net.graph.node(source.node).outs().len();
-        let port = source.outputs.position(from_port, outs);
-        let port = port.ok_or_else(|| format!("edge: layer {from} has no output port {from_port}"))?;
-        let input = target.inputs.position(to_port, MAX_INPUTS);
-        let input = input.ok_or_else(|| format!("edge: layer {to} has no input port {to_port}"))?;
-        Ok((Value { node: source.node, port: port as u32 }, target.node, input as u32))
-    });
-    match wire {
+    match net.ends((from, from_port), (to, to_port)) {
         Ok((value, node, port)) => {
-            net.graph.connect(value, node, port).map_err(|error| cursor.error(error.to_string()))
+            net.graph.connect_new(value, node, port).map_err(|error| cursor.error(error.to_string()))
         }
         Err(message) => Err(cursor.error(message)),
     }
@@ -271,6 +301,13 @@ mod tests {
             r#"<net name="n" version="11"><layers>{layers}</layers><edges>{whole}{edge}</edges></net>"#
         );
         read(&text, &Weights::open(Path::new("absent.bin"), false)?, "n.xml")
+    }
+
+    #[test]
+    fn a_port_has_one_producer() {
+        let error = with_edge(r#"<edge from-layer="0" from-port="0" to-layer="1" to-port="0"/>"#);
+        let message = error.err().unwrap().to_string();
+        assert!(message.contains("input port 0 of layer 1 has another producer already"), "{message}");
     }
 
     #[test]

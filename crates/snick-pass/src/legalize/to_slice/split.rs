@@ -26,8 +26,8 @@ pub(super) fn lower(op: &Split, cx: &mut Patch) -> Result<RewriteResult, OpError
         None => axis_of_parts(cx, data, dims.len(), axis, op.num_splits)?,
     };
     let mut values = Vec::new();
-    for (k, port) in (0..op.num_splits).zip(0..) {
-        if !cx.is_used(port) {
+    for (k, is_used) in (0..op.num_splits).zip(cx.used_outputs()) {
+        if !is_used {
             values.push(None);
             continue;
         }

@@ -35,32 +35,41 @@ pub(super) fn lower(cx: &mut Patch) -> Result<RewriteResult, OpError> {
 fn known_parts(cx: &mut Patch, axis: usize, dim: &SymExpr, lengths: &[i64]) -> Result<Parts, OpError> {
     let data = cx.input(0)?;
     let rest = lengths.iter().position(|&len| len == -1);
-    let sum = |part: &[i64]| part.iter().fold(0i64, |sum, &len| sum.saturating_add(len.max(0)));
+    let used = cx.used_outputs();
+    let is_used = |port: usize| used.get(port).is_some_and(|&is_used| is_used);
     // The size of the axis less a number of elements; of a part that nobody reads, anything.
-    let left =
-        |cx: &mut Patch, port: usize, taken: i64| match cx.is_used(port as u32) || dim.as_const().is_some() {
-            true => IntOrValue::dim(cx, data, axis)?.sub(cx, Int(taken)),
-            false => Ok(Int(0)),
-        };
+    let left = |cx: &mut Patch, port: usize, taken: i64| match is_used(port) || dim.as_const().is_some() {
+        true => IntOrValue::dim(cx, data, axis)?.sub(cx, Int(taken)),
+        false => Ok(Int(0)),
+    };
+    // The elements of each part and of those behind it.
+    let mut behind: Vec<i64> = lengths.to_vec();
+    let mut sum = 0i64;
+    for len in behind.iter_mut().rev() {
+        sum = sum.saturating_add((*len).max(0));
+        *len = sum;
+    }
+    let mut before = 0i64;
     let mut parts = Parts::with_capacity(lengths.len());
-    for (k, &len) in lengths.iter().enumerate() {
+    for (k, &length) in lengths.iter().enumerate() {
         let len = match (rest == Some(k), cx.output_dim(k as u32, axis)?.as_const()) {
-            (false, _) => Int(len),
+            (false, _) => Int(length),
             (true, Some(len)) => Int(len),
-            (true, None) => left(cx, k, sum(lengths))?,
+            (true, None) => left(cx, k, sum)?,
         };
         let start = match rest {
             // Behind the rest, starts count from the end.
-            Some(rest) if k > rest => left(cx, k, sum(&lengths[k..]))?,
-            _ => Int(sum(&lengths[..k])),
+            Some(rest) if k > rest => left(cx, k, behind[k])?,
+            _ => Int(before),
         };
+        before = before.saturating_add(length.max(0));
         parts.push((start, len));
     }
     // If the other lengths exceed the axis, the rest has a negative length: if it is read, it fails by itself.
-    let fails = rest.is_some_and(|rest| cx.is_used(rest as u32));
+    let fails = rest.is_some_and(is_used);
     if dim.as_const().is_none() && !fails {
         let size = IntOrValue::dim(cx, data, axis)?;
-        let left = size.sub(cx, Int(sum(lengths)))?;
+        let left = size.sub(cx, Int(sum))?;
         let mut fault = Int(0).sub(cx, left)?.max(cx, Int(0))?;
         if rest.is_none() {
             fault = fault.max(cx, left)?;
@@ -109,7 +118,7 @@ fn poison_first(
     fault: IntOrValue,
     size: IntOrValue,
 ) -> Result<(), OpError> {
-    let first = (0u32..).zip(parts).find(|(port, _)| cx.is_used(*port));
+    let first = cx.used_outputs().into_iter().zip(parts).find(|(is_used, _)| *is_used);
     if let Some((_, (start, _))) = first {
         *start = poison_if(cx, fault, *start, size)?;
     }
@@ -122,8 +131,8 @@ fn slice_parts(cx: &mut Patch, axis: usize, dim: &SymExpr, parts: Parts) -> Resu
     let sizes = cx.graph().symbols().interval(dim);
     let starts = Interval::new(0, sizes.hi()).unwrap_or(Interval::DIM);
     let mut values = Vec::new();
-    for (port, (start, len)) in (0..).zip(parts) {
-        if !cx.is_used(port) {
+    for ((port, is_used), (start, len)) in (0..).zip(cx.used_outputs()).zip(parts) {
+        if !is_used {
             values.push(None);
             continue;
         }
