@@ -31,6 +31,7 @@ mod stablehlo;
 mod states;
 mod table;
 mod type_limits;
+mod unique_names;
 
 pub use directml::directml;
 pub use dot::dot;

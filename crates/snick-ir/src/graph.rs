@@ -343,13 +343,10 @@ impl Graph {
         values: &[Option<Value>],
     ) -> SmallVec<[(NodeId, NodeId); 8]> {
         for (port, &new) in (0..).zip(values) {
-            let names = new.and(self.output_mut(Value { node, port })).and_then(|out| out.names.take());
-            if let (Some(names), Some(new)) = (names, new)
-                && let Some(out) = self.output_mut(new)
-            {
-                let mut all = out.names.take().map(Vec::from).unwrap_or_default();
-                all.extend(names);
-                out.names = Some(all.into());
+            let Some(new) = new.filter(|&new| self.output(new).is_some()) else { continue };
+            let names = self.output_mut(Value { node, port }).map(|out| std::mem::take(&mut out.names));
+            if let (Some(names), Some(out)) = (names, self.output_mut(new)) {
+                out.names.extend(names);
             }
         }
         self.move_uses(node, |port| values.get(port as usize).copied().flatten())

@@ -246,8 +246,10 @@ impl<'g> Patch<'g> {
         let (root, added) = (self.root, SmallVec::from_slice(self.added()));
         let graph = self.graph_mut();
         let moved = graph.replace_outputs(root, values);
+        let mut new_nodes = added.clone();
+        new_nodes.sort_unstable();
         for (port, &new) in (0..).zip(values) {
-            let Some(new) = new.filter(|new| added.contains(&new.node)) else { continue };
+            let Some(new) = new.filter(|new| new_nodes.binary_search(&new.node).is_ok()) else { continue };
             let replaced = graph.node(root);
             let (name, details) = (replaced.shared_name(), replaced.details().cloned());
             let name = if values.len() > 1 { format!("{name}.{port}").into() } else { name };

@@ -1,20 +1,26 @@
 //! A name for every value: its tensor name, or that of its layer; no two alike.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use snick_ir::{Graph, NodeId, Op, Value};
+
+use crate::unique_names::UniqueNames;
+
+/// Stands between a name that is taken and a number.
+const SEPARATOR: char = '~';
 
 /// Names of values.
 pub(super) struct Names {
     by_value: HashMap<Value, String>,
-    taken: HashSet<String>,
-    nodes: HashSet<String>,
+    values: UniqueNames,
+    nodes: UniqueNames,
 }
 
 impl Names {
     /// Names all outputs. What users know comes first: inputs and outputs keep their names.
     pub(super) fn new(graph: &Graph, order: &[NodeId]) -> Self {
-        let mut names = Self { by_value: HashMap::new(), taken: HashSet::new(), nodes: HashSet::new() };
+        let mut names =
+            Self { by_value: HashMap::new(), values: UniqueNames::default(), nodes: UniqueNames::default() };
         let parameters: Vec<Value> = graph.parameters().map(|node| Value { node, port: 0 }).collect();
         let results: Vec<(NodeId, Value)> = graph
             .results()
@@ -77,29 +83,18 @@ impl Names {
 
     /// The name for a value, or the name with a number behind it.
     pub(super) fn fresh(&mut self, name: &str) -> String {
-        unlike(&mut self.taken, if name.is_empty() { "value" } else { name })
+        self.values.give(if name.is_empty() { "value" } else { name }.into(), SEPARATOR, 1)
     }
 
     /// The name for a node, or the name with a number behind it.
     pub(super) fn node(&mut self, name: &str) -> String {
-        unlike(&mut self.nodes, name)
+        self.nodes.give(name.into(), SEPARATOR, 1)
     }
 
     /// The name of a value.
     pub(super) fn of(&self, value: Value) -> String {
         self.by_value.get(&value).cloned().unwrap_or_default()
     }
-}
-
-/// The name, or the name with a number behind it that makes it unlike all others.
-fn unlike(taken: &mut HashSet<String>, name: &str) -> String {
-    let mut found = name.to_string();
-    let mut number = 1;
-    while !taken.insert(found.clone()) {
-        number += 1;
-        found = format!("{name}~{number}");
-    }
-    found
 }
 
 /// The first tensor name, or the layer's name with the port.

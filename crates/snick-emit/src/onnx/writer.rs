@@ -1,11 +1,11 @@
 //! The model being written.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use bytes::Bytes;
 use snick_ir::ops::source::constant::Constant;
 use snick_ir::ops::source::parameter::Parameter;
-use snick_ir::{Fact, Graph, NodeId, OpError, Value};
+use snick_ir::{Fact, Graph, NodeId, Op, OpError, Value};
 use snick_onnx as onnx;
 use snick_shape::{DimSpec, ShapeSpec, Symbols};
 use snick_tensor::{ElementType, Tensor};
@@ -36,14 +36,14 @@ pub(super) struct Writer {
     /// The elements of initializers, by their number.
     elements: Vec<(usize, Tensor)>,
     /// Outputs of the model by name.
-    outputs: Vec<String>,
+    outputs: HashSet<String>,
 }
 
 impl Writer {
     pub(super) fn new(name: &str, names: Names, refusals: Refusals) -> Self {
         let name = if name.is_empty() { "model" } else { name };
         let graph = onnx::Graph { name: name.into(), ..onnx::Graph::default() };
-        Self { names, refusals, graph, elements: Vec::new(), outputs: Vec::new() }
+        Self { names, refusals, graph, elements: Vec::new(), outputs: HashSet::new() }
     }
 
     /// The model, and the constants that go to the file `data_name` beside it because all together have more than
@@ -145,7 +145,7 @@ impl Writer {
     pub(super) fn result(&mut self, graph: &Graph, id: NodeId) -> Result<(), OpError> {
         let value = graph.inputs(id).first().copied().flatten().ok_or(OpError::NotConnected { port: 0 })?;
         let mut name = self.names.of(value);
-        let is_input = graph.parameters().any(|node| node == value.node);
+        let is_input = matches!(graph.node(value.node).op(), Op::Parameter(_));
         if is_input || self.outputs.contains(&name) {
             let own = self.names.fresh(graph.node(id).name());
             self.node(onnx::Node {
@@ -159,7 +159,7 @@ impl Writer {
         }
         let fact = graph.fact(value).cloned().unwrap_or_else(Fact::unknown);
         let ty = type_of(&fact, graph.symbols(), fact.element_type)?;
-        self.outputs.push(name.clone());
+        self.outputs.insert(name.clone());
         self.graph.output.push(onnx::ValueInfo { name, ty: Some(ty) });
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! What a row of the table sees: one layer, and the means to write operations for it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::ops::Deref;
 
@@ -12,6 +12,7 @@ use super::literal;
 use super::types::{Sizes, Type, computed};
 use crate::layer::Layer;
 use crate::legalized::Refusals;
+use crate::unique_names::UniqueNames;
 
 /// A value of the output: its name, with the `%`, and its type.
 #[derive(Clone, Debug)]
@@ -49,7 +50,7 @@ pub(super) struct Scope {
 pub(super) struct Function {
     arguments: Vec<Operand>,
     body: String,
-    names: HashSet<String>,
+    names: UniqueNames,
     pub(super) scope: Scope,
     pub(super) refusals: Refusals,
     /// How many regions are open.
@@ -160,14 +161,7 @@ impl Function {
         if !base.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
             base.insert(0, '_');
         }
-        let mut chosen = format!("%{base}");
-        for number in 1.. {
-            if self.names.insert(chosen.clone()) {
-                break;
-            }
-            chosen = format!("%{base}_{number}");
-        }
-        chosen
+        self.names.give(format!("%{base}"), '_', 0)
     }
 
     /// The module.

@@ -18,7 +18,14 @@ impl Graph {
     /// Replaces the tensor names of a value.
     pub fn set_tensor_names(&mut self, value: Value, names: Vec<String>) {
         if let Some(out) = self.output_mut(value) {
-            out.names = (!names.is_empty()).then(|| names.into());
+            out.names = names;
+        }
+    }
+
+    /// Gives a value one more tensor name.
+    pub fn add_tensor_name(&mut self, value: Value, name: String) {
+        if let Some(out) = self.output_mut(value) {
+            out.names.push(name);
         }
     }
 

@@ -151,7 +151,7 @@ pub struct Output {
     /// The inferred fact; unknown before inference.
     pub fact: Fact,
     /// Tensor names.
-    pub names: Option<Box<[String]>>,
+    pub names: Vec<String>,
     /// The declaration in the file.
     pub declared: Option<Declared>,
 }
@@ -159,13 +159,13 @@ pub struct Output {
 impl Output {
     /// An output with an unknown fact.
     pub fn unknown() -> Self {
-        Self { fact: Fact::unknown(), names: None, declared: None }
+        Self { fact: Fact::unknown(), names: Vec::new(), declared: None }
     }
 
     /// Tensor names; may be empty.
     #[inline]
     pub fn names(&self) -> &[String] {
-        self.names.as_deref().unwrap_or_default()
+        &self.names
     }
 }
 

@@ -148,13 +148,10 @@ impl<'t> Parser<'t> {
         if details != Details::default() {
             node.details = Some(Box::new(details));
         }
-        let mut connected: Vec<(u32, Value)> = Vec::new();
-        for (port, input) in (0..).zip(inputs) {
-            connected.extend(input.map(|value| (port, value)));
-        }
         let id = graph.add(node);
-        for (port, value) in connected {
-            graph.connect(value, id, port).map_err(|e| ParseError { loc, message: e.to_string() })?;
+        for (port, input) in (0..).zip(inputs) {
+            let Some(value) = input else { continue };
+            graph.connect_new(value, id, port).map_err(|e| ParseError { loc, message: e.to_string() })?;
         }
         if scope.insert((name.clone(), nth), id).is_some() {
             return Err(ParseError { loc, message: format!("%{name} is already defined; write %{name}~2") });
@@ -293,12 +290,10 @@ impl<'t> Parser<'t> {
                 out.declared = Some(Declared { element_type, dims });
             }
         }
-        let mut names = Vec::new();
         while let Token::Text(name) = self.lexer.peek()? {
             self.lexer.next()?;
-            names.push(name);
+            out.names.push(name);
         }
-        out.names = (!names.is_empty()).then(|| names.into());
         Ok(out)
     }
 

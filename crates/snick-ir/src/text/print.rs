@@ -174,9 +174,10 @@ impl Printer {
             return;
         }
         let port = |out: &Output| {
-            let kind =
+            let mut text =
                 if shown { type_text(out, graph.symbols(), self.options.symbolic) } else { "_".into() };
-            out.names().iter().fold(kind, |text, name| format!("{text} {}", quoted(name)))
+            out.names().iter().for_each(|name| text.extend([" ", &quoted(name)]));
+            text
         };
         let ports: Vec<String> = node.outs().iter().map(port).collect();
         match ports.as_slice() {

@@ -1,6 +1,7 @@
 //! merge-duplicates: merges layers with equal ops and inputs.
 
 use std::collections::HashMap;
+use std::fmt::{self, Write};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use snick_ir::ops::source::constant::Constant;
@@ -59,9 +60,21 @@ fn key(graph: &Graph, id: NodeId) -> Option<u64> {
         }
         Op::Const(Constant::Absent(_)) => return None,
         Op::Slice(slice) => slice.hash(&mut hasher),
-        _ => {}
+        op if op.has(OpTraits::HAS_BODIES) => {}
+        // Layers that differ in attributes only, however many, must not be compared with each other.
+        op => drop(write!(Hashed(&mut hasher), "{:?}", op.attrs())),
     }
     Some(hasher.finish())
+}
+
+/// Hashes text as it is written.
+struct Hashed<'h>(&'h mut DefaultHasher);
+
+impl Write for Hashed<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        text.hash(self.0);
+        Ok(())
+    }
 }
 
 fn is_same(graph: &Graph, a: NodeId, b: NodeId) -> bool {

@@ -178,7 +178,7 @@ impl<'m> Network<'m> {
     pub(super) fn source(&mut self, name: &str, op: Op) -> Value {
         let mut node = Node::new(name, op);
         let mut out = Output::unknown();
-        out.names = Some([name.to_string()].into());
+        out.names.push(name.to_string());
         node.outs.push(out);
         let node = self.graph.add(node);
         // Inference of the whole graph reports errors.
@@ -187,9 +187,7 @@ impl<'m> Network<'m> {
     }
 
     pub(super) fn name_value(&mut self, value: Value, name: &str) {
-        let mut names = self.graph.output(value).map(|out| out.names().to_vec()).unwrap_or_default();
-        names.push(name.to_string());
-        self.graph.set_tensor_names(value, names);
+        self.graph.add_tensor_name(value, name.to_string());
     }
 
     /// A sequence that is an output of the graph: an opaque layer.

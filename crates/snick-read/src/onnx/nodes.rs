@@ -1,7 +1,7 @@
 //! The walk over the nodes of a graph: a node becomes layers by its row, is inlined, has bodies, or stays opaque.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BinaryHeap, HashMap, HashSet};
 
 use snick_ir::{Attrs, Node, NodeId, Op, OpError, Output, RawNode, Value, Version};
 use snick_onnx as onnx;
@@ -136,14 +136,14 @@ impl<'m> Network<'m> {
 
     /// Gives layers that compute outputs the name of the node.
     fn name_layers(&mut self, name: &str, values: &[Value], added: &[NodeId]) {
-        let mut named: Vec<NodeId> = Vec::new();
+        let mut unnamed: HashSet<NodeId> = added.iter().copied().collect();
+        let mut is_first = true;
         for (i, value) in values.iter().enumerate() {
-            if !added.contains(&value.node) || named.contains(&value.node) {
-                continue;
+            if unnamed.remove(&value.node) {
+                let name = if is_first { name.to_string() } else { format!("{name}.{i}") };
+                self.graph.rename(value.node, name);
+                is_first = false;
             }
-            let name = if named.is_empty() { name.to_string() } else { format!("{name}.{i}") };
-            self.graph.rename(value.node, name);
-            named.push(value.node);
         }
     }
 

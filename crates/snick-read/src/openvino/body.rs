@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use snick_ir::ops::control::port_map::PortLink;
 use snick_ir::{AttrValue, OpError, PortIds, RawNode};
 
-use super::net::Net;
+use super::net::{Net, Ordinals};
 use super::xml::{Cursor, Step};
 use crate::ReadError;
 
@@ -71,19 +71,19 @@ impl<'x> Body<'x> {
         let mut bodies = Vec::new();
         for ((net, map), (input_name, output_name)) in self.nets.into_iter().zip(self.maps).zip(names) {
             let Some(net) = net else { continue };
+            let ordinals = net.ordinals();
             for (name, entries, ids, count) in [
                 (input_name, map.inputs, inputs, input_count),
                 (output_name, map.outputs, outputs, raw.outputs),
             ] {
-                let links = entries.iter().map(|entry| link(entry, &net, ids, count));
+                let links = entries.iter().map(|entry| link(entry, &ordinals, ids, count));
                 let texts = links.map(|link| link.map(|link| link.to_string())).collect::<Result<_, _>>()?;
                 raw.attrs.push(name.into(), AttrValue::Texts(texts));
             }
             if bodies.is_empty() {
                 let pairs = self.back_edges.iter().flat_map(|&(from, to)| [from, to]);
-                let ordinals =
-                    pairs.map(|id| ordinal(&net, id).map(|n| n as i64)).collect::<Result<_, _>>()?;
-                raw.attrs.push("back_edges".into(), AttrValue::Ints(ordinals));
+                let numbers = pairs.map(|id| ordinals.get(id).map(|n| n as i64)).collect::<Result<_, _>>()?;
+                raw.attrs.push("back_edges".into(), AttrValue::Ints(numbers));
             }
             bodies.push(net.graph);
         }
@@ -92,13 +92,7 @@ impl<'x> Body<'x> {
     }
 }
 
-fn ordinal(net: &Net, id: u64) -> Result<usize, OpError> {
-    let missing =
-        || OpError::mismatch("the port map", format!("layer {id}"), "a Parameter or Result of the body");
-    net.ordinal(id).ok_or_else(missing)
-}
-
-fn link(entry: &Entry, net: &Net, ids: &PortIds, count: usize) -> Result<PortLink, OpError> {
+fn link(entry: &Entry, ordinals: &Ordinals, ids: &PortIds, count: usize) -> Result<PortLink, OpError> {
     let find = |name: &str| entry.iter().find(|(n, _)| *n == name).map(|(_, value)| value.trim_ascii());
     let bad = |name: &'static str| OpError::BadAttribute {
         name,
@@ -115,7 +109,7 @@ fn link(entry: &Entry, net: &Net, ids: &PortIds, count: usize) -> Result<PortLin
     };
     let internal =
         find("internal_layer_id").and_then(|id| id.parse().ok()).ok_or_else(|| bad("internal_layer_id"))?;
-    let link = PortLink::with_notes(external, ordinal(net, internal)?, find);
+    let link = PortLink::with_notes(external, ordinals.get(internal)?, find);
     link.map_err(|name| OpError::BadAttribute {
         name,
         value: find(name).unwrap_or_default().to_string(),

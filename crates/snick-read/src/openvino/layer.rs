@@ -145,7 +145,7 @@ fn read_outputs(cursor: &mut Cursor, layer: &mut Layer) -> Result<(), ReadError>
                     Declared { element_type: precision.unwrap_or(ElementType::Dynamic), dims: Some(dims) };
                 layer.output_ids.push(id);
                 let mut out = Output::unknown();
-                (out.names, out.declared) = (names.filter(|n| !n.is_empty()), Some(declared));
+                (out.names, out.declared) = (names.unwrap_or_default(), Some(declared));
                 layer.outs.push(out);
             }
             Step::Open(name) => drop(cursor.info(name)?),
@@ -171,7 +171,7 @@ fn port_info(side: &str, id: u32, info: Info) -> Info {
 }
 
 /// Splits tensor names at commas; a backslash escapes a comma inside a name.
-fn split_names(text: &str) -> Box<[String]> {
+fn split_names(text: &str) -> Vec<String> {
     let mut names = vec![String::new()];
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
@@ -191,7 +191,7 @@ fn split_names(text: &str) -> Box<[String]> {
         }
     }
     names.retain(|name| !name.is_empty());
-    names.into()
+    names
 }
 
 /// Port numbers as a node keeps them: `None` if they count from `first`.

@@ -1,6 +1,6 @@
 //! A network or a body: its layers and the edges between them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use smallvec::SmallVec;
 use snick_ir::ops::source::constant::Constant;
@@ -95,18 +95,15 @@ impl LayerIds {
         let guess = usize::try_from(id).ok().filter(|&i| self.0.get(i).is_some_and(|layer| layer.id == id));
         guess.or_else(|| self.0.binary_search_by_key(&id, |layer| layer.id).ok())
     }
-
-    fn get(&self, id: u64) -> Option<&LayerId> {
-        self.index(id).map(|i| &self.0[i])
-    }
 }
 
 impl Net {
-    /// The index of the layer with this id among the Parameters, or the Results, of a body.
-    pub(super) fn ordinal(&self, id: u64) -> Option<usize> {
-        let node = self.layers.get(id)?.node;
-        let parameter = self.graph.parameters().position(|n| n == node);
-        parameter.or_else(|| self.graph.results().position(|n| n == node))
+    /// The numbers of Parameters and Results.
+    pub(super) fn ordinals(&self) -> Ordinals<'_> {
+        let numbered = |(number, node): (usize, NodeId)| (node, number);
+        let parameters = self.graph.parameters().enumerate().map(numbered);
+        let numbers = parameters.chain(self.graph.results().enumerate().map(numbered)).collect();
+        Ordinals { net: self, numbers }
     }
 
     /// What an edge connects, by layer and port ids: the value, the node that reads it, and at which input.
@@ -124,6 +121,23 @@ impl Net {
             return Err(format!("edge: input port {} of layer {} has another producer already", to.1, to.0));
         }
         Ok((value, *node, input as u32))
+    }
+}
+
+/// The index of each Parameter of a body among its Parameters, and of each Result among its Results.
+pub(super) struct Ordinals<'n> {
+    net: &'n Net,
+    numbers: HashMap<NodeId, usize>,
+}
+
+impl Ordinals<'_> {
+    /// The index of the layer with this id.
+    pub(super) fn get(&self, id: u64) -> Result<usize, OpError> {
+        let index = self.net.layers.index(id);
+        let number = index.and_then(|index| self.numbers.get(&self.net.layers.0[index].node).copied());
+        number.ok_or_else(|| {
+            OpError::mismatch("the port map", format!("layer {id}"), "a Parameter or Result of the body")
+        })
     }
 }
 

@@ -105,11 +105,11 @@ impl SubGraph {
                 below("a Result of a back edge", from, results)?;
                 below("a Parameter of a back edge", to, parameters)?;
             }
-            for port in 0..self.outputs() {
-                if !map.outputs.iter().any(|link| link.external == Some(port)) {
-                    let what = format!("output {port}");
-                    return Err(OpError::mismatch(what, "in no port map", "one entry in each"));
-                }
+            let mut given = vec![false; most];
+            map.outputs.iter().filter_map(|link| link.external).for_each(|port| given[port] = true);
+            if let Some(port) = (0..self.outputs()).find(|&port| !given[port]) {
+                let what = format!("output {port}");
+                return Err(OpError::mismatch(what, "in no port map", "one entry in each"));
             }
             for link in map.inputs.iter().chain(&map.outputs) {
                 if link.cut.is_some_and(|cut| cut.stride == 0 || cut.part_size < 1) {

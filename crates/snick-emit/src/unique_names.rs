@@ -1,0 +1,54 @@
+//! Names, no two alike.
+
+use std::collections::HashMap;
+
+/// Gives out names, none twice, in time linear in their number however many would be alike.
+#[derive(Default)]
+pub(crate) struct UniqueNames {
+    /// The number behind the last name that was given in place of each.
+    last: HashMap<String, u64>,
+}
+
+impl UniqueNames {
+    /// The name, or the name with a separator and a number behind it, the least above `from` that makes it unlike all
+    /// given before.
+    pub(crate) fn give(&mut self, name: String, separator: char, from: u64) -> String {
+        let Some(&last) = self.last.get(&name) else {
+            self.last.insert(name.clone(), from);
+            return name;
+        };
+        let mut number = last;
+        let numbered = loop {
+            number += 1;
+            let numbered = format!("{name}{separator}{number}");
+            if !self.last.contains_key(&numbered) {
+                break numbered;
+            }
+        };
+        self.last.insert(name, number);
+        self.last.insert(numbered.clone(), from);
+        numbered
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::UniqueNames;
+
+    #[test]
+    fn no_two_names_are_alike() {
+        let mut names = UniqueNames::default();
+        let mut give = |name: &str| names.give(name.to_string(), '~', 1);
+        assert_eq!(
+            ["a", "a~3", "a", "a", "a~3", "b"].map(&mut give),
+            ["a", "a~3", "a~2", "a~4", "a~3~2", "b"]
+        );
+    }
+
+    #[test]
+    fn a_hundred_thousand_equal_names_are_told_apart() {
+        let mut names = UniqueNames::default();
+        let last = (0..100_000).map(|_| names.give("x".into(), '_', 0)).last();
+        assert_eq!(last.as_deref(), Some("x_99999"));
+    }
+}
