@@ -17,6 +17,12 @@ op! {
 /// More parts than any model has: the dims of an input alone could claim any number.
 const MAX_PARTS: usize = 1 << 16;
 
+/// The lengths of a constant. Known elements of other facts are fewer than a layer may have parts.
+pub fn constant_lengths(fact: &Fact) -> Option<Vec<i64>> {
+    let tensor = fact.as_tensor().filter(|tensor| tensor.len() <= MAX_PARTS)?;
+    tensor.element_type().is_integer().then(|| tensor.to_i64_vec().ok())?
+}
+
 /// The parts as expressions, -1 resolved.
 struct Parting {
     lens: Vec<SymExpr>,
@@ -86,7 +92,9 @@ impl InferOp for VariadicSplit {
             return Ok((0..count).map(|_| Fact::new(element_type, cx.any_smaller(dims))).collect());
         };
         let dim = &dims[axis];
-        let Some(lengths) = cx.elements_or_unknown(2) else {
+        let constant = constant_lengths(cx.input(2))
+            .map(|lengths| lengths.into_iter().map(SymExpr::from).collect::<Vec<_>>());
+        let Some(lengths) = constant.or_else(|| cx.elements_or_unknown(2)) else {
             let part = |_| {
                 let mut part = dims.to_vec();
                 part[axis] = cx.up_to(dim);
@@ -131,5 +139,26 @@ impl EvalOp for VariadicSplit {
             start += len;
         }
         Ok(parts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::text;
+
+    #[test]
+    fn a_constant_may_have_more_lengths_than_elements_are_carried() {
+        let lengths: Vec<String> = (0..5000).map(|k| (k % 3).to_string()).collect();
+        let text = format!(
+            "snick 1\ngraph \"g\" {{\n  %x = Parameter-1 {{element_type: f32, shape: \"4999\"}}\n  %axis = Const-1 i64[] <0>\n  \
+             %lengths = Const-1 i64[5000] <{}>\n  %parts = VariadicSplit-1(%x, %axis, %lengths)\n  \
+             %y = Result-1(%parts:4999)\n}}\n",
+            lengths.join(", ")
+        );
+        let mut graph = text::parse(&text, None).unwrap();
+        assert_eq!(crate::infer(&mut graph), []);
+        let parts = graph.node(graph.find("parts").unwrap());
+        let shape = |port: usize| parts.outs()[port].fact.shape().display(graph.symbols()).to_string();
+        assert_eq!([shape(4998), shape(4999)], ["[0]", "[1]"]);
     }
 }
