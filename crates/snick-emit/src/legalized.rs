@@ -1,7 +1,7 @@
 //! A graph made ready for a format, and what it remembers for messages.
 
 use snick_ir::rewrite::MissedRewrite;
-use snick_ir::{Graph, Located, NodeId, Op, OpError};
+use snick_ir::{Graph, Located, NodeId, Op, OpError, infer};
 use snick_pass::legalize::{Target, for_target};
 
 /// Words the refusals of a format.
@@ -13,8 +13,18 @@ pub(crate) struct Refusals {
 
 impl Refusals {
     /// Decomposes what the format has no operator for.
-    pub(crate) fn legalize(graph: &mut Graph, target: &Target, format: &'static str) -> Self {
-        Self { format, declined: for_target(graph, target) }
+    ///
+    /// # Errors
+    /// What inference says of the first layer that cannot run: what is known around it may contradict itself.
+    pub(crate) fn legalize(
+        graph: &mut Graph,
+        target: &Target,
+        format: &'static str,
+    ) -> Result<Self, Box<Located>> {
+        match infer(&mut graph.clone()).into_iter().next() {
+            Some(error) => Err(error.into()),
+            None => Ok(Self { format, declined: for_target(graph, target) }),
+        }
     }
 
     /// The error of a layer, with its place, and with the reason why it was not decomposed.

@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use snick_ir::{Graph, NodeId, OpError, Value};
+use snick_ir::{Fact, Graph, NodeId, OpError, Output, Value};
 use snick_onnx::{self as onnx, kind};
 use snick_tensor::{ElementType, Tensor};
 
@@ -34,8 +34,8 @@ impl<'g> Emitter<'g> {
     pub(super) fn new(graph: &'g Graph, id: NodeId, writer: &'g mut Writer) -> Result<Self> {
         let layer = Layer::new(graph, id)?;
         let inputs = layer.inputs.iter().map(|&value| writer.names.of(value)).collect();
-        let ports = (0..).zip(layer.node.outs());
-        let outputs = ports.map(|(port, _)| writer.names.of(Value { node: id, port })).collect();
+        let outputs =
+            (0..computed(graph, id)).map(|port| writer.names.of(Value { node: id, port })).collect();
         Ok(Self { layer, inputs, outputs, writer })
     }
 
@@ -298,4 +298,14 @@ pub(super) fn floats(name: &str, values: &[f64]) -> onnx::Attribute {
 pub(super) fn texts(name: &str, values: &[&str]) -> onnx::Attribute {
     let strings = values.iter().map(|v| bytes::Bytes::copy_from_slice(v.as_bytes())).collect();
     onnx::Attribute { name: name.into(), strings, kind: Some(kind::STRINGS), ..onnx::Attribute::default() }
+}
+
+/// The number of outputs that a layer computes: a file may declare more, of which nothing is known and that nobody reads.
+fn computed(graph: &Graph, id: NodeId) -> u32 {
+    let outs = (0..).zip(graph.node(id).outs());
+    let is_computed = |port, out: &Output| {
+        let is_known = out.fact != Fact::unknown();
+        is_known || port == 0 || !graph.uses(Value { node: id, port }).is_empty()
+    };
+    outs.filter(|&(port, out)| is_computed(port, out)).last().map_or(0, |(port, _)| port + 1)
 }

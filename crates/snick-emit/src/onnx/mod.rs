@@ -55,7 +55,7 @@ pub fn onnx(graph: &Graph, data_name: &str) -> Result<OnnxFiles, Box<Located>> {
 
 fn files(graph: &Graph, data_name: &str, max_embedded: usize) -> Result<OnnxFiles, Box<Located>> {
     let mut graph = graph.clone();
-    let refusals = Refusals::legalize(&mut graph, &table::target(), "ONNX");
+    let refusals = Refusals::legalize(&mut graph, &table::target(), "ONNX")?;
     let graph = prepare::prepare(graph)?;
     let order = graph.order()?;
     let names = Names::new(&graph, &order);

@@ -108,8 +108,9 @@ impl Writer {
 
     fn outputs(&mut self, graph: &Graph, id: NodeId, infos: &[Info]) {
         let node = graph.node(id);
-        // What a Result hands out leaves the model: it has no port.
-        if node.outs().is_empty() || matches!(node.op(), Op::Result(_)) {
+        // What a Result hands out leaves the model: it has no port, unless a layer reads it.
+        let is_end = matches!(node.op(), Op::Result(_)) && graph.uses(Value { node: id, port: 0 }).is_empty();
+        if node.outs().is_empty() || is_end {
             return;
         }
         let inputs = graph.inputs(id).len();

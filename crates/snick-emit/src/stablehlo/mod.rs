@@ -57,7 +57,7 @@ use crate::legalized::Refusals;
 /// The layer that StableHLO has no operations for: sizes that depend on data, types that MLIR lacks.
 pub fn stablehlo(graph: &Graph) -> Result<String, Box<Located>> {
     let mut graph = graph.clone();
-    let refusals = Refusals::legalize(&mut graph, &table::target(), "StableHLO");
+    let refusals = Refusals::legalize(&mut graph, &table::target(), "StableHLO")?;
     apply_throughout(&mut graph, &[to_slice::RULE, from_slice::BOUNDS])?;
     let mut function = Function::new(refusals);
     layers(&graph, &mut function)?;

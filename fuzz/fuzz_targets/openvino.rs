@@ -1,0 +1,5 @@
+//! OpenVINO IR; what follows the first NUL is the `.bin`.
+
+#![no_main]
+
+snick_fuzz::target!(snick_fuzz::Target::OpenVino);

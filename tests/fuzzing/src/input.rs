@@ -1,0 +1,102 @@
+//! The targets: what each makes of the bytes of an input.
+
+use std::time::Duration;
+
+use snick_ir::{Format, Limits, Watch};
+use snick_read::Reader;
+
+use crate::memory::peak_of;
+use crate::oracle::{Finding, check_graph, check_rereading};
+
+/// The largest input; see [`MAX_MEMORY`].
+const MAX_BYTES: usize = 1 << 16;
+
+/// Memory that reading and all oracles together may take for one input.
+const MAX_MEMORY: usize = 256 << 20;
+
+/// The limits that reading and inference get.
+pub(crate) fn limits() -> Limits {
+    Limits::new().layers(2000).memory(crate::oracle::RUN_MEMORY).time(Duration::from_secs(2))
+}
+
+/// What is fuzzed: a file of `fuzz/fuzz_targets/`, and a folder of `tests/cases/found/`.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Target {
+    /// OpenVINO IR; what follows the first NUL is the `.bin`.
+    OpenVino,
+    /// ONNX.
+    Onnx,
+    /// Serialised nGraph functions.
+    NGraph,
+    /// DirectML descriptions.
+    DirectMl,
+    /// The text form; what follows the first NUL is the `.bin`.
+    Text,
+    /// Graphs, in text form, that [`crate::mutate::graph`] mutates: everything that is done with graphs is checked.
+    Graphs,
+}
+
+impl Target {
+    /// All targets.
+    pub const ALL: [Self; 6] =
+        [Self::OpenVino, Self::Onnx, Self::NGraph, Self::DirectMl, Self::Text, Self::Graphs];
+
+    /// The name of the target's file and folder.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::OpenVino => "openvino",
+            Self::Onnx => "onnx",
+            Self::NGraph => "ngraph",
+            Self::DirectMl => "directml",
+            Self::Text => "text",
+            Self::Graphs => "graphs",
+        }
+    }
+
+    fn format(self) -> Format {
+        match self {
+            Self::OpenVino => Format::OpenVino,
+            Self::Onnx => Format::Onnx,
+            Self::NGraph => Format::NGraph,
+            Self::DirectMl => Format::DirectMl,
+            Self::Text | Self::Graphs => Format::Text,
+        }
+    }
+
+    /// The model and its weights.
+    fn parts(self, bytes: &[u8]) -> (&[u8], Option<&[u8]>) {
+        let end = match self {
+            Self::OpenVino | Self::Text | Self::Graphs => bytes.iter().position(|&byte| byte == 0),
+            Self::Onnx | Self::NGraph | Self::DirectMl => None,
+        };
+        end.map_or((bytes, None), |end| (&bytes[..end], Some(&bytes[end + 1..])))
+    }
+}
+
+/// Checks all that must hold of an input of a target. Whether it is a model.
+///
+/// # Errors
+/// What does not hold.
+pub fn check(target: Target, bytes: &[u8]) -> Result<bool, Finding> {
+    if bytes.len() > MAX_BYTES {
+        return Ok(false);
+    }
+    let (result, peak) = peak_of(|| check_within(target, bytes));
+    match result {
+        Ok(_) if peak > MAX_MEMORY => {
+            Err(Finding::new("memory", format!("{peak} bytes, expected at most {MAX_MEMORY}")))
+        }
+        result => result,
+    }
+}
+
+fn check_within(target: Target, bytes: &[u8]) -> Result<bool, Finding> {
+    let (model, weights) = target.parts(bytes);
+    let reader = Reader::new().watch(Watch::new().limits(limits()));
+    let Ok(read) = reader.bytes(target.format(), model, weights, "input") else { return Ok(false) };
+    match target {
+        Target::Graphs => check_graph(&read.graph, read.errors.is_empty())?,
+        _ => check_rereading(&read.graph, read.errors.is_empty())?,
+    }
+    Ok(true)
+}

@@ -1,0 +1,60 @@
+//! An allocator that counts, so that taking too much memory is a finding.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+thread_local! {
+    /// Bytes that this thread holds; below 0 if it frees what another thread allocated.
+    static HELD: Cell<isize> = const { Cell::new(0) };
+    static PEAK: Cell<isize> = const { Cell::new(0) };
+}
+
+/// The allocator of the system; it counts the bytes of each thread.
+pub struct Counting;
+
+impl Counting {
+    fn count(bytes: isize) {
+        HELD.with(|held| {
+            let now = held.get().saturating_add(bytes);
+            held.set(now);
+            PEAK.with(|peak| peak.set(peak.get().max(now)));
+        });
+    }
+}
+
+#[allow(unsafe_code, reason = "an allocator is unsafe to implement")]
+// SAFETY: every call is passed on to the allocator of the system; counting allocates nothing and does not unwind.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        Self::count(layout.size() as isize);
+        // SAFETY: the caller's promises are those of this method.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        Self::count(layout.size() as isize);
+        // SAFETY: as above.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        Self::count(size as isize - layout.size() as isize);
+        // SAFETY: as above.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        Self::count(-(layout.size() as isize));
+        // SAFETY: as above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+/// Runs `work`; the most bytes that this thread held meanwhile above those that it held before, if [`Counting`] is the
+/// global allocator, and 0 otherwise.
+pub fn peak_of<T>(work: impl FnOnce() -> T) -> (T, usize) {
+    let before = HELD.get();
+    PEAK.set(before);
+    let result = work();
+    (result, usize::try_from(PEAK.get().saturating_sub(before)).unwrap_or(0))
+}

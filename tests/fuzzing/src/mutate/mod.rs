@@ -1,0 +1,73 @@
+//! New inputs from old ones.
+//!
+//! [`graph`] changes a graph in text form as a graph: attributes, dims, constants, edges, layers and op types, by what
+//! the ops declare. [`tokens`] changes the text of a format token by token.
+
+mod draft;
+mod edits;
+mod tokens;
+mod values;
+
+use snick_ir::Graph;
+use snick_ir::text::{PrintOptions, Weights, packed_weights, parse, print};
+use snick_tensor::{SplitMix, Storage};
+
+use self::draft::Draft;
+pub use self::tokens::tokens;
+
+/// The most layers of a graph that mutation makes.
+const MAX_LAYERS: usize = 24;
+
+/// The graph of an input of the target of graphs.
+fn read(bytes: &[u8]) -> Option<Graph> {
+    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+    let weights = Storage::heap(bytes.get(end + 1..).unwrap_or_default().to_vec());
+    parse(std::str::from_utf8(&bytes[..end]).ok()?, Some(&weights)).ok()
+}
+
+/// A graph as an input.
+fn written(graph: &Graph) -> Vec<u8> {
+    let text = print(graph, PrintOptions::new().weights(Weights::Packed).types(false));
+    let weights = packed_weights(graph);
+    let mut bytes = text.into_bytes();
+    if !weights.is_empty() {
+        bytes.push(0);
+        bytes.extend(weights);
+    }
+    bytes
+}
+
+/// Another graph, of the same seed always the same; `None` if `bytes` are none.
+pub fn graph(bytes: &[u8], seed: u64) -> Option<Vec<u8>> {
+    let mut random = SplitMix::new(seed);
+    let graph = edited(&read(bytes)?, &mut random)?;
+    Some(written(&graph))
+}
+
+/// A graph of the layers of two, the second of which reads values of the first.
+pub fn joined(first: &[u8], second: &[u8], seed: u64) -> Option<Vec<u8>> {
+    let mut random = SplitMix::new(seed);
+    let mut draft = Draft::of(&read(first)?);
+    draft.append(Draft::of(&read(second)?), &mut random);
+    (draft.layers.len() <= MAX_LAYERS).then(|| written(&draft.build()))
+}
+
+/// The graph after one to four edits.
+fn edited(graph: &Graph, random: &mut SplitMix) -> Option<Graph> {
+    let mut draft = Draft::of(graph);
+    let edits = 1 + random.below(4);
+    for _ in 0..edits {
+        edits::edit(&mut draft, random);
+    }
+    (!draft.layers.is_empty()).then(|| draft.build())
+}
+
+/// One of some items.
+fn pick<'i, T>(items: &'i [T], random: &mut SplitMix) -> Option<&'i T> {
+    items.get(usize::try_from(random.below((items.len() as u64).max(1))).ok()?)
+}
+
+/// A number below `count`; 0 if that is 0.
+fn below(count: usize, random: &mut SplitMix) -> usize {
+    random.below((count as u64).max(1)) as usize
+}

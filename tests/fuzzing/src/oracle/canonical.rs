@@ -1,0 +1,38 @@
+//! The canonical form computes the same, and is its own canonical form.
+
+use snick_ir::Graph;
+use snick_pass::{RewriteOptions, canonicalise};
+
+use super::run::{Runs, Tolerance};
+use super::{Finding, inferred};
+use crate::input::limits;
+
+pub(super) fn check(graph: &Graph, is_valid: bool, runs: &Runs) -> Result<(), Finding> {
+    let mut canonical = graph.clone();
+    let options = RewriteOptions::new().limits(limits());
+    let report = canonicalise(&mut canonical, &options);
+    if report.stopped.is_some() || !is_valid {
+        return Ok(());
+    }
+    if let Some(error) = report.errors.first() {
+        return Err(Finding::of("a rule fails", error, graph));
+    }
+    if let Some(error) = snick_ir::verify(&canonical).first() {
+        return Err(Finding::of("the canonical form is inconsistent", error, graph));
+    }
+    if let Some(error) = inferred(&canonical).and_then(|(_, errors)| errors.into_iter().next()) {
+        return Err(Finding::of("inference of the canonical form fails", error, graph));
+    }
+    let how = if report.may_round() { Tolerance::Rounding } else { Tolerance::Exact };
+    let applied = || report.applied.iter().map(|applied| format!("{} at {}", applied.rule, applied.layer));
+    runs.compare("the canonical form", &canonical, how).map_err(|mut finding| {
+        finding.detail = format!("{}\nafter {:?}", finding.detail, applied().collect::<Vec<_>>());
+        finding.graph = format!("{}from\n{}", finding.graph, super::text::printed(graph));
+        finding
+    })?;
+    let again = canonicalise(&mut canonical, &options);
+    match again.applied.first() {
+        Some(applied) => Err(Finding::of("rules apply to the canonical form", &applied.rule, graph)),
+        None => Ok(()),
+    }
+}

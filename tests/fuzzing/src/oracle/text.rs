@@ -1,0 +1,35 @@
+//! The text form of a graph parses as the same graph.
+
+use snick_ir::Graph;
+use snick_ir::text::{PrintOptions, Weights, packed_weights, parse, print};
+use snick_tensor::Storage;
+
+use super::{Finding, inferred};
+
+/// The text form as findings show it.
+pub(super) fn printed(graph: &Graph) -> String {
+    print(graph, PrintOptions::new().weights(Weights::Packed))
+}
+
+/// A graph that is printed, parsed and printed again gives the same text, and the same inference.
+pub(super) fn check(graph: &Graph) -> Result<(), Finding> {
+    let options = PrintOptions::new().weights(Weights::Packed).types(false);
+    let text = print(graph, options);
+    let weights = Storage::heap(packed_weights(graph));
+    let again = parse(&text, Some(&weights))
+        .map_err(|error| Finding::of("the text form does not parse", error, graph))?;
+    let text_again = print(&again, options);
+    if text != text_again {
+        return Err(Finding::of("the text form changes", text_again, graph));
+    }
+    // A graph with an attribute that is not a number does not equal itself.
+    if *graph == graph.clone() && again != *graph {
+        return Err(Finding::of("the text form", "parses as another graph", graph));
+    }
+    let (Some((before, _)), Some((after, _))) = (inferred(graph), inferred(&again)) else { return Ok(()) };
+    let options = PrintOptions::new().weights(Weights::Packed).symbolic(true);
+    match (print(&before, options), print(&after, options)) {
+        (before, after) if before == after => Ok(()),
+        (_, after) => Err(Finding::of("what is inferred of the text form", after, &before)),
+    }
+}

@@ -1,0 +1,91 @@
+//! What is written as a file is read back as a model that computes the same.
+
+use snick::FeatureLevel;
+use snick_ir::{Format, Graph, Located, OpError};
+use snick_read::Reader;
+
+use super::run::{Runs, Tolerance, rounds};
+use super::{Finding, inferred};
+
+/// Writes a graph in every format; a refusal names its layer. What reads again must be the same model, if it is valid.
+pub(super) fn check(graph: &Graph, is_valid: bool, runs: &Runs) -> Result<(), Finding> {
+    let _ = snick_emit::dot(graph);
+    let _ = snick_emit::stablehlo(graph);
+    if let Ok(level) = "6.4".parse::<FeatureLevel>() {
+        let _ = snick_emit::directml(graph, level);
+    }
+    if let Ok(files) = snick_emit::openvino::openvino(graph, Default::default()) {
+        let model =
+            Written { format: Format::OpenVino, model: files.xml.as_bytes(), weights: Some(&files.bin) };
+        model.check(graph, is_valid, runs, Tolerance::Exact)?;
+    }
+    if let Ok(files) = snick_emit::onnx::onnx(graph, "data") {
+        let model = Written { format: Format::Onnx, model: &files.model, weights: None };
+        let how = if rounds(graph) { Tolerance::Rounding } else { Tolerance::Exact };
+        model.check(graph, is_valid, runs, how)?;
+    }
+    Ok(())
+}
+
+/// A file that was written.
+struct Written<'f> {
+    format: Format,
+    model: &'f [u8],
+    weights: Option<&'f [u8]>,
+}
+
+impl Written<'_> {
+    fn oracle(&self) -> &'static str {
+        match self.format {
+            Format::OpenVino => "written as OpenVINO IR",
+            _ => "written as ONNX",
+        }
+    }
+
+    fn check(&self, graph: &Graph, is_valid: bool, runs: &Runs, how: Tolerance) -> Result<(), Finding> {
+        let finding = |detail: String| Err(Finding::of(self.oracle(), detail, graph));
+        let read = match Reader::new().bytes(self.format, self.model, self.weights, "written") {
+            Ok(read) => read,
+            Err(error) => return finding(error.to_string()),
+        };
+        if !is_valid {
+            return Ok(());
+        }
+        if let Some(error) = read.errors.first() {
+            return finding(error.to_string());
+        }
+        let Some((again, errors)) = inferred(&read.graph) else { return Ok(()) };
+        if let Some(error) = errors.first() {
+            return finding(Located::to_string(error));
+        }
+        let facts = |graph: &Graph| {
+            let facts = graph.results().filter_map(|id| graph.node(id).outputs().next().cloned());
+            facts.collect::<Vec<_>>()
+        };
+        let (before, after) = (facts(graph), facts(&again));
+        if before.len() != after.len() {
+            return finding(format!("{} outputs, expected {}", after.len(), before.len()));
+        }
+        for (before, after) in before.iter().zip(&after) {
+            let shapes = [before, after].map(|fact| fact.shape.as_static());
+            let differ = matches!(&shapes, [Some(before), Some(after)] if before != after);
+            if before.element_type != after.element_type || differ {
+                return finding(format!("an output is {after:?}, expected {before:?}"));
+            }
+        }
+        let may_fail = |error: &OpError| self.format == Format::Onnx && is_of_index(error);
+        runs.compare_unless(self.oracle(), &again, how, may_fail).map_err(|mut finding| {
+            finding.graph = format!("{}from\n{}", finding.graph, super::text::printed(graph));
+            finding
+        })
+    }
+}
+
+/// Whether an index is out of range: ops of ONNX refuse some that those of OpenVINO take.
+fn is_of_index(error: &OpError) -> bool {
+    match error {
+        OpError::WithInputs { error, .. } => is_of_index(error),
+        OpError::Inside(located) | OpError::InDecomposition(located) => is_of_index(&located.error),
+        error => matches!(error, OpError::NoSuchIndex { .. }),
+    }
+}
