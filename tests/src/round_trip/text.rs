@@ -28,3 +28,38 @@ fn every_model_prints_and_reads_back() {
     }
     assert!(count > 0);
 }
+
+/// A layer of the name of an op that is not that op stays what it is.
+#[test]
+fn opaque_layers_keep_their_names() {
+    let text = "snick 1
+graph \"g\" {
+  %c = opaque Const-\"opset1$$\" {value: tensor f32[2] <1.0, 2.0>} : f32[2]
+  %p = opaque MaxPool-1(%c) {kernel: none} : dynamic[...]
+  %s = opaque slice-_(%p) : f32[2]
+  %n = opaque opaque-1(%s) : f32[2]
+  %o = opaque-1(%n) : f32[2]
+}
+";
+    let graph = parse(text, None).unwrap();
+    assert!(graph.ids().all(|id| graph.node(id).op().is_opaque()));
+    // The keyword is printed where it is needed.
+    let printed = print(&graph, PrintOptions::default());
+    let shorter = text.replace("opaque opaque", "opaque");
+    assert_eq!(printed, shorter);
+    assert!(parse(&printed, None).unwrap() == graph);
+}
+
+#[test]
+fn an_attribute_is_given_once() {
+    let text = "snick 1\ngraph \"g\" {\n  %c = Nonsense-1 {a: 1, b: 2, a: 3}\n}\n";
+    let error = parse(text, None).unwrap_err().to_string();
+    assert!(error.contains("attribute `a` is given twice"), "{error}");
+}
+
+#[test]
+fn the_operation_set_of_a_constant_is_checked() {
+    let text = "snick 1\ngraph \"g\" {\n  %c = Const-0 f32[1] <1.0>\n}\n";
+    let error = parse(text, None).unwrap_err().to_string();
+    assert!(error.contains("Const: the operation set is opset0"), "{error}");
+}

@@ -1,5 +1,6 @@
 //! One layer: its attributes, ports, notes and bodies.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use snick_ir::ops::control::port_map::{PortLink, PortMap};
@@ -61,9 +62,10 @@ impl Writer {
             op => op.attrs(),
         };
         let extra = node.details().as_ref().map(|details| &details.extra);
-        let is_known = |name: &str| attrs.contains(name);
-        let extra = extra.iter().flat_map(|extra| extra.iter()).filter(|(name, _)| !is_known(name));
-        let all: Vec<_> = attrs.iter().chain(extra).collect();
+        let extra = extra.iter().flat_map(|extra| extra.iter());
+        // XML takes a name once.
+        let mut names = HashSet::new();
+        let all: Vec<_> = attrs.iter().chain(extra).filter(|(name, _)| names.insert(*name)).collect();
         let mut inside = part(infos, "data").flat_map(|info| &info.children).peekable();
         if all.is_empty() && inside.peek().is_none() {
             return Ok(());

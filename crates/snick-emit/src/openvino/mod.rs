@@ -8,7 +8,7 @@ mod weights;
 mod xml;
 
 use snick_ir::rewrite::{CUSTOM_OPS, apply_throughout};
-use snick_ir::{Graph, Info, Located, NodeId};
+use snick_ir::{Graph, Info, Located, NodeId, OpError};
 use snick_pass::legalize::from_slice;
 pub use snick_pass::legalize::from_slice::SliceAs;
 
@@ -45,6 +45,10 @@ pub fn openvino(graph: &Graph, slice_as: SliceAs) -> Result<Files, Box<Located>>
     attrs.for_each(|(name, value)| writer.xml.attr(name, value));
     writer.net(&graph)?;
     writer.xml.close("net");
+    if let Some(what) = writer.xml.take_fault() {
+        let error = OpError::CannotWrite { what, format: "XML" };
+        return Err(Located::of_model(graph.source, graph.name, error).into());
+    }
     Ok(Files { xml: writer.xml.finish(), bin: writer.weights.finish() })
 }
 
@@ -66,18 +70,24 @@ impl Writer {
         self.xml.open("layers");
         for &id in &order {
             self.layer(graph, id, ids[id.index()])?;
+            if let Some(what) = self.xml.take_fault() {
+                return Err(graph.located(id, OpError::CannotWrite { what, format: "XML" }).into());
+            }
         }
         self.xml.close("layers");
         self.xml.open("edges");
-        order.iter().for_each(|&id| self.edges(graph, id, &ids));
+        for &id in &order {
+            self.edges(graph, id, &ids).map_err(|error| graph.located(id, error))?;
+        }
         self.xml.close("edges");
         self.infos(graph.info.iter().filter(|info| info.name != "net"));
         Ok(ids)
     }
 
-    fn edges(&mut self, graph: &Graph, id: NodeId, ids: &LayerIds) {
+    fn edges(&mut self, graph: &Graph, id: NodeId, ids: &LayerIds) -> Result<(), OpError> {
         for (port, value) in graph.inputs(id).into_iter().enumerate() {
             let Some(value) = value else { continue };
+            graph.output(value).ok_or(OpError::NotConnected { port })?;
             let source = graph.node(value.node);
             self.xml.open("edge");
             self.xml.attr("from-layer", ids[value.node.index()]);
@@ -86,6 +96,7 @@ impl Writer {
             self.xml.attr("to-port", layer::input_id(graph.node(id), port));
             self.xml.close("edge");
         }
+        Ok(())
     }
 
     fn infos<'i>(&mut self, infos: impl IntoIterator<Item = &'i Info>) {

@@ -12,7 +12,8 @@
 //! ```
 //!
 //! A line has the form `%name = Type-opset(inputs) {attributes} : types "tensor names"`. `%split:1` is the second
-//! output. Other names than plain words are quoted; the second node of a name is `%name~2`. Constants of up to
+//! output. `opaque Type-opset` is a layer of the name of an op that is not that op: what a reader could not read as one.
+//! Other names than plain words are quoted; the second node of a name is `%name~2`. Constants of up to
 //! [`INLINE`] elements are written out; larger ones are a digest of their bytes and, in files, their offset in the
 //! `.bin` beside the text. The types are the inferred ones; the parser reads them as declared ports.
 
@@ -31,6 +32,12 @@ pub use print::{PrintOptions, Weights, packed_weights, print};
 
 /// The maximum number of elements of constants that are written out.
 pub const INLINE: usize = 16;
+
+/// The word before the type of a layer that is not the op of that name.
+const OPAQUE: &str = "opaque";
+
+/// The word before the elements of an attribute that is a tensor.
+const TENSOR: &str = "tensor";
 
 /// The alignment of weights in the `.bin` beside a text, in bytes.
 pub const ALIGNMENT: usize = 64;

@@ -1,19 +1,19 @@
 //! Parses the text form: recursive descent, one function for each rule of the grammar.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+mod constant;
 
-use smallvec::SmallVec;
-use snick_tensor::{ElementType, Storage, Tensor};
+use std::collections::{HashMap, HashSet};
+
+use snick_tensor::{ElementType, Storage};
 
 use super::lexer::{Lexer, ParseError, Token};
-use super::literal;
+use super::{OPAQUE, TENSOR};
 use crate::graph::Details;
 use crate::ops;
 use crate::ops::source::constant::Constant;
 use crate::{
-    AttrValue, Attrs, Declared, Dialect, Graph, Info, Monitor, Node, NodeId, Op, Output, PortIds, RawNode,
-    Registry, Value, Version,
+    AttrValue, Attrs, Declared, Dialect, Graph, Info, Monitor, Node, NodeId, Op, OpError, Output, PortIds,
+    RawNode, Registry, Value, Version,
 };
 
 /// The maximum nesting of bodies and of `info` elements.
@@ -104,11 +104,15 @@ impl<'t> Parser<'t> {
             _ => None,
         })?;
         self.mark('=')?;
-        let (op_type, dialect, version) = self.op_type()?;
-        let constant = dialect == Dialect::OpenVino && matches!(op_type.as_str(), "Const" | "Constant");
+        let (op_type, dialect, version, is_opaque) = self.op_type()?;
+        let constant =
+            !is_opaque && dialect == Dialect::OpenVino && matches!(op_type.as_str(), "Const" | "Constant");
         let (mut inputs, mut attrs): (Vec<Option<Value>>, Attrs<'static>) = (Vec::new(), Attrs::new());
         let mut op = None;
+        let at_type = |e: OpError| ParseError { loc, message: format!("{op_type}: {e}") };
         if constant {
+            let name = ops::find(dialect, &op_type).map_or(Ok(()), |entry| entry.name.check(&version));
+            name.map_err(at_type)?;
             op = Some(Op::Const(self.constant()?));
         } else {
             if self.eat('(')? {
@@ -127,13 +131,12 @@ impl<'t> Parser<'t> {
         }
         let op = match op {
             Some(op) => op,
+            None if is_opaque => Op::opaque(&op_type, attrs),
             None => {
                 let mut raw = RawNode::openvino(&op_type, version.clone(), attrs, outs.len());
                 raw.dialect = dialect;
                 *raw.bodies.get_mut() = bodies;
-                self.ops
-                    .parse(&mut raw)
-                    .map_err(|e| ParseError { loc, message: format!("{op_type}: {e}") })?
+                self.ops.parse(&mut raw).map_err(at_type)?
             }
         };
         if outs.is_empty() && !matches!(op, Op::Opaque(_)) {
@@ -185,11 +188,19 @@ impl<'t> Parser<'t> {
         }
     }
 
-    fn op_type(&mut self) -> Parsed<(String, Dialect, Version)> {
-        let name = self.lexer.expect("an operation type", |token| match token {
-            Token::Word(w) | Token::Text(w) => Some(w),
-            _ => None,
-        })?;
+    /// The operation type with its operation set, and whether `opaque` before it says that it is not the op of that name.
+    fn op_type(&mut self) -> Parsed<(String, Dialect, Version, bool)> {
+        let word = |parser: &mut Self| {
+            parser.lexer.expect("an operation type", |token| match token {
+                Token::Word(w) | Token::Text(w) => Some(w),
+                _ => None,
+            })
+        };
+        let mut name = word(self)?;
+        let is_opaque = name == OPAQUE && matches!(self.lexer.peek()?, Token::Word(_) | Token::Text(_));
+        if is_opaque {
+            name = word(self)?;
+        }
         let version = match self.lexer.peek()? {
             Token::Number(n) => {
                 self.lexer.next()?;
@@ -205,66 +216,10 @@ impl<'t> Parser<'t> {
                 if ops::find(Dialect::Snick, &name).is_none() {
                     return Err(self.lexer.error("`-` and the operation set"));
                 }
-                return Ok((name, Dialect::Snick, Version::Unversioned));
+                return Ok((name, Dialect::Snick, Version::Unversioned, is_opaque));
             }
         };
-        Ok((name, Dialect::OpenVino, version))
-    }
-
-    /// `i64[3] <0, 1, 2>`, `f32[64] #digest@offset`, `f32[64] #absent`
-    fn constant(&mut self) -> Parsed<Constant> {
-        let loc = self.lexer.loc();
-        let fail = |message: String| ParseError { loc, message };
-        let element_type = self.element_type()?;
-        let text = self.lexer.brackets()?;
-        let items = text.split(',').map(str::trim).filter(|t| !t.is_empty());
-        let dims: Option<SmallVec<[usize; 4]>> = items.map(|t| t.parse().ok()).collect();
-        let dims = dims.ok_or_else(|| fail(format!("`[{text}]` is not a static shape")))?;
-        if let Token::Digest(digest) = self.lexer.peek()? {
-            self.lexer.next()?;
-            let (hex, offset) = match digest.split_once('@') {
-                Some((hex, offset)) => (hex, offset.parse::<usize>().ok()),
-                None => (digest.as_str(), None),
-            };
-            let digest = u64::from_str_radix(hex, 16).ok();
-            if let (Some(weights), Some(offset), Some(digest)) = (self.weights, offset, digest) {
-                return self.weights_at(element_type, &dims, weights, offset, digest).map_err(fail);
-            }
-            return Ok(Constant::absent(element_type, dims, digest));
-        }
-        self.mark('<')?;
-        let items = self.list('>', |parser| {
-            parser.lexer.expect("an element", |token| match token {
-                Token::Text(text) | Token::Number(text) | Token::Word(text) => Some(text),
-                _ => None,
-            })
-        })?;
-        match literal::parse(element_type, &dims, &items) {
-            Ok(Some(tensor)) => Ok(Constant::new(Arc::new(tensor))),
-            Ok(None) => Err(fail(format!("an element is not of type {element_type}"))),
-            Err(error) => Err(fail(error.to_string())),
-        }
-    }
-
-    /// The constant at `offset` of the `.bin`, whose digest must match.
-    fn weights_at(
-        &self,
-        element_type: ElementType,
-        dims: &[usize],
-        weights: &Storage,
-        offset: usize,
-        digest: u64,
-    ) -> Result<Constant, String> {
-        let count = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d));
-        let length = count.and_then(|n| element_type.byte_len(n)).ok_or("constant too large")?;
-        let window = weights.window(offset, length).map_err(|e| e.to_string())?;
-        if literal::digest(window.bytes()) != digest {
-            return Err(format!(
-                "the weights at offset {offset} do not match the digest {digest:016x}; is this the .bin of the text?"
-            ));
-        }
-        let tensor = Tensor::new(element_type, dims, window).map_err(|e| e.to_string())?;
-        Ok(Constant::new(Arc::new(tensor)))
+        Ok((name, Dialect::OpenVino, version, is_opaque))
     }
 
     /// `: f32[1,2] "a" "b"`, or several in parentheses; `_` for a port without a declared type.
@@ -309,12 +264,17 @@ impl<'t> Parser<'t> {
     /// `{name: value, ...}`, or nothing.
     fn attrs(&mut self) -> Parsed<Attrs<'static>> {
         let mut attrs = Attrs::new();
+        let loc = self.lexer.loc();
+        let mut names = HashSet::new();
         if self.eat('{')? {
             for (name, value) in self.list('}', |parser| {
                 let name = parser.text()?;
                 parser.mark(':')?;
                 Ok((name, parser.attr_value()?))
             })? {
+                if !names.insert(name.clone()) {
+                    return Err(ParseError { loc, message: format!("attribute `{name}` is given twice") });
+                }
                 attrs.push(name.into(), value);
             }
         }
@@ -329,6 +289,12 @@ impl<'t> Parser<'t> {
             Token::Word(w) if w == "false" => Ok(AttrValue::Bool(false)),
             Token::Word(w) if matches!(w.as_str(), "inf" | "NaN") => {
                 number(&w).ok_or_else(|| fail("not a number"))
+            }
+            Token::Word(w) if w == TENSOR && matches!(self.lexer.peek()?, Token::Word(_)) => {
+                match self.constant()? {
+                    Constant::Here(tensor) => Ok(AttrValue::Tensor(tensor)),
+                    Constant::Absent(_) => Err(fail("the weights of the tensor are missing")),
+                }
             }
             Token::Word(w) | Token::Text(w) => Ok(AttrValue::Text(w.into())),
             Token::Number(n) => number(&n).ok_or_else(|| fail("not a number")),

@@ -8,7 +8,7 @@ use snick_shape::Symbols;
 use snick_tensor::{ElementType, Listed, Tensor};
 
 use super::syntax::{is_name_byte, quoted, word};
-use super::{ALIGNMENT, INLINE, literal};
+use super::{ALIGNMENT, INLINE, OPAQUE, TENSOR, literal};
 use crate::ops::source::constant::Constant;
 use crate::{AttrValue, Attrs, Dialect, Graph, Info, NodeId, NodeRef, Op, Output, PortIds, Value, Version};
 
@@ -131,7 +131,8 @@ impl Printer {
 
     fn node(&mut self, graph: &Graph, id: NodeId, names: &Names, depth: usize) {
         let node = graph.node(id);
-        let _ = write!(self.out, "{} = {}", names.node(id), op_text(node));
+        let opaque = if is_misnamed(node) { format!("{OPAQUE} ") } else { String::new() };
+        let _ = write!(self.out, "{} = {opaque}{}", names.node(id), op_text(node));
         let inputs = graph.inputs(id);
         if let Op::Const(constant) = node.op() {
             self.constant(constant);
@@ -190,14 +191,18 @@ impl Printer {
         let dims: Vec<String> = constant.dims().iter().map(usize::to_string).collect();
         let _ = write!(self.out, " {}[{}] ", constant.element_type(), dims.join(","));
         match constant {
-            Constant::Here(tensor) if tensor.len() <= INLINE => {
-                let _ = write!(self.out, "<{}>", literal::print(tensor));
-            }
-            Constant::Here(tensor) => self.weights(tensor),
+            Constant::Here(tensor) => self.elements(tensor),
             Constant::Absent(absent) => match absent.digest {
                 Some(digest) => drop(write!(self.out, "#{digest:016x}")),
                 None => self.out.push_str("#absent"),
             },
+        }
+    }
+
+    fn elements(&mut self, tensor: &Arc<Tensor>) {
+        match tensor.len() {
+            0..=INLINE => drop(write!(self.out, "<{}>", literal::print(tensor))),
+            _ => self.weights(tensor),
         }
     }
 
@@ -223,9 +228,18 @@ impl Printer {
         if attrs.is_empty() {
             return;
         }
-        let items: Vec<String> =
-            attrs.iter().map(|(name, value)| format!("{}: {}", word(name), value)).collect();
-        let _ = write!(self.out, "{before}{{{}}}", items.join(", "));
+        let _ = write!(self.out, "{before}{{");
+        for (i, (name, value)) in attrs.iter().enumerate() {
+            let _ = write!(self.out, "{}{}: ", if i == 0 { "" } else { ", " }, word(name));
+            match value {
+                AttrValue::Tensor(tensor) => {
+                    self.out.push_str(TENSOR);
+                    self.constant(&Constant::new(tensor.clone()));
+                }
+                value => drop(write!(self.out, "{value}")),
+            }
+        }
+        self.out.push('}');
     }
 
     fn info(&mut self, info: &Info, depth: usize) {
@@ -285,6 +299,17 @@ impl Names {
     }
 }
 
+/// Whether the parser would take an opaque layer for the op of its name, or refuse it.
+fn is_misnamed(node: NodeRef) -> bool {
+    let name = || Some(crate::ops::find(Dialect::OpenVino, node.op().type_name())?.name);
+    node.op().is_opaque()
+        && name().is_some_and(|name| {
+            let is_constant = matches!(name.name, "Const" | "Constant");
+            let version = node.version();
+            is_constant || name.check(version).is_err() || name.defining_opset(version).is_some()
+        })
+}
+
 /// `StridedSlice-1`, `Foo-extension`, `slice`.
 fn op_text(node: NodeRef) -> String {
     let name = match node.op().dialect() {
@@ -316,6 +341,7 @@ fn type_text(out: &Output, symbols: &Symbols, symbolic: bool) -> String {
 }
 
 fn ids_text(ids: &PortIds, count: usize) -> String {
+    let count = if let PortIds::Listed(ids) = ids { ids.len() } else { count };
     let ids: Vec<String> = (0..count).map(|i| ids.id(i).to_string()).collect();
     format!("[{}]", ids.join(","))
 }
@@ -331,7 +357,7 @@ impl fmt::Display for AttrValue<'_> {
             AttrValue::Ints(v) => Listed(v).fmt(f),
             AttrValue::Floats(v) => Listed(&v.iter().map(|x| format!("{x:?}")).collect::<Vec<_>>()).fmt(f),
             AttrValue::Texts(v) => Listed(&v.iter().map(|text| quoted(text)).collect::<Vec<_>>()).fmt(f),
-            // Only Const has a tensor, and prints it itself.
+            // Text forms have more to say, and know where to put many elements.
             AttrValue::Tensor(tensor) => write!(f, "<{}>", literal::print(tensor)),
         }
     }

@@ -46,7 +46,10 @@ fn value(attribute: &Attribute, tensors: &Tensors) -> Result<Option<AttrValue<'s
     let string = || Some(AttrValue::Text(Cow::Owned(a.s.as_ref().map(text).unwrap_or_default())));
     let floats = || Some(AttrValue::Floats(a.floats.iter().map(|&v| decimal(v)).collect()));
     let ints = || Some(AttrValue::Ints(a.ints.as_slice().into()));
+    // An empty list is one of integers: the text form has one kind of it.
     Ok(match a.kind.unwrap_or_default() {
+        kind::FLOATS if a.floats.is_empty() => ints(),
+        kind::STRINGS if a.strings.is_empty() => ints(),
         kind::FLOAT => float(),
         kind::INT => int(),
         kind::STRING => string(),
