@@ -1,7 +1,7 @@
 //! What the targets share: the allocator that counts, and how an input is checked and mutated.
 
 use libfuzzer_sys::{Corpus, fuzzer_mutate};
-use snick_fuzzing::{check, mutate};
+use snick_fuzzing::{check_quickly, mutate};
 
 pub use libfuzzer_sys;
 pub use snick_fuzzing::Target;
@@ -13,7 +13,7 @@ static ALLOCATOR: snick_fuzzing::memory::Counting = snick_fuzzing::memory::Count
 /// Checks an input; a finding is a panic, which libFuzzer reports with the input. Only models are kept for the target
 /// of graphs, whose mutations need one.
 pub fn run(target: Target, bytes: &[u8]) -> Corpus {
-    match check(target, bytes) {
+    match check_quickly(target, bytes) {
         Ok(false) if target == Target::Graphs => Corpus::Reject,
         Ok(_) => Corpus::Keep,
         Err(finding) => panic!("{finding}"),

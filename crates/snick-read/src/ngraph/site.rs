@@ -103,6 +103,8 @@ impl Site<'_, '_> {
     /// An opaque layer with the declared type and shape.
     pub(super) fn opaque(&mut self, declared: Option<&Declared>) -> Result<Value, OpError> {
         let mut layer = self.layer(Op::opaque(&self.node.op, self.node.attrs.clone()));
+        // Without a version it would be an op of OpenVINO of that name where it is written.
+        layer.version = Version::Custom("ngraph".into());
         let outputs = self.node.outputs.len().clamp(1, MAX_OUTPUTS);
         layer.outs.resize_with(outputs, Output::unknown);
         if let (declared @ Some(_), [out]) =

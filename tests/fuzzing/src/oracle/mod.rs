@@ -66,15 +66,15 @@ impl Inferred {
     }
 }
 
-/// What holds of what a reader returns: it prints and reads back, can be inferred, and can be written.
+/// What holds of what a reader returns: it can be inferred, prints and reads back, and, if `is_written`, is written in
+/// every format and reads back.
 ///
 /// # Errors
 /// What does not hold.
-pub(crate) fn check_rereading(graph: &Graph, is_read: bool) -> Result<(), Finding> {
-    text::check(graph)?;
-    let Some(inferred) = Inferred::of(graph, is_read) else { return Ok(()) };
-    text::check(&inferred.graph)?;
-    written::check(&inferred.graph, inferred.is_valid, &Runs::none())
+pub(crate) fn check_rereading(graph: &Graph, is_read: bool, is_written: bool) -> Result<(), Finding> {
+    let Some(Inferred { graph, is_valid }) = Inferred::of(graph, is_read) else { return Ok(()) };
+    text::check(&graph)?;
+    if is_written { written::check(&graph, is_valid, &Runs::none()) } else { Ok(()) }
 }
 
 /// What holds of every graph: [`check_rereading`]; runs agree with inference; the canonical form and what is written
@@ -83,7 +83,6 @@ pub(crate) fn check_rereading(graph: &Graph, is_read: bool) -> Result<(), Findin
 /// # Errors
 /// What does not hold.
 pub fn check_graph(graph: &Graph, is_read: bool) -> Result<(), Finding> {
-    text::check(graph)?;
     let Some(Inferred { graph, is_valid }) = Inferred::of(graph, is_read) else { return Ok(()) };
     text::check(&graph)?;
     let runs = if is_valid { run::check(&graph)? } else { Runs::none() };

@@ -1,7 +1,8 @@
 //! The text form of a graph parses as the same graph.
 
-use snick_ir::Graph;
+use snick_ir::ops::source::constant::Constant;
 use snick_ir::text::{PrintOptions, Weights, packed_weights, parse, print};
+use snick_ir::{Graph, Op};
 use snick_tensor::Storage;
 
 use super::{Finding, inferred};
@@ -11,7 +12,7 @@ pub(super) fn printed(graph: &Graph) -> String {
     print(graph, PrintOptions::new().weights(Weights::Packed))
 }
 
-/// A graph that is printed, parsed and printed again gives the same text, and the same inference.
+/// An inferred graph that is printed, parsed and printed again gives the same text, and the same inference.
 pub(super) fn check(graph: &Graph) -> Result<(), Finding> {
     let options = PrintOptions::new().weights(Weights::Packed).types(false);
     let text = print(graph, options);
@@ -23,13 +24,21 @@ pub(super) fn check(graph: &Graph) -> Result<(), Finding> {
         return Err(Finding::of("the text form changes", text_again, graph));
     }
     // A graph with an attribute that is not a number does not equal itself.
-    if *graph == graph.clone() && again != *graph {
+    if *graph == graph.clone() && !has_cut_weights(graph) && again != *graph {
         return Err(Finding::of("the text form", "parses as another graph", graph));
     }
-    let (Some((before, _)), Some((after, _))) = (inferred(graph), inferred(&again)) else { return Ok(()) };
-    let options = PrintOptions::new().weights(Weights::Packed).symbolic(true);
-    match (print(&before, options), print(&after, options)) {
+    let Some((after, _)) = inferred(&again) else { return Ok(()) };
+    let options = PrintOptions::new().symbolic(true);
+    match (print(graph, options), print(&after, options)) {
         (before, after) if before == after => Ok(()),
-        (_, after) => Err(Finding::of("what is inferred of the text form", after, &before)),
+        (_, after) => Err(Finding::of("what is inferred of the text form", after, graph)),
     }
+}
+
+/// Whether a constant lies beyond the end of its weights: the text form says only that they are absent.
+fn has_cut_weights(graph: &Graph) -> bool {
+    graph.ids().any(|id| match graph.node(id).op() {
+        Op::Const(Constant::Absent(absent)) => absent.is_truncated,
+        op => op.bodies().any(|(_, body)| has_cut_weights(body)),
+    })
 }
