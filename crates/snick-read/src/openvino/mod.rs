@@ -4,6 +4,7 @@
 //! network or body with its edges, `body.rs` the port maps of TensorIterator, Loop and If; `weights.rs` makes constants
 //! views of the `.bin`.
 
+mod attributes;
 mod body;
 mod layer;
 mod net;

@@ -7,7 +7,8 @@ use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 use snick_ir::{Info, Loc};
 
-use super::plain::{self, Attributes};
+use super::attributes::Attributes;
+use super::plain;
 use crate::ReadError;
 
 /// Maximum nesting of elements; real files need about 6 for each level of bodies.
@@ -65,7 +66,7 @@ impl<'x> Cursor<'x> {
             text,
             source,
             reader,
-            attrs: Vec::new(),
+            attrs: Attributes::default(),
             open: Vec::new(),
             empty: false,
             behind_text: false,
@@ -130,10 +131,9 @@ impl<'x> Cursor<'x> {
                 None => Cow::Borrowed(raw),
                 Some(_) => quick_xml::escape::unescape(raw).map_err(|error| self.error(error.to_string()))?,
             };
-            if self.attr(name).is_some() {
+            if !self.attrs.push(name, value) {
                 return Err(self.error(format!("duplicate attribute `{name}`")));
             }
-            self.attrs.push((name, value));
         }
         Ok(Step::Open(element))
     }
@@ -195,7 +195,7 @@ impl<'x> Cursor<'x> {
 
     /// An attribute of the last start tag.
     pub(super) fn attr(&self, name: &str) -> Option<&Cow<'x, str>> {
-        self.attrs.iter().find(|(n, _)| *n == name).map(|(_, value)| value)
+        self.attrs.get(name)
     }
 
     /// A required attribute.
@@ -222,7 +222,7 @@ impl<'x> Cursor<'x> {
 
     /// Takes the attributes of the last start tag.
     pub(super) fn take_attrs(&mut self) -> impl Iterator<Item = (&'x str, Cow<'x, str>)> + '_ {
-        self.attrs.drain(..)
+        self.attrs.drain()
     }
 
     /// The text up to the end of the open element; refuses elements inside.
@@ -250,7 +250,7 @@ impl<'x> Cursor<'x> {
 
     /// The open element with everything inside, uninterpreted.
     pub(super) fn info(&mut self, name: &str) -> Result<Info, ReadError> {
-        let attrs = self.attrs.drain(..).map(|(n, v)| (n.to_string(), v.into_owned())).collect();
+        let attrs = self.attrs.drain().map(|(n, v)| (n.to_string(), v.into_owned())).collect();
         let mut info = Info { name: name.to_string(), attrs, ..Info::default() };
         loop {
             match self.step()? {
