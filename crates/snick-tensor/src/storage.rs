@@ -40,6 +40,11 @@ trait Owner: Send + Sync {
         None
     }
 
+    /// Whether the bytes are those of a file, from its start.
+    fn is_file(&self) -> bool {
+        false
+    }
+
     /// The forms that kernels derived from these bytes.
     fn memo(&self) -> Option<&Memo> {
         None
@@ -85,6 +90,10 @@ impl Owner for Kept {
 impl Owner for memmap2::Mmap {
     fn bytes(&self) -> &[u8] {
         self
+    }
+
+    fn is_file(&self) -> bool {
+        true
     }
 }
 
@@ -147,6 +156,11 @@ impl Storage {
     pub(crate) fn exclusive(&mut self) -> Option<&mut [u8]> {
         let bytes = Arc::get_mut(&mut self.owner)?.bytes_mut()?;
         bytes.get_mut(self.offset..self.offset + self.len)
+    }
+
+    /// Where the window begins in its file, if it is one on a mapped file.
+    pub fn file_offset(&self) -> Option<usize> {
+        self.owner.is_file().then_some(self.offset)
     }
 
     /// Bytes in the window.

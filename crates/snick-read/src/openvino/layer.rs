@@ -141,8 +141,9 @@ fn read_outputs(cursor: &mut Cursor, layer: &mut Layer) -> Result<(), ReadError>
                         Step::Close | Step::End => break,
                     }
                 }
-                let declared =
-                    Declared { element_type: precision.unwrap_or(ElementType::Dynamic), dims: Some(dims) };
+                // A port without dims is that of a scalar, or of a value of unknown rank.
+                let dims = Some(dims).filter(|dims| !dims.is_empty());
+                let declared = Declared { element_type: precision.unwrap_or(ElementType::Dynamic), dims };
                 layer.output_ids.push(id);
                 let mut out = Output::unknown();
                 (out.names, out.declared) = (names.unwrap_or_default(), Some(declared));
