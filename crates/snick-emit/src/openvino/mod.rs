@@ -8,7 +8,7 @@ mod weights;
 mod xml;
 
 use snick_ir::rewrite::{CUSTOM_OPS, apply_throughout};
-use snick_ir::{Graph, Info, Located, NodeId};
+use snick_ir::{Graph, Info, Located, NodeId, OpError};
 use snick_pass::legalize::from_slice;
 pub use snick_pass::legalize::from_slice::SliceAs;
 
@@ -42,10 +42,17 @@ pub fn openvino(graph: &Graph, slice_as: SliceAs) -> Result<Files, Box<Located>>
     writer.xml.open("net");
     writer.xml.attr("name", &graph.name);
     writer.xml.attr("version", graph.ir_version.unwrap_or(IR_VERSION));
-    attrs.for_each(|(name, value)| writer.xml.attr(name, value));
+    writer.xml.model_attrs(&["name", "version"], attrs.map(|(name, value)| (name.as_str(), value)));
     writer.net(&graph)?;
     writer.xml.close("net");
+    if let Some(what) = writer.xml.take_fault() {
+        return Err(Located::of_model(&*graph.source, graph.name.clone(), cannot_write(what)).into());
+    }
     Ok(Files { xml: writer.xml.finish(), bin: writer.weights.finish() })
+}
+
+fn cannot_write(what: String) -> OpError {
+    OpError::CannotWrite { what, format: "OpenVINO IR" }
 }
 
 #[derive(Default)]
@@ -91,7 +98,7 @@ impl Writer {
     fn infos<'i>(&mut self, infos: impl IntoIterator<Item = &'i Info>) {
         for info in infos {
             self.xml.open(&info.name);
-            info.attrs.iter().for_each(|(name, value)| self.xml.attr(name, value));
+            self.xml.model_attrs(&[], info.attrs.iter().map(|(name, value)| (name.as_str(), value)));
             self.xml.text(&info.text);
             self.infos(&info.children);
             self.xml.close(&info.name);
@@ -129,6 +136,29 @@ mod tests {
             "<edge from-layer=\"2\" from-port=\"0\" to-layer=\"5\" to-port=\"0\"/>",
         ] {
             assert!(files.xml.contains(part), "{part} in {}", files.xml);
+        }
+    }
+
+    #[test]
+    fn what_xml_cannot_say_is_refused_with_its_layer() {
+        for (layer, message) in [
+            (
+                "%\"x\\u{1b}\" = Parameter-1 {element_type: f32, shape: \"2\"}",
+                "layer `x\\u{1b}` (Parameter): cannot write \
+              the character U+001B to OpenVINO IR",
+            ),
+            (
+                "%x = Parameter-1 {element_type: f32, shape: \"2\"} info rt_info { \"a b\" }",
+                "`a b`, which is no name",
+            ),
+            (
+                "%x = Parameter-1 {element_type: f32, shape: \"2\"} info layer(id=\"7\")",
+                "a second attribute `id`",
+            ),
+            ("info rt_info(a=\"\\u{0}\")", "the character U+0000"),
+        ] {
+            let error = emitted(&format!("snick 1\ngraph \"g\" {{\n{layer}\n}}\n")).unwrap_err().to_string();
+            assert!(error.contains(message), "{error}");
         }
     }
 

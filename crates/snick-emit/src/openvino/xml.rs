@@ -1,5 +1,6 @@
 //! Elements, attributes and text, escaped.
 
+use std::collections::HashSet;
 use std::fmt::{Display, Write as _};
 
 /// An XML text in the making. Elements without content close themselves.
@@ -9,6 +10,8 @@ pub(super) struct Xml {
     depth: usize,
     /// Whether the last start tag still takes attributes.
     is_open: bool,
+    /// The first thing that XML cannot say.
+    fault: Option<String>,
 }
 
 impl Xml {
@@ -20,8 +23,22 @@ impl Xml {
         self.out.push_str("<?xml version=\"1.0\"?>\n");
     }
 
+    /// What was written that XML cannot say, since the last call.
+    pub(super) fn take_fault(&mut self) -> Option<String> {
+        self.fault.take()
+    }
+
+    fn check_name(&mut self, name: &str) {
+        let starts = name.starts_with(|c: char| c.is_alphabetic() || matches!(c, '_' | ':'));
+        let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | ':' | '-' | '.');
+        if !(starts && name.chars().all(is_part)) {
+            self.fault.get_or_insert_with(|| format!("`{name}`, which is no name of XML,"));
+        }
+    }
+
     /// Begins an element.
     pub(super) fn open(&mut self, name: &str) {
+        self.check_name(name);
         if self.is_open {
             self.out.push_str(">\n");
         }
@@ -34,8 +51,24 @@ impl Xml {
     /// An attribute of the element just begun.
     pub(super) fn attr(&mut self, name: &str, value: impl Display) {
         let _ = write!(self.out, " {name}=\"");
-        let _ = write!(Escape(&mut self.out), "{value}");
+        let _ = write!(Escape { out: &mut self.out, fault: &mut self.fault }, "{value}");
         self.out.push('"');
+    }
+
+    /// Attributes that a model names, beside `taken` ones.
+    pub(super) fn model_attrs<'a>(
+        &mut self,
+        taken: &[&'a str],
+        attrs: impl IntoIterator<Item = (&'a str, impl Display)>,
+    ) {
+        let mut names: HashSet<&str> = taken.iter().copied().collect();
+        for (name, value) in attrs {
+            self.check_name(name);
+            if !names.insert(name) {
+                self.fault.get_or_insert_with(|| format!("a second attribute `{name}`"));
+            }
+            self.attr(name, value);
+        }
     }
 
     /// Text as the next content of the element; nothing if it is empty.
@@ -45,7 +78,7 @@ impl Xml {
                 self.out.push('>');
                 self.is_open = false;
             }
-            let _ = Escape(&mut self.out).write_str(text);
+            let _ = Escape { out: &mut self.out, fault: &mut self.fault }.write_str(text);
         }
     }
 
@@ -68,18 +101,25 @@ impl Xml {
 }
 
 /// Writes text so that a reader finds it unchanged in an attribute or in content.
-struct Escape<'a>(&'a mut String);
+struct Escape<'a> {
+    out: &'a mut String,
+    fault: &'a mut Option<String>,
+}
 
 impl std::fmt::Write for Escape<'_> {
     fn write_str(&mut self, text: &str) -> std::fmt::Result {
         for c in text.chars() {
             match c {
-                '&' => self.0.push_str("&amp;"),
-                '<' => self.0.push_str("&lt;"),
-                '>' => self.0.push_str("&gt;"),
-                '"' => self.0.push_str("&quot;"),
-                c if c.is_ascii_control() => write!(self.0, "&#{};", u32::from(c))?,
-                c => self.0.push(c),
+                '&' => self.out.push_str("&amp;"),
+                '<' => self.out.push_str("&lt;"),
+                '>' => self.out.push_str("&gt;"),
+                '"' => self.out.push_str("&quot;"),
+                '\t' | '\n' | '\r' | '\u{7f}' => write!(self.out, "&#{};", u32::from(c))?,
+                // Not even a reference to one is allowed.
+                '\0'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => {
+                    self.fault.get_or_insert_with(|| format!("the character U+{:04X}", u32::from(c)));
+                }
+                c => self.out.push(c),
             }
         }
         Ok(())
@@ -89,6 +129,26 @@ impl std::fmt::Write for Escape<'_> {
 #[cfg(test)]
 mod tests {
     use super::Xml;
+
+    #[test]
+    fn what_xml_cannot_say_is_a_fault() {
+        let fault = |write: &dyn Fn(&mut Xml)| {
+            let mut xml = Xml::default();
+            xml.open("a");
+            write(&mut xml);
+            xml.take_fault()
+        };
+        assert_eq!(fault(&|xml| xml.attr("b", "\t\r\u{7f}é")), None);
+        for c in ['\0', '\u{1b}', '\u{ffff}'] {
+            let expected = Some(format!("the character U+{:04X}", u32::from(c)));
+            assert_eq!(fault(&|xml| xml.attr("b", c)), expected);
+            assert_eq!(fault(&|xml| xml.text(&c.to_string())), expected);
+        }
+        assert!(fault(&|xml| xml.open("b c")).is_some_and(|what| what.contains("`b c`")));
+        assert!(fault(&|xml| xml.model_attrs(&[], [("1", "")])).is_some());
+        assert!(fault(&|xml| xml.model_attrs(&["b"], [("b", "")])).is_some());
+        assert_eq!(fault(&|xml| xml.model_attrs(&["b"], [("c", ""), ("d", "")])), None);
+    }
 
     #[test]
     fn elements_and_escapes() {

@@ -16,8 +16,11 @@ use crate::{
     Registry, Value, Version,
 };
 
-/// The maximum nesting of bodies and of `info` elements.
-const MAX_DEPTH: usize = 64;
+/// The maximum nesting of bodies: more than an XML can have, whose elements nest up to 256 levels.
+const MAX_BODIES: usize = 128;
+
+/// The maximum nesting of anything.
+const MAX_DEPTH: usize = 300;
 
 type Parsed<T> = Result<T, ParseError>;
 
@@ -72,7 +75,7 @@ type Scope = HashMap<(String, usize), NodeId>;
 
 impl<'t> Parser<'t> {
     fn graph(&mut self) -> Parsed<Graph> {
-        self.nested(|parser| {
+        self.nested(MAX_BODIES, |parser| {
             parser.word("graph")?;
             let mut graph = Graph::new(parser.text()?);
             parser.mark('{')?;
@@ -105,7 +108,9 @@ impl<'t> Parser<'t> {
         })?;
         self.mark('=')?;
         let (op_type, dialect, version) = self.op_type()?;
-        let constant = dialect == Dialect::OpenVino && matches!(op_type.as_str(), "Const" | "Constant");
+        let constant = dialect == Dialect::OpenVino
+            && matches!(op_type.as_str(), "Const" | "Constant")
+            && self.is_element_type_next()?;
         let (mut inputs, mut attrs): (Vec<Option<Value>>, Attrs<'static>) = (Vec::new(), Attrs::new());
         let mut op = None;
         if constant {
@@ -209,6 +214,11 @@ impl<'t> Parser<'t> {
             }
         };
         Ok((name, Dialect::OpenVino, version))
+    }
+
+    /// Whether a value follows; a Const of a foreign operation set is opaque, and has attributes instead.
+    fn is_element_type_next(&mut self) -> Parsed<bool> {
+        Ok(matches!(self.lexer.peek()?, Token::Word(word) if word.parse::<ElementType>().is_ok()))
     }
 
     /// `i64[3] <0, 1, 2>`, `f32[64] #digest@offset`, `f32[64] #absent`
@@ -364,7 +374,7 @@ impl<'t> Parser<'t> {
 
     /// `name(a="1") "text" { children }`
     fn info(&mut self) -> Parsed<Info> {
-        self.nested(|parser| {
+        self.nested(MAX_DEPTH, |parser| {
             let mut info = Info { name: parser.text()?, ..Info::default() };
             if parser.eat('(')? {
                 info.attrs = parser.list(')', |parser| {
@@ -408,7 +418,7 @@ impl<'t> Parser<'t> {
     /// Items separated by commas, up to `close`.
     fn list<T>(&mut self, close: char, item: impl Fn(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
         let mut items = Vec::new();
-        self.nested(|parser| {
+        self.nested(MAX_DEPTH, |parser| {
             while !parser.eat(close)? {
                 items.push(item(parser)?);
                 if parser.lexer.peek()? != Token::Mark(close) {
@@ -420,8 +430,8 @@ impl<'t> Parser<'t> {
         Ok(items)
     }
 
-    fn nested<T>(&mut self, rule: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
-        if self.depth >= MAX_DEPTH {
+    fn nested<T>(&mut self, limit: usize, rule: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        if self.depth >= limit {
             return Err(self.lexer.error("less nesting"));
         }
         self.depth += 1;

@@ -56,7 +56,8 @@ impl<'x> Cursor<'x> {
     pub(super) fn new(text: &'x str, source: &'x str) -> Self {
         let mut reader = Reader::from_str(text);
         let config = reader.config_mut();
-        config.trim_text(true);
+        // A reference splits a text in parts, whose white space counts.
+        config.trim_text(false);
         // End tags are checked here, against borrowed names.
         config.check_end_names = false;
         // The reader does not see the elements that the plain parser reads.
@@ -257,7 +258,13 @@ impl<'x> Cursor<'x> {
                 // Bounded by MAX_DEPTH.
                 Step::Open(name) => info.children.push(self.info(name)?),
                 Step::Text(text) => info.text.push_str(&text),
-                Step::Close | Step::End => return Ok(info),
+                Step::Close | Step::End => {
+                    let text = info.text.trim_ascii();
+                    if text.len() < info.text.len() {
+                        info.text = text.to_string();
+                    }
+                    return Ok(info);
+                }
             }
         }
     }
