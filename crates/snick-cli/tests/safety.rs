@@ -124,6 +124,40 @@ fn pipes_and_devices_are_not_read() {
     }
 }
 
+/// The weights are mapped when the command waits for its input.
+#[cfg(unix)]
+#[test]
+fn weights_that_become_shorter_during_a_run_are_an_error() {
+    let folder = Scratch::new("shorter");
+    let layers = r#"<layer id="0" name="x" type="Parameter" version="opset1"><data shape="1" element_type="f32"/>
+        <output><port id="0"/></output></layer>
+        <layer id="1" name="w" type="Const" version="opset1">
+        <data element_type="f32" shape="1048576" offset="0" size="4194304"/><output><port id="0"/></output></layer>
+        <layer id="2" name="a" type="Add" version="opset1"><input><port id="0"/><port id="1"/></input>
+        <output><port id="2"/></output></layer>
+        <layer id="3" name="y" type="Result" version="opset1"><input><port id="0"/></input></layer>"#;
+    let edges = [(0, 0, 2, 0), (1, 0, 2, 1), (2, 2, 3, 0)].map(|(from, port, to, input)| {
+        format!(r#"<edge from-layer="{from}" from-port="{port}" to-layer="{to}" to-port="{input}"/>"#)
+    });
+    let edges = edges.concat();
+    let xml = format!(r#"<net name="n" version="11"><layers>{layers}</layers><edges>{edges}</edges></net>"#);
+    std::fs::write(folder.path("m.xml"), xml).unwrap();
+    std::fs::write(folder.path("m.bin"), vec![0; 4_194_304]).unwrap();
+    assert!(Command::new("mkfifo").arg(folder.path("x.npy")).status().unwrap().success());
+    let writer = std::thread::spawn({
+        let (pipe, weights) = (folder.path("x.npy"), folder.path("m.bin"));
+        move || {
+            let mut pipe = std::fs::OpenOptions::new().write(true).open(pipe).unwrap();
+            std::fs::write(weights, "").unwrap();
+            std::io::Write::write_all(&mut pipe, &npy(1, "<f4", "(1,)", &[0; 4])).unwrap();
+        }
+    });
+    let (code, said) = folder.snick(&["run", "m.xml", "--input", "x=x.npy", "-o", "out.npz"]);
+    writer.join().unwrap();
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("became shorter"), "{said}");
+}
+
 #[test]
 fn inputs_of_a_command_are_not_overwritten() {
     let folder = with_outputs("inputs");

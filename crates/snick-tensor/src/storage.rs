@@ -3,8 +3,6 @@
 mod map;
 
 use std::fmt;
-use std::io;
-use std::path::Path;
 use std::sync::Arc;
 
 use bytemuck::{NoUninit, Pod};
@@ -122,14 +120,6 @@ impl Storage {
         self.owner.memo()
     }
 
-    /// A read-only mapping of a whole file; its bytes on the heap where the system has no mappings.
-    ///
-    /// # Errors
-    /// The error of opening or mapping the file. The file must not shrink while mapped.
-    pub fn map(path: &Path) -> io::Result<Self> {
-        Ok(Self::whole(Arc::new(map::map(path)?)))
-    }
-
     fn whole(owner: Arc<dyn Owner>) -> Self {
         let len = owner.bytes().len();
         Storage { owner, offset: 0, len }
@@ -197,14 +187,5 @@ mod tests {
         assert!(tail.window(1, 3).is_err());
         assert!(tail.window(usize::MAX, 2).is_err());
         assert!(tail.shares_with(&all));
-    }
-
-    #[test]
-    fn a_mapped_file_reads_like_the_heap() {
-        let path = std::env::temp_dir().join(format!("snick-map-{}", std::process::id()));
-        std::fs::write(&path, [7, 8, 9]).unwrap();
-        assert_eq!(Storage::map(&path).unwrap().bytes(), &[7, 8, 9]);
-        std::fs::remove_file(&path).unwrap();
-        assert!(Storage::map(&path).is_err());
     }
 }

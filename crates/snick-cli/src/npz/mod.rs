@@ -68,7 +68,9 @@ pub fn read_npy<E: From<UnreadableFile>>(
 ) -> Result<Tensor, E> {
     let wrong = |error| UnreadableFile::new(path, "", error);
     let file = File::open(path).map_err(|error| wrong(error.into()))?;
-    let len = file.metadata().map_err(|error| wrong(error.into()))?.len();
+    let metadata = file.metadata().map_err(|error| wrong(error.into()))?;
+    // A pipe has no length.
+    let len = if metadata.is_file() { metadata.len() } else { u64::MAX };
     let mut source = BufReader::new(file);
     let header = Header::read(&mut source).map_err(wrong)?;
     check(&header)?;

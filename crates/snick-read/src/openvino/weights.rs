@@ -27,7 +27,7 @@ pub(super) struct Beyond {
 impl Weights {
     /// Maps the `.bin`. Absent weights are an error only if the user named the file.
     pub fn open(path: &Path, required: bool) -> Result<Self, ReadError> {
-        let storage = match crate::open(path) {
+        let storage = match crate::file::open(path) {
             Ok(storage) => Some(storage),
             Err(ReadError::Io { error, .. }) if !required && error.kind() == std::io::ErrorKind::NotFound => {
                 None

@@ -297,3 +297,19 @@ impl<'x> Cursor<'x> {
         ReadError::Xml { source_name: self.source.to_string(), loc, message: message.into() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn white_space_beside_references_is_text() {
+        let text = "<a>\n  <b> x &amp; y &lt;z </b>\n  <!-- c --> <c/>\n</a>";
+        let mut cursor = Cursor::new(text, "a.xml");
+        assert!(matches!(cursor.step(), Ok(Step::Open("a"))));
+        let info = cursor.info("a").unwrap();
+        assert_eq!((info.text.as_str(), info.children[0].text.as_str()), ("", "x & y <z"));
+        assert_eq!(info.children[1].name, "c");
+        assert!(matches!(cursor.step(), Ok(Step::Text(_) | Step::End)));
+    }
+}
