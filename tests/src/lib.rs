@@ -4,6 +4,7 @@
 //! target. A new case is a new file.
 #![cfg(test)]
 
+mod attribute_defaults;
 mod canonical;
 mod coverage;
 mod documentation;

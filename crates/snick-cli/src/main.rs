@@ -24,6 +24,8 @@ struct Snick {
 }
 
 fn main() -> ExitCode {
+    #[cfg(unix)]
+    cli::bus_error::report_as_error();
     let args: Vec<OsString> = std::env::args_os().collect();
     let parsed = Snick::try_parse_from(&args).or_else(|error| match with_verb(args, &error) {
         Some(args) => Snick::try_parse_from(args),

@@ -124,6 +124,40 @@ fn pipes_and_devices_are_not_read() {
     }
 }
 
+/// The weights are mapped when the command waits for its input.
+#[cfg(unix)]
+#[test]
+fn weights_that_become_shorter_during_a_run_are_an_error() {
+    let folder = Scratch::new("shorter");
+    let layers = r#"<layer id="0" name="x" type="Parameter" version="opset1"><data shape="1" element_type="f32"/>
+        <output><port id="0"/></output></layer>
+        <layer id="1" name="w" type="Const" version="opset1">
+        <data element_type="f32" shape="1048576" offset="0" size="4194304"/><output><port id="0"/></output></layer>
+        <layer id="2" name="a" type="Add" version="opset1"><input><port id="0"/><port id="1"/></input>
+        <output><port id="2"/></output></layer>
+        <layer id="3" name="y" type="Result" version="opset1"><input><port id="0"/></input></layer>"#;
+    let edges = [(0, 0, 2, 0), (1, 0, 2, 1), (2, 2, 3, 0)].map(|(from, port, to, input)| {
+        format!(r#"<edge from-layer="{from}" from-port="{port}" to-layer="{to}" to-port="{input}"/>"#)
+    });
+    let edges = edges.concat();
+    let xml = format!(r#"<net name="n" version="11"><layers>{layers}</layers><edges>{edges}</edges></net>"#);
+    std::fs::write(folder.path("m.xml"), xml).unwrap();
+    std::fs::write(folder.path("m.bin"), vec![0; 4_194_304]).unwrap();
+    assert!(Command::new("mkfifo").arg(folder.path("x.npy")).status().unwrap().success());
+    let writer = std::thread::spawn({
+        let (pipe, weights) = (folder.path("x.npy"), folder.path("m.bin"));
+        move || {
+            let mut pipe = std::fs::OpenOptions::new().write(true).open(pipe).unwrap();
+            std::fs::write(weights, "").unwrap();
+            std::io::Write::write_all(&mut pipe, &npy(1, "<f4", "(1,)", &[0; 4])).unwrap();
+        }
+    });
+    let (code, said) = folder.snick(&["run", "m.xml", "--input", "x=x.npy", "-o", "out.npz"]);
+    writer.join().unwrap();
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("became shorter"), "{said}");
+}
+
 #[test]
 fn inputs_of_a_command_are_not_overwritten() {
     let folder = with_outputs("inputs");
@@ -148,6 +182,53 @@ fn arrays_that_are_no_input_are_refused() {
     assert_eq!(code, Some(2));
     assert!(said.contains("no input named `y`") && said.contains("--ignore-extra"), "{said}");
     assert_eq!(folder.snick(&["run", "m.snick", "--inputs", "want.npz", "--ignore-extra"]).0, Some(0));
+}
+
+/// An array of an `.npz` file: an `.npy` header, and elements that may be fewer than it says.
+fn npy(version: u8, descr: &str, shape: &str, elements: &[u8]) -> Vec<u8> {
+    let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n");
+    let length = match version {
+        1 => u16::try_from(header.len()).unwrap().to_le_bytes().to_vec(),
+        _ => u32::try_from(header.len()).unwrap().to_le_bytes().to_vec(),
+    };
+    [b"\x93NUMPY", &[version, 0][..], &length, header.as_bytes(), elements].concat()
+}
+
+/// The elements of these arrays are not there: whoever reads them reports that first.
+#[test]
+fn headers_of_arrays_are_checked_before_elements_are_read() {
+    let folder = Scratch::new("headers");
+    folder.model(TWO_OUTPUTS);
+    let run = |arrays: &[(&str, Vec<u8>)], more: &[&str]| {
+        let mut archive = zip::ZipWriter::new(std::fs::File::create(folder.path("in.npz")).unwrap());
+        for (name, bytes) in arrays {
+            archive.start_file(*name, zip::write::SimpleFileOptions::default()).unwrap();
+            std::io::Write::write_all(&mut archive, bytes).unwrap();
+        }
+        archive.finish().unwrap();
+        folder.snick(&[&["run", "m.snick", "--inputs", "in.npz"], more].concat())
+    };
+    let expect = |arrays: &[(&str, Vec<u8>)], more: &[&str], code: i32, message: &str| {
+        let (got, said) = run(arrays, more);
+        assert!(got == Some(code) && said.contains(message), "{got:?}: {said}");
+    };
+    let good = || ("x.npy", npy(1, "<f4", "(2,)", &[0; 8]));
+    expect(&[good()], &[], 0, "");
+    // A key that is no input.
+    let other = || ("other.npy", b"no array".to_vec());
+    expect(&[other(), good()], &[], 2, "no input named `other`");
+    expect(&[other(), good()], &["--ignore-extra"], 0, "");
+    // Another shape, or another type.
+    expect(&[("x.npy", npy(1, "<f4", "(268435456,)", &[]))], &[], 2, "f32[268435456]");
+    expect(&[("x.npy", npy(1, "<i8", "(2,)", &[]))], &[], 2, "element type i64");
+    expect(&[("x.npy", npy(9, "<f4", "(2,)", &[0; 8]))], &[], 2, "version 9.0");
+    // More memory than there may be.
+    folder.model("%x = Parameter-1 {element_type: f32, shape: \"?\"}\n%y = Result-1(%x)");
+    let limited = ["--max-memory", "64M"];
+    expect(&[("x.npy", npy(1, "<f4", "(268435456,)", &[]))], &limited, 3, "1073741824 bytes");
+    expect(&[("x.npy", npy(1, "<f4", "(268435456,)", &[]))], &["--max-memory", "4G"], 2, "truncated?");
+    folder.model("%x = Parameter-1 {element_type: string, shape: \"?\"}\n%y = Result-1(%x)");
+    expect(&[("x.npy", npy(1, "<U0", "(1099511627776,)", &[]))], &limited, 3, "--max-memory");
 }
 
 #[test]

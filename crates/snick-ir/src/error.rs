@@ -94,6 +94,12 @@ pub enum OpError {
     /// A constant that lies beyond the end of the weights.
     #[error("no value for the constant: {why}")]
     WeightsTruncated { why: String },
+    /// An edge that leads to a layer that is not there.
+    #[error("an edge leads from output port {port} of layer {from} to layer {to}, which is not there")]
+    DanglingEdge { from: u64, port: u32, to: u64 },
+    /// Two edges to one input.
+    #[error("input {port} is connected to `{first}` and to `{second}`, expected one of them")]
+    SecondProducer { port: usize, first: String, second: String },
     /// External data outside the folder of the model.
     #[error("the location of external data is `{location}`, expected a file beside the model")]
     UnsafePath { location: String },
@@ -139,8 +145,10 @@ impl OpError {
             Self::WeightsMissing { .. } => "S002",
             Self::WeightsTruncated { .. } => "S003",
             Self::UnsafePath { .. } => "S006",
+            Self::DanglingEdge { .. } => "S010",
             Self::Cycle => "S013",
             Self::UnknownOp { .. } => "S014",
+            Self::SecondProducer { .. } => "S017",
             Self::NoImplementation { .. } => "S050",
             Self::CannotWrite { .. } => "S051",
             Self::InputNotProvided => "S052",
@@ -176,6 +184,8 @@ impl OpError {
             | Self::UnknownAttribute { .. }
             | Self::WeightsMissing { .. }
             | Self::WeightsTruncated { .. }
+            | Self::DanglingEdge { .. }
+            | Self::SecondProducer { .. }
             | Self::UnsafePath { .. }
             | Self::DeclaredDim { .. }
             | Self::Unsupported { .. }

@@ -220,6 +220,7 @@ pub fn normalize_axis(axis: i64, rank: usize) -> Result<usize, OpError> {
     let at = if axis < 0 { axis.checked_add(r) } else { Some(axis) };
     match at {
         Some(at) if (0..r).contains(&at) => Ok(at as usize),
+        _ if rank == 0 => Err(OpError::out_of_range("axis", axis, "no axis, as the rank is 0")),
         _ => Err(OpError::out_of_range("axis", axis, format!("-{r}..{} for rank {rank}", r - 1))),
     }
 }

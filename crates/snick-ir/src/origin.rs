@@ -2,7 +2,8 @@
 
 use snick_shape::Shape;
 
-use crate::{Fact, Graph, Loc, NodeId, NodeRef, OpError, Value};
+use crate::ops::source::constant::Constant;
+use crate::{Fact, Graph, Loc, NodeId, NodeRef, Op, OpError, Value};
 
 /// The maximum number of layers to trace a shape back through.
 const MAX_STEPS: usize = 64;
@@ -32,11 +33,12 @@ impl Graph {
         let numbers = fact.ints().filter(|numbers| numbers.len() <= MAX_SHOWN);
         let numbers = numbers.map(|numbers| format!(" <{}>", join(&numbers))).unwrap_or_default();
         format!(
-            "{}{shape}{numbers} of `{}` ({}{})",
+            "{}{shape}{numbers} of `{}` ({}{}{})",
             fact.element_type,
             node.name(),
             node.op().type_name(),
-            place(node)
+            place(node),
+            weights_place(node)
         )
     }
 
@@ -62,6 +64,15 @@ fn place(node: NodeRef) -> String {
         Loc { line: 0, .. } => String::new(),
         loc => format!(", {loc}"),
     }
+}
+
+/// Where the value of a constant is in the file of the weights, if it comes from there: the file may be of another model.
+fn weights_place(node: NodeRef) -> String {
+    let Op::Const(Constant::Here(tensor)) = node.op() else { return String::new() };
+    tensor
+        .storage()
+        .file_offset()
+        .map_or_else(String::new, |offset| format!(", byte {offset} of the weights"))
 }
 
 fn join(numbers: &[i64]) -> String {

@@ -24,6 +24,7 @@ pub mod openvino;
 #[cfg(feature = "directml")]
 mod directml;
 mod error;
+mod file;
 #[cfg(any(feature = "ngraph", feature = "directml"))]
 mod json;
 #[cfg(feature = "ngraph")]
@@ -33,6 +34,8 @@ use std::path::{Path, PathBuf};
 
 use snick_ir::{Format, Graph, Located, Monitor, OpError, Registry, Watch};
 use snick_tensor::Storage;
+
+use file::{open, read_bytes};
 
 pub use error::ReadError;
 
@@ -102,7 +105,9 @@ impl Reader {
         Self { watch, ..self }
     }
 
-    /// Reads a model file in the [`Format`] of its extension.
+    /// Reads a model file in the [`Format`] of its extension. Text is read into memory. Weights and ONNX files are mapped:
+    /// nobody may shorten or rewrite them while the model is in use. A process that reads beyond the new end of such a
+    /// file gets the signal SIGBUS, which the program `snick` turns into an error; [`Reader::bytes`] maps nothing.
     ///
     /// # Errors
     /// A file that cannot be read, or is not of that format; [`ReadError::Stopped`].
@@ -125,7 +130,6 @@ impl Reader {
         let Some(format) = Format::to_read(path) else {
             return Err(ReadError::Format { source_name: source });
         };
-        let file = open(path)?;
         let named = self.weights.as_deref();
         let bin = named.map_or_else(|| path.with_extension("bin"), Path::to_path_buf);
         let takes_weights = matches!(format, Format::OpenVino | Format::Text);
@@ -136,16 +140,21 @@ impl Reader {
         let has_weights = takes_weights && (bin.exists() || named.is_some());
         let read = match format {
             Format::OpenVino => {
-                self.openvino(&file, &openvino::Weights::open(&bin, named.is_some())?, &source, monitor)
+                let text = read_bytes(path)?;
+                let weights = openvino::Weights::open(&bin, named.is_some())?;
+                self.openvino(&text, &weights, &source, monitor)
             }
-            Format::Text if has_weights => self.text(&file, Some(&open(&bin)?), &source, monitor),
-            Format::Text => self.text(&file, None, &source, monitor),
+            Format::Text => {
+                let text = read_bytes(path)?;
+                let weights = has_weights.then(|| open(&bin)).transpose()?;
+                self.text(&text, weights.as_ref(), &source, monitor)
+            }
             // The parent of a bare file name is the empty path.
             Format::Onnx => {
                 let folder = path.parent().map(|p| if p.as_os_str().is_empty() { Path::new(".") } else { p });
-                self.onnx(&file, folder, &source, monitor)
+                self.onnx(&open(path)?, folder, &source, monitor)
             }
-            format => self.without_weights(format, &file, &source, monitor),
+            format => self.without_weights(format, &read_bytes(path)?, &source, monitor),
         };
         let mut read = read?;
         read.files.push(path.to_path_buf());
@@ -169,14 +178,13 @@ impl Reader {
             let why = "a model in memory takes its weights as bytes";
             return Err(ReadError::Weights { source_name: source.into(), weights: file.clone(), why });
         }
-        let model = Storage::heap(model.to_vec());
-        self.watched(|monitor| self.read_bytes(format, &model, weights, source, monitor))
+        self.watched(|monitor| self.read_bytes(format, model, weights, source, monitor))
     }
 
     fn read_bytes(
         &self,
         format: Format,
-        model: &Storage,
+        model: &[u8],
         weights: Option<&[u8]>,
         source: &str,
         monitor: &mut Monitor,
@@ -193,29 +201,29 @@ impl Reader {
                 let weights = weights.map(|bytes| Storage::heap(bytes.to_vec()));
                 self.text(model, weights.as_ref(), source, monitor)
             }
-            Format::Onnx => self.onnx(model, None, source, monitor),
+            Format::Onnx => self.onnx(&Storage::heap(model.to_vec()), None, source, monitor),
             format => self.without_weights(format, model, source, monitor),
         }
     }
 
     fn openvino(
         &self,
-        model: &Storage,
+        model: &[u8],
         weights: &openvino::Weights,
         source: &str,
         monitor: &mut Monitor,
     ) -> Result<Read, ReadError> {
-        openvino::read_with(openvino::decode(model.bytes(), source)?, weights, source, &self.ops, monitor)
+        openvino::read_with(openvino::decode(model, source)?, weights, source, &self.ops, monitor)
     }
 
     fn text(
         &self,
-        model: &Storage,
+        model: &[u8],
         weights: Option<&Storage>,
         source: &str,
         monitor: &mut Monitor,
     ) -> Result<Read, ReadError> {
-        let text = utf8(model.bytes(), source)?;
+        let text = utf8(model, source)?;
         let mut graph = snick_ir::text::parse_watched(text, weights, &self.ops, monitor)
             .map_err(|error| ReadError::Text { source_name: source.to_string(), error })?;
         graph.set_source(source);
@@ -242,13 +250,13 @@ impl Reader {
     fn without_weights(
         &self,
         format: Format,
-        model: &Storage,
+        model: &[u8],
         source: &str,
         monitor: &mut Monitor,
     ) -> Result<Read, ReadError> {
         match format {
             Format::NGraph | Format::DirectMl => {
-                let text = utf8(model.bytes(), source)?;
+                let text = utf8(model, source)?;
                 json_model(text.strip_prefix('\u{feff}').unwrap_or(text), source, monitor)
             }
             _ => Err(ReadError::Format { source_name: source.into() }),
@@ -259,7 +267,7 @@ impl Reader {
     fn without_weights(
         &self,
         format: Format,
-        _: &Storage,
+        _: &[u8],
         source: &str,
         _: &mut Monitor,
     ) -> Result<Read, ReadError> {
@@ -283,25 +291,6 @@ fn utf8<'b>(bytes: &'b [u8], source: &str) -> Result<&'b str, ReadError> {
 /// As [`Reader::file`].
 pub fn read_file(path: &Path, weights: Option<&Path>) -> Result<Read, ReadError> {
     Reader { weights: weights.map(Path::to_path_buf), ..Reader::new() }.file(path)
-}
-
-/// Maps a regular file: opening a pipe would wait for a writer, and a device may have no end.
-fn map(path: &Path) -> std::io::Result<Storage> {
-    let kind = std::fs::metadata(path)?.file_type();
-    if !kind.is_file() && !kind.is_dir() {
-        let message = "a pipe or a device, not a regular file";
-        return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, message));
-    }
-    Storage::map(path)
-}
-
-/// Maps a file; refuses git-LFS pointers.
-fn open(path: &Path) -> Result<Storage, ReadError> {
-    let storage = map(path).map_err(|error| ReadError::io(path, error))?;
-    match storage.bytes().starts_with(b"version https://git-lfs") {
-        true => Err(ReadError::LfsPointer { path: path.to_path_buf() }),
-        false => Ok(storage),
-    }
 }
 
 /// Reads JSON from memory: an array of serialised nGraph functions, or an object with a field `directml`, a DirectML
@@ -337,7 +326,7 @@ fn json_model(text: &str, source: &str, monitor: &mut Monitor) -> Result<Read, R
 /// # Errors
 /// [`ReadError::Text`] with line and column.
 pub fn read_text(text: &str, weights: Option<&Storage>, source: &str) -> Result<Read, ReadError> {
-    Reader::new().text(&Storage::heap(text.as_bytes().to_vec()), weights, source, &mut Monitor::default())
+    Reader::new().text(text.as_bytes(), weights, source, &mut Monitor::default())
 }
 
 /// The error for a constant whose bytes a file does not have.

@@ -3,8 +3,6 @@
 mod map;
 
 use std::fmt;
-use std::io;
-use std::path::Path;
 use std::sync::Arc;
 
 use bytemuck::{NoUninit, Pod};
@@ -38,6 +36,11 @@ trait Owner: Send + Sync {
     /// The same bytes, if they may be overwritten.
     fn bytes_mut(&mut self) -> Option<&mut [u8]> {
         None
+    }
+
+    /// Whether the bytes are those of a file, from its start.
+    fn is_file(&self) -> bool {
+        false
     }
 
     /// The forms that kernels derived from these bytes.
@@ -86,6 +89,10 @@ impl Owner for memmap2::Mmap {
     fn bytes(&self) -> &[u8] {
         self
     }
+
+    fn is_file(&self) -> bool {
+        true
+    }
 }
 
 impl Storage {
@@ -111,14 +118,6 @@ impl Storage {
 
     pub(crate) fn memo(&self) -> Option<&Memo> {
         self.owner.memo()
-    }
-
-    /// A read-only mapping of a whole file; its bytes on the heap where the system has no mappings.
-    ///
-    /// # Errors
-    /// The error of opening or mapping the file. The file must not shrink while mapped.
-    pub fn map(path: &Path) -> io::Result<Self> {
-        Ok(Self::whole(Arc::new(map::map(path)?)))
     }
 
     fn whole(owner: Arc<dyn Owner>) -> Self {
@@ -147,6 +146,11 @@ impl Storage {
     pub(crate) fn exclusive(&mut self) -> Option<&mut [u8]> {
         let bytes = Arc::get_mut(&mut self.owner)?.bytes_mut()?;
         bytes.get_mut(self.offset..self.offset + self.len)
+    }
+
+    /// Where the window begins in its file, if it is one on a mapped file.
+    pub fn file_offset(&self) -> Option<usize> {
+        self.owner.is_file().then_some(self.offset)
     }
 
     /// Bytes in the window.
@@ -183,14 +187,5 @@ mod tests {
         assert!(tail.window(1, 3).is_err());
         assert!(tail.window(usize::MAX, 2).is_err());
         assert!(tail.shares_with(&all));
-    }
-
-    #[test]
-    fn a_mapped_file_reads_like_the_heap() {
-        let path = std::env::temp_dir().join(format!("snick-map-{}", std::process::id()));
-        std::fs::write(&path, [7, 8, 9]).unwrap();
-        assert_eq!(Storage::map(&path).unwrap().bytes(), &[7, 8, 9]);
-        std::fs::remove_file(&path).unwrap();
-        assert!(Storage::map(&path).is_err());
     }
 }

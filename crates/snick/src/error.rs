@@ -138,8 +138,10 @@ impl Error {
     /// | S005 | a git-LFS pointer in place of a file |
     /// | S006 | external data outside the folder of the model |
     /// | S008 | a limit of time, memory or layers, or a tensor that is too large |
+    /// | S010 | an edge to a layer that is not there |
     /// | S013 | a cycle |
     /// | S014 | an unknown operation |
+    /// | S017 | two edges to one input |
     /// | S020 | any other error of a layer: inference fails |
     /// | S050 | an operation without an implementation to run |
     /// | S051 | something that the output format cannot express |

@@ -91,11 +91,12 @@ fn no_test_is_ignored_and_no_code_is_unfinished() {
     }
 }
 
-/// Mapping files and calling code compiled for the instructions of this machine need `unsafe`; nothing else does.
+/// Mapping files, the signal of a mapping that ends, and calling code compiled for the instructions of this machine need
+/// `unsafe`; nothing else does.
 #[test]
-fn only_two_files_use_unsafe_code() {
+fn only_four_files_use_unsafe_code() {
     let word = ["unsafe", " {"].concat();
-    let known = ["storage/map.rs", "kernels/vectors.rs"];
+    let known = ["storage/map.rs", "kernels/vectors.rs", "snick-read/src/file.rs", "cli/bus_error.rs"];
     for source in sources().iter().filter(|source| source.text.contains(&word)) {
         assert!(known.iter().any(|known| source.path.ends_with(known)), "{} is unsafe", source.path);
     }

@@ -11,6 +11,11 @@ use super::compare::{Tolerance, compare};
 use super::console::Failure;
 use crate::npz;
 
+/// Whether a graph has a value of this name.
+pub fn has_value(graph: &Graph, name: &str) -> bool {
+    find_value(graph, name).is_some()
+}
+
 /// Finds a value by layer name, by `LAYER:PORT`, or by tensor name.
 fn find_value(graph: &Graph, name: &str) -> Option<Value> {
     let of_layer = |name: &str, port: u32| {

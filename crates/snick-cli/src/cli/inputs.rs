@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use snick::{InputSpec, by_parameter, draw_inputs, find_input};
-use snick_ir::{Graph, NodeId, Op};
+use snick_ir::{Graph, NodeId, Op, OpError};
 use snick_tensor::{Listed, Tensor};
 
 use super::console::Failure;
-use crate::npz;
+use crate::npz::{self, Header};
 
 /// The options that give inputs.
 #[derive(Args, Clone, Debug)]
@@ -35,22 +35,26 @@ impl InputOptions {
         self.inputs.iter().map(PathBuf::as_path).chain(single)
     }
 
-    /// Reads the files.
+    /// Reads the files; an array may take `memory` bytes, and all of a file together.
     ///
     /// # Errors
-    /// A file that cannot be read, an array that is no input, or one of another element type.
-    pub fn read(&self, graph: &Graph) -> Result<GivenInputs, Failure> {
+    /// A file that cannot be read, an array that is no input, or one of another element type or shape.
+    pub fn read(&self, graph: &Graph, memory: usize) -> Result<GivenInputs, Failure> {
         let mut single = Vec::new();
         for item in &self.input {
             let Some((name, path)) = item.rsplit_once('=') else {
                 return Err(Failure::usage(format!("--input {item}: expected NAME=FILE.npy")));
             };
-            single.push((name.to_string(), npz::read_npy(Path::new(path))?));
+            let array = npz::read_npy(Path::new(path), memory, |header| match find_input(graph, name) {
+                Ok(id) => check_header(graph, id, header),
+                Err(error) => Err(error.into()),
+            })?;
+            single.push((name.to_string(), array));
         }
         let mut steps = Vec::new();
         for path in self.inputs.iter().map(Some).chain([None]).take(self.inputs.len().max(1)) {
             let mut arrays = match path {
-                Some(path) => self.of_model(graph, npz::read(path)?, path)?,
+                Some(path) => self.of_model(graph, path, memory)?,
                 None => Vec::new(),
             };
             arrays.extend(single.iter().cloned());
@@ -67,22 +71,42 @@ impl InputOptions {
     }
 
     /// The arrays of a file, which are inputs of the model; with `--ignore-extra`, those that are.
-    fn of_model(
-        &self,
-        graph: &Graph,
-        mut arrays: Vec<(String, Tensor)>,
-        path: &Path,
-    ) -> Result<Vec<(String, Tensor)>, Failure> {
-        if self.ignore_extra {
-            arrays.retain(|(name, _)| find_input(graph, name).is_ok());
-        }
-        let extra = arrays.iter().find_map(|(name, _)| find_input(graph, name).err());
-        match extra {
-            Some(error) => {
+    fn of_model(&self, graph: &Graph, path: &Path, memory: usize) -> Result<Vec<(String, Tensor)>, Failure> {
+        let is_input = |name: &str| match find_input(graph, name) {
+            Ok(_) => Ok(true),
+            Err(_) if self.ignore_extra => Ok(false),
+            Err(error) => {
                 let message = "pass --ignore-extra to ignore such arrays";
                 Err(Failure::usage(format!("{}: {error}; {message}", path.display())))
             }
-            None => Ok(arrays),
+        };
+        npz::read(path, memory, is_input, |name, header| {
+            check_header(graph, find_input(graph, name)?, header)
+        })
+    }
+}
+
+/// An array must have the element type and a shape that its input declares, as far as its header says.
+fn check_header(graph: &Graph, id: NodeId, header: &Header) -> Result<(), Failure> {
+    let node = graph.node(id);
+    let (Op::Parameter(parameter), Some(out)) = (node.op(), node.outs().first()) else { return Ok(()) };
+    let (stored, expected) = (header.element_type, parameter.element_type);
+    let declared = out.fact.shape.as_static();
+    let Some(dims) = npz::fitted_dims(stored, &header.dims, expected, declared.as_deref()) else {
+        let error = OpError::element_type("the provided tensor", stored, expected.name());
+        return Err(Failure::usage(graph.located(id, error)));
+    };
+    let has_dims = out.fact.shape.dims().is_none_or(|expected| {
+        let fits =
+            |(dim, &size)| i64::try_from(size).is_ok_and(|n| graph.symbols().interval(dim).contains(n));
+        expected.len() == dims.len() && expected.iter().zip(dims).all(fits)
+    });
+    match has_dims {
+        true => Ok(()),
+        false => {
+            let expected = format!("{expected}{}", out.fact.shape.display_intervals(graph.symbols()));
+            let got = format!("{stored}{}", Listed(dims));
+            Err(Failure::usage(graph.located(id, OpError::mismatch("the input", got, expected))))
         }
     }
 }

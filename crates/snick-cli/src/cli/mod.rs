@@ -1,5 +1,7 @@
 //! What the verbs share: options, the console, JSON, models and their inputs.
 
+#[cfg(unix)]
+pub mod bus_error;
 pub mod compare;
 pub mod console;
 pub mod deadline;

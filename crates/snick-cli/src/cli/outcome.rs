@@ -84,6 +84,6 @@ fn with_causes(error: &dyn std::error::Error) -> String {
 
 impl From<UnreadableFile> for Failure {
     fn from(error: UnreadableFile) -> Self {
-        Self::usage(error)
+        if error.is_limit() { Self::Limit(error.to_string()) } else { Self::usage(error) }
     }
 }

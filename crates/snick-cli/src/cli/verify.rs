@@ -56,7 +56,7 @@ pub fn verify(
     let rounds = if has_dynamic_dims(before) { ROUNDS } else { 1 };
     let mut compared = vec![false; before.results().count()];
     let mut causes = Vec::new();
-    let given = inputs.read(before)?;
+    let given = inputs.read(before, console.memory())?;
     for (round, draw) in (0u64..).zip(input_candidates(before)) {
         if round >= rounds && !compared.contains(&false) {
             break;

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use snick::{Model, input_candidates, named_outputs, output_names};
@@ -13,7 +13,7 @@ use snick_tensor::Tensor;
 
 use crate::cli::compare::{Comparison, Tolerance, compare};
 use crate::cli::console::{Console, Failure, Outcome};
-use crate::cli::inner_values::{InnerValues, dump, first_difference};
+use crate::cli::inner_values::{InnerValues, dump, first_difference, has_value};
 use crate::cli::inputs::InputOptions;
 use crate::cli::json::Json;
 use crate::cli::model;
@@ -134,7 +134,6 @@ fn execute(
     report: &mut RunReport,
 ) -> Result<Vec<Vec<Tensor>>, Failure> {
     let graph = model.graph();
-    let recorded = options.compare.as_deref().map(npz::read).transpose()?.unwrap_or_default();
     let mut inner = InnerValues::default();
     for name in &options.dump {
         if !inner.request(graph, name) {
@@ -145,6 +144,11 @@ fn execute(
     if let Some(name) = options.only.iter().find(|name| !outputs.contains(name.as_str())) {
         return Err(Failure::usage(format!("--only {name}: the model has no such output")));
     }
+    let mut unknown = Vec::new();
+    let recorded = match &options.compare {
+        Some(path) => read_recorded(graph, path, &outputs, console.memory(), &mut unknown)?,
+        None => Vec::new(),
+    };
     for (key, _) in recorded.iter().filter(|(key, _)| options.only.is_empty() && !outputs.contains(&**key)) {
         inner.request(graph, key);
     }
@@ -166,11 +170,32 @@ fn execute(
     if let Some(path) = &options.compare {
         against_recorded(graph, &recorded, &inner, options, report);
         let is_compared = |key: &str| report.compared.iter().any(|(name, _)| name == key);
-        for (key, _) in recorded.iter().filter(|(key, _)| options.only.is_empty() && !is_compared(key)) {
+        let others = recorded.iter().map(|(key, _)| key).filter(|key| !is_compared(key)).chain(&unknown);
+        for key in others.filter(|_| options.only.is_empty()) {
             console.note(&format!("{}: the model has no output `{key}`", path.display()));
         }
     }
     Ok(inputs)
+}
+
+/// The arrays of a file that are outputs or other values of the model; the keys of the others are `unknown`.
+fn read_recorded(
+    graph: &Graph,
+    path: &Path,
+    outputs: &HashSet<&str>,
+    memory: usize,
+    unknown: &mut Vec<String>,
+) -> Result<Vec<(String, Tensor)>, Failure> {
+    let is_value = |key: &str| {
+        let of_step = key.strip_prefix('s').and_then(|rest| rest.split_once('_'));
+        let is_output = outputs.contains(key) || of_step.is_some_and(|(_, name)| outputs.contains(name));
+        let is_known = is_output || has_value(graph, key);
+        if !is_known {
+            unknown.push(key.to_string());
+        }
+        Ok(is_known)
+    };
+    npz::read(path, memory, is_value, |_, _| Ok(()))
 }
 
 /// The elements of all inputs above which other sizes than the first are not tried.
@@ -186,7 +211,7 @@ fn run_steps(
     report: &mut RunReport,
 ) -> Result<Vec<Vec<Tensor>>, Failure> {
     let graph = session.graph();
-    let given = options.inputs.read(graph)?;
+    let given = options.inputs.read(graph, console.memory())?;
     let mut first = None;
     for spec in input_candidates(graph) {
         let inputs = match given.complete(graph, spec, 0) {

@@ -5,11 +5,13 @@
 
 mod npy;
 
+pub use npy::Header;
+
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
-use snick_tensor::{ElementType, Storage, Tensor};
+use snick_tensor::{ElementType, Storage, Tensor, TensorError};
 use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
@@ -22,6 +24,11 @@ pub enum NpzError {
     Header(&'static str),
     #[error("arrays of type `{0}` are not supported")]
     Type(String),
+    #[error("version {major}.{minor} of the .npy format is not supported; expected 1.0, 2.0 or 3.0")]
+    Version { major: u8, minor: u8 },
+    /// Reading it would take more memory than there may be.
+    #[error("needs {needed} bytes of memory, more than the {free} that --max-memory leaves")]
+    Memory { needed: usize, free: usize },
     #[error("needs {needed} bytes of elements, but has {found}: truncated?")]
     Short { needed: usize, found: usize },
     #[error(transparent)]
@@ -29,7 +36,7 @@ pub enum NpzError {
     #[error(transparent)]
     Zip(#[from] ZipError),
     #[error(transparent)]
-    Tensor(#[from] snick_tensor::TensorError),
+    Tensor(#[from] TensorError),
 }
 
 /// A file of arrays that cannot be read.
@@ -46,12 +53,35 @@ impl UnreadableFile {
     fn new(path: &Path, array: &str, error: impl Into<NpzError>) -> Self {
         Self { path: path.to_path_buf(), array: array.to_string(), error: error.into() }
     }
+
+    /// Whether there is not enough memory to read it.
+    pub fn is_limit(&self) -> bool {
+        matches!(self.error, NpzError::Memory { .. } | NpzError::Tensor(TensorError::OutOfMemory { .. }))
+    }
 }
 
-/// The array of an `.npy` file.
-pub fn read_npy(path: &Path) -> Result<Tensor, UnreadableFile> {
-    let file = File::open(path).map_err(|error| UnreadableFile::new(path, "", error))?;
-    npy::read(&mut BufReader::new(file)).map_err(|error| UnreadableFile::new(path, "", error))
+/// The array of an `.npy` file, if `check` accepts its header; it may take `memory` bytes.
+pub fn read_npy<E: From<UnreadableFile>>(
+    path: &Path,
+    memory: usize,
+    check: impl FnOnce(&Header) -> Result<(), E>,
+) -> Result<Tensor, E> {
+    let wrong = |error| UnreadableFile::new(path, "", error);
+    let file = File::open(path).map_err(|error| wrong(error.into()))?;
+    let metadata = file.metadata().map_err(|error| wrong(error.into()))?;
+    // A pipe has no length.
+    let len = if metadata.is_file() { metadata.len() } else { u64::MAX };
+    let mut source = BufReader::new(file);
+    let header = Header::read(&mut source).map_err(wrong)?;
+    check(&header)?;
+    let tensor = within(memory, &header).and_then(|_| header.elements(&mut source, len));
+    Ok(tensor.map_err(wrong)?)
+}
+
+/// The memory that is left of `memory` bytes when an array was read.
+fn within(memory: usize, header: &Header) -> Result<usize, NpzError> {
+    let needed = header.memory();
+    memory.checked_sub(needed).ok_or(NpzError::Memory { needed, free: memory })
 }
 
 /// Writes an array to an `.npy` file.
@@ -59,17 +89,32 @@ pub fn write_npy(path: &Path, tensor: &Tensor) -> Result<(), snick::Error> {
     snick::write_file(path, |file| std::io::Write::write_all(file, &npy::write(tensor)))
 }
 
-/// The arrays of an `.npz` file with their names, in its order.
-pub fn read(path: &Path) -> Result<Vec<(String, Tensor)>, UnreadableFile> {
+/// The arrays of an `.npz` file with their names, in its order: those that are wanted by name, if `check` accepts their
+/// headers. Of others nothing is read. Together they may take `memory` bytes.
+pub fn read<E: From<UnreadableFile>>(
+    path: &Path,
+    memory: usize,
+    mut is_wanted: impl FnMut(&str) -> Result<bool, E>,
+    check: impl Fn(&str, &Header) -> Result<(), E>,
+) -> Result<Vec<(String, Tensor)>, E> {
     let file = File::open(path).map_err(|error| UnreadableFile::new(path, "", error))?;
     let wrong = |error: ZipError| UnreadableFile::new(path, "", error);
     let mut archive = ZipArchive::new(BufReader::new(file)).map_err(wrong)?;
-    let mut arrays = Vec::with_capacity(archive.len().min(1 << 16));
+    let mut arrays = Vec::new();
+    let mut free = memory;
     for i in 0..archive.len() {
         let mut entry = archive.by_index(i).map_err(wrong)?;
         let name = entry.name();
         let name = name.strip_suffix(".npy").unwrap_or(name).to_string();
-        let array = npy::read(&mut entry).map_err(|error| UnreadableFile::new(path, &name, error))?;
+        if !is_wanted(&name)? {
+            continue;
+        }
+        let wrong = |error| UnreadableFile::new(path, &name, error);
+        let header = Header::read(&mut entry).map_err(wrong)?;
+        check(&name, &header)?;
+        free = within(free, &header).map_err(wrong)?;
+        let len = entry.size();
+        let array = header.elements(&mut entry, len).map_err(wrong)?;
         arrays.push((name, array));
     }
     Ok(arrays)
@@ -95,24 +140,32 @@ pub fn write<'a>(
     })
 }
 
-/// Reinterprets a stored array as an element type that numpy lacks; other arrays must have that type. `dims` are those
-/// of a packed array, if known.
-pub fn fit(array: Tensor, element_type: ElementType, dims: Option<&[usize]>) -> Option<Tensor> {
+/// Reinterprets a stored array as an element type that numpy lacks; other arrays must have that type. `declared` are the
+/// dims of a packed array, if known.
+pub fn fit(array: Tensor, element_type: ElementType, declared: Option<&[usize]>) -> Option<Tensor> {
     let stored = array.element_type();
+    let dims = fitted_dims(stored, array.dims(), element_type, declared)?;
     if stored == element_type || element_type == ElementType::Dynamic {
         return Some(array);
     }
-    let bytes = || Storage::heap(array.to_bytes().into_owned());
+    Tensor::new(element_type, dims, Storage::heap(array.to_bytes().into_owned())).ok()
+}
+
+/// The dims of a stored array as an element type; `None` if it does not fit.
+pub fn fitted_dims<'d>(
+    stored: ElementType,
+    dims: &'d [usize],
+    element_type: ElementType,
+    declared: Option<&'d [usize]>,
+) -> Option<&'d [usize]> {
     match (stored, element_type) {
-        (ElementType::U16, ElementType::BF16) | (ElementType::U8, ElementType::Boolean) => {
-            Tensor::new(element_type, array.dims(), bytes()).ok()
-        }
+        _ if stored == element_type || element_type == ElementType::Dynamic => Some(dims),
+        (ElementType::U16, ElementType::BF16) | (ElementType::U8, ElementType::Boolean) => Some(dims),
         (ElementType::U8, _) if npy::is_packed(element_type) => {
-            let whole_bytes = element_type.bit_width() == Some(8);
-            let dims = dims.unwrap_or_else(|| if whole_bytes { array.dims() } else { &[] });
-            let count = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d))?;
-            let fits = element_type.byte_len(count) == Some(array.len());
-            fits.then(|| Tensor::new(element_type, dims, bytes()).ok()).flatten()
+            let has_whole_bytes = element_type.bit_width() == Some(8);
+            let packed = declared.unwrap_or(if has_whole_bytes { dims } else { &[] });
+            let count = |dims: &[usize]| dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d));
+            (element_type.byte_len(count(packed)?) == count(dims)).then_some(packed)
         }
         _ => None,
     }

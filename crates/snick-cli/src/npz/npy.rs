@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::Read;
 
 use snick_tensor::ElementType::{self, *};
-use snick_tensor::{Storage, Tensor};
+use snick_tensor::{Storage, Tensor, TensorError};
 
 use super::NpzError;
 
@@ -34,67 +34,117 @@ pub(super) fn is_packed(element_type: ElementType) -> bool {
     !matches!(element_type, Dynamic | String | BF16) && CODES.iter().all(|(_, et)| *et != element_type)
 }
 
-struct Header {
-    /// `<f4`, `|b1`, `<U12`.
-    descr: std::string::String,
+/// What the header of an array says.
+pub struct Header {
+    /// The type of the elements as they are stored: see [`super::fit`].
+    pub element_type: ElementType,
+    /// Its shape.
+    pub dims: Vec<usize>,
+    encoding: Option<Encoding>,
+    big_endian: bool,
     fortran_order: bool,
-    dims: Vec<usize>,
+    /// Bytes of one element.
+    unit: usize,
+    /// Number of elements.
+    count: usize,
+    /// Bytes of the header.
+    len: usize,
 }
 
-/// Reads an array.
-pub(super) fn read(source: &mut impl Read) -> Result<Tensor, NpzError> {
-    let header = read_header(source)?;
-    let (order, code) = header.descr.split_at_checked(1).ok_or(NpzError::Header("the header has no type"))?;
-    let unsupported = || NpzError::Type(header.descr.clone());
-    let big_endian = order == ">";
-    let text_width = match code.split_at_checked(1) {
-        Some((kind @ ("U" | "S"), width)) => Some((kind, width.parse::<usize>().map_err(|_| unsupported())?)),
-        _ => None,
-    };
-    let element_type = match text_width {
-        Some(_) => String,
-        None => CODES.iter().find(|(c, _)| *c == code).map(|(_, et)| *et).ok_or_else(unsupported)?,
-    };
-    let unit = match text_width {
-        Some(("U", width)) => width.checked_mul(4),
-        Some((_, width)) => Some(width),
-        None => element_type.byte_len(1),
-    };
-    let count = header.dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d));
-    let needed = count.zip(unit).and_then(|(n, unit)| n.checked_mul(unit));
-    let needed = needed.ok_or(NpzError::Header("its size overflows"))?;
-    let mut bytes = Vec::new();
-    source.take(needed as u64).read_to_end(&mut bytes)?;
-    if bytes.len() < needed {
-        return Err(NpzError::Short { needed, found: bytes.len() });
-    }
-    // Fortran order is row-major order of the axes in reverse.
-    let mut dims = header.dims;
-    if header.fortran_order {
-        dims.reverse();
-    }
-    let tensor = match text_width {
-        Some((kind, width)) => {
-            let texts = (0..count.unwrap_or(0)).map(|i| {
-                let unit = if kind == "U" { 4 * width } else { width };
-                text(&bytes[i * unit..(i + 1) * unit], kind == "U", big_endian)
-            });
-            Tensor::strings(&dims, texts.collect::<Result<_, _>>()?)?
-        }
-        None => {
-            if big_endian && let Some(unit) = unit {
-                bytes.chunks_exact_mut(unit).for_each(<[u8]>::reverse);
-            }
-            Tensor::new(element_type, &dims, Storage::heap(bytes))?
-        }
-    };
-    Ok(if header.fortran_order { tensor.transposed() } else { tensor })
+/// How texts are stored.
+#[derive(Copy, Clone, PartialEq)]
+enum Encoding {
+    /// Code points of 4 bytes.
+    Utf32,
+    Utf8,
 }
+
+impl Header {
+    /// Reads the header, and nothing behind it.
+    pub(super) fn read(source: &mut impl Read) -> Result<Self, NpzError> {
+        let (text, len) = read_text(source)?;
+        let literal = Literal::parse(&text).ok_or(NpzError::Header("malformed header"))?;
+        let descr = literal.descr;
+        let (order, code) = descr.split_at_checked(1).ok_or(NpzError::Header("the header has no type"))?;
+        let unsupported = || NpzError::Type(descr.to_string());
+        let encoding = match code.as_bytes().first() {
+            Some(b'U') => Some(Encoding::Utf32),
+            Some(b'S') => Some(Encoding::Utf8),
+            _ => None,
+        };
+        let element_type = match encoding {
+            Some(_) => String,
+            None => CODES.iter().find(|(c, _)| *c == code).map(|(_, et)| *et).ok_or_else(unsupported)?,
+        };
+        let width = || code[1..].parse::<usize>().map_err(|_| unsupported());
+        let unit = match encoding {
+            Some(Encoding::Utf32) => width()?.checked_mul(4),
+            Some(Encoding::Utf8) => Some(width()?),
+            None => element_type.byte_len(1),
+        };
+        let overflows = || NpzError::Header("its size overflows");
+        let unit = unit.ok_or_else(overflows)?;
+        let dims = literal.dims;
+        let count = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d)).ok_or_else(overflows)?;
+        count.checked_mul(unit).ok_or_else(overflows)?;
+        let (big_endian, fortran_order) = (order == ">", literal.fortran_order);
+        Ok(Self { element_type, dims, encoding, big_endian, fortran_order, unit, count, len })
+    }
+
+    /// Bytes of the elements as they are stored.
+    pub fn byte_len(&self) -> usize {
+        self.count * self.unit
+    }
+
+    /// Bytes of memory that reading the elements takes: texts are stored, then decoded.
+    pub(super) fn memory(&self) -> usize {
+        match self.encoding {
+            Some(_) => self.unit.saturating_mul(2).saturating_add(TEXT).saturating_mul(self.count),
+            None => self.byte_len(),
+        }
+    }
+
+    /// Reads the elements, which are behind the header in a file of `file_len` bytes.
+    pub(super) fn elements(self, source: &mut impl Read, file_len: u64) -> Result<Tensor, NpzError> {
+        let needed = self.byte_len();
+        let found = usize::try_from(file_len).unwrap_or(usize::MAX).saturating_sub(self.len);
+        if found < needed {
+            return Err(NpzError::Short { needed, found });
+        }
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(needed).map_err(|_| TensorError::OutOfMemory { bytes: needed })?;
+        source.take(needed as u64).read_to_end(&mut bytes)?;
+        if bytes.len() < needed {
+            return Err(NpzError::Short { needed, found: bytes.len() });
+        }
+        // Fortran order is row-major order of the axes in reverse.
+        let mut dims = self.dims;
+        if self.fortran_order {
+            dims.reverse();
+        }
+        let tensor = match self.encoding {
+            Some(encoding) => {
+                let element = |i| text(&bytes[i * self.unit..(i + 1) * self.unit], encoding, self.big_endian);
+                Tensor::strings(&dims, (0..self.count).map(element).collect::<Result<_, _>>()?)?
+            }
+            None => {
+                if self.big_endian {
+                    bytes.chunks_exact_mut(self.unit).for_each(<[u8]>::reverse);
+                }
+                Tensor::new(self.element_type, &dims, Storage::heap(bytes))?
+            }
+        };
+        Ok(if self.fortran_order { tensor.transposed() } else { tensor })
+    }
+}
+
+/// Bytes of memory of a decoded text, its characters aside.
+const TEXT: usize = size_of::<std::string::String>();
 
 /// A fixed-width text without its NUL padding.
-fn text(bytes: &[u8], wide: bool, big_endian: bool) -> Result<std::string::String, NpzError> {
+fn text(bytes: &[u8], encoding: Encoding, big_endian: bool) -> Result<std::string::String, NpzError> {
     let bad = || NpzError::Header("an element is not valid text");
-    let text = if wide {
+    let text = if encoding == Encoding::Utf32 {
         let (units, _) = bytes.as_chunks::<4>();
         let code =
             |unit: &[u8; 4]| if big_endian { u32::from_be_bytes(*unit) } else { u32::from_le_bytes(*unit) };
@@ -105,44 +155,56 @@ fn text(bytes: &[u8], wide: bool, big_endian: bool) -> Result<std::string::Strin
     Ok(text.trim_end_matches('\0').to_string())
 }
 
-fn read_header(source: &mut impl Read) -> Result<Header, NpzError> {
+/// The Python literal of a header, and the bytes up to its end.
+fn read_text(source: &mut impl Read) -> Result<(std::string::String, usize), NpzError> {
     let mut start = [0; 8];
     source.read_exact(&mut start)?;
     if !start.starts_with(MAGIC) {
         return Err(NpzError::Header("it does not start with \\x93NUMPY"));
     }
-    let length = match start[6] {
-        1 => {
+    let (before, length) = match [start[6], start[7]] {
+        [1, 0] => {
             let mut length = [0; 2];
             source.read_exact(&mut length)?;
-            usize::from(u16::from_le_bytes(length))
+            (10, usize::from(u16::from_le_bytes(length)))
         }
-        _ => {
+        [2 | 3, 0] => {
             let mut length = [0; 4];
             source.read_exact(&mut length)?;
-            u32::from_le_bytes(length) as usize
+            (12, u32::from_le_bytes(length) as usize)
         }
+        [major, minor] => return Err(NpzError::Version { major, minor }),
     };
     if length > MAX_HEADER {
         return Err(NpzError::Header("the header is too long"));
     }
     let mut text = vec![0; length];
     source.read_exact(&mut text)?;
-    let text = std::str::from_utf8(&text).map_err(|_| NpzError::Header("the header is not text"))?;
-    parse_header(text).ok_or(NpzError::Header("malformed header"))
+    let text =
+        std::string::String::from_utf8(text).map_err(|_| NpzError::Header("the header is not text"))?;
+    Ok((text, before + length))
 }
 
 /// `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`
-fn parse_header(text: &str) -> Option<Header> {
-    let value = |key: &str| {
-        let at = text.find(&format!("'{key}'"))? + key.len() + 2;
-        Some(text[at..].trim_start().strip_prefix(':')?.trim_start())
-    };
-    let descr = value("descr")?.strip_prefix('\'')?.split('\'').next()?.to_string();
-    let fortran_order = value("fortran_order")?.starts_with("True");
-    let shape = value("shape")?.strip_prefix('(')?.split(')').next()?;
-    let dims = shape.split(',').map(str::trim).filter(|d| !d.is_empty()).map(|d| d.parse().ok());
-    Some(Header { descr, fortran_order, dims: dims.collect::<Option<_>>()? })
+struct Literal<'t> {
+    /// `<f4`, `|b1`, `<U12`.
+    descr: &'t str,
+    fortran_order: bool,
+    dims: Vec<usize>,
+}
+
+impl<'t> Literal<'t> {
+    fn parse(text: &'t str) -> Option<Self> {
+        let value = |key: &str| {
+            let at = text.find(&format!("'{key}'"))? + key.len() + 2;
+            Some(text[at..].trim_start().strip_prefix(':')?.trim_start())
+        };
+        let descr = value("descr")?.strip_prefix('\'')?.split('\'').next()?;
+        let fortran_order = value("fortran_order")?.starts_with("True");
+        let shape = value("shape")?.strip_prefix('(')?.split(')').next()?;
+        let dims = shape.split(',').map(str::trim).filter(|d| !d.is_empty()).map(|d| d.parse().ok());
+        Some(Self { descr, fortran_order, dims: dims.collect::<Option<_>>()? })
+    }
 }
 
 /// Header and elements of a tensor.
@@ -197,8 +259,13 @@ fn wide_texts(texts: &[&str]) -> (usize, Vec<u8>) {
 mod tests {
     use super::*;
 
+    fn read(mut bytes: &[u8]) -> Result<Tensor, NpzError> {
+        let len = bytes.len() as u64;
+        Header::read(&mut bytes)?.elements(&mut bytes, len)
+    }
+
     fn through(tensor: &Tensor) -> Tensor {
-        read(&mut write(tensor).as_slice()).unwrap()
+        read(&write(tensor)).unwrap()
     }
 
     #[test]
@@ -231,8 +298,8 @@ mod tests {
             format!("{:<69}\n", "{'descr': '>i2', 'fortran_order': True, 'shape': (2, 2), }").bytes(),
         );
         file.extend([0, 1, 0, 2, 0, 3, 0, 4]);
-        assert_eq!(read(&mut file.as_slice()).unwrap().to_i64_vec().unwrap(), [1, 3, 2, 4]);
-        assert!(read(&mut &file[..file.len() - 1]).is_err());
-        assert!(read(&mut &b"\x93NUMPY\x02\x00\xff\xff\xff\xff"[..]).is_err());
+        assert_eq!(read(&file).unwrap().to_i64_vec().unwrap(), [1, 3, 2, 4]);
+        assert!(read(&file[..file.len() - 1]).is_err());
+        assert!(read(b"\x93NUMPY\x02\x00\xff\xff\xff\xff").is_err());
     }
 }

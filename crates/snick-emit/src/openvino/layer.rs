@@ -33,9 +33,9 @@ impl Writer {
         if !version.is_empty() {
             self.xml.attr("version", version);
         }
-        part(infos, "layer")
-            .flat_map(|info| &info.attrs)
-            .for_each(|(name, value)| self.xml.attr(name, value));
+        let more = part(infos, "layer").flat_map(|info| &info.attrs);
+        let more = more.map(|(name, value)| (name.as_str(), value));
+        self.xml.model_attrs(&["id", "name", "type", "version"], more);
         self.data(graph, node, infos).map_err(|error| graph.located(id, error))?;
         self.inputs(graph, id, infos);
         self.outputs(graph, id, infos);
@@ -50,7 +50,10 @@ impl Writer {
             }
         }
         self.xml.close("layer");
-        Ok(())
+        match self.xml.take_fault() {
+            Some(what) => Err(graph.located(id, super::cannot_write(what)).into()),
+            None => Ok(()),
+        }
     }
 
     fn data(&mut self, graph: &Graph, node: NodeRef, infos: &[Info]) -> Result<(), OpError> {
@@ -71,7 +74,7 @@ impl Writer {
             return Ok(());
         }
         self.xml.open("data");
-        all.into_iter().for_each(|(name, value)| self.xml.attr(name, attr_text(value)));
+        self.xml.model_attrs(&[], all.into_iter().map(|(name, value)| (name, attr_text(value))));
         self.infos(inside);
         self.xml.close("data");
         Ok(())

@@ -42,14 +42,17 @@ pub fn openvino(graph: &Graph, slice_as: SliceAs) -> Result<Files, Box<Located>>
     writer.xml.open("net");
     writer.xml.attr("name", &graph.name);
     writer.xml.attr("version", graph.ir_version.unwrap_or(IR_VERSION));
-    attrs.for_each(|(name, value)| writer.xml.attr(name, value));
+    writer.xml.model_attrs(&["name", "version"], attrs.map(|(name, value)| (name.as_str(), value)));
     writer.net(&graph)?;
     writer.xml.close("net");
     if let Some(what) = writer.xml.take_fault() {
-        let error = OpError::CannotWrite { what, format: "XML" };
-        return Err(Located::of_model(graph.source, graph.name, error).into());
+        return Err(Located::of_model(&*graph.source, graph.name.clone(), cannot_write(what)).into());
     }
     Ok(Files { xml: writer.xml.finish(), bin: writer.weights.finish() })
+}
+
+fn cannot_write(what: String) -> OpError {
+    OpError::CannotWrite { what, format: "OpenVINO IR" }
 }
 
 #[derive(Default)]
@@ -70,9 +73,6 @@ impl Writer {
         self.xml.open("layers");
         for &id in &order {
             self.layer(graph, id, ids[id.index()])?;
-            if let Some(what) = self.xml.take_fault() {
-                return Err(graph.located(id, OpError::CannotWrite { what, format: "XML" }).into());
-            }
         }
         self.xml.close("layers");
         self.xml.open("edges");
@@ -102,7 +102,7 @@ impl Writer {
     fn infos<'i>(&mut self, infos: impl IntoIterator<Item = &'i Info>) {
         for info in infos {
             self.xml.open(&info.name);
-            info.attrs.iter().for_each(|(name, value)| self.xml.attr(name, value));
+            self.xml.model_attrs(&[], info.attrs.iter().map(|(name, value)| (name.as_str(), value)));
             self.xml.text(&info.text);
             self.infos(&info.children);
             self.xml.close(&info.name);
@@ -140,6 +140,29 @@ mod tests {
             "<edge from-layer=\"2\" from-port=\"0\" to-layer=\"5\" to-port=\"0\"/>",
         ] {
             assert!(files.xml.contains(part), "{part} in {}", files.xml);
+        }
+    }
+
+    #[test]
+    fn what_xml_cannot_say_is_refused_with_its_layer() {
+        for (layer, message) in [
+            (
+                "%\"x\\u{1b}\" = Parameter-1 {element_type: f32, shape: \"2\"}",
+                "layer `x\\u{1b}` (Parameter): cannot write \
+              the character U+001B to OpenVINO IR",
+            ),
+            (
+                "%x = Parameter-1 {element_type: f32, shape: \"2\"} info rt_info { \"a b\" }",
+                "`a b`, which is no name",
+            ),
+            (
+                "%x = Parameter-1 {element_type: f32, shape: \"2\"} info layer(id=\"7\")",
+                "a second attribute `id`",
+            ),
+            ("info rt_info(a=\"\\u{0}\")", "the character U+0000"),
+        ] {
+            let error = emitted(&format!("snick 1\ngraph \"g\" {{\n{layer}\n}}\n")).unwrap_err().to_string();
+            assert!(error.contains(message), "{error}");
         }
     }
 

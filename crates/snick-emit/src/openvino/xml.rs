@@ -1,8 +1,7 @@
 //! Elements, attributes and text, escaped.
 
+use std::collections::HashSet;
 use std::fmt::{Display, Write as _};
-
-use snick_ir::text::Escaped;
 
 /// An XML text in the making. Elements without content close themselves.
 #[derive(Default)]
@@ -11,7 +10,7 @@ pub(super) struct Xml {
     depth: usize,
     /// Whether the last start tag still takes attributes.
     is_open: bool,
-    /// The first part that XML cannot say.
+    /// The first thing that XML cannot say.
     fault: Option<String>,
 }
 
@@ -20,27 +19,21 @@ impl Xml {
         self.out
     }
 
-    /// The first name or character since the last call that XML cannot say.
+    pub(super) fn declaration(&mut self) {
+        self.out.push_str("<?xml version=\"1.0\"?>\n");
+    }
+
+    /// What was written that XML cannot say, since the last call.
     pub(super) fn take_fault(&mut self) -> Option<String> {
         self.fault.take()
     }
 
     fn check_name(&mut self, name: &str) {
-        let ends_name = |c: char| c.is_whitespace() || c.is_control() || "=<>/\"'&!?".contains(c);
-        if name.is_empty() || name.contains(ends_name) {
-            self.fault.get_or_insert_with(|| format!("the name `{}`", Escaped(name)));
+        let starts = name.starts_with(|c: char| c.is_alphabetic() || matches!(c, '_' | ':'));
+        let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | ':' | '-' | '.');
+        if !(starts && name.chars().all(is_part)) {
+            self.fault.get_or_insert_with(|| format!("`{name}`, which is no name of XML,"));
         }
-    }
-
-    fn check_text(&mut self, from: usize) {
-        let is_fault = |c: &char| is_fault(*c);
-        if let Some(c) = self.out.get(from..).and_then(|text| text.chars().find(is_fault)) {
-            self.fault.get_or_insert_with(|| format!("the character U+{:04X}", u32::from(c)));
-        }
-    }
-
-    pub(super) fn declaration(&mut self) {
-        self.out.push_str("<?xml version=\"1.0\"?>\n");
     }
 
     /// Begins an element.
@@ -57,12 +50,25 @@ impl Xml {
 
     /// An attribute of the element just begun.
     pub(super) fn attr(&mut self, name: &str, value: impl Display) {
-        self.check_name(name);
         let _ = write!(self.out, " {name}=\"");
-        let from = self.out.len();
-        let _ = write!(Escape(&mut self.out), "{value}");
-        self.check_text(from);
+        let _ = write!(Escape { out: &mut self.out, fault: &mut self.fault }, "{value}");
         self.out.push('"');
+    }
+
+    /// Attributes that a model names, beside `taken` ones.
+    pub(super) fn model_attrs<'a>(
+        &mut self,
+        taken: &[&'a str],
+        attrs: impl IntoIterator<Item = (&'a str, impl Display)>,
+    ) {
+        let mut names: HashSet<&str> = taken.iter().copied().collect();
+        for (name, value) in attrs {
+            self.check_name(name);
+            if !names.insert(name) {
+                self.fault.get_or_insert_with(|| format!("a second attribute `{name}`"));
+            }
+            self.attr(name, value);
+        }
     }
 
     /// Text as the next content of the element; nothing if it is empty.
@@ -72,9 +78,7 @@ impl Xml {
                 self.out.push('>');
                 self.is_open = false;
             }
-            let from = self.out.len();
-            let _ = Escape(&mut self.out).write_str(text);
-            self.check_text(from);
+            let _ = Escape { out: &mut self.out, fault: &mut self.fault }.write_str(text);
         }
     }
 
@@ -96,24 +100,26 @@ impl Xml {
     }
 }
 
-/// Whether XML has no way to write a character.
-fn is_fault(c: char) -> bool {
-    (c < ' ' && !"\t\n\r".contains(c)) || matches!(c, '\u{fffe}' | '\u{ffff}')
-}
-
 /// Writes text so that a reader finds it unchanged in an attribute or in content.
-struct Escape<'a>(&'a mut String);
+struct Escape<'a> {
+    out: &'a mut String,
+    fault: &'a mut Option<String>,
+}
 
 impl std::fmt::Write for Escape<'_> {
     fn write_str(&mut self, text: &str) -> std::fmt::Result {
         for c in text.chars() {
             match c {
-                '&' => self.0.push_str("&amp;"),
-                '<' => self.0.push_str("&lt;"),
-                '>' => self.0.push_str("&gt;"),
-                '"' => self.0.push_str("&quot;"),
-                c if c.is_ascii_control() && !is_fault(c) => write!(self.0, "&#{};", u32::from(c))?,
-                c => self.0.push(c),
+                '&' => self.out.push_str("&amp;"),
+                '<' => self.out.push_str("&lt;"),
+                '>' => self.out.push_str("&gt;"),
+                '"' => self.out.push_str("&quot;"),
+                '\t' | '\n' | '\r' | '\u{7f}' => write!(self.out, "&#{};", u32::from(c))?,
+                // Not even a reference to one is allowed.
+                '\0'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => {
+                    self.fault.get_or_insert_with(|| format!("the character U+{:04X}", u32::from(c)));
+                }
+                c => self.out.push(c),
             }
         }
         Ok(())
@@ -123,6 +129,26 @@ impl std::fmt::Write for Escape<'_> {
 #[cfg(test)]
 mod tests {
     use super::Xml;
+
+    #[test]
+    fn what_xml_cannot_say_is_a_fault() {
+        let fault = |write: &dyn Fn(&mut Xml)| {
+            let mut xml = Xml::default();
+            xml.open("a");
+            write(&mut xml);
+            xml.take_fault()
+        };
+        assert_eq!(fault(&|xml| xml.attr("b", "\t\r\u{7f}é")), None);
+        for c in ['\0', '\u{1b}', '\u{ffff}'] {
+            let expected = Some(format!("the character U+{:04X}", u32::from(c)));
+            assert_eq!(fault(&|xml| xml.attr("b", c)), expected);
+            assert_eq!(fault(&|xml| xml.text(&c.to_string())), expected);
+        }
+        assert!(fault(&|xml| xml.open("b c")).is_some_and(|what| what.contains("`b c`")));
+        assert!(fault(&|xml| xml.model_attrs(&[], [("1", "")])).is_some());
+        assert!(fault(&|xml| xml.model_attrs(&["b"], [("b", "")])).is_some());
+        assert_eq!(fault(&|xml| xml.model_attrs(&["b"], [("c", ""), ("d", "")])), None);
+    }
 
     #[test]
     fn elements_and_escapes() {
@@ -136,21 +162,5 @@ mod tests {
         xml.close("d");
         xml.close("a");
         assert_eq!(xml.finish(), "<a b=\"&quot;&lt;&#10;\">\n\t<c>x &amp; y</c>\n\t<d/>\n</a>\n");
-    }
-
-    #[test]
-    fn what_xml_cannot_say_is_a_fault() {
-        let fault = |name: &str, value: &str| {
-            let mut xml = Xml::default();
-            xml.open("a");
-            xml.attr(name, value);
-            xml.take_fault()
-        };
-        assert_eq!(fault("b", "\t\u{7f}\u{e9}"), None);
-        assert_eq!(fault("b", "\0").as_deref(), Some("the character U+0000"));
-        assert_eq!(fault("b", "\u{1b}[2J").as_deref(), Some("the character U+001B"));
-        for name in ["", "b c", "b=", "b\"", "b/"] {
-            assert_eq!(fault(name, "").unwrap(), format!("the name `{name}`"));
-        }
     }
 }

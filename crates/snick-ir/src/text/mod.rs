@@ -41,3 +41,39 @@ const TENSOR: &str = "tensor";
 
 /// The alignment of weights in the `.bin` beside a text, in bytes.
 pub const ALIGNMENT: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The text of these lines inside a graph, printed and printed again.
+    fn again(lines: &str) -> [String; 2] {
+        let graph = parse(&format!("snick 1\ngraph \"g\" {{\n{lines}\n}}\n"), None).unwrap();
+        let text = print(&graph, PrintOptions::new());
+        let graph = parse(&text, None).unwrap_or_else(|error| panic!("{error} in\n{text}"));
+        [text, print(&graph, PrintOptions::new())]
+    }
+
+    #[test]
+    fn what_is_printed_parses_back() {
+        let deep = format!("info {} {}", "a {".repeat(250), "}".repeat(250));
+        for lines in [
+            r#"%c = Const-"opset1$$" {shape: "2", element_type: f32, offset: "0"} : f32[2]"#,
+            r#"%c = Const-extension info "a b""#,
+            r#"info a { b "" "c d" "e\u{0}f"(q="\u{1b}", "g h"="\n") "" "i j" "text" "k l" }"#,
+            &deep,
+        ] {
+            let [first, second] = again(lines);
+            assert_eq!(first, second);
+        }
+        let graph = parse("snick 1\ngraph \"g\" {\ninfo a { b \"\" \"c d\" }\n}\n", None).unwrap();
+        assert_eq!(graph.info[0].children.len(), 2);
+    }
+
+    /// The lexer once called itself for each of them.
+    #[test]
+    fn many_comments_are_skipped() {
+        let text = format!("{}snick 1\ngraph \"g\" {{\n}}\n", "# c\n// d\n".repeat(200_000));
+        assert!(parse(&text, None).unwrap().is_empty());
+    }
+}

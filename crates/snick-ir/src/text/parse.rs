@@ -16,8 +16,11 @@ use crate::{
     RawNode, Registry, Value, Version,
 };
 
-/// The maximum nesting of bodies and of `info` elements.
-const MAX_DEPTH: usize = 64;
+/// The maximum nesting of bodies: more than an XML can have, whose elements nest up to 256 levels.
+const MAX_BODIES: usize = 128;
+
+/// The maximum nesting of anything.
+const MAX_DEPTH: usize = 300;
 
 type Parsed<T> = Result<T, ParseError>;
 
@@ -72,7 +75,7 @@ type Scope = HashMap<(String, usize), NodeId>;
 
 impl<'t> Parser<'t> {
     fn graph(&mut self) -> Parsed<Graph> {
-        self.nested(|parser| {
+        self.nested(MAX_BODIES, |parser| {
             parser.word("graph")?;
             let mut graph = Graph::new(parser.text()?);
             parser.mark('{')?;
@@ -330,7 +333,7 @@ impl<'t> Parser<'t> {
 
     /// `name(a="1") "text" { children }`
     fn info(&mut self) -> Parsed<Info> {
-        self.nested(|parser| {
+        self.nested(MAX_DEPTH, |parser| {
             let mut info = Info { name: parser.text()?, ..Info::default() };
             if parser.eat('(')? {
                 info.attrs = parser.list(')', |parser| {
@@ -374,7 +377,7 @@ impl<'t> Parser<'t> {
     /// Items separated by commas, up to `close`.
     fn list<T>(&mut self, close: char, item: impl Fn(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
         let mut items = Vec::new();
-        self.nested(|parser| {
+        self.nested(MAX_DEPTH, |parser| {
             while !parser.eat(close)? {
                 items.push(item(parser)?);
                 if parser.lexer.peek()? != Token::Mark(close) {
@@ -386,8 +389,8 @@ impl<'t> Parser<'t> {
         Ok(items)
     }
 
-    fn nested<T>(&mut self, rule: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
-        if self.depth >= MAX_DEPTH {
+    fn nested<T>(&mut self, limit: usize, rule: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        if self.depth >= limit {
             return Err(self.lexer.error("less nesting"));
         }
         self.depth += 1;

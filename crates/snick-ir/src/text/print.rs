@@ -254,9 +254,14 @@ impl Printer {
         }
         if !info.children.is_empty() {
             self.out.push_str(" {\n");
-            for child in &info.children {
+            for (i, child) in info.children.iter().enumerate() {
                 self.out.push_str(&"  ".repeat(depth + 1));
                 self.info(child, depth + 1);
+                // A quoted name behind an entry without content would be read as its text.
+                let is_bare = child.text.is_empty() && child.children.is_empty();
+                if is_bare && info.children.get(i + 1).is_some_and(|next| word(&next.name).starts_with('"')) {
+                    self.out.push_str(" \"\"");
+                }
                 self.out.push('\n');
             }
             let _ = write!(self.out, "{}}}", "  ".repeat(depth));

@@ -67,7 +67,7 @@ fn rows(patch: &Patch, value: Value) -> Result<Option<(Rows, Sum)>, OpError> {
     };
     let spatial: SmallVec<[i64; 4]> = (2..rank as i64).collect();
     Ok(match op {
-        Op::Softmax(op) => Some((but(&[op.axis])?, Sum::Rounds)),
+        Op::Softmax(op) => Some((but(&[op.axis()])?, Sum::Rounds)),
         Op::LogSoftmax(op) => Some((but(&[op.axis])?, Sum::Rounds)),
         Op::CumSum(_) => numbers(1)?.map(|axes| but(&axes)).transpose()?.map(|rows| (rows, of_sum)),
         Op::NormalizeL2(_) => numbers(1)?.map(|axes| but(&axes)).transpose()?.map(|rows| (rows, Sum::Rounds)),

@@ -8,7 +8,8 @@ use snick_ir::OpError;
 use snick_onnx::{Tensor as Message, from_number};
 use snick_tensor::{ElementType, Storage, Tensor};
 
-use crate::{map, out_of_file};
+use crate::file::map;
+use crate::out_of_file;
 
 /// Number of [`Message::data_location`] for data in another file.
 const EXTERNAL: i32 = 1;

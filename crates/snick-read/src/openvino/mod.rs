@@ -4,6 +4,7 @@
 //! network or body with its edges, `body.rs` the port maps of TensorIterator, Loop and If; `weights.rs` makes constants
 //! views of the `.bin`.
 
+mod attributes;
 mod body;
 mod layer;
 mod net;
@@ -38,6 +39,7 @@ pub(crate) fn read_with(
         source,
         ops,
         errors: Vec::new(),
+        truncated: net::Truncated::default(),
         undeclared: BTreeMap::new(),
         layers: 0,
         monitor,
@@ -45,7 +47,7 @@ pub(crate) fn read_with(
     let graph = net::read_document(&mut cursor, &mut context)?;
     let mut notes = weights.notes();
     notes.extend(context.notes());
-    Ok(Read { graph, errors: context.errors, notes, files: Vec::new() })
+    Ok(Read { graph, errors: context.take_errors(), notes, files: Vec::new() })
 }
 
 /// The bytes of an `.xml` as text, without a byte order mark. Errors call the file `source`.

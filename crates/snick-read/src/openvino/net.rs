@@ -12,6 +12,7 @@ use snick_ir::{
 
 use super::Weights;
 use super::layer::{Layer, port_ids, read_layer};
+use super::weights::Beyond;
 use super::xml::{Cursor, Step};
 use crate::ReadError;
 
@@ -20,8 +21,10 @@ pub(super) struct Context<'c> {
     pub(super) weights: &'c Weights,
     pub(super) source: &'c str,
     pub(super) ops: &'c Registry,
-    /// Errors of layers that stay opaque.
+    /// Errors of layers that stay opaque, and of edges.
     pub(super) errors: Vec<Located>,
+    /// Constants beyond the end of the weights.
+    pub(super) truncated: Truncated,
     /// Attributes that ops do not declare, by operation type and name: how many layers have them, and the first place.
     pub(super) undeclared: BTreeMap<(&'static str, String), (usize, Loc)>,
     /// Layers so far, those of bodies included.
@@ -44,12 +47,49 @@ impl Context<'_> {
         self.monitor.read_layer(self.layers, layer)
     }
 
+    /// The errors of reading.
+    pub(super) fn take_errors(&mut self) -> Vec<Located> {
+        let mut errors = std::mem::take(&mut self.errors);
+        errors.extend(std::mem::take(&mut self.truncated).into_error());
+        errors
+    }
+
     /// A note on each undeclared attribute.
     pub(super) fn notes(&self) -> impl Iterator<Item = String> {
         self.undeclared.iter().map(|((op, attr), (count, loc))| {
             let layers = if *count == 1 { "1 layer".to_string() } else { format!("{count} layers, first") };
             format!("{op} has no attribute `{attr}`: kept, but without effect ({layers} at {loc})")
         })
+    }
+}
+
+/// The constants beyond the end of the weights: a file that is cut is one error.
+#[derive(Default)]
+pub(super) struct Truncated {
+    /// The error of the first one.
+    first: Option<Located>,
+    /// How many others there are.
+    others: usize,
+    /// The end of the last one.
+    end: usize,
+}
+
+impl Truncated {
+    fn count(&mut self, end: usize, error: impl FnOnce() -> Located) {
+        match self.first {
+            Some(_) => self.others += 1,
+            None => self.first = Some(error()),
+        }
+        self.end = self.end.max(end);
+    }
+
+    fn into_error(self) -> Option<Located> {
+        let mut first = self.first?;
+        if let (OpError::WeightsTruncated { why }, 1..) = (&mut first.error, self.others) {
+            let count = self.others + 1;
+            why.push_str(&format!(" {count} constants are beyond its end; they need {} bytes", self.end));
+        }
+        Some(first)
     }
 }
 
@@ -68,9 +108,13 @@ struct LayerId {
     node: NodeId,
     /// The numbers of the input ports; the graph keeps only unusual ones.
     inputs: PortIds,
+    /// How many input ports there are; [`MAX_INPUTS`] if the file names none.
+    input_count: usize,
     outputs: PortIds,
     /// The inputs that have a producer.
     connected: PortSet,
+    /// Whether a second producer of an input was reported.
+    is_doubled: bool,
 }
 
 /// A set of ports by position.
@@ -106,21 +150,30 @@ impl Net {
         Ordinals { net: self, numbers }
     }
 
-    /// What an edge connects, by layer and port ids: the value, the node that reads it, and at which input.
-    fn ends(&mut self, from: (u64, u32), to: (u64, u32)) -> Result<(Value, NodeId, u32), String> {
-        let find = |id: u64| self.layers.index(id).ok_or_else(|| format!("edge: no layer has the id {id}"));
-        let (source, target) = (find(from.0)?, find(to.0)?);
+    fn name(&self, layer: usize) -> &str {
+        self.graph.node(self.layers.0[layer].node).name()
+    }
+
+    /// What an edge connects, by layer and port ids: the value, and at which input of which layer; what is not there
+    /// otherwise.
+    fn ends(&self, from: (u64, u32), to: (u64, u32)) -> Result<(Value, usize, usize), String> {
+        let (id, port) = from;
+        let target = self.layers.index(to.0).ok_or_else(|| format!("edge: no layer has the id {}", to.0))?;
+        let source = self.layers.index(id).ok_or_else(|| {
+            format!("edge to input port {} of layer `{}`: no layer has the id {id}", to.1, self.name(target))
+        })?;
         let LayerId { node, outputs, .. } = &self.layers.0[source];
-        let output = outputs.position(from.1, self.graph.node(*node).outs().len());
-        let output = output.ok_or_else(|| format!("edge: layer {} has no output port {}", from.0, from.1))?;
+        let output = outputs.position(port, self.graph.node(*node).outs().len()).ok_or_else(|| {
+            let (reader, layer) = (self.name(target), self.name(source));
+            format!("edge to layer `{reader}`: layer `{layer}` has no output port {port}")
+        })?;
         let value = Value { node: *node, port: output as u32 };
-        let LayerId { node, inputs, connected, .. } = &mut self.layers.0[target];
-        let input = inputs.position(to.1, MAX_INPUTS);
-        let input = input.ok_or_else(|| format!("edge: layer {} has no input port {}", to.0, to.1))?;
-        if !connected.insert(input) {
-            return Err(format!("edge: input port {} of layer {} has another producer already", to.1, to.0));
-        }
-        Ok((value, *node, input as u32))
+        let LayerId { inputs, input_count, .. } = &self.layers.0[target];
+        let input = inputs.position(to.1, *input_count).ok_or_else(|| {
+            let (writer, layer) = (self.name(source), self.name(target));
+            format!("edge from layer `{writer}`: layer `{layer}` has no input port {}", to.1)
+        })?;
+        Ok((value, target, input))
     }
 }
 
@@ -178,7 +231,7 @@ pub(super) fn read_net(cursor: &mut Cursor, context: &mut Context) -> Result<Net
     loop {
         match cursor.step()? {
             Step::Open("layers") => read_layers(cursor, context, &mut net)?,
-            Step::Open("edges") => read_edges(cursor, &mut net)?,
+            Step::Open("edges") => read_edges(cursor, context, &mut net)?,
             Step::Open(name) => net.graph.info.push(cursor.info(name)?),
             Step::Text(_) => {}
             Step::Close | Step::End => return Ok(net),
@@ -220,13 +273,16 @@ fn add_layer(layer: Layer, context: &mut Context, graph: &mut Graph) -> LayerId 
     let first_output = u32::try_from(layer.input_ids.len()).unwrap_or(u32::MAX);
     let mut wrong: SmallVec<[OpError; 1]> = SmallVec::new();
     let mut raw = RawNode::openvino(&layer.op_type, layer.version.clone(), layer.attrs, layer.outs.len());
+    let mut truncated = None;
     if matches!(&*layer.op_type, "Const" | "Constant") {
-        wrong.extend(context.weights.attach(&mut raw.attrs).err());
+        match context.weights.attach(&mut raw.attrs) {
+            Ok(beyond) => truncated = beyond,
+            Err(error) => wrong.push(error),
+        }
     }
     if let Some(body) = layer.body {
         wrong.extend(body.attach(&mut raw, &inputs, &outputs, layer.input_ids.len()).err());
     }
-    let is_truncated = wrong.iter().any(|error| matches!(error, OpError::WeightsTruncated { .. }));
     let (mut op, extra) = match context.ops.parse(&mut raw) {
         Ok(op) => {
             let known = raw.attrs.all_read() || op.is_opaque();
@@ -238,7 +294,7 @@ fn add_layer(layer: Layer, context: &mut Context, graph: &mut Graph) -> LayerId 
         }
     };
     if let Op::Const(Constant::Absent(absent)) = &mut op {
-        absent.is_truncated = is_truncated;
+        absent.is_truncated = truncated.is_some();
     }
     let mut node = Node::new(&*layer.name, op);
     node.version = layer.version;
@@ -263,15 +319,20 @@ fn add_layer(layer: Layer, context: &mut Context, graph: &mut Graph) -> LayerId 
         (details.input_ids, details.output_ids) = (input_ids, output_ids);
     }
     let node = graph.add(node);
+    if let Some(Beyond { end, error }) = truncated {
+        context.truncated.count(end, || graph.located(node, error));
+    }
     context.errors.extend(wrong.into_iter().map(|error| graph.located(node, error)));
-    LayerId { id: layer.id, node, inputs, outputs, connected: PortSet::default() }
+    let input_count = if layer.input_ids.is_empty() { MAX_INPUTS } else { layer.input_ids.len() };
+    let connected = PortSet::default();
+    LayerId { id: layer.id, node, inputs, input_count, outputs, connected, is_doubled: false }
 }
 
-fn read_edges(cursor: &mut Cursor, net: &mut Net) -> Result<(), ReadError> {
+fn read_edges(cursor: &mut Cursor, context: &mut Context, net: &mut Net) -> Result<(), ReadError> {
     loop {
         match cursor.step()? {
             Step::Open("edge") => {
-                read_edge(cursor, net)?;
+                context.errors.extend(read_edge(cursor, net)?);
                 while !matches!(cursor.step()?, Step::Close | Step::End) {}
             }
             Step::Open(name) => drop(cursor.info(name)?),
@@ -281,19 +342,36 @@ fn read_edges(cursor: &mut Cursor, net: &mut Net) -> Result<(), ReadError> {
     }
 }
 
-fn read_edge(cursor: &mut Cursor, net: &mut Net) -> Result<(), ReadError> {
+/// Connects an edge. Returns what is wrong if it leads nowhere, which the runtime ignores, or to an input that is
+/// connected; of each layer the first such input.
+fn read_edge(cursor: &mut Cursor, net: &mut Net) -> Result<Option<Located>, ReadError> {
     let (from, from_port): (u64, u32) = (cursor.number("from-layer")?, cursor.number("from-port")?);
     let (to, to_port): (u64, u32) = (cursor.number("to-layer")?, cursor.number("to-port")?);
-    // An edge to a missing layer feeds nothing; the runtime ignores it, too.
-    if net.layers.index(to).is_none() && !net.layers.0.is_empty() {
-        return Ok(());
-    }
-    match net.ends((from, from_port), (to, to_port)) {
-        Ok((value, node, port)) => {
-            net.graph.connect_new(value, node, port).map_err(|error| cursor.error(error.to_string()))
+    let (node, error) = if net.layers.index(to).is_none() && !net.layers.0.is_empty() {
+        let source = net.layers.index(from).map(|source| net.layers.0[source].node);
+        (source, OpError::DanglingEdge { from, port: from_port, to })
+    } else {
+        let ends = net.ends((from, from_port), (to, to_port));
+        let (value, target, input) = ends.map_err(|message| cursor.error(message))?;
+        let LayerId { node, connected, is_doubled, .. } = &mut net.layers.0[target];
+        if connected.insert(input) {
+            let connected = net.graph.connect_new(value, *node, input as u32);
+            return connected.map(|()| None).map_err(|error| cursor.error(error.to_string()));
         }
-        Err(message) => Err(cursor.error(message)),
-    }
+        if std::mem::replace(is_doubled, true) {
+            return Ok(None);
+        }
+        let first = net.graph.inputs(*node).get(input).copied().flatten();
+        let name = |value: Value| net.graph.node(value.node).name().to_string();
+        let (first, second) = (first.map(name).unwrap_or_default(), name(value));
+        (Some(*node), OpError::SecondProducer { port: input, first, second })
+    };
+    let mut located = match node {
+        Some(node) => net.graph.located(node, error),
+        None => Located::of_model(&*net.graph.source, &*net.graph.name, error),
+    };
+    located.loc = cursor.loc();
+    Ok(Some(located))
 }
 
 /// Maximum number of input ports of a layer.
@@ -318,18 +396,61 @@ mod tests {
     }
 
     #[test]
-    fn a_port_has_one_producer() {
-        let error = with_edge(r#"<edge from-layer="0" from-port="0" to-layer="1" to-port="0"/>"#);
-        let message = error.err().unwrap().to_string();
-        assert!(message.contains("input port 0 of layer 1 has another producer already"), "{message}");
+    fn edges_to_nowhere_and_second_producers_are_errors_with_places() {
+        let errors = |edge: &str| {
+            let read = with_edge(edge).unwrap();
+            assert_eq!(read.graph.results().count(), 1);
+            read.errors.iter().map(|error| (error.error.code(), error.to_string())).collect::<Vec<_>>()
+        };
+        let leads_nowhere = errors("\n<edge from-layer=\"0\" from-port=\"0\" to-layer=\"4\" to-port=\"1\"/>");
+        let message = "n.xml:4:1: layer `x` (Parameter): an edge leads from output port 0 of layer 0 to layer 4, \
+                       which is not there";
+        assert_eq!(leads_nowhere, [("S010", message.to_string())]);
+        let from_nowhere = errors("<edge from-layer=\"3\" from-port=\"0\" to-layer=\"4\" to-port=\"1\"/>");
+        assert!(from_nowhere[0].1.contains("of layer 3 to layer 4"), "{from_nowhere:?}");
+        let second = errors("\n<edge from-layer=\"0\" from-port=\"0\" to-layer=\"1\" to-port=\"0\"/>");
+        let message =
+            "n.xml:4:1: layer `y` (Result): input 0 is connected to `x` and to `x`, expected one of them";
+        assert_eq!(second, [("S017", message.to_string())]);
     }
 
     #[test]
-    fn edges_may_lead_nowhere_but_not_come_from_there() {
-        let left_over =
-            with_edge(r#"<edge from-layer="3" from-port="0" to-layer="4" to-port="1"/>"#).unwrap();
-        assert_eq!(left_over.graph.results().count(), 1);
-        let error = with_edge(r#"<edge from-layer="3" from-port="0" to-layer="1" to-port="0"/>"#);
-        assert!(error.err().unwrap().to_string().contains("no layer has the id 3"));
+    fn errors_of_edges_name_both_layers() {
+        for (edge, message) in [
+            (r#"from-layer="3" from-port="0" to-layer="1" to-port="0""#, "layer `y`: no layer has the id 3"),
+            (
+                r#"from-layer="0" from-port="5" to-layer="1" to-port="0""#,
+                "edge to layer `y`: layer `x` has no output port 5",
+            ),
+            (
+                r#"from-layer="0" from-port="0" to-layer="1" to-port="9""#,
+                "edge from layer `x`: layer `y` has no input port 9",
+            ),
+        ] {
+            let error = with_edge(&format!("<edge {edge}/>")).unwrap_err().to_string();
+            assert!(error.contains(message), "{error}");
+        }
+    }
+
+    /// Constants of 8 bytes each at these offsets of a file of 20 bytes.
+    fn constants_at(offsets: &[usize]) -> Vec<String> {
+        let layer = |(id, offset): (usize, &usize)| {
+            format!(
+                "<layer id=\"{id}\" name=\"c{id}\" type=\"Const\" version=\"opset1\"><data element_type=\"i64\" \
+                 shape=\"1\" offset=\"{offset}\" size=\"8\"/><output><port id=\"0\"/></output></layer>"
+            )
+        };
+        let layers: String = offsets.iter().enumerate().map(layer).collect();
+        let text = format!("<net name=\"n\" version=\"11\"><layers>{layers}</layers></net>");
+        let read = read(&text, &Weights::from_bytes("w.bin", vec![0; 20]), "n.xml").unwrap();
+        read.errors.iter().map(|error| error.error.to_string()).collect()
+    }
+
+    #[test]
+    fn weights_that_are_cut_are_one_error() {
+        let one = "no value for the constant: needs bytes 16..24 of w.bin, but the file has 20: truncated?";
+        assert_eq!(constants_at(&[0, 16]), [one]);
+        let several = format!("{one} 3 constants are beyond its end; they need 108 bytes");
+        assert_eq!(constants_at(&[0, 16, 100, 24]), [several]);
     }
 }

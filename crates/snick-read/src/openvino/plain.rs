@@ -5,8 +5,7 @@
 
 use std::borrow::Cow;
 
-/// The attributes of an element, in the order of the file.
-pub(super) type Attributes<'x> = Vec<(&'x str, Cow<'x, str>)>;
+use super::attributes::Attributes;
 
 /// A start tag.
 pub(super) struct StartTag<'x> {
@@ -37,10 +36,9 @@ pub(super) fn start_tag<'x>(text: &'x str, attributes: &mut Attributes<'x>) -> O
         let end = memchr::memchr3(b'"', b'&', b'<', value.as_bytes())?;
         let (value, behind) = value.split_at(end);
         rest = behind.strip_prefix('"')?;
-        if attributes.iter().any(|&(other, _)| other == name) {
+        if !attributes.push(name, Cow::Borrowed(value)) {
             return None;
         }
-        attributes.push((name, Cow::Borrowed(value)));
     }
 }
 
@@ -84,9 +82,9 @@ mod tests {
     type Read<'x> = (&'x str, Vec<(&'x str, String)>, bool, &'x str);
 
     fn read(text: &str) -> Option<Read<'_>> {
-        let mut attributes = Vec::new();
+        let mut attributes = Attributes::default();
         let tag = start_tag(text, &mut attributes)?;
-        let attributes = attributes.into_iter().map(|(name, value)| (name, value.into_owned())).collect();
+        let attributes = attributes.drain().map(|(name, value)| (name, value.into_owned())).collect();
         Some((tag.name, attributes, tag.empty, tag.behind))
     }
 

@@ -17,10 +17,17 @@ pub struct Weights {
     missed: std::cell::Cell<bool>,
 }
 
+/// A constant beyond the end of the weights.
+pub(super) struct Beyond {
+    /// The end of its bytes.
+    pub(super) end: usize,
+    pub(super) error: OpError,
+}
+
 impl Weights {
     /// Maps the `.bin`. Absent weights are an error only if the user named the file.
     pub fn open(path: &Path, required: bool) -> Result<Self, ReadError> {
-        let storage = match crate::open(path) {
+        let storage = match crate::file::open(path) {
             Ok(storage) => Some(storage),
             Err(ReadError::Io { error, .. }) if !required && error.kind() == std::io::ErrorKind::NotFound => {
                 None
@@ -48,8 +55,9 @@ impl Weights {
         }
     }
 
-    /// Gives a Const layer its value: attribute `value` in place of `offset` and `size`; nothing if the weights are absent.
-    pub(super) fn attach(&self, attrs: &mut Attrs) -> Result<(), OpError> {
+    /// Gives a Const layer its value: attribute `value` in place of `offset` and `size`; nothing if the weights are absent,
+    /// or end before the constant does.
+    pub(super) fn attach(&self, attrs: &mut Attrs) -> Result<Option<Beyond>, OpError> {
         let need = |name| OpError::MissingAttribute { name };
         let element_type = attrs.element_type("element_type")?.ok_or(need("element_type"))?;
         let dims = attrs.sizes("shape")?.ok_or(need("shape"))?;
@@ -57,18 +65,19 @@ impl Weights {
         let size = attrs.sizes("size")?.and_then(|v| v.first().copied()).ok_or(need("size"))?;
         let Some(storage) = &self.storage else {
             self.missed.set(true);
-            return Ok(());
+            return Ok(None);
         };
         let Ok(window) = storage.window(offset, size) else {
-            let bytes = (offset, offset.saturating_add(size));
-            return Err(out_of_file(bytes, &self.path.display().to_string(), storage.len()));
+            let end = offset.saturating_add(size);
+            let error = out_of_file((offset, end), &self.path.display().to_string(), storage.len());
+            return Ok(Some(Beyond { end, error }));
         };
         let tensor = match element_type {
             ElementType::String => Tensor::strings(&dims, unpack_strings(window.bytes())?)?,
             _ => Tensor::new(element_type, &dims, window)?,
         };
         attrs.push("value".into(), AttrValue::Tensor(Arc::new(tensor)));
-        Ok(())
+        Ok(None)
     }
 }
 

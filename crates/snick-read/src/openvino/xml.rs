@@ -7,7 +7,8 @@ use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 use snick_ir::{Info, Loc};
 
-use super::plain::{self, Attributes};
+use super::attributes::Attributes;
+use super::plain;
 use crate::ReadError;
 
 /// Maximum nesting of elements; real files need about 6 for each level of bodies.
@@ -55,7 +56,8 @@ impl<'x> Cursor<'x> {
     pub(super) fn new(text: &'x str, source: &'x str) -> Self {
         let mut reader = Reader::from_str(text);
         let config = reader.config_mut();
-        config.trim_text(true);
+        // A reference splits a text in parts, whose white space counts.
+        config.trim_text(false);
         // End tags are checked here, against borrowed names.
         config.check_end_names = false;
         // The reader does not see the elements that the plain parser reads.
@@ -65,7 +67,7 @@ impl<'x> Cursor<'x> {
             text,
             source,
             reader,
-            attrs: Vec::new(),
+            attrs: Attributes::default(),
             open: Vec::new(),
             empty: false,
             behind_text: false,
@@ -130,10 +132,9 @@ impl<'x> Cursor<'x> {
                 None => Cow::Borrowed(raw),
                 Some(_) => quick_xml::escape::unescape(raw).map_err(|error| self.error(error.to_string()))?,
             };
-            if self.attr(name).is_some() {
+            if !self.attrs.push(name, value) {
                 return Err(self.error(format!("duplicate attribute `{name}`")));
             }
-            self.attrs.push((name, value));
         }
         Ok(Step::Open(element))
     }
@@ -195,7 +196,7 @@ impl<'x> Cursor<'x> {
 
     /// An attribute of the last start tag.
     pub(super) fn attr(&self, name: &str) -> Option<&Cow<'x, str>> {
-        self.attrs.iter().find(|(n, _)| *n == name).map(|(_, value)| value)
+        self.attrs.get(name)
     }
 
     /// A required attribute.
@@ -222,7 +223,7 @@ impl<'x> Cursor<'x> {
 
     /// Takes the attributes of the last start tag.
     pub(super) fn take_attrs(&mut self) -> impl Iterator<Item = (&'x str, Cow<'x, str>)> + '_ {
-        self.attrs.drain(..)
+        self.attrs.drain()
     }
 
     /// The text up to the end of the open element; refuses elements inside.
@@ -250,14 +251,20 @@ impl<'x> Cursor<'x> {
 
     /// The open element with everything inside, uninterpreted.
     pub(super) fn info(&mut self, name: &str) -> Result<Info, ReadError> {
-        let attrs = self.attrs.drain(..).map(|(n, v)| (n.to_string(), v.into_owned())).collect();
+        let attrs = self.attrs.drain().map(|(n, v)| (n.to_string(), v.into_owned())).collect();
         let mut info = Info { name: name.to_string(), attrs, ..Info::default() };
         loop {
             match self.step()? {
                 // Bounded by MAX_DEPTH.
                 Step::Open(name) => info.children.push(self.info(name)?),
                 Step::Text(text) => info.text.push_str(&text),
-                Step::Close | Step::End => return Ok(info),
+                Step::Close | Step::End => {
+                    let text = info.text.trim_ascii();
+                    if text.len() < info.text.len() {
+                        info.text = text.to_string();
+                    }
+                    return Ok(info);
+                }
             }
         }
     }
@@ -288,5 +295,21 @@ impl<'x> Cursor<'x> {
 
     pub(super) fn error_at(&self, loc: Loc, message: impl Into<String>) -> ReadError {
         ReadError::Xml { source_name: self.source.to_string(), loc, message: message.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn white_space_beside_references_is_text() {
+        let text = "<a>\n  <b> x &amp; y &lt;z </b>\n  <!-- c --> <c/>\n</a>";
+        let mut cursor = Cursor::new(text, "a.xml");
+        assert!(matches!(cursor.step(), Ok(Step::Open("a"))));
+        let info = cursor.info("a").unwrap();
+        assert_eq!((info.text.as_str(), info.children[0].text.as_str()), ("", "x & y <z"));
+        assert_eq!(info.children[1].name, "c");
+        assert!(matches!(cursor.step(), Ok(Step::Text(_) | Step::End)));
     }
 }

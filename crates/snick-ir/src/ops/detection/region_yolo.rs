@@ -28,7 +28,7 @@ op! {
         /// Boxes per cell with a softmax.
         pub num: usize = 0,
         /// Whether classes go through a softmax; otherwise through a sigmoid each.
-        pub do_softmax: bool = true,
+        pub do_softmax: bool = false,
         /// The anchors that are kept without a softmax.
         pub mask: SmallVec<[i64; 4]> = SmallVec::new(),
     }

@@ -23,7 +23,7 @@ op! {
         pub dilations: Numbers = Numbers::new(),
         /// Whether the mean is over elements inside the data; otherwise padding counts as zeros.
         #[attr("exclude-pad" | "exclude_pad")]
-        pub exclude_pad: bool,
+        pub exclude_pad: bool = true,
     }
 }
 

@@ -18,7 +18,7 @@ op! {
         /// The definition: it orders the inputs.
         pub since: Since = Since(5),
         /// Keeps the divisor from being zero; not negative.
-        pub epsilon: f64,
+        pub epsilon: f64 = 0.0,
     }
 }
 

@@ -11,7 +11,7 @@ attrs! {
         /// Elements of a block along each spatial axis, at least 1.
         pub block_size: i64 = 1,
         /// The order of block and depth in the number of a channel.
-        pub mode: ChannelOrder,
+        pub mode: ChannelOrder = ChannelOrder::BlocksFirst,
     }
 }
 

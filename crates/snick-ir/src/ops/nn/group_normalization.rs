@@ -14,7 +14,7 @@ op! {
         /// Number of groups; divides the channels.
         pub num_groups: i64,
         /// Added to the variance.
-        pub epsilon: f64,
+        pub epsilon: f64 = 0.0,
     }
 }
 

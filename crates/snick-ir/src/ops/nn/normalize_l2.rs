@@ -12,7 +12,7 @@ op! {
     #[op("NormalizeL2", since = [1], inputs = Arity::exactly(2), traits = [PURE, FLOAT_FORMULA])]
     pub struct NormalizeL2 {
         /// Keeps the divisor from being zero.
-        pub eps: f64,
+        pub eps: f64 = 0.0,
         /// How `eps` is combined with the sum of squares.
         pub eps_mode: SquaresEps = SquaresEps::Add,
     }

@@ -13,26 +13,36 @@ op! {
     pub struct Softmax {
         /// The definition: the first has no negative axis.
         pub since: Since = Since(8),
+        /// The axis of the first definition, not negative.
+        #[until(8)]
+        #[attr("axis")]
+        pub first_axis: i64 = 0,
         /// The axis; negative ones count from the end.
+        #[since(8)]
         pub axis: i64 = 1,
     }
 }
 
 impl InferOp for Softmax {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        infer_along(cx, self.axis)
+        infer_along(cx, self.axis())
     }
 }
 
 impl EvalOp for Softmax {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        eval_along(&inputs[0], self.axis, kernels::softmax)
+        eval_along(&inputs[0], self.axis(), kernels::softmax)
     }
 }
 
 impl Softmax {
+    /// The axis, of either definition.
+    pub fn axis(&self) -> i64 {
+        if self.since.at_least(8) { self.axis } else { self.first_axis }
+    }
+
     fn check_axis(&self, raw: &RawNode) -> Result<(), OpError> {
-        match self.since.at_least(8) || self.axis >= 0 {
+        match self.since.at_least(8) || self.first_axis >= 0 {
             true => Ok(()),
             false => Err(raw.attrs.bad("axis", "0 or more")),
         }

@@ -190,7 +190,7 @@ fn window_mean(p: &mut Patch, x: Value, axes: &[usize], side: i64, rank: usize) 
 fn softmax(p: &mut Patch) -> Result<RewriteResult> {
     let (axis, log) = match p.node().op() {
         Op::LogSoftmax(op) => (op.axis, true),
-        Op::Softmax(op) => (op.axis, false),
+        Op::Softmax(op) => (op.axis(), false),
         _ => return Ok(RewriteResult::NoMatch),
     };
     let x = p.input(0)?;

@@ -1,8 +1,8 @@
 //! VariadicSplit: a slice for each part that is read, or the data itself. Where the lengths do not fit the axis, the
 //! first of them fails.
 
-use snick_ir::ops::slice::dyn_axis_slice::DynAxisSlice;
 use smallvec::SmallVec;
+use snick_ir::ops::slice::dyn_axis_slice::DynAxisSlice;
 use snick_ir::ops::slice::split::known_axis;
 use snick_ir::ops::slice::variadic_split::constant_lengths;
 use snick_ir::rewrite::{Patch, RewriteResult};
