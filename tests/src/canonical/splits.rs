@@ -68,3 +68,49 @@ fn splits_that_do_not_fit_fail_in_every_form() {
     }
     assert_eq!(fits, 2 + 1 + 5 + 5 + 1 + 5 + 6);
 }
+
+/// A file may declare more outputs than a VariadicSplit has lengths.
+#[test]
+fn more_outputs_than_lengths_are_a_named_error() {
+    let port = |id: usize| format!("<port id=\"{id}\" precision=\"FP32\"><dim>-1</dim><dim>2</dim></port>");
+    for (lengths, size) in [("2", 2), ("?", 2), ("2", -1)] {
+        for read_port in [3, 5] {
+            let xml = format!(
+                "<net name=\"g\" version=\"11\"><layers>\
+                 <layer id=\"0\" name=\"x\" type=\"Parameter\" version=\"opset1\">\
+                 <data element_type=\"f32\" shape=\"{size},2\"/><output>{}</output></layer>\
+                 <layer id=\"1\" name=\"n\" type=\"Parameter\" version=\"opset1\">\
+                 <data element_type=\"i64\" shape=\"{lengths}\"/><output><port id=\"0\" precision=\"I64\">\
+                 <dim>-1</dim></port></output></layer>\
+                 <layer id=\"2\" name=\"axis\" type=\"Const\" version=\"opset1\">\
+                 <data element_type=\"i64\" shape=\"\" offset=\"0\" size=\"8\"/><output><port id=\"0\" \
+                 precision=\"I64\"/></output></layer>\
+                 <layer id=\"3\" name=\"s\" type=\"VariadicSplit\" version=\"opset1\"><input><port id=\"0\"/>\
+                 <port id=\"1\"/><port id=\"2\"/></input><output>{}{}{}</output></layer>\
+                 <layer id=\"4\" name=\"y\" type=\"Result\" version=\"opset1\"><input><port id=\"0\"/></input>\
+                 </layer></layers><edges><edge from-layer=\"0\" from-port=\"0\" to-layer=\"3\" to-port=\"0\"/>\
+                 <edge from-layer=\"2\" from-port=\"0\" to-layer=\"3\" to-port=\"1\"/>\
+                 <edge from-layer=\"1\" from-port=\"0\" to-layer=\"3\" to-port=\"2\"/>\
+                 <edge from-layer=\"3\" from-port=\"{read_port}\" to-layer=\"4\" to-port=\"0\"/></edges></net>",
+                port(0),
+                port(3),
+                port(4),
+                port(5),
+            );
+            let weights = Weights::from_bytes("s.bin", vec![0; 8]);
+            let mut graph = read(xml.as_bytes(), &weights, "s.xml").unwrap().graph;
+            let errors = snick_ir::infer(&mut graph);
+            if lengths == "2" && read_port == 5 {
+                assert_eq!(errors[0].layer, "s");
+                assert!(
+                    errors[0].to_string().contains("output that is read is 2, expected below 2"),
+                    "{}",
+                    errors[0]
+                );
+            }
+            // Whatever the lengths are, no rule fails otherwise.
+            let report = canonicalise(&mut graph, &RewriteOptions::new());
+            assert!(report.errors.iter().all(|error| error.layer == "s"), "{:?}", report.errors);
+        }
+    }
+}

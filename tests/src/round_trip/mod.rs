@@ -4,3 +4,4 @@ mod control_flow;
 mod directml;
 mod onnx;
 mod text;
+mod unknown_ranks;

@@ -98,7 +98,7 @@ impl Writer {
             self.xml.open("port");
             self.xml.attr("id", number);
             if let Some(out) = graph.output(value) {
-                self.port(out, &[]);
+                self.port(out, &[], graph.node(value.node).op().is_opaque());
             }
             self.infos(port_part(infos, "input", number));
             self.xml.close("port");
@@ -118,7 +118,7 @@ impl Writer {
             let number = node.output_id(i, inputs);
             self.xml.open("port");
             self.xml.attr("id", number);
-            self.port(out, out.names());
+            self.port(out, out.names(), node.op().is_opaque());
             self.infos(port_part(infos, "output", number));
             self.xml.close("port");
         }
@@ -126,9 +126,14 @@ impl Writer {
     }
 
     /// Precision, names and dims of the port just begun. Dims that are no numbers are -1.
-    fn port(&mut self, out: &Output, names: &[String]) {
+    fn port(&mut self, out: &Output, names: &[String], is_opaque: bool) {
         let declared = out.declared.as_ref();
+        let known =
+            out.fact.shape.dims().map(|dims| dims.iter().map(|d| d.as_const().unwrap_or(-1)).collect());
+        let dims: Option<Vec<i64>> = known.or_else(|| Some(declared?.dims.as_ref()?.to_vec()));
         let element_type = match (out.fact.element_type, declared) {
+            // Without a type, as a type without dims would declare a scalar.
+            _ if is_opaque && dims.is_none() => ElementType::Dynamic,
             (ElementType::Dynamic, Some(declared)) => declared.element_type,
             (element_type, _) => element_type,
         };
@@ -137,9 +142,6 @@ impl Writer {
         if !names.is_empty() {
             self.xml.attr("names", names.join(","));
         }
-        let known =
-            out.fact.shape.dims().map(|dims| dims.iter().map(|d| d.as_const().unwrap_or(-1)).collect());
-        let dims: Option<Vec<i64>> = known.or_else(|| Some(declared?.dims.as_ref()?.to_vec()));
         for dim in dims.unwrap_or_default() {
             self.xml.open("dim");
             self.xml.text(&dim.to_string());

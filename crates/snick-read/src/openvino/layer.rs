@@ -141,8 +141,10 @@ fn read_outputs(cursor: &mut Cursor, layer: &mut Layer) -> Result<(), ReadError>
                         Step::Close | Step::End => break,
                     }
                 }
-                let declared =
-                    Declared { element_type: precision.unwrap_or(ElementType::Dynamic), dims: Some(dims) };
+                let element_type = precision.unwrap_or(ElementType::Dynamic);
+                // A scalar and a dynamic rank are both written without dims.
+                let is_known = !dims.is_empty() || element_type != ElementType::Dynamic;
+                let declared = Declared { element_type, dims: is_known.then_some(dims) };
                 layer.output_ids.push(id);
                 let mut out = Output::unknown();
                 (out.names, out.declared) = (names.filter(|n| !n.is_empty()), Some(declared));

@@ -1,0 +1,35 @@
+//! A rank that is not known is not written as that of a scalar.
+
+use snick_emit::openvino::openvino;
+use snick_read::openvino::{Weights, read};
+use snick_shape::SymExpr;
+
+#[test]
+fn the_output_of_an_unknown_layer_keeps_its_rank() {
+    for (declared, dims) in
+        [("f32[...]", None), ("dynamic[...]", None), ("f32[]", Some(0)), ("f32[?,3]", Some(2))]
+    {
+        let text = format!(
+            "snick 1\ngraph \"g\" {{\n  %x = Parameter-1 {{element_type: f32, shape: \"2,3\"}}\n  \
+             %a = Unheard(%x) : {declared}\n  %y = Result-1(%a)\n}}\n"
+        );
+        let mut graph = snick_ir::text::parse(&text, None).unwrap();
+        assert_eq!(snick_ir::infer(&mut graph), []);
+        let files = openvino(&graph, snick::SliceAs::default()).unwrap();
+        let weights = Weights::from_bytes("x.bin", files.bin);
+        let mut again = read(&files.xml, &weights, "x.xml").unwrap().graph;
+        assert_eq!(snick_ir::infer(&mut again), []);
+        let unheard = again.node(again.find("a").unwrap());
+        let rank = unheard.outs()[0].fact.shape.dims().map(<[SymExpr]>::len);
+        assert_eq!(rank, dims, "{declared}: {}", String::from_utf8_lossy(&files.xml));
+    }
+}
+
+#[test]
+fn an_axis_of_a_scalar_is_refused_in_words() {
+    let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"\"}\n  \
+                %a = SoftMax-8(%x) {axis: 1}\n  %y = Result-1(%a)\n}\n";
+    let mut graph = snick_ir::text::parse(text, None).unwrap();
+    let errors = snick_ir::infer(&mut graph);
+    assert!(errors[0].to_string().contains("none: a scalar has no axes"), "{}", errors[0]);
+}
