@@ -3,6 +3,7 @@
 pub mod compare;
 pub mod console;
 pub mod deadline;
+pub mod failing_command;
 pub mod inner_values;
 pub mod inputs;
 pub mod json;
