@@ -317,6 +317,57 @@ fn a_model_is_reduced_to_what_fails() {
 }
 
 #[test]
+fn a_reduced_model_fails_as_the_whole_one_does() {
+    let folder = scratch("reduce-kinds");
+    let out = folder.join("small.snick").display().to_string();
+    let whole = folder.join("whole.snick").display().to_string();
+    let parameter =
+        |name: &str, shape| format!("%{name} = Parameter-1 {{element_type: f32, shape: \"{shape}\"}}\n");
+    let layers = parameter("x", "2,3")
+        + &parameter("y", "4,5")
+        + "%a = ReLU-1(%x)\n%bad = MatMul-1(%a, %y)\n%worse = Add-1(%bad, %y)\n%last = Abs-1(%worse)\n\
+           %r = Result-1(%last)\n";
+    std::fs::write(&whole, format!("snick 1\ngraph \"g\" {{\n{layers}}}\n")).unwrap();
+    let reduce = |more: &[&str]| {
+        let run = snick(&[&["reduce", &whole, "-o", &out][..], more].concat());
+        let small = std::fs::read_to_string(&out).unwrap_or_default();
+        let _ = std::fs::remove_file(&out);
+        (run.status.code(), text(&run.stderr).to_string(), small)
+    };
+    // Without a command, the first error of inference stays.
+    let (code, stderr, small) = reduce(&[]);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(small.contains("MatMul-1(") && !small.contains("Add-1("), "{small}");
+    assert_eq!(small.lines().filter(|line| line.contains(" = ")).count(), 4, "{small}");
+    // An error is not traded for another one, unless that is asked for.
+    let infer = format!("{} infer", env!("CARGO_BIN_EXE_snick"));
+    let (_, _, small) = reduce(&["--test", &infer]);
+    assert!(small.contains("MatMul-1("), "{small}");
+    let (code, _, small) = reduce(&["--stderr-contains", "cannot broadcast", "--any-error"]);
+    assert!(code == Some(0) && small.contains("Add-1(") && !small.contains("MatMul-1("), "{small}");
+    let with_code = format!("{infer} {{}} > /dev/null; exit 7");
+    assert_eq!(reduce(&["--test", &with_code, "--exit", "7", "--any-error"]).0, Some(0));
+    // A command that fails for reasons of its own says nothing of the model.
+    for (command, says) in [
+        ("no-such-command-anywhere {}", "could not start: the shell exited 127"),
+        ("kill -9 $$ #", "was killed by a signal"),
+        ("exit 3 #", "it exited 3"),
+    ] {
+        let (code, stderr, _) = reduce(&["--test", command]);
+        assert!(code == Some(2) && stderr.contains(says), "{command}: {stderr}");
+    }
+    let crashes = format!(
+        "{infer} {{}} > /dev/null 2>&1; grep -q ReLU {{}} || echo 'Traceback (most recent call last):' >&2; exit 1 #"
+    );
+    assert!(reduce(&["--test", &crashes]).2.contains("ReLU"));
+    let (code, stderr, _) = reduce(&["--stderr-contains", "no such text"]);
+    assert!(code == Some(2) && stderr.contains("does not contain `no such text`"), "{stderr}");
+    let (_, stderr, _) = reduce(&["--max-tests", "1"]);
+    assert!(stderr.contains("--max-tests 1 is reached"), "{stderr}");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
 fn canon_checks_every_rewrite() {
     let out = snick(&["canon", &model("rotary_embedding"), "--verify", "--format", "json"]);
     let json = text(&out.stdout);

@@ -138,7 +138,8 @@ impl<'g> Layer<'g> {
             return None;
         }
         let inputs: Option<Vec<Tensor>> = (0..self.len()).map(|i| self.tensor(i).cloned()).collect();
-        self.node.op().eval(&inputs?).ok()
+        let specialized = self.graph.specialized(self.id);
+        specialized.as_ref().unwrap_or(self.node.op()).eval(&inputs?).ok()
     }
 }
 

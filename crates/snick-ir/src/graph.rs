@@ -249,6 +249,13 @@ impl Graph {
         self.output(value).map(|o| &o.fact)
     }
 
+    /// The op that a run evaluates in place of that of a node, given what is known of its inputs.
+    pub fn specialized(&self, id: NodeId) -> Option<Op> {
+        let inputs = self.inputs(id);
+        let facts: Option<SmallVec<[&Fact; 5]>> = inputs.iter().map(|input| self.fact((*input)?)).collect();
+        self.node(id).op().specialize(&facts?)
+    }
+
     /// All nodes in order of their ids.
     #[inline]
     pub fn ids(&self) -> impl DoubleEndedIterator<Item = NodeId> + '_ {

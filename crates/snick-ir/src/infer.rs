@@ -220,8 +220,15 @@ pub fn normalize_axis(axis: i64, rank: usize) -> Result<usize, OpError> {
     let at = if axis < 0 { axis.checked_add(r) } else { Some(axis) };
     match at {
         Some(at) if (0..r).contains(&at) => Ok(at as usize),
-        _ if rank == 0 => Err(OpError::out_of_range("axis", axis, "no axis, as the rank is 0")),
-        _ => Err(OpError::out_of_range("axis", axis, format!("-{r}..{} for rank {rank}", r - 1))),
+        _ => Err(OpError::out_of_range("axis", axis, axes_of(rank))),
+    }
+}
+
+/// The axes that a tensor of this rank has, in words.
+pub(crate) fn axes_of(rank: usize) -> String {
+    match rank {
+        0 => "none: a scalar has no axes".into(),
+        _ => format!("-{rank}..{} for rank {rank}", rank - 1),
     }
 }
 

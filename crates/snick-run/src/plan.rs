@@ -1,6 +1,6 @@
 //! The plan: the steps of a run in order, and the last use of each value.
 
-use snick_ir::{Fact, Graph, Located, NodeId, Op, Value};
+use snick_ir::{Graph, Located, NodeId, Op, Value};
 use snick_tensor::Tensor;
 
 use crate::fused_elementwise::FusedLayer;
@@ -91,9 +91,7 @@ impl Plan {
                 None => Operand::Missing,
             };
             let inputs = graph.inputs(node);
-            let facts: Option<Vec<&Fact>> =
-                inputs.iter().map(|input| Some(&graph.output((*input)?)?.fact)).collect();
-            let op = facts.and_then(|facts| graph.node(node).op().specialize(&facts));
+            let op = graph.specialized(node);
             let operands = inputs.into_iter().map(operand).collect();
             let (first, outs) = (first[node.index()], graph.node(node).outs().len());
             let kind = op.map_or(StepKind::Op, StepKind::Specialized);

@@ -194,7 +194,10 @@ impl Tensor {
         let refuse = |element_type| TensorError::UnsupportedType { element_type };
         let mut wide = Wide::for_type(from).ok_or(refuse(from))?;
         Wide::for_type(et).ok_or(refuse(et))?;
-
+        let (one, axes) = self.without_repeats();
+        if axes.is_empty() && self.rank() > 0 {
+            return one.cast(et)?.broadcast_to(self.dims());
+        }
         if let Some(converted) = direct::convert(self, et)? {
             return Ok(converted);
         }
@@ -222,6 +225,12 @@ mod tests {
 
     fn cast(values: &[f32], et: ElementType) -> Tensor {
         Tensor::from_vec(&[values.len()], values.to_vec()).unwrap().cast(et).unwrap()
+    }
+
+    #[test]
+    fn one_number_for_all_stays_one() {
+        let all = Tensor::full(&[1 << 20, 1 << 12], 1.5f32).unwrap().cast(F16).unwrap();
+        assert_eq!((all.dims(), all.strides()), (&[1 << 20, 1 << 12][..], &[0, 0][..]));
     }
 
     #[test]

@@ -49,6 +49,7 @@ mod error;
 mod inference;
 mod input_candidates;
 mod inputs;
+mod integer_roles;
 mod load;
 mod model;
 #[cfg(feature = "ops-toml")]
@@ -63,6 +64,7 @@ mod files;
 mod save;
 #[cfg(feature = "run")]
 mod session;
+mod size_conditions;
 
 pub use error::Error;
 #[cfg(feature = "emit")]
@@ -76,7 +78,7 @@ pub use model::Model;
 pub use ops_file::{load_ops, parse_ops};
 pub use outputs::{Outputs, named_outputs, output_names};
 pub use random_inputs::{DimPolicy, InputSpec, draw_inputs};
-pub use reduce::reduce;
+pub use reduce::{ErrorKind, Reduction, reduce};
 #[cfg(feature = "emit")]
 pub use save::SaveOptions;
 #[cfg(feature = "run")]

@@ -98,7 +98,7 @@ fn more_outputs_than_lengths_are_a_named_error() {
                 port(5),
             );
             let weights = Weights::from_bytes("s.bin", vec![0; 8]);
-            let mut graph = read(xml, &weights, "s.xml").unwrap().graph;
+            let mut graph = read(&xml, &weights, "s.xml").unwrap().graph;
             let errors = snick_ir::infer(&mut graph);
             if lengths == "2" && read_port == 5 {
                 assert_eq!(errors[0].layer, "s");

@@ -5,6 +5,7 @@ pub mod bus_error;
 pub mod compare;
 pub mod console;
 pub mod deadline;
+pub mod failing_command;
 pub mod inner_values;
 pub mod inputs;
 pub mod json;

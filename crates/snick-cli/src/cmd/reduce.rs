@@ -1,14 +1,13 @@
-//! `snick reduce`: finds the smallest model for which a command still exits 1.
+//! `snick reduce`: finds the smallest model that still fails in the same way.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::PathBuf;
 
 use clap::Args;
-use snick::{Model, reduce};
-use snick_ir::Graph;
-use snick_ir::text::{PrintOptions, Weights, packed_weights, print};
+use snick::{ErrorKind, Model, Reduction, reduce};
+use snick_ir::{Graph, Op};
 
 use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::failing_command::{Expected, FailingCommand};
 use crate::cli::json::Json;
 use crate::cli::model;
 use crate::cli::options::{Common, ModelOptions, OutputFormat};
@@ -19,60 +18,82 @@ use crate::cli::target::TargetOptions;
 pub struct Options {
     #[command(flatten)]
     model: ModelOptions,
-    /// Command for the shell; `{}` is replaced by the file of the model to try, in text form, or that is appended
+    /// Command for the shell that fails on the model; `{}` is replaced by the file of the model to try, in text form, or
+    /// that is appended [default: inference, which must fail]
     #[arg(long, value_name = "CMD")]
-    test: String,
+    test: Option<String>,
+    #[command(flatten)]
+    expected: Expected,
+    /// Let the model fail with another error than before; otherwise an error of inference keeps its code and its
+    /// operation
+    #[arg(long)]
+    any_error: bool,
     /// File for the smallest model; a .snick file starts with the command as a `// RUN:` line
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
     #[command(flatten)]
     target: TargetOptions,
-    /// Maximum number of command runs
-    #[arg(long, value_name = "N", default_value_t = 2000)]
-    most: usize,
+    /// Maximum number of tests
+    #[arg(long, value_name = "N", default_value_t = 10_000, alias = "most")]
+    max_tests: usize,
 }
 
 /// Reduces the model until nothing more can be removed.
 pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
     let mut model = model::load(&options.model, console)?;
     options.target.check(model.files().iter().map(PathBuf::as_path), &options.output)?;
-    // What is wrong is left to the command.
-    model::infer(&mut model, console)?;
-    let folder = Folder::new()?;
-    let path = folder.0.join("model.snick");
-    let code = test(&options.test, model.graph(), &path)?;
-    if code != Some(1) {
-        let code = code.map_or("was killed by a signal".into(), |code| format!("exited {code}"));
-        return Err(Failure::usage(format!("the command must exit 1 on the original model; it {code}")));
-    }
-    let mut runs = 1;
+    let errors = model::infer(&mut model, console)?;
+    let kind = errors.first().map(ErrorKind::of).filter(|_| !options.any_error);
+    let test = FailingCommand::new(options.test.as_deref(), &options.expected, model.graph(), &errors)?;
     let mut failure = None;
-    let small = reduce(model.graph(), options.most, &mut |graph| {
-        runs += 1;
-        test(&options.test, graph, &path).unwrap_or_else(|error| {
-            failure.get_or_insert(error);
-            None
-        }) == Some(1)
+    let reduction = reduce(model.graph(), options.max_tests, &mut |graph, errors| {
+        if failure.is_some() || kind.as_ref().is_some_and(|kind| !kind.is_among(errors)) {
+            return false;
+        }
+        let fails = console.deadline().check().and_then(|()| test.fails(graph, errors));
+        fails.unwrap_or_else(|error| {
+            failure = Some(error);
+            false
+        })
     });
     if let Some(failure) = failure {
         return Err(failure);
     }
-    let (before, after) = (model.graph().len(), small.len());
-    write(options, small)?;
-    console.print(&match common.format {
-        OutputFormat::Text => format!("reduced {before} layers to {after} in {runs} runs of the command\n"),
-        OutputFormat::Json => as_json(before, after, runs),
-    })?;
+    report(options, common, console, model.graph().layers(), &reduction)?;
+    write(options, reduction.graph)?;
     Ok(Outcome::Fine)
 }
 
-fn as_json(before: usize, after: usize, runs: usize) -> String {
+fn report(
+    options: &Options,
+    common: &Common,
+    console: &Console,
+    before: usize,
+    reduction: &Reduction,
+) -> Result<(), Failure> {
+    let (after, tests) = (reduction.graph.layers(), reduction.tests);
+    if !reduction.is_minimal {
+        console
+            .note(&format!("--max-tests {} is reached; more tests may reduce it further", options.max_tests));
+    }
+    let computes = |op: &Op| !matches!(op, Op::Parameter(_) | Op::Const(_) | Op::Result(_));
+    if !reduction.graph.ids().any(|id| computes(reduction.graph.node(id).op())) {
+        console.note("no operation is left: the test may fail whatever the model is");
+    }
+    console.print(&match common.format {
+        OutputFormat::Text => format!("reduced {before} layers to {after} in {tests} tests\n"),
+        OutputFormat::Json => as_json(before, after, reduction),
+    })
+}
+
+fn as_json(before: usize, after: usize, reduction: &Reduction) -> String {
     let mut json = Json::default();
     json.object(|json| {
         json.key("schema").string("snick.reduce/1");
         json.key("layers_before").plain(before);
         json.key("layers_after").plain(after);
-        json.key("runs").plain(runs);
+        json.key("runs").plain(reduction.tests);
+        json.key("minimal").plain(reduction.is_minimal);
     });
     json.finish()
 }
@@ -82,49 +103,11 @@ fn write(options: &Options, small: Graph) -> Result<(), Failure> {
     Model::from(small).save_with(&options.output, options.target.save())?;
     if options.output.extension().is_some_and(|extension| extension == "snick") {
         let text = std::fs::read_to_string(&options.output).map_err(Failure::usage)?;
-        let command = options.test.replace("{}", "-").replace('\n', " ");
+        let command = options.test.as_deref().unwrap_or("snick infer {}");
+        let command = command.replace("{}", "-").replace('\n', " ");
         snick::write_file(&options.output, |file| {
             file.write_all(format!("// RUN: {command}\n{text}").as_bytes())
         })?;
     }
     Ok(())
-}
-
-/// The exit code of the command for a graph; `None` if a signal killed it.
-fn test(command: &str, graph: &Graph, path: &Path) -> Result<Option<i32>, Failure> {
-    let weights = packed_weights(graph);
-    let text = print(graph, PrintOptions::new().weights(Weights::Packed));
-    let wrote = std::fs::write(path, text).and_then(|()| match weights.is_empty() {
-        true => Ok(()),
-        false => std::fs::write(path.with_extension("bin"), weights),
-    });
-    wrote.map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
-    let name = path.display().to_string();
-    let command =
-        if command.contains("{}") { command.replace("{}", &name) } else { format!("{command} {name}") };
-    let (shell, option) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };
-    let mut shell = Command::new(shell);
-    let shell =
-        shell.arg(option).arg(&command).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let status = shell.status().map_err(|error| Failure::usage(format!("{command}: {error}")))?;
-    Ok(status.code())
-}
-
-/// A temporary folder, removed when dropped.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Result<Self, Failure> {
-        let path = std::env::temp_dir().join(format!("snick-reduce-{}", std::process::id()));
-        let made = std::fs::create_dir(&path);
-        made.map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // If this fails, the system cleans up.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }

@@ -146,6 +146,13 @@ impl Function {
 
     /// A constant, written as it is and given as it is computed with.
     pub(super) fn constant(&mut self, name: &str, tensor: &Tensor) -> Result<Operand> {
+        let (part, axes) = tensor.without_repeats();
+        if !axes.is_empty() && part.len() < tensor.len() && tensor.len() > literal::MAX_NUMBERS {
+            let part = self.constant(name, &part)?;
+            let ty = part.ty.sized(tensor.dims());
+            let tail = format!(", dims = {axes:?} : ({}) -> {ty}", part.ty);
+            return Ok(self.line(name, "stablehlo.broadcast_in_dim", &part.name, &tail, ty));
+        }
         let ty = Type::declared(&Fact::constant(std::sync::Arc::new(tensor.clone())))?;
         let operand = Operand { name: self.fresh(name), ty };
         let literal = literal::dense(tensor)?;

@@ -3,7 +3,7 @@
 use snick_tensor::{ElementType, Tensor, TensorError};
 
 /// Elements that are written as numbers, at most; more of them are written as their bytes.
-const MAX_NUMBERS: usize = 64;
+pub(super) const MAX_NUMBERS: usize = 64;
 
 /// What stands inside `dense<..>`: numbers row by row, one number for all, or the bytes.
 pub(super) fn dense(tensor: &Tensor) -> Result<String, TensorError> {
@@ -11,18 +11,24 @@ pub(super) fn dense(tensor: &Tensor) -> Result<String, TensorError> {
     if tensor.is_empty() {
         return Ok(String::new());
     }
-    let tensor = tensor.contiguous();
-    let few = tensor.len() <= MAX_NUMBERS;
-    if element == ElementType::Boolean || few {
-        let numbers = numbers(&tensor)?;
-        let splat = numbers.iter().all(|number| *number == numbers[0]);
-        return Ok(if splat { numbers[0].clone() } else { nested(&numbers, tensor.dims()) });
+    let (one, axes) = tensor.without_repeats();
+    if axes.is_empty() {
+        return Ok(numbers(&one)?.remove(0));
+    }
+    if element == ElementType::Boolean {
+        let values = tensor.to_i64_vec()?;
+        let words: Vec<&str> =
+            values.iter().map(|&value| if value == 0 { "false" } else { "true" }).collect();
+        return Ok(numbers_or_one(&words, tensor.dims()));
+    }
+    if tensor.len() <= MAX_NUMBERS {
+        return Ok(numbers_or_one(&numbers(tensor)?, tensor.dims()));
     }
     let bytes = tensor.to_bytes();
     let width = bytes.len() / tensor.len();
     let (first, _) = bytes.split_at(width);
     if bytes.chunks_exact(width).all(|element| element == first) {
-        let one = tensor.reshape(&[tensor.len()])?.slice(0, 0, 1, 1)?;
+        let one = tensor.contiguous().reshape(&[tensor.len()])?.slice(0, 0, 1, 1)?;
         return Ok(numbers(&one)?.remove(0));
     }
     let mut text = String::with_capacity(2 * bytes.len() + 4);
@@ -81,12 +87,34 @@ fn sixteen(value: f64, infinite: u64, digit: u64) -> u64 {
     sign | infinite | if value.is_nan() { digit } else { 0 }
 }
 
+fn numbers_or_one(numbers: &[impl AsRef<str>], dims: &[usize]) -> String {
+    let first = numbers.first().map_or("", AsRef::as_ref);
+    match numbers.iter().all(|number| number.as_ref() == first) {
+        true => first.to_string(),
+        false => nested(numbers, dims),
+    }
+}
+
 /// `[[1, 2], [3, 4]]`
-fn nested(numbers: &[String], dims: &[usize]) -> String {
-    let [first, rest @ ..] = dims else { return numbers.concat() };
-    let part = numbers.len() / (*first).max(1);
-    let parts: Vec<String> = numbers.chunks(part.max(1)).map(|numbers| nested(numbers, rest)).collect();
-    format!("[{}]", parts.join(", "))
+fn nested(numbers: &[impl AsRef<str>], dims: &[usize]) -> String {
+    // The number of elements below each bracket, from the innermost one on.
+    let mut blocks = Vec::with_capacity(dims.len());
+    let mut elements = 1;
+    for &dim in dims.iter().rev() {
+        elements *= dim;
+        blocks.push(elements);
+    }
+    let borders = |at: usize| blocks.iter().take_while(|&&block| at.is_multiple_of(block)).count();
+    let mut text = String::new();
+    for (at, number) in numbers.iter().enumerate() {
+        if at > 0 {
+            text.push_str(", ");
+        }
+        text.extend(std::iter::repeat_n('[', borders(at)));
+        text.push_str(number.as_ref());
+        text.extend(std::iter::repeat_n(']', borders(at + 1)));
+    }
+    text
 }
 
 #[cfg(test)]
@@ -101,7 +129,19 @@ mod tests {
         assert_eq!(of(&[100], vec![7; 100]), "7");
         assert_eq!(of(&[], vec![-1]), "-1");
         assert_eq!(of(&[0, 2], vec![]), "");
+        assert_eq!(of(&[1, 2, 1], vec![1, 2]), "[[[1], [2]]]");
+        let flags = Tensor::from_vec(&[70], (0..70).map(|i| i == 1).collect::<Vec<_>>()).unwrap();
+        assert!(dense(&flags).unwrap().starts_with("[false, true, false, "));
         assert!(of(&[65], (0..65).collect()).starts_with("\"0x0000000001000000"));
+    }
+
+    #[test]
+    fn one_number_for_all_takes_no_memory() {
+        // Packed, none of these fits into a machine.
+        let dims = [1 << 18, 1 << 17];
+        assert_eq!(dense(&Tensor::full(&dims, true).unwrap()).unwrap(), "true");
+        assert_eq!(dense(&Tensor::full(&dims, 7u8).unwrap()).unwrap(), "7");
+        assert_eq!(dense(&Tensor::full(&[2, 2], 1.5f32).unwrap()).unwrap(), "1.5");
     }
 
     #[test]

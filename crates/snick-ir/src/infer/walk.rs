@@ -254,6 +254,9 @@ fn fold(op: &Op, inputs: &[&Fact], facts: &mut Facts) {
     }
     let computes_half = !op.has(OpTraits::MOVES_ELEMENTS) && !matches!(op, Op::Convert(_));
     let wide = if computes_half { widened(&tensors) } else { None };
+    // As a run evaluates it, so that both choose the same of equal elements.
+    let specialized = op.specialize(inputs);
+    let op = specialized.as_ref().unwrap_or(op);
     // If evaluation fails, the value stays unknown; running the graph reports why.
     let Ok(values) = op.eval(wide.as_deref().unwrap_or(&tensors)) else { return };
     for (fact, value) in facts.iter_mut().zip(values) {
@@ -300,6 +303,18 @@ mod tests {
         let mut graph = text::parse(&format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n"), None).unwrap();
         let errors = infer(&mut graph).iter().map(|error| error.error.to_string()).collect();
         (graph, errors)
+    }
+
+    #[test]
+    fn folding_chooses_the_same_of_equal_elements_as_a_run() {
+        let (graph, errors) = inferred(
+            "%x = Const-1 i32[5] <7, 7, 7, 7, 7>\n%k = Const-1 i64[] <3>\n\
+             %t:2 = TopK-11(%x, %k) {axis: 0, mode: max, sort: value, index_element_type: i32}\n\
+             %y = Result-1(%t:1)",
+        );
+        assert_eq!(errors, [""; 0]);
+        let result = graph.results().next().unwrap();
+        assert_eq!(graph.node(result).outs()[0].fact.ints().unwrap().to_vec(), [0, 1, 2]);
     }
 
     #[test]

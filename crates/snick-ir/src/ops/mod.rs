@@ -258,6 +258,7 @@ pub mod control {
     pub mod execute;
     mod iterate;
     mod kind;
+    mod no_trips;
     pub mod opaque;
     pub mod port_map;
     mod states;

@@ -141,7 +141,9 @@ fn value_of(
     for input in graph.inputs(value.node) {
         inputs.push(value_of(graph, region, sample, computed, input.ok_or_else(missing)?)?);
     }
-    let outputs = graph.node(value.node).op().eval(&inputs).map_err(|error| error.to_string())?;
+    let specialized = graph.specialized(value.node);
+    let op = specialized.as_ref().unwrap_or(graph.node(value.node).op());
+    let outputs = op.eval(&inputs).map_err(|error| error.to_string())?;
     for (port, tensor) in (0..).zip(outputs) {
         computed.insert(Value { node: value.node, port }, tensor);
     }

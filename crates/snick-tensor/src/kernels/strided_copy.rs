@@ -5,10 +5,13 @@ use std::cell::Cell;
 use crate::kernels::streaming::{LARGE, Stream};
 use crate::kernels::vectors::{Instructions, Vectorised, widest};
 use crate::layout::{Layout, Offsets};
-use crate::{Tensor, packing};
+use crate::{ElementType, Tensor, packing};
 
 /// The side of the square blocks of a transpose, so that source and result stay in the cache.
 const BLOCK: usize = 32;
+
+/// So many elements of any type fill whole bytes.
+const BIT_GROUP: usize = 8;
 
 thread_local! {
     static PARTS: Cell<u64> = const { Cell::new(0) };
@@ -39,6 +42,9 @@ pub(crate) fn pack(tensor: &Tensor, packed: &mut [u8]) {
         None => {
             // Elements are set bit by bit, so the memory must be zero.
             packed.fill(0);
+            if let ([len], [0]) = (&walk.dims[..], &walk.strides[..]) {
+                return repeat_bits(et, packed, *len, packing::get(et, bytes, walk.start));
+            }
             let mut next = 0;
             walk.for_each_offset(|at| {
                 packing::set(et, packed, next, packing::get(et, bytes, at));
@@ -46,6 +52,19 @@ pub(crate) fn pack(tensor: &Tensor, packed: &mut [u8]) {
             });
         }
     }
+}
+
+/// Sets the first `len` elements of zeroed memory, each a part of a byte, to the same value.
+fn repeat_bits(et: ElementType, packed: &mut [u8], len: usize, value: u8) {
+    let whole = len / BIT_GROUP * BIT_GROUP;
+    (0..BIT_GROUP.min(len)).for_each(|index| packing::set(et, packed, index, value));
+    if let Some(width) = et.stored_len(BIT_GROUP).filter(|_| whole > 0) {
+        let (group, rest) = packed.split_at_mut(width);
+        rest[..(whole / BIT_GROUP - 1) * width]
+            .chunks_exact_mut(width)
+            .for_each(|to| to.copy_from_slice(group));
+    }
+    (whole..len).for_each(|index| packing::set(et, packed, index, value));
 }
 
 /// Writes the elements of a view of whole bytes, row-major, the part below each index of the axes before `axis` to the
@@ -196,13 +215,8 @@ fn copy_blocks<const N: usize>(walk: &Layout, near: usize, source: &[[u8; N]], p
     rest.dims[last] = 1;
     let mut targets = Layout::packed(&walk.dims);
     targets.dims.clone_from(&rest.dims);
-    let mut firsts = Vec::new();
-    targets.for_each_offset(|to| firsts.push(to));
-
-    let mut next = 0;
-    rest.for_each_offset(|from| {
-        let to = firsts[next];
-        next += 1;
+    let firsts = Offsets::new(&targets.dims, &targets.strides, targets.start);
+    for (from, to) in Offsets::new(&rest.dims, &rest.strides, rest.start).zip(firsts) {
         for row in (0..rows).step_by(BLOCK) {
             let row_end = (row + BLOCK).min(rows);
             for column in (0..columns).step_by(BLOCK) {
@@ -216,13 +230,12 @@ fn copy_blocks<const N: usize>(walk: &Layout, near: usize, source: &[[u8; N]], p
                 }
             }
         }
-    });
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ElementType;
 
     /// Every view of a small tensor against the plain index loop.
     fn check(view: &Tensor, all: &[i64]) {
@@ -246,6 +259,19 @@ mod tests {
                 check(&cut.permute(&[1, 0, 2]).unwrap(), &all);
             }
             check(&t.slice(2, 1, 1, 1).unwrap().broadcast_to(&[2, 2, 3, 5]).unwrap(), &all);
+        }
+    }
+
+    #[test]
+    fn one_number_for_all_fills_any_width() {
+        for et in ["u1", "u2", "u3", "u4", "u6", "u8"] {
+            for len in [1, 3, 7, 8, 9, 16, 1001] {
+                let view =
+                    Tensor::scalar(1u8).cast(et.parse().unwrap()).unwrap().broadcast_to(&[len]).unwrap();
+                let plain =
+                    Tensor::from_vec(&[len], vec![1u8; len]).unwrap().cast(et.parse().unwrap()).unwrap();
+                assert_eq!(view.contiguous().to_bytes(), plain.to_bytes(), "{len} of {et}");
+            }
         }
     }
 

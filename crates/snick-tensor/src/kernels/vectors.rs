@@ -1,8 +1,12 @@
 //! Compiles kernels for several instruction sets and chooses the best at run time.
 //!
 //! Kernels are plain loops that the compiler vectorises, for the oldest supported processor. Here the same loops are
-//! compiled once for each instruction set. Calling them is unsafe, as only the file mapping is besides. This module
-//! also has what the compiler does not derive from plain loops: values that stay in registers, and streaming stores.
+//! compiled once for each instruction set. This module also has what the compiler does not derive from plain loops:
+//! values that stay in registers, and streaming stores.
+//!
+//! Instructions that the processor may lack are behind types that no other module can name: those of `x86`. Generic
+//! kernels get them as type parameters, and only from `x86::avx512` and `x86::avx2`, which have the instructions
+//! enabled; calling these two is unsafe, and [`on`] does so after it has asked the processor.
 #![allow(unsafe_code)]
 
 /// An instruction set that kernels are compiled for.
@@ -180,9 +184,9 @@ pub(crate) fn on<W: Vectorised>(isa: Isa, work: W) -> W::Output {
     #[cfg(target_arch = "x86_64")]
     if isa == Isa::best() {
         return match isa {
-            // SAFETY: `Isa::best` has found these instructions on this machine.
+            // SAFETY: `Isa::best` has found AVX-512 F, DQ, BW and VL, and FMA, on this machine.
             Isa::Avx512 => unsafe { x86::avx512(work) },
-            // SAFETY: as above.
+            // SAFETY: `Isa::best` has found AVX2 and FMA on this machine.
             Isa::Avx2 => unsafe { x86::avx2(work) },
             Isa::Base => work.run::<Base>(),
         };
@@ -223,22 +227,26 @@ mod x86 {
     use super::{Fence, Instructions, Isa, Line, Vector, Vectorised};
 
     macro_rules! vector {
-        ($register:ident of $lanes:literal $t:ident: $splat:ident $load:ident $store:ident $fma:ident $add:ident) => {
-            // SAFETY, of all of these: the instructions are there, as these types are named only by the
-            // instruction sets below, and those only by what `Isa::best` has chosen; what is read and written lies in
-            // the chunk.
-            impl Vector<$t> for $register {
+        ($name:ident($register:ident) of $lanes:literal $t:ident: $splat:ident $load:ident $store:ident $fma:ident $add:ident) => {
+            /// A register. Its instructions are there: the type is private, and used by instruction sets below only.
+            #[derive(Copy, Clone)]
+            #[repr(transparent)]
+            struct $name($register);
+
+            impl Vector<$t> for $name {
                 const LANES: usize = $lanes;
 
                 #[inline(always)]
                 fn splat(x: $t) -> Self {
-                    unsafe { $splat(x) }
+                    // SAFETY: only kernels that run with the instruction set name this private type.
+                    Self(unsafe { $splat(x) })
                 }
 
                 #[inline(always)]
                 fn load(from: &[$t]) -> Self {
                     match from.first_chunk::<$lanes>() {
-                        Some(chunk) => unsafe { $load(chunk.as_ptr()) },
+                        // SAFETY: as for `splat`; what is read lies in the chunk, and needs no alignment.
+                        Some(chunk) => Self(unsafe { $load(chunk.as_ptr()) }),
                         None => Self::splat(0.0),
                     }
                 }
@@ -246,27 +254,30 @@ mod x86 {
                 #[inline(always)]
                 fn store(self, to: &mut [$t]) {
                     if let Some(chunk) = to.first_chunk_mut::<$lanes>() {
-                        unsafe { $store(chunk.as_mut_ptr(), self) }
+                        // SAFETY: as for `splat`; what is written lies in the chunk, and needs no alignment.
+                        unsafe { $store(chunk.as_mut_ptr(), self.0) }
                     }
                 }
 
                 #[inline(always)]
                 fn multiply_add(self, b: Self, c: Self) -> Self {
-                    unsafe { $fma(self, b, c) }
+                    // SAFETY: as for `splat`.
+                    Self(unsafe { $fma(self.0, b.0, c.0) })
                 }
 
                 #[inline(always)]
                 fn plus(self, b: Self) -> Self {
-                    unsafe { $add(self, b) }
+                    // SAFETY: as for `splat`.
+                    Self(unsafe { $add(self.0, b.0) })
                 }
             }
         };
     }
 
-    vector!(__m512 of 16 f32: _mm512_set1_ps _mm512_loadu_ps _mm512_storeu_ps _mm512_fmadd_ps _mm512_add_ps);
-    vector!(__m512d of 8 f64: _mm512_set1_pd _mm512_loadu_pd _mm512_storeu_pd _mm512_fmadd_pd _mm512_add_pd);
-    vector!(__m256 of 8 f32: _mm256_set1_ps _mm256_loadu_ps _mm256_storeu_ps _mm256_fmadd_ps _mm256_add_ps);
-    vector!(__m256d of 4 f64: _mm256_set1_pd _mm256_loadu_pd _mm256_storeu_pd _mm256_fmadd_pd _mm256_add_pd);
+    vector!(F32x16(__m512) of 16 f32: _mm512_set1_ps _mm512_loadu_ps _mm512_storeu_ps _mm512_fmadd_ps _mm512_add_ps);
+    vector!(F64x8(__m512d) of 8 f64: _mm512_set1_pd _mm512_loadu_pd _mm512_storeu_pd _mm512_fmadd_pd _mm512_add_pd);
+    vector!(F32x8(__m256) of 8 f32: _mm256_set1_ps _mm256_loadu_ps _mm256_storeu_ps _mm256_fmadd_ps _mm256_add_ps);
+    vector!(F64x4(__m256d) of 4 f64: _mm256_set1_pd _mm256_loadu_pd _mm256_storeu_pd _mm256_fmadd_pd _mm256_add_pd);
 
     macro_rules! streaming {
         ($bytes:literal: $load:ident $store:ident, $from:expr, $to:expr) => {{
@@ -274,18 +285,20 @@ mod x86 {
             let to = bytemuck::cast_slice_mut::<Line, [u8; $bytes]>($to);
             assert!(rest.is_empty() && from.len() == to.len(), "as many bytes as lines hold");
             for (from, to) in from.iter().zip(to) {
-                // SAFETY: the instructions are there, as above; what is read and written lies in the chunks; and the
-                // latter, as parts of a line, are aligned to their size.
+                // SAFETY: only kernels that run with the instruction set name the private type that this is a function
+                // of; what is read and written lies in the chunks; and the latter, as parts of a line, are aligned to
+                // their size.
                 unsafe { $store(to.as_mut_ptr().cast(), $load(from.as_ptr().cast())) }
             }
         }};
     }
 
+    /// Private, so that nothing but [`avx512`] runs a kernel with it.
     struct Avx512;
 
     impl Instructions for Avx512 {
-        type F32 = __m512;
-        type F64 = __m512d;
+        type F32 = F32x16;
+        type F64 = F64x8;
         const ISA: Isa = Isa::Avx512;
         const FUSED: bool = true;
 
@@ -295,17 +308,19 @@ mod x86 {
         }
     }
 
+    /// Runs a kernel with AVX-512. Unsafe to call where these instructions are not known to be there.
     #[inline(never)]
     #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")]
     pub(super) fn avx512<W: Vectorised>(work: W) -> W::Output {
         work.run::<Avx512>()
     }
 
+    /// Private, so that nothing but [`avx2`] runs a kernel with it.
     struct Avx2;
 
     impl Instructions for Avx2 {
-        type F32 = __m256;
-        type F64 = __m256d;
+        type F32 = F32x8;
+        type F64 = F64x4;
         const ISA: Isa = Isa::Avx2;
         const FUSED: bool = true;
 
@@ -315,6 +330,7 @@ mod x86 {
         }
     }
 
+    /// Runs a kernel with AVX2. Unsafe to call where these instructions are not known to be there.
     #[inline(never)]
     #[target_feature(enable = "avx2,fma")]
     pub(super) fn avx2<W: Vectorised>(work: W) -> W::Output {

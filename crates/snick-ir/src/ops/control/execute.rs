@@ -1,13 +1,12 @@
 //! Execution of TensorIterator, Loop and If. The caller runs the bodies: a [`RunBody`] computes the Results of a body
 //! from its Parameters.
 
-use std::collections::HashMap;
-
 use snick_shape::ShapeSpec;
+use snick_tensor::Tensor;
 use snick_tensor::kernels::concat;
-use snick_tensor::{ElementType, Tensor};
 
 use super::iterate::{ITERATIONS_DIFFER, output_parts};
+use super::no_trips::no_parts;
 use super::port_map::{Cut, PortLink, PortMap, Purpose};
 use super::subgraph::{SubGraph, SubGraphKind};
 use crate::{Graph, Op, OpError, normalize_axis};
@@ -114,13 +113,7 @@ impl SubGraph {
         let values = map.outputs.iter().zip(made).filter(|(link, _)| link.external.is_some());
         self.collect(values.map(|(link, parts)| {
             let value = match link.cut {
-                Some(cut) if parts.is_empty() => {
-                    let fed = map.inputs.iter().filter_map(|link| {
-                        let outer = link.external.and_then(|port| inputs.get(port));
-                        Some((link.internal, outer?.dims()))
-                    });
-                    nothing(body, link.internal, cut, fed)
-                }
+                Some(cut) if parts.is_empty() => no_parts(body, map, link.internal, cut, inputs),
                 Some(cut) => join(parts, cut),
                 None => last(link.internal),
             };
@@ -261,40 +254,4 @@ fn join(mut parts: Vec<Tensor>, cut: Cut) -> Result<Tensor, OpError> {
     }
     let axis = normalize_axis(cut.axis, parts.first().map_or(0, Tensor::rank))?;
     Ok(concat(&parts.iter().collect::<Vec<_>>(), axis)?)
-}
-
-/// An output of no parts: of the inferred shape of a part, with size 0 along the axis. `fed` are the dims of the inputs
-/// by Parameter: they bind the symbols of the body.
-fn nothing<'t>(
-    body: &Graph,
-    number: usize,
-    cut: Cut,
-    fed: impl Iterator<Item = (usize, &'t [usize])>,
-) -> Result<Tensor, OpError> {
-    let out = body.results().nth(number).and_then(|id| body.node(id).outs().first());
-    let fact = out.map(|out| &out.fact);
-    let known = fact.and_then(|fact| fact.shape.dims().filter(|_| fact.element_type != ElementType::Dynamic));
-    let (Some(fact), Some(known)) = (fact, known) else {
-        let (what, why) = (format!("Result {number} of the body"), "there is no iteration".to_string());
-        return Err(OpError::NoValue { what, why });
-    };
-    let mut sizes = HashMap::new();
-    for (parameter, dims) in fed {
-        let out = body.parameters().nth(parameter).and_then(|id| body.node(id).outs().first());
-        let names = out.and_then(|out| out.fact.shape.dims()).unwrap_or_default();
-        sizes.extend(
-            names.iter().zip(dims).filter_map(|(name, &size)| Some((name.as_symbol()?, size as i64))),
-        );
-    }
-    let size = |dim| {
-        let known = body.symbols().eval(dim, &|symbol| sizes.get(&symbol).copied());
-        usize::try_from(known.unwrap_or_else(|| body.symbols().interval(dim).lo())).unwrap_or(0)
-    };
-    let mut dims: Vec<usize> = known.iter().map(size).collect();
-    if dims.is_empty() {
-        dims.push(0);
-    }
-    let axis = normalize_axis(cut.axis, dims.len())?;
-    dims[axis] = 0;
-    Ok(Tensor::zeros(fact.element_type, &dims)?)
 }

@@ -3,6 +3,7 @@
 use snick_shape::{Interval, Origin, Shape, SymExpr};
 
 use super::kind::SubGraphKind;
+use super::no_trips::{input_sizes, with_no_trips};
 use super::port_map::{Cut, PortMap, Purpose};
 use super::states::State;
 use super::symbol_map::SymbolMap;
@@ -327,23 +328,31 @@ impl Outcome<'_> {
         cx: &mut Infer,
     ) -> Result<Fact, OpError> {
         let made = |shape| Ok(Fact::new(part.element_type, shape));
-        let Some(dims) = part.shape.dims() else { return made(Shape::unranked()) };
-        if dims.is_empty() {
+        let Some(inside) = part.shape.dims() else { return made(Shape::unranked()) };
+        if inside.is_empty() {
             return match cut.axis {
                 0 => made(Shape::ranked([self.trips.clone()])),
                 axis => Err(OpError::out_of_range("the axis of concatenated scalars", axis, "0")),
             };
         }
-        let axis = normalize_axis(cut.axis, dims.len())?;
+        let axis = normalize_axis(cut.axis, inside.len())?;
         // Every part has the size of a step, or execution fails.
         let step = i64::try_from(cut.stride.unsigned_abs()).unwrap_or(i64::MAX);
-        let size = SymExpr::from(dims[axis].as_const().unwrap_or(step));
+        let size = SymExpr::from(inside[axis].as_const().unwrap_or(step));
         let outside =
             symbol_map.leave(&Fact::new(part.element_type, part.shape.clone()), &self.body.symbols, cx);
         let whole = cx.mul(self.trips, &size);
         let dims = outside.shape.dims().unwrap_or_default().iter().enumerate();
         let dims = dims.map(|(i, dim)| if i == axis { whole.clone() } else { dim.clone() });
-        made(Shape::ranked(dims.collect::<Vec<_>>()))
+        let mut dims: Vec<SymExpr> = dims.collect();
+        // A TensorIterator without iterations fails when run.
+        if self.kind == SubGraphKind::Loop && cx.interval(self.trips).contains(0) {
+            let sizes = input_sizes(self.body, self.map);
+            for (_, (dim, inside)) in dims.iter_mut().zip(inside).enumerate().filter(|(i, _)| *i != axis) {
+                *dim = with_no_trips(inside, dim.clone(), &sizes, symbol_map, self.trips, cx);
+            }
+        }
+        made(Shape::ranked(dims))
     }
 }
 
@@ -353,7 +362,11 @@ mod tests {
 
     /// A Loop over `body`, whose Parameter `s` is the state and `i` the iteration.
     fn looped(trips: &str, x: &str, body: &str) -> Graph {
-        let text = format!(
+        text::parse(&loop_text(trips, x, body), None).unwrap_or_else(|e| panic!("{e}"))
+    }
+
+    fn loop_text(trips: &str, x: &str, body: &str) -> String {
+        format!(
             "snick 1\ngraph \"g\" {{\n  %x = Parameter-1 {{element_type: f32, shape: \"{x}\"}}\n  \
              %n = Parameter-1 {{element_type: i64, shape: \"\"}}\n  %trips = Const-1 i64[] <{trips}>\n  \
              %starts = Const-1 boolean[] <1>\n  \
@@ -362,8 +375,7 @@ mod tests {
              body graph \"\" {{\n      %i = Parameter-1 {{element_type: i64, shape: \"\"}}\n      \
              %s = Parameter-1 {{element_type: f32, shape: \"...\"}}\n      %true = Const-1 boolean[] <1>\n      \
              {body}\n      %r0 = Result-1(%true)\n      %r1 = Result-1(%next)\n    }}\n  %y = Result-1(%loop)\n}}\n"
-        );
-        text::parse(&text, None).unwrap_or_else(|e| panic!("{e}"))
+        )
     }
 
     fn shape(graph: &mut Graph) -> String {
@@ -398,6 +410,33 @@ mod tests {
         let body = "%a = Const-1 i64[1] <0>\n      %b = Const-1 i64[1] <3>\n      %c = Const-1 i64[1] <1>\n      \
                     %next = Slice-8(%s, %a, %b, %c, %a)";
         assert_eq!(ranges(&mut looped("5", "2..9", body)), "[2..3]");
+    }
+
+    #[test]
+    fn a_loop_of_no_trips_may_give_empty_parts() {
+        let grow = "%z = Const-1 i64[] <0>\n %one = Const-1 f32[2] <1, 2>\n %next = Concat-1(%s, %one) {axis: 0}\n \
+                    %part = Unsqueeze-1(%s, %z)";
+        let keep = "%z = Const-1 i64[] <0>\n %next = ReLU-1(%s)\n %part = Unsqueeze-1(%s, %z)";
+        let count = "%z = Const-1 i64[] <0>\n %next = ReLU-1(%s)\n %one = Const-1 i64[] <1>\n \
+                     %more = Add-1(%i, %one)\n %range = Range-4(%z, %more, %one) {output_type: i64}\n \
+                     %part = Unsqueeze-1(%range, %z)";
+        let parts = |trips: &str, body: &str| {
+            let text = loop_text("7", "4..9", body);
+            let text =
+                text.replace("%trips = Const-1 i64[] <7>", trips).replace("%loop = Loop", "%loop:2 = Loop");
+            let text = text.replace("%r1 = Result-1(%next)", "%r1 = Result-1(%next)\n %r2 = Result-1(%part)");
+            let text = text.replace("\"0 -> 1\"]", "\"0 -> 1\", \"1 -> 2 axis=0 stride=1 part_size=1\"]");
+            let mut graph = text::parse(&text.replace("(%loop)", "(%loop:1)"), None).unwrap();
+            ranges(&mut graph)
+        };
+        assert_eq!(parts("%trips = Const-1 i64[] <0>", grow), "[0,0]");
+        assert_eq!(parts("%trips = Const-1 i64[] <0>", keep), "[0,4..9]");
+        assert_eq!(parts("%trips = Const-1 i64[] <0>", count), "[0,0]");
+        assert_eq!(parts("%trips = Const-1 i64[] <1>", grow), "[1,4..9]");
+        let any = "%trips = Parameter-1 {element_type: i64, shape: \"\"}";
+        assert_eq!(parts(any, keep), "[?,4..9]");
+        assert_eq!(parts(any, grow), "[?,?]");
+        assert_eq!(parts(any, count), "[?,?]");
     }
 
     #[test]

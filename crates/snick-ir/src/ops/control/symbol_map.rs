@@ -46,6 +46,11 @@ impl SymbolMap {
         self.left.insert(inside, outside);
     }
 
+    /// Whether a symbol of the body stands for a symbol of the outer graph.
+    pub(super) fn has_entered(&self, symbol: SymbolId) -> bool {
+        self.entered.values().any(|inside| inside.as_symbol() == Some(symbol))
+    }
+
     /// Whether an expression of the body has the same value in every iteration: all its symbols come from outside.
     pub(super) fn is_invariant(&self, expr: &SymExpr) -> bool {
         expr.symbols().iter().all(|symbol| self.left.contains_key(symbol))

@@ -9,6 +9,7 @@ use snick_tensor::Tensor;
 use super::axis_range::{AxisRange, known_elements, select};
 use super::dynamic_axes::DynamicAxesSlice;
 use super::index_inputs::{IndexEntry, IndexInputs, facts_of};
+use crate::infer::axes_of;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, IntOrValue, OpError, normalize_axis};
 
 op! {
@@ -103,9 +104,8 @@ fn named_axes(
     let mut named: SmallVec<[usize; 4]> = SmallVec::new();
     for (at, &axis) in axes.iter().enumerate() {
         let entry = || format!("axes[{at}]");
-        let normal = normalize_axis(axis, rank).map_err(|_| {
-            OpError::out_of_range(entry(), axis, format!("-{rank}..{} for rank {rank}", rank as i64 - 1))
-        })?;
+        let normal =
+            normalize_axis(axis, rank).map_err(|_| OpError::out_of_range(entry(), axis, axes_of(rank)))?;
         if named.contains(&normal) {
             return Err(OpError::out_of_range(entry(), axis, "no axis twice"));
         }

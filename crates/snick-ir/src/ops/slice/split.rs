@@ -39,10 +39,8 @@ impl Split {
     /// Size of each part of an axis; reports an axis without equal parts.
     fn part(&self, cx: &mut Infer, dim: &SymExpr) -> SymExpr {
         let count = self.num_splits;
-        // The OpenVINO runtime refuses empty parts of an axis that is not known to be empty.
-        let part = cx.exact_div(dim, &SymExpr::from(count));
-        let part = part.filter(|part| part.as_const() != Some(0) || dim.as_const() == Some(0));
-        part.unwrap_or_else(|| {
+        // No part of an axis of fewer elements than parts but 0, which a run gives of an empty axis.
+        cx.exact_div(dim, &SymExpr::from(count)).unwrap_or_else(|| {
             let expected = format!("a multiple of {count}");
             cx.report(OpError::mismatch("the axis to split", cx.interval(dim), expected));
             cx.unknown(Interval::DIM)
@@ -113,5 +111,29 @@ impl Infer<'_> {
     /// Dims each of which may be anything up to what it is: for splits along an unknown axis.
     pub(super) fn any_smaller(&mut self, dims: &[SymExpr]) -> Shape {
         Shape::ranked(dims.iter().map(|dim| self.up_to(dim)).collect::<SmallVec<[SymExpr; 4]>>())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{infer, text};
+
+    #[test]
+    fn an_axis_that_may_be_empty_has_empty_parts() {
+        let shape = |size: &str| {
+            let text = format!(
+                "snick 1\ngraph \"g\" {{\n%x = Parameter-1 {{element_type: f32, shape: \"{size}\"}}\n\
+                 %a = Const-1 i64[] <0>\n%s:3 = Split-1(%x, %a) {{num_splits: 3}}\n%y = Result-1(%s:2)\n}}\n"
+            );
+            let mut graph = text::parse(&text, None).unwrap();
+            let errors = infer(&mut graph);
+            let result = graph.results().next().unwrap();
+            let shape = &graph.node(result).outs()[0].fact.shape;
+            (shape.display_intervals(graph.symbols()).to_string(), errors.len())
+        };
+        assert_eq!(shape("..1"), ("[0]".into(), 0));
+        assert_eq!(shape("..5"), ("[..1]".into(), 0));
+        assert_eq!(shape("1..2").1, 1);
+        assert_eq!(shape("4").1, 1);
     }
 }

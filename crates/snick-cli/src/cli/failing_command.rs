@@ -1,0 +1,142 @@
+//! Whether a model still fails: a command of the user's, or inference.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use clap::Args;
+use snick_ir::text::{PrintOptions, Weights, packed_weights, print};
+use snick_ir::{Graph, Located};
+
+use super::console::Failure;
+
+/// What a failure is.
+#[derive(Args, Clone, Debug)]
+pub struct Expected {
+    /// The exit code of the failure
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = exit_code)]
+    exit: i32,
+    /// A text that the failure prints on standard error
+    #[arg(long, value_name = "TEXT")]
+    stderr_contains: Option<String>,
+}
+
+/// An exit code that a command chooses: a shell exits with 126 or 127 if it cannot start one.
+fn exit_code(text: &str) -> Result<i32, String> {
+    match text.parse() {
+        Ok(126 | 127) => Err("a shell exits so if it cannot start the command".into()),
+        Ok(code @ 0..=255) => Ok(code),
+        _ => Err("an exit code is 0 to 255".into()),
+    }
+}
+
+/// What scripts print when they fail themselves, not the model: the exit code is the same.
+const CRASHES: [&str; 4] =
+    ["Traceback (most recent call last)", "panicked at", "Segmentation fault", "command not found"];
+
+/// A command that fails on a model; without a command, inference.
+pub struct FailingCommand<'o> {
+    command: Option<&'o str>,
+    expected: &'o Expected,
+    folder: Folder,
+    /// The crashes of the command on the whole model: these are what is looked for.
+    crashes: Vec<&'static str>,
+}
+
+/// The end of a command.
+struct End {
+    /// `None` if a signal ended it.
+    code: Option<i32>,
+    stderr: String,
+}
+
+impl<'o> FailingCommand<'o> {
+    /// Checks that the command fails on the whole model, which has these errors.
+    pub fn new(
+        command: Option<&'o str>,
+        expected: &'o Expected,
+        graph: &Graph,
+        errors: &[Located],
+    ) -> Result<Self, Failure> {
+        let mut test = Self { command, expected, folder: Folder::new()?, crashes: Vec::new() };
+        let end = test.run(graph, errors)?;
+        if end.code != Some(expected.exit) {
+            let ended = match end.code {
+                None => "was killed by a signal".to_string(),
+                Some(code @ (126 | 127)) => format!("could not start: the shell exited {code}"),
+                Some(code) => format!("exited {code}"),
+            };
+            let what = if command.is_some() { "the command" } else { "inference" };
+            return Err(Failure::usage(format!(
+                "{what} must exit {} on the original model; it {ended}",
+                expected.exit
+            )));
+        }
+        if let Some(text) = expected.stderr_contains.as_ref().filter(|text| !end.stderr.contains(*text)) {
+            let text = snick_ir::text::Escaped(text);
+            return Err(Failure::usage(format!(
+                "standard error on the original model does not contain `{text}`"
+            )));
+        }
+        test.crashes = crashes(&end.stderr).collect();
+        Ok(test)
+    }
+
+    /// Whether it fails on a model with these errors, as it does on the whole one.
+    pub fn fails(&self, graph: &Graph, errors: &[Located]) -> Result<bool, Failure> {
+        let end = self.run(graph, errors)?;
+        let text = self.expected.stderr_contains.as_deref().unwrap_or_default();
+        let is_new = |crash: &str| !self.crashes.contains(&crash);
+        Ok(end.code == Some(self.expected.exit)
+            && end.stderr.contains(text)
+            && !crashes(&end.stderr).any(is_new))
+    }
+
+    fn run(&self, graph: &Graph, errors: &[Located]) -> Result<End, Failure> {
+        let Some(command) = self.command else {
+            let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
+            return Ok(End { code: Some(i32::from(!errors.is_empty())), stderr: lines.join("\n") });
+        };
+        let path = self.folder.0.join("model.snick");
+        let weights = packed_weights(graph);
+        let text = print(graph, PrintOptions::new().weights(Weights::Packed));
+        let wrote = std::fs::write(&path, text).and_then(|()| match weights.is_empty() {
+            true => Ok(()),
+            false => std::fs::write(path.with_extension("bin"), weights),
+        });
+        wrote.map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+        let name = path.display().to_string();
+        let command = match command.contains("{}") {
+            true => command.replace("{}", &name),
+            false => format!("{command} {name}"),
+        };
+        let (shell, option) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };
+        let mut shell = Command::new(shell);
+        shell.arg(option).arg(&command).stdin(Stdio::null()).stdout(Stdio::null());
+        let output = shell.output().map_err(|error| Failure::usage(format!("{command}: {error}")))?;
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        Ok(End { code: output.status.code(), stderr })
+    }
+}
+
+fn crashes(stderr: &str) -> impl Iterator<Item = &'static str> {
+    CRASHES.into_iter().filter(|crash| stderr.contains(crash))
+}
+
+/// A temporary folder, removed when dropped.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Result<Self, Failure> {
+        let path = std::env::temp_dir().join(format!("snick-reduce-{}", std::process::id()));
+        let made = std::fs::create_dir(&path);
+        made.map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // If this fails, the system cleans up.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

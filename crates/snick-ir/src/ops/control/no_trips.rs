@@ -1,0 +1,93 @@
+//! The outputs of a Loop that runs no iteration, as a run gives them and as inference allows for them.
+//!
+//! An output that is concatenated from parts has size 0 along its axis. Of its other dims, a number of the body stays,
+//! one that the inputs determine has its size, and all others are 0, as in the OpenVINO runtime.
+
+use std::collections::HashMap;
+
+use snick_shape::{Interval, SymExpr, SymbolId};
+use snick_tensor::{ElementType, Tensor};
+
+use super::port_map::{Cut, PortMap};
+use super::symbol_map::SymbolMap;
+use crate::{Graph, Infer, OpError, normalize_axis};
+
+/// The symbols of the body that are sizes of inputs, with the port and the axis. A state counts only where every
+/// iteration keeps its size: otherwise its symbol does not mean the initial size.
+pub(super) fn input_sizes(body: &Graph, map: &PortMap) -> HashMap<SymbolId, (usize, usize)> {
+    let parameters: Vec<_> = body.parameters().collect();
+    let results: Vec<_> = body.results().collect();
+    let dims = |id: Option<&_>| {
+        let out = id.and_then(|&id| body.node(id).outs().first());
+        out.and_then(|out| out.fact.shape.dims()).unwrap_or_default()
+    };
+    let mut sizes = HashMap::new();
+    for link in &map.inputs {
+        let Some(port) = link.external else { continue };
+        let next =
+            map.back_edges.iter().find(|(_, to)| *to == link.internal).map(|(from, _)| results.get(*from));
+        for (axis, dim) in dims(parameters.get(link.internal)).iter().enumerate() {
+            let is_kept = next.is_none_or(|next| dims(next).get(axis) == Some(dim));
+            if let Some(symbol) = dim.as_symbol().filter(|_| is_kept) {
+                sizes.entry(symbol).or_insert((port, axis));
+            }
+        }
+    }
+    sizes
+}
+
+/// A dim of an output, other than the axis of concatenation, if there may be no iteration: `inside` the body, and
+/// `outside` of it after at least one iteration.
+pub(super) fn with_no_trips(
+    inside: &SymExpr,
+    outside: SymExpr,
+    sizes: &HashMap<SymbolId, (usize, usize)>,
+    symbol_map: &SymbolMap,
+    trips: &SymExpr,
+    cx: &mut Infer,
+) -> SymExpr {
+    let symbols = inside.symbols();
+    if symbols.iter().all(|symbol| sizes.contains_key(symbol)) {
+        let is_same = symbols.iter().all(|&symbol| symbol_map.has_entered(symbol));
+        return if is_same { outside } else { cx.unknown(Interval::DIM) };
+    }
+    if trips.as_const() == Some(0) {
+        return SymExpr::from(0);
+    }
+    let either = cx.interval(&outside).hull(Interval::exact(0));
+    cx.unknown(either)
+}
+
+/// Result `number` of the body, concatenated from no parts.
+///
+/// # Errors
+/// The rank or the type is not known.
+pub(super) fn no_parts(
+    body: &Graph,
+    map: &PortMap,
+    number: usize,
+    cut: Cut,
+    inputs: &[Tensor],
+) -> Result<Tensor, OpError> {
+    let out = body.results().nth(number).and_then(|id| body.node(id).outs().first());
+    let fact = out.map(|out| &out.fact);
+    let known = fact.and_then(|fact| fact.shape.dims().filter(|_| fact.element_type != ElementType::Dynamic));
+    let (Some(fact), Some(known)) = (fact, known) else {
+        let (what, why) = (format!("Result {number} of the body"), "there is no iteration".to_string());
+        return Err(OpError::NoValue { what, why });
+    };
+    let sizes = input_sizes(body, map);
+    let size_of = |symbol| {
+        let (port, axis) = sizes.get(&symbol)?;
+        i64::try_from(*inputs.get(*port)?.dims().get(*axis)?).ok()
+    };
+    let size =
+        |dim| body.symbols().eval(dim, &size_of).and_then(|size| usize::try_from(size).ok()).unwrap_or(0);
+    let mut dims: Vec<usize> = known.iter().map(size).collect();
+    if dims.is_empty() {
+        dims.push(0);
+    }
+    let axis = normalize_axis(cut.axis, dims.len())?;
+    dims[axis] = 0;
+    Ok(Tensor::zeros(fact.element_type, &dims)?)
+}

@@ -1,0 +1,153 @@
+//! Reduces a model while it stays interesting, by delta debugging.
+//!
+//! A [`Edit`] makes a model a little smaller: it removes a layer, replaces one by Parameters, makes readers read
+//! something else, or cuts shapes, attributes and bodies (`edit.rs`; `layers.rs`, `shapes.rs`, `attributes.rs` and
+//! `bodies.rs` list those that a model has). Edits of a kind are tried all at once first, then in halves, then one by
+//! one; rounds over all kinds follow until no single edit leaves the model interesting. What is left is 1-minimal. Each
+//! edit that is kept makes the model smaller by [`Size`], so this ends.
+
+mod attributes;
+mod bodies;
+mod diagnostic;
+mod edit;
+mod layers;
+mod shapes;
+mod size;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use snick_ir::text::{PrintOptions, print};
+use snick_ir::{Graph, Located, infer};
+
+pub use diagnostic::ErrorKind;
+use edit::{Edit, applied};
+use size::Size;
+
+/// The edits of one kind that a model has; each entry is made as one.
+type Edits = fn(&Graph) -> Vec<Vec<Edit>>;
+
+/// All kinds: those that remove the most come first.
+const KINDS: [Edits; 9] = [
+    layers::drops,
+    bodies::hoists,
+    layers::cuts,
+    layers::bypasses,
+    layers::merges,
+    bodies::cuts,
+    shapes::common_sizes,
+    shapes::single_sizes,
+    attributes::defaults,
+];
+
+/// A reduced model.
+#[derive(Clone, Debug)]
+#[must_use]
+#[non_exhaustive]
+pub struct Reduction {
+    /// The model, inferred.
+    pub graph: Graph,
+    /// How many models were tested.
+    pub tests: usize,
+    /// Whether no single edit makes it smaller; `false` if the limit of tests came first.
+    pub is_minimal: bool,
+}
+
+/// Reduces a graph, which is inferred, while `is_interesting`, as the graph itself is. The test is given the errors of
+/// inference, too, and is called at most `max_tests` times.
+///
+/// ```
+/// let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"4,64\"}\n  \
+///             %a = ReLU-1(%x)\n  %b = Abs-1(%a)\n  %c = Sqrt-1(%b)\n  %y = Result-1(%c)\n}\n";
+/// let mut model = snick::parse(text)?;
+/// model.infer().into_result()?;
+/// let has_abs = |graph: &snick::Graph| graph.ids().any(|id| graph.node(id).op().type_name() == "Abs");
+/// let reduced = snick::reduce(model.graph(), 1000, &mut |graph, _| has_abs(graph));
+/// assert!(reduced.is_minimal);
+/// assert_eq!(reduced.graph.len(), 3, "a Parameter, Abs and a Result");
+/// # Ok::<(), snick::Error>(())
+/// ```
+pub fn reduce(
+    graph: &Graph,
+    max_tests: usize,
+    is_interesting: &mut dyn FnMut(&Graph, &[Located]) -> bool,
+) -> Reduction {
+    let mut tested = HashSet::new();
+    tested.insert(fingerprint(graph));
+    let mut reducer = Reducer { graph: graph.clone(), tested, is_interesting, tests: 0, max_tests };
+    let mut is_minimal = false;
+    while !is_minimal && !reducer.is_over() {
+        is_minimal = true;
+        for edits in KINDS {
+            is_minimal &= !reducer.try_all(edits);
+        }
+    }
+    Reduction { tests: reducer.tests, is_minimal: is_minimal && !reducer.is_over(), graph: reducer.graph }
+}
+
+/// Tells models apart that were tested.
+fn fingerprint(graph: &Graph) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    print(graph, PrintOptions::new()).hash(&mut hasher);
+    hasher.finish()
+}
+
+struct Reducer<'t> {
+    /// The smallest interesting model so far.
+    graph: Graph,
+    /// Fingerprints of the models that were tested.
+    tested: HashSet<u64>,
+    is_interesting: &'t mut dyn FnMut(&Graph, &[Located]) -> bool,
+    tests: usize,
+    max_tests: usize,
+}
+
+impl Reducer<'_> {
+    fn is_over(&self) -> bool {
+        self.tests >= self.max_tests
+    }
+
+    /// Tries the edits of a kind, many at once first, then fewer. Returns whether any was kept.
+    fn try_all(&mut self, edits_of: Edits) -> bool {
+        let mut edits = edits_of(&self.graph);
+        let mut many = edits.len();
+        let mut kept = false;
+        while many > 0 && !self.is_over() {
+            let mut at = 0;
+            while at < edits.len() && !self.is_over() {
+                let end = (at + many).min(edits.len());
+                if self.try_edits(&edits[at..end].concat()) {
+                    // Those that are left have moved to the same place.
+                    edits = edits_of(&self.graph);
+                    kept = true;
+                } else {
+                    at = end;
+                }
+            }
+            many /= 2;
+        }
+        kept
+    }
+
+    /// Keeps the edited model if it is smaller and still interesting.
+    fn try_edits(&mut self, edits: &[Edit]) -> bool {
+        let Some(mut graph) = applied(&self.graph, edits) else { return false };
+        // A model has a Result.
+        let has_results = graph.results().next().is_some() || self.graph.results().next().is_none();
+        if !has_results || Size::of(&graph) >= Size::of(&self.graph) {
+            return false;
+        }
+        let errors = infer(&mut graph);
+        if !self.tested.insert(fingerprint(&graph)) {
+            return false;
+        }
+        self.tests += 1;
+        let is_kept = (self.is_interesting)(&graph, &errors);
+        if is_kept {
+            self.graph = graph;
+        }
+        is_kept
+    }
+}

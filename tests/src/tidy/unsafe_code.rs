@@ -1,0 +1,111 @@
+//! Every use of `unsafe` has its invariant, and stands in the list of `docs/src/safety.md`.
+
+use std::fmt::Write as _;
+
+use super::{Source, sources};
+use crate::documentation::check_documented;
+
+/// A line of code that is unsafe.
+struct Place {
+    path: String,
+    /// The function around it, or the function, trait or type that is unsafe.
+    name: String,
+    /// `block`, `fn`, `impl`, `trait`, `extern` or `attribute`.
+    kind: &'static str,
+    /// What follows `SAFETY:` in the comment above it.
+    invariant: Option<String>,
+}
+
+/// What is unsafe on a line of code without comments; `None` if nothing is.
+fn kind(code: &str) -> Option<&'static str> {
+    let word = "unsafe";
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let at = code.match_indices(word).map(|(at, _)| at).find(|&at| {
+        let (before, after) = (&code[..at], &code[at + word.len()..]);
+        // Neither a part of a longer name nor a text.
+        !before.ends_with(|c: char| is_part(c) || c == '"')
+            && !after.starts_with(|c: char| is_part(c) || c == '"')
+    })?;
+    let after = code[at + word.len()..].trim_start();
+    let first = after.split(|c: char| !is_part(c)).next().unwrap_or_default();
+    Some(match first {
+        "fn" => "fn",
+        "impl" => "impl",
+        "trait" => "trait",
+        "extern" => "extern",
+        _ if after.starts_with('(') => "attribute",
+        _ => "block",
+    })
+}
+
+/// What the comment right above line `at` says after `SAFETY:`; attributes may stand between.
+fn invariant(lines: &[&str], at: usize) -> Option<String> {
+    let above = lines[..at].iter().rev().map(|line| line.trim());
+    let comment: Vec<&str> = above
+        .skip_while(|line| line.starts_with("#["))
+        .map_while(|line| line.strip_prefix("//"))
+        .map(|line| line.trim_start_matches('/').trim())
+        .collect();
+    let text = comment.into_iter().rev().collect::<Vec<_>>().join(" ");
+    let (_, invariant) = text.split_once("SAFETY:")?;
+    Some(invariant.trim().to_string())
+}
+
+fn places(source: &Source) -> Vec<Place> {
+    let lines: Vec<&str> = source.text.lines().collect();
+    let mut name = String::new();
+    let mut found = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let code = line.split("//").next().unwrap_or_default();
+        for item in ["fn ", "impl ", "trait "] {
+            if let Some((before, after)) = code.split_once(item)
+                && before.chars().all(|c| c.is_alphabetic() || "() ".contains(c))
+            {
+                name = after.split(['(', '<', '{']).next().unwrap_or_default().trim().to_string();
+            }
+        }
+        if let Some(kind) = kind(code) {
+            let (path, name) = (source.path.clone(), name.clone());
+            found.push(Place { path, name, kind, invariant: invariant(&lines, at) });
+        }
+    }
+    found
+}
+
+#[test]
+fn unsafe_code_is_found_in_all_its_forms() {
+    let word = ["un", "safe"].concat();
+    for (code, expected) in [
+        (" impl Send for X {}", Some("impl")),
+        (" fn read() {", Some("fn")),
+        (" { read() }", Some("block")),
+        (" trait T {", Some("trait")),
+        (" extern \"C\" {", Some("extern")),
+        ("(no_mangle)]", Some("attribute")),
+        ("_code", None),
+        ("\", \"", None),
+    ] {
+        assert_eq!(kind(&format!("{word}{code}")), expected, "{code}");
+        assert_eq!(kind(&format!("promote_{word}{code}")), None, "{code}");
+    }
+    let lines = ["// SAFETY: it is", "// so.", "#[inline]", "here"];
+    assert_eq!(invariant(&lines, 3).as_deref(), Some("it is so."));
+    assert_eq!(invariant(&lines, 1).as_deref(), Some("it is"));
+    assert_eq!(invariant(&["// Not said.", "here"], 1), None);
+}
+
+/// `unsafe` is denied in the workspace, and allowed in the files that the list names.
+#[test]
+fn every_use_of_unsafe_has_its_invariant_in_the_list() {
+    let mut list = String::from("| file | where | what | invariant |\n|---|---|---|---|\n");
+    let allows = ["allow(un", "safe_code"].concat();
+    for source in sources().iter().filter(|source| !source.path.ends_with("tidy/unsafe_code.rs")) {
+        let places = places(source);
+        assert_eq!(source.text.contains(&allows), !places.is_empty(), "{}: {allows})", source.path);
+        for Place { path, name, kind, invariant } in places {
+            let invariant = invariant.unwrap_or_else(|| panic!("{path}, {name}: no `// SAFETY:` above"));
+            let _ = writeln!(list, "| `{path}` | `{name}` | {kind} | {invariant} |");
+        }
+    }
+    check_documented("unsafe", &list);
+}
