@@ -8,8 +8,9 @@ use snick_shape::{DimSpec, ShapeSpec};
 use crate::{DimPolicy, InputSpec};
 
 /// The sizes of dynamic dims to try, in order. A model may demand that they are equal, or multiples of a stride.
-const SIZES: [DimPolicy; 11] = [
+const SIZES: [DimPolicy; 12] = [
     DimPolicy::Smallest,
+    DimPolicy::Fitting,
     DimPolicy::Drawn,
     DimPolicy::Drawn,
     DimPolicy::Drawn,
@@ -41,7 +42,7 @@ const MAX_LONGER: usize = 32;
 /// Specifications to try in this order until the model runs; the first one is the default.
 pub fn input_candidates(graph: &Graph) -> impl Iterator<Item = InputSpec> {
     let dynamic = dynamic_dims(graph);
-    let sizes = if dynamic > 0 { &SIZES[..] } else { &SIZES[..1] };
+    let sizes = if dynamic > 0 { &SIZES[..] } else { &SIZES[..2] };
     let of_constants = if dynamic > 0 { sizes_of_constants(graph) } else { BTreeSet::new() };
     let usual = sizes.iter().map(|&dims| InputSpec::from(dims));
     let longer = (0..dynamic.min(MAX_LONGER)).map(|n| InputSpec::from(DimPolicy::Longer(n)));

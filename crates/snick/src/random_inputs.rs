@@ -8,6 +8,9 @@ use snick_ir::{Graph, Located, NodeId, Op, OpError};
 use snick_shape::{Interval, SymExpr, SymbolId};
 use snick_tensor::{ElementType, SplitMix, Tensor, TensorError};
 
+use crate::integer_roles::{integer_role, integers};
+use crate::size_conditions::{SizeCondition, size_conditions};
+
 /// How sizes of dynamic dims are chosen.
 ///
 /// ```
@@ -29,6 +32,9 @@ pub enum DimPolicy {
     Drawn,
     /// The smallest allowed multiple of this number above 0; the smallest allowed size if there is none.
     MultipleOf(usize),
+    /// The smallest that meets what the layers ask of sizes: multiples of a number of parts, equal dims, enough for
+    /// constant indices. Integers that a layer uses as indices, axes, lengths or shapes fit the sizes, too.
+    Fitting,
     /// The smallest allowed, but at least 1, plus one for the dynamic dim of this index over all inputs.
     Longer(usize),
 }
@@ -60,6 +66,9 @@ impl From<DimPolicy> for InputSpec {
 /// Random sizes exceed the smallest allowed by at most this.
 const SPREAD: u64 = 12;
 
+/// Sizes that exceed the smallest allowed by more than this are not tried to meet conditions.
+const MAX_FITTED: i64 = 1 << 14;
+
 /// The maximum number of elements of one tensor.
 const MAX_ELEMENTS: usize = 1 << 28;
 
@@ -70,24 +79,34 @@ const MAX_ELEMENTS: usize = 1 << 28;
 /// A tensor that would be too large.
 pub fn draw_inputs(
     graph: &Graph,
-    given: Vec<Option<Tensor>>,
+    mut given: Vec<Option<Tensor>>,
     seed: u64,
     spec: impl Into<InputSpec>,
 ) -> Result<Vec<Tensor>, Located> {
     let InputSpec { dims, integers } = spec.into();
     let parameters: Vec<NodeId> = graph.parameters().collect();
-    let mut sizes = Sizes { graph, policy: dims, values: HashMap::new(), equations: Vec::new(), dynamic: 0 };
+    given.resize(parameters.len(), None);
+    let conditions = if dims == DimPolicy::Fitting { size_conditions(graph) } else { Vec::new() };
+    let mut sizes =
+        Sizes { graph, policy: dims, values: HashMap::new(), equations: Vec::new(), conditions, dynamic: 0 };
     parameters.iter().zip(&given).for_each(|(&id, tensor)| sizes.bind(id, tensor.as_ref()));
     sizes.solve();
-    let mut given = given.into_iter();
-    let inputs = (0u64..).zip(parameters).map(|(i, id)| match given.next().flatten() {
-        Some(tensor) => Ok(tensor),
-        None => {
+    // All sizes first: integers are drawn as indices into any of them.
+    let shapes: Vec<(Vec<usize>, SplitMix)> = (0u64..)
+        .zip(parameters.iter().zip(&given))
+        .map(|(i, (&id, given))| {
             let mut random = SplitMix::new(seed ^ i.wrapping_mul(0xd134_2543_de82_ef95));
-            let dims = sizes.of(id, &mut random);
-            let tensor = tensor(element_type(graph, id), &dims, integers, &mut random);
-            tensor.map_err(|error| graph.located(id, OpError::from(error)))
+            let dims = if given.is_some() { Vec::new() } else { sizes.of(id, &mut random) };
+            (dims, random)
+        })
+        .collect();
+    let inputs = given.into_iter().zip(parameters).zip(shapes).map(|((given, id), (dims, mut random))| {
+        if let Some(tensor) = given {
+            return Ok(tensor);
         }
+        let fitting = sizes.fitting_integers(id, &dims, integers, &mut random);
+        let tensor = fitting.unwrap_or_else(|| tensor(element_type(graph, id), &dims, integers, &mut random));
+        tensor.map_err(|error| graph.located(id, OpError::from(error)))
     });
     inputs.collect()
 }
@@ -107,6 +126,8 @@ struct Sizes<'g> {
     values: HashMap<SymbolId, i64>,
     /// Expressions of the dims of provided inputs, with unknown symbols.
     equations: Vec<(SymExpr, i64)>,
+    /// What [`DimPolicy::Fitting`] meets.
+    conditions: Vec<SizeCondition>,
     /// The number of dynamic dims so far.
     dynamic: usize,
 }
@@ -148,13 +169,68 @@ impl Sizes<'_> {
         }
         for symbol in dim.symbols() {
             if !self.values.contains_key(&symbol) {
-                let size = self.choose(symbols.interval(&symbol.into()), random);
+                let interval = symbols.interval(&symbol.into());
+                let size = match self.policy {
+                    DimPolicy::Fitting => self.fit(symbol, interval),
+                    _ => self.choose(interval, random),
+                };
                 self.values.insert(symbol, size);
                 self.solve();
             }
         }
         let size = symbols.eval(dim, &|symbol| self.values.get(&symbol).copied());
         size.unwrap_or_else(|| symbols.interval(dim).lo())
+    }
+
+    /// The first value of a symbol, from the smallest on, with which the fewest conditions fail; those with symbols that
+    /// have no value yet do not count.
+    fn fit(&self, symbol: SymbolId, interval: Interval) -> i64 {
+        let about = |condition: &&SizeCondition| condition.symbols().contains(&symbol);
+        let conditions: Vec<&SizeCondition> = self.conditions.iter().filter(about).collect();
+        let least = interval.lo().max(1).min(interval.hi());
+        let end = interval.hi().min(least.saturating_add(MAX_FITTED));
+        // An empty axis is the last resort.
+        let mut best = (usize::MAX, least);
+        for size in (least..=end).chain((interval.lo() == 0).then_some(0)) {
+            let value = |expr: &SymExpr| self.value_with(expr, symbol, size);
+            let failing =
+                conditions.iter().filter(|condition| condition.holds(&value) == Some(false)).count();
+            if failing < best.0 {
+                best = (failing, size);
+            }
+            if failing == 0 {
+                break;
+            }
+        }
+        best.1
+    }
+
+    fn value_with(&self, expr: &SymExpr, symbol: SymbolId, size: i64) -> Option<i64> {
+        let known = |other| if other == symbol { Some(size) } else { self.values.get(&other).copied() };
+        self.graph.symbols().eval(expr, &known)
+    }
+
+    /// Integers for the layers that use them, if the policy asks for them and a layer does.
+    fn fitting_integers(
+        &self,
+        id: NodeId,
+        dims: &[usize],
+        (least, most): (u8, u8),
+        random: &mut SplitMix,
+    ) -> Option<Result<Tensor, TensorError>> {
+        let element_type = element_type(self.graph, id);
+        let count = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d)).filter(|&n| n <= MAX_ELEMENTS)?;
+        let role = integer_role(self.graph, id)
+            .filter(|_| self.policy == DimPolicy::Fitting && element_type.is_integer())?;
+        let symbols = self.graph.symbols();
+        let value = |expr: &SymExpr| {
+            let value = symbols.eval(expr, &|symbol| self.values.get(&symbol).copied());
+            Some(value.unwrap_or_else(|| symbols.interval(expr).lo()))
+        };
+        let draw = |lo: i64, hi: i64| lo + random.below(hi.abs_diff(lo) + 1) as i64;
+        let last = dims.last().copied().unwrap_or(1);
+        let numbers = integers(&role, count, last, (least.into(), most.into()), &value, draw);
+        Some(Tensor::from_vec(dims, numbers).and_then(|tensor| tensor.cast(element_type)))
     }
 
     fn choose(&mut self, interval: Interval, random: &mut SplitMix) -> i64 {
@@ -164,7 +240,7 @@ impl Sizes<'_> {
         self.dynamic += usize::from(interval.is_exact().is_none());
         match self.policy {
             DimPolicy::Longer(n) => least + i64::from(n == place && least < interval.hi()),
-            DimPolicy::Smallest => least,
+            DimPolicy::Smallest | DimPolicy::Fitting => least,
             DimPolicy::Drawn => least.saturating_add(random.below(room + 1) as i64),
             DimPolicy::MultipleOf(n) => {
                 let multiple = usize::try_from(least).ok().and_then(|size| size.checked_next_multiple_of(n));
@@ -229,6 +305,36 @@ mod tests {
             DimPolicy::Smallest,
         );
         assert_eq!(given.unwrap()[1].dims(), [5]);
+    }
+
+    #[test]
+    fn sizes_and_integers_fit_the_layers() {
+        let parameter = |name: &str, element_type: &str, shape: &str| {
+            format!("  %{name} = Parameter-1 {{element_type: {element_type}, shape: \"{shape}\"}}\n")
+        };
+        let text = "snick 1\ngraph \"g\" {\n".to_string()
+            + &parameter("a", "f32", "1..,..1,?,7")
+            + &parameter("ids", "i64", "50")
+            + &parameter("start", "i64", "2")
+            + &parameter("stop", "i64", "2")
+            + &parameter("step", "i64", "2")
+            + &parameter("axes", "i64", "2")
+            + &parameter("lengths", "i64", "3")
+            + &parameter("to", "i64", "2")
+            + "  %0 = Const-1 i64[] <0>\n  %1 = Const-1 i64[] <1>\n  %2 = Const-1 i64[] <2>\n  \
+               %3 = Const-1 i64[] <3>\n  %s:5 = Split-1(%a, %0) {num_splits: 5}\n  \
+               %t:3 = Split-1(%a, %1) {num_splits: 3}\n  %i = Const-1 i64[2] <4, -1>\n  \
+               %g = Gather-8(%a, %i, %2) {batch_dims: 0}\n  %h = Gather-8(%a, %ids, %3) {batch_dims: 0}\n  \
+               %cut = Slice-8(%a, %start, %stop, %step, %axes)\n  %v:3 = VariadicSplit-1(%a, %3, %lengths)\n  \
+               %r = Reshape-1(%a, %to) {special_zero: false}\n}\n";
+        let mut graph = snick_ir::text::parse(&text, None).unwrap();
+        assert!(snick_ir::infer(&mut graph).is_empty());
+        let inputs = draw_inputs(&graph, vec![None; 8], 1, DimPolicy::Fitting).unwrap();
+        assert_eq!(inputs[0].dims(), [5, 0, 5, 7]);
+        let ints = |input: usize| inputs[input].to_i64_vec().unwrap();
+        assert!(ints(1).iter().all(|index| (0..7).contains(index)));
+        assert!(ints(4).iter().all(|&step| step > 0));
+        assert_eq!((ints(5), ints(6), ints(7)), (vec![0, 1], vec![0, 0, -1], vec![-1, 1]));
     }
 
     #[test]
