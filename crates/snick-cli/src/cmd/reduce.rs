@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use snick::{ErrorKind, Model, Reduction, reduce};
-use snick_ir::{Graph, Op};
+use snick_ir::{Graph, Located, Op};
 
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::failing_command::{Expected, FailingCommand};
@@ -24,8 +24,8 @@ pub struct Options {
     test: Option<String>,
     #[command(flatten)]
     expected: Expected,
-    /// Let the model fail with another error than before; otherwise an error of inference keeps its code and its
-    /// operation
+    /// Let inference fail with other errors than before; otherwise the first keeps its code and its operation, and no
+    /// other comes
     #[arg(long)]
     any_error: bool,
     /// File for the smallest model; a .snick file starts with the command as a `// RUN:` line
@@ -43,11 +43,17 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     let mut model = model::load(&options.model, console)?;
     options.target.check(model.files().iter().map(PathBuf::as_path), &options.output)?;
     let errors = model::infer(&mut model, console)?;
-    let kind = errors.first().map(ErrorKind::of).filter(|_| !options.any_error);
+    let kinds: Vec<ErrorKind> = errors.iter().map(ErrorKind::of).collect();
+    // The first error stays, and no other comes.
+    let is_same = |errors: &[Located]| {
+        options.any_error
+            || kinds.first().is_none_or(|first| first.is_among(errors))
+                && errors.iter().all(|error| kinds.contains(&ErrorKind::of(error)))
+    };
     let test = FailingCommand::new(options.test.as_deref(), &options.expected, model.graph(), &errors)?;
     let mut failure = None;
     let reduction = reduce(model.graph(), options.max_tests, &mut |graph, errors| {
-        if failure.is_some() || kind.as_ref().is_some_and(|kind| !kind.is_among(errors)) {
+        if failure.is_some() || !is_same(errors) {
             return false;
         }
         let fails = console.deadline().check().and_then(|()| test.fails(graph, errors));

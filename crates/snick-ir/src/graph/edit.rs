@@ -36,6 +36,13 @@ impl Graph {
         }
     }
 
+    /// Forgets what a file declares of the outputs of all layers but the unknown ones, of which nothing else is known.
+    pub fn forget_declared(&mut self) {
+        for node in self.nodes.node_weights_mut().filter(|node| !node.op.is_opaque()) {
+            node.outs.iter_mut().for_each(|out| out.declared = None);
+        }
+    }
+
     /// Gives a node at least this many outputs.
     pub fn ensure_outputs(&mut self, id: NodeId, count: usize) {
         if let Some(node) = self.nodes.node_weight_mut(self.place(id)) {

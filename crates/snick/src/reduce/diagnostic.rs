@@ -17,7 +17,7 @@ use snick_ir::{Located, OpError};
 /// assert!(kind.is_among(&errors));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ErrorKind {
     code: &'static str,
     op: String,

@@ -35,6 +35,8 @@ pub(super) fn applied(graph: &Graph, edits: &[Edit]) -> Option<Graph> {
     for edit in edits {
         apply(&mut graph, edit);
     }
+    // What the file says of shapes no longer holds.
+    graph.forget_declared();
     (!graph.is_empty()).then_some(graph)
 }
 
