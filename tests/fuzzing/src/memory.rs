@@ -33,19 +33,19 @@ unsafe impl GlobalAlloc for Counting {
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         Self::count(layout.size() as isize);
-        // SAFETY: as above.
+        // SAFETY: the caller's promises are those of this method.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         Self::count(size as isize - layout.size() as isize);
-        // SAFETY: as above.
+        // SAFETY: the caller's promises are those of this method.
         unsafe { System.realloc(pointer, layout, size) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         Self::count(-(layout.size() as isize));
-        // SAFETY: as above.
+        // SAFETY: the caller's promises are those of this method.
         unsafe { System.dealloc(pointer, layout) }
     }
 }

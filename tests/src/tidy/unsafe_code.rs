@@ -38,7 +38,7 @@ fn kind(code: &str) -> Option<&'static str> {
     })
 }
 
-/// What the comment right above line `at` says after `SAFETY:`; attributes may stand between.
+/// What the comment right above line `at` says after `SAFETY:` or below `# Safety`; attributes may stand between.
 fn invariant(lines: &[&str], at: usize) -> Option<String> {
     let above = lines[..at].iter().rev().map(|line| line.trim());
     let comment: Vec<&str> = above
@@ -47,8 +47,9 @@ fn invariant(lines: &[&str], at: usize) -> Option<String> {
         .map(|line| line.trim_start_matches('/').trim())
         .collect();
     let text = comment.into_iter().rev().collect::<Vec<_>>().join(" ");
-    let (_, invariant) = text.split_once("SAFETY:")?;
-    Some(invariant.trim().to_string())
+    let (_, invariant) = text.split_once("SAFETY:").or_else(|| text.split_once("# Safety"))?;
+    // Documentation may go on with another section.
+    Some(invariant.split(" # ").next().unwrap_or_default().trim().to_string())
 }
 
 fn places(source: &Source) -> Vec<Place> {
@@ -59,14 +60,20 @@ fn places(source: &Source) -> Vec<Place> {
         let code = line.split("//").next().unwrap_or_default();
         for item in ["fn ", "impl ", "trait "] {
             if let Some((before, after)) = code.split_once(item)
-                && before.chars().all(|c| c.is_alphabetic() || "() ".contains(c))
+                && before.chars().all(|c| c.is_alphabetic() || "()\" ".contains(c))
             {
                 name = after.split(['(', '<', '{']).next().unwrap_or_default().trim().to_string();
             }
         }
         if let Some(kind) = kind(code) {
+            let invariant = invariant(&lines, at);
+            // What a method of an unsafe trait promises is said of the `impl`.
+            let is_method =
+                kind == "fn" && invariant.is_none() && found.iter().any(|place: &Place| place.kind == "impl");
             let (path, name) = (source.path.clone(), name.clone());
-            found.push(Place { path, name, kind, invariant: invariant(&lines, at) });
+            if !is_method {
+                found.push(Place { path, name, kind, invariant });
+            }
         }
     }
     found
