@@ -31,5 +31,5 @@ fn an_axis_of_a_scalar_is_refused_in_words() {
                 %a = SoftMax-8(%x) {axis: 1}\n  %y = Result-1(%a)\n}\n";
     let mut graph = snick_ir::text::parse(text, None).unwrap();
     let errors = snick_ir::infer(&mut graph);
-    assert!(errors[0].to_string().contains("no axis, as the rank is 0"), "{}", errors[0]);
+    assert!(errors[0].to_string().contains("none: a scalar has no axes"), "{}", errors[0]);
 }
