@@ -16,15 +16,19 @@ struct Place {
     invariant: Option<String>,
 }
 
-/// What is unsafe on a line of code without comments; `None` if nothing is.
+/// A line without comments and texts.
+fn code_of(line: &str) -> String {
+    line.split("//").next().unwrap_or_default().split('"').step_by(2).collect()
+}
+
+/// What is unsafe on a line of code; `None` if nothing is.
 fn kind(code: &str) -> Option<&'static str> {
     let word = "unsafe";
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let at = code.match_indices(word).map(|(at, _)| at).find(|&at| {
         let (before, after) = (&code[..at], &code[at + word.len()..]);
-        // Neither a part of a longer name nor a text.
-        !before.ends_with(|c: char| is_part(c) || c == '"')
-            && !after.starts_with(|c: char| is_part(c) || c == '"')
+        // Not a part of a longer name.
+        !before.ends_with(is_part) && !after.starts_with(is_part)
     })?;
     let after = code[at + word.len()..].trim_start();
     let first = after.split(|c: char| !is_part(c)).next().unwrap_or_default();
@@ -57,15 +61,15 @@ fn places(source: &Source) -> Vec<Place> {
     let mut name = String::new();
     let mut found = Vec::new();
     for (at, line) in lines.iter().enumerate() {
-        let code = line.split("//").next().unwrap_or_default();
+        let code = code_of(line);
         for item in ["fn ", "impl ", "trait "] {
             if let Some((before, after)) = code.split_once(item)
-                && before.chars().all(|c| c.is_alphabetic() || "()\" ".contains(c))
+                && before.chars().all(|c| c.is_alphabetic() || "() ".contains(c))
             {
                 name = after.split(['(', '<', '{']).next().unwrap_or_default().trim().to_string();
             }
         }
-        if let Some(kind) = kind(code) {
+        if let Some(kind) = kind(&code) {
             let invariant = invariant(&lines, at);
             // What a method of an unsafe trait promises is said of the `impl`.
             let is_method =
@@ -90,11 +94,11 @@ fn unsafe_code_is_found_in_all_its_forms() {
         (" extern \"C\" {", Some("extern")),
         ("(no_mangle)]", Some("attribute")),
         ("_code", None),
-        ("\", \"", None),
     ] {
         assert_eq!(kind(&format!("{word}{code}")), expected, "{code}");
         assert_eq!(kind(&format!("promote_{word}{code}")), None, "{code}");
     }
+    assert_eq!(code_of("a(\"b\", c) // d"), "a(, c) ");
     let lines = ["// SAFETY: it is", "// so.", "#[inline]", "here"];
     assert_eq!(invariant(&lines, 3).as_deref(), Some("it is so."));
     assert_eq!(invariant(&lines, 1).as_deref(), Some("it is"));

@@ -201,6 +201,9 @@ fn read_recorded(
 /// The elements of all inputs above which other sizes than the first are not tried.
 const MAX_SEARCHED: usize = 1 << 22;
 
+/// Codes of errors that other sizes do not help: weights that are missing or cut, an op that cannot run.
+const ANY_SIZES: [&str; 3] = ["S002", "S003", "S050"];
+
 /// Runs all steps on the inputs given and drawn: of the sizes that are open, on the first that the model runs with, or
 /// the smallest if it runs with none. Returns the inputs of each step.
 fn run_steps(
@@ -227,11 +230,12 @@ fn run_steps(
         attempt.request_as(inner);
         let run = run_once(session, &inputs, options, console, &mut attempt)?;
         let succeeded = run.errors.is_empty();
+        let is_hopeless = run.errors.iter().any(|error| ANY_SIZES.contains(&error.error.code()));
         if succeeded || first.is_none() {
             first = Some((inputs, attempt, run));
         }
         // With --keep-going, failures are expected.
-        if succeeded || given.is_complete() || options.keep_going {
+        if succeeded || given.is_complete() || options.keep_going || is_hopeless {
             break;
         }
     }
