@@ -10,10 +10,10 @@ use crate::{DimPolicy, InputSpec};
 /// The sizes of dynamic dims to try, in order. A model may demand that they are equal, or multiples of a stride.
 const SIZES: [DimPolicy; 12] = [
     DimPolicy::Smallest,
+    DimPolicy::Drawn,
+    DimPolicy::Drawn,
+    DimPolicy::Drawn,
     DimPolicy::Fitting,
-    DimPolicy::Drawn,
-    DimPolicy::Drawn,
-    DimPolicy::Drawn,
     DimPolicy::MultipleOf(16),
     DimPolicy::MultipleOf(2),
     DimPolicy::MultipleOf(4),
@@ -22,6 +22,9 @@ const SIZES: [DimPolicy; 12] = [
     DimPolicy::MultipleOf(64),
     DimPolicy::MultipleOf(128),
 ];
+
+/// The same where no dim is dynamic: only integers can fit better.
+const STATIC_SIZES: [DimPolicy; 2] = [DimPolicy::Smallest, DimPolicy::Fitting];
 
 /// The ranges of integers to try after the default: they may be indices into short axes, padding or sizes.
 const INTEGERS: [(u8, u8); 6] = [(0, 1), (0, 0), (1, 1), (2, 2), (3, 3), (4, 4)];
@@ -42,7 +45,7 @@ const MAX_LONGER: usize = 32;
 /// Specifications to try in this order until the model runs; the first one is the default.
 pub fn input_candidates(graph: &Graph) -> impl Iterator<Item = InputSpec> {
     let dynamic = dynamic_dims(graph);
-    let sizes = if dynamic > 0 { &SIZES[..] } else { &SIZES[..2] };
+    let sizes = if dynamic > 0 { &SIZES[..] } else { &STATIC_SIZES[..] };
     let of_constants = if dynamic > 0 { sizes_of_constants(graph) } else { BTreeSet::new() };
     let usual = sizes.iter().map(|&dims| InputSpec::from(dims));
     let longer = (0..dynamic.min(MAX_LONGER)).map(|n| InputSpec::from(DimPolicy::Longer(n)));

@@ -76,7 +76,8 @@ pub fn reduce(
 ) -> Reduction {
     let mut tested = HashSet::new();
     tested.insert(fingerprint(graph));
-    let mut reducer = Reducer { graph: graph.clone(), tested, is_interesting, tests: 0, max_tests };
+    let (graph, size) = (graph.clone(), Size::of(graph));
+    let mut reducer = Reducer { graph, size, tested, is_interesting, tests: 0, max_tests };
     let mut is_minimal = false;
     while !is_minimal && !reducer.is_over() {
         is_minimal = true;
@@ -97,6 +98,7 @@ fn fingerprint(graph: &Graph) -> u64 {
 struct Reducer<'t> {
     /// The smallest interesting model so far.
     graph: Graph,
+    size: Size,
     /// Fingerprints of the models that were tested.
     tested: HashSet<u64>,
     is_interesting: &'t mut dyn FnMut(&Graph, &[Located]) -> bool,
@@ -136,7 +138,8 @@ impl Reducer<'_> {
         let Some(mut graph) = applied(&self.graph, edits) else { return false };
         // A model has a Result.
         let has_results = graph.results().next().is_some() || self.graph.results().next().is_none();
-        if !has_results || Size::of(&graph) >= Size::of(&self.graph) {
+        let size = Size::of(&graph);
+        if !has_results || size >= self.size {
             return false;
         }
         let errors = infer(&mut graph);
@@ -146,7 +149,7 @@ impl Reducer<'_> {
         self.tests += 1;
         let is_kept = (self.is_interesting)(&graph, &errors);
         if is_kept {
-            self.graph = graph;
+            (self.graph, self.size) = (graph, size);
         }
         is_kept
     }
