@@ -160,7 +160,7 @@ impl<'t> Lexer<'t> {
 
     fn number(&mut self) -> Result<usize, ParseError> {
         let digits = self.take(|b, _| b.is_ascii_digit());
-        digits.parse().map_err(|_| self.error("a number"))
+        digits.parse().map_err(|_| self.fault("expected a number"))
     }
 
     fn quoted(&mut self) -> Result<String, ParseError> {
@@ -181,17 +181,21 @@ impl<'t> Lexer<'t> {
                         let hex: String =
                             chars.by_ref().map(|(_, c)| c).skip(1).take_while(|&c| c != '}').collect();
                         let c = u32::from_str_radix(&hex, 16).ok().and_then(char::from_u32);
-                        out.push(c.ok_or_else(|| self.error("a character code"))?);
+                        out.push(c.ok_or_else(|| self.fault("expected a character code in `\\u{..}`"))?);
                     }
-                    _ => return Err(self.error("an escape: \\\" \\\\ \\n \\r \\t \\u{..}")),
+                    _ => return Err(self.fault("expected an escape: \\\" \\\\ \\n \\r \\t \\u{..}")),
                 },
                 // The printer escapes line breaks, so the closing quote is missing.
                 '\n' => break,
                 c => out.push(c),
             }
         }
-        let loc = self.loc();
-        Err(ParseError { loc, message: "missing closing quote".into() })
+        Err(self.fault("missing closing quote"))
+    }
+
+    /// An error inside a token. What follows is not looked at: it may be the same again, without an end.
+    fn fault(&mut self, message: &str) -> ParseError {
+        ParseError { loc: self.loc(), message: message.into() }
     }
 
     /// Skips white space and comments, which start with `//`, or with a `#` that starts no digest.
@@ -218,6 +222,18 @@ impl<'t> Lexer<'t> {
 #[cfg(test)]
 mod tests {
     use crate::text::parse;
+
+    #[test]
+    fn errors_inside_of_tokens_look_at_nothing_else() {
+        for (text, message) in [
+            (r#""\u{110000}""#.to_string(), "1:1: expected a character code in `\\u{..}`"),
+            (r#""\q""#.to_string(), "1:1: expected an escape: \\\" \\\\ \\n \\r \\t \\u{..}"),
+            ("\"a".to_string(), "1:1: missing closing quote"),
+            ("%x~".repeat(300_000), "1:4: expected a number"),
+        ] {
+            assert_eq!(parse(&text, None).unwrap_err().to_string(), message);
+        }
+    }
 
     #[test]
     fn errors_show_what_was_found() {

@@ -3,6 +3,7 @@
 use snick::FeatureLevel;
 use snick_ir::{Format, Graph, Located, Op, OpError};
 use snick_read::Reader;
+use snick_tensor::TensorError;
 
 use super::run::{Runs, Tolerance, rounds};
 use super::{Finding, inferred};
@@ -90,6 +91,7 @@ fn is_of_index(error: &OpError) -> bool {
     match error {
         OpError::WithInputs { error, .. } => is_of_index(error),
         OpError::Inside(located) | OpError::InDecomposition(located) => is_of_index(&located.error),
+        OpError::Tensor(error) => matches!(error, TensorError::IndexOutOfRange { .. }),
         error => matches!(error, OpError::NoSuchIndex { .. }),
     }
 }
