@@ -201,8 +201,8 @@ fn read_recorded(
 /// The elements of all inputs above which other sizes than the first are not tried.
 const MAX_SEARCHED: usize = 1 << 22;
 
-/// Codes of errors that other sizes do not help: weights that are missing or cut, an op that cannot run.
-const ANY_SIZES: [&str; 3] = ["S002", "S003", "S050"];
+/// Codes of errors that larger sizes do not help: weights that are missing or cut, a limit, an op that cannot run.
+const ANY_SIZES: [&str; 4] = ["S002", "S003", "S008", "S050"];
 
 /// Runs all steps on the inputs given and drawn: of the sizes that are open, on the first that the model runs with, or
 /// the smallest if it runs with none. Returns the inputs of each step.
