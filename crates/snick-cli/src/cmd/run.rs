@@ -227,11 +227,13 @@ fn run_steps(
         attempt.request_as(inner);
         let run = run_once(session, &inputs, options, console, &mut attempt)?;
         let succeeded = run.errors.is_empty();
+        // Other sizes need more memory than the first.
+        let is_limited = run.errors.iter().any(|error| error.error.is_limit());
         if succeeded || first.is_none() {
             first = Some((inputs, attempt, run));
         }
         // With --keep-going, failures are expected.
-        if succeeded || given.is_complete() || options.keep_going {
+        if succeeded || is_limited || given.is_complete() || options.keep_going {
             break;
         }
     }
