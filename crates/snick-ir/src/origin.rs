@@ -28,17 +28,20 @@ impl Graph {
     /// ``f32[2,3] of `a` (Parameter, 3:3)``
     fn origin(&self, value: Value) -> String {
         let Some(fact) = self.fact(value) else { return String::new() };
-        let node = self.node(self.origin_of(value).node);
+        let origin = self.origin_of(value);
+        let node = self.node(origin.node);
         let shape = fact.shape.display_intervals(self.symbols());
         let numbers = fact.ints().filter(|numbers| numbers.len() <= MAX_SHOWN);
         let numbers = numbers.map(|numbers| format!(" <{}>", join(&numbers))).unwrap_or_default();
+        let is_here = origin == value && !numbers.is_empty();
+        let weights = if is_here { weights_place(node) } else { String::new() };
         format!(
             "{}{shape}{numbers} of `{}` ({}{}{})",
             fact.element_type,
             node.name(),
             node.op().type_name(),
             place(node),
-            weights_place(node)
+            weights,
         )
     }
 

@@ -27,6 +27,14 @@ const TYPES: &[(i32, ElementType)] = &[
     (25, ElementType::U2),
 ];
 
+/// The largest number of an element type in ONNX 1.23.
+const LAST: i64 = 28;
+
+/// Whether ONNX has an element type of this number; snick may lack it.
+pub fn is_type_number(number: i64) -> bool {
+    (1..=LAST).contains(&number)
+}
+
 /// The element type of a number; `None` for one that snick does not have.
 pub fn from_number(number: i32) -> Option<ElementType> {
     TYPES.iter().find(|(n, _)| *n == number).map(|&(_, et)| et)

@@ -17,7 +17,7 @@ mod message;
 use bytes::{Buf, Bytes};
 use prost::Message;
 
-pub use element_type::{from_number, to_number};
+pub use element_type::{from_number, is_type_number, to_number};
 pub use message::*;
 
 /// Why bytes are not an ONNX model.

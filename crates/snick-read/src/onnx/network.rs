@@ -163,7 +163,15 @@ impl<'m> Network<'m> {
     fn constant(&mut self, message: &onnx::Tensor) -> Value {
         match self.tensors.tensor(message) {
             Ok(tensor) => self.source(&message.name, Constant::new(Arc::new(tensor)).into()),
-            Err(error) => self.broken(&message.name, "Const", error),
+            Err(error) => {
+                // The dims are known, whatever the elements are.
+                let dims = message.dims.iter().all(|&dim| dim >= 0).then(|| message.dims.iter().copied());
+                let dims = dims.map(Iterator::collect);
+                let declared = Declared { element_type: ElementType::Dynamic, dims };
+                let value = self.source_of(&message.name, Op::opaque("Const", Attrs::new()), Some(declared));
+                self.errors.push(self.graph.located(value.node, error));
+                value
+            }
         }
     }
 
@@ -176,9 +184,14 @@ impl<'m> Network<'m> {
 
     /// A layer without inputs; its tensor has the same name.
     pub(super) fn source(&mut self, name: &str, op: Op) -> Value {
+        self.source_of(name, op, None)
+    }
+
+    fn source_of(&mut self, name: &str, op: Op, declared: Option<Declared>) -> Value {
         let mut node = Node::new(name, op);
         let mut out = Output::unknown();
         out.names.push(name.to_string());
+        out.declared = declared;
         node.outs.push(out);
         let node = self.graph.add(node);
         // Inference of the whole graph reports errors.

@@ -201,6 +201,24 @@ fn nesting_is_bounded() {
     assert!(bytes_refused(&field(7, &graph)).starts_with("m: byte "));
 }
 
+/// ONNX has types that snick lacks: INT2 and the 6-bit floats.
+#[test]
+fn dims_of_types_that_snick_lacks_are_known() {
+    for number in [26, 27, 28] {
+        let mut cast = node("Cast", &["x"], &["y"]);
+        let to = onnx::Attribute { name: "to".into(), i: Some(number), ..onnx::Attribute::default() };
+        cast.attribute = vec![to];
+        assert_eq!(shape_of_output(&model(vec![cast], vec![])), "[batch_size,10]");
+        let small = onnx::Tensor { data_type: i32::try_from(number).ok(), ..vector("w", &[1, 2, 3]) };
+        let mut read = read(&model(vec![node("Identity", &["w"], &["y"])], vec![small])).unwrap();
+        assert_eq!(read.errors.len(), 1);
+        assert_eq!(snick_ir::infer(&mut read.graph), []);
+        let result = read.graph.results().next().unwrap();
+        let shape = &read.graph.node(result).outs()[0].fact.shape;
+        assert_eq!(shape.as_static().as_deref(), Some(&[3][..]));
+    }
+}
+
 #[test]
 fn absurd_sizes_are_refused() {
     let slice = node("Slice", &["x", "s", "s"], &["y"]);

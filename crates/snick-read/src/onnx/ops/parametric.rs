@@ -30,8 +30,14 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
 ];
 
 fn cast(b: &mut NodeBuilder) -> Result {
-    let (x, to) = (b.input(0)?, b.type_attr("to")?.ok_or(OpError::MissingAttribute { name: "to" })?);
-    cast_to(b, x, to)
+    let x = b.input(0)?;
+    let number = b.attrs.int("to")?.ok_or(OpError::MissingAttribute { name: "to" })?;
+    match b.type_attr("to") {
+        Ok(to) => cast_to(b, x, to.unwrap_or(ElementType::Dynamic)),
+        // The shape is known, whatever the elements are.
+        Err(_) if snick_onnx::is_type_number(number) => b.convert(x, ElementType::Dynamic),
+        Err(error) => Err(error),
+    }
 }
 
 fn cast_like(b: &mut NodeBuilder) -> Result {
