@@ -120,7 +120,7 @@ pub(crate) fn integers(
             let end = value(size).unwrap_or(1).saturating_sub(1).max(0);
             draw(least.min(end), most.min(end))
         }
-        IntegerRole::Axes(rank) => (at % last.max(1) % (*rank).max(1)) as i64,
+        IntegerRole::Axes(rank) => (at % last % (*rank).max(1)) as i64,
         IntegerRole::Positive => draw(1, least.max(1)),
         IntegerRole::Count(size) => {
             let end = value(size).unwrap_or(1).max(0);
@@ -134,7 +134,7 @@ pub(crate) fn integers(
             }
         }
         IntegerRole::Shape => {
-            if at % last == 0 {
+            if at.is_multiple_of(last) {
                 -1
             } else {
                 1

@@ -42,8 +42,8 @@ fn resized(graph: &Graph, from: i64, to: i64) -> Vec<Edit> {
         }
         Op::Const(Constant::Here(tensor)) => {
             let axes = tensor.dims().iter().enumerate().filter(|(_, dim)| **dim as i64 == from);
-            let cut = axes.fold(Some(Tensor::clone(tensor)), |cut, (axis, _)| {
-                cut?.slice(axis, 0, usize::try_from(to).ok()?, 1).ok()
+            let cut = { axes }.try_fold(Tensor::clone(tensor), |cut, (axis, _)| {
+                cut.slice(axis, 0, usize::try_from(to).ok()?, 1).ok()
             });
             cut.filter(|cut| cut.dims() != tensor.dims()).map(|cut| constant(id, &cut))
         }
