@@ -22,30 +22,30 @@ impl Counting {
     }
 }
 
-#[allow(unsafe_code, reason = "there is no other way to implement an allocator")]
+#[allow(unsafe_code, reason = "an allocator is unsafe to implement")]
 // SAFETY: every call is passed on to the allocator of the system; counting allocates nothing and does not unwind.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         Self::count(layout.size() as isize);
-        // SAFETY: the caller promises what the allocator of the system asks for.
+        // SAFETY: the caller's promises are those of this method.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         Self::count(layout.size() as isize);
-        // SAFETY: the caller promises what the allocator of the system asks for.
+        // SAFETY: the caller's promises are those of this method.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         Self::count(size as isize - layout.size() as isize);
-        // SAFETY: the caller promises what the allocator of the system asks for.
+        // SAFETY: the caller's promises are those of this method.
         unsafe { System.realloc(pointer, layout, size) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         Self::count(-(layout.size() as isize));
-        // SAFETY: the caller promises what the allocator of the system asks for.
+        // SAFETY: the caller's promises are those of this method.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
