@@ -34,10 +34,10 @@ pub(crate) fn open(path: &Path) -> Result<Storage, ReadError> {
 }
 
 /// Reads a file of text into memory: as a mapping it could change after it was found to be UTF-8.
-pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, ReadError> {
-    let bytes = check_regular(path).and_then(|()| std::fs::read(path));
-    let bytes = bytes.map_err(|error| ReadError::io(path, error))?;
-    refuse_lfs_pointer(path, &bytes).map(|()| bytes)
+pub(crate) fn read(path: &Path) -> Result<Storage, ReadError> {
+    let storage = check_regular(path).and_then(|()| Storage::read(path));
+    let storage = storage.map_err(|error| ReadError::io(path, error))?;
+    refuse_lfs_pointer(path, storage.bytes()).map(|()| storage)
 }
 
 fn refuse_lfs_pointer(path: &Path, bytes: &[u8]) -> Result<(), ReadError> {

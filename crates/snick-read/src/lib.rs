@@ -35,7 +35,7 @@ use std::path::{Path, PathBuf};
 use snick_ir::{Format, Graph, Located, Monitor, OpError, Registry, Watch};
 use snick_tensor::Storage;
 
-use file::{open, read_bytes};
+use file::{open, read};
 
 pub use error::ReadError;
 
@@ -140,21 +140,21 @@ impl Reader {
         let has_weights = takes_weights && (bin.exists() || named.is_some());
         let read = match format {
             Format::OpenVino => {
-                let text = read_bytes(path)?;
+                let text = read(path)?;
                 let weights = openvino::Weights::open(&bin, named.is_some())?;
-                self.openvino(&text, &weights, &source, monitor)
+                self.openvino(text.bytes(), &weights, &source, monitor)
             }
             Format::Text => {
-                let text = read_bytes(path)?;
+                let text = read(path)?;
                 let weights = has_weights.then(|| open(&bin)).transpose()?;
-                self.text(&text, weights.as_ref(), &source, monitor)
+                self.text(text.bytes(), weights.as_ref(), &source, monitor)
             }
             // The parent of a bare file name is the empty path.
             Format::Onnx => {
                 let folder = path.parent().map(|p| if p.as_os_str().is_empty() { Path::new(".") } else { p });
                 self.onnx(&open(path)?, folder, &source, monitor)
             }
-            format => self.without_weights(format, &read_bytes(path)?, &source, monitor),
+            format => self.without_weights(format, read(path)?.bytes(), &source, monitor),
         };
         let mut read = read?;
         read.files.push(path.to_path_buf());

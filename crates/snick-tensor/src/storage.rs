@@ -1,6 +1,7 @@
 //! Shared, immutable bytes: on the heap or in a mapped file.
 
 mod map;
+mod read;
 
 use std::fmt;
 use std::sync::Arc;
@@ -92,6 +93,13 @@ impl Owner for memmap2::Mmap {
 
     fn is_file(&self) -> bool {
         true
+    }
+}
+
+#[cfg(unix)]
+impl Owner for memmap2::MmapMut {
+    fn bytes(&self) -> &[u8] {
+        self
     }
 }
 
