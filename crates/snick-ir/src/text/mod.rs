@@ -60,7 +60,7 @@ mod tests {
         for lines in [
             r#"%c = Const-"opset1$$" {shape: "2", element_type: f32, offset: "0"} : f32[2]"#,
             r#"%c = Const-extension info "a b""#,
-            r#"info a { b "" "c d" "e\u{0}f"(q="\u{1b}", "g h"="\n") "" "i j" "text" "k l" }"#,
+            r#"info a { b "" "c d" "" "e\u{0}f"(q="\u{1b}", "g h"="\n") "" "i j" "text" "k l" }"#,
             &deep,
         ] {
             let [first, second] = again(lines);
