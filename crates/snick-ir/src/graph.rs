@@ -4,9 +4,9 @@
 //! renumbered while passes run; the text form uses names only.
 
 mod edit;
+mod execution;
 mod node;
 
-use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use petgraph::Direction::{Incoming, Outgoing};
@@ -15,7 +15,7 @@ use petgraph::visit::{EdgeFiltered, EdgeRef, IntoEdgeReferences};
 use smallvec::SmallVec;
 use snick_shape::Symbols;
 
-use crate::{Fact, Info, Located, Op, OpError, OpTraits};
+use crate::{Fact, Info, Op, OpError, OpTraits};
 
 use self::node::GraphId;
 pub use self::node::{Declared, Details, Loc, Node, NodeId, NodeRef, Output, PortIds, Value};
@@ -249,13 +249,6 @@ impl Graph {
         self.output(value).map(|o| &o.fact)
     }
 
-    /// The op that a run evaluates in place of that of a node, given what is known of its inputs.
-    pub fn specialized(&self, id: NodeId) -> Option<Op> {
-        let inputs = self.inputs(id);
-        let facts: Option<SmallVec<[&Fact; 5]>> = inputs.iter().map(|input| self.fact((*input)?)).collect();
-        self.node(id).op().specialize(&facts?)
-    }
-
     /// All nodes in order of their ids.
     #[inline]
     pub fn ids(&self) -> impl DoubleEndedIterator<Item = NodeId> + '_ {
@@ -392,39 +385,6 @@ impl Graph {
     /// Results in order of their ids: the model's outputs in file order.
     pub fn results(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.ids().filter(|&id| matches!(self.node(id).op(), Op::Result(_)))
-    }
-
-    /// Topological order, as close to the order of ids as possible, so that output follows the file; Results that
-    /// cannot keep their place come last, in their order. An error names a layer on a cycle.
-    pub fn order(&self) -> Result<Vec<NodeId>, Located> {
-        if self.connections().all(|(source, reader)| source < reader) {
-            return Ok(self.ids().collect());
-        }
-        let mut missing = vec![0usize; self.bound()];
-        for (_, reader) in self.connections() {
-            missing[reader.index()] += 1;
-        }
-        let ready = self.ids().filter(|id| missing[id.index()] == 0).map(std::cmp::Reverse);
-        let mut ready: BinaryHeap<_> = ready.collect();
-        let mut order = Vec::with_capacity(self.len());
-        while let Some(std::cmp::Reverse(id)) = ready.pop() {
-            order.push(id);
-            for reader in self.readers(id) {
-                let left = &mut missing[reader.index()];
-                *left -= 1;
-                if *left == 0 {
-                    ready.push(std::cmp::Reverse(reader));
-                }
-            }
-        }
-        if order.len() != self.len() {
-            return Err(self.located(self.on_cycle(), OpError::Cycle));
-        }
-        let (results, mut order): (Vec<_>, Vec<_>) =
-            order.into_iter().partition(|&id| matches!(self.node(id).op(), Op::Result(_)));
-        debug_assert_eq!(results.len(), self.results().count());
-        order.extend(self.results());
-        Ok(order)
     }
 
     /// The first node of a strongly connected component of several nodes, or that reads itself.

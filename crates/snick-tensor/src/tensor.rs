@@ -3,6 +3,7 @@
 #[cfg(feature = "ndarray")]
 mod arrays;
 mod debug;
+mod repeats;
 
 use std::sync::Arc;
 
@@ -432,24 +433,6 @@ impl Tensor {
                 Ok(Tensor { layout, ..packed })
             }
         }
-    }
-
-    /// The smallest tensor that this one repeats, and the axes of this one that its axes are: without the axes along
-    /// which all elements are the same in memory, as broadcasting makes them. Takes no memory.
-    ///
-    /// ```
-    /// # use snick_tensor::Tensor;
-    /// let rows = Tensor::from_vec(&[3], vec![1i32, 2, 3])?.broadcast_to(&[1 << 30, 3])?;
-    /// let (row, axes) = rows.without_repeats();
-    /// assert_eq!((row.dims(), axes), (&[3][..], vec![1]));
-    /// # Ok::<(), snick_tensor::TensorError>(())
-    /// ```
-    pub fn without_repeats(&self) -> (Tensor, Vec<usize>) {
-        let Layout { start, dims, strides } = &self.layout;
-        let axes: Vec<usize> =
-            (0..self.rank()).filter(|&axis| self.is_empty() || strides[axis] != 0).collect();
-        let (dims, strides) = axes.iter().map(|&axis| (dims[axis], strides[axis])).unzip();
-        (self.with_layout(Layout { start: *start, dims, strides }), axes)
     }
 
     /// Packed in row-major order: a copy, or a clone if it is already packed.

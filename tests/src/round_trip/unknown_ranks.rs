@@ -11,7 +11,7 @@ fn the_output_of_an_unknown_layer_keeps_its_rank() {
     {
         let text = format!(
             "snick 1\ngraph \"g\" {{\n  %x = Parameter-1 {{element_type: f32, shape: \"2,3\"}}\n  \
-             %a = Unheard(%x) : {declared}\n  %y = Result-1(%a)\n}}\n"
+             %a = Unheard-1(%x) : {declared}\n  %y = Result-1(%a)\n}}\n"
         );
         let mut graph = snick_ir::text::parse(&text, None).unwrap();
         assert_eq!(snick_ir::infer(&mut graph), []);
@@ -28,7 +28,8 @@ fn the_output_of_an_unknown_layer_keeps_its_rank() {
 #[test]
 fn an_axis_of_a_scalar_is_refused_in_words() {
     let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"\"}\n  \
-                %a = SoftMax-8(%x) {axis: 1}\n  %y = Result-1(%a)\n}\n";
+                %one = Const-1 i64[] <1>\n  %a:2 = Split-1(%x, %one) {num_splits: 2}\n  \
+                %y = Result-1(%a)\n}\n";
     let mut graph = snick_ir::text::parse(text, None).unwrap();
     let errors = snick_ir::infer(&mut graph);
     assert!(errors[0].to_string().contains("none: a scalar has no axes"), "{}", errors[0]);

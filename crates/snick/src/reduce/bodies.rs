@@ -38,7 +38,7 @@ pub(super) fn cuts(graph: &Graph) -> Vec<Vec<Edit>> {
             for edge in 0..op.maps.get(at).map_or(0, |map| map.back_edges.len()) {
                 let mut op = SubGraph::clone(op);
                 op.maps[at].back_edges.remove(edge);
-                edits.extend(trimmed(graph, id, op));
+                edits.extend(without_unused_ports(graph, id, op));
             }
         }
     }
@@ -102,7 +102,7 @@ fn with_body(graph: &Graph, id: NodeId, op: &SubGraph, at: usize, body: Graph) -
     let parameters = position(old.parameters().collect(), body.parameters().collect());
     let results = position(old.results().collect(), body.results().collect());
     renumber(op.maps.get_mut(at)?, &parameters, &results)?;
-    trimmed(graph, id, op)
+    without_unused_ports(graph, id, op)
 }
 
 /// Gives Parameters and Results their new numbers; `None` for a number that there never was.
@@ -125,7 +125,7 @@ fn renumber(map: &mut PortMap, parameters: &[Option<usize>], results: &[Option<u
 
 /// The op without outputs that a port map lost, whose readers read the first one left, and without inputs that no body
 /// has; `None` if no output is left to read.
-fn trimmed(graph: &Graph, id: NodeId, mut op: SubGraph) -> Option<Vec<Edit>> {
+fn without_unused_ports(graph: &Graph, id: NodeId, mut op: SubGraph) -> Option<Vec<Edit>> {
     let Op::SubGraph(old) = graph.node(id).op() else { return None };
     let has = |map: &PortMap, port| map.outputs.iter().any(|link| link.external == Some(port));
     let (left, lost): (Vec<usize>, Vec<usize>) =

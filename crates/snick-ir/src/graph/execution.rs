@@ -1,0 +1,50 @@
+//! What a run does with a graph: the order of its nodes, and their ops.
+
+use std::collections::BinaryHeap;
+
+use smallvec::SmallVec;
+
+use super::{Graph, NodeId};
+use crate::{Fact, Located, Op, OpError};
+
+impl Graph {
+    /// Topological order, as close to the order of ids as possible, so that output follows the file; Results that
+    /// cannot keep their place come last, in their order. An error names a layer on a cycle.
+    pub fn order(&self) -> Result<Vec<NodeId>, Located> {
+        if self.connections().all(|(source, reader)| source < reader) {
+            return Ok(self.ids().collect());
+        }
+        let mut missing = vec![0usize; self.bound()];
+        for (_, reader) in self.connections() {
+            missing[reader.index()] += 1;
+        }
+        let ready = self.ids().filter(|id| missing[id.index()] == 0).map(std::cmp::Reverse);
+        let mut ready: BinaryHeap<_> = ready.collect();
+        let mut order = Vec::with_capacity(self.len());
+        while let Some(std::cmp::Reverse(id)) = ready.pop() {
+            order.push(id);
+            for reader in self.readers(id) {
+                let left = &mut missing[reader.index()];
+                *left -= 1;
+                if *left == 0 {
+                    ready.push(std::cmp::Reverse(reader));
+                }
+            }
+        }
+        if order.len() != self.len() {
+            return Err(self.located(self.on_cycle(), OpError::Cycle));
+        }
+        let (results, mut order): (Vec<_>, Vec<_>) =
+            order.into_iter().partition(|&id| matches!(self.node(id).op(), Op::Result(_)));
+        debug_assert_eq!(results.len(), self.results().count());
+        order.extend(self.results());
+        Ok(order)
+    }
+
+    /// The op that a run evaluates in place of that of a node, given what is known of its inputs.
+    pub fn specialized(&self, id: NodeId) -> Option<Op> {
+        let inputs = self.inputs(id);
+        let facts: Option<SmallVec<[&Fact; 5]>> = inputs.iter().map(|input| self.fact((*input)?)).collect();
+        self.node(id).op().specialize(&facts?)
+    }
+}
