@@ -153,7 +153,7 @@ fn failures_have_their_exit_codes_and_places() {
     for (args, code, message) in [
         (vec!["infer", old.as_str()], 2, "IR v7 is not supported; re-export"),
         (vec!["infer", cut.as_str()], 2, "cut.xml:"),
-        (vec!["infer", edge.as_str()], 2, "no layer has the id 7"),
+        (vec!["infer", edge.as_str()], 2, "edge.xml:2:8: edge: no layer has the id 1"),
         (vec!["infer", twice.as_str()], 2, "twice.xml:3:1: duplicate layer id 0, also used by `a`"),
         (vec!["infer", pointer.as_str()], 2, "pointer.xml: this is a git-LFS pointer"),
         (

@@ -58,8 +58,8 @@ mod tests {
     fn what_is_printed_parses_back() {
         let deep = format!("info {} {}", "a {".repeat(250), "}".repeat(250));
         for lines in [
-            r#"%c = Const-"opset1$$" {shape: "2", element_type: f32, offset: "0"} : f32[2]"#,
-            r#"%c = Const-extension info "a b""#,
+            r#"%c = opaque Const-"opset1$$" {shape: "2", element_type: f32, offset: "0"} : f32[2]"#,
+            r#"%c = opaque Const-extension info "a b""#,
             r#"info a { b "" "c d" "" "e\u{0}f"(q="\u{1b}", "g h"="\n") "" "i j" "text" "k l" }"#,
             &deep,
         ] {
