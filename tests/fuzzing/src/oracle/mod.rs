@@ -77,8 +77,8 @@ pub(crate) fn check_rereading(graph: &Graph, is_read: bool, is_written: bool) ->
     if is_written { written::check(&graph, is_valid, &Runs::none()) } else { Ok(()) }
 }
 
-/// What holds of every graph: [`check_rereading`]; runs agree with inference; the canonical form and what is written
-/// and read back compute the same. `is_read` says that its reader found no error.
+/// What holds of every graph: what `check_rereading` checks; runs agree with inference; the canonical form and what is
+/// written and read back compute the same. `is_read` says that its reader found no error.
 ///
 /// # Errors
 /// What does not hold.
