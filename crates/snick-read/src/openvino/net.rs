@@ -323,7 +323,11 @@ fn add_layer(layer: Layer, context: &mut Context, graph: &mut Graph) -> LayerId 
         context.truncated.count(end, || graph.located(node, error));
     }
     context.errors.extend(wrong.into_iter().map(|error| graph.located(node, error)));
-    let input_count = if layer.input_ids.is_empty() { MAX_INPUTS } else { layer.input_ids.len() };
+    let input_count = match layer.input_ids.len() {
+        // Some files leave out the ports; an op without inputs has none.
+        0 => graph.node(node).op().arity().max.min(MAX_INPUTS),
+        count => count,
+    };
     let connected = PortSet::default();
     LayerId { id: layer.id, node, inputs, input_count, outputs, connected, is_doubled: false }
 }
