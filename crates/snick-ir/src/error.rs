@@ -159,7 +159,7 @@ impl OpError {
         }
     }
 
-    /// Whether a tensor would be larger than a limit or the memory that there is.
+    /// Whether a tensor needs more memory than a limit allows, or than the machine has.
     pub fn is_limit(&self) -> bool {
         self.code() == "S008"
     }

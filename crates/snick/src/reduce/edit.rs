@@ -81,8 +81,7 @@ pub(super) fn remove(graph: &mut Graph, id: NodeId) {
 
 /// Whether anybody reads a layer.
 pub(super) fn is_read(graph: &Graph, id: NodeId) -> bool {
-    let outs = graph.node(id).outs().len();
-    (0..).take(outs).any(|port| !graph.uses(Value { node: id, port }).is_empty())
+    !graph.used_outputs(id).is_empty()
 }
 
 fn cut(graph: &mut Graph, id: NodeId) {

@@ -59,7 +59,7 @@ fn change_any_constant(draft: &mut Draft, random: &mut SplitMix) -> Option<()> {
 }
 
 fn rewire(draft: &mut Draft, at: usize, random: &mut SplitMix) -> Option<()> {
-    // Now and then a value of a later layer, so that there is a cycle.
+    // One time in 40 the value may come from a later layer, which can make a cycle.
     let end = if random.below(40) == 0 { draft.layers.len() } else { at };
     let source = draft.any_value(end, random);
     let inputs = &mut draft.layers.get_mut(at)?.inputs;
