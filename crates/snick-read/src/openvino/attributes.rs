@@ -17,7 +17,9 @@ const FEW: usize = 16;
 impl<'x> Attributes<'x> {
     pub(super) fn clear(&mut self) {
         self.list.clear();
-        self.names.clear();
+        if !self.names.is_empty() {
+            self.names.clear();
+        }
     }
 
     /// Adds an attribute; `false` if there is one of this name.
@@ -37,6 +39,8 @@ impl<'x> Attributes<'x> {
         is_new
     }
 
+    // Inlined, so that a name that is known compares in place.
+    #[inline]
     pub(super) fn get(&self, name: &str) -> Option<&Cow<'x, str>> {
         self.list.iter().find(|(n, _)| *n == name).map(|(_, value)| value)
     }

@@ -44,8 +44,7 @@ pub(super) fn read_layer<'x>(cursor: &mut Cursor<'x>, context: &mut Context) -> 
         info: Vec::new(),
         body: None,
     };
-    let known = ["id", "name", "type", "version"];
-    let extra = cursor.take_attrs().filter(|(name, _)| !known.contains(name));
+    let extra = cursor.take_attrs().filter(|(name, _)| !matches!(*name, "id" | "name" | "type" | "version"));
     let extra: Vec<_> = extra.map(|(name, value)| (name.to_string(), value.into_owned())).collect();
     if !extra.is_empty() {
         layer.info.push(Info { name: "layer".into(), attrs: extra, ..Info::default() });

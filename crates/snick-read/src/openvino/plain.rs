@@ -33,13 +33,22 @@ pub(super) fn start_tag<'x>(text: &'x str, attributes: &mut Attributes<'x>) -> O
         }
         let (name, value) = self::name(next)?;
         let value = value.strip_prefix("=\"")?;
-        let end = memchr::memchr3(b'"', b'&', b'<', value.as_bytes())?;
+        let end = value_end(value.as_bytes())?;
         let (value, behind) = value.split_at(end);
         rest = behind.strip_prefix('"')?;
         if !attributes.push(name, Cow::Borrowed(value)) {
             return None;
         }
     }
+}
+
+/// Where the value of an attribute ends, or holds what is not plain. Most values are so short that a search costs more to
+/// begin than a loop takes.
+fn value_end(value: &[u8]) -> Option<usize> {
+    const SHORT: usize = 12;
+    let (start, rest) = value.split_at_checked(SHORT).unwrap_or((value, &[]));
+    let end = start.iter().position(|b| matches!(b, b'"' | b'&' | b'<'));
+    end.or_else(|| Some(start.len() + memchr::memchr3(b'"', b'&', b'<', rest)?))
 }
 
 /// The end tag that `text` begins with, and the text after it.
@@ -51,7 +60,8 @@ pub(super) fn end_tag(text: &str) -> Option<(&str, &str)> {
 /// The text inside the `<dim>` element that `text` begins with, and the text after the element.
 pub(super) fn dim(text: &str) -> Option<(&str, &str)> {
     let inside = text.strip_prefix("<dim>")?;
-    let end = memchr::memchr2(b'<', b'&', inside.as_bytes())?;
+    // A few digits: no search is faster than a loop.
+    let end = inside.as_bytes().iter().position(|b| matches!(b, b'<' | b'&'))?;
     let (dim, behind) = inside.split_at(end);
     Some((dim, behind.strip_prefix("</dim>")?))
 }

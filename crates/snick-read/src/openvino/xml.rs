@@ -195,11 +195,13 @@ impl<'x> Cursor<'x> {
     }
 
     /// An attribute of the last start tag.
+    #[inline]
     pub(super) fn attr(&self, name: &str) -> Option<&Cow<'x, str>> {
         self.attrs.get(name)
     }
 
     /// A required attribute.
+    #[inline]
     pub(super) fn require(&mut self, name: &str) -> Result<Cow<'x, str>, ReadError> {
         match self.attr(name) {
             Some(value) => Ok(value.clone()),
@@ -208,17 +210,19 @@ impl<'x> Cursor<'x> {
     }
 
     /// A required number.
+    #[inline]
     pub(super) fn number<T: std::str::FromStr>(&mut self, name: &str) -> Result<T, ReadError> {
-        let Some(value) = self.attr(name) else {
-            return Err(self.error(format!("attribute `{name}` is missing")));
+        let number = self.attr(name).and_then(|value| value.trim_ascii().parse().ok());
+        number.ok_or_else(|| self.not_a_number(name))
+    }
+
+    #[cold]
+    fn not_a_number(&mut self, name: &str) -> ReadError {
+        let message = match self.attr(name) {
+            Some(value) => format!("attribute `{name}` is \"{value}\", expected a number"),
+            None => format!("attribute `{name}` is missing"),
         };
-        match value.trim_ascii().parse() {
-            Ok(number) => Ok(number),
-            Err(_) => {
-                let message = format!("attribute `{name}` is \"{value}\", expected a number");
-                Err(self.error(message))
-            }
-        }
+        self.error(message)
     }
 
     /// Takes the attributes of the last start tag.
