@@ -13,6 +13,7 @@ use snick_tensor::ElementType;
 use crate::fact::MAX_ELEMENTS;
 use crate::{Declared, Fact, OpError, Output};
 
+pub(crate) use variables::{Assumed, VariableValues};
 pub(crate) use walk::InferSession;
 pub use walk::{infer, infer_with};
 

@@ -1,4 +1,5 @@
-//! Checks that the values assigned to a variable match what is read from it.
+//! Variables: their values, as far as they follow from what is assigned, and checks that what is assigned matches what is
+//! read.
 
 use std::collections::BTreeMap;
 
@@ -6,6 +7,99 @@ use snick_shape::{Interval, Shape, Symbols};
 use snick_tensor::ElementType;
 
 use crate::{Fact, Graph, Located, NodeId, Op, OpError};
+
+/// What holds for all values of a variable.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct VariableValues {
+    /// The type, if all have the same.
+    pub(crate) element_type: ElementType,
+    /// The intervals of the sizes, if all have the same rank.
+    pub(crate) dims: Option<Vec<Interval>>,
+}
+
+impl VariableValues {
+    /// The values of a fact.
+    pub(crate) fn of(fact: &Fact, symbols: &Symbols) -> Self {
+        Self { element_type: fact.element_type, dims: intervals(&fact.shape, symbols) }
+    }
+
+    /// What holds for the values of both.
+    pub(crate) fn join(&self, other: &Self) -> Self {
+        let is_same = self.element_type == other.element_type;
+        let dims = self.dims.as_ref().zip(other.dims.as_ref()).filter(|(mine, theirs)| mine.len() == theirs.len());
+        Self {
+            element_type: if is_same { self.element_type } else { ElementType::Dynamic },
+            dims: dims.map(|(mine, theirs)| mine.iter().zip(theirs).map(|(a, b)| a.hull(*b)).collect()),
+        }
+    }
+
+    /// As [`VariableValues::join`], with every size open that `other` changes: joins of joins may never end.
+    fn widen(&self, other: &Self) -> Self {
+        let mut joined = self.join(other);
+        for (dim, mine) in joined.dims.iter_mut().flatten().zip(self.dims.iter().flatten()) {
+            if dim != mine {
+                *dim = Interval::DIM;
+            }
+        }
+        joined
+    }
+}
+
+/// Values by variable that inference assumes to be assigned, to variables whose type or rank is not declared. An
+/// assumption is right once the values that follow from it lie within it.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Assumed(BTreeMap<String, VariableValues>);
+
+impl Assumed {
+    /// The values that are assumed to be assigned to a variable; `None` if none but the initial one.
+    pub(crate) fn values(&self, variable_id: &str) -> Option<&VariableValues> {
+        self.0.get(variable_id)
+    }
+
+    /// What is to be assumed in the next round; `None` if the assumptions held in this one.
+    pub(super) fn next(&self, graph: &Graph) -> Option<Self> {
+        let mut reads: BTreeMap<&str, Vec<VariableValues>> = BTreeMap::new();
+        let mut assigned: BTreeMap<&str, VariableValues> = BTreeMap::new();
+        each_graph(graph, &mut |graph| {
+            for id in graph.ids() {
+                let node = graph.node(id);
+                match node.op() {
+                    Op::ReadValue(op) => {
+                        let fact = node.outs().first().map(|out| &out.fact);
+                        let values = VariableValues::of(fact.unwrap_or(&Fact::unknown()), graph.symbols());
+                        reads.entry(&op.variable_id).or_default().push(op.undeclared(values));
+                    }
+                    Op::Assign(op) => {
+                        let fact = self::assigned(graph, id).unwrap_or(&Fact::unknown()).clone();
+                        let values = VariableValues::of(&fact, graph.symbols());
+                        let known = assigned.entry(&op.variable_id).or_insert_with(|| values.clone());
+                        *known = known.join(&values);
+                    }
+                    _ => {}
+                }
+            }
+        });
+        let mut next = self.clone();
+        let mut holds = true;
+        for (variable, reads) in reads {
+            let Some(assigned) = assigned.get(variable) else { continue };
+            if reads.iter().any(|read| read.join(assigned) != *read) {
+                holds = false;
+                let read = reads.into_iter().reduce(|a, b| a.join(&b));
+                next.0.extend(read.map(|read| (variable.to_string(), read.widen(assigned))));
+            }
+        }
+        (!holds).then_some(next)
+    }
+}
+
+/// Calls `visit` with the graph and every graph inside.
+fn each_graph<'g>(graph: &'g Graph, visit: &mut impl FnMut(&'g Graph)) {
+    visit(graph);
+    for id in graph.ids() {
+        graph.node(id).op().bodies().for_each(|(_, body)| each_graph(body, visit));
+    }
+}
 
 /// The type and shape that a ReadValue declares.
 struct Read {

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use snick_shape::{SymExpr, Symbols};
 use snick_tensor::{ElementType, Tensor};
 
-use super::{Infer, input_symbols, saturating_product, variables};
+use super::{Assumed, Infer, input_symbols, saturating_product, variables};
 use crate::float_bounds::FloatBounds;
 use crate::{
     Fact, Facts, Graph, Known, Loc, Located, Monitor, NodeId, NodeRef, Op, OpError, OpTraits, Output,
@@ -26,17 +26,31 @@ pub fn infer(graph: &mut Graph) -> Vec<Located> {
 
 /// [`infer`], watched: nothing is known of the layers that are left when the monitor ends it.
 pub fn infer_with(graph: &mut Graph, monitor: &mut Monitor) -> Vec<Located> {
-    graph.symbols = Symbols::default();
-    input_symbols::declare(graph);
     let layers = graph.layers();
     monitor.count_layers(layers, "");
-    let mut session = InferSession::new(monitor, layers);
-    graph.infer_body(&[], &mut session);
-    if session.has_variables {
-        session.errors.extend(variables::check(graph));
+    let mut assumed = Some(Assumed::default());
+    let mut rounds = 0;
+    loop {
+        rounds += 1;
+        graph.symbols = Symbols::default();
+        input_symbols::declare(graph);
+        let mut session = InferSession { assumed, ..InferSession::new(monitor, layers) };
+        graph.infer_body(&[], &mut session);
+        let InferSession { mut errors, has_variables, assumed: old, .. } = session;
+        if !has_variables || monitor.is_stopped() {
+            return errors;
+        }
+        let Some(next) = old.and_then(|old| old.next(graph)) else {
+            errors.extend(variables::check(graph));
+            return errors;
+        };
+        assumed = Some(next).filter(|_| rounds < MAX_ROUNDS);
     }
-    session.errors
 }
+
+/// After so many rounds of inference nothing is assumed of the values of variables. Each round opens the sizes that the last
+/// one changed, so few are enough.
+const MAX_ROUNDS: usize = 6;
 
 /// The state that inference of a model and its bodies shares.
 pub(crate) struct InferSession<'m> {
@@ -46,6 +60,8 @@ pub(crate) struct InferSession<'m> {
     visits: usize,
     /// Whether a node that reads or assigns a variable was visited.
     has_variables: bool,
+    /// What is assumed of the values of variables; nothing where a single node is inferred.
+    assumed: Option<Assumed>,
     /// Ends the inference early.
     monitor: &'m mut Monitor,
     /// Visited layers, those of bodies in each round, and all layers that there are.
@@ -58,7 +74,15 @@ const MAX_VISITS: usize = 1 << 17;
 
 impl<'m> InferSession<'m> {
     fn new(monitor: &'m mut Monitor, layers: usize) -> Self {
-        Self { errors: Vec::new(), visits: MAX_VISITS, has_variables: false, monitor, visited: 0, layers }
+        Self {
+            errors: Vec::new(),
+            visits: MAX_VISITS,
+            has_variables: false,
+            assumed: None,
+            monitor,
+            visited: 0,
+            layers,
+        }
     }
 
     /// Reports that a node, of the model itself or of a body, is inferred.
@@ -188,6 +212,7 @@ impl Graph {
         };
         let mut facts = match &node.op {
             Op::SubGraph(op) => op.infer_bodies(&mut cx, bodies, session)?,
+            Op::ReadValue(op) => op.infer_values(&mut cx, session.assumed.as_ref())?,
             op => op.infer(&mut cx)?,
         };
         fold(&node.op, &inputs, &mut facts);

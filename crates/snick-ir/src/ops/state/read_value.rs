@@ -1,9 +1,10 @@
 //! ReadValue-3 and ReadValue-6.
 
-use snick_shape::{Shape, ShapeSpec};
+use snick_shape::{Interval, Shape, ShapeSpec};
 use snick_tensor::{ElementType, Tensor};
 
 use crate::attrs::missing;
+use crate::infer::{Assumed, VariableValues};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, Since};
 
 op! {
@@ -25,21 +26,36 @@ op! {
 
 impl InferOp for ReadValue {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        self.infer_values(cx, None)
+    }
+}
+
+impl ReadValue {
+    /// The fact of all values of the variable. What it does not declare follows from the initial value and from what is
+    /// assumed to be assigned; without assumptions it is unknown.
+    pub(crate) fn infer_values(&self, cx: &mut Infer, assumed: Option<&Assumed>) -> Result<Facts, OpError> {
         let init = cx.optional(0);
+        let values = init.zip(assumed).map(|(init, assumed)| {
+            let initial = VariableValues::of(init, cx.known_symbols());
+            assumed.values(&self.variable_id).map_or(initial.clone(), |values| initial.join(values))
+        });
         let shape = match (&self.variable_shape, init) {
             (Some(shape), init) => {
                 let origin = cx.origin();
-                let shape = shape.instantiate(cx.symbols(), origin)?;
+                let declared = shape.instantiate(cx.symbols(), origin)?;
                 if let Some(init) = init {
-                    cx.merge_shapes("the variable is {}, its initial value {}", &shape, &init.shape)?;
+                    cx.merge_shapes("the variable is {}, its initial value {}", &declared, &init.shape)?;
                 }
-                shape
+                match values.as_ref().and_then(|values| values.dims.as_ref()) {
+                    Some(dims) if declared.dims().is_none() => unknown(cx, dims),
+                    _ => declared,
+                }
             }
             // Assigned values may have other sizes than the input, within its ranges.
             (None, Some(init)) => match init.shape.dims() {
                 Some(dims) => {
                     let intervals: Vec<_> = dims.iter().map(|dim| cx.interval(dim)).collect();
-                    Shape::ranked(intervals.into_iter().map(|i| cx.unknown(i)).collect::<Vec<_>>())
+                    unknown(cx, &intervals)
                 }
                 None => Shape::unranked(),
             },
@@ -48,9 +64,12 @@ impl InferOp for ReadValue {
         let element_type = match (self.variable_type, init) {
             (None, None) => return Err(missing("variable_type")),
             (None, Some(init)) => init.element_type,
+            (Some(ElementType::Dynamic), _) => {
+                values.map_or(ElementType::Dynamic, |values| values.element_type)
+            }
             (Some(declared), Some(init)) => {
                 let got = init.element_type;
-                if ![declared, got].contains(&ElementType::Dynamic) && declared != got {
+                if got != ElementType::Dynamic && declared != got {
                     return Err(OpError::element_type("input 0", got, declared.to_string()));
                 }
                 declared
@@ -59,6 +78,21 @@ impl InferOp for ReadValue {
         };
         Ok(Facts::from(Fact::new(element_type, shape)))
     }
+
+    /// Of these values what the variable does not declare.
+    pub(crate) fn undeclared(&self, values: VariableValues) -> VariableValues {
+        let declares_type = self.variable_type != Some(ElementType::Dynamic);
+        let declares_rank = self.variable_shape != Some(ShapeSpec::Unranked);
+        VariableValues {
+            element_type: if declares_type { ElementType::Dynamic } else { values.element_type },
+            dims: values.dims.filter(|_| !declares_rank),
+        }
+    }
+}
+
+/// A shape of which only the intervals are known.
+fn unknown(cx: &mut Infer, dims: &[Interval]) -> Shape {
+    Shape::ranked(dims.iter().map(|&dim| cx.unknown(dim)).collect::<Vec<_>>())
 }
 
 impl EvalOp for ReadValue {
@@ -70,6 +104,40 @@ impl EvalOp for ReadValue {
                 what: format!("variable {}", self.variable_id),
                 why: "nothing was assigned to it".into(),
             }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{infer, text};
+
+    /// The type and shape that is read from a variable that declares neither; `value` is assigned to it.
+    fn read(value: &str) -> String {
+        let layers = format!(
+            "%init = Parameter-1 {{element_type: f32, shape: \"B,0,4\"}}\n\
+             %new = Parameter-1 {{element_type: f32, shape: \"B,1,4\"}}\n\
+             %int = Parameter-1 {{element_type: i32, shape: \"2,2\"}}\n\
+             %axis = Const-1 i64[] <1>\n\
+             %read = ReadValue-6(%init) {{variable_id: \"v\", variable_type: dynamic, variable_shape: \"...\"}}\n\
+             {value}\n%put = Assign-6(%value) {{variable_id: \"v\"}}\n%y = Result-1(%read)"
+        );
+        let mut graph = text::parse(&format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n"), None).unwrap();
+        assert_eq!(infer(&mut graph), []);
+        let out = &graph.node(graph.results().next().unwrap()).outs()[0];
+        format!("{}{}", out.fact.element_type, out.fact.shape.display_intervals(graph.symbols()))
+    }
+
+    #[test]
+    fn undeclared_values_are_the_initial_one_and_the_assigned_ones() {
+        for (value, expected) in [
+            ("%value = Relu-1(%read)", "f32[?,0,4]"),
+            ("%value = Concat-1(%read, %new) {axis: 1}", "f32[?,?,4]"),
+            ("%value = Convert-1(%new) {destination_type: f16}", "dynamic[?,?,4]"),
+            ("%value = Relu-1(%int)", "dynamic[...]"),
+            ("%value = Unsqueeze-1(%read, %axis)", "f32[...]"),
+        ] {
+            assert_eq!(read(value), expected, "{value}");
         }
     }
 }
