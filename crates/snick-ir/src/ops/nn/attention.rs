@@ -10,9 +10,10 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, leading};
 op! {
     /// `softmax(query key^T scale + mask) value`. Inputs: query `[N.., L, E]`, key `[N.., S, E]`, value `[N.., S, V]`,
     /// optionally a mask that broadcasts to `[N.., L, S]` (boolean: which keys take part; real: what is added to the
-    /// scores) and a scale, `1 / sqrt(E)` by default. Output `[N.., L, V]`; a single query has a row of output for every
-    /// row of the mask.
-    #[op("ScaledDotProductAttention", since = [13], inputs = Arity::between(3, 5), traits = [PURE])]
+    /// scores), a scale, `1 / sqrt(E)` by default, and a sink that broadcasts to `[N.., L, 1]`: one more score of each query,
+    /// which takes its share and has no value. Output `[N.., L, V]`; a single query has a row of output for every row of the
+    /// mask.
+    #[op("ScaledDotProductAttention", since = [13], inputs = Arity::between(3, 6), traits = [PURE])]
     pub struct ScaledDotProductAttention {
         /// Whether query `i` sees keys up to `i` only; the mask is ignored then.
         pub causal: bool = false,
@@ -75,6 +76,9 @@ impl InferOp for ScaledDotProductAttention {
                 batch = cx.broadcast(&batch, &shape(mask.batch))?;
             }
         }
+        if let Some(sink) = cx.optional(5) {
+            check_sink(cx, &sink.shape, query.batch, &rows)?;
+        }
         let mut dims: SmallVec<[SymExpr; 4]> = batch.dims().unwrap_or_default().into();
         dims.extend([rows, value.last.clone()]);
         Ok(Facts::from(Fact::new(element_type, Shape::ranked(dims))))
@@ -120,9 +124,43 @@ impl EvalOp for ScaledDotProductAttention {
                 BinaryOp::Add.apply(&scores, &added)?
             }
         };
-        let weights = kernels::softmax(&scores, scores.rank().saturating_sub(1))?;
+        let weights = match rest.get(2) {
+            None => kernels::softmax(&scores, scores.rank().saturating_sub(1))?,
+            Some(sink) => softmax_with_sink(&scores, &sink.cast(wide)?)?,
+        };
         Ok(vec![kernels::matmul(&weights, &value, false, false)?.cast(element_type)?])
     }
+}
+
+/// Requires a sink of the rank of the queries that broadcasts to one column of the scores.
+fn check_sink(cx: &mut Infer, sink: &Shape, batch: &[SymExpr], rows: &SymExpr) -> Result<(), OpError> {
+    let Some(dims) = sink.dims() else { return Ok(()) };
+    if dims.len() != batch.len() + 2 {
+        return Err(OpError::rank("input 5", dims.len(), format!("{}, as the queries", batch.len() + 2)));
+    }
+    let conflict = |cx: &Infer, mine, size: &SymExpr| {
+        let (mine, size) = (cx.interval(mine), cx.interval(size));
+        Err(OpError::conflict("cannot broadcast the sink: {} and {} differ", mine, size))
+    };
+    for (size, mine) in batch.iter().chain([rows]).zip(dims) {
+        if cx.broadcast_dim(size, mine).is_none() {
+            return conflict(cx, mine, size);
+        }
+    }
+    match dims.last() {
+        Some(last) if !cx.interval(last).contains(1) => conflict(cx, last, &SymExpr::Const(1)),
+        _ => Ok(()),
+    }
+}
+
+/// The softmax over the scores and the sink, without the share of the sink.
+fn softmax_with_sink(scores: &Tensor, sink: &Tensor) -> Result<Tensor, OpError> {
+    let axis = scores.rank().saturating_sub(1);
+    let mut column = scores.dims().to_vec();
+    let keys = std::mem::replace(&mut column[axis], 1);
+    let sink = sink.broadcast_to(&column)?;
+    let shares = kernels::softmax(&kernels::concat(&[scores, &sink], axis)?, axis)?;
+    Ok(shares.slice(axis, 0, keys, 1)?)
 }
 
 /// Requires a mask whose last axis is that of the scores, or 1; a single query may have a mask of any number of rows.
@@ -161,4 +199,52 @@ fn operand_type(cx: &mut Infer) -> Result<ElementType, OpError> {
         return Ok(element_type);
     }
     Err(OpError::element_type("the inputs", element_type, "a floating-point type"))
+}
+
+#[cfg(test)]
+mod tests {
+    use snick_tensor::Tensor;
+
+    use super::ScaledDotProductAttention;
+    use crate::{EvalOp, infer, text};
+
+    #[test]
+    fn a_sink_takes_its_share() {
+        let zeros = |dims: &[usize]| Tensor::zeros(snick_tensor::ElementType::F32, dims).unwrap();
+        let ones = Tensor::full(&[1, 3, 2], 1f32).unwrap();
+        let (mask, scale) = (Tensor::scalar(0f32), Tensor::scalar(1f32));
+        let sink = Tensor::from_slice(&[0f32, f32::NEG_INFINITY], &[1, 2, 1]).unwrap();
+        let inputs = [zeros(&[1, 2, 4]), zeros(&[1, 3, 4]), ones, mask, scale, sink];
+        let out = ScaledDotProductAttention { causal: false }.eval(&inputs).unwrap();
+        // Three equal scores and a sink of the same score; a sink that is never chosen.
+        assert_eq!(out[0].to_f32_vec().unwrap(), [0.75, 0.75, 1., 1.]);
+    }
+
+    #[test]
+    fn a_sink_broadcasts_to_a_column_of_the_scores() {
+        for (sink, fits) in [
+            ("1,4,1,1", true),
+            ("1,4,2,1", true),
+            ("?,?,?,?", true),
+            ("...", true),
+            ("4,1,1", false),
+            ("", false),
+            ("1,4,1,2", false),
+            ("1,3,1,1", false),
+            ("1,4,5,1", false),
+        ] {
+            let parameter = |(name, shape): (&str, &str)| {
+                format!("%{name} = Parameter-1 {{element_type: f32, shape: \"{shape}\"}}\n")
+            };
+            let shapes =
+                [("q", "1,4,2,8"), ("k", "1,4,3,8"), ("v", "1,4,3,5"), ("m", ""), ("s", ""), ("t", sink)];
+            let layers: String = shapes.into_iter().map(parameter).collect();
+            let attention = "ScaledDotProductAttention-13(%q, %k, %v, %m, %s, %t) {causal: false}";
+            let text = format!("snick 1\ngraph \"g\" {{\n{layers}%a = {attention}\n%y = Result-1(%a)\n}}\n");
+            let mut graph = text::parse(&text, None).unwrap();
+            assert_eq!(infer(&mut graph).is_empty(), fits, "{sink}");
+            let out = &graph.node(graph.results().next().unwrap()).outs()[0];
+            assert!(!fits || out.fact.shape.as_static().unwrap().as_slice() == [1, 4, 2, 5], "{sink}");
+        }
+    }
 }

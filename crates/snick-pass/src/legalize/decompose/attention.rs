@@ -9,7 +9,7 @@ use super::helpers::{Result, known_size};
 
 pub(crate) const RULE: Rule = Rule::rounding("decompose-attention", attention);
 
-/// `softmax(query * scale * key^T + mask) * value`.
+/// `softmax(query * scale * key^T + mask) * value`. A sink is one more score of each query, whose share is dropped.
 fn attention(p: &mut Patch) -> Result<RewriteResult> {
     let Op::ScaledDotProductAttention(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     let (query, key, value) = (p.input(0)?, p.input(1)?, p.input(2)?);
@@ -30,8 +30,25 @@ fn attention(p: &mut Patch) -> Result<RewriteResult> {
             scores = p.add(scores, mask)?;
         }
     }
-    let shares = p.softmax(scores, -1)?;
+    let shares = match p.optional(5) {
+        None => p.softmax(scores, -1)?,
+        Some(sink) => {
+            let column = sink_column(p, sink, scores)?;
+            let scores = p.concat(-1, &[scores, column])?;
+            let shares = p.softmax(scores, -1)?;
+            p.slice_range(shares, -1, 0, -1)?
+        }
+    };
     p.matmul(shares, value).map(RewriteResult::one)
+}
+
+/// The sink, once for each row of the scores.
+fn sink_column(p: &mut Patch, sink: Value, scores: Value) -> Result<Value> {
+    let sizes = p.shape_of(scores)?;
+    let rows = p.slice_range(sizes, 0, 0, -1)?;
+    let one = p.ints(&[1])?;
+    let sizes = p.concat(0, &[rows, one])?;
+    p.broadcast_to(sink, sizes)
 }
 
 /// The query times the scale, which is that of its depth unless it is given; exact factors need f32.

@@ -210,6 +210,11 @@ fn attention() {
         &cube,
         "%out = ScaledDotProductAttention-13(%x, %y, %z, %u, %v) {causal: false}",
     );
+    for (sink, causal) in [("1,4,1", "false"), ("1,1,1", "true")] {
+        let inputs = [&cube[..], &[("f32", sink)]].concat();
+        let op = format!("ScaledDotProductAttention-13(%x, %y, %z, %u, %v, %w) {{causal: {causal}}}");
+        decomposes("decompose-attention", &inputs, &format!("%out = {op}"));
+    }
 }
 
 #[test]
