@@ -7,6 +7,7 @@ mod edit;
 mod execution;
 mod node;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use petgraph::Direction::{Incoming, Outgoing};
@@ -418,6 +419,12 @@ impl Graph {
         if self.detached > 0 || alive.iter().filter(|&&alive| alive).count() < self.len() {
             self.keep(|n| alive[n.index()]);
         }
+    }
+
+    /// Removes nodes, and what connects them; faster than one by one.
+    pub fn remove_all(&mut self, ids: &HashSet<NodeId>) {
+        let removed: HashSet<NodeIndex> = ids.iter().map(|&id| self.place(id)).collect();
+        self.keep(|n| !removed.contains(&n));
     }
 
     /// Keeps the nodes that `is_kept` names, with the same ids, and what connects them. All at once: removing nodes singly

@@ -47,6 +47,7 @@ mod pipeline;
 mod report;
 mod rules;
 mod selection;
+pub mod states;
 #[cfg(test)]
 mod testing;
 

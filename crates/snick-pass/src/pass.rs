@@ -35,6 +35,8 @@ enum PassKind {
     Rules(Cow<'static, [Rule]>),
     /// Looks at the graph as a whole.
     Graph(GraphFn),
+    /// Looks at the graph of the model as a whole, not at its bodies.
+    Model(GraphFn),
 }
 
 /// Changes a graph, at most so many times.
@@ -56,6 +58,16 @@ impl Pass {
         Self { name: Cow::Borrowed(name), kind: PassKind::Graph(change) }
     }
 
+    /// [`Pass::of_graph`], for the graph of a model and not for its bodies.
+    pub const fn of_model(name: &'static str, change: fn(&mut Graph, Option<usize>) -> Trace) -> Self {
+        Self { name: Cow::Borrowed(name), kind: PassKind::Model(change) }
+    }
+
+    /// Whether the pass runs on bodies, too.
+    pub(crate) fn visits_bodies(&self) -> bool {
+        !matches!(self.kind, PassKind::Model(_))
+    }
+
     /// Its name in commands.
     pub const fn name(&self) -> &str {
         match &self.name {
@@ -68,7 +80,7 @@ impl Pass {
     pub(crate) fn run(&self, graph: &mut Graph, options: DriverOptions<'_>) -> Trace {
         match &self.kind {
             PassKind::Rules(rules) => rewrite::apply(graph, rules, options),
-            PassKind::Graph(change) => {
+            PassKind::Graph(change) | PassKind::Model(change) => {
                 let trace = change(graph, options.stop_after);
                 graph.remove_dead_nodes();
                 trace

@@ -13,6 +13,7 @@ use crate::rules::{
     hoist_slice_gather, hoist_slice_matmul, hoist_slice_reshape, hoist_slice_rows, hoist_slice_transpose,
     merge_duplicates, merge_slices, shape_of_source, slice_of_concat,
 };
+use crate::states;
 
 /// The rules of the canonical form. Those that make the graph smaller come first.
 const RULES: &[Rule] = &[
@@ -74,14 +75,14 @@ const MAX_ROUNDS: usize = 8;
 /// assert!(error.to_string().starts_with("no pass named `merge-slizes`; the passes are "));
 /// ```
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
-#[error("no pass named `{name}`; the passes are {}", PASSES.iter().map(Pass::name).collect::<Vec<_>>().join(", "))]
+#[error("no pass named `{name}`; the passes are {}", PASSES.iter().chain(states::PASSES).map(Pass::name).collect::<Vec<_>>().join(", "))]
 pub struct UnknownPass {
     /// The name asked for.
     pub name: String,
 }
 
 impl Pass {
-    /// The pass of this name: one of [`PASSES`], or a decomposition.
+    /// The pass of this name: one of [`PASSES`], one that moves states, or a decomposition.
     ///
     /// ```
     /// assert_eq!(snick_pass::Pass::by_name("merge-slices")?.name(), "merge-slices");
@@ -93,7 +94,7 @@ impl Pass {
     /// [`UnknownPass`].
     pub fn by_name(name: &str) -> Result<Self, UnknownPass> {
         let decomposition = || decompose::RULES.iter().find(|rule| rule.name() == name);
-        let known = PASSES.iter().find(|pass| pass.name() == name).cloned();
+        let known = PASSES.iter().chain(states::PASSES).find(|pass| pass.name() == name).cloned();
         let pass = known
             .or_else(|| decomposition().map(|rule| Self::of_rules(rule.name(), std::slice::from_ref(rule))));
         pass.ok_or_else(|| UnknownPass { name: name.to_string() })
@@ -236,7 +237,9 @@ impl PassManager {
     fn apply(&mut self, graph: &mut Graph, pass: &Pass) {
         let trace = self.run(graph, pass, 0);
         self.report.add(trace);
-        graph.for_each_body(|body| self.apply(body, pass));
+        if pass.visits_bodies() {
+            graph.for_each_body(|body| self.apply(body, pass));
+        }
     }
 
     /// A pass on the graph without its bodies, when there are so many replacements that are not in the report yet.

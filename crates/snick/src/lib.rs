@@ -94,6 +94,7 @@ pub use snick_ir::{
     OpTraits, Operand, Progress, RawNode, Registry, Severity, ShapeRule, StridedSliceMasks, Value, Version,
     infer, ops, text,
 };
+pub use snick_pass::states::State;
 pub use snick_pass::{Cost, PASSES, Pass, Report, RewriteOptions, UnknownPass};
 pub use snick_read::ReadError;
 pub use snick_shape::{DimSpec, Interval, Shape, ShapeSpec, SymExpr, Symbols};

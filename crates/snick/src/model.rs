@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use snick_ir::text::{PrintOptions, print};
 use snick_ir::{Graph, Located};
+use snick_pass::states::State;
 use snick_pass::{Pass, Report, RewriteOptions};
 use snick_read::Read;
 
@@ -141,6 +142,37 @@ impl Model {
         let mut errors = self.errors.clone();
         errors.extend(snick_ir::infer(self.graph_mut()));
         errors.into()
+    }
+
+    /// Turns variables into inputs and outputs, for formats that have none, and infers the model. Returns what became of
+    /// each; see [`State`].
+    ///
+    /// ```
+    /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"2\"}\n  \
+    /// #             %old = ReadValue-6(%x) {variable_id: \"v\", variable_type: f32, variable_shape: \"2\"}\n  \
+    /// #             %new = Add-1(%old, %x) {auto_broadcast: \"numpy\"}\n  \
+    /// #             %put = Assign-6(%new) {variable_id: \"v\"}\n  %y = Result-1(%old)\n}\n";
+    /// let mut model = snick::parse(text)?;
+    /// model.infer().into_result()?;
+    /// for state in model.make_stateless()? {
+    ///     println!("{state}"); // v: input past.v, output present.v; first f32[2]
+    /// }
+    /// # Ok::<(), snick::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A body that reads or assigns a variable; nothing has changed then.
+    pub fn make_stateless(&mut self) -> Result<Vec<State>, Error> {
+        Ok(snick_pass::states::make_stateless(self.graph_mut()).map_err(|error| *error)?)
+    }
+
+    /// The inverse of [`Model::make_stateless`]: every input named like a past state (`past_key_values.0.key`, `past.v`)
+    /// whose present one is an output (`present.0.key`, `present.v`) becomes a variable. Infers the model.
+    ///
+    /// # Errors
+    /// A state of unknown rank, or of a type that has no zero to begin with.
+    pub fn make_stateful(&mut self) -> Result<Vec<State>, Error> {
+        Ok(snick_pass::states::make_stateful(self.graph_mut()).map_err(|error| *error)?)
     }
 
     /// [`Model::infer`] with limits, or with a report of progress. Nothing is known of the layers that are left.

@@ -19,6 +19,12 @@ pub struct Options {
     output: PathBuf,
     #[command(flatten)]
     target: TargetOptions,
+    /// Turn variables into inputs (past…) and outputs (present…), and say what each begins with
+    #[arg(long, conflicts_with = "stateful")]
+    stateless: bool,
+    /// Turn inputs named past… and outputs named present… into variables
+    #[arg(long)]
+    stateful: bool,
 }
 
 fn output_help() -> String {
@@ -31,6 +37,10 @@ pub fn run(options: &Options, console: &Console) -> Result<Outcome, Failure> {
     let mut model = model::load(&options.model, console)?;
     options.target.check(model.files().iter().map(PathBuf::as_path), &options.output)?;
     let mut errors = model::infer(&mut model, console)?;
+    if options.stateless || options.stateful {
+        let states = if options.stateless { model.make_stateless() } else { model.make_stateful() };
+        states?.iter().for_each(|state| console.note(&state.to_string()));
+    }
     // A DirectML description holds slices only, so every slice-like layer is lowered.
     if Format::to_write(&options.output) == Some(Format::DirectMl) {
         errors.extend(snick_pass::lower_slices(model.graph_mut()).errors);

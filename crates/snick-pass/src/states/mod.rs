@@ -1,0 +1,81 @@
+//! States: what a model keeps from run to run, in variables (ReadValue, Assign) or as inputs and outputs.
+//!
+//! [`make_stateless`] turns variables into inputs and outputs, for formats that have none; [`make_stateful`] is the
+//! inverse. The names of both are those that exporters of language models use: `past…` is read, `present…` is what the
+//! next run reads.
+
+mod names;
+mod stateful;
+mod stateless;
+
+use std::fmt;
+
+use snick_ir::rewrite::{Applied, Trace};
+use snick_ir::Located;
+
+use crate::Pass;
+
+pub use stateful::make_stateful;
+pub use stateless::make_stateless;
+
+/// The passes by name. They change the inputs and outputs of a model, so the canonical form does without.
+pub(crate) const PASSES: &[Pass] = &[
+    Pass::of_model(MAKE_STATELESS, |graph, _| trace(MAKE_STATELESS, make_stateless(graph))),
+    Pass::of_model(MAKE_STATEFUL, |graph, _| trace(MAKE_STATEFUL, make_stateful(graph))),
+];
+
+const MAKE_STATELESS: &str = "make-stateless";
+const MAKE_STATEFUL: &str = "make-stateful";
+
+fn trace(rule: &'static str, states: Result<Vec<State>, Box<Located>>) -> Trace {
+    match states {
+        Ok(states) => {
+            let applied = states.iter().map(|state| {
+                let (State::Passed { variable_id, .. } | State::Recomputed { variable_id }) = state;
+                Applied {
+                    rule: rule.into(),
+                    layer: variable_id.as_str().into(),
+                    op: "variable".into(),
+                    exact: true,
+                }
+            });
+            Trace { applied: applied.collect(), ..Trace::default() }
+        }
+        Err(error) => Trace { errors: vec![*error], ..Trace::default() },
+    }
+}
+
+/// One state of a model, after it was moved.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum State {
+    /// An input gives the state, an output returns it for the next run.
+    Passed {
+        /// The variable.
+        variable_id: String,
+        /// The name of the input.
+        input: String,
+        /// The name of the output.
+        output: String,
+        /// What the first run reads: element type, shape, and the value if all elements are equal; empty if that is not
+        /// known.
+        initial: String,
+    },
+    /// The variable keeps its initial value, which is computed in each run: it follows from inputs that stay the same,
+    /// such as the output of an encoder.
+    Recomputed {
+        /// The variable.
+        variable_id: String,
+    },
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Passed { variable_id, input, output, initial } => {
+                write!(f, "{variable_id}: input {input}, output {output}")?;
+                if initial.is_empty() { Ok(()) } else { write!(f, "; first {initial}") }
+            }
+            Self::Recomputed { variable_id } => write!(f, "{variable_id}: computed in each run"),
+        }
+    }
+}
