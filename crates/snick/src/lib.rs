@@ -40,11 +40,13 @@
 //! | `ngraph`, `directml` | read JSON of nGraph functions and DirectML descriptions |
 //! | `run` | [`Session`] and random inputs |
 //! | `emit` | [`Model::save`] |
-//! | `analyze` | reserved |
+//! | `analyze` | tables of weights, states and recorded times |
 //! | `ops-toml` | `load_ops`: shapes of custom ops from a file |
 //! | `serde` | diagnostics and shapes serialise |
 //! | `ndarray` | tensors from and to `ndarray` |
 
+#[cfg(feature = "analyze")]
+mod analyze;
 mod error;
 mod inference;
 mod input_candidates;
@@ -66,6 +68,8 @@ mod save;
 mod session;
 mod size_conditions;
 
+#[cfg(feature = "analyze")]
+pub use analyze::{Grouping, LayerTime, StateSize, WeightKind, WeightsOf, layer_times, state_sizes, weights};
 pub use error::Error;
 #[cfg(feature = "emit")]
 pub use files::{OutputFiles, Sink, write_file};
@@ -76,7 +80,7 @@ pub use load::{LoadOptions, load, load_bytes, load_with, parse};
 pub use model::Model;
 #[cfg(feature = "ops-toml")]
 pub use ops_file::{load_ops, parse_ops};
-pub use outputs::{Outputs, named_outputs, output_names};
+pub use outputs::{Outputs, named_outputs, output_names, public_name};
 pub use random_inputs::{DimPolicy, InputSpec, draw_inputs};
 pub use reduce::{ErrorKind, Reduction, reduce};
 #[cfg(feature = "emit")]

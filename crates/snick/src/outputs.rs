@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ops::Index;
 
-use snick_ir::{Graph, NodeId};
+use snick_ir::{Graph, NodeId, Op};
 use snick_tensor::Tensor;
 
 /// The outputs of a run, one a Result, in the order of the file. A name is that of a Result layer, or a tensor name of
@@ -103,6 +103,27 @@ pub fn output_names(graph: &Graph, result: NodeId) -> Vec<&str> {
     let tensor_names = value.and_then(|value| graph.output(value)).map(|out| out.names()).unwrap_or_default();
     names.extend(tensor_names.iter().map(String::as_str));
     names
+}
+
+/// The name that users know an input or output by: the first tensor name if there is one, that of the layer otherwise, or
+/// if it is a tensor name, too.
+///
+/// ```
+/// let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: i64, shape: \"N\"}\n  \
+///             %a = Negative-1(%x) : _ \"logits\"\n  %Result_7 = Result-1(%a)\n}\n";
+/// let model = snick::parse(text)?;
+/// let result = model.graph().results().next().expect("an output");
+/// assert_eq!(snick::public_name(model.graph(), result), "logits");
+/// # Ok::<(), snick::Error>(())
+/// ```
+pub fn public_name(graph: &Graph, id: NodeId) -> &str {
+    let node = graph.node(id);
+    let value = if matches!(node.op(), Op::Result(_)) { node.input(0) } else { node.output(0) };
+    let names = value.and_then(|value| graph.output(value)).map(|out| out.names()).unwrap_or_default();
+    match names.first() {
+        Some(first) if names.iter().all(|name| name != node.name()) => first,
+        _ => node.name(),
+    }
 }
 
 /// The outputs by each of their names. A name means the first output that has it, layer names first.

@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 
 use clap::Args;
+use snick::public_name;
 use snick_ir::text::Escaped;
-use snick_ir::{Graph, Located, NodeId, Output};
+use snick_ir::{Graph, Located, NodeId, Op, Output};
 
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::json::Json;
@@ -50,6 +51,7 @@ fn signature(json: &mut Json, graph: &Graph, id: NodeId) {
     let node = graph.node(id);
     json.object(|json| {
         json.key("name").string(node.name());
+        json.key("public_name").string(public_name(graph, id));
         if let Some(out) = node.outs().first() {
             fact(json, graph, out);
         }
@@ -123,7 +125,11 @@ fn table(text: &mut String, graph: &Graph, indent: &str) {
     for id in graph.ids() {
         let node = graph.node(id);
         let outs: Vec<String> = node.outs().iter().map(types).collect();
-        let line = format!("{:24} {:32} {}", node.op().type_name(), outs.join(" "), node.name());
+        let name = match node.op() {
+            Op::Parameter(_) | Op::Result(_) => public_name(graph, id),
+            _ => node.name(),
+        };
+        let line = format!("{:24} {:32} {name}", node.op().type_name(), outs.join(" "));
         let _ = writeln!(text, "{indent}{}", Escaped(&line));
         for (role, body) in node.op().bodies() {
             let _ = writeln!(text, "{indent}  {role}");

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use snick::{Model, input_candidates, named_outputs, output_names};
+use snick::{Model, input_candidates, named_outputs, output_names, public_name};
 use snick_ir::text::Escaped;
 use snick_ir::{Graph, Located};
 use snick_run::{Session, Variables};
@@ -77,8 +77,8 @@ struct RunReport {
 struct RunOutput {
     /// The name, with the prefix of the step from the second step on.
     key: String,
-    /// Whether it is the name of the layer.
-    is_layer: bool,
+    /// The name that is shown, once for each output.
+    shown: Option<String>,
     value: Tensor,
 }
 
@@ -263,7 +263,7 @@ fn run_once(
         memory: console.memory(),
         ..snick_run::Options::default()
     };
-    let layers = graph.results().count();
+    let shown: Vec<&str> = graph.results().map(|id| public_name(graph, id)).collect();
     let mut report = RunReport::default();
     let mut variables = Variables::default();
     for (k, inputs) in inputs.iter().enumerate() {
@@ -281,7 +281,8 @@ fn run_once(
         report.errors.extend(outputs.errors);
         for (i, (name, value)) in named_outputs(graph, &outputs.values).into_iter().enumerate() {
             let Some(value) = value.clone() else { continue };
-            report.outputs.push(RunOutput { key: step_key(k, name), is_layer: i < layers, value });
+            let shown = shown.get(i).map(|shown| step_key(k, shown));
+            report.outputs.push(RunOutput { key: step_key(k, name), shown, value });
         }
         if !report.errors.is_empty() && !options.keep_going {
             break;
@@ -341,8 +342,9 @@ impl RunReport {
     fn as_text(&self) -> String {
         let mut text = String::new();
         if self.compared.is_empty() {
-            for output in self.outputs.iter().filter(|output| output.is_layer) {
-                let _ = writeln!(text, "{}: {}", Escaped(&output.key), Summary::of(&output.value));
+            for RunOutput { shown, value, .. } in &self.outputs {
+                let Some(name) = shown else { continue };
+                let _ = writeln!(text, "{}: {}", Escaped(name), Summary::of(value));
             }
         }
         for (key, comparison) in &self.compared {

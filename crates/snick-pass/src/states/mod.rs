@@ -10,8 +10,8 @@ mod stateless;
 
 use std::fmt;
 
-use snick_ir::rewrite::{Applied, Trace};
 use snick_ir::Located;
+use snick_ir::rewrite::{Applied, Trace};
 
 use crate::Pass;
 

@@ -2,10 +2,11 @@
 //!
 //! `xml.rs` iterates over the elements (`plain.rs` over plain ones), `layer.rs` reads a layer, `net.rs` a
 //! network or body with its edges, `body.rs` the port maps of TensorIterator, Loop and If; `weights.rs` makes constants
-//! views of the `.bin`.
+//! views of the `.bin`. Layers of an execution graph stay as they are (`execution_graph.rs`).
 
 mod attributes;
 mod body;
+mod execution_graph;
 mod layer;
 mod net;
 mod plain;
@@ -41,12 +42,14 @@ pub(crate) fn read_with(
         errors: Vec::new(),
         truncated: net::Truncated::default(),
         undeclared: BTreeMap::new(),
+        recorded: 0,
         layers: 0,
         monitor,
     };
     let graph = net::read_document(&mut cursor, &mut context)?;
     let mut notes = weights.notes();
     notes.extend(context.notes());
+    notes.extend(execution_graph::note(context.recorded));
     Ok(Read { graph, errors: context.take_errors(), notes, files: Vec::new() })
 }
 

@@ -10,10 +10,10 @@ use snick_ir::{
     Registry, Value,
 };
 
-use super::Weights;
 use super::layer::{Layer, port_ids, read_layer};
 use super::weights::Beyond;
 use super::xml::{Cursor, Step};
+use super::{Weights, execution_graph};
 use crate::ReadError;
 
 /// State shared by all parts of a document.
@@ -27,6 +27,8 @@ pub(super) struct Context<'c> {
     pub(super) truncated: Truncated,
     /// Attributes that ops do not declare, by operation type and name: how many layers have them, and the first place.
     pub(super) undeclared: BTreeMap<(&'static str, String), (usize, Loc)>,
+    /// Layers of an execution graph.
+    pub(super) recorded: usize,
     /// Layers so far, those of bodies included.
     pub(super) layers: usize,
     pub(super) monitor: &'c mut Monitor,
@@ -274,7 +276,9 @@ fn add_layer(layer: Layer, context: &mut Context, graph: &mut Graph) -> LayerId 
     let mut wrong: SmallVec<[OpError; 1]> = SmallVec::new();
     let mut raw = RawNode::openvino(&layer.op_type, layer.version.clone(), layer.attrs, layer.outs.len());
     let mut truncated = None;
-    if matches!(&*layer.op_type, "Const" | "Constant") {
+    let is_recorded = execution_graph::is_recorded(&layer.version, &raw.attrs);
+    context.recorded += usize::from(is_recorded);
+    if !is_recorded && matches!(&*layer.op_type, "Const" | "Constant") {
         match context.weights.attach(&mut raw.attrs) {
             Ok(beyond) => truncated = beyond,
             Err(error) => wrong.push(error),
@@ -283,7 +287,11 @@ fn add_layer(layer: Layer, context: &mut Context, graph: &mut Graph) -> LayerId 
     if let Some(body) = layer.body {
         wrong.extend(body.attach(&mut raw, &inputs, &outputs, layer.input_ids.len()).err());
     }
-    let (mut op, extra) = match context.ops.parse(&mut raw) {
+    let parsed = match is_recorded {
+        true => Ok(Op::opaque(&layer.op_type, std::mem::take(&mut raw.attrs).into_owned())),
+        false => context.ops.parse(&mut raw),
+    };
+    let (mut op, extra) = match parsed {
         Ok(op) => {
             let known = raw.attrs.all_read() || op.is_opaque();
             (op, (!known).then(|| raw.attrs.unread()))

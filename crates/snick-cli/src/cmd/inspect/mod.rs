@@ -1,13 +1,19 @@
-//! `snick inspect`: inputs, outputs, operations and slices of a model.
+//! `snick inspect`: inputs, outputs, operations, slices, weights and states of a model.
 
-use std::collections::{BTreeMap, HashMap};
+mod slices;
+mod states;
+mod timings;
+mod weights;
+
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use clap::Args;
-use snick_ir::ops::slice::notation;
+use snick::{LayerTime, StateSize, WeightKind, WeightsOf, public_name};
 use snick_ir::text::Escaped;
-use snick_ir::{Dialect, Graph, NodeId, Op};
-use snick_pass::is_slice_like;
+use snick_ir::{Graph, NodeId, Op};
+
+use self::slices::SliceRow;
 
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::json::Json;
@@ -34,20 +40,16 @@ struct Summary {
     ops: BTreeMap<String, usize>,
     opaque: usize,
     slices: Vec<SliceRow>,
+    weights: BTreeMap<WeightKind, WeightsOf>,
+    states: Vec<StateSize>,
+    times: Vec<LayerTime>,
 }
 
 /// An input or output.
 struct Port {
     name: String,
-    kind: String,
-}
-
-/// A slice-like layer.
-struct SliceRow {
     layer: String,
-    op: String,
-    numpy: Vec<String>,
-    primitives: Vec<String>,
+    kind: String,
 }
 
 /// Reads, infers, prints.
@@ -63,7 +65,10 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     summary.count(graph);
     let mut canonical = graph.clone();
     drop(snick_pass::lower_slices(&mut canonical));
-    summary.add_slices(graph, &canonical);
+    slices::add(graph, &canonical, &mut summary.slices);
+    summary.weights = snick::weights(graph);
+    summary.states = snick::state_sizes(graph);
+    summary.times = snick::layer_times(graph);
     console.print(&match common.format {
         OutputFormat::Text => summary.as_text(),
         OutputFormat::Json => summary.as_json(),
@@ -77,7 +82,8 @@ fn port(graph: &Graph, id: NodeId) -> Port {
         .outs()
         .first()
         .map(|out| format!("{}{}", out.fact.element_type, out.fact.shape.display(graph.symbols())));
-    Port { name: node.name().to_string(), kind: kind.unwrap_or_default() }
+    let (name, layer) = (public_name(graph, id).to_string(), node.name().to_string());
+    Port { name, layer, kind: kind.unwrap_or_default() }
 }
 
 impl Summary {
@@ -96,39 +102,6 @@ impl Summary {
             }
             node.op().bodies().for_each(|(_, body)| self.count(body));
         }
-    }
-
-    /// Adds the slice-like layers with their primitives, which keep the layer's name, alone or before `/` or `.`.
-    fn add_slices(&mut self, graph: &Graph, canonical: &Graph) {
-        let mut primitives: HashMap<&str, Vec<String>> = HashMap::new();
-        for id in canonical.ids() {
-            let node = canonical.node(id);
-            if matches!(node.op(), Op::Slice(_)) && node.op().dialect() == Dialect::Snick {
-                let text = notation(canonical, id).unwrap_or_default().join(" ");
-                let ends = node.name().match_indices(['/', '.']).map(|(at, _)| at);
-                let names = ends.map(|end| &node.name()[..end]).chain([node.name()]);
-                names.for_each(|name| primitives.entry(name).or_default().push(text.clone()));
-            }
-        }
-        let mut bodies: Vec<(&Graph, &Graph)> = Vec::new();
-        for id in graph.ids() {
-            let node = graph.node(id);
-            if is_slice_like(node.op()) {
-                self.slices.push(SliceRow {
-                    layer: node.name().to_string(),
-                    op: node.op().type_name().to_string(),
-                    numpy: notation(graph, id).unwrap_or_default(),
-                    primitives: primitives.get(node.name()).cloned().unwrap_or_default(),
-                });
-            }
-            if node.op().bodies().next().is_some()
-                && let Some(same) = canonical.ids().find(|&other| canonical.node(other).name() == node.name())
-            {
-                let theirs = canonical.node(same).op().bodies().map(|(_, body)| body);
-                bodies.extend(node.op().bodies().map(|(_, body)| body).zip(theirs));
-            }
-        }
-        bodies.into_iter().for_each(|(body, canonical)| self.add_slices(body, canonical));
     }
 
     fn as_text(&self) -> String {
@@ -152,18 +125,10 @@ impl Summary {
         for (op, count) in ops {
             let _ = writeln!(text, "  {count:6}  {}", Escaped(op));
         }
-        if !self.slices.is_empty() {
-            let _ = writeln!(text, "\nslices");
-            for row in &self.slices {
-                let becomes = match row.primitives.as_slice() {
-                    [] => "no primitive".to_string(),
-                    primitives => format!("slice{}", primitives.join(" slice")),
-                };
-                let numpy = if row.numpy.is_empty() { "?".into() } else { row.numpy.join(" ") };
-                let line = format!("{:14} {}  {numpy}  ->  {becomes}", row.op, row.layer);
-                let _ = writeln!(text, "  {}", Escaped(&line));
-            }
-        }
+        slices::write(&self.slices, &mut text);
+        weights::write(&self.weights, &mut text);
+        states::write(&self.states, &mut text);
+        timings::write(&self.times, &mut text);
         text
     }
 
@@ -180,24 +145,18 @@ impl Summary {
                 json.line().key(key).array(|json| {
                     for port in ports {
                         json.object(|json| {
-                            json.key("name").string(&port.name);
+                            json.key("name").string(&port.layer);
+                            json.key("public_name").string(&port.name);
                             json.key("type").string(&port.kind);
                         });
                     }
                 });
             }
             json.line().key("ops").object(|json| self.ops.iter().for_each(|(op, n)| json.key(op).plain(n)));
-            json.line().key("slices").array(|json| {
-                for row in &self.slices {
-                    json.line().object(|json| {
-                        json.key("name").string(&row.layer);
-                        json.key("op").string(&row.op);
-                        json.key("numpy").array(|json| row.numpy.iter().for_each(|text| json.string(text)));
-                        json.key("slice")
-                            .array(|json| row.primitives.iter().for_each(|text| json.string(text)));
-                    });
-                }
-            });
+            slices::write_json(&self.slices, json);
+            weights::write_json(&self.weights, json);
+            states::write_json(&self.states, json);
+            timings::write_json(&self.times, json);
         });
         json.finish()
     }

@@ -1,0 +1,82 @@
+//! The table of slice-like layers.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+use snick_ir::ops::slice::notation;
+use snick_ir::text::Escaped;
+use snick_ir::{Dialect, Graph, Op};
+use snick_pass::is_slice_like;
+
+use crate::cli::json::Json;
+
+/// A slice-like layer.
+pub(super) struct SliceRow {
+    layer: String,
+    op: String,
+    numpy: Vec<String>,
+    primitives: Vec<String>,
+}
+
+/// Adds the slice-like layers with their primitives, which keep the layer's name, alone or before `/` or `.`.
+pub(super) fn add(graph: &Graph, canonical: &Graph, rows: &mut Vec<SliceRow>) {
+    let mut primitives: HashMap<&str, Vec<String>> = HashMap::new();
+    for id in canonical.ids() {
+        let node = canonical.node(id);
+        if matches!(node.op(), Op::Slice(_)) && node.op().dialect() == Dialect::Snick {
+            let text = notation(canonical, id).unwrap_or_default().join(" ");
+            let ends = node.name().match_indices(['/', '.']).map(|(at, _)| at);
+            let names = ends.map(|end| &node.name()[..end]).chain([node.name()]);
+            names.for_each(|name| primitives.entry(name).or_default().push(text.clone()));
+        }
+    }
+    let mut bodies: Vec<(&Graph, &Graph)> = Vec::new();
+    for id in graph.ids() {
+        let node = graph.node(id);
+        if is_slice_like(node.op()) {
+            rows.push(SliceRow {
+                layer: node.name().to_string(),
+                op: node.op().type_name().to_string(),
+                numpy: notation(graph, id).unwrap_or_default(),
+                primitives: primitives.get(node.name()).cloned().unwrap_or_default(),
+            });
+        }
+        if node.op().bodies().next().is_some()
+            && let Some(same) = canonical.ids().find(|&other| canonical.node(other).name() == node.name())
+        {
+            let theirs = canonical.node(same).op().bodies().map(|(_, body)| body);
+            bodies.extend(node.op().bodies().map(|(_, body)| body).zip(theirs));
+        }
+    }
+    bodies.into_iter().for_each(|(body, canonical)| add(body, canonical, rows));
+}
+
+/// Writes the table, if there are any.
+pub(super) fn write(rows: &[SliceRow], text: &mut String) {
+    if !rows.is_empty() {
+        let _ = writeln!(text, "\nslices");
+        for row in rows {
+            let becomes = match row.primitives.as_slice() {
+                [] => "no primitive".to_string(),
+                primitives => format!("slice{}", primitives.join(" slice")),
+            };
+            let numpy = if row.numpy.is_empty() { "?".into() } else { row.numpy.join(" ") };
+            let line = format!("{:14} {}  {numpy}  ->  {becomes}", row.op, row.layer);
+            let _ = writeln!(text, "  {}", Escaped(&line));
+        }
+    }
+}
+
+/// Writes the list.
+pub(super) fn write_json(rows: &[SliceRow], json: &mut Json) {
+    json.line().key("slices").array(|json| {
+        for row in rows {
+            json.line().object(|json| {
+                json.key("name").string(&row.layer);
+                json.key("op").string(&row.op);
+                json.key("numpy").array(|json| row.numpy.iter().for_each(|text| json.string(text)));
+                json.key("slice").array(|json| row.primitives.iter().for_each(|text| json.string(text)));
+            });
+        }
+    });
+}

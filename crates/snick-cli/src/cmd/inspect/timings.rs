@@ -1,0 +1,61 @@
+//! The times of an execution graph.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use snick::LayerTime;
+use snick_ir::text::Escaped;
+
+use crate::cli::json::Json;
+
+/// The slowest layers that are shown.
+const SHOWN: usize = 10;
+
+/// Writes what each type of operation took, and the slowest layers, if there are times.
+pub(super) fn write(times: &[LayerTime], text: &mut String) {
+    let total: u64 = times.iter().filter_map(|time| time.microseconds).fold(0, u64::saturating_add);
+    if times.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "\ntimes         {total} us in all");
+    let mut ops: BTreeMap<&str, (usize, u64)> = BTreeMap::new();
+    for time in times {
+        if let Some(microseconds) = time.microseconds {
+            let (count, sum) = ops.entry(&time.op).or_default();
+            *count += 1;
+            *sum = sum.saturating_add(microseconds);
+        }
+    }
+    let mut ops: Vec<_> = ops.into_iter().collect();
+    ops.sort_by_key(|(_, (_, sum))| std::cmp::Reverse(*sum));
+    for (op, (count, sum)) in ops {
+        let share = 100.0 * sum as f64 / total.max(1) as f64;
+        let _ = writeln!(text, "  {share:4.1} %  {sum:8} us  {count:5}  {}", Escaped(op));
+    }
+    let mut slowest: Vec<&LayerTime> = times.iter().filter(|time| time.microseconds > Some(0)).collect();
+    slowest.sort_by_key(|time| std::cmp::Reverse(time.microseconds));
+    for time in slowest.into_iter().take(SHOWN) {
+        let line = format!("{} ({}, {})", time.layer, time.op, time.primitive);
+        let _ = writeln!(text, "  {:8} us  {}", time.microseconds.unwrap_or_default(), Escaped(&line));
+    }
+}
+
+/// Writes the list, in the order of execution.
+pub(super) fn write_json(times: &[LayerTime], json: &mut Json) {
+    if times.is_empty() {
+        return;
+    }
+    json.line().key("times").array(|json| {
+        for time in times {
+            json.line().object(|json| {
+                json.key("layer").string(&time.layer);
+                json.key("op").string(&time.op);
+                if let Some(microseconds) = time.microseconds {
+                    json.key("microseconds").plain(microseconds);
+                }
+                json.key("primitive").string(&time.primitive);
+                json.key("sources").array(|json| time.sources.iter().for_each(|source| json.string(source)));
+            });
+        }
+    });
+}

@@ -1,0 +1,59 @@
+//! The table of weights.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use snick::{WeightKind, WeightsOf};
+
+use super::bytes_text;
+use crate::cli::json::Json;
+
+type Weights = BTreeMap<WeightKind, WeightsOf>;
+
+/// Writes the table, if there are any weights: the type that they are stored in, which share a scale, how many there are,
+/// their bytes, bits a weight, and of uncompressed ones beside compressed ones the layers.
+pub(super) fn write(weights: &Weights, text: &mut String) {
+    if weights.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "\nweights       scale           count       size   bits  layers");
+    for (kind, of_kind) in weights {
+        let _ = writeln!(
+            text,
+            "  {:<10}  {:<12} {:>9} {:>12} {:>5.1}  {}",
+            kind.element_type.to_string(),
+            kind.grouping.to_string(),
+            of_kind.count,
+            bytes_text(of_kind.bytes),
+            of_kind.bits(),
+            of_kind.layers.len()
+        );
+    }
+    let bits = total_bits(weights);
+    if weights.len() > 1 {
+        let _ = writeln!(text, "  in all {bits:.2} bits a weight");
+    }
+}
+
+/// Bits a weight, over all of them.
+fn total_bits(weights: &Weights) -> f64 {
+    let sum =
+        |size: fn(&WeightsOf) -> usize| weights.values().map(|of_kind| size(of_kind) as f64).sum::<f64>();
+    8.0 * sum(|of_kind| of_kind.bytes) / sum(|of_kind| of_kind.count).max(1.0)
+}
+
+/// Writes the list, with the names of the layers.
+pub(super) fn write_json(weights: &Weights, json: &mut Json) {
+    json.line().key("weights").array(|json| {
+        for (kind, of_kind) in weights {
+            json.line().object(|json| {
+                json.key("type").string(&kind.element_type.to_string());
+                json.key("scale").string(&kind.grouping.to_string());
+                json.key("count").plain(of_kind.count);
+                json.key("bytes").plain(of_kind.bytes);
+                json.key("bits").plain(format!("{:.3}", of_kind.bits()));
+                json.key("layers").array(|json| of_kind.layers.iter().for_each(|layer| json.string(layer)));
+            });
+        }
+    });
+}

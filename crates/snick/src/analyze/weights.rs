@@ -1,0 +1,226 @@
+//! Weights: the constants that layers multiply with, and how they are compressed.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fmt;
+
+use snick_ir::ops::source::constant::Constant;
+use snick_ir::{Graph, NodeId, Op};
+use snick_tensor::ElementType;
+
+/// How many weights share a scale.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Grouping {
+    /// There is no scale: the weights are what is multiplied.
+    None,
+    /// One scale for all.
+    Tensor,
+    /// One scale for each channel.
+    Channel,
+    /// One scale for so many weights in a row.
+    Group(usize),
+}
+
+impl fmt::Display for Grouping {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => write!(f, "-"),
+            Self::Tensor => write!(f, "tensor"),
+            Self::Channel => write!(f, "channel"),
+            Self::Group(size) => write!(f, "group of {size}"),
+        }
+    }
+}
+
+/// Weights of one kind are counted together.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct WeightKind {
+    /// The type that they are stored in.
+    pub element_type: ElementType,
+    /// The weights that share a scale.
+    pub grouping: Grouping,
+}
+
+/// All weights of one kind.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct WeightsOf {
+    /// The layers that multiply with them, in order.
+    pub layers: Vec<String>,
+    /// How many weights there are.
+    pub count: usize,
+    /// Their bytes, those of scales and zero points included.
+    pub bytes: usize,
+}
+
+impl WeightsOf {
+    /// Bits a weight, those of scales and zero points included; 0 if there are no weights.
+    pub fn bits(&self) -> f64 {
+        match self.count {
+            0 => 0.0,
+            count => 8.0 * self.bytes as f64 / count as f64,
+        }
+    }
+}
+
+/// The weights of products, convolutions, recurrent layers and tables of embeddings, bodies included, by kind. A constant
+/// that several layers read counts for the first.
+///
+/// ```
+/// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  \
+/// #             %w = Const-1 i8[4,2] <1, 2, 3, 4, 5, 6, 7, 8>\n  %s = Const-1 f32[1,2] <0.5, 0.25>\n  \
+/// #             %c = Convert-1(%w) {destination_type: f32}\n  %m = Multiply-1(%c, %s) {auto_broadcast: numpy}\n  \
+/// #             %p = MatMul-1(%x, %m) {transpose_a: false, transpose_b: false}\n  %y = Result-1(%p)\n}\n";
+/// let model = snick::parse(text)?;
+/// for (kind, weights) in snick::weights(model.graph()) {
+///     println!("{} {} {}", kind.element_type, kind.grouping, weights.bits()); // i8 channel 16
+/// }
+/// # Ok::<(), snick::Error>(())
+/// ```
+pub fn weights(graph: &Graph) -> BTreeMap<WeightKind, WeightsOf> {
+    let mut kinds = BTreeMap::new();
+    add(graph, &mut kinds);
+    kinds
+}
+
+fn add(graph: &Graph, kinds: &mut BTreeMap<WeightKind, WeightsOf>) {
+    let mut seen = HashSet::new();
+    for id in graph.ids() {
+        let node = graph.node(id);
+        for &port in ports_of_weights(node.op()) {
+            let Some(value) = node.input(port) else { continue };
+            let constants = decompressed(graph, value.node);
+            let Some((main, kind)) = kind(graph, &constants) else { continue };
+            if !seen.insert(main) {
+                continue;
+            }
+            let of_kind: &mut WeightsOf = kinds.entry(kind).or_default();
+            of_kind.layers.push(node.name().to_string());
+            of_kind.count = of_kind.count.saturating_add(elements(graph, main));
+            let bytes = constants.iter().fold(0usize, |sum, &id| sum.saturating_add(bytes(graph, id)));
+            of_kind.bytes = of_kind.bytes.saturating_add(bytes);
+        }
+        node.op().bodies().for_each(|(_, body)| add(body, kinds));
+    }
+}
+
+/// The inputs of an op that hold weights if they are constant.
+fn ports_of_weights(op: &Op) -> &'static [usize] {
+    match op {
+        Op::MatMul(_) => &[0, 1],
+        Op::Convolution(_)
+        | Op::ConvolutionBackpropData(_)
+        | Op::GroupConvolution(_)
+        | Op::GroupConvolutionBackpropData(_)
+        | Op::BinaryConvolution(_) => &[1],
+        Op::DeformableConvolution(_) => &[2],
+        Op::Gather(_) => &[0],
+        Op::LstmCell(_) => &[3, 4],
+        Op::LstmSequence(_) => &[4, 5],
+        Op::GruCell(_) | Op::RnnCell(_) => &[2, 3],
+        Op::GruSequence(_) | Op::RnnSequence(_) => &[3, 4],
+        _ => &[],
+    }
+}
+
+/// The constants that a value is decompressed from; none if it depends on anything else, or on many.
+fn decompressed(graph: &Graph, value: NodeId) -> Vec<NodeId> {
+    /// Converted weights, a zero point, a scale, a reshape and its target: more is no decompression.
+    const MAX_LAYERS: usize = 16;
+    let (mut constants, mut todo, mut seen) = (Vec::new(), vec![value], 0);
+    while let Some(id) = todo.pop() {
+        seen += 1;
+        let node = graph.node(id);
+        match node.op() {
+            _ if seen > MAX_LAYERS => return Vec::new(),
+            Op::Const(_) => constants.push(id),
+            Op::Convert(_) | Op::Reshape(_) | Op::Transpose(_) | Op::Unsqueeze(_) => {
+                todo.extend(node.input(0).map(|input| input.node));
+            }
+            Op::Arithmetic(_) => todo.extend(node.inputs().map(|input| input.node)),
+            _ => return Vec::new(),
+        }
+    }
+    constants
+}
+
+/// The largest of the constants, and the kind of weights that it holds. A table of indices is none.
+fn kind(graph: &Graph, constants: &[NodeId]) -> Option<(NodeId, WeightKind)> {
+    let main = *constants.iter().max_by_key(|&&id| elements(graph, id))?;
+    let scale = constants.iter().filter(|&&id| id != main).max_by_key(|&&id| elements(graph, id));
+    let element_type = constant(graph, main)?.element_type();
+    if scale.is_none() && element_type.is_integer() || constant(graph, main)?.dims().len() < 2 {
+        return None;
+    }
+    let grouping = match scale {
+        None => Grouping::None,
+        Some(&scale) => grouping(elements(graph, main), constant(graph, scale)?.dims()),
+    };
+    Some((main, WeightKind { element_type, grouping }))
+}
+
+/// How so many weights share scales of these dims: several axes are channels and the groups of each.
+fn grouping(weights: usize, scales: &[usize]) -> Grouping {
+    let count: usize = scales.iter().fold(1, |n: usize, &d| n.saturating_mul(d));
+    match scales.iter().filter(|&&dim| dim > 1).count() {
+        _ if count <= 1 => Grouping::Tensor,
+        1 => Grouping::Channel,
+        _ => Grouping::Group(weights / count),
+    }
+}
+
+fn constant(graph: &Graph, id: NodeId) -> Option<&Constant> {
+    match graph.node(id).op() {
+        Op::Const(constant) => Some(constant),
+        _ => None,
+    }
+}
+
+fn elements(graph: &Graph, id: NodeId) -> usize {
+    constant(graph, id).map_or(0, |constant| constant.dims().iter().fold(1, |n, &d| n.saturating_mul(d)))
+}
+
+fn bytes(graph: &Graph, id: NodeId) -> usize {
+    let byte_len = |constant: &Constant| constant.element_type().byte_len(elements(graph, id));
+    constant(graph, id).and_then(byte_len).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scales_tell_groups() {
+        for (weights, scales, expected) in [
+            (64, &[][..], Grouping::Tensor),
+            (64, &[1, 1], Grouping::Tensor),
+            (64, &[8, 1], Grouping::Channel),
+            (64, &[4, 1, 1, 1], Grouping::Channel),
+            (64, &[4, 4, 1], Grouping::Group(4)),
+        ] {
+            assert_eq!(grouping(weights, scales), expected, "{scales:?}");
+        }
+    }
+
+    #[test]
+    fn weights_are_counted_once_with_their_scales() {
+        let layers = "%x = Parameter-1 {element_type: f32, shape: \"N,4\"}
+            %w = Const-1 i8[2,2,2] <1, 2, 3, 4, 5, 6, 7, 8>
+            %s = Const-1 f32[2,2,1] <0.5, 0.25, 0.5, 0.25>
+            %c = Convert-1(%w) {destination_type: f32}
+            %m = Multiply-1(%c, %s) {auto_broadcast: numpy}
+            %to = Const-1 i64[2] <2, 4>
+            %r = Reshape-1(%m, %to) {special_zero: false}
+            %p = MatMul-1(%x, %r) {transpose_a: false, transpose_b: true}
+            %q = MatMul-1(%x, %r) {transpose_a: false, transpose_b: true}
+            %v = Const-1 f32[2,1] <1.0, 2.0>
+            %o = MatMul-1(%p, %v) {transpose_a: false, transpose_b: false}
+            %y = Result-1(%o)
+            %z = Result-1(%q)";
+        let graph = snick_ir::text::parse(&format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n"), None).unwrap();
+        let kinds = weights(&graph);
+        let grouped = WeightKind { element_type: ElementType::I8, grouping: Grouping::Group(2) };
+        let plain = WeightKind { element_type: ElementType::F32, grouping: Grouping::None };
+        let of = |layer: &str, count, bytes| WeightsOf { layers: vec![layer.into()], count, bytes };
+        assert_eq!(kinds, BTreeMap::from([(grouped, of("p", 8, 8 + 16)), (plain, of("o", 2, 8))]));
+        assert_eq!(kinds[&grouped].bits(), 24.0);
+    }
+}
