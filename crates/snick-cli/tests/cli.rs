@@ -379,3 +379,78 @@ fn canon_checks_every_rewrite() {
     assert_eq!(unknown.status.code(), Some(2));
     assert!(text(&unknown.stderr).contains("merge-slices"), "{}", text(&unknown.stderr));
 }
+
+#[test]
+fn states_are_saved_and_loaded() {
+    let cache = root().join("docs/examples/key_cache.snick").display().to_string();
+    let folder = scratch("states");
+    let state = folder.join("state.npz").display().to_string();
+    let step = ["run", &cache, "--shape", "new_keys[1,2,4]"];
+    let first = snick(&[&step[..], &["--save-state", &state]].concat());
+    assert_eq!(first.status.code(), Some(0), "{}", text(&first.stderr));
+    assert!(text(&first.stdout).starts_with("keys: f32[1, 2, 4]"), "{}", text(&first.stdout));
+    // The state is not written over without being asked to.
+    let again = [&step[..], &["--load-state", &state, "--save-state", &state]].concat();
+    assert_eq!(snick(&again).status.code(), Some(2));
+    let second = snick(&[&again[..], &["--force"]].concat());
+    assert_eq!(second.status.code(), Some(0), "{}", text(&second.stderr));
+    assert!(text(&second.stdout).starts_with("keys: f32[1, 4, 4]"), "{}", text(&second.stdout));
+    let other = snick(&["run", &model("focus_cnn"), "--load-state", &state]);
+    let stderr = text(&other.stderr);
+    assert_eq!(other.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("the variable is `past.0present.0`, expected none"), "{stderr}");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn stateless_models_run_step_by_step_like_stateful_ones() {
+    let cache = root().join("docs/examples/key_cache.snick").display().to_string();
+    let folder = scratch("stateless");
+    let [stateless, stateful] =
+        ["stateless.snick", "stateful.snick"].map(|name| folder.join(name).display().to_string());
+    let out = snick(&["convert", &cache, "-o", &stateless, "--stateless"]);
+    assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+    let note = "note: past.0present.0: input past.0, output present.0; first f32[1,0,4] of 0";
+    assert_eq!(text(&out.stderr).trim(), note);
+    let out = snick(&["convert", &stateless, "-o", &stateful, "--stateful"]);
+    assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+    let [first, second] = ["first.npz", "second.npz"].map(|name| folder.join(name).display().to_string());
+    let shapes = "new_keys[1,2,4],past.0[1,0,4]";
+    let out = snick(&["run", &stateless, "--shape", shapes, "-o", &first]);
+    assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+    // The same random tokens give the same keys to the model with a variable.
+    for model in [&cache, &stateful] {
+        let out = snick(&[
+            "run",
+            model,
+            "--shape",
+            "new_keys[1,2,4]",
+            "-o",
+            &second,
+            "--compare",
+            &first,
+            "--only",
+            "keys",
+        ]);
+        assert_eq!(out.status.code(), Some(0), "{}{}", text(&out.stdout), text(&out.stderr));
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn inspect_tells_states_and_weights() {
+    let cache = root().join("docs/examples/key_cache.snick").display().to_string();
+    let out = text(&snick(&["inspect", &cache]).stdout);
+    for line in
+        ["  new_keys  f32[1,T,4]", "  keys  f32[1,T+s1,4]", "  past.0present.0  f32[1,?,4]  16 bytes a token"]
+    {
+        assert!(out.contains(line), "{line} is not in {out}");
+    }
+    let json = text(&snick(&["inspect", &cache, "--format", "json"]).stdout);
+    assert!(
+        json.contains(r#"{"variable":"past.0present.0","type":"f32[1,?,4]","grows":true,"bytes":16}"#),
+        "{json}"
+    );
+    let json = text(&snick(&["inspect", &model("focus_cnn"), "--format", "json"]).stdout);
+    assert!(json.contains(r#""scale":"-""#), "{json}");
+}

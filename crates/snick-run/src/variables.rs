@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use snick_ir::ops::state::assign::Assign;
 use snick_ir::ops::state::read_value::ReadValue;
-use snick_ir::{NodeRef, OpError};
-use snick_shape::Symbols;
+use snick_ir::{Graph, NodeRef, Op, OpError};
+use snick_shape::{Interval, Symbols};
 use snick_tensor::{ElementType, Tensor};
 
 /// The variables of a model between runs; new ones have no values.
@@ -35,6 +35,39 @@ impl Variables {
     /// Assigns a value, as an earlier run would have.
     pub fn set(&mut self, variable_id: impl Into<String>, value: Tensor) {
         self.values.insert(variable_id.into(), value);
+    }
+
+    /// The variables that have values, by id.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Tensor)> {
+        self.values.iter().map(|(variable_id, value)| (variable_id.as_str(), value))
+    }
+
+    /// [`Variables::set`] for a variable of an inferred graph.
+    ///
+    /// # Errors
+    /// [`OpError::Mismatch`] if the graph has no such variable, or none with such values.
+    pub fn set_checked(&mut self, graph: &Graph, variable_id: &str, value: Tensor) -> Result<(), OpError> {
+        let mut known = BTreeMap::new();
+        declared(graph, &mut known);
+        let Some(reads) = known.get(variable_id) else {
+            let all: Vec<&str> = known.keys().map(String::as_str).collect();
+            let expected = if all.is_empty() { "none".into() } else { format!("one of {}", all.join(", ")) };
+            return Err(OpError::mismatch("the variable", format!("`{variable_id}`"), expected));
+        };
+        if let Some(read) = reads.iter().find(|read| !read.takes(&value)) {
+            let got = format!("{}{:?}", value.element_type(), value.dims());
+            return Err(OpError::mismatch(format!("variable `{variable_id}`"), got, read.text.clone()));
+        }
+        self.set(variable_id, value);
+        Ok(())
+    }
+
+    /// The element type of a variable of an inferred graph; `Dynamic` if it has none of this id, or any type.
+    pub fn element_type(graph: &Graph, variable_id: &str) -> ElementType {
+        let mut known = BTreeMap::new();
+        declared(graph, &mut known);
+        let first = known.get(variable_id).and_then(|reads| reads.first());
+        first.map_or(ElementType::Dynamic, |read| read.element_type)
     }
 
     /// The assigned value; else the input; else zeros of the smallest shape that the variable may have.
@@ -77,5 +110,40 @@ impl Variables {
         if keep {
             self.values.extend(assigned);
         }
+    }
+}
+
+/// What a ReadValue says of its variable.
+struct Declared {
+    element_type: ElementType,
+    dims: Option<Vec<Interval>>,
+    /// Both, to show.
+    text: String,
+}
+
+impl Declared {
+    fn takes(&self, value: &Tensor) -> bool {
+        let fits = |dims: &Vec<Interval>| {
+            let contains =
+                |(dim, &size): (&Interval, &usize)| i64::try_from(size).is_ok_and(|size| dim.contains(size));
+            dims.len() == value.rank() && dims.iter().zip(value.dims()).all(contains)
+        };
+        [ElementType::Dynamic, value.element_type()].contains(&self.element_type)
+            && self.dims.as_ref().is_none_or(fits)
+    }
+}
+
+/// The variables of a graph and its bodies.
+fn declared(graph: &Graph, known: &mut BTreeMap<String, Vec<Declared>>) {
+    for id in graph.ids() {
+        let node = graph.node(id);
+        if let (Op::ReadValue(op), Some(out)) = (node.op(), node.outs().first()) {
+            let (fact, symbols) = (&out.fact, graph.symbols());
+            let dims = fact.shape.dims().map(|dims| dims.iter().map(|dim| symbols.interval(dim)).collect());
+            let text = format!("{}{}", fact.element_type, fact.shape.display_intervals(symbols));
+            let declared = Declared { element_type: fact.element_type, dims, text };
+            known.entry(op.variable_id.clone()).or_default().push(declared);
+        }
+        node.op().bodies().for_each(|(_, body)| declared(body, known));
     }
 }

@@ -1,5 +1,6 @@
 //! Running a model any number of times.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
@@ -142,6 +143,53 @@ impl Session {
                 self.execute(&inputs, options, &mut variables)
             }
         }
+    }
+
+    /// The values of the variables, by id; none before the first run.
+    ///
+    /// ```
+    /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"2\"}\n  \
+    /// #             %old = ReadValue-6(%x) {variable_id: \"sum\", variable_type: f32, variable_shape: \"2\"}\n  \
+    /// #             %new = Add-1(%old, %x) {auto_broadcast: \"numpy\"}\n  \
+    /// #             %put = Assign-6(%new) {variable_id: \"sum\"}\n  %y = Result-1(%new)\n}\n";
+    /// # use snick::Tensor;
+    /// # let mut model = snick::parse(text)?;
+    /// # model.infer().into_result()?;
+    /// let session = model.session()?;
+    /// let one = Tensor::from_slice(&[1f32, 1.], &[2])?;
+    /// session.run([("x", one.clone())])?;
+    /// let kept = session.state();
+    /// assert_eq!(kept["sum"].as_slice::<f32>()?, [2., 2.]);
+    /// session.reset();
+    /// session.set_state(kept)?;
+    /// assert_eq!(session.run([("x", one)])?["y"].as_slice::<f32>()?, [3., 3.]);
+    /// # Ok::<(), snick::Error>(())
+    /// ```
+    pub fn state(&self) -> BTreeMap<String, Tensor> {
+        let Some(variables) = &self.variables else { return BTreeMap::new() };
+        let variables = variables.lock().unwrap_or_else(PoisonError::into_inner);
+        variables.iter().map(|(variable_id, value)| (variable_id.to_string(), value.clone())).collect()
+    }
+
+    /// Sets the values of these variables, as if an earlier run had assigned them. Others keep theirs.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the model has no such variable, or if it cannot have such a value. All values are as before
+    /// then.
+    pub fn set_state<N: AsRef<str>>(
+        &self,
+        state: impl IntoIterator<Item = (N, Tensor)>,
+    ) -> Result<(), Error> {
+        let mut own = self.variables.as_ref().map(|all| all.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut variables = own.as_deref().cloned().unwrap_or_default();
+        for (variable_id, value) in state {
+            let set = variables.set_checked(self.graph(), variable_id.as_ref(), value);
+            set.map_err(|error| Located::of_model(&*self.graph().source, &*self.graph().name, error))?;
+        }
+        if let Some(own) = &mut own {
+            **own = variables;
+        }
+        Ok(())
     }
 
     /// Forgets the values of variables: the next run is like the first.

@@ -51,7 +51,9 @@ fn signature(json: &mut Json, graph: &Graph, id: NodeId) {
     let node = graph.node(id);
     json.object(|json| {
         json.key("name").string(node.name());
-        json.key("public_name").string(public_name(graph, id));
+        if public_name(graph, id) != node.name() {
+            json.key("public_name").string(public_name(graph, id));
+        }
         if let Some(out) = node.outs().first() {
             fact(json, graph, out);
         }

@@ -39,6 +39,12 @@ pub struct Options {
     /// Compare only this output; repeat for several
     #[arg(long, value_name = "NAME", requires = "compare")]
     only: Vec<String>,
+    /// Begin with the values of variables in this .npz file
+    #[arg(long, value_name = "F.npz")]
+    load_state: Option<PathBuf>,
+    /// Write the values of variables after the last step to an .npz file
+    #[arg(long, value_name = "F.npz")]
+    save_state: Option<PathBuf>,
     #[command(flatten)]
     tolerance: Tolerance,
     #[command(flatten)]
@@ -66,6 +72,8 @@ struct RunReport {
     steps: usize,
     outputs: Vec<RunOutput>,
     errors: Vec<Located>,
+    /// The variables after the last step.
+    variables: Variables,
     compared: Vec<(String, Comparison)>,
     /// Outputs that were to be compared, but are not in the file.
     missing: Vec<String>,
@@ -85,8 +93,9 @@ struct RunOutput {
 /// Runs, writes, compares, prints.
 pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
     let mut model = model::load(&options.model, console)?;
-    if let Some(output) = &options.output {
-        let read = options.inputs.files().chain(options.compare.as_deref());
+    for output in options.output.iter().chain(&options.save_state) {
+        let read =
+            options.inputs.files().chain(options.compare.as_deref()).chain(options.load_state.as_deref());
         options.overwrite.check(model.files().iter().map(PathBuf::as_path).chain(read), output)?;
     }
     let mut report = RunReport { errors: model::infer(&mut model, console)?, ..RunReport::default() };
@@ -115,6 +124,9 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     let failed = !report.errors.is_empty();
     if let Some(path) = options.output.as_ref().filter(|_| !failed || options.keep_going) {
         npz::write(path, report.outputs.iter().map(|output| (output.key.as_str(), &output.value)))?;
+    }
+    if let Some(path) = options.save_state.as_ref().filter(|_| !failed) {
+        npz::write(path, report.variables.iter())?;
     }
     console.print(&match common.format {
         OutputFormat::Text => report.as_text(),
@@ -244,6 +256,7 @@ fn run_steps(
     *inner = taken;
     report.steps = run.steps;
     report.outputs = run.outputs;
+    report.variables = run.variables;
     report.errors.extend(run.errors);
     Ok(inputs)
 }
@@ -265,7 +278,7 @@ fn run_once(
     };
     let shown: Vec<&str> = graph.results().map(|id| public_name(graph, id)).collect();
     let mut report = RunReport::default();
-    let mut variables = Variables::default();
+    let mut variables = initial_variables(graph, options, console)?;
     for (k, inputs) in inputs.iter().enumerate() {
         let mut bar = ProgressBar::new(console);
         let outputs = session.watch(inputs, how, &mut variables, |progress| {
@@ -288,7 +301,21 @@ fn run_once(
             break;
         }
     }
+    report.variables = variables;
     Ok(report)
+}
+
+/// The variables before the first step.
+fn initial_variables(graph: &Graph, options: &Options, console: &Console) -> Result<Variables, Failure> {
+    let mut variables = Variables::default();
+    let Some(path) = &options.load_state else { return Ok(variables) };
+    for (variable_id, value) in npz::read::<Failure>(path, console.memory(), |_| Ok(true), |_, _| Ok(()))? {
+        // Types that numpy lacks are stored as their bits.
+        let stored = npz::fit(value.clone(), Variables::element_type(graph, &variable_id), None);
+        let set = variables.set_checked(graph, &variable_id, stored.unwrap_or(value));
+        set.map_err(|error| Failure::usage(format!("--load-state {}: {error}", path.display())))?;
+    }
+    Ok(variables)
 }
 
 /// The key of an output of a step.

@@ -125,10 +125,10 @@ impl Summary {
         for (op, count) in ops {
             let _ = writeln!(text, "  {count:6}  {}", Escaped(op));
         }
-        slices::write(&self.slices, &mut text);
         weights::write(&self.weights, &mut text);
         states::write(&self.states, &mut text);
         timings::write(&self.times, &mut text);
+        slices::write(&self.slices, &mut text);
         text
     }
 
@@ -146,7 +146,9 @@ impl Summary {
                     for port in ports {
                         json.object(|json| {
                             json.key("name").string(&port.layer);
-                            json.key("public_name").string(&port.name);
+                            if port.name != port.layer {
+                                json.key("public_name").string(&port.name);
+                            }
                             json.key("type").string(&port.kind);
                         });
                     }

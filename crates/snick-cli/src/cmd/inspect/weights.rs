@@ -3,10 +3,14 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use snick::{WeightKind, WeightsOf};
+use snick::{Grouping, WeightKind, WeightsOf};
+use snick_ir::text::Escaped;
 
 use super::bytes_text;
 use crate::cli::json::Json;
+
+/// The layers without compression that are shown.
+const SHOWN: usize = 8;
 
 type Weights = BTreeMap<WeightKind, WeightsOf>;
 
@@ -32,6 +36,15 @@ pub(super) fn write(weights: &Weights, text: &mut String) {
     let bits = total_bits(weights);
     if weights.len() > 1 {
         let _ = writeln!(text, "  in all {bits:.2} bits a weight");
+    }
+    let plain = weights.iter().filter(|(kind, _)| kind.grouping == Grouping::None);
+    let plain: Vec<&str> = plain.flat_map(|(_, of_kind)| &of_kind.layers).map(String::as_str).collect();
+    let compressed = weights.keys().any(|kind| kind.grouping != Grouping::None);
+    for layer in plain.iter().take(if compressed { SHOWN } else { 0 }) {
+        let _ = writeln!(text, "  not compressed: {}", Escaped(layer));
+    }
+    if compressed && plain.len() > SHOWN {
+        let _ = writeln!(text, "  and {} more", plain.len() - SHOWN);
     }
 }
 
