@@ -79,6 +79,12 @@ pub enum OpError {
     /// The op has no implementation to run.
     #[error("no implementation to run `{op_type}`")]
     NoImplementation { op_type: String },
+    /// Running the op needs a part of snick that was left out when it was built.
+    #[error("running it needs the feature `{feature}` of the crate snick")]
+    FeatureOff { feature: &'static str },
+    /// A text, or a vocabulary, that cannot be processed.
+    #[error("{0}")]
+    Text(String),
     /// A format has no way to say this.
     #[error("cannot write {what} to {format}")]
     CannotWrite { what: String, format: &'static str },
@@ -149,7 +155,7 @@ impl OpError {
             Self::Cycle => "S013",
             Self::UnknownOp { .. } => "S014",
             Self::SecondProducer { .. } => "S017",
-            Self::NoImplementation { .. } => "S050",
+            Self::NoImplementation { .. } | Self::FeatureOff { .. } => "S050",
             Self::CannotWrite { .. } => "S051",
             Self::InputNotProvided => "S052",
             Self::Tensor(TensorError::TooLarge { .. } | TensorError::OutOfMemory { .. }) => "S008",
@@ -190,6 +196,8 @@ impl OpError {
             | Self::DeclaredDim { .. }
             | Self::Unsupported { .. }
             | Self::NoImplementation { .. }
+            | Self::FeatureOff { .. }
+            | Self::Text(_)
             | Self::Cycle
             | Self::ReadsReplaced
             | Self::EndlessRule { .. }

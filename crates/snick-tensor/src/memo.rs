@@ -3,7 +3,6 @@
 use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::TensorError;
 use crate::layout::Layout;
 
 /// The purpose of a derived form.
@@ -19,6 +18,8 @@ pub(crate) enum Purpose {
     FilterColumns,
     /// The type that kernels compute in.
     Wide,
+    /// What other crates make of the elements.
+    Derived,
 }
 
 /// The limit of forms of one constant: it has one or two uses, and more would waste memory.
@@ -38,12 +39,12 @@ struct DerivedTensor {
 
 impl Memo {
     /// The form for `purpose` of the view `layout`, made on first use.
-    pub fn get<T: Send + Sync + 'static>(
+    pub fn get<T: Send + Sync + 'static, E>(
         &self,
         purpose: Purpose,
         layout: &Layout,
-        make: impl FnOnce() -> Result<T, TensorError>,
-    ) -> Result<Arc<T>, TensorError> {
+        make: impl FnOnce() -> Result<T, E>,
+    ) -> Result<Arc<T>, E> {
         let mut forms = self.forms.lock().unwrap_or_else(PoisonError::into_inner);
         let known = forms.iter().find(|form| form.purpose == purpose && form.layout == *layout);
         if let Some(Ok(value)) = known.map(|form| form.value.clone().downcast()) {
@@ -70,7 +71,7 @@ mod tests {
                 for purpose in [Purpose::Left, Purpose::Right] {
                     let form = memo.get(purpose, view, || {
                         made += 1;
-                        Ok(vec![purpose])
+                        Ok::<_, ()>(vec![purpose])
                     });
                     assert_eq!(*form.unwrap(), [purpose]);
                 }

@@ -277,6 +277,20 @@ impl Tensor {
             None => make().map(Arc::new),
         }
     }
+
+    /// What `make` computes from the elements, such as an index of them: made once if this tensor is [`Tensor::kept`].
+    ///
+    /// # Errors
+    /// Those of `make`.
+    pub fn derived<T: Send + Sync + 'static, E>(
+        &self,
+        make: impl FnOnce() -> Result<T, E>,
+    ) -> Result<Arc<T>, E> {
+        match self.storage.memo() {
+            Some(memo) => memo.get(memo::Purpose::Derived, &self.layout, make),
+            None => make().map(Arc::new),
+        }
+    }
 }
 
 /// Properties.

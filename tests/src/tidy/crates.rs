@@ -5,9 +5,10 @@ use std::fs;
 use crate::files::{self, root};
 
 /// The crates; each may depend on those before it.
-const CRATES: [&str; 13] = [
+const CRATES: [&str; 14] = [
     "snick-shape",
     "snick-tensor",
+    "snick-text",
     "snick-ir",
     "snick-onnx",
     "snick-directml",

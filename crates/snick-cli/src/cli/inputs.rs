@@ -8,6 +8,7 @@ use snick_ir::{Graph, NodeId, Op, OpError};
 use snick_tensor::{Listed, Tensor};
 
 use super::console::Failure;
+use super::texts;
 use crate::npz::{self, Header};
 
 /// The options that give inputs.
@@ -19,6 +20,9 @@ pub struct InputOptions {
     /// Inputs from an .npz file; repeat for several steps, between which variables are kept
     #[arg(long = "inputs", value_name = "F.npz")]
     inputs: Vec<PathBuf>,
+    /// The text of the input that takes texts; repeat for a batch. With several such inputs, NAME=TEXT
+    #[arg(long = "text", value_name = "TEXT")]
+    text: Vec<String>,
     /// Ignore arrays of --inputs files that are no inputs of the model
     #[arg(long)]
     ignore_extra: bool,
@@ -33,6 +37,11 @@ impl InputOptions {
         let single =
             self.input.iter().filter_map(|item| item.rsplit_once('=').map(|(_, path)| Path::new(path)));
         self.inputs.iter().map(PathBuf::as_path).chain(single)
+    }
+
+    /// Whether texts are given.
+    pub fn has_texts(&self) -> bool {
+        !self.text.is_empty()
     }
 
     /// Reads the files; an array may take `memory` bytes, and all of a file together.
@@ -51,6 +60,7 @@ impl InputOptions {
             })?;
             single.push((name.to_string(), array));
         }
+        single.extend(texts::given(graph, &self.text)?);
         let mut steps = Vec::new();
         for path in self.inputs.iter().map(Some).chain([None]).take(self.inputs.len().max(1)) {
             let mut arrays = match path {

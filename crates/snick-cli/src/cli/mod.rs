@@ -17,4 +17,5 @@ pub mod overwrite;
 pub mod progress;
 pub mod summary;
 pub mod target;
+mod texts;
 pub mod verify;

@@ -13,7 +13,12 @@ pub struct Summary<'t> {
     range: Option<FiniteRange>,
     nan: usize,
     infinite: usize,
+    /// Whether the elements are listed where they are integers or booleans; texts always are.
+    lists_elements: bool,
 }
+
+/// The most elements that are listed.
+const MAX_LISTED: usize = 1 << 14;
 
 /// The range of numbers, and their mean.
 struct FiniteRange {
@@ -40,7 +45,24 @@ impl<'t> Summary<'t> {
             }
         }
         let range = (finite > 0).then(|| FiniteRange { min, max, mean: sum / finite as f64 });
-        Self { tensor, range, nan, infinite }
+        Self { tensor, range, nan, infinite, lists_elements: false }
+    }
+
+    /// The same, with the elements in place of their range, if they are integers, booleans or texts.
+    pub fn with_elements(self) -> Self {
+        Self { lists_elements: true, ..self }
+    }
+
+    /// The elements as they are listed, texts in quotes.
+    fn listed(&self) -> Option<Vec<String>> {
+        if self.tensor.len() > MAX_LISTED {
+            return None;
+        }
+        if let Ok(texts) = self.tensor.as_strings() {
+            return Some(texts.iter().map(|text| format!("{text:?}")).collect());
+        }
+        let integers = self.tensor.to_i64_vec().ok().filter(|_| !self.tensor.element_type().is_float());
+        integers.filter(|_| self.lists_elements).map(|ints| ints.iter().map(i64::to_string).collect())
     }
 
     /// The range as fields of the current object.
@@ -52,6 +74,15 @@ impl<'t> Summary<'t> {
         }
         json.key("nan").plain(self.nan);
         json.key("inf").plain(self.infinite);
+        match (self.tensor.as_strings().ok(), self.listed()) {
+            (Some(texts), Some(_)) => {
+                json.key("values").array(|json| texts.iter().for_each(|text| json.string(text)));
+            }
+            (None, Some(integers)) => {
+                json.key("values").array(|json| integers.iter().for_each(|integer| json.plain(integer)));
+            }
+            (_, None) => {}
+        }
     }
 }
 
@@ -68,6 +99,10 @@ fn blocks(tensor: &Tensor) -> impl Iterator<Item = Tensor> {
 
 impl fmt::Display for Summary<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(listed) = self.listed() {
+            let (element_type, dims) = (self.tensor.element_type(), self.tensor.dims());
+            return write!(f, "{element_type}{dims:?} {{{}}}", listed.join(", "));
+        }
         write!(f, "{:?}", self.tensor)?;
         if let Some(FiniteRange { min, max, mean }) = self.range {
             write!(f, " min {min} max {max} mean {mean}")?;
@@ -82,6 +117,22 @@ impl fmt::Display for Summary<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn texts_are_listed_and_integers_on_request() {
+        let texts = Tensor::strings(&[2], ["a\n", "é"].map(String::from).into()).unwrap();
+        assert_eq!(Summary::of(&texts).to_string(), r#"string[2] {"a\n", "é"}"#);
+        let integers = Tensor::from_vec(&[3, 3], (0..9i64).collect()).unwrap();
+        assert_eq!(Summary::of(&integers).to_string(), "i64[3, 3] min 0 max 8 mean 4");
+        let listed = Summary::of(&integers).with_elements();
+        assert_eq!(listed.to_string(), "i64[3, 3] {0, 1, 2, 3, 4, 5, 6, 7, 8}");
+        let mut json = Json::default();
+        json.object(|json| listed.write(json));
+        assert!(json.finish().contains(r#""values":[0,1,2,3,4,5,6,7,8]"#));
+        let mut json = Json::default();
+        json.object(|json| Summary::of(&texts).write(json));
+        assert!(json.finish().contains(r#""values":["a\n","é"]"#));
+    }
 
     #[test]
     fn what_is_not_finite_is_counted() {

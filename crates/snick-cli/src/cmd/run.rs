@@ -79,6 +79,8 @@ struct RunReport {
     missing: Vec<String>,
     /// The first layer, in the order of execution, that differs.
     first_difference: Option<String>,
+    /// Whether integers are listed: what a tokenizer makes of texts.
+    lists_elements: bool,
 }
 
 /// An output of a step, under one of its names.
@@ -98,7 +100,11 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
             options.inputs.files().chain(options.compare.as_deref()).chain(options.load_state.as_deref());
         options.overwrite.check(model.files().iter().map(PathBuf::as_path).chain(read), output)?;
     }
-    let mut report = RunReport { errors: model::infer(&mut model, console)?, ..RunReport::default() };
+    let mut report = RunReport {
+        errors: model::infer(&mut model, console)?,
+        lists_elements: options.inputs.has_texts(),
+        ..RunReport::default()
+    };
     if report.errors.is_empty() || options.keep_going {
         let before = (options.canon && options.compare.is_some()).then(|| model.graph().clone());
         if options.canon {
@@ -366,12 +372,17 @@ impl RunReport {
         self.compared.iter().any(|(_, comparison)| !comparison.is_within())
     }
 
+    fn summary<'t>(&self, value: &'t Tensor) -> Summary<'t> {
+        let summary = Summary::of(value);
+        if self.lists_elements { summary.with_elements() } else { summary }
+    }
+
     fn as_text(&self) -> String {
         let mut text = String::new();
         if self.compared.is_empty() {
             for RunOutput { shown, value, .. } in &self.outputs {
                 let Some(name) = shown else { continue };
-                let _ = writeln!(text, "{}: {}", Escaped(name), Summary::of(value));
+                let _ = writeln!(text, "{}: {}", Escaped(name), self.summary(value));
             }
         }
         for (key, comparison) in &self.compared {
@@ -403,7 +414,7 @@ impl RunReport {
                         json.key("name").string(key);
                         json.key("element_type").string(value.element_type().name());
                         json.key("shape").array(|json| value.dims().iter().for_each(|dim| json.plain(dim)));
-                        Summary::of(value).write(json);
+                        self.summary(value).write(json);
                     });
                 }
             });

@@ -32,6 +32,9 @@ const NEWEST: u8 = 17;
 /// The last operation set whose ops files may also name as `experimental` or `extension`.
 const LAST_OF_EXTENSIONS: u8 = 6;
 
+/// What files have in place of an operation set for ops of no set.
+const EXTENSION: &str = "extension";
+
 /// A name of an op in one dialect, with the operation sets that define it, ascending: a layer declared for opset N
 /// means the last definition that is not above N.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -50,13 +53,15 @@ pub struct OpName {
     in_newest: bool,
     /// Whether files had it as `experimental` or `extension` before an operation set took it in.
     was_extension: bool,
+    /// Whether no operation set has it: files have it as `extension`.
+    is_extension: bool,
 }
 
 impl OpName {
     /// A name in OpenVINO IR.
     pub const fn openvino(name: &'static str, since: &'static [u8]) -> Self {
         let dialect = Dialect::OpenVino;
-        Self { dialect, name, since, doc: "", missing: None, in_newest: false, was_extension: false }
+        Self { dialect, name, since, doc: "", missing: None, in_newest: false, was_extension: false, is_extension: false }
     }
 
     /// A primitive of snick.
@@ -84,8 +89,25 @@ impl OpName {
         Self { was_extension: true, ..self }
     }
 
+    /// The same, but no operation set contains it: files name it as `extension`.
+    pub const fn only_extension(self) -> Self {
+        Self { is_extension: true, ..self }
+    }
+
+    /// The newest version: what nodes that no file declares have.
+    pub(crate) fn newest(&self) -> Version {
+        match self.since.last() {
+            Some(_) if self.is_extension => Version::Custom(EXTENSION.into()),
+            Some(&opset) => Version::Opset(opset),
+            None => Version::Unversioned,
+        }
+    }
+
     /// The operation sets that contain the op, and those among them that do not; `None` for a primitive of snick.
     fn sets(&self) -> Option<(RangeInclusive<u8>, Option<RangeInclusive<u8>>)> {
+        if self.is_extension {
+            return None;
+        }
         let first = *self.since.first()?;
         let last = if self.in_newest || self.since.contains(&NEWEST) { NEWEST } else { LAST_REPEATING };
         Some((first..=last, self.missing.map(|(first, last)| first..=last)))
@@ -107,12 +129,14 @@ impl OpName {
     pub(crate) fn defining_opset(&self, declared: &Version) -> Option<u8> {
         let up_to = |limit: u8| self.since.iter().rev().copied().find(|&since| since <= limit);
         match declared {
+            Version::Opset(_) if self.is_extension => None,
             Version::Opset(declared) => up_to(*declared),
             Version::Unversioned => Some(self.since.last().copied().unwrap_or(0)),
+            Version::Custom(text) if self.is_extension && **text == *EXTENSION => self.since.last().copied(),
             Version::Custom(text)
                 if matches!(&**text, "experimental" | "extension") && self.was_extension =>
             {
-                up_to(LAST_OF_EXTENSIONS)
+                up_to(LAST_OF_EXTENSIONS).or_else(|| self.since.first().copied())
             }
             Version::Custom(_) => None,
         }
@@ -191,5 +215,9 @@ mod tests {
         assert_eq!(meant(Version::Custom("extension".into())), None);
         let proposal = OpName::openvino("Proposal", &[1, 4]).was_extension();
         assert_eq!(proposal.defining_opset(&Version::Custom("extension".into())), Some(4));
+        let split = OpName::openvino("RegexSplit", &[1]).only_extension();
+        assert_eq!(split.defining_opset(&split.newest()), Some(1));
+        assert_eq!(split.defining_opset(&Version::Unversioned), Some(1));
+        assert_eq!(split.defining_opset(&Version::Opset(1)), None);
     }
 }

@@ -224,9 +224,52 @@ pub mod random {
 }
 
 /// Texts.
+#[macro_use]
 pub mod strings {
+    #[macro_use]
+    mod evaluate;
+    pub mod byte_fallback;
+    pub mod bytes_to_chars;
+    pub mod case_fold;
+    pub mod chars_map_normalization;
+    pub mod chars_to_bytes;
+    pub mod equal_str;
+    pub mod normalize_unicode;
+    #[cfg(feature = "tokenizers")]
+    pub(super) mod pieces;
+    pub mod regex_normalization;
+    pub mod regex_split;
+    pub mod special_tokens_split;
     pub mod string_tensor_pack;
     pub mod string_tensor_unpack;
+    pub(super) mod texts;
+    pub mod utf8_validate;
+}
+
+/// Rows of different lengths, each given by where it begins and ends in the data of all.
+pub mod ragged {
+    pub mod combine_segments;
+    pub mod fuze_ragged;
+    pub mod ragged_to_dense;
+    pub mod ragged_to_ragged;
+    pub mod ragged_to_sparse;
+    pub(super) mod rows;
+    pub mod truncate;
+}
+
+/// Texts to the numbers of tokens, and back.
+pub mod tokens {
+    pub mod bpe_tokenizer;
+    mod detokenize;
+    pub mod sentencepiece_detokenizer;
+    pub mod sentencepiece_stream_detokenizer;
+    pub mod sentencepiece_tokenizer;
+    pub mod trie_tokenizer;
+    pub mod unigram_tokenizer;
+    pub mod vocab_decoder;
+    pub mod vocab_encoder;
+    mod vocabulary;
+    pub mod wordpiece_tokenizer;
 }
 
 /// Networks with a memory, a step or a whole sequence at a time.
@@ -433,8 +476,36 @@ ops! {
     Multinomial(random::multinomial::Multinomial),
     RandomUniform(random::random_uniform::RandomUniform),
     // strings
+    ByteFallback(strings::byte_fallback::ByteFallback),
+    BytesToChars(strings::bytes_to_chars::BytesToChars),
+    CaseFold(strings::case_fold::CaseFold),
+    CharsMapNormalization(strings::chars_map_normalization::CharsMapNormalization),
+    CharsToBytes(strings::chars_to_bytes::CharsToBytes),
+    EqualStr(strings::equal_str::EqualStr),
+    NormalizeUnicode(strings::normalize_unicode::NormalizeUnicode),
+    RegexNormalization(strings::regex_normalization::RegexNormalization),
+    RegexSplit(strings::regex_split::RegexSplit),
+    SpecialTokensSplit(strings::special_tokens_split::SpecialTokensSplit),
     StringTensorPack(strings::string_tensor_pack::StringTensorPack),
     StringTensorUnpack(strings::string_tensor_unpack::StringTensorUnpack),
+    Utf8Validate(strings::utf8_validate::Utf8Validate),
+    // ragged
+    CombineSegments(ragged::combine_segments::CombineSegments),
+    FuzeRagged(ragged::fuze_ragged::FuzeRagged),
+    RaggedToDense(ragged::ragged_to_dense::RaggedToDense),
+    RaggedToRagged(ragged::ragged_to_ragged::RaggedToRagged),
+    RaggedToSparse(ragged::ragged_to_sparse::RaggedToSparse),
+    Truncate(ragged::truncate::Truncate),
+    // tokens
+    BpeTokenizer(tokens::bpe_tokenizer::BpeTokenizer; boxed),
+    SentencepieceDetokenizer(tokens::sentencepiece_detokenizer::SentencepieceDetokenizer),
+    SentencepieceStreamDetokenizer(tokens::sentencepiece_stream_detokenizer::SentencepieceStreamDetokenizer),
+    SentencepieceTokenizer(tokens::sentencepiece_tokenizer::SentencepieceTokenizer),
+    TrieTokenizer(tokens::trie_tokenizer::TrieTokenizer),
+    UnigramTokenizer(tokens::unigram_tokenizer::UnigramTokenizer),
+    VocabDecoder(tokens::vocab_decoder::VocabDecoder),
+    VocabEncoder(tokens::vocab_encoder::VocabEncoder),
+    WordpieceTokenizer(tokens::wordpiece_tokenizer::WordpieceTokenizer),
     // recurrent
     GruCell(recurrent::gru_cell::GruCell; boxed),
     GruSequence(recurrent::gru_sequence::GruSequence; boxed),

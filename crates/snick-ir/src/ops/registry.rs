@@ -225,10 +225,7 @@ impl Op {
         if let Self::Custom(op) = self {
             return op.version();
         }
-        match self.op_name().and_then(|name| name.since.last()) {
-            Some(&opset) => Version::Opset(opset),
-            None => Version::Unversioned,
-        }
+        self.op_name().map_or(Version::Unversioned, OpName::newest)
     }
 
     /// Whether the declared ports are all that is known of the outputs.

@@ -7,7 +7,9 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 op! {
     /// Strings to where each begins (output 0) and ends (output 1) in the bytes of all of them (output 2).
-    #[op("StringTensorUnpack", since = [15], inputs = Arity::exactly(1), traits = [PURE])]
+    #[op(
+        "StringTensorUnpack", since = [15], inputs = Arity::exactly(1), traits = [PURE], name = was_extension()
+    )]
     pub struct StringTensorUnpack;
 }
 

@@ -1,0 +1,172 @@
+//! Rows of different lengths, given by where each begins and ends in the data of all.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use snick_shape::{Interval, Shape};
+use snick_tensor::{ElementType, Tensor};
+
+use crate::{Fact, Infer, OpError};
+
+/// Rows may overlap, but all together may be only so many times as long as the data, and so many elements more: what
+/// costs time for each element of each row ends.
+const MOST_OVERLAP: usize = 16;
+const MOST_MORE: usize = 1 << 24;
+
+/// The rows of a ragged tensor; all lie within its data.
+pub(crate) struct Rows<'t> {
+    begins: Cow<'t, [i32]>,
+    ends: Cow<'t, [i32]>,
+    /// The length of all rows together.
+    pub total: usize,
+}
+
+impl<'t> Rows<'t> {
+    /// Rows in data of `len` elements.
+    ///
+    /// # Errors
+    /// Rows outside the data, or that overlap too often.
+    pub fn new(begins: &'t Tensor, ends: &'t Tensor, len: usize) -> Result<Self, OpError> {
+        if begins.dims() != ends.dims() {
+            return Err(OpError::dims_conflict("begins are {}, ends {}", begins.dims(), ends.dims()));
+        }
+        let (begins, ends) = (begins.values::<i32>()?, ends.values::<i32>()?);
+        let mut total = 0usize;
+        for (&begin, &end) in begins.iter().zip(ends.iter()) {
+            let row = range(begin, end).filter(|row| row.end <= len);
+            let row = row.ok_or_else(|| {
+                OpError::mismatch("a row", format!("{begin}..{end}"), format!("within 0..{len}"))
+            })?;
+            total = total.saturating_add(row.len());
+        }
+        if total > len.saturating_mul(MOST_OVERLAP).saturating_add(MOST_MORE) {
+            return Err(OpError::unsupported(format!("{total} elements of rows in {len} elements of data")));
+        }
+        Ok(Self { begins, ends, total })
+    }
+
+    /// The number of rows.
+    pub fn len(&self) -> usize {
+        self.begins.len()
+    }
+
+    /// Row `i`, which must be there.
+    pub fn row(&self, i: usize) -> Range<usize> {
+        range(self.begins[i], self.ends[i]).unwrap_or_default()
+    }
+
+    /// All rows.
+    pub fn iter(&self) -> impl Iterator<Item = Range<usize>> {
+        (0..self.len()).map(|i| self.row(i))
+    }
+}
+
+fn range(begin: i32, end: i32) -> Option<Range<usize>> {
+    let range = usize::try_from(begin).ok()?..usize::try_from(end).ok()?;
+    (range.start <= range.end).then_some(range)
+}
+
+/// Rows as an op writes them, one behind the other.
+#[derive(Default)]
+pub(crate) struct RowWriter {
+    begins: Vec<i32>,
+    ends: Vec<i32>,
+}
+
+impl RowWriter {
+    /// Adds a row.
+    ///
+    /// # Errors
+    /// One that ends where i32 does not reach.
+    pub fn push(&mut self, row: Range<usize>) -> Result<(), OpError> {
+        self.begins.push(position(row.start)?);
+        self.ends.push(position(row.end)?);
+        Ok(())
+    }
+
+    /// Where the rows begin, and where they end.
+    pub fn into_tensors(self, dims: &[usize]) -> Result<[Tensor; 2], OpError> {
+        Ok([Tensor::from_vec(dims, self.begins)?, Tensor::from_vec(dims, self.ends)?])
+    }
+}
+
+/// A position in data.
+pub(crate) fn position(at: usize) -> Result<i32, OpError> {
+    i32::try_from(at).map_err(|_| OpError::unsupported("a ragged tensor of 2^31 elements"))
+}
+
+/// Memory that is checked with every doubling, before it is taken.
+#[derive(Default)]
+pub(crate) struct Room(usize);
+
+/// What is not checked.
+const SMALL: usize = 1 << 20;
+
+impl Room {
+    /// Checks that `bytes` in all may be taken.
+    ///
+    /// # Errors
+    /// More than the memory, or its limit, has.
+    pub fn expect(&mut self, bytes: usize) -> Result<(), OpError> {
+        if bytes > self.0.max(SMALL) {
+            self.0 = bytes.saturating_mul(2);
+            Tensor::zeros(ElementType::U8, &[self.0])?;
+        }
+        Ok(())
+    }
+}
+
+/// Inputs `at` and `at + 1` say where rows begin and end: their shape.
+pub(crate) fn infer_rows(cx: &mut Infer, at: usize) -> Result<Shape, OpError> {
+    for i in [at, at + 1] {
+        let got = cx.element_type(i);
+        if !matches!(got, ElementType::I32 | ElementType::Dynamic) {
+            return Err(OpError::element_type(format!("input {i}"), got, "i32"));
+        }
+    }
+    cx.merge_shapes("begins are {}, ends {}", cx.shape(at), cx.shape(at + 1))
+}
+
+/// The facts of begins and ends of rows.
+pub(crate) fn row_facts(shape: &Shape) -> [Fact; 2] {
+    let fact = Fact::new(ElementType::I32, shape.clone());
+    [fact.clone(), fact]
+}
+
+/// The fact of data of unknown length.
+pub(crate) fn data_fact(cx: &mut Infer, element_type: ElementType) -> Fact {
+    let len = cx.unknown(Interval::DIM);
+    Fact::new(element_type, Shape::ranked([len]))
+}
+
+/// Vectors, such as the data of texts, have one axis.
+pub(crate) fn expect_vector(cx: &Infer, i: usize) -> Result<(), OpError> {
+    cx.expect_rank(i, "1", |rank| rank == 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_lie_within_the_data() {
+        let tensor = |values: &[i32]| Tensor::from_slice(values, &[values.len()]).unwrap();
+        let rows = |begins: &[i32], ends: &[i32]| {
+            let (begins, ends) = (tensor(begins), tensor(ends));
+            Rows::new(&begins, &ends, 4).map(|rows| rows.iter().collect::<Vec<_>>()).ok()
+        };
+        assert_eq!(rows(&[0, 2], &[2, 4]), Some(vec![0..2, 2..4]));
+        assert_eq!(rows(&[0], &[5]), None);
+        assert_eq!(rows(&[-1], &[1]), None);
+        assert_eq!(rows(&[2], &[1]), None);
+        assert_eq!(rows(&[2], &[1, 2]), None);
+    }
+
+    #[test]
+    fn rows_that_repeat_the_data_without_end_are_refused() {
+        let (len, count) = (1 << 20, 1 << 10);
+        let begins = Tensor::zeros(ElementType::I32, &[count]).unwrap();
+        let ends = Tensor::full(&[count], len).unwrap();
+        assert!(Rows::new(&begins, &ends, len as usize).is_err());
+    }
+}

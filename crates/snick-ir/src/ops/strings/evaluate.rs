@@ -1,0 +1,28 @@
+//! Evaluation by the crate snick-text, which is there with the feature `tokenizers`.
+
+/// Implements [`EvalOp`](crate::EvalOp) by the function `eval` of the module `kernel`, which only this feature compiles.
+macro_rules! eval_of_text {
+    ($op:ty) => {
+        impl $crate::EvalOp for $op {
+            #[cfg(feature = "tokenizers")]
+            fn eval(
+                &self,
+                inputs: &[snick_tensor::Tensor],
+            ) -> Result<Vec<snick_tensor::Tensor>, $crate::OpError> {
+                kernel::eval(self, inputs)
+            }
+
+            #[cfg(not(feature = "tokenizers"))]
+            fn eval(&self, _: &[snick_tensor::Tensor]) -> Result<Vec<snick_tensor::Tensor>, $crate::OpError> {
+                Err($crate::OpError::FeatureOff { feature: "tokenizers" })
+            }
+        }
+    };
+}
+
+#[cfg(feature = "tokenizers")]
+impl From<snick_text::TextError> for crate::OpError {
+    fn from(error: snick_text::TextError) -> Self {
+        Self::Text(error.to_string())
+    }
+}

@@ -1,0 +1,75 @@
+//! Pieces of texts as an op writes them: rows of parts of the same bytes.
+
+use std::ops::Range;
+
+use snick_tensor::Tensor;
+
+use super::texts::Texts;
+use crate::OpError;
+use crate::ops::ragged::rows::{Room, RowWriter, position};
+
+/// The size of a piece.
+const PIECE_BYTES: usize = 9;
+
+/// Rows of pieces.
+pub(crate) struct PieceWriter<'t> {
+    texts: &'t Texts<'t>,
+    rows: RowWriter,
+    row_start: usize,
+    begins: Vec<i32>,
+    ends: Vec<i32>,
+    skips: Vec<bool>,
+    room: Room,
+}
+
+impl<'t> PieceWriter<'t> {
+    /// No rows yet of pieces of these texts.
+    pub fn new(texts: &'t Texts<'t>) -> Self {
+        Self {
+            texts,
+            rows: RowWriter::default(),
+            row_start: 0,
+            begins: Vec::new(),
+            ends: Vec::new(),
+            skips: Vec::new(),
+            room: Room::default(),
+        }
+    }
+
+    /// Starts a row.
+    pub fn start_row(&mut self) {
+        self.row_start = self.begins.len();
+    }
+
+    /// Adds a part of text `i`, and whether later ops leave it as it is.
+    pub fn push(&mut self, i: usize, part: Range<usize>, skip: bool) {
+        // The texts lie within bytes that i32 counts.
+        let place = |at: usize| position(self.texts.begin(i) + at).unwrap_or(i32::MAX);
+        self.begins.push(place(part.start));
+        self.ends.push(place(part.end));
+        self.skips.push(skip);
+    }
+
+    /// Checks the memory of what was added so far; an op calls it after each text.
+    pub fn check(&mut self) -> Result<(), OpError> {
+        self.room.expect(self.begins.len().saturating_mul(PIECE_BYTES))
+    }
+
+    /// Ends a row.
+    pub fn end_row(&mut self) -> Result<(), OpError> {
+        self.rows.push(self.row_start..self.begins.len())
+    }
+
+    /// The outputs of an op with these inputs.
+    pub fn into_tensors(self, inputs: &[Tensor], has_skips: bool) -> Result<Vec<Tensor>, OpError> {
+        let count = [self.begins.len()];
+        let mut outputs = self.rows.into_tensors(inputs[0].dims())?.to_vec();
+        outputs.push(Tensor::from_vec(&count, self.begins)?);
+        outputs.push(Tensor::from_vec(&count, self.ends)?);
+        outputs.push(inputs[4].clone());
+        if has_skips {
+            outputs.push(Tensor::from_bools(&count, &self.skips)?);
+        }
+        Ok(outputs)
+    }
+}

@@ -1,0 +1,176 @@
+//! Texts, given by where each begins and ends in the bytes of all.
+
+use std::borrow::Cow;
+
+use snick_shape::Shape;
+use snick_tensor::{ElementType, Tensor};
+
+use crate::ops::ragged::rows::{Room, RowWriter, Rows, data_fact, expect_vector, infer_rows, row_facts};
+use crate::{Fact, Infer, OpError, leading};
+
+/// Texts as an op reads them.
+pub(crate) struct Texts<'t> {
+    rows: Rows<'t>,
+    bytes: Cow<'t, [u8]>,
+}
+
+impl<'t> Texts<'t> {
+    /// Texts in bytes.
+    ///
+    /// # Errors
+    /// Texts outside the bytes.
+    pub fn new(begins: &'t Tensor, ends: &'t Tensor, bytes: &'t Tensor) -> Result<Self, OpError> {
+        let bytes = bytes.values::<u8>()?;
+        Ok(Self { rows: Rows::new(begins, ends, bytes.len())?, bytes })
+    }
+
+    /// Three tensors from `at`.
+    pub fn at(inputs: &'t [Tensor], at: usize) -> Result<Self, OpError> {
+        let ([begins, ends, bytes], _) = leading(inputs.get(at..).unwrap_or_default())?;
+        Self::new(begins, ends, bytes)
+    }
+
+    /// The number of texts.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Text `i`, which must be there.
+    pub fn get(&self, i: usize) -> &[u8] {
+        &self.bytes[self.rows.row(i)]
+    }
+
+    /// Where text `i` begins.
+    pub fn begin(&self, i: usize) -> usize {
+        self.rows.row(i).start
+    }
+
+    /// All texts.
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        self.rows.iter().map(|row| &self.bytes[row])
+    }
+}
+
+/// Rows of texts: five tensors.
+pub(crate) struct RaggedTexts<'t> {
+    pub rows: Rows<'t>,
+    pub texts: Texts<'t>,
+}
+
+impl<'t> RaggedTexts<'t> {
+    /// The first five inputs.
+    pub fn new(inputs: &'t [Tensor]) -> Result<Self, OpError> {
+        let ([begins, ends], rest) = leading(inputs)?;
+        let texts = Texts::at(rest, 0)?;
+        Ok(Self { rows: Rows::new(begins, ends, texts.len())?, texts })
+    }
+}
+
+/// Whether each of `count` texts stays as it is; none does without such an input.
+pub(crate) fn skips(input: Option<&Tensor>, count: usize) -> Result<Vec<bool>, OpError> {
+    let Some(input) = input else { return Ok(vec![false; count]) };
+    let skips = input.to_bools()?;
+    match skips.len() == count {
+        true => Ok(skips),
+        false => Err(OpError::mismatch("the number of skips", skips.len(), count)),
+    }
+}
+
+/// Texts as an op writes them, one behind the other.
+#[derive(Default)]
+pub(crate) struct TextWriter {
+    rows: RowWriter,
+    bytes: Vec<u8>,
+    room: Room,
+}
+
+impl TextWriter {
+    /// Adds a text.
+    ///
+    /// # Errors
+    /// More bytes than memory, or i32, has.
+    pub fn push(&mut self, text: &[u8]) -> Result<(), OpError> {
+        let (start, end) = (self.bytes.len(), self.bytes.len().saturating_add(text.len()));
+        self.rows.push(start..end)?;
+        self.room.expect(end)?;
+        self.bytes.extend_from_slice(text);
+        Ok(())
+    }
+
+    /// Where the texts begin and end, and their bytes.
+    pub fn into_tensors(self, dims: &[usize]) -> Result<[Tensor; 3], OpError> {
+        let [begins, ends] = self.rows.into_tensors(dims)?;
+        Ok([begins, ends, Tensor::from_vec(&[self.bytes.len()], self.bytes)?])
+    }
+}
+
+/// The texts of three inputs, changed one by one; those that `skips` names stay.
+pub(crate) fn map_texts(
+    inputs: &[Tensor],
+    skips_input: Option<&Tensor>,
+    mut change: impl FnMut(&[u8]) -> Result<Vec<u8>, OpError>,
+) -> Result<Vec<Tensor>, OpError> {
+    let texts = Texts::at(inputs, 0)?;
+    let skips = skips(skips_input, texts.len())?;
+    let mut out = TextWriter::default();
+    for (text, skip) in texts.iter().zip(skips) {
+        match skip {
+            true => out.push(text)?,
+            false => out.push(&change(text)?)?,
+        }
+    }
+    let mut outputs = out.into_tensors(inputs[0].dims())?.to_vec();
+    outputs.extend(skips_input.cloned());
+    Ok(outputs)
+}
+
+/// Inputs `at` to `at + 2` are texts: their shape.
+pub(crate) fn infer_texts(cx: &mut Infer, at: usize) -> Result<Shape, OpError> {
+    let shape = infer_rows(cx, at)?;
+    expect_bytes(cx, at + 2)?;
+    Ok(shape)
+}
+
+/// Input `i` is a vector of bytes.
+pub(crate) fn expect_bytes(cx: &Infer, i: usize) -> Result<(), OpError> {
+    let got = cx.element_type(i);
+    if !matches!(got, ElementType::U8 | ElementType::Dynamic) {
+        return Err(OpError::element_type(format!("input {i}"), got, "u8"));
+    }
+    expect_vector(cx, i)
+}
+
+/// The first five inputs are rows of texts: the shapes of the rows and of the texts.
+pub(crate) fn infer_ragged_texts(cx: &mut Infer) -> Result<[Shape; 2], OpError> {
+    Ok([infer_rows(cx, 0)?, infer_texts(cx, 2)?])
+}
+
+/// The facts of texts of this shape.
+pub(crate) fn text_facts(cx: &mut Infer, shape: &Shape) -> [Fact; 3] {
+    let [begins, ends] = row_facts(shape);
+    [begins, ends, data_fact(cx, ElementType::U8)]
+}
+
+/// The fact of the input that says which texts stay as they are, if there is one, for the output that repeats it.
+pub(crate) fn skips_fact(cx: &mut Infer, i: usize, texts: &Shape) -> Result<Option<Fact>, OpError> {
+    if cx.optional(i).is_none() {
+        return Ok(None);
+    }
+    let got = cx.element_type(i);
+    if !matches!(got, ElementType::Boolean | ElementType::Dynamic) {
+        return Err(OpError::element_type(format!("input {i}"), got, "boolean"));
+    }
+    cx.merge_shapes("texts are {}, skips {}", texts, cx.shape(i))?;
+    Ok(Some(Fact::new(ElementType::Boolean, cx.shape(i).clone())))
+}
+
+/// The pattern in a vector of bytes, compiled once for a constant.
+#[cfg(feature = "tokenizers")]
+pub(crate) fn pattern(bytes: &Tensor) -> Result<std::sync::Arc<snick_text::Pattern>, OpError> {
+    bytes.derived(|| {
+        let bytes = bytes.values::<u8>()?;
+        let text = std::str::from_utf8(&bytes);
+        let text = text.map_err(|_| OpError::mismatch("the pattern", "not UTF-8", "UTF-8"))?;
+        Ok(snick_text::Pattern::new(text)?)
+    })
+}

@@ -1,0 +1,35 @@
+//! SentencepieceStreamDetokenizer of openvino_tokenizers.
+
+use super::detokenize::infer_detokenized;
+use crate::{Arity, Facts, Infer, InferOp, OpError};
+
+op! {
+    /// The tokens of rows (input 1) one behind the other, as they are in the vocabulary of a SentencePiece model, whose file
+    /// is input 0: the marks of spaces stay, bytes are decoded.
+    #[op(
+        "SentencepieceStreamDetokenizer", since = [1], inputs = Arity::exactly(2), traits = [PURE],
+        name = only_extension()
+    )]
+    pub struct SentencepieceStreamDetokenizer;
+}
+
+impl InferOp for SentencepieceStreamDetokenizer {
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        infer_detokenized(cx)
+    }
+}
+
+eval_of_text!(SentencepieceStreamDetokenizer);
+
+#[cfg(feature = "tokenizers")]
+mod kernel {
+    use snick_tensor::Tensor;
+
+    use super::SentencepieceStreamDetokenizer;
+    use crate::OpError;
+    use crate::ops::tokens::detokenize::detokenize;
+
+    pub(super) fn eval(op: &SentencepieceStreamDetokenizer, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        detokenize(op, inputs, |model, tokens| Ok(model.decode_stream(tokens)))
+    }
+}

@@ -1,0 +1,58 @@
+//! UnigramTokenizer of openvino_tokenizers.
+
+use super::vocabulary::infer_tokens;
+use crate::{Arity, Facts, Infer, InferOp, OpError};
+
+op! {
+    /// The most probable tokens of texts, rows of which are inputs 0 to 4, from the vocabulary of inputs 5 to 7, whose scores
+    /// are input 8.
+    #[op(
+        "UnigramTokenizer", since = [1], inputs = Arity::exactly(9), traits = [PURE], name = only_extension()
+    )]
+    pub struct UnigramTokenizer {
+        /// Written by converters; the vocabulary has the tokens of bytes.
+        pub byte_fallback: bool = false,
+        /// The token of characters that no token has.
+        pub unk_token_id: i64 = 0,
+        /// Written by converters: such tokens in a row are always one.
+        pub fuse_unk: bool = false,
+        /// Written by converters; it changes nothing.
+        pub min_score: f64 = f64::INFINITY,
+    }
+}
+
+impl InferOp for UnigramTokenizer {
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        cx.expect_real(8)?;
+        let (facts, vocabulary) = infer_tokens(cx)?;
+        cx.merge_shapes("the vocabulary is {}, scores {}", &vocabulary, cx.shape(8))?;
+        Ok(facts)
+    }
+}
+
+eval_of_text!(UnigramTokenizer);
+
+#[cfg(feature = "tokenizers")]
+mod kernel {
+    use snick_tensor::Tensor;
+    use snick_text::Unigram;
+
+    use super::UnigramTokenizer;
+    use crate::OpError;
+    use crate::ops::strings::texts::Texts;
+    use crate::ops::tokens::vocabulary::{of_inputs, tokenize};
+
+    pub(super) fn eval(op: &UnigramTokenizer, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let unigram = of_inputs(op, &inputs[5..], || {
+            let vocabulary = Texts::at(inputs, 5)?;
+            let scores = inputs[8].values::<f32>()?;
+            if scores.len() != vocabulary.len() {
+                return Err(OpError::mismatch("the number of scores", scores.len(), vocabulary.len()));
+            }
+            let unk = i32::try_from(op.unk_token_id);
+            let unk = unk.map_err(|_| OpError::out_of_range("unk_token_id", op.unk_token_id, "a number of i32"))?;
+            Ok(Unigram::new(vocabulary.iter().zip(scores.iter().copied()), unk))
+        })?;
+        tokenize(inputs, |text, tokens| unigram.encode(text, tokens))
+    }
+}

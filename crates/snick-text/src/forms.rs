@@ -1,0 +1,133 @@
+//! Unicode normal forms as SentencePiece computes them: by a map of characters, so that marks keep their order.
+
+use std::iter::once;
+
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::{compose, decompose_canonical, decompose_compatible};
+
+use crate::first_char;
+
+/// A normal form of Unicode.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Form {
+    /// As it is.
+    Identity,
+    /// Composed.
+    Nfc,
+    /// Decomposed.
+    Nfd,
+    /// Composed, without compatibility characters.
+    Nfkc,
+    /// Decomposed, without compatibility characters.
+    Nfkd,
+}
+
+impl Form {
+    /// The form of this name, such as `nfkc`, in any case.
+    pub fn named(name: &str) -> Option<Self> {
+        Some(match name.to_ascii_lowercase().as_str() {
+            "identity" => Self::Identity,
+            "nfc" => Self::Nfc,
+            "nfd" => Self::Nfd,
+            "nfkc" => Self::Nfkc,
+            "nfkd" => Self::Nfkd,
+            _ => return None,
+        })
+    }
+
+    /// Adds the form of the longest sequence that `text` starts with and that has one; its length. `None` where the
+    /// bytes are no character.
+    pub(crate) fn normalize_prefix(self, text: &[u8], out: &mut Vec<char>) -> Option<usize> {
+        let (c, len) = first_char(text)?;
+        let composes = matches!(self, Self::Nfc | Self::Nfkc);
+        if c.is_ascii() && !(composes && text.get(len).is_some_and(|byte| !byte.is_ascii())) {
+            out.push(c);
+            return Some(len);
+        }
+        if composes && let Some((composed, len)) = self.composed(c, &text[len..]) {
+            out.push(composed);
+            return Some(len + c.len_utf8());
+        }
+        match self {
+            Self::Identity => out.push(c),
+            Self::Nfd => decompose_canonical(c, |c| out.push(c)),
+            Self::Nfkd => decompose_compatible(c, |c| out.push(c)),
+            Self::Nfc => out.extend(once(c).nfc()),
+            Self::Nfkc => out.extend(once(c).nfkc()),
+        }
+        Some(len)
+    }
+
+    fn decompose(self, c: char, each: impl FnMut(char)) {
+        match self {
+            Self::Nfkc | Self::Nfkd => decompose_compatible(c, each),
+            Self::Nfc | Self::Nfd => decompose_canonical(c, each),
+            Self::Identity => {
+                let mut each = each;
+                each(c);
+            }
+        }
+    }
+
+    /// The decomposition, if it is one character.
+    fn single(self, c: char) -> Option<char> {
+        let (mut first, mut count) = (c, 0);
+        self.decompose(c, |c| {
+            first = if count == 0 { c } else { first };
+            count += 1;
+        });
+        (count == 1).then_some(first)
+    }
+
+    /// The longest run of characters, `first` and some of `rest`, that are the whole decomposition of one character:
+    /// that character, and how many bytes of `rest` it takes.
+    fn composed(self, first: char, rest: &[u8]) -> Option<(char, usize)> {
+        let first = self.single(first)?;
+        let (mut parts, mut whole) = (vec![first], Some(first));
+        let (mut taken, mut best) = (0, None);
+        while let Some(composed) = whole {
+            let Some((next, len)) = first_char(&rest[taken..]) else { break };
+            let Some(next) = self.single(next) else { break };
+            parts.push(next);
+            taken += len;
+            whole = compose(composed, next);
+            if let Some(whole) = whole {
+                let mut decomposed = Vec::with_capacity(parts.len());
+                decompose_canonical(whole, |c| decomposed.push(c));
+                if decomposed == parts {
+                    best = Some((whole, taken));
+                }
+            }
+        }
+        best
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(form: Form, text: &str) -> String {
+        let (mut rest, mut out) = (text.as_bytes(), Vec::new());
+        while !rest.is_empty() {
+            let len = form.normalize_prefix(rest, &mut out).unwrap();
+            rest = &rest[len..];
+        }
+        out.into_iter().collect()
+    }
+
+    #[test]
+    fn forms_differ_by_composition_and_compatibility() {
+        assert_eq!(all(Form::Nfd, "éệ한ﬁ"), "e\u{301}e\u{323}\u{302}\u{1112}\u{1161}\u{11ab}ﬁ");
+        assert_eq!(all(Form::Nfc, "e\u{301}e\u{323}\u{302}\u{1112}\u{1161}\u{11ab}ﬁA\u{30a}"), "éệ한ﬁÅ");
+        assert_eq!(all(Form::Nfkc, "ﬁｶ\u{ff9e}①ＡÅ"), "fiガ1AÅ");
+        assert_eq!(all(Form::Nfkd, "ﬁé"), "fie\u{301}");
+        assert_eq!(all(Form::Identity, "ﬁé"), "ﬁé");
+    }
+
+    #[test]
+    fn marks_keep_their_order() {
+        assert_eq!(all(Form::Nfd, "a\u{302}\u{323}"), "a\u{302}\u{323}");
+        assert_eq!(all(Form::Nfc, "a\u{302}\u{323}"), "â\u{323}");
+    }
+}

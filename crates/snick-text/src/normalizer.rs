@@ -1,0 +1,180 @@
+//! Normalising texts, as SentencePiece does.
+
+use crate::fold::fold;
+use crate::{CharsMap, Form, MAX_TEXT, TextError, Trie, first_char};
+
+/// What SentencePiece writes for a space.
+pub(crate) const SPACE: &[u8] = "\u{2581}".as_bytes();
+
+/// What becomes of characters.
+#[derive(Clone, Debug)]
+pub enum Rule {
+    /// A normal form, and whether case is folded.
+    Form(Form, bool),
+    /// A compiled map.
+    Map(CharsMap),
+}
+
+/// What becomes of spaces.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct Whitespace {
+    /// A space is added in front.
+    pub add_prefix: bool,
+    /// Spaces at both ends, and all but one in a row, are left out.
+    pub remove_extra: bool,
+    /// A space becomes U+2581.
+    pub escape: bool,
+    /// The added space comes at the end.
+    pub as_suffix: bool,
+}
+
+/// Normalises texts.
+///
+/// ```
+/// use snick_text::{Form, Normalizer, Rule, Whitespace};
+///
+/// let normalizer = Normalizer::new(Rule::Form(Form::Nfkc, true), Whitespace::default());
+/// assert_eq!(normalizer.normalize("Ｆｌｕß".as_bytes())?, "fluß".as_bytes());
+/// # Ok::<(), snick_text::TextError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Normalizer {
+    rule: Rule,
+    whitespace: Whitespace,
+    /// Texts that stay as they are.
+    kept: Option<Trie>,
+}
+
+impl Normalizer {
+    /// A normaliser.
+    pub fn new(rule: Rule, whitespace: Whitespace) -> Self {
+        Self { rule, whitespace, kept: None }
+    }
+
+    /// The same; it leaves these texts as they are.
+    pub fn keeping(self, kept: Trie) -> Self {
+        Self { kept: Some(kept), ..self }
+    }
+
+    /// Adds what the start of `text` becomes, and returns how many bytes it takes.
+    fn prefix(&self, text: &[u8], out: &mut Vec<u8>) -> usize {
+        if let Some((_, len)) = self.kept.as_ref().and_then(|kept| kept.longest(text)) {
+            out.extend_from_slice(&text[..len]);
+            return len;
+        }
+        match &self.rule {
+            Rule::Form(form, folds) => {
+                let mut chars = Vec::new();
+                if let Some(len) = form.normalize_prefix(text, &mut chars) {
+                    for c in chars {
+                        let c = if *folds { fold(c) } else { c };
+                        out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+                    }
+                    return len;
+                }
+            }
+            Rule::Map(map) => {
+                if let Some((len, mapped)) = map.longest(text) {
+                    out.extend_from_slice(mapped);
+                    return len;
+                }
+            }
+        }
+        match first_char(text) {
+            Some((_, len)) => {
+                out.extend_from_slice(&text[..len]);
+                len
+            }
+            None => {
+                out.extend_from_slice("\u{fffd}".as_bytes());
+                1
+            }
+        }
+    }
+
+    /// The normalised text.
+    ///
+    /// # Errors
+    /// [`TextError::TooLong`].
+    pub fn normalize(&self, text: &[u8]) -> Result<Vec<u8>, TextError> {
+        let Whitespace { add_prefix, remove_extra, escape, as_suffix } = self.whitespace;
+        let space = if escape { SPACE } else { b" " };
+        let (mut rest, mut part) = (text, Vec::new());
+        while remove_extra && !rest.is_empty() {
+            part.clear();
+            let len = self.prefix(rest, &mut part);
+            if part != b" " {
+                break;
+            }
+            rest = &rest[len..];
+        }
+        if rest.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut out = Vec::with_capacity(rest.len() + space.len());
+        if add_prefix && !as_suffix {
+            out.extend_from_slice(space);
+        }
+        let mut after_space = remove_extra;
+        while !rest.is_empty() {
+            part.clear();
+            let len = self.prefix(rest, &mut part);
+            rest = &rest[len..];
+            let spaces = part.iter().take_while(|&&byte| after_space && byte == b' ').count();
+            let part = &part[spaces..];
+            for byte in part {
+                match byte {
+                    b' ' => out.extend_from_slice(space),
+                    byte => out.push(*byte),
+                }
+            }
+            if let Some(last) = part.last() {
+                after_space = *last == b' ';
+            }
+            after_space &= remove_extra;
+            if out.len() > MAX_TEXT {
+                return Err(TextError::TooLong { limit: MAX_TEXT });
+            }
+        }
+        while remove_extra && out.ends_with(space) {
+            out.truncate(out.len() - space.len());
+        }
+        if add_prefix && as_suffix {
+            out.extend_from_slice(space);
+        }
+        Ok(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn normalize(whitespace: Whitespace, text: &str) -> String {
+        let normalizer = Normalizer::new(Rule::Form(Form::Nfkc, false), whitespace);
+        String::from_utf8(normalizer.normalize(text.as_bytes()).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn spaces_are_kept_removed_or_escaped() {
+        assert_eq!(normalize(Whitespace::default(), " a\u{3000} b "), " a  b ");
+        let all = Whitespace { add_prefix: true, remove_extra: true, escape: true, as_suffix: false };
+        assert_eq!(normalize(all, "  a\u{3000} b "), "▁a▁b");
+        assert_eq!(normalize(all, "   "), "");
+        assert_eq!(normalize(Whitespace { as_suffix: true, ..all }, " a"), "a▁");
+        assert_eq!(normalize(Whitespace { remove_extra: false, ..all }, " a"), "▁▁a");
+    }
+
+    #[test]
+    fn bytes_that_are_no_character_are_replaced() {
+        let normalizer = Normalizer::new(Rule::Form(Form::Nfd, true), Whitespace::default());
+        assert_eq!(normalizer.normalize(b"A\xff\xc3"), Ok("a\u{fffd}\u{fffd}".into()));
+    }
+
+    #[test]
+    fn kept_texts_stay() {
+        let kept = Trie::new([(&b"<A>"[..], 0)]);
+        let normalizer = Normalizer::new(Rule::Form(Form::Nfd, true), Whitespace::default()).keeping(kept);
+        assert_eq!(normalizer.normalize(b"A<A>"), Ok(b"a<A>".to_vec()));
+    }
+}

@@ -1,0 +1,71 @@
+//! Special tokens, which are found in a text before the model cuts the rest.
+
+use std::collections::HashMap;
+
+use super::SentencePiece;
+use crate::{Pattern, TextError};
+
+/// Special tokens by their texts.
+#[derive(Debug)]
+pub struct SpecialTokens {
+    pattern: Pattern,
+    tokens: HashMap<Vec<u8>, i32>,
+}
+
+impl SpecialTokens {
+    /// Tokens by text. Of letters only, they are found at the start or the end of a word.
+    ///
+    /// # Errors
+    /// [`TextError::Pattern`] where a text is not UTF-8.
+    pub fn new<'t>(tokens: impl IntoIterator<Item = (&'t [u8], i32)>) -> Result<Self, TextError> {
+        let (mut alternatives, mut map) = (Vec::new(), HashMap::new());
+        for (text, id) in tokens {
+            let quoted: String = String::from_utf8_lossy(text).chars().flat_map(quoted).collect();
+            match text.iter().all(u8::is_ascii_alphabetic) {
+                true => alternatives.extend([format!(r"\b{quoted}"), format!(r"{quoted}\b")]),
+                false => alternatives.push(quoted),
+            }
+            map.entry(text.to_vec()).or_insert(id);
+        }
+        Ok(Self { pattern: Pattern::new(&alternatives.join("|"))?, tokens: map })
+    }
+}
+
+/// A character that stands for itself.
+fn quoted(c: char) -> impl Iterator<Item = char> {
+    let backslash = Some('\\').filter(|_| c.is_ascii_punctuation());
+    backslash.into_iter().chain([c])
+}
+
+impl SentencePiece {
+    /// Adds the tokens of a text that may have special tokens. `before` comes in front of each part that the model cuts.
+    ///
+    /// # Errors
+    /// [`TextError::Steps`], [`TextError::TooLong`].
+    pub fn encode_special(
+        &self,
+        text: &[u8],
+        special: &SpecialTokens,
+        before: Option<i32>,
+        tokens: &mut Vec<i32>,
+    ) -> Result<(), TextError> {
+        let mut matches = Vec::new();
+        special.pattern.each_match(text, false, |found| matches.push(found.range))?;
+        let mut start = 0;
+        let encode = |part: &[u8], tokens: &mut Vec<i32>| {
+            tokens.extend(before);
+            self.encode(part, tokens)
+        };
+        for found in matches {
+            if start < found.start {
+                encode(&text[start..found.start], tokens)?;
+            }
+            tokens.extend(special.tokens.get(&text[found.clone()]));
+            start = found.end;
+        }
+        match start < text.len() {
+            true => encode(&text[start..], tokens),
+            false => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Splitting texts by a pattern.
+
+use std::ops::Range;
+
+use crate::{Pattern, TextError};
+
+/// What becomes of the parts that match.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub enum Behaviour {
+    /// They are left out.
+    #[default]
+    Remove,
+    /// Each is a piece.
+    Isolate,
+    /// Each joins the piece before it.
+    MergedWithPrevious,
+    /// Each joins the piece after it.
+    MergedWithNext,
+}
+
+/// How to split.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct Split {
+    /// What becomes of the parts that match.
+    pub behaviour: Behaviour,
+    /// Whether the parts between matches take the place of the matches.
+    pub invert: bool,
+    /// After so many pieces the rest is one piece.
+    pub max_splits: Option<usize>,
+}
+
+/// The state while one text is split.
+struct Splitter<F> {
+    split: Split,
+    len: usize,
+    count: usize,
+    /// The start of the part that waits for its neighbour.
+    waiting: Option<usize>,
+    each: F,
+}
+
+impl<F: FnMut(Range<usize>)> Splitter<F> {
+    fn add(&mut self, part: Range<usize>, invert: bool) {
+        let mut begin = part.start;
+        match self.split.behaviour {
+            Behaviour::Remove if invert => return,
+            Behaviour::Remove | Behaviour::Isolate => {}
+            Behaviour::MergedWithPrevious if invert => begin = self.waiting.unwrap_or(0),
+            Behaviour::MergedWithPrevious if part.end != self.len => {
+                self.waiting = Some(begin);
+                return;
+            }
+            Behaviour::MergedWithPrevious => {}
+            Behaviour::MergedWithNext if invert => {
+                self.waiting = Some(begin);
+                return;
+            }
+            Behaviour::MergedWithNext => begin = self.waiting.unwrap_or(begin),
+        }
+        let is_last = self.split.max_splits == Some(self.count);
+        (self.each)(begin..if is_last { self.len } else { part.end });
+        self.count += 1;
+    }
+}
+
+impl Pattern {
+    /// Calls `each` with the pieces of a text. Pieces may overlap where the neighbour that a part joins is missing.
+    ///
+    /// # Errors
+    /// [`TextError::Steps`].
+    pub fn split(&self, text: &[u8], split: Split, each: impl FnMut(Range<usize>)) -> Result<(), TextError> {
+        let mut splitter = Splitter { split, len: text.len(), count: 0, waiting: None, each };
+        let mut start = 0;
+        self.each_match(text, false, |found| {
+            if found.range.start != start {
+                splitter.add(start..found.range.start, split.invert);
+            }
+            start = found.range.end;
+            splitter.add(found.range, !split.invert);
+        })?;
+        if start < text.len() {
+            splitter.add(start..text.len(), split.invert);
+        } else if split.behaviour == Behaviour::MergedWithNext && splitter.waiting != Some(text.len()) {
+            let begin = splitter.waiting.unwrap_or(0);
+            splitter.add(begin..text.len(), split.invert);
+        }
+        Ok(())
+    }
+
+    /// Calls `each` with the parts of a text, and whether each is a special token: the group inside a match. What a
+    /// match has around its group is left out.
+    ///
+    /// # Errors
+    /// [`TextError::Steps`].
+    pub fn split_special(
+        &self,
+        text: &[u8],
+        mut each: impl FnMut(Range<usize>, bool),
+    ) -> Result<(), TextError> {
+        let mut start = 0;
+        self.each_match(text, true, |found| {
+            if start < found.range.start {
+                each(start..found.range.start, false);
+            }
+            start = found.range.end;
+            each(found.group.filter(|group| !group.is_empty()).unwrap_or(found.range), true);
+        })?;
+        if start < text.len() {
+            each(start..text.len(), false);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pieces(pattern: &str, text: &str, split: Split) -> Vec<String> {
+        let mut pieces = Vec::new();
+        let pattern = Pattern::new(pattern).unwrap();
+        pattern.split(text.as_bytes(), split, |piece| pieces.push(text[piece].to_string())).unwrap();
+        pieces
+    }
+
+    #[test]
+    fn each_behaviour_places_the_matches() {
+        let split = |behaviour| Split { behaviour, ..Split::default() };
+        assert_eq!(pieces(" ", "a b  c", split(Behaviour::Remove)), ["a", "b", "c"]);
+        assert_eq!(pieces(" ", "a b", split(Behaviour::Isolate)), ["a", " ", "b"]);
+        assert_eq!(pieces(" ", "a b c", split(Behaviour::MergedWithPrevious)), ["a ", "b ", "c"]);
+        assert_eq!(pieces("▁", "▁ab▁c▁", split(Behaviour::MergedWithNext)), ["▁ab", "▁c", "▁"]);
+        assert_eq!(pieces("▁", "ab", split(Behaviour::MergedWithNext)), ["ab"]);
+        let inverted = Split { invert: true, ..Split::default() };
+        assert_eq!(pieces(r"\w+|[^\w\s]+", "it's 5", inverted), ["it", "'", "s", "5"]);
+        let once = Split { max_splits: Some(1), behaviour: Behaviour::Isolate, ..Split::default() };
+        assert_eq!(pieces("-", "a-b", once), ["a", "-b", "b"]);
+    }
+
+    #[test]
+    fn gpt2_pieces_keep_the_last_space_of_a_run() {
+        let pattern = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
+        let split = Split { behaviour: Behaviour::Isolate, ..Split::default() };
+        assert_eq!(pieces(pattern, "it's   12é!\n", split), ["it", "'s", "  ", " 12", "é", "!", "\n"]);
+    }
+
+    #[test]
+    fn special_tokens_are_the_groups() {
+        let pattern = Pattern::new(r"(?:\s*)(\<mask\>)|(\<s\>)(?:\s*)").unwrap();
+        let (text, mut parts) = ("<s>  a <mask>b", Vec::new());
+        pattern.split_special(text.as_bytes(), |part, special| parts.push((&text[part], special))).unwrap();
+        assert_eq!(parts, [("<s>", true), ("a", false), ("<mask>", true), ("b", false)]);
+    }
+
+    #[test]
+    fn a_text_that_is_not_utf8_is_one_piece() {
+        let (pattern, mut pieces) = (Pattern::new("a").unwrap(), Vec::new());
+        pattern.split(b"ba\xff", Split::default(), |piece| pieces.push(piece)).unwrap();
+        assert_eq!(pieces, [0..3]);
+    }
+}
