@@ -60,11 +60,11 @@ mod reduce;
 
 #[cfg(feature = "emit")]
 mod files;
+mod fit_sizes;
 #[cfg(feature = "emit")]
 mod save;
 #[cfg(feature = "run")]
 mod session;
-mod size_conditions;
 
 pub use error::Error;
 #[cfg(feature = "emit")]

@@ -26,7 +26,8 @@ impl VariableValues {
     /// What holds for the values of both.
     pub(crate) fn join(&self, other: &Self) -> Self {
         let is_same = self.element_type == other.element_type;
-        let dims = self.dims.as_ref().zip(other.dims.as_ref()).filter(|(mine, theirs)| mine.len() == theirs.len());
+        let dims =
+            self.dims.as_ref().zip(other.dims.as_ref()).filter(|(mine, theirs)| mine.len() == theirs.len());
         Self {
             element_type: if is_same { self.element_type } else { ElementType::Dynamic },
             dims: dims.map(|(mine, theirs)| mine.iter().zip(theirs).map(|(a, b)| a.hull(*b)).collect()),

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{Dims, Listed, Tensor};
 
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, IntegerRole, OpError};
 
 op! {
     /// The elements of input 0, in row-major order, in the shape that input 1 lists. One dimension may be -1: what the
@@ -27,6 +27,7 @@ impl InferOp for Reshape {
             Some(target) => self.output_shape(cx, &target)?,
             None => Shape::unranked(),
         };
+        cx.demand_role(1, || IntegerRole::Shape);
         let fact = Fact::new(cx.element_type(0), shape);
         Ok(Facts::from(fact.with_elements(cx.input(0).elements())))
     }
@@ -121,6 +122,10 @@ impl Reshape {
             if before.meet(after).is_none() {
                 cx.report(cx.conflict(CANNOT_RESHAPE, cx.shape(0), &shape));
             }
+            if rests == 0 {
+                let (before, after) = (cx.product(data), cx.product(dims));
+                cx.demand_equal(&before, &after);
+            }
         }
         Ok(shape)
     }
@@ -204,6 +209,7 @@ impl Reshape {
                 quotient.ok_or_else(|| conflict(cx))
             }
             _ => {
+                cx.demand_multiple(&left, &given);
                 let by = by.meet(Interval::new(1, i64::MAX).unwrap_or(by)).unwrap_or(by);
                 let whole = Interval::new(from.ceil_div(by).lo(), from.floor_div(by).hi());
                 Ok(cx.unknown(whole.and_then(|whole| whole.meet(Interval::DIM)).unwrap_or(Interval::DIM)))
