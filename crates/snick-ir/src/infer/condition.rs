@@ -102,8 +102,8 @@ impl Condition {
 /// The elements of integer inputs with at most this many are expressions of the conditions.
 const MAX_INPUT_ELEMENTS: usize = 8;
 
-/// Infers the graph from scratch, and records what its layers demand. The elements of small integer inputs are symbols,
-/// 0 or more, so the conditions are for runs on such inputs only; use a copy of the graph.
+/// Infers the graph from scratch, and records what its layers demand of runs in which no axis is empty. The elements of
+/// small integer inputs are symbols, 0 or more. So the facts do not hold in every run: use a copy of the graph.
 ///
 /// ```
 /// use snick_ir::Condition;
@@ -142,6 +142,19 @@ fn with_symbols(graph: &mut Graph, id: NodeId) -> Option<Fact> {
     Some(Fact::new(element_type, shape).with_elements(Some(elements)))
 }
 
+impl Graph {
+    /// No axis of a Parameter is empty that need not be.
+    pub(super) fn fill_axes(&mut self, parameter: NodeId) {
+        let fact = self.node(parameter).outs().first().map(|out| &out.fact);
+        let dims = fact.and_then(|fact| fact.shape.dims()).unwrap_or_default().to_vec();
+        for symbol in dims.iter().flat_map(SymExpr::symbols) {
+            let expr = SymExpr::from(symbol);
+            let full = Interval::new(1, i64::MAX).and_then(|full| full.meet(self.symbols.interval(&expr)));
+            full.into_iter().for_each(|full| self.symbols.refine(&expr, full));
+        }
+    }
+}
+
 /// The sizes of a declared shape without dynamic dims.
 fn static_dims(shape: &ShapeSpec) -> Option<Vec<usize>> {
     let ShapeSpec::Dims(dims) = shape else { return None };
@@ -158,6 +171,11 @@ impl Infer<'_> {
         if let Some(demands) = &mut self.demands {
             demands.conditions.push(condition());
         }
+    }
+
+    /// Whether only runs count in which no axis is empty: an op may then say more than holds in every run.
+    pub(crate) fn ignores_empty(&self) -> bool {
+        self.demands.is_some()
     }
 
     /// Two dims are equal in every run.

@@ -154,7 +154,7 @@ impl Infer<'_> {
             (false, false) => self.merge(a, b),
             (true, false) => Some(b.clone()),
             (false, true) => Some(a.clone()),
-            (true, true) if ia.lo() >= 1 && ib.lo() >= 1 => Some(self.max(a, b)),
+            (true, true) if (ia.lo() >= 1 && ib.lo() >= 1) || self.ignores_empty() => Some(self.max(a, b)),
             (true, true) if self.is_one_whenever(a, b) => Some(b.clone()),
             (true, true) if self.is_one_whenever(b, a) => Some(a.clone()),
             // 0 with 1 gives 0, which no expression of the two yields.

@@ -138,6 +138,9 @@ impl Graph {
                 Some(fact) => self.set_facts(id, Facts::from(fact.clone())),
                 None => self.visit(id, session),
             }
+            if is_parameter && session.conditions.is_some() {
+                self.fill_axes(id);
+            }
             let node = self.node(id);
             session.report(node);
             match node.op() {

@@ -146,10 +146,13 @@ impl Reshape {
         if interval.lo() < 0 && lone {
             return Ok(Size::Given(cx.unknown(Interval::DIM)));
         }
-        if !self.special_zero || !interval.contains(0) {
+        let zero = interval.is_exact() == Some(0);
+        if !self.special_zero
+            || !interval.contains(0)
+            || (cx.ignores_empty() && !zero && data.is_some_and(|data| data.get(axis) != Some(size)))
+        {
             return Ok(Size::Given(as_dim));
         }
-        let zero = interval.is_exact() == Some(0);
         match data {
             None if zero => Ok(Size::Copied(cx.unknown(Interval::DIM))),
             None => Ok(Size::Given(cx.unknown(Interval::DIM))),
@@ -180,7 +183,7 @@ impl Reshape {
         for size in sizes {
             let Size::Given(size) = size else { continue };
             // With `special_zero` a size of 0 would copy and count for nothing: no quotient says that.
-            let may_copy = self.special_zero && cx.interval(size).contains(0);
+            let may_copy = self.special_zero && cx.interval(size).contains(0) && !cx.ignores_empty();
             if may_copy {
                 return Ok(cx.unknown(Interval::DIM));
             }
@@ -190,6 +193,7 @@ impl Reshape {
             }
         }
         let (left, given) = (cx.product(&left), cx.product(&given));
+        let given = if cx.ignores_empty() { cx.max(&given, &1.into()) } else { given };
         let (from, by) = (cx.interval(&left), cx.interval(&given));
         let conflict = |cx: &Infer| {
             let of = |dims: &[SymExpr]| Shape::ranked(dims.iter().cloned());
@@ -209,7 +213,6 @@ impl Reshape {
                 quotient.ok_or_else(|| conflict(cx))
             }
             _ => {
-                cx.demand_multiple(&left, &given);
                 let by = by.meet(Interval::new(1, i64::MAX).unwrap_or(by)).unwrap_or(by);
                 let whole = Interval::new(from.ceil_div(by).lo(), from.floor_div(by).hi());
                 Ok(cx.unknown(whole.and_then(|whole| whole.meet(Interval::DIM)).unwrap_or(Interval::DIM)))
