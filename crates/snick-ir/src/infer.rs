@@ -15,7 +15,7 @@ use crate::fact::MAX_ELEMENTS;
 use crate::{Declared, Fact, OpError, Output};
 
 pub(crate) use condition::Demands;
-pub use condition::{Condition, Conditions, IntegerRole, conditions};
+pub use condition::{Condition, Conditions, EmptyAxes, IntegerRole, conditions};
 pub(crate) use variables::{Assumed, VariableValues};
 pub(crate) use walk::InferSession;
 pub use walk::{infer, infer_with};

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use snick_ir::{Condition, Conditions, Graph, NodeId, conditions};
+use snick_ir::{Condition, Conditions, EmptyAxes, Graph, IntegerRole, NodeId, conditions};
 use snick_shape::{Interval, SymExpr, SymbolId};
 use snick_tensor::Tensor;
 
@@ -40,9 +40,9 @@ pub(crate) struct FittedSizes<'d> {
 
 impl Demands {
     /// Infers a copy of the graph.
-    pub(crate) fn of(graph: &Graph) -> Self {
+    pub(crate) fn of(graph: &Graph, empty_axes: EmptyAxes) -> Self {
         let mut graph = graph.clone();
-        let mut found = conditions(&mut graph);
+        let mut found = conditions(&mut graph, empty_axes);
         let mut symbols: Vec<(SymbolId, Interval)> = Vec::new();
         for id in graph.parameters() {
             for expr in dims(&graph, id).into_iter().chain(elements(&graph, id)) {
@@ -61,16 +61,6 @@ impl Demands {
                 && unique.insert(condition.clone())
         });
         Self { graph, found, symbols }
-    }
-
-    /// The inferred copy.
-    pub(crate) fn graph(&self) -> &Graph {
-        &self.graph
-    }
-
-    /// What is demanded.
-    pub(crate) fn found(&self) -> &Conditions {
-        &self.found
     }
 
     /// Values where dims exceed the smallest possible by `above`, if nothing speaks against it. The dims of inputs that
@@ -125,9 +115,19 @@ impl<'d> FittedSizes<'d> {
         &self.demands.graph
     }
 
+    /// What the layers use integers for.
+    pub(crate) fn roles(&self) -> impl Iterator<Item = &'d (NodeId, u32, IntegerRole)> + use<'d> {
+        self.demands.found.roles.iter()
+    }
+
     /// The value of an expression.
     pub(crate) fn value(&self, expr: &SymExpr) -> Option<i64> {
         self.demands.graph.symbols().eval(expr, &|symbol| self.values.get(&symbol).copied())
+    }
+
+    /// How many conditions fail.
+    pub(crate) fn unmet(&self) -> usize {
+        self.failing(&self.demands.found.conditions.iter().collect::<Vec<_>>())
     }
 
     /// The dims of a Parameter; `None` if its rank is unknown.
@@ -139,6 +139,14 @@ impl<'d> FittedSizes<'d> {
             usize::try_from(size).unwrap_or(0)
         };
         Some(dims(graph, id).iter().map(size).collect())
+    }
+
+    /// Whether a size of a Parameter is chosen.
+    pub(crate) fn is_chosen(&self, id: NodeId) -> bool {
+        dims(&self.demands.graph, id)
+            .iter()
+            .flat_map(SymExpr::symbols)
+            .any(|symbol| !self.fixed.contains(&symbol))
     }
 
     /// The elements of a Parameter, if something is demanded of them.

@@ -55,6 +55,7 @@ mod model;
 #[cfg(feature = "ops-toml")]
 mod ops_file;
 mod outputs;
+mod prediction;
 mod random_inputs;
 mod reduce;
 
@@ -77,6 +78,7 @@ pub use model::Model;
 #[cfg(feature = "ops-toml")]
 pub use ops_file::{load_ops, parse_ops};
 pub use outputs::{Outputs, named_outputs, output_names};
+pub use prediction::Prediction;
 pub use random_inputs::{DimPolicy, InputSpec, draw_inputs};
 pub use reduce::{ErrorKind, Reduction, reduce};
 #[cfg(feature = "emit")]

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use snick_ir::{Graph, Located, NodeId, Op, OpError};
+use snick_ir::{EmptyAxes, Graph, Located, NodeId, Op, OpError};
 use snick_shape::{Interval, SymExpr, SymbolId};
 use snick_tensor::{ElementType, SplitMix, Tensor, TensorError};
 
@@ -69,6 +69,9 @@ const SPREAD: u64 = 12;
 /// The number of axes of an input of unknown rank.
 const UNKNOWN_RANK: usize = 4;
 
+/// The maximum number of elements of a tensor whose sizes are chosen so that they fit the layers.
+const MAX_FITTED: usize = 1 << 24;
+
 /// The maximum number of elements of one tensor.
 const MAX_ELEMENTS: usize = 1 << 28;
 
@@ -111,12 +114,30 @@ fn draw_fitting(
     above: usize,
     range: (u8, u8),
 ) -> Result<Vec<Tensor>, Located> {
-    let demands = Demands::of(graph);
-    let sizes = demands.fit(&given, i64::try_from(above).unwrap_or(i64::MAX));
-    let roles: Roles =
-        demands.found().roles.iter().map(|(node, port, role)| ((*node, *port), role)).collect();
+    let above = i64::try_from(above).unwrap_or(i64::MAX);
+    let demands = Demands::of(graph, EmptyAxes::Ignored);
+    let sizes = demands.fit(&given, above);
+    if sizes.unmet() == 0 {
+        return draw_sized(graph, given, seed, &sizes, range);
+    }
+    // An empty axis is the last resort.
+    let all = Demands::of(graph, EmptyAxes::Allowed);
+    let others = all.fit(&given, above);
+    let best = if others.unmet() < sizes.unmet() { &others } else { &sizes };
+    draw_sized(graph, given, seed, best, range)
+}
+
+/// Inputs of these sizes.
+fn draw_sized(
+    graph: &Graph,
+    given: Vec<Option<Tensor>>,
+    seed: u64,
+    sizes: &FittedSizes,
+    range: (u8, u8),
+) -> Result<Vec<Tensor>, Located> {
+    let roles: Roles = sizes.roles().map(|(node, port, role)| ((*node, *port), role)).collect();
     let parameters: Vec<NodeId> = graph.parameters().collect();
-    let inferred = parameters.iter().zip(demands.graph().parameters());
+    let inferred = parameters.iter().zip(sizes.graph().parameters());
     let drawn = (0u64..).zip(given.into_iter().zip(inferred)).map(|(i, (given, (&id, inferred)))| {
         if let Some(tensor) = given {
             return Ok(tensor);
@@ -124,7 +145,10 @@ fn draw_fitting(
         let mut random = generator(seed, i);
         let element_type = element_type(graph, id);
         let dims = sizes.dims(inferred).unwrap_or_else(|| vec![1; UNKNOWN_RANK]);
-        let fitting = fitting_integers(&sizes, &roles, inferred, &dims, range, &mut random);
+        if sizes.is_chosen(inferred) && dims.iter().fold(1usize, |n, &d| n.saturating_mul(d)) > MAX_FITTED {
+            return located(graph, id, Err(TensorError::TooLarge { element_type, dims: dims.into() }));
+        }
+        let fitting = fitting_integers(sizes, &roles, inferred, &dims, range, &mut random);
         let drawn = match fitting.filter(|_| element_type.is_integer()) {
             Some(numbers) => Tensor::from_vec(&dims, numbers).and_then(|tensor| tensor.cast(element_type)),
             None => tensor(element_type, &dims, range, &mut random),
@@ -331,7 +355,8 @@ mod tests {
         let ints = |input: usize| inputs[input].to_i64_vec().unwrap();
         assert!(ints(1).iter().all(|index| (0..7).contains(index)));
         assert!(ints(4).iter().all(|&step| step > 0));
-        assert_eq!((ints(5), ints(6), ints(7)), (vec![0, 1], vec![0, 0, -1], vec![-1, 1]));
+        assert_eq!((ints(5), ints(6).iter().sum::<i64>()), (vec![0, 1], 7));
+        assert_eq!(ints(7).iter().product::<i64>(), 0);
     }
 
     #[test]

@@ -45,15 +45,29 @@ pub enum IntegerRole {
 #[derive(Clone, PartialEq, Debug, Default)]
 #[non_exhaustive]
 pub struct Conditions {
+    /// The runs that they are for.
+    pub empty_axes: EmptyAxes,
     /// What the layers demand of sizes and of known elements.
     pub conditions: Vec<Condition>,
     /// What a layer uses the elements at an input port for.
     pub roles: Vec<(NodeId, u32, IntegerRole)>,
 }
 
+/// The runs that conditions are for.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub enum EmptyAxes {
+    /// Those in which no axis of an input is empty that need not be. More is known of them.
+    #[default]
+    Ignored,
+    /// All.
+    Allowed,
+}
+
 /// What one layer demands.
 #[derive(Default)]
 pub(crate) struct Demands {
+    pub(crate) empty_axes: EmptyAxes,
     pub(crate) conditions: Vec<Condition>,
     pub(crate) roles: Vec<(u32, IntegerRole)>,
 }
@@ -102,21 +116,22 @@ impl Condition {
 /// The elements of integer inputs with at most this many are expressions of the conditions.
 const MAX_INPUT_ELEMENTS: usize = 8;
 
-/// Infers the graph from scratch, and records what its layers demand of runs in which no axis is empty. The elements of
-/// small integer inputs are symbols, 0 or more. So the facts do not hold in every run: use a copy of the graph.
+/// Infers the graph from scratch, and records what its layers demand of the runs of interest. The elements of small integer
+/// inputs are symbols, 0 or more. So the facts do not hold in every run: use a copy of the graph.
 ///
 /// ```
-/// use snick_ir::Condition;
+/// use snick_ir::{Condition, EmptyAxes};
 ///
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,3\"}\n  \
 /// #             %y = Parameter-1 {element_type: f32, shape: \"M,3\"}\n  %z = Concat-1(%x, %y) {axis: 1}\n}\n";
 /// let mut graph = snick_ir::text::parse(text, None)?;
-/// let found = snick_ir::conditions(&mut graph);
+/// let found = snick_ir::conditions(&mut graph, EmptyAxes::Ignored);
 /// assert!(matches!(found.conditions[..], [Condition::Equal(..)]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn conditions(graph: &mut Graph) -> Conditions {
-    walk::infer_rounds(graph, &mut Monitor::default(), Some(Conditions::default())).1.unwrap_or_default()
+pub fn conditions(graph: &mut Graph, empty_axes: EmptyAxes) -> Conditions {
+    let recorded = Conditions { empty_axes, ..Conditions::default() };
+    walk::infer_rounds(graph, &mut Monitor::default(), Some(recorded)).1.unwrap_or_default()
 }
 
 /// The facts of all Parameters; the elements of small integer ones are symbols.
@@ -175,7 +190,7 @@ impl Infer<'_> {
 
     /// Whether only runs count in which no axis is empty: an op may then say more than holds in every run.
     pub(crate) fn ignores_empty(&self) -> bool {
-        self.demands.is_some()
+        self.demands.as_ref().is_some_and(|demands| demands.empty_axes == EmptyAxes::Ignored)
     }
 
     /// Two dims are equal in every run.

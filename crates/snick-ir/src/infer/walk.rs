@@ -10,7 +10,7 @@ use snick_shape::{SymExpr, Symbols};
 use snick_tensor::{ElementType, Tensor};
 
 use super::condition::elements_as_symbols;
-use super::{Assumed, Conditions, Demands, Infer, input_symbols, saturating_product, variables};
+use super::{Assumed, Conditions, Demands, EmptyAxes, Infer, input_symbols, saturating_product, variables};
 use crate::float_bounds::FloatBounds;
 use crate::{
     Fact, Facts, Graph, Known, Loc, Located, Monitor, NodeId, NodeRef, Op, OpError, OpTraits, Output,
@@ -138,7 +138,8 @@ impl Graph {
                 Some(fact) => self.set_facts(id, Facts::from(fact.clone())),
                 None => self.visit(id, session),
             }
-            if is_parameter && session.conditions.is_some() {
+            let recorded = session.conditions.as_ref();
+            if is_parameter && recorded.is_some_and(|found| found.empty_axes == EmptyAxes::Ignored) {
                 self.fill_axes(id);
             }
             let node = self.node(id);
@@ -222,7 +223,8 @@ impl Graph {
         let node = &self.nodes[id.index];
         node.op.arity().check(inputs.len())?;
         let mut recorded = session.conditions.take();
-        let mut demands = Demands::default();
+        let empty_axes = recorded.as_ref().map(|found| found.empty_axes).unwrap_or_default();
+        let mut demands = Demands { empty_axes, ..Demands::default() };
         let mut cx = Infer {
             inputs: &inputs,
             outs: &node.outs,
