@@ -25,6 +25,17 @@ pub(crate) struct Demands {
     found: Conditions,
     /// Symbols of the inputs, in order, with the values that they may have.
     symbols: Vec<(SymbolId, Interval)>,
+    /// Symbols of the first of several axes, which hold as many examples as one likes: others are changed rather.
+    outermost: HashSet<SymbolId>,
+}
+
+/// Which sizes exceed the smallest that they could be, where that is possible.
+#[derive(Copy, Clone)]
+pub(crate) enum Larger {
+    /// All, by this number.
+    All(i64),
+    /// One, by 1: of the symbols in order, those of outermost axes last.
+    One(usize),
 }
 
 /// Values of symbols that meet what is demanded, as far as possible.
@@ -33,8 +44,7 @@ pub(crate) struct FittedSizes<'d> {
     values: HashMap<SymbolId, i64>,
     /// Values given from outside.
     fixed: HashSet<SymbolId>,
-    /// By how much dims exceed the smallest that they could be, where that is possible.
-    above: i64,
+    larger: Larger,
     evaluations: usize,
 }
 
@@ -55,27 +65,36 @@ impl Demands {
         }
         let mut seen = HashSet::new();
         symbols.retain(|(symbol, _)| seen.insert(*symbol));
+        let firsts = graph.parameters().map(|id| dims(&graph, id)).filter(|dims| dims.len() > 1);
+        let outermost = firsts.filter_map(|dims| dims[0].as_symbol()).collect();
         let mut unique = HashSet::new();
         found.conditions.retain(|condition| {
             condition.exprs().flat_map(SymExpr::symbols).all(|symbol| seen.contains(&symbol))
                 && unique.insert(condition.clone())
         });
-        Self { graph, found, symbols }
+        Self { graph, found, symbols, outermost }
     }
 
-    /// Values where dims exceed the smallest possible by `above`, if nothing speaks against it. The dims of inputs that
-    /// are `given` are known.
-    pub(crate) fn fit(&self, given: &[Option<Tensor>], above: i64) -> FittedSizes<'_> {
+    /// The symbol at a place of all, those of outermost axes last.
+    fn symbol_at(&self, place: usize) -> Option<SymbolId> {
+        let all = || self.symbols.iter().map(|(symbol, _)| *symbol);
+        let inner = all().filter(|symbol| !self.outermost.contains(symbol));
+        inner.chain(all().filter(|symbol| self.outermost.contains(symbol))).nth(place)
+    }
+
+    /// Values that meet what is demanded; `larger` ones where nothing speaks against it. The dims of inputs that are `given`
+    /// are known.
+    pub(crate) fn fit(&self, given: &[Option<Tensor>], larger: Larger) -> FittedSizes<'_> {
         let mut fitted = FittedSizes {
             demands: self,
             values: HashMap::new(),
             fixed: HashSet::new(),
-            above,
+            larger,
             evaluations: 0,
         };
         let equations = fitted.bind(given);
         for &(symbol, interval) in &self.symbols {
-            let floor = fitted.floor(interval);
+            let floor = fitted.floor(&[symbol], interval);
             fitted.values.entry(symbol).or_insert(floor);
         }
         let mut conditions: Vec<&Condition> = equations.iter().chain(&self.found.conditions).collect();
@@ -141,14 +160,6 @@ impl<'d> FittedSizes<'d> {
         Some(dims(graph, id).iter().map(size).collect())
     }
 
-    /// Whether a size of a Parameter is chosen.
-    pub(crate) fn is_chosen(&self, id: NodeId) -> bool {
-        dims(&self.demands.graph, id)
-            .iter()
-            .flat_map(SymExpr::symbols)
-            .any(|symbol| !self.fixed.contains(&symbol))
-    }
-
     /// The elements of a Parameter, if something is demanded of them.
     pub(crate) fn elements(&self, id: NodeId) -> Option<Vec<i64>> {
         let elements = elements(&self.demands.graph, id);
@@ -185,8 +196,14 @@ impl<'d> FittedSizes<'d> {
     }
 
     /// The first value to try.
-    fn floor(&self, interval: Interval) -> i64 {
-        interval.lo().max(1).saturating_add(self.above).min(interval.hi())
+    fn floor(&self, group: &[SymbolId], interval: Interval) -> i64 {
+        let above = match self.larger {
+            Larger::All(above) => above,
+            Larger::One(place) => {
+                i64::from(self.demands.symbol_at(place).is_some_and(|one| group.contains(&one)))
+            }
+        };
+        interval.lo().max(1).saturating_add(above).min(interval.hi())
     }
 
     fn holds(&self, condition: &Condition) -> Option<bool> {
@@ -241,7 +258,7 @@ impl<'d> FittedSizes<'d> {
 
     fn clone_state(&self) -> Self {
         let (values, fixed) = (self.values.clone(), self.fixed.clone());
-        Self { demands: self.demands, values, fixed, above: self.above, evaluations: self.evaluations }
+        Self { demands: self.demands, values, fixed, larger: self.larger, evaluations: self.evaluations }
     }
 
     /// The values of all symbols of the inputs, in order.
@@ -266,10 +283,11 @@ impl<'d> FittedSizes<'d> {
         symbols.dedup();
         symbols.retain(|symbol| !self.fixed.contains(symbol));
         let mut groups: Vec<Vec<SymbolId>> = symbols.iter().map(|&symbol| vec![symbol]).collect();
-        if symbols.len() > 1 {
-            groups.push(symbols);
-        }
-        let mut best: Option<((usize, bool, i64), Vec<(SymbolId, i64)>)> = None;
+        let inner =
+            symbols.iter().copied().filter(|symbol| !self.demands.outermost.contains(symbol)).collect();
+        groups.extend([inner, symbols].into_iter().filter(|group| group.len() > 1));
+        groups.dedup();
+        let mut best: Option<((usize, bool, bool, i64), Vec<(SymbolId, i64)>)> = None;
         for group in groups {
             let is_about = |other: &&&Condition| {
                 other.exprs().flat_map(SymExpr::symbols).any(|symbol| group.contains(&symbol))
@@ -278,7 +296,8 @@ impl<'d> FittedSizes<'d> {
             let before = self.failing(&related);
             let Some((failing, value)) = self.best_value(&group, condition, &related, seen) else { continue };
             // More failures than before are compared as such, whatever group has them.
-            let cost = (failing + conditions.len() - before, value == 0, value);
+            let is_outermost = group.iter().any(|symbol| self.demands.outermost.contains(symbol));
+            let cost = (failing + conditions.len() - before, value == 0, is_outermost, value);
             if best.as_ref().is_none_or(|(least, _)| cost < *least) {
                 best = Some((cost, group.iter().map(|&symbol| (symbol, value)).collect()));
             }
@@ -296,7 +315,7 @@ impl<'d> FittedSizes<'d> {
     ) -> Option<(usize, i64)> {
         let intervals = self.demands.symbols.iter().filter(|(symbol, _)| group.contains(symbol));
         let within = intervals.map(|(_, interval)| *interval).reduce(|a, b| a.meet(b).unwrap_or(a))?;
-        let floor = self.floor(within);
+        let floor = self.floor(group, within);
         let end = within.hi().min(floor.saturating_add(MAX_EXCESS));
         let before: Vec<(SymbolId, i64)> =
             group.iter().map(|&symbol| (symbol, self.values[&symbol])).collect();

@@ -92,7 +92,9 @@ fn outputs(graph: &Graph, id: NodeId) -> Vec<(u64, u64)> {
     }
     let size = |shape: &Shape, element_type: ElementType| {
         let count = shape.as_static()?.iter().fold(1usize, |n, &size| n.saturating_mul(size));
-        Some((count as u64, element_type.byte_len(count).map_or(u64::MAX, |bytes| bytes as u64)))
+        // An unknown element type may be the largest.
+        let bytes = element_type.byte_len(count).unwrap_or_else(|| count.saturating_mul(8));
+        Some((count as u64, bytes as u64))
     };
     let sizes = node.outs().iter().map(|out| size(&out.fact.shape, out.fact.element_type()));
     sizes.map(Option::unwrap_or_default).collect()

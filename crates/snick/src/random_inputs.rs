@@ -8,7 +8,7 @@ use snick_ir::{EmptyAxes, Graph, Located, NodeId, Op, OpError};
 use snick_shape::{Interval, SymExpr, SymbolId};
 use snick_tensor::{ElementType, SplitMix, Tensor, TensorError};
 
-use crate::fit_sizes::{Demands, FittedSizes};
+use crate::fit_sizes::{Demands, FittedSizes, Larger};
 use crate::integer_roles::{Roles, input_role, integers};
 
 /// How sizes of dynamic dims are chosen.
@@ -35,7 +35,8 @@ pub enum DimPolicy {
     /// The smallest that meets what the layers ask of sizes, see [`snick_ir::conditions`]; each dim that may exceeds its
     /// smallest size by this number. Integers that a layer uses as indices, axes, lengths or shapes fit the sizes, too.
     Fitting(usize),
-    /// The smallest allowed, but at least 1, plus one for the dynamic dim of this index over all inputs.
+    /// As `Fitting(0)`, but one dim is longer by one if it may: of those of all inputs, first axes last, the one of this
+    /// place.
     Longer(usize),
 }
 
@@ -69,8 +70,8 @@ const SPREAD: u64 = 12;
 /// The number of axes of an input of unknown rank.
 const UNKNOWN_RANK: usize = 4;
 
-/// The maximum number of elements of a tensor whose sizes are chosen so that they fit the layers.
-const MAX_FITTED: usize = 1 << 24;
+/// The maximum number of elements of a tensor with a size that is chosen.
+const MAX_CHOSEN: usize = 1 << 24;
 
 /// The maximum number of elements of one tensor.
 const MAX_ELEMENTS: usize = 1 << 28;
@@ -89,10 +90,15 @@ pub fn draw_inputs(
     let InputSpec { dims, integers } = spec.into();
     let parameters: Vec<NodeId> = graph.parameters().collect();
     given.resize(parameters.len(), None);
-    if let DimPolicy::Fitting(above) = dims {
-        return draw_fitting(graph, given, seed, above, integers);
+    let larger = match dims {
+        DimPolicy::Fitting(above) => Some(Larger::All(i64::try_from(above).unwrap_or(i64::MAX))),
+        DimPolicy::Longer(place) => Some(Larger::One(place)),
+        _ => None,
+    };
+    if let Some(larger) = larger {
+        return draw_fitting(graph, given, seed, larger, integers);
     }
-    let mut sizes = Sizes { graph, policy: dims, values: HashMap::new(), equations: Vec::new(), dynamic: 0 };
+    let mut sizes = Sizes { graph, policy: dims, values: HashMap::new(), equations: Vec::new() };
     parameters.iter().zip(&given).for_each(|(&id, tensor)| sizes.bind(id, tensor.as_ref()));
     sizes.solve();
     let drawn = (0u64..).zip(given.into_iter().zip(parameters)).map(|(i, (given, id))| {
@@ -101,30 +107,43 @@ pub fn draw_inputs(
         }
         let mut random = generator(seed, i);
         let dims = sizes.of(id, &mut random);
+        check_chosen(graph, id, &dims)?;
         located(graph, id, tensor(element_type(graph, id), &dims, integers, &mut random))
     });
     drawn.collect()
 }
 
-/// The inputs for [`DimPolicy::Fitting`].
+/// The inputs for [`DimPolicy::Fitting`] and [`DimPolicy::Longer`].
 fn draw_fitting(
     graph: &Graph,
     given: Vec<Option<Tensor>>,
     seed: u64,
-    above: usize,
+    larger: Larger,
     range: (u8, u8),
 ) -> Result<Vec<Tensor>, Located> {
-    let above = i64::try_from(above).unwrap_or(i64::MAX);
     let demands = Demands::of(graph, EmptyAxes::Ignored);
-    let sizes = demands.fit(&given, above);
+    let sizes = demands.fit(&given, larger);
     if sizes.unmet() == 0 {
         return draw_sized(graph, given, seed, &sizes, range);
     }
     // An empty axis is the last resort.
     let all = Demands::of(graph, EmptyAxes::Allowed);
-    let others = all.fit(&given, above);
+    let others = all.fit(&given, larger);
     let best = if others.unmet() < sizes.unmet() { &others } else { &sizes };
     draw_sized(graph, given, seed, best, range)
+}
+
+/// Sizes that are chosen are refused if they are large; declared ones may be.
+fn check_chosen(graph: &Graph, id: NodeId, dims: &[usize]) -> Result<(), Located> {
+    let declared = graph.node(id).outs().first().is_some_and(|out| out.fact.shape().is_static());
+    if declared || dims.iter().fold(1usize, |n, &size| n.saturating_mul(size)) <= MAX_CHOSEN {
+        return Ok(());
+    }
+    located(
+        graph,
+        id,
+        Err(TensorError::TooLarge { element_type: element_type(graph, id), dims: dims.into() }),
+    )
 }
 
 /// Inputs of these sizes.
@@ -145,9 +164,7 @@ fn draw_sized(
         let mut random = generator(seed, i);
         let element_type = element_type(graph, id);
         let dims = sizes.dims(inferred).unwrap_or_else(|| vec![1; UNKNOWN_RANK]);
-        if sizes.is_chosen(inferred) && dims.iter().fold(1usize, |n, &d| n.saturating_mul(d)) > MAX_FITTED {
-            return located(graph, id, Err(TensorError::TooLarge { element_type, dims: dims.into() }));
-        }
+        check_chosen(graph, id, &dims)?;
         let fitting = fitting_integers(sizes, &roles, inferred, &dims, range, &mut random);
         let drawn = match fitting.filter(|_| element_type.is_integer()) {
             Some(numbers) => Tensor::from_vec(&dims, numbers).and_then(|tensor| tensor.cast(element_type)),
@@ -201,8 +218,6 @@ struct Sizes<'g> {
     values: HashMap<SymbolId, i64>,
     /// Expressions of the dims of provided inputs, with unknown symbols.
     equations: Vec<(SymExpr, i64)>,
-    /// The number of dynamic dims so far.
-    dynamic: usize,
 }
 
 impl Sizes<'_> {
@@ -257,11 +272,8 @@ impl Sizes<'_> {
     fn choose(&mut self, interval: Interval, random: &mut SplitMix) -> i64 {
         let least = interval.lo().max(1).min(interval.hi());
         let room = interval.hi().abs_diff(least).min(SPREAD);
-        let place = self.dynamic;
-        self.dynamic += usize::from(interval.is_exact().is_none());
         match self.policy {
-            DimPolicy::Longer(n) => least + i64::from(n == place && least < interval.hi()),
-            DimPolicy::Smallest | DimPolicy::Fitting(_) => least,
+            DimPolicy::Smallest | DimPolicy::Fitting(_) | DimPolicy::Longer(_) => least,
             DimPolicy::Drawn => least.saturating_add(random.below(room + 1) as i64),
             DimPolicy::MultipleOf(n) => {
                 let multiple = usize::try_from(least).ok().and_then(|size| size.checked_next_multiple_of(n));

@@ -89,7 +89,10 @@ pub fn verify(
                 }
                 compared[i] = true;
             }
-            causes = old.errors;
+            // Those of the first round are about the most fitting inputs.
+            if causes.is_empty() {
+                causes = old.errors;
+            }
         }
     }
     if compared.contains(&false) {
