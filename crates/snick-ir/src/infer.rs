@@ -1,6 +1,7 @@
 //! Inference: facts for every output, in one walk over the graph in topological order (`infer/walk.rs`). An op sees
 //! [`Infer`]: the facts of its inputs, checks of them, and the arithmetic of dims (`infer/dims.rs`).
 
+mod condition;
 mod dims;
 mod input_symbols;
 mod variables;
@@ -13,6 +14,8 @@ use snick_tensor::ElementType;
 use crate::fact::MAX_ELEMENTS;
 use crate::{Declared, Fact, OpError, Output};
 
+pub(crate) use condition::Demands;
+pub use condition::{Condition, Conditions, EmptyAxes, IntegerRole, conditions};
 pub(crate) use variables::{Assumed, VariableValues};
 pub(crate) use walk::InferSession;
 pub use walk::{infer, infer_with};
@@ -44,6 +47,8 @@ pub struct Infer<'a> {
     outs: &'a [Output],
     symbols: &'a mut Symbols,
     errors: &'a mut Vec<OpError>,
+    /// What this layer demands of a run, if that is recorded.
+    demands: Option<&'a mut Demands>,
     node: u32,
     fresh: u32,
 }
@@ -258,8 +263,15 @@ mod tests {
     #[test]
     fn a_dim_that_is_one_whenever_the_other_is_broadcasts_to_it() {
         let (mut symbols, mut errors) = (Symbols::default(), Vec::new());
-        let mut cx =
-            Infer { inputs: &[], outs: &[], symbols: &mut symbols, errors: &mut errors, node: 0, fresh: 0 };
+        let mut cx = Infer {
+            inputs: &[],
+            outs: &[],
+            symbols: &mut symbols,
+            errors: &mut errors,
+            demands: None,
+            node: 0,
+            fresh: 0,
+        };
         let [length, other] = [0, 1].map(|_| cx.unknown(Interval::DIM));
         let cut = cx.min(&length, &64.into());
         assert_eq!(cx.broadcast_dim(&cut, &length), Some(length.clone()));
@@ -271,8 +283,15 @@ mod tests {
     #[test]
     fn a_product_keeps_the_bounds_of_its_factors() {
         let (mut symbols, mut errors) = (Symbols::default(), Vec::new());
-        let mut cx =
-            Infer { inputs: &[], outs: &[], symbols: &mut symbols, errors: &mut errors, node: 0, fresh: 0 };
+        let mut cx = Infer {
+            inputs: &[],
+            outs: &[],
+            symbols: &mut symbols,
+            errors: &mut errors,
+            demands: None,
+            node: 0,
+            fresh: 0,
+        };
         let size = cx.unknown(Interval::new(6, 10).unwrap());
         let twice = cx.mul(&size, &2.into());
         let odd = cx.sub(&twice, &1.into());
@@ -283,8 +302,15 @@ mod tests {
     #[test]
     fn a_sum_keeps_the_bounds_of_its_parts() {
         let (mut symbols, mut errors) = (Symbols::default(), Vec::new());
-        let mut cx =
-            Infer { inputs: &[], outs: &[], symbols: &mut symbols, errors: &mut errors, node: 0, fresh: 0 };
+        let mut cx = Infer {
+            inputs: &[],
+            outs: &[],
+            symbols: &mut symbols,
+            errors: &mut errors,
+            demands: None,
+            node: 0,
+            fresh: 0,
+        };
         // The windows of an axis of any size, made even.
         let size = cx.unknown(Interval::DIM);
         let padded = cx.add(&size, &3.into());

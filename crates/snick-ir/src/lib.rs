@@ -60,7 +60,10 @@ pub use fact::{Fact, Facts, Known};
 pub use float_bounds::{FloatBounds, Ratio};
 pub use format::Format;
 pub use graph::{Declared, Details, Graph, Loc, Node, NodeId, NodeRef, Output, PortIds, Value};
-pub use infer::{Infer, infer, infer_with, normalize_axes, normalize_axis, normalize_each_axis};
+pub use infer::{
+    Condition, Conditions, EmptyAxes, Infer, IntegerRole, conditions, infer, infer_with, normalize_axes,
+    normalize_axis, normalize_each_axis,
+};
 pub use info::Info;
 pub use int_or_value::IntOrValue;
 pub use monitor::{Limits, Monitor, Progress, Stopped, Watch};

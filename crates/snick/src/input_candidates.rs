@@ -8,12 +8,14 @@ use snick_shape::{DimSpec, ShapeSpec};
 use crate::{DimPolicy, InputSpec};
 
 /// The sizes of dynamic dims to try, in order. A model may demand that they are equal, or multiples of a stride.
-const SIZES: [DimPolicy; 12] = [
+const SIZES: [DimPolicy; 14] = [
+    DimPolicy::Fitting(0),
+    DimPolicy::Fitting(1),
+    DimPolicy::Fitting(2),
     DimPolicy::Smallest,
     DimPolicy::Drawn,
     DimPolicy::Drawn,
     DimPolicy::Drawn,
-    DimPolicy::Fitting,
     DimPolicy::MultipleOf(16),
     DimPolicy::MultipleOf(2),
     DimPolicy::MultipleOf(4),
@@ -24,7 +26,7 @@ const SIZES: [DimPolicy; 12] = [
 ];
 
 /// The same where no dim is dynamic: only integers can fit better.
-const STATIC_SIZES: [DimPolicy; 2] = [DimPolicy::Smallest, DimPolicy::Fitting];
+const STATIC_SIZES: [DimPolicy; 2] = [DimPolicy::Fitting(0), DimPolicy::Smallest];
 
 /// The ranges of integers to try after the default: they may be indices into short axes, padding or sizes.
 const INTEGERS: [(u8, u8); 6] = [(0, 1), (0, 0), (1, 1), (2, 2), (3, 3), (4, 4)];

@@ -1,113 +1,110 @@
-//! What the integers of an input mean to the layers that read them.
+//! What the integers of an input mean to the layers that read them, behind layers that hand them on or add to them.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
-use snick_ir::{Graph, NodeId, Op, Value};
+use snick_ir::{Graph, IntegerRole, NodeId, Op, OpTraits, Value};
 use snick_shape::SymExpr;
+use snick_tensor::kernels::BinaryOp;
 
-/// What the integers of an input are used for.
-#[derive(Clone, PartialEq, Debug)]
-pub(crate) enum IntegerRole {
-    /// Positions on an axis of this size.
-    Index(SymExpr),
-    /// Axes of a tensor of this rank, each once.
-    Axes(usize),
-    /// Numbers other than 0: steps, repetitions, sizes of what is made.
-    Positive,
-    /// A number of elements of an axis of this size.
-    Count(SymExpr),
-    /// Lengths of the parts of an axis: the last is all of it.
-    Lengths,
-    /// The shape of as many elements as there are.
-    Shape,
-}
-
-/// The most layers between an input and the layer that uses its integers.
+/// The most layers between an input and the layers that use its integers.
 const MAX_LAYERS: usize = 64;
 
-/// The role of the integers of a Parameter, by the first layer with a use for them; layers that only hand them on are
-/// looked through.
-pub(crate) fn integer_role(graph: &Graph, parameter: NodeId) -> Option<IntegerRole> {
-    let mut todo = VecDeque::from([Value { node: parameter, port: 0 }]);
+/// The roles of integers at the input ports of layers.
+pub(crate) type Roles<'r> = HashMap<(NodeId, u32), &'r IntegerRole>;
+
+/// What the integers of an input are used for.
+#[derive(Clone, Debug)]
+pub(crate) enum InputRole {
+    /// After these changes, positions on axes of these sizes.
+    Indices(Vec<(Change, SymExpr)>),
+    /// Another use, as they are.
+    Other(IntegerRole),
+}
+
+/// What layers on the way do to an integer: it is multiplied, then something between two numbers is added.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Change {
+    factor: i64,
+    added: (i64, i64),
+}
+
+impl Change {
+    const NONE: Self = Self { factor: 1, added: (0, 0) };
+
+    /// The integers, 0 or more, that are below `size` after the change.
+    fn range(self, size: i64) -> Option<(i64, i64)> {
+        let least = 0i64.checked_sub(self.added.0)?.max(0);
+        let most = size.checked_sub(1)?.checked_sub(self.added.1)?.checked_div(self.factor)?;
+        let least = least.checked_add(self.factor - 1)?.checked_div(self.factor)?;
+        (least <= most).then_some((least, most))
+    }
+
+    fn times(self, factor: i64) -> Option<Self> {
+        let product = |number: i64| number.checked_mul(factor);
+        let added = (product(self.added.0)?, product(self.added.1)?);
+        (factor > 0).then_some(Self { factor: product(self.factor)?, added })
+    }
+
+    fn plus(self, (least, most): (i64, i64)) -> Option<Self> {
+        let added = (self.added.0.checked_add(least)?, self.added.1.checked_add(most)?);
+        Some(Self { added, ..self })
+    }
+}
+
+/// The role of the integers of a Parameter: of the first layer with a use for them, and of all that take them as indices.
+pub(crate) fn input_role(graph: &Graph, roles: &Roles, parameter: NodeId) -> Option<InputRole> {
+    let mut todo = VecDeque::from([(Value { node: parameter, port: 0 }, Change::NONE)]);
     let mut seen = HashSet::new();
-    while let Some(value) = todo.pop_front() {
+    let mut indices = Vec::new();
+    while let Some((value, change)) = todo.pop_front() {
         if !seen.insert(value) || seen.len() > MAX_LAYERS {
             continue;
         }
         for (reader, port) in graph.uses(value) {
-            if let Some(role) = role_at(graph, reader, port) {
-                return Some(role);
+            match roles.get(&(reader, port)) {
+                Some(IntegerRole::Index(size)) => indices.push((change, size.clone())),
+                Some(&role) if indices.is_empty() => return Some(InputRole::Other(role.clone())),
+                _ => {}
             }
-            let is_handed_on = match graph.node(reader).op() {
-                Op::Convert(_) | Op::Identity(_) | Op::Concat(_) => true,
-                Op::Reshape(_)
-                | Op::Squeeze(_)
-                | Op::Unsqueeze(_)
-                | Op::ConvertLike(_)
-                | Op::Broadcast(_) => port == 0,
-                _ => false,
-            };
-            if is_handed_on {
-                todo.push_back(Value { node: reader, port: 0 });
+            let ports = 0..graph.node(reader).outs().len() as u32;
+            if let Some(change) = changed(graph, reader, port, change) {
+                todo.extend(ports.map(|port| (Value { node: reader, port }, change)));
             }
         }
     }
-    None
+    (!indices.is_empty()).then_some(InputRole::Indices(indices))
 }
 
-/// The role of what a layer reads at a port.
-fn role_at(graph: &Graph, reader: NodeId, port: u32) -> Option<IntegerRole> {
+/// What a layer makes of an integer that it hands on or adds to.
+fn changed(graph: &Graph, reader: NodeId, port: u32, change: Change) -> Option<Change> {
     let node = graph.node(reader);
-    let dims = |port: usize| node.input(port).and_then(|value| graph.fact(value)?.shape.dims());
-    let ints = |port: usize| node.input(port).and_then(|value| graph.fact(value)?.ints());
-    let rank = || dims(0).map(<[SymExpr]>::len);
-    let size = |axis: i64| {
-        let dims = dims(0)?;
-        dims.get(snick_ir::normalize_axis(axis, dims.len()).ok()?).cloned()
+    let other = || {
+        let ints = graph.fact(node.input(1 - usize::try_from(port).ok()?.min(1))?)?.ints()?;
+        Some((ints.iter().copied().min()?, ints.iter().copied().max()?))
     };
-    let index = |axis: Option<i64>| Some(IntegerRole::Index(size(axis?)?));
-    let axis_at = |port: usize| ints(port).and_then(|ints| ints.first().copied());
-    match (node.op(), port) {
-        (Op::Gather(_), 1) => index(axis_at(2)),
-        (Op::GatherElements(op), 1) => index(Some(op.axis)),
-        (Op::ScatterUpdate(_) | Op::ScatterElementsUpdate(_), 1) => index(axis_at(3)),
-        (Op::ScatterNdUpdate(_) | Op::GatherNd(_), 1) => smallest(dims(0)?).map(IntegerRole::Index),
-        (Op::EmbeddingBagPacked(_) | Op::EmbeddingBagPackedSum(_), 1) => index(Some(0)),
-        (Op::EmbeddingBagOffsets(_) | Op::EmbeddingBagOffsetsSum(_) | Op::EmbeddingSegmentsSum(_), 1) => {
-            index(Some(0))
-        }
-        (Op::TopK(op), 1) => Some(IntegerRole::Count(size(op.axis)?)),
-        (Op::Gather(_) | Op::Split(_) | Op::VariadicSplit(_), 1 | 2) if is_axis(node.op(), port) => {
-            rank().map(IntegerRole::Axes)
-        }
-        (Op::VariadicSplit(_), 2) => Some(IntegerRole::Lengths),
-        (Op::Slice8(_), 3) | (Op::StridedSlice(_), 3) | (Op::Range(_), 2) => Some(IntegerRole::Positive),
-        (Op::Tile(_), 1) | (Op::RandomUniform(_), 0) => Some(IntegerRole::Positive),
-        (Op::Slice8(_), 4) | (Op::Reduce(_) | Op::CumSum(_) | Op::Transpose(_), 1) => {
-            rank().map(IntegerRole::Axes)
-        }
-        (Op::Reshape(_), 1) => Some(IntegerRole::Shape),
+    match node.op() {
+        Op::Convert(_) | Op::Identity(_) | Op::Concat(_) => Some(change),
+        Op::ConvertLike(_) if port == 0 => Some(change),
+        Op::Arithmetic(op) => match op.function {
+            BinaryOp::Add => change.plus(other()?),
+            BinaryOp::Sub if port == 0 => {
+                let (least, most) = other()?;
+                change.plus((most.checked_neg()?, least.checked_neg()?))
+            }
+            BinaryOp::Mul => {
+                other().filter(|(least, most)| least == most).and_then(|(factor, _)| change.times(factor))
+            }
+            _ => None,
+        },
+        op if op.has(OpTraits::MOVES_ELEMENTS) && port == 0 => Some(change),
         _ => None,
-    }
-}
-
-/// Whether the port is that of the axis, not of indices or lengths.
-fn is_axis(op: &Op, port: u32) -> bool {
-    port == if matches!(op, Op::Gather(_)) { 2 } else { 1 }
-}
-
-/// The smallest of the sizes that are numbers, so that an index into each lies in all.
-fn smallest(dims: &[SymExpr]) -> Option<SymExpr> {
-    match dims.iter().all(|dim| dim.as_const().is_some()) {
-        true => dims.iter().min_by_key(|dim| dim.as_const()).cloned(),
-        false => Some(SymExpr::from(1)),
     }
 }
 
 /// The integers of this role, row by row: `count` of them, the last axis having `last`, where the sizes have these
 /// values and others lie between `least` and `most`.
 pub(crate) fn integers(
-    role: &IntegerRole,
+    role: &InputRole,
     count: usize,
     last: usize,
     (least, most): (i64, i64),
@@ -116,30 +113,27 @@ pub(crate) fn integers(
 ) -> Vec<i64> {
     let last = last.max(1);
     let mut number = |at: usize| match role {
-        IntegerRole::Index(size) => {
-            let end = value(size).unwrap_or(1).saturating_sub(1).max(0);
-            draw(least.min(end), most.min(end))
+        InputRole::Indices(indices) => {
+            let ranges = indices.iter().filter_map(|(change, size)| change.range(value(size)?));
+            let (low, high) = ranges.fold((0, i64::MAX), |(low, high), (a, b)| (low.max(a), high.min(b)));
+            let high = high.max(low);
+            draw(least.clamp(low, high), most.clamp(low, high))
         }
-        IntegerRole::Axes(rank) => (at % last % (*rank).max(1)) as i64,
-        IntegerRole::Positive => draw(1, least.max(1)),
-        IntegerRole::Count(size) => {
+        InputRole::Other(IntegerRole::Axes(rank)) => (at % last % (*rank).max(1)) as i64,
+        InputRole::Other(IntegerRole::Count(size)) => {
             let end = value(size).unwrap_or(1).max(0);
             draw(1.min(end), most.max(1).min(end))
         }
-        IntegerRole::Lengths => {
-            if at % last + 1 == last {
-                -1
-            } else {
-                0
-            }
-        }
-        IntegerRole::Shape => {
+        // The last part is all of the axis.
+        InputRole::Other(IntegerRole::Lengths) => -i64::from(at % last + 1 == last),
+        InputRole::Other(IntegerRole::Shape) => {
             if at.is_multiple_of(last) {
                 -1
             } else {
                 1
             }
         }
+        InputRole::Other(_) => draw(1, least.max(1)),
     };
     (0..count).map(&mut number).collect()
 }

@@ -57,16 +57,17 @@ mod model;
 #[cfg(feature = "ops-toml")]
 mod ops_file;
 mod outputs;
+mod prediction;
 mod random_inputs;
 mod reduce;
 
 #[cfg(feature = "emit")]
 mod files;
+mod fit_sizes;
 #[cfg(feature = "emit")]
 mod save;
 #[cfg(feature = "run")]
 mod session;
-mod size_conditions;
 
 #[cfg(feature = "analyze")]
 pub use analyze::{Grouping, LayerTime, StateSize, WeightKind, WeightsOf, layer_times, state_sizes, weights};
@@ -81,6 +82,7 @@ pub use model::Model;
 #[cfg(feature = "ops-toml")]
 pub use ops_file::{load_ops, parse_ops};
 pub use outputs::{Outputs, named_outputs, output_names, public_name};
+pub use prediction::Prediction;
 pub use random_inputs::{DimPolicy, InputSpec, draw_inputs};
 pub use reduce::{ErrorKind, Reduction, reduce};
 #[cfg(feature = "emit")]

@@ -4,12 +4,12 @@
 
 use std::collections::HashMap;
 
-use snick_ir::{Graph, Located, NodeId, Op, OpError};
+use snick_ir::{EmptyAxes, Graph, Located, NodeId, Op, OpError};
 use snick_shape::{Interval, SymExpr, SymbolId};
 use snick_tensor::{ElementType, SplitMix, Tensor, TensorError};
 
-use crate::integer_roles::{integer_role, integers};
-use crate::size_conditions::{SizeCondition, size_conditions};
+use crate::fit_sizes::{Demands, FittedSizes, Larger};
+use crate::integer_roles::{Roles, input_role, integers};
 
 /// How sizes of dynamic dims are chosen.
 ///
@@ -32,10 +32,11 @@ pub enum DimPolicy {
     Drawn,
     /// The smallest allowed multiple of this number above 0; the smallest allowed size if there is none.
     MultipleOf(usize),
-    /// The smallest that meets what the layers ask of sizes: multiples of a number of parts, equal dims, enough for
-    /// constant indices. Integers that a layer uses as indices, axes, lengths or shapes fit the sizes, too.
-    Fitting,
-    /// The smallest allowed, but at least 1, plus one for the dynamic dim of this index over all inputs.
+    /// The smallest that meets what the layers ask of sizes, see [`snick_ir::conditions`]; each dim that may exceeds its
+    /// smallest size by this number. Integers that a layer uses as indices, axes, lengths or shapes fit the sizes, too.
+    Fitting(usize),
+    /// As `Fitting(0)`, but one dim is longer by one if it may: of those of all inputs, first axes last, the one of this
+    /// place.
     Longer(usize),
 }
 
@@ -66,8 +67,11 @@ impl From<DimPolicy> for InputSpec {
 /// Random sizes exceed the smallest allowed by at most this.
 const SPREAD: u64 = 12;
 
-/// Sizes that exceed the smallest allowed by more than this are not tried to meet conditions.
-const MAX_FITTED: i64 = 1 << 14;
+/// The number of axes of an input of unknown rank.
+const UNKNOWN_RANK: usize = 4;
+
+/// The maximum number of elements of a tensor with a size that is chosen.
+const MAX_CHOSEN: usize = 1 << 24;
 
 /// The maximum number of elements of one tensor.
 const MAX_ELEMENTS: usize = 1 << 28;
@@ -86,29 +90,117 @@ pub fn draw_inputs(
     let InputSpec { dims, integers } = spec.into();
     let parameters: Vec<NodeId> = graph.parameters().collect();
     given.resize(parameters.len(), None);
-    let conditions = if dims == DimPolicy::Fitting { size_conditions(graph) } else { Vec::new() };
-    let mut sizes =
-        Sizes { graph, policy: dims, values: HashMap::new(), equations: Vec::new(), conditions, dynamic: 0 };
+    let larger = match dims {
+        DimPolicy::Fitting(above) => Some(Larger::All(i64::try_from(above).unwrap_or(i64::MAX))),
+        DimPolicy::Longer(place) => Some(Larger::One(place)),
+        _ => None,
+    };
+    if let Some(larger) = larger {
+        return draw_fitting(graph, given, seed, larger, integers);
+    }
+    let mut sizes = Sizes { graph, policy: dims, values: HashMap::new(), equations: Vec::new() };
     parameters.iter().zip(&given).for_each(|(&id, tensor)| sizes.bind(id, tensor.as_ref()));
     sizes.solve();
-    // All sizes first: integers are drawn as indices into any of them.
-    let shapes: Vec<(Vec<usize>, SplitMix)> = (0u64..)
-        .zip(parameters.iter().zip(&given))
-        .map(|(i, (&id, given))| {
-            let mut random = SplitMix::new(seed ^ i.wrapping_mul(0xd134_2543_de82_ef95));
-            let dims = if given.is_some() { Vec::new() } else { sizes.of(id, &mut random) };
-            (dims, random)
-        })
-        .collect();
-    let inputs = given.into_iter().zip(parameters).zip(shapes).map(|((given, id), (dims, mut random))| {
+    let drawn = (0u64..).zip(given.into_iter().zip(parameters)).map(|(i, (given, id))| {
         if let Some(tensor) = given {
             return Ok(tensor);
         }
-        let fitting = sizes.fitting_integers(id, &dims, integers, &mut random);
-        let tensor = fitting.unwrap_or_else(|| tensor(element_type(graph, id), &dims, integers, &mut random));
-        tensor.map_err(|error| graph.located(id, OpError::from(error)))
+        let mut random = generator(seed, i);
+        let dims = sizes.of(id, &mut random);
+        check_chosen(graph, id, &dims)?;
+        located(graph, id, tensor(element_type(graph, id), &dims, integers, &mut random))
     });
-    inputs.collect()
+    drawn.collect()
+}
+
+/// The inputs for [`DimPolicy::Fitting`] and [`DimPolicy::Longer`].
+fn draw_fitting(
+    graph: &Graph,
+    given: Vec<Option<Tensor>>,
+    seed: u64,
+    larger: Larger,
+    range: (u8, u8),
+) -> Result<Vec<Tensor>, Located> {
+    let demands = Demands::of(graph, EmptyAxes::Ignored);
+    let sizes = demands.fit(&given, larger);
+    if sizes.unmet() == 0 {
+        return draw_sized(graph, given, seed, &sizes, range);
+    }
+    // An empty axis is the last resort.
+    let all = Demands::of(graph, EmptyAxes::Allowed);
+    let others = all.fit(&given, larger);
+    let best = if others.unmet() < sizes.unmet() { &others } else { &sizes };
+    draw_sized(graph, given, seed, best, range)
+}
+
+/// Sizes that are chosen are refused if they are large; declared ones may be.
+fn check_chosen(graph: &Graph, id: NodeId, dims: &[usize]) -> Result<(), Located> {
+    let declared = graph.node(id).outs().first().is_some_and(|out| out.fact.shape().is_static());
+    if declared || dims.iter().fold(1usize, |n, &size| n.saturating_mul(size)) <= MAX_CHOSEN {
+        return Ok(());
+    }
+    located(
+        graph,
+        id,
+        Err(TensorError::TooLarge { element_type: element_type(graph, id), dims: dims.into() }),
+    )
+}
+
+/// Inputs of these sizes.
+fn draw_sized(
+    graph: &Graph,
+    given: Vec<Option<Tensor>>,
+    seed: u64,
+    sizes: &FittedSizes,
+    range: (u8, u8),
+) -> Result<Vec<Tensor>, Located> {
+    let roles: Roles = sizes.roles().map(|(node, port, role)| ((*node, *port), role)).collect();
+    let parameters: Vec<NodeId> = graph.parameters().collect();
+    let inferred = parameters.iter().zip(sizes.graph().parameters());
+    let drawn = (0u64..).zip(given.into_iter().zip(inferred)).map(|(i, (given, (&id, inferred)))| {
+        if let Some(tensor) = given {
+            return Ok(tensor);
+        }
+        let mut random = generator(seed, i);
+        let element_type = element_type(graph, id);
+        let dims = sizes.dims(inferred).unwrap_or_else(|| vec![1; UNKNOWN_RANK]);
+        check_chosen(graph, id, &dims)?;
+        let fitting = fitting_integers(sizes, &roles, inferred, &dims, range, &mut random);
+        let drawn = match fitting.filter(|_| element_type.is_integer()) {
+            Some(numbers) => Tensor::from_vec(&dims, numbers).and_then(|tensor| tensor.cast(element_type)),
+            None => tensor(element_type, &dims, range, &mut random),
+        };
+        located(graph, id, drawn)
+    });
+    drawn.collect()
+}
+
+/// Integers for the layers that use them, if something is demanded of them.
+fn fitting_integers(
+    sizes: &FittedSizes,
+    roles: &Roles,
+    id: NodeId,
+    dims: &[usize],
+    (least, most): (u8, u8),
+    random: &mut SplitMix,
+) -> Option<Vec<i64>> {
+    let count = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d)).filter(|&n| n <= MAX_ELEMENTS)?;
+    if let Some(elements) = sizes.elements(id) {
+        return Some(elements);
+    }
+    let role = input_role(sizes.graph(), roles, id)?;
+    let draw = |lo: i64, hi: i64| lo + random.below(hi.abs_diff(lo) + 1) as i64;
+    let last = dims.last().copied().unwrap_or(1);
+    Some(integers(&role, count, last, (least.into(), most.into()), &|expr| sizes.value(expr), draw))
+}
+
+/// The generator of an input.
+fn generator(seed: u64, input: u64) -> SplitMix {
+    SplitMix::new(seed ^ input.wrapping_mul(0xd134_2543_de82_ef95))
+}
+
+fn located<T>(graph: &Graph, id: NodeId, result: Result<T, TensorError>) -> Result<T, Located> {
+    result.map_err(|error| graph.located(id, OpError::from(error)))
 }
 
 fn element_type(graph: &Graph, id: NodeId) -> ElementType {
@@ -126,10 +218,6 @@ struct Sizes<'g> {
     values: HashMap<SymbolId, i64>,
     /// Expressions of the dims of provided inputs, with unknown symbols.
     equations: Vec<(SymExpr, i64)>,
-    /// What [`DimPolicy::Fitting`] meets.
-    conditions: Vec<SizeCondition>,
-    /// The number of dynamic dims so far.
-    dynamic: usize,
 }
 
 impl Sizes<'_> {
@@ -154,10 +242,12 @@ impl Sizes<'_> {
         }
     }
 
-    /// The sizes of one input. One of unknown rank gets four axes.
+    /// The sizes of one input.
     fn of(&mut self, id: NodeId, random: &mut SplitMix) -> Vec<usize> {
         let shape = self.graph.node(id).outs().first().and_then(|out| out.fact.shape.dims());
-        let Some(shape) = shape else { return vec![self.choose(Interval::DIM, random) as usize; 4] };
+        let Some(shape) = shape else {
+            return vec![self.choose(Interval::DIM, random) as usize; UNKNOWN_RANK];
+        };
         let dims = shape.iter().map(|dim| self.dim(dim, random));
         dims.map(|size| usize::try_from(size).unwrap_or(0)).collect()
     }
@@ -170,10 +260,7 @@ impl Sizes<'_> {
         for symbol in dim.symbols() {
             if !self.values.contains_key(&symbol) {
                 let interval = symbols.interval(&symbol.into());
-                let size = match self.policy {
-                    DimPolicy::Fitting => self.fit(symbol, interval),
-                    _ => self.choose(interval, random),
-                };
+                let size = self.choose(interval, random);
                 self.values.insert(symbol, size);
                 self.solve();
             }
@@ -182,65 +269,11 @@ impl Sizes<'_> {
         size.unwrap_or_else(|| symbols.interval(dim).lo())
     }
 
-    /// The first value of a symbol, from the smallest on, with which the fewest conditions fail; those with symbols that
-    /// have no value yet do not count.
-    fn fit(&self, symbol: SymbolId, interval: Interval) -> i64 {
-        let about = |condition: &&SizeCondition| condition.symbols().contains(&symbol);
-        let conditions: Vec<&SizeCondition> = self.conditions.iter().filter(about).collect();
-        let least = interval.lo().max(1).min(interval.hi());
-        let end = interval.hi().min(least.saturating_add(MAX_FITTED));
-        // An empty axis is the last resort.
-        let mut best = (usize::MAX, least);
-        for size in (least..=end).chain((interval.lo() == 0).then_some(0)) {
-            let value = |expr: &SymExpr| self.value_with(expr, symbol, size);
-            let failing =
-                conditions.iter().filter(|condition| condition.holds(&value) == Some(false)).count();
-            if failing < best.0 {
-                best = (failing, size);
-            }
-            if failing == 0 {
-                break;
-            }
-        }
-        best.1
-    }
-
-    fn value_with(&self, expr: &SymExpr, symbol: SymbolId, size: i64) -> Option<i64> {
-        let known = |other| if other == symbol { Some(size) } else { self.values.get(&other).copied() };
-        self.graph.symbols().eval(expr, &known)
-    }
-
-    /// Integers for the layers that use them, if the policy asks for them and a layer does.
-    fn fitting_integers(
-        &self,
-        id: NodeId,
-        dims: &[usize],
-        (least, most): (u8, u8),
-        random: &mut SplitMix,
-    ) -> Option<Result<Tensor, TensorError>> {
-        let element_type = element_type(self.graph, id);
-        let count = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d)).filter(|&n| n <= MAX_ELEMENTS)?;
-        let role = integer_role(self.graph, id)
-            .filter(|_| self.policy == DimPolicy::Fitting && element_type.is_integer())?;
-        let symbols = self.graph.symbols();
-        let value = |expr: &SymExpr| {
-            let value = symbols.eval(expr, &|symbol| self.values.get(&symbol).copied());
-            Some(value.unwrap_or_else(|| symbols.interval(expr).lo()))
-        };
-        let draw = |lo: i64, hi: i64| lo + random.below(hi.abs_diff(lo) + 1) as i64;
-        let last = dims.last().copied().unwrap_or(1);
-        let numbers = integers(&role, count, last, (least.into(), most.into()), &value, draw);
-        Some(Tensor::from_vec(dims, numbers).and_then(|tensor| tensor.cast(element_type)))
-    }
-
     fn choose(&mut self, interval: Interval, random: &mut SplitMix) -> i64 {
         let least = interval.lo().max(1).min(interval.hi());
         let room = interval.hi().abs_diff(least).min(SPREAD);
-        let place = self.dynamic;
-        self.dynamic += usize::from(interval.is_exact().is_none());
         match self.policy {
-            DimPolicy::Longer(n) => least + i64::from(n == place && least < interval.hi()),
-            DimPolicy::Smallest | DimPolicy::Fitting => least,
+            DimPolicy::Smallest | DimPolicy::Fitting(_) | DimPolicy::Longer(_) => least,
             DimPolicy::Drawn => least.saturating_add(random.below(room + 1) as i64),
             DimPolicy::MultipleOf(n) => {
                 let multiple = usize::try_from(least).ok().and_then(|size| size.checked_next_multiple_of(n));
@@ -329,12 +362,13 @@ mod tests {
                %r = Reshape-1(%a, %to) {special_zero: false}\n}\n";
         let mut graph = snick_ir::text::parse(&text, None).unwrap();
         assert!(snick_ir::infer(&mut graph).is_empty());
-        let inputs = draw_inputs(&graph, vec![None; 8], 1, DimPolicy::Fitting).unwrap();
+        let inputs = draw_inputs(&graph, vec![None; 8], 1, DimPolicy::Fitting(0)).unwrap();
         assert_eq!(inputs[0].dims(), [5, 0, 5, 7]);
         let ints = |input: usize| inputs[input].to_i64_vec().unwrap();
         assert!(ints(1).iter().all(|index| (0..7).contains(index)));
         assert!(ints(4).iter().all(|&step| step > 0));
-        assert_eq!((ints(5), ints(6), ints(7)), (vec![0, 1], vec![0, 0, -1], vec![-1, 1]));
+        assert_eq!((ints(5), ints(6).iter().sum::<i64>()), (vec![0, 1], 7));
+        assert_eq!(ints(7).iter().product::<i64>(), 0);
     }
 
     #[test]

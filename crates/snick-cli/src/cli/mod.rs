@@ -15,6 +15,7 @@ pub mod options;
 pub mod outcome;
 pub mod overwrite;
 pub mod progress;
+pub mod search;
 pub mod summary;
 pub mod target;
 mod texts;

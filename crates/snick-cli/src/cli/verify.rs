@@ -10,6 +10,7 @@ use snick_tensor::Tensor;
 use super::compare::{Tolerance, compare};
 use super::console::{Console, Failure};
 use super::inputs::InputOptions;
+use super::search::Search;
 
 /// The result of a verification.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -38,9 +39,6 @@ const ROUNDING: Tolerance = Tolerance { rtol: 1e-3, atol: 1e-4, equal_nan: true 
 /// Rounds that always run if dims are dynamic; further ones run until every output has been compared.
 const ROUNDS: u64 = 5;
 
-/// Further rounds with more elements in all inputs are skipped.
-const MAX_ELEMENTS: usize = 1 << 22;
-
 /// Runs both graphs, whose inputs and outputs correspond; several rounds if dims are dynamic. Floating-point elements
 /// may differ by rounding if `may_round` says that something is computed in another order.
 pub fn verify(
@@ -57,16 +55,21 @@ pub fn verify(
     let mut compared = vec![false; before.results().count()];
     let mut causes = Vec::new();
     let given = inputs.read(before, console.memory())?;
+    let mut search = Search::new(before);
     for (round, draw) in (0u64..).zip(input_candidates(before)) {
-        if round >= rounds && !compared.contains(&false) {
+        if (round >= rounds && !compared.contains(&false)) || search.is_over() {
             break;
         }
         let (mut old_state, mut new_state) = (Variables::default(), Variables::default());
         let steps = match given.complete(before, draw, round) {
-            Ok(steps) if round < ROUNDS || elements(&steps) <= MAX_ELEMENTS => steps,
-            Err(failure) if round < ROUNDS => return Err(failure),
-            _ => continue, // too large
+            Ok(steps) => steps,
+            Err(failure) if rounds == 1 => return Err(failure),
+            Err(_) => continue, // too large
         };
+        // The first is tried in any case, so that there is an error to show.
+        if !search.admits(before, &steps) && round > 0 {
+            continue;
+        }
         for inputs in steps {
             let watch = |session: &Session, state| {
                 session.watch(&inputs, how, state, |progress| {
@@ -86,7 +89,10 @@ pub fn verify(
                 }
                 compared[i] = true;
             }
-            causes = old.errors;
+            // Those of the first round are about the most fitting inputs.
+            if causes.is_empty() {
+                causes = old.errors;
+            }
         }
     }
     if compared.contains(&false) {
@@ -94,11 +100,6 @@ pub fn verify(
         return Ok(Verdict::NotRun);
     }
     Ok(Verdict::Equal)
-}
-
-/// Elements of all inputs.
-fn elements(steps: &[Vec<Tensor>]) -> usize {
-    steps.iter().flatten().map(Tensor::len).fold(0, usize::saturating_add)
 }
 
 /// Whether two floating-point tensors are equal up to rounding.

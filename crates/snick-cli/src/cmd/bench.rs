@@ -13,6 +13,7 @@ use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::json::Json;
 use crate::cli::model;
 use crate::cli::options::{Common, ModelOptions, OutputFormat};
+use crate::cli::search::Search;
 
 /// Options of the verb.
 #[derive(Args)]
@@ -104,13 +105,21 @@ fn inputs(graph: &Graph, session: &Session) -> Result<Vec<Tensor>, Failure> {
     let draw = |seed, draw: InputSpec| {
         draw_inputs(graph, vec![None; graph.parameters().count()], seed, draw).map_err(Failure::layer)
     };
+    let mut search = Search::new(graph);
     for (seed, tried) in (0..).zip(input_candidates(graph)) {
-        let inputs = draw(seed, tried)?;
+        if search.is_over() {
+            break;
+        }
+        let inputs = [draw(seed, tried)?];
+        if !search.admits(graph, &inputs) {
+            continue;
+        }
+        let [inputs] = inputs;
         if session.run(&inputs, snick_run::Options::default()).complete().is_ok() {
             return Ok(inputs);
         }
     }
-    draw(0, DimPolicy::Smallest.into())
+    draw(0, DimPolicy::Fitting(0).into())
 }
 
 /// The times of all repetitions, by stage.

@@ -20,6 +20,7 @@ use crate::cli::model;
 use crate::cli::options::{Common, ModelOptions, OutputFormat};
 use crate::cli::overwrite::OverwriteOptions;
 use crate::cli::progress::ProgressBar;
+use crate::cli::search::Search;
 use crate::cli::summary::Summary;
 use crate::npz;
 
@@ -216,14 +217,14 @@ fn read_recorded(
     npz::read(path, memory, is_value, |_, _| Ok(()))
 }
 
-/// The elements of all inputs above which other sizes than the first are not tried.
-const MAX_SEARCHED: usize = 1 << 22;
-
 /// Codes of errors that larger sizes do not help: weights that are missing or cut, a limit, an op that cannot run.
 const ANY_SIZES: [&str; 4] = ["S002", "S003", "S008", "S050"];
 
+/// A run, and what it was on.
+type Attempt = (Vec<Vec<Tensor>>, InnerValues, RunReport);
+
 /// Runs all steps on the inputs given and drawn: of the sizes that are open, on the first that the model runs with, or
-/// the smallest if it runs with none. Returns the inputs of each step.
+/// the first of all if it runs with none. Returns the inputs of each step.
 fn run_steps(
     session: &Session,
     options: &Options,
@@ -233,31 +234,48 @@ fn run_steps(
 ) -> Result<Vec<Vec<Tensor>>, Failure> {
     let graph = session.graph();
     let given = options.inputs.read(graph, console.memory())?;
-    let mut first = None;
+    let attempt = |inputs: Vec<Vec<Tensor>>| -> Result<Attempt, Failure> {
+        let mut taken = InnerValues::default();
+        taken.request_as(inner);
+        let run = run_once(session, &inputs, options, console, &mut taken)?;
+        Ok((inputs, taken, run))
+    };
+    let (mut first, mut failed, mut too_large) = (None, None, None);
+    let mut search = Search::new(graph);
     for spec in input_candidates(graph) {
         let inputs = match given.complete(graph, spec, 0) {
             Ok(inputs) => inputs,
-            Err(failure) if first.is_none() => return Err(failure),
-            Err(_) => continue, // too large
+            Err(failure) => {
+                too_large.get_or_insert(failure);
+                continue;
+            }
         };
-        let elements = inputs.iter().flatten().map(Tensor::len).fold(0, usize::saturating_add);
-        if first.is_some() && elements > MAX_SEARCHED {
-            continue;
+        // Nothing is left to choose, or failures are expected.
+        let is_only = given.is_complete() || options.keep_going;
+        if is_only || search.admits(graph, &inputs) {
+            let run = attempt(inputs)?;
+            let succeeded = run.2.errors.is_empty();
+            let is_hopeless = run.2.errors.iter().any(|error| ANY_SIZES.contains(&error.error.code()));
+            if succeeded || failed.is_none() {
+                failed = Some(run);
+            }
+            if succeeded || is_only || is_hopeless {
+                break;
+            }
+        } else if first.is_none() {
+            first = Some(inputs);
         }
-        let mut attempt = InnerValues::default();
-        attempt.request_as(inner);
-        let run = run_once(session, &inputs, options, console, &mut attempt)?;
-        let succeeded = run.errors.is_empty();
-        let is_hopeless = run.errors.iter().any(|error| ANY_SIZES.contains(&error.error.code()));
-        if succeeded || first.is_none() {
-            first = Some((inputs, attempt, run));
-        }
-        // With --keep-going, failures are expected.
-        if succeeded || given.is_complete() || options.keep_going || is_hopeless {
+        console.deadline().check()?;
+        if search.is_over() {
             break;
         }
     }
-    let Some((inputs, taken, run)) = first else { return Ok(Vec::new()) };
+    let run = match (failed, first) {
+        (Some(run), _) => run,
+        (None, Some(inputs)) => attempt(inputs)?,
+        (None, None) => return too_large.map_or(Ok(Vec::new()), Err),
+    };
+    let (inputs, taken, run) = run;
     given.drawn(graph, &inputs).iter().for_each(|note| console.note(note));
     *inner = taken;
     report.steps = run.steps;

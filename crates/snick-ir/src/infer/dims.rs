@@ -60,6 +60,7 @@ impl Infer<'_> {
 
     /// `a / b` where every run divides without remainder and `b` is at least 1. `None` if no quotient is an integer.
     pub fn exact_div(&mut self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
+        self.demand_multiple(a, b);
         let (from, by) = (self.interval(a), self.interval(b));
         if let (Some(a), Some(b)) = (a.as_const(), b.as_const())
             && a.checked_rem(b) != Some(0)
@@ -107,6 +108,7 @@ impl Infer<'_> {
     pub fn as_dim(&mut self, expr: &SymExpr) -> Option<SymExpr> {
         let interval = self.interval(expr);
         interval.meet(Interval::DIM)?;
+        self.demand_at_least(expr, 0);
         // Not refined: that would constrain its symbols, which occur elsewhere too.
         Some(if interval.lo() >= 0 { expr.clone() } else { self.max(expr, &SymExpr::from(0)) })
     }
@@ -116,6 +118,7 @@ impl Infer<'_> {
         if a == b {
             return Some(a.clone());
         }
+        self.demand_equal(a, b);
         let (ia, ib) = (self.interval(a), self.interval(b));
         let both = ia.meet(ib)?;
         Some(match both {
@@ -144,11 +147,14 @@ impl Infer<'_> {
             return Some(b.clone());
         }
         let (ia, ib) = (self.interval(a), self.interval(b));
+        if ia.contains(1) || ib.contains(1) {
+            self.demand_broadcast(a, b);
+        }
         match (ia.contains(1), ib.contains(1)) {
             (false, false) => self.merge(a, b),
             (true, false) => Some(b.clone()),
             (false, true) => Some(a.clone()),
-            (true, true) if ia.lo() >= 1 && ib.lo() >= 1 => Some(self.max(a, b)),
+            (true, true) if (ia.lo() >= 1 && ib.lo() >= 1) || self.ignores_empty() => Some(self.max(a, b)),
             (true, true) if self.is_one_whenever(a, b) => Some(b.clone()),
             (true, true) if self.is_one_whenever(b, a) => Some(a.clone()),
             // 0 with 1 gives 0, which no expression of the two yields.

@@ -9,7 +9,8 @@ use smallvec::SmallVec;
 use snick_shape::{SymExpr, Symbols};
 use snick_tensor::{ElementType, Tensor};
 
-use super::{Assumed, Infer, input_symbols, saturating_product, variables};
+use super::condition::elements_as_symbols;
+use super::{Assumed, Conditions, Demands, EmptyAxes, Infer, input_symbols, saturating_product, variables};
 use crate::float_bounds::FloatBounds;
 use crate::{
     Fact, Facts, Graph, Known, Loc, Located, Monitor, NodeId, NodeRef, Op, OpError, OpTraits, Output,
@@ -26,6 +27,16 @@ pub fn infer(graph: &mut Graph) -> Vec<Located> {
 
 /// [`infer`], watched: nothing is known of the layers that are left when the monitor ends it.
 pub fn infer_with(graph: &mut Graph, monitor: &mut Monitor) -> Vec<Located> {
+    infer_rounds(graph, monitor, None).0
+}
+
+/// [`infer_with`]; with `conditions`, the elements of small integer inputs are symbols, and what the layers demand in the
+/// last round is recorded.
+pub(super) fn infer_rounds(
+    graph: &mut Graph,
+    monitor: &mut Monitor,
+    conditions: Option<Conditions>,
+) -> (Vec<Located>, Option<Conditions>) {
     let layers = graph.layers();
     monitor.count_layers(layers, "");
     let mut assumed = Some(Assumed::default());
@@ -34,15 +45,17 @@ pub fn infer_with(graph: &mut Graph, monitor: &mut Monitor) -> Vec<Located> {
         rounds += 1;
         graph.symbols = Symbols::default();
         input_symbols::declare(graph);
-        let mut session = InferSession { assumed, ..InferSession::new(monitor, layers) };
-        graph.infer_body(&[], &mut session);
-        let InferSession { mut errors, has_variables, assumed: old, .. } = session;
+        let given = if conditions.is_some() { elements_as_symbols(graph) } else { Vec::new() };
+        let conditions = conditions.clone();
+        let mut session = InferSession { assumed, conditions, ..InferSession::new(monitor, layers) };
+        graph.infer_body(&given, &mut session);
+        let InferSession { mut errors, has_variables, assumed: old, conditions, .. } = session;
         if !has_variables || monitor.is_stopped() {
-            return errors;
+            return (errors, conditions);
         }
         let Some(next) = old.and_then(|old| old.next(graph)) else {
             errors.extend(variables::check(graph));
-            return errors;
+            return (errors, conditions);
         };
         assumed = Some(next).filter(|_| rounds < MAX_ROUNDS);
     }
@@ -56,6 +69,8 @@ const MAX_ROUNDS: usize = 6;
 pub(crate) struct InferSession<'m> {
     /// The errors so far.
     pub(crate) errors: Vec<Located>,
+    /// What the layers demand, if that is recorded; those of bodies need not run.
+    conditions: Option<Conditions>,
     /// How many nodes may still be visited in further rounds over bodies.
     visits: usize,
     /// Whether a node that reads or assigns a variable was visited.
@@ -76,6 +91,7 @@ impl<'m> InferSession<'m> {
     fn new(monitor: &'m mut Monitor, layers: usize) -> Self {
         Self {
             errors: Vec::new(),
+            conditions: None,
             visits: MAX_VISITS,
             has_variables: false,
             assumed: None,
@@ -121,6 +137,10 @@ impl Graph {
                 _ if session.monitor.is_stopped() => self.forget(id),
                 Some(fact) => self.set_facts(id, Facts::from(fact.clone())),
                 None => self.visit(id, session),
+            }
+            let recorded = session.conditions.as_ref();
+            if is_parameter && recorded.is_some_and(|found| found.empty_axes == EmptyAxes::Ignored) {
+                self.fill_axes(id);
             }
             let node = self.node(id);
             session.report(node);
@@ -202,19 +222,28 @@ impl Graph {
         }
         let node = &self.nodes[id.index];
         node.op.arity().check(inputs.len())?;
+        let mut recorded = session.conditions.take();
+        let empty_axes = recorded.as_ref().map(|found| found.empty_axes).unwrap_or_default();
+        let mut demands = Demands { empty_axes, ..Demands::default() };
         let mut cx = Infer {
             inputs: &inputs,
             outs: &node.outs,
             symbols: &mut self.symbols,
             errors,
+            demands: recorded.is_some().then_some(&mut demands),
             node: u32::try_from(id.index()).unwrap_or(u32::MAX),
             fresh: 0,
         };
-        let mut facts = match &node.op {
-            Op::SubGraph(op) => op.infer_bodies(&mut cx, bodies, session)?,
-            Op::ReadValue(op) => op.infer_values(&mut cx, session.assumed.as_ref())?,
-            op => op.infer(&mut cx)?,
+        let facts = match &node.op {
+            Op::SubGraph(op) => op.infer_bodies(&mut cx, bodies, session),
+            Op::ReadValue(op) => op.infer_values(&mut cx, session.assumed.as_ref()),
+            op => op.infer(&mut cx),
         };
+        if let Some(recorded) = &mut recorded {
+            recorded.add(id, demands);
+        }
+        session.conditions = recorded;
+        let mut facts = facts?;
         fold(&node.op, &inputs, &mut facts);
         self.expect_outputs(id, facts.len())?;
         Ok(facts)

@@ -175,9 +175,10 @@ fn infer(bags: Bags, cx: &mut Infer) -> Result<Facts, OpError> {
             _ => None,
         },
     };
-    let Some([_, rest @ ..]) = cx.shape(0).dims() else {
+    let Some([rows, rest @ ..]) = cx.shape(0).dims() else {
         return Ok(Facts::from(Fact::new(element_type, Shape::unranked())));
     };
+    cx.demand_index(1, rows);
     let mut dims: SmallVec<[SymExpr; 4]> = smallvec![count.unwrap_or_else(|| cx.unknown(Interval::DIM))];
     dims.extend(rest.iter().cloned());
     Ok(Facts::from(Fact::new(element_type, Shape::ranked(dims))))

@@ -51,6 +51,7 @@ impl InferOp for Gather {
         cx.expect_integer(1);
         cx.expect_integer(2);
         cx.expect_rank(2, "0 or 1", |rank| rank <= 1)?;
+        cx.demand_axes(2);
         let shape = self.shape(cx)?;
         let elements = propagate_elements(self, cx, &[0], &shape);
         Ok(Facts::from(Fact::new(cx.element_type(0), shape).with_elements(elements)))
@@ -135,6 +136,7 @@ impl Gather {
             dims.resize_with(data.len() - 1 + indices.len() - batch, || cx.unknown(Interval::DIM));
             return Ok(Shape::ranked(dims));
         };
+        cx.demand_index(1, &data[axis]);
         let batch = self.batch(indices.len(), axis)?;
         let mut dims = shared(cx, &data[..batch], &indices[..batch])?;
         let kept = [&data[batch..axis], &indices[batch..], &data[axis + 1..]];

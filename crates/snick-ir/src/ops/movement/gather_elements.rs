@@ -48,6 +48,7 @@ impl InferOp for GatherElements {
                 if data.len() != indices.len() {
                     return Err(conflict(cx));
                 }
+                cx.demand_index(1, &data[axis]);
                 let mut dims: SmallVec<[SymExpr; 4]> = indices.into();
                 for (at, dim) in data.iter().enumerate().filter(|(at, _)| *at != axis) {
                     let merged = cx.merge(dim, &dims[at]);

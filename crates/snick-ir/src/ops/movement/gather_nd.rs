@@ -113,6 +113,7 @@ impl GatherNd {
         let Some(tuple) = tuple.as_const().and_then(|n| usize::try_from(n).ok()) else {
             return Ok(Shape::unranked());
         };
+        cx.demand_tuples(1, &data[batch..batch + tuple]);
         dims.extend(places[batch..].iter().chain(&data[batch + tuple..]).cloned());
         Ok(Shape::ranked(dims))
     }

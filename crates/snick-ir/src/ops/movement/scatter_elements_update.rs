@@ -42,7 +42,10 @@ impl InferOp for ScatterElementsUpdate {
             let same = |i: usize| cx.expect_rank(i, "the rank of the data", |got| got == rank);
             same(1).and_then(|()| same(2))?;
             if let Some([axis]) = cx.input(3).ints().as_deref() {
-                normalize_axis(*axis, rank)?;
+                let axis = normalize_axis(*axis, rank)?;
+                if let Some(size) = cx.shape(0).dims().map(|dims| &dims[axis]) {
+                    cx.demand_index(1, size);
+                }
             }
         }
         let shape = cx.shape(0).clone();

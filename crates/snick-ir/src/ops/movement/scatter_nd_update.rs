@@ -95,6 +95,7 @@ fn check_updates(cx: &mut Infer) -> Result<(), OpError> {
         return Err(cx.conflict("cannot scatter into {} at indices {}", cx.shape(0), cx.shape(1)));
     }
     let Some(tuple) = tuple.as_const().and_then(|n| usize::try_from(n).ok()) else { return Ok(()) };
+    cx.demand_tuples(1, &data[..tuple.min(data.len())]);
     let expected: Vec<SymExpr> = places.iter().chain(&data[tuple..]).cloned().collect();
     cx.merge_shapes("updates must be {}, but are {}", &Shape::ranked(expected), cx.shape(2)).map(drop)
 }

@@ -60,6 +60,7 @@ fn check_updates(cx: &mut Infer) -> Result<(), OpError> {
         return Err(OpError::mismatch("axis", format!("{} elements", axis.len()), "one element"));
     };
     let axis = normalize_axis(*axis, data.len())?;
+    cx.demand_index(1, &data[axis]);
     let parts = [&data[..axis], indices, &data[axis + 1..]];
     let expected: Vec<SymExpr> = parts.into_iter().flatten().cloned().collect();
     cx.merge_shapes("updates must be {}, but are {}", &Shape::ranked(expected), cx.shape(2)).map(drop)

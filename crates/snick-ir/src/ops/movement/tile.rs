@@ -5,7 +5,7 @@ use snick_shape::{Shape, SymExpr};
 use snick_tensor::{Dims, Tensor, kernels};
 
 use super::propagate_elements::propagate_elements;
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, IntegerRole, OpError};
 
 op! {
     /// The input repeated along axis `i` as often as input 1 says at `i`; the shorter of shape and repeats is padded with
@@ -17,6 +17,7 @@ op! {
 impl InferOp for Tile {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         cx.expect_integer(1);
+        cx.demand_role(1, || IntegerRole::Positive);
         cx.expect_rank(1, "1", |rank| rank == 1)?;
         let shape = match (cx.shape(0).dims(), cx.elements_or_unknown(1)) {
             (Some(dims), Some(repeats)) => {

@@ -9,7 +9,7 @@ use snick_tensor::{ElementType, Tensor};
 use super::gather_elements::starts;
 use super::indices::scalar;
 use crate::ops::index_type::IndexType;
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, Since, normalize_axis};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, IntegerRole, OpError, Since, normalize_axis};
 
 op! {
     /// The `k` (input 1) best elements of each line along `axis` (output 0) and their indices (output 1).
@@ -80,6 +80,8 @@ impl InferOp for TopK {
         let shape = match cx.shape(0).dims() {
             Some(dims) => {
                 let axis = normalize_axis(self.axis, dims.len())?;
+                cx.demand_at_most(&k, &dims[axis]);
+                cx.demand_role(1, || IntegerRole::Count(dims[axis].clone()));
                 let mut out: SmallVec<[SymExpr; 4]> = dims.into();
                 // A k above the size is refused when it is met.
                 out[axis] =

@@ -17,6 +17,7 @@ op! {
 impl InferOp for Transpose {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         cx.expect_integer(1);
+        cx.demand_axes(1);
         cx.expect_rank(1, "1", |rank| rank == 1)?;
         let order = cx.input(1).ints();
         let listed = cx.shape(1).as_static().and_then(|dims| dims.first().copied());

@@ -186,6 +186,7 @@ impl Windows<'_> {
             cx.report(exceeds_input(i, cx.interval(&reach), cx.interval(&padded)));
             return cx.unknown(Interval::DIM);
         }
+        cx.demand_at_least(&room, 0);
         let steps = match self.rounding {
             Rounding::Floor => cx.floor_div(&room, &stride),
             Rounding::Ceil => cx.ceil_div(&room, &stride),

@@ -5,7 +5,7 @@ use snick_shape::{Shape, SymExpr};
 use snick_tensor::kernels::random_uniform;
 use snick_tensor::{Dims, ElementType, Tensor};
 
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, IntegerRole, OpError, exactly};
 
 op! {
     /// Uniformly distributed random numbers of a shape (input 0), from a minimum (input 1) up to a maximum (input 2).
@@ -38,6 +38,7 @@ attr_words!(RandomAlignment { TensorFlow = "tensorflow", PyTorch = "pytorch" });
 impl InferOp for RandomUniform {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         cx.expect_index(0)?;
+        cx.demand_role(0, || IntegerRole::Positive);
         cx.expect_rank(0, "1", |rank| rank == 1)?;
         for i in 1..3 {
             cx.expect_one(i)?;

@@ -50,6 +50,7 @@ impl InferOp for Reduce {
         }
         Domain::IntegralNumber.check("the axes", cx.element_type(1))?;
         cx.expect_rank(1, "0 or 1", |rank| rank <= 1)?;
+        cx.demand_axes(1);
         let Some(dims) = cx.shape(0).dims() else {
             return Ok(Facts::from(Fact::new(et, Shape::unranked())));
         };

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{Dims, Listed, Tensor};
 
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, IntegerRole, OpError};
 
 op! {
     /// The elements of input 0, in row-major order, in the shape that input 1 lists. One dimension may be -1: what the
@@ -27,6 +27,7 @@ impl InferOp for Reshape {
             Some(target) => self.output_shape(cx, &target)?,
             None => Shape::unranked(),
         };
+        cx.demand_role(1, || IntegerRole::Shape);
         let fact = Fact::new(cx.element_type(0), shape);
         Ok(Facts::from(fact.with_elements(cx.input(0).elements())))
     }
@@ -121,6 +122,10 @@ impl Reshape {
             if before.meet(after).is_none() {
                 cx.report(cx.conflict(CANNOT_RESHAPE, cx.shape(0), &shape));
             }
+            if rests == 0 {
+                let (before, after) = (cx.product(data), cx.product(dims));
+                cx.demand_equal(&before, &after);
+            }
         }
         Ok(shape)
     }
@@ -141,10 +146,13 @@ impl Reshape {
         if interval.lo() < 0 && lone {
             return Ok(Size::Given(cx.unknown(Interval::DIM)));
         }
-        if !self.special_zero || !interval.contains(0) {
+        let zero = interval.is_exact() == Some(0);
+        if !self.special_zero
+            || !interval.contains(0)
+            || (cx.ignores_empty() && !zero && data.is_some_and(|data| data.get(axis) != Some(size)))
+        {
             return Ok(Size::Given(as_dim));
         }
-        let zero = interval.is_exact() == Some(0);
         match data {
             None if zero => Ok(Size::Copied(cx.unknown(Interval::DIM))),
             None => Ok(Size::Given(cx.unknown(Interval::DIM))),
@@ -175,7 +183,7 @@ impl Reshape {
         for size in sizes {
             let Size::Given(size) = size else { continue };
             // With `special_zero` a size of 0 would copy and count for nothing: no quotient says that.
-            let may_copy = self.special_zero && cx.interval(size).contains(0);
+            let may_copy = self.special_zero && cx.interval(size).contains(0) && !cx.ignores_empty();
             if may_copy {
                 return Ok(cx.unknown(Interval::DIM));
             }
@@ -185,6 +193,7 @@ impl Reshape {
             }
         }
         let (left, given) = (cx.product(&left), cx.product(&given));
+        let given = if cx.ignores_empty() { cx.max(&given, &1.into()) } else { given };
         let (from, by) = (cx.interval(&left), cx.interval(&given));
         let conflict = |cx: &Infer| {
             let of = |dims: &[SymExpr]| Shape::ranked(dims.iter().cloned());

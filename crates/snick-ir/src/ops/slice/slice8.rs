@@ -10,7 +10,7 @@ use super::axis_range::{AxisRange, known_elements, select};
 use super::dynamic_axes::DynamicAxesSlice;
 use super::index_inputs::{IndexEntry, IndexInputs, facts_of};
 use crate::infer::axes_of;
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, IntOrValue, OpError, normalize_axis};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, IntOrValue, IntegerRole, OpError, normalize_axis};
 
 op! {
     /// `data[start:stop:step]` on listed axes. Inputs: data, start, stop, step and, optionally, axes; without axes the
@@ -68,6 +68,8 @@ impl SliceRanges {
 impl InferOp for Slice8 {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let element_type = cx.element_type(0);
+        cx.demand_role(3, || IntegerRole::Positive);
+        cx.demand_axes(4);
         let mut dims: SmallVec<[SymExpr; 4]> = cx.shape(0).dims().unwrap_or_default().into();
         let mut elements = None;
         match SliceRanges::of(cx.inputs())? {

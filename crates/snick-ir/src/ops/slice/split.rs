@@ -62,6 +62,7 @@ impl InferOp for Split {
             return Err(OpError::out_of_range("num_splits", self.num_splits, COUNTS));
         }
         cx.expect_integer(1);
+        cx.demand_axes(1);
         cx.expect_rank(1, "0", |rank| rank == 0)?;
         let element_type = cx.element_type(0);
         let Some(dims) = cx.shape(0).dims() else {

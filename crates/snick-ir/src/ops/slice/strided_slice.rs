@@ -12,7 +12,7 @@ use snick_tensor::Tensor;
 use super::axis_range::{AxisRange, known_elements, select};
 use super::index_inputs::{IndexInputs, facts_of};
 use super::mask::Mask;
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, IntOrValue, OpError, RawNode};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, IntOrValue, IntegerRole, OpError, RawNode};
 
 op! {
     /// `data[begin:end:stride]`. Inputs: data, begin, end and, optionally, stride (1 everywhere if absent).
@@ -153,6 +153,7 @@ impl StridedSlicePlan {
 impl InferOp for StridedSlice {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let element_type = cx.element_type(0);
+        cx.demand_role(3, || IntegerRole::Positive);
         let (Some(plan), Some(dims)) = (self.plan(cx.inputs())?, cx.shape(0).dims()) else {
             return Ok(Facts::from(Fact::new(element_type, Shape::unranked())));
         };

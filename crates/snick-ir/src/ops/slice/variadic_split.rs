@@ -6,7 +6,7 @@ use snick_tensor::{Listed, Tensor};
 use super::index_inputs::entry_count;
 use super::primitive::select_elements;
 use super::split::{eval_axis, known_axis};
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, IntegerRole, OpError, exactly};
 
 op! {
     /// Parts of given lengths along an axis. Inputs: data, axis, and the lengths, of which one may be -1: the rest.
@@ -61,8 +61,11 @@ impl VariadicSplit {
                 *len = cx.up_to(dim);
             }
         }
-        if rest.is_none() && !open && sums.meet(sizes).is_none() {
-            cx.report(conflict());
+        if rest.is_none() && !open {
+            cx.demand_equal(&sum, dim);
+            if sums.meet(sizes).is_none() {
+                cx.report(conflict());
+            }
         }
         let mut starts = Vec::with_capacity(lens.len());
         let mut start = SymExpr::from(0);
@@ -77,8 +80,10 @@ impl VariadicSplit {
 impl InferOp for VariadicSplit {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         cx.expect_integer(1);
+        cx.demand_axes(1);
         cx.expect_rank(1, "0 or 1", |rank| rank <= 1)?;
         let element_type = cx.element_type(0);
+        cx.demand_role(2, || IntegerRole::Lengths);
         let declared = cx.declared().count();
         let count = entry_count(cx.input(2), "split_lengths")?.unwrap_or(declared);
         if count > MAX_PARTS {

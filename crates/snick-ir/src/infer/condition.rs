@@ -1,0 +1,268 @@
+//! What layers ask of the inputs of a model, beyond what holds in every run that succeeds.
+//!
+//! Inference is sound for runs that fail, too: it leaves open whether two dims that must be equal are. What it leaves
+//! open is recorded here for whoever chooses sizes and integers that a model runs with. The arithmetic of dims records
+//! most of it (`infer/dims.rs`), so an op states only what is particular to it.
+
+use snick_shape::{DimSpec, Interval, Origin, Shape, ShapeSpec, SymExpr};
+
+use super::{Infer, saturating_product, walk};
+use crate::{Fact, Graph, Monitor, NodeId, Op};
+
+/// What a run demands, or else fails.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Condition {
+    /// Both are equal.
+    Equal(SymExpr, SymExpr),
+    /// Both are equal, or one is 1.
+    Broadcast(SymExpr, SymExpr),
+    /// The first is a multiple of the second.
+    Multiple(SymExpr, SymExpr),
+    /// It is at least a number.
+    AtLeast(SymExpr, i64),
+}
+
+/// What a layer uses the elements of an integer input for.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum IntegerRole {
+    /// Positions on an axis of this size.
+    Index(SymExpr),
+    /// Axes of a tensor of this rank, each once.
+    Axes(usize),
+    /// Numbers other than 0: steps, repetitions, sizes of what is made.
+    Positive,
+    /// A number of elements of an axis of this size.
+    Count(SymExpr),
+    /// Lengths of the parts of an axis.
+    Lengths,
+    /// The shape of as many elements as there are.
+    Shape,
+}
+
+/// The conditions and roles of a graph, bodies aside, in the order of its layers.
+#[derive(Clone, PartialEq, Debug, Default)]
+#[non_exhaustive]
+pub struct Conditions {
+    /// The runs that they are for.
+    pub empty_axes: EmptyAxes,
+    /// What the layers demand of sizes and of known elements.
+    pub conditions: Vec<Condition>,
+    /// What a layer uses the elements at an input port for.
+    pub roles: Vec<(NodeId, u32, IntegerRole)>,
+}
+
+/// The runs that conditions are for.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub enum EmptyAxes {
+    /// Those in which no axis of an input is empty that need not be. More is known of them.
+    #[default]
+    Ignored,
+    /// All.
+    Allowed,
+}
+
+/// What one layer demands.
+#[derive(Default)]
+pub(crate) struct Demands {
+    pub(crate) empty_axes: EmptyAxes,
+    pub(crate) conditions: Vec<Condition>,
+    pub(crate) roles: Vec<(u32, IntegerRole)>,
+}
+
+impl Conditions {
+    pub(super) fn add(&mut self, node: NodeId, demands: Demands) {
+        let open = demands.conditions.into_iter().filter(|condition| !condition.is_settled());
+        self.conditions.extend(open);
+        self.roles.extend(demands.roles.into_iter().map(|(port, role)| (node, port, role)));
+    }
+}
+
+impl Condition {
+    /// The expressions that it is about.
+    pub fn exprs(&self) -> impl Iterator<Item = &SymExpr> {
+        let (first, second) = match self {
+            Self::Equal(a, b) | Self::Broadcast(a, b) | Self::Multiple(a, b) => (a, Some(b)),
+            Self::AtLeast(a, _) => (a, None),
+        };
+        std::iter::once(first).chain(second)
+    }
+
+    /// Whether it holds where expressions have these values; `None` while one has none.
+    pub fn holds(&self, value: impl Fn(&SymExpr) -> Option<i64>) -> Option<bool> {
+        Some(match self {
+            Self::Equal(a, b) => value(a)? == value(b)?,
+            Self::Broadcast(a, b) => {
+                let (a, b) = (value(a)?, value(b)?);
+                a == b || a == 1 || b == 1
+            }
+            // All that is left of 0 elements is 0.
+            Self::Multiple(a, b) => match (value(a)?, value(b)?) {
+                (a, 0) => a == 0,
+                (a, b) => a.checked_rem(b) == Some(0),
+            },
+            Self::AtLeast(a, least) => value(a)? >= *least,
+        })
+    }
+
+    /// Whether it depends on nothing that could be chosen.
+    fn is_settled(&self) -> bool {
+        self.exprs().all(|expr| expr.as_const().is_some())
+    }
+}
+
+/// The elements of integer inputs with at most this many are expressions of the conditions.
+const MAX_INPUT_ELEMENTS: usize = 8;
+
+/// Infers the graph from scratch, and records what its layers demand of the runs of interest. The elements of small integer
+/// inputs are symbols, 0 or more. So the facts do not hold in every run: use a copy of the graph.
+///
+/// ```
+/// use snick_ir::{Condition, EmptyAxes};
+///
+/// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,3\"}\n  \
+/// #             %y = Parameter-1 {element_type: f32, shape: \"M,3\"}\n  %z = Concat-1(%x, %y) {axis: 1}\n}\n";
+/// let mut graph = snick_ir::text::parse(text, None)?;
+/// let found = snick_ir::conditions(&mut graph, EmptyAxes::Ignored);
+/// assert!(matches!(found.conditions[..], [Condition::Equal(..)]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn conditions(graph: &mut Graph, empty_axes: EmptyAxes) -> Conditions {
+    let recorded = Conditions { empty_axes, ..Conditions::default() };
+    walk::infer_rounds(graph, &mut Monitor::default(), Some(recorded)).1.unwrap_or_default()
+}
+
+/// The facts of all Parameters; the elements of small integer ones are symbols.
+pub(super) fn elements_as_symbols(graph: &mut Graph) -> Vec<Option<Fact>> {
+    let parameters: Vec<NodeId> = graph.parameters().collect();
+    parameters.into_iter().map(|id| with_symbols(graph, id)).collect()
+}
+
+/// The fact of a small integer Parameter of static shape, with elements that are symbols.
+fn with_symbols(graph: &mut Graph, id: NodeId) -> Option<Fact> {
+    let Op::Parameter(parameter) = graph.node(id).op() else { return None };
+    let element_type = parameter.element_type;
+    let within = element_type.integer_range().and_then(|(_, highest)| Interval::new(0, highest))?;
+    let dims = static_dims(&parameter.shape)?;
+    let count = saturating_product(&dims);
+    if !element_type.is_integer() || count == 0 || count > MAX_INPUT_ELEMENTS {
+        return None;
+    }
+    let node = u32::try_from(id.index()).unwrap_or(u32::MAX);
+    let fresh = |axis| graph.symbols.fresh(within, Origin { node, port: 0, axis });
+    let elements: Vec<SymExpr> = (0..).take(count).map(fresh).collect();
+    let shape: Shape = dims.into_iter().map(|size| SymExpr::from(size as i64)).collect();
+    Some(Fact::new(element_type, shape).with_elements(Some(elements)))
+}
+
+impl Graph {
+    /// No axis of a Parameter is empty that need not be.
+    pub(super) fn fill_axes(&mut self, parameter: NodeId) {
+        let fact = self.node(parameter).outs().first().map(|out| &out.fact);
+        let dims = fact.and_then(|fact| fact.shape.dims()).unwrap_or_default().to_vec();
+        for symbol in dims.iter().flat_map(SymExpr::symbols) {
+            let expr = SymExpr::from(symbol);
+            let full = Interval::new(1, i64::MAX).and_then(|full| full.meet(self.symbols.interval(&expr)));
+            full.into_iter().for_each(|full| self.symbols.refine(&expr, full));
+        }
+    }
+}
+
+/// The sizes of a declared shape without dynamic dims.
+fn static_dims(shape: &ShapeSpec) -> Option<Vec<usize>> {
+    let ShapeSpec::Dims(dims) = shape else { return None };
+    let size = |dim: &DimSpec| match dim {
+        DimSpec::Interval(interval) => usize::try_from(interval.is_exact()?).ok(),
+        _ => None,
+    };
+    dims.iter().map(size).collect()
+}
+
+impl Infer<'_> {
+    /// Records what every run demands that gets past this layer.
+    fn demand(&mut self, condition: impl FnOnce() -> Condition) {
+        if let Some(demands) = &mut self.demands {
+            demands.conditions.push(condition());
+        }
+    }
+
+    /// Whether only runs count in which no axis is empty: an op may then say more than holds in every run.
+    pub(crate) fn ignores_empty(&self) -> bool {
+        self.demands.as_ref().is_some_and(|demands| demands.empty_axes == EmptyAxes::Ignored)
+    }
+
+    /// Two dims are equal in every run.
+    pub(crate) fn demand_equal(&mut self, a: &SymExpr, b: &SymExpr) {
+        if a != b {
+            self.demand(|| Condition::Equal(a.clone(), b.clone()));
+        }
+    }
+
+    /// Two dims are equal in every run, or one of them is 1.
+    pub(super) fn demand_broadcast(&mut self, a: &SymExpr, b: &SymExpr) {
+        self.demand(|| Condition::Broadcast(a.clone(), b.clone()));
+    }
+
+    /// The first is a multiple of the second in every run.
+    pub(crate) fn demand_multiple(&mut self, a: &SymExpr, b: &SymExpr) {
+        self.demand(|| Condition::Multiple(a.clone(), b.clone()));
+    }
+
+    /// An expression is at least `least` in every run.
+    pub(crate) fn demand_at_least(&mut self, expr: &SymExpr, least: i64) {
+        if self.demands.is_some() && self.interval(expr).lo() < least {
+            self.demand(|| Condition::AtLeast(expr.clone(), least));
+        }
+    }
+
+    /// The elements of input `i` are positions on an axis of `size` elements; negative ones count from its end.
+    pub(crate) fn demand_index(&mut self, i: usize, size: &SymExpr) {
+        if self.demands.is_none() {
+            return;
+        }
+        for element in self.inputs[i].elements().into_iter().flatten() {
+            let room = match self.interval(&element).hi() < 0 {
+                true => self.add(size, &element),
+                false => {
+                    let after = self.sub(size, &element);
+                    self.sub(&after, &1.into())
+                }
+            };
+            self.demand_at_least(&room, 0);
+        }
+        self.demand_role(i, || IntegerRole::Index(size.clone()));
+    }
+
+    /// The rows of input `i` are positions, one on each axis of these sizes.
+    pub(crate) fn demand_tuples(&mut self, i: usize, sizes: &[SymExpr]) {
+        if self.demands.is_some() {
+            // An index into the smallest axis lies in all.
+            let smallest = sizes.iter().cloned().reduce(|a, b| self.min(&a, &b));
+            smallest.iter().for_each(|size| self.demand_role(i, || IntegerRole::Index(size.clone())));
+        }
+    }
+
+    /// The elements of input `i` are axes of input 0.
+    pub(crate) fn demand_axes(&mut self, i: usize) {
+        if let Some(rank) = self.optional(0).and_then(|fact| fact.shape.rank()) {
+            self.demand_role(i, || IntegerRole::Axes(rank));
+        }
+    }
+
+    /// One number is at most another in every run.
+    pub(crate) fn demand_at_most(&mut self, number: &SymExpr, most: &SymExpr) {
+        if self.demands.is_some() {
+            let room = self.sub(most, number);
+            self.demand_at_least(&room, 0);
+        }
+    }
+
+    /// What the elements of input `i` are used for.
+    pub(crate) fn demand_role(&mut self, i: usize, role: impl FnOnce() -> IntegerRole) {
+        if let (Some(demands), Ok(port)) = (&mut self.demands, u32::try_from(i)) {
+            demands.roles.push((port, role()));
+        }
+    }
+}

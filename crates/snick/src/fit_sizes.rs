@@ -1,0 +1,350 @@
+//! Chooses the sizes of dynamic dims, and the elements of small integer inputs, so that what the layers demand of them
+//! holds: the smallest values, but no empty axis where another does as well.
+
+use std::collections::{HashMap, HashSet};
+
+use snick_ir::{Condition, Conditions, EmptyAxes, Graph, IntegerRole, NodeId, conditions};
+use snick_shape::{Interval, SymExpr, SymbolId};
+use snick_tensor::Tensor;
+
+/// Values that exceed the smallest allowed by more than this are not tried.
+const MAX_EXCESS: i64 = 1 << 14;
+
+/// The most changes of values. A change mends at least one condition.
+const MAX_MOVES: usize = 256;
+
+/// The most evaluations of conditions. Searching a value that mends one evaluates it for each candidate.
+const MAX_EVALUATIONS: usize = 1 << 20;
+
+/// Of the values that mend a condition, so many are compared by what they do to others.
+const MAX_COMPARED: usize = 64;
+
+/// What the layers of a graph demand of sizes and integers, in a copy that has its own symbols.
+pub(crate) struct Demands {
+    graph: Graph,
+    found: Conditions,
+    /// Symbols of the inputs, in order, with the values that they may have.
+    symbols: Vec<(SymbolId, Interval)>,
+    /// Symbols of the first of several axes, which hold as many examples as one likes: others are changed rather.
+    outermost: HashSet<SymbolId>,
+}
+
+/// Which sizes exceed the smallest that they could be, where that is possible.
+#[derive(Copy, Clone)]
+pub(crate) enum Larger {
+    /// All, by this number.
+    All(i64),
+    /// One, by 1: of the symbols in order, those of outermost axes last.
+    One(usize),
+}
+
+/// Values of symbols that meet what is demanded, as far as possible.
+pub(crate) struct FittedSizes<'d> {
+    demands: &'d Demands,
+    values: HashMap<SymbolId, i64>,
+    /// Values given from outside.
+    fixed: HashSet<SymbolId>,
+    larger: Larger,
+    evaluations: usize,
+}
+
+impl Demands {
+    /// Infers a copy of the graph.
+    pub(crate) fn of(graph: &Graph, empty_axes: EmptyAxes) -> Self {
+        let mut graph = graph.clone();
+        let mut found = conditions(&mut graph, empty_axes);
+        let mut symbols: Vec<(SymbolId, Interval)> = Vec::new();
+        for id in graph.parameters() {
+            for expr in dims(&graph, id).into_iter().chain(elements(&graph, id)) {
+                symbols.extend(
+                    expr.symbols()
+                        .into_iter()
+                        .map(|symbol| (symbol, graph.symbols().interval(&symbol.into()))),
+                );
+            }
+        }
+        let mut seen = HashSet::new();
+        symbols.retain(|(symbol, _)| seen.insert(*symbol));
+        let firsts = graph.parameters().map(|id| dims(&graph, id)).filter(|dims| dims.len() > 1);
+        let outermost = firsts.filter_map(|dims| dims[0].as_symbol()).collect();
+        let mut unique = HashSet::new();
+        found.conditions.retain(|condition| {
+            condition.exprs().flat_map(SymExpr::symbols).all(|symbol| seen.contains(&symbol))
+                && unique.insert(condition.clone())
+        });
+        Self { graph, found, symbols, outermost }
+    }
+
+    /// The symbol at a place of all, those of outermost axes last.
+    fn symbol_at(&self, place: usize) -> Option<SymbolId> {
+        let all = || self.symbols.iter().map(|(symbol, _)| *symbol);
+        let inner = all().filter(|symbol| !self.outermost.contains(symbol));
+        inner.chain(all().filter(|symbol| self.outermost.contains(symbol))).nth(place)
+    }
+
+    /// Values that meet what is demanded; `larger` ones where nothing speaks against it. The dims of inputs that are `given`
+    /// are known.
+    pub(crate) fn fit(&self, given: &[Option<Tensor>], larger: Larger) -> FittedSizes<'_> {
+        let mut fitted = FittedSizes {
+            demands: self,
+            values: HashMap::new(),
+            fixed: HashSet::new(),
+            larger,
+            evaluations: 0,
+        };
+        let equations = fitted.bind(given);
+        for &(symbol, interval) in &self.symbols {
+            let floor = fitted.floor(&[symbol], interval);
+            fitted.values.entry(symbol).or_insert(floor);
+        }
+        let mut conditions: Vec<&Condition> = equations.iter().chain(&self.found.conditions).collect();
+        fitted.mend(&conditions);
+        let stretched: Vec<Condition> = self.found.conditions.iter().filter_map(unstretched).collect();
+        conditions.retain(|condition| fitted.holds(condition) != Some(false));
+        fitted.even_out(&stretched, &conditions);
+        fitted
+    }
+}
+
+/// The dims of a Parameter.
+fn dims(graph: &Graph, id: NodeId) -> Vec<SymExpr> {
+    let fact = graph.node(id).outs().first().map(|out| &out.fact);
+    fact.and_then(|fact| fact.shape.dims()).unwrap_or_default().to_vec()
+}
+
+/// The elements of a Parameter, where they are expressions.
+fn elements(graph: &Graph, id: NodeId) -> Vec<SymExpr> {
+    let fact = graph.node(id).outs().first().map(|out| &out.fact);
+    fact.and_then(|fact| fact.elements()).unwrap_or_default()
+}
+
+/// Dims that broadcast are rather equal: a mask covers what it masks. Not with a number, which is 1 or demands itself.
+fn unstretched(condition: &Condition) -> Option<Condition> {
+    match condition {
+        Condition::Broadcast(a, b) if a.as_const().is_none() && b.as_const().is_none() => {
+            Some(Condition::Equal(a.clone(), b.clone()))
+        }
+        _ => None,
+    }
+}
+
+impl<'d> FittedSizes<'d> {
+    /// The inferred copy of the graph.
+    pub(crate) fn graph(&self) -> &'d Graph {
+        &self.demands.graph
+    }
+
+    /// What the layers use integers for.
+    pub(crate) fn roles(&self) -> impl Iterator<Item = &'d (NodeId, u32, IntegerRole)> + use<'d> {
+        self.demands.found.roles.iter()
+    }
+
+    /// The value of an expression.
+    pub(crate) fn value(&self, expr: &SymExpr) -> Option<i64> {
+        self.demands.graph.symbols().eval(expr, &|symbol| self.values.get(&symbol).copied())
+    }
+
+    /// How many conditions fail.
+    pub(crate) fn unmet(&self) -> usize {
+        self.failing(&self.demands.found.conditions.iter().collect::<Vec<_>>())
+    }
+
+    /// The dims of a Parameter; `None` if its rank is unknown.
+    pub(crate) fn dims(&self, id: NodeId) -> Option<Vec<usize>> {
+        let graph = &self.demands.graph;
+        graph.node(id).outs().first()?.fact.shape.dims()?;
+        let size = |dim: &SymExpr| {
+            let size = self.value(dim).unwrap_or_else(|| graph.symbols().interval(dim).lo());
+            usize::try_from(size).unwrap_or(0)
+        };
+        Some(dims(graph, id).iter().map(size).collect())
+    }
+
+    /// The elements of a Parameter, if something is demanded of them.
+    pub(crate) fn elements(&self, id: NodeId) -> Option<Vec<i64>> {
+        let elements = elements(&self.demands.graph, id);
+        let is_demanded = |symbol: SymbolId| {
+            let mut exprs = self.demands.found.conditions.iter().flat_map(Condition::exprs);
+            exprs.any(|expr| expr.symbols().into_iter().any(|other| other == symbol))
+        };
+        elements.iter().flat_map(SymExpr::symbols).any(is_demanded).then_some(())?;
+        elements.iter().map(|element| self.value(element)).collect()
+    }
+
+    /// Takes over the dims of given inputs; those of expressions are returned as conditions.
+    fn bind(&mut self, given: &[Option<Tensor>]) -> Vec<Condition> {
+        let graph = &self.demands.graph;
+        let mut equations = Vec::new();
+        for (id, tensor) in graph.parameters().zip(given) {
+            let Some(tensor) = tensor else { continue };
+            let sizes = tensor.dims().iter().map(|&size| i64::try_from(size).unwrap_or(i64::MAX));
+            let elements_of = elements(graph, id);
+            let numbers = if elements_of.is_empty() { None } else { tensor.to_i64_vec().ok() };
+            let known = dims(graph, id).into_iter().zip(sizes);
+            for (expr, number) in known.chain(elements_of.into_iter().zip(numbers.into_iter().flatten())) {
+                match expr {
+                    SymExpr::Const(_) => {}
+                    SymExpr::Symbol(symbol) => {
+                        self.values.insert(symbol, number);
+                        self.fixed.insert(symbol);
+                    }
+                    SymExpr::Linear(_) => equations.push(Condition::Equal(expr, number.into())),
+                }
+            }
+        }
+        equations
+    }
+
+    /// The first value to try.
+    fn floor(&self, group: &[SymbolId], interval: Interval) -> i64 {
+        let above = match self.larger {
+            Larger::All(above) => above,
+            Larger::One(place) => {
+                i64::from(self.demands.symbol_at(place).is_some_and(|one| group.contains(&one)))
+            }
+        };
+        interval.lo().max(1).saturating_add(above).min(interval.hi())
+    }
+
+    fn holds(&self, condition: &Condition) -> Option<bool> {
+        condition.holds(|expr| self.value(expr))
+    }
+
+    /// Changes values until no condition fails that a change could mend.
+    fn mend(&mut self, conditions: &[&Condition]) {
+        let mut hopeless = HashSet::new();
+        let mut seen = HashSet::new();
+        for _ in 0..MAX_MOVES {
+            seen.insert(self.state());
+            let failing = |at: &usize| !hopeless.contains(at) && self.holds(conditions[*at]) == Some(false);
+            let Some(first) = (0..conditions.len()).find(failing) else { return };
+            let best = self.best_move(conditions[first], conditions, &seen);
+            match best {
+                Some(values) => self.values.extend(values),
+                None => drop(hopeless.insert(first)),
+            }
+        }
+    }
+
+    /// Makes dims equal that broadcast as they are, where that costs no condition.
+    fn even_out(&mut self, wanted: &[Condition], conditions: &[&Condition]) {
+        let largest = self.values.values().copied().max().unwrap_or(1);
+        for _ in 0..MAX_MOVES {
+            let before = self.values.clone();
+            let all: Vec<&Condition> = conditions.iter().copied().chain(wanted).collect();
+            let failing = self.failing(&all);
+            let worse = |wanted: &&Condition| self.holds(wanted) == Some(false);
+            let moves: Vec<Vec<(SymbolId, i64)>> = wanted
+                .iter()
+                .filter(worse)
+                .filter_map(|condition| self.clone_state().best_move(condition, &all, &HashSet::new()))
+                .collect();
+            let mended = moves.into_iter().any(|values| {
+                let is_small = values.iter().all(|&(_, value)| (1..=2 * largest.max(1)).contains(&value));
+                self.values.extend(values);
+                let fits =
+                    is_small && conditions.iter().all(|condition| self.holds(condition) != Some(false));
+                let fits = fits && self.failing(&all) < failing;
+                if !fits {
+                    self.values.clone_from(&before);
+                }
+                fits
+            });
+            if !mended {
+                return;
+            }
+        }
+    }
+
+    fn clone_state(&self) -> Self {
+        let (values, fixed) = (self.values.clone(), self.fixed.clone());
+        Self { demands: self.demands, values, fixed, larger: self.larger, evaluations: self.evaluations }
+    }
+
+    /// The values of all symbols of the inputs, in order.
+    fn state(&self) -> Vec<i64> {
+        self.demands.symbols.iter().map(|(symbol, _)| self.values[symbol]).collect()
+    }
+
+    fn failing(&self, conditions: &[&Condition]) -> usize {
+        conditions.iter().filter(|condition| self.holds(condition) == Some(false)).count()
+    }
+
+    /// The values that mend a condition at the least cost to others: of one of its symbols, or the same value for several
+    /// of them, as an image is as high as it is wide. `None` if there are none that lead to a state not `seen`.
+    fn best_move(
+        &mut self,
+        condition: &Condition,
+        conditions: &[&Condition],
+        seen: &HashSet<Vec<i64>>,
+    ) -> Option<Vec<(SymbolId, i64)>> {
+        let mut symbols: Vec<SymbolId> = condition.exprs().flat_map(SymExpr::symbols).collect();
+        symbols.sort_unstable();
+        symbols.dedup();
+        symbols.retain(|symbol| !self.fixed.contains(symbol));
+        let mut groups: Vec<Vec<SymbolId>> = symbols.iter().map(|&symbol| vec![symbol]).collect();
+        let inner =
+            symbols.iter().copied().filter(|symbol| !self.demands.outermost.contains(symbol)).collect();
+        groups.extend([inner, symbols].into_iter().filter(|group| group.len() > 1));
+        groups.dedup();
+        let mut best: Option<((usize, bool, bool, i64), Vec<(SymbolId, i64)>)> = None;
+        for group in groups {
+            let is_about = |other: &&&Condition| {
+                other.exprs().flat_map(SymExpr::symbols).any(|symbol| group.contains(&symbol))
+            };
+            let related: Vec<&Condition> = conditions.iter().filter(is_about).copied().collect();
+            let before = self.failing(&related);
+            let Some((failing, value)) = self.best_value(&group, condition, &related, seen) else { continue };
+            // More failures than before are compared as such, whatever group has them.
+            let is_outermost = group.iter().any(|symbol| self.demands.outermost.contains(symbol));
+            let cost = (failing + conditions.len() - before, value == 0, is_outermost, value);
+            if best.as_ref().is_none_or(|(least, _)| cost < *least) {
+                best = Some((cost, group.iter().map(|&symbol| (symbol, value)).collect()));
+            }
+        }
+        best.map(|(_, values)| values)
+    }
+
+    /// The first value of all symbols of a group that mends a condition and breaks the fewest others, and how many fail.
+    fn best_value(
+        &mut self,
+        group: &[SymbolId],
+        condition: &Condition,
+        related: &[&Condition],
+        seen: &HashSet<Vec<i64>>,
+    ) -> Option<(usize, i64)> {
+        let intervals = self.demands.symbols.iter().filter(|(symbol, _)| group.contains(symbol));
+        let within = intervals.map(|(_, interval)| *interval).reduce(|a, b| a.meet(b).unwrap_or(a))?;
+        let floor = self.floor(group, within);
+        let end = within.hi().min(floor.saturating_add(MAX_EXCESS));
+        let before: Vec<(SymbolId, i64)> =
+            group.iter().map(|&symbol| (symbol, self.values[&symbol])).collect();
+        let mut best: Option<(usize, i64)> = None;
+        let mut compared = 0;
+        // An empty axis is the last resort.
+        let least = within.lo().max(1).min(floor);
+        for value in
+            (floor..=end).chain((least..floor).rev()).chain((within.lo() <= 0 && floor > 0).then_some(0))
+        {
+            self.evaluations += 1;
+            if self.evaluations > MAX_EVALUATIONS || compared >= MAX_COMPARED {
+                break;
+            }
+            self.values.extend(group.iter().map(|&symbol| (symbol, value)));
+            if self.holds(condition) != Some(true) || seen.contains(&self.state()) {
+                continue;
+            }
+            compared += 1;
+            let failing = self.failing(related);
+            self.evaluations += related.len();
+            if best.is_none_or(|(least, _)| failing < least) {
+                best = Some((failing, value));
+            }
+            if failing == 0 {
+                break;
+            }
+        }
+        self.values.extend(before);
+        best
+    }
+}
