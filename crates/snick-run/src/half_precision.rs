@@ -42,6 +42,11 @@ impl HalfPrecision {
         }
     }
 
+    /// Whether values declared as f16 or bf16 are computed in f32.
+    pub(crate) fn is_active(&self) -> bool {
+        !self.declared.is_empty()
+    }
+
     fn declared(&self, slot: usize) -> Option<ElementType> {
         self.declared.get(slot).copied().flatten()
     }

@@ -3,14 +3,16 @@
 mod compute_slice_numbers;
 mod fold;
 mod fuse_elementwise;
+mod keep_packed;
 
 use snick_ir::Graph;
 
 use crate::half_precision::HalfPrecision;
 use crate::plan::Plan;
 
-/// Computes now what is the same in every run, and fuses steps.
+/// Computes now what is the same in every run but for large weights of few bits, and fuses steps.
 pub(crate) fn optimize(plan: &mut Plan, graph: &Graph, half_precision: &HalfPrecision) {
+    keep_packed::keep_packed(plan, graph, half_precision);
     fold::fold(plan, graph, half_precision);
     compute_slice_numbers::compute_slice_numbers(plan, graph);
     fuse_elementwise::fuse_elementwise(plan, graph);

@@ -1,7 +1,11 @@
 //! The plan: the steps of a run in order, and the last use of each value.
 
+use std::collections::HashSet;
+use std::sync::Arc;
+
 use snick_ir::{Graph, Located, NodeId, Op, Value};
 use snick_tensor::Tensor;
+use snick_tensor::kernels::PackedWeights;
 
 use crate::fused_elementwise::FusedLayer;
 use crate::slice_numbers::SliceNumbers;
@@ -28,6 +32,8 @@ pub(crate) enum StepKind {
     Fused(Vec<FusedLayer>),
     /// The node is a slice that computes its numbers.
     Slice(Box<SliceNumbers>),
+    /// The node is a MatMul or a Gather of weights that stay packed; the operand is the other one.
+    Packed(Arc<PackedWeights>),
 }
 
 impl Step {
@@ -112,6 +118,24 @@ impl Plan {
                 step.kind = StepKind::Specialized(pruned);
             }
         }
+    }
+
+    /// Removes the steps of these nodes whose outputs nobody reads.
+    pub(crate) fn remove_unread(&mut self, nodes: &HashSet<NodeId>) {
+        let mut is_read = vec![false; self.slots];
+        let mut kept = Vec::with_capacity(self.steps.len());
+        while let Some(step) = self.steps.pop() {
+            let is_needed = is_read[step.first..step.first + step.outs].contains(&true);
+            if is_needed || !nodes.contains(&step.node) {
+                step.operands
+                    .iter()
+                    .filter_map(|operand| operand.slot())
+                    .for_each(|slot| is_read[slot] = true);
+                kept.push(step);
+            }
+        }
+        kept.reverse();
+        self.steps = kept;
     }
 
     /// Walks from the end: the first use of a value found is its last.

@@ -259,6 +259,13 @@ impl Session {
             (Op::Slice(slice), StepKind::Slice(numbers)) => {
                 numbers.select(slice, inputs).map(|selected| vec![selected])
             }
+            (op, StepKind::Packed(weights)) => match (op, &inputs[..]) {
+                (Op::Gather(_), [indices]) => {
+                    weights.gather(indices).map(|rows| vec![rows]).map_err(Into::into)
+                }
+                (_, [x]) => weights.multiply(x).map(|product| vec![product]).map_err(Into::into),
+                (_, others) => Err(OpError::mismatch("the number of operands", others.len(), 1)),
+            },
             (Op::SubGraph(op), _) => self.bodies.execute(step.node, op, inputs, options, variables, watch),
             (Op::ReadValue(op), _) => variables.read(op, node, self.graph.symbols(), inputs),
             (Op::Assign(op), _) => Ok(variables.assign(op, inputs)),

@@ -8,7 +8,7 @@ use snick_tensor::kernels::without_subnormals;
 
 use crate::facts::{SymbolBindings, check_values};
 use crate::half_precision::HalfPrecision;
-use crate::plan::{Operand, Plan, Step};
+use crate::plan::{Operand, Plan, Step, StepKind};
 
 /// A folded value may take this much memory, whatever its inputs take.
 const SMALL: usize = 1 << 20;
@@ -55,6 +55,9 @@ fn fixed_outputs(
     known: &[Option<Tensor>],
     half_precision: &HalfPrecision,
 ) -> Option<Vec<Tensor>> {
+    if matches!(step.kind, StepKind::Packed(_)) {
+        return None;
+    }
     // As the run evaluates it, so that both choose the same of equal elements.
     let op = step.op(graph);
     let values = match op {

@@ -1,0 +1,178 @@
+//! Keeps large weights of few bits packed: their products, and rows taken from them, unpack what they need.
+//!
+//! Exporters write such weights as layers that unpack them: `Convert`, perhaps a `Subtract` of zero points, a `Multiply` with
+//! scales, perhaps a `Reshape` and a `Convert`. Folding them would take four to eight times the memory of the file.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use snick_ir::ops::source::constant::Constant;
+use snick_ir::{Graph, NodeId, Op};
+use snick_tensor::kernels::{BinaryOp, PackedWeights};
+use snick_tensor::{ElementType, Tensor};
+
+use crate::half_precision::HalfPrecision;
+use crate::plan::{Plan, StepKind};
+
+/// Smaller weights are unpacked once: they stay in the cache.
+const LARGE: usize = 1 << 18;
+
+/// Replaces the products with large packed weights, and removes the layers that unpack them if nothing else reads them.
+pub(super) fn keep_packed(plan: &mut Plan, graph: &Graph, half_precision: &HalfPrecision) {
+    let mut found: HashMap<NodeId, Option<(Arc<PackedWeights>, Vec<NodeId>)>> = HashMap::new();
+    let mut unpacking = HashSet::new();
+    for step in &mut plan.steps {
+        let Some(port) = port_of_weights(graph, step.node) else { continue };
+        let Some(weights) = graph.node(step.node).input(port) else { continue };
+        let known = found.entry(weights.node).or_insert_with(|| packed(graph, weights.node, half_precision));
+        let Some((weights, layers)) = known else { continue };
+        step.kind = StepKind::Packed(weights.clone());
+        step.operands = Box::new([step.operands[1 - port]]);
+        unpacking.extend(layers.iter().copied());
+    }
+    if !unpacking.is_empty() {
+        plan.remove_unread(&unpacking);
+    }
+}
+
+/// The input of a layer that may be packed weights: the matrix `[N, K]` of a product with its transpose, or the table that
+/// rows are taken from.
+fn port_of_weights(graph: &Graph, node: NodeId) -> Option<usize> {
+    let has_known_type = |port| {
+        let fact = graph.fact(graph.node(node).input(port)?)?;
+        matches!(fact.element_type, ElementType::F32 | ElementType::F16 | ElementType::BF16).then_some(())
+    };
+    match graph.node(node).op() {
+        Op::MatMul(op) if op.transpose_b && !op.transpose_a => {
+            has_known_type(0)?;
+            let rank = graph.fact(graph.node(node).input(0)?)?.shape.rank()?;
+            (rank >= 2).then_some(1)
+        }
+        Op::Gather(op) if op.batch_dims == 0 && op.since >= 8 => {
+            has_known_type(0)?;
+            let axis = graph.fact(graph.node(node).input(2)?)?.ints()?;
+            (*axis == [0]).then_some(0)
+        }
+        _ => None,
+    }
+}
+
+/// The weights that a layer unpacks, and the layers that do it.
+fn packed(
+    graph: &Graph,
+    last: NodeId,
+    half_precision: &HalfPrecision,
+) -> Option<(Arc<PackedWeights>, Vec<NodeId>)> {
+    let mut layers = Vec::new();
+    let mut at = last;
+    // From the last layer back to the scales.
+    let (scaled, scales) = loop {
+        layers.push(at);
+        let node = graph.node(at);
+        match node.op() {
+            Op::Convert(op) if op.destination_type == ElementType::F32 => at = node.input(0)?.node,
+            Op::Reshape(_) => at = node.input(0)?.node,
+            Op::Arithmetic(op) if op.function == BinaryOp::Mul => {
+                break (node.input(0)?.node, constant(graph, node.input(1)?.node, &mut layers)?);
+            }
+            _ => return None,
+        }
+        if layers.len() > 4 {
+            return None;
+        }
+    };
+    layers.push(scaled);
+    let (converted, zeros) = match graph.node(scaled).op() {
+        Op::Arithmetic(op) if op.function == BinaryOp::Sub => {
+            let zeros = constant(graph, graph.node(scaled).input(1)?.node, &mut layers)?;
+            let converted = graph.node(scaled).input(0)?.node;
+            layers.push(converted);
+            (converted, Some(zeros))
+        }
+        _ => (scaled, None),
+    };
+    let (Op::Convert(op), Some(source)) = (graph.node(converted).op(), graph.node(converted).input(0)) else {
+        return None;
+    };
+    let Op::Const(Constant::Here(codes)) = graph.node(source.node).op() else { return None };
+    layers.push(source.node);
+    let through = op.destination_type;
+    let is_computed_in_f32 = through == ElementType::F32 || (through.is_half() && half_precision.is_active());
+    if codes.len() < LARGE || !is_computed_in_f32 {
+        return None;
+    }
+    let weights = PackedWeights::new(codes, zeros.as_ref(), &scales, through)?;
+    let dims = graph.node(last).outs().first()?.fact.shape.as_static()?;
+    (dims.as_slice() == weights.dims()).then(|| (Arc::new(weights), layers))
+}
+
+/// The value of a constant, or of one that is converted.
+fn constant(graph: &Graph, node: NodeId, layers: &mut Vec<NodeId>) -> Option<Tensor> {
+    layers.push(node);
+    match graph.node(node).op() {
+        Op::Const(Constant::Here(tensor)) => Some(Tensor::clone(tensor)),
+        Op::Convert(op) => {
+            let source = graph.node(node).input(0)?.node;
+            let Op::Const(Constant::Here(tensor)) = graph.node(source).op() else { return None };
+            layers.push(source);
+            tensor.cast(op.destination_type).ok()
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use snick_ir::ops::MatMul;
+    use snick_ir::{GraphBuilder, OpError, Value};
+    use snick_tensor::Storage;
+
+    use super::*;
+    use crate::{Options, Session};
+
+    /// `[512, 512]` weights of 4 bits with zero points, in groups of 128, scaled in f16; unpacked by five layers.
+    fn weights(b: &mut GraphBuilder) -> Result<Value, OpError> {
+        let noise = |len: usize| (0..len).map(|i| (i * 40_503 >> 7) as u8).collect();
+        let codes = Tensor::new(ElementType::U4, &[512, 4, 128], Storage::heap(noise(512 * 256)))?;
+        let zeros = Tensor::new(ElementType::U4, &[512, 4, 1], Storage::heap(noise(512 * 2)))?;
+        let scales: Vec<f32> = (0..512 * 4).map(|i| (i % 17) as f32 / 64.0).collect();
+        let scales = Tensor::from_vec(&[512, 4, 1], scales)?.cast(ElementType::F16)?;
+        let [codes, zeros] =
+            [codes, zeros].map(|t| b.constant(t).and_then(|t| b.convert(t, ElementType::F16)));
+        let shifted = b.subtract(codes?, zeros?)?;
+        let scales = b.constant(scales)?;
+        let scaled = b.multiply(shifted, scales)?;
+        let matrix = b.reshape(scaled, &[512, 512])?;
+        b.convert(matrix, ElementType::F32)
+    }
+
+    #[test]
+    fn products_and_rows_of_packed_weights_are_those_of_unpacked_ones() {
+        let mut b = GraphBuilder::new("g");
+        let x = b.parameter("x", ElementType::F32, "N,512").unwrap();
+        let ids = b.parameter("ids", ElementType::I64, "M").unwrap();
+        let weights = weights(&mut b).unwrap();
+        let product = b.op("p", MatMul { transpose_a: false, transpose_b: true }, &[x, weights]).unwrap();
+        let rows = b.gather(weights, ids, 0).unwrap();
+        b.result("y", product).unwrap();
+        b.result("z", rows).unwrap();
+        let graph = b.finish().unwrap();
+        let session = Session::new(&graph).unwrap();
+        let bytes: usize = session.plan.constants.iter().map(Tensor::size_in_bytes).sum();
+        assert!(bytes < 1000, "{bytes}");
+        assert!(
+            session.plan.steps.iter().filter(|step| matches!(step.kind, StepKind::Packed(_))).count() == 2
+        );
+        let whole = Session::without_folding(&graph).unwrap();
+        let ids = Tensor::from_slice(&[3i64, -1, 511], &[3]).unwrap();
+        for count in [1, 5, 70] {
+            let x: Vec<f32> = (0..count * 512).map(|i| (i % 29) as f32 / 7.0 - 2.0).collect();
+            let inputs = [Tensor::from_vec(&[count, 512], x).unwrap(), ids.clone()];
+            for threads in [1, 2] {
+                let options = Options { check_facts: true, threads, ..Options::default() };
+                let expected = whole.run(&inputs, options).complete().unwrap();
+                assert_eq!(session.run(&inputs, options).complete().unwrap(), expected, "{count}");
+            }
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! Weights of few bits that stay packed: their rows are unpacked when they are multiplied, a block at a time.
+
+use crate::buffer::Buffer;
+use crate::kernels::gemm::{Matrix, PackedLhs, PackedRhs, gemm, narrow, product};
+use crate::kernels::sharing;
+use crate::kernels::vectors::Isa;
+use crate::{Dims, ElementType, Storage, Tensor, TensorError};
+
+/// A matrix of weights as language models store it: `(code - zero) * scale`, with one zero and one scale for each group of
+/// codes in a row. In memory it takes what the codes take, and 8 bytes a group.
+///
+/// ```
+/// use snick_tensor::kernels::PackedWeights;
+/// use snick_tensor::{ElementType, Tensor};
+///
+/// let codes = Tensor::from_slice(&[1i8, 2, 3, 4], &[2, 2])?;
+/// let scales = Tensor::from_slice(&[1f32, 10.], &[2, 1])?;
+/// let weights = PackedWeights::new(&codes, None, &scales, ElementType::F32).unwrap();
+/// let x = Tensor::from_slice(&[1f32, 1.], &[1, 2])?;
+/// assert_eq!(weights.multiply(&x)?.to_f32_vec()?, [3., 70.]);
+/// # Ok::<(), snick_tensor::TensorError>(())
+/// ```
+#[derive(Debug)]
+pub struct PackedWeights {
+    codes: Tensor,
+    /// What each code stands for.
+    table: Vec<f32>,
+    rows: usize,
+    depth: usize,
+    /// Codes that share a zero and a scale.
+    group: usize,
+    /// By group, row after row.
+    zeros: Vec<f32>,
+    scales: Vec<f32>,
+}
+
+/// Unpacked rows that are multiplied at a time take about this much memory: they stay in the cache.
+const BLOCK_BYTES: usize = 1 << 18;
+
+impl PackedWeights {
+    /// Weights of codes `[N, K]` or `[N, G, K / G]`, with zeros and scales that have one element for all, or one a row,
+    /// or one a group. `None` for anything else: other ranks, codes that are neither of 4 nor of 8 bits, views.
+    /// `through` is the type that codes are converted to before they are scaled.
+    pub fn new(
+        codes: &Tensor,
+        zeros: Option<&Tensor>,
+        scales: &Tensor,
+        through: ElementType,
+    ) -> Option<Self> {
+        let (rows, groups, group) = match *codes.dims() {
+            [rows, depth] => (rows, 1, depth),
+            [rows, groups, group] => (rows, groups, group),
+            _ => return None,
+        };
+        let is_packed = codes.is_contiguous() && matches!(codes.element_type().bit_width(), Some(4 | 8));
+        if !is_packed || codes.is_empty() || codes.element_type() == ElementType::Boolean || group % 2 != 0 {
+            return None;
+        }
+        let depth = groups.checked_mul(group)?;
+        // By group, with the axes of the codes.
+        let by_group = |t: &Tensor| {
+            let wanted: Dims = match codes.rank() {
+                2 => Dims::from_slice(&[rows, 1]),
+                _ => Dims::from_slice(&[rows, groups, 1]),
+            };
+            t.cast(ElementType::F32).ok()?.broadcast_to(&wanted).ok()?.to_f32_vec().ok()
+        };
+        let scales = by_group(scales)?;
+        let zeros = match zeros {
+            Some(zeros) => by_group(zeros)?,
+            None => vec![0.0; scales.len()],
+        };
+        let table = table(codes.element_type(), through)?;
+        Some(Self { codes: codes.kept(), table, rows, depth, group, zeros, scales })
+    }
+
+    /// `N` rows of `K` weights.
+    pub fn dims(&self) -> [usize; 2] {
+        [self.rows, self.depth]
+    }
+
+    /// The product of `x`, whose last axis has `K` elements, and the transposed weights: its last axis has `N`.
+    ///
+    /// # Errors
+    /// [`TensorError::ShapeMismatch`]; memory.
+    pub fn multiply(&self, x: &Tensor) -> Result<Tensor, TensorError> {
+        let [.., depth] = *x.dims() else {
+            return Err(TensorError::mismatch("cannot multiply {} with {}", x.dims(), &self.dims()));
+        };
+        if depth != self.depth {
+            return Err(TensorError::mismatch("cannot multiply {} with {}", x.dims(), &self.dims()));
+        }
+        let mut dims = Dims::from_slice(x.dims());
+        if let Some(last) = dims.last_mut() {
+            *last = self.rows;
+        }
+        if x.is_empty() {
+            return Tensor::zeros(ElementType::F32, &dims);
+        }
+        let x = x.cast(ElementType::F32)?.contiguous();
+        let count = x.len() / self.depth;
+        let mut out = Buffer::any(count.checked_mul(self.rows).ok_or_else(too_large)?)?;
+        let x = x.as_slice::<f32>()?;
+        let left = Matrix::packed(x, count, self.depth);
+        if count == 1 {
+            self.row_times_blocks(&left, &mut out)?;
+        } else {
+            self.rows_times_blocks(&left, &mut out)?;
+        }
+        Tensor::from_buffer(ElementType::F32, &dims, out)
+    }
+
+    /// One row times the weights: the blocks are computed by all threads.
+    fn row_times_blocks(&self, left: &Matrix<f32>, out: &mut [f32]) -> Result<(), TensorError> {
+        let size = self.block();
+        let block = |(i, out): (usize, &mut [f32])| {
+            let rows = i * size..i * size + out.len();
+            let weights = self.unpacked(rows.clone())?;
+            let right = Matrix::packed(&weights, rows.len(), self.depth).turned();
+            if !narrow(left, &right, out) {
+                let isa = Isa::best();
+                let (left, right) = (PackedLhs::pack(isa, left), PackedRhs::new(isa, &right));
+                gemm(&left, &right, out);
+            }
+            Ok(())
+        };
+        let blocks = out.chunks_mut(size).enumerate();
+        if sharing::is_shared() {
+            sharing::try_for_each(blocks, block)
+        } else {
+            let mut blocks = blocks;
+            blocks.try_for_each(block)
+        }
+    }
+
+    /// Several rows times the weights, block by block.
+    fn rows_times_blocks(&self, left: &Matrix<f32>, out: &mut [f32]) -> Result<(), TensorError> {
+        let isa = Isa::best();
+        let columns = self.rows;
+        let mut packed_left = None;
+        for first in (0..columns).step_by(self.block()) {
+            let rows = first..(first + self.block()).min(columns);
+            let count = rows.len();
+            let weights = self.unpacked(rows)?;
+            let right = Matrix::packed(&weights, count, self.depth).turned();
+            let mut some = Buffer::any(left.rows * count)?;
+            if narrow(left, &right, &mut some) {
+                let lines = some.chunks_exact(count).zip(out.chunks_exact_mut(columns));
+                lines.for_each(|(line, out)| out[first..first + count].copy_from_slice(line));
+                continue;
+            }
+            let left = packed_left.get_or_insert_with(|| PackedLhs::pack(isa, left));
+            product(left, &PackedRhs::new(isa, &right), out, columns, |row, _, at, values| {
+                let len = values.len().min(count - at);
+                row[first + at..first + at + len].copy_from_slice(&values[..len]);
+            });
+        }
+        Ok(())
+    }
+
+    /// The rows of these indices, unpacked: `[indices.., K]`. Negative ones count from the end.
+    ///
+    /// # Errors
+    /// [`TensorError::IndexOutOfRange`]; memory.
+    pub fn gather(&self, indices: &Tensor) -> Result<Tensor, TensorError> {
+        let mut dims = Dims::from_slice(indices.dims());
+        dims.push(self.depth);
+        let indices = indices.to_i64_vec()?;
+        let mut out = Buffer::any(indices.len().checked_mul(self.depth).ok_or_else(too_large)?)?;
+        for (index, row) in indices.into_iter().zip(out.chunks_exact_mut(self.depth)) {
+            let from_start = if index < 0 { index.saturating_add_unsigned(self.rows as u64) } else { index };
+            let found = usize::try_from(from_start).ok().filter(|&index| index < self.rows);
+            let found = found.ok_or(TensorError::IndexOutOfRange { index, dim: self.rows })?;
+            self.unpack_row(found, row);
+        }
+        Tensor::from_buffer(ElementType::F32, &dims, out)
+    }
+
+    /// Rows in a block.
+    fn block(&self) -> usize {
+        (BLOCK_BYTES / 4 / self.depth).next_multiple_of(32).max(32)
+    }
+
+    fn unpacked(&self, rows: std::ops::Range<usize>) -> Result<Buffer<f32>, TensorError> {
+        let mut out = Buffer::any(rows.len().checked_mul(self.depth).ok_or_else(too_large)?)?;
+        for (row, out) in rows.zip(out.chunks_exact_mut(self.depth)) {
+            self.unpack_row(row, out);
+        }
+        Ok(out)
+    }
+
+    /// Unpacks a row: the floats of its codes, and those without the zero and times the scale of their group.
+    fn unpack_row(&self, row: usize, out: &mut [f32]) {
+        let bytes = self.codes.packed_bytes().unwrap_or_default();
+        let per_byte = if self.codes.element_type().bit_width() == Some(4) { 2 } else { 1 };
+        let len = self.depth / per_byte;
+        let bytes = &bytes[row * len..][..len];
+        let groups = row * (self.depth / self.group)..;
+        let groups =
+            groups.zip(out.chunks_exact_mut(self.group)).zip(bytes.chunks_exact(self.group / per_byte));
+        for ((group, out), bytes) in groups {
+            let (zero, scale) = (self.zeros[group], self.scales[group]);
+            if per_byte == 2 {
+                for (out, &byte) in out.chunks_exact_mut(2).zip(bytes) {
+                    let pair = 2 * usize::from(byte);
+                    out.copy_from_slice(&self.table[pair..pair + 2]);
+                }
+            } else {
+                for (out, &byte) in out.iter_mut().zip(bytes) {
+                    *out = self.table[usize::from(byte)];
+                }
+            }
+            for x in out {
+                *x = (*x - zero) * scale;
+            }
+        }
+    }
+}
+
+fn too_large() -> TensorError {
+    TensorError::OutOfMemory { bytes: usize::MAX }
+}
+
+/// The floats that each byte of codes stands for: one of 8 bits, two of 4.
+fn table(codes: ElementType, through: ElementType) -> Option<Vec<f32>> {
+    let bytes: Vec<u8> = (0..=u8::MAX).collect();
+    let count = if codes.bit_width()? == 4 { 2 * bytes.len() } else { bytes.len() };
+    let all = Tensor::new(codes, &[count], Storage::heap(bytes)).ok()?;
+    let table = all.cast(through).ok()?.cast(ElementType::F32).ok()?.to_f32_vec().ok()?;
+    Some(table)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::{self, BinaryOp};
+
+    /// Bytes that look random.
+    fn noise(len: usize) -> Vec<u8> {
+        (0..len).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect()
+    }
+
+    fn floats(dims: &[usize], seed: usize) -> Tensor {
+        let len: usize = dims.iter().product();
+        Tensor::from_vec(dims, (0..len).map(|i| ((i * 7 + seed) % 23) as f32 / 8.0 - 1.0).collect()).unwrap()
+    }
+
+    #[test]
+    fn products_are_those_of_the_unpacked_weights_bit_by_bit() {
+        use ElementType::{F8E4M3, F16, F32, I4, I8, NF4, U4, U8};
+        for (codes, through) in [(U4, F16), (I4, F32), (U8, F32), (I8, F16), (NF4, F16), (F8E4M3, F32)] {
+            for (dims, scales) in
+                [([96, 4, 64], [96, 4, 1]), ([70, 1, 320], [70, 1, 1]), ([33, 2, 6], [1, 1, 1])]
+            {
+                let [rows, groups, group] = dims;
+                let bytes = noise(codes.byte_len(rows * groups * group).unwrap());
+                let bytes = if codes == F8E4M3 { bytes.iter().map(|b| b & 0x77).collect() } else { bytes };
+                let packed = Tensor::new(codes, &dims, Storage::heap(bytes)).unwrap();
+                let (zeros, scales) = (floats(&scales, 3), floats(&scales, 5));
+                let weights = PackedWeights::new(&packed, Some(&zeros), &scales, through).unwrap();
+                let unpacked = packed.cast(through).unwrap().cast(F32).unwrap();
+                let unpacked = BinaryOp::Sub.apply(&unpacked, &zeros).unwrap();
+                let unpacked = BinaryOp::Mul.apply(&unpacked, &scales).unwrap();
+                let unpacked = unpacked.reshape(&[rows, groups * group]).unwrap();
+                for count in [1, 2, 9, 40] {
+                    let x = floats(&[count, groups * group], 1);
+                    let expected = kernels::matmul(&x, &unpacked, false, true).unwrap();
+                    assert_eq!(weights.multiply(&x).unwrap(), expected, "{codes} {dims:?} {count}");
+                }
+                let some = Tensor::from_slice(&[0i64, 5, -1], &[3, 1]).unwrap();
+                let expected = kernels::gather(&unpacked, &some, 0, 0).unwrap();
+                assert_eq!(weights.gather(&some).unwrap(), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn other_layouts_are_left_alone() {
+        let codes = Tensor::from_vec(&[2, 3], vec![1u8; 6]).unwrap();
+        assert!(PackedWeights::new(&codes, None, &floats(&[2, 1], 0), ElementType::F32).is_none());
+        let codes = Tensor::from_vec(&[2, 4], vec![1u8; 8]).unwrap();
+        for scales in [&[1, 4][..], &[2, 4], &[2, 1, 1], &[3, 1]] {
+            assert!(
+                PackedWeights::new(&codes, None, &floats(scales, 0), ElementType::F32).is_none(),
+                "{scales:?}"
+            );
+        }
+        let weights = PackedWeights::new(&codes, None, &floats(&[2, 1], 0), ElementType::F32).unwrap();
+        assert!(weights.multiply(&floats(&[2, 3], 0)).is_err());
+        assert!(weights.multiply(&Tensor::scalar(1f32)).is_err());
+        assert!(weights.gather(&Tensor::scalar(2i64)).is_err());
+        assert_eq!(weights.multiply(&floats(&[0, 4], 0)).unwrap().dims(), [0, 2]);
+    }
+}
