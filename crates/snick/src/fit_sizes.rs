@@ -14,7 +14,7 @@ const MAX_EXCESS: i64 = 1 << 14;
 const MAX_MOVES: usize = 256;
 
 /// The most evaluations of conditions. Searching a value that mends one evaluates it for each candidate.
-const MAX_EVALUATIONS: usize = 1 << 20;
+const MAX_EVALUATIONS: usize = 1 << 18;
 
 /// Of the values that mend a condition, so many are compared by what they do to others.
 const MAX_COMPARED: usize = 64;
@@ -38,6 +38,24 @@ pub(crate) enum Larger {
     One(usize),
 }
 
+/// Which of the changes that mend a condition is made.
+#[derive(Copy, Clone)]
+struct Strategy {
+    /// The one that breaks the fewest others, not the one to the smallest value.
+    fewest_failures: bool,
+    /// First axes are changed last.
+    keeps_outermost: bool,
+}
+
+impl Strategy {
+    const ALL: [Self; 4] = [
+        Self { fewest_failures: true, keeps_outermost: true },
+        Self { fewest_failures: false, keeps_outermost: true },
+        Self { fewest_failures: true, keeps_outermost: false },
+        Self { fewest_failures: false, keeps_outermost: false },
+    ];
+}
+
 /// Values of symbols that meet what is demanded, as far as possible.
 pub(crate) struct FittedSizes<'d> {
     demands: &'d Demands,
@@ -45,6 +63,7 @@ pub(crate) struct FittedSizes<'d> {
     /// Values given from outside.
     fixed: HashSet<SymbolId>,
     larger: Larger,
+    strategy: Strategy,
     evaluations: usize,
 }
 
@@ -85,13 +104,14 @@ impl Demands {
     /// Values that meet what is demanded; `larger` ones where nothing speaks against it. The dims of inputs that are `given`
     /// are known.
     pub(crate) fn fit(&self, given: &[Option<Tensor>], larger: Larger) -> FittedSizes<'_> {
-        let mut fitted = FittedSizes {
-            demands: self,
-            values: HashMap::new(),
-            fixed: HashSet::new(),
-            larger,
-            evaluations: 0,
-        };
+        let strategies = Strategy::ALL.into_iter();
+        let fitted = strategies.map(|strategy| self.fit_by(strategy, given, larger));
+        let best = fitted.min_by_key(|fitted| (fitted.unmet(), fitted.stretched(), fitted.input_elements()));
+        best.unwrap_or_else(|| FittedSizes::new(self, larger, Strategy::ALL[0]))
+    }
+
+    fn fit_by(&self, strategy: Strategy, given: &[Option<Tensor>], larger: Larger) -> FittedSizes<'_> {
+        let mut fitted = FittedSizes::new(self, larger, strategy);
         let equations = fitted.bind(given);
         for &(symbol, interval) in &self.symbols {
             let floor = fitted.floor(&[symbol], interval);
@@ -99,9 +119,9 @@ impl Demands {
         }
         let mut conditions: Vec<&Condition> = equations.iter().chain(&self.found.conditions).collect();
         fitted.mend(&conditions);
-        let stretched: Vec<Condition> = self.found.conditions.iter().filter_map(unstretched).collect();
+        let equal: Vec<Condition> = self.found.conditions.iter().filter_map(unstretched).collect();
         conditions.retain(|condition| fitted.holds(condition) != Some(false));
-        fitted.even_out(&stretched, &conditions);
+        fitted.even_out(&equal, &conditions);
         fitted
     }
 }
@@ -129,6 +149,11 @@ fn unstretched(condition: &Condition) -> Option<Condition> {
 }
 
 impl<'d> FittedSizes<'d> {
+    fn new(demands: &'d Demands, larger: Larger, strategy: Strategy) -> Self {
+        let (values, fixed) = (HashMap::new(), HashSet::new());
+        Self { demands, values, fixed, larger, strategy, evaluations: 0 }
+    }
+
     /// The inferred copy of the graph.
     pub(crate) fn graph(&self) -> &'d Graph {
         &self.demands.graph
@@ -147,6 +172,19 @@ impl<'d> FittedSizes<'d> {
     /// How many conditions fail.
     pub(crate) fn unmet(&self) -> usize {
         self.failing(&self.demands.found.conditions.iter().collect::<Vec<_>>())
+    }
+
+    /// How many dims that broadcast differ.
+    fn stretched(&self) -> usize {
+        let equal = self.demands.found.conditions.iter().filter_map(unstretched);
+        equal.filter(|condition| self.holds(condition) == Some(false)).count()
+    }
+
+    /// The elements of all inputs.
+    fn input_elements(&self) -> usize {
+        let sizes = self.demands.graph.parameters().filter_map(|id| self.dims(id));
+        let counts = sizes.map(|dims| dims.iter().fold(1usize, |n, &size| n.saturating_mul(size)));
+        counts.fold(0, usize::saturating_add)
     }
 
     /// The dims of a Parameter; `None` if its rank is unknown.
@@ -258,7 +296,12 @@ impl<'d> FittedSizes<'d> {
 
     fn clone_state(&self) -> Self {
         let (values, fixed) = (self.values.clone(), self.fixed.clone());
-        Self { demands: self.demands, values, fixed, larger: self.larger, evaluations: self.evaluations }
+        Self {
+            values,
+            fixed,
+            evaluations: self.evaluations,
+            ..Self::new(self.demands, self.larger, self.strategy)
+        }
     }
 
     /// The values of all symbols of the inputs, in order.
@@ -296,7 +339,9 @@ impl<'d> FittedSizes<'d> {
             let before = self.failing(&related);
             let Some((failing, value)) = self.best_value(&group, condition, &related, seen) else { continue };
             // More failures than before are compared as such, whatever group has them.
-            let is_outermost = group.iter().any(|symbol| self.demands.outermost.contains(symbol));
+            let is_outermost = self.strategy.keeps_outermost
+                && group.iter().any(|symbol| self.demands.outermost.contains(symbol));
+            let failing = if self.strategy.fewest_failures { failing } else { before };
             let cost = (failing + conditions.len() - before, value == 0, is_outermost, value);
             if best.as_ref().is_none_or(|(least, _)| cost < *least) {
                 best = Some((cost, group.iter().map(|&symbol| (symbol, value)).collect()));
@@ -340,7 +385,7 @@ impl<'d> FittedSizes<'d> {
             if best.is_none_or(|(least, _)| failing < least) {
                 best = Some((failing, value));
             }
-            if failing == 0 {
+            if failing == 0 || !self.strategy.fewest_failures {
                 break;
             }
         }
@@ -348,3 +393,6 @@ impl<'d> FittedSizes<'d> {
         best
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -193,6 +193,8 @@ impl Reshape {
             }
         }
         let (left, given) = (cx.product(&left), cx.product(&given));
+        // What is left of no elements is not known: a run is refused.
+        cx.demand_at_least(&given, 1);
         let given = if cx.ignores_empty() { cx.max(&given, &1.into()) } else { given };
         let (from, by) = (cx.interval(&left), cx.interval(&given));
         let conflict = |cx: &Infer| {
