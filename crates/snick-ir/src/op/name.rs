@@ -61,7 +61,16 @@ impl OpName {
     /// A name in OpenVINO IR.
     pub const fn openvino(name: &'static str, since: &'static [u8]) -> Self {
         let dialect = Dialect::OpenVino;
-        Self { dialect, name, since, doc: "", missing: None, in_newest: false, was_extension: false, is_extension: false }
+        Self {
+            dialect,
+            name,
+            since,
+            doc: "",
+            missing: None,
+            in_newest: false,
+            was_extension: false,
+            is_extension: false,
+        }
     }
 
     /// A primitive of snick.

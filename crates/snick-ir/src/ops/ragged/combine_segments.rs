@@ -101,8 +101,12 @@ mod tests {
         let [zero, one] = [0, 1].map(Tensor::scalar::<i32>);
         let run = |begins: &[i32], ends: &[i32], numbers: &[i32]| {
             let inputs = [
-                zero.clone(), one.clone(), tensor(&[7]),
-                tensor(begins), tensor(ends), tensor(&[1, 2, 3]),
+                zero.clone(),
+                one.clone(),
+                tensor(&[7]),
+                tensor(begins),
+                tensor(ends),
+                tensor(&[1, 2, 3]),
                 tensor(numbers),
             ];
             let out = CombineSegments.eval(&inputs).ok()?;

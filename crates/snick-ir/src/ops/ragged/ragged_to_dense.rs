@@ -31,7 +31,10 @@ impl InferOp for RaggedToDense {
         let len = match cx.input(3).elements().as_deref() {
             Some([len]) => {
                 let range = cx.interval(len);
-                Some(cx.as_dim(len).ok_or_else(|| OpError::mismatch("the length of rows", range, "0 or more"))?)
+                Some(
+                    cx.as_dim(len)
+                        .ok_or_else(|| OpError::mismatch("the length of rows", range, "0 or more"))?,
+                )
             }
             _ => None,
         };
@@ -61,7 +64,8 @@ impl EvalOp for RaggedToDense {
         };
         let rows = Rows::new(begins, ends, count)?;
         let len = match len.to_i64_vec()?[..] {
-            [len] => usize::try_from(len).map_err(|_| OpError::out_of_range("the length of rows", len, "0 or more"))?,
+            [len] => usize::try_from(len)
+                .map_err(|_| OpError::out_of_range("the length of rows", len, "0 or more"))?,
             _ => return Err(OpError::mismatch("the length of rows", "no number", "one number")),
         };
         let dims: Dims = begins.dims().iter().copied().chain([len]).chain(inner.iter().copied()).collect();
@@ -98,8 +102,13 @@ mod tests {
 
     fn run(op: RaggedToDense, len: i32, end: i32) -> Option<(Vec<i64>, Vec<bool>)> {
         let tensor = |values: &[i32]| Tensor::from_slice(values, &[values.len()]).unwrap();
-        let inputs =
-            [tensor(&[0, 1]), tensor(&[1, end]), tensor(&[5, 6, 7, 8]), Tensor::scalar(len), Tensor::scalar(-1)];
+        let inputs = [
+            tensor(&[0, 1]),
+            tensor(&[1, end]),
+            tensor(&[5, 6, 7, 8]),
+            Tensor::scalar(len),
+            Tensor::scalar(-1),
+        ];
         let out = op.eval(&inputs).ok()?;
         assert_eq!(out[0].dims(), [2, len as usize]);
         Some((out[0].to_i64_vec().unwrap(), out[1].to_bools().unwrap()))

@@ -62,7 +62,8 @@ impl EvalOp for Truncate {
             Ok(String::from_utf8_lossy(&inputs[i].values::<u8>()?).into_owned())
         };
         let most = inputs[3 * count].to_i64_vec()?.first().copied().unwrap_or(0);
-        let most = usize::try_from(most).map_err(|_| OpError::out_of_range("the length", most, "0 or more"))?;
+        let most =
+            usize::try_from(most).map_err(|_| OpError::out_of_range("the length", most, "0 or more"))?;
         let (side, mode) = (word(3 * count + 1)?, word(3 * count + 2)?);
         let is_right = match side.as_str() {
             "right" => true,

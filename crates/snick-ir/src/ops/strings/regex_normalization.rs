@@ -45,7 +45,10 @@ mod kernel {
 
     /// Patterns that older models have, and what the runtime reads in their place.
     const REWRITTEN: [(&str, &str); 3] = [
-        (r" ([\\.\\?\\!,])| ('[ms])| (') | ('[rv]e)| (n't)", r"(?| ([\\.\\?\\!,])| ('[ms])| (') | ('[rv]e)| (n't))"),
+        (
+            r" ([\\.\\?\\!,])| ('[ms])| (') | ('[rv]e)| (n't)",
+            r"(?| ([\\.\\?\\!,])| ('[ms])| (') | ('[rv]e)| (n't))",
+        ),
         (r"(^)(.)", r"(^)([\s\S])"),
         (r"(^)(.+)", r"(^)([\s\S])"),
     ];

@@ -127,7 +127,8 @@ mod kernel {
         let legacy = if inputs.len() == 9 { Some(Texts::at(inputs, 6)?) } else { None };
         let kept: HashSet<&[u8]> = legacy.iter().flat_map(Texts::iter).collect();
         let is_contiguous = op.behaviour == SplitBehaviour::Contiguous;
-        let compiled = inputs[at].derived(|| compile(op, &inputs[at]).map(|pattern| (is_contiguous, pattern)))?;
+        let compiled =
+            inputs[at].derived(|| compile(op, &inputs[at]).map(|pattern| (is_contiguous, pattern)))?;
         let compiled = match compiled.0 == is_contiguous {
             true => compiled,
             false => (is_contiguous, compile(op, &inputs[at])?).into(),

@@ -55,7 +55,8 @@ mod kernel {
                 match skips[i] {
                     true => out.push(i, 0..texts.get(i).len(), true),
                     false => {
-                        special.split_special(texts.get(i), |part, is_special| out.push(i, part, is_special))?;
+                        special
+                            .split_special(texts.get(i), |part, is_special| out.push(i, part, is_special))?;
                     }
                 }
                 out.check()?;

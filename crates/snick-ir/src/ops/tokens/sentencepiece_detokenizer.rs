@@ -31,7 +31,8 @@ mod kernel {
 
     pub(super) fn eval(op: &SentencepieceDetokenizer, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         detokenize(op, inputs, |model, tokens| {
-            let known = tokens.iter().copied().filter(|&id| usize::try_from(id).map_or(true, |id| id < model.len()));
+            let known =
+                tokens.iter().copied().filter(|&id| usize::try_from(id).map_or(true, |id| id < model.len()));
             Ok(model.decode(&known.collect::<Vec<_>>())?)
         })
     }

@@ -29,7 +29,10 @@ mod kernel {
     use crate::OpError;
     use crate::ops::tokens::detokenize::detokenize;
 
-    pub(super) fn eval(op: &SentencepieceStreamDetokenizer, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+    pub(super) fn eval(
+        op: &SentencepieceStreamDetokenizer,
+        inputs: &[Tensor],
+    ) -> Result<Vec<Tensor>, OpError> {
         detokenize(op, inputs, |model, tokens| Ok(model.decode_stream(tokens)))
     }
 }

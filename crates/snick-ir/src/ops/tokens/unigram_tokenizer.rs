@@ -50,7 +50,8 @@ mod kernel {
                 return Err(OpError::mismatch("the number of scores", scores.len(), vocabulary.len()));
             }
             let unk = i32::try_from(op.unk_token_id);
-            let unk = unk.map_err(|_| OpError::out_of_range("unk_token_id", op.unk_token_id, "a number of i32"))?;
+            let unk =
+                unk.map_err(|_| OpError::out_of_range("unk_token_id", op.unk_token_id, "a number of i32"))?;
             Ok(Unigram::new(vocabulary.iter().zip(scores.iter().copied()), unk))
         })?;
         tokenize(inputs, |text, tokens| unigram.encode(text, tokens))

@@ -37,7 +37,8 @@ impl EvalOp for VocabEncoder {
         if numbers.len() != vocabulary.len() {
             return Err(OpError::mismatch("the number of token numbers", numbers.len(), vocabulary.len()));
         }
-        let default = *default.first().ok_or_else(|| OpError::mismatch("the default", "empty", "a number"))?;
+        let default =
+            *default.first().ok_or_else(|| OpError::mismatch("the default", "empty", "a number"))?;
         let mut tokens = HashMap::with_capacity(numbers.len());
         for (token, number) in vocabulary.iter().zip(numbers) {
             tokens.entry(token).or_insert(number);
