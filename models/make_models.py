@@ -4,7 +4,8 @@
     python make_models.py            # all of them
     python make_models.py NAME ...   # only these
 
-Needs openvino (2026.4 was used) and numpy. The same versions give the same bytes.
+Needs openvino (2026.4 was used) and numpy; `bpe_tokenizer` and `bpe_detokenizer` need
+openvino_tokenizers, tokenizers and transformers as well. The same versions give the same bytes.
 
 Each NAME/ gets:
     model.xml, model.bin   the model
@@ -910,6 +911,68 @@ def split_family():
     return api_recipe("split_family", shows, build, {"fixed": fixed, "moving": moving}, right)
 
 
+# ---------------------------------------------------------------- tokenizers
+
+
+def tokenizer_pair():
+    """A tokenizer and its detokenizer, trained on a few words."""
+    from openvino_tokenizers import convert_tokenizer
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    bpe = Tokenizer(models.BPE())
+    bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    bpe.decoder = decoders.ByteLevel()
+    words = ["a slice of a slice is a slice", "what a slice reads, a slice writes", "shapes and slices"]
+    special = ["<pad>", "<s>", "</s>"]
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(
+        vocab_size=290, special_tokens=special, initial_alphabet=alphabet, show_progress=False
+    )
+    bpe.train_from_iterator(words, trainer)
+    ids = [(token, bpe.token_to_id(token)) for token in special[1:]]
+    bpe.post_processor = processors.TemplateProcessing(single="<s> $A </s>", special_tokens=ids)
+    wrapped = PreTrainedTokenizerFast(tokenizer_object=bpe, pad_token="<pad>")
+    return convert_tokenizer(wrapped, with_detokenizer=True)
+
+
+def with_own_names(model):
+    """The model with names that do not depend on what was made before it."""
+    for k, node in enumerate(model.get_ordered_ops()):
+        node.set_friendly_name(f"{node.get_type_name()}_{k}")
+    for names, nodes in (("texts", model.get_parameters()), (("ids", "mask"), model.get_results())):
+        names = [names] if isinstance(names, str) else names
+        for name, node in zip(names, nodes):
+            node.set_friendly_name(name)
+    return model
+
+
+def bpe_tokenizer():
+    def write(folder):
+        folder.mkdir(exist_ok=True)
+        ov.save_model(with_own_names(tokenizer_pair()[0]), folder / "model.xml", compress_to_fp16=False)
+
+    shows = (
+        "A tokenizer as openvino_tokenizers writes it: byte pair encoding in the manner of GPT-2, with 290 tokens\n"
+        "trained on three short texts, a token before and behind each text, and padding to the longest."
+    )
+    texts = np.array(["a slice of shapes", "", "slices, read & written: 中文"])
+    return Recipe("bpe_tokenizer", shows, write, {"texts": texts})
+
+
+def bpe_detokenizer():
+    def write(folder):
+        folder.mkdir(exist_ok=True)
+        model = with_own_names(tokenizer_pair()[1])
+        model.get_parameters()[0].set_friendly_name("ids")
+        model.get_results()[0].set_friendly_name("texts")
+        ov.save_model(model, folder / "model.xml", compress_to_fp16=False)
+
+    shows = "The detokenizer that belongs to `bpe_tokenizer`: numbers of tokens to text."
+    ids = np.array([[1, 67, 263, 280, 223, 285, 2, 0], [1, 163, 119, 258, 165, 400, -1, 2]], np.int64)
+    return Recipe("bpe_detokenizer", shows, write, {"ids": ids})
+
+
 # ---------------------------------------------------------------- recording
 
 
@@ -1014,7 +1077,7 @@ def make(recipe):
 def all_recipes():
     singles = [
         shape_subgraph, focus_cnn, rotary_embedding, v10_no_precision, split_family, weights_types,
-        subgraphs_tensor_iterator, subgraphs_loop, subgraphs_if,
+        subgraphs_tensor_iterator, subgraphs_loop, subgraphs_if, bpe_tokenizer, bpe_detokenizer,
     ]
     return [*slice8_recipes(), *strided_recipes(), *(make_recipe() for make_recipe in singles)]
 

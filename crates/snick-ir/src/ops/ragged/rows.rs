@@ -27,7 +27,8 @@ impl<'t> Rows<'t> {
     /// # Errors
     /// Rows outside the data, or that overlap too often.
     pub fn new(begins: &'t Tensor, ends: &'t Tensor, len: usize) -> Result<Self, OpError> {
-        if begins.dims() != ends.dims() {
+        let is_one_row = begins.len() == 1 && ends.len() == 1;
+        if begins.dims() != ends.dims() && !is_one_row {
             return Err(OpError::dims_conflict("begins are {}, ends {}", begins.dims(), ends.dims()));
         }
         let (begins, ends) = (begins.values::<i32>()?, ends.values::<i32>()?);
@@ -116,7 +117,8 @@ impl Room {
     }
 }
 
-/// Inputs `at` and `at + 1` say where rows begin and end: their shape.
+/// Inputs `at` and `at + 1` say where rows begin and end: their shape. Converters write one row as a scalar, or one of the
+/// two as a scalar and the other as a vector.
 pub(crate) fn infer_rows(cx: &mut Infer, at: usize) -> Result<Shape, OpError> {
     for i in [at, at + 1] {
         let got = cx.element_type(i);
@@ -124,7 +126,13 @@ pub(crate) fn infer_rows(cx: &mut Infer, at: usize) -> Result<Shape, OpError> {
             return Err(OpError::element_type(format!("input {i}"), got, "i32"));
         }
     }
-    cx.merge_shapes("begins are {}, ends {}", cx.shape(at), cx.shape(at + 1))
+    let (begins, ends) = (cx.shape(at), cx.shape(at + 1));
+    match (begins.dims(), ends.dims()) {
+        (Some([]), Some([count])) | (Some([count]), Some([])) if cx.interval(count).contains(1) => {
+            Ok(begins.clone())
+        }
+        _ => cx.merge_shapes("begins are {}, ends {}", begins, ends),
+    }
 }
 
 /// The facts of begins and ends of rows.
@@ -160,6 +168,9 @@ mod tests {
         assert_eq!(rows(&[-1], &[1]), None);
         assert_eq!(rows(&[2], &[1]), None);
         assert_eq!(rows(&[2], &[1, 2]), None);
+        let (scalar, vector) = (Tensor::scalar(1i32), tensor(&[3]));
+        let rows = Rows::new(&scalar, &vector, 4).map(|rows| rows.iter().collect::<Vec<_>>());
+        assert_eq!(rows, Ok(vec![1..3]));
     }
 
     #[test]
