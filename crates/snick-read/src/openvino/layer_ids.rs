@@ -13,7 +13,7 @@ pub(super) struct LayerId {
     pub(super) node: NodeId,
     /// The numbers of the input ports; the graph keeps only unusual ones.
     pub(super) inputs: PortIds,
-    /// How many input ports there are; [`MAX_INPUTS`] if the file names none.
+    /// How many input ports there are; `MAX_INPUTS` at most if the file names none.
     pub(super) input_count: usize,
     pub(super) outputs: PortIds,
     /// The inputs that have a producer.
