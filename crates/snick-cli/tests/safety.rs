@@ -303,6 +303,26 @@ fn time_and_memory_are_limited() {
 }
 
 #[test]
+fn layers_rank_and_fuel_are_limited() {
+    let folder = Scratch::new("fuel");
+    folder.model(
+        "%x = Parameter-1 {element_type: f32, shape: \"1\"}\n%shape = Const-1 i64[2] <131072, 131072>\n\
+         %wide = Broadcast-3(%x, %shape) {mode: numpy}\n%y = Result-1(%wide)",
+    );
+    for (command, said) in [
+        (["infer", "m.snick", "--max-layers=3"], "the limit of 3 layers is reached"),
+        (["canon", "m.snick", "--max-layers=3"], "the limit of 3 layers is reached"),
+        (["infer", "m.snick", "--max-rank=1"], "the limit of rank 1 is reached at layer `wide`"),
+        (["run", "m.snick", "--fuel=1000000"], "computes 17179869184 elements"),
+    ] {
+        let (code, text) = folder.snick(&command);
+        assert_eq!(code, Some(3), "{command:?}: {text}");
+        assert!(text.contains(said), "{command:?}: {text}");
+    }
+    assert_eq!(folder.snick(&["infer", "m.snick", "--max-layers=4", "--max-rank=2", "--fuel=0"]).0, Some(0));
+}
+
+#[test]
 fn names_of_models_are_escaped() {
     let folder = Scratch::new("names");
     let attack = r"a\n::error title=x::\u{1b}[31m\u{202e}b";

@@ -23,12 +23,12 @@
 pub mod onnx;
 pub mod openvino;
 
+mod body;
 mod directml;
 mod dot;
 mod layer;
 mod legalized;
 mod stablehlo;
-mod states;
 mod table;
 mod type_limits;
 mod unique_names;

@@ -112,6 +112,9 @@ pub enum OpError {
     /// A dim of a declared op that cannot be read.
     #[error("{dim}: {fault}")]
     DeclaredDim { dim: String, fault: String },
+    /// A layer of a run that would compute more elements than the limit leaves.
+    #[error("computes {elements} elements, more than the {left} of fuel that are left")]
+    OutOfFuel { elements: usize, left: usize },
     /// Another error, with the facts of the inputs that it is about.
     #[error("{error} (inputs: {})", inputs.join(", "))]
     WithInputs { error: Box<OpError>, inputs: Vec<String> },
@@ -158,14 +161,26 @@ impl OpError {
             Self::NoImplementation { .. } | Self::FeatureOff { .. } => "S050",
             Self::CannotWrite { .. } => "S051",
             Self::InputNotProvided => "S052",
-            Self::Tensor(TensorError::TooLarge { .. } | TensorError::OutOfMemory { .. }) => "S008",
+            Self::Tensor(TensorError::TooLarge { .. } | TensorError::OutOfMemory { .. })
+            | Self::OutOfFuel { .. } => "S008",
             Self::WithInputs { error, .. } => error.code(),
             Self::Inside(located) | Self::InDecomposition(located) => located.error.code(),
             _ => "S020",
         }
     }
 
-    /// Whether a tensor needs more memory than a limit allows, or than the machine has.
+    /// Whether a run has too little fuel for a layer.
+    pub fn is_out_of_fuel(&self) -> bool {
+        match self {
+            Self::OutOfFuel { .. } => true,
+            Self::WithInputs { error, .. } => error.is_out_of_fuel(),
+            Self::Inside(located) | Self::InDecomposition(located) => located.error.is_out_of_fuel(),
+            _ => false,
+        }
+    }
+
+    /// Whether a limit is reached: a tensor needs more memory than one allows, or than the machine has, or a layer more
+    /// fuel than is left.
     pub fn is_limit(&self) -> bool {
         self.code() == "S008"
     }
@@ -204,6 +219,7 @@ impl OpError {
             | Self::CannotWrite { .. }
             | Self::InputNotProvided
             | Self::NoValue { .. }
+            | Self::OutOfFuel { .. }
             | Self::WithInputs { .. }
             | Self::Inside(_)
             | Self::InDecomposition(_)

@@ -76,7 +76,7 @@ impl From<&Graph> for Arc<Graph> {
     }
 }
 
-/// Input ports are below this: the inputs of a node are a list as long as its largest port.
+/// Ports are below this: the inputs and the outputs of a node are lists as long as its largest port.
 const MAX_PORTS: u32 = 1 << 24;
 
 /// Inputs of a node by port; `None` if not connected.

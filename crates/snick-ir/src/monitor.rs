@@ -5,27 +5,44 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Limits that end long work: reading, inference, passes and runs. There are none by default.
+use crate::Graph;
+
+/// Limits of long work: reading, inference, passes and runs. What a limit is not set for is bounded by memory and by the
+/// constants that the fields name.
 ///
 /// ```
 /// use std::time::Duration;
 /// use snick_ir::Limits;
 ///
-/// let limits = Limits::new().layers(100_000).time(Duration::from_secs(30));
-/// assert_eq!(limits.layers, Some(100_000));
+/// let limits = Limits::new().layers(100_000).rank(16).time(Duration::from_secs(30));
+/// assert_eq!((limits.layers, limits.rank, limits.fuel), (Some(100_000), Some(16), None));
 /// ```
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Limits {
     /// Layers of a model, those of bodies included.
     pub layers: Option<usize>,
+    /// Dims of an inferred value; inference ends at the first layer with more.
+    pub rank: Option<usize>,
+    /// Bytes of the text of a model: XML, JSON or text form. Weights and ONNX files, which are mapped, are no text.
+    pub text_bytes: Option<usize>,
+    /// How deep bodies are nested; 0 allows none. Readers refuse what is nested deeper than some 100 bodies anyhow, for
+    /// they call themselves.
+    pub nesting: Option<usize>,
     /// Time, which is looked at after each layer.
     pub time: Option<Duration>,
     /// Bytes of the tensors of a run.
     pub memory: Option<usize>,
+    /// Elements of the outputs that are computed; an output of none counts as one. A run ends where it needs more;
+    /// inference and passes fold no more constants then, [`Limits::FOLDING_FUEL`] if this is not set.
+    pub fuel: Option<usize>,
 }
 
 impl Limits {
+    /// The elements that inference and passes compute by folding constants, if no other fuel is set: far more than
+    /// models need, and less than a second of work.
+    pub const FOLDING_FUEL: usize = 1 << 26;
+
     /// No limits.
     pub fn new() -> Self {
         Self::default()
@@ -35,6 +52,24 @@ impl Limits {
     #[must_use]
     pub fn layers(self, layers: usize) -> Self {
         Self { layers: Some(layers), ..self }
+    }
+
+    /// Limits the dims of inferred values.
+    #[must_use]
+    pub fn rank(self, rank: usize) -> Self {
+        Self { rank: Some(rank), ..self }
+    }
+
+    /// Limits the text of a model, in bytes. A longer file is refused before it is read.
+    #[must_use]
+    pub fn text_bytes(self, bytes: usize) -> Self {
+        Self { text_bytes: Some(bytes), ..self }
+    }
+
+    /// Limits how deep bodies are nested.
+    #[must_use]
+    pub fn nesting(self, depth: usize) -> Self {
+        Self { nesting: Some(depth), ..self }
     }
 
     /// Limits the memory of the tensors of a run, in bytes. What is known to exceed it is refused before memory is taken.
@@ -47,6 +82,13 @@ impl Limits {
     #[must_use]
     pub fn time(self, time: Duration) -> Self {
         Self { time: Some(time), ..self }
+    }
+
+    /// Limits the elements that are computed. A layer of a run that is known to need more is refused before it is
+    /// computed.
+    #[must_use]
+    pub fn fuel(self, elements: usize) -> Self {
+        Self { fuel: Some(elements), ..self }
     }
 }
 
@@ -121,15 +163,10 @@ impl Watch {
         Self { progress: Some(Arc::new(progress)), ..self }
     }
 
-    /// The limits.
-    pub fn current_limits(&self) -> Limits {
-        self.limits
-    }
-
     /// Starts the clock of one piece of work.
     pub fn start(&self) -> Monitor {
         let deadline = self.limits.time.and_then(|time| Instant::now().checked_add(time));
-        Monitor { watch: self.clone(), deadline, stopped: None }
+        Monitor { watch: self.clone(), deadline, folded: 0, stopped: None }
     }
 }
 
@@ -141,7 +178,7 @@ impl fmt::Debug for Watch {
 }
 
 /// Why work ended early.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Stopped {
     /// The limit that was reached: `1000 layers`, `30s`. `None` if the progress function ended the work.
@@ -155,6 +192,8 @@ pub struct Stopped {
 pub struct Monitor {
     watch: Watch,
     deadline: Option<Instant>,
+    /// Elements that folding has computed.
+    folded: usize,
     stopped: Option<Stopped>,
 }
 
@@ -176,6 +215,11 @@ impl Monitor {
         }
     }
 
+    /// The limits of the work.
+    pub fn limits(&self) -> &Limits {
+        &self.watch.limits
+    }
+
     /// Ends the work if a model has more layers than the limit. `layer` is the last one that was read; empty if the
     /// model is not being read.
     pub fn count_layers(&mut self, layers: usize, layer: &str) {
@@ -186,6 +230,51 @@ impl Monitor {
             let unit = if limit == 1 { "layer" } else { "layers" };
             self.stop(Some(format!("{limit} {unit}")), layer);
         }
+    }
+
+    /// Ends the work if a graph has more layers than the limit, or bodies that are nested deeper.
+    pub fn check_graph(&mut self, graph: &Graph) {
+        if self.watch.limits.layers.is_some() {
+            self.count_layers(graph.layers(), "");
+        }
+        if let Some(limit) = self.watch.limits.nesting
+            && let Some(layer) = nested_deeper(graph, limit)
+            && !self.is_stopped()
+        {
+            self.stop(Some(format!("{limit} nested bodies")), layer);
+        }
+    }
+
+    /// Ends the work if a value of a layer has more dims than the limit.
+    pub fn check_rank(&mut self, rank: usize, layer: &str) {
+        if let Some(limit) = self.watch.limits.rank
+            && rank > limit
+            && !self.is_stopped()
+        {
+            self.stop(Some(format!("rank {limit}")), layer);
+        }
+    }
+
+    /// Ends the work if a text is longer than the limit. Returns whether to read it.
+    pub fn check_text(&mut self, bytes: u64) -> bool {
+        if let Some(limit) = self.watch.limits.text_bytes
+            && bytes > limit as u64
+            && !self.is_stopped()
+        {
+            self.stop(Some(format!("{limit} bytes of text")), "");
+        }
+        !self.is_stopped()
+    }
+
+    /// Takes fuel to fold so many elements, if there is enough. Otherwise a value stays unknown, or a layer as it is.
+    pub fn take_fuel(&mut self, elements: usize) -> bool {
+        let limit = self.watch.limits.fuel.unwrap_or(Limits::FOLDING_FUEL);
+        let folded = self.folded.saturating_add(elements.max(1));
+        let is_enough = folded <= limit;
+        if is_enough {
+            self.folded = folded;
+        }
+        is_enough
     }
 
     /// Reports a layer that was read, the last of `layers` so far. Returns whether to read on.
@@ -213,4 +302,15 @@ impl Monitor {
     pub fn into_stopped(self) -> Option<Stopped> {
         self.stopped
     }
+}
+
+/// The first layer with bodies that are nested deeper than `depth`.
+fn nested_deeper(graph: &Graph, depth: usize) -> Option<&str> {
+    graph.ids().map(|id| graph.node(id)).find_map(|node| {
+        let mut bodies = node.op().bodies().map(|(_, body)| body);
+        match depth.checked_sub(1) {
+            Some(depth) => bodies.find_map(|body| nested_deeper(body, depth)),
+            None => bodies.next().map(|_| node.name()),
+        }
+    })
 }

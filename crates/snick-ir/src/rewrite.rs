@@ -46,7 +46,7 @@ use smallvec::SmallVec;
 use snick_shape::{Origin, SymExpr};
 
 use crate::graph::Details;
-use crate::{Fact, Graph, GraphBuilder, NodeId, NodeRef, Op, OpError, Value};
+use crate::{Fact, Graph, GraphBuilder, Monitor, NodeId, NodeRef, Op, OpError, Value};
 
 pub use self::custom::CUSTOM_OPS;
 pub use self::driver::{
@@ -122,6 +122,7 @@ pub struct Patch<'g> {
     builder: GraphBuilder<'g>,
     root: NodeId,
     liveness: &'g Liveness,
+    monitor: Option<&'g mut Monitor>,
 }
 
 impl<'g> Deref for Patch<'g> {
@@ -139,9 +140,20 @@ impl DerefMut for Patch<'_> {
 }
 
 impl<'g> Patch<'g> {
-    fn new(graph: &'g mut Graph, root: NodeId, liveness: &'g Liveness) -> Self {
+    fn new(
+        graph: &'g mut Graph,
+        root: NodeId,
+        liveness: &'g Liveness,
+        monitor: Option<&'g mut Monitor>,
+    ) -> Self {
         let loc = graph.node(root).loc();
-        Self { builder: GraphBuilder::on(graph).scope_of(root).loc(loc), root, liveness }
+        Self { builder: GraphBuilder::on(graph).scope_of(root).loc(loc), root, liveness, monitor }
+    }
+
+    /// Takes [fuel](crate::Limits::fuel) to compute so many elements now, if there is enough. Otherwise the layer is to
+    /// stay: a run computes it within its own limits.
+    pub fn take_fuel(&mut self, elements: usize) -> bool {
+        self.monitor.as_deref_mut().is_none_or(|monitor| monitor.take_fuel(elements))
     }
 
     /// The origin of a symbol that the rule makes.

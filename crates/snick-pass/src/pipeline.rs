@@ -194,7 +194,7 @@ struct PassManager {
 impl PassManager {
     fn new(graph: &Graph, options: &RewriteOptions) -> Self {
         let mut monitor = options.watch().start();
-        monitor.count_layers(graph.layers(), "");
+        monitor.check_graph(graph);
         Self {
             stop_after: options.limit(),
             checker: options.checker(),

@@ -112,15 +112,25 @@ impl Reader {
     /// # Errors
     /// A file that cannot be read, or is not of that format; [`ReadError::Stopped`].
     pub fn file(&self, path: &Path) -> Result<Read, ReadError> {
-        self.watched(|monitor| self.read_file(path, monitor))
+        // A file that cannot be looked at fails when it is opened.
+        let len = || std::fs::metadata(path).map_or(0, |metadata| metadata.len());
+        let is_text = Format::to_read(path).is_some_and(is_text);
+        self.watched(if is_text { len() } else { 0 }, |monitor| self.read_file(path, monitor))
     }
 
     /// What `read` reads, unless the monitor ends it: then its own result is of a model in part.
-    fn watched(&self, read: impl FnOnce(&mut Monitor) -> Result<Read, ReadError>) -> Result<Read, ReadError> {
+    fn watched(
+        &self,
+        text_bytes: u64,
+        read: impl FnOnce(&mut Monitor) -> Result<Read, ReadError>,
+    ) -> Result<Read, ReadError> {
         let mut monitor = self.watch.start();
+        if !monitor.check_text(text_bytes) {
+            return Err(ReadError::Stopped(monitor.into_stopped().unwrap_or_default()));
+        }
         let read = read(&mut monitor);
         if let Ok(read) = &read {
-            monitor.count_layers(read.graph.layers(), "");
+            monitor.check_graph(&read.graph);
         }
         monitor.into_stopped().map_or(read, |stopped| Err(ReadError::Stopped(stopped)))
     }
@@ -178,7 +188,8 @@ impl Reader {
             let why = "a model in memory takes its weights as bytes";
             return Err(ReadError::Weights { source_name: source.into(), weights: file.clone(), why });
         }
-        self.watched(|monitor| self.read_bytes(format, model, weights, source, monitor))
+        let text_bytes = if is_text(format) { model.len() as u64 } else { 0 };
+        self.watched(text_bytes, |monitor| self.read_bytes(format, model, weights, source, monitor))
     }
 
     fn read_bytes(
@@ -278,6 +289,11 @@ impl Reader {
             _ => Err(ReadError::Format { source_name }),
         }
     }
+}
+
+/// Whether models of a format are text, which is read into memory as a whole.
+fn is_text(format: Format) -> bool {
+    format != Format::Onnx
 }
 
 fn utf8<'b>(bytes: &'b [u8], source: &str) -> Result<&'b str, ReadError> {

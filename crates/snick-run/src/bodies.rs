@@ -8,8 +8,7 @@ use snick_ir::{Graph, Located, NodeId, Op, OpError};
 use snick_tensor::Tensor;
 
 use crate::run::Options;
-use crate::session::{Observer, Session};
-use crate::variables::Variables;
+use crate::session::{Observer, Session, Shared};
 
 /// The sessions of the bodies of each op that has bodies.
 pub(crate) struct Bodies(BTreeMap<NodeId, Vec<Session>>);
@@ -36,14 +35,14 @@ impl Bodies {
         op: &SubGraph,
         inputs: &[Tensor],
         options: Options,
-        variables: &mut Variables,
+        shared: &mut Shared,
         watch: &mut Observer,
     ) -> Result<Vec<Tensor>, OpError> {
         let sessions = self.0.get(&id).map(Vec::as_slice).unwrap_or_default();
         let options = Options { keep_going: false, ..options };
         op.execute(inputs, &mut |body, arguments| match sessions.get(body) {
             Some(session) => {
-                let outputs = session.run_inside(arguments, options, variables, watch);
+                let outputs = session.run_inside(arguments, options, shared, watch);
                 outputs.complete().map_err(|error| OpError::Inside(Box::new(error)))
             }
             None => Err(OpError::mismatch("the number of bodies", sessions.len(), body + 1)),

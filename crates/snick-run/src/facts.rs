@@ -86,6 +86,15 @@ impl SymbolBindings {
         Ok(())
     }
 
+    /// The number of elements of a value, if its dims are known.
+    pub(crate) fn elements(&self, graph: &Graph, fact: &Fact) -> Option<usize> {
+        let size = |dim| graph.symbols().eval(dim, &|symbol| self.values.get(&symbol).copied());
+        fact.shape.dims()?.iter().try_fold(1usize, |count, dim| {
+            let size = usize::try_from(size(dim)?).ok()?;
+            Some(count.saturating_mul(size))
+        })
+    }
+
     fn expect(&self, graph: &Graph, what: &str, expr: &SymExpr, got: i64) -> Result<(), OpError> {
         match graph.symbols().eval(expr, &|symbol| self.values.get(&symbol).copied()) {
             Some(expected) if expected != got => {

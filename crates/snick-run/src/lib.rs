@@ -34,6 +34,7 @@
 mod bodies;
 mod custom;
 mod facts;
+mod fuel;
 mod fused_elementwise;
 mod half_precision;
 mod optimize;

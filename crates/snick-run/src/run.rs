@@ -23,6 +23,9 @@ pub struct Options {
     pub threads: usize,
     /// A layer whose outputs would bring the memory of all tensors above so many bytes fails; 0 for no limit.
     pub memory: usize,
+    /// The elements of outputs that a run computes, those of bodies in each iteration; an output of none counts as one. A
+    /// layer that needs more than is left fails, before it is computed if its shapes are known. `None` for no limit.
+    pub fuel: Option<usize>,
 }
 
 /// A layer that a run has finished, or that has executed another layer of its bodies.

@@ -9,6 +9,7 @@ use snick_tensor::{Pool, Tensor};
 use crate::bodies::Bodies;
 use crate::custom;
 use crate::facts::{SymbolBindings, with_inputs};
+use crate::fuel::Fuel;
 use crate::fused_elementwise::{self, Check, FusedLayer};
 use crate::half_precision::HalfPrecision;
 use crate::optimize::optimize;
@@ -39,6 +40,12 @@ enum Slot {
     /// Lost: a layer before failed.
     Lost,
     Full(Tensor),
+}
+
+/// What a run shares with those of its bodies.
+pub(crate) struct Shared<'v> {
+    variables: &'v mut Variables,
+    fuel: Fuel,
 }
 
 /// Is called after each layer and may stop the run.
@@ -115,8 +122,12 @@ impl Session {
         mut watch: impl FnMut(Progress) -> ControlFlow<()> + Send,
     ) -> Outputs {
         let memory = if options.memory == 0 { usize::MAX } else { options.memory };
-        let mut run =
-            || self.pool.scope_within(memory, || self.run_inside(inputs, options, variables, &mut watch));
+        let mut run = || {
+            self.pool.scope_within(memory, || {
+                let mut shared = Shared { variables: &mut *variables, fuel: Fuel::new(options.fuel) };
+                self.run_inside(inputs, options, &mut shared, &mut watch)
+            })
+        };
         let count = if options.threads == 0 { self.thread_count } else { options.threads };
         let outputs = match self.threads.pool(count) {
             Ok(Some(threads)) => threads.install(run),
@@ -132,7 +143,7 @@ impl Session {
         &self,
         inputs: &[Tensor],
         options: Options,
-        variables: &mut Variables,
+        shared: &mut Shared,
         watch: &mut Observer,
     ) -> Outputs {
         let mut slots = vec![Slot::Empty; self.plan.slots];
@@ -155,7 +166,7 @@ impl Session {
                 _ => self.gather(step, &mut slots, &mut operands).and_then(|complete| {
                     let mut inside = |_: Progress| watch(Progress { done: i, layers, node, values: &[] });
                     let compute =
-                        || self.evaluate(step, &mut operands, options, variables, &bindings, &mut inside);
+                        || self.evaluate(step, &mut operands, options, shared, &bindings, &mut inside);
                     complete.then(compute).transpose()
                 }),
             };
@@ -243,11 +254,13 @@ impl Session {
         step: &Step,
         inputs: &mut Vec<Tensor>,
         options: Options,
-        variables: &mut Variables,
+        shared: &mut Shared,
         bindings: &SymbolBindings,
         watch: &mut Observer,
     ) -> Result<Vec<Tensor>, Located> {
         let node = self.graph.node(step.node);
+        let afforded = shared.fuel.check(&self.graph, step.node, bindings);
+        afforded.map_err(|error| self.located(step, error))?;
         let values = match (step.op(&self.graph), &step.kind) {
             (_, StepKind::Fused(layers)) => {
                 let check = |layer: &FusedLayer, value: &Tensor| {
@@ -266,14 +279,14 @@ impl Session {
                 (_, [x]) => weights.multiply(x).map(|product| vec![product]).map_err(Into::into),
                 (_, others) => Err(OpError::mismatch("the number of operands", others.len(), 1)),
             },
-            (Op::SubGraph(op), _) => self.bodies.execute(step.node, op, inputs, options, variables, watch),
-            (Op::ReadValue(op), _) => variables.read(op, node, self.graph.symbols(), inputs),
-            (Op::Assign(op), _) => Ok(variables.assign(op, inputs)),
+            (Op::SubGraph(op), _) => self.bodies.execute(step.node, op, inputs, options, shared, watch),
+            (Op::ReadValue(op), _) => shared.variables.read(op, node, self.graph.symbols(), inputs),
+            (Op::Assign(op), _) => Ok(shared.variables.assign(op, inputs)),
             (Op::Custom(op), _) => custom::evaluate(op, inputs, &self.graph, step.node),
             (op, _) => self.half_precision.evaluate(step, op, inputs),
         };
         let values = values.and_then(|values| match values.len() {
-            n if n >= step.outs => Ok(values),
+            n if n >= step.outs => shared.fuel.burn(&values).map(|()| values),
             n => Err(OpError::mismatch("the number of values computed", n, step.outs)),
         });
         values.map_err(|error| self.located(step, with_inputs(error, inputs.iter())))
@@ -319,170 +332,4 @@ impl Session {
 }
 
 #[cfg(test)]
-mod tests {
-    use snick_ir::{Arity, CustomOp, Fact, Facts, Infer, Registry, infer, text};
-    use snick_shape::Shape;
-
-    use super::*;
-
-    fn graph(text: &str) -> Graph {
-        let mut graph = text::parse(text, None).unwrap();
-        assert!(infer(&mut graph).is_empty());
-        graph
-    }
-
-    const TWO: &str = "snick 1\ngraph \"two\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,2..3\"}\n  \
-                       %bad = Nonsense-1(%x) : f32[?]\n  %c = Convert-1(%x) {destination_type: i32}\n  \
-                       %y = Result-1(%bad)\n  %z = Result-1(%c)\n}\n";
-
-    #[test]
-    fn a_failure_costs_only_dependents() {
-        let graph = graph(TWO);
-        let session = Session::new(&graph).unwrap();
-        let x = Tensor::from_vec(&[1, 2], vec![1.5f32, -2.5]).unwrap();
-        let first = session.run(std::slice::from_ref(&x), Options::default());
-        assert!(first.errors[0].to_string().contains("inputs: f32[1,2]"), "{}", first.errors[0]);
-        assert_eq!(first.values, [None, None]);
-        let all = session.run(&[x], Options { keep_going: true, check_facts: true, ..Options::default() });
-        assert_eq!(all.errors.len(), 1);
-        assert_eq!(all.values[1].as_ref().unwrap().to_i64_vec().unwrap(), [1, -2]);
-    }
-
-    #[test]
-    fn inputs_are_checked() {
-        let graph = graph(TWO);
-        let session = Session::new(&graph).unwrap();
-        let fails = |inputs: &[Tensor]| session.run(inputs, Options::default()).errors[0].to_string();
-        assert!(fails(&[]).contains("not provided"));
-        assert!(
-            fails(&[Tensor::zeros(snick_tensor::ElementType::F32, &[1, 4]).unwrap()]).contains("f32[?,2..3]")
-        );
-        assert!(
-            fails(&[Tensor::zeros(snick_tensor::ElementType::I32, &[1, 2]).unwrap()]).contains("i32[1,2]")
-        );
-    }
-
-    const FOLDS: &str = "snick 1\ngraph \"folds\" {\n  %x = Parameter-1 {element_type: f32, shape: \"2,3\"}\n  \
-                         %s = ShapeOf-3(%x) {output_type: i64}\n  %w = Const-1 f32[3] <1, 2, 3>\n  \
-                         %n = Negative-1(%w)\n  %b = Broadcast-3(%n, %s) {mode: numpy}\n  \
-                         %y = Add-1(%x, %b) {auto_broadcast: numpy}\n  %r = Result-1(%y)\n}\n";
-
-    fn ones() -> Tensor {
-        Tensor::full(&[2, 3], 1.0f32).unwrap()
-    }
-
-    #[test]
-    fn constant_layers_are_folded() {
-        let graph = graph(FOLDS);
-        let (folded, whole) = (Session::new(&graph).unwrap(), Session::without_folding(&graph).unwrap());
-        assert_eq!((folded.plan.steps.len(), whole.plan.steps.len()), (3, 7));
-        let checked = Options { check_facts: true, ..Options::default() };
-        let expected = whole.run(&[ones()], checked).complete().unwrap();
-        for _ in 0..2 {
-            assert_eq!(folded.run(&[ones()], checked).complete().unwrap(), expected);
-        }
-        assert_eq!(expected[0].to_i64_vec().unwrap(), [0, -1, -2, 0, -1, -2]);
-    }
-
-    #[test]
-    fn f16_constants_are_computed_in_f32_and_converted_ones_rounded() {
-        let graph = graph(
-            "snick 1\ngraph \"half_precision\" {\n  %x = Parameter-1 {element_type: f32, shape: \"2\"}\n  \
-             %a = Const-1 f16[2] <300, 1.1>\n  %m = Multiply-1(%a, %a)\n  \
-             %w = Const-1 f32[2] <1, 0.1>\n  %h = Convert-1(%w) {destination_type: f16}\n  \
-             %p = Multiply-1(%m, %h)\n  %c = Convert-1(%p) {destination_type: f32}\n  \
-             %y = Add-1(%x, %c)\n  %r = Result-1(%y)\n  %q = Result-1(%m)\n}\n",
-        );
-        let zeros = Tensor::zeros(snick_tensor::ElementType::F32, &[2]).unwrap();
-        let half = |number: f32| Tensor::scalar(number).cast(snick_tensor::ElementType::F16).unwrap();
-        let [tenth, other] = [0.1, 1.1].map(|number| half(number).to_f64_vec().unwrap()[0] as f32);
-        let expected = Tensor::from_vec(&[2], vec![90000.0, other * other * tenth]).unwrap();
-        for session in [Session::new(&graph).unwrap(), Session::without_folding(&graph).unwrap()] {
-            let outputs = session.run(std::slice::from_ref(&zeros), Options::default()).complete().unwrap();
-            assert_eq!(outputs[0], expected);
-            assert_eq!(outputs[1].to_f64_vec().unwrap(), [f64::INFINITY, 1.208984375]);
-        }
-    }
-
-    #[test]
-    fn zeros_are_equal_whatever_their_sign() {
-        let graph = graph(
-            "snick 1\ngraph \"zeros\" {\n  %x = Parameter-1 {element_type: f32, shape: \"1..2\"}\n  \
-             %s = ShapeOf-3(%x) {output_type: i64}\n  %c = Convert-1(%s) {destination_type: f32}\n  \
-             %q = Const-1 f32[1] <-0.25>\n  %m = Multiply-1(%c, %q)\n  %z = Ceiling-1(%m)\n  \
-             %r = Result-1(%z)\n}\n",
-        );
-        let x = Tensor::zeros(snick_tensor::ElementType::F32, &[2]).unwrap();
-        let checked = Options { check_facts: true, ..Options::default() };
-        let outputs = Session::new(&graph).unwrap().run(&[x], checked).complete().unwrap();
-        assert_eq!(outputs[0], Tensor::from_vec(&[1], vec![-0.0f32]).unwrap());
-    }
-
-    #[test]
-    fn a_watched_run_shows_every_layer_and_can_be_stopped() {
-        let graph = graph(FOLDS);
-        let session = Session::without_folding(&graph).unwrap();
-        let mut seen = Vec::new();
-        let outputs = session.watch(&[ones()], Options::default(), &mut Variables::default(), |progress| {
-            assert_eq!(progress.layers, 7);
-            seen.push((progress.done, graph.node(progress.node).name().to_string()));
-            if progress.done == 4 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        });
-        assert_eq!(seen.last().unwrap().0, 4);
-        assert!(outputs.errors[0].to_string().contains("the run was stopped"), "{}", outputs.errors[0]);
-        assert_eq!(outputs.values, [None]);
-    }
-
-    #[test]
-    fn one_session_serves_several_threads() {
-        let graph = graph(FOLDS);
-        let session = Session::new(&graph).unwrap().with_threads(2).unwrap();
-        let run = || session.run(&[ones()], Options::default()).complete().unwrap();
-        std::thread::scope(|scope| {
-            let others: Vec<_> = (0..4).map(|_| scope.spawn(run)).collect();
-            others.into_iter().for_each(|other| assert_eq!(other.join().unwrap(), run()));
-        });
-    }
-
-    /// Passes its input on; its inference claims 3 rows of N if `lies`.
-    #[derive(Debug)]
-    struct Pass {
-        lies: bool,
-    }
-
-    impl CustomOp for Pass {
-        fn arity(&self) -> Arity {
-            Arity::exactly(1)
-        }
-
-        fn infer(&self, cx: &mut Infer<'_>) -> Result<Facts, OpError> {
-            let mut dims = cx.shape(0).dims().unwrap_or_default().to_vec();
-            if self.lies {
-                dims = vec![3.into(), dims[0].clone()];
-            }
-            Ok(Fact::new(cx.element_type(0), Shape::ranked(dims)).into())
-        }
-
-        fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-            Ok(inputs.to_vec())
-        }
-    }
-
-    #[test]
-    fn a_value_that_contradicts_inference_is_an_error() {
-        let errors = |lies| {
-            let mut registry = Registry::builtin();
-            registry.register("test", "Pass", move |_| Ok(Arc::new(Pass { lies })));
-            let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,2\"}\n  \
-                        %p = Pass-test(%x)\n  %y = Result-1(%p)\n}\n";
-            let mut graph = text::parse_with(text, None, &registry).unwrap();
-            assert!(infer(&mut graph).is_empty());
-            let x = Tensor::zeros(snick_tensor::ElementType::F32, &[3, 2]).unwrap();
-            let checked = Options { check_facts: true, ..Options::default() };
-            Session::new(&graph).unwrap().run(&[x], checked).errors
-        };
-        assert_eq!(errors(false), []);
-        let wrong = errors(true);
-        assert!(wrong[0].to_string().contains("is 2, expected N = 3"), "{wrong:?}");
-    }
-}
+mod tests;

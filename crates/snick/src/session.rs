@@ -205,15 +205,16 @@ impl Session {
         options: &RunOptions,
         variables: &mut Variables,
     ) -> Result<Outputs, Error> {
+        let graph = self.graph();
+        let mut monitor = options.watch.start();
         let how = snick_run::Options {
             check_facts: options.check_facts,
             pack_outputs: true,
             threads: options.threads,
-            memory: options.watch.current_limits().memory.unwrap_or_default(),
+            memory: monitor.limits().memory.unwrap_or_default(),
+            fuel: monitor.limits().fuel,
             ..snick_run::Options::default()
         };
-        let graph = self.graph();
-        let mut monitor = options.watch.start();
         monitor.count_layers(self.layers, "");
         if let Some(stopped) = monitor.stopped() {
             return Err(stopped.clone().into());
@@ -233,9 +234,12 @@ impl Session {
     }
 }
 
-/// The error of a layer; that of a limit if its outputs would be too large.
+/// The error of a layer; that of a limit if its outputs would be too large, or if there is no fuel for them.
 fn refused(error: Located) -> Error {
     match error.error.is_limit() {
+        true if error.error.is_out_of_fuel() => {
+            Error::Limit { limit: format!("fuel: {}", error.error), layer: error.layer }
+        }
         true => Error::Limit { limit: format!("memory: {}", error.error), layer: error.layer },
         false => error.into(),
     }

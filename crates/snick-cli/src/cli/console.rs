@@ -3,8 +3,8 @@
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
-use snick::Diagnostic;
 use snick::text::Escaped;
+use snick::{Diagnostic, Limits};
 
 use super::deadline::Deadline;
 use super::json::{Json, message};
@@ -21,6 +21,7 @@ pub struct Console {
     quiet: bool,
     deadline: Deadline,
     memory: usize,
+    limits: Limits,
 }
 
 impl Console {
@@ -34,12 +35,24 @@ impl Console {
         };
         let deadline = Deadline::start(common.timeout);
         let memory = common.max_memory.or_else(default_limit).unwrap_or(usize::MAX);
-        Self { error_format: common.error_format, colored, quiet: common.quiet, deadline, memory }
+        Self {
+            error_format: common.error_format,
+            colored,
+            quiet: common.quiet,
+            deadline,
+            memory,
+            limits: common.limits(),
+        }
     }
 
     /// The bytes that tensors may take.
     pub fn memory(&self) -> usize {
         self.memory
+    }
+
+    /// The limits of the model and of what is computed.
+    pub fn limits(&self) -> Limits {
+        self.limits
     }
 
     /// The time that the command may take.

@@ -18,7 +18,7 @@ pub fn load(options: &ModelOptions, console: &Console) -> Result<Model, Failure>
 
 /// Reads a model; `-` is text form on standard input.
 pub fn read(options: &ModelOptions, console: &Console) -> Result<Model, Failure> {
-    let mut load = LoadOptions::new();
+    let mut load = LoadOptions::new().limits(console.limits());
     if console.deadline().is_set() {
         let deadline = console.deadline().clone();
         load = load.progress(move |progress| deadline.advance(progress.layer));
@@ -40,7 +40,7 @@ pub fn read(options: &ModelOptions, console: &Console) -> Result<Model, Failure>
 
 /// Infers the model. Errors of layers are returned.
 pub fn infer(model: &mut Model, console: &Console) -> Result<Vec<Located>, Failure> {
-    let mut options = InferOptions::new();
+    let mut options = InferOptions::new().limits(console.limits());
     if console.deadline().is_set() {
         let deadline = console.deadline().clone();
         options = options.progress(move |progress| deadline.advance(progress.layer));
@@ -50,7 +50,7 @@ pub fn infer(model: &mut Model, console: &Console) -> Result<Vec<Located>, Failu
 
 /// The options of rewriting that end it in time.
 pub fn rewriting(console: &Console) -> RewriteOptions {
-    let options = RewriteOptions::new();
+    let options = RewriteOptions::new().limits(console.limits());
     if !console.deadline().is_set() {
         return options;
     }

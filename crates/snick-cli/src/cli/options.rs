@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use snick::Format;
+use snick::{Format, Limits};
 
 use super::deadline::parse_time;
 use super::memory::parse_size;
@@ -30,6 +30,24 @@ pub struct Common {
     /// End the command if its tensors need more memory: 2G, 512M [default: three quarters of the machine's]
     #[arg(long, global = true, value_name = "SIZE", value_parser = parse_size)]
     pub max_memory: Option<usize>,
+    /// End the command if the model has more layers, those of bodies included
+    #[arg(long, global = true, value_name = "N")]
+    pub max_layers: Option<usize>,
+    /// End the command if a value is inferred to have more dims
+    #[arg(long, global = true, value_name = "N")]
+    pub max_rank: Option<usize>,
+    /// End a run whose layers compute more elements; fold no more constants than that
+    #[arg(long, global = true, value_name = "ELEMENTS")]
+    pub fuel: Option<usize>,
+}
+
+impl Common {
+    /// The limits that reading, inference, passes and runs are given. The time is that of the whole command.
+    pub fn limits(&self) -> Limits {
+        let mut limits = Limits::new();
+        (limits.layers, limits.rank, limits.fuel) = (self.max_layers, self.max_rank, self.fuel);
+        limits
+    }
 }
 
 /// Format of results.

@@ -50,7 +50,12 @@ pub fn verify(
 ) -> Result<Verdict, Failure> {
     let (old, new) =
         (Session::new(before).map_err(Failure::layer)?, Session::new(after).map_err(Failure::layer)?);
-    let how = Options { keep_going: true, memory: console.memory(), ..Options::default() };
+    let how = Options {
+        keep_going: true,
+        memory: console.memory(),
+        fuel: console.limits().fuel,
+        ..Options::default()
+    };
     let rounds = if has_dynamic_dims(before) { ROUNDS } else { 1 };
     let mut compared = vec![false; before.results().count()];
     let mut causes = Vec::new();

@@ -298,6 +298,7 @@ fn run_once(
         keep_going: options.keep_going,
         check_facts: options.check_facts,
         memory: console.memory(),
+        fuel: console.limits().fuel,
         ..snick_run::Options::default()
     };
     let shown: Vec<&str> = graph.results().map(|id| public_name(graph, id)).collect();

@@ -4,7 +4,7 @@
 //! the iteration; an output put together is stacked by the Loop, and brought under its axis behind it. Where an output
 //! is what the last iteration gave of a value that is no state, it is made one.
 
-use snick_ir::ops::control::port_map::{Cut, PortLink, PortMap, Purpose};
+use snick_ir::ops::control::port_map::{Cut, PortLink, Purpose};
 use snick_ir::ops::control::subgraph::{SubGraph, SubGraphKind};
 use snick_ir::{Fact, Graph, NodeId, Op, OpError, Value, normalize_axis};
 use snick_onnx as onnx;
@@ -14,7 +14,7 @@ use super::emitter::{Emitter, Result, ints};
 use super::layer;
 use super::rule::EmitRule::Custom;
 use super::rule::OpRow;
-use crate::states::{State, states};
+use crate::body::{Body, State, States};
 
 pub(super) const ROWS: &[OpRow] = &[
     OpRow::new("If", Custom(branches)),
@@ -36,14 +36,15 @@ fn branches(e: &mut Emitter) -> Result {
     let mut graphs = Vec::new();
     for ((name, body), map) in ["then_branch", "else_branch"].into_iter().zip(&op.bodies).zip(&op.maps) {
         let around = e.writer.enter(body, &order(body)?);
-        for (number, id) in body.parameters().enumerate() {
-            e.writer.names.set(value(id), fed(map, number, &outer)?);
+        let body = Body::new(body, map);
+        for (number, &id) in body.parameters.iter().enumerate() {
+            e.writer.names.set(value(id), fed(&body, number, &outer)?);
         }
-        inside(e, body)?;
+        inside(e, body.graph)?;
         for port in 0..op.outputs() {
-            let link = map.outputs.iter().find(|link| link.external == Some(port));
+            let link = body.output_link(port);
             let link = link.ok_or_else(|| OpError::mismatch("the port map", port, "every output"))?;
-            give(e, body, link.internal)?;
+            give(e, &body, link.internal)?;
         }
         graphs.push(graph_attribute(name, e.writer.leave(around)));
     }
@@ -55,33 +56,33 @@ fn iterated(e: &mut Emitter) -> Result {
     let ([body], [map]) = (op.bodies.as_slice(), op.maps.as_slice()) else {
         return Err(OpError::mismatch("the number of bodies", op.bodies.len(), 1));
     };
+    let body = Body::new(body, map);
     let outer = e.inputs();
     let (trips, starts) = match op.kind {
         SubGraphKind::Loop => (limit(e)?, truth(e, e.input(1)?, e.fact(1)?)?),
-        _ => (parts(e, map)?, String::new()),
+        _ => (parts(e, &body)?, String::new()),
     };
-    let states = states(map);
+    let states = States::of(map);
     let mut inputs = vec![trips, starts];
-    for state in &states {
+    for state in &states.list {
         inputs.push(match state.parameter {
-            Some(parameter) => fed(map, parameter, &outer)?,
-            None => placeholder(e, body, state.result)?,
+            Some(parameter) => fed(&body, parameter, &outer)?,
+            None => placeholder(e, &body, state.result)?,
         });
     }
-    let graph = loop_body(e, body, map, &states, &outer)?;
-    let made: Vec<&PortLink> = map.outputs.iter().filter(|link| link.cut.is_some()).collect();
-    let outputs: Vec<String> = (0..states.len() + made.len()).map(|_| e.fresh("Loop")).collect();
+    let graph = loop_body(e, &body, &states, &outer)?;
+    // The parts that are put together follow the states, in the order of their links.
+    let mut made = states.list.len()..;
+    let count = states.list.len() + map.outputs.iter().filter(|link| link.cut.is_some()).count();
+    let outputs: Vec<String> = (0..count).map(|_| e.fresh("Loop")).collect();
     let name = e.node.name().to_string();
     e.push("Loop", name, &inputs, outputs.clone(), vec![graph_attribute("body", graph)]);
     for link in &map.outputs {
+        let found = if link.cut.is_some() { made.next() } else { states.of_result(link.internal) };
         let Some(port) = link.external else { continue };
-        let found = match link.cut {
-            Some(_) => made.iter().position(|made| *made == link).map(|i| states.len() + i),
-            None => states.iter().position(|state| state.result == link.internal),
-        };
         let found = found.and_then(|i| outputs.get(i)).cloned().unwrap_or_default();
         let whole = match link.cut {
-            Some(cut) => assembled(e, found, cut, body, link.internal)?,
+            Some(cut) => assembled(e, found, cut, &body, link.internal)?,
             None => found,
         };
         let output = e.outputs().get(port).cloned().unwrap_or_default();
@@ -94,68 +95,66 @@ fn iterated(e: &mut Emitter) -> Result {
 /// and parts of outputs.
 fn loop_body(
     e: &mut Emitter,
-    body: &Graph,
-    map: &PortMap,
-    states: &[State],
+    body: &Body,
+    states: &States,
     outer: &[String],
 ) -> Result<onnx::Graph, OpError> {
-    let around = e.writer.enter(body, &order(body)?);
+    let graph = body.graph;
+    let around = e.writer.enter(graph, &order(graph)?);
     let (iteration, condition) = (e.fresh("iteration"), e.fresh("condition"));
-    e.writer.formal(iteration.clone(), &Fact::new(ElementType::I64, [].into()), body.symbols())?;
+    e.writer.formal(iteration.clone(), &Fact::new(ElementType::I64, [].into()), graph.symbols())?;
     let scalar = Fact::new(ElementType::Boolean, [].into());
-    e.writer.formal(condition.clone(), &scalar, body.symbols())?;
-    let parameters: Vec<NodeId> = body.parameters().collect();
-    for state in states {
+    e.writer.formal(condition.clone(), &scalar, graph.symbols())?;
+    for state in &states.list {
         let name = e.fresh("state");
-        e.writer.formal(name.clone(), &fact(body, typed(state, &parameters, body)), body.symbols())?;
-        if let Some(&id) = state.parameter.and_then(|number| parameters.get(number)) {
+        e.writer.formal(name.clone(), &body.fact(typed(state, body)), graph.symbols())?;
+        if let Some(&id) = state.parameter.and_then(|number| body.parameters.get(number)) {
             e.writer.names.set(value(id), name);
         }
     }
-    for (number, &id) in parameters.iter().enumerate() {
-        if states.iter().any(|state| state.parameter == Some(number)) {
+    for (number, &id) in body.parameters.iter().enumerate() {
+        if states.of_parameter(number).is_some() {
             continue;
         }
-        let link = map.inputs.iter().find(|link| link.internal == number);
-        let name = match link {
+        let name = match body.link(number) {
             Some(PortLink { purpose: Some(Purpose::CurrentIteration), .. }) => {
-                counter(e, &iteration, &fact(body, Some(value(id))))?
+                counter(e, &iteration, &body.fact(Some(value(id))))?
             }
             Some(PortLink { cut: Some(cut), external: Some(port), .. }) => {
                 let whole = outer.get(*port).ok_or(OpError::NotConnected { port: *port })?;
                 part(e, whole, *cut, &iteration)?
             }
-            _ => fed(map, number, outer)?,
+            _ => fed(body, number, outer)?,
         };
         e.writer.names.set(value(id), name);
     }
-    inside(e, body)?;
-    match map.outputs.iter().find(|link| link.purpose == Some(Purpose::ExecutionCondition)) {
+    inside(e, graph)?;
+    match body.map.outputs.iter().find(|link| link.purpose == Some(Purpose::ExecutionCondition)) {
         Some(link) => {
-            let returned = returned(body, link.internal).ok_or(OpError::NotConnected { port: 0 })?;
-            let goes_on = truth(e, e.writer.names.of(returned), &fact(body, Some(returned)))?;
+            let returned = body.returned(link.internal).ok_or(OpError::NotConnected { port: 0 })?;
+            let goes_on = truth(e, e.writer.names.of(returned), &body.fact(Some(returned)))?;
             let name = e.node("Identity", &[goes_on], vec![]);
-            e.writer.output(name, &scalar, body.symbols())?;
+            e.writer.output(name, &scalar, graph.symbols())?;
         }
         None => {
             let name = e.node("Identity", &[condition], vec![]);
-            e.writer.output(name, &scalar, body.symbols())?;
+            e.writer.output(name, &scalar, graph.symbols())?;
         }
     }
-    for state in states {
+    for state in &states.list {
         give(e, body, state.result)?;
     }
-    for link in map.outputs.iter().filter(|link| link.cut.is_some()) {
+    for link in body.map.outputs.iter().filter(|link| link.cut.is_some()) {
         give(e, body, link.internal)?;
     }
     Ok(e.writer.leave(around))
 }
 
 /// The value in the body that has the type of a state.
-fn typed(state: &State, parameters: &[NodeId], body: &Graph) -> Option<Value> {
+fn typed(state: &State, body: &Body) -> Option<Value> {
     match state.parameter {
-        Some(number) => parameters.get(number).map(|&id| value(id)),
-        None => returned(body, state.result),
+        Some(number) => body.parameters.get(number).map(|&id| value(id)),
+        None => body.returned(state.result),
     }
 }
 
@@ -167,19 +166,9 @@ fn value(node: NodeId) -> Value {
     Value { node, port: 0 }
 }
 
-/// What a Result of the body returns.
-fn returned(body: &Graph, result: usize) -> Option<Value> {
-    body.results().nth(result).and_then(|id| body.inputs(id).first().copied().flatten())
-}
-
-fn fact(body: &Graph, value: Option<Value>) -> Fact {
-    value.and_then(|value| body.fact(value)).cloned().unwrap_or_else(Fact::unknown)
-}
-
 /// The name of what enters a Parameter as a whole.
-fn fed(map: &PortMap, parameter: usize, outer: &[String]) -> Result<String> {
-    let link = map.inputs.iter().find(|link| link.internal == parameter && link.cut.is_none());
-    let name = link.and_then(|link| outer.get(link.external?));
+fn fed(body: &Body, parameter: usize, outer: &[String]) -> Result<String> {
+    let name = body.whole_link(parameter).and_then(|link| outer.get(link.external?));
     name.cloned().ok_or_else(|| {
         let what = format!("Parameter {parameter} of the body");
         OpError::NoValue { what, why: "the port map does not feed it".into() }
@@ -198,10 +187,10 @@ fn inside(e: &mut Emitter, body: &Graph) -> Result {
 }
 
 /// An output of the graph being written: what a Result returns, under a name of its own.
-fn give(e: &mut Emitter, body: &Graph, result: usize) -> Result {
-    let returned = returned(body, result).ok_or(OpError::NotConnected { port: 0 })?;
+fn give(e: &mut Emitter, body: &Body, result: usize) -> Result {
+    let returned = body.returned(result).ok_or(OpError::NotConnected { port: 0 })?;
     let name = e.node("Identity", &[e.writer.names.of(returned)], vec![]);
-    e.writer.output(name, &fact(body, Some(returned)), body.symbols())
+    e.writer.output(name, &body.fact(Some(returned)), body.graph.symbols())
 }
 
 /// A condition as a scalar.
@@ -239,8 +228,8 @@ fn limit(e: &mut Emitter) -> Result<String> {
 }
 
 /// How often a TensorIterator runs: the number of parts of an input that is cut.
-fn parts(e: &mut Emitter, map: &PortMap) -> Result<String> {
-    let cut = map.inputs.iter().find_map(|link| Some((link.external?, link.cut?)));
+fn parts(e: &mut Emitter, body: &Body) -> Result<String> {
+    let cut = body.map.inputs.iter().find_map(|link| Some((link.external?, link.cut?)));
     let (port, cut) = cut.ok_or_else(|| OpError::unsupported("no input that is cut"))?;
     let axis = normalize_axis(cut.axis, e.rank(port)?)?;
     let (first, last) = if cut.stride < 0 { (cut.end, cut.start) } else { (cut.start, cut.end) };
@@ -259,8 +248,8 @@ fn parts(e: &mut Emitter, map: &PortMap) -> Result<String> {
 }
 
 /// Something for a state to begin with whose first value nobody reads.
-fn placeholder(e: &mut Emitter, body: &Graph, result: usize) -> Result<String> {
-    let fact = fact(body, returned(body, result));
+fn placeholder(e: &mut Emitter, body: &Body, result: usize) -> Result<String> {
+    let fact = body.fact(body.returned(result));
     let rank = fact.shape.rank().ok_or_else(|| OpError::unsupported("an output of unknown rank"))?;
     e.tensor(&Tensor::zeros(fact.element_type, &vec![1; rank])?)
 }
@@ -293,8 +282,8 @@ fn part(e: &mut Emitter, whole: &str, cut: Cut, iteration: &str) -> Result<Strin
 const MAX_PART: usize = 1 << 16;
 
 /// Parts, stacked along a new first axis, brought together along theirs.
-fn assembled(e: &mut Emitter, stacked: String, cut: Cut, body: &Graph, result: usize) -> Result<String> {
-    let rank = fact(body, returned(body, result)).shape.rank();
+fn assembled(e: &mut Emitter, stacked: String, cut: Cut, body: &Body, result: usize) -> Result<String> {
+    let rank = body.fact(body.returned(result)).shape.rank();
     let rank = rank.ok_or_else(|| OpError::unsupported("parts of unknown rank"))?;
     let mut whole = stacked;
     if cut.stride < 0 {

@@ -85,3 +85,30 @@ fn types_that_no_operator_has_are_refused() {
     );
     assert!(convolved.unwrap_err().contains("cannot write this operation to ONNX"));
 }
+
+/// Each state was looked for among all layers of the body, four times: 10^10 steps and more.
+#[test]
+fn a_loop_of_many_states_is_written_in_time() {
+    const STATES: usize = 1 << 14;
+    let list = |item: &dyn Fn(usize) -> String| (0..STATES).map(item).collect::<Vec<_>>().join(", ");
+    let mut layers = String::from(
+        "%x = Parameter-1 {element_type: f32, shape: \"2\"}\n%trips = Const-1 i64[] <3>\n\
+         %starts = Const-1 boolean[] <1>\n",
+    );
+    layers += &format!(
+        "%l:{STATES} = Loop-5(%trips, %starts, {}) {{inputs: [{}], outputs: [\"_ -> 0 purpose=execution_condition\", {}], \
+         back_edges: [{}]}}\nbody graph \"\" {{\n%goes_on = Const-1 boolean[] <1>\n%c = Result-1(%goes_on)\n",
+        list(&|_| "%x".into()),
+        list(&|i| format!("\"{} -> {i}\"", i + 2)),
+        list(&|i| format!("\"{i} -> {}\"", i + 1)),
+        list(&|i| format!("{},{i}", i + 1)),
+    );
+    for i in 0..STATES {
+        layers += &format!("%p{i} = Parameter-1 {{element_type: f32, shape: \"2\"}}\n");
+    }
+    for i in 0..STATES {
+        layers += &format!("%r{i} = Result-1(%p{i})\n");
+    }
+    layers += &format!("}}\n%y = Result-1(%l:{})\n", STATES - 1);
+    assert!(operators(&layers).unwrap().contains(&"Loop".to_string()));
+}

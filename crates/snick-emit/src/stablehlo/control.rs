@@ -1,9 +1,9 @@
 //! If, Loop and TensorIterator: regions that read what is around them.
 
 use snick_ir::ops::control::execute::parts_of;
-use snick_ir::ops::control::port_map::{Cut, PortLink, PortMap, Purpose};
+use snick_ir::ops::control::port_map::{Cut, PortLink, Purpose};
 use snick_ir::ops::control::subgraph::{SubGraph, SubGraphKind};
-use snick_ir::{Graph, NodeId, Op, OpError, Value, normalize_axis};
+use snick_ir::{Graph, Op, OpError, Value, normalize_axis};
 use snick_shape::SymExpr;
 use snick_tensor::{ElementType, Tensor};
 
@@ -12,7 +12,7 @@ use super::rule::EmitRule::Custom;
 use super::rule::OpRow;
 use super::types::Type;
 use super::unary::converted;
-use crate::states::{State, states};
+use crate::body::{Body, States};
 
 pub(super) const ROWS: &[OpRow] = &[
     OpRow::new("If", Custom(branches)),
@@ -87,15 +87,14 @@ fn branches(e: &mut Emitter) -> Result {
             e.function.write("}, {");
         }
         let before = e.function.open();
-        let given: Vec<Option<Operand>> = (0..body.parameters().count())
-            .map(|number| map.inputs.iter().find(|link| link.internal == number))
-            .map(|link| outer.get(link?.external?).cloned())
+        let body = Body::new(body, map);
+        let given: Vec<Option<Operand>> = (0..body.parameters.len())
+            .map(|number| outer.get(body.link(number)?.external?).cloned())
             .collect();
-        let results = e.function.inline(body, &given)?;
+        let results = e.function.inline(body.graph, &given)?;
         let mut returned = Vec::with_capacity(types.len());
         for (port, ty) in types.iter().enumerate() {
-            let link = map.outputs.iter().find(|link| link.external == Some(port));
-            let result = link.and_then(|link| results.get(link.internal));
+            let result = body.output_link(port).and_then(|link| results.get(link.internal));
             let result = result.ok_or(OpError::NotConnected { port })?;
             returned.push(same_type("what a branch returns", result, ty)?);
         }
@@ -150,9 +149,8 @@ impl Parts {
 
 /// The body of a Loop or TensorIterator, and what it is fed.
 struct Iterated<'g> {
-    body: &'g Graph,
-    map: &'g PortMap,
-    states: Vec<State>,
+    body: Body<'g>,
+    states: States,
     /// Outputs that are put together of parts.
     made: Vec<(&'g PortLink, Parts)>,
     outer: Vec<Operand>,
@@ -165,8 +163,9 @@ fn iterated(e: &mut Emitter) -> Result {
     let ([body], [map]) = (op.bodies.as_slice(), op.maps.as_slice()) else {
         return Err(OpError::mismatch("the number of bodies", op.bodies.len(), 1));
     };
+    let body = Body::new(body, map);
     let outer = e.operands()?;
-    let states = states(map);
+    let states = States::of(map);
     let mut made = Vec::new();
     for link in &map.outputs {
         if let (Some(cut), Some(port)) = (link.cut, link.external) {
@@ -175,15 +174,15 @@ fn iterated(e: &mut Emitter) -> Result {
     }
     let count = match op.kind {
         SubGraphKind::Loop => limit(e)?,
-        _ => number_of_parts(e, map, &outer)?,
+        _ => number_of_parts(e, &body, &outer)?,
     };
-    let condition = if op.kind == SubGraphKind::Loop { condition(e, body, map) } else { None };
+    let condition = if op.kind == SubGraphKind::Loop { condition(e, &body) } else { None };
     let mut start = Vec::new();
-    for state in &states {
+    for state in &states.list {
         start.push(match state.parameter {
-            Some(parameter) => fed(map, parameter, &outer)?,
+            Some(parameter) => fed(&body, parameter, &outer)?,
             None => {
-                let ty = Type::of(&returned(body, state.result)?)?;
+                let ty = Type::of(&returned(&body, state.result)?)?;
                 e.full(0.0, &ty)?
             }
         });
@@ -200,17 +199,14 @@ fn iterated(e: &mut Emitter) -> Result {
         }
         None => None,
     };
-    let iterated = Iterated { body, map, states, made, outer, condition };
+    let iterated = Iterated { body, states, made, outer, condition };
     let last =
         e.repeat(&count, &start, goes_on, |e, number, carried| iteration(e, &iterated, number, carried))?;
+    // The values that are put together of parts follow the states, in the order of their links.
+    let mut made = iterated.states.list.len()..;
     for link in &map.outputs {
         let Some(port) = link.external else { continue };
-        let place = match link.cut {
-            Some(_) => {
-                iterated.made.iter().position(|(made, _)| *made == link).map(|i| iterated.states.len() + i)
-            }
-            None => iterated.states.iter().position(|state| state.result == link.internal),
-        };
+        let place = if link.cut.is_some() { made.next() } else { iterated.states.of_result(link.internal) };
         let value = place.and_then(|place| last.get(place)).cloned();
         e.give(port as u32, value.ok_or(OpError::NotConnected { port })?)?;
     }
@@ -224,15 +220,13 @@ fn iteration(
     number: &Operand,
     carried: &[Operand],
 ) -> Result<Vec<Operand>, OpError> {
-    let parameters: Vec<NodeId> = of.body.parameters().collect();
+    let parameters = &of.body.parameters;
     let mut given = Vec::with_capacity(parameters.len());
     for (parameter, &id) in parameters.iter().enumerate() {
-        let state = of.states.iter().position(|state| state.parameter == Some(parameter));
-        let link = of.map.inputs.iter().find(|link| link.internal == parameter);
-        given.push(match (state, link) {
+        given.push(match (of.states.of_parameter(parameter), of.body.link(parameter)) {
             (Some(state), _) => carried.get(state).cloned(),
             (None, Some(PortLink { purpose: Some(Purpose::CurrentIteration), .. })) => {
-                let fact = of.body.fact(Value { node: id, port: 0 });
+                let fact = of.body.graph.fact(Value { node: id, port: 0 });
                 let ty = Type::of(fact.ok_or(OpError::NotConnected { port: 0 })?)?;
                 let shaped = e.reshape(number, &ty.dims)?;
                 Some(e.convert(&shaped, ty.element))
@@ -243,16 +237,16 @@ fn iteration(
                 let place = parts.place(e, number)?;
                 Some(e.pick(whole, parts.axis, &place, &parts.size.into())?)
             }
-            _ => Some(fed(of.map, parameter, &of.outer)?),
+            _ => Some(fed(&of.body, parameter, &of.outer)?),
         });
     }
-    let results = e.function.inline(of.body, &given)?;
+    let results = e.function.inline(of.body.graph, &given)?;
     let result = |number: usize| results.get(number).ok_or(OpError::NotConnected { port: number });
     let mut next = Vec::with_capacity(carried.len());
-    for (state, old) in of.states.iter().zip(carried) {
+    for (state, old) in of.states.list.iter().zip(carried) {
         next.push(same_type("what an iteration returns", result(state.result)?, &old.ty)?);
     }
-    for ((link, parts), whole) in of.made.iter().zip(carried.iter().skip(of.states.len())) {
+    for ((link, parts), whole) in of.made.iter().zip(carried.iter().skip(of.states.list.len())) {
         let place = parts.place(e, number)?;
         let mut part = result(link.internal)?.clone();
         if part.ty.rank() + 1 == whole.ty.rank() {
@@ -270,17 +264,15 @@ fn iteration(
 }
 
 /// What feeds a Parameter as a whole.
-fn fed(map: &PortMap, parameter: usize, outer: &[Operand]) -> Result<Operand> {
-    let link = map.inputs.iter().find(|link| link.internal == parameter);
-    let value = link.and_then(|link| outer.get(link.external?));
+fn fed(body: &Body, parameter: usize, outer: &[Operand]) -> Result<Operand> {
+    let value = body.link(parameter).and_then(|link| outer.get(link.external?));
     value.cloned().ok_or_else(|| {
         OpError::mismatch("the port map", format!("Parameter {parameter} without a source"), "one")
     })
 }
 
-fn returned(body: &Graph, result: usize) -> Result<snick_ir::Fact, OpError> {
-    let value = body.results().nth(result).and_then(|id| body.inputs(id).first().copied().flatten());
-    let fact = value.and_then(|value| body.fact(value)).cloned();
+fn returned(body: &Body, result: usize) -> Result<snick_ir::Fact, OpError> {
+    let fact = body.returned(result).and_then(|value| body.graph.fact(value)).cloned();
     fact.ok_or(OpError::NotConnected { port: result })
 }
 
@@ -299,15 +291,15 @@ fn limit(e: &mut Emitter) -> Result<Operand> {
 }
 
 /// The Result that tells whether a Loop continues; `None` if it always does.
-fn condition(e: &Emitter, body: &Graph, map: &PortMap) -> Option<usize> {
-    let link = map.outputs.iter().find(|link| link.purpose == Some(Purpose::ExecutionCondition))?;
+fn condition(e: &Emitter, body: &Body) -> Option<usize> {
+    let link = body.map.outputs.iter().find(|link| link.purpose == Some(Purpose::ExecutionCondition))?;
     let next = returned(body, link.internal).ok().and_then(|fact| fact.ints());
     let sure = next.is_some_and(|next| next.iter().all(|&v| v != 0)) && e.known(1).is_some_and(|v| v != [0]);
     (!sure).then_some(link.internal)
 }
 
-fn number_of_parts(e: &mut Emitter, map: &PortMap, outer: &[Operand]) -> Result<Operand> {
-    let cut = map.inputs.iter().find_map(|link| Some((outer.get(link.external?)?, link.cut?)));
+fn number_of_parts(e: &mut Emitter, body: &Body, outer: &[Operand]) -> Result<Operand> {
+    let cut = body.map.inputs.iter().find_map(|link| Some((outer.get(link.external?)?, link.cut?)));
     let (whole, cut) = cut.ok_or_else(|| OpError::unsupported("iterations of unknown number"))?;
     let parts = Parts::of(cut, &whole.ty)?;
     e.number(&parts.count)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use snick_shape::ShapeSpec;
 
-use super::{Declared, Graph, NodeId, Output, Value};
+use super::{Declared, Graph, MAX_PORTS, NodeId, Output, Value};
 use crate::{Op, OpError};
 
 impl Graph {
@@ -43,9 +43,12 @@ impl Graph {
         }
     }
 
-    /// Gives a node at least this many outputs.
+    /// Gives a node at least this many outputs. Nothing happens for more than a node can have, which is 2^24: whoever
+    /// reads one finds that it is not there.
     pub fn ensure_outputs(&mut self, id: NodeId, count: usize) {
-        if let Some(node) = self.nodes.node_weight_mut(self.place(id)) {
+        if let Some(node) = self.nodes.node_weight_mut(self.place(id))
+            && count <= MAX_PORTS as usize
+        {
             node.outs.resize_with(node.outs.len().max(count), Output::unknown);
         }
     }
@@ -65,5 +68,22 @@ impl Graph {
 
     pub(super) fn output_mut(&mut self, value: Value) -> Option<&mut Output> {
         self.nodes.node_weight_mut(self.place(value.node))?.outs.get_mut(value.port as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{infer, text};
+
+    #[test]
+    fn more_outputs_than_a_node_can_have_are_refused() {
+        let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n}\n";
+        let mut graph = text::parse(text, None).unwrap();
+        assert!(infer(&mut graph).is_empty());
+        let id = graph.parameters().next().unwrap();
+        graph.ensure_outputs(id, 1 << 62);
+        assert_eq!(graph.node(id).outs().len(), 1);
+        graph.ensure_outputs(id, 3);
+        assert_eq!(graph.node(id).outs().len(), 3);
     }
 }

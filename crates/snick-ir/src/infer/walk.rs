@@ -38,7 +38,7 @@ pub(super) fn infer_rounds(
     conditions: Option<Conditions>,
 ) -> (Vec<Located>, Option<Conditions>) {
     let layers = graph.layers();
-    monitor.count_layers(layers, "");
+    monitor.check_graph(graph);
     let mut assumed = Some(Assumed::default());
     let mut rounds = 0;
     loop {
@@ -107,6 +107,14 @@ impl<'m> InferSession<'m> {
         self.monitor.report(self.visited.min(self.layers), self.layers, node.name());
     }
 
+    /// Ends the inference at a value with more dims than the limit.
+    fn check_ranks(&mut self, node: NodeRef) {
+        if self.monitor.limits().rank.is_some() {
+            let ranks = node.outs().iter().filter_map(|out| out.fact.shape.rank());
+            self.monitor.check_rank(ranks.max().unwrap_or(0), node.name());
+        }
+    }
+
     /// Whether the body may be visited in this round; the first one is always allowed.
     pub(crate) fn affords(&mut self, round: usize, body: &Graph) -> bool {
         if round == 0 {
@@ -144,6 +152,7 @@ impl Graph {
             }
             let node = self.node(id);
             session.report(node);
+            session.check_ranks(node);
             match node.op() {
                 Op::Result(_) => {
                     results.push(node.outs().first().map_or_else(Fact::unknown, |out| out.fact.clone()));
@@ -244,7 +253,7 @@ impl Graph {
         }
         session.conditions = recorded;
         let mut facts = facts?;
-        fold(&node.op, &inputs, &mut facts);
+        fold(&node.op, &inputs, &mut facts, session.monitor);
         self.expect_outputs(id, facts.len())?;
         Ok(facts)
     }
@@ -277,8 +286,8 @@ impl Graph {
     }
 }
 
-/// Folds facts to constants: elements that are all known numbers, and small ops on constants.
-fn fold(op: &Op, inputs: &[&Fact], facts: &mut Facts) {
+/// Folds facts to constants: elements that are all known numbers, and small ops on constants while there is fuel.
+fn fold(op: &Op, inputs: &[&Fact], facts: &mut Facts, monitor: &mut Monitor) {
     for fact in facts.iter_mut() {
         if let Some(Known::Elements(elements)) = &fact.known
             && let Some(numbers) = elements.iter().map(SymExpr::as_const).collect::<Option<Vec<i64>>>()
@@ -305,6 +314,9 @@ fn fold(op: &Op, inputs: &[&Fact], facts: &mut Facts) {
             return;
         }
         tensors.push(Tensor::clone(tensor));
+    }
+    if !monitor.take_fuel(size) {
+        return;
     }
     let computes_half = !op.has(OpTraits::MOVES_ELEMENTS) && !matches!(op, Op::Convert(_));
     let wide = if computes_half { widened(&tensors) } else { None };
@@ -350,13 +362,34 @@ fn known_half(value: &Tensor, half: ElementType) -> Option<Known> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Graph, infer, text};
+    use crate::{Graph, Limits, Watch, infer, infer_with, text};
 
     /// The inferred graph of these layers, and its errors.
     fn inferred(layers: &str) -> (Graph, Vec<String>) {
         let mut graph = text::parse(&format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n"), None).unwrap();
         let errors = infer(&mut graph).iter().map(|error| error.error.to_string()).collect();
         (graph, errors)
+    }
+
+    #[test]
+    fn folding_ends_when_its_fuel_does() {
+        let graph = |fuel: usize| {
+            let layers = "%a = Const-1 f32[4] <4, 5, 6, 7>\n%b = Exp-1(%a)\n%c = Exp-1(%b)\n\
+                          %d = Exp-1(%c)\n%y = Result-1(%d)";
+            let mut graph = text::parse(&format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n"), None).unwrap();
+            let mut monitor = Watch::new().limits(Limits::new().fuel(fuel)).start();
+            assert_eq!(infer_with(&mut graph, &mut monitor), []);
+            assert!(!monitor.is_stopped());
+            graph
+        };
+        let known = |fuel| {
+            let graph = graph(fuel);
+            graph.ids().filter(|&id| graph.node(id).outs()[0].fact.as_tensor().is_some()).count()
+        };
+        assert_eq!([usize::MAX, 0].map(known), [5, 1]);
+        let graph = graph(0);
+        let last = graph.results().next().unwrap();
+        assert_eq!(graph.node(last).outs()[0].fact.shape.as_static().unwrap().as_slice(), [4]);
     }
 
     #[test]

@@ -227,7 +227,8 @@ impl<'g, 'c> Driver<'g, 'c> {
         if self.options.only.is_some_and(|only| !only(self.graph, id)) {
             return ControlFlow::Continue(());
         }
-        let mut patch = Patch::new(self.graph, id, &self.worklist.liveness);
+        let mut patch =
+            Patch::new(self.graph, id, &self.worklist.liveness, self.options.monitor.as_deref_mut());
         for (number, rule) in self.rules.iter().enumerate() {
             if self.failed.contains(&(id, number)) {
                 continue;

@@ -19,7 +19,7 @@ use crate::{
 /// The maximum nesting of bodies: more than an XML can have, whose elements nest up to 256 levels.
 const MAX_BODIES: usize = 128;
 
-/// The maximum nesting of anything.
+/// The maximum nesting of anything. Both are constants, for they protect the stack; `Limits::nesting` is what a caller sets.
 const MAX_DEPTH: usize = 300;
 
 type Parsed<T> = Result<T, ParseError>;

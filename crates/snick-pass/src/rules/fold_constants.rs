@@ -45,7 +45,7 @@ fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
     Ok(RewriteResult::Replaced(values))
 }
 
-fn slice_of_constant(patch: &Patch) -> Result<Option<Tensor>, OpError> {
+fn slice_of_constant(patch: &mut Patch) -> Result<Option<Tensor>, OpError> {
     let op = patch.node().op();
     if Selection::of(op).is_none() {
         return Ok(None);
@@ -55,11 +55,15 @@ fn slice_of_constant(patch: &Patch) -> Result<Option<Tensor>, OpError> {
     let Some(slice) = op.eval(&[Tensor::clone(tensor)])?.into_iter().next() else { return Ok(None) };
     let bytes = slice.len().saturating_mul(slice.element_type().bit_width().unwrap_or(64) as usize) / 8;
     let is_small = slice.len() <= MAX_COPIED || (patch.is_read_once(data) && bytes <= MAX_BYTES);
-    Ok(is_small.then(|| slice.contiguous()))
+    // Copies count: a file may repeat one element for a large constant, and slice many of them.
+    Ok((is_small && patch.take_fuel(slice.len())).then(|| slice.contiguous()))
 }
 
 #[cfg(test)]
 mod tests {
+    use snick_ir::rewrite::{DriverOptions, apply};
+    use snick_ir::{Limits, Watch};
+
     use crate::testing::{fires, silent};
 
     #[test]
@@ -92,6 +96,21 @@ mod tests {
              %y = Multiply-1(%x, %d) {auto_broadcast: numpy}
              %r = Result-1(%y)",
         );
+    }
+
+    #[test]
+    fn slices_of_constants_are_copied_while_there_is_fuel() {
+        let text = "snick 1\ngraph \"g\" {\n  %c = Const-1 f32[4] <1, 2, 3, 4>\n  \
+                    %s = slice(%c) {axes: [0], start: [0], len: [3], step: [1]}\n  %y = Result-1(%s)\n}\n";
+        let slices = |fuel: usize| {
+            let mut graph = snick_ir::text::parse(text, None).unwrap();
+            let mut monitor = Watch::new().limits(Limits::new().fuel(fuel)).start();
+            let options = DriverOptions { monitor: Some(&mut monitor), ..DriverOptions::default() };
+            assert_eq!(snick_ir::infer(&mut graph), []);
+            apply(&mut graph, &[super::RULE], options);
+            graph.ids().filter(|&id| graph.node(id).op().type_name() == "slice").count()
+        };
+        assert_eq!([2, 3].map(slices), [1, 0]);
     }
 
     #[test]

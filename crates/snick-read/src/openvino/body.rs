@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use snick_ir::ops::control::port_map::PortLink;
 use snick_ir::{AttrValue, OpError, PortIds, RawNode};
 
-use super::net::{Net, Ordinals};
+use super::net::Net;
+use super::ordinals::Ordinals;
 use super::xml::{Cursor, Step};
 use crate::ReadError;
 

@@ -8,8 +8,12 @@ mod attributes;
 mod body;
 mod execution_graph;
 mod layer;
+mod layer_ids;
 mod net;
+mod ordinals;
 mod plain;
+mod port_set;
+mod truncated;
 mod weights;
 mod xml;
 
@@ -40,7 +44,7 @@ pub(crate) fn read_with(
         source,
         ops,
         errors: Vec::new(),
-        truncated: net::Truncated::default(),
+        truncated: truncated::Truncated::default(),
         undeclared: BTreeMap::new(),
         recorded: 0,
         layers: 0,

@@ -1,16 +1,20 @@
 //! A network or a body: its layers and the edges between them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use smallvec::SmallVec;
 use snick_ir::ops::source::constant::Constant;
 use snick_ir::ops::{self, Entry};
 use snick_ir::{
-    Attrs, Dialect, Graph, Info, Loc, Located, Monitor, Node, NodeId, Op, OpError, Output, PortIds, RawNode,
+    Attrs, Dialect, Graph, Info, Loc, Located, Monitor, Node, Op, OpError, Output, PortIds, RawNode,
     Registry, Value,
 };
 
 use super::layer::{Layer, port_ids, read_layer};
+use super::layer_ids::{LayerId, LayerIds};
+use super::ordinals::Ordinals;
+use super::port_set::PortSet;
+use super::truncated::Truncated;
 use super::weights::Beyond;
 use super::xml::{Cursor, Step};
 use super::{Weights, execution_graph};
@@ -65,91 +69,16 @@ impl Context<'_> {
     }
 }
 
-/// The constants beyond the end of the weights: a file that is cut is one error.
-#[derive(Default)]
-pub(super) struct Truncated {
-    /// The error of the first one.
-    first: Option<Located>,
-    /// How many others there are.
-    others: usize,
-    /// The end of the last one.
-    end: usize,
-}
-
-impl Truncated {
-    fn count(&mut self, end: usize, error: impl FnOnce() -> Located) {
-        match self.first {
-            Some(_) => self.others += 1,
-            None => self.first = Some(error()),
-        }
-        self.end = self.end.max(end);
-    }
-
-    fn into_error(self) -> Option<Located> {
-        let mut first = self.first?;
-        if let (OpError::WeightsTruncated { why }, 1..) = (&mut first.error, self.others) {
-            let count = self.others + 1;
-            why.push_str(&format!(" {count} constants are beyond its end; they need {} bytes", self.end));
-        }
-        Some(first)
-    }
-}
-
 /// A network, and its layers by the ids of the file.
 pub(super) struct Net {
     pub(super) graph: Graph,
     layers: LayerIds,
 }
 
-/// Layers by id, ascending. Ids mostly count from 0 without gaps, so the id is nearly always the index.
-#[derive(Default)]
-struct LayerIds(Vec<LayerId>);
-
-struct LayerId {
-    id: u64,
-    node: NodeId,
-    /// The numbers of the input ports; the graph keeps only unusual ones.
-    inputs: PortIds,
-    /// How many input ports there are; [`MAX_INPUTS`] if the file names none.
-    input_count: usize,
-    outputs: PortIds,
-    /// The inputs that have a producer.
-    connected: PortSet,
-    /// Whether a second producer of an input was reported.
-    is_doubled: bool,
-}
-
-/// A set of ports by position.
-#[derive(Default)]
-struct PortSet(SmallVec<[u64; 1]>);
-
-impl PortSet {
-    /// Whether the port was not in the set before.
-    fn insert(&mut self, port: usize) -> bool {
-        let (word, bit) = (port / 64, 1 << (port % 64));
-        if word >= self.0.len() {
-            self.0.resize(word + 1, 0);
-        }
-        let is_new = self.0[word] & bit == 0;
-        self.0[word] |= bit;
-        is_new
-    }
-}
-
-impl LayerIds {
-    fn index(&self, id: u64) -> Option<usize> {
-        let guess = usize::try_from(id).ok().filter(|&i| self.0.get(i).is_some_and(|layer| layer.id == id));
-        guess.or_else(|| self.0.binary_search_by_key(&id, |layer| layer.id).ok())
-    }
-}
-
 impl Net {
     /// The numbers of Parameters and Results.
     pub(super) fn ordinals(&self) -> Ordinals<'_> {
-        let numbered = |(number, node): (usize, NodeId)| (node, number);
-        let parameters = self.graph.parameters().enumerate().map(numbered);
-        let numbers = parameters.chain(self.graph.results().enumerate().map(numbered)).collect();
-        Ordinals { net: self, numbers }
+        Ordinals::new(&self.graph, &self.layers)
     }
 
     fn name(&self, layer: usize) -> &str {
@@ -176,23 +105,6 @@ impl Net {
             format!("edge from layer `{writer}`: layer `{layer}` has no input port {}", to.1)
         })?;
         Ok((value, target, input))
-    }
-}
-
-/// The index of each Parameter of a body among its Parameters, and of each Result among its Results.
-pub(super) struct Ordinals<'n> {
-    net: &'n Net,
-    numbers: HashMap<NodeId, usize>,
-}
-
-impl Ordinals<'_> {
-    /// The index of the layer with this id.
-    pub(super) fn get(&self, id: u64) -> Result<usize, OpError> {
-        let index = self.net.layers.index(id);
-        let number = index.and_then(|index| self.numbers.get(&self.net.layers.0[index].node).copied());
-        number.ok_or_else(|| {
-            OpError::mismatch("the port map", format!("layer {id}"), "a Parameter or Result of the body")
-        })
     }
 }
 
@@ -442,27 +354,5 @@ mod tests {
             let error = with_edge(&format!("<edge {edge}/>")).unwrap_err().to_string();
             assert!(error.contains(message), "{error}");
         }
-    }
-
-    /// Constants of 8 bytes each at these offsets of a file of 20 bytes.
-    fn constants_at(offsets: &[usize]) -> Vec<String> {
-        let layer = |(id, offset): (usize, &usize)| {
-            format!(
-                "<layer id=\"{id}\" name=\"c{id}\" type=\"Const\" version=\"opset1\"><data element_type=\"i64\" \
-                 shape=\"1\" offset=\"{offset}\" size=\"8\"/><output><port id=\"0\"/></output></layer>"
-            )
-        };
-        let layers: String = offsets.iter().enumerate().map(layer).collect();
-        let text = format!("<net name=\"n\" version=\"11\"><layers>{layers}</layers></net>");
-        let read = read(&text, &Weights::from_bytes("w.bin", vec![0; 20]), "n.xml").unwrap();
-        read.errors.iter().map(|error| error.error.to_string()).collect()
-    }
-
-    #[test]
-    fn weights_that_are_cut_are_one_error() {
-        let one = "no value for the constant: needs bytes 16..24 of w.bin, but the file has 20: truncated?";
-        assert_eq!(constants_at(&[0, 16]), [one]);
-        let several = format!("{one} 3 constants are beyond its end; they need 108 bytes");
-        assert_eq!(constants_at(&[0, 16, 100, 24]), [several]);
     }
 }

@@ -11,7 +11,8 @@ use super::attributes::Attributes;
 use super::plain;
 use crate::ReadError;
 
-/// Maximum nesting of elements; real files need about 6 for each level of bodies.
+/// Maximum nesting of elements; real files need about 6 for each level of bodies. A constant, for it protects the stack:
+/// `Limits::nesting` is what a caller sets.
 const MAX_DEPTH: usize = 256;
 
 /// What comes next.

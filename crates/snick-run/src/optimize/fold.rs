@@ -16,12 +16,24 @@ const SMALL: usize = 1 << 20;
 /// A folded value may take this many times the memory of its inputs, as 4-bit weights converted to floats do.
 const GROWTH: usize = 8;
 
+/// All folded values may take this much memory, and [`GROWTH`] times that of the constants as they are stored: a chain of
+/// layers that each repeat their input would otherwise be computed here, where no limit of a run holds. What is above
+/// is computed in the run.
+const FOLDED: usize = 1 << 28;
+
 /// Replaces the steps with the same outputs in every run by constants of the plan. Steps that fail, or contradict what
 /// was inferred, are kept and fail in the run.
 pub(super) fn fold(plan: &mut Plan, graph: &Graph, half_precision: &HalfPrecision) {
     let mut known: Vec<Option<Tensor>> = vec![None; plan.slots];
+    let stored = graph.ids().filter_map(|id| match graph.node(id).op() {
+        op @ Op::Const(_) => Some(op.eval(&[]).ok()?.first()?.storage().len()),
+        _ => None,
+    });
+    let mut budget = stored.fold(FOLDED, |sum, bytes| sum.saturating_add(bytes.saturating_mul(GROWTH)));
     plan.steps.retain(|step| {
-        let Some(values) = fixed_outputs(graph, step, &known, half_precision) else { return true };
+        let Some(values) = fixed_outputs(graph, step, &known, half_precision, &mut budget) else {
+            return true;
+        };
         for (slot, value) in (step.first..step.first + step.outs).zip(values) {
             known[slot] = Some(value);
         }
@@ -54,6 +66,7 @@ fn fixed_outputs(
     step: &Step,
     known: &[Option<Tensor>],
     half_precision: &HalfPrecision,
+    budget: &mut usize,
 ) -> Option<Vec<Tensor>> {
     if matches!(step.kind, StepKind::Packed(_)) {
         return None;
@@ -75,8 +88,10 @@ fn fixed_outputs(
                 })
                 .collect();
             let inputs = inputs?;
-            is_worth_keeping(graph, step.node, &inputs)
-                .then(|| half_precision.evaluate(step, op, &inputs).ok())??
+            let values = is_worth_keeping(graph, step.node, &inputs, *budget)
+                .then(|| half_precision.evaluate(step, op, &inputs).ok())??;
+            *budget = budget.saturating_sub(values.iter().map(Tensor::size_in_bytes).sum());
+            values
         }
         _ => return None,
     };
@@ -97,8 +112,8 @@ fn static_shape(graph: &Graph, node: NodeId) -> Option<Vec<Tensor>> {
     Some(vec![sizes.cast(fact.element_type).ok()?])
 }
 
-/// Whether the outputs are known to be not much larger than the inputs.
-fn is_worth_keeping(graph: &Graph, node: NodeId, inputs: &[Tensor]) -> bool {
+/// Whether the outputs are known to be not much larger than the inputs, and to fit into the budget.
+fn is_worth_keeping(graph: &Graph, node: NodeId, inputs: &[Tensor], budget: usize) -> bool {
     let before: usize = inputs.iter().map(Tensor::size_in_bytes).sum();
     let after = graph.node(node).outs().iter().try_fold(0usize, |sum, out| {
         let dims = out.fact.shape.as_static()?;
@@ -106,7 +121,7 @@ fn is_worth_keeping(graph: &Graph, node: NodeId, inputs: &[Tensor]) -> bool {
         sum.checked_add(out.fact.element_type.byte_len(count)?)
     });
     match after {
-        Some(after) => after <= before.saturating_mul(GROWTH).saturating_add(SMALL),
-        None => before <= SMALL / 16,
+        Some(after) => after <= budget && after <= before.saturating_mul(GROWTH).saturating_add(SMALL),
+        None => budget > 0 && before <= SMALL / 16,
     }
 }

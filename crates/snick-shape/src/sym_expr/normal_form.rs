@@ -4,6 +4,10 @@ use std::sync::Arc;
 
 use super::{Atom, Linear, Monomial, SymExpr, Term};
 
+// These ceilings are constants, not limits that a caller sets: every operation on expressions relies on them to take
+// bounded time, and equal expressions have equal normal forms only where the same ceilings made them. An expression
+// above them becomes a new symbol with its bounds, so a fact says less, nothing else.
+
 /// Most terms a sum may have.
 const MAX_TERMS: usize = 32;
 /// Most nodes an expression may have, written out as a tree.

@@ -1,0 +1,114 @@
+//! A body of an If, a Loop or a TensorIterator, with what its port map says of each port.
+
+use std::collections::{HashMap, HashSet};
+
+use snick_ir::ops::control::port_map::{PortLink, PortMap};
+use snick_ir::{Fact, Graph, NodeId, Value};
+
+/// A body and its port map. A port map names Parameters and Results by their numbers; they are listed once, so that a
+/// body of many takes time in proportion to them.
+pub(crate) struct Body<'g> {
+    pub(crate) graph: &'g Graph,
+    pub(crate) map: &'g PortMap,
+    pub(crate) parameters: Vec<NodeId>,
+    results: Vec<NodeId>,
+    /// The first link into each Parameter.
+    links: HashMap<usize, &'g PortLink>,
+    /// The first link into each Parameter that gives it a whole value.
+    whole: HashMap<usize, &'g PortLink>,
+    /// The first link to each output of the op.
+    outputs: HashMap<usize, &'g PortLink>,
+}
+
+impl<'g> Body<'g> {
+    pub(crate) fn new(graph: &'g Graph, map: &'g PortMap) -> Self {
+        let mut links = HashMap::new();
+        let mut whole = HashMap::new();
+        for link in &map.inputs {
+            links.entry(link.internal).or_insert(link);
+            if link.cut.is_none() {
+                whole.entry(link.internal).or_insert(link);
+            }
+        }
+        let mut outputs = HashMap::new();
+        for link in &map.outputs {
+            link.external.map(|port| outputs.entry(port).or_insert(link));
+        }
+        let (parameters, results) = (graph.parameters().collect(), graph.results().collect());
+        Self { graph, map, parameters, results, links, whole, outputs }
+    }
+
+    /// The link into a Parameter.
+    pub(crate) fn link(&self, parameter: usize) -> Option<&'g PortLink> {
+        self.links.get(&parameter).copied()
+    }
+
+    /// The link that gives a Parameter a whole value.
+    pub(crate) fn whole_link(&self, parameter: usize) -> Option<&'g PortLink> {
+        self.whole.get(&parameter).copied()
+    }
+
+    /// The link to an output of the op.
+    pub(crate) fn output_link(&self, port: usize) -> Option<&'g PortLink> {
+        self.outputs.get(&port).copied()
+    }
+
+    /// What a Result returns.
+    pub(crate) fn returned(&self, result: usize) -> Option<Value> {
+        let &id = self.results.get(result)?;
+        self.graph.inputs(id).first().copied().flatten()
+    }
+
+    /// What is known of a value of the body.
+    pub(crate) fn fact(&self, value: Option<Value>) -> Fact {
+        value.and_then(|value| self.graph.fact(value)).cloned().unwrap_or_else(Fact::unknown)
+    }
+}
+
+/// A value that goes from iteration to iteration.
+pub(crate) struct State {
+    /// The Parameter that takes it; `None` where only the last one is wanted.
+    pub(crate) parameter: Option<usize>,
+    /// The Result that gives the next one.
+    pub(crate) result: usize,
+}
+
+/// What goes from iteration to iteration of a TensorIterator or a Loop, for formats whose loops name all of it: the
+/// back edges, and what else is wanted of the last iteration.
+pub(crate) struct States {
+    pub(crate) list: Vec<State>,
+    /// The first state of each Parameter.
+    of_parameter: HashMap<usize, usize>,
+    /// The first state of each Result.
+    of_result: HashMap<usize, usize>,
+}
+
+impl States {
+    pub(crate) fn of(map: &PortMap) -> Self {
+        let edges = map.back_edges.iter();
+        let mut list: Vec<State> =
+            edges.map(|&(result, parameter)| State { parameter: Some(parameter), result }).collect();
+        let mut named: HashSet<usize> = list.iter().map(|state| state.result).collect();
+        for link in map.outputs.iter().filter(|link| link.cut.is_none() && link.external.is_some()) {
+            if named.insert(link.internal) {
+                list.push(State { parameter: None, result: link.internal });
+            }
+        }
+        let (mut of_parameter, mut of_result) = (HashMap::new(), HashMap::new());
+        for (number, state) in list.iter().enumerate() {
+            state.parameter.map(|parameter| of_parameter.entry(parameter).or_insert(number));
+            of_result.entry(state.result).or_insert(number);
+        }
+        Self { list, of_parameter, of_result }
+    }
+
+    /// The number of the state that a Parameter takes.
+    pub(crate) fn of_parameter(&self, parameter: usize) -> Option<usize> {
+        self.of_parameter.get(&parameter).copied()
+    }
+
+    /// The number of the state that a Result gives.
+    pub(crate) fn of_result(&self, result: usize) -> Option<usize> {
+        self.of_result.get(&result).copied()
+    }
+}

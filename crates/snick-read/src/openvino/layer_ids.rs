@@ -1,0 +1,30 @@
+//! The layers of a network by the ids that the file gives them.
+
+use snick_ir::{NodeId, PortIds};
+
+use super::port_set::PortSet;
+
+/// Layers by id, ascending. Ids mostly count from 0 without gaps, so the id is nearly always the index.
+#[derive(Default)]
+pub(super) struct LayerIds(pub(super) Vec<LayerId>);
+
+pub(super) struct LayerId {
+    pub(super) id: u64,
+    pub(super) node: NodeId,
+    /// The numbers of the input ports; the graph keeps only unusual ones.
+    pub(super) inputs: PortIds,
+    /// How many input ports there are; `MAX_INPUTS` at most if the file names none.
+    pub(super) input_count: usize,
+    pub(super) outputs: PortIds,
+    /// The inputs that have a producer.
+    pub(super) connected: PortSet,
+    /// Whether a second producer of an input was reported.
+    pub(super) is_doubled: bool,
+}
+
+impl LayerIds {
+    pub(super) fn index(&self, id: u64) -> Option<usize> {
+        let guess = usize::try_from(id).ok().filter(|&i| self.0.get(i).is_some_and(|layer| layer.id == id));
+        guess.or_else(|| self.0.binary_search_by_key(&id, |layer| layer.id).ok())
+    }
+}

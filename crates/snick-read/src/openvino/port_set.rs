@@ -1,0 +1,20 @@
+//! Sets of ports.
+
+use smallvec::SmallVec;
+
+/// A set of ports by position.
+#[derive(Default)]
+pub(super) struct PortSet(SmallVec<[u64; 1]>);
+
+impl PortSet {
+    /// Whether the port was not in the set before.
+    pub(super) fn insert(&mut self, port: usize) -> bool {
+        let (word, bit) = (port / 64, 1 << (port % 64));
+        if word >= self.0.len() {
+            self.0.resize(word + 1, 0);
+        }
+        let is_new = self.0[word] & bit == 0;
+        self.0[word] |= bit;
+        is_new
+    }
+}
