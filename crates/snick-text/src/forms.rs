@@ -9,7 +9,7 @@ use crate::first_char;
 
 /// A normal form of Unicode.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Form {
+pub enum NormalForm {
     /// As it is.
     Identity,
     /// Composed.
@@ -22,7 +22,7 @@ pub enum Form {
     Nfkd,
 }
 
-impl Form {
+impl NormalForm {
     /// The form of this name, such as `nfkc`, in any case.
     pub fn named(name: &str) -> Option<Self> {
         Some(match name.to_ascii_lowercase().as_str() {
@@ -107,7 +107,7 @@ impl Form {
 mod tests {
     use super::*;
 
-    fn all(form: Form, text: &str) -> String {
+    fn all(form: NormalForm, text: &str) -> String {
         let (mut rest, mut out) = (text.as_bytes(), Vec::new());
         while !rest.is_empty() {
             let len = form.normalize_prefix(rest, &mut out).unwrap();
@@ -118,16 +118,19 @@ mod tests {
 
     #[test]
     fn forms_differ_by_composition_and_compatibility() {
-        assert_eq!(all(Form::Nfd, "éệ한ﬁ"), "e\u{301}e\u{323}\u{302}\u{1112}\u{1161}\u{11ab}ﬁ");
-        assert_eq!(all(Form::Nfc, "e\u{301}e\u{323}\u{302}\u{1112}\u{1161}\u{11ab}ﬁA\u{30a}"), "éệ한ﬁÅ");
-        assert_eq!(all(Form::Nfkc, "ﬁｶ\u{ff9e}①ＡÅ"), "fiガ1AÅ");
-        assert_eq!(all(Form::Nfkd, "ﬁé"), "fie\u{301}");
-        assert_eq!(all(Form::Identity, "ﬁé"), "ﬁé");
+        assert_eq!(all(NormalForm::Nfd, "éệ한ﬁ"), "e\u{301}e\u{323}\u{302}\u{1112}\u{1161}\u{11ab}ﬁ");
+        assert_eq!(
+            all(NormalForm::Nfc, "e\u{301}e\u{323}\u{302}\u{1112}\u{1161}\u{11ab}ﬁA\u{30a}"),
+            "éệ한ﬁÅ"
+        );
+        assert_eq!(all(NormalForm::Nfkc, "ﬁｶ\u{ff9e}①ＡÅ"), "fiガ1AÅ");
+        assert_eq!(all(NormalForm::Nfkd, "ﬁé"), "fie\u{301}");
+        assert_eq!(all(NormalForm::Identity, "ﬁé"), "ﬁé");
     }
 
     #[test]
     fn marks_keep_their_order() {
-        assert_eq!(all(Form::Nfd, "a\u{302}\u{323}"), "a\u{302}\u{323}");
-        assert_eq!(all(Form::Nfc, "a\u{302}\u{323}"), "â\u{323}");
+        assert_eq!(all(NormalForm::Nfd, "a\u{302}\u{323}"), "a\u{302}\u{323}");
+        assert_eq!(all(NormalForm::Nfc, "a\u{302}\u{323}"), "â\u{323}");
     }
 }

@@ -27,7 +27,7 @@ mod wordpiece;
 pub use self::bpe::{Bpe, BpeOptions};
 pub use self::charsmap::CharsMap;
 pub use self::error::TextError;
-pub use self::forms::Form;
+pub use self::forms::NormalForm;
 pub use self::normalizer::{Normalizer, Rule, Whitespace};
 pub use self::pattern::Pattern;
 pub use self::sentencepiece::{SentencePiece, SpecialTokens};

@@ -1,7 +1,7 @@
 //! Normalising texts, as SentencePiece does.
 
 use crate::fold::fold;
-use crate::{CharsMap, Form, MAX_TEXT, TextError, Trie, first_char};
+use crate::{CharsMap, MAX_TEXT, NormalForm, TextError, Trie, first_char};
 
 /// What SentencePiece writes for a space.
 pub(crate) const SPACE: &[u8] = "\u{2581}".as_bytes();
@@ -10,7 +10,7 @@ pub(crate) const SPACE: &[u8] = "\u{2581}".as_bytes();
 #[derive(Clone, Debug)]
 pub enum Rule {
     /// A normal form, and whether case is folded.
-    Form(Form, bool),
+    Form(NormalForm, bool),
     /// A compiled map.
     Map(CharsMap),
 }
@@ -31,9 +31,9 @@ pub struct Whitespace {
 /// Normalises texts.
 ///
 /// ```
-/// use snick_text::{Form, Normalizer, Rule, Whitespace};
+/// use snick_text::{NormalForm, Normalizer, Rule, Whitespace};
 ///
-/// let normalizer = Normalizer::new(Rule::Form(Form::Nfkc, true), Whitespace::default());
+/// let normalizer = Normalizer::new(Rule::Form(NormalForm::Nfkc, true), Whitespace::default());
 /// assert_eq!(normalizer.normalize("Ｆｌｕß".as_bytes())?, "fluß".as_bytes());
 /// # Ok::<(), snick_text::TextError>(())
 /// ```
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     fn normalize(whitespace: Whitespace, text: &str) -> String {
-        let normalizer = Normalizer::new(Rule::Form(Form::Nfkc, false), whitespace);
+        let normalizer = Normalizer::new(Rule::Form(NormalForm::Nfkc, false), whitespace);
         String::from_utf8(normalizer.normalize(text.as_bytes()).unwrap()).unwrap()
     }
 
@@ -167,14 +167,15 @@ mod tests {
 
     #[test]
     fn bytes_that_are_no_character_are_replaced() {
-        let normalizer = Normalizer::new(Rule::Form(Form::Nfd, true), Whitespace::default());
+        let normalizer = Normalizer::new(Rule::Form(NormalForm::Nfd, true), Whitespace::default());
         assert_eq!(normalizer.normalize(b"A\xff\xc3"), Ok("a\u{fffd}\u{fffd}".into()));
     }
 
     #[test]
     fn kept_texts_stay() {
         let kept = Trie::new([(&b"<A>"[..], 0)]);
-        let normalizer = Normalizer::new(Rule::Form(Form::Nfd, true), Whitespace::default()).keeping(kept);
+        let normalizer =
+            Normalizer::new(Rule::Form(NormalForm::Nfd, true), Whitespace::default()).keeping(kept);
         assert_eq!(normalizer.normalize(b"A<A>"), Ok(b"a<A>".to_vec()));
     }
 }

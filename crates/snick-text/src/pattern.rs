@@ -103,7 +103,7 @@ impl Pattern {
                     captures.and_then(|captures| {
                         let range = captures.get(0)?.range();
                         let groups = (1..captures.len()).filter_map(|i| Some(captures.get(i)?.range()));
-                        let group = groups.filter(|g| range.start <= g.start && g.end <= range.end).last();
+                        let group = groups.rev().find(|g| range.start <= g.start && g.end <= range.end);
                         Some(Found { range, group })
                     })
                 }

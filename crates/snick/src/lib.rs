@@ -43,6 +43,7 @@
 //! | `analyze` | tables of weights, states and recorded times |
 //! | `ops-toml` | `load_ops`: shapes of custom ops from a file |
 //! | `serde` | diagnostics and shapes serialise |
+//! | `tokenizers` | running the operations of openvino_tokenizers; their shapes are inferred without it, too |
 //! | `ndarray` | tensors from and to `ndarray` |
 
 #[cfg(feature = "analyze")]

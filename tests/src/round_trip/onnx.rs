@@ -17,7 +17,8 @@ fn written_models_are_read_with_the_same_results() {
             Ok(files) => files,
             Err(error) => {
                 assert!(!error.layer.is_empty() && !error.error.to_string().is_empty());
-                refused += 1;
+                // ONNX has no tokenizers.
+                refused += usize::from(!has_extensions(&read.graph));
                 continue;
             }
         };
@@ -38,4 +39,9 @@ fn written_models_are_read_with_the_same_results() {
         same += 1;
     }
     assert!(same > 2 * refused, "{same} models were written, {refused} refused");
+}
+
+/// Whether a layer is of no operation set.
+fn has_extensions(graph: &snick_ir::Graph) -> bool {
+    graph.ids().any(|id| matches!(graph.node(id).version(), snick_ir::Version::Custom(_)))
 }

@@ -223,54 +223,12 @@ pub mod random {
     pub mod random_uniform;
 }
 
-/// Texts.
 #[macro_use]
-pub mod strings {
-    #[macro_use]
-    mod evaluate;
-    pub mod byte_fallback;
-    pub mod bytes_to_chars;
-    pub mod case_fold;
-    pub mod chars_map_normalization;
-    pub mod chars_to_bytes;
-    pub mod equal_str;
-    pub mod normalize_unicode;
-    #[cfg(feature = "tokenizers")]
-    pub(super) mod pieces;
-    pub mod regex_normalization;
-    pub mod regex_split;
-    pub mod special_tokens_split;
-    pub mod string_tensor_pack;
-    pub mod string_tensor_unpack;
-    pub(super) mod texts;
-    pub mod utf8_validate;
-}
+pub mod strings;
 
-/// Rows of different lengths, each given by where it begins and ends in the data of all.
-pub mod ragged {
-    pub mod combine_segments;
-    pub mod fuze_ragged;
-    pub mod ragged_to_dense;
-    pub mod ragged_to_ragged;
-    pub mod ragged_to_sparse;
-    pub(super) mod rows;
-    pub mod truncate;
-}
+pub mod ragged;
 
-/// Texts to the numbers of tokens, and back.
-pub mod tokens {
-    pub mod bpe_tokenizer;
-    mod detokenize;
-    pub mod sentencepiece_detokenizer;
-    pub mod sentencepiece_stream_detokenizer;
-    pub mod sentencepiece_tokenizer;
-    pub mod trie_tokenizer;
-    pub mod unigram_tokenizer;
-    pub mod vocab_decoder;
-    pub mod vocab_encoder;
-    mod vocabulary;
-    pub mod wordpiece_tokenizer;
-}
+pub mod tokens;
 
 /// Networks with a memory, a step or a whole sequence at a time.
 pub mod recurrent {

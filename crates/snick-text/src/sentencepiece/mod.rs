@@ -13,7 +13,7 @@ use prost::Message;
 use self::proto::{ModelProto, NormalizerSpec};
 pub use self::special::SpecialTokens;
 use crate::normalizer::SPACE;
-use crate::{CharsMap, Form, Normalizer, Rule, TextError, Trie, Unigram, Whitespace};
+use crate::{CharsMap, NormalForm, Normalizer, Rule, TextError, Trie, Unigram, Whitespace};
 
 /// What a token is for.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -169,7 +169,7 @@ pub(crate) fn byte(text: &[u8]) -> Option<u8> {
 fn rules(spec: NormalizerSpec, as_suffix: bool) -> Result<(Rule, Whitespace), TextError> {
     let rule = match spec.precompiled_charsmap.filter(|map| !map.is_empty()) {
         Some(map) => Rule::Map(CharsMap::parse(&map)?),
-        None => Rule::Form(Form::Identity, false),
+        None => Rule::Form(NormalForm::Identity, false),
     };
     let whitespace = Whitespace {
         add_prefix: spec.add_dummy_prefix.unwrap_or(true),

@@ -1,3 +1,5 @@
+//! Models made here, token by token.
+
 use super::proto::{ModelProto, NormalizerSpec, Piece, Trainer};
 use super::*;
 

@@ -48,7 +48,7 @@ eval_of_text!(CaseFold);
 #[cfg(feature = "tokenizers")]
 mod kernel {
     use snick_tensor::Tensor;
-    use snick_text::{Form, Normalizer, Rule, Whitespace};
+    use snick_text::{NormalForm, Normalizer, Rule, Whitespace};
 
     use super::CaseFold;
     use crate::OpError;
@@ -64,7 +64,7 @@ mod kernel {
             outputs.extend(skips.cloned());
             return Ok(outputs);
         }
-        let normalizer = Normalizer::new(Rule::Form(Form::Identity, true), Whitespace::default());
+        let normalizer = Normalizer::new(Rule::Form(NormalForm::Identity, true), Whitespace::default());
         map_texts(inputs, skips, |text| Ok(normalizer.normalize(text)?))
     }
 }

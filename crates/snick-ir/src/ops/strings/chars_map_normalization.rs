@@ -65,7 +65,7 @@ mod kernel {
     use std::sync::Arc;
 
     use snick_tensor::Tensor;
-    use snick_text::{CharsMap, Form, Normalizer, Rule, Whitespace};
+    use snick_text::{CharsMap, NormalForm, Normalizer, Rule, Whitespace};
 
     use super::CharsMapNormalization;
     use crate::OpError;
@@ -96,8 +96,8 @@ mod kernel {
                 }
             }
             false => {
-                let form = Form::named(&op.normalization_form);
-                let form = form.filter(|form| *form != Form::Identity || op.case_fold);
+                let form = NormalForm::named(&op.normalization_form);
+                let form = form.filter(|form| *form != NormalForm::Identity || op.case_fold);
                 let form = form.ok_or_else(|| {
                     let name = &op.normalization_form;
                     OpError::unsupported(format!("the normal form `{name}` with case_fold {}", op.case_fold))

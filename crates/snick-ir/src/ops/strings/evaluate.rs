@@ -26,3 +26,16 @@ impl From<snick_text::TextError> for crate::OpError {
         Self::Text(error.to_string())
     }
 }
+
+#[cfg(all(test, not(feature = "tokenizers")))]
+mod tests {
+    use crate::ops::RegexSplit;
+    use crate::{Op, OpError};
+
+    #[test]
+    fn without_the_feature_running_names_it() {
+        let inputs = vec![snick_tensor::Tensor::scalar(0i32); 6];
+        let error = Op::from(RegexSplit::default()).eval(&inputs);
+        assert_eq!(error, Err(OpError::FeatureOff { feature: "tokenizers" }));
+    }
+}

@@ -46,7 +46,7 @@ eval_of_text!(NormalizeUnicode);
 #[cfg(feature = "tokenizers")]
 mod kernel {
     use snick_tensor::Tensor;
-    use snick_text::{Form, Normalizer, Rule, Whitespace};
+    use snick_text::{NormalForm as Form, Normalizer, Rule, Whitespace};
 
     use super::{NormalForm, NormalizeUnicode};
     use crate::OpError;

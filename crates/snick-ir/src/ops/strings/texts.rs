@@ -41,6 +41,7 @@ impl<'t> Texts<'t> {
     }
 
     /// Where text `i` begins.
+    #[cfg(feature = "tokenizers")]
     pub fn begin(&self, i: usize) -> usize {
         self.rows.row(i).start
     }
