@@ -126,6 +126,9 @@ impl Demands {
     }
 }
 
+/// New values of symbols.
+type Move = Vec<(SymbolId, i64)>;
+
 /// The dims of a Parameter.
 fn dims(graph: &Graph, id: NodeId) -> Vec<SymExpr> {
     let fact = graph.node(id).outs().first().map(|out| &out.fact);
@@ -305,7 +308,7 @@ impl<'d> FittedSizes<'d> {
         condition: &Condition,
         conditions: &[&Condition],
         seen: &HashSet<Vec<i64>>,
-    ) -> Option<Vec<(SymbolId, i64)>> {
+    ) -> Option<Move> {
         let mut symbols: Vec<SymbolId> = condition.exprs().flat_map(SymExpr::symbols).collect();
         symbols.sort_unstable();
         symbols.dedup();
@@ -315,7 +318,7 @@ impl<'d> FittedSizes<'d> {
             symbols.iter().copied().filter(|symbol| !self.demands.outermost.contains(symbol)).collect();
         groups.extend([inner, symbols].into_iter().filter(|group| group.len() > 1));
         groups.dedup();
-        let mut best: Option<((usize, bool, bool, i64), Vec<(SymbolId, i64)>)> = None;
+        let mut best: Option<((usize, bool, bool, i64), Move)> = None;
         for group in groups {
             let is_about = |other: &&&Condition| {
                 other.exprs().flat_map(SymExpr::symbols).any(|symbol| group.contains(&symbol))
