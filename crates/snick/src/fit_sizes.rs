@@ -126,6 +126,9 @@ impl Demands {
     }
 }
 
+/// New values of symbols.
+type Move = Vec<(SymbolId, i64)>;
+
 /// The dims of a Parameter.
 fn dims(graph: &Graph, id: NodeId) -> Vec<SymExpr> {
     let fact = graph.node(id).outs().first().map(|out| &out.fact);
@@ -266,41 +269,26 @@ impl<'d> FittedSizes<'d> {
 
     /// Makes dims equal that broadcast as they are, where that costs no condition.
     fn even_out(&mut self, wanted: &[Condition], conditions: &[&Condition]) {
-        let largest = self.values.values().copied().max().unwrap_or(1);
+        let largest = self.values.values().copied().max().unwrap_or(1).max(1);
+        let all: Vec<&Condition> = conditions.iter().copied().chain(wanted).collect();
         for _ in 0..MAX_MOVES {
-            let before = self.values.clone();
-            let all: Vec<&Condition> = conditions.iter().copied().chain(wanted).collect();
             let failing = self.failing(&all);
-            let worse = |wanted: &&Condition| self.holds(wanted) == Some(false);
-            let moves: Vec<Vec<(SymbolId, i64)>> = wanted
-                .iter()
-                .filter(worse)
-                .filter_map(|condition| self.clone_state().best_move(condition, &all, &HashSet::new()))
-                .collect();
-            let mended = moves.into_iter().any(|values| {
-                let is_small = values.iter().all(|&(_, value)| (1..=2 * largest.max(1)).contains(&value));
+            let uneven: Vec<&Condition> =
+                wanted.iter().filter(|condition| self.holds(condition) == Some(false)).collect();
+            let mut evens_out = |condition: &&Condition| {
+                let Some(values) = self.best_move(condition, &all, &HashSet::new()) else { return false };
+                let before = self.values.clone();
+                let is_small = values.iter().all(|&(_, value)| (1..=2 * largest).contains(&value));
                 self.values.extend(values);
-                let fits =
-                    is_small && conditions.iter().all(|condition| self.holds(condition) != Some(false));
-                let fits = fits && self.failing(&all) < failing;
-                if !fits {
-                    self.values.clone_from(&before);
+                let is_better = is_small && self.failing(conditions) == 0 && self.failing(&all) < failing;
+                if !is_better {
+                    self.values = before;
                 }
-                fits
-            });
-            if !mended {
+                is_better
+            };
+            if !uneven.iter().any(&mut evens_out) {
                 return;
             }
-        }
-    }
-
-    fn clone_state(&self) -> Self {
-        let (values, fixed) = (self.values.clone(), self.fixed.clone());
-        Self {
-            values,
-            fixed,
-            evaluations: self.evaluations,
-            ..Self::new(self.demands, self.larger, self.strategy)
         }
     }
 
@@ -320,7 +308,7 @@ impl<'d> FittedSizes<'d> {
         condition: &Condition,
         conditions: &[&Condition],
         seen: &HashSet<Vec<i64>>,
-    ) -> Option<Vec<(SymbolId, i64)>> {
+    ) -> Option<Move> {
         let mut symbols: Vec<SymbolId> = condition.exprs().flat_map(SymExpr::symbols).collect();
         symbols.sort_unstable();
         symbols.dedup();
@@ -330,7 +318,7 @@ impl<'d> FittedSizes<'d> {
             symbols.iter().copied().filter(|symbol| !self.demands.outermost.contains(symbol)).collect();
         groups.extend([inner, symbols].into_iter().filter(|group| group.len() > 1));
         groups.dedup();
-        let mut best: Option<((usize, bool, bool, i64), Vec<(SymbolId, i64)>)> = None;
+        let mut best: Option<((usize, bool, bool, i64), Move)> = None;
         for group in groups {
             let is_about = |other: &&&Condition| {
                 other.exprs().flat_map(SymExpr::symbols).any(|symbol| group.contains(&symbol))

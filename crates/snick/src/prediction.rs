@@ -1,6 +1,6 @@
 //! What a run on certain inputs takes, before it runs: the sizes of all values follow from those of the inputs.
 
-use snick_ir::{Graph, Located, NodeId, Op, Value};
+use snick_ir::{Graph, Located, NodeId, Op};
 use snick_shape::{DimSpec, Interval, Shape, ShapeSpec};
 use snick_tensor::{ElementType, Tensor};
 
@@ -25,9 +25,9 @@ use snick_tensor::{ElementType, Tensor};
 pub struct Prediction {
     /// The layers that fail on inputs of these sizes; others may fail, too.
     pub errors: Vec<Located>,
-    /// Elements of all values together, those aside whose size is known only when the graph runs.
+    /// Elements of all values that depend on inputs together, those aside whose size is known only when the graph runs.
     pub elements: u64,
-    /// Bytes of the values that are needed at the same time, if each has memory of its own.
+    /// Bytes of those of them that are needed at the same time, if each has memory of its own.
     pub peak_bytes: u64,
 }
 
@@ -52,43 +52,49 @@ fn exactly(dims: &[usize]) -> ShapeSpec {
     ShapeSpec::Dims(dims.iter().map(size).collect())
 }
 
-/// The elements of all values, and the bytes of those that are alive at the same time.
+/// The elements of all values that depend on inputs, and the bytes of those of them that are alive at the same time. What
+/// follows from constants is the same for all inputs.
 fn sizes(graph: &Graph) -> (u64, u64) {
     let Ok(order) = graph.order() else { return (0, 0) };
     let mut readers = vec![0usize; graph.bound()];
+    let mut bytes = vec![0u64; graph.bound()];
+    let mut varies = vec![false; graph.bound()];
     for &id in &order {
         graph.inputs(id).into_iter().flatten().for_each(|value| readers[value.node.index()] += 1);
     }
     let (mut elements, mut alive, mut peak) = (0u64, 0u64, 0u64);
     for &id in &order {
-        let made = outputs(graph, id);
-        elements = made.iter().fold(elements, |sum, (count, _)| sum.saturating_add(*count));
-        alive = alive.saturating_add(bytes(&made));
+        let read: Vec<NodeId> = graph.inputs(id).into_iter().flatten().map(|value| value.node).collect();
+        let at = id.index();
+        varies[at] = matches!(graph.node(id).op(), Op::Parameter(_) | Op::ReadValue(_))
+            || read.iter().any(|source| varies[source.index()]);
+        if varies[at] {
+            let (count, size) = outputs(graph, id);
+            elements = elements.saturating_add(count);
+            bytes[at] = size;
+        }
+        alive = alive.saturating_add(bytes[at]);
         peak = peak.max(alive);
-        let read = graph.inputs(id).into_iter().flatten().map(|Value { node, .. }| node);
-        let unread = (readers[id.index()] == 0)
-            .then_some(id)
-            .filter(|_| !matches!(graph.node(id).op(), Op::Result(_)));
-        for node in read.chain(unread) {
-            let left = &mut readers[node.index()];
+        for source in read {
+            let left = &mut readers[source.index()];
             *left = left.saturating_sub(1);
             if *left == 0 {
-                alive = alive.saturating_sub(bytes(&outputs(graph, node)));
+                alive = alive.saturating_sub(bytes[source.index()]);
             }
+        }
+        if readers[at] == 0 {
+            alive = alive.saturating_sub(bytes[at]);
         }
     }
     (elements, peak)
 }
 
-fn bytes(outputs: &[(u64, u64)]) -> u64 {
-    outputs.iter().fold(0, |sum, (_, bytes)| sum.saturating_add(*bytes))
-}
-
-/// The elements and bytes of each output that a run makes. A Result passes its input on.
-fn outputs(graph: &Graph, id: NodeId) -> Vec<(u64, u64)> {
+/// The elements and bytes of all outputs that a run makes; those of unknown size count for nothing. A Result passes its
+/// input on.
+fn outputs(graph: &Graph, id: NodeId) -> (u64, u64) {
     let node = graph.node(id);
-    if matches!(node.op(), Op::Const(_) | Op::Result(_)) {
-        return Vec::new();
+    if matches!(node.op(), Op::Result(_)) {
+        return (0, 0);
     }
     let size = |shape: &Shape, element_type: ElementType| {
         let count = shape.as_static()?.iter().fold(1usize, |n, &size| n.saturating_mul(size));
@@ -96,6 +102,6 @@ fn outputs(graph: &Graph, id: NodeId) -> Vec<(u64, u64)> {
         let bytes = element_type.byte_len(count).unwrap_or_else(|| count.saturating_mul(8));
         Some((count as u64, bytes as u64))
     };
-    let sizes = node.outs().iter().map(|out| size(&out.fact.shape, out.fact.element_type()));
-    sizes.map(Option::unwrap_or_default).collect()
+    let sizes = node.outs().iter().filter_map(|out| size(&out.fact.shape, out.fact.element_type()));
+    sizes.fold((0, 0), |sum, (count, bytes)| (sum.0.saturating_add(count), sum.1.saturating_add(bytes)))
 }

@@ -52,3 +52,33 @@ impl Search {
         self.looked_at >= MAX_CANDIDATES || self.elements >= MAX_ELEMENTS
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use snick_tensor::ElementType;
+
+    use super::*;
+
+    #[test]
+    fn what_is_refuted_or_large_is_not_run() {
+        let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n  \
+                    %y = Parameter-1 {element_type: f32, shape: \"2..\"}\n  %one = Const-1 i64[2] <-1, 1>\n  \
+                    %r = Reshape-1(%x, %one) {special_zero: false}\n  \
+                    %p = Multiply-1(%r, %y) {auto_broadcast: numpy}\n  \
+                    %c = Add-1(%x, %y) {auto_broadcast: none}\n  %z = Result-1(%p)\n  %w = Result-1(%c)\n}\n";
+        let mut graph = snick_ir::text::parse(text, None).unwrap();
+        assert_eq!(snick_ir::infer(&mut graph), []);
+        let inputs =
+            |x, y| [vec![x, y].into_iter().map(|n| Tensor::zeros(ElementType::F32, &[n]).unwrap()).collect()];
+        let mut search = Search::new(&graph);
+        assert!(search.admits(&graph, &inputs(3, 3)));
+        assert!(!search.admits(&graph, &inputs(3, 4)), "the shapes differ");
+        assert!(!search.admits(&graph, &inputs(1 << 15, 1 << 15)), "4 GiB");
+        assert!(!search.is_over());
+        // Runs of 2^26 elements each: the budget is for one.
+        assert!(search.admits(&graph, &inputs(1 << 13, 1 << 13)));
+        assert!(!search.admits(&graph, &inputs(1 << 13, 1 << 13)) && !search.is_over());
+        assert!(!(0..MAX_CANDIDATES).any(|_| search.admits(&graph, &inputs(3, 4))));
+        assert!(search.is_over());
+    }
+}
