@@ -1,5 +1,7 @@
 //! Constants as MLIR spells them.
 
+use std::borrow::Cow;
+
 use snick_tensor::{ElementType, Tensor, TensorError};
 
 /// Elements that are written as numbers, at most; more of them are written as their bytes.
@@ -24,7 +26,7 @@ pub(super) fn dense(tensor: &Tensor) -> Result<String, TensorError> {
     if tensor.len() <= MAX_NUMBERS {
         return Ok(numbers_or_one(&numbers(tensor)?, tensor.dims()));
     }
-    let bytes = tensor.to_bytes();
+    let bytes = whole_bytes(tensor)?;
     let width = bytes.len() / tensor.len();
     let (first, _) = bytes.split_at(width);
     if bytes.chunks_exact(width).all(|element| element == first) {
@@ -39,6 +41,21 @@ pub(super) fn dense(tensor: &Tensor) -> Result<String, TensorError> {
     }
     text.push('"');
     Ok(text)
+}
+
+/// The elements, none smaller than a byte: MLIR packs only booleans.
+fn whole_bytes(tensor: &Tensor) -> Result<Cow<'_, [u8]>, TensorError> {
+    let element = tensor.element_type();
+    let Some(bits @ 1..8) = element.bit_width() else { return Ok(tensor.to_bytes()) };
+    if element.is_integer() {
+        let byte = if element.is_signed() { ElementType::I8 } else { ElementType::U8 };
+        return Ok(Cow::Owned(tensor.cast(byte)?.to_bytes().into_owned()));
+    }
+    // Low bits of a byte first.
+    let (count, mask) = (8 / bits, (1_u8 << bits) - 1);
+    let packed = tensor.to_bytes();
+    let parts = packed.iter().flat_map(|byte| (0..count).map(move |i| (byte >> (i * bits)) & mask));
+    Ok(Cow::Owned(parts.take(tensor.len()).collect()))
 }
 
 const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
@@ -133,6 +150,19 @@ mod tests {
         let flags = Tensor::from_vec(&[70], (0..70).map(|i| i == 1).collect::<Vec<_>>()).unwrap();
         assert!(dense(&flags).unwrap().starts_with("[false, true, false, "));
         assert!(of(&[65], (0..65).collect()).starts_with("\"0x0000000001000000"));
+    }
+
+    #[test]
+    fn elements_of_some_bits_have_a_byte_each() {
+        let values = Tensor::from_vec(&[66], (0..66).map(|i| (i % 16 - 8) as f32).collect()).unwrap();
+        let of = |element| dense(&values.cast(element).unwrap()).unwrap();
+        assert!(of(ElementType::I4).starts_with("\"0xF8F9FAFBFCFDFEFF0001"), "{}", of(ElementType::I4));
+        assert!(
+            of(ElementType::F4E2M1).starts_with("\"0x0F0F0F0E0E0D0C0A0002"),
+            "{}",
+            of(ElementType::F4E2M1)
+        );
+        assert_eq!(of(ElementType::F4E2M1).len(), 2 * 66 + 4);
     }
 
     #[test]
