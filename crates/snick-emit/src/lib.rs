@@ -23,6 +23,7 @@
 pub mod onnx;
 pub mod openvino;
 
+mod decompression;
 mod directml;
 mod dot;
 mod layer;

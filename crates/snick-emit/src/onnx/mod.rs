@@ -7,7 +7,6 @@
 
 mod axes;
 mod bodies;
-mod decompression;
 mod detection;
 mod elementwise;
 mod emitter;
@@ -27,7 +26,6 @@ mod table;
 mod types;
 mod writer;
 
-use snick_ir::rewrite::apply_throughout;
 use snick_ir::{Graph, Located, NodeId, Op, OpError};
 
 use self::emitter::Emitter;
@@ -57,7 +55,6 @@ pub fn onnx(graph: &Graph, data_name: &str) -> Result<OnnxFiles, Box<Located>> {
 
 fn files(graph: &Graph, data_name: &str, max_embedded: usize) -> Result<OnnxFiles, Box<Located>> {
     let mut graph = graph.clone();
-    apply_throughout(&mut graph, &[decompression::RULE])?;
     let refusals = Refusals::legalize(&mut graph, &table::target(), "ONNX")?;
     let graph = prepare::prepare(graph)?;
     let order = graph.order()?;

@@ -83,11 +83,16 @@ pub(super) fn real(value: f64, element: ElementType) -> String {
             ElementType::F32 => u64::from((value as f32).to_bits()),
             // The exponent all ones; the sign and one digit as f64 has them.
             ElementType::F16 => sixteen(value, 0x7C00, 0x0200),
+            ElementType::F8E5M2 => sixteen(value, 0x7C00, 0x0200) >> 8,
+            // The only value of each that is no number.
+            ElementType::F8E4M3 => 0x7F,
+            ElementType::F8E8M0 => 0xFF,
             _ => sixteen(value, 0x7F80, 0x0040),
         };
         let digits = match element {
             ElementType::F64 => 16,
             ElementType::F32 => 8,
+            ElementType::F8E5M2 | ElementType::F8E4M3 | ElementType::F8E8M0 => 2,
             _ => 4,
         };
         return format!("0x{bits:0digits$X}");
@@ -182,5 +187,7 @@ mod tests {
         assert_eq!(real(f64::INFINITY, ElementType::F32), "0x7F800000");
         assert_eq!(real(f64::NEG_INFINITY, ElementType::F16), "0xFC00");
         assert_eq!(real(f64::INFINITY, ElementType::BF16), "0x7F80");
+        assert_eq!(real(f64::NEG_INFINITY, ElementType::F8E5M2), "0xFC");
+        assert_eq!(real(f64::NAN, ElementType::F8E4M3), "0x7F");
     }
 }

@@ -1,7 +1,8 @@
 //! Weights that are decompressed in half precision, and then converted, are decompressed in the wider type at once.
 //!
 //! OpenVINO and `snick run` compute half floats in f32 and round nothing in between. ONNX Runtime rounds each product of
-//! halves, which for weights of 4 bits is the greatest error of the whole model.
+//! halves, and so does what computes with constants ahead of the run; for weights of 4 bits that is the greatest error of
+//! the whole model.
 
 use snick_ir::ops::Convert;
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
@@ -9,7 +10,7 @@ use snick_ir::{Graph, Op, OpError, Value};
 use snick_tensor::ElementType;
 
 /// A Convert from a half float goes before the layer that it reads, if that computes or moves weights for it alone.
-pub(super) const RULE: Rule = Rule::rounding("decompress-in-wide-type", decompress);
+pub(crate) const RULE: Rule = Rule::rounding("decompress-in-wide-type", decompress);
 
 /// The longest way from a constant through what decompresses it.
 const MAX_STEPS: usize = 8;
