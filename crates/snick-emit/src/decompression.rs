@@ -20,7 +20,7 @@ fn decompress(p: &mut Patch) -> Result<RewriteResult, OpError> {
     let (x, wide) = (p.input(0)?, p.element_type(p.output(0))?);
     let half = p.element_type(x)?;
     let goes_on = half.is_half() && matches!(wide, ElementType::F32 | ElementType::F64);
-    if !goes_on || !p.is_read_once(x) || !is_weights(p.graph(), x, MAX_STEPS) {
+    if !goes_on || !p.is_read_once(x) || !is_weights(p.graph(), x) {
         return Ok(RewriteResult::NoMatch);
     }
     let op = p.op_of(x).clone();
@@ -59,7 +59,11 @@ fn is_exact_in_f16(element: ElementType) -> bool {
 }
 
 /// Whether a value follows from constants by what decompresses weights.
-fn is_weights(graph: &Graph, value: Value, steps: usize) -> bool {
+pub(crate) fn is_weights(graph: &Graph, value: Value) -> bool {
+    follows(graph, value, MAX_STEPS)
+}
+
+fn follows(graph: &Graph, value: Value, steps: usize) -> bool {
     let op = graph.node(value.node).op();
     let passes = matches!(op, Op::Convert(_)) || computes(op) || moves(op);
     matches!(op, Op::Const(_))
@@ -68,5 +72,5 @@ fn is_weights(graph: &Graph, value: Value, steps: usize) -> bool {
             && graph
                 .inputs(value.node)
                 .iter()
-                .all(|input| input.is_some_and(|input| is_weights(graph, input, steps - 1))))
+                .all(|input| input.is_some_and(|input| follows(graph, input, steps - 1))))
 }

@@ -7,6 +7,7 @@ use super::emitter::{Emitter, Operand, Result};
 use super::rule::EmitRule::{Binary, Compare, Custom, IdentityOnInt, Unary};
 use super::rule::OpRow;
 use super::unary::{activate, converted};
+use crate::decompression::is_weights;
 use crate::type_limits::bounds;
 
 pub(super) const ROWS: &[OpRow] = &[
@@ -123,7 +124,12 @@ fn convert(e: &mut Emitter) -> Result {
     if is_low_bit(to) {
         return Err(OpError::unsupported(format!("the element type {to}")));
     }
-    activate(e, |e, x| converted(e, x, to))
+    // Halves are computed in f32, but what is stored as such in weights was rounded when they were compressed.
+    let is_stored = to.is_half() && e.is_float() && e.inputs.first().is_some_and(|&x| is_weights(e.graph, x));
+    activate(e, |e, x| {
+        let x = if is_stored { e.convert(x, to) } else { x.clone() };
+        converted(e, &x, to)
+    })
 }
 
 /// Scaled, shifted, kept within a float of 8 bits, brought to it by way of a half float, and back.
