@@ -1,8 +1,10 @@
 //! A graph made ready for a format, and what it remembers for messages.
 
-use snick_ir::rewrite::MissedRewrite;
+use snick_ir::rewrite::{MissedRewrite, apply_throughout};
 use snick_ir::{Graph, Located, NodeId, Op, OpError, infer};
 use snick_pass::legalize::{Target, for_target};
+
+use crate::decompression;
 
 /// Words the refusals of a format.
 #[derive(Default)]
@@ -12,7 +14,7 @@ pub(crate) struct Refusals {
 }
 
 impl Refusals {
-    /// Decomposes what the format has no operator for.
+    /// Decomposes what the format has no operator for; weights are decompressed in the type that they are used in.
     ///
     /// # Errors
     /// What inference says of the first layer that cannot run: what is known around it may contradict itself.
@@ -21,10 +23,11 @@ impl Refusals {
         target: &Target,
         format: &'static str,
     ) -> Result<Self, Box<Located>> {
-        match infer(&mut graph.clone()).into_iter().next() {
-            Some(error) => Err(error.into()),
-            None => Ok(Self { format, declined: for_target(graph, target) }),
+        if let Some(error) = infer(&mut graph.clone()).into_iter().next() {
+            return Err(error.into());
         }
+        apply_throughout(graph, &[decompression::RULE])?;
+        Ok(Self { format, declined: for_target(graph, target) })
     }
 
     /// The error of a layer, with its place, and with the reason why it was not decomposed.

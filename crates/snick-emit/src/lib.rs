@@ -24,6 +24,7 @@ pub mod onnx;
 pub mod openvino;
 
 mod body;
+mod decompression;
 mod directml;
 mod dot;
 mod layer;

@@ -21,13 +21,14 @@ pub(crate) struct OpRow<R> {
     pub(crate) rule: R,
     floats_only: bool,
     gaps: &'static [TypeGap],
+    every_type: bool,
     only: Option<fn(&Layer) -> bool>,
 }
 
 impl<R> OpRow<R> {
     /// All layers of the op are written by `rule`.
     pub(crate) const fn new(op: &'static str, rule: R) -> Self {
-        Self { op, rule, floats_only: false, gaps: &[], only: None }
+        Self { op, rule, floats_only: false, gaps: &[], every_type: false, only: None }
     }
 
     /// The operator takes no integers.
@@ -43,20 +44,33 @@ impl<R> OpRow<R> {
         self
     }
 
+    /// The operator has all element types of the format, also those that others lack: most of these only move elements.
+    #[cfg(feature = "onnx")]
+    pub(crate) const fn every_type(mut self) -> Self {
+        self.every_type = true;
+        self
+    }
+
     /// The operator does what only these layers do; others are decomposed.
     pub(crate) const fn only(mut self, is_written: fn(&Layer) -> bool) -> Self {
         self.only = Some(is_written);
         self
     }
 
-    fn gap(&self, layer: &Layer) -> Option<Option<ElementType>> {
+    /// `common` are types that all operators lack but those of every type, also where only an input is of them.
+    fn gap(&self, layer: &Layer, common: &[TypeGap]) -> Option<Option<ElementType>> {
         let own = layer.node.outs().first()?.fact.element_type;
-        self.gaps.iter().find(|(types, _)| types.contains(&own)).map(|(_, wide)| *wide)
+        let of_row = self.gaps.iter().find(|(types, _)| types.contains(&own));
+        let inputs = (0..layer.len()).filter_map(|i| Some(layer.fact(i).ok()?.element_type));
+        let mut all = std::iter::once(own).chain(inputs);
+        let of_all =
+            || common.iter().find(|(types, _)| !self.every_type && all.any(|one| types.contains(&one)));
+        of_row.or_else(of_all).map(|(_, wide)| *wide)
     }
 
-    fn writes(&self, layer: &Layer) -> bool {
+    fn writes(&self, layer: &Layer, common: &[TypeGap]) -> bool {
         let is_integer = || layer.fact(0).is_ok_and(|fact| fact.element_type.is_integer());
-        self.gap(layer).is_none()
+        self.gap(layer, common).is_none()
             && !(self.floats_only && is_integer())
             && !is_rounded_formula(layer.graph, layer.id)
             && self.only.is_none_or(|is_written| is_written(layer))
@@ -65,29 +79,33 @@ impl<R> OpRow<R> {
 }
 
 /// All rows of a format.
-pub(crate) struct Table<R: 'static>(HashMap<&'static str, &'static OpRow<R>>);
+pub(crate) struct Table<R: 'static> {
+    rows: HashMap<&'static str, &'static OpRow<R>>,
+    /// What operators lack unless their row says that they have every type.
+    common: &'static [TypeGap],
+}
 
 impl<R: Copy> Table<R> {
-    pub(crate) fn new(families: &[&'static [OpRow<R>]]) -> Self {
-        Self(families.iter().copied().flatten().map(|row| (row.op, row)).collect())
+    pub(crate) fn new(families: &[&'static [OpRow<R>]], common: &'static [TypeGap]) -> Self {
+        Self { rows: families.iter().copied().flatten().map(|row| (row.op, row)).collect(), common }
     }
 
     /// The ops that have a row, sorted.
     #[cfg(feature = "onnx")]
     pub(crate) fn ops(&self) -> Vec<&'static str> {
-        let mut ops: Vec<&str> = self.0.keys().copied().collect();
+        let mut ops: Vec<&str> = self.rows.keys().copied().collect();
         ops.sort_unstable();
         ops
     }
 
     fn row(&self, layer: &Layer) -> Option<&'static OpRow<R>> {
         let op = layer.node.op();
-        self.0.get(op.type_name()).copied().filter(|_| op.is_builtin())
+        self.rows.get(op.type_name()).copied().filter(|_| op.is_builtin())
     }
 
     /// What writes a layer; `None` if the format has no operator for it.
     pub(crate) fn rule(&self, layer: &Layer) -> Option<R> {
-        self.row(layer).filter(|row| row.writes(layer)).map(|row| row.rule)
+        self.row(layer).filter(|row| row.writes(layer, self.common)).map(|row| row.rule)
     }
 
     /// Whether a layer is written as it is, or as the constant that it computes.
@@ -98,6 +116,6 @@ impl<R: Copy> Table<R> {
     /// The wider element type that a layer must be computed in.
     pub(crate) fn computes_in(&self, graph: &Graph, id: NodeId) -> Option<ElementType> {
         let layer = Layer::new(graph, id).ok()?;
-        self.row(&layer)?.gap(&layer)?
+        self.row(&layer)?.gap(&layer, self.common)?
     }
 }

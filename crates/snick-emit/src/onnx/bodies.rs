@@ -17,9 +17,9 @@ use super::rule::OpRow;
 use crate::body::{Body, State, States};
 
 pub(super) const ROWS: &[OpRow] = &[
-    OpRow::new("If", Custom(branches)),
-    OpRow::new("Loop", Custom(iterated)),
-    OpRow::new("TensorIterator", Custom(iterated)),
+    OpRow::new("If", Custom(branches)).every_type(),
+    OpRow::new("Loop", Custom(iterated)).every_type(),
+    OpRow::new("TensorIterator", Custom(iterated)).every_type(),
 ];
 
 fn sub_graph<'g>(e: &Emitter<'g>) -> Result<&'g SubGraph, OpError> {

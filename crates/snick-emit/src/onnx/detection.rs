@@ -6,15 +6,14 @@ use snick_tensor::ElementType;
 use super::emitter::{Emitter, Result, float, int, ints, text};
 use super::rule::EmitRule::Custom;
 use super::rule::OpRow;
-use super::types::BF16_IN_F32;
 
 pub(super) const ROWS: &[OpRow] = &[
     OpRow::new("Col2Im", Custom(columns_to_image)),
     OpRow::new("DeformableConvolution", Custom(deformable_convolution)),
-    OpRow::new("GridSample", Custom(grid_sample)).lacks(BF16_IN_F32),
+    OpRow::new("GridSample", Custom(grid_sample)),
     OpRow::new("NonMaxSuppression", Custom(non_max_suppression)),
-    OpRow::new("ROIAlign", Custom(roi_align)).lacks(BF16_IN_F32),
-    OpRow::new("ROIPooling", Custom(roi_pooling)).lacks(BF16_IN_F32),
+    OpRow::new("ROIAlign", Custom(roi_align)),
+    OpRow::new("ROIPooling", Custom(roi_pooling)),
 ];
 
 fn grid_sample(e: &mut Emitter) -> Result {

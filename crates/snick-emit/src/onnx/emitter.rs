@@ -258,8 +258,13 @@ impl<'g> Emitter<'g> {
         self.cast(self.input(i)?, self.element_type(i)?, ElementType::I64)
     }
 
-    /// Input `i`, a scalar, as a vector of one i64.
+    /// Input `i`, a scalar, as a vector of one i64. ONNX Runtime infers shapes only from what is a constant itself.
     pub(super) fn input_as_vector(&mut self, i: usize) -> Result<String> {
+        if let Some(known) = self.known(i)
+            && known.len() == 1
+        {
+            return self.vector(&known);
+        }
         let value = self.input_i64(i)?;
         let shape = self.vector(&[1])?;
         Ok(self.node("Reshape", &[value, shape], vec![]))

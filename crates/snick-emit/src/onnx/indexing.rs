@@ -7,12 +7,11 @@ use super::axes::to_front;
 use super::emitter::{Emitter, Result, int, ints, text};
 use super::rule::EmitRule::Custom;
 use super::rule::OpRow;
-use super::types::BF16_IN_F32;
 use super::writer::number_of;
 use crate::layer::Layer;
 
 pub(super) const ROWS: &[OpRow] = &[
-    OpRow::new("Gather", Custom(gather)),
+    OpRow::new("Gather", Custom(gather)).every_type(),
     OpRow::new(
         "GatherElements",
         Custom(|e| {
@@ -20,14 +19,15 @@ pub(super) const ROWS: &[OpRow] = &[
             let (data, indices) = (e.input(0)?, e.input(1)?);
             e.last("GatherElements", &[data, indices], vec![int("axis", axis)])
         }),
-    ),
-    OpRow::new("GatherND", Custom(gather_nd)),
+    )
+    .every_type(),
+    OpRow::new("GatherND", Custom(gather_nd)).every_type(),
     OpRow::new("NonZero", Custom(non_zero)),
     OpRow::new("OneHot", Custom(one_hot)).only(is_usual_one_hot),
-    OpRow::new("ScatterElementsUpdate", Custom(scatter_elements)),
-    OpRow::new("ScatterNDUpdate", Custom(scatter_nd)),
-    OpRow::new("ScatterUpdate", Custom(scatter)),
-    OpRow::new("TopK", Custom(top_k)).lacks(BF16_IN_F32),
+    OpRow::new("ScatterElementsUpdate", Custom(scatter_elements)).every_type(),
+    OpRow::new("ScatterNDUpdate", Custom(scatter_nd)).every_type(),
+    OpRow::new("ScatterUpdate", Custom(scatter)).every_type(),
+    OpRow::new("TopK", Custom(top_k)),
     OpRow::new("Unique", Custom(unique)),
 ];
 

@@ -7,7 +7,6 @@ use super::axes::to_front;
 use super::emitter::{Emitter, Result, int, ints, text};
 use super::rule::EmitRule::Custom;
 use super::rule::OpRow;
-use super::types::BF16_IN_F32;
 use crate::layer::Layer;
 
 pub(super) const ROWS: &[OpRow] = &[
@@ -17,16 +16,19 @@ pub(super) const ROWS: &[OpRow] = &[
             let axis = e.int("axis")?;
             e.last("Concat", &e.inputs(), vec![int("axis", axis)])
         }),
-    ),
+    )
+    .every_type(),
     OpRow::new("DepthToSpace", Custom(depth_to_space)).only(is_of_images),
-    OpRow::new("Pad", Custom(pad)).only(|layer| layer.word("pad_mode").is_ok_and(|mode| mode != "symmetric")),
-    OpRow::new("Reverse", Custom(reverse)),
-    OpRow::new("ReverseSequence", Custom(reverse_sequence)).lacks(BF16_IN_F32),
-    OpRow::new("Roll", Custom(roll)),
+    OpRow::new("Pad", Custom(pad))
+        .every_type()
+        .only(|layer| layer.word("pad_mode").is_ok_and(|mode| mode != "symmetric")),
+    OpRow::new("Reverse", Custom(reverse)).every_type(),
+    OpRow::new("ReverseSequence", Custom(reverse_sequence)),
+    OpRow::new("Roll", Custom(roll)).every_type(),
     OpRow::new("SpaceToDepth", Custom(space_to_depth))
         .only(|layer| is_of_images(layer) && layer.word("mode").is_ok_and(|mode| mode == "blocks_first")),
     OpRow::new("Tile", Custom(tile)),
-    OpRow::new("Transpose", Custom(transpose)),
+    OpRow::new("Transpose", Custom(transpose)).every_type(),
 ];
 
 fn depth_to_space(e: &mut Emitter) -> Result {

@@ -1,25 +1,25 @@
 //! What neural networks are made of.
 
 use snick_ir::OpError;
+use snick_ir::ops::nn::interpolate::{Interpolate, Mode};
 use snick_onnx::Attribute;
 use snick_tensor::ElementType;
+use snick_tensor::kernels::Nearest;
 
 use super::emitter::{Emitter, Result, float, int, ints, text};
 use super::rule::EmitRule::Custom;
 use super::rule::OpRow;
-use super::types::{BF16_IN_F32, FLOATS_BUT_BF16, OF_MAX_POOL, SMALL_IN_I32};
-use crate::layer::op;
+use super::types::{FLOATS, OF_MAX_POOL, SMALL_IN_I32};
+use crate::layer::{Layer, op};
 
 pub(super) const ROWS: &[OpRow] = &[
-    OpRow::new("AvgPool", Custom(average_pool)).lacks(FLOATS_BUT_BF16),
-    OpRow::new("Convolution", Custom(|e| convolution(e, false))).lacks(FLOATS_BUT_BF16),
-    OpRow::new("ConvolutionBackpropData", Custom(|e| transposed_convolution(e, false)))
-        .lacks(FLOATS_BUT_BF16),
-    OpRow::new("Einsum", Custom(einsum)).lacks(BF16_IN_F32),
-    OpRow::new("GroupConvolution", Custom(|e| convolution(e, true))).lacks(FLOATS_BUT_BF16),
-    OpRow::new("GroupConvolutionBackpropData", Custom(|e| transposed_convolution(e, true)))
-        .lacks(FLOATS_BUT_BF16),
-    OpRow::new("Interpolate", Custom(interpolate)),
+    OpRow::new("AvgPool", Custom(average_pool)).lacks(FLOATS),
+    OpRow::new("Convolution", Custom(|e| convolution(e, false))).lacks(FLOATS),
+    OpRow::new("ConvolutionBackpropData", Custom(|e| transposed_convolution(e, false))).lacks(FLOATS),
+    OpRow::new("Einsum", Custom(einsum)),
+    OpRow::new("GroupConvolution", Custom(|e| convolution(e, true))).lacks(FLOATS),
+    OpRow::new("GroupConvolutionBackpropData", Custom(|e| transposed_convolution(e, true))).lacks(FLOATS),
+    OpRow::new("Interpolate", Custom(interpolate)).only(is_resize),
     OpRow::new("MatMul", Custom(matmul)).lacks(SMALL_IN_I32),
     OpRow::new("MaxPool", Custom(max_pool)).lacks(OF_MAX_POOL),
 ];
@@ -251,23 +251,34 @@ fn max_pool(e: &mut Emitter) -> Result {
 }
 
 /// Sizes or scales of all axes, or of those listed.
+/// Whether Resize does what the layer does; others are sums of products with weights.
+fn is_resize(layer: &Layer) -> bool {
+    let snick_ir::Op::Interpolate(op) = layer.node.op() else { return false };
+    let is_simple = op.nearest_mode == Nearest::Simple;
+    op.since.at_least(4)
+        && !op.is_padded()
+        && resize_mode(layer, op).is_some_and(|mode| match mode {
+            "nearest" => !is_simple,
+            _ => layer.is_float(),
+        })
+}
+
+/// The mode of Resize. Below five axes `linear` is between two neighbours along each, as in ONNX.
+fn resize_mode(layer: &Layer, op: &Interpolate) -> Option<&'static str> {
+    match op.mode {
+        Mode::Nearest => Some("nearest"),
+        Mode::LinearOnnx => Some("linear"),
+        Mode::Linear if layer.fact(0).ok()?.shape.rank().is_some_and(|rank| rank < 5) => Some("linear"),
+        Mode::Cubic => Some("cubic"),
+        _ => None,
+    }
+}
+
 fn interpolate(e: &mut Emitter) -> Result {
-    let mode = match e.word("mode")?.as_str() {
-        "nearest" => "nearest",
-        "linear_onnx" => "linear",
-        "cubic" => "cubic",
-        other => return Err(OpError::unsupported(format!("mode `{other}`"))),
-    };
-    let padded = [e.ints("pads_begin")?, e.ints("pads_end")?].concat().iter().any(|&pad| pad != 0);
-    if padded || e.flag("antialias")? || e.attrs.get("axes").is_some() {
-        return Err(OpError::unsupported("pads, antialias or the first definition"));
-    }
-    if mode != "nearest" && !e.element_type(0)?.is_float() {
-        return Err(OpError::unsupported("interpolation between integers"));
-    }
+    let op = op!(e, Interpolate);
+    let mode = resize_mode(&e.layer, op).ok_or_else(|| OpError::unsupported("this mode"))?;
     let nearest = match e.word("nearest_mode")?.as_str() {
-        "simple" => return Err(OpError::unsupported("nearest_mode `simple`")),
-        "" => "round_prefer_floor".to_string(),
+        "" | "simple" => "round_prefer_floor".to_string(),
         other => other.to_string(),
     };
     let coordinates = e.word("coordinate_transformation_mode")?;

@@ -9,7 +9,7 @@ use super::rule::OpRow;
 use crate::layer::Layer;
 
 pub(super) const ROWS: &[OpRow] = &[
-    OpRow::new("FakeConvert", Custom(fake_convert)),
+    OpRow::new("FakeConvert", Custom(fake_convert)).every_type(),
     OpRow::new("FakeQuantize", Custom(fake_quantize))
         .only(|layer| Code::find(layer).is_ok_and(|code| code.is_some())),
 ];

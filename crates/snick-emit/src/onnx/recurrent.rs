@@ -9,15 +9,15 @@ use snick_tensor::ElementType;
 use super::emitter::{Emitter, Result, float, floats, int, ints, text, texts};
 use super::rule::EmitRule::Custom;
 use super::rule::OpRow;
-use super::types::FLOATS_BUT_BF16;
+use super::types::FLOATS;
 
 pub(super) const ROWS: &[OpRow] = &[
-    OpRow::new("GRUCell", Custom(cell)).lacks(FLOATS_BUT_BF16),
-    OpRow::new("GRUSequence", Custom(sequence)).lacks(FLOATS_BUT_BF16),
-    OpRow::new("LSTMCell", Custom(cell)).lacks(FLOATS_BUT_BF16),
-    OpRow::new("LSTMSequence", Custom(sequence)).lacks(FLOATS_BUT_BF16),
-    OpRow::new("RNNCell", Custom(cell)).lacks(FLOATS_BUT_BF16),
-    OpRow::new("RNNSequence", Custom(sequence)).lacks(FLOATS_BUT_BF16),
+    OpRow::new("GRUCell", Custom(cell)).lacks(FLOATS),
+    OpRow::new("GRUSequence", Custom(sequence)).lacks(FLOATS),
+    OpRow::new("LSTMCell", Custom(cell)).lacks(FLOATS),
+    OpRow::new("LSTMSequence", Custom(sequence)).lacks(FLOATS),
+    OpRow::new("RNNCell", Custom(cell)).lacks(FLOATS),
+    OpRow::new("RNNSequence", Custom(sequence)).lacks(FLOATS),
 ];
 
 /// The ONNX operator of a cell.

@@ -14,9 +14,9 @@ use crate::layer::op;
 pub(super) const ROWS: &[OpRow] = &[
     OpRow::new("Broadcast", Custom(broadcast)),
     OpRow::new("CumSum", Custom(cum_sum)).lacks(SMALL_IN_I32),
-    OpRow::new("Eye", Custom(eye)),
-    OpRow::new("Identity", Rename("Identity")),
-    OpRow::new("Range", Custom(range)),
+    OpRow::new("Eye", Custom(eye)).every_type(),
+    OpRow::new("Identity", Rename("Identity")).every_type(),
+    OpRow::new("Range", Custom(range)).every_type(),
     OpRow::new("ReduceL1", Custom(|e| reduce(e, "ReduceL1"))).lacks(SMALL_IN_I32),
     OpRow::new("ReduceL2", Custom(|e| reduce(e, "ReduceL2"))).lacks(SMALL_IN_I32),
     OpRow::new("ReduceLogicalAnd", Custom(|e| reduce_booleans(e, true))),
@@ -26,10 +26,10 @@ pub(super) const ROWS: &[OpRow] = &[
     OpRow::new("ReduceMin", Custom(|e| reduce(e, "ReduceMin"))).lacks(SHORT_IN_I32),
     OpRow::new("ReduceProd", Custom(|e| reduce(e, "ReduceProd"))).lacks(SMALL_IN_I32),
     OpRow::new("ReduceSum", Custom(|e| reduce(e, "ReduceSum"))).lacks(SMALL_IN_I32),
-    OpRow::new("Reshape", Custom(reshape)),
-    OpRow::new("ShapeOf", Custom(shape_of)),
-    OpRow::new("Squeeze", Custom(squeeze)),
-    OpRow::new("Unsqueeze", Custom(unsqueeze)),
+    OpRow::new("Reshape", Custom(reshape)).every_type(),
+    OpRow::new("ShapeOf", Custom(shape_of)).every_type(),
+    OpRow::new("Squeeze", Custom(squeeze)).every_type(),
+    OpRow::new("Unsqueeze", Custom(unsqueeze)).every_type(),
 ];
 
 fn broadcast(e: &mut Emitter) -> Result {

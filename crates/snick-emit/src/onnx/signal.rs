@@ -11,7 +11,7 @@ pub(super) const ROWS: &[OpRow] = &[
     OpRow::new("DFT", Custom(|e| dft(e, 0))),
     OpRow::new("IDFT", Custom(|e| dft(e, 1))),
     OpRow::new("RDFT", Custom(rdft)),
-    OpRow::new("RandomUniform", Custom(random_uniform)),
+    OpRow::new("RandomUniform", Custom(random_uniform)).every_type(),
     OpRow::new("STFT", Custom(stft)),
 ];
 

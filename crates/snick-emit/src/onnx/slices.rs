@@ -14,10 +14,10 @@ use super::rule::OpRow;
 use crate::layer::op;
 
 pub(super) const ROWS: &[OpRow] = &[
-    OpRow::new("Slice", Custom(slice8)),
-    OpRow::new("Split", Custom(split)),
-    OpRow::new("StridedSlice", Custom(strided_slice)),
-    OpRow::new("VariadicSplit", Custom(variadic_split)),
+    OpRow::new("Slice", Custom(slice8)).every_type(),
+    OpRow::new("Split", Custom(split)).every_type(),
+    OpRow::new("StridedSlice", Custom(strided_slice)).every_type(),
+    OpRow::new("VariadicSplit", Custom(variadic_split)).every_type(),
 ];
 
 /// The same end, but not the greatest integer of 32 or 64 bits, which runtimes take for "no bound".

@@ -6,28 +6,32 @@ use snick_pass::legalize::Target;
 
 use super::emitter::{Emitter, Result};
 use super::rule::EmitRule;
+use super::types::BF16_IN_F32;
 use super::{
     bodies, detection, elementwise, indexing, movement, nn, normalize, quantize, recurrent, shape, signal,
-    slices,
+    slices, writer,
 };
 use crate::legalized::no_operator;
 use crate::table::Table;
 
 static TABLE: LazyLock<Table<EmitRule>> = LazyLock::new(|| {
-    Table::new(&[
-        bodies::ROWS,
-        detection::ROWS,
-        elementwise::ROWS,
-        indexing::ROWS,
-        movement::ROWS,
-        nn::ROWS,
-        normalize::ROWS,
-        quantize::ROWS,
-        recurrent::ROWS,
-        shape::ROWS,
-        signal::ROWS,
-        slices::ROWS,
-    ])
+    Table::new(
+        &[
+            bodies::ROWS,
+            detection::ROWS,
+            elementwise::ROWS,
+            indexing::ROWS,
+            movement::ROWS,
+            nn::ROWS,
+            normalize::ROWS,
+            quantize::ROWS,
+            recurrent::ROWS,
+            shape::ROWS,
+            signal::ROWS,
+            slices::ROWS,
+        ],
+        BF16_IN_F32,
+    )
 });
 
 /// What decompositions have to leave.
@@ -35,6 +39,7 @@ pub(super) fn target() -> Target {
     Target {
         can_write: |graph, id| TABLE.can_write(graph, id),
         computes_in: |graph, id| TABLE.computes_in(graph, id),
+        has_type: writer::has_type,
     }
 }
 

@@ -112,3 +112,66 @@ fn a_loop_of_many_states_is_written_in_time() {
     layers += &format!("}}\n%y = Result-1(%l:{})\n", STATES - 1);
     assert!(operators(&layers).unwrap().contains(&"Loop".to_string()));
 }
+
+#[test]
+fn bf16_is_computed_in_f32_and_moved_as_it_is() {
+    let x = "  %x = Parameter-1 {element_type: bf16, shape: \"1,2\"}\n";
+    let of = |layer: &str| operators(&format!("{x}{layer}  %r = Result-1(%y)\n")).unwrap();
+    assert_eq!(of("  %y = Multiply-1(%x, %x) {auto_broadcast: numpy}\n"), ["Cast", "Cast", "Mul", "Cast"]);
+    assert_eq!(of("  %y = Less-1(%x, %x) {auto_broadcast: numpy}\n"), ["Cast", "Cast", "Less"]);
+    assert_eq!(of("  %a = Const-1 i64[2] <1, 0>\n  %y = Transpose-1(%x, %a)\n"), ["Transpose"]);
+    assert_eq!(
+        of("  %a = Const-1 i64[2] <3, 2>\n  %y = Broadcast-3(%x, %a) {mode: numpy}\n"),
+        ["Cast", "Expand", "Cast"]
+    );
+}
+
+#[test]
+fn known_scalars_are_constant_vectors() {
+    for layer in ["Unsqueeze-1(%x, %a)", "Squeeze-1(%x, %a)", "ReduceSum-1(%x, %a) {keep_dims: true}"] {
+        let op = layer.split_once('-').unwrap().0;
+        let layers = format!(
+            "  %x = Parameter-1 {{element_type: f32, shape: \"1,2\"}}\n  %a = Const-1 i64[] <0>\n  \
+             %y = {layer}\n  %r = Result-1(%y)\n"
+        );
+        assert_eq!(operators(&layers).unwrap(), [op]);
+    }
+}
+
+#[test]
+fn types_of_later_operator_sets_are_refused_by_name_and_converted_constants_are_not() {
+    let of = |element: &str| {
+        operators(&format!(
+            "  %x = Parameter-1 {{element_type: {element}, shape: \"2\"}}\n  %r = Result-1(%x)\n"
+        ))
+    };
+    for (element, elements) in [("f4e2m1", "0x21"), ("f8e8m0", "0x7f80"), ("u2", "1, 1"), ("nf4", "0xf8")] {
+        assert!(of(element).unwrap_err().contains(element), "{element}");
+        let layers = format!(
+            "  %x = Parameter-1 {{element_type: f32, shape: \"2\"}}\n  %w = Const-1 {element}[2] <{elements}>\n  \
+             %c = Convert-1(%w) {{destination_type: f32}}\n  \
+             %y = Multiply-1(%x, %c) {{auto_broadcast: numpy}}\n  %r = Result-1(%y)\n"
+        );
+        assert_eq!(operators(&layers).unwrap(), ["Mul"], "{element}");
+    }
+    assert!(of("u4").is_ok());
+}
+
+#[test]
+fn weights_are_decompressed_in_the_type_that_they_are_computed_with() {
+    let of = |reader: &str| {
+        operators(&format!(
+            "  %x = Parameter-1 {{element_type: f32, shape: \"2,2\"}}\n  \
+             %w = Const-1 u4[2,1,2] <1, 2, 3, 15>\n  %s = Const-1 f16[2,1,1] <0.1, 0.3>\n  \
+             %n = Const-1 i64[2] <2, 2>\n  %h = Convert-1(%w) {{destination_type: f16}}\n  \
+             %m = Multiply-1(%h, %s) {{auto_broadcast: numpy}}\n  \
+             %f = Reshape-1(%m, %n) {{special_zero: false}}\n  \
+             %c = Convert-1(%f) {{destination_type: f32}}\n  \
+             %y = MatMul-1(%x, %c) {{transpose_a: false, transpose_b: true}}\n  %r = Result-1(%y)\n{reader}"
+        ))
+        .unwrap()
+    };
+    // The Cast before Mul are those of the weights and of the scale.
+    assert_eq!(of(""), ["Cast", "Cast", "Mul", "Reshape", "Transpose", "MatMul"]);
+    assert_eq!(of("  %t = Result-1(%m)\n").iter().filter(|op| *op == "Cast").count(), 2);
+}

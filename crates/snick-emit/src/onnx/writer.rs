@@ -250,10 +250,21 @@ impl Writer {
     }
 }
 
-/// The number of an element type, or that ONNX has none.
+/// The greatest number of an element type of operator set 21, i4; later sets have types of 2 bits and floats of 4 bits.
+const LAST_TYPE: i32 = 22;
+
+fn known_number(element_type: ElementType) -> Option<i32> {
+    snick_onnx::to_number(element_type).filter(|&number| number <= LAST_TYPE)
+}
+
+/// Whether the operator set has an element type.
+pub(super) fn has_type(element_type: ElementType) -> bool {
+    known_number(element_type).is_some()
+}
+
+/// The number of an element type, or that the operator set has none.
 pub(super) fn number_of(element_type: ElementType) -> Result<i32, OpError> {
-    snick_onnx::to_number(element_type)
-        .ok_or_else(|| OpError::unsupported(format!("element type {element_type}")))
+    known_number(element_type).ok_or_else(|| OpError::unsupported(format!("element type {element_type}")))
 }
 
 /// Type and shape as the file declares them: numbers, names of symbols, nothing for the rest.

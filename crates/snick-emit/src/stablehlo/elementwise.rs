@@ -7,6 +7,7 @@ use super::emitter::{Emitter, Operand, Result};
 use super::rule::EmitRule::{Binary, Compare, Custom, IdentityOnInt, Unary};
 use super::rule::OpRow;
 use super::unary::{activate, converted};
+use crate::decompression::is_weights;
 use crate::type_limits::bounds;
 
 pub(super) const ROWS: &[OpRow] = &[
@@ -27,6 +28,7 @@ pub(super) const ROWS: &[OpRow] = &[
     OpRow::new("Ceiling", IdentityOnInt("stablehlo.ceil")),
     OpRow::new("Clamp", Custom(clamp)),
     OpRow::new("Convert", Custom(convert)),
+    OpRow::new("FakeConvert", Custom(fake_convert)),
     OpRow::new("Cos", Unary("stablehlo.cosine")).floats(),
     OpRow::new("Cosh", Unary("chlo.cosh")).floats(),
     OpRow::new("Divide", Binary("stablehlo.divide")).only(|layer| layer.divides_towards_zero()),
@@ -118,7 +120,53 @@ fn clamp(e: &mut Emitter) -> Result {
 
 fn convert(e: &mut Emitter) -> Result {
     let to = e.type_attr("destination_type")?;
-    activate(e, |e, x| converted(e, x, to))
+    // Constants are converted ahead of the run; what overflows in a run is saturated here, and not by XLA.
+    if is_low_bit(to) {
+        return Err(OpError::unsupported(format!("the element type {to}")));
+    }
+    // Halves are computed in f32, but what is stored as such in weights was rounded when they were compressed.
+    let is_stored = to.is_half() && e.is_float() && e.inputs.first().is_some_and(|&x| is_weights(e.graph, x));
+    activate(e, |e, x| {
+        let x = if is_stored { e.convert(x, to) } else { x.clone() };
+        converted(e, &x, to)
+    })
+}
+
+/// Scaled, shifted, kept within a float of 8 bits, brought to it by way of a half float, and back.
+fn fake_convert(e: &mut Emitter) -> Result {
+    let target = e.type_attr("destination_type")?;
+    let greatest = if target == ElementType::F8E5M2 { 57344.0 } else { 448.0 };
+    let mut operands = e.operands()?;
+    for operand in &mut operands {
+        *operand = e.convert(operand, ElementType::F32);
+    }
+    let dims = operands.first().map(|data| data.ty.dims.clone()).unwrap_or_default();
+    let mut wide = Vec::with_capacity(operands.len());
+    for operand in &operands {
+        wide.push(e.broadcast(operand, &dims)?);
+    }
+    let [data, scale, shift @ ..] = wide.as_slice() else { return Err(OpError::NotConnected { port: 1 }) };
+    let mut value = e.same("stablehlo.multiply", &[data, scale]);
+    if let Some(shift) = shift.first() {
+        value = e.same("stablehlo.subtract", &[&value, shift]);
+    }
+    value = e.within(&value, -greatest, greatest)?;
+    for element in [ElementType::F16, target, ElementType::F32] {
+        value = e.convert(&value, element);
+    }
+    if let Some(shift) = shift.first() {
+        value = e.same("stablehlo.add", &[&value, shift]);
+    }
+    let y = e.same("stablehlo.divide", &[&value, scale]);
+    let element = e.output(0)?.element;
+    let y = e.convert(&y, element);
+    e.give(0, y)
+}
+
+/// Whether numbers of a type have fewer than 8 bits, or are floats of 8.
+fn is_low_bit(element: ElementType) -> bool {
+    let bits = element.bit_width().unwrap_or(u32::MAX);
+    element != ElementType::Boolean && (bits < 8 || (bits == 8 && element.is_float()))
 }
 
 fn select(e: &mut Emitter) -> Result {

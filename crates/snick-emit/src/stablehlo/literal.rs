@@ -1,5 +1,7 @@
 //! Constants as MLIR spells them.
 
+use std::borrow::Cow;
+
 use snick_tensor::{ElementType, Tensor, TensorError};
 
 /// Elements that are written as numbers, at most; more of them are written as their bytes.
@@ -24,7 +26,7 @@ pub(super) fn dense(tensor: &Tensor) -> Result<String, TensorError> {
     if tensor.len() <= MAX_NUMBERS {
         return Ok(numbers_or_one(&numbers(tensor)?, tensor.dims()));
     }
-    let bytes = tensor.to_bytes();
+    let bytes = whole_bytes(tensor)?;
     let width = bytes.len() / tensor.len();
     let (first, _) = bytes.split_at(width);
     if bytes.chunks_exact(width).all(|element| element == first) {
@@ -39,6 +41,21 @@ pub(super) fn dense(tensor: &Tensor) -> Result<String, TensorError> {
     }
     text.push('"');
     Ok(text)
+}
+
+/// The elements, none smaller than a byte: MLIR packs only booleans.
+fn whole_bytes(tensor: &Tensor) -> Result<Cow<'_, [u8]>, TensorError> {
+    let element = tensor.element_type();
+    let Some(bits @ 1..8) = element.bit_width() else { return Ok(tensor.to_bytes()) };
+    if element.is_integer() {
+        let byte = if element.is_signed() { ElementType::I8 } else { ElementType::U8 };
+        return Ok(Cow::Owned(tensor.cast(byte)?.to_bytes().into_owned()));
+    }
+    // Low bits of a byte first.
+    let (count, mask) = (8 / bits, (1_u8 << bits) - 1);
+    let packed = tensor.to_bytes();
+    let parts = packed.iter().flat_map(|byte| (0..count).map(move |i| (byte >> (i * bits)) & mask));
+    Ok(Cow::Owned(parts.take(tensor.len()).collect()))
 }
 
 const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
@@ -66,11 +83,16 @@ pub(super) fn real(value: f64, element: ElementType) -> String {
             ElementType::F32 => u64::from((value as f32).to_bits()),
             // The exponent all ones; the sign and one digit as f64 has them.
             ElementType::F16 => sixteen(value, 0x7C00, 0x0200),
+            ElementType::F8E5M2 => sixteen(value, 0x7C00, 0x0200) >> 8,
+            // The only value of each that is no number.
+            ElementType::F8E4M3 => 0x7F,
+            ElementType::F8E8M0 => 0xFF,
             _ => sixteen(value, 0x7F80, 0x0040),
         };
         let digits = match element {
             ElementType::F64 => 16,
             ElementType::F32 => 8,
+            ElementType::F8E5M2 | ElementType::F8E4M3 | ElementType::F8E8M0 => 2,
             _ => 4,
         };
         return format!("0x{bits:0digits$X}");
@@ -136,6 +158,19 @@ mod tests {
     }
 
     #[test]
+    fn elements_of_some_bits_have_a_byte_each() {
+        let values = Tensor::from_vec(&[66], (0..66).map(|i| (i % 16 - 8) as f32).collect()).unwrap();
+        let of = |element| dense(&values.cast(element).unwrap()).unwrap();
+        assert!(of(ElementType::I4).starts_with("\"0xF8F9FAFBFCFDFEFF0001"), "{}", of(ElementType::I4));
+        assert!(
+            of(ElementType::F4E2M1).starts_with("\"0x0F0F0F0E0E0D0C0A0002"),
+            "{}",
+            of(ElementType::F4E2M1)
+        );
+        assert_eq!(of(ElementType::F4E2M1).len(), 2 * 66 + 4);
+    }
+
+    #[test]
     fn one_number_for_all_takes_no_memory() {
         // Packed, none of these fits into a machine.
         let dims = [1 << 18, 1 << 17];
@@ -152,5 +187,7 @@ mod tests {
         assert_eq!(real(f64::INFINITY, ElementType::F32), "0x7F800000");
         assert_eq!(real(f64::NEG_INFINITY, ElementType::F16), "0xFC00");
         assert_eq!(real(f64::INFINITY, ElementType::BF16), "0x7F80");
+        assert_eq!(real(f64::NEG_INFINITY, ElementType::F8E5M2), "0xFC");
+        assert_eq!(real(f64::NAN, ElementType::F8E4M3), "0x7F");
     }
 }

@@ -18,7 +18,8 @@ pub(super) const ROWS: &[OpRow] = &[
 ];
 
 /// The last two axes of each, the second of them exchanged where the operand is written transposed; the axes before
-/// are brought to one shape.
+/// are brought to one shape. An operand without such axes is not repeated: weights are read once, and XLA's library of
+/// products confuses the copies.
 pub(super) fn multiply(
     e: &mut Emitter,
     a: &Operand,
@@ -26,15 +27,35 @@ pub(super) fn multiply(
     transposed: [bool; 2],
     lead: &[SymExpr],
 ) -> Result<Operand> {
-    let spread = |e: &mut Emitter, x: &Operand| {
+    let count = lead.len();
+    let is_matrix = |x: &Operand| x.ty.before_matrix().iter().all(|dim| dim.as_const() == Some(1));
+    let (lone_a, lone_b) = (is_matrix(a), is_matrix(b));
+    let spread = |e: &mut Emitter, x: &Operand, lead: &[SymExpr]| {
         let [.., rows, columns] = x.ty.dims.as_slice() else { return Ok(x.clone()) };
-        e.broadcast(x, [lead, &[rows.clone(), columns.clone()]].concat())
+        let dims = [lead, &[rows.clone(), columns.clone()]].concat();
+        if lead.is_empty() { e.reshape(x, dims) } else { e.broadcast(x, dims) }
     };
-    let (a, b) = (spread(e, a)?, spread(e, b)?);
-    let batch: Vec<usize> = (0..lead.len()).collect();
-    let [own_a, own_b] = [lead.len() + usize::from(transposed[0]), lead.len() + usize::from(!transposed[1])];
-    let [shared_a, shared_b] = [2 * lead.len() + 1 - own_a, 2 * lead.len() + 1 - own_b];
-    contract(e, &a, &b, [&batch, &batch], [&[shared_a], &[shared_b]])
+    let places = |count: usize, transposed: bool| count + usize::from(transposed);
+    match (count > 0 && lone_a, count > 0 && lone_b) {
+        (_, true) => {
+            let (a, b) = (spread(e, a, lead)?, spread(e, b, &[])?);
+            let shared = [[places(count, !transposed[0])], [places(0, transposed[1])]];
+            contract(e, &a, &b, [&[], &[]], [&shared[0], &shared[1]])
+        }
+        (true, false) => {
+            let (a, b) = (spread(e, a, &[])?, spread(e, b, lead)?);
+            let shared = [[places(0, !transposed[0])], [places(count, transposed[1])]];
+            let y = contract(e, &a, &b, [&[], &[]], [&shared[0], &shared[1]])?;
+            let order: Vec<usize> = (1..=count).chain([0, count + 1]).collect();
+            Ok(e.transpose(&y, &order))
+        }
+        (false, false) => {
+            let (a, b) = (spread(e, a, lead)?, spread(e, b, lead)?);
+            let batch: Vec<usize> = (0..count).collect();
+            let shared = [[places(count, !transposed[0])], [places(count, transposed[1])]];
+            contract(e, &a, &b, [&batch, &batch], [&shared[0], &shared[1]])
+        }
+    }
 }
 
 /// Vectors are matrices of one row or column, which falls away again.

@@ -7,9 +7,14 @@ use super::contract::sums;
 use super::emitter::{Emitter, Operand, Result};
 use super::rule::EmitRule::Custom;
 use super::rule::OpRow;
-use crate::layer::op;
+use crate::layer::{Layer, op};
 
-pub(super) const ROWS: &[OpRow] = &[OpRow::new("Interpolate", Custom(interpolate))];
+pub(super) const ROWS: &[OpRow] = &[OpRow::new("Interpolate", Custom(interpolate)).only(is_of_floats)];
+
+/// Integers are rounded, which decomposition says.
+fn is_of_floats(layer: &Layer) -> bool {
+    layer.is_float() || layer.word("mode").is_ok_and(|mode| mode == "nearest")
+}
 
 /// Axis after axis: the weights of its outputs are known, and where each is one input, it is looked up.
 fn interpolate(e: &mut Emitter) -> Result {

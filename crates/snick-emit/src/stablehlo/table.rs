@@ -8,33 +8,36 @@ use super::emitter::{Emitter, Result};
 use super::rule::EmitRule;
 use super::{
     activation, control, decoding, detection, einsum, elementwise, fourier, indexing, movement, product,
-    recurrent, reduction, resample, sampling, scatter, shape, slices, sort, window,
+    recurrent, reduction, resample, sampling, scatter, shape, slices, sort, types, window,
 };
 use crate::legalized::no_operator;
 use crate::table::Table;
 
 static TABLE: LazyLock<Table<EmitRule>> = LazyLock::new(|| {
-    Table::new(&[
-        activation::ROWS,
-        control::ROWS,
-        decoding::ROWS,
-        detection::ROWS,
-        einsum::ROWS,
-        elementwise::ROWS,
-        fourier::ROWS,
-        indexing::ROWS,
-        movement::ROWS,
-        product::ROWS,
-        recurrent::ROWS,
-        reduction::ROWS,
-        resample::ROWS,
-        sampling::ROWS,
-        scatter::ROWS,
-        shape::ROWS,
-        slices::ROWS,
-        sort::ROWS,
-        window::ROWS,
-    ])
+    Table::new(
+        &[
+            activation::ROWS,
+            control::ROWS,
+            decoding::ROWS,
+            detection::ROWS,
+            einsum::ROWS,
+            elementwise::ROWS,
+            fourier::ROWS,
+            indexing::ROWS,
+            movement::ROWS,
+            product::ROWS,
+            recurrent::ROWS,
+            reduction::ROWS,
+            resample::ROWS,
+            sampling::ROWS,
+            scatter::ROWS,
+            shape::ROWS,
+            slices::ROWS,
+            sort::ROWS,
+            window::ROWS,
+        ],
+        &[],
+    )
 });
 
 /// What decompositions have to leave.
@@ -42,6 +45,7 @@ pub(super) fn target() -> Target {
     Target {
         can_write: |graph, id| TABLE.can_write(graph, id),
         computes_in: |graph, id| TABLE.computes_in(graph, id),
+        has_type: types::has_type,
     }
 }
 

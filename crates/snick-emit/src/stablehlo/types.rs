@@ -129,6 +129,11 @@ impl fmt::Display for Type {
     }
 }
 
+/// Whether values can have an element type.
+pub(super) fn has_type(element: ElementType) -> bool {
+    spelled(element).is_ok()
+}
+
 /// The name of an element type.
 fn spelled(element: ElementType) -> Result<&'static str, OpError> {
     Ok(match element {
@@ -145,6 +150,13 @@ fn spelled(element: ElementType) -> Result<&'static str, OpError> {
         ElementType::U16 => "ui16",
         ElementType::U32 => "ui32",
         ElementType::U64 => "ui64",
+        ElementType::U2 => "ui2",
+        ElementType::U4 => "ui4",
+        ElementType::I4 => "i4",
+        ElementType::F8E4M3 => "f8E4M3FN",
+        ElementType::F8E5M2 => "f8E5M2",
+        ElementType::F8E8M0 => "f8E8M0FNU",
+        ElementType::F4E2M1 => "f4E2M1FN",
         other => return Err(OpError::unsupported(format!("the element type {other}"))),
     })
 }

@@ -170,7 +170,7 @@ pub mod signal {
 /// Pixels and patches.
 pub mod image {
     pub mod col2im;
-    pub(super) mod color;
+    pub mod color;
     pub mod extract_image_patches;
     pub mod to_nv12;
     pub mod yuv_to_rgb;

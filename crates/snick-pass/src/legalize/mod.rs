@@ -4,6 +4,7 @@
 //! rewrites the primitives to ranges or to arithmetic, for formats that have no such op. `decompose` has a rule for every
 //! op that has simpler parts; [`for_target`] applies those that a [`Target`] needs.
 
+mod constants;
 pub(crate) mod decompose;
 pub mod from_slice;
 mod index;

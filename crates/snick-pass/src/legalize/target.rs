@@ -4,7 +4,7 @@ use snick_ir::rewrite::{DriverOptions, MissedRewrite, Rule, Trace, apply};
 use snick_ir::{Graph, NodeId, Op, OpTraits};
 use snick_tensor::ElementType;
 
-use super::{decompose, widen};
+use super::{constants, decompose, widen};
 
 /// More rounds than any layer needs: GroupNormalization to MVN to reductions, and their element types.
 const MAX_ROUNDS: usize = 16;
@@ -16,6 +16,8 @@ pub struct Target {
     pub can_write: fn(&Graph, NodeId) -> bool,
     /// The wider element type to compute a layer in, if the operator lacks only the layer's own type.
     pub computes_in: fn(&Graph, NodeId) -> Option<ElementType>,
+    /// Whether values can have an element type.
+    pub has_type: fn(ElementType) -> bool,
 }
 
 /// Whether a layer applies a formula of floats to integers, which runtimes round in ways that no formula follows.
@@ -30,6 +32,7 @@ pub fn is_rounded_formula(graph: &Graph, id: NodeId) -> bool {
 /// reasons.
 pub fn for_target(graph: &mut Graph, target: &Target) -> Vec<MissedRewrite> {
     let mut missed = Vec::new();
+    rewrite(graph, &[constants::RULE], &|graph, id| constants::is_of_other_type(graph, id, target.has_type));
     for _ in 0..MAX_ROUNDS {
         for (wide, rule) in widen::RULES {
             rewrite(graph, std::slice::from_ref(rule), &|graph, id| {
@@ -79,6 +82,7 @@ mod tests {
             let is_bf16 = graph.node(id).outs().first()?.fact.element_type == ElementType::BF16;
             (is_bf16 && matches!(graph.node(id).op(), Op::Unary(_))).then_some(ElementType::F32)
         },
+        has_type: |element_type| element_type != ElementType::U3,
     };
 
     fn legalized(layers: &str) -> (String, Vec<MissedRewrite>) {
@@ -109,6 +113,46 @@ mod tests {
         let x = "%x = Parameter-1 {element_type: bf16, shape: \"2\"}\n";
         let (text, _) = legalized(&format!("{x}%y = Cos-1(%x)\n%z = Sin-1(%y)\n%r = Result-1(%z)"));
         assert_eq!(text.matches("Convert-1").count(), 4, "{text}");
+    }
+
+    #[test]
+    fn converted_constants_of_types_that_the_target_lacks_are_constants() {
+        let (text, _) = legalized(
+            "%w = Const-1 u3[4] <1, 2, 7, 0>
+             %y = Convert-1(%w) {destination_type: f16}
+             %u = Const-1 u4[4] <1, 2, 3, 15>
+             %z = Convert-1(%u) {destination_type: f16}
+             %r = Result-1(%y)
+             %s = Result-1(%z)",
+        );
+        assert!(text.contains("f16[4] <1.0, 2.0, 7.0, 0.0>") && !text.contains("u3"), "{text}");
+        assert!(text.contains("Const-1 u4[4]"), "{text}");
+    }
+
+    #[test]
+    fn comparisons_are_computed_in_a_wider_type_of_their_inputs() {
+        let target = Target {
+            computes_in: |graph, id| {
+                let is_bf16 = |value| graph.fact(value).is_some_and(|f| f.element_type == ElementType::BF16);
+                let compares = matches!(graph.node(id).op(), Op::Compare(_));
+                let input = graph.inputs(id).into_iter().flatten().next();
+                (compares && input.is_some_and(is_bf16)).then_some(ElementType::F32)
+            },
+            ..PLAIN
+        };
+        let mut graph = snick_ir::text::parse(
+            "snick 1\ngraph \"g\" {\n%x = Parameter-1 {element_type: bf16, shape: \"2\"}
+             %y = Less-1(%x, %x) {auto_broadcast: numpy}\n%r = Result-1(%y)\n}\n",
+            None,
+        )
+        .unwrap();
+        assert_eq!(infer(&mut graph), []);
+        for_target(&mut graph, &target);
+        let text = print(&graph, PrintOptions::default());
+        assert!(
+            text.contains("Convert-1(%x) {destination_type: f32}") && text.contains(": boolean[2]"),
+            "{text}"
+        );
     }
 
     #[test]

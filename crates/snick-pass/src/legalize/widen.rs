@@ -12,9 +12,25 @@ pub(super) const RULES: &[(ElementType, Rule)] = &[
     (ElementType::I64, Rule::exact("compute-in-i64", |p| compute_in(p, ElementType::I64))),
 ];
 
-/// All values of the type of the first output become values of the wider type.
-fn compute_in(p: &mut Patch, wide: ElementType) -> Result<RewriteResult, OpError> {
+/// The type that is too narrow: that of the first output, or the half floats of inputs where it has another kind, as
+/// comparisons do.
+fn narrow(p: &Patch, wide: ElementType) -> Result<ElementType, OpError> {
     let own = p.element_type(p.output(0))?;
+    if wide != ElementType::F32 || own.is_half() {
+        return Ok(own);
+    }
+    for input in p.inputs_of(p.output(0))? {
+        let element_type = p.element_type(input)?;
+        if element_type.is_half() {
+            return Ok(element_type);
+        }
+    }
+    Ok(own)
+}
+
+/// All values of the narrow type become values of the wider type.
+fn compute_in(p: &mut Patch, wide: ElementType) -> Result<RewriteResult, OpError> {
+    let own = narrow(p, wide)?;
     let root = p.output(0);
     let mut inputs = p.inputs_of(root)?;
     for input in &mut inputs {

@@ -155,12 +155,13 @@ impl Interpolate {
         }
     }
 
-    fn by_scales(&self) -> bool {
+    /// Whether scales count, not sizes.
+    pub fn by_scales(&self) -> bool {
         self.shape_calculation_mode == ShapeCalculation::Scales && !self.is_first_definition()
     }
 
     /// The input with sizes or scales, and the optional one with axes.
-    fn ports(&self) -> (usize, Option<usize>) {
+    pub fn ports(&self) -> (usize, Option<usize>) {
         match self.since.0 {
             0..4 => (1, None),
             4..11 => (if self.by_scales() { 2 } else { 1 }, Some(3)),
@@ -169,7 +170,10 @@ impl Interpolate {
     }
 
     /// The resized axes; `listed` are those that an input gives.
-    fn resized_axes(&self, listed: Option<&[i64]>, rank: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
+    ///
+    /// # Errors
+    /// An axis that data of this rank do not have.
+    pub fn resized_axes(&self, listed: Option<&[i64]>, rank: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
         match listed {
             _ if self.is_first_definition() => normalize_axes(&self.axes.0, rank),
             Some(axes) => normalize_each_axis(axes, rank),
@@ -177,7 +181,8 @@ impl Interpolate {
         }
     }
 
-    fn is_padded(&self) -> bool {
+    /// Whether zeros are put around the data before it is resized.
+    pub fn is_padded(&self) -> bool {
         self.pads_begin.iter().chain(&self.pads_end).any(|&pad| pad != 0)
     }
 

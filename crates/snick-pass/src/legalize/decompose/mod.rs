@@ -13,6 +13,7 @@ mod conversions;
 mod embedding;
 mod float_functions;
 mod helpers;
+mod interpolate;
 mod normalization;
 mod one_hot;
 mod pad;
@@ -20,9 +21,12 @@ mod quantize;
 mod reduction;
 mod region_yolo;
 mod search;
+mod yuv;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_of_images;
 
 use snick_ir::rewrite::{CUSTOM_OPS, Rule};
 
@@ -53,6 +57,7 @@ pub(crate) const RULES: &[Rule] = &[
     conversions::PROMOTE,
     embedding::RULE,
     float_functions::RULE,
+    interpolate::RULE,
     normalization::BATCH_NORM,
     normalization::GRN,
     normalization::GROUP_NORMALIZATION,
@@ -67,4 +72,5 @@ pub(crate) const RULES: &[Rule] = &[
     region_yolo::RULE,
     search::BUCKETIZE,
     search::SEARCH_SORTED,
+    yuv::RULE,
 ];

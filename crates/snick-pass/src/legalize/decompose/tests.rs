@@ -10,7 +10,7 @@ fn graph(inputs: &[(&str, &str)], layers: &str) -> String {
     format!("{}{layers}\n%r = Result-1(%out)", inputs.collect::<String>())
 }
 
-fn decomposes(rule: &str, inputs: &[(&str, &str)], layers: &str) -> String {
+pub(super) fn decomposes(rule: &str, inputs: &[(&str, &str)], layers: &str) -> String {
     fires(rule, &graph(inputs, layers))
 }
 

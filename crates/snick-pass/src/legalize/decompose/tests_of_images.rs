@@ -1,0 +1,72 @@
+//! Decompositions of what prepares images compute what the layers compute.
+
+use super::tests::decomposes;
+
+const PLAIN: &str = "shape_calculation_mode: sizes, coordinate_transformation_mode: half_pixel, nearest_mode: simple, antialias: false, pads_begin: [0], pads_end: [0], cube_coeff: -0.75";
+
+fn resized(mode: &str, sizes: &str, axes: &str, shape: (&str, &str)) {
+    let count = axes.split(',').count();
+    let layers = format!(
+        "%s = Const-1 i64[{count}] <{sizes}>\n%a = Const-1 i64[{count}] <{axes}>\n\
+         %out = Interpolate-11(%x, %s, %a) {{mode: {mode}, {PLAIN}}}"
+    );
+    decomposes("decompose-interpolate", &[shape], &layers);
+}
+
+#[test]
+fn pillow_filters_of_known_and_unknown_sizes() {
+    for mode in ["bilinear_pillow", "bicubic_pillow"] {
+        for element_type in ["f32", "f16"] {
+            resized(mode, "3, 8", "1, 2", (element_type, "1,5,4,3"));
+            resized(mode, "3, 8", "1, 2", (element_type, "1..2,4..9,4..5,3"));
+            resized(mode, "2, 7", "2, 1", (element_type, "2..5,4..9,2..5"));
+        }
+    }
+    // Sizes whose weights are exact: else a half is rounded by the order of the sum.
+    for element_type in ["u8", "i32"] {
+        resized("bilinear_pillow", "8, 6", "1, 2", (element_type, "1,4,3,3"));
+        resized("bilinear_pillow", "4, 4", "2, 1", (element_type, "1..3,2,2"));
+    }
+}
+
+#[test]
+fn integers_are_resized_as_floats_and_rounded() {
+    for mode in ["linear", "linear_onnx", "cubic"] {
+        resized(mode, "3, 8", "1, 2", ("u8", "1,2..5,4,3"));
+    }
+}
+
+#[test]
+fn weights_of_known_sizes() {
+    resized("linear", "3, 8, 2", "2, 3, 4", ("f32", "1,1,5,4,3"));
+    resized("nearest", "3, 8", "0, 1", ("u8", "5,4"));
+    resized("cubic", "3", "0", ("f64", "5"));
+}
+
+#[test]
+fn padding_before_an_interpolation() {
+    let layers = "%s = Const-1 i64[1] <9>\n%a = Const-1 i64[1] <1>\n\
+         %out = Interpolate-11(%x, %s, %a) {mode: linear_onnx, pads_begin: [0, 1], pads_end: [0, 2]}";
+    decomposes("decompose-interpolate", &[("f32", "2,2..4")], layers);
+}
+
+#[test]
+fn yuv_images_in_one_plane_or_several() {
+    for element_type in ["u8", "f32", "f16"] {
+        for (op, one, other) in [
+            ("NV12toRGB", "1..2,3,4,1", "1,6,2..2,1"),
+            ("NV12toBGR", "2,6,4,1", "1,9,2,1"),
+            ("I420toRGB", "2,6,4,1", "1..2,3,2,1"),
+            ("I420toBGR", "1,3,4,1", "2,6,4,1"),
+        ] {
+            for shape in [one, other] {
+                decomposes("decompose-yuv-to-rgb", &[(element_type, shape)], &format!("%out = {op}-8(%x)"));
+            }
+        }
+        let planes = &[(element_type, "1..2,4,6,1"), (element_type, "1..2,2,3,2")];
+        decomposes("decompose-yuv-to-rgb", planes, "%out = NV12toRGB-8(%x, %y)");
+        let plane = (element_type, "1..2,2,3,1");
+        let planes = &[(element_type, "1..2,4,6,1"), plane, plane];
+        decomposes("decompose-yuv-to-rgb", planes, "%out = I420toBGR-8(%x, %y, %z)");
+    }
+}
