@@ -112,7 +112,7 @@ def differs(want, got):
 
 
 def first_states(states, feed):
-    batch = next(iter(feed.values())).shape[0] if feed else 1
+    batch = next((value.shape[0] for value in feed.values() if value.ndim), 1)
     for _, name, _, element, dims, value in states:
         sizes = [int(dim) if dim.isdigit() else batch for dim in dims.split(",")] if dims else []
         yield name, np.full(sizes, float(value or 0), NUMPY[element])
