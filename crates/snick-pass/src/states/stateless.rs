@@ -1,6 +1,6 @@
 //! Variables become inputs and outputs.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use snick_ir::ops::source::parameter::Parameter;
 use snick_ir::ops::source::result::GraphResult;
@@ -39,13 +39,12 @@ struct Variable {
 /// # Errors
 /// [`OpError::Unsupported`] if a body reads or assigns a variable; nothing has changed then.
 pub fn make_stateless(graph: &mut Graph) -> Result<Vec<State>, Box<Located>> {
-    let (order, mut variables) = collect(graph)?;
+    let variables = collect(graph)?;
     let mut taken: HashSet<String> = graph.ids().map(|id| graph.node(id).name().to_string()).collect();
     let mut removed = HashSet::new();
     let mut states = Vec::new();
     let mut passed = Vec::new();
-    for variable_id in order {
-        let Some(variable) = variables.remove(&variable_id) else { continue };
+    for (variable_id, variable) in variables {
         removed.extend(variable.reads.iter().chain(&variable.assigns));
         if variable.reads.is_empty() {
             continue;
@@ -76,10 +75,10 @@ pub fn make_stateless(graph: &mut Graph) -> Result<Vec<State>, Box<Located>> {
     }
 }
 
-/// The variables by id, and the ids in the order of the ReadValues.
-fn collect(graph: &Graph) -> Result<(Vec<String>, BTreeMap<String, Variable>), Box<Located>> {
-    let mut variables: BTreeMap<String, Variable> = BTreeMap::new();
-    let mut order = Vec::new();
+/// The variables with their ids, in the order in which layers name them.
+fn collect(graph: &Graph) -> Result<Vec<(String, Variable)>, Box<Located>> {
+    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut variables: Vec<(String, Variable)> = Vec::new();
     for id in graph.ids() {
         let node = graph.node(id);
         if node.op().bodies().any(|(_, body)| has_states(body)) {
@@ -92,13 +91,14 @@ fn collect(graph: &Graph) -> Result<(Vec<String>, BTreeMap<String, Variable>), B
             Op::Assign(op) => (&op.variable_id, false),
             _ => continue,
         };
-        let variable = variables.entry(variable_id.clone()).or_insert_with(|| {
-            order.push(variable_id.clone());
-            Variable::default()
+        let place = *places.entry(variable_id.clone()).or_insert_with(|| {
+            variables.push((variable_id.clone(), Variable::default()));
+            variables.len() - 1
         });
+        let variable = &mut variables[place].1;
         if is_read { &mut variable.reads } else { &mut variable.assigns }.push(id);
     }
-    Ok((order, variables))
+    Ok(variables)
 }
 
 fn has_states(graph: &Graph) -> bool {

@@ -19,13 +19,13 @@ const LARGE: usize = 1 << 18;
 
 /// Replaces the products with large packed weights, and removes the layers that unpack them if nothing else reads them.
 pub(super) fn keep_packed(plan: &mut Plan, graph: &Graph, half_precision: &HalfPrecision) {
-    let mut found: HashMap<NodeId, Option<(Arc<PackedWeights>, Vec<NodeId>)>> = HashMap::new();
+    let mut found: HashMap<NodeId, Option<Unpacked>> = HashMap::new();
     let mut unpacking = HashSet::new();
     for step in &mut plan.steps {
         let Some(port) = port_of_weights(graph, step.node) else { continue };
         let Some(weights) = graph.node(step.node).input(port) else { continue };
         let known = found.entry(weights.node).or_insert_with(|| packed(graph, weights.node, half_precision));
-        let Some((weights, layers)) = known else { continue };
+        let Some(Unpacked { weights, layers }) = known else { continue };
         step.kind = StepKind::Packed(weights.clone());
         step.operands = Box::new([step.operands[1 - port]]);
         unpacking.extend(layers.iter().copied());
@@ -57,12 +57,14 @@ fn port_of_weights(graph: &Graph, node: NodeId) -> Option<usize> {
     }
 }
 
-/// The weights that a layer unpacks, and the layers that do it.
-fn packed(
-    graph: &Graph,
-    last: NodeId,
-    half_precision: &HalfPrecision,
-) -> Option<(Arc<PackedWeights>, Vec<NodeId>)> {
+/// Weights, and the layers that unpack them.
+struct Unpacked {
+    weights: Arc<PackedWeights>,
+    layers: Vec<NodeId>,
+}
+
+/// The weights that a layer unpacks.
+fn packed(graph: &Graph, last: NodeId, half_precision: &HalfPrecision) -> Option<Unpacked> {
     let mut layers = Vec::new();
     let mut at = last;
     // From the last layer back to the scales.
@@ -103,7 +105,7 @@ fn packed(
     }
     let weights = PackedWeights::new(codes, zeros.as_ref(), &scales, through)?;
     let dims = graph.node(last).outs().first()?.fact.shape.as_static()?;
-    (dims.as_slice() == weights.dims()).then(|| (Arc::new(weights), layers))
+    (dims.as_slice() == weights.dims()).then(|| Unpacked { weights: Arc::new(weights), layers })
 }
 
 /// The value of a constant, or of one that is converted.
@@ -132,7 +134,7 @@ mod tests {
 
     /// `[512, 512]` weights of 4 bits with zero points, in groups of 128, scaled in f16; unpacked by five layers.
     fn weights(b: &mut GraphBuilder) -> Result<Value, OpError> {
-        let noise = |len: usize| (0..len).map(|i| (i * 40_503 >> 7) as u8).collect();
+        let noise = |len: usize| (0..len).map(|i| ((i * 40_503) >> 7) as u8).collect();
         let codes = Tensor::new(ElementType::U4, &[512, 4, 128], Storage::heap(noise(512 * 256)))?;
         let zeros = Tensor::new(ElementType::U4, &[512, 4, 1], Storage::heap(noise(512 * 2)))?;
         let scales: Vec<f32> = (0..512 * 4).map(|i| (i % 17) as f32 / 64.0).collect();

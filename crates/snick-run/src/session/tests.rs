@@ -71,7 +71,7 @@ fn a_chain_of_repetitions_is_not_folded() {
         text += &format!("  %t{i} = Tile-1(%t{}, %times)\n", i - 1);
     }
     text += "  %y = Result-1(%t10)\n}\n";
-    let session = Session::new(&graph(&text)).unwrap();
+    let session = Session::new(graph(&text)).unwrap();
     let folded: usize = session.plan.constants.iter().map(Tensor::size_in_bytes).sum();
     assert!(folded <= 1 << 28, "{folded}");
     let outputs = session.run(&[], Options { fuel: Some(1 << 20), ..Options::default() });
