@@ -156,6 +156,6 @@ mod tests {
     fn a_text_that_is_not_utf8_is_one_piece() {
         let (pattern, mut pieces) = (Pattern::new("a").unwrap(), Vec::new());
         pattern.split(b"ba\xff", Split::default(), |piece| pieces.push(piece)).unwrap();
-        assert_eq!(pieces, [0..3]);
+        assert!(matches!(&pieces[..], [all] if *all == (0..3)));
     }
 }
