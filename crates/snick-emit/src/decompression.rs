@@ -60,10 +60,10 @@ fn is_exact_in_f16(element: ElementType) -> bool {
 
 /// Whether a value follows from constants by what decompresses weights.
 pub(crate) fn is_weights(graph: &Graph, value: Value) -> bool {
-    follows(graph, value, MAX_STEPS)
+    is_unpacked(graph, value, MAX_STEPS)
 }
 
-fn follows(graph: &Graph, value: Value, steps: usize) -> bool {
+fn is_unpacked(graph: &Graph, value: Value, steps: usize) -> bool {
     let op = graph.node(value.node).op();
     let passes = matches!(op, Op::Convert(_)) || computes(op) || moves(op);
     matches!(op, Op::Const(_))
@@ -72,5 +72,5 @@ fn follows(graph: &Graph, value: Value, steps: usize) -> bool {
             && graph
                 .inputs(value.node)
                 .iter()
-                .all(|input| input.is_some_and(|input| follows(graph, input, steps - 1))))
+                .all(|input| input.is_some_and(|input| is_unpacked(graph, input, steps - 1))))
 }

@@ -15,10 +15,10 @@ use crate::fact::MAX_ELEMENTS;
 use crate::{Declared, Fact, OpError, Output};
 
 pub(crate) use condition::Demands;
-pub use condition::{Condition, Conditions, EmptyAxes, IntegerRole, conditions};
+pub use condition::{Condition, Conditions, EmptyAxes, IntegerRole};
 pub(crate) use variables::{Assumed, VariableValues};
 pub(crate) use walk::InferSession;
-pub use walk::{infer, infer_with};
+pub use walk::{conditions, infer, infer_with};
 
 fn saturating_product(dims: &[usize]) -> usize {
     dims.iter().fold(1, |n: usize, &d| n.saturating_mul(d))

@@ -20,7 +20,7 @@ fn fuel_of_a_run_is_limited() -> Tested {
             result => result.map(|_| None),
         }
     };
-    let chain = "  %a = ReLU-1(%x)\n  %b = Exp-1(%a)\n  %y = Result-1(%b)";
+    let chain = "  %a = ReLU-1(%x)\n  %b = SoftMax-8(%a) {axis: 0}\n  %y = Result-1(%b)";
     assert_eq!(ends_at(chain, 64)?, None);
     let short = ends_at(chain, 5)?.unwrap();
     assert!(short.contains("fuel: computes 4 elements, more than the 1 of fuel"), "{short}");
@@ -41,8 +41,8 @@ fn fuel_of_a_run_is_limited() -> Tested {
 fn rank_text_and_nesting_are_limited() -> Tested {
     let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"2,3\"}\n  \
                 %axes = Const-1 i64[2] <0, 1>\n  %wide = Unsqueeze-1(%x, %axes)\n  %c = Const-1 boolean[] <1>\n  \
-                %if = If-8(%c, %wide) {then_inputs: [\"1 -> 0\"], then_outputs: [\"0 -> 0\"], \
-                else_inputs: [\"1 -> 0\"], else_outputs: [\"0 -> 0\"]}\n  \
+                %if = If-8(%c, %wide) {inputs: [\"1 -> 0\"], outputs: [\"0 -> 0\"], back_edges: [], \
+                else_inputs: [\"1 -> 0\"], else_outputs: [\"0 -> 0\"], else_back_edges: []}\n  \
                 then_body graph \"\" {\n    %p = Parameter-1 {element_type: f32, shape: \"?,?,?,?\"}\n    \
                 %r = Result-1(%p)\n  }\n  \
                 else_body graph \"\" {\n    %p = Parameter-1 {element_type: f32, shape: \"?,?,?,?\"}\n    \

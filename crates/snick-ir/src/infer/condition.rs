@@ -6,8 +6,8 @@
 
 use snick_shape::{DimSpec, Interval, Origin, Shape, ShapeSpec, SymExpr};
 
-use super::{Infer, saturating_product, walk};
-use crate::{Fact, Graph, Monitor, NodeId, Op};
+use super::{Infer, saturating_product};
+use crate::{Fact, Graph, NodeId, Op};
 
 /// What a run demands, or else fails.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -115,24 +115,6 @@ impl Condition {
 
 /// The elements of integer inputs with at most this many are expressions of the conditions.
 const MAX_INPUT_ELEMENTS: usize = 8;
-
-/// Infers the graph from scratch, and records what its layers demand of the runs of interest. The elements of small integer
-/// inputs are symbols, 0 or more. So the facts do not hold in every run: use a copy of the graph.
-///
-/// ```
-/// use snick_ir::{Condition, EmptyAxes};
-///
-/// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,3\"}\n  \
-/// #             %y = Parameter-1 {element_type: f32, shape: \"M,3\"}\n  %z = Concat-1(%x, %y) {axis: 1}\n}\n";
-/// let mut graph = snick_ir::text::parse(text, None)?;
-/// let found = snick_ir::conditions(&mut graph, EmptyAxes::Ignored);
-/// assert!(matches!(found.conditions[..], [Condition::Equal(..)]));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn conditions(graph: &mut Graph, empty_axes: EmptyAxes) -> Conditions {
-    let recorded = Conditions { empty_axes, ..Conditions::default() };
-    walk::infer_rounds(graph, &mut Monitor::default(), Some(recorded)).1.unwrap_or_default()
-}
 
 /// The facts of all Parameters; the elements of small integer ones are symbols.
 pub(super) fn elements_as_symbols(graph: &mut Graph) -> Vec<Option<Fact>> {

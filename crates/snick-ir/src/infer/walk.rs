@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use snick_shape::{SymExpr, Symbols};
 use snick_tensor::{ElementType, Tensor};
 
-use super::condition::elements_as_symbols;
+use super::condition::{EmptyAxes, elements_as_symbols};
 use super::{Assumed, Conditions, Demands, EmptyAxes, Infer, input_symbols, saturating_product, variables};
 use crate::float_bounds::FloatBounds;
 use crate::{
@@ -30,9 +30,27 @@ pub fn infer_with(graph: &mut Graph, monitor: &mut Monitor) -> Vec<Located> {
     infer_rounds(graph, monitor, None).0
 }
 
+/// Infers the graph from scratch, and records what its layers demand of the runs of interest. The elements of small integer
+/// inputs are symbols, 0 or more. So the facts do not hold in every run: use a copy of the graph.
+///
+/// ```
+/// use snick_ir::{Condition, EmptyAxes};
+///
+/// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,3\"}\n  \
+/// #             %y = Parameter-1 {element_type: f32, shape: \"M,3\"}\n  %z = Concat-1(%x, %y) {axis: 1}\n}\n";
+/// let mut graph = snick_ir::text::parse(text, None)?;
+/// let found = snick_ir::conditions(&mut graph, EmptyAxes::Ignored);
+/// assert!(matches!(found.conditions[..], [Condition::Equal(..)]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn conditions(graph: &mut Graph, empty_axes: EmptyAxes) -> Conditions {
+    let recorded = Conditions { empty_axes, ..Conditions::default() };
+    infer_rounds(graph, &mut Monitor::default(), Some(recorded)).1.unwrap_or_default()
+}
+
 /// [`infer_with`]; with `conditions`, the elements of small integer inputs are symbols, and what the layers demand in the
 /// last round is recorded.
-pub(super) fn infer_rounds(
+fn infer_rounds(
     graph: &mut Graph,
     monitor: &mut Monitor,
     conditions: Option<Conditions>,
