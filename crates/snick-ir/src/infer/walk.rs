@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use snick_shape::{SymExpr, Symbols};
 use snick_tensor::{ElementType, Tensor};
 
-use super::condition::{EmptyAxes, elements_as_symbols};
+use super::condition::elements_as_symbols;
 use super::{Assumed, Conditions, Demands, EmptyAxes, Infer, input_symbols, saturating_product, variables};
 use crate::float_bounds::FloatBounds;
 use crate::{
