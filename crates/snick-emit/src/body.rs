@@ -2,8 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
+#[cfg(feature = "onnx")]
+use snick_ir::Fact;
 use snick_ir::ops::control::port_map::{PortLink, PortMap};
-use snick_ir::{Fact, Graph, NodeId, Value};
+use snick_ir::{Graph, NodeId, Value};
 
 /// A body and its port map. A port map names Parameters and Results by their numbers; they are listed once, so that a
 /// body of many takes time in proportion to them.
@@ -15,6 +17,7 @@ pub(crate) struct Body<'g> {
     /// The first link into each Parameter.
     links: HashMap<usize, &'g PortLink>,
     /// The first link into each Parameter that gives it a whole value.
+    #[cfg(feature = "onnx")]
     whole: HashMap<usize, &'g PortLink>,
     /// The first link to each output of the op.
     outputs: HashMap<usize, &'g PortLink>,
@@ -23,9 +26,11 @@ pub(crate) struct Body<'g> {
 impl<'g> Body<'g> {
     pub(crate) fn new(graph: &'g Graph, map: &'g PortMap) -> Self {
         let mut links = HashMap::new();
+        #[cfg(feature = "onnx")]
         let mut whole = HashMap::new();
         for link in &map.inputs {
             links.entry(link.internal).or_insert(link);
+            #[cfg(feature = "onnx")]
             if link.cut.is_none() {
                 whole.entry(link.internal).or_insert(link);
             }
@@ -35,7 +40,16 @@ impl<'g> Body<'g> {
             link.external.map(|port| outputs.entry(port).or_insert(link));
         }
         let (parameters, results) = (graph.parameters().collect(), graph.results().collect());
-        Self { graph, map, parameters, results, links, whole, outputs }
+        Self {
+            graph,
+            map,
+            parameters,
+            results,
+            links,
+            #[cfg(feature = "onnx")]
+            whole,
+            outputs,
+        }
     }
 
     /// The link into a Parameter.
@@ -44,6 +58,7 @@ impl<'g> Body<'g> {
     }
 
     /// The link that gives a Parameter a whole value.
+    #[cfg(feature = "onnx")]
     pub(crate) fn whole_link(&self, parameter: usize) -> Option<&'g PortLink> {
         self.whole.get(&parameter).copied()
     }
@@ -60,6 +75,7 @@ impl<'g> Body<'g> {
     }
 
     /// What is known of a value of the body.
+    #[cfg(feature = "onnx")]
     pub(crate) fn fact(&self, value: Option<Value>) -> Fact {
         value.and_then(|value| self.graph.fact(value)).cloned().unwrap_or_else(Fact::unknown)
     }
