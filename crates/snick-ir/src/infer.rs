@@ -2,13 +2,14 @@
 //! [`Infer`]: the facts of its inputs, checks of them, and the arithmetic of dims (`infer/dims.rs`).
 
 mod condition;
+mod dependencies;
 mod dims;
 mod input_symbols;
 mod variables;
 mod walk;
 
 use smallvec::SmallVec;
-use snick_shape::{Interval, Origin, Shape, SymExpr, Symbols};
+use snick_shape::{Birth, Interval, Origin, Shape, SymExpr, Symbols};
 use snick_tensor::ElementType;
 
 use crate::fact::MAX_ELEMENTS;
@@ -16,6 +17,7 @@ use crate::{Declared, Fact, OpError, Output};
 
 pub(crate) use condition::Demands;
 pub use condition::{Condition, Conditions, EmptyAxes, IntegerRole};
+pub use dependencies::{Dependencies, Part, ValuePart};
 pub(crate) use variables::{Assumed, VariableValues};
 pub(crate) use walk::InferSession;
 pub use walk::{conditions, infer, infer_with};
@@ -119,10 +121,22 @@ impl<'a> Infer<'a> {
         self.symbols.interval(expr)
     }
 
-    /// A new symbol that originates here, of which only the interval is known.
+    /// A new symbol that originates here, of which only the interval is known: it depends on data that exist only when
+    /// the graph runs. See [`Infer::born`] for other births.
     pub fn unknown(&mut self, interval: Interval) -> SymExpr {
         let origin = self.origin();
         self.symbols.fresh(interval, origin)
+    }
+
+    /// [`Infer::unknown`], and why it is not known more closely.
+    pub fn born(&mut self, interval: Interval, birth: impl FnOnce() -> Birth) -> SymExpr {
+        let origin = self.origin();
+        self.symbols.fresh_born(interval, origin, birth)
+    }
+
+    /// [`Infer::unknown`], and in words which data it depends on: `one for each element that is not 0`.
+    pub fn unknown_data(&mut self, interval: Interval, words: &'static str) -> SymExpr {
+        self.born(interval, || Birth::Data(Some(words.into())))
     }
 
     /// The origin of the next symbol: this node, with a running number.

@@ -89,7 +89,7 @@ pub use shape::{Shape, StaticDims};
 pub use sym_expr::parse::{ExprError, ExprErrorKind};
 pub use sym_expr::translate::{BinaryOp, ExprFolder};
 pub use sym_expr::{Linear, SymExpr, SymbolId};
-pub use symbols::{Origin, SymbolError, Symbols};
+pub use symbols::{Birth, Origin, SymbolError, Symbols};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

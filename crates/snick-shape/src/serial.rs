@@ -295,7 +295,7 @@ struct SymbolData {
 impl From<&Symbols> for SymbolsData {
     fn from(table: &Symbols) -> Self {
         let symbols = table.symbols.iter().cloned();
-        let symbols = symbols.map(|Symbol { name, interval, origin, upper }| SymbolData {
+        let symbols = symbols.map(|Symbol { name, interval, origin, upper, .. }| SymbolData {
             name,
             interval,
             origin,
@@ -315,7 +315,7 @@ impl TryFrom<SymbolsData> for Symbols {
     fn try_from(data: SymbolsData) -> Result<Self, Self::Error> {
         let mut table = Self::default();
         for SymbolData { name, interval, origin, upper } in data.symbols {
-            let id = table.push(Symbol { name: name.clone(), interval, origin, upper });
+            let id = table.push(Symbol { name: name.clone(), upper, ..Symbol::new(interval, origin) });
             if let Some(name) = name
                 && table.names.insert(name, id).is_some()
             {

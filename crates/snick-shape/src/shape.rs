@@ -105,7 +105,7 @@ impl Shape {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn display_intervals<'a>(&'a self, symbols: &'a Symbols) -> impl fmt::Display + 'a {
-        Printed { shape: self, symbols, symbolic: false }
+        Printed { shape: self, symbols, notation: Notation::Intervals }
     }
 
     /// The shape with its expressions: `[N,3,W-1]`. A bare symbol without a name prints as its interval; inside
@@ -121,7 +121,22 @@ impl Shape {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn display<'a>(&'a self, symbols: &'a Symbols) -> impl fmt::Display + 'a {
-        Printed { shape: self, symbols, symbolic: true }
+        Printed { shape: self, symbols, notation: Notation::Names }
+    }
+
+    /// The shape with its expressions, where a bare symbol without a name prints as its label, too: `[s0,3,s0+s1]`. A dim
+    /// of unknown size is told from another by it.
+    ///
+    /// ```
+    /// # use snick_shape::{Interval, Origin, Shape, Symbols};
+    /// let mut symbols = Symbols::default();
+    /// let any = symbols.fresh(Interval::DIM, Origin::default());
+    /// let shape = Shape::ranked([any, 3.into()]);
+    /// assert_eq!(shape.display(&symbols).to_string(), "[?,3]");
+    /// assert_eq!(shape.display_labels(&symbols).to_string(), "[s0,3]");
+    /// ```
+    pub fn display_labels<'a>(&'a self, symbols: &'a Symbols) -> impl fmt::Display + 'a {
+        Printed { shape: self, symbols, notation: Notation::Labels }
     }
 }
 
@@ -194,7 +209,18 @@ impl FromIterator<SymExpr> for Shape {
 struct Printed<'a> {
     shape: &'a Shape,
     symbols: &'a Symbols,
-    symbolic: bool,
+    notation: Notation,
+}
+
+/// How dims that are not numbers are written.
+#[derive(Copy, Clone, PartialEq)]
+enum Notation {
+    /// As intervals.
+    Intervals,
+    /// As expressions; a bare symbol without a name as its interval.
+    Names,
+    /// As expressions.
+    Labels,
 }
 
 impl fmt::Display for Printed<'_> {
@@ -205,11 +231,11 @@ impl fmt::Display for Printed<'_> {
             if index > 0 {
                 f.write_str(",")?;
             }
-            let anonymous = dim.as_symbol().is_some_and(|id| self.symbols.name(id).is_none());
-            if self.symbolic && !anonymous {
-                write!(f, "{}", self.symbols.display(dim))?;
-            } else {
-                write!(f, "{}", self.symbols.interval(dim))?;
+            let is_anonymous = || dim.as_symbol().is_some_and(|id| self.symbols.name(id).is_none());
+            match self.notation {
+                Notation::Intervals => write!(f, "{}", self.symbols.interval(dim))?,
+                Notation::Names if is_anonymous() => write!(f, "{}", self.symbols.interval(dim))?,
+                Notation::Names | Notation::Labels => write!(f, "{}", self.symbols.display(dim))?,
             }
         }
         f.write_str("]")

@@ -1,8 +1,11 @@
 //! The table of symbols.
 
 mod arithmetic;
+mod birth;
 
 use std::collections::BTreeMap;
+
+pub use birth::Birth;
 
 use crate::interval::Interval;
 use crate::sym_expr::bounds::{Bounds, Fact};
@@ -75,6 +78,8 @@ pub struct Symbols {
     pub(crate) symbols: Vec<Symbol>,
     pub(crate) names: BTreeMap<String, SymbolId>,
     pub(crate) refinements: BTreeMap<Vec<Term>, Interval>,
+    /// Which graph inside another it is of; 0 for the graph itself.
+    pub(crate) body: u32,
 }
 
 #[derive(Clone, Debug)]
@@ -84,6 +89,15 @@ pub(crate) struct Symbol {
     pub origin: Origin,
     /// An expression that the symbol never exceeds.
     pub upper: Option<SymExpr>,
+    pub birth: Birth,
+    /// What it is called without a name, if that is not its number.
+    pub label: Option<Box<str>>,
+}
+
+impl Symbol {
+    pub(crate) fn new(interval: Interval, origin: Origin) -> Self {
+        Self { name: None, interval, origin, upper: None, birth: Birth::Data(None), label: None }
+    }
 }
 
 impl Symbols {
@@ -99,7 +113,7 @@ impl Symbols {
     pub fn fresh(&mut self, interval: Interval, origin: Origin) -> SymExpr {
         match interval.is_exact() {
             Some(value) => SymExpr::Const(value),
-            None => SymExpr::Symbol(self.push(Symbol { name: None, interval, origin, upper: None })),
+            None => SymExpr::Symbol(self.push(Symbol::new(interval, origin))),
         }
     }
 
@@ -120,7 +134,7 @@ impl Symbols {
             Some(value) => SymExpr::Const(value),
             None => {
                 let upper = Some(upper).filter(|upper| upper.as_const().is_none()).cloned();
-                SymExpr::Symbol(self.push(Symbol { name: None, interval, origin, upper }))
+                SymExpr::Symbol(self.push(Symbol { upper, ..Symbol::new(interval, origin) }))
             }
         }
     }
@@ -143,7 +157,8 @@ impl Symbols {
         let id = match self.names.get(name) {
             Some(id) => *id,
             None => {
-                let id = self.push(Symbol { name: Some(name.to_owned()), interval, origin, upper: None });
+                let named = Symbol { name: Some(name.to_owned()), ..Symbol::new(interval, origin) };
+                let id = self.push(Symbol { birth: Birth::Declared, ..named });
                 self.names.insert(name.to_owned(), id);
                 id
             }

@@ -70,6 +70,12 @@ pub enum Error {
         /// Names that the model has.
         hint: String,
     },
+    /// A layer, output or axis that the model does not have.
+    #[error("{message}")]
+    NoOutput {
+        /// What is missing, and what there is.
+        message: String,
+    },
     /// An input that is given twice, under one name or two.
     #[error("input `{input}` is given twice, the second time as `{name}`; remove one")]
     InputTwice {
@@ -147,7 +153,7 @@ impl Error {
     /// | S051 | something that the output format cannot express |
     /// | S052 | an input that a run needs and is not given |
     /// | S053 | a file that cannot be written |
-    /// | S054 | a name that no input has, or an input given twice |
+    /// | S054 | a name that no input or layer has, or an input given twice |
     /// | S055 | an input shape that cannot be set |
     /// | S056 | an output file whose extension names no format |
     /// | S057 | work that the progress function stopped |
@@ -162,7 +168,7 @@ impl Error {
             Self::Tensor(_) => "S020",
             Self::Limit { .. } => "S008",
             Self::Io { .. } => "S053",
-            Self::NoInput { .. } | Self::InputTwice { .. } => "S054",
+            Self::NoInput { .. } | Self::NoOutput { .. } | Self::InputTwice { .. } => "S054",
             Self::Shape { .. } => "S055",
             Self::Target { .. } => "S056",
             Self::Cancelled { .. } => "S057",

@@ -71,7 +71,10 @@ mod save;
 mod session;
 
 #[cfg(feature = "analyze")]
-pub use analyze::{Grouping, LayerTime, StateSize, WeightKind, WeightsOf, layer_times, state_sizes, weights};
+pub use analyze::{
+    BirthKind, ExplainedError, Grouping, LayerTime, Place, Role, StateSize, Symbol, Target, UnknownOrigin,
+    Unknowns, WeightKind, WeightsOf, Why, WhyNode, layer_times, state_sizes, weights,
+};
 pub use error::Error;
 #[cfg(feature = "emit")]
 pub use files::{OutputFiles, Sink, write_file};
@@ -98,8 +101,8 @@ pub use snick_ir::rewrite::{Applied, CheckFailure, MissedRewrite, Patch, Rewrite
 pub use snick_ir::{
     Arity, AttrValue, Attrs, BuildMode, Custom, CustomOp, Diagnostic, Dialect, Fact, Facts, Format, Graph,
     GraphBuilder, Infer, IntOrValue, Known, Limits, Loc, Located, Node, NodeId, NodeRef, Op, OpError,
-    OpTraits, Operand, Progress, RawNode, Registry, Severity, ShapeRule, StridedSliceMasks, Value, Version,
-    infer, ops, text,
+    OpTraits, Operand, Part, Progress, RawNode, Registry, Severity, ShapeRule, StridedSliceMasks, Value,
+    ValuePart, Version, infer, ops, text,
 };
 pub use snick_pass::states::State;
 pub use snick_pass::{Cost, PASSES, Pass, Report, RewriteOptions, UnknownPass};

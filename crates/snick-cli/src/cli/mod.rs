@@ -17,6 +17,7 @@ pub mod overwrite;
 pub mod progress;
 pub mod search;
 pub mod summary;
+pub mod symbols;
 pub mod target;
 mod texts;
 pub mod verify;

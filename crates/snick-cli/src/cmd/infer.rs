@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use clap::Args;
-use snick::public_name;
+use snick::{Model, public_name};
 use snick_ir::text::Escaped;
 use snick_ir::{Graph, Located, NodeId, Op, Output};
 
@@ -11,6 +11,7 @@ use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::json::Json;
 use crate::cli::model;
 use crate::cli::options::{Common, ModelOptions, OutputFormat};
+use crate::cli::symbols::{self, Declarations};
 
 /// Options of the verb.
 #[derive(Args)]
@@ -25,8 +26,8 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     let errors = model::infer(&mut model, console)?;
     errors.iter().for_each(|error| console.located(error));
     console.print(&match common.format {
-        OutputFormat::Text => as_text(model.graph()),
-        OutputFormat::Json => as_json(model.graph(), &errors),
+        OutputFormat::Text => as_text(&model),
+        OutputFormat::Json => as_json(&model, &errors),
     })?;
     let found = Outcome::finding(!errors.is_empty());
     // The process ends here: freeing a large model would only take time.
@@ -34,13 +35,15 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     Ok(found)
 }
 
-fn as_json(graph: &Graph, errors: &[Located]) -> String {
+fn as_json(model: &Model, errors: &[Located]) -> String {
+    let graph = model.graph();
     let mut json = Json::default();
     json.object(|json| {
         json.key("schema").string("snick.infer/1");
         json.line().key("inputs").array(|json| graph.parameters().for_each(|id| signature(json, graph, id)));
         json.line().key("outputs").array(|json| graph.results().for_each(|id| signature(json, graph, id)));
         json.line().key("nodes").array(|json| nodes(json, graph));
+        json.line().key("symbols").array(|json| symbols::write_json(&model.symbols(), json));
         json.line().key("errors").array(|json| errors.iter().for_each(|error| json.located(error)));
     });
     json.finish()
@@ -66,7 +69,7 @@ fn fact(json: &mut Json, graph: &Graph, out: &Output) {
     json.key("element_type").string(out.fact.element_type.name());
     json.key("shape").string(&intervals);
     if !shape.is_static() {
-        let symbolic = shape.display(symbols).to_string();
+        let symbolic = shape.display_labels(symbols).to_string();
         if symbolic != intervals {
             json.key("symbolic").string(&symbolic);
         }
@@ -114,19 +117,20 @@ fn nodes(json: &mut Json, graph: &Graph) {
     }
 }
 
-fn as_text(graph: &Graph) -> String {
+fn as_text(model: &Model) -> String {
+    let found = model.symbols();
+    let mut declarations = Declarations::new(&found);
     let mut text = String::new();
-    table(&mut text, graph, "");
+    table(&mut text, model.graph(), &mut declarations, "");
+    symbols::write_legend(found.iter(), &mut text);
     text
 }
 
 /// One line for each layer: operation, types and name; bodies are indented below.
-fn table(text: &mut String, graph: &Graph, indent: &str) {
-    let types =
-        |out: &Output| format!("{}{}", out.fact.element_type, out.fact.shape.display(graph.symbols()));
+fn table(text: &mut String, graph: &Graph, declarations: &mut Declarations, indent: &str) {
     for id in graph.ids() {
         let node = graph.node(id);
-        let outs: Vec<String> = node.outs().iter().map(types).collect();
+        let outs: Vec<String> = node.outs().iter().map(|out| declarations.kind(graph, &out.fact)).collect();
         let name = match node.op() {
             Op::Parameter(_) | Op::Result(_) => public_name(graph, id),
             _ => node.name(),
@@ -135,7 +139,7 @@ fn table(text: &mut String, graph: &Graph, indent: &str) {
         let _ = writeln!(text, "{indent}{}", Escaped(&line));
         for (role, body) in node.op().bodies() {
             let _ = writeln!(text, "{indent}  {role}");
-            table(text, body, &format!("{indent}    "));
+            table(text, body, declarations, &format!("{indent}    "));
         }
     }
 }

@@ -8,6 +8,7 @@ mod inspect;
 mod ops;
 mod reduce;
 mod run;
+mod why;
 
 use clap::Subcommand;
 
@@ -27,6 +28,8 @@ pub enum Verb {
     Convert(convert::Options),
     /// Execute the model; inputs not provided are random
     Run(run::Options),
+    /// Show where a size, a known value or an error comes from
+    Why(why::Options),
     /// Find the smallest model for which a command still exits 1
     Reduce(reduce::Options),
     /// Measure the time of each stage
@@ -43,6 +46,7 @@ pub fn run(verb: Verb, common: &Common, console: &Console) -> Result<Outcome, Fa
         Verb::Canon(options) => canon::run(&options, common, console),
         Verb::Convert(options) => convert::run(&options, console),
         Verb::Run(options) => run::run(&options, common, console),
+        Verb::Why(options) => why::run(&options, common, console),
         Verb::Reduce(options) => reduce::run(&options, common, console),
         Verb::Bench(options) => bench::run(&options, common, console),
         Verb::Ops(options) => ops::run(&options, common, console),

@@ -3,18 +3,21 @@
 use std::borrow::Cow;
 
 use smallvec::SmallVec;
-use snick_shape::{Interval, Shape, SymExpr};
+use snick_shape::{Birth, Interval, Shape, SymExpr};
 
 use super::Infer;
 use crate::OpError;
 use crate::error::CANNOT_BROADCAST;
+
+/// Why no expression was made of a sum, product, quotient, minimum or maximum.
+const TOO_LARGE: &str = "an expression of it would be too long, or a number in it beyond 64 bits";
 
 impl Infer<'_> {
     /// `expr`, or a new symbol of the interval if the expression could not be built.
     fn or_unknown(&mut self, expr: Option<SymExpr>, interval: Interval) -> SymExpr {
         match expr {
             Some(expr) => expr,
-            None => self.unknown(interval),
+            None => self.born(interval, || Birth::GivenUp(TOO_LARGE.into())),
         }
     }
 
@@ -124,7 +127,7 @@ impl Infer<'_> {
         Some(match both {
             both if both == ia => a.clone(),
             both if both == ib => b.clone(),
-            both => self.unknown(both),
+            both => self.born(both, || Birth::equal(a, b)),
         })
     }
 
@@ -158,7 +161,7 @@ impl Infer<'_> {
             (true, true) if self.is_one_whenever(a, b) => Some(b.clone()),
             (true, true) if self.is_one_whenever(b, a) => Some(a.clone()),
             // 0 with 1 gives 0, which no expression of the two yields.
-            (true, true) => Some(self.unknown(ia.hull(ib))),
+            (true, true) => Some(self.born(ia.hull(ib), || Birth::broadcast(a, b))),
         }
     }
 
@@ -195,7 +198,7 @@ impl Infer<'_> {
     /// `dim`, or an unknown that may be `a` as well as `b` where these conflict.
     fn or_either(&mut self, dim: Option<SymExpr>, a: &SymExpr, b: &SymExpr) -> SymExpr {
         let either = self.interval(a).hull(self.interval(b));
-        self.or_unknown(dim, either)
+        dim.unwrap_or_else(|| self.born(either, || Birth::either(a, b)))
     }
 
     /// Unifies two shapes that are equal in every run. Sizes that conflict are reported as `sentence` (see

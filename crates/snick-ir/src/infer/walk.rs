@@ -57,6 +57,7 @@ fn infer_rounds(
 ) -> (Vec<Located>, Option<Conditions>) {
     let layers = graph.layers();
     monitor.check_graph(graph);
+    number_bodies(graph, &mut 0);
     let mut assumed = Some(Assumed::default());
     let mut rounds = 0;
     loop {
@@ -76,6 +77,17 @@ fn infer_rounds(
             return (errors, conditions);
         };
         assumed = Some(next).filter(|_| rounds < MAX_ROUNDS);
+    }
+}
+
+/// Numbers the tables of symbols of all bodies from 1: the label of each symbol is unlike those of all others.
+fn number_bodies(graph: &mut Graph, last: &mut u32) {
+    for node in graph.nodes.node_weights_mut() {
+        for body in node.op.bodies_mut() {
+            *last = last.saturating_add(1);
+            body.symbols = Symbols::of_body(*last);
+            number_bodies(body, last);
+        }
     }
 }
 

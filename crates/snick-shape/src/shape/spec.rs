@@ -9,7 +9,7 @@ use crate::shape::error::ShapeError;
 use crate::shape::expr_spec::ExprSpec;
 use crate::sym_expr::SymExpr;
 use crate::sym_expr::parse::{is_word, quoted, word_or_quoted};
-use crate::symbols::{Origin, Symbols};
+use crate::symbols::{Birth, Origin, Symbols};
 
 /// One dimension as written.
 ///
@@ -87,7 +87,7 @@ impl DimSpec {
     /// As [`ShapeSpec::instantiate`].
     pub fn instantiate(&self, symbols: &mut Symbols, origin: Origin) -> Result<SymExpr, ShapeError> {
         match self {
-            Self::Interval(interval) => Ok(symbols.fresh(*interval, origin)),
+            Self::Interval(interval) => Ok(symbols.fresh_born(*interval, origin, || Birth::Declared)),
             Self::Symbol { name, interval } => Ok(symbols.named(name, *interval, origin)?),
             Self::Expr(expr) => expr.instantiate(symbols, origin),
         }

@@ -13,7 +13,7 @@ mod token;
 
 use super::min_max::{Extremum, extremum_sum};
 use super::renormalize::in_normal_form;
-use super::{Sum, SymExpr, SymbolId};
+use super::{Sum, SymExpr};
 use crate::interval::Interval;
 use crate::symbols::{Origin, Symbols};
 use token::{Token, tokens};
@@ -146,15 +146,6 @@ impl Symbols {
         let expr = declared.parse(text)?;
         *self = declared;
         Ok(expr)
-    }
-
-    /// The symbol that is printed like this.
-    fn labelled(&self, label: &str) -> Option<SymbolId> {
-        if let Some(id) = self.find(label) {
-            return Some(id);
-        }
-        let id = SymbolId(label.strip_prefix('s')?.trim_start_matches('_').parse().ok()?);
-        (id.index() < self.len() && self.name(id).is_none() && self.label(id) == label).then_some(id)
     }
 }
 

@@ -3,11 +3,10 @@
 //! A sum is written term by term, unless it is shorter as a product (`(A+1)*(B+1)`) or with its constant inside a
 //! minimum or maximum (`max(W,4)` for `max(W-4,0)+4`). Every text parses back to the expression.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use super::factor::Product;
-use super::{Atom, Monomial, Sum, SymExpr, SymbolId, Term};
+use super::{Atom, Monomial, Sum, SymExpr, Term};
 use crate::symbols::Symbols;
 
 /// The most other forms of sums that one text tries; their parts count as well.
@@ -237,22 +236,5 @@ impl Piece {
             _ => factor.operand(),
         }));
         *into += &factors.join("*");
-    }
-}
-
-impl Symbols {
-    /// The text of a symbol: its name, in backticks unless it is a word; `s3` without a name, or `s_3` where that is the
-    /// name of another symbol.
-    pub(crate) fn label(&self, id: SymbolId) -> Cow<'_, str> {
-        match self.name(id) {
-            Some(name) => super::parse::word_or_quoted(name),
-            None => {
-                let mut label = format!("s{}", id.index());
-                while self.find(&label).is_some() {
-                    label.insert(1, '_');
-                }
-                Cow::Owned(label)
-            }
-        }
     }
 }

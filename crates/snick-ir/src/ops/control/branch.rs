@@ -1,6 +1,7 @@
 //! Inference of If: the branch that a known condition selects, or the union of both.
 
 use smallvec::SmallVec;
+use snick_shape::Symbols;
 use snick_tensor::ElementType;
 
 use super::iterate::{is_single, truth};
@@ -49,7 +50,7 @@ fn branch(
     cx: &mut Infer,
     session: &mut InferSession,
 ) -> Result<Facts, OpError> {
-    body.symbols = Default::default();
+    body.symbols = Symbols::of_body(body.symbols.body());
     let mut symbol_map = SymbolMap::default();
     let mut given = vec![None; body.parameters().count()];
     for link in &map.inputs {

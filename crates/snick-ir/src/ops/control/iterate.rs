@@ -1,6 +1,6 @@
 //! Inference of TensorIterator and Loop: the body over all iterations, and their number.
 
-use snick_shape::{Interval, Origin, Shape, SymExpr};
+use snick_shape::{Birth, Interval, Origin, Shape, SymExpr, Symbols};
 
 use super::kind::SubGraphKind;
 use super::no_trips::{input_sizes, with_no_trips};
@@ -30,7 +30,7 @@ pub(super) fn infer(
     if cx.len() > ports {
         return Err(OpError::Arity { expected: format!("{ports}, as in the port map"), got: cx.len() });
     }
-    body.symbols = Default::default();
+    body.symbols = Symbols::of_body(body.symbols.body());
     let mut symbol_map = SymbolMap::default();
     let parts = match kind {
         SubGraphKind::Loop => None,
@@ -43,7 +43,8 @@ pub(super) fn infer(
     // At least two values, so that it is a symbol, which is replaced when the number of iterations is known.
     let last = if most == i64::MAX { most } else { most.saturating_sub(1).max(1) };
     let within = Interval::new(0, last).unwrap_or(Interval::DIM);
-    let iteration = body.symbols.fresh(within, Origin::default());
+    let birth = || Birth::Data(Some("the number of the iteration".into()));
+    let iteration = body.symbols.fresh_born(within, Origin::default(), birth);
     let mut given = vec![None; body.parameters().count()];
     for link in &map.inputs {
         let Some(slot) = given.get_mut(link.internal) else { continue };

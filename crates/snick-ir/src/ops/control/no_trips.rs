@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use snick_shape::{Interval, SymExpr, SymbolId};
+use snick_shape::{Birth, Interval, SymExpr, SymbolId};
 use snick_tensor::{ElementType, Tensor};
 
 use super::port_map::{Cut, PortMap};
@@ -36,6 +36,9 @@ pub(super) fn input_sizes(body: &Graph, map: &PortMap) -> HashMap<SymbolId, (usi
     sizes
 }
 
+/// Why a size is not that of the last iteration.
+const MAYBE_NO_TRIP: &str = "the size after the last iteration, or the initial one if there is none";
+
 /// A dim of an output, other than the axis of concatenation, if there may be no iteration: `inside` the body, and
 /// `outside` of it after at least one iteration.
 pub(super) fn with_no_trips(
@@ -49,13 +52,17 @@ pub(super) fn with_no_trips(
     let symbols = inside.symbols();
     if symbols.iter().all(|symbol| sizes.contains_key(symbol)) {
         let is_same = symbols.iter().all(|&symbol| symbol_map.has_entered(symbol));
-        return if is_same { outside } else { cx.unknown(Interval::DIM) };
+        return if is_same {
+            outside
+        } else {
+            cx.born(Interval::DIM, || Birth::Merged(MAYBE_NO_TRIP.into()))
+        };
     }
     if trips.as_const() == Some(0) {
         return SymExpr::from(0);
     }
     let either = cx.interval(&outside).hull(Interval::exact(0));
-    cx.unknown(either)
+    cx.born(either, || Birth::either(&outside, &SymExpr::from(0)))
 }
 
 /// Result `number` of the body, concatenated from no parts.

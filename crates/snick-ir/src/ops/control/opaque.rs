@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use snick_shape::{Interval, Shape, SymExpr};
+use snick_shape::{Birth, Interval, Shape, SymExpr};
 use snick_tensor::Tensor;
 
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpError, OpTraits};
@@ -34,6 +34,9 @@ impl Opaque {
     }
 }
 
+/// Why a size is not known more closely than the file declares it.
+const NO_RULE: &str = "the operation is unknown, and the file declares no size";
+
 /// The declared types and shapes of the outputs as facts. A dim of -1 is unknown.
 fn declared_facts(cx: &mut Infer) -> Facts {
     let ports: Vec<_> = cx.declared().map(Option::<&_>::cloned).collect();
@@ -42,7 +45,7 @@ fn declared_facts(cx: &mut Infer) -> Facts {
         let Some(dims) = port.dims else { return Fact::new(port.element_type, Shape::unranked()) };
         let dims = dims.into_iter().map(|dim| match dim {
             0.. => SymExpr::from(dim),
-            _ => cx.unknown(Interval::DIM),
+            _ => cx.born(Interval::DIM, || Birth::GivenUp(NO_RULE.into())),
         });
         Fact::new(port.element_type, Shape::ranked(dims.collect::<Vec<_>>()))
     });

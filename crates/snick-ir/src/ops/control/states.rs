@@ -9,7 +9,7 @@
 //! - if `f(p) - p` is the same number `d` in every iteration, its value in iteration `i` is `initial + i * d`;
 //! - otherwise it is the initial value or some `f(p)`: within the hull of both.
 
-use snick_shape::{Interval, Origin, Shape, SymExpr, SymbolId, Symbols};
+use snick_shape::{Birth, Interval, Origin, Shape, SymExpr, SymbolId, Symbols};
 use snick_tensor::ElementType;
 
 use super::kind::SubGraphKind;
@@ -162,7 +162,8 @@ impl State {
         if !self.counts_sizes {
             for slot in self.dims.iter_mut().flatten() {
                 if let Slot::Grows { before, .. } = slot {
-                    *slot = Slot::Within(symbols.fresh(symbols.interval(before), Origin::default()));
+                    let within = symbols.interval(before);
+                    *slot = Slot::Within(born(symbols, within, Birth::Merged(MANY_ITERATIONS.into())));
                 }
             }
         }
@@ -255,7 +256,7 @@ fn widen(
         };
         // A single value would not be a symbol.
         let wider = if wider.is_exact().is_some() { within } else { wider };
-        if let Some(symbol) = symbols.fresh(wider, Origin::default()).as_symbol() {
+        if let Some(symbol) = born(symbols, wider, Birth::either(before, after)).as_symbol() {
             *slot = Slot::Free(symbol);
             changed = true;
         }
@@ -284,6 +285,15 @@ impl Step<'_> {
             return grows;
         }
         let hull = symbols.interval(self.initial).hull(symbols.interval(self.after));
-        Slot::Within(symbols.fresh(hull.meet(self.within).unwrap_or(self.within), Origin::default()))
+        let within = hull.meet(self.within).unwrap_or(self.within);
+        Slot::Within(born(symbols, within, Birth::either(self.initial, self.after)))
     }
+}
+
+/// Why nothing but the interval of a size is known.
+const MANY_ITERATIONS: &str = "it differs between iterations, whose number is not known";
+
+/// A new symbol of the body.
+fn born(symbols: &mut Symbols, within: Interval, birth: Birth) -> SymExpr {
+    symbols.fresh_born(within, Origin::default(), || birth)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use snick_shape::{Interval, Shape, SymExpr, SymbolId, Symbols};
+use snick_shape::{Birth, Interval, Origin, Shape, SymExpr, SymbolId, Symbols};
 
 use crate::{Fact, Infer, Known};
 
@@ -26,7 +26,7 @@ impl SymbolMap {
             }
             let (interval, origin) = (outer.interval(&symbol.into()), outer.origin(symbol));
             let named = outer.name(symbol).and_then(|name| body.named(name, interval, origin).ok());
-            let inside = named.unwrap_or_else(|| body.fresh(interval, origin));
+            let inside = named.unwrap_or_else(|| entered(symbol, outer, body));
             self.left.extend(inside.as_symbol().map(|inside| (inside, SymExpr::from(symbol))));
             self.entered.insert(symbol, inside);
         }
@@ -37,7 +37,10 @@ impl SymbolMap {
                 body.refine(&inside, interval);
                 inside
             }
-            None => body.fresh(interval, snick_shape::Origin::default()),
+            None => {
+                let birth = || Birth::GivenUp("its expression outside of the body is too long".into());
+                body.fresh_born(interval, Origin::default(), birth)
+            }
         }
     }
 
@@ -78,12 +81,34 @@ impl SymbolMap {
     /// An expression of the body in the symbols of the outer graph.
     fn leave_expr(&mut self, expr: &SymExpr, body: &Symbols, cx: &mut Infer) -> SymExpr {
         for symbol in expr.symbols() {
-            self.left.entry(symbol).or_insert_with(|| cx.unknown(body.interval(&symbol.into())));
+            let outside = || cx.born(body.interval(&symbol.into()), || birth_outside(symbol, body));
+            self.left.entry(symbol).or_insert_with(outside);
         }
         // Refinements of the expression in the body do not hold outside: the body may not run.
         let outside = cx.symbols().substitute(expr, &|symbol| self.left.get(&symbol).cloned());
         outside.unwrap_or_else(|| cx.unknown(body.interval(expr)))
     }
+}
+
+/// Why the outer graph has a symbol for one that was born in the body.
+fn birth_outside(symbol: SymbolId, body: &Symbols) -> Birth {
+    let reason = body.reason(symbol).map(|reason| format!(", {reason}")).unwrap_or_default();
+    let words = format!("{} of its body{reason}", body.label(symbol)).into();
+    match body.birth(symbol) {
+        Birth::GivenUp(_) => Birth::GivenUp(words),
+        Birth::Equal(_) | Birth::Broadcast(_) | Birth::Either(_) | Birth::Merged(_) => Birth::Merged(words),
+        _ => Birth::Data(Some(words)),
+    }
+}
+
+/// A symbol of the outer graph without a name, in the body: it keeps its label.
+fn entered(symbol: SymbolId, outer: &Symbols, body: &mut Symbols) -> SymExpr {
+    let inside = body.fresh(outer.interval(&symbol.into()), outer.origin(symbol));
+    if let Some(inside) = inside.as_symbol() {
+        body.set_birth(inside, outer.birth(symbol).clone());
+        body.set_label(inside, &outer.label(symbol));
+    }
+    inside
 }
 
 /// The fact with every expression in it replaced.
@@ -105,7 +130,7 @@ pub(super) fn join(a: &Fact, b: &Fact, cx: &mut Infer) -> Fact {
         true => a.clone(),
         false => {
             let hull = cx.interval(a).hull(cx.interval(b));
-            cx.unknown(hull)
+            cx.born(hull, || Birth::either(a, b))
         }
     };
     let element_type =

@@ -29,7 +29,8 @@ impl InferOp for NonZero {
             }
             None => (cx.unknown(Interval::DIM), i64::MAX),
         };
-        let columns = cx.unknown(Interval::new(0, most).unwrap_or(Interval::DIM));
+        let columns = Interval::new(0, most).unwrap_or(Interval::DIM);
+        let columns = cx.unknown_data(columns, "one for each element that is not 0");
         let count = cx.input(0).as_tensor().filter(|t| t.len() <= MAX_COUNTED).and_then(|t| places(t).ok());
         let columns = count.map_or(columns, |places| SymExpr::from(places.len() as i64));
         Ok(Facts::from(Fact::new(self.output_type.element_type(), Shape::ranked([rows, columns]))))

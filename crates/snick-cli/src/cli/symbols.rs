@@ -1,0 +1,74 @@
+//! Symbols where they are used: shapes that declare them, and the legend below.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+use snick::{BirthKind, Fact, Graph, Interval, Symbol};
+use snick_ir::text::Escaped;
+
+use super::json::Json;
+
+/// The symbols of inputs that a text is still to declare: each is written with its interval where it stands alone for the
+/// first time.
+pub struct Declarations {
+    open: HashMap<String, Interval>,
+}
+
+impl Declarations {
+    /// None is declared yet.
+    pub fn new(symbols: &[Symbol]) -> Self {
+        let inputs = symbols.iter().filter(|symbol| symbol.kind == BirthKind::Input);
+        Self { open: inputs.map(|symbol| (symbol.name.clone(), symbol.interval)).collect() }
+    }
+
+    /// `f32[N,3,H=16..64]`, and where `H` was declared before, `f32[N,3,H]`.
+    pub fn kind(&mut self, graph: &Graph, fact: &Fact) -> String {
+        let symbols = graph.symbols();
+        let Some(dims) = fact.shape().dims() else { return format!("{}[...]", fact.element_type()) };
+        let dim = |dim: &snick::SymExpr| {
+            let text = symbols.display(dim).to_string();
+            match dim.as_symbol().and_then(|_| self.open.remove(&text)) {
+                Some(interval) if interval != Interval::DIM => format!("{text}={interval}"),
+                _ => text,
+            }
+        };
+        let dims: Vec<String> = dims.iter().map(dim).collect();
+        format!("{}[{}]", fact.element_type(), dims.join(","))
+    }
+}
+
+/// A line for each symbol that no input declares: where it was born, and why.
+pub fn write_legend<'s>(symbols: impl Iterator<Item = &'s Symbol>, text: &mut String) {
+    let mut born = symbols.filter(|symbol| symbol.kind != BirthKind::Input).peekable();
+    if born.peek().is_some() {
+        let _ = writeln!(text, "\nsymbols");
+    }
+    for symbol in born {
+        let _ = writeln!(text, "  {}", Escaped(&symbol.to_string()));
+    }
+}
+
+/// The entries of `symbols`.
+pub fn write_json(symbols: &[Symbol], json: &mut Json) {
+    for symbol in symbols {
+        json.line().object(|json| {
+            json.key("name").string(&symbol.name);
+            json.key("interval").string(&symbol.interval.to_string());
+            json.key("kind").string(symbol.kind.name());
+            json.key("layer").string(&symbol.layer);
+            json.key("op").string(&symbol.op);
+            if let Some(port) = symbol.port {
+                json.key("port").plain(port);
+            }
+            if let Some(axis) = symbol.axis {
+                json.key("axis").plain(axis);
+            }
+            if symbol.loc.line > 0 {
+                json.key("loc").string(&symbol.loc.to_string());
+            }
+            if let Some(reason) = &symbol.reason {
+                json.key("reason").string(reason);
+            }
+        });
+    }
+}

@@ -1,0 +1,231 @@
+//! `snick why`: where a size, a known value or an error comes from.
+
+use std::fmt::Write as _;
+
+use clap::Args;
+use snick::{ExplainedError, Model, Place, UnknownOrigin, Unknowns, ValuePart, Why, WhyNode};
+use snick_ir::Located;
+use snick_ir::text::Escaped;
+
+use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::json::{Json, message};
+use crate::cli::model;
+use crate::cli::options::{Common, ModelOptions, OutputFormat};
+
+/// Options of the verb.
+#[derive(Args)]
+pub struct Options {
+    #[command(flatten)]
+    model: ModelOptions,
+    /// An output, by the name of its layer and the port that the file gives it, and an axis of it; or a tensor name
+    #[arg(value_name = "LAYER[:PORT[:AXIS]]", required_unless_present_any = ["unknown", "error"])]
+    target: Option<String>,
+    /// Count the sizes without an upper bound at the places where they became unknown
+    #[arg(long, conflicts_with_all = ["target", "error"])]
+    unknown: bool,
+    /// Explain an error of inference, counted from 1 in the order that `snick infer` prints them
+    #[arg(long, value_name = "K", conflicts_with = "target")]
+    error: Option<usize>,
+}
+
+/// Infers and explains.
+pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
+    let mut model = model::load(&options.model, console)?;
+    let errors = model::infer(&mut model, console)?;
+    if let Some(number) = options.error {
+        return explain_error(&model, &errors, number, common, console);
+    }
+    errors.iter().for_each(|error| console.located(error));
+    let text = match &options.target {
+        Some(target) => explain_target(&model, target, common)?,
+        None => {
+            let unknowns = model.why_unknown();
+            match common.format {
+                OutputFormat::Text => unknowns_text(&unknowns),
+                OutputFormat::Json => unknowns_json(&unknowns),
+            }
+        }
+    };
+    console.print(&text)?;
+    Ok(Outcome::finding(!errors.is_empty()))
+}
+
+fn explain_target(model: &Model, target: &str, common: &Common) -> Result<String, Failure> {
+    let target = model.target(target)?;
+    let parts: Vec<ValuePart> = target.parts(model);
+    let answers: Vec<Why> = parts.into_iter().map(|part| model.why(part)).collect::<Result<_, _>>()?;
+    if common.format == OutputFormat::Text {
+        let texts: Vec<String> = answers.iter().map(Why::to_string).collect();
+        return Ok(match texts.is_empty() {
+            true => "the output is a scalar, and its value is not known before a run\n".to_string(),
+            false => texts.join("\n"),
+        });
+    }
+    let mut json = Json::default();
+    match (answers.as_slice(), target.axis) {
+        ([why], Some(_)) => json.object(|json| {
+            json.key("schema").string("snick.why/1");
+            answer(json, why);
+        }),
+        (answers, _) => json.object(|json| {
+            json.key("schema").string("snick.why/1");
+            json.key("parts").array(|json| {
+                answers.iter().for_each(|why| json.line().object(|json| answer(json, why)));
+            });
+        }),
+    }
+    Ok(json.finish())
+}
+
+fn answer(json: &mut Json, why: &Why) {
+    json.key("target").object(|json| place(json, &why.target));
+    json.key("dim").string(&why.tree.expr);
+    json.key("interval").string(&why.tree.interval.to_string());
+    json.key("known").plain(why.known);
+    json.line().key("tree");
+    node(json, &why.tree);
+    json.line().key("suggest").array(|_| {});
+}
+
+fn place(json: &mut Json, place: &Place) {
+    json.key("layer").string(&place.layer);
+    json.key("op").string(&place.op);
+    if place.loc.line > 0 {
+        json.key("loc").string(&place.loc.to_string());
+    }
+    json.key("port").plain(place.port);
+    match place.axis {
+        Some(axis) => json.key("axis").plain(axis),
+        None => json.key("axis").plain("null"),
+    }
+    if let Some(element) = place.element {
+        json.key("element").plain(element);
+    }
+}
+
+fn node(json: &mut Json, tree: &WhyNode) {
+    json.object(|json| {
+        json.key("expr").string(&tree.expr);
+        json.key("interval").string(&tree.interval.to_string());
+        place(json, &tree.place);
+        json.key("role").string(tree.role.name());
+        if let Some(reason) = &tree.reason {
+            json.key("reason").string(reason);
+        }
+        if !tree.from.is_empty() {
+            json.key("from").array(|json| tree.from.iter().for_each(|child| node(json.line(), child)));
+        }
+    });
+}
+
+fn explain_error(
+    model: &Model,
+    errors: &[Located],
+    number: usize,
+    common: &Common,
+    console: &Console,
+) -> Result<Outcome, Failure> {
+    let error = number.checked_sub(1).and_then(|at| errors.get(at)).ok_or_else(|| {
+        Failure::usage(match errors.len() {
+            0 => "inference finds no error in this model".to_string(),
+            1 => format!("no error {number}; inference finds 1"),
+            count => format!("no error {number}; inference finds {count}, counted from 1"),
+        })
+    })?;
+    let explained = model.why_error(&error.into())?;
+    console.print(&match common.format {
+        OutputFormat::Text => error_text(&explained),
+        OutputFormat::Json => error_json(&explained),
+    })?;
+    Ok(Outcome::Finding)
+}
+
+fn error_text(explained: &ExplainedError) -> String {
+    let mut text = format!("{}\n", explained.error);
+    for operand in &explained.operands {
+        let _ = write!(text, "\n{operand}");
+    }
+    text
+}
+
+fn error_json(explained: &ExplainedError) -> String {
+    let mut json = Json::default();
+    json.object(|json| {
+        let error = &explained.error;
+        json.key("schema").string("snick.why-error/1");
+        json.key("error").object(|json| {
+            json.key("name").string(&error.layer);
+            json.key("op").string(&error.op);
+            if error.loc.line > 0 {
+                json.key("loc").string(&error.loc.to_string());
+            }
+            json.key("message").string(&message(error));
+        });
+        json.line().key("operands").array(|json| {
+            explained.operands.iter().for_each(|operand| node(json.line(), operand));
+        });
+    });
+    json.finish()
+}
+
+fn unknowns_text(unknowns: &Unknowns) -> String {
+    let mut text = match (unknowns.dims, unknowns.origins.len()) {
+        (0, _) => return "every size has an upper bound\n".to_string(),
+        (1, _) => "1 size has no upper bound\n".to_string(),
+        (dims, 1) => format!("{dims} sizes have no upper bound, all from 1 origin\n"),
+        (dims, origins) => format!("{dims} sizes have no upper bound, from {origins} origins\n"),
+    };
+    for origin in &unknowns.origins {
+        let _ = write!(text, "\n{}", origin_text(origin));
+    }
+    text
+}
+
+/// The counts of an origin, then its layer and reason.
+fn origin_text(origin: &UnknownOrigin) -> String {
+    let symbol = origin.symbol.as_deref().unwrap_or("[...]");
+    let axis = origin.axis.map(|axis| format!(", axis {axis}")).unwrap_or_default();
+    let loc = if origin.loc.line > 0 { format!("  ({})", origin.loc) } else { String::new() };
+    let line = format!("{symbol}  {} {}{axis}{loc}", origin.op, origin.layer);
+    let mut text = format!("{:>6}  {}\n", origin.dims, Escaped(&line));
+    let reason = origin.reason.as_deref().unwrap_or("the input leaves it open");
+    let _ = writeln!(text, "        {}", Escaped(reason));
+    let plural = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
+    let (layers, outputs) = (plural(origin.layers, "layer"), plural(origin.outputs, "output"));
+    let _ = writeln!(text, "        in {layers}, {outputs} of the model");
+    text
+}
+
+fn unknowns_json(unknowns: &Unknowns) -> String {
+    let mut json = Json::default();
+    json.object(|json| {
+        json.key("schema").string("snick.why-unknown/1");
+        json.key("dims").plain(unknowns.dims);
+        json.key("origins").array(|json| {
+            for origin in &unknowns.origins {
+                json.line().object(|json| {
+                    json.key("layer").string(&origin.layer);
+                    json.key("op").string(&origin.op);
+                    if origin.loc.line > 0 {
+                        json.key("loc").string(&origin.loc.to_string());
+                    }
+                    if let Some(symbol) = &origin.symbol {
+                        json.key("symbol").string(symbol);
+                    }
+                    if let Some(axis) = origin.axis {
+                        json.key("axis").plain(axis);
+                    }
+                    json.key("kind").string(origin.kind.name());
+                    if let Some(reason) = &origin.reason {
+                        json.key("reason").string(reason);
+                    }
+                    json.key("dims").plain(origin.dims);
+                    json.key("layers").plain(origin.layers);
+                    json.key("outputs").plain(origin.outputs);
+                    json.key("suggest").array(|_| {});
+                });
+            }
+        });
+    });
+    json.finish()
+}

@@ -1,0 +1,232 @@
+//! Which sizes and elements of its inputs a layer computes a size or an element from.
+//!
+//! It is found by inferring the layer again, each time with another size or element of its inputs replaced by a new
+//! symbol: what then mentions the symbol is computed from it.
+
+use snick_shape::{Interval, Origin, Shape, SymExpr, SymbolId, Symbols};
+
+use super::Infer;
+use crate::{Fact, Facts, Graph, Known, NodeId, Op, Value};
+
+/// A size or an element of a value.
+///
+/// ```
+/// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,3\"}\n  \
+/// #             %y = Result-1(%x)\n}\n";
+/// use snick_ir::Part;
+///
+/// # let mut graph = snick_ir::text::parse(text, None)?;
+/// # snick_ir::infer(&mut graph);
+/// let fact = graph.node(graph.find("x").expect("layer")).outputs().next().expect("an output");
+/// let dims: Vec<_> = Part::dims(fact).filter_map(|part| part.of(fact)).collect();
+/// assert_eq!(dims[1], 3.into());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
+pub enum Part {
+    /// The size of an axis.
+    Dim(usize),
+    /// An element of a small integer value, counted in row-major order.
+    Element(usize),
+}
+
+impl Part {
+    /// The sizes of a value; none if its rank is not known.
+    pub fn dims(fact: &Fact) -> impl Iterator<Item = Self> + use<> {
+        (0..fact.shape.rank().unwrap_or(0)).map(Self::Dim)
+    }
+
+    /// The sizes of a value, and its elements if they are known.
+    pub fn all(fact: &Fact) -> impl Iterator<Item = Self> + use<> {
+        let elements = fact.elements().map_or(0, |elements| elements.len());
+        Self::dims(fact).chain((0..elements).map(Self::Element))
+    }
+
+    /// What is known of it.
+    pub fn of(self, fact: &Fact) -> Option<SymExpr> {
+        match self {
+            Self::Dim(axis) => fact.shape.dims()?.get(axis).cloned(),
+            Self::Element(index) => fact.elements()?.get(index).cloned(),
+        }
+    }
+
+    /// The fact with this part replaced.
+    fn replaced(self, fact: &Fact, by: SymExpr) -> Option<Fact> {
+        let mut fact = fact.clone();
+        match self {
+            Self::Dim(axis) => {
+                let mut dims = fact.shape.dims()?.to_vec();
+                *dims.get_mut(axis)? = by;
+                // Elements of a value of another size are others.
+                fact.known = None;
+                fact.shape = Shape::ranked(dims);
+            }
+            Self::Element(index) => {
+                let mut elements = fact.elements()?;
+                *elements.get_mut(index)? = by;
+                fact.known = Some(Known::Elements(elements.into()));
+            }
+        }
+        Some(fact)
+    }
+}
+
+/// A part of a value of a graph.
+///
+/// ```
+/// # let graph = snick_ir::text::parse("snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"2,3\"}\n}\n", None)?;
+/// use snick_ir::Part;
+///
+/// let value = graph.node(graph.find("x").expect("layer")).output(0).expect("an output");
+/// assert_eq!(value.axis(1).part, Part::Dim(1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
+pub struct ValuePart {
+    /// The value.
+    pub value: Value,
+    /// Its part.
+    pub part: Part,
+}
+
+impl Value {
+    /// The size of an axis.
+    pub fn axis(self, axis: usize) -> ValuePart {
+        ValuePart { value: self, part: Part::Dim(axis) }
+    }
+
+    /// An element, counted in row-major order.
+    pub fn element(self, index: usize) -> ValuePart {
+        ValuePart { value: self, part: Part::Element(index) }
+    }
+}
+
+impl ValuePart {
+    /// A part of a value.
+    pub fn new(value: Value, part: Part) -> Self {
+        Self { value, part }
+    }
+}
+
+/// More parts than this are not tried one by one.
+const MAX_PARTS: usize = 96;
+
+/// The parts of the inputs of a layer that one part of its output is computed from.
+///
+/// ```
+/// use snick_ir::{Dependencies, Part};
+///
+/// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,3\"}\n  \
+/// #             %w = Parameter-1 {element_type: f32, shape: \"3,8\"}\n  %y = MatMul-1(%x, %w)\n  \
+/// #             %r = Result-1(%y)\n}\n";
+/// let mut graph = snick_ir::text::parse(text, None)?;
+/// snick_ir::infer(&mut graph);
+/// let mut dependencies = Dependencies::new(&graph);
+/// let product = graph.node(graph.find("y").expect("layer")).output(0).expect("an output");
+/// assert_eq!(dependencies.of(product.axis(1)), [(1, Part::Dim(1))]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Dependencies<'g> {
+    graph: &'g Graph,
+    /// The symbols of the graph, and those of the trials.
+    symbols: Symbols,
+}
+
+impl<'g> Dependencies<'g> {
+    /// Of the layers of an inferred graph.
+    pub fn new(graph: &'g Graph) -> Self {
+        Self { graph, symbols: graph.symbols().clone() }
+    }
+
+    /// The inputs and parts of them. Nothing is found of layers with bodies, of layers with very many parts, and of parts
+    /// that have to equal others: `[2,3]` and `[2,3]` give `[2,3]` whatever one of them is.
+    pub fn of(&mut self, of: ValuePart) -> Vec<(usize, Part)> {
+        let ValuePart { value, part } = of;
+        let is_made_of = |trial: Trial| {
+            let expr = part.of(trial.facts.get(value.port as usize)?)?;
+            Some(expr.symbols().contains(&trial.probe?))
+        };
+        self.parts_of(value.node, is_made_of)
+    }
+
+    /// The inputs of a layer with an error and the parts of them that another size or element would mend it in.
+    ///
+    /// ```
+    /// use snick_ir::{Dependencies, Part};
+    ///
+    /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,3\"}\n  \
+    /// #             %w = Parameter-1 {element_type: f32, shape: \"4,8\"}\n  %y = MatMul-1(%x, %w)\n  \
+    /// #             %r = Result-1(%y)\n}\n";
+    /// let mut graph = snick_ir::text::parse(text, None)?;
+    /// assert_eq!(snick_ir::infer(&mut graph).len(), 1);
+    /// let product = graph.find("y").expect("layer");
+    /// let clash = Dependencies::new(&graph).of_error(product);
+    /// assert_eq!(clash, [(0, Part::Dim(1)), (1, Part::Dim(0))]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn of_error(&mut self, node: NodeId) -> Vec<(usize, Part)> {
+        self.parts_of(node, |trial| Some(trial.errors == 0))
+    }
+
+    /// The parts of the inputs of a layer that are as wanted when replaced by a new symbol.
+    fn parts_of(&mut self, node: NodeId, wanted: impl Fn(Trial) -> Option<bool>) -> Vec<(usize, Part)> {
+        let graph = self.graph;
+        let inputs: Option<Vec<&Fact>> =
+            graph.inputs(node).into_iter().map(|input| graph.fact(input?)).collect();
+        let Some(inputs) = inputs else { return Vec::new() };
+        let parts = inputs.iter().enumerate();
+        let parts: Vec<_> = parts.flat_map(|(i, fact)| Part::all(fact).map(move |part| (i, part))).collect();
+        if parts.len() > MAX_PARTS {
+            return Vec::new();
+        }
+        let is_wanted = |&(i, of): &(usize, Part)| {
+            let probe = self.symbols.fresh(probe_interval(of), Origin::default());
+            let fact = of.replaced(inputs[i], probe.clone())?;
+            let mut changed = inputs.clone();
+            changed[i] = &fact;
+            let (facts, errors) = self.infer(node, &changed)?;
+            wanted(Trial { facts, errors, probe: probe.as_symbol() })
+        };
+        let mut is_wanted = is_wanted;
+        parts.into_iter().filter(|part| is_wanted(part).unwrap_or(false)).collect()
+    }
+
+    /// The facts of the outputs of a layer with these inputs, and the number of errors.
+    fn infer(&mut self, id: NodeId, inputs: &[&Fact]) -> Option<(Facts, usize)> {
+        let mut errors = Vec::new();
+        let node = self.graph.node(id);
+        let mut cx = Infer {
+            inputs,
+            outs: node.outs(),
+            symbols: &mut self.symbols,
+            errors: &mut errors,
+            demands: None,
+            node: u32::try_from(id.index()).unwrap_or(u32::MAX),
+            fresh: 0,
+        };
+        let facts = match node.op() {
+            Op::SubGraph(_) | Op::ReadValue(_) => return None,
+            op => op.infer(&mut cx).ok()?,
+        };
+        Some((facts, errors.len()))
+    }
+}
+
+/// Sizes of at least 2: one that may be 1 or 0 broadcasts as others do not.
+fn probe_interval(part: Part) -> Interval {
+    match part {
+        Part::Dim(_) => Interval::new(2, i64::MAX).unwrap_or(Interval::DIM),
+        Part::Element(_) => Interval::ANY,
+    }
+}
+
+/// What a layer infers with one part of its inputs replaced.
+struct Trial {
+    facts: Facts,
+    errors: usize,
+    /// What it was replaced by.
+    probe: Option<SymbolId>,
+}

@@ -1,0 +1,207 @@
+//! Why symbols exist, and what they are called.
+
+use std::borrow::Cow;
+
+use super::{Origin, Symbols};
+use crate::interval::Interval;
+use crate::sym_expr::{SymExpr, SymbolId};
+
+/// Why a symbol exists: what keeps its value from being a number or an expression of other symbols.
+///
+/// ```
+/// # use snick_shape::{Birth, Interval, Origin, Symbols};
+/// let mut symbols = Symbols::default();
+/// let count = symbols.fresh(Interval::DIM, Origin::default()).as_symbol().unwrap();
+/// assert_eq!(symbols.birth(count), &Birth::Data(None));
+/// symbols.set_birth(count, Birth::Data(Some("one for each element that is not 0".into())));
+/// # let named = symbols.named("N", Interval::DIM, Origin::default())?.as_symbol().unwrap();
+/// assert_eq!(symbols.birth(named), &Birth::Declared);
+/// # Ok::<(), snick_shape::SymbolError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Birth {
+    /// An input declares it as open.
+    Declared,
+    /// It depends on data that exist only when the graph runs; in words where the caller knows more.
+    Data(Option<Cow<'static, str>>),
+    /// It is the value of two expressions, which are equal in every run.
+    Equal(Box<[SymExpr; 2]>),
+    /// It is the size of two dims that broadcast: of the one that is not 1.
+    Broadcast(Box<[SymExpr; 2]>),
+    /// It is one of two: of different branches, or before and after an iteration.
+    Either(Box<[SymExpr; 2]>),
+    /// It is one of several values, in words.
+    Merged(Cow<'static, str>),
+    /// Its value follows from other symbols, but no expression was made of it, for this reason.
+    GivenUp(Cow<'static, str>),
+}
+
+impl Birth {
+    /// [`Birth::Equal`]
+    pub fn equal(a: &SymExpr, b: &SymExpr) -> Self {
+        Self::Equal(Box::new([a.clone(), b.clone()]))
+    }
+
+    /// [`Birth::Broadcast`]
+    pub fn broadcast(a: &SymExpr, b: &SymExpr) -> Self {
+        Self::Broadcast(Box::new([a.clone(), b.clone()]))
+    }
+
+    /// [`Birth::Either`]
+    pub fn either(a: &SymExpr, b: &SymExpr) -> Self {
+        Self::Either(Box::new([a.clone(), b.clone()]))
+    }
+}
+
+impl Symbols {
+    /// An empty table for a graph inside another. Its symbols without a name have a label that is unlike those of tables
+    /// with another number: `b2_s0` for the second body.
+    ///
+    /// ```
+    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// let mut symbols = Symbols::of_body(2);
+    /// let unknown = symbols.fresh(Interval::DIM, Origin::default());
+    /// assert_eq!(symbols.display(&unknown).to_string(), "b2_s0");
+    /// assert_eq!(symbols.parse("b2_s0"), Ok(unknown));
+    /// ```
+    pub fn of_body(number: u32) -> Self {
+        Self { body: number, ..Self::default() }
+    }
+
+    /// The number given to [`Symbols::of_body`], or 0.
+    pub fn body(&self) -> u32 {
+        self.body
+    }
+
+    /// [`Symbols::fresh`], and why the symbol exists.
+    ///
+    /// ```
+    /// # use snick_shape::{Birth, Interval, Origin, Symbols};
+    /// # let mut symbols = Symbols::default();
+    /// let size = symbols.fresh_born(Interval::DIM, Origin::default(), || Birth::GivenUp("no rule".into()));
+    /// assert_eq!(symbols.reason(size.as_symbol().unwrap()).as_deref(), Some("no rule"));
+    /// ```
+    pub fn fresh_born(
+        &mut self,
+        interval: Interval,
+        origin: Origin,
+        birth: impl FnOnce() -> Birth,
+    ) -> SymExpr {
+        let expr = self.fresh(interval, origin);
+        if let Some(symbol) = expr.as_symbol() {
+            self.set_birth(symbol, birth());
+        }
+        expr
+    }
+
+    /// Why a symbol exists.
+    pub fn birth(&self, symbol: SymbolId) -> &Birth {
+        self.symbols.get(symbol.index()).map_or(&Birth::Data(None), |symbol| &symbol.birth)
+    }
+
+    /// Why a symbol exists, in words, where its birth says more than its kind.
+    ///
+    /// ```
+    /// # use snick_shape::{Birth, Interval, Origin, Symbols};
+    /// # let mut symbols = Symbols::default();
+    /// let [a, b] = ["A", "B"].map(|name| symbols.named(name, Interval::DIM, Origin::default()).unwrap());
+    /// let size = symbols.fresh(Interval::DIM, Origin::default()).as_symbol().unwrap();
+    /// symbols.set_birth(size, Birth::broadcast(&a, &b));
+    /// assert_eq!(symbols.reason(size).as_deref(), Some("broadcasts A with B"));
+    /// ```
+    pub fn reason(&self, symbol: SymbolId) -> Option<String> {
+        let pair = |how: &str, pair: &[SymExpr; 2], and: &str| {
+            let [a, b] = pair.each_ref().map(|expr| self.display(expr));
+            format!("{how}{a} {and} {b}")
+        };
+        Some(match self.birth(symbol) {
+            Birth::Declared | Birth::Data(None) => return None,
+            Birth::Data(Some(words)) | Birth::Merged(words) | Birth::GivenUp(words) => words.to_string(),
+            Birth::Equal(both) => pair("the common value of ", both, "and"),
+            Birth::Broadcast(both) => pair("broadcasts ", both, "with"),
+            Birth::Either(both) => pair("either ", both, "or"),
+        })
+    }
+
+    /// Says why a symbol exists.
+    pub fn set_birth(&mut self, symbol: SymbolId, birth: Birth) {
+        if let Some(symbol) = self.symbols.get_mut(symbol.index()) {
+            symbol.birth = birth;
+        }
+    }
+
+    /// Calls a symbol without a name as the table of the outer graph does, where it is the same symbol.
+    ///
+    /// ```
+    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// let mut outer = Symbols::default();
+    /// # outer.fresh(Interval::DIM, Origin::default());
+    /// let size = outer.fresh(Interval::DIM, Origin::default());
+    /// let mut body = Symbols::of_body(1);
+    /// let inside = body.fresh(Interval::DIM, Origin::default());
+    /// body.set_label(inside.as_symbol().unwrap(), &outer.label(size.as_symbol().unwrap()));
+    /// assert_eq!(body.display(&inside).to_string(), "s1");
+    /// ```
+    pub fn set_label(&mut self, symbol: SymbolId, label: &str) {
+        if let Some(symbol) = self.symbols.get_mut(symbol.index()) {
+            symbol.label = Some(label.into());
+        }
+    }
+
+    /// Whether a symbol has the label of a symbol of the outer graph ([`Symbols::set_label`]).
+    pub fn is_outer(&self, symbol: SymbolId) -> bool {
+        self.symbols.get(symbol.index()).is_some_and(|symbol| symbol.label.is_some())
+    }
+
+    /// The text of a symbol: its name, in backticks unless it is a word; `s3` without a name, or `s_3` where that is the
+    /// name of another symbol.
+    ///
+    /// ```
+    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// let mut symbols = Symbols::default();
+    /// let n = symbols.named("N", Interval::DIM, Origin::default())?;
+    /// let unknown = symbols.fresh(Interval::DIM, Origin::default());
+    /// let labels = [n, unknown].map(|expr| symbols.label(expr.as_symbol().unwrap()).into_owned());
+    /// assert_eq!(labels, ["N", "s1"]);
+    /// # Ok::<(), snick_shape::SymbolError>(())
+    /// ```
+    pub fn label(&self, id: SymbolId) -> Cow<'_, str> {
+        if let Some(name) = self.name(id) {
+            return crate::sym_expr::parse::word_or_quoted(name);
+        }
+        if let Some(label) = self.symbols.get(id.index()).and_then(|symbol| symbol.label.as_deref()) {
+            return Cow::Borrowed(label);
+        }
+        let mut label = match self.body {
+            0 => format!("s{}", id.index()),
+            body => format!("b{body}_s{}", id.index()),
+        };
+        while self.find(&label).is_some() {
+            label.insert(1, '_');
+        }
+        Cow::Owned(label)
+    }
+
+    /// The symbol that is printed like this.
+    ///
+    /// ```
+    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// let mut symbols = Symbols::default();
+    /// let unknown = symbols.fresh(Interval::DIM, Origin::default());
+    /// assert_eq!(symbols.labelled("s0"), unknown.as_symbol());
+    /// assert_eq!(symbols.labelled("s1"), None);
+    /// ```
+    pub fn labelled(&self, label: &str) -> Option<SymbolId> {
+        if let Some(id) = self.find(label) {
+            return Some(id);
+        }
+        let digits = label.rfind(|c: char| !c.is_ascii_digit()).map_or(label, |end| &label[end + 1..]);
+        let id = digits.parse().ok().map(SymbolId);
+        let fits = |&id: &SymbolId| self.name(id).is_none() && self.label(id) == label;
+        id.filter(|id| id.index() < self.len()).filter(fits).or_else(|| {
+            let has_labels = self.body != 0;
+            self.ids().filter(|_| has_labels).find(|&id| self.is_outer(id) && self.label(id) == label)
+        })
+    }
+}

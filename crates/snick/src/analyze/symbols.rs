@@ -1,0 +1,250 @@
+//! The symbols in the shapes of a model: where each was born, and why.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+
+use snick_ir::{Fact, Graph, Loc, NodeId, NodeRef, Op};
+use snick_shape::{Birth, Interval, SymExpr, SymbolId};
+
+/// Why a symbol exists.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "snake_case"))]
+#[non_exhaustive]
+pub enum BirthKind {
+    /// An input, or a variable, declares it as open.
+    Input,
+    /// It depends on data that exist only when the model runs.
+    Data,
+    /// It is one of two sizes, or the common one of both.
+    Merged,
+    /// It follows from others, but not as an expression.
+    GivenUp,
+}
+
+impl BirthKind {
+    /// `input`, `data`, `merged` or `given_up`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Input => "input",
+            Self::Data => "data",
+            Self::Merged => "merged",
+            Self::GivenUp => "given_up",
+        }
+    }
+}
+
+/// A symbol: its name, its interval, and the place of its birth. Its text is a line of a legend.
+///
+/// ```
+/// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,3\"}\n  \
+/// #             %at = NonZero-3(%x) {output_type: i64}\n  %y = Result-1(%at)\n}\n";
+/// let mut model = snick::parse(text)?;
+/// model.infer().into_result()?;
+/// let symbols = model.symbols();
+/// assert_eq!(symbols[0].name, "N");
+/// assert_eq!(symbols[1].to_string(), "s1: NonZero at (4:3), axis 1: one for each element that is not 0");
+/// # Ok::<(), snick::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Symbol {
+    /// What shapes call it; unique in a model, bodies included.
+    pub name: String,
+    /// All values that it can have.
+    pub interval: Interval,
+    /// Why it exists.
+    pub kind: BirthKind,
+    /// The layer where it was born.
+    pub layer: String,
+    /// The operation type of that layer.
+    pub op: String,
+    /// The place of that layer in the file.
+    pub loc: Loc,
+    /// The number of the output port, as the file counts them, whose shape or value has it.
+    pub port: Option<u32>,
+    /// The axis of it; `None` for an element of a value.
+    pub axis: Option<usize>,
+    /// Why it is not known more closely; `None` if an input declares it.
+    pub reason: Option<String>,
+}
+
+impl fmt::Display for Symbol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} {}", self.name, self.op, self.layer)?;
+        if self.loc.line > 0 {
+            write!(f, " ({})", self.loc)?;
+        }
+        if let Some(axis) = self.axis {
+            write!(f, ", axis {axis}")?;
+        }
+        match &self.reason {
+            Some(reason) => write!(f, ": {reason}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl crate::Model {
+    /// Every symbol that occurs in the shapes of the model, its bodies included, in order of first occurrence; after
+    /// [`Model::infer`](crate::Model::infer).
+    pub fn symbols(&self) -> Vec<Symbol> {
+        let mut found = Found::default();
+        found.add_graph(&Scope { graph: self.graph(), outer: None });
+        found.symbols
+    }
+}
+
+/// The symbols that occur so far.
+#[derive(Default)]
+struct Found {
+    symbols: Vec<Symbol>,
+    names: HashSet<String>,
+}
+
+/// A graph, and the graph that it is a body of.
+struct Scope<'g> {
+    graph: &'g Graph,
+    outer: Option<&'g Scope<'g>>,
+}
+
+impl Found {
+    fn add_graph(&mut self, scope: &Scope) {
+        let graph = scope.graph;
+        let births = Births::new(graph);
+        let mut seen = HashSet::new();
+        for id in graph.ids() {
+            let node = graph.node(id);
+            let dims = node.outs().iter().filter_map(|out| out.fact.shape.dims()).flatten();
+            for symbol in dims.flat_map(SymExpr::symbols) {
+                if seen.insert(symbol) {
+                    self.add(symbol, scope, &births);
+                }
+            }
+            for (_, body) in node.op().bodies() {
+                self.add_graph(&Scope { graph: body, outer: Some(scope) });
+            }
+        }
+    }
+
+    /// Adds a symbol of a graph; one that came from outside of a body is described where it was born.
+    fn add(&mut self, symbol: SymbolId, scope: &Scope, births: &Births) {
+        let name = scope.graph.symbols().label(symbol).into_owned();
+        if self.names.contains(&name) {
+            return;
+        }
+        let outside = scope.outer.and_then(|outer| Some((outer, outer.graph.symbols().labelled(&name)?)));
+        match outside {
+            Some((outer, symbol)) => self.add(symbol, outer, &Births::new(outer.graph)),
+            None => {
+                self.symbols.push(births.describe(symbol));
+                self.names.insert(name);
+            }
+        }
+    }
+}
+
+/// Where the symbols of a graph were born.
+pub(super) struct Births<'g> {
+    graph: &'g Graph,
+    nodes: HashMap<u32, NodeId>,
+}
+
+impl<'g> Births<'g> {
+    pub(super) fn new(graph: &'g Graph) -> Self {
+        let nodes = graph.ids().filter_map(|id| Some((u32::try_from(id.index()).ok()?, id)));
+        Self { graph, nodes: nodes.collect() }
+    }
+
+    /// The layer where a symbol was born, if it is of this graph.
+    pub(super) fn node(&self, symbol: SymbolId) -> Option<NodeId> {
+        let symbols = self.graph.symbols();
+        let is_own = !symbols.is_outer(symbol);
+        self.nodes.get(&symbols.origin(symbol).node).copied().filter(|_| is_own)
+    }
+
+    /// The kind of the birth.
+    pub(super) fn kind(&self, symbol: SymbolId) -> BirthKind {
+        let is_input = |id: NodeId| matches!(self.graph.node(id).op(), Op::Parameter(_) | Op::ReadValue(_));
+        match self.graph.symbols().birth(symbol) {
+            Birth::Declared if self.node(symbol).is_none_or(is_input) => BirthKind::Input,
+            Birth::Equal(_) | Birth::Broadcast(_) | Birth::Either(_) | Birth::Merged(_) => BirthKind::Merged,
+            Birth::GivenUp(_) => BirthKind::GivenUp,
+            _ => BirthKind::Data,
+        }
+    }
+
+    /// Why the symbol is not known more closely; `None` for one that an input declares.
+    pub(super) fn reason(&self, symbol: SymbolId) -> Option<String> {
+        if self.kind(symbol) == BirthKind::Input {
+            return None;
+        }
+        let at = || self.node(symbol).map(|id| missing_data(self.graph, id));
+        let known = self.graph.symbols().reason(symbol);
+        known.or_else(at).or_else(|| Some("it comes from outside of the body".into()))
+    }
+
+    /// All that is known of a symbol.
+    pub(super) fn describe(&self, symbol: SymbolId) -> Symbol {
+        let (graph, symbols) = (self.graph, self.graph.symbols());
+        let node = self.node(symbol);
+        let place = node.and_then(|id| place_of(graph, id, symbol));
+        let text = |of: fn(NodeRef) -> &str| node.map_or("", |id| of(graph.node(id))).to_string();
+        Symbol {
+            name: symbols.label(symbol).into_owned(),
+            interval: symbols.interval(&symbol.into()),
+            kind: self.kind(symbol),
+            layer: text(|node| node.name()),
+            op: text(|node| node.op().type_name()),
+            loc: node.map_or_else(Loc::default, |id| graph.node(id).loc()),
+            port: place.map(|(port, _)| port),
+            axis: place.and_then(|(_, axis)| axis),
+            reason: self.reason(symbol),
+        }
+    }
+}
+
+/// The output port, as the file counts, and the axis that a symbol is the size of; otherwise where it is a part of a size or
+/// of a value.
+fn place_of(graph: &Graph, id: NodeId, symbol: SymbolId) -> Option<(u32, Option<usize>)> {
+    let node = graph.node(id);
+    let inputs = graph.inputs(id).len();
+    let whole = |expr: &SymExpr| expr.as_symbol() == Some(symbol);
+    let part = |expr: &SymExpr| expr.symbols().contains(&symbol);
+    let axis = |fact: &Fact, is: &dyn Fn(&SymExpr) -> bool| fact.shape().dims()?.iter().position(is);
+    let facts = || node.outs().iter().enumerate().map(|(i, out)| (node.output_id(i, inputs), &out.fact));
+    let dim =
+        |is: &dyn Fn(&SymExpr) -> bool| facts().find_map(|(port, fact)| Some((port, Some(axis(fact, is)?))));
+    let element = || {
+        let has = |fact: &Fact| fact.elements().is_some_and(|elements| elements.iter().any(part));
+        facts().find(|(_, fact)| has(fact)).map(|(port, _)| (port, None))
+    };
+    dim(&whole).or_else(|| dim(&part)).or_else(element)
+}
+
+/// What a layer would have to know of its inputs, in words.
+pub(super) fn missing_data(graph: &Graph, id: NodeId) -> String {
+    let mut unread = None;
+    for value in graph.inputs(id).into_iter().flatten() {
+        let Some(fact) = graph.fact(value) else { continue };
+        if fact.shape().rank().is_none() {
+            return format!("the rank of {} is not known", described(graph, value.node));
+        }
+        let is_small = fact.shape().rank().is_some_and(|rank| rank <= 1);
+        if is_small && fact.element_type().is_integer() && fact.elements().is_none() {
+            unread = unread.or(Some(value.node));
+        }
+    }
+    match unread {
+        Some(node) => format!("the values of {} are known only in a run", described(graph, node)),
+        None => "it depends on the values of its inputs, known only in a run".into(),
+    }
+}
+
+/// ``NonZero `at` (4:3)``
+fn described(graph: &Graph, id: NodeId) -> String {
+    let node = graph.node(id);
+    match node.loc() {
+        Loc { line: 0, .. } => format!("{} `{}`", node.op().type_name(), node.name()),
+        loc => format!("{} `{}` ({loc})", node.op().type_name(), node.name()),
+    }
+}

@@ -1,0 +1,77 @@
+//! Why a layer has an error: what its operands come from.
+
+use snick_ir::{Diagnostic, Graph, NodeId, Part, ValuePart};
+
+use super::WhyNode;
+use super::tree::Tracer;
+use crate::{Error, Model};
+
+/// More parts of one operand than this are not shown if it is not known which one clashes.
+const MAX_PARTS: usize = 4;
+
+/// An error of a layer, and what the sizes and elements that clash come from.
+///
+/// ```
+/// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"2,3\"}\n  \
+/// #             %y = Parameter-1 {element_type: f32, shape: \"2,4\"}\n  %a = Relu-1(%x)\n  \
+/// #             %sum = Add-1(%a, %y)\n  %r = Result-1(%sum)\n}\n";
+/// let mut model = snick::parse(text)?;
+/// let errors = model.infer();
+/// let explained = model.why_error(&errors.errors()[0])?;
+/// let births: Vec<_> = explained.operands.iter().map(|node| node.place.layer.as_str()).collect();
+/// assert_eq!(births, ["x", "y"]);
+/// # Ok::<(), snick::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct ExplainedError {
+    /// The error.
+    pub error: Diagnostic,
+    /// What clashes; without sizes and elements nothing.
+    pub operands: Vec<WhyNode>,
+}
+
+impl Model {
+    /// What the sizes that an error is about come from; `error` is one that [`Model::infer`] found.
+    ///
+    /// # Errors
+    /// [`Error::NoOutput`] if the model has no such layer.
+    pub fn why_error(&self, error: &Diagnostic) -> Result<ExplainedError, Error> {
+        let Some((graph, node)) = find(self.graph(), error) else {
+            let message = format!("no layer named `{}`", error.layer);
+            return Err(Error::NoOutput { message });
+        };
+        let mut tracer = Tracer::new(graph);
+        let inputs = graph.inputs(node);
+        let clash = tracer.clash(node);
+        let parts: Vec<(usize, Part)> = match clash.is_empty() {
+            false => clash,
+            true => {
+                inputs.iter().enumerate().flat_map(|(i, value)| leading_parts(graph, i, *value)).collect()
+            }
+        };
+        let values = parts.into_iter().filter_map(|(i, part)| Some((inputs.get(i).copied()??, part)));
+        let operands = values.map(|(value, part)| tracer.tree(ValuePart::new(value, part))).collect();
+        Ok(ExplainedError { error: error.clone(), operands })
+    }
+}
+
+/// The first parts of an input.
+fn leading_parts(graph: &Graph, i: usize, value: Option<snick_ir::Value>) -> Vec<(usize, Part)> {
+    let fact = value.and_then(|value| graph.fact(value));
+    fact.into_iter().flat_map(Part::all).take(MAX_PARTS).map(|part| (i, part)).collect()
+}
+
+/// The layer with the error, in the graph or in a body.
+fn find<'g>(graph: &'g Graph, error: &Diagnostic) -> Option<(&'g Graph, NodeId)> {
+    for id in graph.ids() {
+        let node = graph.node(id);
+        if node.name() == error.layer && node.loc() == error.loc && node.op().type_name() == error.op {
+            return Some((graph, id));
+        }
+        if let Some(found) = node.op().bodies().find_map(|(_, body)| find(body, error)) {
+            return Some(found);
+        }
+    }
+    None
+}

@@ -1,0 +1,150 @@
+//! Why a size, a value or an error of an inferred model is what it is.
+
+mod error;
+mod target;
+mod text;
+mod tree;
+mod unknown;
+
+use snick_ir::{Graph, Loc, Part, ValuePart};
+use snick_shape::{Interval, SymExpr};
+
+pub use self::error::ExplainedError;
+pub use self::target::Target;
+pub use self::unknown::{UnknownOrigin, Unknowns};
+
+/// Where a tree comes from.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "snake_case"))]
+#[non_exhaustive]
+pub enum Role {
+    /// An input of the model, or what a variable declares.
+    Input,
+    /// A constant, or a number that the layer itself sets.
+    Constant,
+    /// Computed from what the children say.
+    Computed,
+    /// A symbol that depends on data of a run.
+    Data,
+    /// A symbol for one of two sizes, or for the common one of both.
+    Merged,
+    /// A symbol for what follows from others, but not as an expression.
+    GivenUp,
+}
+
+impl Role {
+    /// `input`, `constant`, `computed`, `data`, `merged` or `given_up`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Input => "input",
+            Self::Constant => "constant",
+            Self::Computed => "computed",
+            Self::Data => "data",
+            Self::Merged => "merged",
+            Self::GivenUp => "given_up",
+        }
+    }
+}
+
+/// A size or an element of an output, as the file names it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Place {
+    /// The layer.
+    pub layer: String,
+    /// Its operation type.
+    pub op: String,
+    /// Its place in the file.
+    pub loc: Loc,
+    /// The output port, as the file counts.
+    pub port: u32,
+    /// The axis; `None` for an element of the value.
+    pub axis: Option<usize>,
+    /// The element in row-major order; `None` for a size.
+    pub element: Option<usize>,
+}
+
+impl Place {
+    fn of(graph: &Graph, ValuePart { value, part, .. }: ValuePart) -> Self {
+        let node = graph.node(value.node);
+        let (axis, element) = match part {
+            Part::Dim(axis) => (Some(axis), None),
+            Part::Element(index) => (None, Some(index)),
+            _ => (None, None),
+        };
+        Self {
+            layer: node.name().to_string(),
+            op: node.op().type_name().to_string(),
+            loc: node.loc(),
+            port: node.output_id(value.port as usize, graph.inputs(value.node).len()),
+            axis,
+            element,
+        }
+    }
+}
+
+/// What one size or element is, and what it comes from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct WhyNode {
+    /// The expression.
+    pub expr: String,
+    /// All values that it can have.
+    pub interval: Interval,
+    /// Where it is.
+    pub place: Place,
+    /// What it comes from.
+    pub role: Role,
+    /// Why it is not known more closely, or what sets it.
+    pub reason: Option<String>,
+    /// What it is computed from; empty unless it is.
+    pub from: Vec<WhyNode>,
+}
+
+/// Why a size or an element is what it is. Its text is a tree.
+///
+/// ```
+/// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"B,T,4\"}\n  \
+/// #             %p = Parameter-1 {element_type: f32, shape: \"B,P,4\"}\n  \
+/// #             %all = Concat-1(%p, %x) {axis: 1}\n  %y = Result-1(%all)\n}\n";
+/// let mut model = snick::parse(text)?;
+/// model.infer().into_result()?;
+/// let all = model.graph().node(model.graph().find("all").expect("layer"));
+/// let why = model.why(all.output(0).expect("an output").axis(1))?;
+/// assert_eq!(why.tree.expr, "T+P");
+/// let leaves: Vec<_> = why.tree.from.iter().map(|node| node.place.layer.as_str()).collect();
+/// assert_eq!(leaves, ["p", "x"]);
+/// # Ok::<(), snick::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Why {
+    /// What it comes from; the root is the place where it was made.
+    pub tree: WhyNode,
+    /// What was asked for.
+    pub target: Place,
+    /// Whether it is a number, or an expression of inputs with an upper bound.
+    pub known: bool,
+}
+
+impl crate::Model {
+    /// Why a size or an element of an output is what it is; after [`Model::infer`](crate::Model::infer).
+    ///
+    /// # Errors
+    /// [`Error::NoOutput`](crate::Error::NoOutput) if the output has no such part.
+    pub fn why(&self, of: ValuePart) -> Result<Why, crate::Error> {
+        let graph = self.graph();
+        let has_part = graph.fact(of.value).is_some_and(|fact| of.part.of(fact).is_some());
+        match has_part {
+            true => Ok(tree::Tracer::new(graph).why(of)),
+            false => Err(target::no_part(graph, of)),
+        }
+    }
+}
+
+/// Whether a size or an element is a number, or has an upper bound and mentions only symbols of inputs.
+fn is_known(graph: &Graph, expr: &SymExpr, births: &super::symbols::Births) -> bool {
+    let is_input = |symbol| births.kind(symbol) == super::BirthKind::Input;
+    expr.as_const().is_some()
+        || (graph.symbols().interval(expr).has_upper() && expr.symbols().into_iter().all(is_input))
+}

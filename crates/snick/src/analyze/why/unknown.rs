@@ -1,0 +1,183 @@
+//! The sizes of a model without an upper bound, by the place where each became unknown.
+
+use std::collections::{BTreeSet, HashMap};
+
+use snick_ir::{Graph, Loc, NodeId, Op, Value};
+use snick_shape::{SymExpr, SymbolId};
+
+use super::super::BirthKind;
+use super::super::symbols::Births;
+use crate::Model;
+
+/// Where sizes became unknown.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct UnknownOrigin {
+    /// The layer.
+    pub layer: String,
+    /// Its operation type.
+    pub op: String,
+    /// Its place in the file.
+    pub loc: Loc,
+    /// The symbol; `None` where not even the rank is known.
+    pub symbol: Option<String>,
+    /// The axis of the layer that the symbol is the size of.
+    pub axis: Option<usize>,
+    /// Why the size is not known.
+    pub kind: BirthKind,
+    /// The same in words; `None` if an input declares it.
+    pub reason: Option<String>,
+    /// The number of sizes without an upper bound because of it; a value of unknown rank counts as one.
+    pub dims: usize,
+    /// The number of layers that have them.
+    pub layers: usize,
+    /// The number of outputs of the model that have them.
+    pub outputs: usize,
+    /// An output that has one, preferably of the model.
+    pub(super) example: Value,
+}
+
+/// All sizes without an upper bound, bodies aside.
+///
+/// ```
+/// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,3\"}\n  \
+/// #             %at = NonZero-3(%x) {output_type: i64}\n  %y = Result-1(%at)\n}\n";
+/// let mut model = snick::parse(text)?;
+/// model.infer().into_result()?;
+/// let unknown = model.why_unknown();
+/// assert_eq!(unknown.dims, 3);
+/// assert_eq!((unknown.origins[0].layer.as_str(), unknown.origins[0].dims), ("at", 2));
+/// # Ok::<(), snick::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Unknowns {
+    /// How many there are.
+    pub dims: usize,
+    /// Where they became unknown, those that explain most first. Each size is counted at one of them.
+    pub origins: Vec<UnknownOrigin>,
+}
+
+/// What one origin is known by.
+#[derive(PartialEq, Eq, Hash, Clone, Copy)]
+enum Cause {
+    Symbol(SymbolId),
+    /// The layer where the rank is first unknown, or the size unknown without an unknown symbol.
+    Layer(NodeId),
+}
+
+#[derive(Default)]
+struct Count {
+    dims: usize,
+    layers: BTreeSet<NodeId>,
+    outputs: usize,
+    example: Option<Value>,
+}
+
+impl Model {
+    /// The sizes without an upper bound, and where each became unknown; after [`Model::infer`].
+    pub fn why_unknown(&self) -> Unknowns {
+        let graph = self.graph();
+        let births = Births::new(graph);
+        let mut counts: HashMap<Cause, Count> = HashMap::new();
+        let mut order: Vec<Cause> = Vec::new();
+        for id in graph.ids() {
+            let node = graph.node(id);
+            let is_output = matches!(node.op(), Op::Result(_));
+            for (port, out) in (0..).zip(node.outs()) {
+                let value = Value { node: id, port };
+                let causes: Vec<Cause> = match out.fact.shape().dims() {
+                    Some(dims) => dims.iter().filter_map(|dim| cause(graph, &births, id, dim)).collect(),
+                    None => vec![Cause::Layer(unranked_at(graph, id))],
+                };
+                for cause in &causes {
+                    let count = counts.entry(*cause).or_insert_with(|| {
+                        order.push(*cause);
+                        Count::default()
+                    });
+                    count.dims += 1;
+                    count.layers.insert(id);
+                    if count.example.is_none() || is_output && count.outputs == 0 {
+                        count.example = Some(value);
+                    }
+                }
+                let distinct: std::collections::HashSet<_> = causes.into_iter().collect();
+                for cause in distinct.iter().filter(|_| is_output) {
+                    counts.entry(*cause).or_default().outputs += 1;
+                }
+            }
+        }
+        let origins = order.iter().filter_map(|cause| origin(graph, &births, *cause, counts.get(cause)?));
+        let mut origins: Vec<UnknownOrigin> = origins.collect();
+        // Stable: those that explain the same stay in the order of the file.
+        origins.sort_by_key(|origin| std::cmp::Reverse(origin.dims));
+        Unknowns { dims: origins.iter().map(|origin| origin.dims).sum(), origins }
+    }
+}
+
+/// Why a size has no upper bound: the first symbol without one that was born inside the model, or else an input.
+fn cause(graph: &Graph, births: &Births, id: NodeId, dim: &SymExpr) -> Option<Cause> {
+    let symbols = graph.symbols();
+    if symbols.interval(dim).has_upper() {
+        return None;
+    }
+    let open = dim.symbols().into_iter().filter(|&symbol| !symbols.interval(&symbol.into()).has_upper());
+    let first = open.min_by_key(|&symbol| (births.kind(symbol) == BirthKind::Input, symbol));
+    Some(first.map_or(Cause::Layer(id), Cause::Symbol))
+}
+
+/// The first layer on the way up whose rank is not known.
+fn unranked_at(graph: &Graph, mut id: NodeId) -> NodeId {
+    let is_unranked = |value: Value| graph.fact(value).is_some_and(|fact| fact.shape().rank().is_none());
+    // A graph with variables has no cycles either; the layers bound the walk.
+    for _ in 0..graph.len() {
+        match graph.inputs(id).into_iter().flatten().find(|&value| is_unranked(value)) {
+            Some(value) => id = value.node,
+            None => break,
+        }
+    }
+    id
+}
+
+fn origin(graph: &Graph, births: &Births, cause: Cause, count: &Count) -> Option<UnknownOrigin> {
+    let (dims, layers, outputs) = (count.dims, count.layers.len(), count.outputs);
+    let example = count.example?;
+    if let Cause::Symbol(symbol) = cause {
+        let born = births.describe(symbol);
+        return Some(UnknownOrigin {
+            layer: born.layer,
+            op: born.op,
+            loc: born.loc,
+            symbol: Some(born.name),
+            axis: born.axis,
+            kind: born.kind,
+            reason: born.reason,
+            dims,
+            layers,
+            outputs,
+            example,
+        });
+    }
+    let Cause::Layer(id) = cause else { return None };
+    let node = graph.node(id);
+    let (kind, reason) = match node.op() {
+        Op::Parameter(_) | Op::ReadValue(_) => (BirthKind::Input, None),
+        op if op.is_opaque() => {
+            (BirthKind::GivenUp, Some("the operation is unknown, and the file declares no rank".to_string()))
+        }
+        _ => (BirthKind::Data, Some(super::super::symbols::missing_data(graph, id))),
+    };
+    Some(UnknownOrigin {
+        layer: node.name().to_string(),
+        op: node.op().type_name().to_string(),
+        loc: node.loc(),
+        symbol: None,
+        axis: None,
+        kind,
+        reason,
+        dims,
+        layers,
+        outputs,
+        example,
+    })
+}
