@@ -72,8 +72,8 @@ mod session;
 
 #[cfg(feature = "analyze")]
 pub use analyze::{
-    BirthKind, ExplainedError, Grouping, LayerTime, Place, Role, StateSize, Symbol, Target, UnknownOrigin,
-    Unknowns, WeightKind, WeightsOf, Why, WhyNode, layer_times, state_sizes, weights,
+    BirthKind, ExplainedError, Grouping, LayerTime, Place, Role, StateSize, Suggestion, Symbol, Target,
+    UnknownOrigin, Unknowns, WeightKind, WeightsOf, Why, WhyNode, layer_times, state_sizes, weights,
 };
 pub use error::Error;
 #[cfg(feature = "emit")]

@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, Write as _};
 
-use snick::Diagnostic;
+use snick::{Diagnostic, Interval};
 
 /// A JSON text under construction. Commas are added automatically.
 #[derive(Default)]
@@ -80,6 +80,15 @@ impl Json {
     /// A float; infinities and NaN, which JSON lacks, become `null`.
     pub fn float(&mut self, value: f64) {
         if value.is_finite() { self.plain(value) } else { self.plain("null") }
+    }
+
+    /// An interval. One without a lower bound, of elements of values, has the least number of 64 bits.
+    pub fn interval(&mut self, interval: Interval) {
+        match interval {
+            Interval::ANY => self.string("?"),
+            interval if interval.has_lower() => self.string(&interval.to_string()),
+            interval => self.string(&format!("{}..{}", i64::MIN, interval.hi())),
+        }
     }
 
     /// The error of a layer, on a line of its own.

@@ -53,7 +53,7 @@ pub fn write_json(symbols: &[Symbol], json: &mut Json) {
     for symbol in symbols {
         json.line().object(|json| {
             json.key("name").string(&symbol.name);
-            json.key("interval").string(&symbol.interval.to_string());
+            json.key("interval").interval(symbol.interval);
             json.key("kind").string(symbol.kind.name());
             json.key("layer").string(&symbol.layer);
             json.key("op").string(&symbol.op);

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use clap::Args;
-use snick::{ExplainedError, Model, Place, UnknownOrigin, Unknowns, ValuePart, Why, WhyNode};
+use snick::{ExplainedError, Model, Place, Suggestion, UnknownOrigin, Unknowns, ValuePart, Why, WhyNode};
 use snick_ir::Located;
 use snick_ir::text::Escaped;
 
@@ -80,11 +80,23 @@ fn explain_target(model: &Model, target: &str, common: &Common) -> Result<String
 fn answer(json: &mut Json, why: &Why) {
     json.key("target").object(|json| place(json, &why.target));
     json.key("dim").string(&why.tree.expr);
-    json.key("interval").string(&why.tree.interval.to_string());
+    json.key("interval").interval(why.tree.interval);
     json.key("known").plain(why.known);
     json.line().key("tree");
     node(json, &why.tree);
-    json.line().key("suggest").array(|_| {});
+    json.line();
+    suggestions(json, &why.suggestions);
+}
+
+fn suggestions(json: &mut Json, found: &[Suggestion]) {
+    json.key("suggest").array(|json| {
+        for suggestion in found {
+            json.object(|json| {
+                json.key("shape").string(&suggestion.shape);
+                json.key("gives").string(&suggestion.gives);
+            });
+        }
+    });
 }
 
 fn place(json: &mut Json, place: &Place) {
@@ -106,7 +118,7 @@ fn place(json: &mut Json, place: &Place) {
 fn node(json: &mut Json, tree: &WhyNode) {
     json.object(|json| {
         json.key("expr").string(&tree.expr);
-        json.key("interval").string(&tree.interval.to_string());
+        json.key("interval").interval(tree.interval);
         place(json, &tree.place);
         json.key("role").string(tree.role.name());
         if let Some(reason) = &tree.reason {
@@ -193,6 +205,9 @@ fn origin_text(origin: &UnknownOrigin) -> String {
     let plural = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
     let (layers, outputs) = (plural(origin.layers, "layer"), plural(origin.outputs, "output"));
     let _ = writeln!(text, "        in {layers}, {outputs} of the model");
+    for Suggestion { shape, gives, .. } in &origin.suggestions {
+        let _ = writeln!(text, "        try --shape \"{}\": {}", Escaped(shape), Escaped(gives));
+    }
     text
 }
 
@@ -222,7 +237,7 @@ fn unknowns_json(unknowns: &Unknowns) -> String {
                     json.key("dims").plain(origin.dims);
                     json.key("layers").plain(origin.layers);
                     json.key("outputs").plain(origin.outputs);
-                    json.key("suggest").array(|_| {});
+                    suggestions(json, &origin.suggestions);
                 });
             }
         });

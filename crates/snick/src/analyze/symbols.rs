@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-use snick_ir::{Fact, Graph, Loc, NodeId, NodeRef, Op};
+use snick_ir::{Fact, Graph, Loc, NodeId, NodeRef, Op, ValuePart};
 use snick_shape::{Birth, Interval, SymExpr, SymbolId};
 
 /// Why a symbol exists.
@@ -169,6 +169,11 @@ impl<'g> Births<'g> {
             Birth::Declared if self.node(symbol).is_none_or(is_input) => BirthKind::Input,
             Birth::Equal(_) | Birth::Broadcast(_) | Birth::Either(_) | Birth::Merged(_) => BirthKind::Merged,
             Birth::GivenUp(_) => BirthKind::GivenUp,
+            Birth::Data(None)
+                if self.node(symbol).is_some_and(|id| missing_data(self.graph, id).is_none()) =>
+            {
+                BirthKind::GivenUp
+            }
             _ => BirthKind::Data,
         }
     }
@@ -178,9 +183,18 @@ impl<'g> Births<'g> {
         if self.kind(symbol) == BirthKind::Input {
             return None;
         }
-        let at = || self.node(symbol).map(|id| missing_data(self.graph, id));
-        let known = self.graph.symbols().reason(symbol);
-        known.or_else(at).or_else(|| Some("it comes from outside of the body".into()))
+        if let Some(reason) = self.graph.symbols().reason(symbol) {
+            return Some(reason);
+        }
+        let Some(id) = self.node(symbol) else { return Some("it comes from outside of the body".into()) };
+        Some(missing_data(self.graph, id).unwrap_or_else(|| NO_EXPRESSION.to_string()))
+    }
+
+    /// The size of an output that a symbol was born as.
+    pub(super) fn size(&self, symbol: SymbolId) -> Option<ValuePart> {
+        let id = self.node(symbol)?;
+        let (port, axis) = place_of(self.graph, id, symbol)?;
+        Some(self.graph.node(id).output(port)?.axis(axis?))
     }
 
     /// All that is known of a symbol.
@@ -188,6 +202,7 @@ impl<'g> Births<'g> {
         let (graph, symbols) = (self.graph, self.graph.symbols());
         let node = self.node(symbol);
         let place = node.and_then(|id| place_of(graph, id, symbol));
+        let port = |id: NodeId| Some(graph.node(id).output_id(place?.0, graph.inputs(id).len()));
         let text = |of: fn(NodeRef) -> &str| node.map_or("", |id| of(graph.node(id))).to_string();
         Symbol {
             name: symbols.label(symbol).into_owned(),
@@ -196,48 +211,45 @@ impl<'g> Births<'g> {
             layer: text(|node| node.name()),
             op: text(|node| node.op().type_name()),
             loc: node.map_or_else(Loc::default, |id| graph.node(id).loc()),
-            port: place.map(|(port, _)| port),
+            port: node.and_then(port),
             axis: place.and_then(|(_, axis)| axis),
             reason: self.reason(symbol),
         }
     }
 }
 
-/// The output port, as the file counts, and the axis that a symbol is the size of; otherwise where it is a part of a size or
-/// of a value.
-fn place_of(graph: &Graph, id: NodeId, symbol: SymbolId) -> Option<(u32, Option<usize>)> {
-    let node = graph.node(id);
-    let inputs = graph.inputs(id).len();
+/// The output of a layer and the axis that a symbol is the size of; otherwise where it is a part of a size or of a value.
+fn place_of(graph: &Graph, id: NodeId, symbol: SymbolId) -> Option<(usize, Option<usize>)> {
+    let outs = graph.node(id).outs();
+    let facts = || outs.iter().map(|out| &out.fact).enumerate();
     let whole = |expr: &SymExpr| expr.as_symbol() == Some(symbol);
     let part = |expr: &SymExpr| expr.symbols().contains(&symbol);
-    let axis = |fact: &Fact, is: &dyn Fn(&SymExpr) -> bool| fact.shape().dims()?.iter().position(is);
-    let facts = || node.outs().iter().enumerate().map(|(i, out)| (node.output_id(i, inputs), &out.fact));
-    let dim =
-        |is: &dyn Fn(&SymExpr) -> bool| facts().find_map(|(port, fact)| Some((port, Some(axis(fact, is)?))));
-    let element = || {
-        let has = |fact: &Fact| fact.elements().is_some_and(|elements| elements.iter().any(part));
-        facts().find(|(_, fact)| has(fact)).map(|(port, _)| (port, None))
+    let dim = |is: &dyn Fn(&SymExpr) -> bool| {
+        facts().find_map(|(port, fact)| Some((port, Some(fact.shape().dims()?.iter().position(is)?))))
     };
+    let has = |fact: &Fact| fact.elements().is_some_and(|elements| elements.iter().any(part));
+    let element = || facts().find(|(_, fact)| has(fact)).map(|(port, _)| (port, None));
     dim(&whole).or_else(|| dim(&part)).or_else(element)
 }
 
-/// What a layer would have to know of its inputs, in words.
-pub(super) fn missing_data(graph: &Graph, id: NodeId) -> String {
+/// Why a size is not known although all is known that it comes from.
+pub(super) const NO_EXPRESSION: &str =
+    "the shapes of the inputs do not give it as an expression in every run";
+
+/// What a layer would have to know of its inputs, in words; `None` if it is given their ranks and all small values.
+pub(super) fn missing_data(graph: &Graph, id: NodeId) -> Option<String> {
     let mut unread = None;
     for value in graph.inputs(id).into_iter().flatten() {
         let Some(fact) = graph.fact(value) else { continue };
         if fact.shape().rank().is_none() {
-            return format!("the rank of {} is not known", described(graph, value.node));
+            return Some(format!("the rank of {} is not known", described(graph, value.node)));
         }
         let is_small = fact.shape().rank().is_some_and(|rank| rank <= 1);
-        if is_small && fact.element_type().is_integer() && fact.elements().is_none() {
+        if is_small && fact.known().is_none() {
             unread = unread.or(Some(value.node));
         }
     }
-    match unread {
-        Some(node) => format!("the values of {} are known only in a run", described(graph, node)),
-        None => "it depends on the values of its inputs, known only in a run".into(),
-    }
+    unread.map(|node| format!("the values of {} are known only in a run", described(graph, node)))
 }
 
 /// ``NonZero `at` (4:3)``

@@ -1,6 +1,7 @@
 //! Why a size, a value or an error of an inferred model is what it is.
 
 mod error;
+mod suggest;
 mod target;
 mod text;
 mod tree;
@@ -10,6 +11,7 @@ use snick_ir::{Graph, Loc, Part, ValuePart};
 use snick_shape::{Interval, SymExpr};
 
 pub use self::error::ExplainedError;
+pub use self::suggest::Suggestion;
 pub use self::target::Target;
 pub use self::unknown::{UnknownOrigin, Unknowns};
 
@@ -125,6 +127,8 @@ pub struct Why {
     pub target: Place,
     /// Whether it is a number, or an expression of inputs with an upper bound.
     pub known: bool,
+    /// Input shapes that make it known, or better known. Each was tried.
+    pub suggestions: Vec<Suggestion>,
 }
 
 impl crate::Model {
@@ -136,7 +140,13 @@ impl crate::Model {
         let graph = self.graph();
         let has_part = graph.fact(of.value).is_some_and(|fact| of.part.of(fact).is_some());
         match has_part {
-            true => Ok(tree::Tracer::new(graph).why(of)),
+            true => {
+                let mut why = tree::Tracer::new(graph).why(of);
+                if !why.known && matches!(of.part, Part::Dim(_)) {
+                    why.suggestions = suggest::Suggester::new(self).suggestions(of);
+                }
+                Ok(why)
+            }
             false => Err(target::no_part(graph, of)),
         }
     }

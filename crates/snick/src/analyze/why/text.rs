@@ -5,7 +5,7 @@ use std::fmt;
 use snick_ir::Loc;
 use snick_ir::text::Escaped;
 
-use super::{Role, Why, WhyNode};
+use super::{Role, Suggestion, Why, WhyNode};
 
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -17,7 +17,17 @@ impl fmt::Display for Why {
             (None, None) => {}
         }
         writeln!(f, " = {}", Escaped(&self.tree.expr))?;
-        write!(f, "\n{}", self.tree)
+        write!(f, "\n{}", self.tree)?;
+        for Suggestion { shape, gives } in &self.suggestions {
+            write!(
+                f,
+                "\ntry --shape \"{}\"\n    {} becomes {}\n",
+                Escaped(shape),
+                Escaped(&target.layer),
+                Escaped(gives)
+            )?;
+        }
+        Ok(())
     }
 }
 

@@ -37,7 +37,7 @@ impl<'g> Tracer<'g> {
         let tree = self.tree(of);
         let expr = self.expr(of.value, of.part);
         let target = Place::of(self.graph, of);
-        Why { tree, target, known: is_known(self.graph, &expr, &self.births) }
+        Why { tree, target, known: is_known(self.graph, &expr, &self.births), suggestions: Vec::new() }
     }
 
     /// The tree of a part of a value.

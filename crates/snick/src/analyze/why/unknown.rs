@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use snick_ir::{Graph, Loc, NodeId, Op, Value};
+use snick_ir::{Graph, Loc, NodeId, Op, Value, ValuePart};
 use snick_shape::{SymExpr, SymbolId};
 
 use super::super::BirthKind;
-use super::super::symbols::Births;
+use super::super::symbols::{Births, NO_EXPRESSION, missing_data};
+use super::suggest::{Suggester, Suggestion};
 use crate::Model;
 
 /// Where sizes became unknown.
@@ -33,8 +34,10 @@ pub struct UnknownOrigin {
     pub layers: usize,
     /// The number of outputs of the model that have them.
     pub outputs: usize,
-    /// An output that has one, preferably of the model.
-    pub(super) example: Value,
+    /// Input shapes that make the size known, or better known, where the layer has it. Each was tried.
+    pub suggestions: Vec<Suggestion>,
+    /// The size.
+    size: Option<ValuePart>,
 }
 
 /// All sizes without an upper bound, bodies aside.
@@ -71,8 +74,10 @@ struct Count {
     dims: usize,
     layers: BTreeSet<NodeId>,
     outputs: usize,
-    example: Option<Value>,
 }
+
+/// Input shapes are looked for to explain so many origins.
+const MAX_ADVISED: usize = 8;
 
 impl Model {
     /// The sizes without an upper bound, and where each became unknown; after [`Model::infer`].
@@ -84,8 +89,7 @@ impl Model {
         for id in graph.ids() {
             let node = graph.node(id);
             let is_output = matches!(node.op(), Op::Result(_));
-            for (port, out) in (0..).zip(node.outs()) {
-                let value = Value { node: id, port };
+            for out in node.outs() {
                 let causes: Vec<Cause> = match out.fact.shape().dims() {
                     Some(dims) => dims.iter().filter_map(|dim| cause(graph, &births, id, dim)).collect(),
                     None => vec![Cause::Layer(unranked_at(graph, id))],
@@ -97,9 +101,6 @@ impl Model {
                     });
                     count.dims += 1;
                     count.layers.insert(id);
-                    if count.example.is_none() || is_output && count.outputs == 0 {
-                        count.example = Some(value);
-                    }
                 }
                 let distinct: std::collections::HashSet<_> = causes.into_iter().collect();
                 for cause in distinct.iter().filter(|_| is_output) {
@@ -107,10 +108,15 @@ impl Model {
                 }
             }
         }
-        let origins = order.iter().filter_map(|cause| origin(graph, &births, *cause, counts.get(cause)?));
+        let origins =
+            order.iter().filter_map(|cause| Some(origin(graph, &births, *cause, counts.get(cause)?)));
         let mut origins: Vec<UnknownOrigin> = origins.collect();
         // Stable: those that explain the same stay in the order of the file.
         origins.sort_by_key(|origin| std::cmp::Reverse(origin.dims));
+        let mut suggester = Suggester::new(self);
+        for origin in origins.iter_mut().take(MAX_ADVISED) {
+            origin.suggestions = origin.size.map(|size| suggester.suggestions(size)).unwrap_or_default();
+        }
         Unknowns { dims: origins.iter().map(|origin| origin.dims).sum(), origins }
     }
 }
@@ -139,35 +145,40 @@ fn unranked_at(graph: &Graph, mut id: NodeId) -> NodeId {
     id
 }
 
-fn origin(graph: &Graph, births: &Births, cause: Cause, count: &Count) -> Option<UnknownOrigin> {
+fn origin(graph: &Graph, births: &Births, cause: Cause, count: &Count) -> UnknownOrigin {
     let (dims, layers, outputs) = (count.dims, count.layers.len(), count.outputs);
-    let example = count.example?;
-    if let Cause::Symbol(symbol) = cause {
-        let born = births.describe(symbol);
-        return Some(UnknownOrigin {
-            layer: born.layer,
-            op: born.op,
-            loc: born.loc,
-            symbol: Some(born.name),
-            axis: born.axis,
-            kind: born.kind,
-            reason: born.reason,
-            dims,
-            layers,
-            outputs,
-            example,
-        });
-    }
-    let Cause::Layer(id) = cause else { return None };
+    let id = match cause {
+        Cause::Symbol(symbol) => {
+            let born = births.describe(symbol);
+            return UnknownOrigin {
+                layer: born.layer,
+                op: born.op,
+                loc: born.loc,
+                symbol: Some(born.name),
+                axis: born.axis,
+                kind: born.kind,
+                reason: born.reason,
+                dims,
+                layers,
+                outputs,
+                suggestions: Vec::new(),
+                size: births.size(symbol),
+            };
+        }
+        Cause::Layer(id) => id,
+    };
     let node = graph.node(id);
     let (kind, reason) = match node.op() {
         Op::Parameter(_) | Op::ReadValue(_) => (BirthKind::Input, None),
         op if op.is_opaque() => {
             (BirthKind::GivenUp, Some("the operation is unknown, and the file declares no rank".to_string()))
         }
-        _ => (BirthKind::Data, Some(super::super::symbols::missing_data(graph, id))),
+        _ => match missing_data(graph, id) {
+            Some(reason) => (BirthKind::Data, Some(reason)),
+            None => (BirthKind::GivenUp, Some(NO_EXPRESSION.to_string())),
+        },
     };
-    Some(UnknownOrigin {
+    UnknownOrigin {
         layer: node.name().to_string(),
         op: node.op().type_name().to_string(),
         loc: node.loc(),
@@ -178,6 +189,7 @@ fn origin(graph: &Graph, births: &Births, cause: Cause, count: &Count) -> Option
         dims,
         layers,
         outputs,
-        example,
-    })
+        suggestions: Vec::new(),
+        size: None,
+    }
 }

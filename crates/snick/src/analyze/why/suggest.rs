@@ -1,0 +1,260 @@
+//! Input shapes that make an unknown size known. Each is tried before it is suggested.
+//!
+//! Three things are tried: dims of inputs that have to agree get one name; dims that may be 0 become at least 1; dims
+//! without an upper bound get one.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use snick_ir::{Graph, NodeId, Op, ValuePart};
+use snick_shape::{Birth, Interval, SymExpr, SymbolId};
+
+use super::super::BirthKind;
+use super::super::symbols::Births;
+use crate::Model;
+
+/// An input shape that was tried, and what it gives.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Suggestion {
+    /// For [`Model::reshape`] and `--shape`.
+    pub shape: String,
+    /// Element type and shape of the output that was asked for: `f32[B,4,T+P,8]`.
+    pub gives: String,
+}
+
+/// The upper bounds that are tried, as many sizes as a user may want first.
+const UPPER_BOUNDS: [i64; 4] = [1024, 128, 32, 8];
+
+/// The most suggestions of one answer.
+const MAX_SUGGESTIONS: usize = 3;
+
+/// The most layers that are inferred to find suggestions.
+const MAX_LAYERS: usize = 200_000;
+
+/// The most symbols that an origin is followed through.
+const MAX_FOLLOWED: usize = 256;
+
+/// Finds suggestions for one model.
+pub(super) struct Suggester<'m> {
+    model: &'m Model,
+    graph: &'m Graph,
+    births: Births<'m>,
+    /// How many shapes may still be tried.
+    trials: usize,
+}
+
+/// What may be changed: the symbols of inputs that an unknown comes from, and those that have to agree.
+#[derive(Default)]
+struct Roots {
+    inputs: BTreeSet<SymbolId>,
+    equal: Vec<[SymbolId; 2]>,
+}
+
+/// New symbols or intervals of dims of inputs.
+#[derive(Clone, Default, PartialEq)]
+struct Change {
+    /// The symbol that each is to be equal to.
+    renamed: BTreeMap<SymbolId, SymbolId>,
+    intervals: BTreeMap<SymbolId, Interval>,
+}
+
+impl<'m> Suggester<'m> {
+    pub(super) fn new(model: &'m Model) -> Self {
+        let graph = model.graph();
+        let trials = (MAX_LAYERS / graph.layers().max(1)).min(64);
+        Self { model, graph, births: Births::new(graph), trials }
+    }
+
+    /// Input shapes that make a part of a value known.
+    pub(super) fn suggestions(&mut self, of: ValuePart) -> Vec<Suggestion> {
+        let expr = self.graph.fact(of.value).and_then(|fact| of.part.of(fact));
+        let Some(expr) = expr else { return Vec::new() };
+        let roots = self.roots(&expr);
+        let mut found = Vec::new();
+        let equal = self.equated(&roots);
+        let bases: Vec<Change> = match equal.renamed.is_empty() {
+            true => vec![Change::default()],
+            false => vec![equal.clone(), Change::default()],
+        };
+        let positive =
+            |base: &Change| self.with_intervals(base, &roots, |known| known.lo().max(1), |_| i64::MAX);
+        let mut changes = vec![equal];
+        changes.extend(bases.iter().map(positive));
+        for base in &bases {
+            let bounded = |most: i64| {
+                self.with_intervals(
+                    base,
+                    &roots,
+                    |known| known.lo(),
+                    |known| known.hi().min(most.max(known.lo())),
+                )
+            };
+            changes.extend(UPPER_BOUNDS.map(bounded));
+        }
+        let before = self.score(self.graph, &expr);
+        let mut best = before;
+        for change in changes {
+            if change == Change::default() || found.len() == MAX_SUGGESTIONS || self.trials == 0 {
+                continue;
+            }
+            self.trials -= 1;
+            if let Some((suggestion, score)) = self.tried(&change, of)
+                && score < best
+            {
+                best = score;
+                found.push(suggestion);
+            }
+        }
+        found
+    }
+
+    /// How unknown an expression is: whether it has no upper bound, and how many symbols were born inside the model.
+    fn score(&self, graph: &Graph, expr: &SymExpr) -> (usize, bool) {
+        let births = Births::new(graph);
+        let born = |symbol: &SymbolId| births.kind(*symbol) != BirthKind::Input;
+        (
+            expr.symbols().iter().filter(|symbol| born(symbol)).count(),
+            !graph.symbols().interval(expr).has_upper(),
+        )
+    }
+
+    /// The symbols of inputs that an expression comes from.
+    fn roots(&self, expr: &SymExpr) -> Roots {
+        let mut roots = Roots::default();
+        let mut seen: BTreeSet<SymbolId> = BTreeSet::new();
+        let mut todo: Vec<SymbolId> = expr.symbols();
+        while let Some(symbol) = todo.pop() {
+            if seen.len() > MAX_FOLLOWED || !seen.insert(symbol) {
+                continue;
+            }
+            if self.births.kind(symbol) == BirthKind::Input {
+                roots.inputs.extend(self.is_parameter(symbol).then_some(symbol));
+                continue;
+            }
+            match self.graph.symbols().birth(symbol) {
+                Birth::Equal(pair) | Birth::Broadcast(pair) => {
+                    let [a, b] = pair.as_ref();
+                    roots.equal.extend(a.as_symbol().zip(b.as_symbol()).map(|(a, b)| [a, b]));
+                    // The merged symbol is equal to both, once they are.
+                    roots.equal.extend(a.as_symbol().map(|a| [symbol, a]));
+                    todo.extend(pair.iter().flat_map(SymExpr::symbols));
+                }
+                Birth::Either(pair) => todo.extend(pair.iter().flat_map(SymExpr::symbols)),
+                _ => {
+                    todo.extend(self.births.node(symbol).into_iter().flat_map(|id| self.sizes_of_inputs(id)))
+                }
+            }
+        }
+        roots
+    }
+
+    fn is_parameter(&self, symbol: SymbolId) -> bool {
+        let node = self.births.node(symbol);
+        node.is_some_and(|id| matches!(self.graph.node(id).op(), Op::Parameter(_)))
+    }
+
+    /// The symbols in the shapes and elements of the inputs of a layer.
+    fn sizes_of_inputs(&self, id: NodeId) -> Vec<SymbolId> {
+        let facts = self.graph.inputs(id).into_iter().filter_map(|value| self.graph.fact(value?));
+        let exprs = facts.flat_map(|fact| {
+            let dims = fact.shape().dims().unwrap_or_default().to_vec();
+            dims.into_iter().chain(fact.elements().unwrap_or_default())
+        });
+        exprs.flat_map(|expr| expr.symbols()).collect()
+    }
+
+    /// Symbols of inputs that have to agree become one.
+    fn equated(&self, roots: &Roots) -> Change {
+        let mut class: BTreeMap<SymbolId, SymbolId> = BTreeMap::new();
+        let find = |class: &BTreeMap<SymbolId, SymbolId>, mut symbol: SymbolId| {
+            while let Some(&next) = class.get(&symbol) {
+                symbol = next;
+            }
+            symbol
+        };
+        for [a, b] in &roots.equal {
+            let [a, b] = [*a, *b].map(|symbol| find(&class, symbol));
+            if a != b {
+                // The earlier one stays: symbols of inputs come before all others.
+                class.insert(a.max(b), a.min(b));
+            }
+        }
+        let renamed = roots.inputs.iter().filter_map(|&symbol| {
+            let first = find(&class, symbol);
+            (first != symbol && roots.inputs.contains(&first)).then_some((symbol, first))
+        });
+        Change { renamed: renamed.collect(), intervals: BTreeMap::new() }
+    }
+
+    /// A change that also narrows the intervals of all roots.
+    fn with_intervals(
+        &self,
+        base: &Change,
+        roots: &Roots,
+        lo: impl Fn(Interval) -> i64,
+        hi: impl Fn(Interval) -> i64,
+    ) -> Change {
+        let mut change = base.clone();
+        for &symbol in roots.inputs.iter().filter(|symbol| !base.renamed.contains_key(symbol)) {
+            let known = self.graph.symbols().interval(&symbol.into());
+            let wanted = Interval::new(lo(known), hi(known)).and_then(|wanted| wanted.meet(known));
+            change.intervals.extend(wanted.filter(|wanted| *wanted != known).map(|wanted| (symbol, wanted)));
+        }
+        change
+    }
+
+    /// Infers the model with other input shapes. `None` if that has new errors, or does not say more of the part.
+    fn tried(&self, change: &Change, of: ValuePart) -> Option<(Suggestion, (usize, bool))> {
+        let shape = self.spec(change)?;
+        let mut model = self.model.clone();
+        model.reshape(&shape).ok()?;
+        if !model.infer().is_ok() {
+            return None;
+        }
+        let graph = model.graph();
+        let fact = graph.fact(of.value)?;
+        let score = self.score(graph, &of.part.of(fact)?);
+        let gives = format!("{}{}", fact.element_type(), fact.shape().display_labels(graph.symbols()));
+        Some((Suggestion { shape, gives }, score))
+    }
+
+    /// The change as a specification of input shapes.
+    fn spec(&self, change: &Change) -> Option<String> {
+        let changed: BTreeSet<SymbolId> = change
+            .renamed
+            .iter()
+            .flat_map(|(symbol, to)| [*symbol, *to])
+            .chain(change.intervals.keys().copied())
+            .collect();
+        let mut items = Vec::new();
+        for (number, id) in self.graph.parameters().enumerate() {
+            let fact = &self.graph.node(id).outs().first()?.fact;
+            let Some(dims) = fact.shape().dims() else { continue };
+            let is_changed = |dim: &SymExpr| dim.as_symbol().is_some_and(|symbol| changed.contains(&symbol));
+            if !dims.iter().any(is_changed) {
+                continue;
+            }
+            let dims: Vec<String> = dims.iter().map(|dim| self.dim(dim, change)).collect();
+            let name = self.graph.node(id).name();
+            let is_plain = !name.is_empty() && !name.contains(['[', ']', ',']) && name.trim() == name;
+            let name = if is_plain { name.to_string() } else { number.to_string() };
+            items.push(format!("{name}[{}]", dims.join(",")));
+        }
+        (!items.is_empty()).then(|| items.join(","))
+    }
+
+    /// A dim of an input as it is to be written.
+    fn dim(&self, dim: &SymExpr, change: &Change) -> String {
+        let symbols = self.graph.symbols();
+        let Some(symbol) = dim.as_symbol() else { return symbols.display(dim).to_string() };
+        let symbol = change.renamed.get(&symbol).copied().unwrap_or(symbol);
+        let interval = change.intervals.get(&symbol).copied();
+        let interval = interval.unwrap_or_else(|| symbols.interval(&symbol.into()));
+        let is_shared = change.renamed.values().any(|to| *to == symbol);
+        match symbols.name(symbol).is_some() || is_shared {
+            true if interval == Interval::DIM => symbols.label(symbol).into_owned(),
+            true => format!("{}={interval}", symbols.label(symbol)),
+            false => interval.to_string(),
+        }
+    }
+}
