@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::{Origin, Symbols};
 use crate::interval::Interval;
-use crate::sym_expr::{SymExpr, SymbolId};
+use crate::sym_expr::{Atom, Sum, SymExpr, SymbolId, Term};
 
 /// Why a symbol exists: what keeps its value from being a number or an expression of other symbols.
 ///
@@ -109,6 +109,10 @@ impl Symbols {
     /// let size = symbols.fresh(Interval::DIM, Origin::default()).as_symbol().unwrap();
     /// symbols.set_birth(size, Birth::broadcast(&a, &b));
     /// assert_eq!(symbols.reason(size).as_deref(), Some("broadcasts A with B"));
+    /// let least = symbols.min(&a, &64.into()).unwrap();
+    /// symbols.set_birth(size, Birth::broadcast(&a, &least));
+    /// let reason = "broadcasts A with min(A,64); equal only while A<=64";
+    /// assert_eq!(symbols.reason(size).as_deref(), Some(reason));
     /// ```
     pub fn reason(&self, symbol: SymbolId) -> Option<String> {
         let pair = |how: &str, pair: &[SymExpr; 2], and: &str| {
@@ -119,9 +123,33 @@ impl Symbols {
             Birth::Declared | Birth::Data(None) => return None,
             Birth::Data(Some(words)) | Birth::Merged(words) | Birth::GivenUp(words) => words.to_string(),
             Birth::Equal(both) => pair("the common value of ", both, "and"),
-            Birth::Broadcast(both) => pair("broadcasts ", both, "with"),
+            Birth::Broadcast(both) => {
+                let text = pair("broadcasts ", both, "with");
+                let [a, b] = both.as_ref();
+                match self.while_equal(a, b).or_else(|| self.while_equal(b, a)) {
+                    Some(condition) => format!("{text}; equal only while {condition}"),
+                    None => text,
+                }
+            }
             Birth::Either(both) => pair("either ", both, "or"),
         })
+    }
+
+    /// `W<=64` for `min(W,64)` and `W`: when the minimum is the other expression.
+    fn while_equal(&self, minimum: &SymExpr, other: &SymExpr) -> Option<String> {
+        let sum = minimum.sum();
+        let [Term { monomial, coefficient: 1 }] = sum.terms.as_slice() else { return None };
+        let Some(Atom::Min(operands)) = monomial.as_atom() else { return None };
+        let shift = Sum { terms: Vec::new(), constant: sum.constant };
+        let shifted: Option<Vec<SymExpr>> =
+            operands.iter().map(|operand| operand.sum().plus_scaled(&shift, 1)?.pack()).collect();
+        let shifted = shifted?;
+        let (others, least): (Vec<_>, Vec<_>) = shifted.iter().partition(|&operand| operand == other);
+        let bounds: Vec<String> = least
+            .into_iter()
+            .map(|bound| format!("{}<={}", self.display(other), self.display(bound)))
+            .collect();
+        (!others.is_empty() && !bounds.is_empty()).then(|| bounds.join(" and "))
     }
 
     /// Says why a symbol exists.

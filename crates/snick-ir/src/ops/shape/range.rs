@@ -1,6 +1,6 @@
 //! Range-1 and Range-4.
 
-use snick_shape::{Interval, Shape, SymExpr};
+use snick_shape::{Birth, Interval, Shape, SymExpr};
 use snick_tensor::{ElementType, Tensor, kernels};
 
 use crate::fact::MAX_ELEMENTS;
@@ -20,6 +20,9 @@ op! {
 }
 
 const INPUTS: [&str; 3] = ["start", "stop", "step"];
+
+/// Why the length is not known as an expression.
+const EITHER_DIRECTION: &str = "the step may be negative or positive";
 
 impl InferOp for Range {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
@@ -198,7 +201,7 @@ impl Range {
         } else if by.lo() > 0 {
             (start, stop, step.clone())
         } else {
-            return Ok(cx.unknown(Interval::DIM));
+            return Ok(cx.born(Interval::DIM, || Birth::GivenUp(EITHER_DIRECTION.into())));
         };
         let span = cx.sub(to, from);
         let count = cx.ceil_div(&span, &step);

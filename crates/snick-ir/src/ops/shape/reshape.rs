@@ -1,7 +1,7 @@
 //! Reshape-1.
 
 use smallvec::SmallVec;
-use snick_shape::{Interval, Shape, SymExpr};
+use snick_shape::{Birth, Interval, Shape, SymExpr};
 use snick_tensor::{Dims, Listed, Tensor};
 
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, IntegerRole, OpError};
@@ -18,6 +18,10 @@ op! {
 
 const CANNOT_RESHAPE: &str = "cannot reshape {} to {}";
 const TARGET: &str = "the target shape";
+
+/// Why the size for -1 is not known as an expression.
+const MAY_COPY: &str = "a size in the target shape may be 0, which copies a size of the input";
+const NO_ELEMENTS: &str = "the target shape has -1 and 0: no number of elements is left";
 
 impl InferOp for Reshape {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
@@ -185,7 +189,7 @@ impl Reshape {
             // With `special_zero` a size of 0 would copy and count for nothing: no quotient says that.
             let may_copy = self.special_zero && cx.interval(size).contains(0) && !cx.ignores_empty();
             if may_copy {
-                return Ok(cx.unknown(Interval::DIM));
+                return Ok(cx.born(Interval::DIM, || Birth::GivenUp(MAY_COPY.into())));
             }
             match size.as_const().is_none().then(|| find(cx, &left, size)).flatten() {
                 Some(range) => drop(left.drain(range)),
@@ -195,8 +199,7 @@ impl Reshape {
         let (left, given) = (cx.product(&left), cx.product(&given));
         // What is left of no elements is not known: a run is refused.
         cx.demand_at_least(&given, 1);
-        let given = if cx.ignores_empty() { cx.max(&given, &1.into()) } else { given };
-        let (from, by) = (cx.interval(&left), cx.interval(&given));
+        let from = cx.interval(&left);
         let conflict = |cx: &Infer| {
             let of = |dims: &[SymExpr]| Shape::ranked(dims.iter().cloned());
             let given = sizes.iter().map(|size| match size {
@@ -207,17 +210,16 @@ impl Reshape {
         };
         match (left.as_const(), given.as_const()) {
             // Nothing can be told, and a run is refused.
-            (_, Some(0)) if from.contains(0) => Ok(cx.unknown(Interval::DIM)),
+            (_, Some(0)) if from.contains(0) => {
+                Ok(cx.born(Interval::DIM, || Birth::GivenUp(NO_ELEMENTS.into())))
+            }
             (_, Some(0)) => Err(conflict(cx)),
             (Some(n), Some(by)) if n.checked_rem(by) != Some(0) => Err(conflict(cx)),
-            _ if by.lo() >= 1 => {
+            _ => {
+                // Where the given sizes hold no elements there are none to divide: 0 of them are left, if the run goes on.
+                let given = cx.max(&given, &1.into());
                 let quotient = cx.exact_div(&left, &given).and_then(|quotient| cx.as_dim(&quotient));
                 quotient.ok_or_else(|| conflict(cx))
-            }
-            _ => {
-                let by = by.meet(Interval::new(1, i64::MAX).unwrap_or(by)).unwrap_or(by);
-                let whole = Interval::new(from.ceil_div(by).lo(), from.floor_div(by).hi());
-                Ok(cx.unknown(whole.and_then(|whole| whole.meet(Interval::DIM)).unwrap_or(Interval::DIM)))
             }
         }
     }

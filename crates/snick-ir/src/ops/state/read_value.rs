@@ -92,7 +92,8 @@ impl ReadValue {
 
 /// A shape of which only the intervals are known.
 fn unknown(cx: &mut Infer, dims: &[Interval]) -> Shape {
-    Shape::ranked(dims.iter().map(|&dim| cx.unknown(dim)).collect::<Vec<_>>())
+    let dim = |&dim: &Interval| cx.unknown_data(dim, "of whatever was assigned to the variable last");
+    Shape::ranked(dims.iter().map(dim).collect::<Vec<_>>())
 }
 
 impl EvalOp for ReadValue {
