@@ -8,6 +8,9 @@ use snick_ir::text::Escaped;
 
 use super::json::Json;
 
+/// The columns of a terminal.
+pub const COLUMNS: usize = 80;
+
 /// The symbols of inputs that a text is still to declare: each is written with its interval where it stands alone for the
 /// first time.
 pub struct Declarations {
@@ -44,7 +47,10 @@ pub fn write_legend<'s>(symbols: impl Iterator<Item = &'s Symbol>, text: &mut St
         let _ = writeln!(text, "\nsymbols");
     }
     for symbol in born {
-        let _ = writeln!(text, "  {}", Escaped(&symbol.to_string()));
+        let (place, reason) = (symbol.birth_place(), symbol.reason.as_deref().unwrap_or_default());
+        let fits = place.chars().count() + reason.chars().count() + 4 <= COLUMNS;
+        let separator = if fits { ": " } else { "\n      " };
+        let _ = writeln!(text, "  {}{separator}{}", Escaped(&place), Escaped(reason));
     }
 }
 

@@ -68,15 +68,18 @@ pub struct Symbol {
     pub reason: Option<String>,
 }
 
+impl Symbol {
+    /// Its name and where it was born: `s1: NonZero at (4:3), axis 1`.
+    pub fn birth_place(&self) -> String {
+        let loc = if self.loc.line > 0 { format!(" ({})", self.loc) } else { String::new() };
+        let axis = self.axis.map(|axis| format!(", axis {axis}")).unwrap_or_default();
+        format!("{}: {} {}{loc}{axis}", self.name, self.op, self.layer)
+    }
+}
+
 impl fmt::Display for Symbol {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {} {}", self.name, self.op, self.layer)?;
-        if self.loc.line > 0 {
-            write!(f, " ({})", self.loc)?;
-        }
-        if let Some(axis) = self.axis {
-            write!(f, ", axis {axis}")?;
-        }
+        f.write_str(&self.birth_place())?;
         match &self.reason {
             Some(reason) => write!(f, ": {reason}"),
             None => Ok(()),

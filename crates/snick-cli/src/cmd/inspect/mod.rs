@@ -5,11 +5,11 @@ mod states;
 mod timings;
 mod weights;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 
 use clap::Args;
-use snick::{LayerTime, StateSize, WeightKind, WeightsOf, public_name};
+use snick::{LayerTime, StateSize, SymExpr, Symbol, WeightKind, WeightsOf, public_name};
 use snick_ir::text::Escaped;
 use snick_ir::{Graph, NodeId, Op};
 
@@ -19,6 +19,7 @@ use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::json::Json;
 use crate::cli::model;
 use crate::cli::options::{Common, ModelOptions, OutputFormat};
+use crate::cli::symbols::{self, Declarations};
 
 /// Options of the verb.
 #[derive(Args)]
@@ -34,6 +35,10 @@ struct Summary {
     ir_version: Option<u32>,
     inputs: Vec<Port>,
     outputs: Vec<Port>,
+    /// The symbols in the shapes of inputs and outputs.
+    symbols: Vec<Symbol>,
+    /// Sizes without an upper bound: of the outputs, and of all layers.
+    unknown: [usize; 2],
     layers: usize,
     wires: usize,
     weights_bytes: usize,
@@ -60,8 +65,14 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     let graph = model.graph();
     let mut summary =
         Summary { name: graph.name.clone(), ir_version: graph.ir_version, ..Summary::default() };
-    summary.inputs = graph.parameters().map(|id| port(graph, id)).collect();
-    summary.outputs = graph.results().map(|id| port(graph, id)).collect();
+    summary.symbols = model.symbols();
+    let mut declarations = Declarations::new(&summary.symbols);
+    summary.inputs = graph.parameters().map(|id| port(graph, id, &mut declarations)).collect();
+    summary.outputs = graph.results().map(|id| port(graph, id, &mut declarations)).collect();
+    let shown: HashSet<String> =
+        graph.parameters().chain(graph.results()).flat_map(|id| names_of(graph, id)).collect();
+    summary.symbols.retain(|symbol| shown.contains(&symbol.name));
+    summary.unknown = [unbounded(graph, graph.results()), unbounded(graph, graph.ids())];
     summary.count(graph);
     let mut canonical = graph.clone();
     drop(snick_pass::lower_slices(&mut canonical));
@@ -76,14 +87,31 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     Ok(Outcome::finding(!errors.is_empty()))
 }
 
-fn port(graph: &Graph, id: NodeId) -> Port {
+fn port(graph: &Graph, id: NodeId, declarations: &mut Declarations) -> Port {
     let node = graph.node(id);
-    let kind = node
-        .outs()
-        .first()
-        .map(|out| format!("{}{}", out.fact.element_type, out.fact.shape.display(graph.symbols())));
+    let kind = node.outs().first().map(|out| declarations.kind(graph, &out.fact));
     let (name, layer) = (public_name(graph, id).to_string(), node.name().to_string());
     Port { name, layer, kind: kind.unwrap_or_default() }
+}
+
+/// The names of the symbols in the shapes of a layer.
+fn names_of(graph: &Graph, id: NodeId) -> Vec<String> {
+    let symbols = dims_of(graph, id).flat_map(SymExpr::symbols);
+    symbols.map(|symbol| graph.symbols().label(symbol).into_owned()).collect()
+}
+
+/// How many sizes of layers have no upper bound; a shape of unknown rank counts as one.
+fn unbounded(graph: &Graph, layers: impl Iterator<Item = NodeId>) -> usize {
+    let of = |id: NodeId| {
+        let unranked = graph.node(id).outs().iter().filter(|out| out.fact.shape.rank().is_none()).count();
+        let open = dims_of(graph, id).filter(|dim| !graph.symbols().interval(dim).has_upper()).count();
+        unranked + open
+    };
+    layers.map(of).sum()
+}
+
+fn dims_of(graph: &Graph, id: NodeId) -> impl Iterator<Item = &SymExpr> {
+    graph.node(id).outs().iter().filter_map(|out| out.fact.shape.dims()).flatten()
 }
 
 impl Summary {
@@ -119,6 +147,16 @@ impl Summary {
                 let _ = writeln!(text, "  {}", Escaped(&line));
             }
         }
+        let [of_outputs, all] = self.unknown;
+        if all > 0 {
+            let _ = writeln!(
+                text,
+                "\nunknown  {of_outputs} sizes of outputs and {all} of all layers have no upper bound;\n         \
+                 `snick why MODEL --unknown` says where they come from"
+            );
+        }
+        symbols::write_legend(self.symbols.iter(), &mut text);
+        slices::write(&self.slices, &mut text);
         let _ = writeln!(text, "\nops");
         let mut ops: Vec<_> = self.ops.iter().collect();
         ops.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
@@ -128,7 +166,6 @@ impl Summary {
         weights::write(&self.weights, &mut text);
         states::write(&self.states, &mut text);
         timings::write(&self.times, &mut text);
-        slices::write(&self.slices, &mut text);
         text
     }
 
@@ -154,6 +191,8 @@ impl Summary {
                     }
                 });
             }
+            json.line().key("symbols").array(|json| symbols::write_json(&self.symbols, json));
+            json.key("unbounded_dims").plain(self.unknown[1]);
             json.line().key("ops").object(|json| self.ops.iter().for_each(|(op, n)| json.key(op).plain(n)));
             slices::write_json(&self.slices, json);
             weights::write_json(&self.weights, json);

@@ -9,6 +9,7 @@ use snick_ir::{Dialect, Graph, Op};
 use snick_pass::is_slice_like;
 
 use crate::cli::json::Json;
+use crate::cli::symbols::COLUMNS;
 
 /// A slice-like layer.
 pub(super) struct SliceRow {
@@ -61,8 +62,10 @@ pub(super) fn write(rows: &[SliceRow], text: &mut String) {
                 primitives => format!("slice{}", primitives.join(" slice")),
             };
             let numpy = if row.numpy.is_empty() { "?".into() } else { row.numpy.join(" ") };
-            let line = format!("{:14} {}  {numpy}  ->  {becomes}", row.op, row.layer);
-            let _ = writeln!(text, "  {}", Escaped(&line));
+            let (layer, slice) = (format!("{:14} {}", row.op, row.layer), format!("{numpy}  ->  {becomes}"));
+            let fits = layer.chars().count() + slice.chars().count() + 4 <= COLUMNS;
+            let separator = if fits { "  " } else { "\n      " };
+            let _ = writeln!(text, "  {}{separator}{}", Escaped(&layer), Escaped(&slice));
         }
     }
 }

@@ -22,6 +22,8 @@ op! {
 const INPUTS: [&str; 3] = ["start", "stop", "step"];
 
 /// Why the length is not known as an expression.
+const BEYOND_TYPE: &str =
+    "start, stop or step may be beyond the numbers that the element type counts exactly";
 const EITHER_DIRECTION: &str = "the step may be negative or positive";
 
 impl InferOp for Range {
@@ -42,7 +44,9 @@ impl InferOp for Range {
             return Ok(Facts::from(Fact::new(element_type, Shape::from([count]))));
         }
         let Some([start, stop, step]) = self.integers(cx, element_type) else {
-            let dim = cx.unknown(Interval::DIM);
+            let is_whole = (0..INPUTS.len()).all(|i| self.integer(cx, i).is_some());
+            let birth = if is_whole { Birth::GivenUp(BEYOND_TYPE.into()) } else { Birth::Data(None) };
+            let dim = cx.born(Interval::DIM, || birth);
             return Ok(Facts::from(Fact::new(element_type, Shape::ranked([dim]))));
         };
         let length = self.length(cx, &start, &stop, &step)?;

@@ -196,6 +196,7 @@ impl Reshape {
                 None => given.push(size.clone()),
             }
         }
+        cancel_numbers(&mut left, &mut given);
         let (left, given) = (cx.product(&left), cx.product(&given));
         // What is left of no elements is not known: a run is refused.
         cx.demand_at_least(&given, 1);
@@ -253,6 +254,25 @@ fn count(cx: &mut Infer, dims: &[SymExpr]) -> Interval {
 /// Whether `dim` is 0 wherever `size` is.
 fn is_zero_with(cx: &mut Infer, dim: &SymExpr, size: &SymExpr) -> bool {
     cx.symbols().interval_given(dim, size, Interval::exact(0)).is_exact() == Some(0)
+}
+
+/// Divides the numbers among the factors of a dividend and a divisor by their common divisor.
+fn cancel_numbers(dividend: &mut Vec<SymExpr>, divisor: &mut Vec<SymExpr>) {
+    let product = |factors: &[SymExpr]| {
+        let mut numbers = factors.iter().filter_map(SymExpr::as_const);
+        numbers.try_fold(1i64, |product, number| product.checked_mul(number))
+    };
+    let (Some(n), Some(d)) = (product(dividend), product(divisor)) else { return };
+    let (mut common, mut rest) = (n, d);
+    while rest > 0 {
+        (common, rest) = (rest, common.rem_euclid(rest));
+    }
+    if n > 0 && d > 0 && common > 1 {
+        for (factors, number) in [(dividend, n / common), (divisor, d / common)] {
+            factors.retain(|factor| factor.as_const().is_none());
+            factors.push(number.into());
+        }
+    }
 }
 
 /// Neighbouring factors whose product is `size`.
