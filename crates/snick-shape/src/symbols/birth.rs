@@ -224,7 +224,7 @@ impl Symbols {
         if let Some(id) = self.find(label) {
             return Some(id);
         }
-        let digits = label.rfind(|c: char| !c.is_ascii_digit()).map_or(label, |end| &label[end + 1..]);
+        let (_, digits) = label.split_at(label.trim_end_matches(|c: char| c.is_ascii_digit()).len());
         let id = digits.parse().ok().map(SymbolId);
         let fits = |&id: &SymbolId| self.name(id).is_none() && self.label(id) == label;
         id.filter(|id| id.index() < self.len()).filter(fits).or_else(|| {
