@@ -207,6 +207,14 @@ fn text_form_examples_parse_and_infer() {
 
 /// Every promise of `safety.md` names tests, and there are such.
 #[test]
+fn reasons_to_give_a_size_up_are_listed() {
+    let page = fs::read_to_string(root().join("docs/src/shapes.md")).unwrap();
+    for reason in snick_ir::GIVEN_UP {
+        assert!(page.contains(&format!("| {reason} |")), "docs/src/shapes.md lacks `{reason}`");
+    }
+}
+
+#[test]
 fn promises_are_held_by_tests() {
     let page = Page::read(root().join("docs/src/safety.md"));
     let mut sources = Vec::new();

@@ -19,3 +19,4 @@ mod op_laws;
 mod round_trip;
 mod slices;
 mod tidy;
+mod why;

@@ -454,3 +454,27 @@ fn inspect_tells_states_and_weights() {
     let json = text(&snick(&["inspect", &model("focus_cnn"), "--format", "json"]).stdout);
     assert!(json.contains(r#""scale":"-""#), "{json}");
 }
+
+#[test]
+fn why_tells_trees_unknown_sizes_and_errors_as_json() {
+    let keys = root().join("docs/examples/masked_keys.snick").display().to_string();
+    let clash = root().join("docs/examples/mismatch.snick").display().to_string();
+    let tree =
+        ["\"schema\":\"snick.why/1\"", "\"role\":\"computed\"", "\"layer\":\"past\"", "\"known\":false"];
+    let counts = ["\"schema\":\"snick.why-unknown/1\"", "\"kind\":\"merged\"", "\"dims\":"];
+    let operands = ["\"schema\":\"snick.why-error/1\"", "\"operands\":[", "\"role\":\"input\""];
+    for (args, code, expected) in [
+        (vec![keys.as_str(), "keys:2:1"], 0, &tree[..]),
+        (vec![keys.as_str(), "--unknown"], 0, &counts[..]),
+        (vec![clash.as_str(), "--error", "1"], 1, &operands[..]),
+    ] {
+        let args: Vec<&str> = [&["why"][..], &args, &["--format", "json"]].concat();
+        let out = snick(&args);
+        assert_eq!(out.status.code(), Some(code), "{args:?}");
+        let answer = text(&out.stdout);
+        expected.iter().for_each(|part| assert!(answer.contains(part), "{args:?}: {answer}"));
+    }
+    for wrong in [&["why", &clash, "--error", "9"][..], &["why", &keys, "kez"], &["why", &keys]] {
+        assert_eq!(snick(wrong).status.code(), Some(2), "{wrong:?}");
+    }
+}

@@ -4,6 +4,7 @@
 mod condition;
 mod dependencies;
 mod dims;
+pub(crate) mod given_up;
 mod input_symbols;
 mod variables;
 mod walk;
@@ -18,6 +19,7 @@ use crate::{Declared, Fact, OpError, Output};
 pub(crate) use condition::Demands;
 pub use condition::{Condition, Conditions, EmptyAxes, IntegerRole};
 pub use dependencies::{Dependencies, Part, ValuePart};
+pub use given_up::{GIVEN_UP, NO_EXPRESSION, NO_RULE_FOR_RANK};
 pub(crate) use variables::{Assumed, VariableValues};
 pub(crate) use walk::InferSession;
 pub use walk::{conditions, infer, infer_with};

@@ -61,8 +61,9 @@ pub use float_bounds::{FloatBounds, Ratio};
 pub use format::Format;
 pub use graph::{Declared, Details, Graph, Loc, Node, NodeId, NodeRef, Output, PortIds, Value};
 pub use infer::{
-    Condition, Conditions, Dependencies, EmptyAxes, Infer, IntegerRole, Part, ValuePart, conditions, infer,
-    infer_with, normalize_axes, normalize_axis, normalize_each_axis,
+    Condition, Conditions, Dependencies, EmptyAxes, GIVEN_UP, Infer, IntegerRole, NO_EXPRESSION,
+    NO_RULE_FOR_RANK, Part, ValuePart, conditions, infer, infer_with, normalize_axes, normalize_axis,
+    normalize_each_axis,
 };
 pub use info::Info;
 pub use int_or_value::IntOrValue;

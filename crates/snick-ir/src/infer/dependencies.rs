@@ -183,7 +183,8 @@ impl<'g> Dependencies<'g> {
             return Vec::new();
         }
         let is_wanted = |&(i, of): &(usize, Part)| {
-            let probe = self.symbols.fresh(probe_interval(of), Origin::default());
+            let interval = probe_interval(of, &self.symbols.interval(&of.of(inputs[i])?));
+            let probe = self.symbols.fresh(interval, Origin::default());
             let fact = of.replaced(inputs[i], probe.clone())?;
             let mut changed = inputs.clone();
             changed[i] = &fact;
@@ -215,10 +216,13 @@ impl<'g> Dependencies<'g> {
     }
 }
 
-/// Sizes of at least 2: one that may be 1 or 0 broadcasts as others do not.
-fn probe_interval(part: Part) -> Interval {
+/// Of sizes, and of elements that may be sizes, at least 2: one that may be 1 or 0 broadcasts as others do not, and -1 stands
+/// for what is left.
+fn probe_interval(part: Part, known: &Interval) -> Interval {
+    let sizes = |most: i64| Interval::new(2, most).unwrap_or(Interval::DIM);
     match part {
-        Part::Dim(_) => Interval::new(2, i64::MAX).unwrap_or(Interval::DIM),
+        Part::Dim(_) => sizes(i64::MAX),
+        Part::Element(_) if known.lo() >= 1 => sizes(i64::from(i32::MAX)),
         Part::Element(_) => Interval::ANY,
     }
 }

@@ -6,11 +6,9 @@ use smallvec::SmallVec;
 use snick_shape::{Birth, Interval, Shape, SymExpr};
 
 use super::Infer;
+use super::given_up::TOO_LARGE;
 use crate::OpError;
 use crate::error::CANNOT_BROADCAST;
-
-/// Why no expression was made of a sum, product, quotient, minimum or maximum.
-const TOO_LARGE: &str = "an expression of it would be too long, or a number in it beyond 64 bits";
 
 impl Infer<'_> {
     /// `expr`, or a new symbol of the interval if the expression could not be built.

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-use snick_ir::{Fact, Graph, Loc, NodeId, NodeRef, Op, ValuePart};
+use snick_ir::{Fact, Graph, Loc, NO_EXPRESSION, NodeId, NodeRef, Op, ValuePart};
 use snick_shape::{Birth, Interval, SymExpr, SymbolId};
 
 /// Why a symbol exists.
@@ -92,7 +92,7 @@ impl crate::Model {
     /// [`Model::infer`](crate::Model::infer).
     pub fn symbols(&self) -> Vec<Symbol> {
         let mut found = Found::default();
-        found.add_graph(&Scope { graph: self.graph(), outer: None });
+        found.add_graph(self.graph(), None);
         found.symbols
     }
 }
@@ -105,41 +105,41 @@ struct Found {
 }
 
 /// A graph, and the graph that it is a body of.
-struct Scope<'g> {
-    graph: &'g Graph,
-    outer: Option<&'g Scope<'g>>,
+struct Scope<'s> {
+    births: Births<'s>,
+    outer: Option<&'s Scope<'s>>,
 }
 
 impl Found {
-    fn add_graph(&mut self, scope: &Scope) {
-        let graph = scope.graph;
-        let births = Births::new(graph);
+    fn add_graph(&mut self, graph: &Graph, outer: Option<&Scope>) {
+        let scope = Scope { births: Births::new(graph), outer };
         let mut seen = HashSet::new();
         for id in graph.ids() {
             let node = graph.node(id);
             let dims = node.outs().iter().filter_map(|out| out.fact.shape.dims()).flatten();
             for symbol in dims.flat_map(SymExpr::symbols) {
                 if seen.insert(symbol) {
-                    self.add(symbol, scope, &births);
+                    self.add(symbol, &scope);
                 }
             }
             for (_, body) in node.op().bodies() {
-                self.add_graph(&Scope { graph: body, outer: Some(scope) });
+                self.add_graph(body, Some(&scope));
             }
         }
     }
 
     /// Adds a symbol of a graph; one that came from outside of a body is described where it was born.
-    fn add(&mut self, symbol: SymbolId, scope: &Scope, births: &Births) {
-        let name = scope.graph.symbols().label(symbol).into_owned();
+    fn add(&mut self, symbol: SymbolId, scope: &Scope) {
+        let name = scope.births.graph.symbols().label(symbol).into_owned();
         if self.names.contains(&name) {
             return;
         }
-        let outside = scope.outer.and_then(|outer| Some((outer, outer.graph.symbols().labelled(&name)?)));
+        let outside =
+            scope.outer.and_then(|outer| Some((outer, outer.births.graph.symbols().labelled(&name)?)));
         match outside {
-            Some((outer, symbol)) => self.add(symbol, outer, &Births::new(outer.graph)),
+            Some((outer, symbol)) => self.add(symbol, outer),
             None => {
-                self.symbols.push(births.describe(symbol));
+                self.symbols.push(scope.births.describe(symbol));
                 self.names.insert(name);
             }
         }
@@ -150,12 +150,27 @@ impl Found {
 pub(super) struct Births<'g> {
     graph: &'g Graph,
     nodes: HashMap<u32, NodeId>,
+    /// The output and axis of the layer of its birth that a symbol is the size of.
+    sizes: HashMap<SymbolId, (usize, usize)>,
 }
 
 impl<'g> Births<'g> {
     pub(super) fn new(graph: &'g Graph) -> Self {
         let nodes = graph.ids().filter_map(|id| Some((u32::try_from(id.index()).ok()?, id)));
-        Self { graph, nodes: nodes.collect() }
+        let nodes: HashMap<u32, NodeId> = nodes.collect();
+        let mut sizes = HashMap::new();
+        for id in graph.ids() {
+            for (port, out) in graph.node(id).outs().iter().enumerate() {
+                for (axis, dim) in out.fact.shape.dims().unwrap_or_default().iter().enumerate() {
+                    let is_born =
+                        |symbol: &SymbolId| nodes.get(&graph.symbols().origin(*symbol).node) == Some(&id);
+                    if let Some(symbol) = dim.as_symbol().filter(is_born) {
+                        sizes.entry(symbol).or_insert((port, axis));
+                    }
+                }
+            }
+        }
+        Self { graph, nodes, sizes }
     }
 
     /// The layer where a symbol was born, if it is of this graph.
@@ -196,15 +211,16 @@ impl<'g> Births<'g> {
     /// The size of an output that a symbol was born as.
     pub(super) fn size(&self, symbol: SymbolId) -> Option<ValuePart> {
         let id = self.node(symbol)?;
-        let (port, axis) = place_of(self.graph, id, symbol)?;
-        Some(self.graph.node(id).output(port)?.axis(axis?))
+        let &(port, axis) = self.sizes.get(&symbol)?;
+        Some(self.graph.node(id).output(port)?.axis(axis))
     }
 
     /// All that is known of a symbol.
     pub(super) fn describe(&self, symbol: SymbolId) -> Symbol {
         let (graph, symbols) = (self.graph, self.graph.symbols());
         let node = self.node(symbol);
-        let place = node.and_then(|id| place_of(graph, id, symbol));
+        let size = self.sizes.get(&symbol).map(|&(port, axis)| (port, Some(axis)));
+        let place = size.or_else(|| part_of(graph, node?, symbol));
         let port = |id: NodeId| Some(graph.node(id).output_id(place?.0, graph.inputs(id).len()));
         let text = |of: fn(NodeRef) -> &str| node.map_or("", |id| of(graph.node(id))).to_string();
         Symbol {
@@ -221,23 +237,17 @@ impl<'g> Births<'g> {
     }
 }
 
-/// The output of a layer and the axis that a symbol is the size of; otherwise where it is a part of a size or of a value.
-fn place_of(graph: &Graph, id: NodeId, symbol: SymbolId) -> Option<(usize, Option<usize>)> {
+/// The output of a layer, and the axis of it, where a symbol is a part of a size, or otherwise of a value.
+fn part_of(graph: &Graph, id: NodeId, symbol: SymbolId) -> Option<(usize, Option<usize>)> {
     let outs = graph.node(id).outs();
     let facts = || outs.iter().map(|out| &out.fact).enumerate();
-    let whole = |expr: &SymExpr| expr.as_symbol() == Some(symbol);
     let part = |expr: &SymExpr| expr.symbols().contains(&symbol);
-    let dim = |is: &dyn Fn(&SymExpr) -> bool| {
-        facts().find_map(|(port, fact)| Some((port, Some(fact.shape().dims()?.iter().position(is)?))))
-    };
+    let dim =
+        facts().find_map(|(port, fact)| Some((port, Some(fact.shape().dims()?.iter().position(part)?))));
     let has = |fact: &Fact| fact.elements().is_some_and(|elements| elements.iter().any(part));
     let element = || facts().find(|(_, fact)| has(fact)).map(|(port, _)| (port, None));
-    dim(&whole).or_else(|| dim(&part)).or_else(element)
+    dim.or_else(element)
 }
-
-/// Why a size is not known although all is known that it comes from.
-pub(super) const NO_EXPRESSION: &str =
-    "the shapes of the inputs do not give it as an expression in every run";
 
 /// What a layer would have to know of its inputs, in words; `None` if it is given their ranks and all small values.
 pub(super) fn missing_data(graph: &Graph, id: NodeId) -> Option<String> {

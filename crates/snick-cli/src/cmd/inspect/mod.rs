@@ -151,7 +151,7 @@ impl Summary {
         if all > 0 {
             let _ = writeln!(
                 text,
-                "\nunknown  {of_outputs} sizes of outputs and {all} of all layers have no upper bound;\n         \
+                "\nunknown  sizes without an upper bound: {of_outputs} of outputs, {all} of all layers;\n         \
                  `snick why MODEL --unknown` says where they come from"
             );
         }

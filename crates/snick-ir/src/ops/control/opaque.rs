@@ -5,6 +5,7 @@ use std::sync::Arc;
 use snick_shape::{Birth, Interval, Shape, SymExpr};
 use snick_tensor::Tensor;
 
+use crate::infer::given_up::NO_RULE;
 use crate::{Arity, Attrs, Fact, Facts, Infer, OpError, OpTraits};
 
 /// A layer with the operation type and attributes of the file.
@@ -33,9 +34,6 @@ impl Opaque {
         Err(OpError::NoImplementation { op_type: self.op_type.to_string() })
     }
 }
-
-/// Why a size is not known more closely than the file declares it.
-const NO_RULE: &str = "the operation is unknown, and the file declares no size";
 
 /// The declared types and shapes of the outputs as facts. A dim of -1 is unknown.
 fn declared_facts(cx: &mut Infer) -> Facts {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use snick_shape::{Birth, Interval, Origin, Shape, SymExpr, SymbolId, Symbols};
 
+use crate::infer::given_up::TOO_LARGE_OUTSIDE;
 use crate::{Fact, Infer, Known};
 
 /// Symbols of the outer graph and of the body with the same value.
@@ -38,7 +39,7 @@ impl SymbolMap {
                 inside
             }
             None => {
-                let birth = || Birth::GivenUp("its expression outside of the body is too long".into());
+                let birth = || Birth::GivenUp(TOO_LARGE_OUTSIDE.into());
                 body.fresh_born(interval, Origin::default(), birth)
             }
         }

@@ -4,6 +4,7 @@ use snick_shape::{Birth, Interval, Shape, SymExpr};
 use snick_tensor::{ElementType, Tensor, kernels};
 
 use crate::fact::MAX_ELEMENTS;
+use crate::infer::given_up::{BEYOND_TYPE, EITHER_DIRECTION};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, Since};
 
 op! {
@@ -20,11 +21,6 @@ op! {
 }
 
 const INPUTS: [&str; 3] = ["start", "stop", "step"];
-
-/// Why the length is not known as an expression.
-const BEYOND_TYPE: &str =
-    "start, stop or step may be beyond the numbers that the element type counts exactly";
-const EITHER_DIRECTION: &str = "the step may be negative or positive";
 
 impl InferOp for Range {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {

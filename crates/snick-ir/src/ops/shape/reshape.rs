@@ -4,6 +4,7 @@ use smallvec::SmallVec;
 use snick_shape::{Birth, Interval, Shape, SymExpr};
 use snick_tensor::{Dims, Listed, Tensor};
 
+use crate::infer::given_up::{MAY_COPY, NO_ELEMENTS};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, IntegerRole, OpError};
 
 op! {
@@ -18,10 +19,6 @@ op! {
 
 const CANNOT_RESHAPE: &str = "cannot reshape {} to {}";
 const TARGET: &str = "the target shape";
-
-/// Why the size for -1 is not known as an expression.
-const MAY_COPY: &str = "a size in the target shape may be 0, which copies a size of the input";
-const NO_ELEMENTS: &str = "the target shape has -1 and 0: no number of elements is left";
 
 impl InferOp for Reshape {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
@@ -333,6 +330,21 @@ mod tests {
         assert_eq!(to("?,4", false, "-1, 2"), ("[2*s0,2]".into(), 0));
         assert_eq!(to("4..8,3", false, "-1, 2"), ("[s0+s0/2,2]".into(), 0));
         assert_eq!(to("?,?", true, "0, 5, 0").1, 1);
+        let target = "%s = ShapeOf-3(%y) {output_type: i64}
+             %0 = Const-1 i64[] <0>
+             %n = Gather-8(%s, %0, %0) {batch_dims: 0}
+             %n1 = Unsqueeze-1(%n, %0)
+             %rest = Const-1 i64[2] <-1, 8>
+             %t = Concat-1(%n1, %rest) {axis: 0}";
+        let of = |y: &str| {
+            inferred(&format!(
+                "%x = Parameter-1 {{element_type: f32, shape: \"A,B,32\"}}
+                 %y = Parameter-1 {{element_type: f32, shape: \"{y}\"}}\n{target}
+                 %z = Reshape-1(%x, %t) {{special_zero: false}}"
+            ))
+        };
+        assert_eq!(of("N"), ("[N,(4*A*B)/max(N,1),8]".into(), 0));
+        assert_eq!(of("N=1.."), ("[N,(4*A*B)/N,8]".into(), 0));
         assert_eq!(to("2,3", false, "-1, 4").1, 1);
         assert_eq!(to("2..3,3", false, "5, 2").1, 1);
     }

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use snick_ir::{Graph, Loc, NodeId, Op, Value, ValuePart};
+use snick_ir::{Graph, Loc, NO_EXPRESSION, NO_RULE_FOR_RANK, NodeId, Op, Value, ValuePart};
 use snick_shape::{SymExpr, SymbolId};
 
 use super::super::BirthKind;
-use super::super::symbols::{Births, NO_EXPRESSION, missing_data};
+use super::super::symbols::{Births, missing_data};
 use super::suggest::{Suggester, Suggestion};
 use crate::Model;
 
@@ -86,13 +86,14 @@ impl Model {
         let births = Births::new(graph);
         let mut counts: HashMap<Cause, Count> = HashMap::new();
         let mut order: Vec<Cause> = Vec::new();
+        let mut unranked = Unranked::default();
         for id in graph.ids() {
             let node = graph.node(id);
             let is_output = matches!(node.op(), Op::Result(_));
             for out in node.outs() {
                 let causes: Vec<Cause> = match out.fact.shape().dims() {
                     Some(dims) => dims.iter().filter_map(|dim| cause(graph, &births, id, dim)).collect(),
-                    None => vec![Cause::Layer(unranked_at(graph, id))],
+                    None => vec![Cause::Layer(unranked.first(graph, id))],
                 };
                 for cause in &causes {
                     let count = counts.entry(*cause).or_insert_with(|| {
@@ -132,17 +133,30 @@ fn cause(graph: &Graph, births: &Births, id: NodeId, dim: &SymExpr) -> Option<Ca
     Some(first.map_or(Cause::Layer(id), Cause::Symbol))
 }
 
-/// The first layer on the way up whose rank is not known.
-fn unranked_at(graph: &Graph, mut id: NodeId) -> NodeId {
-    let is_unranked = |value: Value| graph.fact(value).is_some_and(|fact| fact.shape().rank().is_none());
-    // A graph with variables has no cycles either; the layers bound the walk.
-    for _ in 0..graph.len() {
-        match graph.inputs(id).into_iter().flatten().find(|&value| is_unranked(value)) {
-            Some(value) => id = value.node,
-            None => break,
-        }
+/// The layers where ranks are first unknown, by the layers below them.
+#[derive(Default)]
+struct Unranked(HashMap<NodeId, NodeId>);
+
+impl Unranked {
+    /// The first layer on the way up from one whose rank is not known.
+    fn first(&mut self, graph: &Graph, id: NodeId) -> NodeId {
+        let is_unranked =
+            |value: &Value| graph.fact(*value).is_some_and(|fact| fact.shape().rank().is_none());
+        let (mut at, mut way) = (id, Vec::new());
+        let first = loop {
+            if let Some(&known) = self.0.get(&at) {
+                break known;
+            }
+            way.push(at);
+            match graph.inputs(at).into_iter().flatten().find(is_unranked) {
+                // A graph with a cycle has no ranks at all.
+                Some(value) if way.len() <= graph.len() => at = value.node,
+                _ => break at,
+            }
+        };
+        self.0.extend(way.into_iter().map(|below| (below, first)));
+        first
     }
-    id
 }
 
 fn origin(graph: &Graph, births: &Births, cause: Cause, count: &Count) -> UnknownOrigin {
@@ -170,9 +184,7 @@ fn origin(graph: &Graph, births: &Births, cause: Cause, count: &Count) -> Unknow
     let node = graph.node(id);
     let (kind, reason) = match node.op() {
         Op::Parameter(_) | Op::ReadValue(_) => (BirthKind::Input, None),
-        op if op.is_opaque() => {
-            (BirthKind::GivenUp, Some("the operation is unknown, and the file declares no rank".to_string()))
-        }
+        op if op.is_opaque() => (BirthKind::GivenUp, Some(NO_RULE_FOR_RANK.to_string())),
         _ => match missing_data(graph, id) {
             Some(reason) => (BirthKind::Data, Some(reason)),
             None => (BirthKind::GivenUp, Some(NO_EXPRESSION.to_string())),

@@ -1,0 +1,27 @@
+//! Why inference gives a size up that follows from others: the reasons of [`Birth::GivenUp`](snick_shape::Birth).
+
+/// All reasons; `docs/src/shapes.md` explains each.
+pub const GIVEN_UP: [&str; 9] = [
+    TOO_LARGE,
+    TOO_LARGE_OUTSIDE,
+    BEYOND_TYPE,
+    EITHER_DIRECTION,
+    MAY_COPY,
+    NO_ELEMENTS,
+    NO_RULE,
+    NO_RULE_FOR_RANK,
+    NO_EXPRESSION,
+];
+
+pub(crate) const TOO_LARGE: &str = "an expression of it would be too long, or a number in it beyond 64 bits";
+pub(crate) const TOO_LARGE_OUTSIDE: &str = "its expression outside of the body is too long";
+pub(crate) const BEYOND_TYPE: &str =
+    "start, stop or step may be beyond the numbers that the element type counts exactly";
+pub(crate) const EITHER_DIRECTION: &str = "the step may be negative or positive";
+pub(crate) const MAY_COPY: &str = "a size in the target shape may be 0, which copies a size of the input";
+pub(crate) const NO_ELEMENTS: &str = "the target shape has -1 and 0: no number of elements is left";
+pub(crate) const NO_RULE: &str = "the operation is unknown, and the file declares no size";
+/// Of a value whose rank the file does not declare either.
+pub const NO_RULE_FOR_RANK: &str = "the operation is unknown, and the file declares no rank";
+/// Of a layer whose inputs are known as well as they can be.
+pub const NO_EXPRESSION: &str = "the shapes of the inputs do not give it as an expression in every run";
