@@ -15,7 +15,7 @@ use crate::half_precision::HalfPrecision;
 use crate::plan::{Plan, StepKind};
 
 /// Smaller weights are unpacked once: they stay in the cache.
-const LARGE: usize = 1 << 18;
+const LARGE: usize = 1 << 16;
 
 /// Replaces the products with large packed weights, and removes the layers that unpack them if nothing else reads them.
 pub(super) fn keep_packed(plan: &mut Plan, graph: &Graph, half_precision: &HalfPrecision) {
