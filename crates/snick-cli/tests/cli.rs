@@ -125,6 +125,18 @@ fn canonical_form_verifies() {
 }
 
 #[test]
+fn without_outputs_nothing_is_verified() {
+    let folder = scratch("no-outputs");
+    let path = folder.join("m.snick");
+    let graph = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"2\"}\n  %y = Relu-1(%x)\n}\n";
+    std::fs::write(&path, graph).unwrap();
+    let out = snick(&["canon", path.to_str().unwrap(), "--verify"]);
+    assert_eq!(out.status.code(), Some(1));
+    assert!(text(&out.stdout).contains("nothing was compared"), "{}", text(&out.stdout));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
 fn failures_have_their_exit_codes_and_places() {
     let folder = scratch("failures");
     let file = |name: &str, content: &str| {

@@ -63,9 +63,10 @@ pub(crate) fn decode(et: ElementType, bytes: &[u8], range: Range<usize>, wide: &
             I32 => each!(out, i32, 4, x => i64::from(x)),
             I64 => each!(out, i64, 8, x => x),
             I4 => out.extend(range.map(|i| {
-                let raw = packing::get(et, bytes, i) as i64;
+                let raw = i64::from(packing::half_byte(bytes, i));
                 if raw > 7 { raw - 16 } else { raw }
             })),
+            U4 => out.extend(range.map(|i| i64::from(packing::half_byte(bytes, i)))),
             _ => out.extend(range.map(|i| packing::get(et, bytes, i) as i64)),
         },
         Wide::Float(out) => match et {
@@ -74,9 +75,13 @@ pub(crate) fn decode(et: ElementType, bytes: &[u8], range: Range<usize>, wide: &
             F32 => each!(out, f32, 4, x => f64::from(x)),
             F64 => each!(out, f64, 8, x => x),
             NF4 | F4E2M1 => {
-                out.extend(range.map(|i| small_float::decode(et, packing::get(et, bytes, i))));
+                let values = small_float::values(et);
+                out.extend(range.map(|i| values[usize::from(packing::half_byte(bytes, i))]));
             }
-            _ => out.extend(bytes[range].iter().map(|&b| small_float::decode(et, b))),
+            _ => {
+                let values = small_float::values(et);
+                out.extend(bytes[range].iter().map(|&code| values[usize::from(code)]));
+            }
         },
     }
 }

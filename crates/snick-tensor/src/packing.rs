@@ -63,6 +63,11 @@ pub(crate) fn get(et: ElementType, bytes: &[u8], index: usize) -> u8 {
     low.get(bytes) | high.map_or(0, |(bits, below)| bits.get(bytes) << below)
 }
 
+/// Element `index` of a type of 4 bits: as [`get`], but faster.
+pub(crate) fn half_byte(bytes: &[u8], index: usize) -> u8 {
+    (bytes[index / 2] >> (index % 2 * 4)) & 15
+}
+
 /// Stores the low bits of `value` as element `index`.
 pub(crate) fn set(et: ElementType, bytes: &mut [u8], index: usize, value: u8) {
     let (low, high) = locate(et, index);

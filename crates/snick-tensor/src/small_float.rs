@@ -1,5 +1,7 @@
 //! Floats of 8 and 4 bits: the OCP formats and `nf4`.
 
+use std::sync::OnceLock;
+
 use crate::ElementType::{self, *};
 
 /// The levels of `nf4`: quantiles of a normal distribution, scaled to -1..1 (QLoRA, appendix E).
@@ -75,8 +77,21 @@ impl Format {
     }
 }
 
+/// The values of all codes, computed once; of 4 bits, those of the first 16.
+pub(crate) fn values(et: ElementType) -> &'static [f64; 256] {
+    static VALUES: [OnceLock<[f64; 256]>; 5] = [const { OnceLock::new() }; 5];
+    let place = match et {
+        F8E4M3 => 0,
+        F8E5M2 => 1,
+        F4E2M1 => 2,
+        NF4 => 3,
+        _ => 4,
+    };
+    VALUES[place].get_or_init(|| std::array::from_fn(|code| decode(et, code as u8)))
+}
+
 /// The value of a code.
-pub(crate) fn decode(et: ElementType, code: u8) -> f64 {
+fn decode(et: ElementType, code: u8) -> f64 {
     if let Some(format) = Format::of(et) {
         let sign = 1 << (format.exponent + format.mantissa);
         let code_magnitude = code & (sign - 1);

@@ -7,6 +7,8 @@ use snick_ir::{Condition, Conditions, EmptyAxes, Graph, IntegerRole, NodeId, con
 use snick_shape::{Interval, SymExpr, SymbolId};
 use snick_tensor::Tensor;
 
+use crate::index_demands::index_demands;
+
 /// Values that exceed the smallest allowed by more than this are not tried.
 const MAX_EXCESS: i64 = 1 << 14;
 
@@ -72,6 +74,7 @@ impl Demands {
     pub(crate) fn of(graph: &Graph, empty_axes: EmptyAxes) -> Self {
         let mut graph = graph.clone();
         let mut found = conditions(&mut graph, empty_axes);
+        found.conditions.extend(index_demands(&graph, &found.roles));
         let mut symbols: Vec<(SymbolId, Interval)> = Vec::new();
         for id in graph.parameters() {
             for expr in dims(&graph, id).into_iter().chain(elements(&graph, id)) {

@@ -49,6 +49,7 @@
 #[cfg(feature = "analyze")]
 mod analyze;
 mod error;
+mod index_demands;
 mod inference;
 mod input_candidates;
 mod inputs;

@@ -21,6 +21,8 @@ pub enum Verdict {
     Different,
     /// An output of the original could not be computed.
     NotRun,
+    /// The original has no outputs: nothing was compared.
+    NoOutputs,
 }
 
 impl fmt::Display for Verdict {
@@ -29,6 +31,7 @@ impl fmt::Display for Verdict {
             Self::Equal => "verified: the outputs are equal",
             Self::Different => "the outputs differ",
             Self::NotRun => "not verified: the original model does not run",
+            Self::NoOutputs => "not verified: the model has no outputs, so nothing was compared",
         })
     }
 }
@@ -48,6 +51,9 @@ pub fn verify(
     inputs: &InputOptions,
     console: &Console,
 ) -> Result<Verdict, Failure> {
+    if before.results().next().is_none() {
+        return Ok(Verdict::NoOutputs);
+    }
     let (old, new) =
         (Session::new(before).map_err(Failure::layer)?, Session::new(after).map_err(Failure::layer)?);
     let how = Options {

@@ -202,7 +202,7 @@ fn as_json(
         match verdict {
             Some(Verdict::Equal) => json.line().key("verified").plain(true),
             Some(Verdict::Different) => json.line().key("verified").plain(false),
-            Some(Verdict::NotRun) | None => json.line().key("verified").plain("null"),
+            Some(Verdict::NotRun | Verdict::NoOutputs) | None => json.line().key("verified").plain("null"),
         }
         json.line().key("errors").array(|json| errors.iter().for_each(|error| json.located(error)));
     });

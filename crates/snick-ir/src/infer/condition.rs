@@ -53,7 +53,7 @@ pub struct Conditions {
     pub roles: Vec<(NodeId, u32, IntegerRole)>,
 }
 
-/// The runs that conditions are for.
+/// The runs that conditions are for, all of them first runs: variables have their initial values.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum EmptyAxes {
@@ -173,6 +173,11 @@ impl Infer<'_> {
     /// Whether only runs count in which no axis is empty: an op may then say more than holds in every run.
     pub(crate) fn ignores_empty(&self) -> bool {
         self.demands.as_ref().is_some_and(|demands| demands.empty_axes == EmptyAxes::Ignored)
+    }
+
+    /// Whether only first runs count: variables have their initial values.
+    pub(crate) fn is_of_first_run(&self) -> bool {
+        self.demands.is_some()
     }
 
     /// Two dims are equal in every run.

@@ -31,7 +31,8 @@ pub fn infer_with(graph: &mut Graph, monitor: &mut Monitor) -> Vec<Located> {
 }
 
 /// Infers the graph from scratch, and records what its layers demand of the runs of interest. The elements of small integer
-/// inputs are symbols, 0 or more. So the facts do not hold in every run: use a copy of the graph.
+/// inputs are symbols, 0 or more, and variables have their initial values. So the facts do not hold in every run: use a copy
+/// of the graph.
 ///
 /// ```
 /// use snick_ir::{Condition, EmptyAxes};

@@ -30,12 +30,16 @@ pub(super) fn fold(plan: &mut Plan, graph: &Graph, half_precision: &HalfPrecisio
         _ => None,
     });
     let mut budget = stored.fold(FOLDED, |sum, bytes| sum.saturating_add(bytes.saturating_mul(GROWTH)));
+    let mut readers = readers(plan);
     plan.steps.retain(|step| {
         let Some(values) = fixed_outputs(graph, step, &known, half_precision, &mut budget) else {
             return true;
         };
+        for slot in step.operands.iter().filter_map(|operand| operand.slot()) {
+            read_once(&mut readers, &mut known, slot);
+        }
         for (slot, value) in (step.first..step.first + step.outs).zip(values) {
-            known[slot] = Some(value);
+            known[slot] = Some(value).filter(|_| readers[slot] > 0);
         }
         false
     });
@@ -56,7 +60,24 @@ pub(super) fn fold(plan: &mut Plan, graph: &Graph, half_precision: &HalfPrecisio
                 plan.constants.len() - 1
             });
             *operand = Operand::Constant(number);
+            read_once(&mut readers, &mut known, slot);
         }
+    }
+}
+
+/// By slot: how many operands read it.
+fn readers(plan: &Plan) -> Vec<usize> {
+    let mut readers = vec![0; plan.slots];
+    let operands = plan.steps.iter().flat_map(|step| step.operands.iter());
+    operands.filter_map(|operand| operand.slot()).for_each(|slot| readers[slot] += 1);
+    readers
+}
+
+/// One operand has read a slot: after the last one its value is given up.
+fn read_once(readers: &mut [usize], known: &mut [Option<Tensor>], slot: usize) {
+    readers[slot] = readers[slot].saturating_sub(1);
+    if readers[slot] == 0 {
+        known[slot] = None;
     }
 }
 
@@ -123,5 +144,33 @@ fn is_worth_keeping(graph: &Graph, node: NodeId, inputs: &[Tensor], budget: usiz
     match after {
         Some(after) => after <= budget && after <= before.saturating_mul(GROWTH).saturating_add(SMALL),
         None => budget > 0 && before <= SMALL / 16,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use snick_ir::GraphBuilder;
+    use snick_tensor::{ElementType, Pool, Tensor};
+
+    use crate::Session;
+
+    #[test]
+    fn values_are_given_up_after_their_last_reader() {
+        let mut b = GraphBuilder::new("g");
+        let x = b.parameter("x", ElementType::F32, "512,512").unwrap();
+        let mut value = b.constant(Tensor::zeros(ElementType::F32, &[512, 512]).unwrap()).unwrap();
+        // Values of 1 MiB each.
+        for _ in 0..20 {
+            value = b.add(value, value).unwrap();
+        }
+        let y = b.add(x, value).unwrap();
+        b.result("y", y).unwrap();
+        let graph = b.finish().unwrap();
+        let session = Arc::new(Pool::default()).scope_within(4 << 20, || Session::new(&graph).unwrap());
+        // The input, the sum and the result.
+        assert_eq!(session.plan.steps.len(), 3);
+        assert_eq!(session.plan.constants.len(), 1);
     }
 }

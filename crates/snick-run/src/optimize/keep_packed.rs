@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use snick_ir::ops::source::constant::Constant;
-use snick_ir::{Graph, NodeId, Op};
+use snick_ir::{Graph, NodeId, Op, Value};
 use snick_tensor::kernels::{BinaryOp, PackedWeights};
 use snick_tensor::{ElementType, Tensor};
 
@@ -15,21 +15,29 @@ use crate::half_precision::HalfPrecision;
 use crate::plan::{Plan, StepKind};
 
 /// Smaller weights are unpacked once: they stay in the cache.
-const LARGE: usize = 1 << 18;
+const LARGE: usize = 1 << 16;
 
 /// Replaces the products with large packed weights, and removes the layers that unpack them if nothing else reads them.
 pub(super) fn keep_packed(plan: &mut Plan, graph: &Graph, half_precision: &HalfPrecision) {
     let mut found: HashMap<NodeId, Option<Unpacked>> = HashMap::new();
-    let mut unpacking = HashSet::new();
-    for step in &mut plan.steps {
+    let mut products = Vec::new();
+    let mut step_of = vec![usize::MAX; graph.bound()];
+    plan.steps.iter().enumerate().for_each(|(at, step)| step_of[step.node.index()] = at);
+    let unpacking = Unpacking { graph, plan, step_of, half_precision };
+    for (at, step) in plan.steps.iter().enumerate() {
         let Some(port) = port_of_weights(graph, step.node) else { continue };
         let Some(weights) = graph.node(step.node).input(port) else { continue };
-        let known = found.entry(weights.node).or_insert_with(|| packed(graph, weights.node, half_precision));
-        let Some(Unpacked { weights, layers }) = known else { continue };
-        step.kind = StepKind::Packed(weights.clone());
-        step.operands = Box::new([step.operands[1 - port]]);
-        unpacking.extend(layers.iter().copied());
+        let known = found.entry(weights.node).or_insert_with(|| unpacking.packed(weights.node));
+        if let Some(unpacked) = known {
+            products.push((at, port, unpacked.weights.clone()));
+        }
     }
+    for (at, port, weights) in products {
+        let step = &mut plan.steps[at];
+        step.kind = StepKind::Packed(weights);
+        step.operands = Box::new([step.operands[1 - port]]);
+    }
+    let unpacking: HashSet<NodeId> = found.into_values().flatten().flat_map(|found| found.layers).collect();
     if !unpacking.is_empty() {
         plan.remove_unread(&unpacking);
     }
@@ -63,70 +71,100 @@ struct Unpacked {
     layers: Vec<NodeId>,
 }
 
-/// The weights that a layer unpacks.
-fn packed(graph: &Graph, last: NodeId, half_precision: &HalfPrecision) -> Option<Unpacked> {
-    let mut layers = Vec::new();
-    let mut at = last;
-    // From the last layer back to the scales.
-    let (scaled, scales) = loop {
-        layers.push(at);
-        let node = graph.node(at);
-        match node.op() {
-            Op::Convert(op) if op.destination_type == ElementType::F32 => at = node.input(0)?.node,
-            Op::Reshape(_) => at = node.input(0)?.node,
-            Op::Arithmetic(op) if op.function == BinaryOp::Mul => {
-                break (node.input(0)?.node, constant(graph, node.input(1)?.node, &mut layers)?);
-            }
-            _ => return None,
-        }
-        if layers.len() > 4 {
-            return None;
-        }
-    };
-    layers.push(scaled);
-    let (converted, zeros) = match graph.node(scaled).op() {
-        Op::Arithmetic(op) if op.function == BinaryOp::Sub => {
-            let zeros = constant(graph, graph.node(scaled).input(1)?.node, &mut layers)?;
-            let converted = graph.node(scaled).input(0)?.node;
-            layers.push(converted);
-            (converted, Some(zeros))
-        }
-        _ => (scaled, None),
-    };
-    let (Op::Convert(op), Some(source)) = (graph.node(converted).op(), graph.node(converted).input(0)) else {
-        return None;
-    };
-    let Op::Const(Constant::Here(codes)) = graph.node(source.node).op() else { return None };
-    layers.push(source.node);
-    let through = op.destination_type;
-    let is_computed_in_f32 = through == ElementType::F32 || (through.is_half() && half_precision.is_active());
-    if codes.len() < LARGE || !is_computed_in_f32 {
-        return None;
-    }
-    let weights = PackedWeights::new(codes, zeros.as_ref(), &scales, through)?;
-    let dims = graph.node(last).outs().first()?.fact.shape.as_static()?;
-    (dims.as_slice() == weights.dims()).then(|| Unpacked { weights: Arc::new(weights), layers })
+/// Finds what layers unpack.
+struct Unpacking<'a> {
+    graph: &'a Graph,
+    plan: &'a Plan,
+    /// By node: the place of its step.
+    step_of: Vec<usize>,
+    half_precision: &'a HalfPrecision,
 }
 
-/// The value of a constant, or of one that is converted.
-fn constant(graph: &Graph, node: NodeId, layers: &mut Vec<NodeId>) -> Option<Tensor> {
-    layers.push(node);
-    match graph.node(node).op() {
-        Op::Const(Constant::Here(tensor)) => Some(Tensor::clone(tensor)),
-        Op::Convert(op) => {
-            let source = graph.node(node).input(0)?.node;
-            let Op::Const(Constant::Here(tensor)) = graph.node(source).op() else { return None };
-            layers.push(source);
-            tensor.cast(op.destination_type).ok()
+/// The most layers that compute scales or zeros from a constant.
+const MAX_LAYERS: usize = 4;
+
+impl Unpacking<'_> {
+    /// The weights that a layer unpacks.
+    fn packed(&self, last: NodeId) -> Option<Unpacked> {
+        let graph = self.graph;
+        let mut layers = Vec::new();
+        let mut at = last;
+        // From the last layer back to the scales.
+        let (scaled, scales) = loop {
+            layers.push(at);
+            let node = graph.node(at);
+            match node.op() {
+                Op::Convert(op) if op.destination_type == ElementType::F32 => at = node.input(0)?.node,
+                Op::Reshape(_) => at = node.input(0)?.node,
+                Op::Arithmetic(op) if op.function == BinaryOp::Mul => {
+                    break (node.input(0)?.node, node.input(1)?);
+                }
+                _ => return None,
+            }
+            if layers.len() > 4 {
+                return None;
+            }
+        };
+        layers.push(scaled);
+        let (converted, zeros) = match graph.node(scaled).op() {
+            Op::Arithmetic(op) if op.function == BinaryOp::Sub => {
+                let converted = graph.node(scaled).input(0)?.node;
+                layers.push(converted);
+                (converted, Some(graph.node(scaled).input(1)?))
+            }
+            _ => (scaled, None),
+        };
+        let (Op::Convert(op), Some(source)) = (graph.node(converted).op(), graph.node(converted).input(0))
+        else {
+            return None;
+        };
+        let Op::Const(Constant::Here(codes)) = graph.node(source.node).op() else { return None };
+        layers.push(source.node);
+        let through = op.destination_type;
+        let is_computed_in_f32 =
+            through == ElementType::F32 || (through.is_half() && self.half_precision.is_active());
+        if codes.len() < LARGE || !is_computed_in_f32 {
+            return None;
         }
-        _ => None,
+        let scales = self.constant(scales, &mut layers, 0)?;
+        let zeros = match zeros {
+            Some(zeros) => Some(self.constant(zeros, &mut layers, 0)?),
+            None => None,
+        };
+        let weights = PackedWeights::new(codes, zeros.as_ref(), &scales, through)?;
+        let dims = graph.node(last).outs().first()?.fact.shape.as_static()?;
+        (dims.as_slice() == weights.dims()).then(|| Unpacked { weights: Arc::new(weights), layers })
+    }
+
+    /// A value that is computed from constants, as a run computes it.
+    fn constant(&self, value: Value, layers: &mut Vec<NodeId>, depth: usize) -> Option<Tensor> {
+        let op = self.graph.node(value.node).op();
+        if value.port != 0 || depth > MAX_LAYERS {
+            return None;
+        }
+        layers.push(value.node);
+        let step = match op {
+            Op::Const(_) => return op.eval(&[]).ok()?.into_iter().next(),
+            Op::Convert(_) | Op::Arithmetic(_) | Op::Reshape(_) => {
+                self.plan.steps.get(self.step_of[value.node.index()])?
+            }
+            _ => return None,
+        };
+        let inputs = self.graph.inputs(value.node).into_iter().zip(&step.operands);
+        let inputs: Option<Vec<Tensor>> = inputs
+            .map(|(input, operand)| {
+                let value = self.constant(input?, layers, depth + 1)?;
+                self.half_precision.read(op, operand.slot()?, value).ok()
+            })
+            .collect();
+        self.half_precision.evaluate(step, op, &inputs?).ok()?.into_iter().next()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use snick_ir::ops::MatMul;
-    use snick_ir::{GraphBuilder, OpError, Value};
+    use snick_ir::{GraphBuilder, OpError};
     use snick_tensor::Storage;
 
     use super::*;
@@ -146,6 +184,36 @@ mod tests {
         let scaled = b.multiply(shifted, scales)?;
         let matrix = b.reshape(scaled, &[512, 512])?;
         b.convert(matrix, ElementType::F32)
+    }
+
+    #[test]
+    fn scales_may_be_computed() {
+        let mut b = GraphBuilder::new("g");
+        let x = b.parameter("x", ElementType::F32, "N,512").unwrap();
+        let bytes = |len: usize| (0..len).map(|i| ((i * 40_503) >> 7) as u8 & 0x77).collect();
+        let codes =
+            Tensor::new(ElementType::F4E2M1, &[512, 32, 16], Storage::heap(bytes(512 * 256))).unwrap();
+        let scales = Tensor::new(ElementType::F8E4M3, &[512, 32, 1], Storage::heap(bytes(512 * 32))).unwrap();
+        let codes = b.constant(codes).and_then(|t| b.convert(t, ElementType::F16)).unwrap();
+        let scales = b.constant(scales).and_then(|t| b.convert(t, ElementType::F32)).unwrap();
+        let common = b.constant(Tensor::from_vec(&[1, 1, 1], vec![0.037f32]).unwrap()).unwrap();
+        let scales = b.multiply(scales, common).and_then(|t| b.convert(t, ElementType::F16)).unwrap();
+        let scaled = b.multiply(codes, scales).unwrap();
+        let matrix = b.reshape(scaled, &[512, 512]).unwrap();
+        let matrix = b.convert(matrix, ElementType::F32).unwrap();
+        let product = b.op("p", MatMul { transpose_a: false, transpose_b: true }, &[x, matrix]).unwrap();
+        b.result("y", product).unwrap();
+        let graph = b.finish().unwrap();
+        let session = Session::new(&graph).unwrap();
+        assert!(session.plan.steps.iter().any(|step| matches!(step.kind, StepKind::Packed(_))));
+        // The input, the product and the result.
+        assert_eq!(session.plan.steps.len(), 3);
+        let whole = Session::without_folding(&graph).unwrap();
+        let x: Vec<f32> = (0..2 * 512).map(|i| (i % 29) as f32 / 7.0 - 2.0).collect();
+        let inputs = [Tensor::from_vec(&[2, 512], x).unwrap()];
+        let [got, expected] =
+            [session, whole].map(|session| session.run(&inputs, Options::default()).complete().unwrap());
+        assert_eq!(got, expected);
     }
 
     #[test]

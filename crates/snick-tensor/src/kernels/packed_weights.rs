@@ -1,10 +1,13 @@
 //! Weights of few bits that stay packed: their rows are unpacked when they are multiplied, a block at a time.
 
+mod decoding;
+
+use self::decoding::{Decoding, UnpackRow};
 use crate::buffer::Buffer;
-use crate::kernels::gemm::{Matrix, PackedLhs, PackedRhs, gemm, narrow, product};
+use crate::kernels::gemm::{Matrix, PackedLhs, PackedRhs, narrow, product};
 use crate::kernels::sharing;
-use crate::kernels::vectors::Isa;
-use crate::{Dims, ElementType, Storage, Tensor, TensorError};
+use crate::kernels::vectors::{Isa, widest};
+use crate::{Dims, ElementType, Tensor, TensorError};
 
 /// A matrix of weights as language models store it: `(code - zero) * scale`, with one zero and one scale for each group of
 /// codes in a row. In memory it takes what the codes take, and 8 bytes a group.
@@ -23,8 +26,7 @@ use crate::{Dims, ElementType, Storage, Tensor, TensorError};
 #[derive(Debug)]
 pub struct PackedWeights {
     codes: Tensor,
-    /// What each code stands for.
-    table: Vec<f32>,
+    decoding: Decoding,
     rows: usize,
     depth: usize,
     /// Codes that share a zero and a scale.
@@ -34,8 +36,14 @@ pub struct PackedWeights {
     scales: Vec<f32>,
 }
 
-/// Unpacked rows that are multiplied at a time take about this much memory: they stay in the cache.
+/// Unpacked rows that several rows are multiplied with at a time take about this much memory: they stay in the cache.
 const BLOCK_BYTES: usize = 1 << 18;
+
+/// The same for one row: each is read once, so they stay in the first cache.
+const STRIP_BYTES: usize = 1 << 14;
+
+/// Rows of a strip are a multiple of this: so many are multiplied together.
+const STRIP_ROWS: usize = 4;
 
 impl PackedWeights {
     /// Weights of codes `[N, K]` or `[N, G, K / G]`, with zeros and scales that have one element for all, or one a row,
@@ -70,8 +78,8 @@ impl PackedWeights {
             Some(zeros) => by_group(zeros)?,
             None => vec![0.0; scales.len()],
         };
-        let table = table(codes.element_type(), through)?;
-        Some(Self { codes: codes.kept(), table, rows, depth, group, zeros, scales })
+        let decoding = Decoding::new(codes.element_type(), through)?;
+        Some(Self { codes: codes.kept(), decoding, rows, depth, group, zeros, scales })
     }
 
     /// `N` rows of `K` weights.
@@ -112,15 +120,14 @@ impl PackedWeights {
 
     /// One row times the weights: the blocks are computed by all threads.
     fn row_times_blocks(&self, left: &Matrix<f32>, out: &mut [f32]) -> Result<(), TensorError> {
-        let size = self.block();
+        let (size, strip) = (self.block(), self.strip());
         let block = |(i, out): (usize, &mut [f32])| {
-            let rows = i * size..i * size + out.len();
-            let weights = self.unpacked(rows.clone())?;
-            let right = Matrix::packed(&weights, rows.len(), self.depth).turned();
-            if !narrow(left, &right, out) {
-                let isa = Isa::best();
-                let (left, right) = (PackedLhs::pack(isa, left), PackedRhs::new(isa, &right));
-                gemm(&left, &right, out);
+            let mut weights = Buffer::any(strip.checked_mul(self.depth).ok_or_else(too_large)?)?;
+            for (k, out) in out.chunks_mut(strip).enumerate() {
+                let weights = &mut weights[..out.len() * self.depth];
+                self.unpack(i * size + k * strip, weights);
+                // One row is always narrow.
+                narrow(left, &Matrix::packed(weights, out.len(), self.depth).turned(), out);
             }
             Ok(())
         };
@@ -139,9 +146,9 @@ impl PackedWeights {
         let columns = self.rows;
         let mut packed_left = None;
         for first in (0..columns).step_by(self.block()) {
-            let rows = first..(first + self.block()).min(columns);
-            let count = rows.len();
-            let weights = self.unpacked(rows)?;
+            let count = self.block().min(columns - first);
+            let mut weights = Buffer::any(count.checked_mul(self.depth).ok_or_else(too_large)?)?;
+            self.unpack(first, &mut weights);
             let right = Matrix::packed(&weights, count, self.depth).turned();
             let mut some = Buffer::any(left.rows * count)?;
             if narrow(left, &right, &mut some) {
@@ -171,7 +178,7 @@ impl PackedWeights {
             let from_start = if index < 0 { index.saturating_add_unsigned(self.rows as u64) } else { index };
             let found = usize::try_from(from_start).ok().filter(|&index| index < self.rows);
             let found = found.ok_or(TensorError::IndexOutOfRange { index, dim: self.rows })?;
-            self.unpack_row(found, row);
+            self.unpack(found, row);
         }
         Tensor::from_buffer(ElementType::F32, &dims, out)
     }
@@ -181,38 +188,24 @@ impl PackedWeights {
         (BLOCK_BYTES / 4 / self.depth).next_multiple_of(32).max(32)
     }
 
-    fn unpacked(&self, rows: std::ops::Range<usize>) -> Result<Buffer<f32>, TensorError> {
-        let mut out = Buffer::any(rows.len().checked_mul(self.depth).ok_or_else(too_large)?)?;
-        for (row, out) in rows.zip(out.chunks_exact_mut(self.depth)) {
-            self.unpack_row(row, out);
-        }
-        Ok(out)
+    /// Rows in a strip.
+    fn strip(&self) -> usize {
+        (STRIP_BYTES / 4 / self.depth).next_multiple_of(STRIP_ROWS).max(STRIP_ROWS)
     }
 
-    /// Unpacks a row: the floats of its codes, and those without the zero and times the scale of their group.
-    fn unpack_row(&self, row: usize, out: &mut [f32]) {
+    /// Unpacks the rows from `first` on, as many as `out` has room for.
+    fn unpack(&self, first: usize, out: &mut [f32]) {
         let bytes = self.codes.packed_bytes().unwrap_or_default();
-        let per_byte = if self.codes.element_type().bit_width() == Some(4) { 2 } else { 1 };
-        let len = self.depth / per_byte;
-        let bytes = &bytes[row * len..][..len];
-        let groups = row * (self.depth / self.group)..;
-        let groups =
-            groups.zip(out.chunks_exact_mut(self.group)).zip(bytes.chunks_exact(self.group / per_byte));
-        for ((group, out), bytes) in groups {
-            let (zero, scale) = (self.zeros[group], self.scales[group]);
-            if per_byte == 2 {
-                for (out, &byte) in out.chunks_exact_mut(2).zip(bytes) {
-                    let pair = 2 * usize::from(byte);
-                    out.copy_from_slice(&self.table[pair..pair + 2]);
-                }
-            } else {
-                for (out, &byte) in out.iter_mut().zip(bytes) {
-                    *out = self.table[usize::from(byte)];
-                }
-            }
-            for x in out {
-                *x = (*x - zero) * scale;
-            }
+        let (len, groups) = (bytes.len() / self.rows, self.depth / self.group);
+        for (row, out) in (first..).zip(out.chunks_exact_mut(self.depth)) {
+            widest(UnpackRow {
+                decoding: &self.decoding,
+                bytes: &bytes[row * len..][..len],
+                group: self.group,
+                zeros: &self.zeros[row * groups..][..groups],
+                scales: &self.scales[row * groups..][..groups],
+                out,
+            });
         }
     }
 }
@@ -221,18 +214,10 @@ fn too_large() -> TensorError {
     TensorError::OutOfMemory { bytes: usize::MAX }
 }
 
-/// The floats that each byte of codes stands for: one of 8 bits, two of 4.
-fn table(codes: ElementType, through: ElementType) -> Option<Vec<f32>> {
-    let bytes: Vec<u8> = (0..=u8::MAX).collect();
-    let count = if codes.bit_width()? == 4 { 2 * bytes.len() } else { bytes.len() };
-    let all = Tensor::new(codes, &[count], Storage::heap(bytes)).ok()?;
-    let table = all.cast(through).ok()?.cast(ElementType::F32).ok()?.to_f32_vec().ok()?;
-    Some(table)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Storage;
     use crate::kernels::{self, BinaryOp};
 
     /// Bytes that look random.
@@ -248,10 +233,15 @@ mod tests {
     #[test]
     fn products_are_those_of_the_unpacked_weights_bit_by_bit() {
         use ElementType::{F8E4M3, F16, F32, I4, I8, NF4, U4, U8};
-        for (codes, through) in [(U4, F16), (I4, F32), (U8, F32), (I8, F16), (NF4, F16), (F8E4M3, F32)] {
-            for (dims, scales) in
-                [([96, 4, 64], [96, 4, 1]), ([70, 1, 320], [70, 1, 1]), ([33, 2, 6], [1, 1, 1])]
-            {
+        for (codes, through) in
+            [(U4, F16), (I4, F32), (U8, F32), (I8, F16), (NF4, F16), (I4, F16), (F8E4M3, F32)]
+        {
+            for (dims, scales) in [
+                ([96, 4, 64], [96, 4, 1]),
+                ([70, 1, 320], [70, 1, 1]),
+                ([33, 2, 6], [1, 1, 1]),
+                ([9, 3, 42], [9, 3, 1]),
+            ] {
                 let [rows, groups, group] = dims;
                 let bytes = noise(codes.byte_len(rows * groups * group).unwrap());
                 let bytes = if codes == F8E4M3 { bytes.iter().map(|b| b & 0x77).collect() } else { bytes };

@@ -56,6 +56,10 @@ pub(crate) trait Instructions {
     /// # Panics
     /// If the sizes differ.
     fn stream(from: &[u8], to: &mut [Line], fence: &Fence);
+
+    /// The elements of a table that the first codes name, as many as a vector has lanes: of each code the low four bits.
+    /// Zeros if there are fewer codes.
+    fn look_up(table: &[f32; 16], codes: &[u8]) -> Self::F32;
 }
 
 /// A cache line.
@@ -161,6 +165,12 @@ impl Instructions for Base {
     #[inline(always)]
     fn stream(from: &[u8], to: &mut [Line], _: &Fence) {
         bytemuck::cast_slice_mut(to).copy_from_slice(from);
+    }
+
+    #[inline(always)]
+    fn look_up(table: &[f32; 16], codes: &[u8]) -> Self::F32 {
+        let codes = codes.first_chunk::<4>();
+        Plain(codes.map_or([0.0; 4], |codes| codes.map(|code| table[usize::from(code & 15)])))
     }
 }
 
@@ -306,6 +316,16 @@ mod x86 {
         fn stream(from: &[u8], to: &mut [Line], _: &Fence) {
             streaming!(64: _mm512_loadu_si512 _mm512_stream_si512, from, to);
         }
+
+        #[inline(always)]
+        fn look_up(table: &[f32; 16], codes: &[u8]) -> F32x16 {
+            let Some(codes) = codes.first_chunk::<16>() else { return F32x16::splat(0.0) };
+            // SAFETY: as for `F32x16::splat`; what is read lies in the chunk and in the table, and needs no alignment.
+            unsafe {
+                let codes = _mm512_cvtepu8_epi32(_mm_loadu_si128(codes.as_ptr().cast()));
+                F32x16(_mm512_permutexvar_ps(codes, _mm512_loadu_ps(table.as_ptr())))
+            }
+        }
     }
 
     /// Runs a kernel with AVX-512. Unsafe to call where these instructions are not known to be there.
@@ -327,6 +347,20 @@ mod x86 {
         #[inline(always)]
         fn stream(from: &[u8], to: &mut [Line], _: &Fence) {
             streaming!(32: _mm256_loadu_si256 _mm256_stream_si256, from, to);
+        }
+
+        #[inline(always)]
+        fn look_up(table: &[f32; 16], codes: &[u8]) -> F32x8 {
+            let Some(codes) = codes.first_chunk::<8>() else { return F32x8::splat(0.0) };
+            let (low, high) = (F32x8::load(&table[..8]), F32x8::load(&table[8..]));
+            // SAFETY: as for `F32x8::splat`; what is read lies in the chunk, and needs no alignment.
+            unsafe {
+                let codes = _mm256_cvtepu8_epi32(_mm_loadl_epi64(codes.as_ptr().cast()));
+                let [low, high] = [low, high].map(|half| _mm256_permutevar8x32_ps(half.0, codes));
+                // The fourth bit of a code, as the sign, selects the half.
+                let is_high = _mm256_castsi256_ps(_mm256_slli_epi32::<28>(codes));
+                F32x8(_mm256_blendv_ps(low, high, is_high))
+            }
         }
     }
 
@@ -356,6 +390,39 @@ mod tests {
         #[inline(always)]
         fn run<I: Instructions>(self) -> f32 {
             self.0.iter().fold(0.0, |sum, &x| multiply_add::<I>(x, x, sum))
+        }
+    }
+
+    struct LookUp<'a>(&'a [f32; 16], &'a [u8], &'a mut [f32]);
+
+    impl Vectorised for LookUp<'_> {
+        type Output = ();
+
+        #[inline(always)]
+        fn run<I: Instructions>(self) {
+            let lanes = I::F32::LANES;
+            for (codes, out) in self.1.chunks(lanes).zip(self.2.chunks_mut(lanes)) {
+                I::look_up(self.0, codes).store(out);
+            }
+        }
+    }
+
+    #[test]
+    fn codes_are_looked_up_by_their_low_bits() {
+        let table: [f32; 16] = std::array::from_fn(|i| i as f32 * 1.5 - 7.0);
+        let codes: Vec<u8> = (0..=255).collect();
+        let expected: Vec<f32> = codes.iter().map(|code| table[usize::from(code & 15)]).collect();
+        for isa in [Isa::Base, Isa::best()] {
+            let mut out = vec![f32::NAN; 256];
+            on(isa, LookUp(&table, &codes, &mut out));
+            assert_eq!(out, expected, "{isa:?}");
+        }
+        #[cfg(target_arch = "x86_64")]
+        if Isa::best() != Isa::Base {
+            let mut out = vec![f32::NAN; 256];
+            // SAFETY: every machine with AVX-512 has AVX2, and `Isa::best` has found one of them, and FMA.
+            unsafe { x86::avx2(LookUp(&table, &codes, &mut out)) };
+            assert_eq!(out, expected);
         }
     }
 

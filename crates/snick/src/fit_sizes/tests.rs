@@ -134,3 +134,26 @@ fn the_search_for_sizes_ends() {
     let inputs = draw_inputs(&graph, Vec::new(), 7, DimPolicy::Fitting(0)).unwrap();
     assert!(inputs.iter().all(|tensor| tensor.dims()[0] < 100));
 }
+
+#[test]
+fn a_mask_covers_the_initial_value_of_a_variable() {
+    let layers = i64s("ids", "?,?")
+        + &i64s("mask", "?,?")
+        + &i64s("order", "?")
+        + "%0 = Const-1 i64[] <0>\n%1 = Const-1 i64[] <1>\n%first = Const-1 i64[1] <0>\n\
+           %zero = Const-1 f32[] <0>\n%shape = ShapeOf-3(%ids) {output_type: i64}\n\
+           %n = Gather-8(%shape, %first, %0) {batch_dims: 0}\n\
+           %past = Const-1 i64[1] <128>\n%to = Concat-1(%n, %past) {axis: 0}\n\
+           %init = Broadcast-3(%zero, %to) {mode: numpy}\n\
+           %read = ReadValue-6(%init) {variable_id: \"v\", variable_type: f32, variable_shape: \"?,?\"}\n\
+           %old = Gather-8(%read, %order, %0) {batch_dims: 0}\n\
+           %new = Convert-1(%ids) {destination_type: f32}\n%all = Concat-1(%old, %new) {axis: 1}\n\
+           %sizes = ShapeOf-3(%all) {output_type: i64}\n%count = Gather-8(%sizes, %1, %0) {batch_dims: 0}\n\
+           %counted = Range-4(%0, %count, %1) {output_type: i64}\n\
+           %places = Unsqueeze-1(%counted, %first)\n%of = Convert-1(%places) {destination_type: i32}\n\
+           %masked = Gather-8(%mask, %of, %1) {batch_dims: 0}\n\
+           %put = Assign-6(%all) {variable_id: \"v\"}\n%y = Result-1(%masked)";
+    let drawn = drawn(&layers, DimPolicy::Fitting(0));
+    assert_eq!(drawn[1].0, [1, 129]);
+    assert_eq!(drawn[2], (vec![1], vec![0]));
+}

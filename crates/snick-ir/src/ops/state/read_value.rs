@@ -35,6 +35,9 @@ impl ReadValue {
     /// assumed to be assigned; without assumptions it is unknown.
     pub(crate) fn infer_values(&self, cx: &mut Infer, assumed: Option<&Assumed>) -> Result<Facts, OpError> {
         let init = cx.optional(0);
+        if let Some(init) = init.filter(|_| cx.is_of_first_run()) {
+            return Ok(Facts::from(init.clone()));
+        }
         let values = init.zip(assumed).map(|(init, assumed)| {
             let initial = VariableValues::of(init, cx.known_symbols());
             assumed.values(&self.variable_id).map_or(initial.clone(), |values| initial.join(values))

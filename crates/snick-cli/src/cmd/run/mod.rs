@@ -1,0 +1,172 @@
+//! `snick run`: executes a model, writes its outputs and compares them with recorded ones.
+
+mod recorded;
+mod report;
+mod steps;
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use clap::Args;
+use snick::{Model, output_names};
+use snick_run::Session;
+use snick_tensor::Tensor;
+
+use self::recorded::{compare_recorded, read_recorded};
+use self::report::RunReport;
+use self::steps::run_steps;
+use crate::cli::compare::Tolerance;
+use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::inner_values::{InnerValues, dump, first_difference};
+use crate::cli::inputs::InputOptions;
+use crate::cli::model;
+use crate::cli::options::{Common, ModelOptions, OutputFormat};
+use crate::cli::overwrite::OverwriteOptions;
+use crate::npz;
+
+/// Options of the verb.
+#[derive(Args)]
+pub struct Options {
+    #[command(flatten)]
+    model: ModelOptions,
+    #[command(flatten)]
+    inputs: InputOptions,
+    /// Write the outputs to an .npz file
+    #[arg(short, long, value_name = "OUT.npz")]
+    output: Option<PathBuf>,
+    /// Compare the outputs with those of an .npz file
+    #[arg(long, value_name = "F.npz")]
+    compare: Option<PathBuf>,
+    /// Compare only this output; repeat for several
+    #[arg(long, value_name = "NAME", requires = "compare")]
+    only: Vec<String>,
+    /// Begin with the values of variables in this .npz file
+    #[arg(long, value_name = "F.npz")]
+    load_state: Option<PathBuf>,
+    /// Write the values of variables after the last step to an .npz file
+    #[arg(long, value_name = "F.npz")]
+    save_state: Option<PathBuf>,
+    #[command(flatten)]
+    tolerance: Tolerance,
+    #[command(flatten)]
+    overwrite: OverwriteOptions,
+    /// Run the canonical form
+    #[arg(long)]
+    canon: bool,
+    /// Keep going after a layer fails; skip only its dependents
+    #[arg(long)]
+    keep_going: bool,
+    /// Check every computed value against its inferred shape and type
+    #[arg(long)]
+    check_facts: bool,
+    /// Write a value inside the model to LAYER.npy
+    #[arg(long, value_name = "LAYER[:PORT]")]
+    dump: Vec<String>,
+    /// Number of threads; the outputs do not depend on it
+    #[arg(long, value_name = "T", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    threads: u32,
+}
+
+/// Runs, writes, compares, prints.
+pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
+    let mut model = model::load(&options.model, console)?;
+    for output in options.output.iter().chain(&options.save_state) {
+        let read =
+            options.inputs.files().chain(options.compare.as_deref()).chain(options.load_state.as_deref());
+        options.overwrite.check(model.files().iter().map(PathBuf::as_path).chain(read), output)?;
+    }
+    let mut report = RunReport {
+        errors: model::infer(&mut model, console)?,
+        lists_elements: options.inputs.has_texts(),
+        ..RunReport::default()
+    };
+    if report.errors.is_empty() || options.keep_going {
+        let before = (options.canon && options.compare.is_some()).then(|| model.graph().clone());
+        if options.canon {
+            report
+                .errors
+                .extend(snick_pass::canonicalise(model.graph_mut(), &model::rewriting(console)).errors);
+            console.deadline().check()?;
+        }
+        let inputs = execute(&model, options, console, &mut report)?;
+        if let Some(before) = before.filter(|_| report.differs() && report.first_difference.is_none()) {
+            let inputs = inputs.first().map(Vec::as_slice).unwrap_or_default();
+            let found = first_difference(&before, model.graph(), inputs, options.tolerance);
+            report.first_difference = found.map_err(Failure::layer)?;
+        }
+    }
+    report.errors.iter().for_each(|error| console.located(error));
+    if let Some(path) = &options.compare {
+        for name in &report.missing {
+            let hint = "name the outputs to compare with --only";
+            console.error(&format!("{}: contains no output `{name}`; {hint}", path.display()));
+        }
+    }
+    let failed = !report.errors.is_empty();
+    if let Some(path) = options.output.as_ref().filter(|_| !failed || options.keep_going) {
+        npz::write(path, report.outputs.iter().map(|output| (output.key.as_str(), &output.value)))?;
+    }
+    if let Some(path) = options.save_state.as_ref().filter(|_| !failed) {
+        npz::write(path, report.variables.iter())?;
+    }
+    console.print(&match common.format {
+        OutputFormat::Text => report.as_text(),
+        OutputFormat::Json => report.as_json(),
+    })?;
+    match Outcome::of_errors(&report.errors) {
+        Outcome::Fine => Ok(Outcome::finding(report.differs() || !report.missing.is_empty())),
+        outcome => Ok(outcome),
+    }
+}
+
+/// Runs all steps, and compares. Returns the inputs of each step.
+fn execute(
+    model: &Model,
+    options: &Options,
+    console: &Console,
+    report: &mut RunReport,
+) -> Result<Vec<Vec<Tensor>>, Failure> {
+    let graph = model.graph();
+    let mut inner = InnerValues::default();
+    for name in &options.dump {
+        if !inner.request(graph, name) {
+            return Err(Failure::usage(format!("--dump {name}: no such layer")));
+        }
+    }
+    let outputs: HashSet<&str> = graph.results().flat_map(|id| output_names(graph, id)).collect();
+    if let Some(name) = options.only.iter().find(|name| !outputs.contains(name.as_str())) {
+        return Err(Failure::usage(format!("--only {name}: the model has no such output")));
+    }
+    let mut unknown = Vec::new();
+    let recorded = match &options.compare {
+        Some(path) => read_recorded(graph, path, &outputs, console.memory(), &mut unknown)?,
+        None => Vec::new(),
+    };
+    for (key, _) in recorded.iter().filter(|(key, _)| options.only.is_empty() && !outputs.contains(&**key)) {
+        inner.request(graph, key);
+    }
+    let session = match inner.is_empty() && !options.check_facts {
+        true => Session::new(model.share_graph()),
+        false => Session::without_folding(model.share_graph()),
+    };
+    let session = match session {
+        Ok(session) => session.with_threads(options.threads as usize).map_err(Failure::usage)?,
+        Err(error) => {
+            report.errors.push(error);
+            return Ok(Vec::new());
+        }
+    };
+    let inputs = run_steps(&session, options, console, &mut inner, report)?;
+    for (name, tensor) in inner.taken.iter().filter(|(name, _)| options.dump.contains(name)) {
+        dump(name, tensor)?;
+    }
+    if let Some(path) = &options.compare {
+        compare_recorded(graph, &recorded, &inner, options, report);
+        let is_compared = |key: &str| report.compared.iter().any(|(name, _)| name == key);
+        let others = recorded.iter().map(|(key, _)| key).filter(|key| !is_compared(key)).chain(&unknown);
+        for key in others.filter(|_| options.only.is_empty()) {
+            console.note(&format!("{}: the model has no output `{key}`", path.display()));
+        }
+    }
+    Ok(inputs)
+}

@@ -1,0 +1,140 @@
+//! Running the steps on given and drawn inputs.
+
+use snick::{input_candidates, named_outputs, public_name};
+use snick_ir::Graph;
+use snick_run::{Session, Variables};
+use snick_tensor::Tensor;
+
+use super::Options;
+use super::report::{RunOutput, RunReport, step_key};
+use crate::cli::console::{Console, Failure};
+use crate::cli::inner_values::InnerValues;
+use crate::cli::progress::ProgressBar;
+use crate::cli::search::Search;
+use crate::npz;
+
+/// Codes of errors that larger sizes do not help: weights that are missing or cut, a limit, an op that cannot run.
+const ANY_SIZES: [&str; 4] = ["S002", "S003", "S008", "S050"];
+
+/// A run, and what it was on.
+type Attempt = (Vec<Vec<Tensor>>, InnerValues, RunReport);
+
+/// Runs all steps on the inputs given and drawn: of the sizes that are open, on the first that the model runs with, or
+/// the first of all if it runs with none. Returns the inputs of each step.
+pub(super) fn run_steps(
+    session: &Session,
+    options: &Options,
+    console: &Console,
+    inner: &mut InnerValues,
+    report: &mut RunReport,
+) -> Result<Vec<Vec<Tensor>>, Failure> {
+    let graph = session.graph();
+    let given = options.inputs.read(graph, console.memory())?;
+    let attempt = |inputs: Vec<Vec<Tensor>>| -> Result<Attempt, Failure> {
+        let mut taken = InnerValues::default();
+        taken.request_as(inner);
+        let run = run_once(session, &inputs, options, console, &mut taken)?;
+        Ok((inputs, taken, run))
+    };
+    let (mut first, mut failed, mut too_large) = (None, None, None);
+    let mut search = Search::new(graph);
+    for spec in input_candidates(graph) {
+        let inputs = match given.complete(graph, spec, 0) {
+            Ok(inputs) => inputs,
+            Err(failure) => {
+                too_large.get_or_insert(failure);
+                continue;
+            }
+        };
+        // Nothing is left to choose, or failures are expected.
+        let is_only = given.is_complete() || options.keep_going;
+        if is_only || search.admits(graph, &inputs) {
+            let run = attempt(inputs)?;
+            let succeeded = run.2.errors.is_empty();
+            let is_hopeless = run.2.errors.iter().any(|error| ANY_SIZES.contains(&error.error.code()));
+            if succeeded || failed.is_none() {
+                failed = Some(run);
+            }
+            if succeeded || is_only || is_hopeless {
+                break;
+            }
+        } else if first.is_none() {
+            first = Some(inputs);
+        }
+        console.deadline().check()?;
+        if search.is_over() {
+            break;
+        }
+    }
+    let run = match (failed, first) {
+        (Some(run), _) => run,
+        (None, Some(inputs)) => attempt(inputs)?,
+        (None, None) => return too_large.map_or(Ok(Vec::new()), Err),
+    };
+    let (inputs, taken, run) = run;
+    given.drawn(graph, &inputs).iter().for_each(|note| console.note(note));
+    *inner = taken;
+    report.steps = run.steps;
+    report.outputs = run.outputs;
+    report.variables = run.variables;
+    report.errors.extend(run.errors);
+    Ok(inputs)
+}
+
+/// Runs all steps on these inputs.
+fn run_once(
+    session: &Session,
+    inputs: &[Vec<Tensor>],
+    options: &Options,
+    console: &Console,
+    inner: &mut InnerValues,
+) -> Result<RunReport, Failure> {
+    let graph = session.graph();
+    let how = snick_run::Options {
+        keep_going: options.keep_going,
+        check_facts: options.check_facts,
+        memory: console.memory(),
+        fuel: console.limits().fuel,
+        ..snick_run::Options::default()
+    };
+    let shown: Vec<&str> = graph.results().map(|id| public_name(graph, id)).collect();
+    let mut report = RunReport::default();
+    let mut variables = initial_variables(graph, options, console)?;
+    for (k, inputs) in inputs.iter().enumerate() {
+        let mut bar = ProgressBar::new(console);
+        let outputs = session.watch(inputs, how, &mut variables, |progress| {
+            bar.advance(&progress);
+            if k == 0 {
+                inner.take(graph, &progress);
+            }
+            console.deadline().advance(graph.node(progress.node).name())
+        });
+        drop(bar);
+        console.deadline().check()?;
+        report.steps += 1;
+        report.errors.extend(outputs.errors);
+        for (i, (name, value)) in named_outputs(graph, &outputs.values).into_iter().enumerate() {
+            let Some(value) = value.clone() else { continue };
+            let shown = shown.get(i).map(|shown| step_key(k, shown));
+            report.outputs.push(RunOutput { key: step_key(k, name), shown, value });
+        }
+        if !report.errors.is_empty() && !options.keep_going {
+            break;
+        }
+    }
+    report.variables = variables;
+    Ok(report)
+}
+
+/// The variables before the first step.
+fn initial_variables(graph: &Graph, options: &Options, console: &Console) -> Result<Variables, Failure> {
+    let mut variables = Variables::default();
+    let Some(path) = &options.load_state else { return Ok(variables) };
+    for (variable_id, value) in npz::read::<Failure>(path, console.memory(), |_| Ok(true), |_, _| Ok(()))? {
+        // Types that numpy lacks are stored as their bits.
+        let stored = npz::fit(value.clone(), Variables::element_type(graph, &variable_id), None);
+        let set = variables.set_checked(graph, &variable_id, stored.unwrap_or(value));
+        set.map_err(|error| Failure::usage(format!("--load-state {}: {error}", path.display())))?;
+    }
+    Ok(variables)
+}
