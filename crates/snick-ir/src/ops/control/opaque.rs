@@ -38,7 +38,7 @@ impl Opaque {
 const NO_RULE: &str = "the operation is unknown, and the file declares no size";
 
 /// The declared types and shapes of the outputs as facts. A dim of -1 is unknown.
-fn declared_facts(cx: &mut Infer) -> Facts {
+pub(in crate::ops) fn declared_facts(cx: &mut Infer) -> Facts {
     let ports: Vec<_> = cx.declared().map(Option::<&_>::cloned).collect();
     let facts = ports.into_iter().map(|port| {
         let Some(port) = port else { return Fact::unknown() };
