@@ -35,6 +35,9 @@ const LAST_OF_EXTENSIONS: u8 = 6;
 /// What files have in place of an operation set for ops of no set.
 const EXTENSION: &str = "extension";
 
+/// What files have in place of an operation set for ops that plug-ins make of others.
+const INTERNAL: &str = "ie_internal_opset";
+
 /// A name of an op in one dialect, with the operation sets that define it, ascending: a layer declared for opset N
 /// means the last definition that is not above N.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -53,8 +56,9 @@ pub struct OpName {
     in_newest: bool,
     /// Whether files had it as `experimental` or `extension` before an operation set took it in.
     was_extension: bool,
-    /// Whether no operation set has it: files have it as `extension`.
-    is_extension: bool,
+    /// What files have in place of a number for an op that no operation set has, the first being what is written;
+    /// empty for an op of operation sets.
+    named_sets: &'static [&'static str],
 }
 
 impl OpName {
@@ -69,7 +73,7 @@ impl OpName {
             missing: None,
             in_newest: false,
             was_extension: false,
-            is_extension: false,
+            named_sets: &[],
         }
     }
 
@@ -100,21 +104,32 @@ impl OpName {
 
     /// The same, but no operation set contains it: files name it as `extension`.
     pub const fn only_extension(self) -> Self {
-        Self { is_extension: true, ..self }
+        Self { named_sets: &[EXTENSION], ..self }
+    }
+
+    /// The same, but no operation set contains it: plug-ins make it, and files name it as `ie_internal_opset` or as
+    /// `extension`.
+    pub const fn internal(self) -> Self {
+        Self { named_sets: &[INTERNAL, EXTENSION], ..self }
+    }
+
+    /// The same, but the name to write is `extension`.
+    pub const fn internal_extension(self) -> Self {
+        Self { named_sets: &[EXTENSION, INTERNAL], ..self }
     }
 
     /// The newest version: what nodes that no file declares have.
     pub(crate) fn newest(&self) -> Version {
-        match self.since.last() {
-            Some(_) if self.is_extension => Version::Custom(EXTENSION.into()),
-            Some(&opset) => Version::Opset(opset),
-            None => Version::Unversioned,
+        match (self.named_sets.first(), self.since.last()) {
+            (Some(&set), _) => Version::Custom(set.into()),
+            (None, Some(&opset)) => Version::Opset(opset),
+            (None, None) => Version::Unversioned,
         }
     }
 
     /// The operation sets that contain the op, and those among them that do not; `None` for a primitive of snick.
     fn sets(&self) -> Option<(RangeInclusive<u8>, Option<RangeInclusive<u8>>)> {
-        if self.is_extension {
+        if !self.named_sets.is_empty() {
             return None;
         }
         let first = *self.since.first()?;
@@ -138,10 +153,10 @@ impl OpName {
     pub(crate) fn defining_opset(&self, declared: &Version) -> Option<u8> {
         let up_to = |limit: u8| self.since.iter().rev().copied().find(|&since| since <= limit);
         match declared {
-            Version::Opset(_) if self.is_extension => None,
+            Version::Opset(_) if !self.named_sets.is_empty() => None,
             Version::Opset(declared) => up_to(*declared),
             Version::Unversioned => Some(self.since.last().copied().unwrap_or(0)),
-            Version::Custom(text) if self.is_extension && **text == *EXTENSION => self.since.last().copied(),
+            Version::Custom(text) if self.named_sets.contains(&&**text) => self.since.last().copied(),
             Version::Custom(text)
                 if matches!(&**text, "experimental" | "extension") && self.was_extension =>
             {
@@ -228,5 +243,10 @@ mod tests {
         assert_eq!(split.defining_opset(&split.newest()), Some(1));
         assert_eq!(split.defining_opset(&Version::Unversioned), Some(1));
         assert_eq!(split.defining_opset(&Version::Opset(1)), None);
+        let rope = OpName::openvino("RoPE", &[1]).internal();
+        assert_eq!(rope.newest(), Version::Custom("ie_internal_opset".into()));
+        assert_eq!(rope.defining_opset(&rope.newest()), Some(1));
+        assert_eq!(rope.defining_opset(&split.newest()), Some(1));
+        assert_eq!(split.defining_opset(&rope.newest()), None);
     }
 }

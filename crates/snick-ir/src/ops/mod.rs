@@ -159,6 +159,18 @@ pub mod nn {
     pub mod window;
 }
 
+/// What plug-ins make of several ops.
+pub mod fused {
+    pub mod fully_connected;
+    pub mod gather_matmul;
+    pub mod glu;
+    pub mod moe;
+    pub mod paged_attention;
+    pub mod rms;
+    pub mod rope;
+    mod rotation;
+}
+
 /// Waves and their frequencies.
 pub mod signal {
     pub mod fourier;
@@ -396,6 +408,19 @@ ops! {
     ShuffleChannels(nn::shuffle_channels::ShuffleChannels),
     Softmax(nn::softmax::Softmax),
     SpaceToDepth(nn::space_to_depth::SpaceToDepth),
+    // fused
+    FullyConnected(fused::fully_connected::FullyConnected),
+    FullyConnectedCompressed(fused::fully_connected::FullyConnectedCompressed),
+    FullyConnectedQuantized(fused::fully_connected::FullyConnectedQuantized),
+    FullyConnectedQuantizedLegacy(fused::fully_connected::FullyConnectedQuantizedLegacy),
+    GatherMatmul(fused::gather_matmul::GatherMatmul),
+    GatherMatmulCompressed(fused::gather_matmul::GatherMatmulCompressed),
+    Glu(fused::glu::Glu),
+    Moe(fused::moe::Moe),
+    MoeCompressed(fused::moe::MoeCompressed),
+    PagedAttention(fused::paged_attention::PagedAttention),
+    Rms(fused::rms::Rms),
+    Rope(fused::rope::Rope; boxed),
     // signal
     FourierTransform(signal::fourier::FourierTransform),
     Istft(signal::istft::Istft),

@@ -36,7 +36,7 @@ impl Opaque {
 }
 
 /// The declared types and shapes of the outputs as facts. A dim of -1 is unknown.
-fn declared_facts(cx: &mut Infer) -> Facts {
+pub(in crate::ops) fn declared_facts(cx: &mut Infer) -> Facts {
     let ports: Vec<_> = cx.declared().map(Option::<&_>::cloned).collect();
     let facts = ports.into_iter().map(|port| {
         let Some(port) = port else { return Fact::unknown() };

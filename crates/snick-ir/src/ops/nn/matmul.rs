@@ -7,7 +7,7 @@ use snick_tensor::{Tensor, kernels};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 /// The conflict of shapes.
-pub(super) const CANNOT_MULTIPLY: &str = "cannot multiply {} with {}";
+pub(in crate::ops) const CANNOT_MULTIPLY: &str = "cannot multiply {} with {}";
 
 op! {
     /// The matrix product over the last two axes; the axes before them broadcast. A 1-D first input is a row and a 1-D

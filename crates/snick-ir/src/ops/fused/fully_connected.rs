@@ -1,0 +1,83 @@
+//! FullyConnected of OpenVINO's plug-ins, and its forms with packed weights.
+
+use snick_shape::Shape;
+use snick_tensor::{ElementType, Tensor};
+
+use super::rms::output_type;
+use crate::ops::control::opaque::declared_facts;
+use crate::ops::nn::matmul::CANNOT_MULTIPLY;
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
+
+/// Data `[.., K]` by weights `[N, K]`: `[.., N]`. Of weights of another rank the ports say what there is.
+fn infer(declared: ElementType, cx: &mut Infer) -> Result<Facts, OpError> {
+    let element_type = output_type(declared, cx.element_type(0));
+    match (cx.shape(0).dims(), cx.shape(1).dims()) {
+        (Some([outer @ .., depth]), Some([outputs, own])) => {
+            if cx.merge(depth, own).is_none() {
+                return Err(cx.conflict(CANNOT_MULTIPLY, cx.shape(0), cx.shape(1)));
+            }
+            let dims = outer.iter().chain([outputs]).cloned();
+            Ok(Facts::from(Fact::new(element_type, Shape::ranked(dims))))
+        }
+        _ => Ok(declared_facts(cx)),
+    }
+}
+
+/// An op that is only inferred.
+macro_rules! fully_connected {
+    ($op:ident, $name:literal) => {
+        impl InferOp for $op {
+            fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+                infer(self.output_type, cx)
+            }
+        }
+
+        impl EvalOp for $op {
+            fn eval(&self, _: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+                Err(OpError::NoImplementation { op_type: $name.into() })
+            }
+        }
+    };
+}
+
+op! {
+    /// Data `[.., K]` by weights `[N, K]` plus a bias: `[.., N]`. Only inferred.
+    #[op("FullyConnected", since = [1], inputs = Arity::between(2, 3), traits = [PURE], name = internal())]
+    pub struct FullyConnected {
+        /// The element type of the output; that of the data if dynamic.
+        pub output_type: ElementType = ElementType::Dynamic,
+    }
+}
+
+op! {
+    /// FullyConnected whose weights are packed. Inputs: data, weights, bias, scales, zero points. Only inferred.
+    #[op("FullyConnectedCompressed", since = [1], inputs = Arity::between(4, 5), traits = [PURE], name = internal())]
+    pub struct FullyConnectedCompressed {
+        /// The element type of the output; that of the data if dynamic.
+        pub output_type: ElementType = ElementType::Dynamic,
+    }
+}
+
+op! {
+    /// FullyConnected of integers. Inputs: data, weights, bias, then scales and zero points of weights, inputs and
+    /// outputs. Only inferred.
+    #[op("FullyConnectedQuantized", since = [1], inputs = Arity::between(3, 9), traits = [PURE], name = internal())]
+    pub struct FullyConnectedQuantized {
+        /// The element type of the output; that of the data if dynamic.
+        pub output_type: ElementType = ElementType::Dynamic,
+    }
+}
+
+op! {
+    /// FullyConnected of integers. Inputs: data, weights, bias, scales and zero points of the result. Only inferred.
+    #[op("FullyConnectedQuantizedLegacy", since = [1], inputs = Arity::between(3, 5), traits = [PURE], name = internal())]
+    pub struct FullyConnectedQuantizedLegacy {
+        /// The element type of the output; that of the data if dynamic.
+        pub output_type: ElementType = ElementType::Dynamic,
+    }
+}
+
+fully_connected!(FullyConnected, "FullyConnected");
+fully_connected!(FullyConnectedCompressed, "FullyConnectedCompressed");
+fully_connected!(FullyConnectedQuantized, "FullyConnectedQuantized");
+fully_connected!(FullyConnectedQuantizedLegacy, "FullyConnectedQuantizedLegacy");

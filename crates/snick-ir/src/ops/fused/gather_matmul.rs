@@ -1,0 +1,68 @@
+//! GatherMatmul of OpenVINO's plug-ins, and its form with packed weights.
+
+use snick_shape::{Shape, SymExpr};
+use snick_tensor::Tensor;
+
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
+
+op! {
+    /// Each token by the matrices of the experts that it chose. Inputs: tokens `[1 or A, T, K]`, matrices `[E, N, K]` or
+    /// `[E, N, G, K/G]`, the experts `[T, A]` of each token, and a bias. Output `[A, T, N]`. Only inferred.
+    #[op("GatherMatmul", since = [1], inputs = Arity::between(3, 4), traits = [PURE], name = internal())]
+    pub struct GatherMatmul;
+}
+
+op! {
+    /// GatherMatmul whose matrices are packed. Inputs: those of GatherMatmul, scales, zero points. Only inferred.
+    #[op("GatherMatmulCompressed", since = [1], inputs = Arity::exactly(6), traits = [PURE], name = internal())]
+    pub struct GatherMatmulCompressed;
+}
+
+fn infer(cx: &mut Infer) -> Result<Facts, OpError> {
+    cx.expect_rank(0, "3", |rank| rank == 3)?;
+    cx.expect_rank(1, "3 or 4", |rank| rank == 3 || rank == 4)?;
+    cx.expect_rank(2, "2", |rank| rank == 2)?;
+    let tokens = cx.shape(0).dims().map(|dims| dims[1].clone());
+    let outputs = cx.shape(1).dims().map(|dims| dims[1].clone());
+    let [own, active] = match cx.shape(2).dims() {
+        Some([own, active]) => [Some(own.clone()), Some(active.clone())],
+        _ => [None, None],
+    };
+    let tokens = match (tokens, own) {
+        (Some(a), Some(b)) => {
+            let merged = cx.merge(&a, &b);
+            let clash = "tokens {} and the experts {} of each differ in number";
+            Some(merged.ok_or_else(|| cx.conflict(clash, cx.shape(0), cx.shape(2)))?)
+        }
+        (a, b) => a.or(b),
+    };
+    let mut dims: Vec<SymExpr> = Vec::with_capacity(3);
+    for dim in [active, tokens, outputs] {
+        dims.push(dim.unwrap_or_else(|| cx.unknown(snick_shape::Interval::DIM)));
+    }
+    Ok(Facts::from(Fact::new(cx.element_type(0), Shape::ranked(dims))))
+}
+
+impl InferOp for GatherMatmul {
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        infer(cx)
+    }
+}
+
+impl InferOp for GatherMatmulCompressed {
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        infer(cx)
+    }
+}
+
+impl EvalOp for GatherMatmul {
+    fn eval(&self, _: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        Err(OpError::NoImplementation { op_type: "GatherMatmul".into() })
+    }
+}
+
+impl EvalOp for GatherMatmulCompressed {
+    fn eval(&self, _: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        Err(OpError::NoImplementation { op_type: "GatherMatmulCompressed".into() })
+    }
+}

@@ -1,0 +1,245 @@
+//! MOE of OpenVINO's plug-ins, and its form with packed weights.
+
+use snick_tensor::kernels::{self, BinaryOp, UnaryOp};
+use snick_tensor::{ElementType, Tensor};
+
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
+
+op! {
+    /// A mixture of experts without its router. Inputs: tokens `[.., H]`; the weight of each expert for each token, `[E, .., 1]`
+    /// of all experts or `[T, K]` of the chosen ones; the chosen experts `[.., K]`; then weights and biases of the experts.
+    /// Output as the tokens.
+    ///
+    /// `gemm3_swiglu` has the weights gate `[E, I, H]`, up `[E, I, H]` and down `[E, H, I]`:
+    /// `(swish(x gate) * (x up)) down`, where a beta of 0 counts as 1. `gemm2_bias_swiglu_clamp` has the weights `[E, H, 2I]` or
+    /// `[E, 2I, H]`, a bias, the weights `[E, I, H]` or `[E, H, I]` and a bias: `((clamp(up) + 1) * swish(min(gate))) down`,
+    /// where gate and up alternate in the first product.
+    #[op("MOE", since = [1], inputs = Arity::between(6, 9), traits = [PURE], name = internal_extension())]
+    pub struct Moe {
+        /// What an expert computes.
+        pub expert_type: ExpertType,
+        /// The largest magnitude after the first product.
+        pub expert_alpha: f64 = 0.0,
+        /// The factor in the exponent of swish.
+        pub expert_beta: f64 = 1.0,
+        /// Which of two alternating columns is the gate, for `gemm2_bias_swiglu_clamp`.
+        pub gate_idx: usize = 1,
+        /// The function of the gate; swish if absent.
+        pub activation_type: Option<String>,
+    }
+}
+
+op! {
+    /// MOE whose weights are packed. Output as the first input. Only inferred.
+    #[op("MOECompressed", since = [1], inputs = Arity::at_least(6), traits = [PURE], name = internal())]
+    pub struct MoeCompressed;
+}
+
+/// What an expert computes.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum ExpertType {
+    /// Two products with biases, clamped.
+    Gemm2BiasSwigluClamp,
+    /// Three products.
+    Gemm3Swiglu,
+}
+
+// One release writes `gemm2_bias_gelu` for the second.
+attr_words!(ExpertType {
+    Gemm2BiasSwigluClamp = "gemm2_bias_swiglu_clamp",
+    Gemm3Swiglu = "gemm3_swiglu" | "gemm2_bias_gelu",
+});
+
+impl InferOp for Moe {
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        cx.expect_rank(0, "2 or more", |rank| rank >= 2)?;
+        Ok(Facts::from(Fact::new(cx.element_type(0), cx.shape(0).clone())))
+    }
+}
+
+impl InferOp for MoeCompressed {
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        Ok(Facts::from(Fact::new(cx.element_type(0), cx.shape(0).clone())))
+    }
+}
+
+impl EvalOp for MoeCompressed {
+    fn eval(&self, _: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        Err(OpError::NoImplementation { op_type: "MOECompressed".into() })
+    }
+}
+
+impl EvalOp for Moe {
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        if let Some(other) = self.activation_type.as_deref().filter(|f| !f.eq_ignore_ascii_case("swiglu")) {
+            return Err(OpError::unsupported(format!("activation_type {other}")));
+        }
+        let [hidden, routing, chosen, weights @ ..] = inputs else {
+            return Err(OpError::Arity { expected: "6 or more".into(), got: inputs.len() });
+        };
+        let wide = |tensor: &Tensor| tensor.cast(ElementType::F32);
+        let width = hidden.dims().last().copied().unwrap_or_default();
+        let tokens = hidden.len().checked_div(width).unwrap_or_default();
+        let x = wide(hidden)?.reshape(&[tokens, width])?;
+        let weights = weights.iter().map(wide).collect::<Result<Vec<_>, _>>()?;
+        let experts = weights.first().and_then(|w| w.dims().first()).copied().unwrap_or_default();
+        let shares = Shares::new(routing, chosen, experts, tokens)?;
+        let mut sum = vec![0f32; hidden.len()];
+        for expert in 0..experts {
+            let of_tokens = shares.of(expert);
+            let rows: Vec<usize> = (0..tokens).filter(|&token| of_tokens[token] != 0.).collect();
+            if rows.is_empty() {
+                continue;
+            }
+            let own: Vec<Tensor> = rows.iter().map(|&row| x.slice(0, row, 1, 1)).collect::<Result<_, _>>()?;
+            let own = kernels::concat(&own.iter().collect::<Vec<_>>(), 0)?;
+            let out = self.expert(&own, &weights, expert)?;
+            if out.dims() != [rows.len(), width] {
+                let sentence = "an expert gives {} for tokens {}";
+                return Err(OpError::dims_conflict(sentence, out.dims(), &[rows.len(), width]));
+            }
+            for (row, values) in rows.iter().zip(out.to_f32_vec()?.chunks(width)) {
+                let of_row = sum[row * width..(row + 1) * width].iter_mut();
+                of_row.zip(values).for_each(|(sum, value)| *sum += of_tokens[*row] * value);
+            }
+        }
+        Ok(vec![Tensor::from_vec(hidden.dims(), sum)?.cast(hidden.element_type())?])
+    }
+}
+
+impl Moe {
+    /// What an expert makes of rows.
+    fn expert(&self, x: &Tensor, weights: &[Tensor], expert: usize) -> Result<Tensor, OpError> {
+        let of = |port: usize| -> Result<Tensor, OpError> {
+            let tensor = weights.get(port).ok_or(OpError::NotConnected { port: port + 3 })?;
+            if tensor.rank() != 3 || tensor.dims()[0] <= expert {
+                let refused = OpError::unsupported(format!("weights of dims {:?}", tensor.dims()));
+                return Err(refused);
+            }
+            Ok(tensor.slice(0, expert, 1, 1)?.squeeze(0)?)
+        };
+        match self.expert_type {
+            ExpertType::Gemm3Swiglu => {
+                let (gate, up, down) = if weights.len() == 3 { (0, 1, 2) } else { (0, 2, 4) };
+                let beta = if self.expert_beta == 0. { 1. } else { self.expert_beta };
+                let gate = UnaryOp::Swish { beta }.apply(&kernels::matmul(x, &of(gate)?, false, true)?)?;
+                let up = kernels::matmul(x, &of(up)?, false, true)?;
+                Ok(kernels::matmul(&BinaryOp::Mul.apply(&gate, &up)?, &of(down)?, false, true)?)
+            }
+            ExpertType::Gemm2BiasSwigluClamp => {
+                let (first, second) = (of(0)?, of(2)?);
+                // The width of the tokens is the first axis of the one, and the last of the other.
+                let width = x.dims()[1];
+                let is_plain = first.dims()[0] == width && first.dims()[1] == 2 * second.dims()[0];
+                let both = BinaryOp::Add.apply(&kernels::matmul(x, &first, false, !is_plain)?, &of(1)?)?;
+                let half = both.dims()[1] / 2;
+                let gate_at = self.gate_idx.min(1);
+                let (gate, up) = (both.slice(1, gate_at, half, 2)?, both.slice(1, 1 - gate_at, half, 2)?);
+                let number = |number: f64| Tensor::scalar(number).cast(ElementType::F32);
+                let (least, most) = (number(-self.expert_alpha)?, number(self.expert_alpha)?);
+                let gate =
+                    UnaryOp::Swish { beta: self.expert_beta }.apply(&BinaryOp::Min.apply(&gate, &most)?)?;
+                let up = BinaryOp::Max.apply(&BinaryOp::Min.apply(&up, &most)?, &least)?;
+                let product = BinaryOp::Mul.apply(&BinaryOp::Add.apply(&up, &number(1.)?)?, &gate)?;
+                let down = kernels::matmul(&product, &second, false, !is_plain)?;
+                Ok(BinaryOp::Add.apply(&down, &of(3)?)?)
+            }
+        }
+    }
+}
+
+/// How much each expert counts for each token.
+struct Shares {
+    tokens: usize,
+    /// An entry an expert and token.
+    values: Vec<f32>,
+}
+
+impl Shares {
+    fn new(routing: &Tensor, chosen: &Tensor, experts: usize, tokens: usize) -> Result<Self, OpError> {
+        let given = routing.to_f32_vec()?;
+        let active = chosen.dims().last().copied().unwrap_or_default();
+        let dims = routing.dims();
+        if dims == [tokens, active] {
+            let chosen = chosen.to_i64_vec()?;
+            let mut values = vec![0f32; experts * tokens];
+            for (at, (&expert, share)) in chosen.iter().zip(given).enumerate() {
+                let index = usize::try_from(expert).ok().filter(|&expert| expert < experts);
+                let refused = || OpError::out_of_range("an expert", expert, format!("0 to {}", experts - 1));
+                values[index.ok_or_else(refused)? * tokens + at / active.max(1)] += share;
+            }
+            return Ok(Self { tokens, values });
+        }
+        if dims.first() == Some(&experts) && given.len() == experts * tokens {
+            return Ok(Self { tokens, values: given });
+        }
+        Err(OpError::unsupported(format!("routing weights of dims {dims:?} for {experts} experts")))
+    }
+
+    fn of(&self, expert: usize) -> &[f32] {
+        &self.values[expert * self.tokens..][..self.tokens]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tensor(dims: &[usize], values: &[f32]) -> Tensor {
+        Tensor::from_slice(values, dims).unwrap()
+    }
+
+    fn moe(expert_type: ExpertType) -> Moe {
+        Moe { expert_type, expert_alpha: 7., expert_beta: 1., gate_idx: 0, activation_type: None }
+    }
+
+    fn swish(x: f32) -> f32 {
+        x / (1. + (-x).exp())
+    }
+
+    #[test]
+    fn the_chosen_experts_are_summed_by_their_shares() {
+        // Two experts of one feature: gate 1 and 2, up 3 and 1, down 1 and 10.
+        let inputs = |routing: Tensor| {
+            let chosen = Tensor::from_vec(&[2, 1], vec![1i64, 0]).unwrap();
+            let weights = [[1f32, 2.], [3., 1.], [1., 10.]].map(|w| tensor(&[2, 1, 1], &w));
+            let mut all = vec![tensor(&[2, 1], &[1., -1.]), routing, chosen];
+            all.extend(weights);
+            all
+        };
+        let expected = [0.5 * swish(2.) * 10., 0.25 * swish(-1.) * -3.];
+        for routing in [tensor(&[2, 1], &[0.5, 0.25]), tensor(&[2, 1, 2, 1], &[0., 0.25, 0.5, 0.])] {
+            let out = moe(ExpertType::Gemm3Swiglu).eval(&inputs(routing)).unwrap();
+            let out = out[0].to_f32_vec().unwrap();
+            assert!(out.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-5), "{out:?}");
+        }
+        let odd = inputs(tensor(&[3, 1], &[0.; 3]));
+        let error = moe(ExpertType::Gemm3Swiglu).eval(&odd).unwrap_err();
+        assert!(error.to_string().contains("routing weights"), "{error}");
+    }
+
+    #[test]
+    fn gate_and_up_alternate_in_the_clamped_expert() {
+        let inputs = |first: Tensor| {
+            let chosen = Tensor::from_vec(&[1, 1], vec![0i64]).unwrap();
+            vec![
+                tensor(&[1, 1], &[2.]),
+                tensor(&[1, 1], &[1.]),
+                chosen,
+                first,
+                tensor(&[1, 1, 2], &[1., 0.]),
+                tensor(&[1, 1, 1], &[2.]),
+                tensor(&[1, 1, 1], &[0.5]),
+            ]
+        };
+        // The gate is 2*1+1, the up 2*10 clamped to 7.
+        let expected = swish(3.) * 8. * 2. + 0.5;
+        for first in [tensor(&[1, 1, 2], &[1., 10.]), tensor(&[1, 2, 1], &[1., 10.])] {
+            let out = moe(ExpertType::Gemm2BiasSwigluClamp).eval(&inputs(first)).unwrap();
+            assert!((out[0].to_f32_vec().unwrap()[0] - expected).abs() < 1e-4);
+        }
+        let other = Moe { activation_type: Some("gelu".into()), ..moe(ExpertType::Gemm2BiasSwigluClamp) };
+        let error = other.eval(&inputs(tensor(&[1, 1, 2], &[1., 10.]))).unwrap_err();
+        assert!(error.to_string().contains("activation_type gelu"), "{error}");
+    }
+}
