@@ -73,8 +73,9 @@ mod session;
 
 #[cfg(feature = "analyze")]
 pub use analyze::{
-    BirthKind, ExplainedError, Grouping, LayerTime, Place, Role, StateSize, Suggestion, Symbol, Target,
-    UnknownOrigin, Unknowns, WeightKind, WeightsOf, Why, WhyNode, layer_times, state_sizes, weights,
+    Amount, BirthKind, ExplainedError, Grouping, LayerCost, LayerTime, ModelCost, Place, Role, StateSize,
+    Suggestion, Symbol, Target, UnknownOrigin, Unknowns, WeightKind, WeightsOf, Why, WhyNode, layer_times,
+    state_sizes, weights,
 };
 pub use error::Error;
 #[cfg(feature = "emit")]

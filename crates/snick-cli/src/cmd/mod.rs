@@ -3,6 +3,7 @@
 mod bench;
 mod canon;
 mod convert;
+mod cost;
 mod infer;
 mod inspect;
 mod ops;
@@ -30,6 +31,8 @@ pub enum Verb {
     Run(run::Options),
     /// Show where a size, a known value or an error comes from
     Why(why::Options),
+    /// Count multiply-accumulates, operations and memory of a run
+    Cost(cost::Options),
     /// Find the smallest model for which a command still exits 1
     Reduce(reduce::Options),
     /// Measure the time of each stage
@@ -44,6 +47,7 @@ pub fn run(verb: Verb, common: &Common, console: &Console) -> Result<Outcome, Fa
         Verb::Inspect(options) => inspect::run(&options, common, console),
         Verb::Infer(options) => infer::run(&options, common, console),
         Verb::Canon(options) => canon::run(&options, common, console),
+        Verb::Cost(options) => cost::run(&options, common, console),
         Verb::Convert(options) => convert::run(&options, console),
         Verb::Run(options) => run::run(&options, common, console),
         Verb::Why(options) => why::run(&options, common, console),

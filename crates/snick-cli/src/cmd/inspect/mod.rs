@@ -9,12 +9,13 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 
 use clap::Args;
-use snick::{LayerTime, StateSize, SymExpr, Symbol, WeightKind, WeightsOf, public_name};
+use snick::{LayerTime, ModelCost, StateSize, SymExpr, Symbol, WeightKind, WeightsOf, public_name};
 use snick_ir::text::Escaped;
 use snick_ir::{Graph, NodeId, Op};
 
 use self::slices::SliceRow;
 
+use super::cost;
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::json::Json;
 use crate::cli::model;
@@ -48,6 +49,7 @@ struct Summary {
     weights: BTreeMap<WeightKind, WeightsOf>,
     states: Vec<StateSize>,
     times: Vec<LayerTime>,
+    cost: Option<ModelCost>,
 }
 
 /// An input or output.
@@ -80,6 +82,7 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     summary.weights = snick::weights(graph);
     summary.states = snick::state_sizes(graph);
     summary.times = snick::layer_times(graph);
+    summary.cost = Some(model.cost());
     console.print(&match common.format {
         OutputFormat::Text => summary.as_text(),
         OutputFormat::Json => summary.as_json(),
@@ -165,6 +168,10 @@ impl Summary {
         }
         weights::write(&self.weights, &mut text);
         states::write(&self.states, &mut text);
+        if let Some(cost) = self.cost.as_ref().filter(|_| self.times.is_empty()) {
+            let _ = writeln!(text, "\ncost of a run");
+            cost::write_totals(cost, &mut text);
+        }
         timings::write(&self.times, &mut text);
         text
     }
@@ -198,6 +205,9 @@ impl Summary {
             weights::write_json(&self.weights, json);
             states::write_json(&self.states, json);
             timings::write_json(&self.times, json);
+            if let Some(cost) = &self.cost {
+                json.line().key("cost").object(|json| cost::write_json(cost, json));
+            }
         });
         json.finish()
     }

@@ -1,0 +1,191 @@
+//! `snick cost`: multiply-accumulates, operations and memory of a run, as numbers or as expressions of symbols.
+
+use std::fmt::Write as _;
+
+use clap::Args;
+use snick::{Amount, LayerCost, ModelCost, Symbol};
+use snick_ir::text::Escaped;
+
+use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::json::Json;
+use crate::cli::model;
+use crate::cli::options::{Common, ModelOptions, OutputFormat};
+use crate::cli::symbols::{self, COLUMNS};
+
+/// Options of the verb.
+#[derive(Args)]
+pub struct Options {
+    #[command(flatten)]
+    model: ModelOptions,
+    /// How many layers to list, those that cost most
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    top: usize,
+}
+
+/// Reads, infers, counts, prints.
+pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
+    let mut model = model::load(&options.model, console)?;
+    let errors = model::infer(&mut model, console)?;
+    errors.iter().for_each(|error| console.located(error));
+    let cost = model.cost();
+    let mut symbols = model.symbols();
+    symbols.retain(|symbol| cost.symbols.labelled(&symbol.name).is_some());
+    console.print(&match common.format {
+        OutputFormat::Text => as_text(&cost, &symbols, options.top),
+        OutputFormat::Json => as_json(&cost, &symbols),
+    })?;
+    Ok(Outcome::finding(!errors.is_empty()))
+}
+
+/// The totals, a line each; inspect shows them, too.
+pub fn write_totals(cost: &ModelCost, text: &mut String) {
+    for (name, amount, unit) in [
+        ("macs", &cost.macs, Unit::Count),
+        ("flops", &cost.flops, Unit::Count),
+        ("activations", &cost.activation_bytes, Unit::Bytes),
+        ("peak", &cost.peak_bytes, Unit::Bytes),
+        ("states", &cost.state_bytes, Unit::Bytes),
+    ] {
+        if amount.number() != Some(0) || name == "macs" {
+            let shown = amount_text(amount, cost, unit);
+            let _ = writeln!(text, "  {name:11}  {}", wrapped(&shown, 15));
+        }
+    }
+}
+
+/// What an amount counts.
+#[derive(Copy, Clone)]
+enum Unit {
+    Count,
+    Bytes,
+}
+
+/// A number in thousands, millions and so on, or an expression.
+fn amount_text(amount: &Amount, cost: &ModelCost, unit: Unit) -> String {
+    let Some(number) = amount.number() else { return amount.display(&cost.symbols).to_string() };
+    let prefixes = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
+    let unit = match unit {
+        Unit::Count => "",
+        Unit::Bytes => "B",
+    };
+    match prefixes.iter().find(|(factor, _)| number as f64 >= 10.0 * factor) {
+        Some((factor, prefix)) => format!("{:.1} {prefix}{unit}", number as f64 / factor),
+        None if unit.is_empty() => number.to_string(),
+        None => format!("{number} {unit}"),
+    }
+}
+
+/// A text over several lines, broken behind signs and spaces.
+fn wrapped(text: &str, indent: usize) -> String {
+    let text = Escaped(text).to_string();
+    let mut lines = vec![String::new()];
+    for piece in text.split_inclusive(['+', '*', ',', ' ']) {
+        let room = COLUMNS.saturating_sub(indent);
+        match lines.last_mut() {
+            Some(line) if line.is_empty() || line.chars().count() + piece.chars().count() <= room => {
+                line.push_str(piece);
+            }
+            _ => lines.push(piece.to_string()),
+        }
+    }
+    lines.join("\n").replace('\n', &format!("\n{}", " ".repeat(indent)))
+}
+
+fn as_text(cost: &ModelCost, symbols: &[Symbol], top: usize) -> String {
+    let mut text = String::from("cost of a run\n");
+    write_totals(cost, &mut text);
+    let bytes = Amount::from(cost.weights_bytes);
+    let parameters = amount_text(&Amount::from(cost.parameters), cost, Unit::Count);
+    let _ = writeln!(text, "  {:11}  {parameters}", "parameters");
+    let _ = writeln!(text, "  {:11}  {}", "weights", amount_text(&bytes, cost, Unit::Bytes));
+    let dearest = dearest(cost, top);
+    if !dearest.is_empty() {
+        let _ = writeln!(text, "\nlayers that cost most, of {}", cost.layers.len());
+    }
+    for layer in dearest {
+        let (macs, is_product) = match layer.macs.number() {
+            Some(0) => (&layer.flops, false),
+            _ => (&layer.macs, true),
+        };
+        let shown = amount_text(macs, cost, Unit::Count);
+        let unit = if is_product { "macs" } else { "flops" };
+        let loc = if layer.loc.line > 0 { format!("  {}", layer.loc) } else { String::new() };
+        let name = format!("{} {}{loc}", layer.op, layer.name);
+        let fits = shown.chars().count() <= 16 && name.chars().count() <= COLUMNS - 26;
+        let _ = match fits {
+            true => writeln!(text, "  {shown:>16} {unit:5}  {}", Escaped(&name)),
+            false => writeln!(text, "  {}\n      {} {unit}", Escaped(&name), wrapped(&shown, 6)),
+        };
+    }
+    if !cost.notes.is_empty() {
+        let _ = writeln!(text, "\nnotes");
+    }
+    for note in &cost.notes {
+        let _ = writeln!(text, "  {}", wrapped(note, 2));
+    }
+    symbols::write_legend(symbols.iter(), &mut text);
+    text
+}
+
+/// The layers of the most work, where symbols have sizes of no special kind.
+fn dearest(cost: &ModelCost, top: usize) -> Vec<&LayerCost> {
+    let size = |symbol: snick_shape::SymbolId| {
+        let interval = cost.symbols.interval(&symbol.into());
+        let least = interval.lo().max(32);
+        Some(if interval.has_upper() { least.min(interval.hi()) } else { least })
+    };
+    let of = |amount: &Amount| amount.at(&cost.symbols, &size).unwrap_or_default();
+    let mut layers: Vec<&LayerCost> = cost.layers.iter().filter(|layer| of(&layer.flops) > 0).collect();
+    layers.sort_by_key(|layer| std::cmp::Reverse(of(&layer.flops)));
+    layers.truncate(top);
+    layers
+}
+
+fn as_json(cost: &ModelCost, symbols: &[Symbol]) -> String {
+    let mut json = Json::default();
+    json.object(|json| {
+        json.key("schema").string("snick.cost/1");
+        json.key("parameters").plain(cost.parameters);
+        json.key("weights_bytes").plain(cost.weights_bytes);
+        write_json(cost, json);
+        json.line().key("layers").array(|json| {
+            for layer in &cost.layers {
+                json.line().object(|json| {
+                    json.key("name").string(&layer.name);
+                    json.key("op").string(&layer.op);
+                    if layer.loc.line > 0 {
+                        json.key("loc").string(&layer.loc.to_string());
+                    }
+                    for (key, amount) in
+                        [("macs", &layer.macs), ("flops", &layer.flops), ("bytes", &layer.bytes)]
+                    {
+                        number_or_expression(json, key, amount, cost);
+                    }
+                });
+            }
+        });
+        json.line().key("symbols").array(|json| symbols::write_json(symbols, json));
+        json.line().key("notes").array(|json| cost.notes.iter().for_each(|note| json.string(note)));
+    });
+    json.finish()
+}
+
+/// The totals.
+pub fn write_json(cost: &ModelCost, json: &mut Json) {
+    for (key, amount) in [
+        ("macs", &cost.macs),
+        ("flops", &cost.flops),
+        ("activation_bytes", &cost.activation_bytes),
+        ("peak_bytes", &cost.peak_bytes),
+        ("state_bytes", &cost.state_bytes),
+    ] {
+        number_or_expression(json, key, amount, cost);
+    }
+}
+
+fn number_or_expression(json: &mut Json, key: &str, amount: &Amount, cost: &ModelCost) {
+    match amount.number() {
+        Some(number) => json.key(key).plain(number),
+        None => json.key(key).string(&amount.display(&cost.symbols).to_string()),
+    }
+}

@@ -1,0 +1,148 @@
+//! Amounts of a model and its bodies, over one table of symbols.
+
+use snick_ir::{Fact, Graph, NodeId, Op};
+use snick_shape::{BinaryOp, ExprFolder, Origin, SymExpr, SymbolId, Symbols};
+use snick_tensor::ElementType;
+
+use super::{ANY_SIZE, Amount};
+
+/// The table of symbols, which have the names that shapes show, and what has to be said of some of them.
+#[derive(Default)]
+pub(super) struct Ledger {
+    pub symbols: Symbols,
+    pub notes: Vec<String>,
+}
+
+impl Ledger {
+    /// An expression of a graph over the table of the ledger; `None` if it is too large.
+    fn import(&mut self, graph: &Graph, expr: &SymExpr) -> Option<SymExpr> {
+        expr.translate(&mut Importer { ledger: self, graph }).ok()
+    }
+
+    /// Adds an amount to another.
+    pub fn add(&self, total: &mut Amount, more: &Amount) {
+        more.terms.iter().for_each(|term| self.add_term(total, term));
+    }
+
+    fn add_term(&self, total: &mut Amount, term: &SymExpr) {
+        if term.as_const() == Some(0) {
+            return;
+        }
+        for own in &mut total.terms {
+            if let Some(sum) = self.symbols.add(own, term) {
+                *own = sum;
+                return;
+            }
+        }
+        total.terms.push(term.clone());
+    }
+
+    /// An amount of one expression.
+    pub fn amount(&self, expr: SymExpr) -> Amount {
+        Amount { terms: vec![expr] }
+    }
+
+    /// The product; a new symbol if it is too large to write.
+    pub fn product<'e>(&mut self, factors: impl IntoIterator<Item = &'e SymExpr>) -> SymExpr {
+        let product = factors
+            .into_iter()
+            .try_fold(SymExpr::from(1), |product, factor| self.symbols.mul(&product, factor));
+        product.unwrap_or_else(|| self.unknown("a product that is too large to write"))
+    }
+
+    /// A new symbol with a note of what it stands for.
+    pub fn unknown(&mut self, what: &str) -> SymExpr {
+        let name = format!("u{}", self.notes.len());
+        self.notes.push(format!("{name}: {what}"));
+        let named = self.symbols.named(&name, ANY_SIZE, Origin::default());
+        named.unwrap_or_else(|_| self.symbols.fresh(ANY_SIZE, Origin::default()))
+    }
+
+    /// The sizes of a value; `None` if its rank is not known.
+    pub fn dims(&mut self, graph: &Graph, fact: &Fact) -> Option<Vec<SymExpr>> {
+        let dims = fact.shape().dims()?.to_vec();
+        dims.iter().map(|dim| self.import(graph, dim)).collect()
+    }
+
+    /// One known element of a value.
+    pub fn element(&mut self, graph: &Graph, fact: &Fact) -> Option<SymExpr> {
+        match fact.elements()?.as_slice() {
+            [only] => self.import(graph, only),
+            _ => None,
+        }
+    }
+
+    /// The number of elements of a value of a layer.
+    pub fn elements(&mut self, graph: &Graph, id: NodeId, fact: &Fact) -> SymExpr {
+        match self.dims(graph, fact) {
+            Some(dims) => self.product(&dims),
+            None => self.unknown(&format!("elements of a value of {}", described(graph, id))),
+        }
+    }
+
+    /// The bytes of a value of a layer in a type.
+    pub fn bytes(&mut self, graph: &Graph, id: NodeId, fact: &Fact, element_type: ElementType) -> SymExpr {
+        let elements = self.elements(graph, id, fact);
+        // An unknown type may be the largest.
+        let bits = i64::from(element_type.bit_width().unwrap_or(64));
+        let whole = self.product([&elements, &SymExpr::from((bits + 7) / 8)]);
+        if bits >= 8 {
+            return whole;
+        }
+        let packed = self.symbols.mul(&elements, &bits.into());
+        packed.and_then(|bits| self.symbols.ceil_div(&bits, &8.into())).unwrap_or(whole)
+    }
+
+    /// The bytes of all outputs of a layer, as declared.
+    pub fn bytes_of_outputs(&mut self, graph: &Graph, id: NodeId) -> Amount {
+        let mut total = Amount::default();
+        if matches!(graph.node(id).op(), Op::Result(_)) {
+            return total;
+        }
+        for out in graph.node(id).outs() {
+            let bytes = self.bytes(graph, id, &out.fact, out.fact.element_type());
+            self.add_term(&mut total, &bytes);
+        }
+        total
+    }
+}
+
+/// ``NonZero `at` ``
+pub(super) fn described(graph: &Graph, id: NodeId) -> String {
+    format!("{} `{}`", graph.node(id).op().type_name(), graph.node(id).name())
+}
+
+/// Makes an expression of a graph anew in the table of a ledger.
+struct Importer<'l, 'g> {
+    ledger: &'l mut Ledger,
+    graph: &'g Graph,
+}
+
+impl ExprFolder for Importer<'_, '_> {
+    type Output = SymExpr;
+    type Error = ();
+
+    fn constant(&mut self, value: i64) -> Result<SymExpr, ()> {
+        Ok(value.into())
+    }
+
+    fn symbol(&mut self, symbol: SymbolId) -> Result<SymExpr, ()> {
+        let symbols = self.graph.symbols();
+        let interval = symbols.interval(&symbol.into());
+        let label = symbols.label(symbol);
+        let name = symbols.name(symbol).unwrap_or(&label);
+        self.ledger.symbols.named(name, interval, Origin::default()).map_err(drop)
+    }
+
+    fn combine(&mut self, how: BinaryOp, a: SymExpr, b: SymExpr) -> Result<SymExpr, ()> {
+        let symbols = &self.ledger.symbols;
+        let combined = match how {
+            BinaryOp::Add => symbols.add(&a, &b),
+            BinaryOp::Multiply => symbols.mul(&a, &b),
+            BinaryOp::FloorDivide => symbols.floor_div(&a, &b),
+            BinaryOp::Min => symbols.min(&a, &b),
+            BinaryOp::Max => symbols.max(&a, &b),
+        };
+        combined.ok_or(())
+    }
+}

@@ -1,0 +1,364 @@
+//! The memory of a run at its worst moment: which values live together, by the rules of the interpreter. A value is freed
+//! after its last reader; a view shares the memory of what it is a view of; an element-wise layer writes over its input
+//! where nobody else reads it; f16 and bf16 are computed in f32.
+
+use std::collections::{BTreeMap, HashMap};
+
+use snick_ir::{Fact, Graph, NodeId, Op, Value};
+use snick_shape::{SymExpr, SymbolId};
+use snick_tensor::ElementType;
+
+use super::Amount;
+use super::ledger::Ledger;
+
+/// How many moments an expression of the peak tells apart.
+const MOST_MOMENTS: usize = 4;
+
+/// Sizes that stand for all others where moments are compared: those that exceed the least by so much.
+const STEPS: [i64; 7] = [0, 1, 7, 31, 127, 511, 2047];
+
+/// How many combinations of sizes are tried.
+const SAMPLES: usize = 24;
+
+/// Whether the outputs of a layer share the memory of its first input.
+pub(super) fn is_view(graph: &Graph, id: NodeId) -> bool {
+    match graph.node(id).op() {
+        Op::Reshape(_)
+        | Op::Squeeze(_)
+        | Op::Unsqueeze(_)
+        | Op::Identity(_)
+        | Op::Result(_)
+        | Op::Assign(_)
+        | Op::ReadValue(_) => true,
+        op if is_strided(op) => true,
+        Op::Convert(_) | Op::ConvertLike(_) => {
+            let node = graph.node(id);
+            let given = node.input(0).and_then(|value| graph.fact(value)).map(Fact::element_type);
+            let made = node.outs().first().map(|out| out.fact.element_type());
+            given.map(computed_as) == made.map(computed_as)
+        }
+        _ => false,
+    }
+}
+
+/// Whether the outputs of an op are views whose elements may lie apart.
+fn is_strided(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Transpose(_)
+            | Op::Slice(_)
+            | Op::Slice8(_)
+            | Op::StridedSlice(_)
+            | Op::Crop(_)
+            | Op::Split(_)
+            | Op::VariadicSplit(_)
+            | Op::Broadcast(_)
+    )
+}
+
+/// The type in which a run holds values that are declared so.
+fn computed_as(element_type: ElementType) -> ElementType {
+    if element_type.is_half() { ElementType::F32 } else { element_type }
+}
+
+/// The bytes of the values that live together at the worst moment, bodies included.
+pub(super) fn peak(graph: &Graph, ledger: &mut Ledger) -> Amount {
+    let mut run = Run::new(graph, ledger);
+    for id in graph.order().unwrap_or_default() {
+        if run.varies.contains(&id) {
+            run.step(id);
+        }
+    }
+    let moments = run.moments();
+    greatest(moments, ledger)
+}
+
+/// Memory of a run.
+struct Buffer {
+    bytes: SymExpr,
+    /// The bytes by sample.
+    sampled: Vec<u64>,
+    /// Reads that are still to come, of all its views.
+    reads: usize,
+    /// Whether it is kept beyond the run.
+    pinned: bool,
+}
+
+/// Where a value lies.
+#[derive(Copy, Clone)]
+struct Place {
+    /// The buffer; `None` for inputs and constants, which are not the run's own.
+    buffer: Option<usize>,
+    /// Whether the elements lie in order, without gaps.
+    contiguous: bool,
+    /// Whether it is all of the buffer, of its type.
+    whole: bool,
+}
+
+/// What lives at one moment.
+#[derive(Clone)]
+struct Moment {
+    buffers: Vec<usize>,
+    inside: Vec<SymExpr>,
+}
+
+/// A run that is played through without values.
+struct Run<'g, 'l> {
+    graph: &'g Graph,
+    ledger: &'l mut Ledger,
+    varies: std::collections::HashSet<NodeId>,
+    samples: Vec<HashMap<SymbolId, i64>>,
+    buffers: Vec<Buffer>,
+    places: HashMap<Value, Place>,
+    reads: HashMap<Value, usize>,
+    alive: Vec<u64>,
+    live: std::collections::BTreeSet<usize>,
+    /// By sample: the most bytes, and the step at which they live.
+    worst: Vec<(u64, usize)>,
+    seen: BTreeMap<usize, Moment>,
+    steps: usize,
+}
+
+impl<'g, 'l> Run<'g, 'l> {
+    fn new(graph: &'g Graph, ledger: &'l mut Ledger) -> Self {
+        let varies = super::varying(graph);
+        let mut reads: HashMap<Value, usize> = HashMap::new();
+        for &id in &varies {
+            graph.inputs(id).into_iter().flatten().for_each(|value| *reads.entry(value).or_default() += 1);
+        }
+        let samples = samples(ledger);
+        let count = samples.len();
+        Self {
+            graph,
+            ledger,
+            varies,
+            samples,
+            buffers: Vec::new(),
+            places: HashMap::new(),
+            reads,
+            alive: vec![0; count],
+            live: std::collections::BTreeSet::new(),
+            worst: vec![(0, 0); count],
+            seen: BTreeMap::new(),
+            steps: 0,
+        }
+    }
+
+    fn sampled(&self, expr: &SymExpr) -> Vec<u64> {
+        let value = |sample: &HashMap<SymbolId, i64>| {
+            let value = self.ledger.symbols.eval(expr, &|symbol| sample.get(&symbol).copied());
+            value.and_then(|value| u64::try_from(value).ok()).unwrap_or_default()
+        };
+        self.samples.iter().map(value).collect()
+    }
+
+    /// Plays one layer: its outputs come, the worst moment is noted, what nobody reads any more goes.
+    fn step(&mut self, id: NodeId) {
+        self.steps += 1;
+        let node = self.graph.node(id);
+        let inputs: Vec<Value> = self.graph.inputs(id).into_iter().flatten().collect();
+        let first = inputs.first().copied();
+        let given = first.and_then(|value| self.places.get(&value).copied());
+        let mut inside = self.inside(id);
+        for (port, out) in node.outs().iter().enumerate() {
+            let Some(value) = node.output(port) else { continue };
+            let reads = self.reads.get(&value).copied().unwrap_or_default();
+            let place = match (node.op(), given) {
+                (Op::Parameter(_) | Op::ReadValue(_), _) => {
+                    Place { buffer: None, contiguous: true, whole: false }
+                }
+                (Op::Result(_), Some(place)) if place.contiguous && !self.is_rounded(id) => self.pin(place),
+                (Op::Result(_), _) => {
+                    let place = self.allocate(id, &out.fact, out.fact.element_type());
+                    self.pin(place)
+                }
+                (Op::Assign(_), Some(place)) => self.pin(place),
+                (op, Some(place)) if self.is_shared(id, place) => Place {
+                    contiguous: place.contiguous && !is_strided(op),
+                    whole: place.whole && !is_strided(op),
+                    ..place
+                },
+                (_, Some(place)) if self.is_overwritten(id, place, &inputs) => place,
+                _ if reads == 0 => {
+                    inside.push(self.ledger.bytes(self.graph, id, &out.fact, out.fact.element_type()));
+                    continue;
+                }
+                _ => self.allocate(id, &out.fact, computed_as(out.fact.element_type())),
+            };
+            if let Some(buffer) = place.buffer {
+                self.buffers[buffer].reads += reads;
+            }
+            self.places.insert(value, place);
+        }
+        self.note(inside);
+        for value in inputs {
+            if let Some(buffer) = self.places.get(&value).and_then(|place| place.buffer) {
+                self.buffers[buffer].reads = self.buffers[buffer].reads.saturating_sub(1);
+                self.release(buffer);
+            }
+        }
+    }
+
+    /// Whether a Result is rounded to the type that it is declared with.
+    fn is_rounded(&self, id: NodeId) -> bool {
+        self.graph.node(id).outs().iter().any(|out| out.fact.element_type().is_half())
+    }
+
+    /// Whether a layer gives out views. Elements that lie apart have to be put together before they are given another shape.
+    fn is_shared(&self, id: NodeId, place: Place) -> bool {
+        is_view(self.graph, id) && (place.contiguous || !matches!(self.graph.node(id).op(), Op::Reshape(_)))
+    }
+
+    /// Whether an element-wise layer writes over what it reads: nobody else reads it, and the output is as large.
+    fn is_overwritten(&self, id: NodeId, place: Place, inputs: &[Value]) -> bool {
+        let facts: Option<Vec<&Fact>> = inputs.iter().map(|value| self.graph.fact(*value)).collect();
+        let (Some(facts), Some(buffer)) = (facts, place.buffer) else { return false };
+        let [given, ..] = facts.as_slice() else { return false };
+        let Some(out) = self.graph.node(id).outs().first() else { return false };
+        let buffer = &self.buffers[buffer];
+        buffer.reads == 1
+            && !buffer.pinned
+            && place.whole
+            && given.shape() == out.fact.shape()
+            && computed_as(given.element_type()) == computed_as(out.fact.element_type())
+            && self.graph.node(id).op().element_function(&facts).is_some()
+    }
+
+    fn allocate(&mut self, id: NodeId, fact: &Fact, element_type: ElementType) -> Place {
+        let bytes = self.ledger.bytes(self.graph, id, fact, element_type);
+        let sampled = self.sampled(&bytes);
+        self.alive.iter_mut().zip(&sampled).for_each(|(alive, own)| *alive = alive.saturating_add(*own));
+        self.live.insert(self.buffers.len());
+        self.buffers.push(Buffer { bytes, sampled, reads: 0, pinned: false });
+        Place { buffer: Some(self.buffers.len() - 1), contiguous: true, whole: true }
+    }
+
+    fn pin(&mut self, place: Place) -> Place {
+        if let Some(buffer) = place.buffer {
+            self.buffers[buffer].pinned = true;
+        }
+        place
+    }
+
+    fn release(&mut self, buffer: usize) {
+        let freed = &self.buffers[buffer];
+        if freed.reads == 0 && !freed.pinned && self.live.remove(&buffer) {
+            self.alive
+                .iter_mut()
+                .zip(&freed.sampled)
+                .for_each(|(alive, own)| *alive = alive.saturating_sub(*own));
+        }
+    }
+
+    /// What a layer takes while it computes, beside its inputs and outputs.
+    fn inside(&mut self, id: NodeId) -> Vec<SymExpr> {
+        let node = self.graph.node(id);
+        let dims = |run: &mut Self, port: usize| {
+            let fact = run.graph.fact(node.input(port)?)?;
+            run.ledger.dims(run.graph, fact)
+        };
+        match node.op() {
+            Op::ScaledDotProductAttention(_) => {
+                let (Some(query), Some(key)) = (dims(self, 0), dims(self, 1)) else { return Vec::new() };
+                let (Some(rows), Some(keys)) =
+                    (query.get(..query.len().saturating_sub(1)), key.get(key.len().saturating_sub(2)))
+                else {
+                    return Vec::new();
+                };
+                // Scores, what the mask makes of them, and weights.
+                let copies = if node.input(3).is_some() { 3 } else { 2 };
+                vec![self.ledger.product(rows.iter().chain([keys, &SymExpr::from(4 * copies)]))]
+            }
+            op => {
+                let bodies: Vec<Amount> = op.bodies().map(|(_, body)| peak(body, self.ledger)).collect();
+                bodies.into_iter().flat_map(|amount| amount.terms).collect()
+            }
+        }
+    }
+
+    /// Compares the moment with the worst ones.
+    fn note(&mut self, inside: Vec<SymExpr>) {
+        let mut now = self.alive.clone();
+        for expr in &inside {
+            now.iter_mut().zip(self.sampled(expr)).for_each(|(now, own)| *now = now.saturating_add(own));
+        }
+        let mut is_worst = false;
+        for (worst, &bytes) in self.worst.iter_mut().zip(&now) {
+            if bytes > worst.0 {
+                *worst = (bytes, self.steps);
+                is_worst = true;
+            }
+        }
+        if is_worst {
+            self.seen.insert(self.steps, Moment { buffers: self.live.iter().copied().collect(), inside });
+            let worst = &self.worst;
+            self.seen.retain(|step, _| worst.iter().any(|(_, at)| at == step));
+        }
+    }
+
+    /// The worst moments as amounts, those first that are the worst of the most samples.
+    fn moments(&self) -> Vec<Amount> {
+        let wins = |step: usize| self.worst.iter().filter(|(_, at)| *at == step).count();
+        let mut steps: Vec<(usize, &Moment)> =
+            self.seen.iter().map(|(step, moment)| (*step, moment)).collect();
+        steps.sort_by_key(|(step, _)| (std::cmp::Reverse(wins(*step)), *step));
+        let amount = |moment: &Moment| {
+            let mut total = Amount::default();
+            let own = moment.buffers.iter().map(|&buffer| &self.buffers[buffer].bytes);
+            own.chain(&moment.inside)
+                .for_each(|bytes| self.ledger.add(&mut total, &self.ledger.amount(bytes.clone())));
+            total
+        };
+        steps.into_iter().map(|(_, moment)| amount(moment)).collect()
+    }
+}
+
+/// Values of all symbols: each of a few sizes for all, then mixed ones.
+fn samples(ledger: &Ledger) -> Vec<HashMap<SymbolId, i64>> {
+    let ids: Vec<SymbolId> = ledger.symbols.ids().collect();
+    let count = if ids.is_empty() { 1 } else { SAMPLES };
+    let sample = |number: usize| {
+        let value = |(at, &id): (usize, &SymbolId)| {
+            let interval = ledger.symbols.interval(&id.into());
+            let step = if number < STEPS.len() { number } else { number * 31 + at * 17 + number * at };
+            let size = interval.lo().max(1).saturating_add(STEPS[step % STEPS.len()]);
+            (id, if interval.has_upper() { size.min(interval.hi()) } else { size })
+        };
+        ids.iter().enumerate().map(value).collect()
+    };
+    (0..count).map(sample).collect()
+}
+
+/// The greatest of several amounts, as one expression.
+fn greatest(moments: Vec<Amount>, ledger: &mut Ledger) -> Amount {
+    let mut kept: Vec<SymExpr> = Vec::new();
+    let mut left_out = 0;
+    for moment in moments {
+        let [only] = moment.terms.as_slice() else {
+            if kept.is_empty() {
+                return moment;
+            }
+            left_out += 1;
+            continue;
+        };
+        if kept.iter().any(|own| ledger.symbols.le(only, own)) {
+            continue;
+        }
+        kept.retain(|own| !ledger.symbols.le(own, only));
+        match kept.len() {
+            MOST_MOMENTS => left_out += 1,
+            _ => kept.push(only.clone()),
+        }
+    }
+    let mut greatest = SymExpr::from(0);
+    for own in kept {
+        match ledger.symbols.max(&greatest, &own) {
+            Some(max) => greatest = max,
+            None => left_out += 1,
+        }
+    }
+    if left_out > 0 {
+        ledger.notes.push(format!("peak_bytes leaves out {left_out} moments that need more for few sizes"));
+    }
+    ledger.amount(greatest)
+}

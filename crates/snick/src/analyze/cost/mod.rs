@@ -1,0 +1,252 @@
+//! What a run of a model costs: multiply-accumulates, operations, memory, as numbers or as expressions of its symbols.
+
+mod ledger;
+mod memory;
+mod trips;
+mod work;
+
+use std::collections::HashSet;
+use std::fmt;
+
+use snick_ir::{Graph, Loc, NodeId, Op, OpTraits};
+use snick_shape::{Interval, SymExpr, SymbolId, Symbols};
+
+use self::ledger::Ledger;
+use crate::Model;
+
+/// A count: a number, or an expression of symbols.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Amount {
+    /// What is added; several only where one expression cannot hold their sum.
+    terms: Vec<SymExpr>,
+}
+
+impl From<u64> for Amount {
+    fn from(number: u64) -> Self {
+        Self { terms: vec![i64::try_from(number).unwrap_or(i64::MAX).into()] }
+    }
+}
+
+impl Amount {
+    /// The number, if no symbol is in it.
+    pub fn number(&self) -> Option<u64> {
+        self.terms.iter().try_fold(0u64, |sum, term| sum.checked_add(u64::try_from(term.as_const()?).ok()?))
+    }
+
+    /// As text over the symbols of [`ModelCost::symbols`].
+    pub fn display<'a>(&'a self, symbols: &'a Symbols) -> impl fmt::Display + 'a {
+        Shown { amount: self, symbols }
+    }
+
+    /// The count where symbols have these values; `None` if one has none.
+    pub fn at(&self, symbols: &Symbols, value: &dyn Fn(SymbolId) -> Option<i64>) -> Option<u64> {
+        let values = self.terms.iter().map(|term| u64::try_from(symbols.eval(term, value)?).ok());
+        values.into_iter().try_fold(0u64, |sum, value| sum.checked_add(value?))
+    }
+}
+
+/// An amount with the names of its symbols.
+struct Shown<'a> {
+    amount: &'a Amount,
+    symbols: &'a Symbols,
+}
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(number) = self.amount.number() {
+            return write!(f, "{number}");
+        }
+        for (at, term) in self.amount.terms.iter().enumerate() {
+            write!(f, "{}{}", if at > 0 { "+" } else { "" }, self.symbols.display(term))?;
+        }
+        Ok(())
+    }
+}
+
+/// What a layer costs in one run, all iterations of the body that it is in together.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct LayerCost {
+    /// The layer.
+    pub name: String,
+    /// Its operation type.
+    pub op: String,
+    /// Its place in the file.
+    pub loc: Loc,
+    /// Multiply-accumulates.
+    pub macs: Amount,
+    /// Floating-point or integer operations, two for each multiply-accumulate.
+    pub flops: Amount,
+    /// Bytes of its outputs.
+    pub bytes: Amount,
+}
+
+/// What a run of a model costs.
+///
+/// ```
+/// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  \
+/// #             %w = Const-1 f32[4,2] <1, 2, 3, 4, 5, 6, 7, 8>\n  \
+/// #             %p = MatMul-1(%x, %w) {transpose_a: false, transpose_b: false}\n  %y = Result-1(%p)\n}\n";
+/// let mut model = snick::parse(text)?;
+/// model.infer().into_result()?;
+/// let cost = model.cost();
+/// // N rows of 4 by a matrix of 4 x 2.
+/// assert_eq!(cost.macs.display(&cost.symbols).to_string(), "8*N");
+/// assert_eq!((cost.parameters, cost.weights_bytes), (8, 32));
+/// # Ok::<(), snick::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ModelCost {
+    /// The symbols of all amounts.
+    pub symbols: Symbols,
+    /// The numbers in constants, those of integers that give shapes and indices aside.
+    pub parameters: u64,
+    /// The bytes of all constants.
+    pub weights_bytes: u64,
+    /// Multiply-accumulates of products, convolutions, recurrent layers and attention.
+    pub macs: Amount,
+    /// Operations: two for each multiply-accumulate, one for each element of other layers that compute.
+    pub flops: Amount,
+    /// Bytes of all values that layers compute from the inputs; views of others count nothing.
+    pub activation_bytes: Amount,
+    /// Bytes of the values that are in memory together at the worst moment, inputs aside.
+    pub peak_bytes: Amount,
+    /// Bytes that variables hold after a run.
+    pub state_bytes: Amount,
+    /// The layers that cost anything, bodies included, in order.
+    pub layers: Vec<LayerCost>,
+    /// What the amounts leave out, and symbols that stand for what only a run shows.
+    pub notes: Vec<String>,
+}
+
+impl Model {
+    /// What a run costs; after [`Model::infer`].
+    pub fn cost(&self) -> ModelCost {
+        let mut count = Count { ledger: Ledger::default(), layers: Vec::new(), parameters: 0, weights: 0 };
+        let one = SymExpr::from(1);
+        count.graph(self.graph(), &one);
+        let state_bytes = count.states(self.graph());
+        let peak_bytes = memory::peak(self.graph(), &mut count.ledger);
+        let Count { ledger, layers, parameters, weights } = count;
+        let sum = |of: fn(&LayerCost) -> &Amount| {
+            let mut total = Amount::default();
+            layers.iter().for_each(|layer| ledger.add(&mut total, of(layer)));
+            total
+        };
+        let (macs, flops) = (sum(|layer| &layer.macs), sum(|layer| &layer.flops));
+        let activation_bytes = sum(|layer| &layer.bytes);
+        ModelCost {
+            macs,
+            flops,
+            activation_bytes,
+            peak_bytes,
+            state_bytes,
+            parameters,
+            weights_bytes: weights,
+            layers,
+            notes: ledger.notes,
+            symbols: ledger.symbols,
+        }
+    }
+}
+
+/// A count of a model that is going on.
+struct Count {
+    ledger: Ledger,
+    layers: Vec<LayerCost>,
+    parameters: u64,
+    weights: u64,
+}
+
+impl Count {
+    /// Adds a graph that runs so many times.
+    fn graph(&mut self, graph: &Graph, times: &SymExpr) {
+        let varies = varying(graph);
+        for id in graph.ids() {
+            let node = graph.node(id);
+            if let Op::Const(constant) = node.op() {
+                let count = constant.dims().iter().fold(1usize, |n, &d| n.saturating_mul(d));
+                let element_type = constant.element_type();
+                let bytes = element_type.byte_len(count).unwrap_or_default();
+                self.weights = self.weights.saturating_add(bytes as u64);
+                if element_type.is_float() || element_type.bit_width().is_some_and(|bits| bits <= 8) {
+                    self.parameters = self.parameters.saturating_add(count as u64);
+                }
+            }
+            if varies.contains(&id) {
+                self.layer(graph, id, times);
+            }
+            let trips = trips::of(graph, id, &mut self.ledger);
+            for (_, body) in node.op().bodies() {
+                let times = self.ledger.product([times, &trips]);
+                self.graph(body, &times);
+            }
+        }
+    }
+
+    fn layer(&mut self, graph: &Graph, id: NodeId, times: &SymExpr) {
+        let node = graph.node(id);
+        let work = work::of(graph, id, &mut self.ledger);
+        let bytes = match memory::is_view(graph, id) || matches!(node.op(), Op::Parameter(_) | Op::Assign(_))
+        {
+            true => Amount::default(),
+            false => self.ledger.bytes_of_outputs(graph, id),
+        };
+        let scaled = |ledger: &mut Ledger, amount: Amount| {
+            let terms = amount.terms.iter().map(|term| ledger.product([term, times])).collect();
+            Amount { terms }
+        };
+        let [macs, flops, bytes] =
+            [work.macs, work.flops, bytes].map(|amount| scaled(&mut self.ledger, amount));
+        if [&macs, &flops, &bytes].iter().any(|amount| amount.number() != Some(0)) {
+            let (name, op) = (node.name().to_string(), node.op().type_name().to_string());
+            self.layers.push(LayerCost { name, op, loc: node.loc(), macs, flops, bytes });
+        }
+    }
+
+    /// What variables hold after a run: what is assigned, or else what is read.
+    fn states(&mut self, graph: &Graph) -> Amount {
+        let assigned: HashSet<&str> = graph
+            .ids()
+            .filter_map(|id| match graph.node(id).op() {
+                Op::Assign(op) => Some(op.variable_id.as_str()),
+                _ => None,
+            })
+            .collect();
+        let mut total = Amount::default();
+        for id in graph.ids() {
+            let is_kept = match graph.node(id).op() {
+                Op::Assign(_) => true,
+                Op::ReadValue(op) => !assigned.contains(op.variable_id.as_str()),
+                _ => false,
+            };
+            if is_kept {
+                let bytes = self.ledger.bytes_of_outputs(graph, id);
+                self.ledger.add(&mut total, &bytes);
+            }
+        }
+        total
+    }
+}
+
+/// The layers whose values differ from run to run: what follows from constants is computed once.
+fn varying(graph: &Graph) -> HashSet<NodeId> {
+    let mut found = HashSet::new();
+    for id in graph.order().unwrap_or_default() {
+        let node = graph.node(id);
+        let is_known = !node.outs().is_empty()
+            && node.outs().iter().all(|out| out.fact.as_tensor().is_some())
+            && node.op().traits().is_foldable();
+        let varies = matches!(node.op(), Op::Parameter(_) | Op::ReadValue(_))
+            || node.op().has(OpTraits::RANDOM)
+            || graph.inputs(id).into_iter().flatten().any(|value| found.contains(&value.node));
+        if varies && !is_known {
+            found.insert(id);
+        }
+    }
+    found
+}
+
+/// The interval of a size that only a run shows.
+const ANY_SIZE: Interval = Interval::DIM;
