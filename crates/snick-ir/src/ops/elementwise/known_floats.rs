@@ -61,6 +61,9 @@ pub fn zip(
     if !is_followed(et) || cx.inputs().iter().all(|fact| fact.as_tensor().is_some()) {
         return None;
     }
+    if [0, 1].iter().any(|&i| cx.input(i).known.is_none()) {
+        return None;
+    }
     let out = out.as_static()?;
     let (da, db) = (cx.shape(0).as_static()?, cx.shape(1).as_static()?);
     let aligned = broadcast.aligned(da.len(), &db).ok()?;
