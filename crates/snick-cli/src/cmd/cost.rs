@@ -27,7 +27,7 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     let mut model = model::load(&options.model, console)?;
     let errors = model::infer(&mut model, console)?;
     errors.iter().for_each(|error| console.located(error));
-    let cost = model.cost();
+    let cost = model.cost()?;
     let mut symbols = model.symbols();
     symbols.retain(|symbol| cost.symbols.labelled(&symbol.name).is_some());
     console.print(&match common.format {

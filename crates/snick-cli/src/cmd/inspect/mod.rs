@@ -82,7 +82,7 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     summary.weights = snick::weights(graph);
     summary.states = snick::state_sizes(graph);
     summary.times = snick::layer_times(graph);
-    summary.cost = Some(model.cost());
+    summary.cost = model.cost().ok();
     console.print(&match common.format {
         OutputFormat::Text => summary.as_text(),
         OutputFormat::Json => summary.as_json(),

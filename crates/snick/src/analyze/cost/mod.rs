@@ -12,7 +12,7 @@ use snick_ir::{Graph, Loc, NodeId, Op, OpTraits};
 use snick_shape::{Interval, SymExpr, SymbolId, Symbols};
 
 use self::ledger::Ledger;
-use crate::Model;
+use crate::{Error, Model};
 
 /// A count: a number, or an expression of symbols.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -89,7 +89,7 @@ pub struct LayerCost {
 /// #             %p = MatMul-1(%x, %w) {transpose_a: false, transpose_b: false}\n  %y = Result-1(%p)\n}\n";
 /// let mut model = snick::parse(text)?;
 /// model.infer().into_result()?;
-/// let cost = model.cost();
+/// let cost = model.cost()?;
 /// // N rows of 4 by a matrix of 4 x 2.
 /// assert_eq!(cost.macs.display(&cost.symbols).to_string(), "8*N");
 /// assert_eq!((cost.parameters, cost.weights_bytes), (8, 32));
@@ -122,7 +122,11 @@ pub struct ModelCost {
 
 impl Model {
     /// What a run costs; after [`Model::infer`].
-    pub fn cost(&self) -> ModelCost {
+    ///
+    /// # Errors
+    /// A cycle of layers: no run passes it.
+    pub fn cost(&self) -> Result<ModelCost, Error> {
+        self.graph().order()?;
         let mut count = Count { ledger: Ledger::default(), layers: Vec::new(), parameters: 0, weights: 0 };
         let one = SymExpr::from(1);
         count.graph(self.graph(), &one);
@@ -136,7 +140,7 @@ impl Model {
         };
         let (macs, flops) = (sum(|layer| &layer.macs), sum(|layer| &layer.flops));
         let activation_bytes = sum(|layer| &layer.bytes);
-        ModelCost {
+        Ok(ModelCost {
             macs,
             flops,
             activation_bytes,
@@ -147,7 +151,7 @@ impl Model {
             layers,
             notes: ledger.notes,
             symbols: ledger.symbols,
-        }
+        })
     }
 }
 
