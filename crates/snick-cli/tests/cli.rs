@@ -76,6 +76,21 @@ fn infer_tells_shapes_as_json() {
 }
 
 #[test]
+fn cost_tells_amounts_as_json() {
+    let out = snick(&["cost", &model("focus_cnn"), "--format", "json"]);
+    let stdout = text(&out.stdout);
+    assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+    assert!(stdout.starts_with("{\"schema\":\"snick.cost/1\","), "{stdout}");
+    for key in
+        ["parameters", "weights_bytes", "macs", "flops", "activation_bytes", "peak_bytes", "state_bytes"]
+    {
+        assert!(stdout.contains(&format!("\"{key}\":")), "{key}: {stdout}");
+    }
+    let lines = text(&snick(&["cost", &model("focus_cnn")]).stdout);
+    assert!(lines.lines().all(|line| line.chars().count() <= 80), "{lines}");
+}
+
+#[test]
 fn dims_of_inputs_may_be_expressions() {
     let keys = root().join("docs/examples/masked_keys.snick").display().to_string();
     let shapes = ["--shape", "mask[B,P+T,1]", "--shape", "past[B,P=..8,8],new[B,T=2*3,8]"];

@@ -109,13 +109,11 @@ fn as_text(cost: &ModelCost, symbols: &[Symbol], top: usize) -> String {
         };
         let shown = amount_text(macs, cost, Unit::Count);
         let unit = if is_product { "macs" } else { "flops" };
-        let loc = if layer.loc.line > 0 { format!("  {}", layer.loc) } else { String::new() };
-        let name = format!("{} {}{loc}", layer.op, layer.name);
-        let fits = shown.chars().count() <= 16 && name.chars().count() <= COLUMNS - 26;
-        let _ = match fits {
-            true => writeln!(text, "  {shown:>16} {unit:5}  {}", Escaped(&name)),
-            false => writeln!(text, "  {}\n      {} {unit}", Escaped(&name), wrapped(&shown, 6)),
+        let line = match shown.chars().count() {
+            0..=16 => format!("{shown:>16} {unit:5}  "),
+            _ => format!("{}\n  {:16} {unit:5}  ", wrapped(&shown, 2), ""),
         };
+        let _ = writeln!(text, "  {line}{}", layer_text(layer));
     }
     if !cost.notes.is_empty() {
         let _ = writeln!(text, "\nnotes");
@@ -125,6 +123,18 @@ fn as_text(cost: &ModelCost, symbols: &[Symbol], top: usize) -> String {
     }
     symbols::write_legend(symbols.iter(), &mut text);
     text
+}
+
+/// Operation and place of a layer, and as much of the end of its name as there is room for.
+fn layer_text(layer: &LayerCost) -> String {
+    let loc = if layer.loc.line > 0 { format!("  {}", layer.loc) } else { String::new() };
+    let name = Escaped(&layer.name).to_string();
+    let room = COLUMNS.saturating_sub(26 + layer.op.chars().count() + 1 + loc.len());
+    let name: String = match name.chars().count() {
+        count if count <= room => name,
+        count => std::iter::once('\u{2026}').chain(name.chars().skip(count + 1 - room.max(1))).collect(),
+    };
+    format!("{} {name}{loc}", Escaped(&layer.op))
 }
 
 /// The layers of the most work, where symbols have sizes of no special kind.

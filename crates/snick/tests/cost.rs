@@ -1,0 +1,122 @@
+//! What a run is said to cost, and what it takes.
+#![cfg(all(feature = "run", feature = "analyze"))]
+
+use snick::{Error, Limits, Model, RunOptions, Tensor};
+
+type Tested = Result<(), Box<dyn std::error::Error>>;
+
+/// Two products with an activation between, over weights that are given as inputs.
+const PERCEPTRON: &str = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,64\"}\n  \
+    %w = Parameter-1 {element_type: f32, shape: \"64,256\"}\n  \
+    %v = Parameter-1 {element_type: f32, shape: \"256,64\"}\n  \
+    %a = MatMul-1(%x, %w) {transpose_a: false, transpose_b: false}\n  %b = ReLU-1(%a)\n  \
+    %c = MatMul-1(%b, %v) {transpose_a: false, transpose_b: false}\n  %d = SoftMax-8(%c) {axis: 1}\n  \
+    %y = Result-1(%d)\n}\n";
+
+/// Attention over keys of the same length, in which scores take the most memory.
+const ATTENTION: &str = "snick 1\ngraph \"g\" {\n  %q = Parameter-1 {element_type: f32, shape: \"1,T,64\"}\n  \
+    %k = Parameter-1 {element_type: f32, shape: \"1,T,64\"}\n  %v = Parameter-1 {element_type: f32, shape: \"1,T,64\"}\n  \
+    %a = ScaledDotProductAttention-13(%q, %k, %v) {causal: false}\n  %y = Result-1(%a)\n}\n";
+
+fn inferred(text: &str) -> Result<Model, Error> {
+    let mut model = snick::parse(text)?;
+    model.infer().into_result()?;
+    Ok(model)
+}
+
+/// The least limit of memory that a run keeps, to one part in 200.
+fn memory_of(model: &Model, inputs: &[Tensor]) -> Result<u64, Box<dyn std::error::Error>> {
+    let (mut less, mut enough) = (0, 1 << 30);
+    while enough - less > enough / 200 {
+        let limit = less + (enough - less) / 2;
+        let options = RunOptions::new().limits(Limits::new().memory(limit));
+        let named = inputs.iter().enumerate().map(|(at, tensor)| (at.to_string(), tensor.clone()));
+        match model.session()?.run_with(named, &options) {
+            Ok(_) => enough = limit,
+            Err(Error::Limit { .. }) => less = limit,
+            Err(other) => return Err(other.into()),
+        }
+    }
+    Ok(u64::try_from(enough)?)
+}
+
+#[test]
+fn the_peak_is_what_a_run_takes() -> Tested {
+    for (text, sizes) in [(PERCEPTRON, [256, 1024, 4096]), (ATTENTION, [128, 256, 512])] {
+        let model = inferred(text)?;
+        let cost = model.cost();
+        for size in sizes {
+            let open = |dims: &[usize]| -> Vec<usize> {
+                dims.iter().map(|&dim| if dim == 0 { size } else { dim }).collect()
+            };
+            let dims: [&[usize]; 3] = match text {
+                PERCEPTRON => [&[0, 64], &[64, 256], &[256, 64]],
+                _ => [&[1, 0, 64]; 3],
+            };
+            let inputs: Vec<Tensor> =
+                dims.iter().map(|dims| Tensor::full(&open(dims), 0.5f32)).collect::<Result<_, _>>()?;
+            let said = cost.peak_bytes.at(&cost.symbols, &|_| i64::try_from(size).ok()).ok_or("a number")?;
+            let taken = memory_of(&model, &inputs)?;
+            assert!(said.abs_diff(taken) * 10 <= taken, "{size}: {said} is said, {taken} is taken");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn products_are_counted_by_definition() -> Tested {
+    let parameter = |name: &str, shape: &str| {
+        format!("  %{name} = Parameter-1 {{element_type: f32, shape: \"{shape}\"}}\n")
+    };
+    for (shapes, layer, macs) in [
+        (&["B,T,64", "64,32"][..], "MatMul-1(%0, %1) {transpose_a: false, transpose_b: false}", "2048*B*T"),
+        (&["B,64,T", "64,32"], "MatMul-1(%0, %1) {transpose_a: true, transpose_b: false}", "2048*B*T"),
+        (
+            &["N,3,8,8", "16,3,3,3"],
+            "Convolution-1(%0, %1) {strides: [1,1], pads_begin: [1,1], pads_end: [1,1], dilations: [1,1], auto_pad: explicit}",
+            "27648*N",
+        ),
+        (
+            &["N,8,4,4", "8,1,1,3,3"],
+            "GroupConvolution-1(%0, %1) {strides: [1,1], pads_begin: [1,1], pads_end: [1,1], dilations: [1,1], auto_pad: explicit}",
+            "1152*N",
+        ),
+        (
+            &["2,4,T,16", "2,4,S,16", "2,4,S,8"],
+            "ScaledDotProductAttention-13(%0, %1, %2) {causal: false}",
+            "192*T*S",
+        ),
+        (&["B,I,16", "B,16,J"], "Einsum-7(%0, %1) {equation: \"bik,bkj->bij\"}", "16*B*I*J"),
+        (&["N,7"], "ReLU-1(%0)", "0"),
+    ] {
+        let inputs: String =
+            shapes.iter().enumerate().map(|(at, shape)| parameter(&format!("p{at}"), shape)).collect();
+        let layer = layer.replace('%', "%p");
+        let model =
+            inferred(&format!("snick 1\ngraph \"g\" {{\n{inputs}  %a = {layer}\n  %y = Result-1(%a)\n}}\n"))?;
+        let cost = model.cost();
+        assert_eq!(cost.macs.display(&cost.symbols).to_string(), macs, "{layer}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_body_counts_as_often_as_it_runs() -> Tested {
+    let model = inferred(
+        "snick 1\ngraph \"g\" {\n  %n = Const-1 i64[] <5>\n  %go = Const-1 boolean[] <1>\n  \
+         %x = Parameter-1 {element_type: f32, shape: \"B,8\"}\n  %w = Parameter-1 {element_type: f32, shape: \"8,8\"}\n  \
+         %loop = Loop-5(%n, %go, %x, %w) {inputs: [\"2 -> 0\", \"3 -> 1\"], \
+         outputs: [\"_ -> 0 purpose=execution_condition\", \"0 -> 1\"], back_edges: [1,0]}\n  \
+         body graph \"\" {\n    %s = Parameter-1 {element_type: f32, shape: \"?,8\"}\n    \
+         %m = Parameter-1 {element_type: f32, shape: \"8,8\"}\n    %on = Const-1 boolean[] <1>\n    \
+         %next = MatMul-1(%s, %m) {transpose_a: false, transpose_b: false}\n    \
+         %r0 = Result-1(%on)\n    %r1 = Result-1(%next)\n  }\n  %y = Result-1(%loop)\n}\n",
+    )?;
+    let cost = model.cost();
+    let [product] = cost.layers.iter().filter(|layer| layer.op == "MatMul").collect::<Vec<_>>()[..] else {
+        return Err("one product".into());
+    };
+    let rows_of_8 = product.macs.at(&cost.symbols, &|_| Some(1)).ok_or("a number")?;
+    assert_eq!(rows_of_8, 5 * 64);
+    Ok(())
+}
