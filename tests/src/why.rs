@@ -32,7 +32,7 @@ fn check(node: &WhyNode, model: &Model, depth: usize) {
     assert_eq!(node.from.is_empty(), node.role != Role::Computed, "{node}");
     assert!(node.place.layer.is_empty() || model.graph().find(&node.place.layer).is_some(), "{node}");
     let is_born = matches!(node.role, Role::Data | Role::Merged | Role::GivenUp);
-    assert_eq!(is_born && node.reason.is_none(), false, "{node}");
+    assert!(!is_born || node.reason.is_some(), "{node}");
     if !node.from.is_empty() {
         let below: BTreeSet<&str> = node.from.iter().flat_map(|child| names(&child.expr)).collect();
         assert!(names(&node.expr).is_subset(&below), "{node}");

@@ -44,7 +44,7 @@ fn memory_of(model: &Model, inputs: &[Tensor]) -> Result<u64, Box<dyn std::error
 fn the_peak_is_what_a_run_takes() -> Tested {
     for (text, sizes) in [(PERCEPTRON, [256, 1024, 4096]), (ATTENTION, [128, 256, 512])] {
         let model = inferred(text)?;
-        let cost = model.cost();
+        let cost = model.cost()?;
         for size in sizes {
             let open = |dims: &[usize]| -> Vec<usize> {
                 dims.iter().map(|&dim| if dim == 0 { size } else { dim }).collect()
@@ -94,7 +94,7 @@ fn products_are_counted_by_definition() -> Tested {
         let layer = layer.replace('%', "%p");
         let model =
             inferred(&format!("snick 1\ngraph \"g\" {{\n{inputs}  %a = {layer}\n  %y = Result-1(%a)\n}}\n"))?;
-        let cost = model.cost();
+        let cost = model.cost()?;
         assert_eq!(cost.macs.display(&cost.symbols).to_string(), macs, "{layer}");
     }
     Ok(())
@@ -112,7 +112,7 @@ fn a_body_counts_as_often_as_it_runs() -> Tested {
          %next = MatMul-1(%s, %m) {transpose_a: false, transpose_b: false}\n    \
          %r0 = Result-1(%on)\n    %r1 = Result-1(%next)\n  }\n  %y = Result-1(%loop)\n}\n",
     )?;
-    let cost = model.cost();
+    let cost = model.cost()?;
     let [product] = cost.layers.iter().filter(|layer| layer.op == "MatMul").collect::<Vec<_>>()[..] else {
         return Err("one product".into());
     };

@@ -105,7 +105,7 @@ impl Rotation {
     fn second_angle(&self, cos: &Grid, sin: &Grid, features: usize) -> Result<usize, OpError> {
         let half = self.width / 2;
         let width = cos.dims[3];
-        if self.width > features || self.width % 2 != 0 {
+        if self.width > features || !self.width.is_multiple_of(2) {
             return Err(OpError::mismatch(
                 "rotary_ndims",
                 self.width,

@@ -110,7 +110,7 @@ fn macs(op: &Op, layer: &Layer, ledger: &mut Ledger) -> Option<SymExpr> {
                 ([.., depth], _) => depth,
                 _ => return None,
             };
-            by_output(layer, &[depth.clone()], ledger)
+            by_output(layer, std::slice::from_ref(depth), ledger)
         }
         Op::FullyConnected(_)
         | Op::FullyConnectedCompressed(_)
