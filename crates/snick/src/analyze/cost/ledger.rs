@@ -28,13 +28,11 @@ impl Ledger {
         if term.as_const() == Some(0) {
             return;
         }
-        for own in &mut total.terms {
-            if let Some(sum) = self.symbols.add(own, term) {
-                *own = sum;
-                return;
-            }
+        // Only the last one is tried, so that a sum of many takes time that grows with their number.
+        match total.terms.last_mut().and_then(|last| Some((self.symbols.add(last, term)?, last))) {
+            Some((sum, last)) => *last = sum,
+            None => total.terms.push(term.clone()),
         }
-        total.terms.push(term.clone());
     }
 
     /// An amount of one expression.

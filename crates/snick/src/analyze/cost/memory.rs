@@ -82,6 +82,10 @@ struct Buffer {
     reads: usize,
     /// Whether it is kept beyond the run.
     pinned: bool,
+    /// The step that takes it.
+    born: usize,
+    /// The step after which it is freed; none so far if `None`.
+    freed: Option<usize>,
 }
 
 /// Where a value lies.
@@ -95,13 +99,6 @@ struct Place {
     whole: bool,
 }
 
-/// What lives at one moment.
-#[derive(Clone)]
-struct Moment {
-    buffers: Vec<usize>,
-    inside: Vec<SymExpr>,
-}
-
 /// A run that is played through without values.
 struct Run<'g, 'l> {
     graph: &'g Graph,
@@ -112,10 +109,10 @@ struct Run<'g, 'l> {
     places: HashMap<Value, Place>,
     reads: HashMap<Value, usize>,
     alive: Vec<u64>,
-    live: std::collections::BTreeSet<usize>,
     /// By sample: the most bytes, and the step at which they live.
     worst: Vec<(u64, usize)>,
-    seen: BTreeMap<usize, Moment>,
+    /// What the layers of those steps take inside.
+    seen: BTreeMap<usize, Vec<SymExpr>>,
     steps: usize,
 }
 
@@ -137,7 +134,6 @@ impl<'g, 'l> Run<'g, 'l> {
             places: HashMap::new(),
             reads,
             alive: vec![0; count],
-            live: std::collections::BTreeSet::new(),
             worst: vec![(0, 0); count],
             seen: BTreeMap::new(),
             steps: 0,
@@ -228,8 +224,8 @@ impl<'g, 'l> Run<'g, 'l> {
         let bytes = self.ledger.bytes(self.graph, id, fact, element_type);
         let sampled = self.sampled(&bytes);
         self.alive.iter_mut().zip(&sampled).for_each(|(alive, own)| *alive = alive.saturating_add(*own));
-        self.live.insert(self.buffers.len());
-        self.buffers.push(Buffer { bytes, sampled, reads: 0, pinned: false });
+        let born = self.steps;
+        self.buffers.push(Buffer { bytes, sampled, reads: 0, pinned: false, born, freed: None });
         Place { buffer: Some(self.buffers.len() - 1), contiguous: true, whole: true }
     }
 
@@ -241,12 +237,11 @@ impl<'g, 'l> Run<'g, 'l> {
     }
 
     fn release(&mut self, buffer: usize) {
-        let freed = &self.buffers[buffer];
-        if freed.reads == 0 && !freed.pinned && self.live.remove(&buffer) {
-            self.alive
-                .iter_mut()
-                .zip(&freed.sampled)
-                .for_each(|(alive, own)| *alive = alive.saturating_sub(*own));
+        let buffer = &mut self.buffers[buffer];
+        if buffer.reads == 0 && !buffer.pinned && buffer.freed.is_none() {
+            buffer.freed = Some(self.steps);
+            let all = self.alive.iter_mut().zip(&buffer.sampled);
+            all.for_each(|(alive, own)| *alive = alive.saturating_sub(*own));
         }
     }
 
@@ -290,7 +285,7 @@ impl<'g, 'l> Run<'g, 'l> {
             }
         }
         if is_worst {
-            self.seen.insert(self.steps, Moment { buffers: self.live.iter().copied().collect(), inside });
+            self.seen.insert(self.steps, inside);
             let worst = &self.worst;
             self.seen.retain(|step, _| worst.iter().any(|(_, at)| at == step));
         }
@@ -299,17 +294,20 @@ impl<'g, 'l> Run<'g, 'l> {
     /// The worst moments as amounts, those first that are the worst of the most samples.
     fn moments(&self) -> Vec<Amount> {
         let wins = |step: usize| self.worst.iter().filter(|(_, at)| *at == step).count();
-        let mut steps: Vec<(usize, &Moment)> =
-            self.seen.iter().map(|(step, moment)| (*step, moment)).collect();
+        let mut steps: Vec<(usize, &Vec<SymExpr>)> =
+            self.seen.iter().map(|(step, inside)| (*step, inside)).collect();
         steps.sort_by_key(|(step, _)| (std::cmp::Reverse(wins(*step)), *step));
-        let amount = |moment: &Moment| {
+        let amount = |(step, inside): (usize, &Vec<SymExpr>)| {
             let mut total = Amount::default();
-            let own = moment.buffers.iter().map(|&buffer| &self.buffers[buffer].bytes);
-            own.chain(&moment.inside)
-                .for_each(|bytes| self.ledger.add(&mut total, &self.ledger.amount(bytes.clone())));
+            let lives =
+                |buffer: &&Buffer| buffer.born <= step && buffer.freed.is_none_or(|freed| step <= freed);
+            let own = self.buffers.iter().filter(lives).map(|buffer| &buffer.bytes);
+            for bytes in own.chain(inside) {
+                self.ledger.add(&mut total, &self.ledger.amount(bytes.clone()));
+            }
             total
         };
-        steps.into_iter().map(|(_, moment)| amount(moment)).collect()
+        steps.into_iter().map(amount).collect()
     }
 }
 
