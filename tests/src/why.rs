@@ -119,7 +119,15 @@ fn a_broadcast_says_when_both_sizes_are_equal() {
         %cut = Slice-8(%mask, %from, %to, %one, %zero)
         %sum = Add-1(%x, %cut) {auto_broadcast: \"numpy\"}
         %y = Result-1(%sum)";
-    insta::assert_snapshot!(why(layers, "sum:2:0"), @"");
+    insta::assert_snapshot!(why(layers, "sum:2:0"), @r#"
+    sum axis 0 = s2
+
+    s2  Add sum, axis 0  (17:9)
+      broadcasts T with min(T,max(4-P,0)); equal only while T<=max(4-P,0) (?)
+
+    try --shape "x[T=..1024,8],past[P=..1024,8]"
+        sum becomes f32[s2,8]
+    "#);
 }
 
 #[test]
@@ -165,7 +173,19 @@ fn a_size_from_a_shape_subgraph_is_followed_through_its_values() {
         %to = Concat-1(%half, %three) {axis: 0}
         %y = Reshape-1(%x, %to) {special_zero: false}
         %r = Result-1(%y)";
-    insta::assert_snapshot!(why(layers, "y"), @"");
+    insta::assert_snapshot!(why(layers, "y"), @r#"
+    y axis 0 = 2*N
+
+    2*N  Multiply half, element 0  (9:9)
+    └─ N  Parameter x, axis 0  (3:1)  input
+
+    try --shape "x[N=..1024,6]"
+        y becomes f32[2*N,3]
+
+    y axis 1 = 3
+
+    3  Const three, element 0  (10:9)  constant
+    "#);
 }
 
 #[test]

@@ -188,46 +188,7 @@ pub mod image {
     pub mod yuv_to_rgb;
 }
 
-/// Boxes out of feature maps, and sequences out of scores.
-pub mod detection {
-    pub(super) mod aligned_regions;
-    pub(super) mod anchor_proposals;
-    mod checks;
-    pub(super) mod class_nms;
-    mod corners;
-    mod ctc_decoding;
-    pub mod ctc_greedy_decoder;
-    pub mod ctc_greedy_decoder_seq_len;
-    pub mod ctc_loss;
-    pub mod deformable_psroi_pooling;
-    pub mod detection_output;
-    pub mod detectron_detection_output;
-    pub mod generate_proposals;
-    pub mod generate_proposals_single_image;
-    pub mod matrix_nms;
-    pub mod multiclass_nms;
-    pub mod nms_rotated;
-    mod nms_selection;
-    pub mod non_max_suppression;
-    mod partial_sort;
-    mod position_sensitive;
-    pub mod prior_box;
-    pub mod prior_box_clustered;
-    mod prior_grid;
-    pub mod prior_grid_generator;
-    pub mod proposal;
-    pub mod psroi_pooling;
-    pub mod region_yolo;
-    pub mod reorg_yolo;
-    pub mod roi_align;
-    pub mod roi_align_rotated;
-    pub mod roi_feature_extractor;
-    pub mod roi_pooling;
-    mod rotated_box;
-    mod sampling;
-    pub(super) mod select_detections;
-    pub mod top_k_rois;
-}
+pub mod detection;
 
 /// Numbers drawn by chance, the same in every run.
 pub mod random {

@@ -8,21 +8,21 @@ use super::ledger::Ledger;
 
 /// What a layer computes.
 #[derive(Default)]
-pub(super) struct Work {
+pub(super) struct Operations {
     pub macs: Amount,
     pub flops: Amount,
 }
 
 /// The work of a layer, bodies aside.
-pub(super) fn of(graph: &Graph, id: NodeId, ledger: &mut Ledger) -> Work {
+pub(super) fn of(graph: &Graph, id: NodeId, ledger: &mut Ledger) -> Operations {
     let op = graph.node(id).op();
     if moves_only(op) {
-        return Work::default();
+        return Operations::default();
     }
     let layer = Layer { graph, id };
     if let Some(macs) = macs(op, &layer, ledger) {
         let flops = ledger.product([&macs, &2.into()]);
-        return Work { macs: ledger.amount(macs), flops: ledger.amount(flops) };
+        return Operations { macs: ledger.amount(macs), flops: ledger.amount(flops) };
     }
     // Reductions and windows read more than they write.
     let elements = match op {
@@ -35,7 +35,10 @@ pub(super) fn of(graph: &Graph, id: NodeId, ledger: &mut Ledger) -> Work {
         let out = &graph.node(id).outs().first()?.fact;
         Some(ledger.elements(graph, id, out))
     });
-    Work { flops: elements.map(|elements| ledger.amount(elements)).unwrap_or_default(), ..Work::default() }
+    Operations {
+        flops: elements.map(|elements| ledger.amount(elements)).unwrap_or_default(),
+        ..Operations::default()
+    }
 }
 
 /// Whether an op moves elements, or asks for shapes, and computes nothing of values.
