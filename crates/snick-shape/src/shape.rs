@@ -124,8 +124,8 @@ impl Shape {
         Printed { shape: self, symbols, notation: Notation::Names }
     }
 
-    /// The shape with its expressions, where a bare symbol without a name prints as its label, too: `[s0,3,s0+s1]`. A dim
-    /// of unknown size is told from another by it.
+    /// The shape with its expressions, where a bare symbol without a name prints as its label, too: `[s0,3,s0+s1]`. So two
+    /// dims of unknown size can be told apart.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Shape, Symbols};
